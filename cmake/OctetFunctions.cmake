@@ -1,0 +1,35 @@
+# octet_library(<name> SOURCES <files> [DEPENDS <TableGen targets>] [LINK <Octet libraries>])
+# A static library of one stage. Everything of LLVM and MLIR comes from the shared libraries (plain names),
+# so that exactly one copy of MLIR is in a process.
+function(octet_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  if(ARG_DEPENDS)
+    add_dependencies(${name} ${ARG_DEPENDS})
+  endif()
+  # Headers of every dialect are generated; a library may include any of them.
+  add_dependencies(${name} octet-headers)
+  target_link_libraries(${name} PUBLIC ${ARG_LINK} MLIR LLVM)
+  set_property(GLOBAL APPEND PROPERTY OCTET_LIBRARIES ${name})
+endfunction()
+
+# octet_tool(<name> SOURCES <files> LINK <libraries>)
+function(octet_tool name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} MLIR LLVM)
+  set_property(GLOBAL APPEND PROPERTY OCTET_TOOLS ${name})
+endfunction()
+
+# octet_tablegen(<target> <td file> <generator> <output> ...): pairs of generator and output for one .td file.
+function(octet_tablegen target td)
+  set(LLVM_TARGET_DEFINITIONS ${td})
+  set(pairs ${ARGN})
+  while(pairs)
+    list(POP_FRONT pairs output generator)
+    separate_arguments(generator)
+    mlir_tablegen(${output} ${generator})
+  endwhile()
+  add_public_tablegen_target(${target})
+  add_dependencies(octet-headers ${target})
+endfunction()
