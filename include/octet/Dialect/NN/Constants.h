@@ -1,0 +1,39 @@
+//===- Constants.h - reading and making nn.constant -------------*- C++ -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_DIALECT_NN_CONSTANTS_H
+#define OCTET_DIALECT_NN_CONSTANTS_H
+
+#include "octet/Dialect/NN/NN.h"
+
+namespace octet::nn {
+
+/// The integer or float type that a tensor of `type` (quantized or not) is stored as; signless.
+mlir::Type getStorageElementType(mlir::Type elementType);
+
+/// Makes a constant of `type` from raw little-endian bytes (copied), as a resource named `name`.
+ConstantOp createConstant(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef name,
+                          mlir::RankedTensorType type, llvm::ArrayRef<char> bytes);
+
+template <typename T>
+ConstantOp createConstant(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef name,
+                          mlir::RankedTensorType type, llvm::ArrayRef<T> values) {
+  return createConstant(builder, loc, name, type,
+                        llvm::ArrayRef<char>(reinterpret_cast<const char *>(values.data()), values.size() * sizeof(T)));
+}
+
+/// The resource name of a constant, or "constant" if it is held inline.
+llvm::StringRef getConstantName(ConstantOp op);
+
+/// The elements of a constant as a copy of type T (float, int8_t, int32_t, int64_t; splats are expanded), or failure
+/// if `value` is not a constant of that storage type or its resource is missing.
+template <typename T>
+llvm::FailureOr<llvm::SmallVector<T, 0>> getConstantValues(mlir::Value value);
+
+} // namespace octet::nn
+
+#endif // OCTET_DIALECT_NN_CONSTANTS_H

@@ -1,0 +1,71 @@
+//===- NN.h - the nn dialect ------------------------------------*- C++ -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_DIALECT_NN_NN_H
+#define OCTET_DIALECT_NN_NN_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Quant/IR/Quant.h"
+#include "mlir/Dialect/Quant/IR/QuantTypes.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace octet::nn {
+
+/// Result depends element by element on the operands; see NNBase.td.
+template <typename ConcreteType>
+class Elementwise : public mlir::OpTrait::TraitBase<ConcreteType, Elementwise> {};
+/// Result's elements are copies of the operand's; see NNBase.td.
+template <typename ConcreteType>
+class DataMovement : public mlir::OpTrait::TraitBase<ConcreteType, DataMovement> {};
+
+/// Compares the inferred with the actual result shape (InferShapeOpInterface).
+llvm::LogicalResult verifyInferredShape(mlir::Operation *op);
+/// NumPy broadcasting; on failure emits an error on `op`.
+llvm::FailureOr<llvm::SmallVector<int64_t>> broadcastShapes(mlir::Operation *op, llvm::ArrayRef<int64_t> lhs,
+                                                            llvm::ArrayRef<int64_t> rhs);
+
+} // namespace octet::nn
+
+#include "octet/Dialect/NN/NNInterfaces.h.inc"
+
+#include "octet/Dialect/NN/NNDialect.h.inc"
+#include "octet/Dialect/NN/NNEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "octet/Dialect/NN/NNAttrs.h.inc"
+
+#define GET_OP_CLASSES
+#include "octet/Dialect/NN/NNOps.h.inc"
+
+namespace octet::nn {
+
+/// Name of the argument and result attribute that carries a tensor's source name.
+inline constexpr llvm::StringLiteral kNameAttr = "nn.name";
+
+/// Creates `OpTy` with its result shape inferred and the given element type. The arguments are those of the op's
+/// builder behind the result type. Returns a null op after an error.
+template <typename OpTy, typename... Args>
+OpTy createInferred(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type elementType, Args &&...args) {
+  auto op = OpTy::create(builder, loc, mlir::RankedTensorType::get({}, elementType), std::forward<Args>(args)...);
+  auto shape = op.inferResultShape();
+  if (llvm::failed(shape)) {
+    op.erase();
+    return nullptr;
+  }
+  op.getResult().setType(mlir::RankedTensorType::get(*shape, elementType));
+  return op;
+}
+
+} // namespace octet::nn
+
+#endif // OCTET_DIALECT_NN_NN_H

@@ -1,0 +1,44 @@
+//===- NNBase.td - the nn dialect: dialect, types, traits ----*- tablegen -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_DIALECT_NN_NNBASE_TD
+#define OCTET_DIALECT_NN_NNBASE_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def NN_Dialect : Dialect {
+  let name = "nn";
+  let cppNamespace = "::octet::nn";
+  let summary = "Operators of neural networks, float or quantized by their types";
+  let description = [{
+    One op set for the float and for the quantized network: an operator stands on `f32` tensors before lowering and
+    on `!quant.uniform` tensors after it. Tensors have static shapes and are logically NCHW; how a tensor is stored is
+    its type's encoding (`#nn.layout`), which the layout pass of Codegen sets. `docs/numerics.md` defines every result
+    bit for bit.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
+  let dependentDialects = ["::mlir::quant::QuantDialect"];
+}
+
+def NN_Quantized : Type<CPred<"::llvm::isa<::mlir::quant::QuantizedType>($_self)">, "quantized type">;
+
+/// A static tensor of floats, quantized values or plain integers.
+def NN_Tensor : StaticShapeTensorOf<[F32, NN_Quantized, AnyInteger]>;
+
+/// The result depends element by element on the operands (after broadcasting).
+def NN_Elementwise : NativeOpTrait<"Elementwise"> { let cppNamespace = "::octet::nn"; }
+/// The result's elements are copies of the operand's: any element type, no arithmetic.
+def NN_DataMovement : NativeOpTrait<"DataMovement"> { let cppNamespace = "::octet::nn"; }
+
+#endif // OCTET_DIALECT_NN_NNBASE_TD

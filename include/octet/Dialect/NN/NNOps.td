@@ -1,0 +1,303 @@
+//===- NNOps.td - operators of neural networks ----------------*- tablegen -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_DIALECT_NN_NNOPS_TD
+#define OCTET_DIALECT_NN_NNOPS_TD
+
+include "octet/Dialect/NN/NNBase.td"
+include "octet/Dialect/NN/NNInterfaces.td"
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+class NN_Attr<string name, string attrMnemonic> : AttrDef<NN_Dialect, name> { let mnemonic = attrMnemonic; }
+
+def NN_LayoutAttr : NN_Attr<"Layout", "layout"> {
+  let summary = "how a rank-4 tensor lies in memory: NHWC, with channel pitch and border";
+  let description = [{
+    Encoding of a tensor type behind the layout pass. Element `(n, c, h, w)` of a tensor of shape `[N, C, H, W]` lies at
+    `((n * (top + H + bottom) + top + h) * (left + W + right) + left + w) * channels + c`, counted in elements.
+    `channels` is at least C; the border holds the value that padding stands for (zero, or the channel's zero point).
+    A tensor without encoding is dense and row-major.
+  }];
+  let parameters = (ins "int64_t":$channels, ArrayRefParameter<"int64_t">:$pads);
+  let assemblyFormat = "`<` `nhwc` `,` `channels` `=` $channels `,` `pads` `=` `[` $pads `]` `>`";
+  let genVerifyDecl = 1;
+}
+
+def NN_ResizeModeAttr : I32EnumAttr<"ResizeMode", "how values between the samples are made", [
+    I32EnumAttrCase<"nearest", 0>, I32EnumAttrCase<"linear", 1>]> {
+  let cppNamespace = "::octet::nn";
+}
+def NN_CoordinateModeAttr : I32EnumAttr<"CoordinateMode", "how an output coordinate maps to an input coordinate", [
+    I32EnumAttrCase<"half_pixel", 0>, I32EnumAttrCase<"pytorch_half_pixel", 1>, I32EnumAttrCase<"asymmetric", 2>,
+    I32EnumAttrCase<"align_corners", 3>]> {
+  let cppNamespace = "::octet::nn";
+}
+def NN_NearestModeAttr : I32EnumAttr<"NearestMode", "how a nearest coordinate is rounded", [
+    I32EnumAttrCase<"round_prefer_floor", 0>, I32EnumAttrCase<"round_prefer_ceil", 1>, I32EnumAttrCase<"floor", 2>,
+    I32EnumAttrCase<"ceil", 3>]> {
+  let cppNamespace = "::octet::nn";
+}
+
+//===----------------------------------------------------------------------===//
+// Base classes
+//===----------------------------------------------------------------------===//
+
+class NN_Op<string mnemonic, list<Trait> traits = []> : Op<NN_Dialect, mnemonic, !listconcat([Pure], traits)>;
+
+/// An op whose result shape is inferred and verified.
+class NN_ShapedOp<string mnemonic, list<Trait> traits = []>
+    : NN_Op<mnemonic, !listconcat([DeclareOpInterfaceMethods<NN_InferShape>], traits)> {
+  let results = (outs NN_Tensor:$result);
+}
+
+class NN_UnaryOp<string mnemonic, string sum, string formula> : NN_ShapedOp<mnemonic, [NN_Elementwise]> {
+  let summary = sum;
+  let description = !strconcat("Element by element, any shape: ", formula, ". Counterpart: the ONNX operator and `torch.nn.functional` function of that name.");
+  let arguments = (ins NN_Tensor:$input);
+  let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
+  let extraClassDefinition = [{
+    ::llvm::FailureOr<::llvm::SmallVector<int64_t>> $cppClass::inferResultShape() {
+      return ::llvm::SmallVector<int64_t>(getInput().getType().getShape());
+    }
+  }];
+}
+
+class NN_BinaryOp<string mnemonic, string sum> : NN_ShapedOp<mnemonic, [NN_Elementwise]> {
+  let summary = sum;
+  let description = "Element by element with NumPy broadcasting of the two shapes. Errors when the shapes do not broadcast.";
+  let arguments = (ins NN_Tensor:$lhs, NN_Tensor:$rhs);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
+  let extraClassDefinition = [{
+    ::llvm::FailureOr<::llvm::SmallVector<int64_t>> $cppClass::inferResultShape() {
+      return ::octet::nn::broadcastShapes(*this, getLhs().getType().getShape(), getRhs().getType().getShape());
+    }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Constants
+//===----------------------------------------------------------------------===//
+
+def NN_ConstantOp : NN_Op<"constant", [ConstantLike]> {
+  let summary = "weights and other constant tensors";
+  let description = [{
+    The value is a `dense_resource` whose key is the source tensor's name (or `dense` for a few elements). Its element
+    type is the storage type; the result type has the same shape and either that element type or a quantized type over
+    it (a constant of `!quant.uniform<i8:f32:0, {...}>` holds `i8` values).
+  }];
+  let arguments = (ins ElementsAttr:$value);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = "$value attr-dict custom<ConstantType>(type($result), ref($value))";
+  let hasFolder = 1;
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Convolution, matrix products
+//===----------------------------------------------------------------------===//
+
+def NN_ConvOp : NN_ShapedOp<"conv"> {
+  let summary = "2-D convolution (cross-correlation)";
+  let description = [{
+    `input` [N, I, H, W], `filter` [O, I / groups, kh, kw], `bias` [O]; result [N, O, H', W'] with
+    `H' = (H + top + bottom - dilation * (kh - 1) - 1) / stride + 1`. `pads` are top, left, bottom, right; a padded
+    position contributes nothing to the sum (on quantized tensors: it holds the zero point). Depthwise convolution is
+    `groups = I`. Source: [N.conv], [N.accumulate], [N.requantize]; ONNX Conv, `torch.nn.functional.conv2d`.
+  }];
+  let arguments = (ins NN_Tensor:$input, NN_Tensor:$filter, Optional<NN_Tensor>:$bias,
+      DefaultValuedAttr<DenseI64ArrayAttr, "{1, 1}">:$strides,
+      DefaultValuedAttr<DenseI64ArrayAttr, "{0, 0, 0, 0}">:$pads,
+      DefaultValuedAttr<DenseI64ArrayAttr, "{1, 1}">:$dilations,
+      DefaultValuedAttr<I64Attr, "1">:$groups);
+  let assemblyFormat = [{
+    $input `,` $filter (`,` $bias^)? (`strides` $strides^)? (`pads` $pads^)? (`dilations` $dilations^)? (`groups` $groups^)? attr-dict `:` functional-type(operands, results)
+  }];
+  let extraClassDeclaration = [{
+    /// One input channel and one or more output channels per group.
+    bool isDepthwise() { return getGroups() > 1 && getGroups() == getInput().getType().getDimSize(1); }
+    /// Multiply-adds of one run.
+    int64_t getNumMultiplyAdds();
+  }];
+}
+
+def NN_LinearOp : NN_ShapedOp<"linear"> {
+  let summary = "fully connected layer";
+  let description = [{
+    `input` [..., K], `filter` [N, K], `bias` [N]; result [..., N] = input · filterᵀ + bias.
+    Source: [N.linear], [N.accumulate], [N.requantize]; ONNX Gemm/MatMul, `torch.nn.functional.linear`.
+  }];
+  let arguments = (ins NN_Tensor:$input, NN_Tensor:$filter, Optional<NN_Tensor>:$bias);
+  let assemblyFormat = "$input `,` $filter (`,` $bias^)? attr-dict `:` functional-type(operands, results)";
+  let extraClassDeclaration = [{ int64_t getNumMultiplyAdds(); }];
+}
+
+def NN_MatmulOp : NN_ShapedOp<"matmul"> {
+  let summary = "matrix product of two activations, batched with broadcasting";
+  let description = "`lhs` [..., M, K], `rhs` [..., K, N]; result [..., M, N]. Source: [N.matmul]; ONNX MatMul, `torch.matmul`.";
+  let arguments = (ins NN_Tensor:$lhs, NN_Tensor:$rhs);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
+}
+
+//===----------------------------------------------------------------------===//
+// Pooling, normalization, reductions
+//===----------------------------------------------------------------------===//
+
+class NN_PoolOp<string mnemonic> : NN_ShapedOp<mnemonic> {
+  dag poolArguments = (ins NN_Tensor:$input, DenseI64ArrayAttr:$kernel,
+      DefaultValuedAttr<DenseI64ArrayAttr, "{1, 1}">:$strides,
+      DefaultValuedAttr<DenseI64ArrayAttr, "{0, 0, 0, 0}">:$pads,
+      DefaultValuedAttr<DenseI64ArrayAttr, "{1, 1}">:$dilations);
+}
+
+def NN_MaxPoolOp : NN_PoolOp<"max_pool"> {
+  let summary = "2-D maximum pooling";
+  let description = [{
+    `input` [N, C, H, W]; window `kernel` [kh, kw]; `pads` top, left, bottom, right (padding never wins). Ceil mode is
+    written as larger bottom/right pads. Source: [N.max_pool]; ONNX MaxPool.
+  }];
+  let arguments = poolArguments;
+  let assemblyFormat = "$input `kernel` $kernel (`strides` $strides^)? (`pads` $pads^)? (`dilations` $dilations^)? attr-dict `:` functional-type(operands, results)";
+}
+
+def NN_AvgPoolOp : NN_PoolOp<"avg_pool"> {
+  let summary = "2-D average pooling";
+  let description = [{
+    As `nn.max_pool`, with the mean of the window. The divisor is the number of elements inside the input, or the
+    window's size when `count_include_pad` is set. Source: [N.mean], [N.avg_pool]; ONNX AveragePool, GlobalAveragePool.
+  }];
+  let arguments = !con(poolArguments, (ins UnitAttr:$count_include_pad));
+  let assemblyFormat = "$input `kernel` $kernel (`strides` $strides^)? (`pads` $pads^)? (`dilations` $dilations^)? (`count_include_pad` $count_include_pad^)? attr-dict `:` functional-type(operands, results)";
+}
+
+def NN_BatchNormOp : NN_ShapedOp<"batch_norm"> {
+  let summary = "batch normalization with running statistics";
+  let description = "`input` [N, C, ...]; `scale`, `bias`, `mean`, `variance` [C]. Source: [N.batch_norm]; ONNX BatchNormalization.";
+  let arguments = (ins NN_Tensor:$input, NN_Tensor:$scale, NN_Tensor:$bias, NN_Tensor:$mean, NN_Tensor:$variance,
+      DefaultValuedAttr<F32Attr, "1.0e-5f">:$epsilon);
+  let assemblyFormat = "$input `,` $scale `,` $bias `,` $mean `,` $variance (`epsilon` $epsilon^)? attr-dict `:` functional-type(operands, results)";
+}
+
+def NN_ReduceMeanOp : NN_ShapedOp<"reduce_mean"> {
+  let summary = "mean over axes";
+  let description = "Mean over `axes` (non-negative, ascending), kept with size one or removed. Source: [N.mean]; ONNX ReduceMean.";
+  let arguments = (ins NN_Tensor:$input, DenseI64ArrayAttr:$axes, UnitAttr:$keep_dims);
+  let assemblyFormat = "$input `axes` $axes (`keep_dims` $keep_dims^)? attr-dict `:` functional-type(operands, results)";
+}
+
+def NN_SoftmaxOp : NN_ShapedOp<"softmax"> {
+  let summary = "softmax along one axis";
+  let description = "`axis` is non-negative. Source: [N.softmax]; ONNX Softmax (opset 13 rule; older rules are written with reshapes).";
+  let arguments = (ins NN_Tensor:$input, I64Attr:$axis);
+  let assemblyFormat = "$input `axis` $axis attr-dict `:` functional-type(operands, results)";
+}
+
+//===----------------------------------------------------------------------===//
+// Element-wise
+//===----------------------------------------------------------------------===//
+
+def NN_ReluOp : NN_UnaryOp<"relu", "rectifier", "`x > 0 ? x : 0` [N.relu]">;
+def NN_SigmoidOp : NN_UnaryOp<"sigmoid", "logistic function", "`1 / (1 + exp(-x))` [N.sigmoid]">;
+def NN_TanhOp : NN_UnaryOp<"tanh", "hyperbolic tangent", "[N.tanh]">;
+def NN_SiluOp : NN_UnaryOp<"silu", "sigmoid linear unit", "`x / (1 + exp(-x))` [N.silu]">;
+def NN_HardSwishOp : NN_UnaryOp<"hard_swish", "hard swish", "`x * clip(x / 6 + 0.5, 0, 1)` [N.hard_swish]">;
+def NN_ExpOp : NN_UnaryOp<"exp", "exponential function", "[N.exp]">;
+def NN_SqrtOp : NN_UnaryOp<"sqrt", "square root", "correctly rounded">;
+def NN_NegOp : NN_UnaryOp<"neg", "negation", "`-x`">;
+
+def NN_ClipOp : NN_UnaryOp<"clip", "clamp to an interval", "`min(max(x, min), max)` [N.clip]; relu6 is `clip` with 0 and 6"> {
+  let arguments = (ins NN_Tensor:$input, F32Attr:$min, F32Attr:$max);
+  let assemblyFormat = "$input `min` $min `max` $max attr-dict `:` functional-type(operands, results)";
+}
+def NN_LeakyReluOp : NN_UnaryOp<"leaky_relu", "leaky rectifier", "`x < 0 ? alpha * x : x` [N.leaky_relu]"> {
+  let arguments = (ins NN_Tensor:$input, F32Attr:$alpha);
+  let assemblyFormat = "$input `alpha` $alpha attr-dict `:` functional-type(operands, results)";
+}
+def NN_EluOp : NN_UnaryOp<"elu", "exponential linear unit", "`x < 0 ? alpha * (exp(x) - 1) : x` [N.elu]"> {
+  let arguments = (ins NN_Tensor:$input, F32Attr:$alpha);
+  let assemblyFormat = "$input `alpha` $alpha attr-dict `:` functional-type(operands, results)";
+}
+def NN_HardSigmoidOp : NN_UnaryOp<"hard_sigmoid", "hard sigmoid", "`clip(alpha * x + beta, 0, 1)` [N.hard_sigmoid]"> {
+  let arguments = (ins NN_Tensor:$input, F32Attr:$alpha, F32Attr:$beta);
+  let assemblyFormat = "$input `alpha` $alpha `beta` $beta attr-dict `:` functional-type(operands, results)";
+}
+
+def NN_AddOp : NN_BinaryOp<"add", "sum">;
+def NN_SubOp : NN_BinaryOp<"sub", "difference">;
+def NN_MulOp : NN_BinaryOp<"mul", "product">;
+def NN_DivOp : NN_BinaryOp<"div", "quotient">;
+
+def NN_TableOp : NN_ShapedOp<"table", [NN_Elementwise]> {
+  let summary = "look-up in a table of 256 entries";
+  let description = [{
+    `input` and result are quantized with 8-bit unsigned storage; `table[q]` is the result's storage value for the
+    input's storage value `q`. Source: [N.table].
+  }];
+  let arguments = (ins NN_Tensor:$input, DenseI8ArrayAttr:$table);
+  let assemblyFormat = "$input `,` $table attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Data movement
+//===----------------------------------------------------------------------===//
+
+def NN_ConcatOp : NN_ShapedOp<"concat", [NN_DataMovement]> {
+  let summary = "concatenation along one axis";
+  let description = "Inputs agree in all dimensions but `axis` (non-negative). Source: [N.concat]; ONNX Concat.";
+  let arguments = (ins Variadic<NN_Tensor>:$inputs, I64Attr:$axis);
+  let assemblyFormat = "$inputs `axis` $axis attr-dict `:` functional-type(operands, results)";
+}
+def NN_PadOp : NN_ShapedOp<"pad", [NN_DataMovement]> {
+  let summary = "constant padding";
+  let description = "`low[i]` elements before and `high[i]` after dimension i (non-negative), filled with the real number `value`. ONNX Pad.";
+  let arguments = (ins NN_Tensor:$input, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high, DefaultValuedAttr<F32Attr, "0.0f">:$value);
+  let assemblyFormat = "$input `low` $low `high` $high (`value` $value^)? attr-dict `:` functional-type(operands, results)";
+}
+def NN_SliceOp : NN_ShapedOp<"slice", [NN_DataMovement]> {
+  let summary = "strided slice";
+  let description = "Element i of dimension d is element `starts[d] + i * steps[d]` of the input; `sizes` is the result's shape; steps may be negative. ONNX Slice, Split.";
+  let arguments = (ins NN_Tensor:$input, DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$steps);
+  let assemblyFormat = "$input `starts` $starts `sizes` $sizes `steps` $steps attr-dict `:` functional-type(operands, results)";
+}
+def NN_ReshapeOp : NN_Op<"reshape", [NN_DataMovement]> {
+  let summary = "new shape, same elements in row-major order";
+  let description = "ONNX Reshape, Flatten, Squeeze, Unsqueeze.";
+  let arguments = (ins NN_Tensor:$input);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+def NN_TransposeOp : NN_ShapedOp<"transpose", [NN_DataMovement]> {
+  let summary = "permutation of dimensions";
+  let description = "Dimension i of the result is dimension `permutation[i]` of the input. ONNX Transpose.";
+  let arguments = (ins NN_Tensor:$input, DenseI64ArrayAttr:$permutation);
+  let assemblyFormat = "$input `permutation` $permutation attr-dict `:` functional-type(operands, results)";
+}
+def NN_ResizeOp : NN_ShapedOp<"resize"> {
+  let summary = "spatial resampling";
+  let description = [{
+    `input` [N, C, H, W] to `size` [H', W'] with the factors `scales` [H'/H, W'/W as the source gave them].
+    Source: [N.resize]; ONNX Resize, Upsample; `torch.nn.functional.interpolate`.
+  }];
+  let arguments = (ins NN_Tensor:$input, DenseI64ArrayAttr:$size, DenseF32ArrayAttr:$scales,
+      NN_ResizeModeAttr:$mode, NN_CoordinateModeAttr:$coordinates, NN_NearestModeAttr:$nearest);
+  let assemblyFormat = "$input `size` $size `scales` $scales $mode $coordinates $nearest attr-dict `:` functional-type(operands, results)";
+}
+def NN_RelayoutOp : NN_Op<"relayout", [NN_DataMovement]> {
+  let summary = "same tensor, other place for its elements";
+  let description = "Input and result types differ in their encoding only (`#nn.layout`). Inserted by the layout pass.";
+  let arguments = (ins NN_Tensor:$input);
+  let results = (outs NN_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+#endif // OCTET_DIALECT_NN_NNOPS_TD

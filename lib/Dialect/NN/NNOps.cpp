@@ -1,0 +1,74 @@
+//===- NNOps.cpp - verifiers and folders of nn ops ------------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "octet/Dialect/NN/Constants.h"
+#include "octet/Dialect/NN/NN.h"
+
+using namespace mlir;
+using namespace octet::nn;
+
+/// `-> type` stands only where the result type is not the value's own (quantized constants).
+static ParseResult parseConstantType(OpAsmParser &parser, Type &type, Attribute value) {
+  if (succeeded(parser.parseOptionalArrow()))
+    return parser.parseType(type);
+  type = cast<ElementsAttr>(value).getShapedType();
+  return success();
+}
+
+static void printConstantType(OpAsmPrinter &printer, Operation *, Type type, Attribute value) {
+  if (type != cast<ElementsAttr>(value).getShapedType())
+    printer << "-> " << type;
+}
+
+#define GET_OP_CLASSES
+#include "octet/Dialect/NN/NNOps.cpp.inc"
+
+OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
+
+LogicalResult ConstantOp::verify() {
+  auto type = cast<RankedTensorType>(getResult().getType());
+  auto valueType = cast<ShapedType>(getValue().getType());
+  if (valueType.getShape() != type.getShape())
+    return emitOpError("expected a value of shape [") << type.getShape() << "], but got [" << valueType.getShape() << "]";
+  if (getStorageElementType(type.getElementType()) != getStorageElementType(valueType.getElementType()))
+    return emitOpError("expected values of type ")
+           << getStorageElementType(type.getElementType()) << ", but got " << valueType.getElementType();
+  return success();
+}
+
+LogicalResult TableOp::verify() {
+  if (getTable().size() != 256)
+    return emitOpError("expected a table of 256 entries, but got ") << getTable().size();
+  return success();
+}
+
+LogicalResult ReshapeOp::verify() {
+  if (getInput().getType().getNumElements() != getResult().getType().getNumElements())
+    return emitOpError("expected ") << getInput().getType().getNumElements() << " elements in the result, but got "
+                                    << getResult().getType().getNumElements();
+  return success();
+}
+
+OpFoldResult ReshapeOp::fold(FoldAdaptor) {
+  return getInput().getType() == getResult().getType() ? getInput() : Value();
+}
+
+LogicalResult RelayoutOp::verify() {
+  RankedTensorType input = getInput().getType(), result = getResult().getType();
+  if (input.getShape() != result.getShape() || input.getElementType() != result.getElementType())
+    return emitOpError("expected input and result to differ in their encoding only");
+  return success();
+}
+
+int64_t ConvOp::getNumMultiplyAdds() {
+  auto filter = getFilter().getType();
+  return getResult().getType().getNumElements() * (filter.getNumElements() / filter.getDimSize(0));
+}
+
+int64_t LinearOp::getNumMultiplyAdds() {
+  return getResult().getType().getNumElements() * getFilter().getType().getDimSize(1);
+}

@@ -1,0 +1,223 @@
+//===- NNShapes.cpp - shape inference of nn ops ---------------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "octet/Dialect/NN/NN.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace octet::nn;
+
+using Shape = llvm::SmallVector<int64_t>;
+using ShapeResult = llvm::FailureOr<Shape>;
+
+LogicalResult octet::nn::verifyInferredShape(Operation *op) {
+  auto shape = cast<InferShapeOpInterface>(op).inferResultShape();
+  if (failed(shape))
+    return failure();
+  auto actual = cast<RankedTensorType>(op->getResult(0).getType()).getShape();
+  if (llvm::ArrayRef<int64_t>(*shape) != actual)
+    return op->emitOpError("expected result shape [") << *shape << "], but got [" << actual << "]";
+  return success();
+}
+
+ShapeResult octet::nn::broadcastShapes(Operation *op, llvm::ArrayRef<int64_t> lhs, llvm::ArrayRef<int64_t> rhs) {
+  Shape result(std::max(lhs.size(), rhs.size()), 1);
+  auto merge = [&](llvm::ArrayRef<int64_t> shape) {
+    for (auto [i, size] : llvm::enumerate(shape)) {
+      int64_t &out = result[result.size() - shape.size() + i];
+      if (out != 1 && size != 1 && out != size)
+        return false;
+      out = out == 1 ? size : out;
+    }
+    return true;
+  };
+  if (!merge(lhs) || !merge(rhs))
+    return op->emitOpError("expected shapes that broadcast, but got [") << lhs << "] and [" << rhs << "]";
+  return result;
+}
+
+static LogicalResult expectRank(Operation *op, Value value, int64_t rank, StringRef what) {
+  int64_t actual = cast<RankedTensorType>(value.getType()).getRank();
+  if (actual == rank)
+    return success();
+  return op->emitOpError("expected ") << what << " of rank " << rank << ", but got rank " << actual;
+}
+
+static LogicalResult expectVector(Operation *op, Value value, int64_t size, StringRef what) {
+  auto shape = cast<RankedTensorType>(value.getType()).getShape();
+  if (shape.size() == 1 && shape[0] == size)
+    return success();
+  return op->emitOpError("expected ") << what << " of shape [" << size << "], but got [" << shape << "]";
+}
+
+/// Window arithmetic that convolutions and pools share; appends H' and W'.
+static LogicalResult appendWindowShape(Operation *op, llvm::ArrayRef<int64_t> input, llvm::ArrayRef<int64_t> kernel,
+                                       llvm::ArrayRef<int64_t> strides, llvm::ArrayRef<int64_t> pads,
+                                       llvm::ArrayRef<int64_t> dilations, Shape &result) {
+  if (kernel.size() != 2 || strides.size() != 2 || dilations.size() != 2 || pads.size() != 4)
+    return op->emitOpError("expected two kernel sizes, strides and dilations, and four pads");
+  for (int i = 0; i < 2; ++i) {
+    if (kernel[i] < 1 || strides[i] < 1 || dilations[i] < 1 || pads[i] < 0 || pads[i + 2] < 0)
+      return op->emitOpError("expected positive kernel sizes, strides and dilations, and non-negative pads");
+    int64_t room = input[2 + i] + pads[i] + pads[i + 2] - dilations[i] * (kernel[i] - 1) - 1;
+    if (room < 0)
+      return op->emitOpError("expected a window inside the padded input, but it is larger by ") << -room;
+    result.push_back(room / strides[i] + 1);
+  }
+  return success();
+}
+
+ShapeResult ConvOp::inferResultShape() {
+  if (failed(expectRank(*this, getInput(), 4, "input")) || failed(expectRank(*this, getFilter(), 4, "filter")))
+    return failure();
+  auto input = getInput().getType().getShape(), filter = getFilter().getType().getShape();
+  int64_t groups = getGroups();
+  if (groups < 1 || input[1] % groups || filter[0] % groups || input[1] / groups != filter[1])
+    return emitOpError("expected a filter for ") << input[1] << " input channels in " << groups
+                                                  << " groups, but got [" << filter << "]";
+  if (getBias() && failed(expectVector(*this, getBias(), filter[0], "bias")))
+    return failure();
+  Shape result{input[0], filter[0]};
+  if (failed(appendWindowShape(*this, input, filter.drop_front(2), getStrides(), getPads(), getDilations(), result)))
+    return failure();
+  return result;
+}
+
+ShapeResult LinearOp::inferResultShape() {
+  if (failed(expectRank(*this, getFilter(), 2, "filter")))
+    return failure();
+  auto input = getInput().getType().getShape(), filter = getFilter().getType().getShape();
+  if (input.empty() || input.back() != filter[1])
+    return emitOpError("expected an input whose last dimension is ") << filter[1] << ", but got [" << input << "]";
+  if (getBias() && failed(expectVector(*this, getBias(), filter[0], "bias")))
+    return failure();
+  Shape result(input);
+  result.back() = filter[0];
+  return result;
+}
+
+ShapeResult MatmulOp::inferResultShape() {
+  auto lhs = getLhs().getType().getShape(), rhs = getRhs().getType().getShape();
+  if (lhs.size() < 2 || rhs.size() < 2 || lhs.back() != rhs[rhs.size() - 2])
+    return emitOpError("expected matrices that multiply, but got [") << lhs << "] and [" << rhs << "]";
+  auto batch = broadcastShapes(*this, lhs.drop_back(2), rhs.drop_back(2));
+  if (failed(batch))
+    return failure();
+  batch->push_back(lhs[lhs.size() - 2]);
+  batch->push_back(rhs.back());
+  return batch;
+}
+
+template <typename PoolOp>
+static ShapeResult inferPool(PoolOp op) {
+  if (failed(expectRank(op, op.getInput(), 4, "input")))
+    return failure();
+  auto input = op.getInput().getType().getShape();
+  Shape result{input[0], input[1]};
+  if (failed(appendWindowShape(op, input, op.getKernel(), op.getStrides(), op.getPads(), op.getDilations(), result)))
+    return failure();
+  return result;
+}
+
+ShapeResult MaxPoolOp::inferResultShape() { return inferPool(*this); }
+ShapeResult AvgPoolOp::inferResultShape() { return inferPool(*this); }
+
+ShapeResult BatchNormOp::inferResultShape() {
+  auto shape = getInput().getType().getShape();
+  if (shape.size() < 2)
+    return emitOpError("expected an input of rank 2 or more, but got rank ") << shape.size();
+  for (Value parameter : {getScale(), getBias(), getMean(), getVariance()})
+    if (failed(expectVector(*this, parameter, shape[1], "parameters")))
+      return failure();
+  return Shape(shape);
+}
+
+ShapeResult ReduceMeanOp::inferResultShape() {
+  auto input = getInput().getType().getShape();
+  Shape result;
+  auto axes = getAxes();
+  if (!llvm::is_sorted(axes) || llvm::any_of(axes, [&](int64_t a) { return a < 0 || a >= (int64_t)input.size(); }))
+    return emitOpError("expected ascending axes inside rank ") << input.size();
+  for (auto [i, size] : llvm::enumerate(input)) {
+    bool reduced = llvm::is_contained(axes, (int64_t)i);
+    if (!reduced || getKeepDims())
+      result.push_back(reduced ? 1 : size);
+  }
+  return result;
+}
+
+ShapeResult SoftmaxOp::inferResultShape() {
+  auto shape = getInput().getType().getShape();
+  if (getAxis() >= shape.size())
+    return emitOpError("expected an axis inside rank ") << shape.size() << ", but got " << getAxis();
+  return Shape(shape);
+}
+
+ShapeResult TableOp::inferResultShape() { return Shape(getInput().getType().getShape()); }
+
+ShapeResult ConcatOp::inferResultShape() {
+  if (getInputs().empty())
+    return emitOpError("expected at least one input");
+  Shape result(cast<RankedTensorType>(getInputs()[0].getType()).getShape());
+  int64_t axis = getAxis();
+  if (axis < 0 || axis >= (int64_t)result.size())
+    return emitOpError("expected an axis inside rank ") << result.size() << ", but got " << axis;
+  for (Value input : getInputs().drop_front()) {
+    auto shape = cast<RankedTensorType>(input.getType()).getShape();
+    for (auto [i, size] : llvm::enumerate(shape))
+      if (shape.size() != result.size() || ((int64_t)i != axis && size != result[i]))
+        return emitOpError("expected inputs that agree outside axis ") << axis << ", but got [" << shape << "]";
+    result[axis] += shape[axis];
+  }
+  return result;
+}
+
+ShapeResult PadOp::inferResultShape() {
+  Shape result(getInput().getType().getShape());
+  if (getLow().size() != result.size() || getHigh().size() != result.size())
+    return emitOpError("expected ") << result.size() << " pads on each side";
+  for (auto [size, low, high] : llvm::zip(result, getLow(), getHigh())) {
+    if (low < 0 || high < 0)
+      return emitOpError("expected non-negative pads");
+    size += low + high;
+  }
+  return result;
+}
+
+ShapeResult SliceOp::inferResultShape() {
+  auto input = getInput().getType().getShape();
+  if (getStarts().size() != input.size() || getSizes().size() != input.size() || getSteps().size() != input.size())
+    return emitOpError("expected ") << input.size() << " starts, sizes and steps";
+  for (auto [size, start, count, step] : llvm::zip(input, getStarts(), getSizes(), getSteps())) {
+    int64_t last = start + (count - 1) * step;
+    if (count < 0 || step == 0 || (count > 0 && (start < 0 || start >= size || last < 0 || last >= size)))
+      return emitOpError("expected a slice inside [") << input << "]";
+  }
+  return Shape(getSizes());
+}
+
+ShapeResult TransposeOp::inferResultShape() {
+  auto input = getInput().getType().getShape();
+  Shape result, seen(input.size(), 0);
+  for (int64_t axis : getPermutation()) {
+    if (axis < 0 || axis >= (int64_t)input.size() || seen[axis]++)
+      return emitOpError("expected a permutation of ") << input.size() << " dimensions";
+    result.push_back(input[axis]);
+  }
+  if (result.size() != input.size())
+    return emitOpError("expected a permutation of ") << input.size() << " dimensions";
+  return result;
+}
+
+ShapeResult ResizeOp::inferResultShape() {
+  if (failed(expectRank(*this, getInput(), 4, "input")))
+    return failure();
+  if (getSize().size() != 2 || getScales().size() != 2 || getSize()[0] < 1 || getSize()[1] < 1)
+    return emitOpError("expected two positive sizes and two scales");
+  auto input = getInput().getType().getShape();
+  return Shape{input[0], input[1], getSize()[0], getSize()[1]};
+}
