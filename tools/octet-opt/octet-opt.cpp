@@ -8,11 +8,14 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
+#include "octet/Dialect/Kernel/Kernel.h"
 #include "octet/Dialect/NN/NN.h"
+#include "octet/Dialect/Octet/Octet.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  registry.insert<mlir::func::FuncDialect, mlir::quant::QuantDialect, octet::nn::NNDialect>();
+  registry.insert<mlir::func::FuncDialect, mlir::quant::QuantDialect, octet::nn::NNDialect, octet::OctetDialect,
+                  octet::kernel::KernelDialect>();
   mlir::registerTransformsPasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Octet pass driver\n", registry));
 }

@@ -1,0 +1,127 @@
+//===- KernelOps.td - programs, steps and micro-kernel ops ------*- tablegen -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_DIALECT_KERNEL_KERNELOPS_TD
+#define OCTET_DIALECT_KERNEL_KERNELOPS_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/RegionKindInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Kernel_Dialect : Dialect {
+  let name = "kernel";
+  let cppNamespace = "::octet::kernel";
+  let summary = "Compiled programs: steps over one arena, and micro-kernel ops on sixteen virtual lanes";
+  let description = [{
+    A program is a list of steps; a step calls a kernel function on addresses that are known at compile time. Kernel
+    functions compute on sixteen 32-bit lanes whatever the register width (four, two or one register), so every level
+    gives the same bits. Each level's lowering file turns the vector ops here into instructions.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+}
+
+class Kernel_Op<string mnemonic, list<Trait> traits = []> : Op<Kernel_Dialect, mnemonic, traits>;
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+def Kernel_SpaceAttr : I32EnumAttr<"Space", "which memory an argument points into", [
+    I32EnumAttrCase<"arena", 0>, I32EnumAttrCase<"weights", 1>, I32EnumAttrCase<"state", 2>,
+    I32EnumAttrCase<"input", 3>, I32EnumAttrCase<"output", 4>]> {
+  let cppNamespace = "::octet::kernel";
+}
+
+def Kernel_ArgAttr : AttrDef<Kernel_Dialect, "Arg"> {
+  let mnemonic = "arg";
+  let summary = "an address: byte offset into arena, weights or state, or the number of an input or output";
+  let parameters = (ins "::octet::kernel::Space":$space, "int64_t":$offset);
+  let assemblyFormat = "`<` $space $offset `>`";
+}
+
+def Kernel_TensorAttr : AttrDef<Kernel_Dialect, "Tensor"> {
+  let mnemonic = "tensor";
+  let summary = "name and type of a program's input or output";
+  let parameters = (ins "::mlir::StringAttr":$name, "::mlir::TypeAttr":$type);
+  let assemblyFormat = "`<` $name `,` $type `>`";
+}
+
+def Kernel_ProgramOp : Kernel_Op<"program", [Symbol, NoTerminator, SingleBlock]> {
+  let summary = "the steps of one network for one CPU level";
+  let description = [{
+    Sizes in bytes. `weights` is the packed constant data, shared by all levels. The steps run in order; each may be split
+    over its range among threads.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$level, I64Attr:$arena_bytes, I64Attr:$state_bytes,
+      ArrayAttr:$inputs, ArrayAttr:$outputs, ElementsAttr:$weights);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name `level` $level `arena` $arena_bytes `state` $state_bytes `inputs` $inputs `outputs` $outputs `weights` $weights attr-dict-with-keyword $body
+  }];
+}
+
+def Kernel_StepOp : Kernel_Op<"step", [HasParent<"ProgramOp">]> {
+  let summary = "one call of a kernel function";
+  let description = [{
+    Calls `kernel(args..., begin, end)` for sub-ranges that cover [0, `range`) once, in any order and on any thread.
+    The location carries the operator's name.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, ArrayAttr:$args, I64Attr:$range);
+  let assemblyFormat = "$kernel $args `range` $range attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Micro-kernel ops
+//===----------------------------------------------------------------------===//
+
+def Kernel_I32x16 : Type<CPred<"::octet::kernel::isVector($_self, 16, 32, false)">, "vector<16xi32>">, BuildableType<"::mlir::VectorType::get({16}, $_builder.getI32Type())">;
+def Kernel_F32x16 : Type<CPred<"::octet::kernel::isVector($_self, 16, 32, true)">, "vector<16xf32>">, BuildableType<"::mlir::VectorType::get({16}, $_builder.getF32Type())">;
+def Kernel_I8x64 : Type<CPred<"::octet::kernel::isVector($_self, 64, 8, false)">, "vector<64xi8>">, BuildableType<"::mlir::VectorType::get({64}, $_builder.getI8Type())">;
+
+def Kernel_Dot4Op : Kernel_Op<"dot4", [Pure]> {
+  let summary = "4-way dot product into 32-bit lanes";
+  let description = [{
+    Lane i: `acc[i] + sum over j < 4 of u8(a[4 i + j]) * s8(b[4 i + j])`, exact, wrapping in 32 bits; never saturates.
+  }];
+  let arguments = (ins Kernel_I32x16:$acc, Kernel_I8x64:$a, Kernel_I8x64:$b);
+  let results = (outs Kernel_I32x16:$result);
+  let assemblyFormat = "$acc `,` $a `,` $b attr-dict";
+}
+
+def Kernel_Broadcast4Op : Kernel_Op<"broadcast4", [MemoryEffects<[MemRead]>]> {
+  let summary = "loads four bytes and repeats them in sixteen lanes";
+  let description = "Bytes `base[index .. index + 3]`; no alignment is assumed.";
+  let arguments = (ins MemRefRankOf<[I8], [1]>:$base, Index:$index);
+  let results = (outs Kernel_I8x64:$result);
+  let assemblyFormat = "$base `[` $index `]` attr-dict `:` type($base)";
+}
+
+def Kernel_RoundOp : Kernel_Op<"round", [Pure]> {
+  let summary = "float to integer, ties to even";
+  let description = "Lane by lane, for |x| < 2^31; the caller has clamped. The result for NaN is unspecified.";
+  let arguments = (ins Kernel_F32x16:$input);
+  let results = (outs Kernel_I32x16:$result);
+  let assemblyFormat = "$input attr-dict";
+}
+
+def Kernel_PackOp : Kernel_Op<"pack", [Pure]> {
+  let summary = "32-bit lanes to unsigned bytes, saturating";
+  let description = [{
+    One or four vectors of sixteen lanes to 16 or 64 bytes in the same order: `clamp(x, 0, 255)` for any x.
+  }];
+  let arguments = (ins Variadic<Kernel_I32x16>:$inputs);
+  let results = (outs AnyVectorOfNonZeroRank:$result);
+  let assemblyFormat = "$inputs attr-dict `:` type($result)";
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::ValueRange":$inputs)>];
+}
+
+#endif // OCTET_DIALECT_KERNEL_KERNELOPS_TD

@@ -1,0 +1,36 @@
+//===- Octet.h - the octet dialect ------------------------------*- C++ -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_DIALECT_OCTET_OCTET_H
+#define OCTET_DIALECT_OCTET_OCTET_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Quant/IR/Quant.h"
+#include "mlir/Dialect/Quant/IR/QuantTypes.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/RegionKindInterface.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "octet/Dialect/Octet/OctetAttrInterfaces.h.inc"
+#include "octet/Dialect/Octet/OctetDialect.h.inc"
+#include "octet/Dialect/Octet/OctetEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "octet/Dialect/Octet/OctetAttrs.h.inc"
+
+#define GET_OP_CLASSES
+#include "octet/Dialect/Octet/OctetOps.h.inc"
+
+#endif // OCTET_DIALECT_OCTET_OCTET_H

@@ -1,0 +1,38 @@
+//===- OctetBase.td - the octet dialect ------------------------*- tablegen -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_DIALECT_OCTET_OCTETBASE_TD
+#define OCTET_DIALECT_OCTET_OCTETBASE_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/RegionKindInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Octet_Dialect : Dialect {
+  let name = "octet";
+  let cppNamespace = "::octet";
+  let summary = "Quantization: observers, quantize and dequantize, fused groups, backends and their policies";
+  let description = [{
+    What PyTorch's FX graph-mode quantization keeps in Python objects stands here as IR: observers (attributes with an
+    interface) are instances with a symbol each, a matched and fused pattern is a region op, a backend and a
+    QConfigMapping are ops in a text file.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let dependentDialects = ["::mlir::quant::QuantDialect"];
+}
+
+def Octet_QuantizedType : Type<CPred<"::llvm::isa<::mlir::quant::QuantizedType>($_self)">, "quantized type">;
+def Octet_FloatTensor : StaticShapeTensorOf<[F32]>;
+def Octet_QuantizedTensor : StaticShapeTensorOf<[Octet_QuantizedType]>;
+
+#endif // OCTET_DIALECT_OCTET_OCTETBASE_TD

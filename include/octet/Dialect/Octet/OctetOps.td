@@ -1,0 +1,91 @@
+//===- OctetOps.td - quantization ops ---------------------------*- tablegen -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_DIALECT_OCTET_OCTETOPS_TD
+#define OCTET_DIALECT_OCTET_OCTETOPS_TD
+
+include "octet/Dialect/Octet/Observers.td"
+
+class Octet_Op<string mnemonic, list<Trait> traits = []> : Op<Octet_Dialect, mnemonic, traits>;
+
+//===----------------------------------------------------------------------===//
+// Quantize, dequantize
+//===----------------------------------------------------------------------===//
+
+def Octet_QuantizeOp : Octet_Op<"quantize", [Pure, SameOperandsAndResultShape]> {
+  let summary = "real numbers to quantized values";
+  let description = [{
+    `clamp(rne(x / scale) + zero point)`, per tensor or per axis as the result type says; NaN gives the zero point.
+    Pure, and never folded with `octet.dequantize`: the pair marks where a value is quantized. Source: [N.quantize],
+    ONNX QuantizeLinear, `torch.quantize_per_tensor`.
+  }];
+  let arguments = (ins Octet_FloatTensor:$input);
+  let results = (outs Octet_QuantizedTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Octet_DequantizeOp : Octet_Op<"dequantize", [Pure, SameOperandsAndResultShape]> {
+  let summary = "quantized values to real numbers";
+  let description = "`(q - zero point) * scale`. Source: [N.dequantize], ONNX DequantizeLinear.";
+  let arguments = (ins Octet_QuantizedTensor:$input);
+  let results = (outs Octet_FloatTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+def Octet_GroupOp : Octet_Op<"group", [IsolatedFromAbove, SingleBlock, RecursiveMemoryEffects]> {
+  let summary = "a matched pattern that stays one unit";
+  let description = [{
+    The region computes the result from the operands (one block argument each) and ends with `octet.yield`. `pattern`
+    names the backend's pattern that matched (`cpu::@conv_relu` is written `"cpu::conv_relu"`). Float before lowering; after it operand and
+    result types may be quantized: a quantized result means that the yielded real value is quantized by [N.epilogue].
+    Any dialect's ops may stand inside.
+  }];
+  let arguments = (ins StrAttr:$pattern, Variadic<AnyType>:$inputs);
+  let results = (outs AnyType:$result);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Operation *getTerminator() { return getBody().front().getTerminator(); }
+  }];
+}
+
+def Octet_YieldOp : Octet_Op<"yield", [Pure, Terminator, ReturnLike]> {
+  let summary = "ends the region of a group or of a pattern";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Observers
+//===----------------------------------------------------------------------===//
+
+def Octet_ObserverOp : Octet_Op<"observer", [Symbol]> {
+  let summary = "an observer instance";
+  let description = [{
+    Values that name the same symbol share the instance, hence range and quantized type. `saw` holds the statistics after
+    calibration (the observer's state as bytes).
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, Octet_ObserverAttrInterface:$observer, OptionalAttr<ElementsAttr>:$statistics);
+  let assemblyFormat = "$sym_name $observer (`saw` $statistics^)? attr-dict";
+}
+
+def Octet_ObserveOp : Octet_Op<"observe", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, SameOperandsAndResultType]> {
+  let summary = "shows a value to an observer";
+  let description = "The result is the input. Not pure: the observer's state changes.";
+  let arguments = (ins Octet_FloatTensor:$input, FlatSymbolRefAttr:$observer);
+  let results = (outs Octet_FloatTensor:$result);
+  let assemblyFormat = "$input `by` $observer attr-dict `:` type($input)";
+}
+
+#endif // OCTET_DIALECT_OCTET_OCTETOPS_TD

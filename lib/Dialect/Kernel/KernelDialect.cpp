@@ -1,0 +1,52 @@
+//===- KernelDialect.cpp - the kernel dialect -----------------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "octet/Dialect/Kernel/Kernel.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace octet::kernel;
+
+bool octet::kernel::isVector(Type type, int64_t lanes, unsigned width, bool isFloat) {
+  auto vector = dyn_cast<VectorType>(type);
+  return vector && vector.getShape() == ArrayRef<int64_t>(lanes) && vector.getElementTypeBitWidth() == width &&
+         isa<FloatType>(vector.getElementType()) == isFloat;
+}
+
+#include "octet/Dialect/Kernel/KernelDialect.cpp.inc"
+#include "octet/Dialect/Kernel/KernelEnums.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "octet/Dialect/Kernel/KernelAttrs.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "octet/Dialect/Kernel/KernelOps.cpp.inc"
+
+void KernelDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "octet/Dialect/Kernel/KernelAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "octet/Dialect/Kernel/KernelOps.cpp.inc"
+      >();
+}
+
+void PackOp::build(OpBuilder &builder, OperationState &state, ValueRange inputs) {
+  build(builder, state, VectorType::get({16 * (int64_t)inputs.size()}, builder.getI8Type()), inputs);
+}
+
+LogicalResult PackOp::verify() {
+  int64_t count = getInputs().size();
+  if (count != 1 && count != 4)
+    return emitOpError("expected one or four vectors, but got ") << count;
+  if (!isVector(getResult().getType(), 16 * count, 8, /*isFloat=*/false))
+    return emitOpError("expected a result of ") << 16 * count << " bytes, but got " << getResult().getType();
+  return success();
+}

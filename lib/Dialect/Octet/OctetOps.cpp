@@ -1,0 +1,88 @@
+//===- OctetOps.cpp - verifiers and syntax of octet ops -------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "octet/Dialect/Octet/Octet.h"
+
+using namespace mlir;
+using namespace octet;
+
+#define GET_OP_CLASSES
+#include "octet/Dialect/Octet/OctetOps.cpp.inc"
+
+/// The expressed type is f32 and a quantized axis lies inside the tensor.
+static LogicalResult verifyQuantized(Operation *op, Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  auto quantized = cast<quant::QuantizedType>(tensor.getElementType());
+  if (!quantized.getExpressedType().isF32())
+    return op->emitOpError("expected an expressed type of f32, but got ") << quantized.getExpressedType();
+  auto perAxis = dyn_cast<quant::UniformQuantizedPerAxisType>(quantized);
+  if (!perAxis)
+    return success();
+  int64_t axis = perAxis.getQuantizedDimension();
+  if (axis < 0 || axis >= tensor.getRank() || tensor.getDimSize(axis) != (int64_t)perAxis.getScales().size())
+    return op->emitOpError("expected one scale per element of axis ") << axis << ", but got " << perAxis.getScales().size();
+  return success();
+}
+
+LogicalResult QuantizeOp::verify() { return verifyQuantized(*this, getResult().getType()); }
+LogicalResult DequantizeOp::verify() { return verifyQuantized(*this, getInput().getType()); }
+
+LogicalResult ObserveOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (!symbols.lookupNearestSymbolFrom<ObserverOp>(*this, getObserverAttr()))
+    return emitOpError("expected the symbol of an 'octet.observer', but got ") << getObserverAttr();
+  return success();
+}
+
+LogicalResult GroupOp::verifyRegions() {
+  Block &block = getBody().front();
+  if (block.getArgumentTypes() != getInputs().getTypes())
+    return emitOpError("expected one block argument of the same type per operand");
+  auto yield = dyn_cast<YieldOp>(block.getTerminator());
+  if (!yield || yield.getValues().size() != 1)
+    return emitOpError("expected a region that ends with 'octet.yield' of one value");
+  auto shaped = dyn_cast<ShapedType>(getResult().getType());
+  auto yielded = dyn_cast<ShapedType>(yield.getValues()[0].getType());
+  if (shaped && yielded && shaped.getShape() != yielded.getShape())
+    return emitOpError("expected to yield the shape [") << shaped.getShape() << "], but got [" << yielded.getShape() << "]";
+  return success();
+}
+
+ParseResult GroupOp::parse(OpAsmParser &parser, OperationState &result) {
+  StringAttr pattern;
+  SmallVector<OpAsmParser::Argument> arguments;
+  SmallVector<OpAsmParser::UnresolvedOperand> operands;
+  auto parsePair = [&]() -> ParseResult {
+    return failure(parser.parseArgument(arguments.emplace_back()) || parser.parseEqual() ||
+                   parser.parseOperand(operands.emplace_back()));
+  };
+  FunctionType type;
+  if (parser.parseAttribute(pattern, "pattern", result.attributes) ||
+      parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parsePair) ||
+      parser.parseOptionalAttrDictWithKeyword(result.attributes) || parser.parseColonType(type))
+    return failure();
+  if (type.getNumInputs() != operands.size() || type.getNumResults() != 1)
+    return parser.emitError(parser.getNameLoc(), "expected one type per operand and one result type");
+  for (auto [argument, input] : llvm::zip(arguments, type.getInputs()))
+    argument.type = input;
+  result.addTypes(type.getResults());
+  if (parser.resolveOperands(operands, type.getInputs(), parser.getNameLoc(), result.operands))
+    return failure();
+  return parser.parseRegion(*result.addRegion(), arguments);
+}
+
+void GroupOp::print(OpAsmPrinter &printer) {
+  printer << ' ' << getPatternAttr() << '(';
+  llvm::interleaveComma(llvm::zip(getBody().getArguments(), getInputs()), printer, [&](auto pair) {
+    printer << std::get<0>(pair) << " = " << std::get<1>(pair);
+  });
+  printer << ')';
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {getPatternAttrName()});
+  printer << " : ";
+  printer.printFunctionalType(getOperation());
+  printer << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
