@@ -1,0 +1,117 @@
+//===- Emit.h - from LLVM dialect to machine code ---------------*- C++ -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Turns one module per CPU level into one library, object file, LLVM IR or assembly. The target machine is always the
+// baseline of the architecture: what a level may use stands in its functions' target features.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_EMIT_EMIT_H
+#define OCTET_EMIT_EMIT_H
+
+#include "octet/Runtime/octet.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace llvm {
+class LLVMContext;
+class Module;
+} // namespace llvm
+
+namespace mlir {
+class DialectRegistry;
+class ModuleOp;
+} // namespace mlir
+
+namespace octet {
+
+/// An input or output as octet_tensor describes it; `bytes` follows from `shape` and `dtype`. Scale 0 = not quantized.
+struct TensorInfo {
+  std::string name;
+  octet_dtype dtype = OCTET_F32;
+  std::vector<int64_t> shape;
+  float scale = 0;
+  int32_t zeroPoint = 0;
+};
+
+/// A step: the function `void symbol(ptr frame, i64 begin, i64 end)` of the level's module, and the operator's name.
+struct StepInfo {
+  std::string symbol;
+  int64_t range = 1;
+  std::string name;
+};
+
+/// What all levels of a network share.
+struct ProgramInfo {
+  /// Any text; symbols begin with `getSymbolPrefix(name)`.
+  std::string name;
+  int64_t arenaBytes = 0;
+  int64_t stateBytes = 0;
+  llvm::ArrayRef<char> weights;
+  std::vector<TensorInfo> inputs, outputs;
+  std::string reportJson;
+};
+
+/// LLVM IR with the context it lives in, so that levels can be compiled in parallel.
+struct OwnedModule {
+  std::unique_ptr<llvm::LLVMContext> context;
+  std::unique_ptr<llvm::Module> module;
+
+  OwnedModule();
+  OwnedModule(std::unique_ptr<llvm::LLVMContext> context, std::unique_ptr<llvm::Module> module);
+  OwnedModule(OwnedModule &&);
+  OwnedModule &operator=(OwnedModule &&);
+  ~OwnedModule();
+};
+
+/// The code of one CPU level. Order among levels: best first.
+struct LevelCode {
+  std::string level;
+  std::vector<StepInfo> steps;
+  OwnedModule code;
+};
+
+enum class OutputKind { SharedLibrary, Object, LLVMIR, Assembly };
+
+struct EmitOptions {
+  /// x86_64-linux-gnu or aarch64-linux-gnu.
+  std::string triple = "x86_64-linux-gnu";
+  OutputKind kind = OutputKind::SharedLibrary;
+  /// How many levels are compiled at the same time; 0 = as many as there are cores. Never changes the result.
+  unsigned parallelism = 0;
+};
+
+/// Registers the translations of LLVM dialect to LLVM IR that `translateLevel` needs.
+void registerEmitTranslations(mlir::DialectRegistry &registry);
+
+/// Translates a module in LLVM dialect to LLVM IR in a new context. Diagnostics go to the module's context.
+llvm::Expected<OwnedModule> translateLevel(mlir::ModuleOp module);
+
+/// A C identifier made of a network's name: other characters become '_', a leading digit gets one in front.
+std::string getSymbolPrefix(llvm::StringRef name);
+
+/// The triple of the machine this process runs on, if it is one of those that can be emitted for; else empty.
+std::string getHostTriple();
+
+/// Compiles a network; the bytes of the output file. Consumes `levels`. The result depends on nothing but the arguments.
+llvm::Expected<llvm::SmallVector<char, 0>> emitProgram(const ProgramInfo &program, std::vector<LevelCode> levels,
+                                                       const EmitOptions &options);
+
+/// The C header that goes with a library or object: octet.h and the network's own declarations.
+std::string emitHeader(const ProgramInfo &program);
+
+/// Writes a file whole or not at all: to a new name beside it, then renamed. The error names the file.
+llvm::Error writeFileAtomically(llvm::StringRef path, llvm::ArrayRef<char> contents);
+
+} // namespace octet
+
+#endif // OCTET_EMIT_EMIT_H

@@ -1,0 +1,137 @@
+/*===- octet.h - the C interface of a compiled network ---------------------===*\
+ *
+ * Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ *===----------------------------------------------------------------------===*\
+ *
+ * A compiled network is a library or an object file that needs nothing but libc. Every symbol it exports begins with the
+ * network's name, so that several networks fit into one program. For a network called `net`:
+ *
+ *   octet_model *net_create(int32_t threads, const char *level, char *error, size_t error_bytes);
+ *   int32_t net_run(octet_model *model, const void *const *inputs, void *const *outputs);
+ *   void net_destroy(octet_model *model);
+ *   const octet_model_api *net_octet_model_v1(void);
+ *
+ * The header that the compiler writes beside an object file contains this text and those declarations. A program that
+ * loads networks it does not know looks for the one exported symbol that ends in OCTET_ENTRY_SUFFIX and calls it.
+ *
+ * Threads: one model runs in one thread at a time; different models, also of the same network, may run at the same time.
+\*===----------------------------------------------------------------------===*/
+
+#ifndef OCTET_RUNTIME_OCTET_H
+#define OCTET_RUNTIME_OCTET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Version of the structures below; a library with another number is refused. */
+#define OCTET_ABI 1
+#define OCTET_ENTRY_SUFFIX "_octet_model_v1"
+
+/* Element types of inputs and outputs (octet_tensor.dtype). */
+enum octet_dtype { OCTET_F32 = 0, OCTET_U8 = 1, OCTET_I8 = 2, OCTET_I32 = 3, OCTET_I64 = 4 };
+
+/* An input or output: row-major, no padding between elements. A quantized one stands for (q - zero_point) * scale;
+   one that is not has scale 0. */
+typedef struct octet_tensor {
+  const char *name;
+  int32_t dtype;
+  int32_t rank;
+  const int64_t *shape;
+  int64_t bytes;
+  float scale;
+  int32_t zero_point;
+} octet_tensor;
+
+/* What a step works on. `arena` and `state` are aligned to 64 bytes, inputs and outputs are the caller's. */
+typedef struct octet_frame {
+  void *arena;
+  const void *weights;
+  void *state;
+  const void *const *inputs;
+  void *const *outputs;
+} octet_frame;
+
+/* Computes the part [begin, end) of a step. */
+typedef void (*octet_step_fn)(const octet_frame *frame, int64_t begin, int64_t end);
+
+/* Steps run in order; each may be split over [0, range) among threads. `name` is the operator's. */
+typedef struct octet_step {
+  octet_step_fn fn;
+  int64_t range;
+  const char *name;
+} octet_step;
+
+/* The network for one CPU level. */
+typedef struct octet_program {
+  const char *level;
+  const octet_step *steps;
+  int64_t count;
+} octet_program;
+
+/* Everything that is known about a network; `programs` has the best level first. */
+typedef struct octet_descriptor {
+  int32_t abi;
+  const char *name;
+  int64_t arena_bytes, state_bytes, weights_bytes;
+  const void *weights;
+  int32_t num_inputs, num_outputs, num_programs;
+  const octet_tensor *inputs, *outputs;
+  const octet_program *programs;
+  const char *report_json;
+} octet_descriptor;
+
+/* A network made ready to run: its memory, its level, its threads. */
+typedef struct octet_model octet_model;
+
+/* Called after every step of a run, in the thread that called run, with the time it took. */
+typedef void (*octet_step_hook)(void *user, int64_t step, uint64_t nanoseconds);
+
+typedef struct octet_model_api {
+  int32_t abi;
+  const octet_descriptor *descriptor;
+
+  /* Makes a model, or returns a null pointer and writes the reason into `error` (cut to `error_bytes`; may be null).
+     `threads`: at least 1; with 1 no thread is created. `level`: one of the levels below, or null, which means the
+     environment variable OCTET_CPU_LEVEL if it is set and not empty, else the best that this CPU can run.
+       x86-64: avx512vnni, avx2, sse2    AArch64: dotprod, neon    both: reference (scalar code)
+     A level that the network was not compiled for or that this CPU cannot run is an error.
+     All memory is allocated here; `state` starts as zeros. */
+  octet_model *(*create)(int32_t threads, const char *level, char *error, size_t error_bytes);
+
+  /* Runs the network once: `inputs` and `outputs` are arrays of pointers in the descriptor's order. Needs no alignment
+     beyond the element's, allocates nothing, takes no lock. Returns 0, or 1 without running if a pointer is null.
+     The caller's floating-point control register is saved, set to the default and restored. */
+  int32_t (*run)(octet_model *model, const void *const *inputs, void *const *outputs);
+
+  /* Ends the threads and frees the memory. A null pointer is allowed. */
+  void (*destroy)(octet_model *model);
+
+  /* The program in use: its level and its steps. */
+  const octet_program *(*program)(const octet_model *model);
+
+  int32_t (*threads)(const octet_model *model);
+
+  /* Statistics gathered by observers, `state_bytes` long; read and written between runs. */
+  void *(*state)(octet_model *model);
+
+  /* Sets the hook that is told the time of every step; a null pointer removes it. */
+  void (*set_step_hook)(octet_model *model, octet_step_hook hook, void *user);
+
+  /* 1 if this CPU can run the level, else 0 (also for a name that is no level). */
+  int32_t (*supports)(const char *level);
+} octet_model_api;
+
+/* The type of `net_octet_model_v1`. */
+typedef const octet_model_api *(*octet_entry_fn)(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* OCTET_RUNTIME_OCTET_H */
