@@ -23,6 +23,25 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include <optional>
+
+namespace octet {
+
+/// What an observer promises about the quantized types it yields (ObserverAttrInterface::getSpec). An empty member
+/// means that the observer says nothing about it.
+struct ObserverSpec {
+  mlir::IntegerType dtype;
+  std::optional<int64_t> quantMin, quantMax;
+  /// Floor of the scale.
+  std::optional<double> eps;
+  std::optional<int64_t> channelAxis;
+  /// Constants, if the observer ignores the data.
+  std::optional<double> fixedScale;
+  std::optional<int64_t> fixedZeroPoint;
+};
+
+} // namespace octet
+
 #include "octet/Dialect/Octet/OctetAttrInterfaces.h.inc"
 #include "octet/Dialect/Octet/OctetDialect.h.inc"
 #include "octet/Dialect/Octet/OctetEnums.h.inc"

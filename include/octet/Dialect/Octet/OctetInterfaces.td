@@ -18,6 +18,15 @@ def Octet_ObserverAttrInterface : AttrInterface<"ObserverAttrInterface"> {
     tensor's type only. One file per observer in lib/Dialect/Octet/Observers.
   }];
   let methods = [
+    InterfaceMethod<[{
+      What the observer promises about the types it yields, before it has seen anything: a backend's constraints are
+      checked against this.
+    }], "::octet::ObserverSpec", "getSpec">,
+    InterfaceMethod<[{
+      Updates `state` with the elements of a row-major tensor, on the host: constants (weights) are observed at compile
+      time.
+    }], "void", "updateState", (ins "::mlir::RankedTensorType":$observed, "::llvm::ArrayRef<float>":$data,
+      "::llvm::MutableArrayRef<char>":$state)>,
     InterfaceMethod<"Bytes of state for a tensor of this type (a multiple of 8).",
       "int64_t", "getStateBytes", (ins "::mlir::RankedTensorType":$observed)>,
     InterfaceMethod<"Writes the state of an observer that has seen nothing.",

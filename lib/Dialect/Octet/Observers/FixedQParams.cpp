@@ -10,6 +10,16 @@
 using namespace mlir;
 using namespace octet;
 
+ObserverSpec FixedQParamsObserverAttr::getSpec() const {
+  ObserverSpec spec;
+  spec.dtype = getDtype();
+  spec.fixedScale = getScale().getValueAsDouble();
+  spec.fixedZeroPoint = getZeroPoint();
+  return spec;
+}
+
+void FixedQParamsObserverAttr::updateState(RankedTensorType, ArrayRef<float>, MutableArrayRef<char>) const {}
+
 int64_t FixedQParamsObserverAttr::getStateBytes(RankedTensorType) const { return 0; }
 
 void FixedQParamsObserverAttr::initState(RankedTensorType, MutableArrayRef<char>) const {}
