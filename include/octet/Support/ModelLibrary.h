@@ -19,7 +19,7 @@ namespace octet {
 /// A loaded shared library of a network; unloads it when destroyed. Models must be destroyed before.
 class ModelLibrary {
 public:
-  /// Loads a file. The errors: not a library for this machine, not made by Octet, made for another OCTET_ABI.
+  /// Loads what is in the file now. The errors: not a library for this machine, not made by Octet, made for another OCTET_ABI.
   static llvm::Expected<std::unique_ptr<ModelLibrary>> load(llvm::StringRef path);
 
   /// Loads a library that lies in memory, without a file on disk.
@@ -31,14 +31,16 @@ public:
   const octet_descriptor &descriptor() const { return *table->descriptor; }
 
 private:
-  ModelLibrary(void *handle, const octet_model_api *table) : handle(handle), table(table) {}
+  ModelLibrary(void *handle, const octet_model_api *table, int descriptorNumber)
+      : handle(handle), table(table), descriptorNumber(descriptorNumber) {}
   void *handle;
   const octet_model_api *table;
+  int descriptorNumber;
 };
 
 /// Destroys a model of the given library.
 struct ModelDeleter {
-  const octet_model_api *api;
+  const octet_model_api *api = nullptr;
   void operator()(octet_model *model) const { api->destroy(model); }
 };
 using ModelPtr = std::unique_ptr<octet_model, ModelDeleter>;

@@ -61,8 +61,8 @@ private:
   explicit NpzReader(std::unique_ptr<Impl> impl);
 };
 
-/// The bytes of a .npz with all arrays stored; the same arrays give the same bytes.
-std::string writeNpz(const std::vector<NpyArray> &arrays);
+/// The bytes of a .npz with all arrays stored; the same arrays give the same bytes. Archives above 4 GiB are an error.
+llvm::Expected<std::string> writeNpz(const std::vector<NpyArray> &arrays);
 
 } // namespace octet
 

@@ -1,0 +1,155 @@
+//===- Descriptor.cpp - descriptor, weights and runtime as LLVM IR ----===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Internal.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/DerivedTypes.h"
+#include "llvm/Linker/Linker.h"
+
+using namespace llvm;
+using namespace octet;
+
+static int64_t getElementBytes(octet_dtype dtype) {
+  switch (dtype) {
+  case OCTET_U8:
+  case OCTET_I8:
+    return 1;
+  case OCTET_F32:
+  case OCTET_I32:
+    return 4;
+  case OCTET_I64:
+    return 8;
+  }
+  llvm_unreachable("all cases handled");
+}
+
+namespace {
+/// Builds octet_descriptor and what it points to. The literal structs have the layout of those in octet.h.
+class DescriptorBuilder {
+public:
+  DescriptorBuilder(Module &module, StringRef prefix)
+      : module(module), context(module.getContext()), prefix(prefix), i32(Type::getInt32Ty(context)),
+        i64(Type::getInt64Ty(context)), pointer(PointerType::getUnqual(context)) {}
+
+  Constant *build(const ProgramInfo &program, ArrayRef<LevelCode> levels);
+
+private:
+  Constant *int32(int64_t value) { return ConstantInt::getSigned(i32, value); }
+  Constant *int64(int64_t value) { return ConstantInt::getSigned(i64, value); }
+  Constant *record(ArrayRef<Constant *> fields) { return ConstantStruct::getAnon(context, fields); }
+
+  GlobalVariable *data(Constant *value) {
+    auto *global = new GlobalVariable(module, value->getType(), /*isConstant=*/true, GlobalValue::PrivateLinkage, value);
+    global->setUnnamedAddr(GlobalValue::UnnamedAddr::Global);
+    return global;
+  }
+
+  Constant *text(StringRef value) { return data(ConstantDataArray::getString(context, value)); }
+
+  /// An array of records, or null if there is none.
+  Constant *array(ArrayRef<Constant *> values) {
+    if (values.empty())
+      return ConstantPointerNull::get(pointer);
+    return data(ConstantArray::get(ArrayType::get(values[0]->getType(), values.size()), values));
+  }
+
+  Constant *tensors(ArrayRef<TensorInfo> infos);
+  Constant *steps(const LevelCode &level);
+  Constant *weights(ArrayRef<char> bytes);
+
+  Module &module;
+  LLVMContext &context;
+  StringRef prefix;
+  IntegerType *i32, *i64;
+  PointerType *pointer;
+};
+} // namespace
+
+Constant *DescriptorBuilder::tensors(ArrayRef<TensorInfo> infos) {
+  SmallVector<Constant *> records;
+  for (const TensorInfo &info : infos) {
+    int64_t bytes = getElementBytes(info.dtype);
+    SmallVector<Constant *> shape;
+    for (int64_t size : info.shape) {
+      shape.push_back(int64(size));
+      bytes *= size;
+    }
+    records.push_back(record({text(info.name), int32(info.dtype), int32(info.shape.size()), array(shape), int64(bytes),
+                              ConstantFP::get(context, APFloat(info.scale)), int32(info.zeroPoint)}));
+  }
+  return array(records);
+}
+
+Constant *DescriptorBuilder::steps(const LevelCode &level) {
+  auto *type = FunctionType::get(Type::getVoidTy(context), {pointer, i64, i64}, /*isVarArg=*/false);
+  SmallVector<Constant *> records;
+  for (const StepInfo &step : level.steps) {
+    std::string symbol = getLevelSymbol(prefix, level.level, step.symbol);
+    auto *function = cast<Function>(module.getOrInsertFunction(symbol, type).getCallee());
+    function->setVisibility(GlobalValue::HiddenVisibility);
+    records.push_back(record({function, int64(step.range), text(step.name)}));
+  }
+  return array(records);
+}
+
+/// Kernels load whole cache lines of weights.
+Constant *DescriptorBuilder::weights(ArrayRef<char> bytes) {
+  StringRef view(bytes.data(), bytes.size());
+  GlobalVariable *global = data(ConstantDataArray::getRaw(view, bytes.size(), Type::getInt8Ty(context)));
+  global->setAlignment(Align(64));
+  return global;
+}
+
+Constant *DescriptorBuilder::build(const ProgramInfo &program, ArrayRef<LevelCode> levels) {
+  SmallVector<Constant *> programs;
+  for (const LevelCode &level : levels)
+    programs.push_back(record({text(level.level), steps(level), int64(level.steps.size())}));
+  return record({int32(OCTET_ABI), text(program.name), int64(program.arenaBytes), int64(program.stateBytes),
+                 int64(program.weights.size()), weights(program.weights), int32(program.inputs.size()),
+                 int32(program.outputs.size()), int32(programs.size()), tensors(program.inputs),
+                 tensors(program.outputs), array(programs), text(program.reportJson)});
+}
+
+/// The runtime's public functions get the network's prefix; all else is internal, so that networks link together.
+static void renameRuntime(Module &module, StringRef prefix) {
+  for (Function &function : module) {
+    if (function.isDeclaration() || function.hasLocalLinkage())
+      continue;
+    StringRef name = function.getName();
+    if (name.consume_front("octet_model_"))
+      function.setName(prefix + "_" + name);
+    else
+      function.setLinkage(GlobalValue::InternalLinkage);
+  }
+  for (NamedMDNode &node : make_early_inc_range(module.named_metadata()))
+    if (node.getName() == "llvm.ident")
+      node.eraseFromParent();
+}
+
+Expected<OwnedModule> octet::buildRuntimeModule(const ProgramInfo &program, ArrayRef<LevelCode> levels,
+                                                TargetMachine &machine) {
+  auto context = std::make_unique<LLVMContext>();
+  StringRef bitcode = getRuntimeBitcode(machine.getTargetTriple().getArch());
+  Expected<std::unique_ptr<Module>> runtime = parseBitcodeFile(MemoryBufferRef(bitcode, "runtime"), *context);
+  if (!runtime)
+    return runtime.takeError();
+  std::string prefix = getSymbolPrefix(program.name);
+  Module &module = **runtime;
+  module.setModuleIdentifier(prefix);
+  module.setSourceFileName(prefix);
+  module.setTargetTriple(machine.getTargetTriple());
+  renameRuntime(module, prefix);
+
+  Constant *descriptor = DescriptorBuilder(module, prefix).build(program, levels);
+  GlobalVariable *declared = module.getNamedGlobal("octet_model_descriptor");
+  auto *defined = new GlobalVariable(module, descriptor->getType(), /*isConstant=*/true, GlobalValue::InternalLinkage,
+                                     descriptor, prefix + "_descriptor");
+  declared->replaceAllUsesWith(defined);
+  declared->eraseFromParent();
+  return OwnedModule(std::move(context), std::move(*runtime));
+}

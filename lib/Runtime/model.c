@@ -1,0 +1,202 @@
+/*===- model.c - the runtime that is built into every compiled network -----===*\
+ *
+ * Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ *===----------------------------------------------------------------------===*\
+ *
+ * Compiled to bitcode when Octet is built and linked into each network by Emit, which provides `octet_model_descriptor`,
+ * gives the functions named octet_model_* the network's prefix and makes everything else internal.
+\*===----------------------------------------------------------------------===*/
+
+#include "octet/Runtime/octet.h"
+#include "cpu.h"
+#include "pool.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+extern const octet_descriptor octet_model_descriptor;
+
+struct octet_model {
+  octet_frame frame;
+  const octet_program *program;
+  pool *workers;
+  octet_step_hook hook;
+  void *hook_user;
+};
+
+int32_t octet_model_supports(const char *level) { return level && supports_level(level); }
+
+const octet_program *octet_model_program(const octet_model *model) { return model->program; }
+
+int32_t octet_model_threads(const octet_model *model) { return model->workers ? (int32_t)model->workers->num_workers + 1 : 1; }
+
+void *octet_model_state(octet_model *model) { return model->frame.state; }
+
+void octet_model_set_step_hook(octet_model *model, octet_step_hook hook, void *user) {
+  model->hook = hook;
+  model->hook_user = user;
+}
+
+/* The best program that runs here and, if `level` is given, has that name; null if there is none. */
+static const octet_program *find_program(const char *level) {
+  for (int32_t i = 0; i < octet_model_descriptor.num_programs; ++i) {
+    const octet_program *program = &octet_model_descriptor.programs[i];
+    if (supports_level(program->level) && (!level || !strcmp(level, program->level)))
+      return program;
+  }
+  return NULL;
+}
+
+/* Appends to a text of `size` bytes, cutting what does not fit. */
+static void append(char *text, size_t size, const char *more) {
+  size_t length = strlen(text);
+  if (length < size)
+    snprintf(text + length, size - length, "%s", more);
+}
+
+static void describe_levels(char *text, size_t size, int only_supported) {
+  int any = 0;
+  for (int32_t i = 0; i < octet_model_descriptor.num_programs; ++i) {
+    const char *level = octet_model_descriptor.programs[i].level;
+    if (only_supported && !supports_level(level))
+      continue;
+    append(text, size, any++ ? ", " : "");
+    append(text, size, level);
+  }
+  if (!any)
+    append(text, size, "none");
+}
+
+static void report_level(char *text, size_t size, const char *level, int from_environment) {
+  if (level)
+    snprintf(text, size, "CPU level '%s'%s cannot be used", level, from_environment ? " (from OCTET_CPU_LEVEL)" : "");
+  else
+    snprintf(text, size, "no CPU level can be used");
+  append(text, size, ": the network was compiled for ");
+  describe_levels(text, size, 0);
+  append(text, size, "; possible on this CPU: ");
+  describe_levels(text, size, 1);
+}
+
+/* Zeroed memory, aligned to 64 bytes; never null because of size 0. */
+static void *allocate(int64_t bytes) {
+  void *memory;
+  size_t size = bytes > 0 ? ((size_t)bytes + 63) & ~(size_t)63 : 64;
+  if (posix_memalign(&memory, 64, size))
+    return NULL;
+  return memset(memory, 0, size);
+}
+
+void octet_model_destroy(octet_model *model) {
+  if (!model)
+    return;
+  destroy_pool(model->workers);
+  free(model->frame.arena);
+  free(model->frame.state);
+  free(model);
+}
+
+static octet_model *fail(octet_model *model) {
+  octet_model_destroy(model);
+  return NULL;
+}
+
+octet_model *octet_model_create(int32_t threads, const char *level, char *error, size_t error_bytes) {
+  char ignored[1];
+  if (!error || !error_bytes) {
+    error = ignored;
+    error_bytes = sizeof(ignored);
+  }
+  const char *variable = getenv("OCTET_CPU_LEVEL");
+  int from_environment = !level && variable && *variable;
+  if (from_environment)
+    level = variable;
+  const octet_program *program = find_program(level);
+  if (!program) {
+    report_level(error, error_bytes, level, from_environment);
+    return NULL;
+  }
+  if (threads < 1 || threads > MAX_THREADS) {
+    snprintf(error, error_bytes, "expected 1 to %d threads, but got %d", MAX_THREADS, (int)threads);
+    return NULL;
+  }
+  octet_model *model = allocate(sizeof(octet_model));
+  if (model) {
+    model->program = program;
+    model->frame.weights = octet_model_descriptor.weights;
+    model->frame.arena = allocate(octet_model_descriptor.arena_bytes);
+    model->frame.state = allocate(octet_model_descriptor.state_bytes);
+  }
+  if (!model || !model->frame.arena || !model->frame.state) {
+    snprintf(error, error_bytes, "out of memory: the network needs %lld bytes",
+             (long long)(octet_model_descriptor.arena_bytes + octet_model_descriptor.state_bytes));
+    return fail(model);
+  }
+  if (threads > 1 && !(model->workers = create_pool((uint32_t)threads - 1))) {
+    snprintf(error, error_bytes, "cannot start %d threads", (int)threads);
+    return fail(model);
+  }
+  return model;
+}
+
+static uint64_t nanoseconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void run_step(octet_model *model, const octet_step *step) {
+  if (model->workers && step->range > 1)
+    run_parallel(model->workers, step, &model->frame);
+  else
+    step->fn(&model->frame, 0, step->range);
+}
+
+static void run_timed(octet_model *model) {
+  for (int64_t i = 0; i < model->program->count; ++i) {
+    uint64_t start = nanoseconds();
+    run_step(model, &model->program->steps[i]);
+    model->hook(model->hook_user, i, nanoseconds() - start);
+  }
+}
+
+int32_t octet_model_run(octet_model *model, const void *const *inputs, void *const *outputs) {
+  if (!model || !inputs || !outputs)
+    return 1;
+  for (int32_t i = 0; i < octet_model_descriptor.num_inputs; ++i)
+    if (!inputs[i])
+      return 1;
+  for (int32_t i = 0; i < octet_model_descriptor.num_outputs; ++i)
+    if (!outputs[i])
+      return 1;
+  fp_control callers = get_fp_control();
+  set_fp_control(DEFAULT_FP_CONTROL);
+  model->frame.inputs = inputs;
+  model->frame.outputs = outputs;
+  if (model->hook)
+    run_timed(model);
+  else
+    for (int64_t i = 0; i < model->program->count; ++i)
+      run_step(model, &model->program->steps[i]);
+  set_fp_control(callers);
+  return 0;
+}
+
+const octet_model_api *octet_model_octet_model_v1(void) {
+  static const octet_model_api api = {
+      OCTET_ABI,
+      &octet_model_descriptor,
+      octet_model_create,
+      octet_model_run,
+      octet_model_destroy,
+      octet_model_program,
+      octet_model_threads,
+      octet_model_state,
+      octet_model_set_step_hook,
+      octet_model_supports,
+  };
+  return &api;
+}
