@@ -11,11 +11,13 @@
 #include "octet/Dialect/Kernel/Kernel.h"
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Dialect/Octet/Octet.h"
+#include "octet/Lower/Passes.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   registry.insert<mlir::func::FuncDialect, mlir::quant::QuantDialect, octet::nn::NNDialect, octet::OctetDialect,
                   octet::kernel::KernelDialect>();
   mlir::registerTransformsPasses();
+  octet::registerLowerPasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Octet pass driver\n", registry));
 }

@@ -1,0 +1,47 @@
+//===- Passes.td - from the reference model to the integer program --------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_LOWER_PASSES_TD
+#define OCTET_LOWER_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def Lower : Pass<"octet-lower", "::mlir::func::FuncOp"> {
+  let summary = "dequantize, operator, quantize becomes the operator on quantized types";
+  let description = [{
+    Takes the reference model (an ordinary float program with `octet.quantize` and `octet.dequantize` around what is
+    quantized) and gives the integer program:
+
+    - `nn.conv` and `nn.linear`, alone or in an `octet.group`, stand on quantized operands. A fused relu or clip becomes
+      the storage bounds of the result type; any other fused body stays as the group's body, on the real-valued
+      accumulator. A result that is used as a real number is `f32`.
+    - Element-wise operators between one quantized input and one quantized result become one `nn.table`; with several
+      inputs they become an `octet.group` on quantized types.
+    - Pools and data movement stand on quantized types; a change of scale becomes a table in front or behind.
+
+    ```mlir
+    %xd = octet.dequantize %xq : (tensor<1x8x!quant.uniform<u8:f32, 0.5:128>>) -> tensor<1x8xf32>
+    %r  = nn.relu %xd : (tensor<1x8xf32>) -> tensor<1x8xf32>
+    %rq = octet.quantize %r : (tensor<1x8xf32>) -> tensor<1x8x!quant.uniform<u8:f32, 0.25>>
+    ```
+    becomes
+    ```mlir
+    %rq = nn.table %xq, [...] : (tensor<1x8x!quant.uniform<u8:f32, 0.5:128>>) -> tensor<1x8x!quant.uniform<u8:f32, 0.25>>
+    ```
+
+    The int32 accumulator of every convolution and linear layer is proven not to overflow. What has no integer form stays
+    float between dequantize and quantize; a remark with a stable code (`include/octet/Lower/Reasons.def`) says why.
+  }];
+  let dependentDialects = ["::octet::OctetDialect", "::octet::nn::NNDialect"];
+  let statistics = [
+    Statistic<"numLowered", "num-lowered", "operators and groups on quantized types">,
+    Statistic<"numTables", "num-tables", "element-wise operators that became a table">,
+    Statistic<"numFallback", "num-fallback", "operators that stay float between dequantize and quantize">
+  ];
+}
+
+#endif // OCTET_LOWER_PASSES_TD

@@ -1,0 +1,59 @@
+//===- Requantize.h - requantization algebra: S, M, biases, accumulator bounds -*- C++ -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_NUMERICS_REQUANTIZE_H
+#define OCTET_NUMERICS_REQUANTIZE_H
+
+#include "octet/Numerics/Quantize.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+
+/// The one place where multipliers are made. Lower proves with it, Codegen takes its constants from it.
+namespace octet::numerics {
+
+/// S[c] = f32(s_x * s_w[c]): what one unit of the accumulator is worth. [N.accumulate]
+float accumulatorScale(float inputScale, float filterScale);
+/// M[c] = f32(S[c] / s_y[c]). [N.requantize]
+float requantizeMultiplier(float accumulatorScale, float resultScale);
+/// M_r = f32(s_r / s_y[c]). [N.residual]
+float residualMultiplier(float residualScale, float resultScale);
+/// M = f32(s_x / f32(s_y * f32(n))) for a window of n values. [N.avg_pool]
+float averageMultiplier(float inputScale, float resultScale, int64_t count);
+/// bq = clamp(rne(f64(b) / f64(S[c])), +-(2^31 - 1)). [N.bias]
+int32_t quantizeBias(float bias, float accumulatorScale);
+
+/// The types of one convolution or linear layer and how its channels map: output channel o reads the parameters of input
+/// channel `o / outputsPerInput` where the input is quantized per channel (depthwise).
+struct ProductTypes {
+  mlir::quant::QuantizedType input, filter;
+  int64_t numOutputs, outputsPerInput;
+
+  QuantParams inputParams(int64_t output) const;
+  /// S[output].
+  float scale(int64_t output) const;
+};
+
+/// max |x - z_x| over the storage bounds of `input`.
+int64_t maxDistanceFromZeroPoint(const QuantParams &input);
+
+/// The largest |acc| per output channel: sum over |w| times max |x - z_x|, plus |b|. `filter` holds the outputs one behind
+/// the other; `bias` is empty or has one value per output. Every partial sum is bounded too, in any order. [N.accumulate]
+llvm::SmallVector<int64_t, 0> accumulatorBounds(const ProductTypes &types, llvm::ArrayRef<int8_t> filter,
+                                                llvm::ArrayRef<int32_t> bias);
+
+/// Beyond this an int32 sum is not proven to be exact.
+inline constexpr int64_t kMaxAccumulator = (int64_t(1) << 31) - 1;
+/// Up to this f32(acc) is exact.
+inline constexpr int64_t kMaxExactInFloat = int64_t(1) << 24;
+
+/// The largest |f32(acc) * multiplier| for |acc| <= bound: where it stays inside int32 and the result saturates in a
+/// narrower integer anyway, Codegen needs no clamp in f32.
+float productBound(int64_t bound, float multiplier);
+
+} // namespace octet::numerics
+
+#endif // OCTET_NUMERICS_REQUANTIZE_H

@@ -1,0 +1,68 @@
+//===- Clamps.cpp - fused clamps as storage bounds ------------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::lower;
+using numerics::QuantParams;
+using quant::QuantizedType;
+
+namespace {
+struct Interval {
+  float low, high;
+};
+} // namespace
+
+/// The interval that `op` clamps to, if it is a clamp.
+static std::optional<Interval> getClamp(Operation *op) {
+  if (isa_and_nonnull<nn::ReluOp>(op))
+    return Interval{0.0f, std::numeric_limits<float>::infinity()};
+  auto clip = dyn_cast_if_present<nn::ClipOp>(op);
+  if (!clip)
+    return std::nullopt;
+  Interval interval{clip.getMin().convertToFloat(), clip.getMax().convertToFloat()};
+  if (!(interval.low < interval.high))
+    return std::nullopt;
+  return interval;
+}
+
+/// `type` with the quantized interval as bounds; null if channels disagree or nothing would be left between them.
+static QuantizedType narrow(QuantizedType type, Interval interval) {
+  std::optional<std::pair<int64_t, int64_t>> bounds;
+  for (int64_t channel = 0; channel < numerics::getNumChannels(type); ++channel) {
+    QuantParams params = numerics::getParams(type, channel);
+    std::pair own(numerics::quantize(interval.low, params), numerics::quantize(interval.high, params));
+    if (bounds && *bounds != own)
+      return {};
+    bounds = own;
+  }
+  // A quantized type holds at least two values.
+  return bounds->first < bounds->second ? numerics::withBounds(type, bounds->first, bounds->second) : QuantizedType();
+}
+
+QuantizedType lower::foldClamps(Block &body, QuantizedType type) {
+  OpOperand &yielded = body.getTerminator()->getOpOperand(0);
+  while (Operation *op = yielded.get().getDefiningOp()) {
+    std::optional<Interval> interval = getClamp(op);
+    QuantizedType narrowed = interval ? narrow(type, *interval) : QuantizedType();
+    if (!narrowed)
+      break;
+    type = narrowed;
+    yielded.set(op->getOperand(0));
+    if (op->use_empty())
+      op->erase();
+  }
+  return type;
+}
+
+bool lower::mayNarrow(QuantizeOp quantize) {
+  return llvm::all_of(quantize->getUsers(), llvm::IsaPred<DequantizeOp>);
+}

@@ -1,0 +1,170 @@
+//===- Lower.cpp - reference model to integer program ---------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::lower;
+using quant::QuantizedType;
+
+namespace octet {
+#define GEN_PASS_DEF_LOWER
+#include "octet/Lower/Passes.h.inc"
+} // namespace octet
+
+//===----------------------------------------------------------------------===//
+// Helpers of all parts
+//===----------------------------------------------------------------------===//
+
+Value lower::getQuantizedSource(Value real) {
+  auto dequantize = real.getDefiningOp<DequantizeOp>();
+  return dequantize ? dequantize.getInput() : Value();
+}
+
+QuantizeOp lower::getOnlyQuantize(Value real) {
+  return real.hasOneUse() ? dyn_cast<QuantizeOp>(*real.user_begin()) : QuantizeOp();
+}
+
+QuantizedType lower::getQuantizedType(Value value) {
+  return cast<QuantizedType>(cast<RankedTensorType>(value.getType()).getElementType());
+}
+
+RankedTensorType lower::withElementType(Value value, Type elementType) {
+  return RankedTensorType::get(cast<RankedTensorType>(value.getType()).getShape(), elementType);
+}
+
+bool lower::isActivation(QuantizedType type) { return !type.isSigned() && type.getStorageTypeIntegralWidth() == 8; }
+bool lower::isPerTensor(QuantizedType type) { return isa<quant::UniformQuantizedType>(type); }
+
+Value lower::cloneOnto(OpBuilder &builder, Operation *op, ValueRange operands, Type resultType) {
+  Operation *copy = builder.insert(op->cloneWithoutRegions());
+  copy->setOperands(operands);
+  copy->getResult(0).setType(resultType);
+  return copy->getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
+// One run
+//===----------------------------------------------------------------------===//
+
+Outcome Lowering::lower(Operation *op) {
+  auto movesValues = [](Operation *op) {
+    auto resize = dyn_cast<nn::ResizeOp>(op);
+    return isa<nn::MaxPoolOp>(op) || op->hasTrait<nn::DataMovement>() ||
+           (resize && resize.getMode() == nn::ResizeMode::nearest);
+  };
+  builder.setInsertionPoint(op);
+  if (auto group = dyn_cast<GroupOp>(op))
+    return lowerGroup(group);
+  if (auto quantize = dyn_cast<QuantizeOp>(op))
+    return lowerQuantize(quantize);
+  if (isa<nn::ConvOp, nn::LinearOp>(op))
+    return lowerProduct(op);
+  if (isa<nn::AvgPoolOp, nn::ReduceMeanOp>(op))
+    return lowerMean(op);
+  if (movesValues(op))
+    return lowerMovement(op);
+  return isScalarOp(op) ? awaitQuantize(op) : Outcome::NotConcerned;
+}
+
+void Lowering::reportFallback(Operation *op, Outcome reason) {
+  struct Text {
+    StringRef code, why, remedy;
+  };
+  static constexpr Text texts[] = {
+#define OCTET_LOWER_REASON(name, code, why, remedy) {code, why, remedy},
+#include "octet/Lower/Reasons.def"
+  };
+  const Text &text = texts[static_cast<int>(reason) - static_cast<int>(Outcome::NoIntegerForm)];
+  op->emitRemark() << "stays float [" << text.code << ": " << text.why << "]; remedy: " << text.remedy;
+  ++numFallback;
+}
+
+/// A group around one op says nothing that the op does not say.
+static void inlineGroupsOfOne(func::FuncOp function) {
+  function.walk([](GroupOp group) {
+    Block &body = group.getBody().front();
+    if (!llvm::hasSingleElement(body.without_terminator()))
+      return;
+    Operation &op = body.front();
+    if (op.getNumResults() != 1 || group.getTerminator()->getOperand(0) != op.getResult(0))
+      return;
+    for (auto [argument, input] : llvm::zip(body.getArguments(), group.getInputs()))
+      argument.replaceAllUsesWith(input);
+    op.moveBefore(group);
+    group.getResult().replaceAllUsesWith(op.getResult(0));
+    group.erase();
+  });
+}
+
+/// Whether a quantized value comes in or goes out through a conversion: only then it is news that `op` is float.
+static bool touchesQuantized(Operation *op) {
+  auto isQuantized = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && isa<QuantizedType>(tensor.getElementType());
+  };
+  if (isa<nn::ConstantOp, QuantizeOp, DequantizeOp, ObserveOp>(op) || op->hasTrait<OpTrait::IsTerminator>() ||
+      llvm::any_of(op->getOperandTypes(), isQuantized))
+    return false;
+  return llvm::any_of(op->getOperands(), [](Value v) { return v.getDefiningOp<DequantizeOp>(); }) ||
+         llvm::any_of(op->getUsers(), llvm::IsaPred<QuantizeOp>);
+}
+
+static void eraseDead(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+/// What stays float reads float weights: constants are not dequantized at run time.
+static void foldDequantizedConstants(Block &block) {
+  for (auto dequantize : llvm::make_early_inc_range(block.getOps<DequantizeOp>()))
+    foldConstant(dequantize);
+  eraseDead(block);
+}
+
+/// Says of every op that converts to or from quantized values why it is float.
+static void reportFallbacks(Block &block, Lowering &lowering, const llvm::DenseMap<Operation *, Outcome> &outcomes) {
+  for (Operation &op : block) {
+    if (!touchesQuantized(&op))
+      continue;
+    // What is new here and float came out of a group whose product was lowered alone.
+    auto found = outcomes.find(&op);
+    Outcome outcome = found == outcomes.end() ? Outcome::RealOperand : found->second;
+    lowering.reportFallback(&op, outcome <= Outcome::NotConcerned ? Outcome::NoIntegerForm : outcome);
+  }
+}
+
+/// Visits the ops in order, so that every op finds the integer forms of its operands' producers.
+static void lowerBlock(Block &block, Lowering &lowering) {
+  llvm::DenseMap<Operation *, Outcome> outcomes;
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    Outcome outcome = outcomes[&op] = lowering.lower(&op);
+    // Element-wise ops are visited from the quantize behind them.
+    if (auto quantize = dyn_cast<QuantizeOp>(op); quantize && outcome > Outcome::NotConcerned)
+      if (Operation *producer = quantize.getInput().getDefiningOp(); outcomes.lookup(producer) == Outcome::NotConcerned)
+        outcomes[producer] = outcome;
+  }
+  eraseDead(block);
+  reportFallbacks(block, lowering, outcomes);
+  foldDequantizedConstants(block);
+}
+
+namespace {
+class LowerPass : public octet::impl::LowerBase<LowerPass> {
+  void runOnOperation() override {
+    inlineGroupsOfOne(getOperation());
+    Lowering lowering{OpBuilder(&getContext())};
+    for (Block &block : getOperation().getBody())
+      lowerBlock(block, lowering);
+    numLowered += lowering.numLowered;
+    numTables += lowering.numTables;
+    numFallback += lowering.numFallback;
+  }
+};
+} // namespace

@@ -1,0 +1,87 @@
+//===- Lowering.h - what the parts of octet-lower share ---------*- C++ -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_LIB_LOWER_LOWERING_H
+#define OCTET_LIB_LOWER_LOWERING_H
+
+#include "octet/Lower/Passes.h"
+#include "octet/Numerics/Quantize.h"
+#include <optional>
+
+namespace octet::lower {
+
+/// What came of an attempt to give an op its integer form: `Lowered`, `NotConcerned` (nothing quantized touches it), or
+/// why it stays float (Reasons.def).
+enum class Outcome {
+  Lowered,
+  NotConcerned,
+#define OCTET_LOWER_REASON(name, code, why, remedy) name,
+#include "octet/Lower/Reasons.def"
+};
+
+/// One run of the pass. Nothing is erased while ops are visited: an op that was replaced is left without uses.
+struct Lowering {
+  mlir::OpBuilder builder;
+  int64_t numLowered = 0, numTables = 0, numFallback = 0;
+
+  /// Dispatches on the op.
+  Outcome lower(mlir::Operation *op);
+
+  /// Convolution and linear, alone or in a group.
+  Outcome lowerProduct(mlir::Operation *product);
+  Outcome lowerGroup(GroupOp group);
+  /// Data movement, max pools and nearest resampling: values are copied, a change of scale is a table.
+  Outcome lowerMovement(mlir::Operation *op);
+  /// Average pools and means over H and W.
+  Outcome lowerMean(mlir::Operation *op);
+  /// The element-wise operators in front of a quantize: a table, or a group on quantized types.
+  Outcome lowerQuantize(QuantizeOp quantize);
+
+  /// Says that `op` stays float and why.
+  void reportFallback(mlir::Operation *op, Outcome reason);
+
+private:
+  /// Values of `source` at the parameters of `type`: itself, or a table.
+  mlir::Value convertTo(mlir::Value source, mlir::quant::QuantizedType type, mlir::Location loc);
+  mlir::Value makeTable(GroupOp group, QuantizeOp quantize);
+};
+
+/// The quantized tensor behind a real-valued operand, or null.
+mlir::Value getQuantizedSource(mlir::Value real);
+/// The quantize that is the only user of a real value, or null.
+QuantizeOp getOnlyQuantize(mlir::Value real);
+mlir::quant::QuantizedType getQuantizedType(mlir::Value value);
+mlir::RankedTensorType withElementType(mlir::Value value, mlir::Type elementType);
+/// Stored in 8 unsigned bits: what the integer kernels take and give.
+bool isActivation(mlir::quant::QuantizedType type);
+bool isPerTensor(mlir::quant::QuantizedType type);
+/// A copy of `op` with other operands and another result type.
+mlir::Value cloneOnto(mlir::OpBuilder &builder, mlir::Operation *op, mlir::ValueRange operands, mlir::Type resultType);
+
+/// For element-wise ops, which are lowered from the quantize behind them: whether there is one.
+Outcome awaitQuantize(mlir::Operation *op);
+
+/// Quantizes or dequantizes a constant now, by [N.quantize] and [N.dequantize]; false if the operand is none.
+bool foldConstant(QuantizeOp quantize);
+bool foldConstant(DequantizeOp dequantize);
+
+/// Takes clamps at the end of `body` into the storage bounds of `type`, which the yielded value is quantized to: quantizing
+/// is monotone, so clamping before or behind it is the same.
+mlir::quant::QuantizedType foldClamps(mlir::Block &body, mlir::quant::QuantizedType type);
+/// Whether every reader of the quantized value takes whatever type it has.
+bool mayNarrow(QuantizeOp quantize);
+
+/// The float law of one element-wise op, or nothing if `op` has none.
+std::optional<float> evaluateScalar(mlir::Operation *op, llvm::ArrayRef<float> operands);
+/// Whether the law knows `op` as a function of single elements.
+bool isScalarOp(mlir::Operation *op);
+/// The real value that `body` yields when its first argument holds the storage value `q` and the others hold `constants`.
+float evaluateBody(mlir::Block &body, int64_t q, llvm::ArrayRef<float> constants);
+
+} // namespace octet::lower
+
+#endif // OCTET_LIB_LOWER_LOWERING_H

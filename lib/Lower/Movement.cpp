@@ -1,0 +1,97 @@
+//===- Movement.cpp - pools and data movement on quantized types ----------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::lower;
+using quant::QuantizedType;
+
+/// The quantized tensors behind all operands, or why there are none that the kernels take.
+static Outcome getSources(Operation *op, SmallVectorImpl<Value> &sources) {
+  for (Value operand : op->getOperands())
+    sources.push_back(getQuantizedSource(operand));
+  if (llvm::none_of(sources, [](Value source) { return bool(source); }))
+    return Outcome::NotConcerned;
+  for (Value source : sources) {
+    if (!source)
+      return Outcome::RealOperand;
+    if (!isActivation(getQuantizedType(source)))
+      return Outcome::StorageType;
+    if (!isPerTensor(getQuantizedType(source)))
+      return Outcome::PerChannel;
+  }
+  return Outcome::Lowered;
+}
+
+/// Calls `makeResult` for the type of every quantize behind `op` and replaces the quantize.
+static Outcome replaceQuantizes(Operation *op, llvm::function_ref<Value(QuantizedType)> makeResult) {
+  Outcome outcome = Outcome::RealResult;
+  for (Operation *user : op->getUsers()) {
+    auto quantize = dyn_cast<QuantizeOp>(user);
+    if (!quantize)
+      continue;
+    QuantizedType type = getQuantizedType(quantize.getResult());
+    if (!isActivation(type))
+      return Outcome::StorageType;
+    if (!isPerTensor(type))
+      return Outcome::PerChannel;
+    quantize.replaceAllUsesWith(makeResult(type));
+    outcome = Outcome::Lowered;
+  }
+  return outcome;
+}
+
+Value Lowering::convertTo(Value source, QuantizedType type, Location loc) {
+  QuantizedType from = getQuantizedType(source);
+  if (numerics::haveSameParams(from, type))
+    return source;
+  SmallVector<int8_t> table;
+  for (int64_t q = 0; q < 256; ++q) {
+    float real = numerics::dequantize(q, numerics::getParams(from));
+    table.push_back(static_cast<int8_t>(numerics::quantize(real, numerics::getParams(type))));
+  }
+  ++numTables;
+  return nn::TableOp::create(builder, loc, withElementType(source, type), source, table);
+}
+
+Outcome Lowering::lowerMovement(Operation *op) {
+  SmallVector<Value> sources;
+  if (Outcome outcome = getSources(op, sources); outcome != Outcome::Lowered)
+    return outcome;
+  Value result = op->getResult(0);
+  auto numElements = [](Value value) { return cast<RankedTensorType>(value.getType()).getNumElements(); };
+  // Where values are only dropped or moved, the scale changes behind; new values (padding) and copies come last.
+  bool convertBehind =
+      sources.size() == 1 && !isa<nn::PadOp>(op) && numElements(result) <= numElements(sources.front());
+  return replaceQuantizes(op, [&](QuantizedType type) {
+    ++numLowered;
+    if (convertBehind) {
+      QuantizedType from = getQuantizedType(sources.front());
+      Type moved = numerics::haveSameParams(from, type) ? type : from;
+      return convertTo(cloneOnto(builder, op, sources, withElementType(result, moved)), type, op->getLoc());
+    }
+    SmallVector<Value> operands;
+    for (Value source : sources)
+      operands.push_back(convertTo(source, type, op->getLoc()));
+    return cloneOnto(builder, op, operands, withElementType(result, type));
+  });
+}
+
+Outcome Lowering::lowerMean(Operation *op) {
+  auto reduce = dyn_cast<nn::ReduceMeanOp>(op);
+  if (reduce && (reduce.getInput().getType().getRank() != 4 || reduce.getAxes() != ArrayRef<int64_t>{2, 3}))
+    return Outcome::NotConcerned;
+  SmallVector<Value> sources;
+  if (Outcome outcome = getSources(op, sources); outcome != Outcome::Lowered)
+    return outcome;
+  return replaceQuantizes(op, [&](QuantizedType type) {
+    ++numLowered;
+    return cloneOnto(builder, op, sources, withElementType(op->getResult(0), type));
+  });
+}

@@ -1,0 +1,219 @@
+//===- Products.cpp - convolution and linear on quantized types -----------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+#include "mlir/IR/IRMapping.h"
+#include "octet/Dialect/NN/Constants.h"
+#include "octet/Numerics/Requantize.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::lower;
+using numerics::ProductTypes;
+using numerics::QuantParams;
+using quant::QuantizedType;
+
+static bool isProduct(Operation *op) { return isa<nn::ConvOp, nn::LinearOp>(op); }
+
+//===----------------------------------------------------------------------===//
+// What a product needs
+//===----------------------------------------------------------------------===//
+
+/// A per-channel input needs one input channel per output: depthwise convolution.
+static bool isInputSupported(Operation *product, QuantizedType input) {
+  auto conv = dyn_cast<nn::ConvOp>(product);
+  return isPerTensor(input) || (numerics::getChannelAxis(input) == 1 && conv && conv.isDepthwise());
+}
+
+static bool isFilterSupported(QuantizedType filter) {
+  if (!filter.isSigned() || filter.getStorageTypeIntegralWidth() != 8)
+    return false;
+  if (!isPerTensor(filter) && numerics::getChannelAxis(filter) != 0)
+    return false;
+  return llvm::all_of(llvm::seq(numerics::getNumChannels(filter)),
+                      [&](int64_t channel) { return numerics::getParams(filter, channel).zeroPoint == 0; });
+}
+
+/// Per tensor, or per channel of a convolution's result.
+static bool isResultSupported(QuantizedType result) {
+  return isActivation(result) && (isPerTensor(result) || numerics::getChannelAxis(result) == 1);
+}
+
+/// Whether the bias counts in units of the accumulator, S[c]. Printed types keep seven digits of a scale, so IR that went
+/// through text agrees only to those; the integers are taken as they are.
+static bool isBiasSupported(QuantizedType bias, const ProductTypes &types) {
+  if (bias.getStorageTypeIntegralWidth() != 32 || (!isPerTensor(bias) && numerics::getChannelAxis(bias) != 0))
+    return false;
+  for (int64_t output = 0; output < types.numOutputs; ++output) {
+    QuantParams params = numerics::getParams(bias, isPerTensor(bias) ? 0 : output);
+    float scale = types.scale(output);
+    if (params.zeroPoint != 0 || std::abs(params.scale - scale) > 2e-6f * scale)
+      return false;
+  }
+  return true;
+}
+
+/// Whether `product` on these quantized operands has the integer form [N.accumulate].
+static Outcome checkProduct(Operation *product, ArrayRef<Value> operands) {
+  if (!operands[0] || !operands[1])
+    return operands[0] || operands[1] ? Outcome::RealOperand : Outcome::NotConcerned;
+  QuantizedType input = getQuantizedType(operands[0]), filter = getQuantizedType(operands[1]);
+  auto weights = nn::getConstantValues<int8_t>(operands[1]);
+  if (!isActivation(input))
+    return Outcome::StorageType;
+  if (!isInputSupported(product, input))
+    return Outcome::PerChannel;
+  if (!isFilterSupported(filter) || failed(weights))
+    return Outcome::Filter;
+  int64_t numOutputs = cast<RankedTensorType>(operands[1].getType()).getDimSize(0);
+  ProductTypes types{input, filter, numOutputs, numOutputs / numerics::getNumChannels(input)};
+  SmallVector<int32_t, 0> offsets;
+  if (operands.size() > 2) {
+    FailureOr<SmallVector<int32_t, 0>> bias = failure();
+    if (operands[2])
+      bias = nn::getConstantValues<int32_t>(operands[2]);
+    if (failed(bias) || !isBiasSupported(getQuantizedType(operands[2]), types))
+      return Outcome::Bias;
+    offsets = std::move(*bias);
+  }
+  bool fits = llvm::all_of(numerics::accumulatorBounds(types, *weights, offsets),
+                           [](int64_t bound) { return bound <= numerics::kMaxAccumulator; });
+  return fits ? Outcome::Lowered : Outcome::Overflow;
+}
+
+//===----------------------------------------------------------------------===//
+// Rewriting
+//===----------------------------------------------------------------------===//
+
+Outcome Lowering::lowerProduct(Operation *product) {
+  SmallVector<Value> operands = llvm::map_to_vector(product->getOperands(), getQuantizedSource);
+  if (Outcome outcome = checkProduct(product, operands); outcome != Outcome::Lowered)
+    return outcome;
+  ++numLowered;
+  Value result = product->getResult(0);
+  QuantizeOp quantize = getOnlyQuantize(result);
+  if (quantize && isResultSupported(getQuantizedType(quantize.getResult())))
+    quantize.replaceAllUsesWith(cloneOnto(builder, product, operands, quantize.getResult().getType()));
+  else
+    result.replaceAllUsesWith(cloneOnto(builder, product, operands, result.getType()));
+  return Outcome::Lowered;
+}
+
+/// The only convolution or linear layer of a body whose other ops are scalar ops, or null.
+static Operation *findProduct(GroupOp group) {
+  Operation *product = nullptr;
+  for (Operation &op : group.getBody().front().without_terminator()) {
+    if (isProduct(&op) && !product)
+      product = &op;
+    else if (!isScalarOp(&op))
+      return nullptr;
+  }
+  return product;
+}
+
+/// The quantized tensors behind the product's operands, which are operands of the group.
+static SmallVector<Value> getProductOperands(GroupOp group, Operation *product) {
+  return llvm::map_to_vector(product->getOperands(), [&](Value operand) {
+    auto argument = dyn_cast<BlockArgument>(operand);
+    return argument ? getQuantizedSource(group.getInputs()[argument.getArgNumber()]) : Value();
+  });
+}
+
+/// The epilogue's further operands are activations of the result's shape, quantized per tensor.
+static bool areEpilogueOperandsSupported(GroupOp group, Operation *product) {
+  for (auto [argument, input] : llvm::zip(group.getBody().getArguments(), group.getInputs())) {
+    if (llvm::all_of(argument.getUsers(), [&](Operation *user) { return user == product; }))
+      continue;
+    Value source = getQuantizedSource(input);
+    if (!source || !isActivation(getQuantizedType(source)) || !isPerTensor(getQuantizedType(source)) ||
+        cast<ShapedType>(input.getType()).getShape() != cast<ShapedType>(group.getResult().getType()).getShape())
+      return false;
+  }
+  return true;
+}
+
+/// The ops of `group` in its place, one by one.
+static void inlineGroup(GroupOp group) {
+  Block &body = group.getBody().front();
+  for (auto [argument, input] : llvm::zip(body.getArguments(), group.getInputs()))
+    argument.replaceAllUsesWith(input);
+  group.getResult().replaceAllUsesWith(group.getTerminator()->getOperand(0));
+  for (Operation &op : llvm::make_early_inc_range(body.without_terminator()))
+    op.moveBefore(group);
+}
+
+/// Fills the body of `lowered` from `group`: the product on quantized arguments gives its real accumulator, everything
+/// else reads dequantized arguments. A sum with a residual is written product first.
+static void copyBody(GroupOp group, Operation *product, GroupOp lowered, OpBuilder &builder) {
+  OpBuilder::InsertionGuard guard(builder);
+  Block &from = group.getBody().front();
+  Block *body = builder.createBlock(&lowered.getBody());
+  for (auto [input, argument] : llvm::zip(lowered.getInputs(), from.getArguments()))
+    body->addArgument(input.getType(), argument.getLoc());
+  IRMapping real;
+  auto asReal = [&](Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    if (argument && !real.contains(value))
+      real.map(value, DequantizeOp::create(builder, argument.getLoc(), value.getType(),
+                                           body->getArgument(argument.getArgNumber())));
+    return real.lookup(value);
+  };
+  for (Operation &op : from.without_terminator()) {
+    SmallVector<Value> operands;
+    for (Value operand : op.getOperands())
+      operands.push_back(&op == product ? body->getArgument(cast<BlockArgument>(operand).getArgNumber()) : asReal(operand));
+    if (isa<nn::AddOp>(op) && op.getOperand(1) == product->getResult(0))
+      std::swap(operands[0], operands[1]);
+    real.map(op.getResult(0), cloneOnto(builder, &op, operands, op.getResult(0).getType()));
+  }
+  YieldOp::create(builder, group.getTerminator()->getLoc(), asReal(group.getTerminator()->getOperand(0)));
+}
+
+/// What was a group around one product after its clamps went into the type becomes that op.
+static Value unwrapProduct(GroupOp group, OpBuilder &builder) {
+  Block &body = group.getBody().front();
+  Operation *product = body.getTerminator()->getOperand(0).getDefiningOp();
+  if (!product || !isProduct(product) || !isa<QuantizedType>(cast<ShapedType>(group.getResult().getType()).getElementType()))
+    return group.getResult();
+  SmallVector<Value> operands = llvm::map_to_vector(product->getOperands(), [&](Value operand) {
+    return group.getInputs()[cast<BlockArgument>(operand).getArgNumber()];
+  });
+  return cloneOnto(builder, product, operands, group.getResult().getType());
+}
+
+Outcome Lowering::lowerGroup(GroupOp group) {
+  Operation *product = findProduct(group);
+  if (!product)
+    return awaitQuantize(group);
+  Outcome outcome = checkProduct(product, getProductOperands(group, product));
+  if (outcome != Outcome::Lowered)
+    return outcome;
+  if (!areEpilogueOperandsSupported(group, product)) {
+    // Most of the work is the product's: it is lowered alone and the rest stays float.
+    inlineGroup(group);
+    builder.setInsertionPoint(product);
+    return lowerProduct(product);
+  }
+  ++numLowered;
+  Value result = group.getResult();
+  QuantizeOp quantize = getOnlyQuantize(result);
+  bool toQuantized = quantize && isResultSupported(getQuantizedType(quantize.getResult()));
+  auto sources = llvm::map_to_vector(group.getInputs(), getQuantizedSource);
+  Type type = toQuantized ? quantize.getResult().getType() : result.getType();
+  auto lowered = GroupOp::create(builder, group.getLoc(), type, group.getPattern(), sources);
+  copyBody(group, product, lowered, builder);
+  if (!toQuantized) {
+    result.replaceAllUsesWith(lowered.getResult());
+    return Outcome::Lowered;
+  }
+  if (mayNarrow(quantize)) {
+    QuantizedType narrowed = foldClamps(lowered.getBody().front(), getQuantizedType(quantize.getResult()));
+    lowered.getResult().setType(withElementType(lowered.getResult(), narrowed));
+  }
+  quantize.replaceAllUsesWith(unwrapProduct(lowered, builder));
+  return Outcome::Lowered;
+}
