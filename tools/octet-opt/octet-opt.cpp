@@ -8,10 +8,23 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
+#include "octet/Codegen/Codegen.h"
 #include "octet/Dialect/Kernel/Kernel.h"
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Dialect/Octet/Octet.h"
 #include "octet/Lower/Passes.h"
+
+/// `--octet-codegen=levels=...`: the whole way from the integer program to the LLVM dialect.
+static void registerCodegenPipeline() {
+  struct Options : mlir::PassPipelineOptions<Options> {
+    ListOption<std::string> levels{*this, "levels", llvm::cl::desc("CPU levels, best first")};
+  };
+  mlir::PassPipelineRegistration<Options>(
+      "octet-codegen", "integer program to one LLVM-dialect module per CPU level",
+      [](mlir::OpPassManager &pm, const Options &options) {
+        octet::buildCodegenPipeline(pm, llvm::SmallVector<std::string>(options.levels.begin(), options.levels.end()));
+      });
+}
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
@@ -19,5 +32,7 @@ int main(int argc, char **argv) {
                   octet::kernel::KernelDialect>();
   mlir::registerTransformsPasses();
   octet::registerLowerPasses();
+  octet::registerCodegenPasses();
+  registerCodegenPipeline();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Octet pass driver\n", registry));
 }

@@ -36,6 +36,30 @@ StringRef octet::nn::getConstantName(ConstantOp op) {
   return "constant";
 }
 
+std::vector<char> octet::nn::getConstantBytes(ConstantOp op) {
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(op.getValue())) {
+    AsmResourceBlob *blob = resource.getRawHandle().getBlob();
+    return blob ? std::vector<char>(blob->getData().begin(), blob->getData().end()) : std::vector<char>();
+  }
+  std::vector<char> bytes;
+  auto append = [&](auto value) {
+    const char *data = reinterpret_cast<const char *>(&value);
+    bytes.insert(bytes.end(), data, data + sizeof(value));
+  };
+  for (APInt bits : llvm::map_range(cast<DenseElementsAttr>(op.getValue()).getValues<Attribute>(), [](Attribute value) {
+         auto real = dyn_cast<FloatAttr>(value);
+         return real ? real.getValue().bitcastToAPInt() : cast<IntegerAttr>(value).getValue();
+       })) {
+    if (bits.getBitWidth() == 8)
+      append((int8_t)bits.getZExtValue());
+    else if (bits.getBitWidth() == 32)
+      append((int32_t)bits.getZExtValue());
+    else
+      append((int64_t)bits.getZExtValue());
+  }
+  return bytes;
+}
+
 template <typename T>
 FailureOr<SmallVector<T, 0>> octet::nn::getConstantValues(Value value) {
   auto op = value.getDefiningOp<ConstantOp>();

@@ -57,14 +57,15 @@ def Kernel_TensorAttr : AttrDef<Kernel_Dialect, "Tensor"> {
 def Kernel_ProgramOp : Kernel_Op<"program", [Symbol, NoTerminator, SingleBlock]> {
   let summary = "the steps of one network for one CPU level";
   let description = [{
-    Sizes in bytes. `weights` is the packed constant data, shared by all levels. The steps run in order; each may be split
+    Sizes in bytes. `observers` gives the byte offset of each observer's statistics in the state. `weights` is the packed constant data, shared by all levels. The steps run in order; each may be split
     over its range among threads.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$level, I64Attr:$arena_bytes, I64Attr:$state_bytes,
-      ArrayAttr:$inputs, ArrayAttr:$outputs, ElementsAttr:$weights);
+      ArrayAttr:$inputs, ArrayAttr:$outputs, OptionalAttr<ElementsAttr>:$weights,
+      OptionalAttr<DictionaryAttr>:$observers);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name `level` $level `arena` $arena_bytes `state` $state_bytes `inputs` $inputs `outputs` $outputs `weights` $weights attr-dict-with-keyword $body
+    $sym_name `level` $level `arena` $arena_bytes `state` $state_bytes `inputs` $inputs `outputs` $outputs (`weights` $weights^)? (`observers` $observers^)? attr-dict-with-keyword $body
   }];
 }
 
@@ -106,10 +107,10 @@ def Kernel_Broadcast4Op : Kernel_Op<"broadcast4", [MemoryEffects<[MemRead]>]> {
 
 def Kernel_RoundOp : Kernel_Op<"round", [Pure]> {
   let summary = "float to integer, ties to even";
-  let description = "Lane by lane, for |x| < 2^31; the caller has clamped. The result for NaN is unspecified.";
-  let arguments = (ins Kernel_F32x16:$input);
-  let results = (outs Kernel_I32x16:$result);
-  let assemblyFormat = "$input attr-dict";
+  let description = "One value or lane by lane, for |x| < 2^31; the caller has clamped. The result for NaN is unspecified.";
+  let arguments = (ins AnyTypeOf<[F32, Kernel_F32x16]>:$input);
+  let results = (outs AnyTypeOf<[I32, Kernel_I32x16]>:$result);
+  let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
 }
 
 def Kernel_PackOp : Kernel_Op<"pack", [Pure]> {

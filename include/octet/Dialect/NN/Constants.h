@@ -29,6 +29,9 @@ ConstantOp createConstant(mlir::OpBuilder &builder, mlir::Location loc, llvm::St
 /// The resource name of a constant, or "constant" if it is held inline.
 llvm::StringRef getConstantName(ConstantOp op);
 
+/// The raw little-endian bytes of a constant (splats are expanded); empty if its resource is missing.
+std::vector<char> getConstantBytes(ConstantOp op);
+
 /// The elements of a constant as a copy of type T (float, int8_t, int32_t, int64_t; splats are expanded), or failure
 /// if `value` is not a constant of that storage type or its resource is missing.
 template <typename T>

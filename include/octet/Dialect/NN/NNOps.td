@@ -121,7 +121,7 @@ def NN_ConvOp : NN_ShapedOp<"conv"> {
   }];
   let extraClassDeclaration = [{
     /// One input channel and one or more output channels per group.
-    bool isDepthwise() { return getGroups() > 1 && getGroups() == getInput().getType().getDimSize(1); }
+    bool isDepthwise() { return getGroups() > 1 && (int64_t)getGroups() == getInput().getType().getDimSize(1); }
     /// Multiply-adds of one run.
     int64_t getNumMultiplyAdds();
   }];

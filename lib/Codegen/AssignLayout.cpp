@@ -1,0 +1,133 @@
+//===- AssignLayout.cpp - chooses how tensors lie in memory ---------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MemoryPlan.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace octet {
+#define GEN_PASS_DEF_ASSIGNLAYOUTPASS
+#include "octet/Codegen/Passes.h.inc"
+} // namespace octet
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::codegen;
+
+static bool isRank4(Value value) { return cast<RankedTensorType>(value.getType()).getRank() == 4; }
+
+/// The convolution of a plain or fused operator, or null.
+static nn::ConvOp getConv(Operation *op) {
+  if (auto group = dyn_cast<GroupOp>(op)) {
+    auto convs = group.getBody().front().getOps<nn::ConvOp>();
+    return convs.empty() ? nn::ConvOp() : *convs.begin();
+  }
+  return dyn_cast<nn::ConvOp>(op);
+}
+
+/// Kernels of these operators read and write NHWC only; all others take any strides.
+static bool wantsLayout(Operation *op) { return getConv(op) || isa<nn::MaxPoolOp, nn::AvgPoolOp>(op); }
+
+/// Border that the readers of `value` need: the largest pads of the convolutions that take it as input.
+static SmallVector<int64_t> getNeededPads(Value value) {
+  SmallVector<int64_t> pads(4, 0);
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    SmallVector<int64_t> needed;
+    if (isa<ObserveOp>(user))
+      needed = getNeededPads(user->getResult(0));
+    else if (nn::ConvOp conv = getConv(user); conv && use.getOperandNumber() == 0)
+      needed = SmallVector<int64_t>(conv.getPads());
+    for (size_t i = 0; i < needed.size(); ++i)
+      pads[i] = std::max(pads[i], needed[i]);
+  }
+  return pads;
+}
+
+static nn::LayoutAttr chooseLayout(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  int64_t channels = type.getDimSize(1);
+  // Dot products read bytes in fours.
+  if (getStorageType(type).isInteger(8))
+    channels = llvm::alignTo(channels, 4);
+  return nn::LayoutAttr::get(value.getContext(), channels, getNeededPads(value));
+}
+
+static Value relayout(OpBuilder &builder, Value value, nn::LayoutAttr layout) {
+  auto type = withLayout(cast<RankedTensorType>(value.getType()), layout);
+  return nn::RelayoutOp::create(builder, value.getLoc(), type, value);
+}
+
+namespace {
+/// See Passes.td.
+struct AssignLayout : octet::impl::AssignLayoutPassBase<AssignLayout> {
+  void runOnOperation() override;
+
+private:
+  void convertDenseUses(Value value);
+  void isolateReturns(Operation *terminator);
+};
+} // namespace
+
+/// A dense value (network input or its observed alias) gets one NHWC copy for the users that want it.
+void AssignLayout::convertDenseUses(Value value) {
+  if (!isRank4(value))
+    return;
+  SmallVector<OpOperand *> uses;
+  for (OpOperand &use : value.getUses()) {
+    if (isa<ObserveOp>(use.getOwner()))
+      convertDenseUses(use.getOwner()->getResult(0));
+    else if (wantsLayout(use.getOwner()))
+      uses.push_back(&use);
+  }
+  if (uses.empty())
+    return;
+  OpBuilder builder(&getContext());
+  builder.setInsertionPointAfterValue(value);
+  Value converted = relayout(builder, value, chooseLayout(value));
+  for (OpOperand *use : uses)
+    use->set(converted);
+  ++numRelayouts;
+}
+
+/// Every returned value gets a dense buffer that nothing else names: copies where it is an argument, a constant,
+/// returned twice, or made by a kernel that writes NHWC.
+void AssignLayout::isolateReturns(Operation *terminator) {
+  OpBuilder builder(terminator);
+  llvm::SmallDenseSet<Value> seen;
+  for (OpOperand &operand : terminator->getOpOperands()) {
+    Value value = operand.get(), root = getAliasRoot(value);
+    Operation *producer = root.getDefiningOp();
+    bool mayWriteDense = producer && !isa<nn::ConstantOp>(producer) && !(isRank4(root) && wantsLayout(producer));
+    if (mayWriteDense && seen.insert(root).second)
+      continue;
+    operand.set(relayout(builder, value, nullptr));
+    ++numRelayouts;
+  }
+}
+
+void AssignLayout::runOnOperation() {
+  Block &block = getOperation().getBody().front();
+  isolateReturns(block.getTerminator());
+  llvm::SmallDenseSet<Value> returned;
+  for (Value value : block.getTerminator()->getOperands())
+    returned.insert(getAliasRoot(value));
+  for (Operation &op : block.without_terminator()) {
+    if (auto observe = dyn_cast<ObserveOp>(op)) {
+      observe.getResult().setType(observe.getInput().getType());
+      continue;
+    }
+    bool keepsType = isa<nn::ConstantOp, nn::RelayoutOp>(op);
+    for (Value result : op.getResults())
+      if (isRank4(result) && !keepsType && !returned.contains(result))
+        result.setType(withLayout(cast<RankedTensorType>(result.getType()), chooseLayout(result)));
+    if (auto group = dyn_cast<GroupOp>(op))
+      for (auto [argument, input] : llvm::zip(group.getBody().getArguments(), group.getInputs()))
+        argument.setType(input.getType());
+  }
+  for (BlockArgument argument : block.getArguments())
+    convertDenseUses(argument);
+}

@@ -1,0 +1,105 @@
+//===- Buffers.cpp - where tensors lie ------------------------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Buffers.h"
+#include "octet/Dialect/NN/Constants.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::codegen;
+
+nn::LayoutAttr codegen::getLayout(RankedTensorType type) { return dyn_cast_or_null<nn::LayoutAttr>(type.getEncoding()); }
+
+RankedTensorType codegen::withLayout(RankedTensorType type, nn::LayoutAttr layout) {
+  return RankedTensorType::get(type.getShape(), type.getElementType(), layout);
+}
+
+Type codegen::getStorageType(RankedTensorType type) { return nn::getStorageElementType(type.getElementType()); }
+
+Strides codegen::getStrides(RankedTensorType type) {
+  Strides result;
+  ArrayRef<int64_t> shape = type.getShape();
+  if (nn::LayoutAttr layout = getLayout(type)) {
+    ArrayRef<int64_t> pads = layout.getPads();
+    int64_t c = layout.getChannels(), w = (shape[3] + pads[1] + pads[3]) * c, h = (shape[2] + pads[0] + pads[2]) * w;
+    result.steps = {h, 1, w, c};
+    result.offset = pads[0] * w + pads[1] * c;
+    result.extent = shape[0] * h;
+    return result;
+  }
+  result.steps.assign(shape.size(), 1);
+  result.extent = 1;
+  for (int64_t i = shape.size() - 1; i >= 0; --i) {
+    result.steps[i] = result.extent;
+    result.extent *= shape[i];
+  }
+  return result;
+}
+
+int64_t codegen::getBufferBytes(RankedTensorType type) {
+  return getStrides(type).extent * (getStorageType(type).getIntOrFloatBitWidth() / 8);
+}
+
+bool codegen::haveSameOrder(RankedTensorType lhs, RankedTensorType rhs) {
+  auto isRowMajor = [](RankedTensorType type) {
+    nn::LayoutAttr layout = getLayout(type);
+    if (!layout)
+      return true;
+    bool hasBorder = llvm::any_of(layout.getPads(), [](int64_t pad) { return pad != 0; });
+    bool isOnePixel = type.getDimSize(2) == 1 && type.getDimSize(3) == 1;
+    return !hasBorder && layout.getChannels() == type.getDimSize(1) && (isOnePixel || type.getDimSize(1) == 1);
+  };
+  return isRowMajor(lhs) && isRowMajor(rhs);
+}
+
+bool codegen::isQuantized(Type type) {
+  return isa<quant::QuantizedType>(cast<RankedTensorType>(type).getElementType());
+}
+
+QuantParams codegen::getQuantParams(quant::QuantizedType type) {
+  QuantParams params;
+  params.low = type.getStorageTypeMin();
+  params.high = type.getStorageTypeMax();
+  if (auto perTensor = dyn_cast<quant::UniformQuantizedType>(type)) {
+    params.scales = {(float)perTensor.getScale()};
+    params.zeroPoints = {(int32_t)perTensor.getZeroPoint()};
+    return params;
+  }
+  auto perAxis = cast<quant::UniformQuantizedPerAxisType>(type);
+  params.axis = perAxis.getQuantizedDimension();
+  for (auto [scale, zeroPoint] : llvm::zip(perAxis.getScales(), perAxis.getZeroPoints())) {
+    params.scales.push_back((float)scale);
+    params.zeroPoints.push_back((int32_t)zeroPoint);
+  }
+  return params;
+}
+
+std::string codegen::describe(RankedTensorType type) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::interleave(type.getShape(), os, "x");
+  Type element = type.getElementType();
+  if (auto quantized = dyn_cast<quant::QuantizedType>(element))
+    os << (quantized.isSigned() ? 's' : 'u') << quantized.getStorageTypeIntegralWidth()
+       << (isa<quant::UniformQuantizedPerAxisType>(quantized) ? "c" : "");
+  else
+    os << element;
+  if (nn::LayoutAttr layout = getLayout(type)) {
+    os << "_nhwc" << layout.getChannels() << "p";
+    llvm::interleave(layout.getPads(), os, ".");
+  }
+  return text;
+}
+
+std::string codegen::getConstantKey(nn::ConstantOp constant) {
+  // Resource names are unique in a module; values held inline are told apart by themselves.
+  if (isa<DenseResourceElementsAttr>(constant.getValue()))
+    return nn::getConstantName(constant).str();
+  std::string text;
+  llvm::raw_string_ostream(text) << constant.getValue();
+  return text;
+}

@@ -1,0 +1,53 @@
+//===- Buffers.h - where tensors lie ----------------------------*- C++ -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_LIB_CODEGEN_BUFFERS_H
+#define OCTET_LIB_CODEGEN_BUFFERS_H
+
+#include "mlir/Dialect/Quant/IR/QuantTypes.h"
+#include "octet/Codegen/Codegen.h"
+#include "octet/Dialect/NN/NN.h"
+
+namespace octet::codegen {
+
+/// Element strides of a tensor type (dense row-major, or NHWC as its encoding says).
+struct Strides {
+  llvm::SmallVector<int64_t> steps; ///< per logical dimension, in elements
+  int64_t offset = 0;               ///< of the first element, behind the border
+  int64_t extent = 0;               ///< elements of the buffer, border included
+};
+
+Strides getStrides(mlir::RankedTensorType type);
+/// The signless element type in memory.
+mlir::Type getStorageType(mlir::RankedTensorType type);
+int64_t getBufferBytes(mlir::RankedTensorType type);
+/// The layout of a tensor type, or null if it is dense.
+nn::LayoutAttr getLayout(mlir::RankedTensorType type);
+/// The type with another layout (null: dense).
+mlir::RankedTensorType withLayout(mlir::RankedTensorType type, nn::LayoutAttr layout);
+/// Both types order their elements in the same way and have no border: a reshape between them moves nothing.
+bool haveSameOrder(mlir::RankedTensorType lhs, mlir::RankedTensorType rhs);
+
+/// Scale, zero point and bounds of a quantized type, per tensor (one entry) or per channel.
+struct QuantParams {
+  llvm::SmallVector<float> scales;
+  llvm::SmallVector<int32_t> zeroPoints;
+  int32_t low = 0, high = 0;
+  int32_t axis = -1;
+};
+QuantParams getQuantParams(mlir::quant::QuantizedType type);
+bool isQuantized(mlir::Type tensorType);
+
+/// A readable key of everything that code for this buffer depends on (not scales and zero points).
+std::string describe(mlir::RankedTensorType type);
+
+/// A key that tells a constant from every other in the module.
+std::string getConstantKey(nn::ConstantOp constant);
+
+} // namespace octet::codegen
+
+#endif // OCTET_LIB_CODEGEN_BUFFERS_H

@@ -1,0 +1,104 @@
+//===- EmitProgram.cpp - network to one program per CPU level -------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProgramEmitter.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+
+namespace octet {
+#define GEN_PASS_DEF_EMITPROGRAMPASS
+#include "octet/Codegen/Passes.h.inc"
+} // namespace octet
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::codegen;
+
+/// Names and dense types of the network's inputs or outputs.
+static ArrayAttr describeTensors(func::FuncOp func, TypeRange types, function_ref<Attribute(unsigned)> getName, StringRef prefix) {
+  Builder builder(func.getContext());
+  SmallVector<Attribute> tensors;
+  for (auto [i, type] : llvm::enumerate(types)) {
+    auto name = dyn_cast_or_null<StringAttr>(getName(i));
+    if (!name)
+      name = builder.getStringAttr(prefix + llvm::Twine(i));
+    tensors.push_back(kernel::TensorAttr::get(func.getContext(), name, TypeAttr::get(type)));
+  }
+  return builder.getArrayAttr(tensors);
+}
+
+static kernel::ProgramOp createProgram(func::FuncOp func, const MemoryPlan &plan, const CpuLevel &level) {
+  OpBuilder builder(func);
+  auto nested = ModuleOp::create(builder, func.getLoc(), level.name);
+  builder.setInsertionPointToStart(nested.getBody());
+  ArrayAttr inputs = describeTensors(func, func.getArgumentTypes(), [&](unsigned i) { return func.getArgAttr(i, nn::kNameAttr); }, "input");
+  ArrayAttr outputs = describeTensors(func, func.getResultTypes(), [&](unsigned i) { return func.getResultAttr(i, nn::kNameAttr); }, "output");
+  SmallVector<NamedAttribute> states;
+  for (auto &[symbol, offset] : plan.observerStates)
+    states.push_back({symbol, builder.getI64IntegerAttr(offset)});
+  auto program = kernel::ProgramOp::create(builder, func.getLoc(), func.getSymName(), level.name, plan.arenaBytes,
+                                           plan.stateBytes, inputs, outputs, /*weights=*/ElementsAttr(),
+                                           states.empty() ? DictionaryAttr() : builder.getDictionaryAttr(states));
+  program.getBody().emplaceBlock();
+  return program;
+}
+
+namespace {
+/// See Passes.td.
+struct EmitProgram : octet::impl::EmitProgramPassBase<EmitProgram> {
+  using EmitProgramPassBase::EmitProgramPassBase;
+
+  void runOnOperation() override {
+    auto func = getOperation().lookupSymbol<func::FuncOp>("main");
+    if (!func) {
+      getOperation().emitError("expected a function named 'main'");
+      return signalPassFailure();
+    }
+    MemoryPlan plan = planMemory(func);
+    WeightsPool pool;
+    SmallVector<kernel::ProgramOp> programs;
+    for (const std::string &name : levels)
+      if (failed(emitLevel(func, plan, pool, name, programs)))
+        return signalPassFailure();
+    attachWeights(pool, programs);
+    eraseNetwork();
+  }
+
+private:
+  LogicalResult emitLevel(func::FuncOp func, const MemoryPlan &plan, WeightsPool &pool, StringRef name,
+                          SmallVectorImpl<kernel::ProgramOp> &programs) {
+    const CpuLevel *level = lookupCpuLevel(name);
+    if (!level)
+      return getOperation().emitError("unknown CPU level '") << name << "'";
+    programs.push_back(createProgram(func, plan, *level));
+    auto nested = programs.back()->getParentOfType<ModuleOp>();
+    ProgramEmitter emitter(nested, programs.back(), plan, pool, *level);
+    for (Operation &op : func.getBody().front().without_terminator())
+      if (failed(emitOperator(emitter, &op)))
+        return failure();
+    numSteps += emitter.numSteps;
+    numKernels += emitter.numKernels;
+    return success();
+  }
+
+  void attachWeights(const WeightsPool &pool, ArrayRef<kernel::ProgramOp> programs) {
+    ArrayRef<char> bytes = pool.bytes();
+    auto type = RankedTensorType::get({(int64_t)bytes.size()}, IntegerType::get(&getContext(), 8));
+    auto blob = HeapAsmResourceBlob::allocateAndCopyWithAlign(bytes, 64, /*dataIsMutable=*/false);
+    auto weights = DenseResourceElementsAttr::get(type, "weights", std::move(blob));
+    for (kernel::ProgramOp program : programs)
+      program.setWeightsAttr(weights);
+  }
+
+  /// The network and its observers have become programs.
+  void eraseNetwork() {
+    for (Operation &op : llvm::make_early_inc_range(*getOperation().getBody()))
+      if (!isa<ModuleOp>(op))
+        op.erase();
+  }
+};
+} // namespace

@@ -1,0 +1,38 @@
+//===- Emitters.h - one function per operator -------------------*- C++ -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_LIB_CODEGEN_EMITTERS_EMITTERS_H
+#define OCTET_LIB_CODEGEN_EMITTERS_EMITTERS_H
+
+#include "Fused.h"
+
+namespace octet::codegen {
+
+#define OCTET_EMITTER(OpClass, function) llvm::LogicalResult function(ProgramEmitter &emitter, OpClass op);
+#include "Emitters.def"
+
+/// out[i] = compute(in[i]...) with broadcasting, in one lane or sixteen. `isRaw`: storage values instead of real ones.
+using PointwiseFn = llvm::function_ref<mlir::Value(KernelBuilder &, mlir::ValueRange values)>;
+void emitPointwise(ProgramEmitter &emitter, mlir::Operation *op, llvm::StringRef kind, llvm::StringRef key,
+                   llvm::ArrayRef<mlir::Value> inputs, mlir::Value result, bool isRaw, PointwiseFn compute);
+/// Gives a view the rank of the result, with stride zero where it is broadcast.
+void alignView(TensorView &view, llvm::ArrayRef<int64_t> outShape);
+/// A plain element-wise op, or a group without convolution or linear layer.
+llvm::LogicalResult emitFusedElementwise(ProgramEmitter &emitter, const FusedOp &fused);
+/// Loops over `shape` (the first dimension over [begin, end)); calls `body` with all indices.
+void emitLoopNest(KernelBuilder &b, llvm::ArrayRef<int64_t> shape, mlir::Value begin, mlir::Value end,
+                  llvm::function_ref<void(mlir::ValueRange)> body);
+/// Fills the border of a padded result with what padding stands for; nothing if it has none.
+void emitBorder(ProgramEmitter &emitter, mlir::Operation *op, mlir::Value result);
+/// Convolution or linear layer with a fused body: the best kernel that takes the shape.
+llvm::LogicalResult emitRoot(ProgramEmitter &emitter, const FusedOp &fused);
+/// Convolution or linear layer with a fused body, as plain loops: the path that takes every shape.
+void emitLoopsForRoot(ProgramEmitter &emitter, const FusedOp &fused);
+
+} // namespace octet::codegen
+
+#endif // OCTET_LIB_CODEGEN_EMITTERS_EMITTERS_H

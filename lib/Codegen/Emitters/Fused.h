@@ -1,0 +1,43 @@
+//===- Fused.h - plain and fused operators under one view -------*- C++ -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_LIB_CODEGEN_EMITTERS_FUSED_H
+#define OCTET_LIB_CODEGEN_EMITTERS_FUSED_H
+
+#include "Signature.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace octet::codegen {
+
+/// An operator with what is fused behind it: an `octet.group`, or a plain op (its own root or its own body).
+struct FusedOp {
+  mlir::Operation *op = nullptr;   ///< in the network
+  mlir::Operation *root = nullptr; ///< convolution or linear layer, if any
+  llvm::SmallVector<mlir::Operation *> body; ///< element-wise ops in order
+  mlir::Value yielded;
+
+  explicit FusedOp(mlir::Operation *op);
+  /// The value in the network that a value of the body stands for: the operand of a block argument.
+  mlir::Value getOuter(mlir::Value inner) const;
+  mlir::Value getResult() const { return op->getResult(0); }
+  /// Operands of the body that come from outside (not the root's), each once.
+  llvm::SmallVector<mlir::Value> getBodyInputs() const;
+  /// Ops, attributes and wiring of the body as text.
+  std::string describeBody() const;
+};
+
+/// Values of the body's ops by the float laws; `known` starts with the outer inputs (real values) and the root's result.
+mlir::Value emitBody(KernelBuilder &b, const FusedOp &fused, llvm::DenseMap<mlir::Value, mlir::Value> known);
+
+/// One element-wise op on real values, by its law.
+mlir::Value emitElementwise(KernelBuilder &b, mlir::Operation *op, mlir::ValueRange operands);
+/// [N.exp].
+mlir::Value emitExp(KernelBuilder &b, mlir::Value x);
+
+} // namespace octet::codegen
+
+#endif // OCTET_LIB_CODEGEN_EMITTERS_FUSED_H

@@ -1,0 +1,154 @@
+//===- RootLoops.cpp - convolution and linear layers as plain loops -------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The path that takes every shape: one element at a time, in the order that the law prescribes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Epilogue.h"
+#include "Windows.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::codegen;
+
+namespace {
+/// Numbers of the arguments that all roots have.
+struct RootArguments {
+  int input, filter, bias = -1;
+};
+} // namespace
+
+static RootArguments addRootArguments(Signature &signature, const FusedOp &fused) {
+  RootArguments arguments;
+  arguments.input = signature.addTensor(fused.getOuter(fused.root->getOperand(0)));
+  arguments.filter = signature.addTensor(fused.getOuter(fused.root->getOperand(1)));
+  if (fused.root->getNumOperands() > 2)
+    arguments.bias = signature.addTensor(fused.getOuter(fused.root->getOperand(2)));
+  return arguments;
+}
+
+/// The accumulator before the first tap: bias or zero.
+static Value initAccumulator(KernelBuilder &b, const TensorView *bias, bool isInteger, Value channel) {
+  if (bias)
+    return b.load(bias->memory, channel);
+  return isInteger ? b.constI(0) : b.constF(0);
+}
+
+/// acc + x * w: exact integers, or one fused multiply-add.
+static Value accumulate(KernelBuilder &b, const TensorView &input, ValueRange inputIndices, const TensorView &filter,
+                        ValueRange filterIndices, Value acc) {
+  Value x = loadRaw(b, input, inputIndices, -1), w = loadRaw(b, filter, filterIndices, -1);
+  if (!input.isQuantized())
+    return b.fma(x, w, acc);
+  Value zeroPoint = loadParameter(b, input.zeroPoints, kZeroPoints, input.axis, inputIndices, -1);
+  return b.add(acc, b.mul(b.sub(x, zeroPoint), w));
+}
+
+static void emitConvLoops(ProgramEmitter &emitter, const FusedOp &fused, nn::ConvOp conv) {
+  Signature signature(emitter);
+  RootArguments arguments = addRootArguments(signature, fused);
+  signature.addKey(conv.getStrides());
+  signature.addKey(conv.getPads());
+  signature.addKey(conv.getDilations());
+  signature.addKey(conv.getGroups());
+  Epilogue epilogue(fused, signature);
+  auto out = conv.getResult().getType().getShape(), in = conv.getInput().getType().getShape();
+  auto kernel = conv.getFilter().getType().getShape();
+  Window rows{in[2], kernel[2], conv.getStrides()[0], conv.getPads()[0], conv.getDilations()[0]};
+  Window columns{in[3], kernel[3], conv.getStrides()[1], conv.getPads()[1], conv.getDilations()[1]};
+  int64_t outputsPerGroup = out[1] / conv.getGroups();
+  emitter.addStep(fused.op, "conv_loops", signature.key, signature.arguments, out[2],
+                  [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
+    TensorView input = signature.getTensor(arguments.input, args), filter = signature.getTensor(arguments.filter, args);
+    TensorView bias = arguments.bias < 0 ? TensorView() : signature.getTensor(arguments.bias, args);
+    emitLoopNest(b, {out[2], out[0], out[3], out[1]}, begin, end, [&](ValueRange i) {
+      Value oh = i[0], n = i[1], ow = i[2], oc = i[3];
+      Taps kh = getTaps(b, rows, oh), kw = getTaps(b, columns, ow);
+      Value group = b.createOrFold<arith::DivUIOp>(oc, b.index(outputsPerGroup));
+      Value firstChannel = b.mulIndex(group, kernel[1]);
+      Value acc = initAccumulator(b, arguments.bias < 0 ? nullptr : &bias, input.isQuantized(), oc);
+      auto perColumn = [&](Value y, Value x, Value acc) {
+        return b.loop(b.index(0), b.index(kernel[1]), 1, ValueRange{acc}, [&](Value c, ValueRange carried) {
+          Value ih = b.addIndex(kh.origin, b.mulIndex(y, rows.dilation));
+          Value iw = b.addIndex(kw.origin, b.mulIndex(x, columns.dilation));
+          Value ic = b.addIndex(firstChannel, c);
+          return SmallVector<Value>{accumulate(b, input, {n, ic, ih, iw}, filter, {oc, c, y, x}, carried[0])};
+        })[0];
+      };
+      acc = b.loop(kh.low, kh.high, 1, ValueRange{acc}, [&](Value y, ValueRange carried) {
+        return b.loop(kw.low, kw.high, 1, carried, [&](Value x, ValueRange inner) {
+          return SmallVector<Value>{perColumn(y, x, inner[0])};
+        });
+      })[0];
+      epilogue.emitAndStore(b, args, acc, {n, oc, oh, ow}, -1);
+    });
+  });
+}
+
+static void emitLinearLoops(ProgramEmitter &emitter, const FusedOp &fused, nn::LinearOp linear) {
+  Signature signature(emitter);
+  RootArguments arguments = addRootArguments(signature, fused);
+  Epilogue epilogue(fused, signature);
+  SmallVector<int64_t> out(linear.getResult().getType().getShape());
+  int64_t depth = linear.getFilter().getType().getDimSize(1);
+  // Outputs first: they are what the step's range splits.
+  SmallVector<int64_t> shape{out.back()};
+  shape.append(out.begin(), out.end() - 1);
+  emitter.addStep(fused.op, "linear_loops", signature.key, signature.arguments, out.back(),
+                  [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
+    TensorView input = signature.getTensor(arguments.input, args), filter = signature.getTensor(arguments.filter, args);
+    TensorView bias = arguments.bias < 0 ? TensorView() : signature.getTensor(arguments.bias, args);
+    emitLoopNest(b, shape, begin, end, [&](ValueRange i) {
+      Value o = i[0];
+      SmallVector<Value> indices(i.drop_front());
+      Value acc = initAccumulator(b, arguments.bias < 0 ? nullptr : &bias, input.isQuantized(), o);
+      acc = b.loop(b.index(0), b.index(depth), 1, ValueRange{acc}, [&](Value k, ValueRange carried) {
+        SmallVector<Value> inputIndices(indices);
+        inputIndices.push_back(k);
+        return SmallVector<Value>{accumulate(b, input, inputIndices, filter, {o, k}, carried[0])};
+      })[0];
+      indices.push_back(o);
+      epilogue.emitAndStore(b, args, acc, indices, -1);
+    });
+  });
+}
+
+void codegen::emitLoopsForRoot(ProgramEmitter &emitter, const FusedOp &fused) {
+  if (auto conv = dyn_cast<nn::ConvOp>(fused.root))
+    return emitConvLoops(emitter, fused, conv);
+  emitLinearLoops(emitter, fused, cast<nn::LinearOp>(fused.root));
+}
+
+LogicalResult codegen::emitMatmul(ProgramEmitter &emitter, nn::MatmulOp op) {
+  Signature signature(emitter);
+  int lhs = signature.addTensor(op.getLhs()), rhs = signature.addTensor(op.getRhs());
+  int result = signature.addTensor(op.getResult());
+  SmallVector<int64_t> shape(op.getResult().getType().getShape());
+  int64_t depth = op.getLhs().getType().getShape().back();
+  emitter.addStep(op, "matmul_loops", signature.key, signature.arguments, shape[0],
+                  [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
+    TensorView a = signature.getTensor(lhs, args), c = signature.getTensor(rhs, args), y = signature.getTensor(result, args);
+    int64_t aInner = a.strides.steps.back(), cInner = c.strides.steps[c.strides.steps.size() - 2];
+    alignView(a, shape);
+    alignView(c, shape);
+    emitLoopNest(b, shape, begin, end, [&](ValueRange i) {
+      // The inner dimension is walked by its own stride; the result's row and column pick the operands' ones.
+      SmallVector<int64_t> aSteps = a.strides.steps, cSteps = c.strides.steps;
+      aSteps.back() = 0;
+      cSteps[cSteps.size() - 2] = 0;
+      Value aBase = b.linearIndex(i, aSteps, a.strides.offset), cBase = b.linearIndex(i, cSteps, c.strides.offset);
+      Value sum = b.loop(b.index(0), b.index(depth), 1, ValueRange{b.constF(0)}, [&](Value k, ValueRange carried) {
+        Value x = b.load(a.memory, b.addIndex(aBase, b.mulIndex(k, aInner)));
+        Value w = b.load(c.memory, b.addIndex(cBase, b.mulIndex(k, cInner)));
+        return SmallVector<Value>{b.fma(x, w, carried[0])};
+      })[0];
+      storeReal(b, sum, y, i, -1);
+    });
+  });
+  return success();
+}

@@ -1,0 +1,114 @@
+//===- Signature.cpp - arguments of a kernel function ---------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Signature.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::codegen;
+
+/// Parameters are shared by all tensors that have the same ones.
+static std::string keyOf(const QuantParams &params) {
+  std::string key = "params/";
+  llvm::raw_string_ostream os(key);
+  os << params.low << ',' << params.high << ',' << params.axis;
+  for (auto [scale, zeroPoint] : llvm::zip(params.scales, params.zeroPoints))
+    os << ';' << llvm::utohexstr(llvm::bit_cast<uint32_t>(scale)) << ':' << zeroPoint;
+  return key;
+}
+
+int Signature::addTensor(Value value) {
+  Tensor tensor{cast<RankedTensorType>(value.getType()), add(emitter.getBuffer(value))};
+  addKey(describe(tensor.type));
+  auto quantized = dyn_cast<quant::QuantizedType>(tensor.type.getElementType());
+  if (quantized && quantized.getStorageTypeIntegralWidth() == 8) {
+    QuantParams params = getQuantParams(quantized);
+    std::string key = keyOf(params);
+    tensor.axis = params.axis;
+    tensor.scales = addWeights<float>(key + "/scales", [&] {
+      return std::vector<float>(params.scales.begin(), params.scales.end());
+    });
+    tensor.zeroPoints = addWeights<int32_t>(key + "/zero-points", [&] {
+      std::vector<int32_t> block{params.low, params.high};
+      block.insert(block.end(), params.zeroPoints.begin(), params.zeroPoints.end());
+      return block;
+    });
+    addKey("axis", tensor.axis);
+  }
+  tensors.push_back(tensor);
+  return tensors.size() - 1;
+}
+
+TensorView Signature::getTensor(int number, ValueRange args) const {
+  const Tensor &tensor = tensors[number];
+  TensorView view(args[tensor.memory], tensor.type);
+  view.axis = tensor.axis;
+  if (tensor.scales >= 0) {
+    view.scales = args[tensor.scales];
+    view.zeroPoints = args[tensor.zeroPoints];
+  }
+  return view;
+}
+
+Value codegen::loadParameter(KernelBuilder &b, Value block, int64_t base, int64_t axis, ValueRange indices,
+                             int64_t laneAxis) {
+  Value index = axis < 0 ? b.index(base) : b.addIndex(indices[axis], base);
+  return axis >= 0 && axis == laneAxis ? b.load(block, index) : b.loadSplat(block, index);
+}
+
+static bool isSigned(const TensorView &view) {
+  return cast<quant::QuantizedType>(view.type.getElementType()).isSigned();
+}
+
+Value codegen::loadRaw(KernelBuilder &b, const TensorView &view, ValueRange indices, int64_t laneAxis) {
+  Value index = b.linearIndex(indices, view.strides.steps, view.strides.offset);
+  bool isBroadcast = laneAxis < 0 || view.strides.steps[laneAxis] != 1;
+  Value raw = isBroadcast ? b.loadSplat(view.memory, index) : b.load(view.memory, index);
+  if (!getElementTypeOrSelf(raw.getType()).isInteger(8))
+    return raw;
+  if (view.isQuantized() && isSigned(view))
+    return arith::ExtSIOp::create(b, b.i32(), raw);
+  return arith::ExtUIOp::create(b, b.i32(), raw);
+}
+
+Value codegen::truncate(KernelBuilder &b, Value value) {
+  return arith::TruncIOp::create(b, b.ofLanes(b.getI8Type()), value);
+}
+
+void codegen::storeRaw(KernelBuilder &b, Value value, const TensorView &view, ValueRange indices) {
+  Value index = b.linearIndex(indices, view.strides.steps, view.strides.offset);
+  if (getStorageType(view.type).isInteger(8))
+    value = truncate(b, value);
+  b.store(value, view.memory, index);
+}
+
+Value codegen::loadReal(KernelBuilder &b, const TensorView &view, ValueRange indices, int64_t laneAxis) {
+  Value raw = loadRaw(b, view, indices, laneAxis);
+  if (!view.isQuantized())
+    return raw;
+  Value zeroPoint = loadParameter(b, view.zeroPoints, kZeroPoints, view.axis, indices, laneAxis);
+  Value scale = loadParameter(b, view.scales, 0, view.axis, indices, laneAxis);
+  return b.mul(b.toFloat(b.sub(raw, zeroPoint)), scale);
+}
+
+Value codegen::roundAndClamp(KernelBuilder &b, Value scaled, Value low, Value high, Value zeroPoint) {
+  Value isNumber = arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, scaled, scaled);
+  Value number = arith::SelectOp::create(b, isNumber, scaled, b.constF(0));
+  Value clamped = b.minF(b.maxF(number, b.toFloat(b.sub(low, zeroPoint))), b.toFloat(b.sub(high, zeroPoint)));
+  return b.add(b.round(clamped), zeroPoint);
+}
+
+void codegen::storeReal(KernelBuilder &b, Value value, const TensorView &view, ValueRange indices, int64_t laneAxis) {
+  if (view.isQuantized()) {
+    Value scale = loadParameter(b, view.scales, 0, view.axis, indices, laneAxis);
+    Value zeroPoint = loadParameter(b, view.zeroPoints, kZeroPoints, view.axis, indices, laneAxis);
+    Value low = b.loadSplat(view.zeroPoints, b.index(kLow)), high = b.loadSplat(view.zeroPoints, b.index(kHigh));
+    value = roundAndClamp(b, b.div(value, scale), low, high, zeroPoint);
+  }
+  storeRaw(b, value, view, indices);
+}

@@ -1,0 +1,82 @@
+//===- Signature.h - arguments of a kernel function -------------*- C++ -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_LIB_CODEGEN_EMITTERS_SIGNATURE_H
+#define OCTET_LIB_CODEGEN_EMITTERS_SIGNATURE_H
+
+#include "../ProgramEmitter.h"
+
+namespace octet::codegen {
+
+/// Collects a kernel's arguments and its key while a step is planned; names them again inside the body.
+/// A quantized tensor brings its parameters along: scales, and an integer block [low, high, zero points...].
+class Signature {
+public:
+  explicit Signature(ProgramEmitter &emitter) : emitter(emitter) {}
+
+  /// Adds a tensor; returns its number.
+  int addTensor(mlir::Value value);
+  /// Adds constant data; returns its number. Its size is part of the key through the argument's type.
+  template <typename T>
+  int addWeights(llvm::StringRef key, llvm::function_ref<std::vector<T>()> make) {
+    return add(emitter.getWeights<T>(key, make));
+  }
+  int add(KernelArgument argument) {
+    arguments.push_back(argument);
+    return arguments.size() - 1;
+  }
+  /// Appends to the key whatever else the code depends on.
+  template <typename... Ts>
+  void addKey(Ts &&...parts) {
+    llvm::raw_string_ostream os(key);
+    ((os << parts << ' '), ...);
+  }
+  void addKey(llvm::ArrayRef<int64_t> values) {
+    for (int64_t value : values)
+      addKey(value);
+  }
+
+  /// Inside the kernel body: a tensor or other argument by its number.
+  TensorView getTensor(int number, mlir::ValueRange args) const;
+  mlir::Value getValue(int number, mlir::ValueRange args) const { return args[number]; }
+
+  ProgramEmitter &emitter;
+  llvm::SmallVector<KernelArgument> arguments;
+  std::string key;
+
+private:
+  struct Tensor {
+    mlir::RankedTensorType type;
+    int memory, scales = -1, zeroPoints = -1;
+    int64_t axis = -1;
+  };
+  llvm::SmallVector<Tensor> tensors;
+};
+
+/// Offset of the first zero point in the integer block of a quantized tensor.
+inline constexpr int64_t kLow = 0, kHigh = 1, kZeroPoints = 2;
+
+/// A scale, zero point or other per-tensor or per-channel parameter at an element: `block[base]` or
+/// `block[base + indices[axis]]`, one per lane where the lanes run along the axis.
+mlir::Value loadParameter(KernelBuilder &b, mlir::Value block, int64_t base, int64_t axis, mlir::ValueRange indices,
+                          int64_t laneAxis);
+
+/// Storage values of `lanes` elements along `laneAxis`, extended to i32 (quantized) or f32 as they are.
+mlir::Value loadRaw(KernelBuilder &b, const TensorView &view, mlir::ValueRange indices, int64_t laneAxis);
+void storeRaw(KernelBuilder &b, mlir::Value value, const TensorView &view, mlir::ValueRange indices);
+/// Real values: [N.dequantize] for quantized tensors.
+mlir::Value loadReal(KernelBuilder &b, const TensorView &view, mlir::ValueRange indices, int64_t laneAxis);
+/// Stores a real value, [N.quantize] for quantized tensors.
+void storeReal(KernelBuilder &b, mlir::Value value, const TensorView &view, mlir::ValueRange indices, int64_t laneAxis);
+/// [N.quantize] behind the division: clamp in f32, round, add the zero point; i32 storage values.
+mlir::Value roundAndClamp(KernelBuilder &b, mlir::Value scaled, mlir::Value low, mlir::Value high, mlir::Value zeroPoint);
+/// 8-bit storage type of i32 lanes.
+mlir::Value truncate(KernelBuilder &b, mlir::Value value);
+
+} // namespace octet::codegen
+
+#endif // OCTET_LIB_CODEGEN_EMITTERS_SIGNATURE_H

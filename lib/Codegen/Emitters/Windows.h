@@ -1,0 +1,41 @@
+//===- Windows.h - windows of convolutions and pools ------------*- C++ -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_LIB_CODEGEN_EMITTERS_WINDOWS_H
+#define OCTET_LIB_CODEGEN_EMITTERS_WINDOWS_H
+
+#include "../KernelBuilder.h"
+
+namespace octet::codegen {
+
+/// One dimension of a window over an input.
+struct Window {
+  int64_t size, kernel, stride, pad, dilation;
+};
+
+/// Positions inside the input for output position `out`: taps [low, high) and the input position of tap 0.
+struct Taps {
+  mlir::Value low, high, origin;
+};
+
+inline Taps getTaps(KernelBuilder &b, const Window &window, mlir::Value out) {
+  using namespace mlir;
+  Value origin = b.addIndex(b.mulIndex(out, window.stride), -window.pad);
+  // First tap with origin + tap * dilation >= 0, first with origin + tap * dilation >= size.
+  auto firstAtLeast = [&](int64_t bound) -> Value {
+    Value distance = b.createOrFold<arith::SubIOp>(b.index(bound), origin);
+    distance = b.createOrFold<arith::MaxSIOp>(distance, b.index(0));
+    if (window.dilation > 1)
+      distance = b.createOrFold<arith::DivUIOp>(b.addIndex(distance, window.dilation - 1), b.index(window.dilation));
+    return b.createOrFold<arith::MinSIOp>(distance, b.index(window.kernel));
+  };
+  return {firstAtLeast(0), firstAtLeast(window.size), origin};
+}
+
+} // namespace octet::codegen
+
+#endif // OCTET_LIB_CODEGEN_EMITTERS_WINDOWS_H

@@ -1,0 +1,137 @@
+//===- KernelBuilder.cpp - writes kernel functions ------------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelBuilder.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::codegen;
+
+Value KernelBuilder::index(int64_t value) { return arith::ConstantIndexOp::create(*this, value); }
+
+Value KernelBuilder::addIndex(Value lhs, Value rhs) { return createOrFold<arith::AddIOp>(lhs, rhs); }
+
+Value KernelBuilder::addIndex(Value lhs, int64_t rhs) { return rhs == 0 ? lhs : addIndex(lhs, index(rhs)); }
+
+Value KernelBuilder::mulIndex(Value lhs, int64_t rhs) {
+  return rhs == 1 ? lhs : createOrFold<arith::MulIOp>(lhs, index(rhs));
+}
+
+Value KernelBuilder::linearIndex(ValueRange indices, ArrayRef<int64_t> strides, int64_t base) {
+  Value sum = index(base);
+  for (auto [i, stride] : llvm::zip(indices, strides))
+    if (stride != 0)
+      sum = addIndex(sum, mulIndex(i, stride));
+  return sum;
+}
+
+Type KernelBuilder::ofLanes(Type element) { return lanes == 1 ? element : VectorType::get({lanes}, element); }
+
+static Value makeConstant(KernelBuilder &b, Type type, TypedAttr value) {
+  if (auto vector = dyn_cast<VectorType>(type))
+    return arith::ConstantOp::create(b, DenseElementsAttr::get(vector, (Attribute)value));
+  return arith::ConstantOp::create(b, value);
+}
+
+Value KernelBuilder::constF(float value) { return makeConstant(*this, f32(), getF32FloatAttr(value)); }
+
+Value KernelBuilder::constI(int32_t value) { return makeConstant(*this, i32(), getI32IntegerAttr(value)); }
+
+Value KernelBuilder::constBits(uint32_t bits) {
+  float value;
+  memcpy(&value, &bits, sizeof(value));
+  return constF(value);
+}
+
+Value KernelBuilder::splat(Value scalar) {
+  return lanes == 1 ? scalar : vector::BroadcastOp::create(*this, ofLanes(scalar.getType()), scalar);
+}
+
+Value KernelBuilder::load(Value memory, Value index) {
+  auto type = cast<MemRefType>(memory.getType());
+  if (lanes == 1)
+    return memref::LoadOp::create(*this, memory, index);
+  return vector::LoadOp::create(*this, cast<VectorType>(ofLanes(type.getElementType())), memory, ValueRange{index});
+}
+
+void KernelBuilder::store(Value value, Value memory, Value index) {
+  if (isa<VectorType>(value.getType()))
+    vector::StoreOp::create(*this, value, memory, ValueRange{index});
+  else
+    memref::StoreOp::create(*this, value, memory, ValueRange{index});
+}
+
+Value KernelBuilder::loadSplat(Value memory, Value index) {
+  return splat(memref::LoadOp::create(*this, memory, index));
+}
+
+Value KernelBuilder::add(Value a, Value b) {
+  if (isa<FloatType>(getElementTypeOrSelf(a.getType())))
+    return arith::AddFOp::create(*this, a, b);
+  return arith::AddIOp::create(*this, a, b);
+}
+
+Value KernelBuilder::sub(Value a, Value b) {
+  if (isa<FloatType>(getElementTypeOrSelf(a.getType())))
+    return arith::SubFOp::create(*this, a, b);
+  return arith::SubIOp::create(*this, a, b);
+}
+
+Value KernelBuilder::mul(Value a, Value b) {
+  if (isa<FloatType>(getElementTypeOrSelf(a.getType())))
+    return arith::MulFOp::create(*this, a, b);
+  return arith::MulIOp::create(*this, a, b);
+}
+
+Value KernelBuilder::div(Value a, Value b) { return arith::DivFOp::create(*this, a, b); }
+
+Value KernelBuilder::fma(Value a, Value b, Value c) { return math::FmaOp::create(*this, a, b, c); }
+
+Value KernelBuilder::maxF(Value a, Value b) { return selectLess(b, a, a, b); }
+
+Value KernelBuilder::minF(Value a, Value b) { return selectLess(a, b, a, b); }
+
+Value KernelBuilder::selectLess(Value a, Value b, Value yes, Value no) {
+  Value isLess = arith::CmpFOp::create(*this, arith::CmpFPredicate::OLT, a, b);
+  return arith::SelectOp::create(*this, isLess, yes, no);
+}
+
+Value KernelBuilder::round(Value value) { return kernel::RoundOp::create(*this, i32(), value); }
+
+Value KernelBuilder::toFloat(Value value) { return arith::SIToFPOp::create(*this, f32(), value); }
+
+Value KernelBuilder::bitcast(Value value, Type element) {
+  if (auto vector = dyn_cast<VectorType>(value.getType()))
+    return vector::BitCastOp::create(*this, VectorType::get(vector.getShape(), element), value);
+  return arith::BitcastOp::create(*this, element, value);
+}
+
+void KernelBuilder::loop(Value lower, Value upper, int64_t step, function_ref<void(Value)> body) {
+  loop(lower, upper, step, ValueRange{}, [&](Value i, ValueRange) {
+    body(i);
+    return SmallVector<Value>();
+  });
+}
+
+void KernelBuilder::loop(int64_t lower, int64_t upper, function_ref<void(Value)> body) {
+  if (upper - lower == 1)
+    return body(index(lower));
+  loop(index(lower), index(upper), 1, body);
+}
+
+SmallVector<Value> KernelBuilder::loop(Value lower, Value upper, int64_t step, ValueRange init,
+                                       function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  auto op = scf::ForOp::create(*this, lower, upper, index(step), init);
+  // A loop without carried values comes with its terminator.
+  if (init.empty())
+    op.getBody()->getTerminator()->erase();
+  InsertionGuard guard(*this);
+  setInsertionPointToEnd(op.getBody());
+  SmallVector<Value> next = body(op.getInductionVar(), op.getRegionIterArgs());
+  scf::YieldOp::create(*this, next);
+  return SmallVector<Value>(op.getResults());
+}

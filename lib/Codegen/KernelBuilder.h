@@ -1,0 +1,95 @@
+//===- KernelBuilder.h - writes kernel functions ----------------*- C++ -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A thin layer over ImplicitLocOpBuilder: index arithmetic that folds, values of one or of sixteen lanes under one
+// spelling, loads and stores of strided tensors.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_LIB_CODEGEN_KERNELBUILDER_H
+#define OCTET_LIB_CODEGEN_KERNELBUILDER_H
+
+#include "Buffers.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace octet::codegen {
+
+/// A tensor inside a kernel function: its memory, shape and strides.
+struct TensorView {
+  mlir::Value memory; ///< 1-D memref of storage elements
+  mlir::RankedTensorType type;
+  Strides strides;
+  /// Parameters of a quantized tensor as memrefs of one entry or one per channel (null for float tensors).
+  mlir::Value scales, zeroPoints;
+  int64_t axis = -1;        ///< quantized axis or -1
+  int32_t low = 0, high = 0; ///< storage bounds
+
+  TensorView() = default;
+  TensorView(mlir::Value memory, mlir::RankedTensorType type)
+      : memory(memory), type(type), strides(getStrides(type)) {}
+  mlir::ArrayRef<int64_t> shape() const { return type.getShape(); }
+  bool isQuantized() const { return (bool)scales; }
+};
+
+class KernelBuilder : public mlir::ImplicitLocOpBuilder {
+public:
+  KernelBuilder(mlir::Location loc, mlir::OpBuilder &builder, const CpuLevel &level)
+      : ImplicitLocOpBuilder(loc, builder), level(level) {}
+
+  const CpuLevel &level;
+  /// Lanes that lane-generic helpers work on: 1 or 16.
+  int64_t lanes = 1;
+
+  // Index arithmetic; constants fold.
+  mlir::Value index(int64_t value);
+  mlir::Value addIndex(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value addIndex(mlir::Value lhs, int64_t rhs);
+  mlir::Value mulIndex(mlir::Value lhs, int64_t rhs);
+  /// `base + sum of indices[i] * strides[i]`.
+  mlir::Value linearIndex(mlir::ValueRange indices, llvm::ArrayRef<int64_t> strides, int64_t base);
+
+  // Types and constants of the current lane count.
+  mlir::Type ofLanes(mlir::Type element);
+  mlir::Type f32() { return ofLanes(getF32Type()); }
+  mlir::Type i32() { return ofLanes(getI32Type()); }
+  mlir::Value constF(float value);
+  mlir::Value constI(int32_t value);
+  mlir::Value splat(mlir::Value scalar);
+  /// Bits of an f32 constant.
+  mlir::Value constBits(uint32_t bits);
+
+  // Memory: `lanes` consecutive elements.
+  mlir::Value load(mlir::Value memory, mlir::Value index);
+  void store(mlir::Value value, mlir::Value memory, mlir::Value index);
+  /// One element, repeated in all lanes.
+  mlir::Value loadSplat(mlir::Value memory, mlir::Value index);
+
+  // Arithmetic of the law of numbers, lane by lane.
+  mlir::Value add(mlir::Value a, mlir::Value b);
+  mlir::Value sub(mlir::Value a, mlir::Value b);
+  mlir::Value mul(mlir::Value a, mlir::Value b);
+  mlir::Value div(mlir::Value a, mlir::Value b);
+  mlir::Value fma(mlir::Value a, mlir::Value b, mlir::Value c);
+  /// `a > b ? a : b` and `a < b ? a : b` (b where a is NaN).
+  mlir::Value maxF(mlir::Value a, mlir::Value b);
+  mlir::Value minF(mlir::Value a, mlir::Value b);
+  mlir::Value selectLess(mlir::Value a, mlir::Value b, mlir::Value yes, mlir::Value no);
+  mlir::Value round(mlir::Value value);   ///< f32 -> i32, ties to even
+  mlir::Value toFloat(mlir::Value value); ///< i32 -> f32
+  mlir::Value bitcast(mlir::Value value, mlir::Type element);
+
+  /// for (i = lower; i < upper; i += step)
+  void loop(mlir::Value lower, mlir::Value upper, int64_t step, llvm::function_ref<void(mlir::Value)> body);
+  void loop(int64_t lower, int64_t upper, llvm::function_ref<void(mlir::Value)> body);
+  /// The same with carried values.
+  llvm::SmallVector<mlir::Value> loop(mlir::Value lower, mlir::Value upper, int64_t step, mlir::ValueRange init,
+                                      llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
+};
+
+} // namespace octet::codegen
+
+#endif // OCTET_LIB_CODEGEN_KERNELBUILDER_H

@@ -1,0 +1,62 @@
+//===- LowerKernel.cpp - micro-kernel ops of one CPU level ----------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MicroKernels/Lowering.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
+
+namespace octet {
+#define GEN_PASS_DEF_LOWERKERNELPASS
+#include "octet/Codegen/Passes.h.inc"
+} // namespace octet
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::codegen;
+
+namespace {
+/// See Passes.td.
+struct LowerKernel : octet::impl::LowerKernelPassBase<LowerKernel> {
+  using LowerKernelPassBase::LowerKernelPassBase;
+
+  void runOnOperation() override {
+    const CpuLevel *cpu = findLevel();
+    if (!cpu) {
+      getOperation().emitError("expected a known CPU level, but got '") << level << "'";
+      return signalPassFailure();
+    }
+    RewritePatternSet patterns(&getContext());
+    populateGenericLowering(patterns);
+    if (cpu->arch == "x86_64")
+      populateX86Lowering(patterns, *cpu);
+    if (cpu->arch == "aarch64")
+      populateAArch64Lowering(patterns, *cpu);
+    if (!cpu->hasFma)
+      populateFmaEmulation(patterns);
+    walkAndApplyPatterns(getOperation(), std::move(patterns));
+    setTargetFeatures(*cpu);
+  }
+
+private:
+  const CpuLevel *findLevel() {
+    auto programs = getOperation().getOps<kernel::ProgramOp>();
+    if (level.empty() && !programs.empty())
+      level = (*programs.begin()).getLevel().str();
+    return lookupCpuLevel(level);
+  }
+
+  /// The target machine is the baseline; each function says what it may use beyond.
+  void setTargetFeatures(const CpuLevel &cpu) {
+    if (cpu.features.empty())
+      return;
+    SmallVector<StringRef> features;
+    cpu.features.split(features, ',');
+    auto attribute = LLVM::TargetFeaturesAttr::get(&getContext(), features);
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      func->setAttr("target_features", attribute);
+  }
+};
+} // namespace

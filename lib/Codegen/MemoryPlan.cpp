@@ -1,0 +1,96 @@
+//===- MemoryPlan.cpp - one arena with reuse ------------------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MemoryPlan.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::codegen;
+
+Value codegen::getAliasRoot(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    auto reshape = dyn_cast<nn::ReshapeOp>(op);
+    bool movesNothing = reshape && haveSameOrder(reshape.getInput().getType(), reshape.getResult().getType());
+    if (!movesNothing && !isa<ObserveOp>(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+namespace {
+/// An arena buffer: the root value and the steps between which it is alive.
+struct Lifetime {
+  Value root;
+  int64_t first, last, bytes;
+  int64_t offset = -1;
+};
+} // namespace
+
+/// Lifetimes of all roots that live in the arena, in program order.
+static SmallVector<Lifetime> collectLifetimes(func::FuncOp func, const DenseMap<Value, kernel::ArgAttr> &fixed) {
+  llvm::MapVector<Value, Lifetime> lifetimes;
+  for (auto [position, op] : llvm::enumerate(func.getBody().front())) {
+    for (Value operand : op.getOperands())
+      if (auto it = lifetimes.find(getAliasRoot(operand)); it != lifetimes.end())
+        it->second.last = position;
+    if (isa<nn::ConstantOp>(op))
+      continue;
+    for (Value result : op.getResults())
+      if (getAliasRoot(result) == result && !fixed.contains(result))
+        lifetimes.insert({result, Lifetime{result, (int64_t)position, (int64_t)position,
+                                           getBufferBytes(cast<RankedTensorType>(result.getType()))}});
+  }
+  return llvm::map_to_vector(lifetimes, [](auto &entry) { return entry.second; });
+}
+
+/// Lowest offset where a buffer collides with none that is alive at the same time; large buffers first.
+static int64_t placeBuffers(MutableArrayRef<Lifetime> lifetimes) {
+  SmallVector<Lifetime *> order = llvm::map_to_vector(lifetimes, [](Lifetime &l) { return &l; });
+  llvm::stable_sort(order, [](Lifetime *a, Lifetime *b) { return a->bytes > b->bytes; });
+  int64_t end = 0;
+  SmallVector<Lifetime *> placed;
+  for (Lifetime *buffer : order) {
+    int64_t size = llvm::alignTo(buffer->bytes + 64, 64), offset = 0;
+    for (Lifetime *other : placed) { // sorted by offset
+      if (other->last < buffer->first || buffer->last < other->first)
+        continue;
+      if (offset + size <= other->offset)
+        break;
+      offset = std::max<int64_t>(offset, other->offset + llvm::alignTo(other->bytes + 64, 64));
+    }
+    buffer->offset = offset;
+    placed.insert(llvm::upper_bound(placed, buffer, [](Lifetime *a, Lifetime *b) { return a->offset < b->offset; }), buffer);
+    end = std::max(end, offset + size);
+  }
+  return end;
+}
+
+MemoryPlan codegen::planMemory(func::FuncOp func) {
+  MemoryPlan plan;
+  MLIRContext *context = func.getContext();
+  Operation *terminator = func.getBody().front().getTerminator();
+  for (BlockArgument argument : func.getArguments())
+    plan.addresses[argument] = kernel::ArgAttr::get(context, kernel::Space::input, argument.getArgNumber());
+  for (OpOperand &operand : terminator->getOpOperands())
+    plan.addresses[getAliasRoot(operand.get())] =
+        kernel::ArgAttr::get(context, kernel::Space::output, operand.getOperandNumber());
+  SmallVector<Lifetime> lifetimes = collectLifetimes(func, plan.addresses);
+  plan.arenaBytes = placeBuffers(lifetimes) + kArenaSlack;
+  for (const Lifetime &buffer : lifetimes)
+    plan.addresses[buffer.root] = kernel::ArgAttr::get(context, kernel::Space::arena, buffer.offset);
+  func.walk([&](ObserveOp op) {
+    StringAttr symbol = op.getObserverAttr().getAttr();
+    if (plan.observerStates.count(symbol))
+      return;
+    auto observer = SymbolTable::lookupNearestSymbolFrom<ObserverOp>(op, symbol);
+    plan.observerStates[symbol] = plan.stateBytes;
+    plan.stateBytes += llvm::alignTo(observer.getObserver().getStateBytes(op.getInput().getType()), 64);
+  });
+  return plan;
+}

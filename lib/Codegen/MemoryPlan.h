@@ -1,0 +1,37 @@
+//===- MemoryPlan.h - one arena with reuse ----------------------*- C++ -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_LIB_CODEGEN_MEMORYPLAN_H
+#define OCTET_LIB_CODEGEN_MEMORYPLAN_H
+
+#include "Buffers.h"
+#include "octet/Dialect/Octet/Octet.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace octet::codegen {
+
+/// Where every tensor value of a network lives.
+struct MemoryPlan {
+  llvm::DenseMap<mlir::Value, kernel::ArgAttr> addresses; ///< not for constants
+  llvm::MapVector<mlir::StringAttr, int64_t> observerStates; ///< offset by observer symbol
+  int64_t arenaBytes = 0;
+  int64_t stateBytes = 0;
+};
+
+/// Plans by lifetimes in program order: values that are never alive together may share memory.
+MemoryPlan planMemory(mlir::func::FuncOp func);
+
+/// The value whose memory this one shares: the input of observers and of reshapes that move nothing.
+mlir::Value getAliasRoot(mlir::Value value);
+
+/// Bytes that kernels may read past the end of an arena buffer.
+inline constexpr int64_t kArenaSlack = 256;
+
+} // namespace octet::codegen
+
+#endif // OCTET_LIB_CODEGEN_MEMORYPLAN_H

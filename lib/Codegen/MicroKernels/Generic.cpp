@@ -1,0 +1,96 @@
+//===- Generic.cpp - micro-kernel ops in plain vector arithmetic ----------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::codegen;
+
+Value codegen::callIntrinsic(OpBuilder &b, Location loc, StringRef name, Type result, ValueRange operands) {
+  return LLVM::CallIntrinsicOp::create(b, loc, result, b.getStringAttr(name), operands).getResult(0);
+}
+
+Value codegen::sliceVector(OpBuilder &b, Location loc, Value vector, int64_t offset, int64_t size) {
+  return vector::ExtractStridedSliceOp::create(b, loc, vector, ArrayRef<int64_t>{offset}, ArrayRef<int64_t>{size}, ArrayRef<int64_t>{1});
+}
+
+Value codegen::concatVectors(OpBuilder &b, Location loc, ArrayRef<Value> parts) {
+  SmallVector<Value> level(parts);
+  while (level.size() > 1) {
+    SmallVector<Value> next;
+    for (size_t i = 0; i < level.size(); i += 2) {
+      int64_t lanes = cast<VectorType>(level[i].getType()).getNumElements();
+      next.push_back(vector::ShuffleOp::create(b, loc, level[i], level[i + 1], llvm::to_vector(llvm::seq<int64_t>(0, 2 * lanes))));
+    }
+    level = next;
+  }
+  return level[0];
+}
+
+namespace {
+
+struct LowerBroadcast4 : OpRewritePattern<kernel::Broadcast4Op> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(kernel::Broadcast4Op op, PatternRewriter &b) const override {
+    Location loc = op.getLoc();
+    Value bytes = vector::LoadOp::create(b, loc, VectorType::get({4}, b.getI8Type()), op.getBase(), ValueRange{op.getIndex()});
+    Value word = vector::BitCastOp::create(b, loc, VectorType::get({1}, b.getI32Type()), bytes);
+    Value lanes = vector::BroadcastOp::create(b, loc, VectorType::get({16}, b.getI32Type()), word);
+    b.replaceOpWithNewOp<vector::BitCastOp>(op, op.getResult().getType(), lanes);
+    return success();
+  }
+};
+
+struct LowerRound : OpRewritePattern<kernel::RoundOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(kernel::RoundOp op, PatternRewriter &b) const override {
+    bool isVector = isa<VectorType>(op.getInput().getType());
+    StringRef name = isVector ? "llvm.lrint.v16i32.v16f32" : "llvm.lrint.i32.f32";
+    b.replaceOp(op, callIntrinsic(b, op.getLoc(), name, op.getResult().getType(), op.getInput()));
+    return success();
+  }
+};
+
+/// Four 32-bit products per lane.
+struct LowerDot4 : OpRewritePattern<kernel::Dot4Op> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(kernel::Dot4Op op, PatternRewriter &rewriter) const override {
+    KernelBuilder b(op.getLoc(), rewriter, *lookupCpuLevel("reference"));
+    b.lanes = 16;
+    Value a = vector::BitCastOp::create(b, b.i32(), op.getA()), w = vector::BitCastOp::create(b, b.i32(), op.getB()), acc = op.getAcc();
+    for (int byte = 0; byte < 4; ++byte) {
+      Value x = arith::AndIOp::create(b, arith::ShRUIOp::create(b, a, b.constI(8 * byte)), b.constI(255));
+      Value y = arith::ShRSIOp::create(b, arith::ShLIOp::create(b, w, b.constI(24 - 8 * byte)), b.constI(24));
+      acc = b.add(acc, b.mul(x, y));
+    }
+    rewriter.replaceOp(op, acc);
+    return success();
+  }
+};
+
+/// Clamp and truncate, vector by vector.
+struct LowerPack : OpRewritePattern<kernel::PackOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(kernel::PackOp op, PatternRewriter &rewriter) const override {
+    KernelBuilder b(op.getLoc(), rewriter, *lookupCpuLevel("reference"));
+    b.lanes = 16;
+    SmallVector<Value> parts;
+    for (Value input : op.getInputs()) {
+      Value clamped = arith::MinSIOp::create(b, arith::MaxSIOp::create(b, input, b.constI(0)), b.constI(255));
+      parts.push_back(arith::TruncIOp::create(b, b.ofLanes(b.getI8Type()), clamped));
+    }
+    rewriter.replaceOp(op, concatVectors(b, op.getLoc(), parts));
+    return success();
+  }
+};
+
+} // namespace
+
+void codegen::populateGenericLowering(RewritePatternSet &patterns) {
+  patterns.add<LowerBroadcast4, LowerRound, LowerDot4, LowerPack>(patterns.getContext(), /*benefit=*/1);
+}

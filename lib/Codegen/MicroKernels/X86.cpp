@@ -1,0 +1,113 @@
+//===- X86.cpp - micro-kernel ops to x86 instructions ---------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::codegen;
+
+namespace {
+
+/// AVX-512 VNNI: one instruction.
+struct LowerDot4Vnni : OpRewritePattern<kernel::Dot4Op> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(kernel::Dot4Op op, PatternRewriter &b) const override {
+    b.replaceOp(op, callIntrinsic(b, op.getLoc(), "llvm.x86.avx512.vpdpbusd.512", op.getType(),
+                                  {op.getAcc(), op.getA(), op.getB()}));
+    return success();
+  }
+};
+
+/// Without VNNI: even and odd bytes widened to 16 bits inside their lanes, two multiply-add instructions. The
+/// saturating vpmaddubsw would change results.
+struct LowerDot4Madd : OpRewritePattern<kernel::Dot4Op> {
+  LowerDot4Madd(MLIRContext *context, bool isAvx2) : OpRewritePattern(context, /*benefit=*/2), isAvx2(isAvx2) {}
+
+  LogicalResult matchAndRewrite(kernel::Dot4Op op, PatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto words = VectorType::get({32}, b.getI16Type());
+    auto constant = [&](int64_t value) -> Value {
+      return arith::ConstantOp::create(b, DenseElementsAttr::get(words, (Attribute)b.getI16IntegerAttr(value)));
+    };
+    Value a = vector::BitCastOp::create(b, words, op.getA()), w = vector::BitCastOp::create(b, words, op.getB());
+    Value eight = constant(8);
+    Value aEven = arith::AndIOp::create(b, a, constant(255)), aOdd = arith::ShRUIOp::create(b, a, eight);
+    Value wEven = arith::ShRSIOp::create(b, arith::ShLIOp::create(b, w, eight), eight);
+    Value wOdd = arith::ShRSIOp::create(b, w, eight);
+    Value sum = arith::AddIOp::create(b, multiplyAdd(b, aEven, wEven), multiplyAdd(b, aOdd, wOdd));
+    rewriter.replaceOpWithNewOp<arith::AddIOp>(op, op.getAcc(), sum);
+    return success();
+  }
+
+private:
+  Value multiplyAdd(ImplicitLocOpBuilder &b, Value x, Value y) const {
+    int64_t lanes = isAvx2 ? 16 : 8;
+    StringRef name = isAvx2 ? "llvm.x86.avx2.pmadd.wd" : "llvm.x86.sse2.pmadd.wd";
+    auto type = VectorType::get({lanes / 2}, b.getI32Type());
+    SmallVector<Value> parts;
+    for (int64_t i = 0; i < 32; i += lanes)
+      parts.push_back(callIntrinsic(b, b.getLoc(), name, type, {sliceVector(b, b.getLoc(), x, i, lanes), sliceVector(b, b.getLoc(), y, i, lanes)}));
+    return concatVectors(b, b.getLoc(), parts);
+  }
+
+  bool isAvx2;
+};
+
+/// Saturating packs over the four vectors, then one permutation of dwords to the natural order.
+struct LowerPack512 : OpRewritePattern<kernel::PackOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(kernel::PackOp op, PatternRewriter &rewriter) const override {
+    if (op.getInputs().size() != 4)
+      return rewriter.notifyMatchFailure(op, "requires four vectors");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto words = VectorType::get({32}, b.getI16Type()), bytes = VectorType::get({64}, b.getI8Type());
+    auto dwords = VectorType::get({16}, b.getI32Type());
+    auto in = op.getInputs();
+    Value low = callIntrinsic(b, b.getLoc(), "llvm.x86.avx512.packssdw.512", words, {in[0], in[1]});
+    Value high = callIntrinsic(b, b.getLoc(), "llvm.x86.avx512.packssdw.512", words, {in[2], in[3]});
+    Value packed = callIntrinsic(b, b.getLoc(), "llvm.x86.avx512.packuswb.512", bytes, {low, high});
+    Value mixed = vector::BitCastOp::create(b, dwords, packed);
+    SmallVector<int64_t> order;
+    for (int64_t i = 0; i < 16; ++i)
+      order.push_back(4 * (i % 4) + i / 4);
+    Value ordered = vector::ShuffleOp::create(b, mixed, mixed, order);
+    rewriter.replaceOpWithNewOp<vector::BitCastOp>(op, bytes, ordered);
+    return success();
+  }
+};
+
+/// Sixteen bytes from four registers of four lanes: in order without a permutation.
+struct LowerPack128 : OpRewritePattern<kernel::PackOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(kernel::PackOp op, PatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto words = VectorType::get({8}, b.getI16Type()), bytes = VectorType::get({16}, b.getI8Type());
+    SmallVector<Value> parts;
+    for (Value input : op.getInputs()) {
+      Value halves[2];
+      for (int i = 0; i < 2; ++i)
+        halves[i] = callIntrinsic(b, b.getLoc(), "llvm.x86.sse2.packssdw.128", words,
+                                  {sliceVector(b, b.getLoc(), input, 8 * i, 4), sliceVector(b, b.getLoc(), input, 8 * i + 4, 4)});
+      parts.push_back(callIntrinsic(b, b.getLoc(), "llvm.x86.sse2.packuswb.128", bytes, {halves[0], halves[1]}));
+    }
+    rewriter.replaceOp(op, concatVectors(b, b.getLoc(), parts));
+    return success();
+  }
+};
+
+} // namespace
+
+void codegen::populateX86Lowering(RewritePatternSet &patterns, const CpuLevel &level) {
+  MLIRContext *context = patterns.getContext();
+  if (level.features.contains("avx512vnni")) {
+    patterns.add<LowerDot4Vnni, LowerPack512>(context, /*benefit=*/2);
+    return;
+  }
+  patterns.add<LowerDot4Madd>(context, level.features.contains("avx2"));
+  patterns.add<LowerPack128>(context, /*benefit=*/2);
+}

@@ -1,0 +1,42 @@
+//===- Pipeline.cpp - the order of the codegen passes ---------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "octet/Codegen/Codegen.h"
+
+using namespace mlir;
+
+void octet::buildCodegenPipeline(OpPassManager &pm, llvm::ArrayRef<std::string> levels) {
+  pm.addNestedPass<func::FuncOp>(createAssignLayoutPass());
+  EmitProgramPassOptions options;
+  options.levels.assign(levels.begin(), levels.end());
+  pm.addPass(createEmitProgramPass(options));
+  OpPassManager &nested = pm.nest<ModuleOp>();
+  nested.addPass(createLowerKernelPass());
+  nested.addPass(createCanonicalizerPass());
+  nested.addPass(createCSEPass());
+  nested.addPass(createSCFToControlFlowPass());
+  nested.addPass(createConvertVectorToLLVMPass());
+  nested.addPass(createConvertMathToLLVMPass());
+  nested.addPass(createFinalizeMemRefToLLVMConversionPass());
+  ConvertFuncToLLVMPassOptions funcOptions;
+  funcOptions.useBarePtrCallConv = true;
+  nested.addPass(createConvertFuncToLLVMPass(funcOptions));
+  nested.addPass(createArithToLLVMConversionPass());
+  nested.addPass(createConvertControlFlowToLLVMPass());
+  nested.addPass(createReconcileUnrealizedCastsPass());
+  nested.addPass(createLowerProgramPass());
+}

@@ -1,0 +1,95 @@
+//===- ProgramEmitter.cpp - network to steps and kernels ------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProgramEmitter.h"
+#include "octet/Dialect/NN/Constants.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/xxhash.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::codegen;
+
+int64_t WeightsPool::add(StringRef key, function_ref<std::vector<char>()> make) {
+  auto [it, isNew] = entries.try_emplace(key);
+  if (!isNew)
+    return it->second.first;
+  std::vector<char> data = make();
+  blob.resize(llvm::alignTo(blob.size(), 64));
+  it->second = {(int64_t)blob.size(), (int64_t)data.size()};
+  blob.insert(blob.end(), data.begin(), data.end());
+  return it->second.first;
+}
+
+KernelArgument ProgramEmitter::makeWeights(StringRef key, Type element, function_ref<std::vector<char>()> make) {
+  int64_t offset = weights.add(key, make), bytes = weights.sizeOf(key);
+  return {kernel::ArgAttr::get(module.getContext(), kernel::Space::weights, offset),
+          MemRefType::get({bytes * 8 / (int64_t)element.getIntOrFloatBitWidth()}, element)};
+}
+
+KernelArgument ProgramEmitter::getBuffer(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (auto constant = value.getDefiningOp<nn::ConstantOp>()) {
+    std::string key = "row-major/" + getConstantKey(constant);
+    return makeWeights(key, getStorageType(type), [&] { return nn::getConstantBytes(constant); });
+  }
+  kernel::ArgAttr address = plan.addresses.lookup(getAliasRoot(value));
+  return {address, MemRefType::get({getStrides(type).extent}, getStorageType(type))};
+}
+
+KernelArgument ProgramEmitter::getState(FlatSymbolRefAttr observer) {
+  int64_t offset = plan.observerStates.lookup(observer.getAttr());
+  int64_t end = plan.stateBytes;
+  for (auto &[symbol, start] : plan.observerStates)
+    if (start > offset)
+      end = std::min(end, start);
+  Type i8 = IntegerType::get(module.getContext(), 8);
+  return {kernel::ArgAttr::get(module.getContext(), kernel::Space::state, offset), MemRefType::get({end - offset}, i8)};
+}
+
+func::FuncOp ProgramEmitter::getOrCreateKernel(Location loc, StringRef kind, StringRef key,
+                                               ArrayRef<KernelArgument> arguments, BodyFn body) {
+  std::string fullKey = (kind + "/" + key).str();
+  llvm::raw_string_ostream os(fullKey);
+  for (const KernelArgument &argument : arguments)
+    os << '/' << argument.type;
+  func::FuncOp &func = kernels[fullKey];
+  if (func)
+    return func;
+  MLIRContext *context = module.getContext();
+  OpBuilder builder(context);
+  builder.setInsertionPointToEnd(module.getBody());
+  SmallVector<Type> types = llvm::map_to_vector(arguments, [](const KernelArgument &a) { return Type(a.type); });
+  types.append(2, builder.getIndexType());
+  std::string name = (kind + "_" + llvm::utohexstr(llvm::xxh3_64bits(fullKey), /*LowerCase=*/true)).str();
+  Location kernelLoc = UnknownLoc::get(context);
+  func = func::FuncOp::create(builder, kernelLoc, name, builder.getFunctionType(types, {}));
+  func.setPrivate();
+  func->setAttr("no_inline", builder.getUnitAttr());
+  for (size_t i = 0; i < arguments.size(); ++i)
+    func.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(), builder.getUnitAttr());
+  Block *block = func.addEntryBlock();
+  builder.setInsertionPointToStart(block);
+  KernelBuilder kernelBuilder(kernelLoc, builder, level);
+  auto blockArguments = block->getArguments();
+  body(kernelBuilder, ValueRange(blockArguments).drop_back(2), blockArguments[types.size() - 2], blockArguments.back());
+  func::ReturnOp::create(kernelBuilder);
+  ++numKernels;
+  return func;
+}
+
+void ProgramEmitter::addStep(Operation *op, StringRef kind, StringRef key, ArrayRef<KernelArgument> arguments,
+                             int64_t range, BodyFn body) {
+  func::FuncOp kernel = getOrCreateKernel(op->getLoc(), kind, key, arguments, body);
+  OpBuilder builder(module.getContext());
+  builder.setInsertionPointToEnd(&program.getBody().front());
+  SmallVector<Attribute> addresses = llvm::map_to_vector(arguments, [](const KernelArgument &a) { return Attribute(a.address); });
+  kernel::StepOp::create(builder, op->getLoc(), FlatSymbolRefAttr::get(kernel), builder.getArrayAttr(addresses),
+                         builder.getI64IntegerAttr(range));
+  ++numSteps;
+}

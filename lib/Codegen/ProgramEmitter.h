@@ -1,0 +1,91 @@
+//===- ProgramEmitter.h - network to steps and kernels ----------*- C++ -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_LIB_CODEGEN_PROGRAMEMITTER_H
+#define OCTET_LIB_CODEGEN_PROGRAMEMITTER_H
+
+#include "KernelBuilder.h"
+#include "MemoryPlan.h"
+#include "octet/Dialect/Octet/Octet.h"
+
+namespace octet::codegen {
+
+/// Packed constant data, shared by all levels: an entry is made once per key.
+class WeightsPool {
+public:
+  /// Byte offset (64-byte aligned) of the data that `make` returns, or of what an equal key gave before.
+  int64_t add(llvm::StringRef key, llvm::function_ref<std::vector<char>()> make);
+  /// Bytes of the entry of this key.
+  int64_t sizeOf(llvm::StringRef key) const { return entries.lookup(key).second; }
+  llvm::ArrayRef<char> bytes() const { return blob; }
+
+private:
+  std::vector<char> blob;
+  llvm::StringMap<std::pair<int64_t, int64_t>> entries; ///< offset and size
+};
+
+/// An argument of a step: its address and the type that the kernel sees.
+struct KernelArgument {
+  kernel::ArgAttr address;
+  mlir::MemRefType type;
+};
+
+/// Emits the program of one CPU level into one nested module.
+class ProgramEmitter {
+public:
+  ProgramEmitter(mlir::ModuleOp module, kernel::ProgramOp program, const MemoryPlan &plan, WeightsPool &weights,
+                 const CpuLevel &level)
+      : module(module), program(program), plan(plan), weights(weights), level(level) {}
+
+  const CpuLevel &getLevel() const { return level; }
+
+  /// The memory of a tensor value: arena, input, output, or (row-major copy of a constant) weights.
+  KernelArgument getBuffer(mlir::Value value);
+  /// An argument for constant data of T, made once per key.
+  template <typename T>
+  KernelArgument getWeights(llvm::StringRef key, llvm::function_ref<std::vector<T>()> make);
+  /// State bytes of an observer symbol.
+  KernelArgument getState(mlir::FlatSymbolRefAttr observer);
+
+  using BodyFn = llvm::function_ref<void(KernelBuilder &, mlir::ValueRange args, mlir::Value begin, mlir::Value end)>;
+  /// Adds a step that calls the kernel of this key (built by `body` on first use) over [0, range). `op` gives the location.
+  void addStep(mlir::Operation *op, llvm::StringRef kind, llvm::StringRef key, llvm::ArrayRef<KernelArgument> arguments,
+               int64_t range, BodyFn body);
+
+  int64_t numKernels = 0, numSteps = 0;
+
+private:
+  mlir::func::FuncOp getOrCreateKernel(mlir::Location loc, llvm::StringRef kind, llvm::StringRef key,
+                                       llvm::ArrayRef<KernelArgument> arguments, BodyFn body);
+  KernelArgument makeWeights(llvm::StringRef key, mlir::Type element, llvm::function_ref<std::vector<char>()> make);
+
+  mlir::ModuleOp module;
+  kernel::ProgramOp program;
+  const MemoryPlan &plan;
+  WeightsPool &weights;
+  const CpuLevel &level;
+  llvm::StringMap<mlir::func::FuncOp> kernels;
+};
+
+template <typename T>
+KernelArgument ProgramEmitter::getWeights(llvm::StringRef key, llvm::function_ref<std::vector<T>()> make) {
+  mlir::MLIRContext *context = module.getContext();
+  mlir::Type element = std::is_floating_point_v<T> ? (mlir::Type)mlir::Float32Type::get(context)
+                                                   : (mlir::Type)mlir::IntegerType::get(context, sizeof(T) * 8);
+  return makeWeights(key, element, [&] {
+    std::vector<T> values = make();
+    const char *data = reinterpret_cast<const char *>(values.data());
+    return std::vector<char>(data, data + values.size() * sizeof(T));
+  });
+}
+
+/// Emits one operator; the rows of Emitters.def. Fails after an error on the op.
+llvm::LogicalResult emitOperator(ProgramEmitter &emitter, mlir::Operation *op);
+
+} // namespace octet::codegen
+
+#endif // OCTET_LIB_CODEGEN_PROGRAMEMITTER_H
