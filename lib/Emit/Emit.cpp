@@ -109,14 +109,16 @@ Expected<SmallVector<char, 0>> octet::emitProgram(const ProgramInfo &program, st
     return error;
   std::string prefix = getSymbolPrefix(program.name);
   // The runtime first: it reads the list of steps that compiling a level leaves alone, but not its code.
-  std::vector<std::optional<Expected<Bytes>>> results(levels.size() + 1);
-  results[0].emplace(compileRuntime(program, levels, options));
+  Expected<Bytes> runtime = compileRuntime(program, levels, options);
+  if (!runtime)
+    return runtime.takeError();
+  std::vector<std::optional<Expected<Bytes>>> results(levels.size());
   {
     DefaultThreadPool pool(hardware_concurrency(options.parallelism));
     for (size_t i = 0; i < levels.size(); ++i)
-      pool.async([&, i] { results[i + 1].emplace(compileLevel(prefix, levels[i], options)); });
+      pool.async([&, i] { results[i].emplace(compileLevel(prefix, levels[i], options)); });
   }
-  std::vector<Bytes> parts;
+  std::vector<Bytes> parts = {std::move(*runtime)};
   Error errors = Error::success();
   for (std::optional<Expected<Bytes>> &result : results) {
     if (*result)

@@ -61,14 +61,14 @@ std::string octet::getHostTriple() {
 
 Expected<std::unique_ptr<TargetMachine>> octet::createBaselineMachine(StringRef triple) {
   initializeTargets();
-  const Architecture *architecture = findArchitecture(Triple(triple));
+  const Architecture *architecture = findArchitecture(Triple(Triple::normalize(triple)));
   if (!architecture) {
     std::string known;
     for (const Architecture &each : architectures)
       known += (known.empty() ? "" : ", ") + each.triple.str();
     return createStringError("unknown target '" + triple + "'; possible: " + known);
   }
-  Triple normalized(architecture->triple);
+  Triple normalized(Triple::normalize(architecture->triple));
   std::string error;
   const Target *target = TargetRegistry::lookupTarget(normalized, error);
   if (!target)

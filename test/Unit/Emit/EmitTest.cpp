@@ -1,0 +1,227 @@
+//===- EmitTest.cpp - what emitProgram makes and refuses --------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TestNetwork.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Object/ELFObjectFile.h"
+#include <set>
+
+using namespace llvm;
+using namespace octet;
+using namespace octet::test;
+
+namespace {
+
+using Bytes = SmallVector<char, 0>;
+
+EmitOptions with(OutputKind kind, StringRef triple = "x86_64-linux-gnu", unsigned parallelism = 0) {
+  EmitOptions options;
+  options.kind = kind;
+  options.triple = triple.str();
+  options.parallelism = parallelism;
+  return options;
+}
+
+/// Names of the symbols that another object could bind to.
+std::set<std::string> getGlobalSymbols(const Bytes &bytes, bool dynamic, bool defined) {
+  auto file = cantFail(object::ObjectFile::createObjectFile(MemoryBufferRef(StringRef(bytes.data(), bytes.size()), "")));
+  auto *elf = cast<object::ELFObjectFileBase>(file.get());
+  std::set<std::string> names;
+  auto add = [&](const object::ELFSymbolRef &symbol) {
+    bool isDefined = !(cantFail(symbol.getFlags()) & object::SymbolRef::SF_Undefined);
+    if (symbol.getBinding() != ELF::STB_LOCAL && isDefined == defined)
+      names.insert(cantFail(symbol.getName()).str());
+  };
+  if (dynamic)
+    for (const object::ELFSymbolRef &symbol : elf->getDynamicSymbolIterators())
+      add(symbol);
+  else
+    for (const object::ELFSymbolRef &symbol : elf->symbols())
+      add(symbol);
+  return names;
+}
+
+const std::set<std::string> publicSymbols = {"net_create", "net_destroy", "net_octet_model_v1", "net_program", "net_run",
+                                             "net_set_step_hook", "net_state", "net_supports", "net_threads"};
+
+TEST(Emit, LibraryExportsOnlyPrefixedSymbols) {
+  for (StringRef triple : {"x86_64-linux-gnu", "aarch64-linux-gnu"}) {
+    Bytes library = TestNetwork("net").level("reference").emitOrFail(with(OutputKind::SharedLibrary, triple));
+    EXPECT_EQ(getGlobalSymbols(library, /*dynamic=*/true, /*defined=*/true), publicSymbols);
+  }
+}
+
+TEST(Emit, NeedsOnlyLibc) {
+  Bytes library = TestNetwork("net").level("reference").emitOrFail(with(OutputKind::SharedLibrary));
+  EXPECT_EQ(getGlobalSymbols(library, /*dynamic=*/true, /*defined=*/false),
+            (std::set<std::string>{"clock_gettime", "free", "getenv", "memset", "posix_memalign", "pthread_create",
+                                   "pthread_join", "pthread_sigmask", "sched_yield", "sigfillset", "snprintf", "strcmp",
+                                   "strlen", "syscall"}));
+}
+
+TEST(Emit, EveryGlobalSymbolOfAnObjectHasThePrefix) {
+  Bytes object = TestNetwork("net").level("sse2").level("reference").emitOrFail(with(OutputKind::Object));
+  std::set<std::string> names = getGlobalSymbols(object, /*dynamic=*/false, /*defined=*/true);
+  for (const std::string &name : names)
+    EXPECT_TRUE(StringRef(name).starts_with("net_")) << name;
+  EXPECT_TRUE(names.count("net_create"));
+}
+
+TEST(Emit, DescribesTheNetwork) {
+  TestNetwork network("my net/1");
+  network.info.inputs[0] = {"data \"0\"", OCTET_U8, {1, 3, 2}, 0.5f, 128};
+  network.info.reportJson = "{\"a\": 1}";
+  auto library = network.level("sse2").level("reference").load();
+  ASSERT_TRUE(library);
+  const octet_descriptor &descriptor = library->descriptor();
+  EXPECT_STREQ(descriptor.name, "my net/1");
+  EXPECT_EQ(descriptor.arena_bytes, 4 * TestNetwork::size);
+  EXPECT_EQ(descriptor.state_bytes, 16);
+  EXPECT_EQ(descriptor.weights_bytes, 4 * TestNetwork::size);
+  EXPECT_EQ(static_cast<const float *>(descriptor.weights)[7], 7);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(descriptor.weights) % 64, 0u);
+  EXPECT_STREQ(descriptor.report_json, "{\"a\": 1}");
+  ASSERT_EQ(descriptor.num_inputs, 1);
+  const octet_tensor &input = descriptor.inputs[0];
+  EXPECT_STREQ(input.name, "data \"0\"");
+  EXPECT_EQ(input.dtype, OCTET_U8);
+  EXPECT_EQ(ArrayRef<int64_t>(input.shape, input.rank), ArrayRef<int64_t>({1, 3, 2}));
+  EXPECT_EQ(input.bytes, 6);
+  EXPECT_EQ(input.scale, 0.5f);
+  EXPECT_EQ(input.zero_point, 128);
+  ASSERT_EQ(descriptor.num_programs, 2);
+  const octet_program &program = descriptor.programs[0];
+  EXPECT_STREQ(program.level, "sse2");
+  ASSERT_EQ(program.count, 2);
+  EXPECT_STREQ(program.steps[1].name, "add/y");
+  EXPECT_EQ(program.steps[1].range, TestNetwork::size);
+}
+
+TEST(Emit, NetworkWithoutWeightsOrInputs) {
+  TestNetwork network("net");
+  network.info.weights = {};
+  network.info.inputs.clear();
+  const char *nothing = "define void @f(ptr %frame, i64 %begin, i64 %end) { ret void }";
+  auto library = network.level("reference", nothing, {{"f", 1, "f"}}).load();
+  ASSERT_TRUE(library);
+  EXPECT_EQ(library->descriptor().weights_bytes, 0);
+  EXPECT_EQ(library->descriptor().num_inputs, 0);
+}
+
+TEST(Emit, SameBytesWhateverTheParallelism) {
+  for (OutputKind kind : {OutputKind::SharedLibrary, OutputKind::Object, OutputKind::LLVMIR, OutputKind::Assembly}) {
+    auto emit = [&](unsigned parallelism) {
+      return TestNetwork("net").level("avx2", "+avx2").level("sse2").emitOrFail(
+          with(kind, "x86_64-linux-gnu", parallelism));
+    };
+    Bytes once = emit(1);
+    EXPECT_FALSE(once.empty());
+    EXPECT_EQ(once, emit(1));
+    EXPECT_EQ(once, emit(2));
+  }
+}
+
+TEST(Emit, AlignsTheStackOfWideLevels) {
+  Bytes text = TestNetwork("net").level("avx512vnni", "+avx512f,+avx512bw").level("avx2", "+avx2").level("sse2").emitOrFail(
+      with(OutputKind::LLVMIR));
+  StringRef ir(text.data(), text.size());
+  for (StringRef attribute : {"alignstack(64)", "alignstack(32)", "\"stackrealign\""})
+    EXPECT_TRUE(ir.contains(attribute)) << attribute.str();
+  Bytes plain = TestNetwork("net").level("sse2").emitOrFail(with(OutputKind::LLVMIR));
+  EXPECT_FALSE(StringRef(plain.data(), plain.size()).contains("alignstack"));
+}
+
+TEST(Emit, DoesNotContract) {
+  const char *multiplyAdd = R"(
+declare float @llvm.fmuladd.f32(float, float, float)
+define void @f(ptr %frame, i64 %begin, i64 %end) "target-features"="+avx2,+fma" {
+  %a = load float, ptr %frame
+  %product = fmul float %a, %a
+  %sum = fadd float %product, %a
+  %fused = call float @llvm.fmuladd.f32(float %a, float %sum, float %a)
+  store float %fused, ptr %frame
+  ret void
+})";
+  Bytes text =
+      TestNetwork("net").level("avx2", multiplyAdd, {{"f", 1, "f"}}).emitOrFail(with(OutputKind::Assembly));
+  EXPECT_FALSE(StringRef(text.data(), text.size()).contains("vfm"));
+  EXPECT_TRUE(StringRef(text.data(), text.size()).contains("vmulss"));
+}
+
+TEST(Emit, RefusesFunctionsOfTheMathLibrary) {
+  const char *fma = R"(
+declare float @llvm.fma.f32(float, float, float)
+define void @f(ptr %frame, i64 %begin, i64 %end) {
+  %a = load float, ptr %frame
+  %b = call float @llvm.fma.f32(float %a, float %a, float %a)
+  store float %b, ptr %frame
+  ret void
+})";
+  TestNetwork network("net");
+  EXPECT_EQ(getError(network.level("sse2", fma, {{"f", 1, "f"}}).emit()),
+            "the code for CPU level 'sse2' needs the function 'fmaf', which a compiled network does not have");
+}
+
+TEST(Emit, RefusesWhatContradictsItself) {
+  EXPECT_EQ(getError(TestNetwork("net").emit()), "a network needs the code of at least one CPU level");
+  EXPECT_EQ(getError(TestNetwork("net").level("sse2").level("sse2").emit()), "CPU level 'sse2' is there twice");
+  EXPECT_EQ(getError(TestNetwork("net").level("sse2").emit(with(OutputKind::Object, "riscv64-linux-gnu"))),
+            "unknown target 'riscv64-linux-gnu'; possible: x86_64-linux-gnu, aarch64-linux-gnu");
+  EXPECT_EQ(getError(TestNetwork("net").level("sse2", "", {{"f", 1, "conv1"}}).emit()),
+            "CPU level 'sse2': step 'conv1' calls 'f', expected a function of (pointer, i64, i64)");
+  const char *wrong = "define void @f(ptr %frame) { ret void }";
+  EXPECT_EQ(getError(TestNetwork("net").level("sse2", wrong, {{"f", 1, "conv1"}}).emit()),
+            "CPU level 'sse2': step 'conv1' calls 'f', expected a function of (pointer, i64, i64)");
+  const char *right = "define void @f(ptr %frame, i64 %begin, i64 %end) { ret void }";
+  EXPECT_EQ(getError(TestNetwork("net").level("sse2", right, {{"f", 0, "conv1"}}).emit()),
+            "CPU level 'sse2': step 'conv1' expected a range of at least 1, but got 0");
+}
+
+TEST(Emit, TranslatesLLVMDialect) {
+  mlir::DialectRegistry registry;
+  registry.insert<mlir::LLVM::LLVMDialect>();
+  registerEmitTranslations(registry);
+  mlir::MLIRContext context(registry);
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(R"(
+llvm.func @f(%frame: !llvm.ptr, %begin: i64, %end: i64) attributes {target_features = #llvm.target_features<["+avx2"]>} {
+  %at = llvm.getelementptr %frame[32] : (!llvm.ptr) -> !llvm.ptr, i8
+  %outputs = llvm.load %at : !llvm.ptr -> !llvm.ptr
+  %y = llvm.load %outputs : !llvm.ptr -> !llvm.ptr
+  %value = llvm.mlir.constant(42.0 : f32) : f32
+  llvm.store %value, %y : f32, !llvm.ptr
+  llvm.return
+})",
+                                                        &context);
+  ASSERT_TRUE(module);
+  auto code = translateLevel(*module);
+  ASSERT_TRUE(bool(code)) << toString(code.takeError());
+  ProgramInfo info;
+  info.name = "answer";
+  info.outputs = {{"y", OCTET_F32, {1}, 0, 0}};
+  std::vector<LevelCode> levels(1);
+  levels[0] = {"reference", {{"f", 1, "answer"}}, std::move(*code)};
+  auto bytes = emitProgram(info, std::move(levels), with(OutputKind::SharedLibrary, getHostTriple()));
+  ASSERT_TRUE(bool(bytes)) << toString(bytes.takeError());
+  auto library = cantFail(ModelLibrary::loadBytes(*bytes));
+  ModelPtr model = cantFail(createModel(*library));
+  float y = 0;
+  void *outputs[] = {&y};
+  const void *inputs[] = {nullptr};
+  EXPECT_EQ(library->api().run(model.get(), inputs, outputs), 0);
+  EXPECT_EQ(y, 42);
+}
+
+TEST(Emit, MakesSymbolsOfAnyName) {
+  EXPECT_EQ(getSymbolPrefix("resnet8"), "resnet8");
+  EXPECT_EQ(getSymbolPrefix("my net-1.0"), "my_net_1_0");
+  EXPECT_EQ(getSymbolPrefix("8bit"), "_8bit");
+  EXPECT_EQ(getSymbolPrefix(""), "_");
+}
+
+} // namespace

@@ -1,0 +1,110 @@
+//===- FileTest.cpp - files written whole or not at all, libraries read -===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TestNetwork.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+
+using namespace llvm;
+using namespace octet;
+using namespace octet::test;
+
+namespace {
+
+class File : public testing::Test {
+protected:
+  void SetUp() override { ASSERT_FALSE(sys::fs::createUniqueDirectory("octet-file-test", folder)); }
+  void TearDown() override { sys::fs::remove_directories(folder); }
+
+  std::string path(StringRef name) { return (folder + "/" + name).str(); }
+  static std::string write(StringRef path, StringRef text) {
+    return toString(writeFileAtomically(path, ArrayRef<char>(text.data(), text.size())));
+  }
+  static std::string read(StringRef path) {
+    auto buffer = MemoryBuffer::getFile(path);
+    return buffer ? (*buffer)->getBuffer().str() : "cannot be read";
+  }
+  int countFiles() {
+    int count = 0;
+    std::error_code code;
+    for (sys::fs::directory_iterator it(folder, code), end; it != end && !code; it.increment(code))
+      ++count;
+    return count;
+  }
+
+  SmallString<128> folder;
+};
+
+TEST_F(File, ReplacesAFile) {
+  EXPECT_EQ(write(path("a"), "old"), "");
+  EXPECT_EQ(write(path("a"), "new"), "");
+  EXPECT_EQ(read(path("a")), "new");
+  EXPECT_EQ(countFiles(), 1);
+}
+
+TEST_F(File, ReplacesWhatALinkPointsTo) {
+  EXPECT_EQ(write(path("a"), "old"), "");
+  ASSERT_FALSE(sys::fs::create_link(path("a"), path("link")));
+  EXPECT_EQ(write(path("link"), "new"), "");
+  EXPECT_EQ(read(path("a")), "new");
+  EXPECT_EQ(countFiles(), 2);
+}
+
+TEST_F(File, NamesThePathThatCannotBeWritten) {
+  std::string missing = path("no/such/folder");
+  EXPECT_EQ(write(missing, "text"), "cannot write '" + missing + "': No such file or directory");
+  EXPECT_EQ(write(folder, "text"), "cannot write '" + folder.str().str() + "': Is a directory");
+  EXPECT_EQ(countFiles(), 0);
+}
+
+TEST_F(File, ReportsAFullDevice) {
+  EXPECT_EQ(write("/dev/full", std::string(100000, 'x')), "cannot write '/dev/full': No space left on device");
+}
+
+TEST_F(File, WritesToDevices) { EXPECT_EQ(write("/dev/null", "text"), ""); }
+
+TEST_F(File, LibraryIsLoadedAsItIsNow) {
+  std::string file = path("net.so");
+  for (StringRef name : {"first", "second"}) {
+    auto bytes = TestNetwork(name).level("reference").emitOrFail();
+    ASSERT_EQ(write(file, StringRef(bytes.data(), bytes.size())), "");
+    auto library = ModelLibrary::load(file);
+    ASSERT_TRUE(bool(library)) << toString(library.takeError());
+    EXPECT_EQ((*library)->descriptor().name, name);
+    library->release(); // Stays loaded while the next one is loaded from the same path.
+  }
+}
+
+TEST_F(File, RefusesWhatIsNoLibrary) {
+  std::string file = path("net.so"), prefix = "cannot load '" + file + "': ";
+  EXPECT_EQ(getError(ModelLibrary::load(file)), prefix + "No such file or directory");
+  write(file, "text");
+  EXPECT_EQ(getError(ModelLibrary::load(file)), prefix + "The file was not recognized as a valid object file");
+  auto emit = [&](OutputKind kind, StringRef triple) {
+    EmitOptions options;
+    options.kind = kind;
+    options.triple = triple.str();
+    auto bytes = TestNetwork("net").level("reference").emitOrFail(options);
+    write(file, StringRef(bytes.data(), bytes.size()));
+  };
+  emit(OutputKind::Object, getHostTriple());
+  EXPECT_EQ(getError(ModelLibrary::load(file)), prefix + "not a shared library");
+  bool isX86 = StringRef(getHostTriple()).starts_with("x86_64");
+  emit(OutputKind::SharedLibrary, isX86 ? "aarch64-linux-gnu" : "x86_64-linux-gnu");
+  EXPECT_EQ(getError(ModelLibrary::load(file)), prefix + (isX86 ? "made for aarch64, but this machine is x86_64"
+                                                                : "made for x86_64, but this machine is aarch64"));
+  std::string libz = "/usr/lib/x86_64-linux-gnu/libz.so.1";
+  if (sys::fs::exists(libz)) {
+    EXPECT_EQ(getError(ModelLibrary::load(libz)),
+              "cannot load '" + libz +
+                  "': not a network compiled by Octet (it exports no symbol that ends in _octet_model_v1)");
+  }
+}
+
+} // namespace

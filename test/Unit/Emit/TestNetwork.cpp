@@ -1,0 +1,126 @@
+//===- TestNetwork.cpp - a network written in LLVM IR -----------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TestNetwork.h"
+#include "llvm/AsmParser/Parser.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace llvm;
+using namespace octet;
+using namespace octet::test;
+
+/// @double: arena[i] = 2 x[i]; @add: y[i] = arena[i] + w[i]. %frame = {arena, weights, state, inputs, outputs}.
+static const char networkAssembly[] = R"(
+define void @double(ptr %frame, i64 %begin, i64 %end) #0 {
+  %arena = load ptr, ptr %frame
+  %inputs.at = getelementptr i8, ptr %frame, i64 24
+  %inputs = load ptr, ptr %inputs.at
+  %x = load ptr, ptr %inputs
+  br label %loop
+loop:
+  %i = phi i64 [ %begin, %0 ], [ %next, %loop ]
+  %from = getelementptr float, ptr %x, i64 %i
+  %value = load float, ptr %from
+  %twice = fmul float %value, 2.0
+  %to = getelementptr float, ptr %arena, i64 %i
+  store float %twice, ptr %to
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, %end
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+
+define void @add(ptr %frame, i64 %begin, i64 %end) #0 {
+  call void @add_impl(ptr %frame, i64 %begin, i64 %end)
+  ret void
+}
+
+define void @add_impl(ptr %frame, i64 %begin, i64 %end) noinline #0 {
+  %arena = load ptr, ptr %frame
+  %weights.at = getelementptr i8, ptr %frame, i64 8
+  %weights = load ptr, ptr %weights.at
+  %outputs.at = getelementptr i8, ptr %frame, i64 32
+  %outputs = load ptr, ptr %outputs.at
+  %y = load ptr, ptr %outputs
+  br label %loop
+loop:
+  %i = phi i64 [ %begin, %0 ], [ %next, %loop ]
+  %a.at = getelementptr float, ptr %arena, i64 %i
+  %a = load float, ptr %a.at
+  %w.at = getelementptr float, ptr %weights, i64 %i
+  %w = load float, ptr %w.at
+  %sum = fadd float %a, %w
+  %to = getelementptr float, ptr %y, i64 %i
+  store float %sum, ptr %to
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, %end
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+)";
+
+OwnedModule octet::test::parseModule(StringRef assembly) {
+  auto context = std::make_unique<LLVMContext>();
+  SMDiagnostic diagnostic;
+  std::unique_ptr<Module> module = parseAssemblyString(assembly, diagnostic, *context);
+  EXPECT_TRUE(module) << diagnostic.getMessage().str() << " in line " << diagnostic.getLineNo();
+  return OwnedModule(std::move(context), std::move(module));
+}
+
+TestNetwork::TestNetwork(StringRef name, float slope) {
+  for (int64_t i = 0; i < size; ++i)
+    weights.push_back(i * slope);
+  info.name = name.str();
+  info.arenaBytes = size * sizeof(float);
+  info.stateBytes = 16;
+  info.weights = ArrayRef<char>(reinterpret_cast<const char *>(weights.data()), weights.size() * sizeof(float));
+  info.inputs = {{"x", OCTET_F32, {1, size}, 0, 0}};
+  info.outputs = {{"y", OCTET_F32, {1, size}, 0, 0}};
+  info.reportJson = "{}";
+}
+
+TestNetwork &TestNetwork::level(StringRef name, StringRef features) {
+  std::string attributes = "attributes #0 = { nounwind ";
+  if (!features.empty())
+    attributes += "\"target-features\"=\"" + features.str() + "\" ";
+  return level(name, networkAssembly + attributes + "}\n",
+               {{"double", size, "double/x"}, {"add", size, "add/y"}});
+}
+
+TestNetwork &TestNetwork::level(StringRef name, StringRef assembly, std::vector<StepInfo> steps) {
+  LevelCode level;
+  level.level = name.str();
+  level.steps = std::move(steps);
+  level.code = parseModule(assembly);
+  levels.push_back(std::move(level));
+  return *this;
+}
+
+Expected<SmallVector<char, 0>> TestNetwork::emit(const EmitOptions &options) {
+  return emitProgram(info, std::move(levels), options);
+}
+
+SmallVector<char, 0> TestNetwork::emitOrFail(const EmitOptions &options) {
+  auto bytes = emit(options);
+  if (bytes)
+    return std::move(*bytes);
+  ADD_FAILURE() << toString(bytes.takeError());
+  return {};
+}
+
+std::unique_ptr<ModelLibrary> TestNetwork::load() {
+  EmitOptions options;
+  options.triple = getHostTriple();
+  auto library = ModelLibrary::loadBytes(emitOrFail(options));
+  if (library)
+    return std::move(*library);
+  ADD_FAILURE() << toString(library.takeError());
+  return nullptr;
+}

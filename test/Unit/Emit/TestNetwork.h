@@ -1,0 +1,55 @@
+//===- TestNetwork.h - a network written in LLVM IR -------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_TEST_UNIT_EMIT_TESTNETWORK_H
+#define OCTET_TEST_UNIT_EMIT_TESTNETWORK_H
+
+#include "octet/Emit/Emit.h"
+#include "octet/Support/ModelLibrary.h"
+#include "gtest/gtest.h"
+
+namespace octet::test {
+
+/// y = 2 x + w over `size` floats, in two steps that may be split anywhere; w[i] = i * `slope`.
+class TestNetwork {
+public:
+  static constexpr int64_t size = 1000;
+
+  explicit TestNetwork(llvm::StringRef name, float slope = 1);
+
+  /// Adds a level whose functions have the given target features.
+  TestNetwork &level(llvm::StringRef name, llvm::StringRef features = "");
+
+  /// Adds a level with the given IR and steps.
+  TestNetwork &level(llvm::StringRef name, llvm::StringRef assembly, std::vector<StepInfo> steps);
+
+  llvm::Expected<llvm::SmallVector<char, 0>> emit(const EmitOptions &options = {});
+
+  /// The bytes of the output; fails the test if there is an error.
+  llvm::SmallVector<char, 0> emitOrFail(const EmitOptions &options = {});
+
+  /// Emitted as a shared library for this machine, and loaded.
+  std::unique_ptr<ModelLibrary> load();
+
+  ProgramInfo info;
+
+private:
+  std::vector<float> weights;
+  std::vector<LevelCode> levels;
+};
+
+/// The error's text, or "no error".
+template <typename T> std::string getError(llvm::Expected<T> result) {
+  return result ? "no error" : llvm::toString(result.takeError());
+}
+
+/// LLVM IR as a module in its own context.
+OwnedModule parseModule(llvm::StringRef assembly);
+
+} // namespace octet::test
+
+#endif // OCTET_TEST_UNIT_EMIT_TESTNETWORK_H
