@@ -159,7 +159,7 @@ namespace {
 class LowerPass : public octet::impl::LowerBase<LowerPass> {
   void runOnOperation() override {
     inlineGroupsOfOne(getOperation());
-    Lowering lowering{OpBuilder(&getContext())};
+    Lowering lowering(&getContext());
     for (Block &block : getOperation().getBody())
       lowerBlock(block, lowering);
     numLowered += lowering.numLowered;

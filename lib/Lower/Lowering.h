@@ -25,6 +25,8 @@ enum class Outcome {
 
 /// One run of the pass. Nothing is erased while ops are visited: an op that was replaced is left without uses.
 struct Lowering {
+  explicit Lowering(mlir::MLIRContext *context) : builder(context) {}
+
   mlir::OpBuilder builder;
   int64_t numLowered = 0, numTables = 0, numFallback = 0;
 
@@ -47,6 +49,8 @@ struct Lowering {
 private:
   /// Values of `source` at the parameters of `type`: itself, or a table.
   mlir::Value convertTo(mlir::Value source, mlir::quant::QuantizedType type, mlir::Location loc);
+  llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> conversions;
+
   mlir::Value makeTable(GroupOp group, QuantizeOp quantize);
 };
 

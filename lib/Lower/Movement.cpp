@@ -51,13 +51,17 @@ Value Lowering::convertTo(Value source, QuantizedType type, Location loc) {
   QuantizedType from = getQuantizedType(source);
   if (numerics::haveSameParams(from, type))
     return source;
+  Value &converted = conversions[{source, type}];
+  if (converted)
+    return converted;
   SmallVector<int8_t> table;
   for (int64_t q = 0; q < 256; ++q) {
     float real = numerics::dequantize(q, numerics::getParams(from));
     table.push_back(static_cast<int8_t>(numerics::quantize(real, numerics::getParams(type))));
   }
   ++numTables;
-  return nn::TableOp::create(builder, loc, withElementType(source, type), source, table);
+  converted = nn::TableOp::create(builder, loc, withElementType(source, type), source, table);
+  return converted;
 }
 
 Outcome Lowering::lowerMovement(Operation *op) {

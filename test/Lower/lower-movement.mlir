@@ -1,0 +1,109 @@
+// RUN: octet-opt %s --octet-lower --split-input-file --verify-diagnostics | FileCheck %s
+
+!q = !quant.uniform<u8:f32, 0.5:128>
+!wide = !quant.uniform<u8:f32, 1.0:128>
+
+// CHECK-LABEL: func @equal_parameters_are_copied
+// CHECK-SAME: %[[X:.*]]: tensor<1x2x4x4x!quant
+// CHECK-NEXT: %[[M:.*]] = nn.max_pool %[[X]] kernel [2, 2] strides [2, 2] : {{.*}} -> tensor<1x2x2x2x!quant
+// CHECK-NEXT: %[[P:.*]] = nn.pad %[[M]]
+// CHECK-NEXT: %[[C:.*]] = nn.concat %[[P]], %[[X]] axis 1 :
+// CHECK-NEXT: %[[U:.*]] = nn.resize %[[C]]
+// CHECK-NEXT: %[[R:.*]] = nn.reshape %[[U]] : {{.*}} -> tensor<1x256x!quant
+// CHECK-NEXT: octet.dequantize %[[R]]
+// CHECK-NEXT: return
+func.func @equal_parameters_are_copied(%xq: tensor<1x2x4x4x!q>) -> tensor<1x256xf32> {
+  %x = octet.dequantize %xq : (tensor<1x2x4x4x!q>) -> tensor<1x2x4x4xf32>
+  %m = nn.max_pool %x kernel [2, 2] strides [2, 2] : (tensor<1x2x4x4xf32>) -> tensor<1x2x2x2xf32>
+  %mq = octet.quantize %m : (tensor<1x2x2x2xf32>) -> tensor<1x2x2x2x!q>
+  %md = octet.dequantize %mq : (tensor<1x2x2x2x!q>) -> tensor<1x2x2x2xf32>
+  %p = nn.pad %md low [0, 0, 1, 1] high [0, 0, 1, 1] : (tensor<1x2x2x2xf32>) -> tensor<1x2x4x4xf32>
+  %pq = octet.quantize %p : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4x!q>
+  %pd = octet.dequantize %pq : (tensor<1x2x4x4x!q>) -> tensor<1x2x4x4xf32>
+  %c = nn.concat %pd, %x axis 1 : (tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) -> tensor<1x4x4x4xf32>
+  %cq = octet.quantize %c : (tensor<1x4x4x4xf32>) -> tensor<1x4x4x4x!q>
+  %cd = octet.dequantize %cq : (tensor<1x4x4x4x!q>) -> tensor<1x4x4x4xf32>
+  %u = nn.resize %cd size [8, 8] scales [2.0, 2.0] nearest asymmetric floor : (tensor<1x4x4x4xf32>) -> tensor<1x4x8x8xf32>
+  %uq = octet.quantize %u : (tensor<1x4x8x8xf32>) -> tensor<1x4x8x8x!q>
+  %ud = octet.dequantize %uq : (tensor<1x4x8x8x!q>) -> tensor<1x4x8x8xf32>
+  %r = nn.reshape %ud : (tensor<1x4x8x8xf32>) -> tensor<1x256xf32>
+  %rq = octet.quantize %r : (tensor<1x256xf32>) -> tensor<1x256x!q>
+  %rd = octet.dequantize %rq : (tensor<1x256x!q>) -> tensor<1x256xf32>
+  return %rd : tensor<1x256xf32>
+}
+
+// -----
+
+!q = !quant.uniform<u8:f32, 0.5:128>
+!wide = !quant.uniform<u8:f32, 1.0:128>
+
+// A change of scale is a table: behind what drops or moves values, in front of what adds or joins some. The table of
+// q -> rne((q - 128) * 0.5) + 128 starts at 64, then rne(-63.5) + 128 = 64, then 65.
+// CHECK-LABEL: func @change_of_scale
+// CHECK-SAME: %[[X:.*]]: tensor<1x2x4x4x!quant
+// CHECK-NEXT: %[[M:.*]] = nn.max_pool %[[X]] {{.*}} -> tensor<1x2x2x2x!quant.uniform<u8:f32, 5.000000e-01:128>>
+// CHECK-NEXT: %[[T:.*]] = nn.table %[[M]], [64, 64, 65, 66, 66, {{.*}} -> tensor<1x2x2x2x!quant.uniform<u8:f32, 1.000000e+00:128>>
+// CHECK: %[[TX:.*]] = nn.table %[[X]], [64, 64, 65,
+// CHECK-NEXT: %[[P:.*]] = nn.pad %[[TX]]
+// CHECK-NOT: nn.table
+// CHECK: %[[C:.*]] = nn.concat %[[TX]], %[[TX]]
+func.func @change_of_scale(%xq: tensor<1x2x4x4x!q>) -> (tensor<1x2x2x2xf32>, tensor<1x2x6x6xf32>, tensor<1x4x4x4xf32>) {
+  %x = octet.dequantize %xq : (tensor<1x2x4x4x!q>) -> tensor<1x2x4x4xf32>
+  %m = nn.max_pool %x kernel [2, 2] strides [2, 2] : (tensor<1x2x4x4xf32>) -> tensor<1x2x2x2xf32>
+  %mq = octet.quantize %m : (tensor<1x2x2x2xf32>) -> tensor<1x2x2x2x!wide>
+  %md = octet.dequantize %mq : (tensor<1x2x2x2x!wide>) -> tensor<1x2x2x2xf32>
+  %p = nn.pad %x low [0, 0, 1, 1] high [0, 0, 1, 1] value 1.0 : (tensor<1x2x4x4xf32>) -> tensor<1x2x6x6xf32>
+  %pq = octet.quantize %p : (tensor<1x2x6x6xf32>) -> tensor<1x2x6x6x!wide>
+  %pd = octet.dequantize %pq : (tensor<1x2x6x6x!wide>) -> tensor<1x2x6x6xf32>
+  %c = nn.concat %x, %x axis 1 : (tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) -> tensor<1x4x4x4xf32>
+  %cq = octet.quantize %c : (tensor<1x4x4x4xf32>) -> tensor<1x4x4x4x!wide>
+  %cd = octet.dequantize %cq : (tensor<1x4x4x4x!wide>) -> tensor<1x4x4x4xf32>
+  return %md, %pd, %cd : tensor<1x2x2x2xf32>, tensor<1x2x6x6xf32>, tensor<1x4x4x4xf32>
+}
+
+// -----
+
+!q = !quant.uniform<u8:f32, 0.5:128>
+!fine = !quant.uniform<u8:f32, 0.125:7>
+
+// Means take any scales: the multiplier holds both.
+// CHECK-LABEL: func @means
+// CHECK: nn.avg_pool %{{.*}} kernel [2, 2] count_include_pad : {{.*}}!quant{{.*}} -> tensor<1x2x3x3x!quant.uniform<u8:f32, 1.250000e-01:7>>
+// CHECK: nn.reduce_mean %{{.*}} axes [2, 3] : {{.*}}!quant{{.*}} -> tensor<1x2x!quant.uniform<u8:f32, 1.250000e-01:7>>
+func.func @means(%xq: tensor<1x2x4x4x!q>) -> (tensor<1x2x3x3xf32>, tensor<1x2xf32>) {
+  %x = octet.dequantize %xq : (tensor<1x2x4x4x!q>) -> tensor<1x2x4x4xf32>
+  %m = nn.avg_pool %x kernel [2, 2] count_include_pad : (tensor<1x2x4x4xf32>) -> tensor<1x2x3x3xf32>
+  %mq = octet.quantize %m : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3x!fine>
+  %md = octet.dequantize %mq : (tensor<1x2x3x3x!fine>) -> tensor<1x2x3x3xf32>
+  %r = nn.reduce_mean %x axes [2, 3] : (tensor<1x2x4x4xf32>) -> tensor<1x2xf32>
+  %rq = octet.quantize %r : (tensor<1x2xf32>) -> tensor<1x2x!fine>
+  %rd = octet.dequantize %rq : (tensor<1x2x!fine>) -> tensor<1x2xf32>
+  return %md, %rd : tensor<1x2x3x3xf32>, tensor<1x2xf32>
+}
+
+// -----
+
+!q = !quant.uniform<u8:f32, 0.5:128>
+!fine = !quant.uniform<u8:f32, 0.125:7>
+
+// CHECK-LABEL: func @what_stays_float
+func.func @what_stays_float(%xq: tensor<1x2x4x4x!q>, %real: tensor<1x2x4x4xf32>) -> (tensor<1x4x4xf32>, tensor<1x2x4x4xf32>, tensor<1x4x4x4xf32>, tensor<1x32xf32>) {
+  %x = octet.dequantize %xq : (tensor<1x2x4x4x!q>) -> tensor<1x2x4x4xf32>
+  // CHECK: nn.reduce_mean {{.*}} -> tensor<1x4x4xf32>
+  // expected-remark @below {{stays float [OCT104: no integer form]; remedy: none: it runs in float}}
+  %r = nn.reduce_mean %x axes [1] : (tensor<1x2x4x4xf32>) -> tensor<1x4x4xf32>
+  %rq = octet.quantize %r : (tensor<1x4x4xf32>) -> tensor<1x4x4x!fine>
+  %rd = octet.dequantize %rq : (tensor<1x4x4x!fine>) -> tensor<1x4x4xf32>
+  // CHECK: nn.softmax {{.*}} -> tensor<1x2x4x4xf32>
+  // expected-remark @below {{stays float [OCT104: no integer form]}}
+  %s = nn.softmax %x axis 1 : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
+  // CHECK: nn.concat {{.*}} -> tensor<1x4x4x4xf32>
+  // expected-remark @below {{stays float [OCT301: an operand is real-valued]}}
+  %c = nn.concat %x, %real axis 1 : (tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) -> tensor<1x4x4x4xf32>
+  %cq = octet.quantize %c : (tensor<1x4x4x4xf32>) -> tensor<1x4x4x4x!fine>
+  %cd = octet.dequantize %cq : (tensor<1x4x4x4x!fine>) -> tensor<1x4x4x4xf32>
+  // CHECK: nn.reshape {{.*}} -> tensor<1x32xf32>
+  // expected-remark @below {{stays float [OCT302: its result is used as real numbers only]; remedy: quantize the result in the QConfigMapping}}
+  %f = nn.reshape %x : (tensor<1x2x4x4xf32>) -> tensor<1x32xf32>
+  return %rd, %s, %cd, %f : tensor<1x4x4xf32>, tensor<1x2x4x4xf32>, tensor<1x4x4x4xf32>, tensor<1x32xf32>
+}
