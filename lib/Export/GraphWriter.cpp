@@ -1,0 +1,152 @@
+//===- GraphWriter.cpp - building an ONNX graph ---------------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GraphWriter.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::exporter;
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+onnx::AttributeProto &Node::add(StringRef name, onnx::AttributeProto::AttributeType type) {
+  onnx::AttributeProto &attribute = *proto.add_attribute();
+  attribute.set_name(name.str());
+  attribute.set_type(type);
+  return attribute;
+}
+
+Node &Node::attribute(StringRef name, int64_t value) {
+  add(name, onnx::AttributeProto::INT).set_i(value);
+  return *this;
+}
+
+Node &Node::attribute(StringRef name, float value) {
+  add(name, onnx::AttributeProto::FLOAT).set_f(value);
+  return *this;
+}
+
+Node &Node::attribute(StringRef name, ArrayRef<int64_t> values) {
+  onnx::AttributeProto &attribute = add(name, onnx::AttributeProto::INTS);
+  for (int64_t value : values)
+    attribute.add_ints(value);
+  return *this;
+}
+
+Node &Node::attribute(StringRef name, StringRef value) {
+  add(name, onnx::AttributeProto::STRING).set_s(value.str());
+  return *this;
+}
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+StringRef exporter::getName(Operation *op) {
+  if (auto name = op->getLoc()->findInstanceOf<NameLoc>())
+    return name.getName();
+  return op->getName().stripDialect();
+}
+
+std::string GraphWriter::makeUnique(StringRef name) {
+  std::string unique = name.str();
+  while (!taken.try_emplace(unique).second)
+    unique = (name + "_" + Twine(++taken[name])).str();
+  return unique;
+}
+
+void GraphWriter::passReservation(Value from, Value to) {
+  if (auto found = reserved.find(from); found != reserved.end())
+    reserve(to, std::string(found->second));
+}
+
+std::string GraphWriter::nameResult(Operation *op, StringRef name) {
+  Value result = op->getResult(0);
+  auto found = reserved.find(result);
+  return names[result] = found == reserved.end() ? makeUnique(name) : found->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes, initializers, inputs and outputs
+//===----------------------------------------------------------------------===//
+
+Node GraphWriter::addNode(StringRef type, ArrayRef<std::string> inputs, StringRef output) {
+  onnx::NodeProto &node = *graph.add_node();
+  node.set_op_type(type.str());
+  node.set_name(output.str());
+  for (const std::string &input : inputs)
+    node.add_input(input);
+  node.add_output(output.str());
+  return Node(node);
+}
+
+Node GraphWriter::addNode(Operation *op, StringRef type, ArrayRef<std::string> inputs) {
+  Node node = addNode(type, inputs, nameResult(op, getName(op)));
+  graph.mutable_node(graph.node_size() - 1)->set_name(getName(op).str());
+  return node;
+}
+
+Node GraphWriter::addNode(Operation *op, StringRef type) {
+  SmallVector<std::string> inputs;
+  for (Value operand : op->getOperands())
+    inputs.push_back(nameOf(operand));
+  return addNode(op, type, inputs);
+}
+
+std::string GraphWriter::addInitializer(StringRef name, onnx::TensorProto::DataType type, ArrayRef<int64_t> shape,
+                                        ArrayRef<char> bytes) {
+  onnx::TensorProto &tensor = *graph.add_initializer();
+  tensor.set_name(makeUnique(name));
+  tensor.set_data_type(type);
+  for (int64_t size : shape)
+    tensor.add_dims(size);
+  tensor.set_raw_data(bytes.data(), bytes.size());
+  return tensor.name();
+}
+
+template <typename T>
+static ArrayRef<char> asBytes(ArrayRef<T> values) {
+  return {reinterpret_cast<const char *>(values.data()), values.size() * sizeof(T)};
+}
+
+std::string GraphWriter::addInts(StringRef name, ArrayRef<int64_t> values) {
+  return addInitializer(name, onnx::TensorProto::INT64, values.size(), asBytes(values));
+}
+
+std::string GraphWriter::addFloats(StringRef name, ArrayRef<float> values) {
+  return addInitializer(name, onnx::TensorProto::FLOAT, values.size(), asBytes(values));
+}
+
+std::string GraphWriter::addScalar(StringRef name, float value) {
+  return addInitializer(name, onnx::TensorProto::FLOAT, {}, asBytes(ArrayRef<float>(value)));
+}
+
+onnx::TensorProto::DataType exporter::getDataType(Type elementType) {
+  if (auto quantized = dyn_cast<quant::QuantizedType>(elementType)) {
+    if (quantized.getStorageTypeIntegralWidth() == 32)
+      return onnx::TensorProto::INT32;
+    return quantized.isSigned() ? onnx::TensorProto::INT8 : onnx::TensorProto::UINT8;
+  }
+  if (elementType.isF32())
+    return onnx::TensorProto::FLOAT;
+  if (elementType.isInteger(64))
+    return onnx::TensorProto::INT64;
+  if (elementType.isInteger(32))
+    return onnx::TensorProto::INT32;
+  return elementType.isInteger(8) ? onnx::TensorProto::INT8 : onnx::TensorProto::UNDEFINED;
+}
+
+void GraphWriter::addInterface(onnx::ValueInfoProto &info, StringRef name, Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  info.set_name(name.str());
+  info.mutable_type()->mutable_tensor_type()->set_elem_type(getDataType(tensor.getElementType()));
+  auto *shape = info.mutable_type()->mutable_tensor_type()->mutable_shape();
+  for (int64_t size : tensor.getShape())
+    shape->add_dim()->set_dim_value(size);
+}

@@ -1,0 +1,197 @@
+//===- Operators.cpp - nn ops as ONNX nodes -------------------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GraphWriter.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::exporter;
+
+//===----------------------------------------------------------------------===//
+// Ops that are one node with the same operands
+//===----------------------------------------------------------------------===//
+
+/// The ONNX operator of an op without attributes, or empty.
+static StringRef getPlainOperator(Operation *op) {
+  return llvm::TypeSwitch<Operation *, StringRef>(op)
+      .Case([](nn::ReluOp) { return "Relu"; })
+      .Case([](nn::SigmoidOp) { return "Sigmoid"; })
+      .Case([](nn::TanhOp) { return "Tanh"; })
+      .Case([](nn::ExpOp) { return "Exp"; })
+      .Case([](nn::SqrtOp) { return "Sqrt"; })
+      .Case([](nn::NegOp) { return "Neg"; })
+      .Case([](nn::HardSwishOp) { return "HardSwish"; })
+      .Case([](nn::AddOp) { return "Add"; })
+      .Case([](nn::SubOp) { return "Sub"; })
+      .Case([](nn::MulOp) { return "Mul"; })
+      .Case([](nn::DivOp) { return "Div"; })
+      .Case([](nn::MatmulOp) { return "MatMul"; })
+      .Default([](Operation *) { return ""; });
+}
+
+//===----------------------------------------------------------------------===//
+// Ops with attributes, one function each
+//===----------------------------------------------------------------------===//
+
+static void write(GraphWriter &writer, nn::ConvOp op) {
+  writer.addNode(op, "Conv")
+      .attribute("kernel_shape", op.getFilter().getType().getShape().drop_front(2))
+      .attribute("strides", op.getStrides())
+      .attribute("pads", op.getPads())
+      .attribute("dilations", op.getDilations())
+      .attribute("group", static_cast<int64_t>(op.getGroups()));
+}
+
+/// Gemm is for matrices; other ranks are written with a transposed filter.
+static void write(GraphWriter &writer, nn::LinearOp op) {
+  if (op.getInput().getType().getRank() == 2) {
+    writer.addNode(op, "Gemm").attribute("transB", int64_t(1));
+    return;
+  }
+  std::string filter = writer.makeUnique(writer.nameOf(op.getFilter()) + "_transposed");
+  writer.addNode("Transpose", writer.nameOf(op.getFilter()), filter).attribute("perm", ArrayRef<int64_t>{1, 0});
+  SmallVector<std::string> inputs{writer.nameOf(op.getInput()), filter};
+  if (!op.getBias()) {
+    writer.addNode(op, "MatMul", inputs);
+    return;
+  }
+  std::string product = writer.makeUnique((getName(op) + "_product").str());
+  writer.addNode("MatMul", inputs, product);
+  writer.addNode(op, "Add", {product, writer.nameOf(op.getBias())});
+}
+
+template <typename PoolOp>
+static Node writePool(GraphWriter &writer, PoolOp op, StringRef type) {
+  return writer.addNode(op, type)
+      .attribute("kernel_shape", op.getKernel())
+      .attribute("strides", op.getStrides())
+      .attribute("pads", op.getPads())
+      .attribute("dilations", op.getDilations());
+}
+
+static void write(GraphWriter &writer, nn::MaxPoolOp op) { writePool(writer, op, "MaxPool"); }
+static void write(GraphWriter &writer, nn::AvgPoolOp op) {
+  writePool(writer, op, "AveragePool").attribute("count_include_pad", int64_t(op.getCountIncludePad()));
+}
+
+static void write(GraphWriter &writer, nn::BatchNormOp op) {
+  writer.addNode(op, "BatchNormalization").attribute("epsilon", op.getEpsilon().convertToFloat());
+}
+
+static void write(GraphWriter &writer, nn::ReduceMeanOp op) {
+  std::string axes = writer.addInts((getName(op) + "_axes").str(), op.getAxes());
+  writer.addNode(op, "ReduceMean", {writer.nameOf(op.getInput()), axes})
+      .attribute("keepdims", int64_t(op.getKeepDims()));
+}
+
+static void write(GraphWriter &writer, nn::SoftmaxOp op) {
+  writer.addNode(op, "Softmax").attribute("axis", static_cast<int64_t>(op.getAxis()));
+}
+
+static void write(GraphWriter &writer, nn::ClipOp op) {
+  std::string low = writer.addScalar((getName(op) + "_min").str(), op.getMin().convertToFloat());
+  std::string high = writer.addScalar((getName(op) + "_max").str(), op.getMax().convertToFloat());
+  writer.addNode(op, "Clip", {writer.nameOf(op.getInput()), low, high});
+}
+
+static void write(GraphWriter &writer, nn::LeakyReluOp op) {
+  writer.addNode(op, "LeakyRelu").attribute("alpha", op.getAlpha().convertToFloat());
+}
+
+static void write(GraphWriter &writer, nn::EluOp op) {
+  writer.addNode(op, "Elu").attribute("alpha", op.getAlpha().convertToFloat());
+}
+
+static void write(GraphWriter &writer, nn::HardSigmoidOp op) {
+  writer.addNode(op, "HardSigmoid")
+      .attribute("alpha", op.getAlpha().convertToFloat())
+      .attribute("beta", op.getBeta().convertToFloat());
+}
+
+/// ONNX has no SiLU: x * sigmoid(x).
+static void write(GraphWriter &writer, nn::SiluOp op) {
+  std::string input = writer.nameOf(op.getInput()), sigmoid = writer.makeUnique((getName(op) + "_sigmoid").str());
+  writer.addNode("Sigmoid", input, sigmoid);
+  writer.addNode(op, "Mul", {input, sigmoid});
+}
+
+static void write(GraphWriter &writer, nn::ConcatOp op) {
+  writer.addNode(op, "Concat").attribute("axis", static_cast<int64_t>(op.getAxis()));
+}
+
+static void write(GraphWriter &writer, nn::PadOp op) {
+  SmallVector<int64_t> pads(op.getLow());
+  llvm::append_range(pads, op.getHigh());
+  std::string widths = writer.addInts((getName(op) + "_pads").str(), pads);
+  std::string value = writer.addScalar((getName(op) + "_value").str(), op.getValue().convertToFloat());
+  writer.addNode(op, "Pad", {writer.nameOf(op.getInput()), widths, value}).attribute("mode", StringRef("constant"));
+}
+
+/// An end before element 0 of a backward slice is far below zero: -1 would mean the last element.
+static void write(GraphWriter &writer, nn::SliceOp op) {
+  SmallVector<int64_t> ends, axes;
+  for (auto [axis, start, size, step] : llvm::enumerate(op.getStarts(), op.getSizes(), op.getSteps())) {
+    int64_t end = start + size * step;
+    ends.push_back(end < 0 ? std::numeric_limits<int32_t>::min() : end);
+    axes.push_back(axis);
+  }
+  auto add = [&](StringRef what, ArrayRef<int64_t> values) { return writer.addInts((getName(op) + what).str(), values); };
+  std::string starts = add("_starts", op.getStarts()), last = add("_ends", ends), dims = add("_axes", axes);
+  writer.addNode(op, "Slice", {writer.nameOf(op.getInput()), starts, last, dims, add("_steps", op.getSteps())});
+}
+
+static void write(GraphWriter &writer, nn::ReshapeOp op) {
+  std::string shape = writer.addInts((getName(op) + "_shape").str(), op.getResult().getType().getShape());
+  writer.addNode(op, "Reshape", {writer.nameOf(op.getInput()), shape});
+}
+
+static void write(GraphWriter &writer, nn::TransposeOp op) {
+  writer.addNode(op, "Transpose").attribute("perm", op.getPermutation());
+}
+
+/// Scales say more than sizes (half-pixel coordinates use them), unless they do not give the sizes.
+static void write(GraphWriter &writer, nn::ResizeOp op) {
+  ArrayRef<int64_t> shape = op.getInput().getType().getShape();
+  ArrayRef<float> factors = op.getScales();
+  bool scalesGiveSizes = llvm::all_of(llvm::seq(2), [&](int i) {
+    return static_cast<int64_t>(std::floor(shape[2 + i] * factors[i])) == op.getSize()[i];
+  });
+  SmallVector<std::string> inputs{writer.nameOf(op.getInput()), ""};
+  if (scalesGiveSizes) {
+    inputs.push_back(writer.addFloats((getName(op) + "_scales").str(), {1.0f, 1.0f, factors[0], factors[1]}));
+  } else {
+    inputs.push_back("");
+    inputs.push_back(writer.addInts((getName(op) + "_sizes").str(), op.getResult().getType().getShape()));
+  }
+  writer.addNode(op, "Resize", inputs)
+      .attribute("mode", nn::stringifyResizeMode(op.getMode()))
+      .attribute("coordinate_transformation_mode", nn::stringifyCoordinateMode(op.getCoordinates()))
+      .attribute("nearest_mode", nn::stringifyNearestMode(op.getNearest()));
+}
+
+LogicalResult exporter::writeOperator(GraphWriter &writer, Operation *op) {
+  bool quantized = llvm::any_of(llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()), [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && isa<quant::QuantizedType>(tensor.getElementType());
+  });
+  if (quantized)
+    return op->emitOpError("stands on quantized types; export the reference model, before octet-lower");
+  if (StringRef type = getPlainOperator(op); !type.empty()) {
+    writer.addNode(op, type);
+    return success();
+  }
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<nn::ConvOp, nn::LinearOp, nn::MaxPoolOp, nn::AvgPoolOp, nn::BatchNormOp, nn::ReduceMeanOp, nn::SoftmaxOp,
+            nn::ClipOp, nn::LeakyReluOp, nn::EluOp, nn::HardSigmoidOp, nn::SiluOp, nn::ConcatOp, nn::PadOp, nn::SliceOp,
+            nn::ReshapeOp, nn::TransposeOp, nn::ResizeOp>([&](auto typed) {
+        write(writer, typed);
+        return success();
+      })
+      .Default([](Operation *other) { return other->emitOpError("has no ONNX operator"); });
+}

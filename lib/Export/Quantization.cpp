@@ -1,0 +1,81 @@
+//===- Quantization.cpp - constants and QDQ pairs in ONNX -----------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GraphWriter.h"
+#include "octet/Numerics/Quantize.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::exporter;
+using quant::QuantizedType;
+
+void exporter::writeConstant(GraphWriter &writer, nn::ConstantOp op) {
+  RankedTensorType type = op.getResult().getType();
+  std::string name = nn::getConstantName(op).str();
+  if (isa<QuantizedType>(type.getElementType()))
+    name += "_quantized";
+  writer.setName(op.getResult(), writer.addInitializer(name, getDataType(type.getElementType()), type.getShape(),
+                                                       nn::getConstantBytes(op)));
+}
+
+/// Little-endian storage values of `type`'s width.
+static std::vector<char> pack(QuantizedType type, ArrayRef<int64_t> values) {
+  std::vector<char> bytes;
+  for (int64_t value : values)
+    for (unsigned bit = 0; bit < type.getStorageTypeIntegralWidth(); bit += 8)
+      bytes.push_back(static_cast<char>(value >> bit));
+  return bytes;
+}
+
+/// Adds scale and zero point and returns the inputs of the (de)quantizing node on `tensor`. A 32-bit zero point is left
+/// out: it is zero.
+static SmallVector<std::string> addParams(GraphWriter &writer, const std::string &tensor, const std::string &base,
+                                          QuantizedType type) {
+  int64_t channels = numerics::getNumChannels(type), axis = numerics::getChannelAxis(type);
+  SmallVector<float> scales;
+  SmallVector<int64_t> zeroPoints;
+  for (int64_t channel = 0; channel < channels; ++channel) {
+    numerics::QuantParams params = numerics::getParams(type, channel);
+    scales.push_back(params.scale);
+    zeroPoints.push_back(params.zeroPoint);
+  }
+  SmallVector<std::string> inputs{tensor, axis < 0 ? writer.addScalar(base + "_scale", scales[0])
+                                                   : writer.addFloats(base + "_scale", scales)};
+  if (type.getStorageTypeIntegralWidth() == 8)
+    inputs.push_back(writer.addInitializer(base + "_zero_point", getDataType(type),
+                                           axis < 0 ? ArrayRef<int64_t>() : ArrayRef<int64_t>(channels),
+                                           pack(type, zeroPoints)));
+  return inputs;
+}
+
+static void setAxis(Node node, QuantizedType type) {
+  if (int64_t axis = numerics::getChannelAxis(type); axis >= 0)
+    node.attribute("axis", axis);
+}
+
+void exporter::writeQuantize(GraphWriter &writer, QuantizeOp op) {
+  auto type = cast<QuantizedType>(cast<RankedTensorType>(op.getResult().getType()).getElementType());
+  std::string base = writer.nameOf(op.getInput()), output = writer.nameResult(op, base + "_quantized");
+  bool narrow = type.hasStorageTypeBounds();
+  std::string wide = narrow ? writer.makeUnique(base + "_unclamped") : output;
+  setAxis(writer.addNode("QuantizeLinear", addParams(writer, base, base, type), wide), type);
+  if (narrow) {
+    auto bound = [&](StringRef name, int64_t value) {
+      return writer.addInitializer(base + name.str(), getDataType(type), {}, pack(type, value));
+    };
+    writer.addNode("Clip", {wide, bound("_low", type.getStorageTypeMin()), bound("_high", type.getStorageTypeMax())}, output);
+  }
+}
+
+void exporter::writeDequantize(GraphWriter &writer, DequantizeOp op) {
+  auto type = cast<QuantizedType>(cast<RankedTensorType>(op.getInput().getType()).getElementType());
+  std::string tensor = writer.nameOf(op.getInput());
+  StringRef base = tensor;
+  base.consume_back("_quantized");
+  std::string output = writer.nameResult(op, (base + "_dequantized").str());
+  setAxis(writer.addNode("DequantizeLinear", addParams(writer, tensor, output, type), output), type);
+}
