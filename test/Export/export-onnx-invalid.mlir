@@ -1,0 +1,35 @@
+// RUN: octet-translate --export-onnx %s --split-input-file --verify-diagnostics -o /dev/null
+
+!x = !quant.uniform<u8:f32, 0.5:128>
+
+// Every operator that ONNX does not have is named, not only the first.
+func.func @main(%x: tensor<1x8x!x>) -> (tensor<1x8x!x>, tensor<1x8x!x>) {
+  // expected-error @below {{stands on quantized types; export the reference model, before octet-lower}}
+  %0 = nn.relu %x : (tensor<1x8x!x>) -> tensor<1x8x!x>
+  // expected-error @below {{stands on quantized types; export the reference model, before octet-lower}}
+  %1 = nn.add %x, %x : (tensor<1x8x!x>, tensor<1x8x!x>) -> tensor<1x8x!x>
+  return %0, %1 : tensor<1x8x!x>, tensor<1x8x!x>
+}
+
+// -----
+
+func.func @main(%x: tensor<1x8xf32>) -> tensor<1x8xf32> {
+  // expected-error @below {{has no ONNX operator}}
+  %0 = nn.relayout %x : (tensor<1x8xf32>) -> tensor<1x8xf32>
+  return %0 : tensor<1x8xf32>
+}
+
+// -----
+
+func.func @main() -> tensor<8xf32> {
+  // expected-error @below {{has lost its values: the resource 'weights' is missing}}
+  %0 = nn.constant dense_resource<weights> : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// expected-error @below {{expected a function 'main' with one block}}
+module {
+  func.func private @other()
+}
