@@ -1,0 +1,43 @@
+//===- Library.h - a network to machine code --------------------*- C++ -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_PIPELINES_LIBRARY_H
+#define OCTET_PIPELINES_LIBRARY_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "octet/Emit/Emit.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace octet {
+
+/// Dialects and translations that compiling needs.
+void registerOctetDialects(mlir::DialectRegistry &registry);
+
+struct LibraryOptions {
+  std::string name = "model";      ///< symbols begin with it
+  std::vector<std::string> levels; ///< CPU levels, best first; empty: all of the target's architecture
+  EmitOptions emit;
+  std::string reportJson = "{}";
+};
+
+/// The CPU levels of a target triple, best first.
+std::vector<std::string> getLevelsOfTarget(llvm::StringRef triple);
+
+/// A compiled network.
+struct CompiledLibrary {
+  llvm::SmallVector<char, 0> bytes;
+  int64_t arenaBytes = 0, stateBytes = 0, weightsBytes = 0;
+  llvm::StringMap<int64_t> observers; ///< offset of each observer's statistics in the state
+};
+
+/// Compiles a network (integer program, float program or reference model in `module`'s function main; consumed).
+/// Errors are diagnostics on the module's context, or the returned error.
+llvm::Expected<CompiledLibrary> compileLibrary(mlir::ModuleOp module, const LibraryOptions &options);
+
+} // namespace octet
+
+#endif // OCTET_PIPELINES_LIBRARY_H
