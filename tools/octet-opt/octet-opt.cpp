@@ -13,6 +13,7 @@
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Dialect/Octet/Octet.h"
 #include "octet/Lower/Passes.h"
+#include "octet/Quantize/Passes.h"
 
 /// `--octet-codegen=levels=...`: the whole way from the integer program to the LLVM dialect.
 static void registerCodegenPipeline() {
@@ -31,6 +32,7 @@ int main(int argc, char **argv) {
   registry.insert<mlir::func::FuncDialect, mlir::quant::QuantDialect, octet::nn::NNDialect, octet::OctetDialect,
                   octet::kernel::KernelDialect>();
   mlir::registerTransformsPasses();
+  octet::registerQuantizePasses();
   octet::registerLowerPasses();
   octet::registerCodegenPasses();
   registerCodegenPipeline();

@@ -10,6 +10,20 @@
 using namespace mlir;
 using namespace octet;
 
+/// A QConfig, or `none` for an absent one.
+static ParseResult parseQConfigOrNone(OpAsmParser &parser, QConfigAttr &qconfig) {
+  if (succeeded(parser.parseOptionalKeyword("none")))
+    return success();
+  return parser.parseAttribute(qconfig);
+}
+
+static void printQConfigOrNone(OpAsmPrinter &printer, Operation *, QConfigAttr qconfig) {
+  if (qconfig)
+    printer << qconfig;
+  else
+    printer << "none";
+}
+
 #define GET_OP_CLASSES
 #include "octet/Dialect/Octet/OctetOps.cpp.inc"
 

@@ -49,4 +49,10 @@ def Octet_ObserverAttrInterface : AttrInterface<"ObserverAttrInterface"> {
   ];
 }
 
+def Octet_MatchConstraintAttrInterface : AttrInterface<"MatchConstraintAttrInterface"> {
+  let cppNamespace = "::octet";
+  let description = "A condition that a backend's pattern places on an operator it matches.";
+  let methods = [InterfaceMethod<"Whether `op` meets the condition.", "bool", "holds", (ins "::mlir::Operation *":$op)>];
+}
+
 #endif // OCTET_DIALECT_OCTET_OCTETINTERFACES_TD

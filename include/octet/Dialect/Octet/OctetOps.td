@@ -88,4 +88,10 @@ def Octet_ObserveOp : Octet_Op<"observe", [DeclareOpInterfaceMethods<SymbolUserO
   let assemblyFormat = "$input `by` $observer attr-dict `:` type($input)";
 }
 
+//===----------------------------------------------------------------------===//
+// Backends and QConfig mappings
+//===----------------------------------------------------------------------===//
+
+include "octet/Dialect/Octet/BackendOps.td"
+
 #endif // OCTET_DIALECT_OCTET_OCTETOPS_TD

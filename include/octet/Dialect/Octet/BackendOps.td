@@ -1,0 +1,255 @@
+//===- BackendOps.td - backends and QConfig mappings as data ----*- tablegen -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_DIALECT_OCTET_BACKENDOPS_TD
+#define OCTET_DIALECT_OCTET_BACKENDOPS_TD
+
+include "octet/Dialect/Octet/OctetInterfaces.td"
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+def Octet_ObservationAttr : I32EnumAttr<"Observation", "how a pattern's result is observed", [
+    I32EnumAttrCase<"different", 0>, I32EnumAttrCase<"shared", 1>, I32EnumAttrCase<"none", 2>]> {
+  let cppNamespace = "::octet";
+}
+def Octet_UnreadAttr : I32EnumAttr<"Unread", "what becomes of a result that no quantized operator reads", [
+    I32EnumAttrCase<"observed", 0>, I32EnumAttrCase<"float_result", 1>, I32EnumAttrCase<"stays_float", 2>]> {
+  let cppNamespace = "::octet";
+}
+
+class Octet_Attr<string name, string attrMnemonic, list<Trait> traits = []> : AttrDef<Octet_Dialect, name, traits> {
+  let mnemonic = attrMnemonic;
+}
+
+def Octet_DTypeAttr : Octet_Attr<"DType", "dtype"> {
+  let summary = "a quantized data type with what the backend demands of it";
+  let description = [{
+    `range`: the observer's quant_min and quant_max must lie inside. `scale_min`: the observer's eps must not be smaller.
+    `scale` with `zero_point`: the observer must have exactly these constants. PyTorch: `DTypeWithConstraints`.
+  }];
+  let parameters = (ins "::mlir::Type":$type, OptionalArrayRefParameter<"int64_t">:$range,
+      OptionalParameter<"::mlir::FloatAttr">:$scale_min, OptionalParameter<"::mlir::FloatAttr">:$scale,
+      OptionalParameter<"std::optional<int64_t>">:$zero_point);
+  let assemblyFormat = [{
+    `<` $type (`range` `[` $range^ `]`)? (`scale_min` $scale_min^)? (`scale` $scale^)? (`zero_point` $zero_point^)? `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
+def Octet_QConfigAttr : Octet_Attr<"QConfig", "qconfig"> {
+  let summary = "which observers an operator gets";
+  let description = [{
+    `activation` observes inputs and results (results only if `result` is not given, which stands for operators of a known
+    range), `weight` the weights. `channel_activation`, if given, takes the place of
+    `activation` where the backend allows one scale and zero point per channel. PyTorch: `QConfig`.
+  }];
+  let parameters = (ins "::octet::ObserverAttrInterface":$activation, OptionalParameter<"::octet::ObserverAttrInterface">:$result,
+      OptionalParameter<"::octet::ObserverAttrInterface">:$weight,
+      OptionalParameter<"::octet::ObserverAttrInterface">:$channel_activation);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+class Octet_ConstraintAttr<string name, string attrMnemonic>
+    : Octet_Attr<name, attrMnemonic, [DeclareAttrInterfaceMethods<Octet_MatchConstraintAttrInterface>]>;
+
+def Octet_SameShapeAttr : Octet_ConstraintAttr<"SameShape", "same_shape"> {
+  let summary = "all tensor operands have the shape of the result";
+}
+def Octet_AttributeIsDimensionAttr : Octet_ConstraintAttr<"AttributeIsDimension", "attribute_is_dimension"> {
+  let summary = "an integer attribute equals a dimension of an operand, and is above a bound";
+  let description = [{
+    `#octet.attribute_is_dimension<"groups", operand 0, dimension 1, above 1>` on `nn.conv` means depthwise convolution.
+  }];
+  let parameters = (ins "::mlir::StringAttr":$name, "int64_t":$operand, "int64_t":$dimension, "int64_t":$above);
+  let assemblyFormat = "`<` $name `,` `operand` $operand `,` `dimension` $dimension `,` `above` $above `>`";
+}
+def Octet_AttributeInRangeAttr : Octet_ConstraintAttr<"AttributeInRange", "attribute_in_range"> {
+  let summary = "a float attribute lies in a closed interval";
+  let parameters = (ins "::mlir::StringAttr":$name, "::mlir::FloatAttr":$low, "::mlir::FloatAttr":$high);
+  let assemblyFormat = "`<` $name `,` $low `,` $high `>`";
+}
+
+//===----------------------------------------------------------------------===//
+// Backends
+//===----------------------------------------------------------------------===//
+
+def Octet_BackendOp : Octet_Op<"backend", [Symbol, SymbolTable, IsolatedFromAbove, SingleBlock, NoTerminator]> {
+  let summary = "what a target can do with quantized operators";
+  let description = [{
+    A file of its own, read by the quantizer and the lowering. Its patterns are tried longest first, equal lengths in the
+    order of the file. PyTorch: `BackendConfig`.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name $body attr-dict";
+  let hasRegionVerifier = 1;
+}
+
+class Octet_BackendPart<string mnemonic, list<Trait> traits = []>
+    : Octet_Op<mnemonic, !listconcat([HasParent<"BackendOp">], traits)>;
+
+def Octet_DTypesOp : Octet_BackendPart<"dtypes", [Symbol]> {
+  let summary = "one combination of data types that a pattern supports";
+  let description = "A missing member says nothing about that role. PyTorch: `DTypeConfig`.";
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<Octet_DTypeAttr>:$input, OptionalAttr<Octet_DTypeAttr>:$output,
+      OptionalAttr<Octet_DTypeAttr>:$weight, OptionalAttr<TypeAttr>:$bias);
+  let assemblyFormat = [{
+    $sym_name (`input` `=` $input^)? (`output` `=` $output^)? (`weight` `=` $weight^)? (`bias` `=` $bias^)? attr-dict
+  }];
+}
+
+def Octet_PatternOp : Octet_BackendPart<"pattern", [Symbol, IsolatedFromAbove, SingleBlock,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "a piece of graph that runs quantized as one unit";
+  let description = [{
+    The region is the graph: leaves (`octet.activation`, `octet.weight`, `octet.bias`, `octet.parameter`) and
+    `octet.match`; it yields the root match. Inner values may have any number of users, if all lie inside the match.
+    `observation`: `different` gives the result an observer of its own, `shared` the one of its inputs, `none` neither.
+    `unread` says what becomes of a result that only float operators (or the caller) read: it is quantized all the same
+    (`observed`, as PyTorch has it), the unit reads integers and writes floats (`float_result`), or the unit runs in float
+    (`stays_float`). `channel_axis`: the result may have one scale and zero point per element of this axis.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypedArrayAttrBase<FlatSymbolRefAttr, "symbols of octet.dtypes">:$dtypes,
+      DefaultValuedAttr<Octet_ObservationAttr, "::octet::Observation::different">:$observation,
+      DefaultValuedAttr<Octet_UnreadAttr, "::octet::Unread::observed">:$unread,
+      OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$channel_axis);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name `dtypes` `=` $dtypes (`observation` `=` $observation^)? (`unread` `=` $unread^)?
+    (`channel_axis` `=` $channel_axis^)? $body attr-dict
+  }];
+  let hasRegionVerifier = 1;
+}
+
+def Octet_FoldOp : Octet_BackendPart<"fold", [Symbol, IsolatedFromAbove, SingleBlock]> {
+  let summary = "an affine operator that disappears into the weights in front of it";
+  let description = [{
+    The region is a graph as in `octet.pattern`, whose root applies an affine function per channel to the result of the
+    op that has the weight. It ends with `octet.affine`, which says how; the op's weight and bias are rewritten.
+    `channel_axis` is the channel axis of the root's result, negative ones count from the end.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$channel_axis);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name `channel_axis` `=` $channel_axis $body attr-dict";
+  let hasRegionVerifier = 1;
+}
+
+def Octet_FloatOp : Octet_BackendPart<"float"> {
+  let summary = "operators that stay float on purpose";
+  let arguments = (ins StrArrayAttr:$names, StrAttr:$reason);
+  let assemblyFormat = "$names `because` $reason attr-dict";
+}
+
+def Octet_RecipeOp : Octet_BackendPart<"recipe"> {
+  let summary = "recovery passes that run by default, in order";
+  let arguments = (ins StrArrayAttr:$passes);
+  let assemblyFormat = "$passes attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Inside a pattern
+//===----------------------------------------------------------------------===//
+
+class Octet_Leaf<string mnemonic> : Octet_Op<mnemonic, [Pure, ParentOneOf<["PatternOp", "FoldOp"]>]> {
+  let results = (outs NoneType:$value);
+}
+
+def Octet_ActivationOp : Octet_Leaf<"activation"> {
+  let summary = "a value computed at run time";
+  let description = [{
+    `variadic` stands for all remaining operands of the op that reads it. `channel_axis`: may have one scale and zero
+    point per element of this axis.
+  }];
+  let arguments = (ins UnitAttr:$variadic, OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$channel_axis);
+  let assemblyFormat = "(`variadic` $variadic^)? (`channel_axis` `=` $channel_axis^)? attr-dict";
+}
+def Octet_WeightOp : Octet_Leaf<"weight"> {
+  let summary = "a constant that is quantized at compile time";
+  let description = "`axis` is the axis of the result's channels.";
+  let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$axis);
+  let assemblyFormat = "`axis` `=` $axis attr-dict";
+}
+def Octet_BiasOp : Octet_Leaf<"bias"> {
+  let summary = "a constant vector added to the accumulator; int32 after conversion";
+  let arguments = (ins UnitAttr:$optional);
+  let assemblyFormat = "(`optional` $optional^)? attr-dict";
+}
+def Octet_ParameterOp : Octet_Leaf<"parameter"> {
+  let summary = "a constant that stays float";
+  let description = "With `vector`, its only axis is the channel axis; without, it is broadcast against the other operand.";
+  let arguments = (ins UnitAttr:$vector);
+  let assemblyFormat = "(`vector` $vector^)? attr-dict";
+}
+
+def Octet_MatchOp : Octet_Op<"match", [Pure, ParentOneOf<["PatternOp", "FoldOp"]>]> {
+  let summary = "an operator of any dialect, by name and structure";
+  let description = [{
+    One of `names`, with these operands (in either order if `commutative`), the attributes of `with`, and every
+    constraint of `where`.
+  }];
+  let arguments = (ins StrArrayAttr:$names, Variadic<NoneType>:$inputs, UnitAttr:$commutative,
+      OptionalAttr<DictionaryAttr>:$with, OptionalAttr<ArrayAttr>:$where);
+  let results = (outs NoneType:$value);
+  let assemblyFormat = "$names `(` $inputs `)` (`commutative` $commutative^)? (`with` $with^)? (`where` $where^)? attr-dict";
+  let hasVerifier = 1;
+}
+
+def Octet_AffineOp : Octet_Op<"affine", [Pure, Terminator, HasParent<"FoldOp">, AttrSizedOperandSegments]> {
+  let summary = "the root's result is k * x + b";
+  let description = [{
+    With k = scale / sqrt(variance + epsilon) and b = shift - mean * k, each per channel; a missing scale is 1, a missing
+    shift or mean 0, a missing variance means k = scale. `epsilon` names the root's attribute. Source: [N.batch_norm].
+  }];
+  let arguments = (ins NoneType:$root, Optional<NoneType>:$scale, Optional<NoneType>:$shift, Optional<NoneType>:$mean,
+      Optional<NoneType>:$variance, OptionalAttr<StrAttr>:$epsilon);
+  let assemblyFormat = [{
+    $root (`scale` $scale^)? (`shift` $shift^)? (`mean` $mean^)? (`variance` $variance^)? (`epsilon` $epsilon^)? attr-dict
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// QConfig mappings
+//===----------------------------------------------------------------------===//
+
+def Octet_QConfigMappingOp : Octet_Op<"qconfig_mapping", [Symbol, IsolatedFromAbove, SingleBlock, NoTerminator]> {
+  let summary = "which operators get which observers";
+  let description = [{
+    Precedence: `module_name` > `module_name_regex` > `object_type` > `global`. `none` means "do not quantize" and wins
+    like any other value. PyTorch: `QConfigMapping`.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name $body attr-dict";
+  let hasRegionVerifier = 1;
+}
+
+class Octet_MappingEntry<string mnemonic> : Octet_Op<mnemonic, [HasParent<"QConfigMappingOp">]> {
+  let arguments = (ins StrAttr:$key, OptionalAttr<Octet_QConfigAttr>:$qconfig);
+  let assemblyFormat = "$key custom<QConfigOrNone>($qconfig) attr-dict";
+}
+
+def Octet_GlobalOp : Octet_Op<"global", [HasParent<"QConfigMappingOp">]> {
+  let summary = "the QConfig of every operator that no other entry names";
+  let arguments = (ins OptionalAttr<Octet_QConfigAttr>:$qconfig);
+  let assemblyFormat = "custom<QConfigOrNone>($qconfig) attr-dict";
+}
+def Octet_ObjectTypeOp : Octet_MappingEntry<"object_type"> {
+  let summary = "the QConfig of every operator of this name";
+}
+def Octet_ModuleNameOp : Octet_MappingEntry<"module_name"> {
+  let summary = "the QConfig of the operator with this source name, or of those below it";
+  let description = "The longest name wins that equals the operator's or is a prefix of it up to a `.` or `/`.";
+}
+def Octet_ModuleNameRegexOp : Octet_MappingEntry<"module_name_regex"> {
+  let summary = "the QConfig of every operator whose source name begins with a match";
+  let description = "POSIX extended syntax; the first entry that matches wins.";
+  let hasVerifier = 1;
+}
+
+#endif // OCTET_DIALECT_OCTET_BACKENDOPS_TD

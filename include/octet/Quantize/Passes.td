@@ -1,0 +1,88 @@
+//===- Passes.td - passes from the float network to the reference model -*- tablegen -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_QUANTIZE_PASSES_TD
+#define OCTET_QUANTIZE_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+class Octet_QuantizePass<string name, string base> : Pass<name, base> {
+  let dependentDialects = ["::octet::OctetDialect", "::octet::nn::NNDialect", "::mlir::quant::QuantDialect"];
+}
+
+defvar backendOption = Option<"backend", "backend", "std::string", "\"cpu\"", "a built-in backend or a backend file">;
+defvar mappingOption = Option<"qconfigMapping", "qconfig-mapping", "std::string", "\"\"",
+    "a built-in QConfig mapping or a file; empty: the backend's own">;
+
+def FusePass : Octet_QuantizePass<"octet-fuse", "::mlir::ModuleOp"> {
+  let summary = "fold affine operators into weights, wrap matched patterns into groups";
+  let description = [{
+    First every `octet.fold` of the backend is applied until none matches: batch norm, and constant scales and shifts
+    behind a convolution or linear layer, disappear into its weight and bias ([N.batch_norm], in f64, rounded once). Then
+    operators are visited in reverse order, and the longest pattern of more than one operator that ends there and
+    does not overlap an earlier match becomes one `octet.group` in place of its last operator, under the source name
+    of its weighted operator.
+  }];
+  let options = [backendOption];
+  let statistics = [
+    Statistic<"numFolded", "num-folded", "affine operators folded into weights">,
+    Statistic<"numFused", "num-fused", "groups made">
+  ];
+}
+
+def PreparePass : Octet_QuantizePass<"octet-prepare", "::mlir::ModuleOp"> {
+  let summary = "insert the observers that the QConfig mapping and the backend ask for";
+  let description = [{
+    Every value that a quantized unit reads or writes gets one `octet.observe`; values that the backend lets share a
+    scale name one `octet.observer`. Constants that are weights are observed, too. What stays float, and why, is a
+    remark with a stable code (`OCT...`); `octet-explain` shows the same as a table.
+  }];
+  let options = [backendOption, mappingOption,
+    Option<"strict", "strict", "bool", "false", "an operator that the mapping wants quantized but that stays float is an error">];
+  let statistics = [
+    Statistic<"numQuantized", "num-quantized", "units that will run quantized">,
+    Statistic<"numFloat", "num-float", "operators that stay float">,
+    Statistic<"numObservers", "num-observers", "observers of activations">,
+    Statistic<"numPerChannel", "num-per-channel", "activations with one scale per channel">
+  ];
+}
+
+def ConvertPass : Octet_QuantizePass<"octet-convert", "::mlir::ModuleOp"> {
+  let summary = "observed ranges to quantize and dequantize: the reference model";
+  let description = [{
+    An observed activation becomes `octet.quantize` and `octet.dequantize`; an observed constant is quantized at compile
+    time and dequantized; the bias of a quantized unit becomes int32 at `f32(s_x * s_w)` with a dequantize ([N.bias]). A
+    weight's scale is raised where its bias would not fit into 2^30 steps. An activation observer that saw nothing is an
+    error: calibrate first.
+  }];
+  let options = [backendOption];
+  let statistics = [
+    Statistic<"numActivations", "num-activations", "activations quantized">,
+    Statistic<"numWeights", "num-weights", "weights quantized">,
+    Statistic<"numBiases", "num-biases", "biases quantized">,
+    Statistic<"numRaisedScales", "num-raised-scales", "weight scales raised so that the bias fits">
+  ];
+}
+
+def ExplainPass : Octet_QuantizePass<"octet-explain", "::mlir::ModuleOp"> {
+  let summary = "list every operator with its verdict, reason, place and remedy";
+  let description = [{
+    The decisions that `octet-prepare` would take on this program, as a table on the standard output, or as JSON. The
+    program is not changed.
+  }];
+  let options = [backendOption, mappingOption,
+    Option<"json", "json", "bool", "false", "print JSON instead of a table">,
+    Option<"output", "output", "std::string", "\"-\"", "file to write to">];
+}
+
+def InlineGroupsPass : Octet_QuantizePass<"octet-inline-groups", ""> {
+  let summary = "replace groups of float type by their bodies";
+  let description = "Groups with quantized operands or results stay: what they quantize is implied by their types.";
+  let statistics = [Statistic<"numInlined", "num-inlined", "groups inlined">];
+}
+
+#endif // OCTET_QUANTIZE_PASSES_TD

@@ -1,0 +1,130 @@
+//===- Match.cpp - finding a backend's patterns in a program --------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "octet/Backend/Backend.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/SmallPtrSet.h"
+
+using namespace mlir;
+using namespace octet;
+
+/// The value outside that a group's argument stands for.
+static Value lookThroughGroup(Value value) {
+  while (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto group = dyn_cast_or_null<GroupOp>(argument.getOwner()->getParentOp());
+    if (!group)
+      break;
+    value = group.getInputs()[argument.getArgNumber()];
+  }
+  return value;
+}
+
+bool octet::isConstant(Value value) {
+  value = lookThroughGroup(value);
+  Operation *op = value.getDefiningOp();
+  while (isa_and_nonnull<ObserveOp, QuantizeOp, DequantizeOp>(op)) {
+    value = lookThroughGroup(op->getOperand(0));
+    op = value.getDefiningOp();
+  }
+  return op && op->hasTrait<OpTrait::ConstantLike>();
+}
+
+Operation *Match::lookup(MatchOp pattern) const {
+  for (auto [match, op] : ops)
+    if (match == pattern)
+      return op;
+  return nullptr;
+}
+
+static bool matchOp(MatchOp pattern, Operation *op, Match &match);
+
+/// Binds a leaf to an operand; a leaf that is read twice must stand for one value.
+static bool matchLeaf(Operation *leaf, OpOperand &operand, Match &match) {
+  bool isActivation = isa<ActivationOp>(leaf);
+  if (isActivation == isConstant(operand.get()))
+    return false;
+  if (isActivation && !getElementTypeOrSelf(operand.get().getType()).isF32())
+    return false;
+  bool variadic = isActivation && cast<ActivationOp>(leaf).getVariadic();
+  for (auto [bound, other] : match.leaves)
+    if (bound == leaf && !variadic && other->get() != operand.get())
+      return false;
+  match.leaves.push_back({leaf, &operand});
+  return true;
+}
+
+static bool matchOperand(Value pattern, OpOperand &operand, Match &match) {
+  if (auto inner = pattern.getDefiningOp<MatchOp>())
+    return operand.get().getDefiningOp() && matchOp(inner, operand.get().getDefiningOp(), match);
+  return matchLeaf(pattern.getDefiningOp(), operand, match);
+}
+
+/// Matches operands one by one; the last leaf may be optional or stand for all the rest.
+static bool matchOperands(ValueRange patterns, MutableArrayRef<OpOperand *> operands, Match &match) {
+  Operation *last = patterns.empty() ? nullptr : patterns.back().getDefiningOp();
+  bool optional = isa_and_nonnull<BiasOp>(last) && cast<BiasOp>(last).getOptional();
+  bool variadic = isa_and_nonnull<ActivationOp>(last) && cast<ActivationOp>(last).getVariadic();
+  if (operands.size() < patterns.size() - (optional ? 1 : 0) || (operands.size() > patterns.size() && !variadic))
+    return false;
+  for (auto [index, operand] : llvm::enumerate(operands))
+    if (!matchOperand(patterns[std::min<size_t>(index, patterns.size() - 1)], *operand, match))
+      return false;
+  return true;
+}
+
+static bool hasAttributes(Operation *op, DictionaryAttr wanted) {
+  DictionaryAttr attributes = op->getAttrDictionary();
+  return !wanted || llvm::all_of(wanted, [&](NamedAttribute attribute) {
+    return attributes.get(attribute.getName()) == attribute.getValue();
+  });
+}
+
+/// Whether name, attributes and constraints of one operator fit, operands aside.
+static bool fits(MatchOp pattern, Operation *op) {
+  auto isName = [&](StringAttr name) { return name.getValue() == op->getName().getStringRef(); };
+  if (op->getNumResults() != 1 || llvm::none_of(pattern.getNames().getAsRange<StringAttr>(), isName))
+    return false;
+  if (!hasAttributes(op, pattern.getWithAttr()))
+    return false;
+  auto constraints = pattern.getWhereAttr();
+  return !constraints || llvm::all_of(constraints, [&](Attribute constraint) {
+    return cast<MatchConstraintAttrInterface>(constraint).holds(op);
+  });
+}
+
+static bool matchOp(MatchOp pattern, Operation *op, Match &match) {
+  if (Operation *known = match.lookup(pattern))
+    return known == op;
+  if (!fits(pattern, op))
+    return false;
+  SmallVector<OpOperand *> operands;
+  for (OpOperand &operand : op->getOpOperands())
+    operands.push_back(&operand);
+  for (int attempt = 0; attempt < (pattern.getCommutative() ? 2 : 1); ++attempt) {
+    Match candidate = match;
+    if (matchOperands(pattern.getInputs(), operands, candidate)) {
+      match = std::move(candidate);
+      match.ops.push_back({pattern, op});
+      return true;
+    }
+    std::reverse(operands.begin(), operands.end());
+  }
+  return false;
+}
+
+std::optional<Match> octet::matchGraph(MatchOp pattern, Operation *root) {
+  Match match;
+  if (!matchOp(pattern, root, match))
+    return std::nullopt;
+  SmallPtrSet<Operation *, 4> inside;
+  for (auto [_, op] : match.ops)
+    inside.insert(op);
+  for (auto [_, op] : ArrayRef(match.ops).drop_back())
+    if (op->getBlock() != root->getBlock() || llvm::any_of(op->getUsers(), [&](Operation *user) { return !inside.contains(user); }))
+      return std::nullopt;
+  return match;
+}

@@ -1,0 +1,213 @@
+// The CPU backend: x86-64 and AArch64, unsigned 8-bit activations, signed 8-bit weights.
+#unary = ["nn.relu", "nn.clip", "nn.silu", "nn.hard_swish", "nn.sigmoid", "nn.hard_sigmoid", "nn.leaky_relu", "nn.tanh", "nn.elu"]
+#depthwise = [#octet.attribute_is_dimension<"groups", operand 0, dimension 1, above 1>]
+
+octet.backend @cpu {
+  octet.dtypes @w8a8 input = <ui8 range [0, 255]> output = <ui8 range [0, 255]> weight = <si8 range [-127, 127]> bias = f32
+  octet.dtypes @a8 input = <ui8 range [0, 255]> output = <ui8 range [0, 255]>
+
+  //===--- Affine operators that disappear into the weights in front of them ---===//
+
+  octet.fold @conv_batch_norm channel_axis = 1 {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %b = octet.bias optional
+    %c = octet.match ["nn.conv"](%x, %w, %b)
+    %scale = octet.parameter vector
+    %shift = octet.parameter vector
+    %mean = octet.parameter vector
+    %variance = octet.parameter vector
+    %y = octet.match ["nn.batch_norm"](%c, %scale, %shift, %mean, %variance)
+    octet.affine %y scale %scale shift %shift mean %mean variance %variance epsilon "epsilon"
+  }
+  octet.fold @conv_bias channel_axis = 1 {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %b = octet.bias optional
+    %c = octet.match ["nn.conv"](%x, %w, %b)
+    %shift = octet.parameter
+    %y = octet.match ["nn.add"](%c, %shift) commutative
+    octet.affine %y shift %shift
+  }
+  octet.fold @conv_scale channel_axis = 1 {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %b = octet.bias optional
+    %c = octet.match ["nn.conv"](%x, %w, %b)
+    %scale = octet.parameter
+    %y = octet.match ["nn.mul"](%c, %scale) commutative
+    octet.affine %y scale %scale
+  }
+  octet.fold @linear_batch_norm channel_axis = -1 {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %b = octet.bias optional
+    %c = octet.match ["nn.linear"](%x, %w, %b)
+    %scale = octet.parameter vector
+    %shift = octet.parameter vector
+    %mean = octet.parameter vector
+    %variance = octet.parameter vector
+    %y = octet.match ["nn.batch_norm"](%c, %scale, %shift, %mean, %variance)
+    octet.affine %y scale %scale shift %shift mean %mean variance %variance epsilon "epsilon"
+  }
+  octet.fold @linear_bias channel_axis = -1 {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %b = octet.bias optional
+    %c = octet.match ["nn.linear"](%x, %w, %b)
+    %shift = octet.parameter
+    %y = octet.match ["nn.add"](%c, %shift) commutative
+    octet.affine %y shift %shift
+  }
+  octet.fold @linear_scale channel_axis = -1 {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %b = octet.bias optional
+    %c = octet.match ["nn.linear"](%x, %w, %b)
+    %scale = octet.parameter
+    %y = octet.match ["nn.mul"](%c, %scale) commutative
+    octet.affine %y scale %scale
+  }
+
+  //===--- Convolution: depthwise ones take activations quantized per channel ---===//
+
+  octet.pattern @depthwise_conv_act dtypes = [@w8a8] unread = float_result channel_axis = 1 {
+    %x = octet.activation channel_axis = 1
+    %w = octet.weight axis = 0
+    %b = octet.bias optional
+    %c = octet.match ["nn.conv"](%x, %w, %b) where #depthwise
+    %y = octet.match #unary(%c)
+    octet.yield %y : none
+  }
+  octet.pattern @depthwise_conv dtypes = [@w8a8] unread = float_result channel_axis = 1 {
+    %x = octet.activation channel_axis = 1
+    %w = octet.weight axis = 0
+    %b = octet.bias optional
+    %y = octet.match ["nn.conv"](%x, %w, %b) where #depthwise
+    octet.yield %y : none
+  }
+  octet.pattern @conv_add_act dtypes = [@w8a8] unread = float_result channel_axis = 1 {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %b = octet.bias optional
+    %r = octet.activation
+    %c = octet.match ["nn.conv"](%x, %w, %b)
+    %s = octet.match ["nn.add"](%c, %r) commutative where [#octet.same_shape]
+    %y = octet.match #unary(%s)
+    octet.yield %y : none
+  }
+  octet.pattern @conv_add dtypes = [@w8a8] unread = float_result channel_axis = 1 {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %b = octet.bias optional
+    %r = octet.activation
+    %c = octet.match ["nn.conv"](%x, %w, %b)
+    %y = octet.match ["nn.add"](%c, %r) commutative where [#octet.same_shape]
+    octet.yield %y : none
+  }
+  octet.pattern @conv_act dtypes = [@w8a8] unread = float_result channel_axis = 1 {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %b = octet.bias optional
+    %c = octet.match ["nn.conv"](%x, %w, %b)
+    %y = octet.match #unary(%c)
+    octet.yield %y : none
+  }
+  octet.pattern @conv dtypes = [@w8a8] unread = float_result channel_axis = 1 {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %b = octet.bias optional
+    %y = octet.match ["nn.conv"](%x, %w, %b)
+    octet.yield %y : none
+  }
+
+  //===--- Linear ---===//
+
+  octet.pattern @linear_add_act dtypes = [@w8a8] unread = float_result {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %b = octet.bias optional
+    %r = octet.activation
+    %c = octet.match ["nn.linear"](%x, %w, %b)
+    %s = octet.match ["nn.add"](%c, %r) commutative where [#octet.same_shape]
+    %y = octet.match #unary(%s)
+    octet.yield %y : none
+  }
+  octet.pattern @linear_add dtypes = [@w8a8] unread = float_result {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %b = octet.bias optional
+    %r = octet.activation
+    %c = octet.match ["nn.linear"](%x, %w, %b)
+    %y = octet.match ["nn.add"](%c, %r) commutative where [#octet.same_shape]
+    octet.yield %y : none
+  }
+  octet.pattern @linear_act dtypes = [@w8a8] unread = float_result {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %b = octet.bias optional
+    %c = octet.match ["nn.linear"](%x, %w, %b)
+    %y = octet.match #unary(%c)
+    octet.yield %y : none
+  }
+  octet.pattern @linear dtypes = [@w8a8] unread = float_result {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %b = octet.bias optional
+    %y = octet.match ["nn.linear"](%x, %w, %b)
+    octet.yield %y : none
+  }
+
+  //===--- Element-wise ---===//
+
+  octet.pattern @binary_act dtypes = [@a8] unread = stays_float channel_axis = 1 {
+    %a = octet.activation
+    %b = octet.activation
+    %s = octet.match ["nn.add", "nn.sub", "nn.mul"](%a, %b)
+    %y = octet.match #unary(%s)
+    octet.yield %y : none
+  }
+  octet.pattern @binary dtypes = [@a8] unread = stays_float channel_axis = 1 {
+    %a = octet.activation
+    %b = octet.activation
+    %y = octet.match ["nn.add", "nn.sub", "nn.mul"](%a, %b)
+    octet.yield %y : none
+  }
+  octet.pattern @unary dtypes = [@a8] unread = stays_float {
+    %x = octet.activation
+    %y = octet.match #unary(%x)
+    octet.yield %y : none
+  }
+
+  //===--- Values that keep their scale ---===//
+
+  octet.pattern @pool dtypes = [@a8] observation = shared unread = stays_float {
+    %x = octet.activation
+    %y = octet.match ["nn.max_pool", "nn.avg_pool"](%x)
+    octet.yield %y : none
+  }
+  octet.pattern @spatial_mean dtypes = [@a8] observation = shared unread = stays_float {
+    %x = octet.activation
+    %y = octet.match ["nn.reduce_mean"](%x) with {axes = array<i64: 2, 3>}
+    octet.yield %y : none
+  }
+  octet.pattern @data_movement dtypes = [@a8] observation = shared unread = stays_float {
+    %x = octet.activation
+    %y = octet.match ["nn.reshape", "nn.transpose", "nn.slice", "nn.pad"](%x)
+    octet.yield %y : none
+  }
+  octet.pattern @concat dtypes = [@a8] observation = shared unread = stays_float {
+    %x = octet.activation variadic
+    %y = octet.match ["nn.concat"](%x)
+    octet.yield %y : none
+  }
+  octet.pattern @resize_nearest dtypes = [@a8] observation = shared unread = stays_float {
+    %x = octet.activation
+    %y = octet.match ["nn.resize"](%x) with {mode = 0 : i32}
+    octet.yield %y : none
+  }
+
+  octet.float ["nn.softmax", "nn.exp"] because "its result spans many orders of magnitude, which 8 bits with one scale cannot hold"
+
+  octet.recipe ["octet-correct-bias"]
+}

@@ -1,0 +1,16 @@
+// What the CPU backend observes with unless told otherwise.
+#values = #octet.min_max<dtype = ui8>
+#channels = #octet.per_channel_min_max<dtype = ui8, axis = 1>
+#weights = #octet.per_channel_min_max<dtype = si8, scheme = symmetric, range = array<i64: -127, 127>, axis = 0>
+
+octet.qconfig_mapping @cpu_default {
+  octet.global #octet.qconfig<activation = #values, weight = #weights, channel_activation = #channels>
+
+  // Results whose range is known.
+  octet.object_type "nn.sigmoid" #octet.qconfig<
+    activation = #values, result = #octet.fixed_qparams<ui8, scale = 3.90625e-3 : f32, zero_point = 0>>
+  octet.object_type "nn.hard_sigmoid" #octet.qconfig<
+    activation = #values, result = #octet.fixed_qparams<ui8, scale = 3.90625e-3 : f32, zero_point = 0>>
+  octet.object_type "nn.tanh" #octet.qconfig<
+    activation = #values, result = #octet.fixed_qparams<ui8, scale = 7.8125e-3 : f32, zero_point = 128>>
+}

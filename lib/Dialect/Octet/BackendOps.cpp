@@ -1,0 +1,191 @@
+//===- BackendOps.cpp - verifiers and constraints of backends -------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/OperationSupport.h"
+#include "octet/Dialect/Octet/Octet.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Regex.h"
+
+using namespace mlir;
+using namespace octet;
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+LogicalResult DTypeAttr::verify(function_ref<InFlightDiagnostic()> emitError, Type type, ArrayRef<int64_t> range,
+                                FloatAttr scaleMin, FloatAttr scale, std::optional<int64_t> zeroPoint) {
+  auto integer = dyn_cast<IntegerType>(type);
+  if (!integer && !isa<FloatType>(type))
+    return emitError() << "expected an integer or float type, but got " << type;
+  if ((!range.empty() || zeroPoint) && !integer)
+    return emitError() << "expected an integer type beside a range or a zero point, but got " << type;
+  if (!range.empty() && (range.size() != 2 || range[0] >= range[1]))
+    return emitError() << "expected a range [low, high] with low < high, but got [" << range << "]";
+  if (scaleMin && !(scaleMin.getValueAsDouble() > 0))
+    return emitError() << "expected a positive scale_min, but got " << scaleMin;
+  if (scale && !(scale.getValueAsDouble() > 0))
+    return emitError() << "expected a positive scale, but got " << scale;
+  if ((bool)scale != zeroPoint.has_value())
+    return emitError() << "expected scale and zero_point together, but got only one of them";
+  if (scale && scaleMin && scale.getValueAsDouble() < scaleMin.getValueAsDouble())
+    return emitError() << "expected a scale of at least scale_min, but got " << scale << " and " << scaleMin;
+  return success();
+}
+
+/// The shape of a tensor value, or nothing.
+static std::optional<ArrayRef<int64_t>> getShape(Value value) {
+  auto type = dyn_cast<ShapedType>(value.getType());
+  return type && type.hasRank() ? std::optional(type.getShape()) : std::nullopt;
+}
+
+bool SameShapeAttr::holds(Operation *op) const {
+  return op->getNumResults() == 1 && llvm::all_of(op->getOperands(), [&](Value operand) {
+           return getShape(operand) && getShape(operand) == getShape(op->getResult(0));
+         });
+}
+
+bool AttributeIsDimensionAttr::holds(Operation *op) const {
+  auto value = dyn_cast_or_null<IntegerAttr>(op->getAttrDictionary().get(getName()));
+  if (!value || getOperand() >= op->getNumOperands())
+    return false;
+  auto shape = getShape(op->getOperand(getOperand()));
+  return shape && getDimension() < (int64_t)shape->size() && value.getInt() > getAbove() &&
+         value.getInt() == (*shape)[getDimension()];
+}
+
+bool AttributeInRangeAttr::holds(Operation *op) const {
+  auto value = dyn_cast_or_null<FloatAttr>(op->getAttrDictionary().get(getName()));
+  return value && value.getValueAsDouble() >= getLow().getValueAsDouble() &&
+         value.getValueAsDouble() <= getHigh().getValueAsDouble();
+}
+
+//===----------------------------------------------------------------------===//
+// Patterns
+//===----------------------------------------------------------------------===//
+
+LogicalResult MatchOp::verify() {
+  if (getNames().empty())
+    return emitOpError("expected at least one operator name");
+  if (getCommutative() && getInputs().size() != 2)
+    return emitOpError("expected two operands beside 'commutative', but got ") << getInputs().size();
+  for (auto [index, input] : llvm::enumerate(getInputs())) {
+    Operation *leaf = input.getDefiningOp();
+    bool mayVanish = isa_and_nonnull<ActivationOp>(leaf) && cast<ActivationOp>(leaf).getVariadic();
+    mayVanish |= isa_and_nonnull<BiasOp>(leaf) && cast<BiasOp>(leaf).getOptional();
+    if (mayVanish && index + 1 != getInputs().size())
+      return emitOpError("expected an optional or variadic operand in the last place only");
+  }
+  for (Attribute constraint : getWhere().value_or(ArrayAttr::get(getContext(), {})))
+    if (!isa<MatchConstraintAttrInterface>(constraint))
+      return emitOpError("expected a match constraint behind 'where', but got ") << constraint;
+  return success();
+}
+
+/// Checks what patterns and folds have in common: leaves and matches only, every one of them used, `root` a match.
+static LogicalResult verifyGraph(Operation *op, Block &block, Value root) {
+  if (!root || !root.getDefiningOp<MatchOp>())
+    return op->emitOpError("expected the result of an 'octet.match' as the root");
+  int64_t numWeights = 0, numBiases = 0;
+  for (Operation &part : block.without_terminator()) {
+    if (!isa<ActivationOp, WeightOp, BiasOp, ParameterOp, MatchOp>(part))
+      return op->emitOpError("expected only leaves and matches, but got '") << part.getName() << "'";
+    if (part.use_empty())
+      return part.emitOpError("expected to be part of the graph, but nothing uses it");
+    numWeights += isa<WeightOp>(part);
+    numBiases += isa<BiasOp>(part);
+  }
+  if (numWeights > 1 || numBiases > numWeights)
+    return op->emitOpError("expected at most one weight, and a bias only beside it");
+  return success();
+}
+
+LogicalResult PatternOp::verifyRegions() {
+  auto yield = dyn_cast<YieldOp>(getBody().front().getTerminator());
+  if (!yield || yield.getValues().size() != 1)
+    return emitOpError("expected a region that ends with 'octet.yield' of one value");
+  if (failed(verifyGraph(*this, getBody().front(), yield.getValues()[0])))
+    return failure();
+  bool hasWeight = !getBody().getOps<WeightOp>().empty();
+  if (hasWeight && getObservation() == Observation::shared)
+    return emitOpError("expected no weight in a pattern whose result shares the observer of its inputs");
+  if (getObservation() == Observation::shared && getChannelAxis())
+    return emitOpError("expected no channel_axis on a pattern whose result shares the observer of its inputs");
+  return success();
+}
+
+LogicalResult PatternOp::verifySymbolUses(SymbolTableCollection &) {
+  for (auto symbol : getDtypes().getAsRange<FlatSymbolRefAttr>())
+    if (!isa_and_nonnull<DTypesOp>(SymbolTable::lookupSymbolIn((*this)->getParentOp(), symbol.getAttr())))
+      return emitOpError("expected the symbol of an 'octet.dtypes' of this backend, but got ") << symbol;
+  return success();
+}
+
+LogicalResult FoldOp::verifyRegions() {
+  auto affine = dyn_cast<AffineOp>(getBody().front().getTerminator());
+  if (!affine)
+    return emitOpError("expected a region that ends with 'octet.affine'");
+  if (failed(verifyGraph(*this, getBody().front(), affine.getRoot())))
+    return failure();
+  if (getBody().getOps<WeightOp>().empty() || getBody().getOps<BiasOp>().empty())
+    return emitOpError("expected a weight and a bias to fold into");
+  for (Value parameter : affine->getOperands().drop_front())
+    if (!parameter.getDefiningOp<ParameterOp>())
+      return affine.emitOpError("expected 'octet.parameter' as scale, shift, mean and variance");
+  if (affine.getVariance() && !affine.getEpsilon())
+    return affine.emitOpError("expected an epsilon beside the variance");
+  return success();
+}
+
+LogicalResult BackendOp::verifyRegions() {
+  SmallVector<PatternOp> patterns;
+  for (Operation &part : getBody().front()) {
+    if (!isa<DTypesOp, PatternOp, FoldOp, FloatOp, RecipeOp>(part))
+      return emitOpError("expected dtypes, patterns, folds, float operators and a recipe, but got '") << part.getName() << "'";
+    auto pattern = dyn_cast<PatternOp>(part);
+    if (!pattern)
+      continue;
+    auto same = llvm::find_if(patterns, [&](PatternOp other) {
+      return OperationEquivalence::isRegionEquivalentTo(&other.getBody(), &pattern.getBody(),
+                                                        OperationEquivalence::IgnoreLocations);
+    });
+    if (same != patterns.end())
+      return (pattern.emitOpError("expected a graph of its own, but an earlier pattern has the same")).attachNote(same->getLoc())
+             << "the earlier pattern; it always wins";
+    patterns.push_back(pattern);
+  }
+  if (llvm::range_size(getBody().getOps<RecipeOp>()) > 1)
+    return emitOpError("expected at most one 'octet.recipe'");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// QConfig mappings
+//===----------------------------------------------------------------------===//
+
+LogicalResult ModuleNameRegexOp::verify() {
+  std::string message;
+  if (!llvm::Regex(getKey()).isValid(message))
+    return emitOpError("expected a regular expression, but got ") << getKeyAttr() << ": " << message;
+  return success();
+}
+
+LogicalResult QConfigMappingOp::verifyRegions() {
+  llvm::StringMap<Operation *> seen;
+  for (Operation &entry : getBody().front()) {
+    if (!isa<GlobalOp, ObjectTypeOp, ModuleNameOp, ModuleNameRegexOp>(entry))
+      return emitOpError("expected mapping entries only, but got '") << entry.getName() << "'";
+    auto key = entry.getAttrOfType<StringAttr>("key");
+    std::string id = (entry.getName().getStringRef() + " " + (key ? key.getValue() : "")).str();
+    auto [place, isNew] = seen.try_emplace(id, &entry);
+    if (!isNew)
+      return (entry.emitOpError("expected one entry of this kind and key, but there is another"))
+                 .attachNote(place->second->getLoc())
+             << "the other entry";
+  }
+  return success();
+}

@@ -1,0 +1,95 @@
+//===- CheckQConfig.cpp - does a QConfig fit a pattern's data types -------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Plan.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace octet;
+
+static std::string print(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+static std::string print(double value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%g", value);
+  return text;
+}
+
+/// Signed types are written `si8` or `i8`.
+static bool isSameType(Type a, IntegerType b) {
+  auto integer = dyn_cast<IntegerType>(a);
+  return integer && b && integer.getWidth() == b.getWidth() && integer.isUnsigned() == b.isUnsigned();
+}
+
+/// One observer against one data type of the backend; `role` is what the message calls it.
+static std::optional<Reason> check(DTypeAttr dtype, ObserverAttrInterface observer, StringRef role) {
+  if (!dtype || !isa<IntegerType>(dtype.getType()))
+    return std::nullopt;
+  ObserverSpec spec = observer.getSpec();
+  if (!isSameType(dtype.getType(), spec.dtype))
+    return Reason{"OCT204", llvm::formatv("the {0} observer yields {1}, but the backend takes {2}", role, print(spec.dtype), print(dtype.getType())),
+                  llvm::formatv("give the {0} observer the dtype {1}", role, print(dtype.getType()))};
+  ArrayRef<int64_t> range = dtype.getRange();
+  if (!range.empty() && !spec.fixedScale && (!spec.quantMin || !spec.quantMax || *spec.quantMin < range[0] || *spec.quantMax > range[1]))
+    return Reason{"OCT202", llvm::formatv("the range of the {0} observer does not lie inside the backend's [{1}, {2}]", role, range[0], range[1]),
+                  llvm::formatv("give the {0} observer a range inside [{1}, {2}]", role, range[0], range[1])};
+  if (dtype.getScaleMin() && !spec.fixedScale && spec.eps.value_or(0) < dtype.getScaleMin().getValueAsDouble()) {
+    std::string minimum = print(dtype.getScaleMin().getValueAsDouble());
+    return Reason{"OCT201", llvm::formatv("eps {0} of the {1} observer is below the backend's scale_min {2}", print(spec.eps.value_or(0)), role, minimum),
+                  llvm::formatv("set eps of the {0} observer to at least {1}", role, minimum)};
+  }
+  if (dtype.getScale() && (spec.fixedScale != dtype.getScale().getValueAsDouble() || spec.fixedZeroPoint != dtype.getZeroPoint())) {
+    std::string wanted = llvm::formatv("scale {0}, zero point {1}", print(dtype.getScale().getValueAsDouble()), *dtype.getZeroPoint());
+    return Reason{"OCT203", llvm::formatv("the backend fixes the {0} to {1}, but the QConfig does not", role, wanted),
+                  llvm::formatv("observe the {0} with #octet.fixed_qparams of {1}", role, wanted)};
+  }
+  return std::nullopt;
+}
+
+/// The weight's observer: present, and with channels along the pattern's axis.
+static std::optional<Reason> checkWeight(DTypeAttr dtype, ObserverAttrInterface observer, int64_t axis) {
+  if (!observer)
+    return Reason{"OCT208", "the QConfig has no weight observer", "add `weight = ...` to the QConfig"};
+  auto channelAxis = observer.getSpec().channelAxis;
+  if (channelAxis && *channelAxis != axis)
+    return Reason{"OCT208", llvm::formatv("the weight observer has one scale per element of axis {0}, but the result's channels lie on axis {1}", *channelAxis, axis),
+                  llvm::formatv("set axis = {0} in the weight observer", axis)};
+  return check(dtype, observer, "weight");
+}
+
+static std::optional<Reason> checkAgainst(DTypesOp dtypes, const Unit &unit, QConfigAttr qconfig) {
+  if (auto reason = check(dtypes.getInputAttr(), qconfig.getActivation(), "activation"))
+    return reason;
+  auto result = qconfig.getResult() ? qconfig.getResult() : qconfig.getActivation();
+  if (auto reason = check(dtypes.getOutputAttr(), result, "result"))
+    return reason;
+  for (auto weight : PatternOp(unit.pattern).getBody().getOps<WeightOp>())
+    if (auto reason = checkWeight(dtypes.getWeightAttr(), qconfig.getWeight(), weight.getAxis()))
+      return reason;
+  if (unit.getOperand<BiasOp>() && dtypes.getBias() && !dtypes.getBias()->isF32())
+    return Reason{"OCT204", "the bias is f32, but the backend takes " + print(*dtypes.getBias()), "use a backend that takes f32"};
+  return std::nullopt;
+}
+
+std::optional<Reason> octet::checkQConfig(const Unit &unit, QConfigAttr qconfig) {
+  PatternOp pattern = unit.pattern;
+  Reason first{"OCT103", ("pattern @" + pattern.getSymName() + " has no data types").str(), "list an octet.dtypes in the pattern"};
+  for (auto [index, symbol] : llvm::enumerate(pattern.getDtypes().getAsRange<FlatSymbolRefAttr>())) {
+    auto dtypes = cast<DTypesOp>(SymbolTable::lookupSymbolIn(pattern->getParentOp(), symbol.getAttr()));
+    auto reason = checkAgainst(dtypes, unit, qconfig);
+    if (!reason)
+      return std::nullopt;
+    if (index == 0)
+      first = *reason;
+  }
+  return first;
+}

@@ -1,0 +1,143 @@
+//===- Convert.cpp - observed ranges to quantize and dequantize -----------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "QuantizeConstants.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "octet/Backend/Backend.h"
+#include "octet/Dialect/NN/Constants.h"
+#include "octet/Quantize/Passes.h"
+
+using namespace mlir;
+using namespace octet;
+
+namespace octet {
+#define GEN_PASS_DEF_CONVERTPASS
+#include "octet/Quantize/Passes.h.inc"
+} // namespace octet
+
+/// The observer's state: its statistics; for a constant that none was kept of, what its elements give.
+static FailureOr<SmallVector<char>> getState(ObserverOp observer, ObserveOp op) {
+  ObserverAttrInterface attr = observer.getObserver();
+  RankedTensorType type = cast<RankedTensorType>(op.getInput().getType());
+  SmallVector<char> state(attr.getStateBytes(type));
+  if (auto statistics = observer.getStatisticsAttr()) {
+    ArrayRef<char> bytes = getRawBytes(statistics);
+    if (bytes.size() != state.size())
+      return observer.emitOpError("expected ") << state.size() << " bytes of statistics, but got " << bytes.size();
+    return SmallVector<char>(bytes);
+  }
+  attr.initState(type, state);
+  if (state.empty())
+    return state;
+  auto values = nn::getConstantValues<float>(op.getInput());
+  if (failed(values))
+    return observer.emitOpError("has seen nothing; calibrate before octet-convert");
+  attr.updateState(type, *values, state);
+  return state;
+}
+
+namespace {
+struct Convert : octet::impl::ConvertPassBase<Convert> {
+  using ConvertPassBase::ConvertPassBase;
+
+  /// The observed operand and the quantized type it will have.
+  DenseMap<Operation *, quant::QuantizedType> types;
+
+  void runOnOperation() override {
+    FailureOr<Backend> loaded = Backend::load(getOperation().getLoc(), backend);
+    if (failed(loaded) || failed(readObservers()))
+      return signalPassFailure();
+    SmallVector<Unit, 0> units;
+    for (auto function : getOperation().getOps<FunctionOpInterface>())
+      for (Operation &op : function.getFunctionBody().getOps())
+        if (auto unit = loaded->matchUnit(&op); unit && getObserve(unit->getOperand<WeightOp>()))
+          units.push_back(std::move(*unit));
+    for (const Unit &unit : units)
+      raiseScales(unit);
+    for (const Unit &unit : units)
+      convertBias(unit);
+    getOperation().walk([&](ObserveOp op) { convertObserve(op); });
+    for (auto observer : llvm::make_early_inc_range(getOperation().getOps<ObserverOp>()))
+      observer.erase();
+    getOperation().walk([](nn::ConstantOp constant) {
+      if (constant.use_empty())
+        constant.erase();
+    });
+  }
+
+  LogicalResult readObservers() {
+    WalkResult result = getOperation().walk([&](ObserveOp op) {
+      auto observer = SymbolTable::lookupNearestSymbolFrom<ObserverOp>(op, op.getObserverAttr());
+      auto state = getState(observer, op);
+      if (failed(state))
+        return WalkResult::interrupt();
+      auto type = observer.getObserver().getQuantizedType([&] { return observer.emitOpError(); },
+                                                          cast<RankedTensorType>(op.getInput().getType()), *state);
+      if (failed(type))
+        return WalkResult::interrupt();
+      types[op] = *type;
+      return WalkResult::advance();
+    });
+    return failure(result.wasInterrupted());
+  }
+
+  /// The observer in front of an operand, or null.
+  static ObserveOp getObserve(OpOperand *operand) {
+    return operand ? operand->get().getDefiningOp<ObserveOp>() : nullptr;
+  }
+
+  /// A channel whose weights are all but zero has a tiny scale, in whose steps the bias would not fit into int32.
+  void raiseScales(const Unit &unit) {
+    ObserveOp input = getObserve(unit.getWeightedActivation()), weight = getObserve(unit.getOperand<WeightOp>());
+    OpOperand *bias = unit.getOperand<BiasOp>();
+    if (!input || !bias)
+      return;
+    auto values = nn::getConstantValues<float>(bias->get());
+    if (failed(values))
+      return;
+    int64_t raised = 0;
+    types[weight] = raiseWeightScales(types[weight], types[input], *values, raised);
+    numRaisedScales += raised;
+    if (raised)
+      remark::analysis(unit.op->getLoc(), remark::RemarkOpts::name("OCT110").category("octet-convert"))
+          << "weight scales raised so that the bias fits into int32" << remark::metric("channels", raised);
+  }
+
+  /// [N.bias] The bias as int32 at f32(s_x * s_w), with a dequantize.
+  void convertBias(const Unit &unit) {
+    ObserveOp input = getObserve(unit.getWeightedActivation()), weight = getObserve(unit.getOperand<WeightOp>());
+    OpOperand *bias = unit.getOperand<BiasOp>();
+    if (!input || !bias)
+      return;
+    auto values = nn::getConstantValues<float>(bias->get());
+    if (failed(values))
+      return;
+    auto constant = bias->get().getDefiningOp<nn::ConstantOp>();
+    auto type = getBiasType(types[weight], types[input], values->size());
+    OpBuilder builder(unit.op);
+    bias->set(createQuantizedConstant(builder, constant, *values, type));
+    ++numBiases;
+  }
+
+  void convertObserve(ObserveOp op) {
+    OpBuilder builder(op);
+    quant::QuantizedType type = types[op];
+    if (auto constant = op.getInput().getDefiningOp<nn::ConstantOp>()) {
+      auto values = nn::getConstantValues<float>(op.getInput());
+      op.replaceAllUsesWith(createQuantizedConstant(builder, constant, *values, type));
+      ++numWeights;
+    } else {
+      auto tensor = cast<RankedTensorType>(op.getInput().getType());
+      auto quantized = QuantizeOp::create(builder, op.getLoc(), tensor.clone(type), op.getInput());
+      op.replaceAllUsesWith(DequantizeOp::create(builder, op.getLoc(), tensor, quantized).getResult());
+      ++numActivations;
+    }
+    op.erase();
+  }
+};
+} // namespace

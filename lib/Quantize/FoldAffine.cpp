@@ -1,0 +1,136 @@
+//===- FoldAffine.cpp - affine operators into weights ---------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FoldAffine.h"
+#include "octet/Dialect/NN/Constants.h"
+#include "octet/Dialect/Octet/Names.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace octet;
+
+namespace {
+
+/// k and b of y = k * x + b, per channel.
+struct Affine {
+  SmallVector<double> scale, shift;
+};
+
+/// What a leaf of the fold stands for.
+OpOperand *lookupLeaf(const Match &match, Value leaf) {
+  for (auto [bound, operand] : match.leaves)
+    if (leaf && bound == leaf.getDefiningOp())
+      return operand;
+  return nullptr;
+}
+
+/// The elements of a parameter per channel: a vector, a scalar, or a tensor whose only dimension of more than one element
+/// is broadcast to the channel axis.
+FailureOr<SmallVector<double>> getPerChannel(Value parameter, bool isVector, int64_t channelAxis, ArrayRef<int64_t> shape) {
+  auto type = dyn_cast<RankedTensorType>(parameter.getType());
+  auto values = nn::getConstantValues<float>(parameter);
+  if (!type || failed(values))
+    return failure();
+  int64_t numChannels = shape[channelAxis];
+  SmallVector<double> result(values->begin(), values->end());
+  if (result.size() == 1 && type.getRank() <= (int64_t)shape.size())
+    result.assign(numChannels, result[0]);
+  int64_t axis = isVector ? 0 : channelAxis - (int64_t)shape.size() + type.getRank();
+  bool fits = (int64_t)result.size() == numChannels &&
+              (type.getNumElements() == 1 || (axis >= 0 && axis < type.getRank() && type.getDimSize(axis) == numChannels));
+  if (!fits)
+    return failure();
+  return result;
+}
+
+/// [N.batch_norm] k = scale / sqrt(variance + epsilon) as f32, b = shift - mean * k.
+FailureOr<Affine> getAffine(AffineOp op, const Match &match, int64_t channelAxis, ArrayRef<int64_t> shape) {
+  auto read = [&](Value leaf, double missing) -> FailureOr<SmallVector<double>> {
+    if (!leaf)
+      return SmallVector<double>(shape[channelAxis], missing);
+    return getPerChannel(lookupLeaf(match, leaf)->get(), leaf.getDefiningOp<ParameterOp>().getVector(), channelAxis, shape);
+  };
+  auto scale = read(op.getScale(), 1), shift = read(op.getShift(), 0), mean = read(op.getMean(), 0);
+  auto variance = read(op.getVariance(), 1);
+  if (failed(scale) || failed(shift) || failed(mean) || failed(variance))
+    return failure();
+  double epsilon = 0;
+  if (op.getEpsilon()) {
+    auto attribute = match.getRoot()->getAttrOfType<FloatAttr>(*op.getEpsilon());
+    if (!attribute)
+      return failure();
+    epsilon = attribute.getValueAsDouble();
+  }
+  Affine affine{*scale, *shift};
+  for (size_t c = 0; c < affine.scale.size(); ++c) {
+    affine.scale[c] = (float)((*scale)[c] / std::sqrt((*variance)[c] + epsilon));
+    affine.shift[c] -= (*mean)[c] * affine.scale[c];
+  }
+  return affine;
+}
+
+/// weight[c, ...] * k[c] along `axis`.
+SmallVector<float, 0> scaleWeight(ArrayRef<float> weight, ArrayRef<int64_t> shape, int64_t axis, ArrayRef<double> scale) {
+  int64_t inner = 1;
+  for (int64_t size : shape.drop_front(axis + 1))
+    inner *= size;
+  SmallVector<float, 0> result(weight.size());
+  for (auto [i, value] : llvm::enumerate(weight))
+    result[i] = (float)(value * scale[i / inner % scale.size()]);
+  return result;
+}
+
+} // namespace
+
+LogicalResult octet::foldAffine(FoldOp fold, const Match &match) {
+  auto affineOp = cast<AffineOp>(fold.getBody().front().getTerminator());
+  auto weightLeaf = *fold.getBody().getOps<WeightOp>().begin();
+  auto biasLeaf = *fold.getBody().getOps<BiasOp>().begin();
+  OpOperand *weight = lookupLeaf(match, weightLeaf), *bias = lookupLeaf(match, biasLeaf);
+  Operation *op = weight->getOwner(), *root = match.getRoot();
+  auto resultType = cast<RankedTensorType>(root->getResult(0).getType());
+  int64_t channelAxis = fold.getChannelAxis() + (fold.getChannelAxis() < 0 ? resultType.getRank() : 0);
+  if (op->getResult(0).getType() != resultType || channelAxis < 0 || channelAxis >= resultType.getRank())
+    return failure();
+
+  auto affine = getAffine(affineOp, match, channelAxis, resultType.getShape());
+  auto weightValues = nn::getConstantValues<float>(weight->get());
+  auto weightType = cast<RankedTensorType>(weight->get().getType());
+  int64_t numChannels = resultType.getDimSize(channelAxis), axis = weightLeaf.getAxis();
+  if (failed(affine) || failed(weightValues) || axis >= weightType.getRank() || weightType.getDimSize(axis) != numChannels)
+    return failure();
+  SmallVector<float, 0> biasValues(numChannels, 0);
+  if (bias) {
+    auto values = nn::getConstantValues<float>(bias->get());
+    if (failed(values) || (int64_t)values->size() != numChannels)
+      return failure();
+    biasValues = std::move(*values);
+  }
+  for (int64_t c = 0; c < numChannels; ++c)
+    biasValues[c] = (float)(biasValues[c] * affine->scale[c] + affine->shift[c]);
+
+  // Names follow from the source's: "conv1.weight+bn1".
+  OpBuilder builder(op);
+  std::string suffix = ("+" + getSourceName(root->getLoc())).str();
+  auto getName = [&](OpOperand *operand, StringRef fallback) {
+    auto constant = operand ? operand->get().getDefiningOp<nn::ConstantOp>() : nullptr;
+    return (constant ? nn::getConstantName(constant) : fallback).str() + suffix;
+  };
+  if (affineOp.getScale() || affineOp.getVariance())
+    weight->set(nn::createConstant<float>(builder, weight->get().getLoc(), getName(weight, ""), weightType,
+                                          scaleWeight(*weightValues, weightType.getShape(), axis, affine->scale)));
+  std::string defaultName = (getSourceName(op->getLoc()) + ".bias").str();
+  auto biasType = RankedTensorType::get({numChannels}, builder.getF32Type());
+  Value newBias = nn::createConstant<float>(builder, op->getLoc(), getName(bias, defaultName), biasType, biasValues);
+  if (bias)
+    bias->set(newBias);
+  else
+    op->insertOperands(op->getNumOperands(), newBias);
+  root->getResult(0).replaceAllUsesWith(op->getResult(0));
+  root->erase();
+  return success();
+}

@@ -1,0 +1,115 @@
+//===- Fuse.cpp - folds batch norm, wraps patterns into groups ------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FoldAffine.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/IR/IRMapping.h"
+#include "octet/Quantize/Passes.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace octet;
+
+namespace octet {
+#define GEN_PASS_DEF_FUSEPASS
+#include "octet/Quantize/Passes.h.inc"
+} // namespace octet
+
+/// Applies the first fold that ends at `op`.
+static bool foldOnto(const Backend &backend, Operation *op) {
+  for (FoldOp fold : backend.getFolds()) {
+    auto affine = cast<AffineOp>(fold.getBody().front().getTerminator());
+    auto match = matchGraph(affine.getRoot().getDefiningOp<MatchOp>(), op);
+    if (match && succeeded(foldAffine(fold, *match)))
+      return true;
+  }
+  return false;
+}
+
+/// The operator that gives the group its name: the one that reads the weight, else the root.
+static Operation *getAnchor(const Match &match) {
+  for (auto [leaf, operand] : match.leaves)
+    if (isa<WeightOp>(leaf))
+      return operand->getOwner();
+  return match.getRoot();
+}
+
+/// Operands of the group: what each leaf stands for, in the order of the pattern's leaves.
+static SetVector<Value> getInputs(PatternOp pattern, const Match &match) {
+  SetVector<Value> inputs;
+  for (Operation &leaf : pattern.getBody().front())
+    for (auto [bound, operand] : match.leaves)
+      if (bound == &leaf)
+        inputs.insert(operand->get());
+  return inputs;
+}
+
+/// Wraps the matched operators into a group in the place of the root.
+static void wrap(const Backend &backend, PatternOp pattern, const Match &match) {
+  Operation *root = match.getRoot();
+  SetVector<Value> inputs = getInputs(pattern, match);
+  OpBuilder builder(root);
+  auto group = GroupOp::create(builder, getAnchor(match)->getLoc(), root->getResult(0).getType(),
+                               backend.getQualifiedName(pattern), inputs.getArrayRef());
+  Block &body = group.getBody().emplaceBlock();
+  IRMapping mapping;
+  for (Value input : inputs)
+    mapping.map(input, body.addArgument(input.getType(), input.getLoc()));
+  builder.setInsertionPointToEnd(&body);
+  for (auto [_, op] : match.ops)
+    builder.clone(*op, mapping);
+  YieldOp::create(builder, root->getLoc(), mapping.lookup(root->getResult(0)));
+  root->getResult(0).replaceAllUsesWith(group.getResult());
+  for (auto [_, op] : llvm::reverse(match.ops))
+    op->erase();
+}
+
+/// Wraps the longest pattern of more than one operator that ends at `op`; the operators that were erased.
+static SmallVector<Operation *> fuseOnto(const Backend &backend, Operation *op) {
+  for (PatternOp pattern : backend.getPatterns()) {
+    if (llvm::hasSingleElement(pattern.getBody().getOps<MatchOp>()))
+      continue;
+    if (auto match = matchGraph(getRootMatch(pattern), op)) {
+      wrap(backend, pattern, *match);
+      return llvm::to_vector(llvm::make_second_range(match->ops));
+    }
+  }
+  return {};
+}
+
+namespace {
+struct Fuse : octet::impl::FusePassBase<Fuse> {
+  using FusePassBase::FusePassBase;
+
+  void runOnOperation() override {
+    FailureOr<Backend> loaded = Backend::load(getOperation().getLoc(), backend);
+    if (failed(loaded))
+      return signalPassFailure();
+    for (auto function : getOperation().getOps<FunctionOpInterface>())
+      for (Block &block : function.getFunctionBody())
+        fuse(*loaded, block);
+  }
+
+  void fuse(const Backend &backend, Block &block) {
+    // Forward, so that what is folded onto a convolution lets the next operator fold, too.
+    for (Operation &op : llvm::make_early_inc_range(block))
+      numFolded += foldOnto(backend, &op);
+    SmallVector<Operation *> ops = llvm::to_vector(llvm::make_pointer_range(block));
+    DenseSet<Operation *> erased;
+    for (Operation *op : llvm::reverse(ops)) {
+      if (erased.contains(op))
+        continue;
+      auto matched = fuseOnto(backend, op);
+      erased.insert_range(matched);
+      numFused += !matched.empty();
+    }
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+      if (op.hasTrait<OpTrait::ConstantLike>() && op.use_empty())
+        op.erase();
+  }
+};
+} // namespace

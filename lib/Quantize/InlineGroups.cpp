@@ -1,0 +1,44 @@
+//===- InlineGroups.cpp - replaces float groups by their bodies -----------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "octet/Quantize/Passes.h"
+
+using namespace mlir;
+using namespace octet;
+
+namespace octet {
+#define GEN_PASS_DEF_INLINEGROUPSPASS
+#include "octet/Quantize/Passes.h.inc"
+} // namespace octet
+
+static bool isQuantized(Type type) { return isa<quant::QuantizedType>(getElementTypeOrSelf(type)); }
+
+/// Moves the body in front of the group and the yielded value to the group's users.
+static void inlineGroup(GroupOp group) {
+  IRRewriter rewriter(group);
+  Operation *yield = group.getTerminator();
+  rewriter.inlineBlockBefore(&group.getBody().front(), group, group.getInputs());
+  // The yielded value may have been an argument, which inlining replaced in the yield.
+  Value result = yield->getOperand(0);
+  rewriter.replaceOp(group, result);
+  rewriter.eraseOp(yield);
+}
+
+namespace {
+struct InlineGroups : octet::impl::InlineGroupsPassBase<InlineGroups> {
+  void runOnOperation() override {
+    getOperation()->walk([&](GroupOp group) {
+      if (llvm::any_of(group->getOperandTypes(), isQuantized) || isQuantized(group.getResult().getType()))
+        return;
+      inlineGroup(group);
+      ++numInlined;
+    });
+  }
+};
+} // namespace

@@ -1,0 +1,210 @@
+//===- Plan.cpp - what is to be quantized, and why not --------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Plan.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/SmallPtrSet.h"
+
+using namespace mlir;
+using namespace octet;
+
+namespace {
+
+/// Takes the decisions of one block.
+class Planner {
+public:
+  Planner(Block &block, const Backend &backend, const QConfigMapping &mapping)
+      : block(block), backend(backend), mapping(mapping) {}
+
+  Plan run() {
+    for (Operation &op : block.without_terminator())
+      if (!op.hasTrait<OpTrait::ConstantLike>() && !isa<ObserverOp>(op))
+        plan.decisions.push_back(decide(&op));
+    keepFloatWhatIsNotRead();
+    for (Decision &decision : plan.decisions)
+      byOp[decision.op] = &decision;
+    collectSets();
+    return std::move(plan);
+  }
+
+private:
+  Decision decide(Operation *op);
+  std::optional<Reason> getQConfig(const Unit &unit, QConfigAttr &qconfig);
+  void keepFloatWhatIsNotRead();
+  void collectSets();
+  void addSet(ArrayRef<Value> values);
+  bool mayBePerChannel(Value value);
+  const Decision *getProducer(Value value) const { return byOp.lookup(value.getDefiningOp()); }
+  ObserverAttrInterface getWishedObserver(Value value);
+
+  Block &block;
+  const Backend &backend;
+  const QConfigMapping &mapping;
+  Plan plan;
+  DenseMap<Operation *, Decision *> byOp;
+};
+
+/// Whether operands of these leaves are observed.
+bool isActivation(Operation *leaf) { return isa<ActivationOp>(leaf); }
+
+Reason noPattern(const Backend &backend, Operation *op) {
+  StringRef name = op->getName().getStringRef();
+  if (StringRef why = backend.getFloatReason(op->getName()); !why.empty())
+    return {"OCT104", ("no integer form: " + why).str(), ""};
+  if (auto group = dyn_cast<GroupOp>(op))
+    return {"OCT105", ("backend @" + backend.getName() + " has no pattern \"" + group.getPattern() + "\"").str(),
+            "fuse with the same backend"};
+  return {"OCT101", ("no pattern of backend @" + backend.getName() + " matches this " + name).str(),
+          ("add an octet.pattern that matches " + name).str()};
+}
+
+} // namespace
+
+/// The QConfig of the unit's weighted operator (or its last); the other parts must not forbid it.
+std::optional<Reason> Planner::getQConfig(const Unit &unit, QConfigAttr &qconfig) {
+  Operation *anchor = unit.match.getRoot();
+  for (auto [leaf, operand] : unit.match.leaves)
+    if (isa<WeightOp>(leaf))
+      anchor = operand->getOwner();
+  Operation *entry = mapping.lookup(anchor);
+  qconfig = octet::getQConfig(entry);
+  if (!entry)
+    return Reason{"OCT206", "no entry of the QConfig mapping applies", "add an octet.global to the mapping"};
+  if (!qconfig)
+    return Reason{"OCT205", "the QConfig mapping says none here", ""};
+  for (auto [_, op] : unit.match.ops)
+    if (Operation *other = mapping.lookup(op); other && !octet::getQConfig(other))
+      return Reason{"OCT207", ("the QConfig mapping says none for the fused " + op->getName().getStringRef()).str(),
+                    "give all parts of a fused group a QConfig, or none of them"};
+  return std::nullopt;
+}
+
+Decision Planner::decide(Operation *op) {
+  Decision decision{op, backend.matchUnit(op), nullptr, Verdict::Float, std::nullopt};
+  if (!decision.unit) {
+    decision.reason = noPattern(backend, op);
+    return decision;
+  }
+  decision.reason = getQConfig(*decision.unit, decision.qconfig);
+  if (!decision.reason) {
+    decision.reason = checkQConfig(*decision.unit, decision.qconfig);
+    decision.isRefused = decision.reason.has_value();
+  }
+  if (!decision.reason)
+    decision.verdict = Verdict::Quantized;
+  return decision;
+}
+
+/// Backwards: a result that no quantized unit reads becomes what its pattern's `unread` says.
+void Planner::keepFloatWhatIsNotRead() {
+  DenseSet<Value> read;
+  for (Decision &decision : llvm::reverse(plan.decisions)) {
+    if (decision.verdict == Verdict::Float)
+      continue;
+    Unread unread = PatternOp(decision.unit->pattern).getUnread();
+    if (unread != Unread::observed && !read.contains(decision.op->getResult(0))) {
+      bool computes = unread == Unread::float_result;
+      decision.verdict = computes ? Verdict::FloatResult : Verdict::Float;
+      decision.reason = Reason{"OCT102", "no quantized operator reads the result", ""};
+    }
+    if (decision.verdict != Verdict::Float)
+      for (auto [leaf, operand] : decision.unit->leaves)
+        if (isActivation(leaf))
+          read.insert(operand->get());
+  }
+}
+
+/// Unites the values of sharing units; every other value that a unit reads or writes is a set of its own.
+void Planner::collectSets() {
+  llvm::EquivalenceClasses<void *> classes;
+  llvm::SetVector<Value> values;
+  auto add = [&](Value value) {
+    values.insert(value);
+    classes.insert(value.getAsOpaquePointer());
+  };
+  for (Decision &decision : plan.decisions) {
+    if (decision.verdict == Verdict::Float)
+      continue;
+    Value result = decision.op->getResult(0);
+    Observation observation = PatternOp(decision.unit->pattern).getObservation();
+    for (auto [leaf, operand] : decision.unit->leaves) {
+      if (!isActivation(leaf) || observation == Observation::none)
+        continue;
+      add(operand->get());
+      if (observation == Observation::shared)
+        classes.unionSets(operand->get().getAsOpaquePointer(), result.getAsOpaquePointer());
+    }
+    if (decision.verdict == Verdict::Quantized && observation != Observation::none)
+      add(result);
+  }
+  DenseMap<void *, SmallVector<Value>> members;
+  for (Value value : values)
+    members[classes.getLeaderValue(value.getAsOpaquePointer())].push_back(value);
+  SmallPtrSet<void *, 16> done;
+  for (Value value : values)
+    if (void *leader = classes.getLeaderValue(value.getAsOpaquePointer()); done.insert(leader).second)
+      addSet(members[leader]);
+}
+
+/// What the operator that computes `value` asks for, else the first that reads it; null for a sharing producer.
+ObserverAttrInterface Planner::getWishedObserver(Value value) {
+  const Decision *producer = getProducer(value);
+  if (producer && producer->verdict == Verdict::Quantized) {
+    if (PatternOp(producer->unit->pattern).getObservation() == Observation::shared)
+      return nullptr;
+    return producer->qconfig.getResult() ? producer->qconfig.getResult() : producer->qconfig.getActivation();
+  }
+  for (const Decision &decision : plan.decisions)
+    if (decision.verdict != Verdict::Float && llvm::is_contained(decision.op->getOperands(), value))
+      return decision.qconfig.getActivation();
+  return nullptr;
+}
+
+/// Every reader takes one scale per channel of the axis along which the producer gives it.
+bool Planner::mayBePerChannel(Value value) {
+  const Decision *producer = getProducer(value);
+  if (!producer || producer->verdict != Verdict::Quantized || producer->qconfig.getResult())
+    return false;
+  PatternOp pattern = producer->unit->pattern;
+  auto observer = producer->qconfig.getChannelActivation();
+  auto axis = pattern.getChannelAxis();
+  if (!observer || !axis || observer.getSpec().channelAxis != (int64_t)*axis)
+    return false;
+  return llvm::all_of(value.getUses(), [&](OpOperand &use) {
+    const Decision *reader = byOp.lookup(use.getOwner());
+    return reader && reader->verdict != Verdict::Float && llvm::any_of(reader->unit->leaves, [&](auto leaf) {
+             auto activation = dyn_cast<ActivationOp>(leaf.first);
+             return leaf.second == &use && activation && activation.getChannelAxis() == axis;
+           });
+  });
+}
+
+void Planner::addSet(ArrayRef<Value> values) {
+  ObservedSet set{SmallVector<Value, 1>(values), nullptr, false, std::nullopt};
+  if (values.size() == 1 && mayBePerChannel(values[0])) {
+    set.observer = getProducer(values[0])->qconfig.getChannelActivation();
+    set.isPerChannel = true;
+    plan.observed.push_back(std::move(set));
+    return;
+  }
+  // An observer that follows the data suits every member, constants do not.
+  for (Value value : values) {
+    ObserverAttrInterface wished = getWishedObserver(value);
+    if (!wished || wished == set.observer)
+      continue;
+    if (set.observer)
+      set.note = Reason{"OCT209", "operators that share this observer ask for different ones", "give them the same QConfig"};
+    if (!set.observer || (set.observer.getSpec().fixedScale && !wished.getSpec().fixedScale))
+      set.observer = wished;
+  }
+  plan.observed.push_back(std::move(set));
+}
+
+Plan octet::makePlan(Block &block, const Backend &backend, const QConfigMapping &mapping) {
+  return Planner(block, backend, mapping).run();
+}

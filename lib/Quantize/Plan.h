@@ -1,0 +1,70 @@
+//===- Plan.h - what is to be quantized, and why not ------------*- C++ -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// All decisions of octet-prepare are taken here, without changing the program; octet-explain prints them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_LIB_QUANTIZE_PLAN_H
+#define OCTET_LIB_QUANTIZE_PLAN_H
+
+#include "octet/Backend/Backend.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace octet {
+
+/// Why something is not as one might expect. The codes are stable: OCT1xx the backend, OCT2xx the QConfig.
+struct Reason {
+  llvm::StringRef code;
+  std::string text;
+  std::string remedy;
+};
+
+enum class Verdict {
+  /// Reads and writes quantized values.
+  Quantized,
+  /// Reads quantized values, writes floats.
+  FloatResult,
+  Float
+};
+
+/// What becomes of one operator or group.
+struct Decision {
+  mlir::Operation *op;
+  std::optional<Unit> unit;
+  QConfigAttr qconfig;
+  Verdict verdict = Verdict::Float;
+  /// Set if `verdict` is not Quantized.
+  std::optional<Reason> reason;
+  /// The mapping wanted the operator quantized and its pattern is known, but its QConfig does not fit.
+  bool isRefused = false;
+};
+
+/// Values that share one observer.
+struct ObservedSet {
+  llvm::SmallVector<mlir::Value, 1> values;
+  ObserverAttrInterface observer;
+  bool isPerChannel = false;
+  /// Set if the observer is not the one that every operator asked for.
+  std::optional<Reason> note;
+};
+
+struct Plan {
+  /// In program order.
+  llvm::SmallVector<Decision, 0> decisions;
+  /// In the order of the first value's definition.
+  llvm::SmallVector<ObservedSet, 0> observed;
+};
+
+Plan makePlan(mlir::Block &block, const Backend &backend, const QConfigMapping &mapping);
+
+/// The first of the backend's data type combinations that the unit's QConfig fits, or why none does.
+std::optional<Reason> checkQConfig(const Unit &unit, QConfigAttr qconfig);
+
+} // namespace octet
+
+#endif // OCTET_LIB_QUANTIZE_PLAN_H

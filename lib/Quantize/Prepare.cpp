@@ -1,0 +1,137 @@
+//===- Prepare.cpp - inserts observers ------------------------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Plan.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "octet/Dialect/NN/Constants.h"
+#include "octet/Dialect/Octet/Names.h"
+#include "octet/Quantize/Passes.h"
+
+using namespace mlir;
+using namespace octet;
+
+namespace octet {
+#define GEN_PASS_DEF_PREPAREPASS
+#include "octet/Quantize/Passes.h.inc"
+} // namespace octet
+
+/// The source name of a value: its argument's or constant's, or that of the operator that computes it (of a group: the
+/// last one).
+static std::string getValueName(Value value) {
+  StringRef name;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto function = cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+    auto attribute = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), nn::kNameAttr);
+    return attribute ? attribute.str() : "arg" + std::to_string(argument.getArgNumber());
+  }
+  Operation *op = value.getDefiningOp();
+  if (auto group = dyn_cast<GroupOp>(op))
+    op = group.getTerminator()->getOperand(0).getDefiningOp();
+  if (auto constant = dyn_cast<nn::ConstantOp>(op))
+    name = nn::getConstantName(constant);
+  else
+    name = getSourceName(op->getLoc());
+  return name.empty() ? "value" : name.str();
+}
+
+/// Adds an observer to the module under a name that is still free.
+static ObserverOp createObserver(SymbolTable &symbols, Location loc, StringRef name, ObserverAttrInterface observer) {
+  auto module = cast<ModuleOp>(symbols.getOp());
+  auto builder = OpBuilder::atBlockBegin(module.getBody());
+  // Observers stand in the order of their creation, in front of the functions.
+  for (auto last : module.getOps<ObserverOp>())
+    builder.setInsertionPointAfter(last);
+  auto op = ObserverOp::create(builder, loc, builder.getStringAttr(name), observer, nullptr);
+  OpBuilder::InsertPoint point = builder.saveInsertionPoint();
+  symbols.insert(op, point.getPoint());
+  return op;
+}
+
+/// Shows `value` to the observer; `readers` decides which of its uses see the observed value.
+static void observe(Value value, ObserverOp observer, llvm::function_ref<bool(OpOperand &)> readers) {
+  OpBuilder builder(value.getContext());
+  builder.setInsertionPointAfterValue(value);
+  Location loc = isa<BlockArgument>(value) ? observer.getLoc() : value.getLoc();
+  auto op = ObserveOp::create(builder, loc, value.getType(), value, FlatSymbolRefAttr::get(observer));
+  value.replaceUsesWithIf(op.getResult(), [&](OpOperand &use) { return use.getOwner() != op && readers(use); });
+}
+
+/// Tells what was decided about one operator, as a remark.
+static void tell(const Decision &decision) {
+  auto options = remark::RemarkOpts::name(decision.reason ? decision.reason->code : "quantized").category("octet-prepare");
+  if (decision.verdict == Verdict::Quantized)
+    remark::passed(decision.op->getLoc(), options) << "pattern @" + PatternOp(decision.unit->pattern).getSymName().str();
+  else
+    remark::missed(decision.op->getLoc(), options)
+        << decision.reason->text << remark::suggest("{0}", decision.reason->remedy.empty() ? "none" : decision.reason->remedy);
+}
+
+namespace {
+struct Prepare : octet::impl::PreparePassBase<Prepare> {
+  using PreparePassBase::PreparePassBase;
+
+  void runOnOperation() override {
+    Location loc = getOperation().getLoc();
+    FailureOr<Backend> loaded = Backend::load(loc, backend);
+    if (failed(loaded))
+      return signalPassFailure();
+    FailureOr<QConfigMapping> mapping = QConfigMapping::load(loc, qconfigMapping, *loaded);
+    if (failed(mapping))
+      return signalPassFailure();
+    for (auto function : getOperation().getOps<FunctionOpInterface>())
+      for (Block &block : function.getFunctionBody())
+        if (failed(prepare(makePlan(block, *loaded, *mapping))))
+          return signalPassFailure();
+  }
+
+  LogicalResult prepare(const Plan &plan) {
+    SymbolTable symbols(getOperation());
+    LogicalResult result = success();
+    for (const Decision &decision : plan.decisions) {
+      tell(decision);
+      ++(decision.verdict == Verdict::Float ? numFloat : numQuantized);
+      if (strict && decision.isRefused)
+        result = emitError(decision.op->getLoc()) << "stays float [" << decision.reason->code << "]: " << decision.reason->text
+                                                  << "; " << decision.reason->remedy;
+    }
+    if (failed(result))
+      return result;
+    for (const ObservedSet &set : plan.observed)
+      insert(symbols, set);
+    DenseMap<Value, ObserverOp> weights;
+    for (const Decision &decision : plan.decisions)
+      if (decision.verdict != Verdict::Float)
+        for (OpOperand *operand : decision.unit->getOperands<WeightOp>())
+          insertWeight(symbols, weights, operand, decision.qconfig.getWeight());
+    return success();
+  }
+
+  void insert(SymbolTable &symbols, const ObservedSet &set) {
+    Value first = set.values.front();
+    Location loc = first.getLoc();
+    ObserverOp observer = createObserver(symbols, loc, getValueName(first), set.observer);
+    if (set.note)
+      remark::analysis(loc, remark::RemarkOpts::name(set.note->code).category("octet-prepare")) << set.note->text;
+    for (Value value : set.values)
+      observe(value, observer, [](OpOperand &) { return true; });
+    ++numObservers;
+    numPerChannel += set.isPerChannel;
+  }
+
+  /// Each reader of a weight may have an observer of its own; equal ones are one.
+  void insertWeight(SymbolTable &symbols, DenseMap<Value, ObserverOp> &known, OpOperand *operand, ObserverAttrInterface attr) {
+    Value weight = operand->get();
+    for (Operation *user : weight.getUsers())
+      if (auto other = dyn_cast<ObserveOp>(user); other && known[weight].getObserver() == attr)
+        return operand->set(other.getResult());
+    ObserverOp observer = createObserver(symbols, weight.getLoc(), getValueName(weight), attr);
+    observe(weight, observer, [&](OpOperand &use) { return &use == operand; });
+    known[weight] = observer;
+  }
+};
+} // namespace
