@@ -44,4 +44,15 @@ def Lower : Pass<"octet-lower", "::mlir::func::FuncOp"> {
   ];
 }
 
+def FoldConstants : Pass<"octet-fold-constants", "::mlir::func::FuncOp"> {
+  let summary = "quantized and dequantized constants become constants";
+  let description = [{
+    `octet.quantize` and `octet.dequantize` are never folded, so that the reference model keeps its pairs. To run that
+    model as it is, this pass evaluates those that read a constant (weights, biases), by [N.quantize] and [N.dequantize].
+    `octet-lower` needs it not: it takes the quantized constants.
+  }];
+  let dependentDialects = ["::octet::OctetDialect", "::octet::nn::NNDialect"];
+  let statistics = [Statistic<"numFolded", "num-folded", "quantize and dequantize ops evaluated">];
+}
+
 #endif // OCTET_LOWER_PASSES_TD
