@@ -1,0 +1,198 @@
+//===- octet.cpp - the extension module octet._octet ------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Networks as Python objects, close to the C interface. Arguments are checked and named in `octet/model.py`; what is
+// checked here is what would otherwise touch wrong memory.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Library.h"
+#include <mutex>
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <vector>
+
+namespace nb = nanobind;
+using namespace octet::python;
+using Array = nb::ndarray<nb::c_contig, nb::device::cpu>;
+using ConstArray = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
+
+namespace {
+/// A network ready to run, with the library that holds its code.
+class Network {
+public:
+  Network(std::shared_ptr<Library> code, int32_t threads, const std::string &level) : library(std::move(code)) {
+    char error[512] = "";
+    model = library->api().create(threads, level.empty() ? nullptr : level.c_str(), error, sizeof(error));
+    if (!model)
+      throw std::runtime_error(error);
+  }
+  Network(const Network &) = delete;
+  Network &operator=(const Network &) = delete;
+  ~Network() { library->api().destroy(model); }
+
+  const octet_model_api &api() const { return library->api(); }
+  const octet_descriptor &descriptor() const { return *library->api().descriptor; }
+
+  /// Runs once. Called without the GIL: other Python threads go on, those that want this network wait.
+  void run(const void *const *inputs, void *const *outputs) {
+    std::lock_guard<std::mutex> lock(mutex);
+    library->api().run(model, inputs, outputs);
+  }
+
+  octet_model *get() const { return model; }
+
+private:
+  std::shared_ptr<Library> library;
+  octet_model *model = nullptr;
+  std::mutex mutex; // a model runs in one thread at a time
+};
+
+/// A network together with the arrays it reads and writes; calling it runs it and returns `result` again.
+class BoundNetwork {
+public:
+  BoundNetwork(std::shared_ptr<Network> network, std::vector<ConstArray> inputs, std::vector<Array> outputs,
+               nb::object result);
+
+  nb::object operator()() {
+    {
+      nb::gil_scoped_release release;
+      network->run(inputPointers.data(), outputPointers.data());
+    }
+    return result;
+  }
+
+  nb::object result;
+
+private:
+  std::shared_ptr<Network> network;
+  std::vector<ConstArray> inputs; // keep the memory alive
+  std::vector<Array> outputs;
+  std::vector<const void *> inputPointers;
+  std::vector<void *> outputPointers;
+};
+} // namespace
+
+/// Pointers to the data of arrays that must be as long as the tensors.
+template <typename Pointer, typename ArrayType>
+static std::vector<Pointer> getPointers(const std::vector<ArrayType> &arrays, const octet_tensor *tensors, int32_t count) {
+  if (arrays.size() != static_cast<size_t>(count))
+    throw std::invalid_argument("expected " + std::to_string(count) + " arrays, but got " + std::to_string(arrays.size()));
+  std::vector<Pointer> pointers;
+  for (int32_t i = 0; i < count; ++i) {
+    if (arrays[i].nbytes() != static_cast<size_t>(tensors[i].bytes))
+      throw std::invalid_argument(std::string(tensors[i].name) + ": expected " + std::to_string(tensors[i].bytes) +
+                                  " bytes, but got " + std::to_string(arrays[i].nbytes()));
+    pointers.push_back(arrays[i].data());
+  }
+  return pointers;
+}
+
+BoundNetwork::BoundNetwork(std::shared_ptr<Network> bound, std::vector<ConstArray> in, std::vector<Array> out,
+                           nb::object res)
+    : result(std::move(res)), network(std::move(bound)), inputs(std::move(in)), outputs(std::move(out)) {
+  const octet_descriptor &descriptor = network->descriptor();
+  inputPointers = getPointers<const void *>(inputs, descriptor.inputs, descriptor.num_inputs);
+  outputPointers = getPointers<void *>(outputs, descriptor.outputs, descriptor.num_outputs);
+}
+
+/// (name, dtype, shape, scale, zero point) of every tensor.
+static nb::list describe(const octet_tensor *tensors, int32_t count) {
+  static const char *const dtypes[] = {"float32", "uint8", "int8", "int32", "int64"};
+  nb::list result;
+  for (int32_t i = 0; i < count; ++i) {
+    nb::list shape;
+    for (int32_t axis = 0; axis < tensors[i].rank; ++axis)
+      shape.append(tensors[i].shape[axis]);
+    result.append(nb::make_tuple(tensors[i].name, dtypes[tensors[i].dtype], nb::tuple(shape), tensors[i].scale,
+                                 tensors[i].zero_point));
+  }
+  return result;
+}
+
+/// Names of the levels in a library, best first, with whether this CPU can run them.
+static nb::list describeLevels(const octet_model_api &api) {
+  nb::list result;
+  for (int32_t i = 0; i < api.descriptor->num_programs; ++i) {
+    const char *level = api.descriptor->programs[i].level;
+    result.append(nb::make_tuple(level, api.supports(level) == 1));
+  }
+  return result;
+}
+
+/// (name, nanoseconds) of every step of one run.
+static nb::list profile(Network &network, const std::vector<ConstArray> &inputs, const std::vector<Array> &outputs) {
+  const octet_descriptor &descriptor = network.descriptor();
+  auto in = getPointers<const void *>(inputs, descriptor.inputs, descriptor.num_inputs);
+  auto out = getPointers<void *>(outputs, descriptor.outputs, descriptor.num_outputs);
+  const octet_program &program = *network.api().program(network.get());
+  std::vector<uint64_t> times(program.count);
+  auto hook = [](void *user, int64_t step, uint64_t nanoseconds) {
+    (*static_cast<std::vector<uint64_t> *>(user))[step] = nanoseconds;
+  };
+  network.api().set_step_hook(network.get(), hook, &times);
+  network.run(in.data(), out.data());
+  network.api().set_step_hook(network.get(), nullptr, nullptr);
+  nb::list result;
+  for (int64_t i = 0; i < program.count; ++i)
+    result.append(nb::make_tuple(program.steps[i].name, times[i]));
+  return result;
+}
+
+NB_MODULE(_octet, module) {
+  module.doc() = "Networks compiled by Octet, close to the C interface.";
+
+  nb::class_<Library>(module, "Library")
+      .def_static(
+          "load",
+          [](nb::bytes bytes, const std::string &name) {
+            return Library::load(std::string_view(bytes.c_str(), bytes.size()), name);
+          },
+          nb::arg("bytes"), nb::arg("name"))
+      .def_prop_ro("name", [](const Library &self) { return self.api().descriptor->name; })
+      .def_prop_ro("report_json",
+                   [](const Library &self) {
+                     const char *text = self.api().descriptor->report_json;
+                     return text ? text : "";
+                   })
+      .def_prop_ro("levels", [](const Library &self) { return describeLevels(self.api()); })
+      .def_prop_ro("arena_bytes", [](const Library &self) { return self.api().descriptor->arena_bytes; })
+      .def_prop_ro("weights_bytes", [](const Library &self) { return self.api().descriptor->weights_bytes; })
+      .def_prop_ro("inputs",
+                   [](const Library &self) {
+                     return describe(self.api().descriptor->inputs, self.api().descriptor->num_inputs);
+                   })
+      .def_prop_ro("outputs", [](const Library &self) {
+        return describe(self.api().descriptor->outputs, self.api().descriptor->num_outputs);
+      });
+
+  nb::class_<Network>(module, "Network")
+      .def(nb::init<std::shared_ptr<Library>, int32_t, const std::string &>(), nb::arg("library"), nb::arg("threads"),
+           nb::arg("level"))
+      .def_prop_ro("level", [](const Network &self) { return self.api().program(self.get())->level; })
+      .def_prop_ro("threads", [](const Network &self) { return self.api().threads(self.get()); })
+      .def(
+          "run",
+          [](Network &self, const std::vector<ConstArray> &inputs, const std::vector<Array> &outputs) {
+            const octet_descriptor &descriptor = self.descriptor();
+            auto in = getPointers<const void *>(inputs, descriptor.inputs, descriptor.num_inputs);
+            auto out = getPointers<void *>(outputs, descriptor.outputs, descriptor.num_outputs);
+            nb::gil_scoped_release release;
+            self.run(in.data(), out.data());
+          },
+          nb::arg("inputs"), nb::arg("outputs"))
+      .def("profile", &profile, nb::arg("inputs"), nb::arg("outputs"));
+
+  nb::class_<BoundNetwork>(module, "BoundNetwork")
+      .def(nb::init<std::shared_ptr<Network>, std::vector<ConstArray>, std::vector<Array>, nb::object>(),
+           nb::arg("network"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("result"))
+      .def("__call__", &BoundNetwork::operator(), "Runs the network on the bound arrays; returns the outputs.")
+      .def_ro("outputs", &BoundNetwork::result);
+}
