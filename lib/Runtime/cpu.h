@@ -26,7 +26,7 @@ static uint64_t saved_registers(void) {
 }
 
 static int has_avx2(void) {
-  const unsigned leaf1 = bit_FMA | bit_AVX | bit_F16C, leaf7 = bit_BMI | bit_AVX2 | bit_BMI2;
+  const unsigned leaf1 = bit_FMA | bit_AVX | bit_F16C | bit_MOVBE | bit_POPCNT, leaf7 = bit_BMI | bit_AVX2 | bit_BMI2;
   unsigned a, b, c, d, c_extended;
   if ((saved_registers() & 0x6) != 0x6)
     return 0;
@@ -76,7 +76,7 @@ static void relax(void) { __asm__ volatile("yield"); }
 #error "no CPU levels for this architecture"
 #endif
 
-/* A level and whether this CPU runs it. */
+/* A level and whether this CPU runs it: it must have every target feature of the level's row in Codegen's Levels.def. */
 typedef struct cpu_level {
   const char *name;
   int (*supported)(void);

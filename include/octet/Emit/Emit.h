@@ -96,6 +96,18 @@ void registerEmitTranslations(mlir::DialectRegistry &registry);
 /// Translates a module in LLVM dialect to LLVM IR in a new context. Diagnostics go to the module's context.
 llvm::Expected<OwnedModule> translateLevel(mlir::ModuleOp module);
 
+/// A network ready for `emitProgram`. `program.weights` points into the module it was collected from or, for a splat,
+/// into `weights`.
+struct CollectedNetwork {
+  ProgramInfo program;
+  std::vector<LevelCode> levels;
+  std::vector<char> weights;
+};
+
+/// Takes what the passes of Codegen leave: one nested module per CPU level, best first, each with a kernel.program whose
+/// steps name functions in LLVM dialect. Erases the programs (their weights stay alive with the context).
+llvm::Expected<CollectedNetwork> collectNetwork(mlir::ModuleOp module, llvm::StringRef name);
+
 /// A C identifier made of a network's name: other characters become '_', a leading digit gets one in front.
 std::string getSymbolPrefix(llvm::StringRef name);
 

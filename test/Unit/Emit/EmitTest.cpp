@@ -7,8 +7,10 @@
 
 #include "TestNetwork.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Quant/IR/Quant.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
+#include "octet/Dialect/Kernel/Kernel.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include <set>
 
@@ -215,6 +217,69 @@ llvm.func @f(%frame: !llvm.ptr, %begin: i64, %end: i64) attributes {target_featu
   const void *inputs[] = {nullptr};
   EXPECT_EQ(library->api().run(model.get(), inputs, outputs), 0);
   EXPECT_EQ(y, 42);
+}
+
+/// A context that reads what Codegen leaves.
+struct CodegenContext {
+  CodegenContext() : context(makeRegistry()) {}
+  static mlir::DialectRegistry makeRegistry() {
+    mlir::DialectRegistry registry;
+    registry.insert<mlir::LLVM::LLVMDialect, mlir::quant::QuantDialect, kernel::KernelDialect>();
+    registerEmitTranslations(registry);
+    return registry;
+  }
+  Expected<CollectedNetwork> collect(StringRef text) {
+    module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+    if (!module)
+      return createStringError("does not parse");
+    return collectNetwork(*module, "net");
+  }
+  mlir::MLIRContext context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+};
+
+TEST(Emit, CollectsWhatCodegenLeaves) {
+  CodegenContext codegen;
+  auto network = codegen.collect(R"(
+module @sse2 {
+  kernel.program @main level "sse2" arena 64 state 16 inputs [#kernel.tensor<"x", tensor<1x3x!quant.uniform<u8:f32, 0.5:128>>>]
+      outputs [#kernel.tensor<"y", tensor<2xf32>>] weights dense<7> : tensor<4xi8> {
+    kernel.step @sse2_step0 [] range 3 loc(fused["conv1", "relu1"])
+    kernel.step @sse2_step0 [] range 1
+  }
+  llvm.func @sse2_step0(%frame: !llvm.ptr, %begin: i64, %end: i64) { llvm.return }
+}
+module @reference {
+  kernel.program @main level "reference" arena 64 state 16 inputs [] outputs [] {}
+})");
+  ASSERT_TRUE(bool(network)) << toString(network.takeError());
+  const ProgramInfo &program = network->program;
+  EXPECT_EQ(program.arenaBytes, 64);
+  EXPECT_EQ(program.stateBytes, 16);
+  EXPECT_EQ(program.weights, ArrayRef<char>({7, 7, 7, 7}));
+  EXPECT_EQ(program.inputs[0].name, "x");
+  EXPECT_EQ(program.inputs[0].dtype, OCTET_U8);
+  EXPECT_EQ(program.inputs[0].scale, 0.5f);
+  EXPECT_EQ(program.inputs[0].zeroPoint, 128);
+  EXPECT_EQ(program.outputs[0].shape, std::vector<int64_t>{2});
+  ASSERT_EQ(network->levels.size(), 2u);
+  EXPECT_EQ(network->levels[1].level, "reference");
+  ASSERT_EQ(network->levels[0].steps.size(), 2u);
+  EXPECT_EQ(network->levels[0].steps[0].name, "conv1");
+  EXPECT_EQ(network->levels[0].steps[0].range, 3);
+  EXPECT_EQ(network->levels[0].steps[1].name, "sse2_step0");
+  auto object = emitProgram(program, std::move(network->levels), with(OutputKind::Object));
+  EXPECT_TRUE(bool(object)) << toString(object.takeError());
+}
+
+TEST(Emit, CollectsNothingElse) {
+  CodegenContext codegen;
+  EXPECT_EQ(getError(codegen.collect("module {}")),
+            "expected a nested module with a kernel.program for each CPU level, but got none");
+  EXPECT_EQ(getError(codegen.collect(R"(module { module {
+    kernel.program @main level "sse2" arena 0 state 0 inputs [#kernel.tensor<"x", tensor<1xf16>>] outputs [] {}
+  } })")),
+            "'x': a network cannot take or give a tensor<1xf16>");
 }
 
 TEST(Emit, MakesSymbolsOfAnyName) {

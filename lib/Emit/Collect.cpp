@@ -1,0 +1,131 @@
+//===- Collect.cpp - from codegen's modules to what is emitted --------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "octet/Emit/Emit.h"
+#include "mlir/Dialect/Quant/IR/QuantTypes.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "octet/Dialect/Kernel/Kernel.h"
+
+using namespace llvm;
+using namespace octet;
+
+/// The operator's name: the innermost name location.
+static std::string getStepName(kernel::StepOp step) {
+  std::string name = step.getKernel().str();
+  step.getLoc()->walk([&](mlir::Location location) {
+    auto named = dyn_cast<mlir::NameLoc>(location);
+    if (!named)
+      return mlir::WalkResult::advance();
+    name = named.getName().str();
+    return mlir::WalkResult::interrupt();
+  });
+  return name;
+}
+
+static std::optional<octet_dtype> getDType(mlir::Type type) {
+  if (auto quantized = dyn_cast<mlir::quant::QuantizedType>(type))
+    type = mlir::IntegerType::get(type.getContext(), quantized.getStorageTypeIntegralWidth(),
+                                  quantized.isSigned() ? mlir::IntegerType::Signed : mlir::IntegerType::Unsigned);
+  if (type.isF32())
+    return OCTET_F32;
+  if (type.isUnsignedInteger(8))
+    return OCTET_U8;
+  if (type.isInteger(8))
+    return OCTET_I8;
+  if (type.isInteger(32))
+    return OCTET_I32;
+  if (type.isInteger(64))
+    return OCTET_I64;
+  return std::nullopt;
+}
+
+static Expected<TensorInfo> getTensorInfo(kernel::TensorAttr tensor) {
+  auto type = dyn_cast<mlir::RankedTensorType>(tensor.getType().getValue());
+  std::optional<octet_dtype> dtype = type ? getDType(type.getElementType()) : std::nullopt;
+  if (!dtype || !type.hasStaticShape()) {
+    std::string text;
+    raw_string_ostream(text) << tensor.getType();
+    return createStringError("'" + tensor.getName().strref() + "': a network cannot take or give a " + text);
+  }
+  TensorInfo info;
+  info.name = tensor.getName().str();
+  info.dtype = *dtype;
+  info.shape = type.getShape().vec();
+  if (auto quantized = dyn_cast<mlir::quant::UniformQuantizedType>(type.getElementType())) {
+    info.scale = quantized.getScale();
+    info.zeroPoint = quantized.getZeroPoint();
+  }
+  return info;
+}
+
+static Error collectTensors(mlir::ArrayAttr tensors, std::vector<TensorInfo> &infos) {
+  for (auto tensor : tensors.getAsRange<kernel::TensorAttr>()) {
+    Expected<TensorInfo> info = getTensorInfo(tensor);
+    if (!info)
+      return info.takeError();
+    infos.push_back(std::move(*info));
+  }
+  return Error::success();
+}
+
+static Error collectWeights(mlir::ElementsAttr weights, CollectedNetwork &network) {
+  if (auto resource = dyn_cast_or_null<mlir::DenseResourceElementsAttr>(weights)) {
+    mlir::AsmResourceBlob *blob = resource.getRawHandle().getBlob();
+    if (!blob)
+      return createStringError("the weights '" + resource.getRawHandle().getKey() + "' are missing");
+    network.program.weights = blob->getData();
+  } else if (auto dense = dyn_cast_or_null<mlir::DenseElementsAttr>(weights)) {
+    ArrayRef<char> raw = dense.getRawData();
+    network.weights.assign(raw.begin(), raw.end());
+    if (dense.isSplat() && !raw.empty())
+      for (int64_t i = 1; i < dense.getNumElements(); ++i)
+        network.weights.insert(network.weights.end(), raw.begin(), raw.end());
+    network.program.weights = network.weights;
+  }
+  return Error::success();
+}
+
+static Error collectLevel(mlir::ModuleOp module, kernel::ProgramOp program, CollectedNetwork &network) {
+  LevelCode level;
+  level.level = program.getLevel().str();
+  for (auto step : program.getBody().getOps<kernel::StepOp>())
+    level.steps.push_back({step.getKernel().str(), int64_t(step.getRange()), getStepName(step)});
+  // All levels are of one memory plan.
+  if (network.levels.empty()) {
+    network.program.arenaBytes = program.getArenaBytes();
+    network.program.stateBytes = program.getStateBytes();
+    if (Error error = collectTensors(program.getInputs(), network.program.inputs))
+      return error;
+    if (Error error = collectTensors(program.getOutputs(), network.program.outputs))
+      return error;
+    if (Error error = collectWeights(program.getWeightsAttr(), network))
+      return error;
+  }
+  program.erase();
+  Expected<OwnedModule> code = translateLevel(module);
+  if (!code)
+    return code.takeError();
+  level.code = std::move(*code);
+  network.levels.push_back(std::move(level));
+  return Error::success();
+}
+
+Expected<CollectedNetwork> octet::collectNetwork(mlir::ModuleOp module, StringRef name) {
+  CollectedNetwork network;
+  network.program.name = name.str();
+  for (auto nested : module.getOps<mlir::ModuleOp>()) {
+    auto programs = nested.getOps<kernel::ProgramOp>();
+    if (programs.empty())
+      continue;
+    if (Error error = collectLevel(nested, *programs.begin(), network))
+      return error;
+  }
+  if (network.levels.empty())
+    return createStringError("expected a nested module with a kernel.program for each CPU level, but got none");
+  return network;
+}
