@@ -30,6 +30,8 @@ void emitLoopNest(KernelBuilder &b, llvm::ArrayRef<int64_t> shape, mlir::Value b
 void emitBorder(ProgramEmitter &emitter, mlir::Operation *op, mlir::Value result);
 /// Convolution or linear layer with a fused body: the best kernel that takes the shape.
 llvm::LogicalResult emitRoot(ProgramEmitter &emitter, const FusedOp &fused);
+/// Register tiles for dense convolutions and linear layers; false if the shape or the types are not theirs.
+bool emitDense(ProgramEmitter &emitter, const FusedOp &fused);
 /// Convolution or linear layer with a fused body, as plain loops: the path that takes every shape.
 void emitLoopsForRoot(ProgramEmitter &emitter, const FusedOp &fused);
 

@@ -6,27 +6,37 @@
 //===----------------------------------------------------------------------===//
 
 #include "Epilogue.h"
+#include "octet/Dialect/NN/Constants.h"
+#include "octet/Numerics/Requantize.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
-static QuantParams paramsOf(Value value) {
-  return getQuantParams(cast<quant::QuantizedType>(cast<RankedTensorType>(value.getType()).getElementType()));
+static quant::QuantizedType quantizedTypeOf(Value value) {
+  return cast<quant::QuantizedType>(cast<RankedTensorType>(value.getType()).getElementType());
 }
 
-static float at(ArrayRef<float> values, int64_t i) { return values[values.size() == 1 ? 0 : i]; }
+static codegen::QuantParams paramsOf(Value value) { return codegen::getQuantParams(quantizedTypeOf(value)); }
 
-SmallVector<float> codegen::getAccumulatorScales(Operation *root) {
-  QuantParams input = paramsOf(root->getOperand(0)), filter = paramsOf(root->getOperand(1));
-  auto type = cast<RankedTensorType>(root->getOperand(1).getType());
-  int64_t outputs = type.getDimSize(0);
-  // A scale per input channel occurs with depthwise convolution only: output channel o reads channel o / multiplier.
-  int64_t perInput = input.axis < 0 ? outputs : outputs / (int64_t)input.scales.size();
+template <typename T>
+static T at(ArrayRef<T> values, int64_t i) {
+  return values[values.size() == 1 ? 0 : i];
+}
+
+static numerics::ProductTypes getProductTypes(Operation *root, Value input, Value filter) {
+  int64_t outputs = cast<RankedTensorType>(filter.getType()).getDimSize(0);
+  codegen::QuantParams params = paramsOf(input);
+  int64_t perInput = params.axis < 0 ? outputs : outputs / (int64_t)params.scales.size();
+  return {quantizedTypeOf(input), quantizedTypeOf(filter), outputs, perInput};
+}
+
+SmallVector<float> codegen::getAccumulatorScales(Operation *root, Value input, Value filter) {
+  numerics::ProductTypes types = getProductTypes(root, input, filter);
   SmallVector<float> scales;
-  for (int64_t o = 0; o < outputs; ++o)
-    scales.push_back(at(input.scales, o / perInput) * at(filter.scales, o));
+  for (int64_t o = 0; o < types.numOutputs; ++o)
+    scales.push_back(types.scale(o));
   return scales;
 }
 
@@ -37,16 +47,8 @@ static std::string keyOf(StringRef what, ArrayRef<float> values) {
   return key;
 }
 
-static int addFloats(Signature &signature, StringRef what, ArrayRef<float> values) {
-  // Padded to whole vectors: the last lanes of a block of channels may lie behind the last channel.
-  std::vector<float> padded(values.begin(), values.end());
-  padded.resize(llvm::alignTo(padded.size(), 16), 0.0f);
-  return signature.addWeights<float>(keyOf(what, values), [&] { return padded; });
-}
-
 Value Epilogue::getResidual() const {
-  Value sum = fused.yielded;
-  auto add = sum.getDefiningOp<nn::AddOp>();
+  auto add = fused.yielded.getDefiningOp<nn::AddOp>();
   if (!add || fused.body.size() > 2)
     return {};
   Value rootResult = fused.root->getResult(0);
@@ -61,7 +63,7 @@ Value Epilogue::getResidual() const {
 }
 
 Epilogue::Form Epilogue::chooseForm() const {
-  if (!isQuantized(fused.root->getOperand(0).getType()))
+  if (!isQuantized(fused.getOuter(fused.root->getOperand(0)).getType()))
     return Form::floats;
   if (!resultIsQuantized)
     return Form::general;
@@ -70,60 +72,133 @@ Epilogue::Form Epilogue::chooseForm() const {
   return getResidual() ? Form::residual : Form::general;
 }
 
-Epilogue::Epilogue(const FusedOp &fused, Signature &signature)
-    : fused(fused), signature(signature), resultIsQuantized(isQuantized(fused.getResult().getType())) {
+bool Epilogue::takesAnyOrder(const FusedOp &fused) { return fused.getBodyInputs().empty(); }
+
+/// One value per position, padded to whole vectors: the last lanes of a block may lie behind the last channel.
+int Epilogue::addPerChannel(StringRef what, ArrayRef<float> values) {
+  std::vector<float> ordered;
+  if (channelOrder.empty())
+    ordered.assign(values.begin(), values.end());
+  for (int64_t channel : channelOrder)
+    ordered.push_back(values[channel]);
+  ordered.resize(llvm::alignTo(ordered.size(), 16) + 64, 0.0f);
+  return signature.addWeights<float>(keyOf(what, ordered), [&] { return ordered; });
+}
+
+/// M[c] or S[c], the residual's M, and whether their products are small enough to be rounded without a clamp.
+void Epilogue::addMultipliers() {
+  Value input = fused.getOuter(fused.root->getOperand(0)), filter = fused.getOuter(fused.root->getOperand(1));
+  SmallVector<float> factors = getAccumulatorScales(fused.root, input, filter);
+  float bound = 0;
+  if (form != Form::general) {
+    codegen::QuantParams out = paramsOf(fused.getResult());
+    for (auto [c, factor] : llvm::enumerate(factors))
+      factor = numerics::requantizeMultiplier(factor, at<float>(out.scales, c));
+    if (form == Form::residual) {
+      codegen::QuantParams skip = paramsOf(getResidual());
+      SmallVector<float> skipFactors;
+      for (size_t c = 0; c < std::max(skip.scales.size(), out.scales.size()); ++c)
+        skipFactors.push_back(numerics::residualMultiplier(at<float>(skip.scales, c), at<float>(out.scales, c)));
+      for (float factor : skipFactors)
+        bound = std::max(bound, 512 * factor);
+      if (skipFactors.size() == 1)
+        skipFactors.assign(factors.size(), skipFactors[0]);
+      residual = signature.addTensor(getResidual());
+      residualMultiplier = addPerChannel("residual", skipFactors);
+    }
+    FailureOr<SmallVector<int8_t, 0>> weights = nn::getConstantValues<int8_t>(filter);
+    SmallVector<int32_t, 0> bias;
+    if (fused.root->getNumOperands() > 2)
+      if (auto values = nn::getConstantValues<int32_t>(fused.getOuter(fused.root->getOperand(2))); succeeded(values))
+        bias = *values;
+    if (failed(weights)) {
+      bound = std::numeric_limits<float>::infinity();
+    } else {
+      auto sums = numerics::accumulatorBounds(getProductTypes(fused.root, input, filter), *weights, bias);
+      for (auto [sum, factor] : llvm::zip(sums, factors))
+        bound = std::max(bound, numerics::productBound(sum, factor));
+    }
+  }
+  multiplier = addPerChannel("multiplier", factors);
+  bool isSmall = form != Form::general && bound < float(1 << 29);
+  if (resultIsQuantized) {
+    codegen::QuantParams out = paramsOf(fused.getResult());
+    packClamps = isSmall && out.low == 0 && out.high == 255;
+  }
+  signature.addKey(packClamps);
+}
+
+void Epilogue::addResultParameters() {
+  codegen::QuantParams out = paramsOf(fused.getResult());
+  SmallVector<float> outScales(out.scales);
+  bool perChannel = out.axis >= 0;
+  zeroPointIsZero = llvm::all_of(out.zeroPoints, [](int32_t z) { return z == 0; });
+  signature.addKey(perChannel, zeroPointIsZero);
+  if (!perChannel) {
+    // In the tensor's own parameter block.
+    return;
+  }
+  scales = addPerChannel("scales", outScales);
+  SmallVector<int32_t> ordered(out.zeroPoints);
+  if (!channelOrder.empty())
+    ordered = llvm::map_to_vector(channelOrder, [&](int64_t c) { return out.zeroPoints[c]; });
+  ordered.resize(llvm::alignTo(ordered.size(), 16) + 64, 0);
+  std::string key = "zero-points";
+  for (int32_t z : ordered)
+    key += "," + std::to_string(z);
+  zeroPoints = signature.addWeights<int32_t>(key, [&] { return std::vector<int32_t>(ordered.begin(), ordered.end()); });
+}
+
+Epilogue::Epilogue(const FusedOp &fused, Signature &signature, ArrayRef<int64_t> channelOrder)
+    : fused(fused), signature(signature), channelOrder(channelOrder),
+      resultIsQuantized(isQuantized(fused.getResult().getType())) {
   form = chooseForm();
   auto type = cast<RankedTensorType>(fused.getResult().getType());
   channelAxis = isa<nn::ConvOp>(fused.root) ? 1 : type.getRank() - 1;
   result = signature.addTensor(fused.getResult());
-  signature.addKey("epilogue", (int)form, form == Form::general || form == Form::floats ? fused.describeBody() : "");
-  if (form != Form::floats) {
-    SmallVector<float> scales = getAccumulatorScales(fused.root);
-    if (form != Form::general) {
-      QuantParams out = paramsOf(fused.getResult());
-      for (auto [c, scale] : llvm::enumerate(scales))
-        scale = scale / at(out.scales, c);
-      if (form == Form::residual) {
-        QuantParams skip = paramsOf(getResidual());
-        SmallVector<float> factors;
-        for (size_t c = 0; c < std::max(skip.scales.size(), out.scales.size()); ++c)
-          factors.push_back(at(skip.scales, c) / at(out.scales, c));
-        residual = signature.addTensor(getResidual());
-        residualMultiplier = factors.size() == 1
-                                 ? signature.addWeights<float>(keyOf("residual", factors),
-                                                               [&] { return std::vector<float>(1, factors[0]); })
-                                 : addFloats(signature, "residual", factors);
-        signature.addKey("factors", factors.size() > 1);
-      }
-    }
-    multiplier = addFloats(signature, "multiplier", scales);
-  }
-  if (form == Form::general || form == Form::floats)
+  bool hasBody = form == Form::general || form == Form::floats;
+  signature.addKey("epilogue", (int)form, hasBody ? fused.describeBody() : "");
+  if (form != Form::floats)
+    addMultipliers();
+  if (resultIsQuantized)
+    addResultParameters();
+  if (hasBody)
     for (Value input : fused.getBodyInputs())
       inputs.push_back({input, signature.addTensor(fused.getOuter(input))});
 }
 
-Value Epilogue::emitClamped(KernelBuilder &b, ValueRange args, Value scaled, ValueRange indices, int64_t laneAxis) const {
-  TensorView view = signature.getTensor(result, args);
-  Value zeroPoint = loadParameter(b, view.zeroPoints, kZeroPoints, view.axis, indices, laneAxis);
-  Value low = b.loadSplat(view.zeroPoints, b.index(kLow)), high = b.loadSplat(view.zeroPoints, b.index(kHigh));
-  return roundAndClamp(b, scaled, low, high, zeroPoint);
+Value Epilogue::loadPerChannel(KernelBuilder &b, ValueRange args, int number, Value position, int64_t laneAxis) const {
+  Value block = signature.getValue(number, args);
+  return laneAxis == channelAxis ? b.load(block, position) : b.loadSplat(block, position);
 }
 
-Value Epilogue::emit(KernelBuilder &b, ValueRange args, Value acc, ValueRange indices, int64_t laneAxis) const {
+/// Behind the multiplication: clamp, round, zero point.
+Value Epilogue::finish(KernelBuilder &b, ValueRange args, Value scaled, Value position, int64_t laneAxis) const {
   TensorView view = signature.getTensor(result, args);
-  Value factor = multiplier < 0 ? Value()
-                                : loadParameter(b, signature.getValue(multiplier, args), 0, channelAxis, indices, laneAxis);
+  auto loadZeroPoint = [&] {
+    return zeroPoints >= 0 ? loadPerChannel(b, args, zeroPoints, position, laneAxis)
+                           : b.loadSplat(view.zeroPoints, b.index(kZeroPoints));
+  };
+  if (packClamps) {
+    Value rounded = b.round(scaled);
+    return zeroPointIsZero ? rounded : b.add(rounded, loadZeroPoint());
+  }
+  Value low = b.loadSplat(view.zeroPoints, b.index(kLow)), high = b.loadSplat(view.zeroPoints, b.index(kHigh));
+  return roundAndClamp(b, scaled, low, high, loadZeroPoint());
+}
+
+Value Epilogue::emit(KernelBuilder &b, ValueRange args, Value acc, Value position, ValueRange indices,
+                     int64_t laneAxis) const {
+  TensorView view = signature.getTensor(result, args);
+  Value factor = multiplier < 0 ? Value() : loadPerChannel(b, args, multiplier, position, laneAxis);
   if (form == Form::requantize)
-    return emitClamped(b, args, b.mul(b.toFloat(acc), factor), indices, laneAxis);
+    return finish(b, args, b.mul(b.toFloat(acc), factor), position, laneAxis);
   if (form == Form::residual) {
     TensorView skip = signature.getTensor(residual, args);
     Value zeroPoint = loadParameter(b, skip.zeroPoints, kZeroPoints, skip.axis, indices, laneAxis);
     Value centred = b.toFloat(b.sub(loadRaw(b, skip, indices, laneAxis), zeroPoint));
-    Value block = signature.getValue(residualMultiplier, args);
-    bool perChannel = cast<MemRefType>(block.getType()).getNumElements() > 1;
-    Value skipFactor = loadParameter(b, block, 0, perChannel ? channelAxis : -1, indices, laneAxis);
-    return emitClamped(b, args, b.fma(b.toFloat(acc), factor, b.mul(centred, skipFactor)), indices, laneAxis);
+    Value skipFactor = loadPerChannel(b, args, residualMultiplier, position, laneAxis);
+    return finish(b, args, b.fma(b.toFloat(acc), factor, b.mul(centred, skipFactor)), position, laneAxis);
   }
   llvm::DenseMap<Value, Value> known;
   known[fused.root->getResult(0)] = form == Form::floats ? acc : b.mul(b.toFloat(acc), factor);
@@ -135,10 +210,15 @@ Value Epilogue::emit(KernelBuilder &b, ValueRange args, Value acc, ValueRange in
   Value real = emitBody(b, fused, std::move(known));
   if (!resultIsQuantized)
     return real;
-  Value scale = loadParameter(b, view.scales, 0, view.axis, indices, laneAxis);
-  return emitClamped(b, args, b.div(real, scale), indices, laneAxis);
+  Value scale = scales >= 0 ? loadPerChannel(b, args, scales, position, laneAxis) : b.loadSplat(view.scales, b.index(0));
+  return finish(b, args, b.div(real, scale), position, laneAxis);
 }
 
 void Epilogue::emitAndStore(KernelBuilder &b, ValueRange args, Value acc, ValueRange indices, int64_t laneAxis) const {
-  storeRaw(b, emit(b, args, acc, indices, laneAxis), signature.getTensor(result, args), indices);
+  Value value = emit(b, args, acc, indices[channelAxis], indices, laneAxis);
+  if (packClamps) {
+    value = arith::MaxSIOp::create(b, value, b.constI(0));
+    value = arith::MinSIOp::create(b, value, b.constI(255));
+  }
+  storeRaw(b, value, signature.getTensor(result, args), indices);
 }

@@ -16,37 +16,54 @@ namespace octet::codegen {
 /// the fused body: [N.requantize], [N.residual], [N.epilogue], or float throughout.
 class Epilogue {
 public:
-  /// Chooses the form and adds the arguments it needs.
-  Epilogue(const FusedOp &fused, Signature &signature);
+  /// Chooses the form and adds the arguments it needs. Parameters per channel are stored in the order of positions:
+  /// position p holds channel `channelOrder[p]` (natural order if empty).
+  Epilogue(const FusedOp &fused, Signature &signature, llvm::ArrayRef<int64_t> channelOrder = {});
 
-  bool isQuantizedResult() const { return form != Form::floats && resultIsQuantized; }
-  /// `acc`: i32 (quantized root) or f32 lanes. Result: i32 storage values inside the bounds, or f32.
-  mlir::Value emit(KernelBuilder &b, mlir::ValueRange args, mlir::Value acc, mlir::ValueRange indices,
-                   int64_t laneAxis) const;
-  /// The same, stored at its place in the result.
+  /// Lanes may be in another order than channels: nothing but per-channel parameters is read.
+  static bool takesAnyOrder(const FusedOp &fused);
+
+  bool isQuantizedResult() const { return resultIsQuantized; }
+  /// Stored values that saturate at 0 and 255 need no further clamp.
+  bool packSaturates() const { return packClamps; }
+
+  /// `acc`: i32 (quantized root) or f32 lanes of the channels at `position`. Result: i32 storage values (inside the
+  /// bounds, or to be saturated by a pack if packSaturates()), or f32.
+  mlir::Value emit(KernelBuilder &b, mlir::ValueRange args, mlir::Value acc, mlir::Value position,
+                   mlir::ValueRange indices, int64_t laneAxis) const;
+  /// The same in natural order, clamped and stored at its place in the result.
   void emitAndStore(KernelBuilder &b, mlir::ValueRange args, mlir::Value acc, mlir::ValueRange indices,
                     int64_t laneAxis) const;
+  TensorView getResult(mlir::ValueRange args) const { return signature.getTensor(result, args); }
 
 private:
   enum class Form { requantize, residual, general, floats };
   Form chooseForm() const;
+  int addPerChannel(llvm::StringRef what, llvm::ArrayRef<float> values);
+  void addMultipliers();
+  void addResultParameters();
   /// The quantized operand of the only addition, if the body is just that.
   mlir::Value getResidual() const;
-  mlir::Value emitClamped(KernelBuilder &b, mlir::ValueRange args, mlir::Value scaled, mlir::ValueRange indices,
-                          int64_t laneAxis) const;
+  mlir::Value loadPerChannel(KernelBuilder &b, mlir::ValueRange args, int number, mlir::Value position, int64_t laneAxis) const;
+  mlir::Value finish(KernelBuilder &b, mlir::ValueRange args, mlir::Value scaled, mlir::Value position, int64_t laneAxis) const;
 
   const FusedOp &fused;
-  const Signature &signature;
+  Signature &signature;
+  llvm::SmallVector<int64_t> channelOrder;
   Form form;
   bool resultIsQuantized;
-  int64_t channelAxis;             ///< of the result
-  int result, multiplier = -1;     ///< multiplier: M[c] or S[c]
+  bool packClamps = false;        ///< |scaled| < 2^30 and bounds 0 and 255
+  bool zeroPointIsZero = false;   ///< in all channels
+  int64_t channelAxis;            ///< of the result
+  int result, multiplier = -1;    ///< multiplier: M[c] or S[c]
+  int scales = -1, zeroPoints = -1; ///< of a quantized result: per channel or one
+  int bounds = -1;
   int residual = -1, residualMultiplier = -1;
   llvm::SmallVector<std::pair<mlir::Value, int>> inputs; ///< body inputs as tensors
 };
 
 /// S[c] = f32(s_x * s_w[c]) of a quantized convolution or linear layer, one per output channel.
-llvm::SmallVector<float> getAccumulatorScales(mlir::Operation *root);
+llvm::SmallVector<float> getAccumulatorScales(mlir::Operation *root, mlir::Value input, mlir::Value filter);
 
 } // namespace octet::codegen
 

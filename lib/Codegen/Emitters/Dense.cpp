@@ -1,0 +1,443 @@
+//===- Dense.cpp - convolutions and linear layers as register tiles -------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A tile holds pixels x panels of sixteen output channels in accumulators. Weights lie in panels
+// [panel][kernel row][run][16][4 bytes] (float: [16]); a run is what lies side by side in an NHWC row under one kernel
+// row. Borders are in the input's buffer, so every tile is alike; the last tile of a row overlaps the one before.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Epilogue.h"
+#include "octet/Dialect/NN/Constants.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::codegen;
+
+namespace {
+
+/// A dense convolution or linear layer as rows of pixels.
+struct DenseShape {
+  int64_t rows, columns;        ///< of output pixels
+  int64_t channels, outputs;    ///< channel pitch of the input, output channels
+  int64_t kernelRows, kernelColumns;
+  int64_t inRow, inPixel;       ///< input elements from one output row, pixel to the next
+  int64_t kernelRowStep, kernelColumnStep; ///< input elements from one tap to the next
+  int64_t inBase;               ///< input element of the first tap of the first output pixel
+  int64_t outRow, outPixel, outBase, outPitch;
+  bool isInteger;
+
+  /// Side-by-side elements under one tap, or under one kernel row where its taps touch.
+  bool hasMergedRow() const { return kernelColumnStep == channels; }
+  int64_t runLength() const { return hasMergedRow() ? kernelColumns * channels : channels; }
+  int64_t runsPerRow() const { return hasMergedRow() ? 1 : kernelColumns; }
+  /// Steps of the innermost loop per run: four bytes or one float at a time.
+  int64_t stepsPerRun() const { return isInteger ? runLength() / 4 : runLength(); }
+  int64_t stepsPerPanel() const { return kernelRows * runsPerRow() * stepsPerRun(); }
+  int64_t panels() const { return llvm::divideCeil(outputs, 16); }
+};
+
+/// Pixels and panels of a tile.
+struct Tile {
+  int64_t pixels, panels;
+};
+
+} // namespace
+
+static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+static bool isUnsignedByte(RankedTensorType type) {
+  auto quantized = dyn_cast<quant::QuantizedType>(type.getElementType());
+  return quantized && !quantized.isSigned() && quantized.getStorageTypeIntegralWidth() == 8;
+}
+
+/// Both buffers hold the image's pixels without a gap.
+static bool isOneRow(RankedTensorType type) {
+  return llvm::all_of(getLayout(type).getPads(), [](int64_t pad) { return pad == 0; });
+}
+
+/// The shape of a convolution that tiles take: NHWC on both sides, one group, one image, border in the buffer.
+static std::optional<DenseShape> getConvShape(const FusedOp &fused, nn::ConvOp conv, RankedTensorType in, RankedTensorType out) {
+  nn::LayoutAttr inLayout = getLayout(in), outLayout = getLayout(out);
+  if (!inLayout || !outLayout || conv.getGroups() != 1 || in.getDimSize(0) != 1)
+    return std::nullopt;
+  auto filter = conv.getFilter().getType().getShape();
+  Strides x = getStrides(in), y = getStrides(out);
+  DenseShape shape;
+  shape.isInteger = isQuantized(in);
+  shape.channels = inLayout.getChannels();
+  shape.outputs = filter[0];
+  shape.kernelRows = filter[2];
+  shape.kernelColumns = filter[3];
+  shape.rows = out.getDimSize(2);
+  shape.columns = out.getDimSize(3);
+  shape.inRow = x.steps[2] * conv.getStrides()[0];
+  shape.inPixel = x.steps[3] * conv.getStrides()[1];
+  shape.kernelRowStep = x.steps[2] * conv.getDilations()[0];
+  shape.kernelColumnStep = x.steps[3] * conv.getDilations()[1];
+  shape.inBase = x.offset - conv.getPads()[0] * x.steps[2] - conv.getPads()[1] * x.steps[3];
+  shape.outRow = y.steps[2];
+  shape.outPixel = y.steps[3];
+  shape.outBase = y.offset;
+  shape.outPitch = outLayout.getChannels();
+  bool isPointwise = filter[2] * filter[3] == 1 && conv.getStrides()[0] == 1 && conv.getStrides()[1] == 1;
+  auto isFlat = [&](Value inner) {
+    RankedTensorType type = typeOf(fused.getOuter(inner));
+    return type.getNumElements() == 1 || type.getRank() < 3 || (getLayout(type) && isOneRow(type));
+  };
+  if (isPointwise && isOneRow(in) && isOneRow(out) && llvm::all_of(fused.getBodyInputs(), isFlat)) {
+    shape.columns *= shape.rows;
+    shape.rows = 1;
+  }
+  return shape;
+}
+
+static DenseShape getLinearShape(nn::LinearOp linear, RankedTensorType in, RankedTensorType out) {
+  int64_t depth = in.getShape().back(), outputs = out.getShape().back();
+  DenseShape shape;
+  shape.isInteger = isQuantized(in);
+  shape.channels = shape.isInteger ? llvm::alignTo(depth, 4) : depth;
+  shape.outputs = outputs;
+  shape.kernelRows = shape.kernelColumns = shape.rows = 1;
+  shape.columns = out.getNumElements() / outputs;
+  shape.inRow = shape.kernelRowStep = shape.inBase = shape.outRow = shape.outBase = 0;
+  shape.kernelColumnStep = shape.channels;
+  shape.inPixel = depth;
+  shape.outPixel = shape.outPitch = outputs;
+  return shape;
+}
+
+/// Few pixels: more panels; else tiles that divide a row well and keep enough accumulators busy.
+static Tile chooseTile(const DenseShape &shape, int64_t accumulators) {
+  Tile best{1, 1};
+  double bestCost = 1e30;
+  for (int64_t panels : {1, 2, 4, 8})
+    for (int64_t pixels = 1; pixels <= 14; ++pixels) {
+      int64_t count = pixels * panels;
+      if (count > accumulators || pixels > shape.columns || panels > shape.panels())
+        continue;
+      double tiles = llvm::divideCeil(shape.columns, pixels) * llvm::divideCeil(shape.panels(), panels);
+      // Dot products, loads of weights and broadcasts, and what does not overlap when too few chains are in flight.
+      double stalls = count < 4 ? (4.0 - count) * 0.8 : count < 8 ? (8.0 - count) * 0.1 : 0;
+      double cost = tiles * (shape.stepsPerPanel() * (count + stalls + 0.12 * (panels + 0.5 * pixels)) + 3.0 * count + 4);
+      if (cost < bestCost) {
+        bestCost = cost;
+        best = {pixels, panels};
+      }
+    }
+  return best;
+}
+
+/// Weights of an integer root in panels of dwords; the pitch's extra channels get zeros.
+static std::vector<int8_t> packBytes(const DenseShape &shape, ArrayRef<int8_t> filter, int64_t channels) {
+  std::vector<int8_t> packed(shape.panels() * shape.stepsPerPanel() * 64, 0);
+  int64_t taps = shape.kernelRows * shape.kernelColumns, perPanel = shape.stepsPerPanel() * 64;
+  for (int64_t o = 0; o < shape.outputs; ++o)
+    for (int64_t c = 0; c < channels; ++c)
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        int64_t k = tap * shape.channels + c; // runs follow one another whether merged or not
+        packed[o / 16 * perPanel + k / 4 * 64 + o % 16 * 4 + k % 4] = filter[(o * channels + c) * taps + tap];
+      }
+  return packed;
+}
+
+static std::vector<float> packFloats(const DenseShape &shape, ArrayRef<float> filter, int64_t channels) {
+  std::vector<float> packed(shape.panels() * shape.stepsPerPanel() * 16, 0);
+  int64_t taps = shape.kernelRows * shape.kernelColumns, perPanel = shape.stepsPerPanel() * 16;
+  for (int64_t o = 0; o < shape.outputs; ++o)
+    for (int64_t c = 0; c < channels; ++c)
+      for (int64_t tap = 0; tap < taps; ++tap)
+        packed[o / 16 * perPanel + (tap * shape.channels + c) * 16 + o % 16] = filter[(o * channels + c) * taps + tap];
+  return packed;
+}
+
+/// bias[o] - sum of zero point * weight: what an accumulator starts with.
+static std::vector<int32_t> makeCompensation(const DenseShape &shape, const codegen::QuantParams &input,
+                                             ArrayRef<int8_t> filter, ArrayRef<int32_t> bias, int64_t channels) {
+  std::vector<int32_t> start(shape.panels() * 16, 0);
+  int64_t taps = shape.kernelRows * shape.kernelColumns;
+  for (int64_t o = 0; o < shape.outputs; ++o) {
+    int64_t sum = bias.empty() ? 0 : bias[o];
+    for (int64_t c = 0; c < channels; ++c)
+      for (int64_t tap = 0; tap < taps; ++tap)
+        sum -= (int64_t)input.zeroPoints[input.axis < 0 ? 0 : c] * filter[(o * channels + c) * taps + tap];
+    start[o] = (int32_t)sum; // wraps as the accumulator does; the whole sum is proven to fit
+  }
+  return start;
+}
+
+namespace {
+
+/// The arguments and the code of one dense kernel.
+class DenseKernel {
+public:
+  DenseKernel(ProgramEmitter &emitter, const FusedOp &fused, const DenseShape &shape)
+      : emitter(emitter), fused(fused), shape(shape), signature(emitter),
+        tile(chooseTile(shape, emitter.getLevel().accumulators)) {}
+
+  /// False if the weights are no constants.
+  bool addArguments();
+  void emit();
+
+private:
+  void emitUnit(KernelBuilder &b, ValueRange args, Value unit, Value firstPanel, int64_t panels);
+  void emitTile(KernelBuilder &b, ValueRange args, Value row, Value column, Value firstPanel, int64_t panels);
+  SmallVector<Value> accumulate(KernelBuilder &b, ValueRange args, Value inBase, Value panelBase, int64_t panels,
+                                SmallVector<Value> acc);
+  void storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> acc, Value row, Value column, Value firstPanel, int64_t panels);
+  void storeBytes(KernelBuilder &b, ArrayRef<Value> values, Value memory, ArrayRef<Value> places, ArrayRef<int64_t> valid);
+  int64_t validLanes(int64_t panel, bool isLastGroup, int64_t panels) const;
+
+  ProgramEmitter &emitter;
+  const FusedOp &fused;
+  DenseShape shape;
+  Signature signature;
+  Tile tile;
+  int input = -1, weights = -1, start = -1;
+  std::optional<Epilogue> epilogue;
+  bool isLastGroup = false;
+};
+
+} // namespace
+
+bool DenseKernel::addArguments() {
+  Value in = fused.getOuter(fused.root->getOperand(0)), filter = fused.getOuter(fused.root->getOperand(1));
+  Value bias = fused.root->getNumOperands() > 2 ? fused.getOuter(fused.root->getOperand(2)) : Value();
+  auto constant = filter.getDefiningOp<nn::ConstantOp>();
+  if (!constant || (bias && !bias.getDefiningOp<nn::ConstantOp>()))
+    return false;
+  int64_t channels = typeOf(filter).getDimSize(1);
+  std::string key = "dense/" + getConstantKey(constant) + "/" + std::to_string(shape.channels);
+  input = signature.add(emitter.getBuffer(in));
+  if (shape.isInteger) {
+    auto values = nn::getConstantValues<int8_t>(filter);
+    if (failed(values))
+      return false;
+    weights = signature.addWeights<int8_t>(key, [&] { return packBytes(shape, *values, channels); });
+    SmallVector<int32_t, 0> biasValues;
+    if (bias)
+      biasValues = *nn::getConstantValues<int32_t>(bias);
+    auto params = codegen::getQuantParams(cast<quant::QuantizedType>(typeOf(in).getElementType()));
+    auto compensation = makeCompensation(shape, params, *values, biasValues, channels);
+    std::string startKey = "start";
+    for (int32_t value : compensation)
+      startKey += "," + std::to_string(value);
+    start = signature.addWeights<int32_t>(startKey, [&] { return compensation; });
+  } else {
+    auto values = nn::getConstantValues<float>(filter);
+    if (failed(values))
+      return false;
+    weights = signature.addWeights<float>(key, [&] { return packFloats(shape, *values, channels); });
+    std::vector<float> biasValues(shape.panels() * 16, 0.0f);
+    std::string biasKey = "start-none/" + std::to_string(shape.panels());
+    if (bias) {
+      llvm::copy(*nn::getConstantValues<float>(bias), biasValues.begin());
+      biasKey = "start/" + getConstantKey(bias.getDefiningOp<nn::ConstantOp>());
+    }
+    start = signature.addWeights<float>(biasKey, [&] { return biasValues; });
+  }
+  signature.addKey(tile.pixels, tile.panels, describe(typeOf(in)));
+  signature.addKey({shape.rows, shape.columns, shape.kernelRows, shape.kernelColumns, shape.inRow, shape.inPixel,
+                    shape.kernelRowStep, shape.kernelColumnStep, shape.inBase, shape.outputs});
+  epilogue.emplace(fused, signature);
+  return true;
+}
+
+void DenseKernel::emit() {
+  // A unit of the range: a row of tiles, or one tile where there is one row.
+  int64_t tilesPerRow = llvm::divideCeil(shape.columns, tile.pixels);
+  int64_t range = shape.rows > 1 ? shape.rows : tilesPerRow;
+  emitter.addStep(fused.op, shape.isInteger ? "dense" : "dense_f32", signature.key, signature.arguments, range,
+                  [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
+    int64_t wholeGroups = shape.panels() / tile.panels, rest = shape.panels() % tile.panels;
+    auto group = [&](Value firstPanel, int64_t panels, bool isLast) {
+      isLastGroup = isLast;
+      b.loop(begin, end, 1, [&](Value unit) { emitUnit(b, args, unit, firstPanel, panels); });
+    };
+    // The last group may have fewer channels than lanes: its stores differ.
+    bool isPartial = shape.outputs % 16 != 0;
+    int64_t uniform = isPartial && rest == 0 ? wholeGroups - 1 : wholeGroups;
+    if (uniform > 0)
+      b.loop(0, uniform, [&](Value g) { group(b.mulIndex(g, tile.panels), tile.panels, false); });
+    if (uniform < wholeGroups)
+      group(b.index(uniform * tile.panels), tile.panels, true);
+    if (rest)
+      group(b.index(wholeGroups * tile.panels), rest, true);
+  });
+}
+
+void DenseKernel::emitUnit(KernelBuilder &b, ValueRange args, Value unit, Value firstPanel, int64_t panels) {
+  int64_t last = shape.columns - tile.pixels;
+  auto columnOf = [&](Value i) {
+    Value column = b.mulIndex(i, tile.pixels);
+    return shape.columns % tile.pixels ? b.createOrFold<arith::MinUIOp>(column, b.index(last)) : column;
+  };
+  if (shape.rows == 1)
+    return emitTile(b, args, b.index(0), columnOf(unit), firstPanel, panels);
+  b.loop(0, llvm::divideCeil(shape.columns, tile.pixels),
+         [&](Value i) { emitTile(b, args, unit, columnOf(i), firstPanel, panels); });
+}
+
+void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, Value row, Value column, Value firstPanel, int64_t panels) {
+  b.lanes = 16;
+  Value firstChannel = b.mulIndex(firstPanel, 16);
+  SmallVector<Value> acc;
+  for (int64_t p = 0; p < panels; ++p)
+    acc.push_back(b.load(args[start], b.addIndex(firstChannel, 16 * p)));
+  SmallVector<Value> tileAcc;
+  for (int64_t i = 0; i < tile.pixels; ++i)
+    tileAcc.append(acc);
+  Value inBase = b.addIndex(b.addIndex(b.mulIndex(row, shape.inRow), b.mulIndex(column, shape.inPixel)), shape.inBase);
+  int64_t panelSize = shape.stepsPerPanel() * (shape.isInteger ? 64 : 16);
+  tileAcc = accumulate(b, args, inBase, b.mulIndex(firstPanel, panelSize), panels, tileAcc);
+  storeTile(b, args, tileAcc, row, column, firstPanel, panels);
+  b.lanes = 1;
+}
+
+/// The sums over kernel rows, runs and steps.
+SmallVector<Value> DenseKernel::accumulate(KernelBuilder &b, ValueRange args, Value inBase, Value panelBase,
+                                           int64_t panels, SmallVector<Value> acc) {
+  int64_t step = shape.isInteger ? 4 : 1, weightStep = shape.isInteger ? 64 : 16;
+  int64_t panelSize = shape.stepsPerPanel() * weightStep;
+  auto bytes = VectorType::get({64}, b.getI8Type());
+  auto oneStep = [&](Value in, Value w, ValueRange carried) {
+    SmallVector<Value> next, panel;
+    for (int64_t p = 0; p < panels; ++p) {
+      Value at = b.addIndex(w, p * panelSize);
+      panel.push_back(shape.isInteger ? vector::LoadOp::create(b, bytes, args[weights], ValueRange{at}).getResult()
+                                      : b.load(args[weights], at));
+    }
+    for (int64_t i = 0; i < tile.pixels; ++i) {
+      Value at = b.addIndex(in, i * shape.inPixel);
+      Value x = shape.isInteger ? kernel::Broadcast4Op::create(b, bytes, args[input], at).getResult()
+                                : b.loadSplat(args[input], at);
+      for (int64_t p = 0; p < panels; ++p) {
+        Value sum = carried[i * panels + p];
+        next.push_back(shape.isInteger ? kernel::Dot4Op::create(b, sum.getType(), sum, x, panel[p]).getResult()
+                                       : b.fma(x, panel[p], sum));
+      }
+    }
+    return next;
+  };
+  auto run = [&](Value in, Value w, ValueRange carried) {
+    return b.loop(b.index(0), b.index(shape.stepsPerRun()), 1, carried, [&](Value k, ValueRange inner) {
+      return oneStep(b.addIndex(in, b.mulIndex(k, step)), b.addIndex(w, b.mulIndex(k, weightStep)), inner);
+    });
+  };
+  int64_t runSize = shape.stepsPerRun() * weightStep, rowSize = runSize * shape.runsPerRow();
+  auto kernelRow = [&](Value in, Value w, ValueRange carried) {
+    if (shape.runsPerRow() == 1)
+      return run(in, w, carried);
+    return b.loop(b.index(0), b.index(shape.runsPerRow()), 1, carried, [&](Value x, ValueRange inner) {
+      return run(b.addIndex(in, b.mulIndex(x, shape.kernelColumnStep)), b.addIndex(w, b.mulIndex(x, runSize)), inner);
+    });
+  };
+  if (shape.kernelRows == 1)
+    return kernelRow(inBase, panelBase, acc);
+  return b.loop(b.index(0), b.index(shape.kernelRows), 1, acc, [&](Value y, ValueRange inner) {
+    return kernelRow(b.addIndex(inBase, b.mulIndex(y, shape.kernelRowStep)), b.addIndex(panelBase, b.mulIndex(y, rowSize)), inner);
+  });
+}
+
+/// Channels of a panel that exist; the panel counted from the first of its group.
+int64_t DenseKernel::validLanes(int64_t panel, bool isLast, int64_t panels) const {
+  bool isLastPanel = isLast && panel + 1 == panels;
+  return isLastPanel && shape.outputs % 16 ? shape.outputs % 16 : 16;
+}
+
+/// Up to four vectors of stored values: packed together, then written pixel by pixel.
+void DenseKernel::storeBytes(KernelBuilder &b, ArrayRef<Value> values, Value memory, ArrayRef<Value> places,
+                             ArrayRef<int64_t> valid) {
+  SmallVector<Value> four(values);
+  while (four.size() < 4)
+    four.push_back(four.back());
+  Value packed = kernel::PackOp::create(b, four).getResult();
+  auto slice = [&](int64_t offset, int64_t size) -> Value {
+    if (size == 64)
+      return packed;
+    return vector::ExtractStridedSliceOp::create(b, packed, ArrayRef<int64_t>{offset}, ArrayRef<int64_t>{size}, ArrayRef<int64_t>{1});
+  };
+  for (size_t i = 0; i < places.size(); ++i) {
+    // Panels of one pixel lie side by side.
+    int64_t size = valid[i];
+    size_t first = i;
+    while (i + 1 < places.size() && !places[i + 1] && valid[i] == 16)
+      size += valid[++i];
+    vector::StoreOp::create(b, slice(first * 16, size), memory, ValueRange{places[first]});
+  }
+}
+
+void DenseKernel::storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> acc, Value row, Value column,
+                            Value firstPanel, int64_t panels) {
+  TensorView result = epilogue->getResult(args);
+  bool isConv = isa<nn::ConvOp>(fused.root);
+  int64_t laneAxis = isConv ? 1 : result.type.getRank() - 1;
+  Value firstChannel = b.mulIndex(firstPanel, 16);
+  SmallVector<Value> values, places;
+  SmallVector<int64_t> valid;
+  auto flush = [&] {
+    if (!values.empty())
+      storeBytes(b, values, result.memory, places, valid);
+    values.clear();
+    places.clear();
+    valid.clear();
+  };
+  Value outBase = b.addIndex(b.addIndex(b.mulIndex(row, shape.outRow), b.mulIndex(column, shape.outPixel)), shape.outBase);
+  outBase = b.addIndex(outBase, firstChannel);
+  for (int64_t i = 0; i < tile.pixels; ++i) {
+    Value pixel = b.addIndex(column, i);
+    for (int64_t p = 0; p < panels; ++p) {
+      Value channel = b.addIndex(firstChannel, 16 * p);
+      SmallVector<Value> indices;
+      if (isConv) {
+        // One long row of pixels stands for all rows: the row index stays zero and columns run through.
+        indices = {b.index(0), channel, row, pixel};
+      } else {
+        indices.assign(result.type.getRank() - 1, b.index(0));
+        indices.back() = pixel;
+        indices.push_back(channel);
+      }
+      Value value = epilogue->emit(b, args, acc[i * panels + p], channel, indices, laneAxis);
+      Value place = b.addIndex(outBase, i * shape.outPixel + 16 * p);
+      int64_t lanes = validLanes(p, isLastGroup, panels);
+      if (!epilogue->isQuantizedResult()) {
+        Value part = lanes == 16 ? value : vector::ExtractStridedSliceOp::create(b, value, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{lanes}, ArrayRef<int64_t>{1}).getResult();
+        vector::StoreOp::create(b, part, result.memory, ValueRange{place});
+        continue;
+      }
+      values.push_back(value);
+      places.push_back(p == 0 || values.size() == 1 ? place : Value());
+      valid.push_back(lanes);
+      if (values.size() == 4)
+        flush();
+    }
+  }
+  flush();
+}
+
+bool codegen::emitDense(ProgramEmitter &emitter, const FusedOp &fused) {
+  if (emitter.getLevel().isScalar)
+    return false;
+  RankedTensorType in = typeOf(fused.getOuter(fused.root->getOperand(0))), out = typeOf(fused.getResult());
+  if (isQuantized(in) && !isUnsignedByte(in))
+    return false;
+  if (isQuantized(out) && (!isUnsignedByte(out) || !isQuantized(in)))
+    return false;
+  std::optional<DenseShape> shape;
+  if (auto conv = dyn_cast<nn::ConvOp>(fused.root))
+    shape = getConvShape(fused, conv, in, out);
+  else if (in.getRank() == 2)
+    shape = getLinearShape(cast<nn::LinearOp>(fused.root), in, out);
+  // A linear layer on bytes reads rows in fours: only a single row may have a rest.
+  if (!shape || (shape->isInteger && isa<nn::LinearOp>(fused.root) && shape->columns > 1 && shape->inPixel % 4))
+    return false;
+  DenseKernel kernel(emitter, fused, *shape);
+  if (!kernel.addArguments())
+    return false;
+  kernel.emit();
+  return true;
+}
