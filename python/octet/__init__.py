@@ -1,0 +1,29 @@
+"""Octet: compiles float networks to exact int8 machine code, and runs them.
+
+    import octet
+    network = octet.compile("resnet8.onnx", calibration_data={"input_1": samples})
+    print(network.report)
+    network.save("resnet8.so")
+    scores = network.run({"input_1": image})["output"]
+    again = octet.load("resnet8.so", threads=2)
+"""
+from ._compiler import QuantizedModel, compile, quantize
+from .errors import CompileError, Error, InputError, LoadError
+from .model import BoundModel, Model, TensorInfo, load
+from .report import Report
+
+__version__ = "0.1.0"
+__all__ = [
+    "BoundModel",
+    "CompileError",
+    "Error",
+    "InputError",
+    "LoadError",
+    "Model",
+    "QuantizedModel",
+    "Report",
+    "TensorInfo",
+    "compile",
+    "load",
+    "quantize",
+]

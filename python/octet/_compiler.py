@@ -1,0 +1,188 @@
+"""Compiling networks. The compiler runs as a process of its own, `octet-compile`: it brings no LLVM into this one, its
+memory goes back when it ends, and what it says becomes the error. Nothing outside this file knows that."""
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import List, Optional, Union
+
+from .calibration import CalibrationData, write_calibration_data
+from .errors import CompileError, InputError
+from .model import Model, write_file
+
+Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview]
+Shapes = Mapping[str, Sequence[int]]
+Levels = Union[str, Sequence[str]]
+
+
+# ---- the process ---------------------------------------------------------------------------------------------------------
+def find_compiler() -> str:
+    """The path of octet-compile: $OCTET_COMPILE, else the one installed with the package, else the one on PATH."""
+    here = Path(__file__).resolve().parent
+    # A package that is used from a build tree has its compiler there.
+    build = Path(__file__).parent.parent.parent / "bin" / "octet-compile"
+    candidates = [os.environ.get("OCTET_COMPILE"), here / "bin" / "octet-compile", build]
+    for candidate in candidates:
+        if candidate and os.access(candidate, os.X_OK):
+            return os.fspath(candidate)
+    found = shutil.which("octet-compile")
+    if not found:
+        raise CompileError("octet-compile is not installed: put it on PATH, or its path into the variable OCTET_COMPILE")
+    return found
+
+
+def _run_compiler(arguments: Sequence[str]) -> None:
+    """Runs octet-compile; what it says on failure becomes the exception."""
+    command = [find_compiler(), *arguments]
+    result = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    if result.returncode == 0:
+        return
+    message = result.stderr.decode(errors="replace").strip()
+    if result.returncode < 0:
+        message += f"\noctet-compile ended with signal {-result.returncode}"
+    raise CompileError(message.strip() or f"octet-compile ended with code {result.returncode}")
+
+
+@contextmanager
+def _work_folder(model: Source) -> Iterator[tuple]:
+    """A folder for the files of one compilation, and the path of the network."""
+    with tempfile.TemporaryDirectory(prefix="octet-") as name:
+        folder = Path(name)
+        if isinstance(model, (bytes, bytearray, memoryview)):
+            path = folder / "model.onnx"
+            path.write_bytes(model)
+        elif isinstance(model, (str, os.PathLike)):
+            path = Path(model)
+            if not path.is_file():
+                raise CompileError(f"{os.fspath(model)}: error: no such file")
+        else:
+            raise InputError(f"model: expected a path or the bytes of an ONNX file, but got {type(model).__name__}")
+        yield folder, path
+
+
+# ---- options -------------------------------------------------------------------------------------------------------------
+def _policy_options(backend: str, qconfig_mapping: Optional[str], input_shapes: Optional[Shapes], strict: bool) -> List[str]:
+    options = [f"--backend={os.fspath(backend)}"]
+    if qconfig_mapping is not None:
+        options.append(f"--qconfig-mapping={os.fspath(qconfig_mapping)}")
+    for name, shape in (input_shapes or {}).items():
+        if not shape or any(not hasattr(size, "__index__") or size < 1 for size in shape):
+            raise InputError(f"input_shapes: '{name}': expected positive integers, but got {list(shape)}")
+        options.append(f"--input-shape={name}={'x'.join(str(int(size)) for size in shape)}")
+    if strict:
+        options.append("--strict")
+    return options
+
+
+def _level_options(cpu_level: Optional[Levels]) -> List[str]:
+    if cpu_level is None:
+        return []
+    levels = [cpu_level] if isinstance(cpu_level, str) else list(cpu_level)
+    return [f"--cpu-level={','.join(levels)}"]
+
+
+def _check_threads(threads: int) -> None:
+    if not isinstance(threads, int) or threads < 1:
+        raise InputError(f"threads: expected at least 1, but got {threads!r}")
+
+
+# ---- the interface -------------------------------------------------------------------------------------------------------
+def compile(
+    model: Source,
+    *,
+    calibration_data: Optional[CalibrationData] = None,
+    backend: str = "cpu",
+    qconfig_mapping: Optional[str] = None,
+    input_shapes: Optional[Shapes] = None,
+    cpu_level: Optional[Levels] = None,
+    threads: int = 1,
+    strict: bool = False,
+) -> Model:
+    """Compiles an ONNX network to machine code for this machine's architecture.
+
+    Args:
+      model: path or bytes of an ONNX file.
+      calibration_data: samples that show which values occur: a dict of arrays with a leading sample axis, or an iterable of
+        dicts of arrays (one sample each, in the network's shapes), which is streamed. Without any the result is float.
+      backend: what can be quantized and how: "cpu", or the path of a backend file.
+      qconfig_mapping: path of a file that says which layers are to be quantized how; by default the backend's own.
+      input_shapes: shapes of inputs that the file leaves open, by name.
+      cpu_level: the CPU level to compile for, or several; by default all of the architecture, picked among at load.
+      threads: how many threads a run of the returned model uses.
+      strict: make it an error if something that the policy wants quantized is not.
+
+    Raises:
+      CompileError: the compiler's message. InputError: arguments or samples are not of the form above.
+    """
+    _check_threads(threads)
+    options = _policy_options(backend, qconfig_mapping, input_shapes, strict) + _level_options(cpu_level)
+    with _work_folder(model) as (folder, path):
+        if calibration_data is None:
+            options.append("--float")
+        else:
+            options.append(f"--calibration-data={write_calibration_data(calibration_data, folder / 'samples')}")
+        output = folder / f"{path.stem}.so"
+        _run_compiler([str(path), *options, "-o", str(output)])
+        return Model(output.read_bytes(), output.name, threads=threads)
+
+
+class QuantizedModel:
+    """A network with its ranges found but not yet compiled: the reference model. Made by `octet.quantize`."""
+
+    def __init__(self, bytecode: bytes, text: str, onnx: bytes, name: str) -> None:
+        self._bytecode, self._text, self._onnx, self._name = bytecode, text, onnx, name
+
+    @property
+    def mlir(self) -> str:
+        """The reference model as text (float operators between octet.quantize and octet.dequantize), weights elided."""
+        return self._text
+
+    def save_onnx(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Writes the reference model as an ONNX file with QuantizeLinear and DequantizeLinear."""
+        write_file(path, self._onnx)
+
+    def compile(self, *, cpu_level: Optional[Levels] = None, threads: int = 1) -> Model:
+        """Compiles it; the result is the one that `octet.compile` gives for the same samples. Arguments as there."""
+        _check_threads(threads)
+        with tempfile.TemporaryDirectory(prefix="octet-") as name:
+            path, output = Path(name) / f"{self._name}.mlirbc", Path(name) / f"{self._name}.so"
+            path.write_bytes(self._bytecode)
+            _run_compiler([str(path), *_level_options(cpu_level), "-o", str(output)])
+            return Model(output.read_bytes(), output.name, threads=threads)
+
+    def __repr__(self) -> str:
+        return f"<octet.QuantizedModel {self._name}>"
+
+
+def quantize(
+    model: Source,
+    *,
+    calibration_data: CalibrationData,
+    backend: str = "cpu",
+    qconfig_mapping: Optional[str] = None,
+    input_shapes: Optional[Shapes] = None,
+    strict: bool = False,
+) -> QuantizedModel:
+    """Finds how every value of an ONNX network is to be quantized, and stops before machine code. Arguments as in `compile`."""
+    options = _policy_options(backend, qconfig_mapping, input_shapes, strict)
+    with _work_folder(model) as (folder, path):
+        options.append(f"--calibration-data={write_calibration_data(calibration_data, folder / 'samples')}")
+        bytecode, onnx = folder / f"{path.stem}.mlirbc", folder / "quantized.onnx"
+        _run_compiler([str(path), *options, "--stop-after=convert", "-o", str(bytecode)])
+        _run_compiler([str(bytecode), "--emit=onnx", "-o", str(onnx)])
+        return QuantizedModel(bytecode.read_bytes(), bytecode.with_suffix(".mlir").read_text(), onnx.read_bytes(), path.stem)
+
+
+def main() -> None:
+    """Runs octet-compile with this process's arguments (the command that the package installs)."""
+    try:
+        compiler = find_compiler()
+    except CompileError as error:
+        sys.exit(f"error: {error}")
+    os.execv(compiler, [compiler, *sys.argv[1:]])

@@ -1,0 +1,18 @@
+"""What goes wrong, by kind. Every message names the place and the remedy."""
+from __future__ import annotations
+
+
+class Error(Exception):
+    """The base of all errors of this package."""
+
+
+class CompileError(Error):
+    """The compiler refused a network, its calibration data or an option; the message is the compiler's."""
+
+
+class LoadError(Error):
+    """A file is no network that can run here."""
+
+
+class InputError(Error, ValueError):
+    """An array does not fit the network, or calibration data are no samples."""

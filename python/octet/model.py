@@ -1,0 +1,235 @@
+"""Compiled networks: loading, running, saving."""
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
+
+import numpy as np
+
+from . import _octet
+from .errors import InputError, LoadError
+from .report import Report
+
+Arrays = Union[Mapping[str, np.ndarray], Sequence[np.ndarray]]
+BoundModel = Callable[[], Dict[str, np.ndarray]]
+
+
+class TensorInfo(NamedTuple):
+    """An input or output of a network. A quantized one stands for (q - zero_point) * scale; others have scale 0."""
+
+    name: str
+    dtype: np.dtype
+    shape: Tuple[int, ...]
+    scale: float
+    zero_point: int
+
+
+def _get_tensors(records: Sequence[Tuple[str, str, Tuple[int, ...], float, int]]) -> List[TensorInfo]:
+    return [TensorInfo(name, np.dtype(dtype), shape, scale, zero) for name, dtype, shape, scale, zero in records]
+
+
+def _describe(dtype: Any, shape: Any) -> str:
+    return f"{np.dtype(dtype).name}[{', '.join(str(size) for size in shape)}]"
+
+
+def _check_array(kind: str, tensor: TensorInfo, array: Any) -> np.ndarray:
+    """The array as it is, if its type and shape are the tensor's."""
+    if not isinstance(array, np.ndarray):
+        raise InputError(f"{kind} '{tensor.name}': expected a NumPy array, but got {type(array).__name__}; use numpy.asarray")
+    if array.dtype != tensor.dtype or array.shape != tensor.shape:
+        expected, got = _describe(tensor.dtype, tensor.shape), _describe(array.dtype, array.shape)
+        raise InputError(f"{kind} '{tensor.name}': expected {expected}, but got {got}")
+    return array
+
+
+def _order_arrays(kind: str, tensors: Sequence[TensorInfo], arrays: Arrays) -> List[np.ndarray]:
+    """Arrays given by name or by position, checked, in the network's order."""
+    names = [tensor.name for tensor in tensors]
+    if isinstance(arrays, Mapping):
+        missing = [name for name in names if name not in arrays]
+        unknown = [str(name) for name in arrays if name not in names]
+        if missing or unknown:
+            parts = [f"no {kind} '{name}'" for name in missing] + [f"unknown {kind} '{name}'" for name in unknown]
+            raise InputError(f"{'; '.join(parts)}; the network's {kind}s are {', '.join(names)}")
+        arrays = [arrays[name] for name in names]
+    if isinstance(arrays, np.ndarray) or not isinstance(arrays, Sequence):
+        raise InputError(f"expected {kind}s as a dict or a sequence of arrays, but got {type(arrays).__name__}")
+    if len(arrays) != len(names):
+        raise InputError(f"expected {len(names)} {kind}s ({', '.join(names)}), but got {len(arrays)}")
+    return [_check_array(kind, tensor, array) for tensor, array in zip(tensors, arrays)]
+
+
+def _check_buffer(kind: str, tensor: TensorInfo, array: np.ndarray) -> np.ndarray:
+    """The array, if its own memory can be read or written in place."""
+    if not array.flags.c_contiguous:
+        raise InputError(f"{kind} '{tensor.name}': a bound array must be contiguous; use numpy.ascontiguousarray")
+    if kind == "output" and not array.flags.writeable:
+        raise InputError(f"output '{tensor.name}': a bound output must be writable")
+    return array
+
+
+class Model:
+    """A compiled network, ready to run. Made by `octet.compile` and `octet.load`.
+
+    It may be used from several Python threads: the GIL is released while it runs. One model runs in one thread at a time
+    (others wait); for runs side by side give each thread a model of its own.
+    """
+
+    def __init__(self, library: bytes, name: str, *, threads: int = 1, cpu_level: Optional[str] = None) -> None:
+        if threads < 1:
+            raise InputError(f"threads: expected at least 1, but got {threads}")
+        self._bytes = library
+        try:
+            self._library = _octet.Library.load(library, name)
+            self._network = _octet.Network(self._library, threads, cpu_level or "")
+        except RuntimeError as error:
+            raise LoadError(str(error)) from None
+        self._inputs = _get_tensors(self._library.inputs)
+        self._outputs = _get_tensors(self._library.outputs)
+
+    # ---- what it is --------------------------------------------------------------------------------------------------
+    @property
+    def name(self) -> str:
+        """The network's name, which its C functions begin with."""
+        return self._library.name
+
+    @property
+    def inputs(self) -> List[TensorInfo]:
+        """Names, types and shapes of what `run` takes."""
+        return list(self._inputs)
+
+    @property
+    def outputs(self) -> List[TensorInfo]:
+        """Names, types and shapes of what `run` gives."""
+        return list(self._outputs)
+
+    @property
+    def cpu_level(self) -> str:
+        """The CPU level in use, for example "avx512vnni"."""
+        return self._network.level
+
+    @property
+    def cpu_levels(self) -> List[str]:
+        """The levels in the library, best first."""
+        return [level for level, _ in self._library.levels]
+
+    @property
+    def threads(self) -> int:
+        """The number of threads that a run uses."""
+        return self._network.threads
+
+    @property
+    def arena_bytes(self) -> int:
+        """Memory for intermediate values, allocated once."""
+        return self._library.arena_bytes
+
+    @property
+    def report(self) -> Report:
+        """Every operator with its verdict: int8 or float, and why."""
+        return Report.parse(self._library.report_json)
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(f"{tensor.name}: {_describe(tensor.dtype, tensor.shape)}" for tensor in self._inputs)
+        outputs = ", ".join(f"{tensor.name}: {_describe(tensor.dtype, tensor.shape)}" for tensor in self._outputs)
+        return f"<octet.Model {self.name}({inputs}) -> ({outputs}), {self.cpu_level}, {self.threads} thread(s)>"
+
+    # ---- running it --------------------------------------------------------------------------------------------------
+    def _allocate_outputs(self) -> List[np.ndarray]:
+        return [np.empty(tensor.shape, tensor.dtype) for tensor in self._outputs]
+
+    def _name_outputs(self, arrays: Sequence[np.ndarray]) -> Dict[str, np.ndarray]:
+        return {tensor.name: array for tensor, array in zip(self._outputs, arrays)}
+
+    def run(self, inputs: Arrays) -> Dict[str, np.ndarray]:
+        """Runs the network once.
+
+        Args:
+          inputs: an array per input, by name (dict) or in the network's order (sequence), with exactly its dtype and shape.
+
+        Returns:
+          New arrays by output name.
+
+        Raises:
+          InputError: a name, dtype or shape does not fit.
+        """
+        arrays = [np.ascontiguousarray(array).reshape(array.shape) for array in _order_arrays("input", self._inputs, inputs)]
+        outputs = self._allocate_outputs()
+        self._network.run(arrays, outputs)
+        return self._name_outputs(outputs)
+
+    def __call__(self, *inputs: np.ndarray) -> Dict[str, np.ndarray]:
+        """Runs the network once on inputs given by position; the same as `run(inputs)`."""
+        return self.run(inputs)
+
+    def bind(self, inputs: Arrays, outputs: Optional[Arrays] = None) -> BoundModel:
+        """A callable that runs the network on these very arrays, again and again, without allocating anything.
+
+        Each call reads what the input arrays hold at that time, overwrites the output arrays and returns the same dict of
+        them. It costs less than a microsecond more than the network itself.
+
+        Args:
+          inputs: contiguous arrays by name or position; fill them in place between calls.
+          outputs: contiguous writable arrays by name or position; new ones if absent.
+        """
+        input_arrays = _order_arrays("input", self._inputs, inputs)
+        output_arrays = self._allocate_outputs() if outputs is None else _order_arrays("output", self._outputs, outputs)
+        for kind, tensors, arrays in (("input", self._inputs, input_arrays), ("output", self._outputs, output_arrays)):
+            for tensor, array in zip(tensors, arrays):
+                _check_buffer(kind, tensor, array)
+        result = self._name_outputs(output_arrays)
+        return _octet.BoundNetwork(self._network, input_arrays, output_arrays, result)
+
+    def profile(self, inputs: Arrays) -> List[Tuple[str, int]]:
+        """Runs the network once and gives the name and the nanoseconds of every step."""
+        arrays = [np.ascontiguousarray(array) for array in _order_arrays("input", self._inputs, inputs)]
+        return self._network.profile(arrays, self._allocate_outputs())
+
+    # ---- keeping it --------------------------------------------------------------------------------------------------
+    def save(self, path: Union[str, os.PathLike]) -> None:
+        """Writes the shared library, which C programs, `octet-run` and `octet.load` take. Replaces a file in one step."""
+        write_file(path, self._bytes)
+
+    def __reduce__(self) -> Any:
+        return _restore, (self._bytes, self.name, self.threads, self.cpu_level)
+
+
+def _restore(library: bytes, name: str, threads: int, cpu_level: str) -> Model:
+    return Model(library, name, threads=threads, cpu_level=cpu_level)
+
+
+def write_file(path: Union[str, os.PathLike], content: bytes) -> None:
+    """Writes a file beside its place and moves it there, so that a failure leaves what was there."""
+    target = Path(path)
+    descriptor, part = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(part, 0o666 & ~umask)
+        os.replace(part, target)
+    except BaseException:
+        os.unlink(part)
+        raise
+
+
+def load(path: Union[str, os.PathLike], *, threads: int = 1, cpu_level: Optional[str] = None) -> Model:
+    """Loads a compiled network.
+
+    Args:
+      path: a shared library written by `Model.save` or `octet-compile`.
+      threads: how many threads a run uses; with 1 none is created.
+      cpu_level: a level to force ("sse2", "avx2", "avx512vnni", "neon", "dotprod", "reference"); by default the
+        environment variable OCTET_CPU_LEVEL, else the best that this CPU can run.
+
+    Raises:
+      LoadError: not a network for this machine, or a level that it does not hold or this CPU cannot run.
+    """
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise LoadError(f"cannot load '{os.fspath(path)}': {error.strerror}") from error
+    return Model(content, os.fspath(path), threads=threads, cpu_level=cpu_level)

@@ -1,0 +1,72 @@
+"""What became of every operator, and why."""
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, Dict, List, NamedTuple, Optional
+
+
+class Verdict(NamedTuple):
+    """One operator of the network, or one group of operators that is quantized as a whole."""
+
+    name: str
+    operator: str
+    verdict: str
+    pattern: str = ""
+    code: str = ""
+    reason: str = ""
+    remedy: str = ""
+    location: str = ""
+    macs: int = 0
+
+
+class Report(Sequence):  # type: ignore[type-arg]
+    """The verdict table of a compiled network: a sequence of `Verdict`s that prints as a table.
+
+    `data` is the whole report as the compiler wrote it, the one of `octet-compile --report`.
+    """
+
+    def __init__(self, data: Dict[str, Any]) -> None:
+        self.data = data
+        self._rows = [
+            Verdict(**{field: row[field] for field in Verdict._fields if row.get(field) is not None})
+            for row in data.get("operators", [])
+        ]
+
+    @classmethod
+    def parse(cls, text: str) -> "Report":
+        """The report that a library carries as JSON; empty if it carries none."""
+        return cls(json.loads(text) if text else {})
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._rows[index]
+
+    def __iter__(self) -> Iterator[Verdict]:
+        return iter(self._rows)
+
+    @property
+    def refused(self) -> List[Verdict]:
+        """What the policy wanted quantized but was not; `strict=True` makes these an error."""
+        return [row for row, record in zip(self._rows, self.data.get("operators", [])) if record.get("refused")]
+
+    @property
+    def int8_share(self) -> Optional[float]:
+        """The share of the multiply-adds of convolution and linear that runs in int8; None if there are none."""
+        total = sum(row.macs for row in self._rows)
+        return sum(row.macs for row in self._rows if row.verdict.startswith("int8")) / total if total else None
+
+    def __str__(self) -> str:
+        lines = [("layer", "operator", "verdict", "why")]
+        for row in self._rows:
+            lines.append((row.name, row.operator, row.verdict, f"{row.code} {row.reason}" if row.code else row.pattern))
+            if row.remedy:
+                lines.append(("", "", "", f"-> {row.remedy}"))
+        widths = [max(len(line[column]) for line in lines) for column in range(3)]
+        return "\n".join(
+            "  ".join([*(text.ljust(width) for text, width in zip(line, widths)), line[3]]).rstrip() for line in lines)
+
+    def __repr__(self) -> str:
+        return f"<octet.Report of {len(self._rows)} operators>"
