@@ -1,3 +1,5 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Octet: compiles float networks to exact int8 machine code, and runs them.
 
     import octet

@@ -1,3 +1,5 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiling networks. The compiler runs as a process of its own, `octet-compile`: it brings no LLVM into this one, its
 memory goes back when it ends, and what it says becomes the error. Nothing outside this file knows that."""
 from __future__ import annotations

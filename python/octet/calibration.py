@@ -1,3 +1,5 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Calibration data on their way to the compiler: checked, and streamed into files so that memory stays bounded."""
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What became of every operator, and why."""
 from __future__ import annotations
 

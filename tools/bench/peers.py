@@ -1,3 +1,5 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The peers of the speed benchmark: onnxruntime and OpenVINO, float and int8, made ready for each network.
 
 Their quantizers do not take all the networks as they are (old opsets, dynamic shapes, constants as nodes, biases of shape

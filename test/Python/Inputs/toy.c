@@ -1,0 +1,29 @@
+/* A network written by hand, in the form that Emit gives compiled ones: sum = a + b[0], twice = min(2 * b, 255).
+   With b[3] = 255 it waits until a[0] is not 0 (ten seconds at most) before it computes. */
+#include "../../../lib/Runtime/model.c"
+
+static void step(const octet_frame *frame, int64_t begin, int64_t end) {
+  const volatile float *a = frame->inputs[0];
+  const uint8_t *b = frame->inputs[1];
+  float *sum = frame->outputs[0];
+  uint8_t *twice = frame->outputs[1];
+  for (int i = 0; b[3] == 255 && a[0] == 0 && i < 10000; ++i)
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+  for (int64_t i = begin; i < end; ++i)
+    sum[i] = a[i] + b[0];
+  for (int i = 0; begin == 0 && i < 4; ++i)
+    twice[i] = b[i] > 127 ? 255 : 2 * b[i];
+}
+
+static const int64_t shape_a[] = {2, 3}, shape_b[] = {4};
+static const octet_tensor inputs[] = {{"a", OCTET_F32, 2, shape_a, 24, 0, 0}, {"b", OCTET_U8, 1, shape_b, 4, 0.5f, 3}};
+static const octet_tensor outputs[] = {{"sum", OCTET_F32, 2, shape_a, 24, 0, 0}, {"twice", OCTET_U8, 1, shape_b, 4, 0.5f, 3}};
+static const octet_step steps[] = {{step, 6, "add"}};
+static const octet_program programs[] = {{"reference", steps, 1}};
+static const char report[] =
+    "{\"operators\": [{\"name\": \"add\", \"operator\": \"nn.add\", \"verdict\": \"int8\", \"pattern\": \"cpu::add\"},"
+    " {\"name\": \"end\", \"operator\": \"nn.softmax\", \"verdict\": \"float\", \"code\": \"OCT104\","
+    " \"reason\": \"no integer form\", \"remedy\": \"none needed\", \"refused\": true}]}";
+
+const octet_descriptor octet_model_descriptor = {
+    OCTET_ABI, "toy", 64, 0, 0, NULL, 2, 2, 1, inputs, outputs, programs, report};

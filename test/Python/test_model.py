@@ -1,0 +1,273 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Loading, running, binding and saving of compiled networks."""
+import pickle
+import threading
+import time
+
+import numpy as np
+import pytest
+
+octet = pytest.importorskip("octet")
+
+A = np.arange(6, dtype=np.float32).reshape(2, 3)
+B = np.array([3, 1, 200, 0], np.uint8)
+SUM = A + 3
+TWICE = np.array([6, 2, 255, 0], np.uint8)
+
+
+@pytest.fixture
+def model(toy):
+    return octet.load(toy)
+
+
+def check(outputs):
+    assert list(outputs) == ["sum", "twice"]
+    np.testing.assert_array_equal(outputs["sum"], SUM)
+    np.testing.assert_array_equal(outputs["twice"], TWICE)
+
+
+# ---- what it is ----------------------------------------------------------------------------------------------------------
+def test_describes_itself(model):
+    assert model.name == "toy"
+    assert model.inputs == [("a", np.float32, (2, 3), 0.0, 0), ("b", np.uint8, (4,), 0.5, 3)]
+    assert [tensor.name for tensor in model.outputs] == ["sum", "twice"]
+    assert (model.cpu_level, model.cpu_levels, model.threads, model.arena_bytes) == ("reference", ["reference"], 1, 64)
+    assert repr(model) == (
+        "<octet.Model toy(a: float32[2, 3], b: uint8[4]) -> (sum: float32[2, 3], twice: uint8[4]), reference, 1 thread(s)>")
+
+
+def test_report_is_a_table_of_verdicts(model):
+    report = model.report
+    assert [row.verdict for row in report] == ["int8", "float"]
+    assert (report[1].code, report[1].remedy) == ("OCT104", "none needed")
+    assert [row.name for row in report.refused] == ["end"]
+    assert str(report).splitlines() == [
+        "layer  operator    verdict  why",
+        "add    nn.add      int8     cpu::add",
+        "end    nn.softmax  float    OCT104 no integer form",
+        "                            -> none needed",
+    ]
+
+
+def test_share_of_multiply_adds_in_int8():
+    rows = [{"name": "c", "operator": "nn.conv", "verdict": "int8", "macs": 300},
+            {"name": "l", "operator": "nn.linear", "verdict": "float", "macs": 100}]
+    assert octet.Report({"operators": rows}).int8_share == 0.75
+    assert octet.Report({}).int8_share is None
+
+
+# ---- running -------------------------------------------------------------------------------------------------------------
+def test_runs_by_name_and_by_position(model):
+    check(model.run({"b": B, "a": A}))
+    check(model.run([A, B]))
+    check(model(A, B))
+
+
+def test_run_gives_new_arrays_every_time(model):
+    first = model(A, B)
+    model(A + 1, B)
+    check(first)
+
+
+def test_run_takes_arrays_in_any_order_of_memory(model):
+    check(model(np.asfortranarray(A), B[::-1].copy()[::-1]))
+
+
+def test_read_only_inputs_are_fine(model):
+    a = A.copy()
+    a.flags.writeable = False
+    check(model(a, B))
+    check(model.bind([a, B])())
+
+
+def test_two_threads_give_the_same(toy):
+    model = octet.load(toy, threads=2)
+    assert model.threads == 2
+    check(model(A, B))
+
+
+@pytest.mark.parametrize("inputs, message", [
+    ({"a": A}, "no input 'b'; the network's inputs are a, b"),
+    ({"a": A, "b": B, "c": B}, "unknown input 'c'; the network's inputs are a, b"),
+    ({"A": A, "b": B}, "no input 'a'; unknown input 'A'"),
+    ([A], r"expected 2 inputs \(a, b\), but got 1"),
+    (A, "expected inputs as a dict or a sequence of arrays, but got ndarray"),
+    (3, "expected inputs as a dict or a sequence of arrays, but got int"),
+    ([A.astype(np.float64), B], r"input 'a': expected float32\[2, 3\], but got float64\[2, 3\]"),
+    ([A.reshape(3, 2), B], r"input 'a': expected float32\[2, 3\], but got float32\[3, 2\]"),
+    ([A, B.tolist()], "input 'b': expected a NumPy array, but got list; use numpy.asarray"),
+])
+def test_wrong_inputs_are_named(model, inputs, message):
+    with pytest.raises(octet.InputError, match=message):
+        model.run(inputs)
+    with pytest.raises(ValueError, match=message):
+        model.bind(inputs)
+
+
+# ---- binding -------------------------------------------------------------------------------------------------------------
+def test_bound_network_reads_and_writes_in_place(model):
+    a, total = A.copy(), np.zeros((2, 3), np.float32)
+    run = model.bind({"a": a, "b": B}, {"sum": total, "twice": np.zeros(4, np.uint8)})
+    outputs = run()
+    assert outputs["sum"] is total
+    check(outputs)
+    a += 10
+    assert run() is outputs
+    np.testing.assert_array_equal(total, SUM + 10)
+
+
+def test_bind_allocates_outputs_once(model):
+    run = model.bind([A, B])
+    assert run()["sum"] is run()["sum"] is run.outputs["sum"]
+    check(run.outputs)
+
+
+def test_bound_network_keeps_everything_alive(toy):
+    run = octet.load(toy).bind([A.copy(), B.copy()])
+    check(run())
+
+
+def test_bound_arrays_must_be_usable_in_place(model):
+    with pytest.raises(octet.InputError, match="input 'a': a bound array must be contiguous; use numpy.ascontiguousarray"):
+        model.bind([np.asfortranarray(A), B])
+    frozen = np.zeros((2, 3), np.float32)
+    frozen.flags.writeable = False
+    with pytest.raises(octet.InputError, match="output 'sum': a bound output must be writable"):
+        model.bind([A, B], [frozen, np.zeros(4, np.uint8)])
+    with pytest.raises(octet.InputError, match=r"output 'twice': expected uint8\[4\], but got uint8\[5\]"):
+        model.bind([A, B], [np.zeros((2, 3), np.float32), np.zeros(5, np.uint8)])
+
+
+def test_cost_of_a_bound_call_is_printed(model, capsys):
+    """Prints the figure; a loaded machine must not fail it."""
+    run = model.bind([A, B])
+    times = []
+    for _ in range(200):
+        start = time.perf_counter_ns()
+        for _ in range(100):
+            run()
+        times.append((time.perf_counter_ns() - start) / 100)
+    with capsys.disabled():
+        print(f"\n[bound call of an empty network: {np.median(times):.0f} ns]", end=" ")
+    check(run.outputs)
+
+
+# ---- threads -------------------------------------------------------------------------------------------------------------
+def test_other_python_threads_go_on_while_a_network_runs(model):
+    a, waits = A.copy(), np.array([0, 0, 0, 255], np.uint8)
+    a[0, 0] = 0
+    run = model.bind([a, waits])
+    thread = threading.Thread(target=run)
+    thread.start()
+    a[0, 0] = 1  # the network waits for this; without the GIL released nobody could write it
+    thread.join()
+    assert run.outputs["sum"][0, 0] == 1
+
+
+def test_several_models_in_several_threads(toy):
+    errors = []
+
+    def work(offset):
+        model = octet.load(toy)
+        for step in range(200):
+            if not np.array_equal(model(A + offset + step, B)["sum"], SUM + offset + step):
+                errors.append((offset, step))
+
+    threads = [threading.Thread(target=work, args=(1000 * i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+
+
+def test_one_model_in_several_threads(model):
+    results = {}
+
+    def work(offset):
+        results[offset] = all(np.array_equal(model(A + offset, B)["sum"], SUM + offset) for _ in range(200))
+
+    threads = [threading.Thread(target=work, args=(1000 * i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == {0: True, 1000: True, 2000: True, 3000: True}
+
+
+# ---- steps ---------------------------------------------------------------------------------------------------------------
+def test_profile_names_the_steps(model):
+    (name, nanoseconds), = model.profile([A, B])
+    assert name == "add" and nanoseconds >= 0
+
+
+# ---- loading and saving --------------------------------------------------------------------------------------------------
+def test_saved_network_is_the_same(model, toy, tmp_path):
+    model.save(tmp_path / "copy.so")
+    assert (tmp_path / "copy.so").read_bytes() == toy.read_bytes()
+    check(octet.load(str(tmp_path / "copy.so"))(A, B))
+
+
+def test_save_that_fails_leaves_nothing(model, tmp_path):
+    (tmp_path / "there.so").mkdir()
+    with pytest.raises(OSError):
+        model.save(tmp_path / "there.so")
+    with pytest.raises(OSError):
+        model.save(tmp_path / "missing" / "x.so")
+    assert [path.name for path in tmp_path.iterdir()] == ["there.so"]
+
+
+def test_survives_its_file(toy, tmp_path):
+    path = tmp_path / "short-lived.so"
+    path.write_bytes(toy.read_bytes())
+    model = octet.load(path)
+    path.write_bytes(b"something else")
+    check(model(A, B))
+
+
+def test_pickles(model):
+    check(pickle.loads(pickle.dumps(model))(A, B))
+
+
+def test_level_can_be_forced(toy, monkeypatch):
+    assert octet.load(toy, cpu_level="reference").cpu_level == "reference"
+    with pytest.raises(octet.LoadError, match="CPU level 'avx2' cannot be used: the network was compiled for reference"):
+        octet.load(toy, cpu_level="avx2")
+    monkeypatch.setenv("OCTET_CPU_LEVEL", "sse9")
+    with pytest.raises(octet.LoadError, match=r"CPU level 'sse9' \(from OCTET_CPU_LEVEL\) cannot be used"):
+        octet.load(toy)
+
+
+@pytest.mark.parametrize("threads", [0, -1])
+def test_threads_must_be_positive(toy, threads):
+    with pytest.raises(octet.InputError, match=f"threads: expected at least 1, but got {threads}"):
+        octet.load(toy, threads=threads)
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(octet.LoadError, match="cannot load '.*none.so': No such file or directory"):
+        octet.load(tmp_path / "none.so")
+
+
+def change(content, offset, *values):
+    return content[:offset] + bytes(values) + content[offset + len(values):]
+
+
+@pytest.mark.parametrize("damage, message", [
+    (lambda content: b"", "not a shared library"),
+    (lambda content: b"not an ELF file", "not a shared library"),
+    (lambda content: content[:63], "not a shared library"),
+    (lambda content: content[:64], "the file is cut off"),
+    (lambda content: content[:len(content) // 2], "the file is cut off"),
+    (lambda content: change(content, 4, 1), "not a shared library"),  # 32 bits
+    (lambda content: change(content, 16, 1), "not a shared library"),  # an object file
+    (lambda content: change(content, 18, 243), "made for another architecture than this machine's"),
+    (lambda content: content.replace(b"_octet_model_v1\0", b"_octet_model_v0\0"),
+     "not a network compiled by Octet .it exports no symbol that ends in _octet_model_v1"),
+])
+def test_damaged_libraries_are_refused(toy, tmp_path, damage, message):
+    path = tmp_path / "damaged.so"
+    path.write_bytes(damage(toy.read_bytes()))
+    with pytest.raises(octet.LoadError, match=f"cannot load '.*damaged.so': {message}"):
+        octet.load(path)
