@@ -71,9 +71,13 @@ FailureOr<llvm::json::Array> octet::explain(ModuleOp module, StringRef backendNa
     return failure();
   llvm::json::Array rows;
   for (auto function : module.getOps<FunctionOpInterface>())
-    for (Block &block : function.getFunctionBody())
-      for (const Decision &decision : makePlan(block, *backend, *mapping).decisions)
+    for (Block &block : function.getFunctionBody()) {
+      FailureOr<Plan> plan = makePlan(block, *backend, *mapping);
+      if (failed(plan))
+        return failure();
+      for (const Decision &decision : plan->decisions)
         rows.push_back(toJSON(decision, *backend));
+    }
   return rows;
 }
 

@@ -93,7 +93,8 @@ LogicalResult octet::foldAffine(FoldOp fold, const Match &match) {
   OpOperand *weight = lookupLeaf(match, weightLeaf), *bias = lookupLeaf(match, biasLeaf);
   Operation *op = weight->getOwner(), *root = match.getRoot();
   auto resultType = cast<RankedTensorType>(root->getResult(0).getType());
-  int64_t channelAxis = fold.getChannelAxis() + (fold.getChannelAxis() < 0 ? resultType.getRank() : 0);
+  int64_t channelAxis = fold.getChannelAxis();
+  channelAxis += channelAxis < 0 ? resultType.getRank() : 0;
   if (op->getResult(0).getType() != resultType || channelAxis < 0 || channelAxis >= resultType.getRank())
     return failure();
 

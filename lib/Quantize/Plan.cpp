@@ -205,6 +205,9 @@ void Planner::addSet(ArrayRef<Value> values) {
   plan.observed.push_back(std::move(set));
 }
 
-Plan octet::makePlan(Block &block, const Backend &backend, const QConfigMapping &mapping) {
+FailureOr<Plan> octet::makePlan(Block &block, const Backend &backend, const QConfigMapping &mapping) {
+  for (Operation &op : block)
+    if (isa<ObserveOp, QuantizeOp, DequantizeOp>(op))
+      return op.emitOpError("expected a float program without observers; run this pass before octet-prepare");
   return Planner(block, backend, mapping).run();
 }

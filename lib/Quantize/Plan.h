@@ -60,7 +60,8 @@ struct Plan {
   llvm::SmallVector<ObservedSet, 0> observed;
 };
 
-Plan makePlan(mlir::Block &block, const Backend &backend, const QConfigMapping &mapping);
+/// Fails, with an error emitted, if the block already contains observers or quantized values.
+mlir::FailureOr<Plan> makePlan(mlir::Block &block, const Backend &backend, const QConfigMapping &mapping);
 
 /// The first of the backend's data type combinations that the unit's QConfig fits, or why none does.
 std::optional<Reason> checkQConfig(const Unit &unit, QConfigAttr qconfig);

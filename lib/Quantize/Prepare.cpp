@@ -84,9 +84,11 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
     if (failed(mapping))
       return signalPassFailure();
     for (auto function : getOperation().getOps<FunctionOpInterface>())
-      for (Block &block : function.getFunctionBody())
-        if (failed(prepare(makePlan(block, *loaded, *mapping))))
+      for (Block &block : function.getFunctionBody()) {
+        FailureOr<Plan> plan = makePlan(block, *loaded, *mapping);
+        if (failed(plan) || failed(prepare(*plan)))
           return signalPassFailure();
+      }
   }
 
   LogicalResult prepare(const Plan &plan) {

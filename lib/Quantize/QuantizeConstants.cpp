@@ -113,7 +113,7 @@ Value octet::createQuantizedConstant(OpBuilder &builder, nn::ConstantOp source, 
                      : quantize(value, params.scales[c], params.zeroPoints[c], type.getStorageTypeMin(), type.getStorageTypeMax());
   }
   auto quantizedType = RankedTensorType::get(tensor.getShape(), type);
-  StringRef name = nn::getConstantName(source);
+  std::string name = (nn::getConstantName(source) + (isBias ? ".i32" : ".i8")).str();
   Value constant;
   if (isBias)
     constant = nn::createConstant<int32_t>(builder, source.getLoc(), name, quantizedType, wide);

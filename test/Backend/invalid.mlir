@@ -1,0 +1,299 @@
+// RUN: octet-opt %s --split-input-file --verify-diagnostics
+
+octet.backend @b {
+  // expected-error @+1 {{expected a range [low, high] with low < high, but got [255, 0]}}
+  octet.dtypes @d input = <ui8 range [255, 0]>
+}
+
+// -----
+
+octet.backend @b {
+  // expected-error @+1 {{expected an integer type beside a range or a zero point, but got 'f32'}}
+  octet.dtypes @d input = <f32 range [0, 255]>
+}
+
+// -----
+
+octet.backend @b {
+  // expected-error @+1 {{expected an integer or float type, but got 'index'}}
+  octet.dtypes @d input = <index>
+}
+
+// -----
+
+octet.backend @b {
+  // expected-error @+1 {{expected a positive scale_min, but got 0.000000e+00 : f32}}
+  octet.dtypes @d input = <ui8 scale_min 0.0 : f32>
+}
+
+// -----
+
+octet.backend @b {
+  // expected-error @+1 {{expected a positive scale, but got -1.000000e+00 : f32}}
+  octet.dtypes @d input = <ui8 scale -1.0 : f32 zero_point 0>
+}
+
+// -----
+
+octet.backend @b {
+  // expected-error @+1 {{expected scale and zero_point together, but got only one of them}}
+  octet.dtypes @d input = <ui8 scale 1.0 : f32>
+}
+
+// -----
+
+octet.backend @b {
+  // expected-error @+1 {{expected a scale of at least scale_min, but got 5.000000e-01 : f32 and 1.000000e+00 : f32}}
+  octet.dtypes @d input = <ui8 scale_min 1.0 : f32 scale 0.5 : f32 zero_point 0>
+}
+
+// -----
+
+octet.backend @b {
+  // expected-error @+1 {{expected the symbol of an 'octet.dtypes' of this backend, but got @missing}}
+  octet.pattern @p dtypes = [@missing] {
+    %x = octet.activation
+    %y = octet.match ["nn.relu"](%x)
+    octet.yield %y : none
+  }
+}
+
+// -----
+
+octet.backend @b {
+  octet.pattern @p dtypes = [] {
+    %x = octet.activation
+    // expected-error @+1 {{expected at least one operator name}}
+    %y = octet.match [](%x)
+    octet.yield %y : none
+  }
+}
+
+// -----
+
+octet.backend @b {
+  octet.pattern @p dtypes = [] {
+    %x = octet.activation
+    // expected-error @+1 {{expected two operands beside 'commutative', but got 1}}
+    %y = octet.match ["nn.relu"](%x) commutative
+    octet.yield %y : none
+  }
+}
+
+// -----
+
+octet.backend @b {
+  octet.pattern @p dtypes = [] {
+    %x = octet.activation
+    %xs = octet.activation variadic
+    // expected-error @+1 {{expected an optional or variadic operand in the last place only}}
+    %y = octet.match ["nn.concat"](%xs, %x)
+    octet.yield %y : none
+  }
+}
+
+// -----
+
+octet.backend @b {
+  octet.pattern @p dtypes = [] {
+    %x = octet.activation
+    // expected-error @+1 {{expected a match constraint behind 'where', but got 1 : i64}}
+    %y = octet.match ["nn.relu"](%x) where [1]
+    octet.yield %y : none
+  }
+}
+
+// -----
+
+octet.backend @b {
+  // expected-error @+1 {{expected the result of an 'octet.match' as the root}}
+  octet.pattern @p dtypes = [] {
+    %x = octet.activation
+    octet.yield %x : none
+  }
+}
+
+// -----
+
+octet.backend @b {
+  // expected-error @+1 {{expected only leaves and matches, but got 'nn.constant'}}
+  octet.pattern @p dtypes = [] {
+    %k = nn.constant dense<1> : tensor<1xi64>
+    %x = octet.activation
+    %y = octet.match ["nn.relu"](%x)
+    octet.yield %y : none
+  }
+}
+
+// -----
+
+octet.backend @b {
+  octet.pattern @p dtypes = [] {
+    %x = octet.activation
+    // expected-error @+1 {{expected to be part of the graph, but nothing uses it}}
+    %z = octet.activation
+    %y = octet.match ["nn.relu"](%x)
+    octet.yield %y : none
+  }
+}
+
+// -----
+
+octet.backend @b {
+  // expected-error @+1 {{expected at most one weight, and a bias only beside it}}
+  octet.pattern @p dtypes = [] {
+    %x = octet.activation
+    %b = octet.bias
+    %y = octet.match ["nn.add"](%x, %b)
+    octet.yield %y : none
+  }
+}
+
+// -----
+
+octet.backend @b {
+  // expected-error @+1 {{expected a region that ends with 'octet.yield' of one value}}
+  octet.pattern @p dtypes = [] {
+    octet.yield
+  }
+}
+
+// -----
+
+octet.backend @b {
+  // expected-error @+1 {{expected no weight in a pattern whose result shares the observer of its inputs}}
+  octet.pattern @p dtypes = [] observation = shared {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %y = octet.match ["nn.linear"](%x, %w)
+    octet.yield %y : none
+  }
+}
+
+// -----
+
+octet.backend @b {
+  // expected-error @+1 {{expected no channel_axis on a pattern whose result shares the observer of its inputs}}
+  octet.pattern @p dtypes = [] observation = shared channel_axis = 1 {
+    %x = octet.activation
+    %y = octet.match ["nn.reshape"](%x)
+    octet.yield %y : none
+  }
+}
+
+// -----
+
+octet.backend @b {
+  // expected-error @+1 {{expected a region that ends with 'octet.affine'}}
+  octet.fold @f channel_axis = 1 {
+    %x = octet.activation
+    %y = octet.match ["nn.relu"](%x)
+    octet.yield %y : none
+  }
+}
+
+// -----
+
+octet.backend @b {
+  // expected-error @+1 {{expected a weight and a bias to fold into}}
+  octet.fold @f channel_axis = 1 {
+    %x = octet.activation
+    %k = octet.parameter
+    %y = octet.match ["nn.mul"](%x, %k)
+    octet.affine %y scale %k
+  }
+}
+
+// -----
+
+octet.backend @b {
+  octet.fold @f channel_axis = 1 {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %b = octet.bias optional
+    %c = octet.match ["nn.conv"](%x, %w, %b)
+    %z = octet.activation
+    %y = octet.match ["nn.mul"](%c, %z)
+    // expected-error @+1 {{expected 'octet.parameter' as scale, shift, mean and variance}}
+    octet.affine %y scale %z
+  }
+}
+
+// -----
+
+octet.backend @b {
+  octet.fold @f channel_axis = 1 {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %b = octet.bias optional
+    %c = octet.match ["nn.conv"](%x, %w, %b)
+    %v = octet.parameter
+    %y = octet.match ["nn.mul"](%c, %v)
+    // expected-error @+1 {{expected an epsilon beside the variance}}
+    octet.affine %y variance %v
+  }
+}
+
+// -----
+
+// expected-error @+1 {{expected dtypes, patterns, folds, float operators and a recipe, but got 'octet.observer'}}
+octet.backend @b {
+  octet.observer @o #octet.fixed_qparams<ui8, scale = 1.0 : f32, zero_point = 0>
+}
+
+// -----
+
+octet.backend @b {
+  // expected-note @+1 {{the earlier pattern; it always wins}}
+  octet.pattern @p dtypes = [] {
+    %x = octet.activation
+    %y = octet.match ["nn.relu"](%x)
+    octet.yield %y : none
+  }
+  // expected-error @+1 {{expected a graph of its own, but an earlier pattern has the same}}
+  octet.pattern @q dtypes = [] {
+    %x = octet.activation
+    %y = octet.match ["nn.relu"](%x)
+    octet.yield %y : none
+  }
+}
+
+// -----
+
+// expected-error @+1 {{expected at most one 'octet.recipe'}}
+octet.backend @b {
+  octet.recipe ["a"]
+  octet.recipe ["b"]
+}
+
+// -----
+
+octet.qconfig_mapping @m {
+  // expected-error @+1 {{expected a regular expression, but got "a[": }}
+  octet.module_name_regex "a[" none
+}
+
+// -----
+
+// expected-error @+1 {{expected mapping entries only, but got 'nn.constant'}}
+octet.qconfig_mapping @m {
+  %k = nn.constant dense<1> : tensor<1xi64>
+}
+
+// -----
+
+octet.qconfig_mapping @m {
+  // expected-note @+1 {{the other entry}}
+  octet.object_type "nn.relu" none
+  // expected-error @+1 {{expected one entry of this kind and key, but there is another}}
+  octet.object_type "nn.relu" none
+}
+
+// -----
+
+octet.qconfig_mapping @m {
+  // expected-note @+1 {{the other entry}}
+  octet.global none
+  // expected-error @+1 {{expected one entry of this kind and key, but there is another}}
+  octet.global none
+}

@@ -1,0 +1,71 @@
+// RUN: octet-opt %s | octet-opt | FileCheck %s
+// RUN: octet-opt %s --mlir-print-op-generic | octet-opt | FileCheck %s
+
+// CHECK-LABEL: octet.backend @tutorial
+octet.backend @tutorial {
+  // CHECK: octet.dtypes @w8a8 input = <ui8 range[0, 255] scale_min 2.44140625E-4 : f64> output = <ui8> weight = <si8 range[-127, 127]> bias = f32
+  octet.dtypes @w8a8 input = <ui8 range [0, 255] scale_min 2.44140625e-4 : f64> output = <ui8> weight = <si8 range [-127, 127]> bias = f32
+  // CHECK: octet.dtypes @unit output = <ui8 scale 3.906250e-03 : f64 zero_point 0>
+  octet.dtypes @unit output = <ui8 scale 3.90625e-3 : f64 zero_point 0>
+
+  // CHECK: octet.fold @conv_batch_norm channel_axis = 1 {
+  octet.fold @conv_batch_norm channel_axis = 1 {
+    %x = octet.activation
+    // CHECK: octet.weight axis = 0
+    %w = octet.weight axis = 0
+    // CHECK: octet.bias optional
+    %b = octet.bias optional
+    %c = octet.match ["nn.conv"](%x, %w, %b)
+    // CHECK-COUNT-4: octet.parameter vector
+    %scale = octet.parameter vector
+    %shift = octet.parameter vector
+    %mean = octet.parameter vector
+    %variance = octet.parameter vector
+    %y = octet.match ["nn.batch_norm"](%c, %scale, %shift, %mean, %variance)
+    // CHECK: octet.affine %{{.*}} scale %{{.*}} shift %{{.*}} mean %{{.*}} variance %{{.*}} epsilon "epsilon"
+    octet.affine %y scale %scale shift %shift mean %mean variance %variance epsilon "epsilon"
+  }
+
+  // CHECK: octet.pattern @depthwise dtypes = [@w8a8] unread = float_result channel_axis = 1 {
+  octet.pattern @depthwise dtypes = [@w8a8] unread = float_result channel_axis = 1 {
+    // CHECK: octet.activation channel_axis = 1
+    %x = octet.activation channel_axis = 1
+    %w = octet.weight axis = 0
+    // CHECK: octet.match ["nn.conv"](%{{.*}}, %{{.*}}) where [#octet.attribute_is_dimension<"groups", operand 0, dimension 1, above 1>]
+    %y = octet.match ["nn.conv"](%x, %w) where [#octet.attribute_is_dimension<"groups", operand 0, dimension 1, above 1>]
+    octet.yield %y : none
+  }
+  // CHECK: octet.pattern @concat dtypes = [@w8a8, @unit] observation = shared {
+  octet.pattern @concat dtypes = [@w8a8, @unit] observation = shared {
+    // CHECK: octet.activation variadic
+    %x = octet.activation variadic
+    %y = octet.match ["nn.concat"](%x)
+    octet.yield %y : none
+  }
+  // CHECK: octet.pattern @add dtypes = [@w8a8] unread = stays_float {
+  octet.pattern @add dtypes = [@w8a8] unread = stays_float {
+    %a = octet.activation
+    %b = octet.activation
+    // CHECK: octet.match ["nn.add"](%{{.*}}, %{{.*}}) commutative where [#octet.same_shape]
+    %s = octet.match ["nn.add"](%a, %b) commutative where [#octet.same_shape]
+    // CHECK: octet.match ["nn.clip", "my.clip"](%{{.*}}) with {max = 6.000000e+00 : f32} where [#octet.attribute_in_range<"min", 0.000000e+00 : f32, 1.000000e+00 : f32>]
+    %y = octet.match ["nn.clip", "my.clip"](%s) with {max = 6.0 : f32} where [#octet.attribute_in_range<"min", 0.0 : f32, 1.0 : f32>]
+    octet.yield %y : none
+  }
+  // CHECK: octet.float ["nn.softmax"] because "it is a choice"
+  octet.float ["nn.softmax"] because "it is a choice"
+  // CHECK: octet.recipe ["octet-correct-bias"]
+  octet.recipe ["octet-correct-bias"]
+}
+
+// CHECK-LABEL: octet.qconfig_mapping @mapping
+octet.qconfig_mapping @mapping {
+  // CHECK: octet.global #octet.qconfig<activation = #octet.fixed_qparams<{{.*}}>, weight = #octet.fixed_qparams<{{.*}}>>
+  octet.global #octet.qconfig<activation = #octet.fixed_qparams<ui8, scale = 1.0 : f32, zero_point = 0>, weight = #octet.fixed_qparams<si8, scale = 1.0 : f32, zero_point = 0>>
+  // CHECK: octet.object_type "nn.relu" none
+  octet.object_type "nn.relu" none
+  // CHECK: octet.module_name "head" none
+  octet.module_name "head" none
+  // CHECK: octet.module_name_regex "stage[0-9]+" none
+  octet.module_name_regex "stage[0-9]+" none
+}
