@@ -61,7 +61,7 @@ def broken(index, value):
     ({"x": X.tolist()}, "'x': expected a NumPy array, but got list"),
     ({"x": np.array(["a"])}, "'x': expected numbers, but got an array of <U1"),
     ({"x": X[:0]}, r"'x': the array is empty \(shape \[0, 2, 3\]\)"),
-    ({"x": np.float32(1) * np.ones(())}, "'x': expected a leading axis of samples, but got a single number"),
+    ({"x": np.array(1, np.float32)}, "'x': expected a leading axis of samples, but got a single number"),
     ({"x": X, "y": X[:3]}, "the arrays have different numbers of samples: 'x' 4, 'y' 3"),
     ({"x": broken((1, 0, 2), np.nan)}, r"'x': nan at \[1, 0, 2\]; remove or repair that sample"),
     ({"x": broken((3, 1, 0), np.inf)}, r"'x': inf at \[3, 1, 0\]"),
