@@ -1,0 +1,72 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Plain tables, the processor's peak, and the compiled networks that every benchmark starts from."""
+from __future__ import annotations
+
+import math
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+
+
+def import_octet():
+    """The Python package: the installed one, else that of the build tree."""
+    try:
+        import octet
+    except ImportError:
+        sys.path.insert(0, str(Path(os.environ.get("OCTET_BUILD", ROOT / "build")) / "python"))
+        import octet
+    return octet
+
+
+class Table:
+    """Rows that are printed as they come, in columns of fixed width."""
+
+    def __init__(self, **columns):
+        self.widths = {name.replace("_", " "): width for name, width in columns.items()}
+        self.row(*self.widths)
+
+    def row(self, *cells):
+        texts = []
+        for index, (width, cell) in enumerate(zip(self.widths.values(), cells)):
+            texts.append(f"{cell!s:<{width}}" if index == 0 else f"{cell!s:>{width}}")
+        print("  ".join(texts).rstrip(), flush=True)
+
+
+def format_microseconds(seconds):
+    """A time in µs with about three digits."""
+    if seconds is None:
+        return "missing"
+    value = seconds * 1e6
+    return f"{value:.0f}" if value >= 100 else f"{value:.1f}"
+
+
+def geometric_mean(values):
+    return math.exp(sum(math.log(value) for value in values) / len(values)) if values else float("nan")
+
+
+def get_cpu_name():
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.machine()
+
+
+def measure_peak():
+    """int8 multiply-adds per second of one core by 512-bit VPDPBUSD, or None where that cannot run."""
+    if "avx512_vnni" not in (Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""):
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        program = os.path.join(folder, "peak")
+        flags = ["-O2", "-mavx512f", "-mavx512vnni"]
+        subprocess.run(["clang-22", *flags, str(HERE / "peak.c"), "-o", program], check=True)
+        return float(subprocess.run([program], check=True, capture_output=True, text=True).stdout)
