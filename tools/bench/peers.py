@@ -173,9 +173,9 @@ class OnnxRuntimeRunner:
         for name, value in zip(names, self.outputs):
             self.binding.bind_ortvalue_output(name, value)
 
-        # The inner session skips a layer of Python.
+        # The inner session skips a layer of Python. The defaults keep the arrays alive that the binding points to.
         inner, binding = self.session._sess, self.binding._iobinding
-        self.run = lambda: inner.run_with_iobinding(binding, None)
+        self.run = lambda owner=self: inner.run_with_iobinding(binding, None)
 
     def get_outputs(self):
         return [value.numpy() for value in self.outputs]
@@ -203,7 +203,7 @@ class OpenVinoRunner:
         from openvino import _pyopenvino
 
         infer, request = _pyopenvino.InferRequest.infer, self.request
-        self.run = lambda: infer(request, {}, True, False)
+        self.run = lambda owner=self: infer(request, {}, True, False)
 
     def get_outputs(self):
         return [np.array(tensor.data) for tensor in self.outputs]
