@@ -115,6 +115,7 @@ std::string getSymbolPrefix(llvm::StringRef name);
 std::string getHostTriple();
 
 /// Compiles a network; the bytes of the output file. Consumes `levels`. The result depends on nothing but the arguments.
+/// liblld resets every llvm::cl option of the process to its default: a tool copies its options before.
 llvm::Expected<llvm::SmallVector<char, 0>> emitProgram(const ProgramInfo &program, std::vector<LevelCode> levels,
                                                        const EmitOptions &options);
 
