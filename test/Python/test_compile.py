@@ -1,0 +1,144 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiling from Python, on a network of two layers."""
+import numpy as np
+import pytest
+
+octet = pytest.importorskip("octet")
+onnx = pytest.importorskip("onnx")
+pytestmark = pytest.mark.usefixtures("compiler")
+
+RANDOM = np.random.default_rng(7)
+SAMPLES = RANDOM.normal(size=(20, 1, 3, 8, 8)).astype(np.float32)
+W = (RANDOM.normal(size=(8, 3, 3, 3)) * 0.2).astype(np.float32)
+B = RANDOM.normal(size=8).astype(np.float32)
+
+
+def make_network(batch=1, operator="Relu"):
+    """Convolution and activation, as the bytes of an ONNX file."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    graph = helper.make_graph(
+        [helper.make_node("Conv", ["x", "w", "b"], ["c"], name="conv", pads=[1, 1, 1, 1]),
+         helper.make_node(operator, ["c"], ["y"], name="activation")],
+        "net",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, 3, 8, 8])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [batch, 8, 8, 8])],
+        [numpy_helper.from_array(W, "w"), numpy_helper.from_array(B, "b")])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]).SerializeToString()
+
+
+def convolve(x):
+    """The network in float64."""
+    padded = np.pad(x[0].astype(np.float64), ((0, 0), (1, 1), (1, 1)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (1, 2))
+    return np.maximum(np.einsum("chwij,ocij->ohw", windows, W) + B[:, None, None], 0)[None]
+
+
+@pytest.fixture(scope="module")
+def int8(compiler):
+    return octet.compile(make_network(), calibration_data={"x": SAMPLES})
+
+
+def test_float_network(tmp_path):
+    path = tmp_path / "net.onnx"
+    path.write_bytes(make_network())
+    model = octet.compile(path)
+    assert [(tensor.name, tensor.shape) for tensor in model.inputs] == [("x", (1, 3, 8, 8))]
+    np.testing.assert_allclose(model(SAMPLES[0])["y"], convolve(SAMPLES[0]), rtol=1e-5, atol=1e-5)
+
+
+def test_int8_network(int8):
+    expected = convolve(SAMPLES[3])
+    got = int8(SAMPLES[3])["y"]
+    assert 0 < np.abs(got - expected).max() < 0.02 * expected.max()
+
+
+def test_report_names_the_layers(int8):
+    assert any(row.name == "conv" and row.verdict.startswith("int8") for row in int8.report), str(int8.report)
+    assert int8.report.int8_share == 1
+
+
+def test_samples_may_come_one_by_one(int8, tmp_path):
+    streamed = octet.compile(make_network(), calibration_data=({"x": sample} for sample in SAMPLES))
+    for model, path in ((int8, "a.so"), (streamed, "b.so")):
+        model.save(tmp_path / path)
+    assert (tmp_path / "a.so").read_bytes() == (tmp_path / "b.so").read_bytes()
+
+
+def test_level_and_threads(int8):
+    model = octet.compile(make_network(), calibration_data={"x": SAMPLES}, cpu_level="sse2", threads=2)
+    assert (model.cpu_levels, model.cpu_level, model.threads) == (["sse2"], "sse2", 2)
+    np.testing.assert_array_equal(model(SAMPLES[0])["y"], int8(SAMPLES[0])["y"])
+
+
+def test_open_shapes_are_fixed_by_name():
+    model = octet.compile(make_network("N"), input_shapes={"x": (2, 3, 8, 8)})
+    assert model.inputs[0].shape == (2, 3, 8, 8)
+    with pytest.raises(octet.CompileError, match="input-shape"):
+        octet.compile(make_network("N"))
+
+
+@pytest.mark.parametrize("shape", [(0, 3, 8, 8), (1, -1), (), (1.5, 3)])
+def test_shapes_must_be_positive(shape):
+    with pytest.raises(octet.InputError, match="input_shapes: 'x': expected positive integers"):
+        octet.compile(make_network(), input_shapes={"x": shape})
+
+
+@pytest.mark.parametrize("data, message", [
+    ({"z": SAMPLES}, "z"),
+    ({"x": SAMPLES[:, :, :, :7]}, "x"),
+    ({"x": SAMPLES.astype(np.float64)}, "x"),
+])
+def test_samples_must_fit_the_network(data, message):
+    with pytest.raises(octet.CompileError, match=message):
+        octet.compile(make_network(), calibration_data=data)
+
+
+def test_errors_are_the_compilers(tmp_path):
+    with pytest.raises(octet.CompileError, match="Det"):
+        octet.compile(make_network(operator="Det"))
+    with pytest.raises(octet.CompileError, match="error"):
+        octet.compile(b"this is no network")
+    with pytest.raises(octet.CompileError, match="missing.onnx: error: no such file"):
+        octet.compile(tmp_path / "missing.onnx")
+    with pytest.raises(octet.CompileError, match="missing-backend"):
+        octet.compile(make_network(), calibration_data={"x": SAMPLES}, backend="missing-backend.mlir")
+    with pytest.raises(octet.CompileError, match="missing-mapping"):
+        octet.compile(make_network(), calibration_data={"x": SAMPLES}, qconfig_mapping="missing-mapping.mlir")
+    with pytest.raises(octet.CompileError, match="sse9"):
+        octet.compile(make_network(), cpu_level="sse9")
+
+
+@pytest.mark.parametrize("arguments, message", [
+    ({"model": 3}, "model: expected a path or the bytes of an ONNX file, but got int"),
+    ({"threads": 0}, "threads: expected at least 1, but got 0"),
+    ({"threads": 1.5}, "threads: expected at least 1, but got 1.5"),
+])
+def test_arguments_are_checked(arguments, message):
+    with pytest.raises(octet.InputError, match=message):
+        octet.compile(**{"model": make_network(), **arguments})
+
+
+def test_compiler_is_named_where_missing(monkeypatch, tmp_path):
+    from octet import _compiler
+
+    monkeypatch.setenv("OCTET_COMPILE", "")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(_compiler, "__file__", str(tmp_path / "site" / "octet" / "_compiler.py"))
+    with pytest.raises(octet.CompileError, match="octet-compile is not installed: put it on PATH"):
+        octet.compile(make_network())
+
+
+def test_strict(int8):
+    octet.compile(make_network(), calibration_data={"x": SAMPLES}, strict=True)
+
+
+# ---- the reference model -------------------------------------------------------------------------------------------------
+def test_reference_model(int8, tmp_path):
+    quantized = octet.quantize(make_network(), calibration_data={"x": SAMPLES})
+    assert "octet.quantize" in quantized.mlir and "octet.dequantize" in quantized.mlir
+    np.testing.assert_array_equal(quantized.compile()(SAMPLES[0])["y"], int8(SAMPLES[0])["y"])
+    quantized.save_onnx(tmp_path / "q.onnx")
+    operators = {node.op_type for node in onnx.load(str(tmp_path / "q.onnx")).graph.node}
+    assert {"QuantizeLinear", "DequantizeLinear", "Conv"} <= operators

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What compiling costs: time, calibration time, memory, size of the result, and whether it comes out the same twice.
+
+    tools/bench/resources.py                  all networks
+    tools/bench/resources.py --samples 50,5000 mlperf_resnet8_cifar10
+
+compile s: the int8 compilation with all levels of this architecture, less that of its calibration (bar 10 s). calibrate:
+time for 200 samples over the time of 200 runs of our own float library (bar 1.5). peak MB: the compiler's resident memory,
+while compiling and with few and many calibration samples (bar 1500; no growth). size: stripped library over the ONNX file
+(bar 0.5 above 500 KB). same: two compilations, and one with the samples in another order, give the same bytes.
+"""
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import networks
+import tables
+
+
+def run_compiler(compiler, *arguments):
+    """Runs octet-compile; returns (seconds, peak resident megabytes)."""
+    start = time.perf_counter()
+    process = subprocess.Popen([compiler, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    message = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(message.decode(errors="replace").strip())
+    return time.perf_counter() - start, usage.ru_maxrss / 1024
+
+
+class Bench:
+    """One network with its samples on disk."""
+
+    def __init__(self, octet, compiler, task, folder):
+        import numpy as np
+
+        self.octet, self.compiler, self.task, self.folder = octet, compiler, task, Path(folder)
+        feeds = task.calib()
+        self.feeds = [feeds[i % len(feeds)] for i in range(200)]
+        self.shapes = [f"--input-shape={name}={'x'.join(map(str, shape))}" for name, shape in task.shapes.items()]
+        self.write("samples", self.feeds)
+        self.write("one", self.feeds[:1])
+        self.write("shuffled", [self.feeds[i] for i in np.random.default_rng(0).permutation(200)])
+
+    def write(self, name, feeds):
+        import numpy as np
+
+        np.savez(self.folder / f"{name}.npz", **networks.as_arrays(feeds))
+
+    def compile(self, output, samples=None):
+        data = [f"--calibration-data={self.folder / samples}.npz"] if samples else ["--float"]
+        return run_compiler(self.compiler, self.task.onnx, *self.shapes, *data, "-o", self.folder / output)
+
+    def measure_float_runs(self):
+        """Seconds of 200 runs of our own float library."""
+        model = self.octet.load(self.folder / "float.so")
+        names = {tensor.name for tensor in model.inputs}
+        feed = {name: array.copy() for name, array in self.feeds[0].items() if name in names}
+        run = model.bind(feed)
+        run()
+        start = time.perf_counter()
+        for sample in self.feeds:
+            for name, array in feed.items():
+                array[...] = sample[name]
+            run()
+        return time.perf_counter() - start
+
+    def get_stripped_size(self, name):
+        stripped = self.folder / "stripped.so"
+        subprocess.run(["llvm-strip-22", "-o", stripped, self.folder / name], check=True)
+        return stripped.stat().st_size
+
+    def is_deterministic(self):
+        self.compile("again.so", "samples")
+        self.compile("shuffled.so", "shuffled")
+        contents = {(self.folder / name).read_bytes() for name in ("int8.so", "again.so", "shuffled.so")}
+        return len(contents) == 1
+
+
+def measure_memory(bench, count):
+    """Peak megabytes of a compilation with `count` samples, in files of 50 (those of the network, again and again)."""
+    folder = bench.folder / f"many{count}"
+    folder.mkdir()
+    bench.write("fifty", bench.feeds[:50])
+    for index in range(count // 50):
+        os.link(bench.folder / "fifty.npz", folder / f"{index:04d}.npz")
+    output = bench.folder / "many.so"
+    return run_compiler(bench.compiler, bench.task.onnx, *bench.shapes, f"--calibration-data={folder}", "-o", output)[1]
+
+
+def measure(bench, counts):
+    """The cells of a row, and the bars that are not met."""
+    bench.compile("float.so")
+    one, _ = bench.compile("one.so", "one")
+    total, peak = bench.compile("int8.so", "samples")
+    ratio = max(total - one, 0) / bench.measure_float_runs()
+    onnx_bytes, library_bytes = bench.task.onnx.stat().st_size, bench.get_stripped_size("int8.so")
+    same = bench.is_deterministic()
+    few, many = (measure_memory(bench, count) for count in counts)
+    size = library_bytes / onnx_bytes
+    checks = {"time": one <= 10, "calibration": ratio <= 1.5, "memory": max(peak, few, many) <= 1500,
+              "memory grows": many <= few * 1.05 + 8, "size": onnx_bytes <= 500_000 or size <= 0.5, "determinism": same}
+    cells = [f"{one:.1f}", f"{ratio:.2f}", f"{peak:.0f}", f"{few:.0f}", f"{many:.0f}", onnx_bytes // 1000,
+             library_bytes // 1000, f"{size:.2f}", "yes" if same else "NO"]
+    return cells, [name for name, ok in checks.items() if not ok]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("networks", nargs="*", help="names of networks; all by default")
+    parser.add_argument("--samples", default="50,5000", help="the two numbers of samples that memory is compared for")
+    options = parser.parse_args()
+    counts = [int(count) for count in options.samples.split(",")]
+    octet = tables.import_octet()
+    from octet._compiler import find_compiler
+
+    table = tables.Table(network=31, compile_s=9, calibrate=9, peak_MB=7, **{f"MB_{c}": 8 for c in counts}, ONNX_KB=7,
+                         library_KB=10, size=5, same=4, bars=6)
+    failed = []
+    for task in networks.get_tasks(options.networks):
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                cells, reasons = measure(Bench(octet, find_compiler(), task, folder), counts)
+                table.row(task.name, *cells, "not met: " + ", ".join(reasons) if reasons else "met")
+            except RuntimeError as error:
+                reasons = [str(error)]
+                table.row(task.name, *["-"] * 9, f"error: {error}")
+        if reasons:
+            failed.append(task.name)
+    print("bars not met by: " + (", ".join(failed) or "none"))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
