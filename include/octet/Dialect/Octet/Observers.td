@@ -16,6 +16,67 @@ class Octet_Observer<string name, string observerMnemonic>
   let mnemonic = observerMnemonic;
 }
 
+def Octet_Scheme : I32EnumAttr<"Scheme", "where zero lies in the quantized range", [
+  I32EnumAttrCase<"affine", 0>,
+  I32EnumAttrCase<"symmetric", 1>
+]> {
+  let cppNamespace = "::octet";
+  let genSpecializedAttr = 0;
+}
+
+/// An observer that derives scale and zero point from a range of real values.
+class Octet_RangeObserver<string name, string observerMnemonic, dag more = (ins)> : Octet_Observer<name, observerMnemonic> {
+  code rangeDescription = [{
+
+    `dtype` is the storage type with its sign (`ui8`, `si8`). The range [min, max] is widened to hold 0, then
+    - `scheme = affine`: scale = max((max - min) / (qmax - qmin), eps), zero point = clamp(qmin - rne(min / scale), qmin, qmax);
+    - `scheme = symmetric`: scale = max(max(-min, max) / ((qmax - qmin) / 2), eps), zero point 0; for `ui8` 128, or the middle
+      of a given range.
+
+    All in f32. `range = [qmin, qmax]` sets scale and zero point only: the storage bounds of the type stay those of
+    `dtype`, which is the default range. `eps` is 2^-23 unless given.
+  }];
+  let parameters = !con((ins "::mlir::IntegerType":$dtype,
+    DefaultValuedParameter<"::octet::Scheme", "::octet::Scheme::affine">:$scheme,
+    OptionalParameter<"::mlir::DenseI64ArrayAttr">:$range,
+    OptionalParameter<"::mlir::FloatAttr">:$eps), more);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Octet_MinMaxObserver : Octet_RangeObserver<"MinMaxObserver", "min_max"> {
+  let summary = "the smallest and the largest value";
+  let description = "One range for the whole tensor; merging takes the union. PyTorch: `MinMaxObserver`." # rangeDescription;
+}
+
+def Octet_MovingAverageMinMaxObserver : Octet_RangeObserver<"MovingAverageMinMaxObserver", "moving_average_min_max",
+    (ins OptionalParameter<"::mlir::FloatAttr">:$constant)> {
+  let summary = "moving averages of the smallest and the largest value";
+  let description = [{
+    Each run moves the range by `constant` (0.01 unless given) of the way towards the run's own; the first run sets it. The
+    result depends on the order of the samples by definition, so statistics do not merge. PyTorch:
+    `MovingAverageMinMaxObserver`.
+  }] # rangeDescription;
+}
+
+def Octet_PerChannelMinMaxObserver : Octet_RangeObserver<"PerChannelMinMaxObserver", "per_channel_min_max",
+    (ins DefaultValuedParameter<"int64_t", "0">:$axis)> {
+  let summary = "the smallest and the largest value of every channel";
+  let description = "One range per index of dimension `axis`. PyTorch: `PerChannelMinMaxObserver`." # rangeDescription;
+}
+
+def Octet_HistogramObserver : Octet_RangeObserver<"HistogramObserver", "histogram",
+    (ins DefaultValuedParameter<"int64_t", "2048">:$bins)> {
+  let summary = "the range that loses least";
+  let description = [{
+    Counts values in bins that are anchored at zero and whose width is a power of two: the smallest that lets 4096 bins
+    reach the largest magnitude seen. Widening adds pairs of bins, so the statistics are exact counts and do not depend
+    on order. The range is the one that a search for the least squared error finds, on `bins` bins over [min, max], with
+    256 quantized values. Infinite values are left out. PyTorch: `HistogramObserver`, whose own bins depend on the
+    order of the data: scales agree within 2 %.
+  }] # rangeDescription;
+}
+
 def Octet_FixedQParamsObserver : Octet_Observer<"FixedQParamsObserver", "fixed_qparams"> {
   let summary = "constants, whatever the data";
   let description = [{

@@ -1,0 +1,112 @@
+//===- Range.cpp - from a range of real values to a quantized type --------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Range.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace mlir;
+using namespace octet;
+
+void ValueRange32::include(float x) {
+  x += 0.0f;
+  // Written so that a NaN on either side wins.
+  min = std::isnan(x) || x < min ? x : min;
+  max = std::isnan(x) || x > max ? x : max;
+}
+
+static int64_t getDefaultMin(IntegerType dtype) {
+  return quant::QuantizedType::getDefaultMinimumForInteger(!dtype.isUnsigned(), dtype.getWidth());
+}
+
+static int64_t getDefaultMax(IntegerType dtype) {
+  return quant::QuantizedType::getDefaultMaximumForInteger(!dtype.isUnsigned(), dtype.getWidth());
+}
+
+QuantTarget::QuantTarget(IntegerType dtype, Scheme scheme, DenseI64ArrayAttr range, FloatAttr eps)
+    : dtype(dtype), scheme(scheme), quantMin(range ? range[0] : getDefaultMin(dtype)),
+      quantMax(range ? range[1] : getDefaultMax(dtype)), isRangeGiven(!!range),
+      eps(eps ? (float)eps.getValueAsDouble() : 0x1p-23f) {}
+
+ObserverSpec QuantTarget::getSpec() const {
+  ObserverSpec spec;
+  spec.dtype = dtype;
+  spec.quantMin = quantMin;
+  spec.quantMax = quantMax;
+  spec.eps = eps;
+  return spec;
+}
+
+ScaleAndZeroPoint QuantTarget::compute(ValueRange32 range) const {
+  float low = std::min(range.min, 0.0f), high = std::max(range.max, 0.0f);
+  float steps = (float)(quantMax - quantMin);
+  if (scheme == Scheme::symmetric) {
+    float scale = std::max(std::max(-low, high) / (steps / 2), eps);
+    bool isByte = dtype.isUnsigned() && dtype.getWidth() == 8;
+    // 0 <= (quantMin + quantMax) wherever isByte holds, so that plain division rounds down.
+    return {scale, !isByte ? 0 : isRangeGiven ? (quantMin + quantMax) / 2 : 128};
+  }
+  float scale = std::max((high - low) / steps, eps);
+  int64_t zeroPoint = quantMin - (int64_t)std::nearbyint(low / scale);
+  return {scale, std::clamp(zeroPoint, quantMin, quantMax)};
+}
+
+/// Refuses statistics that give no scale.
+static LogicalResult checkRange(EmitError emitError, const QuantTarget &target, ValueRange32 range) {
+  if (std::isnan(range.min) || std::isnan(range.max))
+    return emitError() << "expected numbers, but the observer has seen NaN";
+  if (range.isEmpty())
+    return emitError() << "expected statistics, but the observer has seen no values";
+  if (!std::isfinite(target.compute(range).scale))
+    return emitError() << "expected finite values, but the observer has seen " << std::to_string(range.min) << " to "
+                       << std::to_string(range.max);
+  return success();
+}
+
+FailureOr<quant::QuantizedType> octet::getQuantizedTypeOfRange(EmitError emitError, const QuantTarget &target,
+                                                               ValueRange32 range) {
+  if (failed(checkRange(emitError, target, range)))
+    return failure();
+  ScaleAndZeroPoint params = target.compute(range);
+  MLIRContext *context = target.dtype.getContext();
+  unsigned width = target.dtype.getWidth();
+  return quant::QuantizedType(quant::UniformQuantizedType::get(
+      target.dtype.isUnsigned() ? 0 : quant::QuantizationFlags::Signed, IntegerType::get(context, width),
+      Float32Type::get(context), params.scale, params.zeroPoint, getDefaultMin(target.dtype), getDefaultMax(target.dtype)));
+}
+
+FailureOr<quant::QuantizedType> octet::getQuantizedTypeOfRanges(EmitError emitError, const QuantTarget &target,
+                                                                ArrayRef<ValueRange32> ranges, int64_t axis) {
+  SmallVector<double> scales;
+  SmallVector<int64_t> zeroPoints;
+  for (ValueRange32 range : ranges) {
+    if (failed(checkRange(emitError, target, range)))
+      return failure();
+    ScaleAndZeroPoint params = target.compute(range);
+    scales.push_back(params.scale);
+    zeroPoints.push_back(params.zeroPoint);
+  }
+  MLIRContext *context = target.dtype.getContext();
+  unsigned width = target.dtype.getWidth();
+  return quant::QuantizedType(quant::UniformQuantizedPerAxisType::get(
+      target.dtype.isUnsigned() ? 0 : quant::QuantizationFlags::Signed, IntegerType::get(context, width),
+      Float32Type::get(context), scales, zeroPoints, axis, getDefaultMin(target.dtype), getDefaultMax(target.dtype)));
+}
+
+LogicalResult octet::verifyTarget(EmitError emitError, IntegerType dtype, DenseI64ArrayAttr range, FloatAttr eps) {
+  if (dtype.isSignless() || dtype.getWidth() < 2 || dtype.getWidth() > 32)
+    return emitError() << "expected an integer dtype with a sign and 2 to 32 bits (ui8, si8), but got " << dtype;
+  if (eps && !(eps.getValueAsDouble() > 0))
+    return emitError() << "expected a positive eps";
+  if (!range)
+    return success();
+  if (range.size() != 2 || !(range[0] <= 0 && 0 <= range[1] && range[0] < range[1]))
+    return emitError() << "expected a range [qmin, qmax] with qmin <= 0 <= qmax and qmin < qmax";
+  if (range[0] < getDefaultMin(dtype) || range[1] > getDefaultMax(dtype))
+    return emitError() << "expected a range within that of " << dtype << ", but got [" << range[0] << ", " << range[1] << "]";
+  return success();
+}

@@ -1,0 +1,69 @@
+//===- Range.h - from a range of real values to a quantized type -*- C++ -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_LIB_DIALECT_OCTET_OBSERVERS_RANGE_H
+#define OCTET_LIB_DIALECT_OCTET_OBSERVERS_RANGE_H
+
+#include "octet/Dialect/Octet/Octet.h"
+#include <limits>
+
+namespace octet {
+
+/// What was seen: empty while min > max; NaN once a NaN was seen.
+struct ValueRange32 {
+  float min = std::numeric_limits<float>::infinity();
+  float max = -std::numeric_limits<float>::infinity();
+
+  /// A NaN stays for ever; negative zero becomes zero, so that order leaves no trace.
+  void include(float x);
+  bool isEmpty() const { return min > max; }
+};
+
+struct ScaleAndZeroPoint {
+  float scale;
+  int64_t zeroPoint;
+};
+
+/// The parameters that range observers share.
+struct QuantTarget {
+  mlir::IntegerType dtype;
+  Scheme scheme;
+  int64_t quantMin, quantMax;
+  bool isRangeGiven;
+  float eps;
+
+  QuantTarget(mlir::IntegerType dtype, Scheme scheme, mlir::DenseI64ArrayAttr range, mlir::FloatAttr eps);
+  ObserverSpec getSpec() const;
+  /// fx-semantics: calculate_qparams. `range` must hold finite numbers.
+  ScaleAndZeroPoint compute(ValueRange32 range) const;
+};
+
+using EmitError = llvm::function_ref<mlir::InFlightDiagnostic()>;
+
+/// The type of one range, or of one range per index of `axis`.
+mlir::FailureOr<mlir::quant::QuantizedType> getQuantizedTypeOfRange(EmitError emitError, const QuantTarget &target,
+                                                                    ValueRange32 range);
+mlir::FailureOr<mlir::quant::QuantizedType>
+getQuantizedTypeOfRanges(EmitError emitError, const QuantTarget &target, llvm::ArrayRef<ValueRange32> ranges, int64_t axis);
+
+/// What every range observer's verifier checks.
+mlir::LogicalResult verifyTarget(EmitError emitError, mlir::IntegerType dtype, mlir::DenseI64ArrayAttr range,
+                                 mlir::FloatAttr eps);
+
+/// State blocks are plain structures or arrays.
+template <typename T>
+T *stateAs(llvm::MutableArrayRef<char> state) {
+  return reinterpret_cast<T *>(state.data());
+}
+template <typename T>
+const T *stateAs(llvm::ArrayRef<char> state) {
+  return reinterpret_cast<const T *>(state.data());
+}
+
+} // namespace octet
+
+#endif // OCTET_LIB_DIALECT_OCTET_OBSERVERS_RANGE_H
