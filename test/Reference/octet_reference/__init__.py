@@ -1,0 +1,18 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The law of numbers (docs/numerics.md) in NumPy, written from that page alone: it shares no code with the compiler.
+
+`Network` evaluates an ONNX QDQ file as the integer program; the functions below are its operators, for tests of single ones.
+"""
+
+from .elementwise import (add, clip, div, elu, exp, fma, hard_sigmoid, hard_swish, leaky_relu, mul, relu, sigmoid, silu,
+                          softmax, sqrt, sub, tanh)
+from .movement import resize
+from .network import Network
+from .pools import average_pool, average_pool_integer, max_pool, mean, mean_integer
+from .products import (Window, batch_norm, conv, conv_integer, fold_batch_norm, linear, linear_integer, matmul,
+                       proves_no_overflow)
+from .quantization import (QParams, accumulator_scale, dequantize, narrow, qparams, quantize, quantize_bias, real_accumulator,
+                           requantize, residual)
+
+__all__ = [name for name in dir() if not name.startswith("_")]

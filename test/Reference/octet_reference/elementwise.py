@@ -1,0 +1,150 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Float operators element by element, and softmax (docs/numerics.md, sections 1 and 4)."""
+
+import numpy as np
+
+f32 = np.float32
+
+
+def from_bits(bits: int) -> np.float32:
+    return np.uint32(bits).view(f32)
+
+
+def _round_to_odd(total, error):
+    """The f64 `total`, whose exact value is total + error, rounded to odd instead of to nearest."""
+    bits = total.view(np.int64)
+    away = (error > 0) == (total > 0)
+    inexact_even = ((error > 0) | (error < 0)) & ((bits & 1) == 0)
+    return np.where(inexact_even, np.where(away, bits + 1, bits - 1), bits).view(np.float64)
+
+
+def fma(a, b, c):
+    """a * b + c rounded once to f32.
+
+    The product of two f32 is exact in f64. The sum is rounded to 53 bits and then to 24 or fewer, which goes wrong only where
+    the f64 lies half-way between two f32: there the exact value decides, through a sum rounded to odd.
+    """
+    with np.errstate(all="ignore"):
+        product = np.asarray(a, f32).astype(np.float64) * np.asarray(b, f32).astype(np.float64)
+        addend = np.asarray(c, f32).astype(np.float64)
+        total = np.atleast_1d(product + addend)
+        # Half-way between normal f32, or so small that the f32 may be subnormal (fewer bits: another half-way).
+        suspect = (total.view(np.int64) & 0x1FFFFFFF) == 0x10000000
+        suspect |= (np.abs(total) < 2.0**-125) & (total != 0)
+        if suspect.any():
+            p, q = (np.broadcast_to(v, total.shape)[suspect] for v in (product, addend))
+            s = total[suspect]
+            back = s - p
+            total[suspect] = _round_to_odd(s, (p - (s - back)) + (q - back))
+        result = total.astype(f32)
+    return result.reshape(np.broadcast_shapes(product.shape, addend.shape))
+
+
+def _binary(operation):
+    def apply(a, b):
+        with np.errstate(all="ignore"):
+            return operation(np.asarray(a, f32), np.asarray(b, f32))
+    return apply
+
+
+add, sub, mul, div = (_binary(operation) for operation in (np.add, np.subtract, np.multiply, np.divide))
+
+
+def sqrt(x):
+    with np.errstate(all="ignore"):
+        return np.sqrt(np.asarray(x, f32))
+
+
+def relu(x):
+    """[N.relu]"""
+    x = np.asarray(x, f32)
+    return np.where(x > 0, x, f32(0))
+
+
+def clip(x, low, high):
+    """[N.clip]"""
+    x, low, high = np.asarray(x, f32), f32(low), f32(high)
+    t = np.where(x > low, x, low)
+    return np.where(t < high, t, high)
+
+
+def leaky_relu(x, alpha):
+    """[N.leaky_relu]"""
+    x = np.asarray(x, f32)
+    return np.where(x < 0, mul(f32(alpha), x), x)
+
+
+def _power_of_two(n):
+    return ((n + 127).astype(np.int32) << 23).view(f32)
+
+
+def exp(x):
+    """[N.exp]"""
+    x = np.asarray(x, f32)
+    with np.errstate(all="ignore"):
+        t = clip(x, -110, 110)
+        n = np.rint(t * from_bits(0x3FB8AA3B))
+        r = fma(n, -from_bits(0x3F317200), t)
+        r = fma(n, -from_bits(0x35BFBE8E), r)
+        p = from_bits(0x39506967)
+        for constant in (0x3AB743CE, 0x3C088908, 0x3D2AA9C1, 0x3E2AAAAA, 0x3F000000):
+            p = fma(p, r, from_bits(constant))
+        y = fma(p, r * r, r) + f32(1)
+        n = np.asarray(n).astype(np.int32)
+        half = n >> 1
+        y = y * _power_of_two(half) * _power_of_two(n - half)
+    return np.where(np.isnan(x), x, y)
+
+
+def elu(x, alpha):
+    """[N.elu]"""
+    x = np.asarray(x, f32)
+    return np.where(x < 0, mul(f32(alpha), sub(exp(x), f32(1))), x)
+
+
+def sigmoid(x):
+    """[N.sigmoid]"""
+    return div(f32(1), add(f32(1), exp(-np.asarray(x, f32))))
+
+
+def silu(x):
+    """[N.silu]"""
+    x = np.asarray(x, f32)
+    return div(x, add(f32(1), exp(-x)))
+
+
+def tanh(x):
+    """[N.tanh]"""
+    e = exp(clip(mul(x, f32(2)), -20, 20))
+    return div(sub(e, f32(1)), add(e, f32(1)))
+
+
+def hard_sigmoid(x, alpha, beta):
+    """[N.hard_sigmoid]"""
+    return clip(fma(f32(alpha), x, f32(beta)), 0, 1)
+
+
+def hard_swish(x):
+    """[N.hard_swish]"""
+    return mul(x, hard_sigmoid(x, from_bits(0x3E2AAAAB), 0.5))
+
+
+def maximum(x, axis):
+    """m = x > m ? x : m from minus infinity: the largest number along `axis`, which is kept."""
+    x = np.asarray(x, f32)
+    return np.max(np.where(np.isnan(x), f32(-np.inf), x), axis=axis, keepdims=True)
+
+
+def softmax(x, axis=-1):
+    """[N.softmax]"""
+    x = np.moveaxis(np.asarray(x, f32), axis, -1)
+    e = exp(sub(x, maximum(x, -1)))
+    lanes = np.zeros(e.shape[:-1] + (16,), f32)
+    with np.errstate(all="ignore"):
+        for start in range(0, e.shape[-1], 16):
+            block = e[..., start : start + 16]
+            lanes[..., : block.shape[-1]] += block
+        for half in (8, 4, 2, 1):
+            lanes = lanes[..., :half] + lanes[..., half : 2 * half]
+    return np.moveaxis(div(e, lanes), -1, axis)

@@ -1,0 +1,287 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Evaluates an ONNX QDQ file as the integer program that the law makes of it.
+
+Every operator is evaluated on real numbers as its file says; where a quantize stands behind a product or a mean of quantized
+values, the integer form ([N.form], [N.avg_pool]) decides its result instead. All other integer forms give the same bytes as
+dequantize, operator, quantize.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import operators, pools, products, quantization
+from .graph import Graph, Node
+from .quantization import QParams
+
+INTEGER_TYPES = {np.dtype(np.uint8): (0, 255), np.dtype(np.int8): (-128, 127), np.dtype(np.int32): (-(2**31), 2**31 - 1)}
+
+
+@dataclass
+class Quantized:
+    """What a DequantizeLinear read."""
+
+    values: np.ndarray
+    params: QParams
+
+    @property
+    def is_activation(self):
+        return self.values.dtype == np.uint8
+
+    @property
+    def is_per_tensor(self):
+        return self.params.axis is None
+
+
+@dataclass
+class Product:
+    """A product with an integer form: its accumulator, S[c], and the axis of c."""
+
+    accumulator: np.ndarray
+    scale: np.ndarray
+    axis: int
+
+
+class Network:
+    def __init__(self, model):
+        self.graph = Graph(model)
+        self._find_linears()
+        self.constant_values = self._start()
+        for node in self.graph.nodes:
+            if node.outputs and node.output in self.graph.is_constant:
+                self.constant_values.evaluate(node)
+
+    def _find_linears(self):
+        """[N.linear]: MatMul with a constant matrix; an Add of a constant vector behind it is its bias."""
+        graph, self.bias_of, self.folded_adds = self.graph, {}, {}
+        for node in graph.nodes:
+            if node.type != "Add":
+                continue
+            for product, bias in (node.inputs, node.inputs[::-1]):
+                writer = graph.producer(product)
+                if (writer and writer.type == "MatMul" and writer.inputs[1] in graph.is_constant
+                        and writer.inputs[0] not in graph.is_constant and bias in graph.is_constant
+                        and graph.only_read_once(product)):
+                    self.bias_of[product], self.folded_adds[node.output] = bias, product
+
+    def _start(self):
+        return Evaluation(self, dict(self.graph.constants), {}, {})
+
+    def run(self, inputs, all_tensors=False):
+        """Outputs by name; with `all_tensors` every tensor, quantized ones as their storage values."""
+        missing = set(self.graph.inputs) - set(inputs)
+        if missing:
+            raise ValueError(f"missing inputs: {sorted(missing)}")
+        known = self.constant_values
+        evaluation = Evaluation(self, dict(known.values), dict(known.quantized), dict(known.products))
+        evaluation.values.update({name: np.asarray(inputs[name]) for name in self.graph.inputs})
+        for node in self.graph.nodes:
+            if node.outputs and node.output not in self.graph.is_constant:
+                evaluation.evaluate(node)
+        return evaluation.values if all_tensors else {name: evaluation.values[name] for name in self.graph.outputs}
+
+    __call__ = run
+
+
+@dataclass
+class Evaluation:
+    """The values of one run by name; `quantized` and `products` say more about some of them."""
+
+    network: Network
+    values: dict
+    quantized: dict
+    products: dict
+
+    def get(self, name):
+        return None if name is None else self.values[name]
+
+    def evaluate(self, node: Node):
+        special = {"QuantizeLinear": self.quantize, "DequantizeLinear": self.dequantize, "Conv": self.product,
+                   "Gemm": self.product, "MatMul": self.product, "Add": self.add, "Transpose": self.transpose,
+                   "Mul": self.multiply}
+        handler = special.get(node.type)
+        if handler:
+            handler(node)
+        else:
+            operators.evaluate(node, self.values)
+
+    # Quantize and dequantize
+
+    def read_params(self, node, dtype=None):
+        """Parameters of a (de)quantizing node and its storage type."""
+        scale, zero = self.get(node.input(1)), self.get(node.input(2))
+        dtype = dtype or (zero.dtype if zero is not None else np.dtype(np.uint8))
+        rank = self.values[node.inputs[0]].ndim
+        axis = None if scale.ndim == 0 or (scale.size == 1 and rank == 0) else node.attribute("axis", 1) % rank
+        low, high = INTEGER_TYPES[dtype]
+        return QParams(scale, 0 if zero is None else zero, low, high, axis), dtype
+
+    def dequantize(self, node):
+        values = self.values[node.inputs[0]]
+        params, _ = self.read_params(node, values.dtype)
+        self.quantized[node.output] = Quantized(values, params)
+        self.values[node.output] = quantization.dequantize(values, params)
+
+    def quantize(self, node):
+        params, dtype = self.read_params(node)
+        source = node.inputs[0]
+        result = None
+        if dtype == np.uint8:
+            result = self.quantize_mean(source, params) if params.axis is None else None
+            if result is None:
+                result = self.quantize_product(source, params)
+        if result is None:
+            result = quantization.quantize(self.values[source], params)
+        self.values[node.output] = result.astype(dtype)
+
+    def quantize_mean(self, source, params):
+        """[N.avg_pool], if `source` is a mean of quantized values."""
+        node = self.network.graph.producer(source)
+        if not node or node.type not in ("AveragePool", "GlobalAveragePool", "ReduceMean"):
+            return None
+        operand = self.quantized.get(node.inputs[0])
+        if not operand or not operand.is_activation or not operand.is_per_tensor:
+            return None
+        if node.type == "AveragePool":
+            window, include_pad = operators.pool_window(node), bool(node.attribute("count_include_pad", 0))
+            return pools.average_pool_integer(operand.values, operand.params, params, window, include_pad)
+        axes, keep_dims = operators.mean_axes(node, self.values)
+        if operand.values.ndim != 4 or tuple(axes) != (2, 3):
+            return None
+        return pools.mean_integer(operand.values, operand.params, params, axes, keep_dims)
+
+    # Products
+
+    def product(self, node):
+        bias_name = self.network.bias_of.get(node.output) or node.input(2)
+        integer = self.integer_product(node, bias_name)
+        if integer:
+            self.products[node.output] = integer
+            self.values[node.output] = quantization.real_accumulator(integer.accumulator, integer.scale, integer.axis)
+        else:
+            real = (self.get(name) for name in (*node.inputs[:2], bias_name))
+            self.values[node.output] = self.float_product(node, *real)
+
+    def is_linear(self, node):
+        return node.type == "Gemm" or (node.type == "MatMul" and node.inputs[1] in self.network.graph.is_constant
+                                       and self.values[node.inputs[1]].ndim == 2)
+
+    def filter_rows(self, node, values):
+        """The filter with outputs along axis 0."""
+        if node.type == "Conv":
+            return values
+        if node.type == "Gemm":
+            if node.attribute("transA", 0) or node.attribute("alpha", 1.0) != 1.0 or node.attribute("beta", 1.0) != 1.0:
+                raise NotImplementedError(f"{node.name}: Gemm with transA, alpha or beta")
+            return values if node.attribute("transB", 0) else values.T
+        return values.T
+
+    def real_product(self, node, bias_name):
+        x, w, bias = (self.get(n) for n in (node.inputs[0], node.inputs[1], bias_name))
+        if all(n in self.quantized for n in node.inputs[:2]):
+            return  # the integer form follows, or nothing quantized is left float (integer_product says so)
+        self.values[node.output] = self.float_product(node, x, w, bias)
+
+    def float_product(self, node, x, w, bias):
+        if node.type == "Conv":
+            return products.conv(x, w, bias, operators.conv_window(node, w), node.attribute("group", 1))
+        if self.is_linear(node):
+            return products.linear(x, self.filter_rows(node, w), bias)
+        return products.matmul(x, w)
+
+    def integer_product(self, node, bias_name):
+        x, w = (self.quantized.get(name) for name in node.inputs[:2])
+        form = self.check_product(node, x, w, bias_name) if x and w else None
+        if form is None:
+            return None
+        filters, scale, bias = form
+        if node.type == "Conv":
+            accumulator = products.conv_integer(x.values, x.params.zero_point, filters, bias,
+                                                operators.conv_window(node, filters), node.attribute("group", 1))
+            return Product(accumulator, scale, 1)
+        accumulator = products.linear_integer(x.values, x.params.zero_point, filters, bias)
+        return Product(accumulator, scale, accumulator.ndim - 1)
+
+    def check_product(self, node, x, w, bias_name):
+        """(filter rows, S[c], integer bias) if the product has an integer form, else nothing."""
+        if not x.is_activation or w.values.dtype != np.int8 or node.inputs[1] not in self.network.graph.is_constant:
+            return None
+        if node.type != "Conv" and not self.is_linear(node):
+            return None
+        filters = self.filter_rows(node, w.values)
+        outputs, groups = filters.shape[0], node.attribute("group", 1)
+        channels = x.params.scale.size
+        depthwise = node.type == "Conv" and groups > 1 and groups == x.values.shape[1] and x.params.axis == 1
+        if not x.is_per_tensor and not depthwise:
+            return None
+        rows_axis = 0 if filters is w.values else w.values.ndim - 1
+        if w.params.zero_point.any() or (not w.is_per_tensor and w.params.axis != rows_axis):
+            return None
+        scale = quantization.accumulator_scale(np.repeat(x.params.scale, outputs // channels),
+                                               np.broadcast_to(w.params.scale, outputs))
+        bias = None
+        if bias_name:
+            held = self.quantized.get(bias_name)
+            if not held or held.values.dtype != np.int32 or held.params.zero_point.any():
+                return None
+            if np.any(np.abs(held.params.scale - scale) > 2e-6 * scale):
+                return None
+            bias = held.values
+        if not products.proves_no_overflow(filters, bias, x.params, outputs):
+            return None
+        return filters, scale, bias
+
+    def add(self, node):
+        folded = self.network.folded_adds.get(node.output)
+        if folded is None:
+            operators.evaluate(node, self.values)
+            return
+        self.values[node.output] = self.values[folded]
+        if folded in self.products:
+            self.products[node.output] = self.products[folded]
+
+    def quantize_product(self, source, params):
+        """[N.requantize] or [N.residual], if [N.form] says so."""
+        graph = self.network.graph
+        params = QParams(params.scale, params.zero_point, params.low, params.high, params.axis)
+        while graph.only_read_once(source) and (interval := operators.clamp_interval(graph.producer(source), self.values)):
+            bounds = quantization.narrow(params, interval)
+            if bounds is None:
+                break
+            params.low, params.high = bounds
+            source = graph.producer(source).inputs[0]
+        if not graph.only_read_once(source):
+            return None
+        product = self.products.get(source)
+        if product:
+            return quantization.requantize(product.accumulator, product.scale, params, product.axis)
+        node = graph.producer(source)
+        if not node or node.type != "Add":
+            return None
+        for first, second in (node.inputs, node.inputs[::-1]):
+            product, other = self.products.get(first), self.quantized.get(second)
+            if (product and graph.only_read_once(first) and other and other.is_activation and other.is_per_tensor
+                    and other.values.shape == product.accumulator.shape):
+                return quantization.residual(product.accumulator, product.scale, other.values, other.params, params,
+                                             product.axis)
+        return None
+
+    # What is said about a value survives a transposition of constants; activations of one operator have two nodes.
+
+    def transpose(self, node):
+        operators.evaluate(node, self.values)
+        held = self.quantized.get(node.inputs[0])
+        if held and node.inputs[0] in self.network.graph.is_constant:
+            permutation = node.attribute("perm") or list(range(held.values.ndim))[::-1]
+            axis = None if held.params.axis is None else permutation.index(held.params.axis)
+            moved = QParams(held.params.scale, held.params.zero_point, held.params.low, held.params.high, axis)
+            self.quantized[node.output] = Quantized(held.values.transpose(permutation), moved)
+
+    def multiply(self, node):
+        for value, gate in (node.inputs, node.inputs[::-1]):
+            activation = operators.gated_activation(self.network.graph, value, gate)
+            if activation:
+                self.values[node.output] = activation(self.values[value])
+                return
+        operators.evaluate(node, self.values)

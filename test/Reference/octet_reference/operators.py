@@ -1,0 +1,193 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""ONNX operators on real numbers and storage values, one table row each."""
+
+import numpy as np
+
+from . import elementwise, movement, pools, products
+from .graph import pads_of, scalar
+from .products import Window
+
+f32 = np.float32
+
+
+def conv_window(node, filters):
+    return Window(tuple(filters.shape[2:]), tuple(node.attribute("strides", [1, 1])), pads_of(node),
+                  tuple(node.attribute("dilations", [1, 1])))
+
+
+def pool_window(node):
+    return Window(tuple(node.attribute("kernel_shape")), tuple(node.attribute("strides", [1, 1])), pads_of(node),
+                  tuple(node.attribute("dilations", [1, 1])))
+
+
+def mean_axes(node, values):
+    """(ascending axes, whether they are kept)."""
+    rank = values[node.inputs[0]].ndim
+    if node.type == "GlobalAveragePool":
+        return tuple(range(2, rank)), True
+    axes = node.attribute("axes")
+    if node.input(1):
+        axes = values[node.input(1)].tolist()
+    return tuple(sorted(a % rank for a in axes or range(rank))), bool(node.attribute("keepdims", 1))
+
+
+def clamp_interval(node, values):
+    """The interval that `node` clamps real numbers to, or nothing."""
+    if node is None:
+        return None
+    if node.type == "Relu":
+        return f32(0), f32(np.inf)
+    if node.type != "Clip" or values[node.inputs[0]].dtype != f32:
+        return None
+    return clip_bounds(node, values)
+
+
+def clip_bounds(node, values):
+    bounds = []
+    for i, name, default in ((1, "min", -np.inf), (2, "max", np.inf)):
+        value = values[node.input(i)] if node.input(i) else node.attribute(name, default)
+        bounds.append(f32(scalar(value)))
+    return tuple(bounds)
+
+
+def gated_activation(graph, value, gate):
+    """[N.silu] or [N.hard_swish] of `value`, if `gate` is its gate and nothing else reads that."""
+    node = graph.producer(gate)
+    if not node or node.inputs[:1] != [value] or not graph.only_read_once(gate):
+        return None
+    if node.type == "Sigmoid":
+        return elementwise.silu
+    is_sixth = node.type == "HardSigmoid" and f32(node.attribute("alpha", 0.2)) == f32(1 / 6)
+    return elementwise.hard_swish if is_sixth and node.attribute("beta", 0.5) == 0.5 else None
+
+
+def _clip(node, values):
+    x = values[node.inputs[0]]
+    if x.dtype == f32:
+        return elementwise.clip(x, *clip_bounds(node, values))
+    low, high = (values[node.input(i)] for i in (1, 2))
+    return np.minimum(np.maximum(x, low), high)
+
+
+def _max_pool(node, values):
+    return pools.max_pool(values[node.inputs[0]], pool_window(node))
+
+
+def _average_pool(node, values):
+    return pools.average_pool(values[node.inputs[0]], pool_window(node), bool(node.attribute("count_include_pad", 0)))
+
+
+def _mean(node, values):
+    return pools.mean(values[node.inputs[0]], *mean_axes(node, values))
+
+
+def _batch_norm(node, values):
+    return products.batch_norm(*(values[name] for name in node.inputs[:5]), node.attribute("epsilon", 1e-5))
+
+
+def _pad(node, values):
+    if node.attribute("mode", "constant") != "constant" or node.input(3):
+        raise NotImplementedError(f"{node.name}: Pad with mode or axes")
+    x, pads = values[node.inputs[0]], values[node.inputs[1]].reshape(2, -1)
+    value = scalar(values[node.input(2)]) if node.input(2) else 0
+    return np.pad(x, pads.T, constant_values=value)
+
+
+def _slice(node, values):
+    x = values[node.inputs[0]]
+    starts, ends, axes, steps = (values[node.input(i)].tolist() if node.input(i) else None for i in (1, 2, 3, 4))
+    index = [slice(None)] * x.ndim
+    for i, (start, end) in enumerate(zip(starts, ends)):
+        axis, step = (axes[i] if axes else i) % x.ndim, steps[i] if steps else 1
+        size = x.shape[axis]
+        start = min(max(start + size if start < 0 else start, 0), size if step > 0 else size - 1)
+        end = end + size if end < 0 else end
+        end = min(max(end, 0), size) if step > 0 else max(end, -1)
+        index[axis] = slice(start, None if end < 0 else end, step)
+    return x[tuple(index)]
+
+
+def _reshape(node, values):
+    x, shape = values[node.inputs[0]], values[node.inputs[1]].tolist()
+    return x.reshape([x.shape[i] if n == 0 else n for i, n in enumerate(shape)])
+
+
+def _flatten(node, values):
+    x, axis = values[node.inputs[0]], node.attribute("axis", 1)
+    return x.reshape(int(np.prod(x.shape[: axis % (x.ndim + 1)])), -1)
+
+
+def _axes(node, values):
+    return values[node.input(1)].tolist() if node.input(1) else node.attribute("axes")
+
+
+def _squeeze(node, values):
+    x, axes = values[node.inputs[0]], _axes(node, values)
+    return np.squeeze(x, None if axes is None else tuple(axes))
+
+
+def _unsqueeze(node, values):
+    return np.expand_dims(values[node.inputs[0]], tuple(_axes(node, values)))
+
+
+def _transpose(node, values):
+    return np.transpose(values[node.inputs[0]], node.attribute("perm"))
+
+
+def _concat(node, values):
+    return np.concatenate([values[name] for name in node.inputs], node.attribute("axis"))
+
+
+def _resize(node, values):
+    x = values[node.inputs[0]]
+    factors = values[node.input(2)] if node.input(2) and values[node.input(2)].size else None
+    size = values[node.input(3)][-2:].tolist() if node.input(3) else None
+    if size is None:
+        size = [int(np.floor(n * f)) for n, f in zip(x.shape[-2:], factors[-2:])]
+    return movement.resize(x, size, None if factors is None else factors[-2:], node.attribute("mode", "nearest"),
+                           node.attribute("coordinate_transformation_mode", "half_pixel"),
+                           node.attribute("nearest_mode", "round_prefer_floor"))
+
+
+def _constant(node, _):
+    from onnx import numpy_helper
+    for name, value in node.attributes.items():
+        if name == "value":
+            return numpy_helper.to_array(value)
+        if name in ("value_float", "value_floats"):
+            return np.asarray(value, f32)
+        if name in ("value_int", "value_ints"):
+            return np.asarray(value, np.int64)
+    raise NotImplementedError(f"{node.name}: Constant with {list(node.attributes)}")
+
+
+def _unary(function, **attributes):
+    """An operator of one value; `attributes` are its ONNX attributes and their defaults."""
+    return lambda node, values: function(values[node.inputs[0]], *(node.attribute(n, d) for n, d in attributes.items()))
+
+
+def _binary(function):
+    return lambda node, values: function(values[node.inputs[0]], values[node.inputs[1]])
+
+
+TABLE = {
+    "Add": _binary(elementwise.add), "Sub": _binary(elementwise.sub), "Mul": _binary(elementwise.mul),
+    "Div": _binary(elementwise.div),
+    "Relu": _unary(elementwise.relu), "Sigmoid": _unary(elementwise.sigmoid), "Tanh": _unary(elementwise.tanh),
+    "Exp": _unary(elementwise.exp), "Sqrt": _unary(elementwise.sqrt), "Neg": _unary(np.negative),
+    "HardSwish": _unary(elementwise.hard_swish), "Identity": _unary(np.asarray),
+    "LeakyRelu": _unary(elementwise.leaky_relu, alpha=0.01), "Elu": _unary(elementwise.elu, alpha=1.0),
+    "HardSigmoid": _unary(elementwise.hard_sigmoid, alpha=0.2, beta=0.5),
+    "Softmax": _unary(elementwise.softmax, axis=-1), "Clip": _clip,
+    "MaxPool": _max_pool, "AveragePool": _average_pool, "GlobalAveragePool": _mean, "ReduceMean": _mean,
+    "BatchNormalization": _batch_norm,
+    "Pad": _pad, "Slice": _slice, "Reshape": _reshape, "Flatten": _flatten, "Squeeze": _squeeze, "Unsqueeze": _unsqueeze,
+    "Transpose": _transpose, "Concat": _concat, "Resize": _resize, "Constant": _constant,
+}
+
+
+def evaluate(node, values):
+    if node.type not in TABLE:
+        raise NotImplementedError(f"{node.name}: operator {node.type}")
+    values[node.output] = np.asarray(TABLE[node.type](node, values))

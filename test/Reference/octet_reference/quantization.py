@@ -1,0 +1,116 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Quantized values and the ends of products (docs/numerics.md, sections 2 and 3)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .elementwise import fma
+
+f32 = np.float32
+
+
+@dataclass
+class QParams:
+    """Scales and zero points (arrays of one element, or of one per index of `axis`) and storage bounds."""
+
+    scale: np.ndarray
+    zero_point: np.ndarray
+    low: int = 0
+    high: int = 255
+    axis: int | None = None
+
+    def __post_init__(self):
+        self.scale = np.atleast_1d(np.asarray(self.scale, f32))
+        self.zero_point = np.broadcast_to(np.atleast_1d(np.asarray(self.zero_point, np.int64)), self.scale.shape)
+
+    def along(self, values, rank):
+        """Per-channel `values` shaped to broadcast against a tensor of `rank` dimensions."""
+        if self.axis is None:
+            return values.reshape(())
+        return values.reshape([-1 if d == self.axis else 1 for d in range(rank)])
+
+
+def _round_and_clamp(t, params: QParams):
+    """clamp(rne(t) + z), clamped in f32 before the conversion to an integer."""
+    z = params.along(params.zero_point, t.ndim)
+    low, high = (params.low - z).astype(f32), (params.high - z).astype(f32)
+    t = np.where(np.isnan(t), f32(0), t)
+    t = np.where(t < low, low, np.where(t > high, high, t))
+    return np.rint(t).astype(np.int64) + z
+
+
+def quantize(x, params: QParams):
+    """[N.quantize]; the storage values as int64."""
+    x = np.asarray(x, f32)
+    with np.errstate(all="ignore"):
+        t = x / params.along(params.scale, x.ndim)
+    return _round_and_clamp(np.asarray(t), params)
+
+
+def narrow(params: QParams, interval):
+    """[N.narrow]: storage bounds that do what a clamp to `interval` does, or nothing."""
+    if not interval[0] < interval[1]:
+        return None
+    vector = QParams(params.scale, params.zero_point, params.low, params.high, axis=0)
+    low, high = (np.unique(quantize(np.full(params.scale.size, bound, f32), vector)) for bound in interval)
+    if low.size > 1 or high.size > 1 or low[0] >= high[0]:
+        return None
+    return int(low[0]), int(high[0])
+
+
+def dequantize(q, params: QParams):
+    """[N.dequantize]"""
+    q = np.asarray(q).astype(np.int64)
+    with np.errstate(all="ignore"):
+        return (q - params.along(params.zero_point, q.ndim)).astype(f32) * params.along(params.scale, q.ndim)
+
+
+def qparams(low, high, qmin=0, qmax=255, eps=2.0**-23, symmetric=False, custom_range=False):
+    """[N.qparams]: (scale, zero point)."""
+    n, p = min(f32(low), f32(0)), max(f32(high), f32(0))
+    steps = f32(qmax - qmin)
+    if symmetric:
+        scale = max(max(-n, p) / (steps / f32(2)), f32(eps))
+        return scale, 0 if qmin < 0 else (qmin + qmax) // 2 if custom_range else 128
+    scale = max((p - n) / steps, f32(eps))
+    return scale, int(np.clip(qmin - int(np.rint(n / scale)), qmin, qmax))
+
+
+def accumulator_scale(input_scale, filter_scale):
+    """S[c] of [N.bias]."""
+    return np.asarray(input_scale, f32) * np.asarray(filter_scale, f32)
+
+
+def quantize_bias(bias, scale):
+    """[N.bias]"""
+    with np.errstate(all="ignore"):
+        q = np.rint(np.asarray(bias, f32).astype(np.float64) / np.asarray(scale, f32).astype(np.float64))
+    limit = 2.0**31 - 1
+    return np.clip(np.where(np.isnan(q), 0.0, q), -limit, limit).astype(np.int64)
+
+
+def _per_output(values, rank, axis):
+    return values.reshape([-1 if d == axis else 1 for d in range(rank)])
+
+
+def real_accumulator(acc, scale, axis):
+    """[N.epilogue]: f32(acc) * S[c]; `axis` holds the output channels."""
+    return acc.astype(f32) * _per_output(np.asarray(scale, f32), acc.ndim, axis)
+
+
+def requantize(acc, scale, result: QParams, axis):
+    """[N.requantize]"""
+    with np.errstate(all="ignore"):
+        multiplier = _per_output(np.asarray(scale, f32) / result.scale, acc.ndim, axis)
+        return _round_and_clamp(acc.astype(f32) * multiplier, result)
+
+
+def residual(acc, scale, other, other_params: QParams, result: QParams, axis):
+    """[N.residual]: `other` holds the storage values of the operand that is added."""
+    with np.errstate(all="ignore"):
+        multiplier = _per_output(np.asarray(scale, f32) / result.scale, acc.ndim, axis)
+        factor = _per_output(other_params.scale / result.scale, acc.ndim, axis)
+        centred = (np.asarray(other).astype(np.int64) - other_params.zero_point[0]).astype(f32)
+        return _round_and_clamp(fma(acc.astype(f32), multiplier, centred * factor), result)

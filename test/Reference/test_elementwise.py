@@ -1,0 +1,158 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The reference's float operators against exact fractions and longer floats."""
+
+from fractions import Fraction
+
+import numpy as np
+import octet_reference as reference
+import pytest
+
+f32 = np.float32
+SPECIAL = np.array([0, -0.0, 1, -1, 2**-149, -(2**-149), 2**-126, 1.5 * 2**-126, 2**-127, 3.4028235e38, -3.4028235e38, 1 + 2**-23,
+                    1 - 2**-24, 2**24 + 2, 2**-100, 2**100, 0.1, 3], f32)
+
+
+def round_fraction(value: Fraction) -> np.float32:
+    """The f32 nearest to an exact value, ties to even."""
+    if value == 0:
+        return f32(0)
+    magnitude = abs(value)
+    exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
+    exponent -= magnitude < Fraction(2) ** exponent  # floor of log2
+    unit = Fraction(2) ** (max(exponent, -126) - 23)
+    steps = round(magnitude / unit)  # Python rounds fractions half to even
+    result = steps * unit
+    if result >= Fraction(2) ** 128:
+        return f32(np.inf) if value > 0 else f32(-np.inf)
+    return f32(float(result) if value > 0 else -float(result))
+
+
+def check_fma(a, b, c):
+    got = reference.fma(a, b, c)
+    for x, y, z, result in zip(a, b, c, got):
+        exact = round_fraction(Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z)))
+        assert result == exact, (x, y, z)
+
+
+def test_fma_of_special_values():
+    grid = np.array(np.meshgrid(SPECIAL, SPECIAL, SPECIAL)).reshape(3, -1)
+    check_fma(*grid)
+
+
+@pytest.mark.parametrize("spread", [0, 3, 30, 60])
+def test_fma_of_random_values(spread):
+    rng = np.random.default_rng(spread)
+    a, b, c = (np.ldexp(rng.uniform(-2, 2, 3000), rng.integers(-spread, spread + 1, 3000)).astype(f32) for _ in range(3))
+    check_fma(a, b, c)
+
+
+def test_fma_near_ties():
+    """Sums that lie a hair beside half-way between two f32: rounding twice would go wrong."""
+    rng = np.random.default_rng(1)
+    c = rng.uniform(1, 2, 2000).astype(f32)
+    a = np.full(2000, 2.0**-12, f32) * rng.choice([-1, 1], 2000).astype(f32)
+    b = (f32(2.0**-12) * (1 + rng.integers(-2, 3, 2000) * 2.0**-23)).astype(f32)
+    check_fma(a, b, c)
+    # Just above a tie by less than 53 bits show, and just below one.
+    for hair in (2.0**-60, -(2.0**-60)):
+        a, b = f32(2.0**-12 * (1 + 2.0**-20)), f32(2.0**-12 / (1 + 2.0**-20) + hair)
+        check_fma([a], [b], [f32(1)])
+
+
+def test_fma_rounds_once_where_f64_would_round_twice():
+    # 1 + 2^-23 + (2^-24 + 2^-70) in 53 bits is the tie 1 + 2^-23 + 2^-24, which goes up to even; with -2^-70 it is below it.
+    a, b = f32(1 + 2.0**-23), f32(2.0**-24 * (1 - 2.0**-23))
+    product = Fraction(float(a)) * Fraction(float(b))
+    assert product < Fraction(2) ** -24
+    c = f32(1 + 2.0**-23)
+    assert f32(float(a) * float(b) + float(c)) != reference.fma(a, b, c)
+    assert reference.fma(a, b, c) == round_fraction(product + Fraction(float(c)))
+
+
+def test_fma_of_subnormal_results():
+    rng = np.random.default_rng(2)
+    a = np.ldexp(rng.uniform(1, 2, 3000), -70).astype(f32)
+    b = np.ldexp(rng.uniform(1, 2, 3000), rng.integers(-80, -50, 3000)).astype(f32)
+    c = (rng.integers(-9, 9, 3000) * 2.0**-149).astype(f32)
+    check_fma(a, b, c)
+
+
+def test_fma_infinite_and_nan():
+    inf, nan = f32(np.inf), f32(np.nan)
+    assert reference.fma(inf, f32(1), f32(1)) == inf
+    assert np.isnan(reference.fma(inf, f32(0), f32(1)))
+    assert np.isnan(reference.fma(inf, f32(1), -inf))
+    assert np.isnan(reference.fma(nan, f32(1), f32(1)))
+    assert reference.fma(f32(3e38), f32(3e38), -inf) == -inf
+    assert reference.fma(f32(3e38), f32(3e38), f32(0)) == inf
+
+
+def every(step, low, high):
+    """f32 between two numbers, every `step`-th by bits."""
+    bits = np.arange(0, 0x7F800000, step, dtype=np.uint32)
+    x = np.concatenate([bits.view(f32), -bits.view(f32)])
+    return x[(x >= low) & (x <= high)]
+
+
+def test_exp_is_within_one_ulp():
+    x = every(1009, -103.9, 88.7228)
+    exact = np.exp(x.astype(np.longdouble))
+    exact_ulp = 2.0 ** (np.maximum(np.floor(np.log2(exact.astype(np.float64))), -126) - 23)
+    assert np.max(np.abs(reference.exp(x) - exact) / exact_ulp) < 1.01
+
+
+def test_exp_ends():
+    x = np.array([88.8, 1e30, np.inf, -104.5, -1e30, -np.inf, 0, -0.0, np.nan], f32)
+    np.testing.assert_array_equal(reference.exp(x), np.array([np.inf, np.inf, np.inf, 0, 0, 0, 1, 1, np.nan], f32))
+    assert 0 < reference.exp(f32(-103)) < 2.0**-126  # subnormal, not flushed
+
+
+@pytest.mark.parametrize("function, exact, bound", [
+    (reference.sigmoid, lambda v: 1 / (1 + np.exp(-v)), 1e-7),
+    (reference.tanh, np.tanh, 2e-7),
+    (reference.silu, lambda v: v / (1 + np.exp(-v)), 2e-7),
+    (lambda v: reference.elu(v, 0.5), lambda v: np.where(v < 0, 0.5 * np.expm1(v), v), 1e-7),
+])
+def test_functions_of_exp(function, exact, bound):
+    x = every(4001, -1000, 1000)
+    wanted = exact(x.astype(np.longdouble))
+    assert np.max(np.abs(function(x) - wanted) / np.maximum(1, np.abs(wanted))) < bound
+
+
+def test_functions_of_exp_at_the_ends():
+    inf = f32(np.inf)
+    assert reference.sigmoid(inf) == 1 and reference.sigmoid(-inf) == 0
+    assert reference.tanh(inf) == 1 and reference.tanh(-inf) == -1
+    assert reference.silu(inf) == inf and np.isnan(reference.silu(-inf))
+    assert np.isnan(reference.sigmoid(f32(np.nan)))
+
+
+def test_comparisons_with_nan_and_zero():
+    nan = f32(np.nan)
+    assert reference.relu(nan) == 0 and reference.clip(nan, -2, 3) == -2
+    assert not np.signbit(reference.relu(f32(-0.0)))
+    assert np.isnan(reference.leaky_relu(nan, 0.1))
+    assert reference.hard_sigmoid(nan, 0.2, 0.5) == 0
+
+
+def test_hard_swish():
+    x = np.linspace(-5, 5, 1001).astype(f32)
+    exact = x * np.clip(x.astype(np.float64) / 6 + 0.5, 0, 1)
+    np.testing.assert_allclose(reference.hard_swish(x), exact, atol=1e-6)
+
+
+@pytest.mark.parametrize("length", [1, 5, 16, 17, 40])
+def test_softmax_sums_in_sixteen_lanes(length):
+    x = np.random.default_rng(length).normal(size=(3, length)).astype(f32) * 4
+    got = reference.softmax(x, axis=1)
+    for row, result in zip(x, got):
+        e = reference.exp(row - row.max())
+        lanes = [f32(0)] * 16
+        for i, value in enumerate(e):
+            lanes[i % 16] = lanes[i % 16] + value
+        for half in (8, 4, 2, 1):
+            for i in range(half):
+                lanes[i] = lanes[i] + lanes[i + half]
+        np.testing.assert_array_equal(result, e / lanes[0])
+    np.testing.assert_array_equal(reference.softmax(x.T, axis=0), got.T)
