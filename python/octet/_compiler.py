@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -180,11 +179,3 @@ def quantize(
         _run_compiler([str(bytecode), "--emit=onnx", "-o", str(onnx)])
         return QuantizedModel(bytecode.read_bytes(), bytecode.with_suffix(".mlir").read_text(), onnx.read_bytes(), path.stem)
 
-
-def main() -> None:
-    """Runs octet-compile with this process's arguments (the command that the package installs)."""
-    try:
-        compiler = find_compiler()
-    except CompileError as error:
-        sys.exit(f"error: {error}")
-    os.execv(compiler, [compiler, *sys.argv[1:]])
