@@ -1,0 +1,68 @@
+"""lit configuration: substitutions, and features probed on the host."""
+
+import os
+import shutil
+
+import lit.formats
+
+config.name = "Octet"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "Integration", "Python", "Reference", "Unit"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.octet_obj_root, "test")
+
+shared = os.environ.get("OCTET_SHARED") or os.path.join(config.octet_src_root, "..", "shared")
+
+tool_dirs = [os.path.join(config.octet_obj_root, "bin"), config.llvm_tools_dir]
+config.environment["PATH"] = os.pathsep.join(tool_dirs + [os.environ["PATH"]])
+config.environment["OCTET_SHARED"] = os.path.abspath(shared)
+# A variable that outlives its CHECK-LABEL block, or a prefix that no line uses, is a mistake in the test.
+config.environment["FILECHECK_OPTS"] = "-enable-var-scope --allow-unused-prefixes=false"
+
+config.substitutions += [
+    ("%octet_src", config.octet_src_root),
+    ("%octet_obj", config.octet_obj_root),
+    ("%octet_shared", os.path.abspath(shared)),
+    ("%python", config.python),
+    ("%qemu_aarch64", "qemu-aarch64-static -cpu max -L /usr/aarch64-linux-gnu"),
+    ("%qemu_cortex_a72", "qemu-aarch64-static -cpu cortex-a72 -L /usr/aarch64-linux-gnu"),
+]
+
+
+def cpu_flags():
+    """The instruction sets of the host, as Linux names them."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+            for line in lines:
+                if line.startswith(("flags", "Features")):
+                    return set(line.split(":", 1)[1].split())
+    except OSError:
+        pass
+    return set()
+
+
+# The CPU levels of the host: a level is a feature when every instruction set it may use is there.
+LEVELS = {
+    "sse2": {"sse2"},
+    "avx2": {"avx2", "fma", "f16c", "bmi1", "bmi2"},
+    "avx512vnni": {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512_vnni"},
+    "neon": {"asimd"},
+    "dotprod": {"asimd", "asimddp"},
+}
+flags = cpu_flags()
+config.available_features |= {level for level, needed in LEVELS.items() if needed <= flags}
+config.available_features.add(config.host_arch.lower().replace("_", "-"))
+
+if shutil.which("qemu-aarch64-static") and os.path.isdir("/usr/aarch64-linux-gnu"):
+    config.available_features.add("qemu-aarch64")
+if shutil.which("aarch64-linux-gnu-gcc"):
+    config.available_features.add("aarch64-gcc")
+if os.path.isfile(os.path.join(shared, "models", "evaluate.py")):
+    config.available_features.add("shared-models")
+if shutil.which("mlir-opt", path=config.llvm_tools_dir):
+    config.available_features.add("mlir-opt")
+# A tool or plugin that is not built makes its tests unsupported, by name.
+for tool in ("octet-translate", "octet-compile", "octet-run"):
+    if os.access(os.path.join(config.octet_obj_root, "bin", tool), os.X_OK):
+        config.available_features.add(tool)
