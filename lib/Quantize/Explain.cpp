@@ -40,6 +40,18 @@ static std::string getOperators(const Decision &decision) {
   return llvm::join(llvm::map_range(decision.unit->match.ops, [](auto op) { return op.second->getName().getStringRef(); }), "+");
 }
 
+/// Multiply-adds of the convolutions and linear layers of a decision.
+static int64_t getNumMultiplyAdds(const Decision &decision) {
+  int64_t count = 0;
+  decision.op->walk([&](Operation *op) {
+    if (auto conv = dyn_cast<nn::ConvOp>(op))
+      count += conv.getNumMultiplyAdds();
+    else if (auto linear = dyn_cast<nn::LinearOp>(op))
+      count += linear.getNumMultiplyAdds();
+  });
+  return count;
+}
+
 static std::string print(Location loc) {
   std::string text;
   llvm::raw_string_ostream(text) << loc;
@@ -50,7 +62,8 @@ static llvm::json::Object toJSON(const Decision &decision, const Backend &backen
   llvm::json::Object row{{"name", getSourceName(decision.op->getLoc())},
                          {"operator", getOperators(decision)},
                          {"location", print(decision.op->getLoc())},
-                         {"verdict", stringify(decision.verdict)}};
+                         {"verdict", stringify(decision.verdict)},
+                         {"macs", getNumMultiplyAdds(decision)}};
   if (decision.unit)
     row["pattern"] = backend.getQualifiedName(decision.unit->pattern);
   if (decision.reason) {

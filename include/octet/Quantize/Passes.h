@@ -21,7 +21,7 @@ namespace octet {
 #define GEN_PASS_REGISTRATION
 #include "octet/Quantize/Passes.h.inc"
 
-/// The verdicts that octet-explain prints, as an array of objects: name, operator, location, verdict, pattern, code,
+/// The verdicts that octet-explain prints, as an array of objects: name, operator, location, verdict, macs, pattern, code,
 /// reason, remedy. Fails, with an error emitted, if backend or mapping cannot be read.
 mlir::FailureOr<llvm::json::Array> explain(mlir::ModuleOp module, llvm::StringRef backend, llvm::StringRef qconfigMapping);
 
