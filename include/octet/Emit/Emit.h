@@ -14,6 +14,7 @@
 #define OCTET_EMIT_EMIT_H
 
 #include "octet/Runtime/octet.h"
+#include "octet/Support/Files.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -121,9 +122,6 @@ llvm::Expected<llvm::SmallVector<char, 0>> emitProgram(const ProgramInfo &progra
 
 /// The C header that goes with a library or object: octet.h and the network's own declarations.
 std::string emitHeader(const ProgramInfo &program);
-
-/// Writes a file whole or not at all: to a new name beside it, then renamed. The error names the file.
-llvm::Error writeFileAtomically(llvm::StringRef path, llvm::ArrayRef<char> contents);
 
 } // namespace octet
 

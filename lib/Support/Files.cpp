@@ -1,11 +1,11 @@
-//===- AtomicFile.cpp - files written whole or not at all -------------===//
+//===- Files.cpp - files written whole or not at all ------------------===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "octet/Emit/Emit.h"
+#include "octet/Support/Files.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 

@@ -1,0 +1,84 @@
+//===- Compare.cpp - outputs against what is expected -----------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Runner.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+using namespace llvm;
+using namespace octet;
+
+namespace {
+struct Difference {
+  int64_t elements = 0, differing = 0;
+  double largest = 0, magnitude = 0;
+};
+} // namespace
+
+template <typename T> static Difference compareElements(const NpyArray &got, const NpyArray &expected) {
+  Difference difference;
+  difference.elements = got.numElements();
+  for (int64_t i = 0; i < difference.elements; ++i) {
+    T a, b;
+    std::memcpy(&a, &got.data[i * sizeof(T)], sizeof(T));
+    std::memcpy(&b, &expected.data[i * sizeof(T)], sizeof(T));
+    double error = std::fabs(double(a) - double(b));
+    bool bothNaN = a != a && b != b;
+    if (std::isfinite(double(b)))
+      difference.magnitude = std::max(difference.magnitude, std::fabs(double(b)));
+    if (a == b || bothNaN)
+      continue;
+    ++difference.differing;
+    difference.largest = std::max(difference.largest, std::isnan(error) ? std::numeric_limits<double>::infinity() : error);
+  }
+  return difference;
+}
+
+static Difference compareArrays(const NpyArray &got, const NpyArray &expected) {
+  switch (got.dtype) {
+  case NpyDType::F32:
+    return compareElements<float>(got, expected);
+  case NpyDType::U8:
+    return compareElements<uint8_t>(got, expected);
+  case NpyDType::I8:
+    return compareElements<int8_t>(got, expected);
+  case NpyDType::I32:
+    return compareElements<int32_t>(got, expected);
+  case NpyDType::I64:
+    return compareElements<int64_t>(got, expected);
+  default:
+    llvm_unreachable("no such output");
+  }
+}
+
+Expected<bool> octet::compareOutputs(const std::vector<NpyArray> &outputs, StringRef expectedPath, double maxError,
+                                     raw_ostream &os) {
+  auto expected = readNpz(expectedPath);
+  if (!expected)
+    return expected.takeError();
+  bool isEqual = true;
+  for (const NpyArray &output : outputs) {
+    auto it = find_if(*expected, [&](const NpyArray &array) {
+      return array.name == output.name || (outputs.size() == 1 && array.name.empty());
+    });
+    if (it == expected->end())
+      return createStringError("'" + expectedPath + "': expected an array '" + output.name + "'");
+    if (it->dtype != output.dtype || it->numElements() != output.numElements())
+      return createStringError("'" + expectedPath + "': array '" + output.name + "': expected " +
+                               Twine(output.numElements()) + " elements of " + getDTypeName(output.dtype) + ", but got " +
+                               Twine(it->numElements()) + " of " + getDTypeName(it->dtype));
+    Difference difference = compareArrays(output, *it);
+    os << output.name << ": " << difference.differing << " of " << difference.elements
+       << " elements differ, max abs difference " << format("%.9g", difference.largest) << ", largest magnitude "
+       << format("%.9g", difference.magnitude) << "\n";
+    isEqual &= difference.largest <= maxError * difference.magnitude;
+  }
+  return isEqual;
+}

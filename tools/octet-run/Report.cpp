@@ -1,0 +1,96 @@
+//===- Report.cpp - what a library contains, how long it takes --------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Runner.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
+#include <algorithm>
+#include <chrono>
+
+using namespace llvm;
+using namespace octet;
+
+using Clock = std::chrono::steady_clock;
+
+static void printTensors(StringRef role, ArrayRef<octet_tensor> tensors, raw_ostream &os) {
+  for (const octet_tensor &tensor : tensors) {
+    os << role << " " << tensor.name << ": " << describeType(tensor);
+    if (tensor.scale != 0)
+      os << format(", scale %.9g, zero point %d", tensor.scale, tensor.zero_point);
+    os << "\n";
+  }
+}
+
+void octet::printDescription(const Runner &runner, raw_ostream &os) {
+  const octet_descriptor &descriptor = runner.descriptor();
+  os << "network " << descriptor.name << "\n";
+  printTensors("input", ArrayRef(descriptor.inputs, descriptor.num_inputs), os);
+  printTensors("output", ArrayRef(descriptor.outputs, descriptor.num_outputs), os);
+  os << "memory: " << descriptor.weights_bytes << " bytes of weights, " << descriptor.arena_bytes << " of arena, "
+     << descriptor.state_bytes << " of state\n";
+  for (const octet_program &program : ArrayRef(descriptor.programs, descriptor.num_programs)) {
+    bool inUse = program.level == StringRef(runner.program().level);
+    os << "level " << program.level << ": " << program.count << " steps"
+       << (inUse                                    ? ", in use"
+           : runner.api().supports(program.level) ? ""
+                                                    : ", not for this CPU")
+       << "\n";
+  }
+}
+
+static double getMicroseconds(Clock::duration time) { return std::chrono::duration<double, std::micro>(time).count(); }
+
+/// The value below which a part of the sorted values lies.
+static double getQuantile(ArrayRef<double> sorted, double part) {
+  return sorted[std::min<size_t>(sorted.size() - 1, sorted.size() * part)];
+}
+
+/// Runs until half a second has passed, and three times at least, after one run that warms up.
+template <typename Function> static void repeat(Runner &runner, Function afterRun) {
+  runner.run();
+  Clock::time_point start = Clock::now(), end = start;
+  for (int count = 0; count < 3 || end - start < std::chrono::milliseconds(500); ++count) {
+    Clock::time_point before = Clock::now();
+    runner.run();
+    end = Clock::now();
+    afterRun(getMicroseconds(end - before));
+  }
+}
+
+void octet::printBenchmark(Runner &runner, raw_ostream &os) {
+  std::vector<double> times;
+  repeat(runner, [&](double time) { times.push_back(time); });
+  sort(times);
+  os << format("median %.2f us, min %.2f us, 10%% to 90%% %.2f to %.2f us, ", getQuantile(times, 0.5), times.front(),
+               getQuantile(times, 0.1), getQuantile(times, 0.9))
+     << times.size() << " runs, level " << runner.program().level << ", " << runner.api().threads(runner.get())
+     << (runner.api().threads(runner.get()) == 1 ? " thread\n" : " threads\n");
+}
+
+void octet::printProfile(Runner &runner, raw_ostream &os) {
+  std::vector<std::vector<double>> times(runner.program().count);
+  auto hook = [](void *user, int64_t step, uint64_t nanoseconds) {
+    (*static_cast<std::vector<std::vector<double>> *>(user))[step].push_back(nanoseconds / 1000.0);
+  };
+  runner.api().set_step_hook(runner.get(), hook, &times);
+  repeat(runner, [](double) {});
+  runner.api().set_step_hook(runner.get(), nullptr, nullptr);
+  double total = 0;
+  std::vector<double> medians;
+  for (std::vector<double> &step : times) {
+    sort(step);
+    medians.push_back(getQuantile(step, 0.5));
+    total += medians.back();
+  }
+  os << "  step      median us      %    range  operator\n";
+  for (auto [index, median] : enumerate(medians)) {
+    const octet_step &step = runner.program().steps[index];
+    os << format("%6zu %14.2f %6.1f %8lld  ", index, median, total ? 100 * median / total : 0, (long long)step.range)
+       << step.name << "\n";
+  }
+  os << format(" total %14.2f\n", total);
+}

@@ -1,0 +1,61 @@
+//===- Runner.h - feeds a network -------------------------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_TOOLS_OCTET_RUN_RUNNER_H
+#define OCTET_TOOLS_OCTET_RUN_RUNNER_H
+
+#include "octet/Support/ModelLibrary.h"
+#include "octet/Support/Npz.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace octet {
+
+/// A model with buffers for its inputs and outputs.
+class Runner {
+public:
+  Runner(const ModelLibrary &library, ModelPtr model);
+
+  const octet_descriptor &descriptor() const { return library.descriptor(); }
+  const octet_program &program() const { return *library.api().program(model.get()); }
+  const octet_model_api &api() const { return library.api(); }
+  octet_model *get() const { return model.get(); }
+
+  char *input(size_t index) { return inputs[index].data(); }
+  const std::vector<char> &output(size_t index) const { return outputs[index]; }
+  void run() { library.api().run(model.get(), inputPointers.data(), outputPointers.data()); }
+
+  /// Runs every sample of a file; the outputs, with a leading axis over samples if the input had one.
+  llvm::Expected<std::vector<NpyArray>> runFile(llvm::StringRef path);
+
+private:
+  const ModelLibrary &library;
+  ModelPtr model;
+  std::vector<std::vector<char>> inputs, outputs;
+  std::vector<const void *> inputPointers;
+  std::vector<void *> outputPointers;
+};
+
+/// `float32[1,3,32,32]`
+std::string describeType(const octet_tensor &tensor);
+
+/// Compares outputs with what a file expects and prints one line per output. False if an element differs by more than
+/// `maxError` times the expected output's largest magnitude (0: if any element differs).
+llvm::Expected<bool> compareOutputs(const std::vector<NpyArray> &outputs, llvm::StringRef expectedPath, double maxError,
+                                    llvm::raw_ostream &os);
+
+/// What the library contains.
+void printDescription(const Runner &runner, llvm::raw_ostream &os);
+
+/// Runs for about half a second and prints median, minimum and spread.
+void printBenchmark(Runner &runner, llvm::raw_ostream &os);
+
+/// Runs for about half a second and prints the median time of every step.
+void printProfile(Runner &runner, llvm::raw_ostream &os);
+
+} // namespace octet
+
+#endif // OCTET_TOOLS_OCTET_RUN_RUNNER_H
