@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Exactness: the int8 library's output bytes at every CPU level, with 1 and 2 threads, under QEMU, and by the NumPy reference.
+
+    test/Integration/exactness.py                       all networks: 200 evaluation inputs (or all) and 50 random ones
+    test/Integration/exactness.py --samples 5 --random 2 mnist_cntk
+
+A cell says how many inputs were compared, `=` if all outputs are the same bytes as those of the best level with one thread,
+and otherwise how many differ. The scalar level, QEMU and the NumPy reference are slow: they see the first inputs and the first
+random ones only.
+"""
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tools" / "bench"), str(ROOT / "test" / "Reference")]
+import networks  # noqa: E402
+import tables  # noqa: E402
+
+X86_LEVELS = ["avx512vnni", "avx2", "sse2", "reference"]
+# Level, the CPU that QEMU plays.
+ARM_RUNS = [("dotprod", "max"), ("neon", "cortex-a72")]
+ARM_TARGET = "aarch64-linux-gnu"
+SYSROOT = Path("/usr/aarch64-linux-gnu")
+
+
+# ---- inputs ------------------------------------------------------------------------------------------------------------
+def make_random_feeds(feeds, count, seed=1):
+    """Feeds of the same shapes: half uniform over the range of `feeds`, half with three times its spread, to saturate."""
+    rng = np.random.default_rng(seed)
+    result = []
+    for i in range(count):
+        feed = {}
+        for name, array in feeds[0].items():
+            values = np.concatenate([f[name].ravel() for f in feeds])
+            low, high = float(values.min()), float(values.max())
+            middle, half = (low + high) / 2, (high - low) / 2 * (1 if i % 2 == 0 else 3)
+            feed[name] = rng.uniform(middle - half, middle + half, array.shape).astype(array.dtype)
+        result.append(feed)
+    return result
+
+
+def choose(feeds, num_random, few):
+    """Indices of the first evaluation inputs and the first random ones, `few` in all (at least one of each)."""
+    first_random = len(feeds) - num_random
+    half = max(1, few // 2)
+    return list(range(min(half, first_random))) + list(range(first_random, min(first_random + half, len(feeds))))
+
+
+# ---- outputs -----------------------------------------------------------------------------------------------------------
+def as_bytes(outputs):
+    """One feed's outputs, in order, as bytes."""
+    return b"".join(np.ascontiguousarray(array).tobytes() for array in outputs)
+
+
+def run_model(model, feeds):
+    names = [tensor.name for tensor in model.inputs]
+    return [as_bytes(model.run({name: feed[name] for name in names}).values()) for feed in feeds]
+
+
+def count_differences(expected, got):
+    """How many of the outputs differ; a missing one differs."""
+    return sum(a != b for a, b in zip(expected, got)) + abs(len(expected) - len(got))
+
+
+def compare(expected, got):
+    """A cell of the table, and whether all is the same."""
+    differing = count_differences(expected, got)
+    return (f"={len(expected)}" if differing == 0 else f"{differing}/{len(expected)}"), differing == 0 and len(expected) > 0
+
+
+# ---- other machines ------------------------------------------------------------------------------------------------------
+def find_entry(library):
+    """The exported symbol that gives the network's interface."""
+    listing = subprocess.run(["nm", "-D", "--defined-only", str(library)], check=True, capture_output=True, text=True).stdout
+    entries = [line.split()[-1] for line in listing.splitlines() if line.endswith("_octet_model_v1")]
+    if len(entries) != 1:
+        raise RuntimeError(f"{library}: expected one symbol that ends in _octet_model_v1, but got {entries}")
+    return entries[0]
+
+
+def why_no_arm():
+    """Why AArch64 libraries cannot run here, or nothing."""
+    missing = [tool for tool in ("aarch64-linux-gnu-gcc", "qemu-aarch64-static") if not shutil.which(tool)]
+    if missing:
+        return f"{', '.join(missing)} not installed"
+    return None if SYSROOT.is_dir() else f"{SYSROOT} is missing"
+
+
+def compile_for_arm(octet, quantized, library):
+    """Python compiles for its own machine; the compiler's command line for any."""
+    from octet import _compiler
+    bytecode = library.with_suffix(".mlirbc")
+    bytecode.write_bytes(quantized._bytecode)
+    levels = ",".join(level for level, _ in ARM_RUNS)
+    _compiler._run_compiler([str(bytecode), f"--target={ARM_TARGET}", f"--cpu-level={levels}", "-o", str(library)])
+
+
+def build_arm_driver(folder):
+    driver = folder / "run_samples"
+    source = ROOT / "test" / "Integration" / "run_samples.c"
+    subprocess.run(["aarch64-linux-gnu-gcc", "-O1", "-I", str(ROOT / "include"), str(source), "-o", str(driver), "-ldl"], check=True)
+    return driver
+
+
+def run_arm(driver, library, level, cpu, threads, names, feeds, output_bytes, folder):
+    """The outputs of an AArch64 library under QEMU."""
+    inputs, outputs = folder / "inputs.bin", folder / "outputs.bin"
+    inputs.write_bytes(b"".join(as_bytes([feed[name] for name in names]) for feed in feeds))
+    command = ["qemu-aarch64-static", "-L", str(SYSROOT), "-cpu", cpu, str(driver), str(library), find_entry(library), level,
+               str(threads), str(inputs), str(outputs)]
+    subprocess.run(command, check=True)
+    data = outputs.read_bytes()
+    return [data[i : i + output_bytes] for i in range(0, len(data), output_bytes)]
+
+
+def run_reference(onnx_file, feeds):
+    from octet_reference import Network
+    network = Network(str(onnx_file))
+    return [as_bytes(network.run(feed).values()) for feed in feeds]
+
+
+# ---- one network -----------------------------------------------------------------------------------------------------------
+class Check:
+    """One network: its libraries, its inputs, the bytes that everything must give."""
+
+    def __init__(self, octet, task, options, folder):
+        self.octet, self.folder, self.options = octet, folder, options
+        shapes = networks.get_input_shapes(task)
+        self.quantized = octet.quantize(task.onnx, calibration_data=networks.as_arrays(task.calib()), input_shapes=shapes)
+        real = [task.feed(i) for i in task._evals[: options.samples]]
+        self.feeds = real + make_random_feeds(real, options.random)
+        self.library = folder / "x86.so"
+        self.quantized.compile(cpu_level=X86_LEVELS).save(self.library)
+        best = self.load(X86_LEVELS[0], 1)
+        self.inputs = [tensor.name for tensor in best.inputs]
+        self.expected = run_model(best, self.feeds)
+
+    def load(self, level, threads):
+        return self.octet.load(self.library, threads=threads, cpu_level=level)
+
+    def few(self, count):
+        indices = choose(self.feeds, self.options.random, count)
+        return [self.feeds[i] for i in indices], [self.expected[i] for i in indices]
+
+    def check_levels(self):
+        for level in X86_LEVELS:
+            for threads in (1, 2):
+                feeds, expected = self.few(self.options.few) if level == "reference" else (self.feeds, self.expected)
+                if (level, threads) != (X86_LEVELS[0], 1):
+                    yield f"{level}/{threads}", compare(expected, run_model(self.load(level, threads), feeds))
+
+    def check_arm(self, driver):
+        library = self.folder / "arm.so"
+        compile_for_arm(self.octet, self.quantized, library)
+        feeds, expected = self.few(self.options.few)
+        for level, cpu in ARM_RUNS:
+            got = run_arm(driver, library, level, cpu, 2 if level == "dotprod" else 1, self.inputs, feeds, len(expected[0]), self.folder)
+            yield level, compare(expected, got)
+
+    def check_reference(self):
+        onnx_file = self.folder / "quantized.onnx"
+        self.quantized.save_onnx(onnx_file)
+        feeds, expected = self.few(self.options.few)
+        yield "numpy", compare(expected, run_reference(onnx_file, feeds))
+
+    def run(self, driver):
+        """(column, (cell, whether it is right)) one after the other."""
+        yield from self.check_levels()
+        if driver:
+            yield from self.check_arm(driver)
+        yield from self.check_reference()
+
+    def is_trivial(self):
+        """Outputs that do not depend on the input prove nothing."""
+        return len(set(self.expected)) < min(2, len(self.expected))
+
+
+COLUMNS = [f"{level}/{threads}" for level in X86_LEVELS for threads in (1, 2)][1:] + [level for level, _ in ARM_RUNS] + ["numpy"]
+
+
+def check_network(octet, task, options, driver):
+    """The cells by column and whether all bytes are the same."""
+    cells, good = {}, True
+    with tempfile.TemporaryDirectory() as name:
+        check = Check(octet, task, options, Path(name))
+        for column, (cell, ok) in check.run(driver):
+            cells[column], good = cell, good and ok
+        if check.is_trivial():
+            raise RuntimeError(f"{task.name}: all outputs are the same, whatever the input")
+    return cells, good
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("networks", nargs="*", help="names of networks; all by default")
+    parser.add_argument("--samples", type=int, default=200, help="evaluation inputs at most (200)")
+    parser.add_argument("--random", type=int, default=50, help="random inputs (50)")
+    parser.add_argument("--few", type=int, default=4, help="inputs for the scalar level, QEMU and NumPy (4)")
+    options = parser.parse_args()
+    octet, reason = tables.import_octet(), why_no_arm()
+    table = tables.Table(network=31, inputs=7, **{column: max(len(column), 7) for column in COLUMNS})
+    failed = []
+    with tempfile.TemporaryDirectory() as name:
+        driver = None if reason else build_arm_driver(Path(name))
+        for task in networks.get_tasks(options.networks):
+            try:
+                cells, good = check_network(octet, task, options, driver)
+            except (octet.Error, RuntimeError, NotImplementedError, subprocess.CalledProcessError) as error:
+                cells, good = {}, False
+                print(f"  {task.name}: {error}")
+            inputs = min(options.samples, len(task._evals)) + options.random
+            table.row(task.name, inputs, *(cells.get(column, "-") for column in COLUMNS))
+            failed += [] if good else [task.name]
+    if reason:
+        print(f"AArch64 was not checked: {reason}")
+    print("same bytes everywhere" if not failed and not reason else f"not exact or not checked: {', '.join(failed) or 'AArch64'}")
+    return 1 if failed or reason else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,65 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The same bytes at every CPU level, with 1 and 2 threads, under QEMU and by the NumPy reference, on a few inputs per network.
+
+`test/Integration/exactness.py` does it on all inputs that the bar asks for and prints a table.
+"""
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import exactness  # noqa: E402
+import networks  # noqa: E402
+
+
+def test_comparison_sees_one_bit():
+    same = [b"ab", b"cd"]
+    assert exactness.compare(same, list(same)) == ("=2", True)
+    assert exactness.compare(same, [b"ab", b"cc"]) == ("1/2", False)
+    assert exactness.compare(same, same[:1]) == ("1/2", False)
+    assert exactness.compare([], []) == ("=0", False)
+    assert exactness.as_bytes([np.float32([0.0])]) != exactness.as_bytes([np.float32([-0.0])])
+
+
+def test_random_inputs_are_seeded_and_go_beyond_the_range():
+    feeds = [{"x": np.float32([[0, 1, 2]])}, {"x": np.float32([[3, 4, 5]])}]
+    first, second = (exactness.make_random_feeds(feeds, 40) for _ in range(2))
+    assert all(np.array_equal(a["x"], b["x"]) for a, b in zip(first, second))
+    inside, outside = (np.concatenate([f["x"] for f in first[i::2]]) for i in (0, 1))
+    assert inside.min() >= 0 and inside.max() <= 5 and inside.dtype == np.float32
+    assert outside.min() < -1 and outside.max() > 6
+
+
+def test_few_inputs_are_of_both_kinds():
+    assert exactness.choose(range(10), 4, 4) == [0, 1, 6, 7]
+    assert exactness.choose(range(3), 2, 10) == [0, 1, 2]
+    assert exactness.choose(range(6), 0, 4) == [0, 1]
+
+
+@pytest.fixture(scope="session")
+def arm_driver(tmp_path_factory):
+    return None if exactness.why_no_arm() else exactness.build_arm_driver(tmp_path_factory.mktemp("driver"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", networks.NAMES)
+def test_same_bytes_everywhere(name, arm_driver):
+    octet = pytest.importorskip("octet")
+    if networks.load_evaluate() is None:
+        pytest.skip(f"the networks are not here ({networks.SHARED}/models; set OCTET_SHARED)")
+    for module in ("onnxruntime", "cv2"):
+        pytest.importorskip(module, reason="evaluate.py needs it")
+    options = SimpleNamespace(samples=3, random=2, few=2)
+    cells, good = exactness.check_network(octet, networks.get_tasks([name])[0], options, arm_driver)
+    assert good, cells
+    assert set(cells) == set(exactness.COLUMNS) - (set() if arm_driver else {level for level, _ in exactness.ARM_RUNS})
+
+
+def test_aarch64_can_be_checked():
+    if reason := exactness.why_no_arm():
+        pytest.skip(f"AArch64 libraries are not run: {reason}")
+    assert exactness.SYSROOT.is_dir()
