@@ -1,0 +1,99 @@
+// RUN: octet-opt %s --octet-convert --split-input-file | FileCheck %s
+// Plain canonicalization keeps every pair.
+// RUN: octet-opt %s --octet-convert --canonicalize --cse --split-input-file | FileCheck %s --check-prefix=KEPT
+
+octet.observer @x #octet.fixed_qparams<ui8, scale = 0.5 : f32, zero_point = 128>
+octet.observer @y #octet.fixed_qparams<ui8, scale = 0.25 : f32, zero_point = 0>
+octet.observer @w #octet.fixed_qparams<si8, scale = 0.25 : f32, zero_point = 0>
+
+// Weight 1.0, -0.375 (a tie, to even), 100.0 (out of range), NaN at scale 0.25; bias 1.0, -0.0625 (a tie) at 0.5 * 0.25.
+// CHECK-NOT: octet.observer
+// CHECK-LABEL: func @weights_and_biases_become_integers
+// CHECK-SAME: %[[X:[^:]*]]: tensor<1x2xf32>
+// CHECK-DAG: %[[W:.*]] = nn.constant dense_resource<w.i8> : tensor<2x2xi8> -> tensor<2x2x!quant.uniform<i8:f32, 2.500000e-01>>
+// CHECK-DAG: %[[B:.*]] = nn.constant dense_resource<b.i32> : tensor<2xi32> -> tensor<2x!quant.uniform<i32:f32, 1.250000e-01>>
+// CHECK-DAG: %[[XQ:.*]] = octet.quantize %[[X]] : (tensor<1x2xf32>) -> tensor<1x2x!quant.uniform<u8:f32, 5.000000e-01:128>>
+// CHECK-DAG: %[[XD:.*]] = octet.dequantize %[[XQ]]
+// CHECK-DAG: %[[WD:.*]] = octet.dequantize %[[W]]
+// CHECK-DAG: %[[BD:.*]] = octet.dequantize %[[B]]
+// CHECK: %[[L:.*]] = nn.linear %[[XD]], %[[WD]], %[[BD]]
+// CHECK: %[[LQ:.*]] = octet.quantize %[[L]] : (tensor<1x2xf32>) -> tensor<1x2x!quant.uniform<u8:f32, 2.500000e-01>>
+// CHECK: %[[LD:.*]] = octet.dequantize %[[LQ]]
+// CHECK: return %[[LD]]
+// CHECK-NOT: dense_resource<w>
+// CHECK-DAG: w.i8: "0x4000000004FE7F00"
+// CHECK-DAG: b.i32: "0x400000000800000000000000"
+
+// KEPT-LABEL: func @weights_and_biases_become_integers
+// KEPT-COUNT-4: octet.{{(de)?}}quantize
+// KEPT: nn.linear
+// KEPT: octet.quantize
+// KEPT: octet.dequantize
+// KEPT: return
+func.func @weights_and_biases_become_integers(%x: tensor<1x2xf32>) -> tensor<1x2xf32> {
+  %w = nn.constant dense_resource<w> : tensor<2x2xf32>
+  %b = nn.constant dense_resource<b> : tensor<2xf32>
+  %0 = octet.observe %x by @x : tensor<1x2xf32>
+  %1 = octet.observe %w by @w : tensor<2x2xf32>
+  %2 = nn.linear %0, %1, %b : (tensor<1x2xf32>, tensor<2x2xf32>, tensor<2xf32>) -> tensor<1x2xf32> loc("fc")
+  %3 = octet.observe %2 by @y : tensor<1x2xf32>
+  return %3 : tensor<1x2xf32>
+}
+{-# dialect_resources: { builtin: {
+  w: "0x040000000000803F0000C0BE0000C8420000C07F", b: "0x040000000000803F000080BD" } } #-}
+
+// -----
+
+octet.observer @x #octet.fixed_qparams<ui8, scale = 0.5 : f32, zero_point = 128>
+octet.observer @w #octet.fixed_qparams<si8, scale = 1.0e-12 : f32, zero_point = 0>
+
+// A bias of 1.0 would be 2e12 steps: the weight's scale becomes 1 / (0.5 * 2^30) and one float more.
+// CHECK-LABEL: func @scale_of_all_but_zero_weights_is_raised_for_the_bias
+// CHECK-DAG: nn.constant {{.*}} -> tensor<1x1x!quant.uniform<i8:f32, 1.8626453{{.*}}E-9>>
+// CHECK-DAG: nn.constant {{.*}} -> tensor<1x!quant.uniform<i32:f32, 9.3132{{.*}}E-10>>
+func.func @scale_of_all_but_zero_weights_is_raised_for_the_bias(%x: tensor<1x1xf32>) -> tensor<1x1xf32> {
+  %w = nn.constant dense<1.0e-12> : tensor<1x1xf32>
+  %b = nn.constant dense<1.0> : tensor<1xf32>
+  %0 = octet.observe %x by @x : tensor<1x1xf32>
+  %1 = octet.observe %w by @w : tensor<1x1xf32>
+  %2 = nn.linear %0, %1, %b : (tensor<1x1xf32>, tensor<1x1xf32>, tensor<1xf32>) -> tensor<1x1xf32>
+  return %2 : tensor<1x1xf32>
+}
+
+// -----
+
+octet.observer @x #octet.fixed_qparams<ui8, scale = 0.5 : f32, zero_point = 128>
+octet.observer @w #octet.fixed_qparams<si8, scale = 0.25 : f32, zero_point = 0>
+
+// CHECK-LABEL: func @groups_stay_groups
+// CHECK: %[[B:.*]] = octet.dequantize %{{.*}} : (tensor<1x!quant.uniform<i32:f32, 1.250000e-01>>)
+// CHECK: octet.group "cpu::linear_act"(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %[[B]])
+func.func @groups_stay_groups(%x: tensor<1x1xf32>) -> tensor<1x1xf32> {
+  %w = nn.constant dense<1.0> : tensor<1x1xf32>
+  %b = nn.constant dense<1.0> : tensor<1xf32>
+  %0 = octet.observe %x by @x : tensor<1x1xf32>
+  %1 = octet.observe %w by @w : tensor<1x1xf32>
+  %2 = octet.group "cpu::linear_act"(%a = %0, %c = %1, %d = %b) : (tensor<1x1xf32>, tensor<1x1xf32>, tensor<1xf32>) -> tensor<1x1xf32> {
+    %3 = nn.linear %a, %c, %d : (tensor<1x1xf32>, tensor<1x1xf32>, tensor<1xf32>) -> tensor<1x1xf32>
+    %4 = nn.silu %3 : (tensor<1x1xf32>) -> tensor<1x1xf32>
+    octet.yield %4 : tensor<1x1xf32>
+  }
+  return %2 : tensor<1x1xf32>
+}
+
+// -----
+
+octet.observer @x #octet.fixed_qparams<ui8, scale = 0.5 : f32, zero_point = 128>
+
+// What reads no quantized weight keeps its float bias.
+// CHECK-LABEL: func @a_float_layer_keeps_its_bias
+// CHECK: nn.constant dense<1.000000e+00> : tensor<1xf32>
+// CHECK: octet.quantize
+// CHECK: nn.linear
+func.func @a_float_layer_keeps_its_bias(%x: tensor<1x1xf32>) -> tensor<1x1xf32> {
+  %w = nn.constant dense<2.0> : tensor<1x1xf32>
+  %b = nn.constant dense<1.0> : tensor<1xf32>
+  %0 = octet.observe %x by @x : tensor<1x1xf32>
+  %2 = nn.linear %0, %w, %b : (tensor<1x1xf32>, tensor<1x1xf32>, tensor<1xf32>) -> tensor<1x1xf32>
+  return %2 : tensor<1x1xf32>
+}

@@ -1,0 +1,42 @@
+// RUN: octet-opt %s --octet-fuse --octet-explain=qconfig-mapping=%S/Inputs/constants.mlir -o /dev/null | FileCheck %s
+// RUN: octet-opt %s --octet-fuse --octet-explain='qconfig-mapping=%S/Inputs/constants.mlir json=true output=%t.json' -o /dev/null
+// RUN: FileCheck %s --check-prefix=JSON < %t.json
+// RUN: not octet-opt %s --octet-explain=output=/nowhere/x -o /dev/null 2>&1 | FileCheck %s --check-prefix=UNWRITABLE
+// RUN: not octet-opt %s --octet-fuse --octet-prepare=qconfig-mapping=%S/Inputs/constants.mlir --octet-explain -o /dev/null 2>&1 | FileCheck %s --check-prefix=TWICE
+
+// CHECK:      layer    operator           verdict        why
+// CHECK-NEXT: conv     nn.conv+nn.relu    int8           cpu::conv_act
+// CHECK-NEXT: gate     nn.tanh            float          OCT205 the QConfig mapping says none here
+// CHECK-NEXT: block1   nn.conv            float          OCT205 the QConfig mapping says none here
+// CHECK-NEXT: act      nn.conv+nn.tanh    float          OCT207 the QConfig mapping says none for the fused nn.tanh
+// CHECK-NEXT:                                            -> give all parts of a fused group a QConfig, or none of them
+// CHECK-NEXT: resize   nn.resize          float          OCT101 no pattern of backend @cpu matches this nn.resize
+// CHECK-NEXT:                                            -> add an octet.pattern that matches nn.resize
+// CHECK-NEXT: last     nn.conv            int8 to float  OCT102 no quantized operator reads the result
+// CHECK-NEXT: softmax  nn.softmax         float          OCT104 no integer form: its result spans many orders
+
+// JSON: "location": "loc(\"conv\")",
+// JSON: "name": "conv",
+// JSON: "operator": "nn.conv+nn.relu",
+// JSON: "pattern": "cpu::conv_act",
+// JSON: "refused": false,
+// JSON: "verdict": "int8"
+// JSON: "code": "OCT205",
+
+// UNWRITABLE: error: cannot open output file '/nowhere/x'
+// TWICE: error: 'octet.observe' op expected a float program without observers; run this pass before octet-prepare
+
+!t = tensor<1x1x2x2xf32>
+func.func @main(%x: !t) -> !t {
+  %w = nn.constant dense<1.0> : tensor<1x1x1x1xf32>
+  %0 = nn.conv %x, %w : (!t, tensor<1x1x1x1xf32>) -> !t loc("conv")
+  %1 = nn.relu %0 : (!t) -> !t loc("relu")
+  %2 = nn.tanh %1 : (!t) -> !t loc("gate")
+  %3 = nn.conv %2, %w : (!t, tensor<1x1x1x1xf32>) -> !t loc("block1")
+  %4 = nn.conv %3, %w : (!t, tensor<1x1x1x1xf32>) -> !t loc("act")
+  %5 = nn.tanh %4 : (!t) -> !t loc("tanh")
+  %6 = nn.resize %5 size [2, 2] scales [1.0, 1.0] linear half_pixel floor : (!t) -> !t loc("resize")
+  %7 = nn.conv %1, %w : (!t, tensor<1x1x1x1xf32>) -> !t loc("last")
+  %8 = nn.softmax %7 axis 1 : (!t) -> !t loc("softmax")
+  return %8 : !t
+}
