@@ -1,7 +1,7 @@
 // What the CPU backend observes with unless told otherwise.
 #values = #octet.min_max<dtype = ui8>
 #channels = #octet.per_channel_min_max<dtype = ui8, axis = 1>
-#weights = #octet.per_channel_min_max<dtype = si8, scheme = symmetric, range = array<i64: -127, 127>, axis = 0>
+#weights = #octet.per_channel_min_max<dtype = si8, scheme = symmetric, range = [-127, 127], axis = 0>
 
 octet.qconfig_mapping @cpu_default {
   octet.global #octet.qconfig<activation = #values, weight = #weights, channel_activation = #channels>
