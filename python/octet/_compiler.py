@@ -16,6 +16,7 @@ from typing import List, Optional, Union
 from .calibration import CalibrationData, write_calibration_data
 from .errors import CompileError, InputError
 from .model import Model, write_file
+from .report import Report
 
 Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview]
 Shapes = Mapping[str, Sequence[int]]
@@ -136,20 +137,25 @@ def compile(
 class QuantizedModel:
     """A network with its ranges found but not yet compiled: the reference model. Made by `octet.quantize`."""
 
-    def __init__(self, bytecode: bytes, text: str, onnx: bytes, name: str) -> None:
-        self._bytecode, self._text, self._onnx, self._name = bytecode, text, onnx, name
+    def __init__(self, bytecode: bytes, text: str, onnx: bytes, report: str, name: str) -> None:
+        self._bytecode, self._text, self._onnx, self._report, self._name = bytecode, text, onnx, report, name
 
     @property
     def mlir(self) -> str:
         """The reference model as text (float operators between octet.quantize and octet.dequantize), weights elided."""
         return self._text
 
+    @property
+    def report(self) -> Report:
+        """Every operator with its verdict: int8 or float, and why. Libraries made by `compile` below do not carry it."""
+        return Report.parse(self._report)
+
     def save_onnx(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Writes the reference model as an ONNX file with QuantizeLinear and DequantizeLinear."""
         write_file(path, self._onnx)
 
     def compile(self, *, cpu_level: Optional[Levels] = None, threads: int = 1) -> Model:
-        """Compiles it; the result is the one that `octet.compile` gives for the same samples. Arguments as there."""
+        """Compiles it; computes what the result of `octet.compile` for the same samples does. Arguments as there."""
         _check_threads(threads)
         with tempfile.TemporaryDirectory(prefix="octet-") as name:
             path, output = Path(name) / f"{self._name}.mlirbc", Path(name) / f"{self._name}.so"
@@ -174,8 +180,9 @@ def quantize(
     options = _policy_options(backend, qconfig_mapping, input_shapes, strict)
     with _work_folder(model) as (folder, path):
         options.append(f"--calibration-data={write_calibration_data(calibration_data, folder / 'samples')}")
-        bytecode, onnx = folder / f"{path.stem}.mlirbc", folder / "quantized.onnx"
-        _run_compiler([str(path), *options, "--stop-after=convert", "-o", str(bytecode)])
+        bytecode, onnx, report = folder / f"{path.stem}.mlirbc", folder / "quantized.onnx", folder / "report.json"
+        _run_compiler([str(path), *options, "--stop-after=convert", f"--report={report}", "-o", str(bytecode)])
         _run_compiler([str(bytecode), "--emit=onnx", "-o", str(onnx)])
-        return QuantizedModel(bytecode.read_bytes(), bytecode.with_suffix(".mlir").read_text(), onnx.read_bytes(), path.stem)
+        text = bytecode.with_suffix(".mlir").read_text()
+        return QuantizedModel(bytecode.read_bytes(), text, onnx.read_bytes(), report.read_text(), path.stem)
 
