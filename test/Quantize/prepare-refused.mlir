@@ -1,8 +1,54 @@
 // Reasons why an operator stays float although a pattern matches it; in strict mode they are errors.
-// RUN: octet-opt %s --split-input-file -o /dev/null \
-// RUN:   --octet-explain='backend=%S/Inputs/strict.mlir qconfig-mapping=%S/Inputs/constants.mlir' | FileCheck %s
-// RUN: octet-opt %s --split-input-file --verify-diagnostics -o /dev/null \
-// RUN:   --octet-prepare='backend=%S/Inputs/strict.mlir qconfig-mapping=%S/Inputs/constants.mlir strict=true'
+// RUN: octet-opt %s -o /dev/null --octet-explain='backend=%S/Inputs/strict.mlir qconfig-mapping=%S/Inputs/measured.mlir' | FileCheck %s
+// RUN: octet-opt %s --verify-diagnostics -o /dev/null \
+// RUN:   --octet-prepare='backend=%S/Inputs/strict.mlir qconfig-mapping=%S/Inputs/measured.mlir strict=true'
+// RUN: octet-opt %s --octet-prepare='backend=%S/Inputs/strict.mlir qconfig-mapping=%S/Inputs/measured.mlir' \
+// RUN:   --remarks-filter-missed='octet-prepare' --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
+// CHECK: OCT202 the range of the activation observer does not lie inside the backend's [0, 127]
+// CHECK-NEXT: -> give the activation observer a range inside [0, 127]
+// CHECK: OCT201 eps 1.19209e-07 of the activation observer is below the backend's scale_min 0.001
+// CHECK-NEXT: -> set eps of the activation observer to at least 0.001
 // CHECK: OCT203 the backend fixes the result to scale 0.00390625, zero point 0, but the QConfig does not
-// CHECK: -> observe the result with #octet.fixed_qparams of scale 0.00390625, zero point 0
+// CHECK-NEXT: -> observe the result with #octet.fixed_qparams of scale 0.00390625, zero point 0
+// CHECK: OCT204 the activation observer yields ui8, but the backend takes si8
+// CHECK-NEXT: -> give the activation observer the dtype si8
+// CHECK: OCT103 pattern @untyped_neg has no data types
+// CHECK-NEXT: -> list an octet.dtypes in the pattern
+// CHECK: OCT208 the weight observer has one scale per element of axis 1, but the result's channels lie on axis 0
+// CHECK-NEXT: -> set axis = 0 in the weight observer
+// CHECK: OCT208 the QConfig has no weight observer
+// CHECK: OCT204 the bias is f32, but the backend takes f16
+// CHECK: OCT105 backend @strict has no pattern "cpu::add_act"
+// CHECK-NEXT: -> fuse with the same backend
+
+// REMARK: remark: [Missed] OCT202
+// REMARK-SAME: Category:octet-prepare
+// REMARK-SAME: Suggestion="give the activation observer a range inside [0, 127]"
+
+// expected-error @unknown {{stays float [OCT208]: the QConfig has no weight observer}}
+// expected-error @unknown {{stays float [OCT204]: the bias is f32, but the backend takes f16}}
+!t = tensor<1x2xf32>
+func.func @main(%x: !t) -> !t {
+  %w = nn.constant dense<1.0> : tensor<2x2xf32>
+  %b = nn.constant dense<1.0> : tensor<2xf32>
+  // expected-error @+1 {{stays float [OCT202]: the range of the activation observer does not lie inside the backend's [0, 127]; give}}
+  %0 = nn.relu %x : (!t) -> !t
+  // expected-error @+1 {{stays float [OCT201]}}
+  %1 = nn.elu %0 alpha 1.0 : (!t) -> !t
+  // expected-error @+1 {{stays float [OCT203]}}
+  %2 = nn.sigmoid %1 : (!t) -> !t
+  // expected-error @+1 {{stays float [OCT204]}}
+  %3 = nn.silu %2 : (!t) -> !t
+  // expected-error @+1 {{stays float [OCT103]}}
+  %4 = nn.neg %3 : (!t) -> !t
+  // expected-error @+1 {{stays float [OCT208]}}
+  %5 = nn.linear %4, %w : (!t, tensor<2x2xf32>) -> !t
+  %6 = nn.linear %5, %w : (!t, tensor<2x2xf32>) -> !t loc("bare")
+  %7 = nn.linear %6, %w, %b : (!t, tensor<2x2xf32>, tensor<2xf32>) -> !t loc("wide")
+  %8 = octet.group "cpu::add_act"(%a = %7) : (!t) -> !t {
+    %9 = nn.relu %a : (!t) -> !t
+    octet.yield %9 : !t
+  }
+  return %8 : !t
+}
