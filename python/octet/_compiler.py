@@ -90,7 +90,7 @@ def _level_options(cpu_level: Optional[Levels]) -> List[str]:
 
 
 def _check_threads(threads: int) -> None:
-    if not isinstance(threads, int) or threads < 1:
+    if not hasattr(threads, "__index__") or threads < 1:
         raise InputError(f"threads: expected at least 1, but got {threads!r}")
 
 

@@ -9,7 +9,7 @@
 compile s: the int8 compilation with all levels of this architecture, less that of its calibration (bar 10 s). calibrate:
 time for 200 samples over the time of 200 runs of our own float library (bar 1.5). peak MB: the compiler's resident memory,
 while compiling and with few and many calibration samples (bar 1500; no growth). size: stripped library over the ONNX file
-(bar 0.5 above 500 KB). same: two compilations, and one with the samples in another order, give the same bytes.
+(bar 0.5 above 500 KB). same: two compilations, and one with the samples in another order, give the same bytes of IR and library.
 """
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ class Bench:
 
         np.savez(self.folder / f"{name}.npz", **networks.as_arrays(feeds))
 
-    def compile(self, output, samples=None):
+    def compile(self, output, samples=None, *options):
         data = [f"--calibration-data={self.folder / samples}.npz"] if samples else ["--float"]
-        return run_compiler(self.compiler, self.task.onnx, *self.shapes, *data, "-o", self.folder / output)
+        return run_compiler(self.compiler, self.task.onnx, *self.shapes, *data, *options, "-o", self.folder / output)
 
     def measure_float_runs(self):
         """Seconds of 200 runs of our own float library."""
@@ -80,10 +80,13 @@ class Bench:
         return stripped.stat().st_size
 
     def is_deterministic(self):
-        self.compile("again.so", "samples")
-        self.compile("shuffled.so", "shuffled")
-        contents = {(self.folder / name).read_bytes() for name in ("int8.so", "again.so", "shuffled.so")}
-        return len(contents) == 1
+        """Whether ranges, IR and library are the same bytes for the same samples, and for the samples in another order."""
+        for samples in ("samples", "shuffled"):
+            self.compile(f"again-{samples}.so", samples)
+            self.compile(f"{samples}.mlirbc", samples, "--stop-after=convert")
+        self.compile("again.mlirbc", "samples", "--stop-after=convert")
+        groups = [("int8.so", "again-samples.so", "again-shuffled.so"), ("samples.mlirbc", "again.mlirbc", "shuffled.mlirbc")]
+        return all(len({(self.folder / name).read_bytes() for name in names}) == 1 for names in groups)
 
 
 def measure_memory(bench, count):
