@@ -48,7 +48,9 @@ def evaluate(task, run, limit=None):
 
 
 def format_value(task, value):
-    return f"{value:.1f} dB" if task.metric in ("psnr", "sqnr") else f"{value:.3f}" if task.metric == "detect" else f"{value:.2%}"
+    if task.metric in ("psnr", "sqnr"):
+        return f"{value:.1f} dB"
+    return f"{value:.3f}" if task.metric == "detect" else f"{value:.2%}"
 
 
 def measure(octet, task, limit):

@@ -141,12 +141,12 @@ def quantize_openvino(task, preset):
     with silence():
         import nncf
 
+        presets = {"mixed": nncf.QuantizationPreset.MIXED, "performance": nncf.QuantizationPreset.PERFORMANCE}
         model = ov.convert_model(str(source))
         feeds = task.calib()
         names = [i.any_name for i in model.inputs]
         dataset = nncf.Dataset(feeds, lambda feed: [feed[name] for name in names] if len(names) > 1 else feed[names[0]])
-        model = nncf.quantize(model, dataset, subset_size=len(feeds),
-                              preset=nncf.QuantizationPreset.MIXED if preset == "mixed" else nncf.QuantizationPreset.PERFORMANCE)
+        model = nncf.quantize(model, dataset, subset_size=len(feeds), preset=presets[preset])
         ov.save_model(model, str(path), compress_to_fp16=False)
     return path
 
@@ -164,10 +164,11 @@ class OnnxRuntimeRunner:
         options.log_severity_level = 3
         self.session = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
         self.binding = self.session.io_binding()
-        self.inputs = {i.name: ort.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(feed[i.name])) for i in self.session.get_inputs()}
+        arrays = {i.name: np.ascontiguousarray(feed[i.name]) for i in self.session.get_inputs()}
+        self.inputs = {name: ort.OrtValue.ortvalue_from_numpy(array) for name, array in arrays.items()}
         names = [o.name for o in self.session.get_outputs()]
-        shapes = self.session.run(None, {name: feed[name] for name in self.inputs})
-        self.outputs = [ort.OrtValue.ortvalue_from_numpy(np.zeros_like(value)) for value in shapes]
+        outputs = self.session.run(None, arrays)
+        self.outputs = [ort.OrtValue.ortvalue_from_numpy(np.zeros_like(array)) for array in outputs]
         for name, value in self.inputs.items():
             self.binding.bind_ortvalue_input(name, value)
         for name, value in zip(names, self.outputs):
@@ -193,7 +194,8 @@ class OpenVinoRunner:
             "INFERENCE_PRECISION_HINT": "f32", "ENABLE_CPU_PINNING": False})
         self.request = compiled.create_infer_request()
         self.inputs = [ov.Tensor(np.ascontiguousarray(feed[i.any_name]), shared_memory=True) for i in compiled.inputs]
-        self.outputs = [ov.Tensor(np.zeros(tuple(o.shape), o.element_type.to_dtype()), shared_memory=True) for o in compiled.outputs]
+        outputs = [np.zeros(tuple(o.shape), o.element_type.to_dtype()) for o in compiled.outputs]
+        self.outputs = [ov.Tensor(array, shared_memory=True) for array in outputs]
         for index, tensor in enumerate(self.inputs):
             self.request.set_input_tensor(index, tensor)
         for index, tensor in enumerate(self.outputs):

@@ -9,7 +9,8 @@
 compile s: the int8 compilation with all levels of this architecture, less that of its calibration (bar 10 s). calibrate:
 time for 200 samples over the time of 200 runs of our own float library (bar 1.5). peak MB: the compiler's resident memory,
 while compiling and with few and many calibration samples (bar 1500; no growth). size: stripped library over the ONNX file
-(bar 0.5 above 500 KB). same: two compilations, and one with the samples in another order, give the same bytes of IR and library.
+(bar 0.5 above 500 KB). same: two compilations, and one with the samples in another order, give the same bytes
+of IR and library.
 """
 from __future__ import annotations
 

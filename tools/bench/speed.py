@@ -115,7 +115,8 @@ def main():
     octet = tables.import_octet() if any(name in OURS for name in wanted) else None
 
     peak = tables.measure_peak()
-    print(f"{tables.get_cpu_name()} · {options.threads} thread(s) · batch 1 · median of {options.rounds} interleaved rounds · µs")
+    how = f"{options.threads} thread(s) · batch 1 · median of {options.rounds} interleaved rounds · µs"
+    print(f"{tables.get_cpu_name()} · {how}")
     print(f"int8 peak of a core: {peak / 1e9:.0f} GMAC/s (512-bit VPDPBUSD, measured now)" if peak else "no AVX-512-VNNI here")
     columns = {"network": 31, **{name: 10 for name in wanted}, "vs_peer": 8, "vs_float": 8, "peak": 6}
     table = tables.Table(**columns)
