@@ -31,11 +31,12 @@ class Conv:
         q = reference.quantize(self.image, params)
         self.accumulator = reference.conv_integer(q, params.zero_point, values, bias_values, Window((3, 3), pads=(1, 1, 1, 1)), groups)
 
-    def check(self, real, params, wanted):
+    def check(self, real, params, wanted, is_output=False):
         zero = params.zero_point if params.axis is not None else params.zero_point[0]
         scale = params.scale if params.axis is not None else params.scale[0]
-        name = self.builder.output(self.builder.quantize(real, scale, zero, params.axis))
-        got = reference.Network(self.builder.model()).run({"x": self.image})[name]
+        name = self.builder.quantize(real, scale, zero, params.axis)
+        self.builder.output(name if is_output else self.builder.dequantize(name, scale, zero, params.axis), 2 if is_output else 1)
+        got = reference.Network(self.builder.model()).run({"x": self.image}, all_tensors=True)[name]
         np.testing.assert_array_equal(got, wanted)
         assert got.dtype == np.uint8 and len(np.unique(got)) > 20
 
@@ -57,6 +58,12 @@ def test_clamps_become_bounds():
     low, high = reference.narrow(QParams(Y.scale, Y.zero_point, *reference.narrow(Y, (f32(-1), f32(4)))), (f32(0), f32(np.inf)))
     assert (low, high) == (40, 110)
     conv.check(real, Y, reference.requantize(conv.accumulator, conv.scale, QParams(Y.scale, Y.zero_point, low, high), 1))
+
+
+def test_clamp_stays_where_the_type_is_fixed():
+    conv = Conv()
+    real = reference.real_accumulator(conv.accumulator, conv.scale, 1)
+    conv.check(conv.builder.node("Relu", conv.real), Y, reference.quantize(reference.relu(real), Y), is_output=True)
 
 
 def test_channels_with_other_zero_points_keep_the_clamp():

@@ -125,12 +125,12 @@ class Evaluation:
 
     def quantize(self, node):
         params, dtype = self.read_params(node)
-        source = node.inputs[0]
+        source, graph = node.inputs[0], self.network.graph
         result = None
         if dtype == np.uint8:
             result = self.quantize_mean(source, params) if params.axis is None else None
             if result is None:
-                result = self.quantize_product(source, params)
+                result = self.quantize_product(source, params, graph.is_read_by(node.output, "DequantizeLinear"))
         if result is None:
             result = quantization.quantize(self.values[source], params)
         self.values[node.output] = result.astype(dtype)
@@ -241,11 +241,14 @@ class Evaluation:
         if folded in self.products:
             self.products[node.output] = self.products[folded]
 
-    def quantize_product(self, source, params):
+    def quantize_product(self, source, params, may_narrow):
         """[N.requantize] or [N.residual], if [N.form] says so."""
         graph = self.network.graph
         params = QParams(params.scale, params.zero_point, params.low, params.high, params.axis)
-        while graph.only_read_once(source) and (interval := operators.clamp_interval(graph.producer(source), self.values)):
+        while may_narrow and graph.only_read_once(source):
+            interval = operators.clamp_interval(graph.producer(source), self.values)
+            if interval is None:
+                break
             bounds = quantization.narrow(params, interval)
             if bounds is None:
                 break
