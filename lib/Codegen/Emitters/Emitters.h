@@ -32,6 +32,10 @@ void emitBorder(ProgramEmitter &emitter, mlir::Operation *op, mlir::Value result
 llvm::LogicalResult emitRoot(ProgramEmitter &emitter, const FusedOp &fused);
 /// Register tiles for dense convolutions and linear layers; false if the shape or the types are not theirs.
 bool emitDense(ProgramEmitter &emitter, const FusedOp &fused);
+/// Dense NCHW floats to NHWC bytes; false if the shapes are not its.
+bool emitQuantizePlanes(ProgramEmitter &emitter, QuantizeOp op);
+/// Depthwise convolutions on NHWC; false if the shape or the types are not theirs.
+bool emitDepthwise(ProgramEmitter &emitter, const FusedOp &fused);
 /// Convolution or linear layer with a fused body, as plain loops: the path that takes every shape.
 void emitLoopsForRoot(ProgramEmitter &emitter, const FusedOp &fused);
 

@@ -189,6 +189,8 @@ LogicalResult codegen::emitFusedElementwise(ProgramEmitter &emitter, const Fused
 static Value identity(KernelBuilder &, ValueRange values) { return values[0]; }
 
 LogicalResult codegen::emitQuantize(ProgramEmitter &emitter, QuantizeOp op) {
+  if (emitQuantizePlanes(emitter, op))
+    return success();
   emitPointwise(emitter, op, "quantize", "", {op.getInput()}, op.getResult(), /*isRaw=*/false, identity);
   return success();
 }

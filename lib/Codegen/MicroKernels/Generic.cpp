@@ -84,7 +84,14 @@ struct LowerPack : OpRewritePattern<kernel::PackOp> {
       Value clamped = arith::MinSIOp::create(b, arith::MaxSIOp::create(b, input, b.constI(0)), b.constI(255));
       parts.push_back(arith::TruncIOp::create(b, b.ofLanes(b.getI8Type()), clamped));
     }
-    rewriter.replaceOp(op, concatVectors(b, op.getLoc(), parts));
+    Value packed = concatVectors(b, op.getLoc(), parts);
+    if (op.getInLanes()) {
+      SmallVector<int64_t> order;
+      for (int64_t i = 0; i < 64; ++i)
+        order.push_back(i % 16 / 4 * 16 + i / 16 * 4 + i % 4);
+      packed = vector::ShuffleOp::create(b, packed, packed, order);
+    }
+    rewriter.replaceOp(op, packed);
     return success();
   }
 };

@@ -71,6 +71,10 @@ struct LowerPack512 : OpRewritePattern<kernel::PackOp> {
     Value low = callIntrinsic(b, b.getLoc(), "llvm.x86.avx512.packssdw.512", words, {in[0], in[1]});
     Value high = callIntrinsic(b, b.getLoc(), "llvm.x86.avx512.packssdw.512", words, {in[2], in[3]});
     Value packed = callIntrinsic(b, b.getLoc(), "llvm.x86.avx512.packuswb.512", bytes, {low, high});
+    if (op.getInLanes()) {
+      rewriter.replaceOp(op, packed);
+      return success();
+    }
     Value mixed = vector::BitCastOp::create(b, dwords, packed);
     SmallVector<int64_t> order;
     for (int64_t i = 0; i < 16; ++i)
@@ -88,11 +92,15 @@ struct LowerPack128 : OpRewritePattern<kernel::PackOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto words = VectorType::get({8}, b.getI16Type()), bytes = VectorType::get({16}, b.getI8Type());
     SmallVector<Value> parts;
-    for (Value input : op.getInputs()) {
+    // The j-th four lanes of the i-th sixteen bytes.
+    auto quarter = [&](int64_t i, int64_t j) {
+      return op.getInLanes() ? sliceVector(b, b.getLoc(), op.getInputs()[j], 4 * i, 4)
+                             : sliceVector(b, b.getLoc(), op.getInputs()[i], 4 * j, 4);
+    };
+    for (int64_t i = 0; i < (int64_t)op.getInputs().size(); ++i) {
       Value halves[2];
-      for (int i = 0; i < 2; ++i)
-        halves[i] = callIntrinsic(b, b.getLoc(), "llvm.x86.sse2.packssdw.128", words,
-                                  {sliceVector(b, b.getLoc(), input, 8 * i, 4), sliceVector(b, b.getLoc(), input, 8 * i + 4, 4)});
+      for (int64_t j = 0; j < 2; ++j)
+        halves[j] = callIntrinsic(b, b.getLoc(), "llvm.x86.sse2.packssdw.128", words, {quarter(i, 2 * j), quarter(i, 2 * j + 1)});
       parts.push_back(callIntrinsic(b, b.getLoc(), "llvm.x86.sse2.packuswb.128", bytes, {halves[0], halves[1]}));
     }
     rewriter.replaceOp(op, concatVectors(b, b.getLoc(), parts));

@@ -38,14 +38,16 @@ void KernelDialect::initialize() {
       >();
 }
 
-void PackOp::build(OpBuilder &builder, OperationState &state, ValueRange inputs) {
-  build(builder, state, VectorType::get({16 * (int64_t)inputs.size()}, builder.getI8Type()), inputs);
+void PackOp::build(OpBuilder &builder, OperationState &state, ValueRange inputs, bool inLanes) {
+  build(builder, state, VectorType::get({16 * (int64_t)inputs.size()}, builder.getI8Type()), inputs, inLanes);
 }
 
 LogicalResult PackOp::verify() {
   int64_t count = getInputs().size();
   if (count != 1 && count != 4)
     return emitOpError("expected one or four vectors, but got ") << count;
+  if (getInLanes() && count != 4)
+    return emitOpError("expected four vectors with 'in_lanes', but got ") << count;
   if (!isVector(getResult().getType(), 16 * count, 8, /*isFloat=*/false))
     return emitOpError("expected a result of ") << 16 * count << " bytes, but got " << getResult().getType();
   return success();

@@ -116,13 +116,14 @@ def Kernel_RoundOp : Kernel_Op<"round", [Pure]> {
 def Kernel_PackOp : Kernel_Op<"pack", [Pure]> {
   let summary = "32-bit lanes to unsigned bytes, saturating";
   let description = [{
-    One or four vectors of sixteen lanes to 16 or 64 bytes in the same order: `clamp(x, 0, 255)` for any x.
+    One or four vectors of sixteen lanes to 16 or 64 bytes in the same order: `clamp(x, 0, 255)` for any x. With
+    `in_lanes`, byte `16 l + 4 v + k` is lane `4 l + k` of vector v: the order that packing inside 16-byte lanes gives.
   }];
-  let arguments = (ins Variadic<Kernel_I32x16>:$inputs);
+  let arguments = (ins Variadic<Kernel_I32x16>:$inputs, UnitAttr:$in_lanes);
   let results = (outs AnyVectorOfNonZeroRank:$result);
-  let assemblyFormat = "$inputs attr-dict `:` type($result)";
+  let assemblyFormat = "$inputs (`in_lanes` $in_lanes^)? attr-dict `:` type($result)";
   let hasVerifier = 1;
-  let builders = [OpBuilder<(ins "::mlir::ValueRange":$inputs)>];
+  let builders = [OpBuilder<(ins "::mlir::ValueRange":$inputs, CArg<"bool", "false">:$inLanes)>];
 }
 
 #endif // OCTET_DIALECT_KERNEL_KERNELOPS_TD

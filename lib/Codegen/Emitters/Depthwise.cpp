@@ -1,0 +1,404 @@
+//===- Depthwise.cpp - depthwise convolutions -----------------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Bytes of four input rows are interleaved, so that one dot product takes four kernel rows of sixteen channels. One quad
+// of rows serves all output rows of a strip (each with its own weights, zero where a row is not its own) and slides
+// along the columns. A block is 64 channels (its four vectors stay in the order that unpacking gives, parameters are
+// permuted instead), sixteen channels, or 64 bytes of a row across pixels where channels divide 64.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Epilogue.h"
+#include "octet/Dialect/NN/Constants.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::codegen;
+
+namespace {
+
+enum class BlockKind { channels64, channels16, flat64 };
+
+/// What a depthwise kernel walks over.
+struct DepthwiseShape {
+  int64_t channels, kernelRows, kernelColumns, rowStride, columnStride, rowDilation, columnDilation;
+  int64_t rows, columns;                    ///< of the result
+  int64_t inRow, inPixel, inBase, outRow, outPixel, outBase;
+  int64_t strip;                            ///< output rows computed together
+  BlockKind kind;
+
+  int64_t blockSize() const { return kind == BlockKind::channels16 ? 16 : 64; }
+  int64_t vectors() const { return blockSize() / 16; }
+  int64_t inputRows() const { return (strip - 1) * rowStride + kernelRows; }
+  int64_t quads() const { return llvm::divideCeil(inputRows(), 4); }
+  /// Blocks along the channels (one for flat rows).
+  int64_t blocks() const { return kind == BlockKind::flat64 ? 1 : llvm::divideCeil(channels, blockSize()); }
+  /// First channel of a block; the last block overlaps the one before where channels do not divide.
+  int64_t firstChannel(int64_t block) const {
+    return std::max<int64_t>(0, std::min(block * blockSize(), channels - blockSize()));
+  }
+  /// Channel of lane `lane` of vector `vector`, or -1 behind the last channel.
+  int64_t channelOf(int64_t block, int64_t vector, int64_t lane) const {
+    if (kind == BlockKind::channels16)
+      return firstChannel(block) + lane < channels ? firstChannel(block) + lane : -1;
+    int64_t position = lane / 4 * 16 + vector * 4 + lane % 4;
+    return kind == BlockKind::flat64 ? position % channels : firstChannel(block) + position;
+  }
+  /// Kernel row that input row `row` of a strip is for output row `out`, or -1.
+  int64_t kernelRowOf(int64_t row, int64_t out) const {
+    int64_t k = row - out * rowStride;
+    return k >= 0 && k < kernelRows ? k : -1;
+  }
+};
+
+} // namespace
+
+static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+static std::optional<DepthwiseShape> getShape(const FusedOp &fused, nn::ConvOp conv) {
+  RankedTensorType in = typeOf(fused.getOuter(conv.getInput())), out = typeOf(fused.getResult());
+  nn::LayoutAttr inLayout = getLayout(in), outLayout = getLayout(out);
+  int64_t channels = in.getDimSize(1);
+  if (!inLayout || !outLayout || !conv.isDepthwise() || out.getDimSize(1) != channels || in.getDimSize(0) != 1)
+    return std::nullopt;
+  auto filter = conv.getFilter().getType().getShape();
+  Strides x = getStrides(in), y = getStrides(out);
+  DepthwiseShape s;
+  s.channels = channels;
+  s.kernelRows = filter[2];
+  s.kernelColumns = filter[3];
+  s.rowStride = conv.getStrides()[0];
+  s.columnStride = conv.getStrides()[1];
+  s.rowDilation = conv.getDilations()[0];
+  s.columnDilation = conv.getDilations()[1];
+  s.rows = out.getDimSize(2);
+  s.columns = out.getDimSize(3);
+  s.inRow = x.steps[2];
+  s.inPixel = x.steps[3];
+  s.inBase = x.offset - conv.getPads()[0] * x.steps[2] - conv.getPads()[1] * x.steps[3];
+  s.outRow = y.steps[2];
+  s.outPixel = y.steps[3];
+  s.outBase = y.offset;
+  s.strip = s.rowStride == 1 && s.rowDilation == 1 && s.kernelRows > 1 && s.rows > 1 ? 2 : 1;
+  bool anyOrder = Epilogue::takesAnyOrder(fused) && isQuantized(out);
+  bool isTight = inLayout.getChannels() == channels && outLayout.getChannels() == channels;
+  if (anyOrder && channels >= 64)
+    s.kind = BlockKind::channels64;
+  else if (anyOrder && 64 % channels == 0 && isTight && s.columnStride == 1 && s.columns * channels >= 64)
+    s.kind = BlockKind::flat64;
+  else
+    s.kind = BlockKind::channels16;
+  return s;
+}
+
+namespace {
+
+/// The arguments and the code of one depthwise kernel on bytes.
+class DepthwiseKernel {
+public:
+  DepthwiseKernel(ProgramEmitter &emitter, const FusedOp &fused, const DepthwiseShape &shape)
+      : emitter(emitter), fused(fused), shape(shape), signature(emitter) {}
+
+  bool addArguments();
+  void emit();
+
+private:
+  std::vector<int8_t> packWeights(ArrayRef<int8_t> filter) const;
+  std::vector<int32_t> makeStart(const codegen::QuantParams &params, ArrayRef<int8_t> filter, ArrayRef<int32_t> bias) const;
+  void emitColumns(KernelBuilder &b, ValueRange args, Value firstRow, Value block, Value firstChannel);
+  SmallVector<Value> loadColumn(KernelBuilder &b, ValueRange args, Value base);
+  SmallVector<Value> interleave(KernelBuilder &b, ArrayRef<Value> rows);
+  void emitPixel(KernelBuilder &b, ValueRange args, ArrayRef<Value> columns, Value block, Value firstRow, Value place, Value channel, Value column);
+
+  ProgramEmitter &emitter;
+  const FusedOp &fused;
+  DepthwiseShape shape;
+  Signature signature;
+  int input = -1, weights = -1, start = -1;
+  std::optional<Epilogue> epilogue;
+};
+
+} // namespace
+
+/// [block][output row][kernel column][quad][vector][16][4 rows]
+std::vector<int8_t> DepthwiseKernel::packWeights(ArrayRef<int8_t> filter) const {
+  std::vector<int8_t> packed;
+  for (int64_t block = 0; block < shape.blocks(); ++block)
+    for (int64_t out = 0; out < shape.strip; ++out)
+      for (int64_t column = 0; column < shape.kernelColumns; ++column)
+        for (int64_t quad = 0; quad < shape.quads(); ++quad)
+          for (int64_t vector = 0; vector < shape.vectors(); ++vector)
+            for (int64_t lane = 0; lane < 16; ++lane)
+              for (int64_t row = 0; row < 4; ++row) {
+                int64_t channel = shape.channelOf(block, vector, lane), k = shape.kernelRowOf(4 * quad + row, out);
+                bool isTap = channel >= 0 && k >= 0;
+                packed.push_back(isTap ? filter[(channel * shape.kernelRows + k) * shape.kernelColumns + column] : 0);
+              }
+  return packed;
+}
+
+std::vector<int32_t> DepthwiseKernel::makeStart(const codegen::QuantParams &params, ArrayRef<int8_t> filter,
+                                                ArrayRef<int32_t> bias) const {
+  int64_t taps = shape.kernelRows * shape.kernelColumns;
+  std::vector<int32_t> values;
+  for (int64_t block = 0; block < shape.blocks(); ++block)
+    for (int64_t vector = 0; vector < shape.vectors(); ++vector)
+      for (int64_t lane = 0; lane < 16; ++lane) {
+        int64_t channel = shape.channelOf(block, vector, lane), sum = 0;
+        if (channel >= 0) {
+          sum = bias.empty() ? 0 : bias[channel];
+          for (int64_t tap = 0; tap < taps; ++tap)
+            sum -= (int64_t)params.zeroPoints[params.axis < 0 ? 0 : channel] * filter[channel * taps + tap];
+        }
+        values.push_back((int32_t)sum);
+      }
+  return values;
+}
+
+bool DepthwiseKernel::addArguments() {
+  Value in = fused.getOuter(fused.root->getOperand(0)), filter = fused.getOuter(fused.root->getOperand(1));
+  auto values = nn::getConstantValues<int8_t>(filter);
+  if (failed(values))
+    return false;
+  SmallVector<int32_t, 0> bias;
+  if (fused.root->getNumOperands() > 2) {
+    auto biasValues = nn::getConstantValues<int32_t>(fused.getOuter(fused.root->getOperand(2)));
+    if (failed(biasValues))
+      return false;
+    bias = *biasValues;
+  }
+  input = signature.add(emitter.getBuffer(in));
+  std::string key = "depthwise/" + getConstantKey(filter.getDefiningOp<nn::ConstantOp>()) + "/" +
+                    std::to_string((int)shape.kind) + "," + std::to_string(shape.strip);
+  weights = signature.addWeights<int8_t>(key, [&] { return packWeights(*values); });
+  auto params = codegen::getQuantParams(cast<quant::QuantizedType>(typeOf(in).getElementType()));
+  std::vector<int32_t> startValues = makeStart(params, *values, bias);
+  std::string startKey = "start";
+  for (int32_t value : startValues)
+    startKey += "," + std::to_string(value);
+  start = signature.addWeights<int32_t>(startKey, [&] { return startValues; });
+  signature.addKey((int)shape.kind, shape.strip, describe(typeOf(in)));
+  signature.addKey({shape.kernelRows, shape.kernelColumns, shape.rowStride, shape.columnStride, shape.rowDilation,
+                    shape.columnDilation, shape.inBase});
+  SmallVector<int64_t> order;
+  for (int64_t block = 0; block < shape.blocks(); ++block)
+    for (int64_t vector = 0; vector < shape.vectors(); ++vector)
+      for (int64_t lane = 0; lane < 16; ++lane)
+        order.push_back(std::max<int64_t>(0, shape.channelOf(block, vector, lane)));
+  epilogue.emplace(fused, signature, order);
+  return true;
+}
+
+/// Unpacks bytes, then words, inside each 16-byte lane: vector g holds bytes 4g..4g+3 of every lane, four rows each.
+SmallVector<Value> DepthwiseKernel::interleave(KernelBuilder &b, ArrayRef<Value> rows) {
+  int64_t size = shape.blockSize();
+  auto bytes = VectorType::get({size}, b.getI8Type()), words = VectorType::get({size / 2}, b.getI16Type());
+  auto unpack = [&](Value x, Value y, int64_t perLane, bool isHigh) -> Value {
+    int64_t total = size / (16 / perLane);
+    SmallVector<int64_t> order;
+    for (int64_t lane = 0; lane < total; lane += perLane)
+      for (int64_t i = 0; i < perLane / 2; ++i) {
+        int64_t from = lane + i + (isHigh ? perLane / 2 : 0);
+        order.append({from, total + from});
+      }
+    return vector::ShuffleOp::create(b, x, y, order);
+  };
+  auto asWords = [&](Value x) -> Value { return vector::BitCastOp::create(b, words, x); };
+  Value low01 = asWords(unpack(rows[0], rows[1], 16, false)), high01 = asWords(unpack(rows[0], rows[1], 16, true));
+  Value low23 = asWords(unpack(rows[2], rows[3], 16, false)), high23 = asWords(unpack(rows[2], rows[3], 16, true));
+  SmallVector<Value> quads;
+  for (auto [x, y] : {std::make_pair(low01, low23), std::make_pair(high01, high23)})
+    for (bool isHigh : {false, true})
+      quads.push_back(vector::BitCastOp::create(b, bytes, unpack(x, y, 8, isHigh)));
+  if (size == 64)
+    return quads;
+  // Sixteen channels: the four parts are one vector in natural order.
+  auto join = [&](Value x, Value y) -> Value {
+    int64_t lanes = cast<VectorType>(x.getType()).getNumElements();
+    return vector::ShuffleOp::create(b, x, y, llvm::to_vector(llvm::seq<int64_t>(0, 2 * lanes)));
+  };
+  return {join(join(quads[0], quads[1]), join(quads[2], quads[3]))};
+}
+
+/// Quads of all input rows of a strip at one column: [quad][vector].
+SmallVector<Value> DepthwiseKernel::loadColumn(KernelBuilder &b, ValueRange args, Value base) {
+  auto type = VectorType::get({shape.blockSize()}, b.getI8Type());
+  SmallVector<Value> rows, result;
+  for (int64_t row = 0; row < shape.inputRows(); ++row) {
+    Value at = b.addIndex(base, row * shape.rowDilation * shape.inRow);
+    rows.push_back(vector::LoadOp::create(b, type, args[input], ValueRange{at}));
+  }
+  while (rows.size() % 4)
+    rows.push_back(rows.back()); // weights there are zero
+  for (size_t quad = 0; quad < rows.size(); quad += 4)
+    result.append(interleave(b, ArrayRef(rows).slice(quad, 4)));
+  return result;
+}
+
+/// Sums and stores of one block at one column, for all output rows of the strip.
+void DepthwiseKernel::emitPixel(KernelBuilder &b, ValueRange args, ArrayRef<Value> columns, Value block, Value firstRow,
+                                Value place, Value channel, Value column) {
+  b.lanes = 16;
+  int64_t vectors = shape.vectors(), perColumn = shape.quads() * vectors;
+  int64_t perRow = shape.kernelColumns * perColumn * 64;
+  auto bytes = VectorType::get({64}, b.getI8Type());
+  Value weightBase = b.mulIndex(block, shape.strip * perRow), position = b.mulIndex(block, shape.blockSize());
+  bool isQuantizedResult = epilogue->isQuantizedResult();
+  Value memory = epilogue->getResult(args).memory;
+  for (int64_t out = 0; out < shape.strip; ++out) {
+    SmallVector<Value> values;
+    for (int64_t vector = 0; vector < vectors; ++vector) {
+      Value acc = b.load(args[start], b.addIndex(position, 16 * vector));
+      for (int64_t i = 0; i < shape.kernelColumns; ++i)
+        for (int64_t quad = 0; quad < shape.quads(); ++quad) {
+          int64_t at = out * perRow + ((i * shape.quads() + quad) * vectors + vector) * 64;
+          Value w = vector::LoadOp::create(b, bytes, args[weights], ValueRange{b.addIndex(weightBase, at)});
+          acc = kernel::Dot4Op::create(b, acc.getType(), acc, columns[i * perColumn + quad * vectors + vector], w);
+        }
+      SmallVector<Value> indices{b.index(0), channel, b.addIndex(firstRow, out), column};
+      values.push_back(epilogue->emit(b, args, acc, b.addIndex(position, 16 * vector), indices, 1));
+    }
+    Value at = b.addIndex(place, out * shape.outRow);
+    int64_t valid = shape.kind == BlockKind::channels16 ? std::min<int64_t>(16, shape.channels) : 16;
+    Value stored = values[0];
+    if (isQuantizedResult)
+      stored = kernel::PackOp::create(b, values, /*inLanes=*/vectors == 4);
+    if (valid < 16)
+      stored = vector::ExtractStridedSliceOp::create(b, stored, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{valid}, ArrayRef<int64_t>{1});
+    vector::StoreOp::create(b, stored, memory, ValueRange{at});
+  }
+  b.lanes = 1;
+}
+
+/// All columns of a strip for one block; columns that the next pixel needs again are carried along.
+void DepthwiseKernel::emitColumns(KernelBuilder &b, ValueRange args, Value firstRow, Value block, Value firstChannel) {
+  Value inBase = b.addIndex(b.addIndex(b.mulIndex(firstRow, shape.rowStride * shape.inRow), firstChannel), shape.inBase);
+  Value outBase = b.addIndex(b.addIndex(b.mulIndex(firstRow, shape.outRow), firstChannel), shape.outBase);
+  int64_t tap = shape.columnDilation * shape.inPixel;
+  if (shape.kind == BlockKind::flat64) {
+    int64_t bytes = shape.columns * shape.channels;
+    return b.loop(0, llvm::divideCeil(bytes, 64), [&](Value i) {
+      Value first = b.mulIndex(i, 64);
+      if (bytes % 64)
+        first = b.createOrFold<arith::MinUIOp>(first, b.index(bytes - 64));
+      SmallVector<Value> columns;
+      for (int64_t k = 0; k < shape.kernelColumns; ++k)
+        columns.append(loadColumn(b, args, b.addIndex(b.addIndex(inBase, first), k * tap)));
+      emitPixel(b, args, columns, block, firstRow, b.addIndex(outBase, first), b.index(0), b.index(0));
+    });
+  }
+  int64_t kept = shape.columnDilation == 1 ? std::max<int64_t>(0, shape.kernelColumns - shape.columnStride) : 0;
+  if (kept * shape.quads() * shape.vectors() > 8 || b.level.accumulators < 8)
+    kept = 0;
+  SmallVector<Value> carried;
+  for (int64_t k = 0; k < kept; ++k)
+    carried.append(loadColumn(b, args, b.addIndex(inBase, k * tap)));
+  int64_t perColumn = shape.quads() * shape.vectors();
+  b.loop(b.index(0), b.index(shape.columns), 1, carried, [&](Value column, ValueRange inner) {
+    Value base = b.addIndex(inBase, b.mulIndex(column, shape.columnStride * shape.inPixel));
+    SmallVector<Value> columns(inner);
+    for (int64_t k = kept; k < shape.kernelColumns; ++k)
+      columns.append(loadColumn(b, args, b.addIndex(base, k * tap)));
+    emitPixel(b, args, columns, block, firstRow, b.addIndex(outBase, b.mulIndex(column, shape.outPixel)), firstChannel, column);
+    return SmallVector<Value>(ArrayRef(columns).take_back(kept * perColumn));
+  });
+}
+
+void DepthwiseKernel::emit() {
+  int64_t strips = llvm::divideCeil(shape.rows, shape.strip);
+  emitter.addStep(fused.op, "depthwise", signature.key, signature.arguments, strips,
+                  [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
+    b.loop(0, shape.blocks(), [&](Value block) {
+      Value firstChannel = b.mulIndex(block, shape.blockSize());
+      if (shape.kind != BlockKind::flat64)
+        firstChannel = b.createOrFold<arith::MinUIOp>(firstChannel, b.index(shape.firstChannel(shape.blocks() - 1)));
+      b.loop(begin, end, 1, [&](Value strip) {
+        Value firstRow = b.mulIndex(strip, shape.strip);
+        if (shape.rows % shape.strip)
+          firstRow = b.createOrFold<arith::MinUIOp>(firstRow, b.index(shape.rows - shape.strip));
+        emitColumns(b, args, firstRow, block, firstChannel);
+      });
+    });
+  });
+}
+
+/// Float: sixteen channels at a time, taps in the order of the law.
+static bool emitFloatDepthwise(ProgramEmitter &emitter, const FusedOp &fused, const DepthwiseShape &s) {
+  Value in = fused.getOuter(fused.root->getOperand(0)), filter = fused.getOuter(fused.root->getOperand(1));
+  auto values = nn::getConstantValues<float>(filter);
+  if (failed(values))
+    return false;
+  Signature signature(emitter);
+  int64_t taps = s.kernelRows * s.kernelColumns, padded = llvm::alignTo(s.channels, 16);
+  int input = signature.add(emitter.getBuffer(in));
+  int weights = signature.addWeights<float>("depthwise/" + getConstantKey(filter.getDefiningOp<nn::ConstantOp>()), [&] {
+    std::vector<float> packed(taps * padded, 0.0f);
+    for (int64_t c = 0; c < s.channels; ++c)
+      for (int64_t tap = 0; tap < taps; ++tap)
+        packed[tap * padded + c] = (*values)[c * taps + tap];
+    return packed;
+  });
+  SmallVector<float, 0> bias(padded, 0.0f);
+  std::string biasKey = "start-none/" + std::to_string(padded / 16);
+  if (fused.root->getNumOperands() > 2) {
+    Value operand = fused.getOuter(fused.root->getOperand(2));
+    auto biasValues = nn::getConstantValues<float>(operand);
+    if (failed(biasValues))
+      return false;
+    llvm::copy(*biasValues, bias.begin());
+    biasKey = "start/" + getConstantKey(operand.getDefiningOp<nn::ConstantOp>());
+  }
+  int start = signature.addWeights<float>(biasKey, [&] { return std::vector<float>(bias.begin(), bias.end()); });
+  signature.addKey("float", describe(typeOf(in)));
+  signature.addKey({s.kernelRows, s.kernelColumns, s.rowStride, s.columnStride, s.rowDilation, s.columnDilation, s.inBase});
+  Epilogue epilogue(fused, signature);
+  int64_t lanes = std::min<int64_t>(16, s.channels);
+  emitter.addStep(fused.op, "depthwise_f32", signature.key, signature.arguments, s.rows,
+                  [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
+    emitLoopNest(b, {s.rows, s.columns, llvm::divideCeil(s.channels, 16)}, begin, end, [&](ValueRange i) {
+      Value channel = b.createOrFold<arith::MinUIOp>(b.mulIndex(i[2], 16), b.index(std::max<int64_t>(0, s.channels - 16)));
+      Value base = b.linearIndex({i[0], i[1], channel}, {s.rowStride * s.inRow, s.columnStride * s.inPixel, 1}, s.inBase);
+      b.lanes = 16;
+      Value acc = b.load(args[start], channel);
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        int64_t at = tap / s.kernelColumns * s.rowDilation * s.inRow + tap % s.kernelColumns * s.columnDilation * s.inPixel;
+        Value x = b.load(args[input], b.addIndex(base, at));
+        acc = b.fma(x, b.load(args[weights], b.addIndex(channel, tap * padded)), acc);
+      }
+      Value value = epilogue.emit(b, args, acc, channel, {b.index(0), channel, i[0], i[1]}, 1);
+      if (lanes < 16)
+        value = vector::ExtractStridedSliceOp::create(b, value, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{lanes}, ArrayRef<int64_t>{1});
+      Value place = b.linearIndex({i[0], i[1], channel}, {s.outRow, s.outPixel, 1}, s.outBase);
+      vector::StoreOp::create(b, value, epilogue.getResult(args).memory, ValueRange{place});
+      b.lanes = 1;
+    });
+  });
+  return true;
+}
+
+bool codegen::emitDepthwise(ProgramEmitter &emitter, const FusedOp &fused) {
+  auto conv = dyn_cast<nn::ConvOp>(fused.root);
+  if (emitter.getLevel().isScalar || !conv)
+    return false;
+  std::optional<DepthwiseShape> shape = getShape(fused, conv);
+  if (!shape)
+    return false;
+  RankedTensorType in = typeOf(fused.getOuter(conv.getInput())), out = typeOf(fused.getResult());
+  auto isByte = [](RankedTensorType type) {
+    auto quantized = dyn_cast<quant::QuantizedType>(type.getElementType());
+    return quantized && !quantized.isSigned() && quantized.getStorageTypeIntegralWidth() == 8;
+  };
+  if (!isQuantized(in))
+    return !isQuantized(out) && emitFloatDepthwise(emitter, fused, *shape);
+  if (!isByte(in) || (isQuantized(out) && !isByte(out)))
+    return false;
+  DepthwiseKernel kernel(emitter, fused, *shape);
+  if (!kernel.addArguments())
+    return false;
+  kernel.emit();
+  return true;
+}

@@ -1,0 +1,97 @@
+//===- QuantizePlanes.cpp - float planes to interleaved bytes -------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A network input is dense NCHW; what reads it wants NHWC bytes. Sixteen pixels of up to four planes at a time: each
+// plane's values are quantized in lanes and shifted to their byte of the pixel's dword.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Emitters.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::codegen;
+
+namespace {
+/// Pixels in rows of at least sixteen.
+struct Planes {
+  int64_t rows, pixels;       ///< rows of side-by-side pixels, in the source and in the result
+  int64_t outRow, outPixel, outBase;
+};
+} // namespace
+
+static std::optional<Planes> getPlanes(RankedTensorType in, RankedTensorType out) {
+  nn::LayoutAttr layout = getLayout(out);
+  auto quantized = dyn_cast<quant::QuantizedType>(out.getElementType());
+  bool isByte = quantized && !quantized.isSigned() && quantized.getStorageTypeIntegralWidth() == 8;
+  if (!layout || getLayout(in) || in.getRank() != 4 || in.getDimSize(0) != 1 || layout.getChannels() % 4 || !isByte)
+    return std::nullopt;
+  Strides y = getStrides(out);
+  int64_t height = in.getDimSize(2), width = in.getDimSize(3);
+  bool hasBorder = llvm::any_of(layout.getPads(), [](int64_t pad) { return pad != 0; });
+  if (!hasBorder && height * width >= 16)
+    return Planes{1, height * width, y.steps[2], y.steps[3], y.offset};
+  if (width >= 16)
+    return Planes{height, width, y.steps[2], y.steps[3], y.offset};
+  return std::nullopt;
+}
+
+/// Sixteen pixels of the channels from `channel`: one dword each.
+static Value quantizeFour(KernelBuilder &b, const TensorView &x, const TensorView &y, int64_t channel, Value pixel) {
+  Value low = b.loadSplat(y.zeroPoints, b.index(kLow)), high = b.loadSplat(y.zeroPoints, b.index(kHigh));
+  Value dwords;
+  for (int64_t i = 0; i < 4 && channel + i < x.shape()[1]; ++i) {
+    SmallVector<Value> at{b.index(0), b.index(channel + i)};
+    Value scale = loadParameter(b, y.scales, 0, y.axis, at, -1);
+    Value zeroPoint = loadParameter(b, y.zeroPoints, kZeroPoints, y.axis, at, -1);
+    Value value = b.load(x.memory, b.addIndex(pixel, (channel + i) * x.strides.steps[1]));
+    Value q = roundAndClamp(b, b.div(value, scale), low, high, zeroPoint);
+    if (i > 0)
+      q = arith::ShLIOp::create(b, q, b.constI(8 * i));
+    dwords = dwords ? arith::OrIOp::create(b, dwords, q) : q;
+  }
+  return dwords;
+}
+
+bool codegen::emitQuantizePlanes(ProgramEmitter &emitter, QuantizeOp op) {
+  RankedTensorType in = op.getInput().getType(), out = op.getResult().getType();
+  std::optional<Planes> planes = getPlanes(in, out);
+  if (emitter.getLevel().isScalar || !planes)
+    return false;
+  Signature signature(emitter);
+  int source = signature.addTensor(op.getInput()), target = signature.addTensor(op.getResult());
+  int64_t pitch = getLayout(out).getChannels(), blocks = llvm::divideCeil(planes->pixels, 16);
+  int64_t range = planes->rows > 1 ? planes->rows : blocks;
+  emitter.addStep(op, "quantize_planes", signature.key, signature.arguments, range,
+                  [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
+    TensorView x = signature.getTensor(source, args), y = signature.getTensor(target, args);
+    auto block = [&](Value row, Value i) {
+      b.lanes = 16;
+      Value pixel = b.createOrFold<arith::MinUIOp>(b.mulIndex(i, 16), b.index(planes->pixels - 16));
+      Value from = b.addIndex(b.mulIndex(row, planes->pixels), pixel);
+      Value to = b.addIndex(b.linearIndex({row, pixel}, {planes->outRow, planes->outPixel}, planes->outBase), 0);
+      for (int64_t channel = 0; channel < x.shape()[1]; channel += 4) {
+        Value dwords = quantizeFour(b, x, y, channel, from);
+        Value bytes = vector::BitCastOp::create(b, VectorType::get({64}, b.getI8Type()), dwords);
+        if (pitch == 4) {
+          vector::StoreOp::create(b, bytes, y.memory, ValueRange{to});
+          continue;
+        }
+        for (int64_t lane = 0; lane < 16; ++lane) {
+          Value four = vector::ExtractStridedSliceOp::create(b, bytes, ArrayRef<int64_t>{4 * lane}, ArrayRef<int64_t>{4}, ArrayRef<int64_t>{1});
+          vector::StoreOp::create(b, four, y.memory, ValueRange{b.addIndex(to, lane * planes->outPixel + channel)});
+        }
+      }
+      b.lanes = 1;
+    };
+    if (planes->rows == 1)
+      return b.loop(begin, end, 1, [&](Value i) { block(b.index(0), i); });
+    b.loop(begin, end, 1, [&](Value row) { b.loop(0, blocks, [&](Value i) { block(row, i); }); });
+  });
+  return true;
+}
