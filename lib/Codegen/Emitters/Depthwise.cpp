@@ -359,7 +359,7 @@ static bool emitFloatDepthwise(ProgramEmitter &emitter, const FusedOp &fused, co
   int64_t lanes = std::min<int64_t>(16, s.channels);
   emitter.addStep(fused.op, "depthwise_f32", signature.key, signature.arguments, s.rows,
                   [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
-    emitLoopNest(b, {s.rows, s.columns, llvm::divideCeil(s.channels, 16)}, begin, end, [&](ValueRange i) {
+    emitLoopNest(b, {s.rows, s.columns, (int64_t)llvm::divideCeil(s.channels, 16)}, begin, end, [&](ValueRange i) {
       Value channel = b.createOrFold<arith::MinUIOp>(b.mulIndex(i[2], 16), b.index(std::max<int64_t>(0, s.channels - 16)));
       Value base = b.linearIndex({i[0], i[1], channel}, {s.rowStride * s.inRow, s.columnStride * s.inPixel, 1}, s.inBase);
       b.lanes = 16;
