@@ -12,6 +12,7 @@
 #include "octet/Dialect/Kernel/Kernel.h"
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Dialect/Octet/Octet.h"
+#include "octet/Import/Passes.h"
 #include "octet/Lower/Passes.h"
 #include "octet/Quantize/Passes.h"
 
@@ -33,6 +34,7 @@ int main(int argc, char **argv) {
                   octet::kernel::KernelDialect>();
   mlir::registerTransformsPasses();
   octet::registerQuantizePasses();
+  octet::registerImportPasses();
   octet::registerLowerPasses();
   octet::registerCodegenPasses();
   registerCodegenPipeline();

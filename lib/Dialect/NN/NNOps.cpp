@@ -72,3 +72,7 @@ int64_t ConvOp::getNumMultiplyAdds() {
 int64_t LinearOp::getNumMultiplyAdds() {
   return getResult().getType().getNumElements() * getFilter().getType().getDimSize(1);
 }
+
+int64_t MatmulOp::getNumMultiplyAdds() {
+  return getResult().getType().getNumElements() * getLhs().getType().getShape().back();
+}

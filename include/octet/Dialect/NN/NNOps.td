@@ -143,6 +143,7 @@ def NN_MatmulOp : NN_ShapedOp<"matmul"> {
   let description = "`lhs` [..., M, K], `rhs` [..., K, N]; result [..., M, N]. Source: [N.matmul]; ONNX MatMul, `torch.matmul`.";
   let arguments = (ins NN_Tensor:$lhs, NN_Tensor:$rhs);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
+  let extraClassDeclaration = [{ int64_t getNumMultiplyAdds(); }];
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,0 +1,23 @@
+//===- Passes.h - tidying up imported networks ------------------*- C++ -*- ===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_IMPORT_PASSES_H
+#define OCTET_IMPORT_PASSES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/Pass.h"
+#include "octet/Dialect/NN/NN.h"
+
+namespace octet {
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "octet/Import/Passes.h.inc"
+
+} // namespace octet
+
+#endif // OCTET_IMPORT_PASSES_H

@@ -1,0 +1,41 @@
+//===- Passes.td - tidying up imported networks ---------------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_IMPORT_PASSES_TD
+#define OCTET_IMPORT_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def FoldIntoWeights : Pass<"octet-fold-into-weights", "::mlir::func::FuncOp"> {
+  let summary = "zero pads and added biases become part of convolutions and linear layers";
+  let description = [{
+    - A `nn.pad` with zeros of the spatial dimensions whose only user is a `nn.conv` goes into its `pads`.
+    - A `nn.add` of a constant with one value per output channel to a `nn.conv` or `nn.linear` without bias, which has
+      no other user, becomes the bias.
+  }];
+  let dependentDialects = ["::octet::nn::NNDialect"];
+  let statistics = [
+    Statistic<"numPads", "num-pads", "Number of pads folded into convolutions">,
+    Statistic<"numBiases", "num-biases", "Number of additions that became a bias">];
+}
+
+def RaiseIdioms : Pass<"octet-raise-idioms", "::mlir::func::FuncOp"> {
+  let summary = "activations spelled out in small operators become one operator";
+  let description = [{
+    | small operators | operator |
+    |---|---|
+    | `x * sigmoid(x)` | `nn.silu` |
+    | `clip(a * x + b, 0, 1)`; `clip(x + 3, 0, 6) / 6` and the like | `nn.hard_sigmoid` |
+    | `x * hard_sigmoid(x)` with 1/6 and 0.5; `x * clip(x + 3, 0, 6) / 6` in any order | `nn.hard_swish` |
+
+    Inner values must have no other user. Constants may stand on either side of a sum or product.
+  }];
+  let dependentDialects = ["::octet::nn::NNDialect"];
+  let statistics = [Statistic<"numRaised", "num-raised", "Number of idioms raised to one operator">];
+}
+
+#endif // OCTET_IMPORT_PASSES_TD

@@ -1,0 +1,170 @@
+//===- Node.cpp - one ONNX node during import --------------------------------- ===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Node.h"
+#include "GraphImporter.h"
+
+using namespace mlir;
+using namespace octet::onnx_import;
+using onnx::AttributeProto;
+
+Node::Node(GraphImporter &importer, const onnx::NodeProto &proto, int64_t opset, ArrayRef<Entry> inputs)
+    : proto(proto), importer(importer), version(opset), location(importer.getLoc(proto)), inputs(inputs) {}
+
+OpBuilder &Node::builder() { return importer.builder; }
+
+//===----------------------------------------------------------------------===//
+// Inputs
+//===----------------------------------------------------------------------===//
+
+Shape Node::shape(unsigned i) const {
+  const Entry &entry = inputs[i];
+  return entry.tensor ? entry.tensor->shape : Shape(shapeOf(entry.value));
+}
+
+FailureOr<Value> Node::value(unsigned i) {
+  if (!has(i))
+    return invalid("lacks its input " + Twine(i));
+  if (inputs[i].tensor && inputs[i].tensor->isInteger())
+    return unsupported("a constant of integers as operand of a computation at run time");
+  return inputs[i].value ? inputs[i].value : importer.materialize(inputs[i].tensor, location);
+}
+
+bool Node::allConstant() const {
+  return llvm::all_of(inputs, [](const Entry &entry) { return !entry || entry.tensor; });
+}
+
+FailureOr<Shape> Node::integers(unsigned i, StringRef role) {
+  const HostTensor *tensor = constant(i);
+  if (!tensor)
+    return unsupported(role + " computed at run time");
+  auto *values = tensor->integers();
+  if (!values)
+    return invalid("has floats as its " + role + "; expected integers");
+  return Shape(values->begin(), values->end());
+}
+
+FailureOr<std::vector<float>> Node::floats(unsigned i, StringRef role) {
+  const HostTensor *tensor = constant(i);
+  if (!tensor)
+    return unsupported(role + " computed at run time");
+  auto values = tensor->floats();
+  if (!values)
+    return invalid("has integers as its " + role + "; expected floats");
+  return std::move(*values);
+}
+
+FailureOr<float> Node::scalar(unsigned i, StringRef role) {
+  auto values = floats(i, role);
+  if (failed(values))
+    return failure();
+  if (values->size() != 1)
+    return invalid("has " + Twine(values->size()) + " values as its " + role + "; expected one");
+  return values->front();
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+const AttributeProto *Node::attribute(StringRef name) const {
+  for (const AttributeProto &attribute : proto.attribute())
+    if (StringRef(attribute.name()) == name)
+      return &attribute;
+  return nullptr;
+}
+
+int64_t Node::getInt(StringRef name, int64_t otherwise) const {
+  auto *found = attribute(name);
+  return found ? found->i() : otherwise;
+}
+
+float Node::getFloat(StringRef name, float otherwise) const {
+  auto *found = attribute(name);
+  return found ? found->f() : otherwise;
+}
+
+StringRef Node::getString(StringRef name, StringRef otherwise) const {
+  auto *found = attribute(name);
+  return found ? StringRef(found->s()) : otherwise;
+}
+
+std::optional<Shape> Node::getInts(StringRef name) const {
+  auto *found = attribute(name);
+  return found ? std::optional(Shape(found->ints().begin(), found->ints().end())) : std::nullopt;
+}
+
+FailureOr<int64_t> Node::normalizeAxis(int64_t axis, int64_t rank) {
+  if (axis < -rank || axis >= rank)
+    return invalid("has the axis " + Twine(axis) + "; its input has " + Twine(rank) + " dimensions");
+  return axis < 0 ? axis + rank : axis;
+}
+
+LogicalResult Node::normalizeAxes(Shape &axes, int64_t rank) {
+  for (int64_t &axis : axes) {
+    auto normal = normalizeAxis(axis, rank);
+    if (failed(normal))
+      return failure();
+    axis = *normal;
+  }
+  Shape sorted(axes);
+  llvm::sort(sorted);
+  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
+    return invalid("names an axis twice");
+  return success();
+}
+
+FailureOr<std::optional<Shape>> Node::integersFrom(StringRef attribute, unsigned i) {
+  if (auto values = getInts(attribute))
+    return values;
+  if (!has(i))
+    return std::optional<Shape>();
+  auto values = integers(i, attribute);
+  if (failed(values))
+    return failure();
+  return std::optional(std::move(*values));
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+LogicalResult Node::setResult(Value value, unsigned i) {
+  if (!value)
+    return failure();
+  if (!countElements(shapeOf(value)) || llvm::is_contained(shapeOf(value), 0))
+    return unsupported("a result of shape " + printShape(shapeOf(value)));
+  return importer.define(proto, i, Entry{nullptr, value});
+}
+
+LogicalResult Node::setResult(HostTensor tensor, bool keepName) {
+  if (!keepName)
+    tensor.name = proto.output(0);
+  return importer.define(proto, 0, Entry{std::make_shared<HostTensor>(std::move(tensor)), {}});
+}
+
+LogicalResult Node::setResult(const Entry &entry) { return importer.define(proto, 0, entry); }
+
+FailureOr<Value> Node::materialize(HostTensor tensor) {
+  return importer.materialize(std::make_shared<HostTensor>(std::move(tensor)), location);
+}
+
+Value Node::reshape(Value value, ShapeRef shape) {
+  if (shapeOf(value) == shape)
+    return value;
+  return nn::ReshapeOp::create(builder(), loc(), RankedTensorType::get(shape, f32()), value);
+}
+
+//===----------------------------------------------------------------------===//
+// Errors
+//===----------------------------------------------------------------------===//
+
+LogicalResult Node::unsupported(const Twine &reason) { return importer.addUnsupported(proto, reason); }
+
+LogicalResult Node::invalid(const Twine &reason) {
+  return importer.emitError(location) << proto.op_type() << " " << reason;
+}

@@ -1,0 +1,208 @@
+//===- RaiseIdioms.cpp - activations in small operators become one ------------ ===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "octet/Dialect/NN/Constants.h"
+#include "octet/Import/Passes.h"
+#include <cmath>
+
+namespace octet {
+#define GEN_PASS_DEF_RAISEIDIOMS
+#include "octet/Import/Passes.h.inc"
+} // namespace octet
+
+using namespace mlir;
+using namespace octet;
+
+/// The one value of an f32 constant whose elements are all the same.
+static std::optional<float> getScalar(Value value) {
+  auto values = nn::getConstantValues<float>(value);
+  if (failed(values) || values->empty() || !llvm::all_equal(*values))
+    return std::nullopt;
+  return values->front();
+}
+
+/// Whether the two are the same number but for a few roundings of the exporter.
+static bool isClose(float actual, float expected) { return std::fabs(actual - expected) <= 1e-5f * std::fabs(expected); }
+
+namespace {
+
+/// y = scale * x + offset, or clamped to [low, high].
+struct Affine {
+  Value input;
+  float scale, offset;
+};
+struct Clamped {
+  Affine affine;
+  float low, high;
+};
+
+/// `op` as an operation with a constant that does not widen the shape: its other operand and the constant.
+template <typename OpTy>
+std::optional<std::pair<Value, float>> matchConstantOperand(Value value, bool commutes = true) {
+  auto op = value.getDefiningOp<OpTy>();
+  if (!op)
+    return std::nullopt;
+  if (auto constant = getScalar(op.getRhs()); constant && op.getLhs().getType() == op.getType())
+    return std::pair(op.getLhs(), *constant);
+  if (auto constant = getScalar(op.getLhs()); commutes && constant && op.getRhs().getType() == op.getType())
+    return std::pair(op.getRhs(), *constant);
+  return std::nullopt;
+}
+
+/// `value` as factor * x: a product or quotient with a constant.
+std::optional<std::pair<Value, float>> matchScaled(Value value) {
+  if (auto product = matchConstantOperand<nn::MulOp>(value))
+    return product;
+  auto quotient = matchConstantOperand<nn::DivOp>(value, /*commutes=*/false);
+  if (quotient && quotient->second != 0)
+    return std::pair(quotient->first, 1 / quotient->second);
+  return std::nullopt;
+}
+
+/// `value` as scale * x + offset, with at most one of each; inner values without other users.
+Affine matchAffine(Value value) {
+  Affine result{value, 1, 0};
+  if (auto sum = matchConstantOperand<nn::AddOp>(value); sum && value.hasOneUse())
+    result = {sum->first, 1, sum->second};
+  if (auto product = matchScaled(result.input); product && result.input.hasOneUse())
+    result = {product->first, product->second, result.offset};
+  return result;
+}
+
+/// `value` as clip(affine, low, high).
+std::optional<Clamped> matchClamped(Value value) {
+  auto clip = value.getDefiningOp<nn::ClipOp>();
+  if (!clip || !value.hasOneUse())
+    return std::nullopt;
+  return Clamped{matchAffine(clip.getInput()), clip.getMin().convertToFloat(), clip.getMax().convertToFloat()};
+}
+
+/// alpha * x + beta clamped to [0, 1]; the pattern that hard-sigmoid is.
+struct HardSigmoid {
+  Value input;
+  float alpha, beta;
+  bool isOfHardSwish(Value x) const { return input == x && isClose(alpha, 1.0f / 6) && isClose(beta, 0.5f); }
+};
+
+/// factor * clip(affine, 0, 1 / factor) as a hard sigmoid.
+std::optional<HardSigmoid> matchHardSigmoid(Value value, float factor) {
+  if (auto op = value.getDefiningOp<nn::HardSigmoidOp>(); op && factor == 1 && value.hasOneUse())
+    return HardSigmoid{op.getInput(), op.getAlpha().convertToFloat(), op.getBeta().convertToFloat()};
+  auto clamped = matchClamped(value);
+  if (!clamped || clamped->low != 0 || !isClose(clamped->high * factor, 1) || clamped->affine.input == value)
+    return std::nullopt;
+  const Affine &affine = clamped->affine;
+  if (affine.scale == 1 && affine.offset == 0)
+    return std::nullopt;
+  return HardSigmoid{affine.input, affine.scale * factor, affine.offset * factor};
+}
+
+/// Base of the patterns: counts what they raise.
+template <typename OpTy>
+struct Raise : OpRewritePattern<OpTy> {
+  Raise(MLIRContext *context, Pass::Statistic &counter, PatternBenefit benefit = 1)
+      : OpRewritePattern<OpTy>(context, benefit), counter(counter) {}
+
+  template <typename NewOp, typename... Args>
+  LogicalResult raise(OpTy op, PatternRewriter &rewriter, Args &&...args) const {
+    rewriter.replaceOpWithNewOp<NewOp>(op, op.getType(), std::forward<Args>(args)...);
+    ++counter;
+    return success();
+  }
+  Pass::Statistic &counter;
+};
+
+/// x * sigmoid(x)
+struct RaiseSilu : Raise<nn::MulOp> {
+  using Raise::Raise;
+  LogicalResult matchAndRewrite(nn::MulOp mul, PatternRewriter &rewriter) const override {
+    for (auto [x, gate] : {std::pair(mul.getLhs(), mul.getRhs()), std::pair(mul.getRhs(), mul.getLhs())})
+      if (auto sigmoid = gate.getDefiningOp<nn::SigmoidOp>(); sigmoid && gate.hasOneUse() && sigmoid.getInput() == x)
+        return raise<nn::SiluOp>(mul, rewriter, x);
+    return rewriter.notifyMatchFailure(mul, "requires a value times its own sigmoid");
+  }
+};
+
+/// x * hard_sigmoid(x), the constant factor inside or (matched from a product or quotient) outside.
+template <typename OuterOp>
+struct RaiseHardSwish : Raise<OuterOp> {
+  using Raise<OuterOp>::Raise;
+  LogicalResult matchAndRewrite(OuterOp op, PatternRewriter &rewriter) const override {
+    Value value = op;
+    float factor = 1;
+    if (auto scaled = matchScaled(value); scaled && scaled->first.hasOneUse())
+      std::tie(value, factor) = *scaled;
+    auto mul = value.getDefiningOp<nn::MulOp>();
+    if (!mul)
+      return rewriter.notifyMatchFailure(op, "requires a product");
+    for (auto [x, gate] : {std::pair(mul.getLhs(), mul.getRhs()), std::pair(mul.getRhs(), mul.getLhs())}) {
+      if (x.getType() != mul.getType())
+        continue;
+      if (auto match = matchGate(gate, factor); match && match->isOfHardSwish(x))
+        return this->template raise<nn::HardSwishOp>(op, rewriter, x);
+      // (x * factor) * clip(...)
+      auto scaled = matchScaled(x);
+      auto match = scaled && x.hasOneUse() ? matchGate(gate, factor * scaled->second) : std::nullopt;
+      if (match && match->isOfHardSwish(scaled->first))
+        return this->template raise<nn::HardSwishOp>(op, rewriter, scaled->first);
+    }
+    return rewriter.notifyMatchFailure(op, "requires a value times its own hard sigmoid");
+  }
+
+  /// The gate, with its constant factor here or around the product.
+  static std::optional<HardSigmoid> matchGate(Value gate, float factor) {
+    if (auto scaled = matchScaled(gate); scaled && gate.hasOneUse())
+      return matchHardSigmoid(scaled->first, factor * scaled->second);
+    return matchHardSigmoid(gate, factor);
+  }
+};
+
+/// clip(alpha * x + beta, 0, 1)
+struct RaiseClip : Raise<nn::ClipOp> {
+  using Raise::Raise;
+  LogicalResult matchAndRewrite(nn::ClipOp clip, PatternRewriter &rewriter) const override {
+    Affine affine = matchAffine(clip.getInput());
+    if (!clip.getMin().isZero() || !clip.getMax().isExactlyValue(1.0f) || affine.input == clip.getInput())
+      return rewriter.notifyMatchFailure(clip, "requires a sum or product clamped to [0, 1]");
+    return raise<nn::HardSigmoidOp>(clip, rewriter, affine.input, rewriter.getF32FloatAttr(affine.scale),
+                                    rewriter.getF32FloatAttr(affine.offset));
+  }
+};
+
+/// factor * clip(alpha * x + beta, 0, 1 / factor)
+template <typename OuterOp>
+struct RaiseHardSigmoid : Raise<OuterOp> {
+  using Raise<OuterOp>::Raise;
+  LogicalResult matchAndRewrite(OuterOp op, PatternRewriter &rewriter) const override {
+    auto scaled = matchScaled(op);
+    if (!scaled || !scaled->first.template getDefiningOp<nn::ClipOp>())
+      return rewriter.notifyMatchFailure(op, "requires a clip times a constant");
+    auto match = matchHardSigmoid(scaled->first, scaled->second);
+    if (!match)
+      return rewriter.notifyMatchFailure(op, "requires a sum or product clamped to an interval that is scaled to [0, 1]");
+    return this->template raise<nn::HardSigmoidOp>(op, rewriter, match->input, rewriter.getF32FloatAttr(match->alpha),
+                                                   rewriter.getF32FloatAttr(match->beta));
+  }
+};
+
+struct RaiseIdiomsPass : octet::impl::RaiseIdiomsBase<RaiseIdiomsPass> {
+  void runOnOperation() override {
+    MLIRContext *context = &getContext();
+    RewritePatternSet patterns(context);
+    // The larger idiom first: a hard swish contains what would be a hard sigmoid.
+    patterns.add<RaiseHardSwish<nn::MulOp>, RaiseHardSwish<nn::DivOp>>(context, numRaised, 2);
+    patterns.add<RaiseSilu, RaiseClip, RaiseHardSigmoid<nn::MulOp>, RaiseHardSigmoid<nn::DivOp>>(context, numRaised, 1);
+    GreedyRewriteConfig config;
+    config.enableFolding(false).enableConstantCSE(false); // constants keep their locations
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns), config)))
+      signalPassFailure();
+  }
+};
+
+} // namespace
