@@ -33,11 +33,11 @@ class Value:
 
 
 class Writer:
-    """One function @main from one input `x`; values are dequantized between operators."""
+    """One function @main from one input `x` to `results` by name; values are dequantized between operators."""
 
     def __init__(self, seed, shape):
         self.rng = np.random.default_rng(seed)
-        self.lines, self.count, self.input_shape = [], 0, shape
+        self.lines, self.count, self.input_shape, self.results = [], 0, shape, {}
         self.value = self.quantize("%x", shape, 0.02, 121)
 
     def fresh(self):
@@ -137,10 +137,9 @@ class Writer:
         text = f"nn.conv {{0}} strides {list(strides)} pads {list(pads)} dilations {list(dilations)} groups {groups}"
         spread = float(np.mean(scale)) * 1800 * np.sqrt(inputs // groups * kernel[0] * kernel[1])
         skip = None
-        if residual:
-            name = self.emit(f"nn.neg {x.name} : ({x.type})", x.shape) if shape == x.shape else self.constant(
-                self.rng.normal(size=shape).astype(f32), "f32")
-            skip = self.quantize(name, shape, x.scale, 128) if np.size(x.scale) == 1 else None
+        if residual and shape == x.shape and np.size(x.scale) == 1:
+            name = self.emit(f"nn.neg {x.name} : ({x.type})", x.shape)
+            skip = self.quantize(name, shape, x.scale, 128)
         self.value = self.finish_product(text, operands, shape, spread, skip, outputs if channels else None)
 
     def linear(self, outputs):
@@ -161,10 +160,10 @@ class Writer:
             self.value = Value(name, shape, None, None)
 
     def text(self):
-        result, kind = self.value.name, self.value.type
+        results = ", ".join(f'{value.type} {{nn.name = "{name}"}}' for name, value in self.results.items())
         body = "\n  ".join(self.lines)
-        return (f'func.func @main(%x: {tensor(self.input_shape)} {{nn.name = "x"}}) -> ({kind} {{nn.name = "y"}}) {{\n'
-                f"  {body}\n  return {result} : {kind}\n}}\n")
+        return (f'func.func @main(%x: {tensor(self.input_shape)} {{nn.name = "x"}}) -> ({results}) {{\n  {body}\n'
+                f"  return {', '.join(v.name for v in self.results.values())} : {', '.join(v.type for v in self.results.values())}\n}}\n")
 
 
 # ---- operators to choose from ------------------------------------------------------------------------------------------------
@@ -277,5 +276,7 @@ def random_network(seed, steps=4):
         if not possible or np.prod(writer.value.shape) > 40000:
             break
         possible[rng.integers(len(possible))](writer)
+    writer.results["features"] = writer.value
     head(writer)
+    writer.results["y"] = writer.value
     return writer.text(), shape

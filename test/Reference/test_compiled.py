@@ -1,0 +1,72 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Random networks: what the compiler makes of them gives the law's bytes at every level of this machine."""
+
+import ctypes
+import pathlib
+import platform
+import shutil
+import subprocess
+
+import numpy as np
+import octet_reference as reference
+import pytest
+import random_networks
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+LEVELS = {"x86_64": ["avx512vnni", "avx2", "sse2", "reference"], "aarch64": ["dotprod", "neon", "reference"]}[platform.machine()]
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory):
+    compiler = shutil.which("cc") or shutil.which("clang-22") or pytest.skip("no C compiler")
+    path = tmp_path_factory.mktemp("driver") / "run_samples"
+    source = SOURCE / "test" / "Integration" / "run_samples.c"
+    subprocess.run([compiler, "-O1", "-I", SOURCE / "include", source, "-o", path, "-ldl"], check=True)
+    return path
+
+
+def compile_network(tool, folder, text):
+    """(shared library, ONNX file) of a reference model."""
+    model, lowered = folder / "model.mlir", folder / "lowered.mlir"
+    library, onnx_file = folder / "model.so", folder / "model.onnx"
+    model.write_text(text)
+    tool("octet-translate", "--export-onnx", model, "-o", onnx_file)
+    tool("octet-opt", "--octet-lower", "--octet-inline-groups", model, "-o", lowered)
+    tool("octet-compile", lowered, "--cpu-level=" + ",".join(LEVELS), "-o", library)
+    return library, onnx_file
+
+
+def supports(library, level):
+    """Whether this CPU can run a level; the library knows."""
+    class Interface(ctypes.Structure):
+        _fields_ = [("abi", ctypes.c_int32), ("descriptor", ctypes.c_void_p)] + [
+            (name, ctypes.c_void_p) for name in ("create", "run", "destroy", "program", "threads", "state", "set_step_hook", "supports")]
+
+    entry = ctypes.CDLL(str(library)).model_octet_model_v1
+    entry.restype = ctypes.POINTER(Interface)
+    function = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p)(entry().contents.supports)
+    return function(level.encode()) == 1
+
+
+def run_library(driver, library, level, threads, folder, image):
+    (folder / "in.bin").write_bytes(image.tobytes())
+    command = [driver, library, "model_octet_model_v1", level, str(threads), folder / "in.bin", folder / "out.bin"]
+    subprocess.run(command, check=True)
+    return np.frombuffer((folder / "out.bin").read_bytes(), np.uint32)
+
+
+# Seed 4 saturates: almost all its values are the same.
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, 5, 6, 7, 8])
+def test_random_network(tool, driver, tmp_path, seed):
+    text, shape = random_networks.random_network(seed)
+    library, onnx_file = compile_network(tool, tmp_path, text)
+    image = np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+    results = reference.Network(str(onnx_file)).run({"x": image})
+    wanted = np.concatenate([result.ravel() for result in results.values()]).view(np.uint32)
+    assert len(np.unique(wanted)) > 10
+    for level in filter(lambda level: supports(library, level), LEVELS):
+        for threads in (1, 2):
+            got = run_library(driver, library, level, threads, tmp_path, image)
+            assert got.size == wanted.size, (level, threads)
+            assert np.array_equal(got, wanted), f"{level}, {threads} threads: {np.count_nonzero(got != wanted)} of {wanted.size} differ"
