@@ -16,46 +16,105 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
-/// An element's position in the other tensor, from its position in the walked one.
-using MapFn = function_ref<SmallVector<Value>(KernelBuilder &, ValueRange)>;
+static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// result[to(i)] = input[from(i)] for all i inside `shape`.
-static void emitCopy(ProgramEmitter &emitter, Operation *op, StringRef key, Value input, Value result,
-                     ArrayRef<int64_t> shape, MapFn from, MapFn to) {
+static ArrayRef<int64_t> shapeOf(Value value) { return typeOf(value).getShape(); }
+
+namespace {
+/// result[resultBase + sum i[d] * resultSteps[d]] = input[inputBase + sum i[d] * inputSteps[d]], counted in elements.
+struct StridedCopy {
+  SmallVector<int64_t> shape, inputSteps, resultSteps;
+  int64_t inputBase = 0, resultBase = 0;
+
+  void addDimension(int64_t size, int64_t inputStep, int64_t resultStep) {
+    shape.push_back(size);
+    inputSteps.push_back(inputStep);
+    resultSteps.push_back(resultStep);
+  }
+  /// Dimensions in the order of the result's memory, without those of one element, and merged where both sides allow.
+  StridedCopy normalized() const;
+};
+} // namespace
+
+StridedCopy StridedCopy::normalized() const {
+  SmallVector<size_t> order;
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] != 1)
+      order.push_back(d);
+  llvm::stable_sort(order, [&](size_t a, size_t b) { return resultSteps[a] > resultSteps[b]; });
+  StridedCopy copy;
+  copy.inputBase = inputBase;
+  copy.resultBase = resultBase;
+  for (size_t d : order) {
+    bool merges = !copy.shape.empty() && copy.resultSteps.back() == shape[d] * resultSteps[d] &&
+                  copy.inputSteps.back() == shape[d] * inputSteps[d];
+    if (!merges) {
+      copy.addDimension(shape[d], inputSteps[d], resultSteps[d]);
+      continue;
+    }
+    copy.shape.back() *= shape[d];
+    copy.inputSteps.back() = inputSteps[d];
+    copy.resultSteps.back() = resultSteps[d];
+  }
+  if (copy.shape.empty())
+    copy.addDimension(1, 1, 1);
+  return copy;
+}
+
+/// One run of side-by-side elements: whole vectors, then what is left by an overlapping vector or one by one.
+static void copyRun(KernelBuilder &b, Value from, Value fromAt, Value to, Value toAt, int64_t size) {
+  Type element = cast<MemRefType>(from.getType()).getElementType();
+  auto copyVector = [&](Value at, int64_t lanes) {
+    auto type = VectorType::get({lanes}, element);
+    Value value = vector::LoadOp::create(b, type, from, ValueRange{b.addIndex(fromAt, at)});
+    vector::StoreOp::create(b, value, to, ValueRange{b.addIndex(toAt, at)});
+  };
+  int64_t lanes = 64 / (element.getIntOrFloatBitWidth() / 8);
+  while (lanes > 1 && lanes > size)
+    lanes /= 2;
+  int64_t whole = size / lanes * lanes;
+  if (whole == lanes)
+    copyVector(b.index(0), lanes);
+  else
+    b.loop(b.index(0), b.index(whole), lanes, [&](Value at) { copyVector(at, lanes); });
+  if (size % lanes)
+    copyVector(b.index(size - lanes), lanes);
+}
+
+static void emitCopy(ProgramEmitter &emitter, Operation *op, Value input, Value result, const StridedCopy &given) {
+  StridedCopy copy = given.normalized();
   Signature signature(emitter);
-  int source = signature.addTensor(input), target = signature.addTensor(result);
-  signature.addKey(op->getName().getStringRef(), key);
-  signature.addKey(shape);
-  // The outermost dimension that is worth splitting among threads comes first.
-  size_t outer = 0;
-  while (outer + 1 < shape.size() && shape[outer] == 1)
-    ++outer;
-  SmallVector<int64_t> walked(shape);
-  walked.insert(walked.begin(), walked[outer]);
-  walked.erase(walked.begin() + outer + 1);
-  emitter.addStep(op, "copy", signature.key, signature.arguments, walked[0],
+  int source = signature.add(emitter.getBuffer(input)), target = signature.add(emitter.getBuffer(result));
+  for (ArrayRef<int64_t> values : {ArrayRef(copy.shape), ArrayRef(copy.inputSteps), ArrayRef(copy.resultSteps)}) {
+    signature.addKey(values);
+    signature.addKey(";");
+  }
+  signature.addKey(copy.inputBase, copy.resultBase);
+  bool hasRuns = !emitter.getLevel().isScalar && copy.inputSteps.back() == 1 && copy.resultSteps.back() == 1 && copy.shape.size() > 1;
+  emitter.addStep(op, "copy", signature.key, signature.arguments, copy.shape[0],
                   [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
-    TensorView x = signature.getTensor(source, args), y = signature.getTensor(target, args);
-    emitLoopNest(b, walked, begin, end, [&](ValueRange i) {
-      SmallVector<Value> indices(i.drop_front());
-      indices.insert(indices.begin() + outer, i[0]);
-      storeRaw(b, loadRaw(b, x, from(b, indices), -1), y, to(b, indices));
+    ArrayRef<int64_t> walked(copy.shape);
+    emitLoopNest(b, hasRuns ? walked.drop_back() : walked, begin, end, [&](ValueRange i) {
+      Value from = b.linearIndex(i, ArrayRef(copy.inputSteps).take_front(i.size()), copy.inputBase);
+      Value to = b.linearIndex(i, ArrayRef(copy.resultSteps).take_front(i.size()), copy.resultBase);
+      if (hasRuns)
+        return copyRun(b, args[source], from, args[target], to, copy.shape.back());
+      b.store(b.load(args[source], from), args[target], to);
     });
   });
 }
 
-static SmallVector<Value> same(KernelBuilder &, ValueRange i) { return SmallVector<Value>(i); }
-
-static MapFn sameMap() { return same; }
-
-static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
-
-/// Indices plus constant offsets.
-static SmallVector<Value> shifted(KernelBuilder &b, ValueRange i, ArrayRef<int64_t> offsets) {
-  SmallVector<Value> result;
-  for (auto [index, offset] : llvm::zip(i, offsets))
-    result.push_back(b.addIndex(index, offset));
-  return result;
+/// Both tensors by their own strides over `shape`, the result from `offsets` on.
+static StridedCopy copyInto(Value input, Value result, ArrayRef<int64_t> shape, ArrayRef<int64_t> offsets = {}) {
+  Strides from = getStrides(typeOf(input)), to = getStrides(typeOf(result));
+  StridedCopy copy;
+  copy.inputBase = from.offset;
+  copy.resultBase = to.offset;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    copy.addDimension(shape[d], from.steps[d], to.steps[d]);
+    copy.resultBase += offsets.empty() ? 0 : offsets[d] * to.steps[d];
+  }
+  return copy;
 }
 
 LogicalResult codegen::emitConcat(ProgramEmitter &emitter, nn::ConcatOp op) {
@@ -63,73 +122,76 @@ LogicalResult codegen::emitConcat(ProgramEmitter &emitter, nn::ConcatOp op) {
   for (Value input : op.getInputs()) {
     SmallVector<int64_t> offsets(shapeOf(input).size(), 0);
     offsets[op.getAxis()] = position;
-    emitCopy(emitter, op, llvm::Twine(position).str(), input, op.getResult(), shapeOf(input), sameMap(),
-             [&](KernelBuilder &b, ValueRange i) { return shifted(b, i, offsets); });
+    emitCopy(emitter, op, input, op.getResult(), copyInto(input, op.getResult(), shapeOf(input), offsets));
     position += shapeOf(input)[op.getAxis()];
   }
   return success();
 }
 
 LogicalResult codegen::emitSlice(ProgramEmitter &emitter, nn::SliceOp op) {
-  std::string key;
-  llvm::raw_string_ostream os(key);
-  llvm::interleave(op.getStarts(), os, ",");
-  os << '/';
-  llvm::interleave(op.getSteps(), os, ",");
-  emitCopy(emitter, op, key, op.getInput(), op.getResult(), op.getSizes(),
-           [&](KernelBuilder &b, ValueRange i) {
-    SmallVector<Value> source;
-    for (auto [index, start, step] : llvm::zip(i, op.getStarts(), op.getSteps()))
-      source.push_back(b.addIndex(b.mulIndex(index, step), start));
-    return source;
-  }, sameMap());
+  StridedCopy copy = copyInto(op.getInput(), op.getResult(), op.getSizes());
+  for (size_t d = 0; d < copy.shape.size(); ++d) {
+    copy.inputBase += op.getStarts()[d] * copy.inputSteps[d];
+    copy.inputSteps[d] *= op.getSteps()[d];
+  }
+  emitCopy(emitter, op, op.getInput(), op.getResult(), copy);
   return success();
 }
 
 LogicalResult codegen::emitTranspose(ProgramEmitter &emitter, nn::TransposeOp op) {
-  std::string key;
-  llvm::raw_string_ostream os(key);
-  llvm::interleave(op.getPermutation(), os, ",");
-  emitCopy(emitter, op, key, op.getInput(), op.getResult(), shapeOf(op.getResult()),
-           [&](KernelBuilder &, ValueRange i) {
-    SmallVector<Value> source(i.size());
-    for (auto [index, axis] : llvm::zip(i, op.getPermutation()))
-      source[axis] = index;
-    return source;
-  }, sameMap());
+  Strides from = getStrides(op.getInput().getType()), to = getStrides(op.getResult().getType());
+  StridedCopy copy;
+  copy.inputBase = from.offset;
+  copy.resultBase = to.offset;
+  for (auto [d, axis] : llvm::enumerate(op.getPermutation()))
+    copy.addDimension(shapeOf(op.getResult())[d], from.steps[axis], to.steps[d]);
+  emitCopy(emitter, op, op.getInput(), op.getResult(), copy);
   return success();
 }
 
+LogicalResult codegen::emitRelayout(ProgramEmitter &emitter, nn::RelayoutOp op) {
+  emitCopy(emitter, op, op.getInput(), op.getResult(), copyInto(op.getInput(), op.getResult(), shapeOf(op.getResult())));
+  return success();
+}
+
+/// A reshape keeps row-major order: a dense tensor can be walked with the other side's shape.
 LogicalResult codegen::emitReshape(ProgramEmitter &emitter, nn::ReshapeOp op) {
+  RankedTensorType in = op.getInput().getType(), out = op.getResult().getType();
   if (getAliasRoot(op.getResult()) != op.getResult())
     return success(); // shares its input's memory
-  ArrayRef<int64_t> inShape = shapeOf(op.getInput()), outShape = shapeOf(op.getResult());
-  emitCopy(emitter, op, "", op.getInput(), op.getResult(), outShape,
-           [&](KernelBuilder &b, ValueRange i) {
-    Value linear = b.index(0);
-    for (auto [index, size] : llvm::zip(i, outShape))
-      linear = b.addIndex(b.mulIndex(linear, size), index);
-    SmallVector<Value> source(inShape.size());
-    for (int64_t d = inShape.size() - 1; d >= 0; --d) {
-      Value size = b.index(inShape[d]);
-      source[d] = d == 0 ? linear : b.createOrFold<arith::RemUIOp>(linear, size);
-      linear = b.createOrFold<arith::DivUIOp>(linear, size);
-    }
-    return source;
-  }, sameMap());
+  bool inIsDense = !getLayout(in) || haveSameOrder(in, in), outIsDense = !getLayout(out) || haveSameOrder(out, out);
+  if (!inIsDense && !outIsDense)
+    return op.emitOpError("has code generation where one side is dense only");
+  ArrayRef<int64_t> shape = inIsDense ? out.getShape() : in.getShape();
+  auto dense = RankedTensorType::get(shape, in.getElementType());
+  Strides from = getStrides(inIsDense ? dense : in), to = getStrides(inIsDense ? out : dense);
+  StridedCopy copy;
+  copy.inputBase = from.offset;
+  copy.resultBase = to.offset;
+  for (size_t d = 0; d < shape.size(); ++d)
+    copy.addDimension(shape[d], from.steps[d], to.steps[d]);
+  emitCopy(emitter, op, op.getInput(), op.getResult(), copy);
   return success();
 }
 
+/// Every input pixel is repeated in a block of the result.
 LogicalResult codegen::emitResize(ProgramEmitter &emitter, nn::ResizeOp op) {
   ArrayRef<int64_t> in = shapeOf(op.getInput()), out = shapeOf(op.getResult());
   bool isWholeFactor = out[2] % in[2] == 0 && out[3] % in[3] == 0;
   bool isFloor = op.getCoordinates() == nn::CoordinateMode::asymmetric && op.getNearest() == nn::NearestMode::floor;
   if (op.getMode() != nn::ResizeMode::nearest || !isWholeFactor || !isFloor)
     return op.emitOpError("has code generation for nearest, asymmetric, floor and whole factors only");
-  emitCopy(emitter, op, "", op.getInput(), op.getResult(), out, [&](KernelBuilder &b, ValueRange i) {
-    return SmallVector<Value>{i[0], i[1], b.createOrFold<arith::DivUIOp>(i[2], b.index(out[2] / in[2])),
-                              b.createOrFold<arith::DivUIOp>(i[3], b.index(out[3] / in[3]))};
-  }, sameMap());
+  Strides from = getStrides(op.getInput().getType()), to = getStrides(op.getResult().getType());
+  StridedCopy copy;
+  copy.inputBase = from.offset;
+  copy.resultBase = to.offset;
+  for (int64_t d = 0; d < 4; ++d) {
+    int64_t factor = out[d] / in[d];
+    copy.addDimension(in[d], from.steps[d], to.steps[d] * factor);
+    if (factor > 1)
+      copy.addDimension(factor, 0, to.steps[d]);
+  }
+  emitCopy(emitter, op, op.getInput(), op.getResult(), copy);
   return success();
 }
 
@@ -149,8 +211,7 @@ static void emitFill(ProgramEmitter &emitter, nn::PadOp op) {
 
 LogicalResult codegen::emitPad(ProgramEmitter &emitter, nn::PadOp op) {
   emitFill(emitter, op);
-  emitCopy(emitter, op, "", op.getInput(), op.getResult(), shapeOf(op.getInput()), sameMap(),
-           [&](KernelBuilder &b, ValueRange i) { return shifted(b, i, op.getLow()); });
+  emitCopy(emitter, op, op.getInput(), op.getResult(), copyInto(op.getInput(), op.getResult(), shapeOf(op.getInput()), op.getLow()));
   return success();
 }
 

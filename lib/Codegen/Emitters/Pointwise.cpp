@@ -201,11 +201,6 @@ LogicalResult codegen::emitDequantize(ProgramEmitter &emitter, DequantizeOp op) 
   return success();
 }
 
-LogicalResult codegen::emitRelayout(ProgramEmitter &emitter, nn::RelayoutOp op) {
-  emitPointwise(emitter, op, "relayout", "", {op.getInput()}, op.getResult(), /*isRaw=*/true, identity);
-  return success();
-}
-
 LogicalResult codegen::emitBatchNorm(ProgramEmitter &emitter, nn::BatchNormOp op) {
   return op.emitOpError("expected batch norm to be lowered to a scale and a shift before code generation");
 }
