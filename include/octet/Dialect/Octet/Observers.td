@@ -77,6 +77,16 @@ def Octet_HistogramObserver : Octet_RangeObserver<"HistogramObserver", "histogra
   }] # rangeDescription;
 }
 
+def Octet_ChannelSumObserver : Octet_Observer<"ChannelSumObserver", "channel_sum"> {
+  let summary = "the sum of every channel";
+  let description = [{
+    Sums in units of 2^-24, 64 bits wide: each run's sum is taken in f64 in a fixed order and cut to that unit, so that the
+    total does not depend on the order of runs. It measures (octet-correct-bias) and means no quantized type.
+  }];
+  let parameters = (ins DefaultValuedParameter<"int64_t", "1">:$axis);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def Octet_FixedQParamsObserver : Octet_Observer<"FixedQParamsObserver", "fixed_qparams"> {
   let summary = "constants, whatever the data";
   let description = [{

@@ -1,0 +1,130 @@
+//===- ChannelSum.cpp - the sum of every channel --------------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// State: one int64 per channel.
+//
+//===----------------------------------------------------------------------===//
+
+#include "EmitReduction.h"
+#include "Range.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include <algorithm>
+#include <cstring>
+
+using namespace mlir;
+using namespace octet;
+
+static constexpr double kUnitsPerOne = 0x1p24;
+/// One run's sum is held below this, so that 2^9 runs of the largest cannot overflow.
+static constexpr double kMaxUnits = 0x1p54;
+
+ObserverSpec ChannelSumObserverAttr::getSpec() const { return {}; }
+
+static int64_t getNumChannels(RankedTensorType observed, int64_t axis) {
+  return axis < observed.getRank() ? observed.getDimSize(axis) : 1;
+}
+
+int64_t ChannelSumObserverAttr::getStateBytes(RankedTensorType observed) const {
+  return sizeof(int64_t) * getNumChannels(observed, getAxis());
+}
+
+void ChannelSumObserverAttr::initState(RankedTensorType, MutableArrayRef<char> state) const {
+  memset(state.data(), 0, state.size());
+}
+
+void ChannelSumObserverAttr::updateState(RankedTensorType observed, ArrayRef<float> data, MutableArrayRef<char> state) const {
+  int64_t numChannels = getNumChannels(observed, getAxis()), inner = 1;
+  for (int64_t axis = getAxis() + 1; axis < observed.getRank(); ++axis)
+    inner *= observed.getDimSize(axis);
+  std::vector<double> sums(numChannels, 0.0);
+  for (size_t i = 0; i < data.size(); ++i)
+    sums[i / inner % numChannels] += data[i];
+  for (int64_t channel = 0; channel < numChannels; ++channel)
+    stateAs<int64_t>(state)[channel] += (int64_t)std::clamp(sums[channel] * kUnitsPerOne, -kMaxUnits, kMaxUnits);
+}
+
+LogicalResult ChannelSumObserverAttr::mergeState(RankedTensorType, MutableArrayRef<char> state, ArrayRef<char> other) const {
+  for (size_t channel = 0; channel < state.size() / sizeof(int64_t); ++channel)
+    stateAs<int64_t>(state)[channel] += stateAs<int64_t>(other)[channel];
+  return success();
+}
+
+static Value emitF64(OpBuilder &b, Location loc, Type type, double value) {
+  if (auto vector = dyn_cast<VectorType>(type))
+    return arith::ConstantOp::create(b, loc, DenseElementsAttr::get(vector, APFloat(value)));
+  return arith::ConstantOp::create(b, loc, b.getF64FloatAttr(value));
+}
+
+/// Adds f64 sums (a vector of channels) to the state from `channel` on.
+static void emitAddToState(OpBuilder &b, Location loc, Value sums, Value state, Value channel) {
+  auto type = cast<VectorType>(sums.getType());
+  auto integers = VectorType::get(type.getShape(), b.getI64Type());
+  Value units = arith::MulFOp::create(b, loc, sums, emitF64(b, loc, type, kUnitsPerOne));
+  Value low = emitF64(b, loc, type, -kMaxUnits), high = emitF64(b, loc, type, kMaxUnits);
+  auto clamp = [&](arith::CmpFPredicate predicate, Value bound) {
+    Value isInside = arith::CmpFOp::create(b, loc, predicate, units, bound);
+    units = arith::SelectOp::create(b, loc, isInside, units, bound);
+  };
+  clamp(arith::CmpFPredicate::OGT, low);
+  clamp(arith::CmpFPredicate::OLT, high);
+  Value old = vector::LoadOp::create(b, loc, integers, state, channel);
+  Value sum = arith::AddIOp::create(b, loc, old, arith::FPToSIOp::create(b, loc, integers, units));
+  vector::StoreOp::create(b, loc, sum, state, channel);
+}
+
+/// Sums of `lanes` neighbouring elements at a time over `dims`.
+static Value emitSums(OpBuilder &b, Location loc, const FlatTensor &tensor, ArrayRef<StridedDim> dims, Value base, int64_t lanes) {
+  auto floats = VectorType::get({lanes}, b.getF32Type()), doubles = VectorType::get({lanes}, b.getF64Type());
+  Value zero = emitF64(b, loc, doubles, 0.0);
+  auto body = [&](OpBuilder &b, Location loc, Value index, ValueRange carried) -> SmallVector<Value> {
+    Value x = vector::LoadOp::create(b, loc, floats, tensor.memory, index);
+    return {arith::AddFOp::create(b, loc, carried[0], arith::ExtFOp::create(b, loc, doubles, x))};
+  };
+  return emitLoops(b, loc, dims, base, zero, body)[0];
+}
+
+/// Channels lie side by side: vectors of channels, the rest in shorter ones.
+static void emitSideBySide(OpBuilder &builder, Location loc, const FlatTensor &tensor, Value state) {
+  int64_t numChannels = tensor.channel->size;
+  for (int64_t first = 0; first < numChannels;) {
+    int64_t lanes = getLanes(numChannels - first), count = (numChannels - first) / lanes;
+    emitLoops(builder, loc, StridedDim{count, lanes}, emitIndex(builder, loc, first), {},
+              [&](OpBuilder &b, Location loc, Value channel, ValueRange) -> SmallVector<Value> {
+                emitAddToState(b, loc, emitSums(b, loc, tensor, tensor.dims, channel, lanes), state, channel);
+                return {};
+              });
+    first += count * lanes;
+  }
+}
+
+/// Channels lie apart: one after the other, in order of the elements.
+static void emitOneByOne(OpBuilder &builder, Location loc, const FlatTensor &tensor, Value state) {
+  emitLoops(builder, loc, StridedDim{tensor.channel->size, 1}, emitIndex(builder, loc, 0), {},
+            [&](OpBuilder &b, Location loc, Value channel, ValueRange) -> SmallVector<Value> {
+              Value base = arith::MulIOp::create(b, loc, channel, emitIndex(b, loc, tensor.channel->stride));
+              emitAddToState(b, loc, emitSums(b, loc, tensor, tensor.dims, base, 1), state, channel);
+              return {};
+            });
+}
+
+void ChannelSumObserverAttr::emitUpdate(OpBuilder &builder, Location loc, RankedTensorType observed, Value data, Value state) const {
+  if (getAxis() >= observed.getRank())
+    return;
+  FlatTensor tensor = flatten(builder, loc, data, getAxis());
+  Value sums = emitStateView(builder, loc, state, builder.getI64Type(), tensor.channel->size);
+  if (tensor.channel->stride == 1)
+    emitSideBySide(builder, loc, tensor, sums);
+  else
+    emitOneByOne(builder, loc, tensor, sums);
+}
+
+FailureOr<quant::QuantizedType> ChannelSumObserverAttr::getQuantizedType(EmitError emitError, RankedTensorType,
+                                                                         ArrayRef<char>) const {
+  return emitError() << "sums mean no quantized type";
+}

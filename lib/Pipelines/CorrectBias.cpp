@@ -1,0 +1,370 @@
+//===- CorrectBias.cpp - mean errors of quantization go into the biases ---===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Two copies of the calibrated network run on the same samples: the float one, and the reference model that
+// octet-convert makes of it, in which a correction (a further input) is added behind every weighted operator. Both
+// sum the results of those operators per channel, exactly. The reference model runs step by step, all samples abreast: when
+// every sample has reached a layer, its error is known, with all layers before it corrected already, and its
+// correction is set before any sample goes on.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Calibrate.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "octet/Backend/Backend.h"
+#include "octet/Dialect/NN/Constants.h"
+#include "octet/Dialect/NN/NN.h"
+#include "octet/Dialect/Octet/Names.h"
+#include "octet/Quantize/Passes.h"
+#include "llvm/Support/xxhash.h"
+#include <map>
+
+using namespace mlir;
+using namespace octet;
+
+/// Samples in use; and the memory that holds them with everything that is computed from them.
+static constexpr size_t kMaxSamples = 64, kMinSamples = 4;
+static constexpr int64_t kMaxBytes = int64_t(256) << 20;
+
+//===----------------------------------------------------------------------===//
+// Layers
+//===----------------------------------------------------------------------===//
+
+/// A convolution or linear layer that runs quantized: the unit that stands in the function, and the operator in it.
+struct Layer {
+  Unit unit;
+  Operation *weighted;
+};
+
+static std::string getLayerName(size_t index) { return "octet.layer" + std::to_string(index); }
+
+static SmallVector<Layer, 0> findLayers(ModuleOp module, const Backend &backend) {
+  SmallVector<Layer, 0> layers;
+  for (Operation &op : module.lookupSymbol<func::FuncOp>("main").getBody().front()) {
+    std::optional<Unit> unit = backend.matchUnit(&op);
+    OpOperand *weight = unit ? unit->getOperand<WeightOp>() : nullptr;
+    if (!weight || !weight->get().getDefiningOp<ObserveOp>())
+      continue;
+    for (auto [leaf, operand] : unit->match.leaves)
+      if (isa<WeightOp>(leaf)) {
+        layers.push_back({*unit, operand->getOwner()});
+        break;
+      }
+  }
+  return layers;
+}
+
+/// Names the weighted operators, so that they are known again in a converted copy.
+static void nameLayers(ArrayRef<Layer> layers) {
+  for (auto [i, layer] : llvm::enumerate(layers))
+    layer.weighted->setLoc(NameLoc::get(StringAttr::get(layer.weighted->getContext(), getLayerName(i))));
+}
+
+static int64_t getChannelAxis(Operation *weighted) {
+  auto type = cast<RankedTensorType>(weighted->getResult(0).getType());
+  return isa<nn::LinearOp>(weighted) ? type.getRank() - 1 : 1;
+}
+
+static int64_t getNumChannels(Operation *weighted) {
+  return cast<RankedTensorType>(weighted->getResult(0).getType()).getDimSize(getChannelAxis(weighted));
+}
+
+//===----------------------------------------------------------------------===//
+// Instrumentation
+//===----------------------------------------------------------------------===//
+
+/// What the step that sums a layer's results is called; no other step has this name.
+static std::string getStepName(StringRef layer) { return (layer + ".sum").str(); }
+
+/// Sums the results of `weighted` per channel, under its name.
+static ObserveOp observeLayer(ModuleOp module, Operation *weighted) {
+  StringRef name = getSourceName(weighted->getLoc());
+  auto moduleBuilder = OpBuilder::atBlockBegin(module.getBody());
+  auto sums = ChannelSumObserverAttr::get(module.getContext(), getChannelAxis(weighted));
+  auto observer = ObserverOp::create(moduleBuilder, weighted->getLoc(), moduleBuilder.getStringAttr(name), sums, nullptr);
+  OpBuilder builder(weighted->getContext());
+  builder.setInsertionPointAfter(weighted);
+  Value result = weighted->getResult(0);
+  Location loc = NameLoc::get(builder.getStringAttr(getStepName(name)));
+  auto op = ObserveOp::create(builder, loc, result.getType(), result, FlatSymbolRefAttr::get(observer));
+  result.replaceAllUsesExcept(op.getResult(), op);
+  return op;
+}
+
+/// Adds a further input of the network behind the observed result.
+static void addCorrection(func::FuncOp function, ObserveOp op, Operation *weighted) {
+  auto type = cast<RankedTensorType>(op.getResult().getType());
+  SmallVector<int64_t> shape(type.getRank(), 1);
+  shape[getChannelAxis(weighted)] = getNumChannels(weighted);
+  unsigned index = function.getNumArguments();
+  OpBuilder builder(function.getContext());
+  auto name = builder.getNamedAttr(nn::kNameAttr, builder.getStringAttr(getSourceName(op.getLoc())));
+  (void)function.insertArgument(index, type.clone(shape), builder.getDictionaryAttr(name), op.getLoc());
+  builder.setInsertionPointAfter(op);
+  auto sum = nn::AddOp::create(builder, op.getLoc(), type, op.getResult(), function.getArgument(index));
+  op.getResult().replaceAllUsesExcept(sum.getResult(), sum);
+}
+
+static void eraseObserves(ModuleOp module) {
+  module.walk([](ObserveOp op) {
+    op.replaceAllUsesWith(op.getInput());
+    op.erase();
+  });
+}
+
+static LogicalResult inlineGroups(ModuleOp module) {
+  PassManager pm(module.getContext());
+  pm.addPass(createInlineGroupsPass());
+  return pm.run(module);
+}
+
+enum class Copy { Float, Reference };
+
+/// Compiles a copy of the calibrated network that measures its layers.
+static llvm::Expected<LoadedNetwork> makeInstrument(ModuleOp calibrated, StringRef backend, size_t numLayers, Copy kind) {
+  OwningOpRef<ModuleOp> copy(calibrated.clone());
+  auto failed = [] { return llvm::createStringError("the biases cannot be corrected"); };
+  if (kind == Copy::Float) {
+    eraseObserves(*copy);
+  } else {
+    PassManager pm(copy->getContext());
+    pm.addPass(createConvertPass(ConvertPassOptions{backend.str()}));
+    if (mlir::failed(pm.run(*copy)))
+      return failed();
+  }
+  if (mlir::failed(inlineGroups(*copy)))
+    return failed();
+  llvm::StringMap<Operation *> layers;
+  auto function = copy->lookupSymbol<func::FuncOp>("main");
+  function.walk([&](Operation *op) {
+    StringRef name = getSourceName(op->getLoc());
+    if (name.starts_with("octet.layer") && op->getNumResults() == 1 && op->getDialect()->getNamespace() == "nn")
+      layers.try_emplace(name, op);
+  });
+  for (size_t i = 0; i < numLayers; ++i) {
+    Operation *weighted = layers.lookup(getLayerName(i));
+    ObserveOp op = observeLayer(*copy, weighted);
+    if (kind == Copy::Reference)
+      addCorrection(function, op, weighted);
+  }
+  return loadFloatNetwork(*copy);
+}
+
+//===----------------------------------------------------------------------===//
+// Samples
+//===----------------------------------------------------------------------===//
+
+/// A sample's inputs in one block.
+using Inputs = std::vector<std::vector<char>>;
+
+/// Up to `count` samples: those of the smallest hashes, so that the choice does not depend on their order.
+static llvm::Expected<std::vector<Inputs>> chooseSamples(const Samples &samples, ArrayRef<octet_tensor> inputs, size_t count) {
+  std::multimap<uint64_t, Inputs> chosen;
+  llvm::Error error = samples.forEach([&](int64_t, Sample sample) {
+    uint64_t hash = 0;
+    for (auto [i, input] : llvm::enumerate(inputs))
+      hash = hash * 31 + llvm::xxh3_64bits(ArrayRef<uint8_t>(static_cast<const uint8_t *>(sample[i]), input.bytes));
+    if (chosen.size() == count && hash >= std::prev(chosen.end())->first)
+      return true;
+    Inputs copy;
+    for (auto [i, input] : llvm::enumerate(inputs)) {
+      auto *bytes = static_cast<const char *>(sample[i]);
+      copy.emplace_back(bytes, bytes + input.bytes);
+    }
+    chosen.emplace(hash, std::move(copy));
+    if (chosen.size() > count)
+      chosen.erase(std::prev(chosen.end()));
+    return true;
+  });
+  if (error)
+    return std::move(error);
+  std::vector<Inputs> result;
+  for (auto &[hash, sample] : chosen)
+    result.push_back(std::move(sample));
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Runs
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// One sample on its way through a network: its arena, inputs and outputs.
+struct Run {
+  octet_frame frame;
+  std::unique_ptr<char, decltype(&free)> arena;
+  std::vector<std::vector<char>> outputs;
+  std::vector<const void *> inputPointers;
+  std::vector<void *> outputPointers;
+
+  Run(const octet_descriptor &descriptor, const Inputs &inputs, ArrayRef<std::vector<float>> corrections, void *state)
+      : arena(static_cast<char *>(aligned_alloc(64, llvm::alignTo(std::max<int64_t>(descriptor.arena_bytes, 64), 64))), &free) {
+    for (const std::vector<char> &input : inputs)
+      inputPointers.push_back(input.data());
+    for (const std::vector<float> &correction : corrections)
+      inputPointers.push_back(correction.data());
+    for (int32_t i = 0; i < descriptor.num_outputs; ++i)
+      outputPointers.push_back(outputs.emplace_back(descriptor.outputs[i].bytes).data());
+    frame = {arena.get(), descriptor.weights, state, inputPointers.data(), outputPointers.data()};
+  }
+};
+
+/// Runs a network on all samples at once, layer by layer.
+class Abreast {
+public:
+  Abreast(const LoadedNetwork &network, octet_model *model, ArrayRef<Inputs> samples, ArrayRef<std::vector<float>> corrections)
+      : network(network), program(network.library->api().program(model)),
+        state(static_cast<char *>(network.library->api().state(model))) {
+    for (const Inputs &inputs : samples)
+      runs.push_back(std::make_unique<Run>(network.library->descriptor(), inputs, corrections, state));
+  }
+
+  /// Goes on until every sample has passed a layer; then the sums of its channels, in units of 2^-24. The layers must be
+  /// asked for in the order of the program.
+  llvm::Expected<ArrayRef<int64_t>> runTo(StringRef layer, int64_t numChannels) {
+    int64_t end = next;
+    while (end < program->count && program->steps[end].name != getStepName(layer))
+      ++end;
+    if (end == program->count)
+      return llvm::createStringError("the biases cannot be corrected: the compiled network lacks step '" + getStepName(layer) + "'");
+    for (auto &run : runs)
+      for (int64_t step = next; step <= end; ++step)
+        program->steps[step].fn(&run->frame, 0, program->steps[step].range);
+    next = end + 1;
+    return ArrayRef<int64_t>(reinterpret_cast<const int64_t *>(state + network.observers.lookup(layer)), numChannels);
+  }
+
+private:
+  const LoadedNetwork &network;
+  const octet_program *program;
+  char *state;
+  std::vector<std::unique_ptr<Run>> runs;
+  int64_t next = 0;
+};
+} // namespace
+
+/// How many samples' runs of both networks fit into memory.
+static size_t getNumSamples(const octet_descriptor &a, const octet_descriptor &b) {
+  int64_t bytes = std::max(a.arena_bytes, b.arena_bytes);
+  for (int32_t i = 0; i < a.num_inputs; ++i)
+    bytes += a.inputs[i].bytes;
+  for (int32_t i = 0; i < a.num_outputs; ++i)
+    bytes += a.outputs[i].bytes;
+  return std::clamp<size_t>(kMaxBytes / std::max<int64_t>(bytes, 1), kMinSamples, kMaxSamples);
+}
+
+//===----------------------------------------------------------------------===//
+// The correction
+//===----------------------------------------------------------------------===//
+
+/// Mean error per channel from the sums of both networks.
+static std::vector<float> getCorrection(ArrayRef<int64_t> expected, ArrayRef<int64_t> actual, int64_t count) {
+  std::vector<float> correction;
+  for (auto [a, b] : llvm::zip_equal(expected, actual))
+    correction.push_back((float)((double)(a - b) * 0x1p-24 / (double)count));
+  return correction;
+}
+
+/// The corrections of all layers.
+static llvm::Expected<std::vector<std::vector<float>>> measure(ArrayRef<Layer> layers, const LoadedNetwork &floating,
+                                                               const LoadedNetwork &reference, ArrayRef<Inputs> samples) {
+  std::vector<std::vector<float>> corrections;
+  for (const Layer &layer : layers)
+    corrections.emplace_back(getNumChannels(layer.weighted), 0.0f);
+  llvm::Expected<ModelPtr> floatModel = createModel(*floating.library), referenceModel = createModel(*reference.library);
+  if (!floatModel || !referenceModel)
+    return llvm::joinErrors(floatModel.takeError(), referenceModel.takeError());
+  std::vector<std::vector<int64_t>> expected;
+  {
+    Abreast runs(floating, floatModel->get(), samples, {});
+    for (auto [i, layer] : llvm::enumerate(layers)) {
+      llvm::Expected<ArrayRef<int64_t>> sums = runs.runTo(getLayerName(i), getNumChannels(layer.weighted));
+      if (!sums)
+        return sums.takeError();
+      expected.push_back(sums->vec());
+    }
+  }
+  Abreast runs(reference, referenceModel->get(), samples, corrections);
+  for (auto [i, layer] : llvm::enumerate(layers)) {
+    llvm::Expected<ArrayRef<int64_t>> sums = runs.runTo(getLayerName(i), getNumChannels(layer.weighted));
+    if (!sums)
+      return sums.takeError();
+    auto type = cast<RankedTensorType>(layer.weighted->getResult(0).getType());
+    int64_t count = type.getNumElements() / getNumChannels(layer.weighted) * samples.size();
+    // In place: the runs hold pointers to these buffers.
+    llvm::copy(getCorrection(expected[i], *sums, count), corrections[i].begin());
+  }
+  return corrections;
+}
+
+/// Adds `correction` to the layer's bias; gives it one if it has none.
+static void correctLayer(const Layer &layer, ArrayRef<float> correction) {
+  OpBuilder builder(layer.unit.op);
+  OpOperand *operand = layer.unit.getOperand<BiasOp>();
+  SmallVector<float, 0> values(correction.size(), 0.0f);
+  std::string name = (getSourceName(layer.weighted->getLoc()) + ".bias").str();
+  if (operand) {
+    auto old = nn::getConstantValues<float>(operand->get());
+    if (failed(old))
+      return; // Not a constant: nothing to correct.
+    values = *old;
+    name = nn::getConstantName(operand->get().getDefiningOp<nn::ConstantOp>()).str();
+  }
+  for (auto [value, more] : llvm::zip_equal(values, correction))
+    value += more;
+  auto type = RankedTensorType::get({(int64_t)values.size()}, builder.getF32Type());
+  Value bias = nn::createConstant<float>(builder, layer.weighted->getLoc(), name, type, values);
+  if (operand) {
+    operand->set(bias);
+    return;
+  }
+  if (auto group = dyn_cast<GroupOp>(layer.unit.op)) {
+    group->insertOperands(group->getNumOperands(), bias);
+    bias = group.getBody().front().addArgument(bias.getType(), bias.getLoc());
+  }
+  // The bias is the third operand of convolutions and linear layers.
+  layer.weighted->insertOperands(layer.weighted->getNumOperands(), bias);
+}
+
+/// Compiles both networks, chooses samples and measures.
+static llvm::Expected<std::vector<std::vector<float>>> getCorrections(ModuleOp module, StringRef backend, ArrayRef<Layer> layers,
+                                                                      ArrayRef<std::string> calibrationData) {
+  llvm::Expected<LoadedNetwork> floating = makeInstrument(module, backend, layers.size(), Copy::Float);
+  if (!floating)
+    return floating.takeError();
+  llvm::Expected<LoadedNetwork> reference = makeInstrument(module, backend, layers.size(), Copy::Reference);
+  if (!reference)
+    return reference.takeError();
+  llvm::Expected<Samples> samples = Samples::open(calibrationData, floating->inputs());
+  if (!samples)
+    return samples.takeError();
+  size_t count = getNumSamples(floating->library->descriptor(), reference->library->descriptor());
+  llvm::Expected<std::vector<Inputs>> chosen = chooseSamples(*samples, floating->inputs(), count);
+  if (!chosen)
+    return chosen.takeError();
+  return measure(layers, *floating, *reference, *chosen);
+}
+
+llvm::Expected<int64_t> octet::correctBias(ModuleOp module, StringRef backendName, ArrayRef<std::string> calibrationData) {
+  FailureOr<Backend> backend = Backend::load(module.getLoc(), backendName);
+  if (failed(backend))
+    return llvm::createStringError("the biases cannot be corrected");
+  SmallVector<Layer, 0> layers = findLayers(module, *backend);
+  if (layers.empty() || calibrationData.empty())
+    return 0;
+  SmallVector<Location> locations = llvm::map_to_vector(layers, [](const Layer &layer) { return layer.weighted->getLoc(); });
+  nameLayers(layers);
+  auto corrections = getCorrections(module, backendName, layers, calibrationData);
+  for (auto [layer, location] : llvm::zip_equal(layers, locations))
+    layer.weighted->setLoc(location);
+  if (!corrections)
+    return corrections.takeError();
+  for (auto [layer, correction] : llvm::zip_equal(layers, *corrections))
+    correctLayer(layer, correction);
+  return (int64_t)layers.size();
+}

@@ -1,0 +1,154 @@
+//===- Samples.cpp - calibration data, one sample at a time ---------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Samples.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include <cmath>
+
+using namespace llvm;
+using namespace octet;
+
+static std::string formatShape(ArrayRef<int64_t> shape) {
+  return "[" + join(map_range(shape, [](int64_t size) { return std::to_string(size); }), ", ") + "]";
+}
+
+static ArrayRef<int64_t> getShape(const octet_tensor &input) { return {input.shape, (size_t)input.rank}; }
+
+static Error makeError(StringRef path, const Twine &message) { return createStringError("'" + path + "': " + message); }
+
+/// How many samples `array` holds for `input`: one per row if it has a leading sample axis, else its batches one behind the
+/// other. Zero if the shapes do not go together.
+static int64_t countSamples(const NpyArray &array, const octet_tensor &input) {
+  ArrayRef<int64_t> wanted = getShape(input), shape = array.shape;
+  if (shape.size() == wanted.size() + 1 && shape.drop_front() == wanted)
+    return shape[0];
+  bool isBatches = shape.size() == wanted.size() && !shape.empty() && shape.drop_front() == wanted.drop_front();
+  if (isBatches && shape[0] % wanted[0] == 0)
+    return shape[0] / wanted[0];
+  return 0;
+}
+
+/// The array for an input: the one of its name; in a .npy, which has no names, the only one.
+static Expected<size_t> findArray(StringRef path, ArrayRef<NpyArray> arrays, const octet_tensor &input, size_t numInputs) {
+  for (auto [i, array] : enumerate(arrays))
+    if (array.name == input.name || (array.name.empty() && numInputs == 1))
+      return i;
+  std::string names = join(map_range(arrays, [](const NpyArray &a) { return "'" + a.name + "'"; }), ", ");
+  return makeError(path, Twine("expected an array '") + input.name + "' for the network's input, but got " + names);
+}
+
+static Expected<int64_t> checkArray(StringRef path, const NpyArray &array, const octet_tensor &input) {
+  std::string name = array.name.empty() ? "the array" : "array '" + array.name + "'";
+  if (input.dtype != OCTET_F32)
+    return makeError(path, Twine("input '") + input.name + "' is no f32 tensor; only those can be calibrated");
+  if (array.dtype != NpyDType::F32)
+    return makeError(path, name + ": expected float32, but got " + getDTypeName(array.dtype));
+  if (array.numElements() == 0)
+    return makeError(path, name + " is empty");
+  if (int64_t count = countSamples(array, input))
+    return count;
+  return makeError(path, name + ": expected shape " + formatShape(getShape(input)) +
+                             ", with or without a leading axis of samples, but got " + formatShape(array.shape));
+}
+
+Error Samples::addFile(StringRef path) {
+  Expected<std::unique_ptr<NpzReader>> reader = NpzReader::open(path);
+  if (!reader)
+    return reader.takeError();
+  const std::vector<NpyArray> &arrays = (*reader)->headers();
+  File file{path.str(), {}, 0};
+  for (const octet_tensor &input : inputs) {
+    Expected<size_t> array = findArray(path, arrays, input, inputs.size());
+    if (!array)
+      return array.takeError();
+    Expected<int64_t> count = checkArray(path, arrays[*array], input);
+    if (!count)
+      return count.takeError();
+    if (!file.arrayOfInput.empty() && *count != file.numSamples)
+      return makeError(path, Twine("expected as many samples in every array, but got ") + Twine(file.numSamples) + " and " + Twine(*count));
+    file.numSamples = *count;
+    file.arrayOfInput.push_back(*array);
+  }
+  for (auto [i, array] : enumerate(arrays))
+    if (!is_contained(file.arrayOfInput, i))
+      return makeError(path, "the network has no input '" + array.name + "'");
+  total += file.numSamples;
+  files.push_back(std::move(file));
+  return Error::success();
+}
+
+/// The files of samples that `path` stands for.
+static Expected<std::vector<std::string>> listFiles(StringRef path) {
+  if (!sys::fs::exists(path))
+    return makeError(path, "no such file or folder");
+  if (!sys::fs::is_directory(path))
+    return std::vector<std::string>{path.str()};
+  std::vector<std::string> files;
+  std::error_code error;
+  for (sys::fs::directory_iterator it(path, error), end; it != end && !error; it.increment(error)) {
+    StringRef extension = sys::path::extension(it->path());
+    if (extension == ".npz" || extension == ".npy")
+      files.push_back(it->path());
+  }
+  if (error)
+    return makeError(path, error.message());
+  if (files.empty())
+    return makeError(path, "the folder holds no .npz or .npy file");
+  sort(files);
+  return files;
+}
+
+Expected<Samples> Samples::open(ArrayRef<std::string> paths, ArrayRef<octet_tensor> inputs) {
+  Samples samples;
+  samples.inputs = inputs;
+  for (const std::string &path : paths) {
+    Expected<std::vector<std::string>> files = listFiles(path);
+    if (!files)
+      return files.takeError();
+    for (const std::string &file : *files)
+      if (Error error = samples.addFile(file))
+        return std::move(error);
+  }
+  return samples;
+}
+
+Error Samples::readFile(const File &file, int64_t first, bool &isGoingOn, function_ref<bool(int64_t, Sample)> use) const {
+  Expected<std::unique_ptr<NpzReader>> reader = NpzReader::open(file.path);
+  if (!reader)
+    return reader.takeError();
+  std::vector<std::vector<float>> buffers;
+  SmallVector<const void *> pointers;
+  for (const octet_tensor &input : inputs)
+    pointers.push_back(buffers.emplace_back(input.bytes / sizeof(float)).data());
+  for (int64_t sample = 0; sample < file.numSamples && isGoingOn; ++sample) {
+    for (auto [i, buffer] : enumerate(buffers)) {
+      size_t array = file.arrayOfInput[i];
+      const NpyArray &header = (*reader)->headers()[array];
+      int64_t rows = header.shape[0] / file.numSamples;
+      if (Error error = (*reader)->read(array, sample * rows, (sample + 1) * rows, reinterpret_cast<char *>(buffer.data())))
+        return error;
+      if (!all_of(buffer, [](float x) { return std::isfinite(x); }))
+        return makeError(file.path, Twine("sample ") + Twine(sample) + " of input '" + inputs[i].name + "' holds NaN or infinity");
+    }
+    isGoingOn = use(first + sample, pointers);
+  }
+  return Error::success();
+}
+
+Error Samples::forEach(function_ref<bool(int64_t, Sample)> use) const {
+  bool isGoingOn = true;
+  int64_t first = 0;
+  for (const File &file : files) {
+    if (Error error = readFile(file, first, isGoingOn, use))
+      return error;
+    first += file.numSamples;
+  }
+  return Error::success();
+}
