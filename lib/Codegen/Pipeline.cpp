@@ -19,11 +19,7 @@
 
 using namespace mlir;
 
-void octet::buildCodegenPipeline(OpPassManager &pm, llvm::ArrayRef<std::string> levels) {
-  pm.addNestedPass<func::FuncOp>(createAssignLayoutPass());
-  EmitProgramPassOptions options;
-  options.levels.assign(levels.begin(), levels.end());
-  pm.addPass(createEmitProgramPass(options));
+void octet::buildLevelPipeline(OpPassManager &pm) {
   OpPassManager &nested = pm.nest<ModuleOp>();
   nested.addPass(createLowerKernelPass());
   nested.addPass(createCanonicalizerPass());
@@ -39,4 +35,12 @@ void octet::buildCodegenPipeline(OpPassManager &pm, llvm::ArrayRef<std::string> 
   nested.addPass(createConvertControlFlowToLLVMPass());
   nested.addPass(createReconcileUnrealizedCastsPass());
   nested.addPass(createLowerProgramPass());
+}
+
+void octet::buildCodegenPipeline(OpPassManager &pm, llvm::ArrayRef<std::string> levels) {
+  pm.addNestedPass<func::FuncOp>(createAssignLayoutPass());
+  EmitProgramPassOptions options;
+  options.levels.assign(levels.begin(), levels.end());
+  pm.addPass(createEmitProgramPass(options));
+  buildLevelPipeline(pm);
 }

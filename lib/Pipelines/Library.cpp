@@ -43,6 +43,7 @@ llvm::Expected<CompiledLibrary> octet::compileLibrary(ModuleOp module, const Lib
   if (!network)
     return network.takeError();
   network->program.reportJson = options.reportJson;
+  result.header = emitHeader(network->program);
   result.arenaBytes = network->program.arenaBytes;
   result.stateBytes = network->program.stateBytes;
   result.weightsBytes = network->program.weights.size();

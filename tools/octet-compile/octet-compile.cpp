@@ -1,41 +1,186 @@
-//===- octet-compile.cpp - a network to a library -------------------------===//
+//===- octet-compile.cpp - from a network's file to machine code ----------===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/IR/AsmState.h"
-#include "mlir/IR/MLIRContext.h"
-#include "mlir/Parser/Parser.h"
-#include "octet/Pipelines/Library.h"
+#include "Terminal.h"
+#include "octet/Emit/Emit.h"
+#include "octet/Pipelines/Compile.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/WithColor.h"
+#include "llvm/Support/Path.h"
 
+using namespace llvm;
 using namespace octet;
 
-static llvm::cl::opt<std::string> inputPath(llvm::cl::Positional, llvm::cl::Required, llvm::cl::desc("<network.mlir>"));
-static llvm::cl::opt<std::string> outputPath("o", llvm::cl::Required, llvm::cl::desc("Output file"));
-static llvm::cl::list<std::string> levels("cpu-level", llvm::cl::CommaSeparated, llvm::cl::desc("CPU levels, best first"));
+namespace {
+/// A member of this type in front of the options makes their names free: LLVM's libraries have a --threads of their own.
+struct FreeNames {
+  FreeNames() {
+    for (StringRef name : {"threads", "target"})
+      if (cl::Option *option = cl::getRegisteredOptions().lookup(name))
+        option->removeArgument();
+  }
+};
+
+struct Options {
+  FreeNames freeNames;
+  cl::OptionCategory network{"Network"}, calibration{"Calibration"}, policy{"Policy"}, output{"Output"};
+
+  cl::opt<std::string> model{cl::Positional, cl::Required, cl::desc("<network.onnx>"), cl::cat(network)};
+  cl::list<std::string> inputShapes{"input-shape", cl::value_desc("name=1x3x224x224"), cl::cat(network),
+                                    cl::desc("Shape of an input that the file leaves open; may be repeated")};
+
+  cl::list<std::string> calibrationData{"calibration-data", cl::value_desc("file or folder"), cl::cat(calibration),
+                                        cl::desc("Samples: .npz or .npy, or a folder of them; may be repeated")};
+  cl::list<std::string> loadStatistics{"load-statistics", cl::value_desc("file"), cl::cat(calibration),
+                                       cl::desc("Statistics of an earlier calibration; may be repeated, all are merged")};
+  cl::opt<std::string> saveStatistics{"save-statistics", cl::value_desc("file"), cl::cat(calibration),
+                                      cl::desc("Where to write the statistics")};
+  cl::opt<unsigned> threads{"threads", cl::init(1), cl::desc("Threads of the calibration (default: 1)"), cl::cat(calibration)};
+
+  cl::opt<Precision> precision{cl::desc("Precision:"), cl::init(Precision::Int8), cl::cat(policy),
+                               cl::values(clEnumValN(Precision::Float, "float", "Float code instead of int8"))};
+  cl::opt<std::string> backend{"backend", cl::init("cpu"), cl::value_desc("name or file"), cl::cat(policy),
+                               cl::desc("What can be quantized, and how (default: cpu)")};
+  cl::opt<std::string> mapping{"qconfig-mapping", cl::value_desc("name or file"), cl::cat(policy),
+                               cl::desc("Which operators are to be quantized, and how (default: the backend's own)")};
+  cl::opt<bool> strict{"strict", cl::desc("It is an error if something that the policy wants quantized is not"), cl::cat(policy)};
+
+  cl::opt<std::string> path{"o", cl::Required, cl::value_desc("file"), cl::desc("Output file"), cl::cat(output)};
+  cl::opt<Artifact> artifact{
+      "emit", cl::desc("What to make:"), cl::init(Artifact::Library), cl::cat(output),
+      cl::values(clEnumValN(Artifact::Library, "lib", "shared library (default)"),
+                 clEnumValN(Artifact::Object, "obj", "object file, and a C header beside it"),
+                 clEnumValN(Artifact::LLVMIR, "llvm", "LLVM IR"), clEnumValN(Artifact::Assembly, "asm", "assembly"),
+                 clEnumValN(Artifact::MLIR, "mlir", "MLIR bytecode of the integer program, and text beside it"),
+                 clEnumValN(Artifact::ONNX, "onnx", "the reference model as ONNX with QuantizeLinear and DequantizeLinear"))};
+  cl::opt<Stage> stopAfter{"stop-after", cl::desc("Stop after a stage and write MLIR bytecode, and text beside it:"), cl::cat(output)};
+  cl::list<std::string> levels{"cpu-level", cl::CommaSeparated, cl::value_desc("level,..."), cl::cat(output),
+                               cl::desc("CPU levels to compile for, best first (default: all of the target)")};
+  cl::opt<std::string> target{"target", cl::value_desc("triple"), cl::cat(output),
+                              cl::desc("x86_64-linux-gnu or aarch64-linux-gnu (default: this machine)")};
+  cl::opt<std::string> name{"name", cl::value_desc("identifier"), cl::cat(output),
+                            cl::desc("What exported symbols begin with (default: the network's file name)")};
+  cl::opt<std::string> report{"report", cl::value_desc("file.json"), cl::cat(output),
+                              cl::desc("Where to write what became of every operator, and why")};
+
+  Options() {
+    for (const StageInfo &info : getStages())
+      stopAfter.getParser().addLiteralOption(info.name, info.stage, info.summary);
+  }
+};
+} // namespace
+
+static const char overview[] =
+    "Octet: compiles a network to machine code\n\n"
+    "Examples:\n"
+    "  octet-compile net.onnx --calibration-data samples.npz -o net.so     int8 library for this machine\n"
+    "  octet-compile net.onnx --float -o net.so                            float library\n"
+    "  octet-compile net.onnx --calibration-data samples/ -o net.o --emit=obj --target=aarch64-linux-gnu\n"
+    "  octet-compile net.onnx --calibration-data samples.npz --stop-after=convert -o net.mlirbc\n"
+    "  octet-compile net.mlirbc -o net.so                                  goes on from there\n";
+
+/// "x=1x3x224x224"
+static Error parseShape(StringRef text, StringMap<SmallVector<int64_t>> &shapes) {
+  auto [name, sizes] = text.rsplit('=');
+  SmallVector<int64_t> shape;
+  for (StringRef size : split(sizes, 'x')) {
+    int64_t value;
+    if (name.empty() || size.getAsInteger(10, value) || value < 1)
+      return createStringError("--input-shape=" + text + ": expected a name and positive sizes, as in x=1x3x224x224");
+    shape.push_back(value);
+  }
+  shapes[name] = shape;
+  return Error::success();
+}
+
+static Expected<CompileRequest> makeRequest(const Options &options) {
+  CompileRequest request;
+  request.model = options.model;
+  for (const std::string &text : options.inputShapes)
+    if (Error error = parseShape(text, request.inputShapes))
+      return std::move(error);
+  request.precision = options.precision;
+  request.calibrationData = options.calibrationData;
+  request.loadStatistics = options.loadStatistics;
+  request.saveStatistics = options.saveStatistics;
+  request.threads = options.threads;
+  request.backend = options.backend;
+  request.qconfigMapping = options.mapping;
+  request.isStrict = options.strict;
+  request.triple = options.target;
+  request.levels = options.levels;
+  request.name = options.name;
+  request.artifact = options.artifact;
+  if (options.stopAfter.getNumOccurrences() > 0)
+    request.stopAfter = options.stopAfter;
+  if (request.precision == Precision::Float && !(request.calibrationData.empty() && request.loadStatistics.empty()))
+    return createStringError("--float needs no samples; leave one of the two away");
+  if (request.threads < 1 || request.threads > 256)
+    return createStringError("--threads: expected 1 to 256");
+  return request;
+}
+
+/// Finds out before the work that the result cannot be written.
+static Error checkWritable(StringRef path) {
+  StringRef folder = sys::path::parent_path(path);
+  if (std::error_code error = sys::fs::access(folder.empty() ? "." : folder, sys::fs::AccessMode::Write))
+    return createStringError("cannot write '" + path + "': " + error.message());
+  if (sys::fs::is_directory(path))
+    return createStringError("cannot write '" + path + "': it is a folder");
+  return Error::success();
+}
+
+/// Where `result` goes: a companion of the output's own extension takes its place, and bytecode becomes .mlirbc.
+static Error writeResult(const CompileResult &result, StringRef path, StringRef reportPath) {
+  SmallString<128> main(path), beside(path);
+  if (!result.companionExtension.empty()) {
+    sys::path::replace_extension(beside, result.companionExtension);
+    if (beside == main)
+      sys::path::replace_extension(main, result.companionExtension + "bc");
+    if (Error error = writeFileAtomically(beside, result.companion))
+      return error;
+  }
+  if (Error error = writeFileAtomically(main, result.bytes))
+    return error;
+  return reportPath.empty() ? Error::success() : writeFileAtomically(reportPath, result.reportJson);
+}
+
+static Error compileNetwork(CompileRequest request, const std::string &path, const std::string &report) {
+  for (const std::string &file : {path, report, request.saveStatistics})
+    if (!file.empty())
+      if (Error error = checkWritable(file))
+        return error;
+  Terminal terminal;
+  request.progress = terminal.getProgress();
+  Expected<CompileResult> result = compile(request);
+  terminal.endLine();
+  if (!result)
+    return result.takeError();
+  errs() << result->warnings;
+  if (Error error = writeResult(*result, path, report))
+    return error;
+  terminal.sayWritten(path, result->bytes.size(), request);
+  return Error::success();
+}
 
 int main(int argc, char **argv) {
-  llvm::InitLLVM init(argc, argv);
-  llvm::cl::ParseCommandLineOptions(argc, argv, "Octet: compiles a network to a library\n");
-  mlir::DialectRegistry registry;
-  registerOctetDialects(registry);
-  mlir::MLIRContext context(registry);
-  auto module = mlir::parseSourceFile<mlir::ModuleOp>(inputPath.getValue(), &context);
-  if (!module)
-    return 1;
-  // The linker resets every command-line option of the process.
-  std::string output = outputPath;
-  LibraryOptions options;
-  options.levels.assign(levels.begin(), levels.end());
-  auto library = compileLibrary(*module, options);
-  llvm::Error error = library ? writeFileAtomically(output, library->bytes) : library.takeError();
+  InitLLVM init(argc, argv);
+  Options options;
+  cl::HideUnrelatedOptions({&options.network, &options.calibration, &options.policy, &options.output});
+  cl::ParseCommandLineOptions(argc, argv, overview);
+  // The linker resets every command-line option of the process: all are read before.
+  std::string path = options.path, report = options.report;
+  Expected<CompileRequest> request = makeRequest(options);
+  Error error = request ? compileNetwork(std::move(*request), path, report) : request.takeError();
   if (!error)
     return 0;
-  llvm::WithColor::error() << llvm::toString(std::move(error)) << '\n';
+  std::string message = toString(std::move(error));
+  errs() << (StringRef(message).contains("error: ") ? "" : "octet-compile: error: ") << message << '\n';
   return 1;
 }

@@ -42,6 +42,8 @@ llvm::ArrayRef<CpuLevel> getCpuLevels();
 /// The level of this name, or null.
 const CpuLevel *lookupCpuLevel(llvm::StringRef name);
 
+/// Adds the passes from kernels (after octet-emit-program) to the LLVM dialect.
+void buildLevelPipeline(mlir::OpPassManager &pm);
 /// Adds the passes from the integer program to one LLVM-dialect module per level.
 void buildCodegenPipeline(mlir::OpPassManager &pm, llvm::ArrayRef<std::string> levels);
 

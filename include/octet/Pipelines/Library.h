@@ -30,6 +30,7 @@ std::vector<std::string> getLevelsOfTarget(llvm::StringRef triple);
 /// A compiled network.
 struct CompiledLibrary {
   llvm::SmallVector<char, 0> bytes;
+  std::string header; ///< C declarations
   int64_t arenaBytes = 0, stateBytes = 0, weightsBytes = 0;
   llvm::StringMap<int64_t> observers; ///< offset of each observer's statistics in the state
 };

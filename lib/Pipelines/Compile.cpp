@@ -1,0 +1,319 @@
+//===- Compile.cpp - from a network's file to machine code ----------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "octet/Pipelines/Compile.h"
+#include "Calibrate.h"
+#include "Diagnostics.h"
+#include "Report.h"
+#include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "octet/Backend/Backend.h"
+#include "octet/Codegen/Codegen.h"
+#include "octet/Dialect/NN/NN.h"
+#include "octet/Export/OnnxExport.h"
+#include "octet/Import/Import.h"
+#include "octet/Lower/Passes.h"
+#include "octet/Pipelines/Library.h"
+#include "octet/Quantize/Passes.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include <chrono>
+
+using namespace mlir;
+using namespace octet;
+
+ArrayRef<StageInfo> octet::getStages() {
+  static const StageInfo stages[] = {
+#define OCTET_STAGE(enumerator, name, summary) {Stage::enumerator, name, summary},
+#include "octet/Pipelines/Stages.def"
+  };
+  return stages;
+}
+
+StringRef octet::getName(Stage stage) { return getStages()[(size_t)stage].name; }
+
+static bool isQuantized(Type type) { return isa<quant::QuantizedType>(getElementTypeOrSelf(type)); }
+
+/// Which stage IR has passed; Stage::Program if it has gone too far to be taken up again.
+static Stage findStage(ModuleOp module) {
+  Stage stage = Stage::Import;
+  auto atLeast = [&](Stage other) { stage = std::max(stage, other); };
+  module.walk([&](Operation *op) {
+    if (isa<ModuleOp>(op) && op != module)
+      atLeast(Stage::Program);
+    if (isa<GroupOp>(op))
+      atLeast(Stage::Fuse);
+    if (auto observe = dyn_cast<ObserveOp>(op)) {
+      auto observer = SymbolTable::lookupNearestSymbolFrom<ObserverOp>(observe, observe.getObserverAttr());
+      bool isConstant = observe.getInput().getDefiningOp<nn::ConstantOp>();
+      atLeast(!isConstant && observer.getStatisticsAttr() ? Stage::Calibrate : Stage::Prepare);
+    }
+    if (isa<QuantizeOp, DequantizeOp>(op))
+      atLeast(Stage::Convert);
+    else if (llvm::any_of(op->getOperandTypes(), isQuantized) && !op->hasTrait<OpTrait::IsTerminator>())
+      atLeast(Stage::Lower);
+  });
+  return stage;
+}
+
+namespace {
+/// One compilation.
+class Compilation {
+public:
+  explicit Compilation(const CompileRequest &request)
+      : request(request), diagnostics(getContext(), request.model),
+        triple(request.triple.empty() ? getHostTriple() : request.triple) {}
+
+  llvm::Expected<CompileResult> run() {
+    if (llvm::Error error = runAll())
+      return diagnostics.takeError(std::move(error));
+    result.warnings = diagnostics.warnings;
+    return std::move(result);
+  }
+
+private:
+  MLIRContext *getContext() {
+    DialectRegistry registry;
+    registerOctetDialects(registry);
+    context.appendDialectRegistry(registry);
+    context.loadAllAvailableDialects();
+    return &context;
+  }
+
+  llvm::Error runAll() {
+    if (llvm::Error error = checkRequest())
+      return error;
+    if (llvm::Error error = load())
+      return error;
+    Stage last = getLastStage();
+    for (const StageInfo &info : getStages()) {
+      if (info.stage <= reached || info.stage > last)
+        continue;
+      if (llvm::Error error = runStage(info.stage))
+        return error;
+      reached = info.stage;
+    }
+    return finish();
+  }
+
+  /// The last stage that is run here; the way from there to machine code is compileLibrary's.
+  Stage getLastStage() const {
+    if (request.artifact == Artifact::ONNX)
+      return Stage::Convert;
+    return request.stopAfter.value_or(Stage::Lower);
+  }
+
+  llvm::Error checkRequest() {
+    std::vector<std::string> known = getLevelsOfTarget(triple);
+    if (known.empty())
+      return llvm::createStringError("no code can be generated for target '" + triple + "'; there are x86_64-linux-gnu and aarch64-linux-gnu");
+    known.push_back("reference");
+    for (const std::string &level : request.levels)
+      if (!llvm::is_contained(known, level))
+        return llvm::createStringError("unknown CPU level '" + level + "' for target " + triple + "; there are " + llvm::join(known, ", "));
+    return llvm::Error::success();
+  }
+
+  llvm::Error load() {
+    StringRef extension = llvm::sys::path::extension(request.model);
+    if (extension == ".mlir" || extension == ".mlirbc") {
+      module = parseSourceFile<ModuleOp>(request.model, ParserConfig(&context));
+      if (!module)
+        return llvm::createStringError("the file cannot be read");
+      reached = findStage(*module);
+      if (reached == Stage::Program || !module->lookupSymbol<func::FuncOp>("main"))
+        return llvm::createStringError("expected the IR of a network with a function 'main', up to the integer program");
+      return llvm::Error::success();
+    }
+    ImportOptions options;
+    for (auto &entry : request.inputShapes)
+      options.inputShapes[entry.first()] = entry.second;
+    module = importOnnx(&context, request.model, options);
+    if (!module)
+      return llvm::createStringError("the network cannot be imported");
+    ImportSummary summary = summarize(*module);
+    report.set("multiply_adds", summary.multiplyAdds);
+    tell("import", llvm::formatv("{0} · {1} operators · {2} · float weights {3}", llvm::sys::path::filename(request.model),
+                                 summary.operators, formatCount(summary.multiplyAdds, "MAC"), formatBytes(summary.constantBytes)));
+    return llvm::Error::success();
+  }
+
+  llvm::Error runStage(Stage stage) {
+    if (request.precision == Precision::Float && stage > Stage::Fuse && stage <= Stage::Lower)
+      return llvm::Error::success();
+    switch (stage) {
+    case Stage::Import:
+      return llvm::Error::success();
+    case Stage::Fuse:
+      return runPasses([&](PassManager &pm) { pm.addPass(createFusePass({request.backend})); });
+    case Stage::Prepare:
+      return prepare();
+    case Stage::Calibrate:
+      return calibrateAndCorrect();
+    case Stage::Convert:
+      return runPasses([&](PassManager &pm) { pm.addPass(createConvertPass({request.backend})); });
+    case Stage::Lower:
+      return runPasses([&](PassManager &pm) { pm.addNestedPass<func::FuncOp>(createLower()); });
+    case Stage::Layout:
+      return runPasses([&](PassManager &pm) {
+        pm.addPass(createInlineGroupsPass());
+        pm.addNestedPass<func::FuncOp>(createAssignLayoutPass());
+      });
+    case Stage::Program:
+      return runPasses([&](PassManager &pm) {
+        EmitProgramPassOptions options;
+        std::vector<std::string> levels = getLevels();
+        options.levels.assign(levels.begin(), levels.end());
+        pm.addPass(createEmitProgramPass(options));
+      });
+    case Stage::LLVM:
+      return runPasses([&](PassManager &pm) { buildLevelPipeline(pm); });
+    }
+    llvm_unreachable("all stages are listed");
+  }
+
+  llvm::Error runPasses(llvm::function_ref<void(PassManager &)> add) {
+    PassManager pm(&context);
+    add(pm);
+    if (failed(pm.run(*module)))
+      return llvm::createStringError("a pass failed");
+    return llvm::Error::success();
+  }
+
+  llvm::Error prepare() {
+    if (request.calibrationData.empty() && request.loadStatistics.empty() && getLastStage() > Stage::Prepare)
+      return llvm::createStringError("int8 code needs samples: give --calibration-data, or --float for float code");
+    FailureOr<llvm::json::Array> verdicts = explain(*module, request.backend, request.qconfigMapping);
+    if (failed(verdicts))
+      return llvm::createStringError("a policy cannot be used");
+    tell("quantize", "backend " + llvm::sys::path::stem(request.backend).str() + " · " + summarizeVerdicts(*verdicts));
+    report.set("operators", std::move(*verdicts));
+    return runPasses([&](PassManager &pm) {
+      PreparePassOptions options;
+      options.backend = request.backend;
+      options.qconfigMapping = request.qconfigMapping;
+      options.strict = request.isStrict;
+      pm.addPass(createPreparePass(options));
+    });
+  }
+
+  llvm::Error calibrateAndCorrect() {
+    if (request.calibrationData.empty() && request.loadStatistics.empty())
+      return llvm::createStringError("the network has observers without statistics: give --calibration-data");
+    if (llvm::Error error = calibrate(*module, request))
+      return error;
+    FailureOr<Backend> backend = Backend::load(module->getLoc(), request.backend);
+    if (failed(backend))
+      return llvm::createStringError("a policy cannot be used");
+    for (StringRef recovery : backend->getRecipe())
+      if (llvm::Error error = recover(recovery))
+        return error;
+    return llvm::Error::success();
+  }
+
+  /// Runs a recovery pass of the backend's recipe.
+  llvm::Error recover(StringRef name) {
+    if (name != "octet-correct-bias")
+      return llvm::createStringError("the backend's recipe names an unknown pass '" + name + "'; there is octet-correct-bias");
+    llvm::Expected<int64_t> corrected = correctBias(*module, request.backend, request.calibrationData);
+    if (!corrected)
+      return corrected.takeError();
+    report.set("corrected_biases", *corrected);
+    return llvm::Error::success();
+  }
+
+  std::vector<std::string> getLevels() const { return request.levels.empty() ? getLevelsOfTarget(triple) : request.levels; }
+
+  llvm::Error finish() {
+    report.set("model", llvm::sys::path::filename(request.model).str());
+    report.set("precision", request.precision == Precision::Float ? "float" : "int8");
+    result.reportJson = report.print();
+    if (request.stopAfter || request.artifact == Artifact::MLIR)
+      return writeIR();
+    if (request.artifact == Artifact::ONNX)
+      return writeOnnx();
+    return writeCode();
+  }
+
+  /// Bytecode with all weights, and beside it text without them, with locations.
+  llvm::Error writeIR() {
+    llvm::raw_svector_ostream os(result.bytes);
+    if (failed(writeBytecodeToFile(*module, os)))
+      return llvm::createStringError("the IR cannot be written as bytecode");
+    llvm::raw_string_ostream text(result.companion);
+    module->print(text, OpPrintingFlags().elideLargeElementsAttrs(16).elideLargeResourceString(64).enableDebugInfo());
+    result.companionExtension = ".mlir";
+    return llvm::Error::success();
+  }
+
+  llvm::Error writeOnnx() {
+    llvm::raw_svector_ostream os(result.bytes);
+    if (failed(exportOnnx(*module, os)))
+      return llvm::createStringError("the network cannot be written as ONNX");
+    return llvm::Error::success();
+  }
+
+  llvm::Error writeCode() {
+    auto start = std::chrono::steady_clock::now();
+    if (llvm::Error error = runPasses([](PassManager &pm) { pm.addPass(createInlineGroupsPass()); }))
+      return error;
+    LibraryOptions options;
+    options.name = request.name.empty() ? llvm::sys::path::stem(request.model).str() : request.name;
+    options.levels = getLevels();
+    options.emit.triple = triple;
+    options.emit.kind = getOutputKind(request.artifact);
+    options.reportJson = result.reportJson;
+    llvm::Expected<CompiledLibrary> library = compileLibrary(*module, options);
+    if (!library)
+      return library.takeError();
+    result.bytes = std::move(library->bytes);
+    if (request.artifact == Artifact::Object) {
+      result.companion = std::move(library->header);
+      result.companionExtension = ".h";
+    }
+    report.set("arena_bytes", library->arenaBytes);
+    report.set("weights_bytes", library->weightsBytes);
+    report.set("output_bytes", (int64_t)result.bytes.size());
+    result.reportJson = report.print();
+    std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    tell("compile", llvm::formatv("{0} · arena {1} · {2:F1} s", llvm::join(options.levels, " "), formatBytes(library->arenaBytes), seconds.count()));
+    return llvm::Error::success();
+  }
+
+  static OutputKind getOutputKind(Artifact artifact) {
+    switch (artifact) {
+    case Artifact::Object:
+      return OutputKind::Object;
+    case Artifact::LLVMIR:
+      return OutputKind::LLVMIR;
+    case Artifact::Assembly:
+      return OutputKind::Assembly;
+    default:
+      return OutputKind::SharedLibrary;
+    }
+  }
+
+  void tell(StringRef stage, const std::string &text) {
+    if (request.progress.onStage)
+      request.progress.onStage(stage, text);
+  }
+
+  const CompileRequest &request;
+  MLIRContext context;
+  DiagnosticText diagnostics;
+  std::string triple;
+  OwningOpRef<ModuleOp> module;
+  Stage reached = Stage::Import;
+  Report report;
+  CompileResult result;
+};
+} // namespace
+
+llvm::Expected<CompileResult> octet::compile(const CompileRequest &request) { return Compilation(request).run(); }

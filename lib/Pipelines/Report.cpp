@@ -1,0 +1,60 @@
+//===- Report.cpp - what was done, for people and programs ----------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Report.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <map>
+#include <vector>
+
+using namespace llvm;
+using namespace octet;
+
+std::string Report::print() const { return formatv("{0:2}", json::Value(json::Object(root))); }
+
+static StringRef get(const json::Value &row, StringRef key) {
+  return row.getAsObject()->getString(key).value_or("");
+}
+
+/// What a group or operator is called in short: its first operator, without the dialect.
+static std::string getShortName(const json::Value &row) {
+  StringRef first = get(row, "operator").split('+').first;
+  return first.substr(first.find('.') + 1).str();
+}
+
+std::string octet::summarizeVerdicts(const json::Array &verdicts) {
+  MapVector<std::string, int> quantized;
+  MapVector<std::pair<std::string, std::string>, int> floating;
+  for (const json::Value &row : verdicts) {
+    if (get(row, "verdict").starts_with("int8"))
+      ++quantized[getShortName(row)];
+    else
+      ++floating[{getShortName(row), (get(row, "code") + ": " + get(row, "reason")).str()}];
+  }
+  std::vector<std::string> kinds;
+  for (auto &[name, count] : quantized)
+    kinds.push_back(std::to_string(count) + " " + name);
+  std::string text = kinds.empty() ? "nothing → int8" : join(kinds, ", ") + " → int8";
+  for (auto &[key, count] : floating)
+    text += " · " + (count > 1 ? std::to_string(count) + " " : "") + key.first + (count > 1 ? " stay" : " stays") + " float [" + key.second + "]";
+  return text;
+}
+
+std::string octet::formatBytes(int64_t bytes) {
+  if (bytes < 10 * 1024)
+    return formatv("{0} B", bytes);
+  if (bytes < 10 * 1024 * 1024)
+    return formatv("{0} KB", (bytes + 512) / 1024);
+  return formatv("{0:F1} MB", bytes / 1048576.0);
+}
+
+std::string octet::formatCount(int64_t count, StringRef unit) {
+  if (count < 1000000)
+    return formatv("{0:F1} K{1}", count / 1e3, unit);
+  return formatv("{0:F1} M{1}", count / 1e6, unit);
+}

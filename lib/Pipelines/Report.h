@@ -1,0 +1,36 @@
+//===- Report.h - what was done, for people and programs --------*- C++ -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_LIB_PIPELINES_REPORT_H
+#define OCTET_LIB_PIPELINES_REPORT_H
+
+#include "llvm/Support/JSON.h"
+#include <string>
+
+namespace octet {
+
+/// The report of a compilation: the same network, samples and options give the same text.
+class Report {
+public:
+  void set(llvm::StringRef key, llvm::json::Value value) { root[key] = std::move(value); }
+  std::string print() const;
+
+private:
+  llvm::json::Object root;
+};
+
+/// "9 conv, 1 linear → int8 · softmax stays float [OCT104: no integer form]"
+std::string summarizeVerdicts(const llvm::json::Array &verdicts);
+
+/// "312 KB"
+std::string formatBytes(int64_t bytes);
+/// "12.5 MMAC"
+std::string formatCount(int64_t count, llvm::StringRef unit);
+
+} // namespace octet
+
+#endif // OCTET_LIB_PIPELINES_REPORT_H

@@ -1,0 +1,144 @@
+//===- StatisticsTest.cpp - statistics merge, in any order ----------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/AsmParser/AsmParser.h"
+#include "octet/Dialect/Octet/Octet.h"
+#include "gtest/gtest.h"
+#include <limits>
+#include <random>
+
+using namespace mlir;
+using namespace octet;
+
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity(), kNaN = std::numeric_limits<float>::quiet_NaN();
+
+class Statistics : public testing::Test {
+protected:
+  Statistics() { context.loadDialect<OctetDialect>(); }
+
+  ObserverAttrInterface parse(const char *text) { return dyn_cast_or_null<ObserverAttrInterface>(parseAttribute(text, &context)); }
+
+  using State = std::vector<char>;
+  RankedTensorType getType(int64_t channels = 2) {
+    return RankedTensorType::get({1, channels, 3}, Float32Type::get(&context));
+  }
+  State update(ObserverAttrInterface observer, std::vector<std::vector<float>> batches) {
+    State state(observer.getStateBytes(getType()));
+    observer.initState(getType(), state);
+    for (const std::vector<float> &batch : batches)
+      observer.updateState(getType(), batch, state);
+    return state;
+  }
+
+  /// The message with which the statistics are refused, or "".
+  std::string getError(ObserverAttrInterface observer, const State &state) {
+    std::string message;
+    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+      message = diagnostic.str();
+      return success();
+    });
+    auto type = observer.getQuantizedType([&] { return emitError(UnknownLoc::get(&context)); }, getType(), state);
+    EXPECT_EQ(failed(type), !message.empty());
+    return message;
+  }
+
+  /// Six values per batch, of very different magnitudes.
+  std::vector<std::vector<float>> makeBatches(int count) {
+    std::mt19937 random(1);
+    std::vector<std::vector<float>> batches(count);
+    for (std::vector<float> &batch : batches)
+      for (int i = 0; i < 6; ++i)
+        batch.push_back(std::ldexp((float)(random() % 2001) - 1000.0f, (int)(random() % 24) - 30));
+    batches[count / 2][3] = -0.0f;
+    return batches;
+  }
+
+  MLIRContext context;
+};
+
+TEST_F(Statistics, OrderAndShardsLeaveNoTrace) {
+  for (const char *text : {"#octet.min_max<dtype = ui8>", "#octet.per_channel_min_max<dtype = ui8, axis = 1>",
+                           "#octet.histogram<dtype = ui8>", "#octet.channel_sum<axis = 1>"}) {
+    ObserverAttrInterface observer = parse(text);
+    ASSERT_TRUE(observer) << text;
+    auto batches = makeBatches(40);
+    State whole = update(observer, batches);
+    auto reversed = batches;
+    std::reverse(reversed.begin(), reversed.end());
+    EXPECT_EQ(update(observer, reversed), whole) << text;
+    State first = update(observer, {batches.begin() + 13, batches.end()}), second = update(observer, {batches.begin(), batches.begin() + 13});
+    ASSERT_TRUE(succeeded(observer.mergeState(getType(), first, second)));
+    EXPECT_EQ(first, whole) << text;
+    ASSERT_TRUE(succeeded(observer.mergeState(getType(), first, update(observer, {}))));
+    EXPECT_EQ(first, whole) << text;
+  }
+}
+
+TEST_F(Statistics, MovingAveragesDoNotMerge) {
+  ObserverAttrInterface observer = parse("#octet.moving_average_min_max<dtype = ui8>");
+  State seen = update(observer, makeBatches(2)), copy = seen, empty = update(observer, {});
+  EXPECT_TRUE(failed(observer.mergeState(getType(), copy, seen)));
+  EXPECT_TRUE(succeeded(observer.mergeState(getType(), copy, empty)));
+  EXPECT_EQ(copy, seen);
+  EXPECT_TRUE(succeeded(observer.mergeState(getType(), empty, seen)));
+  EXPECT_EQ(empty, seen);
+}
+
+TEST_F(Statistics, UnusableStatisticsAreRefused) {
+  for (const char *text : {"#octet.min_max<dtype = ui8>", "#octet.moving_average_min_max<dtype = ui8>",
+                           "#octet.per_channel_min_max<dtype = ui8, axis = 1>", "#octet.histogram<dtype = ui8>"}) {
+    ObserverAttrInterface observer = parse(text);
+    EXPECT_EQ(getError(observer, update(observer, {})), "expected statistics, but the observer has seen no values") << text;
+    EXPECT_EQ(getError(observer, update(observer, {{1, 2, kNaN, 4, 5, 6}, {1, 2, 3, 4, 5, 6}})),
+              "expected numbers, but the observer has seen NaN")
+        << text;
+    EXPECT_EQ(getError(observer, update(observer, {{1, 2, 3, 4, 5, 6}})), "") << text;
+  }
+  ObserverAttrInterface observer = parse("#octet.min_max<dtype = ui8>");
+  EXPECT_EQ(getError(observer, update(observer, {{1, 2, kInf}})),
+            "expected finite values, but the observer has seen 1.000000 to inf");
+  ObserverAttrInterface deep = parse("#octet.per_channel_min_max<dtype = ui8, axis = 3>");
+  EXPECT_EQ(getError(deep, update(deep, {{1, 2, 3}})),
+            "expected a tensor with a dimension 3 for the channels, but got 'tensor<1x2x3xf32>'");
+  ObserverAttrInterface sums = parse("#octet.channel_sum<axis = 1>");
+  EXPECT_EQ(getError(sums, update(sums, {})), "sums mean no quantized type");
+}
+
+TEST_F(Statistics, HistogramsLeaveInfinitiesOut) {
+  ObserverAttrInterface observer = parse("#octet.histogram<dtype = ui8>");
+  auto getType = [&](std::vector<float> values) {
+    return *observer.getQuantizedType([&] { return emitError(UnknownLoc::get(&context)); }, this->getType(),
+                                      update(observer, {values}));
+  };
+  EXPECT_EQ(getType({1, kInf, -1, -kInf}), getType({1, -1}));
+}
+
+TEST_F(Statistics, ParametersAreVerified) {
+  ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) { return success(); });
+  for (const char *text :
+       {"#octet.min_max<dtype = i8>", "#octet.min_max<dtype = ui1>", "#octet.min_max<dtype = ui8, eps = 0.0>",
+        "#octet.min_max<dtype = ui8, range = [0, 256]>", "#octet.min_max<dtype = ui8, range = [10, 200]>",
+        "#octet.min_max<dtype = si8, range = [-5, -1]>", "#octet.min_max<dtype = ui8, range = [0, 0]>",
+        "#octet.min_max<dtype = ui8, range = [0]>", "#octet.moving_average_min_max<dtype = ui8, constant = 0.0>",
+        "#octet.moving_average_min_max<dtype = ui8, constant = 1.5>", "#octet.histogram<dtype = ui8, bins = 0>",
+        "#octet.histogram<dtype = ui8, bins = 5000>", "#octet.per_channel_min_max<dtype = ui8, axis = -1>"})
+    EXPECT_FALSE(parseAttribute(text, &context)) << text;
+}
+
+TEST_F(Statistics, SpecsSayWhatIsPromised) {
+  ObserverSpec spec = parse("#octet.per_channel_min_max<dtype = si8, scheme = symmetric, range = [-127, 127], axis = 3>").getSpec();
+  EXPECT_TRUE(spec.dtype.isSignedInteger(8));
+  EXPECT_EQ(std::make_tuple(*spec.quantMin, *spec.quantMax, *spec.eps, *spec.channelAxis),
+            std::make_tuple(int64_t(-127), int64_t(127), 0x1p-23, int64_t(3)));
+  spec = parse("#octet.fixed_qparams<ui8, scale = 7.8125e-3 : f32, zero_point = 128>").getSpec();
+  EXPECT_EQ(*spec.fixedScale, 0x1p-7);
+  EXPECT_EQ(*spec.fixedZeroPoint, 128);
+}
+
+} // namespace
