@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Report.h"
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <map>
@@ -28,8 +27,8 @@ static std::string getShortName(const json::Value &row) {
 }
 
 std::string octet::summarizeVerdicts(const json::Array &verdicts) {
-  MapVector<std::string, int> quantized;
-  MapVector<std::pair<std::string, std::string>, int> floating;
+  std::map<std::string, int> quantized;
+  std::map<std::pair<std::string, std::string>, int> floating;
   for (const json::Value &row : verdicts) {
     if (get(row, "verdict").starts_with("int8"))
       ++quantized[getShortName(row)];

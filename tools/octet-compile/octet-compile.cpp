@@ -18,12 +18,16 @@ using namespace llvm;
 using namespace octet;
 
 namespace {
-/// A member of this type in front of the options makes their names free: LLVM's libraries have a --threads of their own.
+/// A member of this type in front of the options makes their names free: LLVM's libraries have a --threads, a --stop-after
+/// and many more of their own, none of which is meant here.
 struct FreeNames {
   FreeNames() {
-    for (StringRef name : {"threads", "target"})
-      if (cl::Option *option = cl::getRegisteredOptions().lookup(name))
-        option->removeArgument();
+    SmallVector<cl::Option *> foreign;
+    for (auto &entry : cl::getRegisteredOptions())
+      if (!entry.first.starts_with("help") && entry.first != "version")
+        foreign.push_back(entry.second);
+    for (cl::Option *option : foreign)
+      option->removeArgument();
   }
 };
 
@@ -106,15 +110,15 @@ static Expected<CompileRequest> makeRequest(const Options &options) {
     if (Error error = parseShape(text, request.inputShapes))
       return std::move(error);
   request.precision = options.precision;
-  request.calibrationData = options.calibrationData;
-  request.loadStatistics = options.loadStatistics;
+  request.calibrationData.assign(options.calibrationData.begin(), options.calibrationData.end());
+  request.loadStatistics.assign(options.loadStatistics.begin(), options.loadStatistics.end());
   request.saveStatistics = options.saveStatistics;
   request.threads = options.threads;
   request.backend = options.backend;
   request.qconfigMapping = options.mapping;
   request.isStrict = options.strict;
   request.triple = options.target;
-  request.levels = options.levels;
+  request.levels.assign(options.levels.begin(), options.levels.end());
   request.name = options.name;
   request.artifact = options.artifact;
   if (options.stopAfter.getNumOccurrences() > 0)
