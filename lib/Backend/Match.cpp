@@ -57,9 +57,13 @@ static bool matchLeaf(Operation *leaf, OpOperand &operand, Match &match) {
   return true;
 }
 
+/// An inner value has as many uses as in the pattern: an operator with uses elsewhere is not even tried, so that the
+/// other operand of a commutative operator is.
 static bool matchOperand(Value pattern, OpOperand &operand, Match &match) {
   if (auto inner = pattern.getDefiningOp<MatchOp>())
-    return operand.get().getDefiningOp() && matchOp(inner, operand.get().getDefiningOp(), match);
+    return operand.get().getDefiningOp() &&
+           llvm::range_size(pattern.getUses()) == llvm::range_size(operand.get().getUses()) &&
+           matchOp(inner, operand.get().getDefiningOp(), match);
   return matchLeaf(pattern.getDefiningOp(), operand, match);
 }
 

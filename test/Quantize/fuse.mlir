@@ -51,6 +51,21 @@ func.func @residual_add_and_activation_join_the_convolution(%x: tensor<1x2x4x4xf
 
 // -----
 
+// Both operands of the sum are convolutions; the one that is read elsewhere is the residual.
+// CHECK-LABEL: func @the_convolution_that_only_the_sum_reads_is_fused
+// CHECK: %[[R:.*]] = nn.conv %{{.*}} loc(#[[SHORTCUT:.*]])
+// CHECK: octet.group "cpu::conv_add"(%{{.*}}, %{{.*}}, %{{.*}} = %[[R]])
+// CHECK: #[[SHORTCUT]] = loc("shortcut")
+func.func @the_convolution_that_only_the_sum_reads_is_fused(%x: tensor<1x2x4x4xf32>) -> (tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) {
+  %w = nn.constant dense<1.0> : tensor<2x2x1x1xf32>
+  %0 = nn.conv %x, %w : (tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x4x4xf32> loc("shortcut")
+  %1 = nn.conv %x, %w : (tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x4x4xf32> loc("main")
+  %2 = nn.add %0, %1 : (tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
+  return %0, %2 : tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>
+}
+
+// -----
+
 // A residual that is broadcast does not fit the constraint of the pattern.
 // CHECK-LABEL: func @a_broadcast_residual_stays_outside
 // CHECK: nn.conv
