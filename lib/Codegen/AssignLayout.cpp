@@ -114,7 +114,8 @@ void AssignLayout::runOnOperation() {
   isolateReturns(block.getTerminator());
   llvm::SmallDenseSet<Value> returned;
   for (Value value : block.getTerminator()->getOperands())
-    returned.insert(getAliasRoot(value));
+    for (Value root = getAliasRoot(value); returned.insert(value).second && value != root;)
+      value = value.getDefiningOp()->getOperand(0);
   for (Operation &op : block.without_terminator()) {
     if (auto observe = dyn_cast<ObserveOp>(op)) {
       observe.getResult().setType(observe.getInput().getType());
