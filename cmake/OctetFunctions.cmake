@@ -10,6 +10,7 @@ function(octet_library name)
   # Headers of every dialect are generated; a library may include any of them.
   add_dependencies(${name} octet-headers)
   target_link_libraries(${name} PUBLIC ${ARG_LINK} MLIR LLVM)
+  target_include_directories(${name} SYSTEM INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   set_property(GLOBAL APPEND PROPERTY OCTET_LIBRARIES ${name})
 endfunction()
 

@@ -66,3 +66,5 @@ if shutil.which("mlir-opt", path=config.llvm_tools_dir):
 for tool in ("octet-translate", "octet-compile", "octet-run"):
     if os.access(os.path.join(config.octet_obj_root, "bin", tool), os.X_OK):
         config.available_features.add(tool)
+if os.path.isfile(os.path.join(config.octet_obj_root, "lib", "OctetPlugin.so")):
+    config.available_features.add("octet-plugin")
