@@ -6,15 +6,22 @@
 //===----------------------------------------------------------------------===//
 
 #include "Calibrate.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "octet/Codegen/Codegen.h"
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Lower/Passes.h"
 #include "octet/Pipelines/Library.h"
+#include "octet/Pipelines/Passes.h"
 #include "octet/Quantize/Passes.h"
 #include "llvm/TargetParser/Host.h"
 #include <chrono>
+
+namespace octet {
+#define GEN_PASS_DEF_CALIBRATEPASS
+#include "octet/Pipelines/Passes.h.inc"
+} // namespace octet
 
 using namespace mlir;
 using namespace octet;
@@ -139,3 +146,24 @@ llvm::Error octet::calibrate(ModuleOp module, const CompileRequest &request) {
   attachStatistics(module, statistics);
   return llvm::Error::success();
 }
+
+namespace {
+/// See Passes.td.
+struct Calibrate : octet::impl::CalibratePassBase<Calibrate> {
+  using CalibratePassBase::CalibratePassBase;
+
+  void runOnOperation() override {
+    CompileRequest request;
+    request.calibrationData.assign(calibrationData.begin(), calibrationData.end());
+    request.loadStatistics.assign(loadStatistics.begin(), loadStatistics.end());
+    request.saveStatistics = saveStatistics;
+    request.threads = threads;
+    if (llvm::Error error = calibrate(getOperation(), request)) {
+      getOperation().emitError() << llvm::toString(std::move(error));
+      return signalPassFailure();
+    }
+    for (auto observer : getOperation().getOps<ObserverOp>())
+      numObservers += observer.getStatistics().has_value();
+  }
+};
+} // namespace

@@ -14,15 +14,23 @@
 //===----------------------------------------------------------------------===//
 
 #include "Calibrate.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "octet/Backend/Backend.h"
+#include "octet/Codegen/Codegen.h"
 #include "octet/Dialect/NN/Constants.h"
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Dialect/Octet/Names.h"
+#include "octet/Pipelines/Passes.h"
 #include "octet/Quantize/Passes.h"
 #include "llvm/Support/xxhash.h"
 #include <map>
+
+namespace octet {
+#define GEN_PASS_DEF_CORRECTBIASPASS
+#include "octet/Pipelines/Passes.h.inc"
+} // namespace octet
 
 using namespace mlir;
 using namespace octet;
@@ -368,3 +376,21 @@ llvm::Expected<int64_t> octet::correctBias(ModuleOp module, StringRef backendNam
     correctLayer(layer, correction);
   return (int64_t)layers.size();
 }
+
+namespace {
+/// See Passes.td.
+struct CorrectBias : octet::impl::CorrectBiasPassBase<CorrectBias> {
+  using CorrectBiasPassBase::CorrectBiasPassBase;
+
+  void runOnOperation() override {
+    std::vector<std::string> data(calibrationData.begin(), calibrationData.end());
+    llvm::Expected<int64_t> corrected = correctBias(getOperation(), backend, data);
+    if (corrected) {
+      numCorrected += *corrected;
+      return;
+    }
+    getOperation().emitError() << llvm::toString(corrected.takeError());
+    signalPassFailure();
+  }
+};
+} // namespace

@@ -14,6 +14,8 @@
 #include "octet/Dialect/Octet/Octet.h"
 #include "octet/Import/Passes.h"
 #include "octet/Lower/Passes.h"
+#include "octet/Pipelines/Library.h"
+#include "octet/Pipelines/Passes.h"
 #include "octet/Quantize/Passes.h"
 
 /// `--octet-codegen=levels=...`: the whole way from the integer program to the LLVM dialect.
@@ -30,13 +32,13 @@ static void registerCodegenPipeline() {
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  registry.insert<mlir::func::FuncDialect, mlir::quant::QuantDialect, octet::nn::NNDialect, octet::OctetDialect,
-                  octet::kernel::KernelDialect>();
+  octet::registerOctetDialects(registry);
   mlir::registerTransformsPasses();
   octet::registerQuantizePasses();
   octet::registerImportPasses();
   octet::registerLowerPasses();
   octet::registerCodegenPasses();
+  octet::registerPipelinesPasses();
   registerCodegenPipeline();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Octet pass driver\n", registry));
 }

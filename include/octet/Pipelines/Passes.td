@@ -1,0 +1,52 @@
+//===- Passes.td - passes that run the network --------------------*- tablegen -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_PIPELINES_PASSES_TD
+#define OCTET_PIPELINES_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+/// What compiles the network needs the dialects of the whole way.
+class Octet_RunningPass<string name> : Pass<name, "::mlir::ModuleOp"> {
+  let dependentDialects = ["::octet::OctetDialect", "::octet::nn::NNDialect", "::octet::kernel::KernelDialect",
+    "::mlir::quant::QuantDialect", "::mlir::func::FuncDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::vector::VectorDialect",
+    "::mlir::cf::ControlFlowDialect", "::mlir::LLVM::LLVMDialect"];
+}
+
+def CalibratePass : Octet_RunningPass<"octet-calibrate"> {
+  let summary = "show samples to the observers";
+  let description = [{
+    Compiles the observed network for this machine, runs it on every sample and keeps the statistics as `saw` of each
+    `octet.observer`. They do not depend on the order of samples, nor on the number of threads, unless an observer's
+    definition does. Memory does not grow with the number of samples.
+  }];
+  let options = [
+    ListOption<"calibrationData", "calibration-data", "std::string", "samples: .npz or .npy files, or folders of them">,
+    ListOption<"loadStatistics", "load-statistics", "std::string", "statistics of earlier calibrations, merged">,
+    Option<"saveStatistics", "save-statistics", "std::string", "\"\"", "file to write the statistics to">,
+    Option<"threads", "threads", "unsigned", "1", "threads of a run">
+  ];
+  let statistics = [Statistic<"numObservers", "num-observers", "observers with statistics">];
+}
+
+def CorrectBiasPass : Octet_RunningPass<"octet-correct-bias"> {
+  let summary = "mean errors of quantization go into the biases";
+  let description = [{
+    On a calibrated network (between `octet-calibrate` and `octet-convert`): runs it in float and as the reference model
+    on up to 64 of the samples, chosen by content and not by order, and adds the mean error of every output channel of
+    every quantized convolution and linear layer to its bias; layer by layer, each on inputs whose errors are corrected
+    already. A layer without a bias gets one.
+  }];
+  let options = [
+    ListOption<"calibrationData", "calibration-data", "std::string", "samples: .npz or .npy files, or folders of them">,
+    Option<"backend", "backend", "std::string", "\"cpu\"", "a built-in backend or a backend file">
+  ];
+  let statistics = [Statistic<"numCorrected", "num-corrected", "layers whose bias was corrected">];
+}
+
+#endif // OCTET_PIPELINES_PASSES_TD
