@@ -13,9 +13,9 @@ from onnx import numpy_helper
 
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "models" / "digits"
 
-# Training again on another machine adds up matrix products in another order. The difference of 1e-16 that this makes grows
-# over the steps of training; between two instruction sets it was measured to stay below this, relative to the largest weight.
-WEIGHT_TOLERANCE = 1e-4
+# Training again on another machine adds up matrix products in another order. Between two instruction sets, and with initial
+# weights perturbed by 1e-15, the float32 weights came out identical; this leaves room for a few roundings.
+WEIGHT_TOLERANCE = 1e-6
 
 
 @pytest.fixture(scope="module")

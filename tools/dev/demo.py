@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The main job of tools/dev/demo: compiles models/digits to float and int8 libraries, runs the test set, prints a table."""
 
-import os
 import pathlib
 import statistics
 import subprocess
@@ -19,12 +18,13 @@ ROUNDS, RUNS = 25, 40
 
 
 def compile_library(name, *options):
-    """Runs octet-compile, whose messages are for the reader; the path of the library."""
+    """Runs octet-compile as a user would, from the root; its messages are for the reader. The path of the library."""
     path = OUTPUT / name
-    command = [SOURCE / "build" / "bin" / "octet-compile", NETWORK / "digits.onnx", *options, "-o", path]
-    print("$ " + " ".join(str(os.path.relpath(word, SOURCE)) if isinstance(word, pathlib.Path) else word for word in command))
-    sys.stdout.flush()
-    if subprocess.run([str(word) for word in command], cwd=SOURCE).returncode != 0:
+    network = (NETWORK / "digits.onnx").relative_to(SOURCE)
+    command = ["build/bin/octet-compile", network, *options, "-o", path.relative_to(SOURCE)]
+    command = [str(word) for word in command]
+    print("$ " + " ".join(command), flush=True)
+    if subprocess.run(command, cwd=SOURCE).returncode != 0:
         sys.exit("tools/dev/demo: error: octet-compile failed")
     return path
 
@@ -47,7 +47,8 @@ def main():
     report = OUTPUT / "digits-int8.json"
     paths = [
         compile_library("digits-float.so", "--float"),
-        compile_library("digits-int8.so", f"--calibration-data={NETWORK / 'calibration.npz'}", f"--report={report}"),
+        compile_library("digits-int8.so", f"--calibration-data={(NETWORK / 'calibration.npz').relative_to(SOURCE)}",
+                        f"--report={report.relative_to(SOURCE)}"),
     ]
     models = [octet.load(path) for path in paths]
 
@@ -66,7 +67,7 @@ def main():
         ("agreement with float", "", f"{np.mean(classes[0] == classes[1]):.1%}"),
         (f"library (ONNX file {(NETWORK / 'digits.onnx').stat().st_size / 1024:.0f} KB)", *(f"{size / 1024:.0f} KB" for size in sizes)),
         (f"latency, 1 thread, {models[1].cpu_level}", *(f"{value:.1f} us" for value in latency)),
-        ("operators quantized", "", f"{len(verdicts) - len(in_float)} of {len(verdicts)}"),
+        ("operators quantized, after fusion", "", f"{len(verdicts) - len(in_float)} of {len(verdicts)}"),
     ]
     print()
     for label, *values in rows:
