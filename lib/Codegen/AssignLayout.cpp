@@ -50,8 +50,8 @@ static SmallVector<int64_t> getNeededPads(Value value) {
 static nn::LayoutAttr chooseLayout(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   int64_t channels = type.getDimSize(1);
-  // Dot products read bytes in fours.
-  if (getStorageType(type).isInteger(8))
+  // Dot products read bytes in fours; one or two channels are read across pixels instead.
+  if (getStorageType(type).isInteger(8) && channels > 2)
     channels = llvm::alignTo(channels, 4);
   return nn::LayoutAttr::get(value.getContext(), channels, getNeededPads(value));
 }

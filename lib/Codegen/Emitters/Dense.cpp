@@ -36,7 +36,7 @@ struct DenseShape {
   int64_t runLength() const { return hasMergedRow() ? kernelColumns * channels : channels; }
   int64_t runsPerRow() const { return hasMergedRow() ? 1 : kernelColumns; }
   /// Steps of the innermost loop per run: four bytes or one float at a time.
-  int64_t stepsPerRun() const { return isInteger ? runLength() / 4 : runLength(); }
+  int64_t stepsPerRun() const { return isInteger ? llvm::divideCeil(runLength(), 4) : runLength(); }
   int64_t stepsPerPanel() const { return kernelRows * runsPerRow() * stepsPerRun(); }
   int64_t panels() const { return llvm::divideCeil(outputs, 16); }
 };
@@ -100,7 +100,7 @@ static DenseShape getLinearShape(nn::LinearOp linear, RankedTensorType in, Ranke
   int64_t depth = in.getShape().back(), outputs = out.getShape().back();
   DenseShape shape;
   shape.isInteger = isQuantized(in);
-  shape.channels = shape.isInteger ? llvm::alignTo(depth, 4) : depth;
+  shape.channels = depth;
   shape.outputs = outputs;
   shape.kernelRows = shape.kernelColumns = shape.rows = 1;
   shape.columns = out.getNumElements() / outputs;
@@ -132,14 +132,15 @@ static Tile chooseTile(const DenseShape &shape, int64_t accumulators) {
   return best;
 }
 
-/// Weights of an integer root in panels of dwords; the pitch's extra channels get zeros.
+/// Weights of an integer root in panels of dwords; what a run has beyond its elements gets zeros.
 static std::vector<int8_t> packBytes(const DenseShape &shape, ArrayRef<int8_t> filter, int64_t channels) {
   std::vector<int8_t> packed(shape.panels() * shape.stepsPerPanel() * 64, 0);
   int64_t taps = shape.kernelRows * shape.kernelColumns, perPanel = shape.stepsPerPanel() * 64;
   for (int64_t o = 0; o < shape.outputs; ++o)
     for (int64_t c = 0; c < channels; ++c)
       for (int64_t tap = 0; tap < taps; ++tap) {
-        int64_t k = tap * shape.channels + c; // runs follow one another whether merged or not
+        int64_t row = tap / shape.kernelColumns, inRow = tap % shape.kernelColumns * shape.channels + c;
+        int64_t run = inRow / shape.runLength(), k = ((row * shape.runsPerRow() + run) * shape.stepsPerRun()) * 4 + inRow % shape.runLength();
         packed[o / 16 * perPanel + k / 4 * 64 + o % 16 * 4 + k % 4] = filter[(o * channels + c) * taps + tap];
       }
   return packed;
@@ -432,8 +433,7 @@ bool codegen::emitDense(ProgramEmitter &emitter, const FusedOp &fused) {
     shape = getConvShape(fused, conv, in, out);
   else if (in.getRank() == 2)
     shape = getLinearShape(cast<nn::LinearOp>(fused.root), in, out);
-  // A linear layer on bytes reads rows in fours: only a single row may have a rest.
-  if (!shape || (shape->isInteger && isa<nn::LinearOp>(fused.root) && shape->columns > 1 && shape->inPixel % 4))
+  if (!shape)
     return false;
   DenseKernel kernel(emitter, fused, *shape);
   if (!kernel.addArguments())

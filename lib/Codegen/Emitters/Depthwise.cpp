@@ -83,7 +83,9 @@ static std::optional<DepthwiseShape> getShape(const FusedOp &fused, nn::ConvOp c
   s.outRow = y.steps[2];
   s.outPixel = y.steps[3];
   s.outBase = y.offset;
-  s.strip = s.rowStride == 1 && s.rowDilation == 1 && s.kernelRows > 1 && s.rows > 1 ? 2 : 1;
+  // Rows that a whole number of quads serves: two for three kernel rows, four for five.
+  int64_t wanted = s.rowStride == 1 && s.rowDilation == 1 && s.kernelRows > 1 ? (s.kernelRows == 5 ? 4 : 2) : 1;
+  s.strip = std::min(wanted, s.rows);
   bool anyOrder = Epilogue::takesAnyOrder(fused) && isQuantized(out);
   bool isTight = inLayout.getChannels() == channels && outLayout.getChannels() == channels;
   if (anyOrder && channels >= 64)

@@ -16,12 +16,6 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
-/// 2^n for an exponent in [-126, 127], from its bits.
-static Value powerOfTwo(KernelBuilder &b, Value exponent) {
-  Value biased = b.add(exponent, b.constI(127));
-  return b.bitcast(arith::ShLIOp::create(b, biased, b.constI(23)), b.getF32Type());
-}
-
 Value codegen::emitExp(KernelBuilder &b, Value x) {
   Value clamped = b.minF(b.maxF(x, b.constF(-110.0f)), b.constF(110.0f));
   Value n = b.round(b.mul(clamped, b.constBits(0x3FB8AA3B)));
@@ -32,8 +26,9 @@ Value codegen::emitExp(KernelBuilder &b, Value x) {
   for (uint32_t coefficient : {0x3AB743CEu, 0x3C088908u, 0x3D2AA9C1u, 0x3E2AAAAAu, 0x3F000000u})
     p = b.fma(p, r, b.constBits(coefficient));
   Value y = b.add(b.fma(p, b.mul(r, r), r), b.constF(1.0f));
-  Value half = arith::ShRSIOp::create(b, n, b.constI(1));
-  y = b.mul(b.mul(y, powerOfTwo(b, half)), powerOfTwo(b, b.sub(n, half)));
+  y = kernel::ScaleOp::create(b, b.f32(), y, n);
+  if (b.valuesAreFinite)
+    return y;
   Value isNumber = arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, x, x);
   return arith::SelectOp::create(b, isNumber, y, x);
 }

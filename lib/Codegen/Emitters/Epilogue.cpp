@@ -123,9 +123,11 @@ void Epilogue::addMultipliers() {
   bool isSmall = form != Form::general && bound < float(1 << 29);
   if (resultIsQuantized) {
     codegen::QuantParams out = paramsOf(fused.getResult());
-    packClamps = isSmall && out.low == 0 && out.high == 255;
+    plainReciprocals = hasPlainReciprocals(out);
+    bool clampsItself = form == Form::general && plainReciprocals;
+    packClamps = (isSmall || clampsItself) && out.low == 0 && out.high == 255;
   }
-  signature.addKey(packClamps);
+  signature.addKey(packClamps, plainReciprocals);
 }
 
 void Epilogue::addResultParameters() {
@@ -139,6 +141,9 @@ void Epilogue::addResultParameters() {
     return;
   }
   scales = addPerChannel("scales", outScales);
+  for (float &scale : outScales)
+    scale = 1.0f / scale;
+  reciprocals = addPerChannel("reciprocals", outScales);
   SmallVector<int32_t> ordered(out.zeroPoints);
   if (!channelOrder.empty())
     ordered = llvm::map_to_vector(channelOrder, [&](int64_t c) { return out.zeroPoints[c]; });
@@ -187,6 +192,24 @@ Value Epilogue::finish(KernelBuilder &b, ValueRange args, Value scaled, Value po
   return roundAndClamp(b, scaled, low, high, loadZeroPoint());
 }
 
+QuantizeOperands Epilogue::loadQuantizeOperands(KernelBuilder &b, ValueRange args, Value position, int64_t laneAxis) const {
+  TensorView view = signature.getTensor(result, args);
+  QuantizeOperands by;
+  by.packSaturates = packClamps;
+  by.low = b.loadSplat(view.zeroPoints, b.index(kLow));
+  by.high = b.loadSplat(view.zeroPoints, b.index(kHigh));
+  if (scales < 0) {
+    by.scale = b.loadSplat(view.scales, b.index(0));
+    by.reciprocal = plainReciprocals ? b.loadSplat(view.scales, b.index(1)) : Value();
+    by.zeroPoint = b.loadSplat(view.zeroPoints, b.index(kZeroPoints));
+    return by;
+  }
+  by.scale = loadPerChannel(b, args, scales, position, laneAxis);
+  by.reciprocal = plainReciprocals ? loadPerChannel(b, args, reciprocals, position, laneAxis) : Value();
+  by.zeroPoint = loadPerChannel(b, args, zeroPoints, position, laneAxis);
+  return by;
+}
+
 Value Epilogue::emit(KernelBuilder &b, ValueRange args, Value acc, Value position, ValueRange indices,
                      int64_t laneAxis) const {
   TensorView view = signature.getTensor(result, args);
@@ -207,11 +230,11 @@ Value Epilogue::emit(KernelBuilder &b, ValueRange args, Value acc, Value positio
     alignView(input, view.shape());
     known[value] = loadReal(b, input, indices, laneAxis);
   }
+  b.valuesAreFinite = form == Form::general && inputs.empty();
   Value real = emitBody(b, fused, std::move(known));
-  if (!resultIsQuantized)
-    return real;
-  Value scale = scales >= 0 ? loadPerChannel(b, args, scales, position, laneAxis) : b.loadSplat(view.scales, b.index(0));
-  return finish(b, args, b.div(real, scale), position, laneAxis);
+  Value result = resultIsQuantized ? quantizeBy(b, real, loadQuantizeOperands(b, args, position, laneAxis)) : real;
+  b.valuesAreFinite = false;
+  return result;
 }
 
 void Epilogue::emitAndStore(KernelBuilder &b, ValueRange args, Value acc, ValueRange indices, int64_t laneAxis) const {

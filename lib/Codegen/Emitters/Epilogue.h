@@ -52,12 +52,14 @@ private:
   llvm::SmallVector<int64_t> channelOrder;
   Form form;
   bool resultIsQuantized;
-  bool packClamps = false;        ///< |scaled| < 2^30 and bounds 0 and 255
+  QuantizeOperands loadQuantizeOperands(KernelBuilder &b, mlir::ValueRange args, mlir::Value position, int64_t laneAxis) const;
+
+  bool packClamps = false;        ///< what reaches a pack is inside int32, and the bounds are 0 and 255
+  bool plainReciprocals = false;
   bool zeroPointIsZero = false;   ///< in all channels
   int64_t channelAxis;            ///< of the result
   int result, multiplier = -1;    ///< multiplier: M[c] or S[c]
-  int scales = -1, zeroPoints = -1; ///< of a quantized result: per channel or one
-  int bounds = -1;
+  int scales = -1, reciprocals = -1, zeroPoints = -1; ///< of a result quantized per channel
   int residual = -1, residualMultiplier = -1;
   llvm::SmallVector<std::pair<mlir::Value, int>> inputs; ///< body inputs as tensors
 };

@@ -43,14 +43,10 @@ static std::optional<Planes> getPlanes(RankedTensorType in, RankedTensorType out
 
 /// Sixteen pixels of the channels from `channel`: one dword each.
 static Value quantizeFour(KernelBuilder &b, const TensorView &x, const TensorView &y, int64_t channel, Value pixel) {
-  Value low = b.loadSplat(y.zeroPoints, b.index(kLow)), high = b.loadSplat(y.zeroPoints, b.index(kHigh));
   Value dwords;
   for (int64_t i = 0; i < 4 && channel + i < x.shape()[1]; ++i) {
     SmallVector<Value> at{b.index(0), b.index(channel + i)};
-    Value scale = loadParameter(b, y.scales, 0, y.axis, at, -1);
-    Value zeroPoint = loadParameter(b, y.zeroPoints, kZeroPoints, y.axis, at, -1);
-    Value value = b.load(x.memory, b.addIndex(pixel, (channel + i) * x.strides.steps[1]));
-    Value q = roundAndClamp(b, b.div(value, scale), low, high, zeroPoint);
+    Value q = quantize(b, b.load(x.memory, b.addIndex(pixel, (channel + i) * x.strides.steps[1])), y, at, -1);
     if (i > 0)
       q = arith::ShLIOp::create(b, q, b.constI(8 * i));
     dwords = dwords ? arith::OrIOp::create(b, dwords, q) : q;

@@ -22,6 +22,10 @@ static std::string keyOf(const QuantParams &params) {
   return key;
 }
 
+bool codegen::hasPlainReciprocals(const QuantParams &params) {
+  return llvm::all_of(params.scales, [](float scale) { return scale > 0x1p-80f && scale < 0x1p80f; });
+}
+
 int Signature::addTensor(Value value) {
   Tensor tensor{cast<RankedTensorType>(value.getType()), add(emitter.getBuffer(value))};
   addKey(describe(tensor.type));
@@ -31,8 +35,12 @@ int Signature::addTensor(Value value) {
     std::string key = keyOf(params);
     tensor.axis = params.axis;
     tensor.scales = addWeights<float>(key + "/scales", [&] {
-      return std::vector<float>(params.scales.begin(), params.scales.end());
+      std::vector<float> block(params.scales.begin(), params.scales.end());
+      for (float scale : params.scales)
+        block.push_back(1.0f / scale);
+      return block;
     });
+    addKey(hasPlainReciprocals(params));
     tensor.zeroPoints = addWeights<int32_t>(key + "/zero-points", [&] {
       std::vector<int32_t> block{params.low, params.high};
       block.insert(block.end(), params.zeroPoints.begin(), params.zeroPoints.end());
@@ -103,12 +111,38 @@ Value codegen::roundAndClamp(KernelBuilder &b, Value scaled, Value low, Value hi
   return b.add(b.round(clamped), zeroPoint);
 }
 
-void codegen::storeReal(KernelBuilder &b, Value value, const TensorView &view, ValueRange indices, int64_t laneAxis) {
-  if (view.isQuantized()) {
-    Value scale = loadParameter(b, view.scales, 0, view.axis, indices, laneAxis);
-    Value zeroPoint = loadParameter(b, view.zeroPoints, kZeroPoints, view.axis, indices, laneAxis);
-    Value low = b.loadSplat(view.zeroPoints, b.index(kLow)), high = b.loadSplat(view.zeroPoints, b.index(kHigh));
-    value = roundAndClamp(b, b.div(value, scale), low, high, zeroPoint);
+Value codegen::quantizeBy(KernelBuilder &b, Value value, const QuantizeOperands &by) {
+  if (!by.reciprocal)
+    return roundAndClamp(b, b.div(value, by.scale), by.low, by.high, by.zeroPoint);
+  if (!b.valuesAreFinite) {
+    Value isNumber = arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, value, value);
+    value = arith::SelectOp::create(b, isNumber, value, b.constF(0));
   }
+  // Clamped one step outside the bounds, the quotient stays small and rounds to what saturates.
+  Value one = b.constF(1);
+  Value lowest = b.mul(b.sub(b.toFloat(b.sub(by.low, by.zeroPoint)), one), by.scale);
+  Value highest = b.mul(b.add(b.toFloat(b.sub(by.high, by.zeroPoint)), one), by.scale);
+  value = b.minF(b.maxF(value, lowest), highest);
+  Value stored = b.add(b.round(b.quotient(value, by.scale, by.reciprocal)), by.zeroPoint);
+  if (by.packSaturates)
+    return stored;
+  return arith::MinSIOp::create(b, arith::MaxSIOp::create(b, stored, by.low), by.high);
+}
+
+Value codegen::quantize(KernelBuilder &b, Value value, const TensorView &view, ValueRange indices, int64_t laneAxis) {
+  auto params = getQuantParams(cast<quant::QuantizedType>(view.type.getElementType()));
+  QuantizeOperands by;
+  by.scale = loadParameter(b, view.scales, 0, view.axis, indices, laneAxis);
+  if (hasPlainReciprocals(params))
+    by.reciprocal = loadParameter(b, view.scales, params.scales.size(), view.axis, indices, laneAxis);
+  by.zeroPoint = loadParameter(b, view.zeroPoints, kZeroPoints, view.axis, indices, laneAxis);
+  by.low = b.loadSplat(view.zeroPoints, b.index(kLow));
+  by.high = b.loadSplat(view.zeroPoints, b.index(kHigh));
+  return quantizeBy(b, value, by);
+}
+
+void codegen::storeReal(KernelBuilder &b, Value value, const TensorView &view, ValueRange indices, int64_t laneAxis) {
+  if (view.isQuantized())
+    value = quantize(b, value, view, indices, laneAxis);
   storeRaw(b, value, view, indices);
 }

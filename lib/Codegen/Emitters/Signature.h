@@ -13,7 +13,7 @@
 namespace octet::codegen {
 
 /// Collects a kernel's arguments and its key while a step is planned; names them again inside the body.
-/// A quantized tensor brings its parameters along: scales, and an integer block [low, high, zero points...].
+/// A quantized tensor brings its parameters along: [scales..., reciprocals...], and [low, high, zero points...].
 class Signature {
 public:
   explicit Signature(ProgramEmitter &emitter) : emitter(emitter) {}
@@ -72,6 +72,18 @@ void storeRaw(KernelBuilder &b, mlir::Value value, const TensorView &view, mlir:
 mlir::Value loadReal(KernelBuilder &b, const TensorView &view, mlir::ValueRange indices, int64_t laneAxis);
 /// Stores a real value, [N.quantize] for quantized tensors.
 void storeReal(KernelBuilder &b, mlir::Value value, const TensorView &view, mlir::ValueRange indices, int64_t laneAxis);
+/// Parameters of [N.quantize], one per lane or all lanes alike.
+struct QuantizeOperands {
+  mlir::Value scale, reciprocal; ///< no reciprocal: divide
+  mlir::Value zeroPoint, low, high;
+  bool packSaturates = false;    ///< the bounds are 0 and 255 and a saturating pack follows
+};
+/// [N.quantize] of real values; i32 storage values.
+mlir::Value quantizeBy(KernelBuilder &b, mlir::Value value, const QuantizeOperands &by);
+/// [N.quantize] with the parameters of a tensor.
+mlir::Value quantize(KernelBuilder &b, mlir::Value value, const TensorView &view, mlir::ValueRange indices, int64_t laneAxis);
+/// Scales whose reciprocals and products stay far from overflow and underflow.
+bool hasPlainReciprocals(const QuantParams &params);
 /// [N.quantize] behind the division: clamp in f32, round, add the zero point; i32 storage values.
 mlir::Value roundAndClamp(KernelBuilder &b, mlir::Value scaled, mlir::Value low, mlir::Value high, mlir::Value zeroPoint);
 /// 8-bit storage type of i32 lanes.

@@ -56,6 +56,21 @@ struct LowerRound : OpRewritePattern<kernel::RoundOp> {
   }
 };
 
+/// Two factors, each a power of two made from its bits; the first product is exact.
+struct LowerScale : OpRewritePattern<kernel::ScaleOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(kernel::ScaleOp op, PatternRewriter &rewriter) const override {
+    KernelBuilder b(op.getLoc(), rewriter, *lookupCpuLevel("reference"));
+    b.lanes = isa<VectorType>(op.getInput().getType()) ? 16 : 1;
+    auto power = [&](Value exponent) {
+      return b.bitcast(arith::ShLIOp::create(b, b.add(exponent, b.constI(127)), b.constI(23)), b.getF32Type());
+    };
+    Value half = arith::ShRSIOp::create(b, op.getExponent(), b.constI(1));
+    rewriter.replaceOp(op, b.mul(b.mul(op.getInput(), power(half)), power(b.sub(op.getExponent(), half))));
+    return success();
+  }
+};
+
 /// Four 32-bit products per lane.
 struct LowerDot4 : OpRewritePattern<kernel::Dot4Op> {
   using OpRewritePattern::OpRewritePattern;
@@ -99,5 +114,5 @@ struct LowerPack : OpRewritePattern<kernel::PackOp> {
 } // namespace
 
 void codegen::populateGenericLowering(RewritePatternSet &patterns) {
-  patterns.add<LowerBroadcast4, LowerRound, LowerDot4, LowerPack>(patterns.getContext(), /*benefit=*/1);
+  patterns.add<LowerBroadcast4, LowerRound, LowerScale, LowerDot4, LowerPack>(patterns.getContext(), /*benefit=*/1);
 }

@@ -23,6 +23,22 @@ struct LowerDot4Vnni : OpRewritePattern<kernel::Dot4Op> {
   }
 };
 
+/// AVX-512 scales by a power of two in one instruction, rounding once.
+struct LowerScale512 : OpRewritePattern<kernel::ScaleOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(kernel::ScaleOp op, PatternRewriter &rewriter) const override {
+    if (!isa<VectorType>(op.getType()))
+      return rewriter.notifyMatchFailure(op, "requires a vector");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value exponent = arith::SIToFPOp::create(b, op.getType(), op.getExponent());
+    Value all = arith::ConstantOp::create(b, b.getI16IntegerAttr(-1));
+    Value currentRounding = arith::ConstantOp::create(b, b.getI32IntegerAttr(4));
+    rewriter.replaceOp(op, callIntrinsic(b, b.getLoc(), "llvm.x86.avx512.mask.scalef.ps.512", op.getType(),
+                                         {op.getInput(), exponent, op.getInput(), all, currentRounding}));
+    return success();
+  }
+};
+
 /// Without VNNI: even and odd bytes widened to 16 bits inside their lanes, two multiply-add instructions. The
 /// saturating vpmaddubsw would change results.
 struct LowerDot4Madd : OpRewritePattern<kernel::Dot4Op> {
@@ -113,7 +129,7 @@ struct LowerPack128 : OpRewritePattern<kernel::PackOp> {
 void codegen::populateX86Lowering(RewritePatternSet &patterns, const CpuLevel &level) {
   MLIRContext *context = patterns.getContext();
   if (level.features.contains("avx512vnni")) {
-    patterns.add<LowerDot4Vnni, LowerPack512>(context, /*benefit=*/2);
+    patterns.add<LowerDot4Vnni, LowerPack512, LowerScale512>(context, /*benefit=*/2);
     return;
   }
   patterns.add<LowerDot4Madd>(context, level.features.contains("avx2"));

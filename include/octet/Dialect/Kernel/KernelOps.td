@@ -113,6 +113,16 @@ def Kernel_RoundOp : Kernel_Op<"round", [Pure]> {
   let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
 }
 
+def Kernel_ScaleOp : Kernel_Op<"scale", [Pure]> {
+  let summary = "multiplication by a power of two";
+  let description = [{
+    Lane by lane `input * 2^exponent`, rounded once, for |exponent| <= 252 and 0.5 <= |input| < 2 (or NaN).
+  }];
+  let arguments = (ins AnyTypeOf<[F32, Kernel_F32x16]>:$input, AnyTypeOf<[I32, Kernel_I32x16]>:$exponent);
+  let results = (outs AnyTypeOf<[F32, Kernel_F32x16]>:$result);
+  let assemblyFormat = "$input `,` $exponent attr-dict `:` functional-type(operands, results)";
+}
+
 def Kernel_PackOp : Kernel_Op<"pack", [Pure]> {
   let summary = "32-bit lanes to unsigned bytes, saturating";
   let description = [{
