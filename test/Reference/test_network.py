@@ -60,10 +60,10 @@ def test_clamps_become_bounds():
     conv.check(real, Y, reference.requantize(conv.accumulator, conv.scale, QParams(Y.scale, Y.zero_point, low, high), 1))
 
 
-def test_clamp_stays_where_the_type_is_fixed():
-    conv = Conv()
-    real = reference.real_accumulator(conv.accumulator, conv.scale, 1)
-    conv.check(conv.builder.node("Relu", conv.real), Y, reference.quantize(reference.relu(real), Y), is_output=True)
+def test_clamp_becomes_a_bound_of_a_returned_value():
+    conv, params = Conv(), QParams(Y.scale, Y.zero_point, 40, 255)
+    wanted = reference.requantize(conv.accumulator, conv.scale, params, 1)
+    conv.check(conv.builder.node("Relu", conv.real), Y, wanted, is_output=True)
 
 
 def test_channels_with_other_zero_points_keep_the_clamp():

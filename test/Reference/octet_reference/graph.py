@@ -55,10 +55,6 @@ class Graph:
     def only_read_once(self, name):
         return self.num_readers[name] == 1
 
-    def is_read_by(self, name, kind):
-        """Whether all readers of a value are nodes of one type."""
-        return name not in self.outputs and all(node.type == kind for node in self.nodes if name in node.inputs)
-
     def producer(self, name):
         return self.writer.get(name)
 

@@ -125,12 +125,12 @@ class Evaluation:
 
     def quantize(self, node):
         params, dtype = self.read_params(node)
-        source, graph = node.inputs[0], self.network.graph
+        source = node.inputs[0]
         result = None
         if dtype == np.uint8:
             result = self.quantize_mean(source, params) if params.axis is None else None
             if result is None:
-                result = self.quantize_product(source, params, graph.is_read_by(node.output, "DequantizeLinear"))
+                result = self.quantize_product(source, params)
         if result is None:
             result = quantization.quantize(self.values[source], params)
         self.values[node.output] = result.astype(dtype)
@@ -225,7 +225,7 @@ class Evaluation:
             held = self.quantized.get(bias_name)
             if not held or held.values.dtype != np.int32 or held.params.zero_point.any():
                 return None
-            if np.any(np.abs(held.params.scale - scale) > 2e-6 * scale):
+            if np.any(held.params.scale != scale):
                 return None
             bias = held.values
         if not products.proves_no_overflow(filters, bias, x.params, outputs):
@@ -241,11 +241,11 @@ class Evaluation:
         if folded in self.products:
             self.products[node.output] = self.products[folded]
 
-    def quantize_product(self, source, params, may_narrow):
+    def quantize_product(self, source, params):
         """[N.requantize] or [N.residual], if [N.form] says so."""
         graph = self.network.graph
         params = QParams(params.scale, params.zero_point, params.low, params.high, params.axis)
-        while may_narrow and graph.only_read_once(source):
+        while graph.only_read_once(source):
             interval = operators.clamp_interval(graph.producer(source), self.values)
             if interval is None:
                 break
