@@ -42,9 +42,10 @@ struct LowerKernel : octet::impl::LowerKernelPassBase<LowerKernel> {
 
 private:
   const CpuLevel *findLevel() {
+    // Not stored in the option: one pass object serves the modules of several levels.
     auto programs = getOperation().getOps<kernel::ProgramOp>();
     if (level.empty() && !programs.empty())
-      level = (*programs.begin()).getLevel().str();
+      return lookupCpuLevel((*programs.begin()).getLevel());
     return lookupCpuLevel(level);
   }
 

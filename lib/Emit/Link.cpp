@@ -45,7 +45,7 @@ static std::vector<std::string> getArguments(OutputKind kind, StringRef output) 
   if (kind == OutputKind::Object)
     arguments.push_back("-r");
   else
-    arguments.insert(arguments.end(), {"-shared", "-O2", "--hash-style=gnu", "--gc-sections", "-z", "relro", "-z", "now",
+    arguments.insert(arguments.end(), {"-shared", "-Bsymbolic", "-O2", "--hash-style=gnu", "--gc-sections", "-z", "relro", "-z", "now",
                                        "-z", "noexecstack"});
   return arguments;
 }
