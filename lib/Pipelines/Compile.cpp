@@ -222,6 +222,10 @@ private:
   llvm::Error recover(StringRef name) {
     if (name != "octet-correct-bias")
       return llvm::createStringError("the backend's recipe names an unknown pass '" + name + "'; there is octet-correct-bias");
+    if (request.calibrationData.empty()) {
+      module->emitWarning("the biases are not corrected: octet-correct-bias needs samples (--calibration-data)");
+      return llvm::Error::success();
+    }
     llvm::Expected<int64_t> corrected = correctBias(*module, request.backend, request.calibrationData);
     if (!corrected)
       return corrected.takeError();

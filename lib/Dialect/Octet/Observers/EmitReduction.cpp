@@ -72,7 +72,7 @@ SmallVector<Value> octet::emitLoops(OpBuilder &builder, Location loc, ArrayRef<S
 }
 
 Value octet::emitMin(OpBuilder &builder, Location loc, Value a, Value b) {
-  // The sign of zero is settled at the end.
+  // The sign of zero is settled by emitPlusZero.
   return arith::MinimumFOp::create(builder, loc, a, b, arith::FastMathFlags::nsz);
 }
 
@@ -173,7 +173,7 @@ MinMax octet::emitMinMax(OpBuilder &builder, Location loc, const FlatTensor &ten
   MinMax vectors = Reducer{tensor, inner, values}.emit(builder, loc, outer, base);
   Value min = vector::ReductionOp::create(builder, loc, vector::CombiningKind::MINIMUMF, vectors.min);
   Value max = vector::ReductionOp::create(builder, loc, vector::CombiningKind::MAXIMUMF, vectors.max);
-  return {emitPlusZero(builder, loc, min), emitPlusZero(builder, loc, max)};
+  return {min, max};
 }
 
 MinMax octet::emitMinMaxOfLanes(OpBuilder &builder, Location loc, const FlatTensor &tensor, Value base, int64_t lanes) {
@@ -184,8 +184,7 @@ MinMax octet::emitMinMaxOfLanes(OpBuilder &builder, Location loc, const FlatTens
     outer = outer.drop_back();
   }
   InnerLoop inner{lanes, last.size, last.stride, std::nullopt};
-  MinMax vectors = Reducer{tensor, inner, Values::All}.emit(builder, loc, outer, base);
-  return {emitPlusZero(builder, loc, vectors.min), emitPlusZero(builder, loc, vectors.max)};
+  return Reducer{tensor, inner, Values::All}.emit(builder, loc, outer, base);
 }
 
 Value octet::emitStateView(OpBuilder &builder, Location loc, Value state, Type element, int64_t count, int64_t offset) {

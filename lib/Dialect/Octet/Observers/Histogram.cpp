@@ -123,8 +123,8 @@ struct Emitter {
     Value range = emitStateView(b, loc, state, b.getF32Type(), 2, offsetof(HistogramState, range));
     Value min = emitMin(b, loc, seen.min, memref::LoadOp::create(b, loc, range, index(0)));
     Value max = emitMax(b, loc, seen.max, memref::LoadOp::create(b, loc, range, index(1)));
-    memref::StoreOp::create(b, loc, min, range, index(0));
-    memref::StoreOp::create(b, loc, max, range, index(1));
+    memref::StoreOp::create(b, loc, emitPlusZero(b, loc, min), range, index(0));
+    memref::StoreOp::create(b, loc, emitPlusZero(b, loc, max), range, index(1));
     Value isEmpty = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, min, max);
     Value magnitude = emitMax(b, loc, math::AbsFOp::create(b, loc, min), math::AbsFOp::create(b, loc, max));
     Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0.0f));

@@ -52,8 +52,8 @@ void MinMaxObserverAttr::emitUpdate(OpBuilder &builder, Location loc, RankedTens
   MinMax seen = emitMinMax(builder, loc, flatten(builder, loc, data), zero);
   Value range = emitStateView(builder, loc, state, builder.getF32Type(), 2);
   Value min = memref::LoadOp::create(builder, loc, range, zero), max = memref::LoadOp::create(builder, loc, range, one);
-  memref::StoreOp::create(builder, loc, emitMin(builder, loc, min, seen.min), range, zero);
-  memref::StoreOp::create(builder, loc, emitMax(builder, loc, max, seen.max), range, one);
+  memref::StoreOp::create(builder, loc, emitPlusZero(builder, loc, emitMin(builder, loc, min, seen.min)), range, zero);
+  memref::StoreOp::create(builder, loc, emitPlusZero(builder, loc, emitMax(builder, loc, max, seen.max)), range, one);
 }
 
 FailureOr<quant::QuantizedType> MinMaxObserverAttr::getQuantizedType(EmitError emitError, RankedTensorType,

@@ -78,8 +78,8 @@ void MovingAverageMinMaxObserverAttr::emitUpdate(OpBuilder &builder, Location lo
     Value moved = arith::AddFOp::create(builder, loc, old, step);
     memref::StoreOp::create(builder, loc, arith::SelectOp::create(builder, loc, isFirst, seen, moved), range, index);
   };
-  average(min, seen.min, zero);
-  average(max, seen.max, one);
+  average(min, emitPlusZero(builder, loc, seen.min), zero);
+  average(max, emitPlusZero(builder, loc, seen.max), one);
 }
 
 FailureOr<quant::QuantizedType> MovingAverageMinMaxObserverAttr::getQuantizedType(EmitError emitError, RankedTensorType,

@@ -96,8 +96,8 @@ static void emitSideBySide(OpBuilder &builder, Location loc, const FlatTensor &t
   auto updateBlock = [&](OpBuilder &b, Location loc, Value channel) {
     MinMax seen = emitMinMaxOfLanes(b, loc, tensor, channel, lanes);
     Value min = vector::LoadOp::create(b, loc, type, mins, channel), max = vector::LoadOp::create(b, loc, type, maxs, channel);
-    vector::StoreOp::create(b, loc, emitMin(b, loc, min, seen.min), mins, channel);
-    vector::StoreOp::create(b, loc, emitMax(b, loc, max, seen.max), maxs, channel);
+    vector::StoreOp::create(b, loc, emitPlusZero(b, loc, emitMin(b, loc, min, seen.min)), mins, channel);
+    vector::StoreOp::create(b, loc, emitPlusZero(b, loc, emitMax(b, loc, max, seen.max)), maxs, channel);
   };
   emitLoops(builder, loc, StridedDim{numChannels / lanes, lanes}, emitIndex(builder, loc, 0), {},
             [&](OpBuilder &b, Location loc, Value channel, ValueRange) -> SmallVector<Value> {
@@ -116,8 +116,8 @@ static void emitOneByOne(OpBuilder &builder, Location loc, const FlatTensor &ten
               Value base = arith::MulIOp::create(b, loc, channel, emitIndex(b, loc, tensor.channel->stride));
               MinMax seen = emitMinMax(b, loc, tensor, base);
               Value min = memref::LoadOp::create(b, loc, mins, channel), max = memref::LoadOp::create(b, loc, maxs, channel);
-              memref::StoreOp::create(b, loc, emitMin(b, loc, min, seen.min), mins, channel);
-              memref::StoreOp::create(b, loc, emitMax(b, loc, max, seen.max), maxs, channel);
+              memref::StoreOp::create(b, loc, emitPlusZero(b, loc, emitMin(b, loc, min, seen.min)), mins, channel);
+              memref::StoreOp::create(b, loc, emitPlusZero(b, loc, emitMax(b, loc, max, seen.max)), maxs, channel);
               return {};
             });
 }
