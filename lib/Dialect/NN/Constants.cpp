@@ -25,7 +25,8 @@ ConstantOp octet::nn::createConstant(OpBuilder &builder, Location loc, StringRef
                                      ArrayRef<char> bytes) {
   auto stored = RankedTensorType::get(type.getShape(), getStorageElementType(type.getElementType()));
   assert((int64_t)bytes.size() * 8 == stored.getNumElements() * stored.getElementTypeBitWidth() && "wrong size");
-  auto blob = HeapAsmResourceBlob::allocateAndCopyWithAlign(bytes, 64, /*dataIsMutable=*/false);
+  // Bytecode asks for the alignment of its blobs when it is read; files are read into buffers aligned to 16 bytes.
+  auto blob = HeapAsmResourceBlob::allocateAndCopyWithAlign(bytes, 16, /*dataIsMutable=*/false);
   auto value = DenseResourceElementsAttr::get(stored, name, std::move(blob));
   return ConstantOp::create(builder, loc, type, value);
 }

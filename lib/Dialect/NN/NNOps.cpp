@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "octet/Dialect/NN/Constants.h"
 #include "octet/Dialect/NN/NN.h"
 
@@ -37,6 +39,17 @@ LogicalResult ConstantOp::verify() {
   if (getStorageElementType(type.getElementType()) != getStorageElementType(valueType.getElementType()))
     return emitOpError("expected values of type ")
            << getStorageElementType(type.getElementType()) << ", but got " << valueType.getElementType();
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(getValue())) {
+    // Text printed without its weights reads back without them: that must not compile to anything.
+    AsmResourceBlob *blob = resource.getRawHandle().getBlob();
+    if (!blob)
+      return emitOpError("has no data for the resource '")
+             << resource.getRawHandle().getKey() << "'; read the bytecode, text for people leaves weights out";
+    int64_t bits = valueType.getNumElements() * valueType.getElementTypeBitWidth();
+    if ((int64_t)blob->getData().size() * 8 != bits)
+      return emitOpError("expected ") << bits / 8 << " bytes in the resource '" << resource.getRawHandle().getKey()
+                                      << "', but got " << blob->getData().size();
+  }
   return success();
 }
 
