@@ -32,7 +32,7 @@ struct TensorView {
   TensorView(mlir::Value memory, mlir::RankedTensorType type)
       : memory(memory), type(type), strides(getStrides(type)) {}
   mlir::ArrayRef<int64_t> shape() const { return type.getShape(); }
-  bool isQuantized() const { return (bool)scales; }
+  bool isQuantized() const { return codegen::isQuantized(type); }
 };
 
 class KernelBuilder : public mlir::ImplicitLocOpBuilder {

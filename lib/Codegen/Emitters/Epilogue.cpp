@@ -81,7 +81,7 @@ int Epilogue::addPerChannel(StringRef what, ArrayRef<float> values) {
     ordered.assign(values.begin(), values.end());
   for (int64_t channel : channelOrder)
     ordered.push_back(values[channel]);
-  ordered.resize(llvm::alignTo(ordered.size(), 16) + 64, 0.0f);
+  ordered.resize(llvm::alignTo(ordered.size(), 16), 0.0f);
   return signature.addWeights<float>(keyOf(what, ordered), [&] { return ordered; });
 }
 
@@ -136,18 +136,22 @@ void Epilogue::addResultParameters() {
   bool perChannel = out.axis >= 0;
   zeroPointIsZero = llvm::all_of(out.zeroPoints, [](int32_t z) { return z == 0; });
   signature.addKey(perChannel, zeroPointIsZero);
-  if (!perChannel) {
-    // In the tensor's own parameter block.
-    return;
+  if (!perChannel)
+    return; // they are in the tensor's own parameter block
+  bounds = signature.addWeights<int32_t>("bounds/" + std::to_string(out.low) + "," + std::to_string(out.high),
+                                         [&] { return std::vector<int32_t>{out.low, out.high}; });
+  if (form == Form::general) {
+    scales = addPerChannel("scales", outScales);
+    for (float &scale : outScales)
+      scale = 1.0f / scale;
+    reciprocals = addPerChannel("reciprocals", outScales);
   }
-  scales = addPerChannel("scales", outScales);
-  for (float &scale : outScales)
-    scale = 1.0f / scale;
-  reciprocals = addPerChannel("reciprocals", outScales);
+  if (zeroPointIsZero)
+    return;
   SmallVector<int32_t> ordered(out.zeroPoints);
   if (!channelOrder.empty())
     ordered = llvm::map_to_vector(channelOrder, [&](int64_t c) { return out.zeroPoints[c]; });
-  ordered.resize(llvm::alignTo(ordered.size(), 16) + 64, 0);
+  ordered.resize(llvm::alignTo(ordered.size(), 16), 0);
   std::string key = "zero-points";
   for (int32_t z : ordered)
     key += "," + std::to_string(z);
@@ -160,7 +164,8 @@ Epilogue::Epilogue(const FusedOp &fused, Signature &signature, ArrayRef<int64_t>
   form = chooseForm();
   auto type = cast<RankedTensorType>(fused.getResult().getType());
   channelAxis = isa<nn::ConvOp>(fused.root) ? 1 : type.getRank() - 1;
-  result = signature.addTensor(fused.getResult());
+  bool perChannel = resultIsQuantized && paramsOf(fused.getResult()).axis >= 0;
+  result = signature.addTensor(fused.getResult(), perChannel ? Signature::Parameters::none : Signature::Parameters::all);
   bool hasBody = form == Form::general || form == Form::floats;
   signature.addKey("epilogue", (int)form, hasBody ? fused.describeBody() : "");
   if (form != Form::floats)
@@ -177,18 +182,24 @@ Value Epilogue::loadPerChannel(KernelBuilder &b, ValueRange args, int number, Va
   return laneAxis == channelAxis ? b.load(block, position) : b.loadSplat(block, position);
 }
 
+std::pair<Value, Value> Epilogue::loadBounds(KernelBuilder &b, ValueRange args) const {
+  Value block = bounds >= 0 ? signature.getValue(bounds, args) : signature.getTensor(result, args).zeroPoints;
+  return {b.loadSplat(block, b.index(kLow)), b.loadSplat(block, b.index(kHigh))};
+}
+
 /// Behind the multiplication: clamp, round, zero point.
 Value Epilogue::finish(KernelBuilder &b, ValueRange args, Value scaled, Value position, int64_t laneAxis) const {
   TensorView view = signature.getTensor(result, args);
   auto loadZeroPoint = [&] {
-    return zeroPoints >= 0 ? loadPerChannel(b, args, zeroPoints, position, laneAxis)
-                           : b.loadSplat(view.zeroPoints, b.index(kZeroPoints));
+    if (zeroPoints >= 0)
+      return loadPerChannel(b, args, zeroPoints, position, laneAxis);
+    return bounds >= 0 ? b.constI(0) : b.loadSplat(view.zeroPoints, b.index(kZeroPoints));
   };
   if (packClamps) {
     Value rounded = b.round(scaled);
     return zeroPointIsZero ? rounded : b.add(rounded, loadZeroPoint());
   }
-  Value low = b.loadSplat(view.zeroPoints, b.index(kLow)), high = b.loadSplat(view.zeroPoints, b.index(kHigh));
+  auto [low, high] = loadBounds(b, args);
   return roundAndClamp(b, scaled, low, high, loadZeroPoint());
 }
 
@@ -196,8 +207,7 @@ QuantizeOperands Epilogue::loadQuantizeOperands(KernelBuilder &b, ValueRange arg
   TensorView view = signature.getTensor(result, args);
   QuantizeOperands by;
   by.packSaturates = packClamps;
-  by.low = b.loadSplat(view.zeroPoints, b.index(kLow));
-  by.high = b.loadSplat(view.zeroPoints, b.index(kHigh));
+  std::tie(by.low, by.high) = loadBounds(b, args);
   if (scales < 0) {
     by.scale = b.loadSplat(view.scales, b.index(0));
     by.reciprocal = plainReciprocals ? b.loadSplat(view.scales, b.index(1)) : Value();
@@ -206,7 +216,7 @@ QuantizeOperands Epilogue::loadQuantizeOperands(KernelBuilder &b, ValueRange arg
   }
   by.scale = loadPerChannel(b, args, scales, position, laneAxis);
   by.reciprocal = plainReciprocals ? loadPerChannel(b, args, reciprocals, position, laneAxis) : Value();
-  by.zeroPoint = loadPerChannel(b, args, zeroPoints, position, laneAxis);
+  by.zeroPoint = zeroPoints >= 0 ? loadPerChannel(b, args, zeroPoints, position, laneAxis) : b.constI(0);
   return by;
 }
 
@@ -230,7 +240,9 @@ Value Epilogue::emit(KernelBuilder &b, ValueRange args, Value acc, Value positio
     alignView(input, view.shape());
     known[value] = loadReal(b, input, indices, laneAxis);
   }
-  b.valuesAreFinite = form == Form::general && inputs.empty();
+  b.valuesAreFinite = form == Form::general && llvm::all_of(inputs, [&](const auto &input) {
+    return isQuantized(fused.getOuter(input.first).getType());
+  });
   Value real = emitBody(b, fused, std::move(known));
   Value result = resultIsQuantized ? quantizeBy(b, real, loadQuantizeOperands(b, args, position, laneAxis)) : real;
   b.valuesAreFinite = false;

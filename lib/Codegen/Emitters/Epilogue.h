@@ -45,6 +45,8 @@ private:
   /// The quantized operand of the only addition, if the body is just that.
   mlir::Value getResidual() const;
   mlir::Value loadPerChannel(KernelBuilder &b, mlir::ValueRange args, int number, mlir::Value position, int64_t laneAxis) const;
+  /// Storage bounds of the result.
+  std::pair<mlir::Value, mlir::Value> loadBounds(KernelBuilder &b, mlir::ValueRange args) const;
   mlir::Value finish(KernelBuilder &b, mlir::ValueRange args, mlir::Value scaled, mlir::Value position, int64_t laneAxis) const;
 
   const FusedOp &fused;
@@ -60,6 +62,7 @@ private:
   int64_t channelAxis;            ///< of the result
   int result, multiplier = -1;    ///< multiplier: M[c] or S[c]
   int scales = -1, reciprocals = -1, zeroPoints = -1; ///< of a result quantized per channel
+  int bounds = -1;                ///< its [low, high]
   int residual = -1, residualMultiplier = -1;
   llvm::SmallVector<std::pair<mlir::Value, int>> inputs; ///< body inputs as tensors
 };

@@ -217,7 +217,8 @@ LogicalResult codegen::emitPad(ProgramEmitter &emitter, nn::PadOp op) {
 
 LogicalResult codegen::emitTable(ProgramEmitter &emitter, nn::TableOp op) {
   Signature signature(emitter);
-  int source = signature.addTensor(op.getInput()), target = signature.addTensor(op.getResult());
+  int source = signature.addTensor(op.getInput(), Signature::Parameters::none);
+  int target = signature.addTensor(op.getResult(), Signature::Parameters::none);
   ArrayRef<int8_t> entries = op.getTable();
   std::string key = "table/" + std::string(reinterpret_cast<const char *>(entries.data()), entries.size());
   int table = signature.addWeights<int8_t>(key, [&] { return std::vector<int8_t>(entries.begin(), entries.end()); });
@@ -258,7 +259,7 @@ void codegen::emitBorder(ProgramEmitter &emitter, Operation *op, Value result) {
   if (!layout || llvm::all_of(layout.getPads(), [](int64_t pad) { return pad == 0; }))
     return;
   Signature signature(emitter);
-  int target = signature.addTensor(result);
+  int target = signature.addTensor(result, Signature::Parameters::integers);
   emitter.addStep(op, "border", signature.key, signature.arguments, 1, [&](KernelBuilder &b, ValueRange args, Value, Value) {
     TensorView y = signature.getTensor(target, args);
     ArrayRef<int64_t> pads = layout.getPads();

@@ -62,7 +62,8 @@ static void addWindowKey(Signature &signature, PoolOp op) {
 
 LogicalResult codegen::emitMaxPool(ProgramEmitter &emitter, nn::MaxPoolOp op) {
   Signature signature(emitter);
-  int source = signature.addTensor(op.getInput()), target = signature.addTensor(op.getResult());
+  int source = signature.addTensor(op.getInput(), Signature::Parameters::none);
+  int target = signature.addTensor(op.getResult(), Signature::Parameters::none);
   addWindowKey(signature, op);
   auto [rows, columns] = getWindows(op);
   emitter.addStep(op, "max_pool", signature.key, signature.arguments, op.getResult().getType().getDimSize(2),

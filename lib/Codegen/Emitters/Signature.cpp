@@ -26,15 +26,16 @@ bool codegen::hasPlainReciprocals(const QuantParams &params) {
   return llvm::all_of(params.scales, [](float scale) { return scale > 0x1p-80f && scale < 0x1p80f; });
 }
 
-int Signature::addTensor(Value value) {
+int Signature::addTensor(Value value, Parameters parameters) {
   Tensor tensor{cast<RankedTensorType>(value.getType()), add(emitter.getBuffer(value))};
   addKey(describe(tensor.type));
   auto quantized = dyn_cast<quant::QuantizedType>(tensor.type.getElementType());
-  if (quantized && quantized.getStorageTypeIntegralWidth() == 8) {
+  if (quantized && quantized.getStorageTypeIntegralWidth() == 8 && parameters != Parameters::none) {
     QuantParams params = getQuantParams(quantized);
     std::string key = keyOf(params);
     tensor.axis = params.axis;
-    tensor.scales = addWeights<float>(key + "/scales", [&] {
+    if (parameters == Parameters::all)
+      tensor.scales = addWeights<float>(key + "/scales", [&] {
       std::vector<float> block(params.scales.begin(), params.scales.end());
       for (float scale : params.scales)
         block.push_back(1.0f / scale);
@@ -56,10 +57,8 @@ TensorView Signature::getTensor(int number, ValueRange args) const {
   const Tensor &tensor = tensors[number];
   TensorView view(args[tensor.memory], tensor.type);
   view.axis = tensor.axis;
-  if (tensor.scales >= 0) {
-    view.scales = args[tensor.scales];
-    view.zeroPoints = args[tensor.zeroPoints];
-  }
+  view.scales = tensor.scales >= 0 ? args[tensor.scales] : Value();
+  view.zeroPoints = tensor.zeroPoints >= 0 ? args[tensor.zeroPoints] : Value();
   return view;
 }
 

@@ -18,8 +18,10 @@ class Signature {
 public:
   explicit Signature(ProgramEmitter &emitter) : emitter(emitter) {}
 
+  /// What comes along with a quantized tensor.
+  enum class Parameters { all, integers, none };
   /// Adds a tensor; returns its number.
-  int addTensor(mlir::Value value);
+  int addTensor(mlir::Value value, Parameters parameters = Parameters::all);
   /// Adds constant data; returns its number. Its size is part of the key through the argument's type.
   template <typename T>
   int addWeights(llvm::StringRef key, llvm::function_ref<std::vector<T>()> make) {
