@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GraphWriter.h"
+#include "octet/Dialect/Octet/Names.h"
 
 using namespace mlir;
 using namespace octet;
@@ -49,9 +50,8 @@ Node &Node::attribute(StringRef name, StringRef value) {
 //===----------------------------------------------------------------------===//
 
 StringRef exporter::getName(Operation *op) {
-  if (auto name = op->getLoc()->findInstanceOf<NameLoc>())
-    return name.getName();
-  return op->getName().stripDialect();
+  StringRef name = getSourceName(op->getLoc());
+  return name.empty() ? op->getName().stripDialect() : name;
 }
 
 std::string GraphWriter::makeUnique(StringRef name) {

@@ -15,11 +15,14 @@ using quant::QuantizedType;
 
 void exporter::writeConstant(GraphWriter &writer, nn::ConstantOp op) {
   RankedTensorType type = op.getResult().getType();
-  std::string name = nn::getConstantName(op).str();
-  if (isa<QuantizedType>(type.getElementType()))
-    name += "_quantized";
-  writer.setName(op.getResult(), writer.addInitializer(name, getDataType(type.getElementType()), type.getShape(),
-                                                       nn::getConstantBytes(op)));
+  StringRef name = nn::getConstantName(op);
+  bool quantized = isa<QuantizedType>(type.getElementType());
+  // octet-convert tells its blobs from the source's by their storage type.
+  if (quantized)
+    (void)(name.consume_back(".i8") || name.consume_back(".i32"));
+  std::string unique = writer.addInitializer((name + (quantized ? "_quantized" : "")).str(),
+                                             getDataType(type.getElementType()), type.getShape(), nn::getConstantBytes(op));
+  writer.setName(op.getResult(), unique);
 }
 
 /// Little-endian storage values of `type`'s width.

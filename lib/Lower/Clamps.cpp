@@ -64,5 +64,5 @@ QuantizedType lower::foldClamps(Block &body, QuantizedType type) {
 }
 
 bool lower::mayNarrow(QuantizeOp quantize) {
-  return llvm::all_of(quantize->getUsers(), llvm::IsaPred<DequantizeOp>);
+  return llvm::all_of(quantize->getUsers(), llvm::IsaPred<DequantizeOp, func::ReturnOp>);
 }

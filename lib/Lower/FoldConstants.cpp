@@ -44,7 +44,8 @@ bool lower::foldConstant(QuantizeOp quantize) {
   });
   auto constant = quantize.getInput().getDefiningOp<nn::ConstantOp>();
   OpBuilder builder(quantize);
-  Value folded = nn::createConstant<int8_t>(builder, constant.getLoc(), nn::getConstantName(constant), type, bytes);
+  std::string name = (nn::getConstantName(constant) + ".i8").str();
+  Value folded = nn::createConstant<int8_t>(builder, constant.getLoc(), name, type, bytes);
   quantize.replaceAllUsesWith(folded);
   return true;
 }
@@ -84,7 +85,8 @@ bool lower::foldConstant(DequantizeOp dequantize) {
   });
   auto constant = dequantize.getInput().getDefiningOp<nn::ConstantOp>();
   OpBuilder builder(dequantize);
-  Value folded = nn::createConstant<float>(builder, constant.getLoc(), nn::getConstantName(constant), type, values);
+  std::string name = (nn::getConstantName(constant) + ".f32").str();
+  Value folded = nn::createConstant<float>(builder, constant.getLoc(), name, type, values);
   dequantize.replaceAllUsesWith(folded);
   return true;
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
+#include "mlir/IR/Remarks.h"
 
 using namespace mlir;
 using namespace octet;
@@ -81,7 +82,8 @@ void Lowering::reportFallback(Operation *op, Outcome reason) {
 #include "octet/Lower/Reasons.def"
   };
   const Text &text = texts[static_cast<int>(reason) - static_cast<int>(Outcome::NoIntegerForm)];
-  op->emitRemark() << "stays float [" << text.code << ": " << text.why << "]; remedy: " << text.remedy;
+  remark::missed(op->getLoc(), remark::RemarkOpts::name(text.code).category("octet-lower"))
+      << "stays float: " << text.why << remark::suggest("{0}", text.remedy);
   ++numFallback;
 }
 
@@ -155,6 +157,12 @@ static void lowerBlock(Block &block, Lowering &lowering) {
   foldDequantizedConstants(block);
 }
 
+/// Storage bounds of a quantized result may have become narrower.
+static void updateResultTypes(func::FuncOp function) {
+  for (auto terminator : function.getOps<func::ReturnOp>())
+    function.setType(FunctionType::get(function.getContext(), function.getArgumentTypes(), terminator.getOperandTypes()));
+}
+
 namespace {
 class LowerPass : public octet::impl::LowerBase<LowerPass> {
   void runOnOperation() override {
@@ -162,6 +170,7 @@ class LowerPass : public octet::impl::LowerBase<LowerPass> {
     Lowering lowering(&getContext());
     for (Block &block : getOperation().getBody())
       lowerBlock(block, lowering);
+    updateResultTypes(getOperation());
     numLowered += lowering.numLowered;
     numTables += lowering.numTables;
     numFallback += lowering.numFallback;

@@ -66,6 +66,10 @@ bool isPerTensor(mlir::quant::QuantizedType type);
 /// A copy of `op` with other operands and another result type.
 mlir::Value cloneOnto(mlir::OpBuilder &builder, mlir::Operation *op, mlir::ValueRange operands, mlir::Type resultType);
 
+/// Clamps and residuals between a product (or a group around one) and its quantize belong to its epilogue, whether the
+/// backend has a pattern for them or not [N.form]. Makes one group of all, at the last one's place; false if there are none.
+bool absorbReaders(mlir::Operation *product);
+
 /// For element-wise ops, which are lowered from the quantize behind them: whether there is one.
 Outcome awaitQuantize(mlir::Operation *op);
 

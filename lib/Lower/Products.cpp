@@ -93,6 +93,8 @@ Outcome Lowering::lowerProduct(Operation *product) {
   SmallVector<Value> operands = llvm::map_to_vector(product->getOperands(), getQuantizedSource);
   if (Outcome outcome = checkProduct(product, operands); outcome != Outcome::Lowered)
     return outcome;
+  if (absorbReaders(product))
+    return Outcome::Lowered;
   ++numLowered;
   Value result = product->getResult(0);
   QuantizeOp quantize = getOnlyQuantize(result);
@@ -192,6 +194,8 @@ Outcome Lowering::lowerGroup(GroupOp group) {
   Outcome outcome = checkProduct(product, getProductOperands(group, product));
   if (outcome != Outcome::Lowered)
     return outcome;
+  if (absorbReaders(group))
+    return Outcome::Lowered;
   if (!areEpilogueOperandsSupported(group, product)) {
     // Most of the work is the product's: it is lowered alone and the rest stays float.
     inlineGroup(group);

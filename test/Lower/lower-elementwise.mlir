@@ -1,4 +1,4 @@
-// RUN: octet-opt %s --octet-lower --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: octet-opt %s --octet-lower --split-input-file --verify-diagnostics --remarks-filter=octet-lower --remark-format=emitRemark | FileCheck %s
 
 !q = !quant.uniform<u8:f32, 0.5:128>
 !y = !quant.uniform<u8:f32, 0.25:1>
@@ -75,7 +75,7 @@ func.func @several_inputs_are_a_group(%aq: tensor<1x8x!a>, %bq: tensor<1x8x!b>) 
 // CHECK-LABEL: func @constants
 // CHECK-DAG: %[[C:.*]] = nn.constant dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>
 // CHECK: octet.group "lower::elementwise"({{.*}} = %{{.*}}, {{.*}} = %[[C]])
-// CHECK: %[[Q:.*]] = nn.constant dense_resource<constant{{.*}}> : tensor<2xi8> -> tensor<2x!quant
+// CHECK: %[[Q:.*]] = nn.constant dense_resource<constant.i8> : tensor<2xi8> -> tensor<2x!quant
 // CHECK: octet.group "lower::elementwise"({{.*}} = %{{.*}}, {{.*}} = %[[Q]])
 // CHECK: dialect_resources
 // 1 / 0.5 + 128 and 2 / 0.5 + 128.
@@ -124,7 +124,7 @@ func.func @pairs(%aq: tensor<1x8x!a>) -> (tensor<1x8x!a>, tensor<1x8x!b>) {
 // CHECK: return %[[R]], %[[T]]
 func.func @both_kinds_of_readers(%aq: tensor<1x8x!a>) -> (tensor<1x8xf32>, tensor<1x8x!a>) {
   %a = octet.dequantize %aq : (tensor<1x8x!a>) -> tensor<1x8xf32>
-  // expected-remark @below {{stays float [OCT104}}
+  // expected-remark @below {{OCT104 | Category:octet-lower}}
   %r = nn.relu %a : (tensor<1x8xf32>) -> tensor<1x8xf32>
   %rq = octet.quantize %r : (tensor<1x8xf32>) -> tensor<1x8x!a>
   return %r, %rq : tensor<1x8xf32>, tensor<1x8x!a>
@@ -139,14 +139,14 @@ func.func @both_kinds_of_readers(%aq: tensor<1x8x!a>) -> (tensor<1x8xf32>, tenso
 func.func @what_stays_float(%aq: tensor<1x8x!a>, %real: tensor<1x8xf32>) -> (tensor<1x8xf32>, tensor<1x8x!a>, tensor<1x8x!s>) {
   %a = octet.dequantize %aq : (tensor<1x8x!a>) -> tensor<1x8xf32>
   // CHECK: nn.sigmoid {{.*}} -> tensor<1x8xf32>
-  // expected-remark @below {{stays float [OCT302: its result is used as real numbers only]}}
+  // expected-remark @below {{OCT302 | Category:octet-lower | Reason="stays float: its result is used as real numbers only"}}
   %r = nn.sigmoid %a : (tensor<1x8xf32>) -> tensor<1x8xf32>
   // CHECK: nn.add {{.*}} -> tensor<1x8xf32>
-  // expected-remark @below {{stays float [OCT301: an operand is real-valued]}}
+  // expected-remark @below {{OCT301 | Category:octet-lower | Reason="stays float: an operand is real-valued"}}
   %s = nn.add %a, %real : (tensor<1x8xf32>, tensor<1x8xf32>) -> tensor<1x8xf32>
   %sq = octet.quantize %s : (tensor<1x8xf32>) -> tensor<1x8x!a>
   // CHECK: nn.relu {{.*}} -> tensor<1x8xf32>
-  // expected-remark @below {{stays float [OCT303: an activation is not stored in 8 unsigned bits]}}
+  // expected-remark @below {{OCT303 | Category:octet-lower | Reason="stays float: an activation is not stored in 8 unsigned bits"}}
   %t = nn.relu %a : (tensor<1x8xf32>) -> tensor<1x8xf32>
   %tq = octet.quantize %t : (tensor<1x8xf32>) -> tensor<1x8x!s>
   return %r, %sq, %tq : tensor<1x8xf32>, tensor<1x8x!a>, tensor<1x8x!s>
