@@ -43,15 +43,13 @@ static bool isResultSupported(QuantizedType result) {
   return isActivation(result) && (isPerTensor(result) || numerics::getChannelAxis(result) == 1);
 }
 
-/// Whether the bias counts in units of the accumulator, S[c]. Printed types keep seven digits of a scale, so IR that went
-/// through text agrees only to those; the integers are taken as they are.
+/// Whether the bias counts in units of the accumulator, S[c].
 static bool isBiasSupported(QuantizedType bias, const ProductTypes &types) {
   if (bias.getStorageTypeIntegralWidth() != 32 || (!isPerTensor(bias) && numerics::getChannelAxis(bias) != 0))
     return false;
   for (int64_t output = 0; output < types.numOutputs; ++output) {
     QuantParams params = numerics::getParams(bias, isPerTensor(bias) ? 0 : output);
-    float scale = types.scale(output);
-    if (params.zeroPoint != 0 || std::abs(params.scale - scale) > 2e-6f * scale)
+    if (params.zeroPoint != 0 || params.scale != types.scale(output))
       return false;
   }
   return true;
