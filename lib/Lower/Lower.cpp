@@ -83,7 +83,7 @@ void Lowering::reportFallback(Operation *op, Outcome reason) {
   };
   const Text &text = texts[static_cast<int>(reason) - static_cast<int>(Outcome::NoIntegerForm)];
   remark::missed(op->getLoc(), remark::RemarkOpts::name(text.code).category("octet-lower"))
-      << "stays float: " << text.why << remark::suggest("{0}", text.remedy);
+      << "stays float: " + text.why.str() << remark::suggest("{0}", text.remedy);
   ++numFallback;
 }
 

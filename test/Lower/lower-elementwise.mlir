@@ -139,14 +139,14 @@ func.func @both_kinds_of_readers(%aq: tensor<1x8x!a>) -> (tensor<1x8xf32>, tenso
 func.func @what_stays_float(%aq: tensor<1x8x!a>, %real: tensor<1x8xf32>) -> (tensor<1x8xf32>, tensor<1x8x!a>, tensor<1x8x!s>) {
   %a = octet.dequantize %aq : (tensor<1x8x!a>) -> tensor<1x8xf32>
   // CHECK: nn.sigmoid {{.*}} -> tensor<1x8xf32>
-  // expected-remark @below {{OCT302 | Category:octet-lower | Reason="stays float: its result is used as real numbers only"}}
+  // expected-remark @below {{OCT302 | Category:octet-lower | Remark="stays float: its result is used as real numbers only"}}
   %r = nn.sigmoid %a : (tensor<1x8xf32>) -> tensor<1x8xf32>
   // CHECK: nn.add {{.*}} -> tensor<1x8xf32>
-  // expected-remark @below {{OCT301 | Category:octet-lower | Reason="stays float: an operand is real-valued"}}
+  // expected-remark @below {{OCT301 | Category:octet-lower | Remark="stays float: an operand is real-valued"}}
   %s = nn.add %a, %real : (tensor<1x8xf32>, tensor<1x8xf32>) -> tensor<1x8xf32>
   %sq = octet.quantize %s : (tensor<1x8xf32>) -> tensor<1x8x!a>
   // CHECK: nn.relu {{.*}} -> tensor<1x8xf32>
-  // expected-remark @below {{OCT303 | Category:octet-lower | Reason="stays float: an activation is not stored in 8 unsigned bits"}}
+  // expected-remark @below {{OCT303 | Category:octet-lower | Remark="stays float: an activation is not stored in 8 unsigned bits"}}
   %t = nn.relu %a : (tensor<1x8xf32>) -> tensor<1x8xf32>
   %tq = octet.quantize %t : (tensor<1x8xf32>) -> tensor<1x8x!s>
   return %r, %sq, %tq : tensor<1x8xf32>, tensor<1x8x!a>, tensor<1x8x!s>

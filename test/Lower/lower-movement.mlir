@@ -90,20 +90,20 @@ func.func @means(%xq: tensor<1x2x4x4x!q>) -> (tensor<1x2x3x3xf32>, tensor<1x2xf3
 func.func @what_stays_float(%xq: tensor<1x2x4x4x!q>, %real: tensor<1x2x4x4xf32>) -> (tensor<1x4x4xf32>, tensor<1x2x4x4xf32>, tensor<1x4x4x4xf32>, tensor<1x32xf32>) {
   %x = octet.dequantize %xq : (tensor<1x2x4x4x!q>) -> tensor<1x2x4x4xf32>
   // CHECK: nn.reduce_mean {{.*}} -> tensor<1x4x4xf32>
-  // expected-remark @below {{OCT104 | Category:octet-lower | Reason="stays float: no integer form"}}
+  // expected-remark @below {{OCT104 | Category:octet-lower | Remark="stays float: no integer form"}}
   %r = nn.reduce_mean %x axes [1] : (tensor<1x2x4x4xf32>) -> tensor<1x4x4xf32>
   %rq = octet.quantize %r : (tensor<1x4x4xf32>) -> tensor<1x4x4x!fine>
   %rd = octet.dequantize %rq : (tensor<1x4x4x!fine>) -> tensor<1x4x4xf32>
   // CHECK: nn.softmax {{.*}} -> tensor<1x2x4x4xf32>
-  // expected-remark @below {{OCT104 | Category:octet-lower | Reason="stays float: no integer form"}}
+  // expected-remark @below {{OCT104 | Category:octet-lower | Remark="stays float: no integer form"}}
   %s = nn.softmax %x axis 1 : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
   // CHECK: nn.concat {{.*}} -> tensor<1x4x4x4xf32>
-  // expected-remark @below {{OCT301 | Category:octet-lower | Reason="stays float: an operand is real-valued"}}
+  // expected-remark @below {{OCT301 | Category:octet-lower | Remark="stays float: an operand is real-valued"}}
   %c = nn.concat %x, %real axis 1 : (tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) -> tensor<1x4x4x4xf32>
   %cq = octet.quantize %c : (tensor<1x4x4x4xf32>) -> tensor<1x4x4x4x!fine>
   %cd = octet.dequantize %cq : (tensor<1x4x4x4x!fine>) -> tensor<1x4x4x4xf32>
   // CHECK: nn.reshape {{.*}} -> tensor<1x32xf32>
-  // expected-remark @below {{OCT302 | Category:octet-lower | Reason="stays float: its result is used as real numbers only"}}
+  // expected-remark @below {{OCT302 | Category:octet-lower | Remark="stays float: its result is used as real numbers only"}}
   %f = nn.reshape %x : (tensor<1x2x4x4xf32>) -> tensor<1x32xf32>
   return %rd, %s, %cd, %f : tensor<1x4x4xf32>, tensor<1x2x4x4xf32>, tensor<1x4x4x4xf32>, tensor<1x32xf32>
 }

@@ -131,7 +131,7 @@ func.func @real_residual(%xq: tensor<1x2x8x8x!x>, %real: tensor<1x2x8x8xf32>) ->
   %y = octet.group "cpu::conv_add_relu"(%0 = %x, %1 = %w, %2 = %real) : (tensor<1x2x8x8xf32>, tensor<2x2x1x1xf32>, tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32> {
     %c = nn.conv %0, %1 : (tensor<1x2x8x8xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x8x8xf32>
     %a = nn.add %2, %c : (tensor<1x2x8x8xf32>, tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
-    // expected-remark @below {{OCT301 | Category:octet-lower | Reason="stays float: an operand is real-valued"}}
+    // expected-remark @below {{OCT301 | Category:octet-lower | Remark="stays float: an operand is real-valued"}}
     %r = nn.relu %a : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
     octet.yield %r : tensor<1x2x8x8xf32>
   }
@@ -196,7 +196,7 @@ func.func @asymmetric_filter(%xq: tensor<1x2x!x>) -> tensor<1x2xf32> {
   %wq = nn.constant dense<3> : tensor<2x2xi8> -> tensor<2x2x!w>
   %x = octet.dequantize %xq : (tensor<1x2x!x>) -> tensor<1x2xf32>
   %w = octet.dequantize %wq : (tensor<2x2x!w>) -> tensor<2x2xf32>
-  // expected-remark @below {{OCT305 | Category:octet-lower | Reason="stays float: the filter is not a constant of symmetric 8-bit signed values"}}
+  // expected-remark @below {{OCT305 | Category:octet-lower | Remark="stays float: the filter is not a constant of symmetric 8-bit signed values"}}
   %y = nn.linear %x, %w : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32>
   return %y : tensor<1x2xf32>
 }
@@ -212,7 +212,7 @@ func.func @signed_activation(%xq: tensor<1x2x!x>) -> tensor<1x2xf32> {
   %wq = nn.constant dense<3> : tensor<2x2xi8> -> tensor<2x2x!w>
   %x = octet.dequantize %xq : (tensor<1x2x!x>) -> tensor<1x2xf32>
   %w = octet.dequantize %wq : (tensor<2x2x!w>) -> tensor<2x2xf32>
-  // expected-remark @below {{OCT303 | Category:octet-lower | Reason="stays float: an activation is not stored in 8 unsigned bits"}}
+  // expected-remark @below {{OCT303 | Category:octet-lower | Remark="stays float: an activation is not stored in 8 unsigned bits"}}
   %y = nn.linear %x, %w : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32>
   return %y : tensor<1x2xf32>
 }
@@ -228,7 +228,7 @@ func.func @per_channel_input_of_a_full_convolution(%xq: tensor<1x2x8x8x!x>) -> t
   %wq = nn.constant dense<1> : tensor<2x2x1x1xi8> -> tensor<2x2x1x1x!w>
   %x = octet.dequantize %xq : (tensor<1x2x8x8x!x>) -> tensor<1x2x8x8xf32>
   %w = octet.dequantize %wq : (tensor<2x2x1x1x!w>) -> tensor<2x2x1x1xf32>
-  // expected-remark @below {{OCT304 | Category:octet-lower | Reason="stays float: it has no kernel for this per-channel operand or result"}}
+  // expected-remark @below {{OCT304 | Category:octet-lower | Remark="stays float: it has no kernel for this per-channel operand or result"}}
   %y = nn.conv %x, %w : (tensor<1x2x8x8xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x8x8xf32>
   return %y : tensor<1x2x8x8xf32>
 }
@@ -247,7 +247,7 @@ func.func @bias_at_another_scale(%xq: tensor<1x2x!x>) -> tensor<1x2xf32> {
   %x = octet.dequantize %xq : (tensor<1x2x!x>) -> tensor<1x2xf32>
   %w = octet.dequantize %wq : (tensor<2x2x!w>) -> tensor<2x2xf32>
   %b = octet.dequantize %bq : (tensor<2x!b>) -> tensor<2xf32>
-  // expected-remark @below {{OCT306 | Category:octet-lower | Reason="stays float: the bias is not a constant of 32-bit values at the accumulator's scale"}}
+  // expected-remark @below {{OCT306 | Category:octet-lower | Remark="stays float: the bias is not a constant of 32-bit values at the accumulator's scale"}}
   %y = nn.linear %x, %w, %b : (tensor<1x2xf32>, tensor<2x2xf32>, tensor<2xf32>) -> tensor<1x2xf32>
   return %y : tensor<1x2xf32>
 }
@@ -270,7 +270,7 @@ func.func @accumulator_may_overflow(%xq: tensor<1x2x!x>) -> (tensor<1x2xf32>, te
   %w = octet.dequantize %wq : (tensor<2x2x!w>) -> tensor<2x2xf32>
   %b = octet.dequantize %bq : (tensor<2x!b>) -> tensor<2xf32>
   %b1 = octet.dequantize %b1q : (tensor<2x!b>) -> tensor<2xf32>
-  // expected-remark @below {{OCT307 | Category:octet-lower | Reason="stays float: the 32-bit accumulator may overflow"}}
+  // expected-remark @below {{OCT307 | Category:octet-lower | Remark="stays float: the 32-bit accumulator may overflow"}}
   %y = nn.linear %x, %w, %b : (tensor<1x2xf32>, tensor<2x2xf32>, tensor<2xf32>) -> tensor<1x2xf32>
   %y1 = nn.linear %x, %w, %b1 : (tensor<1x2xf32>, tensor<2x2xf32>, tensor<2xf32>) -> tensor<1x2xf32>
   return %y, %y1 : tensor<1x2xf32>, tensor<1x2xf32>
