@@ -1,4 +1,4 @@
-"""Writes samples for octet-run.mlir: y = relu(x) on float32[1,4]."""
+"""Writes samples for octet-run-samples.mlir: y = relu(x) on float32[1,4]."""
 
 import sys
 

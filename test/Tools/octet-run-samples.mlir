@@ -1,5 +1,5 @@
 // REQUIRES: octet-compile, octet-run
-// RUN: octet-compile %s -o %t.so
+// RUN: octet-compile %s --float -o %t.so
 // RUN: %python %S/Inputs/make-samples.py %t
 //
 // What the library contains.
