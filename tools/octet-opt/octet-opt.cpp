@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
-#include "mlir/Transforms/Passes.h"
 #include "octet/Codegen/Codegen.h"
 #include "octet/Dialect/Kernel/Kernel.h"
 #include "octet/Dialect/NN/NN.h"
@@ -32,8 +33,10 @@ static void registerCodegenPipeline() {
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  octet::registerOctetDialects(registry);
-  mlir::registerTransformsPasses();
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
+  mlir::registerAllPasses();
+  registry.insert<octet::nn::NNDialect, octet::OctetDialect, octet::kernel::KernelDialect>();
   octet::registerQuantizePasses();
   octet::registerImportPasses();
   octet::registerLowerPasses();

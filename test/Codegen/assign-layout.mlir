@@ -1,0 +1,32 @@
+// RUN: octet-opt %s --octet-assign-layout --split-input-file | FileCheck %s
+
+!x = tensor<1x3x8x8x!quant.uniform<u8:f32, 0.5:128>>
+!y = tensor<1x16x8x8x!quant.uniform<u8:f32, 0.25:10>>
+!w = tensor<16x3x3x3x!quant.uniform<i8:f32, 0.5>>
+!b = tensor<16x!quant.uniform<i32:f32, 0.25>>
+
+// Inside, channels lie innermost in fours, with the border that the convolution needs; outside stays as it was.
+// CHECK-LABEL: func @a_convolution_reads_a_border
+// CHECK-SAME: (%[[X:.*]]: tensor<1x3x8x8x!quant.uniform<u8:f32, 5.000000e-01:128>> {nn.name = "x"}) -> (tensor<1x16x8x8x!quant.uniform<u8:f32, 2.500000e-01:10>> {nn.name = "y"})
+// CHECK: %[[XL:.*]] = nn.relayout %[[X]] : {{.*}} -> tensor<1x3x8x8x!quant.uniform<{{.*}}>, #nn.layout<nhwc, channels = 4, pads = [1, 1, 1, 1]>>
+// CHECK: %[[C:.*]] = nn.conv %[[XL]], {{.*}} -> tensor<1x16x8x8x!quant.uniform<{{.*}}>, #nn.layout<nhwc, channels = 16, pads = [0, 0, 0, 0]>>
+// CHECK: %[[Y:.*]] = nn.relayout %[[C]] : {{.*}} -> tensor<1x16x8x8x!quant.uniform<u8:f32, 2.500000e-01:10>>
+// CHECK: return %[[Y]]
+func.func @a_convolution_reads_a_border(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}) {
+  %w = nn.constant dense<1> : tensor<16x3x3x3xi8> -> !w
+  %b = nn.constant dense<7> : tensor<16xi32> -> !b
+  %0 = nn.conv %x, %w, %b pads [1, 1, 1, 1] : (!x, !w, !b) -> !y
+  return %0 : !y
+}
+
+// -----
+
+// What has no rank of four keeps its layout.
+// CHECK-LABEL: func @a_matrix_stays_dense
+// CHECK-NOT: nn.relayout
+// CHECK-NOT: #nn.layout
+func.func @a_matrix_stays_dense(%x: tensor<1x8xf32> {nn.name = "x"}) -> (tensor<1x4xf32> {nn.name = "y"}) {
+  %w = nn.constant dense<1.0> : tensor<4x8xf32>
+  %0 = nn.linear %x, %w : (tensor<1x8xf32>, tensor<4x8xf32>) -> tensor<1x4xf32>
+  return %0 : tensor<1x4xf32>
+}

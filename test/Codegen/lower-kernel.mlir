@@ -1,0 +1,24 @@
+// RUN: octet-opt %s --octet-lower-kernel=level=avx512vnni | FileCheck %s --check-prefixes=CHECK,VNNI
+// RUN: octet-opt %s --octet-lower-kernel=level=avx2 | FileCheck %s --check-prefixes=CHECK,AVX2
+// RUN: octet-opt %s --octet-lower-kernel=level=sse2 | FileCheck %s --check-prefixes=CHECK,SSE2
+// RUN: octet-opt %s --octet-lower-kernel=level=dotprod | FileCheck %s --check-prefixes=CHECK,DOTPROD
+// RUN: octet-opt %s --octet-lower-kernel=level=neon | FileCheck %s --check-prefixes=CHECK,PLAIN
+// RUN: octet-opt %s --octet-lower-kernel=level=reference | FileCheck %s --check-prefixes=CHECK,PLAIN
+
+// One instruction where there is one; elsewhere products of 16 bits, never the instruction that saturates (maddubs); the
+// last resort is plain arithmetic.
+// CHECK-LABEL: func @four_products_are_added
+// CHECK-NOT: kernel.dot4
+// CHECK-NOT: pmadd.ub
+// VNNI: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"
+// AVX2-COUNT-4: llvm.call_intrinsic "llvm.x86.avx2.pmadd.wd"
+// SSE2-COUNT-8: llvm.call_intrinsic "llvm.x86.sse2.pmadd.wd"
+// DOTPROD-COUNT-8: llvm.call_intrinsic "llvm.aarch64.neon.sdot.v4i32.v16i8"
+// PLAIN-NOT: llvm.call_intrinsic
+// PLAIN-COUNT-4: arith.muli
+// CHECK-NOT: llvm.call_intrinsic
+// CHECK: return
+func.func @four_products_are_added(%sum: vector<16xi32>, %x: vector<64xi8>, %w: vector<64xi8>) -> vector<16xi32> {
+  %0 = kernel.dot4 %sum, %x, %w
+  return %0 : vector<16xi32>
+}
