@@ -18,6 +18,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 #include "octet/Dialect/Kernel/Kernel.h"
+#include "octet/Dialect/NN/NN.h"
 
 namespace octet {
 

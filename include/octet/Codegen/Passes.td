@@ -18,6 +18,7 @@ def AssignLayoutPass : Pass<"octet-assign-layout", "::mlir::func::FuncOp"> {
     `nn.relayout` is inserted where both meet.
   }];
   let statistics = [Statistic<"numRelayouts", "num-relayouts", "relayouts inserted">];
+  let dependentDialects = ["::octet::nn::NNDialect"];
 }
 
 def EmitProgramPass : Pass<"octet-emit-program", "::mlir::ModuleOp"> {

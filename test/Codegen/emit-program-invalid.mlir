@@ -1,0 +1,32 @@
+// RUN: octet-opt %s --octet-emit-program=levels=reference --split-input-file --verify-diagnostics
+
+// expected-error @below {{expected a function named 'main'}}
+module {
+}
+
+// -----
+
+func.func @main(%x: tensor<1x2x3x3xf32>, %s: tensor<2xf32>) -> tensor<1x2x3x3xf32> {
+  // expected-error @below {{expected batch norm to be lowered to a scale and a shift before code generation}}
+  %y = nn.batch_norm %x, %s, %s, %s, %s : (tensor<1x2x3x3xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x2x3x3xf32>
+  return %y : tensor<1x2x3x3xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<1x2x3x3xf32>) -> tensor<1x2x5x5xf32> {
+  // expected-error @below {{has code generation for nearest, asymmetric, floor and whole factors only}}
+  %y = nn.resize %x size [5, 5] scales [1.666, 1.666] linear half_pixel floor : (tensor<1x2x3x3xf32>) -> tensor<1x2x5x5xf32>
+  return %y : tensor<1x2x5x5xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<1x4xf32>) -> tensor<1x4xf32> {
+  %y = octet.group "g"(%a = %x) : (tensor<1x4xf32>) -> tensor<1x4xf32> {
+    // expected-error @below {{cannot stand in a fused group: it is not element-wise}}
+    %s = nn.softmax %a axis 1 : (tensor<1x4xf32>) -> tensor<1x4xf32>
+    octet.yield %s : tensor<1x4xf32>
+  }
+  return %y : tensor<1x4xf32>
+}

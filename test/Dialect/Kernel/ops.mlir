@@ -1,0 +1,32 @@
+// RUN: octet-opt %s --split-input-file --verify-diagnostics | FileCheck %s
+
+// CHECK-LABEL: kernel.program @net level "sse2" arena 64 state 8
+// CHECK-SAME: inputs [#kernel.tensor<"x", tensor<2xf32>>] outputs [] weights dense<0> : tensor<4xi8> observers {a = 0 : i64}
+kernel.program @net level "sse2" arena 64 state 8 inputs [#kernel.tensor<"x", tensor<2xf32>>] outputs [] weights dense<0> : tensor<4xi8> observers {a = 0 : i64} {
+  // CHECK: kernel.step @k [#kernel.arg<arena 0>, #kernel.arg<state 0>, #kernel.arg<input 0>] range 3
+  kernel.step @k [#kernel.arg<arena 0>, #kernel.arg<state 0>, #kernel.arg<input 0>] range 3
+}
+
+// -----
+
+func.func @pack(%a: vector<16xi32>) {
+  // expected-error @below {{expected one or four vectors, but got 2}}
+  %r = kernel.pack %a, %a : vector<32xi8>
+  return
+}
+
+// -----
+
+func.func @pack_type(%a: vector<16xi32>) {
+  // expected-error @below {{expected a result of 16 bytes, but got 'vector<64xi8>'}}
+  %r = kernel.pack %a : vector<64xi8>
+  return
+}
+
+// -----
+
+func.func @pack_in_lanes(%a: vector<16xi32>) {
+  // expected-error @below {{expected four vectors with 'in_lanes', but got 1}}
+  %r = kernel.pack %a in_lanes : vector<16xi8>
+  return
+}

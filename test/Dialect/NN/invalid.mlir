@@ -1,0 +1,179 @@
+// RUN: octet-opt %s --split-input-file --verify-diagnostics
+
+func.func @conv_channels(%x: tensor<1x4x8x8xf32>, %w: tensor<8x3x3x3xf32>) {
+  // expected-error @below {{expected a filter for 4 input channels in 1 groups, but got [8, 3, 3, 3]}}
+  %y = nn.conv %x, %w : (tensor<1x4x8x8xf32>, tensor<8x3x3x3xf32>) -> tensor<1x8x6x6xf32>
+  return
+}
+
+// -----
+
+func.func @conv_shape(%x: tensor<1x4x8x8xf32>, %w: tensor<8x4x3x3xf32>) {
+  // expected-error @below {{expected result shape [1, 8, 6, 6], but got [1, 8, 8, 8]}}
+  %y = nn.conv %x, %w : (tensor<1x4x8x8xf32>, tensor<8x4x3x3xf32>) -> tensor<1x8x8x8xf32>
+  return
+}
+
+// -----
+
+func.func @conv_window(%x: tensor<1x4x2x2xf32>, %w: tensor<8x4x3x3xf32>) {
+  // expected-error @below {{expected a window inside the padded input, but it is larger by 1}}
+  %y = nn.conv %x, %w : (tensor<1x4x2x2xf32>, tensor<8x4x3x3xf32>) -> tensor<1x8x1x1xf32>
+  return
+}
+
+// -----
+
+func.func @conv_rank(%x: tensor<4x2x2xf32>, %w: tensor<8x4x1x1xf32>) {
+  // expected-error @below {{expected input of rank 4, but got rank 3}}
+  %y = nn.conv %x, %w : (tensor<4x2x2xf32>, tensor<8x4x1x1xf32>) -> tensor<1x8x2x2xf32>
+  return
+}
+
+// -----
+
+func.func @bias(%x: tensor<1x4xf32>, %w: tensor<8x4xf32>, %b: tensor<4xf32>) {
+  // expected-error @below {{expected bias of shape [8], but got [4]}}
+  %y = nn.linear %x, %w, %b : (tensor<1x4xf32>, tensor<8x4xf32>, tensor<4xf32>) -> tensor<1x8xf32>
+  return
+}
+
+// -----
+
+func.func @linear(%x: tensor<1x5xf32>, %w: tensor<8x4xf32>) {
+  // expected-error @below {{expected an input whose last dimension is 4, but got [1, 5]}}
+  %y = nn.linear %x, %w : (tensor<1x5xf32>, tensor<8x4xf32>) -> tensor<1x8xf32>
+  return
+}
+
+// -----
+
+func.func @matmul(%x: tensor<2x3xf32>, %w: tensor<4x5xf32>) {
+  // expected-error @below {{expected matrices that multiply, but got [2, 3] and [4, 5]}}
+  %y = nn.matmul %x, %w : (tensor<2x3xf32>, tensor<4x5xf32>) -> tensor<2x5xf32>
+  return
+}
+
+// -----
+
+func.func @broadcast(%x: tensor<2x3xf32>, %y: tensor<2x4xf32>) {
+  // expected-error @below {{expected shapes that broadcast, but got [2, 3] and [2, 4]}}
+  %z = nn.add %x, %y : (tensor<2x3xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @window_attributes(%x: tensor<1x2x4x4xf32>) {
+  // expected-error @below {{expected two kernel sizes, strides and dilations, and four pads}}
+  %y = nn.max_pool %x kernel [2] : (tensor<1x2x4x4xf32>) -> tensor<1x2x3x3xf32>
+  return
+}
+
+// -----
+
+func.func @window_values(%x: tensor<1x2x4x4xf32>) {
+  // expected-error @below {{expected positive kernel sizes, strides and dilations, and non-negative pads}}
+  %y = nn.max_pool %x kernel [2, 2] strides [0, 1] : (tensor<1x2x4x4xf32>) -> tensor<1x2x3x3xf32>
+  return
+}
+
+// -----
+
+func.func @axes(%x: tensor<1x2x4x4xf32>) {
+  // expected-error @below {{expected ascending axes inside rank 4}}
+  %y = nn.reduce_mean %x axes [3, 2] : (tensor<1x2x4x4xf32>) -> tensor<1x2xf32>
+  return
+}
+
+// -----
+
+func.func @softmax_axis(%x: tensor<1x2xf32>) {
+  // expected-error @below {{expected an axis inside rank 2, but got 2}}
+  %y = nn.softmax %x axis 2 : (tensor<1x2xf32>) -> tensor<1x2xf32>
+  return
+}
+
+// -----
+
+func.func @concat(%x: tensor<1x2xf32>, %y: tensor<2x2xf32>) {
+  // expected-error @below {{expected inputs that agree outside axis 1, but got [2, 2]}}
+  %z = nn.concat %x, %y axis 1 : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x4xf32>
+  return
+}
+
+// -----
+
+func.func @pad(%x: tensor<1x2xf32>) {
+  // expected-error @below {{expected non-negative pads}}
+  %y = nn.pad %x low [0, -1] high [0, 0] : (tensor<1x2xf32>) -> tensor<1x1xf32>
+  return
+}
+
+// -----
+
+func.func @slice(%x: tensor<1x2xf32>) {
+  // expected-error @below {{expected a slice inside [1, 2]}}
+  %y = nn.slice %x starts [0, 1] sizes [1, 2] steps [1, 1] : (tensor<1x2xf32>) -> tensor<1x2xf32>
+  return
+}
+
+// -----
+
+func.func @transpose(%x: tensor<1x2xf32>) {
+  // expected-error @below {{expected a permutation of 2 dimensions}}
+  %y = nn.transpose %x permutation [0, 0] : (tensor<1x2xf32>) -> tensor<1x1xf32>
+  return
+}
+
+// -----
+
+func.func @reshape(%x: tensor<1x2xf32>) {
+  // expected-error @below {{expected 2 elements in the result, but got 3}}
+  %y = nn.reshape %x : (tensor<1x2xf32>) -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @constant_shape() {
+  // expected-error @below {{expected a value of shape [2], but got [3]}}
+  %y = nn.constant dense<1> : tensor<3xi8> -> tensor<2x!quant.uniform<i8:f32, 0.5>>
+  return
+}
+
+// -----
+
+func.func @constant_type() {
+  // expected-error @below {{expected values of type 'i8', but got 'i32'}}
+  %y = nn.constant dense<1> : tensor<2xi32> -> tensor<2x!quant.uniform<i8:f32, 0.5>>
+  return
+}
+
+// -----
+
+func.func @relayout(%x: tensor<1x2x3x3xf32>) {
+  // expected-error @below {{expected input and result to differ in their encoding only}}
+  %y = nn.relayout %x : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x4xf32>
+  return
+}
+
+// -----
+
+// expected-error @below {{expected a positive channel pitch, but got 0}}
+func.func @layout_pitch(%x: tensor<1x2x3x3xf32, #nn.layout<nhwc, channels = 0, pads = [0, 0, 0, 0]>>)
+
+// -----
+
+// expected-error @below {{expected four non-negative pads (top, left, bottom, right)}}
+func.func @layout_pads(%x: tensor<1x2x3x3xf32, #nn.layout<nhwc, channels = 2, pads = [0, 0]>>)
+
+// -----
+
+// expected-error @below {{expected a string for 'nn.name', but got 3}}
+func.func @name(%x: tensor<1xf32> {nn.name = 3 : i32}) { return }
+
+// -----
+
+// expected-error @below {{has unknown attribute '"nn.label"'; expected 'nn.name'}}
+func.func @label(%x: tensor<1xf32> {nn.label = "x"}) { return }
