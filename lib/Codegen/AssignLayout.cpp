@@ -31,6 +31,15 @@ static nn::ConvOp getConv(Operation *op) {
 /// Kernels of these operators read and write NHWC only; all others take any strides.
 static bool wantsLayout(Operation *op) { return getConv(op) || isa<nn::MaxPoolOp, nn::AvgPoolOp>(op); }
 
+/// Whether `use` is a filter or a bias, which the kernels' emitters pack themselves.
+static bool isParameter(OpOperand &use) {
+  Operation *owner = use.getOwner();
+  if (auto group = dyn_cast<GroupOp>(owner))
+    return llvm::any_of(group.getBody().getArgument(use.getOperandNumber()).getUses(),
+                        [](OpOperand &inner) { return isParameter(inner); });
+  return isa<nn::ConvOp>(owner) && use.getOperandNumber() > 0;
+}
+
 /// Border that the readers of `value` need: the largest pads of the convolutions that take it as input.
 static SmallVector<int64_t> getNeededPads(Value value) {
   SmallVector<int64_t> pads(4, 0);
@@ -72,7 +81,8 @@ private:
 };
 } // namespace
 
-/// A dense value (network input or its observed alias) gets one NHWC copy for the users that want it.
+/// A dense value (network input, constant, returned value, or their observed alias) gets one NHWC copy for the users that
+/// want it.
 void AssignLayout::convertDenseUses(Value value) {
   if (!isRank4(value))
     return;
@@ -80,7 +90,7 @@ void AssignLayout::convertDenseUses(Value value) {
   for (OpOperand &use : value.getUses()) {
     if (isa<ObserveOp>(use.getOwner()))
       convertDenseUses(use.getOwner()->getResult(0));
-    else if (wantsLayout(use.getOwner()))
+    else if (wantsLayout(use.getOwner()) && !isParameter(use))
       uses.push_back(&use);
   }
   if (uses.empty())
@@ -116,19 +126,22 @@ void AssignLayout::runOnOperation() {
   for (Value value : block.getTerminator()->getOperands())
     for (Value root = getAliasRoot(value); returned.insert(value).second && value != root;)
       value = value.getDefiningOp()->getOperand(0);
+  for (BlockArgument argument : block.getArguments())
+    convertDenseUses(argument);
   for (Operation &op : block.without_terminator()) {
     if (auto observe = dyn_cast<ObserveOp>(op)) {
       observe.getResult().setType(observe.getInput().getType());
       continue;
     }
     bool keepsType = isa<nn::ConstantOp, nn::RelayoutOp>(op);
-    for (Value result : op.getResults())
+    for (Value result : op.getResults()) {
       if (isRank4(result) && !keepsType && !returned.contains(result))
         result.setType(withLayout(cast<RankedTensorType>(result.getType()), chooseLayout(result)));
+      else if (!isa<nn::RelayoutOp>(op))
+        convertDenseUses(result);
+    }
     if (auto group = dyn_cast<GroupOp>(op))
       for (auto [argument, input] : llvm::zip(group.getBody().getArguments(), group.getInputs()))
         argument.setType(input.getType());
   }
-  for (BlockArgument argument : block.getArguments())
-    convertDenseUses(argument);
 }

@@ -23,7 +23,9 @@
 #include "octet/Quantize/Passes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/SourceMgr.h"
 #include <chrono>
 
 using namespace mlir;
@@ -40,6 +42,20 @@ ArrayRef<StageInfo> octet::getStages() {
 StringRef octet::getName(Stage stage) { return getStages()[(size_t)stage].name; }
 
 static bool isQuantized(Type type) { return isa<quant::QuantizedType>(getElementTypeOrSelf(type)); }
+
+/// Reads text or bytecode. Bytecode wants its sections aligned in memory, which a small file (read, not mapped) is not by
+/// itself.
+static OwningOpRef<ModuleOp> parseAligned(StringRef path, MLIRContext &context) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/true, /*IsVolatile=*/false,
+                                            llvm::Align(4096));
+  if (!buffer) {
+    emitError(UnknownLoc::get(&context)) << path << ": " << buffer.getError().message();
+    return {};
+  }
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
+  return parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
+}
 
 /// Which stage IR has passed; Stage::Program if it has gone too far to be taken up again.
 static Stage findStage(ModuleOp module) {
@@ -124,7 +140,7 @@ private:
   llvm::Error load() {
     StringRef extension = llvm::sys::path::extension(request.model);
     if (extension == ".mlir" || extension == ".mlirbc") {
-      module = parseSourceFile<ModuleOp>(request.model, ParserConfig(&context));
+      module = parseAligned(request.model, context);
       if (!module)
         return llvm::createStringError("the file cannot be read");
       reached = findStage(*module);

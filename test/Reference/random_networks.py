@@ -82,7 +82,7 @@ class Writer:
     ACTIVATIONS = [("nn.relu {0}", True), ("nn.clip {0} min 0.0 max {1}", True), ("nn.silu {0}", False), ("nn.hard_swish {0}", False),
                    ("nn.leaky_relu {0} alpha 0.1", False), ("nn.sigmoid {0}", True), ("nn.tanh {0}", False),
                    ("nn.elu {0} alpha 0.5", False), ("nn.hard_sigmoid {0} alpha 0.2 beta 0.5", True),
-                   ("nn.clip {0} min -1.0 max {1}", False)]
+                   ("nn.clip {0} min -1.0 max {1}", False), ("nn.sqrt {0}", True), ("nn.exp {0}", True)]
 
     def choose_params(self, spread, positive):
         """Parameters that use most of the 256 values without saturating everything."""
@@ -137,8 +137,9 @@ class Writer:
         text = f"nn.conv {{0}} strides {list(strides)} pads {list(pads)} dilations {list(dilations)} groups {groups}"
         spread = float(np.mean(scale)) * 1800 * np.sqrt(inputs // groups * kernel[0] * kernel[1])
         skip = None
-        if residual and shape == x.shape and np.size(x.scale) == 1:
-            name = self.emit(f"nn.neg {x.name} : ({x.type})", x.shape)
+        if residual and np.size(x.scale) == 1 and np.prod(shape) < 4000:
+            name = self.emit(f"nn.neg {x.name} : ({x.type})", x.shape) if shape == x.shape else self.constant(
+                self.rng.normal(size=shape).astype(f32), "f32")
             skip = self.quantize(name, shape, x.scale, 128)
         self.value = self.finish_product(text, operands, shape, spread, skip, outputs if channels else None)
 

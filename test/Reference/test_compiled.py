@@ -28,12 +28,10 @@ def driver(tmp_path_factory):
 
 def compile_network(tool, folder, text):
     """(shared library, ONNX file) of a reference model."""
-    model, lowered = folder / "model.mlir", folder / "lowered.mlir"
-    library, onnx_file = folder / "model.so", folder / "model.onnx"
+    model, library, onnx_file = folder / "model.mlir", folder / "model.so", folder / "model.onnx"
     model.write_text(text)
     tool("octet-translate", "--export-onnx", model, "-o", onnx_file)
-    tool("octet-opt", "--octet-lower", "--octet-inline-groups", model, "-o", lowered)
-    tool("octet-compile", lowered, "--cpu-level=" + ",".join(LEVELS), "-o", library)
+    tool("octet-compile", model, "--name=model", "--cpu-level=" + ",".join(LEVELS), "-o", library)
     return library, onnx_file
 
 

@@ -240,7 +240,9 @@ Value Epilogue::emit(KernelBuilder &b, ValueRange args, Value acc, Value positio
     alignView(input, view.shape());
     known[value] = loadReal(b, input, indices, laneAxis);
   }
-  b.valuesAreFinite = form == Form::general && llvm::all_of(inputs, [&](const auto &input) {
+  // Of a number these can make a NaN, or an infinity that others make one of.
+  bool isSafe = llvm::none_of(fused.body, llvm::IsaPred<nn::SqrtOp, nn::DivOp, nn::ExpOp>);
+  b.valuesAreFinite = form == Form::general && isSafe && llvm::all_of(inputs, [&](const auto &input) {
     return isQuantized(fused.getOuter(input.first).getType());
   });
   Value real = emitBody(b, fused, std::move(known));
