@@ -105,3 +105,19 @@ func.func @precedence_of_the_mapping(%x: tensor<1x2xf32> {nn.name = "x"}) -> ten
   %0 = nn.linear %x, %w : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32> loc("head/first")
   return %0 : tensor<1x2xf32>
 }
+
+// -----
+
+// A mean's range is smaller than its input's; the mean over other axes than height and width has no pattern.
+// CHECK-DAG: octet.observer @x
+// CHECK-DAG: octet.observer @mean
+// CHECK-NOT: octet.observer @other
+// CHECK-LABEL: func @means_have_a_scale_of_their_own
+func.func @means_have_a_scale_of_their_own(%x: tensor<1x2x4x4xf32> {nn.name = "x"}) -> (tensor<1x2xf32>, tensor<1x4x4xf32>) {
+  %w = nn.constant dense_resource<w> : tensor<2x2xf32>
+  %0 = nn.reduce_mean %x axes [2, 3] : (tensor<1x2x4x4xf32>) -> tensor<1x2xf32> loc("mean")
+  %1 = nn.reduce_mean %x axes [1] : (tensor<1x2x4x4xf32>) -> tensor<1x4x4xf32> loc("other")
+  %2 = nn.linear %0, %w : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32>
+  return %2, %1 : tensor<1x2xf32>, tensor<1x4x4xf32>
+}
+{-# dialect_resources: { builtin: { w: "0x040000000000803F0000803F0000803F0000803F" } } #-}

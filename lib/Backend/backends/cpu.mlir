@@ -179,16 +179,24 @@ octet.backend @cpu {
     octet.yield %y : none
   }
 
-  //===--- Values that keep their scale ---===//
+  //===--- Means: their range is much smaller than their input's, so they have a scale of their own ---===//
 
-  octet.pattern @pool dtypes = [@a8] observation = shared unread = stays_float {
+  octet.pattern @mean dtypes = [@a8] unread = stays_float {
     %x = octet.activation
-    %y = octet.match ["nn.max_pool", "nn.avg_pool"](%x)
+    %y = octet.match ["nn.avg_pool"](%x)
     octet.yield %y : none
   }
-  octet.pattern @spatial_mean dtypes = [@a8] observation = shared unread = stays_float {
+  octet.pattern @spatial_mean dtypes = [@a8] unread = stays_float {
     %x = octet.activation
     %y = octet.match ["nn.reduce_mean"](%x) with {axes = array<i64: 2, 3>}
+    octet.yield %y : none
+  }
+
+  //===--- Values that keep their scale ---===//
+
+  octet.pattern @max_pool dtypes = [@a8] observation = shared unread = stays_float {
+    %x = octet.activation
+    %y = octet.match ["nn.max_pool"](%x)
     octet.yield %y : none
   }
   octet.pattern @data_movement dtypes = [@a8] observation = shared unread = stays_float {
