@@ -54,12 +54,14 @@ StringRef exporter::getName(Operation *op) {
   return name.empty() ? op->getName().stripDialect() : name;
 }
 
-std::string GraphWriter::makeUnique(StringRef name) {
+static std::string makeUniqueIn(llvm::StringMap<int64_t> &taken, StringRef name) {
   std::string unique = name.str();
   while (!taken.try_emplace(unique).second)
     unique = (name + "_" + Twine(++taken[name])).str();
   return unique;
 }
+
+std::string GraphWriter::makeUnique(StringRef name) { return makeUniqueIn(taken, name); }
 
 void GraphWriter::passReservation(Value from, Value to) {
   if (auto found = reserved.find(from); found != reserved.end())
@@ -76,20 +78,24 @@ std::string GraphWriter::nameResult(Operation *op, StringRef name) {
 // Nodes, initializers, inputs and outputs
 //===----------------------------------------------------------------------===//
 
-Node GraphWriter::addNode(StringRef type, ArrayRef<std::string> inputs, StringRef output) {
+static Node addNamedNode(onnx::GraphProto &graph, std::string name, StringRef type, ArrayRef<std::string> inputs,
+                         StringRef output) {
   onnx::NodeProto &node = *graph.add_node();
   node.set_op_type(type.str());
-  node.set_name(output.str());
+  node.set_name(std::move(name));
   for (const std::string &input : inputs)
     node.add_input(input);
   node.add_output(output.str());
   return Node(node);
 }
 
+Node GraphWriter::addNode(StringRef type, ArrayRef<std::string> inputs, StringRef output) {
+  return addNamedNode(graph, makeUniqueIn(takenByNodes, output), type, inputs, output);
+}
+
+/// Several ops may come from one source node, and are called alike.
 Node GraphWriter::addNode(Operation *op, StringRef type, ArrayRef<std::string> inputs) {
-  Node node = addNode(type, inputs, nameResult(op, getName(op)));
-  graph.mutable_node(graph.node_size() - 1)->set_name(getName(op).str());
-  return node;
+  return addNamedNode(graph, makeUniqueIn(takenByNodes, getName(op)), type, inputs, nameResult(op, getName(op)));
 }
 
 Node GraphWriter::addNode(Operation *op, StringRef type) {

@@ -65,7 +65,7 @@ public:
 
 private:
   llvm::DenseMap<mlir::Value, std::string> names, reserved;
-  llvm::StringMap<int64_t> taken;
+  llvm::StringMap<int64_t> taken, takenByNodes; // tensors and nodes are named apart
 };
 
 onnx::TensorProto::DataType getDataType(mlir::Type elementType);

@@ -1,0 +1,160 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Every imported operator means what ONNX says: imported, written back as ONNX by the export and run by onnxruntime, it
+gives what onnxruntime gives for the original file."""
+
+import os
+import pathlib
+import subprocess
+
+import numpy as np
+import pytest
+
+onnx = pytest.importorskip("onnx")
+onnxruntime = pytest.importorskip("onnxruntime")
+from onnx_networks import make_network  # noqa: E402
+
+BIN = pathlib.Path(os.environ.get("OCTET_BIN", pathlib.Path(__file__).parents[2] / "build" / "bin"))
+
+
+def run(model: bytes, feeds):
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads, options.log_severity_level = 1, 3
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"]).run(None, feeds)
+
+
+def translate(flag, data: bytes):
+    result = subprocess.run([BIN / "octet-translate", flag, "-"], input=data, capture_output=True)
+    assert result.returncode == 0, result.stderr.decode()
+    return result.stdout
+
+
+def i64(*values):
+    return np.array(values, np.int64)
+
+
+def f32(*values):
+    return np.array(values, np.float32)
+
+
+W = {"w": (4, 3, 3, 3)}
+BN = {"s": (3,), "b": (3,), "m": (3,), "v": np.array([0.5, 1, 2], np.float32)}
+LINE = {"x": [2, 3, 11]}
+ROWS = {"x": [4, 6]}
+
+# name: (nodes, arguments of make_network)
+CASES = {
+    "conv": ("y = Conv<pads=[1,1,1,1]>(x, w, b)", dict(constants={**W, "b": (4,)})),
+    "conv_asymmetric": ("y = Conv<pads=[0,1,2,0], strides=[2,1], dilations=[1,2]>(x, w)", dict(constants=W)),
+    "conv_same_upper": ('y = Conv<auto_pad="SAME_UPPER", strides=[2,3]>(x, w)', dict(constants={"w": (4, 3, 2, 4)})),
+    "conv_same_lower": ('y = Conv<auto_pad="SAME_LOWER", strides=[2,3]>(x, w)', dict(constants={"w": (4, 3, 2, 4)})),
+    "conv_valid": ('y = Conv<auto_pad="VALID">(x, w)', dict(constants=W)),
+    "conv_depthwise": ("y = Conv<group=3>(x, w)", dict(constants={"w": (6, 1, 3, 3)})),
+    "conv_1d": ("y = Conv<pads=[2,1], strides=[2]>(x, w)", dict(inputs=LINE, constants={"w": (4, 3, 3)})),
+    "conv_bias_of_two_dimensions": ("f = Reshape(b, n)\ny = Conv(x, w, f)", dict(constants={**W, "b": (1, 4), "n": i64(-1)})),
+    "conv_plus_vector": ("c = Conv(x, w)\ny = Add(b, c)", dict(opset=8, constants={**W, "b": (4, 1, 1)})),
+    "conv_behind_pad": ("p = Pad(x, n)\ny = Conv<pads=[1,0,0,0]>(p, w)", dict(constants={**W, "n": i64(0, 0, 1, 0, 0, 0, 2, 3)})),
+    "batch_norm": ("y = BatchNormalization<epsilon=0.01>(x, s, b, m, v)", dict(constants=BN)),
+    "batch_norm_opset_7": ("y = BatchNormalization(x, s, b, m, v)", dict(opset=7, constants=BN)),
+    "gemm": ("y = Gemm<transB=1>(x, w, b)", dict(inputs=ROWS, constants={"w": (5, 6), "b": (5,)})),
+    "gemm_scaled": ("y = Gemm<alpha=0.5, beta=2.0>(x, w, b)", dict(inputs=ROWS, constants={"w": (6, 5), "b": (1, 5)})),
+    "gemm_scalar_bias": ("y = Gemm(x, w, b)", dict(inputs=ROWS, constants={"w": (6, 5), "b": ()})),
+    "gemm_column_bias": ("y = Gemm<beta=3.0>(x, w, b)", dict(inputs=ROWS, constants={"w": (6, 5), "b": (4, 1)})),
+    "gemm_transposed": ("y = Gemm<transA=1>(x, w)", dict(inputs=ROWS, constants={"w": (4, 5)})),
+    "gemm_of_values": ("y = Gemm<alpha=0.5, transB=1>(x, z, z)", dict(inputs={"x": [4, 4], "z": [4, 4]})),
+    "matmul_constant": ("y = MatMul(x, w)", dict(inputs={"x": [2, 4, 6]}, constants={"w": (6, 5)})),
+    "matmul_bias": ("m = MatMul(x, w)\ny = Add(m, b)", dict(inputs=ROWS, constants={"w": (6, 5), "b": (5,)})),
+    "matmul_batched": ("y = MatMul(x, w)", dict(inputs={"x": [2, 4, 6]}, constants={"w": (2, 6, 5)})),
+    "matmul_left_constant": ("y = MatMul(w, x)", dict(inputs=ROWS, constants={"w": (3, 4)})),
+    "matmul_vectors": ("a = MatMul(x, v)\ny = MatMul(u, x)", dict(inputs=ROWS, constants={"v": (6,), "u": (4,)}, outputs=("a", "y"))),
+    "max_pool": ("y = MaxPool<kernel_shape=[3,2], strides=[2,1], pads=[1,0,1,1]>(x)", {}),
+    "max_pool_dilated": ("y = MaxPool<kernel_shape=[2,2], dilations=[2,3]>(x)", {}),
+    "max_pool_ceil": ("y = MaxPool<kernel_shape=[3,3], strides=[2,2], ceil_mode=1>(x)", {}),
+    "max_pool_ceil_drops_empty_window": ("y = MaxPool<kernel_shape=[1,1], strides=[3,3], ceil_mode=1>(x)", dict(inputs={"x": [1, 2, 5, 5]})),
+    "max_pool_same_1d": ('y = MaxPool<kernel_shape=[2], auto_pad="SAME_UPPER", strides=[2]>(x)', dict(inputs=LINE)),
+    "average_pool": ("y = AveragePool<kernel_shape=[3,3], pads=[1,1,1,1]>(x)", {}),
+    "average_pool_with_pads": ("y = AveragePool<kernel_shape=[3,3], pads=[1,1,1,1], count_include_pad=1>(x)", {}),
+    "average_pool_ceil": ("y = AveragePool<kernel_shape=[3,3], strides=[2,2], ceil_mode=1>(x)", {}),
+    "average_pool_ceil_with_pads": ("y = AveragePool<kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1], ceil_mode=1, count_include_pad=1>(x)", dict(opset=19)),
+    "average_pool_1d": ("y = AveragePool<kernel_shape=[4], strides=[3]>(x)", dict(inputs=LINE)),
+    "global_average_pool": ("y = GlobalAveragePool(x)", {}),
+    "global_average_pool_1d": ("y = GlobalAveragePool(x)", dict(inputs=LINE)),
+    "global_max_pool": ("y = GlobalMaxPool(x)", {}),
+    "reduce_mean": ("y = ReduceMean<axes=[-1,2], keepdims=0>(x)", {}),
+    "reduce_mean_axes_input": ("y = ReduceMean(x, a)", dict(opset=18, constants={"a": i64(1)})),
+    "reduce_mean_all": ("y = ReduceMean(x)", {}),
+    "arithmetic": ("a = Add(x, p)\nb = Sub(p, a)\nc = Mul(b, x)\ny = Div(c, q)", dict(constants={"p": (3, 1, 1), "q": f32(3)})),
+    "activations": ("a = Sigmoid(x)\nb = Tanh(a)\nc = Exp(b)\nd = Sqrt(c)\ne = Neg(d)\nf = Elu<alpha=0.7>(e)\ny = Relu(f)\nz = LeakyRelu<alpha=0.2>(e)", dict(outputs=("y", "z", "f"))),
+    "hard_activations": ("a = HardSigmoid(x)\nb = HardSigmoid<alpha=0.3, beta=0.4>(x)\nc = HardSwish(x)", dict(opset=14, outputs=("a", "b", "c"))),
+    "prelu_one_slope": ("y = PRelu(x, s)", dict(constants={"s": np.full((3, 1, 1), 0.3, np.float32)})),
+    "clip_attributes": ("y = Clip<min=-0.5, max=0.75>(x)", dict(opset=10)),
+    "clip_inputs": ("y = Clip(x, l, h)", dict(constants={"l": np.float32(-0.5), "h": np.float32(0.75)})),
+    "clip_below": ("y = Clip(x, l)", dict(constants={"l": np.float32(0)})),
+    "clip_above": ("y = Clip(x, , h)", dict(constants={"h": np.float32(0.25)})),
+    "softmax": ("y = Softmax<axis=1>(x)", {}),
+    "softmax_old_flattens": ("y = Softmax<axis=1>(x)", dict(opset=11)),
+    "softmax_old_default": ("y = Softmax(x)", dict(opset=11, inputs=ROWS)),
+    "reshape_copies_and_infers": ("y = Reshape(x, n)", dict(constants={"n": i64(0, -1, 4)})),
+    "flatten": ("y = Flatten<axis=2>(x)", {}),
+    "flatten_negative": ("y = Flatten<axis=-1>(x)", {}),
+    "squeeze_and_unsqueeze_old": ("a = Unsqueeze<axes=[0,2]>(x)\ny = Squeeze<axes=[2]>(a)", dict(opset=11)),
+    "squeeze_and_unsqueeze": ("a = Unsqueeze(x, n)\ny = Squeeze(a)", dict(constants={"n": i64(-1, 1)})),
+    "transpose": ("y = Transpose<perm=[0,2,3,1]>(x)\nz = Transpose(x)", dict(outputs=("y", "z"))),
+    "concat": ("y = Concat<axis=-3>(x, w, x)", dict(constants={"w": (1, 2, 8, 8)})),
+    "slice_old": ("y = Slice<starts=[1,-3], ends=[9223372036854775807,-1], axes=[1,3]>(x)", dict(opset=9)),
+    "slice": ("y = Slice(x, s, e, a, t)", dict(constants={"s": i64(-1, 1), "e": i64(-100, 7), "a": i64(3, 2), "t": i64(-2, 3)})),
+    "slice_clamped": ("y = Slice(x, s, e, a)", dict(constants={"s": i64(-100), "e": i64(100), "a": i64(2)})),
+    "split_equal": ("a, b = Split<axis=2>(x)", dict(outputs=("a", "b"))),
+    "split_attribute": ("a, b = Split<axis=1, split=[1,2]>(x)", dict(opset=11, outputs=("a", "b"))),
+    "split_input": ("a, b = Split<axis=-1>(x, n)", dict(constants={"n": i64(3, 5)}, outputs=("a", "b"))),
+    "split_uneven": ("a, b, c = Split<axis=2, num_outputs=3>(x)", dict(opset=18, outputs=("a", "b", "c"))),
+    "pad_old": ("y = Pad<pads=[0,0,1,2,0,1,0,0], value=0.5>(x)", dict(opset=10)),
+    "pad": ("y = Pad(x, n, v)", dict(constants={"n": i64(0, 1, 0, 2, 0, 0, 3, 0), "v": np.float32(-1)})),
+    "pad_axes": ("y = Pad(x, n, , a)", dict(opset=18, constants={"n": i64(1, 2), "a": i64(-2)})),
+    "pad_negative": ("y = Pad(x, n)", dict(constants={"n": i64(0, 0, -1, 2, 0, 0, 1, -3)})),
+    "resize_nearest_floor": ('y = Resize<mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor">(x, , s)', dict(constants={"s": f32(1, 1, 2, 3)})),
+    "resize_defaults": ("y = Resize(x, , s)", dict(constants={"s": f32(1, 1, 1.5, 2.5)})),
+    "resize_linear_sizes": ('y = Resize<mode="linear">(x, , , n)', dict(constants={"n": i64(1, 3, 13, 5)})),
+    "resize_align_corners": ('y = Resize<mode="linear", coordinate_transformation_mode="align_corners">(x, , s)', dict(constants={"s": f32(1, 1, 2, 2)})),
+    "resize_pytorch": ('y = Resize<mode="linear", coordinate_transformation_mode="pytorch_half_pixel">(x, , s)', dict(constants={"s": f32(1, 1, 0.5, 2)})),
+    "resize_nearest_ceil": ('y = Resize<nearest_mode="ceil">(x, , s)', dict(constants={"s": f32(1, 1, 2, 2)})),
+    "resize_opset_10": ('y = Resize<mode="nearest">(x, s)', dict(opset=10, constants={"s": f32(1, 1, 2, 2)})),
+    "upsample_attribute": ('y = Upsample<mode="nearest", scales=[1.0,1.0,2.0,3.0]>(x)', dict(opset=7)),
+    "upsample_input": ('y = Upsample<mode="linear">(x, s)', dict(opset=9, constants={"s": f32(1, 1, 2, 2)})),
+    "identity_and_dropout": ("a = Identity(x)\nb = Dropout(a)\ny = Relu(b)", {}),
+    "gather_one": ("y = Gather<axis=1>(x, i)", dict(constants={"i": np.int64(-1)})),
+    "silu": ("a = Sigmoid(x)\ny = Mul(x, a)", {}),
+    "hard_swish": ("a = Add(x, c)\nb = Clip<min=0.0, max=6.0>(a)\nd = Mul(x, b)\ny = Div(d, e)", dict(opset=10, constants={"c": f32(3), "e": f32(6)})),
+    "hard_swish_gate_first": ("a = Add(x, c)\nb = Clip<min=0.0, max=6.0>(a)\nd = Div(b, e)\ny = Mul(d, x)", dict(opset=10, constants={"c": f32(3), "e": f32(6)})),
+    "hard_sigmoid": ("a = Add(x, c)\nb = Clip<min=0.0, max=6.0>(a)\ny = Div(b, e)", dict(opset=10, constants={"c": f32(3), "e": f32(6)})),
+    "hard_sigmoid_of_product": ("a = Mul(x, c)\nb = Add(a, e)\ny = Clip<min=0.0, max=1.0>(b)", dict(opset=10, constants={"c": f32(0.3), "e": f32(0.4)})),
+    "shape_arithmetic": (
+        "s = Shape(x)\nh = Gather(s, two)\nk = Div(h, two)\nu = Unsqueeze<axes=[0]>(k)\nm = Slice<starts=[0], ends=[2]>(s)\n"
+        "t = Concat<axis=0>(m, u, minus)\ny = Reshape(x, t)",
+        dict(opset=9, constants={"two": np.int64(2), "minus": i64(-1)}),
+    ),
+    "float_shape_arithmetic": (
+        "s = Shape(x)\nf = Cast<to=1>(s)\ng = Mul(f, half)\nh = Floor(g)\ni = Cast<to=7>(h)\nc = ConstantOfShape<value=int64[1]{3}>(one)\n"
+        "r = Range(zero, four, step)\nj = Slice(i, zero1, two1)\nk = Add(j, r)\nn = Concat<axis=0>(zero1, k, minus)\ny = Reshape(x, n)",
+        dict(inputs={"x": [2, 6, 8]}, constants={"half": f32(0.5), "one": i64(1), "zero": np.int64(0), "four": np.int64(4),
+                                                 "step": np.int64(2), "zero1": i64(0), "two1": i64(1), "minus": i64(-1)}),
+    ),
+    "constant_weights_computed": ("a = Transpose<perm=[1,0]>(w)\nb = Neg(a)\nc = Mul(b, w2)\ny = MatMul(x, c)",
+                                  dict(inputs=ROWS, constants={"w": (5, 6), "w2": f32(2)})),
+    "constant_nodes": ("c = Constant<value_float=2.5>()\nd = Constant<value_ints=[0,-1]>()\na = Mul(x, c)\ny = Reshape(a, d)", {}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_operator_means_what_onnx_says(name):
+    nodes, arguments = CASES[name]
+    model = make_network(nodes, **arguments)
+    random = np.random.default_rng(1)
+    feeds = {i.name: (2 * random.standard_normal([d.dim_value for d in i.type.tensor_type.shape.dim])).astype(np.float32)
+             for i in model.graph.input}
+    expected = run(model.SerializeToString(), feeds)
+    actual = run(translate("--export-onnx", translate("--import-onnx", model.SerializeToString())), feeds)
+    for want, have in zip(expected, actual, strict=True):
+        assert have.shape == want.shape
+        np.testing.assert_allclose(have, want, rtol=1e-5, atol=1e-5)
