@@ -22,7 +22,7 @@ func.func @main(%x: tensor<1x8xf32>) -> tensor<1x8xf32> {
 // -----
 
 func.func @main() -> tensor<8xf32> {
-  // expected-error @below {{has lost its values: the resource 'weights' is missing}}
+  // expected-error @below {{has no data for the resource 'weights'}}
   %0 = nn.constant dense_resource<weights> : tensor<8xf32>
   return %0 : tensor<8xf32>
 }

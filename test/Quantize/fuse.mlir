@@ -88,8 +88,8 @@ func.func @a_broadcast_residual_stays_outside(%x: tensor<1x2x4x4xf32>, %r: tenso
 // CHECK-DAG: %[[B:.*]] = nn.constant dense_resource<"b+bn">
 // CHECK: nn.conv %{{.*}}, %[[W]], %[[B]]
 // CHECK-NOT: nn.batch_norm
-// CHECK: "w+bn": "0x400000000000A040"
-// CHECK: "b+bn": "0x400000000000A040"
+// CHECK: "w+bn": "0x100000000000A040"
+// CHECK: "b+bn": "0x100000000000A040"
 func.func @batch_norm_disappears_into_the_weights(%x: tensor<1x1x4x4xf32>) -> tensor<1x1x4x4xf32> {
   %w = nn.constant dense_resource<w> : tensor<1x1x1x1xf32>
   %b = nn.constant dense_resource<b> : tensor<1xf32>
@@ -122,7 +122,7 @@ func.func @batch_norm_of_a_value_read_elsewhere_stays(%x: tensor<1x1x4x4xf32>) -
 // CHECK: %[[B:.*]] = nn.constant dense_resource<"fc.bias+add">
 // CHECK: nn.linear %{{.*}}, %{{.*}}, %[[B]]
 // CHECK-NOT: nn.add
-// CHECK: "fc.bias+add": "0x400000000000803F00000040"
+// CHECK: "fc.bias+add": "0x100000000000803F00000040"
 func.func @a_constant_behind_a_linear_layer_becomes_its_bias(%x: tensor<1x3xf32>) -> tensor<1x2xf32> {
   %w = nn.constant dense<1.0> : tensor<2x3xf32>
   %b = nn.constant dense<[[1.0, 2.0]]> : tensor<1x2xf32>
