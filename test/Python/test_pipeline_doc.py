@@ -1,0 +1,47 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""docs/pipeline.md can be written again, and shows the stages that there are."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def written(source, build, tmp_path_factory):
+    if not (build / "bin" / "octet-compile").is_file():
+        pytest.skip("octet-compile is not built")
+    if build != source / "build":
+        pytest.skip("tools/dev/pipeline-doc runs the compiler of the folder build only")
+    path = tmp_path_factory.mktemp("pipeline") / "pipeline.md"
+    subprocess.run([sys.executable, source / "tools" / "dev" / "pipeline-doc", "--output", path], check=True)
+    return path.read_text()
+
+
+def get_headings(text):
+    return re.findall(r"^## .*$", text, re.M)
+
+
+def test_the_committed_file_shows_every_stage(source, written):
+    committed = (source / "docs" / "pipeline.md").read_text()
+    assert get_headings(committed) == get_headings(written)
+    assert len(get_headings(committed)) >= 6
+
+
+@pytest.mark.parametrize(
+    "stage, there, gone",
+    [
+        ("import", "nn.batch_norm", "octet."),
+        ("fuse", "octet.group", "nn.batch_norm"),
+        ("prepare", "octet.observe ", "saw"),
+        ("calibrate", "saw", "octet.quantize"),
+        ("convert", "octet.dequantize", "octet.observe"),
+        ("lower", "!quant.uniform", "octet.group"),
+        ("program", "kernel.step", "nn.conv"),
+    ],
+)
+def test_a_stage_does_what_it_is_for(written, stage, there, gone):
+    body = re.search(rf"^## {stage}:.*?^```mlir\n(.*?)^```", written, re.M | re.S)[1]
+    assert there in body and gone not in body
