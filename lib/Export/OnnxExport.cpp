@@ -30,13 +30,7 @@ static LogicalResult writeGroup(GraphWriter &writer, GroupOp group) {
 
 static LogicalResult writeOp(GraphWriter &writer, Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case([&](nn::ConstantOp constant) {
-        if (nn::getConstantBytes(constant).empty() && constant.getResult().getType().getNumElements() > 0)
-          return LogicalResult(constant.emitOpError("has lost its values: the resource '")
-                               << nn::getConstantName(constant) << "' is missing");
-        writeConstant(writer, constant);
-        return success();
-      })
+      .Case([&](nn::ConstantOp constant) { return writeConstant(writer, constant), success(); })
       .Case([&](QuantizeOp quantize) { return writeQuantize(writer, quantize), success(); })
       .Case([&](DequantizeOp dequantize) { return writeDequantize(writer, dequantize), success(); })
       .Case([&](GroupOp group) { return writeGroup(writer, group); })
