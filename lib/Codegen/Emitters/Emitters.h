@@ -15,10 +15,10 @@ namespace octet::codegen {
 #define OCTET_EMITTER(OpClass, function) llvm::LogicalResult function(ProgramEmitter &emitter, OpClass op);
 #include "Emitters.def"
 
-/// out[i] = compute(in[i]...) with broadcasting, in one lane or sixteen. `isRaw`: storage values instead of real ones.
+/// out[i] = compute(in[i]...) on real values with broadcasting, in one lane or sixteen.
 using PointwiseFn = llvm::function_ref<mlir::Value(KernelBuilder &, mlir::ValueRange values)>;
 void emitPointwise(ProgramEmitter &emitter, mlir::Operation *op, llvm::StringRef kind, llvm::StringRef key,
-                   llvm::ArrayRef<mlir::Value> inputs, mlir::Value result, bool isRaw, PointwiseFn compute);
+                   llvm::ArrayRef<mlir::Value> inputs, mlir::Value result, PointwiseFn compute);
 /// Gives a view the rank of the result, with stride zero where it is broadcast.
 void alignView(TensorView &view, llvm::ArrayRef<int64_t> outShape);
 /// A plain element-wise op, or a group without convolution or linear layer.

@@ -82,9 +82,9 @@ static void flatten(TensorView &view) {
 static constexpr int64_t kFlatBlock = 1024;
 
 void codegen::emitPointwise(ProgramEmitter &emitter, Operation *op, StringRef kind, StringRef key,
-                            ArrayRef<Value> inputs, Value result, bool isRaw, PointwiseFn compute) {
+                            ArrayRef<Value> inputs, Value result, PointwiseFn compute) {
   Signature signature(emitter);
-  signature.addKey(key, isRaw);
+  signature.addKey(key);
   for (Value input : inputs)
     signature.addTensor(input);
   signature.addTensor(result);
@@ -119,12 +119,8 @@ void codegen::emitPointwise(ProgramEmitter &emitter, Operation *op, StringRef ki
       int64_t laneAxis = lanes > 1 ? walk.laneAxis : -1;
       SmallVector<Value> values;
       for (const TensorView &view : ArrayRef(views).drop_back())
-        values.push_back(isRaw ? loadRaw(b, view, indices, laneAxis) : loadReal(b, view, indices, laneAxis));
-      Value value = compute(b, values);
-      if (isRaw)
-        storeRaw(b, value, views.back(), indices);
-      else
-        storeReal(b, value, views.back(), indices, laneAxis);
+        values.push_back(loadReal(b, view, indices, laneAxis));
+      storeReal(b, compute(b, values), views.back(), indices, laneAxis);
       b.lanes = 1;
     };
     auto at = [&](int64_t axis, int64_t lanes) {
@@ -176,7 +172,7 @@ void codegen::emitPointwise(ProgramEmitter &emitter, Operation *op, StringRef ki
 LogicalResult codegen::emitFusedElementwise(ProgramEmitter &emitter, const FusedOp &fused) {
   SmallVector<Value> inner = fused.getBodyInputs();
   SmallVector<Value> inputs = llvm::map_to_vector(inner, [&](Value v) { return fused.getOuter(v); });
-  emitPointwise(emitter, fused.op, "elementwise", fused.describeBody(), inputs, fused.getResult(), /*isRaw=*/false,
+  emitPointwise(emitter, fused.op, "elementwise", fused.describeBody(), inputs, fused.getResult(),
                 [&](KernelBuilder &b, ValueRange values) {
     llvm::DenseMap<Value, Value> known;
     for (auto [value, real] : llvm::zip(inner, values))
@@ -191,13 +187,13 @@ static Value identity(KernelBuilder &, ValueRange values) { return values[0]; }
 LogicalResult codegen::emitQuantize(ProgramEmitter &emitter, QuantizeOp op) {
   if (emitQuantizePlanes(emitter, op))
     return success();
-  emitPointwise(emitter, op, "quantize", "", {op.getInput()}, op.getResult(), /*isRaw=*/false, identity);
+  emitPointwise(emitter, op, "quantize", "", {op.getInput()}, op.getResult(), identity);
   return success();
 }
 
 LogicalResult codegen::emitDequantize(ProgramEmitter &emitter, DequantizeOp op) {
   // Weights and biases of the reference model are dequantized when the network is compiled.
-  emitPointwise(emitter, op, "dequantize", "", {op.getInput()}, op.getResult(), /*isRaw=*/false, identity);
+  emitPointwise(emitter, op, "dequantize", "", {op.getInput()}, op.getResult(), identity);
   return success();
 }
 
