@@ -93,12 +93,14 @@ static const char overview[] =
 static Error parseShape(StringRef text, StringMap<SmallVector<int64_t>> &shapes) {
   auto [name, sizes] = text.rsplit('=');
   SmallVector<int64_t> shape;
-  for (StringRef size : split(sizes, 'x')) {
-    int64_t value;
-    if (name.empty() || size.getAsInteger(10, value) || value < 1)
-      return createStringError("--input-shape=" + text + ": expected a name and positive sizes, as in x=1x3x224x224");
-    shape.push_back(value);
-  }
+  auto error = [&] {
+    return createStringError("--input-shape=" + text + ": expected a name and positive sizes, as in x=1x3x224x224");
+  };
+  if (name.empty() || sizes.empty())
+    return error();
+  for (StringRef size : split(sizes, 'x'))
+    if (size.getAsInteger(10, shape.emplace_back()) || shape.back() < 1)
+      return error();
   shapes[name] = shape;
   return Error::success();
 }

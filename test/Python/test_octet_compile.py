@@ -1,0 +1,236 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""octet-compile: what it writes, what it says, and how it fails."""
+import json
+
+import numpy as np
+import pytest
+
+onnx = pytest.importorskip("onnx")
+
+RANDOM = np.random.default_rng(11)
+SAMPLES = RANDOM.normal(size=(24, 1, 3, 8, 8)).astype(np.float32)
+STAGES = ["import", "fuse", "prepare", "calibrate", "convert", "lower", "layout", "program", "llvm"]
+
+
+def make_network(batch=1):
+    """Convolution, activation, depthwise convolution without a bias, pool, linear layer; as the bytes of an ONNX file."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    def weight(name, *shape):
+        return numpy_helper.from_array((RANDOM.normal(size=shape) * 0.3).astype(np.float32), name)
+
+    nodes = [
+        helper.make_node("Conv", ["x", "w0", "b0"], ["c0"], name="conv", pads=[1, 1, 1, 1]),
+        helper.make_node("Relu", ["c0"], ["r0"], name="relu"),
+        helper.make_node("Conv", ["r0", "w1"], ["c1"], name="depthwise", pads=[1, 1, 1, 1], group=8),
+        helper.make_node("GlobalAveragePool", ["c1"], ["p"], name="pool"),
+        helper.make_node("Flatten", ["p"], ["f"], name="flatten"),
+        helper.make_node("Gemm", ["f", "w2", "b2"], ["y"], name="linear", transB=1),
+    ]
+    graph = helper.make_graph(
+        nodes, "net",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, 3, 8, 8])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [batch, 4])],
+        [weight("w0", 8, 3, 3, 3), weight("b0", 8), weight("w1", 8, 1, 3, 3), weight("w2", 4, 8), weight("b2", 4)])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]).SerializeToString()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A network and its samples."""
+    path = tmp_path_factory.mktemp("network")
+    (path / "net.onnx").write_bytes(make_network())
+    np.savez(path / "samples.npz", x=SAMPLES)
+    return path
+
+
+@pytest.fixture
+def run(tool, folder):
+    """run(arguments...) compiles net.onnx in its folder and returns what was said; fails where that fails."""
+    return lambda *arguments: tool("octet-compile", "net.onnx", *arguments, cwd=folder).stdout
+
+
+@pytest.fixture
+def refuse(tool, folder):
+    """refuse(arguments...) compiles in vain; returns the one message. The good output that was there stays."""
+
+    def refused(*arguments, model="net.onnx", output="kept.so"):
+        kept = folder / "kept.so"
+        kept.write_bytes(b"kept")
+        before = sorted(path.name for path in folder.iterdir())
+        done = tool("octet-compile", model, *arguments, "-o", output, check=False, cwd=folder)
+        assert done.returncode == 1, done.stderr
+        assert kept.read_bytes() == b"kept" and sorted(path.name for path in folder.iterdir()) == before
+        assert done.stderr.count("error:") == 1, done.stderr
+        return done.stderr
+
+    return refused
+
+
+# ---- what is written -----------------------------------------------------------------------------------------------------
+def test_help_is_grouped_and_shows_examples(tool):
+    text = tool("octet-compile", "--help").stdout
+    for heading in ("Network:", "Calibration:", "Policy:", "Output:", "Examples:"):
+        assert heading in text
+    assert "--stop-after" in text and "--view-" not in text
+
+
+def test_stages_are_told(run):
+    lines = run("--calibration-data=samples.npz", "-o", "told.so", "--cpu-level=sse2").splitlines()
+    assert [line.split()[0] for line in lines] == ["import", "quantize", "calibrate", "compile", "wrote"]
+    assert "net.onnx · 6 operators" in lines[0] and "2 conv, 1 linear" in lines[1] and "24 samples" in lines[2]
+
+
+def test_report(run, folder):
+    run("--calibration-data=samples.npz", "-o", "r.so", "--report=r.json")
+    report = json.loads((folder / "r.json").read_text())
+    assert report["precision"] == "int8" and report["corrected_biases"] == 3
+    assert [row["name"] for row in report["operators"] if row["verdict"].startswith("int8")][0] == "conv"
+    assert report["output_bytes"] == (folder / "r.so").stat().st_size
+
+
+@pytest.mark.parametrize("kind, beside", [("obj", "out.h"), ("llvm", None), ("asm", None), ("mlir", "out.mlir"), ("onnx", None)])
+def test_emit(run, folder, kind, beside):
+    run("--calibration-data=samples.npz", f"--emit={kind}", "-o", "out.x", "--cpu-level=avx2,sse2")
+    data = (folder / "out.x").read_bytes()
+    marks = {"obj": b"\x7fELF", "llvm": b"define ", "asm": b".text", "mlir": b"ML\xefR", "onnx": b"QuantizeLinear"}
+    assert marks[kind] in data
+    if beside:
+        assert {"obj": "net_create", "mlir": "nn.conv"}[kind] in (folder / beside).read_text()
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_stop_after(run, folder, stage):
+    run("--calibration-data=samples.npz", f"--stop-after={stage}", "-o", f"{stage}.mlirbc", "--cpu-level=sse2")
+    assert (folder / f"{stage}.mlirbc").read_bytes()[:4] == b"ML\xefR"
+    text = (folder / f"{stage}.mlir").read_text()
+    assert "conv" in text and "loc(" in text
+    assert max(map(len, text.splitlines())) < 5000, "weights are not printed"
+
+
+@pytest.mark.parametrize("stage", ["import", "fuse", "prepare", "calibrate", "convert", "lower"])
+def test_ir_is_taken_up_where_it_stopped(run, tool, folder, stage):
+    samples = "--calibration-data=samples.npz"
+    run(samples, "--name=net", "-o", "whole.so", "--cpu-level=sse2")
+    run(samples, f"--stop-after={stage}", "-o", "part.mlirbc")
+    rest = [samples] if stage in ("import", "fuse", "prepare") else []
+    tool("octet-compile", "part.mlirbc", *rest, "--name=net", "-o", "resumed.so", "--cpu-level=sse2", cwd=folder)
+    for name in ("whole", "resumed"):
+        tool("octet-run", f"{name}.so", "--input=samples.npz", f"--output={name}.npz", cwd=folder)
+    np.testing.assert_array_equal(np.load(folder / "whole.npz")["y"], np.load(folder / "resumed.npz")["y"])
+
+
+def test_float_code(run, folder):
+    run("--float", "-o", "float.so")
+    assert (folder / "float.so").stat().st_size > 0
+
+
+def test_cross_compilation(run, folder):
+    run("--calibration-data=samples.npz", "--target=aarch64-linux-gnu", "-o", "arm.so")
+    assert (folder / "arm.so").read_bytes()[18] == 183  # EM_AARCH64
+
+
+# ---- samples and statistics ----------------------------------------------------------------------------------------------
+def test_order_threads_and_files_of_samples_leave_no_trace(run, folder):
+    (folder / "shards").mkdir()
+    order = RANDOM.permutation(len(SAMPLES))
+    np.savez_compressed(folder / "shards" / "a.npz", x=SAMPLES[order[:9]])
+    for i in order[9:]:
+        np.save(folder / "shards" / f"{i}.npy", SAMPLES[i])
+    np.savez(folder / "batches.npz", x=SAMPLES[:, 0])
+    results = []
+    for arguments in (["samples.npz"], ["shards", "--threads=2"], ["batches.npz"]):
+        run(f"--calibration-data={arguments[0]}", *arguments[1:], "-o", "order.so", "--cpu-level=sse2")
+        results.append((folder / "order.so").read_bytes())
+    assert results[0] == results[1] == results[2]
+
+
+def test_statistics_merge(run, tool, folder):
+    for name, part in (("first", SAMPLES[:10]), ("second", SAMPLES[10:])):
+        np.savez(folder / f"{name}.npz", x=part)
+        run(f"--calibration-data={name}.npz", f"--save-statistics={name}.stats", "--stop-after=calibrate", "-o", "s.mlirbc")
+    run("--calibration-data=samples.npz", "--save-statistics=whole.stats", "--stop-after=calibrate", "-o", "s.mlirbc")
+    done = tool("octet-compile", "net.onnx", "--load-statistics=first.stats", "--load-statistics=second.stats",
+                "--save-statistics=merged.stats", "-o", "s.so", "--cpu-level=sse2", cwd=folder)
+    assert "warning: the biases are not corrected: octet-correct-bias needs samples" in done.stderr
+    assert (folder / "merged.stats").read_text() == (folder / "whole.stats").read_text()
+    assert (folder / "first.stats").read_text() != (folder / "whole.stats").read_text()
+
+
+@pytest.mark.parametrize("text, message", [
+    ("", "' is missing"),
+    ("this is no IR", "error:"),
+    ("octet.observer @other #octet.min_max<dtype = ui8> saw dense<0> : tensor<8xi8>", "the network has no observer 'other'"),
+    ("octet.observer @x #octet.min_max<dtype = si8> saw dense<0> : tensor<8xi8>", "observer 'x' is of another kind"),
+    ("octet.observer @x #octet.min_max<dtype = ui8> saw dense<0> : tensor<4xi8>", "the statistics of observer 'x' do not fit"),
+    ("octet.observer @x #octet.min_max<dtype = ui8>", "the statistics of observer 'x' do not fit"),
+])
+def test_statistics_must_fit(refuse, folder, text, message):
+    (folder / "wrong.stats").write_text(text)
+    assert message in refuse("--load-statistics=wrong.stats")
+
+
+@pytest.mark.parametrize("arrays, message", [
+    ({"z": SAMPLES}, "expected an array 'x' for the network's input, but got 'z'"),
+    ({"x": SAMPLES, "z": SAMPLES}, "the network has no input 'z'"),
+    ({"x": SAMPLES.astype(np.float64)}, "array 'x': expected float32, but got float64"),
+    ({"x": SAMPLES[..., :7]}, "array 'x': expected shape [1, 3, 8, 8], with or without a leading axis of samples, but got"),
+    ({"x": SAMPLES[:0]}, "array 'x' is empty"),
+    ({"x": np.where(np.arange(24)[:, None, None, None, None] == 5, np.float32("nan"), SAMPLES)},
+     "sample 5 of input 'x' holds NaN or infinity"),
+    ({"x": np.where(np.arange(24)[:, None, None, None, None] == 7, np.float32("inf"), SAMPLES)},
+     "sample 7 of input 'x' holds NaN or infinity"),
+])
+def test_samples_must_fit(refuse, folder, arrays, message):
+    np.savez(folder / "wrong.npz", **arrays)
+    text = refuse("--calibration-data=wrong.npz")
+    assert message in text and "wrong.npz" in text
+
+
+def test_samples_must_be_there(refuse, folder):
+    assert "missing.npz': no such file or folder" in refuse("--calibration-data=missing.npz")
+    (folder / "empty").mkdir(exist_ok=True)
+    assert "empty': the folder holds no .npz or .npy file" in refuse("--calibration-data=empty")
+    (folder / "text.npz").write_text("no archive")
+    assert "text.npz" in refuse("--calibration-data=text.npz")
+    assert "int8 code needs samples: give --calibration-data, or --float" in refuse()
+    assert "--float needs no samples" in refuse("--float", "--calibration-data=samples.npz")
+
+
+# ---- other refusals ------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("arguments, message", [
+    (["--cpu-level=sse9"], "unknown CPU level 'sse9' for target x86_64-linux-gnu"),
+    (["--cpu-level=neon", "--target=x86_64-linux-gnu"], "unknown CPU level 'neon'"),
+    (["--target=riscv64-linux-gnu"], "no code can be generated for target 'riscv64-linux-gnu'"),
+    (["--input-shape=x"], "--input-shape=x: expected a name and positive sizes"),
+    (["--input-shape=x=1x0"], "--input-shape=x=1x0: expected a name and positive sizes"),
+    (["--input-shape=q=1x3x8x8"], '"q"'),
+    (["--threads=0"], "--threads: expected 1 to 256"),
+])
+def test_options_are_checked(refuse, arguments, message):
+    assert message in refuse("--float", *arguments)
+
+
+def test_policies_are_checked(refuse, folder):
+    samples = "--calibration-data=samples.npz"
+    assert "missing-backend" in refuse(samples, "--backend=missing-backend.mlir")
+    assert "missing-mapping" in refuse(samples, "--qconfig-mapping=missing-mapping.mlir")
+
+
+def test_networks_are_checked(refuse, folder):
+    (folder / "damaged.onnx").write_bytes(b"this is no network")
+    assert "damaged.onnx: error:" in refuse("--float", model="damaged.onnx")
+    assert "missing.onnx" in refuse("--float", model="missing.onnx")
+    (folder / "empty.mlir").write_text("module {}")
+    assert "expected the IR of a network with a function 'main'" in refuse("--float", model="empty.mlir")
+    (folder / "damaged.mlir").write_text("func.func @main(")
+    assert "damaged.mlir:1:" in refuse("--float", model="damaged.mlir")
+    (folder / "open.onnx").write_bytes(make_network("N"))
+    assert "--input-shape" in refuse("--float", model="open.onnx")
+
+
+def test_outputs_must_be_writable(refuse):
+    assert "cannot write 'no/such/folder/net.so'" in refuse("--float", output="no/such/folder/net.so")
+    assert "it is a folder" in refuse("--float", output=".")
+    assert "cannot write 'no/report.json'" in refuse("--float", "--report=no/report.json")
