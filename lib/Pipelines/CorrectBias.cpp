@@ -321,14 +321,17 @@ static void correctLayer(const Layer &layer, ArrayRef<float> correction) {
     if (failed(old))
       return; // Not a constant: nothing to correct.
     values = *old;
-    name = nn::getConstantName(operand->get().getDefiningOp<nn::ConstantOp>()).str();
+    name = (nn::getConstantName(operand->get().getDefiningOp<nn::ConstantOp>()) + ".corrected").str();
   }
   for (auto [value, more] : llvm::zip_equal(values, correction))
     value += more;
   auto type = RankedTensorType::get({(int64_t)values.size()}, builder.getF32Type());
   Value bias = nn::createConstant<float>(builder, layer.weighted->getLoc(), name, type, values);
   if (operand) {
+    Operation *old = operand->get().getDefiningOp();
     operand->set(bias);
+    if (old->use_empty())
+      old->erase();
     return;
   }
   if (auto group = dyn_cast<GroupOp>(layer.unit.op)) {

@@ -36,7 +36,7 @@ int main(int argc, char **argv) {
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
   mlir::registerAllPasses();
-  registry.insert<octet::nn::NNDialect, octet::OctetDialect, octet::kernel::KernelDialect>();
+  octet::registerOctetDialects(registry); // With what octet-calibrate needs to translate the network.
   octet::registerQuantizePasses();
   octet::registerImportPasses();
   octet::registerLowerPasses();
