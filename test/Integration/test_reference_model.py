@@ -1,0 +1,76 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The reference model, compiled as it is, and its ONNX export in onnxruntime give the same integers, tensor by tensor.
+
+Every operator is fed the same quantized inputs on both sides: what onnxruntime computed. For that the function is cut at its
+`octet.dequantize` ops (each reads an argument) and returns the result of every `octet.quantize`. Only the order of a float sum
+may decide a tie: fewer than 1 in 10 000 elements of a tensor, by one step; the tests print how many.
+"""
+
+import re
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+
+NETWORKS = ["mlperf_resnet8_cifar10", "mlperf_kws_dscnn", "mlperf_ad01_autoencoder"]
+QUANTIZE = re.compile(r"^\s*(%\w+) = octet\.quantize %\w+ : \(.*\) -> (tensor<.*>)$", re.M)
+DEQUANTIZE = re.compile(r"^(\s*%\w+ = octet\.dequantize )(%\w+)( : .*)$", re.M)
+
+
+def cut(text):
+    """The function with an argument in front of every dequantize and a result behind every quantize."""
+    quantized = QUANTIZE.findall(text)
+    names = {value: f"%cut{i}" for i, (value, _) in enumerate(quantized)}
+    text = DEQUANTIZE.sub(lambda m: m[1] + names[m[2]] + m[3], text)
+    arguments = "".join(f', %cut{i}: {kind} {{nn.name = "in{i}"}}' for i, (_, kind) in enumerate(quantized))
+    results = ", ".join(f'{kind} {{nn.name = "out{i}"}}' for i, (_, kind) in enumerate(quantized))
+    text = re.sub(r"(func\.func @main\(.*?)\) -> .* \{$", lambda m: f"{m[1]}{arguments}) -> ({results}) {{", text, count=1, flags=re.M)
+    values, kinds = (", ".join(part) for part in zip(*quantized))
+    return re.sub(r"^    return .*$", f"    return {values} : {kinds}", text, count=1, flags=re.M), len(quantized)
+
+
+def run_everything(path, feed):
+    """The result of every QuantizeLinear, in order."""
+    model = onnx.load(path)
+    names = [node.output[0] for node in model.graph.node if node.op_type == "QuantizeLinear"]
+    del model.graph.output[:]
+    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return names, session.run(names, feed)
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_same_integers_as_onnxruntime(network, tool, shared_models, tmp_path):
+    octet = pytest.importorskip("octet")
+    source = shared_models / "onnx" / f"{network}.onnx"
+    entry = onnxruntime.InferenceSession(source, providers=["CPUExecutionProvider"]).get_inputs()[0]
+    shape = [size if isinstance(size, int) and size > 0 else 1 for size in entry.shape]
+    samples = np.random.default_rng(7).normal(size=[6, *shape]).astype(np.float32)
+    np.savez(tmp_path / "samples.npz", **{entry.name: samples[:4]})
+
+    shapes = f"--input-shape={entry.name}=" + "x".join(map(str, shape))
+    model, exported = tmp_path / "model.mlirbc", tmp_path / "model.onnx"
+    tool("octet-compile", source, shapes, "--calibration-data", tmp_path / "samples.npz", "--stop-after=convert", "-o", model)
+    tool("octet-translate", "--export-onnx", model, "-o", exported)
+    text, count = cut(tool("octet-opt", model, "--octet-fold-constants", "--octet-inline-groups").stdout)
+    (tmp_path / "cut.mlir").write_text(text)
+    tool("octet-compile", tmp_path / "cut.mlir", "-o", tmp_path / "cut.so")
+    compiled = octet.load(tmp_path / "cut.so")
+
+    ties = elements = 0
+    for sample in samples[3:]:
+        names, integers = run_everything(exported, {entry.name: sample})
+        assert len(names) == count >= 10
+        outputs = compiled.run({entry.name: sample, **{f"in{i}": value for i, value in enumerate(integers)}})
+        for i, (name, expected) in enumerate(zip(names, integers)):
+            difference = np.abs(outputs[f"out{i}"].astype(np.int16) - expected)
+            assert difference.max() <= 1, f"{name}: {difference.max()} steps"
+            # A small tensor may have one.
+            moved, allowed = np.count_nonzero(difference), max(1, (difference.size - 1) // 10_000)
+            assert moved <= allowed, f"{name}: {moved} of {difference.size}"
+            ties, elements = ties + moved, elements + difference.size
+    print(f"{network}: {count} tensors, {elements} elements, {ties} decided by the order of a sum")
