@@ -156,7 +156,7 @@ def test_linear(kind, rank):
     np.testing.assert_array_equal(reference.Network(b.model()).run({"x": image})[name], wanted)
 
 
-def test_float_linear_starts_at_its_bias():
+def test_float_linear_ends_with_its_bias():
     b = Builder()
     matrix, bias = b.rng.normal(size=(8, 5)).astype(f32), b.rng.normal(size=5).astype(f32)
     name = b.output(b.node("Add", b.node("MatMul", b.input("x", 1, 3, 8), matrix), bias), 1)

@@ -177,19 +177,19 @@ def test_float_products_add_in_order():
     got = reference.conv(x, w, b, window, groups=2)
     for position in np.ndindex(*got.shape):
         _, o, oh, ow = position
-        acc = b[o]
+        acc = f32(0)
         for kh, kw, c in np.ndindex(3, 3, 2):
             ih, iw = oh * 2 - 1 + kh, ow - 1 + kw
             if 0 <= ih < 5 and 0 <= iw < 5:
                 acc = reference.fma(x[0, o // 3 * 2 + c, ih, iw], w[o, c, kh, kw], acc)
-        assert got[position] == acc
+        assert got[position] == acc + b[o]
     rows, matrix = rng.normal(size=(3, 7)).astype(f32), rng.normal(size=(4, 7)).astype(f32)
     product = reference.linear(rows, matrix, b[:4])
     for i, j in np.ndindex(3, 4):
-        acc = b[j]
+        acc = f32(0)
         for k in range(7):
             acc = reference.fma(rows[i, k], matrix[j, k], acc)
-        assert product[i, j] == acc
+        assert product[i, j] == acc + b[j]
     np.testing.assert_array_equal(reference.matmul(rows, matrix.T), reference.linear(rows, matrix, None))
 
 

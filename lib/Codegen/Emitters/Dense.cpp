@@ -286,15 +286,22 @@ void DenseKernel::emitUnit(KernelBuilder &b, ValueRange args, Value unit, Value 
 void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, Value row, Value column, Value firstPanel, int64_t panels) {
   b.lanes = 16;
   Value firstChannel = b.mulIndex(firstPanel, 16);
+  auto loadStart = [&](int64_t panel) { return b.load(args[start], b.addIndex(firstChannel, 16 * panel)); };
+  // Integers start with the bias, floats end with it.
   SmallVector<Value> acc;
   for (int64_t p = 0; p < panels; ++p)
-    acc.push_back(b.load(args[start], b.addIndex(firstChannel, 16 * p)));
+    acc.push_back(shape.isInteger ? loadStart(p) : b.constF(0));
   SmallVector<Value> tileAcc;
   for (int64_t i = 0; i < tile.pixels; ++i)
     tileAcc.append(acc);
   Value inBase = b.addIndex(b.addIndex(b.mulIndex(row, shape.inRow), b.mulIndex(column, shape.inPixel)), shape.inBase);
   int64_t panelSize = shape.stepsPerPanel() * (shape.isInteger ? 64 : 16);
   tileAcc = accumulate(b, args, inBase, b.mulIndex(firstPanel, panelSize), panels, tileAcc);
+  for (int64_t p = 0; p < panels && !shape.isInteger; ++p) {
+    Value bias = loadStart(p);
+    for (int64_t i = 0; i < tile.pixels; ++i)
+      tileAcc[i * panels + p] = b.add(tileAcc[i * panels + p], bias);
+  }
   storeTile(b, args, tileAcc, row, column, firstPanel, panels);
   b.lanes = 1;
 }

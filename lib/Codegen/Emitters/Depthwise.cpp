@@ -365,12 +365,13 @@ static bool emitFloatDepthwise(ProgramEmitter &emitter, const FusedOp &fused, co
       Value channel = b.createOrFold<arith::MinUIOp>(b.mulIndex(i[2], 16), b.index(std::max<int64_t>(0, s.channels - 16)));
       Value base = b.linearIndex({i[0], i[1], channel}, {s.rowStride * s.inRow, s.columnStride * s.inPixel, 1}, s.inBase);
       b.lanes = 16;
-      Value acc = b.load(args[start], channel);
+      Value acc = b.constF(0);
       for (int64_t tap = 0; tap < taps; ++tap) {
         int64_t at = tap / s.kernelColumns * s.rowDilation * s.inRow + tap % s.kernelColumns * s.columnDilation * s.inPixel;
         Value x = b.load(args[input], b.addIndex(base, at));
         acc = b.fma(x, b.load(args[weights], b.addIndex(channel, tap * padded)), acc);
       }
+      acc = b.add(acc, b.load(args[start], channel));
       Value value = epilogue.emit(b, args, acc, channel, {b.index(0), channel, i[0], i[1]}, 1);
       if (lanes < 16)
         value = vector::ExtractStridedSliceOp::create(b, value, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{lanes}, ArrayRef<int64_t>{1});

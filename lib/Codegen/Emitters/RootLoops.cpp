@@ -32,11 +32,16 @@ static RootArguments addRootArguments(Signature &signature, const FusedOp &fused
   return arguments;
 }
 
-/// The accumulator before the first tap: bias or zero.
+/// The accumulator before the first tap: integers start with the bias.
 static Value initAccumulator(KernelBuilder &b, const TensorView *bias, bool isInteger, Value channel) {
-  if (bias)
-    return b.load(bias->memory, channel);
-  return isInteger ? b.constI(0) : b.constF(0);
+  if (!isInteger)
+    return b.constF(0);
+  return bias ? b.load(bias->memory, channel) : b.constI(0);
+}
+
+/// The accumulator behind the last tap: floats end with the bias.
+static Value finishAccumulator(KernelBuilder &b, const TensorView *bias, bool isInteger, Value channel, Value acc) {
+  return bias && !isInteger ? b.add(acc, b.load(bias->memory, channel)) : acc;
 }
 
 /// acc + x * w: exact integers, or one fused multiply-add.
@@ -85,6 +90,7 @@ static void emitConvLoops(ProgramEmitter &emitter, const FusedOp &fused, nn::Con
           return SmallVector<Value>{perColumn(y, x, inner[0])};
         });
       })[0];
+      acc = finishAccumulator(b, arguments.bias < 0 ? nullptr : &bias, input.isQuantized(), oc, acc);
       epilogue.emitAndStore(b, args, acc, {n, oc, oh, ow}, -1);
     });
   });
@@ -112,6 +118,7 @@ static void emitLinearLoops(ProgramEmitter &emitter, const FusedOp &fused, nn::L
         inputIndices.push_back(k);
         return SmallVector<Value>{accumulate(b, input, inputIndices, filter, {o, k}, carried[0])};
       })[0];
+      acc = finishAccumulator(b, arguments.bias < 0 ? nullptr : &bias, input.isQuantized(), o, acc);
       indices.push_back(o);
       epilogue.emitAndStore(b, args, acc, indices, -1);
     });

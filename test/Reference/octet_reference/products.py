@@ -96,22 +96,21 @@ def conv(x, w, bias, window: Window, groups=1):
     x = x.reshape(n, groups, depth, 1, height, width)
     w = w.reshape(1, groups, outputs // groups, depth, *window.kernel)
     shape = (n, groups, outputs // groups, window.output(0, height), window.output(1, width))
-    start = np.zeros(outputs, f32) if bias is None else np.asarray(bias, f32)
-    acc = np.broadcast_to(start.reshape(1, groups, -1, 1, 1), shape).copy()
+    acc = np.zeros(shape, f32)
     for kh, kw, out, inside in window.taps((height, width)):
         target = acc[..., out[0], out[1]]
         for channel in range(depth):
             target[...] = fma(x[:, :, channel, :, inside[0], inside[1]], w[:, :, :, channel, kh, kw, None, None], target)
-    return acc.reshape(n, outputs, *shape[3:])
+    acc = acc.reshape(n, outputs, *shape[3:])
+    return acc if bias is None else acc + np.asarray(bias, f32).reshape(-1, 1, 1)
 
 
 def linear(x, w, bias):
     """[N.linear]"""
-    start = np.zeros(w.shape[0], f32) if bias is None else np.asarray(bias, f32).reshape(-1)
-    acc = np.broadcast_to(start, x.shape[:-1] + (w.shape[0],)).copy()
+    acc = np.zeros(x.shape[:-1] + (w.shape[0],), f32)
     for k in range(w.shape[1]):
         acc = fma(x[..., k, None], w[:, k], acc)
-    return acc
+    return acc if bias is None else acc + np.asarray(bias, f32).reshape(-1)
 
 
 def matmul(a, b):
