@@ -16,12 +16,12 @@ ROOT = HERE.parents[1]
 
 
 def import_octet():
-    """The Python package: the installed one, else that of the build tree."""
-    try:
-        import octet
-    except ImportError:
-        sys.path.insert(0, str(Path(os.environ.get("OCTET_BUILD", ROOT / "build")) / "python"))
-        import octet
+    """The Python package: that of the build tree if there is one, else the installed one."""
+    package = Path(os.environ.get("OCTET_BUILD") or ROOT / "build") / "python"
+    if (package / "octet").is_dir():
+        sys.path.insert(0, str(package))
+    import octet
+
     return octet
 
 
