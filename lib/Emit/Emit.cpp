@@ -115,7 +115,8 @@ Expected<SmallVector<char, 0>> octet::emitProgram(const ProgramInfo &program, st
   std::vector<std::optional<Expected<Bytes>>> results(levels.size());
   {
     DefaultThreadPool pool(hardware_concurrency(options.parallelism));
-    for (size_t i = 0; i < levels.size(); ++i)
+    // Backwards: the lower a level, the more code it has, and the longest part should not begin last.
+    for (size_t i = levels.size(); i-- > 0;)
       pool.async([&, i] { results[i].emplace(compileLevel(prefix, levels[i], options)); });
   }
   std::vector<Bytes> parts = {std::move(*runtime)};
