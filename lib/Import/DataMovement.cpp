@@ -105,8 +105,10 @@ LogicalResult octet::onnx_import::importTranspose(Node &node) {
   Shape reversed = allAxes(rank);
   std::reverse(reversed.begin(), reversed.end());
   Shape permutation = node.getInts("perm").value_or(reversed);
-  if ((int64_t)permutation.size() != rank || failed(node.normalizeAxes(permutation, rank)))
+  if ((int64_t)permutation.size() != rank)
     return node.invalid("has a perm that is no permutation of " + Twine(rank) + " dimensions");
+  if (failed(node.normalizeAxes(permutation, rank)))
+    return failure();
   if (const HostTensor *tensor = node.constant(0))
     return node.setResult(transpose(*tensor, permutation), /*keepName=*/true);
   auto input = node.value(0);

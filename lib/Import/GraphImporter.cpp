@@ -182,6 +182,10 @@ LogicalResult GraphImporter::addUnsupported(const onnx::NodeProto &node, const T
 }
 
 LogicalResult GraphImporter::checkNodes() {
+  for (const auto &output : graph.output())
+    readNames.insert(output.name());
+  for (const auto &node : graph.node())
+    readNames.insert(node.input().begin(), node.input().end());
   for (const auto &node : graph.node()) {
     const OperatorRow *row = isOnnxDomain(node.domain()) ? findOperator(node.op_type()) : nullptr;
     if (!row) {
@@ -235,6 +239,12 @@ LogicalResult GraphImporter::importNode(const onnx::NodeProto &proto) {
   Node node(*this, proto, opset, inputs);
   if (failed(row->import(node)))
     return unsupportedProtos.contains(&proto) ? poison() : failure();
+  for (const auto &name : proto.output()) {
+    if (!entries.count(name) && readNames.count(name)) {
+      (void)addUnsupported(proto, "its result \"" + name + "\"");
+      poisoned.insert(name);
+    }
+  }
   return success();
 }
 
@@ -252,12 +262,6 @@ FailureOr<Entry> GraphImporter::lookup(StringRef name, Location user) {
       return emitError(fileLoc) << "the initializer \"" << name << "\" " << llvm::toString(tensor.takeError());
     return entries[name] = Entry{*tensor, {}};
   }
-  for (const auto &node : graph.node())
-    for (const auto &result : node.output())
-      if (StringRef(result) == name) {
-        (void)addUnsupported(node, "its result \"" + name + "\"");
-        return failure();
-      }
   return emitError(user) << "the tensor \"" << name
                          << "\" is read, but no node, input or initializer defines it; the file is damaged or incomplete";
 }

@@ -72,6 +72,7 @@ private:
   llvm::StringSet<> poisoned;
   llvm::DenseMap<const HostTensor *, mlir::Value> constants;
   std::vector<HostTensorRef> keptAlive;
+  llvm::StringSet<> readNames; ///< inputs of nodes and outputs of the graph
   std::vector<std::string> unsupportedNodes;
   llvm::DenseSet<const onnx::NodeProto *> unsupportedProtos;
 };

@@ -1,0 +1,110 @@
+// RUN: octet-opt %s --octet-raise-idioms | FileCheck %s
+
+// CHECK-LABEL: func.func @value_times_its_sigmoid
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>
+func.func @value_times_its_sigmoid(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: %[[Y:.*]] = nn.silu %[[X]]
+  // CHECK-NEXT: return %[[Y]]
+  %s = nn.sigmoid %x : (tensor<4xf32>) -> tensor<4xf32>
+  %y = nn.mul %s, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @value_times_another_sigmoid_stays
+func.func @value_times_another_sigmoid_stays(%x: tensor<4xf32>, %z: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: nn.sigmoid
+  // CHECK: nn.mul
+  %s = nn.sigmoid %z : (tensor<4xf32>) -> tensor<4xf32>
+  %y = nn.mul %s, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @sigmoid_that_is_read_elsewhere_stays
+func.func @sigmoid_that_is_read_elsewhere_stays(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  // CHECK: nn.sigmoid
+  %s = nn.sigmoid %x : (tensor<4xf32>) -> tensor<4xf32>
+  %y = nn.mul %s, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %y, %s : tensor<4xf32>, tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @hard_swish_divided_last
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>
+func.func @hard_swish_divided_last(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: %[[Y:.*]] = nn.hard_swish %[[X]]
+  // CHECK-NEXT: return %[[Y]]
+  %three = nn.constant dense<3.0> : tensor<f32>
+  %six = nn.constant dense<6.0> : tensor<f32>
+  %a = nn.add %x, %three : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %c = nn.clip %a min 0.0 max 6.0 : (tensor<4xf32>) -> tensor<4xf32>
+  %m = nn.mul %x, %c : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %y = nn.div %m, %six : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @hard_swish_scaled_first
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>
+func.func @hard_swish_scaled_first(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: %[[Y:.*]] = nn.hard_swish %[[X]]
+  // CHECK-NEXT: return %[[Y]]
+  %three = nn.constant dense<3.0> : tensor<f32>
+  %sixth = nn.constant dense<0.16666667> : tensor<1xf32>
+  %a = nn.add %three, %x : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  %c = nn.clip %a min 0.0 max 6.0 : (tensor<4xf32>) -> tensor<4xf32>
+  %g = nn.mul %sixth, %c : (tensor<1xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %y = nn.mul %g, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @hard_swish_of_hard_sigmoid
+func.func @hard_swish_of_hard_sigmoid(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: nn.hard_swish
+  %g = nn.hard_sigmoid %x alpha 0.16666667 beta 0.5 : (tensor<4xf32>) -> tensor<4xf32>
+  %y = nn.mul %x, %g : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @gate_with_other_constants_is_no_hard_swish
+func.func @gate_with_other_constants_is_no_hard_swish(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: nn.hard_sigmoid
+  // CHECK-NEXT: nn.mul
+  %g = nn.hard_sigmoid %x alpha 0.2 beta 0.5 : (tensor<4xf32>) -> tensor<4xf32>
+  %y = nn.mul %x, %g : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @hard_sigmoid_divided
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>
+func.func @hard_sigmoid_divided(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: %[[Y:.*]] = nn.hard_sigmoid %[[X]] alpha 0.166666{{[0-9]*}} beta 5.000000e-01
+  // CHECK-NEXT: return %[[Y]]
+  %three = nn.constant dense<3.0> : tensor<f32>
+  %six = nn.constant dense<6.0> : tensor<f32>
+  %a = nn.add %x, %three : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %c = nn.clip %a min 0.0 max 6.0 : (tensor<4xf32>) -> tensor<4xf32>
+  %y = nn.div %c, %six : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @product_and_sum_clamped_to_one
+func.func @product_and_sum_clamped_to_one(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: nn.hard_sigmoid %{{.*}} alpha 2.500000e-01 beta 1.250000e-01
+  %p = nn.constant dense<0.25> : tensor<f32>
+  %q = nn.constant dense<0.125> : tensor<f32>
+  %m = nn.mul %x, %p : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %a = nn.add %m, %q : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %y = nn.clip %a min 0.0 max 1.0 : (tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @clip_to_another_interval_stays
+func.func @clip_to_another_interval_stays(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: nn.add
+  // CHECK: nn.clip
+  // CHECK: nn.div
+  %three = nn.constant dense<3.0> : tensor<f32>
+  %five = nn.constant dense<5.0> : tensor<f32>
+  %a = nn.add %x, %three : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %c = nn.clip %a min 0.0 max 6.0 : (tensor<4xf32>) -> tensor<4xf32>
+  %y = nn.div %c, %five : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}

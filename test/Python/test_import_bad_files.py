@@ -1,0 +1,288 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Bad ONNX files: one clear message with place and remedy, exit code 1, no crash, nothing written."""
+
+import os
+import pathlib
+import subprocess
+
+import numpy as np
+import pytest
+
+onnx = pytest.importorskip("onnx")
+from onnx import TensorProto, helper  # noqa: E402
+from onnx_networks import make_network  # noqa: E402
+
+BIN = pathlib.Path(os.environ.get("OCTET_BIN", pathlib.Path(__file__).parents[2] / "build" / "bin"))
+CONV = ("c = Conv(x, w)\ny = Relu(c)", dict(constants={"w": (4, 3, 3, 3)}))
+
+
+def network(**arguments):
+    return make_network(CONV[0], **{**CONV[1], **arguments})
+
+
+def import_file(tmp_path, data, *flags):
+    """The completed process of an import, which leaves an earlier output alone."""
+    if not isinstance(data, bytes):
+        data = data.SerializeToString()
+    (tmp_path / "net.onnx").write_bytes(data)
+    output = tmp_path / "out.mlirbc"
+    output.write_bytes(b"earlier")
+    command = [BIN / "octet-translate", "--import-onnx", tmp_path / "net.onnx", "-o", output, *flags]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60), output
+
+
+def expect_error(tmp_path, data, *parts, flags=()):
+    result, output = import_file(tmp_path, data, *flags)
+    assert result.returncode == 1, (result.returncode, result.stderr)
+    assert result.stderr.count("error:") == 1, result.stderr
+    assert result.stderr.startswith(str(tmp_path / "net.onnx")), result.stderr
+    for part in parts:
+        assert part in result.stderr, result.stderr
+    assert output.read_bytes() == b"earlier"
+
+
+def test_good_file_is_imported(tmp_path):
+    result, output = import_file(tmp_path, network())
+    assert result.returncode == 0 and result.stderr == ""
+    assert output.read_bytes()[:4] == b"ML\xefR"
+
+
+def test_truncated(tmp_path):
+    data = network().SerializeToString()
+    for length in (0, 1, len(data) // 2, len(data) - 1):
+        expect_error(tmp_path, data[:length], "is not an ONNX", "again")
+
+
+def test_random_bytes(tmp_path):
+    for seed in range(20):
+        expect_error(tmp_path, np.random.default_rng(seed).bytes(100 + 37 * seed), "is not an ONNX")
+
+
+def test_other_formats(tmp_path):
+    for magic in (b"\x7fELF" + bytes(60), b"PK\x03\x04" + bytes(60), b"ML\xefR" + bytes(60), b"module {\n}\n"):
+        expect_error(tmp_path, magic, "is not an ONNX")
+
+
+def test_flipped_bytes_never_crash(tmp_path):
+    data = bytearray(network().SerializeToString())
+    random = np.random.default_rng(3)
+    for _ in range(60):
+        bad = bytearray(data)
+        for position in random.integers(0, len(bad), 4):
+            bad[position] = random.integers(0, 256)
+        result, _ = import_file(tmp_path, bytes(bad))
+        assert result.returncode in (0, 1), result.stderr
+
+
+def test_cycle(tmp_path):
+    expect_error(tmp_path, make_network("a = Add(x, b)\nb = Relu(a)\ny = Relu(b)"), "cycle", 'node "a"')
+
+
+def test_unsorted_nodes_are_sorted(tmp_path):
+    assert import_file(tmp_path, make_network("y = Relu(a)\na = Sigmoid(x)"))[0].returncode == 0
+
+
+def test_missing_initializer(tmp_path):
+    model = network()
+    del model.graph.initializer[:]
+    expect_error(tmp_path, model, 'node "c"', 'the tensor "w"', "no node, input or initializer defines it")
+
+
+def test_undefined_output(tmp_path):
+    expect_error(tmp_path, make_network("a = Relu(x)"), 'the tensor "y"')
+
+
+@pytest.mark.parametrize("shape, message", [((-5, 3, 8, 8), "dimension -5"), ((0, 3, 8, 8), "dimension 0"),
+                                            ((1, 1 << 40, 1 << 40, 1 << 40), "product of at most")])
+def test_input_dimensions(tmp_path, shape, message):
+    expect_error(tmp_path, network(inputs={"x": list(shape)}), 'the input "x"', message)
+
+
+@pytest.mark.parametrize("dims", [(-4, 3, 3, 3), (1 << 40, 1 << 40, 3, 3)])
+def test_initializer_dimensions(tmp_path, dims):
+    model = network()
+    model.graph.initializer[0].dims[:] = dims
+    expect_error(tmp_path, model, 'the initializer "w"', "must not be negative")
+
+
+def test_byte_count(tmp_path):
+    model = network()
+    model.graph.initializer[0].raw_data = model.graph.initializer[0].raw_data[:-4]
+    expect_error(tmp_path, model, 'the initializer "w" has 428 bytes', "needs 432")
+    model.graph.initializer[0].CopyFrom(helper.make_tensor("w", TensorProto.FLOAT, [4, 3, 3, 3], [0.0] * 108))
+    del model.graph.initializer[0].float_data[-1]
+    expect_error(tmp_path, model, 'the initializer "w" has 107 values', "needs 108")
+
+
+def test_element_type(tmp_path):
+    model = network()
+    model.graph.initializer[0].data_type = TensorProto.STRING
+    expect_error(tmp_path, model, 'the initializer "w"', "STRING")
+    model.graph.initializer[0].data_type = 77
+    expect_error(tmp_path, model, 'the initializer "w"', "number 77")
+
+
+def make_external(location, offset=None, length=None):
+    model = network()
+    tensor = model.graph.initializer[0]
+    data = tensor.raw_data
+    tensor.ClearField("raw_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    for key, value in (("location", location), ("offset", offset), ("length", length)):
+        if value is not None:
+            tensor.external_data.add(key=key, value=str(value))
+    return model, data
+
+
+def test_external_data_beside_the_network(tmp_path):
+    model, data = make_external("weights.bin", 16, 432)
+    (tmp_path / "weights.bin").write_bytes(bytes(16) + data + bytes(5))
+    assert import_file(tmp_path, model)[0].returncode == 0
+
+
+def test_external_data_outside(tmp_path):
+    folder = tmp_path / "net"
+    folder.mkdir()
+    (tmp_path / "secret.bin").write_bytes(bytes(432))
+    (folder / "link.bin").symlink_to(tmp_path / "secret.bin")
+    for location in ("../secret.bin", str(tmp_path / "secret.bin"), "link.bin"):
+        expect_error(folder, make_external(location)[0], 'the initializer "w"', "outside the network's folder")
+
+
+def test_external_data_damaged(tmp_path):
+    expect_error(tmp_path, make_external("weights.bin")[0], "is not there; it belongs beside the network")
+    (tmp_path / "weights.bin").write_bytes(bytes(100))
+    expect_error(tmp_path, make_external("weights.bin")[0], "has 100 bytes", "needs 432")
+    expect_error(tmp_path, make_external("weights.bin", 101)[0], 'offset "101"')
+    expect_error(tmp_path, make_external("weights.bin", "far")[0], 'offset "far"')
+    expect_error(tmp_path, make_external("weights.bin", 0, 432)[0], "432 bytes of a file that has 100")
+
+
+@pytest.mark.parametrize("line, message", [
+    ("y = Conv<strides=[0,1]>(x, w)", "below 1 in strides"),
+    ("y = Conv<strides=[1]>(x, w)", "1 values in strides; expected 2"),
+    ("y = Conv<kernel_shape=[5,5]>(x, w)", "kernel_shape 5x5, but a filter of 3x3"),
+    ("y = Conv<group=2>(x, w)", "3 input channels in 2 groups"),
+    ("y = Conv<dilations=[9,9]>(x, w)", "spans 19 of 8 padded elements"),
+    ('y = Conv<strides="two">(x, w)', "of the wrong type"),
+    ("y = Conv<pads=[1,1,4611686018427387904,1]>(x, w)", "out of range"),
+    ("y = Conv(x)", "has 1 inputs; expected 2 to 3"),
+    ("y = Conv(w, x)", "a filter computed at run time"),
+    ("y = Relu(x, x)", "has 2 inputs; expected 1"),
+    ("y = Relu()", "has 0 inputs; expected 1"),
+    ("y = MaxPool(x)", "lacks a kernel_shape"),
+    ("y = MaxPool<kernel_shape=[0,2]>(x)", "expected positive sizes"),
+    ("y = Transpose<perm=[0,0,1,2]>(x)", "names an axis twice"),
+    ("y = Transpose<perm=[0,1]>(x)", "perm"),
+    ("y = Concat<axis=7>(x, x)", "axis 7"),
+    ("y = Add(x, w)", "broadcast"),
+    ("y = Reshape(x, bad)", "cannot make the shape 0x-1x-1"),
+    ("y = Reshape(x, odd)", "makes the shape 7x27 from 1x3x8x8"),
+    ("y = Gemm(x, w)", "expected matrices"),
+    ("y = Softmax<axis=-9>(x)", "axis -9"),
+    ("y = Squeeze<axes=[1]>(x)", "removes the dimension 1"),
+    ("y = BatchNormalization(x, v, v, v, v)", "expected 3 values"),
+    ("y = Clip<min=1>(x)", "of the wrong type"),
+    ("y = Constant<value_int=1, value_float=2.0>()", "exactly one value"),
+])
+def test_nonsense_node(tmp_path, line, message):
+    constants = {"w": (4, 3, 3, 3), "v": (4,), "bad": np.array([0, -1, -1]), "odd": np.array([7, -1])}
+    expect_error(tmp_path, make_network(line, opset=12, constants=constants), message)
+
+
+def test_enormous_computed_constants(tmp_path):
+    huge = {"n": np.array([1 << 20, 1 << 20]), "a": np.int64(0), "b": np.int64(1 << 60), "c": np.int64(1)}
+    for line in ("k = ConstantOfShape(n)", "k = Range(a, b, c)", "k = Expand(c, n)"):
+        expect_error(tmp_path, make_network(line + "\ny = Reshape(x, k)", constants=huge), 'node "k"')
+
+
+def test_integer_division_by_zero(tmp_path):
+    expect_error(tmp_path, make_network("k = Div(a, b)\ny = Reshape(x, k)", constants={"a": np.array([4]), "b": np.array([0])}),
+                 'node "k": Div divides an integer by zero')
+
+
+def test_invalid_utf8(tmp_path):
+    model = network()
+    model.graph.node[0].name = "first__node"
+    data = model.SerializeToString()
+    expect_error(tmp_path, data.replace(b"first__node", b"first\xff\xfenode"), "the node name", "not valid UTF-8")
+
+
+def test_duplicate_names(tmp_path):
+    expect_error(tmp_path, make_network("y = Relu(x)\ny = Sigmoid(x)"), 'the tensor "y" is defined twice')
+    model = network()
+    model.graph.initializer.append(model.graph.initializer[0])
+    expect_error(tmp_path, model, 'the initializer "w" is defined twice')
+    model = network()
+    model.graph.input.append(model.graph.input[0])
+    expect_error(tmp_path, model, 'the input "x" is defined twice')
+
+
+def test_opsets(tmp_path):
+    for opset in (6, 1000):
+        expect_error(tmp_path, network(opset=opset), f"opset {opset} is not supported", "version_converter")
+
+
+def test_sparse_initializer(tmp_path):
+    model = network()
+    model.graph.sparse_initializer.add()
+    expect_error(tmp_path, model, "sparse")
+
+
+def test_input_type(tmp_path):
+    model = network()
+    model.graph.input[0].type.tensor_type.elem_type = TensorProto.INT64
+    expect_error(tmp_path, model, 'the input "x" is not a tensor of float32')
+
+
+def test_missing_dimension_names_input_and_flag(tmp_path):
+    for shape in (["N", 3, 8, 8], [1, 3, None, "width"]):
+        expect_error(tmp_path, network(inputs={"x": shape}), 'the input "x"', "--input-shape x=1x...")
+
+
+def test_input_shape_flag(tmp_path):
+    model = network(inputs={"x": ["N", 3, "H", 8]})
+    assert import_file(tmp_path, model, "--input-shape=x=2x3x9x8")[0].returncode == 0
+    expect_error(tmp_path, model, "N x 3 x H x 8".replace(" ", ""), "contradicts", flags=["--input-shape=x=1x4x8x8"])
+    expect_error(tmp_path, model, "contradicts", flags=["--input-shape=x=1x3x8"])
+    expect_error(tmp_path, model, 'names "z", but the inputs are "x"', flags=["--input-shape=z=1x3x8x8"])
+    for bad in ("x", "x=", "x=1x-3x8x8", "x=1xax8x8", "=1x3x8x8"):
+        expect_error(tmp_path, model, "expected name=1x3x224x224", flags=["--input-shape=" + bad])
+    expect_error(tmp_path, model, "twice", flags=["--input-shape=x=1x3x8x8", "--input-shape=x=2x3x8x8"])
+
+
+def test_unknown_batch(tmp_path):
+    model = network(inputs={"x": ["N", 3, 8, 8]})
+    result, _ = import_file(tmp_path, model, "--unknown-batch=one")
+    assert result.returncode == 0
+    assert 'remark: the input "x" of shape Nx3x8x8 is imported with batch 1' in result.stderr
+    expect_error(tmp_path, network(inputs={"x": ["N", 3, "H", 8]}), "--input-shape", flags=["--unknown-batch=one"])
+    expect_error(tmp_path, model, "--input-shape", flags=["--unknown-batch=error"])
+
+
+def test_unsupported_operators_are_reported_at_once(tmp_path):
+    model = make_network(
+        "a = GRU<hidden_size=3, linear_before_reset=1>(x, w, w)\nb = MaxPool<kernel_shape=[2,2], storage_order=1>(x)\n"
+        'c = Relu(a)\nd = Pad<mode="reflect">(x, n)\ne = NonZero(x)\nf = Tanh(x)\ng, y = Dropout(x)',
+        outputs=("c", "b", "d", "e", "f", "y"), constants={"w": (3, 3), "n": np.zeros(8, np.int64)})
+    model.graph.node.append(helper.make_node("Fancy", ["x"], ["h"], name="own", domain="com.example", depth=3))
+    model.opset_import.append(helper.make_opsetid("com.example", 2))
+    expect_error(
+        tmp_path, model, "6 operators are not supported",
+        '\n  node "a" (GRU, domain ai.onnx, opset 13): attribute hidden_size=3',
+        '\n  node "b" (MaxPool, domain ai.onnx, opset 13): attribute storage_order=1',
+        '\n  node "d" (Pad, domain ai.onnx, opset 13): attribute mode="reflect"',
+        '\n  node "e" (NonZero, domain ai.onnx, opset 13): no such operator here',
+        '\n  node "own" (Fancy, domain com.example, opset 2): attribute depth=3',
+        'its result "y"', "\n  note: `octet-translate --list-operators` shows what is; nothing was written")
+
+
+def test_missing_file(tmp_path):
+    result = subprocess.run([BIN / "octet-translate", "--import-onnx", tmp_path / "none.onnx"], capture_output=True, text=True)
+    assert result.returncode == 1 and "none.onnx" in result.stderr
+
+
+def test_list_of_operators():
+    result = subprocess.run([BIN / "octet-translate", "--list-operators"], capture_output=True, text=True, check=True)
+    assert "\nConv " in result.stdout and "storage_order=0" in result.stdout and "dilations" in result.stdout
