@@ -92,7 +92,10 @@ LogicalResult octet::foldAffine(FoldOp fold, const Match &match) {
   auto biasLeaf = *fold.getBody().getOps<BiasOp>().begin();
   OpOperand *weight = lookupLeaf(match, weightLeaf), *bias = lookupLeaf(match, biasLeaf);
   Operation *op = weight->getOwner(), *root = match.getRoot();
-  auto resultType = cast<RankedTensorType>(root->getResult(0).getType());
+  auto resultType = dyn_cast<RankedTensorType>(root->getResult(0).getType());
+  auto weightType = dyn_cast<RankedTensorType>(weight->get().getType());
+  if (!resultType || !weightType)
+    return failure();
   int64_t channelAxis = fold.getChannelAxis();
   channelAxis += channelAxis < 0 ? resultType.getRank() : 0;
   if (op->getResult(0).getType() != resultType || channelAxis < 0 || channelAxis >= resultType.getRank())
@@ -100,7 +103,6 @@ LogicalResult octet::foldAffine(FoldOp fold, const Match &match) {
 
   auto affine = getAffine(affineOp, match, channelAxis, resultType.getShape());
   auto weightValues = nn::getConstantValues<float>(weight->get());
-  auto weightType = cast<RankedTensorType>(weight->get().getType());
   int64_t numChannels = resultType.getDimSize(channelAxis), axis = weightLeaf.getAxis();
   if (failed(affine) || failed(weightValues) || axis >= weightType.getRank() || weightType.getDimSize(axis) != numChannels)
     return failure();

@@ -41,6 +41,7 @@ private:
   bool mayBePerChannel(Value value);
   const Decision *getProducer(Value value) const { return byOp.lookup(value.getDefiningOp()); }
   ObserverAttrInterface getWishedObserver(Value value);
+  std::optional<Reason> getIgnoredReader(Value value, ObserverAttrInterface observer);
 
   Block &block;
   const Backend &backend;
@@ -165,6 +166,18 @@ ObserverAttrInterface Planner::getWishedObserver(Value value) {
   return nullptr;
 }
 
+/// A reader that is not asked: it would have observed the value otherwise.
+std::optional<Reason> Planner::getIgnoredReader(Value value, ObserverAttrInterface observer) {
+  for (OpOperand &use : value.getUses()) {
+    const Decision *reader = byOp.lookup(use.getOwner());
+    if (reader && reader->verdict != Verdict::Float && reader->qconfig.getActivation() != observer &&
+        PatternOp(reader->unit->pattern).getObservation() == Observation::different)
+      return Reason{"OCT210", "an operator that reads this value asks for another observer; a value has one, its producer's",
+                    "give producer and reader the same QConfig"};
+  }
+  return std::nullopt;
+}
+
 /// Every reader takes one scale per channel of the axis along which the producer gives it.
 bool Planner::mayBePerChannel(Value value) {
   const Decision *producer = getProducer(value);
@@ -202,6 +215,9 @@ void Planner::addSet(ArrayRef<Value> values) {
     if (!set.observer || (set.observer.getSpec().fixedScale && !wished.getSpec().fixedScale))
       set.observer = wished;
   }
+  for (Value value : values)
+    if (!set.note && set.observer && !set.observer.getSpec().fixedScale)
+      set.note = getIgnoredReader(value, set.observer);
   plan.observed.push_back(std::move(set));
 }
 

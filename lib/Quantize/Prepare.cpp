@@ -25,8 +25,10 @@ namespace octet {
 static std::string getValueName(Value value) {
   StringRef name;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto function = cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
-    auto attribute = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), nn::kNameAttr);
+    Block *block = argument.getOwner();
+    auto function = cast<FunctionOpInterface>(block->getParentOp());
+    auto attribute = block->isEntryBlock() ? function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), nn::kNameAttr)
+                                           : StringAttr();
     return attribute ? attribute.str() : "arg" + std::to_string(argument.getArgNumber());
   }
   Operation *op = value.getDefiningOp();

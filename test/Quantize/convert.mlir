@@ -2,6 +2,10 @@
 // Plain canonicalization keeps every pair.
 // RUN: octet-opt %s --octet-convert --canonicalize --cse --split-input-file | FileCheck %s --check-prefix=KEPT
 
+// RUN: octet-opt %s --octet-convert --split-input-file --remarks-filter='octet-convert' --remark-format=emitRemark \
+// RUN:   -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// REMARK: remark: [Analysis] OCT110 | Category:octet-convert | Remark="weight scales raised so that the bias fits into int32", channels=1
+
 octet.observer @x #octet.fixed_qparams<ui8, scale = 0.5 : f32, zero_point = 128>
 octet.observer @y #octet.fixed_qparams<ui8, scale = 0.25 : f32, zero_point = 0>
 octet.observer @w #octet.fixed_qparams<si8, scale = 0.25 : f32, zero_point = 0>
