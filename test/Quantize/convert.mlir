@@ -25,8 +25,8 @@ octet.observer @w #octet.fixed_qparams<si8, scale = 0.25 : f32, zero_point = 0>
 // CHECK: %[[LD:.*]] = octet.dequantize %[[LQ]]
 // CHECK: return %[[LD]]
 // CHECK-NOT: dense_resource<w>
-// CHECK-DAG: w.i8: "0x4000000004FE7F00"
-// CHECK-DAG: b.i32: "0x400000000800000000000000"
+// CHECK-DAG: w.i8: "0x1000000004FE7F00"
+// CHECK-DAG: b.i32: "0x100000000800000000000000"
 
 // KEPT-LABEL: func @weights_and_biases_become_integers
 // KEPT-COUNT-4: octet.{{(de)?}}quantize
