@@ -162,7 +162,7 @@ class Check:
     def check_arm(self, driver):
         library = self.folder / "arm.so"
         compile_for_arm(self.octet, self.quantized, library)
-        feeds, expected = self.few(self.options.few)
+        feeds, expected = (part[: self.options.arm] for part in self.few(self.options.few))
         for level, cpu in ARM_RUNS:
             got = run_arm(driver, library, level, cpu, 2 if level == "dotprod" else 1, self.inputs, feeds, len(expected[0]), self.folder)
             yield level, compare(expected, got)
@@ -205,7 +205,8 @@ def main():
     parser.add_argument("networks", nargs="*", help="names of networks; all by default")
     parser.add_argument("--samples", type=int, default=200, help="evaluation inputs at most (200)")
     parser.add_argument("--random", type=int, default=50, help="random inputs (50)")
-    parser.add_argument("--few", type=int, default=4, help="inputs for the scalar level, QEMU and NumPy (4)")
+    parser.add_argument("--few", type=int, default=4, help="inputs for the scalar level and NumPy (4)")
+    parser.add_argument("--arm", type=int, default=4, help="of these, inputs for QEMU (4)")
     options = parser.parse_args()
     octet, reason = tables.import_octet(), why_no_arm()
     table = tables.Table(network=31, inputs=7, **{column: max(len(column), 7) for column in COLUMNS})
