@@ -1,3 +1,11 @@
+# octet_use_precompiled(<target>): MLIR's headers as lib/Precompiled holds them. They serve all targets alike only if all are
+# compiled alike: executables as position-independent as libraries.
+function(octet_use_precompiled target)
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${target} PRIVATE -fPIC)
+  target_precompile_headers(${target} REUSE_FROM octet-precompiled)
+endfunction()
+
 # octet_library(<name> SOURCES <files> [DEPENDS <TableGen targets>] [LINK <Octet libraries>])
 # A static library of one stage. Everything of LLVM and MLIR comes from the shared libraries (plain names),
 # so that exactly one copy of MLIR is in a process.
@@ -10,6 +18,7 @@ function(octet_library name)
   # Headers of every dialect are generated; a library may include any of them.
   add_dependencies(${name} octet-headers)
   target_link_libraries(${name} PUBLIC ${ARG_LINK} MLIR LLVM)
+  octet_use_precompiled(${name})
   target_include_directories(${name} SYSTEM INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   set_property(GLOBAL APPEND PROPERTY OCTET_LIBRARIES ${name})
 endfunction()
@@ -19,6 +28,7 @@ function(octet_tool name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} MLIR LLVM)
+  octet_use_precompiled(${name})
   set_property(GLOBAL APPEND PROPERTY OCTET_TOOLS ${name})
 endfunction()
 

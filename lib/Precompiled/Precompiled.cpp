@@ -1,0 +1,8 @@
+//===- Precompiled.cpp - a file to precompile headers for -----------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Precompiled.h"
