@@ -41,7 +41,7 @@ static kernel::ProgramOp createProgram(func::FuncOp func, const MemoryPlan &plan
   for (auto &[symbol, offset] : plan.observerStates)
     states.push_back({symbol, builder.getI64IntegerAttr(offset)});
   auto program = kernel::ProgramOp::create(builder, func.getLoc(), func.getSymName(), level.name, plan.arenaBytes,
-                                           plan.stateBytes, inputs, outputs, /*weights=*/ElementsAttr(),
+                                           plan.stateBytes, /*prepared_bytes=*/0, inputs, outputs, /*weights=*/ElementsAttr(),
                                            states.empty() ? DictionaryAttr() : builder.getDictionaryAttr(states));
   program.getBody().emplaceBlock();
   return program;
@@ -80,6 +80,7 @@ private:
     for (Operation &op : func.getBody().front().without_terminator())
       if (failed(emitOperator(emitter, &op)))
         return failure();
+    programs.back().setPreparedBytes(emitter.getPreparedBytes());
     numSteps += emitter.numSteps;
     numKernels += emitter.numKernels;
     return success();

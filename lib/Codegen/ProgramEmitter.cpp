@@ -20,7 +20,7 @@ int64_t WeightsPool::add(StringRef key, function_ref<std::vector<char>()> make) 
   if (!isNew)
     return it->second.first;
   std::vector<char> data = make();
-  blob.resize(llvm::alignTo(blob.size(), 64));
+  blob.resize(llvm::alignTo(blob.size(), std::min<uint64_t>(64, llvm::PowerOf2Ceil(data.size()))));
   it->second = {(int64_t)blob.size(), (int64_t)data.size()};
   blob.insert(blob.end(), data.begin(), data.end());
   return it->second.first;
@@ -40,6 +40,25 @@ KernelArgument ProgramEmitter::getBuffer(Value value) {
   }
   kernel::ArgAttr address = plan.addresses.lookup(getAliasRoot(value));
   return {address, MemRefType::get({getStrides(type).extent}, getStorageType(type))};
+}
+
+KernelArgument ProgramEmitter::getDepthwiseFilter(StringRef key, octet_depthwise_filter filter,
+                                                  function_ref<std::vector<int8_t>()> make) {
+  KernelArgument source = getWeights<int8_t>(key, make);
+  std::string targetKey = (key + "/" + llvm::Twine(filter.strip) + "," + llvm::Twine(filter.row_stride)).str();
+  auto [it, isNew] = filters.try_emplace(targetKey);
+  if (!isNew)
+    return it->second;
+  int64_t inputRows = (filter.strip - 1) * filter.row_stride + filter.kernel_rows;
+  int64_t bytes = int64_t(filter.blocks) * filter.strip * filter.kernel_columns * llvm::divideCeil(inputRows, 4) * filter.vectors * 64;
+  OpBuilder builder(module.getContext());
+  builder.setInsertionPointToEnd(&program.getBody().front());
+  kernel::DepthwiseFilterOp::create(builder, program.getLoc(), source.address.getOffset(), preparedBytes, filter.blocks,
+                                    filter.vectors, filter.strip, filter.row_stride, filter.kernel_rows, filter.kernel_columns);
+  it->second = {kernel::ArgAttr::get(module.getContext(), kernel::Space::prepared, preparedBytes),
+                MemRefType::get({bytes}, builder.getI8Type())};
+  preparedBytes += llvm::alignTo(bytes, 64);
+  return it->second;
 }
 
 KernelArgument ProgramEmitter::getState(FlatSymbolRefAttr observer) {
@@ -70,7 +89,9 @@ func::FuncOp ProgramEmitter::getOrCreateKernel(Location loc, StringRef kind, Str
   Location kernelLoc = UnknownLoc::get(context);
   func = func::FuncOp::create(builder, kernelLoc, name, builder.getFunctionType(types, {}));
   func.setPrivate();
-  func->setAttr("no_inline", builder.getUnitAttr());
+  // What costs no time, and the level that is there so that the library runs everywhere, are compiled for size.
+  if (kind == "border" || (!level.hasFma && !level.isScalar))
+    func->setAttr("passthrough", builder.getStrArrayAttr({"optsize", "minsize"}));
   for (size_t i = 0; i < arguments.size(); ++i)
     func.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(), builder.getUnitAttr());
   Block *block = func.addEntryBlock();

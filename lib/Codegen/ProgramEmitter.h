@@ -11,13 +11,14 @@
 #include "KernelBuilder.h"
 #include "MemoryPlan.h"
 #include "octet/Dialect/Octet/Octet.h"
+#include "octet/Runtime/octet.h"
 
 namespace octet::codegen {
 
 /// Packed constant data, shared by all levels: an entry is made once per key.
 class WeightsPool {
 public:
-  /// Byte offset (64-byte aligned) of the data that `make` returns, or of what an equal key gave before.
+  /// Byte offset of the data that `make` returns, or of what an equal key gave before.
   int64_t add(llvm::StringRef key, llvm::function_ref<std::vector<char>()> make);
   /// Bytes of the entry of this key.
   int64_t sizeOf(llvm::StringRef key) const { return entries.lookup(key).second; }
@@ -48,6 +49,11 @@ public:
   /// An argument for constant data of T, made once per key.
   template <typename T>
   KernelArgument getWeights(llvm::StringRef key, llvm::function_ref<std::vector<T>()> make);
+  /// An argument for depthwise weights that are put into the kernel's order when a model is made; `filter` says how, but
+  /// for its source and target. Made once per key; `make` gives the weights as they lie in the library.
+  KernelArgument getDepthwiseFilter(llvm::StringRef key, octet_depthwise_filter filter,
+                                    llvm::function_ref<std::vector<int8_t>()> make);
+  int64_t getPreparedBytes() const { return preparedBytes; }
   /// State bytes of an observer symbol.
   KernelArgument getState(mlir::FlatSymbolRefAttr observer);
 
@@ -69,6 +75,8 @@ private:
   WeightsPool &weights;
   const CpuLevel &level;
   llvm::StringMap<mlir::func::FuncOp> kernels;
+  llvm::StringMap<KernelArgument> filters;
+  int64_t preparedBytes = 0;
 };
 
 template <typename T>

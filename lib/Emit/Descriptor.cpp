@@ -60,6 +60,7 @@ private:
 
   Constant *tensors(ArrayRef<TensorInfo> infos);
   Constant *steps(const LevelCode &level);
+  Constant *filters(const LevelCode &level);
   Constant *weights(ArrayRef<char> bytes);
 
   Module &module;
@@ -97,6 +98,15 @@ Constant *DescriptorBuilder::steps(const LevelCode &level) {
   return array(records);
 }
 
+Constant *DescriptorBuilder::filters(const LevelCode &level) {
+  SmallVector<Constant *> records;
+  for (const octet_depthwise_filter &filter : level.filters)
+    records.push_back(record({int32(filter.source), int32(filter.target), int32(filter.blocks), int32(filter.vectors),
+                              int32(filter.strip), int32(filter.row_stride), int32(filter.kernel_rows),
+                              int32(filter.kernel_columns)}));
+  return array(records);
+}
+
 /// Kernels load whole cache lines of weights.
 Constant *DescriptorBuilder::weights(ArrayRef<char> bytes) {
   StringRef view(bytes.data(), bytes.size());
@@ -108,7 +118,8 @@ Constant *DescriptorBuilder::weights(ArrayRef<char> bytes) {
 Constant *DescriptorBuilder::build(const ProgramInfo &program, ArrayRef<LevelCode> levels) {
   SmallVector<Constant *> programs;
   for (const LevelCode &level : levels)
-    programs.push_back(record({text(level.level), steps(level), int64(level.steps.size())}));
+    programs.push_back(record({text(level.level), steps(level), int64(level.steps.size()), int64(level.preparedBytes),
+                               filters(level), int64(level.filters.size())}));
   return record({int32(OCTET_ABI), text(program.name), int64(program.arenaBytes), int64(program.stateBytes),
                  int64(program.weights.size()), weights(program.weights), int32(program.inputs.size()),
                  int32(program.outputs.size()), int32(programs.size()), tensors(program.inputs),

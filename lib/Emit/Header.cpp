@@ -84,7 +84,7 @@ std::string octet::emitHeader(const ProgramInfo &program) {
      << "void " << prefix << "_destroy(octet_model *model);\n"
      << "const octet_program *" << prefix << "_program(const octet_model *model);\n"
      << "int32_t " << prefix << "_threads(const octet_model *model);\n"
-     << "void *" << prefix << "_state(octet_model *model);\n"
+     << "const octet_frame *" << prefix << "_frame(const octet_model *model);\n"
      << "void " << prefix << "_set_step_hook(octet_model *model, octet_step_hook hook, void *user);\n"
      << "int32_t " << prefix << "_supports(const char *level);\n"
      << "const octet_model_api *" << prefix << OCTET_ENTRY_SUFFIX << "(void);\n\n";

@@ -74,8 +74,11 @@ Error octet::prepareLevel(StringRef prefix, LevelCode &level, TargetMachine &mac
     value.setVisibility(isStep ? GlobalValue::HiddenVisibility : GlobalValue::DefaultVisibility);
     value.setDSOLocal(true);
     value.setName(getLevelSymbol(prefix, level.level, value.getName()));
-    if (auto *function = dyn_cast<Function>(&value))
+    if (auto *function = dyn_cast<Function>(&value)) {
       prepareFunction(*function);
+      if (!isStep) // Kernels are shared by the steps of a shape; inlining would copy them.
+        function->addFnAttr(Attribute::NoInline);
+    }
   }
   std::string problem;
   raw_string_ostream stream(problem);

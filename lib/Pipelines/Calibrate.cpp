@@ -101,7 +101,7 @@ llvm::Error octet::runSamples(const LoadedNetwork &network, const Samples &sampl
   if (!model)
     return model.takeError();
   const octet_model_api &api = network.library->api();
-  char *memory = static_cast<char *>(api.state(model->get()));
+  char *memory = static_cast<char *>(api.frame(model->get())->state);
   for (auto &[symbol, state] : statistics)
     llvm::copy(state.bytes, memory + network.observers.lookup(symbol));
   std::vector<std::vector<char>> outputs;

@@ -289,7 +289,7 @@ private:
     options.levels = getLevels();
     options.emit.triple = triple;
     options.emit.kind = getOutputKind(request.artifact);
-    options.reportJson = result.reportJson;
+    options.reportJson = report.printCompact();
     llvm::Expected<CompiledLibrary> library = compileLibrary(*module, options);
     if (!library)
       return library.takeError();

@@ -210,7 +210,7 @@ struct Run {
   std::vector<const void *> inputPointers;
   std::vector<void *> outputPointers;
 
-  Run(const octet_descriptor &descriptor, const Inputs &inputs, ArrayRef<std::vector<float>> corrections, void *state)
+  Run(const octet_descriptor &descriptor, const Inputs &inputs, ArrayRef<std::vector<float>> corrections, const octet_frame &model)
       : arena(static_cast<char *>(aligned_alloc(64, llvm::alignTo(std::max<int64_t>(descriptor.arena_bytes, 64), 64))), &free) {
     for (const std::vector<char> &input : inputs)
       inputPointers.push_back(input.data());
@@ -218,7 +218,10 @@ struct Run {
       inputPointers.push_back(correction.data());
     for (int32_t i = 0; i < descriptor.num_outputs; ++i)
       outputPointers.push_back(outputs.emplace_back(descriptor.outputs[i].bytes).data());
-    frame = {arena.get(), descriptor.weights, state, inputPointers.data(), outputPointers.data()};
+    frame = model;
+    frame.arena = arena.get();
+    frame.inputs = inputPointers.data();
+    frame.outputs = outputPointers.data();
   }
 };
 
@@ -226,10 +229,9 @@ struct Run {
 class Abreast {
 public:
   Abreast(const LoadedNetwork &network, octet_model *model, ArrayRef<Inputs> samples, ArrayRef<std::vector<float>> corrections)
-      : network(network), program(network.library->api().program(model)),
-        state(static_cast<char *>(network.library->api().state(model))) {
+      : network(network), program(network.library->api().program(model)), frame(*network.library->api().frame(model)) {
     for (const Inputs &inputs : samples)
-      runs.push_back(std::make_unique<Run>(network.library->descriptor(), inputs, corrections, state));
+      runs.push_back(std::make_unique<Run>(network.library->descriptor(), inputs, corrections, frame));
   }
 
   /// Goes on until every sample has passed a layer; then the sums of its channels, in units of 2^-24. The layers must be
@@ -244,13 +246,14 @@ public:
       for (int64_t step = next; step <= end; ++step)
         program->steps[step].fn(&run->frame, 0, program->steps[step].range);
     next = end + 1;
+    auto *state = static_cast<const char *>(frame.state);
     return ArrayRef<int64_t>(reinterpret_cast<const int64_t *>(state + network.observers.lookup(layer)), numChannels);
   }
 
 private:
   const LoadedNetwork &network;
   const octet_program *program;
-  char *state;
+  const octet_frame &frame;
   std::vector<std::unique_ptr<Run>> runs;
   int64_t next = 0;
 };

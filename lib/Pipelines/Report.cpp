@@ -16,6 +16,21 @@ using namespace octet;
 
 std::string Report::print() const { return formatv("{0:2}", json::Value(json::Object(root))); }
 
+std::string Report::printCompact() const {
+  json::Object compact(root);
+  if (json::Array *rows = compact.getArray("operators"))
+    for (json::Value &row : *rows)
+      if (json::Object *fields = row.getAsObject()) {
+        SmallVector<std::string> defaults;
+        for (auto &[key, value] : *fields)
+          if (value == json::Value("") || value == json::Value(0) || value == json::Value(false))
+            defaults.push_back(key.str());
+        for (const std::string &key : defaults)
+          fields->erase(key);
+      }
+  return formatv("{0}", json::Value(std::move(compact)));
+}
+
 static StringRef get(const json::Value &row, StringRef key) {
   return row.getAsObject()->getString(key).value_or("");
 }

@@ -21,6 +21,7 @@ extern const octet_descriptor octet_model_descriptor;
 
 struct octet_model {
   octet_frame frame;
+  int8_t *prepared;
   const octet_program *program;
   pool *workers;
   octet_step_hook hook;
@@ -33,7 +34,7 @@ const octet_program *octet_model_program(const octet_model *model) { return mode
 
 int32_t octet_model_threads(const octet_model *model) { return model->workers ? (int32_t)model->workers->num_workers + 1 : 1; }
 
-void *octet_model_state(octet_model *model) { return model->frame.state; }
+const octet_frame *octet_model_frame(const octet_model *model) { return &model->frame; }
 
 void octet_model_set_step_hook(octet_model *model, octet_step_hook hook, void *user) {
   model->hook = hook;
@@ -96,12 +97,29 @@ void octet_model_destroy(octet_model *model) {
   destroy_pool(model->workers);
   free(model->frame.arena);
   free(model->frame.state);
+  free(model->prepared);
   free(model);
 }
 
 static octet_model *fail(octet_model *model) {
   octet_model_destroy(model);
   return NULL;
+}
+
+/* See octet_depthwise_filter. */
+static void prepare_filter(const octet_depthwise_filter *f, const int8_t *weights, int8_t *prepared) {
+  int32_t quads = ((f->strip - 1) * f->row_stride + f->kernel_rows + 3) / 4, taps = f->kernel_rows * f->kernel_columns;
+  const int8_t *block = weights + f->source;
+  int8_t *to = prepared + f->target;
+  for (int32_t b = 0; b < f->blocks; ++b, block += 16 * f->vectors * taps)
+    for (int32_t out = 0; out < f->strip; ++out)
+      for (int32_t column = 0; column < f->kernel_columns; ++column)
+        for (int32_t i = 0; i < quads * f->vectors * 64; ++i) {
+          int32_t row = i % 4 + i / (64 * f->vectors) * 4 - out * f->row_stride, lane = i / 4 % 16, vector = i / 64 % f->vectors;
+          int32_t channel = lane / 4 * 4 * f->vectors + 4 * vector + lane % 4;
+          int is_tap = row >= 0 && row < f->kernel_rows;
+          *to++ = is_tap ? block[channel * taps + row * f->kernel_columns + column] : 0;
+        }
 }
 
 octet_model *octet_model_create(int32_t threads, const char *level, char *error, size_t error_bytes) {
@@ -129,12 +147,15 @@ octet_model *octet_model_create(int32_t threads, const char *level, char *error,
     model->frame.weights = octet_model_descriptor.weights;
     model->frame.arena = allocate(octet_model_descriptor.arena_bytes);
     model->frame.state = allocate(octet_model_descriptor.state_bytes);
+    model->frame.prepared = model->prepared = allocate(program->prepared_bytes);
   }
-  if (!model || !model->frame.arena || !model->frame.state) {
-    snprintf(error, error_bytes, "out of memory: the network needs %lld bytes",
-             (long long)(octet_model_descriptor.arena_bytes + octet_model_descriptor.state_bytes));
+  if (!model || !model->frame.arena || !model->frame.state || !model->prepared) {
+    int64_t bytes = octet_model_descriptor.arena_bytes + octet_model_descriptor.state_bytes + program->prepared_bytes;
+    snprintf(error, error_bytes, "out of memory: the network needs %lld bytes", (long long)bytes);
     return fail(model);
   }
+  for (int64_t i = 0; i < program->num_filters; ++i)
+    prepare_filter(&program->filters[i], octet_model_descriptor.weights, model->prepared);
   if (threads > 1 && !(model->workers = create_pool((uint32_t)threads - 1))) {
     snprintf(error, error_bytes, "cannot start %d threads", (int)threads);
     return fail(model);
@@ -194,7 +215,7 @@ const octet_model_api *octet_model_octet_model_v1(void) {
       octet_model_destroy,
       octet_model_program,
       octet_model_threads,
-      octet_model_state,
+      octet_model_frame,
       octet_model_set_step_hook,
       octet_model_supports,
   };

@@ -79,6 +79,9 @@ struct LevelCode {
   std::string level;
   std::vector<StepInfo> steps;
   OwnedModule code;
+  /// What is written into the model's prepared memory when it is made.
+  int64_t preparedBytes = 0;
+  std::vector<octet_depthwise_filter> filters;
 };
 
 enum class OutputKind { SharedLibrary, Object, LLVMIR, Assembly };

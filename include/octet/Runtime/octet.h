@@ -30,7 +30,7 @@ extern "C" {
 #endif
 
 /* Version of the structures below; a library with another number is refused. */
-#define OCTET_ABI 1
+#define OCTET_ABI 2
 #define OCTET_ENTRY_SUFFIX "_octet_model_v1"
 
 /* Element types of inputs and outputs (octet_tensor.dtype). */
@@ -48,13 +48,14 @@ typedef struct octet_tensor {
   int32_t zero_point;
 } octet_tensor;
 
-/* What a step works on. `arena` and `state` are aligned to 64 bytes, inputs and outputs are the caller's. */
+/* What a step works on. `arena`, `state` and `prepared` are aligned to 64 bytes, inputs and outputs are the caller's. */
 typedef struct octet_frame {
   void *arena;
   const void *weights;
   void *state;
   const void *const *inputs;
   void *const *outputs;
+  const void *prepared;
 } octet_frame;
 
 /* Computes the part [begin, end) of a step. */
@@ -67,11 +68,25 @@ typedef struct octet_step {
   const char *name;
 } octet_step;
 
+/* A depthwise convolution's weights lie once in the library, [block][channel][kernel row][kernel column], and are written
+   into `prepared` when a model is made, as the kernel reads them: [block][output row of the strip][kernel column]
+   [four input rows][vector][lane][input row], with zeros where an input row is none of the output row's. Lane l of vector v
+   is channel `l / 4 * 4 * vectors + 4 * v + l % 4` of its block. `source` and `target` are byte offsets. */
+typedef struct octet_depthwise_filter {
+  int32_t source, target;
+  int32_t blocks, vectors;
+  int32_t strip, row_stride;
+  int32_t kernel_rows, kernel_columns;
+} octet_depthwise_filter;
+
 /* The network for one CPU level. */
 typedef struct octet_program {
   const char *level;
   const octet_step *steps;
   int64_t count;
+  int64_t prepared_bytes;
+  const octet_depthwise_filter *filters;
+  int64_t num_filters;
 } octet_program;
 
 /* Everything that is known about a network; `programs` has the best level first. */
@@ -117,8 +132,9 @@ typedef struct octet_model_api {
 
   int32_t (*threads)(const octet_model *model);
 
-  /* Statistics gathered by observers, `state_bytes` long; read and written between runs. */
-  void *(*state)(octet_model *model);
+  /* The model's memory. Its `state`, `state_bytes` long, holds the statistics gathered by observers; it may be read and
+     written between runs. */
+  const octet_frame *(*frame)(const octet_model *model);
 
   /* Sets the hook that is told the time of every step; a null pointer removes it. */
   void (*set_step_hook)(octet_model *model, octet_step_hook hook, void *user);

@@ -41,17 +41,14 @@ struct DepthwiseShape {
   int64_t firstChannel(int64_t block) const {
     return std::max<int64_t>(0, std::min(block * blockSize(), channels - blockSize()));
   }
-  /// Channel of lane `lane` of vector `vector`, or -1 behind the last channel.
-  int64_t channelOf(int64_t block, int64_t vector, int64_t lane) const {
-    if (kind == BlockKind::channels16)
-      return firstChannel(block) + lane < channels ? firstChannel(block) + lane : -1;
-    int64_t position = lane / 4 * 16 + vector * 4 + lane % 4;
-    return kind == BlockKind::flat64 ? position % channels : firstChannel(block) + position;
+  /// Channel at a byte of the block, or -1 behind the last channel.
+  int64_t channelAt(int64_t block, int64_t position) const {
+    int64_t channel = kind == BlockKind::flat64 ? position % channels : firstChannel(block) + position;
+    return channel < channels ? channel : -1;
   }
-  /// Kernel row that input row `row` of a strip is for output row `out`, or -1.
-  int64_t kernelRowOf(int64_t row, int64_t out) const {
-    int64_t k = row - out * rowStride;
-    return k >= 0 && k < kernelRows ? k : -1;
+  /// The same for lane `lane` of vector `vector`.
+  int64_t channelOf(int64_t block, int64_t vector, int64_t lane) const {
+    return channelAt(block, lane / 4 * 4 * vectors() + 4 * vector + lane % 4);
   }
 };
 
@@ -59,7 +56,7 @@ struct DepthwiseShape {
 
 static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-static std::optional<DepthwiseShape> getShape(const FusedOp &fused, nn::ConvOp conv) {
+static std::optional<DepthwiseShape> getShape(const FusedOp &fused, nn::ConvOp conv, const CpuLevel &level) {
   RankedTensorType in = typeOf(fused.getOuter(conv.getInput())), out = typeOf(fused.getResult());
   nn::LayoutAttr inLayout = getLayout(in), outLayout = getLayout(out);
   int64_t channels = in.getDimSize(1);
@@ -83,8 +80,10 @@ static std::optional<DepthwiseShape> getShape(const FusedOp &fused, nn::ConvOp c
   s.outRow = y.steps[2];
   s.outPixel = y.steps[3];
   s.outBase = y.offset;
-  // Rows that a whole number of quads serves: two for three kernel rows, four for five.
-  int64_t wanted = s.rowStride == 1 && s.rowDilation == 1 && s.kernelRows > 1 ? (s.kernelRows == 5 ? 4 : 2) : 1;
+  // Rows that a whole number of quads serves: two for three kernel rows, four for five. They save interleaving, not dot
+  // products; where registers are few the code they need is not worth it.
+  bool isStrip = s.rowStride == 1 && s.rowDilation == 1 && s.kernelRows > 1 && level.accumulators >= 8;
+  int64_t wanted = !isStrip ? 1 : s.kernelRows == 5 ? 4 : 2;
   s.strip = std::min(wanted, s.rows);
   bool anyOrder = Epilogue::takesAnyOrder(fused) && isQuantized(out);
   bool isTight = inLayout.getChannels() == channels && outLayout.getChannels() == channels;
@@ -109,7 +108,7 @@ public:
   void emit();
 
 private:
-  std::vector<int8_t> packWeights(ArrayRef<int8_t> filter) const;
+  std::vector<int8_t> arrangeWeights(ArrayRef<int8_t> filter) const;
   std::vector<int32_t> makeStart(const codegen::QuantParams &params, ArrayRef<int8_t> filter, ArrayRef<int32_t> bias) const;
   void emitColumns(KernelBuilder &b, ValueRange args, Value firstRow, Value block, Value firstChannel);
   SmallVector<Value> loadColumn(KernelBuilder &b, ValueRange args, Value base);
@@ -126,21 +125,15 @@ private:
 
 } // namespace
 
-/// [block][output row][kernel column][quad][vector][16][4 rows]
-std::vector<int8_t> DepthwiseKernel::packWeights(ArrayRef<int8_t> filter) const {
-  std::vector<int8_t> packed;
+/// The weights as octet_depthwise_filter expects them: channel after channel, block after block.
+std::vector<int8_t> DepthwiseKernel::arrangeWeights(ArrayRef<int8_t> filter) const {
+  int64_t taps = shape.kernelRows * shape.kernelColumns;
+  std::vector<int8_t> arranged(shape.blocks() * shape.blockSize() * taps, 0);
   for (int64_t block = 0; block < shape.blocks(); ++block)
-    for (int64_t out = 0; out < shape.strip; ++out)
-      for (int64_t column = 0; column < shape.kernelColumns; ++column)
-        for (int64_t quad = 0; quad < shape.quads(); ++quad)
-          for (int64_t vector = 0; vector < shape.vectors(); ++vector)
-            for (int64_t lane = 0; lane < 16; ++lane)
-              for (int64_t row = 0; row < 4; ++row) {
-                int64_t channel = shape.channelOf(block, vector, lane), k = shape.kernelRowOf(4 * quad + row, out);
-                bool isTap = channel >= 0 && k >= 0;
-                packed.push_back(isTap ? filter[(channel * shape.kernelRows + k) * shape.kernelColumns + column] : 0);
-              }
-  return packed;
+    for (int64_t position = 0; position < shape.blockSize(); ++position)
+      if (int64_t channel = shape.channelAt(block, position); channel >= 0)
+        llvm::copy(filter.slice(channel * taps, taps), arranged.begin() + (block * shape.blockSize() + position) * taps);
+  return arranged;
 }
 
 std::vector<int32_t> DepthwiseKernel::makeStart(const codegen::QuantParams &params, ArrayRef<int8_t> filter,
@@ -174,9 +167,15 @@ bool DepthwiseKernel::addArguments() {
     bias = *biasValues;
   }
   input = signature.add(emitter.getBuffer(in));
-  std::string key = "depthwise/" + getConstantKey(filter.getDefiningOp<nn::ConstantOp>()) + "/" +
-                    std::to_string((int)shape.kind) + "," + std::to_string(shape.strip);
-  weights = signature.addWeights<int8_t>(key, [&] { return packWeights(*values); });
+  octet_depthwise_filter order{};
+  order.blocks = shape.blocks();
+  order.vectors = shape.vectors();
+  order.strip = shape.strip;
+  order.row_stride = shape.rowStride;
+  order.kernel_rows = shape.kernelRows;
+  order.kernel_columns = shape.kernelColumns;
+  std::string key = "depthwise/" + getConstantKey(filter.getDefiningOp<nn::ConstantOp>()) + "/" + std::to_string((int)shape.kind);
+  weights = signature.addDepthwiseFilter(key, order, [&] { return arrangeWeights(*values); });
   auto params = codegen::getQuantParams(cast<quant::QuantizedType>(typeOf(in).getElementType()));
   std::vector<int32_t> startValues = makeStart(params, *values, bias);
   std::string startKey = "start";
@@ -186,12 +185,12 @@ bool DepthwiseKernel::addArguments() {
   signature.addKey((int)shape.kind, shape.strip, describe(typeOf(in)));
   signature.addKey({shape.kernelRows, shape.kernelColumns, shape.rowStride, shape.columnStride, shape.rowDilation,
                     shape.columnDilation, shape.inBase});
-  SmallVector<int64_t> order;
+  SmallVector<int64_t> channels;
   for (int64_t block = 0; block < shape.blocks(); ++block)
     for (int64_t vector = 0; vector < shape.vectors(); ++vector)
       for (int64_t lane = 0; lane < 16; ++lane)
-        order.push_back(std::max<int64_t>(0, shape.channelOf(block, vector, lane)));
-  epilogue.emplace(fused, signature, order);
+        channels.push_back(std::max<int64_t>(0, shape.channelOf(block, vector, lane)));
+  epilogue.emplace(fused, signature, channels);
   return true;
 }
 
@@ -387,7 +386,7 @@ bool codegen::emitDepthwise(ProgramEmitter &emitter, const FusedOp &fused) {
   auto conv = dyn_cast<nn::ConvOp>(fused.root);
   if (emitter.getLevel().isScalar || !conv)
     return false;
-  std::optional<DepthwiseShape> shape = getShape(fused, conv);
+  std::optional<DepthwiseShape> shape = getShape(fused, conv, emitter.getLevel());
   if (!shape)
     return false;
   RankedTensorType in = typeOf(fused.getOuter(conv.getInput())), out = typeOf(fused.getResult());

@@ -239,20 +239,23 @@ LogicalResult codegen::emitTable(ProgramEmitter &emitter, nn::TableOp op) {
   return success();
 }
 
-/// One rectangle of a padded NHWC buffer: rows [h0, h1), columns [w0, w1) of the padded image.
-static void fillRectangle(KernelBuilder &b, const TensorView &y, int64_t h0, int64_t h1, int64_t w0, int64_t w1) {
-  if (h0 == h1 || w0 == w1)
-    return;
-  int64_t row = y.strides.steps[2], column = y.strides.steps[3], image = y.strides.steps[0];
-  emitLoopNest(b, {y.shape()[0], h1 - h0, w1 - w0, y.shape()[1]}, b.index(0), b.index(y.shape()[0]), [&](ValueRange i) {
-    Value at = b.linearIndex({i[0], i[1], i[2], i[3]}, {image, row, column, 1}, h0 * row + w0 * column);
-    if (!y.isQuantized())
-      return b.store(b.constF(0), y.memory, at);
-    SmallVector<Value> channel{i[0], i[3]};
-    b.store(truncate(b, loadParameter(b, y.zeroPoints, kZeroPoints, y.axis, channel, -1)), y.memory, at);
+/// What stands for zero in one pixel of a border: the zero point of each channel.
+static void fillPixel(KernelBuilder &b, const TensorView &y, Value image, Value pixel) {
+  int64_t channels = y.shape()[1], lanes = channels >= 16 ? 16 : 1;
+  b.loop(0, llvm::divideCeil(channels, lanes), [&](Value block) {
+    // The last vector may overlap the one before.
+    Value channel = b.createOrFold<arith::MinUIOp>(b.mulIndex(block, lanes), b.index(channels - lanes));
+    Value at = b.linearIndex({image, pixel, channel}, {y.strides.steps[0], y.strides.steps[3], 1}, 0);
+    b.lanes = lanes;
+    if (y.isQuantized())
+      b.store(truncate(b, loadParameter(b, y.zeroPoints, kZeroPoints, y.axis, {image, channel}, 1)), y.memory, at);
+    else
+      b.store(b.constF(0), y.memory, at);
+    b.lanes = 1;
   });
 }
 
+/// The border in the order of memory: the pixels before the first row, between two rows, and behind the last.
 void codegen::emitBorder(ProgramEmitter &emitter, Operation *op, Value result) {
   auto type = cast<RankedTensorType>(result.getType());
   nn::LayoutAttr layout = getLayout(type);
@@ -263,11 +266,17 @@ void codegen::emitBorder(ProgramEmitter &emitter, Operation *op, Value result) {
   emitter.addStep(op, "border", signature.key, signature.arguments, 1, [&](KernelBuilder &b, ValueRange args, Value, Value) {
     TensorView y = signature.getTensor(target, args);
     ArrayRef<int64_t> pads = layout.getPads();
-    int64_t height = type.getDimSize(2), width = type.getDimSize(3);
-    int64_t paddedWidth = pads[1] + width + pads[3];
-    fillRectangle(b, y, 0, pads[0], 0, paddedWidth);
-    fillRectangle(b, y, pads[0] + height, pads[0] + height + pads[2], 0, paddedWidth);
-    fillRectangle(b, y, pads[0], pads[0] + height, 0, pads[1]);
-    fillRectangle(b, y, pads[0], pads[0] + height, pads[1] + width, paddedWidth);
+    int64_t height = type.getDimSize(2), width = type.getDimSize(3), pitch = pads[1] + width + pads[3];
+    int64_t firstPixel = pads[0] * pitch + pads[1], numPixels = (pads[0] + height + pads[2]) * pitch;
+    b.loop(0, type.getDimSize(0), [&](Value image) {
+      b.loop(b.index(0), b.index(height + 1), 1, [&](Value row) {
+        Value rowStart = b.addIndex(b.mulIndex(row, pitch), firstPixel);
+        Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, row, b.index(0));
+        Value isBehind = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, row, b.index(height));
+        Value begin = arith::SelectOp::create(b, isFirst, b.index(0), b.addIndex(rowStart, width - pitch));
+        Value end = arith::SelectOp::create(b, isBehind, b.index(numPixels), rowStart);
+        b.loop(begin, end, 1, [&](Value pixel) { fillPixel(b, y, image, pixel); });
+      });
+    });
   });
 }

@@ -27,6 +27,11 @@ public:
   int addWeights(llvm::StringRef key, llvm::function_ref<std::vector<T>()> make) {
     return add(emitter.getWeights<T>(key, make));
   }
+  /// Adds depthwise weights in the order that `filter` describes; returns their number.
+  int addDepthwiseFilter(llvm::StringRef key, const octet_depthwise_filter &filter,
+                         llvm::function_ref<std::vector<int8_t>()> make) {
+    return add(emitter.getDepthwiseFilter(key, filter, make));
+  }
   int add(KernelArgument argument) {
     arguments.push_back(argument);
     return arguments.size() - 1;

@@ -19,8 +19,8 @@ void populateGenericLowering(mlir::RewritePatternSet &patterns);
 void populateX86Lowering(mlir::RewritePatternSet &patterns, const CpuLevel &level);
 /// AArch64 instructions.
 void populateAArch64Lowering(mlir::RewritePatternSet &patterns, const CpuLevel &level);
-/// math.fma where no instruction does it: exact, by rounding to odd in f64.
-void populateFmaEmulation(mlir::RewritePatternSet &patterns);
+/// math.fma where no instruction does it: exact, by rounding to odd in f64. On vectors it becomes a function of the module.
+void populateFmaEmulation(mlir::ModuleOp module, mlir::RewritePatternSet &patterns);
 
 /// Calls an LLVM intrinsic of one result.
 mlir::Value callIntrinsic(mlir::OpBuilder &b, mlir::Location loc, llvm::StringRef name, mlir::Type result, mlir::ValueRange operands);

@@ -49,8 +49,8 @@ std::set<std::string> getGlobalSymbols(const Bytes &bytes, bool dynamic, bool de
   return names;
 }
 
-const std::set<std::string> publicSymbols = {"net_create", "net_destroy", "net_octet_model_v1", "net_program", "net_run",
-                                             "net_set_step_hook", "net_state", "net_supports", "net_threads"};
+const std::set<std::string> publicSymbols = {"net_create", "net_destroy", "net_frame", "net_octet_model_v1", "net_program", "net_run",
+                                             "net_set_step_hook", "net_supports", "net_threads"};
 
 TEST(Emit, LibraryExportsOnlyPrefixedSymbols) {
   for (StringRef triple : {"x86_64-linux-gnu", "aarch64-linux-gnu"}) {
@@ -207,7 +207,9 @@ llvm.func @f(%frame: !llvm.ptr, %begin: i64, %end: i64) attributes {target_featu
   info.name = "answer";
   info.outputs = {{"y", OCTET_F32, {1}, 0, 0}};
   std::vector<LevelCode> levels(1);
-  levels[0] = {"reference", {{"f", 1, "answer"}}, std::move(*code)};
+  levels[0].level = "reference";
+  levels[0].steps = {{"f", 1, "answer"}};
+  levels[0].code = std::move(*code);
   auto bytes = emitProgram(info, std::move(levels), with(OutputKind::SharedLibrary, getHostTriple()));
   ASSERT_TRUE(bool(bytes)) << toString(bytes.takeError());
   auto library = cantFail(ModelLibrary::loadBytes(*bytes));
@@ -242,15 +244,16 @@ TEST(Emit, CollectsWhatCodegenLeaves) {
   CodegenContext codegen;
   auto network = codegen.collect(R"(
 module @sse2 {
-  kernel.program @main level "sse2" arena 64 state 16 inputs [#kernel.tensor<"x", tensor<1x3x!quant.uniform<u8:f32, 0.5:128>>>]
+  kernel.program @main level "sse2" arena 64 state 16 prepared 192 inputs [#kernel.tensor<"x", tensor<1x3x!quant.uniform<u8:f32, 0.5:128>>>]
       outputs [#kernel.tensor<"y", tensor<2xf32>>] weights dense<7> : tensor<4xi8> {
+    kernel.depthwise_filter from 1 to 2 blocks 3 vectors 4 strip 5 stride 6 kernel 7 8
     kernel.step @sse2_step0 [] range 3 loc(fused["conv1", "relu1"])
     kernel.step @sse2_step0 [] range 1
   }
   llvm.func @sse2_step0(%frame: !llvm.ptr, %begin: i64, %end: i64) { llvm.return }
 }
 module @reference {
-  kernel.program @main level "reference" arena 64 state 16 inputs [] outputs [] {}
+  kernel.program @main level "reference" arena 64 state 16 prepared 0 inputs [] outputs [] {}
 })");
   ASSERT_TRUE(bool(network)) << toString(network.takeError());
   const ProgramInfo &program = network->program;
@@ -268,6 +271,12 @@ module @reference {
   EXPECT_EQ(network->levels[0].steps[0].name, "conv1");
   EXPECT_EQ(network->levels[0].steps[0].range, 3);
   EXPECT_EQ(network->levels[0].steps[1].name, "sse2_step0");
+  EXPECT_EQ(network->levels[0].preparedBytes, 192);
+  ASSERT_EQ(network->levels[0].filters.size(), 1u);
+  octet_depthwise_filter filter = network->levels[0].filters[0];
+  EXPECT_EQ(std::make_tuple(filter.source, filter.target, filter.blocks, filter.vectors), std::make_tuple(1, 2, 3, 4));
+  EXPECT_EQ(std::make_tuple(filter.strip, filter.row_stride, filter.kernel_rows, filter.kernel_columns),
+            std::make_tuple(5, 6, 7, 8));
   auto object = emitProgram(program, std::move(network->levels), with(OutputKind::Object));
   EXPECT_TRUE(bool(object)) << toString(object.takeError());
 }
@@ -277,7 +286,7 @@ TEST(Emit, CollectsNothingElse) {
   EXPECT_EQ(getError(codegen.collect("module {}")),
             "expected a nested module with a kernel.program for each CPU level, but got none");
   EXPECT_EQ(getError(codegen.collect(R"(module { module {
-    kernel.program @main level "sse2" arena 0 state 0 inputs [#kernel.tensor<"x", tensor<1xf16>>] outputs [] {}
+    kernel.program @main level "sse2" arena 0 state 0 prepared 0 inputs [#kernel.tensor<"x", tensor<1xf16>>] outputs [] {}
   } })")),
             "'x': a network cannot take or give a tensor<1xf16>");
 }

@@ -216,6 +216,33 @@ TEST(Runtime, TellsTheHookEveryStep) {
   EXPECT_EQ(steps, (std::vector<int64_t>{0, 1}));
 }
 
+/// Two output rows of a strip read four input rows: the weights of the second stand one row lower.
+TEST(Runtime, PreparesTheWeightsOfStrips) {
+  constexpr int blocks = 2, vectors = 4, channels = 16 * vectors, rows = 3, columns = 2, strip = 2;
+  std::vector<char> weights(7, 99);
+  for (int i = 0; i < blocks * channels * rows * columns; ++i)
+    weights.push_back(char(i % 127 - 60));
+  TestNetwork network("net");
+  network.info.weights = weights;
+  constexpr int64_t bytes = blocks * strip * columns * vectors * 64;
+  auto library = network.level("reference").filter({7, 64, blocks, vectors, strip, 1, rows, columns}, 64 + bytes).load();
+  ModelPtr model = create(*library);
+  auto *prepared = static_cast<const char *>(library->api().frame(model.get())->prepared);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(prepared) % 64, 0u);
+  const char *actual = prepared + 64;
+  for (int block = 0; block < blocks; ++block)
+    for (int out = 0; out < strip; ++out)
+      for (int column = 0; column < columns; ++column)
+        for (int vector = 0; vector < vectors; ++vector)
+          for (int lane = 0; lane < 16; ++lane)
+            for (int row = 0; row < 4; ++row) {
+              int channel = block * channels + lane / 4 * 16 + 4 * vector + lane % 4, tap = row - out;
+              bool isTap = tap >= 0 && tap < rows;
+              ASSERT_EQ(*actual++, isTap ? weights[7 + (channel * rows + tap) * columns + column] : 0)
+                  << block << ' ' << out << ' ' << column << ' ' << vector << ' ' << lane << ' ' << row;
+            }
+}
+
 TEST(Runtime, StateBeginsAsZerosAndStays) {
   const char *count = R"(
 define void @count(ptr %frame, i64 %begin, i64 %end) {
@@ -228,7 +255,7 @@ define void @count(ptr %frame, i64 %begin, i64 %end) {
 })";
   auto library = TestNetwork("net").level("reference", count, {{"count", 1, "count"}}).load();
   ModelPtr model = create(*library);
-  auto *state = static_cast<int64_t *>(library->api().state(model.get()));
+  auto *state = static_cast<int64_t *>(library->api().frame(model.get())->state);
   EXPECT_EQ(state[0], 0);
   std::vector<float> x(size);
   const void *inputs[] = {x.data()};

@@ -103,6 +103,12 @@ TestNetwork &TestNetwork::level(StringRef name, StringRef assembly, std::vector<
   return *this;
 }
 
+TestNetwork &TestNetwork::filter(const octet_depthwise_filter &filter, int64_t preparedBytes) {
+  levels.back().filters.push_back(filter);
+  levels.back().preparedBytes = preparedBytes;
+  return *this;
+}
+
 Expected<SmallVector<char, 0>> TestNetwork::emit(const EmitOptions &options) {
   return emitProgram(info, std::move(levels), options);
 }

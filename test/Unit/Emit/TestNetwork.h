@@ -27,6 +27,9 @@ public:
   /// Adds a level with the given IR and steps.
   TestNetwork &level(llvm::StringRef name, llvm::StringRef assembly, std::vector<StepInfo> steps);
 
+  /// Adds a filter to the level that was added last.
+  TestNetwork &filter(const octet_depthwise_filter &filter, int64_t preparedBytes);
+
   llvm::Expected<llvm::SmallVector<char, 0>> emit(const EmitOptions &options = {});
 
   /// The bytes of the output; fails the test if there is an error.

@@ -86,7 +86,7 @@ protected:
   void compareWithHost(octet_model *model, const octet_model_api &api, const llvm::StringMap<int64_t> &offsets, bool hasInfinity,
                        const std::string &level) {
     auto data = makeData(hasInfinity);
-    char *state = static_cast<char *>(api.state(model));
+    char *state = static_cast<char *>(api.frame(model)->state);
     auto forEach = [&](auto use) {
       for (int i = 0; i < (int)std::size(kObservers); ++i)
         for (const char *value : {"a", "b"}) {

@@ -36,13 +36,13 @@ class Kernel_Op<string mnemonic, list<Trait> traits = []> : Op<Kernel_Dialect, m
 
 def Kernel_SpaceAttr : I32EnumAttr<"Space", "which memory an argument points into", [
     I32EnumAttrCase<"arena", 0>, I32EnumAttrCase<"weights", 1>, I32EnumAttrCase<"state", 2>,
-    I32EnumAttrCase<"input", 3>, I32EnumAttrCase<"output", 4>]> {
+    I32EnumAttrCase<"input", 3>, I32EnumAttrCase<"output", 4>, I32EnumAttrCase<"prepared", 5>]> {
   let cppNamespace = "::octet::kernel";
 }
 
 def Kernel_ArgAttr : AttrDef<Kernel_Dialect, "Arg"> {
   let mnemonic = "arg";
-  let summary = "an address: byte offset into arena, weights or state, or the number of an input or output";
+  let summary = "an address: byte offset into arena, weights, state or prepared memory, or the number of an input or output";
   let parameters = (ins "::octet::kernel::Space":$space, "int64_t":$offset);
   let assemblyFormat = "`<` $space $offset `>`";
 }
@@ -57,15 +57,16 @@ def Kernel_TensorAttr : AttrDef<Kernel_Dialect, "Tensor"> {
 def Kernel_ProgramOp : Kernel_Op<"program", [Symbol, NoTerminator, SingleBlock]> {
   let summary = "the steps of one network for one CPU level";
   let description = [{
-    Sizes in bytes. `observers` gives the byte offset of each observer's statistics in the state. `weights` is the packed constant data, shared by all levels. The steps run in order; each may be split
-    over its range among threads.
+    Sizes in bytes. `observers` gives the byte offset of each observer's statistics in the state. `weights` is the packed
+    constant data, shared by all levels; what a level needs in another order is written into memory of its own, `prepared`,
+    when a model is made. The steps run in order; each may be split over its range among threads.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$level, I64Attr:$arena_bytes, I64Attr:$state_bytes,
-      ArrayAttr:$inputs, ArrayAttr:$outputs, OptionalAttr<ElementsAttr>:$weights,
+      I64Attr:$prepared_bytes, ArrayAttr:$inputs, ArrayAttr:$outputs, OptionalAttr<ElementsAttr>:$weights,
       OptionalAttr<DictionaryAttr>:$observers);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name `level` $level `arena` $arena_bytes `state` $state_bytes `inputs` $inputs `outputs` $outputs (`weights` $weights^)? (`observers` $observers^)? attr-dict-with-keyword $body
+    $sym_name `level` $level `arena` $arena_bytes `state` $state_bytes `prepared` $prepared_bytes `inputs` $inputs `outputs` $outputs (`weights` $weights^)? (`observers` $observers^)? attr-dict-with-keyword $body
   }];
 }
 
@@ -77,6 +78,21 @@ def Kernel_StepOp : Kernel_Op<"step", [HasParent<"ProgramOp">]> {
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, ArrayAttr:$args, I64Attr:$range);
   let assemblyFormat = "$kernel $args `range` $range attr-dict";
+}
+
+def Kernel_DepthwiseFilterOp : Kernel_Op<"depthwise_filter", [HasParent<"ProgramOp">]> {
+  let summary = "weights of a depthwise convolution, put into a kernel's order when a model is made";
+  let description = [{
+    `source` (byte offset into the weights): [block][channel of the block][kernel row][kernel column], `16 vectors` channels
+    a block. `target` (byte offset into the prepared memory): [block][output row of the strip][kernel column][four input
+    rows][vector][lane][input row], zero where an input row is none of the output row's. Each strip of output rows would
+    need its own copy in the library otherwise. See octet_depthwise_filter in octet.h for the order of channels.
+  }];
+  let arguments = (ins I64Attr:$source, I64Attr:$target, I64Attr:$blocks, I64Attr:$vectors, I64Attr:$strip,
+      I64Attr:$row_stride, I64Attr:$kernel_rows, I64Attr:$kernel_columns);
+  let assemblyFormat = [{
+    `from` $source `to` $target `blocks` $blocks `vectors` $vectors `strip` $strip `stride` $row_stride `kernel` $kernel_rows $kernel_columns attr-dict
+  }];
 }
 
 //===----------------------------------------------------------------------===//
