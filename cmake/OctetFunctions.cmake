@@ -2,7 +2,8 @@
 # compiled alike: executables as position-independent as libraries.
 function(octet_use_precompiled target)
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-  target_compile_options(${target} PRIVATE -fPIC)
+  # libstdc++ uses what it deprecates, and a precompiled header hides that the use is in a system header.
+  target_compile_options(${target} PRIVATE -fPIC -Wno-deprecated-declarations)
   target_precompile_headers(${target} REUSE_FROM octet-precompiled)
 endfunction()
 

@@ -42,10 +42,11 @@ KernelArgument ProgramEmitter::getBuffer(Value value) {
   return {address, MemRefType::get({getStrides(type).extent}, getStorageType(type))};
 }
 
-KernelArgument ProgramEmitter::getDepthwiseFilter(StringRef key, octet_depthwise_filter filter,
-                                                  function_ref<std::vector<int8_t>()> make) {
-  KernelArgument source = getWeights<int8_t>(key, make);
-  std::string targetKey = (key + "/" + llvm::Twine(filter.strip) + "," + llvm::Twine(filter.row_stride)).str();
+KernelArgument ProgramEmitter::getDepthwiseFilter(Value weights, const octet_depthwise_filter &filter) {
+  KernelArgument source = getBuffer(weights);
+  std::string targetKey;
+  llvm::raw_string_ostream(targetKey) << source.address.getOffset() << ',' << filter.vectors << ',' << filter.strip << ','
+                                      << filter.row_stride;
   auto [it, isNew] = filters.try_emplace(targetKey);
   if (!isNew)
     return it->second;
@@ -53,8 +54,8 @@ KernelArgument ProgramEmitter::getDepthwiseFilter(StringRef key, octet_depthwise
   int64_t bytes = int64_t(filter.blocks) * filter.strip * filter.kernel_columns * llvm::divideCeil(inputRows, 4) * filter.vectors * 64;
   OpBuilder builder(module.getContext());
   builder.setInsertionPointToEnd(&program.getBody().front());
-  kernel::DepthwiseFilterOp::create(builder, program.getLoc(), source.address.getOffset(), preparedBytes, filter.blocks,
-                                    filter.vectors, filter.strip, filter.row_stride, filter.kernel_rows, filter.kernel_columns);
+  kernel::DepthwiseFilterOp::create(builder, program.getLoc(), source.address.getOffset(), preparedBytes, filter.channels,
+                                    filter.blocks, filter.vectors, filter.strip, filter.row_stride, filter.kernel_rows, filter.kernel_columns);
   it->second = {kernel::ArgAttr::get(module.getContext(), kernel::Space::prepared, preparedBytes),
                 MemRefType::get({bytes}, builder.getI8Type())};
   preparedBytes += llvm::alignTo(bytes, 64);

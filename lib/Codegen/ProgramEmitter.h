@@ -49,10 +49,9 @@ public:
   /// An argument for constant data of T, made once per key.
   template <typename T>
   KernelArgument getWeights(llvm::StringRef key, llvm::function_ref<std::vector<T>()> make);
-  /// An argument for depthwise weights that are put into the kernel's order when a model is made; `filter` says how, but
-  /// for its source and target. Made once per key; `make` gives the weights as they lie in the library.
-  KernelArgument getDepthwiseFilter(llvm::StringRef key, octet_depthwise_filter filter,
-                                    llvm::function_ref<std::vector<int8_t>()> make);
+  /// An argument for a constant's depthwise weights, put into the kernel's order when a model is made; `filter` says how,
+  /// but for its source and target. The same weights in the same order are there once.
+  KernelArgument getDepthwiseFilter(mlir::Value weights, const octet_depthwise_filter &filter);
   int64_t getPreparedBytes() const { return preparedBytes; }
   /// State bytes of an observer symbol.
   KernelArgument getState(mlir::FlatSymbolRefAttr observer);

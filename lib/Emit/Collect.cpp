@@ -97,8 +97,8 @@ static Error collectLevel(mlir::ModuleOp module, kernel::ProgramOp program, Coll
     level.steps.push_back({step.getKernel().str(), int64_t(step.getRange()), getStepName(step)});
   level.preparedBytes = program.getPreparedBytes();
   for (auto filter : program.getBody().getOps<kernel::DepthwiseFilterOp>())
-    level.filters.push_back({(int32_t)filter.getSource(), (int32_t)filter.getTarget(), (int32_t)filter.getBlocks(),
-                             (int32_t)filter.getVectors(), (int32_t)filter.getStrip(), (int32_t)filter.getRowStride(),
+    level.filters.push_back({(int32_t)filter.getSource(), (int32_t)filter.getTarget(), (int32_t)filter.getChannels(),
+                             (int32_t)filter.getBlocks(), (int32_t)filter.getVectors(), (int32_t)filter.getStrip(), (int32_t)filter.getRowStride(),
                              (int32_t)filter.getKernelRows(), (int32_t)filter.getKernelColumns()});
   // All levels are of one memory plan.
   if (network.levels.empty()) {

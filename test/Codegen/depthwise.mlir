@@ -8,13 +8,13 @@
 
 // CHECK-LABEL: module @avx512vnni
 // CHECK: kernel.program @main level "avx512vnni" {{.*}} prepared 1536
-// CHECK: kernel.depthwise_filter from [[$SOURCE:[0-9]+]] to 0 blocks 1 vectors 4 strip 2 stride 1 kernel 3 3
+// CHECK: kernel.depthwise_filter from [[$SOURCE:[0-9]+]] to 0 channels 16 blocks 1 vectors 4 strip 2 stride 1 kernel 3 3
 // CHECK: kernel.step @depthwise{{.*}}#kernel.arg<prepared 0>
 // CHECK-NOT: kernel.depthwise_filter
 // CHECK: kernel.step @depthwise{{.*}}#kernel.arg<prepared 0>
 // CHECK-LABEL: module @sse2
 // CHECK: kernel.program @main level "sse2" {{.*}} prepared 768
-// CHECK: kernel.depthwise_filter from [[$SOURCE]] to 0 blocks 1 vectors 4 strip 1 stride 1 kernel 3 3
+// CHECK: kernel.depthwise_filter from [[$SOURCE]] to 0 channels 16 blocks 1 vectors 4 strip 1 stride 1 kernel 3 3
 func.func @main(%x: !dx {nn.name = "x"}) -> (!dx {nn.name = "y"}) {
   %w = nn.constant dense<1> : tensor<16x1x3x3xi8> -> !dw
   %b = nn.constant dense<7> : tensor<16xi32> -> !db

@@ -108,7 +108,6 @@ public:
   void emit();
 
 private:
-  std::vector<int8_t> arrangeWeights(ArrayRef<int8_t> filter) const;
   std::vector<int32_t> makeStart(const codegen::QuantParams &params, ArrayRef<int8_t> filter, ArrayRef<int32_t> bias) const;
   void emitColumns(KernelBuilder &b, ValueRange args, Value firstRow, Value block, Value firstChannel);
   SmallVector<Value> loadColumn(KernelBuilder &b, ValueRange args, Value base);
@@ -124,17 +123,6 @@ private:
 };
 
 } // namespace
-
-/// The weights as octet_depthwise_filter expects them: channel after channel, block after block.
-std::vector<int8_t> DepthwiseKernel::arrangeWeights(ArrayRef<int8_t> filter) const {
-  int64_t taps = shape.kernelRows * shape.kernelColumns;
-  std::vector<int8_t> arranged(shape.blocks() * shape.blockSize() * taps, 0);
-  for (int64_t block = 0; block < shape.blocks(); ++block)
-    for (int64_t position = 0; position < shape.blockSize(); ++position)
-      if (int64_t channel = shape.channelAt(block, position); channel >= 0)
-        llvm::copy(filter.slice(channel * taps, taps), arranged.begin() + (block * shape.blockSize() + position) * taps);
-  return arranged;
-}
 
 std::vector<int32_t> DepthwiseKernel::makeStart(const codegen::QuantParams &params, ArrayRef<int8_t> filter,
                                                 ArrayRef<int32_t> bias) const {
@@ -168,14 +156,14 @@ bool DepthwiseKernel::addArguments() {
   }
   input = signature.add(emitter.getBuffer(in));
   octet_depthwise_filter order{};
+  order.channels = shape.channels;
   order.blocks = shape.blocks();
   order.vectors = shape.vectors();
   order.strip = shape.strip;
   order.row_stride = shape.rowStride;
   order.kernel_rows = shape.kernelRows;
   order.kernel_columns = shape.kernelColumns;
-  std::string key = "depthwise/" + getConstantKey(filter.getDefiningOp<nn::ConstantOp>()) + "/" + std::to_string((int)shape.kind);
-  weights = signature.addDepthwiseFilter(key, order, [&] { return arrangeWeights(*values); });
+  weights = signature.addDepthwiseFilter(filter, order);
   auto params = codegen::getQuantParams(cast<quant::QuantizedType>(typeOf(in).getElementType()));
   std::vector<int32_t> startValues = makeStart(params, *values, bias);
   std::string startKey = "start";

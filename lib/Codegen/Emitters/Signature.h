@@ -28,9 +28,8 @@ public:
     return add(emitter.getWeights<T>(key, make));
   }
   /// Adds depthwise weights in the order that `filter` describes; returns their number.
-  int addDepthwiseFilter(llvm::StringRef key, const octet_depthwise_filter &filter,
-                         llvm::function_ref<std::vector<int8_t>()> make) {
-    return add(emitter.getDepthwiseFilter(key, filter, make));
+  int addDepthwiseFilter(mlir::Value weights, const octet_depthwise_filter &filter) {
+    return add(emitter.getDepthwiseFilter(weights, filter));
   }
   int add(KernelArgument argument) {
     arguments.push_back(argument);

@@ -216,31 +216,43 @@ TEST(Runtime, TellsTheHookEveryStep) {
   EXPECT_EQ(steps, (std::vector<int64_t>{0, 1}));
 }
 
-/// Two output rows of a strip read four input rows: the weights of the second stand one row lower.
+/// The weights that a model made of `filter` has prepared for output row `out` of the strip, and so on.
+static int expectedWeight(const octet_depthwise_filter &f, ArrayRef<char> weights, int block, int out, int column, int row,
+                          int vector, int lane) {
+  int size = 16 * f.vectors, first = std::min(block * size, std::max(f.channels - size, 0));
+  int channel = (first + lane / 4 * 4 * f.vectors + 4 * vector + lane % 4) % f.channels, tap = row - out * f.row_stride;
+  bool isTap = tap >= 0 && tap < f.kernel_rows;
+  return isTap ? weights[f.source + (channel * f.kernel_rows + tap) * f.kernel_columns + column] : 0;
+}
+
+/// Kernel rows stand where the strip's input rows are; the last block of channels overlaps the one before (100 channels in
+/// blocks of 64), and a block longer than all channels holds them several times (8 channels).
 TEST(Runtime, PreparesTheWeightsOfStrips) {
-  constexpr int blocks = 2, vectors = 4, channels = 16 * vectors, rows = 3, columns = 2, strip = 2;
-  std::vector<char> weights(7, 99);
-  for (int i = 0; i < blocks * channels * rows * columns; ++i)
-    weights.push_back(char(i % 127 - 60));
-  TestNetwork network("net");
-  network.info.weights = weights;
-  constexpr int64_t bytes = blocks * strip * columns * vectors * 64;
-  auto library = network.level("reference").filter({7, 64, blocks, vectors, strip, 1, rows, columns}, 64 + bytes).load();
-  ModelPtr model = create(*library);
-  auto *prepared = static_cast<const char *>(library->api().frame(model.get())->prepared);
-  EXPECT_EQ(reinterpret_cast<uintptr_t>(prepared) % 64, 0u);
-  const char *actual = prepared + 64;
-  for (int block = 0; block < blocks; ++block)
-    for (int out = 0; out < strip; ++out)
-      for (int column = 0; column < columns; ++column)
-        for (int vector = 0; vector < vectors; ++vector)
-          for (int lane = 0; lane < 16; ++lane)
-            for (int row = 0; row < 4; ++row) {
-              int channel = block * channels + lane / 4 * 16 + 4 * vector + lane % 4, tap = row - out;
-              bool isTap = tap >= 0 && tap < rows;
-              ASSERT_EQ(*actual++, isTap ? weights[7 + (channel * rows + tap) * columns + column] : 0)
-                  << block << ' ' << out << ' ' << column << ' ' << vector << ' ' << lane << ' ' << row;
-            }
+  const octet_depthwise_filter filters[] = {
+      {7, 64, 128, 2, 4, 2, 1, 3, 2}, {7, 0, 100, 2, 4, 4, 1, 5, 5}, {0, 0, 8, 1, 4, 2, 1, 3, 3}, {0, 0, 10, 1, 1, 1, 2, 3, 3}};
+  for (const octet_depthwise_filter &f : filters) {
+    std::vector<char> weights(f.source, 99);
+    for (int i = 0; i < f.channels * f.kernel_rows * f.kernel_columns; ++i)
+      weights.push_back(char(i % 127 - 60));
+    TestNetwork network("net");
+    network.info.weights = weights;
+    int quads = ((f.strip - 1) * f.row_stride + f.kernel_rows + 3) / 4;
+    int64_t bytes = f.blocks * f.strip * f.kernel_columns * quads * f.vectors * 64;
+    auto library = network.level("reference").filter(f, f.target + bytes).load();
+    ModelPtr model = create(*library);
+    auto *prepared = static_cast<const char *>(library->api().frame(model.get())->prepared);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(prepared) % 64, 0u);
+    const char *actual = prepared + f.target;
+    for (int block = 0; block < f.blocks; ++block)
+      for (int out = 0; out < f.strip; ++out)
+        for (int column = 0; column < f.kernel_columns; ++column)
+          for (int quad = 0; quad < quads; ++quad)
+            for (int vector = 0; vector < f.vectors; ++vector)
+              for (int lane = 0; lane < 16; ++lane)
+                for (int row = 4 * quad; row < 4 * quad + 4; ++row)
+                  ASSERT_EQ(*actual++, expectedWeight(f, weights, block, out, column, row, vector, lane))
+                      << f.channels << ": " << block << ' ' << out << ' ' << column << ' ' << row << ' ' << vector << ' ' << lane;
+  }
 }
 
 TEST(Runtime, StateBeginsAsZerosAndStays) {
