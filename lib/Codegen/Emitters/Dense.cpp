@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A tile holds pixels x panels of sixteen output channels in accumulators. Weights lie in panels
-// [panel][kernel row][run][16][4 bytes] (float: [16]); a run is what lies side by side in an NHWC row under one kernel
-// row. Borders are in the input's buffer, so every tile is alike; the last tile of a row overlaps the one before.
+// A tile holds pixels x panels of sixteen output channels in accumulators. Borders are in the input's buffer, so every
+// tile is alike; the last tile of a row overlaps the one before.
 //
 //===----------------------------------------------------------------------===//
 
+#include "DensePacking.h"
 #include "Epilogue.h"
 #include "octet/Dialect/NN/Constants.h"
 
@@ -19,27 +19,6 @@ using namespace octet;
 using namespace octet::codegen;
 
 namespace {
-
-/// A dense convolution or linear layer as rows of pixels.
-struct DenseShape {
-  int64_t rows, columns;        ///< of output pixels
-  int64_t channels, outputs;    ///< channel pitch of the input, output channels
-  int64_t kernelRows, kernelColumns;
-  int64_t inRow, inPixel;       ///< input elements from one output row, pixel to the next
-  int64_t kernelRowStep, kernelColumnStep; ///< input elements from one tap to the next
-  int64_t inBase;               ///< input element of the first tap of the first output pixel
-  int64_t outRow, outPixel, outBase, outPitch;
-  bool isInteger;
-
-  /// Side-by-side elements under one tap, or under one kernel row where its taps touch.
-  bool hasMergedRow() const { return kernelColumnStep == channels; }
-  int64_t runLength() const { return hasMergedRow() ? kernelColumns * channels : channels; }
-  int64_t runsPerRow() const { return hasMergedRow() ? 1 : kernelColumns; }
-  /// Steps of the innermost loop per run: four bytes or one float at a time.
-  int64_t stepsPerRun() const { return isInteger ? llvm::divideCeil(runLength(), 4) : runLength(); }
-  int64_t stepsPerPanel() const { return kernelRows * runsPerRow() * stepsPerRun(); }
-  int64_t panels() const { return llvm::divideCeil(outputs, 16); }
-};
 
 /// Pixels and panels of a tile.
 struct Tile {
@@ -132,45 +111,6 @@ static Tile chooseTile(const DenseShape &shape, int64_t accumulators) {
   return best;
 }
 
-/// Weights of an integer root in panels of dwords; what a run has beyond its elements gets zeros.
-static std::vector<int8_t> packBytes(const DenseShape &shape, ArrayRef<int8_t> filter, int64_t channels) {
-  std::vector<int8_t> packed(shape.panels() * shape.stepsPerPanel() * 64, 0);
-  int64_t taps = shape.kernelRows * shape.kernelColumns, perPanel = shape.stepsPerPanel() * 64;
-  for (int64_t o = 0; o < shape.outputs; ++o)
-    for (int64_t c = 0; c < channels; ++c)
-      for (int64_t tap = 0; tap < taps; ++tap) {
-        int64_t row = tap / shape.kernelColumns, inRow = tap % shape.kernelColumns * shape.channels + c;
-        int64_t run = inRow / shape.runLength(), k = ((row * shape.runsPerRow() + run) * shape.stepsPerRun()) * 4 + inRow % shape.runLength();
-        packed[o / 16 * perPanel + k / 4 * 64 + o % 16 * 4 + k % 4] = filter[(o * channels + c) * taps + tap];
-      }
-  return packed;
-}
-
-static std::vector<float> packFloats(const DenseShape &shape, ArrayRef<float> filter, int64_t channels) {
-  std::vector<float> packed(shape.panels() * shape.stepsPerPanel() * 16, 0);
-  int64_t taps = shape.kernelRows * shape.kernelColumns, perPanel = shape.stepsPerPanel() * 16;
-  for (int64_t o = 0; o < shape.outputs; ++o)
-    for (int64_t c = 0; c < channels; ++c)
-      for (int64_t tap = 0; tap < taps; ++tap)
-        packed[o / 16 * perPanel + (tap * shape.channels + c) * 16 + o % 16] = filter[(o * channels + c) * taps + tap];
-  return packed;
-}
-
-/// bias[o] - sum of zero point * weight: what an accumulator starts with.
-static std::vector<int32_t> makeCompensation(const DenseShape &shape, const codegen::QuantParams &input,
-                                             ArrayRef<int8_t> filter, ArrayRef<int32_t> bias, int64_t channels) {
-  std::vector<int32_t> start(shape.panels() * 16, 0);
-  int64_t taps = shape.kernelRows * shape.kernelColumns;
-  for (int64_t o = 0; o < shape.outputs; ++o) {
-    int64_t sum = bias.empty() ? 0 : bias[o];
-    for (int64_t c = 0; c < channels; ++c)
-      for (int64_t tap = 0; tap < taps; ++tap)
-        sum -= (int64_t)input.zeroPoints[input.axis < 0 ? 0 : c] * filter[(o * channels + c) * taps + tap];
-    start[o] = (int32_t)sum; // wraps as the accumulator does; the whole sum is proven to fit
-  }
-  return start;
-}
-
 namespace {
 
 /// The arguments and the code of one dense kernel.
@@ -218,7 +158,7 @@ bool DenseKernel::addArguments() {
     auto values = nn::getConstantValues<int8_t>(filter);
     if (failed(values))
       return false;
-    weights = signature.addWeights<int8_t>(key, [&] { return packBytes(shape, *values, channels); });
+    weights = signature.addWeights<int8_t>(key, [&] { return packWeights<int8_t>(shape, *values, channels); });
     SmallVector<int32_t, 0> biasValues;
     if (bias)
       biasValues = *nn::getConstantValues<int32_t>(bias);
@@ -232,7 +172,7 @@ bool DenseKernel::addArguments() {
     auto values = nn::getConstantValues<float>(filter);
     if (failed(values))
       return false;
-    weights = signature.addWeights<float>(key, [&] { return packFloats(shape, *values, channels); });
+    weights = signature.addWeights<float>(key, [&] { return packWeights<float>(shape, *values, channels); });
     std::vector<float> biasValues(shape.panels() * 16, 0.0f);
     std::string biasKey = "start-none/" + std::to_string(shape.panels());
     if (bias) {

@@ -1,0 +1,53 @@
+//===- DensePacking.h - weights of dense products in panels ----*- C++ -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Weights lie in panels [panel][kernel row][run][16][4 bytes] (float: [16]); a run is what lies side by side in an NHWC
+// row under one kernel row.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_LIB_CODEGEN_EMITTERS_DENSEPACKING_H
+#define OCTET_LIB_CODEGEN_EMITTERS_DENSEPACKING_H
+
+#include "../Buffers.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace octet::codegen {
+
+/// A dense convolution or linear layer as rows of pixels.
+struct DenseShape {
+  int64_t rows, columns;        ///< of output pixels
+  int64_t channels, outputs;    ///< channel pitch of the input, output channels
+  int64_t kernelRows, kernelColumns;
+  int64_t inRow, inPixel;       ///< input elements from one output row, pixel to the next
+  int64_t kernelRowStep, kernelColumnStep; ///< input elements from one tap to the next
+  int64_t inBase;               ///< input element of the first tap of the first output pixel
+  int64_t outRow, outPixel, outBase, outPitch;
+  bool isInteger;
+
+  /// Side-by-side elements under one tap, or under one kernel row where its taps touch.
+  bool hasMergedRow() const { return kernelColumnStep == channels; }
+  int64_t runLength() const { return hasMergedRow() ? kernelColumns * channels : channels; }
+  int64_t runsPerRow() const { return hasMergedRow() ? 1 : kernelColumns; }
+  /// Steps of the innermost loop per run: four bytes or one float at a time.
+  int64_t stepsPerRun() const { return isInteger ? llvm::divideCeil(runLength(), 4) : runLength(); }
+  int64_t stepsPerPanel() const { return kernelRows * runsPerRow() * stepsPerRun(); }
+  int64_t panels() const { return llvm::divideCeil(outputs, 16); }
+};
+
+/// A filter [output][channel][kernel row][kernel column] of `channels` channels in panels; what a run has beyond its
+/// elements gets zeros. For int8_t (integer roots) and float.
+template <typename T>
+std::vector<T> packWeights(const DenseShape &shape, llvm::ArrayRef<T> filter, int64_t channels);
+
+/// bias[o] - sum of zero point * weight: what an integer accumulator starts with.
+std::vector<int32_t> makeCompensation(const DenseShape &shape, const QuantParams &input, llvm::ArrayRef<int8_t> filter,
+                                      llvm::ArrayRef<int32_t> bias, int64_t channels);
+
+} // namespace octet::codegen
+
+#endif // OCTET_LIB_CODEGEN_EMITTERS_DENSEPACKING_H
