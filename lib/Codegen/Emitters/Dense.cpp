@@ -130,8 +130,7 @@ private:
   SmallVector<Value> accumulate(KernelBuilder &b, ValueRange args, Value inBase, Value panelBase, int64_t panels,
                                 SmallVector<Value> acc);
   void storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> acc, Value row, Value column, Value firstPanel, int64_t panels);
-  void storeBytes(KernelBuilder &b, ArrayRef<Value> values, Value memory, ArrayRef<Value> places, ArrayRef<int64_t> valid);
-  int64_t validLanes(int64_t panel, bool isLastGroup, int64_t panels) const;
+  void storeBytes(KernelBuilder &b, ArrayRef<Value> values, Value memory, ArrayRef<Value> places);
 
   ProgramEmitter &emitter;
   const FusedOp &fused;
@@ -140,7 +139,6 @@ private:
   Tile tile;
   int input = -1, weights = -1, start = -1;
   std::optional<Epilogue> epilogue;
-  bool isLastGroup = false;
 };
 
 } // namespace
@@ -154,6 +152,7 @@ bool DenseKernel::addArguments() {
   int64_t channels = typeOf(filter).getDimSize(1);
   std::string key = "dense/" + getConstantKey(constant) + "/" + std::to_string(shape.channels);
   input = signature.add(emitter.getBuffer(in));
+  SmallVector<int64_t> outputOfLane = shape.getLaneOutputs();
   if (shape.isInteger) {
     auto values = nn::getConstantValues<int8_t>(filter);
     if (failed(values))
@@ -176,7 +175,8 @@ bool DenseKernel::addArguments() {
     std::vector<float> biasValues(shape.panels() * 16, 0.0f);
     std::string biasKey = "start-none/" + std::to_string(shape.panels());
     if (bias) {
-      llvm::copy(*nn::getConstantValues<float>(bias), biasValues.begin());
+      auto perOutput = *nn::getConstantValues<float>(bias);
+      llvm::transform(outputOfLane, biasValues.begin(), [&](int64_t o) { return perOutput[o]; });
       biasKey = "start/" + getConstantKey(bias.getDefiningOp<nn::ConstantOp>());
     }
     start = signature.addWeights<float>(biasKey, [&] { return biasValues; });
@@ -184,7 +184,7 @@ bool DenseKernel::addArguments() {
   signature.addKey(tile.pixels, tile.panels, describe(typeOf(in)));
   signature.addKey({shape.rows, shape.columns, shape.kernelRows, shape.kernelColumns, shape.inRow, shape.inPixel,
                     shape.kernelRowStep, shape.kernelColumnStep, shape.inBase, shape.outputs});
-  epilogue.emplace(fused, signature);
+  epilogue.emplace(fused, signature, outputOfLane);
   return true;
 }
 
@@ -195,19 +195,12 @@ void DenseKernel::emit() {
   emitter.addStep(fused.op, shape.isInteger ? "dense" : "dense_f32", signature.key, signature.arguments, range,
                   [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
     int64_t wholeGroups = shape.panels() / tile.panels, rest = shape.panels() % tile.panels;
-    auto group = [&](Value firstPanel, int64_t panels, bool isLast) {
-      isLastGroup = isLast;
+    auto group = [&](Value firstPanel, int64_t panels) {
       b.loop(begin, end, 1, [&](Value unit) { emitUnit(b, args, unit, firstPanel, panels); });
     };
-    // The last group may have fewer channels than lanes: its stores differ.
-    bool isPartial = shape.outputs % 16 != 0;
-    int64_t uniform = isPartial && rest == 0 ? wholeGroups - 1 : wholeGroups;
-    if (uniform > 0)
-      b.loop(0, uniform, [&](Value g) { group(b.mulIndex(g, tile.panels), tile.panels, false); });
-    if (uniform < wholeGroups)
-      group(b.index(uniform * tile.panels), tile.panels, true);
+    b.loop(0, wholeGroups, [&](Value g) { group(b.mulIndex(g, tile.panels), tile.panels); });
     if (rest)
-      group(b.index(wholeGroups * tile.panels), rest, true);
+      group(b.index(wholeGroups * tile.panels), rest);
   });
 }
 
@@ -291,15 +284,8 @@ SmallVector<Value> DenseKernel::accumulate(KernelBuilder &b, ValueRange args, Va
   });
 }
 
-/// Channels of a panel that exist; the panel counted from the first of its group.
-int64_t DenseKernel::validLanes(int64_t panel, bool isLast, int64_t panels) const {
-  bool isLastPanel = isLast && panel + 1 == panels;
-  return isLastPanel && shape.outputs % 16 ? shape.outputs % 16 : 16;
-}
-
-/// Up to four vectors of stored values: packed together, then written pixel by pixel.
-void DenseKernel::storeBytes(KernelBuilder &b, ArrayRef<Value> values, Value memory, ArrayRef<Value> places,
-                             ArrayRef<int64_t> valid) {
+/// Up to four vectors of stored values: packed together, then written; those without a place follow the one before.
+void DenseKernel::storeBytes(KernelBuilder &b, ArrayRef<Value> values, Value memory, ArrayRef<Value> places) {
   SmallVector<Value> four(values);
   while (four.size() < 4)
     four.push_back(four.back());
@@ -310,11 +296,12 @@ void DenseKernel::storeBytes(KernelBuilder &b, ArrayRef<Value> values, Value mem
     return vector::ExtractStridedSliceOp::create(b, packed, ArrayRef<int64_t>{offset}, ArrayRef<int64_t>{size}, ArrayRef<int64_t>{1});
   };
   for (size_t i = 0; i < places.size(); ++i) {
-    // Panels of one pixel lie side by side.
-    int64_t size = valid[i];
+    int64_t size = std::min<int64_t>(16, shape.outputs);
     size_t first = i;
-    while (i + 1 < places.size() && !places[i + 1] && valid[i] == 16)
-      size += valid[++i];
+    while (i + 1 < places.size() && !places[i + 1]) {
+      size += 16;
+      ++i;
+    }
     vector::StoreOp::create(b, slice(first * 16, size), memory, ValueRange{places[first]});
   }
 }
@@ -324,42 +311,44 @@ void DenseKernel::storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> a
   TensorView result = epilogue->getResult(args);
   bool isConv = isa<nn::ConvOp>(fused.root);
   int64_t laneAxis = isConv ? 1 : result.type.getRank() - 1;
-  Value firstChannel = b.mulIndex(firstPanel, 16);
   SmallVector<Value> values, places;
-  SmallVector<int64_t> valid;
   auto flush = [&] {
     if (!values.empty())
-      storeBytes(b, values, result.memory, places, valid);
+      storeBytes(b, values, result.memory, places);
     values.clear();
     places.clear();
-    valid.clear();
   };
+  // Position of a panel in arrays that are one value a lane, and its first output.
+  Value firstPosition = b.mulIndex(firstPanel, 16);
+  auto mayOverlap = [&](int64_t p) { return shape.lastPanelOverlaps() && p + 1 == panels; };
+  SmallVector<Value> positions, channels;
+  for (int64_t p = 0; p < panels; ++p) {
+    positions.push_back(b.addIndex(firstPosition, 16 * p));
+    channels.push_back(mayOverlap(p) ? b.createOrFold<arith::MinUIOp>(positions[p], b.index(shape.outputs - 16)) : positions[p]);
+  }
   Value outBase = b.addIndex(b.addIndex(b.mulIndex(row, shape.outRow), b.mulIndex(column, shape.outPixel)), shape.outBase);
-  outBase = b.addIndex(outBase, firstChannel);
   for (int64_t i = 0; i < tile.pixels; ++i) {
     Value pixel = b.addIndex(column, i);
     for (int64_t p = 0; p < panels; ++p) {
-      Value channel = b.addIndex(firstChannel, 16 * p);
       SmallVector<Value> indices;
       if (isConv) {
         // One long row of pixels stands for all rows: the row index stays zero and columns run through.
-        indices = {b.index(0), channel, row, pixel};
+        indices = {b.index(0), channels[p], row, pixel};
       } else {
         indices.assign(result.type.getRank() - 1, b.index(0));
         indices.back() = pixel;
-        indices.push_back(channel);
+        indices.push_back(channels[p]);
       }
-      Value value = epilogue->emit(b, args, acc[i * panels + p], channel, indices, laneAxis);
-      Value place = b.addIndex(outBase, i * shape.outPixel + 16 * p);
-      int64_t lanes = validLanes(p, isLastGroup, panels);
+      Value value = epilogue->emit(b, args, acc[i * panels + p], positions[p], indices, laneAxis);
+      Value place = b.addIndex(b.addIndex(outBase, channels[p]), i * shape.outPixel);
+      int64_t lanes = std::min<int64_t>(16, shape.outputs);
       if (!epilogue->isQuantizedResult()) {
         Value part = lanes == 16 ? value : vector::ExtractStridedSliceOp::create(b, value, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{lanes}, ArrayRef<int64_t>{1}).getResult();
         vector::StoreOp::create(b, part, result.memory, ValueRange{place});
         continue;
       }
       values.push_back(value);
-      places.push_back(p == 0 || values.size() == 1 ? place : Value());
-      valid.push_back(lanes);
+      places.push_back(p == 0 || values.size() == 1 || mayOverlap(p) ? place : Value());
       if (values.size() == 4)
         flush();
     }

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Weights lie in panels [panel][kernel row][run][16][4 bytes] (float: [16]); a run is what lies side by side in an NHWC
-// row under one kernel row.
+// row under one kernel row. Where outputs do not fill the last panel, it overlaps the one before, so that kernels need no
+// other code for it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,6 +38,9 @@ struct DenseShape {
   int64_t stepsPerRun() const { return isInteger ? llvm::divideCeil(runLength(), 4) : runLength(); }
   int64_t stepsPerPanel() const { return kernelRows * runsPerRow() * stepsPerRun(); }
   int64_t panels() const { return llvm::divideCeil(outputs, 16); }
+  bool lastPanelOverlaps() const { return outputs > 16 && outputs % 16 != 0; }
+  /// Output of each lane of each panel; lanes behind the only panel's outputs repeat the last one, and are never stored.
+  llvm::SmallVector<int64_t> getLaneOutputs() const;
 };
 
 /// A filter [output][channel][kernel row][kernel column] of `channels` channels in panels; what a run has beyond its
@@ -44,7 +48,7 @@ struct DenseShape {
 template <typename T>
 std::vector<T> packWeights(const DenseShape &shape, llvm::ArrayRef<T> filter, int64_t channels);
 
-/// bias[o] - sum of zero point * weight: what an integer accumulator starts with.
+/// bias - sum of zero point * weight for each lane: what an integer accumulator starts with.
 std::vector<int32_t> makeCompensation(const DenseShape &shape, const QuantParams &input, llvm::ArrayRef<int8_t> filter,
                                       llvm::ArrayRef<int32_t> bias, int64_t channels);
 
