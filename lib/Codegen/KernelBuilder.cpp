@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelBuilder.h"
+#include "MicroKernels/Lowering.h"
 
 using namespace mlir;
 using namespace octet;
@@ -56,6 +56,14 @@ Value KernelBuilder::load(Value memory, Value index) {
   if (lanes == 1)
     return memref::LoadOp::create(*this, memory, index);
   return vector::LoadOp::create(*this, cast<VectorType>(ofLanes(type.getElementType())), memory, ValueRange{index});
+}
+
+Value KernelBuilder::loadQuarters(Value memory, Value index, int64_t stride) {
+  auto type = VectorType::get({4}, cast<MemRefType>(memory.getType()).getElementType());
+  SmallVector<Value> parts;
+  for (int64_t i = 0; i < 4; ++i)
+    parts.push_back(vector::LoadOp::create(*this, type, memory, ValueRange{addIndex(index, i * stride)}));
+  return concatVectors(*this, getLoc(), parts);
 }
 
 void KernelBuilder::store(Value value, Value memory, Value index) {

@@ -67,6 +67,8 @@ public:
   // Memory: `lanes` consecutive elements.
   mlir::Value load(mlir::Value memory, mlir::Value index);
   void store(mlir::Value value, mlir::Value memory, mlir::Value index);
+  /// Sixteen lanes: four elements each at `index`, `index + stride` and so on.
+  mlir::Value loadQuarters(mlir::Value memory, mlir::Value index, int64_t stride);
   /// One element, repeated in all lanes.
   mlir::Value loadSplat(mlir::Value memory, mlir::Value index);
 

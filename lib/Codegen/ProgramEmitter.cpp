@@ -45,17 +45,17 @@ KernelArgument ProgramEmitter::getBuffer(Value value) {
 KernelArgument ProgramEmitter::getDepthwiseFilter(Value weights, const octet_depthwise_filter &filter) {
   KernelArgument source = getBuffer(weights);
   std::string targetKey;
-  llvm::raw_string_ostream(targetKey) << source.address.getOffset() << ',' << filter.vectors << ',' << filter.strip << ','
+  llvm::raw_string_ostream(targetKey) << source.address.getOffset() << ',' << filter.parts << ',' << filter.vectors << ',' << filter.strip << ','
                                       << filter.row_stride;
   auto [it, isNew] = filters.try_emplace(targetKey);
   if (!isNew)
     return it->second;
   int64_t inputRows = (filter.strip - 1) * filter.row_stride + filter.kernel_rows;
-  int64_t bytes = int64_t(filter.blocks) * filter.strip * filter.kernel_columns * llvm::divideCeil(inputRows, 4) * filter.vectors * 64;
+  int64_t bytes = int64_t(filter.blocks) * filter.parts * filter.strip * filter.kernel_columns * llvm::divideCeil(inputRows, 4) * filter.vectors * 64;
   OpBuilder builder(module.getContext());
   builder.setInsertionPointToEnd(&program.getBody().front());
   kernel::DepthwiseFilterOp::create(builder, program.getLoc(), source.address.getOffset(), preparedBytes, filter.channels,
-                                    filter.blocks, filter.vectors, filter.strip, filter.row_stride, filter.kernel_rows, filter.kernel_columns);
+                                    filter.blocks, filter.parts, filter.vectors, filter.strip, filter.row_stride, filter.kernel_rows, filter.kernel_columns);
   it->second = {kernel::ArgAttr::get(module.getContext(), kernel::Space::prepared, preparedBytes),
                 MemRefType::get({bytes}, builder.getI8Type())};
   preparedBytes += llvm::alignTo(bytes, 64);

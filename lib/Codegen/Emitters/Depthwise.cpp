@@ -8,7 +8,8 @@
 // Bytes of four input rows are interleaved, so that one dot product takes four kernel rows of sixteen channels. One quad
 // of rows serves all output rows of a strip (each with its own weights, zero where a row is not its own) and slides
 // along the columns. A block is 64 channels (its four vectors stay in the order that unpacking gives, parameters are
-// permuted instead), sixteen channels, or 64 bytes of a row across pixels where channels divide 64.
+// permuted instead), sixteen channels, or 64 bytes of a row across pixels where channels divide 64. Levels with few
+// registers take 64 bytes in four parts of sixteen, each in natural order, which the permuted parameters have in quarters.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,9 +31,11 @@ struct DepthwiseShape {
   int64_t inRow, inPixel, inBase, outRow, outPixel, outBase;
   int64_t strip;                            ///< output rows computed together
   BlockKind kind;
+  int64_t parts;                            ///< of a block, computed one after the other
 
   int64_t blockSize() const { return kind == BlockKind::channels16 ? 16 : 64; }
-  int64_t vectors() const { return blockSize() / 16; }
+  int64_t partSize() const { return blockSize() / parts; }
+  int64_t vectors() const { return partSize() / 16; }
   int64_t inputRows() const { return (strip - 1) * rowStride + kernelRows; }
   int64_t quads() const { return llvm::divideCeil(inputRows(), 4); }
   /// Blocks along the channels (one for flat rows).
@@ -46,9 +49,15 @@ struct DepthwiseShape {
     int64_t channel = kind == BlockKind::flat64 ? position % channels : firstChannel(block) + position;
     return channel < channels ? channel : -1;
   }
-  /// The same for lane `lane` of vector `vector`.
-  int64_t channelOf(int64_t block, int64_t vector, int64_t lane) const {
-    return channelAt(block, lane / 4 * 4 * vectors() + 4 * vector + lane % 4);
+  /// Channels of all positions of the per-channel parameters: of a block of 64 in the order that unpacking it whole gives.
+  SmallVector<int64_t> getChannelOrder() const {
+    SmallVector<int64_t> order;
+    int64_t inBlock = blockSize() / 16;
+    for (int64_t block = 0; block < blocks(); ++block)
+      for (int64_t vector = 0; vector < inBlock; ++vector)
+        for (int64_t lane = 0; lane < 16; ++lane)
+          order.push_back(channelAt(block, lane / 4 * 4 * inBlock + 4 * vector + lane % 4));
+    return order;
   }
 };
 
@@ -93,6 +102,7 @@ static std::optional<DepthwiseShape> getShape(const FusedOp &fused, nn::ConvOp c
     s.kind = BlockKind::flat64;
   else
     s.kind = BlockKind::channels16;
+  s.parts = s.kind != BlockKind::channels16 && level.accumulators < 8 ? 4 : 1;
   return s;
 }
 
@@ -109,10 +119,11 @@ public:
 
 private:
   std::vector<int32_t> makeStart(const codegen::QuantParams &params, ArrayRef<int8_t> filter, ArrayRef<int32_t> bias) const;
-  void emitColumns(KernelBuilder &b, ValueRange args, Value firstRow, Value block, Value firstChannel);
+  void emitColumns(KernelBuilder &b, ValueRange args, Value firstRow, Value block, Value part, Value firstChannel);
   SmallVector<Value> loadColumn(KernelBuilder &b, ValueRange args, Value base);
   SmallVector<Value> interleave(KernelBuilder &b, ArrayRef<Value> rows);
-  void emitPixel(KernelBuilder &b, ValueRange args, ArrayRef<Value> columns, Value block, Value firstRow, Value place, Value channel, Value column);
+  void emitPixel(KernelBuilder &b, ValueRange args, ArrayRef<Value> columns, Value block, Value part, Value firstRow,
+                 Value place, Value channel, Value column);
 
   ProgramEmitter &emitter;
   const FusedOp &fused;
@@ -128,17 +139,15 @@ std::vector<int32_t> DepthwiseKernel::makeStart(const codegen::QuantParams &para
                                                 ArrayRef<int32_t> bias) const {
   int64_t taps = shape.kernelRows * shape.kernelColumns;
   std::vector<int32_t> values;
-  for (int64_t block = 0; block < shape.blocks(); ++block)
-    for (int64_t vector = 0; vector < shape.vectors(); ++vector)
-      for (int64_t lane = 0; lane < 16; ++lane) {
-        int64_t channel = shape.channelOf(block, vector, lane), sum = 0;
-        if (channel >= 0) {
-          sum = bias.empty() ? 0 : bias[channel];
-          for (int64_t tap = 0; tap < taps; ++tap)
-            sum -= (int64_t)params.zeroPoints[params.axis < 0 ? 0 : channel] * filter[channel * taps + tap];
-        }
-        values.push_back((int32_t)sum);
-      }
+  for (int64_t channel : shape.getChannelOrder()) {
+    int64_t sum = 0;
+    if (channel >= 0) {
+      sum = bias.empty() ? 0 : bias[channel];
+      for (int64_t tap = 0; tap < taps; ++tap)
+        sum -= (int64_t)params.zeroPoints[params.axis < 0 ? 0 : channel] * filter[channel * taps + tap];
+    }
+    values.push_back((int32_t)sum);
+  }
   return values;
 }
 
@@ -158,6 +167,7 @@ bool DepthwiseKernel::addArguments() {
   octet_depthwise_filter order{};
   order.channels = shape.channels;
   order.blocks = shape.blocks();
+  order.parts = shape.parts;
   order.vectors = shape.vectors();
   order.strip = shape.strip;
   order.row_stride = shape.rowStride;
@@ -173,18 +183,16 @@ bool DepthwiseKernel::addArguments() {
   signature.addKey((int)shape.kind, shape.strip, describe(typeOf(in)));
   signature.addKey({shape.kernelRows, shape.kernelColumns, shape.rowStride, shape.columnStride, shape.rowDilation,
                     shape.columnDilation, shape.inBase});
-  SmallVector<int64_t> channels;
-  for (int64_t block = 0; block < shape.blocks(); ++block)
-    for (int64_t vector = 0; vector < shape.vectors(); ++vector)
-      for (int64_t lane = 0; lane < 16; ++lane)
-        channels.push_back(std::max<int64_t>(0, shape.channelOf(block, vector, lane)));
+  SmallVector<int64_t> channels = llvm::map_to_vector(shape.getChannelOrder(), [](int64_t c) { return std::max<int64_t>(c, 0); });
   epilogue.emplace(fused, signature, channels);
+  if (shape.parts > 1)
+    epilogue->readQuarters(16);
   return true;
 }
 
 /// Unpacks bytes, then words, inside each 16-byte lane: vector g holds bytes 4g..4g+3 of every lane, four rows each.
 SmallVector<Value> DepthwiseKernel::interleave(KernelBuilder &b, ArrayRef<Value> rows) {
-  int64_t size = shape.blockSize();
+  int64_t size = shape.partSize();
   auto bytes = VectorType::get({size}, b.getI8Type()), words = VectorType::get({size / 2}, b.getI16Type());
   auto unpack = [&](Value x, Value y, int64_t perLane, bool isHigh) -> Value {
     int64_t total = size / (16 / perLane);
@@ -205,7 +213,7 @@ SmallVector<Value> DepthwiseKernel::interleave(KernelBuilder &b, ArrayRef<Value>
       quads.push_back(vector::BitCastOp::create(b, bytes, unpack(x, y, 8, isHigh)));
   if (size == 64)
     return quads;
-  // Sixteen channels: the four parts are one vector in natural order.
+  // Sixteen bytes: the four parts are one vector in natural order.
   auto join = [&](Value x, Value y) -> Value {
     int64_t lanes = cast<VectorType>(x.getType()).getNumElements();
     return vector::ShuffleOp::create(b, x, y, llvm::to_vector(llvm::seq<int64_t>(0, 2 * lanes)));
@@ -215,7 +223,7 @@ SmallVector<Value> DepthwiseKernel::interleave(KernelBuilder &b, ArrayRef<Value>
 
 /// Quads of all input rows of a strip at one column: [quad][vector].
 SmallVector<Value> DepthwiseKernel::loadColumn(KernelBuilder &b, ValueRange args, Value base) {
-  auto type = VectorType::get({shape.blockSize()}, b.getI8Type());
+  auto type = VectorType::get({shape.partSize()}, b.getI8Type());
   SmallVector<Value> rows, result;
   for (int64_t row = 0; row < shape.inputRows(); ++row) {
     Value at = b.addIndex(base, row * shape.rowDilation * shape.inRow);
@@ -229,27 +237,29 @@ SmallVector<Value> DepthwiseKernel::loadColumn(KernelBuilder &b, ValueRange args
 }
 
 /// Sums and stores of one block at one column, for all output rows of the strip.
-void DepthwiseKernel::emitPixel(KernelBuilder &b, ValueRange args, ArrayRef<Value> columns, Value block, Value firstRow,
-                                Value place, Value channel, Value column) {
+void DepthwiseKernel::emitPixel(KernelBuilder &b, ValueRange args, ArrayRef<Value> columns, Value block, Value part,
+                                Value firstRow, Value place, Value channel, Value column) {
   b.lanes = 16;
   int64_t vectors = shape.vectors(), perColumn = shape.quads() * vectors;
   int64_t perRow = shape.kernelColumns * perColumn * 64;
   auto bytes = VectorType::get({64}, b.getI8Type());
-  Value weightBase = b.mulIndex(block, shape.strip * perRow), position = b.mulIndex(block, shape.blockSize());
+  Value weightBase = b.mulIndex(b.addIndex(b.mulIndex(block, shape.parts), part), shape.strip * perRow);
+  Value position = b.addIndex(b.mulIndex(block, shape.blockSize()), b.mulIndex(part, 4));
   bool isQuantizedResult = epilogue->isQuantizedResult();
   Value memory = epilogue->getResult(args).memory;
   for (int64_t out = 0; out < shape.strip; ++out) {
     SmallVector<Value> values;
     for (int64_t vector = 0; vector < vectors; ++vector) {
-      Value acc = b.load(args[start], b.addIndex(position, 16 * vector));
+      Value at = b.addIndex(position, 16 * vector);
+      Value acc = shape.parts > 1 ? b.loadQuarters(args[start], at, 16) : b.load(args[start], at);
       for (int64_t i = 0; i < shape.kernelColumns; ++i)
         for (int64_t quad = 0; quad < shape.quads(); ++quad) {
-          int64_t at = out * perRow + ((i * shape.quads() + quad) * vectors + vector) * 64;
-          Value w = vector::LoadOp::create(b, bytes, args[weights], ValueRange{b.addIndex(weightBase, at)});
+          int64_t tap = out * perRow + ((i * shape.quads() + quad) * vectors + vector) * 64;
+          Value w = vector::LoadOp::create(b, bytes, args[weights], ValueRange{b.addIndex(weightBase, tap)});
           acc = kernel::Dot4Op::create(b, acc.getType(), acc, columns[i * perColumn + quad * vectors + vector], w);
         }
       SmallVector<Value> indices{b.index(0), channel, b.addIndex(firstRow, out), column};
-      values.push_back(epilogue->emit(b, args, acc, b.addIndex(position, 16 * vector), indices, 1));
+      values.push_back(epilogue->emit(b, args, acc, at, indices, 1));
     }
     Value at = b.addIndex(place, out * shape.outRow);
     int64_t valid = shape.kind == BlockKind::channels16 ? std::min<int64_t>(16, shape.channels) : 16;
@@ -264,7 +274,7 @@ void DepthwiseKernel::emitPixel(KernelBuilder &b, ValueRange args, ArrayRef<Valu
 }
 
 /// All columns of a strip for one block; columns that the next pixel needs again are carried along.
-void DepthwiseKernel::emitColumns(KernelBuilder &b, ValueRange args, Value firstRow, Value block, Value firstChannel) {
+void DepthwiseKernel::emitColumns(KernelBuilder &b, ValueRange args, Value firstRow, Value block, Value part, Value firstChannel) {
   Value inBase = b.addIndex(b.addIndex(b.mulIndex(firstRow, shape.rowStride * shape.inRow), firstChannel), shape.inBase);
   Value outBase = b.addIndex(b.addIndex(b.mulIndex(firstRow, shape.outRow), firstChannel), shape.outBase);
   int64_t tap = shape.columnDilation * shape.inPixel;
@@ -277,11 +287,11 @@ void DepthwiseKernel::emitColumns(KernelBuilder &b, ValueRange args, Value first
       SmallVector<Value> columns;
       for (int64_t k = 0; k < shape.kernelColumns; ++k)
         columns.append(loadColumn(b, args, b.addIndex(b.addIndex(inBase, first), k * tap)));
-      emitPixel(b, args, columns, block, firstRow, b.addIndex(outBase, first), b.index(0), b.index(0));
+      emitPixel(b, args, columns, block, part, firstRow, b.addIndex(outBase, first), b.index(0), b.index(0));
     });
   }
   int64_t kept = shape.columnDilation == 1 ? std::max<int64_t>(0, shape.kernelColumns - shape.columnStride) : 0;
-  if (kept * shape.quads() * shape.vectors() > 8 || b.level.accumulators < 8)
+  if (kept * shape.quads() * shape.vectors() > 8 || b.level.accumulators < 4)
     kept = 0;
   SmallVector<Value> carried;
   for (int64_t k = 0; k < kept; ++k)
@@ -292,7 +302,7 @@ void DepthwiseKernel::emitColumns(KernelBuilder &b, ValueRange args, Value first
     SmallVector<Value> columns(inner);
     for (int64_t k = kept; k < shape.kernelColumns; ++k)
       columns.append(loadColumn(b, args, b.addIndex(base, k * tap)));
-    emitPixel(b, args, columns, block, firstRow, b.addIndex(outBase, b.mulIndex(column, shape.outPixel)), firstChannel, column);
+    emitPixel(b, args, columns, block, part, firstRow, b.addIndex(outBase, b.mulIndex(column, shape.outPixel)), firstChannel, column);
     return SmallVector<Value>(ArrayRef(columns).take_back(kept * perColumn));
   });
 }
@@ -309,7 +319,9 @@ void DepthwiseKernel::emit() {
         Value firstRow = b.mulIndex(strip, shape.strip);
         if (shape.rows % shape.strip)
           firstRow = b.createOrFold<arith::MinUIOp>(firstRow, b.index(shape.rows - shape.strip));
-        emitColumns(b, args, firstRow, block, firstChannel);
+        b.loop(0, shape.parts, [&](Value part) {
+          emitColumns(b, args, firstRow, block, part, b.addIndex(firstChannel, b.mulIndex(part, shape.partSize())));
+        });
       });
     });
   });

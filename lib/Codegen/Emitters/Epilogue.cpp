@@ -179,7 +179,9 @@ Epilogue::Epilogue(const FusedOp &fused, Signature &signature, ArrayRef<int64_t>
 
 Value Epilogue::loadPerChannel(KernelBuilder &b, ValueRange args, int number, Value position, int64_t laneAxis) const {
   Value block = signature.getValue(number, args);
-  return laneAxis == channelAxis ? b.load(block, position) : b.loadSplat(block, position);
+  if (laneAxis != channelAxis)
+    return b.loadSplat(block, position);
+  return quarterStride ? b.loadQuarters(block, position, quarterStride) : b.load(block, position);
 }
 
 std::pair<Value, Value> Epilogue::loadBounds(KernelBuilder &b, ValueRange args) const {

@@ -23,6 +23,9 @@ public:
   /// Lanes may be in another order than channels: nothing but per-channel parameters is read.
   static bool takesAnyOrder(const FusedOp &fused);
 
+  /// From now on four lanes each are at the positions `position`, `position + stride` and so on.
+  void readQuarters(int64_t stride) { quarterStride = stride; }
+
   bool isQuantizedResult() const { return resultIsQuantized; }
   /// Stored values that saturate at 0 and 255 need no further clamp.
   bool packSaturates() const { return packClamps; }
@@ -60,6 +63,7 @@ private:
   bool plainReciprocals = false;
   bool zeroPointIsZero = false;   ///< in all channels
   int64_t channelAxis;            ///< of the result
+  int64_t quarterStride = 0;      ///< 0: lanes are side by side
   int result, multiplier = -1;    ///< multiplier: M[c] or S[c]
   int scales = -1, reciprocals = -1, zeroPoints = -1; ///< of a result quantized per channel
   int bounds = -1;                ///< its [low, high]
