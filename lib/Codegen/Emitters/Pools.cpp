@@ -7,20 +7,44 @@
 
 #include "Emitters.h"
 #include "Windows.h"
+#include "octet/Numerics/Requantize.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
-template <typename PoolOp>
-static std::pair<Window, Window> getWindows(PoolOp op) {
-  auto in = op.getInput().getType().getShape();
-  auto make = [&](int i) {
-    return Window{in[2 + i], op.getKernel()[i], op.getStrides()[i], op.getPads()[i], op.getDilations()[i]};
-  };
-  return {make(0), make(1)};
-}
+namespace {
+
+/// The window of one result of a pool: its taps inside the input.
+class PlacedWindow {
+public:
+  PlacedWindow(KernelBuilder &b, const Window &rows, const Window &columns, ValueRange i)
+      : rows(rows), columns(columns), kh(getTaps(b, rows, i[2])), kw(getTaps(b, columns, i[3])) {}
+
+  /// The number of taps.
+  Value count(KernelBuilder &b) const {
+    Value height = b.createOrFold<arith::SubIOp>(kh.high, kh.low), width = b.createOrFold<arith::SubIOp>(kw.high, kw.low);
+    return b.createOrFold<arith::MulIOp>(height, width);
+  }
+
+  /// Folds `step` over the taps.
+  Value fold(KernelBuilder &b, Value init, function_ref<Value(Value ih, Value iw, Value acc)> step) const {
+    return b.loop(kh.low, kh.high, 1, ValueRange{init}, [&](Value y, ValueRange outer) {
+      return b.loop(kw.low, kw.high, 1, outer, [&](Value x, ValueRange inner) {
+        Value ih = b.addIndex(kh.origin, b.mulIndex(y, rows.dilation));
+        Value iw = b.addIndex(kw.origin, b.mulIndex(x, columns.dilation));
+        return SmallVector<Value>{step(ih, iw, inner[0])};
+      });
+    })[0];
+  }
+
+private:
+  const Window &rows, &columns;
+  Taps kh, kw;
+};
+
+} // namespace
 
 /// Loops over all results of a pool, sixteen channels at a time where they lie side by side.
 static void emitPoolLoops(KernelBuilder &b, const TensorView &y, Value begin, Value end,
@@ -41,96 +65,127 @@ static void emitPoolLoops(KernelBuilder &b, const TensorView &y, Value begin, Va
   });
 }
 
-/// Folds `step` over the taps of one window.
-static Value foldWindow(KernelBuilder &b, const Taps &kh, const Taps &kw, const Window &rows, const Window &columns,
-                        Value init, function_ref<Value(Value ih, Value iw, Value acc)> step) {
-  return b.loop(kh.low, kh.high, 1, ValueRange{init}, [&](Value y, ValueRange outer) {
-    return b.loop(kw.low, kw.high, 1, outer, [&](Value x, ValueRange inner) {
-      Value ih = b.addIndex(kh.origin, b.mulIndex(y, rows.dilation));
-      Value iw = b.addIndex(kw.origin, b.mulIndex(x, columns.dilation));
-      return SmallVector<Value>{step(ih, iw, inner[0])};
-    });
-  })[0];
-}
+/// Makes and stores one result of a pool.
+using PoolElementFn = function_ref<void(KernelBuilder &, ValueRange args, const PlacedWindow &, ValueRange i, int64_t laneAxis)>;
 
+/// Adds the step of a pool whose tensors `signature` has.
 template <typename PoolOp>
-static void addWindowKey(Signature &signature, PoolOp op) {
+static void emitPool(PoolOp op, StringRef kind, Signature &signature, int target, PoolElementFn element) {
   signature.addKey(op->getName().getStringRef());
   for (ArrayRef<int64_t> values : {op.getKernel(), op.getStrides(), op.getPads(), op.getDilations()})
     signature.addKey(values);
+  ArrayRef<int64_t> in = op.getInput().getType().getShape();
+  auto makeWindow = [&](int i) {
+    return Window{in[2 + i], op.getKernel()[i], op.getStrides()[i], op.getPads()[i], op.getDilations()[i]};
+  };
+  Window rows = makeWindow(0), columns = makeWindow(1);
+  signature.emitter.addStep(op, kind, signature.key, signature.arguments, op.getResult().getType().getDimSize(2),
+                            [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
+    emitPoolLoops(b, signature.getTensor(target, args), begin, end, [&](ValueRange i, int64_t laneAxis) {
+      element(b, args, PlacedWindow(b, rows, columns, i), i, laneAxis);
+    });
+  });
 }
 
 LogicalResult codegen::emitMaxPool(ProgramEmitter &emitter, nn::MaxPoolOp op) {
   Signature signature(emitter);
   int source = signature.addTensor(op.getInput(), Signature::Parameters::none);
   int target = signature.addTensor(op.getResult(), Signature::Parameters::none);
-  addWindowKey(signature, op);
-  auto [rows, columns] = getWindows(op);
-  emitter.addStep(op, "max_pool", signature.key, signature.arguments, op.getResult().getType().getDimSize(2),
-                  [&, rows = rows, columns = columns](KernelBuilder &b, ValueRange args, Value begin, Value end) {
+  emitPool(op, "max_pool", signature, target,
+           [&](KernelBuilder &b, ValueRange args, const PlacedWindow &window, ValueRange i, int64_t laneAxis) {
     TensorView x = signature.getTensor(source, args), y = signature.getTensor(target, args);
-    emitPoolLoops(b, y, begin, end, [&](ValueRange i, int64_t laneAxis) {
-      Taps kh = getTaps(b, rows, i[2]), kw = getTaps(b, columns, i[3]);
-      Value lowest = x.isQuantized() ? b.constI(-1000) : b.constF(-std::numeric_limits<float>::infinity());
-      Value best = foldWindow(b, kh, kw, rows, columns, lowest, [&](Value ih, Value iw, Value acc) -> Value {
-        Value value = loadRaw(b, x, {i[0], i[1], ih, iw}, laneAxis);
-        if (x.isQuantized())
-          return arith::MaxSIOp::create(b, acc, value);
-        return b.maxF(value, acc);
-      });
-      storeRaw(b, best, y, i);
+    Value lowest = x.isQuantized() ? b.constI(-1000) : b.constF(-std::numeric_limits<float>::infinity());
+    Value best = window.fold(b, lowest, [&](Value ih, Value iw, Value acc) -> Value {
+      Value value = loadRaw(b, x, {i[0], i[1], ih, iw}, laneAxis);
+      if (x.isQuantized())
+        return arith::MaxSIOp::create(b, acc, value);
+      return b.maxF(value, acc);
     });
+    storeRaw(b, best, y, i);
   });
   return success();
 }
 
-/// Mean of quantized values: [N.avg_pool]; `count` elements as i32.
-static Value quantizedMean(KernelBuilder &b, const TensorView &x, const TensorView &y, Value sum, Value count,
-                           ValueRange i, int64_t laneAxis) {
-  Value scale = b.mul(loadParameter(b, y.scales, 0, y.axis, i, laneAxis), b.toFloat(count));
-  Value multiplier = b.div(loadParameter(b, x.scales, 0, x.axis, i, laneAxis), scale);
-  Value zeroPoint = loadParameter(b, y.zeroPoints, kZeroPoints, y.axis, i, laneAxis);
-  Value low = b.loadSplat(y.zeroPoints, b.index(kLow)), high = b.loadSplat(y.zeroPoints, b.index(kHigh));
-  return roundAndClamp(b, b.mul(b.toFloat(sum), multiplier), low, high, zeroPoint);
+namespace {
+
+/// Means: [N.avg_pool] between tensors that have one scale each, else [N.mean] of real values.
+class Mean {
+public:
+  using Fold = function_ref<Value(Value init, function_ref<Value(ValueRange at, Value acc)> add)>;
+
+  /// Adds the arguments of means over `fewest` to `most` elements.
+  Mean(Signature &signature, Value input, Value result, int64_t fewest, int64_t most);
+  /// Stores the mean of the `count` (an index) elements that `fold` visits.
+  void emit(KernelBuilder &b, ValueRange args, ValueRange i, int64_t laneAxis, Value count, Fold fold) const;
+
+  int target;
+
+private:
+  /// [N.avg_pool] behind the sum.
+  Value requantize(KernelBuilder &b, ValueRange args, Value sum, Value count) const;
+
+  Signature &signature;
+  int source, multipliers = -1; ///< M of every count from `fewest` on
+  int64_t fewest;
+};
+
+} // namespace
+
+Mean::Mean(Signature &signature, Value input, Value result, int64_t fewest, int64_t most)
+    : signature(signature), fewest(fewest) {
+  auto getParams = [](Value value) {
+    auto type = dyn_cast<quant::QuantizedType>(getElementTypeOrSelf(value.getType()));
+    return type ? codegen::getQuantParams(type) : codegen::QuantParams();
+  };
+  codegen::QuantParams from = getParams(input), to = getParams(result);
+  bool isInteger = from.scales.size() == 1 && to.scales.size() == 1;
+  auto parameters = isInteger ? Signature::Parameters::integers : Signature::Parameters::all;
+  source = signature.addTensor(input, parameters);
+  target = signature.addTensor(result, parameters);
+  signature.addKey("counts", fewest, most, isInteger);
+  if (!isInteger)
+    return;
+  auto bits = [](float value) { return llvm::utohexstr(llvm::bit_cast<uint32_t>(value)); };
+  std::string key = "means/" + bits(from.scales[0]) + "/" + bits(to.scales[0]) + "/" + std::to_string(fewest) + "-" + std::to_string(most);
+  multipliers = signature.addWeights<float>(key, [&] {
+    std::vector<float> values;
+    for (int64_t count = fewest; count <= most; ++count)
+      values.push_back(numerics::averageMultiplier(from.scales[0], to.scales[0], count));
+    return values;
+  });
 }
 
-/// Sum over the elements that `fold` visits, then the mean.
-static void emitMean(KernelBuilder &b, const TensorView &x, const TensorView &y, ValueRange i, int64_t laneAxis, Value count,
-                     function_ref<Value(Value init, function_ref<Value(ValueRange, Value)>)> fold) {
-  bool isInteger = x.isQuantized() && y.isQuantized();
-  Value zeroPoint = isInteger ? loadParameter(b, x.zeroPoints, kZeroPoints, x.axis, i, laneAxis) : Value();
-  Value sum = fold(isInteger ? b.constI(0) : b.constF(0), [&](ValueRange at, Value acc) {
-    if (isInteger)
-      return b.add(acc, b.sub(loadRaw(b, x, at, laneAxis), zeroPoint));
-    return b.add(acc, loadReal(b, x, at, laneAxis));
+Value Mean::requantize(KernelBuilder &b, ValueRange args, Value sum, Value count) const {
+  Value multiplier = b.loadSplat(args[multipliers], b.addIndex(count, -fewest));
+  Value parameters = signature.getTensor(target, args).zeroPoints;
+  auto load = [&](int64_t parameter) { return b.loadSplat(parameters, b.index(parameter)); };
+  return roundAndClamp(b, b.mul(b.toFloat(sum), multiplier), load(kLow), load(kHigh), load(kZeroPoints));
+}
+
+void Mean::emit(KernelBuilder &b, ValueRange args, ValueRange i, int64_t laneAxis, Value count, Fold fold) const {
+  TensorView x = signature.getTensor(source, args), y = signature.getTensor(target, args);
+  if (multipliers < 0) {
+    Value sum = fold(b.constF(0), [&](ValueRange at, Value acc) { return b.add(acc, loadReal(b, x, at, laneAxis)); });
+    Value divisor = b.toFloat(b.splat(b.createOrFold<arith::IndexCastOp>(b.getI32Type(), count)));
+    return storeReal(b, b.div(sum, divisor), y, i, laneAxis);
+  }
+  Value zeroPoint = b.loadSplat(x.zeroPoints, b.index(kZeroPoints));
+  Value sum = fold(b.constI(0), [&](ValueRange at, Value acc) {
+    return b.add(acc, b.sub(loadRaw(b, x, at, laneAxis), zeroPoint));
   });
-  if (isInteger)
-    storeRaw(b, quantizedMean(b, x, y, sum, count, i, laneAxis), y, i);
-  else
-    storeReal(b, b.div(sum, b.toFloat(count)), y, i, laneAxis);
+  storeRaw(b, requantize(b, args, sum, count), y, i);
 }
 
 LogicalResult codegen::emitAvgPool(ProgramEmitter &emitter, nn::AvgPoolOp op) {
   Signature signature(emitter);
-  int source = signature.addTensor(op.getInput()), target = signature.addTensor(op.getResult());
-  addWindowKey(signature, op);
-  signature.addKey(op.getCountIncludePad());
-  auto [rows, columns] = getWindows(op);
-  emitter.addStep(op, "avg_pool", signature.key, signature.arguments, op.getResult().getType().getDimSize(2),
-                  [&, rows = rows, columns = columns](KernelBuilder &b, ValueRange args, Value begin, Value end) {
-    TensorView x = signature.getTensor(source, args), y = signature.getTensor(target, args);
-    emitPoolLoops(b, y, begin, end, [&](ValueRange i, int64_t laneAxis) {
-      Taps kh = getTaps(b, rows, i[2]), kw = getTaps(b, columns, i[3]);
-      Value count = b.constI(rows.kernel * columns.kernel);
-      if (!op.getCountIncludePad()) {
-        Value height = b.createOrFold<arith::SubIOp>(kh.high, kh.low), width = b.createOrFold<arith::SubIOp>(kw.high, kw.low);
-        Value valid = b.createOrFold<arith::MulIOp>(height, width);
-        count = b.splat(arith::IndexCastOp::create(b, b.getI32Type(), valid));
-      }
-      emitMean(b, x, y, i, laneAxis, count, [&](Value init, function_ref<Value(ValueRange, Value)> add) {
-        return foldWindow(b, kh, kw, rows, columns, init,
-                          [&](Value ih, Value iw, Value acc) { return add({i[0], i[1], ih, iw}, acc); });
-      });
+  int64_t size = op.getKernel()[0] * op.getKernel()[1];
+  // Dilated taps may all miss the input.
+  Mean mean(signature, op.getInput(), op.getResult(), op.getCountIncludePad() ? size : 0, size);
+  emitPool(op, "avg_pool", signature, mean.target,
+           [&](KernelBuilder &b, ValueRange args, const PlacedWindow &window, ValueRange i, int64_t laneAxis) {
+    Value count = op.getCountIncludePad() ? b.index(size) : window.count(b);
+    mean.emit(b, args, i, laneAxis, count, [&](Value init, function_ref<Value(ValueRange, Value)> add) {
+      return window.fold(b, init, [&](Value ih, Value iw, Value acc) { return add({i[0], i[1], ih, iw}, acc); });
     });
   });
   return success();
@@ -138,7 +193,6 @@ LogicalResult codegen::emitAvgPool(ProgramEmitter &emitter, nn::AvgPoolOp op) {
 
 LogicalResult codegen::emitReduceMean(ProgramEmitter &emitter, nn::ReduceMeanOp op) {
   Signature signature(emitter);
-  int source = signature.addTensor(op.getInput()), target = signature.addTensor(op.getResult());
   signature.addKey("axes", op.getKeepDims());
   signature.addKey(op.getAxes());
   ArrayRef<int64_t> in = op.getInput().getType().getShape();
@@ -149,9 +203,9 @@ LogicalResult codegen::emitReduceMean(ProgramEmitter &emitter, nn::ReduceMeanOp 
   SmallVector<int64_t> keptShape = llvm::map_to_vector(kept, [&](int64_t d) { return in[d]; });
   if (keptShape.empty())
     keptShape.push_back(1);
+  Mean mean(signature, op.getInput(), op.getResult(), count, count);
   emitter.addStep(op, "reduce_mean", signature.key, signature.arguments, keptShape[0],
                   [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
-    TensorView x = signature.getTensor(source, args), y = signature.getTensor(target, args);
     emitLoopNest(b, keptShape, begin, end, [&](ValueRange k) {
       SmallVector<Value> at(in.size(), b.index(0)), result;
       for (auto [d, i] : llvm::zip(kept, k))
@@ -159,7 +213,7 @@ LogicalResult codegen::emitReduceMean(ProgramEmitter &emitter, nn::ReduceMeanOp 
       for (int64_t d = 0; d < (int64_t)in.size(); ++d)
         if (op.getKeepDims() || !llvm::is_contained(reduced, d))
           result.push_back(llvm::is_contained(reduced, d) ? b.index(0) : at[d]);
-      emitMean(b, x, y, result, -1, b.constI(count), [&](Value init, function_ref<Value(ValueRange, Value)> add) {
+      mean.emit(b, args, result, -1, b.index(count), [&](Value init, function_ref<Value(ValueRange, Value)> add) {
         std::function<Value(size_t, Value)> nest = [&](size_t depth, Value acc) -> Value {
           if (depth == reduced.size())
             return add(at, acc);

@@ -51,8 +51,9 @@ def average_pool_integer(q, params: QParams, result: QParams, window: Window, in
 
 
 def _requantize_mean(total, count, params, result):
-    multiplier = params.scale[0] / (result.scale[0] * np.asarray(count).astype(f32))
-    return _round_and_clamp(total.astype(f32) * multiplier, result)
+    with np.errstate(all="ignore"):
+        multiplier = params.scale[0] / (result.scale[0] * np.asarray(count).astype(f32))
+        return _round_and_clamp(total.astype(f32) * multiplier, result)
 
 
 def _reduced_last(x, axes):
