@@ -91,17 +91,31 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
     return operand ? operand->get().getDefiningOp<ObserveOp>() : nullptr;
   }
 
+  /// A bias that becomes int32: its unit's activation and weights are observed, its values known.
+  struct ProductBias {
+    OpOperand *operand;
+    ObserveOp input, weight;
+    SmallVector<float, 0> values;
+  };
+
+  static std::optional<ProductBias> getBias(const Unit &unit) {
+    OpOperand *operand = unit.getOperand<BiasOp>();
+    ObserveOp input = getObserve(unit.getWeightedActivation()), weight = getObserve(unit.getOperand<WeightOp>());
+    if (!input || !operand)
+      return std::nullopt;
+    auto values = nn::getConstantValues<float>(operand->get());
+    if (failed(values))
+      return std::nullopt;
+    return ProductBias{operand, input, weight, std::move(*values)};
+  }
+
   /// A channel whose weights are all but zero has a tiny scale, in whose steps the bias would not fit into int32.
   void raiseScales(const Unit &unit) {
-    ObserveOp input = getObserve(unit.getWeightedActivation()), weight = getObserve(unit.getOperand<WeightOp>());
-    OpOperand *bias = unit.getOperand<BiasOp>();
-    if (!input || !bias)
-      return;
-    auto values = nn::getConstantValues<float>(bias->get());
-    if (failed(values))
+    std::optional<ProductBias> bias = getBias(unit);
+    if (!bias)
       return;
     int64_t raised = 0;
-    types[weight] = raiseWeightScales(types[weight], types[input], *values, raised);
+    types[bias->weight] = raiseWeightScales(types[bias->weight], types[bias->input], bias->values, raised);
     numRaisedScales += raised;
     if (raised)
       remark::analysis(unit.op->getLoc(), remark::RemarkOpts::name("OCT110").category("octet-convert"))
@@ -110,17 +124,13 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
 
   /// [N.bias] The bias as int32 at f32(s_x * s_w), with a dequantize.
   void convertBias(const Unit &unit) {
-    ObserveOp input = getObserve(unit.getWeightedActivation()), weight = getObserve(unit.getOperand<WeightOp>());
-    OpOperand *bias = unit.getOperand<BiasOp>();
-    if (!input || !bias)
+    std::optional<ProductBias> bias = getBias(unit);
+    if (!bias)
       return;
-    auto values = nn::getConstantValues<float>(bias->get());
-    if (failed(values))
-      return;
-    auto constant = bias->get().getDefiningOp<nn::ConstantOp>();
-    auto type = getBiasType(types[weight], types[input], values->size());
+    auto constant = bias->operand->get().getDefiningOp<nn::ConstantOp>();
+    auto type = getBiasType(types[bias->weight], types[bias->input], bias->values.size());
     OpBuilder builder(unit.op);
-    bias->set(createQuantizedConstant(builder, constant, *values, type));
+    bias->operand->set(createQuantizedConstant(builder, constant, bias->values, type));
     ++numBiases;
   }
 
