@@ -12,8 +12,8 @@ using namespace octet;
 
 static const CpuLevel levels[] = {
 #define OCTET_LEVEL(name, arch, features, accumulators, isScalar, hasFma)                                              \
-  {name, arch, features, accumulators, isScalar, hasFma},
-#include "Levels.def"
+  {#name, #arch, features, accumulators, isScalar, hasFma},
+#include "octet/Runtime/Levels.def"
 };
 
 llvm::ArrayRef<CpuLevel> octet::getCpuLevels() { return levels; }

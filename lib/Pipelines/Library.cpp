@@ -23,7 +23,7 @@ void octet::registerOctetDialects(DialectRegistry &registry) {
 std::vector<std::string> octet::getLevelsOfTarget(llvm::StringRef triple) {
   std::vector<std::string> names;
   for (const CpuLevel &level : getCpuLevels())
-    if (!level.arch.empty() && triple.starts_with(level.arch))
+    if (triple.starts_with(level.arch))
       names.push_back(level.name.str());
   return names;
 }

@@ -45,7 +45,7 @@ static int has_avx512vnni(void) {
   return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & leaf7) == leaf7 && (c & bit_AVX512VNNI);
 }
 
-static int is_baseline(void) { return 1; }
+static int has_sse2(void) { return 1; }
 
 typedef unsigned fp_control;
 static fp_control get_fp_control(void) { return _mm_getcsr(); }
@@ -59,7 +59,7 @@ static void relax(void) { _mm_pause(); }
 #include <sys/auxv.h>
 
 static int has_dotprod(void) { return (getauxval(AT_HWCAP) & (1ul << 20 /* HWCAP_ASIMDDP */)) != 0; }
-static int is_baseline(void) { return 1; }
+static int has_neon(void) { return 1; }
 
 typedef uint64_t fp_control;
 static fp_control get_fp_control(void) {
@@ -76,22 +76,26 @@ static void relax(void) { __asm__ volatile("yield"); }
 #error "no CPU levels for this architecture"
 #endif
 
-/* A level and whether this CPU runs it: it must have every target feature of the level's row in Codegen's Levels.def. */
+/* The levels of this architecture, and whether this CPU runs them: it must have every target feature of the row. */
 typedef struct cpu_level {
   const char *name;
   int (*supported)(void);
 } cpu_level;
 
-static const cpu_level cpu_levels[] = {
+static int has_reference(void) { return 1; }
+
 #if defined(__x86_64__)
-    {"avx512vnni", has_avx512vnni},
-    {"avx2", has_avx2},
-    {"sse2", is_baseline},
+#define LEVEL_OF_x86_64(name) {#name, has_##name},
+#define LEVEL_OF_aarch64(name)
 #else
-    {"dotprod", has_dotprod},
-    {"neon", is_baseline},
+#define LEVEL_OF_x86_64(name)
+#define LEVEL_OF_aarch64(name) {#name, has_##name},
 #endif
-    {"reference", is_baseline},
+#define LEVEL_OF_any(name) {#name, has_##name},
+
+static const cpu_level cpu_levels[] = {
+#define OCTET_LEVEL(name, arch, ...) LEVEL_OF_##arch(name)
+#include "octet/Runtime/Levels.def"
 };
 
 static int supports_level(const char *name) {

@@ -28,10 +28,10 @@ namespace octet {
 #define GEN_PASS_REGISTRATION
 #include "octet/Codegen/Passes.h.inc"
 
-/// A CPU level: a row of lib/Codegen/Levels.def.
+/// A CPU level: a row of octet/Runtime/Levels.def.
 struct CpuLevel {
   llvm::StringRef name;
-  llvm::StringRef arch;     ///< "x86_64", "aarch64"; empty: any
+  llvm::StringRef arch;     ///< "x86_64", "aarch64" or "any"
   llvm::StringRef features; ///< comma-separated, each with its sign
   int64_t accumulators;     ///< dot-product accumulators of sixteen lanes that fit in registers
   bool isScalar;            ///< the reference path: scalar loops only
