@@ -189,8 +189,7 @@ LogicalResult GraphImporter::checkNodes() {
   for (const auto &node : graph.node()) {
     const OperatorRow *row = isOnnxDomain(node.domain()) ? findOperator(node.op_type()) : nullptr;
     if (!row) {
-      (void)addUnsupported(node, node.attribute_size() ? "attribute " + printAttribute(node.attribute(0))
-                                                       : "no such operator here");
+      (void)addUnsupported(node, "no such operator here");
       continue;
     }
     if (node.output_size() == 0 || node.output(0).empty())

@@ -31,7 +31,7 @@ const OperatorRow *octet::onnx_import::findOperator(StringRef name) {
 }
 
 /// The values an attribute holds, as text; "..." for tensors and graphs.
-std::string octet::onnx_import::printAttribute(const AttributeProto &attribute) {
+static std::string printAttribute(const AttributeProto &attribute) {
   std::string text = attribute.name() + "=";
   llvm::raw_string_ostream os(text);
   auto list = [&](const auto &values) {

@@ -32,9 +32,6 @@ struct NodeCheck {
 };
 NodeCheck checkNode(const OperatorRow &row, const onnx::NodeProto &node);
 
-/// "axis=1", for messages.
-std::string printAttribute(const onnx::AttributeProto &attribute);
-
 #define OCTET_ONNX_OPERATOR(name, function, ...) llvm::LogicalResult function(Node &node);
 #include "Operators.def"
 

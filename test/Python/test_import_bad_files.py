@@ -270,12 +270,17 @@ def test_unsupported_operators_are_reported_at_once(tmp_path):
     model.opset_import.append(helper.make_opsetid("com.example", 2))
     expect_error(
         tmp_path, model, "6 operators are not supported",
-        '\n  node "a" (GRU, domain ai.onnx, opset 13): attribute hidden_size=3',
+        '\n  node "a" (GRU, domain ai.onnx, opset 13): no such operator here',
         '\n  node "b" (MaxPool, domain ai.onnx, opset 13): attribute storage_order=1',
         '\n  node "d" (Pad, domain ai.onnx, opset 13): attribute mode="reflect"',
         '\n  node "e" (NonZero, domain ai.onnx, opset 13): no such operator here',
-        '\n  node "own" (Fancy, domain com.example, opset 2): attribute depth=3',
+        '\n  node "own" (Fancy, domain com.example, opset 2): no such operator here',
         'its result "y"', "\n  note: `octet-translate --list-operators` shows what is; nothing was written")
+
+
+def test_recurrent_operator_is_named_not_its_attribute(tmp_path):
+    model = make_network("y = LSTM<hidden_size=3>(x, w, r)", constants={"w": (1, 12, 8), "r": (1, 12, 3)}, inputs={"x": [5, 1, 8]})
+    expect_error(tmp_path, model, '1 operator is not supported\n  node "y" (LSTM, domain ai.onnx, opset 13): no such operator here\n')
 
 
 def test_missing_file(tmp_path):
