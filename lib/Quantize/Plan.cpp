@@ -34,6 +34,7 @@ public:
 
 private:
   Decision decide(Operation *op);
+  void explainNoPattern(Decision &decision);
   std::optional<Reason> getQConfig(const Unit &unit, QConfigAttr &qconfig);
   void keepFloatWhatIsNotRead();
   void collectSets();
@@ -50,18 +51,14 @@ private:
   DenseMap<Operation *, Decision *> byOp;
 };
 
+Reason saysNone() { return {"OCT205", "the QConfig mapping says none here", ""}; }
+
 /// Whether operands of these leaves are observed.
 bool isActivation(Operation *leaf) { return isa<ActivationOp>(leaf); }
 
-Reason noPattern(const Backend &backend, Operation *op) {
-  StringRef name = op->getName().getStringRef();
-  if (StringRef why = backend.getFloatReason(op->getName()); !why.empty())
-    return {"OCT104", ("no integer form: " + why).str(), ""};
-  if (auto group = dyn_cast<GroupOp>(op))
-    return {"OCT105", ("backend @" + backend.getName() + " has no pattern \"" + group.getPattern() + "\"").str(),
-            "fuse with the same backend"};
-  return {"OCT101", ("no pattern of backend @" + backend.getName() + " matches this " + name).str(),
-          ("add an octet.pattern that matches " + name).str()};
+/// Whether an operator computes something that could be quantized.
+bool hasFloatResult(Operation *op) {
+  return llvm::any_of(op->getResultTypes(), [](Type type) { return isa<TensorType>(type) && isa<FloatType>(getElementTypeOrSelf(type)); });
 }
 
 } // namespace
@@ -77,7 +74,7 @@ std::optional<Reason> Planner::getQConfig(const Unit &unit, QConfigAttr &qconfig
   if (!entry)
     return Reason{"OCT206", "no entry of the QConfig mapping applies", "add an octet.global to the mapping"};
   if (!qconfig)
-    return Reason{"OCT205", "the QConfig mapping says none here", ""};
+    return saysNone();
   for (auto [_, op] : unit.match.ops)
     if (Operation *other = mapping.lookup(op); other && !octet::getQConfig(other))
       return Reason{"OCT207", ("the QConfig mapping says none for the fused " + op->getName().getStringRef()).str(),
@@ -85,17 +82,37 @@ std::optional<Reason> Planner::getQConfig(const Unit &unit, QConfigAttr &qconfig
   return std::nullopt;
 }
 
+/// Float on purpose, by the backend or the mapping; else something that the mapping wants and the backend does not know.
+void Planner::explainNoPattern(Decision &decision) {
+  StringRef name = decision.op->getName().getStringRef();
+  if (StringRef why = backend.getFloatReason(decision.op->getName()); !why.empty()) {
+    decision.reason = {"OCT104", ("no integer form: " + why).str(), ""};
+    return;
+  }
+  Operation *entry = mapping.lookup(decision.op);
+  if (entry && !octet::getQConfig(entry)) {
+    decision.reason = saysNone();
+    return;
+  }
+  decision.isRefused = entry && hasFloatResult(decision.op);
+  if (auto group = dyn_cast<GroupOp>(decision.op))
+    decision.reason = {"OCT105", ("backend @" + backend.getName() + " has no pattern \"" + group.getPattern() + "\"").str(),
+                       "fuse with the same backend"};
+  else
+    decision.reason = {"OCT101", ("no pattern of backend @" + backend.getName() + " matches this " + name).str(),
+                       ("add an octet.pattern that matches " + name + ", or say none for it in the QConfig mapping").str()};
+}
+
 Decision Planner::decide(Operation *op) {
   Decision decision{op, backend.matchUnit(op), nullptr, Verdict::Float, std::nullopt};
   if (!decision.unit) {
-    decision.reason = noPattern(backend, op);
+    explainNoPattern(decision);
     return decision;
   }
   decision.reason = getQConfig(*decision.unit, decision.qconfig);
-  if (!decision.reason) {
+  if (!decision.reason)
     decision.reason = checkQConfig(*decision.unit, decision.qconfig);
-    decision.isRefused = decision.reason.has_value();
-  }
+  decision.isRefused = decision.reason && decision.qconfig;
   if (!decision.reason)
     decision.verdict = Verdict::Quantized;
   return decision;

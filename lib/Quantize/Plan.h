@@ -40,7 +40,7 @@ struct Decision {
   Verdict verdict = Verdict::Float;
   /// Set if `verdict` is not Quantized.
   std::optional<Reason> reason;
-  /// The mapping wanted the operator quantized and its pattern is known, but its QConfig does not fit.
+  /// The mapping gives the operator a QConfig that is ignored: no pattern takes the operator, or not with this QConfig.
   bool isRefused = false;
 };
 

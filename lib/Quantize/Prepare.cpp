@@ -88,8 +88,10 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
     for (auto function : getOperation().getOps<FunctionOpInterface>())
       for (Block &block : function.getFunctionBody()) {
         FailureOr<Plan> plan = makePlan(block, *loaded, *mapping);
-        if (failed(plan) || failed(prepare(*plan)))
+        if (failed(plan))
           return signalPassFailure();
+        if (failed(prepare(*plan)))
+          signalPassFailure();
       }
   }
 

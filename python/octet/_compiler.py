@@ -117,7 +117,8 @@ def compile(
       input_shapes: shapes of inputs that the file leaves open, by name.
       cpu_level: the CPU level to compile for, or several; by default all of the architecture, picked among at load.
       threads: how many threads a run of the returned model uses.
-      strict: make it an error if something that the policy wants quantized is not.
+      strict: make it an error if an operator to which the mapping gives a QConfig cannot be quantized; what the backend
+        keeps float on purpose may stay so.
 
     Raises:
       CompileError: the compiler's message. InputError: arguments or samples are not of the form above.

@@ -234,3 +234,56 @@ def test_outputs_must_be_writable(refuse):
     assert "cannot write 'no/such/folder/net.so'" in refuse("--float", output="no/such/folder/net.so")
     assert "it is a folder" in refuse("--float", output=".")
     assert "cannot write 'no/report.json'" in refuse("--float", "--report=no/report.json")
+
+
+# ---- strict --------------------------------------------------------------------------------------------------------------
+NONE_FOR_THEM = """
+octet.qconfig_mapping @own {
+  octet.global #octet.qconfig<activation = #octet.min_max<dtype = ui8>,
+    weight = #octet.per_channel_min_max<dtype = si8, scheme = symmetric, range = [-127, 127], axis = 0>>
+  octet.object_type "nn.sqrt" none
+  octet.module_name "minus" none
+}
+"""
+
+
+@pytest.fixture
+def unusual(folder):
+    """A network with two operators that the backend knows no pattern for, and a softmax, which it keeps float on purpose."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    weight = numpy_helper.from_array((RANDOM.normal(size=(4, 3, 1, 1)) * 0.3).astype(np.float32), "w")
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["c"], name="conv"),
+        helper.make_node("Sqrt", ["c"], ["s"], name="root"),
+        helper.make_node("Neg", ["s"], ["n"], name="minus"),
+        helper.make_node("Softmax", ["n"], ["y"], name="softmax"),
+    ]
+    graph = helper.make_graph(nodes, "net", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 8, 8])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)], [weight])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=9)
+    (folder / "unusual.onnx").write_bytes(model.SerializeToString())
+    (folder / "none.mlir").write_text(NONE_FOR_THEM)
+    return ("octet-compile", "unusual.onnx", "--calibration-data=samples.npz", "--cpu-level=sse2", "-o", "unusual.so")
+
+
+def test_strict_names_all_operators_without_a_pattern(tool, unusual, folder):
+    done = tool(*unusual, "--strict", check=False, cwd=folder)
+    assert done.returncode == 1 and not (folder / "unusual.so").exists()
+    assert done.stderr.splitlines() == [
+        f'unusual.onnx: error: node "{name}": stays float [OCT101]: no pattern of backend @cpu matches this {operator}; '
+        f"add an octet.pattern that matches {operator}, or say none for it in the QConfig mapping"
+        for name, operator in (("root", "nn.sqrt"), ("minus", "nn.neg"))]
+
+
+def test_strict_follows_the_mapping(tool, unusual, folder):
+    tool(*unusual, "--strict", "--qconfig-mapping=none.mlir", "--report=unusual.json", cwd=folder)
+    report = json.loads((folder / "unusual.json").read_text())
+    assert [row.get("code") for row in report["operators"]] == ["OCT102", "OCT205", "OCT205", "OCT104"]
+    assert not any(row["refused"] for row in report["operators"])
+
+
+def test_report_says_what_strict_would_refuse(tool, unusual, folder):
+    tool(*unusual, "--report=unusual.json", cwd=folder)
+    report = json.loads((folder / "unusual.json").read_text())
+    assert [row["name"] for row in report["operators"] if row["refused"]] == ["root", "minus"]

@@ -11,7 +11,7 @@
 // CHECK-NEXT: act      nn.conv+nn.tanh    float          OCT207 the QConfig mapping says none for the fused nn.tanh
 // CHECK-NEXT:                                            -> give all parts of a fused group a QConfig, or none of them
 // CHECK-NEXT: resize   nn.resize          float          OCT101 no pattern of backend @cpu matches this nn.resize
-// CHECK-NEXT:                                            -> add an octet.pattern that matches nn.resize
+// CHECK-NEXT:                                            -> add an octet.pattern that matches nn.resize, or say none for it in the QConfig mapping
 // CHECK-NEXT: last     nn.conv            int8 to float  OCT102 no quantized operator reads the result
 // CHECK-NEXT: softmax  nn.softmax         float          OCT104 no integer form: its result spans many orders
 
@@ -22,6 +22,9 @@
 // JSON: "refused": false,
 // JSON: "verdict": "int8"
 // JSON: "code": "OCT205",
+// JSON: "refused": false,
+// JSON: "code": "OCT207",
+// JSON: "refused": true,
 
 // UNWRITABLE: error: cannot open output file '/nowhere/x'
 // TWICE: error: 'octet.observe' op expected a float program without observers; run this pass before octet-prepare

@@ -1,4 +1,4 @@
-// Reasons why an operator stays float although a pattern matches it; in strict mode they are errors.
+// Reasons why an operator stays float although the mapping gives it a QConfig; in strict mode all of them are errors.
 // RUN: octet-opt %s -o /dev/null --octet-explain='backend=%S/Inputs/strict.mlir qconfig-mapping=%S/Inputs/measured.mlir' | FileCheck %s
 // RUN: octet-opt %s --verify-diagnostics -o /dev/null \
 // RUN:   --octet-prepare='backend=%S/Inputs/strict.mlir qconfig-mapping=%S/Inputs/measured.mlir strict=true'
@@ -21,6 +21,10 @@
 // CHECK: OCT204 the bias is f32, but the backend takes f16
 // CHECK: OCT105 backend @strict has no pattern "cpu::add_act"
 // CHECK-NEXT: -> fuse with the same backend
+// CHECK: OCT101 no pattern of backend @strict matches this nn.div
+// CHECK-NEXT: -> add an octet.pattern that matches nn.div, or say none for it in the QConfig mapping
+// CHECK: OCT205 the QConfig mapping says none here
+// CHECK: OCT104 no integer form: it is better so
 
 // REMARK: remark: [Missed] OCT202
 // REMARK-SAME: Category:octet-prepare
@@ -46,9 +50,20 @@ func.func @main(%x: !t) -> !t {
   %5 = nn.linear %4, %w : (!t, tensor<2x2xf32>) -> !t
   %6 = nn.linear %5, %w : (!t, tensor<2x2xf32>) -> !t loc("bare")
   %7 = nn.linear %6, %w, %b : (!t, tensor<2x2xf32>, tensor<2xf32>) -> !t loc("wide")
+  // expected-error @+1 {{stays float [OCT105]: backend @strict has no pattern "cpu::add_act"; fuse with the same backend}}
   %8 = octet.group "cpu::add_act"(%a = %7) : (!t) -> !t {
     %9 = nn.relu %a : (!t) -> !t
     octet.yield %9 : !t
   }
-  return %8 : !t
+  // expected-error @+1 {{stays float [OCT101]: no pattern of backend @strict matches this nn.div; add an octet.pattern}}
+  %10 = nn.div %8, %7 : (!t, !t) -> !t
+  %11 = nn.exp %10 : (!t) -> !t
+  %12 = nn.softmax %11 axis 1 : (!t) -> !t
+  return %12 : !t
+}
+
+func.func @other(%x: !t) -> !t {
+  // expected-error @+1 {{stays float [OCT202]}}
+  %0 = nn.relu %x : (!t) -> !t
+  return %0 : !t
 }

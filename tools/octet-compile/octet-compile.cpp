@@ -53,7 +53,9 @@ struct Options {
                                cl::desc("What can be quantized, and how (default: cpu)")};
   cl::opt<std::string> mapping{"qconfig-mapping", cl::value_desc("name or file"), cl::cat(policy),
                                cl::desc("Which operators are to be quantized, and how (default: the backend's own)")};
-  cl::opt<bool> strict{"strict", cl::desc("It is an error if something that the policy wants quantized is not"), cl::cat(policy)};
+  cl::opt<bool> strict{"strict", cl::cat(policy),
+                       cl::desc("It is an error if an operator to which the mapping gives a QConfig cannot be quantized;\n"
+                                "what the backend keeps float on purpose (octet.float) may stay so")};
 
   cl::opt<std::string> path{"o", cl::Required, cl::value_desc("file"), cl::desc("Output file"), cl::cat(output)};
   cl::opt<Artifact> artifact{

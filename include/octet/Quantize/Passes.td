@@ -40,9 +40,13 @@ def PreparePass : Octet_QuantizePass<"octet-prepare", "::mlir::ModuleOp"> {
     Every value that a quantized unit reads or writes gets one `octet.observe`; values that the backend lets share a
     scale name one `octet.observer`. Constants that are weights are observed, too. What stays float, and why, is a
     remark with a stable code (`OCT...`); `octet-explain` shows the same as a table.
+
+    With `strict`, every operator whose QConfig is ignored is an error: no pattern of the backend takes it, or none with
+    this QConfig. Not an error: what the backend keeps float on purpose (`octet.float`, and results that no quantized
+    operator reads), and where the mapping says none.
   }];
   let options = [backendOption, mappingOption,
-    Option<"strict", "strict", "bool", "false", "an operator that the mapping wants quantized but that stays float is an error">];
+    Option<"strict", "strict", "bool", "false", "an operator whose QConfig is ignored is an error">];
   let statistics = [
     Statistic<"numQuantized", "num-quantized", "units that will run quantized">,
     Statistic<"numFloat", "num-float", "operators that stay float">,

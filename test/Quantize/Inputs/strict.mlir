@@ -37,4 +37,5 @@ octet.backend @strict {
     %y = octet.match ["nn.linear"](%x, %w, %b)
     octet.yield %y : none
   }
+  octet.float ["nn.softmax"] because "it is better so"
 }
