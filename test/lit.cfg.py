@@ -62,9 +62,11 @@ if os.path.isfile(os.path.join(shared, "models", "evaluate.py")):
     config.available_features.add("shared-models")
 if shutil.which("mlir-opt", path=config.llvm_tools_dir):
     config.available_features.add("mlir-opt")
-# A tool or plugin that is not built makes its tests unsupported, by name.
-for tool in ("octet-translate", "octet-compile", "octet-run"):
-    if os.access(os.path.join(config.octet_obj_root, "bin", tool), os.X_OK):
-        config.available_features.add(tool)
-if os.path.isfile(os.path.join(config.octet_obj_root, "lib", "OctetPlugin.so")):
-    config.available_features.add("octet-plugin")
+# A tool or plugin that is not built makes its tests unsupported, by name; in a complete build (tools/dev/check) it is lost.
+products = {tool: f"bin/{tool}" for tool in ("octet-translate", "octet-compile", "octet-run")}
+products["octet-plugin"] = "lib/OctetPlugin.so"
+for product, path in products.items():
+    if os.access(os.path.join(config.octet_obj_root, path), os.X_OK):
+        config.available_features.add(product)
+    elif os.environ.get("OCTET_COMPLETE"):
+        lit_config.fatal(f"{path} is not built")

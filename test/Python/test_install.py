@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The installed package: a tool outside the tree finds it, builds against it and runs."""
 
+import os
 import pathlib
 import subprocess
+import sys
 
 import pytest
 
@@ -17,10 +19,10 @@ def run(*command):
 
 
 @pytest.fixture(scope="module")
-def prefix(build, tmp_path_factory):
+def prefix(build, unbuilt, tmp_path_factory):
     for needed in ("bin/octet-opt", "bin/octet-compile", "lib/libOctetQuantize.a"):
         if not (build / needed).is_file():
-            pytest.skip(f"the build is not complete ({needed} is missing)")
+            unbuilt(f"the build is not complete ({needed} is missing)")
     folder = tmp_path_factory.mktemp("prefix")
     run("cmake", "--install", build, "--prefix", folder)
     return folder
@@ -46,3 +48,11 @@ def test_tools_and_headers_are_installed(prefix):
     assert {"bin/octet-opt", "bin/octet-compile", "bin/octet-run", "bin/octet-translate"} <= files
     assert {"include/octet/Runtime/octet.h", "include/octet/Dialect/NN/NNOps.td", "include/octet/Dialect/NN/NNOps.h.inc"} <= files
     assert not [name for name in files if "CMakeFiles" in name or name.endswith("CMakeLists.txt")]
+
+
+def test_a_lost_target_fails_the_complete_check(tmp_path):
+    (tmp_path / "CMakeCache.txt").touch()
+    command = [sys.executable, "-m", "pytest", "-q", f"{__file__}::test_tools_and_headers_are_installed"]
+    for complete, outcome in ("", "1 skipped"), ("1", "1 error"):
+        environment = {**os.environ, "OCTET_BUILD": str(tmp_path), "OCTET_COMPLETE": complete}
+        assert outcome in subprocess.run(command, env=environment, capture_output=True, text=True).stdout

@@ -10,9 +10,9 @@ import pytest
 
 
 @pytest.fixture(scope="module")
-def written(source, build, tmp_path_factory):
+def written(source, build, unbuilt, tmp_path_factory):
     if not (build / "bin" / "octet-compile").is_file():
-        pytest.skip("octet-compile is not built")
+        unbuilt("octet-compile is not built")
     if build != source / "build":
         pytest.skip("tools/dev/pipeline-doc runs the compiler of the folder build only")
     path = tmp_path_factory.mktemp("pipeline") / "pipeline.md"
