@@ -239,7 +239,8 @@ private:
     if (name != "octet-correct-bias")
       return llvm::createStringError("the backend's recipe names an unknown pass '" + name + "'; there is octet-correct-bias");
     if (request.calibrationData.empty()) {
-      module->emitWarning("the biases are not corrected: octet-correct-bias needs samples (--calibration-data)");
+      module->emitWarning("the biases are not corrected: octet-correct-bias needs samples, not only statistics of them; "
+                          "give some with --calibration-data, too");
       return llvm::Error::success();
     }
     llvm::Expected<int64_t> corrected = correctBias(*module, request.backend, request.calibrationData);

@@ -154,6 +154,8 @@ def test_statistics_merge(run, tool, folder):
     done = tool("octet-compile", "net.onnx", "--load-statistics=first.stats", "--load-statistics=second.stats",
                 "--save-statistics=merged.stats", "-o", "s.so", "--cpu-level=sse2", cwd=folder)
     assert "warning: the biases are not corrected: octet-correct-bias needs samples" in done.stderr
+    assert "give some with --calibration-data, too" in done.stderr
+    assert "biases are corrected only if there are samples, too" in tool("octet-compile", "--help").stdout
     assert (folder / "merged.stats").read_text() == (folder / "whole.stats").read_text()
     assert (folder / "first.stats").read_text() != (folder / "whole.stats").read_text()
 

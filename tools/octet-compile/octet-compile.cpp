@@ -42,7 +42,8 @@ struct Options {
   cl::list<std::string> calibrationData{"calibration-data", cl::value_desc("file or folder"), cl::cat(calibration),
                                         cl::desc("Samples: .npz or .npy, or a folder of them; may be repeated")};
   cl::list<std::string> loadStatistics{"load-statistics", cl::value_desc("file"), cl::cat(calibration),
-                                       cl::desc("Statistics of an earlier calibration; may be repeated, all are merged")};
+                                       cl::desc("Statistics of an earlier calibration; may be repeated, all are merged;\n"
+                                                "biases are corrected only if there are samples, too")};
   cl::opt<std::string> saveStatistics{"save-statistics", cl::value_desc("file"), cl::cat(calibration),
                                       cl::desc("Where to write the statistics")};
   cl::opt<unsigned> threads{"threads", cl::init(1), cl::desc("Threads of the calibration (default: 1)"), cl::cat(calibration)};
