@@ -30,3 +30,12 @@ func.func @main(%x: tensor<1x4xf32>) -> tensor<1x4xf32> {
   }
   return %y : tensor<1x4xf32>
 }
+
+// -----
+
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %b = nn.constant dense<7> : tensor<4xi32> -> tensor<4x!quant.uniform<i32:f32, 0.25>>
+  // expected-error @below {{has code generation for 8-bit storage only, but got '!quant.uniform<i32:f32, 2.500000e-01>'; is the network lowered?}}
+  %y = octet.dequantize %b : (tensor<4x!quant.uniform<i32:f32, 0.25>>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}

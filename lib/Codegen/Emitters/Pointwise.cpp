@@ -192,7 +192,10 @@ LogicalResult codegen::emitQuantize(ProgramEmitter &emitter, QuantizeOp op) {
 }
 
 LogicalResult codegen::emitDequantize(ProgramEmitter &emitter, DequantizeOp op) {
-  // Weights and biases of the reference model are dequantized when the network is compiled.
+  // Weights and biases of the reference model are dequantized when the network is lowered.
+  auto type = cast<quant::QuantizedType>(getElementTypeOrSelf(op.getInput().getType()));
+  if (type.getStorageTypeIntegralWidth() != 8)
+    return op.emitOpError("has code generation for 8-bit storage only, but got ") << type << "; is the network lowered?";
   emitPointwise(emitter, op, "dequantize", "", {op.getInput()}, op.getResult(), identity);
   return success();
 }

@@ -176,14 +176,24 @@ void Mean::emit(KernelBuilder &b, ValueRange args, ValueRange i, int64_t laneAxi
   storeRaw(b, requantize(b, args, sum, count), y, i);
 }
 
+/// No window reaches beyond the input.
+static bool isAlwaysInside(nn::AvgPoolOp op) {
+  auto isInside = [&](int i) {
+    int64_t last = (op.getResult().getType().getDimSize(2 + i) - 1) * op.getStrides()[i] + (op.getKernel()[i] - 1) * op.getDilations()[i];
+    return op.getPads()[i] == 0 && last < op.getInput().getType().getDimSize(2 + i);
+  };
+  return isInside(0) && isInside(1);
+}
+
 LogicalResult codegen::emitAvgPool(ProgramEmitter &emitter, nn::AvgPoolOp op) {
   Signature signature(emitter);
   int64_t size = op.getKernel()[0] * op.getKernel()[1];
+  bool isFixed = op.getCountIncludePad() || isAlwaysInside(op);
   // Dilated taps may all miss the input.
-  Mean mean(signature, op.getInput(), op.getResult(), op.getCountIncludePad() ? size : 0, size);
+  Mean mean(signature, op.getInput(), op.getResult(), isFixed ? size : 0, size);
   emitPool(op, "avg_pool", signature, mean.target,
            [&](KernelBuilder &b, ValueRange args, const PlacedWindow &window, ValueRange i, int64_t laneAxis) {
-    Value count = op.getCountIncludePad() ? b.index(size) : window.count(b);
+    Value count = isFixed ? b.index(size) : window.count(b);
     mean.emit(b, args, i, laneAxis, count, [&](Value init, function_ref<Value(ValueRange, Value)> add) {
       return window.fold(b, init, [&](Value ih, Value iw, Value acc) { return add({i[0], i[1], ih, iw}, acc); });
     });
