@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MicroKernels/Lowering.h"
+#include "KernelBuilder.h"
 
 using namespace mlir;
 using namespace octet;
@@ -56,6 +56,19 @@ Value KernelBuilder::load(Value memory, Value index) {
   if (lanes == 1)
     return memref::LoadOp::create(*this, memory, index);
   return vector::LoadOp::create(*this, cast<VectorType>(ofLanes(type.getElementType())), memory, ValueRange{index});
+}
+
+Value codegen::concatVectors(OpBuilder &b, Location loc, ArrayRef<Value> parts) {
+  SmallVector<Value> level(parts);
+  while (level.size() > 1) {
+    SmallVector<Value> next;
+    for (size_t i = 0; i < level.size(); i += 2) {
+      int64_t lanes = cast<VectorType>(level[i].getType()).getNumElements();
+      next.push_back(vector::ShuffleOp::create(b, loc, level[i], level[i + 1], llvm::to_vector(llvm::seq<int64_t>(0, 2 * lanes))));
+    }
+    level = next;
+  }
+  return level[0];
 }
 
 Value KernelBuilder::loadQuarters(Value memory, Value index, int64_t stride) {

@@ -98,6 +98,9 @@ public:
                                       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
 };
 
+/// Vectors of equal type, one behind the other.
+mlir::Value concatVectors(mlir::OpBuilder &b, mlir::Location loc, llvm::ArrayRef<mlir::Value> parts);
+
 } // namespace octet::codegen
 
 #endif // OCTET_LIB_CODEGEN_KERNELBUILDER_H

@@ -34,8 +34,10 @@ struct LowerKernel : octet::impl::LowerKernelPassBase<LowerKernel> {
       populateX86Lowering(patterns, *cpu);
     if (cpu->arch == "aarch64")
       populateAArch64Lowering(patterns, *cpu);
-    if (!cpu->hasFma)
-      populateFmaEmulation(getOperation(), patterns);
+    if (!cpu->hasFma) {
+      outlineVectorFma(getOperation());
+      populateFmaEmulation(patterns);
+    }
     walkAndApplyPatterns(getOperation(), std::move(patterns));
     setTargetFeatures(*cpu);
   }

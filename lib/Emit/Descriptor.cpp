@@ -101,7 +101,8 @@ Constant *DescriptorBuilder::steps(const LevelCode &level) {
 Constant *DescriptorBuilder::filters(const LevelCode &level) {
   SmallVector<Constant *> records;
   for (const octet_depthwise_filter &filter : level.filters)
-    records.push_back(record({int32(filter.source), int32(filter.target), int32(filter.channels), int32(filter.blocks), int32(filter.parts), int32(filter.vectors),
+    records.push_back(record({int32(filter.source), int32(filter.target), int32(filter.channels), int32(filter.blocks),
+                              int32(filter.parts), int32(filter.vectors),
                               int32(filter.strip), int32(filter.row_stride), int32(filter.kernel_rows),
                               int32(filter.kernel_columns)}));
   return array(records);

@@ -21,7 +21,6 @@ extern const octet_descriptor octet_model_descriptor;
 
 struct octet_model {
   octet_frame frame;
-  int8_t *prepared;
   const octet_program *program;
   pool *workers;
   octet_step_hook hook;
@@ -97,7 +96,7 @@ void octet_model_destroy(octet_model *model) {
   destroy_pool(model->workers);
   free(model->frame.arena);
   free(model->frame.state);
-  free(model->prepared);
+  free(model->frame.prepared);
   free(model);
 }
 
@@ -148,15 +147,15 @@ octet_model *octet_model_create(int32_t threads, const char *level, char *error,
     model->frame.weights = octet_model_descriptor.weights;
     model->frame.arena = allocate(octet_model_descriptor.arena_bytes);
     model->frame.state = allocate(octet_model_descriptor.state_bytes);
-    model->frame.prepared = model->prepared = allocate(program->prepared_bytes);
+    model->frame.prepared = allocate(program->prepared_bytes);
   }
-  if (!model || !model->frame.arena || !model->frame.state || !model->prepared) {
+  if (!model || !model->frame.arena || !model->frame.state || !model->frame.prepared) {
     int64_t bytes = octet_model_descriptor.arena_bytes + octet_model_descriptor.state_bytes + program->prepared_bytes;
     snprintf(error, error_bytes, "out of memory: the network needs %lld bytes", (long long)bytes);
     return fail(model);
   }
   for (int64_t i = 0; i < program->num_filters; ++i)
-    prepare_filter(&program->filters[i], octet_model_descriptor.weights, model->prepared);
+    prepare_filter(&program->filters[i], octet_model_descriptor.weights, model->frame.prepared);
   if (threads > 1 && !(model->workers = create_pool((uint32_t)threads - 1))) {
     snprintf(error, error_bytes, "cannot start %d threads", (int)threads);
     return fail(model);

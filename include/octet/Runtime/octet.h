@@ -55,7 +55,7 @@ typedef struct octet_frame {
   void *state;
   const void *const *inputs;
   void *const *outputs;
-  const void *prepared;
+  void *prepared;
 } octet_frame;
 
 /* Computes the part [begin, end) of a step. */

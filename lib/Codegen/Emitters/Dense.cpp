@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "DensePacking.h"
 #include "Epilogue.h"
+#include "Packing.h"
 #include "octet/Dialect/NN/Constants.h"
 
 using namespace mlir;
@@ -162,7 +162,7 @@ bool DenseKernel::addArguments() {
     if (bias)
       biasValues = *nn::getConstantValues<int32_t>(bias);
     auto params = codegen::getQuantParams(cast<quant::QuantizedType>(typeOf(in).getElementType()));
-    auto compensation = makeCompensation(shape, params, *values, biasValues, channels);
+    auto compensation = makeStart(outputOfLane, params, *values, biasValues, channels, shape.kernelRows * shape.kernelColumns, shape.outputs);
     std::string startKey = "start";
     for (int32_t value : compensation)
       startKey += "," + std::to_string(value);

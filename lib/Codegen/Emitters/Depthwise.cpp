@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Epilogue.h"
+#include "Packing.h"
 #include "octet/Dialect/NN/Constants.h"
 
 using namespace mlir;
@@ -44,19 +45,15 @@ struct DepthwiseShape {
   int64_t firstChannel(int64_t block) const {
     return std::max<int64_t>(0, std::min(block * blockSize(), channels - blockSize()));
   }
-  /// Channel at a byte of the block, or -1 behind the last channel.
-  int64_t channelAt(int64_t block, int64_t position) const {
-    int64_t channel = kind == BlockKind::flat64 ? position % channels : firstChannel(block) + position;
-    return channel < channels ? channel : -1;
-  }
-  /// Channels of all positions of the per-channel parameters: of a block of 64 in the order that unpacking it whole gives.
+  /// Channels of all positions of the per-channel parameters: of a block of 64 in the order that unpacking it whole gives,
+  /// and behind the last channel the first again (the order of octet_depthwise_filter).
   SmallVector<int64_t> getChannelOrder() const {
     SmallVector<int64_t> order;
     int64_t inBlock = blockSize() / 16;
     for (int64_t block = 0; block < blocks(); ++block)
       for (int64_t vector = 0; vector < inBlock; ++vector)
         for (int64_t lane = 0; lane < 16; ++lane)
-          order.push_back(channelAt(block, lane / 4 * 4 * inBlock + 4 * vector + lane % 4));
+          order.push_back((firstChannel(block) + lane / 4 * 4 * inBlock + 4 * vector + lane % 4) % channels);
     return order;
   }
 };
@@ -118,7 +115,6 @@ public:
   void emit();
 
 private:
-  std::vector<int32_t> makeStart(const codegen::QuantParams &params, ArrayRef<int8_t> filter, ArrayRef<int32_t> bias) const;
   void emitColumns(KernelBuilder &b, ValueRange args, Value firstRow, Value block, Value part, Value firstChannel);
   SmallVector<Value> loadColumn(KernelBuilder &b, ValueRange args, Value base);
   SmallVector<Value> interleave(KernelBuilder &b, ArrayRef<Value> rows);
@@ -134,22 +130,6 @@ private:
 };
 
 } // namespace
-
-std::vector<int32_t> DepthwiseKernel::makeStart(const codegen::QuantParams &params, ArrayRef<int8_t> filter,
-                                                ArrayRef<int32_t> bias) const {
-  int64_t taps = shape.kernelRows * shape.kernelColumns;
-  std::vector<int32_t> values;
-  for (int64_t channel : shape.getChannelOrder()) {
-    int64_t sum = 0;
-    if (channel >= 0) {
-      sum = bias.empty() ? 0 : bias[channel];
-      for (int64_t tap = 0; tap < taps; ++tap)
-        sum -= (int64_t)params.zeroPoints[params.axis < 0 ? 0 : channel] * filter[channel * taps + tap];
-    }
-    values.push_back((int32_t)sum);
-  }
-  return values;
-}
 
 bool DepthwiseKernel::addArguments() {
   Value in = fused.getOuter(fused.root->getOperand(0)), filter = fused.getOuter(fused.root->getOperand(1));
@@ -175,7 +155,8 @@ bool DepthwiseKernel::addArguments() {
   order.kernel_columns = shape.kernelColumns;
   weights = signature.addDepthwiseFilter(filter, order);
   auto params = codegen::getQuantParams(cast<quant::QuantizedType>(typeOf(in).getElementType()));
-  std::vector<int32_t> startValues = makeStart(params, *values, bias);
+  SmallVector<int64_t> channels = shape.getChannelOrder();
+  std::vector<int32_t> startValues = makeStart(channels, params, *values, bias, 1, shape.kernelRows * shape.kernelColumns, 1);
   std::string startKey = "start";
   for (int32_t value : startValues)
     startKey += "," + std::to_string(value);
@@ -183,7 +164,6 @@ bool DepthwiseKernel::addArguments() {
   signature.addKey((int)shape.kind, shape.strip, describe(typeOf(in)));
   signature.addKey({shape.kernelRows, shape.kernelColumns, shape.rowStride, shape.columnStride, shape.rowDilation,
                     shape.columnDilation, shape.inBase});
-  SmallVector<int64_t> channels = llvm::map_to_vector(shape.getChannelOrder(), [](int64_t c) { return std::max<int64_t>(c, 0); });
   epilogue.emplace(fused, signature, channels);
   if (shape.parts > 1)
     epilogue->readQuarters(16);

@@ -75,33 +75,29 @@ private:
 };
 } // namespace
 
-/// The emulation is some hundred bytes long, and kernels have many: vectors go through one function.
-static void outlineVectors(ModuleOp module) {
+void codegen::outlineVectorFma(ModuleOp module) {
   SmallVector<math::FmaOp> vectors;
   module.walk([&](math::FmaOp op) {
-    if (isa<VectorType>(op.getType()))
+    if (kernel::isVector(op.getType(), 16, 32, /*isFloat=*/true))
       vectors.push_back(op);
   });
-  llvm::MapVector<Type, func::FuncOp> functions;
+  if (vectors.empty())
+    return;
+  auto b = ImplicitLocOpBuilder::atBlockEnd(UnknownLoc::get(module.getContext()), module.getBody());
+  auto type = VectorType::get({16}, b.getF32Type());
+  auto function = func::FuncOp::create(b, "fma", b.getFunctionType({type, type, type}, {type}));
+  function.setPrivate();
+  b.setInsertionPointToStart(function.addEntryBlock());
+  Value result = math::FmaOp::create(b, function.getArgument(0), function.getArgument(1), function.getArgument(2));
+  func::ReturnOp::create(b, result);
   for (math::FmaOp op : vectors) {
-    func::FuncOp &function = functions[op.getType()];
-    if (!function) {
-      auto b = ImplicitLocOpBuilder::atBlockEnd(UnknownLoc::get(module.getContext()), module.getBody());
-      Type type = op.getType();
-      function = func::FuncOp::create(b, ("fma" + llvm::Twine(functions.size())).str(), b.getFunctionType({type, type, type}, {type}));
-      function.setPrivate();
-      b.setInsertionPointToStart(function.addEntryBlock());
-      Value result = math::FmaOp::create(b, function.getArgument(0), function.getArgument(1), function.getArgument(2));
-      func::ReturnOp::create(b, result);
-    }
-    OpBuilder b(op);
-    auto call = func::CallOp::create(b, op.getLoc(), function, op.getOperands());
+    OpBuilder builder(op);
+    auto call = func::CallOp::create(builder, op.getLoc(), function, op.getOperands());
     op.replaceAllUsesWith(call.getResult(0));
     op.erase();
   }
 }
 
-void codegen::populateFmaEmulation(ModuleOp module, RewritePatternSet &patterns) {
-  outlineVectors(module);
+void codegen::populateFmaEmulation(RewritePatternSet &patterns) {
   patterns.add<EmulateFma>(patterns.getContext());
 }

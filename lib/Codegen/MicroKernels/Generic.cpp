@@ -19,19 +19,6 @@ Value codegen::sliceVector(OpBuilder &b, Location loc, Value vector, int64_t off
   return vector::ExtractStridedSliceOp::create(b, loc, vector, ArrayRef<int64_t>{offset}, ArrayRef<int64_t>{size}, ArrayRef<int64_t>{1});
 }
 
-Value codegen::concatVectors(OpBuilder &b, Location loc, ArrayRef<Value> parts) {
-  SmallVector<Value> level(parts);
-  while (level.size() > 1) {
-    SmallVector<Value> next;
-    for (size_t i = 0; i < level.size(); i += 2) {
-      int64_t lanes = cast<VectorType>(level[i].getType()).getNumElements();
-      next.push_back(vector::ShuffleOp::create(b, loc, level[i], level[i + 1], llvm::to_vector(llvm::seq<int64_t>(0, 2 * lanes))));
-    }
-    level = next;
-  }
-  return level[0];
-}
-
 namespace {
 
 struct LowerBroadcast4 : OpRewritePattern<kernel::Broadcast4Op> {

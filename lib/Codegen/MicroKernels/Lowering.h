@@ -19,15 +19,15 @@ void populateGenericLowering(mlir::RewritePatternSet &patterns);
 void populateX86Lowering(mlir::RewritePatternSet &patterns, const CpuLevel &level);
 /// AArch64 instructions.
 void populateAArch64Lowering(mlir::RewritePatternSet &patterns, const CpuLevel &level);
-/// math.fma where no instruction does it: exact, by rounding to odd in f64. On vectors it becomes a function of the module.
-void populateFmaEmulation(mlir::ModuleOp module, mlir::RewritePatternSet &patterns);
+/// math.fma where no instruction does it: exact, by rounding to odd in f64.
+void populateFmaEmulation(mlir::RewritePatternSet &patterns);
+/// Lets all math.fma on sixteen lanes call one function: their emulation is some hundred bytes long, and kernels have many.
+void outlineVectorFma(mlir::ModuleOp module);
 
 /// Calls an LLVM intrinsic of one result.
 mlir::Value callIntrinsic(mlir::OpBuilder &b, mlir::Location loc, llvm::StringRef name, mlir::Type result, mlir::ValueRange operands);
 /// Elements [offset, offset + size) of a vector.
 mlir::Value sliceVector(mlir::OpBuilder &b, mlir::Location loc, mlir::Value vector, int64_t offset, int64_t size);
-/// Vectors of equal type, one behind the other.
-mlir::Value concatVectors(mlir::OpBuilder &b, mlir::Location loc, llvm::ArrayRef<mlir::Value> parts);
 
 } // namespace octet::codegen
 

@@ -83,12 +83,12 @@ def Kernel_StepOp : Kernel_Op<"step", [HasParent<"ProgramOp">]> {
 def Kernel_DepthwiseFilterOp : Kernel_Op<"depthwise_filter", [HasParent<"ProgramOp">]> {
   let summary = "weights of a depthwise convolution, put into a kernel's order when a model is made";
   let description = [{
-    `source` (byte offset into the weights): [channel][kernel row][kernel column]. `target` (byte offset into the prepared memory): [block][part][output row of the strip][kernel column][four input
-    rows][vector][lane][input row], zero where an input row is none of the output row's. Each strip of output rows would
-    need its own copy in the library otherwise. See octet_depthwise_filter in octet.h for the order of channels.
+    `source` (byte offset into the weights): [channel][kernel row][kernel column]. `target` (byte offset into the prepared
+    memory): [block][part][output row of the strip][kernel column][four input rows][vector][lane][input row], zero where an
+    input row is none of the output row's. Each output row of a strip would need its own copy in the library otherwise. See octet_depthwise_filter in octet.h for the order of channels.
   }];
-  let arguments = (ins I64Attr:$source, I64Attr:$target, I64Attr:$channels, I64Attr:$blocks, I64Attr:$parts, I64Attr:$vectors, I64Attr:$strip,
-      I64Attr:$row_stride, I64Attr:$kernel_rows, I64Attr:$kernel_columns);
+  let arguments = (ins I64Attr:$source, I64Attr:$target, I64Attr:$channels, I64Attr:$blocks, I64Attr:$parts,
+      I64Attr:$vectors, I64Attr:$strip, I64Attr:$row_stride, I64Attr:$kernel_rows, I64Attr:$kernel_columns);
   let assemblyFormat = [{
     `from` $source `to` $target `channels` $channels `blocks` $blocks `parts` $parts `vectors` $vectors `strip` $strip `stride` $row_stride `kernel` $kernel_rows $kernel_columns attr-dict
   }];

@@ -1,18 +1,18 @@
-//===- DensePacking.h - weights of dense products in panels ----*- C++ -*-===//
+//===- Packing.h - weights and starts in the kernels' order -----*- C++ -*-===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Weights lie in panels [panel][kernel row][run][16][4 bytes] (float: [16]); a run is what lies side by side in an NHWC
+// Weights of dense products lie in panels [panel][kernel row][run][16][4 bytes] (float: [16]); a run is what lies side by side in an NHWC
 // row under one kernel row. Where outputs do not fill the last panel, it overlaps the one before, so that kernels need no
 // other code for it.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef OCTET_LIB_CODEGEN_EMITTERS_DENSEPACKING_H
-#define OCTET_LIB_CODEGEN_EMITTERS_DENSEPACKING_H
+#ifndef OCTET_LIB_CODEGEN_EMITTERS_PACKING_H
+#define OCTET_LIB_CODEGEN_EMITTERS_PACKING_H
 
 #include "../Buffers.h"
 #include "llvm/Support/MathExtras.h"
@@ -48,10 +48,11 @@ struct DenseShape {
 template <typename T>
 std::vector<T> packWeights(const DenseShape &shape, llvm::ArrayRef<T> filter, int64_t channels);
 
-/// bias - sum of zero point * weight for each lane: what an integer accumulator starts with.
-std::vector<int32_t> makeCompensation(const DenseShape &shape, const QuantParams &input, llvm::ArrayRef<int8_t> filter,
-                                      llvm::ArrayRef<int32_t> bias, int64_t channels);
+/// What integer accumulators start with: bias - sum of zero point * weight, for the output of each lane. `channels` are the
+/// filter's, of the group of `outputsPerGroup` outputs.
+std::vector<int32_t> makeStart(llvm::ArrayRef<int64_t> outputOfLane, const QuantParams &input, llvm::ArrayRef<int8_t> filter,
+                               llvm::ArrayRef<int32_t> bias, int64_t channels, int64_t taps, int64_t outputsPerGroup);
 
 } // namespace octet::codegen
 
-#endif // OCTET_LIB_CODEGEN_EMITTERS_DENSEPACKING_H
+#endif // OCTET_LIB_CODEGEN_EMITTERS_PACKING_H

@@ -1,11 +1,11 @@
-//===- DensePacking.cpp - weights of dense products in panels --------------===//
+//===- Packing.cpp - weights and starts in the kernels' order --------------===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "DensePacking.h"
+#include "Packing.h"
 
 using namespace mlir;
 using namespace octet;
@@ -38,15 +38,15 @@ std::vector<T> codegen::packWeights(const DenseShape &shape, ArrayRef<T> filter,
 template std::vector<int8_t> codegen::packWeights(const DenseShape &, ArrayRef<int8_t>, int64_t);
 template std::vector<float> codegen::packWeights(const DenseShape &, ArrayRef<float>, int64_t);
 
-std::vector<int32_t> codegen::makeCompensation(const DenseShape &shape, const codegen::QuantParams &input,
-                                               ArrayRef<int8_t> filter, ArrayRef<int32_t> bias, int64_t channels) {
+std::vector<int32_t> codegen::makeStart(ArrayRef<int64_t> outputOfLane, const codegen::QuantParams &input,
+                                        ArrayRef<int8_t> filter, ArrayRef<int32_t> bias, int64_t channels, int64_t taps,
+                                        int64_t outputsPerGroup) {
   std::vector<int32_t> start;
-  int64_t taps = shape.kernelRows * shape.kernelColumns;
-  for (int64_t o : shape.getLaneOutputs()) {
-    int64_t sum = bias.empty() ? 0 : bias[o];
+  for (int64_t o : outputOfLane) {
+    int64_t sum = bias.empty() ? 0 : bias[o], firstChannel = o / outputsPerGroup * channels;
     for (int64_t c = 0; c < channels; ++c)
       for (int64_t tap = 0; tap < taps; ++tap)
-        sum -= (int64_t)input.zeroPoints[input.axis < 0 ? 0 : c] * filter[(o * channels + c) * taps + tap];
+        sum -= (int64_t)input.zeroPoints[input.axis < 0 ? 0 : firstChannel + c] * filter[(o * channels + c) * taps + tap];
     start.push_back((int32_t)sum); // wraps as the accumulator does; the whole sum is proven to fit
   }
   return start;
