@@ -24,8 +24,6 @@
 #include "octet/Dialect/Octet/Names.h"
 #include "octet/Pipelines/Passes.h"
 #include "octet/Quantize/Passes.h"
-#include "llvm/Support/xxhash.h"
-#include <map>
 
 namespace octet {
 #define GEN_PASS_DEF_CORRECTBIASPASS
@@ -164,40 +162,6 @@ static llvm::Expected<LoadedNetwork> makeInstrument(ModuleOp calibrated, StringR
 }
 
 //===----------------------------------------------------------------------===//
-// Samples
-//===----------------------------------------------------------------------===//
-
-/// A sample's inputs in one block.
-using Inputs = std::vector<std::vector<char>>;
-
-/// Up to `count` samples: those of the smallest hashes, so that the choice does not depend on their order.
-static llvm::Expected<std::vector<Inputs>> chooseSamples(const Samples &samples, ArrayRef<octet_tensor> inputs, size_t count) {
-  std::multimap<uint64_t, Inputs> chosen;
-  llvm::Error error = samples.forEach([&](int64_t, Sample sample) {
-    uint64_t hash = 0;
-    for (auto [i, input] : llvm::enumerate(inputs))
-      hash = hash * 31 + llvm::xxh3_64bits(ArrayRef<uint8_t>(static_cast<const uint8_t *>(sample[i]), input.bytes));
-    if (chosen.size() == count && hash >= std::prev(chosen.end())->first)
-      return true;
-    Inputs copy;
-    for (auto [i, input] : llvm::enumerate(inputs)) {
-      auto *bytes = static_cast<const char *>(sample[i]);
-      copy.emplace_back(bytes, bytes + input.bytes);
-    }
-    chosen.emplace(hash, std::move(copy));
-    if (chosen.size() > count)
-      chosen.erase(std::prev(chosen.end()));
-    return true;
-  });
-  if (error)
-    return std::move(error);
-  std::vector<Inputs> result;
-  for (auto &[hash, sample] : chosen)
-    result.push_back(std::move(sample));
-  return result;
-}
-
-//===----------------------------------------------------------------------===//
 // Runs
 //===----------------------------------------------------------------------===//
 
@@ -210,7 +174,7 @@ struct Run {
   std::vector<const void *> inputPointers;
   std::vector<void *> outputPointers;
 
-  Run(const octet_descriptor &descriptor, const Inputs &inputs, ArrayRef<std::vector<float>> corrections, const octet_frame &model)
+  Run(const octet_descriptor &descriptor, const SampleCopy &inputs, ArrayRef<std::vector<float>> corrections, const octet_frame &model)
       : arena(static_cast<char *>(aligned_alloc(64, llvm::alignTo(std::max<int64_t>(descriptor.arena_bytes, 64), 64))), &free) {
     for (const std::vector<char> &input : inputs)
       inputPointers.push_back(input.data());
@@ -228,9 +192,9 @@ struct Run {
 /// Runs a network on all samples at once, layer by layer.
 class Abreast {
 public:
-  Abreast(const LoadedNetwork &network, octet_model *model, ArrayRef<Inputs> samples, ArrayRef<std::vector<float>> corrections)
+  Abreast(const LoadedNetwork &network, octet_model *model, ArrayRef<SampleCopy> samples, ArrayRef<std::vector<float>> corrections)
       : network(network), program(network.library->api().program(model)), frame(*network.library->api().frame(model)) {
-    for (const Inputs &inputs : samples)
+    for (const SampleCopy &inputs : samples)
       runs.push_back(std::make_unique<Run>(network.library->descriptor(), inputs, corrections, frame));
   }
 
@@ -283,7 +247,7 @@ static std::vector<float> getCorrection(ArrayRef<int64_t> expected, ArrayRef<int
 
 /// The corrections of all layers.
 static llvm::Expected<std::vector<std::vector<float>>> measure(ArrayRef<Layer> layers, const LoadedNetwork &floating,
-                                                               const LoadedNetwork &reference, ArrayRef<Inputs> samples) {
+                                                               const LoadedNetwork &reference, ArrayRef<SampleCopy> samples) {
   std::vector<std::vector<float>> corrections;
   for (const Layer &layer : layers)
     corrections.emplace_back(getNumChannels(layer.weighted), 0.0f);
@@ -358,7 +322,7 @@ static llvm::Expected<std::vector<std::vector<float>>> getCorrections(ModuleOp m
   if (!samples)
     return samples.takeError();
   size_t count = getNumSamples(floating->library->descriptor(), reference->library->descriptor());
-  llvm::Expected<std::vector<Inputs>> chosen = chooseSamples(*samples, floating->inputs(), count);
+  llvm::Expected<std::vector<SampleCopy>> chosen = samples->choose(count);
   if (!chosen)
     return chosen.takeError();
   return measure(layers, *floating, *reference, *chosen);

@@ -10,7 +10,9 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/xxhash.h"
 #include <cmath>
+#include <map>
 
 using namespace llvm;
 using namespace octet;
@@ -151,4 +153,27 @@ Error Samples::forEach(function_ref<bool(int64_t, Sample)> use) const {
     first += file.numSamples;
   }
   return Error::success();
+}
+
+Expected<std::vector<SampleCopy>> Samples::choose(size_t count) const {
+  std::multimap<uint64_t, SampleCopy> chosen;
+  Error error = forEach([&](int64_t, Sample sample) {
+    SampleCopy copy;
+    uint64_t hash = 0;
+    for (auto [i, input] : enumerate(inputs)) {
+      ArrayRef<uint8_t> bytes(static_cast<const uint8_t *>(sample[i]), input.bytes);
+      hash = hash * 31 + xxh3_64bits(bytes);
+      copy.emplace_back(bytes.begin(), bytes.end());
+    }
+    chosen.emplace(hash, std::move(copy));
+    if (chosen.size() > count)
+      chosen.erase(std::prev(chosen.end()));
+    return true;
+  });
+  if (error)
+    return std::move(error);
+  std::vector<SampleCopy> result;
+  for (auto &[hash, sample] : chosen)
+    result.push_back(std::move(sample));
+  return result;
 }

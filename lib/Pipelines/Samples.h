@@ -18,6 +18,9 @@ namespace octet {
 /// The inputs of one run, in the network's order.
 using Sample = llvm::ArrayRef<const void *>;
 
+/// A sample's inputs in memory of their own.
+using SampleCopy = std::vector<std::vector<char>>;
+
 /// Calibration data: checked against the network's inputs when it is opened, and read one sample at a time.
 class Samples {
 public:
@@ -28,6 +31,9 @@ public:
 
   /// Calls `use` for each sample in order, until it returns false. Values that are not finite are an error.
   llvm::Error forEach(llvm::function_ref<bool(int64_t index, Sample sample)> use) const;
+
+  /// Up to `count` samples: those of the smallest hashes, so that the choice does not depend on their order.
+  llvm::Expected<std::vector<SampleCopy>> choose(size_t count) const;
 
 private:
   /// One file: which of its arrays is which input, and how many samples there are.
