@@ -88,14 +88,23 @@ Constant *DescriptorBuilder::tensors(ArrayRef<TensorInfo> infos) {
 
 Constant *DescriptorBuilder::steps(const LevelCode &level) {
   auto *type = FunctionType::get(Type::getVoidTy(context), {pointer, i64, i64}, /*isVarArg=*/false);
+  auto *recordType = StructType::get(i32, i32, i32);
+  auto *tableType = ArrayType::get(recordType, level.steps.size());
+  GlobalVariable *table = data(ConstantAggregateZero::get(tableType));
   SmallVector<Constant *> records;
   for (const StepInfo &step : level.steps) {
     std::string symbol = getLevelSymbol(prefix, level.level, step.symbol);
     auto *function = cast<Function>(module.getOrInsertFunction(symbol, type).getCallee());
     function->setVisibility(GlobalValue::HiddenVisibility);
-    records.push_back(record({function, int64(step.range), text(step.name)}));
+    function->setDSOLocal(true);
+    Constant *place = ConstantExpr::getInBoundsGetElementPtr(tableType, table, ArrayRef<Constant *>{int32(0), int32(records.size())});
+    auto distanceTo = [&](Constant *target) {
+      return ConstantExpr::getTrunc(ConstantExpr::getSub(ConstantExpr::getPtrToInt(target, i64), ConstantExpr::getPtrToInt(place, i64)), i32);
+    };
+    records.push_back(record({distanceTo(function), distanceTo(text(step.name)), int32(step.range)}));
   }
-  return array(records);
+  table->setInitializer(ConstantArray::get(tableType, records));
+  return table;
 }
 
 Constant *DescriptorBuilder::filters(const LevelCode &level) {

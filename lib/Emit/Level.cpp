@@ -29,9 +29,9 @@ static Error checkSteps(const LevelCode &level) {
     if (!function || !isStepFunction(*function))
       return createStringError("CPU level '" + level.level + "': step '" + step.name + "' calls '" + step.symbol +
                                "', expected a function of (pointer, i64, i64)");
-    if (step.range < 1)
+    if (step.range < 1 || step.range > INT32_MAX)
       return createStringError("CPU level '" + level.level + "': step '" + step.name +
-                               "' expected a range of at least 1, but got " + Twine(step.range));
+                               "' expected a range of 1 to 2147483647, but got " + Twine(step.range));
   }
   return Error::success();
 }

@@ -21,7 +21,8 @@ extern const octet_descriptor octet_model_descriptor;
 
 struct octet_model {
   octet_frame frame;
-  const octet_program *program;
+  octet_program program;
+  octet_step *steps; /* the program's */
   pool *workers;
   octet_step_hook hook;
   void *hook_user;
@@ -29,7 +30,7 @@ struct octet_model {
 
 int32_t octet_model_supports(const char *level) { return level && supports_level(level); }
 
-const octet_program *octet_model_program(const octet_model *model) { return model->program; }
+const octet_program *octet_model_program(const octet_model *model) { return &model->program; }
 
 int32_t octet_model_threads(const octet_model *model) { return model->workers ? (int32_t)model->workers->num_workers + 1 : 1; }
 
@@ -41,9 +42,9 @@ void octet_model_set_step_hook(octet_model *model, octet_step_hook hook, void *u
 }
 
 /* The best program that runs here and, if `level` is given, has that name; null if there is none. */
-static const octet_program *find_program(const char *level) {
+static const octet_program_record *find_program(const char *level) {
   for (int32_t i = 0; i < octet_model_descriptor.num_programs; ++i) {
-    const octet_program *program = &octet_model_descriptor.programs[i];
+    const octet_program_record *program = &octet_model_descriptor.programs[i];
     if (supports_level(program->level) && (!level || !strcmp(level, program->level)))
       return program;
   }
@@ -94,6 +95,7 @@ void octet_model_destroy(octet_model *model) {
   if (!model)
     return;
   destroy_pool(model->workers);
+  free(model->steps);
   free(model->frame.arena);
   free(model->frame.state);
   free(model->frame.prepared);
@@ -122,6 +124,15 @@ static void prepare_filter(const octet_depthwise_filter *f, const int8_t *weight
         }
 }
 
+static void make_steps(octet_model *model, const octet_program_record *program) {
+  for (int64_t i = 0; i < program->count; ++i) {
+    const octet_step_record *record = &program->steps[i];
+    uintptr_t base = (uintptr_t)record;
+    model->steps[i] = (octet_step){(octet_step_fn)(base + record->fn), record->range, (const char *)(base + record->name)};
+  }
+  model->program = (octet_program){program->level, model->steps, program->count};
+}
+
 octet_model *octet_model_create(int32_t threads, const char *level, char *error, size_t error_bytes) {
   char ignored[1];
   if (!error || !error_bytes) {
@@ -132,7 +143,7 @@ octet_model *octet_model_create(int32_t threads, const char *level, char *error,
   int from_environment = !level && variable && *variable;
   if (from_environment)
     level = variable;
-  const octet_program *program = find_program(level);
+  const octet_program_record *program = find_program(level);
   if (!program) {
     report_level(error, error_bytes, level, from_environment);
     return NULL;
@@ -143,17 +154,18 @@ octet_model *octet_model_create(int32_t threads, const char *level, char *error,
   }
   octet_model *model = allocate(sizeof(octet_model));
   if (model) {
-    model->program = program;
+    model->steps = allocate(program->count * (int64_t)sizeof(octet_step));
     model->frame.weights = octet_model_descriptor.weights;
     model->frame.arena = allocate(octet_model_descriptor.arena_bytes);
     model->frame.state = allocate(octet_model_descriptor.state_bytes);
     model->frame.prepared = allocate(program->prepared_bytes);
   }
-  if (!model || !model->frame.arena || !model->frame.state || !model->frame.prepared) {
+  if (!model || !model->steps || !model->frame.arena || !model->frame.state || !model->frame.prepared) {
     int64_t bytes = octet_model_descriptor.arena_bytes + octet_model_descriptor.state_bytes + program->prepared_bytes;
     snprintf(error, error_bytes, "out of memory: the network needs %lld bytes", (long long)bytes);
     return fail(model);
   }
+  make_steps(model, program);
   for (int64_t i = 0; i < program->num_filters; ++i)
     prepare_filter(&program->filters[i], octet_model_descriptor.weights, model->frame.prepared);
   if (threads > 1 && !(model->workers = create_pool((uint32_t)threads - 1))) {
@@ -177,9 +189,9 @@ static void run_step(octet_model *model, const octet_step *step) {
 }
 
 static void run_timed(octet_model *model) {
-  for (int64_t i = 0; i < model->program->count; ++i) {
+  for (int64_t i = 0; i < model->program.count; ++i) {
     uint64_t start = nanoseconds();
-    run_step(model, &model->program->steps[i]);
+    run_step(model, &model->steps[i]);
     model->hook(model->hook_user, i, nanoseconds() - start);
   }
 }
@@ -200,8 +212,8 @@ int32_t octet_model_run(octet_model *model, const void *const *inputs, void *con
   if (model->hook)
     run_timed(model);
   else
-    for (int64_t i = 0; i < model->program->count; ++i)
-      run_step(model, &model->program->steps[i]);
+    for (int64_t i = 0; i < model->program.count; ++i)
+      run_step(model, &model->steps[i]);
   set_fp_control(callers);
   return 0;
 }

@@ -32,7 +32,7 @@ void octet::printDescription(const Runner &runner, raw_ostream &os) {
   printTensors("output", ArrayRef(descriptor.outputs, descriptor.num_outputs), os);
   os << "memory: " << descriptor.weights_bytes << " bytes of weights, " << descriptor.arena_bytes << " of arena, "
      << descriptor.state_bytes << " of state\n";
-  for (const octet_program &program : ArrayRef(descriptor.programs, descriptor.num_programs)) {
+  for (const octet_program_record &program : ArrayRef(descriptor.programs, descriptor.num_programs)) {
     bool inUse = program.level == StringRef(runner.program().level);
     os << "level " << program.level << ": " << program.count << " steps"
        << (inUse                                    ? ", in use"

@@ -30,7 +30,7 @@ extern "C" {
 #endif
 
 /* Version of the structures below; a library with another number is refused. */
-#define OCTET_ABI 2
+#define OCTET_ABI 3
 #define OCTET_ENTRY_SUFFIX "_octet_model_v1"
 
 /* Element types of inputs and outputs (octet_tensor.dtype). */
@@ -85,10 +85,23 @@ typedef struct octet_program {
   const char *level;
   const octet_step *steps;
   int64_t count;
+} octet_program;
+
+/* A step as it lies in the library, where the loader has nothing to relocate: function and name are given by their
+   distance in bytes from the record. */
+typedef struct octet_step_record {
+  int32_t fn, name, range;
+} octet_step_record;
+
+/* What the library holds for one CPU level; create makes its octet_program. */
+typedef struct octet_program_record {
+  const char *level;
+  const octet_step_record *steps;
+  int64_t count;
   int64_t prepared_bytes;
   const octet_depthwise_filter *filters;
   int64_t num_filters;
-} octet_program;
+} octet_program_record;
 
 /* Everything that is known about a network; `programs` has the best level first. */
 typedef struct octet_descriptor {
@@ -98,7 +111,7 @@ typedef struct octet_descriptor {
   const void *weights;
   int32_t num_inputs, num_outputs, num_programs;
   const octet_tensor *inputs, *outputs;
-  const octet_program *programs;
+  const octet_program_record *programs;
   const char *report_json;
 } octet_descriptor;
 

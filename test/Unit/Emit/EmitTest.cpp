@@ -98,10 +98,10 @@ TEST(Emit, DescribesTheNetwork) {
   EXPECT_EQ(input.scale, 0.5f);
   EXPECT_EQ(input.zero_point, 128);
   ASSERT_EQ(descriptor.num_programs, 2);
-  const octet_program &program = descriptor.programs[0];
+  const octet_program_record &program = descriptor.programs[0];
   EXPECT_STREQ(program.level, "sse2");
   ASSERT_EQ(program.count, 2);
-  EXPECT_STREQ(program.steps[1].name, "add/y");
+  EXPECT_STREQ(reinterpret_cast<const char *>(&program.steps[1]) + program.steps[1].name, "add/y");
   EXPECT_EQ(program.steps[1].range, TestNetwork::size);
 }
 
@@ -182,7 +182,7 @@ TEST(Emit, RefusesWhatContradictsItself) {
             "CPU level 'sse2': step 'conv1' calls 'f', expected a function of (pointer, i64, i64)");
   const char *right = "define void @f(ptr %frame, i64 %begin, i64 %end) { ret void }";
   EXPECT_EQ(getError(TestNetwork("net").level("sse2", right, {{"f", 0, "conv1"}}).emit()),
-            "CPU level 'sse2': step 'conv1' expected a range of at least 1, but got 0");
+            "CPU level 'sse2': step 'conv1' expected a range of 1 to 2147483647, but got 0");
 }
 
 TEST(Emit, TranslatesLLVMDialect) {
