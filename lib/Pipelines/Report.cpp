@@ -22,6 +22,8 @@ std::string Report::printCompact() const {
     for (json::Value &row : *rows)
       if (json::Object *fields = row.getAsObject()) {
         SmallVector<std::string> defaults;
+        if (fields->getString("location") == "loc(\"" + fields->getString("name").value_or("").str() + "\")")
+          defaults.push_back("location");
         for (auto &[key, value] : *fields)
           if (value == json::Value("") || value == json::Value(0) || value == json::Value(false))
             defaults.push_back(key.str());

@@ -18,7 +18,8 @@ class Report {
 public:
   void set(llvm::StringRef key, llvm::json::Value value) { root[key] = std::move(value); }
   std::string print() const;
-  /// The same for a library to carry: no line breaks, and no fields of an operator that are empty, zero or false.
+  /// The same for a library to carry: no line breaks, and no fields of an operator that are empty, zero or false, or a
+  /// location that says no more than its name.
   std::string printCompact() const;
 
 private:

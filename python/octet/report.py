@@ -31,7 +31,7 @@ class Report(Sequence):  # type: ignore[type-arg]
     def __init__(self, data: Dict[str, Any]) -> None:
         self.data = data
         self._rows = [
-            Verdict(**{field: row[field] for field in Verdict._fields if row.get(field) is not None})
+            Verdict(**{"location": f'loc("{row["name"]}")', **{field: row[field] for field in Verdict._fields if row.get(field) is not None}})
             for row in data.get("operators", [])
         ]
 
