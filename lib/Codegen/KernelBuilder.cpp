@@ -13,18 +13,18 @@ using namespace octet::codegen;
 
 Value KernelBuilder::index(int64_t value) { return arith::ConstantIndexOp::create(*this, value); }
 
-Value KernelBuilder::addIndex(Value lhs, Value rhs) { return createOrFold<arith::AddIOp>(lhs, rhs); }
+Value KernelBuilder::addIndex(Value lhs, Value rhs) { return createIndex<arith::AddIOp>(lhs, rhs); }
 
-Value KernelBuilder::addIndex(Value lhs, int64_t rhs) { return rhs == 0 ? lhs : addIndex(lhs, index(rhs)); }
+Value KernelBuilder::addIndex(Value lhs, int64_t rhs) { return rhs == 0 && !keepsStructure ? lhs : addIndex(lhs, index(rhs)); }
 
 Value KernelBuilder::mulIndex(Value lhs, int64_t rhs) {
-  return rhs == 1 ? lhs : createOrFold<arith::MulIOp>(lhs, index(rhs));
+  return rhs == 1 && !keepsStructure ? lhs : createIndex<arith::MulIOp>(lhs, index(rhs));
 }
 
 Value KernelBuilder::linearIndex(ValueRange indices, ArrayRef<int64_t> strides, int64_t base) {
   Value sum = index(base);
   for (auto [i, stride] : llvm::zip(indices, strides))
-    if (stride != 0)
+    if (stride != 0 || keepsStructure)
       sum = addIndex(sum, mulIndex(i, stride));
   return sum;
 }
@@ -148,9 +148,18 @@ void KernelBuilder::loop(Value lower, Value upper, int64_t step, function_ref<vo
 }
 
 void KernelBuilder::loop(int64_t lower, int64_t upper, function_ref<void(Value)> body) {
-  if (upper - lower == 1)
+  if (upper - lower == 1 && !keepsStructure)
     return body(index(lower));
   loop(index(lower), index(upper), 1, body);
+}
+
+Value KernelBuilder::getBlock(Value i, int64_t size, int64_t block) {
+  Value first = mulIndex(i, block);
+  return size % block || keepsStructure ? createIndex<arith::MinUIOp>(first, index(size - block)) : first;
+}
+
+void KernelBuilder::loopOverBlocks(int64_t size, int64_t block, function_ref<void(Value)> body) {
+  loop(0, llvm::divideCeil(size, block), [&](Value i) { body(getBlock(i, size, block)); });
 }
 
 SmallVector<Value> KernelBuilder::loop(Value lower, Value upper, int64_t step, ValueRange init,

@@ -37,16 +37,23 @@ struct TensorView {
 
 class KernelBuilder : public mlir::ImplicitLocOpBuilder {
 public:
-  KernelBuilder(mlir::Location loc, mlir::OpBuilder &builder, const CpuLevel &level)
-      : ImplicitLocOpBuilder(loc, builder), level(level) {}
+  KernelBuilder(mlir::Location loc, mlir::OpBuilder &builder, const CpuLevel &level, bool keepsStructure = false)
+      : ImplicitLocOpBuilder(loc, builder), level(level), keepsStructure(keepsStructure) {}
 
   const CpuLevel &level;
+  /// The kernel may become one with others that differ in bounds only (octet-merge-kernels): index arithmetic does not
+  /// fold, and code that some bounds do not need is there for all.
+  const bool keepsStructure;
   /// Lanes that lane-generic helpers work on: 1 or 16.
   int64_t lanes = 1;
   /// Operands of element-wise ops are known to be numbers (they come from integer accumulators).
   bool valuesAreFinite = false;
 
-  // Index arithmetic; constants fold.
+  // Index arithmetic; constants fold unless the structure is to be kept.
+  template <typename OpTy, typename... Args>
+  mlir::Value createIndex(Args &&...args) {
+    return keepsStructure ? OpTy::create(*this, args...).getResult() : createOrFold<OpTy>(args...);
+  }
   mlir::Value index(int64_t value);
   mlir::Value addIndex(mlir::Value lhs, mlir::Value rhs);
   mlir::Value addIndex(mlir::Value lhs, int64_t rhs);
@@ -93,6 +100,10 @@ public:
   /// for (i = lower; i < upper; i += step)
   void loop(mlir::Value lower, mlir::Value upper, int64_t step, llvm::function_ref<void(mlir::Value)> body);
   void loop(int64_t lower, int64_t upper, llvm::function_ref<void(mlir::Value)> body);
+  /// Whole blocks over `size` elements, at least one block: the last one overlaps the one before where they do not divide.
+  void loopOverBlocks(int64_t size, int64_t block, llvm::function_ref<void(mlir::Value)> body);
+  /// `i * block`, at most `size - block`: where block i begins.
+  mlir::Value getBlock(mlir::Value i, int64_t size, int64_t block);
   /// The same with carried values.
   llvm::SmallVector<mlir::Value> loop(mlir::Value lower, mlir::Value upper, int64_t step, mlir::ValueRange init,
                                       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);

@@ -11,8 +11,8 @@
 using namespace octet;
 
 static const CpuLevel levels[] = {
-#define OCTET_LEVEL(name, arch, features, accumulators, isScalar, hasFma)                                              \
-  {#name, #arch, features, accumulators, isScalar, hasFma},
+#define OCTET_LEVEL(name, arch, features, accumulators, isScalar, hasFma, mergesKernels)                               \
+  {#name, #arch, features, accumulators, isScalar, hasFma, mergesKernels},
 #include "octet/Runtime/Levels.def"
 };
 

@@ -59,15 +59,19 @@ void LowerProgram::lowerStep(kernel::StepOp step, int64_t number) {
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), {pointer, b.getI64Type(), b.getI64Type()});
   auto level = step->getParentOfType<kernel::ProgramOp>().getLevel();
   auto func = LLVM::LLVMFuncOp::create(b, (level + "_step" + llvm::Twine(number)).str(), type);
+  func->setAttr("passthrough", b.getStrArrayAttr({"minsize", "optsize"}));
   Block *block = func.addEntryBlock(b);
   b.setInsertionPointToStart(block);
   SmallVector<Value> arguments;
   for (auto argument : step.getArgs().getAsRange<kernel::ArgAttr>())
     arguments.push_back(getAddress(b, block->getArgument(0), argument));
+  for (int64_t bound : step.getBounds())
+    arguments.push_back(LLVM::ConstantOp::create(b, b.getI64Type(), bound));
   arguments.push_back(block->getArgument(1));
   arguments.push_back(block->getArgument(2));
   LLVM::CallOp::create(b, TypeRange{}, step.getKernelAttr(), arguments);
   LLVM::ReturnOp::create(b, ValueRange{});
   step.setKernel(func.getSymName());
   step.setArgsAttr(b.getArrayAttr({}));
+  step.setBounds({});
 }

@@ -21,6 +21,7 @@ using namespace mlir;
 
 void octet::buildLevelPipeline(OpPassManager &pm) {
   OpPassManager &nested = pm.nest<ModuleOp>();
+  nested.addPass(createMergeKernelsPass());
   nested.addPass(createLowerKernelPass());
   nested.addPass(createCanonicalizerPass());
   nested.addPass(createCSEPass());

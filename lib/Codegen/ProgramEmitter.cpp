@@ -72,6 +72,11 @@ KernelArgument ProgramEmitter::getState(FlatSymbolRefAttr observer) {
   return {kernel::ArgAttr::get(module.getContext(), kernel::Space::state, offset), MemRefType::get({end - offset}, i8)};
 }
 
+/// Kernels that are no slower for taking their bounds as arguments.
+static bool takesAnyBounds(StringRef kind) {
+  return kind.starts_with("depthwise") || kind == "gemv" || kind == "avg_pool" || kind == "border" || kind == "copy" || kind == "fill";
+}
+
 func::FuncOp ProgramEmitter::getOrCreateKernel(Location loc, StringRef kind, StringRef key,
                                                ArrayRef<KernelArgument> arguments, BodyFn body) {
   std::string fullKey = (kind + "/" + key).str();
@@ -93,11 +98,14 @@ func::FuncOp ProgramEmitter::getOrCreateKernel(Location loc, StringRef kind, Str
   // What costs no time, and the level that is there so that the library runs everywhere, are compiled for size.
   if (kind == "border" || (!level.hasFma && !level.isScalar))
     func->setAttr("passthrough", builder.getStrArrayAttr({"optsize", "minsize"}));
+  bool isMergeable = !level.isScalar && (level.mergesKernels || takesAnyBounds(kind));
+  if (isMergeable)
+    func->setAttr(kMergeableAttr, builder.getUnitAttr());
   for (size_t i = 0; i < arguments.size(); ++i)
     func.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(), builder.getUnitAttr());
   Block *block = func.addEntryBlock();
   builder.setInsertionPointToStart(block);
-  KernelBuilder kernelBuilder(kernelLoc, builder, level);
+  KernelBuilder kernelBuilder(kernelLoc, builder, level, isMergeable);
   auto blockArguments = block->getArguments();
   body(kernelBuilder, ValueRange(blockArguments).drop_back(2), blockArguments[types.size() - 2], blockArguments.back());
   func::ReturnOp::create(kernelBuilder);
@@ -112,6 +120,6 @@ void ProgramEmitter::addStep(Operation *op, StringRef kind, StringRef key, Array
   builder.setInsertionPointToEnd(&program.getBody().front());
   SmallVector<Attribute> addresses = llvm::map_to_vector(arguments, [](const KernelArgument &a) { return Attribute(a.address); });
   kernel::StepOp::create(builder, op->getLoc(), FlatSymbolRefAttr::get(kernel), builder.getArrayAttr(addresses),
-                         builder.getI64IntegerAttr(range));
+                         /*bounds=*/builder.getDenseI64ArrayAttr({}), builder.getI64IntegerAttr(range));
   ++numSteps;
 }

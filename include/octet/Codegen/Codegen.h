@@ -36,12 +36,16 @@ struct CpuLevel {
   int64_t accumulators;     ///< dot-product accumulators of sixteen lanes that fit in registers
   bool isScalar;            ///< the reference path: scalar loops only
   bool hasFma;              ///< fused multiply-add is an instruction
+  bool mergesKernels;       ///< also kernels of products become one where they differ in bounds only
 };
 
 /// All levels, best first within each architecture.
 llvm::ArrayRef<CpuLevel> getCpuLevels();
 /// The level of this name, or null.
 const CpuLevel *lookupCpuLevel(llvm::StringRef name);
+
+/// Marks a kernel function that may become one with others of its structure.
+inline constexpr llvm::StringLiteral kMergeableAttr = "kernel.mergeable";
 
 /// Adds the passes from kernels (after octet-emit-program) to the LLVM dialect.
 void buildLevelPipeline(mlir::OpPassManager &pm);

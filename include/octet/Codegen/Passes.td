@@ -39,6 +39,18 @@ def EmitProgramPass : Pass<"octet-emit-program", "::mlir::ModuleOp"> {
     "::mlir::func::FuncDialect"];
 }
 
+def MergeKernelsPass : Pass<"octet-merge-kernels", "::mlir::ModuleOp"> {
+  let summary = "kernel functions that differ in their bounds only become one that takes them as arguments";
+  let description = [{
+    Of functions with the attribute `kernel.mergeable`, those whose operations are alike but for the values of index
+    constants (and the extents of the memory they get) become one. Constants that are the same in all stay; of the others
+    each becomes an argument, or a multiple of one, and the steps give them as `bounds`. Code becomes several times smaller
+    where a network repeats a kind of layer in many shapes.
+  }];
+  let statistics = [Statistic<"numMerged", "num-merged", "kernel functions replaced by another">];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def LowerKernelPass : Pass<"octet-lower-kernel", "::mlir::ModuleOp"> {
   let summary = "micro-kernel ops to the instructions of one CPU level";
   let options = [Option<"level", "level", "std::string", "", "the CPU level; default: that of the module's program">];

@@ -192,12 +192,15 @@ void DenseKernel::emit() {
   // A unit of the range: a row of tiles, or one tile where there is one row.
   int64_t tilesPerRow = llvm::divideCeil(shape.columns, tile.pixels);
   int64_t range = shape.rows > 1 ? shape.rows : tilesPerRow;
-  emitter.addStep(fused.op, shape.isInteger ? "dense" : "dense_f32", signature.key, signature.arguments, range,
+  StringRef kind = !shape.isInteger ? "dense_f32" : shape.rows * shape.columns == 1 ? "gemv" : "dense";
+  emitter.addStep(fused.op, kind, signature.key, signature.arguments, range,
                   [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
-    int64_t wholeGroups = shape.panels() / tile.panels, rest = shape.panels() % tile.panels;
     auto group = [&](Value firstPanel, int64_t panels) {
       b.loop(begin, end, 1, [&](Value unit) { emitUnit(b, args, unit, firstPanel, panels); });
     };
+    if (b.keepsStructure) // what divides in one shape does not in another
+      return b.loopOverBlocks(shape.panels(), tile.panels, [&](Value firstPanel) { group(firstPanel, tile.panels); });
+    int64_t wholeGroups = shape.panels() / tile.panels, rest = shape.panels() % tile.panels;
     b.loop(0, wholeGroups, [&](Value g) { group(b.mulIndex(g, tile.panels), tile.panels); });
     if (rest)
       group(b.index(wholeGroups * tile.panels), rest);
@@ -205,15 +208,9 @@ void DenseKernel::emit() {
 }
 
 void DenseKernel::emitUnit(KernelBuilder &b, ValueRange args, Value unit, Value firstPanel, int64_t panels) {
-  int64_t last = shape.columns - tile.pixels;
-  auto columnOf = [&](Value i) {
-    Value column = b.mulIndex(i, tile.pixels);
-    return shape.columns % tile.pixels ? b.createOrFold<arith::MinUIOp>(column, b.index(last)) : column;
-  };
   if (shape.rows == 1)
-    return emitTile(b, args, b.index(0), columnOf(unit), firstPanel, panels);
-  b.loop(0, llvm::divideCeil(shape.columns, tile.pixels),
-         [&](Value i) { emitTile(b, args, unit, columnOf(i), firstPanel, panels); });
+    return emitTile(b, args, b.index(0), b.getBlock(unit, shape.columns, tile.pixels), firstPanel, panels);
+  b.loopOverBlocks(shape.columns, tile.pixels, [&](Value column) { emitTile(b, args, unit, column, firstPanel, panels); });
 }
 
 void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, Value row, Value column, Value firstPanel, int64_t panels) {
@@ -320,11 +317,12 @@ void DenseKernel::storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> a
   };
   // Position of a panel in arrays that are one value a lane, and its first output.
   Value firstPosition = b.mulIndex(firstPanel, 16);
-  auto mayOverlap = [&](int64_t p) { return shape.lastPanelOverlaps() && p + 1 == panels; };
+  bool lastOverlaps = shape.lastPanelOverlaps() || (b.keepsStructure && shape.outputs >= 16);
+  auto mayOverlap = [&](int64_t p) { return lastOverlaps && p + 1 == panels; };
   SmallVector<Value> positions, channels;
   for (int64_t p = 0; p < panels; ++p) {
     positions.push_back(b.addIndex(firstPosition, 16 * p));
-    channels.push_back(mayOverlap(p) ? b.createOrFold<arith::MinUIOp>(positions[p], b.index(shape.outputs - 16)) : positions[p]);
+    channels.push_back(mayOverlap(p) ? b.createIndex<arith::MinUIOp>(positions[p], b.index(shape.outputs - 16)) : positions[p]);
   }
   Value outBase = b.addIndex(b.addIndex(b.mulIndex(row, shape.outRow), b.mulIndex(column, shape.outPixel)), shape.outBase);
   for (int64_t i = 0; i < tile.pixels; ++i) {

@@ -118,8 +118,12 @@ private:
   void emitColumns(KernelBuilder &b, ValueRange args, Value firstRow, Value block, Value part, Value firstChannel);
   SmallVector<Value> loadColumn(KernelBuilder &b, ValueRange args, Value base);
   SmallVector<Value> interleave(KernelBuilder &b, ArrayRef<Value> rows);
-  void emitPixel(KernelBuilder &b, ValueRange args, ArrayRef<Value> columns, Value block, Value part, Value firstRow,
-                 Value place, Value channel, Value column);
+  /// Adds the products of one vector of one output row of the strip; `weightBase` is the first weight of the row.
+  using SumFn = function_ref<Value(Value acc, Value weightBase, int64_t vector)>;
+  void emitPixel(KernelBuilder &b, ValueRange args, SumFn sum, Value block, Value part, Value firstRow, Value place, Value channel,
+                 Value column);
+  Value addProducts(KernelBuilder &b, ValueRange args, Value acc, ArrayRef<Value> quads, Value weightBase, int64_t firstWeight, int64_t vector);
+  Value sumColumns(KernelBuilder &b, ValueRange args, Value acc, Value base, Value weightBase, int64_t vector);
 
   ProgramEmitter &emitter;
   const FusedOp &fused;
@@ -216,13 +220,33 @@ SmallVector<Value> DepthwiseKernel::loadColumn(KernelBuilder &b, ValueRange args
   return result;
 }
 
-/// Sums and stores of one block at one column, for all output rows of the strip.
-void DepthwiseKernel::emitPixel(KernelBuilder &b, ValueRange args, ArrayRef<Value> columns, Value block, Value part,
-                                Value firstRow, Value place, Value channel, Value column) {
-  b.lanes = 16;
-  int64_t vectors = shape.vectors(), perColumn = shape.quads() * vectors;
-  int64_t perRow = shape.kernelColumns * perColumn * 64;
+/// acc + the products of one vector of one input column's quads.
+Value DepthwiseKernel::addProducts(KernelBuilder &b, ValueRange args, Value acc, ArrayRef<Value> quads, Value weightBase,
+                                   int64_t firstWeight, int64_t vector) {
   auto bytes = VectorType::get({64}, b.getI8Type());
+  for (int64_t quad = 0; quad < shape.quads(); ++quad) {
+    int64_t at = quad * shape.vectors() + vector;
+    Value w = vector::LoadOp::create(b, bytes, args[weights], ValueRange{b.addIndex(weightBase, firstWeight + at * 64)});
+    acc = kernel::Dot4Op::create(b, acc.getType(), acc, quads[at], w);
+  }
+  return acc;
+}
+
+/// The same over all columns from `base` on, one after the other.
+Value DepthwiseKernel::sumColumns(KernelBuilder &b, ValueRange args, Value acc, Value base, Value weightBase, int64_t vector) {
+  int64_t tap = shape.columnDilation * shape.inPixel, perColumn = shape.quads() * shape.vectors();
+  return b.loop(b.index(0), b.index(shape.kernelColumns), 1, acc, [&](Value k, ValueRange carried) {
+    SmallVector<Value> quads = loadColumn(b, args, b.addIndex(base, b.mulIndex(k, tap)));
+    Value weight = b.addIndex(weightBase, b.mulIndex(k, perColumn * 64));
+    return SmallVector<Value>{addProducts(b, args, carried[0], quads, weight, 0, vector)};
+  })[0];
+}
+
+/// Sums and stores of one block at one column, for all output rows of the strip.
+void DepthwiseKernel::emitPixel(KernelBuilder &b, ValueRange args, SumFn sum, Value block, Value part, Value firstRow,
+                                Value place, Value channel, Value column) {
+  b.lanes = 16;
+  int64_t vectors = shape.vectors(), perRow = shape.kernelColumns * shape.quads() * vectors * 64;
   Value weightBase = b.mulIndex(b.addIndex(b.mulIndex(block, shape.parts), part), shape.strip * perRow);
   Value position = b.addIndex(b.mulIndex(block, shape.blockSize()), b.mulIndex(part, 4));
   bool isQuantizedResult = epilogue->isQuantizedResult();
@@ -232,12 +256,7 @@ void DepthwiseKernel::emitPixel(KernelBuilder &b, ValueRange args, ArrayRef<Valu
     for (int64_t vector = 0; vector < vectors; ++vector) {
       Value at = b.addIndex(position, 16 * vector);
       Value acc = shape.parts > 1 ? b.loadQuarters(args[start], at, 16) : b.load(args[start], at);
-      for (int64_t i = 0; i < shape.kernelColumns; ++i)
-        for (int64_t quad = 0; quad < shape.quads(); ++quad) {
-          int64_t tap = out * perRow + ((i * shape.quads() + quad) * vectors + vector) * 64;
-          Value w = vector::LoadOp::create(b, bytes, args[weights], ValueRange{b.addIndex(weightBase, tap)});
-          acc = kernel::Dot4Op::create(b, acc.getType(), acc, columns[i * perColumn + quad * vectors + vector], w);
-        }
+      acc = sum(acc, b.addIndex(weightBase, out * perRow), vector);
       SmallVector<Value> indices{b.index(0), channel, b.addIndex(firstRow, out), column};
       values.push_back(epilogue->emit(b, args, acc, at, indices, 1));
     }
@@ -257,32 +276,41 @@ void DepthwiseKernel::emitPixel(KernelBuilder &b, ValueRange args, ArrayRef<Valu
 void DepthwiseKernel::emitColumns(KernelBuilder &b, ValueRange args, Value firstRow, Value block, Value part, Value firstChannel) {
   Value inBase = b.addIndex(b.addIndex(b.mulIndex(firstRow, shape.rowStride * shape.inRow), firstChannel), shape.inBase);
   Value outBase = b.addIndex(b.addIndex(b.mulIndex(firstRow, shape.outRow), firstChannel), shape.outBase);
-  int64_t tap = shape.columnDilation * shape.inPixel;
-  if (shape.kind == BlockKind::flat64) {
-    int64_t bytes = shape.columns * shape.channels;
-    return b.loop(0, llvm::divideCeil(bytes, 64), [&](Value i) {
-      Value first = b.mulIndex(i, 64);
-      if (bytes % 64)
-        first = b.createOrFold<arith::MinUIOp>(first, b.index(bytes - 64));
+  int64_t tap = shape.columnDilation * shape.inPixel, perColumn = shape.quads() * shape.vectors();
+  auto sumOf = [&](ArrayRef<Value> columns) {
+    return [&, columns](Value acc, Value weightBase, int64_t vector) {
+      for (int64_t k = 0; k < shape.kernelColumns; ++k)
+        acc = addProducts(b, args, acc, columns.slice(k * perColumn, perColumn), weightBase, k * perColumn * 64, vector);
+      return acc;
+    };
+  };
+  if (shape.kind == BlockKind::flat64)
+    return b.loopOverBlocks(shape.columns * shape.channels, 64, [&](Value first) {
       SmallVector<Value> columns;
       for (int64_t k = 0; k < shape.kernelColumns; ++k)
         columns.append(loadColumn(b, args, b.addIndex(b.addIndex(inBase, first), k * tap)));
-      emitPixel(b, args, columns, block, part, firstRow, b.addIndex(outBase, first), b.index(0), b.index(0));
+      emitPixel(b, args, sumOf(columns), block, part, firstRow, b.addIndex(outBase, first), b.index(0), b.index(0));
     });
-  }
+  // With the fewest registers columns are not kept, and a loop over them saves most of the code.
+  bool isLoop = b.level.accumulators < 4;
   int64_t kept = shape.columnDilation == 1 ? std::max<int64_t>(0, shape.kernelColumns - shape.columnStride) : 0;
-  if (kept * shape.quads() * shape.vectors() > 8 || b.level.accumulators < 4)
+  if (kept * perColumn > 8 || isLoop)
     kept = 0;
   SmallVector<Value> carried;
   for (int64_t k = 0; k < kept; ++k)
     carried.append(loadColumn(b, args, b.addIndex(inBase, k * tap)));
-  int64_t perColumn = shape.quads() * shape.vectors();
   b.loop(b.index(0), b.index(shape.columns), 1, carried, [&](Value column, ValueRange inner) {
     Value base = b.addIndex(inBase, b.mulIndex(column, shape.columnStride * shape.inPixel));
+    Value place = b.addIndex(outBase, b.mulIndex(column, shape.outPixel));
+    if (isLoop) {
+      auto sum = [&](Value acc, Value weightBase, int64_t vector) { return sumColumns(b, args, acc, base, weightBase, vector); };
+      emitPixel(b, args, sum, block, part, firstRow, place, firstChannel, column);
+      return SmallVector<Value>();
+    }
     SmallVector<Value> columns(inner);
     for (int64_t k = kept; k < shape.kernelColumns; ++k)
       columns.append(loadColumn(b, args, b.addIndex(base, k * tap)));
-    emitPixel(b, args, columns, block, part, firstRow, b.addIndex(outBase, b.mulIndex(column, shape.outPixel)), firstChannel, column);
+    emitPixel(b, args, sumOf(columns), block, part, firstRow, place, firstChannel, column);
     return SmallVector<Value>(ArrayRef(columns).take_back(kept * perColumn));
   });
 }
@@ -294,11 +322,9 @@ void DepthwiseKernel::emit() {
     b.loop(0, shape.blocks(), [&](Value block) {
       Value firstChannel = b.mulIndex(block, shape.blockSize());
       if (shape.kind != BlockKind::flat64)
-        firstChannel = b.createOrFold<arith::MinUIOp>(firstChannel, b.index(shape.firstChannel(shape.blocks() - 1)));
+        firstChannel = b.createIndex<arith::MinUIOp>(firstChannel, b.index(shape.firstChannel(shape.blocks() - 1)));
       b.loop(begin, end, 1, [&](Value strip) {
-        Value firstRow = b.mulIndex(strip, shape.strip);
-        if (shape.rows % shape.strip)
-          firstRow = b.createOrFold<arith::MinUIOp>(firstRow, b.index(shape.rows - shape.strip));
+        Value firstRow = b.getBlock(strip, shape.rows, shape.strip);
         b.loop(0, shape.parts, [&](Value part) {
           emitColumns(b, args, firstRow, block, part, b.addIndex(firstChannel, b.mulIndex(part, shape.partSize())));
         });
@@ -341,7 +367,7 @@ static bool emitFloatDepthwise(ProgramEmitter &emitter, const FusedOp &fused, co
   emitter.addStep(fused.op, "depthwise_f32", signature.key, signature.arguments, s.rows,
                   [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
     emitLoopNest(b, {s.rows, s.columns, (int64_t)llvm::divideCeil(s.channels, 16)}, begin, end, [&](ValueRange i) {
-      Value channel = b.createOrFold<arith::MinUIOp>(b.mulIndex(i[2], 16), b.index(std::max<int64_t>(0, s.channels - 16)));
+      Value channel = b.createIndex<arith::MinUIOp>(b.mulIndex(i[2], 16), b.index(std::max<int64_t>(0, s.channels - 16)));
       Value base = b.linearIndex({i[0], i[1], channel}, {s.rowStride * s.inRow, s.columnStride * s.inPixel, 1}, s.inBase);
       b.lanes = 16;
       Value acc = b.constF(0);

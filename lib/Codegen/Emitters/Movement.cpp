@@ -239,44 +239,87 @@ LogicalResult codegen::emitTable(ProgramEmitter &emitter, nn::TableOp op) {
   return success();
 }
 
-/// What stands for zero in one pixel of a border: the zero point of each channel.
-static void fillPixel(KernelBuilder &b, const TensorView &y, Value image, Value pixel) {
-  int64_t channels = y.shape()[1], lanes = channels >= 16 ? 16 : 1;
-  b.loop(0, llvm::divideCeil(channels, lanes), [&](Value block) {
-    // The last vector may overlap the one before.
-    Value channel = b.createOrFold<arith::MinUIOp>(b.mulIndex(block, lanes), b.index(channels - lanes));
-    Value at = b.linearIndex({image, pixel, channel}, {y.strides.steps[0], y.strides.steps[3], 1}, 0);
-    b.lanes = lanes;
-    if (y.isQuantized())
-      b.store(truncate(b, loadParameter(b, y.zeroPoints, kZeroPoints, y.axis, {image, channel}, 1)), y.memory, at);
-    else
-      b.store(b.constF(0), y.memory, at);
-    b.lanes = 1;
-  });
+/// What stands for zero in each channel of a tensor's pixels, as storage values.
+template <typename T>
+static std::vector<T> getZeros(RankedTensorType type) {
+  auto quantized = dyn_cast<quant::QuantizedType>(type.getElementType());
+  if (!quantized)
+    return std::vector<T>(type.getDimSize(1), T(0));
+  SmallVector<int32_t> zeroPoints = getQuantParams(quantized).zeroPoints;
+  zeroPoints.resize(type.getDimSize(1), zeroPoints[0]);
+  return std::vector<T>(zeroPoints.begin(), zeroPoints.end());
 }
 
-/// The border in the order of memory: the pixels before the first row, between two rows, and behind the last.
-void codegen::emitBorder(ProgramEmitter &emitter, Operation *op, Value result) {
-  auto type = cast<RankedTensorType>(result.getType());
-  nn::LayoutAttr layout = getLayout(type);
-  if (!layout || llvm::all_of(layout.getPads(), [](int64_t pad) { return pad == 0; }))
-    return;
+namespace {
+/// The border of a padded image in the order of memory: gaps of pixels before the first row, between two rows, and behind
+/// the last.
+struct Border {
+  int64_t height, width, firstPixel, pitch, numPixels;
+
+  Border(RankedTensorType type, ArrayRef<int64_t> pads)
+      : height(type.getDimSize(2)), width(type.getDimSize(3)), pitch(pads[1] + width + pads[3]) {
+    firstPixel = pads[0] * pitch + pads[1];
+    numPixels = (pads[0] + height + pads[2]) * pitch;
+  }
+  /// Pixels of the smallest gap; gaps of none do not count.
+  int64_t smallestGap() const {
+    int64_t smallest = numPixels;
+    for (int64_t gap : {firstPixel, pitch - width, numPixels - firstPixel - (height - 1) * pitch - width})
+      if (gap > 0)
+        smallest = std::min(smallest, gap);
+    return smallest;
+  }
+  void loopOverGaps(KernelBuilder &b, function_ref<void(Value begin, Value end)> body) const {
+    b.loop(b.index(0), b.index(height + 1), 1, [&](Value row) {
+      Value rowStart = b.addIndex(b.mulIndex(row, pitch), firstPixel);
+      Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, row, b.index(0));
+      Value isBehind = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, row, b.index(height));
+      Value begin = arith::SelectOp::create(b, isFirst, b.index(0), b.addIndex(rowStart, width - pitch));
+      body(begin, arith::SelectOp::create(b, isBehind, b.index(numPixels), rowStart));
+    });
+  }
+};
+} // namespace
+
+/// Fills a border with `zeros`: in blocks as long as a gap allows if they are all the same, else pixel by pixel.
+template <typename T>
+static void emitBorder(ProgramEmitter &emitter, Operation *op, Value result, const Border &border) {
+  RankedTensorType type = typeOf(result);
+  Strides strides = getStrides(type);
+  int64_t perPixel = strides.steps[3], channels = type.getDimSize(1);
+  std::vector<T> zeros = getZeros<T>(type);
+  bool isUniform = llvm::all_equal(zeros);
+  int64_t block = std::min<int64_t>(64 / sizeof(T), llvm::bit_floor<uint64_t>(border.smallestGap() * perPixel));
+  if (isUniform)
+    zeros.resize(block, zeros[0]);
   Signature signature(emitter);
-  int target = signature.addTensor(result, Signature::Parameters::integers);
+  int target = signature.add(emitter.getBuffer(result));
+  std::string key = "border/" + std::string(reinterpret_cast<const char *>(zeros.data()), zeros.size() * sizeof(T));
+  int source = signature.addWeights<T>(key, [&] { return zeros; });
+  signature.addKey(describe(type), isUniform);
   emitter.addStep(op, "border", signature.key, signature.arguments, 1, [&](KernelBuilder &b, ValueRange args, Value, Value) {
-    TensorView y = signature.getTensor(target, args);
-    ArrayRef<int64_t> pads = layout.getPads();
-    int64_t height = type.getDimSize(2), width = type.getDimSize(3), pitch = pads[1] + width + pads[3];
-    int64_t firstPixel = pads[0] * pitch + pads[1], numPixels = (pads[0] + height + pads[2]) * pitch;
     b.loop(0, type.getDimSize(0), [&](Value image) {
-      b.loop(b.index(0), b.index(height + 1), 1, [&](Value row) {
-        Value rowStart = b.addIndex(b.mulIndex(row, pitch), firstPixel);
-        Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, row, b.index(0));
-        Value isBehind = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, row, b.index(height));
-        Value begin = arith::SelectOp::create(b, isFirst, b.index(0), b.addIndex(rowStart, width - pitch));
-        Value end = arith::SelectOp::create(b, isBehind, b.index(numPixels), rowStart);
-        b.loop(begin, end, 1, [&](Value pixel) { fillPixel(b, y, image, pixel); });
+      Value imageBase = b.mulIndex(image, strides.steps[0]);
+      border.loopOverGaps(b, [&](Value begin, Value end) {
+        if (!isUniform)
+          return b.loop(begin, end, 1, [&](Value pixel) {
+            copyRun(b, args[source], b.index(0), args[target], b.addIndex(imageBase, b.mulIndex(pixel, perPixel)), channels);
+          });
+        Value first = b.addIndex(imageBase, b.mulIndex(begin, perPixel)), behind = b.addIndex(imageBase, b.mulIndex(end, perPixel));
+        Value last = b.addIndex(behind, -block);
+        b.loop(first, behind, block, [&](Value at) {
+          copyRun(b, args[source], b.index(0), args[target], b.createIndex<arith::MinUIOp>(at, last), block);
+        });
       });
     });
   });
+}
+
+void codegen::emitBorder(ProgramEmitter &emitter, Operation *op, Value result) {
+  RankedTensorType type = typeOf(result);
+  nn::LayoutAttr layout = getLayout(type);
+  if (!layout || llvm::all_of(layout.getPads(), [](int64_t pad) { return pad == 0; }))
+    return;
+  Border border(type, layout.getPads());
+  isQuantized(type) ? ::emitBorder<int8_t>(emitter, op, result, border) : ::emitBorder<float>(emitter, op, result, border);
 }

@@ -135,15 +135,13 @@ void codegen::emitPointwise(ProgramEmitter &emitter, Operation *op, StringRef ki
       if (walk.laneAxis < 0)
         return b.loop(lower, upper, 1, at(axis, 1));
       if (size < 0) {
-        Value length = b.createOrFold<arith::SubIOp>(upper, lower);
-        Value whole = b.mulIndex(b.createOrFold<arith::DivUIOp>(length, b.index(16)), 16);
+        Value length = b.createIndex<arith::SubIOp>(upper, lower);
+        Value whole = b.mulIndex(b.createIndex<arith::DivUIOp>(length, b.index(16)), 16);
         Value middle = b.addIndex(lower, whole);
         b.loop(lower, middle, 16, at(axis, 16));
         return b.loop(middle, upper, 1, at(axis, 1));
       }
-      b.loop(lower, b.index(size / 16 * 16), 16, at(axis, 16));
-      if (size % 16)
-        at(axis, 16)(b.index(size - 16));
+      b.loopOverBlocks(size, 16, at(axis, 16));
     };
     if (walk.order.empty())
       return element(1);
@@ -151,7 +149,7 @@ void codegen::emitPointwise(ProgramEmitter &emitter, Operation *op, StringRef ki
       Value lower = begin, upper = end;
       if (flat) {
         lower = b.mulIndex(begin, kFlatBlock);
-        upper = b.createOrFold<arith::MinUIOp>(b.mulIndex(end, kFlatBlock), b.index(count));
+        upper = b.createIndex<arith::MinUIOp>(b.mulIndex(end, kFlatBlock), b.index(count));
       }
       return innermost(lower, upper, -1);
     }

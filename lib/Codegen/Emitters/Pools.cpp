@@ -24,8 +24,8 @@ public:
 
   /// The number of taps.
   Value count(KernelBuilder &b) const {
-    Value height = b.createOrFold<arith::SubIOp>(kh.high, kh.low), width = b.createOrFold<arith::SubIOp>(kw.high, kw.low);
-    return b.createOrFold<arith::MulIOp>(height, width);
+    Value height = b.createIndex<arith::SubIOp>(kh.high, kh.low), width = b.createIndex<arith::SubIOp>(kw.high, kw.low);
+    return b.createIndex<arith::MulIOp>(height, width);
   }
 
   /// Folds `step` over the taps.
@@ -46,11 +46,12 @@ private:
 
 } // namespace
 
-/// Loops over all results of a pool, sixteen channels at a time where they lie side by side.
-static void emitPoolLoops(KernelBuilder &b, const TensorView &y, Value begin, Value end,
+/// Loops over all results of a pool, up to sixteen channels at a time (at least `fewestLanes`) where they lie side by side.
+static void emitPoolLoops(KernelBuilder &b, const TensorView &y, Value begin, Value end, int64_t fewestLanes,
                           function_ref<void(ValueRange, int64_t laneAxis)> element) {
   ArrayRef<int64_t> shape = y.shape();
-  bool hasLanes = !b.level.isScalar && y.strides.steps[1] == 1 && shape[1] >= 16;
+  int64_t lanes = std::min<int64_t>(16, llvm::bit_floor<uint64_t>(shape[1]));
+  bool hasLanes = !b.level.isScalar && y.strides.steps[1] == 1 && lanes >= fewestLanes;
   emitLoopNest(b, {shape[2], shape[0], shape[3]}, begin, end, [&](ValueRange i) {
     auto at = [&](Value c, int64_t lanes) {
       b.lanes = lanes;
@@ -59,9 +60,7 @@ static void emitPoolLoops(KernelBuilder &b, const TensorView &y, Value begin, Va
     };
     if (!hasLanes)
       return b.loop(0, shape[1], [&](Value c) { at(c, 1); });
-    b.loop(b.index(0), b.index(shape[1] / 16 * 16), 16, [&](Value c) { at(c, 16); });
-    if (shape[1] % 16)
-      at(b.index(shape[1] - 16), 16);
+    b.loopOverBlocks(shape[1], lanes, [&](Value c) { at(c, lanes); });
   });
 }
 
@@ -70,7 +69,7 @@ using PoolElementFn = function_ref<void(KernelBuilder &, ValueRange args, const 
 
 /// Adds the step of a pool whose tensors `signature` has.
 template <typename PoolOp>
-static void emitPool(PoolOp op, StringRef kind, Signature &signature, int target, PoolElementFn element) {
+static void emitPool(PoolOp op, StringRef kind, Signature &signature, int target, int64_t fewestLanes, PoolElementFn element) {
   signature.addKey(op->getName().getStringRef());
   for (ArrayRef<int64_t> values : {op.getKernel(), op.getStrides(), op.getPads(), op.getDilations()})
     signature.addKey(values);
@@ -81,7 +80,7 @@ static void emitPool(PoolOp op, StringRef kind, Signature &signature, int target
   Window rows = makeWindow(0), columns = makeWindow(1);
   signature.emitter.addStep(op, kind, signature.key, signature.arguments, op.getResult().getType().getDimSize(2),
                             [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
-    emitPoolLoops(b, signature.getTensor(target, args), begin, end, [&](ValueRange i, int64_t laneAxis) {
+    emitPoolLoops(b, signature.getTensor(target, args), begin, end, fewestLanes, [&](ValueRange i, int64_t laneAxis) {
       element(b, args, PlacedWindow(b, rows, columns, i), i, laneAxis);
     });
   });
@@ -91,7 +90,7 @@ LogicalResult codegen::emitMaxPool(ProgramEmitter &emitter, nn::MaxPoolOp op) {
   Signature signature(emitter);
   int source = signature.addTensor(op.getInput(), Signature::Parameters::none);
   int target = signature.addTensor(op.getResult(), Signature::Parameters::none);
-  emitPool(op, "max_pool", signature, target,
+  emitPool(op, "max_pool", signature, target, /*fewestLanes=*/4,
            [&](KernelBuilder &b, ValueRange args, const PlacedWindow &window, ValueRange i, int64_t laneAxis) {
     TensorView x = signature.getTensor(source, args), y = signature.getTensor(target, args);
     Value lowest = x.isQuantized() ? b.constI(-1000) : b.constF(-std::numeric_limits<float>::infinity());
@@ -191,7 +190,7 @@ LogicalResult codegen::emitAvgPool(ProgramEmitter &emitter, nn::AvgPoolOp op) {
   bool isFixed = op.getCountIncludePad() || isAlwaysInside(op);
   // Dilated taps may all miss the input.
   Mean mean(signature, op.getInput(), op.getResult(), isFixed ? size : 0, size);
-  emitPool(op, "avg_pool", signature, mean.target,
+  emitPool(op, "avg_pool", signature, mean.target, /*fewestLanes=*/16,
            [&](KernelBuilder &b, ValueRange args, const PlacedWindow &window, ValueRange i, int64_t laneAxis) {
     Value count = isFixed ? b.index(size) : window.count(b);
     mean.emit(b, args, i, laneAxis, count, [&](Value init, function_ref<Value(ValueRange, Value)> add) {

@@ -68,7 +68,7 @@ bool codegen::emitQuantizePlanes(ProgramEmitter &emitter, QuantizeOp op) {
     TensorView x = signature.getTensor(source, args), y = signature.getTensor(target, args);
     auto block = [&](Value row, Value i) {
       b.lanes = 16;
-      Value pixel = b.createOrFold<arith::MinUIOp>(b.mulIndex(i, 16), b.index(planes->pixels - 16));
+      Value pixel = b.getBlock(i, planes->pixels, 16);
       Value from = b.addIndex(b.mulIndex(row, planes->pixels), pixel);
       Value to = b.addIndex(b.linearIndex({row, pixel}, {planes->outRow, planes->outPixel}, planes->outBase), 0);
       for (int64_t channel = 0; channel < x.shape()[1]; channel += 4) {

@@ -74,7 +74,7 @@ static void emitConvLoops(ProgramEmitter &emitter, const FusedOp &fused, nn::Con
     emitLoopNest(b, {out[2], out[0], out[3], out[1]}, begin, end, [&](ValueRange i) {
       Value oh = i[0], n = i[1], ow = i[2], oc = i[3];
       Taps kh = getTaps(b, rows, oh), kw = getTaps(b, columns, ow);
-      Value group = b.createOrFold<arith::DivUIOp>(oc, b.index(outputsPerGroup));
+      Value group = b.createIndex<arith::DivUIOp>(oc, b.index(outputsPerGroup));
       Value firstChannel = b.mulIndex(group, kernel[1]);
       Value acc = initAccumulator(b, arguments.bias < 0 ? nullptr : &bias, input.isQuantized(), oc);
       auto perColumn = [&](Value y, Value x, Value acc) {

@@ -27,11 +27,11 @@ inline Taps getTaps(KernelBuilder &b, const Window &window, mlir::Value out) {
   Value origin = b.addIndex(b.mulIndex(out, window.stride), -window.pad);
   // First tap with origin + tap * dilation >= 0, first with origin + tap * dilation >= size.
   auto firstAtLeast = [&](int64_t bound) -> Value {
-    Value distance = b.createOrFold<arith::SubIOp>(b.index(bound), origin);
-    distance = b.createOrFold<arith::MaxSIOp>(distance, b.index(0));
+    Value distance = b.createIndex<arith::SubIOp>(b.index(bound), origin);
+    distance = b.createIndex<arith::MaxSIOp>(distance, b.index(0));
     if (window.dilation > 1)
-      distance = b.createOrFold<arith::DivUIOp>(b.addIndex(distance, window.dilation - 1), b.index(window.dilation));
-    return b.createOrFold<arith::MinSIOp>(distance, b.index(window.kernel));
+      distance = b.createIndex<arith::DivUIOp>(b.addIndex(distance, window.dilation - 1), b.index(window.dilation));
+    return b.createIndex<arith::MinSIOp>(distance, b.index(window.kernel));
   };
   return {firstAtLeast(0), firstAtLeast(window.size), origin};
 }

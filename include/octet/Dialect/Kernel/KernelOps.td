@@ -73,11 +73,12 @@ def Kernel_ProgramOp : Kernel_Op<"program", [Symbol, NoTerminator, SingleBlock]>
 def Kernel_StepOp : Kernel_Op<"step", [HasParent<"ProgramOp">]> {
   let summary = "one call of a kernel function";
   let description = [{
-    Calls `kernel(args..., begin, end)` for sub-ranges that cover [0, `range`) once, in any order and on any thread.
+    Calls `kernel(args..., bounds..., begin, end)` for sub-ranges that cover [0, `range`) once, in any order and on any
+    thread. `bounds` are the sizes and strides that a kernel of several shapes takes as arguments (`octet-merge-kernels`).
     The location carries the operator's name.
   }];
-  let arguments = (ins FlatSymbolRefAttr:$kernel, ArrayAttr:$args, I64Attr:$range);
-  let assemblyFormat = "$kernel $args `range` $range attr-dict";
+  let arguments = (ins FlatSymbolRefAttr:$kernel, ArrayAttr:$args, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$bounds, I64Attr:$range);
+  let assemblyFormat = "$kernel $args (`bounds` $bounds^)? `range` $range attr-dict";
 }
 
 def Kernel_DepthwiseFilterOp : Kernel_Op<"depthwise_filter", [HasParent<"ProgramOp">]> {
