@@ -8,11 +8,13 @@
 
 A cell says how many inputs were compared, `=` if all outputs are the same bytes as those of the best level with one thread,
 and otherwise how many differ. The scalar level, QEMU and the NumPy reference are slow: they see the first inputs and the first
-random ones only. A level that this CPU cannot run is not checked, which is said and is a failure of the whole.
+random ones only; so does avx512vnni on a CPU that has AVX-512 but not VNNI, where emulated_vnni.c stands in for those
+instructions (`*`). A level that this CPU cannot run otherwise is not checked, which is said and is a failure of the whole.
 """
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import subprocess
 import sys
@@ -26,11 +28,14 @@ sys.path[:0] = [str(ROOT / "tools" / "bench"), str(ROOT / "test" / "Reference")]
 import networks  # noqa: E402
 import tables  # noqa: E402
 
-X86_LEVELS = ["avx512vnni", "avx2", "sse2", "reference"]
+VNNI = "avx512vnni"
+X86_LEVELS = [VNNI, "avx2", "sse2", "reference"]
 # Level, the CPU that QEMU plays.
 ARM_RUNS = [("dotprod", "max"), ("neon", "cortex-a72")]
 ARM_TARGET = "aarch64-linux-gnu"
 SYSROOT = Path("/usr/aarch64-linux-gnu")
+# What the level avx512vnni needs beside VNNI, as Linux names it.
+AVX512 = {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx2", "fma"}
 
 
 # ---- inputs ------------------------------------------------------------------------------------------------------------
@@ -123,6 +128,34 @@ def run_arm(driver, library, level, cpu, threads, names, feeds, output_bytes, fo
     return [data[i : i + output_bytes] for i in range(0, len(data), output_bytes)]
 
 
+def why_no_emulation():
+    """Why VNNI cannot be emulated here, or nothing."""
+    cpuinfo = Path("/proc/cpuinfo")
+    flags = {flag for line in cpuinfo.read_text().splitlines() if line.startswith("flags") for flag in line.split()} if cpuinfo.exists() else set()
+    if missing := sorted(AVX512 - flags):
+        return f"this CPU lacks {', '.join(missing)}"
+    return None if shutil.which("clang-22") or shutil.which("cc") else "no C compiler"
+
+
+def build_emulator(folder):
+    library = folder / "emulated_vnni.so"
+    source = ROOT / "test" / "Integration" / "emulated_vnni.c"
+    compiler = shutil.which("clang-22") or shutil.which("cc")
+    subprocess.run([compiler, "-shared", "-fPIC", "-O2", f"-I{ROOT}/include", str(source), "-o", str(library), "-lpthread", "-ldl"], check=True)
+    return library
+
+
+def run_emulated(octet, emulator, library, feeds):
+    """The outputs of a library's avx512vnni level with VNNI emulated."""
+    variables = {"OCTET_EMULATED": str(library), "OCTET_EMULATED_ENTRY": find_entry(library)}
+    os.environ.update(variables)
+    try:
+        return run_model(octet.load(emulator, cpu_level="avx512vnni"), feeds)
+    finally:
+        for name in variables:
+            del os.environ[name]
+
+
 def run_reference(onnx_file, feeds):
     from octet_reference import Network
     network = Network(str(onnx_file))
@@ -133,8 +166,8 @@ def run_reference(onnx_file, feeds):
 class Check:
     """One network: its libraries, its inputs, the bytes that everything must give."""
 
-    def __init__(self, octet, task, options, folder):
-        self.octet, self.folder, self.options = octet, folder, options
+    def __init__(self, octet, task, options, machines, folder):
+        self.octet, self.folder, self.options, self.machines = octet, folder, options, machines
         shapes = networks.get_input_shapes(task)
         self.quantized = octet.quantize(task.onnx, calibration_data=networks.as_arrays(task.calib()), input_shapes=shapes)
         real = [task.feed(i) for i in task._evals[: options.samples]]
@@ -160,12 +193,17 @@ class Check:
                 if (level, threads) != (self.levels[0], 1):
                     yield f"{level}/{threads}", compare(expected, run_model(self.load(level, threads), feeds))
 
-    def check_arm(self, driver):
+    def check_emulated(self):
+        feeds, expected = (part[: self.options.emulated] for part in self.few(self.options.few))
+        cell, good = compare(expected, run_emulated(self.octet, self.machines.emulator, self.library, feeds))
+        yield f"{VNNI}/1", (cell + "*", good)
+
+    def check_arm(self):
         library = self.folder / "arm.so"
         compile_for_arm(self.octet, self.quantized, library)
         feeds, expected = (part[: self.options.arm] for part in self.few(self.options.few))
         for level, cpu in ARM_RUNS:
-            got = run_arm(driver, library, level, cpu, 2 if level == "dotprod" else 1, self.inputs, feeds, len(expected[0]), self.folder)
+            got = run_arm(self.machines.arm_driver, library, level, cpu, 2 if level == "dotprod" else 1, self.inputs, feeds, len(expected[0]), self.folder)
             yield level, compare(expected, got)
 
     def check_reference(self):
@@ -174,11 +212,14 @@ class Check:
         feeds, expected = self.few(self.options.few)
         yield "numpy", compare(expected, run_reference(onnx_file, feeds))
 
-    def run(self, driver):
+    def run(self):
         """(column, (cell, whether it is right)) one after the other."""
+        yield f"{self.levels[0]}/1", ("base", True)
         yield from self.check_levels()
-        if driver:
-            yield from self.check_arm(driver)
+        if VNNI not in self.levels and self.machines.emulator:
+            yield from self.check_emulated()
+        if self.machines.arm_driver:
+            yield from self.check_arm()
         yield from self.check_reference()
 
     def is_trivial(self):
@@ -191,20 +232,24 @@ def get_levels_here(model):
     return [level for level, is_possible in model._library.levels if is_possible]
 
 
-def get_columns(levels):
-    """What the best of the levels with one thread is compared with."""
-    return [f"{level}/{threads}" for level in levels for threads in (1, 2)][1:] + [level for level, _ in ARM_RUNS] + ["numpy"]
+class Machines:
+    """What stands in for machines that this one is not, or why nothing does."""
+
+    def __init__(self, folder):
+        self.why_no_arm, self.why_no_emulation = why_no_arm(), why_no_emulation()
+        self.arm_driver = None if self.why_no_arm else build_arm_driver(folder)
+        self.emulator = None if self.why_no_emulation else build_emulator(folder)
 
 
-COLUMNS = get_columns(X86_LEVELS)
+COLUMNS = [f"{level}/{threads}" for level in X86_LEVELS for threads in (1, 2)] + [level for level, _ in ARM_RUNS] + ["numpy"]
 
 
-def check_network(octet, task, options, driver):
-    """The cells by column, whether all bytes are the same, and the levels that ran."""
+def check_network(octet, task, options, machines):
+    """The cells by column, whether all bytes are the same, and the levels that ran natively."""
     cells, good = {}, True
     with tempfile.TemporaryDirectory() as name:
-        check = Check(octet, task, options, Path(name))
-        for column, (cell, ok) in check.run(driver):
+        check = Check(octet, task, options, machines, Path(name))
+        for column, (cell, ok) in check.run():
             cells[column], good = cell, good and ok
         if check.is_trivial():
             raise RuntimeError(f"{task.name}: all outputs are the same, whatever the input")
@@ -217,16 +262,17 @@ def main():
     parser.add_argument("--samples", type=int, default=200, help="evaluation inputs at most (200)")
     parser.add_argument("--random", type=int, default=50, help="random inputs (50)")
     parser.add_argument("--few", type=int, default=4, help="inputs for the scalar level and NumPy (4)")
+    parser.add_argument("--emulated", type=int, default=4, help="of these, inputs for emulated VNNI (4)")
     parser.add_argument("--arm", type=int, default=4, help="of these, inputs for QEMU (4)")
     options = parser.parse_args()
-    octet, reason = tables.import_octet(), why_no_arm()
+    octet = tables.import_octet()
     table = tables.Table(network=31, inputs=7, **{column: max(len(column), 7) for column in COLUMNS})
     failed, levels = [], X86_LEVELS
     with tempfile.TemporaryDirectory() as name:
-        driver = None if reason else build_arm_driver(Path(name))
+        machines = Machines(Path(name))
         for task in networks.get_tasks(options.networks):
             try:
-                cells, good, levels = check_network(octet, task, options, driver)
+                cells, good, levels = check_network(octet, task, options, machines)
             except (octet.Error, RuntimeError, NotImplementedError, subprocess.CalledProcessError) as error:
                 cells, good = {}, False
                 print(f"  {task.name}: {error}")
@@ -234,12 +280,16 @@ def main():
             table.row(task.name, inputs, *(cells.get(column, "-") for column in COLUMNS))
             failed += [] if good else [task.name]
     unchecked = [level for level in X86_LEVELS if level not in levels]
+    if VNNI in unchecked and machines.emulator:
+        unchecked.remove(VNNI)
+        print(f"* {VNNI}: this CPU lacks VNNI; its instructions were emulated, on a few inputs")
     if unchecked:
         print(f"not checked: {', '.join(unchecked)}: this CPU cannot run it")
-    if reason:
-        print(f"not checked: AArch64: {reason}")
-    print(f"not exact: {', '.join(failed)}" if failed else "same bytes" if unchecked or reason else "same bytes everywhere")
-    return 1 if failed or unchecked or reason else 0
+    if machines.why_no_arm:
+        print(f"not checked: AArch64: {machines.why_no_arm}")
+    is_partial = bool(unchecked or machines.why_no_arm)
+    print(f"not exact: {', '.join(failed)}" if failed else "same bytes" if is_partial else "same bytes everywhere")
+    return 1 if failed or is_partial else 0
 
 
 if __name__ == "__main__":

@@ -41,33 +41,53 @@ def test_few_inputs_are_of_both_kinds():
 
 
 @pytest.fixture(scope="session")
-def arm_driver(tmp_path_factory):
-    return None if exactness.why_no_arm() else exactness.build_arm_driver(tmp_path_factory.mktemp("driver"))
+def machines(tmp_path_factory):
+    return exactness.Machines(tmp_path_factory.mktemp("machines"))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", networks.NAMES)
-def test_same_bytes_everywhere(name, arm_driver):
+def test_same_bytes_everywhere(name, machines):
     octet = pytest.importorskip("octet")
     if networks.load_evaluate() is None:
         pytest.skip(f"the networks are not here ({networks.SHARED}/models; set OCTET_SHARED)")
     for module in ("onnxruntime", "cv2"):
         pytest.importorskip(module, reason="evaluate.py needs it")
-    # QEMU needs minutes for what takes these two 10 ms and more.
+    # QEMU and emulated instructions need minutes for what takes these two 10 ms and more.
     is_large = name in ("super_resolution_10", "yolox_nano")
-    options = SimpleNamespace(samples=3, random=2, few=2, arm=1 if is_large else 2)
-    cells, good, levels = exactness.check_network(octet, networks.get_tasks([name])[0], options, arm_driver)
+    options = SimpleNamespace(samples=3, random=2, few=2, arm=1 if is_large else 2, emulated=1 if is_large else 2)
+    cells, good, levels = exactness.check_network(octet, networks.get_tasks([name])[0], options, machines)
     assert good, cells
     assert {"sse2", "reference"} <= set(levels)
-    assert set(cells) == set(exactness.get_columns(levels)) - (set() if arm_driver else {level for level, _ in exactness.ARM_RUNS})
+    expected = {f"{level}/{threads}" for level in levels for threads in (1, 2)} | {"numpy"}
+    if machines.arm_driver:
+        expected |= {level for level, _ in exactness.ARM_RUNS}
+    if machines.emulator:
+        expected.add("avx512vnni/1")
+    assert set(cells) == expected
 
 
 @pytest.mark.parametrize("level", exactness.X86_LEVELS)
 def test_level_can_be_checked(level, tmp_path):
     octet = pytest.importorskip("octet")
     digits = exactness.ROOT / "models" / "digits" / "digits.onnx"
-    if level not in exactness.get_levels_here(octet.compile(digits, cpu_level=exactness.X86_LEVELS)):
+    if level in exactness.get_levels_here(octet.compile(digits, cpu_level=exactness.X86_LEVELS)):
+        return
+    if level != exactness.VNNI or exactness.why_no_emulation():
         pytest.skip(f"this CPU cannot run {level}: its results are not compared here")
+
+
+@pytest.mark.skipif(bool(exactness.why_no_emulation()), reason=f"VNNI is not emulated: {exactness.why_no_emulation()}")
+def test_emulated_vnni(tmp_path):
+    octet = pytest.importorskip("octet")
+    folder = exactness.ROOT / "models" / "digits"
+    samples = np.load(folder / "calibration.npz")
+    model = octet.compile(folder / "digits.onnx", calibration_data=dict(samples), cpu_level=["avx512vnni", "sse2"])
+    model.save(tmp_path / "digits.so")
+    feeds = [{name: samples[name][i : i + 1] for name in samples} for i in range(4)]
+    outputs = exactness.run_emulated(octet, exactness.build_emulator(tmp_path), tmp_path / "digits.so", feeds)
+    assert outputs == exactness.run_model(octet.load(tmp_path / "digits.so", cpu_level="sse2"), feeds)
+    assert len(set(outputs)) == 4
 
 
 def test_aarch64_can_be_checked():
