@@ -90,6 +90,13 @@ Value KernelBuilder::loadSplat(Value memory, Value index) {
   return splat(memref::LoadOp::create(*this, memory, index));
 }
 
+Value KernelBuilder::loadRepeated(Value memory, Value index, int64_t period) {
+  auto type = VectorType::get({period}, cast<MemRefType>(memory.getType()).getElementType());
+  Value once = vector::LoadOp::create(*this, type, memory, ValueRange{index});
+  SmallVector<int64_t> order = llvm::map_to_vector(llvm::seq<int64_t>(0, lanes), [&](int64_t lane) { return lane % period; });
+  return vector::ShuffleOp::create(*this, once, once, order);
+}
+
 Value KernelBuilder::add(Value a, Value b) {
   if (isa<FloatType>(getElementTypeOrSelf(a.getType())))
     return arith::AddFOp::create(*this, a, b);

@@ -26,7 +26,8 @@ struct TensorView {
   /// Parameters of a quantized tensor as memrefs of one entry or one per channel (null for float tensors).
   mlir::Value scales, zeroPoints;
   int64_t axis = -1;        ///< quantized axis or -1
-  int32_t low = 0, high = 0; ///< storage bounds
+  /// Where lanes run over several pixels of this many channels: what there is one of per channel repeats.
+  int64_t period = 0;
 
   TensorView() = default;
   TensorView(mlir::Value memory, mlir::RankedTensorType type)
@@ -78,6 +79,8 @@ public:
   mlir::Value loadQuarters(mlir::Value memory, mlir::Value index, int64_t stride);
   /// One element, repeated in all lanes.
   mlir::Value loadSplat(mlir::Value memory, mlir::Value index);
+  /// Lane i: element `index + i % period`.
+  mlir::Value loadRepeated(mlir::Value memory, mlir::Value index, int64_t period);
 
   // Arithmetic of the law of numbers, lane by lane.
   mlir::Value add(mlir::Value a, mlir::Value b);

@@ -247,6 +247,18 @@ def elementwise(w):
     w.value = w.quantize(name, first.shape, f32(first.scale * 1.3), int(w.rng.integers(60, 200)))
 
 
+def gate(w, channels, per_channel):
+    """Squeeze and excite: the image times a number per channel that comes from its means."""
+    w.convolution(channels, (1, 1), channels=per_channel)
+    image = w.value
+    n, c, h, wd = image.shape
+    w.apply(f"nn.avg_pool {{0}} kernel [{h}, {wd}]", (n, c, 1, 1), same=False, scale=f32(0.02), zero=120)
+    w.convolution(channels, (1, 1))
+    w.apply("nn.sigmoid {0}", w.value.shape, same=False, scale=f32(1 / 256), zero=0)
+    name = w.emit(f"nn.mul {image.name}, {w.value.name} : ({image.type}, {w.value.type})", image.shape)
+    w.value = w.quantize(name, image.shape, f32(0.011), int(w.rng.integers(60, 200)))
+
+
 def float_softmax(w):
     w.apply("nn.softmax {0} axis 1", w.value.shape, same=False, scale=f32(1 / 256), zero=0)
 

@@ -81,3 +81,13 @@ def test_mean_of_nothing(tool, driver, tmp_path):
                  scale=np.float32(0.013), zero=131)
     writer.results["y"] = writer.value
     check(tool, driver, tmp_path, writer.text(), writer.input_shape)
+
+
+@pytest.mark.parametrize("per_channel", [False, True])
+@pytest.mark.parametrize("channels, rows, columns", [(2, 5, 7), (4, 3, 5), (8, 24, 48), (8, 3, 3), (12, 4, 9), (24, 4, 9), (40, 3, 2)])
+def test_gate(tool, driver, tmp_path, channels, rows, columns, per_channel):
+    """An image times a number per channel: few channels fill vectors with several pixels, many are loaded once for several."""
+    writer = random_networks.Writer(channels, (1, 3, rows, columns))
+    random_networks.gate(writer, channels, per_channel)
+    writer.results["y"] = writer.value
+    check(tool, driver, tmp_path, writer.text(), writer.input_shape)

@@ -64,114 +64,212 @@ static Walk chooseWalk(ArrayRef<int64_t> shape, const Strides &out, ArrayRef<Ten
   return walk;
 }
 
-/// All tensors order their elements alike without gaps, and parameters are per tensor: one long dimension.
-static bool canFlatten(const TensorView &result, ArrayRef<TensorView> inputs) {
-  auto matches = [&](const TensorView &view) {
-    return view.axis < 0 && view.strides.steps == result.strides.steps && view.strides.extent == result.strides.extent;
-  };
-  return result.strides.extent == result.type.getNumElements() && matches(result) && llvm::all_of(inputs, matches);
-}
-
-static void flatten(TensorView &view) {
-  int64_t count = view.strides.extent;
-  view.type = RankedTensorType::get({count}, view.type.getElementType());
-  view.strides = {{1}, 0, count};
-}
-
 /// Elements of a flattened walk that one unit of the step's range stands for.
 static constexpr int64_t kFlatBlock = 1024;
 
+/// Elements for which a walk loads once what repeats: few enough that what it works on stays in the first cache.
+static constexpr int64_t kRepeats = 4;
+
+/// An element per element of the result, in the same order without gaps.
+static bool isSideBySide(const TensorView &view, const TensorView &result) {
+  if (view.strides.extent != result.strides.extent || view.type.getNumElements() != result.type.getNumElements())
+    return false;
+  for (auto [size, step, resultStep] : llvm::zip(result.shape(), view.strides.steps, result.strides.steps))
+    if (size != 1 && step != resultStep)
+      return false;
+  return true;
+}
+
+/// One element per channel, side by side, the same for all pixels.
+static bool isChannelVector(const TensorView &view, const TensorView &result) {
+  return view.type.getNumElements() == result.shape()[1] && view.strides.steps[1] == 1;
+}
+
+/// Channels of an NHWC result that several times fill sixteen lanes, or 0.
+static int64_t getPeriod(const TensorView &result, bool isScalar) {
+  bool isSmall = result.type.getRank() == 4 && result.strides.steps[1] == 1 && llvm::is_contained({2, 4, 8}, result.shape()[1]);
+  return isSmall && !isScalar && result.type.getNumElements() >= 16 ? result.shape()[1] : 0;
+}
+
+/// All tensors can be walked as one long dimension: elements lie side by side, or there is one for all, or (with a period)
+/// one per channel; the same goes for parameters.
+static bool canFlatten(const TensorView &result, ArrayRef<TensorView> inputs, int64_t period) {
+  auto hasFlatParameters = [&](const TensorView &view) { return view.axis < 0 || (period && view.axis == 1); };
+  bool isDense = result.strides.extent == result.type.getNumElements() && hasFlatParameters(result);
+  return isDense && llvm::all_of(inputs, [&](const TensorView &view) {
+    bool isFlat = isSideBySide(view, result) || view.type.getNumElements() == 1 || (period && isChannelVector(view, result));
+    return isFlat && hasFlatParameters(view);
+  });
+}
+
+static void flatten(TensorView &view, const TensorView &result, int64_t period) {
+  bool repeats = !isSideBySide(view, result);
+  int64_t count = result.strides.extent;
+  if (view.axis >= 0 || (repeats && view.type.getNumElements() > 1))
+    view.period = period;
+  view.axis = std::min<int64_t>(view.axis, 0);
+  view.type = RankedTensorType::get({count}, view.type.getElementType());
+  view.strides = {{repeats ? 0 : 1}, view.strides.offset, count};
+}
+
+namespace {
+
+/// A kernel that computes every element of a result from those of its inputs.
+class PointwiseKernel {
+public:
+  PointwiseKernel(ProgramEmitter &emitter, ArrayRef<Value> inputs, Value result, StringRef key, PointwiseFn compute)
+      : signature(emitter), numInputs(inputs.size()), compute(compute) {
+    signature.addKey(key);
+    for (Value input : inputs)
+      signature.addTensor(input);
+    signature.addTensor(result);
+    // The walk is chosen from types alone, so that the step's range is known before there is code.
+    bind(SmallVector<Value>(signature.arguments.size()));
+    walk = chooseWalk(getResult().shape(), getResult().strides, getInputs(), emitter.getLevel().isScalar);
+    count = walk.order.empty() ? 1 : getResult().shape()[walk.order.front()];
+  }
+
+  int64_t getRange() const { return isFlat ? llvm::divideCeil(count, kFlatBlock) : count; }
+  void emit(KernelBuilder &b, ValueRange args, Value begin, Value end);
+
+  Signature signature;
+
+private:
+  ArrayRef<TensorView> getInputs() const { return ArrayRef(views).drop_back(); }
+  const TensorView &getResult() const { return views.back(); }
+  void bind(ValueRange args);
+  void emitElement(KernelBuilder &b, int64_t lanes);
+  void emitLine(KernelBuilder &b, int64_t axis, Value lower, Value upper);
+  void emitNest(KernelBuilder &b, size_t depth, Value begin, Value end);
+  void emitFlat(KernelBuilder &b, Value begin, Value end);
+
+  size_t numInputs;
+  PointwiseFn compute;
+  SmallVector<TensorView> views; ///< of the inputs and the result
+  bool isFlat = false;
+  Walk walk;
+  int64_t count;
+  SmallVector<Value> indices;
+};
+
+} // namespace
+
+/// Makes the views, flattened where that is possible.
+void PointwiseKernel::bind(ValueRange args) {
+  views.clear();
+  for (size_t i = 0; i <= numInputs; ++i)
+    views.push_back(signature.getTensor(i, args));
+  for (TensorView &view : MutableArrayRef(views).drop_back())
+    alignView(view, getResult().shape());
+  TensorView result = getResult();
+  int64_t period = getPeriod(result, signature.emitter.getLevel().isScalar);
+  isFlat = canFlatten(result, getInputs(), period);
+  if (isFlat)
+    for (TensorView &view : views)
+      flatten(view, result, period);
+}
+
+/// The element at `indices`, and those that follow in the other lanes.
+void PointwiseKernel::emitElement(KernelBuilder &b, int64_t lanes) {
+  b.lanes = lanes;
+  int64_t laneAxis = lanes > 1 ? walk.laneAxis : -1;
+  SmallVector<Value> values;
+  for (const TensorView &view : getInputs())
+    values.push_back(loadReal(b, view, indices, laneAxis));
+  storeReal(b, compute(b, values), getResult(), indices, laneAxis);
+  b.valuesAreFinite = false;
+  b.lanes = 1;
+}
+
+/// One dimension from `lower` to `upper` in single lanes.
+void PointwiseKernel::emitLine(KernelBuilder &b, int64_t axis, Value lower, Value upper) {
+  b.loop(lower, upper, 1, [&](Value i) {
+    indices[axis] = i;
+    emitElement(b, 1);
+  });
+}
+
+/// The loops from `depth` on; the outermost goes from `begin` to `end`.
+void PointwiseKernel::emitNest(KernelBuilder &b, size_t depth, Value begin, Value end) {
+  int64_t axis = walk.order[depth];
+  Value lower = depth == 0 ? begin : b.index(0), upper = depth == 0 ? end : b.index(getResult().shape()[axis]);
+  auto inLanes = [&](Value i) {
+    indices[walk.laneAxis] = i;
+    emitElement(b, 16);
+  };
+  if (depth + 1 == walk.order.size()) {
+    if (walk.laneAxis < 0)
+      return emitLine(b, axis, lower, upper);
+    return b.loopOverBlocks(getResult().shape()[axis], 16, inLanes);
+  }
+  auto overAxis = [&](function_ref<void()> body) {
+    b.loop(lower, upper, 1, [&](Value i) {
+      indices[axis] = i;
+      body();
+    });
+  };
+  // What repeats along the last dimension but one is loaded once for several elements of it.
+  bool repeats = llvm::any_of(getInputs(), [&](const TensorView &view) { return view.strides.steps[axis] == 0; });
+  int64_t size = getResult().shape()[axis];
+  if (depth + 2 == walk.order.size() && depth > 0 && walk.laneAxis >= 0 && repeats && size >= kRepeats)
+    return b.loopOverBlocks(size, kRepeats, [&](Value first) {
+      b.loopOverBlocks(getResult().shape()[walk.laneAxis], 16, [&](Value lane) {
+        for (int64_t i = 0; i < kRepeats; ++i) {
+          indices[axis] = b.addIndex(first, i);
+          inLanes(lane);
+        }
+      });
+    });
+  overAxis([&] { emitNest(b, depth + 1, begin, end); });
+}
+
+/// One long dimension; the last vector may overlap the one before.
+void PointwiseKernel::emitFlat(KernelBuilder &b, Value begin, Value end) {
+  Value lower = b.mulIndex(begin, kFlatBlock), upper = b.createIndex<arith::MinUIOp>(b.mulIndex(end, kFlatBlock), b.index(count));
+  if (walk.laneAxis < 0)
+    return emitLine(b, 0, lower, upper);
+  b.loop(lower, upper, 16, [&](Value i) {
+    indices[0] = count % 16 || b.keepsStructure ? b.createIndex<arith::MinUIOp>(i, b.index(count - 16)) : i;
+    emitElement(b, 16);
+  });
+}
+
+void PointwiseKernel::emit(KernelBuilder &b, ValueRange args, Value begin, Value end) {
+  bind(args);
+  indices.assign(getResult().shape().size(), b.index(0));
+  if (walk.order.empty())
+    return emitElement(b, 1);
+  if (isFlat)
+    return emitFlat(b, begin, end);
+  if (walk.order.size() > 1 || walk.laneAxis < 0)
+    return emitNest(b, 0, begin, end);
+  // The range splits the lanes' own dimension: whole vectors, then what is left.
+  Value length = b.createIndex<arith::SubIOp>(end, begin);
+  Value middle = b.addIndex(begin, b.mulIndex(b.createIndex<arith::DivUIOp>(length, b.index(16)), 16));
+  b.loop(begin, middle, 16, [&](Value i) {
+    indices[walk.laneAxis] = i;
+    emitElement(b, 16);
+  });
+  emitLine(b, walk.laneAxis, middle, end);
+}
+
 void codegen::emitPointwise(ProgramEmitter &emitter, Operation *op, StringRef kind, StringRef key,
                             ArrayRef<Value> inputs, Value result, PointwiseFn compute) {
-  Signature signature(emitter);
-  signature.addKey(key);
-  for (Value input : inputs)
-    signature.addTensor(input);
-  signature.addTensor(result);
-
-  // The walk is chosen from types alone, so that the step's range is known here.
-  auto bind = [&](ValueRange args) {
-    SmallVector<TensorView> views;
-    for (size_t i = 0; i <= inputs.size(); ++i)
-      views.push_back(signature.getTensor(i, args));
-    for (TensorView &view : MutableArrayRef(views).drop_back())
-      alignView(view, views.back().shape());
-    bool isFlat = canFlatten(views.back(), ArrayRef(views).drop_back());
-    if (isFlat)
-      for (TensorView &view : views)
-        flatten(view);
-    return std::make_pair(views, isFlat);
-  };
-  SmallVector<Value> none(signature.arguments.size());
-  auto [types, isFlat] = bind(none);
-  Walk walk = chooseWalk(types.back().shape(), types.back().strides, ArrayRef(types).drop_back(), emitter.getLevel().isScalar);
-  int64_t count = walk.order.empty() ? 1 : types.back().shape()[walk.order.front()];
-  int64_t range = isFlat ? llvm::divideCeil(count, kFlatBlock) : count;
-  bool flat = isFlat;
-
-  emitter.addStep(op, kind, signature.key, signature.arguments, range,
-                  [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
-    auto views = bind(args).first;
-    ArrayRef<int64_t> shape = views.back().shape();
-    SmallVector<Value> indices(shape.size(), b.index(0));
-    auto element = [&](int64_t lanes) {
-      b.lanes = lanes;
-      int64_t laneAxis = lanes > 1 ? walk.laneAxis : -1;
-      SmallVector<Value> values;
-      for (const TensorView &view : ArrayRef(views).drop_back())
-        values.push_back(loadReal(b, view, indices, laneAxis));
-      storeReal(b, compute(b, values), views.back(), indices, laneAxis);
-      b.lanes = 1;
-    };
-    auto at = [&](int64_t axis, int64_t lanes) {
-      return [&, axis, lanes](Value i) {
-        indices[axis] = i;
-        element(lanes);
-      };
-    };
-    // The innermost dimension: sixteen lanes, then what is left (overlapping where that is possible).
-    auto innermost = [&](Value lower, Value upper, int64_t size) {
-      int64_t axis = walk.order.back();
-      if (walk.laneAxis < 0)
-        return b.loop(lower, upper, 1, at(axis, 1));
-      if (size < 0) {
-        Value length = b.createIndex<arith::SubIOp>(upper, lower);
-        Value whole = b.mulIndex(b.createIndex<arith::DivUIOp>(length, b.index(16)), 16);
-        Value middle = b.addIndex(lower, whole);
-        b.loop(lower, middle, 16, at(axis, 16));
-        return b.loop(middle, upper, 1, at(axis, 1));
-      }
-      b.loopOverBlocks(size, 16, at(axis, 16));
-    };
-    if (walk.order.empty())
-      return element(1);
-    if (walk.order.size() == 1) {
-      Value lower = begin, upper = end;
-      if (flat) {
-        lower = b.mulIndex(begin, kFlatBlock);
-        upper = b.createIndex<arith::MinUIOp>(b.mulIndex(end, kFlatBlock), b.index(count));
-      }
-      return innermost(lower, upper, -1);
-    }
-    std::function<void(size_t)> nest = [&](size_t depth) {
-      int64_t axis = walk.order[depth];
-      if (depth + 1 == walk.order.size())
-        return innermost(b.index(0), b.index(shape[axis]), shape[axis]);
-      auto inner = [&, axis](Value i) {
-        indices[axis] = i;
-        nest(depth + 1);
-      };
-      depth == 0 ? b.loop(begin, end, 1, inner) : b.loop(0, shape[axis], inner);
-    };
-    nest(0);
-  });
+  PointwiseKernel kernel(emitter, inputs, result, key, compute);
+  emitter.addStep(op, kind, kernel.signature.key, kernel.signature.arguments, kernel.getRange(),
+                  [&](KernelBuilder &b, ValueRange args, Value begin, Value end) { kernel.emit(b, args, begin, end); });
 }
 
 LogicalResult codegen::emitFusedElementwise(ProgramEmitter &emitter, const FusedOp &fused) {
   SmallVector<Value> inner = fused.getBodyInputs();
   SmallVector<Value> inputs = llvm::map_to_vector(inner, [&](Value v) { return fused.getOuter(v); });
+  // One operation on numbers; a second one could make a NaN of an infinity.
+  auto operations = llvm::make_filter_range(fused.body, [](Operation *op) { return !isa<DequantizeOp>(op); });
+  bool isFinite = llvm::hasSingleElement(operations) && isa<nn::AddOp, nn::SubOp, nn::MulOp>(*operations.begin()) &&
+                  llvm::all_of(inputs, [](Value input) { return isQuantized(input.getType()); });
   emitPointwise(emitter, fused.op, "elementwise", fused.describeBody(), inputs, fused.getResult(),
                 [&](KernelBuilder &b, ValueRange values) {
+    b.valuesAreFinite = isFinite;
     llvm::DenseMap<Value, Value> known;
     for (auto [value, real] : llvm::zip(inner, values))
       known[value] = real;

@@ -26,6 +26,9 @@ bool codegen::hasPlainReciprocals(const QuantParams &params) {
   return llvm::all_of(params.scales, [](float scale) { return scale > 0x1p-80f && scale < 0x1p80f; });
 }
 
+/// A saturating pack clamps to the storage bounds.
+static bool hasFullRange(const QuantParams &params) { return params.low == 0 && params.high == 255; }
+
 int Signature::addTensor(Value value, Parameters parameters) {
   Tensor tensor{cast<RankedTensorType>(value.getType()), add(emitter.getBuffer(value))};
   addKey(describe(tensor.type));
@@ -41,7 +44,7 @@ int Signature::addTensor(Value value, Parameters parameters) {
         block.push_back(1.0f / scale);
       return block;
     });
-    addKey(hasPlainReciprocals(params));
+    addKey(hasPlainReciprocals(params), hasFullRange(params));
     tensor.zeroPoints = addWeights<int32_t>(key + "/zero-points", [&] {
       std::vector<int32_t> block{params.low, params.high};
       block.insert(block.end(), params.zeroPoints.begin(), params.zeroPoints.end());
@@ -68,6 +71,13 @@ Value codegen::loadParameter(KernelBuilder &b, Value block, int64_t base, int64_
   return axis >= 0 && axis == laneAxis ? b.load(block, index) : b.loadSplat(block, index);
 }
 
+/// The same for a parameter of a tensor, `base` elements into its block.
+static Value loadParameterOf(KernelBuilder &b, const TensorView &view, Value block, int64_t base, ValueRange indices, int64_t laneAxis) {
+  if (view.axis >= 0 && view.period)
+    return b.loadRepeated(block, b.index(base), view.period);
+  return loadParameter(b, block, base, view.axis, indices, laneAxis);
+}
+
 static bool isSigned(const TensorView &view) {
   return cast<quant::QuantizedType>(view.type.getElementType()).isSigned();
 }
@@ -75,7 +85,9 @@ static bool isSigned(const TensorView &view) {
 Value codegen::loadRaw(KernelBuilder &b, const TensorView &view, ValueRange indices, int64_t laneAxis) {
   Value index = b.linearIndex(indices, view.strides.steps, view.strides.offset);
   bool isBroadcast = laneAxis < 0 || view.strides.steps[laneAxis] != 1;
-  Value raw = isBroadcast ? b.loadSplat(view.memory, index) : b.load(view.memory, index);
+  Value raw = !isBroadcast  ? b.load(view.memory, index)
+              : view.period ? b.loadRepeated(view.memory, index, view.period)
+                            : b.loadSplat(view.memory, index);
   if (!getElementTypeOrSelf(raw.getType()).isInteger(8))
     return raw;
   if (view.isQuantized() && isSigned(view))
@@ -98,8 +110,8 @@ Value codegen::loadReal(KernelBuilder &b, const TensorView &view, ValueRange ind
   Value raw = loadRaw(b, view, indices, laneAxis);
   if (!view.isQuantized())
     return raw;
-  Value zeroPoint = loadParameter(b, view.zeroPoints, kZeroPoints, view.axis, indices, laneAxis);
-  Value scale = loadParameter(b, view.scales, 0, view.axis, indices, laneAxis);
+  Value zeroPoint = loadParameterOf(b, view, view.zeroPoints, kZeroPoints, indices, laneAxis);
+  Value scale = loadParameterOf(b, view, view.scales, 0, indices, laneAxis);
   return b.mul(b.toFloat(b.sub(raw, zeroPoint)), scale);
 }
 
@@ -128,20 +140,27 @@ Value codegen::quantizeBy(KernelBuilder &b, Value value, const QuantizeOperands 
   return arith::MinSIOp::create(b, arith::MaxSIOp::create(b, stored, by.low), by.high);
 }
 
-Value codegen::quantize(KernelBuilder &b, Value value, const TensorView &view, ValueRange indices, int64_t laneAxis) {
+Value codegen::quantize(KernelBuilder &b, Value value, const TensorView &view, ValueRange indices, int64_t laneAxis, bool packSaturates) {
   auto params = getQuantParams(cast<quant::QuantizedType>(view.type.getElementType()));
   QuantizeOperands by;
-  by.scale = loadParameter(b, view.scales, 0, view.axis, indices, laneAxis);
+  by.packSaturates = packSaturates;
+  by.scale = loadParameterOf(b, view, view.scales, 0, indices, laneAxis);
   if (hasPlainReciprocals(params))
-    by.reciprocal = loadParameter(b, view.scales, params.scales.size(), view.axis, indices, laneAxis);
-  by.zeroPoint = loadParameter(b, view.zeroPoints, kZeroPoints, view.axis, indices, laneAxis);
+    by.reciprocal = loadParameterOf(b, view, view.scales, params.scales.size(), indices, laneAxis);
+  by.zeroPoint = loadParameterOf(b, view, view.zeroPoints, kZeroPoints, indices, laneAxis);
   by.low = b.loadSplat(view.zeroPoints, b.index(kLow));
   by.high = b.loadSplat(view.zeroPoints, b.index(kHigh));
   return quantizeBy(b, value, by);
 }
 
 void codegen::storeReal(KernelBuilder &b, Value value, const TensorView &view, ValueRange indices, int64_t laneAxis) {
-  if (view.isQuantized())
-    value = quantize(b, value, view, indices, laneAxis);
-  storeRaw(b, value, view, indices);
+  if (!view.isQuantized())
+    return storeRaw(b, value, view, indices);
+  auto type = cast<quant::QuantizedType>(view.type.getElementType());
+  bool packs = b.lanes == 16 && !b.level.isScalar && !type.isSigned() && hasFullRange(getQuantParams(type));
+  value = quantize(b, value, view, indices, laneAxis, packs);
+  if (!packs)
+    return storeRaw(b, value, view, indices);
+  Value packed = kernel::PackOp::create(b, ValueRange{value});
+  b.store(packed, view.memory, b.linearIndex(indices, view.strides.steps, view.strides.offset));
 }

@@ -86,8 +86,9 @@ struct QuantizeOperands {
 };
 /// [N.quantize] of real values; i32 storage values.
 mlir::Value quantizeBy(KernelBuilder &b, mlir::Value value, const QuantizeOperands &by);
-/// [N.quantize] with the parameters of a tensor.
-mlir::Value quantize(KernelBuilder &b, mlir::Value value, const TensorView &view, mlir::ValueRange indices, int64_t laneAxis);
+/// [N.quantize] with the parameters of a tensor; `packSaturates` as above.
+mlir::Value quantize(KernelBuilder &b, mlir::Value value, const TensorView &view, mlir::ValueRange indices, int64_t laneAxis,
+                     bool packSaturates = false);
 /// Scales whose reciprocals and products stay far from overflow and underflow.
 bool hasPlainReciprocals(const QuantParams &params);
 /// [N.quantize] behind the division: clamp in f32, round, add the zero point; i32 storage values.

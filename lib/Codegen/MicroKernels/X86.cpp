@@ -101,6 +101,22 @@ struct LowerPack512 : OpRewritePattern<kernel::PackOp> {
   }
 };
 
+/// One vector: saturation from above comes with the narrowing.
+struct LowerPackOne512 : OpRewritePattern<kernel::PackOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(kernel::PackOp op, PatternRewriter &rewriter) const override {
+    if (op.getInputs().size() != 1)
+      return rewriter.notifyMatchFailure(op, "requires one vector");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto bytes = VectorType::get({16}, b.getI8Type());
+    Value zero = arith::ConstantOp::create(b, b.getZeroAttr(op.getInputs()[0].getType()));
+    Value none = arith::ConstantOp::create(b, b.getZeroAttr(bytes)), all = arith::ConstantOp::create(b, b.getI16IntegerAttr(-1));
+    Value positive = arith::MaxSIOp::create(b, op.getInputs()[0], zero);
+    rewriter.replaceOp(op, callIntrinsic(b, b.getLoc(), "llvm.x86.avx512.mask.pmovus.db.512", bytes, {positive, none, all}));
+    return success();
+  }
+};
+
 /// Sixteen bytes from four registers of four lanes: in order without a permutation.
 struct LowerPack128 : OpRewritePattern<kernel::PackOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -129,7 +145,7 @@ struct LowerPack128 : OpRewritePattern<kernel::PackOp> {
 void codegen::populateX86Lowering(RewritePatternSet &patterns, const CpuLevel &level) {
   MLIRContext *context = patterns.getContext();
   if (level.features.contains("avx512vnni")) {
-    patterns.add<LowerDot4Vnni, LowerPack512, LowerScale512>(context, /*benefit=*/2);
+    patterns.add<LowerDot4Vnni, LowerPack512, LowerPackOne512, LowerScale512>(context, /*benefit=*/2);
     return;
   }
   patterns.add<LowerDot4Madd>(context, level.features.contains("avx2"));
