@@ -16,8 +16,8 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
-Value codegen::emitExp(KernelBuilder &b, Value x) {
-  Value clamped = b.minF(b.maxF(x, b.constF(-110.0f)), b.constF(110.0f));
+Value codegen::emitExp(KernelBuilder &b, Value x, float lowest) {
+  Value clamped = b.minF(b.maxF(x, b.constF(lowest)), b.constF(110.0f));
   Value n = b.round(b.mul(clamped, b.constBits(0x3FB8AA3B)));
   Value nf = b.toFloat(n);
   Value r = b.fma(nf, b.constBits(0xBF317200), clamped);
@@ -41,9 +41,13 @@ static Value hardSigmoid(KernelBuilder &b, Value x, float alpha, float beta) {
   return clip(b, b.fma(b.constF(alpha), x, b.constF(beta)), 0.0f, 1.0f);
 }
 
+/// exp(x) where it is added to 1 or -1: below exp(-20), which is less than 2^-25, it changes no bit of the sum. Subnormal
+/// numbers, which some CPUs make in microcode, do not come up.
+static Value emitExpBesideOne(KernelBuilder &b, Value x) { return emitExp(b, x, -20.0f); }
+
 /// 1 + exp(-x), the divisor of sigmoid and silu.
 static Value onePlusExpOfNegated(KernelBuilder &b, Value x) {
-  return b.add(emitExp(b, arith::NegFOp::create(b, x)), b.constF(1.0f));
+  return b.add(emitExpBesideOne(b, arith::NegFOp::create(b, x)), b.constF(1.0f));
 }
 
 static Value tanh(KernelBuilder &b, Value x) {
@@ -52,7 +56,7 @@ static Value tanh(KernelBuilder &b, Value x) {
 }
 
 static Value elu(KernelBuilder &b, Value x, float alpha) {
-  Value negative = b.mul(b.constF(alpha), b.sub(emitExp(b, x), b.constF(1.0f)));
+  Value negative = b.mul(b.constF(alpha), b.sub(emitExpBesideOne(b, x), b.constF(1.0f)));
   return b.selectLess(x, b.constF(0), negative, x);
 }
 
