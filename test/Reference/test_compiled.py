@@ -26,12 +26,12 @@ def driver(tmp_path_factory):
     return path
 
 
-def compile_network(tool, folder, text):
-    """(shared library, ONNX file) of a reference model."""
+def compile_network(tool, folder, text, *options):
+    """(shared library, ONNX file) of a reference model, or with --float of a float network."""
     model, library, onnx_file = folder / "model.mlir", folder / "model.so", folder / "model.onnx"
     model.write_text(text)
     tool("octet-translate", "--export-onnx", model, "-o", onnx_file)
-    tool("octet-compile", model, "--name=model", "--cpu-level=" + ",".join(LEVELS), "-o", library)
+    tool("octet-compile", model, "--name=model", "--cpu-level=" + ",".join(LEVELS), *options, "-o", library)
     return library, onnx_file
 
 
@@ -54,10 +54,10 @@ def run_library(driver, library, level, threads, folder, image):
     return np.frombuffer((folder / "out.bin").read_bytes(), np.uint32)
 
 
-def check(tool, driver, folder, text, shape, seed=0):
+def check(tool, driver, folder, text, shape, seed=0, spread=1, options=()):
     """What compiled code computes is what the reference does."""
-    library, onnx_file = compile_network(tool, folder, text)
-    image = np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+    library, onnx_file = compile_network(tool, folder, text, *options)
+    image = np.random.default_rng(seed).normal(scale=spread, size=shape).astype(np.float32)
     results = reference.Network(str(onnx_file)).run({"x": image})
     wanted = np.concatenate([result.ravel() for result in results.values()]).view(np.uint32)
     assert len(np.unique(wanted)) > 10
@@ -81,6 +81,16 @@ def test_mean_of_nothing(tool, driver, tmp_path):
                  scale=np.float32(0.013), zero=131)
     writer.results["y"] = writer.value
     check(tool, driver, tmp_path, writer.text(), writer.input_shape)
+
+
+@pytest.mark.parametrize("operator", ["sigmoid {0}", "silu {0}", "tanh {0}", "elu {0} alpha 0.3", "exp {0}", "hard_swish {0}"])
+def test_float_activation(tool, driver, tmp_path, operator):
+    """From numbers near zero to where exponentials overflow and vanish."""
+    writer = random_networks.Writer(0, (7, 300))
+    writer.lines, writer.value = [], random_networks.Value("%x", (7, 300), None, None)
+    writer.apply("nn." + operator, (7, 300), quantize=False)
+    writer.results["y"] = writer.value
+    check(tool, driver, tmp_path, writer.text(), writer.input_shape, spread=50, options=["--float"])
 
 
 @pytest.mark.parametrize("per_channel", [False, True])
