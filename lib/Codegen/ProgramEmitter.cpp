@@ -74,7 +74,7 @@ KernelArgument ProgramEmitter::getState(FlatSymbolRefAttr observer) {
 
 /// Kernels that are no slower for taking their bounds as arguments.
 static bool takesAnyBounds(StringRef kind) {
-  return kind.starts_with("depthwise") || kind == "gemv" || kind == "avg_pool" || kind == "elementwise" || kind == "border" || kind == "copy" || kind == "fill";
+  return kind.starts_with("depthwise") || kind == "gemv" || kind == "avg_pool" || kind == "elementwise" || kind == "border" || kind == "copy" || kind == "transpose" || kind == "fill";
 }
 
 func::FuncOp ProgramEmitter::getOrCreateKernel(Location loc, StringRef kind, StringRef key,

@@ -93,6 +93,18 @@ def test_float_activation(tool, driver, tmp_path, operator):
     check(tool, driver, tmp_path, writer.text(), writer.input_shape, spread=50, options=["--float"])
 
 
+@pytest.mark.parametrize("is_float", [False, True])
+@pytest.mark.parametrize("rows, columns", [(16, 16), (37, 21), (15, 40), (40, 15), (100, 4)])
+def test_transposition(tool, driver, tmp_path, rows, columns, is_float):
+    """In blocks, the last ones overlapping; too small ones element by element."""
+    writer = random_networks.Writer(0, (rows, columns))
+    if is_float:
+        writer.lines, writer.value = [], random_networks.Value("%x", (rows, columns), None, None)
+    writer.apply("nn.transpose {0} permutation [1, 0]", (columns, rows), quantize=not is_float)
+    writer.results["y"] = writer.value
+    check(tool, driver, tmp_path, writer.text(), writer.input_shape, options=["--float"] if is_float else [])
+
+
 @pytest.mark.parametrize("per_channel", [False, True])
 @pytest.mark.parametrize("channels, rows, columns", [(2, 5, 7), (4, 3, 5), (8, 24, 48), (8, 3, 3), (12, 4, 9), (24, 4, 9), (40, 3, 2)])
 def test_gate(tool, driver, tmp_path, channels, rows, columns, per_channel):

@@ -25,6 +25,8 @@ namespace {
 struct StridedCopy {
   SmallVector<int64_t> shape, inputSteps, resultSteps;
   int64_t inputBase = 0, resultBase = 0;
+  /// Where both sides are bytes with the same channels and the same pitch: what lies between two pixels may go along.
+  int64_t channels = 0, pitch = 0;
 
   void addDimension(int64_t size, int64_t inputStep, int64_t resultStep) {
     shape.push_back(size);
@@ -46,13 +48,15 @@ StridedCopy StridedCopy::normalized() const {
   copy.inputBase = inputBase;
   copy.resultBase = resultBase;
   for (size_t d : order) {
-    bool merges = !copy.shape.empty() && copy.resultSteps.back() == shape[d] * resultSteps[d] &&
-                  copy.inputSteps.back() == shape[d] * inputSteps[d];
+    bool isPixel = pitch && shape[d] == channels && inputSteps[d] == 1 && resultSteps[d] == 1;
+    int64_t size = isPixel ? pitch : shape[d];
+    bool merges = !copy.shape.empty() && copy.resultSteps.back() == size * resultSteps[d] &&
+                  copy.inputSteps.back() == size * inputSteps[d];
     if (!merges) {
-      copy.addDimension(shape[d], inputSteps[d], resultSteps[d]);
+      copy.addDimension(size, inputSteps[d], resultSteps[d]);
       continue;
     }
-    copy.shape.back() *= shape[d];
+    copy.shape.back() *= size;
     copy.inputSteps.back() = inputSteps[d];
     copy.resultSteps.back() = resultSteps[d];
   }
@@ -61,8 +65,7 @@ StridedCopy StridedCopy::normalized() const {
   return copy;
 }
 
-/// One run of side-by-side elements: whole vectors, then what is left by an overlapping vector or one by one.
-static void copyRun(KernelBuilder &b, Value from, Value fromAt, Value to, Value toAt, int64_t size) {
+void codegen::copyRun(KernelBuilder &b, Value from, Value fromAt, Value to, Value toAt, int64_t size) {
   Type element = cast<MemRefType>(from.getType()).getElementType();
   auto copyVector = [&](Value at, int64_t lanes) {
     auto type = VectorType::get({lanes}, element);
@@ -81,6 +84,69 @@ static void copyRun(KernelBuilder &b, Value from, Value fromAt, Value to, Value 
     copyVector(b.index(size - lanes), lanes);
 }
 
+/// n rows of n elements become columns: log2(n) times, rows i and i + n / 2 are interleaved.
+static SmallVector<Value> transposeSquare(KernelBuilder &b, SmallVector<Value> rows) {
+  int64_t n = rows.size();
+  SmallVector<int64_t> low, high;
+  for (int64_t i = 0; i < n / 2; ++i) {
+    low.append({i, n + i});
+    high.append({n / 2 + i, n + n / 2 + i});
+  }
+  for (int64_t stage = 1; stage < n; stage *= 2) {
+    SmallVector<Value> next;
+    for (int64_t i = 0; i < n / 2; ++i) {
+      next.push_back(vector::ShuffleOp::create(b, rows[i], rows[i + n / 2], low));
+      next.push_back(vector::ShuffleOp::create(b, rows[i], rows[i + n / 2], high));
+    }
+    rows = next;
+  }
+  return rows;
+}
+
+namespace {
+/// A copy between two dimensions each of which is side by side on one side only, in blocks of rows and columns; the last
+/// block may overlap the one before.
+class Transposition {
+public:
+  Transposition(const StridedCopy &copy, Type element)
+      : copy(copy), columns(16 / (element.getIntOrFloatBitWidth() / 8)), type(VectorType::get({columns}, element)) {}
+
+  bool isOne() const {
+    return copy.shape.size() == 2 && copy.inputSteps[0] == 1 && copy.inputSteps[1] != 1 && copy.resultSteps[1] == 1 &&
+           copy.shape[0] >= kRows && copy.shape[1] >= columns;
+  }
+  int64_t getRange() const { return llvm::divideCeil(copy.shape[0], kRows); }
+
+  void emit(KernelBuilder &b, ValueRange args, Value begin, Value end) const {
+    b.loop(begin, end, 1, [&](Value unit) {
+      Value firstRow = b.getBlock(unit, copy.shape[0], kRows);
+      b.loopOverBlocks(copy.shape[1], columns, [&](Value column) {
+        for (int64_t row = 0; row < kRows; row += columns)
+          emitSquare(b, args, b.addIndex(firstRow, row), column);
+      });
+    });
+  }
+
+private:
+  void emitSquare(KernelBuilder &b, ValueRange args, Value row, Value column) const {
+    Value from = b.linearIndex({row, column}, copy.inputSteps, copy.inputBase);
+    Value to = b.linearIndex({row, column}, copy.resultSteps, copy.resultBase);
+    SmallVector<Value> rows;
+    for (int64_t i = 0; i < columns; ++i)
+      rows.push_back(vector::LoadOp::create(b, type, args[0], ValueRange{b.addIndex(from, i * copy.inputSteps[1])}));
+    for (auto [i, value] : llvm::enumerate(transposeSquare(b, rows)))
+      vector::StoreOp::create(b, value, args[1], ValueRange{b.addIndex(to, i * copy.resultSteps[0])});
+  }
+
+  /// So many of the input's elements side by side are a cache line for floats.
+  static constexpr int64_t kRows = 16;
+
+  const StridedCopy &copy;
+  int64_t columns; ///< 16 bytes
+  VectorType type;
+};
+} // namespace
+
 static void emitCopy(ProgramEmitter &emitter, Operation *op, Value input, Value result, const StridedCopy &given) {
   StridedCopy copy = given.normalized();
   Signature signature(emitter);
@@ -90,6 +156,10 @@ static void emitCopy(ProgramEmitter &emitter, Operation *op, Value input, Value 
     signature.addKey(";");
   }
   signature.addKey(copy.inputBase, copy.resultBase);
+  Transposition transposition(copy, getStorageType(typeOf(input)));
+  if (!emitter.getLevel().isScalar && transposition.isOne())
+    return emitter.addStep(op, "transpose", signature.key, signature.arguments, transposition.getRange(),
+                           [&](KernelBuilder &b, ValueRange args, Value begin, Value end) { transposition.emit(b, args, begin, end); });
   bool hasRuns = !emitter.getLevel().isScalar && copy.inputSteps.back() == 1 && copy.resultSteps.back() == 1 && copy.shape.size() > 1;
   emitter.addStep(op, "copy", signature.key, signature.arguments, copy.shape[0],
                   [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
@@ -113,6 +183,13 @@ static StridedCopy copyInto(Value input, Value result, ArrayRef<int64_t> shape, 
   for (size_t d = 0; d < shape.size(); ++d) {
     copy.addDimension(shape[d], from.steps[d], to.steps[d]);
     copy.resultBase += offsets.empty() ? 0 : offsets[d] * to.steps[d];
+  }
+  nn::LayoutAttr inLayout = getLayout(typeOf(input)), outLayout = getLayout(typeOf(result));
+  bool areBytes = getStorageType(typeOf(input)).isInteger(8) && getStorageType(typeOf(result)).isInteger(8);
+  if (areBytes && inLayout && outLayout && inLayout.getChannels() == outLayout.getChannels() &&
+      shapeOf(input)[1] == shapeOf(result)[1]) {
+    copy.channels = shapeOf(input)[1];
+    copy.pitch = inLayout.getChannels();
   }
   return copy;
 }
@@ -237,89 +314,4 @@ LogicalResult codegen::emitTable(ProgramEmitter &emitter, nn::TableOp op) {
     });
   });
   return success();
-}
-
-/// What stands for zero in each channel of a tensor's pixels, as storage values.
-template <typename T>
-static std::vector<T> getZeros(RankedTensorType type) {
-  auto quantized = dyn_cast<quant::QuantizedType>(type.getElementType());
-  if (!quantized)
-    return std::vector<T>(type.getDimSize(1), T(0));
-  SmallVector<int32_t> zeroPoints = getQuantParams(quantized).zeroPoints;
-  zeroPoints.resize(type.getDimSize(1), zeroPoints[0]);
-  return std::vector<T>(zeroPoints.begin(), zeroPoints.end());
-}
-
-namespace {
-/// The border of a padded image in the order of memory: gaps of pixels before the first row, between two rows, and behind
-/// the last.
-struct Border {
-  int64_t height, width, firstPixel, pitch, numPixels;
-
-  Border(RankedTensorType type, ArrayRef<int64_t> pads)
-      : height(type.getDimSize(2)), width(type.getDimSize(3)), pitch(pads[1] + width + pads[3]) {
-    firstPixel = pads[0] * pitch + pads[1];
-    numPixels = (pads[0] + height + pads[2]) * pitch;
-  }
-  /// Pixels of the smallest gap; gaps of none do not count.
-  int64_t smallestGap() const {
-    int64_t smallest = numPixels;
-    for (int64_t gap : {firstPixel, pitch - width, numPixels - firstPixel - (height - 1) * pitch - width})
-      if (gap > 0)
-        smallest = std::min(smallest, gap);
-    return smallest;
-  }
-  void loopOverGaps(KernelBuilder &b, function_ref<void(Value begin, Value end)> body) const {
-    b.loop(b.index(0), b.index(height + 1), 1, [&](Value row) {
-      Value rowStart = b.addIndex(b.mulIndex(row, pitch), firstPixel);
-      Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, row, b.index(0));
-      Value isBehind = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, row, b.index(height));
-      Value begin = arith::SelectOp::create(b, isFirst, b.index(0), b.addIndex(rowStart, width - pitch));
-      body(begin, arith::SelectOp::create(b, isBehind, b.index(numPixels), rowStart));
-    });
-  }
-};
-} // namespace
-
-/// Fills a border with `zeros`: in blocks as long as a gap allows if they are all the same, else pixel by pixel.
-template <typename T>
-static void emitBorder(ProgramEmitter &emitter, Operation *op, Value result, const Border &border) {
-  RankedTensorType type = typeOf(result);
-  Strides strides = getStrides(type);
-  int64_t perPixel = strides.steps[3], channels = type.getDimSize(1);
-  std::vector<T> zeros = getZeros<T>(type);
-  bool isUniform = llvm::all_equal(zeros);
-  int64_t block = std::min<int64_t>(64 / sizeof(T), llvm::bit_floor<uint64_t>(border.smallestGap() * perPixel));
-  if (isUniform)
-    zeros.resize(block, zeros[0]);
-  Signature signature(emitter);
-  int target = signature.add(emitter.getBuffer(result));
-  std::string key = "border/" + std::string(reinterpret_cast<const char *>(zeros.data()), zeros.size() * sizeof(T));
-  int source = signature.addWeights<T>(key, [&] { return zeros; });
-  signature.addKey(describe(type), isUniform);
-  emitter.addStep(op, "border", signature.key, signature.arguments, 1, [&](KernelBuilder &b, ValueRange args, Value, Value) {
-    b.loop(0, type.getDimSize(0), [&](Value image) {
-      Value imageBase = b.mulIndex(image, strides.steps[0]);
-      border.loopOverGaps(b, [&](Value begin, Value end) {
-        if (!isUniform)
-          return b.loop(begin, end, 1, [&](Value pixel) {
-            copyRun(b, args[source], b.index(0), args[target], b.addIndex(imageBase, b.mulIndex(pixel, perPixel)), channels);
-          });
-        Value first = b.addIndex(imageBase, b.mulIndex(begin, perPixel)), behind = b.addIndex(imageBase, b.mulIndex(end, perPixel));
-        Value last = b.addIndex(behind, -block);
-        b.loop(first, behind, block, [&](Value at) {
-          copyRun(b, args[source], b.index(0), args[target], b.createIndex<arith::MinUIOp>(at, last), block);
-        });
-      });
-    });
-  });
-}
-
-void codegen::emitBorder(ProgramEmitter &emitter, Operation *op, Value result) {
-  RankedTensorType type = typeOf(result);
-  nn::LayoutAttr layout = getLayout(type);
-  if (!layout || llvm::all_of(layout.getPads(), [](int64_t pad) { return pad == 0; }))
-    return;
-  Border border(type, layout.getPads());
-  isQuantized(type) ? ::emitBorder<int8_t>(emitter, op, result, border) : ::emitBorder<float>(emitter, op, result, border);
 }
