@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DepthwiseShape.h"
 #include "Epilogue.h"
 #include "Packing.h"
 #include "octet/Dialect/NN/Constants.h"
@@ -20,45 +21,6 @@
 using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
-
-namespace {
-
-enum class BlockKind { channels64, channels16, flat64 };
-
-/// What a depthwise kernel walks over.
-struct DepthwiseShape {
-  int64_t channels, kernelRows, kernelColumns, rowStride, columnStride, rowDilation, columnDilation;
-  int64_t rows, columns;                    ///< of the result
-  int64_t inRow, inPixel, inBase, outRow, outPixel, outBase;
-  int64_t strip;                            ///< output rows computed together
-  BlockKind kind;
-  int64_t parts;                            ///< of a block, computed one after the other
-
-  int64_t blockSize() const { return kind == BlockKind::channels16 ? 16 : 64; }
-  int64_t partSize() const { return blockSize() / parts; }
-  int64_t vectors() const { return partSize() / 16; }
-  int64_t inputRows() const { return (strip - 1) * rowStride + kernelRows; }
-  int64_t quads() const { return llvm::divideCeil(inputRows(), 4); }
-  /// Blocks along the channels (one for flat rows).
-  int64_t blocks() const { return kind == BlockKind::flat64 ? 1 : llvm::divideCeil(channels, blockSize()); }
-  /// First channel of a block; the last block overlaps the one before where channels do not divide.
-  int64_t firstChannel(int64_t block) const {
-    return std::max<int64_t>(0, std::min(block * blockSize(), channels - blockSize()));
-  }
-  /// Channels of all positions of the per-channel parameters: of a block of 64 in the order that unpacking it whole gives,
-  /// and behind the last channel the first again (the order of octet_depthwise_filter).
-  SmallVector<int64_t> getChannelOrder() const {
-    SmallVector<int64_t> order;
-    int64_t inBlock = blockSize() / 16;
-    for (int64_t block = 0; block < blocks(); ++block)
-      for (int64_t vector = 0; vector < inBlock; ++vector)
-        for (int64_t lane = 0; lane < 16; ++lane)
-          order.push_back((firstChannel(block) + lane / 4 * 4 * inBlock + 4 * vector + lane % 4) % channels);
-    return order;
-  }
-};
-
-} // namespace
 
 static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
@@ -331,61 +293,6 @@ void DepthwiseKernel::emit() {
       });
     });
   });
-}
-
-/// Float: sixteen channels at a time, taps in the order of the law.
-static bool emitFloatDepthwise(ProgramEmitter &emitter, const FusedOp &fused, const DepthwiseShape &s) {
-  Value in = fused.getOuter(fused.root->getOperand(0)), filter = fused.getOuter(fused.root->getOperand(1));
-  auto values = nn::getConstantValues<float>(filter);
-  if (failed(values))
-    return false;
-  Signature signature(emitter);
-  int64_t taps = s.kernelRows * s.kernelColumns, padded = llvm::alignTo(s.channels, 16);
-  int input = signature.add(emitter.getBuffer(in));
-  int weights = signature.addWeights<float>("depthwise/" + getConstantKey(filter.getDefiningOp<nn::ConstantOp>()), [&] {
-    std::vector<float> packed(taps * padded, 0.0f);
-    for (int64_t c = 0; c < s.channels; ++c)
-      for (int64_t tap = 0; tap < taps; ++tap)
-        packed[tap * padded + c] = (*values)[c * taps + tap];
-    return packed;
-  });
-  SmallVector<float, 0> bias(padded, 0.0f);
-  std::string biasKey = "start-none/" + std::to_string(padded / 16);
-  if (fused.root->getNumOperands() > 2) {
-    Value operand = fused.getOuter(fused.root->getOperand(2));
-    auto biasValues = nn::getConstantValues<float>(operand);
-    if (failed(biasValues))
-      return false;
-    llvm::copy(*biasValues, bias.begin());
-    biasKey = "start/" + getConstantKey(operand.getDefiningOp<nn::ConstantOp>());
-  }
-  int start = signature.addWeights<float>(biasKey, [&] { return std::vector<float>(bias.begin(), bias.end()); });
-  signature.addKey("float", describe(typeOf(in)));
-  signature.addKey({s.kernelRows, s.kernelColumns, s.rowStride, s.columnStride, s.rowDilation, s.columnDilation, s.inBase});
-  Epilogue epilogue(fused, signature);
-  int64_t lanes = std::min<int64_t>(16, s.channels);
-  emitter.addStep(fused.op, "depthwise_f32", signature.key, signature.arguments, s.rows,
-                  [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
-    emitLoopNest(b, {s.rows, s.columns, (int64_t)llvm::divideCeil(s.channels, 16)}, begin, end, [&](ValueRange i) {
-      Value channel = b.createIndex<arith::MinUIOp>(b.mulIndex(i[2], 16), b.index(std::max<int64_t>(0, s.channels - 16)));
-      Value base = b.linearIndex({i[0], i[1], channel}, {s.rowStride * s.inRow, s.columnStride * s.inPixel, 1}, s.inBase);
-      b.lanes = 16;
-      Value acc = b.constF(0);
-      for (int64_t tap = 0; tap < taps; ++tap) {
-        int64_t at = tap / s.kernelColumns * s.rowDilation * s.inRow + tap % s.kernelColumns * s.columnDilation * s.inPixel;
-        Value x = b.load(args[input], b.addIndex(base, at));
-        acc = b.fma(x, b.load(args[weights], b.addIndex(channel, tap * padded)), acc);
-      }
-      acc = b.add(acc, b.load(args[start], channel));
-      Value value = epilogue.emit(b, args, acc, channel, {b.index(0), channel, i[0], i[1]}, 1);
-      if (lanes < 16)
-        value = vector::ExtractStridedSliceOp::create(b, value, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{lanes}, ArrayRef<int64_t>{1});
-      Value place = b.linearIndex({i[0], i[1], channel}, {s.outRow, s.outPixel, 1}, s.outBase);
-      vector::StoreOp::create(b, value, epilogue.getResult(args).memory, ValueRange{place});
-      b.lanes = 1;
-    });
-  });
-  return true;
 }
 
 bool codegen::emitDepthwise(ProgramEmitter &emitter, const FusedOp &fused) {

@@ -1,0 +1,69 @@
+//===- DepthwiseFloat.cpp - depthwise convolutions of floats --------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "DepthwiseShape.h"
+#include "Epilogue.h"
+#include "octet/Dialect/NN/Constants.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::codegen;
+
+/// Sixteen channels at a time, taps in the order of the law.
+bool codegen::emitFloatDepthwise(ProgramEmitter &emitter, const FusedOp &fused, const DepthwiseShape &s) {
+  Value in = fused.getOuter(fused.root->getOperand(0)), filter = fused.getOuter(fused.root->getOperand(1));
+  auto values = nn::getConstantValues<float>(filter);
+  if (failed(values))
+    return false;
+  Signature signature(emitter);
+  int64_t taps = s.kernelRows * s.kernelColumns, padded = llvm::alignTo(s.channels, 16);
+  int input = signature.add(emitter.getBuffer(in));
+  int weights = signature.addWeights<float>("depthwise/" + getConstantKey(filter.getDefiningOp<nn::ConstantOp>()), [&] {
+    std::vector<float> packed(taps * padded, 0.0f);
+    for (int64_t c = 0; c < s.channels; ++c)
+      for (int64_t tap = 0; tap < taps; ++tap)
+        packed[tap * padded + c] = (*values)[c * taps + tap];
+    return packed;
+  });
+  SmallVector<float, 0> bias(padded, 0.0f);
+  std::string biasKey = "start-none/" + std::to_string(padded / 16);
+  if (fused.root->getNumOperands() > 2) {
+    Value operand = fused.getOuter(fused.root->getOperand(2));
+    auto biasValues = nn::getConstantValues<float>(operand);
+    if (failed(biasValues))
+      return false;
+    llvm::copy(*biasValues, bias.begin());
+    biasKey = "start/" + getConstantKey(operand.getDefiningOp<nn::ConstantOp>());
+  }
+  int start = signature.addWeights<float>(biasKey, [&] { return std::vector<float>(bias.begin(), bias.end()); });
+  signature.addKey("float", describe(cast<RankedTensorType>(in.getType())));
+  signature.addKey({s.kernelRows, s.kernelColumns, s.rowStride, s.columnStride, s.rowDilation, s.columnDilation, s.inBase});
+  Epilogue epilogue(fused, signature);
+  int64_t lanes = std::min<int64_t>(16, s.channels);
+  emitter.addStep(fused.op, "depthwise_f32", signature.key, signature.arguments, s.rows,
+                  [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
+    emitLoopNest(b, {s.rows, s.columns, (int64_t)llvm::divideCeil(s.channels, 16)}, begin, end, [&](ValueRange i) {
+      Value channel = b.createIndex<arith::MinUIOp>(b.mulIndex(i[2], 16), b.index(std::max<int64_t>(0, s.channels - 16)));
+      Value base = b.linearIndex({i[0], i[1], channel}, {s.rowStride * s.inRow, s.columnStride * s.inPixel, 1}, s.inBase);
+      b.lanes = 16;
+      Value acc = b.constF(0);
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        int64_t at = tap / s.kernelColumns * s.rowDilation * s.inRow + tap % s.kernelColumns * s.columnDilation * s.inPixel;
+        Value x = b.load(args[input], b.addIndex(base, at));
+        acc = b.fma(x, b.load(args[weights], b.addIndex(channel, tap * padded)), acc);
+      }
+      acc = b.add(acc, b.load(args[start], channel));
+      Value value = epilogue.emit(b, args, acc, channel, {b.index(0), channel, i[0], i[1]}, 1);
+      if (lanes < 16)
+        value = vector::ExtractStridedSliceOp::create(b, value, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{lanes}, ArrayRef<int64_t>{1});
+      Value place = b.linearIndex({i[0], i[1], channel}, {s.outRow, s.outPixel, 1}, s.outBase);
+      vector::StoreOp::create(b, value, epilogue.getResult(args).memory, ValueRange{place});
+      b.lanes = 1;
+    });
+  });
+  return true;
+}

@@ -1,0 +1,57 @@
+//===- DepthwiseShape.h - what a depthwise kernel walks over ----*- C++ -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_LIB_CODEGEN_EMITTERS_DEPTHWISESHAPE_H
+#define OCTET_LIB_CODEGEN_EMITTERS_DEPTHWISESHAPE_H
+
+#include "Fused.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace octet::codegen {
+
+/// Channels of a block, or 64 bytes of a row across pixels.
+enum class BlockKind { channels64, channels16, flat64 };
+
+/// What a depthwise kernel walks over.
+struct DepthwiseShape {
+  int64_t channels, kernelRows, kernelColumns, rowStride, columnStride, rowDilation, columnDilation;
+  int64_t rows, columns;                    ///< of the result
+  int64_t inRow, inPixel, inBase, outRow, outPixel, outBase;
+  int64_t strip;                            ///< output rows computed together
+  BlockKind kind;
+  int64_t parts;                            ///< of a block, computed one after the other
+
+  int64_t blockSize() const { return kind == BlockKind::channels16 ? 16 : 64; }
+  int64_t partSize() const { return blockSize() / parts; }
+  int64_t vectors() const { return partSize() / 16; }
+  int64_t inputRows() const { return (strip - 1) * rowStride + kernelRows; }
+  int64_t quads() const { return llvm::divideCeil(inputRows(), 4); }
+  /// Blocks along the channels (one for flat rows).
+  int64_t blocks() const { return kind == BlockKind::flat64 ? 1 : llvm::divideCeil(channels, blockSize()); }
+  /// First channel of a block; the last block overlaps the one before where channels do not divide.
+  int64_t firstChannel(int64_t block) const {
+    return std::max<int64_t>(0, std::min(block * blockSize(), channels - blockSize()));
+  }
+  /// Channels of all positions of the per-channel parameters: of a block of 64 in the order that unpacking it whole gives,
+  /// and behind the last channel the first again (the order of octet_depthwise_filter).
+  llvm::SmallVector<int64_t> getChannelOrder() const {
+    llvm::SmallVector<int64_t> order;
+    int64_t inBlock = blockSize() / 16;
+    for (int64_t block = 0; block < blocks(); ++block)
+      for (int64_t vector = 0; vector < inBlock; ++vector)
+        for (int64_t lane = 0; lane < 16; ++lane)
+          order.push_back((firstChannel(block) + lane / 4 * 4 * inBlock + 4 * vector + lane % 4) % channels);
+    return order;
+  }
+};
+
+/// A depthwise convolution of floats; false if its weights are no constants.
+bool emitFloatDepthwise(ProgramEmitter &emitter, const FusedOp &fused, const DepthwiseShape &shape);
+
+} // namespace octet::codegen
+
+#endif // OCTET_LIB_CODEGEN_EMITTERS_DEPTHWISESHAPE_H
