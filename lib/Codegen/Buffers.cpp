@@ -40,6 +40,24 @@ Strides codegen::getStrides(RankedTensorType type) {
   return result;
 }
 
+std::optional<Strides> codegen::getSplitStrides(RankedTensorType from, ArrayRef<int64_t> to) {
+  Strides result = getStrides(from), split = result;
+  split.steps.assign(to.size(), 0);
+  size_t end = 0;
+  for (auto [size, step] : llvm::zip(from.getShape(), result.steps)) {
+    size_t begin = end;
+    int64_t product = 1;
+    while (product < size && end < to.size())
+      product *= to[end++];
+    if (product != size)
+      return std::nullopt;
+    int64_t inner = step;
+    for (size_t d = end; d-- > begin; inner *= to[d])
+      split.steps[d] = inner;
+  }
+  return split; // what is left are ones
+}
+
 int64_t codegen::getBufferBytes(RankedTensorType type) {
   return getStrides(type).extent * (getStorageType(type).getIntOrFloatBitWidth() / 8);
 }

@@ -22,6 +22,8 @@ struct Strides {
 };
 
 Strides getStrides(mlir::RankedTensorType type);
+/// The strides with which a tensor of type `from` is read in the shape `to`, if that only splits dimensions.
+std::optional<Strides> getSplitStrides(mlir::RankedTensorType from, llvm::ArrayRef<int64_t> to);
 /// The signless element type in memory.
 mlir::Type getStorageType(mlir::RankedTensorType type);
 int64_t getBufferBytes(mlir::RankedTensorType type);

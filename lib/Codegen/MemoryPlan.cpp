@@ -12,11 +12,17 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
+bool codegen::isReadThrough(nn::ReshapeOp op) {
+  Value result = op.getResult();
+  return getLayout(op.getInput().getType()) && !result.use_empty() && llvm::all_of(result.getUsers(), llvm::IsaPred<nn::TransposeOp>) &&
+         getSplitStrides(op.getInput().getType(), op.getResult().getType().getShape());
+}
+
 Value codegen::getAliasRoot(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     auto reshape = dyn_cast<nn::ReshapeOp>(op);
-    bool movesNothing = reshape && haveSameOrder(reshape.getInput().getType(), reshape.getResult().getType());
-    if (!movesNothing && !isa<ObserveOp>(op))
+    bool isView = reshape && (haveSameOrder(reshape.getInput().getType(), reshape.getResult().getType()) || isReadThrough(reshape));
+    if (!isView && !isa<ObserveOp>(op))
       break;
     value = op->getOperand(0);
   }

@@ -26,8 +26,11 @@ struct MemoryPlan {
 /// Plans by lifetimes in program order: values that are never alive together may share memory.
 MemoryPlan planMemory(mlir::func::FuncOp func);
 
-/// The value whose memory this one shares: the input of observers and of reshapes that move nothing.
+/// The value whose memory this one shares: the input of observers and of reshapes that move nothing or are read through.
 mlir::Value getAliasRoot(mlir::Value value);
+
+/// A reshape that splits dimensions of a tensor in NHWC and that only transpositions read: they read the tensor itself.
+bool isReadThrough(nn::ReshapeOp op);
 
 /// Bytes that kernels may read past the end of an arena buffer.
 inline constexpr int64_t kArenaSlack = 256;

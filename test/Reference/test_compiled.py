@@ -105,6 +105,17 @@ def test_transposition(tool, driver, tmp_path, rows, columns, is_float):
     check(tool, driver, tmp_path, writer.text(), writer.input_shape, options=["--float"] if is_float else [])
 
 
+@pytest.mark.parametrize("quantize", [False, True])
+def test_pixel_shuffle(tool, driver, tmp_path, quantize):
+    """A transposition that reads the convolution's NHWC result through a reshape."""
+    writer = random_networks.Writer(0, (1, 3, 7, 10))
+    writer.convolution(12, (3, 3), pads=(1, 1, 1, 1))
+    writer.apply("nn.reshape {0}", (1, 3, 2, 2, 7, 10), quantize=quantize)
+    writer.apply("nn.transpose {0} permutation [0, 1, 4, 2, 5, 3]", (1, 3, 7, 2, 10, 2), quantize=quantize)
+    writer.results["y"] = writer.value
+    check(tool, driver, tmp_path, writer.text(), writer.input_shape)
+
+
 @pytest.mark.parametrize("per_channel", [False, True])
 @pytest.mark.parametrize("channels, rows, columns", [(2, 5, 7), (4, 3, 5), (8, 24, 48), (8, 3, 3), (12, 4, 9), (24, 4, 9), (40, 3, 2)])
 def test_gate(tool, driver, tmp_path, channels, rows, columns, per_channel):

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emitters.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace octet;
@@ -109,19 +110,20 @@ namespace {
 class Transposition {
 public:
   Transposition(const StridedCopy &copy, Type element)
-      : copy(copy), columns(16 / (element.getIntOrFloatBitWidth() / 8)), type(VectorType::get({columns}, element)) {}
+      : copy(copy), columns(16 / (element.getIntOrFloatBitWidth() / 8)), type(VectorType::get({columns}, element)),
+        rows(copy.shape[0] >= kMostRows ? kMostRows : columns) {}
 
   bool isOne() const {
     return copy.shape.size() == 2 && copy.inputSteps[0] == 1 && copy.inputSteps[1] != 1 && copy.resultSteps[1] == 1 &&
-           copy.shape[0] >= kRows && copy.shape[1] >= columns;
+           copy.shape[0] >= rows && copy.shape[1] >= columns;
   }
-  int64_t getRange() const { return llvm::divideCeil(copy.shape[0], kRows); }
+  int64_t getRange() const { return llvm::divideCeil(copy.shape[0], rows); }
 
   void emit(KernelBuilder &b, ValueRange args, Value begin, Value end) const {
     b.loop(begin, end, 1, [&](Value unit) {
-      Value firstRow = b.getBlock(unit, copy.shape[0], kRows);
+      Value firstRow = b.getBlock(unit, copy.shape[0], rows);
       b.loopOverBlocks(copy.shape[1], columns, [&](Value column) {
-        for (int64_t row = 0; row < kRows; row += columns)
+        for (int64_t row = 0; row < rows; row += columns)
           emitSquare(b, args, b.addIndex(firstRow, row), column);
       });
     });
@@ -131,19 +133,20 @@ private:
   void emitSquare(KernelBuilder &b, ValueRange args, Value row, Value column) const {
     Value from = b.linearIndex({row, column}, copy.inputSteps, copy.inputBase);
     Value to = b.linearIndex({row, column}, copy.resultSteps, copy.resultBase);
-    SmallVector<Value> rows;
+    SmallVector<Value> square;
     for (int64_t i = 0; i < columns; ++i)
-      rows.push_back(vector::LoadOp::create(b, type, args[0], ValueRange{b.addIndex(from, i * copy.inputSteps[1])}));
-    for (auto [i, value] : llvm::enumerate(transposeSquare(b, rows)))
+      square.push_back(vector::LoadOp::create(b, type, args[0], ValueRange{b.addIndex(from, i * copy.inputSteps[1])}));
+    for (auto [i, value] : llvm::enumerate(transposeSquare(b, square)))
       vector::StoreOp::create(b, value, args[1], ValueRange{b.addIndex(to, i * copy.resultSteps[0])});
   }
 
   /// So many of the input's elements side by side are a cache line for floats.
-  static constexpr int64_t kRows = 16;
+  static constexpr int64_t kMostRows = 16;
 
   const StridedCopy &copy;
   int64_t columns; ///< 16 bytes
   VectorType type;
+  int64_t rows; ///< of a block
 };
 } // namespace
 
@@ -216,13 +219,18 @@ LogicalResult codegen::emitSlice(ProgramEmitter &emitter, nn::SliceOp op) {
 }
 
 LogicalResult codegen::emitTranspose(ProgramEmitter &emitter, nn::TransposeOp op) {
-  Strides from = getStrides(op.getInput().getType()), to = getStrides(op.getResult().getType());
+  Value input = op.getInput();
+  Strides from = getStrides(typeOf(input)), to = getStrides(op.getResult().getType());
+  if (auto reshape = input.getDefiningOp<nn::ReshapeOp>(); reshape && isReadThrough(reshape)) {
+    from = *getSplitStrides(reshape.getInput().getType(), shapeOf(input));
+    input = reshape.getInput();
+  }
   StridedCopy copy;
   copy.inputBase = from.offset;
   copy.resultBase = to.offset;
   for (auto [d, axis] : llvm::enumerate(op.getPermutation()))
     copy.addDimension(shapeOf(op.getResult())[d], from.steps[axis], to.steps[d]);
-  emitCopy(emitter, op, op.getInput(), op.getResult(), copy);
+  emitCopy(emitter, op, input, op.getResult(), copy);
   return success();
 }
 
@@ -272,18 +280,11 @@ LogicalResult codegen::emitResize(ProgramEmitter &emitter, nn::ResizeOp op) {
   return success();
 }
 
-/// Stores one storage value (zero point or real number) at all positions of `shape`.
+/// The padding value everywhere; the input is copied over it.
 static void emitFill(ProgramEmitter &emitter, nn::PadOp op) {
-  Signature signature(emitter);
-  int target = signature.addTensor(op.getResult());
   float value = op.getValue().convertToFloat();
-  signature.addKey("fill", value);
-  SmallVector<int64_t> shape(shapeOf(op.getResult()));
-  emitter.addStep(op, "fill", signature.key, signature.arguments, shape[0],
-                  [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
-    TensorView y = signature.getTensor(target, args);
-    emitLoopNest(b, shape, begin, end, [&](ValueRange i) { storeReal(b, b.constF(value), y, i, -1); });
-  });
+  emitPointwise(emitter, op, "fill", llvm::utohexstr(llvm::bit_cast<uint32_t>(value)), {}, op.getResult(),
+                [&](KernelBuilder &b, ValueRange) { return b.constF(value); });
 }
 
 LogicalResult codegen::emitPad(ProgramEmitter &emitter, nn::PadOp op) {
