@@ -74,7 +74,9 @@ KernelArgument ProgramEmitter::getState(FlatSymbolRefAttr observer) {
 
 /// Kernels that are no slower for taking their bounds as arguments.
 static bool takesAnyBounds(StringRef kind) {
-  return kind.starts_with("depthwise") || kind == "gemv" || kind == "avg_pool" || kind == "elementwise" || kind == "border" || kind == "copy" || kind == "transpose" || kind == "fill";
+  static constexpr StringLiteral kinds[] = {"depthwise", "depthwise_f32", "gemv", "avg_pool", "elementwise",
+                                            "border", "copy", "transpose", "fill"};
+  return llvm::is_contained(kinds, kind);
 }
 
 func::FuncOp ProgramEmitter::getOrCreateKernel(Location loc, StringRef kind, StringRef key,

@@ -75,6 +75,22 @@ LogicalResult octet::onnx_import::importSub(Node &node) { return importBinary<nn
 LogicalResult octet::onnx_import::importMul(Node &node) { return importBinary<nn::MulOp>(node, Times()); }
 LogicalResult octet::onnx_import::importDiv(Node &node) { return importBinary<nn::DivOp>(node, Over()); }
 
+/// Added from the first input on.
+LogicalResult octet::onnx_import::importSum(Node &node) {
+  if (node.numInputs() == 2)
+    return importAdd(node);
+  FailureOr<Value> sum = node.value(0);
+  if (failed(sum))
+    return failure();
+  for (unsigned i = 1; i < node.numInputs(); ++i) {
+    FailureOr<Value> next = node.value(i);
+    if (failed(next))
+      return failure();
+    sum = node.create<nn::AddOp>(*sum, *next);
+  }
+  return node.setResult(*sum);
+}
+
 //===----------------------------------------------------------------------===//
 // Activations
 //===----------------------------------------------------------------------===//

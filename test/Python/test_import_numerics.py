@@ -84,6 +84,7 @@ CASES = {
     "reduce_mean": ("y = ReduceMean<axes=[-1,2], keepdims=0>(x)", {}),
     "reduce_mean_axes_input": ("y = ReduceMean(x, a)", dict(opset=18, constants={"a": i64(1)})),
     "reduce_mean_all": ("y = ReduceMean(x)", {}),
+    "sums": ("a = Sum(x)\nb = Sum(a, p)\ny = Sum(b, x, q, a)", dict(constants={"p": (3, 1, 1), "q": f32(3)})),
     "arithmetic": ("a = Add(x, p)\nb = Sub(p, a)\nc = Mul(b, x)\ny = Div(c, q)", dict(constants={"p": (3, 1, 1), "q": f32(3)})),
     "activations": ("a = Sigmoid(x)\nb = Tanh(a)\nc = Exp(b)\nd = Sqrt(c)\ne = Neg(d)\nf = Elu<alpha=0.7>(e)\ny = Relu(f)\nz = LeakyRelu<alpha=0.2>(e)", dict(outputs=("y", "z", "f"))),
     "hard_activations": ("a = HardSigmoid(x)\nb = HardSigmoid<alpha=0.3, beta=0.4>(x)\nc = HardSwish(x)", dict(opset=14, outputs=("a", "b", "c"))),

@@ -207,6 +207,7 @@ def test_samples_must_be_there(refuse, folder):
     (["--target=riscv64-linux-gnu"], "no code can be generated for target 'riscv64-linux-gnu'"),
     (["--input-shape=x"], "--input-shape=x: expected a name and positive sizes"),
     (["--input-shape=x=1x0"], "--input-shape=x=1x0: expected a name and positive sizes"),
+    (["--input-shape=x=1x3x8x8", "--input-shape=x=1x3x9x9"], '--input-shape gives the shape of "x" twice'),
     (["--input-shape=q=1x3x8x8"], '"q"'),
     (["--threads=0"], "--threads: expected 1 to 256"),
 ])

@@ -104,7 +104,8 @@ static Error parseShape(StringRef text, StringMap<SmallVector<int64_t>> &shapes)
   for (StringRef size : split(sizes, 'x'))
     if (size.getAsInteger(10, shape.emplace_back()) || shape.back() < 1)
       return error();
-  shapes[name] = shape;
+  if (!shapes.try_emplace(name, shape).second)
+    return createStringError("--input-shape gives the shape of \"" + name + "\" twice");
   return Error::success();
 }
 
