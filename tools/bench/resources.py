@@ -28,6 +28,17 @@ import networks
 import tables
 
 
+def read_peak(pid):
+    """Resident megabytes at most so far, or 0 when the process has ended. (The rusage of a child begins with what its parent
+    had when it was started.)"""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    match = re.search(r"^VmHWM:\s+(\d+) kB$", status, re.MULTILINE)
+    return int(match.group(1)) / 1024 if match else 0
+
+
 class Compilation:
     """A run of octet-compile: its seconds, its peak of resident megabytes, and what it printed."""
 
@@ -35,13 +46,15 @@ class Compilation:
         start = time.perf_counter()
         with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
             process = subprocess.Popen([compiler, *map(str, arguments)], stdout=output, stderr=errors)
-            _, status, usage = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
+            self.megabytes = 0
+            while process.poll() is None:
+                self.megabytes = max(self.megabytes, read_peak(process.pid))
+                time.sleep(0.002)
+            self.seconds = time.perf_counter() - start
             output.seek(0), errors.seek(0)
             self.output, message = output.read(), errors.read()
         if process.returncode:
             raise RuntimeError(message.strip())
-        self.seconds, self.megabytes = time.perf_counter() - start, usage.ru_maxrss / 1024
 
     def get_calibration_seconds(self):
         """From the line `calibrate   200 samples · 22863/s`."""
