@@ -33,8 +33,9 @@ namespace octet {
 using namespace mlir;
 using namespace octet;
 
-/// Samples in use; and the memory that holds them with everything that is computed from them.
-static constexpr size_t kMaxSamples = 64, kMinSamples = 4;
+/// Samples in use, all of them in memory at once with everything that is computed from them: calibration with thousands
+/// takes no more memory than with fifty.
+static constexpr size_t kMaxSamples = 50, kMinSamples = 4;
 static constexpr int64_t kMaxBytes = int64_t(256) << 20;
 
 //===----------------------------------------------------------------------===//
