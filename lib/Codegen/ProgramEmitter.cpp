@@ -72,7 +72,7 @@ KernelArgument ProgramEmitter::getState(FlatSymbolRefAttr observer) {
   return {kernel::ArgAttr::get(module.getContext(), kernel::Space::state, offset), MemRefType::get({end - offset}, i8)};
 }
 
-/// Kernels that are no slower for taking their bounds as arguments.
+/// Kernels that are hardly slower (depthwise 1 %) for taking their bounds as arguments.
 static bool takesAnyBounds(StringRef kind) {
   static constexpr StringLiteral kinds[] = {"depthwise", "depthwise_f32", "gemv", "avg_pool", "elementwise",
                                             "border", "copy", "transpose", "fill"};
