@@ -38,7 +38,11 @@ public:
   explicit OutlineWriter(Outline &outline) : outline(outline) {}
 
   void write(func::FuncOp func) {
-    add(func->getAttr("passthrough").getAsOpaquePointer());
+    for (NamedAttribute attribute : func->getDiscardableAttrs()) {
+      add(attribute.getName().getAsOpaquePointer());
+      add(attribute.getValue().getAsOpaquePointer());
+    }
+    add(nullptr);
     add(func.getArgAttrsAttr().getAsOpaquePointer());
     write(func.getBody());
   }
@@ -49,6 +53,8 @@ private:
 
   void write(Region &region) {
     add(region.getBlocks().size());
+    for (Block &block : region)
+      blocks[&block] = blocks.size() + 1;
     for (Block &block : region) {
       add(block.getNumArguments());
       for (BlockArgument argument : block.getArguments())
@@ -72,6 +78,9 @@ private:
     add(op.getNumResults());
     for (Value result : op.getResults())
       define(result);
+    add(op.getNumSuccessors());
+    for (Block *successor : op.getSuccessors())
+      add(blocks.lookup(successor));
     add(op.getNumRegions());
     for (Region &region : op.getRegions())
       write(region);
@@ -87,6 +96,7 @@ private:
 
   Outline &outline;
   llvm::DenseMap<Value, size_t> numbers;
+  llvm::DenseMap<Block *, size_t> blocks;
 };
 
 /// Functions of one structure.

@@ -64,7 +64,7 @@ module {
 
 // -----
 
-// Other constants, operations, operands, types of memory or attributes are another structure.
+// Other constants, operations, operands, successors or attributes are another structure.
 module {
   // CHECK-LABEL: module @sse2
   // CHECK: kernel.step @base [] range 1
@@ -73,7 +73,10 @@ module {
   // CHECK: kernel.step @operation [] range 1
   // CHECK: kernel.step @attribute [] range 1
   // CHECK: kernel.step @minsize [] range 1
-  // CHECK-COUNT-6: func.func private
+  // CHECK: kernel.step @features [] range 1
+  // CHECK: kernel.step @forward [] range 1
+  // CHECK: kernel.step @backward [] range 1
+  // CHECK-COUNT-9: func.func private
   module @sse2 {
     kernel.program @main level "sse2" arena 0 state 0 prepared 0 inputs [] outputs [] {
       kernel.step @base [] range 1
@@ -82,6 +85,9 @@ module {
       kernel.step @operation [] range 1
       kernel.step @attribute [] range 1
       kernel.step @minsize [] range 1
+      kernel.step @features [] range 1
+      kernel.step @forward [] range 1
+      kernel.step @backward [] range 1
     }
     func.func private @base(%begin: index, %end: index) attributes {kernel.mergeable} {
       %v = arith.constant 1 : i32
@@ -111,6 +117,25 @@ module {
     func.func private @minsize(%begin: index, %end: index) attributes {kernel.mergeable, passthrough = ["minsize"]} {
       %v = arith.constant 1 : i32
       %0 = arith.addi %begin, %begin : index
+      return
+    }
+    func.func private @features(%begin: index, %end: index) attributes {kernel.mergeable, target_features = "+avx2"} {
+      %v = arith.constant 1 : i32
+      %0 = arith.addi %begin, %begin : index
+      return
+    }
+    func.func private @forward(%begin: index, %end: index) attributes {kernel.mergeable} {
+      cf.br ^bb1
+    ^bb1:
+      cf.br ^bb2
+    ^bb2:
+      return
+    }
+    func.func private @backward(%begin: index, %end: index) attributes {kernel.mergeable} {
+      cf.br ^bb1
+    ^bb1:
+      cf.br ^bb1
+    ^bb2:
       return
     }
   }
