@@ -161,8 +161,12 @@ void KernelBuilder::loop(int64_t lower, int64_t upper, function_ref<void(Value)>
 }
 
 Value KernelBuilder::getBlock(Value i, int64_t size, int64_t block) {
-  Value first = mulIndex(i, block);
-  return size % block || keepsStructure ? createIndex<arith::MinUIOp>(first, index(size - block)) : first;
+  return clampBlock(mulIndex(i, block), size, block);
+}
+
+Value KernelBuilder::clampBlock(Value first, int64_t size, int64_t block) {
+  bool divides = size % block == 0 && !keepsStructure;
+  return divides ? first : createIndex<arith::MinUIOp>(first, index(std::max<int64_t>(0, size - block)));
 }
 
 void KernelBuilder::loopOverBlocks(int64_t size, int64_t block, function_ref<void(Value)> body) {

@@ -124,6 +124,7 @@ static void prepare_filter(const octet_depthwise_filter *f, const int8_t *weight
         }
 }
 
+/* The table with pointers, from the records. */
 static void make_steps(octet_model *model, const octet_program_record *program) {
   for (int64_t i = 0; i < program->count; ++i) {
     const octet_step_record *record = &program->steps[i];

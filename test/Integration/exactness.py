@@ -128,20 +128,23 @@ def run_arm(driver, library, level, cpu, threads, names, feeds, output_bytes, fo
     return [data[i : i + output_bytes] for i in range(0, len(data), output_bytes)]
 
 
+def find_c_compiler():
+    return shutil.which("clang-22") or shutil.which("cc")
+
+
 def why_no_emulation():
     """Why VNNI cannot be emulated here, or nothing."""
     cpuinfo = Path("/proc/cpuinfo")
     flags = {flag for line in cpuinfo.read_text().splitlines() if line.startswith("flags") for flag in line.split()} if cpuinfo.exists() else set()
     if missing := sorted(AVX512 - flags):
         return f"this CPU lacks {', '.join(missing)}"
-    return None if shutil.which("clang-22") or shutil.which("cc") else "no C compiler"
+    return None if find_c_compiler() else "no C compiler"
 
 
 def build_emulator(folder):
     library = folder / "emulated_vnni.so"
     source = ROOT / "test" / "Integration" / "emulated_vnni.c"
-    compiler = shutil.which("clang-22") or shutil.which("cc")
-    subprocess.run([compiler, "-shared", "-fPIC", "-O2", f"-I{ROOT}/include", str(source), "-o", str(library), "-lpthread", "-ldl"], check=True)
+    subprocess.run([find_c_compiler(), "-shared", "-fPIC", "-O2", f"-I{ROOT}/include", str(source), "-o", str(library), "-lpthread", "-ldl"], check=True)
     return library
 
 

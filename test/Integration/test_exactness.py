@@ -68,7 +68,7 @@ def test_same_bytes_everywhere(name, machines):
 
 
 @pytest.mark.parametrize("level", exactness.X86_LEVELS)
-def test_level_can_be_checked(level, tmp_path):
+def test_level_can_be_checked(level):
     octet = pytest.importorskip("octet")
     digits = exactness.ROOT / "models" / "digits" / "digits.onnx"
     if level in exactness.get_levels_here(octet.compile(digits, cpu_level=exactness.X86_LEVELS)):

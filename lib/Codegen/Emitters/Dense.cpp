@@ -322,7 +322,7 @@ void DenseKernel::storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> a
   SmallVector<Value> positions, channels;
   for (int64_t p = 0; p < panels; ++p) {
     positions.push_back(b.addIndex(firstPosition, 16 * p));
-    channels.push_back(mayOverlap(p) ? b.createIndex<arith::MinUIOp>(positions[p], b.index(shape.outputs - 16)) : positions[p]);
+    channels.push_back(mayOverlap(p) ? b.clampBlock(positions[p], shape.outputs, 16) : positions[p]);
   }
   Value outBase = b.addIndex(b.addIndex(b.mulIndex(row, shape.outRow), b.mulIndex(column, shape.outPixel)), shape.outBase);
   for (int64_t i = 0; i < tile.pixels; ++i) {

@@ -47,7 +47,7 @@ bool codegen::emitFloatDepthwise(ProgramEmitter &emitter, const FusedOp &fused, 
   emitter.addStep(fused.op, "depthwise_f32", signature.key, signature.arguments, s.rows,
                   [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
     emitLoopNest(b, {s.rows, s.columns, (int64_t)llvm::divideCeil(s.channels, 16)}, begin, end, [&](ValueRange i) {
-      Value channel = b.createIndex<arith::MinUIOp>(b.mulIndex(i[2], 16), b.index(std::max<int64_t>(0, s.channels - 16)));
+      Value channel = b.getBlock(i[2], s.channels, 16);
       Value base = b.linearIndex({i[0], i[1], channel}, {s.rowStride * s.inRow, s.columnStride * s.inPixel, 1}, s.inBase);
       b.lanes = 16;
       Value acc = b.constF(0);

@@ -229,7 +229,7 @@ void PointwiseKernel::emitFlat(KernelBuilder &b, Value begin, Value end) {
   if (walk.laneAxis < 0)
     return emitLine(b, 0, lower, upper);
   b.loop(lower, upper, 16, [&](Value i) {
-    indices[0] = count % 16 || b.keepsStructure ? b.createIndex<arith::MinUIOp>(i, b.index(count - 16)) : i;
+    indices[0] = b.clampBlock(i, count, 16);
     emitElement(b, 16);
   });
 }
