@@ -22,3 +22,21 @@ func.func @four_products_are_added(%sum: vector<16xi32>, %x: vector<64xi8>, %w: 
   %0 = kernel.dot4 %sum, %x, %w
   return %0 : vector<16xi32>
 }
+
+// Saturating at both ends: from below by a maximum and from above by the narrowing, or by two saturating packs.
+// CHECK-LABEL: func @one_vector_is_packed
+// CHECK-NOT: kernel.pack
+// VNNI: %[[POSITIVE:.*]] = arith.maxsi
+// VNNI: llvm.call_intrinsic "llvm.x86.avx512.mask.pmovus.db.512"(%[[POSITIVE]],
+// AVX2-COUNT-2: llvm.call_intrinsic "llvm.x86.sse2.packssdw.128"
+// AVX2: llvm.call_intrinsic "llvm.x86.sse2.packuswb.128"
+// SSE2-COUNT-2: llvm.call_intrinsic "llvm.x86.sse2.packssdw.128"
+// SSE2: llvm.call_intrinsic "llvm.x86.sse2.packuswb.128"
+// PLAIN: arith.maxsi
+// PLAIN: arith.minsi
+// PLAIN: arith.trunci
+// CHECK: return
+func.func @one_vector_is_packed(%x: vector<16xi32>) -> vector<16xi8> {
+  %0 = kernel.pack %x : vector<16xi8>
+  return %0 : vector<16xi8>
+}
