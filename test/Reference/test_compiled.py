@@ -93,6 +93,18 @@ def test_float_activation(tool, driver, tmp_path, operator):
     check(tool, driver, tmp_path, writer.text(), writer.input_shape, spread=50, options=["--float"])
 
 
+@pytest.mark.parametrize("shape", [(1, 5, 4, 3), (1, 40, 6, 5), (3, 24), (2, 17, 9)])
+def test_batch_norm(tool, driver, tmp_path, shape):
+    """Behind an operator that cannot take it into its weights, in a float network."""
+    writer = random_networks.Writer(0, shape)
+    writer.lines, writer.value = [], random_networks.Value("%x", shape, None, None)
+    parameters = [writer.constant(writer.rng.uniform(0.5, 2, shape[1]).astype(np.float32), "f32") for _ in range(4)]
+    name = writer.emit(f"nn.batch_norm %x, {', '.join(parameters)} epsilon 0.01 : "
+                       f"({', '.join([writer.value.type] + [f'tensor<{shape[1]}xf32>'] * 4)})", shape)
+    writer.results["y"] = random_networks.Value(name, shape, None, None)
+    check(tool, driver, tmp_path, writer.text(), shape, options=["--float"])
+
+
 @pytest.mark.parametrize("is_float", [False, True])
 @pytest.mark.parametrize("rows, columns", [(16, 16), (37, 21), (15, 40), (40, 15), (100, 4)])
 def test_transposition(tool, driver, tmp_path, rows, columns, is_float):

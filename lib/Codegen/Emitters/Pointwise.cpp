@@ -295,7 +295,3 @@ LogicalResult codegen::emitDequantize(ProgramEmitter &emitter, DequantizeOp op) 
   emitPointwise(emitter, op, "dequantize", "", {op.getInput()}, op.getResult(), identity);
   return success();
 }
-
-LogicalResult codegen::emitBatchNorm(ProgramEmitter &emitter, nn::BatchNormOp op) {
-  return op.emitOpError("expected batch norm to be lowered to a scale and a shift before code generation");
-}
