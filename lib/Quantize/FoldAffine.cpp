@@ -30,16 +30,17 @@ OpOperand *lookupLeaf(const Match &match, Value leaf) {
 
 /// The elements of a parameter per channel: a vector, a scalar, or a tensor whose only dimension of more than one element
 /// is broadcast to the channel axis.
-FailureOr<SmallVector<double>> getPerChannel(Value parameter, bool isVector, int64_t channelAxis, ArrayRef<int64_t> shape) {
+FailureOr<SmallVector<double>> getPerChannel(Value parameter, std::optional<int64_t> vectorAxis, int64_t channelAxis,
+                                             ArrayRef<int64_t> shape) {
   auto type = dyn_cast<RankedTensorType>(parameter.getType());
   auto values = nn::getConstantValues<float>(parameter);
-  if (!type || failed(values))
+  if (!type || failed(values) || vectorAxis.value_or(channelAxis) != channelAxis)
     return failure();
   int64_t numChannels = shape[channelAxis];
   SmallVector<double> result(values->begin(), values->end());
   if (result.size() == 1 && type.getRank() <= (int64_t)shape.size())
     result.assign(numChannels, result[0]);
-  int64_t axis = isVector ? 0 : channelAxis - (int64_t)shape.size() + type.getRank();
+  int64_t axis = vectorAxis ? 0 : channelAxis - (int64_t)shape.size() + type.getRank();
   bool fits = (int64_t)result.size() == numChannels &&
               (type.getNumElements() == 1 || (axis >= 0 && axis < type.getRank() && type.getDimSize(axis) == numChannels));
   if (!fits)
@@ -52,7 +53,7 @@ FailureOr<Affine> getAffine(AffineOp op, const Match &match, int64_t channelAxis
   auto read = [&](Value leaf, double missing) -> FailureOr<SmallVector<double>> {
     if (!leaf)
       return SmallVector<double>(shape[channelAxis], missing);
-    return getPerChannel(lookupLeaf(match, leaf)->get(), leaf.getDefiningOp<ParameterOp>().getVector(), channelAxis, shape);
+    return getPerChannel(lookupLeaf(match, leaf)->get(), leaf.getDefiningOp<ParameterOp>().getVectorAxis(), channelAxis, shape);
   };
   auto scale = read(op.getScale(), 1), shift = read(op.getShift(), 0), mean = read(op.getMean(), 0);
   auto variance = read(op.getVariance(), 1);

@@ -16,11 +16,11 @@ octet.backend @tutorial {
     // CHECK: octet.bias optional
     %b = octet.bias optional
     %c = octet.match ["nn.conv"](%x, %w, %b)
-    // CHECK-COUNT-4: octet.parameter vector
-    %scale = octet.parameter vector
-    %shift = octet.parameter vector
-    %mean = octet.parameter vector
-    %variance = octet.parameter vector
+    // CHECK-COUNT-4: octet.parameter vector along 1
+    %scale = octet.parameter vector along 1
+    %shift = octet.parameter vector along 1
+    %mean = octet.parameter vector along 1
+    %variance = octet.parameter vector along 1
     %y = octet.match ["nn.batch_norm"](%c, %scale, %shift, %mean, %variance)
     // CHECK: octet.affine %{{.*}} scale %{{.*}} shift %{{.*}} mean %{{.*}} variance %{{.*}} epsilon "epsilon"
     octet.affine %y scale %scale shift %shift mean %mean variance %variance epsilon "epsilon"

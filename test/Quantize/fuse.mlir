@@ -118,6 +118,33 @@ func.func @batch_norm_of_a_value_read_elsewhere_stays(%x: tensor<1x1x4x4xf32>) -
 
 // -----
 
+// Batch norm has its channels along axis 1, a linear layer along the last one.
+// CHECK-LABEL: func @batch_norm_along_another_axis_stays
+// CHECK: nn.linear
+// CHECK: nn.batch_norm
+func.func @batch_norm_along_another_axis_stays(%x: tensor<1x2x3xf32>) -> tensor<1x2x2xf32> {
+  %w = nn.constant dense<1.0> : tensor<2x3xf32>
+  %k = nn.constant dense<2.0> : tensor<2xf32>
+  %0 = nn.linear %x, %w : (tensor<1x2x3xf32>, tensor<2x3xf32>) -> tensor<1x2x2xf32>
+  %1 = nn.batch_norm %0, %k, %k, %k, %k : (tensor<1x2x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x2x2xf32>
+  return %1 : tensor<1x2x2xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func @batch_norm_of_features_folds_into_a_linear_layer
+// CHECK: nn.linear
+// CHECK-NOT: nn.batch_norm
+func.func @batch_norm_of_features_folds_into_a_linear_layer(%x: tensor<1x3xf32>) -> tensor<1x2xf32> {
+  %w = nn.constant dense<1.0> : tensor<2x3xf32>
+  %k = nn.constant dense<2.0> : tensor<2xf32>
+  %0 = nn.linear %x, %w : (tensor<1x3xf32>, tensor<2x3xf32>) -> tensor<1x2xf32>
+  %1 = nn.batch_norm %0, %k, %k, %k, %k : (tensor<1x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x2xf32>
+  return %1 : tensor<1x2xf32>
+}
+
+// -----
+
 // CHECK-LABEL: func @a_constant_behind_a_linear_layer_becomes_its_bias
 // CHECK: %[[B:.*]] = nn.constant dense_resource<"fc.bias+add">
 // CHECK: nn.linear %{{.*}}, %{{.*}}, %[[B]]

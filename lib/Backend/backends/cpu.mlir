@@ -13,10 +13,10 @@ octet.backend @cpu {
     %w = octet.weight axis = 0
     %b = octet.bias optional
     %c = octet.match ["nn.conv"](%x, %w, %b)
-    %scale = octet.parameter vector
-    %shift = octet.parameter vector
-    %mean = octet.parameter vector
-    %variance = octet.parameter vector
+    %scale = octet.parameter vector along 1
+    %shift = octet.parameter vector along 1
+    %mean = octet.parameter vector along 1
+    %variance = octet.parameter vector along 1
     %y = octet.match ["nn.batch_norm"](%c, %scale, %shift, %mean, %variance)
     octet.affine %y scale %scale shift %shift mean %mean variance %variance epsilon "epsilon"
   }
@@ -43,10 +43,10 @@ octet.backend @cpu {
     %w = octet.weight axis = 0
     %b = octet.bias optional
     %c = octet.match ["nn.linear"](%x, %w, %b)
-    %scale = octet.parameter vector
-    %shift = octet.parameter vector
-    %mean = octet.parameter vector
-    %variance = octet.parameter vector
+    %scale = octet.parameter vector along 1
+    %shift = octet.parameter vector along 1
+    %mean = octet.parameter vector along 1
+    %variance = octet.parameter vector along 1
     %y = octet.match ["nn.batch_norm"](%c, %scale, %shift, %mean, %variance)
     octet.affine %y scale %scale shift %shift mean %mean variance %variance epsilon "epsilon"
   }

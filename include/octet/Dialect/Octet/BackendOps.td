@@ -182,9 +182,12 @@ def Octet_BiasOp : Octet_Leaf<"bias"> {
 }
 def Octet_ParameterOp : Octet_Leaf<"parameter"> {
   let summary = "a constant that stays float";
-  let description = "With `vector`, its only axis is the channel axis; without, it is broadcast against the other operand.";
-  let arguments = (ins UnitAttr:$vector);
-  let assemblyFormat = "(`vector` $vector^)? attr-dict";
+  let description = [{
+    With `vector along A`, its only axis is axis A of the root's result, as with batch norm: it matches where that is the
+    channel axis. Without, it is broadcast against the other operand.
+  }];
+  let arguments = (ins OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$vector_axis);
+  let assemblyFormat = "(`vector` `along` $vector_axis^)? attr-dict";
 }
 
 def Octet_MatchOp : Octet_Op<"match", [Pure, ParentOneOf<["PatternOp", "FoldOp"]>]> {
