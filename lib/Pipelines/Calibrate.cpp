@@ -91,7 +91,7 @@ void octet::attachStatistics(ModuleOp module, const Statistics &statistics) {
   auto i8 = IntegerType::get(module.getContext(), 8);
   for (auto &[symbol, state] : statistics) {
     auto type = RankedTensorType::get({(int64_t)state.bytes.size()}, i8);
-    module.lookupSymbol<ObserverOp>(symbol).setStatisticsAttr(DenseElementsAttr::getFromRawBuffer(type, state.bytes));
+    module.lookupSymbol<ObserverOp>(symbol).setStatisticsAttr(cast<DenseIntElementsAttr>(DenseElementsAttr::getFromRawBuffer(type, state.bytes)));
   }
 }
 

@@ -47,8 +47,8 @@ llvm::Expected<Statistics> octet::loadStatistics(ModuleOp module, StringRef path
     auto observer = module.lookupSymbol<ObserverOp>(saved.getSymName());
     if (observer.getObserver() != saved.getObserver())
       return makeError(path, "observer '" + saved.getSymName() + "' is of another kind than the network's");
-    ElementsAttr values = saved.getStatisticsAttr();
-    if (!values || !values.getElementType().isInteger(8) || values.getNumElements() != (int64_t)it->second.bytes.size())
+    DenseIntElementsAttr values = saved.getStatisticsAttr();
+    if (!values || values.getNumElements() != (int64_t)it->second.bytes.size())
       return makeError(path, "the statistics of observer '" + saved.getSymName() + "' do not fit");
     ObserverState &state = statistics[it->first];
     state.observed = it->second.observed;

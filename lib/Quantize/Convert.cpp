@@ -26,10 +26,10 @@ static FailureOr<SmallVector<char>> getState(ObserverOp observer, ObserveOp op) 
   RankedTensorType type = cast<RankedTensorType>(op.getInput().getType());
   SmallVector<char> state(attr.getStateBytes(type));
   if (auto statistics = observer.getStatisticsAttr()) {
-    ArrayRef<char> bytes = getRawBytes(statistics);
-    if (bytes.size() != state.size())
-      return observer.emitOpError("expected ") << state.size() << " bytes of statistics, but got " << bytes.size();
-    return SmallVector<char>(bytes);
+    if (statistics.getNumElements() != (int64_t)state.size())
+      return observer.emitOpError("expected ") << state.size() << " bytes of statistics, but got " << statistics.getNumElements();
+    // Not the raw data: equal bytes are stored once.
+    return llvm::map_to_vector(statistics.getValues<int8_t>(), [](int8_t byte) { return (char)byte; });
   }
   attr.initState(type, state);
   if (state.empty())

@@ -15,13 +15,6 @@ using namespace mlir;
 using namespace octet;
 using namespace mlir::quant;
 
-ArrayRef<char> octet::getRawBytes(ElementsAttr value) {
-  if (auto resource = dyn_cast<DenseResourceElementsAttr>(value))
-    return resource.getRawHandle().getBlob() ? resource.getRawHandle().getBlob()->getData() : ArrayRef<char>();
-  auto dense = dyn_cast<DenseElementsAttr>(value);
-  return dense ? dense.getRawData() : ArrayRef<char>();
-}
-
 /// Scales and zero points, one per channel or one for all.
 namespace {
 struct QParams {

@@ -13,9 +13,6 @@
 
 namespace octet {
 
-/// The elements' bytes; empty if a resource is missing.
-llvm::ArrayRef<char> getRawBytes(mlir::ElementsAttr value);
-
 /// The weight type with scales raised so that every |bias[c]| is at most 2^30 steps of f32(s_x * s_w[c]).
 /// `raised` counts the scales that changed.
 mlir::quant::QuantizedType raiseWeightScales(mlir::quant::QuantizedType weight, mlir::quant::QuantizedType input,

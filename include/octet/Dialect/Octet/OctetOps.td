@@ -76,7 +76,7 @@ def Octet_ObserverOp : Octet_Op<"observer", [Symbol]> {
     Values that name the same symbol share the instance, hence range and quantized type. `saw` holds the statistics after
     calibration (the observer's state as bytes).
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, Octet_ObserverAttrInterface:$observer, OptionalAttr<ElementsAttr>:$statistics);
+  let arguments = (ins SymbolNameAttr:$sym_name, Octet_ObserverAttrInterface:$observer, OptionalAttr<SignlessIntElementsAttr<8>>:$statistics);
   let assemblyFormat = "$sym_name $observer (`saw` $statistics^)? attr-dict";
 }
 
