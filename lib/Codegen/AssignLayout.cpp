@@ -77,6 +77,7 @@ struct AssignLayout : octet::impl::AssignLayoutPassBase<AssignLayout> {
 
 private:
   void convertDenseUses(Value value);
+  void readDense(nn::ReshapeOp reshape);
   void isolateReturns(Operation *terminator);
 };
 } // namespace
@@ -100,6 +101,15 @@ void AssignLayout::convertDenseUses(Value value) {
   Value converted = relayout(builder, value, chooseLayout(value));
   for (OpOperand *use : uses)
     use->set(converted);
+  ++numRelayouts;
+}
+
+/// A reshape is walked in row-major order, which one side must have.
+void AssignLayout::readDense(nn::ReshapeOp reshape) {
+  if (isRowMajor(reshape.getInput().getType()) || isRowMajor(reshape.getResult().getType()))
+    return;
+  OpBuilder builder(reshape);
+  reshape.getInputMutable().assign(relayout(builder, reshape.getInput(), nullptr));
   ++numRelayouts;
 }
 
@@ -140,6 +150,8 @@ void AssignLayout::runOnOperation() {
       else if (!isa<nn::RelayoutOp>(op))
         convertDenseUses(result);
     }
+    if (auto reshape = dyn_cast<nn::ReshapeOp>(op))
+      readDense(reshape);
     if (auto group = dyn_cast<GroupOp>(op))
       for (auto [argument, input] : llvm::zip(group.getBody().getArguments(), group.getInputs()))
         argument.setType(input.getType());

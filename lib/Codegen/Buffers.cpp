@@ -62,16 +62,13 @@ int64_t codegen::getBufferBytes(RankedTensorType type) {
   return getStrides(type).extent * (getStorageType(type).getIntOrFloatBitWidth() / 8);
 }
 
-bool codegen::haveSameOrder(RankedTensorType lhs, RankedTensorType rhs) {
-  auto isRowMajor = [](RankedTensorType type) {
-    nn::LayoutAttr layout = getLayout(type);
-    if (!layout)
-      return true;
-    bool hasBorder = llvm::any_of(layout.getPads(), [](int64_t pad) { return pad != 0; });
-    bool isOnePixel = type.getDimSize(2) == 1 && type.getDimSize(3) == 1;
-    return !hasBorder && layout.getChannels() == type.getDimSize(1) && (isOnePixel || type.getDimSize(1) == 1);
-  };
-  return isRowMajor(lhs) && isRowMajor(rhs);
+bool codegen::isRowMajor(RankedTensorType type) {
+  nn::LayoutAttr layout = getLayout(type);
+  if (!layout)
+    return true;
+  bool hasBorder = llvm::any_of(layout.getPads(), [](int64_t pad) { return pad != 0; });
+  bool isOnePixel = type.getDimSize(2) == 1 && type.getDimSize(3) == 1;
+  return !hasBorder && layout.getChannels() == type.getDimSize(1) && (isOnePixel || type.getDimSize(1) == 1);
 }
 
 bool codegen::isQuantized(Type type) {

@@ -31,8 +31,8 @@ int64_t getBufferBytes(mlir::RankedTensorType type);
 nn::LayoutAttr getLayout(mlir::RankedTensorType type);
 /// The type with another layout (null: dense).
 mlir::RankedTensorType withLayout(mlir::RankedTensorType type, nn::LayoutAttr layout);
-/// Both types order their elements in the same way and have no border: a reshape between them moves nothing.
-bool haveSameOrder(mlir::RankedTensorType lhs, mlir::RankedTensorType rhs);
+/// Elements lie in row-major order without a gap, layout or not: a reshape between two such types moves nothing.
+bool isRowMajor(mlir::RankedTensorType type);
 
 /// Scale, zero point and bounds of a quantized type, per tensor (one entry) or per channel.
 struct QuantParams {

@@ -21,7 +21,7 @@ bool codegen::isReadThrough(nn::ReshapeOp op) {
 Value codegen::getAliasRoot(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     auto reshape = dyn_cast<nn::ReshapeOp>(op);
-    bool isView = reshape && (haveSameOrder(reshape.getInput().getType(), reshape.getResult().getType()) || isReadThrough(reshape));
+    bool isView = reshape && ((isRowMajor(reshape.getInput().getType()) && isRowMajor(reshape.getResult().getType())) || isReadThrough(reshape));
     if (!isView && !isa<ObserveOp>(op))
       break;
     value = op->getOperand(0);

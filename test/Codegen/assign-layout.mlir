@@ -30,3 +30,18 @@ func.func @a_matrix_stays_dense(%x: tensor<1x8xf32> {nn.name = "x"}) -> (tensor<
   %0 = nn.linear %x, %w : (tensor<1x8xf32>, tensor<4x8xf32>) -> tensor<1x4xf32>
   return %0 : tensor<1x4xf32>
 }
+
+// -----
+
+// Between two images with channels innermost there is a dense copy, whose order is the reshape's.
+// CHECK-LABEL: func @a_reshape_between_images_reads_a_dense_copy
+// CHECK: %[[P:.*]] = nn.max_pool
+// CHECK: %[[D:.*]] = nn.relayout %[[P]] : {{.*}} -> tensor<1x6x4x4xf32>
+// CHECK: %[[R:.*]] = nn.reshape %[[D]] : (tensor<1x6x4x4xf32>) -> tensor<1x3x4x8xf32, #nn.layout<nhwc, channels = 3, pads = [0, 0, 0, 0]>>
+// CHECK: nn.max_pool %[[R]]
+func.func @a_reshape_between_images_reads_a_dense_copy(%x: tensor<1x6x5x5xf32> {nn.name = "x"}) -> (tensor<1x3x3x7xf32> {nn.name = "y"}) {
+  %0 = nn.max_pool %x kernel [2, 2] : (tensor<1x6x5x5xf32>) -> tensor<1x6x4x4xf32>
+  %1 = nn.reshape %0 : (tensor<1x6x4x4xf32>) -> tensor<1x3x4x8xf32>
+  %2 = nn.max_pool %1 kernel [2, 2] : (tensor<1x3x4x8xf32>) -> tensor<1x3x3x7xf32>
+  return %2 : tensor<1x3x3x7xf32>
+}
