@@ -48,8 +48,9 @@ LogicalResult octet::onnx_import::importConv(Node &node) {
   if (failed(checkFilter(node, filter)))
     return failure();
   Shape shape = node.shape(0);
-  auto window = readWindow(node, ShapeRef(shape).drop_front(2), ShapeRef(filter->shape).drop_front(2));
-  if (failed(window))
+  ShapeRef size = ShapeRef(shape).drop_front(2);
+  auto window = readWindow(node, size, ShapeRef(filter->shape).drop_front(2));
+  if (failed(window) || failed(checkFits(node, *window, size)))
     return failure();
   auto input = node.value(0);
   auto weights = shape.size() == 4 ? node.value(1) : node.materialize(reshape(*filter, toTwoDimensional(filter->shape)));

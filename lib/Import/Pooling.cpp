@@ -27,6 +27,13 @@ static Shape getCeilPads(const Window &window, ShapeRef input) {
   return extra;
 }
 
+/// The window with the elements of ceil_mode in its end pads.
+static Window appendPads(Window window, ShapeRef extra) {
+  for (auto [i, size] : llvm::enumerate(extra))
+    window.pads[extra.size() + i] += size;
+  return window;
+}
+
 /// The window of a pool over the input's spatial dimensions, `extra` filled from ceil_mode.
 static FailureOr<Window> readPool(Node &node, Shape &extra) {
   Shape shape = node.shape(0);
@@ -45,13 +52,9 @@ static FailureOr<Window> readPool(Node &node, Shape &extra) {
     if (window->pads[i] >= window->extent(i) || window->pads[rank + i] >= window->extent(i))
       return node.unsupported("pads as large as the window");
   extra = node.getInt("ceil_mode", 0) ? getCeilPads(*window, input) : Shape(input.size(), 0);
+  if (failed(checkFits(node, appendPads(*window, extra), input)))
+    return failure();
   return window;
-}
-
-/// Adds the elements of ceil_mode to the end pads.
-static void appendPads(Window &window, ShapeRef extra) {
-  for (auto [i, size] : llvm::enumerate(extra))
-    window.pads[extra.size() + i] += size;
 }
 
 /// The node's input with two spatial dimensions.
@@ -75,8 +78,7 @@ LogicalResult octet::onnx_import::importMaxPool(Node &node) {
   auto input = succeeded(window) ? getPlanes(node) : FailureOr<Value>();
   if (failed(input))
     return failure();
-  appendPads(*window, extra);
-  Window flat = toTwoDimensional(*window);
+  Window flat = toTwoDimensional(appendPads(*window, extra));
   return setPlanes(node, node.create<nn::MaxPoolOp>(*input, flat.kernel, flat.strides, flat.pads, flat.dilations));
 }
 
@@ -99,8 +101,7 @@ LogicalResult octet::onnx_import::importAveragePool(Node &node) {
     window->pads.assign(window->pads.size(), 0);
     countsPads = false;
   }
-  appendPads(*window, extra);
-  Window flat = toTwoDimensional(*window);
+  Window flat = toTwoDimensional(appendPads(*window, extra));
   countsPads &= llvm::any_of(flat.pads, [](int64_t pad) { return pad > 0; });
   return setPlanes(node, node.create<nn::AvgPoolOp>(value, flat.kernel, flat.strides, flat.pads, flat.dilations,
                                                     countsPads));

@@ -54,11 +54,15 @@ FailureOr<Window> octet::onnx_import::readWindow(Node &node, ShapeRef input, Sha
   } else if (automatic != "VALID") {
     padToSame(window, input, automatic == "SAME_UPPER");
   }
-  for (unsigned i = 0; i < rank; ++i)
+  return window;
+}
+
+LogicalResult octet::onnx_import::checkFits(Node &node, const Window &window, ShapeRef input) {
+  for (unsigned i = 0, rank = input.size(); i < rank; ++i)
     if (window.extent(i) > input[i] + window.pads[i] + window.pads[rank + i])
       return node.invalid("has a window that spans " + Twine(window.extent(i)) + " of " +
                           Twine(input[i] + window.pads[i] + window.pads[rank + i]) + " padded elements");
-  return window;
+  return success();
 }
 
 Shape octet::onnx_import::toTwoDimensional(ShapeRef shape) {

@@ -22,6 +22,8 @@ struct Window {
 
 /// Reads strides, dilations, pads and auto_pad of `node` for a kernel that slides over `input` (spatial sizes only).
 llvm::FailureOr<Window> readWindow(Node &node, ShapeRef input, ShapeRef kernel);
+/// Reports a window that is larger than `input` with its pads.
+llvm::LogicalResult checkFits(Node &node, const Window &window, ShapeRef input);
 
 /// [N, C, W] as [N, C, 1, W], and the same for windows and filters; rank 4 stays.
 Shape toTwoDimensional(ShapeRef shape);
