@@ -57,9 +57,17 @@ static OwningOpRef<ModuleOp> parseAligned(StringRef path, MLIRContext &context) 
   return parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
 }
 
-/// Which stage IR has passed; Stage::Program if it has gone too far to be taken up again.
+/// On modules that this compiler wrote: the stage they have passed.
+static constexpr llvm::StringLiteral kStageAttr = "octet.stage";
+
+/// Which stage IR has passed; Stage::Program if it has gone too far to be taken up again. Ops tell for IR of any source; a
+/// network of which nothing is quantized has none that would.
 static Stage findStage(ModuleOp module) {
   Stage stage = Stage::Import;
+  if (auto name = module->getAttrOfType<StringAttr>(kStageAttr))
+    for (const StageInfo &info : getStages())
+      if (info.name == name.getValue())
+        stage = std::min(info.stage, Stage::Program);
   auto atLeast = [&](Stage other) { stage = std::max(stage, other); };
   module.walk([&](Operation *op) {
     if (isa<ModuleOp>(op) && op != module)
@@ -265,6 +273,7 @@ private:
 
   /// Bytecode with all weights, and beside it text without them, with locations.
   llvm::Error writeIR() {
+    (*module)->setAttr(kStageAttr, StringAttr::get(&context, getName(reached)));
     llvm::raw_svector_ostream os(result.bytes);
     if (failed(writeBytecodeToFile(*module, os)))
       return llvm::createStringError("the IR cannot be written as bytecode");

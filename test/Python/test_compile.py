@@ -54,6 +54,17 @@ def test_int8_network(int8):
     assert 0 < np.abs(got - expected).max() < 0.02 * expected.max()
 
 
+def test_network_of_which_nothing_is_quantized():
+    """Its reference model is its float network; it says so itself, no operator does."""
+    from onnx import TensorProto, helper
+
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 4]) for name in "xy")
+    graph = helper.make_graph([helper.make_node("Exp", ["x"], ["y"], name="exp")], "net", [x], [y])
+    network = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]).SerializeToString()
+    model = octet.quantize(network, calibration_data={"x": SAMPLES[0, 0, 0, :, :4].reshape(8, 1, 4)}).compile()
+    np.testing.assert_allclose(model(SAMPLES[0, 0, 0, :1, :4])["y"], np.exp(SAMPLES[0, 0, 0, :1, :4]), rtol=1e-6)
+
+
 def test_report_names_the_layers(int8):
     assert any(row.name == "conv" and row.verdict.startswith("int8") for row in int8.report), str(int8.report)
     assert int8.report.int8_share == 1
