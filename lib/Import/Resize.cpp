@@ -61,7 +61,8 @@ static LogicalResult setResize(Node &node, const Target &target, nn::ResizeMode 
   auto input = node.value(0);
   if (failed(input))
     return failure();
-  if (target.sizes == shape)
+  // A factor that is not 1 samples at other places, even if rounding gives the same size.
+  if (target.sizes == shape && llvm::all_of(target.scales, [](float scale) { return scale == 1.0f; }))
     return node.setResult(node.entry(0));
   bool spatial = shape.size() == 3 || shape.size() == 4;
   for (unsigned i = 0; i < shape.size() && i < 2; ++i)

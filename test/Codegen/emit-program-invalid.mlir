@@ -14,10 +14,11 @@ func.func @main(%x: tensor<1x2x3x3xf32>, %s: tensor<2xf32>) -> tensor<1x2x3x3xf3
 
 // -----
 
-func.func @main(%x: tensor<1x2x3x3xf32>) -> tensor<1x2x5x5xf32> {
-  // expected-error @below {{has code generation for nearest, asymmetric, floor and whole factors only}}
-  %y = nn.resize %x size [5, 5] scales [1.666, 1.666] linear half_pixel floor : (tensor<1x2x3x3xf32>) -> tensor<1x2x5x5xf32>
-  return %y : tensor<1x2x5x5xf32>
+!q = !quant.uniform<u8:f32, 0.5>
+func.func @main(%x: tensor<1x2x3x3x!q>) -> tensor<1x2x5x5x!q> {
+  // expected-error @below {{has code generation for linear resampling of floats only, but got 'tensor<1x2x3x3x!quant.uniform<u8:f32, 5.000000e-01>>'}}
+  %y = nn.resize %x size [5, 5] scales [1.666, 1.666] linear half_pixel floor : (tensor<1x2x3x3x!q>) -> tensor<1x2x5x5x!q>
+  return %y : tensor<1x2x5x5x!q>
 }
 
 // -----
@@ -38,4 +39,14 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @below {{has code generation for 8-bit storage only, but got '!quant.uniform<i32:f32, 2.500000e-01>'; is the network lowered?}}
   %y = octet.dequantize %b : (tensor<4x!quant.uniform<i32:f32, 0.25>>) -> tensor<4xf32>
   return %y : tensor<4xf32>
+}
+
+// -----
+
+!image = tensor<1x6x4x4xf32, #nn.layout<nhwc, channels = 6, pads = [0, 0, 0, 0]>>
+!other = tensor<1x3x4x8xf32, #nn.layout<nhwc, channels = 3, pads = [0, 0, 0, 0]>>
+func.func @main(%x: !image) -> !other {
+  // expected-error @below {{has code generation where one side is dense only}}
+  %y = nn.reshape %x : (!image) -> !other
+  return %y : !other
 }

@@ -12,6 +12,7 @@ import numpy as np
 import octet_reference as reference
 import pytest
 import random_networks
+from random_networks import number
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 LEVELS = {"x86_64": ["avx512vnni", "avx2", "sse2", "reference"], "aarch64": ["dotprod", "neon", "reference"]}[platform.machine()]
@@ -134,5 +135,49 @@ def test_gate(tool, driver, tmp_path, channels, rows, columns, per_channel):
     """An image times a number per channel: few channels fill vectors with several pixels, many are loaded once for several."""
     writer = random_networks.Writer(channels, (1, 3, rows, columns))
     random_networks.gate(writer, channels, per_channel)
+    writer.results["y"] = writer.value
+    check(tool, driver, tmp_path, writer.text(), writer.input_shape)
+
+
+@pytest.mark.parametrize("is_float", [False, True])
+@pytest.mark.parametrize("channels", [3, 20])
+@pytest.mark.parametrize("coordinates", ["half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners"])
+def test_resize(tool, driver, tmp_path, coordinates, channels, is_float):
+    """Larger, smaller, to one row; as the convolution in front wrote it, and (dense) as the network's own input and result."""
+    writer = random_networks.Writer(channels, (1, channels, 6, 9))
+    if is_float:
+        writer.lines, writer.value = [], random_networks.Value("%x", writer.input_shape, None, None)
+    else:
+        writer.convolution(channels, (1, 1))
+    sizes = {"floor": (9, 20), "ceil": (6, 5), "round_prefer_floor": (1, 23), "round_prefer_ceil": (13, 9)}
+    for rounding, (rows, columns) in sizes.items():
+        scales = [number(np.float32(new / old)) for new, old in zip((rows, columns), writer.value.shape[2:])]
+        mode = "nearest" if rounding != "ceil" or not is_float else "linear"
+        before = writer.value
+        writer.apply(f"nn.resize {{0}} size [{rows}, {columns}] scales [{', '.join(scales)}] {mode} {coordinates} {rounding}",
+                     (1, channels, rows, columns), quantize=not is_float)
+        writer.results[rounding] = writer.value
+        if rounding == "round_prefer_floor":
+            writer.value = before  # one row is enough for one result
+    check(tool, driver, tmp_path, writer.text(), writer.input_shape, options=["--float"] if is_float else [])
+
+
+def test_factor_and_size_differ(tool, driver, tmp_path):
+    """4 columns become 8 with a factor that is not 2: not every pixel is repeated alike."""
+    writer = random_networks.Writer(0, (1, 16, 5, 4))
+    for columns, factor in (9, 2.4), (8, 2.2):
+        before = writer.value
+        writer.apply(f"nn.resize {{0}} size [5, {columns}] scales [1.0, {factor}] nearest asymmetric floor", (1, 16, 5, columns))
+        writer.results[f"y{columns}"] = writer.value
+        writer.value = before
+    check(tool, driver, tmp_path, writer.text(), writer.input_shape)
+
+
+def test_reshape_between_images(tool, driver, tmp_path):
+    """From one convolution's NHWC to the other's: neither side is in the reshape's order."""
+    writer = random_networks.Writer(0, (1, 5, 6, 8))
+    writer.convolution(12, (3, 3), pads=(1, 1, 1, 1))
+    writer.apply("nn.reshape {0}", (1, 16, 4, 9))
+    writer.convolution(7, (3, 3), pads=(1, 1, 1, 1))
     writer.results["y"] = writer.value
     check(tool, driver, tmp_path, writer.text(), writer.input_shape)

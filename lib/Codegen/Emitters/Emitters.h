@@ -28,6 +28,8 @@ void emitLoopNest(KernelBuilder &b, llvm::ArrayRef<int64_t> shape, mlir::Value b
                   llvm::function_ref<void(mlir::ValueRange)> body);
 /// Copies `size` elements that lie side by side: whole vectors, then what is left by a smaller or overlapping one.
 void copyRun(KernelBuilder &b, mlir::Value from, mlir::Value fromAt, mlir::Value to, mlir::Value toAt, int64_t size);
+/// Nearest resampling by whole factors as one copy; false for any other.
+bool emitRepeat(ProgramEmitter &emitter, nn::ResizeOp op);
 /// Fills the border of a padded result with what padding stands for; nothing if it has none.
 void emitBorder(ProgramEmitter &emitter, mlir::Operation *op, mlir::Value result);
 /// Convolution or linear layer with a fused body: the best kernel that takes the shape.

@@ -244,7 +244,7 @@ LogicalResult codegen::emitReshape(ProgramEmitter &emitter, nn::ReshapeOp op) {
   RankedTensorType in = op.getInput().getType(), out = op.getResult().getType();
   if (getAliasRoot(op.getResult()) != op.getResult())
     return success(); // shares its input's memory
-  bool inIsDense = !getLayout(in) || haveSameOrder(in, in), outIsDense = !getLayout(out) || haveSameOrder(out, out);
+  bool inIsDense = isRowMajor(in), outIsDense = isRowMajor(out);
   if (!inIsDense && !outIsDense)
     return op.emitOpError("has code generation where one side is dense only");
   ArrayRef<int64_t> shape = inIsDense ? out.getShape() : in.getShape();
@@ -260,12 +260,14 @@ LogicalResult codegen::emitReshape(ProgramEmitter &emitter, nn::ReshapeOp op) {
 }
 
 /// Every input pixel is repeated in a block of the result.
-LogicalResult codegen::emitResize(ProgramEmitter &emitter, nn::ResizeOp op) {
+bool codegen::emitRepeat(ProgramEmitter &emitter, nn::ResizeOp op) {
   ArrayRef<int64_t> in = shapeOf(op.getInput()), out = shapeOf(op.getResult());
-  bool isWholeFactor = out[2] % in[2] == 0 && out[3] % in[3] == 0;
+  for (int i = 0; i < 2; ++i)
+    if (out[2 + i] != in[2 + i] * op.getScales()[i])
+      return false;
   bool isFloor = op.getCoordinates() == nn::CoordinateMode::asymmetric && op.getNearest() == nn::NearestMode::floor;
-  if (op.getMode() != nn::ResizeMode::nearest || !isWholeFactor || !isFloor)
-    return op.emitOpError("has code generation for nearest, asymmetric, floor and whole factors only");
+  if (op.getMode() != nn::ResizeMode::nearest || !isFloor || out[2] % in[2] != 0 || out[3] % in[3] != 0)
+    return false;
   Strides from = getStrides(op.getInput().getType()), to = getStrides(op.getResult().getType());
   StridedCopy copy;
   copy.inputBase = from.offset;
@@ -277,7 +279,7 @@ LogicalResult codegen::emitResize(ProgramEmitter &emitter, nn::ResizeOp op) {
       copy.addDimension(factor, 0, to.steps[d]);
   }
   emitCopy(emitter, op, op.getInput(), op.getResult(), copy);
-  return success();
+  return true;
 }
 
 /// The padding value everywhere; the input is copied over it.

@@ -216,8 +216,9 @@ ShapeResult TransposeOp::inferResultShape() {
 ShapeResult ResizeOp::inferResultShape() {
   if (failed(expectRank(*this, getInput(), 4, "input")))
     return failure();
-  if (getSize().size() != 2 || getScales().size() != 2 || getSize()[0] < 1 || getSize()[1] < 1)
-    return emitOpError("expected two positive sizes and two scales");
+  auto arePositive = [](auto values) { return values.size() == 2 && llvm::all_of(values, [](auto value) { return value > 0; }); };
+  if (!arePositive(getSize()) || !arePositive(getScales()))
+    return emitOpError("expected two positive sizes and two positive scales");
   auto input = getInput().getType().getShape();
   return Shape{input[0], input[1], getSize()[0], getSize()[1]};
 }

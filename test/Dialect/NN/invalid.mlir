@@ -177,3 +177,11 @@ func.func @name(%x: tensor<1xf32> {nn.name = 3 : i32}) { return }
 
 // expected-error @below {{has unknown attribute '"nn.label"'; expected 'nn.name'}}
 func.func @label(%x: tensor<1xf32> {nn.label = "x"}) { return }
+
+// -----
+
+func.func @resize(%x: tensor<1x2x3x3xf32>) {
+  // expected-error @below {{expected two positive sizes and two positive scales}}
+  %y = nn.resize %x size [3, 3] scales [0.0, 1.0] linear half_pixel floor : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
+  return
+}
