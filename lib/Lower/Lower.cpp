@@ -73,18 +73,25 @@ Outcome Lowering::lower(Operation *op) {
   return isScalarOp(op) ? awaitQuantize(op) : Outcome::NotConcerned;
 }
 
-void Lowering::reportFallback(Operation *op, Outcome reason) {
-  struct Text {
-    StringRef code, why, remedy;
-  };
-  static constexpr Text texts[] = {
+ArrayRef<FloatReason> octet::getFloatReasons() {
+  static constexpr FloatReason reasons[] = {
 #define OCTET_LOWER_REASON(name, code, why, remedy) {code, why, remedy},
 #include "octet/Lower/Reasons.def"
   };
-  const Text &text = texts[static_cast<int>(reason) - static_cast<int>(Outcome::NoIntegerForm)];
+  return reasons;
+}
+
+LogicalResult Lowering::reportFallback(Operation *op, Outcome reason) {
+  const FloatReason &text = getFloatReasons()[static_cast<int>(reason) - static_cast<int>(Outcome::NoIntegerForm)];
+  bool isRefused = reason >= Outcome::StorageType;
+  if (isRefused)
+    op->setAttr(kStaysFloatAttr, builder.getStringAttr(text.code));
   remark::missed(op->getLoc(), remark::RemarkOpts::name(text.code).category("octet-lower"))
       << "stays float: " + text.why.str() << remark::suggest("{0}", text.remedy);
   ++numFallback;
+  if (isRefused && isStrict)
+    return emitError(op->getLoc()) << "stays float [" << text.code << "]: " << text.why << "; " << text.remedy;
+  return success();
 }
 
 /// A group around one op says nothing that the op does not say.
@@ -131,19 +138,22 @@ static void foldDequantizedConstants(Block &block) {
 }
 
 /// Says of every op that converts to or from quantized values why it is float.
-static void reportFallbacks(Block &block, Lowering &lowering, const llvm::DenseMap<Operation *, Outcome> &outcomes) {
+static LogicalResult reportFallbacks(Block &block, Lowering &lowering, const llvm::DenseMap<Operation *, Outcome> &outcomes) {
+  LogicalResult result = success();
   for (Operation &op : block) {
     if (!touchesQuantized(&op))
       continue;
     // What is new here and float came out of a group whose product was lowered alone.
     auto found = outcomes.find(&op);
     Outcome outcome = found == outcomes.end() ? Outcome::RealOperand : found->second;
-    lowering.reportFallback(&op, outcome <= Outcome::NotConcerned ? Outcome::NoIntegerForm : outcome);
+    if (failed(lowering.reportFallback(&op, outcome <= Outcome::NotConcerned ? Outcome::NoIntegerForm : outcome)))
+      result = failure();
   }
+  return result;
 }
 
 /// Visits the ops in order, so that every op finds the integer forms of its operands' producers.
-static void lowerBlock(Block &block, Lowering &lowering) {
+static LogicalResult lowerBlock(Block &block, Lowering &lowering) {
   llvm::DenseMap<Operation *, Outcome> outcomes;
   for (Operation &op : llvm::make_early_inc_range(block)) {
     Outcome outcome = outcomes[&op] = lowering.lower(&op);
@@ -153,8 +163,10 @@ static void lowerBlock(Block &block, Lowering &lowering) {
         outcomes[producer] = outcome;
   }
   eraseDead(block);
-  reportFallbacks(block, lowering, outcomes);
+  if (failed(reportFallbacks(block, lowering, outcomes)))
+    return failure();
   foldDequantizedConstants(block);
+  return success();
 }
 
 /// Storage bounds of a quantized result may have become narrower.
@@ -164,12 +176,15 @@ static void updateResultTypes(func::FuncOp function) {
 }
 
 namespace {
-class LowerPass : public octet::impl::LowerBase<LowerPass> {
+struct LowerPass : octet::impl::LowerBase<LowerPass> {
+  using LowerBase::LowerBase;
+
   void runOnOperation() override {
     inlineGroupsOfOne(getOperation());
-    Lowering lowering(&getContext());
+    Lowering lowering(&getContext(), strict);
     for (Block &block : getOperation().getBody())
-      lowerBlock(block, lowering);
+      if (failed(lowerBlock(block, lowering)))
+        return signalPassFailure();
     updateResultTypes(getOperation());
     numLowered += lowering.numLowered;
     numTables += lowering.numTables;

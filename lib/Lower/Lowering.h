@@ -25,9 +25,10 @@ enum class Outcome {
 
 /// One run of the pass. Nothing is erased while ops are visited: an op that was replaced is left without uses.
 struct Lowering {
-  explicit Lowering(mlir::MLIRContext *context) : builder(context) {}
+  Lowering(mlir::MLIRContext *context, bool isStrict) : builder(context), isStrict(isStrict) {}
 
   mlir::OpBuilder builder;
+  bool isStrict;
   int64_t numLowered = 0, numTables = 0, numFallback = 0;
 
   /// Dispatches on the op.
@@ -43,8 +44,8 @@ struct Lowering {
   /// The element-wise operators in front of a quantize: a table, or a group on quantized types.
   Outcome lowerQuantize(QuantizeOp quantize);
 
-  /// Says that `op` stays float and why.
-  void reportFallback(mlir::Operation *op, Outcome reason);
+  /// Says that `op` stays float and why; fails where that is an error.
+  mlir::LogicalResult reportFallback(mlir::Operation *op, Outcome reason);
 
 private:
   /// Values of `source` at the parameters of `type`: itself, or a table.

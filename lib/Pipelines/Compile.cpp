@@ -184,7 +184,7 @@ private:
     case Stage::Convert:
       return runPasses([&](PassManager &pm) { pm.addPass(createConvertPass({request.backend})); });
     case Stage::Lower:
-      return runPasses([&](PassManager &pm) { pm.addNestedPass<func::FuncOp>(createLower()); });
+      return lower();
     case Stage::Layout:
       return runPasses([&](PassManager &pm) {
         pm.addPass(createInlineGroupsPass());
@@ -239,6 +239,24 @@ private:
     for (StringRef recovery : backend->getRecipe())
       if (llvm::Error error = recover(recovery))
         return error;
+    return llvm::Error::success();
+  }
+
+  llvm::Error lower() {
+    LowerOptions options;
+    options.strict = request.isStrict;
+    if (llvm::Error error = runPasses([&](PassManager &pm) { pm.addNestedPass<func::FuncOp>(createLower(options)); }))
+      return error;
+    module->walk([&](Operation *op) {
+      auto code = op->getAttrOfType<StringAttr>(kStaysFloatAttr);
+      const FloatReason *reason = code ? llvm::find_if(getFloatReasons(), [&](auto &reason) { return reason.code == code; }) : nullptr;
+      if (!reason)
+        return;
+      std::string location;
+      llvm::raw_string_ostream(location) << op->getLoc();
+      emitWarning(op->getLoc()) << "stays float [" << reason->code << "]: " << reason->why << "; " << reason->remedy;
+      report.setFloat(location, reason->code, reason->why, reason->remedy);
+    });
     return llvm::Error::success();
   }
 

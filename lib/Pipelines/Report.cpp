@@ -14,6 +14,20 @@
 using namespace llvm;
 using namespace octet;
 
+void Report::setFloat(StringRef location, StringRef code, StringRef reason, StringRef remedy) {
+  json::Array *rows = root.getArray("operators");
+  for (size_t i = 0; rows && i < rows->size(); ++i) {
+    json::Object &row = *(*rows)[i].getAsObject();
+    if (row.getString("location") != location || !row.getString("verdict").value_or("").starts_with("int8"))
+      continue;
+    row["verdict"] = "float";
+    row["code"] = code;
+    row["reason"] = reason;
+    row["remedy"] = remedy;
+    row["refused"] = true;
+  }
+}
+
 std::string Report::print() const { return formatv("{0:2}", json::Value(json::Object(root))); }
 
 std::string Report::printCompact() const {

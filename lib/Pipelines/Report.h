@@ -17,6 +17,8 @@ namespace octet {
 class Report {
 public:
   void set(llvm::StringRef key, llvm::json::Value value) { root[key] = std::move(value); }
+  /// An operator that was to run in int8, by its location as text, stays float.
+  void setFloat(llvm::StringRef location, llvm::StringRef code, llvm::StringRef reason, llvm::StringRef remedy);
   std::string print() const;
   /// The same for a library to carry: no line breaks, and no fields of an operator that are empty, zero or false, or a
   /// location that says no more than its name.

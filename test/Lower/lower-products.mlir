@@ -191,7 +191,7 @@ func.func @real_result(%xq: tensor<1x2x!x>) -> tensor<1x2xf32> {
 // What stays float reads a float constant.
 // CHECK-LABEL: func @asymmetric_filter
 // CHECK: %[[W:.*]] = nn.constant dense_resource<constant{{.*}}> : tensor<2x2xf32>
-// CHECK: nn.linear %{{.*}}, %[[W]] : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32>
+// CHECK: nn.linear %{{.*}}, %[[W]] {octet.stays_float = "OCT305"} : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32>
 func.func @asymmetric_filter(%xq: tensor<1x2x!x>) -> tensor<1x2xf32> {
   %wq = nn.constant dense<3> : tensor<2x2xi8> -> tensor<2x2x!w>
   %x = octet.dequantize %xq : (tensor<1x2x!x>) -> tensor<1x2xf32>

@@ -65,6 +65,22 @@ def test_network_of_which_nothing_is_quantized():
     np.testing.assert_allclose(model(SAMPLES[0, 0, 0, :1, :4])["y"], np.exp(SAMPLES[0, 0, 0, :1, :4]), rtol=1e-6)
 
 
+def test_accumulator_that_may_overflow_stays_float():
+    """140 000 products of 128 and 127 do not fit into int32; only the lowered program shows it, and the report follows."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    size = 140000
+    x, y = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, size]), helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 2])
+    weights = numpy_helper.from_array(np.ones((size, 2), np.float32), "w")
+    graph = helper.make_graph([helper.make_node("Gemm", ["x", "w"], ["y"], name="fc")], "net", [x], [y], [weights])
+    network = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]).SerializeToString()
+    samples = {"x": RANDOM.normal(size=(3, 1, size)).astype(np.float32)}
+    [row] = octet.compile(network, calibration_data=samples).report.refused
+    assert (row.name, row.verdict, row.code) == ("fc", "float", "OCT307")
+    with pytest.raises(octet.CompileError, match=r"\"fc\".*stays float \[OCT307\]: the 32-bit accumulator may overflow; give"):
+        octet.compile(network, calibration_data=samples, strict=True)
+
+
 def test_report_names_the_layers(int8):
     assert any(row.name == "conv" and row.verdict.startswith("int8") for row in int8.report), str(int8.report)
     assert int8.report.int8_share == 1
