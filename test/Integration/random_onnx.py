@@ -1,0 +1,346 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Random ONNX networks of the operators that can be imported, in the opsets 7 to 20: random attributes, shapes and wiring.
+
+A step proposes a node; what onnxruntime does not take, or makes infinite, is dropped. So a step need not know all rules.
+"""
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+
+f32 = np.float32
+OPSETS = [7, 8, 9, 10, 11, 12, 13, 17, 18, 20]
+MAX_ELEMENTS = 60000
+
+
+class Input:
+    """An argument that is an attribute before opset `since` and an input from then on; None: left out."""
+
+    def __init__(self, value, since):
+        self.value, self.since = value, since
+
+
+def make_session(model):
+    """onnxruntime on one thread without graph optimizations."""
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 4
+    return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+
+
+class Network:
+    """A network that grows node by node; `values` has the shapes of what can be read."""
+
+    def __init__(self, seed):
+        self.rng = rng = np.random.default_rng(seed)
+        self.opset = int(rng.choice(OPSETS))
+        self.nodes, self.constants, self.count = [], [], 0
+        image = [1, int(rng.choice([1, 2, 3, 8, 12, 16, 20, 40, 64, 100])), *self.numbers(2, 4, 28)]
+        shapes = [image, [1, int(rng.integers(2, 40))], [1, *self.numbers(2, 2, 12)], [int(rng.integers(2, 4)), 3, *self.numbers(2, 5, 10)]]
+        self.input_shape = shapes[rng.choice(4, p=[0.75, 0.1, 0.08, 0.07])]
+        self.values, self.last = {"x": self.input_shape}, "x"
+
+    # ---- choices
+    def numbers(self, count, low, high):
+        return [int(n) for n in self.rng.integers(low, high, count)]
+
+    def often(self, probability):
+        return self.rng.random() < probability
+
+    def one_of(self, *choices):
+        return choices[self.rng.integers(len(choices))]
+
+    def pick(self):
+        """The last value, or any."""
+        return self.last if self.often(0.75) else self.one_of(*self.values)
+
+    def like(self, shape):
+        """Any value of a shape."""
+        return self.one_of(*(name for name, other in self.values.items() if other == shape))
+
+    def weight(self, *shape, spread=None):
+        return (self.rng.normal(size=shape) * (spread or 1.2 / np.sqrt(max(1, np.prod(shape[1:]))))).astype(f32)
+
+    def positive(self, *shape):
+        return self.rng.uniform(0.3, 2, shape).astype(f32)
+
+    # ---- nodes
+    def fresh(self, prefix):
+        self.count += 1
+        return f"{prefix}{self.count}"
+
+    def constant(self, array):
+        self.constants.append(numpy_helper.from_array(np.ascontiguousarray(array), self.fresh("c")))
+        return self.constants[-1].name
+
+    def model(self, outputs):
+        read = {name for node in self.nodes for name in node.input}
+        constants = [tensor for tensor in self.constants if tensor.name in read]
+        inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, self.input_shape)]
+        if self.opset < 9:  # up to IR version 3, initializers are inputs
+            inputs += [helper.make_tensor_value_info(t.name, t.data_type, t.dims) for t in constants]
+        results = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs]
+        graph = helper.make_graph(self.nodes, "random", inputs, results, constants)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=3 if self.opset < 9 else 8)
+
+    def add(self, operator, inputs, num_outputs=1, **arguments):
+        """Adds a node and returns its last result; None if it cannot be."""
+        names = [value if isinstance(value, str) else self.constant(value) for value in inputs]
+        attributes = {}
+        for name, value in arguments.items():
+            if not isinstance(value, Input):
+                attributes[name] = value
+            elif self.opset >= value.since:
+                names.append("" if value.value is None else self.constant(value.value))
+            elif value.value is not None:
+                attributes[name] = value.value.tolist()
+        outputs = [self.fresh("v") for _ in range(num_outputs)]
+        while names[-1] == "":
+            names.pop()
+        self.nodes.append(helper.make_node(operator, names, outputs, name=f"{operator}_{self.count}", **attributes))
+        try:
+            sample = np.random.default_rng(1).normal(size=self.input_shape).astype(f32)
+            results = make_session(self.model(outputs)).run(None, {"x": sample})
+        except Exception:  # onnxruntime has no common class for its errors
+            results = []
+        if not results or not all(0 < r.size < MAX_ELEMENTS and np.isfinite(r).all() and np.abs(r).max() < 1e6 for r in results):
+            self.nodes.pop()
+            return None
+        self.values.update((name, list(array.shape)) for name, array in zip(outputs, results))
+        self.last = outputs[-1]
+        return self.last
+
+
+# ---- steps: each adds a node or a few behind the value x ---------------------------------------------------------------------
+def window(net, size, kernel):
+    """Strides and pads of a window that slides over dimensions of `size`."""
+    arguments = {"kernel_shape": kernel}
+    if net.often(0.6):
+        arguments["strides"] = net.numbers(len(kernel), 1, 4)
+    if net.often(0.5):
+        arguments["pads"] = [int(net.rng.integers(0, k)) for k in kernel * 2]
+    elif net.often(0.6):
+        arguments["auto_pad"] = net.one_of("SAME_UPPER", "SAME_LOWER", "VALID")
+    return arguments if all(k <= n for k, n in zip(kernel, size)) else None
+
+
+def convolution(net, x):
+    n, channels, *size = net.values[x]
+    kernel = [net.one_of(1, 1, 2, 3, 3, 5) for _ in size]
+    divisors = [d for d in range(1, channels + 1) if channels % d == 0]
+    groups = net.one_of(1, 1, 1, channels, channels, net.one_of(*divisors))
+    outputs = groups * net.one_of(1, 1, 2, 3) if groups > 1 else net.one_of(1, 3, 4, 8, 12, 16, 17, 24, 32, 48, 64, 80, 130)
+    inputs = [x, net.weight(outputs, channels // groups, *kernel)] + ([net.weight(outputs, spread=0.3)] if net.often(0.6) else [])
+    arguments = window(net, size, kernel)
+    if arguments is None:
+        return
+    if "auto_pad" not in arguments and net.often(0.2):
+        arguments["dilations"] = net.numbers(len(kernel), 1, 4)
+    y = net.add("Conv", inputs, group=groups, **arguments)
+    if y and net.often(0.4):
+        batch_norm(net, y)
+
+
+def batch_norm(net, x):
+    channels = net.values[x][1]
+    parameters = [net.positive(channels), net.weight(channels, spread=0.3), net.weight(channels, spread=0.3), net.positive(channels)]
+    net.add("BatchNormalization", [x, *parameters], epsilon=net.one_of(1e-5, 1e-3))
+
+
+def gemm(net, x):
+    rows, depth = net.values[x]
+    transposes = {"transA": int(net.often(0.1)), "transB": int(net.often(0.6))}
+    outputs, depth = net.one_of(1, 2, 10, 16, 33, 64), rows if transposes["transA"] else depth
+    weight = net.weight(outputs, depth)
+    biases = [net.weight(outputs, spread=0.3), net.weight(1, outputs, spread=0.3), net.weight(1, spread=0.3)]
+    inputs = [x, weight if transposes["transB"] else weight.T, net.one_of(*biases)]
+    net.add("Gemm", inputs, alpha=net.one_of(1.0, 1.0, 0.5, -1.0), beta=net.one_of(1.0, 1.0, 2.0, 0.0), **transposes)
+
+
+def matmul(net, x):
+    shape = net.values[x]
+    if net.often(0.25):
+        order = [*range(len(shape) - 2), len(shape) - 1, len(shape) - 2]
+        other = net.add("Transpose", [x], perm=order)
+        return other and net.add("MatMul", [x, other])
+    y = net.add("MatMul", [x, net.weight(net.one_of(1, 8, 16, 20), shape[-1]).T])
+    if y and net.often(0.4):
+        net.add("Add", [y, net.weight(net.values[y][-1], spread=0.3)])
+    elif y and net.often(0.3):
+        batch_norm(net, y)
+
+
+def pool(net, x):
+    size = net.values[x][2:]
+    arguments = window(net, size, net.numbers(len(size), 1, 4))
+    if arguments is None:
+        return
+    operator = net.one_of("MaxPool", "AveragePool")
+    if net.opset >= (10 if operator == "MaxPool" else 19) and net.often(0.3):
+        arguments["ceil_mode"] = 1
+    if operator == "AveragePool" and net.often(0.5):
+        arguments["count_include_pad"] = 1
+    if operator == "MaxPool" and net.opset >= 10 and "auto_pad" not in arguments and net.often(0.2):
+        arguments["dilations"] = net.numbers(len(size), 1, 3)
+    net.add(operator, [x], **arguments)
+
+
+def global_pool(net, x):
+    net.add(net.one_of("GlobalAveragePool", "GlobalAveragePool", "GlobalMaxPool"), [x])
+
+
+def mean(net, x):
+    rank = len(net.values[x])
+    axes = sorted(int(a) for a in net.rng.choice(rank, net.rng.integers(1, rank + 1), replace=False))
+    if net.opset >= 11 and net.often(0.3):
+        axes = [axis - rank for axis in axes]
+    net.add("ReduceMean", [x], axes=Input(np.array(axes), 18), keepdims=int(net.often(0.6)))
+
+
+def binary(net, x):
+    shape, operator = net.values[x], net.one_of("Add", "Add", "Sub", "Mul", "Mul", "Div")
+    other = net.one_of(net.like(shape), net.positive(), net.positive(*[size if net.often(0.5) else 1 for size in shape]),
+                       net.positive(shape[1], *[1] * (len(shape) - 2)) if len(shape) > 1 else net.positive())
+    if operator == "Div" and isinstance(other, str):
+        return
+    y = net.add(operator, [x, other] if operator == "Div" or net.often(0.7) else [other, x])
+    if y and net.often(0.4):
+        activation(net, y)
+
+
+def gated(net, x, last, factor):
+    """clip(x + 3, 0, 6), maybe times x, over 6."""
+    y = net.add("Add", [x, f32(3)])
+    y = y and net.add("Clip", [y], min=Input(f32(0), 11), max=Input(f32(6), 11))
+    if y and net.often(0.5):
+        y = net.add("Mul", net.one_of([x, y], [y, x]))
+    return y and net.add(last, [y, factor])
+
+
+def activation(net, x):
+    operator = net.one_of("Relu", "Relu", "Relu", "Sigmoid", "Tanh", "Exp", "Sqrt", "Neg", "HardSwish", "HardSigmoid", "LeakyRelu", "PRelu",
+                          "Elu", "Clip", "Clip", "Softmax", "Softmax", "Sum", "silu", "gated", "Dropout")
+    if operator == "Clip":
+        low, high = net.one_of((0, 6), (-0.7, 0.9), (-0.7, None), (None, 0.9))
+        net.add("Clip", [x], **{name: Input(None if bound is None else f32(bound), 11) for name, bound in (("min", low), ("max", high))})
+    elif operator == "PRelu":
+        net.add("PRelu", [x, f32([0.2])])
+    elif operator in ("LeakyRelu", "Elu"):
+        net.add(operator, [x], alpha=net.one_of(0.1, 0.3, 1.0))
+    elif operator == "HardSigmoid":
+        net.add(operator, [x], alpha=net.one_of(0.2, 1 / 6), beta=0.5)
+    elif operator == "Softmax":
+        rank = len(net.values[x])
+        net.add(operator, [x], axis=int(net.rng.integers(-rank if net.opset >= 11 else 0, rank)))
+    elif operator == "Sum":
+        net.add(operator, [x, *(net.like(net.values[x]) for _ in range(net.rng.integers(0, 3)))])
+    elif operator == "silu":
+        y = net.add("Sigmoid", [x])
+        net.add("Mul", net.one_of([x, y], [y, x]))
+    elif operator == "gated":
+        gated(net, x, *net.one_of(("Div", f32(6)), ("Mul", f32(1 / 6))))
+    else:
+        net.add(operator, [x])
+
+
+def reshape(net, x):
+    shape = net.values[x]
+    elements = int(np.prod(shape))
+
+    def divisor(of):
+        return net.one_of(*(d for d in range(1, min(of, 64) + 1) if of % d == 0))
+    first = divisor(elements)
+    second = divisor(elements // first)
+    rest = elements // first // second
+    ones = [axis for axis, size in enumerate(shape) if size == 1]
+    net.one_of(
+        lambda: net.add("Flatten", [x], axis=int(net.rng.integers(0, len(shape) + 1))),
+        lambda: ones and len(ones) < len(shape) and net.add("Squeeze", [x], axes=Input(np.array(ones), 13)),
+        lambda: len(shape) < 4 and net.add("Unsqueeze", [x], axes=Input(net.rng.integers(0, len(shape) + 1, 1), 13)),
+        lambda: net.add("Reshape", [x, np.array(net.one_of([1, -1], [0, -1], [1, first, second, rest], [first, second, rest]))]))()
+
+
+def transpose(net, x):
+    net.add("Transpose", [x], perm=[int(axis) for axis in net.rng.permutation(len(net.values[x]))])
+
+
+def concatenation(net, x):
+    shape = net.values[x]
+    axis = int(net.rng.integers(len(shape)))
+    fitting = [name for name, other in net.values.items()
+               if len(other) == len(shape) and all(a == b for i, (a, b) in enumerate(zip(shape, other)) if i != axis)]
+    inputs = [x, *(net.one_of(*fitting) for _ in range(net.rng.integers(1, 3)))]
+    if net.often(0.1):
+        inputs.append(net.weight(*shape, spread=0.5))
+    net.add("Concat", [inputs[i] for i in net.rng.permutation(len(inputs))], axis=axis)
+
+
+def slicing(net, x):
+    shape = net.values[x]
+    axis = int(net.rng.integers(len(shape)))
+    size = shape[axis]
+    if size < 2:
+        return
+    if net.often(0.35):
+        first = int(net.rng.integers(1, size))
+        net.add("Split", [x], 2, axis=axis, split=Input(np.array([first, size - first]), 13))
+        return
+    start, step = int(net.rng.integers(0, size - 1)), net.one_of(1, 1, 2, 3)
+    end = int(net.rng.integers(start + 1, size + 1))
+    if net.opset >= 10 and net.often(0.2):
+        start, end, step = end - 1, start - 1 if start > 0 else -size - 1, -step
+    steps = {"steps": Input(np.array([step]), 10)} if net.opset >= 10 else {}
+    net.add("Slice", [x], starts=Input(np.array([start]), 10), ends=Input(np.array([end]), 10), axes=Input(np.array([axis]), 10), **steps)
+
+
+def padding(net, x):
+    rank = len(net.values[x])
+    pads = np.array(net.numbers(2 * rank, 0, 3))
+    if net.often(0.6):
+        pads[[0, rank]] = 0
+    if net.often(0.5):
+        pads[[0, 1, rank, rank + 1]] = 0
+    net.add("Pad", [x], pads=Input(pads, 11), value=Input(f32(net.one_of(0, 0.25, -1)), 11))
+
+
+def resizing(net, x):
+    scales = f32([1, 1, net.one_of(1, 2, 3, 0.5, 1.5), net.one_of(1, 2, 2.2, 0.5)])
+    mode = net.one_of("nearest", "linear")
+    if net.opset < 10:
+        net.add("Upsample", [x], mode=mode, scales=Input(np.maximum(np.floor(scales), 1), 9))
+    elif net.opset == 10:
+        net.add("Resize", [x, np.maximum(np.floor(scales), 1)], mode=mode)
+    else:
+        target = [scales] if net.often(0.5) else [f32([]), np.maximum(np.floor(net.values[x] * scales), 1).astype(np.int64)]
+        net.add("Resize", [x, f32([]), *target], mode=mode,
+                coordinate_transformation_mode=net.one_of("half_pixel", "pytorch_half_pixel", "asymmetric", "asymmetric", "align_corners"),
+                nearest_mode=net.one_of("round_prefer_floor", "round_prefer_ceil", "floor", "floor", "ceil"))
+
+
+# Step, how often, the ranks that it takes.
+STEPS = [(convolution, 7, (3, 4)), (activation, 4, (1, 2, 3, 4)), (binary, 4, (1, 2, 3, 4)), (pool, 2, (3, 4)), (global_pool, 1, (3, 4)),
+         (mean, 1, (1, 2, 3, 4)), (gemm, 2, (2,)), (matmul, 1, (2, 3, 4)), (batch_norm, 1, (2, 3, 4)), (reshape, 1, (1, 2, 3, 4)),
+         (transpose, 1, (2, 3, 4)), (concatenation, 2, (1, 2, 3, 4)), (slicing, 1, (1, 2, 3, 4)), (padding, 1, (1, 2, 3, 4)),
+         (resizing, 1, (4,))]
+
+
+def make_random_model(seed):
+    """A model with the input `x` whose outputs are what nothing reads, and sometimes a value inside."""
+    net = Network(seed)
+    length = int(net.rng.integers(1, 12))
+    weights = np.array([often for _, often, _ in STEPS], float)
+    while len(net.nodes) < length:
+        step, _, ranks = STEPS[net.rng.choice(len(STEPS), p=weights / weights.sum())]
+        x = net.pick()
+        if len(net.values[x]) in ranks:
+            step(net, x)
+    read = {name for node in net.nodes for name in node.input}
+    outputs = [name for node in net.nodes for name in node.output if name not in read]
+    inner = [name for node in net.nodes for name in node.output if name in read]
+    if inner and net.often(0.15):
+        outputs.append(net.one_of(*inner))
+    return onnx.shape_inference.infer_shapes(net.model(outputs))

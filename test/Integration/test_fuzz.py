@@ -1,0 +1,54 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A few random networks through the whole compiler; `test/Integration/fuzz.py` takes as many as one has time for."""
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+octet = pytest.importorskip("octet")
+onnx = pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+import exactness  # noqa: E402
+import fuzz  # noqa: E402
+import random_onnx  # noqa: E402
+
+
+def test_same_seed_same_network():
+    first, again, other = (random_onnx.make_random_model(seed).SerializeToString() for seed in (3, 3, 4))
+    assert first == again != other
+
+
+@pytest.fixture(scope="module")
+def emulator(tmp_path_factory):
+    return None if exactness.why_no_emulation() else exactness.build_emulator(tmp_path_factory.mktemp("emulator"))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_random_network(seed, tmp_path, emulator):
+    assert fuzz.check(octet, seed, tmp_path, emulator) == []
+
+
+def make_model(operator):
+    tensor = onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph([onnx.helper.make_node(operator, ["x"], ["y"])], "one", [tensor("x", onnx.TensorProto.FLOAT, [1, 8])],
+                                   [tensor("y", onnx.TensorProto.FLOAT, [1, 8])])
+    return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=8)
+
+
+def test_a_wrong_network_is_noticed(tmp_path):
+    model, path = make_model("Relu"), tmp_path / "neg.onnx"
+    onnx.save(make_model("Neg"), path)
+    _, feeds = fuzz.make_feeds(model, 0)
+    assert len(list(fuzz.compare_float(octet, path, model, feeds))) == len(feeds)
+
+
+def test_wrong_bytes_are_noticed(tmp_path, monkeypatch):
+    path = tmp_path / "net.onnx"
+    model = random_onnx.make_random_model(0)
+    onnx.save(model, path)
+    samples, feeds = fuzz.make_feeds(model, 0)
+    run_reference = exactness.run_reference
+    monkeypatch.setattr(exactness, "run_reference", lambda *args: [bytes([data[0] ^ 1]) + data[1:] for data in run_reference(*args)])
+    assert len(list(fuzz.compare_int8(octet, path, samples, feeds, None))) >= 4
