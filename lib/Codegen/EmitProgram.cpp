@@ -47,6 +47,19 @@ static kernel::ProgramOp createProgram(func::FuncOp func, const MemoryPlan &plan
   return program;
 }
 
+/// Code reaches weights within 2 GiB; packing and the code itself need some of that.
+static constexpr int64_t kMaxWeightsBytes = (int64_t)7 << 28;
+
+static LogicalResult checkWeights(func::FuncOp func) {
+  int64_t bytes = 0;
+  for (auto constant : func.getOps<nn::ConstantOp>())
+    bytes += getBufferBytes(constant.getType());
+  if (bytes <= kMaxWeightsBytes)
+    return success();
+  return func.emitError("has ") << (bytes >> 20) << " MiB of weights, but a library reaches at most " << (kMaxWeightsBytes >> 20)
+                                << " MiB; split the network";
+}
+
 namespace {
 /// See Passes.td.
 struct EmitProgram : octet::impl::EmitProgramPassBase<EmitProgram> {
@@ -58,6 +71,8 @@ struct EmitProgram : octet::impl::EmitProgramPassBase<EmitProgram> {
       getOperation().emitError("expected a function named 'main'");
       return signalPassFailure();
     }
+    if (failed(checkWeights(func)))
+      return signalPassFailure();
     MemoryPlan plan = planMemory(func);
     WeightsPool pool;
     SmallVector<kernel::ProgramOp> programs;

@@ -39,8 +39,11 @@ private:
 } // namespace
 
 static Value offsetBy(ImplicitLocOpBuilder &b, Value pointer, int64_t bytes) {
-  auto type = LLVM::LLVMPointerType::get(b.getContext());
-  return bytes == 0 ? pointer : LLVM::GEPOp::create(b, type, b.getI8Type(), pointer, LLVM::GEPArg((int32_t)bytes));
+  if (bytes == 0)
+    return pointer;
+  // As an operand: the op's own constants have 29 bits, and a large network's weights more bytes.
+  Value offset = LLVM::ConstantOp::create(b, b.getI64Type(), bytes);
+  return LLVM::GEPOp::create(b, pointer.getType(), b.getI8Type(), pointer, LLVM::GEPArg(offset));
 }
 
 Value LowerProgram::getAddress(ImplicitLocOpBuilder &b, Value frame, kernel::ArgAttr argument) {

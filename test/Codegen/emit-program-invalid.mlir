@@ -50,3 +50,12 @@ func.func @main(%x: !image) -> !other {
   %y = nn.reshape %x : (!image) -> !other
   return %y : !other
 }
+
+// -----
+
+// expected-error @below {{has 2288 MiB of weights, but a library reaches at most 1792 MiB; split the network}}
+func.func @main(%x: tensor<1x20000xf32>) -> tensor<1x30000xf32> {
+  %w = nn.constant dense<1.0> : tensor<30000x20000xf32>
+  %y = nn.linear %x, %w : (tensor<1x20000xf32>, tensor<30000x20000xf32>) -> tensor<1x30000xf32>
+  return %y : tensor<1x30000xf32>
+}

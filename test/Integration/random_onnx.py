@@ -166,7 +166,8 @@ def matmul(net, x):
     if net.often(0.25):
         order = [*range(len(shape) - 2), len(shape) - 1, len(shape) - 2]
         other = net.add("Transpose", [x], perm=order)
-        return other and net.add("MatMul", [x, other])
+        other and net.add("MatMul", [x, other])
+        return
     y = net.add("MatMul", [x, net.weight(net.one_of(1, 8, 16, 20), shape[-1]).T])
     if y and net.often(0.4):
         net.add("Add", [y, net.weight(net.values[y][-1], spread=0.3)])
@@ -218,7 +219,7 @@ def gated(net, x, last, factor):
     y = y and net.add("Clip", [y], min=Input(f32(0), 11), max=Input(f32(6), 11))
     if y and net.often(0.5):
         y = net.add("Mul", net.one_of([x, y], [y, x]))
-    return y and net.add(last, [y, factor])
+    y and net.add(last, [y, factor])
 
 
 def activation(net, x):
@@ -240,7 +241,7 @@ def activation(net, x):
         net.add(operator, [x, *(net.like(net.values[x]) for _ in range(net.rng.integers(0, 3)))])
     elif operator == "silu":
         y = net.add("Sigmoid", [x])
-        net.add("Mul", net.one_of([x, y], [y, x]))
+        y and net.add("Mul", net.one_of([x, y], [y, x]))
     elif operator == "gated":
         gated(net, x, *net.one_of(("Div", f32(6)), ("Mul", f32(1 / 6))))
     else:
@@ -303,7 +304,7 @@ def padding(net, x):
     if net.often(0.6):
         pads[[0, rank]] = 0
     if net.often(0.5):
-        pads[[0, 1, rank, rank + 1]] = 0
+        pads[:2] = pads[rank : rank + 2] = 0
     net.add("Pad", [x], pads=Input(pads, 11), value=Input(f32(net.one_of(0, 0.25, -1)), 11))
 
 
