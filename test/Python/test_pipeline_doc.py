@@ -33,7 +33,7 @@ def test_the_committed_file_shows_every_stage(source, written):
 @pytest.mark.parametrize(
     "stage, there, gone",
     [
-        ("import", "nn.batch_norm", "octet."),
+        ("import", "nn.batch_norm", "octet.group"),
         ("fuse", "octet.group", "nn.batch_norm"),
         ("prepare", "octet.observe ", "saw"),
         ("calibrate", "saw", "octet.quantize"),
