@@ -37,7 +37,8 @@ namespace {
 class ResizedAxis {
 public:
   ResizedAxis(nn::ResizeOp op, int axis)
-      : mode(op.getMode()), coordinates(op.getCoordinates()), nearest(op.getNearest()), in(op.getInput().getType().getDimSize(2 + axis)), out(op.getSize()[axis]), factor(op.getScales()[axis]) {}
+      : mode(op.getMode()), coordinates(op.getCoordinates()), nearest(op.getNearest()),
+        in(op.getInput().getType().getDimSize(2 + axis)), out(op.getSize()[axis]), factor(op.getScales()[axis]) {}
 
   void addArguments(Signature &signature);
 
