@@ -10,7 +10,7 @@
     again = octet.load("resnet8.so", threads=2)
 """
 from ._compiler import QuantizedModel, compile, quantize
-from .errors import CompileError, Error, InputError, LoadError
+from .errors import CompileError, CompileWarning, Error, InputError, LoadError
 from .model import BoundModel, Model, TensorInfo, load
 from .report import Report
 
@@ -18,6 +18,7 @@ __version__ = "0.1.0"
 __all__ = [
     "BoundModel",
     "CompileError",
+    "CompileWarning",
     "Error",
     "InputError",
     "LoadError",

@@ -8,13 +8,14 @@ import os
 import shutil
 import subprocess
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import List, Optional, Union
 
 from .calibration import CalibrationData, write_calibration_data
-from .errors import CompileError, InputError
+from .errors import CompileError, CompileWarning, InputError
 from .model import Model, write_file
 from .report import Report
 
@@ -39,13 +40,15 @@ def find_compiler() -> str:
     return found
 
 
-def _run_compiler(arguments: Sequence[str]) -> None:
-    """Runs octet-compile; what it says on failure becomes the exception."""
+def _run_compiler(arguments: Sequence[str], folder: "os.PathLike[str]") -> None:
+    """Runs octet-compile; what it says becomes the exception or a warning, without the name of the temporary `folder`."""
     command = [find_compiler(), *arguments]
     result = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    message = result.stderr.decode(errors="replace").replace(os.path.join(folder, ""), "").strip()
     if result.returncode == 0:
+        if message:
+            warnings.warn(message, CompileWarning, stacklevel=3)  # at the caller of compile or quantize
         return
-    message = result.stderr.decode(errors="replace").strip()
     if result.returncode < 0:
         message += f"\noctet-compile ended with signal {-result.returncode}"
     raise CompileError(message.strip() or f"octet-compile ended with code {result.returncode}")
@@ -120,6 +123,9 @@ def compile(
       strict: make it an error if an operator to which the mapping gives a QConfig cannot be quantized; what the backend
         keeps float on purpose may stay so.
 
+    Warns:
+      CompileWarning: what the compiler did otherwise than asked, for example an operator that had to stay float.
+
     Raises:
       CompileError: the compiler's message. InputError: arguments or samples are not of the form above.
     """
@@ -131,7 +137,7 @@ def compile(
         else:
             options.append(f"--calibration-data={write_calibration_data(calibration_data, folder / 'samples')}")
         output = folder / f"{path.stem}.so"
-        _run_compiler([str(path), *options, "-o", str(output)])
+        _run_compiler([str(path), *options, "-o", str(output)], folder)
         return Model(output.read_bytes(), output.name, threads=threads)
 
 
@@ -159,9 +165,10 @@ class QuantizedModel:
         """Compiles it; computes what the result of `octet.compile` for the same samples does. Arguments as there."""
         _check_threads(threads)
         with tempfile.TemporaryDirectory(prefix="octet-") as name:
-            path, output = Path(name) / f"{self._name}.mlirbc", Path(name) / f"{self._name}.so"
+            folder = Path(name)
+            path, output = folder / f"{self._name}.mlirbc", folder / f"{self._name}.so"
             path.write_bytes(self._bytecode)
-            _run_compiler([str(path), *_level_options(cpu_level), "-o", str(output)])
+            _run_compiler([str(path), *_level_options(cpu_level), "-o", str(output)], folder)
             return Model(output.read_bytes(), output.name, threads=threads)
 
     def __repr__(self) -> str:
@@ -182,8 +189,8 @@ def quantize(
     with _work_folder(model) as (folder, path):
         options.append(f"--calibration-data={write_calibration_data(calibration_data, folder / 'samples')}")
         bytecode, onnx, report = folder / f"{path.stem}.mlirbc", folder / "quantized.onnx", folder / "report.json"
-        _run_compiler([str(path), *options, "--stop-after=convert", f"--report={report}", "-o", str(bytecode)])
-        _run_compiler([str(bytecode), "--emit=onnx", "-o", str(onnx)])
+        _run_compiler([str(path), *options, "--stop-after=convert", f"--report={report}", "-o", str(bytecode)], folder)
+        _run_compiler([str(bytecode), "--emit=onnx", "-o", str(onnx)], folder)
         text = bytecode.with_suffix(".mlir").read_text()
         return QuantizedModel(bytecode.read_bytes(), text, onnx.read_bytes(), report.read_text(), path.stem)
 

@@ -12,6 +12,10 @@ class CompileError(Error):
     """The compiler refused a network, its calibration data or an option; the message is the compiler's."""
 
 
+class CompileWarning(UserWarning):
+    """The compiler did something otherwise than asked, and says what; the message is the compiler's."""
+
+
 class LoadError(Error):
     """A file is no network that can run here."""
 

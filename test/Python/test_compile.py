@@ -75,7 +75,9 @@ def test_accumulator_that_may_overflow_stays_float():
     graph = helper.make_graph([helper.make_node("Gemm", ["x", "w"], ["y"], name="fc")], "net", [x], [y], [weights])
     network = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]).SerializeToString()
     samples = {"x": RANDOM.normal(size=(3, 1, size)).astype(np.float32)}
-    [row] = octet.compile(network, calibration_data=samples).report.refused
+    with pytest.warns(octet.CompileWarning, match=r"\"fc\".*stays float \[OCT307\]") as record:
+        [row] = octet.compile(network, calibration_data=samples).report.refused
+    assert record[0].filename == __file__
     assert (row.name, row.verdict, row.code) == ("fc", "float", "OCT307")
     with pytest.raises(octet.CompileError, match=r"\"fc\".*stays float \[OCT307\]: the 32-bit accumulator may overflow; give"):
         octet.compile(network, calibration_data=samples, strict=True)
@@ -120,6 +122,11 @@ def test_shapes_must_be_positive(shape):
 def test_samples_must_fit_the_network(data, message):
     with pytest.raises(octet.CompileError, match=message):
         octet.compile(make_network(), calibration_data=data)
+
+
+def test_errors_do_not_name_temporary_files():
+    with pytest.raises(octet.CompileError, match=r"^model.onnx: error: is not an ONNX file"):
+        octet.compile(b"nonsense")
 
 
 def test_errors_are_the_compilers(tmp_path):
