@@ -60,3 +60,9 @@ float numerics::tanh(float x) {
 
 float numerics::hardSigmoid(float x, float alpha, float beta) { return clip(std::fma(alpha, x, beta), 0.0f, 1.0f); }
 float numerics::hardSwish(float x) { return x * hardSigmoid(x, static_cast<float>(1.0 / 6.0), 0.5f); }
+
+numerics::Affine numerics::batchNorm(double scale, double shift, double mean, double variance, double epsilon) {
+  float k = static_cast<float>(scale / std::sqrt(variance + epsilon));
+  double moved = mean * k; // a statement of its own: not contracted with the subtraction
+  return {k, shift - moved};
+}

@@ -8,7 +8,7 @@
 #include "FoldAffine.h"
 #include "octet/Dialect/NN/Constants.h"
 #include "octet/Dialect/Octet/Names.h"
-#include <cmath>
+#include "octet/Numerics/FloatOps.h"
 
 using namespace mlir;
 using namespace octet;
@@ -68,8 +68,9 @@ FailureOr<Affine> getAffine(AffineOp op, const Match &match, int64_t channelAxis
   }
   Affine affine{*scale, *shift};
   for (size_t c = 0; c < affine.scale.size(); ++c) {
-    affine.scale[c] = (float)((*scale)[c] / std::sqrt((*variance)[c] + epsilon));
-    affine.shift[c] -= (*mean)[c] * affine.scale[c];
+    numerics::Affine channel = numerics::batchNorm((*scale)[c], (*shift)[c], (*mean)[c], (*variance)[c], epsilon);
+    affine.scale[c] = channel.scale;
+    affine.shift[c] = channel.shift;
   }
   return affine;
 }

@@ -23,6 +23,13 @@ float silu(float x);                                 // [N.silu]
 float hardSigmoid(float x, float alpha, float beta); // [N.hard_sigmoid]
 float hardSwish(float x);                            // [N.hard_swish]
 
+/// [N.batch_norm] of one channel: k, and b' before it is rounded.
+struct Affine {
+  float scale;
+  double shift;
+};
+Affine batchNorm(double scale, double shift, double mean, double variance, double epsilon);
+
 /// Round to nearest, ties to even.
 float roundNearestEven(float x);
 

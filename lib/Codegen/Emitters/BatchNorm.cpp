@@ -7,7 +7,8 @@
 
 #include "Emitters.h"
 #include "octet/Dialect/NN/Constants.h"
-#include <cmath>
+#include "octet/Numerics/FloatOps.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace octet;
@@ -28,8 +29,9 @@ static FailureOr<Affine> getAffine(nn::BatchNormOp op) {
   Affine affine;
   double epsilon = op.getEpsilon().convertToFloat();
   for (size_t c = 0; c < scale->size(); ++c) {
-    affine.factor.push_back((float)((*scale)[c] / std::sqrt((*variance)[c] + epsilon)));
-    affine.shift.push_back((float)((*bias)[c] - (*mean)[c] * (double)affine.factor[c]));
+    numerics::Affine channel = numerics::batchNorm((*scale)[c], (*bias)[c], (*mean)[c], (*variance)[c], epsilon);
+    affine.factor.push_back(channel.scale);
+    affine.shift.push_back((float)channel.shift);
   }
   return affine;
 }
@@ -40,7 +42,7 @@ LogicalResult codegen::emitBatchNorm(ProgramEmitter &emitter, nn::BatchNormOp op
     return op.emitOpError("has code generation for constant parameters only");
   Signature signature(emitter);
   int source = signature.addTensor(op.getInput()), target = signature.addTensor(op.getResult());
-  std::string key = "batch-norm/" + std::to_string(op.getEpsilon().convertToFloat());
+  std::string key = "batch-norm/" + llvm::utohexstr(llvm::bit_cast<uint32_t>(op.getEpsilon().convertToFloat()));
   for (Value parameter : op->getOperands().drop_front())
     key += "/" + getConstantKey(parameter.getDefiningOp<nn::ConstantOp>());
   int factor = signature.addWeights<float>(key + "/factor", [&] { return affine->factor; });
