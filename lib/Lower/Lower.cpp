@@ -75,7 +75,7 @@ Outcome Lowering::lower(Operation *op) {
 
 ArrayRef<FloatReason> octet::getFloatReasons() {
   static constexpr FloatReason reasons[] = {
-#define OCTET_LOWER_REASON(name, code, why, remedy) {code, why, remedy},
+#define OCTET_LOWER_REASON(name, code, refused, why, remedy) {code, refused, why, remedy},
 #include "octet/Lower/Reasons.def"
   };
   return reasons;
@@ -83,13 +83,12 @@ ArrayRef<FloatReason> octet::getFloatReasons() {
 
 LogicalResult Lowering::reportFallback(Operation *op, Outcome reason) {
   const FloatReason &text = getFloatReasons()[static_cast<int>(reason) - static_cast<int>(Outcome::NoIntegerForm)];
-  bool isRefused = reason >= Outcome::StorageType;
-  if (isRefused)
+  if (text.isRefusal)
     op->setAttr(kStaysFloatAttr, builder.getStringAttr(text.code));
   remark::missed(op->getLoc(), remark::RemarkOpts::name(text.code).category("octet-lower"))
       << "stays float: " + text.why.str() << remark::suggest("{0}", text.remedy);
   ++numFallback;
-  if (isRefused && isStrict)
+  if (text.isRefusal && isStrict)
     return emitError(op->getLoc()) << "stays float [" << text.code << "]: " << text.why << "; " << text.remedy;
   return success();
 }

@@ -19,7 +19,7 @@ namespace octet::lower {
 enum class Outcome {
   Lowered,
   NotConcerned,
-#define OCTET_LOWER_REASON(name, code, why, remedy) name,
+#define OCTET_LOWER_REASON(name, code, refused, why, remedy) name,
 #include "octet/Lower/Reasons.def"
 };
 

@@ -17,7 +17,9 @@ namespace octet {
 
 /// Why an operator stays float between dequantize and quantize (Reasons.def).
 struct FloatReason {
-  llvm::StringLiteral code, why, remedy;
+  llvm::StringLiteral code;
+  bool isRefusal; ///< the operator was quantized to run in int8
+  llvm::StringLiteral why, remedy;
 };
 llvm::ArrayRef<FloatReason> getFloatReasons();
 

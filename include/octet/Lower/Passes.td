@@ -36,7 +36,7 @@ def Lower : Pass<"octet-lower", "::mlir::func::FuncOp"> {
     The int32 accumulator of every convolution and linear layer is proven not to overflow. What has no integer form stays
     float between dequantize and quantize; a remark with a stable code (`include/octet/Lower/Reasons.def`) says why.
 
-    What was quantized to run in int8 and cannot (OCT303 and higher) has `octet.stays_float` with the code; with `strict`
+    What was quantized to run in int8 and cannot has `octet.stays_float` with the code; with `strict`
     it is an error.
   }];
   let options = [Option<"strict", "strict", "bool", "false", "what was quantized to run in int8 and cannot is an error">];
