@@ -109,7 +109,7 @@ public:
   mlir::Value getBlock(mlir::Value i, int64_t size, int64_t block);
   /// `first`, a multiple of `block`, or where the last whole block begins if that is before it (0 if there is none).
   mlir::Value clampBlock(mlir::Value first, int64_t size, int64_t block);
-  /// The same with carried values.
+  /// for (i = lower; i < upper; i += step) with carried values.
   llvm::SmallVector<mlir::Value> loop(mlir::Value lower, mlir::Value upper, int64_t step, mlir::ValueRange init,
                                       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
 };

@@ -21,7 +21,8 @@ bool codegen::isReadThrough(nn::ReshapeOp op) {
 Value codegen::getAliasRoot(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     auto reshape = dyn_cast<nn::ReshapeOp>(op);
-    bool isView = reshape && ((isRowMajor(reshape.getInput().getType()) && isRowMajor(reshape.getResult().getType())) || isReadThrough(reshape));
+    auto isDense = [](TypedValue<RankedTensorType> tensor) { return isRowMajor(tensor.getType()); };
+    bool isView = reshape && ((isDense(reshape.getInput()) && isDense(reshape.getResult())) || isReadThrough(reshape));
     if (!isView && !isa<ObserveOp>(op))
       break;
     value = op->getOperand(0);
