@@ -6,7 +6,7 @@
     test/Integration/fuzz.py                    seeds 0 to 99
     test/Integration/fuzz.py 500 600 --keep wrong/
 
-Float results may differ from onnxruntime's by kTolerance; int8 results are the same bytes at every level that this CPU has
+Float results may differ from onnxruntime's by TOLERANCE; int8 results are the same bytes at every level that this CPU has
 (VNNI emulated where it has the rest of AVX-512) with 1 and 2 threads. Prints what is wrong or refused, a line each, and keeps
 those networks on request; exit code 1 if there is any.
 """

@@ -1,6 +1,6 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random ONNX networks of the operators that can be imported, in the opsets 7 to 20: random attributes, shapes and wiring.
+"""Random ONNX networks of the operators that compute (not of shape arithmetic), in the opsets 7 to 20: random attributes, shapes and wiring.
 
 A step proposes a node; what onnxruntime does not take, or makes infinite, is dropped. So a step need not know all rules.
 """
@@ -223,7 +223,7 @@ def gated(net, x, last, factor):
 
 
 def activation(net, x):
-    operator = net.one_of("Relu", "Relu", "Relu", "Sigmoid", "Tanh", "Exp", "Sqrt", "Neg", "HardSwish", "HardSigmoid", "LeakyRelu", "PRelu",
+    operator = net.one_of("Relu", "Relu", "Identity", "Sigmoid", "Tanh", "Exp", "Sqrt", "Neg", "HardSwish", "HardSigmoid", "LeakyRelu", "PRelu",
                           "Elu", "Clip", "Clip", "Softmax", "Softmax", "Sum", "silu", "gated", "Dropout")
     if operator == "Clip":
         low, high = net.one_of((0, 6), (-0.7, 0.9), (-0.7, None), (None, 0.9))
