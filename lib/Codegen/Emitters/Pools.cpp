@@ -30,6 +30,8 @@ public:
 
   /// Folds `step` over the taps.
   Value fold(KernelBuilder &b, Value init, function_ref<Value(Value ih, Value iw, Value acc)> step) const {
+    if (isSmall())
+      return foldUnrolled(b, init, step);
     return b.loop(kh.low, kh.high, 1, ValueRange{init}, [&](Value y, ValueRange outer) {
       return b.loop(kw.low, kw.high, 1, outer, [&](Value x, ValueRange inner) {
         Value ih = b.addIndex(kh.origin, b.mulIndex(y, rows.dilation));
@@ -40,18 +42,29 @@ public:
   }
 
 private:
+  bool isSmall() const {
+    return rows.isAlwaysInside() && columns.isAlwaysInside() && rows.kernel * columns.kernel <= 9;
+  }
+
+  Value foldUnrolled(KernelBuilder &b, Value acc, function_ref<Value(Value ih, Value iw, Value acc)> step) const {
+    for (int64_t y = 0; y < rows.kernel; ++y)
+      for (int64_t x = 0; x < columns.kernel; ++x)
+        acc = step(b.addIndex(kh.origin, y * rows.dilation), b.addIndex(kw.origin, x * columns.dilation), acc);
+    return acc;
+  }
+
   const Window &rows, &columns;
   Taps kh, kw;
 };
 
 } // namespace
 
-/// Loops over all results of a pool, up to sixteen channels at a time (at least `fewestLanes`) where they lie side by side.
-static void emitPoolLoops(KernelBuilder &b, const TensorView &y, Value begin, Value end, int64_t fewestLanes,
+/// Loops over all results of a pool, four to sixteen channels at a time where they lie side by side.
+static void emitPoolLoops(KernelBuilder &b, const TensorView &y, Value begin, Value end,
                           function_ref<void(ValueRange, int64_t laneAxis)> element) {
   ArrayRef<int64_t> shape = y.shape();
   int64_t lanes = std::min<int64_t>(16, llvm::bit_floor<uint64_t>(shape[1]));
-  bool hasLanes = !b.level.isScalar && y.strides.steps[1] == 1 && lanes >= fewestLanes;
+  bool hasLanes = !b.level.isScalar && y.strides.steps[1] == 1 && lanes >= 4;
   emitLoopNest(b, {shape[2], shape[0], shape[3]}, begin, end, [&](ValueRange i) {
     auto at = [&](Value c, int64_t lanes) {
       b.lanes = lanes;
@@ -64,23 +77,26 @@ static void emitPoolLoops(KernelBuilder &b, const TensorView &y, Value begin, Va
   });
 }
 
+/// The window along rows (0) or columns (1).
+template <typename PoolOp>
+static Window getWindow(PoolOp op, int i) {
+  return {op.getInput().getType().getDimSize(2 + i), op.getKernel()[i], op.getStrides()[i], op.getPads()[i],
+          op.getDilations()[i], op.getResult().getType().getDimSize(2 + i)};
+}
+
 /// Makes and stores one result of a pool.
 using PoolElementFn = function_ref<void(KernelBuilder &, ValueRange args, const PlacedWindow &, ValueRange i, int64_t laneAxis)>;
 
 /// Adds the step of a pool whose tensors `signature` has.
 template <typename PoolOp>
-static void emitPool(PoolOp op, StringRef kind, Signature &signature, int target, int64_t fewestLanes, PoolElementFn element) {
+static void emitPool(PoolOp op, StringRef kind, Signature &signature, int target, PoolElementFn element) {
   signature.addKey(op->getName().getStringRef());
   for (ArrayRef<int64_t> values : {op.getKernel(), op.getStrides(), op.getPads(), op.getDilations()})
     signature.addKey(values);
-  ArrayRef<int64_t> in = op.getInput().getType().getShape();
-  auto makeWindow = [&](int i) {
-    return Window{in[2 + i], op.getKernel()[i], op.getStrides()[i], op.getPads()[i], op.getDilations()[i]};
-  };
-  Window rows = makeWindow(0), columns = makeWindow(1);
+  Window rows = getWindow(op, 0), columns = getWindow(op, 1);
   signature.emitter.addStep(op, kind, signature.key, signature.arguments, op.getResult().getType().getDimSize(2),
                             [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
-    emitPoolLoops(b, signature.getTensor(target, args), begin, end, fewestLanes, [&](ValueRange i, int64_t laneAxis) {
+    emitPoolLoops(b, signature.getTensor(target, args), begin, end, [&](ValueRange i, int64_t laneAxis) {
       element(b, args, PlacedWindow(b, rows, columns, i), i, laneAxis);
     });
   });
@@ -90,7 +106,7 @@ LogicalResult codegen::emitMaxPool(ProgramEmitter &emitter, nn::MaxPoolOp op) {
   Signature signature(emitter);
   int source = signature.addTensor(op.getInput(), Signature::Parameters::none);
   int target = signature.addTensor(op.getResult(), Signature::Parameters::none);
-  emitPool(op, "max_pool", signature, target, /*fewestLanes=*/4,
+  emitPool(op, "max_pool", signature, target,
            [&](KernelBuilder &b, ValueRange args, const PlacedWindow &window, ValueRange i, int64_t laneAxis) {
     TensorView x = signature.getTensor(source, args), y = signature.getTensor(target, args);
     Value lowest = x.isQuantized() ? b.constI(-1000) : b.constF(-std::numeric_limits<float>::infinity());
@@ -175,22 +191,13 @@ void Mean::emit(KernelBuilder &b, ValueRange args, ValueRange i, int64_t laneAxi
   storeRaw(b, requantize(b, args, sum, count), y, i);
 }
 
-/// No window reaches beyond the input.
-static bool isAlwaysInside(nn::AvgPoolOp op) {
-  auto isInside = [&](int i) {
-    int64_t last = (op.getResult().getType().getDimSize(2 + i) - 1) * op.getStrides()[i] + (op.getKernel()[i] - 1) * op.getDilations()[i];
-    return op.getPads()[i] == 0 && last < op.getInput().getType().getDimSize(2 + i);
-  };
-  return isInside(0) && isInside(1);
-}
-
 LogicalResult codegen::emitAvgPool(ProgramEmitter &emitter, nn::AvgPoolOp op) {
   Signature signature(emitter);
   int64_t size = op.getKernel()[0] * op.getKernel()[1];
-  bool isFixed = op.getCountIncludePad() || isAlwaysInside(op);
+  bool isFixed = op.getCountIncludePad() || (getWindow(op, 0).isAlwaysInside() && getWindow(op, 1).isAlwaysInside());
   // Dilated taps may all miss the input.
   Mean mean(signature, op.getInput(), op.getResult(), isFixed ? size : 0, size);
-  emitPool(op, "avg_pool", signature, mean.target, /*fewestLanes=*/16,
+  emitPool(op, "avg_pool", signature, mean.target,
            [&](KernelBuilder &b, ValueRange args, const PlacedWindow &window, ValueRange i, int64_t laneAxis) {
     Value count = isFixed ? b.index(size) : window.count(b);
     mean.emit(b, args, i, laneAxis, count, [&](Value init, function_ref<Value(ValueRange, Value)> add) {

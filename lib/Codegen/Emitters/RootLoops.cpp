@@ -64,8 +64,8 @@ static void emitConvLoops(ProgramEmitter &emitter, const FusedOp &fused, nn::Con
   Epilogue epilogue(fused, signature);
   auto out = conv.getResult().getType().getShape(), in = conv.getInput().getType().getShape();
   auto kernel = conv.getFilter().getType().getShape();
-  Window rows{in[2], kernel[2], conv.getStrides()[0], conv.getPads()[0], conv.getDilations()[0]};
-  Window columns{in[3], kernel[3], conv.getStrides()[1], conv.getPads()[1], conv.getDilations()[1]};
+  Window rows{in[2], kernel[2], conv.getStrides()[0], conv.getPads()[0], conv.getDilations()[0], out[2]};
+  Window columns{in[3], kernel[3], conv.getStrides()[1], conv.getPads()[1], conv.getDilations()[1], out[3]};
   int64_t outputsPerGroup = out[1] / conv.getGroups();
   emitter.addStep(fused.op, "conv_loops", signature.key, signature.arguments, out[2],
                   [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {

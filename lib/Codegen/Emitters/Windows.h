@@ -14,7 +14,10 @@ namespace octet::codegen {
 
 /// One dimension of a window over an input.
 struct Window {
-  int64_t size, kernel, stride, pad, dilation;
+  int64_t size, kernel, stride, pad, dilation, outputs;
+
+  /// No output's window reaches beyond the input.
+  bool isAlwaysInside() const { return pad == 0 && (outputs - 1) * stride + (kernel - 1) * dilation < size; }
 };
 
 /// Positions inside the input for output position `out`: taps [low, high) and the input position of tap 0.
@@ -25,6 +28,8 @@ struct Taps {
 inline Taps getTaps(KernelBuilder &b, const Window &window, mlir::Value out) {
   using namespace mlir;
   Value origin = b.addIndex(b.mulIndex(out, window.stride), -window.pad);
+  if (window.isAlwaysInside())
+    return {b.index(0), b.index(window.kernel), origin};
   // First tap with origin + tap * dilation >= 0, first with origin + tap * dilation >= size.
   auto firstAtLeast = [&](int64_t bound) -> Value {
     Value distance = b.createIndex<arith::SubIOp>(b.index(bound), origin);

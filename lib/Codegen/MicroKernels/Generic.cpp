@@ -36,8 +36,11 @@ struct LowerBroadcast4 : OpRewritePattern<kernel::Broadcast4Op> {
 struct LowerRound : OpRewritePattern<kernel::RoundOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(kernel::RoundOp op, PatternRewriter &b) const override {
-    bool isVector = isa<VectorType>(op.getInput().getType());
-    StringRef name = isVector ? "llvm.lrint.v16i32.v16f32" : "llvm.lrint.i32.f32";
+    std::string name = "llvm.lrint.i32.f32";
+    if (auto vector = dyn_cast<VectorType>(op.getInput().getType())) {
+      std::string lanes = std::to_string(vector.getNumElements());
+      name = "llvm.lrint.v" + lanes + "i32.v" + lanes + "f32";
+    }
     b.replaceOp(op, callIntrinsic(b, op.getLoc(), name, op.getResult().getType(), op.getInput()));
     return success();
   }
