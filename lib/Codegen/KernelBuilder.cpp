@@ -86,6 +86,12 @@ void KernelBuilder::store(Value value, Value memory, Value index) {
     memref::StoreOp::create(*this, value, memory, ValueRange{index});
 }
 
+Value KernelBuilder::allocateOnStack(int64_t count, Type element) {
+  InsertionGuard guard(*this);
+  setInsertionPointToStart(&getInsertionBlock()->getParent()->getParentOfType<func::FuncOp>().getBody().front());
+  return memref::AllocaOp::create(*this, MemRefType::get({count}, element), getI64IntegerAttr(64));
+}
+
 Value KernelBuilder::loadSplat(Value memory, Value index) {
   return splat(memref::LoadOp::create(*this, memory, index));
 }
@@ -142,9 +148,20 @@ Value KernelBuilder::round(Value value) { return kernel::RoundOp::create(*this, 
 Value KernelBuilder::toFloat(Value value) { return arith::SIToFPOp::create(*this, f32(), value); }
 
 Value KernelBuilder::bitcast(Value value, Type element) {
-  if (auto vector = dyn_cast<VectorType>(value.getType()))
-    return vector::BitCastOp::create(*this, VectorType::get(vector.getShape(), element), value);
+  if (auto vector = dyn_cast<VectorType>(value.getType())) {
+    int64_t bits = vector.getNumElements() * vector.getElementTypeBitWidth();
+    return vector::BitCastOp::create(*this, VectorType::get({bits / element.getIntOrFloatBitWidth()}, element), value);
+  }
   return arith::BitcastOp::create(*this, element, value);
+}
+
+std::pair<Value, Value> KernelBuilder::widenBytes(Value bytes, bool isSigned) {
+  Value words = bitcast(bytes, getI16Type());
+  Value eight = makeConstant(*this, words.getType(), getI16IntegerAttr(8));
+  if (!isSigned)
+    return {arith::AndIOp::create(*this, words, makeConstant(*this, words.getType(), getI16IntegerAttr(255))),
+            arith::ShRUIOp::create(*this, words, eight)};
+  return {arith::ShRSIOp::create(*this, arith::ShLIOp::create(*this, words, eight), eight), arith::ShRSIOp::create(*this, words, eight)};
 }
 
 void KernelBuilder::loop(Value lower, Value upper, int64_t step, function_ref<void(Value)> body) {

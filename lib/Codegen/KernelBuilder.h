@@ -45,7 +45,7 @@ public:
   /// The kernel may become one with others that differ in bounds only (octet-merge-kernels): index arithmetic does not
   /// fold, and code that some bounds do not need is there for all.
   const bool keepsStructure;
-  /// Lanes that lane-generic helpers work on: 1 or 16.
+  /// Lanes that lane-generic helpers work on: 1 or 16; helpers of integers and of conversions take any.
   int64_t lanes = 1;
   /// Operands of element-wise ops are known to be numbers (they come from integer accumulators).
   bool valuesAreFinite = false;
@@ -77,6 +77,8 @@ public:
   void store(mlir::Value value, mlir::Value memory, mlir::Value index);
   /// Sixteen lanes: four elements each at `index`, `index + stride` and so on.
   mlir::Value loadQuarters(mlir::Value memory, mlir::Value index, int64_t stride);
+  /// Memory of `count` elements for the time of the call.
+  mlir::Value allocateOnStack(int64_t count, mlir::Type element);
   /// One element, repeated in all lanes.
   mlir::Value loadSplat(mlir::Value memory, mlir::Value index);
   /// Lane i: element `index + i % period`.
@@ -99,6 +101,8 @@ public:
   mlir::Value round(mlir::Value value);   ///< f32 -> i32, ties to even
   mlir::Value toFloat(mlir::Value value); ///< i32 -> f32
   mlir::Value bitcast(mlir::Value value, mlir::Type element);
+  /// 64 bytes as two times 32 words: those at even places and the others.
+  std::pair<mlir::Value, mlir::Value> widenBytes(mlir::Value bytes, bool isSigned);
 
   /// for (i = lower; i < upper; i += step)
   void loop(mlir::Value lower, mlir::Value upper, int64_t step, llvm::function_ref<void(mlir::Value)> body);

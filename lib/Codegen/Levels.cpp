@@ -11,8 +11,8 @@
 using namespace octet;
 
 static const CpuLevel levels[] = {
-#define OCTET_LEVEL(name, arch, features, accumulators, isScalar, hasFma, mergesKernels)                               \
-  {#name, #arch, features, accumulators, isScalar, hasFma, mergesKernels},
+#define OCTET_LEVEL(name, arch, features, accumulators, isScalar, hasFma, mergesKernels, multipliesWords)              \
+  {#name, #arch, features, accumulators, isScalar, hasFma, mergesKernels, multipliesWords},
 #include "octet/Runtime/Levels.def"
 };
 

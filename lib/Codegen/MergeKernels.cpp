@@ -58,7 +58,7 @@ private:
     for (Block &block : region) {
       add(block.getNumArguments());
       for (BlockArgument argument : block.getArguments())
-        define(argument);
+        define(argument, withoutExtent(argument.getType()));
       for (Operation &op : block)
         write(op);
       add(nullptr);
@@ -77,7 +77,7 @@ private:
       add(numbers.lookup(operand));
     add(op.getNumResults());
     for (Value result : op.getResults())
-      define(result);
+      define(result, result.getType());
     add(op.getNumSuccessors());
     for (Block *successor : op.getSuccessors())
       add(blocks.lookup(successor));
@@ -86,10 +86,13 @@ private:
       write(region);
   }
 
-  void define(Value value) {
-    Type type = value.getType();
-    if (auto memory = dyn_cast<MemRefType>(type); memory && memory.getRank() == 1)
-      type = MemRefType::get({ShapedType::kDynamic}, memory.getElementType());
+  /// An argument's extent is that of the largest function; memory that a function allocates is of its own size.
+  static Type withoutExtent(Type type) {
+    auto memory = dyn_cast<MemRefType>(type);
+    return memory && memory.getRank() == 1 ? MemRefType::get({ShapedType::kDynamic}, memory.getElementType()) : type;
+  }
+
+  void define(Value value, Type type) {
     add(type.getAsOpaquePointer());
     numbers[value] = numbers.size() + 1;
   }

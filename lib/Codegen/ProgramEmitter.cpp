@@ -51,11 +51,11 @@ KernelArgument ProgramEmitter::getDepthwiseFilter(Value weights, const octet_dep
   if (!isNew)
     return it->second;
   int64_t inputRows = (filter.strip - 1) * filter.row_stride + filter.kernel_rows;
-  int64_t bytes = int64_t(filter.blocks) * filter.parts * filter.strip * filter.kernel_columns * llvm::divideCeil(inputRows, 4) * filter.vectors * 64;
+  int64_t bytes = int64_t(filter.blocks) * filter.parts * filter.strip * filter.kernel_columns * llvm::divideCeil(inputRows, 4) * filter.vectors * (filter.words ? 128 : 64);
   OpBuilder builder(module.getContext());
   builder.setInsertionPointToEnd(&program.getBody().front());
   kernel::DepthwiseFilterOp::create(builder, program.getLoc(), source.address.getOffset(), preparedBytes, filter.channels,
-                                    filter.blocks, filter.parts, filter.vectors, filter.strip, filter.row_stride, filter.kernel_rows, filter.kernel_columns);
+                                    filter.blocks, filter.parts, filter.vectors, filter.strip, filter.row_stride, filter.kernel_rows, filter.kernel_columns, filter.words);
   it->second = {kernel::ArgAttr::get(module.getContext(), kernel::Space::prepared, preparedBytes),
                 MemRefType::get({bytes}, builder.getI8Type())};
   preparedBytes += llvm::alignTo(bytes, 64);
@@ -100,6 +100,8 @@ func::FuncOp ProgramEmitter::getOrCreateKernel(Location loc, StringRef kind, Str
   // What costs no time, and the level that is there so that the library runs everywhere, are compiled for size.
   if (kind == "border" || (!level.hasFma && !level.isScalar))
     func->setAttr("passthrough", builder.getStrArrayAttr({"optsize", "minsize"}));
+  else if (kind == "depthwise" || kind == "avg_pool") // unrolled, their loops over the kernel are hardly faster
+    func->setAttr("passthrough", builder.getStrArrayAttr({"optsize"}));
   bool isMergeable = !level.isScalar && (level.mergesKernels || takesAnyBounds(kind));
   if (isMergeable)
     func->setAttr(kMergeableAttr, builder.getUnitAttr());

@@ -100,7 +100,8 @@ static Error collectLevel(mlir::ModuleOp module, kernel::ProgramOp program, Coll
     level.filters.push_back({(int32_t)filter.getSource(), (int32_t)filter.getTarget(), (int32_t)filter.getChannels(),
                              (int32_t)filter.getBlocks(), (int32_t)filter.getParts(), (int32_t)filter.getVectors(),
                              (int32_t)filter.getStrip(), (int32_t)filter.getRowStride(),
-                             (int32_t)filter.getKernelRows(), (int32_t)filter.getKernelColumns()});
+                             (int32_t)filter.getKernelRows(), (int32_t)filter.getKernelColumns(),
+                             (int32_t)filter.getWords()});
   // All levels are of one memory plan.
   if (network.levels.empty()) {
     network.program.arenaBytes = program.getArenaBytes();

@@ -113,7 +113,7 @@ Constant *DescriptorBuilder::filters(const LevelCode &level) {
     records.push_back(record({int32(filter.source), int32(filter.target), int32(filter.channels), int32(filter.blocks),
                               int32(filter.parts), int32(filter.vectors),
                               int32(filter.strip), int32(filter.row_stride), int32(filter.kernel_rows),
-                              int32(filter.kernel_columns)}));
+                              int32(filter.kernel_columns), int32(filter.words)}));
   return array(records);
 }
 

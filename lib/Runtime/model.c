@@ -111,16 +111,21 @@ static octet_model *fail(octet_model *model) {
 static void prepare_filter(const octet_depthwise_filter *f, const int8_t *weights, int8_t *prepared) {
   int32_t quads = ((f->strip - 1) * f->row_stride + f->kernel_rows + 3) / 4, taps = f->kernel_rows * f->kernel_columns;
   int32_t size = 16 * f->vectors, most = f->channels - size * f->parts, last = most > 0 ? most : 0;
+  int32_t per_column = quads * f->vectors * 64;
   int8_t *to = prepared + f->target;
   for (int32_t part = 0; part < f->blocks * f->parts; ++part)
     for (int32_t out = 0; out < f->strip; ++out)
-      for (int32_t column = 0; column < f->kernel_columns; ++column)
-        for (int32_t i = 0; i < quads * f->vectors * 64; ++i) {
+      for (int32_t column = 0; column < f->kernel_columns; ++column, to += per_column * (f->words ? 2 : 1))
+        for (int32_t i = 0; i < per_column; ++i) {
           int32_t row = i % 4 + i / (64 * f->vectors) * 4 - out * f->row_stride, lane = i / 4 % 16, vector = i / 64 % f->vectors;
           int32_t block = part / f->parts * f->parts * size, first = (block < last ? block : last) + part % f->parts * size;
           int32_t channel = (first + lane / 4 * 4 * f->vectors + 4 * vector + lane % 4) % f->channels;
           int is_tap = row >= 0 && row < f->kernel_rows;
-          *to++ = is_tap ? weights[f->source + channel * taps + row * f->kernel_columns + column] : 0;
+          int8_t weight = is_tap ? weights[f->source + channel * taps + row * f->kernel_columns + column] : 0;
+          if (f->words)
+            ((int16_t *)to)[i / 64 * 64 + i % 2 * 32 + i % 64 / 2] = weight;
+          else
+            to[i] = weight;
         }
 }
 

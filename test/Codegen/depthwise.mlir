@@ -1,7 +1,8 @@
 // RUN: octet-opt %s --octet-assign-layout --octet-emit-program=levels=avx512vnni,sse2 | FileCheck %s
 
 // Weights of a depthwise convolution lie in the library once and are written in each level's order when a model is made:
-// two output rows of 64 channels at a time where registers allow, one row of 16 elsewhere. Layers with the same weights share them.
+// two output rows of 64 channels at a time where registers allow, one row of 16 elsewhere, and as
+// words where these are multiplied. Layers with the same weights share them.
 !dx = tensor<1x16x8x8x!quant.uniform<u8:f32, 0.5:128>>
 !dw = tensor<16x1x3x3x!quant.uniform<i8:f32, 0.5>>
 !db = tensor<16x!quant.uniform<i32:f32, 0.25>>
@@ -13,8 +14,8 @@
 // CHECK-NOT: kernel.depthwise_filter
 // CHECK: kernel.step @depthwise{{.*}}#kernel.arg<prepared 0>
 // CHECK-LABEL: module @sse2
-// CHECK: kernel.program @main level "sse2" {{.*}} prepared 768
-// CHECK: kernel.depthwise_filter from [[$SOURCE]] to 0 channels 16 blocks 1 parts 4 vectors 1 strip 1 stride 1 kernel 3 3
+// CHECK: kernel.program @main level "sse2" {{.*}} prepared 1536
+// CHECK: kernel.depthwise_filter from [[$SOURCE]] to 0 channels 16 blocks 1 parts 4 vectors 1 strip 1 stride 1 kernel 3 3 words
 func.func @main(%x: !dx {nn.name = "x"}) -> (!dx {nn.name = "y"}) {
   %w = nn.constant dense<1> : tensor<16x1x3x3xi8> -> !dw
   %b = nn.constant dense<7> : tensor<16xi32> -> !db

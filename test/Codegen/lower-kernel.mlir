@@ -23,6 +23,19 @@ func.func @four_products_are_added(%sum: vector<16xi32>, %x: vector<64xi8>, %w: 
   return %0 : vector<16xi32>
 }
 
+// Words are multiplied as they are; only levels that multiply words get them.
+// CHECK-LABEL: func @two_products_of_words_are_added
+// AVX2-NOT: arith.shrsi
+// AVX2-COUNT-2: llvm.call_intrinsic "llvm.x86.avx2.pmadd.wd"
+// SSE2-NOT: arith.shrsi
+// SSE2-COUNT-4: llvm.call_intrinsic "llvm.x86.sse2.pmadd.wd"
+// CHECK-NOT: llvm.call_intrinsic
+// CHECK: return
+func.func @two_products_of_words_are_added(%sum: vector<16xi32>, %x: vector<32xi16>, %w: vector<32xi16>) -> vector<16xi32> {
+  %0 = kernel.dot2 %sum, %x, %w
+  return %0 : vector<16xi32>
+}
+
 // Saturating at both ends: from below by a maximum and from above by the narrowing, or by two saturating packs.
 // CHECK-LABEL: func @one_vector_is_packed
 // CHECK-NOT: kernel.pack

@@ -64,7 +64,7 @@ module {
 
 // -----
 
-// Other constants, operations, operands, successors or attributes are another structure.
+// Other constants, operations, operands, successors, attributes or memory of their own are another structure.
 module {
   // CHECK-LABEL: module @sse2
   // CHECK: kernel.step @base [] range 1
@@ -76,7 +76,9 @@ module {
   // CHECK: kernel.step @features [] range 1
   // CHECK: kernel.step @forward [] range 1
   // CHECK: kernel.step @backward [] range 1
-  // CHECK-COUNT-9: func.func private
+  // CHECK: kernel.step @few [] range 1
+  // CHECK: kernel.step @many [] range 1
+  // CHECK-COUNT-11: func.func private
   module @sse2 {
     kernel.program @main level "sse2" arena 0 state 0 prepared 0 inputs [] outputs [] {
       kernel.step @base [] range 1
@@ -88,6 +90,8 @@ module {
       kernel.step @features [] range 1
       kernel.step @forward [] range 1
       kernel.step @backward [] range 1
+      kernel.step @few [] range 1
+      kernel.step @many [] range 1
     }
     func.func private @base(%begin: index, %end: index) attributes {kernel.mergeable} {
       %v = arith.constant 1 : i32
@@ -129,6 +133,14 @@ module {
     ^bb1:
       cf.br ^bb2
     ^bb2:
+      return
+    }
+    func.func private @few(%begin: index, %end: index) attributes {kernel.mergeable} {
+      %memory = memref.alloca() : memref<64xi8>
+      return
+    }
+    func.func private @many(%begin: index, %end: index) attributes {kernel.mergeable} {
+      %memory = memref.alloca() : memref<128xi8>
       return
     }
     func.func private @backward(%begin: index, %end: index) attributes {kernel.mergeable} {

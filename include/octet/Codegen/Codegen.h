@@ -37,6 +37,7 @@ struct CpuLevel {
   bool isScalar;            ///< the reference path: scalar loops only
   bool hasFma;              ///< fused multiply-add is an instruction
   bool mergesKernels;       ///< also kernels of products become one where they differ in bounds only
+  bool multipliesWords;     ///< products of bytes are made of 16-bit words: weights prepared for it are such words
 };
 
 /// All levels, best first within each architecture.

@@ -72,12 +72,14 @@ typedef struct octet_step {
    `prepared` when a model is made, as the kernel reads them: [block][part][output row of the strip][kernel column]
    [four input rows][vector][lane][input row], with zeros where an input row is none of the output row's. Lane l of vector v
    is channel `l / 4 * 4 * vectors + 4 * v + l % 4` of its part of `16 * vectors`; the last block ends with the last channel,
-   and a block longer than all channels begins again with the first. `source` and `target` are byte offsets. */
+   and a block longer than all channels begins again with the first. With `words`, every 64 bytes that belong to one vector are
+   64 words, those of the even bytes before the others. `source` and `target` are byte offsets. */
 typedef struct octet_depthwise_filter {
   int32_t source, target;
   int32_t channels, blocks, parts, vectors;
   int32_t strip, row_stride;
   int32_t kernel_rows, kernel_columns;
+  int32_t words;
 } octet_depthwise_filter;
 
 /* The network for one CPU level. */

@@ -77,15 +77,36 @@ public:
   void emit();
 
 private:
-  void emitColumns(KernelBuilder &b, ValueRange args, Value firstRow, Value block, Value part, Value firstChannel);
+  /// Where the quads of columns that more than one pixel reads are kept.
+  enum class Sharing { none, registers, memory };
+  Sharing chooseSharing(const CpuLevel &level) const;
+
+  /// A part of a block of channels, at a strip of output rows.
+  struct Block {
+    Value firstRow, firstChannel;
+    Value position; ///< of its first parameter
+    Value weights;  ///< where its weights begin
+  };
+
   SmallVector<Value> loadColumn(KernelBuilder &b, ValueRange args, Value base);
+  Value loadVector(KernelBuilder &b, Value memory, Value place);
   SmallVector<Value> interleave(KernelBuilder &b, ArrayRef<Value> rows);
-  /// Adds the products of one vector of one output row of the strip; `weightBase` is the first weight of the row.
-  using SumFn = function_ref<Value(Value acc, Value weightBase, int64_t vector)>;
-  void emitPixel(KernelBuilder &b, ValueRange args, SumFn sum, Value block, Value part, Value firstRow, Value place, Value channel,
-                 Value column);
-  Value addProducts(KernelBuilder &b, ValueRange args, Value acc, ArrayRef<Value> quads, Value weightBase, int64_t firstWeight, int64_t vector);
-  Value sumColumns(KernelBuilder &b, ValueRange args, Value acc, Value base, Value weightBase, int64_t vector);
+  SmallVector<Value> loadStart(KernelBuilder &b, ValueRange args, Value position);
+  void addProducts(KernelBuilder &b, ValueRange args, MutableArrayRef<Value> acc, ArrayRef<Value> quads, Value weight);
+  /// Gives the quads of the input column under a kernel column.
+  using QuadsFn = function_ref<SmallVector<Value>(Value kernelColumn)>;
+  SmallVector<Value> sumColumns(KernelBuilder &b, ValueRange args, ArrayRef<Value> acc, Value weightBase, QuadsFn quadsOf);
+  void storePixel(KernelBuilder &b, ValueRange args, ArrayRef<Value> acc, const Block &block, Value place, Value column);
+  void emitColumns(KernelBuilder &b, ValueRange args, const Block &block);
+  void slideColumns(KernelBuilder &b, ValueRange args, const Block &block, ArrayRef<Value> initial, Value inBase, Value outBase);
+  void shareColumns(KernelBuilder &b, ValueRange args, Value inBase, function_ref<void(Value column, QuadsFn)> emitPixel);
+  int64_t columnQuads() const { return shape.quads() * shape.vectors(); }
+  /// A quad is one value of bytes or two of words.
+  int64_t valuesPerQuad() const { return emitter.getLevel().multipliesWords ? 2 : 1; }
+  int64_t valuesPerColumn() const { return columnQuads() * valuesPerQuad(); }
+  // Of weights as the kernel reads them.
+  int64_t bytesPerColumn() const { return valuesPerColumn() * 64; }
+  int64_t bytesPerRow() const { return shape.kernelColumns * bytesPerColumn(); }
 
   ProgramEmitter &emitter;
   const FusedOp &fused;
@@ -119,6 +140,7 @@ bool DepthwiseKernel::addArguments() {
   order.row_stride = shape.rowStride;
   order.kernel_rows = shape.kernelRows;
   order.kernel_columns = shape.kernelColumns;
+  order.words = emitter.getLevel().multipliesWords;
   weights = signature.addDepthwiseFilter(filter, order);
   auto params = codegen::getQuantParams(cast<quant::QuantizedType>(typeOf(in).getElementType()));
   SmallVector<int64_t> channels = shape.getChannelOrder();
@@ -167,7 +189,7 @@ SmallVector<Value> DepthwiseKernel::interleave(KernelBuilder &b, ArrayRef<Value>
   return {join(join(quads[0], quads[1]), join(quads[2], quads[3]))};
 }
 
-/// Quads of all input rows of a strip at one column: [quad][vector].
+/// Quads of all input rows of a strip at one column: [quad][vector], or [quad][vector][even, odd] words.
 SmallVector<Value> DepthwiseKernel::loadColumn(KernelBuilder &b, ValueRange args, Value base) {
   auto type = VectorType::get({shape.partSize()}, b.getI8Type());
   SmallVector<Value> rows, result;
@@ -178,102 +200,152 @@ SmallVector<Value> DepthwiseKernel::loadColumn(KernelBuilder &b, ValueRange args
   while (rows.size() % 4)
     rows.push_back(rows.back()); // weights there are zero
   for (size_t quad = 0; quad < rows.size(); quad += 4)
-    result.append(interleave(b, ArrayRef(rows).slice(quad, 4)));
+    for (Value bytes : interleave(b, ArrayRef(rows).slice(quad, 4))) {
+      if (!b.level.multipliesWords) {
+        result.push_back(bytes);
+        continue;
+      }
+      auto [even, odd] = b.widenBytes(bytes, /*isSigned=*/false);
+      result.append({even, odd});
+    }
   return result;
 }
 
-/// acc + the products of one vector of one input column's quads.
-Value DepthwiseKernel::addProducts(KernelBuilder &b, ValueRange args, Value acc, ArrayRef<Value> quads, Value weightBase,
-                                   int64_t firstWeight, int64_t vector) {
-  auto bytes = VectorType::get({64}, b.getI8Type());
-  for (int64_t quad = 0; quad < shape.quads(); ++quad) {
-    int64_t at = quad * shape.vectors() + vector;
-    Value w = vector::LoadOp::create(b, bytes, args[weights], ValueRange{b.addIndex(weightBase, firstWeight + at * 64)});
-    acc = kernel::Dot4Op::create(b, acc.getType(), acc, quads[at], w);
+/// What the accumulators of a strip start with: [output row][vector].
+SmallVector<Value> DepthwiseKernel::loadStart(KernelBuilder &b, ValueRange args, Value position) {
+  SmallVector<Value> row, acc;
+  for (int64_t vector = 0; vector < shape.vectors(); ++vector) {
+    Value at = b.addIndex(position, 16 * vector);
+    row.push_back(shape.parts > 1 ? b.loadQuarters(args[start], at, 16) : b.load(args[start], at));
   }
+  for (int64_t out = 0; out < shape.strip; ++out)
+    acc.append(row);
   return acc;
 }
 
-/// The same over all columns from `base` on, one after the other.
-Value DepthwiseKernel::sumColumns(KernelBuilder &b, ValueRange args, Value acc, Value base, Value weightBase, int64_t vector) {
-  int64_t tap = shape.columnDilation * shape.inPixel, perColumn = shape.quads() * shape.vectors();
-  return b.loop(b.index(0), b.index(shape.kernelColumns), 1, acc, [&](Value k, ValueRange carried) {
-    SmallVector<Value> quads = loadColumn(b, args, b.addIndex(base, b.mulIndex(k, tap)));
-    Value weight = b.addIndex(weightBase, b.mulIndex(k, perColumn * 64));
-    return SmallVector<Value>{addProducts(b, args, carried[0], quads, weight, 0, vector)};
-  })[0];
+/// Adds the products of one input column's quads; `weight` is where the first output row has the column's weights.
+void DepthwiseKernel::addProducts(KernelBuilder &b, ValueRange args, MutableArrayRef<Value> acc, ArrayRef<Value> quads, Value weight) {
+  int64_t vectors = shape.vectors(), parts = valuesPerQuad();
+  for (auto [number, sum] : llvm::enumerate(acc))
+    for (int64_t quad = 0; quad < shape.quads(); ++quad)
+      for (int64_t part = 0; part < parts; ++part) {
+        int64_t at = (quad * vectors + number % vectors) * parts + part;
+        Value w = loadVector(b, args[weights], b.addIndex(weight, number / vectors * bytesPerRow() + at * 64));
+        if (b.level.multipliesWords)
+          sum = kernel::Dot2Op::create(b, sum.getType(), sum, quads[at], w);
+        else
+          sum = kernel::Dot4Op::create(b, sum.getType(), sum, quads[at], w);
+      }
 }
 
-/// Sums and stores of one block at one column, for all output rows of the strip.
-void DepthwiseKernel::emitPixel(KernelBuilder &b, ValueRange args, SumFn sum, Value block, Value part, Value firstRow,
-                                Value place, Value channel, Value column) {
-  b.lanes = 16;
-  int64_t vectors = shape.vectors(), perRow = shape.kernelColumns * shape.quads() * vectors * 64;
-  Value weightBase = b.mulIndex(b.addIndex(b.mulIndex(block, shape.parts), part), shape.strip * perRow);
-  Value position = b.addIndex(b.mulIndex(block, shape.blockSize()), b.mulIndex(part, 4));
+/// 64 bytes as the level multiplies them.
+Value DepthwiseKernel::loadVector(KernelBuilder &b, Value memory, Value place) {
+  Value bytes = vector::LoadOp::create(b, VectorType::get({64}, b.getI8Type()), memory, ValueRange{place});
+  return b.level.multipliesWords ? b.bitcast(bytes, b.getI16Type()) : bytes;
+}
+
+/// Adds the products of all kernel columns, one after the other: the quads of only one are in registers.
+SmallVector<Value> DepthwiseKernel::sumColumns(KernelBuilder &b, ValueRange args, ArrayRef<Value> acc, Value weightBase, QuadsFn quadsOf) {
+  return b.loop(b.index(0), b.index(shape.kernelColumns), 1, ValueRange(acc), [&](Value k, ValueRange carried) {
+    SmallVector<Value> sums(carried), quads = quadsOf(k);
+    addProducts(b, args, sums, quads, b.addIndex(weightBase, b.mulIndex(k, bytesPerColumn())));
+    return sums;
+  });
+}
+
+/// Stores one block at one column, for all output rows of the strip.
+void DepthwiseKernel::storePixel(KernelBuilder &b, ValueRange args, ArrayRef<Value> acc, const Block &block, Value place, Value column) {
+  int64_t vectors = shape.vectors();
   bool isQuantizedResult = epilogue->isQuantizedResult();
-  Value memory = epilogue->getResult(args).memory;
   for (int64_t out = 0; out < shape.strip; ++out) {
-    SmallVector<Value> values;
-    for (int64_t vector = 0; vector < vectors; ++vector) {
-      Value at = b.addIndex(position, 16 * vector);
-      Value acc = shape.parts > 1 ? b.loadQuarters(args[start], at, 16) : b.load(args[start], at);
-      acc = sum(acc, b.addIndex(weightBase, out * perRow), vector);
-      SmallVector<Value> indices{b.index(0), channel, b.addIndex(firstRow, out), column};
-      values.push_back(epilogue->emit(b, args, acc, at, indices, 1));
-    }
-    Value at = b.addIndex(place, out * shape.outRow);
+    SmallVector<Value> values, indices{b.index(0), block.firstChannel, b.addIndex(block.firstRow, out), column};
+    for (int64_t vector = 0; vector < vectors; ++vector)
+      values.push_back(epilogue->emit(b, args, acc[out * vectors + vector], b.addIndex(block.position, 16 * vector), indices, 1));
     int64_t valid = shape.kind == BlockKind::channels16 ? std::min<int64_t>(16, shape.channels) : 16;
     Value stored = values[0];
     if (isQuantizedResult)
       stored = kernel::PackOp::create(b, values, /*inLanes=*/vectors == 4);
     if (valid < 16)
       stored = vector::ExtractStridedSliceOp::create(b, stored, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{valid}, ArrayRef<int64_t>{1});
-    vector::StoreOp::create(b, stored, memory, ValueRange{at});
+    vector::StoreOp::create(b, stored, epilogue->getResult(args).memory, ValueRange{b.addIndex(place, out * shape.outRow)});
   }
+}
+
+DepthwiseKernel::Sharing DepthwiseKernel::chooseSharing(const CpuLevel &level) const {
+  int64_t shared = shape.kernelColumns - shape.columnStride;
+  if (shape.columnDilation != 1 || shared <= 0)
+    return Sharing::none;
+  if (level.accumulators >= 4 && shared * columnQuads() <= std::min<int64_t>(8, level.accumulators))
+    return Sharing::registers;
+  return Sharing::memory;
+}
+
+/// All columns of a strip for one block.
+void DepthwiseKernel::emitColumns(KernelBuilder &b, ValueRange args, const Block &block) {
+  b.lanes = 16;
+  Value inBase = b.addIndex(b.addIndex(b.mulIndex(block.firstRow, shape.rowStride * shape.inRow), block.firstChannel), shape.inBase);
+  Value outBase = b.addIndex(b.addIndex(b.mulIndex(block.firstRow, shape.outRow), block.firstChannel), shape.outBase);
+  SmallVector<Value> initial = loadStart(b, args, block.position);
+  int64_t tap = shape.columnDilation * shape.inPixel;
+  auto emitPixel = [&](Value column, QuadsFn quads) {
+    SmallVector<Value> acc = sumColumns(b, args, initial, block.weights, quads);
+    storePixel(b, args, acc, block, b.addIndex(outBase, b.mulIndex(column, shape.outPixel)), column);
+  };
+  if (shape.kind == BlockKind::flat64)
+    b.loopOverBlocks(shape.columns * shape.channels, 64, [&](Value first) {
+      auto quads = [&](Value k) { return loadColumn(b, args, b.addIndex(b.addIndex(inBase, first), b.mulIndex(k, tap))); };
+      SmallVector<Value> acc = sumColumns(b, args, initial, block.weights, quads);
+      storePixel(b, args, acc, block, b.addIndex(outBase, first), b.index(0));
+    });
+  else if (Sharing sharing = chooseSharing(b.level); sharing == Sharing::registers)
+    slideColumns(b, args, block, initial, inBase, outBase);
+  else if (sharing == Sharing::memory)
+    shareColumns(b, args, inBase, emitPixel);
+  else
+    b.loop(b.index(0), b.index(shape.columns), 1, [&](Value column) {
+      Value base = b.addIndex(inBase, b.mulIndex(column, shape.columnStride * shape.inPixel));
+      emitPixel(column, [&](Value k) { return loadColumn(b, args, b.addIndex(base, b.mulIndex(k, tap))); });
+    });
   b.lanes = 1;
 }
 
-/// All columns of a strip for one block; columns that the next pixel needs again are carried along.
-void DepthwiseKernel::emitColumns(KernelBuilder &b, ValueRange args, Value firstRow, Value block, Value part, Value firstChannel) {
-  Value inBase = b.addIndex(b.addIndex(b.mulIndex(firstRow, shape.rowStride * shape.inRow), firstChannel), shape.inBase);
-  Value outBase = b.addIndex(b.addIndex(b.mulIndex(firstRow, shape.outRow), firstChannel), shape.outBase);
-  int64_t tap = shape.columnDilation * shape.inPixel, perColumn = shape.quads() * shape.vectors();
-  auto sumOf = [&](ArrayRef<Value> columns) {
-    return [&, columns](Value acc, Value weightBase, int64_t vector) {
-      for (int64_t k = 0; k < shape.kernelColumns; ++k)
-        acc = addProducts(b, args, acc, columns.slice(k * perColumn, perColumn), weightBase, k * perColumn * 64, vector);
-      return acc;
-    };
-  };
-  if (shape.kind == BlockKind::flat64)
-    return b.loopOverBlocks(shape.columns * shape.channels, 64, [&](Value first) {
-      SmallVector<Value> columns;
-      for (int64_t k = 0; k < shape.kernelColumns; ++k)
-        columns.append(loadColumn(b, args, b.addIndex(b.addIndex(inBase, first), k * tap)));
-      emitPixel(b, args, sumOf(columns), block, part, firstRow, b.addIndex(outBase, first), b.index(0), b.index(0));
-    });
-  // With the fewest registers columns are not kept, and a loop over them saves most of the code.
-  bool isLoop = b.level.accumulators < 4;
-  int64_t kept = shape.columnDilation == 1 ? std::max<int64_t>(0, shape.kernelColumns - shape.columnStride) : 0;
-  if (kept * perColumn > 8 || isLoop)
-    kept = 0;
+/// Pixel by pixel; quads that the next pixel needs again are carried along.
+void DepthwiseKernel::slideColumns(KernelBuilder &b, ValueRange args, const Block &block, ArrayRef<Value> initial, Value inBase, Value outBase) {
+  int64_t kept = shape.kernelColumns - shape.columnStride;
   SmallVector<Value> carried;
   for (int64_t k = 0; k < kept; ++k)
-    carried.append(loadColumn(b, args, b.addIndex(inBase, k * tap)));
+    carried.append(loadColumn(b, args, b.addIndex(inBase, k * shape.inPixel)));
   b.loop(b.index(0), b.index(shape.columns), 1, carried, [&](Value column, ValueRange inner) {
     Value base = b.addIndex(inBase, b.mulIndex(column, shape.columnStride * shape.inPixel));
-    Value place = b.addIndex(outBase, b.mulIndex(column, shape.outPixel));
-    if (isLoop) {
-      auto sum = [&](Value acc, Value weightBase, int64_t vector) { return sumColumns(b, args, acc, base, weightBase, vector); };
-      emitPixel(b, args, sum, block, part, firstRow, place, firstChannel, column);
-      return SmallVector<Value>();
-    }
-    SmallVector<Value> columns(inner);
+    SmallVector<Value> columns(inner), acc(initial);
     for (int64_t k = kept; k < shape.kernelColumns; ++k)
-      columns.append(loadColumn(b, args, b.addIndex(base, k * tap)));
-    emitPixel(b, args, sumOf(columns), block, part, firstRow, place, firstChannel, column);
-    return SmallVector<Value>(ArrayRef(columns).take_back(kept * perColumn));
+      columns.append(loadColumn(b, args, b.addIndex(base, k * shape.inPixel)));
+    for (int64_t k = 0; k < shape.kernelColumns; ++k)
+      addProducts(b, args, acc, ArrayRef(columns).slice(k * valuesPerColumn(), valuesPerColumn()), b.addIndex(block.weights, k * bytesPerColumn()));
+    storePixel(b, args, acc, block, b.addIndex(outBase, b.mulIndex(column, shape.outPixel)), column);
+    return SmallVector<Value>(ArrayRef(columns).take_back(kept * valuesPerColumn()));
+  });
+}
+
+/// Some pixels at a time, whose columns' quads are made first.
+void DepthwiseKernel::shareColumns(KernelBuilder &b, ValueRange args, Value inBase, function_ref<void(Value column, QuadsFn)> emitPixel) {
+  constexpr int64_t kMostPixels = 16;
+  int64_t pixels = std::min(kMostPixels, shape.columns), vectorsPerColumn = valuesPerColumn();
+  auto columnsOf = [&](int64_t count) { return (count - 1) * shape.columnStride + shape.kernelColumns; };
+  Value memory = b.allocateOnStack(columnsOf(kMostPixels) * vectorsPerColumn * 64, b.getI8Type());
+  auto placeOf = [&](Value column, int64_t vector) { return b.addIndex(b.mulIndex(column, vectorsPerColumn * 64), 64 * vector); };
+  b.loopOverBlocks(shape.columns, pixels, [&](Value first) {
+    Value base = b.addIndex(inBase, b.mulIndex(first, shape.columnStride * shape.inPixel));
+    b.loop(b.index(0), b.index(columnsOf(pixels)), 1, [&](Value column) {
+      for (auto [vector, quad] : llvm::enumerate(loadColumn(b, args, b.addIndex(base, b.mulIndex(column, shape.inPixel)))))
+        b.store(b.bitcast(quad, b.getI8Type()), memory, placeOf(column, vector));
+    });
+    b.loop(b.index(0), b.index(pixels), 1, [&](Value pixel) {
+      emitPixel(b.addIndex(first, pixel), [&](Value k) {
+        Value column = b.addIndex(b.mulIndex(pixel, shape.columnStride), k);
+        return llvm::map_to_vector(llvm::seq(vectorsPerColumn), [&](int64_t vector) { return loadVector(b, memory, placeOf(column, vector)); });
+      });
+    });
   });
 }
 
@@ -288,7 +360,9 @@ void DepthwiseKernel::emit() {
       b.loop(begin, end, 1, [&](Value strip) {
         Value firstRow = b.getBlock(strip, shape.rows, shape.strip);
         b.loop(0, shape.parts, [&](Value part) {
-          emitColumns(b, args, firstRow, block, part, b.addIndex(firstChannel, b.mulIndex(part, shape.partSize())));
+          Value weights = b.mulIndex(b.addIndex(b.mulIndex(block, shape.parts), part), shape.strip * bytesPerRow());
+          Value position = b.addIndex(b.mulIndex(block, shape.blockSize()), b.mulIndex(part, 4));
+          emitColumns(b, args, {firstRow, b.addIndex(firstChannel, b.mulIndex(part, shape.partSize())), position, weights});
         });
       });
     });

@@ -39,29 +39,17 @@ struct LowerScale512 : OpRewritePattern<kernel::ScaleOp> {
   }
 };
 
-/// Without VNNI: even and odd bytes widened to 16 bits inside their lanes, two multiply-add instructions. The
-/// saturating vpmaddubsw would change results.
-struct LowerDot4Madd : OpRewritePattern<kernel::Dot4Op> {
-  LowerDot4Madd(MLIRContext *context, bool isAvx2) : OpRewritePattern(context, /*benefit=*/2), isAvx2(isAvx2) {}
+/// Without VNNI: a multiply-add of words.
+struct LowerDot2 : OpRewritePattern<kernel::Dot2Op> {
+  LowerDot2(MLIRContext *context, bool isAvx2) : OpRewritePattern(context, /*benefit=*/2), isAvx2(isAvx2) {}
 
-  LogicalResult matchAndRewrite(kernel::Dot4Op op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(kernel::Dot2Op op, PatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    auto words = VectorType::get({32}, b.getI16Type());
-    auto constant = [&](int64_t value) -> Value {
-      return arith::ConstantOp::create(b, DenseElementsAttr::get(words, (Attribute)b.getI16IntegerAttr(value)));
-    };
-    Value a = vector::BitCastOp::create(b, words, op.getA()), w = vector::BitCastOp::create(b, words, op.getB());
-    Value eight = constant(8);
-    Value aEven = arith::AndIOp::create(b, a, constant(255)), aOdd = arith::ShRUIOp::create(b, a, eight);
-    Value wEven = arith::ShRSIOp::create(b, arith::ShLIOp::create(b, w, eight), eight);
-    Value wOdd = arith::ShRSIOp::create(b, w, eight);
-    Value sum = arith::AddIOp::create(b, multiplyAdd(b, aEven, wEven), multiplyAdd(b, aOdd, wOdd));
-    rewriter.replaceOpWithNewOp<arith::AddIOp>(op, op.getAcc(), sum);
+    rewriter.replaceOpWithNewOp<arith::AddIOp>(op, op.getAcc(), multiplyAdd(b, op.getA(), op.getB(), isAvx2));
     return success();
   }
 
-private:
-  Value multiplyAdd(ImplicitLocOpBuilder &b, Value x, Value y) const {
+  static Value multiplyAdd(ImplicitLocOpBuilder &b, Value x, Value y, bool isAvx2) {
     int64_t lanes = isAvx2 ? 16 : 8;
     StringRef name = isAvx2 ? "llvm.x86.avx2.pmadd.wd" : "llvm.x86.sse2.pmadd.wd";
     auto type = VectorType::get({lanes / 2}, b.getI32Type());
@@ -69,6 +57,23 @@ private:
     for (int64_t i = 0; i < 32; i += lanes)
       parts.push_back(callIntrinsic(b, b.getLoc(), name, type, {sliceVector(b, b.getLoc(), x, i, lanes), sliceVector(b, b.getLoc(), y, i, lanes)}));
     return concatVectors(b, b.getLoc(), parts);
+  }
+
+  bool isAvx2;
+};
+
+/// Without VNNI: even and odd bytes widened to 16 bits inside their lanes, two multiply-adds. The saturating vpmaddubsw
+/// would change results.
+struct LowerDot4Madd : OpRewritePattern<kernel::Dot4Op> {
+  LowerDot4Madd(MLIRContext *context, bool isAvx2) : OpRewritePattern(context, /*benefit=*/2), isAvx2(isAvx2) {}
+
+  LogicalResult matchAndRewrite(kernel::Dot4Op op, PatternRewriter &rewriter) const override {
+    KernelBuilder b(op.getLoc(), rewriter, *lookupCpuLevel("reference"));
+    auto [aEven, aOdd] = b.widenBytes(op.getA(), /*isSigned=*/false);
+    auto [wEven, wOdd] = b.widenBytes(op.getB(), /*isSigned=*/true);
+    Value sum = arith::AddIOp::create(b, LowerDot2::multiplyAdd(b, aEven, wEven, isAvx2), LowerDot2::multiplyAdd(b, aOdd, wOdd, isAvx2));
+    rewriter.replaceOpWithNewOp<arith::AddIOp>(op, op.getAcc(), sum);
+    return success();
   }
 
   bool isAvx2;
@@ -148,6 +153,6 @@ void codegen::populateX86Lowering(RewritePatternSet &patterns, const CpuLevel &l
     patterns.add<LowerDot4Vnni, LowerPack512, LowerPackOne512, LowerScale512>(context, /*benefit=*/2);
     return;
   }
-  patterns.add<LowerDot4Madd>(context, level.features.contains("avx2"));
+  patterns.add<LowerDot4Madd, LowerDot2>(context, level.features.contains("avx2"));
   patterns.add<LowerPack128>(context, /*benefit=*/2);
 }

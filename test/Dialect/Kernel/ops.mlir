@@ -5,6 +5,8 @@
 kernel.program @net level "sse2" arena 64 state 8 prepared 192 inputs [#kernel.tensor<"x", tensor<2xf32>>] outputs [] weights dense<0> : tensor<4xi8> observers {a = 0 : i64} {
   // CHECK: kernel.depthwise_filter from 0 to 0 channels 16 blocks 1 parts 1 vectors 1 strip 1 stride 1 kernel 3 3
   kernel.depthwise_filter from 0 to 0 channels 16 blocks 1 parts 1 vectors 1 strip 1 stride 1 kernel 3 3
+  // CHECK: kernel.depthwise_filter from 0 to 64 {{.*}} kernel 3 3 words
+  kernel.depthwise_filter from 0 to 64 channels 16 blocks 1 parts 1 vectors 1 strip 1 stride 1 kernel 3 3 words
   // CHECK: kernel.step @k [#kernel.arg<arena 0>, #kernel.arg<state 0>, #kernel.arg<input 0>] range 3
   kernel.step @k [#kernel.arg<arena 0>, #kernel.arg<state 0>, #kernel.arg<input 0>] range 3
 }

@@ -246,7 +246,7 @@ TEST(Emit, CollectsWhatCodegenLeaves) {
 module @sse2 {
   kernel.program @main level "sse2" arena 64 state 16 prepared 192 inputs [#kernel.tensor<"x", tensor<1x3x!quant.uniform<u8:f32, 0.5:128>>>]
       outputs [#kernel.tensor<"y", tensor<2xf32>>] weights dense<7> : tensor<4xi8> {
-    kernel.depthwise_filter from 1 to 2 channels 9 blocks 3 parts 10 vectors 4 strip 5 stride 6 kernel 7 8
+    kernel.depthwise_filter from 1 to 2 channels 9 blocks 3 parts 10 vectors 4 strip 5 stride 6 kernel 7 8 words
     kernel.step @sse2_step0 [] range 3 loc(fused["conv1", "relu1"])
     kernel.step @sse2_step0 [] range 1
   }
@@ -278,6 +278,7 @@ module @reference {
   EXPECT_EQ(std::make_tuple(filter.blocks, filter.parts, filter.vectors), std::make_tuple(3, 10, 4));
   EXPECT_EQ(std::make_tuple(filter.strip, filter.row_stride, filter.kernel_rows, filter.kernel_columns),
             std::make_tuple(5, 6, 7, 8));
+  EXPECT_EQ(filter.words, 1);
   auto object = emitProgram(program, std::move(network->levels), with(OutputKind::Object));
   EXPECT_TRUE(bool(object)) << toString(object.takeError());
 }

@@ -229,8 +229,9 @@ static int expectedWeight(const octet_depthwise_filter &f, ArrayRef<char> weight
 /// blocks of 64), and a block longer than all channels holds them several times (8 channels).
 TEST(Runtime, PreparesTheWeightsOfStrips) {
   const octet_depthwise_filter filters[] = {
-      {7, 64, 128, 2, 1, 4, 2, 1, 3, 2}, {7, 0, 100, 2, 1, 4, 4, 1, 5, 5}, {0, 0, 100, 2, 4, 1, 1, 1, 3, 3},
-      {0, 0, 8, 1, 1, 4, 2, 1, 3, 3},    {0, 0, 8, 1, 4, 1, 1, 1, 3, 3},   {0, 0, 10, 1, 1, 1, 1, 2, 3, 3}};
+      {7, 64, 128, 2, 1, 4, 2, 1, 3, 2, 0}, {7, 0, 100, 2, 1, 4, 4, 1, 5, 5, 0}, {0, 0, 100, 2, 4, 1, 1, 1, 3, 3, 0},
+      {0, 0, 8, 1, 1, 4, 2, 1, 3, 3, 0},    {0, 0, 8, 1, 4, 1, 1, 1, 3, 3, 0},   {0, 0, 10, 1, 1, 1, 1, 2, 3, 3, 0},
+      {7, 64, 100, 2, 4, 1, 1, 1, 5, 5, 1}};
   for (const octet_depthwise_filter &f : filters) {
     std::vector<char> weights(f.source, 99);
     for (int i = 0; i < f.channels * f.kernel_rows * f.kernel_columns; ++i)
@@ -238,12 +239,17 @@ TEST(Runtime, PreparesTheWeightsOfStrips) {
     TestNetwork network("net");
     network.info.weights = weights;
     int quads = ((f.strip - 1) * f.row_stride + f.kernel_rows + 3) / 4;
-    int64_t bytes = f.blocks * f.parts * f.strip * f.kernel_columns * quads * f.vectors * 64;
+    int64_t bytes = f.blocks * f.parts * f.strip * f.kernel_columns * quads * f.vectors * (f.words ? 128 : 64);
     auto library = network.level("reference").filter(f, f.target + bytes).load();
     ModelPtr model = create(*library);
     auto *prepared = static_cast<const char *>(library->api().frame(model.get())->prepared);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(prepared) % 64, 0u);
     const char *actual = prepared + f.target;
+    // Each vector of words has those of its even places first.
+    auto next = [&, place = 0]() mutable -> int {
+      int i = place++;
+      return f.words ? reinterpret_cast<const int16_t *>(actual)[i / 64 * 64 + i % 2 * 32 + i % 64 / 2] : actual[i];
+    };
     for (int part = 0; part < f.blocks * f.parts; ++part)
       for (int out = 0; out < f.strip; ++out)
         for (int column = 0; column < f.kernel_columns; ++column)
@@ -251,7 +257,7 @@ TEST(Runtime, PreparesTheWeightsOfStrips) {
             for (int vector = 0; vector < f.vectors; ++vector)
               for (int lane = 0; lane < 16; ++lane)
                 for (int row = 4 * quad; row < 4 * quad + 4; ++row)
-                  ASSERT_EQ(*actual++, expectedWeight(f, weights, part / f.parts, part % f.parts, out, column, row, vector, lane))
+                  ASSERT_EQ(next(), expectedWeight(f, weights, part / f.parts, part % f.parts, out, column, row, vector, lane))
                       << f.channels << ": " << part << ' ' << out << ' ' << column << ' ' << row << ' ' << vector << ' ' << lane;
   }
 }

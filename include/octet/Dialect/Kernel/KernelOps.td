@@ -87,11 +87,12 @@ def Kernel_DepthwiseFilterOp : Kernel_Op<"depthwise_filter", [HasParent<"Program
     `source` (byte offset into the weights): [channel][kernel row][kernel column]. `target` (byte offset into the prepared
     memory): [block][part][output row of the strip][kernel column][four input rows][vector][lane][input row], zero where an
     input row is none of the output row's. Each output row of a strip would need its own copy in the library otherwise. See octet_depthwise_filter in octet.h for the order of channels.
+    With `words`, each vector of sixteen lanes is 64 words instead of 64 bytes: those of its even places, then the others.
   }];
   let arguments = (ins I64Attr:$source, I64Attr:$target, I64Attr:$channels, I64Attr:$blocks, I64Attr:$parts,
-      I64Attr:$vectors, I64Attr:$strip, I64Attr:$row_stride, I64Attr:$kernel_rows, I64Attr:$kernel_columns);
+      I64Attr:$vectors, I64Attr:$strip, I64Attr:$row_stride, I64Attr:$kernel_rows, I64Attr:$kernel_columns, UnitAttr:$words);
   let assemblyFormat = [{
-    `from` $source `to` $target `channels` $channels `blocks` $blocks `parts` $parts `vectors` $vectors `strip` $strip `stride` $row_stride `kernel` $kernel_rows $kernel_columns attr-dict
+    `from` $source `to` $target `channels` $channels `blocks` $blocks `parts` $parts `vectors` $vectors `strip` $strip `stride` $row_stride `kernel` $kernel_rows $kernel_columns (`words` $words^)? attr-dict
   }];
 }
 
@@ -101,6 +102,7 @@ def Kernel_DepthwiseFilterOp : Kernel_Op<"depthwise_filter", [HasParent<"Program
 
 def Kernel_I32x16 : Type<CPred<"::octet::kernel::isVector($_self, 16, 32, false)">, "vector<16xi32>">, BuildableType<"::mlir::VectorType::get({16}, $_builder.getI32Type())">;
 def Kernel_F32x16 : Type<CPred<"::octet::kernel::isVector($_self, 16, 32, true)">, "vector<16xf32>">, BuildableType<"::mlir::VectorType::get({16}, $_builder.getF32Type())">;
+def Kernel_I16x32 : Type<CPred<"::octet::kernel::isVector($_self, 32, 16, false)">, "vector<32xi16>">, BuildableType<"::mlir::VectorType::get({32}, $_builder.getI16Type())">;
 def Kernel_I8x64 : Type<CPred<"::octet::kernel::isVector($_self, 64, 8, false)">, "vector<64xi8>">, BuildableType<"::mlir::VectorType::get({64}, $_builder.getI8Type())">;
 
 def Kernel_Dot4Op : Kernel_Op<"dot4", [Pure]> {
@@ -109,6 +111,17 @@ def Kernel_Dot4Op : Kernel_Op<"dot4", [Pure]> {
     Lane i: `acc[i] + sum over j < 4 of u8(a[4 i + j]) * s8(b[4 i + j])`, exact, wrapping in 32 bits; never saturates.
   }];
   let arguments = (ins Kernel_I32x16:$acc, Kernel_I8x64:$a, Kernel_I8x64:$b);
+  let results = (outs Kernel_I32x16:$result);
+  let assemblyFormat = "$acc `,` $a `,` $b attr-dict";
+}
+
+def Kernel_Dot2Op : Kernel_Op<"dot2", [Pure]> {
+  let summary = "2-way dot product of words into 32-bit lanes";
+  let description = [{
+    Lane i: `acc[i] + sum over j < 2 of a[2 i + j] * b[2 i + j]` of signed 16-bit words, wrapping in 32 bits. Two of them
+    are a `kernel.dot4` whose bytes were widened beforehand, for levels that multiply words.
+  }];
+  let arguments = (ins Kernel_I32x16:$acc, Kernel_I16x32:$a, Kernel_I16x32:$b);
   let results = (outs Kernel_I32x16:$result);
   let assemblyFormat = "$acc `,` $a `,` $b attr-dict";
 }
@@ -124,8 +137,8 @@ def Kernel_Broadcast4Op : Kernel_Op<"broadcast4", [MemoryEffects<[MemRead]>]> {
 def Kernel_RoundOp : Kernel_Op<"round", [Pure]> {
   let summary = "float to integer, ties to even";
   let description = "One value or lane by lane, for |x| < 2^31; the caller has clamped. The result for NaN is unspecified.";
-  let arguments = (ins AnyTypeOf<[F32, Kernel_F32x16]>:$input);
-  let results = (outs AnyTypeOf<[I32, Kernel_I32x16]>:$result);
+  let arguments = (ins AnyTypeOf<[F32, VectorOfRankAndType<[1], [F32]>]>:$input);
+  let results = (outs AnyTypeOf<[I32, VectorOfRankAndType<[1], [I32]>]>:$result);
   let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
 }
 
