@@ -47,7 +47,7 @@ static kernel::ProgramOp createProgram(func::FuncOp func, const MemoryPlan &plan
   return program;
 }
 
-/// Code reaches weights within 2 GiB; packing and the code itself need some of that.
+/// Steps reach weights below 2 GiB (octet_address), and code behind the weights; packing and the code need some of that.
 static constexpr int64_t kMaxWeightsBytes = (int64_t)7 << 28;
 
 static LogicalResult checkWeights(func::FuncOp func) {

@@ -24,6 +24,11 @@ static bool isMergeable(func::FuncOp func) {
          llvm::all_of(types.take_back(2), [](Type type) { return type.isIndex(); });
 }
 
+/// An index that a step can give as an argument, where it has 32 bits.
+static bool isBound(arith::ConstantOp constant) {
+  return constant.getType().isIndex() && llvm::isInt<32>(cast<IntegerAttr>(constant.getValue()).getInt());
+}
+
 namespace {
 
 /// A kernel function as what it does, and with which bounds.
@@ -68,7 +73,7 @@ private:
   void write(Operation &op) {
     add(op.getName().getAsOpaquePointer());
     auto constant = dyn_cast<arith::ConstantOp>(op);
-    if (constant && constant.getType().isIndex())
+    if (constant && isBound(constant))
       outline.bounds.push_back(constant);
     else
       add(op.getAttrDictionary().getAsOpaquePointer());
@@ -208,7 +213,7 @@ void MergeKernels::merge(Group &group, Replacements &replacements) {
     argAttrs.insert(argAttrs.end() - 2, parameters.size(), b.getDictionaryAttr({}));
     kept.setArgAttrsAttr(b.getArrayAttr(argAttrs));
   }
-  if (!kept->hasAttr("passthrough")) // or LLVM would make copies for constant arguments again
+  if (!kept->hasAttr("passthrough")) // or LLVM unrolls loops whose bounds are arguments now
     kept->setAttr("passthrough", b.getStrArrayAttr({"optsize"}));
   for (auto [number, func] : llvm::enumerate(group.functions)) {
     SmallVector<int64_t> bounds;

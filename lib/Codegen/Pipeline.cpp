@@ -35,7 +35,6 @@ void octet::buildLevelPipeline(OpPassManager &pm) {
   nested.addPass(createArithToLLVMConversionPass());
   nested.addPass(createConvertControlFlowToLLVMPass());
   nested.addPass(createReconcileUnrealizedCastsPass());
-  nested.addPass(createLowerProgramPass());
 }
 
 void octet::buildCodegenPipeline(OpPassManager &pm, llvm::ArrayRef<std::string> levels) {

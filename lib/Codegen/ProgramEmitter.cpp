@@ -20,7 +20,7 @@ int64_t WeightsPool::add(StringRef key, function_ref<std::vector<char>()> make) 
   if (!isNew)
     return it->second.first;
   std::vector<char> data = make();
-  blob.resize(llvm::alignTo(blob.size(), std::min<uint64_t>(64, llvm::PowerOf2Ceil(data.size()))));
+  blob.resize(llvm::alignTo(blob.size(), std::clamp<uint64_t>(llvm::PowerOf2Ceil(data.size()), OCTET_WEIGHTS_UNIT, 64)));
   it->second = {(int64_t)blob.size(), (int64_t)data.size()};
   blob.insert(blob.end(), data.begin(), data.end());
   return it->second.first;

@@ -27,6 +27,17 @@ static std::string getStepName(kernel::StepOp step) {
   return name;
 }
 
+static StepInfo getStepInfo(kernel::StepOp step) {
+  using kernel::Space;
+  static_assert((int)Space::arena == OCTET_ARENA && (int)Space::weights == OCTET_WEIGHTS && (int)Space::state == OCTET_STATE &&
+                (int)Space::prepared == OCTET_PREPARED && (int)Space::input == OCTET_INPUT && (int)Space::output == OCTET_OUTPUT);
+  StepInfo info{step.getKernel().str(), (int64_t)step.getRange(), getStepName(step)};
+  for (auto argument : step.getArgs().getAsRange<kernel::ArgAttr>())
+    info.addresses.push_back({(octet_space)argument.getSpace(), argument.getOffset()});
+  info.bounds = step.getBounds().vec();
+  return info;
+}
+
 static std::optional<octet_dtype> getDType(mlir::Type type) {
   if (auto quantized = dyn_cast<mlir::quant::QuantizedType>(type))
     type = mlir::IntegerType::get(type.getContext(), quantized.getStorageTypeIntegralWidth(),
@@ -94,7 +105,7 @@ static Error collectLevel(mlir::ModuleOp module, kernel::ProgramOp program, Coll
   LevelCode level;
   level.level = program.getLevel().str();
   for (auto step : program.getBody().getOps<kernel::StepOp>())
-    level.steps.push_back({step.getKernel().str(), int64_t(step.getRange()), getStepName(step)});
+    level.steps.push_back(getStepInfo(step));
   level.preparedBytes = program.getPreparedBytes();
   for (auto filter : program.getBody().getOps<kernel::DepthwiseFilterOp>())
     level.filters.push_back({(int32_t)filter.getSource(), (int32_t)filter.getTarget(), (int32_t)filter.getChannels(),

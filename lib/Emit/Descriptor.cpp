@@ -10,6 +10,7 @@
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DerivedTypes.h"
 #include "llvm/Linker/Linker.h"
+#include <set>
 
 using namespace llvm;
 using namespace octet;
@@ -51,6 +52,12 @@ private:
 
   Constant *text(StringRef value) { return data(ConstantDataArray::getString(context, value)); }
 
+  /// `to - from`, in 32 bits.
+  Constant *distance(Constant *from, Constant *to) {
+    auto *bytes = ConstantExpr::getSub(ConstantExpr::getPtrToInt(to, i64), ConstantExpr::getPtrToInt(from, i64));
+    return ConstantExpr::getTrunc(bytes, i32);
+  }
+
   /// An array of records, or null if there is none.
   Constant *array(ArrayRef<Constant *> values) {
     if (values.empty())
@@ -59,7 +66,9 @@ private:
   }
 
   Constant *tensors(ArrayRef<TensorInfo> infos);
+  Function *kernel(const LevelCode &level, const StepInfo &step);
   Constant *steps(const LevelCode &level);
+  Constant *calls(ArrayRef<LevelCode> levels);
   Constant *filters(const LevelCode &level);
   Constant *weights(ArrayRef<char> bytes);
 
@@ -68,6 +77,7 @@ private:
   StringRef prefix;
   IntegerType *i32, *i64;
   PointerType *pointer;
+  ArgumentLists lists;
 };
 } // namespace
 
@@ -86,24 +96,39 @@ Constant *DescriptorBuilder::tensors(ArrayRef<TensorInfo> infos) {
   return array(records);
 }
 
+Function *DescriptorBuilder::kernel(const LevelCode &level, const StepInfo &step) {
+  std::string symbol = getLevelSymbol(prefix, level.level, step.symbol);
+  auto *function = cast<Function>(module.getOrInsertFunction(symbol, getKernelType(context, step)).getCallee());
+  function->setVisibility(GlobalValue::HiddenVisibility);
+  function->setDSOLocal(true);
+  return function;
+}
+
 Constant *DescriptorBuilder::steps(const LevelCode &level) {
-  auto *type = FunctionType::get(Type::getVoidTy(context), {pointer, i64, i64}, /*isVarArg=*/false);
-  auto *recordType = StructType::get(i32, i32, i32);
-  auto *tableType = ArrayType::get(recordType, level.steps.size());
+  auto *tableType = ArrayType::get(StructType::get(i32, i32, i32, i32, i32), level.steps.size());
   GlobalVariable *table = data(ConstantAggregateZero::get(tableType));
   SmallVector<Constant *> records;
   for (const StepInfo &step : level.steps) {
-    std::string symbol = getLevelSymbol(prefix, level.level, step.symbol);
-    auto *function = cast<Function>(module.getOrInsertFunction(symbol, type).getCallee());
-    function->setVisibility(GlobalValue::HiddenVisibility);
-    function->setDSOLocal(true);
     Constant *place = ConstantExpr::getInBoundsGetElementPtr(tableType, table, ArrayRef<Constant *>{int32(0), int32(records.size())});
-    auto distanceTo = [&](Constant *target) {
-      return ConstantExpr::getTrunc(ConstantExpr::getSub(ConstantExpr::getPtrToInt(target, i64), ConstantExpr::getPtrToInt(place, i64)), i32);
-    };
-    records.push_back(record({distanceTo(function), distanceTo(text(step.name)), int32(step.range)}));
+    records.push_back(record({distance(place, kernel(level, step)), distance(place, text(step.name)), int32(step.range),
+                              int32(lists.add(step.addresses)), int32(lists.add(step.bounds))}));
   }
   table->setInitializer(ConstantArray::get(tableType, records));
+  return table;
+}
+
+/// By number of arguments; zeros for those that no step has.
+Constant *DescriptorBuilder::calls(ArrayRef<LevelCode> levels) {
+  std::set<size_t> numbers;
+  for (const LevelCode &level : levels)
+    for (const StepInfo &step : level.steps)
+      numbers.insert(step.addresses.size() + step.bounds.size());
+  auto *tableType = ArrayType::get(i32, numbers.empty() ? 0 : *numbers.rbegin() + 1);
+  GlobalVariable *table = data(ConstantAggregateZero::get(tableType));
+  SmallVector<Constant *> distances(tableType->getNumElements(), int32(0));
+  for (size_t number : numbers)
+    distances[number] = distance(table, createCall(module, prefix, number));
+  table->setInitializer(ConstantArray::get(tableType, distances));
   return table;
 }
 
@@ -133,7 +158,8 @@ Constant *DescriptorBuilder::build(const ProgramInfo &program, ArrayRef<LevelCod
   return record({int32(OCTET_ABI), text(program.name), int64(program.arenaBytes), int64(program.stateBytes),
                  int64(program.weights.size()), weights(program.weights), int32(program.inputs.size()),
                  int32(program.outputs.size()), int32(programs.size()), tensors(program.inputs),
-                 tensors(program.outputs), array(programs), text(program.reportJson)});
+                 tensors(program.outputs), array(programs), data(ConstantDataArray::get(context, lists.getWords())),
+                 calls(levels), text(program.reportJson)});
 }
 
 /// The runtime's public functions get the network's prefix; all else is internal, so that networks link together.

@@ -93,19 +93,22 @@ static Expected<Bytes> printParts(ArrayRef<Bytes> parts, const EmitOptions &opti
   return text;
 }
 
-static Error checkLevels(ArrayRef<LevelCode> levels) {
+static Error checkLevels(const ProgramInfo &program, ArrayRef<LevelCode> levels) {
   if (levels.empty())
     return createStringError("a network needs the code of at least one CPU level");
   StringSet<> seen;
-  for (const LevelCode &level : levels)
+  for (const LevelCode &level : levels) {
     if (!seen.insert(level.level).second)
       return createStringError("CPU level '" + level.level + "' is there twice");
+    if (Error error = checkSteps(program, level))
+      return error;
+  }
   return Error::success();
 }
 
 Expected<SmallVector<char, 0>> octet::emitProgram(const ProgramInfo &program, std::vector<LevelCode> levels,
                                                   const EmitOptions &options) {
-  if (Error error = checkLevels(levels))
+  if (Error error = checkLevels(program, levels))
     return error;
   std::string prefix = getSymbolPrefix(program.name);
   // The runtime first: it reads the list of steps that compiling a level leaves alone, but not its code.

@@ -81,6 +81,8 @@ std::string octet::emitHeader(const ProgramInfo &program) {
      << "  " << prefix << "_num_outputs = " << program.outputs.size() << "\n};\n\n";
   os << "octet_model *" << prefix << "_create(int32_t threads, const char *level, char *error, size_t error_bytes);\n"
      << "int32_t " << prefix << "_run(octet_model *model, const void *const *inputs, void *const *outputs);\n"
+     << "int32_t " << prefix
+     << "_run_steps(octet_model *model, const void *const *inputs, void *const *outputs, int64_t begin, int64_t end);\n"
      << "void " << prefix << "_destroy(octet_model *model);\n"
      << "const octet_program *" << prefix << "_program(const octet_model *model);\n"
      << "int32_t " << prefix << "_threads(const octet_model *model);\n"

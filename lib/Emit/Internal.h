@@ -11,6 +11,7 @@
 #include "octet/Emit/Emit.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Target/TargetMachine.h"
+#include <map>
 
 namespace octet {
 
@@ -22,8 +23,33 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createBaselineMachine(llvm:
 /// The symbol of a function of one level in the finished network.
 std::string getLevelSymbol(llvm::StringRef prefix, llvm::StringRef level, llvm::StringRef symbol);
 
-/// Checks a level's module against its steps, gives every definition the network's and level's prefix, hides the steps
-/// and makes the rest internal.
+/// An error if a step of the level does not fit its kernel, or octet_step_record.
+llvm::Error checkSteps(const ProgramInfo &program, const LevelCode &level);
+
+/// The type of the kernel that a step calls.
+llvm::FunctionType *getKernelType(llvm::LLVMContext &context, const StepInfo &step);
+
+/// A function that calls a kernel with so many arguments from memory; see octet_descriptor.
+llvm::Function *createCall(llvm::Module &module, llvm::StringRef prefix, size_t numArguments);
+
+/// The arguments of all steps as octet_descriptor has them. Addresses and bounds are lists of their own: levels have the
+/// same addresses, but merge different kernels, and steps on different memory have the same bounds.
+class ArgumentLists {
+public:
+  /// Where the list begins; equal ones are there once.
+  int32_t add(llvm::ArrayRef<StepAddress> addresses);
+  int32_t add(llvm::ArrayRef<int64_t> bounds);
+  llvm::ArrayRef<int32_t> getWords() const { return words; }
+
+private:
+  int32_t addList(llvm::ArrayRef<int32_t> list);
+
+  std::vector<int32_t> words;
+  std::map<std::vector<int32_t>, int32_t> places;
+};
+
+/// Gives every definition of a level's module the network's and level's prefix, hides the kernels that steps call and makes
+/// the rest internal.
 llvm::Error prepareLevel(llvm::StringRef prefix, LevelCode &level, llvm::TargetMachine &machine);
 
 /// The descriptor, the weights and the runtime, in a new context.

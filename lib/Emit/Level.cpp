@@ -16,26 +16,6 @@ std::string octet::getLevelSymbol(StringRef prefix, StringRef level, StringRef s
   return (prefix + "_" + level + "_" + symbol).str();
 }
 
-static bool isStepFunction(const Function &function) {
-  auto *type = function.getFunctionType();
-  return !function.isDeclaration() && type->getReturnType()->isVoidTy() && type->getNumParams() == 3 &&
-         type->getParamType(0)->isPointerTy() && type->getParamType(1)->isIntegerTy(64) &&
-         type->getParamType(2)->isIntegerTy(64);
-}
-
-static Error checkSteps(const LevelCode &level) {
-  for (const StepInfo &step : level.steps) {
-    const Function *function = level.code.module->getFunction(step.symbol);
-    if (!function || !isStepFunction(*function))
-      return createStringError("CPU level '" + level.level + "': step '" + step.name + "' calls '" + step.symbol +
-                               "', expected a function of (pointer, i64, i64)");
-    if (step.range < 1 || step.range > INT32_MAX)
-      return createStringError("CPU level '" + level.level + "': step '" + step.name +
-                               "' expected a range of 1 to 2147483647, but got " + Twine(step.range));
-  }
-  return Error::success();
-}
-
 /// LLVM spills a vector register without aligning the stack for it, because it decides on the frame before it allocates
 /// registers; a 64-byte spill on a 16-byte-aligned stack costs two cache lines each time. So ask for it beforehand.
 static void alignStack(Function &function) {
@@ -55,28 +35,26 @@ static void prepareFunction(Function &function) {
 }
 
 Error octet::prepareLevel(StringRef prefix, LevelCode &level, TargetMachine &machine) {
-  if (Error error = checkSteps(level))
-    return error;
   Module &module = *level.code.module;
   module.setModuleIdentifier(prefix);
   module.setSourceFileName(getLevelSymbol(prefix, level.level, ""));
   module.setTargetTriple(machine.getTargetTriple());
   module.setDataLayout(machine.createDataLayout());
 
-  StringSet<> steps;
+  StringSet<> kernels;
   for (const StepInfo &step : level.steps)
-    steps.insert(step.symbol);
+    kernels.insert(step.symbol);
   for (GlobalValue &value : module.global_values()) {
     if (value.isDeclaration())
       continue;
-    bool isStep = steps.contains(value.getName());
-    value.setLinkage(isStep ? GlobalValue::ExternalLinkage : GlobalValue::InternalLinkage);
-    value.setVisibility(isStep ? GlobalValue::HiddenVisibility : GlobalValue::DefaultVisibility);
+    bool isKernel = kernels.contains(value.getName());
+    value.setLinkage(isKernel ? GlobalValue::ExternalLinkage : GlobalValue::InternalLinkage);
+    value.setVisibility(isKernel ? GlobalValue::HiddenVisibility : GlobalValue::DefaultVisibility);
     value.setDSOLocal(true);
     value.setName(getLevelSymbol(prefix, level.level, value.getName()));
     if (auto *function = dyn_cast<Function>(&value)) {
       prepareFunction(*function);
-      if (!isStep) // Kernels are shared by the steps of a shape; inlining would copy them.
+      if (!isKernel) // What kernels share is a function so that they do not hold copies of it.
         function->addFnAttr(Attribute::NoInline);
     }
   }

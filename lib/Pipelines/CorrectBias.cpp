@@ -167,59 +167,67 @@ static llvm::Expected<LoadedNetwork> makeInstrument(ModuleOp calibrated, StringR
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// One sample on its way through a network: its arena, inputs and outputs.
+/// One sample on its way through a network, in a model of its own.
 struct Run {
-  octet_frame frame;
-  std::unique_ptr<char, decltype(&free)> arena;
+  ModelPtr model;
   std::vector<std::vector<char>> outputs;
   std::vector<const void *> inputPointers;
   std::vector<void *> outputPointers;
 
-  Run(const octet_descriptor &descriptor, const SampleCopy &inputs, ArrayRef<std::vector<float>> corrections, const octet_frame &model)
-      : arena(static_cast<char *>(aligned_alloc(64, llvm::alignTo(std::max<int64_t>(descriptor.arena_bytes, 64), 64))), &free) {
+  Run(ModelPtr model, const octet_descriptor &descriptor, const SampleCopy &inputs, ArrayRef<std::vector<float>> corrections)
+      : model(std::move(model)) {
     for (const std::vector<char> &input : inputs)
       inputPointers.push_back(input.data());
     for (const std::vector<float> &correction : corrections)
       inputPointers.push_back(correction.data());
     for (int32_t i = 0; i < descriptor.num_outputs; ++i)
       outputPointers.push_back(outputs.emplace_back(descriptor.outputs[i].bytes).data());
-    frame = model;
-    frame.arena = arena.get();
-    frame.inputs = inputPointers.data();
-    frame.outputs = outputPointers.data();
   }
 };
 
 /// Runs a network on all samples at once, layer by layer.
 class Abreast {
 public:
-  Abreast(const LoadedNetwork &network, octet_model *model, ArrayRef<SampleCopy> samples, ArrayRef<std::vector<float>> corrections)
-      : network(network), program(network.library->api().program(model)), frame(*network.library->api().frame(model)) {
-    for (const SampleCopy &inputs : samples)
-      runs.push_back(std::make_unique<Run>(network.library->descriptor(), inputs, corrections, frame));
+  /// `samples` and `corrections` are read by each run.
+  static llvm::Expected<Abreast> create(const LoadedNetwork &network, ArrayRef<SampleCopy> samples,
+                                        ArrayRef<std::vector<float>> corrections) {
+    Abreast abreast(network);
+    for (const SampleCopy &inputs : samples) {
+      llvm::Expected<ModelPtr> model = createModel(*network.library);
+      if (!model)
+        return model.takeError();
+      abreast.runs.emplace_back(std::move(*model), network.library->descriptor(), inputs, corrections);
+    }
+    return abreast;
   }
 
   /// Goes on until every sample has passed a layer; then the sums of its channels, in units of 2^-24. The layers must be
   /// asked for in the order of the program.
-  llvm::Expected<ArrayRef<int64_t>> runTo(StringRef layer, int64_t numChannels) {
+  llvm::Expected<std::vector<int64_t>> runTo(StringRef layer, int64_t numChannels) {
+    const octet_program &program = *api().program(runs.front().model.get());
     int64_t end = next;
-    while (end < program->count && program->steps[end].name != getStepName(layer))
+    while (end < program.count && program.steps[end].name != getStepName(layer))
       ++end;
-    if (end == program->count)
+    if (end == program.count)
       return llvm::createStringError("the biases cannot be corrected: the compiled network lacks step '" + getStepName(layer) + "'");
-    for (auto &run : runs)
-      for (int64_t step = next; step <= end; ++step)
-        program->steps[step].fn(&run->frame, 0, program->steps[step].range);
+    std::vector<int64_t> sums(numChannels);
+    for (Run &run : runs) {
+      api().run_steps(run.model.get(), run.inputPointers.data(), run.outputPointers.data(), next, end + 1);
+      auto *state = static_cast<const char *>(api().frame(run.model.get())->state);
+      auto *own = reinterpret_cast<const int64_t *>(state + network->observers.lookup(layer));
+      for (auto [sum, value] : llvm::zip_equal(sums, ArrayRef<int64_t>(own, numChannels)))
+        sum += value;
+    }
     next = end + 1;
-    auto *state = static_cast<const char *>(frame.state);
-    return ArrayRef<int64_t>(reinterpret_cast<const int64_t *>(state + network.observers.lookup(layer)), numChannels);
+    return sums;
   }
 
 private:
-  const LoadedNetwork &network;
-  const octet_program *program;
-  const octet_frame &frame;
-  std::vector<std::unique_ptr<Run>> runs;
+  explicit Abreast(const LoadedNetwork &network) : network(&network) {}
+  const octet_model_api &api() const { return network->library->api(); }
+
+  const LoadedNetwork *network;
+  std::vector<Run> runs;
   int64_t next = 0;
 };
 } // namespace
@@ -252,22 +260,23 @@ static llvm::Expected<std::vector<std::vector<float>>> measure(ArrayRef<Layer> l
   std::vector<std::vector<float>> corrections;
   for (const Layer &layer : layers)
     corrections.emplace_back(getNumChannels(layer.weighted), 0.0f);
-  llvm::Expected<ModelPtr> floatModel = createModel(*floating.library), referenceModel = createModel(*reference.library);
-  if (!floatModel || !referenceModel)
-    return llvm::joinErrors(floatModel.takeError(), referenceModel.takeError());
   std::vector<std::vector<int64_t>> expected;
   {
-    Abreast runs(floating, floatModel->get(), samples, {});
+    llvm::Expected<Abreast> runs = Abreast::create(floating, samples, {});
+    if (!runs)
+      return runs.takeError();
     for (auto [i, layer] : llvm::enumerate(layers)) {
-      llvm::Expected<ArrayRef<int64_t>> sums = runs.runTo(getLayerName(i), getNumChannels(layer.weighted));
+      llvm::Expected<std::vector<int64_t>> sums = runs->runTo(getLayerName(i), getNumChannels(layer.weighted));
       if (!sums)
         return sums.takeError();
-      expected.push_back(sums->vec());
+      expected.push_back(std::move(*sums));
     }
   }
-  Abreast runs(reference, referenceModel->get(), samples, corrections);
+  llvm::Expected<Abreast> runs = Abreast::create(reference, samples, corrections);
+  if (!runs)
+    return runs.takeError();
   for (auto [i, layer] : llvm::enumerate(layers)) {
-    llvm::Expected<ArrayRef<int64_t>> sums = runs.runTo(getLayerName(i), getNumChannels(layer.weighted));
+    llvm::Expected<std::vector<int64_t>> sums = runs->runTo(getLayerName(i), getNumChannels(layer.weighted));
     if (!sums)
       return sums.takeError();
     auto type = cast<RankedTensorType>(layer.weighted->getResult(0).getType());

@@ -19,10 +19,20 @@
 
 extern const octet_descriptor octet_model_descriptor;
 
+/* An argument that is an input or output. */
+typedef struct binding {
+  int64_t *argument;
+  int32_t address;
+} binding;
+
 struct octet_model {
   octet_frame frame;
   octet_program program;
-  octet_step *steps; /* the program's */
+  octet_step *steps;  /* the program's */
+  ready_step *ready;  /* the same as they are called */
+  int64_t *arguments; /* all steps' */
+  binding *bindings;
+  int64_t num_bindings;
   pool *workers;
   octet_step_hook hook;
   void *hook_user;
@@ -96,6 +106,9 @@ void octet_model_destroy(octet_model *model) {
     return;
   destroy_pool(model->workers);
   free(model->steps);
+  free(model->ready);
+  free(model->arguments);
+  free(model->bindings);
   free(model->frame.arena);
   free(model->frame.state);
   free(model->frame.prepared);
@@ -129,14 +142,67 @@ static void prepare_filter(const octet_depthwise_filter *f, const int8_t *weight
         }
 }
 
-/* The table with pointers, from the records. */
+static int32_t get_space(int32_t word) { return word & ((1 << OCTET_SPACE_BITS) - 1); }
+
+static uint32_t get_number(int32_t word) { return (uint32_t)word >> OCTET_SPACE_BITS; }
+
+static int64_t resolve_address(const octet_model *model, int32_t word) {
+  const void *const bases[] = {[OCTET_ARENA] = model->frame.arena,
+                               [OCTET_WEIGHTS] = model->frame.weights,
+                               [OCTET_STATE] = model->frame.state,
+                               [OCTET_PREPARED] = model->frame.prepared};
+  int32_t space = get_space(word), unit = space == OCTET_WEIGHTS ? OCTET_WEIGHTS_UNIT : OCTET_MEMORY_UNIT;
+  return (intptr_t)bases[space] + (int64_t)get_number(word) * unit;
+}
+
+/* Writes a step's arguments; those that are inputs and outputs are left to each run. Returns the place behind them. */
+static int64_t *make_arguments(octet_model *model, const octet_step_record *record, int64_t *to) {
+  const int32_t *lists = octet_model_descriptor.lists, *addresses = lists + record->addresses, *bounds = lists + record->bounds;
+  for (int32_t i = 1; i <= addresses[0]; ++i, ++to)
+    if (get_space(addresses[i]) < OCTET_INPUT)
+      *to = resolve_address(model, addresses[i]);
+    else
+      model->bindings[model->num_bindings++] = (binding){to, addresses[i]};
+  for (int32_t i = 1; i <= bounds[0]; ++i)
+    *to++ = bounds[i];
+  return to;
+}
+
+/* The tables with pointers, from the records. */
 static void make_steps(octet_model *model, const octet_program_record *program) {
+  const int32_t *calls = octet_model_descriptor.calls;
+  int64_t *arguments = model->arguments;
   for (int64_t i = 0; i < program->count; ++i) {
     const octet_step_record *record = &program->steps[i];
     uintptr_t base = (uintptr_t)record;
-    model->steps[i] = (octet_step){(octet_step_fn)(base + record->fn), record->range, (const char *)(base + record->name)};
+    int64_t *end = make_arguments(model, record, arguments);
+    call_fn call = (call_fn)((uintptr_t)calls + calls[end - arguments]);
+    model->steps[i] = (octet_step){record->range, (const char *)(base + record->name)};
+    model->ready[i] = (ready_step){call, (kernel_fn)(base + record->kernel), arguments, record->range};
+    arguments = end;
   }
   model->program = (octet_program){program->level, model->steps, program->count};
+}
+
+/* Zeroed memory for everything; returns 0 if there is not enough. */
+static int allocate_members(octet_model *model, const octet_program_record *program) {
+  int64_t num_arguments = 0, num_bindings = 0;
+  for (int64_t i = 0; i < program->count; ++i) {
+    const int32_t *addresses = octet_model_descriptor.lists + program->steps[i].addresses;
+    num_arguments += addresses[0] + octet_model_descriptor.lists[program->steps[i].bounds];
+    for (int32_t k = 1; k <= addresses[0]; ++k)
+      num_bindings += get_space(addresses[k]) >= OCTET_INPUT;
+  }
+  model->steps = allocate(program->count * (int64_t)sizeof(octet_step));
+  model->ready = allocate(program->count * (int64_t)sizeof(ready_step));
+  model->arguments = allocate(num_arguments * (int64_t)sizeof(int64_t));
+  model->bindings = allocate(num_bindings * (int64_t)sizeof(binding));
+  model->frame.weights = octet_model_descriptor.weights;
+  model->frame.arena = allocate(octet_model_descriptor.arena_bytes);
+  model->frame.state = allocate(octet_model_descriptor.state_bytes);
+  model->frame.prepared = allocate(program->prepared_bytes);
+  return model->steps && model->ready && model->arguments && model->bindings && model->frame.arena && model->frame.state &&
+         model->frame.prepared;
 }
 
 octet_model *octet_model_create(int32_t threads, const char *level, char *error, size_t error_bytes) {
@@ -159,14 +225,7 @@ octet_model *octet_model_create(int32_t threads, const char *level, char *error,
     return NULL;
   }
   octet_model *model = allocate(sizeof(octet_model));
-  if (model) {
-    model->steps = allocate(program->count * (int64_t)sizeof(octet_step));
-    model->frame.weights = octet_model_descriptor.weights;
-    model->frame.arena = allocate(octet_model_descriptor.arena_bytes);
-    model->frame.state = allocate(octet_model_descriptor.state_bytes);
-    model->frame.prepared = allocate(program->prepared_bytes);
-  }
-  if (!model || !model->steps || !model->frame.arena || !model->frame.state || !model->frame.prepared) {
+  if (!model || !allocate_members(model, program)) {
     int64_t bytes = octet_model_descriptor.arena_bytes + octet_model_descriptor.state_bytes + program->prepared_bytes;
     snprintf(error, error_bytes, "out of memory: the network needs %lld bytes", (long long)bytes);
     return fail(model);
@@ -187,23 +246,30 @@ static uint64_t nanoseconds(void) {
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static void run_step(octet_model *model, const octet_step *step) {
+static void run_step(octet_model *model, const ready_step *step) {
   if (model->workers && step->range > 1)
-    run_parallel(model->workers, step, &model->frame);
+    run_parallel(model->workers, step);
   else
-    step->fn(&model->frame, 0, step->range);
+    step->call(step->kernel, step->arguments, 0, step->range);
 }
 
-static void run_timed(octet_model *model) {
-  for (int64_t i = 0; i < model->program.count; ++i) {
+static void run_timed(octet_model *model, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; ++i) {
     uint64_t start = nanoseconds();
-    run_step(model, &model->steps[i]);
+    run_step(model, &model->ready[i]);
     model->hook(model->hook_user, i, nanoseconds() - start);
   }
 }
 
-int32_t octet_model_run(octet_model *model, const void *const *inputs, void *const *outputs) {
-  if (!model || !inputs || !outputs)
+static void bind(octet_model *model, const void *const *inputs, void *const *outputs) {
+  for (const binding *b = model->bindings; b != model->bindings + model->num_bindings; ++b) {
+    uint32_t number = get_number(b->address);
+    *b->argument = (intptr_t)(get_space(b->address) == OCTET_INPUT ? inputs[number] : outputs[number]);
+  }
+}
+
+static int32_t run_part(octet_model *model, const void *const *inputs, void *const *outputs, int64_t begin, int64_t end) {
+  if (!inputs || !outputs || begin < 0 || begin > end || end > model->program.count)
     return 1;
   for (int32_t i = 0; i < octet_model_descriptor.num_inputs; ++i)
     if (!inputs[i])
@@ -213,15 +279,22 @@ int32_t octet_model_run(octet_model *model, const void *const *inputs, void *con
       return 1;
   fp_control callers = get_fp_control();
   set_fp_control(DEFAULT_FP_CONTROL);
-  model->frame.inputs = inputs;
-  model->frame.outputs = outputs;
+  bind(model, inputs, outputs);
   if (model->hook)
-    run_timed(model);
+    run_timed(model, begin, end);
   else
-    for (int64_t i = 0; i < model->program.count; ++i)
-      run_step(model, &model->steps[i]);
+    for (int64_t i = begin; i < end; ++i)
+      run_step(model, &model->ready[i]);
   set_fp_control(callers);
   return 0;
+}
+
+int32_t octet_model_run(octet_model *model, const void *const *inputs, void *const *outputs) {
+  return model ? run_part(model, inputs, outputs, 0, model->program.count) : 1;
+}
+
+int32_t octet_model_run_steps(octet_model *model, const void *const *inputs, void *const *outputs, int64_t begin, int64_t end) {
+  return model ? run_part(model, inputs, outputs, begin, end) : 1;
 }
 
 const octet_model_api *octet_model_octet_model_v1(void) {
@@ -230,6 +303,7 @@ const octet_model_api *octet_model_octet_model_v1(void) {
       &octet_model_descriptor,
       octet_model_create,
       octet_model_run,
+      octet_model_run_steps,
       octet_model_destroy,
       octet_model_program,
       octet_model_threads,

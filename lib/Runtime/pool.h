@@ -32,6 +32,18 @@ enum {
   SPINS_BEFORE_SLEEP = 4096,
 };
 
+/* A kernel, of any number of arguments, and a function that passes so many from an array, and the part to compute. */
+typedef void (*kernel_fn)(void);
+typedef void (*call_fn)(kernel_fn kernel, const int64_t *arguments, int64_t begin, int64_t end);
+
+/* A step as it is called. */
+typedef struct ready_step {
+  call_fn call;
+  kernel_fn kernel;
+  const int64_t *arguments;
+  int64_t range;
+} ready_step;
+
 /* Fields on lines of their own are written by several threads at a time. */
 typedef struct pool {
   /* Number of the published step << 32 | chunks not claimed yet. A chunk is claimed by decrementing it; the number keeps
@@ -43,31 +55,29 @@ typedef struct pool {
   _Atomic uint32_t wakeups;
   _Atomic int stop;
   /* The published step. Atomic because a worker may read them while the next step is published; it then fails to claim. */
-  _Alignas(64) _Atomic(const octet_step *) step;
-  _Atomic(const octet_frame *) frame;
+  _Alignas(64) _Atomic(const ready_step *) step;
   _Atomic uint32_t chunks;
   uint32_t num_workers;
   pthread_t workers[];
 } pool;
 
 /* Runs chunk number `chunk`: the chunks cut [0, range) into parts that differ by at most one. */
-static void run_chunk(const octet_step *step, const octet_frame *frame, int64_t chunk, int64_t chunks) {
+static void run_chunk(const ready_step *step, int64_t chunk, int64_t chunks) {
   int64_t size = step->range / chunks, larger = step->range % chunks;
   int64_t begin = chunk * size + (chunk < larger ? chunk : larger);
-  step->fn(frame, begin, begin + size + (chunk < larger));
+  step->call(step->kernel, step->arguments, begin, begin + size + (chunk < larger));
 }
 
 static void run_chunks(pool *p) {
   uint64_t ticket = atomic_load_explicit(&p->ticket, memory_order_acquire);
   while ((uint32_t)ticket) {
-    const octet_step *step = atomic_load_explicit(&p->step, memory_order_relaxed);
-    const octet_frame *frame = atomic_load_explicit(&p->frame, memory_order_relaxed);
+    const ready_step *step = atomic_load_explicit(&p->step, memory_order_relaxed);
     uint32_t chunks = atomic_load_explicit(&p->chunks, memory_order_relaxed);
     /* If this succeeds, the ticket was not exhausted since it was loaded, so the fields belong to it. */
     if (!atomic_compare_exchange_weak_explicit(&p->ticket, &ticket, ticket - 1, memory_order_acq_rel,
                                                memory_order_acquire))
       continue;
-    run_chunk(step, frame, chunks - (uint32_t)ticket, chunks);
+    run_chunk(step, chunks - (uint32_t)ticket, chunks);
     atomic_fetch_add_explicit(&p->completed, 1, memory_order_release);
     ticket = atomic_load_explicit(&p->ticket, memory_order_acquire);
   }
@@ -104,12 +114,11 @@ static void *work(void *argument) {
   return NULL;
 }
 
-static void run_parallel(pool *p, const octet_step *step, const octet_frame *frame) {
+static void run_parallel(pool *p, const ready_step *step) {
   int64_t chunks = (int64_t)(p->num_workers + 1) * CHUNKS_PER_THREAD;
   if (chunks > step->range)
     chunks = step->range;
   atomic_store_explicit(&p->step, step, memory_order_relaxed);
-  atomic_store_explicit(&p->frame, frame, memory_order_relaxed);
   atomic_store_explicit(&p->chunks, (uint32_t)chunks, memory_order_relaxed);
   atomic_store_explicit(&p->completed, 0, memory_order_relaxed);
   uint64_t number = (atomic_load_explicit(&p->ticket, memory_order_relaxed) >> 32) + 1;

@@ -20,8 +20,8 @@
 
 // LLVM: module @sse2
 // LLVM: kernel.program @main level "sse2"
-// LLVM: kernel.step @[[STEP:.*]] [
-// LLVM: llvm.func {{.*}}@[[STEP]](%{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64)
+// LLVM: kernel.step @[[KERNEL:dense[_a-z0-9]+]] [{{(#kernel.arg<[a-z]+ [0-9]+>(, )?){7}\] bounds}} [{{[0-9]+, [0-9]+}}] range 8
+// LLVM: llvm.func {{.*}}@[[KERNEL]]({{(%[^ ]*: !llvm.ptr {llvm.noalias}, ){7}(%[^ ]*: i64(, )?){4}\)}}
 // LLVM-NOT: func.func
 func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}) {
   %w = nn.constant dense<1> : tensor<16x16x3x3xi8> -> !w

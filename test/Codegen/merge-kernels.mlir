@@ -152,3 +152,42 @@ module {
     }
   }
 }
+
+// -----
+
+// A bound that a step cannot hold stays a constant.
+module {
+  // CHECK-LABEL: module @neon
+  // CHECK: kernel.step @small [] bounds [2147483647] range 1
+  // CHECK: kernel.step @small [] bounds [-2147483648] range 1
+  // CHECK: kernel.step @large1 [] range 1
+  // CHECK: kernel.step @large2 [] range 1
+  module @neon {
+    kernel.program @main level "neon" arena 0 state 0 prepared 0 inputs [] outputs [] {
+      kernel.step @small [] range 1
+      kernel.step @small2 [] range 1
+      kernel.step @large1 [] range 1
+      kernel.step @large2 [] range 1
+    }
+    func.func private @small(%begin: index, %end: index) attributes {kernel.mergeable} {
+      %a = arith.constant 2147483647 : index
+      %0 = arith.addi %begin, %a : index
+      return
+    }
+    func.func private @small2(%begin: index, %end: index) attributes {kernel.mergeable} {
+      %a = arith.constant -2147483648 : index
+      %0 = arith.addi %begin, %a : index
+      return
+    }
+    func.func private @large1(%begin: index, %end: index) attributes {kernel.mergeable} {
+      %a = arith.constant 2147483648 : index
+      %0 = arith.addi %begin, %a : index
+      return
+    }
+    func.func private @large2(%begin: index, %end: index) attributes {kernel.mergeable} {
+      %a = arith.constant 4294967296 : index
+      %0 = arith.addi %begin, %a : index
+      return
+    }
+  }
+}

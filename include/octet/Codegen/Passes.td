@@ -57,13 +57,4 @@ def LowerKernelPass : Pass<"octet-lower-kernel", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect", "::mlir::vector::VectorDialect"];
 }
 
-def LowerProgramPass : Pass<"octet-lower-program", "::mlir::ModuleOp"> {
-  let summary = "steps to functions over the frame (after conversion to the LLVM dialect)";
-  let description = [{
-    Each `kernel.step` becomes an `llvm.func` of type `void (frame, begin, end)` that forms the addresses and calls the kernel;
-    the step then names that function.
-  }];
-  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
-}
-
 #endif // OCTET_CODEGEN_PASSES_TD

@@ -44,11 +44,20 @@ struct TensorInfo {
   int32_t zeroPoint = 0;
 };
 
-/// A step: the function `void symbol(ptr frame, i64 begin, i64 end)` of the level's module, and the operator's name.
+/// Byte offset into a memory, or the number of an input or output.
+struct StepAddress {
+  octet_space space;
+  int64_t offset;
+};
+
+/// A step: calls `void symbol(ptr addresses..., i64 bounds..., i64 begin, i64 end)` of the level's module for parts of its
+/// range; `name` is the operator's.
 struct StepInfo {
   std::string symbol;
   int64_t range = 1;
   std::string name;
+  std::vector<StepAddress> addresses = {};
+  std::vector<int64_t> bounds = {};
 };
 
 /// What all levels of a network share.
@@ -109,7 +118,7 @@ struct CollectedNetwork {
 };
 
 /// Takes what the passes of Codegen leave: one nested module per CPU level, best first, each with a kernel.program whose
-/// steps name functions in LLVM dialect. Erases the programs (their weights stay alive with the context).
+/// steps name kernels in LLVM dialect. Erases the programs (their weights stay alive with the context).
 llvm::Expected<CollectedNetwork> collectNetwork(mlir::ModuleOp module, llvm::StringRef name);
 
 /// A C identifier made of a network's name: other characters become '_', a leading digit gets one in front.

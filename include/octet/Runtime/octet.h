@@ -30,7 +30,7 @@ extern "C" {
 #endif
 
 /* Version of the structures below; a library with another number is refused. */
-#define OCTET_ABI 3
+#define OCTET_ABI 4
 #define OCTET_ENTRY_SUFFIX "_octet_model_v1"
 
 /* Element types of inputs and outputs (octet_tensor.dtype). */
@@ -48,22 +48,16 @@ typedef struct octet_tensor {
   int32_t zero_point;
 } octet_tensor;
 
-/* What a step works on. `arena`, `state` and `prepared` are aligned to 64 bytes, inputs and outputs are the caller's. */
+/* What steps work on beside inputs and outputs; all of it is aligned to 64 bytes. */
 typedef struct octet_frame {
   void *arena;
   const void *weights;
   void *state;
-  const void *const *inputs;
-  void *const *outputs;
   void *prepared;
 } octet_frame;
 
-/* Computes the part [begin, end) of a step. */
-typedef void (*octet_step_fn)(const octet_frame *frame, int64_t begin, int64_t end);
-
 /* Steps run in order; each may be split over [0, range) among threads. `name` is the operator's. */
 typedef struct octet_step {
-  octet_step_fn fn;
   int64_t range;
   const char *name;
 } octet_step;
@@ -89,10 +83,25 @@ typedef struct octet_program {
   int64_t count;
 } octet_program;
 
-/* A step as it lies in the library, where the loader has nothing to relocate: function and name are given by their
-   distance in bytes from the record. */
+/* What an argument of a step points into: the model's memory, the library's weights, or an input or output. */
+enum octet_space {
+  OCTET_ARENA = 0,
+  OCTET_WEIGHTS = 1,
+  OCTET_STATE = 2,
+  OCTET_PREPARED = 3,
+  OCTET_INPUT = 4,
+  OCTET_OUTPUT = 5,
+};
+
+/* An address is a word of 32 bits: the space in the lowest ones, above them the number of an input or output, or an offset
+   in units of so many bytes. */
+enum octet_address { OCTET_SPACE_BITS = 3, OCTET_WEIGHTS_UNIT = 4, OCTET_MEMORY_UNIT = 64 };
+
+/* A step as it lies in the library, where the loader has nothing to relocate: it calls
+   `kernel(addresses..., bounds..., begin, end)` for parts [begin, end) of the range. Kernel and name are given by their
+   distance in bytes from the record, addresses and bounds by where their lists begin among the descriptor's. */
 typedef struct octet_step_record {
-  int32_t fn, name, range;
+  int32_t kernel, name, range, addresses, bounds;
 } octet_step_record;
 
 /* What the library holds for one CPU level; create makes its octet_program. */
@@ -105,7 +114,9 @@ typedef struct octet_program_record {
   int64_t num_filters;
 } octet_program_record;
 
-/* Everything that is known about a network; `programs` has the best level first. */
+/* Everything that is known about a network; `programs` has the best level first. In `lists` the arguments of all steps lie,
+   each list as its length and that many words. `calls[n]` is the distance in bytes from `calls` to a function
+   `(kernel, arguments, begin, end)` that calls a kernel with n arguments of 64 bits from an array, begin and end. */
 typedef struct octet_descriptor {
   int32_t abi;
   const char *name;
@@ -114,6 +125,7 @@ typedef struct octet_descriptor {
   int32_t num_inputs, num_outputs, num_programs;
   const octet_tensor *inputs, *outputs;
   const octet_program_record *programs;
+  const int32_t *lists, *calls;
   const char *report_json;
 } octet_descriptor;
 
@@ -139,6 +151,10 @@ typedef struct octet_model_api {
      beyond the element's, allocates nothing, takes no lock. Returns 0, or 1 without running if a pointer is null.
      The caller's floating-point control register is saved, set to the default and restored. */
   int32_t (*run)(octet_model *model, const void *const *inputs, void *const *outputs);
+
+  /* Like run, but for the steps [begin, end) only, after those before them have run in this model. Returns 1 also if there
+     are no such steps. */
+  int32_t (*run_steps)(octet_model *model, const void *const *inputs, void *const *outputs, int64_t begin, int64_t end);
 
   /* Ends the threads and frees the memory. A null pointer is allowed. */
   void (*destroy)(octet_model *model);

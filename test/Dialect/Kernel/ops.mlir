@@ -13,6 +13,13 @@ kernel.program @net level "sse2" arena 64 state 8 prepared 192 inputs [#kernel.t
 
 // -----
 
+kernel.program @net level "sse2" arena 0 state 0 prepared 0 inputs [] outputs [] {
+  // expected-error @below {{attribute 'args' failed to satisfy constraint: addresses}}
+  kernel.step @k [1] range 3
+}
+
+// -----
+
 func.func @pack(%a: vector<16xi32>) {
   // expected-error @below {{expected one or four vectors, but got 2}}
   %r = kernel.pack %a, %a : vector<32xi8>

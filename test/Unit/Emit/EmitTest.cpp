@@ -50,7 +50,7 @@ std::set<std::string> getGlobalSymbols(const Bytes &bytes, bool dynamic, bool de
 }
 
 const std::set<std::string> publicSymbols = {"net_create", "net_destroy", "net_frame", "net_octet_model_v1", "net_program", "net_run",
-                                             "net_set_step_hook", "net_supports", "net_threads"};
+                                             "net_run_steps", "net_set_step_hook", "net_supports", "net_threads"};
 
 TEST(Emit, LibraryExportsOnlyPrefixedSymbols) {
   for (StringRef triple : {"x86_64-linux-gnu", "aarch64-linux-gnu"}) {
@@ -105,11 +105,41 @@ TEST(Emit, DescribesTheNetwork) {
   EXPECT_EQ(program.steps[1].range, TestNetwork::size);
 }
 
+/// The words of a list of the descriptor.
+ArrayRef<int32_t> getList(const octet_descriptor &descriptor, int32_t place) {
+  return ArrayRef<int32_t>(descriptor.lists + place + 1, descriptor.lists[place]);
+}
+
+TEST(Emit, SharesListsOfArguments) {
+  const char *kernels = R"(
+define void @f(ptr %x, ptr %y, i64 %a, i64 %b, i64 %begin, i64 %end) { ret void }
+define void @g(ptr %x, ptr %y, i64 %begin, i64 %end) { ret void }
+)";
+  std::vector<StepAddress> addresses = {{OCTET_WEIGHTS, 4}, {OCTET_OUTPUT, 0}}, others = {{OCTET_ARENA, 64}, {OCTET_INPUT, 0}};
+  std::vector<StepInfo> steps = {{"f", 1, "f", addresses, {7, -1}}, {"f", 1, "f", others, {7, -1}}, {"g", 1, "g", addresses}};
+  auto library = TestNetwork("net").level("sse2", kernels, steps).level("reference", kernels, steps).load();
+  ASSERT_TRUE(library);
+  const octet_descriptor &descriptor = library->descriptor();
+  const octet_step_record *first = descriptor.programs[0].steps, *second = descriptor.programs[1].steps;
+  EXPECT_EQ(getList(descriptor, first[0].addresses), ArrayRef<int32_t>({1 << 3 | OCTET_WEIGHTS, 0 << 3 | OCTET_OUTPUT}));
+  EXPECT_EQ(getList(descriptor, first[1].addresses), ArrayRef<int32_t>({1 << 3 | OCTET_ARENA, 0 << 3 | OCTET_INPUT}));
+  EXPECT_EQ(getList(descriptor, first[0].bounds), ArrayRef<int32_t>({7, -1}));
+  EXPECT_EQ(getList(descriptor, first[2].bounds), ArrayRef<int32_t>());
+  EXPECT_EQ(first[0].addresses, first[2].addresses);
+  EXPECT_EQ(first[0].bounds, first[1].bounds);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(first[i].addresses, second[i].addresses);
+    EXPECT_EQ(first[i].bounds, second[i].bounds);
+  }
+  for (int number = 0; number < 5; ++number)
+    EXPECT_EQ(descriptor.calls[number] != 0, number == 2 || number == 4) << number;
+}
+
 TEST(Emit, NetworkWithoutWeightsOrInputs) {
   TestNetwork network("net");
   network.info.weights = {};
   network.info.inputs.clear();
-  const char *nothing = "define void @f(ptr %frame, i64 %begin, i64 %end) { ret void }";
+  const char *nothing = "define void @f(i64 %begin, i64 %end) { ret void }";
   auto library = network.level("reference", nothing, {{"f", 1, "f"}}).load();
   ASSERT_TRUE(library);
   EXPECT_EQ(library->descriptor().weights_bytes, 0);
@@ -142,16 +172,16 @@ TEST(Emit, AlignsTheStackOfWideLevels) {
 TEST(Emit, DoesNotContract) {
   const char *multiplyAdd = R"(
 declare float @llvm.fmuladd.f32(float, float, float)
-define void @f(ptr %frame, i64 %begin, i64 %end) "target-features"="+avx2,+fma" {
-  %a = load float, ptr %frame
+define void @f(ptr %x, i64 %begin, i64 %end) "target-features"="+avx2,+fma" {
+  %a = load float, ptr %x
   %product = fmul float %a, %a
   %sum = fadd float %product, %a
   %fused = call float @llvm.fmuladd.f32(float %a, float %sum, float %a)
-  store float %fused, ptr %frame
+  store float %fused, ptr %x
   ret void
 })";
   Bytes text =
-      TestNetwork("net").level("avx2", multiplyAdd, {{"f", 1, "f"}}).emitOrFail(with(OutputKind::Assembly));
+      TestNetwork("net").level("avx2", multiplyAdd, {{"f", 1, "f", {{OCTET_ARENA, 0}}}}).emitOrFail(with(OutputKind::Assembly));
   EXPECT_FALSE(StringRef(text.data(), text.size()).contains("vfm"));
   EXPECT_TRUE(StringRef(text.data(), text.size()).contains("vmulss"));
 }
@@ -159,14 +189,14 @@ define void @f(ptr %frame, i64 %begin, i64 %end) "target-features"="+avx2,+fma" 
 TEST(Emit, RefusesFunctionsOfTheMathLibrary) {
   const char *fma = R"(
 declare float @llvm.fma.f32(float, float, float)
-define void @f(ptr %frame, i64 %begin, i64 %end) {
-  %a = load float, ptr %frame
+define void @f(ptr %x, i64 %begin, i64 %end) {
+  %a = load float, ptr %x
   %b = call float @llvm.fma.f32(float %a, float %a, float %a)
-  store float %b, ptr %frame
+  store float %b, ptr %x
   ret void
 })";
   TestNetwork network("net");
-  EXPECT_EQ(getError(network.level("sse2", fma, {{"f", 1, "f"}}).emit()),
+  EXPECT_EQ(getError(network.level("sse2", fma, {{"f", 1, "f", {{OCTET_ARENA, 0}}}}).emit()),
             "the code for CPU level 'sse2' needs the function 'fmaf', which a compiled network does not have");
 }
 
@@ -175,14 +205,38 @@ TEST(Emit, RefusesWhatContradictsItself) {
   EXPECT_EQ(getError(TestNetwork("net").level("sse2").level("sse2").emit()), "CPU level 'sse2' is there twice");
   EXPECT_EQ(getError(TestNetwork("net").level("sse2").emit(with(OutputKind::Object, "riscv64-linux-gnu"))),
             "unknown target 'riscv64-linux-gnu'; possible: x86_64-linux-gnu, aarch64-linux-gnu");
-  EXPECT_EQ(getError(TestNetwork("net").level("sse2", "", {{"f", 1, "conv1"}}).emit()),
-            "CPU level 'sse2': step 'conv1' calls 'f', expected a function of (pointer, i64, i64)");
-  const char *wrong = "define void @f(ptr %frame) { ret void }";
-  EXPECT_EQ(getError(TestNetwork("net").level("sse2", wrong, {{"f", 1, "conv1"}}).emit()),
-            "CPU level 'sse2': step 'conv1' calls 'f', expected a function of (pointer, i64, i64)");
-  const char *right = "define void @f(ptr %frame, i64 %begin, i64 %end) { ret void }";
-  EXPECT_EQ(getError(TestNetwork("net").level("sse2", right, {{"f", 0, "conv1"}}).emit()),
-            "CPU level 'sse2': step 'conv1' expected a range of 1 to 2147483647, but got 0");
+}
+
+/// The error of a network whose only step is `step`, behind its place; the kernel takes a pointer and a bound.
+std::string getStepError(StepInfo step, const char *kernel = "define void @f(ptr %x, i64 %a, i64 %begin, i64 %end) { ret void }") {
+  std::string error = getError(TestNetwork("net").level("sse2", kernel, {step}).emit(with(OutputKind::Object)));
+  StringRef text = error;
+  return (text.consume_front("CPU level 'sse2': step 'conv1' ") ? text : "no place: " + error).str();
+}
+
+TEST(Emit, RefusesStepsThatDoNotFitTheirKernel) {
+  const char *message = "calls 'f', expected a function of 1 pointers and 3 i64";
+  StepInfo right{"f", 1, "conv1", {{OCTET_ARENA, 0}}, {1}};
+  EXPECT_EQ(getStepError(right), "no place: no error");
+  EXPECT_EQ(getStepError(right, ""), message);
+  EXPECT_EQ(getStepError(right, "define void @f(ptr %x, i64 %begin, i64 %end) { ret void }"), message);
+  EXPECT_EQ(getStepError(right, "declare void @f(ptr %x, i64 %a, i64 %begin, i64 %end)"), message);
+}
+
+TEST(Emit, RefusesStepsThatDoNotFitTheirRecord) {
+  auto step = [](StepAddress address, int64_t bound = 0, int64_t range = 1) {
+    return StepInfo{"f", range, "conv1", {address}, {bound}};
+  };
+  EXPECT_EQ(getStepError(step({OCTET_ARENA, 0}, 0, 0)), "expected a range of 1 to 2147483647, but got 0");
+  EXPECT_EQ(getStepError(step({OCTET_ARENA, 0}, (int64_t)1 << 31)), "expected a bound of 32 bits, but got 2147483648");
+  EXPECT_EQ(getStepError(step({OCTET_WEIGHTS, 2})), "expected a multiple of 4 below 2147483648 in 'weights', but got 2");
+  EXPECT_EQ(getStepError(step({OCTET_WEIGHTS, (int64_t)1 << 31})),
+            "expected a multiple of 4 below 2147483648 in 'weights', but got 2147483648");
+  EXPECT_EQ(getStepError(step({OCTET_ARENA, -64})), "expected a multiple of 64 below 34359738368 in 'arena', but got -64");
+  EXPECT_EQ(getStepError(step({OCTET_STATE, 32})), "expected a multiple of 64 below 34359738368 in 'state', but got 32");
+  EXPECT_EQ(getStepError(step({OCTET_PREPARED, 4})), "expected a multiple of 64 below 34359738368 in 'prepared', but got 4");
+  EXPECT_EQ(getStepError(step({OCTET_INPUT, 1})), "expected a multiple of 1 below 1 in 'input', but got 1");
+  EXPECT_EQ(getStepError(step({OCTET_OUTPUT, 1})), "expected a multiple of 1 below 1 in 'output', but got 1");
 }
 
 TEST(Emit, TranslatesLLVMDialect) {
@@ -191,10 +245,7 @@ TEST(Emit, TranslatesLLVMDialect) {
   registerEmitTranslations(registry);
   mlir::MLIRContext context(registry);
   auto module = mlir::parseSourceString<mlir::ModuleOp>(R"(
-llvm.func @f(%frame: !llvm.ptr, %begin: i64, %end: i64) attributes {target_features = #llvm.target_features<["+avx2"]>} {
-  %at = llvm.getelementptr %frame[32] : (!llvm.ptr) -> !llvm.ptr, i8
-  %outputs = llvm.load %at : !llvm.ptr -> !llvm.ptr
-  %y = llvm.load %outputs : !llvm.ptr -> !llvm.ptr
+llvm.func @f(%y: !llvm.ptr, %begin: i64, %end: i64) attributes {target_features = #llvm.target_features<["+avx2"]>} {
   %value = llvm.mlir.constant(42.0 : f32) : f32
   llvm.store %value, %y : f32, !llvm.ptr
   llvm.return
@@ -208,7 +259,7 @@ llvm.func @f(%frame: !llvm.ptr, %begin: i64, %end: i64) attributes {target_featu
   info.outputs = {{"y", OCTET_F32, {1}, 0, 0}};
   std::vector<LevelCode> levels(1);
   levels[0].level = "reference";
-  levels[0].steps = {{"f", 1, "answer"}};
+  levels[0].steps = {{"f", 1, "answer", {{OCTET_OUTPUT, 0}}}};
   levels[0].code = std::move(*code);
   auto bytes = emitProgram(info, std::move(levels), with(OutputKind::SharedLibrary, getHostTriple()));
   ASSERT_TRUE(bool(bytes)) << toString(bytes.takeError());
@@ -247,10 +298,10 @@ module @sse2 {
   kernel.program @main level "sse2" arena 64 state 16 prepared 192 inputs [#kernel.tensor<"x", tensor<1x3x!quant.uniform<u8:f32, 0.5:128>>>]
       outputs [#kernel.tensor<"y", tensor<2xf32>>] weights dense<7> : tensor<4xi8> {
     kernel.depthwise_filter from 1 to 2 channels 9 blocks 3 parts 10 vectors 4 strip 5 stride 6 kernel 7 8 words
-    kernel.step @sse2_step0 [] range 3 loc(fused["conv1", "relu1"])
-    kernel.step @sse2_step0 [] range 1
+    kernel.step @dense [#kernel.arg<arena 64>, #kernel.arg<output 0>] bounds [7] range 3 loc(fused["conv1", "relu1"])
+    kernel.step @dense [#kernel.arg<input 0>, #kernel.arg<prepared 128>] bounds [8] range 1
   }
-  llvm.func @sse2_step0(%frame: !llvm.ptr, %begin: i64, %end: i64) { llvm.return }
+  llvm.func @dense(%x: !llvm.ptr, %y: !llvm.ptr, %a: i64, %begin: i64, %end: i64) { llvm.return }
 }
 module @reference {
   kernel.program @main level "reference" arena 64 state 16 prepared 0 inputs [] outputs [] {}
@@ -270,7 +321,11 @@ module @reference {
   ASSERT_EQ(network->levels[0].steps.size(), 2u);
   EXPECT_EQ(network->levels[0].steps[0].name, "conv1");
   EXPECT_EQ(network->levels[0].steps[0].range, 3);
-  EXPECT_EQ(network->levels[0].steps[1].name, "sse2_step0");
+  EXPECT_EQ(network->levels[0].steps[0].addresses[0].space, OCTET_ARENA);
+  EXPECT_EQ(network->levels[0].steps[0].addresses[0].offset, 64);
+  EXPECT_EQ(network->levels[0].steps[0].bounds, std::vector<int64_t>{7});
+  EXPECT_EQ(network->levels[0].steps[1].name, "dense");
+  EXPECT_EQ(network->levels[0].steps[1].addresses[1].space, OCTET_PREPARED);
   EXPECT_EQ(network->levels[0].preparedBytes, 192);
   ASSERT_EQ(network->levels[0].filters.size(), 1u);
   octet_depthwise_filter filter = network->levels[0].filters[0];

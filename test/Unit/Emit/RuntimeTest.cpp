@@ -44,17 +44,9 @@ ModelPtr create(const ModelLibrary &library, int threads = 1, StringRef level = 
   return nullptr;
 }
 
-/// The step functions of a network that multiplies its two inputs.
+/// The kernel of a network that multiplies its two inputs.
 const char productAssembly[] = R"(
-define void @product(ptr %frame, i64 %begin, i64 %end) {
-  %inputs.at = getelementptr i8, ptr %frame, i64 24
-  %inputs = load ptr, ptr %inputs.at
-  %a = load ptr, ptr %inputs
-  %b.at = getelementptr ptr, ptr %inputs, i64 1
-  %b = load ptr, ptr %b.at
-  %outputs.at = getelementptr i8, ptr %frame, i64 32
-  %outputs = load ptr, ptr %outputs.at
-  %y = load ptr, ptr %outputs
+define void @product(ptr %a, ptr %b, ptr %y, i64 %begin, i64 %end) {
   br label %loop
 loop:
   %i = phi i64 [ %begin, %0 ], [ %next, %loop ]
@@ -169,7 +161,8 @@ TEST(Runtime, CutsTheMessageToTheBuffer) {
 TEST(Runtime, SetsAndRestoresTheControlRegister) {
   TestNetwork network("product");
   network.info.inputs = {{"a", OCTET_F32, {size}, 0, 0}, {"b", OCTET_F32, {size}, 0, 0}};
-  auto library = network.level("reference", productAssembly, {{"product", size, "product"}}).load();
+  StepInfo step{"product", size, "product", {{OCTET_INPUT, 0}, {OCTET_INPUT, 1}, {OCTET_OUTPUT, 0}}};
+  auto library = network.level("reference", productAssembly, {step}).load();
   ASSERT_TRUE(library);
   // Subnormal, and not representable: flushing and directed rounding would both show.
   std::vector<float> a(size, 1e-30f), b(size, 1.5e-10f), expected(size, 1e-30f * 1.5e-10f), y(size);
@@ -202,6 +195,76 @@ TEST(Runtime, RefusesNullBuffers) {
   EXPECT_EQ(run(model.get(), noInputs, outputs), 1);
   EXPECT_EQ(run(model.get(), inputs, noOutputs), 1);
   EXPECT_EQ(run(model.get(), inputs, outputs), 0);
+}
+
+/// More arguments than registers, of every kind; the inputs and outputs are those of each run.
+TEST(Runtime, PassesEveryKindOfArgument) {
+  const char *store = R"(
+define void @store(ptr %y, i64 %begin, i64 %end) {
+  store i64 %begin, ptr %y
+  ret void
+}
+define void @storeAll(ptr %arena, ptr %weights, ptr %state, ptr %prepared, ptr %x, ptr %y, ptr %z, i64 %a, i64 %b,
+                      i64 %begin, i64 %end) {
+  %all.0 = insertvalue [4 x ptr] poison, ptr %arena, 0
+  %all.1 = insertvalue [4 x ptr] %all.0, ptr %weights, 1
+  %all.2 = insertvalue [4 x ptr] %all.1, ptr %state, 2
+  %all.3 = insertvalue [4 x ptr] %all.2, ptr %prepared, 3
+  store [4 x ptr] %all.3, ptr %y
+  %value = load i64, ptr %x
+  store i64 %value, ptr %z
+  %a.at = getelementptr i64, ptr %z, i64 1
+  store i64 %a, ptr %a.at
+  %b.at = getelementptr i64, ptr %z, i64 2
+  store i64 %b, ptr %b.at
+  %end.at = getelementptr i64, ptr %z, i64 3
+  store i64 %end, ptr %end.at
+  ret void
+})";
+  TestNetwork network("net");
+  network.info.inputs = {{"w", OCTET_I64, {1}, 0, 0}, {"x", OCTET_I64, {1}, 0, 0}};
+  network.info.outputs = {{"y", OCTET_I64, {4}, 0, 0}, {"z", OCTET_I64, {4}, 0, 0}};
+  StepInfo first{"store", 1, "store", {{OCTET_OUTPUT, 0}}};
+  StepInfo second{"storeAll", 5, "storeAll", {}, {INT32_MAX, INT32_MIN}};
+  second.addresses = {{OCTET_ARENA, (int64_t)64 << 28}, {OCTET_WEIGHTS, ((int64_t)4 << 29) - 4}, {OCTET_STATE, 64},
+                      {OCTET_PREPARED, 128}, {OCTET_INPUT, 1}, {OCTET_OUTPUT, 0}, {OCTET_OUTPUT, 1}};
+  auto library = network.level("reference", store, {first, second}).load();
+  ModelPtr model = create(*library);
+  const octet_frame &frame = *library->api().frame(model.get());
+  for (int64_t run = 0; run < 2; ++run) {
+    int64_t w = 0, x = run;
+    std::vector<char *> y(4);
+    std::vector<int64_t> z(4);
+    const void *inputs[] = {&w, &x};
+    void *outputs[] = {y.data(), z.data()};
+    EXPECT_EQ(library->api().run(model.get(), inputs, outputs), 0);
+    EXPECT_EQ(y[0] - static_cast<const char *>(frame.arena), (int64_t)64 << 28);
+    EXPECT_EQ(y[1] - static_cast<const char *>(frame.weights), ((int64_t)4 << 29) - 4);
+    EXPECT_EQ(y[2] - static_cast<const char *>(frame.state), 64);
+    EXPECT_EQ(y[3] - static_cast<const char *>(frame.prepared), 128);
+    EXPECT_EQ(z, (std::vector<int64_t>{run, INT32_MAX, INT32_MIN, 5}));
+  }
+}
+
+TEST(Runtime, RunsSomeOfTheSteps) {
+  auto library = TestNetwork("net").level("reference").load();
+  ModelPtr model = create(*library, 2);
+  std::vector<float> x(size, 3), y(size, -1), other(size);
+  const void *inputs[] = {x.data()}, *noInputs[] = {nullptr};
+  void *outputs[] = {y.data()}, *otherOutputs[] = {other.data()};
+  auto runSteps = library->api().run_steps;
+  EXPECT_EQ(runSteps(model.get(), inputs, outputs, 0, 1), 0);
+  EXPECT_EQ(y, std::vector<float>(size, -1));
+  EXPECT_EQ(runSteps(model.get(), inputs, outputs, 1, 1), 0);
+  EXPECT_EQ(y, std::vector<float>(size, -1));
+  EXPECT_EQ(runSteps(model.get(), inputs, otherOutputs, 1, 2), 0);
+  EXPECT_EQ(y, std::vector<float>(size, -1));
+  EXPECT_EQ(other[7], 13);
+  EXPECT_EQ(runSteps(model.get(), inputs, outputs, -1, 1), 1);
+  EXPECT_EQ(runSteps(model.get(), inputs, outputs, 2, 1), 1);
+  EXPECT_EQ(runSteps(model.get(), inputs, outputs, 1, 3), 1);
+  EXPECT_EQ(runSteps(model.get(), noInputs, outputs, 0, 1), 1);
+  EXPECT_EQ(runSteps(nullptr, inputs, outputs, 0, 1), 1);
 }
 
 TEST(Runtime, TellsTheHookEveryStep) {
@@ -264,15 +327,13 @@ TEST(Runtime, PreparesTheWeightsOfStrips) {
 
 TEST(Runtime, StateBeginsAsZerosAndStays) {
   const char *count = R"(
-define void @count(ptr %frame, i64 %begin, i64 %end) {
-  %state.at = getelementptr i8, ptr %frame, i64 16
-  %state = load ptr, ptr %state.at
+define void @count(ptr %state, i64 %begin, i64 %end) {
   %old = load i64, ptr %state
   %new = add i64 %old, 1
   store i64 %new, ptr %state
   ret void
 })";
-  auto library = TestNetwork("net").level("reference", count, {{"count", 1, "count"}}).load();
+  auto library = TestNetwork("net").level("reference", count, {{"count", 1, "count", {{OCTET_STATE, 0}}}}).load();
   ModelPtr model = create(*library);
   auto *state = static_cast<int64_t *>(library->api().frame(model.get())->state);
   EXPECT_EQ(state[0], 0);

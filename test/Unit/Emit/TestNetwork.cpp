@@ -14,19 +14,16 @@ using namespace llvm;
 using namespace octet;
 using namespace octet::test;
 
-/// @double: arena[i] = 2 x[i]; @add: y[i] = arena[i] + w[i]. %frame = {arena, weights, state, inputs, outputs}.
+/// @double: arena[i] = %factor x[i]; @add: y[i] = arena[i] + w[i].
 static const char networkAssembly[] = R"(
-define void @double(ptr %frame, i64 %begin, i64 %end) #0 {
-  %arena = load ptr, ptr %frame
-  %inputs.at = getelementptr i8, ptr %frame, i64 24
-  %inputs = load ptr, ptr %inputs.at
-  %x = load ptr, ptr %inputs
+define void @double(ptr %x, ptr %arena, i64 %factor, i64 %begin, i64 %end) #0 {
+  %times = sitofp i64 %factor to float
   br label %loop
 loop:
   %i = phi i64 [ %begin, %0 ], [ %next, %loop ]
   %from = getelementptr float, ptr %x, i64 %i
   %value = load float, ptr %from
-  %twice = fmul float %value, 2.0
+  %twice = fmul float %value, %times
   %to = getelementptr float, ptr %arena, i64 %i
   store float %twice, ptr %to
   %next = add i64 %i, 1
@@ -36,18 +33,7 @@ done:
   ret void
 }
 
-define void @add(ptr %frame, i64 %begin, i64 %end) #0 {
-  call void @add_impl(ptr %frame, i64 %begin, i64 %end)
-  ret void
-}
-
-define void @add_impl(ptr %frame, i64 %begin, i64 %end) noinline #0 {
-  %arena = load ptr, ptr %frame
-  %weights.at = getelementptr i8, ptr %frame, i64 8
-  %weights = load ptr, ptr %weights.at
-  %outputs.at = getelementptr i8, ptr %frame, i64 32
-  %outputs = load ptr, ptr %outputs.at
-  %y = load ptr, ptr %outputs
+define void @add(ptr %arena, ptr %weights, ptr %y, i64 %begin, i64 %end) #0 {
   br label %loop
 loop:
   %i = phi i64 [ %begin, %0 ], [ %next, %loop ]
@@ -55,7 +41,7 @@ loop:
   %a = load float, ptr %a.at
   %w.at = getelementptr float, ptr %weights, i64 %i
   %w = load float, ptr %w.at
-  %sum = fadd float %a, %w
+  %sum = call float @sum(float %a, float %w)
   %to = getelementptr float, ptr %y, i64 %i
   store float %sum, ptr %to
   %next = add i64 %i, 1
@@ -63,6 +49,11 @@ loop:
   br i1 %more, label %loop, label %done
 done:
   ret void
+}
+
+define float @sum(float %a, float %b) #0 {
+  %sum = fadd float %a, %b
+  ret float %sum
 }
 )";
 
@@ -91,7 +82,8 @@ TestNetwork &TestNetwork::level(StringRef name, StringRef features) {
   if (!features.empty())
     attributes += "\"target-features\"=\"" + features.str() + "\" ";
   return level(name, networkAssembly + attributes + "}\n",
-               {{"double", size, "double/x"}, {"add", size, "add/y"}});
+               {{"double", size, "double/x", {{OCTET_INPUT, 0}, {OCTET_ARENA, 0}}, {2}},
+                {"add", size, "add/y", {{OCTET_ARENA, 0}, {OCTET_WEIGHTS, 0}, {OCTET_OUTPUT, 0}}}});
 }
 
 TestNetwork &TestNetwork::level(StringRef name, StringRef assembly, std::vector<StepInfo> steps) {

@@ -34,9 +34,10 @@ class Kernel_Op<string mnemonic, list<Trait> traits = []> : Op<Kernel_Dialect, m
 // Programs
 //===----------------------------------------------------------------------===//
 
+// The numbers are those of octet_space in octet.h.
 def Kernel_SpaceAttr : I32EnumAttr<"Space", "which memory an argument points into", [
     I32EnumAttrCase<"arena", 0>, I32EnumAttrCase<"weights", 1>, I32EnumAttrCase<"state", 2>,
-    I32EnumAttrCase<"input", 3>, I32EnumAttrCase<"output", 4>, I32EnumAttrCase<"prepared", 5>]> {
+    I32EnumAttrCase<"prepared", 3>, I32EnumAttrCase<"input", 4>, I32EnumAttrCase<"output", 5>]> {
   let cppNamespace = "::octet::kernel";
 }
 
@@ -77,7 +78,8 @@ def Kernel_StepOp : Kernel_Op<"step", [HasParent<"ProgramOp">]> {
     thread. `bounds` are the sizes and strides that a kernel of several shapes takes as arguments (`octet-merge-kernels`).
     The location carries the operator's name.
   }];
-  let arguments = (ins FlatSymbolRefAttr:$kernel, ArrayAttr:$args, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$bounds, I64Attr:$range);
+  let arguments = (ins FlatSymbolRefAttr:$kernel, TypedArrayAttrBase<Kernel_ArgAttr, "addresses">:$args,
+      DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$bounds, I64Attr:$range);
   let assemblyFormat = "$kernel $args (`bounds` $bounds^)? `range` $range attr-dict";
 }
 

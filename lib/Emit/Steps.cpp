@@ -1,0 +1,127 @@
+//===- Steps.cpp - steps as data --------------------------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Internal.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace llvm;
+using namespace octet;
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+/// What an address counts in; see octet_address.
+static int64_t getUnit(octet_space space) {
+  switch (space) {
+  case OCTET_ARENA:
+  case OCTET_STATE:
+  case OCTET_PREPARED:
+    return OCTET_MEMORY_UNIT;
+  case OCTET_WEIGHTS:
+    return OCTET_WEIGHTS_UNIT;
+  case OCTET_INPUT:
+  case OCTET_OUTPUT:
+    return 1;
+  }
+  llvm_unreachable("all cases handled");
+}
+
+static StringRef getSpaceName(octet_space space) {
+  static constexpr StringLiteral names[] = {"arena", "weights", "state", "prepared", "input", "output"};
+  return names[space];
+}
+
+/// What is wrong with an address, or nothing.
+static std::string describeProblem(const ProgramInfo &program, StepAddress address) {
+  int64_t unit = getUnit(address.space), units = (int64_t)1 << (32 - OCTET_SPACE_BITS);
+  if (address.space >= OCTET_INPUT)
+    units = (address.space == OCTET_INPUT ? program.inputs : program.outputs).size();
+  if (address.offset >= 0 && address.offset % unit == 0 && address.offset / unit < units)
+    return "";
+  return ("expected a multiple of " + Twine(unit) + " below " + Twine(unit * units) + " in '" + getSpaceName(address.space) +
+          "', but got " + Twine(address.offset))
+      .str();
+}
+
+static std::string describeProblem(const ProgramInfo &program, const StepInfo &step, const Module &module) {
+  const Function *function = module.getFunction(step.symbol);
+  if (!function || function->isDeclaration() || function->getFunctionType() != getKernelType(module.getContext(), step))
+    return ("calls '" + step.symbol + "', expected a function of " + Twine(step.addresses.size()) + " pointers and " +
+            Twine(step.bounds.size() + 2) + " i64")
+        .str();
+  if (step.range < 1 || step.range > INT32_MAX)
+    return ("expected a range of 1 to 2147483647, but got " + Twine(step.range)).str();
+  for (int64_t bound : step.bounds)
+    if (!isInt<32>(bound))
+      return ("expected a bound of 32 bits, but got " + Twine(bound)).str();
+  for (StepAddress address : step.addresses)
+    if (std::string problem = describeProblem(program, address); !problem.empty())
+      return problem;
+  return "";
+}
+
+Error octet::checkSteps(const ProgramInfo &program, const LevelCode &level) {
+  for (const StepInfo &step : level.steps)
+    if (std::string problem = describeProblem(program, step, *level.code.module); !problem.empty())
+      return createStringError("CPU level '" + level.level + "': step '" + step.name + "' " + problem);
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Arguments
+//===----------------------------------------------------------------------===//
+
+int32_t ArgumentLists::add(ArrayRef<StepAddress> addresses) {
+  return addList(map_to_vector(addresses, [](StepAddress address) {
+    return (int32_t)(uint32_t)(address.offset / getUnit(address.space) << OCTET_SPACE_BITS | address.space);
+  }));
+}
+
+int32_t ArgumentLists::add(ArrayRef<int64_t> bounds) {
+  return addList(map_to_vector(bounds, [](int64_t bound) { return (int32_t)bound; }));
+}
+
+int32_t ArgumentLists::addList(ArrayRef<int32_t> list) {
+  auto [it, isNew] = places.try_emplace(list.vec(), (int32_t)words.size());
+  if (isNew) {
+    words.push_back(list.size());
+    append_range(words, list);
+  }
+  return it->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+FunctionType *octet::getKernelType(LLVMContext &context, const StepInfo &step) {
+  SmallVector<Type *> types(step.addresses.size(), PointerType::getUnqual(context));
+  types.append(step.bounds.size() + 2, Type::getInt64Ty(context));
+  return FunctionType::get(Type::getVoidTy(context), types, /*isVarArg=*/false);
+}
+
+Function *octet::createCall(Module &module, StringRef prefix, size_t numArguments) {
+  IRBuilder<> builder(module.getContext());
+  Type *pointer = builder.getPtrTy(), *i64 = builder.getInt64Ty(), *none = builder.getVoidTy();
+  auto *function = Function::Create(FunctionType::get(none, {pointer, pointer, i64, i64}, /*isVarArg=*/false),
+                                    GlobalValue::InternalLinkage, prefix + "_call" + Twine(numArguments), module);
+  function->setDoesNotThrow();
+  function->addFnAttr(Attribute::MinSize);
+  function->addFnAttr(Attribute::OptimizeForSize);
+  builder.SetInsertPoint(BasicBlock::Create(module.getContext(), "", function));
+  // Pointers and 64-bit integers are passed alike on every architecture there is.
+  SmallVector<Value *> arguments;
+  for (size_t i = 0; i < numArguments; ++i)
+    arguments.push_back(builder.CreateLoad(i64, builder.CreateConstGEP1_64(i64, function->getArg(1), i)));
+  append_range(arguments, ArrayRef<Value *>{function->getArg(2), function->getArg(3)});
+  SmallVector<Type *> types(arguments.size(), i64);
+  builder.CreateCall(FunctionType::get(none, types, /*isVarArg=*/false), function->getArg(0), arguments);
+  builder.CreateRetVoid();
+  return function;
+}
