@@ -79,15 +79,24 @@ static bool takesAnyBounds(StringRef kind) {
   return llvm::is_contained(kinds, kind);
 }
 
-func::FuncOp ProgramEmitter::getOrCreateKernel(Location loc, StringRef kind, StringRef key,
-                                               ArrayRef<KernelArgument> arguments, BodyFn body) {
+/// Erases memory arguments that the body does not use; which ones.
+static llvm::BitVector eraseUnusedArguments(func::FuncOp func, size_t numMemory) {
+  llvm::BitVector isUnused(func.getNumArguments());
+  for (size_t i = 0; i < numMemory; ++i)
+    isUnused[i] = func.getArgument(i).use_empty();
+  (void)func.eraseArguments(isUnused); // A function type can always lose some.
+  return isUnused;
+}
+
+const ProgramEmitter::Kernel &ProgramEmitter::getOrCreateKernel(StringRef kind, StringRef key,
+                                                                ArrayRef<KernelArgument> arguments, BodyFn body) {
   std::string fullKey = (kind + "/" + key).str();
   llvm::raw_string_ostream os(fullKey);
   for (const KernelArgument &argument : arguments)
     os << '/' << argument.type;
-  func::FuncOp &func = kernels[fullKey];
-  if (func)
-    return func;
+  auto [it, isNew] = kernels.try_emplace(fullKey);
+  if (!isNew)
+    return it->second;
   MLIRContext *context = module.getContext();
   OpBuilder builder(context);
   builder.setInsertionPointToEnd(module.getBody());
@@ -95,7 +104,7 @@ func::FuncOp ProgramEmitter::getOrCreateKernel(Location loc, StringRef kind, Str
   types.append(2, builder.getIndexType());
   std::string name = (kind + "_" + llvm::utohexstr(llvm::xxh3_64bits(fullKey), /*LowerCase=*/true)).str();
   Location kernelLoc = UnknownLoc::get(context);
-  func = func::FuncOp::create(builder, kernelLoc, name, builder.getFunctionType(types, {}));
+  auto func = func::FuncOp::create(builder, kernelLoc, name, builder.getFunctionType(types, {}));
   func.setPrivate();
   // What costs no time, and the level that is there so that the library runs everywhere, are compiled for size.
   if (kind == "border" || (!level.hasFma && !level.isScalar))
@@ -113,17 +122,21 @@ func::FuncOp ProgramEmitter::getOrCreateKernel(Location loc, StringRef kind, Str
   auto blockArguments = block->getArguments();
   body(kernelBuilder, ValueRange(blockArguments).drop_back(2), blockArguments[types.size() - 2], blockArguments.back());
   func::ReturnOp::create(kernelBuilder);
+  it->second = {func, eraseUnusedArguments(func, arguments.size())};
   ++numKernels;
-  return func;
+  return it->second;
 }
 
 void ProgramEmitter::addStep(Operation *op, StringRef kind, StringRef key, ArrayRef<KernelArgument> arguments,
                              int64_t range, BodyFn body) {
-  func::FuncOp kernel = getOrCreateKernel(op->getLoc(), kind, key, arguments, body);
+  const Kernel &kernel = getOrCreateKernel(kind, key, arguments, body);
   OpBuilder builder(module.getContext());
   builder.setInsertionPointToEnd(&program.getBody().front());
-  SmallVector<Attribute> addresses = llvm::map_to_vector(arguments, [](const KernelArgument &a) { return Attribute(a.address); });
-  kernel::StepOp::create(builder, op->getLoc(), FlatSymbolRefAttr::get(kernel), builder.getArrayAttr(addresses),
+  SmallVector<Attribute> addresses;
+  for (auto [i, argument] : llvm::enumerate(arguments))
+    if (!kernel.isUnused[i])
+      addresses.push_back(argument.address);
+  kernel::StepOp::create(builder, op->getLoc(), FlatSymbolRefAttr::get(kernel.func), builder.getArrayAttr(addresses),
                          /*bounds=*/builder.getDenseI64ArrayAttr({}), builder.getI64IntegerAttr(range));
   ++numSteps;
 }

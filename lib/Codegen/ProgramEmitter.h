@@ -12,6 +12,7 @@
 #include "MemoryPlan.h"
 #include "octet/Dialect/Octet/Octet.h"
 #include "octet/Runtime/octet.h"
+#include "llvm/ADT/BitVector.h"
 
 namespace octet::codegen {
 
@@ -64,8 +65,13 @@ public:
   int64_t numKernels = 0, numSteps = 0;
 
 private:
-  mlir::func::FuncOp getOrCreateKernel(mlir::Location loc, llvm::StringRef kind, llvm::StringRef key,
-                                       llvm::ArrayRef<KernelArgument> arguments, BodyFn body);
+  /// A kernel function, and which of the arguments that it was made for it takes.
+  struct Kernel {
+    mlir::func::FuncOp func;
+    llvm::BitVector isUnused;
+  };
+  const Kernel &getOrCreateKernel(llvm::StringRef kind, llvm::StringRef key, llvm::ArrayRef<KernelArgument> arguments,
+                                  BodyFn body);
   KernelArgument makeWeights(llvm::StringRef key, mlir::Type element, llvm::function_ref<std::vector<char>()> make);
 
   mlir::ModuleOp module;
@@ -73,7 +79,7 @@ private:
   const MemoryPlan &plan;
   WeightsPool &weights;
   const CpuLevel &level;
-  llvm::StringMap<mlir::func::FuncOp> kernels;
+  llvm::StringMap<Kernel> kernels;
   llvm::StringMap<KernelArgument> filters;
   int64_t preparedBytes = 0;
 };
