@@ -7,6 +7,7 @@
 
 #include "Internal.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/IR/ConstantRange.h"
 #include "llvm/IR/Verifier.h"
 
 using namespace llvm;
@@ -34,6 +35,19 @@ static void prepareFunction(Function &function) {
   alignStack(function);
 }
 
+/// Tells LLVM between which values the bounds lie that a kernel gets: it does not see the calls.
+static void addRanges(Module &module, ArrayRef<StepInfo> steps) {
+  std::map<std::pair<Function *, unsigned>, ConstantRange> ranges;
+  for (const StepInfo &step : steps)
+    for (auto [i, bound] : enumerate(step.bounds)) {
+      ConstantRange value(APInt(64, bound, /*isSigned=*/true));
+      auto [it, isNew] = ranges.try_emplace({module.getFunction(step.symbol), step.addresses.size() + i}, value);
+      it->second = it->second.unionWith(value, ConstantRange::Signed);
+    }
+  for (auto &[argument, range] : ranges)
+    argument.first->addParamAttrs(argument.second, AttrBuilder(module.getContext()).addRangeAttr(range));
+}
+
 Error octet::prepareLevel(StringRef prefix, LevelCode &level, TargetMachine &machine) {
   Module &module = *level.code.module;
   module.setModuleIdentifier(prefix);
@@ -41,6 +55,7 @@ Error octet::prepareLevel(StringRef prefix, LevelCode &level, TargetMachine &mac
   module.setTargetTriple(machine.getTargetTriple());
   module.setDataLayout(machine.createDataLayout());
 
+  addRanges(module, level.steps);
   StringSet<> kernels;
   for (const StepInfo &step : level.steps)
     kernels.insert(step.symbol);

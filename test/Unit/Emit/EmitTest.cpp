@@ -169,6 +169,14 @@ TEST(Emit, AlignsTheStackOfWideLevels) {
   EXPECT_FALSE(StringRef(plain.data(), plain.size()).contains("alignstack"));
 }
 
+TEST(Emit, TellsTheRangesOfBounds) {
+  const char *kernel = "define void @f(ptr %x, i64 %a, i64 %b, i64 %begin, i64 %end) { ret void }";
+  std::vector<StepInfo> steps = {{"f", 1, "f", {{OCTET_ARENA, 0}}, {7, 5}}, {"f", 1, "f", {{OCTET_ARENA, 0}}, {-1, 5}}};
+  Bytes text = TestNetwork("net").level("sse2", kernel, steps).emitOrFail(with(OutputKind::LLVMIR));
+  StringRef ir(text.data(), text.size());
+  EXPECT_TRUE(ir.contains("range(i64 -1, 8) %a, i64 range(i64 5, 6) %b, i64 %begin")) << ir.substr(ir.find("@net_sse2_f("), 200).str();
+}
+
 TEST(Emit, DoesNotContract) {
   const char *multiplyAdd = R"(
 declare float @llvm.fmuladd.f32(float, float, float)
