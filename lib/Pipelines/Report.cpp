@@ -30,20 +30,32 @@ void Report::setFloat(StringRef location, StringRef code, StringRef reason, Stri
 
 std::string Report::print() const { return formatv("{0:2}", json::Value(json::Object(root))); }
 
+/// What is the operator's own; all else it has in common with others of its kind.
+static bool isOwn(StringRef key) { return key == "name" || key == "macs" || key == "location"; }
+
+static bool isDefault(const json::Object &row, StringRef key, const json::Value &value) {
+  if (key == "location")
+    return value == json::Value("loc(\"" + row.getString("name").value_or("").str() + "\")");
+  return value == json::Value("") || value == json::Value(0) || value == json::Value(false);
+}
+
 std::string Report::printCompact() const {
   json::Object compact(root);
-  if (json::Array *rows = compact.getArray("operators"))
-    for (json::Value &row : *rows)
-      if (json::Object *fields = row.getAsObject()) {
-        SmallVector<std::string> defaults;
-        if (fields->getString("location") == "loc(\"" + fields->getString("name").value_or("").str() + "\")")
-          defaults.push_back("location");
-        for (auto &[key, value] : *fields)
-          if (value == json::Value("") || value == json::Value(0) || value == json::Value(false))
-            defaults.push_back(key.str());
-        for (const std::string &key : defaults)
-          fields->erase(key);
-      }
+  json::Array kinds;
+  json::Array *rows = compact.getArray("operators");
+  for (size_t i = 0; rows && i < rows->size(); ++i) {
+    json::Object &row = *(*rows)[i].getAsObject(), own, kind;
+    for (auto &[key, value] : row)
+      if (!isDefault(row, key, value))
+        (isOwn(key) ? own : kind)[key] = value;
+    json::Value shared(std::move(kind));
+    auto it = llvm::find(kinds, shared);
+    own["kind"] = it - kinds.begin();
+    if (it == kinds.end())
+      kinds.push_back(std::move(shared));
+    (*rows)[i] = std::move(own);
+  }
+  compact["kinds"] = std::move(kinds);
   return formatv("{0}", json::Value(std::move(compact)));
 }
 

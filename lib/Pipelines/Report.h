@@ -20,8 +20,9 @@ public:
   /// An operator that was to run in int8, by its location as text, stays float.
   void setFloat(llvm::StringRef location, llvm::StringRef code, llvm::StringRef reason, llvm::StringRef remedy);
   std::string print() const;
-  /// The same for a library to carry: no line breaks, and no fields of an operator that are empty, zero or false, or a
-  /// location that says no more than its name.
+  /// The same for a library to carry: what operators have in common is given once, as a list of `kinds` that they number;
+  /// no line breaks, no fields that are empty, zero or false, no location that says no more than the operator's name.
+  /// Report.parse in python/octet/report.py makes the whole of it.
   std::string printCompact() const;
 
 private:

@@ -31,14 +31,21 @@ class Report(Sequence):  # type: ignore[type-arg]
     def __init__(self, data: Dict[str, Any]) -> None:
         self.data = data
         self._rows = [
-            Verdict(**{"location": f'loc("{row["name"]}")', **{field: row[field] for field in Verdict._fields if row.get(field) is not None}})
+            Verdict(**{field: row[field] for field in Verdict._fields if row.get(field) is not None})
             for row in data.get("operators", [])
         ]
 
     @classmethod
     def parse(cls, text: str) -> "Report":
-        """The report that a library carries as JSON; empty if it carries none."""
-        return cls(json.loads(text) if text else {})
+        """The report as JSON: as `octet-compile --report` writes it, or in the short form that a library carries, where
+        what operators have in common is given once (`kinds`). Empty if there is none."""
+        data = json.loads(text) if text else {}
+        kinds = data.pop("kinds", None)
+        if kinds is not None:
+            for row in data.get("operators", []):
+                row.update(kinds[row.pop("kind")])
+                row.setdefault("location", f'loc("{row["name"]}")')
+        return cls(data)
 
     def __len__(self) -> int:
         return len(self._rows)
