@@ -111,7 +111,7 @@ const ProgramEmitter::Kernel &ProgramEmitter::getOrCreateKernel(StringRef kind, 
     func->setAttr("passthrough", builder.getStrArrayAttr({"optsize", "minsize"}));
   else if (kind == "depthwise" || kind == "avg_pool") // unrolled, their loops over the kernel are hardly faster
     func->setAttr("passthrough", builder.getStrArrayAttr({"optsize"}));
-  bool isMergeable = !level.isScalar && (level.mergesKernels || takesAnyBounds(kind));
+  bool isMergeable = !level.isScalar && (level.mergesKernels || takesAnyBounds(kind) || (mergesDense && kind == "dense"));
   if (isMergeable)
     func->setAttr(kMergeableAttr, builder.getUnitAttr());
   for (size_t i = 0; i < arguments.size(); ++i)

@@ -40,8 +40,8 @@ struct KernelArgument {
 class ProgramEmitter {
 public:
   ProgramEmitter(mlir::ModuleOp module, kernel::ProgramOp program, const MemoryPlan &plan, WeightsPool &weights,
-                 const CpuLevel &level)
-      : module(module), program(program), plan(plan), weights(weights), level(level) {}
+                 const CpuLevel &level, bool mergesDense)
+      : module(module), program(program), plan(plan), weights(weights), level(level), mergesDense(mergesDense) {}
 
   const CpuLevel &getLevel() const { return level; }
 
@@ -79,6 +79,7 @@ private:
   const MemoryPlan &plan;
   WeightsPool &weights;
   const CpuLevel &level;
+  const bool mergesDense; ///< dense kernels become one where they differ in bounds only
   llvm::StringMap<Kernel> kernels;
   llvm::StringMap<KernelArgument> filters;
   int64_t preparedBytes = 0;
