@@ -120,26 +120,31 @@ static octet_model *fail(octet_model *model) {
   return NULL;
 }
 
-/* See octet_depthwise_filter. */
+/* Writes the weight whose place would be `place` if all were bytes. */
+static void put_weight(const octet_depthwise_filter *f, int8_t *to, uint32_t place, int8_t weight) {
+  if (f->words)
+    ((int16_t *)to)[place / 64 * 64 + place % 2 * 32 + place % 64 / 2] = weight;
+  else
+    to[place] = weight;
+}
+
+/* See octet_depthwise_filter. The memory is zero where an input row is none of the output row's. */
 static void prepare_filter(const octet_depthwise_filter *f, const int8_t *weights, int8_t *prepared) {
-  int32_t quads = ((f->strip - 1) * f->row_stride + f->kernel_rows + 3) / 4, taps = f->kernel_rows * f->kernel_columns;
+  int32_t quads = ((f->strip - 1) * f->row_stride + f->kernel_rows + 3) / 4, column_bytes = quads * f->vectors * 64;
   int32_t size = 16 * f->vectors, most = f->channels - size * f->parts, last = most > 0 ? most : 0;
-  int32_t per_column = quads * f->vectors * 64;
-  int8_t *to = prepared + f->target;
-  for (int32_t part = 0; part < f->blocks * f->parts; ++part)
+  for (int32_t position = 0; position < f->blocks * f->parts * size; ++position) {
+    int32_t part = position / size, vector = position % size / 16, lane = position % 16;
+    int32_t block = part / f->parts * f->parts * size, first = (block < last ? block : last) + part % f->parts * size;
+    int32_t channel = (first + lane / 4 * 4 * f->vectors + 4 * vector + lane % 4) % f->channels;
+    const int8_t *from = weights + f->source + channel * f->kernel_rows * f->kernel_columns;
+    uint32_t place = part * f->strip * f->kernel_columns * column_bytes + vector * 64 + lane * 4;
     for (int32_t out = 0; out < f->strip; ++out)
-      for (int32_t column = 0; column < f->kernel_columns; ++column, to += per_column * (f->words ? 2 : 1))
-        for (int32_t i = 0; i < per_column; ++i) {
-          int32_t row = i % 4 + i / (64 * f->vectors) * 4 - out * f->row_stride, lane = i / 4 % 16, vector = i / 64 % f->vectors;
-          int32_t block = part / f->parts * f->parts * size, first = (block < last ? block : last) + part % f->parts * size;
-          int32_t channel = (first + lane / 4 * 4 * f->vectors + 4 * vector + lane % 4) % f->channels;
-          int is_tap = row >= 0 && row < f->kernel_rows;
-          int8_t weight = is_tap ? weights[f->source + channel * taps + row * f->kernel_columns + column] : 0;
-          if (f->words)
-            ((int16_t *)to)[i / 64 * 64 + i % 2 * 32 + i % 64 / 2] = weight;
-          else
-            to[i] = weight;
+      for (uint32_t tap = 0, row = out * f->row_stride; row < (uint32_t)(out * f->row_stride + f->kernel_rows); ++row)
+        for (int32_t column = 0; column < f->kernel_columns; ++column) {
+          uint32_t at = (out * f->kernel_columns + column) * column_bytes + row / 4 * f->vectors * 64 + row % 4;
+          put_weight(f, prepared + f->target, place + at, from[tap++]);
         }
+  }
 }
 
 static int32_t get_space(int32_t word) { return word & ((1 << OCTET_SPACE_BITS) - 1); }
