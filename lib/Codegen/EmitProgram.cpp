@@ -43,6 +43,7 @@ static kernel::ProgramOp createProgram(func::FuncOp func, const MemoryPlan &plan
     states.push_back({symbol, builder.getI64IntegerAttr(offset)});
   auto program = kernel::ProgramOp::create(builder, func.getLoc(), func.getSymName(), level.name, plan.arenaBytes,
                                            plan.stateBytes, /*prepared_bytes=*/0, inputs, outputs, /*weights=*/ElementsAttr(),
+                                           /*panels_bytes=*/0,
                                            states.empty() ? DictionaryAttr() : builder.getDictionaryAttr(states));
   program.getBody().emplaceBlock();
   return program;
@@ -127,8 +128,17 @@ private:
     auto type = RankedTensorType::get({(int64_t)bytes.size()}, IntegerType::get(&getContext(), 8));
     auto blob = HeapAsmResourceBlob::allocateAndCopyWithAlign(bytes, 64, /*dataIsMutable=*/false);
     auto weights = DenseResourceElementsAttr::get(type, "weights", std::move(blob));
-    for (kernel::ProgramOp program : programs)
+    for (kernel::ProgramOp program : programs) {
       program.setWeightsAttr(weights);
+      program.setPanelsBytes(pool.getPanelsBytes());
+      OpBuilder builder = OpBuilder::atBlockBegin(&program.getBody().front());
+      for (const octet_dense_filter &f : pool.getFilters())
+        kernel::DenseFilterOp::create(builder, program.getLoc(), f.source, f.target, f.outputs, f.channels, f.pitch,
+                                      f.kernel_rows, f.kernel_columns, f.runs);
+      for (const octet_parameters &p : pool.getParameters())
+        kernel::ParametersOp::create(builder, program.getLoc(), (kernel::ParameterKind)p.kinds, p.source, p.target, p.channels,
+                                     p.block);
+    }
   }
 
   /// The network and its observers have become programs.

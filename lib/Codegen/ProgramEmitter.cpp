@@ -7,6 +7,7 @@
 
 #include "ProgramEmitter.h"
 #include "octet/Dialect/NN/Constants.h"
+#include "octet/Runtime/panels.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/xxhash.h"
@@ -15,15 +16,44 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
-int64_t WeightsPool::add(StringRef key, function_ref<std::vector<char>()> make) {
+int64_t WeightsPool::add(StringRef key, function_ref<std::vector<char>()> make, uint64_t alignment) {
   auto [it, isNew] = entries.try_emplace(key);
   if (!isNew)
     return it->second.first;
   std::vector<char> data = make();
-  blob.resize(llvm::alignTo(blob.size(), std::clamp<uint64_t>(llvm::PowerOf2Ceil(data.size()), OCTET_WEIGHTS_UNIT, 64)));
+  uint64_t size = std::max<uint64_t>(llvm::PowerOf2Ceil(data.size()), OCTET_WEIGHTS_UNIT);
+  blob.resize(llvm::alignTo(blob.size(), std::min<uint64_t>(alignment, size)));
   it->second = {(int64_t)blob.size(), (int64_t)data.size()};
   blob.insert(blob.end(), data.begin(), data.end());
   return it->second.first;
+}
+
+/// What a record says, as a key.
+template <typename T>
+static StringRef keyOf(const T &record) {
+  return StringRef(reinterpret_cast<const char *>(&record), sizeof(record));
+}
+
+int64_t WeightsPool::addPanels(octet_dense_filter filter) {
+  filter.target = 0;
+  auto [it, isNew] = panels.try_emplace(keyOf(filter), panelsBytes);
+  if (isNew) {
+    filter.target = panelsBytes;
+    filters.push_back(filter);
+    panelsBytes += llvm::alignTo(octet_panels_bytes(&filter, 1), 64);
+  }
+  return it->second;
+}
+
+int64_t WeightsPool::addParameters(octet_parameters array) {
+  array.target = 0;
+  auto [it, isNew] = panels.try_emplace(keyOf(array), panelsBytes);
+  if (isNew) {
+    array.target = panelsBytes;
+    parameters.push_back(array);
+    panelsBytes += octet_count_positions(array.channels, array.block) * 4;
+  }
+  return it->second;
 }
 
 KernelArgument ProgramEmitter::makeWeights(StringRef key, Type element, function_ref<std::vector<char>()> make) {
@@ -32,12 +62,15 @@ KernelArgument ProgramEmitter::makeWeights(StringRef key, Type element, function
           MemRefType::get({bytes * 8 / (int64_t)element.getIntOrFloatBitWidth()}, element)};
 }
 
+int64_t ProgramEmitter::addRowMajor(nn::ConstantOp constant, uint64_t alignment) {
+  return weights.add("row-major/" + getConstantKey(constant), [&] { return nn::getConstantBytes(constant); }, alignment);
+}
+
 KernelArgument ProgramEmitter::getBuffer(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
-  if (auto constant = value.getDefiningOp<nn::ConstantOp>()) {
-    std::string key = "row-major/" + getConstantKey(constant);
-    return makeWeights(key, getStorageType(type), [&] { return nn::getConstantBytes(constant); });
-  }
+  if (auto constant = value.getDefiningOp<nn::ConstantOp>())
+    return {kernel::ArgAttr::get(module.getContext(), kernel::Space::weights, addRowMajor(constant)),
+            MemRefType::get({type.getNumElements()}, getStorageType(type))};
   kernel::ArgAttr address = plan.addresses.lookup(getAliasRoot(value));
   return {address, MemRefType::get({getStrides(type).extent}, getStorageType(type))};
 }
@@ -60,6 +93,59 @@ KernelArgument ProgramEmitter::getDepthwiseFilter(Value weights, const octet_dep
                 MemRefType::get({bytes}, builder.getI8Type())};
   preparedBytes += llvm::alignTo(bytes, 64);
   return it->second;
+}
+
+/// Panels a 32nd larger than the weights are made when a model is made: networks with many weights have outputs and
+/// channels that fill panels, and those stay pages of the library that processes share.
+static constexpr int64_t kMostPadding = 32;
+
+KernelArgument ProgramEmitter::getPanels(nn::ConstantOp constant, octet_dense_filter filter) {
+  Type element = getStorageType(constant.getType());
+  int64_t size = element.getIntOrFloatBitWidth() / 8, bytes = octet_panels_bytes(&filter, size);
+  int64_t elements = constant.getType().getNumElements();
+  if (size == 1 && (bytes - elements) * kMostPadding > elements) {
+    filter.source = addRowMajor(constant, OCTET_WEIGHTS_UNIT); // the reference level reads it there
+    return {kernel::ArgAttr::get(module.getContext(), kernel::Space::panels, weights.addPanels(filter)),
+            MemRefType::get({bytes}, element)};
+  }
+  std::string key = "dense/" + getConstantKey(constant) + "/" + std::to_string(filter.pitch) + "/" + std::to_string(filter.runs);
+  return makeWeights(key, element, [&] {
+    std::vector<char> panels(bytes);
+    octet_write_panels(&filter, size, nn::getConstantBytes(constant).data(), panels.data());
+    return panels;
+  });
+}
+
+/// How few bytes hold all of the integers.
+static octet_parameter_kind getKind(ArrayRef<int32_t> values) {
+  if (llvm::all_of(values, [](int32_t value) { return llvm::isUInt<8>(value); }))
+    return OCTET_BYTES;
+  if (llvm::all_of(values, [](int32_t value) { return llvm::isInt<16>(value); }))
+    return OCTET_HALVES;
+  return llvm::all_of(values, [](int32_t value) { return llvm::isInt<24>(value); }) ? OCTET_TRIPLES : OCTET_WORDS;
+}
+
+KernelArgument ProgramEmitter::getParameters(ArrayRef<int32_t> perChannel, int64_t block) {
+  octet_parameter_kind kind = getKind(perChannel);
+  std::vector<char> bytes;
+  for (int32_t value : perChannel)
+    for (int byte = 0; byte < kind; ++byte)
+      bytes.push_back(char(value >> 8 * byte));
+  return makeParameters(bytes, IntegerType::get(module.getContext(), 32), kind, perChannel.size(), block);
+}
+
+KernelArgument ProgramEmitter::getParameters(ArrayRef<float> perChannel, bool reciprocals, int64_t block) {
+  ArrayRef<char> bytes(reinterpret_cast<const char *>(perChannel.data()), perChannel.size() * sizeof(float));
+  return makeParameters(bytes, Float32Type::get(module.getContext()), reciprocals ? OCTET_RECIPROCALS : OCTET_WORDS, perChannel.size(), block);
+}
+
+KernelArgument ProgramEmitter::makeParameters(ArrayRef<char> bytes, Type element, octet_parameter_kind kind, int64_t channels,
+                                              int64_t block) {
+  std::string key = "parameters/" + std::string(bytes.begin(), bytes.end());
+  int64_t source = weights.add(key, [&] { return std::vector<char>(bytes.begin(), bytes.end()); }, /*alignment=*/1);
+  int64_t target = weights.addParameters({(int32_t)source, 0, (int32_t)channels, (int32_t)block, kind});
+  return {kernel::ArgAttr::get(module.getContext(), kernel::Space::panels, target),
+          MemRefType::get({octet_count_positions(channels, block)}, element)};
 }
 
 KernelArgument ProgramEmitter::getState(FlatSymbolRefAttr observer) {

@@ -20,14 +20,26 @@ namespace octet::codegen {
 class WeightsPool {
 public:
   /// Byte offset of the data that `make` returns, or of what an equal key gave before.
-  int64_t add(llvm::StringRef key, llvm::function_ref<std::vector<char>()> make);
+  int64_t add(llvm::StringRef key, llvm::function_ref<std::vector<char>()> make, uint64_t alignment = 64);
   /// Bytes of the entry of this key.
   int64_t sizeOf(llvm::StringRef key) const { return entries.lookup(key).second; }
   llvm::ArrayRef<char> bytes() const { return blob; }
 
+  /// Byte offset of the panels that are made of a filter's weights when a model is made; `filter` says how, but for the target.
+  int64_t addPanels(octet_dense_filter filter);
+  /// The same for an array of parameters; `parameters` says how, but for the target.
+  int64_t addParameters(octet_parameters parameters);
+  llvm::ArrayRef<octet_dense_filter> getFilters() const { return filters; }
+  llvm::ArrayRef<octet_parameters> getParameters() const { return parameters; }
+  int64_t getPanelsBytes() const { return panelsBytes; }
+
 private:
   std::vector<char> blob;
   llvm::StringMap<std::pair<int64_t, int64_t>> entries; ///< offset and size
+  std::vector<octet_dense_filter> filters;
+  std::vector<octet_parameters> parameters;
+  llvm::StringMap<int64_t> panels; ///< offset for each filter and array of parameters
+  int64_t panelsBytes = 0;
 };
 
 /// An argument of a step: its address and the type that the kernel sees.
@@ -53,6 +65,13 @@ public:
   /// An argument for a constant's depthwise weights, put into the kernel's order when a model is made; `filter` says how,
   /// but for its source and target. The same weights in the same order are there once.
   KernelArgument getDepthwiseFilter(mlir::Value weights, const octet_depthwise_filter &filter);
+  /// An argument for a constant's dense weights in panels, which `filter` describes but for its source and target. Where
+  /// integers take notably less room without the panels' padding, the library holds them so.
+  KernelArgument getPanels(nn::ConstantOp weights, octet_dense_filter filter);
+  /// An argument for parameters of channels, one a channel, in lanes of blocks of `block` channels (octet_lane_channel).
+  KernelArgument getParameters(llvm::ArrayRef<int32_t> perChannel, int64_t block);
+  /// The same for floats, or their reciprocals.
+  KernelArgument getParameters(llvm::ArrayRef<float> perChannel, bool reciprocals, int64_t block);
   int64_t getPreparedBytes() const { return preparedBytes; }
   /// State bytes of an observer symbol.
   KernelArgument getState(mlir::FlatSymbolRefAttr observer);
@@ -73,6 +92,8 @@ private:
   const Kernel &getOrCreateKernel(llvm::StringRef kind, llvm::StringRef key, llvm::ArrayRef<KernelArgument> arguments,
                                   BodyFn body);
   KernelArgument makeWeights(llvm::StringRef key, mlir::Type element, llvm::function_ref<std::vector<char>()> make);
+  KernelArgument makeParameters(llvm::ArrayRef<char> bytes, mlir::Type element, octet_parameter_kind kind, int64_t channels, int64_t block);
+  int64_t addRowMajor(nn::ConstantOp constant, uint64_t alignment = 64);
 
   mlir::ModuleOp module;
   kernel::ProgramOp program;

@@ -10,6 +10,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "octet/Dialect/Kernel/Kernel.h"
+#include "octet/Runtime/panels.h"
 
 using namespace llvm;
 using namespace octet;
@@ -30,7 +31,8 @@ static std::string getStepName(kernel::StepOp step) {
 static StepInfo getStepInfo(kernel::StepOp step) {
   using kernel::Space;
   static_assert((int)Space::arena == OCTET_ARENA && (int)Space::weights == OCTET_WEIGHTS && (int)Space::state == OCTET_STATE &&
-                (int)Space::prepared == OCTET_PREPARED && (int)Space::input == OCTET_INPUT && (int)Space::output == OCTET_OUTPUT);
+                (int)Space::prepared == OCTET_PREPARED && (int)Space::panels == OCTET_PANELS &&
+                (int)Space::input == OCTET_INPUT && (int)Space::output == OCTET_OUTPUT);
   StepInfo info{step.getKernel().str(), (int64_t)step.getRange(), getStepName(step)};
   for (auto argument : step.getArgs().getAsRange<kernel::ArgAttr>())
     info.addresses.push_back({(octet_space)argument.getSpace(), argument.getOffset()});
@@ -101,6 +103,52 @@ static Error collectWeights(mlir::ElementsAttr weights, CollectedNetwork &networ
   return Error::success();
 }
 
+namespace {
+/// Arrays of parameters that follow one another, in the library and in the panels, become one record.
+class ParameterCollector {
+public:
+  explicit ParameterCollector(std::vector<octet_parameters> &records) : records(records) {}
+
+  void add(kernel::ParametersOp op) {
+    // Reciprocals are of what lies before their own place.
+    bool isReciprocal = op.getKind() == kernel::ParameterKind::reciprocals;
+    int64_t bytes = isReciprocal ? 0 : op.getChannels() * (int64_t)op.getKind();
+    octet_parameters array{int32_t(op.getSource() + (isReciprocal ? 4 * op.getChannels() : 0)), (int32_t)op.getTarget(),
+                           (int32_t)op.getChannels(), (int32_t)op.getBlock(), (uint32_t)op.getKind()};
+    if (follows(array)) {
+      records.back().kinds |= array.kinds << shift;
+      shift += 4;
+    } else {
+      records.push_back(array);
+      shift = 4;
+    }
+    sourceEnd = array.source + bytes;
+    targetEnd = array.target + 4 * octet_count_positions(array.channels, array.block);
+  }
+
+private:
+  bool follows(const octet_parameters &array) const {
+    return !records.empty() && shift < 32 && array.channels == records.back().channels && array.block == records.back().block &&
+           array.source == sourceEnd && array.target == targetEnd;
+  }
+
+  std::vector<octet_parameters> &records;
+  unsigned shift = 0;
+  int64_t sourceEnd = 0, targetEnd = 0; ///< of the last array
+};
+} // namespace
+
+static void collectPanels(kernel::ProgramOp program, ProgramInfo &info) {
+  info.panelsBytes = program.getPanelsBytes();
+  for (auto filter : program.getBody().getOps<kernel::DenseFilterOp>())
+    info.filters.push_back({(int32_t)filter.getSource(), (int32_t)filter.getTarget(), (int32_t)filter.getOutputs(),
+                            (int32_t)filter.getChannels(), (int32_t)filter.getPitch(), (int32_t)filter.getKernelRows(),
+                            (int32_t)filter.getKernelColumns(), (int32_t)filter.getRuns()});
+  ParameterCollector parameters(info.parameters);
+  for (auto op : program.getBody().getOps<kernel::ParametersOp>())
+    parameters.add(op);
+}
+
 static Error collectLevel(mlir::ModuleOp module, kernel::ProgramOp program, CollectedNetwork &network) {
   LevelCode level;
   level.level = program.getLevel().str();
@@ -113,10 +161,11 @@ static Error collectLevel(mlir::ModuleOp module, kernel::ProgramOp program, Coll
                              (int32_t)filter.getStrip(), (int32_t)filter.getRowStride(),
                              (int32_t)filter.getKernelRows(), (int32_t)filter.getKernelColumns(),
                              (int32_t)filter.getWords()});
-  // All levels are of one memory plan.
+  // All levels are of one memory plan and have the same panels.
   if (network.levels.empty()) {
     network.program.arenaBytes = program.getArenaBytes();
     network.program.stateBytes = program.getStateBytes();
+    collectPanels(program, network.program);
     if (Error error = collectTensors(program.getInputs(), network.program.inputs))
       return error;
     if (Error error = collectTensors(program.getOutputs(), network.program.outputs))

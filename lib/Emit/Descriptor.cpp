@@ -70,6 +70,8 @@ private:
   Constant *steps(const LevelCode &level);
   Constant *calls(ArrayRef<LevelCode> levels);
   Constant *filters(const LevelCode &level);
+  Constant *filters(const ProgramInfo &program);
+  Constant *parameters(const ProgramInfo &program);
   Constant *weights(ArrayRef<char> bytes);
 
   Module &module;
@@ -142,6 +144,22 @@ Constant *DescriptorBuilder::filters(const LevelCode &level) {
   return array(records);
 }
 
+Constant *DescriptorBuilder::filters(const ProgramInfo &program) {
+  SmallVector<Constant *> records;
+  for (const octet_dense_filter &filter : program.filters)
+    records.push_back(record({int32(filter.source), int32(filter.target), int32(filter.outputs), int32(filter.channels),
+                              int32(filter.pitch), int32(filter.kernel_rows), int32(filter.kernel_columns),
+                              int32(filter.runs)}));
+  return array(records);
+}
+
+Constant *DescriptorBuilder::parameters(const ProgramInfo &program) {
+  SmallVector<Constant *> records;
+  for (const octet_parameters &p : program.parameters)
+    records.push_back(record({int32(p.source), int32(p.target), int32(p.channels), int32(p.block), int32((int32_t)p.kinds)}));
+  return array(records);
+}
+
 /// Kernels load whole cache lines of weights.
 Constant *DescriptorBuilder::weights(ArrayRef<char> bytes) {
   StringRef view(bytes.data(), bytes.size());
@@ -159,7 +177,8 @@ Constant *DescriptorBuilder::build(const ProgramInfo &program, ArrayRef<LevelCod
                  int64(program.weights.size()), weights(program.weights), int32(program.inputs.size()),
                  int32(program.outputs.size()), int32(programs.size()), tensors(program.inputs),
                  tensors(program.outputs), array(programs), data(ConstantDataArray::get(context, lists.getWords())),
-                 calls(levels), text(program.reportJson)});
+                 calls(levels), text(program.reportJson), int64(program.panelsBytes), filters(program),
+                 int64(program.filters.size()), parameters(program), int64(program.parameters.size())});
 }
 
 /// The runtime's public functions get the network's prefix; all else is internal, so that networks link together.

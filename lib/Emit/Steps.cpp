@@ -22,6 +22,7 @@ static int64_t getUnit(octet_space space) {
   case OCTET_ARENA:
   case OCTET_STATE:
   case OCTET_PREPARED:
+  case OCTET_PANELS:
     return OCTET_MEMORY_UNIT;
   case OCTET_WEIGHTS:
     return OCTET_WEIGHTS_UNIT;
@@ -33,7 +34,7 @@ static int64_t getUnit(octet_space space) {
 }
 
 static StringRef getSpaceName(octet_space space) {
-  static constexpr StringLiteral names[] = {"arena", "weights", "state", "prepared", "input", "output"};
+  static constexpr StringLiteral names[] = {"arena", "weights", "state", "prepared", "panels", "input", "output"};
   return names[space];
 }
 

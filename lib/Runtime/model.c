@@ -11,6 +11,7 @@
 
 #include "octet/Runtime/octet.h"
 #include "cpu.h"
+#include "octet/Runtime/panels.h"
 #include "pool.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,6 +113,7 @@ void octet_model_destroy(octet_model *model) {
   free(model->frame.arena);
   free(model->frame.state);
   free(model->frame.prepared);
+  free(model->frame.panels);
   free(model);
 }
 
@@ -130,20 +132,34 @@ static void put_weight(const octet_depthwise_filter *f, int8_t *to, uint32_t pla
 
 /* See octet_depthwise_filter. The memory is zero where an input row is none of the output row's. */
 static void prepare_filter(const octet_depthwise_filter *f, const int8_t *weights, int8_t *prepared) {
-  int32_t quads = ((f->strip - 1) * f->row_stride + f->kernel_rows + 3) / 4, column_bytes = quads * f->vectors * 64;
-  int32_t size = 16 * f->vectors, most = f->channels - size * f->parts, last = most > 0 ? most : 0;
-  for (int32_t position = 0; position < f->blocks * f->parts * size; ++position) {
-    int32_t part = position / size, vector = position % size / 16, lane = position % 16;
-    int32_t block = part / f->parts * f->parts * size, first = (block < last ? block : last) + part % f->parts * size;
-    int32_t channel = (first + lane / 4 * 4 * f->vectors + 4 * vector + lane % 4) % f->channels;
-    const int8_t *from = weights + f->source + channel * f->kernel_rows * f->kernel_columns;
-    uint32_t place = part * f->strip * f->kernel_columns * column_bytes + vector * 64 + lane * 4;
-    for (int32_t out = 0; out < f->strip; ++out)
-      for (uint32_t tap = 0, row = out * f->row_stride; row < (uint32_t)(out * f->row_stride + f->kernel_rows); ++row)
-        for (int32_t column = 0; column < f->kernel_columns; ++column) {
-          uint32_t at = (out * f->kernel_columns + column) * column_bytes + row / 4 * f->vectors * 64 + row % 4;
-          put_weight(f, prepared + f->target, place + at, from[tap++]);
-        }
+  uint32_t vectors = f->vectors, size = 16 * vectors, parts = f->parts, columns = f->kernel_columns, channels = f->channels;
+  uint32_t rows = (f->strip - 1) * f->row_stride + f->kernel_rows, column_bytes = (rows + 3) / 4 * vectors * 64;
+  uint32_t last = channels > size * parts ? channels - size * parts : 0;
+  for (uint32_t position = 0; position < f->blocks * parts * size; ++position) {
+    uint32_t part = position / size, vector = position % size / 16, lane = position % 16;
+    uint32_t block = part / parts * parts * size, first = (block < last ? block : last) + part % parts * size;
+    uint32_t channel = (first + lane / 4 * 4 * vectors + 4 * vector + lane % 4) % channels;
+    const int8_t *from = weights + f->source + channel * f->kernel_rows * columns;
+    uint32_t place = part * f->strip * columns * column_bytes + vector * 64 + lane * 4;
+    for (uint32_t out = 0; out < (uint32_t)f->strip; ++out, place += columns * column_bytes)
+      for (uint32_t tap = 0, row = out * f->row_stride; tap < f->kernel_rows * columns; ++row)
+        for (uint32_t column = 0; column < columns; ++column)
+          put_weight(f, prepared + f->target, place + column * column_bytes + row / 4 * vectors * 64 + row % 4, from[tap++]);
+  }
+}
+
+/* What the model's kernels read in another order than it has in the library. */
+static void prepare_weights(octet_model *model, const octet_program_record *program) {
+  const octet_descriptor *network = &octet_model_descriptor;
+  for (int64_t i = 0; i < program->num_filters; ++i)
+    prepare_filter(&program->filters[i], network->weights, model->frame.prepared);
+  for (int64_t i = 0; i < network->num_filters; ++i) {
+    const octet_dense_filter *f = &network->filters[i];
+    octet_write_panels(f, 1, (const char *)network->weights + f->source, (char *)model->frame.panels + f->target);
+  }
+  for (int64_t i = 0; i < network->num_parameters; ++i) {
+    const octet_parameters *p = &network->parameters[i];
+    octet_write_parameters(p, (const char *)network->weights + p->source, (char *)model->frame.panels + p->target);
   }
 }
 
@@ -155,7 +171,8 @@ static int64_t resolve_address(const octet_model *model, int32_t word) {
   const void *const bases[] = {[OCTET_ARENA] = model->frame.arena,
                                [OCTET_WEIGHTS] = model->frame.weights,
                                [OCTET_STATE] = model->frame.state,
-                               [OCTET_PREPARED] = model->frame.prepared};
+                               [OCTET_PREPARED] = model->frame.prepared,
+                               [OCTET_PANELS] = model->frame.panels};
   int32_t space = get_space(word), unit = space == OCTET_WEIGHTS ? OCTET_WEIGHTS_UNIT : OCTET_MEMORY_UNIT;
   return (intptr_t)bases[space] + (int64_t)get_number(word) * unit;
 }
@@ -206,8 +223,9 @@ static int allocate_members(octet_model *model, const octet_program_record *prog
   model->frame.arena = allocate(octet_model_descriptor.arena_bytes);
   model->frame.state = allocate(octet_model_descriptor.state_bytes);
   model->frame.prepared = allocate(program->prepared_bytes);
+  model->frame.panels = allocate(octet_model_descriptor.panels_bytes);
   return model->steps && model->ready && model->arguments && model->bindings && model->frame.arena && model->frame.state &&
-         model->frame.prepared;
+         model->frame.prepared && model->frame.panels;
 }
 
 octet_model *octet_model_create(int32_t threads, const char *level, char *error, size_t error_bytes) {
@@ -231,13 +249,16 @@ octet_model *octet_model_create(int32_t threads, const char *level, char *error,
   }
   octet_model *model = allocate(sizeof(octet_model));
   if (!model || !allocate_members(model, program)) {
-    int64_t bytes = octet_model_descriptor.arena_bytes + octet_model_descriptor.state_bytes + program->prepared_bytes;
+    int64_t bytes = octet_model_descriptor.arena_bytes + octet_model_descriptor.state_bytes + program->prepared_bytes +
+                    octet_model_descriptor.panels_bytes;
     snprintf(error, error_bytes, "out of memory: the network needs %lld bytes", (long long)bytes);
     return fail(model);
   }
   make_steps(model, program);
-  for (int64_t i = 0; i < program->num_filters; ++i)
-    prepare_filter(&program->filters[i], octet_model_descriptor.weights, model->frame.prepared);
+  fp_control callers = get_fp_control();
+  set_fp_control(DEFAULT_FP_CONTROL);
+  prepare_weights(model, program);
+  set_fp_control(callers);
   if (threads > 1 && !(model->workers = create_pool((uint32_t)threads - 1))) {
     snprintf(error, error_bytes, "cannot start %d threads", (int)threads);
     return fail(model);

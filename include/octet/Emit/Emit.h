@@ -69,6 +69,10 @@ struct ProgramInfo {
   llvm::ArrayRef<char> weights;
   std::vector<TensorInfo> inputs, outputs;
   std::string reportJson;
+  /// What is written into the model's panels when it is made.
+  int64_t panelsBytes = 0;
+  std::vector<octet_dense_filter> filters;
+  std::vector<octet_parameters> parameters;
 };
 
 /// LLVM IR with the context it lives in, so that levels can be compiled in parallel.

@@ -54,6 +54,7 @@ typedef struct octet_frame {
   const void *weights;
   void *state;
   void *prepared;
+  void *panels;
 } octet_frame;
 
 /* Steps run in order; each may be split over [0, range) among threads. `name` is the operator's. */
@@ -76,6 +77,29 @@ typedef struct octet_depthwise_filter {
   int32_t words;
 } octet_depthwise_filter;
 
+/* Dense weights lie in the library as kernels read them, in panels: [panel of 16 outputs][kernel row][run][16][4 bytes], where
+   a run is `kernel_columns / runs` taps of `pitch` elements, side by side in a row of the input, four bytes at a time.
+   Where that takes notably more room than the weights, they lie there as [output][channel][kernel row][kernel column], and
+   are written into `panels` when a model is made (octet_write_panels). `source` and `target` are byte offsets. */
+typedef struct octet_dense_filter {
+  int32_t source, target;
+  int32_t outputs, channels, pitch;
+  int32_t kernel_rows, kernel_columns, runs;
+} octet_dense_filter;
+
+/* Parameters of output channels (starts, multipliers, scales) lie in the library as arrays of one value a channel, one array
+   behind the other, and are written into `panels` in the order of lanes when a model is made (octet_lane_channel), four
+   bytes a value. Integers take as few bytes as all of an array need: one without a sign, two, three or four with it.
+   Reciprocals take none: they are those of the floats before. `source` and `target` are byte offsets. */
+enum octet_parameter_kind { OCTET_BYTES = 1, OCTET_HALVES = 2, OCTET_TRIPLES = 3, OCTET_WORDS = 4, OCTET_RECIPROCALS = 5 };
+
+typedef struct octet_parameters {
+  int32_t source, target;
+  int32_t channels;
+  int32_t block;  /* channels whose lanes are in one order: 16 or 64 */
+  uint32_t kinds; /* of the arrays, four bits each, the lowest first */
+} octet_parameters;
+
 /* The network for one CPU level. */
 typedef struct octet_program {
   const char *level;
@@ -89,8 +113,9 @@ enum octet_space {
   OCTET_WEIGHTS = 1,
   OCTET_STATE = 2,
   OCTET_PREPARED = 3,
-  OCTET_INPUT = 4,
-  OCTET_OUTPUT = 5,
+  OCTET_PANELS = 4,
+  OCTET_INPUT = 5,
+  OCTET_OUTPUT = 6,
 };
 
 /* An address is a word of 32 bits: the space in the lowest ones, above them the number of an input or output, or an offset
@@ -127,6 +152,11 @@ typedef struct octet_descriptor {
   const octet_program_record *programs;
   const int32_t *lists, *calls;
   const char *report_json;
+  int64_t panels_bytes;
+  const octet_dense_filter *filters; /* for all levels */
+  int64_t num_filters;
+  const octet_parameters *parameters;
+  int64_t num_parameters;
 } octet_descriptor;
 
 /* A network made ready to run: its memory, its level, its threads. */
@@ -144,7 +174,7 @@ typedef struct octet_model_api {
      environment variable OCTET_CPU_LEVEL if it is set and not empty, else the best that this CPU can run.
        x86-64: avx512vnni, avx2, sse2    AArch64: dotprod, neon    both: reference (scalar code)
      A level that the network was not compiled for or that this CPU cannot run is an error.
-     All memory is allocated here; `state` starts as zeros. */
+     All memory is allocated here; `state` starts as zeros. The caller's floating-point control register does not matter. */
   octet_model *(*create)(int32_t threads, const char *level, char *error, size_t error_bytes);
 
   /* Runs the network once: `inputs` and `outputs` are arrays of pointers in the descriptor's order. Needs no alignment

@@ -150,41 +150,31 @@ bool DenseKernel::addArguments() {
   if (!constant || (bias && !bias.getDefiningOp<nn::ConstantOp>()))
     return false;
   int64_t channels = typeOf(filter).getDimSize(1);
-  std::string key = "dense/" + getConstantKey(constant) + "/" + std::to_string(shape.channels);
   input = signature.add(emitter.getBuffer(in));
-  SmallVector<int64_t> outputOfLane = shape.getLaneOutputs();
   if (shape.isInteger) {
     auto values = nn::getConstantValues<int8_t>(filter);
     if (failed(values))
       return false;
-    weights = signature.addWeights<int8_t>(key, [&] { return packWeights<int8_t>(shape, *values, channels); });
+    weights = signature.addPanels(constant, shape.getFilter(channels));
     SmallVector<int32_t, 0> biasValues;
     if (bias)
       biasValues = *nn::getConstantValues<int32_t>(bias);
     auto params = codegen::getQuantParams(cast<quant::QuantizedType>(typeOf(in).getElementType()));
-    auto compensation = makeStart(outputOfLane, params, *values, biasValues, channels, shape.kernelRows * shape.kernelColumns, shape.outputs);
-    std::string startKey = "start";
-    for (int32_t value : compensation)
-      startKey += "," + std::to_string(value);
-    start = signature.addWeights<int32_t>(startKey, [&] { return compensation; });
+    auto starts = makeStart(shape.outputs, params, *values, biasValues, channels, shape.kernelRows * shape.kernelColumns, shape.outputs);
+    start = signature.addParameters(starts, kPanelOutputs);
   } else {
-    auto values = nn::getConstantValues<float>(filter);
-    if (failed(values))
+    if (failed(nn::getConstantValues<float>(filter)))
       return false;
-    weights = signature.addWeights<float>(key, [&] { return packWeights<float>(shape, *values, channels); });
-    std::vector<float> biasValues(shape.panels() * 16, 0.0f);
-    std::string biasKey = "start-none/" + std::to_string(shape.panels());
-    if (bias) {
-      auto perOutput = *nn::getConstantValues<float>(bias);
-      llvm::transform(outputOfLane, biasValues.begin(), [&](int64_t o) { return perOutput[o]; });
-      biasKey = "start/" + getConstantKey(bias.getDefiningOp<nn::ConstantOp>());
-    }
-    start = signature.addWeights<float>(biasKey, [&] { return biasValues; });
+    weights = signature.addPanels(constant, shape.getFilter(channels));
+    SmallVector<float, 0> starts(shape.outputs, 0.0f);
+    if (bias)
+      starts = *nn::getConstantValues<float>(bias);
+    start = signature.addParameters(starts, kPanelOutputs);
   }
   signature.addKey(tile.pixels, tile.panels, describe(typeOf(in)));
   signature.addKey({shape.rows, shape.columns, shape.kernelRows, shape.kernelColumns, shape.inRow, shape.inPixel,
                     shape.kernelRowStep, shape.kernelColumnStep, shape.inBase, shape.outputs});
-  epilogue.emplace(fused, signature, outputOfLane);
+  epilogue.emplace(fused, signature, kPanelOutputs);
   return true;
 }
 

@@ -143,16 +143,12 @@ bool DepthwiseKernel::addArguments() {
   order.words = emitter.getLevel().multipliesWords;
   weights = signature.addDepthwiseFilter(filter, order);
   auto params = codegen::getQuantParams(cast<quant::QuantizedType>(typeOf(in).getElementType()));
-  SmallVector<int64_t> channels = shape.getChannelOrder();
-  std::vector<int32_t> startValues = makeStart(channels, params, *values, bias, 1, shape.kernelRows * shape.kernelColumns, 1);
-  std::string startKey = "start";
-  for (int32_t value : startValues)
-    startKey += "," + std::to_string(value);
-  start = signature.addWeights<int32_t>(startKey, [&] { return startValues; });
+  auto starts = makeStart(shape.channels, params, *values, bias, 1, shape.kernelRows * shape.kernelColumns, 1);
+  start = signature.addParameters(starts, shape.blockSize());
   signature.addKey((int)shape.kind, shape.strip, describe(typeOf(in)));
   signature.addKey({shape.kernelRows, shape.kernelColumns, shape.rowStride, shape.columnStride, shape.rowDilation,
                     shape.columnDilation, shape.inBase});
-  epilogue.emplace(fused, signature, channels);
+  epilogue.emplace(fused, signature, shape.blockSize());
   if (shape.parts > 1)
     epilogue->readQuarters(16);
   return true;

@@ -36,17 +36,6 @@ struct DepthwiseShape {
   int64_t firstChannel(int64_t block) const {
     return std::max<int64_t>(0, std::min(block * blockSize(), channels - blockSize()));
   }
-  /// Channels of all positions of the per-channel parameters: of a block of 64 in the order that unpacking it whole gives,
-  /// and behind the last channel the first again (the order of octet_depthwise_filter).
-  llvm::SmallVector<int64_t> getChannelOrder() const {
-    llvm::SmallVector<int64_t> order;
-    int64_t inBlock = blockSize() / 16;
-    for (int64_t block = 0; block < blocks(); ++block)
-      for (int64_t vector = 0; vector < inBlock; ++vector)
-        for (int64_t lane = 0; lane < 16; ++lane)
-          order.push_back((firstChannel(block) + lane / 4 * 4 * inBlock + 4 * vector + lane % 4) % channels);
-    return order;
-  }
 };
 
 /// A depthwise convolution of floats; false if its weights are no constants.

@@ -74,15 +74,31 @@ Epilogue::Form Epilogue::chooseForm() const {
 
 bool Epilogue::takesAnyOrder(const FusedOp &fused) { return fused.getBodyInputs().empty(); }
 
-/// One value per position, padded to whole vectors: the last lanes of a block may lie behind the last channel.
+/// One value per position; in natural order padded to whole vectors: the last lanes may lie behind the last channel.
 int Epilogue::addPerChannel(StringRef what, ArrayRef<float> values) {
-  std::vector<float> ordered;
-  if (channelOrder.empty())
-    ordered.assign(values.begin(), values.end());
-  for (int64_t channel : channelOrder)
-    ordered.push_back(values[channel]);
-  ordered.resize(llvm::alignTo(ordered.size(), 16), 0.0f);
-  return signature.addWeights<float>(keyOf(what, ordered), [&] { return ordered; });
+  if (block)
+    return signature.addParameters(values, block);
+  std::vector<float> padded(values.begin(), values.end());
+  padded.resize(llvm::alignTo(padded.size(), 16), 0.0f);
+  return signature.addWeights<float>(keyOf(what, padded), [&] { return padded; });
+}
+
+int Epilogue::addReciprocals(ArrayRef<float> values) {
+  if (block)
+    return signature.addParameters(values, block, /*reciprocals=*/true);
+  SmallVector<float> reciprocals = llvm::map_to_vector(values, [](float value) { return 1.0f / value; });
+  return addPerChannel("reciprocals", reciprocals);
+}
+
+int Epilogue::addZeroPoints(ArrayRef<int32_t> values) {
+  if (block)
+    return signature.addParameters(values, block);
+  std::vector<int32_t> padded(values.begin(), values.end());
+  padded.resize(llvm::alignTo(padded.size(), 16), 0);
+  std::string key = "zero-points";
+  for (int32_t z : padded)
+    key += "," + std::to_string(z);
+  return signature.addWeights<int32_t>(key, [&] { return padded; });
 }
 
 /// M[c] or S[c], the residual's M, and whether their products are small enough to be rounded without a clamp.
@@ -132,7 +148,6 @@ void Epilogue::addMultipliers() {
 
 void Epilogue::addResultParameters() {
   codegen::QuantParams out = paramsOf(fused.getResult());
-  SmallVector<float> outScales(out.scales);
   bool perChannel = out.axis >= 0;
   zeroPointIsZero = llvm::all_of(out.zeroPoints, [](int32_t z) { return z == 0; });
   signature.addKey(perChannel, zeroPointIsZero);
@@ -141,37 +156,27 @@ void Epilogue::addResultParameters() {
   bounds = signature.addWeights<int32_t>("bounds/" + std::to_string(out.low) + "," + std::to_string(out.high),
                                          [&] { return std::vector<int32_t>{out.low, out.high}; });
   if (form == Form::general) {
-    scales = addPerChannel("scales", outScales);
-    for (float &scale : outScales)
-      scale = 1.0f / scale;
-    reciprocals = addPerChannel("reciprocals", outScales);
+    scales = addPerChannel("scales", out.scales);
+    reciprocals = addReciprocals(out.scales);
   }
-  if (zeroPointIsZero)
-    return;
-  SmallVector<int32_t> ordered(out.zeroPoints);
-  if (!channelOrder.empty())
-    ordered = llvm::map_to_vector(channelOrder, [&](int64_t c) { return out.zeroPoints[c]; });
-  ordered.resize(llvm::alignTo(ordered.size(), 16), 0);
-  std::string key = "zero-points";
-  for (int32_t z : ordered)
-    key += "," + std::to_string(z);
-  zeroPoints = signature.addWeights<int32_t>(key, [&] { return std::vector<int32_t>(ordered.begin(), ordered.end()); });
+  if (!zeroPointIsZero)
+    zeroPoints = addZeroPoints(out.zeroPoints);
 }
 
-Epilogue::Epilogue(const FusedOp &fused, Signature &signature, ArrayRef<int64_t> channelOrder)
-    : fused(fused), signature(signature), channelOrder(channelOrder),
-      resultIsQuantized(isQuantized(fused.getResult().getType())) {
+Epilogue::Epilogue(const FusedOp &fused, Signature &signature, int64_t block)
+    : fused(fused), signature(signature), block(block), resultIsQuantized(isQuantized(fused.getResult().getType())) {
   form = chooseForm();
   auto type = cast<RankedTensorType>(fused.getResult().getType());
   channelAxis = isa<nn::ConvOp>(fused.root) ? 1 : type.getRank() - 1;
   bool perChannel = resultIsQuantized && paramsOf(fused.getResult()).axis >= 0;
-  result = signature.addTensor(fused.getResult(), perChannel ? Signature::Parameters::none : Signature::Parameters::all);
   bool hasBody = form == Form::general || form == Form::floats;
   signature.addKey("epilogue", (int)form, hasBody ? fused.describeBody() : "");
   if (form != Form::floats)
     addMultipliers();
   if (resultIsQuantized)
     addResultParameters();
+  // Behind the parameters of channels, which are one record where they follow one another.
+  result = signature.addTensor(fused.getResult(), perChannel ? Signature::Parameters::none : Signature::Parameters::all);
   if (hasBody)
     for (Value input : fused.getBodyInputs())
       inputs.push_back({input, signature.addTensor(fused.getOuter(input))});

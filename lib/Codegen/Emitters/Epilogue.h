@@ -16,9 +16,9 @@ namespace octet::codegen {
 /// the fused body: [N.requantize], [N.residual], [N.epilogue], or float throughout.
 class Epilogue {
 public:
-  /// Chooses the form and adds the arguments it needs. Parameters per channel are stored in the order of positions:
-  /// position p holds channel `channelOrder[p]` (natural order if empty).
-  Epilogue(const FusedOp &fused, Signature &signature, llvm::ArrayRef<int64_t> channelOrder = {});
+  /// Chooses the form and adds the arguments it needs. Parameters per channel are in lanes of blocks of `block` channels
+  /// (octet_lane_channel), or in natural order (0).
+  Epilogue(const FusedOp &fused, Signature &signature, int64_t block = 0);
 
   /// Lanes may be in another order than channels: nothing but per-channel parameters is read.
   static bool takesAnyOrder(const FusedOp &fused);
@@ -43,6 +43,8 @@ private:
   enum class Form { requantize, residual, general, floats };
   Form chooseForm() const;
   int addPerChannel(llvm::StringRef what, llvm::ArrayRef<float> values);
+  int addReciprocals(llvm::ArrayRef<float> values);
+  int addZeroPoints(llvm::ArrayRef<int32_t> values);
   void addMultipliers();
   void addResultParameters();
   /// The quantized operand of the only addition, if the body is just that.
@@ -54,7 +56,7 @@ private:
 
   const FusedOp &fused;
   Signature &signature;
-  llvm::SmallVector<int64_t> channelOrder;
+  int64_t block; ///< channels whose lanes are in one order; 0: natural order
   Form form;
   bool resultIsQuantized;
   QuantizeOperands loadQuantizeOperands(KernelBuilder &b, mlir::ValueRange args, mlir::Value position, int64_t laneAxis) const;

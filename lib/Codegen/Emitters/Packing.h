@@ -1,4 +1,4 @@
-//===- Packing.h - weights and starts in the kernels' order -----*- C++ -*-===//
+//===- Packing.h - what panels of weights look like -------------*- C++ -*-===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,8 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Weights of dense products lie in panels [panel][kernel row][run][16][4 bytes] (float: [16]); a run is what lies side by side in an NHWC
-// row under one kernel row. Where outputs do not fill the last panel, it overlaps the one before, so that kernels need no
-// other code for it.
+// row under one kernel row. Where outputs do not fill the last panel, it overlaps the one before (octet_lane_channel).
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,9 +14,12 @@
 #define OCTET_LIB_CODEGEN_EMITTERS_PACKING_H
 
 #include "../Buffers.h"
+#include "octet/Runtime/octet.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace octet::codegen {
+
+inline constexpr int64_t kPanelOutputs = 16;
 
 /// A dense convolution or linear layer as rows of pixels.
 struct DenseShape {
@@ -39,18 +41,13 @@ struct DenseShape {
   int64_t stepsPerPanel() const { return kernelRows * runsPerRow() * stepsPerRun(); }
   int64_t panels() const { return llvm::divideCeil(outputs, 16); }
   bool lastPanelOverlaps() const { return outputs > 16 && outputs % 16 != 0; }
-  /// Output of each lane of each panel; lanes behind the only panel's outputs repeat the last one, and are never stored.
-  llvm::SmallVector<int64_t> getLaneOutputs() const;
+  /// A filter of `channels` channels in panels, without source and target.
+  octet_dense_filter getFilter(int64_t channels) const;
 };
 
-/// A filter [output][channel][kernel row][kernel column] of `channels` channels in panels; what a run has beyond its
-/// elements gets zeros. For int8_t (integer roots) and float.
-template <typename T>
-std::vector<T> packWeights(const DenseShape &shape, llvm::ArrayRef<T> filter, int64_t channels);
-
-/// What integer accumulators start with: bias - sum of zero point * weight, for the output of each lane. `channels` are the
-/// filter's, of the group of `outputsPerGroup` outputs.
-std::vector<int32_t> makeStart(llvm::ArrayRef<int64_t> outputOfLane, const QuantParams &input, llvm::ArrayRef<int8_t> filter,
+/// What integer accumulators start with: bias - sum of zero point * weight, for each output. `channels` are the filter's,
+/// of the group of `outputsPerGroup` outputs.
+std::vector<int32_t> makeStart(int64_t outputs, const QuantParams &input, llvm::ArrayRef<int8_t> filter,
                                llvm::ArrayRef<int32_t> bias, int64_t channels, int64_t taps, int64_t outputsPerGroup);
 
 } // namespace octet::codegen

@@ -27,10 +27,18 @@ public:
   int addWeights(llvm::StringRef key, llvm::function_ref<std::vector<T>()> make) {
     return add(emitter.getWeights<T>(key, make));
   }
+  /// Adds parameters, one for each channel, in lanes of blocks of `block` channels; returns their number.
+  int addParameters(llvm::ArrayRef<int32_t> perChannel, int64_t block) { return add(emitter.getParameters(perChannel, block)); }
+  /// The same for floats, or their reciprocals.
+  int addParameters(llvm::ArrayRef<float> perChannel, int64_t block, bool reciprocals = false) {
+    return add(emitter.getParameters(perChannel, reciprocals, block));
+  }
   /// Adds depthwise weights in the order that `filter` describes; returns their number.
   int addDepthwiseFilter(mlir::Value weights, const octet_depthwise_filter &filter) {
     return add(emitter.getDepthwiseFilter(weights, filter));
   }
+  /// Adds dense weights in the panels that `filter` describes; returns their number.
+  int addPanels(nn::ConstantOp weights, const octet_dense_filter &filter) { return add(emitter.getPanels(weights, filter)); }
   int add(KernelArgument argument) {
     arguments.push_back(argument);
     return arguments.size() - 1;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TestNetwork.h"
+#include "llvm/Support/MathExtras.h"
 #include <cfenv>
 #include <cmath>
 #include <cstdlib>
@@ -204,13 +205,14 @@ define void @store(ptr %y, i64 %begin, i64 %end) {
   store i64 %begin, ptr %y
   ret void
 }
-define void @storeAll(ptr %arena, ptr %weights, ptr %state, ptr %prepared, ptr %x, ptr %y, ptr %z, i64 %a, i64 %b,
+define void @storeAll(ptr %arena, ptr %weights, ptr %state, ptr %prepared, ptr %panels, ptr %x, ptr %y, ptr %z, i64 %a, i64 %b,
                       i64 %begin, i64 %end) {
-  %all.0 = insertvalue [4 x ptr] poison, ptr %arena, 0
-  %all.1 = insertvalue [4 x ptr] %all.0, ptr %weights, 1
-  %all.2 = insertvalue [4 x ptr] %all.1, ptr %state, 2
-  %all.3 = insertvalue [4 x ptr] %all.2, ptr %prepared, 3
-  store [4 x ptr] %all.3, ptr %y
+  %all.0 = insertvalue [5 x ptr] poison, ptr %arena, 0
+  %all.1 = insertvalue [5 x ptr] %all.0, ptr %weights, 1
+  %all.2 = insertvalue [5 x ptr] %all.1, ptr %state, 2
+  %all.3 = insertvalue [5 x ptr] %all.2, ptr %prepared, 3
+  %all.4 = insertvalue [5 x ptr] %all.3, ptr %panels, 4
+  store [5 x ptr] %all.4, ptr %y
   %value = load i64, ptr %x
   store i64 %value, ptr %z
   %a.at = getelementptr i64, ptr %z, i64 1
@@ -223,17 +225,17 @@ define void @storeAll(ptr %arena, ptr %weights, ptr %state, ptr %prepared, ptr %
 })";
   TestNetwork network("net");
   network.info.inputs = {{"w", OCTET_I64, {1}, 0, 0}, {"x", OCTET_I64, {1}, 0, 0}};
-  network.info.outputs = {{"y", OCTET_I64, {4}, 0, 0}, {"z", OCTET_I64, {4}, 0, 0}};
+  network.info.outputs = {{"y", OCTET_I64, {5}, 0, 0}, {"z", OCTET_I64, {4}, 0, 0}};
   StepInfo first{"store", 1, "store", {{OCTET_OUTPUT, 0}}};
   StepInfo second{"storeAll", 5, "storeAll", {}, {INT32_MAX, INT32_MIN}};
   second.addresses = {{OCTET_ARENA, (int64_t)64 << 28}, {OCTET_WEIGHTS, ((int64_t)4 << 29) - 4}, {OCTET_STATE, 64},
-                      {OCTET_PREPARED, 128}, {OCTET_INPUT, 1}, {OCTET_OUTPUT, 0}, {OCTET_OUTPUT, 1}};
+                      {OCTET_PREPARED, 128}, {OCTET_PANELS, 192}, {OCTET_INPUT, 1}, {OCTET_OUTPUT, 0}, {OCTET_OUTPUT, 1}};
   auto library = network.level("reference", store, {first, second}).load();
   ModelPtr model = create(*library);
   const octet_frame &frame = *library->api().frame(model.get());
   for (int64_t run = 0; run < 2; ++run) {
     int64_t w = 0, x = run;
-    std::vector<char *> y(4);
+    std::vector<char *> y(5);
     std::vector<int64_t> z(4);
     const void *inputs[] = {&w, &x};
     void *outputs[] = {y.data(), z.data()};
@@ -242,6 +244,7 @@ define void @storeAll(ptr %arena, ptr %weights, ptr %state, ptr %prepared, ptr %
     EXPECT_EQ(y[1] - static_cast<const char *>(frame.weights), ((int64_t)4 << 29) - 4);
     EXPECT_EQ(y[2] - static_cast<const char *>(frame.state), 64);
     EXPECT_EQ(y[3] - static_cast<const char *>(frame.prepared), 128);
+    EXPECT_EQ(y[4] - static_cast<const char *>(frame.panels), 192);
     EXPECT_EQ(z, (std::vector<int64_t>{run, INT32_MAX, INT32_MIN, 5}));
   }
 }
@@ -323,6 +326,102 @@ TEST(Runtime, PreparesTheWeightsOfStrips) {
                   ASSERT_EQ(next(), expectedWeight(f, weights, part / f.parts, part % f.parts, out, column, row, vector, lane))
                       << f.channels << ": " << part << ' ' << out << ' ' << column << ' ' << row << ' ' << vector << ' ' << lane;
   }
+}
+
+/// The weights of one output in four bytes of a run; zero behind its elements, and between pixels that hold fewer.
+static int expectedWeight(const octet_dense_filter &f, ArrayRef<char> weights, int output, int row, int run, int inRun) {
+  int tapsPerRun = f.kernel_columns / f.runs, column = run * tapsPerRun + inRun / f.pitch, channel = inRun % f.pitch;
+  bool isWeight = inRun < tapsPerRun * f.pitch && channel < f.channels;
+  return isWeight ? weights[f.source + ((output * f.channels + channel) * f.kernel_rows + row) * f.kernel_columns + column] : 0;
+}
+
+/// Outputs fill panels, leave the last to overlap the one before (50, 17) or to repeat (6); rows of a kernel are one run, also
+/// with padding between pixels (pitch 4 of 3 channels), or a run for each tap.
+TEST(Runtime, PreparesPanels) {
+  const octet_dense_filter filters[] = {{7, 64, 32, 5, 5, 1, 1, 1},  {0, 0, 50, 200, 200, 1, 1, 1}, {3, 0, 17, 3, 4, 3, 3, 1},
+                                        {0, 128, 6, 3, 3, 3, 3, 1}, {1, 0, 16, 6, 6, 2, 3, 3}};
+  for (const octet_dense_filter &f : filters) {
+    std::vector<char> weights(f.source, 99);
+    for (int i = 0; i < f.outputs * f.channels * f.kernel_rows * f.kernel_columns; ++i)
+      weights.push_back(char(i % 127 - 60));
+    TestNetwork network("net");
+    network.info.weights = weights;
+    network.info.filters = {f};
+    int panels = (f.outputs + 15) / 16, steps = (f.kernel_columns / f.runs * f.pitch + 3) / 4;
+    int64_t bytes = panels * f.kernel_rows * f.runs * steps * 64;
+    network.info.panelsBytes = f.target + bytes;
+    auto library = network.level("reference").load();
+    ModelPtr model = create(*library);
+    auto *actual = static_cast<const char *>(library->api().frame(model.get())->panels) + f.target;
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(actual) % 64, 0u);
+    for (int panel = 0; panel < panels; ++panel)
+      for (int row = 0; row < f.kernel_rows; ++row)
+        for (int run = 0; run < f.runs; ++run)
+          for (int step = 0; step < steps; ++step)
+            for (int lane = 0; lane < 16; ++lane)
+              for (int byte = 0; byte < 4; ++byte) {
+                int output = (std::min(16 * panel, std::max(f.outputs - 16, 0)) + lane) % f.outputs;
+                ASSERT_EQ(*actual++, expectedWeight(f, weights, output, row, run, 4 * step + byte))
+                    << f.outputs << ": " << panel << ' ' << row << ' ' << run << ' ' << step << ' ' << lane << ' ' << byte;
+              }
+  }
+}
+
+/// The words that a model prepares for `arrays` arrays of parameters of a library with these weights.
+static std::vector<uint32_t> prepareParameters(ArrayRef<char> weights, octet_parameters parameters, int arrays) {
+  TestNetwork network("net");
+  network.info.weights = weights;
+  network.info.parameters = {parameters};
+  int64_t count = divideCeil(parameters.channels, parameters.block) * parameters.block * arrays;
+  network.info.panelsBytes = parameters.target + 4 * count;
+  auto library = network.level("reference").load();
+  std::fesetround(FE_UPWARD); // not what create computes with
+  ModelPtr model = create(*library);
+  EXPECT_EQ(std::fegetround(), FE_UPWARD);
+  std::fesetround(FE_TONEAREST);
+  auto *words = reinterpret_cast<const uint32_t *>(static_cast<const char *>(library->api().frame(model.get())->panels) + parameters.target);
+  return {words, words + count};
+}
+
+/// Blocks of 64 are in the order of unpacked bytes; the last block overlaps, or holds few channels several times.
+TEST(Runtime, PreparesParametersInTheOrderOfLanes) {
+  std::vector<char> weights;
+  for (int i = 0; i < 601; ++i)
+    weights.insert(weights.end(), {char(i), char(i / 256)});
+  for (int block : {16, 64})
+    for (int channels : {2, 8, 16, 50, 64, 200, 300}) {
+      std::vector<uint32_t> words = prepareParameters(weights, {2, 64, channels, block, OCTET_HALVES | OCTET_HALVES << 4}, 2);
+      int positions = divideCeil(channels, block) * block, vectors = block / 16;
+      for (int array = 0; array < 2; ++array)
+        for (int position = 0; position < positions; ++position) {
+          int first = std::min(position / block * block, std::max(channels - block, 0)), lane = position % 16;
+          int channel = (first + lane / 4 * 4 * vectors + position / 16 % vectors * 4 + lane % 4) % channels;
+          ASSERT_EQ(words[array * positions + position], 1u + array * channels + channel) << channels << ' ' << block << ' ' << position;
+        }
+    }
+}
+
+TEST(Runtime, PreparesParametersOfEveryKind) {
+  std::vector<char> weights;
+  auto append = [&](int kind, ArrayRef<int64_t> values) {
+    for (int64_t value : values)
+      for (int byte = 0; byte < kind; ++byte)
+        weights.push_back(char(value >> 8 * byte));
+  };
+  append(OCTET_BYTES, {0, 255});
+  append(OCTET_HALVES, {-32768, 32767});
+  append(OCTET_TRIPLES, {-8388608, 8388607});
+  append(OCTET_WORDS, {0x40400000, 0x40a00000}); // 3.0f, 5.0f
+  append(OCTET_WORDS, {-2147483648, 2147483647});
+  uint32_t kinds = OCTET_BYTES | OCTET_HALVES << 4 | OCTET_TRIPLES << 8 | OCTET_WORDS << 12 | OCTET_RECIPROCALS << 16 | OCTET_WORDS << 20;
+  std::vector<uint32_t> words = prepareParameters(weights, {0, 0, 2, 16, kinds}, 6);
+  auto at = [&](int array) { return std::make_pair(int(words[16 * array]), int(words[16 * array + 1])); };
+  EXPECT_EQ(at(0), std::make_pair(0, 255));
+  EXPECT_EQ(at(1), std::make_pair(-32768, 32767));
+  EXPECT_EQ(at(2), std::make_pair(-8388608, 8388607));
+  EXPECT_EQ(at(3), std::make_pair(0x40400000, 0x40a00000));
+  EXPECT_EQ(at(4), std::make_pair(llvm::bit_cast<int>(1 / 3.0f), llvm::bit_cast<int>(1 / 5.0f)));
+  EXPECT_EQ(at(5), std::make_pair(std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));
 }
 
 TEST(Runtime, StateBeginsAsZerosAndStays) {

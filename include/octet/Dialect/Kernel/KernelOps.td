@@ -37,13 +37,14 @@ class Kernel_Op<string mnemonic, list<Trait> traits = []> : Op<Kernel_Dialect, m
 // The numbers are those of octet_space in octet.h.
 def Kernel_SpaceAttr : I32EnumAttr<"Space", "which memory an argument points into", [
     I32EnumAttrCase<"arena", 0>, I32EnumAttrCase<"weights", 1>, I32EnumAttrCase<"state", 2>,
-    I32EnumAttrCase<"prepared", 3>, I32EnumAttrCase<"input", 4>, I32EnumAttrCase<"output", 5>]> {
+    I32EnumAttrCase<"prepared", 3>, I32EnumAttrCase<"panels", 4>, I32EnumAttrCase<"input", 5>,
+    I32EnumAttrCase<"output", 6>]> {
   let cppNamespace = "::octet::kernel";
 }
 
 def Kernel_ArgAttr : AttrDef<Kernel_Dialect, "Arg"> {
   let mnemonic = "arg";
-  let summary = "an address: byte offset into arena, weights, state or prepared memory, or the number of an input or output";
+  let summary = "an address: byte offset into arena, weights, state, prepared memory or panels, or the number of an input or output";
   let parameters = (ins "::octet::kernel::Space":$space, "int64_t":$offset);
   let assemblyFormat = "`<` $space $offset `>`";
 }
@@ -60,14 +61,14 @@ def Kernel_ProgramOp : Kernel_Op<"program", [Symbol, NoTerminator, SingleBlock]>
   let description = [{
     Sizes in bytes. `observers` gives the byte offset of each observer's statistics in the state. `weights` is the packed
     constant data, shared by all levels; what a level needs in another order is written into memory of its own, `prepared`,
-    when a model is made. The steps run in order; each may be split over its range among threads.
+    when a model is made, and what all levels need so into `panels`. The steps run in order; each may be split over its range among threads.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$level, I64Attr:$arena_bytes, I64Attr:$state_bytes,
       I64Attr:$prepared_bytes, ArrayAttr:$inputs, ArrayAttr:$outputs, OptionalAttr<ElementsAttr>:$weights,
-      OptionalAttr<DictionaryAttr>:$observers);
+      DefaultValuedAttr<I64Attr, "0">:$panels_bytes, OptionalAttr<DictionaryAttr>:$observers);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name `level` $level `arena` $arena_bytes `state` $state_bytes `prepared` $prepared_bytes `inputs` $inputs `outputs` $outputs (`weights` $weights^)? (`observers` $observers^)? attr-dict-with-keyword $body
+    $sym_name `level` $level `arena` $arena_bytes `state` $state_bytes `prepared` $prepared_bytes `inputs` $inputs `outputs` $outputs (`weights` $weights^)? (`panels` $panels_bytes^)? (`observers` $observers^)? attr-dict-with-keyword $body
   }];
 }
 
@@ -96,6 +97,38 @@ def Kernel_DepthwiseFilterOp : Kernel_Op<"depthwise_filter", [HasParent<"Program
   let assemblyFormat = [{
     `from` $source `to` $target `channels` $channels `blocks` $blocks `parts` $parts `vectors` $vectors `strip` $strip `stride` $row_stride `kernel` $kernel_rows $kernel_columns (`words` $words^)? attr-dict
   }];
+}
+
+def Kernel_DenseFilterOp : Kernel_Op<"dense_filter", [HasParent<"ProgramOp">]> {
+  let summary = "weights of a dense product, put into panels when a model is made";
+  let description = [{
+    `source` (byte offset into the weights): [output][channel][kernel row][kernel column]. `target` (byte offset into the
+    panels): [panel of 16 outputs][kernel row][run][16][4 bytes]. All levels read the same panels, so that every level's
+    program has the same of these. See octet_dense_filter in octet.h for what a run is.
+  }];
+  let arguments = (ins I64Attr:$source, I64Attr:$target, I64Attr:$outputs, I64Attr:$channels, I64Attr:$pitch,
+      I64Attr:$kernel_rows, I64Attr:$kernel_columns, I64Attr:$runs);
+  let assemblyFormat = [{
+    `from` $source `to` $target `outputs` $outputs `channels` $channels `pitch` $pitch `kernel` $kernel_rows $kernel_columns `runs` $runs attr-dict
+  }];
+}
+
+def Kernel_ParameterKindAttr : I32EnumAttr<"ParameterKind", "what parameters are made of", [
+    I32EnumAttrCase<"bytes", 1>, I32EnumAttrCase<"halves", 2>, I32EnumAttrCase<"triples", 3>, I32EnumAttrCase<"words", 4>,
+    I32EnumAttrCase<"reciprocals", 5>]> {
+  let cppNamespace = "::octet::kernel";
+}
+
+def Kernel_ParametersOp : Kernel_Op<"parameters", [HasParent<"ProgramOp">]> {
+  let summary = "parameters of channels, put into the order of lanes when a model is made";
+  let description = [{
+    `source` (byte offset into the weights): one value a channel, of four bytes (`words`), integers of three or two with
+    their sign (`triples`, `halves`) or of one without (`bytes`), or floats (`reciprocals`). `target` (byte offset into the
+    panels): one value a position, four bytes each: the same, extended, or 1 / x. See octet_lane_channel in panels.h for the
+    channel at a position; `block` is 16 or 64. All levels read the same, so that every level's program has the same of these.
+  }];
+  let arguments = (ins Kernel_ParameterKindAttr:$kind, I64Attr:$source, I64Attr:$target, I64Attr:$channels, I64Attr:$block);
+  let assemblyFormat = "$kind `from` $source `to` $target `channels` $channels `block` $block attr-dict";
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,0 +1,32 @@
+// RUN: octet-opt %s --octet-assign-layout --octet-emit-program=levels=avx2 | FileCheck %s
+
+// Of a result quantized per channel the library holds scales but no reciprocals, and zero points as bytes, unless the type has
+// one that is none.
+!x = tensor<1x16x4x4x!quant.uniform<u8:f32, 0.5:128>>
+!w = tensor<2x16x1x1x!quant.uniform<i8:f32, 0.5>>
+!bytes = tensor<1x2x4x4x!quant.uniform<u8:f32:1, {0.5:3, 0.25:4}>>
+!any = tensor<1x2x4x4x!quant.uniform<u8:f32:1, {0.5:3, 0.25:300}>>
+
+// CHECK: kernel.program
+// CHECK-NEXT: kernel.dense_filter
+// CHECK-NEXT: kernel.parameters halves {{.*}} to 256
+// CHECK-NEXT: kernel.parameters words {{.*}} to 320
+// CHECK-NEXT: kernel.parameters words from [[SCALES:[0-9]+]] to 384 channels 2 block 16
+// CHECK-NEXT: kernel.parameters reciprocals from [[SCALES]] to 448 channels 2 block 16
+// CHECK-NEXT: kernel.parameters bytes from {{[0-9]+}} to 512 channels 2 block 16
+// CHECK-NEXT: kernel.parameters halves from {{[0-9]+}} to 576 channels 2 block 16
+// CHECK-NEXT: kernel.step
+func.func @main(%x: !x {nn.name = "x"}) -> (!bytes {nn.name = "y"}, !any {nn.name = "z"}) {
+  %w = nn.constant dense<1> : tensor<2x16x1x1xi8> -> !w
+  %y = octet.group "cpu::conv_act"(%a = %x, %b = %w) : (!x, !w) -> !bytes {
+    %0 = nn.conv %a, %b : (!x, !w) -> tensor<1x2x4x4xf32>
+    %1 = nn.hard_swish %0 : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
+    octet.yield %1 : tensor<1x2x4x4xf32>
+  }
+  %z = octet.group "cpu::conv_act"(%a = %x, %b = %w) : (!x, !w) -> !any {
+    %0 = nn.conv %a, %b : (!x, !w) -> tensor<1x2x4x4xf32>
+    %1 = nn.hard_swish %0 : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
+    octet.yield %1 : tensor<1x2x4x4xf32>
+  }
+  return %y, %z : !bytes, !any
+}
