@@ -28,32 +28,25 @@ int64_t WeightsPool::add(StringRef key, function_ref<std::vector<char>()> make, 
   return it->second.first;
 }
 
-/// What a record says, as a key.
 template <typename T>
-static StringRef keyOf(const T &record) {
-  return StringRef(reinterpret_cast<const char *>(&record), sizeof(record));
-}
-
-int64_t WeightsPool::addPanels(octet_dense_filter filter) {
-  filter.target = 0;
-  auto [it, isNew] = panels.try_emplace(keyOf(filter), panelsBytes);
+int64_t WeightsPool::addRecord(std::vector<T> &records, T record, int64_t bytes) {
+  record.target = 0;
+  StringRef key(reinterpret_cast<const char *>(&record), sizeof(record));
+  auto [it, isNew] = panels.try_emplace(key, panelsBytes);
   if (isNew) {
-    filter.target = panelsBytes;
-    filters.push_back(filter);
-    panelsBytes += llvm::alignTo(octet_panels_bytes(&filter, 1), 64);
+    record.target = panelsBytes;
+    records.push_back(record);
+    panelsBytes += llvm::alignTo(bytes, 64);
   }
   return it->second;
 }
 
-int64_t WeightsPool::addParameters(octet_parameters array) {
-  array.target = 0;
-  auto [it, isNew] = panels.try_emplace(keyOf(array), panelsBytes);
-  if (isNew) {
-    array.target = panelsBytes;
-    parameters.push_back(array);
-    panelsBytes += octet_count_positions(array.channels, array.block) * 4;
-  }
-  return it->second;
+int64_t WeightsPool::addPanels(const octet_dense_filter &filter) {
+  return addRecord(filters, filter, octet_panels_bytes(&filter, 1));
+}
+
+int64_t WeightsPool::addParameters(const octet_parameters &array) {
+  return addRecord(parameters, array, octet_count_positions(array.channels, array.block) * 4);
 }
 
 KernelArgument ProgramEmitter::makeWeights(StringRef key, Type element, function_ref<std::vector<char>()> make) {

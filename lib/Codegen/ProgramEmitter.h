@@ -26,14 +26,17 @@ public:
   llvm::ArrayRef<char> bytes() const { return blob; }
 
   /// Byte offset of the panels that are made of a filter's weights when a model is made; `filter` says how, but for the target.
-  int64_t addPanels(octet_dense_filter filter);
-  /// The same for an array of parameters; `parameters` says how, but for the target.
-  int64_t addParameters(octet_parameters parameters);
+  int64_t addPanels(const octet_dense_filter &filter);
+  /// The same for an array of parameters; `array` says how, but for the target.
+  int64_t addParameters(const octet_parameters &array);
   llvm::ArrayRef<octet_dense_filter> getFilters() const { return filters; }
   llvm::ArrayRef<octet_parameters> getParameters() const { return parameters; }
   int64_t getPanelsBytes() const { return panelsBytes; }
 
 private:
+  template <typename T>
+  int64_t addRecord(std::vector<T> &records, T record, int64_t bytes);
+
   std::vector<char> blob;
   llvm::StringMap<std::pair<int64_t, int64_t>> entries; ///< offset and size
   std::vector<octet_dense_filter> filters;
