@@ -48,10 +48,10 @@ static std::optional<DepthwiseShape> getShape(const FusedOp &fused, nn::ConvOp c
   s.outRow = y.steps[2];
   s.outPixel = y.steps[3];
   s.outBase = y.offset;
-  // Rows that a whole number of quads serves: two for three kernel rows, four for five. They save interleaving, not dot
-  // products; where registers are few the code they need is not worth it.
-  bool isStrip = s.rowStride == 1 && s.rowDilation == 1 && s.kernelRows > 1 && level.accumulators >= 8;
-  int64_t wanted = !isStrip ? 1 : s.kernelRows == 5 ? 4 : 2;
+  // Rows that a whole number of quads serves: two for three kernel rows, four for five, where registers hold their sums.
+  // They save interleaving, not dot products; at the level with the fewest registers that is not worth the code.
+  bool isStrip = s.rowStride == 1 && s.rowDilation == 1 && s.kernelRows > 1 && level.accumulators >= 4;
+  int64_t wanted = !isStrip ? 1 : s.kernelRows == 5 && level.accumulators >= 8 ? 4 : 2;
   s.strip = std::min(wanted, s.rows);
   bool anyOrder = Epilogue::takesAnyOrder(fused) && isQuantized(out);
   bool isTight = inLayout.getChannels() == channels && outLayout.getChannels() == channels;
