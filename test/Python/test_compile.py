@@ -171,7 +171,7 @@ def test_strict(int8):
 # ---- the reference model -------------------------------------------------------------------------------------------------
 def test_reference_model(int8, tmp_path):
     quantized = octet.quantize(make_network(), calibration_data={"x": SAMPLES})
-    assert [row.verdict for row in quantized.report] == [row.verdict for row in int8.report]
+    assert list(quantized.report) == list(int8.report)  # a library carries the report in its short form
     assert "octet.quantize" in quantized.mlir and "octet.dequantize" in quantized.mlir
     np.testing.assert_array_equal(quantized.compile()(SAMPLES[0])["y"], int8(SAMPLES[0])["y"])
     quantized.save_onnx(tmp_path / "q.onnx")
