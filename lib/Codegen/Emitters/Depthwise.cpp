@@ -77,6 +77,8 @@ public:
   void emit();
 
 private:
+  static constexpr int64_t kMostPixels = 16;             ///< whose columns' quads are in memory together
+  static constexpr int64_t kMostStackBytes = 32 * 1024; ///< a caller's stack may be small
   /// Where the quads of columns that more than one pixel reads are kept.
   enum class Sharing { none, registers, memory };
   Sharing chooseSharing(const CpuLevel &level) const;
@@ -104,6 +106,10 @@ private:
   /// A quad is one value of bytes or two of words.
   int64_t valuesPerQuad() const { return emitter.getLevel().multipliesWords ? 2 : 1; }
   int64_t valuesPerColumn() const { return columnQuads() * valuesPerQuad(); }
+  /// Input columns that so many pixels read.
+  int64_t columnsOf(int64_t pixels) const { return (pixels - 1) * shape.columnStride + shape.kernelColumns; }
+  /// Bytes of the quads that are shared in memory.
+  int64_t sharedBytes() const { return columnsOf(kMostPixels) * valuesPerColumn() * 64; }
   // Of weights as the kernel reads them.
   int64_t bytesPerColumn() const { return valuesPerColumn() * 64; }
   int64_t bytesPerRow() const { return shape.kernelColumns * bytesPerColumn(); }
@@ -273,7 +279,7 @@ DepthwiseKernel::Sharing DepthwiseKernel::chooseSharing(const CpuLevel &level) c
     return Sharing::none;
   if (level.accumulators >= 4 && shared * columnQuads() <= std::min<int64_t>(8, level.accumulators))
     return Sharing::registers;
-  return Sharing::memory;
+  return sharedBytes() <= kMostStackBytes ? Sharing::memory : Sharing::none;
 }
 
 /// All columns of a strip for one block.
@@ -325,10 +331,8 @@ void DepthwiseKernel::slideColumns(KernelBuilder &b, ValueRange args, const Bloc
 
 /// Some pixels at a time, whose columns' quads are made first.
 void DepthwiseKernel::shareColumns(KernelBuilder &b, ValueRange args, Value inBase, function_ref<void(Value column, QuadsFn)> emitPixel) {
-  constexpr int64_t kMostPixels = 16;
   int64_t pixels = std::min(kMostPixels, shape.columns), vectorsPerColumn = valuesPerColumn();
-  auto columnsOf = [&](int64_t count) { return (count - 1) * shape.columnStride + shape.kernelColumns; };
-  Value memory = b.allocateOnStack(columnsOf(kMostPixels) * vectorsPerColumn * 64, b.getI8Type());
+  Value memory = b.allocateOnStack(sharedBytes(), b.getI8Type());
   auto placeOf = [&](Value column, int64_t vector) { return b.addIndex(b.mulIndex(column, vectorsPerColumn * 64), 64 * vector); };
   b.loopOverBlocks(shape.columns, pixels, [&](Value first) {
     Value base = b.addIndex(inBase, b.mulIndex(first, shape.columnStride * shape.inPixel));
