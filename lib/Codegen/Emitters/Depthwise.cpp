@@ -6,10 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // Bytes of four input rows are interleaved, so that one dot product takes four kernel rows of sixteen channels. One quad
-// of rows serves all output rows of a strip (each with its own weights, zero where a row is not its own) and slides
-// along the columns. A block is 64 channels (its four vectors stay in the order that unpacking gives, parameters are
-// permuted instead), sixteen channels, or 64 bytes of a row across pixels where channels divide 64. Levels with few
-// registers take 64 bytes in four parts of sixteen, each in natural order, which the permuted parameters have in quarters.
+// of rows serves all output rows of a strip (each with its own weights, zero where a row is not its own), and all pixels
+// whose kernels cover it: in registers if these hold it, else in memory. A block is 64 channels (its four vectors stay in
+// the order that unpacking gives, parameters are permuted instead), sixteen channels, or 64 bytes of a row across pixels
+// where channels divide 64. Levels with few registers take 64 bytes in four parts of sixteen, each in natural order, which
+// the permuted parameters have in quarters.
 //
 //===----------------------------------------------------------------------===//
 
@@ -77,7 +78,7 @@ public:
   void emit();
 
 private:
-  static constexpr int64_t kMostPixels = 16;             ///< whose columns' quads are in memory together
+  static constexpr int64_t kMostPixels = 16;            ///< whose columns' quads are in memory together
   static constexpr int64_t kMostStackBytes = 32 * 1024; ///< a caller's stack may be small
   /// Where the quads of columns that more than one pixel reads are kept.
   enum class Sharing { none, registers, memory };
