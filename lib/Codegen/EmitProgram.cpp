@@ -61,7 +61,7 @@ static int64_t countWeightsBytes(func::FuncOp func) {
 
 /// Kernels of their own make dense products of each shape a few percent faster. That is not worth it where their code,
 /// about 2 KB a kernel, is large beside the weights.
-static bool mergesDense(func::FuncOp func) {
+static bool areDenseKernelsLarge(func::FuncOp func) {
   constexpr int64_t kKernelBytes = 2048, kPartOfWeights = 4;
   std::set<std::vector<int64_t>> shapes;
   func.walk([&](nn::ConvOp conv) {
@@ -98,22 +98,23 @@ struct EmitProgram : octet::impl::EmitProgramPassBase<EmitProgram> {
     MemoryPlan plan = planMemory(func);
     WeightsPool pool;
     SmallVector<kernel::ProgramOp> programs;
+    bool mergesDense = areDenseKernelsLarge(func);
     for (const std::string &name : levels)
-      if (failed(emitLevel(func, plan, pool, name, programs)))
+      if (failed(emitLevel(func, plan, pool, name, mergesDense, programs)))
         return signalPassFailure();
     attachWeights(pool, programs);
     eraseNetwork();
   }
 
 private:
-  LogicalResult emitLevel(func::FuncOp func, const MemoryPlan &plan, WeightsPool &pool, StringRef name,
+  LogicalResult emitLevel(func::FuncOp func, const MemoryPlan &plan, WeightsPool &pool, StringRef name, bool mergesDense,
                           SmallVectorImpl<kernel::ProgramOp> &programs) {
     const CpuLevel *level = lookupCpuLevel(name);
     if (!level)
       return getOperation().emitError("unknown CPU level '") << name << "'";
     programs.push_back(createProgram(func, plan, *level));
     auto nested = programs.back()->getParentOfType<ModuleOp>();
-    ProgramEmitter emitter(nested, programs.back(), plan, pool, *level, mergesDense(func));
+    ProgramEmitter emitter(nested, programs.back(), plan, pool, *level, mergesDense);
     for (Operation &op : func.getBody().front().without_terminator())
       if (failed(emitOperator(emitter, &op)))
         return failure();

@@ -82,7 +82,7 @@ private:
   static constexpr int64_t kMostStackBytes = 32 * 1024; ///< a caller's stack may be small
   /// Where the quads of columns that more than one pixel reads are kept.
   enum class Sharing { none, registers, memory };
-  Sharing chooseSharing(const CpuLevel &level) const;
+  Sharing chooseSharing() const;
 
   /// A part of a block of channels, at a strip of output rows.
   struct Block {
@@ -274,11 +274,12 @@ void DepthwiseKernel::storePixel(KernelBuilder &b, ValueRange args, ArrayRef<Val
   }
 }
 
-DepthwiseKernel::Sharing DepthwiseKernel::chooseSharing(const CpuLevel &level) const {
+DepthwiseKernel::Sharing DepthwiseKernel::chooseSharing() const {
   int64_t shared = shape.kernelColumns - shape.columnStride;
   if (shape.columnDilation != 1 || shared <= 0)
     return Sharing::none;
-  if (level.accumulators >= 4 && shared * columnQuads() <= std::min<int64_t>(8, level.accumulators))
+  int64_t accumulators = emitter.getLevel().accumulators;
+  if (accumulators >= 4 && shared * columnQuads() <= std::min<int64_t>(8, accumulators))
     return Sharing::registers;
   return sharedBytes() <= kMostStackBytes ? Sharing::memory : Sharing::none;
 }
@@ -300,7 +301,7 @@ void DepthwiseKernel::emitColumns(KernelBuilder &b, ValueRange args, const Block
       SmallVector<Value> acc = sumColumns(b, args, initial, block.weights, quads);
       storePixel(b, args, acc, block, b.addIndex(outBase, first), b.index(0));
     });
-  else if (Sharing sharing = chooseSharing(b.level); sharing == Sharing::registers)
+  else if (Sharing sharing = chooseSharing(); sharing == Sharing::registers)
     slideColumns(b, args, block, initial, inBase, outBase);
   else if (sharing == Sharing::memory)
     shareColumns(b, args, inBase, emitPixel);

@@ -39,8 +39,8 @@ struct DenseShape {
   /// Steps of the innermost loop per run: four bytes or one float at a time.
   int64_t stepsPerRun() const { return isInteger ? llvm::divideCeil(runLength(), 4) : runLength(); }
   int64_t stepsPerPanel() const { return kernelRows * runsPerRow() * stepsPerRun(); }
-  int64_t panels() const { return llvm::divideCeil(outputs, 16); }
-  bool lastPanelOverlaps() const { return outputs > 16 && outputs % 16 != 0; }
+  int64_t panels() const { return llvm::divideCeil(outputs, kPanelOutputs); }
+  bool lastPanelOverlaps() const { return outputs > kPanelOutputs && outputs % kPanelOutputs != 0; }
   /// A filter of `channels` channels in panels, without source and target.
   octet_dense_filter getFilter(int64_t channels) const;
 };
