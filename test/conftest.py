@@ -20,7 +20,7 @@ COMPLETE = bool(os.environ.get("OCTET_COMPLETE"))
 if (BUILD / "python" / "octet").is_dir():
     sys.path.insert(0, str(BUILD / "python"))
 if COMPLETE:
-    import octet, onnx, onnxruntime  # noqa: E401, F401  (the tests that need them would be skipped)
+    import cv2, octet, onnx, onnxruntime  # noqa: E401, F401  (the tests that need them would be skipped)
 
 
 @pytest.fixture(scope="session")
