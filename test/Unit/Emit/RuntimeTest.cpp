@@ -6,9 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "TestNetwork.h"
-#include "llvm/Support/MathExtras.h"
-#include <cfenv>
-#include <cmath>
 #include <cstdlib>
 #include <thread>
 #if defined(__x86_64__)
@@ -35,14 +32,6 @@ int64_t countErrors(const ModelLibrary &library, octet_model *model, float slope
   for (int64_t i = 0; i < size; ++i)
     errors += y[i] != 2 * x[i] + slope * i;
   return errors;
-}
-
-ModelPtr create(const ModelLibrary &library, int threads = 1, StringRef level = "") {
-  auto model = createModel(library, threads, level);
-  if (model)
-    return std::move(*model);
-  ADD_FAILURE() << toString(model.takeError());
-  return nullptr;
 }
 
 /// The kernel of a network that multiplies its two inputs.
@@ -280,148 +269,6 @@ TEST(Runtime, TellsTheHookEveryStep) {
   library->api().set_step_hook(model.get(), nullptr, nullptr);
   EXPECT_EQ(countErrors(*library, model.get(), 1, 0), 0);
   EXPECT_EQ(steps, (std::vector<int64_t>{0, 1}));
-}
-
-/// The weights that a model made of `filter` has prepared for output row `out` of the strip, and so on.
-static int expectedWeight(const octet_depthwise_filter &f, ArrayRef<char> weights, int block, int part, int out, int column,
-                          int row, int vector, int lane) {
-  int size = 16 * f.vectors, first = std::min(block * f.parts * size, std::max(f.channels - f.parts * size, 0)) + part * size;
-  int channel = (first + lane / 4 * 4 * f.vectors + 4 * vector + lane % 4) % f.channels, tap = row - out * f.row_stride;
-  bool isTap = tap >= 0 && tap < f.kernel_rows;
-  return isTap ? weights[f.source + (channel * f.kernel_rows + tap) * f.kernel_columns + column] : 0;
-}
-
-/// Kernel rows stand where the strip's input rows are; the last block of channels overlaps the one before (100 channels in
-/// blocks of 64), and a block longer than all channels holds them several times (8 channels).
-TEST(Runtime, PreparesTheWeightsOfStrips) {
-  const octet_depthwise_filter filters[] = {
-      {7, 64, 128, 2, 1, 4, 2, 1, 3, 2, 0}, {7, 0, 100, 2, 1, 4, 4, 1, 5, 5, 0}, {0, 0, 100, 2, 4, 1, 1, 1, 3, 3, 0},
-      {0, 0, 8, 1, 1, 4, 2, 1, 3, 3, 0},    {0, 0, 8, 1, 4, 1, 1, 1, 3, 3, 0},   {0, 0, 10, 1, 1, 1, 1, 2, 3, 3, 0},
-      {7, 64, 100, 2, 4, 1, 1, 1, 5, 5, 1}};
-  for (const octet_depthwise_filter &f : filters) {
-    std::vector<char> weights(f.source, 99);
-    for (int i = 0; i < f.channels * f.kernel_rows * f.kernel_columns; ++i)
-      weights.push_back(char(i % 127 - 60));
-    TestNetwork network("net");
-    network.info.weights = weights;
-    int quads = ((f.strip - 1) * f.row_stride + f.kernel_rows + 3) / 4;
-    int64_t bytes = f.blocks * f.parts * f.strip * f.kernel_columns * quads * f.vectors * (f.words ? 128 : 64);
-    auto library = network.level("reference").filter(f, f.target + bytes).load();
-    ModelPtr model = create(*library);
-    auto *prepared = static_cast<const char *>(library->api().frame(model.get())->prepared);
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(prepared) % 64, 0u);
-    const char *actual = prepared + f.target;
-    // Each vector of words has those of its even places first.
-    auto next = [&, place = 0]() mutable -> int {
-      int i = place++;
-      return f.words ? reinterpret_cast<const int16_t *>(actual)[i / 64 * 64 + i % 2 * 32 + i % 64 / 2] : actual[i];
-    };
-    for (int part = 0; part < f.blocks * f.parts; ++part)
-      for (int out = 0; out < f.strip; ++out)
-        for (int column = 0; column < f.kernel_columns; ++column)
-          for (int quad = 0; quad < quads; ++quad)
-            for (int vector = 0; vector < f.vectors; ++vector)
-              for (int lane = 0; lane < 16; ++lane)
-                for (int row = 4 * quad; row < 4 * quad + 4; ++row)
-                  ASSERT_EQ(next(), expectedWeight(f, weights, part / f.parts, part % f.parts, out, column, row, vector, lane))
-                      << f.channels << ": " << part << ' ' << out << ' ' << column << ' ' << row << ' ' << vector << ' ' << lane;
-  }
-}
-
-/// The weights of one output in four bytes of a run; zero behind its elements, and between pixels that hold fewer.
-static int expectedWeight(const octet_dense_filter &f, ArrayRef<char> weights, int output, int row, int run, int inRun) {
-  int tapsPerRun = f.kernel_columns / f.runs, column = run * tapsPerRun + inRun / f.pitch, channel = inRun % f.pitch;
-  bool isWeight = inRun < tapsPerRun * f.pitch && channel < f.channels;
-  return isWeight ? weights[f.source + ((output * f.channels + channel) * f.kernel_rows + row) * f.kernel_columns + column] : 0;
-}
-
-/// Outputs fill panels, leave the last to overlap the one before (50, 17) or to repeat (6); rows of a kernel are one run, also
-/// with padding between pixels (pitch 4 of 3 channels), or a run for each tap.
-TEST(Runtime, PreparesPanels) {
-  const octet_dense_filter filters[] = {{7, 64, 32, 5, 5, 1, 1, 1},  {0, 0, 50, 200, 200, 1, 1, 1}, {3, 0, 17, 3, 4, 3, 3, 1},
-                                        {0, 128, 6, 3, 3, 3, 3, 1}, {1, 0, 16, 6, 6, 2, 3, 3}};
-  for (const octet_dense_filter &f : filters) {
-    std::vector<char> weights(f.source, 99);
-    for (int i = 0; i < f.outputs * f.channels * f.kernel_rows * f.kernel_columns; ++i)
-      weights.push_back(char(i % 127 - 60));
-    TestNetwork network("net");
-    network.info.weights = weights;
-    network.info.filters = {f};
-    int panels = (f.outputs + 15) / 16, steps = (f.kernel_columns / f.runs * f.pitch + 3) / 4;
-    int64_t bytes = panels * f.kernel_rows * f.runs * steps * 64;
-    network.info.panelsBytes = f.target + bytes;
-    auto library = network.level("reference").load();
-    ModelPtr model = create(*library);
-    auto *actual = static_cast<const char *>(library->api().frame(model.get())->panels) + f.target;
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(actual) % 64, 0u);
-    for (int panel = 0; panel < panels; ++panel)
-      for (int row = 0; row < f.kernel_rows; ++row)
-        for (int run = 0; run < f.runs; ++run)
-          for (int step = 0; step < steps; ++step)
-            for (int lane = 0; lane < 16; ++lane)
-              for (int byte = 0; byte < 4; ++byte) {
-                int output = (std::min(16 * panel, std::max(f.outputs - 16, 0)) + lane) % f.outputs;
-                ASSERT_EQ(*actual++, expectedWeight(f, weights, output, row, run, 4 * step + byte))
-                    << f.outputs << ": " << panel << ' ' << row << ' ' << run << ' ' << step << ' ' << lane << ' ' << byte;
-              }
-  }
-}
-
-/// The words that a model prepares for `arrays` arrays of parameters of a library with these weights.
-static std::vector<uint32_t> prepareParameters(ArrayRef<char> weights, octet_parameters parameters, int arrays) {
-  TestNetwork network("net");
-  network.info.weights = weights;
-  network.info.parameters = {parameters};
-  int64_t count = divideCeil(parameters.channels, parameters.block) * parameters.block * arrays;
-  network.info.panelsBytes = parameters.target + 4 * count;
-  auto library = network.level("reference").load();
-  std::fesetround(FE_UPWARD); // not what create computes with
-  ModelPtr model = create(*library);
-  EXPECT_EQ(std::fegetround(), FE_UPWARD);
-  std::fesetround(FE_TONEAREST);
-  auto *words = reinterpret_cast<const uint32_t *>(static_cast<const char *>(library->api().frame(model.get())->panels) + parameters.target);
-  return {words, words + count};
-}
-
-/// Blocks of 64 are in the order of unpacked bytes; the last block overlaps, or holds few channels several times.
-TEST(Runtime, PreparesParametersInTheOrderOfLanes) {
-  std::vector<char> weights;
-  for (int i = 0; i < 601; ++i)
-    weights.insert(weights.end(), {char(i), char(i / 256)});
-  for (int block : {16, 64})
-    for (int channels : {2, 8, 16, 50, 64, 200, 300}) {
-      std::vector<uint32_t> words = prepareParameters(weights, {2, 64, channels, block, OCTET_HALVES | OCTET_HALVES << 4}, 2);
-      int positions = divideCeil(channels, block) * block, vectors = block / 16;
-      for (int array = 0; array < 2; ++array)
-        for (int position = 0; position < positions; ++position) {
-          int first = std::min(position / block * block, std::max(channels - block, 0)), lane = position % 16;
-          int channel = (first + lane / 4 * 4 * vectors + position / 16 % vectors * 4 + lane % 4) % channels;
-          ASSERT_EQ(words[array * positions + position], 1u + array * channels + channel) << channels << ' ' << block << ' ' << position;
-        }
-    }
-}
-
-TEST(Runtime, PreparesParametersOfEveryKind) {
-  std::vector<char> weights;
-  auto append = [&](int kind, ArrayRef<int64_t> values) {
-    for (int64_t value : values)
-      for (int byte = 0; byte < kind; ++byte)
-        weights.push_back(char(value >> 8 * byte));
-  };
-  append(OCTET_BYTES, {0, 255});
-  append(OCTET_HALVES, {-32768, 32767});
-  append(OCTET_TRIPLES, {-8388608, 8388607});
-  append(OCTET_WORDS, {0x40400000, 0x40a00000}); // 3.0f, 5.0f
-  append(OCTET_WORDS, {-2147483648, 2147483647});
-  uint32_t kinds = OCTET_BYTES | OCTET_HALVES << 4 | OCTET_TRIPLES << 8 | OCTET_WORDS << 12 | OCTET_RECIPROCALS << 16 | OCTET_WORDS << 20;
-  std::vector<uint32_t> words = prepareParameters(weights, {0, 0, 2, 16, kinds}, 6);
-  auto at = [&](int array) { return std::make_pair(int(words[16 * array]), int(words[16 * array + 1])); };
-  EXPECT_EQ(at(0), std::make_pair(0, 255));
-  EXPECT_EQ(at(1), std::make_pair(-32768, 32767));
-  EXPECT_EQ(at(2), std::make_pair(-8388608, 8388607));
-  EXPECT_EQ(at(3), std::make_pair(0x40400000, 0x40a00000));
-  EXPECT_EQ(at(4), std::make_pair(llvm::bit_cast<int>(1 / 3.0f), llvm::bit_cast<int>(1 / 5.0f)));
-  EXPECT_EQ(at(5), std::make_pair(std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));
 }
 
 TEST(Runtime, StateBeginsAsZerosAndStays) {

@@ -122,3 +122,11 @@ std::unique_ptr<ModelLibrary> TestNetwork::load() {
   ADD_FAILURE() << toString(library.takeError());
   return nullptr;
 }
+
+ModelPtr test::create(const ModelLibrary &library, int threads, StringRef level) {
+  auto model = createModel(library, threads, level);
+  if (model)
+    return std::move(*model);
+  ADD_FAILURE() << toString(model.takeError());
+  return nullptr;
+}

@@ -45,6 +45,9 @@ private:
   std::vector<LevelCode> levels;
 };
 
+/// A model of a library, or null and a failed test.
+ModelPtr create(const ModelLibrary &library, int threads = 1, llvm::StringRef level = "");
+
 /// The error's text, or "no error".
 template <typename T> std::string getError(llvm::Expected<T> result) {
   return result ? "no error" : llvm::toString(result.takeError());
