@@ -35,7 +35,7 @@ struct LowerKernel : octet::impl::LowerKernelPassBase<LowerKernel> {
     if (cpu->arch == "aarch64")
       populateAArch64Lowering(patterns, *cpu);
     if (!cpu->hasFma) {
-      outlineVectorFma(getOperation());
+      outlineFma(getOperation());
       populateFmaEmulation(patterns);
     }
     walkAndApplyPatterns(getOperation(), std::move(patterns));

@@ -77,14 +77,31 @@ KernelArgument ProgramEmitter::getDepthwiseFilter(Value weights, const octet_dep
   if (!isNew)
     return it->second;
   int64_t inputRows = (filter.strip - 1) * filter.row_stride + filter.kernel_rows;
-  int64_t bytes = int64_t(filter.blocks) * filter.parts * filter.strip * filter.kernel_columns * llvm::divideCeil(inputRows, 4) * filter.vectors * (filter.words ? 128 : 64);
+  int64_t bytes = int64_t(filter.blocks) * filter.parts * filter.strip * filter.kernel_columns * llvm::divideCeil(inputRows, 4) * filter.vectors * 64;
   OpBuilder builder(module.getContext());
   builder.setInsertionPointToEnd(&program.getBody().front());
   kernel::DepthwiseFilterOp::create(builder, program.getLoc(), source.address.getOffset(), preparedBytes, filter.channels,
-                                    filter.blocks, filter.parts, filter.vectors, filter.strip, filter.row_stride, filter.kernel_rows, filter.kernel_columns, filter.words);
-  it->second = {kernel::ArgAttr::get(module.getContext(), kernel::Space::prepared, preparedBytes),
-                MemRefType::get({bytes}, builder.getI8Type())};
+                                    filter.blocks, filter.parts, filter.vectors, filter.strip, filter.row_stride, filter.kernel_rows, filter.kernel_columns);
+  it->second = addPrepared(bytes);
+  return it->second;
+}
+
+KernelArgument ProgramEmitter::addPrepared(int64_t bytes) {
+  KernelArgument argument{kernel::ArgAttr::get(module.getContext(), kernel::Space::prepared, preparedBytes),
+                          MemRefType::get({bytes}, IntegerType::get(module.getContext(), 8))};
   preparedBytes += llvm::alignTo(bytes, 64);
+  return argument;
+}
+
+KernelArgument ProgramEmitter::getWidened(KernelArgument bytes) {
+  auto [it, isNew] = words.try_emplace(bytes.address);
+  if (!isNew)
+    return it->second;
+  int64_t size = bytes.type.getNumElements();
+  it->second = addPrepared(size * 2);
+  OpBuilder builder(module.getContext());
+  builder.setInsertionPointToEnd(&program.getBody().front());
+  kernel::WidenOp::create(builder, program.getLoc(), bytes.address, it->second.address.getOffset(), size / 64);
   return it->second;
 }
 

@@ -71,6 +71,8 @@ public:
   /// An argument for a constant's dense weights in panels, which `filter` describes but for its source and target. Where
   /// integers take notably less room without the panels' padding, the library holds them so.
   KernelArgument getPanels(nn::ConstantOp weights, octet_dense_filter filter);
+  /// The same weights as words, which a model makes of them; see kernel.widen.
+  KernelArgument getWidened(KernelArgument bytes);
   /// An argument for parameters of channels, one a channel, in lanes of blocks of `block` channels (octet_lane_channel).
   KernelArgument getParameters(llvm::ArrayRef<int32_t> perChannel, int64_t block);
   /// The same for floats, or their reciprocals.
@@ -97,6 +99,7 @@ private:
   KernelArgument makeWeights(llvm::StringRef key, mlir::Type element, llvm::function_ref<std::vector<char>()> make);
   KernelArgument makeParameters(llvm::ArrayRef<char> bytes, mlir::Type element, octet_parameter_kind kind, int64_t channels, int64_t block);
   int64_t addRowMajor(nn::ConstantOp constant, uint64_t alignment = 64);
+  KernelArgument addPrepared(int64_t bytes);
 
   mlir::ModuleOp module;
   kernel::ProgramOp program;
@@ -106,6 +109,7 @@ private:
   const bool mergesDense; ///< dense kernels become one where they differ in bounds only
   llvm::StringMap<Kernel> kernels;
   llvm::StringMap<KernelArgument> filters;
+  llvm::DenseMap<kernel::ArgAttr, KernelArgument> words; ///< by the address of the bytes
   int64_t preparedBytes = 0;
 };
 

@@ -28,14 +28,18 @@ static std::string getStepName(kernel::StepOp step) {
   return name;
 }
 
-static StepInfo getStepInfo(kernel::StepOp step) {
+static StepAddress getAddress(kernel::ArgAttr argument) {
   using kernel::Space;
   static_assert((int)Space::arena == OCTET_ARENA && (int)Space::weights == OCTET_WEIGHTS && (int)Space::state == OCTET_STATE &&
                 (int)Space::prepared == OCTET_PREPARED && (int)Space::panels == OCTET_PANELS &&
                 (int)Space::input == OCTET_INPUT && (int)Space::output == OCTET_OUTPUT);
+  return {(octet_space)argument.getSpace(), argument.getOffset()};
+}
+
+static StepInfo getStepInfo(kernel::StepOp step) {
   StepInfo info{step.getKernel().str(), (int64_t)step.getRange(), getStepName(step)};
   for (auto argument : step.getArgs().getAsRange<kernel::ArgAttr>())
-    info.addresses.push_back({(octet_space)argument.getSpace(), argument.getOffset()});
+    info.addresses.push_back(getAddress(argument));
   info.bounds = step.getBounds().vec();
   return info;
 }
@@ -159,8 +163,9 @@ static Error collectLevel(mlir::ModuleOp module, kernel::ProgramOp program, Coll
     level.filters.push_back({(int32_t)filter.getSource(), (int32_t)filter.getTarget(), (int32_t)filter.getChannels(),
                              (int32_t)filter.getBlocks(), (int32_t)filter.getParts(), (int32_t)filter.getVectors(),
                              (int32_t)filter.getStrip(), (int32_t)filter.getRowStride(),
-                             (int32_t)filter.getKernelRows(), (int32_t)filter.getKernelColumns(),
-                             (int32_t)filter.getWords()});
+                             (int32_t)filter.getKernelRows(), (int32_t)filter.getKernelColumns()});
+  for (auto widening : program.getBody().getOps<kernel::WidenOp>())
+    level.widenings.push_back({getAddress(widening.getSource()), (int64_t)widening.getTarget(), (int64_t)widening.getGroups()});
   // All levels are of one memory plan and have the same panels.
   if (network.levels.empty()) {
     network.program.arenaBytes = program.getArenaBytes();

@@ -70,6 +70,7 @@ private:
   Constant *steps(const LevelCode &level);
   Constant *calls(ArrayRef<LevelCode> levels);
   Constant *filters(const LevelCode &level);
+  Constant *widenings(const LevelCode &level);
   Constant *filters(const ProgramInfo &program);
   Constant *parameters(const ProgramInfo &program);
   Constant *weights(ArrayRef<char> bytes);
@@ -140,7 +141,14 @@ Constant *DescriptorBuilder::filters(const LevelCode &level) {
     records.push_back(record({int32(filter.source), int32(filter.target), int32(filter.channels), int32(filter.blocks),
                               int32(filter.parts), int32(filter.vectors),
                               int32(filter.strip), int32(filter.row_stride), int32(filter.kernel_rows),
-                              int32(filter.kernel_columns), int32(filter.words)}));
+                              int32(filter.kernel_columns)}));
+  return array(records);
+}
+
+Constant *DescriptorBuilder::widenings(const LevelCode &level) {
+  SmallVector<Constant *> records;
+  for (const WideningInfo &widening : level.widenings)
+    records.push_back(record({int32(encodeAddress(widening.source)), int32(widening.target / OCTET_MEMORY_UNIT), int32(widening.groups)}));
   return array(records);
 }
 
@@ -172,7 +180,7 @@ Constant *DescriptorBuilder::build(const ProgramInfo &program, ArrayRef<LevelCod
   SmallVector<Constant *> programs;
   for (const LevelCode &level : levels)
     programs.push_back(record({text(level.level), steps(level), int64(level.steps.size()), int64(level.preparedBytes),
-                               filters(level), int64(level.filters.size())}));
+                               filters(level), int64(level.filters.size()), widenings(level), int64(level.widenings.size())}));
   return record({int32(OCTET_ABI), text(program.name), int64(program.arenaBytes), int64(program.stateBytes),
                  int64(program.weights.size()), weights(program.weights), int32(program.inputs.size()),
                  int32(program.outputs.size()), int32(programs.size()), tensors(program.inputs),

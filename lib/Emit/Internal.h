@@ -23,7 +23,10 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createBaselineMachine(llvm:
 /// The symbol of a function of one level in the finished network.
 std::string getLevelSymbol(llvm::StringRef prefix, llvm::StringRef level, llvm::StringRef symbol);
 
-/// An error if a step of the level does not fit its kernel, or octet_step_record.
+/// An address as the library has it: octet_address.
+int32_t encodeAddress(StepAddress address);
+
+/// An error if a step of the level does not fit its kernel or octet_step_record, or words lie at no octet_address.
 llvm::Error checkSteps(const ProgramInfo &program, const LevelCode &level);
 
 /// The type of the kernel that a step calls.

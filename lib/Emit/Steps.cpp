@@ -71,6 +71,9 @@ Error octet::checkSteps(const ProgramInfo &program, const LevelCode &level) {
   for (const StepInfo &step : level.steps)
     if (std::string problem = describeProblem(program, step, *level.code.module); !problem.empty())
       return createStringError("CPU level '" + level.level + "': step '" + step.name + "' " + problem);
+  for (const WideningInfo &widening : level.widenings)
+    if (std::string problem = describeProblem(program, widening.source); !problem.empty())
+      return createStringError("CPU level '" + level.level + "': weights to widen: " + problem);
   return Error::success();
 }
 
@@ -78,11 +81,11 @@ Error octet::checkSteps(const ProgramInfo &program, const LevelCode &level) {
 // Arguments
 //===----------------------------------------------------------------------===//
 
-int32_t ArgumentLists::add(ArrayRef<StepAddress> addresses) {
-  return addList(map_to_vector(addresses, [](StepAddress address) {
-    return (int32_t)(uint32_t)(address.offset / getUnit(address.space) << OCTET_SPACE_BITS | address.space);
-  }));
+int32_t octet::encodeAddress(StepAddress address) {
+  return (int32_t)(uint32_t)(address.offset / getUnit(address.space) << OCTET_SPACE_BITS | address.space);
 }
+
+int32_t ArgumentLists::add(ArrayRef<StepAddress> addresses) { return addList(map_to_vector(addresses, encodeAddress)); }
 
 int32_t ArgumentLists::add(ArrayRef<int64_t> bounds) {
   return addList(map_to_vector(bounds, [](int64_t bound) { return (int32_t)bound; }));

@@ -122,19 +122,12 @@ static octet_model *fail(octet_model *model) {
   return NULL;
 }
 
-/* Writes the weight whose place would be `place` if all were bytes. */
-static void put_weight(const octet_depthwise_filter *f, int8_t *to, uint32_t place, int8_t weight) {
-  if (f->words)
-    ((int16_t *)to)[place / 64 * 64 + place % 2 * 32 + place % 64 / 2] = weight;
-  else
-    to[place] = weight;
-}
-
 /* See octet_depthwise_filter. The memory is zero where an input row is none of the output row's. */
 static void prepare_filter(const octet_depthwise_filter *f, const int8_t *weights, int8_t *prepared) {
   uint32_t vectors = f->vectors, size = 16 * vectors, parts = f->parts, columns = f->kernel_columns, channels = f->channels;
   uint32_t rows = (f->strip - 1) * f->row_stride + f->kernel_rows, column_bytes = (rows + 3) / 4 * vectors * 64;
   uint32_t last = channels > size * parts ? channels - size * parts : 0;
+  int8_t *to = prepared + f->target;
   for (uint32_t position = 0; position < f->blocks * parts * size; ++position) {
     uint32_t part = position / size, vector = position % size / 16, lane = position % 16;
     uint32_t block = part / parts * parts * size, first = (block < last ? block : last) + part % parts * size;
@@ -144,22 +137,7 @@ static void prepare_filter(const octet_depthwise_filter *f, const int8_t *weight
     for (uint32_t out = 0; out < (uint32_t)f->strip; ++out, place += columns * column_bytes)
       for (uint32_t tap = 0, row = out * f->row_stride; tap < f->kernel_rows * columns; ++row)
         for (uint32_t column = 0; column < columns; ++column)
-          put_weight(f, prepared + f->target, place + column * column_bytes + row / 4 * vectors * 64 + row % 4, from[tap++]);
-  }
-}
-
-/* What the model's kernels read in another order than it has in the library. */
-static void prepare_weights(octet_model *model, const octet_program_record *program) {
-  const octet_descriptor *network = &octet_model_descriptor;
-  for (int64_t i = 0; i < program->num_filters; ++i)
-    prepare_filter(&program->filters[i], network->weights, model->frame.prepared);
-  for (int64_t i = 0; i < network->num_filters; ++i) {
-    const octet_dense_filter *f = &network->filters[i];
-    octet_write_panels(f, 1, (const char *)network->weights + f->source, (char *)model->frame.panels + f->target);
-  }
-  for (int64_t i = 0; i < network->num_parameters; ++i) {
-    const octet_parameters *p = &network->parameters[i];
-    octet_write_parameters(p, (const char *)network->weights + p->source, (char *)model->frame.panels + p->target);
+          to[place + column * column_bytes + row / 4 * vectors * 64 + row % 4] = from[tap++];
   }
 }
 
@@ -175,6 +153,34 @@ static int64_t resolve_address(const octet_model *model, int32_t word) {
                                [OCTET_PANELS] = model->frame.panels};
   int32_t space = get_space(word), unit = space == OCTET_WEIGHTS ? OCTET_WEIGHTS_UNIT : OCTET_MEMORY_UNIT;
   return (intptr_t)bases[space] + (int64_t)get_number(word) * unit;
+}
+
+/* See octet_widening. */
+static void widen_weights(octet_model *model, const octet_widening *widening) {
+  const int8_t *from = (const int8_t *)resolve_address(model, widening->source);
+  int16_t *to = (int16_t *)((char *)model->frame.prepared + (int64_t)widening->target * OCTET_MEMORY_UNIT);
+  for (const int8_t *end = from + (int64_t)widening->groups * 64; from != end; from += 64, to += 64)
+    for (uint32_t i = 0; i < 32; ++i) {
+      to[i] = from[2 * i];
+      to[32 + i] = from[2 * i + 1];
+    }
+}
+
+/* What the model's kernels read in another order than it has in the library. */
+static void prepare_weights(octet_model *model, const octet_program_record *program) {
+  const octet_descriptor *network = &octet_model_descriptor;
+  for (int64_t i = 0; i < program->num_filters; ++i)
+    prepare_filter(&program->filters[i], network->weights, model->frame.prepared);
+  for (int64_t i = 0; i < network->num_filters; ++i) {
+    const octet_dense_filter *f = &network->filters[i];
+    octet_write_panels(f, 1, (const char *)network->weights + f->source, (char *)model->frame.panels + f->target);
+  }
+  for (int64_t i = 0; i < network->num_parameters; ++i) {
+    const octet_parameters *p = &network->parameters[i];
+    octet_write_parameters(p, (const char *)network->weights + p->source, (char *)model->frame.panels + p->target);
+  }
+  for (int64_t i = 0; i < program->num_widenings; ++i)
+    widen_weights(model, &program->widenings[i]);
 }
 
 /* Writes a step's arguments; those that are inputs and outputs are left to each run. Returns the place behind them. */

@@ -14,8 +14,11 @@
 // CHECK-NOT: kernel.depthwise_filter
 // CHECK: kernel.step @depthwise{{.*}}#kernel.arg<prepared 0>
 // CHECK-LABEL: module @sse2
-// CHECK: kernel.program @main level "sse2" {{.*}} prepared 1536
-// CHECK: kernel.depthwise_filter from [[$SOURCE]] to 0 channels 16 blocks 1 parts 4 vectors 1 strip 1 stride 1 kernel 3 3 words
+// CHECK: kernel.program @main level "sse2" {{.*}} prepared 2304
+// CHECK: kernel.depthwise_filter from [[$SOURCE]] to 0 channels 16 blocks 1 parts 4 vectors 1 strip 1 stride 1 kernel 3 3
+// CHECK-NEXT: kernel.widen from <prepared 0> to 768 groups 12
+// CHECK-NEXT: kernel.step @depthwise{{.*}}#kernel.arg<prepared 768>
+// CHECK-NEXT: kernel.step @depthwise{{.*}}#kernel.arg<prepared 768>
 func.func @main(%x: !dx {nn.name = "x"}) -> (!dx {nn.name = "y"}) {
   %w = nn.constant dense<1> : tensor<16x1x3x3xi8> -> !dw
   %b = nn.constant dense<7> : tensor<16xi32> -> !db

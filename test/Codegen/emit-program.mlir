@@ -8,7 +8,7 @@
 // One module per level, in order. The first two convolutions have the same shape: one function, two steps. The third writes
 // without a border. No step writes where it reads, and none passes what its kernel does not use (the scale of the result).
 // CHECK: module @avx2
-// CHECK: kernel.program @main level "avx2" arena {{[0-9]+}} state 0 prepared 0 inputs [#kernel.tensor<"x",
+// CHECK: kernel.program @main level "avx2" arena {{[0-9]+}} state 0 prepared 4608 inputs [#kernel.tensor<"x",
 // CHECK: kernel.step @[[CONV:dense[_a-z0-9]+]] [#kernel.arg<arena [[A:[0-9]+]]>, {{.*}}#kernel.arg<arena [[B:[0-9]+]]>{{.*}}] range 8
 // CHECK: kernel.step @[[CONV]] [#kernel.arg<arena [[B]]>, {{.*}}#kernel.arg<arena [[A]]>{{.*}}] range 8
 // CHECK: kernel.step @[[LAST:dense[_a-z0-9]+]] [#kernel.arg<arena [[A]]>,

@@ -60,6 +60,12 @@ struct StepInfo {
   std::vector<int64_t> bounds = {};
 };
 
+/// Weights that are widened when a model is made (octet_widening), to a byte offset into the prepared memory.
+struct WideningInfo {
+  StepAddress source;
+  int64_t target, groups;
+};
+
 /// What all levels of a network share.
 struct ProgramInfo {
   /// Any text; symbols begin with `getSymbolPrefix(name)`.
@@ -95,6 +101,7 @@ struct LevelCode {
   /// What is written into the model's prepared memory when it is made.
   int64_t preparedBytes = 0;
   std::vector<octet_depthwise_filter> filters;
+  std::vector<WideningInfo> widenings;
 };
 
 enum class OutputKind { SharedLibrary, Object, LLVMIR, Assembly };

@@ -30,7 +30,7 @@ extern "C" {
 #endif
 
 /* Version of the structures below; a library with another number is refused. */
-#define OCTET_ABI 4
+#define OCTET_ABI 5
 #define OCTET_ENTRY_SUFFIX "_octet_model_v1"
 
 /* Element types of inputs and outputs (octet_tensor.dtype). */
@@ -67,15 +67,20 @@ typedef struct octet_step {
    `prepared` when a model is made, as the kernel reads them: [block][part][output row of the strip][kernel column]
    [four input rows][vector][lane][input row], with zeros where an input row is none of the output row's. Lane l of vector v
    is channel `l / 4 * 4 * vectors + 4 * v + l % 4` of its part of `16 * vectors`; the last block ends with the last channel,
-   and a block longer than all channels begins again with the first. With `words`, every 64 bytes that belong to one vector are
-   64 words, those of the even bytes before the others. `source` and `target` are byte offsets. */
+   and a block longer than all channels begins again with the first. `source` and `target` are byte offsets. */
 typedef struct octet_depthwise_filter {
   int32_t source, target;
   int32_t channels, blocks, parts, vectors;
   int32_t strip, row_stride;
   int32_t kernel_rows, kernel_columns;
-  int32_t words;
 } octet_depthwise_filter;
+
+/* Levels that multiply 16-bit words read weights as such. When a model is made, each of `groups` times 64 bytes at `source`
+   (an octet_address) becomes 64 words in `prepared`, those of the even bytes before the others. `target` is in units of
+   OCTET_MEMORY_UNIT. */
+typedef struct octet_widening {
+  int32_t source, target, groups;
+} octet_widening;
 
 /* Dense weights lie in the library as kernels read them, in panels: [panel of 16 outputs][kernel row][run][16][4 bytes], where
    a run is `kernel_columns / runs` taps of `pitch` elements, side by side in a row of the input, four bytes at a time.
@@ -137,6 +142,8 @@ typedef struct octet_program_record {
   int64_t prepared_bytes;
   const octet_depthwise_filter *filters;
   int64_t num_filters;
+  const octet_widening *widenings; /* made last */
+  int64_t num_widenings;
 } octet_program_record;
 
 /* Everything that is known about a network; `programs` has the best level first. In `lists` the arguments of all steps lie,

@@ -90,6 +90,11 @@ static DenseShape getLinearShape(nn::LinearOp linear, RankedTensorType in, Ranke
   return shape;
 }
 
+/// Words take twice the memory, so that one pixel, which reads every weight once, is better off widening bytes.
+static bool multipliesWords(const DenseShape &shape, const CpuLevel &level) {
+  return level.multipliesWords && shape.isInteger && shape.rows * shape.columns > 1;
+}
+
 /// Few pixels: more panels; else tiles that divide a row well and keep enough accumulators busy.
 static Tile chooseTile(const DenseShape &shape, int64_t accumulators) {
   Tile best{1, 1};
@@ -118,7 +123,7 @@ class DenseKernel {
 public:
   DenseKernel(ProgramEmitter &emitter, const FusedOp &fused, const DenseShape &shape)
       : emitter(emitter), fused(fused), shape(shape), signature(emitter),
-        tile(chooseTile(shape, emitter.getLevel().accumulators)) {}
+        usesWords(multipliesWords(shape, emitter.getLevel())), tile(chooseTile(shape, emitter.getLevel().accumulators)) {}
 
   /// False if the weights are no constants.
   bool addArguments();
@@ -129,6 +134,11 @@ private:
   void emitTile(KernelBuilder &b, ValueRange args, Value row, Value column, Value firstPanel, int64_t panels);
   SmallVector<Value> accumulate(KernelBuilder &b, ValueRange args, Value inBase, Value panelBase, int64_t panels,
                                 SmallVector<Value> acc);
+  SmallVector<Value> loadInput(KernelBuilder &b, ValueRange args, Value at);
+  SmallVector<Value> loadWeights(KernelBuilder &b, ValueRange args, Value at);
+  Value multiplyAdd(KernelBuilder &b, Value acc, Value x, Value w);
+  /// Elements of weights, a panel's, that one step multiplies.
+  int64_t weightStep() const { return !shape.isInteger ? 16 : usesWords ? 128 : 64; }
   void storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> acc, Value row, Value column, Value firstPanel, int64_t panels);
   void storeBytes(KernelBuilder &b, ArrayRef<Value> values, Value memory, ArrayRef<Value> places);
 
@@ -136,6 +146,7 @@ private:
   const FusedOp &fused;
   DenseShape shape;
   Signature signature;
+  bool usesWords;
   Tile tile;
   int input = -1, weights = -1, start = -1;
   std::optional<Epilogue> epilogue;
@@ -155,7 +166,7 @@ bool DenseKernel::addArguments() {
     auto values = nn::getConstantValues<int8_t>(filter);
     if (failed(values))
       return false;
-    weights = signature.addPanels(constant, shape.getFilter(channels));
+    weights = signature.addPanels(constant, shape.getFilter(channels), usesWords);
     SmallVector<int32_t, 0> biasValues;
     if (bias)
       biasValues = *nn::getConstantValues<int32_t>(bias);
@@ -165,7 +176,7 @@ bool DenseKernel::addArguments() {
   } else {
     if (failed(nn::getConstantValues<float>(filter)))
       return false;
-    weights = signature.addPanels(constant, shape.getFilter(channels));
+    weights = signature.addPanels(constant, shape.getFilter(channels), /*asWords=*/false);
     SmallVector<float, 0> starts(shape.outputs, 0.0f);
     if (bias)
       starts = *nn::getConstantValues<float>(bias);
@@ -215,7 +226,7 @@ void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, Value row, Value c
   for (int64_t i = 0; i < tile.pixels; ++i)
     tileAcc.append(acc);
   Value inBase = b.addIndex(b.addIndex(b.mulIndex(row, shape.inRow), b.mulIndex(column, shape.inPixel)), shape.inBase);
-  int64_t panelSize = shape.stepsPerPanel() * (shape.isInteger ? 64 : 16);
+  int64_t panelSize = shape.stepsPerPanel() * weightStep();
   tileAcc = accumulate(b, args, inBase, b.mulIndex(firstPanel, panelSize), panels, tileAcc);
   for (int64_t p = 0; p < panels && !shape.isInteger; ++p) {
     Value bias = loadStart(p);
@@ -226,30 +237,63 @@ void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, Value row, Value c
   b.lanes = 1;
 }
 
+/// What one step multiplies with a panel's weights: a float, or four bytes, or the same as words (even places, then the others).
+SmallVector<Value> DenseKernel::loadInput(KernelBuilder &b, ValueRange args, Value at) {
+  if (!shape.isInteger)
+    return {b.loadSplat(args[input], at)};
+  Value bytes = kernel::Broadcast4Op::create(b, VectorType::get({64}, b.getI8Type()), args[input], at);
+  if (!usesWords)
+    return {bytes};
+  auto [even, odd] = b.widenBytes(bytes, /*isSigned=*/false);
+  return {even, odd};
+}
+
+SmallVector<Value> DenseKernel::loadWeights(KernelBuilder &b, ValueRange args, Value at) {
+  if (!shape.isInteger)
+    return {b.load(args[weights], at)};
+  auto load = [&](Value at) -> Value { return vector::LoadOp::create(b, VectorType::get({64}, b.getI8Type()), args[weights], ValueRange{at}); };
+  if (!usesWords)
+    return {load(at)};
+  return {b.bitcast(load(at), b.getI16Type()), b.bitcast(load(b.addIndex(at, 64)), b.getI16Type())};
+}
+
+Value DenseKernel::multiplyAdd(KernelBuilder &b, Value acc, Value x, Value w) {
+  if (!shape.isInteger)
+    return b.fma(x, w, acc);
+  if (usesWords)
+    return kernel::Dot2Op::create(b, acc.getType(), acc, x, w);
+  return kernel::Dot4Op::create(b, acc.getType(), acc, x, w);
+}
+
 /// The sums over kernel rows, runs and steps.
 SmallVector<Value> DenseKernel::accumulate(KernelBuilder &b, ValueRange args, Value inBase, Value panelBase,
                                            int64_t panels, SmallVector<Value> acc) {
-  int64_t step = shape.isInteger ? 4 : 1, weightStep = shape.isInteger ? 64 : 16;
-  int64_t panelSize = shape.stepsPerPanel() * weightStep;
-  auto bytes = VectorType::get({64}, b.getI8Type());
+  int64_t step = shape.isInteger ? 4 : 1, weightStep = this->weightStep(), panelSize = shape.stepsPerPanel() * weightStep;
   auto oneStep = [&](Value in, Value w, ValueRange carried) {
-    SmallVector<Value> next, panel;
-    for (int64_t p = 0; p < panels; ++p) {
-      Value at = b.addIndex(w, p * panelSize);
-      panel.push_back(shape.isInteger ? vector::LoadOp::create(b, bytes, args[weights], ValueRange{at}).getResult()
-                                      : b.load(args[weights], at));
+    SmallVector<Value> sums(carried);
+    SmallVector<SmallVector<Value>> panel, pixel(tile.pixels);
+    for (int64_t p = 0; p < panels; ++p)
+      panel.push_back(loadWeights(b, args, b.addIndex(w, p * panelSize)));
+    auto load = [&](int64_t i) { pixel[i] = loadInput(b, args, b.addIndex(in, i * shape.inPixel)); };
+    auto add = [&](int64_t i, int64_t p, size_t part) {
+      Value &sum = sums[i * panels + p];
+      sum = multiplyAdd(b, sum, pixel[i][part], panel[p][part]);
+    };
+    size_t parts = panel[0].size();
+    if (usesWords && tile.pixels <= 2) {
+      // Few pixels' words fit in registers, but not all the weights: each of these is there while it is multiplied.
+      llvm::for_each(llvm::seq(tile.pixels), load);
+      for (size_t part = 0; part < parts; ++part)
+        for (int64_t n = 0; n < tile.pixels * panels; ++n)
+          add(n % tile.pixels, n / tile.pixels, part);
+      return sums;
     }
     for (int64_t i = 0; i < tile.pixels; ++i) {
-      Value at = b.addIndex(in, i * shape.inPixel);
-      Value x = shape.isInteger ? kernel::Broadcast4Op::create(b, bytes, args[input], at).getResult()
-                                : b.loadSplat(args[input], at);
-      for (int64_t p = 0; p < panels; ++p) {
-        Value sum = carried[i * panels + p];
-        next.push_back(shape.isInteger ? kernel::Dot4Op::create(b, sum.getType(), sum, x, panel[p]).getResult()
-                                       : b.fma(x, panel[p], sum));
-      }
+      load(i);
+      for (size_t n = 0; n < panels * parts; ++n)
+        add(i, n / parts, n % parts);
     }
-    return next;
+    return sums;
   };
   auto run = [&](Value in, Value w, ValueRange carried) {
     return b.loop(b.index(0), b.index(shape.stepsPerRun()), 1, carried, [&](Value k, ValueRange inner) {

@@ -147,8 +147,7 @@ bool DepthwiseKernel::addArguments() {
   order.row_stride = shape.rowStride;
   order.kernel_rows = shape.kernelRows;
   order.kernel_columns = shape.kernelColumns;
-  order.words = emitter.getLevel().multipliesWords;
-  weights = signature.addDepthwiseFilter(filter, order);
+  weights = signature.addDepthwiseFilter(filter, order, /*asWords=*/emitter.getLevel().multipliesWords);
   auto params = codegen::getQuantParams(cast<quant::QuantizedType>(typeOf(in).getElementType()));
   auto starts = makeStart(shape.channels, params, *values, bias, 1, shape.kernelRows * shape.kernelColumns, 1);
   start = signature.addParameters(starts, shape.blockSize());

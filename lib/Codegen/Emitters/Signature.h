@@ -33,12 +33,16 @@ public:
   int addParameters(llvm::ArrayRef<float> perChannel, int64_t block, bool reciprocals = false) {
     return add(emitter.getParameters(perChannel, reciprocals, block));
   }
-  /// Adds depthwise weights in the order that `filter` describes; returns their number.
-  int addDepthwiseFilter(mlir::Value weights, const octet_depthwise_filter &filter) {
-    return add(emitter.getDepthwiseFilter(weights, filter));
+  /// Adds depthwise weights in the order that `filter` describes, as words if so wanted; returns their number.
+  int addDepthwiseFilter(mlir::Value weights, const octet_depthwise_filter &filter, bool asWords) {
+    KernelArgument bytes = emitter.getDepthwiseFilter(weights, filter);
+    return add(asWords ? emitter.getWidened(bytes) : bytes);
   }
-  /// Adds dense weights in the panels that `filter` describes; returns their number.
-  int addPanels(nn::ConstantOp weights, const octet_dense_filter &filter) { return add(emitter.getPanels(weights, filter)); }
+  /// Adds dense weights in the panels that `filter` describes, as words if so wanted; returns their number.
+  int addPanels(nn::ConstantOp weights, const octet_dense_filter &filter, bool asWords) {
+    KernelArgument elements = emitter.getPanels(weights, filter);
+    return add(asWords ? emitter.getWidened(elements) : elements);
+  }
   int add(KernelArgument argument) {
     arguments.push_back(argument);
     return arguments.size() - 1;

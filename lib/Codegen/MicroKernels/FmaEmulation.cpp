@@ -75,27 +75,35 @@ private:
 };
 } // namespace
 
-void codegen::outlineVectorFma(ModuleOp module) {
-  SmallVector<math::FmaOp> vectors;
-  module.walk([&](math::FmaOp op) {
-    if (kernel::isVector(op.getType(), 16, 32, /*isFloat=*/true))
-      vectors.push_back(op);
-  });
-  if (vectors.empty())
+/// Replaces fused multiply-adds of one type by calls of a function.
+static void outline(ArrayRef<math::FmaOp> ops, ModuleOp module, StringRef name, Type type) {
+  if (ops.empty())
     return;
   auto b = ImplicitLocOpBuilder::atBlockEnd(UnknownLoc::get(module.getContext()), module.getBody());
-  auto type = VectorType::get({16}, b.getF32Type());
-  auto function = func::FuncOp::create(b, "fma", b.getFunctionType({type, type, type}, {type}));
+  auto function = func::FuncOp::create(b, name, b.getFunctionType({type, type, type}, {type}));
   function.setPrivate();
   b.setInsertionPointToStart(function.addEntryBlock());
   Value result = math::FmaOp::create(b, function.getArgument(0), function.getArgument(1), function.getArgument(2));
   func::ReturnOp::create(b, result);
-  for (math::FmaOp op : vectors) {
+  for (math::FmaOp op : ops) {
     OpBuilder builder(op);
     auto call = func::CallOp::create(builder, op.getLoc(), function, op.getOperands());
     op.replaceAllUsesWith(call.getResult(0));
     op.erase();
   }
+}
+
+void codegen::outlineFma(ModuleOp module) {
+  SmallVector<math::FmaOp> scalars, vectors;
+  module.walk([&](math::FmaOp op) {
+    if (op.getType().isF32())
+      scalars.push_back(op);
+    else if (kernel::isVector(op.getType(), 16, 32, /*isFloat=*/true))
+      vectors.push_back(op);
+  });
+  Type f32 = Float32Type::get(module.getContext());
+  outline(scalars, module, "fma", f32);
+  outline(vectors, module, "fma_lanes", VectorType::get({16}, f32));
 }
 
 void codegen::populateFmaEmulation(RewritePatternSet &patterns) {

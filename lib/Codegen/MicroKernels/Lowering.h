@@ -21,8 +21,9 @@ void populateX86Lowering(mlir::RewritePatternSet &patterns, const CpuLevel &leve
 void populateAArch64Lowering(mlir::RewritePatternSet &patterns, const CpuLevel &level);
 /// math.fma where no instruction does it: exact, by rounding to odd in f64.
 void populateFmaEmulation(mlir::RewritePatternSet &patterns);
-/// Lets all math.fma on sixteen lanes call one function: their emulation is some hundred bytes long, and kernels have many.
-void outlineVectorFma(mlir::ModuleOp module);
+/// Lets all math.fma on a scalar call one function, and all on sixteen lanes another: their emulation is some hundred bytes
+/// long, and kernels have many.
+void outlineFma(mlir::ModuleOp module);
 
 /// Calls an LLVM intrinsic of one result.
 mlir::Value callIntrinsic(mlir::OpBuilder &b, mlir::Location loc, llvm::StringRef name, mlir::Type result, mlir::ValueRange operands);

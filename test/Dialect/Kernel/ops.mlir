@@ -7,8 +7,8 @@ kernel.program @net level "sse2" arena 64 state 8 prepared 192 inputs [#kernel.t
   kernel.dense_filter from 0 to 64 outputs 2 channels 3 pitch 4 kernel 3 3 runs 1
   // CHECK: kernel.depthwise_filter from 0 to 0 channels 16 blocks 1 parts 1 vectors 1 strip 1 stride 1 kernel 3 3
   kernel.depthwise_filter from 0 to 0 channels 16 blocks 1 parts 1 vectors 1 strip 1 stride 1 kernel 3 3
-  // CHECK: kernel.depthwise_filter from 0 to 64 {{.*}} kernel 3 3 words
-  kernel.depthwise_filter from 0 to 64 channels 16 blocks 1 parts 1 vectors 1 strip 1 stride 1 kernel 3 3 words
+  // CHECK: kernel.widen from <panels 64> to 128 groups 3
+  kernel.widen from <panels 64> to 128 groups 3
   // CHECK: kernel.parameters bytes from 4 to 640 channels 8 block 64
   kernel.parameters bytes from 4 to 640 channels 8 block 64
   // CHECK: kernel.step @k [#kernel.arg<arena 0>, #kernel.arg<state 0>, #kernel.arg<input 0>, #kernel.arg<panels 64>] range 3

@@ -248,6 +248,11 @@ TEST(Emit, RefusesStepsThatDoNotFitTheirRecord) {
   EXPECT_EQ(getStepError(step({OCTET_OUTPUT, 1})), "expected a multiple of 1 below 1 in 'output', but got 1");
 }
 
+TEST(Emit, RefusesWordsWithoutAnAddress) {
+  EXPECT_EQ(getError(TestNetwork("net").level("sse2").widen({{{OCTET_WEIGHTS, 2}, 0, 1}}).emit()),
+            "CPU level 'sse2': weights to widen: expected a multiple of 4 below 2147483648 in 'weights', but got 2");
+}
+
 TEST(Emit, TranslatesLLVMDialect) {
   mlir::DialectRegistry registry;
   registry.insert<mlir::LLVM::LLVMDialect>();
@@ -313,7 +318,8 @@ module @sse2 {
     kernel.parameters bytes from 25 to 256 channels 3 block 16
     kernel.parameters bytes from 25 to 320 channels 3 block 64
     kernel.parameters reciprocals from 13 to 576 channels 3 block 64
-    kernel.depthwise_filter from 1 to 2 channels 9 blocks 3 parts 10 vectors 4 strip 5 stride 6 kernel 7 8 words
+    kernel.depthwise_filter from 1 to 2 channels 9 blocks 3 parts 10 vectors 4 strip 5 stride 6 kernel 7 8
+    kernel.widen from #kernel.arg<panels 64> to 128 groups 3
     kernel.step @dense [#kernel.arg<arena 64>, #kernel.arg<output 0>] bounds [7] range 3 loc(fused["conv1", "relu1"])
     kernel.step @dense [#kernel.arg<input 0>, #kernel.arg<prepared 128>] bounds [8] range 1
   }
@@ -359,7 +365,10 @@ module @reference {
   EXPECT_EQ(std::make_tuple(filter.blocks, filter.parts, filter.vectors), std::make_tuple(3, 10, 4));
   EXPECT_EQ(std::make_tuple(filter.strip, filter.row_stride, filter.kernel_rows, filter.kernel_columns),
             std::make_tuple(5, 6, 7, 8));
-  EXPECT_EQ(filter.words, 1);
+  ASSERT_EQ(network->levels[0].widenings.size(), 1u);
+  WideningInfo widening = network->levels[0].widenings[0];
+  EXPECT_EQ(std::make_tuple(widening.source.space, widening.source.offset, widening.target, widening.groups),
+            std::make_tuple(OCTET_PANELS, 64, 128, 3));
   auto object = emitProgram(program, std::move(network->levels), with(OutputKind::Object));
   EXPECT_TRUE(bool(object)) << toString(object.takeError());
 }

@@ -27,9 +27,8 @@ static int expectedWeight(const octet_depthwise_filter &f, ArrayRef<char> weight
 /// blocks of 64), and a block longer than all channels holds them several times (8 channels).
 TEST(Prepare, TheWeightsOfStrips) {
   const octet_depthwise_filter filters[] = {
-      {7, 64, 128, 2, 1, 4, 2, 1, 3, 2, 0}, {7, 0, 100, 2, 1, 4, 4, 1, 5, 5, 0}, {0, 0, 100, 2, 4, 1, 1, 1, 3, 3, 0},
-      {0, 0, 8, 1, 1, 4, 2, 1, 3, 3, 0},    {0, 0, 8, 1, 4, 1, 1, 1, 3, 3, 0},   {0, 0, 10, 1, 1, 1, 1, 2, 3, 3, 0},
-      {7, 64, 100, 2, 4, 1, 1, 1, 5, 5, 1}};
+      {7, 64, 128, 2, 1, 4, 2, 1, 3, 2}, {7, 0, 100, 2, 1, 4, 4, 1, 5, 5}, {0, 0, 100, 2, 4, 1, 1, 1, 3, 3},
+      {0, 0, 8, 1, 1, 4, 2, 1, 3, 3},    {0, 0, 8, 1, 4, 1, 1, 1, 3, 3},   {0, 0, 10, 1, 1, 1, 1, 2, 3, 3}};
   for (const octet_depthwise_filter &f : filters) {
     std::vector<char> weights(f.source, 99);
     for (int i = 0; i < f.channels * f.kernel_rows * f.kernel_columns; ++i)
@@ -37,17 +36,12 @@ TEST(Prepare, TheWeightsOfStrips) {
     TestNetwork network("net");
     network.info.weights = weights;
     int quads = ((f.strip - 1) * f.row_stride + f.kernel_rows + 3) / 4;
-    int64_t bytes = f.blocks * f.parts * f.strip * f.kernel_columns * quads * f.vectors * (f.words ? 128 : 64);
+    int64_t bytes = f.blocks * f.parts * f.strip * f.kernel_columns * quads * f.vectors * 64;
     auto library = network.level("reference").filter(f, f.target + bytes).load();
     ModelPtr model = create(*library);
     auto *prepared = static_cast<const char *>(library->api().frame(model.get())->prepared);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(prepared) % 64, 0u);
     const char *actual = prepared + f.target;
-    // Each vector of words has those of its even places first.
-    auto next = [&, place = 0]() mutable -> int {
-      int i = place++;
-      return f.words ? reinterpret_cast<const int16_t *>(actual)[i / 64 * 64 + i % 2 * 32 + i % 64 / 2] : actual[i];
-    };
     for (int part = 0; part < f.blocks * f.parts; ++part)
       for (int out = 0; out < f.strip; ++out)
         for (int column = 0; column < f.kernel_columns; ++column)
@@ -55,9 +49,28 @@ TEST(Prepare, TheWeightsOfStrips) {
             for (int vector = 0; vector < f.vectors; ++vector)
               for (int lane = 0; lane < 16; ++lane)
                 for (int row = 4 * quad; row < 4 * quad + 4; ++row)
-                  ASSERT_EQ(next(), expectedWeight(f, weights, part / f.parts, part % f.parts, out, column, row, vector, lane))
+                  ASSERT_EQ(*actual++, expectedWeight(f, weights, part / f.parts, part % f.parts, out, column, row, vector, lane))
                       << f.channels << ": " << part << ' ' << out << ' ' << column << ' ' << row << ' ' << vector << ' ' << lane;
   }
+}
+
+/// From the library or from what the model has prepared; even places come first.
+TEST(Prepare, Words) {
+  std::vector<char> weights;
+  for (int i = 0; i < 256; ++i)
+    weights.push_back(char(i));
+  TestNetwork network("net");
+  network.info.weights = weights;
+  network.level("reference").filter({4, 0, 16, 1, 1, 1, 1, 1, 4, 1}, 640);
+  auto library = network.widen({{{OCTET_WEIGHTS, 64}, 64, 2}, {{OCTET_PREPARED, 0}, 320, 1}}).load();
+  ModelPtr model = create(*library);
+  auto *prepared = static_cast<const char *>(library->api().frame(model.get())->prepared);
+  auto *words = reinterpret_cast<const int16_t *>(prepared + 64);
+  for (int i = 0; i < 192; ++i) {
+    int byte = i / 64 * 64 + i % 32 * 2 + i % 64 / 32;
+    ASSERT_EQ(words[i], i < 128 ? (int8_t)weights[64 + byte] : prepared[byte - 128]) << i;
+  }
+  EXPECT_EQ(words[160], (int8_t)weights[5]);
 }
 
 /// The weights of one output in four bytes of a run; zero behind its elements, and between pixels that hold fewer.

@@ -101,6 +101,11 @@ TestNetwork &TestNetwork::filter(const octet_depthwise_filter &filter, int64_t p
   return *this;
 }
 
+TestNetwork &TestNetwork::widen(std::vector<WideningInfo> widenings) {
+  levels.back().widenings = std::move(widenings);
+  return *this;
+}
+
 Expected<SmallVector<char, 0>> TestNetwork::emit(const EmitOptions &options) {
   return emitProgram(info, std::move(levels), options);
 }

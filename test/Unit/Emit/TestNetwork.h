@@ -29,6 +29,7 @@ public:
 
   /// Adds a filter to the level that was added last.
   TestNetwork &filter(const octet_depthwise_filter &filter, int64_t preparedBytes);
+  TestNetwork &widen(std::vector<WideningInfo> widenings);
 
   llvm::Expected<llvm::SmallVector<char, 0>> emit(const EmitOptions &options = {});
 

@@ -90,12 +90,11 @@ def Kernel_DepthwiseFilterOp : Kernel_Op<"depthwise_filter", [HasParent<"Program
     `source` (byte offset into the weights): [channel][kernel row][kernel column]. `target` (byte offset into the prepared
     memory): [block][part][output row of the strip][kernel column][four input rows][vector][lane][input row], zero where an
     input row is none of the output row's. Each output row of a strip would need its own copy in the library otherwise. See octet_depthwise_filter in octet.h for the order of channels.
-    With `words`, each vector of sixteen lanes is 64 words instead of 64 bytes: those of its even places, then the others.
   }];
   let arguments = (ins I64Attr:$source, I64Attr:$target, I64Attr:$channels, I64Attr:$blocks, I64Attr:$parts,
-      I64Attr:$vectors, I64Attr:$strip, I64Attr:$row_stride, I64Attr:$kernel_rows, I64Attr:$kernel_columns, UnitAttr:$words);
+      I64Attr:$vectors, I64Attr:$strip, I64Attr:$row_stride, I64Attr:$kernel_rows, I64Attr:$kernel_columns);
   let assemblyFormat = [{
-    `from` $source `to` $target `channels` $channels `blocks` $blocks `parts` $parts `vectors` $vectors `strip` $strip `stride` $row_stride `kernel` $kernel_rows $kernel_columns (`words` $words^)? attr-dict
+    `from` $source `to` $target `channels` $channels `blocks` $blocks `parts` $parts `vectors` $vectors `strip` $strip `stride` $row_stride `kernel` $kernel_rows $kernel_columns attr-dict
   }];
 }
 
@@ -111,6 +110,17 @@ def Kernel_DenseFilterOp : Kernel_Op<"dense_filter", [HasParent<"ProgramOp">]> {
   let assemblyFormat = [{
     `from` $source `to` $target `outputs` $outputs `channels` $channels `pitch` $pitch `kernel` $kernel_rows $kernel_columns `runs` $runs attr-dict
   }];
+}
+
+def Kernel_WidenOp : Kernel_Op<"widen", [HasParent<"ProgramOp">]> {
+  let summary = "weights widened to 16 bits when a model is made";
+  let description = [{
+    Each of `groups` times 64 signed bytes at `source` becomes 64 words of 16 bits in the prepared memory, from the byte
+    offset `target` on: those of its even places, then the others, as the operands of two `kernel.dot2`. For levels that
+    multiply words: a kernel would widen the same weights for every few pixels otherwise.
+  }];
+  let arguments = (ins Kernel_ArgAttr:$source, I64Attr:$target, I64Attr:$groups);
+  let assemblyFormat = "`from` $source `to` $target `groups` $groups attr-dict";
 }
 
 def Kernel_ParameterKindAttr : I32EnumAttr<"ParameterKind", "what parameters are made of", [
