@@ -112,6 +112,8 @@ private:
     const CpuLevel *level = lookupCpuLevel(name);
     if (!level)
       return getOperation().emitError("unknown CPU level '") << name << "'";
+    if (llvm::any_of(programs, [&](kernel::ProgramOp program) { return program.getLevel() == name; }))
+      return getOperation().emitError("expected each CPU level once, but got '") << name << "' again";
     programs.push_back(createProgram(func, plan, *level));
     auto nested = programs.back()->getParentOfType<ModuleOp>();
     ProgramEmitter emitter(nested, programs.back(), plan, pool, *level, mergesDense);

@@ -147,9 +147,9 @@ LogicalResult GraphImporter::finishFunction() {
 // Nodes
 //===----------------------------------------------------------------------===//
 
-/// Node name, or the first output's if it has none.
-static StringRef getNodeName(const onnx::NodeProto &node) {
-  return node.name().empty() && node.output_size() ? node.output(0) : node.name();
+StringRef GraphImporter::getNodeName(const onnx::NodeProto &node) const {
+  bool isUnique = !node.name().empty() && !namesakes.contains(&node);
+  return !isUnique && node.output_size() ? node.output(0) : node.name();
 }
 
 Location GraphImporter::getLoc(const onnx::NodeProto &node) {
@@ -184,8 +184,12 @@ LogicalResult GraphImporter::addUnsupported(const onnx::NodeProto &node, const T
 LogicalResult GraphImporter::checkNodes() {
   for (const auto &output : graph.output())
     readNames.insert(output.name());
-  for (const auto &node : graph.node())
+  llvm::StringSet<> nodeNames;
+  for (const auto &node : graph.node()) {
     readNames.insert(node.input().begin(), node.input().end());
+    if (!nodeNames.insert(node.name()).second)
+      namesakes.insert(&node);
+  }
   for (const auto &node : graph.node()) {
     const OperatorRow *row = isOnnxDomain(node.domain()) ? findOperator(node.op_type()) : nullptr;
     if (!row) {

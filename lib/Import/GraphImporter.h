@@ -37,7 +37,7 @@ public:
 
   mlir::OpBuilder builder;
 
-  /// A location named like the node (or its first output, if it has no name).
+  /// A location named like the node, or its first output if it has no name or shares it with a node before.
   mlir::Location getLoc(const onnx::NodeProto &node);
   mlir::InFlightDiagnostic emitError(mlir::Location loc);
   llvm::LogicalResult addUnsupported(const onnx::NodeProto &node, const llvm::Twine &reason);
@@ -55,6 +55,7 @@ private:
   llvm::FailureOr<Entry> lookup(llvm::StringRef name, mlir::Location user);
   llvm::LogicalResult finishFunction();
   llvm::LogicalResult reportUnsupported();
+  llvm::StringRef getNodeName(const onnx::NodeProto &node) const;
   int64_t getDomainVersion(llvm::StringRef domain) const;
   bool isInitializer(llvm::StringRef name) const { return initializers.count(name); }
 
@@ -73,6 +74,7 @@ private:
   llvm::DenseMap<const HostTensor *, mlir::Value> constants;
   std::vector<HostTensorRef> keptAlive;
   llvm::StringSet<> readNames; ///< inputs of nodes and outputs of the graph
+  llvm::DenseSet<const onnx::NodeProto *> namesakes; ///< nodes whose name a node before has
   std::vector<std::string> unsupportedNodes;
   llvm::DenseSet<const onnx::NodeProto *> unsupportedProtos;
 };

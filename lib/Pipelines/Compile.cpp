@@ -135,10 +135,9 @@ private:
   }
 
   llvm::Error checkRequest() {
-    std::vector<std::string> known = getLevelsOfTarget(triple);
-    if (known.empty())
+    std::vector<std::string> known = getKnownLevels();
+    if (known.size() == 1)
       return llvm::createStringError("no code can be generated for target '" + triple + "'; there are x86_64-linux-gnu and aarch64-linux-gnu");
-    known.push_back("reference");
     for (const std::string &level : request.levels)
       if (!llvm::is_contained(known, level))
         return llvm::createStringError("unknown CPU level '" + level + "' for target " + triple + "; there are " + llvm::join(known, ", "));
@@ -276,7 +275,20 @@ private:
     return llvm::Error::success();
   }
 
-  std::vector<std::string> getLevels() const { return request.levels.empty() ? getLevelsOfTarget(triple) : request.levels; }
+  std::vector<std::string> getKnownLevels() const {
+    std::vector<std::string> levels = getLevelsOfTarget(triple);
+    levels.push_back("reference");
+    return levels;
+  }
+
+  /// Each once and the best first, as they are looked for when the library is loaded.
+  std::vector<std::string> getLevels() const {
+    if (request.levels.empty())
+      return getLevelsOfTarget(triple);
+    std::vector<std::string> levels = getKnownLevels();
+    llvm::erase_if(levels, [&](const std::string &level) { return !llvm::is_contained(request.levels, level); });
+    return levels;
+  }
 
   llvm::Error finish() {
     report.set("model", llvm::sys::path::filename(request.model).str());

@@ -67,27 +67,33 @@ def test_same_bytes_everywhere(name, machines):
     assert set(cells) == expected
 
 
-@pytest.mark.parametrize("level", exactness.X86_LEVELS)
-def test_level_can_be_checked(level):
-    octet = pytest.importorskip("octet")
-    digits = exactness.ROOT / "models" / "digits" / "digits.onnx"
-    if level in exactness.get_levels_here(octet.compile(digits, cpu_level=exactness.X86_LEVELS)):
-        return
-    if level != exactness.VNNI or exactness.why_no_emulation():
-        pytest.skip(f"this CPU cannot run {level}: its results are not compared here")
-
-
-@pytest.mark.skipif(bool(exactness.why_no_emulation()), reason=f"VNNI is not emulated: {exactness.why_no_emulation()}")
-def test_emulated_vnni(tmp_path):
+@pytest.fixture(scope="module")
+def digits(tmp_path_factory):
     octet = pytest.importorskip("octet")
     folder = exactness.ROOT / "models" / "digits"
     samples = np.load(folder / "calibration.npz")
-    model = octet.compile(folder / "digits.onnx", calibration_data=dict(samples), cpu_level=["avx512vnni", "sse2"])
-    model.save(tmp_path / "digits.so")
+    model = octet.compile(folder / "digits.onnx", calibration_data=dict(samples), cpu_level=exactness.X86_LEVELS)
+    model.save(path := tmp_path_factory.mktemp("digits") / "digits.so")
     feeds = [{name: samples[name][i : i + 1] for name in samples} for i in range(4)]
-    outputs = exactness.run_emulated(octet, exactness.build_emulator(tmp_path), tmp_path / "digits.so", feeds)
-    assert outputs == exactness.run_model(octet.load(tmp_path / "digits.so", cpu_level="sse2"), feeds)
-    assert len(set(outputs)) == 4
+    expected = exactness.run_model(octet.load(path, cpu_level="reference"), feeds)
+    assert len(set(expected)) == 4
+    return model, path, feeds, expected
+
+
+@pytest.mark.parametrize("level", exactness.X86_LEVELS)
+def test_level_gives_the_bytes_of_the_reference(level, digits):
+    octet = pytest.importorskip("octet")
+    model, path, feeds, expected = digits
+    if level not in exactness.get_levels_here(model):
+        pytest.skip(f"this CPU cannot run {level}")
+    assert exactness.run_model(octet.load(path, cpu_level=level), feeds) == expected
+
+
+@pytest.mark.skipif(bool(exactness.why_no_emulation()), reason=f"VNNI is not emulated: {exactness.why_no_emulation()}")
+def test_emulated_vnni_gives_the_bytes_of_the_reference(tmp_path, digits):
+    octet = pytest.importorskip("octet")
+    _, path, feeds, expected = digits
+    assert exactness.run_emulated(octet, exactness.build_emulator(tmp_path), path, feeds) == expected
 
 
 def test_aarch64_can_be_checked(unbuilt):

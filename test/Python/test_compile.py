@@ -101,6 +101,11 @@ def test_level_and_threads(int8):
     np.testing.assert_array_equal(model(SAMPLES[0])["y"], int8(SAMPLES[0])["y"])
 
 
+def test_levels_are_there_once_and_the_best_first():
+    model = octet.compile(make_network(), cpu_level=["reference", "sse2", "reference"])
+    assert (model.cpu_levels, model.cpu_level) == (["sse2", "reference"], "sse2")
+
+
 def test_open_shapes_are_fixed_by_name():
     model = octet.compile(make_network("N"), input_shapes={"x": (2, 3, 8, 8)})
     assert model.inputs[0].shape == (2, 3, 8, 8)

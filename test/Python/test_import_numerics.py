@@ -1,10 +1,11 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Every imported operator means what ONNX says: imported, written back as ONNX by the export and run by onnxruntime, it
-gives what onnxruntime gives for the original file."""
+gives what onnxruntime gives for the original file. And what operators are called."""
 
 import os
 import pathlib
+import re
 import subprocess
 
 import numpy as np
@@ -24,8 +25,8 @@ def run(model: bytes, feeds):
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"]).run(None, feeds)
 
 
-def translate(flag, data: bytes):
-    result = subprocess.run([BIN / "octet-translate", flag, "-"], input=data, capture_output=True)
+def translate(flag, data: bytes, *more):
+    result = subprocess.run([BIN / "octet-translate", flag, "-", *more], input=data, capture_output=True)
     assert result.returncode == 0, result.stderr.decode()
     return result.stdout
 
@@ -161,3 +162,11 @@ def test_operator_means_what_onnx_says(name):
     for want, have in zip(expected, actual, strict=True):
         assert have.shape == want.shape
         np.testing.assert_allclose(have, want, rtol=1e-5, atol=1e-5)
+
+
+def test_operators_that_would_share_a_name_are_called_like_their_results():
+    model = make_network("a = Relu(x)\nb = Neg(a)\nc = Relu(b)\ny = Neg(c)")
+    for node, name in zip(model.graph.node, ["same", "same", "", "other"]):
+        node.name = name
+    names = re.findall(r'loc\("(.*?)"', translate("--import-onnx", model.SerializeToString(), "--mlir").decode())
+    assert [name for name in names if name not in ("x", "-")] == ["same", "b", "c", "other"]

@@ -68,7 +68,7 @@ struct Options {
                  clEnumValN(Artifact::ONNX, "onnx", "the reference model as ONNX with QuantizeLinear and DequantizeLinear"))};
   cl::opt<Stage> stopAfter{"stop-after", cl::desc("Stop after a stage and write MLIR bytecode, and text beside it:"), cl::cat(output)};
   cl::list<std::string> levels{"cpu-level", cl::CommaSeparated, cl::value_desc("level,..."), cl::cat(output),
-                               cl::desc("CPU levels to compile for, best first (default: all of the target)")};
+                               cl::desc("CPU levels to compile for (default: all of the target)")};
   cl::opt<std::string> target{"target", cl::value_desc("triple"), cl::cat(output),
                               cl::desc("x86_64-linux-gnu or aarch64-linux-gnu (default: this machine)")};
   cl::opt<std::string> name{"name", cl::value_desc("identifier"), cl::cat(output),

@@ -75,7 +75,7 @@ struct CompileRequest {
   bool isStrict = false;      ///< what the policy wants quantized but is not, is an error
 
   std::string triple;              ///< empty: this machine
-  std::vector<std::string> levels; ///< CPU levels, best first; empty: all of the target's architecture
+  std::vector<std::string> levels; ///< CPU levels in any order; empty: all of the target's architecture
   unsigned threads = 1;            ///< for calibration; never changes the result
   std::string name;                ///< symbols begin with it; empty: the model file's stem
   Artifact artifact = Artifact::Library;
