@@ -181,6 +181,13 @@ Value KernelBuilder::getBlock(Value i, int64_t size, int64_t block) {
   return clampBlock(mulIndex(i, block), size, block);
 }
 
+std::pair<Value, Value> KernelBuilder::divideIndex(Value i, int64_t size, int64_t parts) {
+  if (parts == 1)
+    return {index(0), i};
+  Value part = createIndex<arith::DivUIOp>(i, index(size));
+  return {part, createIndex<arith::SubIOp>(i, mulIndex(part, size))};
+}
+
 Value KernelBuilder::clampBlock(Value first, int64_t size, int64_t block) {
   bool divides = size % block == 0 && !keepsStructure;
   return divides ? first : createIndex<arith::MinUIOp>(first, index(std::max<int64_t>(0, size - block)));

@@ -111,6 +111,8 @@ public:
   void loopOverBlocks(int64_t size, int64_t block, llvm::function_ref<void(mlir::Value)> body);
   /// `i * block`, at most `size - block`: where block i begins.
   mlir::Value getBlock(mlir::Value i, int64_t size, int64_t block);
+  /// Of which of `parts` runs of `size` an index is, and where in it.
+  std::pair<mlir::Value, mlir::Value> divideIndex(mlir::Value i, int64_t size, int64_t parts);
   /// `first`, a multiple of `block`, or where the last whole block begins if that is before it (0 if there is none).
   mlir::Value clampBlock(mlir::Value first, int64_t size, int64_t block);
   /// for (i = lower; i < upper; i += step) with carried values.

@@ -109,19 +109,34 @@ KernelArgument ProgramEmitter::getWidened(KernelArgument bytes) {
 /// channels that fill panels, and those stay pages of the library that processes share.
 static constexpr int64_t kMostPadding = 32;
 
+/// Weights of `groups` groups of outputs as those of one, with zeros for the channels of the other groups.
+static std::vector<char> mergeGroups(ArrayRef<char> weights, int64_t groups, int64_t outputs) {
+  int64_t bytesPerOutput = weights.size() / outputs;
+  std::vector<char> merged(weights.size() * groups);
+  for (int64_t o = 0; o < outputs; ++o)
+    llvm::copy(weights.slice(o * bytesPerOutput, bytesPerOutput), merged.begin() + (o * groups + o * groups / outputs) * bytesPerOutput);
+  return merged;
+}
+
 KernelArgument ProgramEmitter::getPanels(nn::ConstantOp constant, octet_dense_filter filter) {
   Type element = getStorageType(constant.getType());
-  int64_t size = element.getIntOrFloatBitWidth() / 8, bytes = octet_panels_bytes(&filter, size);
+  ArrayRef<int64_t> shape = constant.getType().getShape();
+  int64_t groups = shape[0] / filter.outputs, filterGroups = filter.channels / shape[1];
+  int64_t size = element.getIntOrFloatBitWidth() / 8, bytes = groups * octet_panels_bytes(&filter, size);
   int64_t elements = constant.getType().getNumElements();
-  if (size == 1 && (bytes - elements) * kMostPadding > elements) {
+  if (size == 1 && groups * filterGroups == 1 && (bytes - elements) * kMostPadding > elements) {
     filter.source = addRowMajor(constant, OCTET_WEIGHTS_UNIT); // the reference level reads it there
     return {kernel::ArgAttr::get(module.getContext(), kernel::Space::panels, weights.addPanels(filter)),
             MemRefType::get({bytes}, element)};
   }
-  std::string key = "dense/" + getConstantKey(constant) + "/" + std::to_string(filter.pitch) + "/" + std::to_string(filter.runs);
+  std::string key = "dense/" + getConstantKey(constant) + "/" + std::to_string(filter.pitch) + "/" + std::to_string(filter.runs) +
+                    "/" + std::to_string(groups) + "/" + std::to_string(filterGroups);
   return makeWeights(key, element, [&] {
-    std::vector<char> panels(bytes);
-    octet_write_panels(&filter, size, nn::getConstantBytes(constant).data(), panels.data());
+    std::vector<char> panels(bytes), weights = nn::getConstantBytes(constant);
+    for (int64_t g = 0; g < groups; ++g) {
+      ArrayRef<char> group = ArrayRef(weights).slice(g * weights.size() / groups, weights.size() / groups);
+      octet_write_panels(&filter, size, mergeGroups(group, filterGroups, filter.outputs).data(), panels.data() + g * (bytes / groups));
+    }
     return panels;
   });
 }

@@ -69,7 +69,9 @@ public:
   /// but for its source and target. The same weights in the same order are there once.
   KernelArgument getDepthwiseFilter(mlir::Value weights, const octet_depthwise_filter &filter);
   /// An argument for a constant's dense weights in panels, which `filter` describes but for its source and target. Where
-  /// integers take notably less room without the panels' padding, the library holds them so.
+  /// integers take notably less room without the panels' padding, the library holds them so. Of weights with more outputs than
+  /// the filter has, every so many are panels of their own; of those with fewer channels, each so many outputs have the
+  /// channels behind the ones before, and zeros elsewhere.
   KernelArgument getPanels(nn::ConstantOp weights, octet_dense_filter filter);
   /// The same weights as words, which a model makes of them; see kernel.widen.
   KernelArgument getWidened(KernelArgument bytes);

@@ -39,7 +39,7 @@ class Network:
         self.rng = rng = np.random.default_rng(seed)
         self.opset = int(rng.choice(OPSETS))
         self.nodes, self.constants, self.count = [], [], 0
-        image = [1, int(rng.choice([1, 2, 3, 8, 12, 16, 20, 40, 64, 100])), *self.numbers(2, 4, 28)]
+        image = [self.one_of(1, 1, 1, 2, 3), int(rng.choice([1, 2, 3, 8, 12, 16, 20, 40, 64, 100])), *self.numbers(2, 4, 28)]
         shapes = [image, [1, int(rng.integers(2, 40))], [1, *self.numbers(2, 2, 12)], [int(rng.integers(2, 4)), 3, *self.numbers(2, 5, 10)]]
         self.input_shape = shapes[rng.choice(4, p=[0.75, 0.1, 0.08, 0.07])]
         self.values, self.last = {"x": self.input_shape}, "x"
@@ -133,7 +133,7 @@ def convolution(net, x):
     kernel = [net.one_of(1, 1, 2, 3, 3, 5) for _ in size]
     divisors = [d for d in range(1, channels + 1) if channels % d == 0]
     groups = net.one_of(1, 1, 1, channels, channels, net.one_of(*divisors))
-    outputs = groups * net.one_of(1, 1, 2, 3) if groups > 1 else net.one_of(1, 3, 4, 8, 12, 16, 17, 24, 32, 48, 64, 80, 130)
+    outputs = groups * net.one_of(1, 1, 2, 3, 8, 16) if groups > 1 else net.one_of(1, 3, 4, 8, 12, 16, 17, 24, 32, 48, 64, 80, 130)
     inputs = [x, net.weight(outputs, channels // groups, *kernel)] + ([net.weight(outputs, spread=0.3)] if net.often(0.6) else [])
     arguments = window(net, size, kernel)
     if arguments is None:

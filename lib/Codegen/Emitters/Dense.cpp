@@ -34,22 +34,57 @@ static bool isUnsignedByte(RankedTensorType type) {
   return quantized && !quantized.isSigned() && quantized.getStorageTypeIntegralWidth() == 8;
 }
 
-/// Both buffers hold the image's pixels without a gap.
+/// The buffer holds all pixels without a gap: pixels may be counted through rows and images.
 static bool isOneRow(RankedTensorType type) {
-  return llvm::all_of(getLayout(type).getPads(), [](int64_t pad) { return pad == 0; });
+  nn::LayoutAttr layout = getLayout(type);
+  return layout ? llvm::all_of(layout.getPads(), [](int64_t pad) { return pad == 0; }) : type.getRank() < 4;
 }
 
-/// The shape of a convolution that tiles take: NHWC on both sides, one group, one image, border in the buffer.
+/// What the body reads beside the product is the same for all pixels, or lies as the result does.
+static bool readsAsOneRow(const FusedOp &fused, int64_t channelAxis) {
+  RankedTensorType out = typeOf(fused.getResult());
+  return llvm::all_of(fused.getBodyInputs(), [&](Value inner) {
+    RankedTensorType type = typeOf(fused.getOuter(inner));
+    int64_t missing = out.getRank() - type.getRank();
+    bool isSame = type.getShape() == out.getShape() && isOneRow(type);
+    return isSame || llvm::all_of(llvm::enumerate(type.getShape()), [&](auto dim) {
+      return dim.value() == 1 || missing + (int64_t)dim.index() == channelAxis;
+    });
+  });
+}
+
+/// How many groups become one: the fewest whose outputs fill panels and whose channels are read in fours, or all. 0: a shape
+/// that tiles do not take, or not without too many of the zeros that lie between groups, whose products are exact for integers
+/// only.
+static int64_t mergeGroups(int64_t groups, int64_t outputs, int64_t channels, bool isInteger) {
+  constexpr int64_t kMost = 32;
+  for (int64_t merged = 1; merged <= std::min(groups, isInteger ? kMost : 1); ++merged) {
+    bool fillsPanels = merged * outputs % kPanelOutputs == 0 && (!isInteger || merged * channels % 4 == 0);
+    if (merged == groups || (groups % merged == 0 && fillsPanels))
+      return merged;
+  }
+  return 0;
+}
+
+/// The shape of a convolution that tiles take: NHWC on both sides, border in the buffer.
 static std::optional<DenseShape> getConvShape(const FusedOp &fused, nn::ConvOp conv, RankedTensorType in, RankedTensorType out) {
   nn::LayoutAttr inLayout = getLayout(in), outLayout = getLayout(out);
-  if (!inLayout || !outLayout || conv.getGroups() != 1 || in.getDimSize(0) != 1)
+  if (!inLayout || !outLayout)
     return std::nullopt;
   auto filter = conv.getFilter().getType().getShape();
+  int64_t groups = conv.getGroups(), merged = mergeGroups(groups, filter[0] / groups, filter[1], isQuantized(in));
+  if (merged == 0)
+    return std::nullopt;
   Strides x = getStrides(in), y = getStrides(out);
   DenseShape shape;
   shape.isInteger = isQuantized(in);
-  shape.channels = inLayout.getChannels();
-  shape.outputs = filter[0];
+  shape.groups = groups / merged;
+  shape.filterGroups = merged;
+  shape.channels = shape.groups == 1 ? inLayout.getChannels() : merged * filter[1];
+  shape.outputs = filter[0] / shape.groups;
+  shape.images = in.getDimSize(0);
+  shape.inImage = x.steps[0];
+  shape.outImage = y.steps[0];
   shape.kernelRows = filter[2];
   shape.kernelColumns = filter[3];
   shape.rows = out.getDimSize(2);
@@ -64,13 +99,9 @@ static std::optional<DenseShape> getConvShape(const FusedOp &fused, nn::ConvOp c
   shape.outBase = y.offset;
   shape.outPitch = outLayout.getChannels();
   bool isPointwise = filter[2] * filter[3] == 1 && conv.getStrides()[0] == 1 && conv.getStrides()[1] == 1;
-  auto isFlat = [&](Value inner) {
-    RankedTensorType type = typeOf(fused.getOuter(inner));
-    return type.getNumElements() == 1 || type.getRank() < 3 || (getLayout(type) && isOneRow(type));
-  };
-  if (isPointwise && isOneRow(in) && isOneRow(out) && llvm::all_of(fused.getBodyInputs(), isFlat)) {
-    shape.columns *= shape.rows;
-    shape.rows = 1;
+  if (isPointwise && isOneRow(in) && isOneRow(out) && readsAsOneRow(fused, /*channelAxis=*/1)) {
+    shape.columns *= shape.images * shape.rows;
+    shape.images = shape.rows = 1;
   }
   return shape;
 }
@@ -92,7 +123,7 @@ static DenseShape getLinearShape(nn::LinearOp linear, RankedTensorType in, Ranke
 
 /// Words take twice the memory, so that one pixel, which reads every weight once, is better off widening bytes.
 static bool multipliesWords(const DenseShape &shape, const CpuLevel &level) {
-  return level.multipliesWords && shape.isInteger && shape.rows * shape.columns > 1;
+  return level.multipliesWords && shape.isInteger && shape.images * shape.rows * shape.columns > 1;
 }
 
 /// Few pixels: more panels; else tiles that divide a row well and keep enough accumulators busy.
@@ -130,8 +161,13 @@ public:
   void emit();
 
 private:
-  void emitUnit(KernelBuilder &b, ValueRange args, Value unit, Value firstPanel, int64_t panels);
-  void emitTile(KernelBuilder &b, ValueRange args, Value row, Value column, Value firstPanel, int64_t panels);
+  /// Where an image and a group begin: elements of the input and the result. Null: where the buffer begins.
+  struct Origin {
+    Value image, in, out;
+  };
+  void emitGroup(KernelBuilder &b, ValueRange args, Value begin, Value end, Value group);
+  void emitUnit(KernelBuilder &b, ValueRange args, Value unit, Origin origin, Value firstPanel, int64_t panels);
+  void emitTile(KernelBuilder &b, ValueRange args, const Origin &origin, Value row, Value column, Value firstPanel, int64_t panels);
   SmallVector<Value> accumulate(KernelBuilder &b, ValueRange args, Value inBase, Value panelBase, int64_t panels,
                                 SmallVector<Value> acc);
   SmallVector<Value> loadInput(KernelBuilder &b, ValueRange args, Value at);
@@ -139,7 +175,7 @@ private:
   Value multiplyAdd(KernelBuilder &b, Value acc, Value x, Value w);
   /// Elements of weights, a panel's, that one step multiplies.
   int64_t weightStep() const { return !shape.isInteger ? 16 : usesWords ? 128 : 64; }
-  void storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> acc, Value row, Value column, Value firstPanel, int64_t panels);
+  void storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> acc, const Origin &origin, Value row, Value column, Value firstPanel, int64_t panels);
   void storeBytes(KernelBuilder &b, ArrayRef<Value> values, Value memory, ArrayRef<Value> places);
 
   ProgramEmitter &emitter;
@@ -160,31 +196,32 @@ bool DenseKernel::addArguments() {
   auto constant = filter.getDefiningOp<nn::ConstantOp>();
   if (!constant || (bias && !bias.getDefiningOp<nn::ConstantOp>()))
     return false;
-  int64_t channels = typeOf(filter).getDimSize(1);
+  int64_t channels = typeOf(filter).getDimSize(1), outputs = typeOf(filter).getDimSize(0);
   input = signature.add(emitter.getBuffer(in));
   if (shape.isInteger) {
     auto values = nn::getConstantValues<int8_t>(filter);
     if (failed(values))
       return false;
-    weights = signature.addPanels(constant, shape.getFilter(channels), usesWords);
+    weights = signature.addPanels(constant, shape.getFilter(channels * shape.filterGroups), usesWords);
     SmallVector<int32_t, 0> biasValues;
     if (bias)
       biasValues = *nn::getConstantValues<int32_t>(bias);
     auto params = codegen::getQuantParams(cast<quant::QuantizedType>(typeOf(in).getElementType()));
-    auto starts = makeStart(shape.outputs, params, *values, biasValues, channels, shape.kernelRows * shape.kernelColumns, shape.outputs);
+    int64_t outputsPerGroup = outputs / (shape.groups * shape.filterGroups);
+    auto starts = makeStart(outputs, params, *values, biasValues, channels, shape.kernelRows * shape.kernelColumns, outputsPerGroup);
     start = signature.addParameters(starts, kPanelOutputs);
   } else {
     if (failed(nn::getConstantValues<float>(filter)))
       return false;
-    weights = signature.addPanels(constant, shape.getFilter(channels), /*asWords=*/false);
-    SmallVector<float, 0> starts(shape.outputs, 0.0f);
+    weights = signature.addPanels(constant, shape.getFilter(channels * shape.filterGroups), /*asWords=*/false);
+    SmallVector<float, 0> starts(outputs, 0.0f);
     if (bias)
       starts = *nn::getConstantValues<float>(bias);
     start = signature.addParameters(starts, kPanelOutputs);
   }
   signature.addKey(tile.pixels, tile.panels, describe(typeOf(in)));
   signature.addKey({shape.rows, shape.columns, shape.kernelRows, shape.kernelColumns, shape.inRow, shape.inPixel,
-                    shape.kernelRowStep, shape.kernelColumnStep, shape.inBase, shape.outputs});
+                    shape.kernelRowStep, shape.kernelColumnStep, shape.inBase, shape.outputs, shape.groups, shape.images});
   epilogue.emplace(fused, signature, kPanelOutputs);
   return true;
 }
@@ -192,29 +229,48 @@ bool DenseKernel::addArguments() {
 void DenseKernel::emit() {
   // A unit of the range: a row of tiles, or one tile where there is one row.
   int64_t tilesPerRow = llvm::divideCeil(shape.columns, tile.pixels);
-  int64_t range = shape.rows > 1 ? shape.rows : tilesPerRow;
-  StringRef kind = !shape.isInteger ? "dense_f32" : shape.rows * shape.columns == 1 ? "gemv" : "dense";
+  int64_t range = shape.images * (shape.rows > 1 ? shape.rows : tilesPerRow);
+  StringRef kind = !shape.isInteger ? "dense_f32" : shape.images * shape.rows * shape.columns == 1 ? "gemv" : "dense";
   emitter.addStep(fused.op, kind, signature.key, signature.arguments, range,
                   [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
-    auto group = [&](Value firstPanel, int64_t panels) {
-      b.loop(begin, end, 1, [&](Value unit) { emitUnit(b, args, unit, firstPanel, panels); });
-    };
-    if (b.keepsStructure) // what divides in one shape does not in another
-      return b.loopOverBlocks(shape.panels(), tile.panels, [&](Value firstPanel) { group(firstPanel, tile.panels); });
-    int64_t wholeGroups = shape.panels() / tile.panels, rest = shape.panels() % tile.panels;
-    b.loop(0, wholeGroups, [&](Value g) { group(b.mulIndex(g, tile.panels), tile.panels); });
-    if (rest)
-      group(b.index(wholeGroups * tile.panels), rest);
+    if (shape.groups == 1)
+      return emitGroup(b, args, begin, end, Value());
+    b.loop(0, shape.groups, [&](Value group) { emitGroup(b, args, begin, end, group); });
   });
 }
 
-void DenseKernel::emitUnit(KernelBuilder &b, ValueRange args, Value unit, Value firstPanel, int64_t panels) {
-  if (shape.rows == 1)
-    return emitTile(b, args, b.index(0), b.getBlock(unit, shape.columns, tile.pixels), firstPanel, panels);
-  b.loopOverBlocks(shape.columns, tile.pixels, [&](Value column) { emitTile(b, args, unit, column, firstPanel, panels); });
+void DenseKernel::emitGroup(KernelBuilder &b, ValueRange args, Value begin, Value end, Value group) {
+  Origin origin;
+  if (group)
+    origin.in = b.mulIndex(group, shape.channels);
+  auto emitPanels = [&](Value firstPanel, int64_t panels) {
+    if (group)
+      firstPanel = b.addIndex(b.mulIndex(group, shape.panels()), firstPanel);
+    b.loop(begin, end, 1, [&](Value unit) { emitUnit(b, args, unit, origin, firstPanel, panels); });
+  };
+  if (b.keepsStructure) // what divides in one shape does not in another
+    return b.loopOverBlocks(shape.panels(), tile.panels, [&](Value firstPanel) { emitPanels(firstPanel, tile.panels); });
+  int64_t whole = shape.panels() / tile.panels, rest = shape.panels() % tile.panels;
+  b.loop(0, whole, [&](Value i) { emitPanels(b.mulIndex(i, tile.panels), tile.panels); });
+  if (rest)
+    emitPanels(b.index(whole * tile.panels), rest);
 }
 
-void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, Value row, Value column, Value firstPanel, int64_t panels) {
+void DenseKernel::emitUnit(KernelBuilder &b, ValueRange args, Value unit, Origin origin, Value firstPanel, int64_t panels) {
+  if (shape.images > 1) {
+    int64_t unitsPerImage = shape.rows > 1 ? shape.rows : llvm::divideCeil(shape.columns, tile.pixels);
+    std::tie(origin.image, unit) = b.divideIndex(unit, unitsPerImage, shape.images);
+    Value inImage = b.mulIndex(origin.image, shape.inImage);
+    origin.in = origin.in ? b.addIndex(origin.in, inImage) : inImage;
+    origin.out = b.mulIndex(origin.image, shape.outImage);
+  }
+  if (shape.rows == 1)
+    return emitTile(b, args, origin, b.index(0), b.getBlock(unit, shape.columns, tile.pixels), firstPanel, panels);
+  b.loopOverBlocks(shape.columns, tile.pixels, [&](Value column) { emitTile(b, args, origin, unit, column, firstPanel, panels); });
+}
+
+void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, const Origin &origin, Value row, Value column, Value firstPanel,
+                           int64_t panels) {
   b.lanes = 16;
   Value firstChannel = b.mulIndex(firstPanel, 16);
   auto loadStart = [&](int64_t panel) { return b.load(args[start], b.addIndex(firstChannel, 16 * panel)); };
@@ -226,6 +282,8 @@ void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, Value row, Value c
   for (int64_t i = 0; i < tile.pixels; ++i)
     tileAcc.append(acc);
   Value inBase = b.addIndex(b.addIndex(b.mulIndex(row, shape.inRow), b.mulIndex(column, shape.inPixel)), shape.inBase);
+  if (origin.in)
+    inBase = b.addIndex(inBase, origin.in);
   int64_t panelSize = shape.stepsPerPanel() * weightStep();
   tileAcc = accumulate(b, args, inBase, b.mulIndex(firstPanel, panelSize), panels, tileAcc);
   for (int64_t p = 0; p < panels && !shape.isInteger; ++p) {
@@ -233,7 +291,7 @@ void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, Value row, Value c
     for (int64_t i = 0; i < tile.pixels; ++i)
       tileAcc[i * panels + p] = b.add(tileAcc[i * panels + p], bias);
   }
-  storeTile(b, args, tileAcc, row, column, firstPanel, panels);
+  storeTile(b, args, tileAcc, origin, row, column, firstPanel, panels);
   b.lanes = 1;
 }
 
@@ -337,7 +395,7 @@ void DenseKernel::storeBytes(KernelBuilder &b, ArrayRef<Value> values, Value mem
   }
 }
 
-void DenseKernel::storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> acc, Value row, Value column,
+void DenseKernel::storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> acc, const Origin &origin, Value row, Value column,
                             Value firstPanel, int64_t panels) {
   TensorView result = epilogue->getResult(args);
   bool isConv = isa<nn::ConvOp>(fused.root);
@@ -356,16 +414,18 @@ void DenseKernel::storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> a
   SmallVector<Value> positions, channels;
   for (int64_t p = 0; p < panels; ++p) {
     positions.push_back(b.addIndex(firstPosition, 16 * p));
-    channels.push_back(mayOverlap(p) ? b.clampBlock(positions[p], shape.outputs, 16) : positions[p]);
+    channels.push_back(mayOverlap(p) ? b.clampBlock(positions[p], shape.groups * shape.outputs, 16) : positions[p]);
   }
   Value outBase = b.addIndex(b.addIndex(b.mulIndex(row, shape.outRow), b.mulIndex(column, shape.outPixel)), shape.outBase);
+  if (origin.out)
+    outBase = b.addIndex(outBase, origin.out);
   for (int64_t i = 0; i < tile.pixels; ++i) {
     Value pixel = b.addIndex(column, i);
     for (int64_t p = 0; p < panels; ++p) {
       SmallVector<Value> indices;
       if (isConv) {
-        // One long row of pixels stands for all rows: the row index stays zero and columns run through.
-        indices = {b.index(0), channels[p], row, pixel};
+        // One long row of pixels stands for all rows and images: their indices stay zero and columns run through.
+        indices = {origin.image ? origin.image : b.index(0), channels[p], row, pixel};
       } else {
         indices.assign(result.type.getRank() - 1, b.index(0));
         indices.back() = pixel;
@@ -399,7 +459,7 @@ bool codegen::emitDense(ProgramEmitter &emitter, const FusedOp &fused) {
   std::optional<DenseShape> shape;
   if (auto conv = dyn_cast<nn::ConvOp>(fused.root))
     shape = getConvShape(fused, conv, in, out);
-  else if (in.getRank() == 2)
+  else if (isOneRow(in) && isOneRow(out) && readsAsOneRow(fused, out.getRank() - 1))
     shape = getLinearShape(cast<nn::LinearOp>(fused.root), in, out);
   if (!shape)
     return false;

@@ -29,7 +29,7 @@ static std::optional<DepthwiseShape> getShape(const FusedOp &fused, nn::ConvOp c
   RankedTensorType in = typeOf(fused.getOuter(conv.getInput())), out = typeOf(fused.getResult());
   nn::LayoutAttr inLayout = getLayout(in), outLayout = getLayout(out);
   int64_t channels = in.getDimSize(1);
-  if (!inLayout || !outLayout || !conv.isDepthwise() || out.getDimSize(1) != channels || in.getDimSize(0) != 1)
+  if (!inLayout || !outLayout || !conv.isDepthwise() || out.getDimSize(1) != channels)
     return std::nullopt;
   auto filter = conv.getFilter().getType().getShape();
   Strides x = getStrides(in), y = getStrides(out);
@@ -49,6 +49,9 @@ static std::optional<DepthwiseShape> getShape(const FusedOp &fused, nn::ConvOp c
   s.outRow = y.steps[2];
   s.outPixel = y.steps[3];
   s.outBase = y.offset;
+  s.images = out.getDimSize(0);
+  s.inImage = x.steps[0];
+  s.outImage = y.steps[0];
   // Rows that a whole number of quads serves: two for three kernel rows, four for five, where registers hold their sums.
   // They save interleaving, not dot products; at the level with the fewest registers that is not worth the code.
   bool isStrip = s.rowStride == 1 && s.rowDilation == 1 && s.kernelRows > 1 && level.accumulators >= 4;
@@ -86,7 +89,7 @@ private:
 
   /// A part of a block of channels, at a strip of output rows.
   struct Block {
-    Value firstRow, firstChannel;
+    Value image, firstRow, firstChannel;
     Value position; ///< of its first parameter
     Value weights;  ///< where its weights begin
   };
@@ -153,7 +156,7 @@ bool DepthwiseKernel::addArguments() {
   start = signature.addParameters(starts, shape.blockSize());
   signature.addKey((int)shape.kind, shape.strip, describe(typeOf(in)));
   signature.addKey({shape.kernelRows, shape.kernelColumns, shape.rowStride, shape.columnStride, shape.rowDilation,
-                    shape.columnDilation, shape.inBase});
+                    shape.columnDilation, shape.inBase, shape.images});
   epilogue.emplace(fused, signature, shape.blockSize());
   if (shape.parts > 1)
     epilogue->readQuarters(16);
@@ -260,7 +263,7 @@ void DepthwiseKernel::storePixel(KernelBuilder &b, ValueRange args, ArrayRef<Val
   int64_t vectors = shape.vectors();
   bool isQuantizedResult = epilogue->isQuantizedResult();
   for (int64_t out = 0; out < shape.strip; ++out) {
-    SmallVector<Value> values, indices{b.index(0), block.firstChannel, b.addIndex(block.firstRow, out), column};
+    SmallVector<Value> values, indices{block.image, block.firstChannel, b.addIndex(block.firstRow, out), column};
     for (int64_t vector = 0; vector < vectors; ++vector)
       values.push_back(epilogue->emit(b, args, acc[out * vectors + vector], b.addIndex(block.position, 16 * vector), indices, 1));
     int64_t valid = shape.kind == BlockKind::channels16 ? std::min<int64_t>(16, shape.channels) : 16;
@@ -288,6 +291,10 @@ void DepthwiseKernel::emitColumns(KernelBuilder &b, ValueRange args, const Block
   b.lanes = 16;
   Value inBase = b.addIndex(b.addIndex(b.mulIndex(block.firstRow, shape.rowStride * shape.inRow), block.firstChannel), shape.inBase);
   Value outBase = b.addIndex(b.addIndex(b.mulIndex(block.firstRow, shape.outRow), block.firstChannel), shape.outBase);
+  if (shape.images > 1) {
+    inBase = b.addIndex(inBase, b.mulIndex(block.image, shape.inImage));
+    outBase = b.addIndex(outBase, b.mulIndex(block.image, shape.outImage));
+  }
   SmallVector<Value> initial = loadStart(b, args, block.position);
   int64_t tap = shape.columnDilation * shape.inPixel;
   auto emitPixel = [&](Value column, QuadsFn quads) {
@@ -352,18 +359,20 @@ void DepthwiseKernel::shareColumns(KernelBuilder &b, ValueRange args, Value inBa
 
 void DepthwiseKernel::emit() {
   int64_t strips = llvm::divideCeil(shape.rows, shape.strip);
-  emitter.addStep(fused.op, "depthwise", signature.key, signature.arguments, strips,
+  emitter.addStep(fused.op, "depthwise", signature.key, signature.arguments, shape.images * strips,
                   [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
     b.loop(0, shape.blocks(), [&](Value block) {
       Value firstChannel = b.mulIndex(block, shape.blockSize());
       if (shape.kind != BlockKind::flat64)
         firstChannel = b.createIndex<arith::MinUIOp>(firstChannel, b.index(shape.firstChannel(shape.blocks() - 1)));
-      b.loop(begin, end, 1, [&](Value strip) {
+      b.loop(begin, end, 1, [&](Value unit) {
+        Value image, strip;
+        std::tie(image, strip) = b.divideIndex(unit, strips, shape.images);
         Value firstRow = b.getBlock(strip, shape.rows, shape.strip);
         b.loop(0, shape.parts, [&](Value part) {
           Value weights = b.mulIndex(b.addIndex(b.mulIndex(block, shape.parts), part), shape.strip * bytesPerRow());
           Value position = b.addIndex(b.mulIndex(block, shape.blockSize()), b.mulIndex(part, 4));
-          emitColumns(b, args, {firstRow, b.addIndex(firstChannel, b.mulIndex(part, shape.partSize())), position, weights});
+          emitColumns(b, args, {image, firstRow, b.addIndex(firstChannel, b.mulIndex(part, shape.partSize())), position, weights});
         });
       });
     });

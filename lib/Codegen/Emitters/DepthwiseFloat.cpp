@@ -41,14 +41,15 @@ bool codegen::emitFloatDepthwise(ProgramEmitter &emitter, const FusedOp &fused, 
   }
   int start = signature.addWeights<float>(biasKey, [&] { return std::vector<float>(bias.begin(), bias.end()); });
   signature.addKey("float", describe(cast<RankedTensorType>(in.getType())));
-  signature.addKey({s.kernelRows, s.kernelColumns, s.rowStride, s.columnStride, s.rowDilation, s.columnDilation, s.inBase});
+  signature.addKey({s.kernelRows, s.kernelColumns, s.rowStride, s.columnStride, s.rowDilation, s.columnDilation, s.inBase, s.images});
   Epilogue epilogue(fused, signature);
   int64_t lanes = std::min<int64_t>(16, s.channels);
-  emitter.addStep(fused.op, "depthwise_f32", signature.key, signature.arguments, s.rows,
+  emitter.addStep(fused.op, "depthwise_f32", signature.key, signature.arguments, s.images * s.rows,
                   [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
-    emitLoopNest(b, {s.rows, s.columns, (int64_t)llvm::divideCeil(s.channels, 16)}, begin, end, [&](ValueRange i) {
-      Value channel = b.getBlock(i[2], s.channels, 16);
-      Value base = b.linearIndex({i[0], i[1], channel}, {s.rowStride * s.inRow, s.columnStride * s.inPixel, 1}, s.inBase);
+    emitLoopNest(b, {s.images * s.rows, s.columns, (int64_t)llvm::divideCeil(s.channels, 16)}, begin, end, [&](ValueRange i) {
+      auto [image, row] = b.divideIndex(i[0], s.rows, s.images);
+      Value column = i[1], channel = b.getBlock(i[2], s.channels, 16);
+      Value base = b.linearIndex({image, row, column, channel}, {s.inImage, s.rowStride * s.inRow, s.columnStride * s.inPixel, 1}, s.inBase);
       b.lanes = 16;
       Value acc = b.constF(0);
       for (int64_t tap = 0; tap < taps; ++tap) {
@@ -57,10 +58,10 @@ bool codegen::emitFloatDepthwise(ProgramEmitter &emitter, const FusedOp &fused, 
         acc = b.fma(x, b.load(args[weights], b.addIndex(channel, tap * padded)), acc);
       }
       acc = b.add(acc, b.load(args[start], channel));
-      Value value = epilogue.emit(b, args, acc, channel, {b.index(0), channel, i[0], i[1]}, 1);
+      Value value = epilogue.emit(b, args, acc, channel, {image, channel, row, column}, 1);
       if (lanes < 16)
         value = vector::ExtractStridedSliceOp::create(b, value, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{lanes}, ArrayRef<int64_t>{1});
-      Value place = b.linearIndex({i[0], i[1], channel}, {s.outRow, s.outPixel, 1}, s.outBase);
+      Value place = b.linearIndex({image, row, column, channel}, {s.outImage, s.outRow, s.outPixel, 1}, s.outBase);
       vector::StoreOp::create(b, value, epilogue.getResult(args).memory, ValueRange{place});
       b.lanes = 1;
     });

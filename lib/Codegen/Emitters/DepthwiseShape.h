@@ -21,6 +21,7 @@ struct DepthwiseShape {
   int64_t channels, kernelRows, kernelColumns, rowStride, columnStride, rowDilation, columnDilation;
   int64_t rows, columns;                    ///< of the result
   int64_t inRow, inPixel, inBase, outRow, outPixel, outBase;
+  int64_t images, inImage, outImage;        ///< elements from one image to the next
   int64_t strip;                            ///< output rows computed together
   BlockKind kind;
   int64_t parts;                            ///< of a block, computed one after the other

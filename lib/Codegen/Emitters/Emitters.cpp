@@ -17,7 +17,7 @@ LogicalResult codegen::emitConv(ProgramEmitter &emitter, nn::ConvOp op) { return
 LogicalResult codegen::emitLinear(ProgramEmitter &emitter, nn::LinearOp op) { return emitRoot(emitter, FusedOp(op)); }
 
 LogicalResult codegen::emitRoot(ProgramEmitter &emitter, const FusedOp &fused) {
-  if (!emitDense(emitter, fused) && !emitDepthwise(emitter, fused))
+  if (!emitDepthwise(emitter, fused) && !emitDense(emitter, fused))
     emitLoopsForRoot(emitter, fused);
   return success();
 }

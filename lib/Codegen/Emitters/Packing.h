@@ -21,16 +21,18 @@ namespace octet::codegen {
 
 inline constexpr int64_t kPanelOutputs = 16;
 
-/// A dense convolution or linear layer as rows of pixels.
+/// A dense convolution or linear layer as rows of pixels. Of several groups each is such a product on channels of its own.
 struct DenseShape {
-  int64_t rows, columns;        ///< of output pixels
-  int64_t channels, outputs;    ///< channel pitch of the input, output channels
+  int64_t rows, columns;        ///< of an image's output pixels
+  int64_t channels, outputs;    ///< channel pitch of the input, output channels (of a group)
   int64_t kernelRows, kernelColumns;
   int64_t inRow, inPixel;       ///< input elements from one output row, pixel to the next
   int64_t kernelRowStep, kernelColumnStep; ///< input elements from one tap to the next
   int64_t inBase;               ///< input element of the first tap of the first output pixel
   int64_t outRow, outPixel, outBase, outPitch;
   bool isInteger;
+  int64_t images = 1, inImage = 0, outImage = 0; ///< elements from one image to the next
+  int64_t groups = 1, filterGroups = 1; ///< groups; how many of the filter's are one of them, with zeros between
 
   /// Side-by-side elements under one tap, or under one kernel row where its taps touch.
   bool hasMergedRow() const { return kernelColumnStep == channels; }

@@ -20,7 +20,7 @@ using namespace octet::codegen;
 namespace {
 /// Pixels in rows of at least sixteen.
 struct Planes {
-  int64_t rows, pixels;       ///< rows of side-by-side pixels, in the source and in the result
+  int64_t rows, pixels;       ///< rows of side-by-side pixels of an image, in the source and in the result
   int64_t outRow, outPixel, outBase;
 };
 } // namespace
@@ -29,7 +29,7 @@ static std::optional<Planes> getPlanes(RankedTensorType in, RankedTensorType out
   nn::LayoutAttr layout = getLayout(out);
   auto quantized = dyn_cast<quant::QuantizedType>(out.getElementType());
   bool isByte = quantized && !quantized.isSigned() && quantized.getStorageTypeIntegralWidth() == 8;
-  if (!layout || getLayout(in) || in.getRank() != 4 || in.getDimSize(0) != 1 || layout.getChannels() % 4 || !isByte)
+  if (!layout || getLayout(in) || in.getRank() != 4 || layout.getChannels() % 4 || !isByte)
     return std::nullopt;
   Strides y = getStrides(out);
   int64_t height = in.getDimSize(2), width = in.getDimSize(3);
@@ -62,15 +62,19 @@ bool codegen::emitQuantizePlanes(ProgramEmitter &emitter, QuantizeOp op) {
   Signature signature(emitter);
   int source = signature.addTensor(op.getInput()), target = signature.addTensor(op.getResult());
   int64_t pitch = getLayout(out).getChannels(), blocks = llvm::divideCeil(planes->pixels, 16);
-  int64_t range = planes->rows > 1 ? planes->rows : blocks;
-  emitter.addStep(op, "quantize_planes", signature.key, signature.arguments, range,
+  int64_t unitsPerImage = planes->rows > 1 ? planes->rows : blocks, images = in.getDimSize(0);
+  emitter.addStep(op, "quantize_planes", signature.key, signature.arguments, images * unitsPerImage,
                   [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
     TensorView x = signature.getTensor(source, args), y = signature.getTensor(target, args);
-    auto block = [&](Value row, Value i) {
+    auto block = [&](Value image, Value row, Value i) {
       b.lanes = 16;
       Value pixel = b.getBlock(i, planes->pixels, 16);
       Value from = b.addIndex(b.mulIndex(row, planes->pixels), pixel);
-      Value to = b.addIndex(b.linearIndex({row, pixel}, {planes->outRow, planes->outPixel}, planes->outBase), 0);
+      Value to = b.linearIndex({row, pixel}, {planes->outRow, planes->outPixel}, planes->outBase);
+      if (images > 1) {
+        from = b.addIndex(from, b.mulIndex(image, x.strides.steps[0]));
+        to = b.addIndex(to, b.mulIndex(image, y.strides.steps[0]));
+      }
       for (int64_t channel = 0; channel < x.shape()[1]; channel += 4) {
         Value dwords = quantizeFour(b, x, y, channel, from);
         Value bytes = vector::BitCastOp::create(b, VectorType::get({64}, b.getI8Type()), dwords);
@@ -85,9 +89,12 @@ bool codegen::emitQuantizePlanes(ProgramEmitter &emitter, QuantizeOp op) {
       }
       b.lanes = 1;
     };
-    if (planes->rows == 1)
-      return b.loop(begin, end, 1, [&](Value i) { block(b.index(0), i); });
-    b.loop(begin, end, 1, [&](Value row) { b.loop(0, blocks, [&](Value i) { block(row, i); }); });
+    b.loop(begin, end, 1, [&](Value unit) {
+      auto [image, i] = b.divideIndex(unit, unitsPerImage, images);
+      if (planes->rows == 1)
+        return block(image, b.index(0), i);
+      b.loop(0, blocks, [&, image = image, row = i](Value i) { block(image, row, i); });
+    });
   });
   return true;
 }

@@ -1,0 +1,68 @@
+// RUN: octet-opt %s --split-input-file --octet-assign-layout --octet-emit-program=levels=avx2 | FileCheck %s
+
+// Of several images each row of each is a unit of the range.
+!x = tensor<3x16x8x8x!quant.uniform<u8:f32, 0.5:128>>
+!w = tensor<16x16x3x3x!quant.uniform<i8:f32, 0.5>>
+// CHECK-LABEL: module @avx2
+// CHECK: kernel.step @dense{{.*}} range 24
+// CHECK: func.func private @dense
+// CHECK: arith.divui
+func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}) {
+  %w = nn.constant dense<1> : tensor<16x16x3x3xi8> -> !w
+  %0 = nn.conv %x, %w pads [1, 1, 1, 1] : (!x, !w) -> !x
+  return %0 : !x
+}
+
+// -----
+
+// Pixels of a 1x1 convolution are counted through all images, as the rows of a linear layer through all its dimensions.
+!x = tensor<3x16x8x8x!quant.uniform<u8:f32, 0.5:128>>
+!w = tensor<16x16x1x1x!quant.uniform<i8:f32, 0.5>>
+!r = tensor<2x5x16x!quant.uniform<u8:f32, 0.5:128>>
+!v = tensor<16x16x!quant.uniform<i8:f32, 0.5>>
+// CHECK-LABEL: module @avx2
+// CHECK: kernel.step @dense{{.*}} range 48
+// CHECK: kernel.step @dense{{.*}} range 3
+func.func @main(%x: !x {nn.name = "x"}, %r: !r {nn.name = "r"}) -> (!x {nn.name = "y"}, !r {nn.name = "s"}) {
+  %w = nn.constant dense<1> : tensor<16x16x1x1xi8> -> !w
+  %v = nn.constant dense<1> : tensor<16x16xi8> -> !v
+  %0 = nn.conv %x, %w : (!x, !w) -> !x
+  %1 = nn.linear %r, %v : (!r, !v) -> !r
+  return %0, %1 : !x, !r
+}
+
+// -----
+
+// Two groups whose outputs fill panels: two products. Eight groups of four outputs: of four groups each, with zeros between.
+!x = tensor<1x32x8x8x!quant.uniform<u8:f32, 0.5:128>>
+!w = tensor<32x16x1x1x!quant.uniform<i8:f32, 0.5>>
+!v = tensor<32x4x1x1x!quant.uniform<i8:f32, 0.5>>
+// CHECK-LABEL: module @avx2
+// CHECK: kernel.widen from <weights {{[0-9]+}}> to 0 groups 8
+// CHECK-NEXT: kernel.step @dense
+// CHECK-NEXT: kernel.widen from <weights {{[0-9]+}}> to 1024 groups 8
+// CHECK-NEXT: kernel.step @dense
+func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}) {
+  %w = nn.constant dense<1> : tensor<32x16x1x1xi8> -> !w
+  %v = nn.constant dense<1> : tensor<32x4x1x1xi8> -> !v
+  %0 = nn.conv %x, %w groups 2 : (!x, !w) -> !x
+  %1 = nn.conv %0, %v groups 8 : (!x, !v) -> !x
+  return %1 : !x
+}
+
+// -----
+
+// Of floats only whole groups: zeros times infinity would be NaN.
+!x = tensor<1x32x8x8xf32>
+!w = tensor<32x16x1x1xf32>
+!v = tensor<32x4x1x1xf32>
+// CHECK-LABEL: module @avx2
+// CHECK: kernel.step @dense_f32
+// CHECK: kernel.step @conv_loops
+func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}) {
+  %w = nn.constant dense<1.0> : !w -> !w
+  %v = nn.constant dense<1.0> : !v -> !v
+  %0 = nn.conv %x, %w groups 2 : (!x, !w) -> !x
+  %1 = nn.conv %0, %v groups 8 : (!x, !v) -> !x
+  return %1 : !x
+}
