@@ -33,6 +33,23 @@ func.func @main(%x: !x {nn.name = "x"}, %r: !r {nn.name = "r"}) -> (!x {nn.name 
 
 // -----
 
+// A linear layer's rows are not in order in an image's NHWC buffer.
+!x = tensor<1x16x8x8x!quant.uniform<u8:f32, 0.5:128>>
+!w = tensor<16x16x1x1x!quant.uniform<i8:f32, 0.5>>
+!v = tensor<8x8x!quant.uniform<i8:f32, 0.5>>
+// CHECK-LABEL: module @avx2
+// CHECK: kernel.step @dense
+// CHECK: kernel.step @linear_loops
+func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}) {
+  %w = nn.constant dense<1> : tensor<16x16x1x1xi8> -> !w
+  %v = nn.constant dense<1> : tensor<8x8xi8> -> !v
+  %0 = nn.conv %x, %w : (!x, !w) -> !x
+  %1 = nn.linear %0, %v : (!x, !v) -> !x
+  return %1 : !x
+}
+
+// -----
+
 // Two groups whose outputs fill panels: two products. Eight groups of four outputs: of four groups each, with zeros between.
 !x = tensor<1x32x8x8x!quant.uniform<u8:f32, 0.5:128>>
 !w = tensor<32x16x1x1x!quant.uniform<i8:f32, 0.5>>

@@ -34,20 +34,20 @@ static bool isUnsignedByte(RankedTensorType type) {
   return quantized && !quantized.isSigned() && quantized.getStorageTypeIntegralWidth() == 8;
 }
 
-/// The buffer holds all pixels without a gap: pixels may be counted through rows and images.
-static bool isOneRow(RankedTensorType type) {
+/// NHWC pixels without a gap: they may be counted through rows and images.
+static bool hasNoBorder(RankedTensorType type) {
   nn::LayoutAttr layout = getLayout(type);
-  return layout ? llvm::all_of(layout.getPads(), [](int64_t pad) { return pad == 0; }) : type.getRank() < 4;
+  return layout && llvm::all_of(layout.getPads(), [](int64_t pad) { return pad == 0; });
 }
 
-/// What the body reads beside the product is the same for all pixels, or lies as the result does.
-static bool readsAsOneRow(const FusedOp &fused, int64_t channelAxis) {
+/// Input and result are one row of pixels by `isOneRow`; what the body reads beside is, too, or is the same for all pixels.
+static bool isOneRow(const FusedOp &fused, RankedTensorType in, int64_t channelAxis, bool (*isOneRow)(RankedTensorType)) {
   RankedTensorType out = typeOf(fused.getResult());
-  return llvm::all_of(fused.getBodyInputs(), [&](Value inner) {
+  return isOneRow(in) && isOneRow(out) && llvm::all_of(fused.getBodyInputs(), [&](Value inner) {
     RankedTensorType type = typeOf(fused.getOuter(inner));
     int64_t missing = out.getRank() - type.getRank();
-    bool isSame = type.getShape() == out.getShape() && isOneRow(type);
-    return isSame || llvm::all_of(llvm::enumerate(type.getShape()), [&](auto dim) {
+    bool isAlike = type.getShape() == out.getShape() && isOneRow(type);
+    return isAlike || llvm::all_of(llvm::enumerate(type.getShape()), [&](auto dim) {
       return dim.value() == 1 || missing + (int64_t)dim.index() == channelAxis;
     });
   });
@@ -99,7 +99,7 @@ static std::optional<DenseShape> getConvShape(const FusedOp &fused, nn::ConvOp c
   shape.outBase = y.offset;
   shape.outPitch = outLayout.getChannels();
   bool isPointwise = filter[2] * filter[3] == 1 && conv.getStrides()[0] == 1 && conv.getStrides()[1] == 1;
-  if (isPointwise && isOneRow(in) && isOneRow(out) && readsAsOneRow(fused, /*channelAxis=*/1)) {
+  if (isPointwise && isOneRow(fused, in, /*channelAxis=*/1, hasNoBorder)) {
     shape.columns *= shape.images * shape.rows;
     shape.images = shape.rows = 1;
   }
@@ -459,7 +459,7 @@ bool codegen::emitDense(ProgramEmitter &emitter, const FusedOp &fused) {
   std::optional<DenseShape> shape;
   if (auto conv = dyn_cast<nn::ConvOp>(fused.root))
     shape = getConvShape(fused, conv, in, out);
-  else if (isOneRow(in) && isOneRow(out) && readsAsOneRow(fused, out.getRank() - 1))
+  else if (isOneRow(fused, in, /*channelAxis=*/out.getRank() - 1, isRowMajor))
     shape = getLinearShape(cast<nn::LinearOp>(fused.root), in, out);
   if (!shape)
     return false;
