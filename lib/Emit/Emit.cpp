@@ -11,6 +11,7 @@
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/Support/ThreadPool.h"
+#include "llvm/Transforms/Utils/SplitModule.h"
 #include <optional>
 
 using namespace llvm;
@@ -44,17 +45,55 @@ static Expected<Bytes> compilePart(Module &module, TargetMachine &machine, Outpu
   return writeBitcode(module);
 }
 
-static Expected<Bytes> compileLevel(StringRef prefix, LevelCode &level, const EmitOptions &options) {
+namespace {
+/// Some functions of a level, that are compiled by themselves.
+struct LevelPart {
+  std::string level;
+  Bytes bitcode;
+  std::vector<std::string> symbols; ///< that all parts of the level define
+};
+} // namespace
+
+/// How many instructions are compiled at a time: levels take long to compile where each shape has a kernel of its own, and
+/// are then divided among the cores.
+static constexpr unsigned kInstructionsPerPart = 8192;
+
+static Error divideLevel(StringRef prefix, LevelCode &level, const EmitOptions &options, std::vector<LevelPart> &parts) {
   auto machine = createBaselineMachine(options.triple);
   if (!machine)
     return machine.takeError();
   if (Error error = prepareLevel(prefix, level, **machine))
     return error;
-  Expected<Bytes> code = compilePart(*level.code.module, **machine, options.kind);
+  Module &module = *level.code.module;
+  unsigned count = std::max<unsigned>(1, divideCeil(module.getInstructionCount(), kInstructionsPerPart));
+  size_t first = parts.size();
+  if (count == 1)
+    parts.push_back({level.level, writeBitcode(module), {}});
+  else
+    SplitModule(module, count, [&](std::unique_ptr<Module> part) { parts.push_back({level.level, writeBitcode(*part), {}}); },
+                /*PreserveLocals=*/false, /*RoundRobin=*/true);
+  std::vector<std::string> symbols{"memcpy", "memmove", "memset"};
+  for (const GlobalValue &value : module.global_values())
+    if (!value.isDeclaration())
+      symbols.push_back(value.getName().str());
+  for (LevelPart &part : MutableArrayRef(parts).drop_front(first))
+    part.symbols = symbols;
+  level.code = OwnedModule(); // The memory is needed for compiling.
+  return Error::success();
+}
+
+static Expected<Bytes> compileLevelPart(const LevelPart &part, const EmitOptions &options) {
+  auto machine = createBaselineMachine(options.triple);
+  if (!machine)
+    return machine.takeError();
+  LLVMContext context;
+  auto module = parseBitcodeFile(MemoryBufferRef(StringRef(part.bitcode.data(), part.bitcode.size()), part.level), context);
+  if (!module)
+    return module.takeError();
+  Expected<Bytes> code = compilePart(**module, **machine, options.kind);
   if (code && isLinked(options.kind))
-    if (Error error = checkUndefinedSymbols(level.level, *code, {"memcpy", "memmove", "memset"}))
+    if (Error error = checkUndefinedSymbols(part.level, *code, part.symbols))
       return error;
-  level.code = OwnedModule(); // The memory is needed for the next one.
   return code;
 }
 
@@ -115,12 +154,15 @@ Expected<SmallVector<char, 0>> octet::emitProgram(const ProgramInfo &program, st
   Expected<Bytes> runtime = compileRuntime(program, levels, options);
   if (!runtime)
     return runtime.takeError();
-  std::vector<std::optional<Expected<Bytes>>> results(levels.size());
+  std::vector<LevelPart> divided;
+  for (LevelCode &level : levels)
+    if (Error error = divideLevel(prefix, level, options, divided))
+      return error;
+  std::vector<std::optional<Expected<Bytes>>> results(divided.size());
   {
     DefaultThreadPool pool(hardware_concurrency(options.parallelism));
-    // Backwards: the lower a level, the more code it has, and the longest part should not begin last.
-    for (size_t i = levels.size(); i-- > 0;)
-      pool.async([&, i] { results[i].emplace(compileLevel(prefix, levels[i], options)); });
+    for (size_t i = 0; i < divided.size(); ++i)
+      pool.async([&, i] { results[i].emplace(compileLevelPart(divided[i], options)); });
   }
   std::vector<Bytes> parts = {std::move(*runtime)};
   Error errors = Error::success();

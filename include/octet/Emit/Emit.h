@@ -110,7 +110,7 @@ struct EmitOptions {
   /// x86_64-linux-gnu or aarch64-linux-gnu.
   std::string triple = "x86_64-linux-gnu";
   OutputKind kind = OutputKind::SharedLibrary;
-  /// How many levels are compiled at the same time; 0 = as many as there are cores. Never changes the result.
+  /// How many levels, or parts of long ones, are compiled at the same time; 0 = as many as there are cores. Never changes the result.
   unsigned parallelism = 0;
 };
 

@@ -159,6 +159,43 @@ TEST(Emit, SameBytesWhateverTheParallelism) {
   }
 }
 
+/// A level of twenty functions, each of which adds 1 to an output 500 times, and once in a function that all share.
+TestNetwork makeLongNetwork() {
+  std::string code = R"(
+define internal void @increment(ptr %y) {
+  %v = load float, ptr %y
+  %w = fadd float %v, 1.0
+  store float %w, ptr %y
+  ret void
+})";
+  raw_string_ostream os(code);
+  std::vector<StepInfo> steps;
+  for (int number = 0; number < 20; ++number) {
+    std::string name = "f" + std::to_string(number);
+    os << "define void @" << name << "(ptr %y, i64 %begin, i64 %end) {\n  %v0 = load float, ptr %y\n";
+    for (int i = 0; i < 500; ++i)
+      os << "  %v" << i + 1 << " = fadd float %v" << i << ", 1.0\n";
+    os << "  store float %v500, ptr %y\n  call void @increment(ptr %y)\n  ret void\n}\n";
+    steps.push_back({name, 1, name, {{OCTET_OUTPUT, 0}}});
+  }
+  TestNetwork network("net");
+  network.level("reference", code, steps);
+  return network;
+}
+
+TEST(Emit, DividesLongCode) {
+  auto library = makeLongNetwork().load();
+  ModelPtr model = create(*library);
+  std::vector<float> x(TestNetwork::size), y(TestNetwork::size);
+  const void *inputs[] = {x.data()};
+  void *outputs[] = {y.data()};
+  ASSERT_EQ(library->api().run(model.get(), inputs, outputs), 0);
+  EXPECT_EQ(y[0], 20 * 501.0f);
+  auto emit = [&](OutputKind kind, unsigned parallelism) { return makeLongNetwork().emitOrFail(with(kind, "x86_64-linux-gnu", parallelism)); };
+  EXPECT_EQ(emit(OutputKind::Object, 1), emit(OutputKind::Object, 3));
+  EXPECT_FALSE(emit(OutputKind::LLVMIR, 2).empty());
+}
+
 TEST(Emit, AlignsTheStackOfWideLevels) {
   Bytes text = TestNetwork("net").level("avx512vnni", "+avx512f,+avx512bw").level("avx2", "+avx2").level("sse2").emitOrFail(
       with(OutputKind::LLVMIR));
