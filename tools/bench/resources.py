@@ -8,7 +8,7 @@
 
 compile s: the int8 compilation with all levels of this architecture, from one sample (bar 10 s). calibrate: what the
 compiler says that reading 200 samples and running the observed network on them took, over the time of 200 runs of our own
-float library (bar 1.5; both best of three). peak MB: the compiler's resident memory,
+float library (bar 1.5; the median of three pairs). peak MB: the compiler's resident memory,
 while compiling and with few and many calibration samples (bar 1500; no growth). size: stripped library over the ONNX file
 (bar 0.5 above 500 KB). same: two compilations, and one with the samples in another order, give the same bytes
 of IR and library.
@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -85,27 +86,32 @@ class Bench:
         data = [f"--calibration-data={self.folder / samples}.npz"] if samples else ["--float"]
         return Compilation(self.compiler, self.task.onnx, *self.shapes, *data, *options, "-o", self.folder / output)
 
-    def measure_float_runs(self):
-        """Seconds of 200 runs of our own float library, best of three."""
+    def make_float_runs(self):
+        """A function that runs our own float library on the 200 samples and returns the seconds."""
         model = self.octet.load(self.folder / "float.so")
         names = {tensor.name for tensor in model.inputs}
         feed = {name: array.copy() for name, array in self.feeds[0].items() if name in names}
         run = model.bind(feed)
         run()
-        seconds = []
-        for _ in range(3):
+
+        def run_all():
             start = time.perf_counter()
             for sample in self.feeds:
                 for name, array in feed.items():
                     array[...] = sample[name]
                 run()
-            seconds.append(time.perf_counter() - start)
-        return min(seconds)
+            return time.perf_counter() - start
+
+        return run_all
 
     def measure_calibration(self):
-        """Seconds of the calibration with 200 samples, best of three."""
-        runs = [self.compile("samples.mlirbc", "samples", "--stop-after=calibrate") for _ in range(3)]
-        return min(run.get_calibration_seconds() for run in runs)
+        """Calibration with 200 samples over 200 float runs: the median of three pairs, each one right after the other."""
+        run_all = self.make_float_runs()
+        ratios = []
+        for _ in range(3):
+            calibration = self.compile("samples.mlirbc", "samples", "--stop-after=calibrate")
+            ratios.append(calibration.get_calibration_seconds() / run_all())
+        return statistics.median(ratios)
 
     def get_stripped_size(self, name):
         stripped = self.folder / "stripped.so"
@@ -138,7 +144,7 @@ def measure(bench, counts):
     bench.compile("float.so")
     one = bench.compile("one.so", "one").seconds
     peak = bench.compile("int8.so", "samples").megabytes
-    ratio = bench.measure_calibration() / bench.measure_float_runs()
+    ratio = bench.measure_calibration()
     onnx_bytes, library_bytes = bench.task.onnx.stat().st_size, bench.get_stripped_size("int8.so")
     same = bench.is_deterministic()
     few, many = (measure_memory(bench, count) for count in counts)

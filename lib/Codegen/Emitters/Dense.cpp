@@ -40,13 +40,13 @@ static bool hasNoBorder(RankedTensorType type) {
   return layout && llvm::all_of(layout.getPads(), [](int64_t pad) { return pad == 0; });
 }
 
-/// Input and result are one row of pixels by `isOneRow`; what the body reads beside is, too, or is the same for all pixels.
-static bool isOneRow(const FusedOp &fused, RankedTensorType in, int64_t channelAxis, bool (*isOneRow)(RankedTensorType)) {
+/// Input and result have no gaps, and neither has what the body reads beside, or it is the same for all pixels.
+static bool isOneRow(const FusedOp &fused, RankedTensorType in, int64_t channelAxis, bool (*hasNoGaps)(RankedTensorType)) {
   RankedTensorType out = typeOf(fused.getResult());
-  return isOneRow(in) && isOneRow(out) && llvm::all_of(fused.getBodyInputs(), [&](Value inner) {
+  return hasNoGaps(in) && hasNoGaps(out) && llvm::all_of(fused.getBodyInputs(), [&](Value inner) {
     RankedTensorType type = typeOf(fused.getOuter(inner));
     int64_t missing = out.getRank() - type.getRank();
-    bool isAlike = type.getShape() == out.getShape() && isOneRow(type);
+    bool isAlike = type.getShape() == out.getShape() && hasNoGaps(type);
     return isAlike || llvm::all_of(llvm::enumerate(type.getShape()), [&](auto dim) {
       return dim.value() == 1 || missing + (int64_t)dim.index() == channelAxis;
     });
@@ -459,7 +459,7 @@ bool codegen::emitDense(ProgramEmitter &emitter, const FusedOp &fused) {
   std::optional<DenseShape> shape;
   if (auto conv = dyn_cast<nn::ConvOp>(fused.root))
     shape = getConvShape(fused, conv, in, out);
-  else if (isOneRow(fused, in, /*channelAxis=*/out.getRank() - 1, isRowMajor))
+  else if (in.getRank() > 1 && isOneRow(fused, in, /*channelAxis=*/out.getRank() - 1, isRowMajor))
     shape = getLinearShape(cast<nn::LinearOp>(fused.root), in, out);
   if (!shape)
     return false;
