@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DenseShape.h"
 #include "Epilogue.h"
 #include "Packing.h"
 #include "octet/Dialect/NN/Constants.h"
@@ -28,98 +29,6 @@ struct Tile {
 } // namespace
 
 static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
-static bool isUnsignedByte(RankedTensorType type) {
-  auto quantized = dyn_cast<quant::QuantizedType>(type.getElementType());
-  return quantized && !quantized.isSigned() && quantized.getStorageTypeIntegralWidth() == 8;
-}
-
-/// NHWC pixels without a gap: they may be counted through rows and images.
-static bool hasNoBorder(RankedTensorType type) {
-  nn::LayoutAttr layout = getLayout(type);
-  return layout && llvm::all_of(layout.getPads(), [](int64_t pad) { return pad == 0; });
-}
-
-/// Input and result have no gaps, and neither has what the body reads beside, or it is the same for all pixels.
-static bool isOneRow(const FusedOp &fused, RankedTensorType in, int64_t channelAxis, bool (*hasNoGaps)(RankedTensorType)) {
-  RankedTensorType out = typeOf(fused.getResult());
-  return hasNoGaps(in) && hasNoGaps(out) && llvm::all_of(fused.getBodyInputs(), [&](Value inner) {
-    RankedTensorType type = typeOf(fused.getOuter(inner));
-    int64_t missing = out.getRank() - type.getRank();
-    bool isAlike = type.getShape() == out.getShape() && hasNoGaps(type);
-    return isAlike || llvm::all_of(llvm::enumerate(type.getShape()), [&](auto dim) {
-      return dim.value() == 1 || missing + (int64_t)dim.index() == channelAxis;
-    });
-  });
-}
-
-/// How many groups become one: the fewest whose outputs fill panels and whose channels are read in fours, or all. 0: a shape
-/// that tiles do not take, or not without too many of the zeros that lie between groups, whose products are exact for integers
-/// only.
-static int64_t mergeGroups(int64_t groups, int64_t outputs, int64_t channels, bool isInteger) {
-  constexpr int64_t kMost = 32;
-  for (int64_t merged = 1; merged <= std::min(groups, isInteger ? kMost : 1); ++merged) {
-    bool fillsPanels = merged * outputs % kPanelOutputs == 0 && (!isInteger || merged * channels % 4 == 0);
-    if (merged == groups || (groups % merged == 0 && fillsPanels))
-      return merged;
-  }
-  return 0;
-}
-
-/// The shape of a convolution that tiles take: NHWC on both sides, border in the buffer.
-static std::optional<DenseShape> getConvShape(const FusedOp &fused, nn::ConvOp conv, RankedTensorType in, RankedTensorType out) {
-  nn::LayoutAttr inLayout = getLayout(in), outLayout = getLayout(out);
-  if (!inLayout || !outLayout)
-    return std::nullopt;
-  auto filter = conv.getFilter().getType().getShape();
-  int64_t groups = conv.getGroups(), merged = mergeGroups(groups, filter[0] / groups, filter[1], isQuantized(in));
-  if (merged == 0)
-    return std::nullopt;
-  Strides x = getStrides(in), y = getStrides(out);
-  DenseShape shape;
-  shape.isInteger = isQuantized(in);
-  shape.groups = groups / merged;
-  shape.filterGroups = merged;
-  shape.channels = shape.groups == 1 ? inLayout.getChannels() : merged * filter[1];
-  shape.outputs = filter[0] / shape.groups;
-  shape.images = in.getDimSize(0);
-  shape.inImage = x.steps[0];
-  shape.outImage = y.steps[0];
-  shape.kernelRows = filter[2];
-  shape.kernelColumns = filter[3];
-  shape.rows = out.getDimSize(2);
-  shape.columns = out.getDimSize(3);
-  shape.inRow = x.steps[2] * conv.getStrides()[0];
-  shape.inPixel = x.steps[3] * conv.getStrides()[1];
-  shape.kernelRowStep = x.steps[2] * conv.getDilations()[0];
-  shape.kernelColumnStep = x.steps[3] * conv.getDilations()[1];
-  shape.inBase = x.offset - conv.getPads()[0] * x.steps[2] - conv.getPads()[1] * x.steps[3];
-  shape.outRow = y.steps[2];
-  shape.outPixel = y.steps[3];
-  shape.outBase = y.offset;
-  shape.outPitch = outLayout.getChannels();
-  bool isPointwise = filter[2] * filter[3] == 1 && conv.getStrides()[0] == 1 && conv.getStrides()[1] == 1;
-  if (isPointwise && isOneRow(fused, in, /*channelAxis=*/1, hasNoBorder)) {
-    shape.columns *= shape.images * shape.rows;
-    shape.images = shape.rows = 1;
-  }
-  return shape;
-}
-
-static DenseShape getLinearShape(nn::LinearOp linear, RankedTensorType in, RankedTensorType out) {
-  int64_t depth = in.getShape().back(), outputs = out.getShape().back();
-  DenseShape shape;
-  shape.isInteger = isQuantized(in);
-  shape.channels = depth;
-  shape.outputs = outputs;
-  shape.kernelRows = shape.kernelColumns = shape.rows = 1;
-  shape.columns = out.getNumElements() / outputs;
-  shape.inRow = shape.kernelRowStep = shape.inBase = shape.outRow = shape.outBase = 0;
-  shape.kernelColumnStep = shape.channels;
-  shape.inPixel = depth;
-  shape.outPixel = shape.outPitch = outputs;
-  return shape;
-}
 
 /// Words take twice the memory, so that one pixel, which reads every weight once, is better off widening bytes.
 static bool multipliesWords(const DenseShape &shape, const CpuLevel &level) {
@@ -173,6 +82,8 @@ private:
   SmallVector<Value> loadInput(KernelBuilder &b, ValueRange args, Value at);
   SmallVector<Value> loadWeights(KernelBuilder &b, ValueRange args, Value at);
   Value multiplyAdd(KernelBuilder &b, Value acc, Value x, Value w);
+  /// A unit of the range: a row of tiles, or one tile where there is one row.
+  int64_t unitsPerImage() const { return shape.rows > 1 ? shape.rows : llvm::divideCeil(shape.columns, tile.pixels); }
   /// Elements of weights, a panel's, that one step multiplies.
   int64_t weightStep() const { return !shape.isInteger ? 16 : usesWords ? 128 : 64; }
   void storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> acc, const Origin &origin, Value row, Value column, Value firstPanel, int64_t panels);
@@ -227,11 +138,8 @@ bool DenseKernel::addArguments() {
 }
 
 void DenseKernel::emit() {
-  // A unit of the range: a row of tiles, or one tile where there is one row.
-  int64_t tilesPerRow = llvm::divideCeil(shape.columns, tile.pixels);
-  int64_t range = shape.images * (shape.rows > 1 ? shape.rows : tilesPerRow);
   StringRef kind = !shape.isInteger ? "dense_f32" : shape.images * shape.rows * shape.columns == 1 ? "gemv" : "dense";
-  emitter.addStep(fused.op, kind, signature.key, signature.arguments, range,
+  emitter.addStep(fused.op, kind, signature.key, signature.arguments, shape.images * unitsPerImage(),
                   [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
     if (shape.groups == 1)
       return emitGroup(b, args, begin, end, Value());
@@ -258,8 +166,7 @@ void DenseKernel::emitGroup(KernelBuilder &b, ValueRange args, Value begin, Valu
 
 void DenseKernel::emitUnit(KernelBuilder &b, ValueRange args, Value unit, Origin origin, Value firstPanel, int64_t panels) {
   if (shape.images > 1) {
-    int64_t unitsPerImage = shape.rows > 1 ? shape.rows : llvm::divideCeil(shape.columns, tile.pixels);
-    std::tie(origin.image, unit) = b.divideIndex(unit, unitsPerImage, shape.images);
+    std::tie(origin.image, unit) = b.divideIndex(unit, unitsPerImage(), shape.images);
     Value inImage = b.mulIndex(origin.image, shape.inImage);
     origin.in = origin.in ? b.addIndex(origin.in, inImage) : inImage;
     origin.out = b.mulIndex(origin.image, shape.outImage);
@@ -449,18 +356,7 @@ void DenseKernel::storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> a
 }
 
 bool codegen::emitDense(ProgramEmitter &emitter, const FusedOp &fused) {
-  if (emitter.getLevel().isScalar)
-    return false;
-  RankedTensorType in = typeOf(fused.getOuter(fused.root->getOperand(0))), out = typeOf(fused.getResult());
-  if (isQuantized(in) && !isUnsignedByte(in))
-    return false;
-  if (isQuantized(out) && (!isUnsignedByte(out) || !isQuantized(in)))
-    return false;
-  std::optional<DenseShape> shape;
-  if (auto conv = dyn_cast<nn::ConvOp>(fused.root))
-    shape = getConvShape(fused, conv, in, out);
-  else if (in.getRank() > 1 && isOneRow(fused, in, /*channelAxis=*/out.getRank() - 1, isRowMajor))
-    shape = getLinearShape(cast<nn::LinearOp>(fused.root), in, out);
+  std::optional<DenseShape> shape = emitter.getLevel().isScalar ? std::nullopt : getDenseShape(fused);
   if (!shape)
     return false;
   DenseKernel kernel(emitter, fused, *shape);

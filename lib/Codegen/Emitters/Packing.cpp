@@ -11,17 +11,6 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
-octet_dense_filter DenseShape::getFilter(int64_t channels) const {
-  octet_dense_filter filter{};
-  filter.outputs = outputs;
-  filter.channels = channels;
-  filter.pitch = this->channels;
-  filter.kernel_rows = kernelRows;
-  filter.kernel_columns = kernelColumns;
-  filter.runs = runsPerRow();
-  return filter;
-}
-
 std::vector<int32_t> codegen::makeStart(int64_t outputs, const codegen::QuantParams &input,
                                         ArrayRef<int8_t> filter, ArrayRef<int32_t> bias, int64_t channels, int64_t taps,
                                         int64_t outputsPerGroup) {

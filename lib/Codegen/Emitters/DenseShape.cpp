@@ -1,0 +1,130 @@
+//===- DenseShape.cpp - what a dense kernel walks over --------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "DenseShape.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::codegen;
+
+static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+octet_dense_filter DenseShape::getFilter(int64_t channels) const {
+  octet_dense_filter filter{};
+  filter.outputs = outputs;
+  filter.channels = channels;
+  filter.pitch = this->channels;
+  filter.kernel_rows = kernelRows;
+  filter.kernel_columns = kernelColumns;
+  filter.runs = runsPerRow();
+  return filter;
+}
+
+static bool isUnsignedByte(RankedTensorType type) {
+  auto quantized = dyn_cast<quant::QuantizedType>(type.getElementType());
+  return quantized && !quantized.isSigned() && quantized.getStorageTypeIntegralWidth() == 8;
+}
+
+/// NHWC pixels without a gap: they may be counted through rows and images.
+static bool hasNoBorder(RankedTensorType type) {
+  nn::LayoutAttr layout = getLayout(type);
+  return layout && llvm::all_of(layout.getPads(), [](int64_t pad) { return pad == 0; });
+}
+
+/// Input and result have no gaps, and neither has what the body reads beside, or it is the same for all pixels.
+static bool isOneRow(const FusedOp &fused, RankedTensorType in, int64_t channelAxis, bool (*hasNoGaps)(RankedTensorType)) {
+  RankedTensorType out = typeOf(fused.getResult());
+  return hasNoGaps(in) && hasNoGaps(out) && llvm::all_of(fused.getBodyInputs(), [&](Value inner) {
+    RankedTensorType type = typeOf(fused.getOuter(inner));
+    int64_t missing = out.getRank() - type.getRank();
+    bool isAlike = type.getShape() == out.getShape() && hasNoGaps(type);
+    return isAlike || llvm::all_of(llvm::enumerate(type.getShape()), [&](auto dim) {
+      return dim.value() == 1 || missing + (int64_t)dim.index() == channelAxis;
+    });
+  });
+}
+
+/// How many groups become one: the fewest whose outputs fill panels and whose channels are read in fours, or all. 0: a shape
+/// that tiles do not take, or not without too many of the zeros that lie between groups, whose products are exact for integers
+/// only.
+static int64_t mergeGroups(int64_t groups, int64_t outputs, int64_t channels, bool isInteger) {
+  constexpr int64_t kMost = 32;
+  for (int64_t merged = 1; merged <= std::min(groups, isInteger ? kMost : 1); ++merged) {
+    bool fillsPanels = merged * outputs % kPanelOutputs == 0 && (!isInteger || merged * channels % 4 == 0);
+    if (merged == groups || (groups % merged == 0 && fillsPanels))
+      return merged;
+  }
+  return 0;
+}
+
+/// The shape of a convolution that tiles take: NHWC on both sides, border in the buffer.
+static std::optional<DenseShape> getConvShape(const FusedOp &fused, nn::ConvOp conv, RankedTensorType in, RankedTensorType out) {
+  nn::LayoutAttr inLayout = getLayout(in), outLayout = getLayout(out);
+  if (!inLayout || !outLayout)
+    return std::nullopt;
+  auto filter = conv.getFilter().getType().getShape();
+  int64_t groups = conv.getGroups(), merged = mergeGroups(groups, filter[0] / groups, filter[1], isQuantized(in));
+  if (merged == 0)
+    return std::nullopt;
+  Strides x = getStrides(in), y = getStrides(out);
+  DenseShape shape;
+  shape.isInteger = isQuantized(in);
+  shape.groups = groups / merged;
+  shape.filterGroups = merged;
+  shape.channels = shape.groups == 1 ? inLayout.getChannels() : merged * filter[1];
+  shape.outputs = filter[0] / shape.groups;
+  shape.images = in.getDimSize(0);
+  shape.inImage = x.steps[0];
+  shape.outImage = y.steps[0];
+  shape.kernelRows = filter[2];
+  shape.kernelColumns = filter[3];
+  shape.rows = out.getDimSize(2);
+  shape.columns = out.getDimSize(3);
+  shape.inRow = x.steps[2] * conv.getStrides()[0];
+  shape.inPixel = x.steps[3] * conv.getStrides()[1];
+  shape.kernelRowStep = x.steps[2] * conv.getDilations()[0];
+  shape.kernelColumnStep = x.steps[3] * conv.getDilations()[1];
+  shape.inBase = x.offset - conv.getPads()[0] * x.steps[2] - conv.getPads()[1] * x.steps[3];
+  shape.outRow = y.steps[2];
+  shape.outPixel = y.steps[3];
+  shape.outBase = y.offset;
+  shape.outPitch = outLayout.getChannels();
+  bool isPointwise = filter[2] * filter[3] == 1 && conv.getStrides()[0] == 1 && conv.getStrides()[1] == 1;
+  if (isPointwise && isOneRow(fused, in, /*channelAxis=*/1, hasNoBorder)) {
+    shape.columns *= shape.images * shape.rows;
+    shape.images = shape.rows = 1;
+  }
+  return shape;
+}
+
+static DenseShape getLinearShape(nn::LinearOp linear, RankedTensorType in, RankedTensorType out) {
+  int64_t depth = in.getShape().back(), outputs = out.getShape().back();
+  DenseShape shape;
+  shape.isInteger = isQuantized(in);
+  shape.channels = depth;
+  shape.outputs = outputs;
+  shape.kernelRows = shape.kernelColumns = shape.rows = 1;
+  shape.columns = out.getNumElements() / outputs;
+  shape.inRow = shape.kernelRowStep = shape.inBase = shape.outRow = shape.outBase = 0;
+  shape.kernelColumnStep = shape.channels;
+  shape.inPixel = depth;
+  shape.outPixel = shape.outPitch = outputs;
+  return shape;
+}
+
+std::optional<DenseShape> codegen::getDenseShape(const FusedOp &fused) {
+  RankedTensorType in = typeOf(fused.getOuter(fused.root->getOperand(0))), out = typeOf(fused.getResult());
+  if (isQuantized(in) && !isUnsignedByte(in))
+    return std::nullopt;
+  if (isQuantized(out) && (!isUnsignedByte(out) || !isQuantized(in)))
+    return std::nullopt;
+  if (auto conv = dyn_cast<nn::ConvOp>(fused.root))
+    return getConvShape(fused, conv, in, out);
+  if (in.getRank() > 1 && isOneRow(fused, in, /*channelAxis=*/out.getRank() - 1, isRowMajor))
+    return getLinearShape(cast<nn::LinearOp>(fused.root), in, out);
+  return std::nullopt;
+}

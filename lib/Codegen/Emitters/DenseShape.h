@@ -1,0 +1,48 @@
+//===- DenseShape.h - what a dense kernel walks over ------------*- C++ -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_LIB_CODEGEN_EMITTERS_DENSESHAPE_H
+#define OCTET_LIB_CODEGEN_EMITTERS_DENSESHAPE_H
+
+#include "Fused.h"
+#include "Packing.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace octet::codegen {
+
+/// A dense convolution or linear layer as rows of pixels. Of several groups each is such a product on channels of its own.
+struct DenseShape {
+  int64_t rows, columns;        ///< of an image's output pixels
+  int64_t channels, outputs;    ///< channel pitch of the input, output channels (of a group)
+  int64_t kernelRows, kernelColumns;
+  int64_t inRow, inPixel;       ///< input elements from one output row, pixel to the next
+  int64_t kernelRowStep, kernelColumnStep; ///< input elements from one tap to the next
+  int64_t inBase;               ///< input element of the first tap of the first output pixel
+  int64_t outRow, outPixel, outBase, outPitch;
+  bool isInteger;
+  int64_t images = 1, inImage = 0, outImage = 0; ///< elements from one image to the next
+  int64_t groups = 1, filterGroups = 1; ///< groups; how many of the filter's are one of them, with zeros between
+
+  /// Side-by-side elements under one tap, or under one kernel row where its taps touch.
+  bool hasMergedRow() const { return kernelColumnStep == channels; }
+  int64_t runLength() const { return hasMergedRow() ? kernelColumns * channels : channels; }
+  int64_t runsPerRow() const { return hasMergedRow() ? 1 : kernelColumns; }
+  /// Steps of the innermost loop per run: four bytes or one float at a time.
+  int64_t stepsPerRun() const { return isInteger ? llvm::divideCeil(runLength(), 4) : runLength(); }
+  int64_t stepsPerPanel() const { return kernelRows * runsPerRow() * stepsPerRun(); }
+  int64_t panels() const { return llvm::divideCeil(outputs, kPanelOutputs); }
+  bool lastPanelOverlaps() const { return outputs > kPanelOutputs && outputs % kPanelOutputs != 0; }
+  /// A filter of `channels` channels in panels, without source and target.
+  octet_dense_filter getFilter(int64_t channels) const;
+};
+
+/// The shape of a convolution or linear layer that tiles take.
+std::optional<DenseShape> getDenseShape(const FusedOp &fused);
+
+} // namespace octet::codegen
+
+#endif // OCTET_LIB_CODEGEN_EMITTERS_DENSESHAPE_H
