@@ -23,16 +23,18 @@ void octet::buildLevelPipeline(OpPassManager &pm) {
   OpPassManager &nested = pm.nest<ModuleOp>();
   nested.addPass(createMergeKernelsPass());
   nested.addPass(createLowerKernelPass());
-  nested.addPass(createCanonicalizerPass());
-  nested.addPass(createCSEPass());
-  nested.addPass(createSCFToControlFlowPass());
-  nested.addPass(createConvertVectorToLLVMPass());
-  nested.addPass(createConvertMathToLLVMPass());
+  // By function where a pass allows it, on all cores: one level often has most of the code.
+  OpPassManager &functions = nested.nest<func::FuncOp>();
+  functions.addPass(createCanonicalizerPass());
+  functions.addPass(createCSEPass());
+  functions.addPass(createSCFToControlFlowPass());
+  functions.addPass(createConvertVectorToLLVMPass());
+  functions.addPass(createConvertMathToLLVMPass());
   nested.addPass(createFinalizeMemRefToLLVMConversionPass());
   ConvertFuncToLLVMPassOptions funcOptions;
   funcOptions.useBarePtrCallConv = true;
   nested.addPass(createConvertFuncToLLVMPass(funcOptions));
-  nested.addPass(createArithToLLVMConversionPass());
+  nested.addNestedPass<LLVM::LLVMFuncOp>(createArithToLLVMConversionPass());
   nested.addPass(createConvertControlFlowToLLVMPass());
   nested.addPass(createReconcileUnrealizedCastsPass());
 }

@@ -56,7 +56,7 @@ struct LevelPart {
 
 /// How many instructions are compiled at a time: levels take long to compile where each shape has a kernel of its own, and
 /// are then divided among the cores.
-static constexpr unsigned kInstructionsPerPart = 8192;
+static constexpr unsigned kInstructionsPerPart = 2048;
 
 static Error divideLevel(StringRef prefix, LevelCode &level, const EmitOptions &options, std::vector<LevelPart> &parts) {
   auto machine = createBaselineMachine(options.triple);
