@@ -62,13 +62,21 @@ int64_t codegen::getBufferBytes(RankedTensorType type) {
   return getStrides(type).extent * (getStorageType(type).getIntOrFloatBitWidth() / 8);
 }
 
+bool codegen::hasBorder(RankedTensorType type) {
+  return llvm::any_of(getLayout(type).getPads(), [](int64_t pad) { return pad != 0; });
+}
+
 bool codegen::isRowMajor(RankedTensorType type) {
   nn::LayoutAttr layout = getLayout(type);
   if (!layout)
     return true;
-  bool hasBorder = llvm::any_of(layout.getPads(), [](int64_t pad) { return pad != 0; });
   bool isOnePixel = type.getDimSize(2) == 1 && type.getDimSize(3) == 1;
-  return !hasBorder && layout.getChannels() == type.getDimSize(1) && (isOnePixel || type.getDimSize(1) == 1);
+  return !hasBorder(type) && layout.getChannels() == type.getDimSize(1) && (isOnePixel || type.getDimSize(1) == 1);
+}
+
+bool codegen::isUnsignedByte(RankedTensorType type) {
+  auto quantized = dyn_cast<quant::QuantizedType>(type.getElementType());
+  return quantized && !quantized.isSigned() && quantized.getStorageTypeIntegralWidth() == 8;
 }
 
 bool codegen::isQuantized(Type type) {

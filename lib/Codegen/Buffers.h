@@ -31,6 +31,8 @@ int64_t getBufferBytes(mlir::RankedTensorType type);
 nn::LayoutAttr getLayout(mlir::RankedTensorType type);
 /// The type with another layout (null: dense).
 mlir::RankedTensorType withLayout(mlir::RankedTensorType type, nn::LayoutAttr layout);
+/// The buffer of an NHWC type has a border.
+bool hasBorder(mlir::RankedTensorType type);
 /// Elements lie in row-major order without a gap, layout or not: a reshape between two such types moves nothing.
 bool isRowMajor(mlir::RankedTensorType type);
 
@@ -43,6 +45,8 @@ struct QuantParams {
 };
 QuantParams getQuantParams(mlir::quant::QuantizedType type);
 bool isQuantized(mlir::Type tensorType);
+/// Unsigned 8-bit storage: what the kernels' dot products take.
+bool isUnsignedByte(mlir::RankedTensorType type);
 
 /// A readable key of everything that code for this buffer depends on (not scales and zero points).
 std::string describe(mlir::RankedTensorType type);

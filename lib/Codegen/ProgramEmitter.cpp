@@ -94,7 +94,7 @@ KernelArgument ProgramEmitter::addPrepared(int64_t bytes) {
 }
 
 KernelArgument ProgramEmitter::getWidened(KernelArgument bytes) {
-  auto [it, isNew] = words.try_emplace(bytes.address);
+  auto [it, isNew] = widened.try_emplace(bytes.address);
   if (!isNew)
     return it->second;
   int64_t size = bytes.type.getNumElements();
@@ -110,7 +110,7 @@ KernelArgument ProgramEmitter::getWidened(KernelArgument bytes) {
 static constexpr int64_t kMostPadding = 32;
 
 /// Weights of `groups` groups of outputs as those of one, with zeros for the channels of the other groups.
-static std::vector<char> mergeGroups(ArrayRef<char> weights, int64_t groups, int64_t outputs) {
+static std::vector<char> insertZeros(ArrayRef<char> weights, int64_t groups, int64_t outputs) {
   int64_t bytesPerOutput = weights.size() / outputs;
   std::vector<char> merged(weights.size() * groups);
   for (int64_t o = 0; o < outputs; ++o)
@@ -135,7 +135,10 @@ KernelArgument ProgramEmitter::getPanels(nn::ConstantOp constant, octet_dense_fi
     std::vector<char> panels(bytes), weights = nn::getConstantBytes(constant);
     for (int64_t g = 0; g < groups; ++g) {
       ArrayRef<char> group = ArrayRef(weights).slice(g * weights.size() / groups, weights.size() / groups);
-      octet_write_panels(&filter, size, mergeGroups(group, filterGroups, filter.outputs).data(), panels.data() + g * (bytes / groups));
+      std::vector<char> merged; // Not of weights that are as they should be: some have hundreds of megabytes.
+      if (filterGroups > 1)
+        group = merged = insertZeros(group, filterGroups, filter.outputs);
+      octet_write_panels(&filter, size, group.data(), panels.data() + g * (bytes / groups));
     }
     return panels;
   });

@@ -111,7 +111,7 @@ private:
   const bool mergesDense; ///< dense kernels become one where they differ in bounds only
   llvm::StringMap<Kernel> kernels;
   llvm::StringMap<KernelArgument> filters;
-  llvm::DenseMap<kernel::ArgAttr, KernelArgument> words; ///< by the address of the bytes
+  llvm::DenseMap<kernel::ArgAttr, KernelArgument> widened; ///< by the address of the bytes
   int64_t preparedBytes = 0;
 };
 

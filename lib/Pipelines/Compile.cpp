@@ -135,9 +135,9 @@ private:
   }
 
   llvm::Error checkRequest() {
-    std::vector<std::string> known = getKnownLevels();
-    if (known.size() == 1)
+    if (getLevelsOfTarget(triple).empty())
       return llvm::createStringError("no code can be generated for target '" + triple + "'; there are x86_64-linux-gnu and aarch64-linux-gnu");
+    std::vector<std::string> known = getKnownLevels();
     for (const std::string &level : request.levels)
       if (!llvm::is_contained(known, level))
         return llvm::createStringError("unknown CPU level '" + level + "' for target " + triple + "; there are " + llvm::join(known, ", "));

@@ -90,7 +90,7 @@ static void emitBorder(ProgramEmitter &emitter, Operation *op, Value result, con
 void codegen::emitBorder(ProgramEmitter &emitter, Operation *op, Value result) {
   RankedTensorType type = cast<RankedTensorType>(result.getType());
   nn::LayoutAttr layout = getLayout(type);
-  if (!layout || llvm::all_of(layout.getPads(), [](int64_t pad) { return pad == 0; }))
+  if (!layout || !hasBorder(type))
     return;
   Border border(type, layout.getPads());
   isQuantized(type) ? ::emitBorder<int8_t>(emitter, op, result, border) : ::emitBorder<float>(emitter, op, result, border);

@@ -24,16 +24,8 @@ octet_dense_filter DenseShape::getFilter(int64_t channels) const {
   return filter;
 }
 
-static bool isUnsignedByte(RankedTensorType type) {
-  auto quantized = dyn_cast<quant::QuantizedType>(type.getElementType());
-  return quantized && !quantized.isSigned() && quantized.getStorageTypeIntegralWidth() == 8;
-}
-
 /// NHWC pixels without a gap: they may be counted through rows and images.
-static bool hasNoBorder(RankedTensorType type) {
-  nn::LayoutAttr layout = getLayout(type);
-  return layout && llvm::all_of(layout.getPads(), [](int64_t pad) { return pad == 0; });
-}
+static bool hasNoBorder(RankedTensorType type) { return getLayout(type) && !hasBorder(type); }
 
 /// Input and result have no gaps, and neither has what the body reads beside, or it is the same for all pixels.
 static bool isOneRow(const FusedOp &fused, RankedTensorType in, int64_t channelAxis, bool (*hasNoGaps)(RankedTensorType)) {
@@ -51,7 +43,7 @@ static bool isOneRow(const FusedOp &fused, RankedTensorType in, int64_t channelA
 /// How many groups become one: the fewest whose outputs fill panels and whose channels are read in fours, or all. 0: a shape
 /// that tiles do not take, or not without too many of the zeros that lie between groups, whose products are exact for integers
 /// only.
-static int64_t mergeGroups(int64_t groups, int64_t outputs, int64_t channels, bool isInteger) {
+static int64_t countMergedGroups(int64_t groups, int64_t outputs, int64_t channels, bool isInteger) {
   constexpr int64_t kMost = 32;
   for (int64_t merged = 1; merged <= std::min(groups, isInteger ? kMost : 1); ++merged) {
     bool fillsPanels = merged * outputs % kPanelOutputs == 0 && (!isInteger || merged * channels % 4 == 0);
@@ -67,7 +59,7 @@ static std::optional<DenseShape> getConvShape(const FusedOp &fused, nn::ConvOp c
   if (!inLayout || !outLayout)
     return std::nullopt;
   auto filter = conv.getFilter().getType().getShape();
-  int64_t groups = conv.getGroups(), merged = mergeGroups(groups, filter[0] / groups, filter[1], isQuantized(in));
+  int64_t groups = conv.getGroups(), merged = countMergedGroups(groups, filter[0] / groups, filter[1], isQuantized(in));
   if (merged == 0)
     return std::nullopt;
   Strides x = getStrides(in), y = getStrides(out);

@@ -387,13 +387,9 @@ bool codegen::emitDepthwise(ProgramEmitter &emitter, const FusedOp &fused) {
   if (!shape)
     return false;
   RankedTensorType in = typeOf(fused.getOuter(conv.getInput())), out = typeOf(fused.getResult());
-  auto isByte = [](RankedTensorType type) {
-    auto quantized = dyn_cast<quant::QuantizedType>(type.getElementType());
-    return quantized && !quantized.isSigned() && quantized.getStorageTypeIntegralWidth() == 8;
-  };
   if (!isQuantized(in))
     return !isQuantized(out) && emitFloatDepthwise(emitter, fused, *shape);
-  if (!isByte(in) || (isQuantized(out) && !isByte(out)))
+  if (!isUnsignedByte(in) || (isQuantized(out) && !isUnsignedByte(out)))
     return false;
   DepthwiseKernel kernel(emitter, fused, *shape);
   if (!kernel.addArguments())

@@ -27,14 +27,11 @@ struct Planes {
 
 static std::optional<Planes> getPlanes(RankedTensorType in, RankedTensorType out) {
   nn::LayoutAttr layout = getLayout(out);
-  auto quantized = dyn_cast<quant::QuantizedType>(out.getElementType());
-  bool isByte = quantized && !quantized.isSigned() && quantized.getStorageTypeIntegralWidth() == 8;
-  if (!layout || getLayout(in) || in.getRank() != 4 || layout.getChannels() % 4 || !isByte)
+  if (!layout || getLayout(in) || in.getRank() != 4 || layout.getChannels() % 4 || !isUnsignedByte(out))
     return std::nullopt;
   Strides y = getStrides(out);
   int64_t height = in.getDimSize(2), width = in.getDimSize(3);
-  bool hasBorder = llvm::any_of(layout.getPads(), [](int64_t pad) { return pad != 0; });
-  if (!hasBorder && height * width >= 16)
+  if (!hasBorder(out) && height * width >= 16)
     return Planes{1, height * width, y.steps[2], y.steps[3], y.offset};
   if (width >= 16)
     return Planes{height, width, y.steps[2], y.steps[3], y.offset};
