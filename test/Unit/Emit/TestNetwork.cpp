@@ -57,6 +57,14 @@ define float @sum(float %a, float %b) #0 {
 }
 )";
 
+EmitOptions octet::test::with(OutputKind kind, StringRef triple, unsigned parallelism) {
+  EmitOptions options;
+  options.kind = kind;
+  options.triple = triple.str();
+  options.parallelism = parallelism;
+  return options;
+}
+
 OwnedModule octet::test::parseModule(StringRef assembly) {
   auto context = std::make_unique<LLVMContext>();
   SMDiagnostic diagnostic;

@@ -54,6 +54,8 @@ template <typename T> std::string getError(llvm::Expected<T> result) {
   return result ? "no error" : llvm::toString(result.takeError());
 }
 
+EmitOptions with(OutputKind kind, llvm::StringRef triple = "x86_64-linux-gnu", unsigned parallelism = 0);
+
 /// LLVM IR as a module in its own context.
 OwnedModule parseModule(llvm::StringRef assembly);
 
