@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
-static bool isRank4(Value value) { return cast<RankedTensorType>(value.getType()).getRank() == 4; }
+static bool isRank4(Value value) { return getTensorType(value).getRank() == 4; }
 
 /// The convolution of a plain or fused operator, or null.
 static nn::ConvOp getConv(Operation *op) {
@@ -57,7 +57,7 @@ static SmallVector<int64_t> getNeededPads(Value value) {
 }
 
 static nn::LayoutAttr chooseLayout(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
+  auto type = getTensorType(value);
   int64_t channels = type.getDimSize(1);
   // Dot products read bytes in fours; one or two channels are read across pixels instead.
   if (getStorageType(type).isInteger(8) && channels > 2)
@@ -66,7 +66,7 @@ static nn::LayoutAttr chooseLayout(Value value) {
 }
 
 static Value relayout(OpBuilder &builder, Value value, nn::LayoutAttr layout) {
-  auto type = withLayout(cast<RankedTensorType>(value.getType()), layout);
+  auto type = withLayout(getTensorType(value), layout);
   return nn::RelayoutOp::create(builder, value.getLoc(), type, value);
 }
 
@@ -146,7 +146,7 @@ void AssignLayout::runOnOperation() {
     bool keepsType = isa<nn::ConstantOp, nn::RelayoutOp>(op);
     for (Value result : op.getResults()) {
       if (isRank4(result) && !keepsType && !returned.contains(result))
-        result.setType(withLayout(cast<RankedTensorType>(result.getType()), chooseLayout(result)));
+        result.setType(withLayout(getTensorType(result), chooseLayout(result)));
       else if (!isa<nn::RelayoutOp>(op))
         convertDenseUses(result);
     }

@@ -14,6 +14,10 @@
 
 namespace octet::codegen {
 
+inline mlir::RankedTensorType getTensorType(mlir::Value value) {
+  return llvm::cast<mlir::RankedTensorType>(value.getType());
+}
+
 /// Element strides of a tensor type (dense row-major, or NHWC as its encoding says).
 struct Strides {
   llvm::SmallVector<int64_t> steps; ///< per logical dimension, in elements

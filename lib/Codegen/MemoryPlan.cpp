@@ -51,7 +51,7 @@ static SmallVector<Lifetime> collectLifetimes(func::FuncOp func, const DenseMap<
     for (Value result : op.getResults())
       if (getAliasRoot(result) == result && !fixed.contains(result))
         lifetimes.insert({result, Lifetime{result, (int64_t)position, (int64_t)position,
-                                           getBufferBytes(cast<RankedTensorType>(result.getType()))}});
+                                           getBufferBytes(getTensorType(result))}});
   }
   return llvm::map_to_vector(lifetimes, [](auto &entry) { return entry.second; });
 }

@@ -60,7 +60,7 @@ int64_t ProgramEmitter::addRowMajor(nn::ConstantOp constant, uint64_t alignment)
 }
 
 KernelArgument ProgramEmitter::getBuffer(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
+  auto type = getTensorType(value);
   if (auto constant = value.getDefiningOp<nn::ConstantOp>())
     return {kernel::ArgAttr::get(module.getContext(), kernel::Space::weights, addRowMajor(constant)),
             MemRefType::get({type.getNumElements()}, getStorageType(type))};

@@ -56,7 +56,7 @@ struct Border {
 /// Fills a border with `zeros`: in blocks as long as a gap allows if they are all the same, else pixel by pixel.
 template <typename T>
 static void emitBorder(ProgramEmitter &emitter, Operation *op, Value result, const Border &border) {
-  RankedTensorType type = cast<RankedTensorType>(result.getType());
+  RankedTensorType type = getTensorType(result);
   Strides strides = getStrides(type);
   int64_t perPixel = strides.steps[3], channels = type.getDimSize(1);
   std::vector<T> zeros = getZeros<T>(type);
@@ -88,7 +88,7 @@ static void emitBorder(ProgramEmitter &emitter, Operation *op, Value result, con
 }
 
 void codegen::emitBorder(ProgramEmitter &emitter, Operation *op, Value result) {
-  RankedTensorType type = cast<RankedTensorType>(result.getType());
+  RankedTensorType type = getTensorType(result);
   nn::LayoutAttr layout = getLayout(type);
   if (!layout || !hasBorder(type))
     return;

@@ -28,8 +28,6 @@ struct Tile {
 
 } // namespace
 
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
 /// Words take twice the memory, so that one pixel, which reads every weight once, is better off widening bytes.
 static bool multipliesWords(const DenseShape &shape, const CpuLevel &level) {
   return level.multipliesWords && shape.isInteger && shape.images * shape.rows * shape.columns > 1;
@@ -107,7 +105,7 @@ bool DenseKernel::addArguments() {
   auto constant = filter.getDefiningOp<nn::ConstantOp>();
   if (!constant || (bias && !bias.getDefiningOp<nn::ConstantOp>()))
     return false;
-  int64_t channels = typeOf(filter).getDimSize(1), outputs = typeOf(filter).getDimSize(0);
+  int64_t channels = getTensorType(filter).getDimSize(1), outputs = getTensorType(filter).getDimSize(0);
   input = signature.add(emitter.getBuffer(in));
   if (shape.isInteger) {
     auto values = nn::getConstantValues<int8_t>(filter);
@@ -117,7 +115,7 @@ bool DenseKernel::addArguments() {
     SmallVector<int32_t, 0> biasValues;
     if (bias)
       biasValues = *nn::getConstantValues<int32_t>(bias);
-    auto params = codegen::getQuantParams(cast<quant::QuantizedType>(typeOf(in).getElementType()));
+    auto params = codegen::getQuantParams(cast<quant::QuantizedType>(getTensorType(in).getElementType()));
     int64_t outputsPerGroup = outputs / (shape.groups * shape.filterGroups);
     auto starts = makeStart(outputs, params, *values, biasValues, channels, shape.kernelRows * shape.kernelColumns, outputsPerGroup);
     start = signature.addParameters(starts, kPanelOutputs);
@@ -130,7 +128,7 @@ bool DenseKernel::addArguments() {
       starts = *nn::getConstantValues<float>(bias);
     start = signature.addParameters(starts, kPanelOutputs);
   }
-  signature.addKey(tile.pixels, tile.panels, describe(typeOf(in)));
+  signature.addKey(tile.pixels, tile.panels, describe(getTensorType(in)));
   signature.addKey({shape.rows, shape.columns, shape.kernelRows, shape.kernelColumns, shape.inRow, shape.inPixel,
                     shape.kernelRowStep, shape.kernelColumnStep, shape.inBase, shape.outputs, shape.groups, shape.images});
   epilogue.emplace(fused, signature, kPanelOutputs);

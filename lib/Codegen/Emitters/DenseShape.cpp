@@ -11,8 +11,6 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
 octet_dense_filter DenseShape::getFilter(int64_t channels) const {
   octet_dense_filter filter{};
   filter.outputs = outputs;
@@ -29,9 +27,9 @@ static bool hasNoBorder(RankedTensorType type) { return getLayout(type) && !hasB
 
 /// Input and result have no gaps, and neither has what the body reads beside, or it is the same for all pixels.
 static bool isOneRow(const FusedOp &fused, RankedTensorType in, int64_t channelAxis, bool (*hasNoGaps)(RankedTensorType)) {
-  RankedTensorType out = typeOf(fused.getResult());
+  RankedTensorType out = getTensorType(fused.getResult());
   return hasNoGaps(in) && hasNoGaps(out) && llvm::all_of(fused.getBodyInputs(), [&](Value inner) {
-    RankedTensorType type = typeOf(fused.getOuter(inner));
+    RankedTensorType type = getTensorType(fused.getOuter(inner));
     int64_t missing = out.getRank() - type.getRank();
     bool isAlike = type.getShape() == out.getShape() && hasNoGaps(type);
     return isAlike || llvm::all_of(llvm::enumerate(type.getShape()), [&](auto dim) {
@@ -109,7 +107,7 @@ static DenseShape getLinearShape(nn::LinearOp linear, RankedTensorType in, Ranke
 }
 
 std::optional<DenseShape> codegen::getDenseShape(const FusedOp &fused) {
-  RankedTensorType in = typeOf(fused.getOuter(fused.root->getOperand(0))), out = typeOf(fused.getResult());
+  RankedTensorType in = getTensorType(fused.getOuter(fused.root->getOperand(0))), out = getTensorType(fused.getResult());
   if (isQuantized(in) && !isUnsignedByte(in))
     return std::nullopt;
   if (isQuantized(out) && (!isUnsignedByte(out) || !isQuantized(in)))

@@ -23,10 +23,8 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
 static std::optional<DepthwiseShape> getShape(const FusedOp &fused, nn::ConvOp conv, const CpuLevel &level) {
-  RankedTensorType in = typeOf(fused.getOuter(conv.getInput())), out = typeOf(fused.getResult());
+  RankedTensorType in = getTensorType(fused.getOuter(conv.getInput())), out = getTensorType(fused.getResult());
   nn::LayoutAttr inLayout = getLayout(in), outLayout = getLayout(out);
   int64_t channels = in.getDimSize(1);
   if (!inLayout || !outLayout || !conv.isDepthwise() || out.getDimSize(1) != channels)
@@ -151,10 +149,10 @@ bool DepthwiseKernel::addArguments() {
   order.kernel_rows = shape.kernelRows;
   order.kernel_columns = shape.kernelColumns;
   weights = signature.addDepthwiseFilter(filter, order, /*asWords=*/emitter.getLevel().multipliesWords);
-  auto params = codegen::getQuantParams(cast<quant::QuantizedType>(typeOf(in).getElementType()));
+  auto params = codegen::getQuantParams(cast<quant::QuantizedType>(getTensorType(in).getElementType()));
   auto starts = makeStart(shape.channels, params, *values, bias, 1, shape.kernelRows * shape.kernelColumns, 1);
   start = signature.addParameters(starts, shape.blockSize());
-  signature.addKey((int)shape.kind, shape.strip, describe(typeOf(in)));
+  signature.addKey((int)shape.kind, shape.strip, describe(getTensorType(in)));
   signature.addKey({shape.kernelRows, shape.kernelColumns, shape.rowStride, shape.columnStride, shape.rowDilation,
                     shape.columnDilation, shape.inBase, shape.images});
   epilogue.emplace(fused, signature, shape.blockSize());
@@ -386,7 +384,7 @@ bool codegen::emitDepthwise(ProgramEmitter &emitter, const FusedOp &fused) {
   std::optional<DepthwiseShape> shape = getShape(fused, conv, emitter.getLevel());
   if (!shape)
     return false;
-  RankedTensorType in = typeOf(fused.getOuter(conv.getInput())), out = typeOf(fused.getResult());
+  RankedTensorType in = getTensorType(fused.getOuter(conv.getInput())), out = getTensorType(fused.getResult());
   if (!isQuantized(in))
     return !isQuantized(out) && emitFloatDepthwise(emitter, fused, *shape);
   if (!isUnsignedByte(in) || (isQuantized(out) && !isUnsignedByte(out)))

@@ -40,7 +40,7 @@ bool codegen::emitFloatDepthwise(ProgramEmitter &emitter, const FusedOp &fused, 
     biasKey = "start/" + getConstantKey(operand.getDefiningOp<nn::ConstantOp>());
   }
   int start = signature.addWeights<float>(biasKey, [&] { return std::vector<float>(bias.begin(), bias.end()); });
-  signature.addKey("float", describe(cast<RankedTensorType>(in.getType())));
+  signature.addKey("float", describe(getTensorType(in)));
   signature.addKey({s.kernelRows, s.kernelColumns, s.rowStride, s.columnStride, s.rowDilation, s.columnDilation, s.inBase, s.images});
   Epilogue epilogue(fused, signature);
   int64_t lanes = std::min<int64_t>(16, s.channels);

@@ -15,7 +15,7 @@ using namespace octet;
 using namespace octet::codegen;
 
 static quant::QuantizedType quantizedTypeOf(Value value) {
-  return cast<quant::QuantizedType>(cast<RankedTensorType>(value.getType()).getElementType());
+  return cast<quant::QuantizedType>(getTensorType(value).getElementType());
 }
 
 static codegen::QuantParams paramsOf(Value value) { return codegen::getQuantParams(quantizedTypeOf(value)); }
@@ -26,7 +26,7 @@ static T at(ArrayRef<T> values, int64_t i) {
 }
 
 static numerics::ProductTypes getProductTypes(Operation *root, Value input, Value filter) {
-  int64_t outputs = cast<RankedTensorType>(filter.getType()).getDimSize(0);
+  int64_t outputs = getTensorType(filter).getDimSize(0);
   codegen::QuantParams params = paramsOf(input);
   int64_t perInput = params.axis < 0 ? outputs : outputs / (int64_t)params.scales.size();
   return {quantizedTypeOf(input), quantizedTypeOf(filter), outputs, perInput};
@@ -57,8 +57,7 @@ Value Epilogue::getResidual() const {
   if (!dequantize || !isa<BlockArgument>(dequantize.getInput()))
     return {};
   Value outer = fused.getOuter(dequantize.getInput());
-  bool sameShape = cast<RankedTensorType>(outer.getType()).getShape() ==
-                   cast<RankedTensorType>(fused.getResult().getType()).getShape();
+  bool sameShape = getTensorType(outer).getShape() == getTensorType(fused.getResult()).getShape();
   return sameShape ? outer : Value();
 }
 
@@ -166,7 +165,7 @@ void Epilogue::addResultParameters() {
 Epilogue::Epilogue(const FusedOp &fused, Signature &signature, int64_t block)
     : fused(fused), signature(signature), block(block), resultIsQuantized(isQuantized(fused.getResult().getType())) {
   form = chooseForm();
-  auto type = cast<RankedTensorType>(fused.getResult().getType());
+  auto type = getTensorType(fused.getResult());
   channelAxis = isa<nn::ConvOp>(fused.root) ? 1 : type.getRank() - 1;
   bool perChannel = resultIsQuantized && paramsOf(fused.getResult()).axis >= 0;
   bool hasBody = form == Form::general || form == Form::floats;

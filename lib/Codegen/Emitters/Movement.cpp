@@ -17,9 +17,7 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
-static ArrayRef<int64_t> shapeOf(Value value) { return typeOf(value).getShape(); }
+static ArrayRef<int64_t> shapeOf(Value value) { return getTensorType(value).getShape(); }
 
 namespace {
 /// result[resultBase + sum i[d] * resultSteps[d]] = input[inputBase + sum i[d] * inputSteps[d]], counted in elements.
@@ -159,7 +157,7 @@ static void emitCopy(ProgramEmitter &emitter, Operation *op, Value input, Value 
     signature.addKey(";");
   }
   signature.addKey(copy.inputBase, copy.resultBase);
-  Transposition transposition(copy, getStorageType(typeOf(input)));
+  Transposition transposition(copy, getStorageType(getTensorType(input)));
   if (!emitter.getLevel().isScalar && transposition.isOne())
     return emitter.addStep(op, "transpose", signature.key, signature.arguments, transposition.getRange(),
                            [&](KernelBuilder &b, ValueRange args, Value begin, Value end) { transposition.emit(b, args, begin, end); });
@@ -179,7 +177,7 @@ static void emitCopy(ProgramEmitter &emitter, Operation *op, Value input, Value 
 
 /// Both tensors by their own strides over `shape`, the result from `offsets` on.
 static StridedCopy copyInto(Value input, Value result, ArrayRef<int64_t> shape, ArrayRef<int64_t> offsets = {}) {
-  Strides from = getStrides(typeOf(input)), to = getStrides(typeOf(result));
+  Strides from = getStrides(getTensorType(input)), to = getStrides(getTensorType(result));
   StridedCopy copy;
   copy.inputBase = from.offset;
   copy.resultBase = to.offset;
@@ -187,8 +185,8 @@ static StridedCopy copyInto(Value input, Value result, ArrayRef<int64_t> shape, 
     copy.addDimension(shape[d], from.steps[d], to.steps[d]);
     copy.resultBase += offsets.empty() ? 0 : offsets[d] * to.steps[d];
   }
-  nn::LayoutAttr inLayout = getLayout(typeOf(input)), outLayout = getLayout(typeOf(result));
-  bool areBytes = getStorageType(typeOf(input)).isInteger(8) && getStorageType(typeOf(result)).isInteger(8);
+  nn::LayoutAttr inLayout = getLayout(getTensorType(input)), outLayout = getLayout(getTensorType(result));
+  bool areBytes = getStorageType(getTensorType(input)).isInteger(8) && getStorageType(getTensorType(result)).isInteger(8);
   if (areBytes && inLayout && outLayout && inLayout.getChannels() == outLayout.getChannels() &&
       shapeOf(input)[1] == shapeOf(result)[1]) {
     copy.channels = shapeOf(input)[1];
@@ -220,7 +218,7 @@ LogicalResult codegen::emitSlice(ProgramEmitter &emitter, nn::SliceOp op) {
 
 LogicalResult codegen::emitTranspose(ProgramEmitter &emitter, nn::TransposeOp op) {
   Value input = op.getInput();
-  Strides from = getStrides(typeOf(input)), to = getStrides(op.getResult().getType());
+  Strides from = getStrides(getTensorType(input)), to = getStrides(op.getResult().getType());
   if (auto reshape = input.getDefiningOp<nn::ReshapeOp>(); reshape && isReadThrough(reshape)) {
     from = *getSplitStrides(reshape.getInput().getType(), shapeOf(input));
     input = reshape.getInput();

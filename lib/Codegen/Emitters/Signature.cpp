@@ -30,7 +30,7 @@ bool codegen::hasPlainReciprocals(const QuantParams &params) {
 static bool hasFullRange(const QuantParams &params) { return params.low == 0 && params.high == 255; }
 
 int Signature::addTensor(Value value, Parameters parameters) {
-  Tensor tensor{cast<RankedTensorType>(value.getType()), add(emitter.getBuffer(value))};
+  Tensor tensor{getTensorType(value), add(emitter.getBuffer(value))};
   addKey(describe(tensor.type));
   auto quantized = dyn_cast<quant::QuantizedType>(tensor.type.getElementType());
   if (quantized && quantized.getStorageTypeIntegralWidth() == 8 && parameters != Parameters::none) {
