@@ -61,10 +61,11 @@ int64_t ProgramEmitter::addRowMajor(nn::ConstantOp constant, uint64_t alignment)
 
 KernelArgument ProgramEmitter::getBuffer(Value value) {
   auto type = getTensorType(value);
-  if (auto constant = value.getDefiningOp<nn::ConstantOp>())
+  Value root = getAliasRoot(value);
+  if (auto constant = root.getDefiningOp<nn::ConstantOp>())
     return {kernel::ArgAttr::get(module.getContext(), kernel::Space::weights, addRowMajor(constant)),
             MemRefType::get({type.getNumElements()}, getStorageType(type))};
-  kernel::ArgAttr address = plan.addresses.lookup(getAliasRoot(value));
+  kernel::ArgAttr address = plan.addresses.lookup(root);
   return {address, MemRefType::get({getStrides(type).extent}, getStorageType(type))};
 }
 

@@ -20,6 +20,8 @@ static FailureOr<Value> getVector(Node &node, unsigned i, int64_t channels, Stri
   if (tensor->size() != channels)
     return node.invalid("has a " + role + " of shape " + printShape(tensor->shape) + "; expected " + Twine(channels) +
                         " values");
+  if (tensor->isInteger())
+    return node.invalid("has a " + role + " of integers");
   return tensor->shape.size() == 1 ? node.value(i) : node.materialize(reshape(*tensor, {channels}));
 }
 
@@ -27,7 +29,7 @@ static FailureOr<Value> getVector(Node &node, unsigned i, int64_t channels, Stri
 static LogicalResult checkFilter(Node &node, const HostTensor *filter) {
   Shape input = node.shape(0);
   if (!filter)
-    return node.unsupported("a filter computed at run time");
+    return node.unsupported("a filter that is no constant");
   if (filter->isInteger())
     return node.invalid("has a filter of integers");
   if (input.size() != filter->shape.size() || input.size() < 3)
@@ -58,12 +60,12 @@ LogicalResult octet::onnx_import::importConv(Node &node) {
   if (failed(input) || failed(weights) || failed(bias))
     return failure();
   Window flat = toTwoDimensional(*window);
-  Value result = node.create<nn::ConvOp>(node.reshape(*input, toTwoDimensional(shape)), *weights, *bias, flat.strides,
-                                         flat.pads, flat.dilations, node.getInt("group", 1));
-  if (!result || shape.size() == 4)
+  auto result = node.create<nn::ConvOp>(node.reshape(*input, toTwoDimensional(shape)), *weights, *bias, flat.strides,
+                                        flat.pads, flat.dilations, node.getInt("group", 1));
+  if (failed(result) || shape.size() == 4)
     return node.setResult(result);
-  ShapeRef out = shapeOf(result);
-  return node.setResult(node.reshape(result, {out[0], out[1], out[3]}));
+  ShapeRef out = shapeOf(*result);
+  return node.setResult(node.reshape(*result, {out[0], out[1], out[3]}));
 }
 
 LogicalResult octet::onnx_import::importBatchNorm(Node &node) {

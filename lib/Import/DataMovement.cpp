@@ -122,6 +122,10 @@ LogicalResult octet::onnx_import::importTranspose(Node &node) {
 /// Concatenates constants; pieces of equal length lie between positions of the axes before it.
 static LogicalResult foldConcat(Node &node, int64_t axis) {
   HostTensor result{"", node.shape(0), node.constant(0)->data};
+  for (unsigned i = 1; i < node.numInputs(); ++i)
+    result.shape[axis] += node.shape(i)[axis];
+  if (!countElements(result.shape, kMaxConstantElements))
+    return node.unsupported("a computed constant of shape " + printShape(result.shape));
   std::visit(
       [&](auto &values) {
         using Vector = std::decay_t<decltype(values)>;
@@ -135,8 +139,6 @@ static LogicalResult foldConcat(Node &node, int64_t axis) {
         }
       },
       result.data);
-  for (unsigned i = 1; i < node.numInputs(); ++i)
-    result.shape[axis] += node.shape(i)[axis];
   return node.setResult(std::move(result));
 }
 
@@ -168,5 +170,5 @@ LogicalResult octet::onnx_import::importConcat(Node &node) {
       return failure();
     inputs.push_back(*input);
   }
-  return node.setResult(inputs.size() == 1 ? inputs[0] : node.create<nn::ConcatOp>(inputs, *axis));
+  return node.setResult(inputs.size() == 1 ? FailureOr<Value>(inputs[0]) : node.create<nn::ConcatOp>(inputs, *axis));
 }

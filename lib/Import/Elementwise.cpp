@@ -84,9 +84,8 @@ LogicalResult octet::onnx_import::importSum(Node &node) {
     return failure();
   for (unsigned i = 1; i < node.numInputs(); ++i) {
     FailureOr<Value> next = node.value(i);
-    if (failed(next))
+    if (failed(next) || failed(sum = node.create<nn::AddOp>(*sum, *next)))
       return failure();
-    sum = node.create<nn::AddOp>(*sum, *next);
   }
   return node.setResult(*sum);
 }
@@ -190,7 +189,8 @@ LogicalResult octet::onnx_import::importSoftmax(Node &node) {
   if (!flattens || columns == shape[*axis])
     return node.setResult(node.create<nn::SoftmaxOp>(*input, *axis));
   Value rows = node.reshape(*input, {*countElements(shape) / columns, columns});
-  return node.setResult(node.reshape(node.create<nn::SoftmaxOp>(rows, 1), shape));
+  auto result = node.create<nn::SoftmaxOp>(rows, 1);
+  return failed(result) ? failure() : node.setResult(node.reshape(*result, shape));
 }
 
 //===----------------------------------------------------------------------===//

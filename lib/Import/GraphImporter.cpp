@@ -24,13 +24,11 @@ LogicalResult GraphImporter::run() {
       return emitError(fileLoc) << "the initializer \"" << tensor.name() << "\" " << llvm::toString(std::move(error));
   }
   auto order = sortNodes(fileLoc, graph);
-  if (failed(order) || failed(checkNodes()))
+  if (failed(order) || failed(checkNodes()) || failed(createFunction()))
     return failure();
-  if (failed(createFunction()))
-    return unsupportedNodes.empty() ? failure() : reportUnsupported();
   for (int i : *order)
     if (failed(importNode(graph.node(i))))
-      return unsupportedNodes.empty() ? failure() : reportUnsupported();
+      return failure();
   return unsupportedNodes.empty() ? finishFunction() : reportUnsupported();
 }
 

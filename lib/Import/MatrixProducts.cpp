@@ -62,7 +62,7 @@ static LogicalResult addMatrix(Node &node, Value product, float beta) {
     auto factor = node.materialize({(node.proto.output(0) + "/beta"), {}, std::vector<float>{beta}});
     addend = node.create<nn::MulOp>(*addend, *factor);
   }
-  return node.setResult(node.create<nn::AddOp>(product, *addend));
+  return failed(addend) ? failure() : node.setResult(node.create<nn::AddOp>(product, *addend));
 }
 
 LogicalResult octet::onnx_import::importGemm(Node &node) {
@@ -71,7 +71,10 @@ LogicalResult octet::onnx_import::importGemm(Node &node) {
   if (node.rank(0) != 2 || node.rank(1) != 2)
     return node.invalid("has inputs of shape " + printShape(node.shape(0)) + " and " + printShape(node.shape(1)) +
                         "; expected matrices");
-  int64_t columns = node.shape(1)[transB ? 0 : 1];
+  int64_t rows = node.shape(0)[transA ? 1 : 0], columns = node.shape(1)[transB ? 0 : 1];
+  if (node.has(2) && broadcast(node.shape(2), {rows, columns}) != Shape{rows, columns})
+    return node.invalid("adds a C of shape " + printShape(node.shape(2)) + " to a product of shape " + printShape({rows, columns}) +
+                        "; expected one that broadcasts to it");
   auto lhs = getMatrix(node, 0, transA);
   if (failed(lhs))
     return failure();
@@ -80,18 +83,18 @@ LogicalResult octet::onnx_import::importGemm(Node &node) {
     auto bias = node.has(2) ? getRowBias(node, columns, beta) : FailureOr<Value>(Value());
     if (failed(filter) || failed(bias))
       return failure();
-    Value product = node.create<nn::LinearOp>(*lhs, *filter, *bias);
-    return product && node.has(2) && !*bias ? addMatrix(node, product, beta) : node.setResult(product);
+    auto product = node.create<nn::LinearOp>(*lhs, *filter, *bias);
+    return succeeded(product) && node.has(2) && !*bias ? addMatrix(node, *product, beta) : node.setResult(product);
   }
   auto rhs = getMatrix(node, 1, transB);
   if (failed(rhs))
     return failure();
-  Value product = node.create<nn::MatmulOp>(*lhs, *rhs);
-  if (product && alpha != 1) {
+  auto product = node.create<nn::MatmulOp>(*lhs, *rhs);
+  if (succeeded(product) && alpha != 1) {
     auto factor = node.materialize({(node.proto.output(0) + "/alpha"), {}, std::vector<float>{alpha}});
-    product = node.create<nn::MulOp>(product, *factor);
+    product = node.create<nn::MulOp>(*product, *factor);
   }
-  return product && node.has(2) ? addMatrix(node, product, beta) : node.setResult(product);
+  return succeeded(product) && node.has(2) ? addMatrix(node, *product, beta) : node.setResult(product);
 }
 
 /// A constant matrix on the right makes nn.linear; vectors are matrices of one row or column, whose dimension goes again.
@@ -111,13 +114,13 @@ LogicalResult octet::onnx_import::importMatMul(Node &node) {
     return failure();
   Value row = left.size() == 1 ? node.reshape(*lhs, {1, left[0]}) : *lhs;
   Value column = right.size() == 1 ? node.reshape(*rhs, {right[0], 1}) : *rhs;
-  Value product = node.create<nn::MatmulOp>(row, column);
-  if (!product)
+  auto product = node.create<nn::MatmulOp>(row, column);
+  if (failed(product))
     return failure();
-  Shape shape(shapeOf(product));
+  Shape shape(shapeOf(*product));
   if (right.size() == 1)
     shape.pop_back();
   if (left.size() == 1)
     shape.erase(shape.end() - (right.size() == 1 ? 1 : 2));
-  return node.setResult(node.reshape(product, shape));
+  return node.setResult(node.reshape(*product, shape));
 }

@@ -7,6 +7,7 @@
 
 #include "Node.h"
 #include "GraphImporter.h"
+#include "mlir/IR/Verifier.h"
 
 using namespace mlir;
 using namespace octet::onnx_import;
@@ -44,7 +45,7 @@ FailureOr<Shape> Node::integers(unsigned i, StringRef role) {
     return unsupported(role + " computed at run time");
   auto *values = tensor->integers();
   if (!values)
-    return invalid("has floats as its " + role + "; expected integers");
+    return invalid("has floats as " + role + "; expected integers");
   return Shape(values->begin(), values->end());
 }
 
@@ -54,7 +55,7 @@ FailureOr<std::vector<float>> Node::floats(unsigned i, StringRef role) {
     return unsupported(role + " computed at run time");
   auto values = tensor->floats();
   if (!values)
-    return invalid("has integers as its " + role + "; expected floats");
+    return invalid("has integers as " + role + "; expected floats");
   return std::move(*values);
 }
 
@@ -63,7 +64,7 @@ FailureOr<float> Node::scalar(unsigned i, StringRef role) {
   if (failed(values))
     return failure();
   if (values->size() != 1)
-    return invalid("has " + Twine(values->size()) + " values as its " + role + "; expected one");
+    return invalid("has " + Twine(values->size()) + " values as " + role + "; expected one");
   return values->front();
 }
 
@@ -133,12 +134,12 @@ FailureOr<std::optional<Shape>> Node::integersFrom(StringRef attribute, unsigned
 // Results
 //===----------------------------------------------------------------------===//
 
-LogicalResult Node::setResult(Value value, unsigned i) {
-  if (!value)
+LogicalResult Node::setResult(FailureOr<Value> value, unsigned i) {
+  if (failed(value))
     return failure();
-  if (!countElements(shapeOf(value)) || llvm::is_contained(shapeOf(value), 0))
-    return unsupported("a result of shape " + printShape(shapeOf(value)));
-  return importer.define(proto, i, Entry{nullptr, value});
+  if (!countElements(shapeOf(*value)) || llvm::is_contained(shapeOf(*value), 0))
+    return unsupported("a result of shape " + printShape(shapeOf(*value)));
+  return importer.define(proto, i, Entry{nullptr, *value});
 }
 
 LogicalResult Node::setResult(HostTensor tensor, bool keepName) {
@@ -151,6 +152,25 @@ LogicalResult Node::setResult(const Entry &entry) { return importer.define(proto
 
 FailureOr<Value> Node::materialize(HostTensor tensor) {
   return importer.materialize(std::make_shared<HostTensor>(std::move(tensor)), location);
+}
+
+/// The verifier's words without the name of an op that the network's author never saw.
+FailureOr<Value> Node::createVerified(llvm::function_ref<Operation *()> create) {
+  std::string problem;
+  Operation *op;
+  {
+    ScopedDiagnosticHandler handler(builder().getContext(), [&](Diagnostic &diagnostic) {
+      StringRef text = problem.empty() ? StringRef(problem = diagnostic.str()) : "";
+      if (text.starts_with("'"))
+        problem = text.split("' op ").second.str();
+    });
+    op = create();
+    if (op && succeeded(verify(op, /*verifyRecursively=*/false)))
+      return op->getResult(0);
+  }
+  if (op)
+    op->erase();
+  return invalid(problem);
 }
 
 Value Node::reshape(Value value, ShapeRef shape) {

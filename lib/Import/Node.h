@@ -67,18 +67,19 @@ public:
 
   //===--- Results --------------------------------------------------------------------------------------------------===//
   unsigned numOutputs() const { return proto.output_size(); }
-  llvm::LogicalResult setResult(mlir::Value value, unsigned i = 0);
+  llvm::LogicalResult setResult(llvm::FailureOr<mlir::Value> value, unsigned i = 0);
   /// A computed constant, named after the node's result unless `keepName`.
   llvm::LogicalResult setResult(HostTensor tensor, bool keepName = false);
   llvm::LogicalResult setResult(const Entry &entry);
   /// Makes an nn.constant of a computed tensor.
   llvm::FailureOr<mlir::Value> materialize(HostTensor tensor);
 
-  /// Creates an f32 op with its shape inferred; null after an error.
+  /// Creates an f32 op with its shape inferred. What its verifier refuses is `invalid`.
   template <typename OpTy, typename... Args>
-  mlir::Value create(Args &&...args) {
-    OpTy op = nn::createInferred<OpTy>(builder(), loc(), f32(), std::forward<Args>(args)...);
-    return op ? op.getResult() : mlir::Value();
+  llvm::FailureOr<mlir::Value> create(Args &&...args) {
+    return createVerified([&]() -> mlir::Operation * {
+      return nn::createInferred<OpTy>(builder(), loc(), f32(), std::forward<Args>(args)...);
+    });
   }
   /// `value` with another shape of as many elements.
   mlir::Value reshape(mlir::Value value, ShapeRef shape);
@@ -92,6 +93,8 @@ public:
   const onnx::NodeProto &proto;
 
 private:
+  llvm::FailureOr<mlir::Value> createVerified(llvm::function_ref<mlir::Operation *()> create);
+
   GraphImporter &importer;
   int64_t version;
   mlir::Location location;

@@ -8,6 +8,7 @@
 #include "Operators.h"
 #include "octet/Import/Import.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -116,7 +117,10 @@ NodeCheck octet::onnx_import::checkNode(const OperatorRow &row, const onnx::Node
   llvm::SmallVector<StringRef> entries;
   row.attributes.split(entries, ' ', -1, /*KeepEmpty=*/false);
   NodeCheck result;
+  llvm::StringSet<> given;
   for (const AttributeProto &attribute : node.attribute()) {
+    if (!given.insert(attribute.name()).second)
+      return {"has the attribute " + attribute.name() + " twice", ""};
     auto *entry = llvm::find_if(entries, [&](StringRef e) { return e.split(':').first == attribute.name(); });
     NodeCheck check = entry == entries.end() ? NodeCheck{"", "attribute " + printAttribute(attribute)}
                                              : checkAttribute(*entry, attribute);

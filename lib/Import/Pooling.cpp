@@ -65,11 +65,11 @@ static FailureOr<Value> getPlanes(Node &node) {
   return node.reshape(*input, toTwoDimensional(node.shape(0)));
 }
 
-static LogicalResult setPlanes(Node &node, Value result) {
-  if (!result || node.rank(0) == 4)
+static LogicalResult setPlanes(Node &node, FailureOr<Value> result) {
+  if (failed(result) || node.rank(0) == 4)
     return node.setResult(result);
-  ShapeRef out = shapeOf(result);
-  return node.setResult(node.reshape(result, {out[0], out[1], out[3]}));
+  ShapeRef out = shapeOf(*result);
+  return node.setResult(node.reshape(*result, {out[0], out[1], out[3]}));
 }
 
 LogicalResult octet::onnx_import::importMaxPool(Node &node) {
@@ -92,18 +92,19 @@ LogicalResult octet::onnx_import::importAveragePool(Node &node) {
     return failure();
   bool countsPads = node.getInt("count_include_pad", 0);
   bool grows = llvm::any_of(extra, [](int64_t size) { return size > 0; });
-  Value value = *input;
   if (countsPads && grows) {
     Window flat = toTwoDimensional(*window);
-    value = node.create<nn::PadOp>(value, ArrayRef<int64_t>{0, 0, flat.pads[0], flat.pads[1]},
+    input = node.create<nn::PadOp>(*input, ArrayRef<int64_t>{0, 0, flat.pads[0], flat.pads[1]},
                                    ArrayRef<int64_t>{0, 0, flat.pads[2], flat.pads[3]},
                                    llvm::APFloat(0.0f));
+    if (failed(input))
+      return failure();
     window->pads.assign(window->pads.size(), 0);
     countsPads = false;
   }
   Window flat = toTwoDimensional(appendPads(*window, extra));
   countsPads &= llvm::any_of(flat.pads, [](int64_t pad) { return pad > 0; });
-  return setPlanes(node, node.create<nn::AvgPoolOp>(value, flat.kernel, flat.strides, flat.pads, flat.dilations,
+  return setPlanes(node, node.create<nn::AvgPoolOp>(*input, flat.kernel, flat.strides, flat.pads, flat.dilations,
                                                     countsPads));
 }
 
@@ -119,13 +120,13 @@ static LogicalResult importGlobalPool(Node &node, CreatePool create) {
   Shape planes(shape);
   if (shape.size() != 4)
     planes = {shape[0], shape[1], 1, *countElements(ShapeRef(shape).drop_front(2))};
-  Value result = create(node.reshape(*input, planes), ShapeRef(planes).drop_front(2));
-  if (!result)
+  FailureOr<Value> result = create(node.reshape(*input, planes), ShapeRef(planes).drop_front(2));
+  if (failed(result))
     return failure();
   Shape out(shape.size(), 1);
   out[0] = shape[0];
   out[1] = shape[1];
-  return node.setResult(node.reshape(result, out));
+  return node.setResult(node.reshape(*result, out));
 }
 
 static const int64_t kOnes[] = {1, 1}, kZeros[] = {0, 0, 0, 0};

@@ -71,10 +71,9 @@ static LogicalResult setResize(Node &node, const Target &target, nn::ResizeMode 
     return node.unsupported("a change from " + printShape(shape) + " to " + printShape(target.sizes));
   Shape planes = toTwoDimensional(target.sizes);
   float rowScale = shape.size() == 4 ? target.scales[2] : 1.0f;
-  Value result = node.create<nn::ResizeOp>(node.reshape(*input, toTwoDimensional(shape)),
-                                           ShapeRef(planes).drop_front(2),
-                                           ArrayRef<float>{rowScale, target.scales.back()}, mode, coordinates, nearest);
-  return result ? node.setResult(node.reshape(result, target.sizes)) : failure();
+  auto result = node.create<nn::ResizeOp>(node.reshape(*input, toTwoDimensional(shape)), ShapeRef(planes).drop_front(2),
+                                          ArrayRef<float>{rowScale, target.scales.back()}, mode, coordinates, nearest);
+  return failed(result) ? failure() : node.setResult(node.reshape(*result, target.sizes));
 }
 
 /// Axes that scales and sizes are about (all, or those of the attribute of opset 18).

@@ -120,9 +120,9 @@ static LogicalResult gatherValue(Node &node, int64_t axis, int64_t index) {
     return failure();
   starts[axis] = index;
   sizes[axis] = 1;
-  Value slice = node.create<nn::SliceOp>(*input, starts, sizes, steps);
+  auto slice = node.create<nn::SliceOp>(*input, starts, sizes, steps);
   sizes.erase(sizes.begin() + axis);
-  return slice ? node.setResult(node.reshape(slice, sizes)) : failure();
+  return failed(slice) ? failure() : node.setResult(node.reshape(*slice, sizes));
 }
 
 LogicalResult octet::onnx_import::importGather(Node &node) {

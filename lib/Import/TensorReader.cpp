@@ -149,6 +149,8 @@ Expected<llvm::MemoryBuffer *> TensorReader::openExternal(StringRef location) {
     return makeError("has its data in \"" + location + "\", which is not there; it belongs beside the network");
   if (!StringRef(realPath).starts_with((realFolder + llvm::sys::path::get_separator()).str()))
     return makeError(outside);
+  if (!llvm::sys::fs::is_regular_file(realPath))
+    return makeError("has its data in \"" + location + "\", which is not a regular file");
   auto opened = llvm::MemoryBuffer::getFile(realPath, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!opened)
     return makeError("has its data in \"" + location + "\": " + opened.getError().message());

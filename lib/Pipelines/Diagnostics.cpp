@@ -27,7 +27,7 @@ static std::string getPlace(Location loc, StringRef file) {
 static std::string format(Diagnostic &diagnostic, StringRef file, StringRef severity) {
   std::string text = diagnostic.str();
   StringRef name = getSourceName(diagnostic.getLocation());
-  if (!name.empty() && !StringRef(text).contains(name))
+  if (!name.empty() && !StringRef(text).contains(("\"" + name + "\"").str()))
     text = ("node \"" + name + "\": " + text).str();
   text = getPlace(diagnostic.getLocation(), file) + ": " + severity.str() + ": " + text + "\n";
   for (Diagnostic &note : diagnostic.getNotes())

@@ -65,6 +65,15 @@ def test_network_of_which_nothing_is_quantized():
     np.testing.assert_allclose(model(SAMPLES[0, 0, 0, :1, :4])["y"], np.exp(SAMPLES[0, 0, 0, :1, :4]), rtol=1e-6)
 
 
+def test_constant_vector_as_operand():
+    """Import writes it as a reshaped constant, which has an address of its own."""
+    from onnx_networks import make_network as parse_network
+
+    vector, rows = np.arange(4, dtype=np.float32), SAMPLES[0, 0, 0, :, :4]
+    network = parse_network("y = MatMul(x, v)", inputs={"x": [1, 4]}, constants={"v": vector}).SerializeToString()
+    np.testing.assert_allclose(octet.compile(network)(rows[:1])["y"], rows[:1] @ vector, rtol=1e-6)
+
+
 def test_accumulator_that_may_overflow_stays_float():
     """140 000 products of 128 and 127 do not fit into int32; only the lowered program shows it, and the report follows."""
     from onnx import TensorProto, helper, numpy_helper

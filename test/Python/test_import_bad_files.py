@@ -150,6 +150,15 @@ def test_external_data_outside(tmp_path):
         expect_error(folder, make_external(location)[0], 'the initializer "w"', "outside the network's folder")
 
 
+def test_external_data_that_is_no_file(tmp_path):
+    os.mkfifo(tmp_path / "weights.bin")
+    expect_error(tmp_path, make_external("weights.bin")[0], 'the initializer "w"', "is not a regular file")
+
+
+def test_first_error_is_the_only_one(tmp_path):
+    expect_error(tmp_path, make_network("a = NoSuchOperator(x)\ny = Relu(a)", inputs={"x": [1, -4]}), "dimension -4")
+
+
 def test_external_data_damaged(tmp_path):
     expect_error(tmp_path, make_external("weights.bin")[0], "is not there; it belongs beside the network")
     (tmp_path / "weights.bin").write_bytes(bytes(100))
@@ -168,7 +177,7 @@ def test_external_data_damaged(tmp_path):
     ('y = Conv<strides="two">(x, w)', "of the wrong type"),
     ("y = Conv<pads=[1,1,4611686018427387904,1]>(x, w)", "out of range"),
     ("y = Conv(x)", "has 1 inputs; expected 2 to 3"),
-    ("y = Conv(w, x)", "a filter computed at run time"),
+    ("y = Conv(w, x)", "a filter that is no constant"),
     ("y = Relu(x, x)", "has 2 inputs; expected 1"),
     ("y = Relu()", "has 0 inputs; expected 1"),
     ("y = MaxPool(x)", "lacks a kernel_shape"),
@@ -176,7 +185,13 @@ def test_external_data_damaged(tmp_path):
     ("y = Transpose<perm=[0,0,1,2]>(x)", "names an axis twice"),
     ("y = Transpose<perm=[0,1]>(x)", "perm"),
     ("y = Concat<axis=7>(x, x)", "axis 7"),
-    ("y = Add(x, w)", "broadcast"),
+    ("y = Add(x, w)", 'node "y": Add expected shapes that broadcast, but got [1, 3, 8, 8] and [4, 3, 3, 3]'),
+    ("y = Sum(x, w, x)", 'node "y": Sum expected shapes that broadcast'),
+    ("y = MatMul(x, w)", 'node "y": MatMul expected'),
+    ("y = Gemm(r, r, w)", "adds a C of shape 4x3x3x3 to a product of shape 3x3"),
+    ("y = Gemm(r, r, wide)", "adds a C of shape 5x3 to a product of shape 3x3"),
+    ("y = Conv(x, w, i)", "has a bias of integers"),
+    ("y = Relu<alpha=1, alpha=2>(x)", "has the attribute alpha twice"),
     ("y = Reshape(x, bad)", "cannot make the shape 0x-1x-1"),
     ("y = Reshape(x, odd)", "makes the shape 7x27 from 1x3x8x8"),
     ("y = Gemm(x, w)", "expected matrices"),
@@ -187,7 +202,8 @@ def test_external_data_damaged(tmp_path):
     ("y = Constant<value_int=1, value_float=2.0>()", "exactly one value"),
 ])
 def test_nonsense_node(tmp_path, line, message):
-    constants = {"w": (4, 3, 3, 3), "v": (4,), "bad": np.array([0, -1, -1]), "odd": np.array([7, -1])}
+    constants = {"w": (4, 3, 3, 3), "v": (4,), "bad": np.array([0, -1, -1]), "odd": np.array([7, -1]),
+                 "r": (3, 3), "wide": (5, 3), "i": np.ones((1, 4), np.int64)}
     expect_error(tmp_path, make_network(line, opset=12, constants=constants), message)
 
 
@@ -195,6 +211,9 @@ def test_enormous_computed_constants(tmp_path):
     huge = {"n": np.array([1 << 20, 1 << 20]), "a": np.int64(0), "b": np.int64(1 << 60), "c": np.int64(1)}
     for line in ("k = ConstantOfShape(n)", "k = Range(a, b, c)", "k = Expand(c, n)"):
         expect_error(tmp_path, make_network(line + "\ny = Reshape(x, k)", constants=huge), 'node "k"')
+    doubled = "\n".join(f"k{i + 1} = Concat<axis=0>(k{i}, k{i})" for i in range(40))
+    expect_error(tmp_path, make_network(doubled + "\ny = Reshape(x, k40)", constants={"k0": np.zeros(1024, np.int64)}),
+                 "a computed constant of shape")
 
 
 def test_integer_division_by_zero(tmp_path):
