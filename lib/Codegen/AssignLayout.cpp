@@ -129,7 +129,26 @@ void AssignLayout::isolateReturns(Operation *terminator) {
   }
 }
 
+LogicalResult octet::verifyNetwork(func::FuncOp network) {
+  if (network.isExternal() || !network.getBody().hasOneBlock())
+    return network.emitError("expected a network: a function with a body of one block");
+  auto check = [](Operation *at, TypeRange types) -> LogicalResult {
+    for (Type type : types)
+      if (auto tensor = dyn_cast<RankedTensorType>(type); !tensor || !tensor.hasStaticShape())
+        return at->emitError("expected tensors of static shape in a network, but got ") << type;
+    return success();
+  };
+  if (failed(check(network, network.getArgumentTypes())))
+    return failure();
+  for (Operation &op : network.getBody().front())
+    if (failed(check(&op, op.getResultTypes())) || failed(check(&op, op.getOperandTypes())))
+      return failure();
+  return success();
+}
+
 void AssignLayout::runOnOperation() {
+  if (failed(verifyNetwork(getOperation())))
+    return signalPassFailure();
   Block &block = getOperation().getBody().front();
   isolateReturns(block.getTerminator());
   llvm::SmallDenseSet<Value> returned;

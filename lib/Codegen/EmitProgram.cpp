@@ -82,6 +82,15 @@ static LogicalResult checkWeights(func::FuncOp func) {
                                 << " MiB; split the network";
 }
 
+/// Addresses count units of 64 bytes in what 32 bits leave behind the space.
+static LogicalResult checkArena(func::FuncOp func, const MemoryPlan &plan) {
+  constexpr int64_t kMost = (int64_t)OCTET_MEMORY_UNIT << (32 - OCTET_SPACE_BITS);
+  if (plan.arenaBytes <= kMost)
+    return success();
+  return func.emitError("needs ") << (plan.arenaBytes >> 30) << " GiB for its values, but a library reaches at most " << (kMost >> 30)
+                                  << " GiB; give smaller input shapes";
+}
+
 namespace {
 /// See Passes.td.
 struct EmitProgram : octet::impl::EmitProgramPassBase<EmitProgram> {
@@ -93,9 +102,15 @@ struct EmitProgram : octet::impl::EmitProgramPassBase<EmitProgram> {
       getOperation().emitError("expected a function named 'main'");
       return signalPassFailure();
     }
-    if (failed(checkWeights(func)))
+    if (levels.empty()) {
+      getOperation().emitError("expected at least one CPU level: give the option 'levels'");
+      return signalPassFailure();
+    }
+    if (failed(verifyNetwork(func)) || failed(checkWeights(func)))
       return signalPassFailure();
     MemoryPlan plan = planMemory(func);
+    if (failed(checkArena(func, plan)))
+      return signalPassFailure();
     WeightsPool pool;
     SmallVector<kernel::ProgramOp> programs;
     bool mergesDense = areDenseKernelsLarge(func);

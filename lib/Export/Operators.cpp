@@ -66,13 +66,15 @@ static void write(GraphWriter &writer, nn::LinearOp op) {
   writer.addNode(op, "Add", {product, writer.nameOf(op.getBias())});
 }
 
+/// Dilations only where there are some: onnxruntime's fused integer pools do not know the attribute.
 template <typename PoolOp>
 static Node writePool(GraphWriter &writer, PoolOp op, StringRef type) {
-  return writer.addNode(op, type)
-      .attribute("kernel_shape", op.getKernel())
-      .attribute("strides", op.getStrides())
-      .attribute("pads", op.getPads())
-      .attribute("dilations", op.getDilations());
+  Node node = writer.addNode(op, type)
+                  .attribute("kernel_shape", op.getKernel())
+                  .attribute("strides", op.getStrides())
+                  .attribute("pads", op.getPads());
+  bool isDilated = llvm::any_of(op.getDilations(), [](int64_t dilation) { return dilation != 1; });
+  return isDilated ? node.attribute("dilations", op.getDilations()) : node;
 }
 
 static void write(GraphWriter &writer, nn::MaxPoolOp op) { writePool(writer, op, "MaxPool"); }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
+#include "octet/Numerics/Requantize.h"
 
 using namespace mlir;
 using namespace octet;
@@ -87,6 +88,13 @@ Outcome Lowering::lowerMovement(Operation *op) {
   });
 }
 
+/// Whether the sum of `count` differences from the zero point is proven to be exact in 32 bits.
+static bool fitsAccumulator(QuantizedType type, int64_t count) {
+  int64_t zeroPoint = numerics::getParams(type).zeroPoint;
+  int64_t largest = std::max(type.getStorageTypeMax() - zeroPoint, zeroPoint - type.getStorageTypeMin());
+  return count <= numerics::kMaxAccumulator / std::max<int64_t>(largest, 1);
+}
+
 Outcome Lowering::lowerMean(Operation *op) {
   auto reduce = dyn_cast<nn::ReduceMeanOp>(op);
   if (reduce && (reduce.getInput().getType().getRank() != 4 || reduce.getAxes() != ArrayRef<int64_t>{2, 3}))
@@ -94,6 +102,10 @@ Outcome Lowering::lowerMean(Operation *op) {
   SmallVector<Value> sources;
   if (Outcome outcome = getSources(op, sources); outcome != Outcome::Lowered)
     return outcome;
+  auto pool = dyn_cast<nn::AvgPoolOp>(op);
+  auto window = pool ? pool.getKernel() : reduce.getInput().getType().getShape().take_back(2);
+  if (!fitsAccumulator(getQuantizedType(sources[0]), window[0] * window[1]))
+    return Outcome::Overflow;
   return replaceQuantizes(op, [&](QuantizedType type) {
     ++numLowered;
     return cloneOnto(builder, op, sources, withElementType(op->getResult(0), type));

@@ -39,8 +39,8 @@ static bool isFilterSupported(QuantizedType filter) {
 }
 
 /// Per tensor, or per channel of a convolution's result.
-static bool isResultSupported(QuantizedType result) {
-  return isActivation(result) && (isPerTensor(result) || numerics::getChannelAxis(result) == 1);
+static bool isResultSupported(Operation *product, QuantizedType result) {
+  return isActivation(result) && (isPerTensor(result) || (isa<nn::ConvOp>(product) && numerics::getChannelAxis(result) == 1));
 }
 
 /// Whether the bias counts in units of the accumulator, S[c].
@@ -96,7 +96,7 @@ Outcome Lowering::lowerProduct(Operation *product) {
   ++numLowered;
   Value result = product->getResult(0);
   QuantizeOp quantize = getOnlyQuantize(result);
-  if (quantize && isResultSupported(getQuantizedType(quantize.getResult())))
+  if (quantize && isResultSupported(product, getQuantizedType(quantize.getResult())))
     quantize.replaceAllUsesWith(cloneOnto(builder, product, operands, quantize.getResult().getType()));
   else
     result.replaceAllUsesWith(cloneOnto(builder, product, operands, result.getType()));
@@ -203,7 +203,7 @@ Outcome Lowering::lowerGroup(GroupOp group) {
   ++numLowered;
   Value result = group.getResult();
   QuantizeOp quantize = getOnlyQuantize(result);
-  bool toQuantized = quantize && isResultSupported(getQuantizedType(quantize.getResult()));
+  bool toQuantized = quantize && isResultSupported(product, getQuantizedType(quantize.getResult()));
   auto sources = llvm::map_to_vector(group.getInputs(), getQuantizedSource);
   Type type = toQuantized ? quantize.getResult().getType() : result.getType();
   auto lowered = GroupOp::create(builder, group.getLoc(), type, group.getPattern(), sources);

@@ -106,6 +106,7 @@ private:
   MLIRContext *getContext() {
     DialectRegistry registry;
     registerOctetDialects(registry);
+    context.printOpOnDiagnostic(false); // that may be a whole network
     context.appendDialectRegistry(registry);
     context.loadAllAvailableDialects();
     return &context;
@@ -141,6 +142,33 @@ private:
     for (const std::string &level : request.levels)
       if (!llvm::is_contained(known, level))
         return llvm::createStringError("unknown CPU level '" + level + "' for target " + triple + "; there are " + llvm::join(known, ", "));
+    if (request.stopAfter && request.artifact != Artifact::MLIR && request.artifact != Artifact::Library)
+      return llvm::createStringError("--stop-after writes MLIR; leave --emit away");
+    if (request.precision == Precision::Float)
+      return checkUnread(Stage::Fuse, "--float");
+    return llvm::Error::success();
+  }
+
+  /// What is asked for and would not be done, because only stages up to `since` would have read it.
+  llvm::Error checkUnread(Stage since, const llvm::Twine &why) const {
+    struct Option {
+      StringRef name;
+      bool isGiven;
+      Stage last; ///< that reads it
+    };
+    bool isFloat = request.precision == Precision::Float;
+    const Option options[] = {
+        {"--calibration-data", !request.calibrationData.empty(), Stage::Calibrate},
+        {"--load-statistics", !request.loadStatistics.empty(), Stage::Calibrate},
+        {"--save-statistics", !request.saveStatistics.empty(), Stage::Calibrate},
+        {"--qconfig-mapping", !request.qconfigMapping.empty(), Stage::Prepare},
+        {"--backend", request.backend != CompileRequest().backend && !isFloat, Stage::Convert},
+        {"--input-shape", !request.inputShapes.empty() && !isFloat, Stage::Import},
+        {"--strict", request.isStrict && isFloat, Stage::Lower},
+    };
+    for (const Option &option : options)
+      if (option.isGiven && (isFloat || since >= option.last))
+        return llvm::createStringError(option.name + " has no effect with " + why + "; leave it away");
     return llvm::Error::success();
   }
 
@@ -151,9 +179,16 @@ private:
       if (!module)
         return llvm::createStringError("the file cannot be read");
       reached = findStage(*module);
-      if (reached == Stage::Program || !module->lookupSymbol<func::FuncOp>("main"))
-        return llvm::createStringError("expected the IR of a network with a function 'main', up to the integer program");
-      return llvm::Error::success();
+      if (reached == Stage::Program)
+        return llvm::createStringError("expected the IR of a network up to the integer program, but got code generation's");
+      auto network = module->lookupSymbol<func::FuncOp>("main");
+      if (!network)
+        return llvm::createStringError("expected the IR of a network with a function 'main'");
+      if (failed(verifyNetwork(network)))
+        return llvm::createStringError("the file holds no network");
+      if (request.stopAfter && *request.stopAfter < reached)
+        return llvm::createStringError("the IR has passed '" + getName(reached) + "' and cannot stop after '" + getName(*request.stopAfter) + "'");
+      return checkUnread(reached, "IR that has passed '" + getName(reached) + "'");
     }
     ImportOptions options;
     for (auto &entry : request.inputShapes)

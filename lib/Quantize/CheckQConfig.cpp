@@ -32,9 +32,15 @@ static bool isSameType(Type a, IntegerType b) {
 
 /// One observer against one data type of the backend; `role` is what the message calls it.
 static std::optional<Reason> check(DTypeAttr dtype, ObserverAttrInterface observer, StringRef role) {
+  ObserverSpec spec = observer.getSpec();
+  if (!spec.dtype)
+    return Reason{"OCT204", llvm::formatv("the {0} observer measures only and yields no quantized type", role),
+                  llvm::formatv("give the QConfig another {0} observer, such as #octet.min_max", role)};
+  if (spec.dtype.getWidth() != 8)
+    return Reason{"OCT211", llvm::formatv("the {0} observer yields {1}, and there are 8-bit integers only", role, print(spec.dtype)),
+                  llvm::formatv("give the {0} observer the dtype ui8 or si8", role)};
   if (!dtype || !isa<IntegerType>(dtype.getType()))
     return std::nullopt;
-  ObserverSpec spec = observer.getSpec();
   if (!isSameType(dtype.getType(), spec.dtype))
     return Reason{"OCT204", llvm::formatv("the {0} observer yields {1}, but the backend takes {2}", role, print(spec.dtype), print(dtype.getType())),
                   llvm::formatv("give the {0} observer the dtype {1}", role, print(dtype.getType()))};
@@ -55,10 +61,13 @@ static std::optional<Reason> check(DTypeAttr dtype, ObserverAttrInterface observ
   return std::nullopt;
 }
 
-/// The weight's observer: present, and with channels along the pattern's axis.
-static std::optional<Reason> checkWeight(DTypeAttr dtype, ObserverAttrInterface observer, int64_t axis) {
+/// The weight's observer: present, and with channels along the pattern's axis, which the weight has.
+static std::optional<Reason> checkWeight(DTypeAttr dtype, ObserverAttrInterface observer, int64_t axis, ShapedType weight) {
   if (!observer)
     return Reason{"OCT208", "the QConfig has no weight observer", "add `weight = ...` to the QConfig"};
+  if (axis >= weight.getRank())
+    return Reason{"OCT208", llvm::formatv("the pattern says that the weight's channels lie on axis {0}, but the weight has {1} dimensions", axis, weight.getRank()),
+                  "correct `octet.weight axis` in the backend"};
   auto channelAxis = observer.getSpec().channelAxis;
   if (channelAxis && *channelAxis != axis)
     return Reason{"OCT208", llvm::formatv("the weight observer has one scale per element of axis {0}, but the result's channels lie on axis {1}", *channelAxis, axis),
@@ -72,24 +81,47 @@ static std::optional<Reason> checkAgainst(DTypesOp dtypes, const Unit &unit, QCo
   auto result = qconfig.getResult() ? qconfig.getResult() : qconfig.getActivation();
   if (auto reason = check(dtypes.getOutputAttr(), result, "result"))
     return reason;
-  for (auto weight : PatternOp(unit.pattern).getBody().getOps<WeightOp>())
-    if (auto reason = checkWeight(dtypes.getWeightAttr(), qconfig.getWeight(), weight.getAxis()))
-      return reason;
+  for (auto [leaf, operand] : unit.leaves)
+    if (auto weight = dyn_cast<WeightOp>(leaf))
+      if (auto reason = checkWeight(dtypes.getWeightAttr(), qconfig.getWeight(), weight.getAxis(), cast<ShapedType>(operand->get().getType())))
+        return reason;
   if (unit.getOperand<BiasOp>() && dtypes.getBias() && !dtypes.getBias()->isF32())
     return Reason{"OCT204", "the bias is f32, but the backend takes " + print(*dtypes.getBias()), "use a backend that takes f32"};
   return std::nullopt;
 }
 
-std::optional<Reason> octet::checkQConfig(const Unit &unit, QConfigAttr qconfig) {
-  PatternOp pattern = unit.pattern;
+/// Nothing if `check` finds none in one of the pattern's combinations, else what it finds in the first.
+static std::optional<Reason> checkAny(PatternOp pattern, llvm::function_ref<std::optional<Reason>(DTypesOp)> check) {
   Reason first{"OCT103", ("pattern @" + pattern.getSymName() + " has no data types").str(), "list an octet.dtypes in the pattern"};
   for (auto [index, symbol] : llvm::enumerate(pattern.getDtypes().getAsRange<FlatSymbolRefAttr>())) {
     auto dtypes = cast<DTypesOp>(SymbolTable::lookupSymbolIn(pattern->getParentOp(), symbol.getAttr()));
-    auto reason = checkAgainst(dtypes, unit, qconfig);
+    auto reason = check(dtypes);
     if (!reason)
       return std::nullopt;
     if (index == 0)
       first = *reason;
   }
   return first;
+}
+
+std::optional<Reason> octet::checkQConfig(const Unit &unit, QConfigAttr qconfig) {
+  return checkAny(unit.pattern, [&](DTypesOp dtypes) { return checkAgainst(dtypes, unit, qconfig); });
+}
+
+std::optional<Reason> octet::checkObservers(const Unit &unit, llvm::function_ref<ObserverAttrInterface(Value)> getObserver) {
+  return checkAny(unit.pattern, [&](DTypesOp dtypes) -> std::optional<Reason> {
+    for (auto [leaf, operand] : unit.leaves)
+      if (auto observer = isa<ActivationOp>(leaf) ? getObserver(operand->get()) : nullptr)
+        if (auto reason = check(dtypes.getInputAttr(), observer, "input's"))
+          return reason;
+    if (auto observer = getObserver(unit.op->getResult(0)))
+      return check(dtypes.getOutputAttr(), observer, "result's");
+    return std::nullopt;
+  });
+}
+
+bool octet::takesObserver(const Unit &unit, ObserverAttrInterface observer, bool isResult) {
+  return !checkAny(unit.pattern, [&](DTypesOp dtypes) {
+    return check(isResult ? dtypes.getOutputAttr() : dtypes.getInputAttr(), observer, isResult ? "result's" : "input's");
+  });
 }

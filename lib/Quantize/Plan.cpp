@@ -7,6 +7,7 @@
 
 #include "Plan.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "octet/Dialect/NN/NN.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
@@ -25,10 +26,13 @@ public:
     for (Operation &op : block.without_terminator())
       if (!op.hasTrait<OpTrait::ConstantLike>() && !isa<ObserverOp>(op))
         plan.decisions.push_back(decide(&op));
-    keepFloatWhatIsNotRead();
     for (Decision &decision : plan.decisions)
       byOp[decision.op] = &decision;
-    collectSets();
+    do {
+      keepFloatWhatIsNotRead();
+      plan.observed.clear();
+      collectSets();
+    } while (refuseWhatDoesNotFit());
     return std::move(plan);
   }
 
@@ -39,6 +43,8 @@ private:
   void keepFloatWhatIsNotRead();
   void collectSets();
   void addSet(ArrayRef<Value> values);
+  ObserverAttrInterface getFollowingObserver(ArrayRef<Value> values);
+  bool refuseWhatDoesNotFit();
   bool mayBePerChannel(Value value);
   const Decision *getProducer(Value value) const { return byOp.lookup(value.getDefiningOp()); }
   ObserverAttrInterface getWishedObserver(Value value);
@@ -205,13 +211,52 @@ bool Planner::mayBePerChannel(Value value) {
   auto axis = pattern.getChannelAxis();
   if (!observer || !axis || observer.getSpec().channelAxis != (int64_t)*axis)
     return false;
+  if (!takesObserver(*producer->unit, observer, /*isResult=*/true))
+    return false;
   return llvm::all_of(value.getUses(), [&](OpOperand &use) {
     const Decision *reader = byOp.lookup(use.getOwner());
-    return reader && reader->verdict != Verdict::Float && llvm::any_of(reader->unit->leaves, [&](auto leaf) {
+    return reader && reader->verdict != Verdict::Float && takesObserver(*reader->unit, observer, /*isResult=*/false) && llvm::any_of(reader->unit->leaves, [&](auto leaf) {
              auto activation = dyn_cast<ActivationOp>(leaf.first);
              return leaf.second == &use && activation && activation.getChannelAxis() == axis;
            });
   });
+}
+
+/// Padding brings in a value that the padded operator's known range need not hold.
+static bool addsValues(Operation *op) {
+  auto pad = dyn_cast_or_null<nn::PadOp>(op);
+  return pad && !pad.getValue().isZero();
+}
+
+/// The observer that a sharing operator of the set asks for, if it follows the data; else null.
+ObserverAttrInterface Planner::getFollowingObserver(ArrayRef<Value> values) {
+  for (Value value : values) {
+    const Decision *producer = getProducer(value);
+    if (producer && producer->verdict != Verdict::Float && !producer->qconfig.getActivation().getSpec().fixedScale)
+      return producer->qconfig.getActivation();
+  }
+  return nullptr;
+}
+
+/// Whether units take the observers that their values have come to share, which need not be those they asked for: what does
+/// not stays float. True if there was such a unit.
+bool Planner::refuseWhatDoesNotFit() {
+  DenseMap<Value, ObserverAttrInterface> observers;
+  for (const ObservedSet &set : plan.observed)
+    for (Value value : set.values)
+      observers[value] = set.observer;
+  bool any = false;
+  for (Decision &decision : plan.decisions) {
+    if (decision.verdict == Verdict::Float)
+      continue;
+    auto reason = checkObservers(*decision.unit, [&](Value value) { return observers.lookup(value); });
+    if (!reason)
+      continue;
+    decision.reason = reason;
+    decision.verdict = Verdict::Float;
+    decision.isRefused = any = true;
+  }
+  return any;
 }
 
 void Planner::addSet(ArrayRef<Value> values) {
@@ -222,16 +267,22 @@ void Planner::addSet(ArrayRef<Value> values) {
     plan.observed.push_back(std::move(set));
     return;
   }
-  // An observer that follows the data suits every member, constants do not.
+  // An observer that follows the data suits every member, constants suit none but their own.
+  bool isFixedUnfit = false;
   for (Value value : values) {
     ObserverAttrInterface wished = getWishedObserver(value);
+    isFixedUnfit |= addsValues(value.getDefiningOp());
     if (!wished || wished == set.observer)
       continue;
+    isFixedUnfit |= (bool)set.observer;
     if (set.observer)
       set.note = Reason{"OCT209", "operators that share this observer ask for different ones", "give them the same QConfig"};
     if (!set.observer || (set.observer.getSpec().fixedScale && !wished.getSpec().fixedScale))
       set.observer = wished;
   }
+  if (isFixedUnfit && set.observer.getSpec().fixedScale)
+    if (ObserverAttrInterface following = getFollowingObserver(values))
+      set.observer = following;
   for (Value value : values)
     if (!set.note && set.observer && !set.observer.getSpec().fixedScale)
       set.note = getIgnoredReader(value, set.observer);

@@ -63,8 +63,14 @@ struct Plan {
 /// Fails, with an error emitted, if the block already contains observers or quantized values.
 mlir::FailureOr<Plan> makePlan(mlir::Block &block, const Backend &backend, const QConfigMapping &mapping);
 
-/// The first of the backend's data type combinations that the unit's QConfig fits, or why none does.
+/// Nothing if the unit's QConfig fits one of the backend's combinations of data types, else why not the first.
 std::optional<Reason> checkQConfig(const Unit &unit, QConfigAttr qconfig);
+
+/// The same of the observers that the unit's inputs and result have in the end (null: none).
+std::optional<Reason> checkObservers(const Unit &unit, llvm::function_ref<ObserverAttrInterface(mlir::Value)> getObserver);
+
+/// Whether one of the backend's combinations takes the observer for the unit's inputs or result.
+bool takesObserver(const Unit &unit, ObserverAttrInterface observer, bool isResult);
 
 } // namespace octet
 

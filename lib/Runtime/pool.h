@@ -58,6 +58,7 @@ typedef struct pool {
   _Alignas(64) _Atomic(const ready_step *) step;
   _Atomic uint32_t chunks;
   uint32_t num_workers;
+  pid_t process; /* that has the workers: a forked child has none */
   pthread_t workers[];
 } pool;
 
@@ -138,7 +139,7 @@ static void destroy_pool(pool *p) {
     return;
   atomic_store(&p->stop, 1);
   wake_workers(p);
-  for (uint32_t i = 0; i < p->num_workers; ++i)
+  for (uint32_t i = 0; i < p->num_workers && p->process == getpid(); ++i)
     pthread_join(p->workers[i], NULL);
   free(p);
 }
@@ -150,6 +151,7 @@ static pool *create_pool(uint32_t num_workers) {
   if (posix_memalign((void **)&p, 64, bytes))
     return NULL;
   memset(p, 0, bytes);
+  p->process = getpid();
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);

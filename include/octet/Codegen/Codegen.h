@@ -16,6 +16,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 #include "octet/Dialect/Kernel/Kernel.h"
 #include "octet/Dialect/NN/NN.h"
@@ -44,6 +45,10 @@ struct CpuLevel {
 llvm::ArrayRef<CpuLevel> getCpuLevels();
 /// The level of this name, or null.
 const CpuLevel *lookupCpuLevel(llvm::StringRef name);
+
+/// Whether code can be laid out for `network`: it has a body, and all its values are ranked tensors of static shape. Emits
+/// an error if not.
+llvm::LogicalResult verifyNetwork(mlir::func::FuncOp network);
 
 /// Marks a kernel function that may become one with others of its structure.
 inline constexpr llvm::StringLiteral kMergeableAttr = "kernel.mergeable";

@@ -7,6 +7,7 @@
 
 #include "mlir/IR/OperationSupport.h"
 #include "octet/Dialect/Octet/Octet.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Regex.h"
 
@@ -26,6 +27,15 @@ LogicalResult DTypeAttr::verify(function_ref<InFlightDiagnostic()> emitError, Ty
     return emitError() << "expected an integer type beside a range or a zero point, but got " << type;
   if (!range.empty() && (range.size() != 2 || range[0] >= range[1]))
     return emitError() << "expected a range [low, high] with low < high, but got [" << range << "]";
+  auto isInType = [&](int64_t value) {
+    bool isSigned = !integer.isUnsigned();
+    return value >= quant::QuantizedType::getDefaultMinimumForInteger(isSigned, integer.getWidth()) &&
+           value <= quant::QuantizedType::getDefaultMaximumForInteger(isSigned, integer.getWidth());
+  };
+  if (!llvm::all_of(range, isInType))
+    return emitError() << "expected a range within " << type << ", but got [" << range << "]";
+  if (zeroPoint && !isInType(*zeroPoint))
+    return emitError() << "expected a zero point within " << type << ", but got " << *zeroPoint;
   if (scaleMin && !(scaleMin.getValueAsDouble() > 0))
     return emitError() << "expected a positive scale_min, but got " << scaleMin;
   if (scale && !(scale.getValueAsDouble() > 0))
@@ -141,6 +151,21 @@ LogicalResult FoldOp::verifyRegions() {
   return success();
 }
 
+/// What stays float is matched by no pattern of its own without conditions.
+static LogicalResult verifyFloatOps(BackendOp backend, ArrayRef<PatternOp> patterns) {
+  for (PatternOp pattern : patterns) {
+    auto matches = llvm::to_vector(pattern.getBody().getOps<MatchOp>());
+    if (matches.size() != 1 || matches[0].getWith() || matches[0].getWhere())
+      continue;
+    for (auto entry : backend.getBody().getOps<FloatOp>())
+      for (Attribute name : entry.getNames())
+        if (llvm::is_contained(matches[0].getNames(), name))
+          return (entry.emitOpError("expected operators that no pattern takes, but a pattern takes ") << name).attachNote(pattern->getLoc())
+                 << "the pattern";
+  }
+  return success();
+}
+
 LogicalResult BackendOp::verifyRegions() {
   SmallVector<PatternOp> patterns;
   for (Operation &part : getBody().front()) {
@@ -160,7 +185,7 @@ LogicalResult BackendOp::verifyRegions() {
   }
   if (llvm::range_size(getBody().getOps<RecipeOp>()) > 1)
     return emitOpError("expected at most one 'octet.recipe'");
-  return success();
+  return verifyFloatOps(*this, patterns);
 }
 
 //===----------------------------------------------------------------------===//
@@ -171,6 +196,10 @@ LogicalResult ModuleNameRegexOp::verify() {
   std::string message;
   if (!llvm::Regex(getKey()).isValid(message))
     return emitOpError("expected a regular expression, but got ") << getKeyAttr() << ": " << message;
+  for (size_t i = getKey().find('\\'); i != StringRef::npos; i = getKey().find('\\', i + 2))
+    if (i + 1 < getKey().size() && llvm::isAlnum(getKey()[i + 1]))
+      return emitOpError("expected a POSIX extended regular expression, which has no '") << getKey().substr(i, 2)
+             << "'; write a class such as [0-9] or [[:alnum:]_]";
   return success();
 }
 

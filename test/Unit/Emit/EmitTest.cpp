@@ -49,7 +49,7 @@ TEST(Emit, LibraryExportsOnlyPrefixedSymbols) {
 TEST(Emit, NeedsOnlyLibc) {
   Bytes library = TestNetwork("net").level("reference").emitOrFail(with(OutputKind::SharedLibrary));
   EXPECT_EQ(getGlobalSymbols(library, /*dynamic=*/true, /*defined=*/false),
-            (std::set<std::string>{"clock_gettime", "free", "getenv", "memset", "posix_memalign", "pthread_create",
+            (std::set<std::string>{"clock_gettime", "free", "getenv", "getpid", "memset", "posix_memalign", "pthread_create",
                                    "pthread_join", "pthread_sigmask", "sched_yield", "sigfillset", "snprintf", "strcmp",
                                    "strlen", "syscall"}));
 }

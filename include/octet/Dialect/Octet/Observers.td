@@ -90,9 +90,10 @@ def Octet_ChannelSumObserver : Octet_Observer<"ChannelSumObserver", "channel_sum
 def Octet_FixedQParamsObserver : Octet_Observer<"FixedQParamsObserver", "fixed_qparams"> {
   let summary = "constants, whatever the data";
   let description = [{
-    Scale and zero point are given: for results whose range is known, such as a sigmoid's (1/256, 0).
-    PyTorch: `FixedQParamsObserver`.
+    Scale and zero point are given: for results whose range is known, such as a sigmoid's (1/256, 0). Errors when `dtype` has
+    no sign, `scale` is no positive finite f32, or `zero_point` lies outside `dtype`. PyTorch: `FixedQParamsObserver`.
   }];
+  let genVerifyDecl = 1;
   let parameters = (ins "::mlir::IntegerType":$dtype, "::mlir::FloatAttr":$scale, "int64_t":$zeroPoint);
   let assemblyFormat = "`<` $dtype `,` `scale` `=` $scale `,` `zero_point` `=` $zeroPoint `>`";
 }

@@ -5,10 +5,23 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "octet/Dialect/Octet/Octet.h"
+#include "Range.h"
 
 using namespace mlir;
 using namespace octet;
+
+LogicalResult FixedQParamsObserverAttr::verify(EmitError emitError, IntegerType dtype, FloatAttr scale, int64_t zeroPoint) {
+  if (failed(verifyTarget(emitError, dtype, nullptr, nullptr)))
+    return failure();
+  if (!scale.getType().isF32() || !(scale.getValueAsDouble() > 0) || !scale.getValue().isFinite())
+    return emitError() << "expected a positive finite f32 as the scale, but got " << scale;
+  bool isSigned = !dtype.isUnsigned();
+  int64_t low = quant::QuantizedType::getDefaultMinimumForInteger(isSigned, dtype.getWidth());
+  int64_t high = quant::QuantizedType::getDefaultMaximumForInteger(isSigned, dtype.getWidth());
+  if (zeroPoint < low || zeroPoint > high)
+    return emitError() << "expected a zero point within " << dtype << ", but got " << zeroPoint;
+  return success();
+}
 
 ObserverSpec FixedQParamsObserverAttr::getSpec() const {
   ObserverSpec spec;
