@@ -38,7 +38,7 @@ def CorrectBiasPass : Octet_RunningPass<"octet-correct-bias"> {
   let summary = "mean errors of quantization go into the biases";
   let description = [{
     On a calibrated network (between `octet-calibrate` and `octet-convert`): runs it in float and as the reference model
-    on up to 64 of the samples, chosen by content and not by order, and adds the mean error of every output channel of
+    on up to 50 of the samples, chosen by content and not by order, and adds the mean error of every output channel of
     every quantized convolution and linear layer to its bias; layer by layer, each on inputs whose errors are corrected
     already. A layer without a bias gets one.
   }];
