@@ -34,7 +34,7 @@ static std::optional<Interval> getClamp(Operation *op) {
   return interval;
 }
 
-/// `type` with the quantized interval as bounds; null if channels disagree or nothing would be left between them.
+/// [N.narrow] `type` with the quantized interval as bounds; null if channels disagree or nothing would be left between them.
 static QuantizedType narrow(QuantizedType type, Interval interval) {
   std::optional<std::pair<int64_t, int64_t>> bounds;
   for (int64_t channel = 0; channel < numerics::getNumChannels(type); ++channel) {

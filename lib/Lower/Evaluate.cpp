@@ -28,15 +28,15 @@ std::optional<float> lower::evaluateScalar(Operation *op, ArrayRef<float> operan
       .Case([&](nn::SiluOp) { return numerics::silu(x()); })
       .Case([&](nn::HardSwishOp) { return numerics::hardSwish(x()); })
       .Case([&](nn::ExpOp) { return numerics::exp(x()); })
-      .Case([&](nn::SqrtOp) { return std::sqrt(x()); })
-      .Case([&](nn::NegOp) { return -x(); })
+      .Case([&](nn::SqrtOp) { return std::sqrt(x()); }) // [N.sqrt]
+      .Case([&](nn::NegOp) { return -x(); })            // [N.neg]
       .Case([&](nn::ClipOp clip) { return numerics::clip(x(), value(clip.getMin()), value(clip.getMax())); })
       .Case([&](nn::LeakyReluOp leaky) { return numerics::leakyRelu(x(), value(leaky.getAlpha())); })
       .Case([&](nn::EluOp elu) { return numerics::elu(x(), value(elu.getAlpha())); })
       .Case([&](nn::HardSigmoidOp hard) {
         return numerics::hardSigmoid(x(), value(hard.getAlpha()), value(hard.getBeta()));
       })
-      .Case([&](nn::AddOp) { return x() + y(); })
+      .Case([&](nn::AddOp) { return x() + y(); }) // [N.add], and the three below
       .Case([&](nn::SubOp) { return x() - y(); })
       .Case([&](nn::MulOp) { return x() * y(); })
       .Case([&](nn::DivOp) { return x() / y(); })

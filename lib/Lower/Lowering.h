@@ -37,18 +37,18 @@ struct Lowering {
   /// Convolution and linear, alone or in a group.
   Outcome lowerProduct(mlir::Operation *product);
   Outcome lowerGroup(GroupOp group);
-  /// Data movement, max pools and nearest resampling: values are copied, a change of scale is a table.
+  /// Data movement, max pools and nearest resampling: values are copied, a change of scale is a table [N.concat].
   Outcome lowerMovement(mlir::Operation *op);
-  /// Average pools and means over H and W.
+  /// Average pools and means over H and W [N.avg_pool].
   Outcome lowerMean(mlir::Operation *op);
-  /// The element-wise operators in front of a quantize: a table, or a group on quantized types.
+  /// The element-wise operators in front of a quantize: a table [N.table], or a group on quantized types [N.elementwise].
   Outcome lowerQuantize(QuantizeOp quantize);
 
   /// Says that `op` stays float and why; fails where that is an error.
   mlir::LogicalResult reportFallback(mlir::Operation *op, Outcome reason);
 
 private:
-  /// Values of `source` at the parameters of `type`: itself, or a table.
+  /// Values of `source` at the parameters of `type`: itself, or a table [N.table].
   mlir::Value convertTo(mlir::Value source, mlir::quant::QuantizedType type, mlir::Location loc);
   llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> conversions;
 
@@ -78,8 +78,8 @@ Outcome awaitQuantize(mlir::Operation *op);
 bool foldConstant(QuantizeOp quantize);
 bool foldConstant(DequantizeOp dequantize);
 
-/// Takes clamps at the end of `body` into the storage bounds of `type`, which the yielded value is quantized to: quantizing
-/// is monotone, so clamping before or behind it is the same.
+/// Takes clamps at the end of `body` into the storage bounds of `type`, which the yielded value is quantized to [N.narrow]:
+/// quantizing is monotone, so clamping before or behind it is the same.
 mlir::quant::QuantizedType foldClamps(mlir::Block &body, mlir::quant::QuantizedType type);
 /// Whether every reader of the quantized value takes whatever type it has.
 bool mayNarrow(QuantizeOp quantize);

@@ -55,7 +55,7 @@ static bool isBiasSupported(QuantizedType bias, const ProductTypes &types) {
   return true;
 }
 
-/// Whether `product` on these quantized operands has the integer form [N.accumulate].
+/// Whether `product` on these quantized operands has the integer form [N.accumulate], with the proof of [N.overflow].
 static Outcome checkProduct(Operation *product, ArrayRef<Value> operands) {
   if (!operands[0] || !operands[1])
     return operands[0] || operands[1] ? Outcome::RealOperand : Outcome::NotConcerned;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Two copies of the calibrated network run on the same samples: the float one, and the reference model that
+// [N.bias_correction] Two copies of the calibrated network run on the same samples: the float one, and the reference model that
 // octet-convert makes of it, in which a correction (a further input) is added behind every weighted operator. Both
 // sum the results of those operators per channel, exactly. The reference model runs step by step, all samples abreast: when
 // every sample has reached a layer, its error is known, with all layers before it corrected already, and its
@@ -246,7 +246,7 @@ static size_t getNumSamples(const octet_descriptor &a, const octet_descriptor &b
 // The correction
 //===----------------------------------------------------------------------===//
 
-/// Mean error per channel from the sums of both networks.
+/// [N.bias_correction] Mean error per channel from the sums of both networks.
 static std::vector<float> getCorrection(ArrayRef<int64_t> expected, ArrayRef<int64_t> actual, int64_t count) {
   std::vector<float> correction;
   for (auto [a, b] : llvm::zip_equal(expected, actual))

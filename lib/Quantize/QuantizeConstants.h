@@ -13,7 +13,7 @@
 
 namespace octet {
 
-/// The weight type with scales raised so that every |bias[c]| is at most 2^30 steps of f32(s_x * s_w[c]).
+/// [N.weight_scale] The weight type with scales raised so that every |bias[c]| is at most 2^30 steps of f32(s_x * s_w[c]).
 /// `raised` counts the scales that changed.
 mlir::quant::QuantizedType raiseWeightScales(mlir::quant::QuantizedType weight, mlir::quant::QuantizedType input,
                                              llvm::ArrayRef<float> bias, int64_t &raised);

@@ -15,7 +15,7 @@ def AssignLayoutPass : Pass<"octet-assign-layout", "::mlir::func::FuncOp"> {
   let description = [{
     Rank-4 tensors inside the network become NHWC (`#nn.layout`), with a channel pitch that dot products can read in fours
     and with the border that the convolutions reading them need. Network inputs and outputs stay dense NCHW;
-    `nn.relayout` is inserted where both meet.
+    `nn.relayout` is inserted where both meet. Source: `docs/rationale/kernels.md`.
   }];
   let statistics = [Statistic<"numRelayouts", "num-relayouts", "relayouts inserted">];
   let dependentDialects = ["::octet::nn::NNDialect"];
@@ -25,7 +25,9 @@ def EmitProgramPass : Pass<"octet-emit-program", "::mlir::ModuleOp"> {
   let summary = "network to steps and kernel functions, one nested module per CPU level";
   let description = [{
     Every operator becomes one or more `kernel.step`s on addresses in one arena that is planned here with reuse; kernel
-    functions are shared by all steps of the same shape. Weights are packed into one blob that all levels share.
+    functions are shared by all steps of the same shape. Weights are packed into one blob that all levels share. Errors: no
+    function `main`; a level that there is not, or one twice; an operator without code generation; more than 1792 MiB of
+    weights. Source: `docs/rationale/kernels.md`, `docs/rationale/step-table.md`.
   }];
   let options = [
     ListOption<"levels", "levels", "std::string", "CPU levels, best first (sse2, avx2, avx512vnni, neon, dotprod, reference)">
@@ -45,7 +47,7 @@ def MergeKernelsPass : Pass<"octet-merge-kernels", "::mlir::ModuleOp"> {
     Of functions with the attribute `kernel.mergeable`, those whose operations are alike but for the values of index
     constants (and the extents of the memory they get) become one. Constants that are the same in all stay; of the others
     each becomes an argument, or a multiple of one, and the steps give them as `bounds`. Code becomes several times smaller
-    where a network repeats a kind of layer in many shapes.
+    where a network repeats a kind of layer in many shapes. Source: `docs/rationale/kernels.md`.
   }];
   let statistics = [Statistic<"numMerged", "num-merged", "kernel functions replaced by another">];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
@@ -53,6 +55,22 @@ def MergeKernelsPass : Pass<"octet-merge-kernels", "::mlir::ModuleOp"> {
 
 def LowerKernelPass : Pass<"octet-lower-kernel", "::mlir::ModuleOp"> {
   let summary = "micro-kernel ops to the instructions of one CPU level";
+  let description = [{
+    Every `kernel` op inside functions becomes an LLVM intrinsic where the level has an instruction for it, else vector
+    arithmetic with the same bits:
+
+    | op | avx512vnni | avx2, sse2 | dotprod | neon, reference |
+    |---|---|---|---|---|
+    | `kernel.dot4` | VPDPBUSD | PMADDWD on widened bytes (never PMADDUBSW, which saturates) | SDOT on bytes less 128 | products |
+    | `kernel.dot2` | not made | PMADDWD | not made | not made |
+    | `kernel.pack` | saturating packs, VPMOVUSDB | saturating packs | clamps | clamps |
+    | `kernel.scale` | VSCALEFPS (vectors) | two products | two products | two products |
+
+    `kernel.round` is `llvm.lrint` and `kernel.broadcast4` a load everywhere. Where the level has no fused multiply-add (sse2,
+    reference), `math.fma` becomes calls of functions that compute it exactly: the f64 sum is rounded to odd before it is
+    rounded to f32 (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008). Functions get the level's
+    `target_features`. An unknown level is an error. Source: section 1 and [N.accumulate] of `docs/numerics.md`.
+  }];
   let options = [Option<"level", "level", "std::string", "", "the CPU level; default: that of the module's program">];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect", "::mlir::vector::VectorDialect"];
 }

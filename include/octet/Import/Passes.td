@@ -16,6 +16,8 @@ def FoldIntoWeights : Pass<"octet-fold-into-weights", "::mlir::func::FuncOp"> {
     - A `nn.pad` with zeros of the spatial dimensions whose only user is a `nn.conv` goes into its `pads`.
     - A `nn.add` of a constant with one value per output channel to a `nn.conv` or `nn.linear` without bias, which has
       no other user, becomes the bias.
+
+    What does not fit stays as it is. Source: [N.conv], [N.linear].
   }];
   let dependentDialects = ["::octet::nn::NNDialect"];
   let statistics = [
@@ -32,7 +34,8 @@ def RaiseIdioms : Pass<"octet-raise-idioms", "::mlir::func::FuncOp"> {
     | `clip(a * x + b, 0, 1)`; `clip(x + 3, 0, 6) / 6` and the like | `nn.hard_sigmoid` |
     | `x * hard_sigmoid(x)` with 1/6 and 0.5; `x * clip(x + 3, 0, 6) / 6` in any order | `nn.hard_swish` |
 
-    Inner values must have no other user. Constants may stand on either side of a sum or product.
+    Inner values must have no other user. Constants may stand on either side of a sum or product, and may be off by a few
+    roundings of the exporter. What does not fit stays as it is. Source: [N.silu], [N.hard_sigmoid], [N.hard_swish].
   }];
   let dependentDialects = ["::octet::nn::NNDialect"];
   let statistics = [Statistic<"numRaised", "num-raised", "Number of idioms raised to one operator">];

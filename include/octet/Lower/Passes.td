@@ -37,7 +37,7 @@ def Lower : Pass<"octet-lower", "::mlir::func::FuncOp"> {
     float between dequantize and quantize; a remark with a stable code (`include/octet/Lower/Reasons.def`) says why.
 
     What was quantized to run in int8 and cannot has `octet.stays_float` with the code; with `strict`
-    it is an error.
+    it is an error. Source: section 3 of `docs/numerics.md`; PyTorch: `lower_to_fbgemm`.
   }];
   let options = [Option<"strict", "strict", "bool", "false", "what was quantized to run in int8 and cannot is an error">];
   let dependentDialects = ["::octet::OctetDialect", "::octet::nn::NNDialect"];

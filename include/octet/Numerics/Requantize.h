@@ -15,7 +15,7 @@
 /// The one place where multipliers are made. Lower proves with it, Codegen takes its constants from it.
 namespace octet::numerics {
 
-/// S[c] = f32(s_x * s_w[c]): what one unit of the accumulator is worth. [N.accumulate]
+/// S[c] = f32(s_x * s_w[c]): what one unit of the accumulator is worth. [N.bias]
 float accumulatorScale(float inputScale, float filterScale);
 /// M[c] = f32(S[c] / s_y[c]). [N.requantize]
 float requantizeMultiplier(float accumulatorScale, float resultScale);
@@ -41,11 +41,11 @@ struct ProductTypes {
 int64_t maxDistanceFromZeroPoint(const QuantParams &input);
 
 /// The largest |acc| per output channel: sum over |w| times max |x - z_x|, plus |b|. `filter` holds the outputs one behind
-/// the other; `bias` is empty or has one value per output. Every partial sum is bounded too, in any order. [N.accumulate]
+/// the other; `bias` is empty or has one value per output. Every partial sum is bounded too, in any order. [N.overflow]
 llvm::SmallVector<int64_t, 0> accumulatorBounds(const ProductTypes &types, llvm::ArrayRef<int8_t> filter,
                                                 llvm::ArrayRef<int32_t> bias);
 
-/// Beyond this an int32 sum is not proven to be exact.
+/// Beyond this an int32 sum is not proven to be exact. [N.overflow]
 inline constexpr int64_t kMaxAccumulator = (int64_t(1) << 31) - 1;
 /// Up to this f32(acc) is exact.
 inline constexpr int64_t kMaxExactInFloat = int64_t(1) << 24;

@@ -24,6 +24,11 @@ def CalibratePass : Octet_RunningPass<"octet-calibrate"> {
     Compiles the observed network for this machine, runs it on every sample and keeps the statistics as `saw` of each
     `octet.observer`. They do not depend on the order of samples, nor on the number of threads, unless an observer's
     definition does. Memory does not grow with the number of samples.
+
+    A sample has the shape of the network's input. A file holds them along an axis in front of it, or one behind the other
+    along its first dimension. Errors: samples of other names or shapes, not of `f32`, or with NaN or infinity; statistics of
+    another network; two of an observer that cannot merge them. Source: section 5 of `docs/numerics.md`; PyTorch: running
+    the model that `prepare_fx` gives.
   }];
   let options = [
     ListOption<"calibrationData", "calibration-data", "std::string", "samples: .npz or .npy files, or folders of them">,
@@ -38,9 +43,11 @@ def CorrectBiasPass : Octet_RunningPass<"octet-correct-bias"> {
   let summary = "mean errors of quantization go into the biases";
   let description = [{
     On a calibrated network (between `octet-calibrate` and `octet-convert`): runs it in float and as the reference model
-    on up to 64 of the samples, chosen by content and not by order, and adds the mean error of every output channel of
+    on up to 50 of the samples, chosen by content and not by order, and adds the mean error of every output channel of
     every quantized convolution and linear layer to its bias; layer by layer, each on inputs whose errors are corrected
-    already. A layer without a bias gets one.
+    already. A layer without a bias gets one. The samples' errors are those of `octet-calibrate`. Source: [N.bias_correction];
+    Nagel and others, "Data-Free Quantization Through Weight Equalization and Bias Correction", 2019; PyTorch:
+    `torch.ao.quantization._correct_bias`.
   }];
   let options = [
     ListOption<"calibrationData", "calibration-data", "std::string", "samples: .npz or .npy files, or folders of them">,

@@ -25,7 +25,7 @@ def FusePass : Octet_QuantizePass<"octet-fuse", "::mlir::ModuleOp"> {
     behind a convolution or linear layer, disappear into its weight and bias ([N.batch_norm], in f64, rounded once). Then
     operators are visited in reverse order, and the longest pattern of more than one operator that ends there and
     does not overlap an earlier match becomes one `octet.group` in place of its last operator, under the source name
-    of its weighted operator.
+    of its weighted operator. A backend that cannot be read is an error, as in all of these passes. PyTorch: `fuse_fx`.
   }];
   let options = [backendOption];
   let statistics = [
@@ -43,7 +43,8 @@ def PreparePass : Octet_QuantizePass<"octet-prepare", "::mlir::ModuleOp"> {
 
     With `strict`, every operator whose QConfig is ignored is an error: no pattern of the backend takes it, or none with
     this QConfig. Not an error: what the backend keeps float on purpose (`octet.float`, and results that no quantized
-    operator reads), and where the mapping says none.
+    operator reads), and where the mapping says none. A program that has observers or quantized values already is an error.
+    PyTorch: `prepare_fx`.
   }];
   let options = [backendOption, mappingOption,
     Option<"strict", "strict", "bool", "false", "an operator whose QConfig is ignored is an error">];
@@ -61,7 +62,8 @@ def ConvertPass : Octet_QuantizePass<"octet-convert", "::mlir::ModuleOp"> {
     An observed activation becomes `octet.quantize` and `octet.dequantize`; an observed constant is quantized at compile
     time and dequantized; the bias of a quantized unit becomes int32 at `f32(s_x * s_w)` with a dequantize ([N.bias]). A
     weight's scale is raised where its bias would not fit into 2^30 steps. An activation observer that saw nothing is an
-    error: calibrate first.
+    error: calibrate first. So are statistics of the wrong size, and those that give no scale (a NaN seen). Source:
+    [N.qparams], [N.quantize], [N.weight_scale], [N.bias]; PyTorch: `convert_to_reference_fx`.
   }];
   let options = [backendOption];
   let statistics = [
@@ -76,7 +78,7 @@ def ExplainPass : Octet_QuantizePass<"octet-explain", "::mlir::ModuleOp"> {
   let summary = "list every operator with its verdict, reason, place and remedy";
   let description = [{
     The decisions that `octet-prepare` would take on this program, as a table on the standard output, or as JSON. The
-    program is not changed.
+    program is not changed. A program that is prepared already is an error, and so is a file that cannot be written.
   }];
   let options = [backendOption, mappingOption,
     Option<"json", "json", "bool", "false", "print JSON instead of a table">,

@@ -228,7 +228,7 @@ Value DenseKernel::multiplyAdd(KernelBuilder &b, Value acc, Value x, Value w) {
   return kernel::Dot4Op::create(b, acc.getType(), acc, x, w);
 }
 
-/// The sums over kernel rows, runs and steps.
+/// The sums over kernel rows, runs and steps: [N.accumulate] in any order, floats in that of [N.conv] and [N.linear].
 SmallVector<Value> DenseKernel::accumulate(KernelBuilder &b, ValueRange args, Value inBase, Value panelBase,
                                            int64_t panels, SmallVector<Value> acc) {
   int64_t step = shape.isInteger ? 4 : 1, weightStep = this->weightStep(), panelSize = shape.stepsPerPanel() * weightStep;

@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
-/// Sixteen channels at a time, taps in the order of the law.
+/// Sixteen channels at a time, taps in the order of [N.conv].
 bool codegen::emitFloatDepthwise(ProgramEmitter &emitter, const FusedOp &fused, const DepthwiseShape &s) {
   Value in = fused.getOuter(fused.root->getOperand(0)), filter = fused.getOuter(fused.root->getOperand(1));
   auto values = nn::getConstantValues<float>(filter);

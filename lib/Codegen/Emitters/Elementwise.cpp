@@ -77,9 +77,9 @@ Value codegen::emitElementwise(KernelBuilder &b, Operation *op, ValueRange in) {
       })
       .Case([&](nn::HardSwishOp) { return b.mul(in[0], hardSigmoid(b, in[0], 1.0f / 6.0f, 0.5f)); })
       .Case([&](nn::ExpOp) { return emitExp(b, in[0]); })
-      .Case([&](nn::SqrtOp) { return math::SqrtOp::create(b, in[0]); })
-      .Case([&](nn::NegOp) { return arith::NegFOp::create(b, in[0]); })
-      .Case([&](nn::AddOp) { return b.add(in[0], in[1]); })
+      .Case([&](nn::SqrtOp) { return math::SqrtOp::create(b, in[0]); }) // [N.sqrt]
+      .Case([&](nn::NegOp) { return arith::NegFOp::create(b, in[0]); }) // [N.neg]
+      .Case([&](nn::AddOp) { return b.add(in[0], in[1]); })             // [N.add], and the three below
       .Case([&](nn::SubOp) { return b.sub(in[0], in[1]); })
       .Case([&](nn::MulOp) { return b.mul(in[0], in[1]); })
       .Case([&](nn::DivOp) { return b.div(in[0], in[1]); })

@@ -21,7 +21,7 @@ void emitPointwise(ProgramEmitter &emitter, mlir::Operation *op, llvm::StringRef
                    llvm::ArrayRef<mlir::Value> inputs, mlir::Value result, PointwiseFn compute);
 /// Gives a view the rank of the result, with stride zero where it is broadcast.
 void alignView(TensorView &view, llvm::ArrayRef<int64_t> outShape);
-/// A plain element-wise op, or a group without convolution or linear layer.
+/// A plain element-wise op, or a group without convolution or linear layer [N.elementwise].
 llvm::LogicalResult emitFusedElementwise(ProgramEmitter &emitter, const FusedOp &fused);
 /// Loops over `shape` (the first dimension over [begin, end)); calls `body` with all indices.
 void emitLoopNest(KernelBuilder &b, llvm::ArrayRef<int64_t> shape, mlir::Value begin, mlir::Value end,

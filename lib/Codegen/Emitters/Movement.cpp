@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Every operator here is a strided copy, or several. Storage values are copied as they are: quantized operands and
-// results have equal parameters.
+// results have equal parameters, because octet-lower converts the others by a table [N.concat].
 //
 //===----------------------------------------------------------------------===//
 

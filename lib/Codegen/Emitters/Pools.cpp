@@ -102,6 +102,7 @@ static void emitPool(PoolOp op, StringRef kind, Signature &signature, int target
   });
 }
 
+/// [N.max_pool]
 LogicalResult codegen::emitMaxPool(ProgramEmitter &emitter, nn::MaxPoolOp op) {
   Signature signature(emitter);
   int source = signature.addTensor(op.getInput(), Signature::Parameters::none);

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The path that takes every shape: one element at a time, in the order that the law prescribes.
+// The path that takes every shape: one element at a time, in the order of [N.conv], [N.linear] and [N.matmul].
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,7 +44,7 @@ static Value finishAccumulator(KernelBuilder &b, const TensorView *bias, bool is
   return bias && !isInteger ? b.add(acc, b.load(bias->memory, channel)) : acc;
 }
 
-/// acc + x * w: exact integers, or one fused multiply-add.
+/// acc + x * w: exact integers [N.accumulate], or one fused multiply-add.
 static Value accumulate(KernelBuilder &b, const TensorView &input, ValueRange inputIndices, const TensorView &filter,
                         ValueRange filterIndices, Value acc) {
   Value x = loadRaw(b, input, inputIndices, -1), w = loadRaw(b, filter, filterIndices, -1);

@@ -48,10 +48,12 @@ def _binary(operation):
     return apply
 
 
+# [N.add] and its like
 add, sub, mul, div = (_binary(operation) for operation in (np.add, np.subtract, np.multiply, np.divide))
 
 
 def sqrt(x):
+    """[N.sqrt]"""
     with np.errstate(all="ignore"):
         return np.sqrt(np.asarray(x, f32))
 

@@ -3,8 +3,8 @@
 """Evaluates an ONNX QDQ file as the integer program that the law makes of it.
 
 Every operator is evaluated on real numbers as its file says; where a quantize stands behind a product or a mean of quantized
-values, the integer form ([N.form], [N.avg_pool]) decides its result instead. All other integer forms give the same bytes as
-dequantize, operator, quantize.
+values, the integer form ([N.form], [N.avg_pool]) decides its result instead. All other integer forms ([N.elementwise],
+[N.table], [N.max_pool], [N.concat]) give the same bytes as dequantize, operator, quantize.
 """
 
 from dataclasses import dataclass

@@ -23,7 +23,10 @@ def Kernel_Dialect : Dialect {
   let description = [{
     A program is a list of steps; a step calls a kernel function on addresses that are known at compile time. Kernel
     functions compute on sixteen 32-bit lanes whatever the register width (four, two or one register), so every level
-    gives the same bits. Each level's lowering file turns the vector ops here into instructions.
+    gives the same bits. Each level's lowering file turns the vector ops here into instructions. Why: `docs/rationale`, its
+    pages on kernels, on sixteen lanes and on the table of steps.
+
+    Offsets and sizes are in bytes. What a library cannot hold is refused when it is emitted, with the step's name.
   }];
   let useDefaultAttributePrinterParser = 1;
 }
@@ -39,12 +42,23 @@ def Kernel_SpaceAttr : I32EnumAttr<"Space", "which memory an argument points int
     I32EnumAttrCase<"arena", 0>, I32EnumAttrCase<"weights", 1>, I32EnumAttrCase<"state", 2>,
     I32EnumAttrCase<"prepared", 3>, I32EnumAttrCase<"panels", 4>, I32EnumAttrCase<"input", 5>,
     I32EnumAttrCase<"output", 6>]> {
+  let description = [{
+    `arena`: values between steps. `weights`: constants in the library, which all models share. `state`: what observers keep
+    from run to run. `prepared`: weights in the order of one level, and `panels`: in that of all, both written when a model is
+    made. `input`, `output`: the caller's memory. Source: `octet_space` in octet.h.
+  }];
   let cppNamespace = "::octet::kernel";
 }
 
 def Kernel_ArgAttr : AttrDef<Kernel_Dialect, "Arg"> {
   let mnemonic = "arg";
   let summary = "an address: byte offset into arena, weights, state, prepared memory or panels, or the number of an input or output";
+  let description = [{
+    `#kernel.arg<weights 64>` is byte 64 of the weights, `#kernel.arg<input 0>` the first input. A library counts offsets into
+    the weights in units of 4 bytes and those into a model's memory in units of 64: anything but a multiple below 2^29 units,
+    or the number of an input or output that is not there, is an error when the library is emitted. Source: `octet_address`
+    in octet.h.
+  }];
   let parameters = (ins "::octet::kernel::Space":$space, "int64_t":$offset);
   let assemblyFormat = "`<` $space $offset `>`";
 }
@@ -52,6 +66,10 @@ def Kernel_ArgAttr : AttrDef<Kernel_Dialect, "Arg"> {
 def Kernel_TensorAttr : AttrDef<Kernel_Dialect, "Tensor"> {
   let mnemonic = "tensor";
   let summary = "name and type of a program's input or output";
+  let description = [{
+    `type` is a tensor of static shape, row-major, of `f32`, `ui8`, `i8`, `i32`, `i64`, or a quantized type stored in one of
+    these; a library cannot take or give another, which is an error when it is emitted. Source: `octet_tensor` in octet.h.
+  }];
   let parameters = (ins "::mlir::StringAttr":$name, "::mlir::TypeAttr":$type);
   let assemblyFormat = "`<` $name `,` $type `>`";
 }
@@ -61,7 +79,9 @@ def Kernel_ProgramOp : Kernel_Op<"program", [Symbol, NoTerminator, SingleBlock]>
   let description = [{
     Sizes in bytes. `observers` gives the byte offset of each observer's statistics in the state. `weights` is the packed
     constant data, shared by all levels; what a level needs in another order is written into memory of its own, `prepared`,
-    when a model is made, and what all levels need so into `panels`. The steps run in order; each may be split over its range among threads.
+    when a model is made, and what all levels need so into `panels`. The steps run in order; each may be split over its range
+    among threads. `inputs` and `outputs` are arrays of `#kernel.tensor`. Inside stand `kernel.step`s and what is prepared.
+    Source: `octet_program` in octet.h.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$level, I64Attr:$arena_bytes, I64Attr:$state_bytes,
       I64Attr:$prepared_bytes, ArrayAttr:$inputs, ArrayAttr:$outputs, OptionalAttr<ElementsAttr>:$weights,
@@ -77,7 +97,9 @@ def Kernel_StepOp : Kernel_Op<"step", [HasParent<"ProgramOp">]> {
   let description = [{
     Calls `kernel(args..., bounds..., begin, end)` for sub-ranges that cover [0, `range`) once, in any order and on any
     thread. `bounds` are the sizes and strides that a kernel of several shapes takes as arguments (`octet-merge-kernels`).
-    The location carries the operator's name.
+    The location carries the operator's name. `kernel` is a function of as many memrefs as there are `args` and as many
+    indices as there are `bounds`, and two. Errors: `args` that are no addresses; when the library is emitted, a kernel with
+    another signature, a range that is not 1 to 2^31 - 1, a bound of more than 32 bits. Source: `octet_step_record` in octet.h.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, TypedArrayAttrBase<Kernel_ArgAttr, "addresses">:$args,
       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$bounds, I64Attr:$range);
@@ -89,7 +111,8 @@ def Kernel_DepthwiseFilterOp : Kernel_Op<"depthwise_filter", [HasParent<"Program
   let description = [{
     `source` (byte offset into the weights): [channel][kernel row][kernel column]. `target` (byte offset into the prepared
     memory): [block][part][output row of the strip][kernel column][four input rows][vector][lane][input row], zero where an
-    input row is none of the output row's. Each output row of a strip would need its own copy in the library otherwise. See octet_depthwise_filter in octet.h for the order of channels.
+    input row is none of the output row's. Each output row of a strip would need its own copy in the library otherwise.
+    Source: `octet_depthwise_filter` in octet.h, which has the order of channels.
   }];
   let arguments = (ins I64Attr:$source, I64Attr:$target, I64Attr:$channels, I64Attr:$blocks, I64Attr:$parts,
       I64Attr:$vectors, I64Attr:$strip, I64Attr:$row_stride, I64Attr:$kernel_rows, I64Attr:$kernel_columns);
@@ -103,7 +126,7 @@ def Kernel_DenseFilterOp : Kernel_Op<"dense_filter", [HasParent<"ProgramOp">]> {
   let description = [{
     `source` (byte offset into the weights): [output][channel][kernel row][kernel column]. `target` (byte offset into the
     panels): [panel of 16 outputs][kernel row][run][16][4 bytes]. All levels read the same panels, so that every level's
-    program has the same of these. See octet_dense_filter in octet.h for what a run is.
+    program has the same of these. Source: `octet_dense_filter` in octet.h, which says what a run is.
   }];
   let arguments = (ins I64Attr:$source, I64Attr:$target, I64Attr:$outputs, I64Attr:$channels, I64Attr:$pitch,
       I64Attr:$kernel_rows, I64Attr:$kernel_columns, I64Attr:$runs);
@@ -117,7 +140,8 @@ def Kernel_WidenOp : Kernel_Op<"widen", [HasParent<"ProgramOp">]> {
   let description = [{
     Each of `groups` times 64 signed bytes at `source` becomes 64 words of 16 bits in the prepared memory, from the byte
     offset `target` on: those of its even places, then the others, as the operands of two `kernel.dot2`. For levels that
-    multiply words: a kernel would widen the same weights for every few pixels otherwise.
+    multiply words: a kernel would widen the same weights for every few pixels otherwise. `source` may lie in the weights,
+    the panels or the prepared memory: weights are widened last. Source: `octet_widening` in octet.h.
   }];
   let arguments = (ins Kernel_ArgAttr:$source, I64Attr:$target, I64Attr:$groups);
   let assemblyFormat = "`from` $source `to` $target `groups` $groups attr-dict";
@@ -126,6 +150,11 @@ def Kernel_WidenOp : Kernel_Op<"widen", [HasParent<"ProgramOp">]> {
 def Kernel_ParameterKindAttr : I32EnumAttr<"ParameterKind", "what parameters are made of", [
     I32EnumAttrCase<"bytes", 1>, I32EnumAttrCase<"halves", 2>, I32EnumAttrCase<"triples", 3>, I32EnumAttrCase<"words", 4>,
     I32EnumAttrCase<"reciprocals", 5>]> {
+  let description = [{
+    Integers of one byte without a sign (`bytes`), of two or three with one (`halves`, `triples`); four bytes of an integer or
+    a float (`words`); floats whose reciprocals are wanted (`reciprocals`). The number is that of bytes a value takes, but for
+    the last. Source: `octet_parameter_kind` in octet.h.
+  }];
   let cppNamespace = "::octet::kernel";
 }
 
@@ -134,8 +163,9 @@ def Kernel_ParametersOp : Kernel_Op<"parameters", [HasParent<"ProgramOp">]> {
   let description = [{
     `source` (byte offset into the weights): one value a channel, of four bytes (`words`), integers of three or two with
     their sign (`triples`, `halves`) or of one without (`bytes`), or floats (`reciprocals`). `target` (byte offset into the
-    panels): one value a position, four bytes each: the same, extended, or 1 / x. See octet_lane_channel in panels.h for the
-    channel at a position; `block` is 16 or 64. All levels read the same, so that every level's program has the same of these.
+    panels): one value a position, four bytes each: the same, extended, or 1 / x. `block` is 16 or 64. All levels read the
+    same, so that every level's program has the same of these. Source: `octet_parameters` in octet.h, `octet_lane_channel`
+    in panels.h for the channel at a position.
   }];
   let arguments = (ins Kernel_ParameterKindAttr:$kind, I64Attr:$source, I64Attr:$target, I64Attr:$channels, I64Attr:$block);
   let assemblyFormat = "$kind `from` $source `to` $target `channels` $channels `block` $block attr-dict";
@@ -154,6 +184,7 @@ def Kernel_Dot4Op : Kernel_Op<"dot4", [Pure]> {
   let summary = "4-way dot product into 32-bit lanes";
   let description = [{
     Lane i: `acc[i] + sum over j < 4 of u8(a[4 i + j]) * s8(b[4 i + j])`, exact, wrapping in 32 bits; never saturates.
+    Source: [N.accumulate]; VPDPBUSD of AVX-512 VNNI.
   }];
   let arguments = (ins Kernel_I32x16:$acc, Kernel_I8x64:$a, Kernel_I8x64:$b);
   let results = (outs Kernel_I32x16:$result);
@@ -164,7 +195,8 @@ def Kernel_Dot2Op : Kernel_Op<"dot2", [Pure]> {
   let summary = "2-way dot product of words into 32-bit lanes";
   let description = [{
     Lane i: `acc[i] + sum over j < 2 of a[2 i + j] * b[2 i + j]` of signed 16-bit words, wrapping in 32 bits. Two of them
-    are a `kernel.dot4` whose bytes were widened beforehand, for levels that multiply words.
+    are a `kernel.dot4` whose bytes were widened beforehand, for levels that multiply words. Source: [N.accumulate]; PMADDWD
+    of SSE2 and AVX2.
   }];
   let arguments = (ins Kernel_I32x16:$acc, Kernel_I16x32:$a, Kernel_I16x32:$b);
   let results = (outs Kernel_I32x16:$result);
@@ -173,7 +205,10 @@ def Kernel_Dot2Op : Kernel_Op<"dot2", [Pure]> {
 
 def Kernel_Broadcast4Op : Kernel_Op<"broadcast4", [MemoryEffects<[MemRead]>]> {
   let summary = "loads four bytes and repeats them in sixteen lanes";
-  let description = "Bytes `base[index .. index + 3]`; no alignment is assumed.";
+  let description = [{
+    Bytes `base[index .. index + 3]`, which must lie inside `base` (not checked); no alignment is assumed. What a
+    `kernel.dot4` multiplies with sixteen channels' weights.
+  }];
   let arguments = (ins MemRefRankOf<[I8], [1]>:$base, Index:$index);
   let results = (outs Kernel_I8x64:$result);
   let assemblyFormat = "$base `[` $index `]` attr-dict `:` type($base)";
@@ -181,7 +216,10 @@ def Kernel_Broadcast4Op : Kernel_Op<"broadcast4", [MemoryEffects<[MemRead]>]> {
 
 def Kernel_RoundOp : Kernel_Op<"round", [Pure]> {
   let summary = "float to integer, ties to even";
-  let description = "One value or lane by lane, for |x| < 2^31; the caller has clamped. The result for NaN is unspecified.";
+  let description = [{
+    One value or lane by lane, for |x| < 2^31; the caller has clamped. The result for NaN is unspecified. Source: `rne` in
+    section 1 of `docs/numerics.md`; `llvm.lrint`, CVTPS2DQ.
+  }];
   let arguments = (ins AnyTypeOf<[F32, VectorOfRankAndType<[1], [F32]>]>:$input);
   let results = (outs AnyTypeOf<[I32, VectorOfRankAndType<[1], [I32]>]>:$result);
   let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
@@ -190,7 +228,8 @@ def Kernel_RoundOp : Kernel_Op<"round", [Pure]> {
 def Kernel_ScaleOp : Kernel_Op<"scale", [Pure]> {
   let summary = "multiplication by a power of two";
   let description = [{
-    Lane by lane `input * 2^exponent`, rounded once, for |exponent| <= 252 and 0.5 <= |input| < 2 (or NaN).
+    Lane by lane `input * 2^exponent`, rounded once, for |exponent| <= 252 and 0.5 <= |input| < 2 (or NaN). Source: the last
+    step of [N.exp]; VSCALEFPS of AVX-512.
   }];
   let arguments = (ins AnyTypeOf<[F32, Kernel_F32x16]>:$input, AnyTypeOf<[I32, Kernel_I32x16]>:$exponent);
   let results = (outs AnyTypeOf<[F32, Kernel_F32x16]>:$result);
@@ -202,6 +241,7 @@ def Kernel_PackOp : Kernel_Op<"pack", [Pure]> {
   let description = [{
     One or four vectors of sixteen lanes to 16 or 64 bytes in the same order: `clamp(x, 0, 255)` for any x. With
     `in_lanes`, byte `16 l + 4 v + k` is lane `4 l + k` of vector v: the order that packing inside 16-byte lanes gives.
+    Errors: another number of vectors; `in_lanes` with one; a result of another size. Source: PACKSSDW and PACKUSWB.
   }];
   let arguments = (ins Variadic<Kernel_I32x16>:$inputs, UnitAttr:$in_lanes);
   let results = (outs AnyVectorOfNonZeroRank:$result);

@@ -22,7 +22,11 @@ def NN_Dialect : Dialect {
     One op set for the float and for the quantized network: an operator stands on `f32` tensors before lowering and
     on `!quant.uniform` tensors after it. Tensors have static shapes and are logically NCHW; how a tensor is stored is
     its type's encoding (`#nn.layout`), which the layout pass of Codegen sets. `docs/numerics.md` defines every result
-    bit for bit.
+    bit for bit; what stands in brackets, as in [N.conv], is a label there.
+
+    Values, attributes and the results of formulas are real numbers, which a quantized tensor stands for; sizes, pads and
+    axes count elements. Operands and results are static tensors of `f32`, of a quantized type or of integers; all else is
+    an error, and so is a result type whose shape is not the one that the operator's description gives.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
@@ -31,6 +35,7 @@ def NN_Dialect : Dialect {
   let dependentDialects = ["::mlir::quant::QuantDialect"];
 }
 
+/// A quantized type of upstream's quant dialect.
 def NN_Quantized : Type<CPred<"::llvm::isa<::mlir::quant::QuantizedType>($_self)">, "quantized type">;
 
 /// A static tensor of floats, quantized values or plain integers.

@@ -14,7 +14,8 @@ def NN_InferShape : OpInterface<"InferShapeOpInterface"> {
   let cppNamespace = "::octet::nn";
   let description = [{
     The op's result shape follows from its operands' shapes and its attributes. The element type does not (the same
-    op stands on float and on quantized tensors), so results are typed explicitly and the shape is verified here.
+    op stands on float and on quantized tensors), so results are typed explicitly and the shape is verified here:
+    another one is an error.
   }];
   let methods = [
     InterfaceMethod<[{

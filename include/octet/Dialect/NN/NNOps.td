@@ -23,7 +23,8 @@ def NN_LayoutAttr : NN_Attr<"Layout", "layout"> {
     Encoding of a tensor type behind the layout pass. Element `(n, c, h, w)` of a tensor of shape `[N, C, H, W]` lies at
     `((n * (top + H + bottom) + top + h) * (left + W + right) + left + w) * channels + c`, counted in elements.
     `channels` is at least C; the border holds the value that padding stands for (zero, or the channel's zero point).
-    A tensor without encoding is dense and row-major.
+    `pads` are top, left, bottom, right. A tensor without encoding is dense and row-major. Errors: a pitch below 1; other
+    than four pads, or a negative one. Counterpart: PyTorch's `channels_last`, which has no pitch and no border.
   }];
   let parameters = (ins "int64_t":$channels, ArrayRefParameter<"int64_t">:$pads);
   let assemblyFormat = "`<` `nhwc` `,` `channels` `=` $channels `,` `pads` `=` `[` $pads `]` `>`";
@@ -32,16 +33,30 @@ def NN_LayoutAttr : NN_Attr<"Layout", "layout"> {
 
 def NN_ResizeModeAttr : I32EnumAttr<"ResizeMode", "how values between the samples are made", [
     I32EnumAttrCase<"nearest", 0>, I32EnumAttrCase<"linear", 1>]> {
+  let description = [{
+    `nearest` copies one sample, `linear` mixes the two neighbours along W and then along H. Source: [N.resize];
+    `mode` of ONNX Resize.
+  }];
   let cppNamespace = "::octet::nn";
 }
 def NN_CoordinateModeAttr : I32EnumAttr<"CoordinateMode", "how an output coordinate maps to an input coordinate", [
     I32EnumAttrCase<"half_pixel", 0>, I32EnumAttrCase<"pytorch_half_pixel", 1>, I32EnumAttrCase<"asymmetric", 2>,
     I32EnumAttrCase<"align_corners", 3>]> {
+  let description = [{
+    With factor f, output coordinate o stands at `(o + 0.5) / f - 0.5` (`half_pixel`; `pytorch_half_pixel` the same, but 0 if
+    the output has one element), at `o / f` (`asymmetric`), or at `o * (in - 1) / (out - 1)` (`align_corners`; 0 if the
+    output has one element). Source: [N.resize]; `coordinate_transformation_mode` of ONNX Resize.
+  }];
   let cppNamespace = "::octet::nn";
 }
 def NN_NearestModeAttr : I32EnumAttr<"NearestMode", "how a nearest coordinate is rounded", [
     I32EnumAttrCase<"round_prefer_floor", 0>, I32EnumAttrCase<"round_prefer_ceil", 1>, I32EnumAttrCase<"floor", 2>,
     I32EnumAttrCase<"ceil", 3>]> {
+  let description = [{
+    Down (`floor`), up (`ceil`), or to the nearest integer with halves down (`round_prefer_floor`) or up
+    (`round_prefer_ceil`); then clamped to the input. Only read where the mode is `nearest`. Source: [N.resize];
+    `nearest_mode` of ONNX Resize.
+  }];
   let cppNamespace = "::octet::nn";
 }
 
@@ -57,9 +72,11 @@ class NN_ShapedOp<string mnemonic, list<Trait> traits = []>
   let results = (outs NN_Tensor:$result);
 }
 
-class NN_UnaryOp<string mnemonic, string sum, string formula> : NN_ShapedOp<mnemonic, [NN_Elementwise]> {
+/// `source`: label, ONNX operator, PyTorch function.
+class NN_UnaryOp<string mnemonic, string sum, string formula, string source> : NN_ShapedOp<mnemonic, [NN_Elementwise]> {
   let summary = sum;
-  let description = !strconcat("Element by element, any shape: ", formula, ". Counterpart: the ONNX operator and `torch.nn.functional` function of that name.");
+  let description = "Element by element: " # formula # ". The result has the input's shape, which may be any; another one "
+      # "is an error. Source: " # source # ".";
   let arguments = (ins NN_Tensor:$input);
   let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
   let extraClassDefinition = [{
@@ -69,9 +86,10 @@ class NN_UnaryOp<string mnemonic, string sum, string formula> : NN_ShapedOp<mnem
   }];
 }
 
-class NN_BinaryOp<string mnemonic, string sum> : NN_ShapedOp<mnemonic, [NN_Elementwise]> {
+class NN_BinaryOp<string mnemonic, string sum, string source> : NN_ShapedOp<mnemonic, [NN_Elementwise]> {
   let summary = sum;
-  let description = "Element by element with NumPy broadcasting of the two shapes. Errors when the shapes do not broadcast.";
+  let description = "Element by element with NumPy broadcasting of the two shapes, rounded once. "
+      # "Errors: shapes that do not broadcast. Source: [N.add]; " # source # ".";
   let arguments = (ins NN_Tensor:$lhs, NN_Tensor:$rhs);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
   let extraClassDefinition = [{
@@ -90,7 +108,8 @@ def NN_ConstantOp : NN_Op<"constant", [ConstantLike]> {
   let description = [{
     The value is a `dense_resource` whose key is the source tensor's name (or `dense` for a few elements). Its element
     type is the storage type; the result type has the same shape and either that element type or a quantized type over
-    it (a constant of `!quant.uniform<i8:f32:0, {...}>` holds `i8` values).
+    it (a constant of `!quant.uniform<i8:f32:0, {...}>` holds `i8` values). Errors: another shape or storage type; a resource
+    without data (text for people leaves weights out) or of another size. Counterpart: ONNX's initializers and Constant.
   }];
   let arguments = (ins ElementsAttr:$value);
   let results = (outs NN_Tensor:$result);
@@ -109,7 +128,10 @@ def NN_ConvOp : NN_ShapedOp<"conv"> {
     `input` [N, I, H, W], `filter` [O, I / groups, kh, kw], `bias` [O]; result [N, O, H', W'] with
     `H' = (H + top + bottom - dilation * (kh - 1) - 1) / stride + 1`. `pads` are top, left, bottom, right; a padded
     position contributes nothing to the sum (on quantized tensors: it holds the zero point). Depthwise convolution is
-    `groups = I`. Source: [N.conv], [N.accumulate], [N.requantize]; ONNX Conv, `torch.nn.functional.conv2d`.
+    `groups = I`. Errors: input or filter not of rank 4; `groups` that do not divide I and O, or a filter for other than
+    I / groups channels; a bias that is not [O]; other than two positive strides and dilations and four non-negative pads; a
+    window larger than the padded input. Source: [N.conv], [N.accumulate], [N.requantize]; ONNX Conv,
+    `torch.nn.functional.conv2d`.
   }];
   let arguments = (ins NN_Tensor:$input, NN_Tensor:$filter, Optional<NN_Tensor>:$bias,
       DefaultValuedAttr<DenseI64ArrayAttr, "{1, 1}">:$strides,
@@ -131,6 +153,7 @@ def NN_LinearOp : NN_ShapedOp<"linear"> {
   let summary = "fully connected layer";
   let description = [{
     `input` [..., K], `filter` [N, K], `bias` [N]; result [..., N] = input · filterᵀ + bias.
+    Errors: a filter not of rank 2; an input whose last dimension is not K; a bias that is not [N].
     Source: [N.linear], [N.accumulate], [N.requantize]; ONNX Gemm/MatMul, `torch.nn.functional.linear`.
   }];
   let arguments = (ins NN_Tensor:$input, NN_Tensor:$filter, Optional<NN_Tensor>:$bias);
@@ -140,7 +163,11 @@ def NN_LinearOp : NN_ShapedOp<"linear"> {
 
 def NN_MatmulOp : NN_ShapedOp<"matmul"> {
   let summary = "matrix product of two activations, batched with broadcasting";
-  let description = "`lhs` [..., M, K], `rhs` [..., K, N]; result [..., M, N]. Source: [N.matmul]; ONNX MatMul, `torch.matmul`.";
+  let description = [{
+    `lhs` [..., M, K], `rhs` [..., K, N]; result [..., M, N], where the leading dimensions broadcast as in NumPy. Errors: an
+    operand of rank 0 or 1; different K; leading dimensions that do not broadcast. Source: [N.matmul]; ONNX MatMul,
+    `torch.matmul`.
+  }];
   let arguments = (ins NN_Tensor:$lhs, NN_Tensor:$rhs);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
   let extraClassDeclaration = [{ int64_t getNumMultiplyAdds(); }];
@@ -160,8 +187,10 @@ class NN_PoolOp<string mnemonic> : NN_ShapedOp<mnemonic> {
 def NN_MaxPoolOp : NN_PoolOp<"max_pool"> {
   let summary = "2-D maximum pooling";
   let description = [{
-    `input` [N, C, H, W]; window `kernel` [kh, kw]; `pads` top, left, bottom, right (padding never wins). Ceil mode is
-    written as larger bottom/right pads. Source: [N.max_pool]; ONNX MaxPool.
+    `input` [N, C, H, W]; window `kernel` [kh, kw]; `pads` top, left, bottom, right (padding never wins); result
+    [N, C, H', W'] as of `nn.conv`. Ceil mode is written as larger bottom/right pads. Errors: an input not of rank 4; other
+    than two positive kernel sizes, strides and dilations and four non-negative pads; a window larger than the padded input.
+    Source: [N.max_pool]; ONNX MaxPool, `torch.nn.functional.max_pool2d`.
   }];
   let arguments = poolArguments;
   let assemblyFormat = "$input `kernel` $kernel (`strides` $strides^)? (`pads` $pads^)? (`dilations` $dilations^)? attr-dict `:` functional-type(operands, results)";
@@ -170,8 +199,9 @@ def NN_MaxPoolOp : NN_PoolOp<"max_pool"> {
 def NN_AvgPoolOp : NN_PoolOp<"avg_pool"> {
   let summary = "2-D average pooling";
   let description = [{
-    As `nn.max_pool`, with the mean of the window. The divisor is the number of elements inside the input, or the
-    window's size when `count_include_pad` is set. Source: [N.mean], [N.avg_pool]; ONNX AveragePool, GlobalAveragePool.
+    As `nn.max_pool`, with the mean of the window; the same errors. The divisor is the number of elements inside the input,
+    or the window's size when `count_include_pad` is set. Source: [N.mean], [N.avg_pool]; ONNX AveragePool,
+    GlobalAveragePool, `torch.nn.functional.avg_pool2d`.
   }];
   let arguments = !con(poolArguments, (ins UnitAttr:$count_include_pad));
   let assemblyFormat = "$input `kernel` $kernel (`strides` $strides^)? (`pads` $pads^)? (`dilations` $dilations^)? (`count_include_pad` $count_include_pad^)? attr-dict `:` functional-type(operands, results)";
@@ -179,7 +209,11 @@ def NN_AvgPoolOp : NN_PoolOp<"avg_pool"> {
 
 def NN_BatchNormOp : NN_ShapedOp<"batch_norm"> {
   let summary = "batch normalization with running statistics";
-  let description = "`input` [N, C, ...]; `scale`, `bias`, `mean`, `variance` [C]. Source: [N.batch_norm]; ONNX BatchNormalization.";
+  let description = [{
+    `input` [N, C, ...]; `scale`, `bias`, `mean`, `variance` [C]; the result has the input's shape. Errors: an input of rank
+    0 or 1; a parameter that is not [C]. Code is generated for constant parameters only. Source: [N.batch_norm]; Ioffe and
+    Szegedy, "Batch Normalization", 2015; ONNX BatchNormalization, `torch.nn.functional.batch_norm`.
+  }];
   let arguments = (ins NN_Tensor:$input, NN_Tensor:$scale, NN_Tensor:$bias, NN_Tensor:$mean, NN_Tensor:$variance,
       DefaultValuedAttr<F32Attr, "1.0e-5f">:$epsilon);
   let assemblyFormat = "$input `,` $scale `,` $bias `,` $mean `,` $variance (`epsilon` $epsilon^)? attr-dict `:` functional-type(operands, results)";
@@ -187,14 +221,21 @@ def NN_BatchNormOp : NN_ShapedOp<"batch_norm"> {
 
 def NN_ReduceMeanOp : NN_ShapedOp<"reduce_mean"> {
   let summary = "mean over axes";
-  let description = "Mean over `axes` (non-negative, ascending), kept with size one or removed. Source: [N.mean]; ONNX ReduceMean.";
+  let description = [{
+    Mean over `axes` (non-negative, ascending), which are kept with size one (`keep_dims`) or removed. Errors: axes out of
+    order or outside the input's rank. Source: [N.mean]; over H and W of quantized tensors [N.avg_pool]; ONNX ReduceMean,
+    `torch.mean`.
+  }];
   let arguments = (ins NN_Tensor:$input, DenseI64ArrayAttr:$axes, UnitAttr:$keep_dims);
   let assemblyFormat = "$input `axes` $axes (`keep_dims` $keep_dims^)? attr-dict `:` functional-type(operands, results)";
 }
 
 def NN_SoftmaxOp : NN_ShapedOp<"softmax"> {
   let summary = "softmax along one axis";
-  let description = "`axis` is non-negative. Source: [N.softmax]; ONNX Softmax (opset 13 rule; older rules are written with reshapes).";
+  let description = [{
+    The result has the input's shape, which may be any; `axis` is non-negative. Errors: an axis outside the rank. Source:
+    [N.softmax]; ONNX Softmax (opset 13 rule; older rules are written with reshapes), `torch.nn.functional.softmax`.
+  }];
   let arguments = (ins NN_Tensor:$input, I64Attr:$axis);
   let assemblyFormat = "$input `axis` $axis attr-dict `:` functional-type(operands, results)";
 }
@@ -203,42 +244,51 @@ def NN_SoftmaxOp : NN_ShapedOp<"softmax"> {
 // Element-wise
 //===----------------------------------------------------------------------===//
 
-def NN_ReluOp : NN_UnaryOp<"relu", "rectifier", "`x > 0 ? x : 0` [N.relu]">;
-def NN_SigmoidOp : NN_UnaryOp<"sigmoid", "logistic function", "`1 / (1 + exp(-x))` [N.sigmoid]">;
-def NN_TanhOp : NN_UnaryOp<"tanh", "hyperbolic tangent", "[N.tanh]">;
-def NN_SiluOp : NN_UnaryOp<"silu", "sigmoid linear unit", "`x / (1 + exp(-x))` [N.silu]">;
-def NN_HardSwishOp : NN_UnaryOp<"hard_swish", "hard swish", "`x * clip(x / 6 + 0.5, 0, 1)` [N.hard_swish]">;
-def NN_ExpOp : NN_UnaryOp<"exp", "exponential function", "[N.exp]">;
-def NN_SqrtOp : NN_UnaryOp<"sqrt", "square root", "correctly rounded">;
-def NN_NegOp : NN_UnaryOp<"neg", "negation", "`-x`">;
+def NN_ReluOp : NN_UnaryOp<"relu", "rectifier", "`x > 0 ? x : 0`", "[N.relu]; ONNX Relu, `torch.nn.functional.relu`">;
+def NN_SigmoidOp : NN_UnaryOp<"sigmoid", "logistic function", "`1 / (1 + exp(-x))`",
+    "[N.sigmoid]; ONNX Sigmoid, `torch.sigmoid`">;
+def NN_TanhOp : NN_UnaryOp<"tanh", "hyperbolic tangent", "`(exp(2 x) - 1) / (exp(2 x) + 1)` with 2 x clipped to 20 and -20",
+    "[N.tanh]; ONNX Tanh, `torch.tanh`">;
+def NN_SiluOp : NN_UnaryOp<"silu", "sigmoid linear unit", "`x / (1 + exp(-x))`",
+    "[N.silu]; ONNX Mul and Sigmoid, `torch.nn.functional.silu`">;
+def NN_HardSwishOp : NN_UnaryOp<"hard_swish", "hard swish", "`x * clip(x / 6 + 0.5, 0, 1)`",
+    "[N.hard_swish]; ONNX HardSwish, `torch.nn.functional.hardswish`">;
+def NN_ExpOp : NN_UnaryOp<"exp", "exponential function", "`exp(x)` within 1.01 ulp", "[N.exp]; ONNX Exp, `torch.exp`">;
+def NN_SqrtOp : NN_UnaryOp<"sqrt", "square root", "correctly rounded", "[N.sqrt]; ONNX Sqrt, `torch.sqrt`">;
+def NN_NegOp : NN_UnaryOp<"neg", "negation", "`-x`", "[N.neg]; ONNX Neg, `torch.neg`">;
 
-def NN_ClipOp : NN_UnaryOp<"clip", "clamp to an interval", "`min(max(x, min), max)` [N.clip]; relu6 is `clip` with 0 and 6"> {
+def NN_ClipOp : NN_UnaryOp<"clip", "clamp to an interval", "`min(max(x, min), max)`; relu6 is `clip` with 0 and 6",
+    "[N.clip]; ONNX Clip, `torch.clamp`"> {
   let arguments = (ins NN_Tensor:$input, F32Attr:$min, F32Attr:$max);
   let assemblyFormat = "$input `min` $min `max` $max attr-dict `:` functional-type(operands, results)";
 }
-def NN_LeakyReluOp : NN_UnaryOp<"leaky_relu", "leaky rectifier", "`x < 0 ? alpha * x : x` [N.leaky_relu]"> {
+def NN_LeakyReluOp : NN_UnaryOp<"leaky_relu", "leaky rectifier", "`x < 0 ? alpha * x : x`",
+    "[N.leaky_relu]; ONNX LeakyRelu, PRelu with one slope, `torch.nn.functional.leaky_relu`"> {
   let arguments = (ins NN_Tensor:$input, F32Attr:$alpha);
   let assemblyFormat = "$input `alpha` $alpha attr-dict `:` functional-type(operands, results)";
 }
-def NN_EluOp : NN_UnaryOp<"elu", "exponential linear unit", "`x < 0 ? alpha * (exp(x) - 1) : x` [N.elu]"> {
+def NN_EluOp : NN_UnaryOp<"elu", "exponential linear unit", "`x < 0 ? alpha * (exp(x) - 1) : x`",
+    "[N.elu]; ONNX Elu, `torch.nn.functional.elu`"> {
   let arguments = (ins NN_Tensor:$input, F32Attr:$alpha);
   let assemblyFormat = "$input `alpha` $alpha attr-dict `:` functional-type(operands, results)";
 }
-def NN_HardSigmoidOp : NN_UnaryOp<"hard_sigmoid", "hard sigmoid", "`clip(alpha * x + beta, 0, 1)` [N.hard_sigmoid]"> {
+def NN_HardSigmoidOp : NN_UnaryOp<"hard_sigmoid", "hard sigmoid", "`clip(alpha * x + beta, 0, 1)`",
+    "[N.hard_sigmoid]; ONNX HardSigmoid, `torch.nn.functional.hardsigmoid` for 1/6 and 0.5"> {
   let arguments = (ins NN_Tensor:$input, F32Attr:$alpha, F32Attr:$beta);
   let assemblyFormat = "$input `alpha` $alpha `beta` $beta attr-dict `:` functional-type(operands, results)";
 }
 
-def NN_AddOp : NN_BinaryOp<"add", "sum">;
-def NN_SubOp : NN_BinaryOp<"sub", "difference">;
-def NN_MulOp : NN_BinaryOp<"mul", "product">;
-def NN_DivOp : NN_BinaryOp<"div", "quotient">;
+def NN_AddOp : NN_BinaryOp<"add", "sum", "ONNX Add, `torch.add`">;
+def NN_SubOp : NN_BinaryOp<"sub", "difference", "ONNX Sub, `torch.sub`">;
+def NN_MulOp : NN_BinaryOp<"mul", "product", "ONNX Mul, `torch.mul`">;
+def NN_DivOp : NN_BinaryOp<"div", "quotient", "ONNX Div, `torch.div`">;
 
 def NN_TableOp : NN_ShapedOp<"table", [NN_Elementwise]> {
   let summary = "look-up in a table of 256 entries";
   let description = [{
-    `input` and result are quantized with 8-bit unsigned storage; `table[q]` is the result's storage value for the
-    input's storage value `q`. Source: [N.table].
+    `input` and result have the same shape, which may be any, and are quantized with 8-bit unsigned storage; `table[q]` is
+    the result's storage value for the input's storage value `q`. Errors: other than 256 entries. Made by `octet-lower`.
+    Source: [N.table].
   }];
   let arguments = (ins NN_Tensor:$input, DenseI8ArrayAttr:$table);
   let assemblyFormat = "$input `,` $table attr-dict `:` functional-type(operands, results)";
@@ -251,25 +301,39 @@ def NN_TableOp : NN_ShapedOp<"table", [NN_Elementwise]> {
 
 def NN_ConcatOp : NN_ShapedOp<"concat", [NN_DataMovement]> {
   let summary = "concatenation along one axis";
-  let description = "Inputs agree in all dimensions but `axis` (non-negative). Source: [N.concat]; ONNX Concat.";
+  let description = [{
+    Inputs agree in all dimensions but `axis` (non-negative), where the result has the sum of their sizes. Errors: no input;
+    an axis outside the rank; inputs that differ in another dimension. Source: [N.concat]; ONNX Concat, `torch.cat`.
+  }];
   let arguments = (ins Variadic<NN_Tensor>:$inputs, I64Attr:$axis);
   let assemblyFormat = "$inputs `axis` $axis attr-dict `:` functional-type(operands, results)";
 }
 def NN_PadOp : NN_ShapedOp<"pad", [NN_DataMovement]> {
   let summary = "constant padding";
-  let description = "`low[i]` elements before and `high[i]` after dimension i (non-negative), filled with the real number `value`. ONNX Pad.";
+  let description = [{
+    `low[i]` elements before and `high[i]` after dimension i (non-negative), filled with the real number `value`. Errors: not
+    one pad per dimension on each side; a negative one. Source: [N.concat]; ONNX Pad with mode constant,
+    `torch.nn.functional.pad`.
+  }];
   let arguments = (ins NN_Tensor:$input, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high, DefaultValuedAttr<F32Attr, "0.0f">:$value);
   let assemblyFormat = "$input `low` $low `high` $high (`value` $value^)? attr-dict `:` functional-type(operands, results)";
 }
 def NN_SliceOp : NN_ShapedOp<"slice", [NN_DataMovement]> {
   let summary = "strided slice";
-  let description = "Element i of dimension d is element `starts[d] + i * steps[d]` of the input; `sizes` is the result's shape; steps may be negative. ONNX Slice, Split.";
+  let description = [{
+    Element i of dimension d is element `starts[d] + i * steps[d]` of the input; `sizes` is the result's shape; steps may be
+    negative. Errors: not one start, size and step per dimension; a step of 0, a negative size, or an element outside the
+    input. Source: [N.concat]; ONNX Slice, Split; Python's slices.
+  }];
   let arguments = (ins NN_Tensor:$input, DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$steps);
   let assemblyFormat = "$input `starts` $starts `sizes` $sizes `steps` $steps attr-dict `:` functional-type(operands, results)";
 }
 def NN_ReshapeOp : NN_Op<"reshape", [NN_DataMovement]> {
   let summary = "new shape, same elements in row-major order";
-  let description = "ONNX Reshape, Flatten, Squeeze, Unsqueeze.";
+  let description = [{
+    Any shapes of the same number of elements; another number is an error. Source: [N.concat]; ONNX Reshape, Flatten, Squeeze,
+    Unsqueeze, `torch.reshape`.
+  }];
   let arguments = (ins NN_Tensor:$input);
   let results = (outs NN_Tensor:$result);
   let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
@@ -278,15 +342,20 @@ def NN_ReshapeOp : NN_Op<"reshape", [NN_DataMovement]> {
 }
 def NN_TransposeOp : NN_ShapedOp<"transpose", [NN_DataMovement]> {
   let summary = "permutation of dimensions";
-  let description = "Dimension i of the result is dimension `permutation[i]` of the input. ONNX Transpose.";
+  let description = [{
+    Dimension i of the result is dimension `permutation[i]` of the input. Errors: not a permutation of the input's
+    dimensions. Source: [N.concat]; ONNX Transpose, `torch.permute`.
+  }];
   let arguments = (ins NN_Tensor:$input, DenseI64ArrayAttr:$permutation);
   let assemblyFormat = "$input `permutation` $permutation attr-dict `:` functional-type(operands, results)";
 }
 def NN_ResizeOp : NN_ShapedOp<"resize"> {
   let summary = "spatial resampling";
   let description = [{
-    `input` [N, C, H, W] to `size` [H', W'] with the factors `scales` [H'/H, W'/W as the source gave them].
-    Source: [N.resize]; ONNX Resize, Upsample; `torch.nn.functional.interpolate`.
+    `input` [N, C, H, W] to `size` [H', W'] with the factors `scales` [H'/H, W'/W as the source gave them]; result
+    [N, C, H', W']. `mode` says how values are made, `coordinates` and `nearest` where from. Errors: an input not of rank 4;
+    other than two positive sizes and two positive scales. Source: [N.resize]; ONNX Resize, Upsample;
+    `torch.nn.functional.interpolate`.
   }];
   let arguments = (ins NN_Tensor:$input, DenseI64ArrayAttr:$size, DenseF32ArrayAttr:$scales,
       NN_ResizeModeAttr:$mode, NN_CoordinateModeAttr:$coordinates, NN_NearestModeAttr:$nearest);
@@ -294,7 +363,10 @@ def NN_ResizeOp : NN_ShapedOp<"resize"> {
 }
 def NN_RelayoutOp : NN_Op<"relayout", [NN_DataMovement]> {
   let summary = "same tensor, other place for its elements";
-  let description = "Input and result types differ in their encoding only (`#nn.layout`). Inserted by the layout pass.";
+  let description = [{
+    Input and result types differ in their encoding only (`#nn.layout`); another shape or element type is an error. Inserted
+    by `octet-assign-layout`. Counterpart: `torch.Tensor.contiguous` with a memory format.
+  }];
   let arguments = (ins NN_Tensor:$input);
   let results = (outs NN_Tensor:$result);
   let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";

@@ -16,10 +16,18 @@ include "octet/Dialect/Octet/OctetInterfaces.td"
 
 def Octet_ObservationAttr : I32EnumAttr<"Observation", "how a pattern's result is observed", [
     I32EnumAttrCase<"different", 0>, I32EnumAttrCase<"shared", 1>, I32EnumAttrCase<"none", 2>]> {
+  let description = [{
+    The result has an observer of its own (`different`), the one of the inputs (`shared`), or the pattern's values have none
+    on its account (`none`). PyTorch: `ObservationType`, whose INPUT_OUTPUT_NOT_OBSERVED is `none`.
+  }];
   let cppNamespace = "::octet";
 }
 def Octet_UnreadAttr : I32EnumAttr<"Unread", "what becomes of a result that no quantized operator reads", [
     I32EnumAttrCase<"observed", 0>, I32EnumAttrCase<"float_result", 1>, I32EnumAttrCase<"stays_float", 2>]> {
+  let description = [{
+    It is quantized all the same (`observed`), the unit reads quantized values and writes floats (`float_result`), or the
+    whole unit runs in float (`stays_float`). PyTorch knows the first only.
+  }];
   let cppNamespace = "::octet";
 }
 
@@ -31,7 +39,10 @@ def Octet_DTypeAttr : Octet_Attr<"DType", "dtype"> {
   let summary = "a quantized data type with what the backend demands of it";
   let description = [{
     `range`: the observer's quant_min and quant_max must lie inside. `scale_min`: the observer's eps must not be smaller.
-    `scale` with `zero_point`: the observer must have exactly these constants. PyTorch: `DTypeWithConstraints`.
+    `scale` with `zero_point`: the observer must have exactly these constants. An observer that breaks one of these keeps its
+    operator float (OCT201 to OCT204). Errors: a type that is neither an integer nor a float; a range or zero point beside
+    a float type; a range that is not [low, high] with low < high; a `scale` or `scale_min` that is not positive, or a `scale`
+    below `scale_min`; only one of `scale` and `zero_point`. PyTorch: `DTypeWithConstraints`.
   }];
   let parameters = (ins "::mlir::Type":$type, OptionalArrayRefParameter<"int64_t">:$range,
       OptionalParameter<"::mlir::FloatAttr">:$scale_min, OptionalParameter<"::mlir::FloatAttr">:$scale,
@@ -59,18 +70,27 @@ class Octet_ConstraintAttr<string name, string attrMnemonic>
     : Octet_Attr<name, attrMnemonic, [DeclareAttrInterfaceMethods<Octet_MatchConstraintAttrInterface>]>;
 
 def Octet_SameShapeAttr : Octet_ConstraintAttr<"SameShape", "same_shape"> {
-  let summary = "all tensor operands have the shape of the result";
+  let summary = "all operands have the shape of the result";
+  let description = [{
+    Holds for an operator with one result, all of whose operands are tensors (constants, too) of exactly the result's shape:
+    nothing is broadcast. For additions of a residual.
+  }];
 }
 def Octet_AttributeIsDimensionAttr : Octet_ConstraintAttr<"AttributeIsDimension", "attribute_is_dimension"> {
   let summary = "an integer attribute equals a dimension of an operand, and is above a bound";
   let description = [{
-    `#octet.attribute_is_dimension<"groups", operand 0, dimension 1, above 1>` on `nn.conv` means depthwise convolution.
+    `#octet.attribute_is_dimension<"groups", operand 0, dimension 1, above 1>` on `nn.conv` means depthwise convolution. Does
+    not hold where there is no such attribute, operand or dimension.
   }];
   let parameters = (ins "::mlir::StringAttr":$name, "int64_t":$operand, "int64_t":$dimension, "int64_t":$above);
   let assemblyFormat = "`<` $name `,` `operand` $operand `,` `dimension` $dimension `,` `above` $above `>`";
 }
 def Octet_AttributeInRangeAttr : Octet_ConstraintAttr<"AttributeInRange", "attribute_in_range"> {
   let summary = "a float attribute lies in a closed interval";
+  let description = [{
+    `#octet.attribute_in_range<"alpha", 0.0 : f32, 1.0 : f32>` holds for an operator whose attribute `alpha` is a float from 0
+    to 1, both included. Does not hold where there is no such attribute, or it is no float.
+  }];
   let parameters = (ins "::mlir::StringAttr":$name, "::mlir::FloatAttr":$low, "::mlir::FloatAttr":$high);
   let assemblyFormat = "`<` $name `,` $low `,` $high `>`";
 }
@@ -83,7 +103,8 @@ def Octet_BackendOp : Octet_Op<"backend", [Symbol, SymbolTable, IsolatedFromAbov
   let summary = "what a target can do with quantized operators";
   let description = [{
     A file of its own, read by the quantizer and the lowering. Its patterns are tried longest first, equal lengths in the
-    order of the file. PyTorch: `BackendConfig`.
+    order of the file. Errors: anything but `octet.dtypes`, `octet.pattern`, `octet.fold`, `octet.float` and at most one
+    `octet.recipe` inside; two patterns with the same graph. PyTorch: `BackendConfig`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name);
   let regions = (region SizedRegion<1>:$body);
@@ -114,6 +135,10 @@ def Octet_PatternOp : Octet_BackendPart<"pattern", [Symbol, IsolatedFromAbove, S
     `unread` says what becomes of a result that only float operators (or the caller) read: it is quantized all the same
     (`observed`, as PyTorch has it), the unit reads integers and writes floats (`float_result`), or the unit runs in float
     (`stays_float`). `channel_axis`: the result may have one scale and zero point per element of this axis.
+
+    Errors: a region that does not yield one `octet.match`; anything inside but leaves and matches, or one that nothing uses;
+    more than one weight, or a bias without a weight; `shared` together with a weight or with `channel_axis`; a symbol that
+    is not an `octet.dtypes` of the backend. PyTorch: `BackendPatternConfig`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypedArrayAttrBase<FlatSymbolRefAttr, "symbols of octet.dtypes">:$dtypes,
       DefaultValuedAttr<Octet_ObservationAttr, "::octet::Observation::different">:$observation,
@@ -132,7 +157,10 @@ def Octet_FoldOp : Octet_BackendPart<"fold", [Symbol, IsolatedFromAbove, SingleB
   let description = [{
     The region is a graph as in `octet.pattern`, whose root applies an affine function per channel to the result of the
     op that has the weight. It ends with `octet.affine`, which says how; the op's weight and bias are rewritten.
-    `channel_axis` is the channel axis of the root's result, negative ones count from the end.
+    `channel_axis` is the channel axis of the root's result, negative ones count from the end. Errors: those of the graph of
+    an `octet.pattern`; a region that does not end with `octet.affine`; no weight or no bias (which may be optional) to fold
+    into; parameters of the affine function that are not `octet.parameter`. PyTorch: `fuser_method` of
+    `BackendPatternConfig`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$channel_axis);
   let regions = (region SizedRegion<1>:$body);
@@ -142,12 +170,20 @@ def Octet_FoldOp : Octet_BackendPart<"fold", [Symbol, IsolatedFromAbove, SingleB
 
 def Octet_FloatOp : Octet_BackendPart<"float"> {
   let summary = "operators that stay float on purpose";
+  let description = [{
+    Operators called one of `names` that no pattern takes stay float without being reported as refused, also in strict mode;
+    `reason` is what the report says (OCT104). PyTorch: operators that its `BackendConfig` has no pattern for.
+  }];
   let arguments = (ins StrArrayAttr:$names, StrAttr:$reason);
   let assemblyFormat = "$names `because` $reason attr-dict";
 }
 
 def Octet_RecipeOp : Octet_BackendPart<"recipe"> {
   let summary = "recovery passes that run by default, in order";
+  let description = [{
+    `octet-compile` runs them between calibration and `octet-convert`. The one there is is `octet-correct-bias`; another name
+    is an error when a network is compiled. PyTorch: no counterpart, its users call `bias_correction` themselves.
+  }];
   let arguments = (ins StrArrayAttr:$passes);
   let assemblyFormat = "$passes attr-dict";
 }
@@ -163,20 +199,27 @@ class Octet_Leaf<string mnemonic> : Octet_Op<mnemonic, [Pure, ParentOneOf<["Patt
 def Octet_ActivationOp : Octet_Leaf<"activation"> {
   let summary = "a value computed at run time";
   let description = [{
-    `variadic` stands for all remaining operands of the op that reads it. `channel_axis`: may have one scale and zero
-    point per element of this axis.
+    Matches an operand of `f32` that is no constant. `variadic` stands for all remaining operands of the op that reads it,
+    which takes it in the last place. `channel_axis`: may have one scale and zero point per element of this axis.
   }];
   let arguments = (ins UnitAttr:$variadic, OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$channel_axis);
   let assemblyFormat = "(`variadic` $variadic^)? (`channel_axis` `=` $channel_axis^)? attr-dict";
 }
 def Octet_WeightOp : Octet_Leaf<"weight"> {
   let summary = "a constant that is quantized at compile time";
-  let description = "`axis` is the axis of the result's channels.";
+  let description = [{
+    Matches a constant operand. `axis` is the axis of it along which the result's channels lie; an observer with one scale per
+    channel must name the same (OCT208).
+  }];
   let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$axis);
   let assemblyFormat = "`axis` `=` $axis attr-dict";
 }
 def Octet_BiasOp : Octet_Leaf<"bias"> {
   let summary = "a constant vector added to the accumulator; int32 after conversion";
+  let description = [{
+    Matches a constant operand, which `octet-convert` quantizes at the accumulator's scale. `optional`: the operand may be
+    missing, which is for the last one only. Source: [N.bias].
+  }];
   let arguments = (ins UnitAttr:$optional);
   let assemblyFormat = "(`optional` $optional^)? attr-dict";
 }
@@ -184,7 +227,7 @@ def Octet_ParameterOp : Octet_Leaf<"parameter"> {
   let summary = "a constant that stays float";
   let description = [{
     With `vector along A`, its only axis is axis A of the root's result, as with batch norm: it matches where that is the
-    channel axis. Without, it is broadcast against the other operand.
+    channel axis. Without, it is broadcast against the other operand. Matches a constant operand.
   }];
   let arguments = (ins OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$vector_axis);
   let assemblyFormat = "(`vector` `along` $vector_axis^)? attr-dict";
@@ -193,8 +236,9 @@ def Octet_ParameterOp : Octet_Leaf<"parameter"> {
 def Octet_MatchOp : Octet_Op<"match", [Pure, ParentOneOf<["PatternOp", "FoldOp"]>]> {
   let summary = "an operator of any dialect, by name and structure";
   let description = [{
-    One of `names`, with these operands (in either order if `commutative`), the attributes of `with`, and every
-    constraint of `where`.
+    One of `names`, with one result, these operands (in either order if `commutative`), the attributes of `with`, and every
+    constraint of `where`. Errors: no name; `commutative` with other than two operands; an optional or variadic leaf in other
+    than the last place; something behind `where` that is no constraint.
   }];
   let arguments = (ins StrArrayAttr:$names, Variadic<NoneType>:$inputs, UnitAttr:$commutative,
       OptionalAttr<DictionaryAttr>:$with, OptionalAttr<ArrayAttr>:$where);
@@ -207,7 +251,8 @@ def Octet_AffineOp : Octet_Op<"affine", [Pure, Terminator, HasParent<"FoldOp">, 
   let summary = "the root's result is k * x + b";
   let description = [{
     With k = scale / sqrt(variance + epsilon) and b = shift - mean * k, each per channel; a missing scale is 1, a missing
-    shift or mean 0, a missing variance means k = scale. `epsilon` names the root's attribute. Source: [N.batch_norm].
+    shift or mean 0, a missing variance means k = scale. `epsilon` names the root's attribute; a variance without it is an
+    error. Source: [N.batch_norm].
   }];
   let arguments = (ins NoneType:$root, Optional<NoneType>:$scale, Optional<NoneType>:$shift, Optional<NoneType>:$mean,
       Optional<NoneType>:$variance, OptionalAttr<StrAttr>:$epsilon);
@@ -224,7 +269,8 @@ def Octet_QConfigMappingOp : Octet_Op<"qconfig_mapping", [Symbol, IsolatedFromAb
   let summary = "which operators get which observers";
   let description = [{
     Precedence: `module_name` > `module_name_regex` > `object_type` > `global`. `none` means "do not quantize" and wins
-    like any other value. PyTorch: `QConfigMapping`.
+    like any other value. Errors: anything but these entries inside, or two of the same kind and key. PyTorch:
+    `QConfigMapping`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name);
   let regions = (region SizedRegion<1>:$body);
@@ -239,19 +285,30 @@ class Octet_MappingEntry<string mnemonic> : Octet_Op<mnemonic, [HasParent<"QConf
 
 def Octet_GlobalOp : Octet_Op<"global", [HasParent<"QConfigMappingOp">]> {
   let summary = "the QConfig of every operator that no other entry names";
+  let description = [{
+    There is at most one. Without it, operators that no entry names stay float (OCT206). PyTorch: `set_global`.
+  }];
   let arguments = (ins OptionalAttr<Octet_QConfigAttr>:$qconfig);
   let assemblyFormat = "custom<QConfigOrNone>($qconfig) attr-dict";
 }
 def Octet_ObjectTypeOp : Octet_MappingEntry<"object_type"> {
   let summary = "the QConfig of every operator of this name";
+  let description = [{
+    `key` is the operator's name with its dialect, as in `"nn.conv"`; a fused unit goes by its weighted operator, or by its
+    last. PyTorch: `set_object_type`.
+  }];
 }
 def Octet_ModuleNameOp : Octet_MappingEntry<"module_name"> {
   let summary = "the QConfig of the operator with this source name, or of those below it";
-  let description = "The longest name wins that equals the operator's or is a prefix of it up to a `.` or `/`.";
+  let description = [{
+    The longest name wins that equals the operator's or is a prefix of it up to a `.` or `/`. PyTorch: `set_module_name`.
+  }];
 }
 def Octet_ModuleNameRegexOp : Octet_MappingEntry<"module_name_regex"> {
   let summary = "the QConfig of every operator whose source name begins with a match";
-  let description = "POSIX extended syntax; the first entry that matches wins.";
+  let description = [{
+    POSIX extended syntax, anything else is an error; the first entry that matches wins. PyTorch: `set_module_name_regex`.
+  }];
   let hasVerifier = 1;
 }
 

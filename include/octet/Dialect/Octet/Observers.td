@@ -20,6 +20,11 @@ def Octet_Scheme : I32EnumAttr<"Scheme", "where zero lies in the quantized range
   I32EnumAttrCase<"affine", 0>,
   I32EnumAttrCase<"symmetric", 1>
 ]> {
+  let description = [{
+    Anywhere, as the observed range wants it (`affine`), or fixed in the middle (`symmetric`: 0, for `ui8` 128 or the middle of
+    a given range). Source: [N.qparams]; PyTorch: `torch.per_tensor_affine`, `torch.per_tensor_symmetric` and their likes
+    per channel.
+  }];
   let cppNamespace = "::octet";
   let genSpecializedAttr = 0;
 }
@@ -33,8 +38,12 @@ class Octet_RangeObserver<string name, string observerMnemonic, dag more = (ins)
     - `scheme = symmetric`: scale = max(max(-min, max) / ((qmax - qmin) / 2), eps), zero point 0; for `ui8` 128, or the middle
       of a given range.
 
-    All in f32. `range = [qmin, qmax]` sets scale and zero point only: the storage bounds of the type stay those of
-    `dtype`, which is the default range. `eps` is 2^-23 unless given.
+    All in f32 [N.qparams]. `range = [qmin, qmax]` sets scale and zero point only: the storage bounds of the type stay those
+    of `dtype`, which is the default range. `eps` is 2^-23 unless given.
+
+    Errors: a dtype without a sign, or of fewer than 2 or more than 32 bits; an eps that is not positive; a range that does
+    not hold 0 and one number more, or leaves that of the dtype. When the type is asked for: no values or a NaN seen, or a
+    range whose scale is not finite.
   }];
   let parameters = !con((ins "::mlir::IntegerType":$dtype,
     DefaultValuedParameter<"::octet::Scheme", "::octet::Scheme::affine">:$scheme,
@@ -46,7 +55,9 @@ class Octet_RangeObserver<string name, string observerMnemonic, dag more = (ins)
 
 def Octet_MinMaxObserver : Octet_RangeObserver<"MinMaxObserver", "min_max"> {
   let summary = "the smallest and the largest value";
-  let description = "One range for the whole tensor; merging takes the union. PyTorch: `MinMaxObserver`." # rangeDescription;
+  let description = [{
+    One range for the whole tensor; merging takes the union. Source: [N.stat.min_max]; PyTorch: `MinMaxObserver`.
+  }] # rangeDescription;
 }
 
 def Octet_MovingAverageMinMaxObserver : Octet_RangeObserver<"MovingAverageMinMaxObserver", "moving_average_min_max",
@@ -54,15 +65,18 @@ def Octet_MovingAverageMinMaxObserver : Octet_RangeObserver<"MovingAverageMinMax
   let summary = "moving averages of the smallest and the largest value";
   let description = [{
     Each run moves the range by `constant` (0.01 unless given) of the way towards the run's own; the first run sets it. The
-    result depends on the order of the samples by definition, so statistics do not merge. PyTorch:
-    `MovingAverageMinMaxObserver`.
+    result depends on the order of the samples by definition, so statistics do not merge. A constant must be above 0 and at
+    most 1. Source: [N.stat.moving_average]; PyTorch: `MovingAverageMinMaxObserver`.
   }] # rangeDescription;
 }
 
 def Octet_PerChannelMinMaxObserver : Octet_RangeObserver<"PerChannelMinMaxObserver", "per_channel_min_max",
     (ins DefaultValuedParameter<"int64_t", "0">:$axis)> {
   let summary = "the smallest and the largest value of every channel";
-  let description = "One range per index of dimension `axis`. PyTorch: `PerChannelMinMaxObserver`." # rangeDescription;
+  let description = [{
+    One range per index of dimension `axis`, which is not negative; a tensor without that dimension is an error. Source:
+    [N.stat.min_max]; PyTorch: `PerChannelMinMaxObserver`.
+  }] # rangeDescription;
 }
 
 def Octet_HistogramObserver : Octet_RangeObserver<"HistogramObserver", "histogram",
@@ -72,8 +86,9 @@ def Octet_HistogramObserver : Octet_RangeObserver<"HistogramObserver", "histogra
     Counts values in bins that are anchored at zero and whose width is a power of two: the smallest that lets 4096 bins
     reach the largest magnitude seen. Widening adds pairs of bins, so the statistics are exact counts and do not depend
     on order. The range is the one that a search for the least squared error finds, on `bins` bins over [min, max], with
-    256 quantized values. Infinite values are left out. PyTorch: `HistogramObserver`, whose own bins depend on the
-    order of the data: scales agree within 2 %.
+    256 quantized values. Infinite values are left out. `bins` is 1 to 4096. Source: [N.stat.histogram],
+    [N.stat.range_search]; PyTorch: `HistogramObserver`, whose own bins depend on the order of the data: scales agree
+    within 2 %.
   }] # rangeDescription;
 }
 
@@ -81,7 +96,8 @@ def Octet_ChannelSumObserver : Octet_Observer<"ChannelSumObserver", "channel_sum
   let summary = "the sum of every channel";
   let description = [{
     Sums in units of 2^-24, 64 bits wide: each run's sum is taken in f64 in a fixed order and cut to that unit, so that the
-    total does not depend on the order of runs. It measures (octet-correct-bias) and means no quantized type.
+    total does not depend on the order of runs. It measures (octet-correct-bias) and means no quantized type: asking for one
+    is an error. Source: [N.stat.sum].
   }];
   let parameters = (ins DefaultValuedParameter<"int64_t", "1">:$axis);
   let assemblyFormat = "`<` struct(params) `>`";

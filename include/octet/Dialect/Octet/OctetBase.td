@@ -31,6 +31,7 @@ def Octet_Dialect : Dialect {
   let dependentDialects = ["::mlir::quant::QuantDialect"];
 }
 
+/// A quantized type of upstream's quant dialect, and tensors of static shape.
 def Octet_QuantizedType : Type<CPred<"::llvm::isa<::mlir::quant::QuantizedType>($_self)">, "quantized type">;
 def Octet_FloatTensor : StaticShapeTensorOf<[F32]>;
 def Octet_QuantizedTensor : StaticShapeTensorOf<[Octet_QuantizedType]>;

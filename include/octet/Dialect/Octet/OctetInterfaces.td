@@ -51,7 +51,9 @@ def Octet_ObserverAttrInterface : AttrInterface<"ObserverAttrInterface"> {
 
 def Octet_MatchConstraintAttrInterface : AttrInterface<"MatchConstraintAttrInterface"> {
   let cppNamespace = "::octet";
-  let description = "A condition that a backend's pattern places on an operator it matches.";
+  let description = [{
+    A condition that a backend's pattern places on an operator it matches: `where` of `octet.match` lists such attributes.
+  }];
   let methods = [InterfaceMethod<"Whether `op` meets the condition.", "bool", "holds", (ins "::mlir::Operation *":$op)>];
 }
 

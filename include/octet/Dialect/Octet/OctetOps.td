@@ -21,7 +21,8 @@ def Octet_QuantizeOp : Octet_Op<"quantize", [Pure, SameOperandsAndResultShape]> 
   let description = [{
     `clamp(rne(x / scale) + zero point)`, per tensor or per axis as the result type says; NaN gives the zero point.
     Pure, and never folded with `octet.dequantize`: the pair marks where a value is quantized. Source: [N.quantize],
-    ONNX QuantizeLinear, `torch.quantize_per_tensor`.
+    ONNX QuantizeLinear, `torch.quantize_per_tensor`, `torch.quantize_per_channel`. The shape stays. Errors: an expressed
+    type other than `f32`; an axis outside the tensor, or not one scale per element of it.
   }];
   let arguments = (ins Octet_FloatTensor:$input);
   let results = (outs Octet_QuantizedTensor:$result);
@@ -31,7 +32,10 @@ def Octet_QuantizeOp : Octet_Op<"quantize", [Pure, SameOperandsAndResultShape]> 
 
 def Octet_DequantizeOp : Octet_Op<"dequantize", [Pure, SameOperandsAndResultShape]> {
   let summary = "quantized values to real numbers";
-  let description = "`(q - zero point) * scale`. Source: [N.dequantize], ONNX DequantizeLinear.";
+  let description = [{
+    `(q - zero point) * scale`, of the same shape. The errors of `octet.quantize`. Source: [N.dequantize], ONNX
+    DequantizeLinear, `torch.dequantize`.
+  }];
   let arguments = (ins Octet_QuantizedTensor:$input);
   let results = (outs Octet_FloatTensor:$result);
   let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
@@ -46,9 +50,10 @@ def Octet_GroupOp : Octet_Op<"group", [IsolatedFromAbove, SingleBlock, Recursive
   let summary = "a matched pattern that stays one unit";
   let description = [{
     The region computes the result from the operands (one block argument each) and ends with `octet.yield`. `pattern`
-    names the backend's pattern that matched (`cpu::@conv_relu` is written `"cpu::conv_relu"`). Float before lowering; after it operand and
-    result types may be quantized: a quantized result means that the yielded real value is quantized by [N.epilogue].
-    Any dialect's ops may stand inside.
+    names the backend's pattern that matched (`cpu::@conv_relu` is written `"cpu::conv_relu"`). Float before lowering; after
+    it operand and result types may be quantized: a quantized result means that the yielded real value is quantized by
+    [N.epilogue]. Any dialect's ops may stand inside. Errors: block arguments that differ from the operands in number or
+    type; a region that does not yield one value of the result's shape. PyTorch: a fused module such as `ConvReLU2d`.
   }];
   let arguments = (ins StrAttr:$pattern, Variadic<AnyType>:$inputs);
   let results = (outs AnyType:$result);
@@ -62,6 +67,10 @@ def Octet_GroupOp : Octet_Op<"group", [IsolatedFromAbove, SingleBlock, Recursive
 
 def Octet_YieldOp : Octet_Op<"yield", [Pure, Terminator, ReturnLike]> {
   let summary = "ends the region of a group or of a pattern";
+  let description = [{
+    Yields one value: of a group its result, of an `octet.pattern` the root match. Another number is an error of the op
+    around it.
+  }];
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }
@@ -74,7 +83,7 @@ def Octet_ObserverOp : Octet_Op<"observer", [Symbol]> {
   let summary = "an observer instance";
   let description = [{
     Values that name the same symbol share the instance, hence range and quantized type. `saw` holds the statistics after
-    calibration (the observer's state as bytes).
+    calibration (the observer's state as bytes); `octet-convert` refuses another size. PyTorch: an observer module.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Octet_ObserverAttrInterface:$observer, OptionalAttr<SignlessIntElementsAttr<8>>:$statistics);
   let assemblyFormat = "$sym_name $observer (`saw` $statistics^)? attr-dict";
@@ -82,7 +91,10 @@ def Octet_ObserverOp : Octet_Op<"observer", [Symbol]> {
 
 def Octet_ObserveOp : Octet_Op<"observe", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, SameOperandsAndResultType]> {
   let summary = "shows a value to an observer";
-  let description = "The result is the input. Not pure: the observer's state changes.";
+  let description = [{
+    The result is the input, of any shape. Not pure: the observer's state changes. Errors: a symbol that is not an
+    `octet.observer`. PyTorch: the call of an observer module.
+  }];
   let arguments = (ins Octet_FloatTensor:$input, FlatSymbolRefAttr:$observer);
   let results = (outs Octet_FloatTensor:$result);
   let assemblyFormat = "$input `by` $observer attr-dict `:` type($input)";

@@ -50,7 +50,7 @@ MinMax emitMinMax(mlir::OpBuilder &builder, mlir::Location loc, const FlatTensor
 /// The same for `lanes` neighbouring elements at a time: two vectors.
 MinMax emitMinMaxOfLanes(mlir::OpBuilder &builder, mlir::Location loc, const FlatTensor &tensor, mlir::Value base, int64_t lanes);
 
-/// min(a, b) and max(a, b), where a NaN wins. A zero may come out with either sign, also of what is computed from it by
+/// [N.stat.min_max] min(a, b) and max(a, b), where a NaN wins. A zero may come out with either sign, also of what is computed from it by
 /// these two: emitPlusZero must be the last step before a value is kept.
 mlir::Value emitMin(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a, mlir::Value b);
 mlir::Value emitMax(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a, mlir::Value b);

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Bin k of a sign holds the values with trunc(|x| / 2^exponent) = k. Whatever the order of the data, the exponent is that
-// of the largest magnitude, and widening by one adds bins 2k and 2k + 1: the counts depend on the data only.
+// [N.stat.histogram] Bin k of a sign holds the values with trunc(|x| / 2^exponent) = k. Whatever the order of the data, the
+// exponent is that of the largest magnitude, and widening by one adds bins 2k and 2k + 1: the counts depend on the data only.
 //
 //===----------------------------------------------------------------------===//
 

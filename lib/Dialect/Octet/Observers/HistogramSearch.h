@@ -22,8 +22,8 @@ struct HistogramState {
   int64_t counts[2 * kBins + 2];
 };
 
-/// The range that quantizes the counted values to 256 steps with the least squared error, found on `bins` equal bins
-/// over the range seen (fx-semantics: HistogramObserver, range search).
+/// [N.stat.range_search] The range that quantizes the counted values to 256 steps with the least squared error, found on
+/// `bins` equal bins over the range seen.
 ValueRange32 searchRange(const HistogramState &histogram, int64_t bins);
 
 } // namespace octet

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// State: ValueRange32, empty before the first run.
+// [N.stat.moving_average] State: ValueRange32, empty before the first run.
 //
 //===----------------------------------------------------------------------===//
 

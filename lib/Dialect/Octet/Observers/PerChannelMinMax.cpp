@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// State: the smallest values of all channels, then the largest ones, f32.
+// [N.stat.min_max] State: the smallest values of all channels, then the largest ones, f32.
 //
 //===----------------------------------------------------------------------===//
 

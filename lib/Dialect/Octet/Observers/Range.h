@@ -18,7 +18,7 @@ struct ValueRange32 {
   float min = std::numeric_limits<float>::infinity();
   float max = -std::numeric_limits<float>::infinity();
 
-  /// A NaN stays for ever; negative zero becomes zero, so that order leaves no trace.
+  /// [N.stat.min_max] A NaN stays for ever; negative zero becomes zero, so that order leaves no trace.
   void include(float x);
   bool isEmpty() const { return min > max; }
 };
@@ -38,7 +38,7 @@ struct QuantTarget {
 
   QuantTarget(mlir::IntegerType dtype, Scheme scheme, mlir::DenseI64ArrayAttr range, mlir::FloatAttr eps);
   ObserverSpec getSpec() const;
-  /// fx-semantics: calculate_qparams. `range` must hold finite numbers.
+  /// [N.qparams] `range` must hold finite numbers.
   ScaleAndZeroPoint compute(ValueRange32 range) const;
 };
 
