@@ -33,6 +33,28 @@ OwningOpRef<ModuleOp> octet::parsePolicyFile(Location loc, StringRef kind, Strin
   return parseSourceFile<ModuleOp>(sources, context);
 }
 
+LogicalResult octet::checkOperatorName(Operation *entry, StringRef name) {
+  MLIRContext *context = entry->getContext();
+  bool isKnownDialect = context->getLoadedDialect(name.split('.').first);
+  if (!isKnownDialect || RegisteredOperationName::lookup(name, context))
+    return success();
+  return entry->emitError("names the operator \"") << name << "\", which its dialect does not have";
+}
+
+/// The operators that patterns and folds match, or that stay float, exist.
+static LogicalResult checkOperatorNames(BackendOp backend) {
+  WalkResult result = backend.walk([](Operation *op) {
+    auto names = op->getAttrOfType<ArrayAttr>("names");
+    if (!isa<MatchOp, FloatOp>(op) || !names)
+      return WalkResult::advance();
+    for (StringRef name : names.getAsValueRange<StringAttr>())
+      if (failed(checkOperatorName(op, name)))
+        return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 FailureOr<Backend> Backend::load(Location loc, StringRef nameOrFile) {
   Backend backend;
   backend.owner = std::make_shared<OwningOpRef<ModuleOp>>(parsePolicyFile(loc, "backend", nameOrFile));
@@ -42,6 +64,8 @@ FailureOr<Backend> Backend::load(Location loc, StringRef nameOrFile) {
   if (ops.size() != 1)
     return (*backend.owner)->emitError("expected one 'octet.backend' in a backend file, but got ") << ops.size();
   backend.op = ops.front();
+  if (failed(checkOperatorNames(ops.front())))
+    return failure();
   llvm::append_range(backend.patterns, backend.op.getBody().getOps<PatternOp>());
   llvm::stable_sort(backend.patterns, [](PatternOp a, PatternOp b) {
     return llvm::range_size(a.getBody().getOps<MatchOp>()) > llvm::range_size(b.getBody().getOps<MatchOp>());

@@ -27,6 +27,9 @@ FailureOr<QConfigMapping> QConfigMapping::load(Location loc, StringRef nameOrFil
   if (ops.size() != 1)
     return (*mapping.owner)->emitError("expected one 'octet.qconfig_mapping' in the file, but got ") << ops.size();
   mapping.op = ops.front();
+  for (auto entry : ops.front().getBody().getOps<ObjectTypeOp>())
+    if (failed(checkOperatorName(entry, entry.getKey())))
+      return failure();
   return mapping;
 }
 

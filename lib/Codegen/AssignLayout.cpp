@@ -31,6 +31,18 @@ static nn::ConvOp getConv(Operation *op) {
 /// Kernels of these operators read and write NHWC only; all others take any strides.
 static bool wantsLayout(Operation *op) { return getConv(op) || isa<nn::MaxPoolOp, nn::AvgPoolOp>(op); }
 
+/// Whether a linear layer, plain or fused, computes or reads `value`: their kernels walk over dense rows.
+static bool isOfLinear(Operation *op) {
+  if (auto group = dyn_cast_or_null<GroupOp>(op))
+    return !group.getBody().front().getOps<nn::LinearOp>().empty();
+  return isa_and_nonnull<nn::LinearOp>(op);
+}
+
+/// Whether `value`, of rank 4, stays dense: no kernel that writes it wants NHWC, and linear layers are beside.
+static bool staysDense(Value value) {
+  return !wantsLayout(value.getDefiningOp()) && (isOfLinear(value.getDefiningOp()) || llvm::any_of(value.getUsers(), isOfLinear));
+}
+
 /// Whether `use` is a filter or a bias, which the kernels' emitters pack themselves.
 static bool isParameter(OpOperand &use) {
   Operation *owner = use.getOwner();
@@ -77,7 +89,9 @@ struct AssignLayout : octet::impl::AssignLayoutPassBase<AssignLayout> {
 
 private:
   void convertDenseUses(Value value);
+  void readDense(Value value);
   void readDense(nn::ReshapeOp reshape);
+  void setLayout(Value value);
   void isolateReturns(Operation *terminator);
 };
 } // namespace
@@ -101,6 +115,24 @@ void AssignLayout::convertDenseUses(Value value) {
   Value converted = relayout(builder, value, chooseLayout(value));
   for (OpOperand *use : uses)
     use->set(converted);
+  ++numRelayouts;
+}
+
+/// Linear layers read a dense copy of what a convolution or a pool wrote.
+void AssignLayout::readDense(Value value) {
+  if (!getLayout(getTensorType(value)) || isRowMajor(getTensorType(value)))
+    return;
+  SmallVector<OpOperand *> uses;
+  for (OpOperand &use : value.getUses())
+    if (isOfLinear(use.getOwner()))
+      uses.push_back(&use);
+  if (uses.empty())
+    return;
+  OpBuilder builder(&getContext());
+  builder.setInsertionPointAfterValue(value);
+  Value dense = relayout(builder, value, nullptr);
+  for (OpOperand *use : uses)
+    use->set(dense);
   ++numRelayouts;
 }
 
@@ -146,6 +178,11 @@ LogicalResult octet::verifyNetwork(func::FuncOp network) {
   return success();
 }
 
+void AssignLayout::setLayout(Value value) {
+  value.setType(withLayout(getTensorType(value), chooseLayout(value)));
+  readDense(value);
+}
+
 void AssignLayout::runOnOperation() {
   if (failed(verifyNetwork(getOperation())))
     return signalPassFailure();
@@ -164,8 +201,8 @@ void AssignLayout::runOnOperation() {
     }
     bool keepsType = isa<nn::ConstantOp, nn::RelayoutOp>(op);
     for (Value result : op.getResults()) {
-      if (isRank4(result) && !keepsType && !returned.contains(result))
-        result.setType(withLayout(getTensorType(result), chooseLayout(result)));
+      if (isRank4(result) && !keepsType && !returned.contains(result) && !staysDense(result))
+        setLayout(result);
       else if (!isa<nn::RelayoutOp>(op))
         convertDenseUses(result);
     }

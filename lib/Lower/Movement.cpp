@@ -95,6 +95,17 @@ static bool fitsAccumulator(QuantizedType type, int64_t count) {
   return count <= numerics::kMaxAccumulator / std::max<int64_t>(largest, 1);
 }
 
+/// A mean over H and W is a pool over all of them [N.avg_pool].
+static Value makeGlobalPool(OpBuilder &builder, nn::ReduceMeanOp mean, Value source, QuantizedType type) {
+  static constexpr int64_t ones[] = {1, 1}, noPads[] = {0, 0, 0, 0};
+  ArrayRef<int64_t> shape = mean.getInput().getType().getShape();
+  auto pooled = RankedTensorType::get({shape[0], shape[1], 1, 1}, type);
+  Value pool = nn::AvgPoolOp::create(builder, mean.getLoc(), pooled, source, shape.take_back(2), ones, noPads, ones,
+                                     /*count_include_pad=*/false);
+  auto result = withElementType(mean.getResult(), type);
+  return result == pooled ? pool : nn::ReshapeOp::create(builder, mean.getLoc(), result, pool).getResult();
+}
+
 Outcome Lowering::lowerMean(Operation *op) {
   auto reduce = dyn_cast<nn::ReduceMeanOp>(op);
   if (reduce && (reduce.getInput().getType().getRank() != 4 || reduce.getAxes() != ArrayRef<int64_t>{2, 3}))
@@ -106,8 +117,10 @@ Outcome Lowering::lowerMean(Operation *op) {
   auto window = pool ? pool.getKernel() : reduce.getInput().getType().getShape().take_back(2);
   if (!fitsAccumulator(getQuantizedType(sources[0]), window[0] * window[1]))
     return Outcome::Overflow;
-  return replaceQuantizes(op, [&](QuantizedType type) {
+  return replaceQuantizes(op, [&](QuantizedType type) -> Value {
     ++numLowered;
-    return cloneOnto(builder, op, sources, withElementType(op->getResult(0), type));
+    if (pool)
+      return cloneOnto(builder, op, sources, withElementType(op->getResult(0), type));
+    return makeGlobalPool(builder, reduce, sources[0], type);
   });
 }

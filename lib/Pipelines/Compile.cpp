@@ -57,6 +57,9 @@ static OwningOpRef<ModuleOp> parseAligned(StringRef path, MLIRContext &context) 
   return parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
 }
 
+/// The only recovery pass that a backend's recipe may name so far.
+static constexpr llvm::StringLiteral kCorrectBias = "octet-correct-bias";
+
 /// On modules that this compiler wrote: the stage they have passed.
 static constexpr llvm::StringLiteral kStageAttr = "octet.stage";
 
@@ -248,6 +251,8 @@ private:
   llvm::Error prepare() {
     if (request.calibrationData.empty() && request.loadStatistics.empty() && getLastStage() > Stage::Prepare)
       return llvm::createStringError("int8 code needs samples: give --calibration-data, or --float for float code");
+    if (llvm::Error error = checkRecipe())
+      return error;
     FailureOr<llvm::json::Array> verdicts = explain(*module, request.backend, request.qconfigMapping);
     if (failed(verdicts))
       return llvm::createStringError("a policy cannot be used");
@@ -262,6 +267,17 @@ private:
     });
   }
 
+  /// Before the work of calibrating.
+  llvm::Error checkRecipe() {
+    FailureOr<Backend> backend = Backend::load(module->getLoc(), request.backend);
+    if (failed(backend))
+      return llvm::createStringError("a policy cannot be used");
+    for (StringRef recovery : backend->getRecipe())
+      if (recovery != kCorrectBias)
+        return llvm::createStringError("the backend's recipe names an unknown pass '" + recovery + "'; there is " + kCorrectBias);
+    return llvm::Error::success();
+  }
+
   llvm::Error calibrateAndCorrect() {
     if (request.calibrationData.empty() && request.loadStatistics.empty())
       return llvm::createStringError("the network has observers without statistics: give --calibration-data");
@@ -270,10 +286,7 @@ private:
     FailureOr<Backend> backend = Backend::load(module->getLoc(), request.backend);
     if (failed(backend))
       return llvm::createStringError("a policy cannot be used");
-    for (StringRef recovery : backend->getRecipe())
-      if (llvm::Error error = recover(recovery))
-        return error;
-    return llvm::Error::success();
+    return llvm::is_contained(backend->getRecipe(), kCorrectBias) ? correctBiases() : llvm::Error::success();
   }
 
   llvm::Error lower() {
@@ -294,10 +307,7 @@ private:
     return llvm::Error::success();
   }
 
-  /// Runs a recovery pass of the backend's recipe.
-  llvm::Error recover(StringRef name) {
-    if (name != "octet-correct-bias")
-      return llvm::createStringError("the backend's recipe names an unknown pass '" + name + "'; there is octet-correct-bias");
+  llvm::Error correctBiases() {
     if (request.calibrationData.empty()) {
       module->emitWarning("the biases are not corrected: octet-correct-bias needs samples, not only statistics of them; "
                           "give some with --calibration-data, too");
@@ -344,7 +354,6 @@ private:
       return llvm::createStringError("the IR cannot be written as bytecode");
     llvm::raw_string_ostream text(result.companion);
     module->print(text, OpPrintingFlags().elideLargeElementsAttrs(16).elideLargeResourceString(64).enableDebugInfo());
-    result.companionExtension = ".mlir";
     return llvm::Error::success();
   }
 
@@ -369,10 +378,8 @@ private:
     if (!library)
       return library.takeError();
     result.bytes = std::move(library->bytes);
-    if (request.artifact == Artifact::Object) {
+    if (request.artifact == Artifact::Object)
       result.companion = std::move(library->header);
-      result.companionExtension = ".h";
-    }
     report.set("arena_bytes", library->arenaBytes);
     report.set("weights_bytes", library->weightsBytes);
     report.set("output_bytes", (int64_t)result.bytes.size());
@@ -410,5 +417,11 @@ private:
   CompileResult result;
 };
 } // namespace
+
+StringRef octet::getCompanionExtension(const CompileRequest &request) {
+  if (request.stopAfter || request.artifact == Artifact::MLIR)
+    return ".mlir";
+  return request.artifact == Artifact::Object ? ".h" : "";
+}
 
 llvm::Expected<CompileResult> octet::compile(const CompileRequest &request) { return Compilation(request).run(); }

@@ -75,6 +75,17 @@ static llvm::json::Object toJSON(const Decision &decision, const Backend &backen
   return row;
 }
 
+/// What there is to say of the observers that operators' results share, by the operator.
+static DenseMap<Operation *, Reason> collectNotes(const Plan &plan) {
+  DenseMap<Operation *, Reason> notes;
+  for (const ObservedSet &set : plan.observed)
+    if (set.note)
+      for (Value value : set.values)
+        if (Operation *producer = value.getDefiningOp())
+          notes.try_emplace(producer, *set.note);
+  return notes;
+}
+
 FailureOr<llvm::json::Array> octet::explain(ModuleOp module, StringRef backendName, StringRef qconfigMapping) {
   FailureOr<Backend> backend = Backend::load(module.getLoc(), backendName);
   if (failed(backend))
@@ -88,8 +99,13 @@ FailureOr<llvm::json::Array> octet::explain(ModuleOp module, StringRef backendNa
       FailureOr<Plan> plan = makePlan(block, *backend, *mapping);
       if (failed(plan))
         return failure();
-      for (const Decision &decision : plan->decisions)
-        rows.push_back(toJSON(decision, *backend));
+      DenseMap<Operation *, Reason> notes = collectNotes(*plan);
+      for (const Decision &decision : plan->decisions) {
+        llvm::json::Object row = toJSON(decision, *backend);
+        if (auto note = notes.find(decision.op); note != notes.end())
+          row["note"] = note->second.code.str() + " " + note->second.text + "; " + note->second.remedy;
+        rows.push_back(std::move(row));
+      }
     }
   return rows;
 }
@@ -115,6 +131,8 @@ static void printTable(const llvm::json::Array &rows, raw_ostream &os) {
     line(get(row, "name"), get(row, "operator"), get(row, "verdict"), why);
     if (std::string remedy = get(row, "remedy"); !remedy.empty())
       line("", "", "", "-> " + remedy);
+    if (std::string note = get(row, "note"); !note.empty())
+      line("", "", "", "note: " + note);
   }
 }
 

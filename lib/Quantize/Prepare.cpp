@@ -85,6 +85,8 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
     FailureOr<QConfigMapping> mapping = QConfigMapping::load(loc, qconfigMapping, *loaded);
     if (failed(mapping))
       return signalPassFailure();
+    if (failed(checkNames(*mapping)))
+      return signalPassFailure();
     for (auto function : getOperation().getOps<FunctionOpInterface>())
       for (Block &block : function.getFunctionBody()) {
         FailureOr<Plan> plan = makePlan(block, *loaded, *mapping);
@@ -93,6 +95,21 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
         if (failed(prepare(*plan)))
           signalPassFailure();
       }
+  }
+
+  /// An entry for a name that no operator has is most likely misspelt.
+  LogicalResult checkNames(const QConfigMapping &mapping) {
+    DenseSet<Operation *> applied;
+    getOperation().walk([&](Operation *op) { applied.insert(mapping.lookup(op)); });
+    LogicalResult result = success();
+    for (Operation &entry : QConfigMappingOp(mapping.getOp()).getBody().front()) {
+      if (!isa<ModuleNameOp, ModuleNameRegexOp>(entry) || applied.contains(&entry))
+        continue;
+      InFlightDiagnostic diagnostic = strict ? emitError(entry.getLoc()) : emitWarning(entry.getLoc());
+      diagnostic << "the QConfig mapping's entry for " << entry.getAttr("key") << " applies to no operator";
+      result = failure(strict);
+    }
+    return result;
   }
 
   LogicalResult prepare(const Plan &plan) {

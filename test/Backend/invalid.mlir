@@ -297,3 +297,63 @@ octet.qconfig_mapping @m {
   // expected-error @+1 {{expected one entry of this kind and key, but there is another}}
   octet.global none
 }
+
+// -----
+
+octet.backend @b {
+  // expected-error @+1 {{expected a range within 'ui8', but got [0, 300]}}
+  octet.dtypes @d input = <ui8 range [0, 300]>
+}
+
+// -----
+
+octet.backend @b {
+  // expected-error @+1 {{expected a zero point within 'ui8', but got 900}}
+  octet.dtypes @d input = <ui8 scale 1.0 : f32 zero_point 900>
+}
+
+// -----
+
+octet.backend @b {
+  octet.dtypes @d input = <ui8>
+  // expected-note @+1 {{the pattern}}
+  octet.pattern @p dtypes = [@d] {
+    %x = octet.activation
+    %y = octet.match ["nn.relu", "nn.exp"](%x)
+    octet.yield %y : none
+  }
+  // expected-error @+1 {{expected operators that no pattern takes, but a pattern takes "nn.exp"}}
+  octet.float ["nn.softmax", "nn.exp"] because "it is better so"
+}
+
+// -----
+
+octet.qconfig_mapping @m {
+  // expected-error @+1 {{expected a POSIX extended regular expression, which has no '\d'; write a class such as [0-9] or [[:alnum:]_]}}
+  octet.module_name_regex "block\\d" none
+}
+
+// -----
+
+// expected-error @+1 {{expected a positive finite f32 as the scale, but got 0.000000e+00 : f32}}
+octet.observer @o #octet.fixed_qparams<ui8, scale = 0.0 : f32, zero_point = 0>
+
+// -----
+
+// expected-error @+1 {{expected a positive finite f32 as the scale, but got 0x7FC00000 : f32}}
+octet.observer @o #octet.fixed_qparams<ui8, scale = 0x7FC00000 : f32, zero_point = 0>
+
+// -----
+
+// expected-error @+1 {{expected a positive finite f32 as the scale, but got 1.000000e+00 : f64}}
+octet.observer @o #octet.fixed_qparams<ui8, scale = 1.0 : f64, zero_point = 0>
+
+// -----
+
+// expected-error @+1 {{expected a zero point within 'ui8', but got 900}}
+octet.observer @o #octet.fixed_qparams<ui8, scale = 1.0 : f32, zero_point = 900>
+
+// -----
+
+// expected-error @+1 {{expected an integer dtype with a sign}}
+octet.observer @o #octet.fixed_qparams<i8, scale = 1.0 : f32, zero_point = 0>

@@ -1,4 +1,9 @@
 // RUN: octet-opt %s --octet-emit-program=levels=reference --split-input-file --verify-diagnostics
+// RUN: echo 'func.func @main() { return }' | not octet-opt --octet-emit-program 2>&1 | FileCheck %s --check-prefix=LEVELS
+// RUN: echo 'func.func @main(%%x: i32) -> i32 { return %%x : i32 }' | not octet-opt --octet-assign-layout 2>&1 | FileCheck %s --check-prefix=LAYOUT
+
+// LEVELS: error: expected at least one CPU level: give the option 'levels'
+// LAYOUT: error: expected tensors of static shape in a network, but got 'i32'
 
 // expected-error @below {{expected a function named 'main'}}
 module {
@@ -58,4 +63,25 @@ func.func @main(%x: tensor<1x20000xf32>) -> tensor<1x30000xf32> {
   %w = nn.constant dense<1.0> : tensor<30000x20000xf32>
   %y = nn.linear %x, %w : (tensor<1x20000xf32>, tensor<30000x20000xf32>) -> tensor<1x30000xf32>
   return %y : tensor<1x30000xf32>
+}
+
+// -----
+
+// expected-error @below {{expected tensors of static shape in a network, but got 'i32'}}
+func.func @main(%x: i32) -> i32 {
+  return %x : i32
+}
+
+// -----
+
+// expected-error @below {{expected a network: a function with a body of one block}}
+func.func private @main(tensor<1xf32>) -> tensor<1xf32>
+
+// -----
+
+// expected-error @below {{GiB for its values, but a library reaches at most 32 GiB; give smaller input shapes}}
+func.func @main(%x: tensor<1x100000x100000xf32>) -> tensor<1x100000x100000xf32> {
+  %y = nn.relu %x : (tensor<1x100000x100000xf32>) -> tensor<1x100000x100000xf32>
+  %z = nn.relu %y : (tensor<1x100000x100000xf32>) -> tensor<1x100000x100000xf32>
+  return %z : tensor<1x100000x100000xf32>
 }

@@ -69,7 +69,8 @@ func.func @change_of_scale(%xq: tensor<1x2x4x4x!q>) -> (tensor<1x2x2x2xf32>, ten
 // Means take any scales: the multiplier holds both.
 // CHECK-LABEL: func @means
 // CHECK: nn.avg_pool %{{.*}} kernel [2, 2] count_include_pad : {{.*}}!quant{{.*}} -> tensor<1x2x3x3x!quant.uniform<u8:f32, 1.250000e-01:7>>
-// CHECK: nn.reduce_mean %{{.*}} axes [2, 3] : {{.*}}!quant{{.*}} -> tensor<1x2x!quant.uniform<u8:f32, 1.250000e-01:7>>
+// CHECK: nn.avg_pool %{{.*}} kernel [4, 4] : {{.*}}!quant{{.*}} -> tensor<1x2x1x1x!quant.uniform<u8:f32, 1.250000e-01:7>>
+// CHECK: nn.reshape {{.*}} -> tensor<1x2x!quant.uniform<u8:f32, 1.250000e-01:7>>
 func.func @means(%xq: tensor<1x2x4x4x!q>) -> (tensor<1x2x3x3xf32>, tensor<1x2xf32>) {
   %x = octet.dequantize %xq : (tensor<1x2x4x4x!q>) -> tensor<1x2x4x4xf32>
   %m = nn.avg_pool %x kernel [2, 2] count_include_pad : (tensor<1x2x4x4xf32>) -> tensor<1x2x3x3xf32>
@@ -106,4 +107,19 @@ func.func @what_stays_float(%xq: tensor<1x2x4x4x!q>, %real: tensor<1x2x4x4xf32>)
   // expected-remark @below {{OCT302 | Category:octet-lower | Remark="stays float: its result is used as real numbers only"}}
   %f = nn.reshape %x : (tensor<1x2x4x4xf32>) -> tensor<1x32xf32>
   return %rd, %s, %cd, %f : tensor<1x4x4xf32>, tensor<1x2x4x4xf32>, tensor<1x4x4x4xf32>, tensor<1x32xf32>
+}
+
+// -----
+
+!x = !quant.uniform<u8:f32, 0.25>
+
+// 9 000 000 times 255 does not fit into 32 bits.
+// CHECK-LABEL: func @sum_may_overflow
+// CHECK: nn.avg_pool {{.*}} -> tensor<1x1x1x1xf32>
+func.func @sum_may_overflow(%xq: tensor<1x1x3000x3000x!x>) -> tensor<1x1x1x1x!x> {
+  %x = octet.dequantize %xq : (tensor<1x1x3000x3000x!x>) -> tensor<1x1x3000x3000xf32>
+  // expected-remark @below {{OCT307 | Category:octet-lower | Remark="stays float: the 32-bit accumulator may overflow"}}
+  %m = nn.avg_pool %x kernel [3000, 3000] : (tensor<1x1x3000x3000xf32>) -> tensor<1x1x1x1xf32>
+  %y = octet.quantize %m : (tensor<1x1x1x1xf32>) -> tensor<1x1x1x1x!x>
+  return %y : tensor<1x1x1x1x!x>
 }

@@ -301,3 +301,22 @@ func.func @clamps_and_residuals_belong_to_the_product(%xq: tensor<1x2x!x>) -> te
   %yd = octet.dequantize %yq : (tensor<1x2x!y>) -> tensor<1x2xf32>
   return %yd : tensor<1x2xf32>
 }
+
+// -----
+
+!x = !quant.uniform<u8:f32, 0.5>
+!w = !quant.uniform<i8:f32, 0.25>
+!y = !quant.uniform<u8:f32:1, {0.5, 0.25}>
+
+// Axis 1 of a linear layer's result is not what its kernel has channels along.
+// CHECK-LABEL: func @linear_result_per_channel
+// CHECK: nn.linear {{.*}} -> tensor<1x2x2xf32>
+// CHECK: octet.quantize
+func.func @linear_result_per_channel(%xq: tensor<1x2x2x!x>) -> tensor<1x2x2x!y> {
+  %wq = nn.constant dense<2> : tensor<2x2xi8> -> tensor<2x2x!w>
+  %x = octet.dequantize %xq : (tensor<1x2x2x!x>) -> tensor<1x2x2xf32>
+  %w = octet.dequantize %wq : (tensor<2x2x!w>) -> tensor<2x2xf32>
+  %p = nn.linear %x, %w : (tensor<1x2x2xf32>, tensor<2x2xf32>) -> tensor<1x2x2xf32>
+  %y = octet.quantize %p : (tensor<1x2x2xf32>) -> tensor<1x2x2x!y>
+  return %y : tensor<1x2x2x!y>
+}

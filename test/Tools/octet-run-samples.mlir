@@ -51,9 +51,9 @@
 // RUN: not octet-run %t.so --input %t.wrong-type.npz 2>&1 | FileCheck %s --check-prefix=TYPE
 // TYPE: error: '{{.*}}wrong-type.npz': array 'x': expected float32[1,4] or a leading axis over samples, but got float64[1,4]
 // RUN: not octet-run %t.so --input %t.one.npz --expect %t.many-expected.npz 2>&1 | FileCheck %s --check-prefix=COUNT
-// COUNT: error: '{{.*}}many-expected.npz': array 'y': expected 4 elements of float32, but got 12 of float32
+// COUNT: error: '{{.*}}many-expected.npz': array 'y': expected float32[1,4], but got float32[3,4]
 // RUN: not octet-run %t.so --input %t.one.npz --expect %t.wrong-name.npz 2>&1 | FileCheck %s --check-prefix=EXPECTNAME
-// EXPECTNAME: error: '{{.*}}wrong-name.npz': expected an array 'y'
+// EXPECTNAME: error: '{{.*}}wrong-name.npz': expected an array 'y', but got a, b
 // RUN: not octet-run %t.so --input %t.one.npz --output %t.no/such.npz 2>&1 | FileCheck %s --check-prefix=UNWRITABLE
 // UNWRITABLE: error: cannot write '{{.*}}.no/such.npz': No such file or directory
 

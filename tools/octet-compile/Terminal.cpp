@@ -59,7 +59,7 @@ void Terminal::showSamples(int64_t done, int64_t total, double seconds) {
 
 void Terminal::sayWritten(StringRef path, int64_t bytes, const CompileRequest &request) {
   std::string text = formatv("{0}  {1} KB", path, (bytes + 1023) / 1024);
-  if (request.artifact == Artifact::Library && !request.stopAfter)
+  if (request.artifact == Artifact::Library && !request.stopAfter && request.triple.empty())
     text += formatv("    next: octet-run {0} --benchmark", path);
   say("wrote", text);
 }

@@ -19,9 +19,9 @@ public:
   /// Ends a bar that was left.
   void endLine();
   void sayWritten(llvm::StringRef path, int64_t bytes, const CompileRequest &request);
+  void say(llvm::StringRef stage, llvm::StringRef text);
 
 private:
-  void say(llvm::StringRef stage, llvm::StringRef text);
   void showSamples(int64_t done, int64_t total, double seconds);
 
   double lastShown = 0;

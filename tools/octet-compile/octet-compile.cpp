@@ -146,26 +146,66 @@ static Error checkWritable(StringRef path) {
   return Error::success();
 }
 
-/// Where `result` goes: a companion of the output's own extension takes its place, and bytecode becomes .mlirbc.
-static Error writeResult(const CompileResult &result, StringRef path, StringRef reportPath) {
-  SmallString<128> main(path), beside(path);
-  if (!result.companionExtension.empty()) {
-    sys::path::replace_extension(beside, result.companionExtension);
+namespace {
+/// The files of a compilation; empty: not asked for.
+struct OutputFiles {
+  OutputFiles(const CompileRequest &request, StringRef path, StringRef report)
+      : main(path), report(report), statistics(request.saveStatistics) {
+    StringRef extension = getCompanionExtension(request);
+    if (extension.empty())
+      return;
+    beside = path;
+    sys::path::replace_extension(beside, extension);
+    // Bytecode where the readable form was asked for goes beside that.
     if (beside == main)
-      sys::path::replace_extension(main, result.companionExtension + "bc");
+      sys::path::replace_extension(main, extension == ".h" ? ".o" : extension + "bc");
+  }
+
+  /// No two are one file, and none is read: nothing is lost.
+  Error checkDistinct(const CompileRequest &request) const;
+  Error write(const CompileResult &result) const;
+
+  SmallString<128> main, beside, report, statistics;
+};
+} // namespace
+
+Error OutputFiles::checkDistinct(const CompileRequest &request) const {
+  SmallVector<std::pair<StringRef, StringRef>> files{{request.model, "the network"}};
+  for (const std::string &file : request.calibrationData)
+    files.push_back({file, "--calibration-data"});
+  for (const std::string &file : request.loadStatistics)
+    files.push_back({file, "--load-statistics"});
+  for (const std::string &file : {request.backend, request.qconfigMapping})
+    files.push_back({file, "the policy"});
+  for (auto [file, role] : {std::pair(&main, "-o"), {&beside, "what lies beside -o"}, {&report, "--report"}, {&statistics, "--save-statistics"}}) {
+    if (file->empty())
+      continue;
+    for (auto [other, otherRole] : files)
+      if (*file == other || (!other.empty() && sys::fs::equivalent(*file, other) && sys::fs::is_regular_file(*file)))
+        return createStringError("'" + *file + "' is both " + otherRole + " and " + role + "; give it another name");
+    files.push_back({*file, role});
+  }
+  return Error::success();
+}
+
+Error OutputFiles::write(const CompileResult &result) const {
+  if (!beside.empty())
     if (Error error = writeFileAtomically(beside, result.companion))
       return error;
-  }
-  if (Error error = writeFileAtomically(main, result.bytes))
-    return error;
-  return reportPath.empty() ? Error::success() : writeFileAtomically(reportPath, result.reportJson);
+  if (!report.empty())
+    if (Error error = writeFileAtomically(report, result.reportJson))
+      return error;
+  return writeFileAtomically(main, result.bytes);
 }
 
 static Error compileNetwork(CompileRequest request, const std::string &path, const std::string &report) {
-  for (const std::string &file : {path, report, request.saveStatistics})
+  OutputFiles files(request, path, report);
+  for (StringRef file : {files.main.str(), files.beside.str(), files.report.str(), files.statistics.str()})
     if (!file.empty())
       if (Error error = checkWritable(file))
         return error;
+  if (Error error = files.checkDistinct(request))
+    return error;
   Terminal terminal;
   request.progress = terminal.getProgress();
   Expected<CompileResult> result = compile(request);
@@ -173,9 +213,12 @@ static Error compileNetwork(CompileRequest request, const std::string &path, con
   if (!result)
     return result.takeError();
   errs() << result->warnings;
-  if (Error error = writeResult(*result, path, report))
+  if (Error error = files.write(*result))
     return error;
-  terminal.sayWritten(path, result->bytes.size(), request);
+  terminal.sayWritten(files.main, result->bytes.size(), request);
+  for (StringRef other : {files.beside.str(), files.report.str(), files.statistics.str()})
+    if (!other.empty())
+      terminal.say("wrote", other);
   return Error::success();
 }
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../DriverOutput.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
@@ -43,5 +44,7 @@ int main(int argc, char **argv) {
   octet::registerCodegenPasses();
   octet::registerPipelinesPasses();
   registerCodegenPipeline();
-  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Octet pass driver\n", registry));
+  return octet::runDriver(argc, argv, [&](int argc, char **argv) {
+    return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Octet pass driver\n", registry));
+  });
 }

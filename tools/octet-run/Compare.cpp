@@ -7,6 +7,7 @@
 
 #include "Runner.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include <cmath>
 #include <cstring>
@@ -33,7 +34,7 @@ template <typename T> static Difference compareElements(const NpyArray &got, con
     bool bothNaN = a != a && b != b;
     if (std::isfinite(double(b)))
       difference.magnitude = std::max(difference.magnitude, std::fabs(double(b)));
-    if (a == b || bothNaN)
+    if (bothNaN || std::memcmp(&a, &b, sizeof(T)) == 0)
       continue;
     ++difference.differing;
     difference.largest = std::max(difference.largest, std::isnan(error) ? std::numeric_limits<double>::infinity() : error);
@@ -69,16 +70,16 @@ Expected<bool> octet::compareOutputs(const std::vector<NpyArray> &outputs, Strin
       return array.name == output.name || (outputs.size() == 1 && array.name.empty());
     });
     if (it == expected->end())
-      return createStringError("'" + expectedPath + "': expected an array '" + output.name + "'");
-    if (it->dtype != output.dtype || it->numElements() != output.numElements())
+      return createStringError("'" + expectedPath + "': expected an array '" + output.name + "', but got " +
+                               join(map_range(*expected, [](const NpyArray &array) { return array.name; }), ", "));
+    if (it->dtype != output.dtype || it->shape != output.shape)
       return createStringError("'" + expectedPath + "': array '" + output.name + "': expected " +
-                               Twine(output.numElements()) + " elements of " + getDTypeName(output.dtype) + ", but got " +
-                               Twine(it->numElements()) + " of " + getDTypeName(it->dtype));
+                               describeType(output.dtype, output.shape) + ", but got " + describeType(it->dtype, it->shape));
     Difference difference = compareArrays(output, *it);
     os << output.name << ": " << difference.differing << " of " << difference.elements
        << " elements differ, max abs difference " << format("%.9g", difference.largest) << ", largest magnitude "
        << format("%.9g", difference.magnitude) << "\n";
-    isEqual &= difference.largest <= maxError * difference.magnitude;
+    isEqual &= difference.differing == 0 || (maxError > 0 && difference.largest <= maxError * difference.magnitude);
   }
   return isEqual;
 }

@@ -20,7 +20,7 @@ static NpyDType getNpyDType(const octet_tensor &tensor) {
 
 static ArrayRef<int64_t> getShape(const octet_tensor &tensor) { return ArrayRef<int64_t>(tensor.shape, tensor.rank); }
 
-static std::string describeType(NpyDType dtype, ArrayRef<int64_t> shape) {
+std::string octet::describeType(NpyDType dtype, ArrayRef<int64_t> shape) {
   std::string text = getDTypeName(dtype).str() + "[";
   for (auto [axis, size] : enumerate(shape))
     text += (axis ? "," : "") + std::to_string(size);
@@ -28,7 +28,7 @@ static std::string describeType(NpyDType dtype, ArrayRef<int64_t> shape) {
 }
 
 std::string octet::describeType(const octet_tensor &tensor) {
-  return ::describeType(getNpyDType(tensor), getShape(tensor));
+  return describeType(getNpyDType(tensor), getShape(tensor));
 }
 
 Runner::Runner(const ModelLibrary &library, ModelPtr model) : library(library), model(std::move(model)) {
@@ -79,7 +79,9 @@ static Expected<Samples> findInput(StringRef path, ArrayRef<NpyArray> arrays, co
   std::optional<Samples> samples = findSamples(*array, tensor);
   if (array->dtype != getNpyDType(tensor) || !samples)
     return createStringError("'" + path + "': array '" + tensor.name + "': expected " + describeType(tensor) +
-                             " or a leading axis over samples, but got " + ::describeType(array->dtype, array->shape));
+                             " or a leading axis over samples, but got " + describeType(array->dtype, array->shape));
+  if (samples->count == 0)
+    return createStringError("'" + path + "': array '" + tensor.name + "' holds no samples");
   samples->array = array - arrays.begin();
   return *samples;
 }

@@ -41,6 +41,7 @@ private:
 
 /// `float32[1,3,32,32]`
 std::string describeType(const octet_tensor &tensor);
+std::string describeType(NpyDType dtype, llvm::ArrayRef<int64_t> shape);
 
 /// Compares outputs with what a file expects and prints one line per output. False if an element differs by more than
 /// `maxError` times the expected output's largest magnitude (0: if any element differs).

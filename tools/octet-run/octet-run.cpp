@@ -51,7 +51,7 @@ static const char overview[] = "Octet: runs a compiled network\n\n"
                                "Examples:\n"
                                "  octet-run net.so                                  what the library contains\n"
                                "  octet-run net.so --input x.npz --output y.npz     run it on samples\n"
-                               "  octet-run net.so --input x.npz --expect y.npz     compare every bit\n"
+                               "  octet-run net.so --input x.npz --expect y.npz     compare every bit (of numbers)\n"
                                "  octet-run net.so --benchmark --threads 2          measure it\n";
 
 /// Runs the samples; false if the outputs are not the expected ones.
@@ -66,6 +66,9 @@ static Expected<bool> runSamples(Runner &runner, const Options &options) {
     if (Error error = writeFileAtomically(options.output, ArrayRef<char>(bytes->data(), bytes->size())))
       return error;
   }
+  if (options.output.empty() && options.expect.empty())
+    for (const NpyArray &output : *outputs)
+      outs() << output.name << ": " << describeType(output.dtype, output.shape) << "\n";
   return options.expect.empty() ? Expected<bool>(true)
                                 : compareOutputs(*outputs, options.expect, options.maxError, outs());
 }
@@ -73,6 +76,8 @@ static Expected<bool> runSamples(Runner &runner, const Options &options) {
 static Expected<bool> runLibrary(const Options &options) {
   if (options.input.empty() && !(options.expect.empty() && options.output.empty()))
     return createStringError("--expect and --output need --input");
+  if (!(options.maxError >= 0))
+    return createStringError("--max-error: expected a number that is not negative");
   auto library = ModelLibrary::load(options.library);
   if (!library)
     return library.takeError();

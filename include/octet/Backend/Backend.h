@@ -124,6 +124,9 @@ private:
   QConfigMappingOp op;
 };
 
+/// Emits an error at an entry of a policy that names an operator which its dialect, if it is loaded, does not have.
+llvm::LogicalResult checkOperatorName(mlir::Operation *entry, llvm::StringRef name);
+
 /// The QConfig of a mapping entry; null means "do not quantize".
 QConfigAttr getQConfig(mlir::Operation *entry);
 

@@ -85,13 +85,16 @@ struct CompileRequest {
 
 struct CompileResult {
   llvm::SmallVector<char, 0> bytes;
-  /// Text that belongs beside `bytes`: the C header of an object, the readable form of bytecode. Its extension, with dot.
-  std::string companion, companionExtension;
+  /// Text that belongs beside `bytes`: the C header of an object, the readable form of bytecode.
+  std::string companion;
   /// What became of every operator, sizes and times.
   std::string reportJson;
   /// Warnings, one a line.
   std::string warnings;
 };
+
+/// The extension of what `compile` gives beside the result; empty if nothing.
+llvm::StringRef getCompanionExtension(const CompileRequest &request);
 
 /// Compiles a network. The error holds every diagnostic, each with the place it is about.
 llvm::Expected<CompileResult> compile(const CompileRequest &request);

@@ -293,6 +293,17 @@ LogicalResult codegen::emitPad(ProgramEmitter &emitter, nn::PadOp op) {
   return success();
 }
 
+/// Dimensions in the order of memory, but the first with more than one element in front: threads share it.
+static SmallVector<unsigned> getWalk(RankedTensorType type) {
+  Strides strides = getStrides(type);
+  SmallVector<unsigned> order = llvm::to_vector(llvm::seq<unsigned>(0, type.getRank()));
+  llvm::stable_sort(order, [&](unsigned a, unsigned b) { return strides.steps[a] > strides.steps[b]; });
+  auto first = llvm::find_if(order, [&](unsigned dim) { return type.getDimSize(dim) > 1; });
+  if (first != order.end())
+    std::rotate(order.begin(), first, first + 1);
+  return order;
+}
+
 LogicalResult codegen::emitTable(ProgramEmitter &emitter, nn::TableOp op) {
   Signature signature(emitter);
   int source = signature.addTensor(op.getInput(), Signature::Parameters::none);
@@ -300,14 +311,19 @@ LogicalResult codegen::emitTable(ProgramEmitter &emitter, nn::TableOp op) {
   ArrayRef<int8_t> entries = op.getTable();
   std::string key = "table/" + std::string(reinterpret_cast<const char *>(entries.data()), entries.size());
   int table = signature.addWeights<int8_t>(key, [&] { return std::vector<int8_t>(entries.begin(), entries.end()); });
-  SmallVector<int64_t> shape(shapeOf(op.getResult()));
-  if (shape.empty())
-    shape.push_back(1);
-  emitter.addStep(op, "table", signature.key, signature.arguments, shape[0],
+  ArrayRef<int64_t> shape = shapeOf(op.getResult());
+  SmallVector<unsigned> order = getWalk(getTensorType(op.getResult()));
+  SmallVector<int64_t> sizes = llvm::map_to_vector(order, [&](unsigned dim) { return shape[dim]; });
+  if (sizes.empty())
+    sizes.push_back(1);
+  emitter.addStep(op, "table", signature.key, signature.arguments, sizes[0],
                   [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
     TensorView x = signature.getTensor(source, args), y = signature.getTensor(target, args);
     Value memory = signature.getValue(table, args);
-    emitLoopNest(b, shape, begin, end, [&](ValueRange i) {
+    emitLoopNest(b, sizes, begin, end, [&](ValueRange walked) {
+      SmallVector<Value> i(shape.size());
+      for (auto [position, dim] : llvm::enumerate(order))
+        i[dim] = walked[position];
       Value raw = loadRaw(b, x, i, -1);
       Value q = arith::IndexCastUIOp::create(b, b.getIndexType(), raw);
       Value entry = arith::ExtUIOp::create(b, b.i32(), b.load(memory, q));

@@ -7,7 +7,9 @@
 
 #include "TestNetwork.h"
 #include <cstdlib>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 #endif
@@ -77,6 +79,24 @@ TEST(Runtime, WakesWorkersThatSleep) {
     std::this_thread::sleep_for(std::chrono::milliseconds(3));
     EXPECT_EQ(countErrors(*library, model.get(), 1, run), 0);
   }
+}
+
+TEST(Runtime, ForkedChildRunsAndFreesAModel) {
+  auto library = TestNetwork("net").level("reference").load();
+  ASSERT_TRUE(library);
+  ModelPtr model = create(*library, 8);
+  ASSERT_EQ(countErrors(*library, model.get(), 1, 0), 0);
+  pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    int64_t errors = countErrors(*library, model.get(), 1, 1);
+    library->api().destroy(model.release());
+    _exit(errors == 0 ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_EQ(countErrors(*library, model.get(), 1, 2), 0);
 }
 
 TEST(Runtime, RefusesImpossibleNumbersOfThreads) {

@@ -1,0 +1,21 @@
+// Units whose values have data types that the backend or the kernels do not take stay float, and say so.
+// RUN: octet-opt %s --octet-explain='backend=%S/Inputs/two-types.mlir' -o /dev/null | FileCheck %s
+
+// CHECK: conv {{.*}} int8
+// CHECK: linear {{.*}} float {{.*}}OCT204 the input's observer yields ui8, but the backend takes si8
+// CHECK: wide {{.*}} float {{.*}}OCT211 the activation observer yields ui16, and there are 8-bit integers only
+// CHECK-NEXT: -> give the activation observer the dtype ui8 or si8
+// CHECK: sum {{.*}} float {{.*}}OCT204 the activation observer measures only and yields no quantized type
+// CHECK: grouped {{.*}} float {{.*}}OCT208 the pattern says that the weight's channels lie on axis 4, but the weight has 4 dimensions
+!t = tensor<1x2x4x4xf32>
+func.func @main(%x: !t) -> !t {
+  %w = nn.constant dense<1.0> : tensor<2x2x1x1xf32>
+  %d = nn.constant dense<1.0> : tensor<2x1x1x1xf32>
+  %m = nn.constant dense<1.0> : tensor<4x4xf32>
+  %0 = nn.conv %x, %w : (!t, tensor<2x2x1x1xf32>) -> !t loc("conv")
+  %1 = nn.linear %0, %m : (!t, tensor<4x4xf32>) -> !t loc("linear")
+  %2 = nn.conv %1, %w : (!t, tensor<2x2x1x1xf32>) -> !t loc("wide")
+  %3 = nn.conv %2, %w : (!t, tensor<2x2x1x1xf32>) -> !t loc("sum")
+  %4 = nn.conv %3, %d groups 2 : (!t, tensor<2x1x1x1xf32>) -> !t loc("grouped")
+  return %4 : !t
+}
