@@ -74,13 +74,14 @@ func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}) {
 
 // -----
 
-// Of floats only whole groups: zeros times infinity would be NaN.
+// Of floats each group is a product: zeros times infinity would be NaN. Groups that fill no panels have biases in natural
+// order, among the weights.
 !x = tensor<1x32x8x8xf32>
 !w = tensor<32x16x1x1xf32>
 !v = tensor<32x4x1x1xf32>
 // CHECK-LABEL: module @avx2
-// CHECK: kernel.step @dense_f32
-// CHECK: kernel.step @conv_loops
+// CHECK: kernel.step @dense_f32{{.*}} [#kernel.arg<arena 0>, #kernel.arg<weights {{[0-9]+}}>, #kernel.arg<panels 0>,
+// CHECK: kernel.step @dense_f32{{.*}} [#kernel.arg<arena {{[0-9]+}}>, #kernel.arg<weights {{[0-9]+}}>, #kernel.arg<weights {{[0-9]+}}>,
 func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}) {
   %w = nn.constant dense<1.0> : !w -> !w
   %v = nn.constant dense<1.0> : !v -> !v

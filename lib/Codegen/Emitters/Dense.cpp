@@ -65,12 +65,14 @@ public:
 
   /// False if the weights are no constants.
   bool addArguments();
+  template <typename T>
+  int addStarts(ArrayRef<T> starts);
   void emit();
 
 private:
-  /// Where an image and a group begin: elements of the input and the result. Null: where the buffer begins.
+  /// Where an image and a group begin: elements of the input and the result, panels and outputs. Null: where all begins.
   struct Origin {
-    Value image, in, out;
+    Value image, in, out, panel, output;
   };
   void emitGroup(KernelBuilder &b, ValueRange args, Value begin, Value end, Value group);
   void emitUnit(KernelBuilder &b, ValueRange args, Value unit, Origin origin, Value firstPanel, int64_t panels);
@@ -84,6 +86,11 @@ private:
   int64_t unitsPerImage() const { return shape.rows > 1 ? shape.rows : llvm::divideCeil(shape.columns, tile.pixels); }
   /// Elements of weights, a panel's, that one step multiplies.
   int64_t weightStep() const { return !shape.isInteger ? 16 : usesWords ? 128 : 64; }
+  bool mayOverlap(KernelBuilder &b, int64_t panel, int64_t panels) const {
+    return panel + 1 == panels && (shape.lastPanelOverlaps() || (b.keepsStructure && shape.outputs >= 16));
+  }
+  SmallVector<Value> getOutputs(KernelBuilder &b, const Origin &origin, Value firstPanel, int64_t panels);
+  SmallVector<Value> getPositions(KernelBuilder &b, const Origin &origin, Value firstPanel, int64_t panels);
   void storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> acc, const Origin &origin, Value row, Value column, Value firstPanel, int64_t panels);
   void storeBytes(KernelBuilder &b, ArrayRef<Value> values, Value memory, ArrayRef<Value> places);
 
@@ -118,7 +125,7 @@ bool DenseKernel::addArguments() {
     auto params = codegen::getQuantParams(cast<quant::QuantizedType>(getTensorType(in).getElementType()));
     int64_t outputsPerGroup = outputs / (shape.groups * shape.filterGroups);
     auto starts = makeStart(outputs, params, *values, biasValues, channels, shape.kernelRows * shape.kernelColumns, outputsPerGroup);
-    start = signature.addParameters(starts, kPanelOutputs);
+    start = addStarts<int32_t>(starts);
   } else {
     if (failed(nn::getConstantValues<float>(filter)))
       return false;
@@ -126,13 +133,26 @@ bool DenseKernel::addArguments() {
     SmallVector<float, 0> starts(outputs, 0.0f);
     if (bias)
       starts = *nn::getConstantValues<float>(bias);
-    start = signature.addParameters(starts, kPanelOutputs);
+    start = addStarts<float>(starts);
   }
   signature.addKey(tile.pixels, tile.panels, describe(getTensorType(in)));
   signature.addKey({shape.rows, shape.columns, shape.kernelRows, shape.kernelColumns, shape.inRow, shape.inPixel,
                     shape.kernelRowStep, shape.kernelColumnStep, shape.inBase, shape.outputs, shape.groups, shape.images});
-  epilogue.emplace(fused, signature, kPanelOutputs);
+  epilogue.emplace(fused, signature, shape.hasPartialGroups() ? 0 : kPanelOutputs);
   return true;
+}
+
+/// In the order of lanes, or, where groups begin anywhere, in natural order with a vector to spare.
+template <typename T>
+int DenseKernel::addStarts(ArrayRef<T> starts) {
+  if (!shape.hasPartialGroups())
+    return signature.addParameters(starts, kPanelOutputs);
+  std::string key = "starts/" + std::string(reinterpret_cast<const char *>(starts.data()), starts.size() * sizeof(T));
+  return signature.addWeights<T>(key, [&] {
+    std::vector<T> padded(starts.begin(), starts.end());
+    padded.resize(padded.size() + kPanelOutputs, T(0));
+    return padded;
+  });
 }
 
 void DenseKernel::emit() {
@@ -147,11 +167,12 @@ void DenseKernel::emit() {
 
 void DenseKernel::emitGroup(KernelBuilder &b, ValueRange args, Value begin, Value end, Value group) {
   Origin origin;
-  if (group)
+  if (group) {
     origin.in = b.mulIndex(group, shape.channels);
+    origin.panel = b.mulIndex(group, shape.panels());
+    origin.output = b.mulIndex(group, shape.outputs);
+  }
   auto emitPanels = [&](Value firstPanel, int64_t panels) {
-    if (group)
-      firstPanel = b.addIndex(b.mulIndex(group, shape.panels()), firstPanel);
     b.loop(begin, end, 1, [&](Value unit) { emitUnit(b, args, unit, origin, firstPanel, panels); });
   };
   if (b.keepsStructure) // what divides in one shape does not in another
@@ -177,8 +198,8 @@ void DenseKernel::emitUnit(KernelBuilder &b, ValueRange args, Value unit, Origin
 void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, const Origin &origin, Value row, Value column, Value firstPanel,
                            int64_t panels) {
   b.lanes = 16;
-  Value firstChannel = b.mulIndex(firstPanel, 16);
-  auto loadStart = [&](int64_t panel) { return b.load(args[start], b.addIndex(firstChannel, 16 * panel)); };
+  SmallVector<Value> positions = getPositions(b, origin, firstPanel, panels);
+  auto loadStart = [&](int64_t panel) { return b.load(args[start], positions[panel]); };
   // Integers start with the bias, floats end with it.
   SmallVector<Value> acc;
   for (int64_t p = 0; p < panels; ++p)
@@ -190,7 +211,8 @@ void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, const Origin &orig
   if (origin.in)
     inBase = b.addIndex(inBase, origin.in);
   int64_t panelSize = shape.stepsPerPanel() * weightStep();
-  tileAcc = accumulate(b, args, inBase, b.mulIndex(firstPanel, panelSize), panels, tileAcc);
+  Value panel = origin.panel ? b.addIndex(origin.panel, firstPanel) : firstPanel;
+  tileAcc = accumulate(b, args, inBase, b.mulIndex(panel, panelSize), panels, tileAcc);
   for (int64_t p = 0; p < panels && !shape.isInteger; ++p) {
     Value bias = loadStart(p);
     for (int64_t i = 0; i < tile.pixels; ++i)
@@ -198,6 +220,26 @@ void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, const Origin &orig
   }
   storeTile(b, args, tileAcc, origin, row, column, firstPanel, panels);
   b.lanes = 1;
+}
+
+/// The first output of each panel; the last panel of a group may overlap the one before.
+SmallVector<Value> DenseKernel::getOutputs(KernelBuilder &b, const Origin &origin, Value firstPanel, int64_t panels) {
+  SmallVector<Value> outputs;
+  for (int64_t p = 0; p < panels; ++p) {
+    Value output = b.addIndex(b.mulIndex(firstPanel, 16), 16 * p);
+    if (mayOverlap(b, p, panels))
+      output = b.clampBlock(output, shape.outputs, 16);
+    outputs.push_back(origin.output ? b.addIndex(origin.output, output) : output);
+  }
+  return outputs;
+}
+
+/// Where each panel's values lie in arrays of one value a lane or, in natural order, an output.
+SmallVector<Value> DenseKernel::getPositions(KernelBuilder &b, const Origin &origin, Value firstPanel, int64_t panels) {
+  if (shape.hasPartialGroups())
+    return getOutputs(b, origin, firstPanel, panels);
+  Value first = b.mulIndex(origin.panel ? b.addIndex(origin.panel, firstPanel) : firstPanel, 16);
+  return llvm::map_to_vector(llvm::seq(panels), [&](int64_t p) { return b.addIndex(first, 16 * p); });
 }
 
 /// What one step multiplies with a panel's weights: a float, or four bytes, or the same as words (even places, then the others).
@@ -312,15 +354,7 @@ void DenseKernel::storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> a
     values.clear();
     places.clear();
   };
-  // Position of a panel in arrays that are one value a lane, and its first output.
-  Value firstPosition = b.mulIndex(firstPanel, 16);
-  bool lastOverlaps = shape.lastPanelOverlaps() || (b.keepsStructure && shape.outputs >= 16);
-  auto mayOverlap = [&](int64_t p) { return lastOverlaps && p + 1 == panels; };
-  SmallVector<Value> positions, channels;
-  for (int64_t p = 0; p < panels; ++p) {
-    positions.push_back(b.addIndex(firstPosition, 16 * p));
-    channels.push_back(mayOverlap(p) ? b.clampBlock(positions[p], shape.groups * shape.outputs, 16) : positions[p]);
-  }
+  SmallVector<Value> positions = getPositions(b, origin, firstPanel, panels), channels = getOutputs(b, origin, firstPanel, panels);
   Value outBase = b.addIndex(b.addIndex(b.mulIndex(row, shape.outRow), b.mulIndex(column, shape.outPixel)), shape.outBase);
   if (origin.out)
     outBase = b.addIndex(outBase, origin.out);
@@ -345,7 +379,7 @@ void DenseKernel::storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> a
         continue;
       }
       values.push_back(value);
-      places.push_back(p == 0 || values.size() == 1 || mayOverlap(p) ? place : Value());
+      places.push_back(p == 0 || values.size() == 1 || mayOverlap(b, p, panels) ? place : Value());
       if (values.size() == 4)
         flush();
     }

@@ -38,17 +38,22 @@ static bool isOneRow(const FusedOp &fused, RankedTensorType in, int64_t channelA
   });
 }
 
-/// How many groups become one: the fewest whose outputs fill panels and whose channels are read in fours, or all. 0: a shape
-/// that tiles do not take, or not without too many of the zeros that lie between groups, whose products are exact for integers
-/// only.
-static int64_t countMergedGroups(int64_t groups, int64_t outputs, int64_t channels, bool isInteger) {
-  constexpr int64_t kMost = 32;
+/// How many groups become one, with zeros between, whose products are exact for integers only: as many as cost least. Fewer
+/// groups leave lanes of panels and bytes of steps unused, more multiply zeros.
+static int64_t countMergedGroups(int64_t groups, int64_t outputs, int64_t channels, int64_t taps, bool isInteger) {
+  constexpr int64_t kMost = 32, kEpilogueSteps = 8;
+  int64_t best = 1, bestCost = std::numeric_limits<int64_t>::max();
   for (int64_t merged = 1; merged <= std::min(groups, isInteger ? kMost : 1); ++merged) {
-    bool fillsPanels = merged * outputs % kPanelOutputs == 0 && (!isInteger || merged * channels % 4 == 0);
-    if (merged == groups || (groups % merged == 0 && fillsPanels))
-      return merged;
+    if (groups % merged != 0)
+      continue;
+    int64_t steps = taps * (isInteger ? llvm::divideCeil(merged * channels, 4) : channels) + kEpilogueSteps;
+    int64_t cost = groups / merged * (int64_t)llvm::divideCeil(merged * outputs, kPanelOutputs) * steps;
+    if (cost < bestCost) {
+      best = merged;
+      bestCost = cost;
+    }
   }
-  return 0;
+  return best;
 }
 
 /// The shape of a convolution that tiles take: NHWC on both sides, border in the buffer.
@@ -57,9 +62,8 @@ static std::optional<DenseShape> getConvShape(const FusedOp &fused, nn::ConvOp c
   if (!inLayout || !outLayout)
     return std::nullopt;
   auto filter = conv.getFilter().getType().getShape();
-  int64_t groups = conv.getGroups(), merged = countMergedGroups(groups, filter[0] / groups, filter[1], isQuantized(in));
-  if (merged == 0)
-    return std::nullopt;
+  int64_t groups = conv.getGroups(), taps = filter[2] * filter[3];
+  int64_t merged = countMergedGroups(groups, filter[0] / groups, filter[1], taps, isQuantized(in));
   Strides x = getStrides(in), y = getStrides(out);
   DenseShape shape;
   shape.isInteger = isQuantized(in);

@@ -35,6 +35,8 @@ struct DenseShape {
   int64_t stepsPerRun() const { return isInteger ? llvm::divideCeil(runLength(), 4) : runLength(); }
   int64_t stepsPerPanel() const { return kernelRows * runsPerRow() * stepsPerRun(); }
   int64_t panels() const { return llvm::divideCeil(outputs, kPanelOutputs); }
+  /// Groups do not fill their panels: lanes that are left over are computed and not stored.
+  bool hasPartialGroups() const { return groups > 1 && outputs % kPanelOutputs != 0; }
   bool lastPanelOverlaps() const { return outputs > kPanelOutputs && outputs % kPanelOutputs != 0; }
   /// A filter of `channels` channels in panels, without source and target.
   octet_dense_filter getFilter(int64_t channels) const;

@@ -73,12 +73,15 @@ Epilogue::Form Epilogue::chooseForm() const {
 
 bool Epilogue::takesAnyOrder(const FusedOp &fused) { return fused.getBodyInputs().empty(); }
 
-/// One value per position; in natural order padded to whole vectors: the last lanes may lie behind the last channel.
+/// Natural order has a vector to spare: lanes may lie behind the last channel.
+static size_t getPaddedSize(size_t channels) { return channels + 16; }
+
+/// One value per position.
 int Epilogue::addPerChannel(StringRef what, ArrayRef<float> values) {
   if (block)
     return signature.addParameters(values, block);
   std::vector<float> padded(values.begin(), values.end());
-  padded.resize(llvm::alignTo(padded.size(), 16), 0.0f);
+  padded.resize(getPaddedSize(values.size()), 0.0f);
   return signature.addWeights<float>(keyOf(what, padded), [&] { return padded; });
 }
 
@@ -93,7 +96,7 @@ int Epilogue::addZeroPoints(ArrayRef<int32_t> values) {
   if (block)
     return signature.addParameters(values, block);
   std::vector<int32_t> padded(values.begin(), values.end());
-  padded.resize(llvm::alignTo(padded.size(), 16), 0);
+  padded.resize(getPaddedSize(values.size()), 0);
   std::string key = "zero-points";
   for (int32_t z : padded)
     key += "," + std::to_string(z);
