@@ -47,6 +47,21 @@ public:
     library->api().run(model, inputs, outputs);
   }
 
+  /// Runs once and gives the nanoseconds of every step. Called without the GIL, as `run`. The hook is there only while the
+  /// mutex is held, so that no other run finds it.
+  std::vector<uint64_t> profile(const void *const *inputs, void *const *outputs) {
+    const octet_model_api &api = library->api();
+    std::vector<uint64_t> times(api.program(model)->count);
+    auto hook = [](void *user, int64_t step, uint64_t nanoseconds) {
+      (*static_cast<std::vector<uint64_t> *>(user))[step] = nanoseconds;
+    };
+    std::lock_guard<std::mutex> lock(mutex);
+    api.set_step_hook(model, hook, &times);
+    api.run(model, inputs, outputs);
+    api.set_step_hook(model, nullptr, nullptr);
+    return times;
+  }
+
   octet_model *get() const { return model; }
 
 private:
@@ -132,14 +147,12 @@ static nb::list profile(Network &network, const std::vector<ConstArray> &inputs,
   const octet_descriptor &descriptor = network.descriptor();
   auto in = getPointers<const void *>(inputs, descriptor.inputs, descriptor.num_inputs);
   auto out = getPointers<void *>(outputs, descriptor.outputs, descriptor.num_outputs);
+  std::vector<uint64_t> times;
+  {
+    nb::gil_scoped_release release;
+    times = network.profile(in.data(), out.data());
+  }
   const octet_program &program = *network.api().program(network.get());
-  std::vector<uint64_t> times(program.count);
-  auto hook = [](void *user, int64_t step, uint64_t nanoseconds) {
-    (*static_cast<std::vector<uint64_t> *>(user))[step] = nanoseconds;
-  };
-  network.api().set_step_hook(network.get(), hook, &times);
-  network.run(in.data(), out.data());
-  network.api().set_step_hook(network.get(), nullptr, nullptr);
   nb::list result;
   for (int64_t i = 0; i < program.count; ++i)
     result.append(nb::make_tuple(program.steps[i].name, times[i]));

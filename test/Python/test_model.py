@@ -202,6 +202,38 @@ def test_profile_names_the_steps(model):
     assert name == "add" and nanoseconds >= 0
 
 
+def test_other_python_threads_go_on_while_a_network_is_profiled(model):
+    a, waits = np.zeros((2, 3), np.float32), np.array([0, 0, 0, 255], np.uint8)
+    steps = []
+    thread = threading.Thread(target=lambda: steps.extend(model.profile([a, waits])))
+    thread.start()
+    a[0, 0] = 1  # the network waits for this, for ten seconds at most
+    thread.join()
+    assert steps[0][1] < 9e9
+
+
+def test_one_model_is_profiled_and_run_in_several_threads(model):
+    wrong = []
+    bound = model.bind([A, B])
+
+    def run():
+        for _ in range(300):
+            if not np.array_equal(model(A, B)["sum"], SUM) or not np.array_equal(bound()["sum"], SUM):
+                wrong.append("run")
+
+    def profile():
+        for _ in range(300):
+            if [name for name, _ in model.profile([A, B])] != ["add"]:
+                wrong.append("profile")
+
+    threads = [threading.Thread(target=work) for work in (run, profile, run, profile)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
 # ---- loading and saving --------------------------------------------------------------------------------------------------
 def test_saved_network_is_the_same(model, toy, tmp_path):
     model.save(tmp_path / "copy.so")
