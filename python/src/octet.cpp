@@ -159,6 +159,22 @@ static nb::list profile(Network &network, const std::vector<ConstArray> &inputs,
   return result;
 }
 
+/// The garbage collector's view of a bound network: only `result` can lead back to it, arrays cannot.
+static int traverse(PyObject *self, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (nb::inst_ready(self))
+    Py_VISIT(nb::inst_ptr<BoundNetwork>(self)->result.ptr());
+  return 0;
+}
+
+static int clear(PyObject *self) {
+  nb::inst_ptr<BoundNetwork>(self)->result = nb::none();
+  return 0;
+}
+
+static PyType_Slot boundNetworkSlots[] = {
+    {Py_tp_traverse, reinterpret_cast<void *>(traverse)}, {Py_tp_clear, reinterpret_cast<void *>(clear)}, {0, nullptr}};
+
 NB_MODULE(_octet, module) {
   module.doc() = "Networks compiled by Octet, close to the C interface.";
 
@@ -203,7 +219,7 @@ NB_MODULE(_octet, module) {
           nb::arg("inputs"), nb::arg("outputs"))
       .def("profile", &profile, nb::arg("inputs"), nb::arg("outputs"));
 
-  nb::class_<BoundNetwork>(module, "BoundNetwork")
+  nb::class_<BoundNetwork>(module, "BoundNetwork", nb::type_slots(boundNetworkSlots))
       .def(nb::init<std::shared_ptr<Network>, std::vector<ConstArray>, std::vector<Array>, nb::object>(),
            nb::arg("network"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("result"))
       .def("__call__", &BoundNetwork::operator(), "Runs the network on the bound arrays; returns the outputs.")

@@ -1,9 +1,11 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Loading, running, binding and saving of compiled networks."""
+import gc
 import pickle
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -126,6 +128,17 @@ def test_bind_allocates_outputs_once(model):
 def test_bound_network_keeps_everything_alive(toy):
     run = octet.load(toy).bind([A.copy(), B.copy()])
     check(run())
+
+
+def test_bound_network_that_its_outputs_hold_is_collected(model):
+    run = model.bind([A, B])
+    outputs = run()
+    outputs["self"] = run
+    outputs["alive"] = type("Witness", (), {})()
+    alive = weakref.ref(outputs["alive"])
+    del run, outputs
+    gc.collect()
+    assert alive() is None
 
 
 def test_bound_arrays_must_be_usable_in_place(model):
