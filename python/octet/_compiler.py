@@ -158,7 +158,7 @@ class QuantizedModel:
         return Report.parse(self._report)
 
     def save_onnx(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Writes the reference model as an ONNX file with QuantizeLinear and DequantizeLinear."""
+        """Writes the reference model as an ONNX file with QuantizeLinear and DequantizeLinear. Raises as `Model.save`."""
         write_file(path, self._onnx)
 
     def compile(self, *, cpu_level: Optional[Levels] = None, threads: int = 1) -> Model:

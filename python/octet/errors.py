@@ -20,5 +20,9 @@ class LoadError(Error):
     """A file is no network that can run here."""
 
 
+class SaveError(Error, OSError):
+    """A file cannot be written; the message names the path that was given."""
+
+
 class InputError(Error, ValueError):
     """An array does not fit the network, or calibration data are no samples."""

@@ -3,8 +3,9 @@
 """Compiled networks: loading, running, saving."""
 from __future__ import annotations
 
+import errno
 import os
-import tempfile
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
@@ -12,7 +13,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 import numpy as np
 
 from . import _octet
-from .errors import InputError, LoadError
+from .errors import InputError, LoadError, SaveError
 from .report import Report
 
 Arrays = Union[Mapping[str, np.ndarray], Sequence[np.ndarray]]
@@ -191,7 +192,11 @@ class Model:
 
     # ---- keeping it --------------------------------------------------------------------------------------------------
     def save(self, path: Union[str, os.PathLike]) -> None:
-        """Writes the shared library, which C programs, `octet-run` and `octet.load` take. Replaces a file in one step."""
+        """Writes the shared library, which C programs, `octet-run` and `octet.load` take. Replaces a file in one step.
+
+        Raises:
+          SaveError: the file cannot be written; what was there still is.
+        """
         write_file(path, self._bytes)
 
     def __reduce__(self) -> Any:
@@ -202,20 +207,47 @@ def _restore(library: bytes, name: str, threads: int, cpu_level: str) -> Model:
     return Model(library, name, threads=threads, cpu_level=cpu_level)
 
 
-def write_file(path: Union[str, os.PathLike], content: bytes) -> None:
+# What to do about a file that cannot be written.
+_SAVE_REMEDIES = {
+    errno.EACCES: "choose a folder that you may write to",
+    errno.EISDIR: "give the path of a file",
+    errno.ENOENT: "create its folder first",
+    errno.ENOSPC: "make room or choose another disk",
+}
+
+
+def _replace_file(path: str, content: bytes) -> None:
     """Writes a file beside its place and moves it there, so that a failure leaves what was there."""
-    target = Path(path)
-    descriptor, part = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    part = os.path.join(os.path.dirname(path), f".octet-{secrets.token_hex(8)}.tmp")
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(part, 0o666 & ~umask)
-        os.replace(part, target)
+        os.replace(part, path)
     except BaseException:
         os.unlink(part)
         raise
+
+
+def write_file(path: Union[str, "os.PathLike[str]"], content: bytes) -> None:
+    """Writes a file in one step: what a link points to is replaced, not the link; a device or pipe is written to.
+
+    Raises:
+      SaveError: it cannot be written; what was there still is.
+    """
+    name = os.fsdecode(path)
+    try:
+        if os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name):
+            with open(name, "wb") as file:
+                file.write(content)
+        else:
+            _replace_file(os.path.realpath(name) if os.path.isfile(name) else name, content)
+    except (OSError, ValueError) as error:  # ValueError: a null character in the path
+        code = getattr(error, "errno", None)
+        reason = os.strerror(code) if code else str(error)
+        failure = SaveError(f"cannot write '{name}': {reason}; {_SAVE_REMEDIES.get(code, 'choose another path')}")
+        failure.errno = code
+        raise failure from None
 
 
 def load(path: Union[str, os.PathLike], *, threads: int = 1, cpu_level: Optional[str] = None) -> Model:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Loading, running, binding and saving of compiled networks."""
 import gc
+import os
 import pickle
 import threading
 import time
@@ -254,13 +255,49 @@ def test_saved_network_is_the_same(model, toy, tmp_path):
     check(octet.load(str(tmp_path / "copy.so"))(A, B))
 
 
-def test_save_that_fails_leaves_nothing(model, tmp_path):
+@pytest.mark.parametrize("path, message", [
+    ("there.so", "Is a directory; give the path of a file"),
+    ("missing/x.so", "No such file or directory; create its folder first"),
+    ("file/x.so", "Not a directory; choose another path"),
+    ("null\0.so", "embedded null byte; choose another path"),
+])
+def test_save_that_fails_leaves_nothing(model, tmp_path, path, message):
     (tmp_path / "there.so").mkdir()
-    with pytest.raises(OSError):
-        model.save(tmp_path / "there.so")
-    with pytest.raises(OSError):
-        model.save(tmp_path / "missing" / "x.so")
-    assert [path.name for path in tmp_path.iterdir()] == ["there.so"]
+    (tmp_path / "file").touch()
+    with pytest.raises(octet.SaveError) as failure:
+        model.save(tmp_path / path)
+    assert str(failure.value) == f"cannot write '{tmp_path / path}': {message}"
+    assert isinstance(failure.value, OSError)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "there.so"]
+
+
+def test_save_replaces_what_a_link_points_to(model, toy, tmp_path):
+    (tmp_path / "folder").mkdir()
+    target, link = tmp_path / "folder" / "target.so", tmp_path / "link.so"
+    target.write_bytes(b"old")
+    link.symlink_to("folder/target.so")
+    model.save(link)
+    assert link.is_symlink() and target.read_bytes() == toy.read_bytes()
+
+
+def test_save_writes_into_a_pipe(model, toy, tmp_path):
+    pipe, received = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    thread = threading.Thread(target=lambda: received.append(pipe.read_bytes()))
+    thread.daemon = True
+    thread.start()
+    model.save(pipe)
+    thread.join(timeout=10)
+    assert received == [toy.read_bytes()] and pipe.is_fifo()
+
+
+def test_saved_file_has_ordinary_rights(model, tmp_path):
+    before = os.umask(0o027)
+    try:
+        model.save(tmp_path / "x.so")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "x.so").stat().st_mode & 0o777 == 0o640
 
 
 def test_survives_its_file(toy, tmp_path):
