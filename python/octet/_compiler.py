@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import List, Optional, Union
 
-from .calibration import CalibrationData, write_calibration_data
+from .calibration import CalibrationData, describe_refusal, write_calibration_data
 from .errors import CompileError, CompileWarning, InputError
 from .model import Model, write_file
 from .report import Report
@@ -41,7 +41,7 @@ def find_compiler() -> str:
 
 
 def _run_compiler(arguments: Sequence[str], folder: "os.PathLike[str]") -> None:
-    """Runs octet-compile; what it says becomes the exception or a warning, without the name of the temporary `folder`."""
+    """Runs octet-compile; what it says becomes the exception or a warning, without the names of temporary files."""
     command = [find_compiler(), *arguments]
     result = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     message = result.stderr.decode(errors="replace").replace(os.path.join(folder, ""), "").strip()
@@ -51,6 +51,9 @@ def _run_compiler(arguments: Sequence[str], folder: "os.PathLike[str]") -> None:
         return
     if result.returncode < 0:
         message += f"\noctet-compile ended with signal {-result.returncode}"
+    refusal = describe_refusal(message)
+    if refusal:
+        raise InputError(refusal)
     raise CompileError(message.strip() or f"octet-compile ended with code {result.returncode}")
 
 
@@ -127,7 +130,8 @@ def compile(
       CompileWarning: what the compiler did otherwise than asked, for example an operator that had to stay float.
 
     Raises:
-      CompileError: the compiler's message. InputError: arguments or samples are not of the form above.
+      CompileError: the compiler's message. InputError: arguments or samples are not of the form above, or samples do not fit
+        the network.
     """
     _check_threads(threads)
     options = _policy_options(backend, qconfig_mapping, input_shapes, strict) + _level_options(cpu_level)

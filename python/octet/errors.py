@@ -9,7 +9,7 @@ class Error(Exception):
 
 
 class CompileError(Error):
-    """The compiler refused a network, its calibration data or an option; the message is the compiler's."""
+    """The compiler refused a network or an option; the message is the compiler's."""
 
 
 class CompileWarning(UserWarning):

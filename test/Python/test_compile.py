@@ -120,13 +120,19 @@ def test_shapes_must_be_positive(shape):
 
 
 @pytest.mark.parametrize("data, message", [
-    ({"z": SAMPLES}, "z"),
-    ({"x": SAMPLES[:, :, :, :7]}, "x"),
-    ({"x": SAMPLES.astype(np.float64)}, "x"),
+    ({"z": SAMPLES}, "expected an array 'x' for the network's input, but got 'z'; name the arrays as the network's inputs"),
+    ({"x": SAMPLES, "z": SAMPLES}, "the network has no input 'z'; leave that array away"),
+    ({"x": SAMPLES[:, :, :, :7]}, "'x': expected shape [1, 3, 8, 8], with or without a leading axis of samples, "
+     "but got [20, 1, 3, 7, 8]; give every sample the shape of the input"),
+    ({"x": SAMPLES.astype(np.float64)}, "'x': expected float32, but got float64; convert the array with .astype(numpy.float32)"),
+    ([{"z": SAMPLES[0]}], "sample 0: expected an array 'x' for the network's input, but got 'z'; name the arrays as the network's inputs"),
+    ([{"x": x} for x in SAMPLES[..., :7]],
+     "sample 0, 'x': expected shape [1, 3, 8, 8], but got [1, 3, 8, 7]; give every sample the shape of the input"),
 ])
 def test_samples_must_fit_the_network(data, message):
-    with pytest.raises(octet.CompileError, match=message):
+    with pytest.raises(octet.InputError) as refusal:
         octet.compile(make_network(), calibration_data=data)
+    assert str(refusal.value) == f"calibration data: {message}"
 
 
 def test_errors_do_not_name_temporary_files():
