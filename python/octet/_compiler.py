@@ -4,7 +4,9 @@
 memory goes back when it ends, and what it says becomes the error. Nothing outside this file knows that."""
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -40,21 +42,32 @@ def find_compiler() -> str:
     return found
 
 
-def _run_compiler(arguments: Sequence[str], folder: "os.PathLike[str]") -> None:
-    """Runs octet-compile; what it says becomes the exception or a warning, without the names of temporary files."""
+def _run_compiler(arguments: Sequence[str], folder: "os.PathLike[str]") -> str:
+    """Runs octet-compile; what it says becomes the exception, or a warning and the result, without the names of temporary
+    files."""
     command = [find_compiler(), *arguments]
     result = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     message = result.stderr.decode(errors="replace").replace(os.path.join(folder, ""), "").strip()
     if result.returncode == 0:
         if message:
             warnings.warn(message, CompileWarning, stacklevel=3)  # at the caller of compile or quantize
-        return
+        return message
     if result.returncode < 0:
         message += f"\noctet-compile ended with signal {-result.returncode}"
     refusal = describe_refusal(message)
     if refusal:
         raise InputError(refusal)
     raise CompileError(message.strip() or f"octet-compile ended with code {result.returncode}")
+
+
+def _update_report(report: str, warning: str) -> str:
+    """The report of `quantize` after machine code was made: what the compiler then warned of stays float."""
+    data = json.loads(report)
+    for name, code, reason, remedy in re.findall(r'warning: node "(.*)": stays float \[(\w+)\]: (.*); (.*)', warning):
+        for row in data.get("operators", []):
+            if row["name"] == name and row["verdict"].startswith("int8"):
+                row.update(verdict="float", code=code, reason=reason, remedy=remedy, refused=True)
+    return json.dumps(data)
 
 
 @contextmanager
@@ -158,7 +171,10 @@ class QuantizedModel:
 
     @property
     def report(self) -> Report:
-        """Every operator with its verdict: int8 or float, and why. Libraries made by `compile` below do not carry it."""
+        """Every operator with its verdict: int8 or float, and why.
+
+        Models made by `compile` below and their pickles have it, too, but not the libraries that they save.
+        """
         return Report.parse(self._report)
 
     def save_onnx(self, path: Union[str, "os.PathLike[str]"]) -> None:
@@ -172,8 +188,9 @@ class QuantizedModel:
             folder = Path(name)
             path, output = folder / f"{self._name}.mlirbc", folder / f"{self._name}.so"
             path.write_bytes(self._bytecode)
-            _run_compiler([str(path), *_level_options(cpu_level), "-o", str(output)], folder)
-            return Model(output.read_bytes(), output.name, threads=threads)
+            warning = _run_compiler([str(path), *_level_options(cpu_level), "-o", str(output)], folder)
+            report = _update_report(self._report, warning)
+            return Model(output.read_bytes(), output.name, threads=threads, report=report)
 
     def __repr__(self) -> str:
         return f"<octet.QuantizedModel {self._name}>"

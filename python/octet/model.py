@@ -81,7 +81,8 @@ class Model:
     (others wait); for runs side by side give each thread a model of its own.
     """
 
-    def __init__(self, library: bytes, name: str, *, threads: int = 1, cpu_level: Optional[str] = None) -> None:
+    def __init__(self, library: bytes, name: str, *, threads: int = 1, cpu_level: Optional[str] = None,
+                 report: Optional[str] = None) -> None:
         if threads < 1:
             raise InputError(f"threads: expected at least 1, but got {threads}")
         self._bytes = library
@@ -90,6 +91,7 @@ class Model:
             self._network = _octet.Network(self._library, threads, cpu_level or "")
         except RuntimeError as error:
             raise LoadError(str(error)) from None
+        self._report = report or self._library.report_json
         self._inputs = _get_tensors(self._library.inputs)
         self._outputs = _get_tensors(self._library.outputs)
 
@@ -132,7 +134,10 @@ class Model:
     @property
     def report(self) -> Report:
         """Every operator with its verdict: int8 or float, and why."""
-        return Report.parse(self._library.report_json)
+        data = Report.parse(self._report).data
+        library = self._library
+        data.update(arena_bytes=library.arena_bytes, weights_bytes=library.weights_bytes, output_bytes=len(self._bytes))
+        return Report(data)
 
     def __repr__(self) -> str:
         inputs = ", ".join(f"{tensor.name}: {_describe(tensor.dtype, tensor.shape)}" for tensor in self._inputs)
@@ -200,11 +205,11 @@ class Model:
         write_file(path, self._bytes)
 
     def __reduce__(self) -> Any:
-        return _restore, (self._bytes, self.name, self.threads, self.cpu_level)
+        return _restore, (self._bytes, self.name, self.threads, self.cpu_level, self._report)
 
 
-def _restore(library: bytes, name: str, threads: int, cpu_level: str) -> Model:
-    return Model(library, name, threads=threads, cpu_level=cpu_level)
+def _restore(library: bytes, name: str, threads: int, cpu_level: str, report: Optional[str] = None) -> Model:
+    return Model(library, name, threads=threads, cpu_level=cpu_level, report=report)
 
 
 # What to do about a file that cannot be written.

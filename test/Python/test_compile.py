@@ -1,6 +1,10 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiling from Python, on a network of two layers."""
+import json
+import pickle
+import subprocess
+
 import numpy as np
 import pytest
 
@@ -79,6 +83,9 @@ def test_accumulator_that_may_overflow_stays_float():
         [row] = octet.compile(network, calibration_data=samples).report.refused
     assert record[0].filename == __file__
     assert (row.name, row.verdict, row.code) == ("fc", "float", "OCT307")
+    quantized = octet.quantize(network, calibration_data=samples)
+    with pytest.warns(octet.CompileWarning, match="OCT307"):
+        assert list(quantized.compile().report.refused) == [row]
     with pytest.raises(octet.CompileError, match=r"\"fc\".*stays float \[OCT307\]: the 32-bit accumulator may overflow; give"):
         octet.compile(network, calibration_data=samples, strict=True)
 
@@ -86,6 +93,20 @@ def test_accumulator_that_may_overflow_stays_float():
 def test_report_names_the_layers(int8):
     assert any(row.name == "conv" and row.verdict.startswith("int8") for row in int8.report), str(int8.report)
     assert int8.report.int8_share == 1
+
+
+def test_report_is_that_of_the_compiler(compiler, tmp_path):
+    (tmp_path / "net.onnx").write_bytes(make_network(operator="Exp"))
+    np.savez(tmp_path / "samples.npz", x=SAMPLES)
+    subprocess.run([compiler, "net.onnx", "--calibration-data=samples.npz", "--report=report.json", "-o", "net.so"],
+                   cwd=tmp_path, check=True)
+    expected = json.loads((tmp_path / "report.json").read_text())
+    assert len(expected["operators"]) == 2
+    assert octet.load(tmp_path / "net.so").report.data == expected
+    quantized = octet.quantize(tmp_path / "net.onnx", calibration_data={"x": SAMPLES})
+    for model in (quantized.compile(), pickle.loads(pickle.dumps(quantized.compile()))):
+        size = model.report.data["output_bytes"]  # its own: this library carries no verdicts
+        assert model.report.data == {**expected, "output_bytes": size}
 
 
 def test_samples_may_come_one_by_one(int8, tmp_path):

@@ -53,6 +53,14 @@ def test_report_is_a_table_of_verdicts(model):
     ]
 
 
+def test_short_form_of_a_report_says_the_same_as_the_long_one():
+    short = """{"kinds": [{"code": "OCT104", "operator": "nn.exp", "reason": "no form", "verdict": "float"}],
+                "operators": [{"kind": 0, "name": "a"}, {"kind": 0, "macs": 3, "location": "loc(here)"}]}"""
+    exp = {"code": "OCT104", "operator": "nn.exp", "reason": "no form", "verdict": "float", "remedy": "", "refused": False}
+    assert octet.Report.parse(short).data == {"operators": [
+        {**exp, "name": "a", "macs": 0, "location": 'loc("a")'}, {**exp, "name": "", "macs": 3, "location": "loc(here)"}]}
+
+
 def test_share_of_multiply_adds_in_int8():
     rows = [{"name": "c", "operator": "nn.conv", "verdict": "int8", "macs": 300},
             {"name": "l", "operator": "nn.linear", "verdict": "float", "macs": 100}]
