@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 octet = pytest.importorskip("octet")
+from octet.model import MAX_THREADS  # noqa: E402
 
 A = np.arange(6, dtype=np.float32).reshape(2, 3)
 B = np.array([3, 1, 200, 0], np.uint8)
@@ -85,6 +86,11 @@ def test_run_takes_arrays_in_any_order_of_memory(model):
     check(model(np.asfortranarray(A), B[::-1].copy()[::-1]))
 
 
+def test_run_takes_arrays_in_any_order_of_bytes(model):
+    check(model(A.astype(">f4"), B))
+    assert model.profile([A.astype(">f4"), B])
+
+
 def test_read_only_inputs_are_fine(model):
     a = A.copy()
     a.flags.writeable = False
@@ -105,8 +111,12 @@ def test_two_threads_give_the_same(toy):
     ([A], r"expected 2 inputs \(a, b\), but got 1"),
     (A, "expected inputs as a dict or a sequence of arrays, but got ndarray"),
     (3, "expected inputs as a dict or a sequence of arrays, but got int"),
-    ([A.astype(np.float64), B], r"input 'a': expected float32\[2, 3\], but got float64\[2, 3\]"),
-    ([A.reshape(3, 2), B], r"input 'a': expected float32\[2, 3\], but got float32\[3, 2\]"),
+    ([A.astype(np.float64), B],
+     r"input 'a': expected float32\[2, 3\], but got float64\[2, 3\]; convert it with .astype\(numpy.float32\)"),
+    ([A.reshape(3, 2), B], r"input 'a': expected float32\[2, 3\], but got float32\[3, 2\]; transpose or reshape it"),
+    ([A[:1], B], r"input 'a': expected float32\[2, 3\], but got float32\[1, 3\]; shapes are fixed when a network is compiled"),
+    ([A, B.astype(np.float32)],
+     r"input 'b': expected uint8\[4\], but got float32\[4\]; quantize it: numpy.rint\(array / 0.5\) \+ 3, clipped to uint8"),
     ([A, B.tolist()], "input 'b': expected a NumPy array, but got list; use numpy.asarray"),
 ])
 def test_wrong_inputs_are_named(model, inputs, message):
@@ -153,11 +163,13 @@ def test_bound_network_that_its_outputs_hold_is_collected(model):
 def test_bound_arrays_must_be_usable_in_place(model):
     with pytest.raises(octet.InputError, match="input 'a': a bound array must be contiguous; use numpy.ascontiguousarray"):
         model.bind([np.asfortranarray(A), B])
+    with pytest.raises(octet.InputError, match="input 'a': a bound array must have this machine's byte order; use .astype"):
+        model.bind([A.astype(">f4"), B])
     frozen = np.zeros((2, 3), np.float32)
     frozen.flags.writeable = False
     with pytest.raises(octet.InputError, match="output 'sum': a bound output must be writable"):
         model.bind([A, B], [frozen, np.zeros(4, np.uint8)])
-    with pytest.raises(octet.InputError, match=r"output 'twice': expected uint8\[4\], but got uint8\[5\]"):
+    with pytest.raises(octet.InputError, match=r"uint8\[4\], but got uint8\[5\]; make it with numpy.empty\(\(4,\), numpy.uint8\)"):
         model.bind([A, B], [np.zeros((2, 3), np.float32), np.zeros(5, np.uint8)])
 
 
@@ -329,10 +341,26 @@ def test_level_can_be_forced(toy, monkeypatch):
         octet.load(toy)
 
 
-@pytest.mark.parametrize("threads", [0, -1])
-def test_threads_must_be_positive(toy, threads):
-    with pytest.raises(octet.InputError, match=f"threads: expected at least 1, but got {threads}"):
+@pytest.mark.parametrize("threads", [0, -1, 257, 10**12, 2.5, "2", None])
+def test_threads_must_be_a_number_in_range(toy, threads):
+    with pytest.raises(octet.InputError, match=f"threads: expected a whole number from 1 to 256, but got {threads!r}"):
         octet.load(toy, threads=threads)
+
+
+def test_most_threads_are_those_of_the_runtime(source):
+    assert f"MAX_THREADS = {MAX_THREADS}," in (source / "lib" / "Runtime" / "pool.h").read_text()
+
+
+def test_level_must_be_a_name(toy):
+    with pytest.raises(octet.InputError, match="cpu_level: expected the name of a level, but got 3"):
+        octet.load(toy, cpu_level=3)
+
+
+def test_outputs_of_the_same_name_are_refused(toy, tmp_path):
+    path = tmp_path / "twice.so"
+    path.write_bytes(toy.read_bytes().replace(b"\0twice\0", b"\0sum\0\0\0"))
+    with pytest.raises(octet.LoadError, match="cannot load '.*twice.so': two outputs are called 'sum'; rename one of them"):
+        octet.load(path)
 
 
 def test_missing_file(tmp_path):
