@@ -130,11 +130,12 @@ def test_levels_are_there_once_and_the_best_first():
 def test_open_shapes_are_fixed_by_name():
     model = octet.compile(make_network("N"), input_shapes={"x": (2, 3, 8, 8)})
     assert model.inputs[0].shape == (2, 3, 8, 8)
+    assert octet.compile(make_network("N"), input_shapes={"x": np.array([2, 3, 8, 8])}).inputs[0].shape == (2, 3, 8, 8)
     with pytest.raises(octet.CompileError, match="input-shape"):
         octet.compile(make_network("N"))
 
 
-@pytest.mark.parametrize("shape", [(0, 3, 8, 8), (1, -1), (), (1.5, 3)])
+@pytest.mark.parametrize("shape", [(0, 3, 8, 8), (1, -1), (), (1.5, 3), 5, "1x3"])
 def test_shapes_must_be_positive(shape):
     with pytest.raises(octet.InputError, match="input_shapes: 'x': expected positive integers"):
         octet.compile(make_network(), input_shapes={"x": shape})
@@ -168,6 +169,8 @@ def test_errors_are_the_compilers(tmp_path):
         octet.compile(b"this is no network")
     with pytest.raises(octet.CompileError, match="missing.onnx: error: no such file"):
         octet.compile(tmp_path / "missing.onnx")
+    with pytest.raises(octet.CompileError, match="^.: error: is a folder; give the path of an ONNX file$"):
+        octet.compile(".")
     with pytest.raises(octet.CompileError, match="missing-backend"):
         octet.compile(make_network(), calibration_data={"x": SAMPLES}, backend="missing-backend.mlir")
     with pytest.raises(octet.CompileError, match="missing-mapping"):
@@ -178,12 +181,25 @@ def test_errors_are_the_compilers(tmp_path):
 
 @pytest.mark.parametrize("arguments, message", [
     ({"model": 3}, "model: expected a path or the bytes of an ONNX file, but got int"),
-    ({"threads": 0}, "threads: expected at least 1, but got 0"),
-    ({"threads": 1.5}, "threads: expected at least 1, but got 1.5"),
+    ({"threads": 0}, "threads: expected a whole number from 1 to 256, but got 0"),
+    ({"threads": 257}, "threads: expected a whole number from 1 to 256, but got 257"),
+    ({"threads": 1.5}, "threads: expected a whole number from 1 to 256, but got 1.5"),
+    ({"backend": None}, "backend: expected the name \"cpu\" or the path of a backend file, but got None"),
+    ({"qconfig_mapping": 3}, "qconfig_mapping: expected the path of a file, but got 3"),
+    ({"input_shapes": [1]}, "input_shapes: expected a dict of shapes by the names of inputs, but got list"),
+    ({"cpu_level": 3}, "cpu_level: expected the name of a level or several names, but got 3"),
+    ({"cpu_level": []}, r"cpu_level: expected the name of a level or several names, but got \[\]"),
 ])
-def test_arguments_are_checked(arguments, message):
+def test_arguments_are_checked_before_the_work(arguments, message, monkeypatch):
+    monkeypatch.setenv("OCTET_COMPILE", "/bin/false")
     with pytest.raises(octet.InputError, match=message):
         octet.compile(**{"model": make_network(), **arguments})
+
+
+def test_path_is_no_option(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "-net.onnx").write_bytes(make_network())
+    assert octet.compile("-net.onnx").inputs[0].name == "x"
 
 
 def test_compiler_is_named_where_missing(monkeypatch, tmp_path):
