@@ -10,7 +10,7 @@
     again = octet.load("resnet8.so", threads=2)
 """
 from ._compiler import QuantizedModel, compile, quantize
-from .errors import CompileError, CompileWarning, Error, InputError, LoadError
+from .errors import CompileError, CompileWarning, Error, InputError, LoadError, SaveError
 from .model import BoundModel, Model, TensorInfo, load
 from .report import Report
 
@@ -25,6 +25,7 @@ __all__ = [
     "Model",
     "QuantizedModel",
     "Report",
+    "SaveError",
     "TensorInfo",
     "compile",
     "load",

@@ -4,19 +4,22 @@
 memory goes back when it ends, and what it says becomes the error. Nothing outside this file knows that."""
 from __future__ import annotations
 
+import json
+import operator
 import os
+import re
 import shutil
 import subprocess
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import List, Optional, Union
+from typing import Any, List, Optional, Union
 
-from .calibration import CalibrationData, write_calibration_data
+from .calibration import CalibrationData, describe_refusal, write_calibration_data
 from .errors import CompileError, CompileWarning, InputError
-from .model import Model, write_file
+from .model import Model, check_threads, write_file
 from .report import Report
 
 Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview]
@@ -40,18 +43,42 @@ def find_compiler() -> str:
     return found
 
 
-def _run_compiler(arguments: Sequence[str], folder: "os.PathLike[str]") -> None:
-    """Runs octet-compile; what it says becomes the exception or a warning, without the name of the temporary `folder`."""
-    command = [find_compiler(), *arguments]
+def _run_compiler(network: Path, options: Sequence[str], folder: "os.PathLike[str]") -> str:
+    """Runs octet-compile; what it says becomes the exception, or a warning and the result, without the names of temporary
+    files."""
+    path = str(network)
+    command = [find_compiler(), os.path.join(".", path) if path.startswith("-") else path, *options]
     result = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     message = result.stderr.decode(errors="replace").replace(os.path.join(folder, ""), "").strip()
     if result.returncode == 0:
         if message:
             warnings.warn(message, CompileWarning, stacklevel=3)  # at the caller of compile or quantize
-        return
+        return message
     if result.returncode < 0:
         message += f"\noctet-compile ended with signal {-result.returncode}"
+    refusal = describe_refusal(message)
+    if refusal:
+        raise InputError(refusal)
     raise CompileError(message.strip() or f"octet-compile ended with code {result.returncode}")
+
+
+def _update_report(report: str, warning: str) -> str:
+    """The report of `quantize` after machine code was made: what the compiler then warned of stays float."""
+    data = json.loads(report)
+    for name, code, reason, remedy in re.findall(r'warning: node "(.*)": stays float \[(\w+)\]: (.*); (.*)', warning):
+        for row in data.get("operators", []):
+            if row["name"] == name and row["verdict"].startswith("int8"):
+                row.update(verdict="float", code=code, reason=reason, remedy=remedy, refused=True)
+    return json.dumps(data)
+
+
+def _find_network(path: str) -> Path:
+    """The path of a network, if there is a file."""
+    if os.path.isfile(path):
+        return Path(path)
+    if os.path.isdir(path):
+        raise CompileError(f"{path}: error: is a folder; give the path of an ONNX file")
+    raise CompileError(f"{path}: error: {'is not a regular file' if os.path.exists(path) else 'no such file'}")
 
 
 @contextmanager
@@ -63,23 +90,38 @@ def _work_folder(model: Source) -> Iterator[tuple]:
             path = folder / "model.onnx"
             path.write_bytes(model)
         elif isinstance(model, (str, os.PathLike)):
-            path = Path(model)
-            if not path.is_file():
-                raise CompileError(f"{os.fspath(model)}: error: no such file")
+            path = _find_network(os.fsdecode(model))
         else:
             raise InputError(f"model: expected a path or the bytes of an ONNX file, but got {type(model).__name__}")
         yield folder, path
 
 
 # ---- options -------------------------------------------------------------------------------------------------------------
+def _path_option(argument: str, path: Any, expected: str) -> str:
+    """`--backend=<path>` for the argument `backend`."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise InputError(f"{argument}: expected {expected}, but got {path!r}")
+    return f"--{argument.replace('_', '-')}={os.fsdecode(path)}"
+
+
+def _shape_option(name: str, shape: Any) -> str:
+    try:
+        sizes = [operator.index(size) for size in shape]
+    except TypeError:
+        sizes = []
+    if not sizes or min(sizes) < 1:
+        raise InputError(f"input_shapes: '{name}': expected positive integers as in (1, 3, 224, 224), but got {shape!r}")
+    return f"--input-shape={name}={'x'.join(map(str, sizes))}"
+
+
 def _policy_options(backend: str, qconfig_mapping: Optional[str], input_shapes: Optional[Shapes], strict: bool) -> List[str]:
-    options = [f"--backend={os.fspath(backend)}"]
+    options = [_path_option("backend", backend, 'the name "cpu" or the path of a backend file')]
     if qconfig_mapping is not None:
-        options.append(f"--qconfig-mapping={os.fspath(qconfig_mapping)}")
-    for name, shape in (input_shapes or {}).items():
-        if not shape or any(not hasattr(size, "__index__") or size < 1 for size in shape):
-            raise InputError(f"input_shapes: '{name}': expected positive integers, but got {list(shape)}")
-        options.append(f"--input-shape={name}={'x'.join(str(int(size)) for size in shape)}")
+        options.append(_path_option("qconfig_mapping", qconfig_mapping, "the path of a file"))
+    shapes = {} if input_shapes is None else input_shapes
+    if not isinstance(shapes, Mapping):
+        raise InputError(f"input_shapes: expected a dict of shapes by the names of inputs, but got {type(shapes).__name__}")
+    options += [_shape_option(name, shape) for name, shape in shapes.items()]
     if strict:
         options.append("--strict")
     return options
@@ -88,13 +130,10 @@ def _policy_options(backend: str, qconfig_mapping: Optional[str], input_shapes: 
 def _level_options(cpu_level: Optional[Levels]) -> List[str]:
     if cpu_level is None:
         return []
-    levels = [cpu_level] if isinstance(cpu_level, str) else list(cpu_level)
+    levels = [cpu_level] if isinstance(cpu_level, str) else list(cpu_level) if isinstance(cpu_level, Iterable) else []
+    if not levels or not all(isinstance(level, str) for level in levels):
+        raise InputError(f"cpu_level: expected the name of a level or several names, but got {cpu_level!r}")
     return [f"--cpu-level={','.join(levels)}"]
-
-
-def _check_threads(threads: int) -> None:
-    if not hasattr(threads, "__index__") or threads < 1:
-        raise InputError(f"threads: expected at least 1, but got {threads!r}")
 
 
 # ---- the interface -------------------------------------------------------------------------------------------------------
@@ -119,7 +158,7 @@ def compile(
       qconfig_mapping: path of a file that says which layers are to be quantized how; by default the backend's own.
       input_shapes: shapes of inputs that the file leaves open, by name.
       cpu_level: the CPU level to compile for, or several; by default all of the architecture, picked among at load.
-      threads: how many threads a run of the returned model uses.
+      threads: how many threads a run of the returned model uses, 256 at most.
       strict: make it an error if an operator to which the mapping gives a QConfig cannot be quantized; what the backend
         keeps float on purpose may stay so.
 
@@ -127,9 +166,10 @@ def compile(
       CompileWarning: what the compiler did otherwise than asked, for example an operator that had to stay float.
 
     Raises:
-      CompileError: the compiler's message. InputError: arguments or samples are not of the form above.
+      CompileError: the compiler's message. InputError: arguments or samples are not of the form above, or samples do not fit
+        the network. LoadError: this machine cannot run the result, for example because its CPU lacks the level asked for.
     """
-    _check_threads(threads)
+    count = check_threads(threads)
     options = _policy_options(backend, qconfig_mapping, input_shapes, strict) + _level_options(cpu_level)
     with _work_folder(model) as (folder, path):
         if calibration_data is None:
@@ -137,8 +177,8 @@ def compile(
         else:
             options.append(f"--calibration-data={write_calibration_data(calibration_data, folder / 'samples')}")
         output = folder / f"{path.stem}.so"
-        _run_compiler([str(path), *options, "-o", str(output)], folder)
-        return Model(output.read_bytes(), output.name, threads=threads)
+        _run_compiler(path, [*options, "-o", str(output)], folder)
+        return Model(output.read_bytes(), output.name, threads=count)
 
 
 class QuantizedModel:
@@ -154,22 +194,26 @@ class QuantizedModel:
 
     @property
     def report(self) -> Report:
-        """Every operator with its verdict: int8 or float, and why. Libraries made by `compile` below do not carry it."""
+        """Every operator with its verdict: int8 or float, and why.
+
+        Models made by `compile` below and their pickles have it, too, but not the libraries that they save.
+        """
         return Report.parse(self._report)
 
     def save_onnx(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Writes the reference model as an ONNX file with QuantizeLinear and DequantizeLinear."""
+        """Writes the reference model as an ONNX file with QuantizeLinear and DequantizeLinear. Raises as `Model.save`."""
         write_file(path, self._onnx)
 
     def compile(self, *, cpu_level: Optional[Levels] = None, threads: int = 1) -> Model:
         """Compiles it; computes what the result of `octet.compile` for the same samples does. Arguments as there."""
-        _check_threads(threads)
+        count, options = check_threads(threads), _level_options(cpu_level)
         with tempfile.TemporaryDirectory(prefix="octet-") as name:
             folder = Path(name)
             path, output = folder / f"{self._name}.mlirbc", folder / f"{self._name}.so"
             path.write_bytes(self._bytecode)
-            _run_compiler([str(path), *_level_options(cpu_level), "-o", str(output)], folder)
-            return Model(output.read_bytes(), output.name, threads=threads)
+            warning = _run_compiler(path, [*options, "-o", str(output)], folder)
+            report = _update_report(self._report, warning)
+            return Model(output.read_bytes(), output.name, threads=count, report=report)
 
     def __repr__(self) -> str:
         return f"<octet.QuantizedModel {self._name}>"
@@ -189,8 +233,8 @@ def quantize(
     with _work_folder(model) as (folder, path):
         options.append(f"--calibration-data={write_calibration_data(calibration_data, folder / 'samples')}")
         bytecode, onnx, report = folder / f"{path.stem}.mlirbc", folder / "quantized.onnx", folder / "report.json"
-        _run_compiler([str(path), *options, "--stop-after=convert", f"--report={report}", "-o", str(bytecode)], folder)
-        _run_compiler([str(bytecode), "--emit=onnx", "-o", str(onnx)], folder)
+        _run_compiler(path, [*options, "--stop-after=convert", f"--report={report}", "-o", str(bytecode)], folder)
+        _run_compiler(bytecode, ["--emit=onnx", "-o", str(onnx)], folder)
         text = bytecode.with_suffix(".mlir").read_text()
         return QuantizedModel(bytecode.read_bytes(), text, onnx.read_bytes(), report.read_text(), path.stem)
 

@@ -3,9 +3,11 @@
 """Calibration data on their way to the compiler: checked, and streamed into files so that memory stays bounded."""
 from __future__ import annotations
 
+import re
+import zipfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Union
+from typing import Any, Dict, Optional, Union
 
 import numpy as np
 
@@ -17,8 +19,15 @@ CalibrationData = Union[Mapping[str, np.ndarray], Iterable[Mapping[str, np.ndarr
 SHARD_BYTES = 32 << 20
 
 
+def _check_names(arrays: Mapping[Any, Any], place: str) -> None:
+    """Refuses what cannot be the name of an input."""
+    for name in arrays:
+        if not isinstance(name, str):
+            raise InputError(f"calibration data: {place}expected the name of an input as key, but got {name!r}")
+
+
 def _check_array(array: Any, place: str) -> np.ndarray:
-    """The array, if it is one of finite numbers."""
+    """The array in the compiler's order of elements and bytes, if it is one of finite numbers."""
     if not isinstance(array, np.ndarray):
         raise InputError(f"calibration data: {place}: expected a NumPy array, but got {type(array).__name__}")
     if array.dtype.kind not in "fiub":
@@ -28,39 +37,50 @@ def _check_array(array: Any, place: str) -> np.ndarray:
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise InputError(f"calibration data: {place}: {array[index]} at {list(index)}; remove or repair that sample")
-    return array
+    return np.asarray(array, array.dtype.newbyteorder("="), order="C")
+
+
+def _write_file(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """An uncompressed .npz. numpy.savez has arguments of its own, whose names inputs may have, too."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                np.lib.format.write_array(file, array, allow_pickle=False)
 
 
 def _write_arrays(data: Mapping[str, np.ndarray], folder: Path) -> Path:
     """Arrays with a leading sample axis, as one file."""
     if not data:
         raise InputError("calibration data: the dict holds no arrays")
-    for name, array in data.items():
-        if _check_array(array, f"'{name}'").ndim == 0:
+    _check_names(data, "")
+    arrays = {name: _check_array(array, f"'{name}'") for name, array in data.items()}
+    for name, array in arrays.items():
+        if array.ndim == 0:
             raise InputError(f"calibration data: '{name}': expected a leading axis of samples, but got a single number")
-    counts = {name: len(array) for name, array in data.items()}
+    counts = {name: len(array) for name, array in arrays.items()}
     if len(set(counts.values())) > 1:
         text = ", ".join(f"'{name}' {count}" for name, count in counts.items())
         raise InputError(f"calibration data: the arrays have different numbers of samples: {text}")
     path = folder / "samples.npz"
-    np.savez(path, **data)
+    _write_file(path, arrays)
     return path
 
 
-def _check_sample(sample: Any, index: int, first: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
-    """The sample, if it is a dict of arrays like those of the first one."""
+def _check_sample(sample: Any, index: int, first: Mapping[str, np.ndarray]) -> Dict[str, np.ndarray]:
+    """The arrays of the sample, if it is a dict of arrays like those of the first one."""
     if not isinstance(sample, Mapping):
         raise InputError(f"calibration data: sample {index}: expected a dict of arrays, but got {type(sample).__name__}")
-    first = first or sample
-    if not sample or set(sample) != set(first):
+    _check_names(sample, f"sample {index}: ")
+    if not sample or set(sample) != set(first or sample):
         raise InputError(f"calibration data: sample {index}: expected the arrays {sorted(first)}, but got {sorted(sample)}")
-    for name, array in sample.items():
-        _check_array(array, f"sample {index}, '{name}'")
+    arrays = {name: _check_array(array, f"sample {index}, '{name}'") for name, array in sample.items()}
+    first = first or arrays
+    for name, array in arrays.items():
         if array.dtype != first[name].dtype or array.shape != first[name].shape:
             raise InputError(
                 f"calibration data: sample {index}, '{name}': expected {first[name].dtype} {list(first[name].shape)} as in "
                 f"sample 0, but got {array.dtype} {list(array.shape)}")
-    return sample
+    return arrays
 
 
 def _write_samples(data: Iterable[Any], folder: Path) -> Path:
@@ -69,7 +89,8 @@ def _write_samples(data: Iterable[Any], folder: Path) -> Path:
 
     def flush() -> None:
         nonlocal shards
-        np.savez(folder / f"samples-{shards:06d}.npz", **{name: np.stack([s[name] for s in pending]) for name in first})
+        arrays = {name: np.stack([sample[name] for sample in pending]) for name in first}
+        _write_file(folder / f"samples-{shards:06d}.npz", arrays)
         shards += 1
         pending.clear()
 
@@ -103,3 +124,28 @@ def write_calibration_data(data: CalibrationData, folder: Path) -> Path:
         raise InputError(
             f"calibration data: expected a dict of arrays or an iterable of dicts, but got {type(data).__name__}")
     return _write_samples(data, folder)
+
+
+# What to do about arrays that the compiler refuses, by what it says.
+_REMEDIES = {
+    "expected float32": "convert the array with .astype(numpy.float32)",
+    "are not supported": "convert the array with .astype(numpy.float32)",
+    "expected shape": "give every sample the shape of the input",
+    "expected an array": "name the arrays as the network's inputs",
+    "has no input": "leave that array away",
+}
+
+
+def describe_refusal(message: str) -> Optional[str]:
+    """What the compiler says of a file of samples, said of the arrays that were given; None if it says nothing of one."""
+    match = re.search(r"'(?:[^'\n]*/)?samples(-\d+)?\.npz': (array (?='))?(.*)", message, re.DOTALL)
+    if not match:
+        return None
+    is_streamed, is_of_array, text = match.groups()
+    place = ""
+    if is_streamed:
+        # The file holds several samples, all as the first one; its leading axis is none that the caller knows.
+        text = re.sub(r", with or without a leading axis of samples, but got \[\d+(?:, )?", ", but got [", text)
+        place = "sample 0, " if is_of_array else "sample 0: "
+    remedy = next((f"; {remedy}" for words, remedy in _REMEDIES.items() if words in text and "; " not in text), "")
+    return f"calibration data: {place}{text}{remedy}"

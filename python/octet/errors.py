@@ -9,7 +9,7 @@ class Error(Exception):
 
 
 class CompileError(Error):
-    """The compiler refused a network, its calibration data or an option; the message is the compiler's."""
+    """The compiler refused a network or an option; the message is the compiler's."""
 
 
 class CompileWarning(UserWarning):
@@ -18,6 +18,10 @@ class CompileWarning(UserWarning):
 
 class LoadError(Error):
     """A file is no network that can run here."""
+
+
+class SaveError(Error, OSError):
+    """A file cannot be written; the message names the path that was given."""
 
 
 class InputError(Error, ValueError):

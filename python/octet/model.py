@@ -3,8 +3,11 @@
 """Compiled networks: loading, running, saving."""
 from __future__ import annotations
 
+import errno
+import math
+import operator
 import os
-import tempfile
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
@@ -12,7 +15,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 import numpy as np
 
 from . import _octet
-from .errors import InputError, LoadError
+from .errors import InputError, LoadError, SaveError
 from .report import Report
 
 Arrays = Union[Mapping[str, np.ndarray], Sequence[np.ndarray]]
@@ -33,17 +36,44 @@ def _get_tensors(records: Sequence[Tuple[str, str, Tuple[int, ...], float, int]]
     return [TensorInfo(name, np.dtype(dtype), shape, scale, zero) for name, dtype, shape, scale, zero in records]
 
 
+def _check_output_names(outputs: Sequence[TensorInfo], library: str) -> None:
+    """Refuses a library two outputs of which have the same name, since `Model.run` gives them by name."""
+    names = [tensor.name for tensor in outputs]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise LoadError(f"cannot load '{library}': two outputs are called '{twice}'; rename one of them in the ONNX file")
+
+
 def _describe(dtype: Any, shape: Any) -> str:
     return f"{np.dtype(dtype).name}[{', '.join(str(size) for size in shape)}]"
 
 
+def _is_same_type(first: np.dtype, second: np.dtype) -> bool:
+    """Whether two types are the same but for the order of bytes."""
+    return (first.kind, first.itemsize) == (second.kind, second.itemsize)
+
+
+def _get_remedy(kind: str, tensor: TensorInfo, array: np.ndarray) -> str:
+    """What to do about an array of another type or shape than the tensor's."""
+    dtype = f"numpy.{tensor.dtype.name}"
+    if kind == "output":
+        return f"make it with numpy.empty({tensor.shape}, {dtype})"
+    if not _is_same_type(array.dtype, tensor.dtype):
+        if tensor.scale and array.dtype.kind == "f":
+            return f"quantize it: numpy.rint(array / {tensor.scale:.9g}) + {tensor.zero_point}, clipped to {tensor.dtype.name}"
+        return f"convert it with .astype({dtype})"
+    if array.size == math.prod(tensor.shape):
+        return "transpose or reshape it"
+    return "shapes are fixed when a network is compiled, see input_shapes of octet.compile"
+
+
 def _check_array(kind: str, tensor: TensorInfo, array: Any) -> np.ndarray:
-    """The array as it is, if its type and shape are the tensor's."""
+    """The array as it is, if its type (in any byte order) and shape are the tensor's."""
     if not isinstance(array, np.ndarray):
         raise InputError(f"{kind} '{tensor.name}': expected a NumPy array, but got {type(array).__name__}; use numpy.asarray")
-    if array.dtype != tensor.dtype or array.shape != tensor.shape:
+    if not _is_same_type(array.dtype, tensor.dtype) or array.shape != tensor.shape:
         expected, got = _describe(tensor.dtype, tensor.shape), _describe(array.dtype, array.shape)
-        raise InputError(f"{kind} '{tensor.name}': expected {expected}, but got {got}")
+        raise InputError(f"{kind} '{tensor.name}': expected {expected}, but got {got}; {_get_remedy(kind, tensor, array)}")
     return array
 
 
@@ -68,9 +98,34 @@ def _check_buffer(kind: str, tensor: TensorInfo, array: np.ndarray) -> np.ndarra
     """The array, if its own memory can be read or written in place."""
     if not array.flags.c_contiguous:
         raise InputError(f"{kind} '{tensor.name}': a bound array must be contiguous; use numpy.ascontiguousarray")
+    if array.dtype != tensor.dtype:
+        remedy = f"use .astype(numpy.{tensor.dtype.name})"
+        raise InputError(f"{kind} '{tensor.name}': a bound array must have this machine's byte order; {remedy}")
     if kind == "output" and not array.flags.writeable:
         raise InputError(f"output '{tensor.name}': a bound output must be writable")
     return array
+
+
+# As in lib/Runtime/pool.h; a test compares the two.
+MAX_THREADS = 256
+
+
+def check_threads(threads: Any) -> int:
+    """The number of threads, if a network can run with so many."""
+    try:
+        count = operator.index(threads)
+    except TypeError:
+        count = 0
+    if not 1 <= count <= MAX_THREADS:
+        raise InputError(f"threads: expected a whole number from 1 to {MAX_THREADS}, but got {threads!r}")
+    return count
+
+
+def _check_level(level: Any) -> str:
+    """The CPU level to force, or an empty text for none."""
+    if level is not None and not isinstance(level, str):
+        raise InputError(f"cpu_level: expected the name of a level, but got {level!r}")
+    return level or ""
 
 
 class Model:
@@ -80,17 +135,19 @@ class Model:
     (others wait); for runs side by side give each thread a model of its own.
     """
 
-    def __init__(self, library: bytes, name: str, *, threads: int = 1, cpu_level: Optional[str] = None) -> None:
-        if threads < 1:
-            raise InputError(f"threads: expected at least 1, but got {threads}")
+    def __init__(self, library: bytes, name: str, *, threads: int = 1, cpu_level: Optional[str] = None,
+                 report: Optional[str] = None) -> None:
+        count, level = check_threads(threads), _check_level(cpu_level)
         self._bytes = library
         try:
             self._library = _octet.Library.load(library, name)
-            self._network = _octet.Network(self._library, threads, cpu_level or "")
+            self._network = _octet.Network(self._library, count, level)
         except RuntimeError as error:
             raise LoadError(str(error)) from None
+        self._report = report or self._library.report_json
         self._inputs = _get_tensors(self._library.inputs)
         self._outputs = _get_tensors(self._library.outputs)
+        _check_output_names(self._outputs, name)
 
     # ---- what it is --------------------------------------------------------------------------------------------------
     @property
@@ -131,7 +188,10 @@ class Model:
     @property
     def report(self) -> Report:
         """Every operator with its verdict: int8 or float, and why."""
-        return Report.parse(self._library.report_json)
+        data = Report.parse(self._report).data
+        library = self._library
+        data.update(arena_bytes=library.arena_bytes, weights_bytes=library.weights_bytes, output_bytes=len(self._bytes))
+        return Report(data)
 
     def __repr__(self) -> str:
         inputs = ", ".join(f"{tensor.name}: {_describe(tensor.dtype, tensor.shape)}" for tensor in self._inputs)
@@ -139,6 +199,11 @@ class Model:
         return f"<octet.Model {self.name}({inputs}) -> ({outputs}), {self.cpu_level}, {self.threads} thread(s)>"
 
     # ---- running it --------------------------------------------------------------------------------------------------
+    def _take_inputs(self, inputs: Arrays) -> List[np.ndarray]:
+        """The inputs in the network's order, and their elements as it reads them; copies only where they are not."""
+        arrays = _order_arrays("input", self._inputs, inputs)
+        return [np.asarray(array, tensor.dtype, order="C") for tensor, array in zip(self._inputs, arrays)]
+
     def _allocate_outputs(self) -> List[np.ndarray]:
         return [np.empty(tensor.shape, tensor.dtype) for tensor in self._outputs]
 
@@ -150,6 +215,7 @@ class Model:
 
         Args:
           inputs: an array per input, by name (dict) or in the network's order (sequence), with exactly its dtype and shape.
+            Any order of elements and bytes in memory will do.
 
         Returns:
           New arrays by output name.
@@ -157,9 +223,8 @@ class Model:
         Raises:
           InputError: a name, dtype or shape does not fit.
         """
-        arrays = [np.ascontiguousarray(array).reshape(array.shape) for array in _order_arrays("input", self._inputs, inputs)]
         outputs = self._allocate_outputs()
-        self._network.run(arrays, outputs)
+        self._network.run(self._take_inputs(inputs), outputs)
         return self._name_outputs(outputs)
 
     def __call__(self, *inputs: np.ndarray) -> Dict[str, np.ndarray]:
@@ -173,7 +238,7 @@ class Model:
         them. It costs less than a microsecond more than the network itself.
 
         Args:
-          inputs: contiguous arrays by name or position; fill them in place between calls.
+          inputs: contiguous arrays of this machine's byte order, by name or position; fill them in place between calls.
           outputs: contiguous writable arrays by name or position; new ones if absent.
         """
         input_arrays = _order_arrays("input", self._inputs, inputs)
@@ -186,36 +251,66 @@ class Model:
 
     def profile(self, inputs: Arrays) -> List[Tuple[str, int]]:
         """Runs the network once and gives the name and the nanoseconds of every step."""
-        arrays = [np.ascontiguousarray(array) for array in _order_arrays("input", self._inputs, inputs)]
-        return self._network.profile(arrays, self._allocate_outputs())
+        return self._network.profile(self._take_inputs(inputs), self._allocate_outputs())
 
     # ---- keeping it --------------------------------------------------------------------------------------------------
     def save(self, path: Union[str, os.PathLike]) -> None:
-        """Writes the shared library, which C programs, `octet-run` and `octet.load` take. Replaces a file in one step."""
+        """Writes the shared library, which C programs, `octet-run` and `octet.load` take. Replaces a file in one step.
+
+        Raises:
+          SaveError: the file cannot be written; what was there still is.
+        """
         write_file(path, self._bytes)
 
     def __reduce__(self) -> Any:
-        return _restore, (self._bytes, self.name, self.threads, self.cpu_level)
+        return _restore, (self._bytes, self.name, self.threads, self.cpu_level, self._report)
 
 
-def _restore(library: bytes, name: str, threads: int, cpu_level: str) -> Model:
-    return Model(library, name, threads=threads, cpu_level=cpu_level)
+def _restore(library: bytes, name: str, threads: int, cpu_level: str, report: Optional[str] = None) -> Model:
+    return Model(library, name, threads=threads, cpu_level=cpu_level, report=report)
 
 
-def write_file(path: Union[str, os.PathLike], content: bytes) -> None:
+# What to do about a file that cannot be written.
+_SAVE_REMEDIES = {
+    errno.EACCES: "choose a folder that you may write to",
+    errno.EISDIR: "give the path of a file",
+    errno.ENOENT: "create its folder first",
+    errno.ENOSPC: "make room or choose another disk",
+}
+
+
+def _replace_file(path: str, content: bytes) -> None:
     """Writes a file beside its place and moves it there, so that a failure leaves what was there."""
-    target = Path(path)
-    descriptor, part = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    part = os.path.join(os.path.dirname(path), f".octet-{secrets.token_hex(8)}.tmp")
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(part, 0o666 & ~umask)
-        os.replace(part, target)
+        os.replace(part, path)
     except BaseException:
         os.unlink(part)
         raise
+
+
+def write_file(path: Union[str, "os.PathLike[str]"], content: bytes) -> None:
+    """Writes a file in one step: what a link points to is replaced, not the link; a device or pipe is written to.
+
+    Raises:
+      SaveError: it cannot be written; what was there still is.
+    """
+    name = os.fsdecode(path)
+    try:
+        if os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name):
+            with open(name, "wb") as file:
+                file.write(content)
+        else:
+            _replace_file(os.path.realpath(name) if os.path.isfile(name) else name, content)
+    except (OSError, ValueError) as error:  # ValueError: a null character in the path
+        code = getattr(error, "errno", None)
+        reason = os.strerror(code) if code else str(error)
+        failure = SaveError(f"cannot write '{name}': {reason}; {_SAVE_REMEDIES.get(code, 'choose another path')}")
+        failure.errno = code
+        raise failure from None
 
 
 def load(path: Union[str, os.PathLike], *, threads: int = 1, cpu_level: Optional[str] = None) -> Model:
@@ -223,12 +318,13 @@ def load(path: Union[str, os.PathLike], *, threads: int = 1, cpu_level: Optional
 
     Args:
       path: a shared library written by `Model.save` or `octet-compile`.
-      threads: how many threads a run uses; with 1 none is created.
+      threads: how many threads a run uses, 256 at most; with 1 none is created.
       cpu_level: a level to force ("sse2", "avx2", "avx512vnni", "neon", "dotprod", "reference"); by default the
         environment variable OCTET_CPU_LEVEL, else the best that this CPU can run.
 
     Raises:
       LoadError: not a network for this machine, or a level that it does not hold or this CPU cannot run.
+      InputError: `threads` or `cpu_level` is of another form.
     """
     try:
         content = Path(path).read_bytes()

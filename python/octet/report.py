@@ -22,10 +22,21 @@ class Verdict(NamedTuple):
     macs: int = 0
 
 
+def _restore_defaults(row: Dict[str, Any]) -> None:
+    """Fills in what the short form leaves out: what is empty, zero or false."""
+    row.setdefault("name", "")
+    row.setdefault("location", f'loc("{row["name"]}")')
+    row.setdefault("macs", 0)
+    row.setdefault("refused", False)
+    if "code" in row:
+        row.setdefault("remedy", "")
+
+
 class Report(Sequence):  # type: ignore[type-arg]
     """The verdict table of a compiled network: a sequence of `Verdict`s that prints as a table.
 
-    `data` is the whole report as the compiler wrote it, the one of `octet-compile --report`.
+    `data` is what `octet-compile --report` writes, as a dict: every verdict with all its fields, the network's size and, once
+    there is machine code, that of the code.
     """
 
     def __init__(self, data: Dict[str, Any]) -> None:
@@ -44,7 +55,7 @@ class Report(Sequence):  # type: ignore[type-arg]
         if kinds is not None:
             for row in data.get("operators", []):
                 row.update(kinds[row.pop("kind")])
-                row.setdefault("location", f'loc("{row["name"]}")')
+                _restore_defaults(row)
         return cls(data)
 
     def __len__(self) -> int:

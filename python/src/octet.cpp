@@ -47,6 +47,21 @@ public:
     library->api().run(model, inputs, outputs);
   }
 
+  /// Runs once and gives the nanoseconds of every step. Called without the GIL, as `run`. The hook is there only while the
+  /// mutex is held, so that no other run finds it.
+  std::vector<uint64_t> profile(const void *const *inputs, void *const *outputs) {
+    const octet_model_api &api = library->api();
+    std::vector<uint64_t> times(api.program(model)->count);
+    auto hook = [](void *user, int64_t step, uint64_t nanoseconds) {
+      (*static_cast<std::vector<uint64_t> *>(user))[step] = nanoseconds;
+    };
+    std::lock_guard<std::mutex> lock(mutex);
+    api.set_step_hook(model, hook, &times);
+    api.run(model, inputs, outputs);
+    api.set_step_hook(model, nullptr, nullptr);
+    return times;
+  }
+
   octet_model *get() const { return model; }
 
 private:
@@ -132,19 +147,33 @@ static nb::list profile(Network &network, const std::vector<ConstArray> &inputs,
   const octet_descriptor &descriptor = network.descriptor();
   auto in = getPointers<const void *>(inputs, descriptor.inputs, descriptor.num_inputs);
   auto out = getPointers<void *>(outputs, descriptor.outputs, descriptor.num_outputs);
+  std::vector<uint64_t> times;
+  {
+    nb::gil_scoped_release release;
+    times = network.profile(in.data(), out.data());
+  }
   const octet_program &program = *network.api().program(network.get());
-  std::vector<uint64_t> times(program.count);
-  auto hook = [](void *user, int64_t step, uint64_t nanoseconds) {
-    (*static_cast<std::vector<uint64_t> *>(user))[step] = nanoseconds;
-  };
-  network.api().set_step_hook(network.get(), hook, &times);
-  network.run(in.data(), out.data());
-  network.api().set_step_hook(network.get(), nullptr, nullptr);
   nb::list result;
   for (int64_t i = 0; i < program.count; ++i)
     result.append(nb::make_tuple(program.steps[i].name, times[i]));
   return result;
 }
+
+/// The garbage collector's view of a bound network: only `result` can lead back to it, arrays cannot.
+static int traverse(PyObject *self, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (nb::inst_ready(self))
+    Py_VISIT(nb::inst_ptr<BoundNetwork>(self)->result.ptr());
+  return 0;
+}
+
+static int clear(PyObject *self) {
+  nb::inst_ptr<BoundNetwork>(self)->result = nb::none();
+  return 0;
+}
+
+static PyType_Slot boundNetworkSlots[] = {
+    {Py_tp_traverse, reinterpret_cast<void *>(traverse)}, {Py_tp_clear, reinterpret_cast<void *>(clear)}, {0, nullptr}};
 
 NB_MODULE(_octet, module) {
   module.doc() = "Networks compiled by Octet, close to the C interface.";
@@ -190,7 +219,7 @@ NB_MODULE(_octet, module) {
           nb::arg("inputs"), nb::arg("outputs"))
       .def("profile", &profile, nb::arg("inputs"), nb::arg("outputs"));
 
-  nb::class_<BoundNetwork>(module, "BoundNetwork")
+  nb::class_<BoundNetwork>(module, "BoundNetwork", nb::type_slots(boundNetworkSlots))
       .def(nb::init<std::shared_ptr<Network>, std::vector<ConstArray>, std::vector<Array>, nb::object>(),
            nb::arg("network"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("result"))
       .def("__call__", &BoundNetwork::operator(), "Runs the network on the bound arrays; returns the outputs.")

@@ -27,6 +27,26 @@ def test_dict_of_arrays(tmp_path):
     assert files == 1
 
 
+def test_inputs_may_have_any_name(tmp_path):
+    arrays, _ = read(write({"file": X, "self": X + 1, "a/b:0": X + 2}, tmp_path))
+    assert list(arrays) == ["file", "self", "a/b:0"]
+    np.testing.assert_array_equal(arrays["a/b:0"], X + 2)
+
+
+@pytest.mark.parametrize("convert", [np.asfortranarray, lambda array: array.astype(">f4"), lambda array: array[:, ::-1]])
+@pytest.mark.parametrize("wrap", [lambda array: {"x": array}, lambda array: [{"x": array}]])
+def test_arrays_may_have_any_order_in_memory(convert, wrap, tmp_path):
+    path = write(wrap(convert(X)), tmp_path)
+    array = np.load(path / "samples-000000.npz" if path.is_dir() else path)["x"]
+    assert array.dtype.str == "<f4" and array.flags.c_contiguous
+    np.testing.assert_array_equal(array.reshape(X.shape), convert(X))
+
+
+def test_samples_may_differ_in_byte_order(tmp_path):
+    arrays, _ = read(write([{"x": X}, {"x": X.astype(">f4")}], tmp_path))
+    np.testing.assert_array_equal(arrays["x"], [X, X])
+
+
 def test_iterable_of_samples(tmp_path):
     arrays, _ = read(write([{"x": x} for x in X], tmp_path))
     np.testing.assert_array_equal(arrays["x"], X)
@@ -58,6 +78,8 @@ def broken(index, value):
 
 @pytest.mark.parametrize("data, message", [
     ({}, "the dict holds no arrays"),
+    ({3: X}, "expected the name of an input as key, but got 3"),
+    ([{None: X, "x": X}], "sample 0: expected the name of an input as key, but got None"),
     ({"x": X.tolist()}, "'x': expected a NumPy array, but got list"),
     ({"x": np.array(["a"])}, "'x': expected numbers, but got an array of <U1"),
     ({"x": X[:0]}, r"'x': the array is empty \(shape \[0, 2, 3\]\)"),

@@ -1,6 +1,10 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiling from Python, on a network of two layers."""
+import json
+import pickle
+import subprocess
+
 import numpy as np
 import pytest
 
@@ -88,6 +92,9 @@ def test_accumulator_that_may_overflow_stays_float():
         [row] = octet.compile(network, calibration_data=samples).report.refused
     assert record[0].filename == __file__
     assert (row.name, row.verdict, row.code) == ("fc", "float", "OCT307")
+    quantized = octet.quantize(network, calibration_data=samples)
+    with pytest.warns(octet.CompileWarning, match="OCT307"):
+        assert list(quantized.compile().report.refused) == [row]
     with pytest.raises(octet.CompileError, match=r"\"fc\".*stays float \[OCT307\]: the 32-bit accumulator may overflow; give"):
         octet.compile(network, calibration_data=samples, strict=True)
 
@@ -95,6 +102,20 @@ def test_accumulator_that_may_overflow_stays_float():
 def test_report_names_the_layers(int8):
     assert any(row.name == "conv" and row.verdict.startswith("int8") for row in int8.report), str(int8.report)
     assert int8.report.int8_share == 1
+
+
+def test_report_is_that_of_the_compiler(compiler, tmp_path):
+    (tmp_path / "net.onnx").write_bytes(make_network(operator="Exp"))
+    np.savez(tmp_path / "samples.npz", x=SAMPLES)
+    subprocess.run([compiler, "net.onnx", "--calibration-data=samples.npz", "--report=report.json", "-o", "net.so"],
+                   cwd=tmp_path, check=True)
+    expected = json.loads((tmp_path / "report.json").read_text())
+    assert len(expected["operators"]) == 2
+    assert octet.load(tmp_path / "net.so").report.data == expected
+    quantized = octet.quantize(tmp_path / "net.onnx", calibration_data={"x": SAMPLES})
+    for model in (quantized.compile(), pickle.loads(pickle.dumps(quantized.compile()))):
+        size = model.report.data["output_bytes"]  # its own: this library carries no verdicts
+        assert model.report.data == {**expected, "output_bytes": size}
 
 
 def test_samples_may_come_one_by_one(int8, tmp_path):
@@ -118,24 +139,31 @@ def test_levels_are_there_once_and_the_best_first():
 def test_open_shapes_are_fixed_by_name():
     model = octet.compile(make_network("N"), input_shapes={"x": (2, 3, 8, 8)})
     assert model.inputs[0].shape == (2, 3, 8, 8)
+    assert octet.compile(make_network("N"), input_shapes={"x": np.array([2, 3, 8, 8])}).inputs[0].shape == (2, 3, 8, 8)
     with pytest.raises(octet.CompileError, match="input-shape"):
         octet.compile(make_network("N"))
 
 
-@pytest.mark.parametrize("shape", [(0, 3, 8, 8), (1, -1), (), (1.5, 3)])
+@pytest.mark.parametrize("shape", [(0, 3, 8, 8), (1, -1), (), (1.5, 3), 5, "1x3"])
 def test_shapes_must_be_positive(shape):
     with pytest.raises(octet.InputError, match="input_shapes: 'x': expected positive integers"):
         octet.compile(make_network(), input_shapes={"x": shape})
 
 
 @pytest.mark.parametrize("data, message", [
-    ({"z": SAMPLES}, "z"),
-    ({"x": SAMPLES[:, :, :, :7]}, "x"),
-    ({"x": SAMPLES.astype(np.float64)}, "x"),
+    ({"z": SAMPLES}, "expected an array 'x' for the network's input, but got 'z'; name the arrays as the network's inputs"),
+    ({"x": SAMPLES, "z": SAMPLES}, "the network has no input 'z'; leave that array away"),
+    ({"x": SAMPLES[:, :, :, :7]}, "'x': expected shape [1, 3, 8, 8], with or without a leading axis of samples, "
+     "but got [20, 1, 3, 7, 8]; give every sample the shape of the input"),
+    ({"x": SAMPLES.astype(np.float64)}, "'x': expected float32, but got float64; convert the array with .astype(numpy.float32)"),
+    ([{"z": SAMPLES[0]}], "sample 0: expected an array 'x' for the network's input, but got 'z'; name the arrays as the network's inputs"),
+    ([{"x": x} for x in SAMPLES[..., :7]],
+     "sample 0, 'x': expected shape [1, 3, 8, 8], but got [1, 3, 8, 7]; give every sample the shape of the input"),
 ])
 def test_samples_must_fit_the_network(data, message):
-    with pytest.raises(octet.CompileError, match=message):
+    with pytest.raises(octet.InputError) as refusal:
         octet.compile(make_network(), calibration_data=data)
+    assert str(refusal.value) == f"calibration data: {message}"
 
 
 def test_errors_do_not_name_temporary_files():
@@ -150,6 +178,8 @@ def test_errors_are_the_compilers(tmp_path):
         octet.compile(b"this is no network")
     with pytest.raises(octet.CompileError, match="missing.onnx: error: no such file"):
         octet.compile(tmp_path / "missing.onnx")
+    with pytest.raises(octet.CompileError, match="^.: error: is a folder; give the path of an ONNX file$"):
+        octet.compile(".")
     with pytest.raises(octet.CompileError, match="missing-backend"):
         octet.compile(make_network(), calibration_data={"x": SAMPLES}, backend="missing-backend.mlir")
     with pytest.raises(octet.CompileError, match="missing-mapping"):
@@ -160,12 +190,25 @@ def test_errors_are_the_compilers(tmp_path):
 
 @pytest.mark.parametrize("arguments, message", [
     ({"model": 3}, "model: expected a path or the bytes of an ONNX file, but got int"),
-    ({"threads": 0}, "threads: expected at least 1, but got 0"),
-    ({"threads": 1.5}, "threads: expected at least 1, but got 1.5"),
+    ({"threads": 0}, "threads: expected a whole number from 1 to 256, but got 0"),
+    ({"threads": 257}, "threads: expected a whole number from 1 to 256, but got 257"),
+    ({"threads": 1.5}, "threads: expected a whole number from 1 to 256, but got 1.5"),
+    ({"backend": None}, "backend: expected the name \"cpu\" or the path of a backend file, but got None"),
+    ({"qconfig_mapping": 3}, "qconfig_mapping: expected the path of a file, but got 3"),
+    ({"input_shapes": [1]}, "input_shapes: expected a dict of shapes by the names of inputs, but got list"),
+    ({"cpu_level": 3}, "cpu_level: expected the name of a level or several names, but got 3"),
+    ({"cpu_level": []}, r"cpu_level: expected the name of a level or several names, but got \[\]"),
 ])
-def test_arguments_are_checked(arguments, message):
+def test_arguments_are_checked_before_the_work(arguments, message, monkeypatch):
+    monkeypatch.setenv("OCTET_COMPILE", "/bin/false")
     with pytest.raises(octet.InputError, match=message):
         octet.compile(**{"model": make_network(), **arguments})
+
+
+def test_path_is_no_option(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "-net.onnx").write_bytes(make_network())
+    assert octet.compile("-net.onnx").inputs[0].name == "x"
 
 
 def test_compiler_is_named_where_missing(monkeypatch, tmp_path):

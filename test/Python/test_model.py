@@ -1,14 +1,18 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Loading, running, binding and saving of compiled networks."""
+import gc
+import os
 import pickle
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
 
 octet = pytest.importorskip("octet")
+from octet.model import MAX_THREADS  # noqa: E402
 
 A = np.arange(6, dtype=np.float32).reshape(2, 3)
 B = np.array([3, 1, 200, 0], np.uint8)
@@ -50,6 +54,14 @@ def test_report_is_a_table_of_verdicts(model):
     ]
 
 
+def test_short_form_of_a_report_says_the_same_as_the_long_one():
+    short = """{"kinds": [{"code": "OCT104", "operator": "nn.exp", "reason": "no form", "verdict": "float"}],
+                "operators": [{"kind": 0, "name": "a"}, {"kind": 0, "macs": 3, "location": "loc(here)"}]}"""
+    exp = {"code": "OCT104", "operator": "nn.exp", "reason": "no form", "verdict": "float", "remedy": "", "refused": False}
+    assert octet.Report.parse(short).data == {"operators": [
+        {**exp, "name": "a", "macs": 0, "location": 'loc("a")'}, {**exp, "name": "", "macs": 3, "location": "loc(here)"}]}
+
+
 def test_share_of_multiply_adds_in_int8():
     rows = [{"name": "c", "operator": "nn.conv", "verdict": "int8", "macs": 300},
             {"name": "l", "operator": "nn.linear", "verdict": "float", "macs": 100}]
@@ -74,6 +86,11 @@ def test_run_takes_arrays_in_any_order_of_memory(model):
     check(model(np.asfortranarray(A), B[::-1].copy()[::-1]))
 
 
+def test_run_takes_arrays_in_any_order_of_bytes(model):
+    check(model(A.astype(">f4"), B))
+    assert model.profile([A.astype(">f4"), B])
+
+
 def test_read_only_inputs_are_fine(model):
     a = A.copy()
     a.flags.writeable = False
@@ -94,8 +111,12 @@ def test_two_threads_give_the_same(toy):
     ([A], r"expected 2 inputs \(a, b\), but got 1"),
     (A, "expected inputs as a dict or a sequence of arrays, but got ndarray"),
     (3, "expected inputs as a dict or a sequence of arrays, but got int"),
-    ([A.astype(np.float64), B], r"input 'a': expected float32\[2, 3\], but got float64\[2, 3\]"),
-    ([A.reshape(3, 2), B], r"input 'a': expected float32\[2, 3\], but got float32\[3, 2\]"),
+    ([A.astype(np.float64), B],
+     r"input 'a': expected float32\[2, 3\], but got float64\[2, 3\]; convert it with .astype\(numpy.float32\)"),
+    ([A.reshape(3, 2), B], r"input 'a': expected float32\[2, 3\], but got float32\[3, 2\]; transpose or reshape it"),
+    ([A[:1], B], r"input 'a': expected float32\[2, 3\], but got float32\[1, 3\]; shapes are fixed when a network is compiled"),
+    ([A, B.astype(np.float32)],
+     r"input 'b': expected uint8\[4\], but got float32\[4\]; quantize it: numpy.rint\(array / 0.5\) \+ 3, clipped to uint8"),
     ([A, B.tolist()], "input 'b': expected a NumPy array, but got list; use numpy.asarray"),
 ])
 def test_wrong_inputs_are_named(model, inputs, message):
@@ -128,14 +149,27 @@ def test_bound_network_keeps_everything_alive(toy):
     check(run())
 
 
+def test_bound_network_that_its_outputs_hold_is_collected(model):
+    run = model.bind([A, B])
+    outputs = run()
+    outputs["self"] = run
+    outputs["alive"] = type("Witness", (), {})()
+    alive = weakref.ref(outputs["alive"])
+    del run, outputs
+    gc.collect()
+    assert alive() is None
+
+
 def test_bound_arrays_must_be_usable_in_place(model):
     with pytest.raises(octet.InputError, match="input 'a': a bound array must be contiguous; use numpy.ascontiguousarray"):
         model.bind([np.asfortranarray(A), B])
+    with pytest.raises(octet.InputError, match="input 'a': a bound array must have this machine's byte order; use .astype"):
+        model.bind([A.astype(">f4"), B])
     frozen = np.zeros((2, 3), np.float32)
     frozen.flags.writeable = False
     with pytest.raises(octet.InputError, match="output 'sum': a bound output must be writable"):
         model.bind([A, B], [frozen, np.zeros(4, np.uint8)])
-    with pytest.raises(octet.InputError, match=r"output 'twice': expected uint8\[4\], but got uint8\[5\]"):
+    with pytest.raises(octet.InputError, match=r"uint8\[4\], but got uint8\[5\]; make it with numpy.empty\(\(4,\), numpy.uint8\)"):
         model.bind([A, B], [np.zeros((2, 3), np.float32), np.zeros(5, np.uint8)])
 
 
@@ -202,6 +236,38 @@ def test_profile_names_the_steps(model):
     assert name == "add" and nanoseconds >= 0
 
 
+def test_other_python_threads_go_on_while_a_network_is_profiled(model):
+    a, waits = np.zeros((2, 3), np.float32), np.array([0, 0, 0, 255], np.uint8)
+    steps = []
+    thread = threading.Thread(target=lambda: steps.extend(model.profile([a, waits])))
+    thread.start()
+    a[0, 0] = 1  # the network waits for this, for ten seconds at most
+    thread.join()
+    assert steps[0][1] < 9e9
+
+
+def test_one_model_is_profiled_and_run_in_several_threads(model):
+    wrong = []
+    bound = model.bind([A, B])
+
+    def run():
+        for _ in range(300):
+            if not np.array_equal(model(A, B)["sum"], SUM) or not np.array_equal(bound()["sum"], SUM):
+                wrong.append("run")
+
+    def profile():
+        for _ in range(300):
+            if [name for name, _ in model.profile([A, B])] != ["add"]:
+                wrong.append("profile")
+
+    threads = [threading.Thread(target=work) for work in (run, profile, run, profile)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
 # ---- loading and saving --------------------------------------------------------------------------------------------------
 def test_saved_network_is_the_same(model, toy, tmp_path):
     model.save(tmp_path / "copy.so")
@@ -209,13 +275,49 @@ def test_saved_network_is_the_same(model, toy, tmp_path):
     check(octet.load(str(tmp_path / "copy.so"))(A, B))
 
 
-def test_save_that_fails_leaves_nothing(model, tmp_path):
+@pytest.mark.parametrize("path, message", [
+    ("there.so", "Is a directory; give the path of a file"),
+    ("missing/x.so", "No such file or directory; create its folder first"),
+    ("file/x.so", "Not a directory; choose another path"),
+    ("null\0.so", "embedded null byte; choose another path"),
+])
+def test_save_that_fails_leaves_nothing(model, tmp_path, path, message):
     (tmp_path / "there.so").mkdir()
-    with pytest.raises(OSError):
-        model.save(tmp_path / "there.so")
-    with pytest.raises(OSError):
-        model.save(tmp_path / "missing" / "x.so")
-    assert [path.name for path in tmp_path.iterdir()] == ["there.so"]
+    (tmp_path / "file").touch()
+    with pytest.raises(octet.SaveError) as failure:
+        model.save(tmp_path / path)
+    assert str(failure.value) == f"cannot write '{tmp_path / path}': {message}"
+    assert isinstance(failure.value, OSError)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "there.so"]
+
+
+def test_save_replaces_what_a_link_points_to(model, toy, tmp_path):
+    (tmp_path / "folder").mkdir()
+    target, link = tmp_path / "folder" / "target.so", tmp_path / "link.so"
+    target.write_bytes(b"old")
+    link.symlink_to("folder/target.so")
+    model.save(link)
+    assert link.is_symlink() and target.read_bytes() == toy.read_bytes()
+
+
+def test_save_writes_into_a_pipe(model, toy, tmp_path):
+    pipe, received = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    thread = threading.Thread(target=lambda: received.append(pipe.read_bytes()))
+    thread.daemon = True
+    thread.start()
+    model.save(pipe)
+    thread.join(timeout=10)
+    assert received == [toy.read_bytes()] and pipe.is_fifo()
+
+
+def test_saved_file_has_ordinary_rights(model, tmp_path):
+    before = os.umask(0o027)
+    try:
+        model.save(tmp_path / "x.so")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "x.so").stat().st_mode & 0o777 == 0o640
 
 
 def test_survives_its_file(toy, tmp_path):
@@ -239,10 +341,26 @@ def test_level_can_be_forced(toy, monkeypatch):
         octet.load(toy)
 
 
-@pytest.mark.parametrize("threads", [0, -1])
-def test_threads_must_be_positive(toy, threads):
-    with pytest.raises(octet.InputError, match=f"threads: expected at least 1, but got {threads}"):
+@pytest.mark.parametrize("threads", [0, -1, 257, 10**12, 2.5, "2", None])
+def test_threads_must_be_a_number_in_range(toy, threads):
+    with pytest.raises(octet.InputError, match=f"threads: expected a whole number from 1 to 256, but got {threads!r}"):
         octet.load(toy, threads=threads)
+
+
+def test_most_threads_are_those_of_the_runtime(source):
+    assert f"MAX_THREADS = {MAX_THREADS}," in (source / "lib" / "Runtime" / "pool.h").read_text()
+
+
+def test_level_must_be_a_name(toy):
+    with pytest.raises(octet.InputError, match="cpu_level: expected the name of a level, but got 3"):
+        octet.load(toy, cpu_level=3)
+
+
+def test_outputs_of_the_same_name_are_refused(toy, tmp_path):
+    path = tmp_path / "twice.so"
+    path.write_bytes(toy.read_bytes().replace(b"\0twice\0", b"\0sum\0\0\0"))
+    with pytest.raises(octet.LoadError, match="cannot load '.*twice.so': two outputs are called 'sum'; rename one of them"):
+        octet.load(path)
 
 
 def test_missing_file(tmp_path):
