@@ -20,6 +20,7 @@ class Verdict(NamedTuple):
     remedy: str = ""
     location: str = ""
     macs: int = 0
+    note: str = ""
 
 
 def _restore_defaults(row: Dict[str, Any]) -> None:
@@ -84,6 +85,8 @@ class Report(Sequence):  # type: ignore[type-arg]
             lines.append((row.name, row.operator, row.verdict, f"{row.code} {row.reason}" if row.code else row.pattern))
             if row.remedy:
                 lines.append(("", "", "", f"-> {row.remedy}"))
+            if row.note:
+                lines.append(("", "", "", f"note: {row.note}"))
         widths = [max(len(line[column]) for line in lines) for column in range(3)]
         return "\n".join(
             "  ".join([*(text.ljust(width) for text, width in zip(line, widths)), line[3]]).rstrip() for line in lines)

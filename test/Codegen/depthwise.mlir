@@ -1,4 +1,4 @@
-// RUN: octet-opt %s --octet-assign-layout --octet-emit-program=levels=avx512vnni,sse2 | FileCheck %s
+// RUN: octet-opt %s --split-input-file --octet-assign-layout --octet-emit-program=levels=avx512vnni,sse2 | FileCheck %s
 
 // Weights of a depthwise convolution lie in the library once and are written in each level's order when a model is made:
 // two output rows of 64 channels at a time where registers allow, one row of 16 elsewhere, and as
@@ -25,4 +25,18 @@ func.func @main(%x: !dx {nn.name = "x"}) -> (!dx {nn.name = "y"}) {
   %0 = nn.conv %x, %w, %b pads [1, 1, 1, 1] groups 16 : (!dx, !dw, !db) -> !dx loc("depthwise1")
   %1 = nn.conv %0, %w, %b pads [1, 1, 1, 1] groups 16 : (!dx, !dw, !db) -> !dx loc("depthwise2")
   return %1 : !dx
+}
+
+// -----
+
+// A kernel of one row is walked over as one of one column: dot products are of four rows. Threads share the columns.
+!tx = tensor<1x64x1x32x!quant.uniform<u8:f32, 0.5:128>>
+!tw = tensor<64x1x1x9x!quant.uniform<i8:f32, 0.5>>
+// CHECK-LABEL: module @avx512vnni
+// CHECK: kernel.depthwise_filter from {{[0-9]+}} to 0 channels 64 blocks 1 parts 1 vectors 4 strip 2 stride 1 kernel 9 1
+// CHECK: kernel.step @depthwise{{.*}} range 16
+func.func @main(%x: !tx {nn.name = "x"}) -> (!tx {nn.name = "y"}) {
+  %w = nn.constant dense<1> : tensor<64x1x1x9xi8> -> !tw
+  %0 = nn.conv %x, %w pads [0, 4, 0, 4] groups 64 : (!tx, !tw) -> !tx
+  return %0 : !tx
 }

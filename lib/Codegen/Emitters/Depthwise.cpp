@@ -23,6 +23,17 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
+/// Dot products are of four rows: a kernel of one row is walked over as one of one column.
+static void transpose(DepthwiseShape &s) {
+  std::swap(s.kernelRows, s.kernelColumns);
+  std::swap(s.rowStride, s.columnStride);
+  std::swap(s.rowDilation, s.columnDilation);
+  std::swap(s.rows, s.columns);
+  std::swap(s.inRow, s.inPixel);
+  std::swap(s.outRow, s.outPixel);
+  s.isTransposed = true;
+}
+
 static std::optional<DepthwiseShape> getShape(const FusedOp &fused, nn::ConvOp conv, const CpuLevel &level) {
   RankedTensorType in = getTensorType(fused.getOuter(conv.getInput())), out = getTensorType(fused.getResult());
   nn::LayoutAttr inLayout = getLayout(in), outLayout = getLayout(out);
@@ -50,6 +61,8 @@ static std::optional<DepthwiseShape> getShape(const FusedOp &fused, nn::ConvOp c
   s.images = out.getDimSize(0);
   s.inImage = x.steps[0];
   s.outImage = y.steps[0];
+  if (isQuantized(in) && s.kernelRows == 1 && s.kernelColumns > 1)
+    transpose(s);
   // Rows that a whole number of quads serves: two for three kernel rows, four for five, where registers hold their sums.
   // They save interleaving, not dot products; at the level with the fewest registers that is not worth the code.
   bool isStrip = s.rowStride == 1 && s.rowDilation == 1 && s.kernelRows > 1 && level.accumulators >= 4;
@@ -59,7 +72,7 @@ static std::optional<DepthwiseShape> getShape(const FusedOp &fused, nn::ConvOp c
   bool isTight = inLayout.getChannels() == channels && outLayout.getChannels() == channels;
   if (anyOrder && channels >= 64)
     s.kind = BlockKind::channels64;
-  else if (anyOrder && 64 % channels == 0 && isTight && s.columnStride == 1 && s.columns * channels >= 64)
+  else if (anyOrder && 64 % channels == 0 && isTight && !s.isTransposed && s.columnStride == 1 && s.columns * channels >= 64)
     s.kind = BlockKind::flat64;
   else
     s.kind = BlockKind::channels16;
@@ -152,7 +165,7 @@ bool DepthwiseKernel::addArguments() {
   auto params = codegen::getQuantParams(cast<quant::QuantizedType>(getTensorType(in).getElementType()));
   auto starts = makeStart(shape.channels, params, *values, bias, 1, shape.kernelRows * shape.kernelColumns, 1);
   start = signature.addParameters(starts, shape.blockSize());
-  signature.addKey((int)shape.kind, shape.strip, describe(getTensorType(in)));
+  signature.addKey((int)shape.kind, shape.strip, shape.isTransposed, describe(getTensorType(in)));
   signature.addKey({shape.kernelRows, shape.kernelColumns, shape.rowStride, shape.columnStride, shape.rowDilation,
                     shape.columnDilation, shape.inBase, shape.images});
   epilogue.emplace(fused, signature, shape.blockSize());
@@ -262,6 +275,8 @@ void DepthwiseKernel::storePixel(KernelBuilder &b, ValueRange args, ArrayRef<Val
   bool isQuantizedResult = epilogue->isQuantizedResult();
   for (int64_t out = 0; out < shape.strip; ++out) {
     SmallVector<Value> values, indices{block.image, block.firstChannel, b.addIndex(block.firstRow, out), column};
+    if (shape.isTransposed)
+      std::swap(indices[2], indices[3]);
     for (int64_t vector = 0; vector < vectors; ++vector)
       values.push_back(epilogue->emit(b, args, acc[out * vectors + vector], b.addIndex(block.position, 16 * vector), indices, 1));
     int64_t valid = shape.kind == BlockKind::channels16 ? std::min<int64_t>(16, shape.channels) : 16;

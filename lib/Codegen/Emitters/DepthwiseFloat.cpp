@@ -13,6 +13,27 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
+/// The sum over the kernel, its rows unrolled if they are few.
+static Value sumTaps(KernelBuilder &b, const DepthwiseShape &s, Value input, Value weights, Value base, Value channel, int64_t padded) {
+  constexpr int64_t kMostUnrolled = 49;
+  auto sumRow = [&](Value base, Value weight, Value acc) {
+    for (int64_t column = 0; column < s.kernelColumns; ++column) {
+      Value x = b.load(input, b.addIndex(base, column * s.columnDilation * s.inPixel));
+      acc = b.fma(x, b.load(weights, b.addIndex(weight, column * padded)), acc);
+    }
+    return acc;
+  };
+  int64_t inRow = s.rowDilation * s.inRow, weightRow = s.kernelColumns * padded;
+  if (s.kernelRows * s.kernelColumns > kMostUnrolled)
+    return b.loop(b.index(0), b.index(s.kernelRows), 1, b.constF(0), [&](Value row, ValueRange carried) {
+      return SmallVector<Value>{sumRow(b.addIndex(base, b.mulIndex(row, inRow)), b.addIndex(channel, b.mulIndex(row, weightRow)), carried[0])};
+    })[0];
+  Value acc = b.constF(0);
+  for (int64_t row = 0; row < s.kernelRows; ++row)
+    acc = sumRow(b.addIndex(base, row * inRow), b.addIndex(channel, row * weightRow), acc);
+  return acc;
+}
+
 /// Sixteen channels at a time, taps in the order of [N.conv].
 bool codegen::emitFloatDepthwise(ProgramEmitter &emitter, const FusedOp &fused, const DepthwiseShape &s) {
   Value in = fused.getOuter(fused.root->getOperand(0)), filter = fused.getOuter(fused.root->getOperand(1));
@@ -51,13 +72,7 @@ bool codegen::emitFloatDepthwise(ProgramEmitter &emitter, const FusedOp &fused, 
       Value column = i[1], channel = b.getBlock(i[2], s.channels, 16);
       Value base = b.linearIndex({image, row, column, channel}, {s.inImage, s.rowStride * s.inRow, s.columnStride * s.inPixel, 1}, s.inBase);
       b.lanes = 16;
-      Value acc = b.constF(0);
-      for (int64_t tap = 0; tap < taps; ++tap) {
-        int64_t at = tap / s.kernelColumns * s.rowDilation * s.inRow + tap % s.kernelColumns * s.columnDilation * s.inPixel;
-        Value x = b.load(args[input], b.addIndex(base, at));
-        acc = b.fma(x, b.load(args[weights], b.addIndex(channel, tap * padded)), acc);
-      }
-      acc = b.add(acc, b.load(args[start], channel));
+      Value acc = b.add(sumTaps(b, s, args[input], args[weights], base, channel, padded), b.load(args[start], channel));
       Value value = epilogue.emit(b, args, acc, channel, {image, channel, row, column}, 1);
       if (lanes < 16)
         value = vector::ExtractStridedSliceOp::create(b, value, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{lanes}, ArrayRef<int64_t>{1});

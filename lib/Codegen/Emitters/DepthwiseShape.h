@@ -25,6 +25,7 @@ struct DepthwiseShape {
   int64_t strip;                            ///< output rows computed together
   BlockKind kind;
   int64_t parts;                            ///< of a block, computed one after the other
+  bool isTransposed = false;                ///< rows are the tensors' columns
 
   int64_t blockSize() const { return kind == BlockKind::channels16 ? 16 : 64; }
   int64_t partSize() const { return blockSize() / parts; }
