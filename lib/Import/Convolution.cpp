@@ -82,6 +82,10 @@ LogicalResult octet::onnx_import::importBatchNorm(Node &node) {
       return failure();
     parameters.push_back(*parameter);
   }
-  return node.setResult(node.create<nn::BatchNormOp>(*input, parameters[0], parameters[1], parameters[2], parameters[3],
-                                                     node.builder().getF32FloatAttr(node.getFloat("epsilon", 1e-5f))));
+  // Over one dimension as convolutions are, which it is then fused with.
+  Shape shape = node.shape(0);
+  Value images = shape.size() == 3 ? node.reshape(*input, toTwoDimensional(shape)) : *input;
+  auto result = node.create<nn::BatchNormOp>(images, parameters[0], parameters[1], parameters[2], parameters[3],
+                                             node.builder().getF32FloatAttr(node.getFloat("epsilon", 1e-5f)));
+  return failed(result) ? failure() : node.setResult(node.reshape(*result, shape));
 }

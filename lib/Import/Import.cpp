@@ -29,6 +29,7 @@ static OwningOpRef<ModuleOp> importBytes(MLIRContext *context, StringRef bytes, 
   if (failed(importer.run()) || failed(verify(*module)))
     return nullptr;
   PassManager passes(context);
+  passes.addNestedPass<func::FuncOp>(createSinkReshapes());
   passes.addNestedPass<func::FuncOp>(createFoldIntoWeights());
   passes.addNestedPass<func::FuncOp>(createRaiseIdioms());
   return succeeded(passes.run(*module)) ? std::move(module) : nullptr;

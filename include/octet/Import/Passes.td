@@ -41,4 +41,16 @@ def RaiseIdioms : Pass<"octet-raise-idioms", "::mlir::func::FuncOp"> {
   let statistics = [Statistic<"numRaised", "num-raised", "Number of idioms raised to one operator">];
 }
 
+def SinkReshapes : Pass<"octet-sink-reshapes", "::mlir::func::FuncOp"> {
+  let summary = "reshapes that add or remove dimensions of size 1 move behind element-wise operators and join";
+  let description = [{
+    Networks over one dimension are imported as such over two, with reshapes around each convolution and pool. An element-wise
+    operator all of whose operands are such reshapes from one shape, or constants of one element, stands in front of the
+    reshape afterwards; a reshape of a reshape is one, or none. What follows a convolution can then be fused with it.
+    What does not fit stays as it is. Source: [N.concat] (a reshape moves no value).
+  }];
+  let dependentDialects = ["::octet::nn::NNDialect"];
+  let statistics = [Statistic<"numSunk", "num-sunk", "Number of operators that reshapes moved behind">];
+}
+
 #endif // OCTET_IMPORT_PASSES_TD
