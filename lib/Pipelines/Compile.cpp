@@ -8,10 +8,11 @@
 #include "octet/Pipelines/Compile.h"
 #include "Calibrate.h"
 #include "Diagnostics.h"
+#include "LoadIR.h"
 #include "Report.h"
+#include "Request.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "octet/Backend/Backend.h"
 #include "octet/Codegen/Codegen.h"
@@ -23,9 +24,7 @@
 #include "octet/Quantize/Passes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/SourceMgr.h"
 #include <chrono>
 
 using namespace mlir;
@@ -41,62 +40,15 @@ ArrayRef<StageInfo> octet::getStages() {
 
 StringRef octet::getName(Stage stage) { return getStages()[(size_t)stage].name; }
 
-static bool isQuantized(Type type) { return isa<quant::QuantizedType>(getElementTypeOrSelf(type)); }
-
-/// Reads text or bytecode. Bytecode wants its sections aligned in memory, which a small file (read, not mapped) is not by
-/// itself.
-static OwningOpRef<ModuleOp> parseAligned(StringRef path, MLIRContext &context) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/true, /*IsVolatile=*/false,
-                                            llvm::Align(4096));
-  if (!buffer) {
-    emitError(UnknownLoc::get(&context)) << path << ": " << buffer.getError().message();
-    return {};
-  }
-  llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
-  return parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
-}
-
 /// The only recovery pass that a backend's recipe may name so far.
 static constexpr llvm::StringLiteral kCorrectBias = "octet-correct-bias";
-
-/// On modules that this compiler wrote: the stage they have passed.
-static constexpr llvm::StringLiteral kStageAttr = "octet.stage";
-
-/// Which stage IR has passed; Stage::Program if it has gone too far to be taken up again. Ops tell for IR of any source; a
-/// network of which nothing is quantized has none that would.
-static Stage findStage(ModuleOp module) {
-  Stage stage = Stage::Import;
-  if (auto name = module->getAttrOfType<StringAttr>(kStageAttr))
-    for (const StageInfo &info : getStages())
-      if (info.name == name.getValue())
-        stage = std::min(info.stage, Stage::Program);
-  auto atLeast = [&](Stage other) { stage = std::max(stage, other); };
-  module.walk([&](Operation *op) {
-    if (isa<ModuleOp>(op) && op != module)
-      atLeast(Stage::Program);
-    if (isa<GroupOp>(op))
-      atLeast(Stage::Fuse);
-    if (auto observe = dyn_cast<ObserveOp>(op)) {
-      auto observer = SymbolTable::lookupNearestSymbolFrom<ObserverOp>(observe, observe.getObserverAttr());
-      bool isConstant = observe.getInput().getDefiningOp<nn::ConstantOp>();
-      atLeast(!isConstant && observer.getStatisticsAttr() ? Stage::Calibrate : Stage::Prepare);
-    }
-    if (isa<QuantizeOp, DequantizeOp>(op))
-      atLeast(Stage::Convert);
-    else if (llvm::any_of(op->getOperandTypes(), isQuantized) && !op->hasTrait<OpTrait::IsTerminator>())
-      atLeast(Stage::Lower);
-  });
-  return stage;
-}
 
 namespace {
 /// One compilation.
 class Compilation {
 public:
   explicit Compilation(const CompileRequest &request)
-      : request(request), diagnostics(getContext(), request.model),
-        triple(request.triple.empty() ? getHostTriple() : request.triple) {}
+      : request(request), diagnostics(getContext(), request.model) {}
 
   llvm::Expected<CompileResult> run() {
     if (llvm::Error error = runAll())
@@ -116,7 +68,7 @@ private:
   }
 
   llvm::Error runAll() {
-    if (llvm::Error error = checkRequest())
+    if (llvm::Error error = checkRequest(request))
       return error;
     if (llvm::Error error = load())
       return error;
@@ -138,60 +90,14 @@ private:
     return request.stopAfter.value_or(Stage::Lower);
   }
 
-  llvm::Error checkRequest() {
-    if (getLevelsOfTarget(triple).empty())
-      return llvm::createStringError("no code can be generated for target '" + triple + "'; there are x86_64-linux-gnu and aarch64-linux-gnu");
-    std::vector<std::string> known = getKnownLevels();
-    for (const std::string &level : request.levels)
-      if (!llvm::is_contained(known, level))
-        return llvm::createStringError("unknown CPU level '" + level + "' for target " + triple + "; there are " + llvm::join(known, ", "));
-    if (request.stopAfter && request.artifact != Artifact::MLIR && request.artifact != Artifact::Library)
-      return llvm::createStringError("--stop-after writes MLIR; leave --emit away");
-    if (request.precision == Precision::Float)
-      return checkUnread(Stage::Fuse, "--float");
-    return llvm::Error::success();
-  }
-
-  /// What is asked for and would not be done, because only stages up to `since` would have read it.
-  llvm::Error checkUnread(Stage since, const llvm::Twine &why) const {
-    struct Option {
-      StringRef name;
-      bool isGiven;
-      Stage last; ///< that reads it
-    };
-    bool isFloat = request.precision == Precision::Float;
-    const Option options[] = {
-        {"--calibration-data", !request.calibrationData.empty(), Stage::Calibrate},
-        {"--load-statistics", !request.loadStatistics.empty(), Stage::Calibrate},
-        {"--save-statistics", !request.saveStatistics.empty(), Stage::Calibrate},
-        {"--qconfig-mapping", !request.qconfigMapping.empty(), Stage::Prepare},
-        {"--backend", request.backend != CompileRequest().backend && !isFloat, Stage::Convert},
-        {"--input-shape", !request.inputShapes.empty() && !isFloat, Stage::Import},
-        {"--strict", request.isStrict && isFloat, Stage::Lower},
-    };
-    for (const Option &option : options)
-      if (option.isGiven && (isFloat || since >= option.last))
-        return llvm::createStringError(option.name + " has no effect with " + why + "; leave it away");
-    return llvm::Error::success();
-  }
-
   llvm::Error load() {
     StringRef extension = llvm::sys::path::extension(request.model);
     if (extension == ".mlir" || extension == ".mlirbc") {
-      module = parseAligned(request.model, context);
-      if (!module)
-        return llvm::createStringError("the file cannot be read");
-      reached = findStage(*module);
-      if (reached == Stage::Program)
-        return llvm::createStringError("expected the IR of a network up to the integer program, but got code generation's");
-      auto network = module->lookupSymbol<func::FuncOp>("main");
-      if (!network)
-        return llvm::createStringError("expected the IR of a network with a function 'main'");
-      if (failed(verifyNetwork(network)))
-        return llvm::createStringError("the file holds no network");
-      if (request.stopAfter && *request.stopAfter < reached)
-        return llvm::createStringError("the IR has passed '" + getName(reached) + "' and cannot stop after '" + getName(*request.stopAfter) + "'");
-      return checkUnread(reached, "IR that has passed '" + getName(reached) + "'");
+      llvm::Expected<OwningOpRef<ModuleOp>> loaded = loadIR(request.model, context, reached);
+      if (!loaded)
+        return loaded.takeError();
+      module = std::move(*loaded);
+      return checkRequestForIR(request, reached);
     }
     ImportOptions options;
     for (auto &entry : request.inputShapes)
@@ -230,7 +136,7 @@ private:
     case Stage::Program:
       return runPasses([&](PassManager &pm) {
         EmitProgramPassOptions options;
-        std::vector<std::string> levels = getLevels();
+        std::vector<std::string> levels = getLevels(request);
         options.levels.assign(levels.begin(), levels.end());
         pm.addPass(createEmitProgramPass(options));
       });
@@ -320,21 +226,6 @@ private:
     return llvm::Error::success();
   }
 
-  std::vector<std::string> getKnownLevels() const {
-    std::vector<std::string> levels = getLevelsOfTarget(triple);
-    levels.push_back("reference");
-    return levels;
-  }
-
-  /// Each once and the best first, as they are looked for when the library is loaded.
-  std::vector<std::string> getLevels() const {
-    if (request.levels.empty())
-      return getLevelsOfTarget(triple);
-    std::vector<std::string> levels = getKnownLevels();
-    llvm::erase_if(levels, [&](const std::string &level) { return !llvm::is_contained(request.levels, level); });
-    return levels;
-  }
-
   llvm::Error finish() {
     report.set("model", llvm::sys::path::filename(request.model).str());
     report.set("precision", request.precision == Precision::Float ? "float" : "int8");
@@ -348,7 +239,7 @@ private:
 
   /// Bytecode with all weights, and beside it text without them, with locations.
   llvm::Error writeIR() {
-    (*module)->setAttr(kStageAttr, StringAttr::get(&context, getName(reached)));
+    markStage(*module, reached);
     llvm::raw_svector_ostream os(result.bytes);
     if (failed(writeBytecodeToFile(*module, os)))
       return llvm::createStringError("the IR cannot be written as bytecode");
@@ -370,8 +261,8 @@ private:
       return error;
     LibraryOptions options;
     options.name = request.name.empty() ? llvm::sys::path::stem(request.model).str() : request.name;
-    options.levels = getLevels();
-    options.emit.triple = triple;
+    options.levels = getLevels(request);
+    options.emit.triple = getTriple(request);
     options.emit.kind = getOutputKind(request.artifact);
     options.reportJson = report.printCompact();
     llvm::Expected<CompiledLibrary> library = compileLibrary(*module, options);
@@ -410,7 +301,6 @@ private:
   const CompileRequest &request;
   MLIRContext context;
   DiagnosticText diagnostics;
-  std::string triple;
   OwningOpRef<ModuleOp> module;
   Stage reached = Stage::Import;
   Report report;

@@ -1,0 +1,25 @@
+//===- LoadIR.h - networks that a compilation stopped at --------*- C++ -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_LIB_PIPELINES_LOADIR_H
+#define OCTET_LIB_PIPELINES_LOADIR_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "octet/Pipelines/Compile.h"
+
+namespace octet {
+
+/// Reads a network as text or bytecode, and which stage it has passed.
+llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> loadIR(llvm::StringRef path, mlir::MLIRContext &context, Stage &passed);
+
+/// Notes on a module which stage it has passed, for loadIR.
+void markStage(mlir::ModuleOp module, Stage passed);
+
+} // namespace octet
+
+#endif // OCTET_LIB_PIPELINES_LOADIR_H
