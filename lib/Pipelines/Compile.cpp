@@ -43,6 +43,9 @@ StringRef octet::getName(Stage stage) { return getStages()[(size_t)stage].name; 
 /// The only recovery pass that a backend's recipe may name so far.
 static constexpr llvm::StringLiteral kCorrectBias = "octet-correct-bias";
 
+/// On modules that were prepared for quantized inputs and outputs.
+static constexpr llvm::StringLiteral kQuantizedIoAttr = "octet.quantized_io";
+
 namespace {
 /// One compilation.
 class Compilation {
@@ -93,7 +96,7 @@ private:
   llvm::Error load() {
     StringRef extension = llvm::sys::path::extension(request.model);
     if (extension == ".mlir" || extension == ".mlirbc") {
-      llvm::Expected<OwningOpRef<ModuleOp>> loaded = loadIR(request.model, context, reached);
+      llvm::Expected<OwningOpRef<ModuleOp>> loaded = loadIR(request.model, context, reached, report);
       if (!loaded)
         return loaded.takeError();
       module = std::move(*loaded);
@@ -159,16 +162,19 @@ private:
       return llvm::createStringError("int8 code needs samples: give --calibration-data, or --float for float code");
     if (llvm::Error error = checkRecipe())
       return error;
-    FailureOr<llvm::json::Array> verdicts = explain(*module, request.backend, request.qconfigMapping);
+    FailureOr<llvm::json::Array> verdicts = explain(*module, request.backend, request.qconfigMapping, request.isIoQuantized);
     if (failed(verdicts))
       return llvm::createStringError("a policy cannot be used");
     tell("quantize", "backend " + llvm::sys::path::stem(request.backend).str() + " · " + summarizeVerdicts(*verdicts));
     report.set("operators", std::move(*verdicts));
+    if (request.isIoQuantized)
+      (*module)->setAttr(kQuantizedIoAttr, UnitAttr::get(&context));
     return runPasses([&](PassManager &pm) {
       PreparePassOptions options;
       options.backend = request.backend;
       options.qconfigMapping = request.qconfigMapping;
       options.strict = request.isStrict;
+      options.quantizedOutputs = request.isIoQuantized;
       pm.addPass(createPreparePass(options));
     });
   }
@@ -198,7 +204,12 @@ private:
   llvm::Error lower() {
     LowerOptions options;
     options.strict = request.isStrict;
-    if (llvm::Error error = runPasses([&](PassManager &pm) { pm.addNestedPass<func::FuncOp>(createLower(options)); }))
+    llvm::Error error = runPasses([&](PassManager &pm) {
+      pm.addNestedPass<func::FuncOp>(createLower(options));
+      if ((*module)->hasAttr(kQuantizedIoAttr))
+        pm.addNestedPass<func::FuncOp>(createQuantizeSignature());
+    });
+    if (error)
       return error;
     module->walk([&](Operation *op) {
       auto code = op->getAttrOfType<StringAttr>(kStaysFloatAttr);
@@ -227,7 +238,8 @@ private:
   }
 
   llvm::Error finish() {
-    report.set("model", llvm::sys::path::filename(request.model).str());
+    if (!report.has("model")) // else of the compilation that this one goes on from
+      report.set("model", llvm::sys::path::filename(request.model).str());
     report.set("precision", request.precision == Precision::Float ? "float" : "int8");
     result.reportJson = report.print();
     if (request.stopAfter || request.artifact == Artifact::MLIR)
@@ -237,14 +249,15 @@ private:
     return writeCode();
   }
 
-  /// Bytecode with all weights, and beside it text without them, with locations.
+  /// Bytecode with all weights and the report, and beside it text without them, with locations.
   llvm::Error writeIR() {
     markStage(*module, reached);
+    llvm::raw_string_ostream text(result.companion);
+    module->print(text, OpPrintingFlags().elideLargeElementsAttrs(16).elideLargeResourceString(64).enableDebugInfo());
+    markReport(*module, report);
     llvm::raw_svector_ostream os(result.bytes);
     if (failed(writeBytecodeToFile(*module, os)))
       return llvm::createStringError("the IR cannot be written as bytecode");
-    llvm::raw_string_ostream text(result.companion);
-    module->print(text, OpPrintingFlags().elideLargeElementsAttrs(16).elideLargeResourceString(64).enableDebugInfo());
     return llvm::Error::success();
   }
 

@@ -35,6 +35,8 @@ static OwningOpRef<ModuleOp> parseAligned(StringRef path, MLIRContext &context) 
 
 /// On modules that this compiler wrote: the stage they have passed.
 static constexpr llvm::StringLiteral kStageAttr = "octet.stage";
+/// The same: the report up to there.
+static constexpr llvm::StringLiteral kReportAttr = "octet.report";
 
 /// Which stage IR has passed; Stage::Program if it has gone too far to be taken up again. Ops tell for IR of any source; a
 /// network of which nothing is quantized has none that would.
@@ -63,7 +65,7 @@ static Stage findStage(ModuleOp module) {
   return stage;
 }
 
-llvm::Expected<OwningOpRef<ModuleOp>> octet::loadIR(StringRef path, MLIRContext &context, Stage &passed) {
+llvm::Expected<OwningOpRef<ModuleOp>> octet::loadIR(StringRef path, MLIRContext &context, Stage &passed, Report &report) {
   OwningOpRef<ModuleOp> module = parseAligned(path, context);
   if (!module)
     return llvm::createStringError("the file cannot be read");
@@ -75,9 +77,15 @@ llvm::Expected<OwningOpRef<ModuleOp>> octet::loadIR(StringRef path, MLIRContext 
     return llvm::createStringError("expected the IR of a network with a function 'main'");
   if (failed(verifyNetwork(network)))
     return llvm::createStringError("the file holds no network");
+  if (auto noted = dyn_cast_or_null<StringAttr>(module.get()->removeAttr(kReportAttr)))
+    report = Report::parse(noted);
   return std::move(module);
 }
 
 void octet::markStage(ModuleOp module, Stage passed) {
   module->setAttr(kStageAttr, StringAttr::get(module.getContext(), getName(passed)));
+}
+
+void octet::markReport(ModuleOp module, const Report &report) {
+  module->setAttr(kReportAttr, StringAttr::get(module.getContext(), report.print()));
 }

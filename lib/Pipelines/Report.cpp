@@ -14,6 +14,16 @@
 using namespace llvm;
 using namespace octet;
 
+Report Report::parse(StringRef text) {
+  Report report;
+  Expected<json::Value> value = json::parse(text);
+  if (!value)
+    consumeError(value.takeError());
+  else if (json::Object *root = value->getAsObject())
+    report.root = std::move(*root);
+  return report;
+}
+
 void Report::setFloat(StringRef location, StringRef code, StringRef reason, StringRef remedy) {
   json::Array *rows = root.getArray("operators");
   for (size_t i = 0; rows && i < rows->size(); ++i) {

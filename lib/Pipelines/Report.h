@@ -16,7 +16,10 @@ namespace octet {
 /// The report of a compilation: the same network, samples and options give the same text.
 class Report {
 public:
+  /// What `print` gave; empty if it is nothing of the kind.
+  static Report parse(llvm::StringRef text);
   void set(llvm::StringRef key, llvm::json::Value value) { root[key] = std::move(value); }
+  bool has(llvm::StringRef key) const { return root.get(key); }
   /// An operator that was to run in int8, by its location as text, stays float.
   void setFloat(llvm::StringRef location, llvm::StringRef code, llvm::StringRef reason, llvm::StringRef remedy);
   std::string print() const;

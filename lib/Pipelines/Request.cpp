@@ -41,6 +41,7 @@ static SmallVector<GivenOption> getOptions(const CompileRequest &request) {
   bool isFloat = request.precision == Precision::Float;
   return {{"--input-shape", !request.inputShapes.empty(), Stage::Import},
           {"--qconfig-mapping", !request.qconfigMapping.empty(), Stage::Prepare},
+          {"--quantized-io", request.isIoQuantized, Stage::Prepare},
           {"--calibration-data", !request.calibrationData.empty(), Stage::Calibrate},
           {"--load-statistics", !request.loadStatistics.empty(), Stage::Calibrate},
           {"--save-statistics", !request.saveStatistics.empty(), Stage::Calibrate},

@@ -86,7 +86,8 @@ static DenseMap<Operation *, Reason> collectNotes(const Plan &plan) {
   return notes;
 }
 
-FailureOr<llvm::json::Array> octet::explain(ModuleOp module, StringRef backendName, StringRef qconfigMapping) {
+FailureOr<llvm::json::Array> octet::explain(ModuleOp module, StringRef backendName, StringRef qconfigMapping,
+                                             bool quantizedOutputs) {
   FailureOr<Backend> backend = Backend::load(module.getLoc(), backendName);
   if (failed(backend))
     return failure();
@@ -96,7 +97,7 @@ FailureOr<llvm::json::Array> octet::explain(ModuleOp module, StringRef backendNa
   llvm::json::Array rows;
   for (auto function : module.getOps<FunctionOpInterface>())
     for (Block &block : function.getFunctionBody()) {
-      FailureOr<Plan> plan = makePlan(block, *backend, *mapping);
+      FailureOr<Plan> plan = makePlan(block, *backend, *mapping, quantizedOutputs);
       if (failed(plan))
         return failure();
       DenseMap<Operation *, Reason> notes = collectNotes(*plan);
@@ -142,7 +143,7 @@ struct Explain : octet::impl::ExplainPassBase<Explain> {
 
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    auto rows = explain(getOperation(), backend, qconfigMapping);
+    auto rows = explain(getOperation(), backend, qconfigMapping, quantizedOutputs);
     if (failed(rows))
       return signalPassFailure();
     std::string message;

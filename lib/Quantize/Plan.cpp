@@ -19,8 +19,8 @@ namespace {
 /// Takes the decisions of one block.
 class Planner {
 public:
-  Planner(Block &block, const Backend &backend, const QConfigMapping &mapping)
-      : block(block), backend(backend), mapping(mapping) {}
+  Planner(Block &block, const Backend &backend, const QConfigMapping &mapping, bool quantizedOutputs)
+      : block(block), backend(backend), mapping(mapping), quantizedOutputs(quantizedOutputs) {}
 
   Plan run() {
     for (Operation &op : block.without_terminator())
@@ -53,6 +53,7 @@ private:
   Block &block;
   const Backend &backend;
   const QConfigMapping &mapping;
+  const bool quantizedOutputs;
   Plan plan;
   DenseMap<Operation *, Decision *> byOp;
 };
@@ -127,6 +128,8 @@ Decision Planner::decide(Operation *op) {
 /// Backwards: a result that no quantized unit reads becomes what its pattern's `unread` says.
 void Planner::keepFloatWhatIsNotRead() {
   DenseSet<Value> read;
+  if (quantizedOutputs)
+    read.insert_range(block.getTerminator()->getOperands());
   for (Decision &decision : llvm::reverse(plan.decisions)) {
     if (decision.verdict == Verdict::Float)
       continue;
@@ -289,9 +292,9 @@ void Planner::addSet(ArrayRef<Value> values) {
   plan.observed.push_back(std::move(set));
 }
 
-FailureOr<Plan> octet::makePlan(Block &block, const Backend &backend, const QConfigMapping &mapping) {
+FailureOr<Plan> octet::makePlan(Block &block, const Backend &backend, const QConfigMapping &mapping, bool quantizedOutputs) {
   for (Operation &op : block)
     if (isa<ObserveOp, QuantizeOp, DequantizeOp>(op))
       return op.emitOpError("expected a float program without observers; run this pass before octet-prepare");
-  return Planner(block, backend, mapping).run();
+  return Planner(block, backend, mapping, quantizedOutputs).run();
 }

@@ -60,8 +60,9 @@ struct Plan {
   llvm::SmallVector<ObservedSet, 0> observed;
 };
 
-/// Fails, with an error emitted, if the block already contains observers or quantized values.
-mlir::FailureOr<Plan> makePlan(mlir::Block &block, const Backend &backend, const QConfigMapping &mapping);
+/// `quantizedOutputs`: what the block returns is quantized where it can be. Fails, with an error emitted, if the block already
+/// contains observers or quantized values.
+mlir::FailureOr<Plan> makePlan(mlir::Block &block, const Backend &backend, const QConfigMapping &mapping, bool quantizedOutputs);
 
 /// Nothing if the unit's QConfig fits one of the backend's combinations of data types, else why not the first.
 std::optional<Reason> checkQConfig(const Unit &unit, QConfigAttr qconfig);

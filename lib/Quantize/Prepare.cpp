@@ -89,7 +89,7 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
       return signalPassFailure();
     for (auto function : getOperation().getOps<FunctionOpInterface>())
       for (Block &block : function.getFunctionBody()) {
-        FailureOr<Plan> plan = makePlan(block, *loaded, *mapping);
+        FailureOr<Plan> plan = makePlan(block, *loaded, *mapping, quantizedOutputs);
         if (failed(plan))
           return signalPassFailure();
         if (failed(prepare(*plan)))

@@ -4,10 +4,8 @@
 memory goes back when it ends, and what it says becomes the error. Nothing outside this file knows that."""
 from __future__ import annotations
 
-import json
 import operator
 import os
-import re
 import shutil
 import subprocess
 import tempfile
@@ -43,7 +41,7 @@ def find_compiler() -> str:
     return found
 
 
-def _run_compiler(network: Path, options: Sequence[str], folder: "os.PathLike[str]") -> str:
+def _run_compiler(network: Path, options: Sequence[str], folder: "os.PathLike[str]") -> None:
     """Runs octet-compile; what it says becomes the exception, or a warning and the result, without the names of temporary
     files."""
     path = str(network)
@@ -53,23 +51,13 @@ def _run_compiler(network: Path, options: Sequence[str], folder: "os.PathLike[st
     if result.returncode == 0:
         if message:
             warnings.warn(message, CompileWarning, stacklevel=3)  # at the caller of compile or quantize
-        return message
+        return
     if result.returncode < 0:
         message += f"\noctet-compile ended with signal {-result.returncode}"
     refusal = describe_refusal(message)
     if refusal:
         raise InputError(refusal)
     raise CompileError(message.strip() or f"octet-compile ended with code {result.returncode}")
-
-
-def _update_report(report: str, warning: str) -> str:
-    """The report of `quantize` after machine code was made: what the compiler then warned of stays float."""
-    data = json.loads(report)
-    for name, code, reason, remedy in re.findall(r'warning: node "(.*)": stays float \[(\w+)\]: (.*); (.*)', warning):
-        for row in data.get("operators", []):
-            if row["name"] == name and row["verdict"].startswith("int8"):
-                row.update(verdict="float", code=code, reason=reason, remedy=remedy, refused=True)
-    return json.dumps(data)
 
 
 def _find_network(path: str) -> Path:
@@ -114,7 +102,8 @@ def _shape_option(name: str, shape: Any) -> str:
     return f"--input-shape={name}={'x'.join(map(str, sizes))}"
 
 
-def _policy_options(backend: str, qconfig_mapping: Optional[str], input_shapes: Optional[Shapes], strict: bool) -> List[str]:
+def _policy_options(backend: str, qconfig_mapping: Optional[str], input_shapes: Optional[Shapes], strict: bool,
+                    quantized_io: bool) -> List[str]:
     options = [_path_option("backend", backend, 'the name "cpu" or the path of a backend file')]
     if qconfig_mapping is not None:
         options.append(_path_option("qconfig_mapping", qconfig_mapping, "the path of a file"))
@@ -124,6 +113,8 @@ def _policy_options(backend: str, qconfig_mapping: Optional[str], input_shapes: 
     options += [_shape_option(name, shape) for name, shape in shapes.items()]
     if strict:
         options.append("--strict")
+    if quantized_io:
+        options.append("--quantized-io")
     return options
 
 
@@ -147,6 +138,7 @@ def compile(
     cpu_level: Optional[Levels] = None,
     threads: int = 1,
     strict: bool = False,
+    quantized_io: bool = False,
 ) -> Model:
     """Compiles an ONNX network to machine code for this machine's architecture.
 
@@ -161,6 +153,8 @@ def compile(
       threads: how many threads a run of the returned model uses, 256 at most.
       strict: make it an error if an operator to which the mapping gives a QConfig cannot be quantized; what the backend
         keeps float on purpose may stay so.
+      quantized_io: inputs and outputs are integers where the network quantizes them; `Model.inputs` and `Model.outputs` have
+        their scales and zero points. By default all are float32.
 
     Warns:
       CompileWarning: what the compiler did otherwise than asked, for example an operator that had to stay float.
@@ -170,7 +164,7 @@ def compile(
         the network. LoadError: this machine cannot run the result, for example because its CPU lacks the level asked for.
     """
     count = check_threads(threads)
-    options = _policy_options(backend, qconfig_mapping, input_shapes, strict) + _level_options(cpu_level)
+    options = _policy_options(backend, qconfig_mapping, input_shapes, strict, quantized_io) + _level_options(cpu_level)
     with _work_folder(model) as (folder, path):
         if calibration_data is None:
             options.append("--float")
@@ -194,10 +188,7 @@ class QuantizedModel:
 
     @property
     def report(self) -> Report:
-        """Every operator with its verdict: int8 or float, and why.
-
-        Models made by `compile` below and their pickles have it, too, but not the libraries that they save.
-        """
+        """Every operator with its verdict: int8 or float, and why. Models made by `compile` below have it, too."""
         return Report.parse(self._report)
 
     def save_onnx(self, path: Union[str, "os.PathLike[str]"]) -> None:
@@ -211,9 +202,8 @@ class QuantizedModel:
             folder = Path(name)
             path, output = folder / f"{self._name}.mlirbc", folder / f"{self._name}.so"
             path.write_bytes(self._bytecode)
-            warning = _run_compiler(path, [*options, "-o", str(output)], folder)
-            report = _update_report(self._report, warning)
-            return Model(output.read_bytes(), output.name, threads=count, report=report)
+            _run_compiler(path, [*options, "-o", str(output)], folder)
+            return Model(output.read_bytes(), output.name, threads=count)
 
     def __repr__(self) -> str:
         return f"<octet.QuantizedModel {self._name}>"
@@ -227,9 +217,10 @@ def quantize(
     qconfig_mapping: Optional[str] = None,
     input_shapes: Optional[Shapes] = None,
     strict: bool = False,
+    quantized_io: bool = False,
 ) -> QuantizedModel:
     """Finds how every value of an ONNX network is to be quantized, and stops before machine code. Arguments as in `compile`."""
-    options = _policy_options(backend, qconfig_mapping, input_shapes, strict)
+    options = _policy_options(backend, qconfig_mapping, input_shapes, strict, quantized_io)
     with _work_folder(model) as (folder, path):
         options.append(f"--calibration-data={write_calibration_data(calibration_data, folder / 'samples')}")
         bytecode, onnx, report = folder / f"{path.stem}.mlirbc", folder / "quantized.onnx", folder / "report.json"

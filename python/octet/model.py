@@ -135,8 +135,7 @@ class Model:
     (others wait); for runs side by side give each thread a model of its own.
     """
 
-    def __init__(self, library: bytes, name: str, *, threads: int = 1, cpu_level: Optional[str] = None,
-                 report: Optional[str] = None) -> None:
+    def __init__(self, library: bytes, name: str, *, threads: int = 1, cpu_level: Optional[str] = None) -> None:
         count, level = check_threads(threads), _check_level(cpu_level)
         self._bytes = library
         try:
@@ -144,7 +143,6 @@ class Model:
             self._network = _octet.Network(self._library, count, level)
         except RuntimeError as error:
             raise LoadError(str(error)) from None
-        self._report = report or self._library.report_json
         self._inputs = _get_tensors(self._library.inputs)
         self._outputs = _get_tensors(self._library.outputs)
         _check_output_names(self._outputs, name)
@@ -188,7 +186,7 @@ class Model:
     @property
     def report(self) -> Report:
         """Every operator with its verdict: int8 or float, and why."""
-        data = Report.parse(self._report).data
+        data = Report.parse(self._library.report_json).data
         library = self._library
         data.update(arena_bytes=library.arena_bytes, weights_bytes=library.weights_bytes, output_bytes=len(self._bytes))
         return Report(data)
@@ -263,11 +261,11 @@ class Model:
         write_file(path, self._bytes)
 
     def __reduce__(self) -> Any:
-        return _restore, (self._bytes, self.name, self.threads, self.cpu_level, self._report)
+        return _restore, (self._bytes, self.name, self.threads, self.cpu_level)
 
 
-def _restore(library: bytes, name: str, threads: int, cpu_level: str, report: Optional[str] = None) -> Model:
-    return Model(library, name, threads=threads, cpu_level=cpu_level, report=report)
+def _restore(library: bytes, name: str, threads: int, cpu_level: str) -> Model:
+    return Model(library, name, threads=threads, cpu_level=cpu_level)
 
 
 # What to do about a file that cannot be written.

@@ -54,6 +54,8 @@ struct Options {
                                cl::desc("What can be quantized, and how (default: cpu)")};
   cl::opt<std::string> mapping{"qconfig-mapping", cl::value_desc("name or file"), cl::cat(policy),
                                cl::desc("Which operators are to be quantized, and how (default: the backend's own)")};
+  cl::opt<bool> quantizedIo{"quantized-io", cl::cat(policy),
+                            cl::desc("Inputs and outputs are integers where the network quantizes them (default: f32)")};
   cl::opt<bool> strict{"strict", cl::cat(policy),
                        cl::desc("It is an error if an operator to which the mapping gives a QConfig cannot be quantized;\n"
                                 "what the backend keeps float on purpose (octet.float) may stay so")};
@@ -122,6 +124,7 @@ static Expected<CompileRequest> makeRequest(const Options &options) {
   request.threads = options.threads;
   request.backend = options.backend;
   request.qconfigMapping = options.mapping;
+  request.isIoQuantized = options.quantizedIo;
   request.isStrict = options.strict;
   request.triple = options.target;
   request.levels.assign(options.levels.begin(), options.levels.end());

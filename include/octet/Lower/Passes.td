@@ -59,4 +59,15 @@ def FoldConstants : Pass<"octet-fold-constants", "::mlir::func::FuncOp"> {
   let statistics = [Statistic<"numFolded", "num-folded", "quantize and dequantize ops evaluated">];
 }
 
+def QuantizeSignature : Pass<"octet-quantize-signature", "::mlir::func::FuncOp"> {
+  let summary = "arguments and results become quantized values where the integer program quantizes them";
+  let description = [{
+    An argument that is only quantized, and to one type, has that type afterwards; a result that is dequantized is returned as
+    it was before. Only types with one scale for all of a tensor. A warning names what stays f32. Run behind `octet-lower`;
+    results are quantized only if `octet-prepare` observed them (`quantized-outputs`). PyTorch: `input_quantized_idxs` and
+    `output_quantized_idxs` of `PrepareCustomConfig`. Source: [N.quantize], [N.dequantize].
+  }];
+  let dependentDialects = ["::octet::OctetDialect"];
+}
+
 #endif // OCTET_LOWER_PASSES_TD

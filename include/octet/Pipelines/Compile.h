@@ -72,6 +72,7 @@ struct CompileRequest {
 
   std::string backend = "cpu";
   std::string qconfigMapping; ///< a file; empty: the backend's own
+  bool isIoQuantized = false; ///< inputs and outputs are integers where the network quantizes them
   bool isStrict = false;      ///< what the policy wants quantized but is not, is an error
 
   std::string triple;              ///< empty: this machine

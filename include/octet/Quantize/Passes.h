@@ -23,7 +23,8 @@ namespace octet {
 
 /// The verdicts that octet-explain prints, as an array of objects: name, operator, location, verdict, macs, pattern, code,
 /// reason, remedy. Fails, with an error emitted, if backend or mapping cannot be read.
-mlir::FailureOr<llvm::json::Array> explain(mlir::ModuleOp module, llvm::StringRef backend, llvm::StringRef qconfigMapping);
+mlir::FailureOr<llvm::json::Array> explain(mlir::ModuleOp module, llvm::StringRef backend, llvm::StringRef qconfigMapping,
+                                           bool quantizedOutputs = false);
 
 } // namespace octet
 

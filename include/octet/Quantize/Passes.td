@@ -18,6 +18,9 @@ defvar backendOption = Option<"backend", "backend", "std::string", "\"cpu\"", "a
 defvar mappingOption = Option<"qconfigMapping", "qconfig-mapping", "std::string", "\"\"",
     "a built-in QConfig mapping or a file; empty: the backend's own">;
 
+defvar outputsOption = Option<"quantizedOutputs", "quantized-outputs", "bool", "false",
+    "what a function returns is quantized where it can be">;
+
 def FusePass : Octet_QuantizePass<"octet-fuse", "::mlir::ModuleOp"> {
   let summary = "fold affine operators into weights, wrap matched patterns into groups";
   let description = [{
@@ -47,7 +50,8 @@ def PreparePass : Octet_QuantizePass<"octet-prepare", "::mlir::ModuleOp"> {
     PyTorch: `prepare_fx`.
   }];
   let options = [backendOption, mappingOption,
-    Option<"strict", "strict", "bool", "false", "an operator whose QConfig is ignored is an error">];
+    Option<"strict", "strict", "bool", "false", "an operator whose QConfig is ignored is an error">,
+    outputsOption];
   let statistics = [
     Statistic<"numQuantized", "num-quantized", "units that will run quantized">,
     Statistic<"numFloat", "num-float", "operators that stay float">,
@@ -81,6 +85,7 @@ def ExplainPass : Octet_QuantizePass<"octet-explain", "::mlir::ModuleOp"> {
     program is not changed. A program that is prepared already is an error, and so is a file that cannot be written.
   }];
   let options = [backendOption, mappingOption,
+    outputsOption,
     Option<"json", "json", "bool", "false", "print JSON instead of a table">,
     Option<"output", "output", "std::string", "\"-\"", "file to write to">];
 }

@@ -1,0 +1,78 @@
+//===- QuantizeSignature.cpp - integers in, integers out ------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::lower;
+
+namespace octet {
+#define GEN_PASS_DEF_QUANTIZESIGNATURE
+#include "octet/Lower/Passes.h.inc"
+} // namespace octet
+
+/// A tensor that a caller can make or read: stored in bytes, with one scale.
+static bool isQuantizedPerTensor(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  auto quantized = tensor ? dyn_cast<quant::QuantizedType>(tensor.getElementType()) : quant::QuantizedType();
+  return quantized && isPerTensor(quantized) && quantized.getStorageTypeIntegralWidth() == 8;
+}
+
+/// The type to which every user quantizes `argument`, or null.
+static Type getOnlyQuantizedType(BlockArgument argument) {
+  Type type;
+  for (Operation *user : argument.getUsers()) {
+    auto quantize = dyn_cast<QuantizeOp>(user);
+    if (!quantize || (type && type != quantize.getResult().getType()))
+      return {};
+    type = quantize.getResult().getType();
+  }
+  return type && isQuantizedPerTensor(type) ? type : Type();
+}
+
+namespace {
+struct QuantizeSignaturePass : octet::impl::QuantizeSignatureBase<QuantizeSignaturePass> {
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    if (function.isExternal())
+      return;
+    for (BlockArgument argument : function.getArguments())
+      quantizeArgument(argument);
+    auto terminator = cast<func::ReturnOp>(function.getBody().front().getTerminator());
+    for (OpOperand &result : terminator->getOpOperands())
+      quantizeResult(result);
+    function.setFunctionType(
+        FunctionType::get(&getContext(), function.getBody().front().getArgumentTypes(), terminator.getOperandTypes()));
+  }
+
+private:
+  void quantizeArgument(BlockArgument argument) {
+    Type type = getOnlyQuantizedType(argument);
+    if (!type) {
+      emitWarning(argument.getLoc()) << "this input stays f32: it is not only quantized to bytes with one scale";
+      return;
+    }
+    for (Operation *user : llvm::make_early_inc_range(argument.getUsers())) {
+      user->getResult(0).replaceAllUsesWith(argument);
+      user->erase();
+    }
+    argument.setType(type);
+  }
+
+  void quantizeResult(OpOperand &result) {
+    auto dequantize = result.get().getDefiningOp<DequantizeOp>();
+    if (!dequantize || !isQuantizedPerTensor(dequantize.getInput().getType())) {
+      emitWarning(result.get().getLoc()) << "this output stays f32: it is not computed in bytes with one scale";
+      return;
+    }
+    result.set(dequantize.getInput());
+    if (dequantize->use_empty())
+      dequantize->erase();
+  }
+};
+} // namespace
