@@ -128,6 +128,12 @@ def _check_level(level: Any) -> str:
     return level or ""
 
 
+def _check_overlap(inputs: List[np.ndarray], outputs: List[np.ndarray]) -> None:
+    for i, output in enumerate(outputs):
+        if any(np.may_share_memory(output, other) for other in [*inputs, *outputs[:i]]):
+            raise InputError("an output overlaps an input or another output; give it memory of its own")
+
+
 class Model:
     """A compiled network, ready to run. Made by `octet.compile` and `octet.load`.
 
@@ -244,6 +250,7 @@ class Model:
         for kind, tensors, arrays in (("input", self._inputs, input_arrays), ("output", self._outputs, output_arrays)):
             for tensor, array in zip(tensors, arrays):
                 _check_buffer(kind, tensor, array)
+        _check_overlap(input_arrays, output_arrays)
         result = self._name_outputs(output_arrays)
         return _octet.BoundNetwork(self._network, input_arrays, output_arrays, result)
 

@@ -389,3 +389,14 @@ def test_damaged_libraries_are_refused(toy, tmp_path, damage, message):
     path.write_bytes(damage(toy.read_bytes()))
     with pytest.raises(octet.LoadError, match=f"cannot load '.*damaged.so': {message}"):
         octet.load(path)
+
+
+def test_bound_buffers_do_not_overlap(model):
+    inputs = [np.zeros(tensor.shape, tensor.dtype) for tensor in model.inputs]
+    outputs = [np.zeros(tensor.shape, tensor.dtype) for tensor in model.outputs]
+    assert model.bind(inputs, outputs)
+    memory = np.zeros(max(array.nbytes for array in [*inputs, *outputs]) + 8, np.uint8)
+    inputs[0], outputs[0] = (
+        np.ndarray(array.shape, array.dtype, memory, offset) for array, offset in ((inputs[0], 0), (outputs[0], 8)))
+    with pytest.raises(octet.InputError, match="an output overlaps an input or another output"):
+        model.bind(inputs, outputs)

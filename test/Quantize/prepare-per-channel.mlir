@@ -87,3 +87,23 @@ func.func @a_residual_has_one_scale(%x: !t) -> !t {
   %2 = nn.conv %1, %d groups 2 : (!t, tensor<2x1x1x1xf32>) -> !t
   return %2 : !t
 }
+
+// -----
+
+// A depthwise convolution with a residual reads as one without does; the residual has one scale.
+// CHECK: octet.observer @skip #octet.min_max<dtype = ui8>
+// CHECK: octet.observer @relu #octet.per_channel_min_max<dtype = ui8, axis = 1>
+// CHECK-LABEL: func @depthwise_with_a_residual
+!t = tensor<1x2x4x4xf32>
+func.func @depthwise_with_a_residual(%x: !t) -> !t {
+  %w = nn.constant dense<1.0> : tensor<2x2x1x1xf32>
+  %d = nn.constant dense<1.0> : tensor<2x1x1x1xf32>
+  %r = nn.conv %x, %w : (!t, tensor<2x2x1x1xf32>) -> !t loc("skip")
+  %0 = nn.conv %x, %w : (!t, tensor<2x2x1x1xf32>) -> !t
+  %1 = nn.relu %0 : (!t) -> !t loc("relu")
+  %2 = nn.conv %1, %d groups 2 : (!t, tensor<2x1x1x1xf32>) -> !t
+  %3 = nn.add %2, %r : (!t, !t) -> !t
+  %4 = nn.relu %3 : (!t) -> !t
+  %5 = nn.conv %4, %w : (!t, tensor<2x2x1x1xf32>) -> !t
+  return %5 : !t
+}

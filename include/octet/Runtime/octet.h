@@ -184,9 +184,9 @@ typedef struct octet_model_api {
      All memory is allocated here; `state` starts as zeros. The caller's floating-point control register does not matter. */
   octet_model *(*create)(int32_t threads, const char *level, char *error, size_t error_bytes);
 
-  /* Runs the network once: `inputs` and `outputs` are arrays of pointers in the descriptor's order. Needs no alignment
-     beyond the element's, allocates nothing, takes no lock. Returns 0, or 1 without running if a pointer is null.
-     The caller's floating-point control register is saved, set to the default and restored. */
+  /* Runs the network once: `inputs` and `outputs` are arrays of pointers in the descriptor's order. No output may overlap an
+     input or another output; none needs alignment beyond the element's. Allocates nothing, takes no lock. Returns 0, or 1
+     without running if a pointer is null. The caller's floating-point control register is saved, set to the default and restored. */
   int32_t (*run)(octet_model *model, const void *const *inputs, void *const *outputs);
 
   /* Like run, but for the steps [begin, end) only, after those before them have run in this model. Returns 1 also if there

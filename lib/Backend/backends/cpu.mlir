@@ -86,6 +86,25 @@ octet.backend @cpu {
     %y = octet.match ["nn.conv"](%x, %w, %b) where #depthwise
     octet.yield %y : none
   }
+  octet.pattern @depthwise_conv_add_act dtypes = [@w8a8] unread = float_result channel_axis = 1 {
+    %x = octet.activation channel_axis = 1
+    %w = octet.weight axis = 0
+    %b = octet.bias optional
+    %r = octet.activation
+    %c = octet.match ["nn.conv"](%x, %w, %b) where #depthwise
+    %s = octet.match ["nn.add"](%c, %r) commutative where [#octet.same_shape]
+    %y = octet.match #unary(%s)
+    octet.yield %y : none
+  }
+  octet.pattern @depthwise_conv_add dtypes = [@w8a8] unread = float_result channel_axis = 1 {
+    %x = octet.activation channel_axis = 1
+    %w = octet.weight axis = 0
+    %b = octet.bias optional
+    %r = octet.activation
+    %c = octet.match ["nn.conv"](%x, %w, %b) where #depthwise
+    %y = octet.match ["nn.add"](%c, %r) commutative where [#octet.same_shape]
+    octet.yield %y : none
+  }
   octet.pattern @conv_add_act dtypes = [@w8a8] unread = float_result channel_axis = 1 {
     %x = octet.activation
     %w = octet.weight axis = 0
