@@ -38,9 +38,15 @@ static bool isOfLinear(Operation *op) {
   return isa_and_nonnull<nn::LinearOp>(op);
 }
 
+static bool isReadByLinear(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    return isOfLinear(user) || (isa<ObserveOp>(user) && isReadByLinear(user->getResult(0)));
+  });
+}
+
 /// Whether `value`, of rank 4, stays dense: no kernel that writes it wants NHWC, and linear layers are beside.
 static bool staysDense(Value value) {
-  return !wantsLayout(value.getDefiningOp()) && (isOfLinear(value.getDefiningOp()) || llvm::any_of(value.getUsers(), isOfLinear));
+  return !wantsLayout(value.getDefiningOp()) && (isOfLinear(value.getDefiningOp()) || isReadByLinear(value));
 }
 
 /// Whether `use` is a filter or a bias, which the kernels' emitters pack themselves.
@@ -118,10 +124,9 @@ void AssignLayout::convertDenseUses(Value value) {
   ++numRelayouts;
 }
 
-/// Linear layers read a dense copy of what a convolution or a pool wrote.
+/// Linear layers read a dense copy: of what a convolution or a pool wrote, and of bytes that the caller gave, which they read
+/// in fours.
 void AssignLayout::readDense(Value value) {
-  if (!getLayout(getTensorType(value)) || isRowMajor(getTensorType(value)))
-    return;
   SmallVector<OpOperand *> uses;
   for (OpOperand &use : value.getUses())
     if (isOfLinear(use.getOwner()))
@@ -180,7 +185,8 @@ LogicalResult octet::verifyNetwork(func::FuncOp network) {
 
 void AssignLayout::setLayout(Value value) {
   value.setType(withLayout(getTensorType(value), chooseLayout(value)));
-  readDense(value);
+  if (!isRowMajor(getTensorType(value)))
+    readDense(value);
 }
 
 void AssignLayout::runOnOperation() {
@@ -192,11 +198,16 @@ void AssignLayout::runOnOperation() {
   for (Value value : block.getTerminator()->getOperands())
     for (Value root = getAliasRoot(value); returned.insert(value).second && value != root;)
       value = value.getDefiningOp()->getOperand(0);
-  for (BlockArgument argument : block.getArguments())
+  for (BlockArgument argument : block.getArguments()) {
     convertDenseUses(argument);
+    if (getStorageType(getTensorType(argument)).isInteger(8))
+      readDense(argument);
+  }
   for (Operation &op : block.without_terminator()) {
     if (auto observe = dyn_cast<ObserveOp>(op)) {
       observe.getResult().setType(observe.getInput().getType());
+      if (!isRowMajor(observe.getInput().getType()))
+        readDense(observe.getResult());
       continue;
     }
     bool keepsType = isa<nn::ConstantOp, nn::RelayoutOp>(op);

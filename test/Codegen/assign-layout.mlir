@@ -45,3 +45,18 @@ func.func @a_reshape_between_images_reads_a_dense_copy(%x: tensor<1x6x5x5xf32> {
   %2 = nn.max_pool %1 kernel [2, 2] : (tensor<1x3x4x8xf32>) -> tensor<1x3x3x7xf32>
   return %2 : tensor<1x3x3x7xf32>
 }
+
+// -----
+
+// Bytes of the caller end anywhere, and a linear layer reads four at a time: it reads a copy.
+!x = tensor<1x10x!quant.uniform<u8:f32, 0.5>>
+!w = tensor<16x10x!quant.uniform<i8:f32, 0.5>>
+!y = tensor<1x16x!quant.uniform<u8:f32, 0.5>>
+// CHECK-LABEL: func @bytes_of_the_caller
+// CHECK: %[[COPY:.*]] = nn.relayout %arg0
+// CHECK: nn.linear %[[COPY]]
+func.func @bytes_of_the_caller(%x: !x) -> !y {
+  %w = nn.constant dense<1> : tensor<16x10xi8> -> !w
+  %y = nn.linear %x, %w : (!x, !w) -> !y
+  return %y : !y
+}

@@ -15,6 +15,7 @@
 // CHECK-NEXT: kernel.parameters words from [[#$STARTS1 + 40]] to 1152 channels 20 block 16
 // CHECK-NEXT: kernel.parameters halves from [[#$STARTS2:]] to 1280 channels 32 block 16
 // CHECK-NEXT: kernel.parameters words from [[#$STARTS2 + 64]] to 1408 channels 32 block 16
+// CHECK-NEXT: kernel.step @copy
 // CHECK-NEXT: kernel.step @gemv{{[^,]*}}, #kernel.arg<panels 0>, #kernel.arg<panels 1024>, #kernel.arg<panels 1152>
 // CHECK-NEXT: kernel.step @gemv{{[^,]*}}, #kernel.arg<weights {{[0-9]+}}>, #kernel.arg<panels 1280>, #kernel.arg<panels 1408>
 // CHECK-NEXT: kernel.step @gemv{{[^,]*}}, #kernel.arg<panels 0>, #kernel.arg<panels 1024>, #kernel.arg<panels 1152>
@@ -25,6 +26,7 @@
 // CHECK-NEXT: kernel.parameters words from [[#$STARTS1 + 40]] to 1152 channels 20 block 16
 // CHECK-NEXT: kernel.parameters halves from [[#$STARTS2]] to 1280 channels 32 block 16
 // CHECK-NEXT: kernel.parameters words from [[#$STARTS2 + 64]] to 1408 channels 32 block 16
+// CHECK-NEXT: kernel.step @copy
 // CHECK-NEXT: kernel.step @gemv{{[^,]*}}, #kernel.arg<panels 0>, #kernel.arg<panels 1024>, #kernel.arg<panels 1152>
 func.func @main(%x: !x {nn.name = "x"}) -> (!y1 {nn.name = "y"}) {
   %w1 = nn.constant dense<1> : tensor<20x32xi8> -> !w1
