@@ -42,8 +42,7 @@ def find_compiler() -> str:
 
 
 def _run_compiler(network: Path, options: Sequence[str], folder: "os.PathLike[str]") -> None:
-    """Runs octet-compile; what it says becomes the exception, or a warning and the result, without the names of temporary
-    files."""
+    """Runs octet-compile; what it says becomes the exception or a warning, without the names of temporary files."""
     path = str(network)
     command = [find_compiler(), os.path.join(".", path) if path.startswith("-") else path, *options]
     result = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
