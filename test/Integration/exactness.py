@@ -107,7 +107,8 @@ def compile_for_arm(octet, quantized, library):
     bytecode = library.with_suffix(".mlirbc")
     bytecode.write_bytes(quantized._bytecode)
     levels = ",".join(level for level, _ in ARM_RUNS)
-    _compiler._run_compiler([str(bytecode), f"--target={ARM_TARGET}", f"--cpu-level={levels}", "-o", str(library)], library.parent)
+    command = [_compiler.find_compiler(), bytecode, f"--target={ARM_TARGET}", f"--cpu-level={levels}", "-o", library]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
 def build_arm_driver(folder):
