@@ -173,13 +173,12 @@ struct OutputFiles {
 } // namespace
 
 Error OutputFiles::checkDistinct(const CompileRequest &request) const {
-  SmallVector<std::pair<StringRef, StringRef>> files{{request.model, "the network"}};
+  SmallVector<std::pair<StringRef, StringRef>> files{
+      {request.model, "the network"}, {request.backend, "the backend"}, {request.qconfigMapping, "the QConfig mapping"}};
   for (const std::string &file : request.calibrationData)
     files.push_back({file, "--calibration-data"});
   for (const std::string &file : request.loadStatistics)
     files.push_back({file, "--load-statistics"});
-  for (const std::string &file : {request.backend, request.qconfigMapping})
-    files.push_back({file, "the policy"});
   for (auto [file, role] : {std::pair(&main, "-o"), {&beside, "what lies beside -o"}, {&report, "--report"}, {&statistics, "--save-statistics"}}) {
     if (file->empty())
       continue;
