@@ -197,7 +197,7 @@ def test_samples_must_be_there(refuse, folder):
     (folder / "text.npz").write_text("no archive")
     assert "text.npz" in refuse("--calibration-data=text.npz")
     assert "int8 code needs samples: give --calibration-data, or --float" in refuse()
-    assert "--float needs no samples" in refuse("--float", "--calibration-data=samples.npz")
+    assert "--calibration-data has no effect with --float" in refuse("--float", "--calibration-data=samples.npz")
 
 
 # ---- other refusals ------------------------------------------------------------------------------------------------------

@@ -132,8 +132,6 @@ static Expected<CompileRequest> makeRequest(const Options &options) {
   request.artifact = options.artifact;
   if (options.stopAfter.getNumOccurrences() > 0)
     request.stopAfter = options.stopAfter;
-  if (request.precision == Precision::Float && !(request.calibrationData.empty() && request.loadStatistics.empty()))
-    return createStringError("--float needs no samples; leave one of the two away");
   if (request.threads < 1 || request.threads > 256)
     return createStringError("--threads: expected 1 to 256");
   return request;

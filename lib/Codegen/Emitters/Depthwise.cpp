@@ -23,63 +23,6 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
-/// Dot products are of four rows: a kernel of one row is walked over as one of one column.
-static void transpose(DepthwiseShape &s) {
-  std::swap(s.kernelRows, s.kernelColumns);
-  std::swap(s.rowStride, s.columnStride);
-  std::swap(s.rowDilation, s.columnDilation);
-  std::swap(s.rows, s.columns);
-  std::swap(s.inRow, s.inPixel);
-  std::swap(s.outRow, s.outPixel);
-  s.isTransposed = true;
-}
-
-static std::optional<DepthwiseShape> getShape(const FusedOp &fused, nn::ConvOp conv, const CpuLevel &level) {
-  RankedTensorType in = getTensorType(fused.getOuter(conv.getInput())), out = getTensorType(fused.getResult());
-  nn::LayoutAttr inLayout = getLayout(in), outLayout = getLayout(out);
-  int64_t channels = in.getDimSize(1);
-  if (!inLayout || !outLayout || !conv.isDepthwise() || out.getDimSize(1) != channels)
-    return std::nullopt;
-  auto filter = conv.getFilter().getType().getShape();
-  Strides x = getStrides(in), y = getStrides(out);
-  DepthwiseShape s;
-  s.channels = channels;
-  s.kernelRows = filter[2];
-  s.kernelColumns = filter[3];
-  s.rowStride = conv.getStrides()[0];
-  s.columnStride = conv.getStrides()[1];
-  s.rowDilation = conv.getDilations()[0];
-  s.columnDilation = conv.getDilations()[1];
-  s.rows = out.getDimSize(2);
-  s.columns = out.getDimSize(3);
-  s.inRow = x.steps[2];
-  s.inPixel = x.steps[3];
-  s.inBase = x.offset - conv.getPads()[0] * x.steps[2] - conv.getPads()[1] * x.steps[3];
-  s.outRow = y.steps[2];
-  s.outPixel = y.steps[3];
-  s.outBase = y.offset;
-  s.images = out.getDimSize(0);
-  s.inImage = x.steps[0];
-  s.outImage = y.steps[0];
-  if (isQuantized(in) && s.kernelRows == 1 && s.kernelColumns > 1)
-    transpose(s);
-  // Rows that a whole number of quads serves: two for three kernel rows, four for five, where registers hold their sums.
-  // They save interleaving, not dot products; at the level with the fewest registers that is not worth the code.
-  bool isStrip = s.rowStride == 1 && s.rowDilation == 1 && s.kernelRows > 1 && level.accumulators >= 4;
-  int64_t wanted = !isStrip ? 1 : s.kernelRows == 5 && level.accumulators >= 8 ? 4 : 2;
-  s.strip = std::min(wanted, s.rows);
-  bool anyOrder = Epilogue::takesAnyOrder(fused) && isQuantized(out);
-  bool isTight = inLayout.getChannels() == channels && outLayout.getChannels() == channels;
-  if (anyOrder && channels >= 64)
-    s.kind = BlockKind::channels64;
-  else if (anyOrder && 64 % channels == 0 && isTight && !s.isTransposed && s.columnStride == 1 && s.columns * channels >= 64)
-    s.kind = BlockKind::flat64;
-  else
-    s.kind = BlockKind::channels16;
-  s.parts = s.kind != BlockKind::channels16 && level.accumulators < 8 ? 4 : 1;
-  return s;
-}
-
 namespace {
 
 /// The arguments and the code of one depthwise kernel on bytes.
@@ -396,7 +339,7 @@ bool codegen::emitDepthwise(ProgramEmitter &emitter, const FusedOp &fused) {
   auto conv = dyn_cast<nn::ConvOp>(fused.root);
   if (emitter.getLevel().isScalar || !conv)
     return false;
-  std::optional<DepthwiseShape> shape = getShape(fused, conv, emitter.getLevel());
+  std::optional<DepthwiseShape> shape = getDepthwiseShape(fused, conv, emitter.getLevel());
   if (!shape)
     return false;
   RankedTensorType in = getTensorType(fused.getOuter(conv.getInput())), out = getTensorType(fused.getResult());

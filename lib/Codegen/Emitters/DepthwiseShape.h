@@ -40,6 +40,9 @@ struct DepthwiseShape {
   }
 };
 
+/// The shape of a convolution with one input and one output channel per group, NHWC on both sides; else nothing.
+std::optional<DepthwiseShape> getDepthwiseShape(const FusedOp &fused, nn::ConvOp conv, const CpuLevel &level);
+
 /// A depthwise convolution of floats; false if its weights are no constants.
 bool emitFloatDepthwise(ProgramEmitter &emitter, const FusedOp &fused, const DepthwiseShape &shape);
 
