@@ -81,8 +81,6 @@ struct JoinReshapes : OpRewritePattern<nn::ReshapeOp> {
       rewriter.replaceOp(reshape, inner.getInput());
     else
       rewriter.modifyOpInPlace(reshape, [&] { reshape.getInputMutable().assign(inner.getInput()); });
-    if (inner->use_empty())
-      rewriter.eraseOp(inner);
     return success();
   }
 };

@@ -160,8 +160,8 @@ private:
   llvm::Error prepare() {
     if (request.calibrationData.empty() && request.loadStatistics.empty() && getLastStage() > Stage::Prepare)
       return llvm::createStringError("int8 code needs samples: give --calibration-data, or --float for float code");
-    if (llvm::Error error = checkRecipe())
-      return error;
+    if (llvm::Expected<bool> recipe = readRecipe(); !recipe) // before the work of calibrating
+      return recipe.takeError();
     FailureOr<llvm::json::Array> verdicts = explain(*module, request.backend, request.qconfigMapping, request.isIoQuantized);
     if (failed(verdicts))
       return llvm::createStringError("a policy cannot be used");
@@ -179,15 +179,16 @@ private:
     });
   }
 
-  /// Before the work of calibrating.
-  llvm::Error checkRecipe() {
+  /// Whether the backend's recipe has the biases corrected.
+  llvm::Expected<bool> readRecipe() {
     FailureOr<Backend> backend = Backend::load(module->getLoc(), request.backend);
     if (failed(backend))
       return llvm::createStringError("a policy cannot be used");
-    for (StringRef recovery : backend->getRecipe())
+    SmallVector<StringRef> recipe = backend->getRecipe();
+    for (StringRef recovery : recipe)
       if (recovery != kCorrectBias)
         return llvm::createStringError("the backend's recipe names an unknown pass '" + recovery + "'; there is " + kCorrectBias);
-    return llvm::Error::success();
+    return !recipe.empty();
   }
 
   llvm::Error calibrateAndCorrect() {
@@ -195,10 +196,10 @@ private:
       return llvm::createStringError("the network has observers without statistics: give --calibration-data");
     if (llvm::Error error = calibrate(*module, request))
       return error;
-    FailureOr<Backend> backend = Backend::load(module->getLoc(), request.backend);
-    if (failed(backend))
-      return llvm::createStringError("a policy cannot be used");
-    return llvm::is_contained(backend->getRecipe(), kCorrectBias) ? correctBiases() : llvm::Error::success();
+    llvm::Expected<bool> correctsBiases = readRecipe();
+    if (!correctsBiases)
+      return correctsBiases.takeError();
+    return *correctsBiases ? correctBiases() : llvm::Error::success();
   }
 
   llvm::Error lower() {

@@ -65,8 +65,6 @@ public:
 
   /// False if the weights are no constants.
   bool addArguments();
-  template <typename T>
-  int addStarts(ArrayRef<T> starts);
   void emit();
 
 private:
@@ -114,6 +112,7 @@ bool DenseKernel::addArguments() {
     return false;
   int64_t channels = getTensorType(filter).getDimSize(1), outputs = getTensorType(filter).getDimSize(0);
   input = signature.add(emitter.getBuffer(in));
+  int64_t block = shape.hasPartialGroups() ? 0 : kPanelOutputs; // groups begin anywhere: natural order
   if (shape.isInteger) {
     auto values = nn::getConstantValues<int8_t>(filter);
     if (failed(values))
@@ -125,7 +124,7 @@ bool DenseKernel::addArguments() {
     auto params = codegen::getQuantParams(cast<quant::QuantizedType>(getTensorType(in).getElementType()));
     int64_t outputsPerGroup = outputs / (shape.groups * shape.filterGroups);
     auto starts = makeStart(outputs, params, *values, biasValues, channels, shape.kernelRows * shape.kernelColumns, outputsPerGroup);
-    start = addStarts<int32_t>(starts);
+    start = signature.addParameters(starts, block);
   } else {
     if (failed(nn::getConstantValues<float>(filter)))
       return false;
@@ -133,26 +132,13 @@ bool DenseKernel::addArguments() {
     SmallVector<float, 0> starts(outputs, 0.0f);
     if (bias)
       starts = *nn::getConstantValues<float>(bias);
-    start = addStarts<float>(starts);
+    start = signature.addParameters(starts, block);
   }
   signature.addKey(tile.pixels, tile.panels, describe(getTensorType(in)));
   signature.addKey({shape.rows, shape.columns, shape.kernelRows, shape.kernelColumns, shape.inRow, shape.inPixel,
                     shape.kernelRowStep, shape.kernelColumnStep, shape.inBase, shape.outputs, shape.groups, shape.images});
-  epilogue.emplace(fused, signature, shape.hasPartialGroups() ? 0 : kPanelOutputs);
+  epilogue.emplace(fused, signature, block);
   return true;
-}
-
-/// In the order of lanes, or, where groups begin anywhere, in natural order with a vector to spare.
-template <typename T>
-int DenseKernel::addStarts(ArrayRef<T> starts) {
-  if (!shape.hasPartialGroups())
-    return signature.addParameters(starts, kPanelOutputs);
-  std::string key = "starts/" + std::string(reinterpret_cast<const char *>(starts.data()), starts.size() * sizeof(T));
-  return signature.addWeights<T>(key, [&] {
-    std::vector<T> padded(starts.begin(), starts.end());
-    padded.resize(padded.size() + kPanelOutputs, T(0));
-    return padded;
-  });
 }
 
 void DenseKernel::emit() {

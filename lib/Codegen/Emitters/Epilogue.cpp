@@ -40,13 +40,6 @@ SmallVector<float> codegen::getAccumulatorScales(Operation *root, Value input, V
   return scales;
 }
 
-static std::string keyOf(StringRef what, ArrayRef<float> values) {
-  std::string key = what.str();
-  for (float value : values)
-    key += "," + llvm::utohexstr(llvm::bit_cast<uint32_t>(value));
-  return key;
-}
-
 Value Epilogue::getResidual() const {
   auto add = fused.yielded.getDefiningOp<nn::AddOp>();
   if (!add || fused.body.size() > 2)
@@ -73,36 +66,6 @@ Epilogue::Form Epilogue::chooseForm() const {
 
 bool Epilogue::takesAnyOrder(const FusedOp &fused) { return fused.getBodyInputs().empty(); }
 
-/// Natural order has a vector to spare: lanes may lie behind the last channel.
-static size_t getPaddedSize(size_t channels) { return channels + 16; }
-
-/// One value per position.
-int Epilogue::addPerChannel(StringRef what, ArrayRef<float> values) {
-  if (block)
-    return signature.addParameters(values, block);
-  std::vector<float> padded(values.begin(), values.end());
-  padded.resize(getPaddedSize(values.size()), 0.0f);
-  return signature.addWeights<float>(keyOf(what, padded), [&] { return padded; });
-}
-
-int Epilogue::addReciprocals(ArrayRef<float> values) {
-  if (block)
-    return signature.addParameters(values, block, /*reciprocals=*/true);
-  SmallVector<float> reciprocals = llvm::map_to_vector(values, [](float value) { return 1.0f / value; });
-  return addPerChannel("reciprocals", reciprocals);
-}
-
-int Epilogue::addZeroPoints(ArrayRef<int32_t> values) {
-  if (block)
-    return signature.addParameters(values, block);
-  std::vector<int32_t> padded(values.begin(), values.end());
-  padded.resize(getPaddedSize(values.size()), 0);
-  std::string key = "zero-points";
-  for (int32_t z : padded)
-    key += "," + std::to_string(z);
-  return signature.addWeights<int32_t>(key, [&] { return padded; });
-}
-
 /// M[c] or S[c], the residual's M, and whether their products are small enough to be rounded without a clamp.
 void Epilogue::addMultipliers() {
   Value input = fused.getOuter(fused.root->getOperand(0)), filter = fused.getOuter(fused.root->getOperand(1));
@@ -122,7 +85,7 @@ void Epilogue::addMultipliers() {
       if (skipFactors.size() == 1)
         skipFactors.assign(factors.size(), skipFactors[0]);
       residual = signature.addTensor(getResidual());
-      residualMultiplier = addPerChannel("residual", skipFactors);
+      residualMultiplier = signature.addParameters(ArrayRef<float>(skipFactors), block);
     }
     FailureOr<SmallVector<int8_t, 0>> weights = nn::getConstantValues<int8_t>(filter);
     SmallVector<int32_t, 0> bias;
@@ -137,7 +100,7 @@ void Epilogue::addMultipliers() {
         bound = std::max(bound, numerics::productBound(sum, factor));
     }
   }
-  multiplier = addPerChannel("multiplier", factors);
+  multiplier = signature.addParameters(ArrayRef<float>(factors), block);
   bool isSmall = form != Form::general && bound < float(1 << 29);
   if (resultIsQuantized) {
     codegen::QuantParams out = paramsOf(fused.getResult());
@@ -158,11 +121,11 @@ void Epilogue::addResultParameters() {
   bounds = signature.addWeights<int32_t>("bounds/" + std::to_string(out.low) + "," + std::to_string(out.high),
                                          [&] { return std::vector<int32_t>{out.low, out.high}; });
   if (form == Form::general) {
-    scales = addPerChannel("scales", out.scales);
-    reciprocals = addReciprocals(out.scales);
+    scales = signature.addParameters(ArrayRef<float>(out.scales), block);
+    reciprocals = signature.addParameters(ArrayRef<float>(out.scales), block, /*reciprocals=*/true);
   }
   if (!zeroPointIsZero)
-    zeroPoints = addZeroPoints(out.zeroPoints);
+    zeroPoints = signature.addParameters(ArrayRef<int32_t>(out.zeroPoints), block);
 }
 
 Epilogue::Epilogue(const FusedOp &fused, Signature &signature, int64_t block)

@@ -42,9 +42,6 @@ public:
 private:
   enum class Form { requantize, residual, general, floats };
   Form chooseForm() const;
-  int addPerChannel(llvm::StringRef what, llvm::ArrayRef<float> values);
-  int addReciprocals(llvm::ArrayRef<float> values);
-  int addZeroPoints(llvm::ArrayRef<int32_t> values);
   void addMultipliers();
   void addResultParameters();
   /// The quantized operand of the only addition, if the body is just that.

@@ -27,11 +27,18 @@ public:
   int addWeights(llvm::StringRef key, llvm::function_ref<std::vector<T>()> make) {
     return add(emitter.getWeights<T>(key, make));
   }
-  /// Adds parameters, one for each channel, in lanes of blocks of `block` channels; returns their number.
-  int addParameters(llvm::ArrayRef<int32_t> perChannel, int64_t block) { return add(emitter.getParameters(perChannel, block)); }
+  /// Adds parameters, one for each channel, in lanes of blocks of `block` channels, or, for 0, in natural order with a vector to
+  /// spare, as lanes may lie behind the last channel; returns their number.
+  int addParameters(llvm::ArrayRef<int32_t> perChannel, int64_t block) {
+    return block ? add(emitter.getParameters(perChannel, block)) : addInNaturalOrder(perChannel);
+  }
   /// The same for floats, or their reciprocals.
   int addParameters(llvm::ArrayRef<float> perChannel, int64_t block, bool reciprocals = false) {
-    return add(emitter.getParameters(perChannel, reciprocals, block));
+    if (block)
+      return add(emitter.getParameters(perChannel, reciprocals, block));
+    if (!reciprocals)
+      return addInNaturalOrder(perChannel);
+    return addInNaturalOrder<float>(llvm::map_to_vector(perChannel, [](float value) { return 1.0f / value; }));
   }
   /// Adds depthwise weights in the order that `filter` describes, as words if so wanted; returns their number.
   int addDepthwiseFilter(mlir::Value weights, const octet_depthwise_filter &filter, bool asWords) {
@@ -67,6 +74,17 @@ public:
   std::string key;
 
 private:
+  template <typename T>
+  int addInNaturalOrder(llvm::ArrayRef<T> perChannel) {
+    constexpr size_t kSpare = 16;
+    std::string key = "natural/" + std::string(reinterpret_cast<const char *>(perChannel.data()), perChannel.size() * sizeof(T));
+    return addWeights<T>(key, [&] {
+      std::vector<T> padded(perChannel.begin(), perChannel.end());
+      padded.resize(perChannel.size() + kSpare, T(0));
+      return padded;
+    });
+  }
+
   struct Tensor {
     mlir::RankedTensorType type;
     int memory, scales = -1, zeroPoints = -1;

@@ -28,9 +28,8 @@ LogicalResult DTypeAttr::verify(function_ref<InFlightDiagnostic()> emitError, Ty
   if (!range.empty() && (range.size() != 2 || range[0] >= range[1]))
     return emitError() << "expected a range [low, high] with low < high, but got [" << range << "]";
   auto isInType = [&](int64_t value) {
-    bool isSigned = !integer.isUnsigned();
-    return value >= quant::QuantizedType::getDefaultMinimumForInteger(isSigned, integer.getWidth()) &&
-           value <= quant::QuantizedType::getDefaultMaximumForInteger(isSigned, integer.getWidth());
+    auto [low, high] = getStorageRange(integer);
+    return low <= value && value <= high;
   };
   if (!llvm::all_of(range, isInType))
     return emitError() << "expected a range within " << type << ", but got [" << range << "]";

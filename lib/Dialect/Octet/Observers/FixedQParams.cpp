@@ -15,9 +15,7 @@ LogicalResult FixedQParamsObserverAttr::verify(EmitError emitError, IntegerType 
     return failure();
   if (!scale.getType().isF32() || !(scale.getValueAsDouble() > 0) || !scale.getValue().isFinite())
     return emitError() << "expected a positive finite f32 as the scale, but got " << scale;
-  bool isSigned = !dtype.isUnsigned();
-  int64_t low = quant::QuantizedType::getDefaultMinimumForInteger(isSigned, dtype.getWidth());
-  int64_t high = quant::QuantizedType::getDefaultMaximumForInteger(isSigned, dtype.getWidth());
+  auto [low, high] = getStorageRange(dtype);
   if (zeroPoint < low || zeroPoint > high)
     return emitError() << "expected a zero point within " << dtype << ", but got " << zeroPoint;
   return success();
@@ -44,14 +42,10 @@ LogicalResult FixedQParamsObserverAttr::mergeState(RankedTensorType, MutableArra
 }
 
 FailureOr<quant::QuantizedType>
-FixedQParamsObserverAttr::getQuantizedType(llvm::function_ref<InFlightDiagnostic()> emitError, RankedTensorType,
+FixedQParamsObserverAttr::getQuantizedType(llvm::function_ref<InFlightDiagnostic()>, RankedTensorType,
                                            ArrayRef<char>) const {
-  IntegerType storage = getDtype();
-  bool isSigned = !storage.isUnsigned();
-  unsigned width = storage.getWidth();
-  return cast<quant::QuantizedType>(quant::UniformQuantizedType::getChecked(
-      emitError, isSigned ? quant::QuantizationFlags::Signed : 0, IntegerType::get(getContext(), width),
-      Float32Type::get(getContext()), getScale().getValueAsDouble(), getZeroPoint(),
-      quant::QuantizedType::getDefaultMinimumForInteger(isSigned, width),
-      quant::QuantizedType::getDefaultMaximumForInteger(isSigned, width)));
+  auto [low, high] = getStorageRange(getDtype());
+  return quant::QuantizedType(quant::UniformQuantizedType::get(
+      getDtype().isUnsigned() ? 0 : quant::QuantizationFlags::Signed, IntegerType::get(getContext(), getDtype().getWidth()),
+      Float32Type::get(getContext()), getScale().getValueAsDouble(), getZeroPoint(), low, high));
 }

@@ -19,17 +19,15 @@ void ValueRange32::include(float x) {
   max = std::isnan(x) || x > max ? x : max;
 }
 
-static int64_t getDefaultMin(IntegerType dtype) {
-  return quant::QuantizedType::getDefaultMinimumForInteger(!dtype.isUnsigned(), dtype.getWidth());
-}
-
-static int64_t getDefaultMax(IntegerType dtype) {
-  return quant::QuantizedType::getDefaultMaximumForInteger(!dtype.isUnsigned(), dtype.getWidth());
+std::pair<int64_t, int64_t> octet::getStorageRange(IntegerType type) {
+  bool isSigned = !type.isUnsigned();
+  return {quant::QuantizedType::getDefaultMinimumForInteger(isSigned, type.getWidth()),
+          quant::QuantizedType::getDefaultMaximumForInteger(isSigned, type.getWidth())};
 }
 
 QuantTarget::QuantTarget(IntegerType dtype, Scheme scheme, DenseI64ArrayAttr range, FloatAttr eps)
-    : dtype(dtype), scheme(scheme), quantMin(range ? range[0] : getDefaultMin(dtype)),
-      quantMax(range ? range[1] : getDefaultMax(dtype)), isRangeGiven(!!range),
+    : dtype(dtype), scheme(scheme), quantMin(range ? range[0] : getStorageRange(dtype).first),
+      quantMax(range ? range[1] : getStorageRange(dtype).second), isRangeGiven(!!range),
       eps(eps ? (float)eps.getValueAsDouble() : 0x1p-23f) {}
 
 ObserverSpec QuantTarget::getSpec() const {
@@ -73,10 +71,11 @@ FailureOr<quant::QuantizedType> octet::getQuantizedTypeOfRange(EmitError emitErr
     return failure();
   ScaleAndZeroPoint params = target.compute(range);
   MLIRContext *context = target.dtype.getContext();
+  auto [low, high] = getStorageRange(target.dtype);
   unsigned width = target.dtype.getWidth();
   return quant::QuantizedType(quant::UniformQuantizedType::get(
       target.dtype.isUnsigned() ? 0 : quant::QuantizationFlags::Signed, IntegerType::get(context, width),
-      Float32Type::get(context), params.scale, params.zeroPoint, getDefaultMin(target.dtype), getDefaultMax(target.dtype)));
+      Float32Type::get(context), params.scale, params.zeroPoint, low, high));
 }
 
 FailureOr<quant::QuantizedType> octet::getQuantizedTypeOfRanges(EmitError emitError, const QuantTarget &target,
@@ -91,10 +90,11 @@ FailureOr<quant::QuantizedType> octet::getQuantizedTypeOfRanges(EmitError emitEr
     zeroPoints.push_back(params.zeroPoint);
   }
   MLIRContext *context = target.dtype.getContext();
+  auto [low, high] = getStorageRange(target.dtype);
   unsigned width = target.dtype.getWidth();
   return quant::QuantizedType(quant::UniformQuantizedPerAxisType::get(
       target.dtype.isUnsigned() ? 0 : quant::QuantizationFlags::Signed, IntegerType::get(context, width),
-      Float32Type::get(context), scales, zeroPoints, axis, getDefaultMin(target.dtype), getDefaultMax(target.dtype)));
+      Float32Type::get(context), scales, zeroPoints, axis, low, high));
 }
 
 LogicalResult octet::verifyTarget(EmitError emitError, IntegerType dtype, DenseI64ArrayAttr range, FloatAttr eps) {
@@ -106,7 +106,7 @@ LogicalResult octet::verifyTarget(EmitError emitError, IntegerType dtype, DenseI
     return success();
   if (range.size() != 2 || !(range[0] <= 0 && 0 <= range[1] && range[0] < range[1]))
     return emitError() << "expected a range [qmin, qmax] with qmin <= 0 <= qmax and qmin < qmax";
-  if (range[0] < getDefaultMin(dtype) || range[1] > getDefaultMax(dtype))
+  if (range[0] < getStorageRange(dtype).first || range[1] > getStorageRange(dtype).second)
     return emitError() << "expected a range within that of " << dtype << ", but got [" << range[0] << ", " << range[1] << "]";
   return success();
 }
