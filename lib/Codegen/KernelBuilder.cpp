@@ -125,15 +125,6 @@ Value KernelBuilder::div(Value a, Value b) { return arith::DivFOp::create(*this,
 
 Value KernelBuilder::fma(Value a, Value b, Value c) { return math::FmaOp::create(*this, a, b, c); }
 
-Value KernelBuilder::quotient(Value a, Value divisor, Value reciprocal) {
-  if (!level.hasFma)
-    return div(a, divisor);
-  Value negated = arith::NegFOp::create(*this, divisor), q = mul(a, reciprocal);
-  for (int correction = 0; correction < 2; ++correction)
-    q = fma(fma(negated, q, a), reciprocal, q);
-  return q;
-}
-
 Value KernelBuilder::maxF(Value a, Value b) { return selectLess(b, a, a, b); }
 
 Value KernelBuilder::minF(Value a, Value b) { return selectLess(a, b, a, b); }

@@ -90,10 +90,6 @@ public:
   mlir::Value mul(mlir::Value a, mlir::Value b);
   mlir::Value div(mlir::Value a, mlir::Value b);
   mlir::Value fma(mlir::Value a, mlir::Value b, mlir::Value c);
-  /// a / divisor, correctly rounded, for |a| <= 2^20 * divisor; `reciprocal` is f32(1 / divisor). Where fused
-  /// multiply-adds are instructions, two corrections of a * reciprocal replace the division: the first makes it faithful,
-  /// then the second rounds correctly (Markstein, "Computation of elementary functions on the IBM RISC System/6000", 1990).
-  mlir::Value quotient(mlir::Value a, mlir::Value divisor, mlir::Value reciprocal);
   /// `a > b ? a : b` and `a < b ? a : b` (b where a is NaN).
   mlir::Value maxF(mlir::Value a, mlir::Value b);
   mlir::Value minF(mlir::Value a, mlir::Value b);

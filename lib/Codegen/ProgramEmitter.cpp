@@ -163,9 +163,9 @@ KernelArgument ProgramEmitter::getParameters(ArrayRef<int32_t> perChannel, int64
   return makeParameters(bytes, IntegerType::get(module.getContext(), 32), kind, perChannel.size(), block);
 }
 
-KernelArgument ProgramEmitter::getParameters(ArrayRef<float> perChannel, bool reciprocals, int64_t block) {
+KernelArgument ProgramEmitter::getParameters(ArrayRef<float> perChannel, octet_parameter_kind kind, int64_t block) {
   ArrayRef<char> bytes(reinterpret_cast<const char *>(perChannel.data()), perChannel.size() * sizeof(float));
-  return makeParameters(bytes, Float32Type::get(module.getContext()), reciprocals ? OCTET_RECIPROCALS : OCTET_WORDS, perChannel.size(), block);
+  return makeParameters(bytes, Float32Type::get(module.getContext()), kind, perChannel.size(), block);
 }
 
 KernelArgument ProgramEmitter::makeParameters(ArrayRef<char> bytes, Type element, octet_parameter_kind kind, int64_t channels,

@@ -77,8 +77,8 @@ public:
   KernelArgument getWidened(KernelArgument bytes);
   /// An argument for parameters of channels, one a channel, in lanes of blocks of `block` channels (octet_lane_channel).
   KernelArgument getParameters(llvm::ArrayRef<int32_t> perChannel, int64_t block);
-  /// The same for floats, or their reciprocals.
-  KernelArgument getParameters(llvm::ArrayRef<float> perChannel, bool reciprocals, int64_t block);
+  /// The same for floats (OCTET_WORDS), their reciprocals or the rests of these.
+  KernelArgument getParameters(llvm::ArrayRef<float> perChannel, octet_parameter_kind kind, int64_t block);
   int64_t getPreparedBytes() const { return preparedBytes; }
   /// State bytes of an observer symbol.
   KernelArgument getState(mlir::FlatSymbolRefAttr observer);

@@ -115,7 +115,7 @@ public:
 
   void add(kernel::ParametersOp op) {
     // Reciprocals are of what lies before their own place.
-    bool isReciprocal = op.getKind() == kernel::ParameterKind::reciprocals;
+    bool isReciprocal = op.getKind() >= kernel::ParameterKind::reciprocals;
     int64_t bytes = isReciprocal ? 0 : op.getChannels() * (int64_t)op.getKind();
     octet_parameters array{int32_t(op.getSource() + (isReciprocal ? 4 * op.getChannels() : 0)), (int32_t)op.getTarget(),
                            (int32_t)op.getChannels(), (int32_t)op.getBlock(), (uint32_t)op.getKind()};

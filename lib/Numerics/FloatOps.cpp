@@ -40,18 +40,21 @@ float numerics::exp(float x) {
   float n = roundNearestEven(x * fromBits(0x3FB8AA3B)); // log2(e)
   float r = std::fma(n, -fromBits(0x3F317200), x);      // ln(2) in two parts
   r = std::fma(n, -fromBits(0x35BFBE8E), r);
-  float p = fromBits(0x39506967);
-  for (uint32_t coefficient : {0x3AB743CEu, 0x3C088908u, 0x3D2AA9C1u, 0x3E2AAAAAu, 0x3F000000u})
-    p = std::fma(p, r, fromBits(coefficient));
-  float y = std::fma(p, r * r, r) + 1.0f;
+  float y = fromBits(0x3AB511E8);
+  for (uint32_t coefficient : {0x3C091D10u, 0x3D2AAC79u, 0x3E2AAA49u, 0x3EFFFFFEu, 0x3F800000u, 0x3F800000u})
+    y = std::fma(y, r, fromBits(coefficient));
   // n reaches -159: one factor 2^n would not be a normal number.
   int32_t exponent = static_cast<int32_t>(n), half = exponent >> 1;
   return y * powerOfTwo(half) * powerOfTwo(exponent - half);
 }
 
 float numerics::elu(float x, float alpha) { return x < 0 ? alpha * (exp(x) - 1.0f) : x; }
-float numerics::sigmoid(float x) { return 1.0f / (1.0f + exp(-x)); }
-float numerics::silu(float x) { return x / (1.0f + exp(-x)); }
+
+/// Below, exp(-x) would soon be infinite and its reciprocal subnormal.
+static float clipForLogistic(float x) { return x < -87.0f ? -87.0f : x; }
+
+float numerics::sigmoid(float x) { return 1.0f / (1.0f + exp(-clipForLogistic(x))); }
+float numerics::silu(float x) { return clipForLogistic(x) / (1.0f + exp(-clipForLogistic(x))); }
 
 float numerics::tanh(float x) {
   float e = exp(clip(2.0f * x, -20.0f, 20.0f));

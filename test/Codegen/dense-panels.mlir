@@ -47,10 +47,10 @@ func.func @main(%x: !x {nn.name = "x"}) -> (!y1 {nn.name = "y"}) {
 !w2 = tensor<5x3x!quant.uniform<i8:f32, 0.5>>
 
 // CHECK-LABEL: module @reference
-// CHECK: kernel.parameters words from 85 to {{[0-9]+}} channels 5
+// CHECK: kernel.parameters words from 101 to {{[0-9]+}} channels 5
 // CHECK: kernel.step @linear_loops{{.*}}#kernel.arg<weights 0>
-// CHECK: kernel.step @linear_loops{{.*}}#kernel.arg<weights 60>
-// CHECK: kernel.step @linear_loops{{.*}}#kernel.arg<weights 108>
+// CHECK: kernel.step @linear_loops{{.*}}#kernel.arg<weights 76>
+// CHECK: kernel.step @linear_loops{{.*}}#kernel.arg<weights 124>
 func.func @main(%x: !x {nn.name = "x"}) -> (!y1 {nn.name = "y"}) {
   %w1 = nn.constant dense<1> : tensor<3x5xi8> -> !w1
   %w2 = nn.constant dense<2> : tensor<5x3xi8> -> !w2

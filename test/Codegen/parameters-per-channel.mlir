@@ -13,8 +13,9 @@
 // CHECK-NEXT: kernel.parameters words {{.*}} to 320
 // CHECK-NEXT: kernel.parameters words from [[SCALES:[0-9]+]] to 384 channels 2 block 16
 // CHECK-NEXT: kernel.parameters reciprocals from [[SCALES]] to 448 channels 2 block 16
-// CHECK-NEXT: kernel.parameters bytes from {{[0-9]+}} to 512 channels 2 block 16
-// CHECK-NEXT: kernel.parameters halves from {{[0-9]+}} to 576 channels 2 block 16
+// CHECK-NEXT: kernel.parameters reciprocal_rests from [[SCALES]] to 512 channels 2 block 16
+// CHECK-NEXT: kernel.parameters bytes from {{[0-9]+}} to 576 channels 2 block 16
+// CHECK-NEXT: kernel.parameters halves from {{[0-9]+}} to 640 channels 2 block 16
 // CHECK-NEXT: kernel.step
 func.func @main(%x: !x {nn.name = "x"}) -> (!bytes {nn.name = "y"}, !any {nn.name = "z"}) {
   %w = nn.constant dense<1> : tensor<2x16x1x1xi8> -> !w

@@ -95,8 +95,16 @@ typedef struct octet_dense_filter {
 /* Parameters of output channels (starts, multipliers, scales) lie in the library as arrays of one value a channel, one array
    behind the other, and are written into `panels` in the order of lanes when a model is made (octet_lane_channel), four
    bytes a value. Integers take as few bytes as all of an array need: one without a sign, two, three or four with it.
-   Reciprocals take none: they are those of the floats before. `source` and `target` are byte offsets. */
-enum octet_parameter_kind { OCTET_BYTES = 1, OCTET_HALVES = 2, OCTET_TRIPLES = 3, OCTET_WORDS = 4, OCTET_RECIPROCALS = 5 };
+   Reciprocals, and what these leave out of 1 / x, take none: they are those of the floats before. `source` and `target` are
+   byte offsets. */
+enum octet_parameter_kind {
+  OCTET_BYTES = 1,
+  OCTET_HALVES = 2,
+  OCTET_TRIPLES = 3,
+  OCTET_WORDS = 4,
+  OCTET_RECIPROCALS = 5,
+  OCTET_RECIPROCAL_RESTS = 6
+};
 
 typedef struct octet_parameters {
   int32_t source, target;

@@ -58,8 +58,8 @@ static inline uint32_t octet_count_positions(uint32_t channels, uint32_t block) 
 static inline void octet_write_parameters(const octet_parameters *p, const char *values, char *panels) {
   uint32_t positions = octet_count_positions(p->channels, p->block), channels = p->channels;
   for (uint32_t kinds = p->kinds; kinds; kinds >>= 4, panels += positions * 4) {
-    uint32_t kind = kinds % 16, size = kind == OCTET_RECIPROCALS ? 4 : kind, sign = kind > 1 ? 32 - 8 * size : 0;
-    if (kind == OCTET_RECIPROCALS)
+    uint32_t kind = kinds % 16, divides = kind >= OCTET_RECIPROCALS, size = divides ? 4 : kind, sign = kind > 1 ? 32 - 8 * size : 0;
+    if (divides)
       values -= channels * 4;
     for (uint32_t position = 0; position < positions; ++position) {
       const char *from = values + octet_lane_channel(channels, p->block, position) * size;
@@ -71,11 +71,13 @@ static inline void octet_write_parameters(const octet_parameters *p, const char 
     }
     values += channels * size;
     /* By itself: words that are no floats take long to divide, if that is done before it is known to be wanted. */
-    for (uint32_t i = 0; kind == OCTET_RECIPROCALS && i < positions; ++i) {
-      float value;
+    for (uint32_t i = 0; divides && i < positions; ++i) {
+      float value, reciprocal;
       memcpy(&value, panels + i * 4, 4);
-      value = 1.0f / value;
-      memcpy(panels + i * 4, &value, 4);
+      reciprocal = 1.0f / value;
+      if (kind == OCTET_RECIPROCAL_RESTS)
+        reciprocal = (float)(1.0 / (double)value - (double)reciprocal);
+      memcpy(panels + i * 4, &reciprocal, 4);
     }
   }
 }

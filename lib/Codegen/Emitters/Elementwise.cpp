@@ -16,48 +16,62 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
-Value codegen::emitExp(KernelBuilder &b, Value x, float lowest) {
-  Value clamped = b.minF(b.maxF(x, b.constF(lowest)), b.constF(110.0f));
-  Value n = b.round(b.mul(clamped, b.constBits(0x3FB8AA3B)));
+static Value clip(KernelBuilder &b, Value x, float low, float high) {
+  return b.minF(b.maxF(x, b.constF(low)), b.constF(high));
+}
+
+/// [N.exp] of t = `clamped` or of t = -`clamped`, which is no NaN. Rounding is symmetric: with -r, every other sign of
+/// the polynomial changes, and no bit of its value. `isNormal`: t is within [-87, 88].
+static Value expOfClamped(KernelBuilder &b, Value clamped, bool isNegated, bool isNormal) {
+  uint32_t flip = isNegated ? 0x80000000u : 0u;
+  Value n = b.round(b.mul(clamped, b.constBits(0x3FB8AA3B ^ flip)));
   Value nf = b.toFloat(n);
-  Value r = b.fma(nf, b.constBits(0xBF317200), clamped);
-  r = b.fma(nf, b.constBits(0xB5BFBE8E), r);
-  Value p = b.constBits(0x39506967);
-  for (uint32_t coefficient : {0x3AB743CEu, 0x3C088908u, 0x3D2AA9C1u, 0x3E2AAAAAu, 0x3F000000u})
-    p = b.fma(p, r, b.constBits(coefficient));
-  Value y = b.add(b.fma(p, b.mul(r, r), r), b.constF(1.0f));
-  y = kernel::ScaleOp::create(b, b.f32(), y, n);
+  Value r = b.fma(nf, b.constBits(0xBF317200 ^ flip), clamped);
+  r = b.fma(nf, b.constBits(0xB5BFBE8E ^ flip), r);
+  Value y = b.constBits(0x3AB511E8);
+  uint32_t sign = 0;
+  for (uint32_t coefficient : {0x3C091D10u, 0x3D2AAC79u, 0x3E2AAA49u, 0x3EFFFFFEu, 0x3F800000u, 0x3F800000u}) {
+    sign ^= flip;
+    y = b.fma(y, r, b.constBits(coefficient ^ sign));
+  }
+  return kernel::ScaleOp::create(b, b.f32(), y, n, isNormal);
+}
+
+/// `y`, or NaN where x is one.
+static Value keepNaN(KernelBuilder &b, Value x, Value y) {
   if (b.valuesAreFinite)
     return y;
   Value isNumber = arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, x, x);
   return arith::SelectOp::create(b, isNumber, y, x);
 }
 
-static Value clip(KernelBuilder &b, Value x, float low, float high) {
-  return b.minF(b.maxF(x, b.constF(low)), b.constF(high));
+Value codegen::emitExp(KernelBuilder &b, Value x) {
+  return keepNaN(b, x, expOfClamped(b, clip(b, x, -110.0f, 110.0f), /*isNegated=*/false, /*isNormal=*/false));
 }
 
 static Value hardSigmoid(KernelBuilder &b, Value x, float alpha, float beta) {
   return clip(b, b.fma(b.constF(alpha), x, b.constF(beta)), 0.0f, 1.0f);
 }
 
-/// exp(x) where it is added to 1 or -1: below exp(-20), which is less than 2^-25, it changes no bit of the sum. Subnormal
-/// numbers, which some CPUs make in microcode, do not come up.
-static Value emitExpBesideOne(KernelBuilder &b, Value x) { return emitExp(b, x, -20.0f); }
+// Below exp(-20), which is less than 2^-25, an exponential that is added to 1 or -1 changes no bit of the sum, so that the
+// three below clamp there: neither subnormal numbers, which some CPUs make in microcode, nor factors beside them come up.
 
-/// 1 + exp(-x), the divisor of sigmoid and silu.
-static Value onePlusExpOfNegated(KernelBuilder &b, Value x) {
-  return b.add(emitExpBesideOne(b, arith::NegFOp::create(b, x)), b.constF(1.0f));
+/// `a / (1 + exp(-t))` with t = x < -87 ? -87 : x, where a is t if it is not given.
+static Value divideByLogistic(KernelBuilder &b, Value x, Value a) {
+  Value t = b.maxF(x, b.constF(-87.0f));
+  Value e = expOfClamped(b, b.minF(t, b.constF(20.0f)), /*isNegated=*/true, /*isNormal=*/true);
+  return b.div(a ? a : t, b.add(keepNaN(b, x, e), b.constF(1.0f)));
 }
 
 static Value tanh(KernelBuilder &b, Value x) {
-  Value e = emitExp(b, clip(b, b.mul(x, b.constF(2.0f)), -20.0f, 20.0f));
+  Value doubled = clip(b, b.mul(x, b.constF(2.0f)), -20.0f, 20.0f);
+  Value e = expOfClamped(b, doubled, /*isNegated=*/false, /*isNormal=*/true);
   return b.div(b.sub(e, b.constF(1.0f)), b.add(e, b.constF(1.0f)));
 }
 
 static Value elu(KernelBuilder &b, Value x, float alpha) {
-  Value negative = b.mul(b.constF(alpha), b.sub(emitExpBesideOne(b, x), b.constF(1.0f)));
-  return b.selectLess(x, b.constF(0), negative, x);
+  Value e = expOfClamped(b, clip(b, x, -20.0f, 0.0f), /*isNegated=*/false, /*isNormal=*/true);
+  return b.selectLess(x, b.constF(0), b.mul(b.constF(alpha), b.sub(e, b.constF(1.0f))), x);
 }
 
 Value codegen::emitElementwise(KernelBuilder &b, Operation *op, ValueRange in) {
@@ -69,8 +83,8 @@ Value codegen::emitElementwise(KernelBuilder &b, Operation *op, ValueRange in) {
         return b.selectLess(in[0], b.constF(0), b.mul(b.constF(o.getAlpha().convertToFloat()), in[0]), in[0]);
       })
       .Case([&](nn::EluOp o) { return elu(b, in[0], o.getAlpha().convertToFloat()); })
-      .Case([&](nn::SigmoidOp) { return b.div(b.constF(1.0f), onePlusExpOfNegated(b, in[0])); })
-      .Case([&](nn::SiluOp) { return b.div(in[0], onePlusExpOfNegated(b, in[0])); })
+      .Case([&](nn::SigmoidOp) { return divideByLogistic(b, in[0], b.constF(1.0f)); })
+      .Case([&](nn::SiluOp) { return divideByLogistic(b, in[0], Value()); })
       .Case([&](nn::TanhOp) { return tanh(b, in[0]); })
       .Case([&](nn::HardSigmoidOp o) {
         return hardSigmoid(b, in[0], o.getAlpha().convertToFloat(), o.getBeta().convertToFloat());

@@ -8,7 +8,7 @@
 #include "Epilogue.h"
 #include "octet/Dialect/NN/Constants.h"
 #include "octet/Numerics/Requantize.h"
-#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace octet;
@@ -66,12 +66,64 @@ Epilogue::Form Epilogue::chooseForm() const {
 
 bool Epilogue::takesAnyOrder(const FusedOp &fused) { return fused.getBodyInputs().empty(); }
 
+/// The largest |f32(acc) * factor[c]|, or infinity.
+static float getProductBound(const FusedOp &fused, ArrayRef<float> factors) {
+  Value input = fused.getOuter(fused.root->getOperand(0)), filter = fused.getOuter(fused.root->getOperand(1));
+  FailureOr<SmallVector<int8_t, 0>> weights = nn::getConstantValues<int8_t>(filter);
+  if (failed(weights))
+    return std::numeric_limits<float>::infinity();
+  SmallVector<int32_t, 0> bias;
+  if (fused.root->getNumOperands() > 2)
+    if (auto values = nn::getConstantValues<int32_t>(fused.getOuter(fused.root->getOperand(2))); succeeded(values))
+      bias = *values;
+  float bound = 0;
+  auto sums = numerics::accumulatorBounds(getProductTypes(fused.root, input, filter), *weights, bias);
+  for (auto [sum, factor] : llvm::zip(sums, factors))
+    bound = std::max(bound, numerics::productBound(sum, factor));
+  return bound;
+}
+
+/// The largest |x| of what a body yields; infinity where any of its values may be infinite or no number.
+static float getBodyBound(const FusedOp &fused, float productBound) {
+  llvm::DenseMap<Value, float> bounds{{fused.root->getResult(0), productBound}};
+  constexpr float kNone = std::numeric_limits<float>::infinity();
+  for (Value inner : fused.getBodyInputs()) {
+    Type type = fused.getOuter(inner).getType();
+    bounds[inner] = isQuantized(type) ? 512 * *llvm::max_element(paramsOf(fused.getOuter(inner)).scales) : kNone;
+  }
+  for (Operation *op : fused.body) {
+    SmallVector<float> in = llvm::map_to_vector(op->getOperands(), [&](Value operand) { return bounds.lookup_or(operand, kNone); });
+    float &bound = bounds[op->getResult(0)] = kNone;
+    if (!llvm::all_of(in, [](float bound) { return bound < kNone; }))
+      continue;
+    bound =
+        llvm::TypeSwitch<Operation *, float>(op)
+            .Case<DequantizeOp, nn::ReluOp, nn::SiluOp, nn::HardSwishOp, nn::NegOp>([&](Operation *) { return in[0]; })
+            .Case([&](nn::ClipOp clip) {
+              float low = clip.getMin().convertToFloat(), high = clip.getMax().convertToFloat();
+              return std::min(std::max(std::abs(low), std::abs(high)), std::max({in[0], low, -high}));
+            })
+            .Case([&](nn::LeakyReluOp relu) { return in[0] * std::max(1.0f, std::abs(relu.getAlpha().convertToFloat())); })
+            .Case([&](nn::EluOp elu) { return std::max(in[0], std::abs(elu.getAlpha().convertToFloat())); })
+            .Case<nn::SigmoidOp, nn::HardSigmoidOp, nn::TanhOp>([&](Operation *) { return 1.0f; })
+            .Case<nn::AddOp, nn::SubOp>([&](Operation *) { return in[0] + in[1]; })
+            .Case([&](nn::MulOp) { return in[0] * in[1]; })
+            .Default([](Operation *) { return kNone; });
+  }
+  return bounds.lookup_or(fused.yielded, kNone);
+}
+
 /// M[c] or S[c], the residual's M, and whether their products are small enough to be rounded without a clamp.
 void Epilogue::addMultipliers() {
   Value input = fused.getOuter(fused.root->getOperand(0)), filter = fused.getOuter(fused.root->getOperand(1));
   SmallVector<float> factors = getAccumulatorScales(fused.root, input, filter);
-  float bound = 0;
-  if (form != Form::general) {
+  float bound = 0; ///< of what is rounded
+  if (form == Form::general) {
+    bound = getBodyBound(fused, getProductBound(fused, factors));
+    isBounded = bound < std::numeric_limits<float>::infinity();
+    if (resultIsQuantized)
+      bound /= *llvm::min_element(paramsOf(fused.getResult()).scales);
+  } else {
     codegen::QuantParams out = paramsOf(fused.getResult());
     for (auto [c, factor] : llvm::enumerate(factors))
       factor = numerics::requantizeMultiplier(factor, at<float>(out.scales, c));
@@ -80,35 +132,23 @@ void Epilogue::addMultipliers() {
       SmallVector<float> skipFactors;
       for (size_t c = 0; c < std::max(skip.scales.size(), out.scales.size()); ++c)
         skipFactors.push_back(numerics::residualMultiplier(at<float>(skip.scales, c), at<float>(out.scales, c)));
-      for (float factor : skipFactors)
-        bound = std::max(bound, 512 * factor);
+      bound = 512 * *llvm::max_element(skipFactors);
       if (skipFactors.size() == 1)
         skipFactors.assign(factors.size(), skipFactors[0]);
       residual = signature.addTensor(getResidual());
       residualMultiplier = signature.addParameters(ArrayRef<float>(skipFactors), block);
     }
-    FailureOr<SmallVector<int8_t, 0>> weights = nn::getConstantValues<int8_t>(filter);
-    SmallVector<int32_t, 0> bias;
-    if (fused.root->getNumOperands() > 2)
-      if (auto values = nn::getConstantValues<int32_t>(fused.getOuter(fused.root->getOperand(2))); succeeded(values))
-        bias = *values;
-    if (failed(weights)) {
-      bound = std::numeric_limits<float>::infinity();
-    } else {
-      auto sums = numerics::accumulatorBounds(getProductTypes(fused.root, input, filter), *weights, bias);
-      for (auto [sum, factor] : llvm::zip(sums, factors))
-        bound = std::max(bound, numerics::productBound(sum, factor));
-    }
+    bound = std::max(bound, getProductBound(fused, factors));
   }
   multiplier = signature.addParameters(ArrayRef<float>(factors), block);
-  bool isSmall = form != Form::general && bound < float(1 << 29);
+  isSmall = bound < float(1 << 29);
   if (resultIsQuantized) {
     codegen::QuantParams out = paramsOf(fused.getResult());
-    plainReciprocals = hasPlainReciprocals(out);
-    bool clampsItself = form == Form::general && plainReciprocals;
+    multipliesByReciprocals = hasReciprocals(out);
+    bool clampsItself = form == Form::general && multipliesByReciprocals;
     packClamps = (isSmall || clampsItself) && out.low == 0 && out.high == 255;
   }
-  signature.addKey(packClamps, plainReciprocals);
+  signature.addKey(packClamps, multipliesByReciprocals, isSmall, isBounded);
 }
 
 void Epilogue::addResultParameters() {
@@ -122,7 +162,7 @@ void Epilogue::addResultParameters() {
                                          [&] { return std::vector<int32_t>{out.low, out.high}; });
   if (form == Form::general) {
     scales = signature.addParameters(ArrayRef<float>(out.scales), block);
-    reciprocals = signature.addParameters(ArrayRef<float>(out.scales), block, /*reciprocals=*/true);
+    reciprocals = signature.addReciprocals(out.scales, block);
   }
   if (!zeroPointIsZero)
     zeroPoints = signature.addParameters(ArrayRef<int32_t>(out.zeroPoints), block);
@@ -177,18 +217,22 @@ Value Epilogue::finish(KernelBuilder &b, ValueRange args, Value scaled, Value po
 
 QuantizeOperands Epilogue::loadQuantizeOperands(KernelBuilder &b, ValueRange args, Value position, int64_t laneAxis) const {
   TensorView view = signature.getTensor(result, args);
+  auto load = [&](int number) { return loadPerChannel(b, args, number, position, laneAxis); };
   QuantizeOperands by;
+  by.isSmall = isSmall;
   by.packSaturates = packClamps;
   std::tie(by.low, by.high) = loadBounds(b, args);
   if (scales < 0) {
     by.scale = b.loadSplat(view.scales, b.index(0));
-    by.reciprocal = plainReciprocals ? b.loadSplat(view.scales, b.index(1)) : Value();
+    if (multipliesByReciprocals)
+      by.reciprocal = {b.loadSplat(view.scales, b.index(1)), b.loadSplat(view.scales, b.index(2))};
     by.zeroPoint = b.loadSplat(view.zeroPoints, b.index(kZeroPoints));
     return by;
   }
-  by.scale = loadPerChannel(b, args, scales, position, laneAxis);
-  by.reciprocal = plainReciprocals ? loadPerChannel(b, args, reciprocals, position, laneAxis) : Value();
-  by.zeroPoint = zeroPoints >= 0 ? loadPerChannel(b, args, zeroPoints, position, laneAxis) : b.constI(0);
+  by.scale = load(scales);
+  if (multipliesByReciprocals)
+    by.reciprocal = {load(reciprocals), load(reciprocals + 1)};
+  by.zeroPoint = zeroPoints >= 0 ? load(zeroPoints) : b.constI(0);
   return by;
 }
 
@@ -212,11 +256,7 @@ Value Epilogue::emit(KernelBuilder &b, ValueRange args, Value acc, Value positio
     alignView(input, view.shape());
     known[value] = loadReal(b, input, indices, laneAxis);
   }
-  // Of a number these can make a NaN, or an infinity that others make one of.
-  bool isSafe = llvm::none_of(fused.body, llvm::IsaPred<nn::SqrtOp, nn::DivOp, nn::ExpOp>);
-  b.valuesAreFinite = form == Form::general && isSafe && llvm::all_of(inputs, [&](const auto &input) {
-    return isQuantized(fused.getOuter(input.first).getType());
-  });
+  b.valuesAreFinite = isBounded;
   Value real = emitBody(b, fused, std::move(known));
   Value result = resultIsQuantized ? quantizeBy(b, real, loadQuantizeOperands(b, args, position, laneAxis)) : real;
   b.valuesAreFinite = false;

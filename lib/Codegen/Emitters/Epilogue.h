@@ -59,12 +59,14 @@ private:
   QuantizeOperands loadQuantizeOperands(KernelBuilder &b, mlir::ValueRange args, mlir::Value position, int64_t laneAxis) const;
 
   bool packClamps = false;        ///< what reaches a pack is inside int32, and the bounds are 0 and 255
-  bool plainReciprocals = false;
+  bool isSmall = false;           ///< what is rounded is proven to be inside int32
+  bool isBounded = false;         ///< so is, in the general form, that values of the body are numbers
+  bool multipliesByReciprocals = false; ///< instead of dividing by scales
   bool zeroPointIsZero = false;   ///< in all channels
   int64_t channelAxis;            ///< of the result
   int64_t quarterStride = 0;      ///< 0: lanes are side by side
   int result, multiplier = -1;    ///< multiplier: M[c] or S[c]
-  int scales = -1, reciprocals = -1, zeroPoints = -1; ///< of a result quantized per channel
+  int scales = -1, reciprocals = -1, zeroPoints = -1; ///< of a result quantized per channel; behind reciprocals, their rests
   int bounds = -1;                ///< its [low, high]
   int residual = -1, residualMultiplier = -1;
   llvm::SmallVector<std::pair<mlir::Value, int>> inputs; ///< body inputs as tensors

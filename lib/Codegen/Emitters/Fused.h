@@ -35,8 +35,8 @@ mlir::Value emitBody(KernelBuilder &b, const FusedOp &fused, llvm::DenseMap<mlir
 
 /// One element-wise op on real values, by its law.
 mlir::Value emitElementwise(KernelBuilder &b, mlir::Operation *op, mlir::ValueRange operands);
-/// [N.exp] for x of at least `lowest`; for lower ones what it is there.
-mlir::Value emitExp(KernelBuilder &b, mlir::Value x, float lowest = -110.0f);
+/// [N.exp]
+mlir::Value emitExp(KernelBuilder &b, mlir::Value x);
 
 } // namespace octet::codegen
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Signature.h"
+#include "octet/Numerics/Quantize.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -22,8 +23,8 @@ static std::string keyOf(const QuantParams &params) {
   return key;
 }
 
-bool codegen::hasPlainReciprocals(const QuantParams &params) {
-  return llvm::all_of(params.scales, [](float scale) { return scale > 0x1p-80f && scale < 0x1p80f; });
+bool codegen::hasReciprocals(const QuantParams &params) {
+  return llvm::all_of(params.scales, [](float scale) { return scale >= 0x1p-80f && scale <= 0x1p80f; });
 }
 
 /// A saturating pack clamps to the storage bounds.
@@ -41,10 +42,12 @@ int Signature::addTensor(Value value, Parameters parameters) {
       tensor.scales = addWeights<float>(key + "/scales", [&] {
       std::vector<float> block(params.scales.begin(), params.scales.end());
       for (float scale : params.scales)
-        block.push_back(1.0f / scale);
+        block.push_back(numerics::getReciprocal(scale).first);
+      for (float scale : params.scales)
+        block.push_back(numerics::getReciprocal(scale).second);
       return block;
     });
-    addKey(hasPlainReciprocals(params), hasFullRange(params));
+    addKey(hasReciprocals(params), hasFullRange(params));
     tensor.zeroPoints = addWeights<int32_t>(key + "/zero-points", [&] {
       std::vector<int32_t> block{params.low, params.high};
       block.insert(block.end(), params.zeroPoints.begin(), params.zeroPoints.end());
@@ -54,6 +57,23 @@ int Signature::addTensor(Value value, Parameters parameters) {
   }
   tensors.push_back(tensor);
   return tensors.size() - 1;
+}
+
+int Signature::addReciprocals(ArrayRef<float> perChannel, int64_t block) {
+  if (block) {
+    int first = add(emitter.getParameters(perChannel, OCTET_RECIPROCALS, block));
+    add(emitter.getParameters(perChannel, OCTET_RECIPROCAL_RESTS, block));
+    return first;
+  }
+  SmallVector<float> firsts, rests;
+  for (float value : perChannel) {
+    auto [first, rest] = numerics::getReciprocal(value);
+    firsts.push_back(first);
+    rests.push_back(rest);
+  }
+  int first = addInNaturalOrder<float>(firsts);
+  addInNaturalOrder<float>(rests);
+  return first;
 }
 
 TensorView Signature::getTensor(int number, ValueRange args) const {
@@ -123,18 +143,22 @@ Value codegen::roundAndClamp(KernelBuilder &b, Value scaled, Value low, Value hi
 }
 
 Value codegen::quantizeBy(KernelBuilder &b, Value value, const QuantizeOperands &by) {
-  if (!by.reciprocal)
+  if (!by.reciprocal.first)
     return roundAndClamp(b, b.div(value, by.scale), by.low, by.high, by.zeroPoint);
   if (!b.valuesAreFinite) {
     Value isNumber = arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, value, value);
     value = arith::SelectOp::create(b, isNumber, value, b.constF(0));
   }
-  // Clamped one step outside the bounds, the quotient stays small and rounds to what saturates.
-  Value one = b.constF(1);
-  Value lowest = b.mul(b.sub(b.toFloat(b.sub(by.low, by.zeroPoint)), one), by.scale);
-  Value highest = b.mul(b.add(b.toFloat(b.sub(by.high, by.zeroPoint)), one), by.scale);
-  value = b.minF(b.maxF(value, lowest), highest);
-  Value stored = b.add(b.round(b.quotient(value, by.scale, by.reciprocal)), by.zeroPoint);
+  if (!by.isSmall) {
+    // Clamped one step outside the bounds, the quotient stays small and rounds to what saturates.
+    Value one = b.constF(1);
+    Value lowest = b.mul(b.sub(b.toFloat(b.sub(by.low, by.zeroPoint)), one), by.scale);
+    Value highest = b.mul(b.add(b.toFloat(b.sub(by.high, by.zeroPoint)), one), by.scale);
+    value = b.minF(b.maxF(value, lowest), highest);
+  }
+  // Levels without fused multiply-add divide: emulating it takes longer.
+  Value quotient = b.level.hasFma ? b.fma(value, by.reciprocal.first, b.mul(value, by.reciprocal.second)) : b.div(value, by.scale);
+  Value stored = b.add(b.round(quotient), by.zeroPoint);
   if (by.packSaturates)
     return stored;
   return arith::MinSIOp::create(b, arith::MaxSIOp::create(b, stored, by.low), by.high);
@@ -144,9 +168,10 @@ Value codegen::quantize(KernelBuilder &b, Value value, const TensorView &view, V
   auto params = getQuantParams(cast<quant::QuantizedType>(view.type.getElementType()));
   QuantizeOperands by;
   by.packSaturates = packSaturates;
-  by.scale = loadParameterOf(b, view, view.scales, 0, indices, laneAxis);
-  if (hasPlainReciprocals(params))
-    by.reciprocal = loadParameterOf(b, view, view.scales, params.scales.size(), indices, laneAxis);
+  auto loadScale = [&](int64_t part) { return loadParameterOf(b, view, view.scales, part * params.scales.size(), indices, laneAxis); };
+  by.scale = loadScale(0);
+  if (hasReciprocals(params))
+    by.reciprocal = {loadScale(1), loadScale(2)};
   by.zeroPoint = loadParameterOf(b, view, view.zeroPoints, kZeroPoints, indices, laneAxis);
   by.low = b.loadSplat(view.zeroPoints, b.index(kLow));
   by.high = b.loadSplat(view.zeroPoints, b.index(kHigh));

@@ -13,7 +13,7 @@
 namespace octet::codegen {
 
 /// Collects a kernel's arguments and its key while a step is planned; names them again inside the body.
-/// A quantized tensor brings its parameters along: [scales..., reciprocals...], and [low, high, zero points...].
+/// A quantized tensor brings its parameters along: [scales..., reciprocals..., their rests...], and [low, high, zero points...].
 class Signature {
 public:
   explicit Signature(ProgramEmitter &emitter) : emitter(emitter) {}
@@ -32,14 +32,13 @@ public:
   int addParameters(llvm::ArrayRef<int32_t> perChannel, int64_t block) {
     return block ? add(emitter.getParameters(perChannel, block)) : addInNaturalOrder(perChannel);
   }
-  /// The same for floats, or their reciprocals.
-  int addParameters(llvm::ArrayRef<float> perChannel, int64_t block, bool reciprocals = false) {
-    if (block)
-      return add(emitter.getParameters(perChannel, reciprocals, block));
-    if (!reciprocals)
-      return addInNaturalOrder(perChannel);
-    return addInNaturalOrder<float>(llvm::map_to_vector(perChannel, [](float value) { return 1.0f / value; }));
+  /// The same for floats.
+  int addParameters(llvm::ArrayRef<float> perChannel, int64_t block) {
+    return block ? add(emitter.getParameters(perChannel, OCTET_WORDS, block)) : addInNaturalOrder(perChannel);
   }
+  /// The same for both parts of reciprocals (numerics::getReciprocal); returns the number of the first, behind which the
+  /// other is.
+  int addReciprocals(llvm::ArrayRef<float> perChannel, int64_t block);
   /// Adds depthwise weights in the order that `filter` describes, as words if so wanted; returns their number.
   int addDepthwiseFilter(mlir::Value weights, const octet_depthwise_filter &filter, bool asWords) {
     KernelArgument bytes = emitter.getDepthwiseFilter(weights, filter);
@@ -110,17 +109,19 @@ mlir::Value loadReal(KernelBuilder &b, const TensorView &view, mlir::ValueRange 
 void storeReal(KernelBuilder &b, mlir::Value value, const TensorView &view, mlir::ValueRange indices, int64_t laneAxis);
 /// Parameters of [N.quantize], one per lane or all lanes alike.
 struct QuantizeOperands {
-  mlir::Value scale, reciprocal; ///< no reciprocal: divide
+  mlir::Value scale;
+  std::pair<mlir::Value, mlir::Value> reciprocal; ///< in two parts; null: divide
   mlir::Value zeroPoint, low, high;
-  bool packSaturates = false;    ///< the bounds are 0 and 255 and a saturating pack follows
+  bool isSmall = false;       ///< quotients are proven to be numbers within int32
+  bool packSaturates = false; ///< the bounds are 0 and 255 and a saturating pack follows
 };
 /// [N.quantize] of real values; i32 storage values.
 mlir::Value quantizeBy(KernelBuilder &b, mlir::Value value, const QuantizeOperands &by);
 /// [N.quantize] with the parameters of a tensor; `packSaturates` as above.
 mlir::Value quantize(KernelBuilder &b, mlir::Value value, const TensorView &view, mlir::ValueRange indices, int64_t laneAxis,
                      bool packSaturates = false);
-/// Scales whose reciprocals and products stay far from overflow and underflow.
-bool hasPlainReciprocals(const QuantParams &params);
+/// Products with reciprocals in two parts round to the same integers as quotients (numerics::getReciprocal).
+bool hasReciprocals(const QuantParams &params);
 /// [N.quantize] behind the division: clamp in f32, round, add the zero point; i32 storage values.
 mlir::Value roundAndClamp(KernelBuilder &b, mlir::Value scaled, mlir::Value low, mlir::Value high, mlir::Value zeroPoint);
 /// 8-bit storage type of i32 lanes.

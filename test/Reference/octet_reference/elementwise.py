@@ -89,10 +89,9 @@ def exp(x):
         n = np.rint(t * from_bits(0x3FB8AA3B))
         r = fma(n, -from_bits(0x3F317200), t)
         r = fma(n, -from_bits(0x35BFBE8E), r)
-        p = from_bits(0x39506967)
-        for constant in (0x3AB743CE, 0x3C088908, 0x3D2AA9C1, 0x3E2AAAAA, 0x3F000000):
-            p = fma(p, r, from_bits(constant))
-        y = fma(p, r * r, r) + f32(1)
+        y = from_bits(0x3AB511E8)
+        for constant in (0x3C091D10, 0x3D2AAC79, 0x3E2AAA49, 0x3EFFFFFE, 0x3F800000, 0x3F800000):
+            y = fma(y, r, from_bits(constant))
         n = np.asarray(n).astype(np.int32)
         half = n >> 1
         y = y * _power_of_two(half) * _power_of_two(n - half)
@@ -105,15 +104,21 @@ def elu(x, alpha):
     return np.where(x < 0, mul(f32(alpha), sub(exp(x), f32(1))), x)
 
 
+def _not_below_minus_87(x):
+    x = np.asarray(x, f32)
+    return np.where(x < f32(-87), f32(-87), x)
+
+
 def sigmoid(x):
     """[N.sigmoid]"""
-    return div(f32(1), add(f32(1), exp(-np.asarray(x, f32))))
+    t = _not_below_minus_87(x)
+    return div(f32(1), add(f32(1), exp(-t)))
 
 
 def silu(x):
     """[N.silu]"""
-    x = np.asarray(x, f32)
-    return div(x, add(f32(1), exp(-x)))
+    t = _not_below_minus_87(x)
+    return div(t, add(f32(1), exp(-t)))
 
 
 def tanh(x):

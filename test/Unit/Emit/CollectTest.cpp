@@ -75,14 +75,15 @@ TEST(Collect, TakesWhatCodegenLeaves) {
   auto network = codegen.collect(R"(
 module @sse2 {
   kernel.program @main level "sse2" arena 64 state 16 prepared 192 inputs [#kernel.tensor<"x", tensor<1x3x!quant.uniform<u8:f32, 0.5:128>>>]
-      outputs [#kernel.tensor<"y", tensor<2xf32>>] weights dense<7> : tensor<4xi8> panels 640 {
+      outputs [#kernel.tensor<"y", tensor<2xf32>>] weights dense<7> : tensor<4xi8> panels 704 {
     kernel.dense_filter from 1 to 2 outputs 3 channels 4 pitch 5 kernel 6 7 runs 8
     kernel.parameters triples from 4 to 64 channels 3 block 16
     kernel.parameters words from 13 to 128 channels 3 block 16
     kernel.parameters reciprocals from 13 to 192 channels 3 block 16
-    kernel.parameters bytes from 25 to 256 channels 3 block 16
-    kernel.parameters bytes from 25 to 320 channels 3 block 64
-    kernel.parameters reciprocals from 13 to 576 channels 3 block 64
+    kernel.parameters reciprocal_rests from 13 to 256 channels 3 block 16
+    kernel.parameters bytes from 25 to 320 channels 3 block 16
+    kernel.parameters bytes from 25 to 384 channels 3 block 64
+    kernel.parameters reciprocals from 13 to 640 channels 3 block 64
     kernel.depthwise_filter from 1 to 2 channels 9 blocks 3 parts 10 vectors 4 strip 5 stride 6 kernel 7 8
     kernel.widen from #kernel.arg<panels 64> to 128 groups 3
     kernel.step @dense [#kernel.arg<arena 64>, #kernel.arg<output 0>] bounds [7] range 3 loc(fused["conv1", "relu1"])
@@ -103,7 +104,7 @@ module @reference {
   EXPECT_EQ(program.inputs[0].scale, 0.5f);
   EXPECT_EQ(program.inputs[0].zeroPoint, 128);
   EXPECT_EQ(program.outputs[0].shape, std::vector<int64_t>{2});
-  EXPECT_EQ(program.panelsBytes, 640);
+  EXPECT_EQ(program.panelsBytes, 704);
   ASSERT_EQ(program.filters.size(), 1u);
   octet_dense_filter dense = program.filters[0];
   EXPECT_EQ(std::make_tuple(dense.source, dense.target, dense.outputs, dense.channels), std::make_tuple(1, 2, 3, 4));
@@ -112,7 +113,7 @@ module @reference {
   std::vector<std::array<int, 5>> parameters;
   for (const octet_parameters &p : program.parameters)
     parameters.push_back({p.source, p.target, p.channels, p.block, (int)p.kinds});
-  EXPECT_EQ(parameters, (std::vector<std::array<int, 5>>{{4, 64, 3, 16, 0x1543}, {25, 320, 3, 64, 1}, {25, 576, 3, 64, 5}}));
+  EXPECT_EQ(parameters, (std::vector<std::array<int, 5>>{{4, 64, 3, 16, 0x16543}, {25, 384, 3, 64, 1}, {25, 640, 3, 64, 5}}));
   ASSERT_EQ(network->levels.size(), 2u);
   EXPECT_EQ(network->levels[1].level, "reference");
   ASSERT_EQ(network->levels[0].steps.size(), 2u);

@@ -158,13 +158,16 @@ TEST(Prepare, ParametersOfEveryKind) {
   append(OCTET_TRIPLES, {-8388608, 8388607});
   append(OCTET_WORDS, {0x40400000, 0x40a00000}); // 3.0f, 5.0f
   append(OCTET_WORDS, {-2147483648, 2147483647});
-  uint32_t kinds = OCTET_BYTES | OCTET_HALVES << 4 | OCTET_TRIPLES << 8 | OCTET_WORDS << 12 | OCTET_RECIPROCALS << 16 | OCTET_WORDS << 20;
-  std::vector<uint32_t> words = prepareParameters(weights, {0, 0, 2, 16, kinds}, 6);
+  uint32_t kinds = OCTET_BYTES | OCTET_HALVES << 4 | OCTET_TRIPLES << 8 | OCTET_WORDS << 12 | OCTET_RECIPROCALS << 16 |
+                   OCTET_RECIPROCAL_RESTS << 20 | OCTET_WORDS << 24;
+  std::vector<uint32_t> words = prepareParameters(weights, {0, 0, 2, 16, kinds}, 7);
   auto at = [&](int array) { return std::make_pair(int(words[16 * array]), int(words[16 * array + 1])); };
   EXPECT_EQ(at(0), std::make_pair(0, 255));
   EXPECT_EQ(at(1), std::make_pair(-32768, 32767));
   EXPECT_EQ(at(2), std::make_pair(-8388608, 8388607));
   EXPECT_EQ(at(3), std::make_pair(0x40400000, 0x40a00000));
   EXPECT_EQ(at(4), std::make_pair(llvm::bit_cast<int>(1 / 3.0f), llvm::bit_cast<int>(1 / 5.0f)));
-  EXPECT_EQ(at(5), std::make_pair(std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));
+  auto rest = [](float x) { return llvm::bit_cast<int>((float)(1.0 / x - 1 / x)); };
+  EXPECT_EQ(at(5), std::make_pair(rest(3.0f), rest(5.0f)));
+  EXPECT_EQ(at(6), std::make_pair(std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));
 }

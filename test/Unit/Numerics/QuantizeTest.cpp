@@ -9,8 +9,10 @@
 #include "mlir/Dialect/Quant/IR/Quant.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/MLIRContext.h"
+#include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
+#include <random>
 
 using namespace mlir;
 using namespace octet;
@@ -62,3 +64,54 @@ TEST_F(Types, BoundsDoNotChangeParameters) {
 }
 
 TEST_F(Types, ScalesAreF32) { EXPECT_EQ(numerics::getParams(uniform(0.1, 0)).scale, 0.1f); }
+
+static float multiply(float x, std::pair<float, float> reciprocal) {
+  return std::fma(x, reciprocal.first, x * reciprocal.second);
+}
+
+TEST(Quantize, ReciprocalsInTwoPartsRoundLikeDivision) {
+  std::mt19937 random(1);
+  int differencesOfOnePart = 0;
+  for (int i = 0; i < 2000; ++i) {
+    float scale = std::ldexp(0x800000u + random() % 0x800000u, static_cast<int>(random() % 158) - 102);
+    auto reciprocal = numerics::getReciprocal(scale);
+    for (int n = 0; n < 256; ++n) {
+      float x = scale * (n + 0.5f);
+      for (float y : {std::nextafter(x, 0.0f), x, -x, std::nextafter(x, 2 * x)}) {
+        ASSERT_EQ(std::nearbyint(multiply(y, reciprocal)), std::nearbyint(y / scale)) << y << " / " << scale;
+        differencesOfOnePart += std::nearbyint(y * reciprocal.first) != std::nearbyint(y / scale);
+      }
+    }
+  }
+  EXPECT_GT(differencesOfOnePart, 0);
+}
+
+/// All scales and x for which x / scale is within 2^-46 of the middle between some n + 1/2 and a float beside it. With both
+/// significands as integers, scale * middle then is at most 8 from a multiple of 2^24 (or 2^25), x: one scale for each distance.
+TEST(Quantize, NoQuotientIsTooNearTheMiddleOfTwoFloats) {
+  constexpr uint32_t kMask = (1u << 24) - 1;
+  int checked = 0;
+  for (int n = 0; n < 256; ++n) {
+    float half = n + 0.5f;
+    for (float neighbour : {std::nextafter(half, 0.0f), std::nextafter(half, 256.0f)}) {
+      double middle = (static_cast<double>(half) + neighbour) / 2;
+      int exponent;
+      auto significand = static_cast<uint32_t>(std::ldexp(std::frexp(middle, &exponent), 25));
+      ASSERT_EQ(significand % 2, 1u);
+      uint32_t inverse = 1;
+      for (int step = 0; step < 5; ++step)
+        inverse *= 2 - significand * inverse;
+      for (int distance = -8; distance <= 8; ++distance) {
+        uint32_t bits = inverse * static_cast<uint32_t>(distance) & kMask;
+        if (bits < 0x800000u)
+          continue;
+        auto scale = static_cast<float>(bits), x = static_cast<float>(middle * bits);
+        ASSERT_EQ(bits * significand & kMask, static_cast<uint32_t>(distance) & kMask);
+        auto reciprocal = numerics::getReciprocal(scale);
+        EXPECT_EQ(std::nearbyint(multiply(x, reciprocal)), std::nearbyint(x / scale)) << x << " / " << scale;
+        ++checked;
+      }
+    }
+  }
+  EXPECT_GT(checked, 1000);
+}

@@ -149,11 +149,12 @@ def Kernel_WidenOp : Kernel_Op<"widen", [HasParent<"ProgramOp">]> {
 
 def Kernel_ParameterKindAttr : I32EnumAttr<"ParameterKind", "what parameters are made of", [
     I32EnumAttrCase<"bytes", 1>, I32EnumAttrCase<"halves", 2>, I32EnumAttrCase<"triples", 3>, I32EnumAttrCase<"words", 4>,
-    I32EnumAttrCase<"reciprocals", 5>]> {
+    I32EnumAttrCase<"reciprocals", 5>, I32EnumAttrCase<"reciprocal_rests", 6>]> {
   let description = [{
     Integers of one byte without a sign (`bytes`), of two or three with one (`halves`, `triples`); four bytes of an integer or
-    a float (`words`); floats whose reciprocals are wanted (`reciprocals`). The number is that of bytes a value takes, but for
-    the last. Source: `octet_parameter_kind` in octet.h.
+    a float (`words`); floats whose reciprocals are wanted (`reciprocals`), or what these leave out of 1 / x
+    (`reciprocal_rests`). The number is that of bytes a value takes, but for the last two. Source: `octet_parameter_kind` in
+    octet.h, `numerics::getReciprocal`.
   }];
   let cppNamespace = "::octet::kernel";
 }
@@ -162,8 +163,8 @@ def Kernel_ParametersOp : Kernel_Op<"parameters", [HasParent<"ProgramOp">]> {
   let summary = "parameters of channels, put into the order of lanes when a model is made";
   let description = [{
     `source` (byte offset into the weights): one value a channel, of four bytes (`words`), integers of three or two with
-    their sign (`triples`, `halves`) or of one without (`bytes`), or floats (`reciprocals`). `target` (byte offset into the
-    panels): one value a position, four bytes each: the same, extended, or 1 / x. `block` is 16 or 64. All levels read the
+    their sign (`triples`, `halves`) or of one without (`bytes`), or floats (`reciprocals`, `reciprocal_rests`). `target` (byte
+    offset into the panels): one value a position, four bytes each: the same, extended, or a part of 1 / x. `block` is 16 or 64. All levels read the
     same, so that every level's program has the same of these. Source: `octet_parameters` in octet.h, `octet_lane_channel`
     in panels.h for the channel at a position.
   }];
@@ -228,12 +229,13 @@ def Kernel_RoundOp : Kernel_Op<"round", [Pure]> {
 def Kernel_ScaleOp : Kernel_Op<"scale", [Pure]> {
   let summary = "multiplication by a power of two";
   let description = [{
-    Lane by lane `input * 2^exponent`, rounded once, for |exponent| <= 252 and 0.5 <= |input| < 2 (or NaN). Source: the last
-    step of [N.exp]; VSCALEFPS of AVX-512.
+    Lane by lane `input * 2^exponent`, rounded once, for |exponent| <= 252 and 0.5 <= |input| < 2 (or NaN). With `normal` the
+    result is known to be a normal number, so that the exponent can be added to the input's bits. Source: the last step of
+    [N.exp]; VSCALEFPS of AVX-512.
   }];
-  let arguments = (ins AnyTypeOf<[F32, Kernel_F32x16]>:$input, AnyTypeOf<[I32, Kernel_I32x16]>:$exponent);
+  let arguments = (ins AnyTypeOf<[F32, Kernel_F32x16]>:$input, AnyTypeOf<[I32, Kernel_I32x16]>:$exponent, UnitAttr:$normal);
   let results = (outs AnyTypeOf<[F32, Kernel_F32x16]>:$result);
-  let assemblyFormat = "$input `,` $exponent attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$input `,` $exponent (`normal` $normal^)? attr-dict `:` functional-type(operands, results)";
 }
 
 def Kernel_PackOp : Kernel_Op<"pack", [Pure]> {
