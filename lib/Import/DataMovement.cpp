@@ -145,6 +145,8 @@ static LogicalResult foldConcat(Node &node, int64_t axis) {
 LogicalResult octet::onnx_import::importConcat(Node &node) {
   SmallVector<Value> inputs;
   Shape first = node.has(0) ? node.shape(0) : Shape();
+  if (!node.attribute("axis"))
+    return node.invalid("lacks its attribute 'axis'");
   auto axis = node.normalizeAxis(node.getInt("axis", 0), first.size());
   if (failed(axis))
     return failure();

@@ -150,6 +150,12 @@ LogicalResult octet::onnx_import::importPRelu(Node &node) {
   auto slopes = node.floats(1, "a slope");
   if (failed(slopes))
     return failure();
+  Shape slopeShape = node.constant(1)->shape, shape = node.shape(0);
+  bool fits = slopeShape.size() <= shape.size();
+  for (auto [size, of] : llvm::zip(llvm::reverse(slopeShape), llvm::reverse(shape)))
+    fits &= size == 1 || size == of;
+  if (!fits)
+    return node.invalid("has slopes of shape " + printShape(slopeShape) + " for an input of shape " + printShape(shape));
   if (slopes->empty() || llvm::any_of(*slopes, [&](float slope) { return slope != slopes->front(); }))
     return node.unsupported("a slope per channel");
   return importUnary<nn::LeakyReluOp>(node, slopes->front());

@@ -93,6 +93,8 @@ LogicalResult octet::onnx_import::importResize(Node &node) {
   auto axes = getAxes(node);
   if (failed(axes))
     return failure();
+  if (given(sizesInput) && given(scalesInput))
+    return node.invalid("has both scales and sizes");
   FailureOr<Target> target = failure();
   if (given(sizesInput)) {
     auto sizes = node.integers(sizesInput, "sizes");

@@ -87,13 +87,17 @@ LogicalResult octet::onnx_import::importSlice(Node &node) {
   return setSlice(node, slice);
 }
 
-/// Sizes of the pieces: given, or as equal as possible, the last one smaller.
+/// Sizes of the pieces: given, or equal; from opset 18 on the last one may be smaller.
 static FailureOr<Shape> getSplitSizes(Node &node, int64_t size) {
   auto given = node.integersFrom("split", 1);
   if (failed(given))
     return failure();
   int64_t count = node.numOutputs();
+  if (node.getInt("num_outputs", count) != count)
+    return node.invalid("has " + Twine(count) + " outputs, but num_outputs " + Twine(node.getInt("num_outputs", count)));
   if (!*given) {
+    if (node.opset() < 18 && size % count != 0)
+      return node.invalid("splits " + Twine(size) + " elements into " + Twine(count) + " equal pieces");
     int64_t piece = (size + count - 1) / count;
     Shape sizes(count, piece);
     sizes.back() = size - piece * (count - 1);

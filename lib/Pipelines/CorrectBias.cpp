@@ -46,12 +46,23 @@ static constexpr int64_t kMaxBytes = int64_t(256) << 20;
 struct Layer {
   Unit unit;
   Operation *weighted;
+  std::string name; ///< of its own, so that the operator is known again in a converted copy
 };
 
-static std::string getLayerName(size_t index) { return "octet.layer" + std::to_string(index); }
+/// A prefix that no operator's name has.
+static std::string chooseLayerPrefix(ModuleOp module) {
+  std::string prefix = "octet.layer";
+  auto isTaken = [&](Operation *op) {
+    return getSourceName(op->getLoc()).starts_with(prefix) ? WalkResult::interrupt() : WalkResult::advance();
+  };
+  while (module.walk(isTaken).wasInterrupted())
+    prefix += '_';
+  return prefix;
+}
 
 static SmallVector<Layer, 0> findLayers(ModuleOp module, const Backend &backend) {
   SmallVector<Layer, 0> layers;
+  std::string prefix = chooseLayerPrefix(module);
   for (Operation &op : module.lookupSymbol<func::FuncOp>("main").getBody().front()) {
     std::optional<Unit> unit = backend.matchUnit(&op);
     OpOperand *weight = unit ? unit->getOperand<WeightOp>() : nullptr;
@@ -59,17 +70,11 @@ static SmallVector<Layer, 0> findLayers(ModuleOp module, const Backend &backend)
       continue;
     for (auto [leaf, operand] : unit->match.leaves)
       if (isa<WeightOp>(leaf)) {
-        layers.push_back({*unit, operand->getOwner()});
+        layers.push_back({*unit, operand->getOwner(), prefix + std::to_string(layers.size())});
         break;
       }
   }
   return layers;
-}
-
-/// Names the weighted operators, so that they are known again in a converted copy.
-static void nameLayers(ArrayRef<Layer> layers) {
-  for (auto [i, layer] : llvm::enumerate(layers))
-    layer.weighted->setLoc(NameLoc::get(StringAttr::get(layer.weighted->getContext(), getLayerName(i))));
 }
 
 static int64_t getChannelAxis(Operation *weighted) {
@@ -133,7 +138,7 @@ static LogicalResult inlineGroups(ModuleOp module) {
 enum class Copy { Float, Reference };
 
 /// Compiles a copy of the calibrated network that measures its layers.
-static llvm::Expected<LoadedNetwork> makeInstrument(ModuleOp calibrated, StringRef backend, size_t numLayers, Copy kind) {
+static llvm::Expected<LoadedNetwork> makeInstrument(ModuleOp calibrated, StringRef backend, ArrayRef<Layer> layers, Copy kind) {
   OwningOpRef<ModuleOp> copy(calibrated.clone());
   auto failed = [] { return llvm::createStringError("the biases cannot be corrected"); };
   if (kind == Copy::Float) {
@@ -146,18 +151,19 @@ static llvm::Expected<LoadedNetwork> makeInstrument(ModuleOp calibrated, StringR
   }
   if (mlir::failed(inlineGroups(*copy)))
     return failed();
-  llvm::StringMap<Operation *> layers;
+  llvm::StringMap<Operation *> weighted;
+  for (const Layer &layer : layers)
+    weighted[layer.name] = nullptr;
   auto function = copy->lookupSymbol<func::FuncOp>("main");
   function.walk([&](Operation *op) {
-    StringRef name = getSourceName(op->getLoc());
-    if (name.starts_with("octet.layer") && op->getNumResults() == 1 && op->getDialect()->getNamespace() == "nn")
-      layers.try_emplace(name, op);
+    auto it = weighted.find(getSourceName(op->getLoc()));
+    if (it != weighted.end() && !it->second && op->getNumResults() == 1 && op->getDialect()->getNamespace() == "nn")
+      it->second = op;
   });
-  for (size_t i = 0; i < numLayers; ++i) {
-    Operation *weighted = layers.lookup(getLayerName(i));
-    ObserveOp op = observeLayer(*copy, weighted);
+  for (const Layer &layer : layers) {
+    ObserveOp op = observeLayer(*copy, weighted.lookup(layer.name));
     if (kind == Copy::Reference)
-      addCorrection(function, op, weighted);
+      addCorrection(function, op, weighted.lookup(layer.name));
   }
   return loadFloatNetwork(*copy);
 }
@@ -265,8 +271,8 @@ static llvm::Expected<std::vector<std::vector<float>>> measure(ArrayRef<Layer> l
     llvm::Expected<Abreast> runs = Abreast::create(floating, samples, {});
     if (!runs)
       return runs.takeError();
-    for (auto [i, layer] : llvm::enumerate(layers)) {
-      llvm::Expected<std::vector<int64_t>> sums = runs->runTo(getLayerName(i), getNumChannels(layer.weighted));
+    for (const Layer &layer : layers) {
+      llvm::Expected<std::vector<int64_t>> sums = runs->runTo(layer.name, getNumChannels(layer.weighted));
       if (!sums)
         return sums.takeError();
       expected.push_back(std::move(*sums));
@@ -276,7 +282,7 @@ static llvm::Expected<std::vector<std::vector<float>>> measure(ArrayRef<Layer> l
   if (!runs)
     return runs.takeError();
   for (auto [i, layer] : llvm::enumerate(layers)) {
-    llvm::Expected<std::vector<int64_t>> sums = runs->runTo(getLayerName(i), getNumChannels(layer.weighted));
+    llvm::Expected<std::vector<int64_t>> sums = runs->runTo(layer.name, getNumChannels(layer.weighted));
     if (!sums)
       return sums.takeError();
     auto type = cast<RankedTensorType>(layer.weighted->getResult(0).getType());
@@ -322,10 +328,10 @@ static void correctLayer(const Layer &layer, ArrayRef<float> correction) {
 /// Compiles both networks, chooses samples and measures.
 static llvm::Expected<std::vector<std::vector<float>>> getCorrections(ModuleOp module, StringRef backend, ArrayRef<Layer> layers,
                                                                       ArrayRef<std::string> calibrationData) {
-  llvm::Expected<LoadedNetwork> floating = makeInstrument(module, backend, layers.size(), Copy::Float);
+  llvm::Expected<LoadedNetwork> floating = makeInstrument(module, backend, layers, Copy::Float);
   if (!floating)
     return floating.takeError();
-  llvm::Expected<LoadedNetwork> reference = makeInstrument(module, backend, layers.size(), Copy::Reference);
+  llvm::Expected<LoadedNetwork> reference = makeInstrument(module, backend, layers, Copy::Reference);
   if (!reference)
     return reference.takeError();
   llvm::Expected<Samples> samples = Samples::open(calibrationData, floating->inputs());
@@ -346,7 +352,8 @@ llvm::Expected<int64_t> octet::correctBias(ModuleOp module, StringRef backendNam
   if (layers.empty() || calibrationData.empty())
     return 0;
   SmallVector<Location> locations = llvm::map_to_vector(layers, [](const Layer &layer) { return layer.weighted->getLoc(); });
-  nameLayers(layers);
+  for (const Layer &layer : layers)
+    layer.weighted->setLoc(NameLoc::get(StringAttr::get(module.getContext(), layer.name)));
   auto corrections = getCorrections(module, backendName, layers, calibrationData);
   for (auto [layer, location] : llvm::zip_equal(layers, locations))
     layer.weighted->setLoc(location);

@@ -185,6 +185,11 @@ def test_external_data_damaged(tmp_path):
     ("y = Transpose<perm=[0,0,1,2]>(x)", "names an axis twice"),
     ("y = Transpose<perm=[0,1]>(x)", "perm"),
     ("y = Concat<axis=7>(x, x)", "axis 7"),
+    ("y = Concat(x, x)", "lacks its attribute 'axis'"),
+    ("y, z = Split<axis=1>(x)", "splits 3 elements into 2 equal pieces"),
+    ("y = PRelu(x, wide)", "has slopes of shape 5x3 for an input of shape 1x3x8x8"),
+    ("y = PRelu(r, w)", "has slopes of shape 4x3x3x3 for an input of shape 3x3"),
+    ("y = Resize(x, f, f, n)", "has both scales and sizes"),
     ("y = Add(x, w)", 'node "y": Add expected shapes that broadcast, but got [1, 3, 8, 8] and [4, 3, 3, 3]'),
     ("y = Sum(x, w, x)", 'node "y": Sum expected shapes that broadcast'),
     ("y = MatMul(x, w)", 'node "y": MatMul expected'),
@@ -203,7 +208,8 @@ def test_external_data_damaged(tmp_path):
 ])
 def test_nonsense_node(tmp_path, line, message):
     constants = {"w": (4, 3, 3, 3), "v": (4,), "bad": np.array([0, -1, -1]), "odd": np.array([7, -1]),
-                 "r": (3, 3), "wide": (5, 3), "i": np.ones((1, 4), np.int64)}
+                 "r": (3, 3), "wide": (5, 3), "i": np.ones((1, 4), np.int64),
+                 "f": np.ones(4, np.float32), "n": np.array([1, 3, 8, 8])}
     expect_error(tmp_path, make_network(line, opset=12, constants=constants), message)
 
 
