@@ -157,7 +157,8 @@ Value codegen::quantizeBy(KernelBuilder &b, Value value, const QuantizeOperands 
     value = b.minF(b.maxF(value, lowest), highest);
   }
   // Levels without fused multiply-add divide: emulating it takes longer.
-  Value quotient = b.level.hasFma ? b.fma(value, by.reciprocal.first, b.mul(value, by.reciprocal.second)) : b.div(value, by.scale);
+  Value quotient = b.level.hasFma ? b.fma(value, by.reciprocal.first, b.fma(value, by.reciprocal.second, b.constF(0x1p-60f)))
+                                  : b.div(value, by.scale);
   Value stored = b.add(b.round(quotient), by.zeroPoint);
   if (by.packSaturates)
     return stored;

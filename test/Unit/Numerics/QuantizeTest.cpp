@@ -66,7 +66,7 @@ TEST_F(Types, BoundsDoNotChangeParameters) {
 TEST_F(Types, ScalesAreF32) { EXPECT_EQ(numerics::getParams(uniform(0.1, 0)).scale, 0.1f); }
 
 static float multiply(float x, std::pair<float, float> reciprocal) {
-  return std::fma(x, reciprocal.first, x * reciprocal.second);
+  return std::fma(x, reciprocal.first, std::fma(x, reciprocal.second, 0x1p-60f));
 }
 
 TEST(Quantize, ReciprocalsInTwoPartsRoundLikeDivision) {
