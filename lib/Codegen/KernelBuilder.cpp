@@ -200,3 +200,27 @@ SmallVector<Value> KernelBuilder::loop(Value lower, Value upper, int64_t step, V
   scf::YieldOp::create(*this, next);
   return SmallVector<Value>(op.getResults());
 }
+
+Operation *Interleaving::getLast() const {
+  return b.getInsertionPoint() == b.getInsertionBlock()->begin() ? nullptr : &*std::prev(b.getInsertionPoint());
+}
+
+void Interleaving::next() {
+  auto &piece = pieces.emplace_back();
+  Block *block = b.getInsertionBlock();
+  for (auto it = end ? std::next(end->getIterator()) : block->begin(); it != b.getInsertionPoint(); ++it)
+    if (isa<VectorType>(it->getResult(0).getType()))
+      piece.push_back(&*it);
+  end = getLast();
+}
+
+void Interleaving::finish() {
+  auto areAlike = [&](ArrayRef<Operation *> piece) {
+    return llvm::equal(piece, pieces[0], [](Operation *a, Operation *b) { return a->getName() == b->getName(); });
+  };
+  if (pieces.size() < 2 || !llvm::all_of(pieces, areAlike))
+    return;
+  for (size_t i = 0; i < pieces[0].size(); ++i)
+    for (ArrayRef<Operation *> piece : pieces)
+      piece[i]->moveBefore(b.getInsertionBlock(), b.getInsertionPoint());
+}

@@ -116,6 +116,26 @@ public:
                                       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
 };
 
+/// Brings alike pieces of code into step: the first vector operation of each, then the second of each, and so on; what is
+/// scalar, the places they are about, goes before. A CPU looks ahead over a hundred instructions or two: of long chains, one
+/// behind the other, it sees too few at once to be busy.
+class Interleaving {
+public:
+  /// The first piece begins here.
+  explicit Interleaving(mlir::OpBuilder &b) : b(b), end(getLast()) {}
+  /// A piece ends here and the next one begins.
+  void next();
+  /// Reorders the pieces, if they are alike.
+  void finish();
+
+private:
+  mlir::Operation *getLast() const;
+
+  mlir::OpBuilder &b;
+  mlir::Operation *end; ///< of the piece before; null: the block's beginning
+  llvm::SmallVector<llvm::SmallVector<mlir::Operation *>> pieces;
+};
+
 /// Vectors of equal type, one behind the other.
 mlir::Value concatVectors(mlir::OpBuilder &b, mlir::Location loc, llvm::ArrayRef<mlir::Value> parts);
 

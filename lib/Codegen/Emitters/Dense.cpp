@@ -334,9 +334,13 @@ void DenseKernel::storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> a
   bool isConv = isa<nn::ConvOp>(fused.root);
   int64_t laneAxis = isConv ? 1 : result.type.getRank() - 1;
   SmallVector<Value> values, places;
+  std::optional<Interleaving> interleaving;
   auto flush = [&] {
-    if (!values.empty())
-      storeBytes(b, values, result.memory, places);
+    if (values.empty())
+      return;
+    if (epilogue->isLong())
+      interleaving->finish();
+    storeBytes(b, values, result.memory, places);
     values.clear();
     places.clear();
   };
@@ -345,8 +349,10 @@ void DenseKernel::storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> a
   if (origin.out)
     outBase = b.addIndex(outBase, origin.out);
   for (int64_t i = 0; i < tile.pixels; ++i) {
-    Value pixel = b.addIndex(column, i);
     for (int64_t p = 0; p < panels; ++p) {
+      if (values.empty())
+        interleaving.emplace(b);
+      Value pixel = b.addIndex(column, i);
       SmallVector<Value> indices;
       if (isConv) {
         // One long row of pixels stands for all rows and images: their indices stay zero and columns run through.
@@ -364,6 +370,7 @@ void DenseKernel::storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> a
         vector::StoreOp::create(b, part, result.memory, ValueRange{place});
         continue;
       }
+      interleaving->next();
       values.push_back(value);
       places.push_back(p == 0 || values.size() == 1 || mayOverlap(b, p, panels) ? place : Value());
       if (values.size() == 4)

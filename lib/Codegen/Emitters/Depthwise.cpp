@@ -216,12 +216,20 @@ SmallVector<Value> DepthwiseKernel::sumColumns(KernelBuilder &b, ValueRange args
 void DepthwiseKernel::storePixel(KernelBuilder &b, ValueRange args, ArrayRef<Value> acc, const Block &block, Value place, Value column) {
   int64_t vectors = shape.vectors();
   bool isQuantizedResult = epilogue->isQuantizedResult();
-  for (int64_t out = 0; out < shape.strip; ++out) {
-    SmallVector<Value> values, indices{block.image, block.firstChannel, b.addIndex(block.firstRow, out), column};
+  SmallVector<Value> all;
+  Interleaving interleaving(b);
+  for (int64_t i = 0; i < shape.strip * vectors; ++i) {
+    int64_t out = i / vectors, vector = i % vectors;
+    SmallVector<Value> indices{block.image, block.firstChannel, b.addIndex(block.firstRow, out), column};
     if (shape.isTransposed)
       std::swap(indices[2], indices[3]);
-    for (int64_t vector = 0; vector < vectors; ++vector)
-      values.push_back(epilogue->emit(b, args, acc[out * vectors + vector], b.addIndex(block.position, 16 * vector), indices, 1));
+    all.push_back(epilogue->emit(b, args, acc[i], b.addIndex(block.position, 16 * vector), indices, 1));
+    interleaving.next();
+  }
+  if (epilogue->isLong())
+    interleaving.finish();
+  for (int64_t out = 0; out < shape.strip; ++out) {
+    ArrayRef<Value> values = ArrayRef(all).slice(out * vectors, vectors);
     int64_t valid = shape.kind == BlockKind::channels16 ? std::min<int64_t>(16, shape.channels) : 16;
     Value stored = values[0];
     if (isQuantizedResult)

@@ -27,6 +27,8 @@ public:
   void readQuarters(int64_t stride) { quarterStride = stride; }
 
   bool isQuantizedResult() const { return resultIsQuantized; }
+  /// A chain of many operations, in which each waits for the one before.
+  bool isLong() const { return llvm::any_of(fused.body, llvm::IsaPred<nn::SigmoidOp, nn::SiluOp, nn::TanhOp, nn::EluOp, nn::ExpOp>); }
   /// Stored values that saturate at 0 and 255 need no further clamp.
   bool packSaturates() const { return packClamps; }
 
