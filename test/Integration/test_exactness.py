@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "Python"))
 import exactness  # noqa: E402
 import networks  # noqa: E402
+from onnx_networks import make_network  # noqa: E402
 
 
 def test_comparison_sees_one_bit():
@@ -94,6 +96,40 @@ def test_emulated_vnni_gives_the_bytes_of_the_reference(tmp_path, digits):
     octet = pytest.importorskip("octet")
     _, path, feeds, expected = digits
     assert exactness.run_emulated(octet, exactness.build_emulator(tmp_path), path, feeds) == expected
+
+
+def make_depthwise(channels):
+    """Depthwise convolutions of few channels, side by side: with rows and columns of stride 1 and 2, dilated, with SiLU."""
+    rng = np.random.default_rng(channels)
+    constants = {"w": rng.normal(size=(channels, 3, 1, 1)), "w3": rng.normal(size=(channels, 1, 3, 3)),
+                 "w5": rng.normal(size=(channels, 1, 5, 5)), "b": rng.normal(size=channels)}
+    g = f"group={channels}"
+    text = f"""a = Conv(x, w, b)
+               p = Conv<{g}, pads=[1,1,1,1], strides=[2,2]>(a, w3, b)
+               q = Conv<{g}, pads=[2,0,2,1], strides=[1,2], dilations=[2,1]>(a, w3)
+               r = Conv<{g}, strides=[2,1]>(a, w3, b)
+               s = Conv<{g}, pads=[2,2,2,2], strides=[2,2]>(a, w5, b)
+               t = Sigmoid(s)
+               u = Mul(s, t)
+               d = Conv<{g}, strides=[2,2], dilations=[1,3]>(a, w3)"""
+    return make_network(text, inputs={"x": [2, 3, 11, 43]}, outputs="pqrud",
+                                      constants={name: np.float32(value) for name, value in constants.items()})
+
+
+@pytest.mark.parametrize("channels", [2, 4, 8, 16, 32, 48])
+def test_depthwise_of_few_channels(channels, machines, tmp_path):
+    octet = pytest.importorskip("octet")
+    samples = np.random.default_rng(1).normal(size=(4, 2, 3, 11, 43)).astype(np.float32)
+    model = octet.compile(make_depthwise(channels).SerializeToString(), calibration_data={"x": samples},
+                          cpu_level=exactness.X86_LEVELS)
+    model.save(path := tmp_path / "depthwise.so")
+    feeds = [{"x": sample} for sample in samples[:2]]
+    expected = exactness.run_model(octet.load(path, cpu_level="reference"), feeds)
+    assert len(set(expected)) == 2
+    for level in exactness.get_levels_here(model):
+        assert exactness.run_model(octet.load(path, cpu_level=level), feeds) == expected, level
+    if machines.emulator:
+        assert exactness.run_emulated(octet, machines.emulator, path, feeds) == expected
 
 
 def test_aarch64_can_be_checked(unbuilt):

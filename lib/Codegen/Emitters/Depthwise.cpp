@@ -48,6 +48,7 @@ private:
     Value weights;  ///< where its weights begin
   };
 
+  Value loadBytes(KernelBuilder &b, ValueRange args, Value at);
   SmallVector<Value> loadColumn(KernelBuilder &b, ValueRange args, Value base);
   Value loadVector(KernelBuilder &b, Value memory, Value place);
   SmallVector<Value> interleave(KernelBuilder &b, ArrayRef<Value> rows);
@@ -148,14 +149,27 @@ SmallVector<Value> DepthwiseKernel::interleave(KernelBuilder &b, ArrayRef<Value>
   return {join(join(quads[0], quads[1]), join(quads[2], quads[3]))};
 }
 
+/// What one kernel row and column is multiplied with: bytes side by side or, in flat rows of stride 2, of every other pixel.
+Value DepthwiseKernel::loadBytes(KernelBuilder &b, ValueRange args, Value at) {
+  auto load = [&](Value at) -> Value {
+    return vector::LoadOp::create(b, VectorType::get({shape.partSize()}, b.getI8Type()), args[input], ValueRange{at});
+  };
+  if (shape.kind != BlockKind::flat64 || shape.columnStride == 1)
+    return load(at);
+  // The second vector begins with the first one's last pixel, so that it ends with the last pixel that is wanted.
+  int64_t pixels = 64 / shape.channels;
+  SmallVector<int64_t> order;
+  for (int64_t pixel = 0; pixel < 2 * pixels; pixel += 2)
+    for (int64_t channel = 0; channel < shape.channels; ++channel)
+      order.push_back((pixel < pixels ? pixel : pixel + 1) * shape.channels + channel);
+  return vector::ShuffleOp::create(b, load(at), load(b.addIndex(at, 64 - shape.channels)), order);
+}
+
 /// Quads of all input rows of a strip at one column: [quad][vector], or [quad][vector][even, odd] words.
 SmallVector<Value> DepthwiseKernel::loadColumn(KernelBuilder &b, ValueRange args, Value base) {
-  auto type = VectorType::get({shape.partSize()}, b.getI8Type());
   SmallVector<Value> rows, result;
-  for (int64_t row = 0; row < shape.inputRows(); ++row) {
-    Value at = b.addIndex(base, row * shape.rowDilation * shape.inRow);
-    rows.push_back(vector::LoadOp::create(b, type, args[input], ValueRange{at}));
-  }
+  for (int64_t row = 0; row < shape.inputRows(); ++row)
+    rows.push_back(loadBytes(b, args, b.addIndex(base, row * shape.rowDilation * shape.inRow)));
   while (rows.size() % 4)
     rows.push_back(rows.back()); // weights there are zero
   for (size_t quad = 0; quad < rows.size(); quad += 4)
@@ -267,7 +281,8 @@ void DepthwiseKernel::emitColumns(KernelBuilder &b, ValueRange args, const Block
   };
   if (shape.kind == BlockKind::flat64)
     b.loopOverBlocks(shape.columns * shape.channels, 64, [&](Value first) {
-      auto quads = [&](Value k) { return loadColumn(b, args, b.addIndex(b.addIndex(inBase, first), b.mulIndex(k, tap))); };
+      Value base = b.addIndex(inBase, b.mulIndex(first, shape.columnStride));
+      auto quads = [&](Value k) { return loadColumn(b, args, b.addIndex(base, b.mulIndex(k, tap))); };
       SmallVector<Value> acc = sumColumns(b, args, initial, block.weights, quads);
       storePixel(b, args, acc, block, b.addIndex(outBase, first), b.index(0));
     });

@@ -58,13 +58,16 @@ std::optional<DepthwiseShape> codegen::getDepthwiseShape(const FusedOp &fused, n
   int64_t wanted = !isStrip ? 1 : s.kernelRows == 5 && level.accumulators >= 8 ? 4 : 2;
   s.strip = std::min(wanted, s.rows);
   bool anyOrder = Epilogue::takesAnyOrder(fused) && isQuantized(out);
+  // Every other pixel, if one shuffle of two vectors brings them side by side.
+  bool hasFewRegisters = level.accumulators < 8;
+  bool canStride = s.columnStride == 1 || (s.columnStride == 2 && channels >= 4 && !hasFewRegisters);
   bool isTight = inLayout.getChannels() == channels && outLayout.getChannels() == channels;
   if (anyOrder && channels >= 64)
     s.kind = BlockKind::channels64;
-  else if (anyOrder && 64 % channels == 0 && isTight && !s.isTransposed && s.columnStride == 1 && s.columns * channels >= 64)
+  else if (anyOrder && 64 % channels == 0 && isTight && !s.isTransposed && canStride && s.columns * channels >= 64)
     s.kind = BlockKind::flat64;
   else
     s.kind = BlockKind::channels16;
-  s.parts = s.kind != BlockKind::channels16 && level.accumulators < 8 ? 4 : 1;
+  s.parts = s.kind != BlockKind::channels16 && hasFewRegisters ? 4 : 1;
   return s;
 }
