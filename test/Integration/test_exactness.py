@@ -98,36 +98,48 @@ def test_emulated_vnni_gives_the_bytes_of_the_reference(tmp_path, digits):
     assert exactness.run_emulated(octet, exactness.build_emulator(tmp_path), path, feeds) == expected
 
 
-def make_depthwise(channels):
-    """Depthwise convolutions of few channels, side by side: with rows and columns of stride 1 and 2, dilated, with SiLU."""
-    rng = np.random.default_rng(channels)
-    constants = {"w": rng.normal(size=(channels, 3, 1, 1)), "w3": rng.normal(size=(channels, 1, 3, 3)),
-                 "w5": rng.normal(size=(channels, 1, 5, 5)), "b": rng.normal(size=channels)}
-    g = f"group={channels}"
-    text = f"""a = Conv(x, w, b)
-               p = Conv<{g}, pads=[1,1,1,1], strides=[2,2]>(a, w3, b)
-               q = Conv<{g}, pads=[2,0,2,1], strides=[1,2], dilations=[2,1]>(a, w3)
-               r = Conv<{g}, strides=[2,1]>(a, w3, b)
-               s = Conv<{g}, pads=[2,2,2,2], strides=[2,2]>(a, w5, b)
-               t = Sigmoid(s)
-               u = Mul(s, t)
-               d = Conv<{g}, strides=[2,2], dilations=[1,3]>(a, w3)"""
-    return make_network(text, inputs={"x": [2, 3, 11, 43]}, outputs="pqrud",
-                                      constants={name: np.float32(value) for name, value in constants.items()})
+DEPTHWISE = """
+a = Conv(x, w, b)
+p = Conv<group=N, pads=[1,1,1,1], strides=[2,2]>(a, w3, b)
+q = Conv<group=N, pads=[2,0,2,1], strides=[1,2], dilations=[2,1]>(a, w3)
+r = Conv<group=N, strides=[2,1]>(a, w3, b)
+s = Conv<group=N, pads=[2,2,2,2], strides=[2,2]>(a, w5, b)
+t = Sigmoid(s)
+u = Mul(s, t)
+d = Conv<group=N, strides=[2,2], dilations=[1,3]>(a, w3)
+"""
+DENSE = """
+a = Conv(x, w, b)
+p = Conv<pads=[1,1,1,1], strides=[2,2]>(a, w3, b)
+q = Conv<pads=[1,1,1,1]>(p, w3, b)
+v = Conv<pads=[1,1,1,1]>(p, w3)
+r = Add(q, v)
+s = Conv<pads=[2,2,2,2], strides=[1,2]>(a, w5, b)
+t = Sigmoid(s)
+u = Mul(s, t)
+d = Conv(u, w1)
+"""
 
 
-@pytest.mark.parametrize("channels", [2, 4, 8, 16, 32, 48])
-def test_depthwise_of_few_channels(channels, machines, tmp_path):
+@pytest.mark.parametrize("nodes, channels", [(DEPTHWISE, 2), (DEPTHWISE, 4), (DEPTHWISE, 8), (DEPTHWISE, 16), (DEPTHWISE, 32),
+                                             (DEPTHWISE, 48), (DENSE, 2), (DENSE, 4), (DENSE, 8), (DENSE, 12)])
+def test_few_channels(nodes, channels, machines, tmp_path):
+    """Vectors run over pixels, in several ways: all strides, dilations, two images, residuals, SiLU, integer and f32 results."""
     octet = pytest.importorskip("octet")
-    samples = np.random.default_rng(1).normal(size=(4, 2, 3, 11, 43)).astype(np.float32)
-    model = octet.compile(make_depthwise(channels).SerializeToString(), calibration_data={"x": samples},
-                          cpu_level=exactness.X86_LEVELS)
-    model.save(path := tmp_path / "depthwise.so")
+    rng = np.random.default_rng(channels)
+    depth = 1 if nodes is DEPTHWISE else channels
+    shapes = {"w": (channels, 3, 1, 1), "w1": (channels, depth, 1, 1), "w3": (channels, depth, 3, 3), "w5": (channels, depth, 5, 5),
+              "b": (channels,)}
+    network = make_network(nodes.replace("N", str(channels)), inputs={"x": [2, 3, 11, 43]}, outputs="pqrud", constants=shapes)
+    samples = rng.normal(size=(4, 2, 3, 11, 43)).astype(np.float32)
+    model = octet.compile(network.SerializeToString(), calibration_data={"x": samples}, cpu_level=exactness.X86_LEVELS)
+    model.save(path := tmp_path / "few.so")
     feeds = [{"x": sample} for sample in samples[:2]]
     expected = exactness.run_model(octet.load(path, cpu_level="reference"), feeds)
     assert len(set(expected)) == 2
     for level in exactness.get_levels_here(model):
-        assert exactness.run_model(octet.load(path, cpu_level=level), feeds) == expected, level
+        for threads in (1, 3):
+            assert exactness.run_model(octet.load(path, cpu_level=level, threads=threads), feeds) == expected, (level, threads)
     if machines.emulator:
         assert exactness.run_emulated(octet, machines.emulator, path, feeds) == expected
 

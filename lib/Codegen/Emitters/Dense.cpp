@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A tile holds pixels x panels of sixteen output channels in accumulators. Borders are in the input's buffer, so every
-// tile is alike; the last tile of a row overlaps the one before.
+// A tile holds pixels x panels of sixteen output channels in accumulators, or vectors of two pixels of eight channels or four
+// of four. Borders are in the input's buffer, so every tile is alike; the last tile of a row overlaps the one before.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,39 +19,9 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
-namespace {
-
-/// Pixels and panels of a tile.
-struct Tile {
-  int64_t pixels, panels;
-};
-
-} // namespace
-
 /// Words take twice the memory, so that one pixel, which reads every weight once, is better off widening bytes.
 static bool multipliesWords(const DenseShape &shape, const CpuLevel &level) {
   return level.multipliesWords && shape.isInteger && shape.images * shape.rows * shape.columns > 1;
-}
-
-/// Few pixels: more panels; else tiles that divide a row well and keep enough accumulators busy.
-static Tile chooseTile(const DenseShape &shape, int64_t accumulators) {
-  Tile best{1, 1};
-  double bestCost = 1e30;
-  for (int64_t panels : {1, 2, 4, 8})
-    for (int64_t pixels = 1; pixels <= 14; ++pixels) {
-      int64_t count = pixels * panels;
-      if (count > accumulators || pixels > shape.columns || panels > shape.panels())
-        continue;
-      double tiles = llvm::divideCeil(shape.columns, pixels) * llvm::divideCeil(shape.panels(), panels);
-      // Dot products, loads of weights and broadcasts, and what does not overlap when too few chains are in flight.
-      double stalls = count < 4 ? (4.0 - count) * 0.8 : count < 8 ? (8.0 - count) * 0.1 : 0;
-      double cost = tiles * (shape.stepsPerPanel() * (count + stalls + 0.12 * (panels + 0.5 * pixels)) + 3.0 * count + 4);
-      if (cost < bestCost) {
-        bestCost = cost;
-        best = {pixels, panels};
-      }
-    }
-  return best;
 }
 
 namespace {
@@ -61,7 +31,7 @@ class DenseKernel {
 public:
   DenseKernel(ProgramEmitter &emitter, const FusedOp &fused, const DenseShape &shape)
       : emitter(emitter), fused(fused), shape(shape), signature(emitter),
-        usesWords(multipliesWords(shape, emitter.getLevel())), tile(chooseTile(shape, emitter.getLevel().accumulators)) {}
+        usesWords(multipliesWords(shape, emitter.getLevel())), tile(shape.chooseTile(emitter.getLevel().accumulators)) {}
 
   /// False if the weights are no constants.
   bool addArguments();
@@ -77,11 +47,15 @@ private:
   void emitTile(KernelBuilder &b, ValueRange args, const Origin &origin, Value row, Value column, Value firstPanel, int64_t panels);
   SmallVector<Value> accumulate(KernelBuilder &b, ValueRange args, Value inBase, Value panelBase, int64_t panels,
                                 SmallVector<Value> acc);
+  Value loadBytes(KernelBuilder &b, ValueRange args, Value at);
   SmallVector<Value> loadInput(KernelBuilder &b, ValueRange args, Value at);
   SmallVector<Value> loadWeights(KernelBuilder &b, ValueRange args, Value at);
   Value multiplyAdd(KernelBuilder &b, Value acc, Value x, Value w);
   /// A unit of the range: a row of tiles, or one tile where there is one row.
-  int64_t unitsPerImage() const { return shape.rows > 1 ? shape.rows : llvm::divideCeil(shape.columns, tile.pixels); }
+  int64_t unitsPerImage() const { return shape.rows > 1 ? shape.rows : llvm::divideCeil(shape.columns, tilePixels()); }
+  int64_t tilePixels() const { return tile.vectors * shape.pixelsPerVector; }
+  /// Lanes of a vector that are stored.
+  int64_t usedLanes() const { return std::min<int64_t>(16, shape.outputs * shape.pixelsPerVector); }
   /// Elements of weights, a panel's, that one step multiplies.
   int64_t weightStep() const { return !shape.isInteger ? 16 : usesWords ? 128 : 64; }
   bool mayOverlap(KernelBuilder &b, int64_t panel, int64_t panels) const {
@@ -97,7 +71,7 @@ private:
   DenseShape shape;
   Signature signature;
   bool usesWords;
-  Tile tile;
+  DenseTile tile;
   int input = -1, weights = -1, start = -1;
   std::optional<Epilogue> epilogue;
 };
@@ -134,7 +108,7 @@ bool DenseKernel::addArguments() {
       starts = *nn::getConstantValues<float>(bias);
     start = signature.addParameters(starts, block);
   }
-  signature.addKey(tile.pixels, tile.panels, describe(getTensorType(in)));
+  signature.addKey(tile.vectors, tile.panels, shape.pixelsPerVector, describe(getTensorType(in)));
   signature.addKey({shape.rows, shape.columns, shape.kernelRows, shape.kernelColumns, shape.inRow, shape.inPixel,
                     shape.kernelRowStep, shape.kernelColumnStep, shape.inBase, shape.outputs, shape.groups, shape.images});
   epilogue.emplace(fused, signature, block);
@@ -177,8 +151,8 @@ void DenseKernel::emitUnit(KernelBuilder &b, ValueRange args, Value unit, Origin
     origin.out = b.mulIndex(origin.image, shape.outImage);
   }
   if (shape.rows == 1)
-    return emitTile(b, args, origin, b.index(0), b.getBlock(unit, shape.columns, tile.pixels), firstPanel, panels);
-  b.loopOverBlocks(shape.columns, tile.pixels, [&](Value column) { emitTile(b, args, origin, unit, column, firstPanel, panels); });
+    return emitTile(b, args, origin, b.index(0), b.getBlock(unit, shape.columns, tilePixels()), firstPanel, panels);
+  b.loopOverBlocks(shape.columns, tilePixels(), [&](Value column) { emitTile(b, args, origin, unit, column, firstPanel, panels); });
 }
 
 void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, const Origin &origin, Value row, Value column, Value firstPanel,
@@ -191,7 +165,7 @@ void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, const Origin &orig
   for (int64_t p = 0; p < panels; ++p)
     acc.push_back(shape.isInteger ? loadStart(p) : b.constF(0));
   SmallVector<Value> tileAcc;
-  for (int64_t i = 0; i < tile.pixels; ++i)
+  for (int64_t i = 0; i < tile.vectors; ++i)
     tileAcc.append(acc);
   Value inBase = b.addIndex(b.addIndex(b.mulIndex(row, shape.inRow), b.mulIndex(column, shape.inPixel)), shape.inBase);
   if (origin.in)
@@ -201,7 +175,7 @@ void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, const Origin &orig
   tileAcc = accumulate(b, args, inBase, b.mulIndex(panel, panelSize), panels, tileAcc);
   for (int64_t p = 0; p < panels && !shape.isInteger; ++p) {
     Value bias = loadStart(p);
-    for (int64_t i = 0; i < tile.pixels; ++i)
+    for (int64_t i = 0; i < tile.vectors; ++i)
       tileAcc[i * panels + p] = b.add(tileAcc[i * panels + p], bias);
   }
   storeTile(b, args, tileAcc, origin, row, column, firstPanel, panels);
@@ -228,11 +202,25 @@ SmallVector<Value> DenseKernel::getPositions(KernelBuilder &b, const Origin &ori
   return llvm::map_to_vector(llvm::seq(panels), [&](int64_t p) { return b.addIndex(first, 16 * p); });
 }
 
-/// What one step multiplies with a panel's weights: a float, or four bytes, or the same as words (even places, then the others).
+/// Four bytes in all lanes, or those of each pixel in its lanes.
+Value DenseKernel::loadBytes(KernelBuilder &b, ValueRange args, Value at) {
+  auto type = VectorType::get({64}, b.getI8Type());
+  Value bytes = kernel::Broadcast4Op::create(b, type, args[input], at);
+  for (int64_t pixel = 1; pixel < shape.pixelsPerVector; ++pixel) {
+    Value next = kernel::Broadcast4Op::create(b, type, args[input], b.addIndex(at, pixel * shape.inPixel));
+    SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, 64));
+    for (int64_t byte = 4 * shape.outputs * pixel; byte < 64; ++byte)
+      order[byte] += 64;
+    bytes = vector::ShuffleOp::create(b, bytes, next, order);
+  }
+  return bytes;
+}
+
+/// What one step multiplies with a panel's weights: a float, or bytes, or the same as words (even places, then the others).
 SmallVector<Value> DenseKernel::loadInput(KernelBuilder &b, ValueRange args, Value at) {
   if (!shape.isInteger)
     return {b.loadSplat(args[input], at)};
-  Value bytes = kernel::Broadcast4Op::create(b, VectorType::get({64}, b.getI8Type()), args[input], at);
+  Value bytes = loadBytes(b, args, at);
   if (!usesWords)
     return {bytes};
   auto [even, odd] = b.widenBytes(bytes, /*isSigned=*/false);
@@ -262,24 +250,24 @@ SmallVector<Value> DenseKernel::accumulate(KernelBuilder &b, ValueRange args, Va
   int64_t step = shape.isInteger ? 4 : 1, weightStep = this->weightStep(), panelSize = shape.stepsPerPanel() * weightStep;
   auto oneStep = [&](Value in, Value w, ValueRange carried) {
     SmallVector<Value> sums(carried);
-    SmallVector<SmallVector<Value>> panel, pixel(tile.pixels);
+    SmallVector<SmallVector<Value>> panel, pixel(tile.vectors);
     for (int64_t p = 0; p < panels; ++p)
       panel.push_back(loadWeights(b, args, b.addIndex(w, p * panelSize)));
-    auto load = [&](int64_t i) { pixel[i] = loadInput(b, args, b.addIndex(in, i * shape.inPixel)); };
+    auto load = [&](int64_t i) { pixel[i] = loadInput(b, args, b.addIndex(in, i * shape.pixelsPerVector * shape.inPixel)); };
     auto add = [&](int64_t i, int64_t p, size_t part) {
       Value &sum = sums[i * panels + p];
       sum = multiplyAdd(b, sum, pixel[i][part], panel[p][part]);
     };
     size_t parts = panel[0].size();
-    if (usesWords && tile.pixels <= 2) {
+    if (usesWords && tile.vectors <= 2) {
       // Few pixels' words fit in registers, but not all the weights: each of these is there while it is multiplied.
-      llvm::for_each(llvm::seq(tile.pixels), load);
+      llvm::for_each(llvm::seq(tile.vectors), load);
       for (size_t part = 0; part < parts; ++part)
-        for (int64_t n = 0; n < tile.pixels * panels; ++n)
-          add(n % tile.pixels, n / tile.pixels, part);
+        for (int64_t n = 0; n < tile.vectors * panels; ++n)
+          add(n % tile.vectors, n / tile.vectors, part);
       return sums;
     }
-    for (int64_t i = 0; i < tile.pixels; ++i) {
+    for (int64_t i = 0; i < tile.vectors; ++i) {
       load(i);
       for (size_t n = 0; n < panels * parts; ++n)
         add(i, n / parts, n % parts);
@@ -318,7 +306,7 @@ void DenseKernel::storeBytes(KernelBuilder &b, ArrayRef<Value> values, Value mem
     return vector::ExtractStridedSliceOp::create(b, packed, ArrayRef<int64_t>{offset}, ArrayRef<int64_t>{size}, ArrayRef<int64_t>{1});
   };
   for (size_t i = 0; i < places.size(); ++i) {
-    int64_t size = std::min<int64_t>(16, shape.outputs);
+    int64_t size = usedLanes();
     size_t first = i;
     while (i + 1 < places.size() && !places[i + 1]) {
       size += 16;
@@ -348,11 +336,11 @@ void DenseKernel::storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> a
   Value outBase = b.addIndex(b.addIndex(b.mulIndex(row, shape.outRow), b.mulIndex(column, shape.outPixel)), shape.outBase);
   if (origin.out)
     outBase = b.addIndex(outBase, origin.out);
-  for (int64_t i = 0; i < tile.pixels; ++i) {
+  for (int64_t i = 0; i < tile.vectors; ++i) {
     for (int64_t p = 0; p < panels; ++p) {
       if (values.empty())
         interleaving.emplace(b);
-      Value pixel = b.addIndex(column, i);
+      Value pixel = b.addIndex(column, i * shape.pixelsPerVector);
       SmallVector<Value> indices;
       if (isConv) {
         // One long row of pixels stands for all rows and images: their indices stay zero and columns run through.
@@ -363,8 +351,8 @@ void DenseKernel::storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> a
         indices.push_back(channels[p]);
       }
       Value value = epilogue->emit(b, args, acc[i * panels + p], positions[p], indices, laneAxis);
-      Value place = b.addIndex(b.addIndex(outBase, channels[p]), i * shape.outPixel);
-      int64_t lanes = std::min<int64_t>(16, shape.outputs);
+      Value place = b.addIndex(b.addIndex(outBase, channels[p]), i * shape.pixelsPerVector * shape.outPixel);
+      int64_t lanes = usedLanes();
       if (!epilogue->isQuantizedResult()) {
         Value part = lanes == 16 ? value : vector::ExtractStridedSliceOp::create(b, value, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{lanes}, ArrayRef<int64_t>{1}).getResult();
         vector::StoreOp::create(b, part, result.memory, ValueRange{place});
@@ -372,7 +360,8 @@ void DenseKernel::storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> a
       }
       interleaving->next();
       values.push_back(value);
-      places.push_back(p == 0 || values.size() == 1 || mayOverlap(b, p, panels) ? place : Value());
+      bool isFirst = (p == 0 && shape.pixelsPerVector == 1) || values.size() == 1;
+      places.push_back(isFirst || mayOverlap(b, p, panels) ? place : Value());
       if (values.size() == 4)
         flush();
     }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DenseShape.h"
+#include "Epilogue.h"
 
 using namespace mlir;
 using namespace octet;
@@ -20,6 +21,26 @@ octet_dense_filter DenseShape::getFilter(int64_t channels) const {
   filter.kernel_columns = kernelColumns;
   filter.runs = runsPerRow();
   return filter;
+}
+
+DenseTile DenseShape::chooseTile(int64_t accumulators) const {
+  DenseTile best{1, 1};
+  double bestCost = 1e30;
+  for (int64_t panels : {1, 2, 4, 8})
+    for (int64_t vectors = 1; vectors <= 14; ++vectors) {
+      int64_t count = vectors * panels, pixels = vectors * pixelsPerVector;
+      if (count > accumulators || pixels > columns || panels > this->panels())
+        continue;
+      double tiles = llvm::divideCeil(columns, pixels) * llvm::divideCeil(this->panels(), panels);
+      // Dot products, loads of weights and broadcasts, and what does not overlap when too few chains are in flight.
+      double stalls = count < 4 ? (4.0 - count) * 0.8 : count < 8 ? (8.0 - count) * 0.1 : 0;
+      double cost = tiles * (stepsPerPanel() * (count + stalls + 0.12 * (panels + 0.5 * pixels)) + 3.0 * count + 4);
+      if (cost < bestCost) {
+        bestCost = cost;
+        best = {vectors, panels};
+      }
+    }
+  return best;
 }
 
 /// NHWC pixels without a gap: they may be counted through rows and images.
@@ -110,15 +131,25 @@ static DenseShape getLinearShape(nn::LinearOp linear, RankedTensorType in, Ranke
   return shape;
 }
 
+/// Outputs that fill a half or a quarter of a vector, side by side: lanes that are left over hold them again
+/// (octet_lane_channel), so that other pixels can have these. With fewer, loading would take longer than multiplying.
+static bool canShareVectors(const DenseShape &shape) {
+  bool fits = shape.outputs == 4 || shape.outputs == 8;
+  return fits && shape.isInteger && shape.groups == 1 && shape.outPixel == shape.outputs && shape.columns * shape.outputs >= kPanelOutputs;
+}
+
 std::optional<DenseShape> codegen::getDenseShape(const FusedOp &fused) {
   RankedTensorType in = getTensorType(fused.getOuter(fused.root->getOperand(0))), out = getTensorType(fused.getResult());
   if (isQuantized(in) && !isUnsignedByte(in))
     return std::nullopt;
   if (isQuantized(out) && (!isUnsignedByte(out) || !isQuantized(in)))
     return std::nullopt;
+  std::optional<DenseShape> shape;
   if (auto conv = dyn_cast<nn::ConvOp>(fused.root))
-    return getConvShape(fused, conv, in, out);
-  if (in.getRank() > 1 && isOneRow(fused, in, /*channelAxis=*/out.getRank() - 1, isRowMajor))
-    return getLinearShape(cast<nn::LinearOp>(fused.root), in, out);
-  return std::nullopt;
+    shape = getConvShape(fused, conv, in, out);
+  else if (in.getRank() > 1 && isOneRow(fused, in, /*channelAxis=*/out.getRank() - 1, isRowMajor))
+    shape = getLinearShape(cast<nn::LinearOp>(fused.root), in, out);
+  if (shape && canShareVectors(*shape) && Epilogue::takesAnyOrder(fused))
+    shape->pixelsPerVector = kPanelOutputs / shape->outputs;
+  return shape;
 }

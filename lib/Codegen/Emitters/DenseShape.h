@@ -14,6 +14,11 @@
 
 namespace octet::codegen {
 
+/// Vectors of pixels (mostly one) and panels of a tile.
+struct DenseTile {
+  int64_t vectors, panels;
+};
+
 /// A dense convolution or linear layer as rows of pixels. Of several groups each is such a product on channels of its own.
 struct DenseShape {
   int64_t rows, columns;        ///< of an image's output pixels
@@ -26,6 +31,7 @@ struct DenseShape {
   bool isInteger;
   int64_t images = 1, inImage = 0, outImage = 0; ///< elements from one image to the next
   int64_t groups = 1, filterGroups = 1; ///< groups; how many of the filter's are one of them, with zeros between
+  int64_t pixelsPerVector = 1;          ///< 2 of eight outputs or 4 of four: lanes of a pixel after those of the one before
 
   /// Side-by-side elements under one tap, or under one kernel row where its taps touch.
   bool hasMergedRow() const { return kernelColumnStep == channels; }
@@ -40,6 +46,8 @@ struct DenseShape {
   bool lastPanelOverlaps() const { return outputs > kPanelOutputs && outputs % kPanelOutputs != 0; }
   /// A filter of `channels` channels in panels, without source and target.
   octet_dense_filter getFilter(int64_t channels) const;
+  /// Few pixels: more panels; else tiles that divide a row well and keep enough accumulators busy.
+  DenseTile chooseTile(int64_t accumulators) const;
 };
 
 /// The shape of a convolution or linear layer that tiles take.
