@@ -126,7 +126,7 @@ static octet_model *fail(octet_model *model) {
 static void prepare_filter(const octet_depthwise_filter *f, const int8_t *weights, int8_t *prepared) {
   uint32_t vectors = f->vectors, size = 16 * vectors, parts = f->parts, columns = f->kernel_columns, channels = f->channels;
   uint32_t rows = (f->strip - 1) * f->row_stride + f->kernel_rows, column_bytes = (rows + 3) / 4 * vectors * 64;
-  uint32_t last = channels > size * parts ? channels - size * parts : 0;
+  uint32_t last = channels > size * parts ? channels - size * parts : 0, last_of_two = rows % 4 == 2 ? rows - 1 : UINT32_MAX;
   int8_t *to = prepared + f->target;
   for (uint32_t position = 0; position < f->blocks * parts * size; ++position) {
     uint32_t part = position / size, vector = position % size / 16, lane = position % 16;
@@ -137,7 +137,7 @@ static void prepare_filter(const octet_depthwise_filter *f, const int8_t *weight
     for (uint32_t out = 0; out < (uint32_t)f->strip; ++out, place += columns * column_bytes)
       for (uint32_t tap = 0, row = out * f->row_stride; tap < f->kernel_rows * columns; ++row)
         for (uint32_t column = 0; column < columns; ++column)
-          to[place + column * column_bytes + row / 4 * vectors * 64 + row % 4] = from[tap++];
+          to[place + column * column_bytes + row / 4 * vectors * 64 + (row == last_of_two ? 2 : row % 4)] = from[tap++];
   }
 }
 

@@ -65,7 +65,8 @@ typedef struct octet_step {
 
 /* A depthwise convolution's weights lie once in the library, [channel][kernel row][kernel column], and are written into
    `prepared` when a model is made, as the kernel reads them: [block][part][output row of the strip][kernel column]
-   [four input rows][vector][lane][input row], with zeros where an input row is none of the output row's. Lane l of vector v
+   [four input rows][vector][lane][input row], with zeros where an input row is none of the output row's; if the last four are
+   two only, the second is at the third place, so that both are even ones (octet_widening). Lane l of vector v
    is channel `l / 4 * 4 * vectors + 4 * v + l % 4` of its part of `16 * vectors`; the last block ends with the last channel,
    and a block longer than all channels begins again with the first. `source` and `target` are byte offsets. */
 typedef struct octet_depthwise_filter {

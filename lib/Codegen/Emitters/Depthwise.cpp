@@ -62,15 +62,19 @@ private:
   void slideColumns(KernelBuilder &b, ValueRange args, const Block &block, ArrayRef<Value> initial, Value inBase, Value outBase);
   void shareColumns(KernelBuilder &b, ValueRange args, Value inBase, function_ref<void(Value column, QuadsFn)> emitPixel);
   int64_t columnQuads() const { return shape.quads() * shape.vectors(); }
-  /// A quad is one value of bytes or two of words.
+  /// A quad is one value of bytes or two of words; of one or two rows only, those at even places are enough.
   int64_t valuesPerQuad() const { return emitter.getLevel().multipliesWords ? 2 : 1; }
-  int64_t valuesPerColumn() const { return columnQuads() * valuesPerQuad(); }
+  int64_t usedValues(int64_t quad) const { return shape.inputRows() - 4 * quad <= 2 ? 1 : valuesPerQuad(); }
+  int64_t valuesPerColumn() const {
+    int64_t last = shape.quads() - 1;
+    return shape.vectors() * (last * valuesPerQuad() + usedValues(last));
+  }
   /// Input columns that so many pixels read.
   int64_t columnsOf(int64_t pixels) const { return (pixels - 1) * shape.columnStride + shape.kernelColumns; }
   /// Bytes of the quads that are shared in memory.
   int64_t sharedBytes() const { return columnsOf(kMostPixels) * valuesPerColumn() * 64; }
   // Of weights as the kernel reads them.
-  int64_t bytesPerColumn() const { return valuesPerColumn() * 64; }
+  int64_t bytesPerColumn() const { return columnQuads() * valuesPerQuad() * 64; }
   int64_t bytesPerRow() const { return shape.kernelColumns * bytesPerColumn(); }
 
   ProgramEmitter &emitter;
@@ -165,21 +169,27 @@ Value DepthwiseKernel::loadBytes(KernelBuilder &b, ValueRange args, Value at) {
   return vector::ShuffleOp::create(b, load(at), load(b.addIndex(at, 64 - shape.channels)), order);
 }
 
-/// Quads of all input rows of a strip at one column: [quad][vector], or [quad][vector][even, odd] words.
+/// Quads of all input rows of a strip at one column: [quad][vector], or [quad][vector][even, odd] words. Rows are in the order
+/// of octet_depthwise_filter.
 SmallVector<Value> DepthwiseKernel::loadColumn(KernelBuilder &b, ValueRange args, Value base) {
   SmallVector<Value> rows, result;
   for (int64_t row = 0; row < shape.inputRows(); ++row)
     rows.push_back(loadBytes(b, args, b.addIndex(base, row * shape.rowDilation * shape.inRow)));
+  // Weights are zero at the rows that are there twice.
+  if (rows.size() % 4 == 2)
+    rows.insert(rows.end() - 1, rows.back());
   while (rows.size() % 4)
-    rows.push_back(rows.back()); // weights there are zero
-  for (size_t quad = 0; quad < rows.size(); quad += 4)
-    for (Value bytes : interleave(b, ArrayRef(rows).slice(quad, 4))) {
+    rows.push_back(rows.back());
+  for (int64_t quad = 0; quad < shape.quads(); ++quad)
+    for (Value bytes : interleave(b, ArrayRef(rows).slice(4 * quad, 4))) {
       if (!b.level.multipliesWords) {
         result.push_back(bytes);
         continue;
       }
       auto [even, odd] = b.widenBytes(bytes, /*isSigned=*/false);
-      result.append({even, odd});
+      result.push_back(even);
+      if (usedValues(quad) == 2)
+        result.push_back(odd);
     }
   return result;
 }
@@ -198,16 +208,18 @@ SmallVector<Value> DepthwiseKernel::loadStart(KernelBuilder &b, ValueRange args,
 
 /// Adds the products of one input column's quads; `weight` is where the first output row has the column's weights.
 void DepthwiseKernel::addProducts(KernelBuilder &b, ValueRange args, MutableArrayRef<Value> acc, ArrayRef<Value> quads, Value weight) {
-  int64_t vectors = shape.vectors(), parts = valuesPerQuad();
+  int64_t vectors = shape.vectors();
   for (auto [number, sum] : llvm::enumerate(acc))
     for (int64_t quad = 0; quad < shape.quads(); ++quad)
-      for (int64_t part = 0; part < parts; ++part) {
-        int64_t at = (quad * vectors + number % vectors) * parts + part;
-        Value w = loadVector(b, args[weights], b.addIndex(weight, number / vectors * bytesPerRow() + at * 64));
+      for (int64_t part = 0; part < usedValues(quad); ++part) {
+        int64_t before = quad * vectors * valuesPerQuad(), vector = number % vectors;
+        int64_t at = (before + vector * valuesPerQuad() + part) * 64;
+        Value w = loadVector(b, args[weights], b.addIndex(weight, number / vectors * bytesPerRow() + at));
+        Value x = quads[before + vector * usedValues(quad) + part];
         if (b.level.multipliesWords)
-          sum = kernel::Dot2Op::create(b, sum.getType(), sum, quads[at], w);
+          sum = kernel::Dot2Op::create(b, sum.getType(), sum, x, w);
         else
-          sum = kernel::Dot4Op::create(b, sum.getType(), sum, quads[at], w);
+          sum = kernel::Dot4Op::create(b, sum.getType(), sum, x, w);
       }
 }
 

@@ -112,7 +112,7 @@ def Kernel_DepthwiseFilterOp : Kernel_Op<"depthwise_filter", [HasParent<"Program
     `source` (byte offset into the weights): [channel][kernel row][kernel column]. `target` (byte offset into the prepared
     memory): [block][part][output row of the strip][kernel column][four input rows][vector][lane][input row], zero where an
     input row is none of the output row's. Each output row of a strip would need its own copy in the library otherwise.
-    Source: `octet_depthwise_filter` in octet.h, which has the order of channels.
+    Source: `octet_depthwise_filter` in octet.h, which has the order of channels, and of rows where the last four are two.
   }];
   let arguments = (ins I64Attr:$source, I64Attr:$target, I64Attr:$channels, I64Attr:$blocks, I64Attr:$parts,
       I64Attr:$vectors, I64Attr:$strip, I64Attr:$row_stride, I64Attr:$kernel_rows, I64Attr:$kernel_columns);
