@@ -353,14 +353,19 @@ void DepthwiseKernel::emit() {
   emitter.addStep(fused.op, "depthwise", signature.key, signature.arguments, shape.images * strips,
                   [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
     b.loop(0, shape.blocks(), [&](Value block) {
-      Value firstChannel = b.mulIndex(block, shape.blockSize());
-      if (shape.kind != BlockKind::flat64)
-        firstChannel = b.createIndex<arith::MinUIOp>(firstChannel, b.index(shape.firstChannel(shape.blocks() - 1)));
+      Value firstChannel = b.mulIndex(block, shape.blockSize()), firstPart = b.index(0);
+      if (shape.kind != BlockKind::flat64) {
+        Value unclamped = firstChannel;
+        firstChannel = b.createIndex<arith::MinUIOp>(unclamped, b.index(shape.firstChannel(shape.blocks() - 1)));
+        // The last block leaves out parts that lie in the one before.
+        if (shape.parts > 1)
+          firstPart = b.createIndex<arith::DivUIOp>(b.createIndex<arith::SubIOp>(unclamped, firstChannel), b.index(shape.partSize()));
+      }
       b.loop(begin, end, 1, [&](Value unit) {
         Value image, strip;
         std::tie(image, strip) = b.divideIndex(unit, strips, shape.images);
         Value firstRow = b.getBlock(strip, shape.rows, shape.strip);
-        b.loop(0, shape.parts, [&](Value part) {
+        b.loop(firstPart, b.index(shape.parts), 1, [&](Value part) {
           Value weights = b.mulIndex(b.addIndex(b.mulIndex(block, shape.parts), part), shape.strip * bytesPerRow());
           Value position = b.addIndex(b.mulIndex(block, shape.blockSize()), b.mulIndex(part, 4));
           emitColumns(b, args, {image, firstRow, b.addIndex(firstChannel, b.mulIndex(part, shape.partSize())), position, weights});
