@@ -40,22 +40,34 @@ Strides codegen::getStrides(RankedTensorType type) {
   return result;
 }
 
-std::optional<Strides> codegen::getSplitStrides(RankedTensorType from, ArrayRef<int64_t> to) {
-  Strides result = getStrides(from), split = result;
-  split.steps.assign(to.size(), 0);
-  size_t end = 0;
-  for (auto [size, step] : llvm::zip(from.getShape(), result.steps)) {
-    size_t begin = end;
-    int64_t product = 1;
-    while (product < size && end < to.size())
-      product *= to[end++];
-    if (product != size)
-      return std::nullopt;
-    int64_t inner = step;
-    for (size_t d = end; d-- > begin; inner *= to[d])
-      split.steps[d] = inner;
+std::optional<Strides> codegen::getReshapedStrides(RankedTensorType from, ArrayRef<int64_t> to) {
+  Strides result = getStrides(from);
+  ArrayRef<int64_t> shape = from.getShape();
+  SmallVector<int64_t> steps(to.size(), 0);
+  size_t t = 0;
+  for (size_t f = 0; f < shape.size();) {
+    // The fewest dimensions on both sides that have the same elements.
+    size_t first = t;
+    int64_t size = shape[f], product = 1;
+    for (int64_t step = result.steps[f++]; product != size;) {
+      if (product < size) {
+        if (t == to.size())
+          return std::nullopt;
+        product *= to[t++];
+        continue;
+      }
+      bool isTight = f < shape.size() && (size == 1 || step == shape[f] * result.steps[f]);
+      if (!isTight)
+        return std::nullopt;
+      step = result.steps[f];
+      size *= shape[f++];
+    }
+    int64_t inner = result.steps[f - 1];
+    for (size_t d = t; d-- > first; inner *= to[d])
+      steps[d] = inner;
   }
-  return split; // what is left are ones
+  result.steps = steps;
+  return result; // what is left are ones
 }
 
 int64_t codegen::getBufferBytes(RankedTensorType type) {

@@ -26,8 +26,9 @@ struct Strides {
 };
 
 Strides getStrides(mlir::RankedTensorType type);
-/// The strides with which a tensor of type `from` is read in the shape `to`, if that only splits dimensions.
-std::optional<Strides> getSplitStrides(mlir::RankedTensorType from, llvm::ArrayRef<int64_t> to);
+/// The strides with which a tensor of type `from` is read in the shape `to`, if there are any: dimensions may be split, and
+/// joined where nothing lies between.
+std::optional<Strides> getReshapedStrides(mlir::RankedTensorType from, llvm::ArrayRef<int64_t> to);
 /// The signless element type in memory.
 mlir::Type getStorageType(mlir::RankedTensorType type);
 int64_t getBufferBytes(mlir::RankedTensorType type);

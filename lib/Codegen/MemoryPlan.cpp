@@ -15,7 +15,7 @@ using namespace octet::codegen;
 bool codegen::isReadThrough(nn::ReshapeOp op) {
   Value result = op.getResult();
   return getLayout(op.getInput().getType()) && !result.use_empty() && llvm::all_of(result.getUsers(), llvm::IsaPred<nn::TransposeOp>) &&
-         getSplitStrides(op.getInput().getType(), op.getResult().getType().getShape());
+         getReshapedStrides(op.getInput().getType(), op.getResult().getType().getShape());
 }
 
 Value codegen::getAliasRoot(Value value) {

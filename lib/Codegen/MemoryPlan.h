@@ -29,7 +29,7 @@ MemoryPlan planMemory(mlir::func::FuncOp func);
 /// The value whose memory this one shares: the input of observers and of reshapes that move nothing or are read through.
 mlir::Value getAliasRoot(mlir::Value value);
 
-/// A reshape that splits dimensions of a tensor in NHWC and that only transpositions read: they read the tensor itself.
+/// A reshape of a tensor in NHWC that strides can express and that only transpositions read: they read the tensor itself.
 bool isReadThrough(nn::ReshapeOp op);
 
 /// Bytes that kernels may read past the end of an arena buffer.

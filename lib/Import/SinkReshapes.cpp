@@ -85,10 +85,37 @@ struct JoinReshapes : OpRewritePattern<nn::ReshapeOp> {
   }
 };
 
+/// transpose(concat(reshape(x), reshape(y))) -> concat(transpose(reshape(x)), transpose(reshape(y)))
+struct HoistTranspose : OpRewritePattern<nn::TransposeOp> {
+  HoistTranspose(MLIRContext *context, Pass::Statistic &numHoisted) : OpRewritePattern(context), numHoisted(numHoisted) {}
+
+  LogicalResult matchAndRewrite(nn::TransposeOp transpose, PatternRewriter &rewriter) const override {
+    auto concat = transpose.getInput().getDefiningOp<nn::ConcatOp>();
+    auto isOnlyReshaped = [](Value input) { return input.hasOneUse() && input.getDefiningOp<nn::ReshapeOp>(); };
+    if (!concat || !concat->hasOneUse() || !llvm::all_of(concat.getInputs(), isOnlyReshaped))
+      return rewriter.notifyMatchFailure(transpose, "requires a concatenation of reshapes, all of which are read once");
+    ArrayRef<int64_t> permutation = transpose.getPermutation();
+    SmallVector<Value> inputs;
+    for (Value input : concat.getInputs()) {
+      auto type = cast<RankedTensorType>(input.getType());
+      SmallVector<int64_t> shape = llvm::map_to_vector(permutation, [&](int64_t axis) { return type.getDimSize(axis); });
+      inputs.push_back(nn::TransposeOp::create(rewriter, transpose.getLoc(), type.clone(shape), input, permutation));
+    }
+    int64_t axis = llvm::find(permutation, concat.getAxis()) - permutation.begin();
+    Value result = nn::ConcatOp::create(rewriter, concat.getLoc(), transpose.getType(), inputs, axis);
+    rewriter.replaceOp(transpose, result);
+    ++numHoisted;
+    return success();
+  }
+
+  Pass::Statistic &numHoisted;
+};
+
 struct SinkReshapesPass : octet::impl::SinkReshapesBase<SinkReshapesPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<SinkReshape>(&getContext(), numSunk);
+    patterns.add<HoistTranspose>(&getContext(), numHoisted);
     patterns.add<JoinReshapes>(&getContext());
     GreedyRewriteConfig config;
     config.enableFolding(false).enableConstantCSE(false); // constants keep their locations

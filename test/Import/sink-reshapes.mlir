@@ -47,3 +47,32 @@ func.func @stays(%x: !image, %z: !line, %p: tensor<1x4x3x3xf32>) -> (!line, !lin
   %4 = nn.relu %3 : (!line) -> !line
   return %1, %2, %4 : !line, !line, !line
 }
+
+// What a detector returns: boxes of images of several sizes, channels last.
+!big = tensor<1x5x4x4xf32>
+!small = tensor<1x5x2x2xf32>
+// CHECK-LABEL: func.func @channels_last
+func.func @channels_last(%x: !big, %z: !small) -> tensor<1x20x5xf32> {
+  // CHECK-DAG: %[[X:.*]] = nn.reshape %arg0
+  // CHECK-DAG: %[[Z:.*]] = nn.reshape %arg1
+  // CHECK-DAG: %[[XT:.*]] = nn.transpose %[[X]] permutation [0, 2, 1] : (tensor<1x5x16xf32>) -> tensor<1x16x5xf32>
+  // CHECK-DAG: %[[ZT:.*]] = nn.transpose %[[Z]] permutation [0, 2, 1] : (tensor<1x5x4xf32>) -> tensor<1x4x5xf32>
+  // CHECK: %[[R:.*]] = nn.concat %[[XT]], %[[ZT]] axis 1
+  // CHECK-NEXT: return %[[R]]
+  %0 = nn.reshape %x : (!big) -> tensor<1x5x16xf32>
+  %1 = nn.reshape %z : (!small) -> tensor<1x5x4xf32>
+  %2 = nn.concat %0, %1 axis 2 : (tensor<1x5x16xf32>, tensor<1x5x4xf32>) -> tensor<1x5x20xf32>
+  %3 = nn.transpose %2 permutation [0, 2, 1] : (tensor<1x5x20xf32>) -> tensor<1x20x5xf32>
+  return %3 : tensor<1x20x5xf32>
+}
+
+// CHECK-LABEL: func.func @read_twice
+func.func @read_twice(%x: !big, %z: !small) -> (tensor<1x20x5xf32>, tensor<1x5x20xf32>) {
+  // CHECK: nn.concat {{.*}} axis 2
+  // CHECK-NEXT: nn.transpose
+  %0 = nn.reshape %x : (!big) -> tensor<1x5x16xf32>
+  %1 = nn.reshape %z : (!small) -> tensor<1x5x4xf32>
+  %2 = nn.concat %0, %1 axis 2 : (tensor<1x5x16xf32>, tensor<1x5x4xf32>) -> tensor<1x5x20xf32>
+  %3 = nn.transpose %2 permutation [0, 2, 1] : (tensor<1x5x20xf32>) -> tensor<1x20x5xf32>
+  return %3, %2 : tensor<1x20x5xf32>, tensor<1x5x20xf32>
+}

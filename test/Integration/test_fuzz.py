@@ -4,15 +4,18 @@
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "Python"))
 octet = pytest.importorskip("octet")
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 import exactness  # noqa: E402
 import fuzz  # noqa: E402
 import random_onnx  # noqa: E402
+from onnx_networks import make_network  # noqa: E402
 
 
 def test_same_seed_same_network():
@@ -28,6 +31,38 @@ def emulator(tmp_path_factory):
 @pytest.mark.parametrize("seed", range(10))
 def test_random_network(seed, tmp_path, emulator):
     assert fuzz.check(octet, seed, tmp_path, emulator) == []
+
+
+# A detector's outputs, patches of a vision transformer, a pixel shuffle; the images may have a border for other readers, rows
+# of one pixel, and dimensions of size 1 in between.
+MOVEMENT = """
+a = Conv<pads=[1,1,1,1]>(x, w)
+b = Conv<strides=[2,3]>(x, w)
+c = Conv<kernel_shape=[3,3], pads=[0,0,0,0], strides=[1,9]>(x, w)
+ra = Reshape(a, lines)
+rb = Reshape(b, lines)
+rc = Reshape(c, lines)
+joined = Concat<axis=2>(ra, rb, rc)
+boxes = Transpose<perm=[0,2,1]>(joined)
+d = Conv<pads=[1,1,1,1]>(a, v)
+rd = Reshape(d, lines)
+patches = Transpose<perm=[0,2,1]>(rd)
+re = Reshape(d, split)
+te = Transpose<perm=[0,1,4,2,5,3]>(re)
+shuffled = Reshape(te, image)
+rf = Reshape(a, ones)
+tf = Transpose<perm=[3,0,2,1,4]>(rf)
+"""
+
+
+def test_transposes_of_reshapes(tmp_path, emulator):
+    constants = {"w": (8, 3, 3, 3), "v": (8, 8, 3, 3), "lines": np.int64([2, 8, -1]), "split": np.int64([2, 2, 2, 2, 9, 11]),
+                 "image": np.int64([2, 2, 18, 22]), "ones": np.int64([2, 8, 9, 1, 11])}
+    model = make_network(MOVEMENT, inputs={"x": [2, 3, 9, 11]}, outputs=("boxes", "patches", "shuffled", "tf"), constants=constants)
+    path = tmp_path / "movement.onnx"
+    onnx.save(model, path)
+    samples, feeds = fuzz.make_feeds(model, 0)
+    assert [*fuzz.compare_float(octet, path, model, feeds), *fuzz.compare_int8(octet, path, samples, feeds, emulator)] == []
 
 
 def make_model(operator):

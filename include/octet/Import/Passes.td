@@ -42,15 +42,17 @@ def RaiseIdioms : Pass<"octet-raise-idioms", "::mlir::func::FuncOp"> {
 }
 
 def SinkReshapes : Pass<"octet-sink-reshapes", "::mlir::func::FuncOp"> {
-  let summary = "reshapes that add or remove dimensions of size 1 move behind element-wise operators and join";
+  let summary = "reshapes move behind element-wise operators and join, transposes move to the reshapes that they are about";
   let description = [{
     Networks over one dimension are imported as such over two, with reshapes around each convolution and pool. An element-wise
     operator all of whose operands are such reshapes from one shape, or constants of one element, stands in front of the
     reshape afterwards; a reshape of a reshape is one, or none. What follows a convolution can then be fused with it.
-    What does not fit stays as it is. Source: [N.concat] (a reshape moves no value).
+    Detectors flatten images, concatenate them and bring channels last: a transpose of a concatenation of reshapes, all read
+    once, stands between these afterwards, where it reads an NHWC image as it lies in memory. What does not fit stays as it is. Source: [N.concat] (a reshape moves no value).
   }];
   let dependentDialects = ["::octet::nn::NNDialect"];
-  let statistics = [Statistic<"numSunk", "num-sunk", "Number of operators that reshapes moved behind">];
+  let statistics = [Statistic<"numSunk", "num-sunk", "Number of operators that reshapes moved behind">,
+                    Statistic<"numHoisted", "num-hoisted", "Number of concatenations that transposes moved in front of">];
 }
 
 #endif // OCTET_IMPORT_PASSES_TD

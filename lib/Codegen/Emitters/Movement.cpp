@@ -220,7 +220,7 @@ LogicalResult codegen::emitTranspose(ProgramEmitter &emitter, nn::TransposeOp op
   Value input = op.getInput();
   Strides from = getStrides(getTensorType(input)), to = getStrides(op.getResult().getType());
   if (auto reshape = input.getDefiningOp<nn::ReshapeOp>(); reshape && isReadThrough(reshape)) {
-    from = *getSplitStrides(reshape.getInput().getType(), shapeOf(input));
+    from = *getReshapedStrides(reshape.getInput().getType(), shapeOf(input));
     input = reshape.getInput();
   }
   StridedCopy copy;
