@@ -117,8 +117,7 @@ public:
 };
 
 /// Brings alike pieces of code into step: the first vector operation of each, then the second of each, and so on; what is
-/// scalar, the places they are about, goes before. A CPU looks ahead over a hundred instructions or two: of long chains, one
-/// behind the other, it sees too few at once to be busy.
+/// scalar, the places they are about, goes before. Of long chains one behind the other, a CPU sees too few at once to be busy.
 class Interleaving {
 public:
   /// The first piece begins here.

@@ -70,8 +70,3 @@ int64_t numerics::quantize(float x, const QuantParams &params) {
 float numerics::dequantize(int64_t q, const QuantParams &params) {
   return static_cast<float>(q - params.zeroPoint) * params.scale;
 }
-
-std::pair<float, float> numerics::getReciprocal(float scale) {
-  float first = 1.0f / scale;
-  return {first, static_cast<float>(1.0 / static_cast<double>(scale) - static_cast<double>(first))};
-}

@@ -22,6 +22,13 @@ def toy(tmp_path_factory, unbuilt):
     return path
 
 
+@pytest.fixture
+def model(toy):
+    import octet
+
+    return octet.load(toy)
+
+
 @pytest.fixture(scope="session")
 def compiler(unbuilt):
     """The path of octet-compile."""

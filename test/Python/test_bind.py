@@ -9,20 +9,7 @@ import numpy as np
 import pytest
 
 octet = pytest.importorskip("octet")
-
-A = np.arange(6, dtype=np.float32).reshape(2, 3)
-B = np.array([3, 1, 200, 0], np.uint8)
-SUM = A + 3
-
-
-@pytest.fixture
-def model(toy):
-    return octet.load(toy)
-
-
-def check(outputs):
-    np.testing.assert_array_equal(outputs["sum"], SUM)
-    np.testing.assert_array_equal(outputs["twice"], np.array([6, 2, 255, 0], np.uint8))
+from toy_network import A, B, SUM, check  # noqa: E402
 
 
 def test_bound_network_reads_and_writes_in_place(model):

@@ -11,22 +11,7 @@ import pytest
 
 octet = pytest.importorskip("octet")
 from octet.model import MAX_THREADS  # noqa: E402
-
-A = np.arange(6, dtype=np.float32).reshape(2, 3)
-B = np.array([3, 1, 200, 0], np.uint8)
-SUM = A + 3
-TWICE = np.array([6, 2, 255, 0], np.uint8)
-
-
-@pytest.fixture
-def model(toy):
-    return octet.load(toy)
-
-
-def check(outputs):
-    assert list(outputs) == ["sum", "twice"]
-    np.testing.assert_array_equal(outputs["sum"], SUM)
-    np.testing.assert_array_equal(outputs["twice"], TWICE)
+from toy_network import A, B, SUM, check  # noqa: E402
 
 
 # ---- what it is ----------------------------------------------------------------------------------------------------------

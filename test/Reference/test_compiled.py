@@ -84,6 +84,27 @@ def test_mean_of_nothing(tool, driver, tmp_path):
     check(tool, driver, tmp_path, writer.text(), writer.input_shape)
 
 
+@pytest.mark.parametrize("scale, zero", [(0.02, 121), (0.013, 300), (0.013, -300), (1e-30, 7), (1e37, 3)])
+def test_input_is_clamped(tool, driver, tmp_path, scale, zero):
+    """Ends, halves and what is next to them; zero points beyond the storage type; scales whose reciprocals are not used."""
+    params = reference.QParams(np.float32(scale), zero)
+    with np.errstate(over="ignore"):
+        halves = ((np.arange(-2, 260) - 0.5 - zero) * np.float64(params.scale)).astype(np.float32)
+    x = np.concatenate([halves, np.nextafter(halves, np.float32(0)), np.nextafter(halves, np.copysign(np.float32(np.inf), halves)),
+                        np.array([np.nan, np.inf, -np.inf, 3e38, -3e38, 1e-45, -0.0], np.float32)])
+    writer = random_networks.Writer(0, x.shape)
+    writer.lines.clear()
+    writer.results["y"] = writer.quantize("%x", x.shape, scale, zero)
+    (tmp_path / "model.mlir").write_text(writer.text())
+    library = tmp_path / "model.so"
+    tool("octet-compile", tmp_path / "model.mlir", "--name=model", "--cpu-level=" + ",".join(LEVELS), "-o", library)
+    wanted = reference.dequantize(reference.quantize(x, params), params)
+    assert len(np.unique(wanted)) > 3
+    for level in filter(lambda level: supports(library, level), LEVELS):
+        got = run_library(driver, library, level, 1, tmp_path, x).view(np.float32)
+        np.testing.assert_array_equal(got, wanted, level)
+
+
 @pytest.mark.parametrize("operator", ["sigmoid {0}", "silu {0}", "tanh {0}", "elu {0} alpha 0.3", "exp {0}", "hard_swish {0}"])
 def test_float_activation(tool, driver, tmp_path, operator):
     """From numbers near zero to where exponentials overflow and vanish."""

@@ -34,15 +34,6 @@ int64_t quantize(float x, const QuantParams &params);
 /// [N.dequantize]
 float dequantize(int64_t q, const QuantParams &params);
 
-/// 1 / scale as the sum of two floats; the second is what the first, f32(1 / scale), leaves out. For scales in [2^-80, 2^80]
-/// `rne(fma(x, first, fma(x, second, 2^-60)))` is `rne(x / scale)` for all x with |x / scale| < 256, and greater x give
-/// integers beyond 255. (Without 2^-60, products of small x would be subnormal, which some CPUs make in microcode.) Source:
-/// Brisebarre and Muller, "Correctly rounded multiplication by arbitrary precision constants", 2008. Proof: for quotients from
-/// 1/4 on the sum is within 2^-46 of the quotient, relatively, before its last rounding, so that both round to the same float
-/// unless the middle of two floats is that near; and two neighbouring floats round to different integers beside n + 1/2 only.
-/// A test goes through all scales and x for which that happens.
-std::pair<float, float> getReciprocal(float scale);
-
 } // namespace octet::numerics
 
 #endif // OCTET_NUMERICS_QUANTIZE_H

@@ -55,6 +55,9 @@ static inline void octet_write_panels(const octet_dense_filter *f, uint32_t size
 /* Positions of all blocks of an array of parameters. */
 static inline uint32_t octet_count_positions(uint32_t channels, uint32_t block) { return (channels + block - 1) / block * block; }
 
+/* What f32(1 / x) leaves out of 1 / x. Products with both are as good as a division where they are rounded to an integer. */
+static inline float octet_reciprocal_rest(float x) { return (float)(1.0 / (double)x - (double)(1.0f / x)); }
+
 static inline void octet_write_parameters(const octet_parameters *p, const char *values, char *panels) {
   uint32_t positions = octet_count_positions(p->channels, p->block), channels = p->channels;
   for (uint32_t kinds = p->kinds; kinds; kinds >>= 4, panels += positions * 4) {
@@ -72,12 +75,10 @@ static inline void octet_write_parameters(const octet_parameters *p, const char 
     values += channels * size;
     /* By itself: words that are no floats take long to divide, if that is done before it is known to be wanted. */
     for (uint32_t i = 0; divides && i < positions; ++i) {
-      float value, reciprocal;
+      float value;
       memcpy(&value, panels + i * 4, 4);
-      reciprocal = 1.0f / value;
-      if (kind == OCTET_RECIPROCAL_RESTS)
-        reciprocal = (float)(1.0 / (double)value - (double)reciprocal);
-      memcpy(panels + i * 4, &reciprocal, 4);
+      value = kind == OCTET_RECIPROCALS ? 1.0f / value : octet_reciprocal_rest(value);
+      memcpy(panels + i * 4, &value, 4);
     }
   }
 }

@@ -25,15 +25,15 @@ static T at(ArrayRef<T> values, int64_t i) {
   return values[values.size() == 1 ? 0 : i];
 }
 
-static numerics::ProductTypes getProductTypes(Operation *root, Value input, Value filter) {
+static numerics::ProductTypes getProductTypes(Value input, Value filter) {
   int64_t outputs = getTensorType(filter).getDimSize(0);
   codegen::QuantParams params = paramsOf(input);
   int64_t perInput = params.axis < 0 ? outputs : outputs / (int64_t)params.scales.size();
   return {quantizedTypeOf(input), quantizedTypeOf(filter), outputs, perInput};
 }
 
-SmallVector<float> codegen::getAccumulatorScales(Operation *root, Value input, Value filter) {
-  numerics::ProductTypes types = getProductTypes(root, input, filter);
+SmallVector<float> codegen::getAccumulatorScales(Value input, Value filter) {
+  numerics::ProductTypes types = getProductTypes(input, filter);
   SmallVector<float> scales;
   for (int64_t o = 0; o < types.numOutputs; ++o)
     scales.push_back(types.scale(o));
@@ -77,7 +77,7 @@ static float getProductBound(const FusedOp &fused, ArrayRef<float> factors) {
     if (auto values = nn::getConstantValues<int32_t>(fused.getOuter(fused.root->getOperand(2))); succeeded(values))
       bias = *values;
   float bound = 0;
-  auto sums = numerics::accumulatorBounds(getProductTypes(fused.root, input, filter), *weights, bias);
+  auto sums = numerics::accumulatorBounds(getProductTypes(input, filter), *weights, bias);
   for (auto [sum, factor] : llvm::zip(sums, factors))
     bound = std::max(bound, numerics::productBound(sum, factor));
   return bound;
@@ -116,7 +116,7 @@ static float getBodyBound(const FusedOp &fused, float productBound) {
 /// M[c] or S[c], the residual's M, and whether their products are small enough to be rounded without a clamp.
 void Epilogue::addMultipliers() {
   Value input = fused.getOuter(fused.root->getOperand(0)), filter = fused.getOuter(fused.root->getOperand(1));
-  SmallVector<float> factors = getAccumulatorScales(fused.root, input, filter);
+  SmallVector<float> factors = getAccumulatorScales(input, filter);
   float bound = 0; ///< of what is rounded
   if (form == Form::general) {
     bound = getBodyBound(fused, getProductBound(fused, factors));

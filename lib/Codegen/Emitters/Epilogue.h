@@ -75,7 +75,7 @@ private:
 };
 
 /// S[c] = f32(s_x * s_w[c]) of a quantized convolution or linear layer, one per output channel.
-llvm::SmallVector<float> getAccumulatorScales(mlir::Operation *root, mlir::Value input, mlir::Value filter);
+llvm::SmallVector<float> getAccumulatorScales(mlir::Value input, mlir::Value filter);
 
 } // namespace octet::codegen
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Signature.h"
-#include "octet/Numerics/Quantize.h"
+#include "octet/Runtime/panels.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -24,7 +24,9 @@ static std::string keyOf(const QuantParams &params) {
 }
 
 bool codegen::hasReciprocals(const QuantParams &params) {
-  return llvm::all_of(params.scales, [](float scale) { return scale >= 0x1p-80f && scale <= 0x1p80f; });
+  auto isNear = [&](int64_t zeroPoint) { return params.high - zeroPoint < 256 && zeroPoint - params.low < 256; };
+  return llvm::all_of(params.scales, [](float scale) { return scale >= 0x1p-80f && scale <= 0x1p80f; }) &&
+         llvm::all_of(params.zeroPoints, isNear);
 }
 
 /// A saturating pack clamps to the storage bounds.
@@ -42,9 +44,9 @@ int Signature::addTensor(Value value, Parameters parameters) {
       tensor.scales = addWeights<float>(key + "/scales", [&] {
       std::vector<float> block(params.scales.begin(), params.scales.end());
       for (float scale : params.scales)
-        block.push_back(numerics::getReciprocal(scale).first);
+        block.push_back(1.0f / scale);
       for (float scale : params.scales)
-        block.push_back(numerics::getReciprocal(scale).second);
+        block.push_back(octet_reciprocal_rest(scale));
       return block;
     });
     addKey(hasReciprocals(params), hasFullRange(params));
@@ -65,14 +67,8 @@ int Signature::addReciprocals(ArrayRef<float> perChannel, int64_t block) {
     add(emitter.getParameters(perChannel, OCTET_RECIPROCAL_RESTS, block));
     return first;
   }
-  SmallVector<float> firsts, rests;
-  for (float value : perChannel) {
-    auto [first, rest] = numerics::getReciprocal(value);
-    firsts.push_back(first);
-    rests.push_back(rest);
-  }
-  int first = addInNaturalOrder<float>(firsts);
-  addInNaturalOrder<float>(rests);
+  int first = addInNaturalOrder<float>(llvm::map_to_vector(perChannel, [](float value) { return 1.0f / value; }));
+  addInNaturalOrder<float>(llvm::map_to_vector(perChannel, octet_reciprocal_rest));
   return first;
 }
 
@@ -150,17 +146,15 @@ Value codegen::quantizeBy(KernelBuilder &b, Value value, const QuantizeOperands 
     value = arith::SelectOp::create(b, isNumber, value, b.constF(0));
   }
   if (!by.isSmall) {
-    // Clamped one step outside the bounds, the quotient stays small and rounds to what saturates.
-    Value one = b.constF(1);
-    Value lowest = b.mul(b.sub(b.toFloat(b.sub(by.low, by.zeroPoint)), one), by.scale);
-    Value highest = b.mul(b.add(b.toFloat(b.sub(by.high, by.zeroPoint)), one), by.scale);
-    value = b.minF(b.maxF(value, lowest), highest);
+    // Between the values that the bounds stand for, which are quantized to the bounds.
+    auto valueOf = [&](Value bound) { return b.mul(b.toFloat(b.sub(bound, by.zeroPoint)), by.scale); };
+    value = b.minF(b.maxF(value, valueOf(by.low)), valueOf(by.high));
   }
   // Levels without fused multiply-add divide: emulating it takes longer.
   Value quotient = b.level.hasFma ? b.fma(value, by.reciprocal.first, b.fma(value, by.reciprocal.second, b.constF(0x1p-60f)))
                                   : b.div(value, by.scale);
   Value stored = b.add(b.round(quotient), by.zeroPoint);
-  if (by.packSaturates)
+  if (by.packSaturates || !by.isSmall)
     return stored;
   return arith::MinSIOp::create(b, arith::MaxSIOp::create(b, stored, by.low), by.high);
 }

@@ -36,7 +36,7 @@ public:
   int addParameters(llvm::ArrayRef<float> perChannel, int64_t block) {
     return block ? add(emitter.getParameters(perChannel, OCTET_WORDS, block)) : addInNaturalOrder(perChannel);
   }
-  /// The same for both parts of reciprocals (numerics::getReciprocal); returns the number of the first, behind which the
+  /// The same for both parts of reciprocals (octet_reciprocal_rest); returns the number of the first, behind which the
   /// other is.
   int addReciprocals(llvm::ArrayRef<float> perChannel, int64_t block);
   /// Adds depthwise weights in the order that `filter` describes, as words if so wanted; returns their number.
@@ -115,12 +115,19 @@ struct QuantizeOperands {
   bool isSmall = false;       ///< quotients are proven to be numbers within int32
   bool packSaturates = false; ///< the bounds are 0 and 255 and a saturating pack follows
 };
-/// [N.quantize] of real values; i32 storage values.
+/// [N.quantize] of real values; i32 storage values: clamped to the bounds, or proven to fit (`isSmall`) and clamped behind
+/// the rounding or by the pack. With the reciprocal (r, r') of a scale in [2^-80, 2^80], `rne(fma(x, r, fma(x, r', 2^-60)))` is
+/// `rne(x / scale)` for all x with |x / scale| < 256, and greater x give integers beyond 255. (Without 2^-60, products of
+/// small x would be subnormal, which some CPUs make in microcode.) Source: Brisebarre and Muller, "Correctly rounded
+/// multiplication by arbitrary precision constants", 2008. Proof: for quotients from 1/4 on the sum is within 2^-46 of the
+/// quotient, relatively, before its last rounding, so that both round to the same float unless the middle of two floats is
+/// that near; and two neighbouring floats round to different integers beside n + 1/2 only. The unit test
+/// Quantize.NoQuotientIsTooNearTheMiddleOfTwoFloats goes through all scales and x for which that happens.
 mlir::Value quantizeBy(KernelBuilder &b, mlir::Value value, const QuantizeOperands &by);
 /// [N.quantize] with the parameters of a tensor; `packSaturates` as above.
 mlir::Value quantize(KernelBuilder &b, mlir::Value value, const TensorView &view, mlir::ValueRange indices, int64_t laneAxis,
                      bool packSaturates = false);
-/// Products with reciprocals in two parts round to the same integers as quotients (numerics::getReciprocal).
+/// Products with reciprocals in two parts round to the same integers as quotients (quantizeBy).
 bool hasReciprocals(const QuantParams &params);
 /// [N.quantize] behind the division: clamp in f32, round, add the zero point; i32 storage values.
 mlir::Value roundAndClamp(KernelBuilder &b, mlir::Value scaled, mlir::Value low, mlir::Value high, mlir::Value zeroPoint);

@@ -154,7 +154,7 @@ def Kernel_ParameterKindAttr : I32EnumAttr<"ParameterKind", "what parameters are
     Integers of one byte without a sign (`bytes`), of two or three with one (`halves`, `triples`); four bytes of an integer or
     a float (`words`); floats whose reciprocals are wanted (`reciprocals`), or what these leave out of 1 / x
     (`reciprocal_rests`). The number is that of bytes a value takes, but for the last two. Source: `octet_parameter_kind` in
-    octet.h, `numerics::getReciprocal`.
+    octet.h, `octet_reciprocal_rest` in panels.h.
   }];
   let cppNamespace = "::octet::kernel";
 }

@@ -44,8 +44,5 @@ LogicalResult FixedQParamsObserverAttr::mergeState(RankedTensorType, MutableArra
 FailureOr<quant::QuantizedType>
 FixedQParamsObserverAttr::getQuantizedType(llvm::function_ref<InFlightDiagnostic()>, RankedTensorType,
                                            ArrayRef<char>) const {
-  auto [low, high] = getStorageRange(getDtype());
-  return quant::QuantizedType(quant::UniformQuantizedType::get(
-      getDtype().isUnsigned() ? 0 : quant::QuantizationFlags::Signed, IntegerType::get(getContext(), getDtype().getWidth()),
-      Float32Type::get(getContext()), getScale().getValueAsDouble(), getZeroPoint(), low, high));
+  return getPerTensorType(getDtype(), {(float)getScale().getValueAsDouble(), getZeroPoint()});
 }

@@ -65,17 +65,19 @@ static LogicalResult checkRange(EmitError emitError, const QuantTarget &target, 
   return success();
 }
 
+quant::QuantizedType octet::getPerTensorType(IntegerType dtype, ScaleAndZeroPoint params) {
+  MLIRContext *context = dtype.getContext();
+  auto [low, high] = getStorageRange(dtype);
+  return quant::UniformQuantizedType::get(dtype.isUnsigned() ? 0 : quant::QuantizationFlags::Signed,
+                                          IntegerType::get(context, dtype.getWidth()), Float32Type::get(context), params.scale,
+                                          params.zeroPoint, low, high);
+}
+
 FailureOr<quant::QuantizedType> octet::getQuantizedTypeOfRange(EmitError emitError, const QuantTarget &target,
                                                                ValueRange32 range) {
   if (failed(checkRange(emitError, target, range)))
     return failure();
-  ScaleAndZeroPoint params = target.compute(range);
-  MLIRContext *context = target.dtype.getContext();
-  auto [low, high] = getStorageRange(target.dtype);
-  unsigned width = target.dtype.getWidth();
-  return quant::QuantizedType(quant::UniformQuantizedType::get(
-      target.dtype.isUnsigned() ? 0 : quant::QuantizationFlags::Signed, IntegerType::get(context, width),
-      Float32Type::get(context), params.scale, params.zeroPoint, low, high));
+  return getPerTensorType(target.dtype, target.compute(range));
 }
 
 FailureOr<quant::QuantizedType> octet::getQuantizedTypeOfRanges(EmitError emitError, const QuantTarget &target,

@@ -44,6 +44,9 @@ struct QuantTarget {
 
 using EmitError = llvm::function_ref<mlir::InFlightDiagnostic()>;
 
+/// The type with the whole range of `dtype`.
+mlir::quant::QuantizedType getPerTensorType(mlir::IntegerType dtype, ScaleAndZeroPoint params);
+
 /// The type of one range, or of one range per index of `axis`.
 mlir::FailureOr<mlir::quant::QuantizedType> getQuantizedTypeOfRange(EmitError emitError, const QuantTarget &target,
                                                                     ValueRange32 range);
