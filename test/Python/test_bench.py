@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The benchmarks' own arithmetic: what they judge, count and prepare for the peers."""
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,6 +11,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools" / "bench"))
 import accuracy  # noqa: E402
+import compare  # noqa: E402
 import networks  # noqa: E402
 import peers  # noqa: E402
 import speed  # noqa: E402
@@ -32,6 +34,22 @@ def test_runner_that_cannot_be_made_is_named(monkeypatch):
 
     monkeypatch.setattr(peers, "make_runner", fail)
     assert speed.make_runners(None, None, None, 1, ["ort-f32"]) == ({}, {"ort-f32": "ValueError: no such operator"})
+
+
+def test_two_compilers_code_is_timed_and_compared():
+    def fast():
+        return {"y": np.zeros(2)}
+
+    def slow():
+        time.sleep(0.002)
+        return fast()
+
+    def other():
+        return {"y": np.ones(2)}
+
+    before, after, same = compare.compare({"before": slow, "after": fast}, rounds=3, seconds=0.01)
+    assert before > 0.002 and after < before and same
+    assert not compare.compare({"before": fast, "after": other}, rounds=1, seconds=0.001)[2]
 
 
 def test_geometric_mean():
