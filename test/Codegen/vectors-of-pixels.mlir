@@ -18,6 +18,29 @@ func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}) {
 
 // -----
 
+// Sixteen pixels of one output are a vector, too. Three outputs share none.
+!x = tensor<1x4x8x32x!quant.uniform<u8:f32, 0.5:128>>
+!w = tensor<1x4x1x1x!quant.uniform<i8:f32, 0.5>>
+!y = tensor<1x1x8x32x!quant.uniform<u8:f32, 0.5:128>>
+!w3 = tensor<3x4x1x1x!quant.uniform<i8:f32, 0.5>>
+!y3 = tensor<1x3x8x32x!quant.uniform<u8:f32, 0.5:128>>
+
+// CHECK-LABEL: func.func private @dense
+// CHECK-COUNT-15: vector.shuffle
+// CHECK: vector.store {{.*}} vector<64xi8>
+// CHECK-LABEL: func.func private @dense
+// CHECK-NOT: vector.shuffle {{.*}} vector<64xi8>, vector<64xi8>
+// CHECK: vector.store {{.*}} vector<3xi8>
+func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}, !y3 {nn.name = "z"}) {
+  %w = nn.constant dense<1> : tensor<1x4x1x1xi8> -> !w
+  %w3 = nn.constant dense<1> : tensor<3x4x1x1xi8> -> !w3
+  %0 = nn.conv %x, %w : (!x, !w) -> !y
+  %1 = nn.conv %x, %w3 : (!x, !w3) -> !y3
+  return %0, %1 : !y, !y3
+}
+
+// -----
+
 // Four vectors go through SiLU in step.
 !x = tensor<1x16x8x8x!quant.uniform<u8:f32, 0.5:128>>
 !w = tensor<16x16x1x1x!quant.uniform<i8:f32, 0.5>>

@@ -122,7 +122,7 @@ d = Conv(u, w1)
 
 
 @pytest.mark.parametrize("nodes, channels", [(DEPTHWISE, 2), (DEPTHWISE, 4), (DEPTHWISE, 8), (DEPTHWISE, 16), (DEPTHWISE, 32),
-                                             (DEPTHWISE, 48), (DEPTHWISE, 88), (DEPTHWISE, 100), (DENSE, 2), (DENSE, 4), (DENSE, 8), (DENSE, 12)])
+                                             (DEPTHWISE, 48), (DEPTHWISE, 88), (DEPTHWISE, 100), (DENSE, 1), (DENSE, 2), (DENSE, 3), (DENSE, 4), (DENSE, 8), (DENSE, 12)])
 def test_channels_that_do_not_fill_vectors(nodes, channels, machines, tmp_path):
     """Vectors run over pixels or overlap: all strides, dilations, two images, residuals, SiLU, integer and f32 results."""
     octet = pytest.importorskip("octet")

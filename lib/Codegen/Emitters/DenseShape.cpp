@@ -131,11 +131,11 @@ static DenseShape getLinearShape(nn::LinearOp linear, RankedTensorType in, Ranke
   return shape;
 }
 
-/// Outputs that fill a half or a quarter of a vector, side by side: lanes that are left over hold them again
-/// (octet_lane_channel), so that other pixels can have these. With fewer, loading would take longer than multiplying.
+/// Outputs that fill an even part of a vector, side by side: lanes that are left over hold them again (octet_lane_channel), so
+/// that other pixels can have these. Three, or five to seven, straddle registers: loading takes longer than multiplying.
 static bool canShareVectors(const DenseShape &shape) {
-  bool fits = shape.outputs == 4 || shape.outputs == 8;
-  return fits && shape.isInteger && shape.groups == 1 && shape.outPixel == shape.outputs && shape.columns * shape.outputs >= kPanelOutputs;
+  bool fits = shape.outputs < kPanelOutputs && kPanelOutputs % shape.outputs == 0 && shape.columns * shape.outputs >= kPanelOutputs;
+  return fits && shape.isInteger && shape.groups == 1 && shape.outPixel == shape.outputs;
 }
 
 std::optional<DenseShape> codegen::getDenseShape(const FusedOp &fused) {

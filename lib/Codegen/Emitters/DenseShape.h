@@ -31,7 +31,7 @@ struct DenseShape {
   bool isInteger;
   int64_t images = 1, inImage = 0, outImage = 0; ///< elements from one image to the next
   int64_t groups = 1, filterGroups = 1; ///< groups; how many of the filter's are one of them, with zeros between
-  int64_t pixelsPerVector = 1;          ///< 2 of eight outputs or 4 of four: lanes of a pixel after those of the one before
+  int64_t pixelsPerVector = 1;          ///< 2 of eight outputs, 4 of four, …: lanes of a pixel after those of the one before
 
   /// Side-by-side elements under one tap, or under one kernel row where its taps touch.
   bool hasMergedRow() const { return kernelColumnStep == channels; }
