@@ -40,11 +40,12 @@ std::optional<float> lower::evaluateScalar(Operation *op, ArrayRef<float> operan
       .Case([&](nn::SubOp) { return x() - y(); })
       .Case([&](nn::MulOp) { return x() * y(); })
       .Case([&](nn::DivOp) { return x() / y(); })
+      .Case([&](nn::FmaOp) { return std::fma(x(), y(), operands[2]); }) // [N.batch_norm]
       .Default([](Operation *) { return Result(); });
 }
 
 bool lower::isScalarOp(Operation *op) {
-  static constexpr float ones[] = {1.0f, 1.0f};
+  static constexpr float ones[] = {1.0f, 1.0f, 1.0f};
   return evaluateScalar(op, ones).has_value();
 }
 
@@ -57,7 +58,7 @@ float lower::evaluateBody(Block &body, int64_t q, ArrayRef<float> constants) {
       values[op.getResult(0)] = numerics::dequantize(q, numerics::getParams(getQuantizedType(dequantize.getInput())));
       continue;
     }
-    SmallVector<float, 2> operands;
+    SmallVector<float, 3> operands;
     for (Value operand : op.getOperands())
       operands.push_back(values.lookup(operand));
     values[op.getResult(0)] = *evaluateScalar(&op, operands);

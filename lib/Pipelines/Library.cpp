@@ -11,6 +11,7 @@
 #include "octet/Codegen/Codegen.h"
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Dialect/Octet/Octet.h"
+#include "octet/Lower/Passes.h"
 
 using namespace mlir;
 using namespace octet;
@@ -30,6 +31,7 @@ std::vector<std::string> octet::getLevelsOfTarget(llvm::StringRef triple) {
 
 llvm::Expected<CompiledLibrary> octet::compileLibrary(ModuleOp module, const LibraryOptions &options) {
   PassManager pm(module.getContext());
+  pm.addNestedPass<func::FuncOp>(createExpandBatchNorm());
   buildCodegenPipeline(pm, options.levels.empty() ? getLevelsOfTarget(options.emit.triple) : options.levels);
   if (failed(pm.run(module)))
     return llvm::createStringError("code generation failed");

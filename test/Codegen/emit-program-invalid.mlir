@@ -11,14 +11,6 @@ module {
 
 // -----
 
-func.func @main(%x: tensor<1x2x3x3xf32>, %s: tensor<2xf32>) -> tensor<1x2x3x3xf32> {
-  // expected-error @below {{has code generation for constant parameters only}}
-  %y = nn.batch_norm %x, %s, %s, %s, %s : (tensor<1x2x3x3xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x2x3x3xf32>
-  return %y : tensor<1x2x3x3xf32>
-}
-
-// -----
-
 !q = !quant.uniform<u8:f32, 0.5>
 func.func @main(%x: tensor<1x2x3x3x!q>) -> tensor<1x2x5x5x!q> {
   // expected-error @below {{has code generation for linear resampling of floats only, but got 'tensor<1x2x3x3x!quant.uniform<u8:f32, 5.000000e-01>>'}}

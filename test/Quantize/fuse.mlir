@@ -170,3 +170,18 @@ func.func @a_constant_along_the_width_is_no_bias(%x: tensor<1x2x4x4xf32>) -> ten
   %1 = nn.add %0, %b : (tensor<1x4x4x4xf32>, tensor<4xf32>) -> tensor<1x4x4x4xf32>
   return %1 : tensor<1x4x4x4xf32>
 }
+
+// -----
+
+// Behind a concatenation no weights take it.
+// CHECK-LABEL: func @batch_norm_and_relu_are_one_group
+// CHECK: octet.group "cpu::batch_norm_act"
+// CHECK-NEXT: nn.batch_norm
+// CHECK-NEXT: nn.relu
+func.func @batch_norm_and_relu_are_one_group(%x: tensor<1x2x4x4xf32>, %y: tensor<1x1x4x4xf32>) -> tensor<1x3x4x4xf32> {
+  %p = nn.constant dense<1.0> : tensor<3xf32>
+  %0 = nn.concat %x, %y axis 1 : (tensor<1x2x4x4xf32>, tensor<1x1x4x4xf32>) -> tensor<1x3x4x4xf32>
+  %1 = nn.batch_norm %0, %p, %p, %p, %p : (tensor<1x3x4x4xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<1x3x4x4xf32>
+  %2 = nn.relu %1 : (tensor<1x3x4x4xf32>) -> tensor<1x3x4x4xf32>
+  return %2 : tensor<1x3x4x4xf32>
+}

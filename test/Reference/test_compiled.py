@@ -115,16 +115,23 @@ def test_float_activation(tool, driver, tmp_path, operator):
     check(tool, driver, tmp_path, writer.text(), writer.input_shape, spread=50, options=["--float"])
 
 
-@pytest.mark.parametrize("shape", [(1, 5, 4, 3), (1, 40, 6, 5), (3, 24), (2, 17, 9)])
-def test_batch_norm(tool, driver, tmp_path, shape):
-    """Behind an operator that cannot take it into its weights, in a float network."""
+@pytest.mark.parametrize("activation", [None, "relu {0}", "silu {0}"])
+@pytest.mark.parametrize("is_float", [False, True])
+@pytest.mark.parametrize("shape", [(1, 5, 4, 3), (1, 40, 6, 5), (3, 24), (2, 17, 9), (1, 1, 6, 7)])
+def test_batch_norm(tool, driver, tmp_path, shape, is_float, activation):
+    """Where no operator takes it into its weights; quantized, with what is behind it, and in a float network."""
     writer = random_networks.Writer(0, shape)
-    writer.lines, writer.value = [], random_networks.Value("%x", shape, None, None)
+    if is_float:
+        writer.lines, writer.value = [], random_networks.Value("%x", shape, None, None)
+    source = writer.value
     parameters = [writer.constant(writer.rng.uniform(0.5, 2, shape[1]).astype(np.float32), "f32") for _ in range(4)]
-    name = writer.emit(f"nn.batch_norm %x, {', '.join(parameters)} epsilon 0.01 : "
-                       f"({', '.join([writer.value.type] + [f'tensor<{shape[1]}xf32>'] * 4)})", shape)
-    writer.results["y"] = random_networks.Value(name, shape, None, None)
-    check(tool, driver, tmp_path, writer.text(), shape, options=["--float"])
+    name = writer.emit(f"nn.batch_norm {source.name}, {', '.join(parameters)} epsilon 0.01 : "
+                       f"({', '.join([source.type] + [f'tensor<{shape[1]}xf32>'] * 4)})", shape)
+    writer.value = random_networks.Value(name, shape, None, None)
+    if activation:
+        writer.apply("nn." + activation, shape, quantize=False)
+    writer.results["y"] = writer.value if is_float else writer.quantize(writer.value.name, shape, 0.03, 100)
+    check(tool, driver, tmp_path, writer.text(), shape, spread=2, options=["--float"] if is_float else [])
 
 
 @pytest.mark.parametrize("is_float", [False, True])

@@ -28,6 +28,7 @@ static void registerCodegenPipeline() {
   mlir::PassPipelineRegistration<Options>(
       "octet-codegen", "integer program to one LLVM-dialect module per CPU level",
       [](mlir::OpPassManager &pm, const Options &options) {
+        pm.addNestedPass<mlir::func::FuncOp>(octet::createExpandBatchNorm());
         octet::buildCodegenPipeline(pm, llvm::SmallVector<std::string>(options.levels.begin(), options.levels.end()));
       });
 }

@@ -48,6 +48,17 @@ def Lower : Pass<"octet-lower", "::mlir::func::FuncOp"> {
   ];
 }
 
+def ExpandBatchNorm : Pass<"octet-expand-batch-norm", "::mlir::func::FuncOp"> {
+  let summary = "batch norm that no weights took becomes one fused multiply-add";
+  let description = [{
+    `nn.batch_norm`, alone or in a group, becomes `nn.fma` with a factor and a shift per channel, which are computed here
+    [N.batch_norm]. Run in front of `octet-lower`, which makes an integer operator of it where it stands between quantized
+    values, and of code generation. Parameters that are no constants are an error.
+  }];
+  let dependentDialects = ["::octet::nn::NNDialect"];
+  let statistics = [Statistic<"numExpanded", "num-expanded", "batch norms that became a multiply-add">];
+}
+
 def FoldConstants : Pass<"octet-fold-constants", "::mlir::func::FuncOp"> {
   let summary = "quantized and dequantized constants become constants";
   let description = [{

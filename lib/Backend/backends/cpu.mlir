@@ -198,6 +198,28 @@ octet.backend @cpu {
     octet.yield %y : none
   }
 
+  //===--- Batch norm that no weights took, as behind a concatenation ---===//
+
+  octet.pattern @batch_norm_act dtypes = [@a8] unread = stays_float channel_axis = 1 {
+    %x = octet.activation
+    %scale = octet.parameter vector along 1
+    %shift = octet.parameter vector along 1
+    %mean = octet.parameter vector along 1
+    %variance = octet.parameter vector along 1
+    %n = octet.match ["nn.batch_norm"](%x, %scale, %shift, %mean, %variance)
+    %y = octet.match #unary(%n)
+    octet.yield %y : none
+  }
+  octet.pattern @batch_norm dtypes = [@a8] unread = stays_float channel_axis = 1 {
+    %x = octet.activation
+    %scale = octet.parameter vector along 1
+    %shift = octet.parameter vector along 1
+    %mean = octet.parameter vector along 1
+    %variance = octet.parameter vector along 1
+    %y = octet.match ["nn.batch_norm"](%x, %scale, %shift, %mean, %variance)
+    octet.yield %y : none
+  }
+
   //===--- Means: their range is much smaller than their input's, so they have a scale of their own ---===//
 
   octet.pattern @mean dtypes = [@a8] unread = stays_float {

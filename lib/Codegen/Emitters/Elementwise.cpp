@@ -97,5 +97,6 @@ Value codegen::emitElementwise(KernelBuilder &b, Operation *op, ValueRange in) {
       .Case([&](nn::SubOp) { return b.sub(in[0], in[1]); })
       .Case([&](nn::MulOp) { return b.mul(in[0], in[1]); })
       .Case([&](nn::DivOp) { return b.div(in[0], in[1]); })
+      .Case([&](nn::FmaOp) { return b.fma(in[0], in[1], in[2]); }) // [N.batch_norm]
       .Default([](Operation *) { return Value(); });
 }

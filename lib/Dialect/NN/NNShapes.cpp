@@ -126,6 +126,18 @@ static ShapeResult inferPool(PoolOp op) {
 ShapeResult MaxPoolOp::inferResultShape() { return inferPool(*this); }
 ShapeResult AvgPoolOp::inferResultShape() { return inferPool(*this); }
 
+ShapeResult FmaOp::inferResultShape() {
+  auto shape = getX().getType().getShape();
+  for (Value operand : {getFactor(), getShift()}) {
+    auto result = broadcastShapes(*this, shape, cast<RankedTensorType>(operand.getType()).getShape());
+    if (failed(result))
+      return failure();
+    if (ArrayRef<int64_t>(*result) != shape)
+      return emitOpError("expected a factor and a shift that broadcast to [") << shape << "], but got [" << *result << "]";
+  }
+  return Shape(shape);
+}
+
 ShapeResult BatchNormOp::inferResultShape() {
   auto shape = getInput().getType().getShape();
   if (shape.size() < 2)

@@ -56,6 +56,14 @@ func.func @matmul(%x: tensor<2x3xf32>, %w: tensor<4x5xf32>) {
 
 // -----
 
+func.func @factor_larger_than_its_operand(%x: tensor<1x3xf32>, %k: tensor<2x1xf32>, %b: tensor<3xf32>) {
+  // expected-error @below {{expected a factor and a shift that broadcast to [1, 3], but got [2, 3]}}
+  %z = nn.fma %x, %k, %b : (tensor<1x3xf32>, tensor<2x1xf32>, tensor<3xf32>) -> tensor<1x3xf32>
+  return
+}
+
+// -----
+
 func.func @broadcast(%x: tensor<2x3xf32>, %y: tensor<2x4xf32>) {
   // expected-error @below {{expected shapes that broadcast, but got [2, 3] and [2, 4]}}
   %z = nn.add %x, %y : (tensor<2x3xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>

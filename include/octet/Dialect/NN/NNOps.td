@@ -211,7 +211,7 @@ def NN_BatchNormOp : NN_ShapedOp<"batch_norm"> {
   let summary = "batch normalization with running statistics";
   let description = [{
     `input` [N, C, ...]; `scale`, `bias`, `mean`, `variance` [C]; the result has the input's shape. Errors: an input of rank
-    0 or 1; a parameter that is not [C]. Code is generated for constant parameters only. Source: [N.batch_norm]; Ioffe and
+    0 or 1; a parameter that is not [C]. Code is generated for constant parameters only, behind `octet-expand-batch-norm`. Source: [N.batch_norm]; Ioffe and
     Szegedy, "Batch Normalization", 2015; ONNX BatchNormalization, `torch.nn.functional.batch_norm`.
   }];
   let arguments = (ins NN_Tensor:$input, NN_Tensor:$scale, NN_Tensor:$bias, NN_Tensor:$mean, NN_Tensor:$variance,
@@ -282,6 +282,17 @@ def NN_AddOp : NN_BinaryOp<"add", "sum", "ONNX Add, `torch.add`">;
 def NN_SubOp : NN_BinaryOp<"sub", "difference", "ONNX Sub, `torch.sub`">;
 def NN_MulOp : NN_BinaryOp<"mul", "product", "ONNX Mul, `torch.mul`">;
 def NN_DivOp : NN_BinaryOp<"div", "quotient", "ONNX Div, `torch.div`">;
+
+def NN_FmaOp : NN_ShapedOp<"fma", [NN_Elementwise]> {
+  let summary = "fused multiply-add";
+  let description = [{
+    Element by element `x * factor + shift`, rounded once, with NumPy broadcasting of `factor` and `shift` to the shape of `x`,
+    which is the result's. Errors: shapes that do not broadcast to it. Made by `octet-expand-batch-norm`. Source:
+    [N.batch_norm]; `torch.addcmul`, which rounds twice.
+  }];
+  let arguments = (ins NN_Tensor:$x, NN_Tensor:$factor, NN_Tensor:$shift);
+  let assemblyFormat = "$x `,` $factor `,` $shift attr-dict `:` functional-type(operands, results)";
+}
 
 def NN_TableOp : NN_ShapedOp<"table", [NN_Elementwise]> {
   let summary = "look-up in a table of 256 entries";

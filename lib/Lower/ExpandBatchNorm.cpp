@@ -1,0 +1,92 @@
+//===- ExpandBatchNorm.cpp - batch norm that no weights took --------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "octet/Dialect/NN/Constants.h"
+#include "octet/Dialect/Octet/Octet.h"
+#include "octet/Lower/Passes.h"
+#include "octet/Numerics/FloatOps.h"
+
+using namespace mlir;
+using namespace octet;
+
+namespace octet {
+#define GEN_PASS_DEF_EXPANDBATCHNORM
+#include "octet/Lower/Passes.h.inc"
+} // namespace octet
+
+/// What an argument of a group's body stands for.
+static Value getOuter(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto group = argument ? dyn_cast<GroupOp>(argument.getOwner()->getParentOp()) : GroupOp();
+  return group ? group.getInputs()[argument.getArgNumber()] : value;
+}
+
+/// The value as an operand inside the group, if there is one.
+static Value bring(GroupOp group, Value value) {
+  if (!group)
+    return value;
+  group.getInputsMutable().append(value);
+  return group.getBody().front().addArgument(value.getType(), value.getLoc());
+}
+
+static void dropUnusedInputs(GroupOp group) {
+  Block &body = group.getBody().front();
+  for (int64_t i = body.getNumArguments() - 1; i >= 0; --i)
+    if (body.getArgument(i).use_empty()) {
+      body.eraseArgument(i);
+      group.getInputsMutable().erase(i);
+    }
+}
+
+static LogicalResult expand(nn::BatchNormOp op) {
+  auto read = [](Value value) { return nn::getConstantValues<float>(getOuter(value)); };
+  auto scale = read(op.getScale()), bias = read(op.getBias()), mean = read(op.getMean()), variance = read(op.getVariance());
+  if (failed(scale) || failed(bias) || failed(mean) || failed(variance))
+    return op.emitOpError("has code generation for constant parameters only");
+  SmallVector<float, 0> factors, shifts;
+  double epsilon = op.getEpsilon().convertToFloat();
+  for (size_t c = 0; c < scale->size(); ++c) {
+    numerics::Affine channel = numerics::batchNorm((*scale)[c], (*bias)[c], (*mean)[c], (*variance)[c], epsilon);
+    factors.push_back(channel.scale);
+    shifts.push_back((float)channel.shift);
+  }
+  auto group = dyn_cast<GroupOp>(op->getParentOp());
+  OpBuilder builder(group ? group : op.getOperation());
+  SmallVector<int64_t> shape(op.getResult().getType().getRank() - 1, 1);
+  shape[0] = factors.size();
+  auto type = RankedTensorType::get(shape, builder.getF32Type());
+  auto make = [&](Value like, StringRef suffix, ArrayRef<float> values) {
+    auto constant = getOuter(like).getDefiningOp<nn::ConstantOp>();
+    std::string name = (nn::getConstantName(constant) + suffix).str();
+    return bring(group, nn::createConstant<float>(builder, constant.getLoc(), name, type, values));
+  };
+  Value factor = make(op.getScale(), ".factor", factors), shift = make(op.getBias(), ".shift", shifts);
+  builder.setInsertionPoint(op);
+  auto fma = nn::FmaOp::create(builder, op.getLoc(), op.getResult().getType(), op.getInput(), factor, shift);
+  op.getResult().replaceAllUsesWith(fma.getResult());
+  op.erase();
+  if (group)
+    dropUnusedInputs(group);
+  return success();
+}
+
+namespace {
+struct ExpandBatchNormPass : octet::impl::ExpandBatchNormBase<ExpandBatchNormPass> {
+  void runOnOperation() override {
+    SmallVector<nn::BatchNormOp> ops;
+    getOperation().walk([&](nn::BatchNormOp op) { ops.push_back(op); });
+    for (nn::BatchNormOp op : ops)
+      if (failed(expand(op)))
+        return signalPassFailure();
+    numExpanded += ops.size();
+    getOperation().walk([](nn::ConstantOp constant) {
+      if (constant->use_empty())
+        constant->erase();
+    });
+  }
+};
+} // namespace
