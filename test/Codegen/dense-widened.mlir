@@ -1,4 +1,4 @@
-// RUN: octet-opt %s --octet-assign-layout --octet-emit-program=levels=avx512vnni,avx2 | FileCheck %s
+// RUN: octet-opt %s --split-input-file --octet-assign-layout --octet-emit-program=levels=avx512vnni,avx2 | FileCheck %s
 
 // Levels that multiply words read the weights of several pixels as such; a model makes them when it is made, from panels that
 // lie in the library (32 outputs) or that it has made itself (20). A product of one pixel reads each weight once, as bytes.
@@ -33,4 +33,22 @@ func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}, !z {nn.name = "z
   %2 = nn.avg_pool %0 kernel [4, 4] : (!x) -> !z
   %3 = nn.conv %2, %w1 : (!z, !w1) -> !z
   return %1, %3 : !y, !z
+}
+
+// -----
+
+// Sixteen pixels of a layer with 64 KB of weights wait for them: bytes.
+!x = tensor<1x1024x4x4x!quant.uniform<u8:f32, 0.5:128>>
+!w = tensor<64x1024x1x1x!quant.uniform<i8:f32, 0.5>>
+!y = tensor<1x64x4x4x!quant.uniform<u8:f32, 0.5:128>>
+
+// CHECK-LABEL: module @avx2
+// CHECK-NOT: kernel.widen
+// CHECK: func.func private @dense
+// CHECK-NOT: kernel.dot2
+// CHECK: kernel.dot4
+func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}) {
+  %w = nn.constant dense<1> : tensor<64x1024x1x1xi8> -> !w
+  %0 = nn.conv %x, %w : (!x, !w) -> !y
+  return %0 : !y
 }

@@ -19,9 +19,10 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
-/// Words take twice the memory, so that one pixel, which reads every weight once, is better off widening bytes.
+/// Words take twice the memory. Few pixels of a layer with many weights wait for these: they are better off widening bytes.
 static bool multipliesWords(const DenseShape &shape, const CpuLevel &level) {
-  return level.multipliesWords && shape.isInteger && shape.images * shape.rows * shape.columns > 1;
+  int64_t pixels = shape.images * shape.rows * shape.columns, weights = shape.panels() * shape.stepsPerPanel() * 64;
+  return level.multipliesWords && shape.isInteger && pixels > (weights < 64 * 1024 ? 1 : 16);
 }
 
 namespace {
