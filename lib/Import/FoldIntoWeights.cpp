@@ -47,6 +47,68 @@ struct FoldPad : OpRewritePattern<nn::ConvOp> {
   Pass::Statistic &counter;
 };
 
+/// Kernel rows or columns at both ends that meet nothing but padding, as far as the padding is theirs.
+struct DeadTaps {
+  DeadTaps(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t low, int64_t high, int64_t dilation) {
+    auto isDead = [&](int64_t tap) {
+      return llvm::none_of(llvm::seq(out), [&](int64_t o) {
+        int64_t at = o * stride + tap * dilation - low;
+        return at >= 0 && at < in;
+      });
+    };
+    while (first + 1 < kernel && (first + 1) * dilation <= low && isDead(first))
+      ++first;
+    while (first + last + 1 < kernel && (last + 1) * dilation <= high && isDead(kernel - 1 - last))
+      ++last;
+  }
+  int64_t first = 0, last = 0;
+};
+
+/// A kernel loses the rows and columns that only ever meet padding: 3 x 3 with a dilation of the image's size is 1 x 1.
+struct CropKernel : OpRewritePattern<nn::ConvOp> {
+  CropKernel(MLIRContext *context, Pass::Statistic &counter) : OpRewritePattern(context), counter(counter) {}
+
+  LogicalResult matchAndRewrite(nn::ConvOp conv, PatternRewriter &rewriter) const override {
+    auto filter = conv.getFilter().getDefiningOp<nn::ConstantOp>();
+    auto values = nn::getConstantValues<float>(conv.getFilter());
+    if (!filter || failed(values))
+      return rewriter.notifyMatchFailure(conv, "requires a constant filter");
+    auto pads = llvm::to_vector(conv.getPads()), dilations = llvm::to_vector(conv.getDilations());
+    SmallVector<int64_t> shape(filter.getType().getShape());
+    auto getDead = [&](unsigned i) {
+      return DeadTaps(conv.getInput().getType().getDimSize(2 + i), conv.getType().getDimSize(2 + i), shape[2 + i],
+                      conv.getStrides()[i], pads[i], pads[2 + i], dilations[i]);
+    };
+    DeadTaps rows = getDead(0), columns = getDead(1);
+    if (rows.first + rows.last + columns.first + columns.last == 0)
+      return rewriter.notifyMatchFailure(conv, "requires kernel rows or columns that only meet padding");
+    int64_t kernelRows = shape[2], kernelColumns = shape[3];
+    for (auto [i, dead] : llvm::enumerate(std::array{rows, columns})) {
+      pads[i] -= dead.first * dilations[i];
+      pads[2 + i] -= dead.last * dilations[i];
+      shape[2 + i] -= dead.first + dead.last;
+      if (shape[2 + i] == 1)
+        dilations[i] = 1;
+    }
+    SmallVector<float, 0> cropped;
+    for (int64_t matrix = 0; matrix < shape[0] * shape[1]; ++matrix)
+      for (int64_t row = 0; row < shape[2]; ++row) {
+        const float *from = values->data() + (matrix * kernelRows + rows.first + row) * kernelColumns + columns.first;
+        cropped.append(from, from + shape[3]);
+      }
+    std::string name = nn::getConstantName(filter).str();
+    Value constant = nn::createConstant<float>(rewriter, filter.getLoc(), name, filter.getType().clone(shape), cropped);
+    rewriter.modifyOpInPlace(conv, [&] {
+      conv.setPads(pads);
+      conv.setDilations(dilations);
+      conv.getFilterMutable().assign(constant);
+    });
+    ++counter;
+    return success();
+  }
+  Pass::Statistic &counter;
+};
+
 /// Whether `value` is a constant that has one value per element of dimension `channelAxis` of `result`, counted from
 /// the end, and is the same along all others.
 bool isChannelVector(Value value, RankedTensorType result, int64_t channelAxis) {
@@ -101,6 +163,7 @@ struct FoldIntoWeightsPass : octet::impl::FoldIntoWeightsBase<FoldIntoWeightsPas
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<FoldPad>(&getContext(), numPads);
+    patterns.add<CropKernel>(&getContext(), numCropped);
     patterns.add<FoldBias<nn::ConvOp>, FoldBias<nn::LinearOp>>(&getContext(), numBiases);
     GreedyRewriteConfig config;
     config.enableFolding(false).enableConstantCSE(false); // constants keep their locations

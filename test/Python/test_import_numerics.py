@@ -48,6 +48,9 @@ ROWS = {"x": [4, 6]}
 CASES = {
     "conv": ("y = Conv<pads=[1,1,1,1]>(x, w, b)", dict(constants={**W, "b": (4,)})),
     "conv_asymmetric": ("y = Conv<pads=[0,1,2,0], strides=[2,1], dilations=[1,2]>(x, w)", dict(constants=W)),
+    "conv_taps_in_padding": ("y = Conv<pads=[9,7,9,14], dilations=[9,7]>(x, w)", dict(inputs={"x": [1, 3, 6, 7]}, constants=W)),
+    "conv_taps_in_gaps": ("y = Conv<pads=[2,1,1,3], strides=[4,3], dilations=[3,2]>(x, w)",
+                          dict(inputs={"x": [2, 3, 1, 2]}, constants={"w": (4, 3, 2, 3)})),
     "conv_same_upper": ('y = Conv<auto_pad="SAME_UPPER", strides=[2,3]>(x, w)', dict(constants={"w": (4, 3, 2, 4)})),
     "conv_same_lower": ('y = Conv<auto_pad="SAME_LOWER", strides=[2,3]>(x, w)', dict(constants={"w": (4, 3, 2, 4)})),
     "conv_valid": ('y = Conv<auto_pad="VALID">(x, w)', dict(constants=W)),

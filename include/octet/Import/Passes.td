@@ -11,18 +11,21 @@
 include "mlir/Pass/PassBase.td"
 
 def FoldIntoWeights : Pass<"octet-fold-into-weights", "::mlir::func::FuncOp"> {
-  let summary = "zero pads and added biases become part of convolutions and linear layers";
+  let summary = "zero pads and added biases become part of convolutions and linear layers; what meets only padding goes";
   let description = [{
     - A `nn.pad` with zeros of the spatial dimensions whose only user is a `nn.conv` goes into its `pads`.
     - A `nn.add` of a constant with one value per output channel to a `nn.conv` or `nn.linear` without bias, which has
       no other user, becomes the bias.
+    - Kernel rows and columns at the ends that meet nothing but padding, as with a dilation of the image's size, are cut
+      off, and so are the pads that were theirs.
 
     What does not fit stays as it is. Source: [N.conv], [N.linear].
   }];
   let dependentDialects = ["::octet::nn::NNDialect"];
   let statistics = [
     Statistic<"numPads", "num-pads", "Number of pads folded into convolutions">,
-    Statistic<"numBiases", "num-biases", "Number of additions that became a bias">];
+    Statistic<"numBiases", "num-biases", "Number of additions that became a bias">,
+    Statistic<"numCropped", "num-cropped", "Number of kernels that lost what only met padding">];
 }
 
 def RaiseIdioms : Pass<"octet-raise-idioms", "::mlir::func::FuncOp"> {
