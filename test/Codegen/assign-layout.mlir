@@ -60,3 +60,37 @@ func.func @bytes_of_the_caller(%x: !x) -> !y {
   %y = nn.linear %x, %w : (!x, !w) -> !y
   return %y : !y
 }
+
+// -----
+
+// What is computed from NHWC and returned is NHWC, and copied; what is computed from dense values is not.
+// CHECK-LABEL: func @returned_values
+// CHECK: %[[S:.*]] = nn.sigmoid %{{.*}} -> tensor<1x16x8x8xf32, #nn.layout
+// CHECK: %[[R:.*]] = nn.resize %{{.*}} -> tensor<1x16x16x16xf32, #nn.layout
+// CHECK: %[[D:.*]] = nn.sigmoid %arg0 : (tensor<1x3x8x8xf32>) -> tensor<1x3x8x8xf32>{{$}}
+// CHECK: %[[SD:.*]] = nn.relayout %[[S]]
+// CHECK: %[[RD:.*]] = nn.relayout %[[R]]
+// CHECK: return %[[SD]], %[[RD]], %[[D]]
+func.func @returned_values(%x: tensor<1x3x8x8xf32> {nn.name = "x"}) -> (tensor<1x16x8x8xf32> {nn.name = "s"}, tensor<1x16x16x16xf32> {nn.name = "r"}, tensor<1x3x8x8xf32> {nn.name = "d"}) {
+  %w = nn.constant dense<1.0> : tensor<16x3x1x1xf32>
+  %0 = nn.conv %x, %w : (tensor<1x3x8x8xf32>, tensor<16x3x1x1xf32>) -> tensor<1x16x8x8xf32>
+  %1 = nn.sigmoid %0 : (tensor<1x16x8x8xf32>) -> tensor<1x16x8x8xf32>
+  %2 = nn.resize %0 size [16, 16] scales [2.0, 2.0] linear half_pixel floor : (tensor<1x16x8x8xf32>) -> tensor<1x16x16x16xf32>
+  %3 = nn.sigmoid %x : (tensor<1x3x8x8xf32>) -> tensor<1x3x8x8xf32>
+  return %1, %2, %3 : tensor<1x16x8x8xf32>, tensor<1x16x16x16xf32>, tensor<1x3x8x8xf32>
+}
+
+// -----
+
+// Planes are normalized as planes; the convolution reads a copy.
+// CHECK-LABEL: func @an_input_is_normalized
+// CHECK: %[[N:.*]] = nn.sub %{{.*}} -> tensor<1x3x8x8xf32>{{$}}
+// CHECK-NEXT: %[[L:.*]] = nn.relayout %[[N]] : (tensor<1x3x8x8xf32>) -> tensor<1x3x8x8xf32, #nn.layout
+// CHECK: nn.conv %[[L]]
+func.func @an_input_is_normalized(%x: tensor<1x3x8x8xf32> {nn.name = "x"}) -> (tensor<1x16x8x8xf32> {nn.name = "y"}) {
+  %m = nn.constant dense<[[[1.0]], [[2.0]], [[3.0]]]> : tensor<3x1x1xf32>
+  %w = nn.constant dense<1.0> : tensor<16x3x1x1xf32>
+  %0 = nn.sub %x, %m : (tensor<1x3x8x8xf32>, tensor<3x1x1xf32>) -> tensor<1x3x8x8xf32>
+  %1 = nn.conv %0, %w : (tensor<1x3x8x8xf32>, tensor<16x3x1x1xf32>) -> tensor<1x16x8x8xf32>
+  return %1 : tensor<1x16x8x8xf32>
+}

@@ -14,8 +14,9 @@ def AssignLayoutPass : Pass<"octet-assign-layout", "::mlir::func::FuncOp"> {
   let summary = "chooses how tensors lie in memory";
   let description = [{
     Rank-4 tensors inside the network become NHWC (`#nn.layout`), with a channel pitch that dot products can read in fours
-    and with the border that the convolutions reading them need. Network inputs and outputs stay dense NCHW;
-    `nn.relayout` is inserted where both meet. Source: `docs/rationale/kernels.md`.
+    and with the border that the convolutions reading them need. Network inputs and outputs stay dense NCHW, and
+    so does what is computed from inputs element by element; `nn.relayout` is inserted where both meet. Source:
+    `docs/rationale/kernels.md`.
   }];
   let statistics = [Statistic<"numRelayouts", "num-relayouts", "relayouts inserted">];
   let dependentDialects = ["::octet::nn::NNDialect"];
