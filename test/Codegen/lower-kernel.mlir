@@ -53,3 +53,28 @@ func.func @one_vector_is_packed(%x: vector<16xi32>) -> vector<16xi8> {
   %0 = kernel.pack %x : vector<16xi8>
   return %0 : vector<16xi8>
 }
+
+// Halves of four vectors pack in lanes of sixteen bytes as they are, two vectors with a permutation.
+// CHECK-LABEL: func @four_vectors_are_packed_in_lanes
+// VNNI-NOT: vector.shuffle
+// AVX2-COUNT-2: llvm.call_intrinsic "llvm.x86.avx2.packssdw"
+// AVX2: llvm.call_intrinsic "llvm.x86.avx2.packuswb"
+// AVX2-NOT: vector.shuffle {{.*}} : vector<8xi32>
+// SSE2-COUNT-2: llvm.call_intrinsic "llvm.x86.sse2.packssdw.128"
+// CHECK: return
+func.func @four_vectors_are_packed_in_lanes(%a: vector<16xi32>, %b: vector<16xi32>, %c: vector<16xi32>, %d: vector<16xi32>) -> vector<64xi8> {
+  %0 = kernel.pack %a, %b, %c, %d in_lanes : vector<64xi8>
+  return %0 : vector<64xi8>
+}
+
+// CHECK-LABEL: func @four_vectors_are_packed_in_order
+// VNNI: vector.shuffle {{.*}} [0, 4, 8, 12, 1, {{.*}}] : vector<16xi32>
+// AVX2-COUNT-2: llvm.call_intrinsic "llvm.x86.avx2.packssdw"
+// AVX2: llvm.call_intrinsic "llvm.x86.avx2.packuswb"
+// AVX2: vector.shuffle {{.*}} [0, 4, 1, 5, 2, 6, 3, 7] : vector<8xi32>
+// SSE2-COUNT-2: llvm.call_intrinsic "llvm.x86.sse2.packssdw.128"
+// CHECK: return
+func.func @four_vectors_are_packed_in_order(%a: vector<16xi32>, %b: vector<16xi32>, %c: vector<16xi32>, %d: vector<16xi32>) -> vector<64xi8> {
+  %0 = kernel.pack %a, %b, %c, %d : vector<64xi8>
+  return %0 : vector<64xi8>
+}

@@ -122,6 +122,34 @@ struct LowerPackOne512 : OpRewritePattern<kernel::PackOp> {
   }
 };
 
+/// Registers of eight lanes: halves of four vectors pack in lanes as they are; of two vectors, with a permutation.
+struct LowerPack256 : OpRewritePattern<kernel::PackOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(kernel::PackOp op, PatternRewriter &rewriter) const override {
+    if (op.getInputs().size() != 4)
+      return rewriter.notifyMatchFailure(op, "requires four vectors");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto words = VectorType::get({16}, b.getI16Type()), bytes = VectorType::get({32}, b.getI8Type());
+    auto dwords = VectorType::get({8}, b.getI32Type());
+    auto half = [&](int64_t i, int64_t j) { return sliceVector(b, b.getLoc(), op.getInputs()[i], 8 * j, 8); };
+    auto packWords = [&](Value low, Value high) { return callIntrinsic(b, b.getLoc(), "llvm.x86.avx2.packssdw", words, {low, high}); };
+    auto packBytes = [&](Value low, Value high) { return callIntrinsic(b, b.getLoc(), "llvm.x86.avx2.packuswb", bytes, {low, high}); };
+    SmallVector<Value> parts;
+    for (int64_t i = 0; i < 2; ++i) {
+      if (op.getInLanes()) {
+        parts.push_back(packBytes(packWords(half(0, i), half(1, i)), packWords(half(2, i), half(3, i))));
+        continue;
+      }
+      Value packed = packBytes(packWords(half(2 * i, 0), half(2 * i, 1)), packWords(half(2 * i + 1, 0), half(2 * i + 1, 1)));
+      Value mixed = vector::BitCastOp::create(b, dwords, packed);
+      Value ordered = vector::ShuffleOp::create(b, mixed, mixed, ArrayRef<int64_t>{0, 4, 1, 5, 2, 6, 3, 7});
+      parts.push_back(vector::BitCastOp::create(b, bytes, ordered));
+    }
+    rewriter.replaceOp(op, concatVectors(b, b.getLoc(), parts));
+    return success();
+  }
+};
+
 /// Sixteen bytes from four registers of four lanes: in order without a permutation.
 struct LowerPack128 : OpRewritePattern<kernel::PackOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -155,4 +183,6 @@ void codegen::populateX86Lowering(RewritePatternSet &patterns, const CpuLevel &l
   }
   patterns.add<LowerDot4Madd, LowerDot2>(context, level.features.contains("avx2"));
   patterns.add<LowerPack128>(context, /*benefit=*/2);
+  if (level.features.contains("avx2"))
+    patterns.add<LowerPack256>(context, /*benefit=*/3);
 }
