@@ -51,10 +51,9 @@ struct FoldPad : OpRewritePattern<nn::ConvOp> {
 struct DeadTaps {
   DeadTaps(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t low, int64_t high, int64_t dilation) {
     auto isDead = [&](int64_t tap) {
-      return llvm::none_of(llvm::seq(out), [&](int64_t o) {
-        int64_t at = o * stride + tap * dilation - low;
-        return at >= 0 && at < in;
-      });
+      int64_t at = tap * dilation - low; // of the first result, then of the first one that is not in the padding before
+      int64_t o = at < 0 ? llvm::divideCeil(-at, stride) : 0;
+      return o >= out || at + o * stride >= in;
     };
     while (first + 1 < kernel && (first + 1) * dilation <= low && isDead(first))
       ++first;

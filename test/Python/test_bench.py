@@ -1,6 +1,8 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The benchmarks' own arithmetic: what they judge, count and prepare for the peers."""
+import platform
+import re
 import sys
 import time
 from pathlib import Path
@@ -15,6 +17,7 @@ import compare  # noqa: E402
 import networks  # noqa: E402
 import peers  # noqa: E402
 import speed  # noqa: E402
+import survey  # noqa: E402
 import tables  # noqa: E402
 
 onnx = pytest.importorskip("onnx")
@@ -124,6 +127,23 @@ def test_prepared_network_is_plain_and_computes_the_same(awkward):
     assert [d.dim_value for d in graph.input[0].type.tensor_type.shape.dim] == [1, 3, 8, 8]
     assert not {node.op_type for node in graph.node} & {"Constant", "BatchNormalization", "Shape"}
     assert speed.count_macs(awkward) == 4 * 6 * 6 * 27 + 4 * 5
+
+
+def test_survey_judges_a_file(awkward, compiler, monkeypatch, capsys):
+    level = "sse2" if platform.machine() == "x86_64" else "neon"
+    monkeypatch.setattr(sys, "argv", ["survey.py", str(awkward.onnx), "--input-shape", "x=1x3x8x8", "--cpu-level", f"{level},reference"])
+    assert survey.main() == 0
+    output = capsys.readouterr().out
+    assert re.search(r"^awkward +\d.\de-\d\d +\d+.\d +same +100.0% ", output, re.MULTILINE), output
+    assert output.endswith("1 taken, 0 of them wrong, 0 refused\n")
+
+
+def test_survey_measures():
+    a, b = np.array([1.0, -4.0]), np.array([2.0, 2.0])
+    assert survey.get_error([a, b], [a, b + 1]) == pytest.approx(1 / 3)
+    assert survey.get_sqnr([a + 0.25], [a]) == pytest.approx(10 * np.log10(6.25 / 0.0625))
+    message = 'x.onnx: error: 2 operators are not supported\n  node "a" (Erf, domain ai.onnx, opset 17): no\n  node "b" (Erf, domain'
+    assert survey.name_needs(message) == "Erf" and survey.name_needs("x.onnx: error: no file\nmore") == "x.onnx: error: no file"
 
 
 @pytest.mark.parametrize("peer", list(peers.PEERS))

@@ -211,8 +211,8 @@ def NN_BatchNormOp : NN_ShapedOp<"batch_norm"> {
   let summary = "batch normalization with running statistics";
   let description = [{
     `input` [N, C, ...]; `scale`, `bias`, `mean`, `variance` [C]; the result has the input's shape. Errors: an input of rank
-    0 or 1; a parameter that is not [C]. Code is generated for constant parameters only, behind `octet-expand-batch-norm`. Source: [N.batch_norm]; Ioffe and
-    Szegedy, "Batch Normalization", 2015; ONNX BatchNormalization, `torch.nn.functional.batch_norm`.
+    0 or 1; a parameter that is not [C]. Code is generated for constant parameters only, behind `octet-expand-batch-norm`.
+    Source: [N.batch_norm]; Ioffe and Szegedy, "Batch Normalization", 2015; ONNX BatchNormalization, `torch.nn.functional.batch_norm`.
   }];
   let arguments = (ins NN_Tensor:$input, NN_Tensor:$scale, NN_Tensor:$bias, NN_Tensor:$mean, NN_Tensor:$variance,
       DefaultValuedAttr<F32Attr, "1.0e-5f">:$epsilon);
