@@ -11,7 +11,7 @@ import pytest
 
 onnxruntime = pytest.importorskip("onnxruntime")
 
-# name: (million multiply-adds, ops that must be there)
+# name: (million multiply-adds, ops that must be there); of ppocr_cls without 0.77 million whose taps only meet padding
 NETWORKS = {
     "mlperf_resnet8_cifar10": (12.50, {"conv": 9, "linear": 1, "add": 3, "batch_norm": 7}),
     "mnist_cntk": (0.79, {"conv": 2, "linear": 1, "add": 0, "max_pool": 2}),
@@ -24,7 +24,7 @@ NETWORKS = {
     "mlperf_streaming_wakeword": (0.83, {"conv": 8, "linear": 1}),
     "mlperf_ad01_autoencoder": (0.26, {"linear": 10, "add": 0}),
     "super_resolution_10": (2984.87, {"conv": 4, "reshape": 2, "transpose": 1}),
-    "ppocr_cls": (16.32, {"conv": 53, "linear": 1, "hard_swish": 18, "hard_sigmoid": 9, "clip": 0, "div": 0}),
+    "ppocr_cls": (15.55, {"conv": 53, "linear": 1, "hard_swish": 18, "hard_sigmoid": 9, "clip": 0, "div": 0}),
     "yolox_nano": (522.55, {"conv": 113, "silu": 104, "sigmoid": 6, "mul": 0, "resize": 2}),
 }
 
