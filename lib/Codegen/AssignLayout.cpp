@@ -50,27 +50,20 @@ static bool staysDense(Value value) {
 }
 
 static bool isElementwise(Operation *op) {
-  auto group = dyn_cast<GroupOp>(op);
-  auto isScalar = [](Operation &inner) { return inner.hasTrait<nn::Elementwise>() || isa<DequantizeOp>(inner); };
-  return group ? llvm::all_of(group.getBody().front().without_terminator(), isScalar) : op->hasTrait<nn::Elementwise>();
+  return isa<GroupOp>(op) ? !getConv(op) && !isOfLinear(op) : op->hasTrait<nn::Elementwise>();
 }
 
-/// Whether `value` will be NHWC.
-static bool isImage(Value value) {
-  Operation *producer = getAliasRoot(value).getDefiningOp();
-  return isRank4(value) && producer && !isa<nn::ConstantOp>(producer) && !staysDense(value);
+static bool readsImage(Operation *op) {
+  return llvm::any_of(op->getOperands(), [](Value operand) { return getLayout(getTensorType(operand)); });
 }
 
 /// Whether `op`, element by element, computes planes from planes, as normalization of an input does.
-static bool staysPlanar(Operation *op) {
-  return isElementwise(op) && llvm::none_of(op->getOperands(), [](Value operand) { return getLayout(getTensorType(operand)); });
-}
+static bool staysPlanar(Operation *op) { return isElementwise(op) && !readsImage(op); }
 
 /// Whether `op`, which computes a returned value, had better leave it as its operands lie: there are no vectors across layouts.
 static bool keepsLayout(Operation *op) {
-  if (auto resize = dyn_cast<nn::ResizeOp>(op))
-    return isImage(resize.getInput()) && resize.getType().getDimSize(1) >= 16;
-  return isElementwise(op) && llvm::any_of(op->getOperands(), isImage);
+  auto resize = dyn_cast<nn::ResizeOp>(op);
+  return readsImage(op) && (resize ? resize.getType().getDimSize(1) >= 16 : isElementwise(op));
 }
 
 /// Whether `use` is a filter or a bias, which the kernels' emitters pack themselves.
@@ -123,6 +116,7 @@ private:
   void readDense(nn::ReshapeOp reshape);
   void setLayout(Value value);
   void isolateReturns(Operation *terminator);
+  void copyReturned(Value value, Operation *terminator);
 };
 } // namespace
 
@@ -175,20 +169,29 @@ void AssignLayout::readDense(nn::ReshapeOp reshape) {
 }
 
 /// Every returned value gets a dense buffer that nothing else names: copies where it is an argument, a constant,
-/// returned twice, or made by a kernel that had better write NHWC.
+/// returned twice, or made by a kernel that writes NHWC.
 void AssignLayout::isolateReturns(Operation *terminator) {
   OpBuilder builder(terminator);
   llvm::SmallDenseSet<Value> seen;
   for (OpOperand &operand : terminator->getOpOperands()) {
     Value value = operand.get(), root = getAliasRoot(value);
     Operation *producer = root.getDefiningOp();
-    bool mayWriteDense = producer && !isa<nn::ConstantOp>(producer) &&
-                         !(isRank4(root) && (wantsLayout(producer) || keepsLayout(producer)));
+    bool mayWriteDense = producer && !isa<nn::ConstantOp>(producer) && !(isRank4(root) && wantsLayout(producer));
     if (mayWriteDense && seen.insert(root).second)
       continue;
     operand.set(relayout(builder, value, nullptr));
     ++numRelayouts;
   }
+}
+
+/// What returns `value`, or an alias of it, returns a dense copy.
+void AssignLayout::copyReturned(Value value, Operation *terminator) {
+  OpBuilder builder(terminator);
+  for (OpOperand &operand : terminator->getOpOperands())
+    if (getAliasRoot(operand.get()) == value) {
+      operand.set(relayout(builder, operand.get(), nullptr));
+      ++numRelayouts;
+    }
 }
 
 LogicalResult octet::verifyNetwork(func::FuncOp network) {
@@ -237,7 +240,11 @@ void AssignLayout::runOnOperation() {
     }
     bool keepsType = isa<nn::ConstantOp, nn::RelayoutOp>(op);
     for (Value result : op.getResults()) {
-      if (isRank4(result) && !keepsType && !returned.contains(result) && !staysDense(result) && !staysPlanar(&op))
+      bool isReturned = returned.contains(result);
+      bool isImage = isRank4(result) && !keepsType && !staysDense(result) && !staysPlanar(&op) && (!isReturned || keepsLayout(&op));
+      if (isImage && isReturned)
+        copyReturned(result, block.getTerminator());
+      if (isImage)
         setLayout(result);
       else if (!isa<nn::RelayoutOp>(op))
         convertDenseUses(result);

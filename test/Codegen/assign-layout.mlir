@@ -94,3 +94,15 @@ func.func @an_input_is_normalized(%x: tensor<1x3x8x8xf32> {nn.name = "x"}) -> (t
   %1 = nn.conv %0, %w : (tensor<1x3x8x8xf32>, tensor<16x3x1x1xf32>) -> tensor<1x16x8x8xf32>
   return %1 : tensor<1x16x8x8xf32>
 }
+
+// -----
+
+// Planes of planes are returned as they are.
+// CHECK-LABEL: func @planes_are_returned
+// CHECK-NOT: nn.relayout
+// CHECK-NOT: #nn.layout
+func.func @planes_are_returned(%x: tensor<1x3x8x8xf32> {nn.name = "x"}) -> (tensor<1x3x8x8xf32> {nn.name = "y"}) {
+  %0 = nn.tanh %x : (tensor<1x3x8x8xf32>) -> tensor<1x3x8x8xf32>
+  %1 = nn.sigmoid %0 : (tensor<1x3x8x8xf32>) -> tensor<1x3x8x8xf32>
+  return %1 : tensor<1x3x8x8xf32>
+}
