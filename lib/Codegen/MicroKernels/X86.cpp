@@ -79,31 +79,42 @@ struct LowerDot4Madd : OpRewritePattern<kernel::Dot4Op> {
   bool isAvx2;
 };
 
-/// Saturating packs over the four vectors, then one permutation of dwords to the natural order.
-struct LowerPack512 : OpRewritePattern<kernel::PackOp> {
-  using OpRewritePattern::OpRewritePattern;
+/// Saturating packs of registers of `lanes` 32-bit lanes. They work inside 16-byte lanes: registers that hold more than one of
+/// these need a permutation of dwords, unless that order is wanted.
+struct LowerPack : OpRewritePattern<kernel::PackOp> {
+  LowerPack(MLIRContext *context, int64_t lanes, StringRef packWords, StringRef packBytes, PatternBenefit benefit)
+      : OpRewritePattern(context, benefit), lanes(lanes), packWords(packWords), packBytes(packBytes) {}
+
   LogicalResult matchAndRewrite(kernel::PackOp op, PatternRewriter &rewriter) const override {
-    if (op.getInputs().size() != 4)
-      return rewriter.notifyMatchFailure(op, "requires four vectors");
+    int64_t count = op.getInputs().size() * 16 / (4 * lanes);
+    if (count == 0)
+      return rewriter.notifyMatchFailure(op, "requires four registers");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    auto words = VectorType::get({32}, b.getI16Type()), bytes = VectorType::get({64}, b.getI8Type());
-    auto dwords = VectorType::get({16}, b.getI32Type());
-    auto in = op.getInputs();
-    Value low = callIntrinsic(b, b.getLoc(), "llvm.x86.avx512.packssdw.512", words, {in[0], in[1]});
-    Value high = callIntrinsic(b, b.getLoc(), "llvm.x86.avx512.packssdw.512", words, {in[2], in[3]});
-    Value packed = callIntrinsic(b, b.getLoc(), "llvm.x86.avx512.packuswb.512", bytes, {low, high});
-    if (op.getInLanes()) {
-      rewriter.replaceOp(op, packed);
-      return success();
+    auto words = VectorType::get({2 * lanes}, b.getI16Type()), bytes = VectorType::get({4 * lanes}, b.getI8Type());
+    auto dwords = VectorType::get({lanes}, b.getI32Type());
+    SmallVector<int64_t> order = llvm::map_to_vector(llvm::seq(lanes), [&](int64_t i) { return 4 * (i % (lanes / 4)) + i / (lanes / 4); });
+    SmallVector<Value> parts;
+    for (int64_t part = 0; part < count; ++part) {
+      auto getRegister = [&](int64_t i) {
+        int64_t first = (4 * part + i) * lanes;
+        return op.getInLanes() ? sliceVector(b, b.getLoc(), op.getInputs()[i], part * lanes, lanes)
+                               : sliceVector(b, b.getLoc(), op.getInputs()[first / 16], first % 16, lanes);
+      };
+      Value low = callIntrinsic(b, b.getLoc(), packWords, words, {getRegister(0), getRegister(1)});
+      Value high = callIntrinsic(b, b.getLoc(), packWords, words, {getRegister(2), getRegister(3)});
+      Value packed = callIntrinsic(b, b.getLoc(), packBytes, bytes, {low, high});
+      if (!op.getInLanes() && lanes > 4) {
+        Value mixed = vector::BitCastOp::create(b, dwords, packed);
+        packed = vector::BitCastOp::create(b, bytes, vector::ShuffleOp::create(b, mixed, mixed, order));
+      }
+      parts.push_back(packed);
     }
-    Value mixed = vector::BitCastOp::create(b, dwords, packed);
-    SmallVector<int64_t> order;
-    for (int64_t i = 0; i < 16; ++i)
-      order.push_back(4 * (i % 4) + i / 4);
-    Value ordered = vector::ShuffleOp::create(b, mixed, mixed, order);
-    rewriter.replaceOpWithNewOp<vector::BitCastOp>(op, bytes, ordered);
+    rewriter.replaceOp(op, concatVectors(b, b.getLoc(), parts));
     return success();
   }
+
+  int64_t lanes;
+  StringRef packWords, packBytes;
 };
 
 /// One vector: saturation from above comes with the narrowing.
@@ -122,67 +133,17 @@ struct LowerPackOne512 : OpRewritePattern<kernel::PackOp> {
   }
 };
 
-/// Registers of eight lanes: halves of four vectors pack in lanes as they are; of two vectors, with a permutation.
-struct LowerPack256 : OpRewritePattern<kernel::PackOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(kernel::PackOp op, PatternRewriter &rewriter) const override {
-    if (op.getInputs().size() != 4)
-      return rewriter.notifyMatchFailure(op, "requires four vectors");
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    auto words = VectorType::get({16}, b.getI16Type()), bytes = VectorType::get({32}, b.getI8Type());
-    auto dwords = VectorType::get({8}, b.getI32Type());
-    auto half = [&](int64_t i, int64_t j) { return sliceVector(b, b.getLoc(), op.getInputs()[i], 8 * j, 8); };
-    auto packWords = [&](Value low, Value high) { return callIntrinsic(b, b.getLoc(), "llvm.x86.avx2.packssdw", words, {low, high}); };
-    auto packBytes = [&](Value low, Value high) { return callIntrinsic(b, b.getLoc(), "llvm.x86.avx2.packuswb", bytes, {low, high}); };
-    SmallVector<Value> parts;
-    for (int64_t i = 0; i < 2; ++i) {
-      if (op.getInLanes()) {
-        parts.push_back(packBytes(packWords(half(0, i), half(1, i)), packWords(half(2, i), half(3, i))));
-        continue;
-      }
-      Value packed = packBytes(packWords(half(2 * i, 0), half(2 * i, 1)), packWords(half(2 * i + 1, 0), half(2 * i + 1, 1)));
-      Value mixed = vector::BitCastOp::create(b, dwords, packed);
-      Value ordered = vector::ShuffleOp::create(b, mixed, mixed, ArrayRef<int64_t>{0, 4, 1, 5, 2, 6, 3, 7});
-      parts.push_back(vector::BitCastOp::create(b, bytes, ordered));
-    }
-    rewriter.replaceOp(op, concatVectors(b, b.getLoc(), parts));
-    return success();
-  }
-};
-
-/// Sixteen bytes from four registers of four lanes: in order without a permutation.
-struct LowerPack128 : OpRewritePattern<kernel::PackOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(kernel::PackOp op, PatternRewriter &rewriter) const override {
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    auto words = VectorType::get({8}, b.getI16Type()), bytes = VectorType::get({16}, b.getI8Type());
-    SmallVector<Value> parts;
-    // The j-th four lanes of the i-th sixteen bytes.
-    auto quarter = [&](int64_t i, int64_t j) {
-      return op.getInLanes() ? sliceVector(b, b.getLoc(), op.getInputs()[j], 4 * i, 4)
-                             : sliceVector(b, b.getLoc(), op.getInputs()[i], 4 * j, 4);
-    };
-    for (int64_t i = 0; i < (int64_t)op.getInputs().size(); ++i) {
-      Value halves[2];
-      for (int64_t j = 0; j < 2; ++j)
-        halves[j] = callIntrinsic(b, b.getLoc(), "llvm.x86.sse2.packssdw.128", words, {quarter(i, 2 * j), quarter(i, 2 * j + 1)});
-      parts.push_back(callIntrinsic(b, b.getLoc(), "llvm.x86.sse2.packuswb.128", bytes, {halves[0], halves[1]}));
-    }
-    rewriter.replaceOp(op, concatVectors(b, b.getLoc(), parts));
-    return success();
-  }
-};
-
 } // namespace
 
 void codegen::populateX86Lowering(RewritePatternSet &patterns, const CpuLevel &level) {
   MLIRContext *context = patterns.getContext();
   if (level.features.contains("avx512vnni")) {
-    patterns.add<LowerDot4Vnni, LowerPack512, LowerPackOne512, LowerScale512>(context, /*benefit=*/2);
+    patterns.add<LowerDot4Vnni, LowerPackOne512, LowerScale512>(context, /*benefit=*/2);
+    patterns.add<LowerPack>(context, 16, "llvm.x86.avx512.packssdw.512", "llvm.x86.avx512.packuswb.512", /*benefit=*/2);
     return;
   }
   patterns.add<LowerDot4Madd, LowerDot2>(context, level.features.contains("avx2"));
-  patterns.add<LowerPack128>(context, /*benefit=*/2);
+  patterns.add<LowerPack>(context, 4, "llvm.x86.sse2.packssdw.128", "llvm.x86.sse2.packuswb.128", /*benefit=*/2);
   if (level.features.contains("avx2"))
-    patterns.add<LowerPack256>(context, /*benefit=*/3);
+    patterns.add<LowerPack>(context, 8, "llvm.x86.avx2.packssdw", "llvm.x86.avx2.packuswb", /*benefit=*/3);
 }
