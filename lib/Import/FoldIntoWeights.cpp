@@ -95,7 +95,7 @@ struct CropKernel : OpRewritePattern<nn::ConvOp> {
         const float *from = values->data() + (matrix * kernelRows + rows.first + row) * kernelColumns + columns.first;
         cropped.append(from, from + shape[3]);
       }
-    std::string name = nn::getConstantName(filter).str();
+    std::string name = (nn::getConstantName(filter) + ".cropped").str();
     Value constant = nn::createConstant<float>(rewriter, filter.getLoc(), name, filter.getType().clone(shape), cropped);
     rewriter.modifyOpInPlace(conv, [&] {
       conv.setPads(pads);

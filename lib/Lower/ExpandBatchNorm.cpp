@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Lowering.h"
 #include "octet/Dialect/NN/Constants.h"
+#include "octet/Dialect/Octet/Names.h"
 #include "octet/Dialect/Octet/Octet.h"
-#include "octet/Lower/Passes.h"
 #include "octet/Numerics/FloatOps.h"
 
 using namespace mlir;
@@ -59,12 +60,11 @@ static LogicalResult expand(nn::BatchNormOp op) {
   SmallVector<int64_t> shape(op.getResult().getType().getRank() - 1, 1);
   shape[0] = factors.size();
   auto type = RankedTensorType::get(shape, builder.getF32Type());
-  auto make = [&](Value like, StringRef suffix, ArrayRef<float> values) {
-    auto constant = getOuter(like).getDefiningOp<nn::ConstantOp>();
-    std::string name = (nn::getConstantName(constant) + suffix).str();
-    return bring(group, nn::createConstant<float>(builder, constant.getLoc(), name, type, values));
+  auto make = [&](StringRef suffix, ArrayRef<float> values) {
+    std::string name = (getSourceName(op.getLoc()) + suffix).str(); // nodes may share parameters, but no names
+    return bring(group, nn::createConstant<float>(builder, op.getLoc(), name, type, values));
   };
-  Value factor = make(op.getScale(), ".factor", factors), shift = make(op.getBias(), ".shift", shifts);
+  Value factor = make(".factor", factors), shift = make(".shift", shifts);
   builder.setInsertionPoint(op);
   auto fma = nn::FmaOp::create(builder, op.getLoc(), op.getResult().getType(), op.getInput(), factor, shift);
   op.getResult().replaceAllUsesWith(fma.getResult());
@@ -74,19 +74,26 @@ static LogicalResult expand(nn::BatchNormOp op) {
   return success();
 }
 
+FailureOr<int64_t> lower::expandBatchNorms(func::FuncOp function) {
+  SmallVector<nn::BatchNormOp> ops;
+  function.walk([&](nn::BatchNormOp op) { ops.push_back(op); });
+  for (nn::BatchNormOp op : ops)
+    if (failed(expand(op)))
+      return failure();
+  function.walk([](nn::ConstantOp constant) {
+    if (constant->use_empty())
+      constant->erase();
+  });
+  return ops.size();
+}
+
 namespace {
 struct ExpandBatchNormPass : octet::impl::ExpandBatchNormBase<ExpandBatchNormPass> {
   void runOnOperation() override {
-    SmallVector<nn::BatchNormOp> ops;
-    getOperation().walk([&](nn::BatchNormOp op) { ops.push_back(op); });
-    for (nn::BatchNormOp op : ops)
-      if (failed(expand(op)))
-        return signalPassFailure();
-    numExpanded += ops.size();
-    getOperation().walk([](nn::ConstantOp constant) {
-      if (constant->use_empty())
-        constant->erase();
-    });
+    FailureOr<int64_t> count = lower::expandBatchNorms(getOperation());
+    if (failed(count))
+      return signalPassFailure();
+    numExpanded += *count;
   }
 };
 } // namespace

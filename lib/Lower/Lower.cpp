@@ -179,6 +179,8 @@ struct LowerPass : octet::impl::LowerBase<LowerPass> {
   using LowerBase::LowerBase;
 
   void runOnOperation() override {
+    if (failed(expandBatchNorms(getOperation())))
+      return signalPassFailure();
     inlineGroupsOfOne(getOperation());
     Lowering lowering(&getContext(), strict);
     for (Block &block : getOperation().getBody())

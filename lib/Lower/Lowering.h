@@ -67,6 +67,9 @@ bool isPerTensor(mlir::quant::QuantizedType type);
 /// A copy of `op` with other operands and another result type.
 mlir::Value cloneOnto(mlir::OpBuilder &builder, mlir::Operation *op, mlir::ValueRange operands, mlir::Type resultType);
 
+/// Every batch norm becomes a multiply-add [N.batch_norm]; how many. Fails, with an error, where a parameter is no constant.
+mlir::FailureOr<int64_t> expandBatchNorms(mlir::func::FuncOp function);
+
 /// Clamps and residuals between a product (or a group around one) and its quantize belong to its epilogue, whether the
 /// backend has a pattern for them or not [N.form]. Makes one group of all, at the last one's place; false if there are none.
 bool absorbReaders(mlir::Operation *product);

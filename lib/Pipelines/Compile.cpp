@@ -206,7 +206,6 @@ private:
     LowerOptions options;
     options.strict = request.isStrict;
     llvm::Error error = runPasses([&](PassManager &pm) {
-      pm.addNestedPass<func::FuncOp>(createExpandBatchNorm());
       pm.addNestedPass<func::FuncOp>(createLower(options));
       if ((*module)->hasAttr(kQuantizedIoAttr))
         pm.addNestedPass<func::FuncOp>(createQuantizeSignature());

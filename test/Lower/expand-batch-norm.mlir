@@ -1,20 +1,20 @@
 // RUN: octet-opt %s --octet-expand-batch-norm --split-input-file --verify-diagnostics | FileCheck %s
-// RUN: octet-opt %s --octet-expand-batch-norm --octet-lower --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=LOWER
+// RUN: octet-opt %s --octet-lower --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=LOWER
 
 // scale / sqrt(variance + epsilon) = 2 / sqrt(3 + 1) = 1 and shift - mean * 1 = 5 - 3.
 // CHECK-LABEL: func @per_channel
 // CHECK-SAME: %[[X:.*]]: tensor
-// CHECK-NEXT: %[[K:.*]] = nn.constant dense_resource<constant.factor> : tensor<2x1x1xf32>
-// CHECK-NEXT: %[[B:.*]] = nn.constant dense_resource<constant.shift> : tensor<2x1x1xf32>
+// CHECK-NEXT: %[[K:.*]] = nn.constant dense_resource<bn.factor> : tensor<2x1x1xf32>
+// CHECK-NEXT: %[[B:.*]] = nn.constant dense_resource<bn.shift> : tensor<2x1x1xf32>
 // CHECK-NEXT: nn.fma %[[X]], %[[K]], %[[B]] : (tensor<1x2x3x3xf32>, tensor<2x1x1xf32>, tensor<2x1x1xf32>) -> tensor<1x2x3x3xf32>
-// CHECK: constant.factor: "0x{{.*}}0000803F0000803F"
-// CHECK: constant.shift: "0x{{.*}}0000004000000040"
+// CHECK: bn.factor: "0x{{.*}}0000803F0000803F"
+// CHECK: bn.shift: "0x{{.*}}0000004000000040"
 func.func @per_channel(%x: tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32> {
   %scale = nn.constant dense<2.0> : tensor<2xf32>
   %shift = nn.constant dense<5.0> : tensor<2xf32>
   %mean = nn.constant dense<3.0> : tensor<2xf32>
   %variance = nn.constant dense<3.0> : tensor<2xf32>
-  %y = nn.batch_norm %x, %scale, %shift, %mean, %variance epsilon 1.0 : (tensor<1x2x3x3xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x2x3x3xf32>
+  %y = nn.batch_norm %x, %scale, %shift, %mean, %variance epsilon 1.0 : (tensor<1x2x3x3xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x2x3x3xf32> loc("bn")
   return %y : tensor<1x2x3x3xf32>
 }
 

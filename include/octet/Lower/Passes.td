@@ -52,8 +52,8 @@ def ExpandBatchNorm : Pass<"octet-expand-batch-norm", "::mlir::func::FuncOp"> {
   let summary = "batch norm that no weights took becomes one fused multiply-add";
   let description = [{
     `nn.batch_norm`, alone or in a group, becomes `nn.fma` with a factor and a shift per channel, which are computed here
-    [N.batch_norm]. Run in front of `octet-lower`, which makes an integer operator of it where it stands between quantized
-    values, and of code generation. Parameters that are no constants are an error.
+    [N.batch_norm]. `octet-lower` does the same first; float programs need it in front of code generation. Parameters that
+    are no constants are an error.
   }];
   let dependentDialects = ["::octet::nn::NNDialect"];
   let statistics = [Statistic<"numExpanded", "num-expanded", "batch norms that became a multiply-add">];
