@@ -27,14 +27,8 @@ def make_run(model):
 
 def get_golden_error(task, run):
     """The largest error of `run` over the recorded cases, relative to each output's largest magnitude."""
-    import numpy as np
-
-    worst = 0.0
-    for feed, expected in task.golden():
-        for output, golden in zip(run(feed), expected):
-            error = np.abs(np.asarray(output, np.float64).reshape(golden.shape) - golden).max()
-            worst = max(worst, float(error / max(np.abs(golden).max(), 1e-30)))
-    return worst
+    return max((tables.get_error(output, golden) for feed, expected in task.golden() for output, golden in zip(run(feed), expected)),
+               default=0.0)
 
 
 def evaluate(task, run, limit=None):

@@ -4,7 +4,7 @@
 """Two compilers' code for every network beside each other: one process, interleaved rounds, medians, bound buffers.
 
     git worktree add ../before main~5                        build octet-compile there, too
-    tools/bench/compare.py ../before/build/bin/octet-compile build/bin/octet-compile --cpu-level avx2 ppocr_cls
+    tools/bench/compare.py ../before/build/bin/octet-compile build/bin/octet-compile --cpu-level avx2 ppocr_cls zoo/resnet18.onnx
 
 Both compile the network from the same samples. "ratio" is the time before over the time after; "same" says whether the outputs
 for the first evaluation sample are the same bytes. Times are printed and never judged. Both libraries must have the interface
@@ -20,6 +20,7 @@ from pathlib import Path
 import networks
 import resources
 import speed
+import survey
 import tables
 
 
@@ -43,7 +44,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("before", type=Path, help="an octet-compile")
     parser.add_argument("after", type=Path, help="another one")
-    parser.add_argument("networks", nargs="*", help="names of networks; all by default")
+    parser.add_argument("networks", nargs="*", help="names of networks, or ONNX files (see survey.py); all by default")
     parser.add_argument("--cpu-level", default="avx2")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--seconds", type=float, default=0.05, help="length of a round of one library")
@@ -52,7 +53,10 @@ def main():
     print(f"{tables.get_cpu_name()} · {options.cpu_level} · 1 thread · batch 1 · median of {options.rounds} interleaved rounds · µs")
     table = tables.Table(network=31, before=10, after=10, ratio=7, same=5)
     ratios = []
-    for task in networks.get_tasks(options.networks):
+    files = [name for name in options.networks if name.endswith(".onnx")]
+    names = [name for name in options.networks if name not in files]
+    tasks = [] if files and not names else networks.get_tasks(names)
+    for task in [*tasks, *(survey.make_task(file, {}) for file in files)]:
         with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
             runners = {"before": make_runner(octet, options.before, task, one, options.cpu_level),
                        "after": make_runner(octet, options.after, task, other, options.cpu_level)}

@@ -3,14 +3,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Any ONNX files: which are taken, whether the code is right, how much of it is int8, how fast it is.
 
-    tools/bench/survey.py zoo/ --cpu-level avx2,sse2
+    tools/bench/survey.py zoo/
     tools/bench/survey.py net.onnx --input-shape x=1x3x64x64
 
 Samples are the arrays of `net.npz` beside `net.onnx` (a leading sample axis), else eight of standard normal numbers; they
 calibrate and judge, so that "SQNR" (dB, of all outputs against onnxruntime's) says whether int8 works, not how well it does on
 data. "error" is the float library's largest difference to onnxruntime over the largest magnitude. "levels": whether every
 level gives the same bytes. "int8": share of the multiply-adds; "float ops": operators that stay float. Times are those of the
-first level, medians of interleaved rounds. Exit code 1 if an error is above 1e-4 or levels differ; a network that is refused
+best level, medians of interleaved rounds. Exit code 1 if an error is above 1e-4 or levels differ; a network that is refused
 is named with what it needs.
 """
 from __future__ import annotations
@@ -20,7 +20,9 @@ import re
 import sys
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
+import networks
 import numpy as np
 import speed
 import tables
@@ -38,23 +40,32 @@ def parse_shapes(options):
     return {name: [int(size) for size in shape.split("x")] for name, shape in (option.rsplit("=", 1) for option in options)}
 
 
-def make_samples(file, tensors):
-    """{name: array with a leading sample axis}."""
-    archive = file.with_suffix(".npz")
+def make_samples(file, session, shapes):
+    """{input: array with a leading sample axis}."""
+    archive, rng = file.with_suffix(".npz"), np.random.default_rng(0)
+    names = {value.name: shapes.get(value.name, value.shape) for value in session.get_inputs()}
     if archive.is_file():
         with np.load(archive) as arrays:
-            return {tensor.name: arrays[tensor.name] for tensor in tensors}
-    rng = np.random.default_rng(0)
-    return {tensor.name: rng.normal(size=(NUM_SAMPLES, *tensor.shape)).astype(tensor.dtype) for tensor in tensors}
+            return {name: arrays[name] for name in names}
+    return {name: rng.normal(size=(NUM_SAMPLES, *shape)).astype(np.float32) for name, shape in names.items()}
 
 
-def make_feeds(samples):
-    return [dict(zip(samples, arrays)) for arrays in zip(*samples.values())]
+def make_session(file):
+    """onnxruntime with all optimizations, on one thread."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.log_severity_level = 1, 4
+    return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
 
 
-def get_error(got, expected):
-    """The largest difference over the largest magnitude, of all outputs."""
-    return max(np.abs(a - b).max() / max(np.abs(b).max(), 1e-30) for a, b in zip(got, expected))
+def make_task(file, shapes):
+    """A file as the benchmarks of the thirteen networks take one."""
+    file, session = Path(file), make_session(file)
+    shapes = {value.name: shapes[value.name] for value in session.get_inputs() if value.name in shapes}
+    samples = make_samples(file, session, shapes)
+    feeds = [dict(zip(samples, arrays)) for arrays in zip(*samples.values())]
+    return SimpleNamespace(name=file.stem, onnx=file, shapes=shapes, session=session, calib=lambda: feeds, samples=lambda count: feeds[:count])
 
 
 def get_sqnr(got, expected):
@@ -72,20 +83,19 @@ def name_needs(message):
 class Network:
     """Both libraries of a file, and onnxruntime."""
 
-    def __init__(self, octet, file, shapes, levels):
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads, options.log_severity_level = 1, 4
-        self.session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
-        shapes = {value.name: shapes[value.name] for value in self.session.get_inputs() if value.name in shapes} or None
-        self.float_model = octet.compile(file, input_shapes=shapes, cpu_level=levels[:1])
-        samples = make_samples(file, self.float_model.inputs)
-        self.feeds = make_feeds(samples)
-        model = octet.compile(file, input_shapes=shapes, calibration_data=samples, cpu_level=levels)
+    def __init__(self, octet, task, levels):
+        self.session, self.feeds = task.session, task.calib()
+        model = octet.compile(task.onnx, input_shapes=task.shapes or None, calibration_data=networks.as_arrays(self.feeds), cpu_level=levels)
         with tempfile.TemporaryDirectory() as folder:
             model.save(path := Path(folder) / "int8.so")
-            self.models = [octet.load(path, cpu_level=level) for level in levels]
+            self.models = []
+            for level in levels or model.cpu_levels:
+                try:
+                    self.models.append(octet.load(path, cpu_level=level))
+                except octet.LoadError:
+                    if levels:
+                        raise
+        self.float_model = octet.compile(task.onnx, input_shapes=task.shapes or None, cpu_level=self.models[0].cpu_level)
 
     def run(self, model):
         return [[array for array in model.run(feed).values()] for feed in self.feeds]
@@ -95,7 +105,7 @@ class Network:
         names = [value.name for value in self.session.get_outputs()]
         expected = [self.session.run(names, feed) for feed in self.feeds]
         stack = lambda outputs: [np.stack(arrays) for arrays in zip(*outputs)]  # noqa: E731
-        error = get_error(stack(self.run(self.float_model)), stack(expected))
+        error = max(map(tables.get_error, stack(self.run(self.float_model)), stack(expected)))
         sqnr = get_sqnr(stack(self.run(self.models[0])), stack(expected))
         results = [[array.tobytes() for outputs in self.run(model)[:2] for array in outputs] for model in self.models]
         return error, sqnr, all(result == results[0] for result in results)
@@ -110,16 +120,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", type=Path, help="ONNX files, or folders of them")
     parser.add_argument("--input-shape", action="append", default=[], metavar="NAME=1x3x64x64")
-    parser.add_argument("--cpu-level", default="avx2,sse2", help="levels that this CPU can run; the first is timed")
+    parser.add_argument("--cpu-level", help="levels, best first; by default all that this CPU can run")
     options = parser.parse_args()
     octet = tables.import_octet()
-    shapes, levels = parse_shapes(options.input_shape), options.cpu_level.split(",")
-    print(f"{tables.get_cpu_name()} · {options.cpu_level} · 1 thread · batch 1")
+    shapes, levels = parse_shapes(options.input_shape), options.cpu_level.split(",") if options.cpu_level else None
+    print(f"{tables.get_cpu_name()} · 1 thread · batch 1 · µs")
     table = tables.Table(network=34, error=8, SQNR=6, levels=6, int8=6, float_ops=9, ort_f32=9, octet_f32=9, octet_int8=10)
     wrong = refused = taken = 0
     for file in find_files(options.files):
         try:
-            network = Network(octet, file, shapes, levels)
+            network = Network(octet, make_task(file, shapes), levels)
         except octet.CompileError as error:
             table.row(file.stem, "refused: " + name_needs(str(error)))
             refused += 1

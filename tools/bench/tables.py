@@ -47,6 +47,13 @@ def format_microseconds(seconds):
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}"
 
 
+def get_error(got, expected):
+    """The largest difference over the largest expected magnitude."""
+    import numpy as np
+
+    return float(np.abs(np.asarray(got, np.float64).reshape(expected.shape) - expected).max() / max(np.abs(expected).max(), 1e-30))
+
+
 def geometric_mean(values):
     return math.exp(sum(math.log(value) for value in values) / len(values)) if values else float("nan")
 
