@@ -31,26 +31,26 @@ static nn::ConvOp getConv(Operation *op) {
 /// Kernels of these operators read and write NHWC only; all others take any strides.
 static bool wantsLayout(Operation *op) { return getConv(op) || isa<nn::MaxPoolOp, nn::AvgPoolOp>(op); }
 
-/// Whether a linear layer, plain or fused, computes or reads `value`: their kernels walk over dense rows.
-static bool isOfLinear(Operation *op) {
+/// Kernels of linear layers, plain or fused, and of products of two values walk over dense rows.
+static bool wantsRows(Operation *op) {
   if (auto group = dyn_cast_or_null<GroupOp>(op))
     return !group.getBody().front().getOps<nn::LinearOp>().empty();
-  return isa_and_nonnull<nn::LinearOp>(op);
+  return isa_and_nonnull<nn::LinearOp, nn::MatmulOp>(op);
 }
 
-static bool isReadByLinear(Value value) {
+static bool isReadInRows(Value value) {
   return llvm::any_of(value.getUsers(), [](Operation *user) {
-    return isOfLinear(user) || (isa<ObserveOp>(user) && isReadByLinear(user->getResult(0)));
+    return wantsRows(user) || (isa<ObserveOp>(user) && isReadInRows(user->getResult(0)));
   });
 }
 
-/// Whether `value`, of rank 4, stays dense: no kernel that writes it wants NHWC, and linear layers are beside.
+/// Whether `value`, of rank 4, stays dense: no kernel that writes it wants NHWC, and one beside wants rows.
 static bool staysDense(Value value) {
-  return !wantsLayout(value.getDefiningOp()) && (isOfLinear(value.getDefiningOp()) || isReadByLinear(value));
+  return !wantsLayout(value.getDefiningOp()) && (wantsRows(value.getDefiningOp()) || isReadInRows(value));
 }
 
 static bool isElementwise(Operation *op) {
-  return isa<GroupOp>(op) ? !getConv(op) && !isOfLinear(op) : op->hasTrait<nn::Elementwise>();
+  return isa<GroupOp>(op) ? !getConv(op) && !wantsRows(op) : op->hasTrait<nn::Elementwise>();
 }
 
 static bool readsImage(Operation *op) {
@@ -142,12 +142,12 @@ void AssignLayout::convertDenseUses(Value value) {
   ++numRelayouts;
 }
 
-/// Linear layers read a dense copy: of what a convolution or a pool wrote, and of bytes that the caller gave, which they read
-/// in fours.
+/// Linear layers and products read a dense copy: of what a convolution or a pool wrote, and of bytes that the caller gave,
+/// which linear layers read in fours.
 void AssignLayout::readDense(Value value) {
   SmallVector<OpOperand *> uses;
   for (OpOperand &use : value.getUses())
-    if (isOfLinear(use.getOwner()))
+    if (wantsRows(use.getOwner()))
       uses.push_back(&use);
   if (uses.empty())
     return;

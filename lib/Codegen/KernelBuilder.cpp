@@ -179,6 +179,16 @@ std::pair<Value, Value> KernelBuilder::divideIndex(Value i, int64_t size, int64_
   return {part, createIndex<arith::SubIOp>(i, mulIndex(part, size))};
 }
 
+SmallVector<Value> KernelBuilder::splitIndex(Value i, ArrayRef<int64_t> shape) {
+  SmallVector<Value> indices(shape.size());
+  int64_t parts = ShapedType::getNumElements(shape);
+  for (int64_t dim = shape.size() - 1; dim >= 0; --dim) {
+    parts /= shape[dim];
+    std::tie(i, indices[dim]) = divideIndex(i, shape[dim], parts);
+  }
+  return indices;
+}
+
 Value KernelBuilder::clampBlock(Value first, int64_t size, int64_t block) {
   bool divides = size % block == 0 && !keepsStructure;
   return divides ? first : createIndex<arith::MinUIOp>(first, index(std::max<int64_t>(0, size - block)));

@@ -109,6 +109,8 @@ public:
   mlir::Value getBlock(mlir::Value i, int64_t size, int64_t block);
   /// Of which of `parts` runs of `size` an index is, and where in it.
   std::pair<mlir::Value, mlir::Value> divideIndex(mlir::Value i, int64_t size, int64_t parts);
+  /// The indices of element `i` of a shape, in row-major order.
+  llvm::SmallVector<mlir::Value> splitIndex(mlir::Value i, llvm::ArrayRef<int64_t> shape);
   /// `first`, a multiple of `block`, or where the last whole block begins if that is before it (0 if there is none).
   mlir::Value clampBlock(mlir::Value first, int64_t size, int64_t block);
   /// for (i = lower; i < upper; i += step) with carried values.

@@ -106,3 +106,22 @@ func.func @planes_are_returned(%x: tensor<1x3x8x8xf32> {nn.name = "x"}) -> (tens
   %1 = nn.sigmoid %0 : (tensor<1x3x8x8xf32>) -> tensor<1x3x8x8xf32>
   return %1 : tensor<1x3x8x8xf32>
 }
+
+// -----
+
+// Products of two values walk over rows: what they read is a dense copy, and what they and softmax between them write is dense.
+// CHECK-LABEL: func @attention
+// CHECK: %[[C:.*]] = nn.conv {{.*}} -> tensor<1x4x32x32xf32, #nn.layout
+// CHECK-NEXT: %[[D:.*]] = nn.relayout %[[C]] : {{.*}} -> tensor<1x4x32x32xf32>
+// CHECK-NEXT: %[[P:.*]] = nn.matmul %[[D]], %[[D]] : {{.*}} -> tensor<1x4x32x32xf32>{{$}}
+// CHECK-NEXT: %[[S:.*]] = nn.softmax %[[P]] {{.*}} -> tensor<1x4x32x32xf32>{{$}}
+// CHECK-NEXT: nn.matmul %[[S]], %[[D]] : {{.*}} -> tensor<1x4x32x32xf32>{{$}}
+// CHECK-NOT: nn.relayout
+func.func @attention(%x: tensor<1x3x32x32xf32> {nn.name = "x"}) -> (tensor<1x4x32x32xf32> {nn.name = "y"}) {
+  %w = nn.constant dense<1.0> : tensor<4x3x1x1xf32>
+  %0 = nn.conv %x, %w : (tensor<1x3x32x32xf32>, tensor<4x3x1x1xf32>) -> tensor<1x4x32x32xf32>
+  %1 = nn.matmul %0, %0 : (tensor<1x4x32x32xf32>, tensor<1x4x32x32xf32>) -> tensor<1x4x32x32xf32>
+  %2 = nn.softmax %1 axis 3 : (tensor<1x4x32x32xf32>) -> tensor<1x4x32x32xf32>
+  %3 = nn.matmul %2, %0 : (tensor<1x4x32x32xf32>, tensor<1x4x32x32xf32>) -> tensor<1x4x32x32xf32>
+  return %3 : tensor<1x4x32x32xf32>
+}

@@ -146,6 +146,33 @@ def test_transposition(tool, driver, tmp_path, rows, columns, is_float):
     check(tool, driver, tmp_path, writer.text(), writer.input_shape, options=["--float"] if is_float else [])
 
 
+@pytest.mark.parametrize("left, right", [
+    ((5, 9), (9, 16)), ((1, 9), (9, 37)), ((30, 3), (3, 20)), ((7, 4), (4, 15)), ((2, 50, 8), (8, 130)),
+    ((1, 4, 13, 7), (1, 4, 7, 40)), ((2, 1, 6, 5), (3, 5, 21)), ((3, 25, 5), (2, 3, 5, 17))])
+def test_product(tool, driver, tmp_path, left, right):
+    """Two values: tiles whose last rows and columns overlap, columns that fill no vector, matrices that are broadcast."""
+    writer = random_networks.Writer(0, left)
+    writer.lines = []
+    shape = (*np.broadcast_shapes(left[:-2], right[:-2]), left[-2], right[-1])
+    # The other one is no constant: linear layers multiply with these.
+    other = writer.emit(f"nn.tanh {writer.constant(writer.rng.normal(size=right).astype(np.float32), 'f32')} : "
+                        f"({random_networks.tensor(right)})", right)
+    types = f"({random_networks.tensor(left)}, {random_networks.tensor(right)})"
+    name = writer.emit(f"nn.matmul %x, {other} : {types}", shape)
+    writer.results["y"] = random_networks.Value(name, shape, None, None)
+    check(tool, driver, tmp_path, writer.text(), left, options=["--float"])
+
+
+@pytest.mark.parametrize("shape, axis", [((2, 3, 5, 20), 3), ((3, 4, 37), 2), ((1, 7, 4, 6), 1), ((50, 6), 1)])
+def test_softmax(tool, driver, tmp_path, shape, axis):
+    """Rows that lie side by side, and others, split between threads."""
+    writer = random_networks.Writer(0, shape)
+    writer.lines, writer.value = [], random_networks.Value("%x", shape, None, None)
+    writer.apply(f"nn.softmax {{0}} axis {axis}", shape, quantize=False)
+    writer.results["y"] = writer.value
+    check(tool, driver, tmp_path, writer.text(), shape, spread=5, options=["--float"])
+
+
 @pytest.mark.parametrize("quantize", [False, True])
 def test_pixel_shuffle(tool, driver, tmp_path, quantize):
     """A transposition that reads the convolution's NHWC result through a reshape."""

@@ -15,8 +15,8 @@ def AssignLayoutPass : Pass<"octet-assign-layout", "::mlir::func::FuncOp"> {
   let description = [{
     Rank-4 tensors inside the network become NHWC (`#nn.layout`), with a channel pitch that dot products can read in fours
     and with the border that the convolutions reading them need. Network inputs and outputs stay dense NCHW, and
-    so does what is computed from inputs element by element; `nn.relayout` is inserted where both meet. Source:
-    `docs/rationale/kernels.md`.
+    so does what is computed from inputs element by element, and what linear layers and products of two values read and
+    write; `nn.relayout` is inserted where both meet. Source: `docs/rationale/kernels.md`.
   }];
   let statistics = [Statistic<"numRelayouts", "num-relayouts", "relayouts inserted">];
   let dependentDialects = ["::octet::nn::NNDialect"];

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The path that takes every shape: one element at a time, in the order of [N.conv], [N.linear] and [N.matmul].
+// The path that takes every shape: one element at a time, in the order of [N.conv] and [N.linear].
 //
 //===----------------------------------------------------------------------===//
 
@@ -129,33 +129,4 @@ void codegen::emitLoopsForRoot(ProgramEmitter &emitter, const FusedOp &fused) {
   if (auto conv = dyn_cast<nn::ConvOp>(fused.root))
     return emitConvLoops(emitter, fused, conv);
   emitLinearLoops(emitter, fused, cast<nn::LinearOp>(fused.root));
-}
-
-LogicalResult codegen::emitMatmul(ProgramEmitter &emitter, nn::MatmulOp op) {
-  Signature signature(emitter);
-  int lhs = signature.addTensor(op.getLhs()), rhs = signature.addTensor(op.getRhs());
-  int result = signature.addTensor(op.getResult());
-  SmallVector<int64_t> shape(op.getResult().getType().getShape());
-  int64_t depth = op.getLhs().getType().getShape().back();
-  emitter.addStep(op, "matmul_loops", signature.key, signature.arguments, shape[0],
-                  [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
-    TensorView a = signature.getTensor(lhs, args), c = signature.getTensor(rhs, args), y = signature.getTensor(result, args);
-    int64_t aInner = a.strides.steps.back(), cInner = c.strides.steps[c.strides.steps.size() - 2];
-    alignView(a, shape);
-    alignView(c, shape);
-    emitLoopNest(b, shape, begin, end, [&](ValueRange i) {
-      // The inner dimension is walked by its own stride; the result's row and column pick the operands' ones.
-      SmallVector<int64_t> aSteps = a.strides.steps, cSteps = c.strides.steps;
-      aSteps.back() = 0;
-      cSteps[cSteps.size() - 2] = 0;
-      Value aBase = b.linearIndex(i, aSteps, a.strides.offset), cBase = b.linearIndex(i, cSteps, c.strides.offset);
-      Value sum = b.loop(b.index(0), b.index(depth), 1, ValueRange{b.constF(0)}, [&](Value k, ValueRange carried) {
-        Value x = b.load(a.memory, b.addIndex(aBase, b.mulIndex(k, aInner)));
-        Value w = b.load(c.memory, b.addIndex(cBase, b.mulIndex(k, cInner)));
-        return SmallVector<Value>{b.fma(x, w, carried[0])};
-      })[0];
-      storeReal(b, sum, y, i, -1);
-    });
-  });
-  return success();
 }

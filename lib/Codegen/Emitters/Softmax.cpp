@@ -82,10 +82,11 @@ LogicalResult codegen::emitSoftmax(ProgramEmitter &emitter, nn::SoftmaxOp op) {
   SmallVector<int64_t> outer(op.getInput().getType().getShape());
   int64_t axis = op.getAxis(), length = outer[axis];
   outer[axis] = 1;
-  emitter.addStep(op, "softmax", signature.key, signature.arguments, outer[0],
+  emitter.addStep(op, "softmax", signature.key, signature.arguments, ShapedType::getNumElements(outer),
                   [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
     TensorView x = signature.getTensor(source, args), y = signature.getTensor(target, args);
-    emitLoopNest(b, outer, begin, end, [&](ValueRange i) {
+    b.loop(begin, end, 1, [&](Value row) {
+      SmallVector<Value> i = b.splitIndex(row, outer);
       bool isContiguous = x.strides.steps[axis] == 1 && y.strides.steps[axis] == 1 && !x.isQuantized() && !y.isQuantized();
       if (isContiguous && !b.level.isScalar && length >= kLanes) {
         Value xBase = b.linearIndex(i, x.strides.steps, x.strides.offset), yBase = b.linearIndex(i, y.strides.steps, y.strides.offset);

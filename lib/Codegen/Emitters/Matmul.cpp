@@ -1,0 +1,127 @@
+//===- Matmul.cpp - products of two values by [N.matmul] ------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A tile holds rows x vectors of sixteen columns of the result in accumulators. The right operand is read where it lies. Where
+// columns do not lie side by side or are fewer than sixteen, a vector is one element.
+//
+//===----------------------------------------------------------------------===//
+
+#include "DenseShape.h"
+#include "Emitters.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::codegen;
+
+namespace {
+
+/// The code of one product.
+class MatmulKernel {
+public:
+  MatmulKernel(ProgramEmitter &emitter, nn::MatmulOp op);
+  void emit();
+
+private:
+  void emitUnit(KernelBuilder &b, Value unit);
+  void emitTile(KernelBuilder &b, MutableArrayRef<Value> indices, Value firstVector);
+
+  ProgramEmitter &emitter;
+  nn::MatmulOp op;
+  Signature signature;
+  SmallVector<int64_t> shape, units; ///< of the result; the same in rows of tiles
+  int64_t rank, rows, columns, depth;
+  int64_t lanes = 1;
+  DenseTile tile{1, 1};
+
+  // Inside the body.
+  TensorView lhs, rhs, result;
+  int64_t lhsInner = 0, rhsInner = 0; ///< steps along the dimension that is summed over
+};
+
+} // namespace
+
+MatmulKernel::MatmulKernel(ProgramEmitter &emitter, nn::MatmulOp op)
+    : emitter(emitter), op(op), signature(emitter), shape(op.getResult().getType().getShape()), rank(shape.size()),
+      rows(shape[rank - 2]), columns(shape[rank - 1]), depth(op.getLhs().getType().getShape().back()) {
+  for (Value value : {Value(op.getLhs()), Value(op.getRhs()), Value(op.getResult())})
+    signature.addTensor(value);
+  auto isSideBySide = [](RankedTensorType type) { return !isQuantized(type) && getStrides(type).steps.back() == 1; };
+  const CpuLevel &level = emitter.getLevel();
+  if (level.isScalar || columns < 16 || !isSideBySide(op.getRhs().getType()) || !isSideBySide(op.getResult().getType()))
+    return;
+  lanes = 16;
+  DenseShape dense{};
+  dense.rows = dense.kernelRows = dense.kernelColumns = 1;
+  dense.columns = rows;
+  dense.channels = depth;
+  dense.outputs = columns;
+  tile = dense.chooseTile(level.accumulators);
+}
+
+void MatmulKernel::emit() {
+  signature.addKey(lanes, tile.vectors, tile.panels);
+  units.assign(shape.begin(), shape.end() - 1);
+  units.back() = llvm::divideCeil(rows, tile.vectors);
+  emitter.addStep(op, "matmul", signature.key, signature.arguments, ShapedType::getNumElements(units),
+                  [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
+    lhs = signature.getTensor(0, args), rhs = signature.getTensor(1, args), result = signature.getTensor(2, args);
+    lhsInner = lhs.strides.steps.back();
+    rhsInner = rhs.strides.steps[rhs.strides.steps.size() - 2];
+    alignView(lhs, shape);
+    alignView(rhs, shape);
+    // The result's row and column pick the operands' ones; along the inner dimension these have steps of their own.
+    lhs.strides.steps[rank - 1] = 0;
+    rhs.strides.steps[rank - 2] = 0;
+    b.loop(begin, end, 1, [&](Value unit) { emitUnit(b, unit); });
+  });
+}
+
+/// A row of tiles of one matrix.
+void MatmulKernel::emitUnit(KernelBuilder &b, Value unit) {
+  SmallVector<Value> indices = b.splitIndex(unit, units);
+  indices.back() = b.getBlock(indices.back(), rows, tile.vectors);
+  indices.emplace_back();
+  b.loopOverBlocks(llvm::divideCeil(columns, lanes), tile.panels, [&](Value firstVector) { emitTile(b, indices, firstVector); });
+}
+
+void MatmulKernel::emitTile(KernelBuilder &b, MutableArrayRef<Value> indices, Value firstVector) {
+  Value row = indices[rank - 2];
+  SmallVector<Value> vectors, lhsBases, rhsBases;
+  for (int64_t p = 0; p < tile.panels; ++p) {
+    vectors.push_back(b.clampBlock(b.mulIndex(b.addIndex(firstVector, p), lanes), columns, lanes));
+    indices[rank - 1] = vectors.back();
+    rhsBases.push_back(b.linearIndex(indices, rhs.strides.steps, rhs.strides.offset));
+  }
+  Value lhsBase = b.linearIndex(indices, lhs.strides.steps, lhs.strides.offset);
+  b.lanes = lanes;
+  SmallVector<Value> zeros(tile.vectors * tile.panels, b.constF(0));
+  SmallVector<Value> sums = b.loop(b.index(0), b.index(depth), 1, zeros, [&](Value k, ValueRange carried) {
+    SmallVector<Value> next(carried), w;
+    for (Value base : rhsBases)
+      w.push_back(b.load(rhs.memory, b.addIndex(base, b.mulIndex(k, rhsInner))));
+    for (int64_t i = 0; i < tile.vectors; ++i) {
+      Value at = b.addIndex(b.addIndex(lhsBase, b.mulIndex(k, lhsInner)), i * lhs.strides.steps[rank - 2]);
+      Value x = b.loadSplat(lhs.memory, at);
+      for (int64_t p = 0; p < tile.panels; ++p)
+        next[i * tile.panels + p] = b.fma(x, w[p], next[i * tile.panels + p]);
+    }
+    return next;
+  });
+  for (int64_t i = 0; i < tile.vectors; ++i)
+    for (int64_t p = 0; p < tile.panels; ++p) {
+      indices[rank - 2] = b.addIndex(row, i);
+      indices[rank - 1] = vectors[p];
+      storeReal(b, sums[i * tile.panels + p], result, indices, lanes > 1 ? rank - 1 : -1);
+    }
+  indices[rank - 2] = row;
+  b.lanes = 1;
+}
+
+LogicalResult codegen::emitMatmul(ProgramEmitter &emitter, nn::MatmulOp op) {
+  MatmulKernel(emitter, op).emit();
+  return success();
+}
