@@ -127,6 +127,17 @@ LogicalResult octet::onnx_import::importSqrt(Node &node) {
   return foldUnary(node, [](auto value) { return (decltype(value))std::sqrt(value); });
 }
 
+/// 1 / x.
+LogicalResult octet::onnx_import::importReciprocal(Node &node) {
+  if (node.constant(0) && !node.constant(0)->isInteger())
+    return foldUnary(node, [](auto value) { return Over()((decltype(value))1, value); });
+  auto input = node.value(0);
+  auto one = node.materialize({node.proto.output(0) + "/one", {}, std::vector<float>{1}});
+  if (failed(input) || failed(one))
+    return failure();
+  return node.setResult(node.create<nn::DivOp>(*one, *input));
+}
+
 LogicalResult octet::onnx_import::importNeg(Node &node) {
   if (!node.constant(0))
     return importUnary<nn::NegOp>(node);
@@ -263,4 +274,28 @@ LogicalResult octet::onnx_import::importCast(Node &node) {
     return node.unsupported("attribute to=" + Twine(to));
   }
   return node.setResult(std::move(integers));
+}
+
+//===----------------------------------------------------------------------===//
+// Powers
+//===----------------------------------------------------------------------===//
+
+/// Squares, cubes and square roots.
+LogicalResult octet::onnx_import::importPow(Node &node) {
+  const HostTensor *constant = node.constant(1);
+  if (!constant)
+    return node.unsupported("an exponent computed at run time");
+  HostTensor exponent = castTensor<float>(*constant);
+  float power = exponent.size() == 1 ? exponent.floats()->front() : 0;
+  if (exponent.shape.size() > node.shape(0).size() || !llvm::is_contained({0.5f, 2.0f, 3.0f}, power))
+    return node.unsupported("an exponent other than 0.5, 2 and 3");
+  if (power == 0.5f)
+    return importSqrt(node);
+  auto input = node.value(0);
+  if (failed(input))
+    return failure();
+  auto square = node.create<nn::MulOp>(*input, *input);
+  if (failed(square) || power == 2)
+    return node.setResult(square);
+  return node.setResult(node.create<nn::MulOp>(*square, *input));
 }

@@ -289,16 +289,20 @@ def test_unknown_batch(tmp_path):
 def test_unsupported_operators_are_reported_at_once(tmp_path):
     model = make_network(
         "a = GRU<hidden_size=3, linear_before_reset=1>(x, w, w)\nb = MaxPool<kernel_shape=[2,2], storage_order=1>(x)\n"
-        'c = Relu(a)\nd = Pad<mode="reflect">(x, n)\ne = NonZero(x)\nf = Tanh(x)\ng, y = Dropout(x)',
-        outputs=("c", "b", "d", "e", "f", "y"), constants={"w": (3, 3), "n": np.zeros(8, np.int64)})
+        'c = Relu(a)\nd = Pad<mode="reflect">(x, n)\ne = NonZero(x)\nf = Tanh(x)\ng, y = Dropout(x)\n'
+        "i = Pow(x, x)\nj = Pow(x, four)\nk = Pow(x, n)",
+        outputs=("c", "b", "d", "e", "f", "y", "i", "j", "k"), constants={"w": (3, 3), "n": np.zeros(8, np.int64), "four": np.float32(4)})
     model.graph.node.append(helper.make_node("Fancy", ["x"], ["h"], name="own", domain="com.example", depth=3))
     model.opset_import.append(helper.make_opsetid("com.example", 2))
     expect_error(
-        tmp_path, model, "6 operators are not supported",
+        tmp_path, model, "9 operators are not supported",
         '\n  node "a" (GRU, domain ai.onnx, opset 13): no such operator here',
         '\n  node "b" (MaxPool, domain ai.onnx, opset 13): attribute storage_order=1',
         '\n  node "d" (Pad, domain ai.onnx, opset 13): attribute mode="reflect"',
         '\n  node "e" (NonZero, domain ai.onnx, opset 13): no such operator here',
+        '\n  node "i" (Pow, domain ai.onnx, opset 13): an exponent computed at run time',
+        '\n  node "j" (Pow, domain ai.onnx, opset 13): an exponent other than 0.5, 2 and 3',
+        '\n  node "k" (Pow, domain ai.onnx, opset 13): an exponent other than 0.5, 2 and 3',
         '\n  node "own" (Fancy, domain com.example, opset 2): no such operator here',
         'its result "y"', "\n  note: `octet-translate --list-operators` shows what is; nothing was written")
 

@@ -92,6 +92,8 @@ CASES = {
     "sums": ("a = Sum(x)\nb = Sum(a, p)\ny = Sum(b, x, q, a)", dict(constants={"p": (3, 1, 1), "q": f32(3)})),
     "arithmetic": ("a = Add(x, p)\nb = Sub(p, a)\nc = Mul(b, x)\ny = Div(c, q)", dict(constants={"p": (3, 1, 1), "q": f32(3)})),
     "activations": ("a = Sigmoid(x)\nb = Tanh(a)\nc = Exp(b)\nd = Sqrt(c)\ne = Neg(d)\nf = Elu<alpha=0.7>(e)\ny = Relu(f)\nz = LeakyRelu<alpha=0.2>(e)", dict(outputs=("y", "z", "f"))),
+    "powers": ("a = Pow(x, two)\nb = Pow(x, three)\ng = Pow(x, n)\nc = Pow(a, half)\nd = Reciprocal(x)\ne = Reciprocal(three)\nf = Mul(x, e)",
+               dict(constants={"two": np.float32(2), "three": f32(3), "half": np.float32(0.5), "n": i64(2)}, outputs=("b", "c", "d", "f", "g"))),
     "hard_activations": ("a = HardSigmoid(x)\nb = HardSigmoid<alpha=0.3, beta=0.4>(x)\nc = HardSwish(x)", dict(opset=14, outputs=("a", "b", "c"))),
     "prelu_one_slope": ("y = PRelu(x, s)", dict(constants={"s": np.full((3, 1, 1), 0.3, np.float32)})),
     "clip_attributes": ("y = Clip<min=-0.5, max=0.75>(x)", dict(opset=10)),
