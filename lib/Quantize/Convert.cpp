@@ -41,6 +41,13 @@ static FailureOr<SmallVector<char>> getState(ObserverOp observer, ObserveOp op) 
   return state;
 }
 
+/// Whether every scale is the least one that the observer gives.
+static bool hasLeastScales(quant::QuantizedType type, double eps) {
+  if (auto perTensor = dyn_cast<quant::UniformQuantizedType>(type))
+    return perTensor.getScale() == eps;
+  return llvm::all_of(cast<quant::UniformQuantizedPerAxisType>(type).getScales(), [&](double scale) { return scale == eps; });
+}
+
 namespace {
 struct Convert : octet::impl::ConvertPassBase<Convert> {
   using ConvertPassBase::ConvertPassBase;
@@ -71,6 +78,7 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
   }
 
   LogicalResult readObservers() {
+    SmallVector<ObserveOp> vanishing;
     WalkResult result = getOperation().walk([&](ObserveOp op) {
       auto observer = SymbolTable::lookupNearestSymbolFrom<ObserverOp>(op, op.getObserverAttr());
       auto state = getState(observer, op);
@@ -81,8 +89,15 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
       if (failed(type))
         return WalkResult::interrupt();
       types[op] = *type;
+      std::optional<double> eps = observer.getObserver().getSpec().eps;
+      if (eps && hasLeastScales(*type, *eps) && !op.getInput().getDefiningOp<nn::ConstantOp>())
+        vanishing.push_back(op);
       return WalkResult::advance();
     });
+    if (!vanishing.empty())
+      vanishing.front()->emitWarning("calibration saw only zeros, or numbers that the observer's least scale (its eps) is too large for")
+          << " (values like this: " << vanishing.size() << "); int8 may lose them: check the samples, or give observers a smaller "
+          << "eps in the QConfig mapping";
     return failure(result.wasInterrupted());
   }
 

@@ -66,7 +66,8 @@ def ConvertPass : Octet_QuantizePass<"octet-convert", "::mlir::ModuleOp"> {
     An observed activation becomes `octet.quantize` and `octet.dequantize`; an observed constant is quantized at compile
     time and dequantized; the bias of a quantized unit becomes int32 at `f32(s_x * s_w)` with a dequantize ([N.bias]). A
     weight's scale is raised where its bias would not fit into 2^30 steps. An activation observer that saw nothing is an
-    error: calibrate first. So are statistics of the wrong size, and those that give no scale (a NaN seen). Source:
+    error: calibrate first. So are statistics of the wrong size, and those that give no scale (a NaN seen). Values whose
+    scale is their observer's eps are warned of. Source:
     [N.qparams], [N.quantize], [N.weight_scale], [N.bias]; PyTorch: `convert_to_reference_fx`.
   }];
   let options = [backendOption];
