@@ -144,6 +144,10 @@ static llvm::Expected<LoadedNetwork> makeInstrument(ModuleOp calibrated, StringR
   if (kind == Copy::Float) {
     eraseObserves(*copy);
   } else {
+    // What octet-convert warns of it says of the network itself, too.
+    ScopedDiagnosticHandler handler(copy->getContext(), [](Diagnostic &diagnostic) {
+      return success(diagnostic.getSeverity() == DiagnosticSeverity::Warning);
+    });
     PassManager pm(copy->getContext());
     pm.addPass(createConvertPass(ConvertPassOptions{backend.str()}));
     if (mlir::failed(pm.run(*copy)))

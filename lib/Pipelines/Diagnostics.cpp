@@ -40,12 +40,8 @@ DiagnosticText::DiagnosticText(MLIRContext *context, StringRef file)
         std::lock_guard<std::mutex> lock(mutex);
         if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
           errors += format(diagnostic, this->file, "error");
-        if (diagnostic.getSeverity() != DiagnosticSeverity::Warning)
-          return success();
-        // A pass may run on a copy first, as octet-convert does when biases are corrected.
-        std::string warning = format(diagnostic, this->file, "warning");
-        if (!StringRef(warnings).contains(warning))
-          warnings += warning;
+        if (diagnostic.getSeverity() == DiagnosticSeverity::Warning)
+          warnings += format(diagnostic, this->file, "warning");
         return success();
       }) {}
 

@@ -78,6 +78,17 @@ def test_constant_vector_as_operand():
     np.testing.assert_allclose(octet.compile(network)(rows[:1])["y"], rows[:1] @ vector, rtol=1e-6)
 
 
+def test_values_too_small_for_their_scale_are_warned_of_once():
+    """Biases are corrected, for which a copy of the network is converted first."""
+    from onnx_networks import make_network as parse_network
+
+    weights = RANDOM.normal(size=(4, 4)).astype(np.float32)
+    network = parse_network("a = MatMul(x, w)\ny = MatMul(a, v)", inputs={"x": [1, 4]}, constants={"w": 1e-12 * weights, "v": weights})
+    with pytest.warns(octet.CompileWarning, match="observer's least scale") as record:
+        octet.compile(network.SerializeToString(), calibration_data={"x": SAMPLES[0, 0, 0, :, :4].reshape(8, 1, 4)})
+    assert sum(str(warning.message).count("least scale") for warning in record) == 1
+
+
 def test_accumulator_that_may_overflow_stays_float():
     """140 000 products of 128 and 127 do not fit into int32; only the lowered program shows it, and the report follows."""
     from onnx import TensorProto, helper, numpy_helper
