@@ -32,7 +32,7 @@ class DenseKernel {
 public:
   DenseKernel(ProgramEmitter &emitter, const FusedOp &fused, const DenseShape &shape)
       : emitter(emitter), fused(fused), shape(shape), signature(emitter),
-        usesWords(multipliesWords(shape, emitter.getLevel())), tile(shape.chooseTile(emitter.getLevel().accumulators)) {}
+        usesWords(multipliesWords(shape, emitter.getLevel())), tile(chooseTile(emitter.getLevel().accumulators, shape.columns, shape.panels(), shape.stepsPerPanel(), shape.pixelsPerVector)) {}
 
   /// False if the weights are no constants.
   bool addArguments();

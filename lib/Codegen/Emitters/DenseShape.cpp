@@ -23,21 +23,21 @@ octet_dense_filter DenseShape::getFilter(int64_t channels) const {
   return filter;
 }
 
-DenseTile DenseShape::chooseTile(int64_t accumulators) const {
+DenseTile codegen::chooseTile(int64_t accumulators, int64_t pixels, int64_t panels, int64_t steps, int64_t pixelsPerVector) {
   DenseTile best{1, 1};
   double bestCost = 1e30;
-  for (int64_t panels : {1, 2, 4, 8})
+  for (int64_t width : {1, 2, 4, 8})
     for (int64_t vectors = 1; vectors <= 14; ++vectors) {
-      int64_t count = vectors * panels, pixels = vectors * pixelsPerVector;
-      if (count > accumulators || pixels > columns || panels > this->panels())
+      int64_t count = vectors * width, height = vectors * pixelsPerVector;
+      if (count > accumulators || height > pixels || width > panels)
         continue;
-      double tiles = llvm::divideCeil(columns, pixels) * llvm::divideCeil(this->panels(), panels);
+      double tiles = llvm::divideCeil(pixels, height) * llvm::divideCeil(panels, width);
       // Dot products, loads of weights and broadcasts, and what does not overlap when too few chains are in flight.
       double stalls = count < 4 ? (4.0 - count) * 0.8 : count < 8 ? (8.0 - count) * 0.1 : 0;
-      double cost = tiles * (stepsPerPanel() * (count + stalls + 0.12 * (panels + 0.5 * pixels)) + 3.0 * count + 4);
+      double cost = tiles * (steps * (count + stalls + 0.12 * (width + 0.5 * height)) + 3.0 * count + 4);
       if (cost < bestCost) {
         bestCost = cost;
-        best = {vectors, panels};
+        best = {vectors, width};
       }
     }
   return best;

@@ -46,9 +46,11 @@ struct DenseShape {
   bool lastPanelOverlaps() const { return outputs > kPanelOutputs && outputs % kPanelOutputs != 0; }
   /// A filter of `channels` channels in panels, without source and target.
   octet_dense_filter getFilter(int64_t channels) const;
-  /// Few pixels: more panels; else tiles that divide a row well and keep enough accumulators busy.
-  DenseTile chooseTile(int64_t accumulators) const;
 };
+
+/// For products of a row of pixels with panels, in so many steps. Few pixels: more panels; else tiles that divide a row well and
+/// keep enough accumulators busy.
+DenseTile chooseTile(int64_t accumulators, int64_t pixels, int64_t panels, int64_t steps, int64_t pixelsPerVector = 1);
 
 /// The shape of a convolution or linear layer that tiles take.
 std::optional<DenseShape> getDenseShape(const FusedOp &fused);

@@ -54,12 +54,7 @@ MatmulKernel::MatmulKernel(ProgramEmitter &emitter, nn::MatmulOp op)
   if (level.isScalar || columns < 16 || !isSideBySide(op.getRhs().getType()) || !isSideBySide(op.getResult().getType()))
     return;
   lanes = 16;
-  DenseShape dense{};
-  dense.rows = dense.kernelRows = dense.kernelColumns = 1;
-  dense.columns = rows;
-  dense.channels = depth;
-  dense.outputs = columns;
-  tile = dense.chooseTile(level.accumulators);
+  tile = chooseTile(level.accumulators, rows, llvm::divideCeil(columns, lanes), depth);
 }
 
 void MatmulKernel::emit() {
