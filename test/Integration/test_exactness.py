@@ -48,7 +48,7 @@ def machines(tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*networks.NAMES, *networks.FURTHER_BARS])
+@pytest.mark.parametrize("name", networks.BARS)
 def test_same_bytes_everywhere(name, machines):
     octet = pytest.importorskip("octet")
     if networks.load_evaluate() is None:

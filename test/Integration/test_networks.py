@@ -22,7 +22,7 @@ import accuracy  # noqa: E402
 LIMITS = {"yolox_nano": 100}
 
 
-@pytest.fixture(scope="module", params=[*networks.NAMES, *networks.FURTHER_BARS])
+@pytest.fixture(scope="module", params=list(networks.BARS))
 def task(request):
     return networks.get_tasks([request.param])[0]
 
@@ -37,5 +37,5 @@ def test_int8_library_is_as_accurate_as_asked(task):
     model = octet.compile(task.onnx, calibration_data=samples, input_shapes=networks.get_input_shapes(task))
     result = accuracy.evaluate(task, accuracy.make_run(model), LIMITS.get(task.name))
     assert result["finite"]
-    assert result["value"] >= networks.get_bar(task.name), result
+    assert result["value"] >= networks.BARS[task.name], result
     assert model.report.int8_share >= 0.99, str(model.report)

@@ -56,7 +56,7 @@ def measure(octet, task, limit):
     seconds = time.perf_counter() - start
     result = evaluate(task, make_run(model), limit)
     share = model.report.int8_share
-    bar = networks.get_bar(task.name)
+    bar = networks.BARS[task.name]
     checks = [error <= networks.GOLDEN_TOLERANCE, result["value"] >= bar, share is not None and share >= 0.99]
     cells = [f"{error:.1e}", format_value(task, result["value"]), format_value(task, bar), f"{result['sqnr_db']:.1f}",
              "-" if share is None else f"{share:.2%}", result["n"], f"{seconds:.1f}"]
