@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 
 import lit.formats
 
@@ -30,28 +31,6 @@ config.substitutions += [
 ]
 
 
-def cpu_flags():
-    """The instruction sets of the host, as Linux names them."""
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as lines:
-            for line in lines:
-                if line.startswith(("flags", "Features")):
-                    return set(line.split(":", 1)[1].split())
-    except OSError:
-        pass
-    return set()
-
-
-# The CPU levels of the host: a level is a feature when every instruction set it may use is there.
-LEVELS = {
-    "sse2": {"sse2"},
-    "avx2": {"avx2", "fma", "f16c", "bmi1", "bmi2"},
-    "avx512vnni": {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512_vnni"},
-    "neon": {"asimd"},
-    "dotprod": {"asimd", "asimddp"},
-}
-flags = cpu_flags()
-config.available_features |= {level for level, needed in LEVELS.items() if needed <= flags}
 config.available_features.add(config.host_arch.lower().replace("_", "-"))
 
 if shutil.which("qemu-aarch64-static") and os.path.isdir("/usr/aarch64-linux-gnu"):
@@ -62,6 +41,11 @@ if os.path.isfile(os.path.join(shared, "models", "evaluate.py")):
     config.available_features.add("shared-models")
 if shutil.which("mlir-opt", path=config.llvm_tools_dir):
     config.available_features.add("mlir-opt")
+# The CPU levels that run here.
+sys.path.insert(0, os.path.join(config.octet_src_root, "tools", "dev"))
+import levels
+
+config.available_features |= {level.name for level in levels.read_levels(config.octet_obj_root) if level.runs_here}
 # A tool or plugin that is not built makes its tests unsupported, by name; in a complete build (tools/dev/check) it is lost.
 products = {tool: f"bin/{tool}" for tool in ("octet-translate", "octet-compile", "octet-run")}
 products["octet-plugin"] = "lib/OctetPlugin.so"

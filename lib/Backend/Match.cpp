@@ -5,29 +5,19 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "octet/Backend/Backend.h"
+#include "mlir/Dialect/Quant/IR/Quant.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "octet/Backend/Backend.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using namespace octet;
 
-/// The value outside that a group's argument stands for.
-static Value lookThroughGroup(Value value) {
-  while (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto group = dyn_cast_or_null<GroupOp>(argument.getOwner()->getParentOp());
-    if (!group)
-      break;
-    value = group.getInputs()[argument.getArgNumber()];
-  }
-  return value;
-}
-
 bool octet::isConstant(Value value) {
-  value = lookThroughGroup(value);
+  value = GroupOp::lookThrough(value);
   Operation *op = value.getDefiningOp();
-  while (isa_and_nonnull<ObserveOp, QuantizeOp, DequantizeOp>(op)) {
-    value = lookThroughGroup(op->getOperand(0));
+  while (isa_and_nonnull<ObserveOp, QuantizeOp, DequantizeOp, quant::StorageCastOp>(op)) {
+    value = GroupOp::lookThrough(op->getOperand(0));
     op = value.getDefiningOp();
   }
   return op && op->hasTrait<OpTrait::ConstantLike>();
@@ -57,8 +47,8 @@ static bool matchLeaf(Operation *leaf, OpOperand &operand, Match &match) {
   return true;
 }
 
-/// An inner value has as many uses as in the pattern: an operator with uses elsewhere is not even tried, so that the
-/// other operand of a commutative operator is.
+/// An inner value has as many uses as in the pattern: an operator with uses elsewhere is not even
+/// tried, so that the other operand of a commutative operator is.
 static bool matchOperand(Value pattern, OpOperand &operand, Match &match) {
   if (auto inner = pattern.getDefiningOp<MatchOp>())
     return operand.get().getDefiningOp() &&
@@ -68,11 +58,13 @@ static bool matchOperand(Value pattern, OpOperand &operand, Match &match) {
 }
 
 /// Matches operands one by one; the last leaf may be optional or stand for all the rest.
-static bool matchOperands(ValueRange patterns, MutableArrayRef<OpOperand *> operands, Match &match) {
+static bool matchOperands(ValueRange patterns, MutableArrayRef<OpOperand *> operands,
+                          Match &match) {
   Operation *last = patterns.empty() ? nullptr : patterns.back().getDefiningOp();
   bool optional = isa_and_nonnull<BiasOp>(last) && cast<BiasOp>(last).getOptional();
   bool variadic = isa_and_nonnull<ActivationOp>(last) && cast<ActivationOp>(last).getVariadic();
-  if (operands.size() < patterns.size() - (optional ? 1 : 0) || (operands.size() > patterns.size() && !variadic))
+  if (operands.size() < patterns.size() - (optional ? 1 : 0) ||
+      (operands.size() > patterns.size() && !variadic))
     return false;
   for (auto [index, operand] : llvm::enumerate(operands))
     if (!matchOperand(patterns[std::min<size_t>(index, patterns.size() - 1)], *operand, match))
@@ -90,7 +82,8 @@ static bool hasAttributes(Operation *op, DictionaryAttr wanted) {
 /// Whether name, attributes and constraints of one operator fit, operands aside.
 static bool fits(MatchOp pattern, Operation *op) {
   auto isName = [&](StringAttr name) { return name.getValue() == op->getName().getStringRef(); };
-  if (op->getNumResults() != 1 || llvm::none_of(pattern.getNames().getAsRange<StringAttr>(), isName))
+  if (op->getNumResults() != 1 ||
+      llvm::none_of(pattern.getNames().getAsRange<StringAttr>(), isName))
     return false;
   if (!hasAttributes(op, pattern.getWithAttr()))
     return false;
@@ -128,7 +121,8 @@ std::optional<Match> octet::matchGraph(MatchOp pattern, Operation *root) {
   for (auto [_, op] : match.ops)
     inside.insert(op);
   for (auto [_, op] : ArrayRef(match.ops).drop_back())
-    if (op->getBlock() != root->getBlock() || llvm::any_of(op->getUsers(), [&](Operation *user) { return !inside.contains(user); }))
+    if (op->getBlock() != root->getBlock() ||
+        llvm::any_of(op->getUsers(), [&](Operation *user) { return !inside.contains(user); }))
       return std::nullopt;
   return match;
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MemoryPlan.h"
+#include "octet/Dialect/Octet/Origin.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace octet {
@@ -29,13 +30,19 @@ static nn::ConvOp getConv(Operation *op) {
 }
 
 /// Kernels of these operators read and write NHWC only; all others take any strides.
-static bool wantsLayout(Operation *op) { return getConv(op) || isa<nn::MaxPoolOp, nn::AvgPoolOp>(op); }
+static bool wantsLayout(Operation *op) {
+  return getConv(op) || isa<nn::MaxPoolOp, nn::AvgPoolOp>(op);
+}
 
-/// Kernels of linear layers, plain or fused, and of products of two values walk over dense rows.
+/// Kernels of products whose channels are the last dimension, plain or fused, walk over dense rows.
 static bool wantsRows(Operation *op) {
+  auto isOfRows = [](nn::ProductOpInterface product) {
+    return product.getResultChannelAxis() == getTensorType(product->getResult(0)).getRank() - 1;
+  };
   if (auto group = dyn_cast_or_null<GroupOp>(op))
-    return !group.getBody().front().getOps<nn::LinearOp>().empty();
-  return isa_and_nonnull<nn::LinearOp, nn::MatmulOp>(op);
+    return llvm::any_of(group.getBody().front().getOps<nn::ProductOpInterface>(), isOfRows);
+  auto product = dyn_cast_or_null<nn::ProductOpInterface>(op);
+  return product && isOfRows(product);
 }
 
 static bool isReadInRows(Value value) {
@@ -44,9 +51,11 @@ static bool isReadInRows(Value value) {
   });
 }
 
-/// Whether `value`, of rank 4, stays dense: no kernel that writes it wants NHWC, and one beside wants rows.
+/// Whether `value`, of rank 4, stays dense: no kernel that writes it wants NHWC, and one beside
+/// wants rows.
 static bool staysDense(Value value) {
-  return !wantsLayout(value.getDefiningOp()) && (wantsRows(value.getDefiningOp()) || isReadInRows(value));
+  return !wantsLayout(value.getDefiningOp()) &&
+         (wantsRows(value.getDefiningOp()) || isReadInRows(value));
 }
 
 static bool isElementwise(Operation *op) {
@@ -54,13 +63,16 @@ static bool isElementwise(Operation *op) {
 }
 
 static bool readsImage(Operation *op) {
-  return llvm::any_of(op->getOperands(), [](Value operand) { return getLayout(getTensorType(operand)); });
+  return llvm::any_of(op->getOperands(),
+                      [](Value operand) { return getLayout(getTensorType(operand)); });
 }
 
-/// Whether `op`, element by element, computes planes from planes, as normalization of an input does.
+/// Whether `op`, element by element, computes planes from planes, as normalization of an input
+/// does.
 static bool staysPlanar(Operation *op) { return isElementwise(op) && !readsImage(op); }
 
-/// Whether `op`, which computes a returned value, had better leave it as its operands lie: there are no vectors across layouts.
+/// Whether `op`, which computes a returned value, had better leave it as its operands lie: there
+/// are no vectors across layouts.
 static bool keepsLayout(Operation *op) {
   auto resize = dyn_cast<nn::ResizeOp>(op);
   return readsImage(op) && (resize ? resize.getType().getDimSize(1) >= 16 : isElementwise(op));
@@ -72,10 +84,12 @@ static bool isParameter(OpOperand &use) {
   if (auto group = dyn_cast<GroupOp>(owner))
     return llvm::any_of(group.getBody().getArgument(use.getOperandNumber()).getUses(),
                         [](OpOperand &inner) { return isParameter(inner); });
-  return isa<nn::ConvOp>(owner) && use.getOperandNumber() > 0;
+  auto product = dyn_cast<nn::ProductOpInterface>(owner);
+  return product && (&use == product.getWeightOperand() || &use == product.getBiasOperand());
 }
 
-/// Border that the readers of `value` need: the largest pads of the convolutions that take it as input.
+/// Border that the readers of `value` need: the largest pads of the convolutions that take it as
+/// input.
 static SmallVector<int64_t> getNeededPads(Value value) {
   SmallVector<int64_t> pads(4, 0);
   for (OpOperand &use : value.getUses()) {
@@ -102,7 +116,9 @@ static nn::LayoutAttr chooseLayout(Value value) {
 
 static Value relayout(OpBuilder &builder, Value value, nn::LayoutAttr layout) {
   auto type = withLayout(getTensorType(value), layout);
-  return nn::RelayoutOp::create(builder, value.getLoc(), type, value);
+  auto op = nn::RelayoutOp::create(builder, value.getLoc(), type, value);
+  setOrigin(op, getOrigin(value));
+  return op;
 }
 
 namespace {
@@ -120,8 +136,8 @@ private:
 };
 } // namespace
 
-/// A dense value (network input, constant, returned value, or their observed alias) gets one NHWC copy for the users that
-/// want it.
+/// A dense value (network input, constant, returned value, or their observed alias) gets one NHWC
+/// copy for the users that want it.
 void AssignLayout::convertDenseUses(Value value) {
   if (!isRank4(value))
     return;
@@ -142,8 +158,8 @@ void AssignLayout::convertDenseUses(Value value) {
   ++numRelayouts;
 }
 
-/// Linear layers and products read a dense copy: of what a convolution or a pool wrote, and of bytes that the caller gave,
-/// which linear layers read in fours.
+/// Linear layers and products read a dense copy: of what a convolution or a pool wrote, and of
+/// bytes that the caller gave, which linear layers read in fours.
 void AssignLayout::readDense(Value value) {
   SmallVector<OpOperand *> uses;
   for (OpOperand &use : value.getUses())
@@ -168,15 +184,16 @@ void AssignLayout::readDense(nn::ReshapeOp reshape) {
   ++numRelayouts;
 }
 
-/// Every returned value gets a dense buffer that nothing else names: copies where it is an argument, a constant,
-/// returned twice, or made by a kernel that writes NHWC.
+/// Every returned value gets a dense buffer that nothing else names: copies where it is an
+/// argument, a constant, returned twice, or made by a kernel that writes NHWC.
 void AssignLayout::isolateReturns(Operation *terminator) {
   OpBuilder builder(terminator);
   llvm::SmallDenseSet<Value> seen;
   for (OpOperand &operand : terminator->getOpOperands()) {
     Value value = operand.get(), root = getAliasRoot(value);
     Operation *producer = root.getDefiningOp();
-    bool mayWriteDense = producer && !isa<nn::ConstantOp>(producer) && !(isRank4(root) && wantsLayout(producer));
+    bool mayWriteDense =
+        producer && !isa<nn::ConstantOp>(producer) && !(isRank4(root) && wantsLayout(producer));
     if (mayWriteDense && seen.insert(root).second)
       continue;
     operand.set(relayout(builder, value, nullptr));
@@ -241,7 +258,8 @@ void AssignLayout::runOnOperation() {
     bool keepsType = isa<nn::ConstantOp, nn::RelayoutOp>(op);
     for (Value result : op.getResults()) {
       bool isReturned = returned.contains(result);
-      bool isImage = isRank4(result) && !keepsType && !staysDense(result) && !staysPlanar(&op) && (!isReturned || keepsLayout(&op));
+      bool isImage = isRank4(result) && !keepsType && !staysDense(result) && !staysPlanar(&op) &&
+                     (!isReturned || keepsLayout(&op));
       if (isImage && isReturned)
         copyReturned(result, block.getTerminator());
       if (isImage)

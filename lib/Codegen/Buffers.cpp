@@ -12,20 +12,25 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
-nn::LayoutAttr codegen::getLayout(RankedTensorType type) { return dyn_cast_or_null<nn::LayoutAttr>(type.getEncoding()); }
+nn::LayoutAttr codegen::getLayout(RankedTensorType type) {
+  return dyn_cast_or_null<nn::LayoutAttr>(type.getEncoding());
+}
 
 RankedTensorType codegen::withLayout(RankedTensorType type, nn::LayoutAttr layout) {
   return RankedTensorType::get(type.getShape(), type.getElementType(), layout);
 }
 
-Type codegen::getStorageType(RankedTensorType type) { return nn::getStorageElementType(type.getElementType()); }
+Type codegen::getStorageType(RankedTensorType type) {
+  return nn::getStorageElementType(type.getElementType());
+}
 
 Strides codegen::getStrides(RankedTensorType type) {
   Strides result;
   ArrayRef<int64_t> shape = type.getShape();
   if (nn::LayoutAttr layout = getLayout(type)) {
     ArrayRef<int64_t> pads = layout.getPads();
-    int64_t c = layout.getChannels(), w = (shape[3] + pads[1] + pads[3]) * c, h = (shape[2] + pads[0] + pads[2]) * w;
+    int64_t c = layout.getChannels(), w = (shape[3] + pads[1] + pads[3]) * c,
+            h = (shape[2] + pads[0] + pads[2]) * w;
     result.steps = {h, 1, w, c};
     result.offset = pads[0] * w + pads[1] * c;
     result.extent = shape[0] * h;
@@ -83,7 +88,8 @@ bool codegen::isRowMajor(RankedTensorType type) {
   if (!layout)
     return true;
   bool isOnePixel = type.getDimSize(2) == 1 && type.getDimSize(3) == 1;
-  return !hasBorder(type) && layout.getChannels() == type.getDimSize(1) && (isOnePixel || type.getDimSize(1) == 1);
+  return !hasBorder(type) && layout.getChannels() == type.getDimSize(1) &&
+         (isOnePixel || type.getDimSize(1) == 1);
 }
 
 bool codegen::isUnsignedByte(RankedTensorType type) {
@@ -93,24 +99,6 @@ bool codegen::isUnsignedByte(RankedTensorType type) {
 
 bool codegen::isQuantized(Type type) {
   return isa<quant::QuantizedType>(cast<RankedTensorType>(type).getElementType());
-}
-
-QuantParams codegen::getQuantParams(quant::QuantizedType type) {
-  QuantParams params;
-  params.low = type.getStorageTypeMin();
-  params.high = type.getStorageTypeMax();
-  if (auto perTensor = dyn_cast<quant::UniformQuantizedType>(type)) {
-    params.scales = {(float)perTensor.getScale()};
-    params.zeroPoints = {(int32_t)perTensor.getZeroPoint()};
-    return params;
-  }
-  auto perAxis = cast<quant::UniformQuantizedPerAxisType>(type);
-  params.axis = perAxis.getQuantizedDimension();
-  for (auto [scale, zeroPoint] : llvm::zip(perAxis.getScales(), perAxis.getZeroPoints())) {
-    params.scales.push_back((float)scale);
-    params.zeroPoints.push_back((int32_t)zeroPoint);
-  }
-  return params;
 }
 
 std::string codegen::describe(RankedTensorType type) {

@@ -9,10 +9,13 @@
 #define OCTET_LIB_CODEGEN_BUFFERS_H
 
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
-#include "octet/Codegen/Codegen.h"
+#include "octet/Codegen/Passes.h"
 #include "octet/Dialect/NN/NN.h"
+#include "octet/Numerics/Quantize.h"
 
 namespace octet::codegen {
+
+using numerics::QuantParams;
 
 inline mlir::RankedTensorType getTensorType(mlir::Value value) {
   return llvm::cast<mlir::RankedTensorType>(value.getType());
@@ -26,8 +29,8 @@ struct Strides {
 };
 
 Strides getStrides(mlir::RankedTensorType type);
-/// The strides with which a tensor of type `from` is read in the shape `to`, if there are any: dimensions may be split, and
-/// joined where nothing lies between.
+/// The strides with which a tensor of type `from` is read in the shape `to`, if there are any:
+/// dimensions may be split, and joined where nothing lies between.
 std::optional<Strides> getReshapedStrides(mlir::RankedTensorType from, llvm::ArrayRef<int64_t> to);
 /// The signless element type in memory.
 mlir::Type getStorageType(mlir::RankedTensorType type);
@@ -38,17 +41,10 @@ nn::LayoutAttr getLayout(mlir::RankedTensorType type);
 mlir::RankedTensorType withLayout(mlir::RankedTensorType type, nn::LayoutAttr layout);
 /// The buffer of an NHWC type has a border.
 bool hasBorder(mlir::RankedTensorType type);
-/// Elements lie in row-major order without a gap, layout or not: a reshape between two such types moves nothing.
+/// Elements lie in row-major order without a gap, layout or not: a reshape between two such types
+/// moves nothing.
 bool isRowMajor(mlir::RankedTensorType type);
 
-/// Scale, zero point and bounds of a quantized type, per tensor (one entry) or per channel.
-struct QuantParams {
-  llvm::SmallVector<float> scales;
-  llvm::SmallVector<int32_t> zeroPoints;
-  int32_t low = 0, high = 0;
-  int32_t axis = -1;
-};
-QuantParams getQuantParams(mlir::quant::QuantizedType type);
 bool isQuantized(mlir::Type tensorType);
 /// Unsigned 8-bit storage: what the kernels' dot products take.
 bool isUnsignedByte(mlir::RankedTensorType type);

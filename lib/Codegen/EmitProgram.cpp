@@ -20,7 +20,8 @@ using namespace octet;
 using namespace octet::codegen;
 
 /// Names and dense types of the network's inputs or outputs.
-static ArrayAttr describeTensors(func::FuncOp func, TypeRange types, function_ref<Attribute(unsigned)> getName, StringRef prefix) {
+static ArrayAttr describeTensors(func::FuncOp func, TypeRange types,
+                                 function_ref<Attribute(unsigned)> getName, StringRef prefix) {
   Builder builder(func.getContext());
   SmallVector<Attribute> tensors;
   for (auto [i, type] : llvm::enumerate(types)) {
@@ -32,24 +33,30 @@ static ArrayAttr describeTensors(func::FuncOp func, TypeRange types, function_re
   return builder.getArrayAttr(tensors);
 }
 
-static kernel::ProgramOp createProgram(func::FuncOp func, const MemoryPlan &plan, const CpuLevel &level) {
+static kernel::ProgramOp createProgram(func::FuncOp func, const MemoryPlan &plan,
+                                       const CpuLevel &level) {
   OpBuilder builder(func);
   auto nested = ModuleOp::create(builder, func.getLoc(), level.name);
   builder.setInsertionPointToStart(nested.getBody());
-  ArrayAttr inputs = describeTensors(func, func.getArgumentTypes(), [&](unsigned i) { return func.getArgAttr(i, nn::kNameAttr); }, "input");
-  ArrayAttr outputs = describeTensors(func, func.getResultTypes(), [&](unsigned i) { return func.getResultAttr(i, nn::kNameAttr); }, "output");
+  ArrayAttr inputs = describeTensors(
+      func, func.getArgumentTypes(), [&](unsigned i) { return func.getArgAttr(i, nn::kNameAttr); },
+      "input");
+  ArrayAttr outputs = describeTensors(
+      func, func.getResultTypes(), [&](unsigned i) { return func.getResultAttr(i, nn::kNameAttr); },
+      "output");
   SmallVector<NamedAttribute> states;
   for (auto &[symbol, offset] : plan.observerStates)
     states.push_back({symbol, builder.getI64IntegerAttr(offset)});
-  auto program = kernel::ProgramOp::create(builder, func.getLoc(), func.getSymName(), level.name, plan.arenaBytes,
-                                           plan.stateBytes, /*prepared_bytes=*/0, inputs, outputs, /*weights=*/ElementsAttr(),
-                                           /*panels_bytes=*/0,
-                                           states.empty() ? DictionaryAttr() : builder.getDictionaryAttr(states));
+  auto program = kernel::ProgramOp::create(
+      builder, func.getLoc(), func.getSymName(), level.name, plan.arenaBytes, plan.stateBytes,
+      /*prepared_bytes=*/0, inputs, outputs, /*weights=*/ElementsAttr(),
+      states.empty() ? DictionaryAttr() : builder.getDictionaryAttr(states));
   program.getBody().emplaceBlock();
   return program;
 }
 
-/// Steps reach weights below 2 GiB (octet_address), and code behind the weights; packing and the code need some of that.
+/// Steps reach weights below 2 GiB (octet_address), and code behind the weights; packing and the
+/// code need some of that.
 static constexpr int64_t kMaxWeightsBytes = (int64_t)7 << 28;
 
 static int64_t countWeightsBytes(func::FuncOp func) {
@@ -59,8 +66,8 @@ static int64_t countWeightsBytes(func::FuncOp func) {
   return bytes;
 }
 
-/// Kernels of their own make dense products of each shape a few percent faster. That is not worth it where their code,
-/// about 2 KB a kernel, is large beside the weights.
+/// Kernels of their own make dense products of each shape a few percent faster. That is not worth
+/// it where their code, about 2 KB a kernel, is large beside the weights.
 static bool areDenseKernelsLarge(func::FuncOp func) {
   constexpr int64_t kKernelBytes = 2048, kPartOfWeights = 4;
   std::set<std::vector<int64_t>> shapes;
@@ -78,8 +85,9 @@ static LogicalResult checkWeights(func::FuncOp func) {
   int64_t bytes = countWeightsBytes(func);
   if (bytes <= kMaxWeightsBytes)
     return success();
-  return func.emitError("has ") << (bytes >> 20) << " MiB of weights, but a library reaches at most " << (kMaxWeightsBytes >> 20)
-                                << " MiB; split the network";
+  return func.emitError("has ") << (bytes >> 20)
+                                << " MiB of weights, but a library reaches at most "
+                                << (kMaxWeightsBytes >> 20) << " MiB; split the network";
 }
 
 /// Addresses count units of 64 bytes in what 32 bits leave behind the space.
@@ -87,8 +95,9 @@ static LogicalResult checkArena(func::FuncOp func, const MemoryPlan &plan) {
   constexpr int64_t kMost = (int64_t)OCTET_MEMORY_UNIT << (32 - OCTET_SPACE_BITS);
   if (plan.arenaBytes <= kMost)
     return success();
-  return func.emitError("needs ") << (plan.arenaBytes >> 30) << " GiB for its values, but a library reaches at most " << (kMost >> 30)
-                                  << " GiB; give smaller input shapes";
+  return func.emitError("needs ") << (plan.arenaBytes >> 30)
+                                  << " GiB for its values, but a library reaches at most "
+                                  << (kMost >> 30) << " GiB; give smaller input shapes";
 }
 
 namespace {
@@ -113,29 +122,35 @@ struct EmitProgram : octet::impl::EmitProgramPassBase<EmitProgram> {
       return signalPassFailure();
     WeightsPool pool;
     SmallVector<kernel::ProgramOp> programs;
+    SmallVector<Prologue> prologues;
     bool mergesDense = areDenseKernelsLarge(func);
     for (const std::string &name : levels)
-      if (failed(emitLevel(func, plan, pool, name, mergesDense, programs)))
+      if (failed(emitLevel(func, plan, pool, name, mergesDense, programs, prologues)))
         return signalPassFailure();
+    emitPrologues(prologues);
     attachWeights(pool, programs);
     eraseNetwork();
   }
 
 private:
-  LogicalResult emitLevel(func::FuncOp func, const MemoryPlan &plan, WeightsPool &pool, StringRef name, bool mergesDense,
-                          SmallVectorImpl<kernel::ProgramOp> &programs) {
+  LogicalResult emitLevel(func::FuncOp func, const MemoryPlan &plan, WeightsPool &pool,
+                          StringRef name, bool mergesDense,
+                          SmallVectorImpl<kernel::ProgramOp> &programs,
+                          SmallVectorImpl<Prologue> &prologues) {
     const CpuLevel *level = lookupCpuLevel(name);
     if (!level)
       return getOperation().emitError("unknown CPU level '") << name << "'";
-    if (llvm::any_of(programs, [&](kernel::ProgramOp program) { return program.getLevel() == name; }))
-      return getOperation().emitError("expected each CPU level once, but got '") << name << "' again";
+    if (llvm::any_of(programs,
+                     [&](kernel::ProgramOp program) { return program.getLevel() == name; }))
+      return getOperation().emitError("expected each CPU level once, but got '")
+             << name << "' again";
     programs.push_back(createProgram(func, plan, *level));
     auto nested = programs.back()->getParentOfType<ModuleOp>();
     ProgramEmitter emitter(nested, programs.back(), plan, pool, *level, mergesDense);
     for (Operation &op : func.getBody().front().without_terminator())
       if (failed(emitOperator(emitter, &op)))
         return failure();
-    programs.back().setPreparedBytes(emitter.getPreparedBytes());
+    prologues.push_back(emitter.getPrologue());
     numSteps += emitter.numSteps;
     numKernels += emitter.numKernels;
     return success();
@@ -146,17 +161,8 @@ private:
     auto type = RankedTensorType::get({(int64_t)bytes.size()}, IntegerType::get(&getContext(), 8));
     auto blob = HeapAsmResourceBlob::allocateAndCopyWithAlign(bytes, 64, /*dataIsMutable=*/false);
     auto weights = DenseResourceElementsAttr::get(type, "weights", std::move(blob));
-    for (kernel::ProgramOp program : programs) {
+    for (kernel::ProgramOp program : programs)
       program.setWeightsAttr(weights);
-      program.setPanelsBytes(pool.getPanelsBytes());
-      OpBuilder builder = OpBuilder::atBlockBegin(&program.getBody().front());
-      for (const octet_dense_filter &f : pool.getFilters())
-        kernel::DenseFilterOp::create(builder, program.getLoc(), f.source, f.target, f.outputs, f.channels, f.pitch,
-                                      f.kernel_rows, f.kernel_columns, f.runs);
-      for (const octet_parameters &p : pool.getParameters())
-        kernel::ParametersOp::create(builder, program.getLoc(), (kernel::ParameterKind)p.kinds, p.source, p.target, p.channels,
-                                     p.block);
-    }
   }
 
   /// The network and its observers have become programs.

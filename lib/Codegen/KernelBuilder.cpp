@@ -15,7 +15,9 @@ Value KernelBuilder::index(int64_t value) { return arith::ConstantIndexOp::creat
 
 Value KernelBuilder::addIndex(Value lhs, Value rhs) { return createIndex<arith::AddIOp>(lhs, rhs); }
 
-Value KernelBuilder::addIndex(Value lhs, int64_t rhs) { return rhs == 0 && !keepsStructure ? lhs : addIndex(lhs, index(rhs)); }
+Value KernelBuilder::addIndex(Value lhs, int64_t rhs) {
+  return rhs == 0 && !keepsStructure ? lhs : addIndex(lhs, index(rhs));
+}
 
 Value KernelBuilder::mulIndex(Value lhs, int64_t rhs) {
   return rhs == 1 && !keepsStructure ? lhs : createIndex<arith::MulIOp>(lhs, index(rhs));
@@ -29,7 +31,9 @@ Value KernelBuilder::linearIndex(ValueRange indices, ArrayRef<int64_t> strides, 
   return sum;
 }
 
-Type KernelBuilder::ofLanes(Type element) { return lanes == 1 ? element : VectorType::get({lanes}, element); }
+Type KernelBuilder::ofLanes(Type element) {
+  return lanes == 1 ? element : VectorType::get({lanes}, element);
+}
 
 static Value makeConstant(KernelBuilder &b, Type type, TypedAttr value) {
   if (auto vector = dyn_cast<VectorType>(type))
@@ -37,9 +41,13 @@ static Value makeConstant(KernelBuilder &b, Type type, TypedAttr value) {
   return arith::ConstantOp::create(b, value);
 }
 
-Value KernelBuilder::constF(float value) { return makeConstant(*this, f32(), getF32FloatAttr(value)); }
+Value KernelBuilder::constF(float value) {
+  return makeConstant(*this, f32(), getF32FloatAttr(value));
+}
 
-Value KernelBuilder::constI(int32_t value) { return makeConstant(*this, i32(), getI32IntegerAttr(value)); }
+Value KernelBuilder::constI(int32_t value) {
+  return makeConstant(*this, i32(), getI32IntegerAttr(value));
+}
 
 Value KernelBuilder::constBits(uint32_t bits) {
   float value;
@@ -48,14 +56,23 @@ Value KernelBuilder::constBits(uint32_t bits) {
 }
 
 Value KernelBuilder::splat(Value scalar) {
-  return lanes == 1 ? scalar : vector::BroadcastOp::create(*this, ofLanes(scalar.getType()), scalar);
+  return lanes == 1 ? scalar
+                    : vector::BroadcastOp::create(*this, ofLanes(scalar.getType()), scalar);
 }
 
 Value KernelBuilder::load(Value memory, Value index) {
   auto type = cast<MemRefType>(memory.getType());
   if (lanes == 1)
     return memref::LoadOp::create(*this, memory, index);
-  return vector::LoadOp::create(*this, cast<VectorType>(ofLanes(type.getElementType())), memory, ValueRange{index});
+  return vector::LoadOp::create(*this, cast<VectorType>(ofLanes(type.getElementType())), memory,
+                                ValueRange{index});
+}
+
+Value KernelBuilder::slice(Value vector, int64_t offset, int64_t size) {
+  if (size == cast<VectorType>(vector.getType()).getNumElements())
+    return vector;
+  return vector::ExtractStridedSliceOp::create(*this, vector, ArrayRef<int64_t>{offset},
+                                               ArrayRef<int64_t>{size}, ArrayRef<int64_t>{1});
 }
 
 Value codegen::concatVectors(OpBuilder &b, Location loc, ArrayRef<Value> parts) {
@@ -64,7 +81,8 @@ Value codegen::concatVectors(OpBuilder &b, Location loc, ArrayRef<Value> parts) 
     SmallVector<Value> next;
     for (size_t i = 0; i < level.size(); i += 2) {
       int64_t lanes = cast<VectorType>(level[i].getType()).getNumElements();
-      next.push_back(vector::ShuffleOp::create(b, loc, level[i], level[i + 1], llvm::to_vector(llvm::seq<int64_t>(0, 2 * lanes))));
+      next.push_back(vector::ShuffleOp::create(b, loc, level[i], level[i + 1],
+                                               llvm::to_vector(llvm::seq<int64_t>(0, 2 * lanes))));
     }
     level = next;
   }
@@ -75,7 +93,8 @@ Value KernelBuilder::loadQuarters(Value memory, Value index, int64_t stride) {
   auto type = VectorType::get({4}, cast<MemRefType>(memory.getType()).getElementType());
   SmallVector<Value> parts;
   for (int64_t i = 0; i < 4; ++i)
-    parts.push_back(vector::LoadOp::create(*this, type, memory, ValueRange{addIndex(index, i * stride)}));
+    parts.push_back(
+        vector::LoadOp::create(*this, type, memory, ValueRange{addIndex(index, i * stride)}));
   return concatVectors(*this, getLoc(), parts);
 }
 
@@ -88,7 +107,8 @@ void KernelBuilder::store(Value value, Value memory, Value index) {
 
 Value KernelBuilder::allocateOnStack(int64_t count, Type element) {
   InsertionGuard guard(*this);
-  setInsertionPointToStart(&getInsertionBlock()->getParent()->getParentOfType<func::FuncOp>().getBody().front());
+  setInsertionPointToStart(
+      &getInsertionBlock()->getParent()->getParentOfType<func::FuncOp>().getBody().front());
   return memref::AllocaOp::create(*this, MemRefType::get({count}, element), getI64IntegerAttr(64));
 }
 
@@ -99,7 +119,8 @@ Value KernelBuilder::loadSplat(Value memory, Value index) {
 Value KernelBuilder::loadRepeated(Value memory, Value index, int64_t period) {
   auto type = VectorType::get({period}, cast<MemRefType>(memory.getType()).getElementType());
   Value once = vector::LoadOp::create(*this, type, memory, ValueRange{index});
-  SmallVector<int64_t> order = llvm::map_to_vector(llvm::seq<int64_t>(0, lanes), [&](int64_t lane) { return lane % period; });
+  SmallVector<int64_t> order = llvm::map_to_vector(llvm::seq<int64_t>(0, lanes),
+                                                   [&](int64_t lane) { return lane % period; });
   return vector::ShuffleOp::create(*this, once, once, order);
 }
 
@@ -141,7 +162,8 @@ Value KernelBuilder::toFloat(Value value) { return arith::SIToFPOp::create(*this
 Value KernelBuilder::bitcast(Value value, Type element) {
   if (auto vector = dyn_cast<VectorType>(value.getType())) {
     int64_t bits = vector.getNumElements() * vector.getElementTypeBitWidth();
-    return vector::BitCastOp::create(*this, VectorType::get({bits / element.getIntOrFloatBitWidth()}, element), value);
+    return vector::BitCastOp::create(
+        *this, VectorType::get({bits / element.getIntOrFloatBitWidth()}, element), value);
   }
   return arith::BitcastOp::create(*this, element, value);
 }
@@ -150,9 +172,11 @@ std::pair<Value, Value> KernelBuilder::widenBytes(Value bytes, bool isSigned) {
   Value words = bitcast(bytes, getI16Type());
   Value eight = makeConstant(*this, words.getType(), getI16IntegerAttr(8));
   if (!isSigned)
-    return {arith::AndIOp::create(*this, words, makeConstant(*this, words.getType(), getI16IntegerAttr(255))),
+    return {arith::AndIOp::create(*this, words,
+                                  makeConstant(*this, words.getType(), getI16IntegerAttr(255))),
             arith::ShRUIOp::create(*this, words, eight)};
-  return {arith::ShRSIOp::create(*this, arith::ShLIOp::create(*this, words, eight), eight), arith::ShRSIOp::create(*this, words, eight)};
+  return {arith::ShRSIOp::create(*this, arith::ShLIOp::create(*this, words, eight), eight),
+          arith::ShRSIOp::create(*this, words, eight)};
 }
 
 void KernelBuilder::loop(Value lower, Value upper, int64_t step, function_ref<void(Value)> body) {
@@ -191,7 +215,8 @@ SmallVector<Value> KernelBuilder::splitIndex(Value i, ArrayRef<int64_t> shape) {
 
 Value KernelBuilder::clampBlock(Value first, int64_t size, int64_t block) {
   bool divides = size % block == 0 && !keepsStructure;
-  return divides ? first : createIndex<arith::MinUIOp>(first, index(std::max<int64_t>(0, size - block)));
+  return divides ? first
+                 : createIndex<arith::MinUIOp>(first, index(std::max<int64_t>(0, size - block)));
 }
 
 void KernelBuilder::loopOverBlocks(int64_t size, int64_t block, function_ref<void(Value)> body) {
@@ -212,13 +237,16 @@ SmallVector<Value> KernelBuilder::loop(Value lower, Value upper, int64_t step, V
 }
 
 Operation *Interleaving::getLast() const {
-  return b.getInsertionPoint() == b.getInsertionBlock()->begin() ? nullptr : &*std::prev(b.getInsertionPoint());
+  return b.getInsertionPoint() == b.getInsertionBlock()->begin()
+             ? nullptr
+             : &*std::prev(b.getInsertionPoint());
 }
 
 void Interleaving::next() {
   auto &piece = pieces.emplace_back();
   Block *block = b.getInsertionBlock();
-  for (auto it = end ? std::next(end->getIterator()) : block->begin(); it != b.getInsertionPoint(); ++it)
+  for (auto it = end ? std::next(end->getIterator()) : block->begin(); it != b.getInsertionPoint();
+       ++it)
     if (isa<VectorType>(it->getResult(0).getType()))
       piece.push_back(&*it);
   end = getLast();
@@ -226,7 +254,8 @@ void Interleaving::next() {
 
 void Interleaving::finish() {
   auto areAlike = [&](ArrayRef<Operation *> piece) {
-    return llvm::equal(piece, pieces[0], [](Operation *a, Operation *b) { return a->getName() == b->getName(); });
+    return llvm::equal(piece, pieces[0],
+                       [](Operation *a, Operation *b) { return a->getName() == b->getName(); });
   };
   if (pieces.size() < 2 || !llvm::all_of(pieces, areAlike))
     return;

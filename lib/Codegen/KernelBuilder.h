@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A thin layer over ImplicitLocOpBuilder: index arithmetic that folds, values of one or of sixteen lanes under one
-// spelling, loads and stores of strided tensors.
+// A thin layer over ImplicitLocOpBuilder: index arithmetic that folds, values of one or of sixteen
+// lanes under one spelling, loads and stores of strided tensors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,10 +23,12 @@ struct TensorView {
   mlir::Value memory; ///< 1-D memref of storage elements
   mlir::RankedTensorType type;
   Strides strides;
-  /// Parameters of a quantized tensor as memrefs of one entry or one per channel (null for float tensors).
+  /// Parameters of a quantized tensor as memrefs of one entry or one per channel (null for float
+  /// tensors).
   mlir::Value scales, zeroPoints;
-  int64_t axis = -1;        ///< quantized axis or -1
-  /// Where lanes run over several pixels of this many channels: what there is one of per channel repeats.
+  int64_t axis = -1; ///< quantized axis or -1
+  /// Where lanes run over several pixels of this many channels: what there is one of per channel
+  /// repeats.
   int64_t period = 0;
 
   TensorView() = default;
@@ -38,21 +40,22 @@ struct TensorView {
 
 class KernelBuilder : public mlir::ImplicitLocOpBuilder {
 public:
-  KernelBuilder(mlir::Location loc, mlir::OpBuilder &builder, const CpuLevel &level, bool keepsStructure = false)
+  KernelBuilder(mlir::Location loc, mlir::OpBuilder &builder, const CpuLevel &level,
+                bool keepsStructure = false)
       : ImplicitLocOpBuilder(loc, builder), level(level), keepsStructure(keepsStructure) {}
 
   const CpuLevel &level;
-  /// The kernel may become one with others that differ in bounds only (octet-merge-kernels): index arithmetic does not
-  /// fold, and code that some bounds do not need is there for all.
+  /// The kernel may become one with others that differ in bounds only (octet-merge-kernels): index
+  /// arithmetic does not fold, and code that some bounds do not need is there for all.
   const bool keepsStructure;
-  /// Lanes that lane-generic helpers work on: 1 or 16; helpers of integers and of conversions take any.
+  /// Lanes that lane-generic helpers work on: 1 or 16; helpers of integers and of conversions take
+  /// any.
   int64_t lanes = 1;
   /// Operands of element-wise ops are known to be numbers (they come from integer accumulators).
   bool valuesAreFinite = false;
 
   // Index arithmetic; constants fold unless the structure is to be kept.
-  template <typename OpTy, typename... Args>
-  mlir::Value createIndex(Args &&...args) {
+  template <typename OpTy, typename... Args> mlir::Value createIndex(Args &&...args) {
     return keepsStructure ? OpTy::create(*this, args...).getResult() : createOrFold<OpTy>(args...);
   }
   mlir::Value index(int64_t value);
@@ -97,13 +100,17 @@ public:
   mlir::Value round(mlir::Value value);   ///< f32 -> i32, ties to even
   mlir::Value toFloat(mlir::Value value); ///< i32 -> f32
   mlir::Value bitcast(mlir::Value value, mlir::Type element);
+  /// Elements [offset, offset + size) of a vector.
+  mlir::Value slice(mlir::Value vector, int64_t offset, int64_t size);
   /// 64 bytes as two times 32 words: those at even places and the others.
   std::pair<mlir::Value, mlir::Value> widenBytes(mlir::Value bytes, bool isSigned);
 
   /// for (i = lower; i < upper; i += step)
-  void loop(mlir::Value lower, mlir::Value upper, int64_t step, llvm::function_ref<void(mlir::Value)> body);
+  void loop(mlir::Value lower, mlir::Value upper, int64_t step,
+            llvm::function_ref<void(mlir::Value)> body);
   void loop(int64_t lower, int64_t upper, llvm::function_ref<void(mlir::Value)> body);
-  /// Whole blocks over `size` elements, at least one block: the last one overlaps the one before where they do not divide.
+  /// Whole blocks over `size` elements, at least one block: the last one overlaps the one before
+  /// where they do not divide.
   void loopOverBlocks(int64_t size, int64_t block, llvm::function_ref<void(mlir::Value)> body);
   /// `i * block`, at most `size - block`: where block i begins.
   mlir::Value getBlock(mlir::Value i, int64_t size, int64_t block);
@@ -111,15 +118,18 @@ public:
   std::pair<mlir::Value, mlir::Value> divideIndex(mlir::Value i, int64_t size, int64_t parts);
   /// The indices of element `i` of a shape, in row-major order.
   llvm::SmallVector<mlir::Value> splitIndex(mlir::Value i, llvm::ArrayRef<int64_t> shape);
-  /// `first`, a multiple of `block`, or where the last whole block begins if that is before it (0 if there is none).
+  /// `first`, a multiple of `block`, or where the last whole block begins if that is before it (0
+  /// if there is none).
   mlir::Value clampBlock(mlir::Value first, int64_t size, int64_t block);
   /// for (i = lower; i < upper; i += step) with carried values.
-  llvm::SmallVector<mlir::Value> loop(mlir::Value lower, mlir::Value upper, int64_t step, mlir::ValueRange init,
-                                      llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
+  llvm::SmallVector<mlir::Value>
+  loop(mlir::Value lower, mlir::Value upper, int64_t step, mlir::ValueRange init,
+       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
 };
 
-/// Brings alike pieces of code into step: the first vector operation of each, then the second of each, and so on; what is
-/// scalar, the places they are about, goes before. Of long chains one behind the other, a CPU sees too few at once to be busy.
+/// Brings alike pieces of code into step: the first vector operation of each, then the second of
+/// each, and so on; what is scalar, the places they are about, goes before. Of long chains one
+/// behind the other, a CPU sees too few at once to be busy.
 class Interleaving {
 public:
   /// The first piece begins here.
@@ -138,7 +148,8 @@ private:
 };
 
 /// Vectors of equal type, one behind the other.
-mlir::Value concatVectors(mlir::OpBuilder &b, mlir::Location loc, llvm::ArrayRef<mlir::Value> parts);
+mlir::Value concatVectors(mlir::OpBuilder &b, mlir::Location loc,
+                          llvm::ArrayRef<mlir::Value> parts);
 
 } // namespace octet::codegen
 

@@ -5,20 +5,60 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "octet/Codegen/Codegen.h"
+#include "octet/Codegen/Levels.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/TargetParser/Host.h"
 
 using namespace octet;
 
-static const CpuLevel levels[] = {
-#define OCTET_LEVEL(name, arch, features, accumulators, isScalar, hasFma, mergesKernels, multipliesWords)              \
-  {#name, #arch, features, accumulators, isScalar, hasFma, mergesKernels, multipliesWords},
-#include "octet/Runtime/Levels.def"
-};
+/// A row of the table, made once: the rows name objects of other files.
+template <typename FillIn>
+static CpuLevel makeLevel(llvm::StringRef name, llvm::StringRef arch, FillIn fillIn) {
+  CpuLevel level;
+  level.name = name;
+  level.arch = arch;
+  fillIn(level);
+  return level;
+}
 
-llvm::ArrayRef<CpuLevel> octet::getCpuLevels() { return levels; }
+llvm::ArrayRef<CpuLevel> octet::getCpuLevels() {
+  static const CpuLevel levels[] = {
+#define OCTET_LEVEL(name, arch, ...)                                                               \
+  makeLevel(#name, #arch, []([[maybe_unused]] CpuLevel & level) __VA_ARGS__),
+#include "octet/Runtime/Levels.def"
+  };
+  return levels;
+}
 
 const CpuLevel *octet::lookupCpuLevel(llvm::StringRef name) {
-  const auto *it = llvm::find_if(levels, [&](const CpuLevel &level) { return level.name == name; });
-  return it == std::end(levels) ? nullptr : it;
+  const auto *it =
+      llvm::find_if(getCpuLevels(), [&](const CpuLevel &level) { return level.name == name; });
+  return it == getCpuLevels().end() ? nullptr : it;
+}
+
+bool CpuLevel::hasFeature(llvm::StringRef feature) const {
+  return llvm::is_contained(llvm::split(features, ','), ("+" + feature).str());
+}
+
+bool CpuLevel::runsHere() const {
+  static const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
+  return suits(llvm::sys::getProcessTriple()) &&
+         llvm::all_of(llvm::split(features, ','), [](llvm::StringRef feature) {
+           return !feature.consume_front("+") || host.lookup(feature);
+         });
+}
+
+std::string octet::listCpuLevels() {
+  constexpr const char *kColumns = "{0,-12}{1,-14}{2,-12}{3,-11}{4}\n";
+  std::string text =
+      llvm::formatv(kColumns, "level", "architecture", "by-default", "runs-here", "features");
+  for (const CpuLevel &level : getCpuLevels())
+    text += llvm::formatv(kColumns, level.name, level.arch, level.isDefault ? "yes" : "no",
+                          level.runsHere() ? "yes" : "no",
+                          level.features.empty() ? "-" : level.features)
+                .str();
+  return text;
 }

@@ -51,15 +51,21 @@ private:
     return lookupCpuLevel(level);
   }
 
-  /// The target machine is the baseline; each function says what it may use beyond.
+  /// The target machine is the baseline; each function says what it may use beyond. Functions of
+  /// prologues are those of all levels.
   void setTargetFeatures(const CpuLevel &cpu) {
     if (cpu.features.empty())
       return;
     SmallVector<StringRef> features;
     cpu.features.split(features, ',');
     auto attribute = LLVM::TargetFeaturesAttr::get(&getContext(), features);
+    llvm::DenseSet<StringAttr> prologue;
+    for (auto program : getOperation().getOps<kernel::ProgramOp>())
+      for (auto step : program.getPrologue().getOps<kernel::StepOp>())
+        prologue.insert(step.getKernelAttr().getAttr());
     for (auto func : getOperation().getOps<func::FuncOp>())
-      func->setAttr("target_features", attribute);
+      if (!prologue.contains(func.getSymNameAttr()))
+        func->setAttr("target_features", attribute);
   }
 };
 } // namespace

@@ -14,7 +14,8 @@ using namespace octet::codegen;
 
 bool codegen::isReadThrough(nn::ReshapeOp op) {
   Value result = op.getResult();
-  return getLayout(op.getInput().getType()) && !result.use_empty() && llvm::all_of(result.getUsers(), llvm::IsaPred<nn::TransposeOp>) &&
+  return getLayout(op.getInput().getType()) && !result.use_empty() &&
+         llvm::all_of(result.getUsers(), llvm::IsaPred<nn::TransposeOp>) &&
          getReshapedStrides(op.getInput().getType(), op.getResult().getType().getShape());
 }
 
@@ -22,7 +23,8 @@ Value codegen::getAliasRoot(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     auto reshape = dyn_cast<nn::ReshapeOp>(op);
     auto isDense = [](TypedValue<RankedTensorType> tensor) { return isRowMajor(tensor.getType()); };
-    bool isView = reshape && ((isDense(reshape.getInput()) && isDense(reshape.getResult())) || isReadThrough(reshape));
+    bool isView = reshape && ((isDense(reshape.getInput()) && isDense(reshape.getResult())) ||
+                              isReadThrough(reshape));
     if (!isView && !isa<ObserveOp>(op))
       break;
     value = op->getOperand(0);
@@ -40,7 +42,8 @@ struct Lifetime {
 } // namespace
 
 /// Lifetimes of all roots that live in the arena, in program order.
-static SmallVector<Lifetime> collectLifetimes(func::FuncOp func, const DenseMap<Value, kernel::ArgAttr> &fixed) {
+static SmallVector<Lifetime> collectLifetimes(func::FuncOp func,
+                                              const DenseMap<Value, kernel::ArgAttr> &fixed) {
   llvm::MapVector<Value, Lifetime> lifetimes;
   for (auto [position, op] : llvm::enumerate(func.getBody().front())) {
     for (Value operand : op.getOperands())
@@ -56,7 +59,8 @@ static SmallVector<Lifetime> collectLifetimes(func::FuncOp func, const DenseMap<
   return llvm::map_to_vector(lifetimes, [](auto &entry) { return entry.second; });
 }
 
-/// Lowest offset where a buffer collides with none that is alive at the same time; large buffers first.
+/// Lowest offset where a buffer collides with none that is alive at the same time; large buffers
+/// first.
 static int64_t placeBuffers(MutableArrayRef<Lifetime> lifetimes) {
   SmallVector<Lifetime *> order = llvm::map_to_vector(lifetimes, [](Lifetime &l) { return &l; });
   llvm::stable_sort(order, [](Lifetime *a, Lifetime *b) { return a->bytes > b->bytes; });
@@ -72,7 +76,9 @@ static int64_t placeBuffers(MutableArrayRef<Lifetime> lifetimes) {
       offset = std::max<int64_t>(offset, other->offset + llvm::alignTo(other->bytes + 64, 64));
     }
     buffer->offset = offset;
-    placed.insert(llvm::upper_bound(placed, buffer, [](Lifetime *a, Lifetime *b) { return a->offset < b->offset; }), buffer);
+    placed.insert(llvm::upper_bound(placed, buffer,
+                                    [](Lifetime *a, Lifetime *b) { return a->offset < b->offset; }),
+                  buffer);
     end = std::max(end, offset + size);
   }
   return end;
@@ -83,21 +89,24 @@ MemoryPlan codegen::planMemory(func::FuncOp func) {
   MLIRContext *context = func.getContext();
   Operation *terminator = func.getBody().front().getTerminator();
   for (BlockArgument argument : func.getArguments())
-    plan.addresses[argument] = kernel::ArgAttr::get(context, kernel::Space::input, argument.getArgNumber());
+    plan.addresses[argument] =
+        kernel::ArgAttr::get(context, kernel::Space::input, argument.getArgNumber());
   for (OpOperand &operand : terminator->getOpOperands())
     plan.addresses[getAliasRoot(operand.get())] =
         kernel::ArgAttr::get(context, kernel::Space::output, operand.getOperandNumber());
   SmallVector<Lifetime> lifetimes = collectLifetimes(func, plan.addresses);
   plan.arenaBytes = placeBuffers(lifetimes) + kArenaSlack;
   for (const Lifetime &buffer : lifetimes)
-    plan.addresses[buffer.root] = kernel::ArgAttr::get(context, kernel::Space::arena, buffer.offset);
+    plan.addresses[buffer.root] =
+        kernel::ArgAttr::get(context, kernel::Space::arena, buffer.offset);
   func.walk([&](ObserveOp op) {
     StringAttr symbol = op.getObserverAttr().getAttr();
     if (plan.observerStates.count(symbol))
       return;
     auto observer = SymbolTable::lookupNearestSymbolFrom<ObserverOp>(op, symbol);
     plan.observerStates[symbol] = plan.stateBytes;
-    plan.stateBytes += llvm::alignTo(observer.getObserver().getStateBytes(op.getInput().getType()), 64);
+    plan.stateBytes +=
+        llvm::alignTo(observer.getObserver().getStateBytes(op.getInput().getType()), 64);
   });
   return plan;
 }

@@ -17,7 +17,7 @@ namespace octet::codegen {
 
 /// Where every tensor value of a network lives.
 struct MemoryPlan {
-  llvm::DenseMap<mlir::Value, kernel::ArgAttr> addresses; ///< not for constants
+  llvm::DenseMap<mlir::Value, kernel::ArgAttr> addresses;    ///< not for constants
   llvm::MapVector<mlir::StringAttr, int64_t> observerStates; ///< offset by observer symbol
   int64_t arenaBytes = 0;
   int64_t stateBytes = 0;
@@ -26,10 +26,12 @@ struct MemoryPlan {
 /// Plans by lifetimes in program order: values that are never alive together may share memory.
 MemoryPlan planMemory(mlir::func::FuncOp func);
 
-/// The value whose memory this one shares: the input of observers and of reshapes that move nothing or are read through.
+/// The value whose memory this one shares: the input of observers and of reshapes that move nothing
+/// or are read through.
 mlir::Value getAliasRoot(mlir::Value value);
 
-/// A reshape of a tensor in NHWC that strides can express and that only transpositions read: they read the tensor itself.
+/// A reshape of a tensor in NHWC that strides can express and that only transpositions read: they
+/// read the tensor itself.
 bool isReadThrough(nn::ReshapeOp op);
 
 /// Bytes that kernels may read past the end of an arena buffer.

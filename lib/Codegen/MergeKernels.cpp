@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "octet/Codegen/Codegen.h"
+#include "octet/Codegen/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace octet {
@@ -20,13 +20,15 @@ using namespace octet;
 /// A marked function (memory..., begin, end) -> ().
 static bool isMergeable(func::FuncOp func) {
   ArrayRef<Type> types = func.getArgumentTypes();
-  return func->hasAttr(kMergeableAttr) && !func.isExternal() && func.getNumResults() == 0 && types.size() >= 2 &&
+  return func->hasAttr(kMergeableAttr) && !func.isExternal() && func.getNumResults() == 0 &&
+         types.size() >= 2 &&
          llvm::all_of(types.take_back(2), [](Type type) { return type.isIndex(); });
 }
 
 /// An index that a step can give as an argument, where it has 32 bits.
 static bool isBound(arith::ConstantOp constant) {
-  return constant.getType().isIndex() && llvm::isInt<32>(cast<IntegerAttr>(constant.getValue()).getInt());
+  return constant.getType().isIndex() &&
+         llvm::isInt<32>(cast<IntegerAttr>(constant.getValue()).getInt());
 }
 
 namespace {
@@ -37,7 +39,8 @@ struct Outline {
   SmallVector<arith::ConstantOp> bounds;
 };
 
-/// Writes down everything about a function's operations but the values of index constants and the extents of memory.
+/// Writes down everything about a function's operations but the values of index constants and the
+/// extents of memory.
 class OutlineWriter {
 public:
   explicit OutlineWriter(Outline &outline) : outline(outline) {}
@@ -91,10 +94,13 @@ private:
       write(region);
   }
 
-  /// An argument's extent is that of the largest function; memory that a function allocates is of its own size.
+  /// An argument's extent is that of the largest function; memory that a function allocates is of
+  /// its own size.
   static Type withoutExtent(Type type) {
     auto memory = dyn_cast<MemRefType>(type);
-    return memory && memory.getRank() == 1 ? MemRefType::get({ShapedType::kDynamic}, memory.getElementType()) : type;
+    return memory && memory.getRank() == 1
+               ? MemRefType::get({ShapedType::kDynamic}, memory.getElementType())
+               : type;
   }
 
   void define(Value value, Type type) {
@@ -110,7 +116,8 @@ private:
 /// Functions of one structure.
 struct Group {
   SmallVector<func::FuncOp> functions;
-  SmallVector<SmallVector<arith::ConstantOp>> bounds; ///< of each function, in the order of the structure
+  SmallVector<SmallVector<arith::ConstantOp>>
+      bounds; ///< of each function, in the order of the structure
 };
 
 /// Of every function that becomes part of another: that other, and the bounds to call it with.
@@ -173,7 +180,9 @@ void MergeKernels::widenMemory(Group &group) {
       continue;
     int64_t extent = 0;
     for (func::FuncOp func : group.functions)
-      extent = std::max(extent, cast<MemRefType>(func.getArgument(argument.getArgNumber()).getType()).getDimSize(0));
+      extent = std::max(
+          extent,
+          cast<MemRefType>(func.getArgument(argument.getArgNumber()).getType()).getDimSize(0));
     argument.setType(MemRefType::get({extent}, type.getElementType()));
   }
 }
@@ -197,7 +206,9 @@ void MergeKernels::merge(Group &group, Replacements &replacements) {
       if (int64_t factor = getFactor(column, parameters[p])) {
         b.setInsertionPointToStart(&entry);
         bound = factor == 1 ? arguments[p]
-                            : arith::MulIOp::create(b, arguments[p], arith::ConstantIndexOp::create(b, factor)).getResult();
+                            : arith::MulIOp::create(b, arguments[p],
+                                                    arith::ConstantIndexOp::create(b, factor))
+                                  .getResult();
       }
     if (!bound) {
       bound = entry.insertArgument(entry.getNumArguments() - 2, b.getIndexType(), kept.getLoc());

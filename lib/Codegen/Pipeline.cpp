@@ -15,7 +15,7 @@
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
-#include "octet/Codegen/Codegen.h"
+#include "octet/Codegen/Passes.h"
 
 using namespace mlir;
 
@@ -37,12 +37,4 @@ void octet::buildLevelPipeline(OpPassManager &pm) {
   nested.addNestedPass<LLVM::LLVMFuncOp>(createArithToLLVMConversionPass());
   nested.addPass(createConvertControlFlowToLLVMPass());
   nested.addPass(createReconcileUnrealizedCastsPass());
-}
-
-void octet::buildCodegenPipeline(OpPassManager &pm, llvm::ArrayRef<std::string> levels) {
-  pm.addNestedPass<func::FuncOp>(createAssignLayoutPass());
-  EmitProgramPassOptions options;
-  options.levels.assign(levels.begin(), levels.end());
-  pm.addPass(createEmitProgramPass(options));
-  buildLevelPipeline(pm);
 }

@@ -7,7 +7,7 @@
 
 #include "ProgramEmitter.h"
 #include "octet/Dialect/NN/Constants.h"
-#include "octet/Runtime/panels.h"
+#include "octet/Dialect/Octet/Origin.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/xxhash.h"
@@ -16,7 +16,8 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
-int64_t WeightsPool::add(StringRef key, function_ref<std::vector<char>()> make, uint64_t alignment) {
+int64_t WeightsPool::add(StringRef key, function_ref<std::vector<char>()> make,
+                         uint64_t alignment) {
   auto [it, isNew] = entries.try_emplace(key);
   if (!isNew)
     return it->second.first;
@@ -28,153 +29,31 @@ int64_t WeightsPool::add(StringRef key, function_ref<std::vector<char>()> make, 
   return it->second.first;
 }
 
-template <typename T>
-int64_t WeightsPool::addRecord(std::vector<T> &records, T record, int64_t bytes) {
-  record.target = 0;
-  StringRef key(reinterpret_cast<const char *>(&record), sizeof(record));
-  auto [it, isNew] = panels.try_emplace(key, panelsBytes);
-  if (isNew) {
-    record.target = panelsBytes;
-    records.push_back(record);
-    panelsBytes += llvm::alignTo(bytes, 64);
-  }
-  return it->second;
-}
-
-int64_t WeightsPool::addPanels(const octet_dense_filter &filter) {
-  return addRecord(filters, filter, octet_panels_bytes(&filter, 1));
-}
-
-int64_t WeightsPool::addParameters(const octet_parameters &array) {
-  return addRecord(parameters, array, octet_count_positions(array.channels, array.block) * 4);
-}
-
-KernelArgument ProgramEmitter::makeWeights(StringRef key, Type element, function_ref<std::vector<char>()> make) {
-  int64_t offset = weights.add(key, make), bytes = weights.sizeOf(key);
+KernelArgument ProgramEmitter::makeWeights(StringRef key, Type element,
+                                           function_ref<std::vector<char>()> make,
+                                           uint64_t alignment) {
+  int64_t offset = weights.add(key, make, alignment), bytes = weights.sizeOf(key);
   return {kernel::ArgAttr::get(module.getContext(), kernel::Space::weights, offset),
           MemRefType::get({bytes * 8 / (int64_t)element.getIntOrFloatBitWidth()}, element)};
 }
 
-int64_t ProgramEmitter::addRowMajor(nn::ConstantOp constant, uint64_t alignment) {
-  return weights.add("row-major/" + getConstantKey(constant), [&] { return nn::getConstantBytes(constant); }, alignment);
+KernelArgument ProgramEmitter::getRowMajor(nn::ConstantOp constant, uint64_t alignment) {
+  int64_t offset = weights.add(
+      "row-major/" + getConstantKey(constant), [&] { return nn::getConstantBytes(constant); },
+      alignment);
+  return {
+      kernel::ArgAttr::get(module.getContext(), kernel::Space::weights, offset),
+      MemRefType::get({constant.getType().getNumElements()}, getStorageType(constant.getType()))};
 }
 
 KernelArgument ProgramEmitter::getBuffer(Value value) {
   auto type = getTensorType(value);
   Value root = getAliasRoot(value);
   if (auto constant = root.getDefiningOp<nn::ConstantOp>())
-    return {kernel::ArgAttr::get(module.getContext(), kernel::Space::weights, addRowMajor(constant)),
+    return {getRowMajor(constant).address,
             MemRefType::get({type.getNumElements()}, getStorageType(type))};
   kernel::ArgAttr address = plan.addresses.lookup(root);
   return {address, MemRefType::get({getStrides(type).extent}, getStorageType(type))};
-}
-
-KernelArgument ProgramEmitter::getDepthwiseFilter(Value weights, const octet_depthwise_filter &filter) {
-  KernelArgument source = getBuffer(weights);
-  std::string targetKey;
-  llvm::raw_string_ostream(targetKey) << source.address.getOffset() << ',' << filter.parts << ',' << filter.vectors << ',' << filter.strip << ','
-                                      << filter.row_stride;
-  auto [it, isNew] = filters.try_emplace(targetKey);
-  if (!isNew)
-    return it->second;
-  int64_t inputRows = (filter.strip - 1) * filter.row_stride + filter.kernel_rows;
-  int64_t bytes = int64_t(filter.blocks) * filter.parts * filter.strip * filter.kernel_columns * llvm::divideCeil(inputRows, 4) * filter.vectors * 64;
-  OpBuilder builder(module.getContext());
-  builder.setInsertionPointToEnd(&program.getBody().front());
-  kernel::DepthwiseFilterOp::create(builder, program.getLoc(), source.address.getOffset(), preparedBytes, filter.channels,
-                                    filter.blocks, filter.parts, filter.vectors, filter.strip, filter.row_stride, filter.kernel_rows, filter.kernel_columns);
-  it->second = addPrepared(bytes);
-  return it->second;
-}
-
-KernelArgument ProgramEmitter::addPrepared(int64_t bytes) {
-  KernelArgument argument{kernel::ArgAttr::get(module.getContext(), kernel::Space::prepared, preparedBytes),
-                          MemRefType::get({bytes}, IntegerType::get(module.getContext(), 8))};
-  preparedBytes += llvm::alignTo(bytes, 64);
-  return argument;
-}
-
-KernelArgument ProgramEmitter::getWidened(KernelArgument bytes) {
-  auto [it, isNew] = widened.try_emplace(bytes.address);
-  if (!isNew)
-    return it->second;
-  int64_t size = bytes.type.getNumElements();
-  it->second = addPrepared(size * 2);
-  OpBuilder builder(module.getContext());
-  builder.setInsertionPointToEnd(&program.getBody().front());
-  kernel::WidenOp::create(builder, program.getLoc(), bytes.address, it->second.address.getOffset(), size / 64);
-  return it->second;
-}
-
-/// Panels a 32nd larger than the weights are made when a model is made: networks with many weights have outputs and
-/// channels that fill panels, and those stay pages of the library that processes share.
-static constexpr int64_t kMostPadding = 32;
-
-/// Weights of `groups` groups of outputs as those of one, with zeros for the channels of the other groups.
-static std::vector<char> insertZeros(ArrayRef<char> weights, int64_t groups, int64_t outputs) {
-  int64_t bytesPerOutput = weights.size() / outputs;
-  std::vector<char> merged(weights.size() * groups);
-  for (int64_t o = 0; o < outputs; ++o)
-    llvm::copy(weights.slice(o * bytesPerOutput, bytesPerOutput), merged.begin() + (o * groups + o * groups / outputs) * bytesPerOutput);
-  return merged;
-}
-
-KernelArgument ProgramEmitter::getPanels(nn::ConstantOp constant, octet_dense_filter filter) {
-  Type element = getStorageType(constant.getType());
-  ArrayRef<int64_t> shape = constant.getType().getShape();
-  int64_t groups = shape[0] / filter.outputs, filterGroups = filter.channels / shape[1];
-  int64_t size = element.getIntOrFloatBitWidth() / 8, bytes = groups * octet_panels_bytes(&filter, size);
-  int64_t elements = constant.getType().getNumElements();
-  if (size == 1 && groups * filterGroups == 1 && (bytes - elements) * kMostPadding > elements) {
-    filter.source = addRowMajor(constant, OCTET_WEIGHTS_UNIT); // the reference level reads it there
-    return {kernel::ArgAttr::get(module.getContext(), kernel::Space::panels, weights.addPanels(filter)),
-            MemRefType::get({bytes}, element)};
-  }
-  std::string key = "dense/" + getConstantKey(constant) + "/" + std::to_string(filter.pitch) + "/" + std::to_string(filter.runs) +
-                    "/" + std::to_string(groups) + "/" + std::to_string(filterGroups);
-  return makeWeights(key, element, [&] {
-    std::vector<char> panels(bytes), weights = nn::getConstantBytes(constant);
-    for (int64_t g = 0; g < groups; ++g) {
-      ArrayRef<char> group = ArrayRef(weights).slice(g * weights.size() / groups, weights.size() / groups);
-      std::vector<char> merged; // Not of weights that are as they should be: some have hundreds of megabytes.
-      if (filterGroups > 1)
-        group = merged = insertZeros(group, filterGroups, filter.outputs);
-      octet_write_panels(&filter, size, group.data(), panels.data() + g * (bytes / groups));
-    }
-    return panels;
-  });
-}
-
-/// How few bytes hold all of the integers.
-static octet_parameter_kind getKind(ArrayRef<int32_t> values) {
-  if (llvm::all_of(values, [](int32_t value) { return llvm::isUInt<8>(value); }))
-    return OCTET_BYTES;
-  if (llvm::all_of(values, [](int32_t value) { return llvm::isInt<16>(value); }))
-    return OCTET_HALVES;
-  return llvm::all_of(values, [](int32_t value) { return llvm::isInt<24>(value); }) ? OCTET_TRIPLES : OCTET_WORDS;
-}
-
-KernelArgument ProgramEmitter::getParameters(ArrayRef<int32_t> perChannel, int64_t block) {
-  octet_parameter_kind kind = getKind(perChannel);
-  std::vector<char> bytes;
-  for (int32_t value : perChannel)
-    for (int byte = 0; byte < kind; ++byte)
-      bytes.push_back(char(value >> 8 * byte));
-  return makeParameters(bytes, IntegerType::get(module.getContext(), 32), kind, perChannel.size(), block);
-}
-
-KernelArgument ProgramEmitter::getParameters(ArrayRef<float> perChannel, octet_parameter_kind kind, int64_t block) {
-  ArrayRef<char> bytes(reinterpret_cast<const char *>(perChannel.data()), perChannel.size() * sizeof(float));
-  return makeParameters(bytes, Float32Type::get(module.getContext()), kind, perChannel.size(), block);
-}
-
-KernelArgument ProgramEmitter::makeParameters(ArrayRef<char> bytes, Type element, octet_parameter_kind kind, int64_t channels,
-                                              int64_t block) {
-  std::string key = "parameters/" + std::string(bytes.begin(), bytes.end());
-  int64_t source = weights.add(key, [&] { return std::vector<char>(bytes.begin(), bytes.end()); }, /*alignment=*/1);
-  int64_t target = weights.addParameters({(int32_t)source, 0, (int32_t)channels, (int32_t)block, kind});
-  return {kernel::ArgAttr::get(module.getContext(), kernel::Space::panels, target),
-          MemRefType::get({octet_count_positions(channels, block)}, element)};
 }
 
 KernelArgument ProgramEmitter::getState(FlatSymbolRefAttr observer) {
@@ -184,13 +63,60 @@ KernelArgument ProgramEmitter::getState(FlatSymbolRefAttr observer) {
     if (start > offset)
       end = std::min(end, start);
   Type i8 = IntegerType::get(module.getContext(), 8);
-  return {kernel::ArgAttr::get(module.getContext(), kernel::Space::state, offset), MemRefType::get({end - offset}, i8)};
+  return {kernel::ArgAttr::get(module.getContext(), kernel::Space::state, offset),
+          MemRefType::get({end - offset}, i8)};
+}
+
+/// A function of a prologue: shapes are bounds, and all levels have the same code.
+static func::FuncOp createPrepareFunction(ModuleOp module, const CpuLevel &level,
+                                          const Preparation &preparation,
+                                          ProgramEmitter::PrepareFn body) {
+  OpBuilder builder(module.getContext());
+  builder.setInsertionPointToEnd(module.getBody());
+  SmallVector<Type> types{preparation.source.type, preparation.target};
+  types.append(preparation.bounds.size() + 2, builder.getIndexType());
+  Location loc = builder.getUnknownLoc();
+  auto func =
+      func::FuncOp::create(builder, loc, preparation.function, builder.getFunctionType(types, {}));
+  func.setPrivate();
+  func->setAttr("passthrough", builder.getStrArrayAttr({"optsize", "minsize"}));
+  for (unsigned memory : {0, 1})
+    func.setArgAttr(memory, LLVM::LLVMDialect::getNoAliasAttrName(), builder.getUnitAttr());
+  Block *block = func.addEntryBlock();
+  builder.setInsertionPointToStart(block);
+  KernelBuilder b(loc, builder, level);
+  EmittedCode code(b);
+  auto indices = llvm::map_to_vector(block->getArguments().drop_front(2),
+                                     [&](Value value) { return Index(b, value); });
+  body(code, block->getArgument(0), block->getArgument(1), ArrayRef(indices).drop_back(2),
+       indices[indices.size() - 2], indices.back());
+  func::ReturnOp::create(b);
+  return func;
+}
+
+/// The function takes the largest memory that any step gives it.
+static void widenMemory(func::FuncOp func, unsigned number, MemRefType given) {
+  BlockArgument argument = func.getArgument(number);
+  if (cast<MemRefType>(argument.getType()).getDimSize(0) >= given.getDimSize(0))
+    return;
+  argument.setType(given);
+  func.setFunctionType(FunctionType::get(func.getContext(), func.getBody().getArgumentTypes(), {}));
+}
+
+KernelArgument ProgramEmitter::prepare(const Preparation &preparation, PrepareFn body) {
+  auto func = module.lookupSymbol<func::FuncOp>(preparation.function);
+  if (!func)
+    func = createPrepareFunction(module, level, preparation, body);
+  widenMemory(func, 0, preparation.source.type);
+  widenMemory(func, 1, preparation.target);
+  return {prologue.add(preparation), preparation.target};
 }
 
 /// Kernels that are hardly slower (depthwise 1 %) for taking their bounds as arguments.
 static bool takesAnyBounds(StringRef kind) {
-  static constexpr StringLiteral kinds[] = {"depthwise", "depthwise_f32", "gemv", "avg_pool", "elementwise",
-                                            "border", "copy", "transpose", "fill"};
+  static constexpr StringLiteral kinds[] = {"depthwise", "depthwise_f32", "gemv",
+                                            "avg_pool",  "elementwise",   "border",
+                                            "copy",      "transpose",     "fill"};
   return llvm::is_contained(kinds, kind);
 }
 
@@ -204,7 +130,8 @@ static llvm::BitVector eraseUnusedArguments(func::FuncOp func, size_t numMemory)
 }
 
 const ProgramEmitter::Kernel &ProgramEmitter::getOrCreateKernel(StringRef kind, StringRef key,
-                                                                ArrayRef<KernelArgument> arguments, BodyFn body) {
+                                                                ArrayRef<KernelArgument> arguments,
+                                                                BodyFn body) {
   std::string fullKey = (kind + "/" + key).str();
   llvm::raw_string_ostream os(fullKey);
   for (const KernelArgument &argument : arguments)
@@ -215,18 +142,23 @@ const ProgramEmitter::Kernel &ProgramEmitter::getOrCreateKernel(StringRef kind, 
   MLIRContext *context = module.getContext();
   OpBuilder builder(context);
   builder.setInsertionPointToEnd(module.getBody());
-  SmallVector<Type> types = llvm::map_to_vector(arguments, [](const KernelArgument &a) { return Type(a.type); });
+  SmallVector<Type> types =
+      llvm::map_to_vector(arguments, [](const KernelArgument &a) { return Type(a.type); });
   types.append(2, builder.getIndexType());
-  std::string name = (kind + "_" + llvm::utohexstr(llvm::xxh3_64bits(fullKey), /*LowerCase=*/true)).str();
+  std::string name =
+      (kind + "_" + llvm::utohexstr(llvm::xxh3_64bits(fullKey), /*LowerCase=*/true)).str();
   Location kernelLoc = UnknownLoc::get(context);
   auto func = func::FuncOp::create(builder, kernelLoc, name, builder.getFunctionType(types, {}));
   func.setPrivate();
-  // What costs no time, and the level that is there so that the library runs everywhere, are compiled for size.
-  if (kind == "border" || (!level.hasFma && !level.isScalar))
+  // What costs no time, and the level that is there so that the library runs everywhere, are
+  // compiled for size.
+  if (kind == "border" || (!level.hasFma && !level.isScalar()))
     func->setAttr("passthrough", builder.getStrArrayAttr({"optsize", "minsize"}));
-  else if (kind == "depthwise" || kind == "avg_pool") // unrolled, their loops over the kernel are hardly faster
+  else if (kind == "depthwise" ||
+           kind == "avg_pool") // unrolled, their loops over the kernel are hardly faster
     func->setAttr("passthrough", builder.getStrArrayAttr({"optsize"}));
-  bool isMergeable = !level.isScalar && (level.mergesKernels || takesAnyBounds(kind) || (mergesDense && kind == "dense"));
+  bool isMergeable = !level.isScalar() && (level.mergesKernels || takesAnyBounds(kind) ||
+                                           (mergesDense && kind == "dense"));
   if (isMergeable)
     func->setAttr(kMergeableAttr, builder.getUnitAttr());
   for (size_t i = 0; i < arguments.size(); ++i)
@@ -235,15 +167,16 @@ const ProgramEmitter::Kernel &ProgramEmitter::getOrCreateKernel(StringRef kind, 
   builder.setInsertionPointToStart(block);
   KernelBuilder kernelBuilder(kernelLoc, builder, level, isMergeable);
   auto blockArguments = block->getArguments();
-  body(kernelBuilder, ValueRange(blockArguments).drop_back(2), blockArguments[types.size() - 2], blockArguments.back());
+  body(kernelBuilder, ValueRange(blockArguments).drop_back(2), blockArguments[types.size() - 2],
+       blockArguments.back());
   func::ReturnOp::create(kernelBuilder);
   it->second = {func, eraseUnusedArguments(func, arguments.size())};
   ++numKernels;
   return it->second;
 }
 
-void ProgramEmitter::addStep(Operation *op, StringRef kind, StringRef key, ArrayRef<KernelArgument> arguments,
-                             int64_t range, BodyFn body) {
+void ProgramEmitter::addStep(Operation *op, StringRef kind, StringRef key,
+                             ArrayRef<KernelArgument> arguments, int64_t range, BodyFn body) {
   const Kernel &kernel = getOrCreateKernel(kind, key, arguments, body);
   OpBuilder builder(module.getContext());
   builder.setInsertionPointToEnd(&program.getBody().front());
@@ -251,7 +184,9 @@ void ProgramEmitter::addStep(Operation *op, StringRef kind, StringRef key, Array
   for (auto [i, argument] : llvm::enumerate(arguments))
     if (!kernel.isUnused[i])
       addresses.push_back(argument.address);
-  kernel::StepOp::create(builder, op->getLoc(), FlatSymbolRefAttr::get(kernel.func), builder.getArrayAttr(addresses),
-                         /*bounds=*/builder.getDenseI64ArrayAttr({}), builder.getI64IntegerAttr(range));
+  auto step = kernel::StepOp::create(
+      builder, op->getLoc(), FlatSymbolRefAttr::get(kernel.func), builder.getArrayAttr(addresses),
+      /*bounds=*/builder.getDenseI64ArrayAttr({}), builder.getI64IntegerAttr(range));
+  setOrigin(step, getOrigin(op));
   ++numSteps;
 }

@@ -5,33 +5,26 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "octet/Emit/Emit.h"
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "octet/Dialect/Kernel/Kernel.h"
-#include "octet/Runtime/panels.h"
+#include "octet/Dialect/Octet/Origin.h"
+#include "octet/Emit/Emit.h"
 
 using namespace llvm;
 using namespace octet;
 
-/// The operator's name: the innermost name location.
+/// The operator's name, or the kernel's where it has none.
 static std::string getStepName(kernel::StepOp step) {
-  std::string name = step.getKernel().str();
-  step.getLoc()->walk([&](mlir::Location location) {
-    auto named = dyn_cast<mlir::NameLoc>(location);
-    if (!named)
-      return mlir::WalkResult::advance();
-    name = named.getName().str();
-    return mlir::WalkResult::interrupt();
-  });
-  return name;
+  StringRef name = getSourceName(step);
+  return (name.empty() ? step.getKernel() : name).str();
 }
 
 static StepAddress getAddress(kernel::ArgAttr argument) {
   using kernel::Space;
-  static_assert((int)Space::arena == OCTET_ARENA && (int)Space::weights == OCTET_WEIGHTS && (int)Space::state == OCTET_STATE &&
-                (int)Space::prepared == OCTET_PREPARED && (int)Space::panels == OCTET_PANELS &&
+  static_assert((int)Space::arena == OCTET_ARENA && (int)Space::weights == OCTET_WEIGHTS &&
+                (int)Space::state == OCTET_STATE && (int)Space::prepared == OCTET_PREPARED &&
                 (int)Space::input == OCTET_INPUT && (int)Space::output == OCTET_OUTPUT);
   return {(octet_space)argument.getSpace(), argument.getOffset()};
 }
@@ -44,10 +37,18 @@ static StepInfo getStepInfo(kernel::StepOp step) {
   return info;
 }
 
+static std::vector<StepInfo> getSteps(mlir::Region &region) {
+  std::vector<StepInfo> steps;
+  for (auto step : region.getOps<kernel::StepOp>())
+    steps.push_back(getStepInfo(step));
+  return steps;
+}
+
 static std::optional<octet_dtype> getDType(mlir::Type type) {
   if (auto quantized = dyn_cast<mlir::quant::QuantizedType>(type))
     type = mlir::IntegerType::get(type.getContext(), quantized.getStorageTypeIntegralWidth(),
-                                  quantized.isSigned() ? mlir::IntegerType::Signed : mlir::IntegerType::Unsigned);
+                                  quantized.isSigned() ? mlir::IntegerType::Signed
+                                                       : mlir::IntegerType::Unsigned);
   if (type.isF32())
     return OCTET_F32;
   if (type.isUnsignedInteger(8))
@@ -67,7 +68,8 @@ static Expected<TensorInfo> getTensorInfo(kernel::TensorAttr tensor) {
   if (!dtype || !type.hasStaticShape()) {
     std::string text;
     raw_string_ostream(text) << tensor.getType();
-    return createStringError("'" + tensor.getName().strref() + "': a network cannot take or give a " + text);
+    return createStringError("'" + tensor.getName().strref() +
+                             "': a network cannot take or give a " + text);
   }
   TensorInfo info;
   info.name = tensor.getName().str();
@@ -94,7 +96,8 @@ static Error collectWeights(mlir::ElementsAttr weights, CollectedNetwork &networ
   if (auto resource = dyn_cast_or_null<mlir::DenseResourceElementsAttr>(weights)) {
     mlir::AsmResourceBlob *blob = resource.getRawHandle().getBlob();
     if (!blob)
-      return createStringError("the weights '" + resource.getRawHandle().getKey() + "' are missing");
+      return createStringError("the weights '" + resource.getRawHandle().getKey() +
+                               "' are missing");
     network.program.weights = blob->getData();
   } else if (auto dense = dyn_cast_or_null<mlir::DenseElementsAttr>(weights)) {
     ArrayRef<char> raw = dense.getRawData();
@@ -107,70 +110,17 @@ static Error collectWeights(mlir::ElementsAttr weights, CollectedNetwork &networ
   return Error::success();
 }
 
-namespace {
-/// Arrays of parameters that follow one another, in the library and in the panels, become one record.
-class ParameterCollector {
-public:
-  explicit ParameterCollector(std::vector<octet_parameters> &records) : records(records) {}
-
-  void add(kernel::ParametersOp op) {
-    // Reciprocals are of what lies before their own place.
-    bool isReciprocal = op.getKind() >= kernel::ParameterKind::reciprocals;
-    int64_t bytes = isReciprocal ? 0 : op.getChannels() * (int64_t)op.getKind();
-    octet_parameters array{int32_t(op.getSource() + (isReciprocal ? 4 * op.getChannels() : 0)), (int32_t)op.getTarget(),
-                           (int32_t)op.getChannels(), (int32_t)op.getBlock(), (uint32_t)op.getKind()};
-    if (follows(array)) {
-      records.back().kinds |= array.kinds << shift;
-      shift += 4;
-    } else {
-      records.push_back(array);
-      shift = 4;
-    }
-    sourceEnd = array.source + bytes;
-    targetEnd = array.target + 4 * octet_count_positions(array.channels, array.block);
-  }
-
-private:
-  bool follows(const octet_parameters &array) const {
-    return !records.empty() && shift < 32 && array.channels == records.back().channels && array.block == records.back().block &&
-           array.source == sourceEnd && array.target == targetEnd;
-  }
-
-  std::vector<octet_parameters> &records;
-  unsigned shift = 0;
-  int64_t sourceEnd = 0, targetEnd = 0; ///< of the last array
-};
-} // namespace
-
-static void collectPanels(kernel::ProgramOp program, ProgramInfo &info) {
-  info.panelsBytes = program.getPanelsBytes();
-  for (auto filter : program.getBody().getOps<kernel::DenseFilterOp>())
-    info.filters.push_back({(int32_t)filter.getSource(), (int32_t)filter.getTarget(), (int32_t)filter.getOutputs(),
-                            (int32_t)filter.getChannels(), (int32_t)filter.getPitch(), (int32_t)filter.getKernelRows(),
-                            (int32_t)filter.getKernelColumns(), (int32_t)filter.getRuns()});
-  ParameterCollector parameters(info.parameters);
-  for (auto op : program.getBody().getOps<kernel::ParametersOp>())
-    parameters.add(op);
-}
-
-static Error collectLevel(mlir::ModuleOp module, kernel::ProgramOp program, CollectedNetwork &network) {
+static Error collectLevel(mlir::ModuleOp module, kernel::ProgramOp program,
+                          CollectedNetwork &network) {
   LevelCode level;
   level.level = program.getLevel().str();
-  for (auto step : program.getBody().getOps<kernel::StepOp>())
-    level.steps.push_back(getStepInfo(step));
+  level.steps = getSteps(program.getBody());
+  level.prologue = getSteps(program.getPrologue());
   level.preparedBytes = program.getPreparedBytes();
-  for (auto filter : program.getBody().getOps<kernel::DepthwiseFilterOp>())
-    level.filters.push_back({(int32_t)filter.getSource(), (int32_t)filter.getTarget(), (int32_t)filter.getChannels(),
-                             (int32_t)filter.getBlocks(), (int32_t)filter.getParts(), (int32_t)filter.getVectors(),
-                             (int32_t)filter.getStrip(), (int32_t)filter.getRowStride(),
-                             (int32_t)filter.getKernelRows(), (int32_t)filter.getKernelColumns()});
-  for (auto widening : program.getBody().getOps<kernel::WidenOp>())
-    level.widenings.push_back({getAddress(widening.getSource()), (int64_t)widening.getTarget(), (int64_t)widening.getGroups()});
-  // All levels are of one memory plan and have the same panels.
+  // All levels are of one memory plan.
   if (network.levels.empty()) {
     network.program.arenaBytes = program.getArenaBytes();
     network.program.stateBytes = program.getStateBytes();
-    collectPanels(program, network.program);
     if (Error error = collectTensors(program.getInputs(), network.program.inputs))
       return error;
     if (Error error = collectTensors(program.getOutputs(), network.program.outputs))
@@ -198,6 +148,7 @@ Expected<CollectedNetwork> octet::collectNetwork(mlir::ModuleOp module, StringRe
       return error;
   }
   if (network.levels.empty())
-    return createStringError("expected a nested module with a kernel.program for each CPU level, but got none");
+    return createStringError(
+        "expected a nested module with a kernel.program for each CPU level, but got none");
   return network;
 }

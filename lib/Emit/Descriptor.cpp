@@ -30,22 +30,28 @@ static int64_t getElementBytes(octet_dtype dtype) {
 }
 
 namespace {
-/// Builds octet_descriptor and what it points to. The literal structs have the layout of those in octet.h.
+/// Builds octet_network and what it points to. The literal structs have the layout of those in
+/// octet.h and records.h.
 class DescriptorBuilder {
 public:
   DescriptorBuilder(Module &module, StringRef prefix)
-      : module(module), context(module.getContext()), prefix(prefix), i32(Type::getInt32Ty(context)),
-        i64(Type::getInt64Ty(context)), pointer(PointerType::getUnqual(context)) {}
+      : module(module), context(module.getContext()), prefix(prefix),
+        i32(Type::getInt32Ty(context)), i64(Type::getInt64Ty(context)),
+        pointer(PointerType::getUnqual(context)) {}
 
   Constant *build(const ProgramInfo &program, ArrayRef<LevelCode> levels);
 
 private:
+  /// A step and the kernel that it calls.
+  using Step = std::pair<const StepInfo *, Function *>;
+
   Constant *int32(int64_t value) { return ConstantInt::getSigned(i32, value); }
   Constant *int64(int64_t value) { return ConstantInt::getSigned(i64, value); }
   Constant *record(ArrayRef<Constant *> fields) { return ConstantStruct::getAnon(context, fields); }
 
   GlobalVariable *data(Constant *value) {
-    auto *global = new GlobalVariable(module, value->getType(), /*isConstant=*/true, GlobalValue::PrivateLinkage, value);
+    auto *global = new GlobalVariable(module, value->getType(), /*isConstant=*/true,
+                                      GlobalValue::PrivateLinkage, value);
     global->setUnnamedAddr(GlobalValue::UnnamedAddr::Global);
     return global;
   }
@@ -54,7 +60,8 @@ private:
 
   /// `to - from`, in 32 bits.
   Constant *distance(Constant *from, Constant *to) {
-    auto *bytes = ConstantExpr::getSub(ConstantExpr::getPtrToInt(to, i64), ConstantExpr::getPtrToInt(from, i64));
+    auto *bytes = ConstantExpr::getSub(ConstantExpr::getPtrToInt(to, i64),
+                                       ConstantExpr::getPtrToInt(from, i64));
     return ConstantExpr::getTrunc(bytes, i32);
   }
 
@@ -66,13 +73,13 @@ private:
   }
 
   Constant *tensors(ArrayRef<TensorInfo> infos);
-  Function *kernel(const LevelCode &level, const StepInfo &step);
-  Constant *steps(const LevelCode &level);
+  Function *kernel(StringRef level, const StepInfo &step);
+  Constant *levelTable(ArrayRef<LevelCode> levels);
+  Constant *descriptor(const ProgramInfo &program, ArrayRef<LevelCode> levels);
+  void addSteps(StringRef level, ArrayRef<StepInfo> steps, SmallVectorImpl<Step> &to);
+  Constant *stepTable(ArrayRef<Step> steps);
+  Constant *program(const LevelCode &level, ArrayRef<StepInfo> shared);
   Constant *calls(ArrayRef<LevelCode> levels);
-  Constant *filters(const LevelCode &level);
-  Constant *widenings(const LevelCode &level);
-  Constant *filters(const ProgramInfo &program);
-  Constant *parameters(const ProgramInfo &program);
   Constant *weights(ArrayRef<char> bytes);
 
   Module &module;
@@ -93,38 +100,67 @@ Constant *DescriptorBuilder::tensors(ArrayRef<TensorInfo> infos) {
       shape.push_back(int64(size));
       bytes *= size;
     }
-    records.push_back(record({text(info.name), int32(info.dtype), int32(info.shape.size()), array(shape), int64(bytes),
-                              ConstantFP::get(context, APFloat(info.scale)), int32(info.zeroPoint)}));
+    records.push_back(record(
+        {text(info.name), int32(info.dtype), int32(info.shape.size()), array(shape), int64(bytes),
+         ConstantFP::get(context, APFloat(info.scale)), int32(info.zeroPoint)}));
   }
   return array(records);
 }
 
-Function *DescriptorBuilder::kernel(const LevelCode &level, const StepInfo &step) {
-  std::string symbol = getLevelSymbol(prefix, level.level, step.symbol);
-  auto *function = cast<Function>(module.getOrInsertFunction(symbol, getKernelType(context, step)).getCallee());
+Function *DescriptorBuilder::kernel(StringRef level, const StepInfo &step) {
+  std::string symbol = getLevelSymbol(prefix, level, step.symbol);
+  auto *function =
+      cast<Function>(module.getOrInsertFunction(symbol, getKernelType(context, step)).getCallee());
   function->setVisibility(GlobalValue::HiddenVisibility);
   function->setDSOLocal(true);
   return function;
 }
 
-Constant *DescriptorBuilder::steps(const LevelCode &level) {
-  auto *tableType = ArrayType::get(StructType::get(i32, i32, i32, i32, i32), level.steps.size());
+void DescriptorBuilder::addSteps(StringRef level, ArrayRef<StepInfo> steps,
+                                 SmallVectorImpl<Step> &to) {
+  for (const StepInfo &step : steps)
+    to.push_back({&step, kernel(level, step)});
+}
+
+Constant *DescriptorBuilder::stepTable(ArrayRef<Step> steps) {
+  if (steps.empty())
+    return ConstantPointerNull::get(pointer);
+  auto *tableType = ArrayType::get(StructType::get(i32, i32, i32, i32, i32), steps.size());
   GlobalVariable *table = data(ConstantAggregateZero::get(tableType));
   SmallVector<Constant *> records;
-  for (const StepInfo &step : level.steps) {
-    Constant *place = ConstantExpr::getInBoundsGetElementPtr(tableType, table, ArrayRef<Constant *>{int32(0), int32(records.size())});
-    records.push_back(record({distance(place, kernel(level, step)), distance(place, text(step.name)), int32(step.range),
-                              int32(lists.add(step.addresses)), int32(lists.add(step.bounds))}));
+  for (auto [step, kernel] : steps) {
+    Constant *place = ConstantExpr::getInBoundsGetElementPtr(
+        tableType, table, ArrayRef<Constant *>{int32(0), int32(records.size())});
+    records.push_back(
+        record({distance(place, kernel), distance(place, text(step->name)), int32(step->range),
+                int32(lists.add(step->addresses)), int32(lists.add(step->bounds))}));
   }
   table->setInitializer(ConstantArray::get(tableType, records));
   return table;
+}
+
+Constant *DescriptorBuilder::program(const LevelCode &level, ArrayRef<StepInfo> shared) {
+  size_t numShared = countCommonSteps(shared, level.prologue);
+  ArrayRef<StepInfo> own = ArrayRef(level.prologue).drop_front(numShared);
+  SmallVector<Step> steps;
+  addSteps(kPrologue, own, steps);
+  addSteps(level.level, level.steps, steps);
+  return record(
+      {stepTable(steps), int64(level.preparedBytes), int32(numShared), int32(own.size())});
+}
+
+Constant *DescriptorBuilder::levelTable(ArrayRef<LevelCode> levels) {
+  SmallVector<Constant *> records;
+  for (const LevelCode &level : levels)
+    records.push_back(record({text(level.level), int64(level.steps.size())}));
+  return array(records);
 }
 
 /// By number of arguments; zeros for those that no step has.
 Constant *DescriptorBuilder::calls(ArrayRef<LevelCode> levels) {
   std::set<size_t> numbers;
   for (const LevelCode &level : levels)
-    for (const StepInfo &step : level.steps)
+    for (const StepInfo &step : concat<const StepInfo>(level.prologue, level.steps))
       numbers.insert(step.addresses.size() + step.bounds.size());
   auto *tableType = ArrayType::get(i32, numbers.empty() ? 0 : *numbers.rbegin() + 1);
   GlobalVariable *table = data(ConstantAggregateZero::get(tableType));
@@ -135,61 +171,36 @@ Constant *DescriptorBuilder::calls(ArrayRef<LevelCode> levels) {
   return table;
 }
 
-Constant *DescriptorBuilder::filters(const LevelCode &level) {
-  SmallVector<Constant *> records;
-  for (const octet_depthwise_filter &filter : level.filters)
-    records.push_back(record({int32(filter.source), int32(filter.target), int32(filter.channels), int32(filter.blocks),
-                              int32(filter.parts), int32(filter.vectors),
-                              int32(filter.strip), int32(filter.row_stride), int32(filter.kernel_rows),
-                              int32(filter.kernel_columns)}));
-  return array(records);
-}
-
-Constant *DescriptorBuilder::widenings(const LevelCode &level) {
-  SmallVector<Constant *> records;
-  for (const WideningInfo &widening : level.widenings)
-    records.push_back(record({int32(encodeAddress(widening.source)), int32(widening.target / OCTET_MEMORY_UNIT), int32(widening.groups)}));
-  return array(records);
-}
-
-Constant *DescriptorBuilder::filters(const ProgramInfo &program) {
-  SmallVector<Constant *> records;
-  for (const octet_dense_filter &filter : program.filters)
-    records.push_back(record({int32(filter.source), int32(filter.target), int32(filter.outputs), int32(filter.channels),
-                              int32(filter.pitch), int32(filter.kernel_rows), int32(filter.kernel_columns),
-                              int32(filter.runs)}));
-  return array(records);
-}
-
-Constant *DescriptorBuilder::parameters(const ProgramInfo &program) {
-  SmallVector<Constant *> records;
-  for (const octet_parameters &p : program.parameters)
-    records.push_back(record({int32(p.source), int32(p.target), int32(p.channels), int32(p.block), int32((int32_t)p.kinds)}));
-  return array(records);
-}
-
 /// Kernels load whole cache lines of weights.
 Constant *DescriptorBuilder::weights(ArrayRef<char> bytes) {
   StringRef view(bytes.data(), bytes.size());
-  GlobalVariable *global = data(ConstantDataArray::getRaw(view, bytes.size(), Type::getInt8Ty(context)));
+  GlobalVariable *global =
+      data(ConstantDataArray::getRaw(view, bytes.size(), Type::getInt8Ty(context)));
   global->setAlignment(Align(64));
   return global;
 }
 
-Constant *DescriptorBuilder::build(const ProgramInfo &program, ArrayRef<LevelCode> levels) {
-  SmallVector<Constant *> programs;
-  for (const LevelCode &level : levels)
-    programs.push_back(record({text(level.level), steps(level), int64(level.steps.size()), int64(level.preparedBytes),
-                               filters(level), int64(level.filters.size()), widenings(level), int64(level.widenings.size())}));
-  return record({int32(OCTET_ABI), text(program.name), int64(program.arenaBytes), int64(program.stateBytes),
-                 int64(program.weights.size()), weights(program.weights), int32(program.inputs.size()),
-                 int32(program.outputs.size()), int32(programs.size()), tensors(program.inputs),
-                 tensors(program.outputs), array(programs), data(ConstantDataArray::get(context, lists.getWords())),
-                 calls(levels), text(program.reportJson), int64(program.panelsBytes), filters(program),
-                 int64(program.filters.size()), parameters(program), int64(program.parameters.size())});
+Constant *DescriptorBuilder::descriptor(const ProgramInfo &program, ArrayRef<LevelCode> levels) {
+  return record({int32(OCTET_ABI), text(program.name), int64(program.arenaBytes),
+                 int64(program.stateBytes), int64(program.weights.size()), weights(program.weights),
+                 int32(program.inputs.size()), int32(program.outputs.size()), int32(levels.size()),
+                 tensors(program.inputs), tensors(program.outputs), levelTable(levels),
+                 text(program.reportJson)});
 }
 
-/// The runtime's public functions get the network's prefix; all else is internal, so that networks link together.
+Constant *DescriptorBuilder::build(const ProgramInfo &info, ArrayRef<LevelCode> levels) {
+  ArrayRef<StepInfo> prologue = getSharedPrologue(levels);
+  SmallVector<Step> shared;
+  addSteps(kPrologue, prologue, shared);
+  SmallVector<Constant *> programs;
+  for (const LevelCode &level : levels)
+    programs.push_back(program(level, prologue));
+  return record({descriptor(info, levels), array(programs), stepTable(shared),
+                 data(ConstantDataArray::get(context, lists.getWords())), calls(levels)});
+}
+
+/// The runtime's public functions get the network's prefix; all else is internal, so that networks
+/// link together.
 static void renameRuntime(Module &module, StringRef prefix) {
   for (Function &function : module) {
     if (function.isDeclaration() || function.hasLocalLinkage())
@@ -205,11 +216,13 @@ static void renameRuntime(Module &module, StringRef prefix) {
       node.eraseFromParent();
 }
 
-Expected<OwnedModule> octet::buildRuntimeModule(const ProgramInfo &program, ArrayRef<LevelCode> levels,
+Expected<OwnedModule> octet::buildRuntimeModule(const ProgramInfo &program,
+                                                ArrayRef<LevelCode> levels,
                                                 TargetMachine &machine) {
   auto context = std::make_unique<LLVMContext>();
   StringRef bitcode = getRuntimeBitcode(machine.getTargetTriple().getArch());
-  Expected<std::unique_ptr<Module>> runtime = parseBitcodeFile(MemoryBufferRef(bitcode, "runtime"), *context);
+  Expected<std::unique_ptr<Module>> runtime =
+      parseBitcodeFile(MemoryBufferRef(bitcode, "runtime"), *context);
   if (!runtime)
     return runtime.takeError();
   std::string prefix = getSymbolPrefix(program.name);
@@ -219,10 +232,10 @@ Expected<OwnedModule> octet::buildRuntimeModule(const ProgramInfo &program, Arra
   module.setTargetTriple(machine.getTargetTriple());
   renameRuntime(module, prefix);
 
-  Constant *descriptor = DescriptorBuilder(module, prefix).build(program, levels);
-  GlobalVariable *declared = module.getNamedGlobal("octet_model_descriptor");
-  auto *defined = new GlobalVariable(module, descriptor->getType(), /*isConstant=*/true, GlobalValue::InternalLinkage,
-                                     descriptor, prefix + "_descriptor");
+  Constant *network = DescriptorBuilder(module, prefix).build(program, levels);
+  GlobalVariable *declared = module.getNamedGlobal("octet_model_network");
+  auto *defined = new GlobalVariable(module, network->getType(), /*isConstant=*/true,
+                                     GlobalValue::InternalLinkage, network, prefix + "_network");
   declared->replaceAllUsesWith(defined);
   declared->eraseFromParent();
   return OwnedModule(std::move(context), std::move(*runtime));

@@ -28,7 +28,9 @@ OwnedModule &OwnedModule::operator=(OwnedModule &&other) {
 }
 OwnedModule::~OwnedModule() { module.reset(); }
 
-static bool isLinked(OutputKind kind) { return kind == OutputKind::SharedLibrary || kind == OutputKind::Object; }
+static bool isLinked(OutputKind kind) {
+  return kind == OutputKind::SharedLibrary || kind == OutputKind::Object;
+}
 
 static Bytes writeBitcode(const Module &module) {
   Bytes bitcode;
@@ -37,10 +39,16 @@ static Bytes writeBitcode(const Module &module) {
   return bitcode;
 }
 
-/// Optimizes a part of the network; the result is an object file if it is to be linked, else bitcode.
-static Expected<Bytes> compilePart(Module &module, TargetMachine &machine, OutputKind kind) {
+/// Optimizes a part of the network; the result is an object file if it is to be linked, else
+/// bitcode.
+static Expected<Bytes> compilePart(Module &module, TargetMachine &machine,
+                                   const EmitOptions &options) {
+  for (Function &function : module)
+    function.setUWTableKind(options.hasUnwindTables && !function.isDeclaration()
+                                ? UWTableKind::Async
+                                : UWTableKind::None);
   optimize(module, machine);
-  if (isLinked(kind))
+  if (isLinked(options.kind))
     return generateCode(module, machine, CodeGenFileType::ObjectFile);
   return writeBitcode(module);
 }
@@ -54,24 +62,31 @@ struct LevelPart {
 };
 } // namespace
 
-/// How many instructions are compiled at a time: levels take long to compile where each shape has a kernel of its own, and
-/// are then divided among the cores.
+/// How many instructions are compiled at a time: levels take long to compile where each shape has a
+/// kernel of its own, and are then divided among the cores.
 static constexpr unsigned kInstructionsPerPart = 2048;
 
-static Error divideLevel(StringRef prefix, LevelCode &level, const EmitOptions &options, std::vector<LevelPart> &parts) {
+static Error divideLevel(StringRef prefix, LevelCode &level, ArrayRef<StepInfo> prologue,
+                         StringSet<> &defined, const EmitOptions &options,
+                         std::vector<LevelPart> &parts) {
   auto machine = createBaselineMachine(options.triple);
   if (!machine)
     return machine.takeError();
-  if (Error error = prepareLevel(prefix, level, **machine))
+  if (Error error = prepareLevel(prefix, level, prologue, defined, **machine))
     return error;
   Module &module = *level.code.module;
-  unsigned count = std::max<unsigned>(1, divideCeil(module.getInstructionCount(), kInstructionsPerPart));
+  unsigned count =
+      std::max<unsigned>(1, divideCeil(module.getInstructionCount(), kInstructionsPerPart));
   size_t first = parts.size();
   if (count == 1)
     parts.push_back({level.level, writeBitcode(module), {}});
   else
-    SplitModule(module, count, [&](std::unique_ptr<Module> part) { parts.push_back({level.level, writeBitcode(*part), {}}); },
-                /*PreserveLocals=*/false, /*RoundRobin=*/true);
+    SplitModule(
+        module, count,
+        [&](std::unique_ptr<Module> part) {
+          parts.push_back({level.level, writeBitcode(*part), {}});
+        },
+        /*PreserveLocals=*/false, /*RoundRobin=*/true);
   std::vector<std::string> symbols{"memcpy", "memmove", "memset"};
   for (const GlobalValue &value : module.global_values())
     if (!value.isDeclaration())
@@ -87,10 +102,11 @@ static Expected<Bytes> compileLevelPart(const LevelPart &part, const EmitOptions
   if (!machine)
     return machine.takeError();
   LLVMContext context;
-  auto module = parseBitcodeFile(MemoryBufferRef(StringRef(part.bitcode.data(), part.bitcode.size()), part.level), context);
+  auto module = parseBitcodeFile(
+      MemoryBufferRef(StringRef(part.bitcode.data(), part.bitcode.size()), part.level), context);
   if (!module)
     return module.takeError();
-  Expected<Bytes> code = compilePart(**module, **machine, options.kind);
+  Expected<Bytes> code = compilePart(**module, **machine, options);
   if (code && isLinked(options.kind))
     if (Error error = checkUndefinedSymbols(part.level, *code, part.symbols))
       return error;
@@ -105,7 +121,7 @@ static Expected<Bytes> compileRuntime(const ProgramInfo &program, ArrayRef<Level
   Expected<OwnedModule> runtime = buildRuntimeModule(program, levels, **machine);
   if (!runtime)
     return runtime.takeError();
-  return compilePart(*runtime->module, **machine, options.kind);
+  return compilePart(*runtime->module, **machine, options);
 }
 
 /// Links bitcode to one module and prints it as LLVM IR or assembly.
@@ -113,7 +129,8 @@ static Expected<Bytes> printParts(ArrayRef<Bytes> parts, const EmitOptions &opti
   LLVMContext context;
   std::unique_ptr<Module> whole;
   for (const Bytes &part : parts) {
-    auto module = parseBitcodeFile(MemoryBufferRef(StringRef(part.data(), part.size()), "part"), context);
+    auto module =
+        parseBitcodeFile(MemoryBufferRef(StringRef(part.data(), part.size()), "part"), context);
     if (!module)
       return module.takeError();
     if (!whole)
@@ -145,18 +162,24 @@ static Error checkLevels(const ProgramInfo &program, ArrayRef<LevelCode> levels)
   return Error::success();
 }
 
-Expected<SmallVector<char, 0>> octet::emitProgram(const ProgramInfo &program, std::vector<LevelCode> levels,
+Expected<SmallVector<char, 0>> octet::emitProgram(const ProgramInfo &program,
+                                                  std::vector<LevelCode> levels,
                                                   const EmitOptions &options) {
   if (Error error = checkLevels(program, levels))
     return error;
   std::string prefix = getSymbolPrefix(program.name);
-  // The runtime first: it reads the list of steps that compiling a level leaves alone, but not its code.
+  // The runtime first: it reads the list of steps that compiling a level leaves alone, but not its
+  // code.
   Expected<Bytes> runtime = compileRuntime(program, levels, options);
   if (!runtime)
     return runtime.takeError();
+  std::vector<StepInfo> prologue;
+  for (const LevelCode &level : levels)
+    append_range(prologue, level.prologue);
+  StringSet<> defined;
   std::vector<LevelPart> divided;
   for (LevelCode &level : levels)
-    if (Error error = divideLevel(prefix, level, options, divided))
+    if (Error error = divideLevel(prefix, level, prologue, defined, options, divided))
       return error;
   std::vector<std::optional<Expected<Bytes>>> results(divided.size());
   {
@@ -174,5 +197,5 @@ Expected<SmallVector<char, 0>> octet::emitProgram(const ProgramInfo &program, st
   }
   if (errors)
     return std::move(errors);
-  return isLinked(options.kind) ? linkObjects(parts, options.kind) : printParts(parts, options);
+  return isLinked(options.kind) ? linkObjects(parts, options) : printParts(parts, options);
 }

@@ -9,6 +9,7 @@
 #define OCTET_LIB_EMIT_INTERNAL_H
 
 #include "octet/Emit/Emit.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Target/TargetMachine.h"
 #include <map>
@@ -23,11 +24,21 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createBaselineMachine(llvm:
 /// The symbol of a function of one level in the finished network.
 std::string getLevelSymbol(llvm::StringRef prefix, llvm::StringRef level, llvm::StringRef symbol);
 
+/// In the place of a level: what functions of prologues are called in the finished network, once
+/// for all levels.
+inline constexpr llvm::StringLiteral kPrologue = "prologue";
+
 /// An address as the library has it: octet_address.
 int32_t encodeAddress(StepAddress address);
 
-/// An error if a step of the level does not fit its kernel or octet_step_record, or words lie at no octet_address.
+/// An error if a step of the level does not fit its kernel or octet_step_record.
 llvm::Error checkSteps(const ProgramInfo &program, const LevelCode &level);
+
+/// How many steps both begin with.
+size_t countCommonSteps(llvm::ArrayRef<StepInfo> first, llvm::ArrayRef<StepInfo> second);
+
+/// Steps that the library has once: most prologues begin with some of them.
+llvm::ArrayRef<StepInfo> getSharedPrologue(llvm::ArrayRef<LevelCode> levels);
 
 /// The type of the kernel that a step calls.
 llvm::FunctionType *getKernelType(llvm::LLVMContext &context, const StepInfo &step);
@@ -35,8 +46,9 @@ llvm::FunctionType *getKernelType(llvm::LLVMContext &context, const StepInfo &st
 /// A function that calls a kernel with so many arguments from memory; see octet_descriptor.
 llvm::Function *createCall(llvm::Module &module, llvm::StringRef prefix, size_t numArguments);
 
-/// The arguments of all steps as octet_descriptor has them. Addresses and bounds are lists of their own: levels have the
-/// same addresses, but merge different kernels, and steps on different memory have the same bounds.
+/// The arguments of all steps as octet_descriptor has them. Addresses and bounds are lists of their
+/// own: levels have the same addresses, but merge different kernels, and steps on different memory
+/// have the same bounds.
 class ArgumentLists {
 public:
   /// Where the list begins; equal ones are there once.
@@ -51,25 +63,32 @@ private:
   std::map<std::vector<int32_t>, int32_t> places;
 };
 
-/// Gives every definition of a level's module the network's and level's prefix, hides the kernels that steps call and makes
-/// the rest internal.
-llvm::Error prepareLevel(llvm::StringRef prefix, LevelCode &level, llvm::TargetMachine &machine);
+/// Gives every definition of a level's module the network's and level's prefix, hides the kernels
+/// that steps call and makes the rest internal. `prologue` has the steps of all prologues: their
+/// functions stay in the first level that has them, which are then among `defined`.
+llvm::Error prepareLevel(llvm::StringRef prefix, LevelCode &level,
+                         llvm::ArrayRef<StepInfo> prologue, llvm::StringSet<> &defined,
+                         llvm::TargetMachine &machine);
 
 /// The descriptor, the weights and the runtime, in a new context.
-llvm::Expected<OwnedModule> buildRuntimeModule(const ProgramInfo &program, llvm::ArrayRef<LevelCode> levels,
+llvm::Expected<OwnedModule> buildRuntimeModule(const ProgramInfo &program,
+                                               llvm::ArrayRef<LevelCode> levels,
                                                llvm::TargetMachine &machine);
 
 /// Runs LLVM's optimizations.
 void optimize(llvm::Module &module, llvm::TargetMachine &machine);
 
 /// Object file or assembly.
-llvm::Expected<Bytes> generateCode(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType type);
+llvm::Expected<Bytes> generateCode(llvm::Module &module, llvm::TargetMachine &machine,
+                                   llvm::CodeGenFileType type);
 
-/// An error if the object of a level needs a symbol that a compiled network may not need (a function of libm, say).
-llvm::Error checkUndefinedSymbols(llvm::StringRef level, llvm::ArrayRef<char> object, llvm::ArrayRef<std::string> allowed);
+/// An error if the object of a level needs a symbol that a compiled network may not need (a
+/// function of libm, say).
+llvm::Error checkUndefinedSymbols(llvm::StringRef level, llvm::ArrayRef<char> object,
+                                  llvm::ArrayRef<std::string> allowed);
 
 /// Links objects in memory to a shared library or to one object.
-llvm::Expected<Bytes> linkObjects(llvm::ArrayRef<Bytes> objects, OutputKind kind);
+llvm::Expected<Bytes> linkObjects(llvm::ArrayRef<Bytes> objects, const EmitOptions &options);
 
 /// Bitcode of the runtime for an architecture, and the text of octet.h.
 llvm::StringRef getRuntimeBitcode(llvm::Triple::ArchType arch);

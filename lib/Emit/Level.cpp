@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Internal.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/IR/ConstantRange.h"
 #include "llvm/IR/Verifier.h"
 
@@ -17,8 +16,9 @@ std::string octet::getLevelSymbol(StringRef prefix, StringRef level, StringRef s
   return (prefix + "_" + level + "_" + symbol).str();
 }
 
-/// LLVM spills a vector register without aligning the stack for it, because it decides on the frame before it allocates
-/// registers; a 64-byte spill on a 16-byte-aligned stack costs two cache lines each time. So ask for it beforehand.
+/// LLVM spills a vector register without aligning the stack for it, because it decides on the frame
+/// before it allocates registers; a 64-byte spill on a 16-byte-aligned stack costs two cache lines
+/// each time. So ask for it beforehand.
 static void alignStack(Function &function) {
   StringRef features = function.getFnAttribute("target-features").getValueAsString();
   unsigned alignment = features.contains("+avx512f") ? 64 : features.contains("+avx") ? 32 : 0;
@@ -31,24 +31,44 @@ static void alignStack(Function &function) {
 
 static void prepareFunction(Function &function) {
   function.setDoesNotThrow();
-  function.setUWTableKind(UWTableKind::None);
   alignStack(function);
 }
 
 /// Tells LLVM between which values the bounds lie that a kernel gets: it does not see the calls.
 static void addRanges(Module &module, ArrayRef<StepInfo> steps) {
   std::map<std::pair<Function *, unsigned>, ConstantRange> ranges;
-  for (const StepInfo &step : steps)
+  for (const StepInfo &step : steps) {
+    Function *function = module.getFunction(step.symbol);
     for (auto [i, bound] : enumerate(step.bounds)) {
       ConstantRange value(APInt(64, bound, /*isSigned=*/true));
-      auto [it, isNew] = ranges.try_emplace({module.getFunction(step.symbol), step.addresses.size() + i}, value);
+      auto [it, isNew] = ranges.try_emplace({function, step.addresses.size() + i}, value);
       it->second = it->second.unionWith(value, ConstantRange::Signed);
     }
+  }
   for (auto &[argument, range] : ranges)
-    argument.first->addParamAttrs(argument.second, AttrBuilder(module.getContext()).addRangeAttr(range));
+    if (argument.first) // steps of prologues call functions of other levels, too
+      argument.first->addParamAttrs(argument.second,
+                                    AttrBuilder(module.getContext()).addRangeAttr(range));
 }
 
-Error octet::prepareLevel(StringRef prefix, LevelCode &level, TargetMachine &machine) {
+/// Of the functions that prologues call, those that another level defines go. Returns the others.
+static StringSet<> takePrologue(Module &module, ArrayRef<StepInfo> prologue, StringSet<> &defined) {
+  addRanges(module, prologue);
+  StringSet<> taken;
+  for (const StepInfo &step : prologue) {
+    Function *function = module.getFunction(step.symbol);
+    if (!function || function->isDeclaration() || taken.contains(step.symbol))
+      continue;
+    if (defined.insert(step.symbol).second)
+      taken.insert(step.symbol);
+    else
+      function->deleteBody();
+  }
+  return taken;
+}
+
+Error octet::prepareLevel(StringRef prefix, LevelCode &level, ArrayRef<StepInfo> prologue,
+                          StringSet<> &defined, TargetMachine &machine) {
   Module &module = *level.code.module;
   module.setModuleIdentifier(prefix);
   module.setSourceFileName(getLevelSymbol(prefix, level.level, ""));
@@ -56,17 +76,19 @@ Error octet::prepareLevel(StringRef prefix, LevelCode &level, TargetMachine &mac
   module.setDataLayout(machine.createDataLayout());
 
   addRanges(module, level.steps);
-  StringSet<> kernels;
+  StringSet<> kernels, shared = takePrologue(module, prologue, defined);
   for (const StepInfo &step : level.steps)
     kernels.insert(step.symbol);
   for (GlobalValue &value : module.global_values()) {
     if (value.isDeclaration())
       continue;
-    bool isKernel = kernels.contains(value.getName());
+    bool isShared = shared.contains(value.getName()),
+         isKernel = isShared || kernels.contains(value.getName());
     value.setLinkage(isKernel ? GlobalValue::ExternalLinkage : GlobalValue::InternalLinkage);
     value.setVisibility(isKernel ? GlobalValue::HiddenVisibility : GlobalValue::DefaultVisibility);
     value.setDSOLocal(true);
-    value.setName(getLevelSymbol(prefix, level.level, value.getName()));
+    value.setName(
+        getLevelSymbol(prefix, isShared ? kPrologue.str() : level.level, value.getName()));
     if (auto *function = dyn_cast<Function>(&value)) {
       prepareFunction(*function);
       if (!isKernel) // What kernels share is a function so that they do not hold copies of it.

@@ -7,46 +7,28 @@
 
 #include "Internal.h"
 #include "lld/Common/Driver.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
+#include "octet/Support/Files.h"
+#include <fcntl.h>
 #include <mutex>
+#include <thread>
+#include <unistd.h>
 
 LLD_HAS_DRIVER(elf)
 
 using namespace llvm;
 using namespace octet;
 
-namespace {
-/// A folder for the linker, which reads and writes nothing but files; removed with what is in it.
-class TemporaryFolder {
-public:
-  static Expected<std::unique_ptr<TemporaryFolder>> create() {
-    auto folder = std::make_unique<TemporaryFolder>();
-    if (std::error_code code = sys::fs::createUniqueDirectory("octet-link", folder->path))
-      return createStringError(code, "cannot make a temporary folder '" + folder->path.str() + "': " + code.message());
-    return folder;
-  }
-  ~TemporaryFolder() { sys::fs::remove_directories(path); }
-
-  std::string file(const Twine &name) const {
-    SmallString<128> result(path);
-    sys::path::append(result, name);
-    return std::string(result);
-  }
-
-private:
-  SmallString<128> path;
-};
-} // namespace
-
-static std::vector<std::string> getArguments(OutputKind kind, StringRef output) {
-  std::vector<std::string> arguments = {"ld.lld", "-o", output.str(), "--threads=1", "--build-id=none"};
-  if (kind == OutputKind::Object)
+static std::vector<std::string> getArguments(const EmitOptions &options, StringRef output) {
+  std::vector<std::string> arguments = {"ld.lld", "-o", output.str(), "--threads=1",
+                                        "--build-id=none"};
+  if (options.kind == OutputKind::Object)
     arguments.push_back("-r");
   else
-    arguments.insert(arguments.end(), {"-shared", "-Bsymbolic", "-O2", "--hash-style=gnu", "--gc-sections", "-z", "relro", "-z", "now",
-                                       "-z", "noexecstack"});
+    arguments.insert(arguments.end(),
+                     {"-shared", "-Bsymbolic", "-O2", "--hash-style=gnu", "--gc-sections", "-z",
+                      "relro", "-z", "now", "-z", "noexecstack"});
+  if (options.hasUnwindTables)
+    arguments.push_back("--eh-frame-hdr"); // by which unwinders find them
   return arguments;
 }
 
@@ -69,21 +51,65 @@ static Error runLinker(ArrayRef<std::string> arguments) {
   return Error::success();
 }
 
-Expected<Bytes> octet::linkObjects(ArrayRef<Bytes> objects, OutputKind kind) {
-  auto folder = TemporaryFolder::create();
-  if (!folder)
-    return folder.takeError();
-  std::string output = (*folder)->file("output");
-  std::vector<std::string> arguments = getArguments(kind, output);
-  for (size_t i = 0; i < objects.size(); ++i) {
-    arguments.push_back((*folder)->file(Twine(i) + ".o"));
-    if (Error error = writeFileAtomically(arguments.back(), objects[i]))
-      return error;
+namespace {
+/// What is written to a path becomes bytes in memory. The linker writes a regular file beside its
+/// place first, which a file in memory has not; a pipe it opens and writes.
+class OutputPipe {
+public:
+  static Expected<std::unique_ptr<OutputPipe>> create() {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC))
+      return createStringError(Twine("cannot make a pipe: ") + std::strerror(errno));
+    return std::make_unique<OutputPipe>(ends[0], ends[1]);
+  }
+  OutputPipe(int readEnd, int writeEnd)
+      : readEnd(readEnd), writeEnd(writeEnd), reader([this] { readAll(); }) {}
+  ~OutputPipe() { finish(); }
+
+  std::string getPath() const { return "/proc/self/fd/" + std::to_string(writeEnd); }
+
+  /// What has been written by all who opened the path and have closed it.
+  Bytes finish() {
+    if (reader.joinable()) {
+      close(writeEnd);
+      reader.join();
+      close(readEnd);
+    }
+    return std::move(bytes);
+  }
+
+private:
+  void readAll() {
+    char buffer[1 << 16];
+    for (ssize_t count; (count = read(readEnd, buffer, sizeof(buffer))) != 0;)
+      if (count > 0)
+        bytes.append(buffer, buffer + count);
+      else if (errno != EINTR)
+        return;
+  }
+
+  int readEnd, writeEnd;
+  Bytes bytes;
+  std::thread reader; // last: it uses the others
+};
+} // namespace
+
+/// The linker reads and writes nothing but files. These are in memory: there is no folder that
+/// another could write to, or that stays behind when a signal ends the process.
+Expected<Bytes> octet::linkObjects(ArrayRef<Bytes> objects, const EmitOptions &options) {
+  Expected<std::unique_ptr<OutputPipe>> output = OutputPipe::create();
+  if (!output)
+    return output.takeError();
+  std::vector<std::string> arguments = getArguments(options, (*output)->getPath());
+  std::vector<MemoryFile> inputs;
+  for (const Bytes &object : objects) {
+    Expected<MemoryFile> input = MemoryFile::create(object);
+    if (!input)
+      return input.takeError();
+    arguments.push_back(input->getPath());
+    inputs.push_back(std::move(*input));
   }
   if (Error error = runLinker(arguments))
-    return error;
-  auto buffer = MemoryBuffer::getFile(output, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  if (!buffer)
-    return createStringError(buffer.getError(), "cannot read '" + output + "': " + buffer.getError().message());
-  return Bytes((*buffer)->getBufferStart(), (*buffer)->getBufferEnd());
+    return std::move(error);
+  return (*output)->finish();
 }

@@ -76,8 +76,9 @@ Expected<std::unique_ptr<TargetMachine>> octet::createBaselineMachine(StringRef 
   TargetOptions options;
   // Only explicit fused multiply-adds; llvm.fmuladd stays two operations, or levels would differ.
   options.AllowFPOpFusion = FPOpFusion::Strict;
-  return std::unique_ptr<TargetMachine>(target->createTargetMachine(
-      normalized, architecture->baselineCpu, "", options, Reloc::PIC_, std::nullopt, CodeGenOptLevel::Aggressive));
+  return std::unique_ptr<TargetMachine>(
+      target->createTargetMachine(normalized, architecture->baselineCpu, "", options, Reloc::PIC_,
+                                  std::nullopt, CodeGenOptLevel::Aggressive));
 }
 
 void octet::optimize(Module &module, TargetMachine &machine) {
@@ -107,8 +108,10 @@ Expected<Bytes> octet::generateCode(Module &module, TargetMachine &machine, Code
   return code;
 }
 
-Error octet::checkUndefinedSymbols(StringRef level, ArrayRef<char> object, ArrayRef<std::string> allowed) {
-  auto file = object::ObjectFile::createObjectFile(MemoryBufferRef(StringRef(object.data(), object.size()), level));
+Error octet::checkUndefinedSymbols(StringRef level, ArrayRef<char> object,
+                                   ArrayRef<std::string> allowed) {
+  auto file = object::ObjectFile::createObjectFile(
+      MemoryBufferRef(StringRef(object.data(), object.size()), level));
   if (!file)
     return file.takeError();
   for (const object::SymbolRef &symbol : (*file)->symbols()) {
@@ -118,9 +121,10 @@ Error octet::checkUndefinedSymbols(StringRef level, ArrayRef<char> object, Array
     Expected<StringRef> name = symbol.getName();
     if (!name)
       return name.takeError();
-    if ((*flags & object::SymbolRef::SF_Undefined) && !name->empty() && !is_contained(allowed, *name))
-      return createStringError("the code for CPU level '" + level + "' needs the function '" + *name +
-                               "', which a compiled network does not have");
+    if ((*flags & object::SymbolRef::SF_Undefined) && !name->empty() &&
+        !is_contained(allowed, *name))
+      return createStringError("the code for CPU level '" + level + "' needs the function '" +
+                               *name + "', which a compiled network does not have");
   }
   return Error::success();
 }

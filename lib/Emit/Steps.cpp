@@ -22,7 +22,6 @@ static int64_t getUnit(octet_space space) {
   case OCTET_ARENA:
   case OCTET_STATE:
   case OCTET_PREPARED:
-  case OCTET_PANELS:
     return OCTET_MEMORY_UNIT;
   case OCTET_WEIGHTS:
     return OCTET_WEIGHTS_UNIT;
@@ -34,7 +33,8 @@ static int64_t getUnit(octet_space space) {
 }
 
 static StringRef getSpaceName(octet_space space) {
-  static constexpr StringLiteral names[] = {"arena", "weights", "state", "prepared", "panels", "input", "output"};
+  static constexpr StringLiteral names[] = {"arena",    "weights", "state",
+                                            "prepared", "input",   "output"};
   return names[space];
 }
 
@@ -45,16 +45,18 @@ static std::string describeProblem(const ProgramInfo &program, StepAddress addre
     units = (address.space == OCTET_INPUT ? program.inputs : program.outputs).size();
   if (address.offset >= 0 && address.offset % unit == 0 && address.offset / unit < units)
     return "";
-  return ("expected a multiple of " + Twine(unit) + " below " + Twine(unit * units) + " in '" + getSpaceName(address.space) +
-          "', but got " + Twine(address.offset))
+  return ("expected a multiple of " + Twine(unit) + " below " + Twine(unit * units) + " in '" +
+          getSpaceName(address.space) + "', but got " + Twine(address.offset))
       .str();
 }
 
-static std::string describeProblem(const ProgramInfo &program, const StepInfo &step, const Module &module) {
+static std::string describeProblem(const ProgramInfo &program, const StepInfo &step,
+                                   const Module &module) {
   const Function *function = module.getFunction(step.symbol);
-  if (!function || function->isDeclaration() || function->getFunctionType() != getKernelType(module.getContext(), step))
-    return ("calls '" + step.symbol + "', expected a function of " + Twine(step.addresses.size()) + " pointers and " +
-            Twine(step.bounds.size() + 2) + " i64")
+  if (!function || function->isDeclaration() ||
+      function->getFunctionType() != getKernelType(module.getContext(), step))
+    return ("calls '" + step.symbol + "', expected a function of " + Twine(step.addresses.size()) +
+            " pointers and " + Twine(step.bounds.size() + 2) + " i64")
         .str();
   if (step.range < 1 || step.range > INT32_MAX)
     return ("expected a range of 1 to 2147483647, but got " + Twine(step.range)).str();
@@ -68,13 +70,41 @@ static std::string describeProblem(const ProgramInfo &program, const StepInfo &s
 }
 
 Error octet::checkSteps(const ProgramInfo &program, const LevelCode &level) {
-  for (const StepInfo &step : level.steps)
-    if (std::string problem = describeProblem(program, step, *level.code.module); !problem.empty())
-      return createStringError("CPU level '" + level.level + "': step '" + step.name + "' " + problem);
-  for (const WideningInfo &widening : level.widenings)
-    if (std::string problem = describeProblem(program, widening.source); !problem.empty())
-      return createStringError("CPU level '" + level.level + "': weights to widen: " + problem);
+  for (const std::vector<StepInfo> *steps : {&level.prologue, &level.steps})
+    for (const StepInfo &step : *steps)
+      if (std::string problem = describeProblem(program, step, *level.code.module);
+          !problem.empty())
+        return createStringError("CPU level '" + level.level + "': step '" + step.name + "' " +
+                                 problem);
   return Error::success();
+}
+
+bool StepInfo::operator==(const StepInfo &other) const {
+  return std::tie(symbol, range, name, addresses, bounds) ==
+         std::tie(other.symbol, other.range, other.name, other.addresses, other.bounds);
+}
+
+size_t octet::countCommonSteps(ArrayRef<StepInfo> first, ArrayRef<StepInfo> second) {
+  return std::mismatch(first.begin(), first.end(), second.begin(), second.end()).first -
+         first.begin();
+}
+
+ArrayRef<StepInfo> octet::getSharedPrologue(ArrayRef<LevelCode> levels) {
+  ArrayRef<StepInfo> shared;
+  size_t mostSaved = 0;
+  for (const LevelCode &level : levels) {
+    size_t saved = 0, longest = 0;
+    for (const LevelCode &other : levels) {
+      size_t common = &other == &level ? 0 : countCommonSteps(level.prologue, other.prologue);
+      saved += common;
+      longest = std::max(longest, common);
+    }
+    if (saved > mostSaved) {
+      mostSaved = saved;
+      shared = ArrayRef(level.prologue).take_front(longest);
+    }
+  }
+  return shared;
 }
 
 //===----------------------------------------------------------------------===//
@@ -82,10 +112,13 @@ Error octet::checkSteps(const ProgramInfo &program, const LevelCode &level) {
 //===----------------------------------------------------------------------===//
 
 int32_t octet::encodeAddress(StepAddress address) {
-  return (int32_t)(uint32_t)(address.offset / getUnit(address.space) << OCTET_SPACE_BITS | address.space);
+  return (int32_t)(uint32_t)(address.offset / getUnit(address.space) << OCTET_SPACE_BITS |
+                             address.space);
 }
 
-int32_t ArgumentLists::add(ArrayRef<StepAddress> addresses) { return addList(map_to_vector(addresses, encodeAddress)); }
+int32_t ArgumentLists::add(ArrayRef<StepAddress> addresses) {
+  return addList(map_to_vector(addresses, encodeAddress));
+}
 
 int32_t ArgumentLists::add(ArrayRef<int64_t> bounds) {
   return addList(map_to_vector(bounds, [](int64_t bound) { return (int32_t)bound; }));
@@ -113,8 +146,9 @@ FunctionType *octet::getKernelType(LLVMContext &context, const StepInfo &step) {
 Function *octet::createCall(Module &module, StringRef prefix, size_t numArguments) {
   IRBuilder<> builder(module.getContext());
   Type *pointer = builder.getPtrTy(), *i64 = builder.getInt64Ty(), *none = builder.getVoidTy();
-  auto *function = Function::Create(FunctionType::get(none, {pointer, pointer, i64, i64}, /*isVarArg=*/false),
-                                    GlobalValue::InternalLinkage, prefix + "_call" + Twine(numArguments), module);
+  auto *function = Function::Create(
+      FunctionType::get(none, {pointer, pointer, i64, i64}, /*isVarArg=*/false),
+      GlobalValue::InternalLinkage, prefix + "_call" + Twine(numArguments), module);
   function->setDoesNotThrow();
   function->addFnAttr(Attribute::MinSize);
   function->addFnAttr(Attribute::OptimizeForSize);
@@ -122,10 +156,12 @@ Function *octet::createCall(Module &module, StringRef prefix, size_t numArgument
   // Pointers and 64-bit integers are passed alike on every architecture there is.
   SmallVector<Value *> arguments;
   for (size_t i = 0; i < numArguments; ++i)
-    arguments.push_back(builder.CreateLoad(i64, builder.CreateConstGEP1_64(i64, function->getArg(1), i)));
+    arguments.push_back(
+        builder.CreateLoad(i64, builder.CreateConstGEP1_64(i64, function->getArg(1), i)));
   append_range(arguments, ArrayRef<Value *>{function->getArg(2), function->getArg(3)});
   SmallVector<Type *> types(arguments.size(), i64);
-  builder.CreateCall(FunctionType::get(none, types, /*isVarArg=*/false), function->getArg(0), arguments);
+  builder.CreateCall(FunctionType::get(none, types, /*isVarArg=*/false), function->getArg(0),
+                     arguments);
   builder.CreateRetVoid();
   return function;
 }

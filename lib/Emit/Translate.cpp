@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "octet/Emit/Emit.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Target/LLVMIR/Dialect/ArmNeon/ArmNeonToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "octet/Emit/Emit.h"
 #include "llvm/IR/Module.h"
 
 using namespace octet;

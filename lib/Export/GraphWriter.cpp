@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GraphWriter.h"
-#include "octet/Dialect/Octet/Names.h"
+#include "octet/Dialect/Octet/Origin.h"
 
 using namespace mlir;
 using namespace octet;
@@ -50,7 +50,7 @@ Node &Node::attribute(StringRef name, StringRef value) {
 //===----------------------------------------------------------------------===//
 
 StringRef exporter::getName(Operation *op) {
-  StringRef name = getSourceName(op->getLoc());
+  StringRef name = getSourceName(op);
   return name.empty() ? op->getName().stripDialect() : name;
 }
 
@@ -78,8 +78,8 @@ std::string GraphWriter::nameResult(Operation *op, StringRef name) {
 // Nodes, initializers, inputs and outputs
 //===----------------------------------------------------------------------===//
 
-static Node addNamedNode(onnx::GraphProto &graph, std::string name, StringRef type, ArrayRef<std::string> inputs,
-                         StringRef output) {
+static Node addNamedNode(onnx::GraphProto &graph, std::string name, StringRef type,
+                         ArrayRef<std::string> inputs, StringRef output) {
   onnx::NodeProto &node = *graph.add_node();
   node.set_op_type(type.str());
   node.set_name(std::move(name));
@@ -95,7 +95,8 @@ Node GraphWriter::addNode(StringRef type, ArrayRef<std::string> inputs, StringRe
 
 /// Several ops may come from one source node, and are called alike.
 Node GraphWriter::addNode(Operation *op, StringRef type, ArrayRef<std::string> inputs) {
-  return addNamedNode(graph, makeUniqueIn(takenByNodes, getName(op)), type, inputs, nameResult(op, getName(op)));
+  return addNamedNode(graph, makeUniqueIn(takenByNodes, getName(op)), type, inputs,
+                      nameResult(op, getName(op)));
 }
 
 Node GraphWriter::addNode(Operation *op, StringRef type) {
@@ -105,8 +106,8 @@ Node GraphWriter::addNode(Operation *op, StringRef type) {
   return addNode(op, type, inputs);
 }
 
-std::string GraphWriter::addInitializer(StringRef name, onnx::TensorProto::DataType type, ArrayRef<int64_t> shape,
-                                        ArrayRef<char> bytes) {
+std::string GraphWriter::addInitializer(StringRef name, onnx::TensorProto::DataType type,
+                                        ArrayRef<int64_t> shape, ArrayRef<char> bytes) {
   onnx::TensorProto &tensor = *graph.add_initializer();
   tensor.set_name(makeUnique(name));
   tensor.set_data_type(type);
@@ -116,8 +117,7 @@ std::string GraphWriter::addInitializer(StringRef name, onnx::TensorProto::DataT
   return tensor.name();
 }
 
-template <typename T>
-static ArrayRef<char> asBytes(ArrayRef<T> values) {
+template <typename T> static ArrayRef<char> asBytes(ArrayRef<T> values) {
   return {reinterpret_cast<const char *>(values.data()), values.size() * sizeof(T)};
 }
 

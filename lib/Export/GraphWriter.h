@@ -37,8 +37,11 @@ public:
   /// The tensor of a value that was written.
   std::string nameOf(mlir::Value value) const { return names.lookup(value); }
   void setName(mlir::Value value, std::string name) { names[value] = std::move(name); }
-  /// The tensor that `value` is to be, once it is written; the first reservation holds. `name` is already unique.
-  void reserve(mlir::Value value, std::string name) { reserved.try_emplace(value, std::move(name)); }
+  /// The tensor that `value` is to be, once it is written; the first reservation holds. `name` is
+  /// already unique.
+  void reserve(mlir::Value value, std::string name) {
+    reserved.try_emplace(value, std::move(name));
+  }
   /// What is reserved for `from` is meant for `to`.
   void passReservation(mlir::Value from, mlir::Value to);
   std::string makeUnique(llvm::StringRef name);
@@ -53,8 +56,8 @@ public:
   std::string nameResult(mlir::Operation *op, llvm::StringRef name);
 
   /// Adds an initializer and returns its name.
-  std::string addInitializer(llvm::StringRef name, onnx::TensorProto::DataType type, llvm::ArrayRef<int64_t> shape,
-                             llvm::ArrayRef<char> bytes);
+  std::string addInitializer(llvm::StringRef name, onnx::TensorProto::DataType type,
+                             llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<char> bytes);
   std::string addInts(llvm::StringRef name, llvm::ArrayRef<int64_t> values);
   std::string addFloats(llvm::StringRef name, llvm::ArrayRef<float> values);
   std::string addScalar(llvm::StringRef name, float value);

@@ -21,10 +21,10 @@ static LogicalResult writeBlock(GraphWriter &writer, Block &block);
 static LogicalResult writeGroup(GraphWriter &writer, GroupOp group) {
   for (auto [argument, input] : llvm::zip(group.getBody().getArguments(), group.getInputs()))
     writer.setName(argument, writer.nameOf(input));
-  writer.passReservation(group.getResult(), group.getTerminator()->getOperand(0));
+  writer.passReservation(group.getResult(), group.getYielded());
   if (failed(writeBlock(writer, group.getBody().front())))
     return failure();
-  writer.setName(group.getResult(), writer.nameOf(group.getTerminator()->getOperand(0)));
+  writer.setName(group.getResult(), writer.nameOf(group.getYielded()));
   return success();
 }
 
@@ -34,7 +34,9 @@ static LogicalResult writeOp(GraphWriter &writer, Operation *op) {
       .Case([&](QuantizeOp quantize) { return writeQuantize(writer, quantize), success(); })
       .Case([&](DequantizeOp dequantize) { return writeDequantize(writer, dequantize), success(); })
       .Case([&](GroupOp group) { return writeGroup(writer, group); })
-      .Case([&](ObserveOp observe) { return writer.setName(observe.getResult(), writer.nameOf(observe.getInput())), success(); })
+      .Case([&](ObserveOp observe) {
+        return writer.setName(observe.getResult(), writer.nameOf(observe.getInput())), success();
+      })
       .Default([&](Operation *other) { return writeOperator(writer, other); });
 }
 
@@ -54,14 +56,15 @@ static std::string getInterfaceName(DictionaryAttr attributes, const Twine &othe
 static void addInputs(GraphWriter &writer, func::FuncOp function) {
   for (BlockArgument argument : function.getArguments()) {
     unsigned i = argument.getArgNumber();
-    std::string name = writer.makeUnique(getInterfaceName(function.getArgAttrDict(i), "input" + Twine(i)));
+    std::string name =
+        writer.makeUnique(getInterfaceName(function.getArgAttrDict(i), "input" + Twine(i)));
     writer.addInterface(*writer.graph.add_input(), name, argument.getType());
     writer.setName(argument, name);
   }
 }
 
-/// Outputs are called as the function's results: the op that computes one takes that name, a value that has another name
-/// (an input, a constant, a value returned twice) is copied.
+/// Outputs are called as the function's results: the op that computes one takes that name, a value
+/// that has another name (an input, a constant, a value returned twice) is copied.
 static void addOutputs(GraphWriter &writer, func::FuncOp function, ArrayRef<std::string> names) {
   Operation *terminator = function.getBody().front().getTerminator();
   for (auto [name, value] : llvm::zip(names, terminator->getOperands())) {
@@ -78,7 +81,8 @@ static LogicalResult writeFunction(onnx::GraphProto &graph, func::FuncOp functio
   SmallVector<std::string> outputs;
   for (OpOperand &operand : terminator->getOpOperands()) {
     unsigned i = operand.getOperandNumber();
-    outputs.push_back(writer.makeUnique(getInterfaceName(function.getResultAttrDict(i), "output" + Twine(i))));
+    outputs.push_back(
+        writer.makeUnique(getInterfaceName(function.getResultAttrDict(i), "output" + Twine(i))));
     writer.reserve(operand.get(), outputs.back());
   }
   if (failed(writeBlock(writer, function.getBody().front())))
@@ -94,10 +98,12 @@ LogicalResult octet::exportOnnx(ModuleOp module, llvm::raw_ostream &os) {
   onnx::ModelProto model;
   model.set_ir_version(9);
   model.set_producer_name("octet");
-  model.add_opset_import()->set_version(19);
   model.mutable_graph()->set_name("main");
   if (failed(writeFunction(*model.mutable_graph(), function)))
     return failure();
+  bool hasGelu = llvm::any_of(model.graph().node(),
+                              [](const onnx::NodeProto &node) { return node.op_type() == "Gelu"; });
+  model.add_opset_import()->set_version(hasGelu ? 20 : 19);
   std::string bytes;
   if (!model.SerializeToString(&bytes))
     return module.emitError("does not fit into one ONNX file (2 GB)");

@@ -20,13 +20,10 @@ using namespace octet::exporter;
 /// The ONNX operator of an op without attributes, or empty.
 static StringRef getPlainOperator(Operation *op) {
   return llvm::TypeSwitch<Operation *, StringRef>(op)
-      .Case([](nn::ReluOp) { return "Relu"; })
-      .Case([](nn::SigmoidOp) { return "Sigmoid"; })
-      .Case([](nn::TanhOp) { return "Tanh"; })
-      .Case([](nn::ExpOp) { return "Exp"; })
+#define OCTET_ONNX_UNARY(name, op) .Case([](nn::op) { return #name; })
+#include "octet/Dialect/NN/OnnxNames.def"
       .Case([](nn::SqrtOp) { return "Sqrt"; })
       .Case([](nn::NegOp) { return "Neg"; })
-      .Case([](nn::HardSwishOp) { return "HardSwish"; })
       .Case([](nn::AddOp) { return "Add"; })
       .Case([](nn::SubOp) { return "Sub"; })
       .Case([](nn::MulOp) { return "Mul"; })
@@ -55,7 +52,8 @@ static void write(GraphWriter &writer, nn::LinearOp op) {
     return;
   }
   std::string filter = writer.makeUnique(writer.nameOf(op.getFilter()) + "_transposed");
-  writer.addNode("Transpose", writer.nameOf(op.getFilter()), filter).attribute("perm", ArrayRef<int64_t>{1, 0});
+  writer.addNode("Transpose", writer.nameOf(op.getFilter()), filter)
+      .attribute("perm", ArrayRef<int64_t>{1, 0});
   SmallVector<std::string> inputs{writer.nameOf(op.getInput()), filter};
   if (!op.getBias()) {
     writer.addNode(op, "MatMul", inputs);
@@ -66,9 +64,9 @@ static void write(GraphWriter &writer, nn::LinearOp op) {
   writer.addNode(op, "Add", {product, writer.nameOf(op.getBias())});
 }
 
-/// Dilations only where there are some: onnxruntime's fused integer pools do not know the attribute.
-template <typename PoolOp>
-static Node writePool(GraphWriter &writer, PoolOp op, StringRef type) {
+/// Dilations only where there are some: onnxruntime's fused integer pools do not know the
+/// attribute.
+template <typename PoolOp> static Node writePool(GraphWriter &writer, PoolOp op, StringRef type) {
   Node node = writer.addNode(op, type)
                   .attribute("kernel_shape", op.getKernel())
                   .attribute("strides", op.getStrides())
@@ -79,7 +77,8 @@ static Node writePool(GraphWriter &writer, PoolOp op, StringRef type) {
 
 static void write(GraphWriter &writer, nn::MaxPoolOp op) { writePool(writer, op, "MaxPool"); }
 static void write(GraphWriter &writer, nn::AvgPoolOp op) {
-  writePool(writer, op, "AveragePool").attribute("count_include_pad", int64_t(op.getCountIncludePad()));
+  writePool(writer, op, "AveragePool")
+      .attribute("count_include_pad", int64_t(op.getCountIncludePad()));
 }
 
 static void write(GraphWriter &writer, nn::BatchNormOp op) {
@@ -116,9 +115,16 @@ static void write(GraphWriter &writer, nn::HardSigmoidOp op) {
       .attribute("beta", op.getBeta().convertToFloat());
 }
 
+/// An operator of opset 20.
+static void write(GraphWriter &writer, nn::GeluOp op) {
+  StringRef form = op.getForm() == nn::GeluForm::tanh ? "tanh" : "none";
+  writer.addNode(op, "Gelu").attribute("approximate", form);
+}
+
 /// ONNX has no SiLU: x * sigmoid(x).
 static void write(GraphWriter &writer, nn::SiluOp op) {
-  std::string input = writer.nameOf(op.getInput()), sigmoid = writer.makeUnique((getName(op) + "_sigmoid").str());
+  std::string input = writer.nameOf(op.getInput()),
+              sigmoid = writer.makeUnique((getName(op) + "_sigmoid").str());
   writer.addNode("Sigmoid", input, sigmoid);
   writer.addNode(op, "Mul", {input, sigmoid});
 }
@@ -131,25 +137,33 @@ static void write(GraphWriter &writer, nn::PadOp op) {
   SmallVector<int64_t> pads(op.getLow());
   llvm::append_range(pads, op.getHigh());
   std::string widths = writer.addInts((getName(op) + "_pads").str(), pads);
-  std::string value = writer.addScalar((getName(op) + "_value").str(), op.getValue().convertToFloat());
-  writer.addNode(op, "Pad", {writer.nameOf(op.getInput()), widths, value}).attribute("mode", StringRef("constant"));
+  std::string value =
+      writer.addScalar((getName(op) + "_value").str(), op.getValue().convertToFloat());
+  writer.addNode(op, "Pad", {writer.nameOf(op.getInput()), widths, value})
+      .attribute("mode", StringRef("constant"));
 }
 
 /// An end before element 0 of a backward slice is far below zero: -1 would mean the last element.
 static void write(GraphWriter &writer, nn::SliceOp op) {
   SmallVector<int64_t> ends, axes;
-  for (auto [axis, start, size, step] : llvm::enumerate(op.getStarts(), op.getSizes(), op.getSteps())) {
+  for (auto [axis, start, size, step] :
+       llvm::enumerate(op.getStarts(), op.getSizes(), op.getSteps())) {
     int64_t end = start + size * step;
     ends.push_back(end < 0 ? std::numeric_limits<int32_t>::min() : end);
     axes.push_back(axis);
   }
-  auto add = [&](StringRef what, ArrayRef<int64_t> values) { return writer.addInts((getName(op) + what).str(), values); };
-  std::string starts = add("_starts", op.getStarts()), last = add("_ends", ends), dims = add("_axes", axes);
-  writer.addNode(op, "Slice", {writer.nameOf(op.getInput()), starts, last, dims, add("_steps", op.getSteps())});
+  auto add = [&](StringRef what, ArrayRef<int64_t> values) {
+    return writer.addInts((getName(op) + what).str(), values);
+  };
+  std::string starts = add("_starts", op.getStarts()), last = add("_ends", ends),
+              dims = add("_axes", axes);
+  writer.addNode(op, "Slice",
+                 {writer.nameOf(op.getInput()), starts, last, dims, add("_steps", op.getSteps())});
 }
 
 static void write(GraphWriter &writer, nn::ReshapeOp op) {
-  std::string shape = writer.addInts((getName(op) + "_shape").str(), op.getResult().getType().getShape());
+  std::string shape =
+      writer.addInts((getName(op) + "_shape").str(), op.getResult().getType().getShape());
   writer.addNode(op, "Reshape", {writer.nameOf(op.getInput()), shape});
 }
 
@@ -166,10 +180,12 @@ static void write(GraphWriter &writer, nn::ResizeOp op) {
   });
   SmallVector<std::string> inputs{writer.nameOf(op.getInput()), ""};
   if (scalesGiveSizes) {
-    inputs.push_back(writer.addFloats((getName(op) + "_scales").str(), {1.0f, 1.0f, factors[0], factors[1]}));
+    inputs.push_back(
+        writer.addFloats((getName(op) + "_scales").str(), {1.0f, 1.0f, factors[0], factors[1]}));
   } else {
     inputs.push_back("");
-    inputs.push_back(writer.addInts((getName(op) + "_sizes").str(), op.getResult().getType().getShape()));
+    inputs.push_back(
+        writer.addInts((getName(op) + "_sizes").str(), op.getResult().getType().getShape()));
   }
   writer.addNode(op, "Resize", inputs)
       .attribute("mode", nn::stringifyResizeMode(op.getMode()))
@@ -178,19 +194,22 @@ static void write(GraphWriter &writer, nn::ResizeOp op) {
 }
 
 LogicalResult exporter::writeOperator(GraphWriter &writer, Operation *op) {
-  bool quantized = llvm::any_of(llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()), [](Type type) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    return tensor && isa<quant::QuantizedType>(tensor.getElementType());
-  });
+  bool quantized = llvm::any_of(
+      llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()), [](Type type) {
+        auto tensor = dyn_cast<RankedTensorType>(type);
+        return tensor && isa<quant::QuantizedType>(tensor.getElementType());
+      });
   if (quantized)
-    return op->emitOpError("stands on quantized types; export the reference model, before octet-lower");
+    return op->emitOpError(
+        "stands on quantized types; export the reference model, before octet-lower");
   if (StringRef type = getPlainOperator(op); !type.empty()) {
     writer.addNode(op, type);
     return success();
   }
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<nn::ConvOp, nn::LinearOp, nn::MaxPoolOp, nn::AvgPoolOp, nn::BatchNormOp, nn::ReduceMeanOp, nn::SoftmaxOp,
-            nn::ClipOp, nn::LeakyReluOp, nn::EluOp, nn::HardSigmoidOp, nn::SiluOp, nn::ConcatOp, nn::PadOp, nn::SliceOp,
+      .Case<nn::ConvOp, nn::LinearOp, nn::MaxPoolOp, nn::AvgPoolOp, nn::BatchNormOp,
+            nn::ReduceMeanOp, nn::SoftmaxOp, nn::ClipOp, nn::LeakyReluOp, nn::EluOp,
+            nn::HardSigmoidOp, nn::GeluOp, nn::SiluOp, nn::ConcatOp, nn::PadOp, nn::SliceOp,
             nn::ReshapeOp, nn::TransposeOp, nn::ResizeOp>([&](auto typed) {
         write(writer, typed);
         return success();

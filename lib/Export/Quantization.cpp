@@ -21,7 +21,8 @@ void exporter::writeConstant(GraphWriter &writer, nn::ConstantOp op) {
   if (quantized)
     (void)(name.consume_back(".i8") || name.consume_back(".i32"));
   std::string unique = writer.addInitializer((name + (quantized ? "_quantized" : "")).str(),
-                                             getDataType(type.getElementType()), type.getShape(), nn::getConstantBytes(op));
+                                             getDataType(type.getElementType()), type.getShape(),
+                                             nn::getConstantBytes(op));
   writer.setName(op.getResult(), unique);
 }
 
@@ -34,23 +35,19 @@ static std::vector<char> pack(QuantizedType type, ArrayRef<int64_t> values) {
   return bytes;
 }
 
-/// Adds scale and zero point and returns the inputs of the (de)quantizing node on `tensor`. A 32-bit zero point is left
-/// out: it is zero.
-static SmallVector<std::string> addParams(GraphWriter &writer, const std::string &tensor, const std::string &base,
-                                          QuantizedType type) {
-  int64_t channels = numerics::getNumChannels(type), axis = numerics::getChannelAxis(type);
-  SmallVector<float> scales;
-  SmallVector<int64_t> zeroPoints;
-  for (int64_t channel = 0; channel < channels; ++channel) {
-    numerics::QuantParams params = numerics::getParams(type, channel);
-    scales.push_back(params.scale);
-    zeroPoints.push_back(params.zeroPoint);
-  }
-  SmallVector<std::string> inputs{tensor, axis < 0 ? writer.addScalar(base + "_scale", scales[0])
-                                                   : writer.addFloats(base + "_scale", scales)};
+/// Adds scale and zero point and returns the inputs of the (de)quantizing node on `tensor`. A
+/// 32-bit zero point is left out: it is zero.
+static SmallVector<std::string> addParams(GraphWriter &writer, const std::string &tensor,
+                                          const std::string &base, QuantizedType type) {
+  numerics::QuantParams params = numerics::getParams(type);
+  SmallVector<int64_t> zeroPoints(params.zeroPoints.begin(), params.zeroPoints.end()), shape;
+  if (params.axis >= 0)
+    shape.push_back(zeroPoints.size());
+  SmallVector<std::string> inputs{tensor, shape.empty()
+                                              ? writer.addScalar(base + "_scale", params.scales[0])
+                                              : writer.addFloats(base + "_scale", params.scales)};
   if (type.getStorageTypeIntegralWidth() == 8)
-    inputs.push_back(writer.addInitializer(base + "_zero_point", getDataType(type),
-                                           axis < 0 ? ArrayRef<int64_t>() : ArrayRef<int64_t>(channels),
+    inputs.push_back(writer.addInitializer(base + "_zero_point", getDataType(type), shape,
                                            pack(type, zeroPoints)));
   return inputs;
 }
@@ -61,8 +58,10 @@ static void setAxis(Node node, QuantizedType type) {
 }
 
 void exporter::writeQuantize(GraphWriter &writer, QuantizeOp op) {
-  auto type = cast<QuantizedType>(cast<RankedTensorType>(op.getResult().getType()).getElementType());
-  std::string base = writer.nameOf(op.getInput()), output = writer.nameResult(op, base + "_quantized");
+  auto type =
+      cast<QuantizedType>(cast<RankedTensorType>(op.getResult().getType()).getElementType());
+  std::string base = writer.nameOf(op.getInput()),
+              output = writer.nameResult(op, base + "_quantized");
   bool narrow = type.hasStorageTypeBounds();
   std::string wide = narrow ? writer.makeUnique(base + "_unclamped") : output;
   setAxis(writer.addNode("QuantizeLinear", addParams(writer, base, base, type), wide), type);
@@ -70,7 +69,10 @@ void exporter::writeQuantize(GraphWriter &writer, QuantizeOp op) {
     auto bound = [&](StringRef name, int64_t value) {
       return writer.addInitializer(base + name.str(), getDataType(type), {}, pack(type, value));
     };
-    writer.addNode("Clip", {wide, bound("_low", type.getStorageTypeMin()), bound("_high", type.getStorageTypeMax())}, output);
+    writer.addNode(
+        "Clip",
+        {wide, bound("_low", type.getStorageTypeMin()), bound("_high", type.getStorageTypeMax())},
+        output);
   }
 }
 
@@ -80,5 +82,6 @@ void exporter::writeDequantize(GraphWriter &writer, DequantizeOp op) {
   StringRef base = tensor;
   base.consume_back("_quantized");
   std::string output = writer.nameResult(op, (base + "_dequantized").str());
-  setAxis(writer.addNode("DequantizeLinear", addParams(writer, tensor, output, type), output), type);
+  setAxis(writer.addNode("DequantizeLinear", addParams(writer, tensor, output, type), output),
+          type);
 }

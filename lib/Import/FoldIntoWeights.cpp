@@ -8,10 +8,11 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "octet/Dialect/NN/Constants.h"
+#include "octet/Dialect/Octet/Origin.h"
 #include "octet/Import/Passes.h"
 
 namespace octet {
-#define GEN_PASS_DEF_FOLDINTOWEIGHTS
+#define GEN_PASS_DEF_FOLDINTOWEIGHTSPASS
 #include "octet/Import/Passes.h.inc"
 } // namespace octet
 
@@ -20,9 +21,11 @@ using namespace octet;
 
 namespace {
 
-/// A pad of H and W with zeros in front of a convolution becomes part of the convolution's own pads.
+/// A pad of H and W with zeros in front of a convolution becomes part of the convolution's own
+/// pads.
 struct FoldPad : OpRewritePattern<nn::ConvOp> {
-  FoldPad(MLIRContext *context, Pass::Statistic &counter) : OpRewritePattern(context), counter(counter) {}
+  FoldPad(MLIRContext *context, Pass::Statistic &counter)
+      : OpRewritePattern(context), counter(counter) {}
 
   LogicalResult matchAndRewrite(nn::ConvOp conv, PatternRewriter &rewriter) const override {
     auto pad = conv.getInput().getDefiningOp<nn::PadOp>();
@@ -47,11 +50,15 @@ struct FoldPad : OpRewritePattern<nn::ConvOp> {
   Pass::Statistic &counter;
 };
 
-/// Kernel rows or columns at both ends that meet nothing but padding, as far as the padding is theirs.
+/// Kernel rows or columns at both ends that meet nothing but padding, as far as the padding is
+/// theirs.
 struct DeadTaps {
-  DeadTaps(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t low, int64_t high, int64_t dilation) {
+  DeadTaps(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t low, int64_t high,
+           int64_t dilation) {
     auto isDead = [&](int64_t tap) {
-      int64_t at = tap * dilation - low; // of the first result, then of the first one that is not in the padding before
+      int64_t at =
+          tap * dilation -
+          low; // of the first result, then of the first one that is not in the padding before
       int64_t o = at < 0 ? llvm::divideCeil(-at, stride) : 0;
       return o >= out || at + o * stride >= in;
     };
@@ -63,9 +70,11 @@ struct DeadTaps {
   int64_t first = 0, last = 0;
 };
 
-/// A kernel loses the rows and columns that only ever meet padding: 3 x 3 with a dilation of the image's size is 1 x 1.
+/// A kernel loses the rows and columns that only ever meet padding: 3 x 3 with a dilation of the
+/// image's size is 1 x 1.
 struct CropKernel : OpRewritePattern<nn::ConvOp> {
-  CropKernel(MLIRContext *context, Pass::Statistic &counter) : OpRewritePattern(context), counter(counter) {}
+  CropKernel(MLIRContext *context, Pass::Statistic &counter)
+      : OpRewritePattern(context), counter(counter) {}
 
   LogicalResult matchAndRewrite(nn::ConvOp conv, PatternRewriter &rewriter) const override {
     auto filter = conv.getFilter().getDefiningOp<nn::ConstantOp>();
@@ -75,12 +84,13 @@ struct CropKernel : OpRewritePattern<nn::ConvOp> {
     auto pads = llvm::to_vector(conv.getPads()), dilations = llvm::to_vector(conv.getDilations());
     SmallVector<int64_t> shape(filter.getType().getShape());
     auto getDead = [&](unsigned i) {
-      return DeadTaps(conv.getInput().getType().getDimSize(2 + i), conv.getType().getDimSize(2 + i), shape[2 + i],
-                      conv.getStrides()[i], pads[i], pads[2 + i], dilations[i]);
+      return DeadTaps(conv.getInput().getType().getDimSize(2 + i), conv.getType().getDimSize(2 + i),
+                      shape[2 + i], conv.getStrides()[i], pads[i], pads[2 + i], dilations[i]);
     };
     DeadTaps rows = getDead(0), columns = getDead(1);
     if (rows.first + rows.last + columns.first + columns.last == 0)
-      return rewriter.notifyMatchFailure(conv, "requires kernel rows or columns that only meet padding");
+      return rewriter.notifyMatchFailure(conv,
+                                         "requires kernel rows or columns that only meet padding");
     int64_t kernelRows = shape[2], kernelColumns = shape[3];
     for (auto [i, dead] : llvm::enumerate(std::array{rows, columns})) {
       pads[i] -= dead.first * dilations[i];
@@ -92,11 +102,14 @@ struct CropKernel : OpRewritePattern<nn::ConvOp> {
     SmallVector<float, 0> cropped;
     for (int64_t matrix = 0; matrix < shape[0] * shape[1]; ++matrix)
       for (int64_t row = 0; row < shape[2]; ++row) {
-        const float *from = values->data() + (matrix * kernelRows + rows.first + row) * kernelColumns + columns.first;
+        const float *from = values->data() +
+                            (matrix * kernelRows + rows.first + row) * kernelColumns +
+                            columns.first;
         cropped.append(from, from + shape[3]);
       }
     std::string name = (nn::getConstantName(filter) + ".cropped").str();
-    Value constant = nn::createConstant<float>(rewriter, filter.getLoc(), name, filter.getType().clone(shape), cropped);
+    Value constant = nn::createConstant<float>(rewriter, filter.getLoc(), name,
+                                               filter.getType().clone(shape), cropped);
     rewriter.modifyOpInPlace(conv, [&] {
       conv.setPads(pads);
       conv.setDilations(dilations);
@@ -108,11 +121,12 @@ struct CropKernel : OpRewritePattern<nn::ConvOp> {
   Pass::Statistic &counter;
 };
 
-/// Whether `value` is a constant that has one value per element of dimension `channelAxis` of `result`, counted from
-/// the end, and is the same along all others.
+/// Whether `value` is a constant that has one value per element of dimension `channelAxis` of
+/// `result`, counted from the end, and is the same along all others.
 bool isChannelVector(Value value, RankedTensorType result, int64_t channelAxis) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
-  if (!value.getDefiningOp<nn::ConstantOp>() || !type.getElementType().isF32() || type.getRank() > result.getRank())
+  if (!value.getDefiningOp<nn::ConstantOp>() || !type.getElementType().isF32() ||
+      type.getRank() > result.getRank())
     return false;
   int64_t fromEnd = result.getRank() - channelAxis;
   for (auto [i, size] : llvm::enumerate(type.getShape()))
@@ -121,13 +135,16 @@ bool isChannelVector(Value value, RankedTensorType result, int64_t channelAxis) 
   return type.getRank() >= fromEnd;
 }
 
-/// A constant vector behind a layer without bias is its bias.
-template <typename LayerOp>
-struct FoldBias : OpRewritePattern<nn::AddOp> {
-  FoldBias(MLIRContext *context, Pass::Statistic &counter) : OpRewritePattern(context), counter(counter) {}
+/// A constant vector behind a layer without bias is its bias, whatever backend reads the network:
+/// the value keeps its name and its bits. Into a bias that is there, it goes where the backend
+/// folds it.
+template <typename LayerOp> struct FoldBias : OpRewritePattern<nn::AddOp> {
+  FoldBias(MLIRContext *context, Pass::Statistic &counter)
+      : OpRewritePattern(context), counter(counter) {}
 
   LogicalResult matchAndRewrite(nn::AddOp add, PatternRewriter &rewriter) const override {
-    for (auto [sum, vector] : {std::pair(add.getLhs(), add.getRhs()), std::pair(add.getRhs(), add.getLhs())}) {
+    for (auto [sum, vector] :
+         {std::pair(add.getLhs(), add.getRhs()), std::pair(add.getRhs(), add.getLhs())}) {
       auto layer = sum.template getDefiningOp<LayerOp>();
       if (!layer || !layer->hasOneUse() || layer.getBias() || layer.getType() != add.getType())
         continue;
@@ -142,7 +159,8 @@ struct FoldBias : OpRewritePattern<nn::AddOp> {
   }
 
   /// The layer moves behind the vector, which may be defined after it.
-  static void setBias(LayerOp layer, nn::ConstantOp vector, nn::AddOp add, PatternRewriter &rewriter) {
+  static void setBias(LayerOp layer, nn::ConstantOp vector, nn::AddOp add,
+                      PatternRewriter &rewriter) {
     rewriter.setInsertionPoint(add);
     Value bias = vector;
     if (vector.getType().getRank() != 1) {
@@ -158,13 +176,15 @@ struct FoldBias : OpRewritePattern<nn::AddOp> {
   Pass::Statistic &counter;
 };
 
-struct FoldIntoWeightsPass : octet::impl::FoldIntoWeightsBase<FoldIntoWeightsPass> {
+struct FoldIntoWeightsPass : octet::impl::FoldIntoWeightsPassBase<FoldIntoWeightsPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<FoldPad>(&getContext(), numPads);
     patterns.add<CropKernel>(&getContext(), numCropped);
     patterns.add<FoldBias<nn::ConvOp>, FoldBias<nn::LinearOp>>(&getContext(), numBiases);
+    OriginPropagation origins;
     GreedyRewriteConfig config;
+    config.setListener(&origins);
     config.enableFolding(false).enableConstantCSE(false); // constants keep their locations
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns), config)))
       signalPassFailure();

@@ -8,11 +8,12 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "octet/Dialect/NN/Constants.h"
+#include "octet/Dialect/Octet/Origin.h"
 #include "octet/Import/Passes.h"
 #include <cmath>
 
 namespace octet {
-#define GEN_PASS_DEF_RAISEIDIOMS
+#define GEN_PASS_DEF_RAISEIDIOMSPASS
 #include "octet/Import/Passes.h.inc"
 } // namespace octet
 
@@ -28,7 +29,9 @@ static std::optional<float> getScalar(Value value) {
 }
 
 /// Whether the two are the same number but for a few roundings of the exporter.
-static bool isClose(float actual, float expected) { return std::fabs(actual - expected) <= 1e-5f * std::fabs(expected); }
+static bool isClose(float actual, float expected) {
+  return std::fabs(actual - expected) <= 1e-5f * std::fabs(expected);
+}
 
 namespace {
 
@@ -42,7 +45,8 @@ struct Clamped {
   float low, high;
 };
 
-/// `op` as an operation with a constant that does not widen the shape: its other operand and the constant.
+/// `op` as an operation with a constant that does not widen the shape: its other operand and the
+/// constant.
 template <typename OpTy>
 std::optional<std::pair<Value, float>> matchConstantOperand(Value value, bool commutes = true) {
   auto op = value.getDefiningOp<OpTy>();
@@ -50,7 +54,8 @@ std::optional<std::pair<Value, float>> matchConstantOperand(Value value, bool co
     return std::nullopt;
   if (auto constant = getScalar(op.getRhs()); constant && op.getLhs().getType() == op.getType())
     return std::pair(op.getLhs(), *constant);
-  if (auto constant = getScalar(op.getLhs()); commutes && constant && op.getRhs().getType() == op.getType())
+  if (auto constant = getScalar(op.getLhs());
+      commutes && constant && op.getRhs().getType() == op.getType())
     return std::pair(op.getRhs(), *constant);
   return std::nullopt;
 }
@@ -80,22 +85,27 @@ std::optional<Clamped> matchClamped(Value value) {
   auto clip = value.getDefiningOp<nn::ClipOp>();
   if (!clip || !value.hasOneUse())
     return std::nullopt;
-  return Clamped{matchAffine(clip.getInput()), clip.getMin().convertToFloat(), clip.getMax().convertToFloat()};
+  return Clamped{matchAffine(clip.getInput()), clip.getMin().convertToFloat(),
+                 clip.getMax().convertToFloat()};
 }
 
 /// alpha * x + beta clamped to [0, 1]; the pattern that hard-sigmoid is.
 struct HardSigmoid {
   Value input;
   float alpha, beta;
-  bool isOfHardSwish(Value x) const { return input == x && isClose(alpha, 1.0f / 6) && isClose(beta, 0.5f); }
+  bool isOfHardSwish(Value x) const {
+    return input == x && isClose(alpha, 1.0f / 6) && isClose(beta, 0.5f);
+  }
 };
 
 /// factor * clip(affine, 0, 1 / factor) as a hard sigmoid.
 std::optional<HardSigmoid> matchHardSigmoid(Value value, float factor) {
   if (auto op = value.getDefiningOp<nn::HardSigmoidOp>(); op && factor == 1 && value.hasOneUse())
-    return HardSigmoid{op.getInput(), op.getAlpha().convertToFloat(), op.getBeta().convertToFloat()};
+    return HardSigmoid{op.getInput(), op.getAlpha().convertToFloat(),
+                       op.getBeta().convertToFloat()};
   auto clamped = matchClamped(value);
-  if (!clamped || clamped->low != 0 || !isClose(clamped->high * factor, 1) || clamped->affine.input == value)
+  if (!clamped || clamped->low != 0 || !isClose(clamped->high * factor, 1) ||
+      clamped->affine.input == value)
     return std::nullopt;
   const Affine &affine = clamped->affine;
   if (affine.scale == 1 && affine.offset == 0)
@@ -104,8 +114,7 @@ std::optional<HardSigmoid> matchHardSigmoid(Value value, float factor) {
 }
 
 /// Base of the patterns: counts what they raise.
-template <typename OpTy>
-struct Raise : OpRewritePattern<OpTy> {
+template <typename OpTy> struct Raise : OpRewritePattern<OpTy> {
   Raise(MLIRContext *context, Pass::Statistic &counter, PatternBenefit benefit = 1)
       : OpRewritePattern<OpTy>(context, benefit), counter(counter) {}
 
@@ -122,16 +131,17 @@ struct Raise : OpRewritePattern<OpTy> {
 struct RaiseSilu : Raise<nn::MulOp> {
   using Raise::Raise;
   LogicalResult matchAndRewrite(nn::MulOp mul, PatternRewriter &rewriter) const override {
-    for (auto [x, gate] : {std::pair(mul.getLhs(), mul.getRhs()), std::pair(mul.getRhs(), mul.getLhs())})
-      if (auto sigmoid = gate.getDefiningOp<nn::SigmoidOp>(); sigmoid && gate.hasOneUse() && sigmoid.getInput() == x)
+    for (auto [x, gate] :
+         {std::pair(mul.getLhs(), mul.getRhs()), std::pair(mul.getRhs(), mul.getLhs())})
+      if (auto sigmoid = gate.getDefiningOp<nn::SigmoidOp>();
+          sigmoid && gate.hasOneUse() && sigmoid.getInput() == x)
         return raise<nn::SiluOp>(mul, rewriter, x);
     return rewriter.notifyMatchFailure(mul, "requires a value times its own sigmoid");
   }
 };
 
 /// x * hard_sigmoid(x), the constant factor inside or (matched from a product or quotient) outside.
-template <typename OuterOp>
-struct RaiseHardSwish : Raise<OuterOp> {
+template <typename OuterOp> struct RaiseHardSwish : Raise<OuterOp> {
   using Raise<OuterOp>::Raise;
   LogicalResult matchAndRewrite(OuterOp op, PatternRewriter &rewriter) const override {
     Value value = op;
@@ -141,14 +151,16 @@ struct RaiseHardSwish : Raise<OuterOp> {
     auto mul = value.getDefiningOp<nn::MulOp>();
     if (!mul)
       return rewriter.notifyMatchFailure(op, "requires a product");
-    for (auto [x, gate] : {std::pair(mul.getLhs(), mul.getRhs()), std::pair(mul.getRhs(), mul.getLhs())}) {
+    for (auto [x, gate] :
+         {std::pair(mul.getLhs(), mul.getRhs()), std::pair(mul.getRhs(), mul.getLhs())}) {
       if (x.getType() != mul.getType())
         continue;
       if (auto match = matchGate(gate, factor); match && match->isOfHardSwish(x))
         return this->template raise<nn::HardSwishOp>(op, rewriter, x);
       // (x * factor) * clip(...)
       auto scaled = matchScaled(x);
-      auto match = scaled && x.hasOneUse() ? matchGate(gate, factor * scaled->second) : std::nullopt;
+      auto match =
+          scaled && x.hasOneUse() ? matchGate(gate, factor * scaled->second) : std::nullopt;
       if (match && match->isOfHardSwish(scaled->first))
         return this->template raise<nn::HardSwishOp>(op, rewriter, scaled->first);
     }
@@ -163,21 +175,57 @@ struct RaiseHardSwish : Raise<OuterOp> {
   }
 };
 
+/// x * (1 + erf(x / sqrt(2))), halved inside or outside.
+struct RaiseGelu : Raise<nn::MulOp> {
+  using Raise::Raise;
+  LogicalResult matchAndRewrite(nn::MulOp op, PatternRewriter &rewriter) const override {
+    Value value = op;
+    float factor = 1;
+    if (auto scaled = matchScaled(value); scaled && scaled->first.hasOneUse())
+      std::tie(value, factor) = *scaled;
+    auto mul = value.getDefiningOp<nn::MulOp>();
+    if (!mul)
+      return rewriter.notifyMatchFailure(op, "requires a product");
+    for (auto [x, gate] :
+         {std::pair(mul.getLhs(), mul.getRhs()), std::pair(mul.getRhs(), mul.getLhs())}) {
+      Value source = matchGate(gate);
+      auto halved = matchScaled(x);
+      bool isHalf = x == source && isClose(factor, 0.5f);
+      bool isHalfInside = halved && halved->first == source && x.hasOneUse() &&
+                          isClose(factor * halved->second, 0.5f);
+      if (source && source.getType() == op.getType() && (isHalf || isHalfInside))
+        return raise<nn::GeluOp>(op, rewriter, source, nn::GeluForm::exact);
+    }
+    return rewriter.notifyMatchFailure(op, "requires half a value times its error function");
+  }
+
+  /// The x of 1 + erf(x / sqrt(2)), or null.
+  static Value matchGate(Value gate) {
+    auto sum = matchConstantOperand<nn::AddOp>(gate);
+    auto erf = sum && sum->second == 1 ? sum->first.getDefiningOp<nn::ErfOp>() : nn::ErfOp();
+    if (!erf || !gate.hasOneUse() || !erf->hasOneUse() || !erf.getInput().hasOneUse())
+      return {};
+    auto scaled = matchScaled(erf.getInput());
+    return scaled && isClose(scaled->second, 0.70710678f) ? scaled->first : Value();
+  }
+};
+
 /// clip(alpha * x + beta, 0, 1)
 struct RaiseClip : Raise<nn::ClipOp> {
   using Raise::Raise;
   LogicalResult matchAndRewrite(nn::ClipOp clip, PatternRewriter &rewriter) const override {
     Affine affine = matchAffine(clip.getInput());
-    if (!clip.getMin().isZero() || !clip.getMax().isExactlyValue(1.0f) || affine.input == clip.getInput())
+    if (!clip.getMin().isZero() || !clip.getMax().isExactlyValue(1.0f) ||
+        affine.input == clip.getInput())
       return rewriter.notifyMatchFailure(clip, "requires a sum or product clamped to [0, 1]");
-    return raise<nn::HardSigmoidOp>(clip, rewriter, affine.input, rewriter.getF32FloatAttr(affine.scale),
+    return raise<nn::HardSigmoidOp>(clip, rewriter, affine.input,
+                                    rewriter.getF32FloatAttr(affine.scale),
                                     rewriter.getF32FloatAttr(affine.offset));
   }
 };
 
 /// factor * clip(alpha * x + beta, 0, 1 / factor)
-template <typename OuterOp>
-struct RaiseHardSigmoid : Raise<OuterOp> {
+template <typename OuterOp> struct RaiseHardSigmoid : Raise<OuterOp> {
   using Raise<OuterOp>::Raise;
   LogicalResult matchAndRewrite(OuterOp op, PatternRewriter &rewriter) const override {
     auto scaled = matchScaled(op);
@@ -185,20 +233,25 @@ struct RaiseHardSigmoid : Raise<OuterOp> {
       return rewriter.notifyMatchFailure(op, "requires a clip times a constant");
     auto match = matchHardSigmoid(scaled->first, scaled->second);
     if (!match)
-      return rewriter.notifyMatchFailure(op, "requires a sum or product clamped to an interval that is scaled to [0, 1]");
-    return this->template raise<nn::HardSigmoidOp>(op, rewriter, match->input, rewriter.getF32FloatAttr(match->alpha),
+      return rewriter.notifyMatchFailure(
+          op, "requires a sum or product clamped to an interval that is scaled to [0, 1]");
+    return this->template raise<nn::HardSigmoidOp>(op, rewriter, match->input,
+                                                   rewriter.getF32FloatAttr(match->alpha),
                                                    rewriter.getF32FloatAttr(match->beta));
   }
 };
 
-struct RaiseIdiomsPass : octet::impl::RaiseIdiomsBase<RaiseIdiomsPass> {
+struct RaiseIdiomsPass : octet::impl::RaiseIdiomsPassBase<RaiseIdiomsPass> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
     RewritePatternSet patterns(context);
     // The larger idiom first: a hard swish contains what would be a hard sigmoid.
     patterns.add<RaiseHardSwish<nn::MulOp>, RaiseHardSwish<nn::DivOp>>(context, numRaised, 2);
-    patterns.add<RaiseSilu, RaiseClip, RaiseHardSigmoid<nn::MulOp>, RaiseHardSigmoid<nn::DivOp>>(context, numRaised, 1);
+    patterns.add<RaiseSilu, RaiseGelu, RaiseClip, RaiseHardSigmoid<nn::MulOp>,
+                 RaiseHardSigmoid<nn::DivOp>>(context, numRaised, 1);
+    OriginPropagation origins;
     GreedyRewriteConfig config;
+    config.setListener(&origins);
     config.enableFolding(false).enableConstantCSE(false); // constants keep their locations
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns), config)))
       signalPassFailure();

@@ -7,10 +7,11 @@
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "octet/Dialect/NN/NN.h"
+#include "octet/Dialect/Octet/Origin.h"
 #include "octet/Import/Passes.h"
 
 namespace octet {
-#define GEN_PASS_DEF_SINKRESHAPES
+#define GEN_PASS_DEF_SINKRESHAPESPASS
 #include "octet/Import/Passes.h.inc"
 } // namespace octet
 
@@ -29,14 +30,16 @@ static bool changesOnesOnly(nn::ReshapeOp reshape) {
 
 static bool isOneConstant(Value value, int64_t mostDimensions) {
   auto constant = value.getDefiningOp<nn::ConstantOp>();
-  return constant && constant.getType().getNumElements() == 1 && constant.getType().getRank() <= mostDimensions;
+  return constant && constant.getType().getNumElements() == 1 &&
+         constant.getType().getRank() <= mostDimensions;
 }
 
 namespace {
 
 /// op(reshape(x), reshape(z)) -> reshape(op(x, z))
 struct SinkReshape : RewritePattern {
-  SinkReshape(MLIRContext *context, Pass::Statistic &numSunk) : RewritePattern(MatchAnyOpTypeTag(), 1, context), numSunk(numSunk) {}
+  SinkReshape(MLIRContext *context, Pass::Statistic &numSunk)
+      : RewritePattern(MatchAnyOpTypeTag(), 1, context), numSunk(numSunk) {}
 
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
     if (!op->hasTrait<nn::Elementwise>())
@@ -53,9 +56,11 @@ struct SinkReshape : RewritePattern {
     SmallVector<Value> operands;
     for (Value operand : op->getOperands()) {
       auto reshape = operand.getDefiningOp<nn::ReshapeOp>();
-      bool isAlike = reshape && operand.getType() == op->getResult(0).getType() && reshape.getInput().getType() == source;
+      bool isAlike = reshape && operand.getType() == op->getResult(0).getType() &&
+                     reshape.getInput().getType() == source;
       if (!isAlike && !isOneConstant(operand, source.getRank()))
-        return rewriter.notifyMatchFailure(op, "requires operands of one shape or constants of one element");
+        return rewriter.notifyMatchFailure(
+            op, "requires operands of one shape or constants of one element");
       operands.push_back(isAlike ? reshape.getInput() : operand);
     }
     Operation *sunk = rewriter.clone(*op);
@@ -80,29 +85,40 @@ struct JoinReshapes : OpRewritePattern<nn::ReshapeOp> {
     if (inner.getInput().getType() == reshape.getType())
       rewriter.replaceOp(reshape, inner.getInput());
     else
-      rewriter.modifyOpInPlace(reshape, [&] { reshape.getInputMutable().assign(inner.getInput()); });
+      rewriter.modifyOpInPlace(reshape,
+                               [&] { reshape.getInputMutable().assign(inner.getInput()); });
     return success();
   }
 };
 
-/// transpose(concat(reshape(x), reshape(y))) -> concat(transpose(reshape(x)), transpose(reshape(y)))
+/// transpose(concat(reshape(x), reshape(y))) -> concat(transpose(reshape(x)),
+/// transpose(reshape(y)))
 struct HoistTranspose : OpRewritePattern<nn::TransposeOp> {
-  HoistTranspose(MLIRContext *context, Pass::Statistic &numHoisted) : OpRewritePattern(context), numHoisted(numHoisted) {}
+  HoistTranspose(MLIRContext *context, Pass::Statistic &numHoisted)
+      : OpRewritePattern(context), numHoisted(numHoisted) {}
 
-  LogicalResult matchAndRewrite(nn::TransposeOp transpose, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nn::TransposeOp transpose,
+                                PatternRewriter &rewriter) const override {
     auto concat = transpose.getInput().getDefiningOp<nn::ConcatOp>();
-    auto isOnlyReshaped = [](Value input) { return input.hasOneUse() && input.getDefiningOp<nn::ReshapeOp>(); };
+    auto isOnlyReshaped = [](Value input) {
+      return input.hasOneUse() && input.getDefiningOp<nn::ReshapeOp>();
+    };
     if (!concat || !concat->hasOneUse() || !llvm::all_of(concat.getInputs(), isOnlyReshaped))
-      return rewriter.notifyMatchFailure(transpose, "requires a concatenation of reshapes, all of which are read once");
+      return rewriter.notifyMatchFailure(
+          transpose, "requires a concatenation of reshapes, all of which are read once");
     ArrayRef<int64_t> permutation = transpose.getPermutation();
     SmallVector<Value> inputs;
     for (Value input : concat.getInputs()) {
       auto type = cast<RankedTensorType>(input.getType());
-      SmallVector<int64_t> shape = llvm::map_to_vector(permutation, [&](int64_t axis) { return type.getDimSize(axis); });
-      inputs.push_back(nn::TransposeOp::create(rewriter, transpose.getLoc(), type.clone(shape), input, permutation));
+      SmallVector<int64_t> shape =
+          llvm::map_to_vector(permutation, [&](int64_t axis) { return type.getDimSize(axis); });
+      inputs.push_back(nn::TransposeOp::create(rewriter, transpose.getLoc(), type.clone(shape),
+                                               input, permutation));
     }
     int64_t axis = llvm::find(permutation, concat.getAxis()) - permutation.begin();
-    Value result = nn::ConcatOp::create(rewriter, concat.getLoc(), transpose.getType(), inputs, axis);
+    auto result =
+        nn::ConcatOp::create(rewriter, concat.getLoc(), transpose.getType(), inputs, axis);
+    setOrigin(result, getOrigin(concat.getOperation()));
     rewriter.replaceOp(transpose, result);
     ++numHoisted;
     return success();
@@ -111,13 +127,15 @@ struct HoistTranspose : OpRewritePattern<nn::TransposeOp> {
   Pass::Statistic &numHoisted;
 };
 
-struct SinkReshapesPass : octet::impl::SinkReshapesBase<SinkReshapesPass> {
+struct SinkReshapesPass : octet::impl::SinkReshapesPassBase<SinkReshapesPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<SinkReshape>(&getContext(), numSunk);
     patterns.add<HoistTranspose>(&getContext(), numHoisted);
     patterns.add<JoinReshapes>(&getContext());
+    OriginPropagation origins;
     GreedyRewriteConfig config;
+    config.setListener(&origins);
     config.enableFolding(false).enableConstantCSE(false); // constants keep their locations
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns), config)))
       signalPassFailure();

@@ -22,8 +22,8 @@ static Value getResidual(Operation *op, Value value) {
   return getQuantizedSource(other) ? other : Value();
 }
 
-/// The clamps and sums with dequantized tensors between `value` and a quantize, each read once; empty if something else
-/// is there.
+/// The clamps and sums with dequantized tensors between `value` and a quantize, each read once;
+/// empty if something else is there.
 static SmallVector<Operation *> getReaders(Value value) {
   SmallVector<Operation *> readers;
   while (value.hasOneUse()) {
@@ -40,14 +40,9 @@ static SmallVector<Operation *> getReaders(Value value) {
 
 /// Copies `op`, or the ops of a group, to the builder's place; returns the copy of its result.
 static Value copyInto(OpBuilder &builder, Operation *op, IRMapping &mapping) {
-  auto group = dyn_cast<GroupOp>(op);
-  if (!group)
-    return builder.clone(*op, mapping)->getResult(0);
-  for (auto [argument, input] : llvm::zip(group.getBody().getArguments(), group.getInputs()))
-    mapping.map(argument, mapping.lookup(input));
-  for (Operation &inner : group.getBody().front().without_terminator())
-    builder.clone(inner, mapping);
-  return mapping.lookup(group.getTerminator()->getOperand(0));
+  if (auto group = dyn_cast<GroupOp>(op))
+    return group.cloneBody(builder, mapping);
+  return builder.clone(*op, mapping)->getResult(0);
 }
 
 bool lower::absorbReaders(Operation *product) {
@@ -61,10 +56,10 @@ bool lower::absorbReaders(Operation *product) {
       inputs.insert(residual);
     value = reader->getResult(0);
   }
-  OpBuilder builder(readers.back());
-  auto own = dyn_cast<GroupOp>(product);
+  OriginPropagation origins(readers.back());
+  OpBuilder builder(readers.back(), &origins);
   auto group = GroupOp::create(builder, readers.back()->getLoc(), value.getType(),
-                               own ? own.getPattern() : "lower::product", inputs.getArrayRef());
+                               /*pattern=*/nullptr, inputs.getArrayRef());
   Block *body = builder.createBlock(&group.getBody());
   IRMapping mapping;
   for (Value input : inputs)

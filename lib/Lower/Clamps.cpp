@@ -34,18 +34,21 @@ static std::optional<Interval> getClamp(Operation *op) {
   return interval;
 }
 
-/// [N.narrow] `type` with the quantized interval as bounds; null if channels disagree or nothing would be left between them.
+/// [N.narrow] `type` with the quantized interval as bounds; null if channels disagree or nothing
+/// would be left between them.
 static QuantizedType narrow(QuantizedType type, Interval interval) {
   std::optional<std::pair<int64_t, int64_t>> bounds;
-  for (int64_t channel = 0; channel < numerics::getNumChannels(type); ++channel) {
-    QuantParams params = numerics::getParams(type, channel);
-    std::pair own(numerics::quantize(interval.low, params), numerics::quantize(interval.high, params));
+  QuantParams params = numerics::getParams(type);
+  for (size_t channel = 0; channel < params.scales.size(); ++channel) {
+    std::pair own(numerics::quantize(interval.low, params, channel),
+                  numerics::quantize(interval.high, params, channel));
     if (bounds && *bounds != own)
       return {};
     bounds = own;
   }
   // A quantized type holds at least two values.
-  return bounds->first < bounds->second ? numerics::withBounds(type, bounds->first, bounds->second) : QuantizedType();
+  return bounds->first < bounds->second ? numerics::withBounds(type, bounds->first, bounds->second)
+                                        : QuantizedType();
 }
 
 QuantizedType lower::foldClamps(Block &body, QuantizedType type) {

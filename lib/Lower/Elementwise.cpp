@@ -18,15 +18,18 @@ using quant::QuantizedType;
 /// A group of scalar ops only.
 static bool isElementwiseGroup(Operation *op) {
   auto group = dyn_cast_if_present<GroupOp>(op);
-  return group && llvm::all_of(group.getBody().front().without_terminator(), [](Operation &op) { return isScalarOp(&op); });
+  return group && llvm::all_of(group.getBody().front().without_terminator(),
+                               [](Operation &op) { return isScalarOp(&op); });
 }
 
 Outcome lower::awaitQuantize(Operation *op) {
-  return llvm::any_of(op->getUsers(), llvm::IsaPred<QuantizeOp>) ? Outcome::NotConcerned : Outcome::RealResult;
+  return llvm::any_of(op->getUsers(), llvm::IsaPred<QuantizeOp>) ? Outcome::NotConcerned
+                                                                 : Outcome::RealResult;
 }
 
 namespace {
-/// The element-wise ops between quantized (and constant) tensors and one real value, copied into one body.
+/// The element-wise ops between quantized (and constant) tensors and one real value, copied into
+/// one body.
 class Island {
 public:
   explicit Island(Value root) : root(root) {
@@ -37,11 +40,10 @@ public:
 
   Outcome outcome;
 
-  /// The island as one group with result `type`. A group that was alone keeps its pattern.
+  /// The island as one group with result `type`.
   GroupOp makeGroup(OpBuilder &builder, Location loc, Type type) {
-    auto own = root.getDefiningOp<GroupOp>();
     SmallVector<Value> leaves = llvm::to_vector(llvm::concat<const Value>(sources, constants));
-    auto group = GroupOp::create(builder, loc, type, own ? own.getPattern() : "lower::elementwise", leaves);
+    auto group = GroupOp::create(builder, loc, type, /*pattern=*/nullptr, leaves);
     OpBuilder::InsertionGuard guard(builder);
     Block *body = builder.createBlock(&group.getBody());
     for (Value leaf : leaves)
@@ -82,7 +84,7 @@ private:
     if (auto group = dyn_cast<GroupOp>(op)) {
       for (auto [argument, input] : llvm::zip(group.getBody().getArguments(), group.getInputs()))
         inside.map(argument, copy(input, builder));
-      result = copy(group.getTerminator()->getOperand(0), builder);
+      result = copy(group.getYielded(), builder);
     } else {
       SmallVector<Value> operands;
       for (Value operand : op->getOperands())
@@ -109,12 +111,13 @@ static std::optional<float> getSplat(Value value) {
   return values->front();
 }
 
-/// The group as a table [N.table], if one quantized tensor goes in, the same shape comes out and constants are splats.
+/// The group as a table [N.table], if one quantized tensor goes in, the same shape comes out and
+/// constants are splats.
 Value Lowering::makeTable(GroupOp group, QuantizeOp quantize) {
   Value source = group.getInputs().front();
   QuantizedType type = getQuantizedType(quantize.getResult());
-  if (!isa<QuantizedType>(cast<RankedTensorType>(source.getType()).getElementType()) || !isPerTensor(type) ||
-      withElementType(source, type) != quantize.getResult().getType())
+  if (!isa<QuantizedType>(cast<RankedTensorType>(source.getType()).getElementType()) ||
+      !isPerTensor(type) || withElementType(source, type) != quantize.getResult().getType())
     return {};
   SmallVector<float> constants;
   for (Value leaf : group.getInputs().drop_front()) {
@@ -129,7 +132,8 @@ Value Lowering::makeTable(GroupOp group, QuantizeOp quantize) {
     table.push_back(static_cast<int8_t>(numerics::quantize(real, numerics::getParams(type))));
   }
   ++numTables;
-  return nn::TableOp::create(builder, group.getLoc(), quantize.getResult().getType(), source, table);
+  return nn::TableOp::create(builder, group.getLoc(), quantize.getResult().getType(), source,
+                             table);
 }
 
 Outcome Lowering::lowerQuantize(QuantizeOp quantize) {
@@ -138,7 +142,8 @@ Outcome Lowering::lowerQuantize(QuantizeOp quantize) {
   if (foldConstant(quantize))
     return Outcome::Lowered;
   QuantizedType type = getQuantizedType(quantize.getResult());
-  if (Value source = getQuantizedSource(quantize.getInput()); source && getQuantizedType(source) == type) {
+  if (Value source = getQuantizedSource(quantize.getInput());
+      source && getQuantizedType(source) == type) {
     quantize.replaceAllUsesWith(source);
     return Outcome::Lowered;
   }
@@ -148,13 +153,15 @@ Outcome Lowering::lowerQuantize(QuantizeOp quantize) {
   if (!isActivation(type))
     return Outcome::StorageType;
   Operation *root = quantize.getInput().getDefiningOp();
+  origins.setSource(getOrigin(root));
   GroupOp group = island.makeGroup(builder, root->getLoc(), quantize.getResult().getType());
   if (Value table = makeTable(group, quantize)) {
     quantize.replaceAllUsesWith(table);
     return Outcome::Lowered; // the group is dead now
   }
   if (mayNarrow(quantize))
-    group.getResult().setType(withElementType(group.getResult(), foldClamps(group.getBody().front(), type)));
+    group.getResult().setType(
+        withElementType(group.getResult(), foldClamps(group.getBody().front(), type)));
   quantize.replaceAllUsesWith(group.getResult());
   ++numLowered;
   return Outcome::Lowered;

@@ -6,42 +6,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
-#include "octet/Numerics/FloatOps.h"
-#include "llvm/ADT/TypeSwitch.h"
-#include <cmath>
-
-#pragma STDC FP_CONTRACT OFF
+#include "octet/Dialect/NN/Laws.h"
 
 using namespace mlir;
 using namespace octet;
 using namespace octet::lower;
 
 std::optional<float> lower::evaluateScalar(Operation *op, ArrayRef<float> operands) {
-  using Result = std::optional<float>;
-  auto x = [&] { return operands[0]; };
-  auto y = [&] { return operands[1]; };
-  auto value = [](const APFloat &attribute) { return attribute.convertToFloat(); };
-  return llvm::TypeSwitch<Operation *, Result>(op)
-      .Case([&](nn::ReluOp) { return numerics::relu(x()); })
-      .Case([&](nn::SigmoidOp) { return numerics::sigmoid(x()); })
-      .Case([&](nn::TanhOp) { return numerics::tanh(x()); })
-      .Case([&](nn::SiluOp) { return numerics::silu(x()); })
-      .Case([&](nn::HardSwishOp) { return numerics::hardSwish(x()); })
-      .Case([&](nn::ExpOp) { return numerics::exp(x()); })
-      .Case([&](nn::SqrtOp) { return std::sqrt(x()); }) // [N.sqrt]
-      .Case([&](nn::NegOp) { return -x(); })            // [N.neg]
-      .Case([&](nn::ClipOp clip) { return numerics::clip(x(), value(clip.getMin()), value(clip.getMax())); })
-      .Case([&](nn::LeakyReluOp leaky) { return numerics::leakyRelu(x(), value(leaky.getAlpha())); })
-      .Case([&](nn::EluOp elu) { return numerics::elu(x(), value(elu.getAlpha())); })
-      .Case([&](nn::HardSigmoidOp hard) {
-        return numerics::hardSigmoid(x(), value(hard.getAlpha()), value(hard.getBeta()));
-      })
-      .Case([&](nn::AddOp) { return x() + y(); }) // [N.add], and the three below
-      .Case([&](nn::SubOp) { return x() - y(); })
-      .Case([&](nn::MulOp) { return x() * y(); })
-      .Case([&](nn::DivOp) { return x() / y(); })
-      .Case([&](nn::FmaOp) { return std::fma(x(), y(), operands[2]); }) // [N.batch_norm]
-      .Default([](Operation *) { return Result(); });
+  numerics::HostArithmetic arithmetic;
+  return nn::applyLaw(arithmetic, op, operands);
 }
 
 bool lower::isScalarOp(Operation *op) {
@@ -55,7 +28,8 @@ float lower::evaluateBody(Block &body, int64_t q, ArrayRef<float> constants) {
     values[argument] = constant;
   for (Operation &op : body.without_terminator()) {
     if (auto dequantize = dyn_cast<DequantizeOp>(op)) {
-      values[op.getResult(0)] = numerics::dequantize(q, numerics::getParams(getQuantizedType(dequantize.getInput())));
+      values[op.getResult(0)] =
+          numerics::dequantize(q, numerics::getParams(getQuantizedType(dequantize.getInput())));
       continue;
     }
     SmallVector<float, 3> operands;

@@ -7,70 +7,54 @@
 
 #include "Lowering.h"
 #include "octet/Dialect/NN/Constants.h"
-#include "octet/Dialect/Octet/Names.h"
 #include "octet/Dialect/Octet/Octet.h"
+#include "octet/Dialect/Octet/Origin.h"
 #include "octet/Numerics/FloatOps.h"
 
 using namespace mlir;
 using namespace octet;
 
 namespace octet {
-#define GEN_PASS_DEF_EXPANDBATCHNORM
+#define GEN_PASS_DEF_EXPANDBATCHNORMPASS
 #include "octet/Lower/Passes.h.inc"
 } // namespace octet
 
-/// What an argument of a group's body stands for.
-static Value getOuter(Value value) {
-  auto argument = dyn_cast<BlockArgument>(value);
-  auto group = argument ? dyn_cast<GroupOp>(argument.getOwner()->getParentOp()) : GroupOp();
-  return group ? group.getInputs()[argument.getArgNumber()] : value;
-}
-
-/// The value as an operand inside the group, if there is one.
-static Value bring(GroupOp group, Value value) {
-  if (!group)
-    return value;
-  group.getInputsMutable().append(value);
-  return group.getBody().front().addArgument(value.getType(), value.getLoc());
-}
-
-static void dropUnusedInputs(GroupOp group) {
-  Block &body = group.getBody().front();
-  for (int64_t i = body.getNumArguments() - 1; i >= 0; --i)
-    if (body.getArgument(i).use_empty()) {
-      body.eraseArgument(i);
-      group.getInputsMutable().erase(i);
-    }
-}
-
 static LogicalResult expand(nn::BatchNormOp op) {
-  auto read = [](Value value) { return nn::getConstantValues<float>(getOuter(value)); };
-  auto scale = read(op.getScale()), bias = read(op.getBias()), mean = read(op.getMean()), variance = read(op.getVariance());
+  auto read = [](Value value) { return nn::getConstantValues<float>(GroupOp::lookThrough(value)); };
+  auto scale = read(op.getScale()), bias = read(op.getBias()), mean = read(op.getMean()),
+       variance = read(op.getVariance());
   if (failed(scale) || failed(bias) || failed(mean) || failed(variance))
     return op.emitOpError("has code generation for constant parameters only");
   SmallVector<float, 0> factors, shifts;
   double epsilon = op.getEpsilon().convertToFloat();
   for (size_t c = 0; c < scale->size(); ++c) {
-    numerics::Affine channel = numerics::batchNorm((*scale)[c], (*bias)[c], (*mean)[c], (*variance)[c], epsilon);
+    numerics::Affine channel =
+        numerics::batchNorm((*scale)[c], (*bias)[c], (*mean)[c], (*variance)[c], epsilon);
     factors.push_back(channel.scale);
     shifts.push_back((float)channel.shift);
   }
   auto group = dyn_cast<GroupOp>(op->getParentOp());
-  OpBuilder builder(group ? group : op.getOperation());
+  OriginPropagation origins(op);
+  OpBuilder builder(group ? group : op.getOperation(), &origins);
   SmallVector<int64_t> shape(op.getResult().getType().getRank() - 1, 1);
   shape[0] = factors.size();
   auto type = RankedTensorType::get(shape, builder.getF32Type());
   auto make = [&](StringRef suffix, ArrayRef<float> values) {
-    std::string name = (getSourceName(op.getLoc()) + suffix).str(); // nodes may share parameters, but no names
-    return bring(group, nn::createConstant<float>(builder, op.getLoc(), name, type, values));
+    std::string name =
+        (getSourceName(op) + suffix).str(); // nodes may share parameters, but no names
+    Value constant = nn::createConstant<float>(builder, op.getLoc(), name, type, values);
+    return group ? group.addInput(constant) : constant;
   };
   Value factor = make(".factor", factors), shift = make(".shift", shifts);
   builder.setInsertionPoint(op);
-  auto fma = nn::FmaOp::create(builder, op.getLoc(), op.getResult().getType(), op.getInput(), factor, shift);
+  auto fma = nn::FmaOp::create(builder, op.getLoc(), op.getResult().getType(), op.getInput(),
+                               factor, shift);
+  if (DecisionAttr decision = getDecision(op))
+    fma->setAttr(kDecisionAttr, decision);
   op.getResult().replaceAllUsesWith(fma.getResult());
   op.erase();
   if (group)
-    dropUnusedInputs(group);
+    group.dropUnusedInputs();
   return success();
 }
 
@@ -88,7 +72,7 @@ FailureOr<int64_t> lower::expandBatchNorms(func::FuncOp function) {
 }
 
 namespace {
-struct ExpandBatchNormPass : octet::impl::ExpandBatchNormBase<ExpandBatchNormPass> {
+struct ExpandBatchNorm : octet::impl::ExpandBatchNormPassBase<ExpandBatchNorm> {
   void runOnOperation() override {
     FailureOr<int64_t> count = lower::expandBatchNorms(getOperation());
     if (failed(count))

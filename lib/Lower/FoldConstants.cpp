@@ -15,22 +15,9 @@ using numerics::QuantParams;
 using quant::QuantizedType;
 
 namespace octet {
-#define GEN_PASS_DEF_FOLDCONSTANTS
+#define GEN_PASS_DEF_FOLDCONSTANTSPASS
 #include "octet/Lower/Passes.h.inc"
 } // namespace octet
-
-/// Calls `element(index, parameters of its channel)` for every element of a tensor of `type`.
-static void forEachElement(RankedTensorType type, QuantizedType quantized,
-                           llvm::function_ref<void(int64_t, const QuantParams &)> element) {
-  SmallVector<QuantParams, 0> params;
-  for (int64_t channel = 0; channel < numerics::getNumChannels(quantized); ++channel)
-    params.push_back(numerics::getParams(quantized, channel));
-  int64_t axis = numerics::getChannelAxis(quantized), inner = 1;
-  for (int64_t dim = axis + 1; axis >= 0 && dim < type.getRank(); ++dim)
-    inner *= type.getDimSize(dim);
-  for (int64_t index = 0; index < type.getNumElements(); ++index)
-    element(index, params[index / inner % params.size()]);
-}
 
 bool lower::foldConstant(QuantizeOp quantize) {
   auto values = nn::getConstantValues<float>(quantize.getInput());
@@ -39,8 +26,9 @@ bool lower::foldConstant(QuantizeOp quantize) {
     return false;
   auto type = cast<RankedTensorType>(quantize.getResult().getType());
   SmallVector<int8_t, 0> bytes(values->size());
-  forEachElement(type, quantized, [&](int64_t index, const QuantParams &params) {
-    bytes[index] = static_cast<int8_t>(numerics::quantize((*values)[index], params));
+  QuantParams params = numerics::getParams(quantized);
+  numerics::forEachElement(type.getShape(), params, [&](int64_t index, int64_t channel) {
+    bytes[index] = static_cast<int8_t>(numerics::quantize((*values)[index], params, channel));
   });
   auto constant = quantize.getInput().getDefiningOp<nn::ConstantOp>();
   OpBuilder builder(quantize);
@@ -80,8 +68,9 @@ bool lower::foldConstant(DequantizeOp dequantize) {
     return false;
   auto type = cast<RankedTensorType>(dequantize.getResult().getType());
   SmallVector<float, 0> values(stored->size());
-  forEachElement(type, getQuantizedType(dequantize.getInput()), [&](int64_t index, const QuantParams &params) {
-    values[index] = numerics::dequantize((*stored)[index], params);
+  QuantParams params = numerics::getParams(getQuantizedType(dequantize.getInput()));
+  numerics::forEachElement(type.getShape(), params, [&](int64_t index, int64_t channel) {
+    values[index] = numerics::dequantize((*stored)[index], params, channel);
   });
   auto constant = dequantize.getInput().getDefiningOp<nn::ConstantOp>();
   OpBuilder builder(dequantize);
@@ -92,7 +81,7 @@ bool lower::foldConstant(DequantizeOp dequantize) {
 }
 
 namespace {
-class FoldConstantsPass : public octet::impl::FoldConstantsBase<FoldConstantsPass> {
+class FoldConstants : public octet::impl::FoldConstantsPassBase<FoldConstants> {
   void runOnOperation() override {
     auto fold = [&](auto op) {
       if (!foldConstant(op))

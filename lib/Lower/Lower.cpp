@@ -14,7 +14,7 @@ using namespace octet::lower;
 using quant::QuantizedType;
 
 namespace octet {
-#define GEN_PASS_DEF_LOWER
+#define GEN_PASS_DEF_LOWERPASS
 #include "octet/Lower/Passes.h.inc"
 } // namespace octet
 
@@ -39,7 +39,9 @@ RankedTensorType lower::withElementType(Value value, Type elementType) {
   return RankedTensorType::get(cast<RankedTensorType>(value.getType()).getShape(), elementType);
 }
 
-bool lower::isActivation(QuantizedType type) { return !type.isSigned() && type.getStorageTypeIntegralWidth() == 8; }
+bool lower::isActivation(QuantizedType type) {
+  return !type.isSigned() && type.getStorageTypeIntegralWidth() == 8;
+}
 bool lower::isPerTensor(QuantizedType type) { return isa<quant::UniformQuantizedType>(type); }
 
 Value lower::cloneOnto(OpBuilder &builder, Operation *op, ValueRange operands, Type resultType) {
@@ -60,12 +62,13 @@ Outcome Lowering::lower(Operation *op) {
            (resize && resize.getMode() == nn::ResizeMode::nearest);
   };
   builder.setInsertionPoint(op);
+  origins.setSource(getOrigin(op));
   if (auto group = dyn_cast<GroupOp>(op))
     return lowerGroup(group);
   if (auto quantize = dyn_cast<QuantizeOp>(op))
     return lowerQuantize(quantize);
-  if (isa<nn::ConvOp, nn::LinearOp>(op))
-    return lowerProduct(op);
+  if (isProduct(op))
+    return lowerProduct(cast<nn::ProductOpInterface>(op));
   if (isa<nn::AvgPoolOp, nn::ReduceMeanOp>(op))
     return lowerMean(op);
   if (movesValues(op))
@@ -81,15 +84,27 @@ ArrayRef<FloatReason> octet::getFloatReasons() {
   return reasons;
 }
 
+/// Revises what octet-prepare decided, if it did.
+static void setStaysFloat(Operation *op, ReasonAttr reason) {
+  DecisionAttr planned = getDecision(op);
+  op->setAttr(kDecisionAttr,
+              DecisionAttr::get(op->getContext(), planned ? planned.getNumber() : std::nullopt,
+                                Verdict::Float, planned ? planned.getPattern() : SymbolRefAttr(),
+                                reason, planned ? planned.getNote() : ReasonAttr(),
+                                /*refused=*/true));
+}
+
 LogicalResult Lowering::reportFallback(Operation *op, Outcome reason) {
-  const FloatReason &text = getFloatReasons()[static_cast<int>(reason) - static_cast<int>(Outcome::NoIntegerForm)];
+  const FloatReason &text =
+      getFloatReasons()[static_cast<int>(reason) - static_cast<int>(Outcome::NoIntegerForm)];
   if (text.isRefusal)
-    op->setAttr(kStaysFloatAttr, builder.getStringAttr(text.code));
+    setStaysFloat(op, ReasonAttr::get(op->getContext(), text.code, text.why, text.remedy));
   remark::missed(op->getLoc(), remark::RemarkOpts::name(text.code).category("octet-lower"))
       << "stays float: " + text.why.str() << remark::suggest("{0}", text.remedy);
   ++numFallback;
   if (text.isRefusal && isStrict)
-    return emitError(op->getLoc()) << "stays float [" << text.code << "]: " << text.why << "; " << text.remedy;
+    return emitError(op->getLoc())
+           << "stays float [" << text.code << "]: " << text.why << "; " << text.remedy;
   return success();
 }
 
@@ -100,24 +115,24 @@ static void inlineGroupsOfOne(func::FuncOp function) {
     if (!llvm::hasSingleElement(body.without_terminator()))
       return;
     Operation &op = body.front();
-    if (op.getNumResults() != 1 || group.getTerminator()->getOperand(0) != op.getResult(0))
+    if (op.getNumResults() != 1 || group.getYielded() != op.getResult(0))
       return;
-    for (auto [argument, input] : llvm::zip(body.getArguments(), group.getInputs()))
-      argument.replaceAllUsesWith(input);
-    op.moveBefore(group);
-    group.getResult().replaceAllUsesWith(op.getResult(0));
+    if (DecisionAttr decision = getDecision(group))
+      op.setAttr(kDecisionAttr, decision);
+    group.inlineBody();
     group.erase();
   });
 }
 
-/// Whether a quantized value comes in or goes out through a conversion: only then it is news that `op` is float.
+/// Whether a quantized value comes in or goes out through a conversion: only then it is news that
+/// `op` is float.
 static bool touchesQuantized(Operation *op) {
   auto isQuantized = [](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     return tensor && isa<QuantizedType>(tensor.getElementType());
   };
-  if (isa<nn::ConstantOp, QuantizeOp, DequantizeOp, ObserveOp>(op) || op->hasTrait<OpTrait::IsTerminator>() ||
-      llvm::any_of(op->getOperandTypes(), isQuantized))
+  if (isa<nn::ConstantOp, QuantizeOp, DequantizeOp, ObserveOp>(op) ||
+      op->hasTrait<OpTrait::IsTerminator>() || llvm::any_of(op->getOperandTypes(), isQuantized))
     return false;
   return llvm::any_of(op->getOperands(), [](Value v) { return v.getDefiningOp<DequantizeOp>(); }) ||
          llvm::any_of(op->getUsers(), llvm::IsaPred<QuantizeOp>);
@@ -137,7 +152,8 @@ static void foldDequantizedConstants(Block &block) {
 }
 
 /// Says of every op that converts to or from quantized values why it is float.
-static LogicalResult reportFallbacks(Block &block, Lowering &lowering, const llvm::DenseMap<Operation *, Outcome> &outcomes) {
+static LogicalResult reportFallbacks(Block &block, Lowering &lowering,
+                                     const llvm::DenseMap<Operation *, Outcome> &outcomes) {
   LogicalResult result = success();
   for (Operation &op : block) {
     if (!touchesQuantized(&op))
@@ -145,7 +161,8 @@ static LogicalResult reportFallbacks(Block &block, Lowering &lowering, const llv
     // What is new here and float came out of a group whose product was lowered alone.
     auto found = outcomes.find(&op);
     Outcome outcome = found == outcomes.end() ? Outcome::RealOperand : found->second;
-    if (failed(lowering.reportFallback(&op, outcome <= Outcome::NotConcerned ? Outcome::NoIntegerForm : outcome)))
+    if (failed(lowering.reportFallback(
+            &op, outcome <= Outcome::NotConcerned ? Outcome::NoIntegerForm : outcome)))
       result = failure();
   }
   return result;
@@ -158,7 +175,8 @@ static LogicalResult lowerBlock(Block &block, Lowering &lowering) {
     Outcome outcome = outcomes[&op] = lowering.lower(&op);
     // Element-wise ops are visited from the quantize behind them.
     if (auto quantize = dyn_cast<QuantizeOp>(op); quantize && outcome > Outcome::NotConcerned)
-      if (Operation *producer = quantize.getInput().getDefiningOp(); outcomes.lookup(producer) == Outcome::NotConcerned)
+      if (Operation *producer = quantize.getInput().getDefiningOp();
+          outcomes.lookup(producer) == Outcome::NotConcerned)
         outcomes[producer] = outcome;
   }
   eraseDead(block);
@@ -171,16 +189,18 @@ static LogicalResult lowerBlock(Block &block, Lowering &lowering) {
 /// Storage bounds of a quantized result may have become narrower.
 static void updateResultTypes(func::FuncOp function) {
   for (auto terminator : function.getOps<func::ReturnOp>())
-    function.setType(FunctionType::get(function.getContext(), function.getArgumentTypes(), terminator.getOperandTypes()));
+    function.setType(FunctionType::get(function.getContext(), function.getArgumentTypes(),
+                                       terminator.getOperandTypes()));
 }
 
 namespace {
-struct LowerPass : octet::impl::LowerBase<LowerPass> {
-  using LowerBase::LowerBase;
+struct Lower : octet::impl::LowerPassBase<Lower> {
+  using LowerPassBase::LowerPassBase;
 
   void runOnOperation() override {
     if (failed(expandBatchNorms(getOperation())))
       return signalPassFailure();
+    normalizeStorage(getOperation());
     inlineGroupsOfOne(getOperation());
     Lowering lowering(&getContext(), strict);
     for (Block &block : getOperation().getBody())

@@ -8,14 +8,15 @@
 #ifndef OCTET_LIB_LOWER_LOWERING_H
 #define OCTET_LIB_LOWER_LOWERING_H
 
+#include "octet/Dialect/Octet/Origin.h"
 #include "octet/Lower/Passes.h"
 #include "octet/Numerics/Quantize.h"
 #include <optional>
 
 namespace octet::lower {
 
-/// What came of an attempt to give an op its integer form: `Lowered`, `NotConcerned` (nothing quantized touches it), or
-/// why it stays float (Reasons.def).
+/// What came of an attempt to give an op its integer form: `Lowered`, `NotConcerned` (nothing
+/// quantized touches it), or why it stays float (Reasons.def).
 enum class Outcome {
   Lowered,
   NotConcerned,
@@ -23,10 +24,13 @@ enum class Outcome {
 #include "octet/Lower/Reasons.def"
 };
 
-/// One run of the pass. Nothing is erased while ops are visited: an op that was replaced is left without uses.
+/// One run of the pass. Nothing is erased while ops are visited: an op that was replaced is left
+/// without uses.
 struct Lowering {
-  Lowering(mlir::MLIRContext *context, bool isStrict) : builder(context), isStrict(isStrict) {}
+  Lowering(mlir::MLIRContext *context, bool isStrict)
+      : builder(context, &origins), isStrict(isStrict) {}
 
+  OriginPropagation origins;
   mlir::OpBuilder builder;
   bool isStrict;
   int64_t numLowered = 0, numTables = 0, numFallback = 0;
@@ -34,14 +38,16 @@ struct Lowering {
   /// Dispatches on the op.
   Outcome lower(mlir::Operation *op);
 
-  /// Convolution and linear, alone or in a group.
-  Outcome lowerProduct(mlir::Operation *product);
+  /// Products with weights, alone or in a group.
+  Outcome lowerProduct(nn::ProductOpInterface product);
   Outcome lowerGroup(GroupOp group);
-  /// Data movement, max pools and nearest resampling: values are copied, a change of scale is a table [N.concat].
+  /// Data movement, max pools and nearest resampling: values are copied, a change of scale is a
+  /// table [N.concat].
   Outcome lowerMovement(mlir::Operation *op);
   /// Average pools and means over H and W [N.avg_pool].
   Outcome lowerMean(mlir::Operation *op);
-  /// The element-wise operators in front of a quantize: a table [N.table], or a group on quantized types [N.elementwise].
+  /// The element-wise operators in front of a quantize: a table [N.table], or a group on quantized
+  /// types [N.elementwise].
   Outcome lowerQuantize(QuantizeOp quantize);
 
   /// Says that `op` stays float and why; fails where that is an error.
@@ -55,34 +61,46 @@ private:
   mlir::Value makeTable(GroupOp group, QuantizeOp quantize);
 };
 
+/// Whether `op` is a product with weights: one of two activations has no integer form.
+bool isProduct(mlir::Operation *op);
 /// The quantized tensor behind a real-valued operand, or null.
 mlir::Value getQuantizedSource(mlir::Value real);
 /// The quantize that is the only user of a real value, or null.
 QuantizeOp getOnlyQuantize(mlir::Value real);
 mlir::quant::QuantizedType getQuantizedType(mlir::Value value);
 mlir::RankedTensorType withElementType(mlir::Value value, mlir::Type elementType);
+/// A convolution or linear layer.
+bool isProduct(mlir::Operation *op);
 /// Stored in 8 unsigned bits: what the integer kernels take and give.
 bool isActivation(mlir::quant::QuantizedType type);
 bool isPerTensor(mlir::quant::QuantizedType type);
 /// A copy of `op` with other operands and another result type.
-mlir::Value cloneOnto(mlir::OpBuilder &builder, mlir::Operation *op, mlir::ValueRange operands, mlir::Type resultType);
+mlir::Value cloneOnto(mlir::OpBuilder &builder, mlir::Operation *op, mlir::ValueRange operands,
+                      mlir::Type resultType);
 
-/// Every batch norm becomes a multiply-add [N.batch_norm]; how many. Fails, with an error, where a parameter is no constant.
+/// Signed activations become unsigned ones of the same real values [N.signed]; filters stay signed,
+/// and so do arguments and results.
+void normalizeStorage(mlir::func::FuncOp function);
+
+/// Every batch norm becomes a multiply-add [N.batch_norm]; how many. Fails, with an error, where a
+/// parameter is no constant.
 mlir::FailureOr<int64_t> expandBatchNorms(mlir::func::FuncOp function);
 
-/// Clamps and residuals between a product (or a group around one) and its quantize belong to its epilogue, whether the
-/// backend has a pattern for them or not [N.form]. Makes one group of all, at the last one's place; false if there are none.
+/// Clamps and residuals between a product (or a group around one) and its quantize belong to its
+/// epilogue, whether the backend has a pattern for them or not [N.form]. Makes one group of all, at
+/// the last one's place; false if there are none.
 bool absorbReaders(mlir::Operation *product);
 
 /// For element-wise ops, which are lowered from the quantize behind them: whether there is one.
 Outcome awaitQuantize(mlir::Operation *op);
 
-/// Quantizes or dequantizes a constant now, by [N.quantize] and [N.dequantize]; false if the operand is none.
+/// Quantizes or dequantizes a constant now, by [N.quantize] and [N.dequantize]; false if the
+/// operand is none.
 bool foldConstant(QuantizeOp quantize);
 bool foldConstant(DequantizeOp dequantize);
 
-/// Takes clamps at the end of `body` into the storage bounds of `type`, which the yielded value is quantized to [N.narrow]:
-/// quantizing is monotone, so clamping before or behind it is the same.
+/// Takes clamps at the end of `body` into the storage bounds of `type`, which the yielded value is
+/// quantized to [N.narrow]: quantizing is monotone, so clamping before or behind it is the same.
 mlir::quant::QuantizedType foldClamps(mlir::Block &body, mlir::quant::QuantizedType type);
 /// Whether every reader of the quantized value takes whatever type it has.
 bool mayNarrow(QuantizeOp quantize);
@@ -91,7 +109,8 @@ bool mayNarrow(QuantizeOp quantize);
 std::optional<float> evaluateScalar(mlir::Operation *op, llvm::ArrayRef<float> operands);
 /// Whether the law knows `op` as a function of single elements.
 bool isScalarOp(mlir::Operation *op);
-/// The real value that `body` yields when its first argument holds the storage value `q` and the others hold `constants`.
+/// The real value that `body` yields when its first argument holds the storage value `q` and the
+/// others hold `constants`.
 float evaluateBody(mlir::Block &body, int64_t q, llvm::ArrayRef<float> constants);
 
 } // namespace octet::lower

@@ -31,7 +31,8 @@ static Outcome getSources(Operation *op, SmallVectorImpl<Value> &sources) {
 }
 
 /// Calls `makeResult` for the type of every quantize behind `op` and replaces the quantize.
-static Outcome replaceQuantizes(Operation *op, llvm::function_ref<Value(QuantizedType)> makeResult) {
+static Outcome replaceQuantizes(Operation *op,
+                                llvm::function_ref<Value(QuantizedType)> makeResult) {
   Outcome outcome = Outcome::RealResult;
   for (Operation *user : op->getUsers()) {
     auto quantize = dyn_cast<QuantizeOp>(user);
@@ -70,16 +71,20 @@ Outcome Lowering::lowerMovement(Operation *op) {
   if (Outcome outcome = getSources(op, sources); outcome != Outcome::Lowered)
     return outcome;
   Value result = op->getResult(0);
-  auto numElements = [](Value value) { return cast<RankedTensorType>(value.getType()).getNumElements(); };
-  // Where values are only dropped or moved, the scale changes behind; new values (padding) and copies come last.
-  bool convertBehind =
-      sources.size() == 1 && !isa<nn::PadOp>(op) && numElements(result) <= numElements(sources.front());
+  auto numElements = [](Value value) {
+    return cast<RankedTensorType>(value.getType()).getNumElements();
+  };
+  // Where values are only dropped or moved, the scale changes behind; new values (padding) and
+  // copies come last.
+  bool convertBehind = sources.size() == 1 && !isa<nn::PadOp>(op) &&
+                       numElements(result) <= numElements(sources.front());
   return replaceQuantizes(op, [&](QuantizedType type) {
     ++numLowered;
     if (convertBehind) {
       QuantizedType from = getQuantizedType(sources.front());
       Type moved = numerics::haveSameParams(from, type) ? type : from;
-      return convertTo(cloneOnto(builder, op, sources, withElementType(result, moved)), type, op->getLoc());
+      return convertTo(cloneOnto(builder, op, sources, withElementType(result, moved)), type,
+                       op->getLoc());
     }
     SmallVector<Value> operands;
     for (Value source : sources)
@@ -90,25 +95,30 @@ Outcome Lowering::lowerMovement(Operation *op) {
 
 /// Whether the sum of `count` differences from the zero point is proven to be exact in 32 bits.
 static bool fitsAccumulator(QuantizedType type, int64_t count) {
-  int64_t zeroPoint = numerics::getParams(type).zeroPoint;
-  int64_t largest = std::max(type.getStorageTypeMax() - zeroPoint, zeroPoint - type.getStorageTypeMin());
+  int64_t zeroPoint = numerics::getParams(type).getZeroPoint(0);
+  int64_t largest =
+      std::max(type.getStorageTypeMax() - zeroPoint, zeroPoint - type.getStorageTypeMin());
   return count <= numerics::kMaxAccumulator / std::max<int64_t>(largest, 1);
 }
 
 /// A mean over H and W is a pool over all of them [N.avg_pool].
-static Value makeGlobalPool(OpBuilder &builder, nn::ReduceMeanOp mean, Value source, QuantizedType type) {
+static Value makeGlobalPool(OpBuilder &builder, nn::ReduceMeanOp mean, Value source,
+                            QuantizedType type) {
   static constexpr int64_t ones[] = {1, 1}, noPads[] = {0, 0, 0, 0};
   ArrayRef<int64_t> shape = mean.getInput().getType().getShape();
   auto pooled = RankedTensorType::get({shape[0], shape[1], 1, 1}, type);
-  Value pool = nn::AvgPoolOp::create(builder, mean.getLoc(), pooled, source, shape.take_back(2), ones, noPads, ones,
+  Value pool = nn::AvgPoolOp::create(builder, mean.getLoc(), pooled, source, shape.take_back(2),
+                                     ones, noPads, ones,
                                      /*count_include_pad=*/false);
   auto result = withElementType(mean.getResult(), type);
-  return result == pooled ? pool : nn::ReshapeOp::create(builder, mean.getLoc(), result, pool).getResult();
+  return result == pooled ? pool
+                          : nn::ReshapeOp::create(builder, mean.getLoc(), result, pool).getResult();
 }
 
 Outcome Lowering::lowerMean(Operation *op) {
   auto reduce = dyn_cast<nn::ReduceMeanOp>(op);
-  if (reduce && (reduce.getInput().getType().getRank() != 4 || reduce.getAxes() != ArrayRef<int64_t>{2, 3}))
+  if (reduce &&
+      (reduce.getInput().getType().getRank() != 4 || reduce.getAxes() != ArrayRef<int64_t>{2, 3}))
     return Outcome::NotConcerned;
   SmallVector<Value> sources;
   if (Outcome outcome = getSources(op, sources); outcome != Outcome::Lowered)

@@ -17,16 +17,19 @@ using numerics::ProductTypes;
 using numerics::QuantParams;
 using quant::QuantizedType;
 
-static bool isProduct(Operation *op) { return isa<nn::ConvOp, nn::LinearOp>(op); }
+bool lower::isProduct(Operation *op) {
+  auto product = dyn_cast<nn::ProductOpInterface>(op);
+  return product && product.getWeightOperand();
+}
 
 //===----------------------------------------------------------------------===//
 // What a product needs
 //===----------------------------------------------------------------------===//
 
 /// A per-channel input needs one input channel per output: depthwise convolution.
-static bool isInputSupported(Operation *product, QuantizedType input) {
-  auto conv = dyn_cast<nn::ConvOp>(product);
-  return isPerTensor(input) || (numerics::getChannelAxis(input) == 1 && conv && conv.isDepthwise());
+static bool isInputSupported(nn::ProductOpInterface product, QuantizedType input) {
+  return isPerTensor(input) || (numerics::getChannelAxis(input) == product.getInputChannelAxis() &&
+                                product.isDepthwise());
 }
 
 static bool isFilterSupported(QuantizedType filter) {
@@ -34,29 +37,30 @@ static bool isFilterSupported(QuantizedType filter) {
     return false;
   if (!isPerTensor(filter) && numerics::getChannelAxis(filter) != 0)
     return false;
-  return llvm::all_of(llvm::seq(numerics::getNumChannels(filter)),
-                      [&](int64_t channel) { return numerics::getParams(filter, channel).zeroPoint == 0; });
+  return llvm::all_of(numerics::getParams(filter).zeroPoints, [](int32_t z) { return z == 0; });
 }
 
 /// Per tensor, or per channel of a convolution's result.
-static bool isResultSupported(Operation *product, QuantizedType result) {
-  return isActivation(result) && (isPerTensor(result) || (isa<nn::ConvOp>(product) && numerics::getChannelAxis(result) == 1));
+static bool isResultSupported(nn::ProductOpInterface product, QuantizedType result) {
+  return isActivation(result) && (isPerTensor(result) || (isa<nn::ConvOp>(product.getOperation()) &&
+                                                          numerics::getChannelAxis(result) ==
+                                                              product.getResultChannelAxis()));
 }
 
 /// Whether the bias counts in units of the accumulator, S[c].
 static bool isBiasSupported(QuantizedType bias, const ProductTypes &types) {
-  if (bias.getStorageTypeIntegralWidth() != 32 || (!isPerTensor(bias) && numerics::getChannelAxis(bias) != 0))
+  if (bias.getStorageTypeIntegralWidth() != 32 ||
+      (!isPerTensor(bias) && numerics::getChannelAxis(bias) != 0))
     return false;
-  for (int64_t output = 0; output < types.numOutputs; ++output) {
-    QuantParams params = numerics::getParams(bias, isPerTensor(bias) ? 0 : output);
-    if (params.zeroPoint != 0 || params.scale != types.scale(output))
-      return false;
-  }
-  return true;
+  QuantParams params = numerics::getParams(bias);
+  return llvm::all_of(llvm::seq(types.numOutputs), [&](int64_t output) {
+    return params.getZeroPoint(output) == 0 && params.getScale(output) == types.scale(output);
+  });
 }
 
-/// Whether `product` on these quantized operands has the integer form [N.accumulate], with the proof of [N.overflow].
-static Outcome checkProduct(Operation *product, ArrayRef<Value> operands) {
+/// Whether `product` on these quantized operands has the integer form [N.accumulate], with the
+/// proof of [N.overflow].
+static Outcome checkProduct(nn::ProductOpInterface product, ArrayRef<Value> operands) {
   if (!operands[0] || !operands[1])
     return operands[0] || operands[1] ? Outcome::RealOperand : Outcome::NotConcerned;
   QuantizedType input = getQuantizedType(operands[0]), filter = getQuantizedType(operands[1]);
@@ -68,7 +72,7 @@ static Outcome checkProduct(Operation *product, ArrayRef<Value> operands) {
   if (!isFilterSupported(filter) || failed(weights))
     return Outcome::Filter;
   int64_t numOutputs = cast<RankedTensorType>(operands[1].getType()).getDimSize(0);
-  ProductTypes types{input, filter, numOutputs, numOutputs / numerics::getNumChannels(input)};
+  ProductTypes types(input, filter, numOutputs);
   SmallVector<int32_t, 0> offsets;
   if (operands.size() > 2) {
     FailureOr<SmallVector<int32_t, 0>> bias = failure();
@@ -87,7 +91,7 @@ static Outcome checkProduct(Operation *product, ArrayRef<Value> operands) {
 // Rewriting
 //===----------------------------------------------------------------------===//
 
-Outcome Lowering::lowerProduct(Operation *product) {
+Outcome Lowering::lowerProduct(nn::ProductOpInterface product) {
   SmallVector<Value> operands = llvm::map_to_vector(product->getOperands(), getQuantizedSource);
   if (Outcome outcome = checkProduct(product, operands); outcome != Outcome::Lowered)
     return outcome;
@@ -97,18 +101,19 @@ Outcome Lowering::lowerProduct(Operation *product) {
   Value result = product->getResult(0);
   QuantizeOp quantize = getOnlyQuantize(result);
   if (quantize && isResultSupported(product, getQuantizedType(quantize.getResult())))
-    quantize.replaceAllUsesWith(cloneOnto(builder, product, operands, quantize.getResult().getType()));
+    quantize.replaceAllUsesWith(
+        cloneOnto(builder, product, operands, quantize.getResult().getType()));
   else
     result.replaceAllUsesWith(cloneOnto(builder, product, operands, result.getType()));
   return Outcome::Lowered;
 }
 
-/// The only convolution or linear layer of a body whose other ops are scalar ops, or null.
-static Operation *findProduct(GroupOp group) {
-  Operation *product = nullptr;
+/// The only product with weights of a body whose other ops are scalar ops, or null.
+static nn::ProductOpInterface findProduct(GroupOp group) {
+  nn::ProductOpInterface product;
   for (Operation &op : group.getBody().front().without_terminator()) {
     if (isProduct(&op) && !product)
-      product = &op;
+      product = cast<nn::ProductOpInterface>(op);
     else if (!isScalarOp(&op))
       return nullptr;
   }
@@ -118,8 +123,7 @@ static Operation *findProduct(GroupOp group) {
 /// The quantized tensors behind the product's operands, which are operands of the group.
 static SmallVector<Value> getProductOperands(GroupOp group, Operation *product) {
   return llvm::map_to_vector(product->getOperands(), [&](Value operand) {
-    auto argument = dyn_cast<BlockArgument>(operand);
-    return argument ? getQuantizedSource(group.getInputs()[argument.getArgNumber()]) : Value();
+    return isa<BlockArgument>(operand) ? getQuantizedSource(group.getOuter(operand)) : Value();
   });
 }
 
@@ -129,25 +133,18 @@ static bool areEpilogueOperandsSupported(GroupOp group, Operation *product) {
     if (llvm::all_of(argument.getUsers(), [&](Operation *user) { return user == product; }))
       continue;
     Value source = getQuantizedSource(input);
-    if (!source || !isActivation(getQuantizedType(source)) || !isPerTensor(getQuantizedType(source)) ||
-        cast<ShapedType>(input.getType()).getShape() != cast<ShapedType>(group.getResult().getType()).getShape())
+    if (!source || !isActivation(getQuantizedType(source)) ||
+        !isPerTensor(getQuantizedType(source)) ||
+        cast<ShapedType>(input.getType()).getShape() !=
+            cast<ShapedType>(group.getResult().getType()).getShape())
       return false;
   }
   return true;
 }
 
-/// The ops of `group` in its place, one by one.
-static void inlineGroup(GroupOp group) {
-  Block &body = group.getBody().front();
-  for (auto [argument, input] : llvm::zip(body.getArguments(), group.getInputs()))
-    argument.replaceAllUsesWith(input);
-  group.getResult().replaceAllUsesWith(group.getTerminator()->getOperand(0));
-  for (Operation &op : llvm::make_early_inc_range(body.without_terminator()))
-    op.moveBefore(group);
-}
-
-/// Fills the body of `lowered` from `group`: the product on quantized arguments gives its real accumulator, everything
-/// else reads dequantized arguments. A sum with a residual is written product first.
+/// Fills the body of `lowered` from `group`: the product on quantized arguments gives its real
+/// accumulator, everything else reads dequantized arguments. A sum with a residual is written
+/// product first.
 static void copyBody(GroupOp group, Operation *product, GroupOp lowered, OpBuilder &builder) {
   OpBuilder::InsertionGuard guard(builder);
   Block &from = group.getBody().front();
@@ -165,28 +162,29 @@ static void copyBody(GroupOp group, Operation *product, GroupOp lowered, OpBuild
   for (Operation &op : from.without_terminator()) {
     SmallVector<Value> operands;
     for (Value operand : op.getOperands())
-      operands.push_back(&op == product ? body->getArgument(cast<BlockArgument>(operand).getArgNumber()) : asReal(operand));
+      operands.push_back(&op == product
+                             ? body->getArgument(cast<BlockArgument>(operand).getArgNumber())
+                             : asReal(operand));
     if (isa<nn::AddOp>(op) && op.getOperand(1) == product->getResult(0))
       std::swap(operands[0], operands[1]);
     real.map(op.getResult(0), cloneOnto(builder, &op, operands, op.getResult(0).getType()));
   }
-  YieldOp::create(builder, group.getTerminator()->getLoc(), asReal(group.getTerminator()->getOperand(0)));
+  YieldOp::create(builder, group.getTerminator()->getLoc(), asReal(group.getYielded()));
 }
 
 /// What was a group around one product after its clamps went into the type becomes that op.
 static Value unwrapProduct(GroupOp group, OpBuilder &builder) {
-  Block &body = group.getBody().front();
-  Operation *product = body.getTerminator()->getOperand(0).getDefiningOp();
-  if (!product || !isProduct(product) || !isa<QuantizedType>(cast<ShapedType>(group.getResult().getType()).getElementType()))
+  Operation *product = group.getYielded().getDefiningOp();
+  if (!product || !isProduct(product) ||
+      !isa<QuantizedType>(cast<ShapedType>(group.getResult().getType()).getElementType()))
     return group.getResult();
-  SmallVector<Value> operands = llvm::map_to_vector(product->getOperands(), [&](Value operand) {
-    return group.getInputs()[cast<BlockArgument>(operand).getArgNumber()];
-  });
+  SmallVector<Value> operands = llvm::map_to_vector(
+      product->getOperands(), [&](Value operand) { return group.getOuter(operand); });
   return cloneOnto(builder, product, operands, group.getResult().getType());
 }
 
 Outcome Lowering::lowerGroup(GroupOp group) {
-  Operation *product = findProduct(group);
+  nn::ProductOpInterface product = findProduct(group);
   if (!product)
     return awaitQuantize(group);
   Outcome outcome = checkProduct(product, getProductOperands(group, product));
@@ -196,7 +194,7 @@ Outcome Lowering::lowerGroup(GroupOp group) {
     return Outcome::Lowered;
   if (!areEpilogueOperandsSupported(group, product)) {
     // Most of the work is the product's: it is lowered alone and the rest stays float.
-    inlineGroup(group);
+    group.inlineBody();
     builder.setInsertionPoint(product);
     return lowerProduct(product);
   }
@@ -206,14 +204,15 @@ Outcome Lowering::lowerGroup(GroupOp group) {
   bool toQuantized = quantize && isResultSupported(product, getQuantizedType(quantize.getResult()));
   auto sources = llvm::map_to_vector(group.getInputs(), getQuantizedSource);
   Type type = toQuantized ? quantize.getResult().getType() : result.getType();
-  auto lowered = GroupOp::create(builder, group.getLoc(), type, group.getPattern(), sources);
+  auto lowered = GroupOp::create(builder, group.getLoc(), type, /*pattern=*/nullptr, sources);
   copyBody(group, product, lowered, builder);
   if (!toQuantized) {
     result.replaceAllUsesWith(lowered.getResult());
     return Outcome::Lowered;
   }
   if (mayNarrow(quantize)) {
-    QuantizedType narrowed = foldClamps(lowered.getBody().front(), getQuantizedType(quantize.getResult()));
+    QuantizedType narrowed =
+        foldClamps(lowered.getBody().front(), getQuantizedType(quantize.getResult()));
     lowered.getResult().setType(withElementType(lowered.getResult(), narrowed));
   }
   quantize.replaceAllUsesWith(unwrapProduct(lowered, builder));

@@ -12,14 +12,15 @@ using namespace octet;
 using namespace octet::lower;
 
 namespace octet {
-#define GEN_PASS_DEF_QUANTIZESIGNATURE
+#define GEN_PASS_DEF_QUANTIZESIGNATUREPASS
 #include "octet/Lower/Passes.h.inc"
 } // namespace octet
 
 /// A tensor that a caller can make or read: stored in bytes, with one scale.
 static bool isQuantizedPerTensor(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  auto quantized = tensor ? dyn_cast<quant::QuantizedType>(tensor.getElementType()) : quant::QuantizedType();
+  auto quantized =
+      tensor ? dyn_cast<quant::QuantizedType>(tensor.getElementType()) : quant::QuantizedType();
   return quantized && isPerTensor(quantized) && quantized.getStorageTypeIntegralWidth() == 8;
 }
 
@@ -36,7 +37,7 @@ static Type getOnlyQuantizedType(BlockArgument argument) {
 }
 
 namespace {
-struct QuantizeSignaturePass : octet::impl::QuantizeSignatureBase<QuantizeSignaturePass> {
+struct QuantizeSignature : octet::impl::QuantizeSignaturePassBase<QuantizeSignature> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
     if (function.isExternal())
@@ -46,15 +47,17 @@ struct QuantizeSignaturePass : octet::impl::QuantizeSignatureBase<QuantizeSignat
     auto terminator = cast<func::ReturnOp>(function.getBody().front().getTerminator());
     for (OpOperand &result : terminator->getOpOperands())
       quantizeResult(result);
-    function.setFunctionType(
-        FunctionType::get(&getContext(), function.getBody().front().getArgumentTypes(), terminator.getOperandTypes()));
+    function.setFunctionType(FunctionType::get(&getContext(),
+                                               function.getBody().front().getArgumentTypes(),
+                                               terminator.getOperandTypes()));
   }
 
 private:
   void quantizeArgument(BlockArgument argument) {
     Type type = getOnlyQuantizedType(argument);
     if (!type) {
-      emitWarning(argument.getLoc()) << "this input stays f32: it is not only quantized to bytes with one scale";
+      emitWarning(argument.getLoc())
+          << "this input stays f32: it is not only quantized to bytes with one scale";
       return;
     }
     for (Operation *user : llvm::make_early_inc_range(argument.getUsers())) {
@@ -67,7 +70,8 @@ private:
   void quantizeResult(OpOperand &result) {
     auto dequantize = result.get().getDefiningOp<DequantizeOp>();
     if (!dequantize || !isQuantizedPerTensor(dequantize.getInput().getType())) {
-      emitWarning(result.get().getLoc()) << "this output stays f32: it is not computed in bytes with one scale";
+      emitWarning(result.get().getLoc())
+          << "this output stays f32: it is not computed in bytes with one scale";
       return;
     }
     result.set(dequantize.getInput());

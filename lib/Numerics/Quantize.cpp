@@ -27,46 +27,77 @@ int64_t numerics::getChannelAxis(QuantizedType type) {
   return perAxis ? perAxis.getQuantizedDimension() : -1;
 }
 
-QuantParams numerics::getParams(QuantizedType type, int64_t channel) {
-  int64_t low = type.getStorageTypeMin(), high = type.getStorageTypeMax();
-  if (auto perAxis = dyn_cast<UniformQuantizedPerAxisType>(type))
-    return {static_cast<float>(perAxis.getScales()[channel]), perAxis.getZeroPoints()[channel], low, high};
-  auto uniform = cast<UniformQuantizedType>(type);
-  return {static_cast<float>(uniform.getScale()), uniform.getZeroPoint(), low, high};
+QuantParams numerics::getParams(QuantizedType type) {
+  QuantParams params;
+  params.low = type.getStorageTypeMin();
+  params.high = type.getStorageTypeMax();
+  auto add = [&](double scale, int64_t zeroPoint) {
+    params.scales.push_back(static_cast<float>(scale));
+    params.zeroPoints.push_back(static_cast<int32_t>(zeroPoint));
+  };
+  if (auto uniform = dyn_cast<UniformQuantizedType>(type)) {
+    add(uniform.getScale(), uniform.getZeroPoint());
+    return params;
+  }
+  auto perAxis = cast<UniformQuantizedPerAxisType>(type);
+  params.axis = perAxis.getQuantizedDimension();
+  for (auto [scale, zeroPoint] : llvm::zip(perAxis.getScales(), perAxis.getZeroPoints()))
+    add(scale, zeroPoint);
+  return params;
 }
 
 bool numerics::haveSameParams(QuantizedType a, QuantizedType b) {
-  if (a.getStorageType() != b.getStorageType() || a.isSigned() != b.isSigned() || getChannelAxis(a) != getChannelAxis(b) ||
-      getNumChannels(a) != getNumChannels(b))
+  if (a.getStorageType() != b.getStorageType() || a.isSigned() != b.isSigned())
     return false;
-  for (int64_t channel = 0; channel < getNumChannels(a); ++channel) {
-    QuantParams pa = getParams(a, channel), pb = getParams(b, channel);
-    if (pa.scale != pb.scale || pa.zeroPoint != pb.zeroPoint)
-      return false;
-  }
-  return true;
+  QuantParams pa = getParams(a), pb = getParams(b);
+  return pa.axis == pb.axis && pa.scales == pb.scales && pa.zeroPoints == pb.zeroPoints;
+}
+
+QuantizedType numerics::withParams(QuantizedType type, const QuantParams &params) {
+  llvm::SmallVector<double> scales(params.scales.begin(), params.scales.end());
+  llvm::SmallVector<int64_t> zeroPoints(params.zeroPoints.begin(), params.zeroPoints.end());
+  if (params.axis >= 0)
+    return UniformQuantizedPerAxisType::get(type.getFlags(), type.getStorageType(),
+                                            type.getExpressedType(), scales, zeroPoints,
+                                            params.axis, params.low, params.high);
+  return UniformQuantizedType::get(type.getFlags(), type.getStorageType(), type.getExpressedType(),
+                                   scales[0], zeroPoints[0], params.low, params.high);
 }
 
 QuantizedType numerics::withBounds(QuantizedType type, int64_t low, int64_t high) {
   if (auto perAxis = dyn_cast<UniformQuantizedPerAxisType>(type))
-    return UniformQuantizedPerAxisType::get(type.getFlags(), type.getStorageType(), type.getExpressedType(),
-                                            perAxis.getScales(), perAxis.getZeroPoints(),
-                                            perAxis.getQuantizedDimension(), low, high);
+    return UniformQuantizedPerAxisType::get(
+        type.getFlags(), type.getStorageType(), type.getExpressedType(), perAxis.getScales(),
+        perAxis.getZeroPoints(), perAxis.getQuantizedDimension(), low, high);
   auto uniform = cast<UniformQuantizedType>(type);
-  return UniformQuantizedType::get(type.getFlags(), type.getStorageType(), type.getExpressedType(), uniform.getScale(),
-                                   uniform.getZeroPoint(), low, high);
+  return UniformQuantizedType::get(type.getFlags(), type.getStorageType(), type.getExpressedType(),
+                                   uniform.getScale(), uniform.getZeroPoint(), low, high);
 }
 
-int64_t numerics::quantize(float x, const QuantParams &params) {
-  float t = x / params.scale;
+int64_t numerics::quantize(float x, const QuantParams &params, int64_t channel) {
+  int64_t zeroPoint = params.getZeroPoint(channel);
+  float t = x / params.getScale(channel);
   if (t != t)
     t = 0.0f;
   // In f32, before the conversion to an integer: an infinite t is in range afterwards.
-  float low = static_cast<float>(params.low - params.zeroPoint), high = static_cast<float>(params.high - params.zeroPoint);
+  float low = static_cast<float>(params.low - zeroPoint),
+        high = static_cast<float>(params.high - zeroPoint);
   t = t < low ? low : t > high ? high : t;
-  return static_cast<int64_t>(roundNearestEven(t)) + params.zeroPoint;
+  return static_cast<int64_t>(roundNearestEven(t)) + zeroPoint;
 }
 
-float numerics::dequantize(int64_t q, const QuantParams &params) {
-  return static_cast<float>(q - params.zeroPoint) * params.scale;
+float numerics::dequantize(int64_t q, const QuantParams &params, int64_t channel) {
+  return static_cast<float>(q - params.getZeroPoint(channel)) * params.getScale(channel);
+}
+
+void numerics::forEachElement(llvm::ArrayRef<int64_t> shape, const QuantParams &params,
+                              llvm::function_ref<void(int64_t, int64_t)> element) {
+  int64_t numChannels = params.scales.size(), inner = 1, count = 1;
+  for (auto [dim, size] : llvm::enumerate(shape)) {
+    count *= size;
+    if (params.axis >= 0 && static_cast<int64_t>(dim) > params.axis)
+      inner *= size;
+  }
+  for (int64_t index = 0; index < count; ++index)
+    element(index, index / inner % numChannels);
 }

@@ -14,9 +14,15 @@
 using namespace octet;
 using namespace octet::numerics;
 
-float numerics::accumulatorScale(float inputScale, float filterScale) { return inputScale * filterScale; }
-float numerics::requantizeMultiplier(float accumulatorScale, float resultScale) { return accumulatorScale / resultScale; }
-float numerics::residualMultiplier(float residualScale, float resultScale) { return residualScale / resultScale; }
+float numerics::accumulatorScale(float inputScale, float filterScale) {
+  return inputScale * filterScale;
+}
+float numerics::requantizeMultiplier(float accumulatorScale, float resultScale) {
+  return accumulatorScale / resultScale;
+}
+float numerics::residualMultiplier(float residualScale, float resultScale) {
+  return residualScale / resultScale;
+}
 
 float numerics::averageMultiplier(float inputScale, float resultScale, int64_t count) {
   return inputScale / (resultScale * static_cast<float>(count));
@@ -30,19 +36,17 @@ int32_t numerics::quantizeBias(float bias, float accumulatorScale) {
   return static_cast<int32_t>(q < -limit ? -limit : q > limit ? limit : q);
 }
 
-QuantParams ProductTypes::inputParams(int64_t output) const {
-  return getParams(input, getNumChannels(input) == 1 ? 0 : output / outputsPerInput);
-}
-
 float ProductTypes::scale(int64_t output) const {
-  return accumulatorScale(inputParams(output).scale, getParams(filter, getNumChannels(filter) == 1 ? 0 : output).scale);
+  return accumulatorScale(input.getScale(inputChannel(output)), filter.getScale(output));
 }
 
-int64_t numerics::maxDistanceFromZeroPoint(const QuantParams &input) {
-  return std::max(std::abs(input.high - input.zeroPoint), std::abs(input.low - input.zeroPoint));
+int64_t numerics::maxDistanceFromZeroPoint(const QuantParams &input, int64_t channel) {
+  int64_t zeroPoint = input.getZeroPoint(channel);
+  return std::max(std::abs(input.high - zeroPoint), std::abs(input.low - zeroPoint));
 }
 
-llvm::SmallVector<int64_t, 0> numerics::accumulatorBounds(const ProductTypes &types, llvm::ArrayRef<int8_t> filter,
+llvm::SmallVector<int64_t, 0> numerics::accumulatorBounds(const ProductTypes &types,
+                                                          llvm::ArrayRef<int8_t> filter,
                                                           llvm::ArrayRef<int32_t> bias) {
   llvm::SmallVector<int64_t, 0> bounds;
   int64_t size = types.numOutputs ? filter.size() / types.numOutputs : 0;
@@ -51,7 +55,8 @@ llvm::SmallVector<int64_t, 0> numerics::accumulatorBounds(const ProductTypes &ty
     for (int8_t weight : filter.slice(output * size, size))
       sum += std::abs(static_cast<int64_t>(weight));
     int64_t offset = bias.empty() ? 0 : std::abs(static_cast<int64_t>(bias[output]));
-    bounds.push_back(sum * maxDistanceFromZeroPoint(types.inputParams(output)) + offset);
+    bounds.push_back(sum * maxDistanceFromZeroPoint(types.input, types.inputChannel(output)) +
+                     offset);
   }
   return bounds;
 }

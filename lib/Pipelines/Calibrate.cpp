@@ -5,18 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Calibrate.h"
+#include "RunNetwork.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Pass/PassManager.h"
-#include "octet/Codegen/Codegen.h"
+#include "octet/Codegen/Passes.h"
 #include "octet/Dialect/NN/NN.h"
-#include "octet/Lower/Passes.h"
-#include "octet/Pipelines/Library.h"
+#include "octet/Pipelines/Measure.h"
 #include "octet/Pipelines/Passes.h"
-#include "octet/Quantize/Passes.h"
-#include "llvm/TargetParser/Host.h"
-#include <chrono>
+#include "octet/Support/Diagnostics.h"
+#include "octet/Support/Files.h"
+#include "octet/Support/Message.h"
+#include "octet/Support/Quote.h"
 
 namespace octet {
 #define GEN_PASS_DEF_CALIBRATEPASS
@@ -26,125 +25,92 @@ namespace octet {
 using namespace mlir;
 using namespace octet;
 
-/// The best CPU level that this machine can run.
-static std::string getHostLevel() {
-  llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
-  for (const std::string &name : getLevelsOfTarget(getHostTriple())) {
-    SmallVector<StringRef> features;
-    lookupCpuLevel(name)->features.split(features, ',', -1, /*KeepEmpty=*/false);
-    if (llvm::all_of(features, [&](StringRef feature) { return !feature.consume_front("+") || host.lookup(feature); }))
-      return name;
+//===----------------------------------------------------------------------===//
+// Statistics that cannot be used
+//===----------------------------------------------------------------------===//
+
+/// Of which value, and why, statistics give no scale; empty if all do.
+static std::string findUnusable(ModuleOp module, const Statistics &statistics) {
+  std::string reason;
+  ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &diagnostic) {
+    reason = diagnostic.str();
+    return success();
+  });
+  for (auto observer : module.getOps<ObserverOp>()) { // in the order of the network
+    auto it = statistics.find(observer.getSymName().str());
+    if (it == statistics.end() || !observer.getObserver().getSpec().dtype)
+      continue;
+    auto type = observer.getObserver().getQuantizedType(
+        [&] { return emitError(observer.getLoc()); }, it->second.observed, it->second.bytes);
+    if (failed(type))
+      return "the values of '" + escapeText(it->first) + "': " + reason;
   }
-  return "reference";
+  return "";
 }
 
-/// Constants are observed at compile time.
-static void eraseObservesOfConstants(ModuleOp module) {
-  module.walk([](ObserveOp op) {
-    if (!op.getInput().getDefiningOp<nn::ConstantOp>())
-      return;
-    op.replaceAllUsesWith(op.getInput());
-    op.erase();
-  });
-}
-
-llvm::Expected<LoadedNetwork> octet::loadFloatNetwork(ModuleOp module) {
-  OwningOpRef<ModuleOp> copy(module.clone());
-  eraseObservesOfConstants(*copy);
-  PassManager pm(module.getContext());
-  pm.addPass(createInlineGroupsPass());
-  pm.addNestedPass<func::FuncOp>(createFoldConstants());
-  if (failed(pm.run(*copy)))
-    return llvm::createStringError("the network cannot be made ready for samples");
-  LibraryOptions options;
-  options.name = "calibration";
-  options.levels = {getHostLevel()};
-  options.emit.triple = getHostTriple();
-  llvm::Expected<CompiledLibrary> compiled = compileLibrary(*copy, options);
-  if (!compiled)
-    return compiled.takeError();
-  LoadedNetwork network;
-  network.observers = std::move(compiled->observers);
-  if (llvm::Error error = ModelLibrary::loadBytes(compiled->bytes).moveInto(network.library))
-    return std::move(error);
-  return std::move(network);
-}
-
-Statistics octet::initStatistics(ModuleOp module) {
-  Statistics statistics;
-  module.walk([&](ObserveOp op) {
-    auto observer = SymbolTable::lookupNearestSymbolFrom<ObserverOp>(op, op.getObserverAttr());
-    auto type = cast<RankedTensorType>(op.getInput().getType());
-    int64_t bytes = observer.getObserver().getStateBytes(type);
-    if (bytes == 0 || op.getInput().getDefiningOp<nn::ConstantOp>())
-      return;
-    auto [it, isNew] = statistics.try_emplace(op.getObserver().str());
-    if (!isNew)
-      return;
-    it->second = {type, std::vector<char>(bytes)};
-    observer.getObserver().initState(type, it->second.bytes);
-  });
-  return statistics;
-}
-
-void octet::attachStatistics(ModuleOp module, const Statistics &statistics) {
-  auto i8 = IntegerType::get(module.getContext(), 8);
-  for (auto &[symbol, state] : statistics) {
-    auto type = RankedTensorType::get({(int64_t)state.bytes.size()}, i8);
-    module.lookupSymbol<ObserverOp>(symbol).setStatisticsAttr(cast<DenseIntElementsAttr>(DenseElementsAttr::getFromRawBuffer(type, state.bytes)));
-  }
-}
-
-llvm::Error octet::runSamples(const LoadedNetwork &network, const Samples &samples, unsigned threads,
-                              Statistics &statistics, const Progress &progress) {
-  llvm::Expected<ModelPtr> model = createModel(*network.library, threads);
-  if (!model)
-    return model.takeError();
-  const octet_model_api &api = network.library->api();
-  char *memory = static_cast<char *>(api.frame(model->get())->state);
-  for (auto &[symbol, state] : statistics)
-    llvm::copy(state.bytes, memory + network.observers.lookup(symbol));
-  std::vector<std::vector<char>> outputs;
-  SmallVector<void *> outputPointers;
-  const octet_descriptor &descriptor = network.library->descriptor();
-  for (int32_t i = 0; i < descriptor.num_outputs; ++i)
-    outputPointers.push_back(outputs.emplace_back(descriptor.outputs[i].bytes).data());
-  auto start = std::chrono::steady_clock::now();
-  llvm::Error error = samples.forEach([&](int64_t index, Sample sample) {
-    api.run(model->get(), sample.data(), outputPointers.data());
-    if (progress.onSamples)
-      progress.onSamples(index + 1, samples.size(), std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    return true;
-  });
-  for (auto &[symbol, state] : statistics)
-    std::copy_n(memory + network.observers.lookup(symbol), state.bytes.size(), state.bytes.begin());
-  return error;
-}
-
-llvm::Error octet::calibrate(ModuleOp module, const CompileRequest &request) {
+/// The error of the first sample with which statistics become unusable. They are gathered again,
+/// with a look at them behind each sample.
+static llvm::Error blameSample(ModuleOp module, const LoadedNetwork &network,
+                               const Samples &samples) {
   Statistics statistics = initStatistics(module);
-  if (!request.calibrationData.empty()) {
-    llvm::Expected<LoadedNetwork> network = loadFloatNetwork(module);
-    if (!network)
-      return network.takeError();
-    llvm::Expected<Samples> samples = Samples::open(request.calibrationData, network->inputs());
-    if (!samples)
-      return samples.takeError();
-    if (llvm::Error error = runSamples(*network, *samples, request.threads, statistics, request.progress))
+  llvm::Expected<NetworkRun> run = NetworkRun::create(network, statistics);
+  if (!run)
+    return run.takeError();
+  return samples.forEach([&](int64_t index, Sample sample) -> llvm::Error {
+    if (llvm::Error error = run->run(sample))
       return error;
+    run->readStatistics(statistics);
+    std::string problem = findUnusable(module, statistics);
+    if (problem.empty())
+      return llvm::Error::success();
+    auto [file, number] = samples.locate(index);
+    return makeSampleError({file, "", {}, {}}, "sample " + llvm::Twine(number) + ": " + problem,
+                           "remove or rescale that sample");
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+/// The network's inputs, as a library of it describes them.
+static std::vector<octet_tensor> getInputs(ModuleOp module) {
+  std::vector<octet_tensor> inputs;
+  auto function = module.lookupSymbol<func::FuncOp>("main");
+  for (BlockArgument argument : function.getArguments()) {
+    auto type = cast<RankedTensorType>(argument.getType());
+    auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), nn::kNameAttr);
+    octet_tensor input = {};
+    input.name = name ? name.data() : "";
+    input.dtype = type.getElementType().isF32() ? OCTET_F32 : OCTET_I64; // any other
+    input.rank = type.getRank();
+    input.shape = type.getShape().data();
+    inputs.push_back(input);
   }
-  for (const std::string &path : request.loadStatistics) {
-    llvm::Expected<Statistics> loaded = loadStatistics(module, path);
-    if (!loaded)
-      return loaded.takeError();
-    if (llvm::Error error = mergeStatistics(module, statistics, *loaded, path))
-      return error;
-  }
-  if (!request.saveStatistics.empty())
-    if (llvm::Error error = saveStatistics(module, statistics, request.saveStatistics))
-      return error;
-  attachStatistics(module, statistics);
-  return llvm::Error::success();
+  return inputs;
+}
+
+/// Shows all samples to the observers.
+static llvm::Error observeSamples(ModuleOp module, const MeasureContext &source, unsigned threads,
+                                  Statistics &statistics) {
+  // Before the work: what is wrong with the samples shows without it.
+  std::vector<octet_tensor> inputs = getInputs(module);
+  if (llvm::Expected<Samples> samples = Samples::open(source.files, inputs); !samples)
+    return samples.takeError();
+  llvm::Expected<LoadedNetwork> network = loadFloatNetwork(module);
+  if (!network)
+    return network.takeError();
+  llvm::Expected<Samples> samples = Samples::open(source.files, network->inputs());
+  if (!samples)
+    return samples.takeError();
+  llvm::Expected<NetworkRun> run = NetworkRun::create(*network, statistics, threads);
+  if (!run)
+    return run.takeError();
+  if (llvm::Error error = runSamples(*run, *samples, source.progress))
+    return error;
+  run->readStatistics(statistics);
+  return findUnusable(module, statistics).empty() ? llvm::Error::success()
+                                                  : blameSample(module, *network, *samples);
 }
 
 namespace {
@@ -153,17 +119,37 @@ struct Calibrate : octet::impl::CalibratePassBase<Calibrate> {
   using CalibratePassBase::CalibratePassBase;
 
   void runOnOperation() override {
-    CompileRequest request;
-    request.calibrationData.assign(calibrationData.begin(), calibrationData.end());
-    request.loadStatistics.assign(loadStatistics.begin(), loadStatistics.end());
-    request.saveStatistics = saveStatistics;
-    request.threads = threads;
-    if (llvm::Error error = calibrate(getOperation(), request)) {
-      getOperation().emitError() << llvm::toString(std::move(error));
+    if (llvm::Error error = calibrate()) {
+      // Of files, not of a place in the network.
+      emitMessages(UnknownLoc::get(&getContext()), std::move(error));
       return signalPassFailure();
     }
     for (auto observer : getOperation().getOps<ObserverOp>())
       numObservers += observer.getStatistics().has_value();
+  }
+
+  llvm::Error calibrate() {
+    const MeasureContext &source = getAnalysis<MeasureContext>();
+    if (source.files.empty() && loadStatistics.empty())
+      return llvm::createStringError("octet-calibrate has neither samples (octet-use-samples) nor "
+                                     "statistics (load-statistics)");
+    Statistics statistics = initStatistics(getOperation());
+    if (!source.files.empty())
+      if (llvm::Error error = observeSamples(getOperation(), source, threads, statistics))
+        return error;
+    for (const std::string &path : loadStatistics) {
+      llvm::Expected<Statistics> loaded = octet::loadStatistics(getOperation(), path);
+      if (!loaded)
+        return loaded.takeError();
+      if (std::string problem = findUnusable(getOperation(), *loaded); !problem.empty())
+        return llvm::createStringError("'" + path + "': " + problem + "; make the file again");
+      if (llvm::Error error = mergeStatistics(getOperation(), statistics, *loaded, path))
+        return error;
+    }
+    attachStatistics(getOperation(), statistics);
+    if (saveStatistics.empty())
+      return llvm::Error::success();
+    return writeFileAtomically(saveStatistics, printStatistics(getOperation()));
   }
 };
 } // namespace

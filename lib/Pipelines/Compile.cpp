@@ -6,22 +6,26 @@
 //===----------------------------------------------------------------------===//
 
 #include "octet/Pipelines/Compile.h"
-#include "Calibrate.h"
 #include "Diagnostics.h"
 #include "LoadIR.h"
 #include "Report.h"
 #include "Request.h"
+#include "Statistics.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "octet/Backend/Backend.h"
-#include "octet/Codegen/Codegen.h"
 #include "octet/Dialect/NN/NN.h"
+#include "octet/Dialect/Octet/Origin.h"
 #include "octet/Export/OnnxExport.h"
 #include "octet/Import/Import.h"
+#include "octet/Import/Passes.h"
 #include "octet/Lower/Passes.h"
 #include "octet/Pipelines/Library.h"
+#include "octet/Pipelines/Passes.h"
+#include "octet/Pipelines/Pipeline.h"
 #include "octet/Quantize/Passes.h"
+#include "octet/Support/Diagnostics.h"
+#include "octet/Support/Quote.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -29,19 +33,6 @@
 
 using namespace mlir;
 using namespace octet;
-
-ArrayRef<StageInfo> octet::getStages() {
-  static const StageInfo stages[] = {
-#define OCTET_STAGE(enumerator, name, summary) {Stage::enumerator, name, summary},
-#include "octet/Pipelines/Stages.def"
-  };
-  return stages;
-}
-
-StringRef octet::getName(Stage stage) { return getStages()[(size_t)stage].name; }
-
-/// The only recovery pass that a backend's recipe may name so far.
-static constexpr llvm::StringLiteral kCorrectBias = "octet-correct-bias";
 
 /// On modules that were prepared for quantized inputs and outputs.
 static constexpr llvm::StringLiteral kQuantizedIoAttr = "octet.quantized_io";
@@ -56,7 +47,7 @@ public:
   llvm::Expected<CompileResult> run() {
     if (llvm::Error error = runAll())
       return diagnostics.takeError(std::move(error));
-    result.warnings = diagnostics.warnings;
+    result.warnings = std::move(diagnostics.warnings);
     return std::move(result);
   }
 
@@ -64,6 +55,8 @@ private:
   MLIRContext *getContext() {
     DialectRegistry registry;
     registerOctetDialects(registry);
+    if (request.registerDialects)
+      request.registerDialects(registry);
     context.printOpOnDiagnostic(false); // that may be a whole network
     context.appendDialectRegistry(registry);
     context.loadAllAvailableDialects();
@@ -76,6 +69,8 @@ private:
     if (llvm::Error error = load())
       return error;
     Stage last = getLastStage();
+    if (llvm::Error error = attachPolicy(last))
+      return error;
     for (const StageInfo &info : getStages()) {
       if (info.stage <= reached || info.stage > last)
         continue;
@@ -88,164 +83,144 @@ private:
 
   /// The last stage that is run here; the way from there to machine code is compileLibrary's.
   Stage getLastStage() const {
-    if (request.artifact == Artifact::ONNX)
+    if (request.output.artifact == Artifact::ONNX)
       return Stage::Convert;
-    return request.stopAfter.value_or(Stage::Lower);
+    return request.output.stopAfter.value_or(Stage::Lower);
   }
 
   llvm::Error load() {
-    StringRef extension = llvm::sys::path::extension(request.model);
-    if (extension == ".mlir" || extension == ".mlirbc") {
-      llvm::Expected<OwningOpRef<ModuleOp>> loaded = loadIR(request.model, context, reached, report);
-      if (!loaded)
-        return loaded.takeError();
-      module = std::move(*loaded);
-      return checkRequestForIR(request, reached);
-    }
-    ImportOptions options;
-    for (auto &entry : request.inputShapes)
-      options.inputShapes[entry.first()] = entry.second;
-    module = importOnnx(&context, request.model, options);
+    FailureOr<NetworkFile> file = openNetwork(&context, request.model);
+    if (failed(file))
+      return llvm::createStringError("the network cannot be read");
+    module = file->source->read(&context, *file->buffer, request.import);
     if (!module)
       return llvm::createStringError("the network cannot be imported");
-    ImportSummary summary = summarize(*module);
-    report.set("multiply_adds", summary.multiplyAdds);
-    tell("import", llvm::formatv("{0} · {1} operators · {2} · float weights {3}", llvm::sys::path::filename(request.model),
-                                 summary.operators, formatCount(summary.multiplyAdds, "MAC"), formatBytes(summary.constantBytes)));
-    return llvm::Error::success();
+    if (llvm::Error error = takeUp(*module, reached, report))
+      return error;
+    if (file->source->isIR)
+      if (llvm::Error error = checkRequestForIR(request, reached))
+        return error;
+    return reached > Stage::Import || isTidied(*module) ? llvm::Error::success() : tidy();
   }
 
-  llvm::Error runStage(Stage stage) {
-    if (request.precision == Precision::Float && stage > Stage::Fuse && stage <= Stage::Lower)
-      return llvm::Error::success();
-    switch (stage) {
-    case Stage::Import:
-      return llvm::Error::success();
-    case Stage::Fuse:
-      return runPasses([&](PassManager &pm) { pm.addPass(createFusePass({request.backend})); });
-    case Stage::Prepare:
-      return prepare();
-    case Stage::Calibrate:
-      return calibrateAndCorrect();
-    case Stage::Convert:
-      return runPasses([&](PassManager &pm) { pm.addPass(createConvertPass({request.backend})); });
-    case Stage::Lower:
-      return lower();
-    case Stage::Layout:
-      return runPasses([&](PassManager &pm) {
-        pm.addPass(createInlineGroupsPass());
-        pm.addNestedPass<func::FuncOp>(createAssignLayoutPass());
-      });
-    case Stage::Program:
-      return runPasses([&](PassManager &pm) {
-        EmitProgramPassOptions options;
-        std::vector<std::string> levels = getLevels(request);
-        options.levels.assign(levels.begin(), levels.end());
-        pm.addPass(createEmitProgramPass(options));
-      });
-    case Stage::LLVM:
-      return runPasses([&](PassManager &pm) { buildLevelPipeline(pm); });
-    }
-    llvm_unreachable("all stages are listed");
-  }
-
-  llvm::Error runPasses(llvm::function_ref<void(PassManager &)> add) {
+  llvm::Error tidy() {
     PassManager pm(&context);
-    add(pm);
+    buildTidyPipeline(pm);
     if (failed(pm.run(*module)))
       return llvm::createStringError("a pass failed");
+    ImportSummary summary = summarize(*module);
+    report.set("multiply_adds", summary.multiplyAdds);
+    tell("import", llvm::formatv("{0} · {1} operators · {2} · float weights {3}",
+                                 escapeText(llvm::sys::path::filename(request.model)),
+                                 summary.operators, formatCount(summary.multiplyAdds, "MAC"),
+                                 formatBytes(summary.constantBytes)));
     return llvm::Error::success();
   }
 
-  llvm::Error prepare() {
-    if (request.calibrationData.empty() && request.loadStatistics.empty() && getLastStage() > Stage::Prepare)
-      return llvm::createStringError("int8 code needs samples: give --calibration-data, or --float for float code");
-    if (llvm::Expected<bool> recipe = readRecipe(); !recipe) // before the work of calibrating
-      return recipe.takeError();
-    FailureOr<llvm::json::Array> verdicts = explain(*module, request.backend, request.qconfigMapping, request.isIoQuantized);
-    if (failed(verdicts))
-      return llvm::createStringError("a policy cannot be used");
-    tell("quantize", "backend " + llvm::sys::path::stem(request.backend).str() + " · " + summarizeVerdicts(*verdicts));
-    report.set("operators", std::move(*verdicts));
-    if (request.isIoQuantized)
-      (*module)->setAttr(kQuantizedIoAttr, UnitAttr::get(&context));
-    return runPasses([&](PassManager &pm) {
-      PreparePassOptions options;
-      options.backend = request.backend;
-      options.qconfigMapping = request.qconfigMapping;
-      options.strict = request.isStrict;
-      options.quantizedOutputs = request.isIoQuantized;
-      pm.addPass(createPreparePass(options));
-    });
-  }
-
-  /// Whether the backend's recipe has the biases corrected.
-  llvm::Expected<bool> readRecipe() {
-    FailureOr<Backend> backend = Backend::load(module->getLoc(), request.backend);
-    if (failed(backend))
-      return llvm::createStringError("a policy cannot be used");
-    SmallVector<StringRef> recipe = backend->getRecipe();
-    for (StringRef recovery : recipe)
-      if (recovery != kCorrectBias)
-        return llvm::createStringError("the backend's recipe names an unknown pass '" + recovery + "'; there is " + kCorrectBias);
-    return !recipe.empty();
-  }
-
-  llvm::Error calibrateAndCorrect() {
-    if (request.calibrationData.empty() && request.loadStatistics.empty())
-      return llvm::createStringError("the network has observers without statistics: give --calibration-data");
-    if (llvm::Error error = calibrate(*module, request))
-      return error;
-    llvm::Expected<bool> correctsBiases = readRecipe();
-    if (!correctsBiases)
-      return correctsBiases.takeError();
-    return *correctsBiases ? correctBiases() : llvm::Error::success();
-  }
-
-  llvm::Error lower() {
-    LowerOptions options;
-    options.strict = request.isStrict;
-    llvm::Error error = runPasses([&](PassManager &pm) {
-      pm.addNestedPass<func::FuncOp>(createLower(options));
-      if ((*module)->hasAttr(kQuantizedIoAttr))
-        pm.addNestedPass<func::FuncOp>(createQuantizeSignature());
-    });
-    if (error)
-      return error;
-    module->walk([&](Operation *op) {
-      auto code = op->getAttrOfType<StringAttr>(kStaysFloatAttr);
-      const FloatReason *reason = code ? llvm::find_if(getFloatReasons(), [&](auto &reason) { return reason.code == code; }) : nullptr;
-      if (!reason)
-        return;
-      std::string location;
-      llvm::raw_string_ostream(location) << op->getLoc();
-      emitWarning(op->getLoc()) << "stays float [" << reason->code << "]: " << reason->why << "; " << reason->remedy;
-      report.setFloat(location, reason->code, reason->why, reason->remedy);
-    });
-    return llvm::Error::success();
-  }
-
-  llvm::Error correctBiases() {
-    if (request.calibrationData.empty()) {
-      module->emitWarning("the biases are not corrected: octet-correct-bias needs samples, not only statistics of them; "
-                          "give some with --calibration-data, too");
+  /// The policy becomes part of the module before the first stage that reads it; a module that has
+  /// one is checked against the request's.
+  llvm::Error attachPolicy(Stage last) {
+    const PolicyOptions &policy = request.policy;
+    bool isGiven = !policy.backend.empty() || !policy.qconfigMapping.empty();
+    bool isRead = reached < (policy.precision == Precision::Float ? Stage::Fuse : Stage::Convert);
+    if (!isRead || (last == Stage::Import && !isGiven))
       return llvm::Error::success();
-    }
-    llvm::Expected<int64_t> corrected = correctBias(*module, request.backend, request.calibrationData);
-    if (!corrected)
-      return corrected.takeError();
-    report.set("corrected_biases", *corrected);
+    PassManager pm(&context);
+    pm.addPass(createAttachPolicyPass({policy.backend, policy.qconfigMapping}));
+    return succeeded(pm.run(*module)) ? llvm::Error::success()
+                                      : llvm::createStringError("a policy cannot be used");
+  }
+
+  /// The passes of one stage, and around them what is read from the network and said of it.
+  llvm::Error runStage(Stage stage) {
+    if (!isPassed(stage, request.policy.precision))
+      return llvm::Error::success();
+    if (llvm::Error error = prepareStage(stage))
+      return error;
+    PassManager pm(&context);
+    buildPipeline(pm, reached, stage, getPipelineOptions());
+    if (failed(pm.run(*module)))
+      return llvm::createStringError("a pass failed");
+    if (stage == Stage::Prepare)
+      reportPlan();
+    if (stage == Stage::Calibrate && !request.calibration.saveStatistics.empty())
+      result.statistics = printStatistics(*module);
+    if (stage == Stage::Lower)
+      reportFallbacks();
     return llvm::Error::success();
+  }
+
+  PipelineOptions getPipelineOptions() {
+    PipelineOptions options{request.policy, request.calibration, request.progress,
+                            getLevels(request.target)};
+    options.progress.onFigure = [this](StringRef key, int64_t value) { report.set(key, value); };
+    options.calibration.saveStatistics.clear(); // they are written with the result
+    options.policy.isIoQuantized |= (*module)->hasAttr(kQuantizedIoAttr);
+    return options;
+  }
+
+  llvm::Error prepareStage(Stage stage) {
+    if (stage == Stage::Fuse)
+      return checkBackend();
+    if (stage == Stage::Prepare)
+      return checkPlan();
+    if (stage == Stage::Calibrate && !request.calibration.hasSource())
+      return llvm::createStringError(
+          "the network has observers without statistics: give --calibration-data");
+    return llvm::Error::success();
+  }
+
+  /// Finds out before the work of calibrating what is wrong with the recipe.
+  llvm::Error checkBackend() {
+    PolicyAnalysis policy(*module);
+    const Backend *backend = policy.getBackend();
+    if (!backend || failed(checkRecipe(*backend)))
+      return llvm::createStringError("a policy cannot be used");
+    return llvm::Error::success();
+  }
+
+  llvm::Error checkPlan() {
+    const PolicyOptions &policy = request.policy;
+    if (!request.calibration.hasSource() && getLastStage() > Stage::Prepare)
+      return llvm::createStringError(
+          "int8 code needs samples: give --calibration-data, or --float for float code");
+    if (policy.isIoQuantized)
+      (*module)->setAttr(kQuantizedIoAttr, UnitAttr::get(&context));
+    return llvm::Error::success();
+  }
+
+  /// What octet-prepare wrote down.
+  void reportPlan() {
+    llvm::json::Array verdicts = describeDecisions(*module);
+    tell("quantize", "backend " + PolicyAnalysis(*module).getBackend()->getName().str() + " · " +
+                         summarizeVerdicts(verdicts));
+    report.set("operators", std::move(verdicts));
+  }
+
+  /// Says which operators were to run in int8 and stay float.
+  void reportFallbacks() {
+    module->walk([&](Operation *op) {
+      DecisionAttr decision = getDecision(op);
+      bool isFallback =
+          decision && decision.getVerdict() == Verdict::Float && decision.getRefused();
+      if (!isFallback || !report.setFloat(decision.getNumber(), describeDecision(op)))
+        return;
+      ReasonAttr reason = decision.getReason();
+      InFlightDiagnostic warning = emitWarning(op->getLoc());
+      warning << "stays float [" << reason.getCode().getValue()
+              << "]: " << reason.getText().getValue() << "; " << reason.getRemedy().getValue();
+      annotate(warning, reason.getCode().getValue(), reason.getRemedy().getValue());
+    });
   }
 
   llvm::Error finish() {
     if (!report.has("model")) // else of the compilation that this one goes on from
       report.set("model", llvm::sys::path::filename(request.model).str());
-    report.set("precision", request.precision == Precision::Float ? "float" : "int8");
+    report.set("precision", request.policy.precision == Precision::Float ? "float" : "int8");
     result.reportJson = report.print();
-    if (request.stopAfter || request.artifact == Artifact::MLIR)
+    if (request.output.stopAfter || request.output.artifact == Artifact::MLIR)
       return writeIR();
-    if (request.artifact == Artifact::ONNX)
+    if (request.output.artifact == Artifact::ONNX)
       return writeOnnx();
     return writeCode();
   }
@@ -254,7 +229,10 @@ private:
   llvm::Error writeIR() {
     markStage(*module, reached);
     llvm::raw_string_ostream text(result.companion);
-    module->print(text, OpPrintingFlags().elideLargeElementsAttrs(16).elideLargeResourceString(64).enableDebugInfo());
+    module->print(text, OpPrintingFlags()
+                            .elideLargeElementsAttrs(16)
+                            .elideLargeResourceString(64)
+                            .enableDebugInfo());
     markReport(*module, report);
     llvm::raw_svector_ostream os(result.bytes);
     if (failed(writeBytecodeToFile(*module, os)))
@@ -271,26 +249,28 @@ private:
 
   llvm::Error writeCode() {
     auto start = std::chrono::steady_clock::now();
-    if (llvm::Error error = runPasses([](PassManager &pm) { pm.addPass(createInlineGroupsPass()); }))
-      return error;
     LibraryOptions options;
-    options.name = request.name.empty() ? llvm::sys::path::stem(request.model).str() : request.name;
-    options.levels = getLevels(request);
-    options.emit.triple = getTriple(request);
-    options.emit.kind = getOutputKind(request.artifact);
+    options.name = request.output.name;
+    if (options.name.empty())
+      options.name = llvm::json::fixUTF8(llvm::sys::path::stem(request.model));
+    options.levels = getLevels(request.target);
+    options.emit.triple = getTriple(request.target);
+    options.emit.kind = getOutputKind(request.output.artifact);
+    options.emit.hasUnwindTables = request.output.hasUnwindTables;
     options.reportJson = report.printCompact();
     llvm::Expected<CompiledLibrary> library = compileLibrary(*module, options);
     if (!library)
       return library.takeError();
     result.bytes = std::move(library->bytes);
-    if (request.artifact == Artifact::Object)
+    if (request.output.artifact == Artifact::Object)
       result.companion = std::move(library->header);
     report.set("arena_bytes", library->arenaBytes);
     report.set("weights_bytes", library->weightsBytes);
     report.set("output_bytes", (int64_t)result.bytes.size());
     result.reportJson = report.print();
     std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    tell("compile", llvm::formatv("{0} · arena {1} · {2:F1} s", llvm::join(options.levels, " "), formatBytes(library->arenaBytes), seconds.count()));
+    tell("compile", llvm::formatv("{0} · arena {1} · {2:F1} s", llvm::join(options.levels, " "),
+                                  formatBytes(library->arenaBytes), seconds.count()));
     return llvm::Error::success();
   }
 
@@ -314,7 +294,7 @@ private:
 
   const CompileRequest &request;
   MLIRContext context;
-  DiagnosticText diagnostics;
+  DiagnosticCollector diagnostics;
   OwningOpRef<ModuleOp> module;
   Stage reached = Stage::Import;
   Report report;
@@ -322,10 +302,13 @@ private:
 };
 } // namespace
 
-StringRef octet::getCompanionExtension(const CompileRequest &request) {
-  if (request.stopAfter || request.artifact == Artifact::MLIR)
+StringRef octet::getCompanionExtension(const OutputOptions &options) {
+  if (options.stopAfter || options.artifact == Artifact::MLIR)
     return ".mlir";
-  return request.artifact == Artifact::Object ? ".h" : "";
+  return options.artifact == Artifact::Object ? ".h" : "";
 }
 
-llvm::Expected<CompileResult> octet::compile(const CompileRequest &request) { return Compilation(request).run(); }
+llvm::Expected<CompileResult> octet::compile(const CompileRequest &request) {
+  registerOctetPasses(); // Recipes name them.
+  return Compilation(request).run();
+}

@@ -1,4 +1,4 @@
-//===- Diagnostics.h - diagnostics as text ----------------------*- C++ -*-===//
+//===- Diagnostics.h - diagnostics of a compilation --------------*- C++ -*-===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,23 +9,25 @@
 #define OCTET_LIB_PIPELINES_DIAGNOSTICS_H
 
 #include "mlir/IR/Diagnostics.h"
-#include "llvm/Support/Error.h"
+#include "octet/Support/Message.h"
 #include <mutex>
 
 namespace octet {
 
 /// Collects what is emitted on a context while it lives; remarks are dropped.
-class DiagnosticText {
+class DiagnosticCollector {
 public:
   /// `file` is where diagnostics without a place of their own are said to be.
-  DiagnosticText(mlir::MLIRContext *context, llvm::StringRef file);
+  DiagnosticCollector(mlir::MLIRContext *context, llvm::StringRef file);
 
-  /// The collected errors, with `error`'s text behind them unless it only says that a stage failed.
+  /// The collected errors; if there are none, `error`, which then says more than that a stage
+  /// failed.
   llvm::Error takeError(llvm::Error error);
-  std::string warnings;
+  std::vector<Message> warnings;
 
 private:
-  std::string file, errors;
+  std::string file;
+  std::vector<Message> errors;
   std::mutex mutex;
   mlir::ScopedDiagnosticHandler handler;
 };

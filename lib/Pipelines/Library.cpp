@@ -8,39 +8,68 @@
 #include "octet/Pipelines/Library.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
-#include "octet/Codegen/Codegen.h"
+#include "octet/Codegen/Passes.h"
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Dialect/Octet/Octet.h"
-#include "octet/Lower/Passes.h"
+#include "octet/Pipelines/Pipeline.h"
 
 using namespace mlir;
 using namespace octet;
 
 void octet::registerOctetDialects(DialectRegistry &registry) {
-  registry.insert<func::FuncDialect, quant::QuantDialect, nn::NNDialect, OctetDialect, kernel::KernelDialect>();
+  registry.insert<func::FuncDialect, quant::QuantDialect, nn::NNDialect, OctetDialect,
+                  kernel::KernelDialect>();
   registerEmitTranslations(registry);
 }
 
-std::vector<std::string> octet::getLevelsOfTarget(llvm::StringRef triple) {
+static std::vector<std::string> getNames(llvm::function_ref<bool(const CpuLevel &)> isWanted) {
   std::vector<std::string> names;
   for (const CpuLevel &level : getCpuLevels())
-    if (triple.starts_with(level.arch))
+    if (isWanted(level))
       names.push_back(level.name.str());
   return names;
 }
 
-llvm::Expected<CompiledLibrary> octet::compileLibrary(ModuleOp module, const LibraryOptions &options) {
+std::vector<std::string> octet::getLevelsOfTarget(llvm::StringRef triple) {
+  return getNames([&](const CpuLevel &level) { return level.suits(triple); });
+}
+
+std::vector<std::string> octet::getDefaultLevels(llvm::StringRef triple) {
+  return getNames([&](const CpuLevel &level) { return level.isDefault && level.suits(triple); });
+}
+
+/// The step of a program that works on this part of the state.
+static int64_t findStep(kernel::ProgramOp program, int64_t offset) {
+  auto state = kernel::ArgAttr::get(program.getContext(), kernel::Space::state, offset);
+  auto steps = program.getBody().getOps<kernel::StepOp>();
+  auto step = llvm::find_if(
+      steps, [&](kernel::StepOp step) { return llvm::is_contained(step.getArgs(), state); });
+  return step == steps.end() ? -1 : std::distance(steps.begin(), step);
+}
+
+static llvm::StringMap<CompiledObserver> findObservers(ModuleOp levels) {
+  llvm::StringMap<CompiledObserver> found;
+  for (ModuleOp level : levels.getOps<ModuleOp>())
+    for (auto program : level.getOps<kernel::ProgramOp>())
+      if (DictionaryAttr observers = program.getObserversAttr())
+        for (NamedAttribute observer : observers) {
+          int64_t offset = cast<IntegerAttr>(observer.getValue()).getInt();
+          found.try_emplace(observer.getName(),
+                            CompiledObserver{offset, findStep(program, offset)});
+        }
+  return found;
+}
+
+llvm::Expected<CompiledLibrary> octet::compileLibrary(ModuleOp module,
+                                                      const LibraryOptions &options) {
   PassManager pm(module.getContext());
-  pm.addNestedPass<func::FuncOp>(createExpandBatchNorm());
-  buildCodegenPipeline(pm, options.levels.empty() ? getLevelsOfTarget(options.emit.triple) : options.levels);
+  PipelineOptions pipeline;
+  pipeline.levels = options.levels.empty() ? getDefaultLevels(options.emit.triple) : options.levels;
+  buildPipeline(pm, Stage::Lower, Stage::LLVM, pipeline);
   if (failed(pm.run(module)))
     return llvm::createStringError("code generation failed");
   CompiledLibrary result;
-  for (ModuleOp level : module.getOps<ModuleOp>())
-    for (auto program : level.getOps<kernel::ProgramOp>())
-      if (DictionaryAttr observers = program.getObserversAttr())
-        for (NamedAttribute observer : observers)
-          result.observers[observer.getName()] = cast<IntegerAttr>(observer.getValue()).getInt();
+  result.observers = findObservers(module);
   llvm::Expected<CollectedNetwork> network = collectNetwork(module, options.name);
   if (!network)
     return network.takeError();
@@ -49,7 +78,8 @@ llvm::Expected<CompiledLibrary> octet::compileLibrary(ModuleOp module, const Lib
   result.arenaBytes = network->program.arenaBytes;
   result.stateBytes = network->program.stateBytes;
   result.weightsBytes = network->program.weights.size();
-  llvm::Expected<llvm::SmallVector<char, 0>> bytes = emitProgram(network->program, std::move(network->levels), options.emit);
+  llvm::Expected<llvm::SmallVector<char, 0>> bytes =
+      emitProgram(network->program, std::move(network->levels), options.emit);
   if (!bytes)
     return bytes.takeError();
   result.bytes = std::move(*bytes);

@@ -7,39 +7,22 @@
 
 #include "LoadIR.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Parser/Parser.h"
-#include "octet/Codegen/Codegen.h"
+#include "octet/Codegen/Passes.h"
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Dialect/Octet/Octet.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
 using namespace octet;
 
 static bool isQuantized(Type type) { return isa<quant::QuantizedType>(getElementTypeOrSelf(type)); }
 
-/// Reads text or bytecode. Bytecode wants its sections aligned in memory, which a small file (read, not mapped) is not by
-/// itself.
-static OwningOpRef<ModuleOp> parseAligned(StringRef path, MLIRContext &context) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/true, /*IsVolatile=*/false,
-                                            llvm::Align(4096));
-  if (!buffer) {
-    emitError(UnknownLoc::get(&context)) << path << ": " << buffer.getError().message();
-    return {};
-  }
-  llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
-  return parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
-}
-
 /// On modules that this compiler wrote: the stage they have passed.
 static constexpr llvm::StringLiteral kStageAttr = "octet.stage";
 /// The same: the report up to there.
 static constexpr llvm::StringLiteral kReportAttr = "octet.report";
 
-/// Which stage IR has passed; Stage::Program if it has gone too far to be taken up again. Ops tell for IR of any source; a
-/// network of which nothing is quantized has none that would.
+/// Which stage IR has passed; Stage::Program if it has gone too far to be taken up again. Ops tell
+/// for IR of any source; a network of which nothing is quantized has none that would.
 static Stage findStage(ModuleOp module) {
   Stage stage = Stage::Import;
   if (auto name = module->getAttrOfType<StringAttr>(kStageAttr))
@@ -53,33 +36,35 @@ static Stage findStage(ModuleOp module) {
     if (isa<GroupOp>(op))
       atLeast(Stage::Fuse);
     if (auto observe = dyn_cast<ObserveOp>(op)) {
-      auto observer = SymbolTable::lookupNearestSymbolFrom<ObserverOp>(observe, observe.getObserverAttr());
+      auto observer =
+          SymbolTable::lookupNearestSymbolFrom<ObserverOp>(observe, observe.getObserverAttr());
       bool isConstant = observe.getInput().getDefiningOp<nn::ConstantOp>();
       atLeast(!isConstant && observer.getStatisticsAttr() ? Stage::Calibrate : Stage::Prepare);
     }
     if (isa<QuantizeOp, DequantizeOp>(op))
       atLeast(Stage::Convert);
-    else if (llvm::any_of(op->getOperandTypes(), isQuantized) && !op->hasTrait<OpTrait::IsTerminator>())
+    else if (llvm::any_of(op->getOperandTypes(), isQuantized) &&
+             !op->hasTrait<OpTrait::IsTerminator>())
       atLeast(Stage::Lower);
   });
   return stage;
 }
 
-llvm::Expected<OwningOpRef<ModuleOp>> octet::loadIR(StringRef path, MLIRContext &context, Stage &passed, Report &report) {
-  OwningOpRef<ModuleOp> module = parseAligned(path, context);
-  if (!module)
-    return llvm::createStringError("the file cannot be read");
-  passed = findStage(*module);
+bool octet::isTidied(ModuleOp module) { return module->hasAttr(kStageAttr); }
+
+llvm::Error octet::takeUp(ModuleOp module, Stage &passed, Report &report) {
+  passed = findStage(module);
   if (passed == Stage::Program)
-    return llvm::createStringError("expected the IR of a network up to the integer program, but got code generation's");
-  auto network = module->lookupSymbol<func::FuncOp>("main");
+    return llvm::createStringError(
+        "expected the IR of a network up to the integer program, but got code generation's");
+  auto network = module.lookupSymbol<func::FuncOp>("main");
   if (!network)
     return llvm::createStringError("expected the IR of a network with a function 'main'");
   if (failed(verifyNetwork(network)))
     return llvm::createStringError("the file holds no network");
-  if (auto noted = dyn_cast_or_null<StringAttr>(module.get()->removeAttr(kReportAttr)))
+  if (auto noted = dyn_cast_or_null<StringAttr>(module->removeAttr(kReportAttr)))
     report = Report::parse(noted);
-  return std::move(module);
+  return llvm::Error::success();
 }
 
 void octet::markStage(ModuleOp module, Stage passed) {

@@ -10,14 +10,16 @@
 
 #include "Report.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/OwningOpRef.h"
-#include "octet/Pipelines/Compile.h"
+#include "octet/Pipelines/Stages.h"
 
 namespace octet {
 
-/// Reads a network as text or bytecode, which stage it has passed, and what was done so far if that is noted.
-llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> loadIR(llvm::StringRef path, mlir::MLIRContext &context, Stage &passed,
-                                                         Report &report);
+/// Finds out which stage a network that was read has passed, and what was done so far if that is
+/// noted.
+llvm::Error takeUp(mlir::ModuleOp module, Stage &passed, Report &report);
+
+/// Whether a compilation that stopped behind some stage wrote the network.
+bool isTidied(mlir::ModuleOp module);
 
 /// Notes on a module which stage it has passed.
 void markStage(mlir::ModuleOp module, Stage passed);

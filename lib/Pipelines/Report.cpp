@@ -24,29 +24,31 @@ Report Report::parse(StringRef text) {
   return report;
 }
 
-void Report::setFloat(StringRef location, StringRef code, StringRef reason, StringRef remedy) {
-  json::Array *rows = root.getArray("operators");
-  for (size_t i = 0; rows && i < rows->size(); ++i) {
-    json::Object &row = *(*rows)[i].getAsObject();
-    if (row.getString("location") != location || !row.getString("verdict").value_or("").starts_with("int8"))
-      continue;
-    row["verdict"] = "float";
-    row["code"] = code;
-    row["reason"] = reason;
-    row["remedy"] = remedy;
-    row["refused"] = true;
+bool Report::setFloat(std::optional<int64_t> number, json::Object decision) {
+  if (!root.getArray("operators"))
+    root["operators"] = json::Array();
+  json::Array &rows = *root.getArray("operators");
+  if (!number || *number >= (int64_t)rows.size()) {
+    rows.push_back(std::move(decision));
+    return true;
   }
+  json::Object &row = *rows[*number].getAsObject();
+  if (row.getString("verdict") == "float")
+    return false;
+  for (StringRef key : {"verdict", "code", "reason", "remedy", "refused"})
+    row[key] = std::move(decision[key]);
+  return true;
 }
 
 std::string Report::print() const { return formatv("{0:2}", json::Value(json::Object(root))); }
 
 /// What is the operator's own; all else it has in common with others of its kind.
-static bool isOwn(StringRef key) { return key == "name" || key == "macs" || key == "location"; }
+static bool isOwn(StringRef key) { return key == "name" || key == "macs"; }
 
-static bool isDefault(const json::Object &row, StringRef key, const json::Value &value) {
-  if (key == "location")
-    return value == json::Value("loc(\"" + row.getString("name").value_or("").str() + "\")");
-  return value == json::Value("") || value == json::Value(0) || value == json::Value(false);
+/// What a library does not carry: defaults, and locations, which mean nothing beside names.
+static bool isOmitted(StringRef key, const json::Value &value) {
+  return key == "location" || value == json::Value("") || value == json::Value(0) ||
+         value == json::Value(false);
 }
 
 std::string Report::printCompact() const {
@@ -56,7 +58,7 @@ std::string Report::printCompact() const {
   for (size_t i = 0; rows && i < rows->size(); ++i) {
     json::Object &row = *(*rows)[i].getAsObject(), own, kind;
     for (auto &[key, value] : row)
-      if (!isDefault(row, key, value))
+      if (!isOmitted(key, value))
         (isOwn(key) ? own : kind)[key] = value;
     json::Value shared(std::move(kind));
     auto it = llvm::find(kinds, shared);
@@ -93,7 +95,8 @@ std::string octet::summarizeVerdicts(const json::Array &verdicts) {
     kinds.push_back(std::to_string(count) + " " + name);
   std::string text = kinds.empty() ? "nothing → int8" : join(kinds, ", ") + " → int8";
   for (auto &[key, count] : floating)
-    text += " · " + (count > 1 ? std::to_string(count) + " " : "") + key.first + (count > 1 ? " stay" : " stays") + " float [" + key.second + "]";
+    text += " · " + (count > 1 ? std::to_string(count) + " " : "") + key.first +
+            (count > 1 ? " stay" : " stays") + " float [" + key.second + "]";
   return text;
 }
 

@@ -9,6 +9,7 @@
 #define OCTET_LIB_PIPELINES_REPORT_H
 
 #include "llvm/Support/JSON.h"
+#include <optional>
 #include <string>
 
 namespace octet {
@@ -20,12 +21,14 @@ public:
   static Report parse(llvm::StringRef text);
   void set(llvm::StringRef key, llvm::json::Value value) { root[key] = std::move(value); }
   bool has(llvm::StringRef key) const { return root.get(key); }
-  /// An operator that was to run in int8, by its location as text, stays float.
-  void setFloat(llvm::StringRef location, llvm::StringRef code, llvm::StringRef reason, llvm::StringRef remedy);
+  /// An operator that was to run in int8 stays float: the row of its decision says so, or a new one
+  /// where there is none. False if it did before.
+  bool setFloat(std::optional<int64_t> number, llvm::json::Object decision);
   std::string print() const;
-  /// The same for a library to carry: what operators have in common is given once, as a list of `kinds` that they number;
-  /// no line breaks, no fields that are empty, zero or false, no location that says no more than the operator's name.
-  /// Report.parse in python/octet/report.py makes the whole of it.
+  /// The same for a library to carry: what operators have in common is given once, as a list of
+  /// `kinds` that they number; no line breaks, no locations, no fields that are empty, zero or
+  /// false. Report.parse in python/octet/report.py makes the
+  /// whole of it.
   std::string printCompact() const;
 
 private:

@@ -8,17 +8,20 @@
 #ifndef OCTET_LIB_PIPELINES_REQUEST_H
 #define OCTET_LIB_PIPELINES_REQUEST_H
 
-#include "octet/Pipelines/Compile.h"
+#include "octet/Pipelines/Options.h"
+#include "llvm/Support/Error.h"
 
 namespace octet {
 
 /// The target: the one asked for, or this machine.
-std::string getTriple(const CompileRequest &request);
+std::string getTriple(const TargetOptions &target);
 
-/// The CPU levels to compile for, each once and the best first, as they are looked for when the library is loaded.
-std::vector<std::string> getLevels(const CompileRequest &request);
+/// The CPU levels to compile for, each once and the best first, as they are looked for when the
+/// library is loaded.
+std::vector<std::string> getLevels(const TargetOptions &target);
 
-/// Refuses targets and CPU levels that do not exist, and options that contradict or would have no effect.
+/// Refuses targets and CPU levels that do not exist, and options that contradict or would have no
+/// effect.
 llvm::Error checkRequest(const CompileRequest &request);
 
 /// Refuses options that only stages up to `passed` read, which IR has behind it.

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Samples.h"
+#include "octet/Support/Message.h"
+#include "octet/Support/Quote.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -18,46 +20,73 @@ using namespace llvm;
 using namespace octet;
 
 static std::string formatShape(ArrayRef<int64_t> shape) {
-  return "[" + join(map_range(shape, [](int64_t size) { return std::to_string(size); }), ", ") + "]";
+  return "[" + join(map_range(shape, [](int64_t size) { return std::to_string(size); }), ", ") +
+         "]";
 }
 
-static ArrayRef<int64_t> getShape(const octet_tensor &input) { return {input.shape, (size_t)input.rank}; }
+static ArrayRef<int64_t> getShape(const octet_tensor &input) {
+  return {input.shape, (size_t)input.rank};
+}
 
-static Error makeError(StringRef path, const Twine &message) { return createStringError("'" + path + "': " + message); }
+/// Where the element is that has a number in row-major order.
+static SmallVector<int64_t> getIndex(ArrayRef<int64_t> shape, int64_t number) {
+  SmallVector<int64_t> index(shape.size());
+  for (size_t axis = shape.size(); axis-- > 0; number /= shape[axis])
+    index[axis] = number % shape[axis];
+  return index;
+}
 
-/// How many samples `array` holds for `input`: one per row if it has a leading sample axis, else its batches one behind the
-/// other. Zero if the shapes do not go together.
+static Error makeError(StringRef path, const Twine &text, const Twine &remedy = "") {
+  return makeSampleError({path.str(), "", {}, {}}, text, remedy);
+}
+
+static Error makeError(StringRef path, const NpyArray &array, const Twine &text,
+                       const Twine &remedy = "") {
+  return makeSampleError({path.str(), array.name, {}, {}}, text, remedy);
+}
+
+/// How many samples `array` holds for `input`: one per row if it has a leading sample axis, else
+/// its batches one behind the other. Zero if the shapes do not go together.
 static int64_t countSamples(const NpyArray &array, const octet_tensor &input) {
   ArrayRef<int64_t> wanted = getShape(input), shape = array.shape;
   if (shape.size() == wanted.size() + 1 && shape.drop_front() == wanted)
     return shape[0];
-  bool isBatches = shape.size() == wanted.size() && !shape.empty() && shape.drop_front() == wanted.drop_front();
+  bool isBatches =
+      shape.size() == wanted.size() && !shape.empty() && shape.drop_front() == wanted.drop_front();
   if (isBatches && shape[0] % wanted[0] == 0)
     return shape[0] / wanted[0];
   return 0;
 }
 
 /// The array for an input: the one of its name; in a .npy, which has no names, the only one.
-static Expected<size_t> findArray(StringRef path, ArrayRef<NpyArray> arrays, const octet_tensor &input, size_t numInputs) {
+static Expected<size_t> findArray(StringRef path, ArrayRef<NpyArray> arrays,
+                                  const octet_tensor &input, size_t numInputs) {
   for (auto [i, array] : enumerate(arrays))
     if (array.name == input.name || (array.name.empty() && numInputs == 1))
       return i;
-  std::string names = join(map_range(arrays, [](const NpyArray &a) { return "'" + a.name + "'"; }), ", ");
-  return makeError(path, Twine("expected an array '") + input.name + "' for the network's input, but got " + names);
+  return makeError(path,
+                   "expected an array '" + escapeText(input.name) +
+                       "' for the network's input, but got " + listNames(arrays),
+                   "name the arrays as the network's inputs");
 }
 
-static Expected<int64_t> checkArray(StringRef path, const NpyArray &array, const octet_tensor &input) {
-  std::string name = array.name.empty() ? "the array" : "array '" + array.name + "'";
+static Expected<int64_t> checkArray(StringRef path, const NpyArray &array,
+                                    const octet_tensor &input) {
   if (input.dtype != OCTET_F32)
-    return makeError(path, Twine("input '") + input.name + "' is no f32 tensor; only those can be calibrated");
+    return makeError(path, "input '" + escapeText(input.name) +
+                               "' is no f32 tensor; only those can be calibrated");
   if (array.dtype != NpyDType::F32)
-    return makeError(path, name + ": expected float32, but got " + getDTypeName(array.dtype));
+    return makeError(path, array, "expected float32, but got " + getDTypeName(array.dtype),
+                     "convert the array with .astype(numpy.float32)");
   if (array.numElements() == 0)
-    return makeError(path, name + " is empty");
+    return makeError(path, array, "the array is empty");
   if (int64_t count = countSamples(array, input))
     return count;
-  return makeError(path, name + ": expected shape " + formatShape(getShape(input)) +
-                             ", with or without a leading axis of samples, but got " + formatShape(array.shape));
+  return makeSampleError(
+      {path.str(), array.name, std::vector<int64_t>(getShape(input)), array.shape},
+      "expected shape " + formatShape(getShape(input)) +
+          ", with or without a leading axis of samples, but got " + formatShape(array.shape),
+      "give every sample the shape of the input");
 }
 
 Error Samples::addFile(StringRef path) {
@@ -74,13 +103,15 @@ Error Samples::addFile(StringRef path) {
     if (!count)
       return count.takeError();
     if (!file.arrayOfInput.empty() && *count != file.numSamples)
-      return makeError(path, Twine("expected as many samples in every array, but got ") + Twine(file.numSamples) + " and " + Twine(*count));
+      return makeError(path, Twine("expected as many samples in every array, but got ") +
+                                 Twine(file.numSamples) + " and " + Twine(*count));
     file.numSamples = *count;
     file.arrayOfInput.push_back(*array);
   }
   for (auto [i, array] : enumerate(arrays))
     if (!is_contained(file.arrayOfInput, i))
-      return makeError(path, "the network has no input '" + array.name + "'");
+      return makeError(path, "the network has no input '" + escapeText(array.name) + "'",
+                       "omit that array");
   total += file.numSamples;
   files.push_back(std::move(file));
   return Error::success();
@@ -121,7 +152,8 @@ Expected<Samples> Samples::open(ArrayRef<std::string> paths, ArrayRef<octet_tens
   return samples;
 }
 
-Error Samples::readFile(const File &file, int64_t first, bool &isGoingOn, function_ref<bool(int64_t, Sample)> use) const {
+Error Samples::readFile(const File &file, int64_t first,
+                        function_ref<Error(int64_t, Sample)> use) const {
   Expected<std::unique_ptr<NpzReader>> reader = NpzReader::open(file.path);
   if (!reader)
     return reader.takeError();
@@ -129,30 +161,45 @@ Error Samples::readFile(const File &file, int64_t first, bool &isGoingOn, functi
   SmallVector<const void *> pointers;
   for (const octet_tensor &input : inputs)
     pointers.push_back(buffers.emplace_back(input.bytes / sizeof(float)).data());
-  for (int64_t sample = 0; sample < file.numSamples && isGoingOn; ++sample) {
+  for (int64_t sample = 0; sample < file.numSamples; ++sample) {
     for (auto [i, buffer] : enumerate(buffers)) {
       size_t array = file.arrayOfInput[i];
       const NpyArray &header = (*reader)->headers()[array];
       int64_t rows = header.shape[0] / file.numSamples;
-      if (Error error = (*reader)->read(array, sample * rows, (sample + 1) * rows, reinterpret_cast<char *>(buffer.data())))
+      if (Error error = (*reader)->read(array, sample * rows, (sample + 1) * rows,
+                                        reinterpret_cast<char *>(buffer.data())))
         return error;
-      if (!all_of(buffer, [](float x) { return std::isfinite(x); }))
-        return makeError(file.path, Twine("sample ") + Twine(sample) + " of input '" + inputs[i].name + "' holds NaN or infinity");
+      auto wrong = find_if_not(buffer, [](float x) { return std::isfinite(x); });
+      if (wrong != buffer.end())
+        return makeError(file.path,
+                         Twine("sample ") + Twine(sample) + " of input '" +
+                             escapeText(inputs[i].name) + "' holds NaN or infinity at " +
+                             formatShape(getIndex(getShape(inputs[i]), wrong - buffer.begin())),
+                         "remove or repair that sample");
     }
-    isGoingOn = use(first + sample, pointers);
+    if (Error error = use(first + sample, pointers))
+      return error;
   }
   return Error::success();
 }
 
-Error Samples::forEach(function_ref<bool(int64_t, Sample)> use) const {
-  bool isGoingOn = true;
+Error Samples::forEach(function_ref<Error(int64_t, Sample)> use) const {
   int64_t first = 0;
   for (const File &file : files) {
-    if (Error error = readFile(file, first, isGoingOn, use))
+    if (Error error = readFile(file, first, use))
       return error;
     first += file.numSamples;
   }
   return Error::success();
+}
+
+std::pair<std::string, int64_t> Samples::locate(int64_t index) const {
+  for (const File &file : files) {
+    if (index < file.numSamples)
+      return {file.path, index};
+    index -= file.numSamples;
+  }
+  llvm_unreachable("there are no more samples");
 }
 
 Expected<std::vector<SampleCopy>> Samples::choose(size_t count) const {
@@ -168,7 +215,7 @@ Expected<std::vector<SampleCopy>> Samples::choose(size_t count) const {
     chosen.emplace(hash, std::move(copy));
     if (chosen.size() > count)
       chosen.erase(std::prev(chosen.end()));
-    return true;
+    return Error::success();
   });
   if (error)
     return std::move(error);

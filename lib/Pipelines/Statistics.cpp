@@ -1,4 +1,4 @@
-//===- Statistics.cpp - files of statistics -------------------------------===//
+//===- Statistics.cpp - what a network's observers have seen ---------------===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,36 +9,88 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Calibrate.h"
+#include "Statistics.h"
+#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Parser/Parser.h"
-#include "octet/Emit/Emit.h"
+#include "octet/Dialect/NN/NN.h"
+#include "octet/Support/Files.h"
+#include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
 using namespace octet;
+
+Statistics octet::initStatistics(ModuleOp module) {
+  Statistics statistics;
+  module.walk([&](ObserveOp op) {
+    auto observer = SymbolTable::lookupNearestSymbolFrom<ObserverOp>(op, op.getObserverAttr());
+    auto type = cast<RankedTensorType>(op.getInput().getType());
+    int64_t bytes = observer.getObserver().getStateBytes(type);
+    if (bytes == 0 || op.getInput().getDefiningOp<nn::ConstantOp>())
+      return;
+    auto [it, isNew] = statistics.try_emplace(op.getObserver().str());
+    if (!isNew)
+      return;
+    it->second = {type, std::vector<char>(bytes)};
+    observer.getObserver().initState(type, it->second.bytes);
+  });
+  return statistics;
+}
+
+void octet::attachStatistics(ModuleOp module, const Statistics &statistics) {
+  auto i8 = IntegerType::get(module.getContext(), 8);
+  for (auto &[symbol, state] : statistics) {
+    auto type = RankedTensorType::get({(int64_t)state.bytes.size()}, i8);
+    module.lookupSymbol<ObserverOp>(symbol).setStatisticsAttr(
+        cast<DenseIntElementsAttr>(DenseElementsAttr::getFromRawBuffer(type, state.bytes)));
+  }
+}
 
 static llvm::Error makeError(StringRef path, const llvm::Twine &message) {
   return llvm::createStringError("'" + path + "': " + message);
 }
 
-llvm::Error octet::saveStatistics(ModuleOp module, const Statistics &statistics, StringRef path) {
+std::string octet::printStatistics(ModuleOp module) {
+  std::map<StringRef, ObserverOp> observers; // in an order of their own, not the network's
+  for (auto observer : module.getOps<ObserverOp>())
+    if (observer.getStatistics())
+      observers[observer.getSymName()] = observer;
   OwningOpRef<ModuleOp> file(ModuleOp::create(UnknownLoc::get(module.getContext())));
   OpBuilder builder = OpBuilder::atBlockBegin(file->getBody());
-  for (auto &[symbol, state] : statistics) {
-    auto observer = module.lookupSymbol<ObserverOp>(symbol);
-    ObserverOp::create(builder, observer.getLoc(), observer.getSymNameAttr(), observer.getObserver(), nullptr);
-  }
-  attachStatistics(*file, statistics);
+  for (auto &[symbol, observer] : observers)
+    ObserverOp::create(builder, observer.getLoc(), observer.getSymNameAttr(),
+                       observer.getObserver(), observer.getStatisticsAttr());
   std::string text;
   llvm::raw_string_ostream os(text);
   file->print(os, OpPrintingFlags().enableDebugInfo(false));
   os << '\n';
-  return writeFileAtomically(path, text);
+  return text;
+}
+
+/// Parses a file; the parser's first word on one that it refuses is the error.
+static llvm::Expected<OwningOpRef<ModuleOp>> parseFile(MLIRContext *context, StringRef path) {
+  auto buffer = readFile(path, kMostTextBytes);
+  if (!buffer)
+    return makeError(path, llvm::toString(buffer.takeError()));
+  if (isBytecode(**buffer))
+    return makeError(path, "expected statistics as text, but got bytecode");
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(*buffer), {});
+  std::string problem;
+  ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
+    if (problem.empty())
+      problem = diagnostic.str();
+  });
+  OwningOpRef<ModuleOp> file = parseSourceFile<ModuleOp>(sources, ParserConfig(context));
+  if (!file)
+    return makeError(path, "expected a file of statistics; " + problem);
+  return std::move(file);
 }
 
 llvm::Expected<Statistics> octet::loadStatistics(ModuleOp module, StringRef path) {
-  OwningOpRef<ModuleOp> file = parseSourceFile<ModuleOp>(path, ParserConfig(module.getContext()));
-  if (!file)
-    return makeError(path, "expected a file of statistics");
+  llvm::Expected<OwningOpRef<ModuleOp>> parsed = parseFile(module.getContext(), path);
+  if (!parsed)
+    return parsed.takeError();
+  OwningOpRef<ModuleOp> file = std::move(*parsed);
   Statistics statistics, expected = initStatistics(module);
   for (auto saved : file->getOps<ObserverOp>()) {
     auto it = expected.find(saved.getSymName().str());
@@ -46,7 +98,8 @@ llvm::Expected<Statistics> octet::loadStatistics(ModuleOp module, StringRef path
       return makeError(path, "the network has no observer '" + saved.getSymName() + "'");
     auto observer = module.lookupSymbol<ObserverOp>(saved.getSymName());
     if (observer.getObserver() != saved.getObserver())
-      return makeError(path, "observer '" + saved.getSymName() + "' is of another kind than the network's");
+      return makeError(path, "observer '" + saved.getSymName() +
+                                 "' is of another kind than the network's");
     DenseIntElementsAttr values = saved.getStatisticsAttr();
     if (!values || values.getNumElements() != (int64_t)it->second.bytes.size())
       return makeError(path, "the statistics of observer '" + saved.getSymName() + "' do not fit");
@@ -61,11 +114,13 @@ llvm::Expected<Statistics> octet::loadStatistics(ModuleOp module, StringRef path
   return statistics;
 }
 
-llvm::Error octet::mergeStatistics(ModuleOp module, Statistics &statistics, const Statistics &other, StringRef path) {
+llvm::Error octet::mergeStatistics(ModuleOp module, Statistics &statistics, const Statistics &other,
+                                   StringRef path) {
   for (auto &[symbol, state] : statistics) {
     ObserverAttrInterface observer = module.lookupSymbol<ObserverOp>(symbol).getObserver();
     if (failed(observer.mergeState(state.observed, state.bytes, other.at(symbol).bytes)))
-      return makeError(path, "the statistics of observer '" + symbol + "' depend on the order of samples and cannot be merged");
+      return makeError(path, "the statistics of observer '" + symbol +
+                                 "' depend on the order of samples and cannot be merged");
   }
   return llvm::Error::success();
 }

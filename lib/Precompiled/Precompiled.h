@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Most of what compiling a file costs is parsing MLIR's headers. No file relies on this one: each includes what it uses,
-// and -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON builds without.
+// Most of what compiling a file costs is parsing MLIR's headers. No file relies on this one: each
+// includes what it uses, and -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON builds without.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,8 +26,8 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Pass/PassManager.h"

@@ -27,50 +27,80 @@ static std::string print(double value) {
 /// Signed types are written `si8` or `i8`.
 static bool isSameType(Type a, IntegerType b) {
   auto integer = dyn_cast<IntegerType>(a);
-  return integer && b && integer.getWidth() == b.getWidth() && integer.isUnsigned() == b.isUnsigned();
+  return integer && b && integer.getWidth() == b.getWidth() &&
+         integer.isUnsigned() == b.isUnsigned();
 }
 
 /// One observer against one data type of the backend; `role` is what the message calls it.
-static std::optional<Reason> check(DTypeAttr dtype, ObserverAttrInterface observer, StringRef role) {
+static std::optional<Reason> check(DTypeAttr dtype, ObserverAttrInterface observer,
+                                   StringRef role) {
   ObserverSpec spec = observer.getSpec();
   if (!spec.dtype)
-    return Reason{"OCT204", llvm::formatv("the {0} observer measures only and yields no quantized type", role),
-                  llvm::formatv("give the QConfig another {0} observer, such as #octet.min_max", role)};
+    return Reason{
+        "OCT204",
+        llvm::formatv("the {0} observer measures only and yields no quantized type", role),
+        llvm::formatv("give the QConfig another {0} observer, such as #octet.min_max", role)};
   if (spec.dtype.getWidth() != 8)
-    return Reason{"OCT211", llvm::formatv("the {0} observer yields {1}, and there are 8-bit integers only", role, print(spec.dtype)),
+    return Reason{"OCT211",
+                  llvm::formatv("the {0} observer yields {1}, and there are 8-bit integers only",
+                                role, print(spec.dtype)),
                   llvm::formatv("give the {0} observer the dtype ui8 or si8", role)};
   if (!dtype || !isa<IntegerType>(dtype.getType()))
     return std::nullopt;
   if (!isSameType(dtype.getType(), spec.dtype))
-    return Reason{"OCT204", llvm::formatv("the {0} observer yields {1}, but the backend takes {2}", role, print(spec.dtype), print(dtype.getType())),
-                  llvm::formatv("give the {0} observer the dtype {1}", role, print(dtype.getType()))};
+    return Reason{
+        "OCT204",
+        llvm::formatv("the {0} observer yields {1}, but the backend takes {2}", role,
+                      print(spec.dtype), print(dtype.getType())),
+        llvm::formatv("give the {0} observer the dtype {1}", role, print(dtype.getType()))};
   ArrayRef<int64_t> range = dtype.getRange();
-  if (!range.empty() && !spec.fixedScale && (!spec.quantMin || !spec.quantMax || *spec.quantMin < range[0] || *spec.quantMax > range[1]))
-    return Reason{"OCT202", llvm::formatv("the range of the {0} observer does not lie inside the backend's [{1}, {2}]", role, range[0], range[1]),
-                  llvm::formatv("give the {0} observer a range inside [{1}, {2}]", role, range[0], range[1])};
-  if (dtype.getScaleMin() && !spec.fixedScale && spec.eps.value_or(0) < dtype.getScaleMin().getValueAsDouble()) {
+  if (!range.empty() && !spec.fixedScale &&
+      (!spec.quantMin || !spec.quantMax || *spec.quantMin < range[0] || *spec.quantMax > range[1]))
+    return Reason{
+        "OCT202",
+        llvm::formatv("the range of the {0} observer does not lie inside the backend's [{1}, {2}]",
+                      role, range[0], range[1]),
+        llvm::formatv("give the {0} observer a range inside [{1}, {2}]", role, range[0], range[1])};
+  if (dtype.getScaleMin() && !spec.fixedScale &&
+      spec.eps.value_or(0) < dtype.getScaleMin().getValueAsDouble()) {
     std::string minimum = print(dtype.getScaleMin().getValueAsDouble());
-    return Reason{"OCT201", llvm::formatv("eps {0} of the {1} observer is below the backend's scale_min {2}", print(spec.eps.value_or(0)), role, minimum),
+    return Reason{"OCT201",
+                  llvm::formatv("eps {0} of the {1} observer is below the backend's scale_min {2}",
+                                print(spec.eps.value_or(0)), role, minimum),
                   llvm::formatv("set eps of the {0} observer to at least {1}", role, minimum)};
   }
-  if (dtype.getScale() && (spec.fixedScale != dtype.getScale().getValueAsDouble() || spec.fixedZeroPoint != dtype.getZeroPoint())) {
-    std::string wanted = llvm::formatv("scale {0}, zero point {1}", print(dtype.getScale().getValueAsDouble()), *dtype.getZeroPoint());
-    return Reason{"OCT203", llvm::formatv("the backend fixes the {0} to {1}, but the QConfig does not", role, wanted),
-                  llvm::formatv("observe the {0} with #octet.fixed_qparams of {1}", role, wanted)};
+  if (dtype.getScale() && (spec.fixedScale != dtype.getScale().getValueAsDouble() ||
+                           spec.fixedZeroPoint != dtype.getZeroPoint())) {
+    std::string wanted =
+        llvm::formatv("scale {0}, zero point {1}", print(dtype.getScale().getValueAsDouble()),
+                      *dtype.getZeroPoint());
+    return Reason{
+        "OCT203",
+        llvm::formatv("the backend fixes the {0} to {1}, but the QConfig does not", role, wanted),
+        llvm::formatv("observe the {0} with #octet.fixed_qparams of {1}", role, wanted)};
   }
   return std::nullopt;
 }
 
-/// The weight's observer: present, and with channels along the pattern's axis, which the weight has.
-static std::optional<Reason> checkWeight(DTypeAttr dtype, ObserverAttrInterface observer, int64_t axis, ShapedType weight) {
+/// The weight's observer: present, and with channels along the pattern's axis, which the weight
+/// has.
+static std::optional<Reason> checkWeight(DTypeAttr dtype, ObserverAttrInterface observer,
+                                         int64_t axis, ShapedType weight) {
   if (!observer)
-    return Reason{"OCT208", "the QConfig has no weight observer", "add `weight = ...` to the QConfig"};
+    return Reason{"OCT208", "the QConfig has no weight observer",
+                  "add `weight = ...` to the QConfig"};
   if (axis >= weight.getRank())
-    return Reason{"OCT208", llvm::formatv("the pattern says that the weight's channels lie on axis {0}, but the weight has {1} dimensions", axis, weight.getRank()),
+    return Reason{"OCT208",
+                  llvm::formatv("the pattern says that the weight's channels lie on axis {0}, but "
+                                "the weight has {1} dimensions",
+                                axis, weight.getRank()),
                   "correct `octet.weight axis` in the backend"};
   auto channelAxis = observer.getSpec().channelAxis;
   if (channelAxis && *channelAxis != axis)
-    return Reason{"OCT208", llvm::formatv("the weight observer has one scale per element of axis {0}, but the result's channels lie on axis {1}", *channelAxis, axis),
+    return Reason{"OCT208",
+                  llvm::formatv("the weight observer has one scale per element of axis {0}, but "
+                                "the result's channels lie on axis {1}",
+                                *channelAxis, axis),
                   llvm::formatv("set axis = {0} in the weight observer", axis)};
   return check(dtype, observer, "weight");
 }
@@ -83,18 +113,25 @@ static std::optional<Reason> checkAgainst(DTypesOp dtypes, const Unit &unit, QCo
     return reason;
   for (auto [leaf, operand] : unit.leaves)
     if (auto weight = dyn_cast<WeightOp>(leaf))
-      if (auto reason = checkWeight(dtypes.getWeightAttr(), qconfig.getWeight(), weight.getAxis(), cast<ShapedType>(operand->get().getType())))
+      if (auto reason = checkWeight(dtypes.getWeightAttr(), qconfig.getWeight(), weight.getAxis(),
+                                    cast<ShapedType>(operand->get().getType())))
         return reason;
   if (unit.getOperand<BiasOp>() && dtypes.getBias() && !dtypes.getBias()->isF32())
-    return Reason{"OCT204", "the bias is f32, but the backend takes " + print(*dtypes.getBias()), "use a backend that takes f32"};
+    return Reason{"OCT204", "the bias is f32, but the backend takes " + print(*dtypes.getBias()),
+                  "use a backend that takes f32"};
   return std::nullopt;
 }
 
-/// Nothing if `check` finds none in one of the pattern's combinations, else what it finds in the first.
-static std::optional<Reason> checkAny(PatternOp pattern, llvm::function_ref<std::optional<Reason>(DTypesOp)> check) {
-  Reason first{"OCT103", ("pattern @" + pattern.getSymName() + " has no data types").str(), "list an octet.dtypes in the pattern"};
-  for (auto [index, symbol] : llvm::enumerate(pattern.getDtypes().getAsRange<FlatSymbolRefAttr>())) {
-    auto dtypes = cast<DTypesOp>(SymbolTable::lookupSymbolIn(pattern->getParentOp(), symbol.getAttr()));
+/// Nothing if `check` finds none in one of the pattern's combinations, else what it finds in the
+/// first.
+static std::optional<Reason> checkAny(PatternOp pattern,
+                                      llvm::function_ref<std::optional<Reason>(DTypesOp)> check) {
+  Reason first{"OCT103", ("pattern @" + pattern.getSymName() + " has no data types").str(),
+               "list an octet.dtypes in the pattern"};
+  for (auto [index, symbol] :
+       llvm::enumerate(pattern.getDtypes().getAsRange<FlatSymbolRefAttr>())) {
+    auto dtypes =
+        cast<DTypesOp>(SymbolTable::lookupSymbolIn(pattern->getParentOp(), symbol.getAttr()));
     auto reason = check(dtypes);
     if (!reason)
       return std::nullopt;
@@ -105,10 +142,13 @@ static std::optional<Reason> checkAny(PatternOp pattern, llvm::function_ref<std:
 }
 
 std::optional<Reason> octet::checkQConfig(const Unit &unit, QConfigAttr qconfig) {
-  return checkAny(unit.pattern, [&](DTypesOp dtypes) { return checkAgainst(dtypes, unit, qconfig); });
+  return checkAny(unit.pattern,
+                  [&](DTypesOp dtypes) { return checkAgainst(dtypes, unit, qconfig); });
 }
 
-std::optional<Reason> octet::checkObservers(const Unit &unit, llvm::function_ref<ObserverAttrInterface(Value)> getObserver) {
+std::optional<Reason>
+octet::checkObservers(const Unit &unit,
+                      llvm::function_ref<ObserverAttrInterface(Value)> getObserver) {
   return checkAny(unit.pattern, [&](DTypesOp dtypes) -> std::optional<Reason> {
     for (auto [leaf, operand] : unit.leaves)
       if (auto observer = isa<ActivationOp>(leaf) ? getObserver(operand->get()) : nullptr)
@@ -122,6 +162,7 @@ std::optional<Reason> octet::checkObservers(const Unit &unit, llvm::function_ref
 
 bool octet::takesObserver(const Unit &unit, ObserverAttrInterface observer, bool isResult) {
   return !checkAny(unit.pattern, [&](DTypesOp dtypes) {
-    return check(isResult ? dtypes.getOutputAttr() : dtypes.getInputAttr(), observer, isResult ? "result's" : "input's");
+    return check(isResult ? dtypes.getOutputAttr() : dtypes.getInputAttr(), observer,
+                 isResult ? "result's" : "input's");
   });
 }

@@ -7,10 +7,12 @@
 
 #include "QuantizeConstants.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "octet/Backend/Backend.h"
-#include "octet/Dialect/NN/Constants.h"
+#include "octet/Dialect/Octet/Origin.h"
 #include "octet/Quantize/Passes.h"
+#include "octet/Support/Constants.h"
 
 using namespace mlir;
 using namespace octet;
@@ -20,21 +22,24 @@ namespace octet {
 #include "octet/Quantize/Passes.h.inc"
 } // namespace octet
 
-/// The observer's state: its statistics; for a constant that none was kept of, what its elements give.
+/// The observer's state: its statistics; for a constant that none was kept of, what its elements
+/// give.
 static FailureOr<SmallVector<char>> getState(ObserverOp observer, ObserveOp op) {
   ObserverAttrInterface attr = observer.getObserver();
   RankedTensorType type = cast<RankedTensorType>(op.getInput().getType());
   SmallVector<char> state(attr.getStateBytes(type));
   if (auto statistics = observer.getStatisticsAttr()) {
     if (statistics.getNumElements() != (int64_t)state.size())
-      return observer.emitOpError("expected ") << state.size() << " bytes of statistics, but got " << statistics.getNumElements();
+      return observer.emitOpError("expected ")
+             << state.size() << " bytes of statistics, but got " << statistics.getNumElements();
     // Not the raw data: equal bytes are stored once.
-    return llvm::map_to_vector(statistics.getValues<int8_t>(), [](int8_t byte) { return (char)byte; });
+    return llvm::map_to_vector(statistics.getValues<int8_t>(),
+                               [](int8_t byte) { return (char)byte; });
   }
   attr.initState(type, state);
   if (state.empty())
     return state;
-  auto values = nn::getConstantValues<float>(op.getInput());
+  auto values = getConstantValues<float>(op.getInput());
   if (failed(values))
     return observer.emitOpError("has seen nothing; calibrate before octet-convert");
   attr.updateState(type, *values, state);
@@ -45,24 +50,24 @@ static FailureOr<SmallVector<char>> getState(ObserverOp observer, ObserveOp op) 
 static bool hasLeastScales(quant::QuantizedType type, double eps) {
   if (auto perTensor = dyn_cast<quant::UniformQuantizedType>(type))
     return perTensor.getScale() == eps;
-  return llvm::all_of(cast<quant::UniformQuantizedPerAxisType>(type).getScales(), [&](double scale) { return scale == eps; });
+  return llvm::all_of(cast<quant::UniformQuantizedPerAxisType>(type).getScales(),
+                      [&](double scale) { return scale == eps; });
 }
 
 namespace {
 struct Convert : octet::impl::ConvertPassBase<Convert> {
-  using ConvertPassBase::ConvertPassBase;
-
   /// The observed operand and the quantized type it will have.
   DenseMap<Operation *, quant::QuantizedType> types;
 
   void runOnOperation() override {
-    FailureOr<Backend> loaded = Backend::load(getOperation().getLoc(), backend);
-    if (failed(loaded) || failed(readObservers()))
+    const Backend *backend = getAnalysis<PolicyAnalysis>().getBackend();
+    if (!backend || failed(readObservers()))
       return signalPassFailure();
+    markAnalysesPreserved<PolicyAnalysis>();
     SmallVector<Unit, 0> units;
     for (auto function : getOperation().getOps<FunctionOpInterface>())
       for (Operation &op : function.getFunctionBody().getOps())
-        if (auto unit = loaded->matchUnit(&op); unit && getObserve(unit->getOperand<WeightOp>()))
+        if (auto unit = backend->matchUnit(&op); unit && getType(unit->getOperand<WeightOp>()))
           units.push_back(std::move(*unit));
     for (const Unit &unit : units)
       raiseScales(unit);
@@ -71,9 +76,9 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
     getOperation().walk([&](ObserveOp op) { convertObserve(op); });
     for (auto observer : llvm::make_early_inc_range(getOperation().getOps<ObserverOp>()))
       observer.erase();
-    getOperation().walk([](nn::ConstantOp constant) {
-      if (constant.use_empty())
-        constant.erase();
+    getOperation().walk([](Operation *op) {
+      if (op->hasTrait<OpTrait::ConstantLike>() && op->use_empty())
+        op->erase();
     });
   }
 
@@ -84,19 +89,22 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
       auto state = getState(observer, op);
       if (failed(state))
         return WalkResult::interrupt();
-      auto type = observer.getObserver().getQuantizedType([&] { return observer.emitOpError(); },
-                                                          cast<RankedTensorType>(op.getInput().getType()), *state);
+      auto type = observer.getObserver().getQuantizedType(
+          [&] { return observer.emitOpError(); }, cast<RankedTensorType>(op.getInput().getType()),
+          *state);
       if (failed(type))
         return WalkResult::interrupt();
       types[op] = *type;
       std::optional<double> eps = observer.getObserver().getSpec().eps;
-      if (eps && hasLeastScales(*type, *eps) && !op.getInput().getDefiningOp<nn::ConstantOp>())
+      if (eps && hasLeastScales(*type, *eps) && !isConstant(op.getInput()))
         vanishing.push_back(op);
       return WalkResult::advance();
     });
     if (!vanishing.empty())
-      vanishing.front()->emitWarning("calibration saw only zeros, or numbers that the observer's least scale (its eps) is too large for")
-          << " (values like this: " << vanishing.size() << "); int8 may lose them: check the samples, or give observers a smaller "
+      vanishing.front()->emitWarning("calibration saw only zeros, or numbers that the observer's "
+                                     "least scale (its eps) is too large for")
+          << " (values like this: " << vanishing.size()
+          << "); int8 may lose them: check the samples, or give observers a smaller "
           << "eps in the QConfig mapping";
     return failure(result.wasInterrupted());
   }
@@ -106,35 +114,60 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
     return operand ? operand->get().getDefiningOp<ObserveOp>() : nullptr;
   }
 
-  /// A bias that becomes int32: its unit's activation and weights are observed, its values known.
+  /// The quantized type of an operand: that of its observer, or the one it has already, as weights
+  /// have that a recovery pass has rounded. Null if it is float.
+  quant::QuantizedType getType(OpOperand *operand) {
+    if (ObserveOp observe = getObserve(operand))
+      return types.lookup(observe);
+    auto dequantize = operand ? operand->get().getDefiningOp<DequantizeOp>() : nullptr;
+    Type type = dequantize ? getElementTypeOrSelf(dequantize.getInput().getType()) : Type();
+    // A bias has no scale of its own for each block of weights.
+    return isa_and_nonnull<quant::UniformQuantizedType, quant::UniformQuantizedPerAxisType>(type)
+               ? cast<quant::QuantizedType>(type)
+               : nullptr;
+  }
+
+  /// Whether the weights have one scale, or one for each channel of the result.
+  static bool hasScalesOfChannels(const Unit &unit, quant::QuantizedType weight) {
+    auto perAxis = dyn_cast<quant::UniformQuantizedPerAxisType>(weight);
+    auto leaves = PatternOp(unit.pattern).getBody().getOps<WeightOp>();
+    return !perAxis || perAxis.getQuantizedDimension() == (int64_t)(*leaves.begin()).getAxis();
+  }
+
+  /// A bias that becomes int32: its unit's activation and weights are quantized, its values known.
   struct ProductBias {
     OpOperand *operand;
-    ObserveOp input, weight;
+    quant::QuantizedType input, weight;
     SmallVector<float, 0> values;
   };
 
-  static std::optional<ProductBias> getBias(const Unit &unit) {
+  std::optional<ProductBias> getBias(const Unit &unit) {
     OpOperand *operand = unit.getOperand<BiasOp>();
-    ObserveOp input = getObserve(unit.getWeightedActivation()), weight = getObserve(unit.getOperand<WeightOp>());
-    if (!input || !operand)
+    quant::QuantizedType input = getType(unit.getWeightedActivation()),
+                         weight = getType(unit.getOperand<WeightOp>());
+    if (!input || !weight || !operand || !hasScalesOfChannels(unit, weight))
       return std::nullopt;
-    auto values = nn::getConstantValues<float>(operand->get());
+    auto values = getConstantValues<float>(operand->get());
     if (failed(values))
       return std::nullopt;
     return ProductBias{operand, input, weight, std::move(*values)};
   }
 
-  /// A channel whose weights are all but zero has a tiny scale, in whose steps the bias would not fit into int32.
+  /// A channel whose weights are all but zero has a tiny scale, in whose steps the bias would not
+  /// fit into int32.
   void raiseScales(const Unit &unit) {
     std::optional<ProductBias> bias = getBias(unit);
-    if (!bias)
+    ObserveOp observe = getObserve(unit.getOperand<WeightOp>());
+    if (!bias || !observe)
       return;
     int64_t raised = 0;
-    types[bias->weight] = raiseWeightScales(types[bias->weight], types[bias->input], bias->values, raised);
+    types[observe] = raiseWeightScales(bias->weight, bias->input, bias->values, raised);
     numRaisedScales += raised;
     if (raised)
-      remark::analysis(unit.op->getLoc(), remark::RemarkOpts::name("OCT110").category("octet-convert"))
-          << "weight scales raised so that the bias fits into int32" << remark::metric("channels", raised);
+      remark::analysis(unit.op->getLoc(),
+                       remark::RemarkOpts::name("OCT110").category("octet-convert"))
+          << "weight scales raised so that the bias fits into int32"
+          << remark::metric("channels", raised);
   }
 
   /// [N.bias] The bias as int32 at f32(s_x * s_w), with a dequantize.
@@ -142,24 +175,39 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
     std::optional<ProductBias> bias = getBias(unit);
     if (!bias)
       return;
-    auto constant = bias->operand->get().getDefiningOp<nn::ConstantOp>();
-    auto type = getBiasType(types[bias->weight], types[bias->input], bias->values.size());
-    OpBuilder builder(unit.op);
-    bias->operand->set(createQuantizedConstant(builder, constant, bias->values, type));
-    ++numBiases;
+    int64_t raised = 0;
+    if (!getObserve(unit.getOperand<WeightOp>())) // those of integers cannot be raised
+      (void)raiseWeightScales(bias->weight, bias->input, bias->values, raised);
+    if (raised) {
+      unit.op->emitWarning("stays float: its bias does not fit into int32 at input scale times "
+                           "weight scale, and its weights are integers already")
+          << " (channels like this: " << raised << "); give them larger scales";
+      return;
+    }
+    auto type = getBiasType(bias->weight, bias->input, bias->values.size());
+    OriginPropagation origins(getOrigin(bias->operand->get()));
+    OpBuilder builder(unit.op, &origins);
+    if (Value quantized = quantizeBias(builder, bias->operand->get(), bias->values, type)) {
+      bias->operand->set(quantized);
+      ++numBiases;
+    }
   }
 
   void convertObserve(ObserveOp op) {
-    OpBuilder builder(op);
+    OriginPropagation origins(op);
+    OpBuilder builder(op, &origins);
     quant::QuantizedType type = types[op];
-    if (auto constant = op.getInput().getDefiningOp<nn::ConstantOp>()) {
-      auto values = nn::getConstantValues<float>(op.getInput());
-      op.replaceAllUsesWith(createQuantizedConstant(builder, constant, *values, type));
+    auto values = getConstantValues<float>(op.getInput());
+    Value weights =
+        succeeded(values) ? quantizeWeights(builder, op.getInput(), *values, type) : Value();
+    if (weights) {
+      op.replaceAllUsesWith(weights);
       ++numWeights;
     } else {
       auto tensor = cast<RankedTensorType>(op.getInput().getType());
       auto quantized = QuantizeOp::create(builder, op.getLoc(), tensor.clone(type), op.getInput());
-      op.replaceAllUsesWith(DequantizeOp::create(builder, op.getLoc(), tensor, quantized).getResult());
+      op.replaceAllUsesWith(
+          DequantizeOp::create(builder, op.getLoc(), tensor, quantized).getResult());
       ++numActivations;
     }
     op.erase();

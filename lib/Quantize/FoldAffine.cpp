@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "FoldAffine.h"
-#include "octet/Dialect/NN/Constants.h"
-#include "octet/Dialect/Octet/Names.h"
+#include "octet/Dialect/Octet/Origin.h"
 #include "octet/Numerics/FloatOps.h"
+#include "octet/Support/Constants.h"
 
 using namespace mlir;
 using namespace octet;
@@ -28,12 +28,12 @@ OpOperand *lookupLeaf(const Match &match, Value leaf) {
   return nullptr;
 }
 
-/// The elements of a parameter per channel: a vector, a scalar, or a tensor whose only dimension of more than one element
-/// is broadcast to the channel axis.
-FailureOr<SmallVector<double>> getPerChannel(Value parameter, std::optional<int64_t> vectorAxis, int64_t channelAxis,
-                                             ArrayRef<int64_t> shape) {
+/// The elements of a parameter per channel: a vector, a scalar, or a tensor whose only dimension of
+/// more than one element is broadcast to the channel axis.
+FailureOr<SmallVector<double>> getPerChannel(Value parameter, std::optional<int64_t> vectorAxis,
+                                             int64_t channelAxis, ArrayRef<int64_t> shape) {
   auto type = dyn_cast<RankedTensorType>(parameter.getType());
-  auto values = nn::getConstantValues<float>(parameter);
+  auto values = getConstantValues<float>(parameter);
   if (!type || failed(values) || vectorAxis.value_or(channelAxis) != channelAxis)
     return failure();
   int64_t numChannels = shape[channelAxis];
@@ -42,18 +42,21 @@ FailureOr<SmallVector<double>> getPerChannel(Value parameter, std::optional<int6
     result.assign(numChannels, result[0]);
   int64_t axis = vectorAxis ? 0 : channelAxis - (int64_t)shape.size() + type.getRank();
   bool fits = (int64_t)result.size() == numChannels &&
-              (type.getNumElements() == 1 || (axis >= 0 && axis < type.getRank() && type.getDimSize(axis) == numChannels));
+              (type.getNumElements() == 1 ||
+               (axis >= 0 && axis < type.getRank() && type.getDimSize(axis) == numChannels));
   if (!fits)
     return failure();
   return result;
 }
 
 /// [N.batch_norm] k = scale / sqrt(variance + epsilon) as f32, b = shift - mean * k.
-FailureOr<Affine> getAffine(AffineOp op, const Match &match, int64_t channelAxis, ArrayRef<int64_t> shape) {
+FailureOr<Affine> getAffine(AffineOp op, const Match &match, int64_t channelAxis,
+                            ArrayRef<int64_t> shape) {
   auto read = [&](Value leaf, double missing) -> FailureOr<SmallVector<double>> {
     if (!leaf)
       return SmallVector<double>(shape[channelAxis], missing);
-    return getPerChannel(lookupLeaf(match, leaf)->get(), leaf.getDefiningOp<ParameterOp>().getVectorAxis(), channelAxis, shape);
+    return getPerChannel(lookupLeaf(match, leaf)->get(),
+                         leaf.getDefiningOp<ParameterOp>().getVectorAxis(), channelAxis, shape);
   };
   auto scale = read(op.getScale(), 1), shift = read(op.getShift(), 0), mean = read(op.getMean(), 0);
   auto variance = read(op.getVariance(), 1);
@@ -68,7 +71,8 @@ FailureOr<Affine> getAffine(AffineOp op, const Match &match, int64_t channelAxis
   }
   Affine affine{*scale, *shift};
   for (size_t c = 0; c < affine.scale.size(); ++c) {
-    numerics::Affine channel = numerics::batchNorm((*scale)[c], (*shift)[c], (*mean)[c], (*variance)[c], epsilon);
+    numerics::Affine channel =
+        numerics::batchNorm((*scale)[c], (*shift)[c], (*mean)[c], (*variance)[c], epsilon);
     affine.scale[c] = channel.scale;
     affine.shift[c] = channel.shift;
   }
@@ -76,7 +80,8 @@ FailureOr<Affine> getAffine(AffineOp op, const Match &match, int64_t channelAxis
 }
 
 /// weight[c, ...] * k[c] along `axis`.
-SmallVector<float, 0> scaleWeight(ArrayRef<float> weight, ArrayRef<int64_t> shape, int64_t axis, ArrayRef<double> scale) {
+SmallVector<float, 0> scaleWeight(ArrayRef<float> weight, ArrayRef<int64_t> shape, int64_t axis,
+                                  ArrayRef<double> scale) {
   int64_t inner = 1;
   for (int64_t size : shape.drop_front(axis + 1))
     inner *= size;
@@ -85,6 +90,8 @@ SmallVector<float, 0> scaleWeight(ArrayRef<float> weight, ArrayRef<int64_t> shap
     result[i] = (float)(value * scale[i / inner % scale.size()]);
   return result;
 }
+
+std::string getName(Value constant) { return getConstantName(getConstantElements(constant)).str(); }
 
 } // namespace
 
@@ -100,17 +107,19 @@ LogicalResult octet::foldAffine(FoldOp fold, const Match &match) {
     return failure();
   int64_t channelAxis = fold.getChannelAxis();
   channelAxis += channelAxis < 0 ? resultType.getRank() : 0;
-  if (op->getResult(0).getType() != resultType || channelAxis < 0 || channelAxis >= resultType.getRank())
+  if (op->getResult(0).getType() != resultType || channelAxis < 0 ||
+      channelAxis >= resultType.getRank())
     return failure();
 
   auto affine = getAffine(affineOp, match, channelAxis, resultType.getShape());
-  auto weightValues = nn::getConstantValues<float>(weight->get());
+  auto weightValues = getConstantValues<float>(weight->get());
   int64_t numChannels = resultType.getDimSize(channelAxis), axis = weightLeaf.getAxis();
-  if (failed(affine) || failed(weightValues) || axis >= weightType.getRank() || weightType.getDimSize(axis) != numChannels)
+  if (failed(affine) || failed(weightValues) || axis >= weightType.getRank() ||
+      weightType.getDimSize(axis) != numChannels)
     return failure();
   SmallVector<float, 0> biasValues(numChannels, 0);
   if (bias) {
-    auto values = nn::getConstantValues<float>(bias->get());
+    auto values = getConstantValues<float>(bias->get());
     if (failed(values) || (int64_t)values->size() != numChannels)
       return failure();
     biasValues = std::move(*values);
@@ -120,17 +129,22 @@ LogicalResult octet::foldAffine(FoldOp fold, const Match &match) {
 
   // Names follow from the source's: "conv1.weight+bn1".
   OpBuilder builder(op);
-  std::string suffix = ("+" + getSourceName(root->getLoc())).str();
-  auto getName = [&](OpOperand *operand, StringRef fallback) {
-    auto constant = operand ? operand->get().getDefiningOp<nn::ConstantOp>() : nullptr;
-    return (constant ? nn::getConstantName(constant) : fallback).str() + suffix;
+  std::string suffix = ("+" + getSourceName(root)).str();
+  auto create = [&](Location loc, Value like, std::string name, RankedTensorType type,
+                    ArrayRef<float> values) {
+    return createConstantLike<float>(builder, loc, like, name + suffix, type, values);
   };
+  Value newWeight = weight->get();
   if (affineOp.getScale() || affineOp.getVariance())
-    weight->set(nn::createConstant<float>(builder, weight->get().getLoc(), getName(weight, ""), weightType,
-                                          scaleWeight(*weightValues, weightType.getShape(), axis, affine->scale)));
-  std::string defaultName = (getSourceName(op->getLoc()) + ".bias").str();
+    newWeight = create(newWeight.getLoc(), newWeight, getName(newWeight), weightType,
+                       scaleWeight(*weightValues, weightType.getShape(), axis, affine->scale));
   auto biasType = RankedTensorType::get({numChannels}, builder.getF32Type());
-  Value newBias = nn::createConstant<float>(builder, op->getLoc(), getName(bias, defaultName), biasType, biasValues);
+  std::string biasName = bias ? getName(bias->get()) : (getSourceName(op) + ".bias").str();
+  Value newBias =
+      create(op->getLoc(), bias ? bias->get() : weight->get(), biasName, biasType, biasValues);
+  if (!newWeight || !newBias)
+    return failure(); // a dialect that makes no constants
+  weight->set(newWeight);
   if (bias)
     bias->set(newBias);
   else

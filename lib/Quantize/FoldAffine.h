@@ -12,8 +12,8 @@
 
 namespace octet {
 
-/// Folds the affine operator that `match` (of `fold`) ends with into the weight and bias of the operator in front of it.
-/// Fails without a change if the constants do not fit.
+/// Folds the affine operator that `match` (of `fold`) ends with into the weight and bias of the
+/// operator in front of it. Fails without a change if the constants do not fit.
 mlir::LogicalResult foldAffine(FoldOp fold, const Match &match);
 
 } // namespace octet

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "FoldAffine.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "octet/Dialect/Octet/Origin.h"
 #include "octet/Quantize/Passes.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -52,9 +53,11 @@ static SetVector<Value> getInputs(PatternOp pattern, const Match &match) {
 static void wrap(const Backend &backend, PatternOp pattern, const Match &match) {
   Operation *root = match.getRoot();
   SetVector<Value> inputs = getInputs(pattern, match);
-  OpBuilder builder(root);
-  auto group = GroupOp::create(builder, getAnchor(match)->getLoc(), root->getResult(0).getType(),
-                               backend.getQualifiedName(pattern), inputs.getArrayRef());
+  Operation *anchor = getAnchor(match);
+  OriginPropagation origins(anchor);
+  OpBuilder builder(root, &origins);
+  auto group = GroupOp::create(builder, anchor->getLoc(), root->getResult(0).getType(),
+                               backend.getReference(pattern), inputs.getArrayRef());
   Block &body = group.getBody().emplaceBlock();
   IRMapping mapping;
   for (Value input : inputs)
@@ -68,7 +71,8 @@ static void wrap(const Backend &backend, PatternOp pattern, const Match &match) 
     op->erase();
 }
 
-/// Wraps the longest pattern of more than one operator that ends at `op`; the operators that were erased.
+/// Wraps the longest pattern of more than one operator that ends at `op`; the operators that were
+/// erased.
 static SmallVector<Operation *> fuseOnto(const Backend &backend, Operation *op) {
   for (PatternOp pattern : backend.getPatterns()) {
     if (llvm::hasSingleElement(pattern.getBody().getOps<MatchOp>()))
@@ -83,15 +87,14 @@ static SmallVector<Operation *> fuseOnto(const Backend &backend, Operation *op) 
 
 namespace {
 struct Fuse : octet::impl::FusePassBase<Fuse> {
-  using FusePassBase::FusePassBase;
-
   void runOnOperation() override {
-    FailureOr<Backend> loaded = Backend::load(getOperation().getLoc(), backend);
-    if (failed(loaded))
+    const Backend *backend = getAnalysis<PolicyAnalysis>().getBackend();
+    if (!backend)
       return signalPassFailure();
+    markAnalysesPreserved<PolicyAnalysis>();
     for (auto function : getOperation().getOps<FunctionOpInterface>())
       for (Block &block : function.getFunctionBody())
-        fuse(*loaded, block);
+        fuse(*backend, block);
   }
 
   void fuse(const Backend &backend, Block &block) {

@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "octet/Quantize/Passes.h"
 
@@ -19,24 +18,15 @@ namespace octet {
 
 static bool isQuantized(Type type) { return isa<quant::QuantizedType>(getElementTypeOrSelf(type)); }
 
-/// Moves the body in front of the group and the yielded value to the group's users.
-static void inlineGroup(GroupOp group) {
-  IRRewriter rewriter(group);
-  Operation *yield = group.getTerminator();
-  rewriter.inlineBlockBefore(&group.getBody().front(), group, group.getInputs());
-  // The yielded value may have been an argument, which inlining replaced in the yield.
-  Value result = yield->getOperand(0);
-  rewriter.replaceOp(group, result);
-  rewriter.eraseOp(yield);
-}
-
 namespace {
 struct InlineGroups : octet::impl::InlineGroupsPassBase<InlineGroups> {
   void runOnOperation() override {
     getOperation()->walk([&](GroupOp group) {
-      if (llvm::any_of(group->getOperandTypes(), isQuantized) || isQuantized(group.getResult().getType()))
+      if (llvm::any_of(group->getOperandTypes(), isQuantized) ||
+          isQuantized(group.getResult().getType()))
         return;
-      inlineGroup(group);
+      group.inlineBody();
+      group.erase();
       ++numInlined;
     });
   }

@@ -19,7 +19,8 @@ namespace {
 /// Takes the decisions of one block.
 class Planner {
 public:
-  Planner(Block &block, const Backend &backend, const QConfigMapping &mapping, bool quantizedOutputs)
+  Planner(Block &block, const Backend &backend, const QConfigMapping &mapping,
+          bool quantizedOutputs)
       : block(block), backend(backend), mapping(mapping), quantizedOutputs(quantizedOutputs) {}
 
   Plan run() {
@@ -65,7 +66,9 @@ bool isActivation(Operation *leaf) { return isa<ActivationOp>(leaf); }
 
 /// Whether an operator computes something that could be quantized.
 bool hasFloatResult(Operation *op) {
-  return llvm::any_of(op->getResultTypes(), [](Type type) { return isa<TensorType>(type) && isa<FloatType>(getElementTypeOrSelf(type)); });
+  return llvm::any_of(op->getResultTypes(), [](Type type) {
+    return isa<TensorType>(type) && isa<FloatType>(getElementTypeOrSelf(type));
+  });
 }
 
 } // namespace
@@ -79,17 +82,21 @@ std::optional<Reason> Planner::getQConfig(const Unit &unit, QConfigAttr &qconfig
   Operation *entry = mapping.lookup(anchor);
   qconfig = octet::getQConfig(entry);
   if (!entry)
-    return Reason{"OCT206", "no entry of the QConfig mapping applies", "add an octet.global to the mapping"};
+    return Reason{"OCT206", "no entry of the QConfig mapping applies",
+                  "add an octet.global to the mapping"};
   if (!qconfig)
     return saysNone();
   for (auto [_, op] : unit.match.ops)
     if (Operation *other = mapping.lookup(op); other && !octet::getQConfig(other))
-      return Reason{"OCT207", ("the QConfig mapping says none for the fused " + op->getName().getStringRef()).str(),
-                    "give all parts of a fused group a QConfig, or none of them"};
+      return Reason{
+          "OCT207",
+          ("the QConfig mapping says none for the fused " + op->getName().getStringRef()).str(),
+          "give all parts of a fused group a QConfig, or none of them"};
   return std::nullopt;
 }
 
-/// Float on purpose, by the backend or the mapping; else something that the mapping wants and the backend does not know.
+/// Float on purpose, by the backend or the mapping; else something that the mapping wants and the
+/// backend does not know.
 void Planner::explainNoPattern(Decision &decision) {
   StringRef name = decision.op->getName().getStringRef();
   if (StringRef why = backend.getFloatReason(decision.op->getName()); !why.empty()) {
@@ -102,12 +109,16 @@ void Planner::explainNoPattern(Decision &decision) {
     return;
   }
   decision.isRefused = entry && hasFloatResult(decision.op);
-  if (auto group = dyn_cast<GroupOp>(decision.op))
-    decision.reason = {"OCT105", ("backend @" + backend.getName() + " has no pattern \"" + group.getPattern() + "\"").str(),
-                       "fuse with the same backend"};
+  if (isa<GroupOp>(decision.op))
+    decision.reason = {"OCT105",
+                       ("backend @" + backend.getName() + " has no pattern for this group").str(),
+                       "let octet-fuse make the groups"};
   else
-    decision.reason = {"OCT101", ("no pattern of backend @" + backend.getName() + " matches this " + name).str(),
-                       ("add an octet.pattern that matches " + name + ", or say none for it in the QConfig mapping").str()};
+    decision.reason = {
+        "OCT101", ("no pattern of backend @" + backend.getName() + " matches this " + name).str(),
+        ("add an octet.pattern that matches " + name +
+         ", or say none for it in the QConfig mapping")
+            .str()};
 }
 
 Decision Planner::decide(Operation *op) {
@@ -146,7 +157,8 @@ void Planner::keepFloatWhatIsNotRead() {
   }
 }
 
-/// Unites the values of sharing units; every other value that a unit reads or writes is a set of its own.
+/// Unites the values of sharing units; every other value that a unit reads or writes is a set of
+/// its own.
 void Planner::collectSets() {
   llvm::EquivalenceClasses<void *> classes;
   llvm::SetVector<Value> values;
@@ -174,17 +186,20 @@ void Planner::collectSets() {
     members[classes.getLeaderValue(value.getAsOpaquePointer())].push_back(value);
   SmallPtrSet<void *, 16> done;
   for (Value value : values)
-    if (void *leader = classes.getLeaderValue(value.getAsOpaquePointer()); done.insert(leader).second)
+    if (void *leader = classes.getLeaderValue(value.getAsOpaquePointer());
+        done.insert(leader).second)
       addSet(members[leader]);
 }
 
-/// What the operator that computes `value` asks for, else the first that reads it; null for a sharing producer.
+/// What the operator that computes `value` asks for, else the first that reads it; null for a
+/// sharing producer.
 ObserverAttrInterface Planner::getWishedObserver(Value value) {
   const Decision *producer = getProducer(value);
   if (producer && producer->verdict == Verdict::Quantized) {
     if (PatternOp(producer->unit->pattern).getObservation() == Observation::shared)
       return nullptr;
-    return producer->qconfig.getResult() ? producer->qconfig.getResult() : producer->qconfig.getActivation();
+    return producer->qconfig.getResult() ? producer->qconfig.getResult()
+                                         : producer->qconfig.getActivation();
   }
   for (const Decision &decision : plan.decisions)
     if (decision.verdict != Verdict::Float && llvm::is_contained(decision.op->getOperands(), value))
@@ -196,9 +211,12 @@ ObserverAttrInterface Planner::getWishedObserver(Value value) {
 std::optional<Reason> Planner::getIgnoredReader(Value value, ObserverAttrInterface observer) {
   for (OpOperand &use : value.getUses()) {
     const Decision *reader = byOp.lookup(use.getOwner());
-    if (reader && reader->verdict != Verdict::Float && reader->qconfig.getActivation() != observer &&
+    if (reader && reader->verdict != Verdict::Float &&
+        reader->qconfig.getActivation() != observer &&
         PatternOp(reader->unit->pattern).getObservation() == Observation::different)
-      return Reason{"OCT210", "an operator that reads this value asks for another observer; a value has one, its producer's",
+      return Reason{"OCT210",
+                    "an operator that reads this value asks for another observer; a value has one, "
+                    "its producer's",
                     "give producer and reader the same QConfig"};
   }
   return std::nullopt;
@@ -218,7 +236,9 @@ bool Planner::mayBePerChannel(Value value) {
     return false;
   return llvm::all_of(value.getUses(), [&](OpOperand &use) {
     const Decision *reader = byOp.lookup(use.getOwner());
-    return reader && reader->verdict != Verdict::Float && takesObserver(*reader->unit, observer, /*isResult=*/false) && llvm::any_of(reader->unit->leaves, [&](auto leaf) {
+    return reader && reader->verdict != Verdict::Float &&
+           takesObserver(*reader->unit, observer, /*isResult=*/false) &&
+           llvm::any_of(reader->unit->leaves, [&](auto leaf) {
              auto activation = dyn_cast<ActivationOp>(leaf.first);
              return leaf.second == &use && activation && activation.getChannelAxis() == axis;
            });
@@ -235,14 +255,15 @@ static bool addsValues(Operation *op) {
 ObserverAttrInterface Planner::getFollowingObserver(ArrayRef<Value> values) {
   for (Value value : values) {
     const Decision *producer = getProducer(value);
-    if (producer && producer->verdict != Verdict::Float && !producer->qconfig.getActivation().getSpec().fixedScale)
+    if (producer && producer->verdict != Verdict::Float &&
+        !producer->qconfig.getActivation().getSpec().fixedScale)
       return producer->qconfig.getActivation();
   }
   return nullptr;
 }
 
-/// Whether units take the observers that their values have come to share, which need not be those they asked for: what does
-/// not stays float. True if there was such a unit.
+/// Whether units take the observers that their values have come to share, which need not be those
+/// they asked for: what does not stays float. True if there was such a unit.
 bool Planner::refuseWhatDoesNotFit() {
   DenseMap<Value, ObserverAttrInterface> observers;
   for (const ObservedSet &set : plan.observed)
@@ -252,7 +273,8 @@ bool Planner::refuseWhatDoesNotFit() {
   for (Decision &decision : plan.decisions) {
     if (decision.verdict == Verdict::Float)
       continue;
-    auto reason = checkObservers(*decision.unit, [&](Value value) { return observers.lookup(value); });
+    auto reason =
+        checkObservers(*decision.unit, [&](Value value) { return observers.lookup(value); });
     if (!reason)
       continue;
     decision.reason = reason;
@@ -279,7 +301,8 @@ void Planner::addSet(ArrayRef<Value> values) {
       continue;
     isFixedUnfit |= (bool)set.observer;
     if (set.observer)
-      set.note = Reason{"OCT209", "operators that share this observer ask for different ones", "give them the same QConfig"};
+      set.note = Reason{"OCT209", "operators that share this observer ask for different ones",
+                        "give them the same QConfig"};
     if (!set.observer || (set.observer.getSpec().fixedScale && !wished.getSpec().fixedScale))
       set.observer = wished;
   }
@@ -292,9 +315,11 @@ void Planner::addSet(ArrayRef<Value> values) {
   plan.observed.push_back(std::move(set));
 }
 
-FailureOr<Plan> octet::makePlan(Block &block, const Backend &backend, const QConfigMapping &mapping, bool quantizedOutputs) {
+FailureOr<Plan> octet::makePlan(Block &block, const Backend &backend, const QConfigMapping &mapping,
+                                bool quantizedOutputs) {
   for (Operation &op : block)
     if (isa<ObserveOp, QuantizeOp, DequantizeOp>(op))
-      return op.emitOpError("expected a float program without observers; run this pass before octet-prepare");
+      return op.emitOpError(
+          "expected a float program without observers; run this pass before octet-prepare");
   return Planner(block, backend, mapping, quantizedOutputs).run();
 }

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// All decisions of octet-prepare are taken here, without changing the program; octet-explain prints them.
+// All decisions of octet-prepare are taken here, without changing the program; octet-explain prints
+// them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,23 +14,18 @@
 #define OCTET_LIB_QUANTIZE_PLAN_H
 
 #include "octet/Backend/Backend.h"
+#include "octet/Dialect/Octet/Origin.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Support/JSON.h"
 
 namespace octet {
 
-/// Why something is not as one might expect. The codes are stable: OCT1xx the backend, OCT2xx the QConfig.
+/// Why something is not as one might expect. The codes are stable: OCT1xx the backend, OCT2xx the
+/// QConfig.
 struct Reason {
   llvm::StringRef code;
   std::string text;
   std::string remedy;
-};
-
-enum class Verdict {
-  /// Reads and writes quantized values.
-  Quantized,
-  /// Reads quantized values, writes floats.
-  FloatResult,
-  Float
 };
 
 /// What becomes of one operator or group.
@@ -40,7 +36,8 @@ struct Decision {
   Verdict verdict = Verdict::Float;
   /// Set if `verdict` is not Quantized.
   std::optional<Reason> reason;
-  /// The mapping gives the operator a QConfig that is ignored: no pattern takes the operator, or not with this QConfig.
+  /// The mapping gives the operator a QConfig that is ignored: no pattern takes the operator, or
+  /// not with this QConfig.
   bool isRefused = false;
 };
 
@@ -60,15 +57,26 @@ struct Plan {
   llvm::SmallVector<ObservedSet, 0> observed;
 };
 
-/// `quantizedOutputs`: what the block returns is quantized where it can be. Fails, with an error emitted, if the block already
-/// contains observers or quantized values.
-mlir::FailureOr<Plan> makePlan(mlir::Block &block, const Backend &backend, const QConfigMapping &mapping, bool quantizedOutputs);
+/// `quantizedOutputs`: what the block returns is quantized where it can be. Fails, with an error
+/// emitted, if the block already contains observers or quantized values.
+mlir::FailureOr<Plan> makePlan(mlir::Block &block, const Backend &backend,
+                               const QConfigMapping &mapping, bool quantizedOutputs);
 
-/// Nothing if the unit's QConfig fits one of the backend's combinations of data types, else why not the first.
+/// The plan's decisions as octet-prepare writes them down, counted from `number` on.
+llvm::SmallVector<std::pair<mlir::Operation *, DecisionAttr>, 0>
+getDecisionAttrs(const Plan &plan, const Backend &backend, int64_t &number);
+
+/// The row of the report about an operator or a group.
+llvm::json::Object describeDecision(mlir::Operation *op, DecisionAttr decision);
+
+/// Nothing if the unit's QConfig fits one of the backend's combinations of data types, else why not
+/// the first.
 std::optional<Reason> checkQConfig(const Unit &unit, QConfigAttr qconfig);
 
 /// The same of the observers that the unit's inputs and result have in the end (null: none).
-std::optional<Reason> checkObservers(const Unit &unit, llvm::function_ref<ObserverAttrInterface(mlir::Value)> getObserver);
+std::optional<Reason>
+checkObservers(const Unit &unit,
+               llvm::function_ref<ObserverAttrInterface(mlir::Value)> getObserver);
 
 /// Whether one of the backend's combinations takes the observer for the unit's inputs or result.
 bool takesObserver(const Unit &unit, ObserverAttrInterface observer, bool isResult);

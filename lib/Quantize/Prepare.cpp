@@ -6,11 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "Plan.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "octet/Dialect/NN/Constants.h"
-#include "octet/Dialect/Octet/Names.h"
+#include "octet/Dialect/Octet/Origin.h"
 #include "octet/Quantize/Passes.h"
+#include "octet/Support/Constants.h"
+#include "octet/Support/Quote.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace octet;
@@ -20,29 +23,22 @@ namespace octet {
 #include "octet/Quantize/Passes.h.inc"
 } // namespace octet
 
-/// The source name of a value: its argument's or constant's, or that of the operator that computes it (of a group: the
-/// last one).
+/// What the observer of a value is called: like the argument or constant, or the operator that
+/// computes it (of a group: the last one). What has no source name is called after its operator.
 static std::string getValueName(Value value) {
-  StringRef name;
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    Block *block = argument.getOwner();
-    auto function = cast<FunctionOpInterface>(block->getParentOp());
-    auto attribute = block->isEntryBlock() ? function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), nn::kNameAttr)
-                                           : StringAttr();
-    return attribute ? attribute.str() : "arg" + std::to_string(argument.getArgNumber());
-  }
+  if (auto group = value.getDefiningOp<GroupOp>())
+    value = group.getTerminator()->getOperand(0);
+  if (OriginAttr origin = getOrigin(value))
+    return origin.getName().str();
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return "arg" + std::to_string(argument.getArgNumber());
   Operation *op = value.getDefiningOp();
-  if (auto group = dyn_cast<GroupOp>(op))
-    op = group.getTerminator()->getOperand(0).getDefiningOp();
-  if (auto constant = dyn_cast<nn::ConstantOp>(op))
-    name = nn::getConstantName(constant);
-  else
-    name = getSourceName(op->getLoc());
-  return name.empty() ? "value" : name.str();
+  return op->hasTrait<OpTrait::ConstantLike>() ? "constant" : op->getName().stripDialect().str();
 }
 
 /// Adds an observer to the module under a name that is still free.
-static ObserverOp createObserver(SymbolTable &symbols, Location loc, StringRef name, ObserverAttrInterface observer) {
+static ObserverOp createObserver(SymbolTable &symbols, Location loc, StringRef name,
+                                 ObserverAttrInterface observer) {
   auto module = cast<ModuleOp>(symbols.getOp());
   auto builder = OpBuilder::atBlockBegin(module.getBody());
   // Observers stand in the order of their creation, in front of the functions.
@@ -55,22 +51,30 @@ static ObserverOp createObserver(SymbolTable &symbols, Location loc, StringRef n
 }
 
 /// Shows `value` to the observer; `readers` decides which of its uses see the observed value.
-static void observe(Value value, ObserverOp observer, llvm::function_ref<bool(OpOperand &)> readers) {
-  OpBuilder builder(value.getContext());
+static void observe(Value value, ObserverOp observer,
+                    llvm::function_ref<bool(OpOperand &)> readers) {
+  OriginPropagation origins(getOrigin(value));
+  OpBuilder builder(value.getContext(), &origins);
   builder.setInsertionPointAfterValue(value);
   Location loc = isa<BlockArgument>(value) ? observer.getLoc() : value.getLoc();
-  auto op = ObserveOp::create(builder, loc, value.getType(), value, FlatSymbolRefAttr::get(observer));
-  value.replaceUsesWithIf(op.getResult(), [&](OpOperand &use) { return use.getOwner() != op && readers(use); });
+  auto op =
+      ObserveOp::create(builder, loc, value.getType(), value, FlatSymbolRefAttr::get(observer));
+  value.replaceUsesWithIf(op.getResult(),
+                          [&](OpOperand &use) { return use.getOwner() != op && readers(use); });
 }
 
 /// Tells what was decided about one operator, as a remark.
 static void tell(const Decision &decision) {
-  auto options = remark::RemarkOpts::name(decision.reason ? decision.reason->code : "quantized").category("octet-prepare");
+  auto options = remark::RemarkOpts::name(decision.reason ? decision.reason->code : "quantized")
+                     .category("octet-prepare");
   if (decision.verdict == Verdict::Quantized)
-    remark::passed(decision.op->getLoc(), options) << "pattern @" + PatternOp(decision.unit->pattern).getSymName().str();
+    remark::passed(decision.op->getLoc(), options)
+        << "pattern @" + PatternOp(decision.unit->pattern).getSymName().str();
   else
     remark::missed(decision.op->getLoc(), options)
-        << decision.reason->text << remark::suggest("{0}", decision.reason->remedy.empty() ? "none" : decision.reason->remedy);
+        << decision.reason->text
+        << remark::suggest("{0}",
+                           decision.reason->remedy.empty() ? "none" : decision.reason->remedy);
 }
 
 namespace {
@@ -78,22 +82,22 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
   using PreparePassBase::PreparePassBase;
 
   void runOnOperation() override {
-    Location loc = getOperation().getLoc();
-    FailureOr<Backend> loaded = Backend::load(loc, backend);
-    if (failed(loaded))
+    const auto &policy = getAnalysis<PolicyAnalysis>();
+    const Backend *backend = policy.getBackend();
+    const QConfigMapping *mapping = backend ? policy.getMapping() : nullptr;
+    if (!mapping || failed(checkNames(*mapping)))
       return signalPassFailure();
-    FailureOr<QConfigMapping> mapping = QConfigMapping::load(loc, qconfigMapping, *loaded);
-    if (failed(mapping))
-      return signalPassFailure();
-    if (failed(checkNames(*mapping)))
-      return signalPassFailure();
+    markAnalysesPreserved<PolicyAnalysis>();
+    int64_t number = 0;
     for (auto function : getOperation().getOps<FunctionOpInterface>())
       for (Block &block : function.getFunctionBody()) {
-        FailureOr<Plan> plan = makePlan(block, *loaded, *mapping, quantizedOutputs);
+        FailureOr<Plan> plan = makePlan(block, *backend, *mapping, quantizedOutputs);
         if (failed(plan))
           return signalPassFailure();
         if (failed(prepare(*plan)))
           signalPassFailure();
+        for (auto [op, decision] : getDecisionAttrs(*plan, *backend, number))
+          op->setAttr(kDecisionAttr, decision);
       }
   }
 
@@ -105,8 +109,10 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
     for (Operation &entry : QConfigMappingOp(mapping.getOp()).getBody().front()) {
       if (!isa<ModuleNameOp, ModuleNameRegexOp>(entry) || applied.contains(&entry))
         continue;
-      InFlightDiagnostic diagnostic = strict ? emitError(entry.getLoc()) : emitWarning(entry.getLoc());
-      diagnostic << "the QConfig mapping's entry for " << entry.getAttr("key") << " applies to no operator";
+      InFlightDiagnostic diagnostic =
+          strict ? emitError(entry.getLoc()) : emitWarning(entry.getLoc());
+      diagnostic << "the QConfig mapping's entry for " << entry.getAttr("key")
+                 << " applies to no operator";
       result = failure(strict);
     }
     return result;
@@ -119,11 +125,12 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
       tell(decision);
       ++(decision.verdict == Verdict::Float ? numFloat : numQuantized);
       if (strict && decision.isRefused)
-        result = emitError(decision.op->getLoc()) << "stays float [" << decision.reason->code << "]: " << decision.reason->text
-                                                  << "; " << decision.reason->remedy;
+        result = emitError(decision.op->getLoc())
+                 << "stays float [" << decision.reason->code << "]: " << decision.reason->text
+                 << "; " << decision.reason->remedy;
     }
-    if (failed(result))
-      return result;
+    if (failed(result) || failed(checkConstants(plan)))
+      return failure();
     for (const ObservedSet &set : plan.observed)
       insert(symbols, set);
     DenseMap<Value, ObserverOp> weights;
@@ -134,12 +141,42 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
     return success();
   }
 
+  /// Weights and biases that are no numbers would be told of behind the calibration, as statistics
+  /// that no scale can be made of; or not at all.
+  static LogicalResult checkConstants(const Plan &plan) {
+    for (const Decision &decision : plan.decisions) {
+      if (decision.verdict == Verdict::Float)
+        continue;
+      for (auto [leaf, operand] : decision.unit->leaves)
+        if (failed(checkConstant(decision.op, operand->get())))
+          return failure();
+    }
+    return success();
+  }
+
+  static LogicalResult checkConstant(Operation *op, Value constant) {
+    auto values = getConstantValues<float>(constant);
+    if (failed(values))
+      return success();
+    auto wrong = llvm::find_if_not(*values, [](float x) { return std::isfinite(x); });
+    if (wrong == values->end())
+      return success();
+    SmallVector<int64_t> index =
+        delinearize(wrong - values->begin(),
+                    computeStrides(cast<RankedTensorType>(constant.getType()).getShape()));
+    return emitError(op->getLoc())
+           << "reads the constant " << quote(getConstantName(getConstantElements(constant)))
+           << ", which holds " << std::to_string(*wrong) << " at [" << index
+           << "]; repair it, or keep the operator float in the QConfig mapping (none)";
+  }
+
   void insert(SymbolTable &symbols, const ObservedSet &set) {
     Value first = set.values.front();
     Location loc = first.getLoc();
     ObserverOp observer = createObserver(symbols, loc, getValueName(first), set.observer);
     if (set.note)
-      remark::analysis(loc, remark::RemarkOpts::name(set.note->code).category("octet-prepare")) << set.note->text;
+      remark::analysis(loc, remark::RemarkOpts::name(set.note->code).category("octet-prepare"))
+          << set.note->text;
     for (Value value : set.values)
       observe(value, observer, [](OpOperand &) { return true; });
     ++numObservers;
@@ -147,7 +184,8 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
   }
 
   /// Each reader of a weight may have an observer of its own; equal ones are one.
-  void insertWeight(SymbolTable &symbols, DenseMap<Value, ObserverOp> &known, OpOperand *operand, ObserverAttrInterface attr) {
+  void insertWeight(SymbolTable &symbols, DenseMap<Value, ObserverOp> &known, OpOperand *operand,
+                    ObserverAttrInterface attr) {
     Value weight = operand->get();
     for (Operation *user : weight.getUsers())
       if (auto other = dyn_cast<ObserveOp>(user); other && known[weight].getObserver() == attr)

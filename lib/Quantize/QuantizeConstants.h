@@ -8,22 +8,27 @@
 #ifndef OCTET_LIB_QUANTIZE_QUANTIZECONSTANTS_H
 #define OCTET_LIB_QUANTIZE_QUANTIZECONSTANTS_H
 
-#include "octet/Dialect/NN/NN.h"
 #include "octet/Dialect/Octet/Octet.h"
 
 namespace octet {
 
-/// [N.weight_scale] The weight type with scales raised so that every |bias[c]| is at most 2^30 steps of f32(s_x * s_w[c]).
-/// `raised` counts the scales that changed.
-mlir::quant::QuantizedType raiseWeightScales(mlir::quant::QuantizedType weight, mlir::quant::QuantizedType input,
+/// [N.weight_scale] The weight type with scales raised so that every |bias[c]| is at most 2^30
+/// steps of f32(s_x * s_w[c]). `raised` counts the scales that changed.
+mlir::quant::QuantizedType raiseWeightScales(mlir::quant::QuantizedType weight,
+                                             mlir::quant::QuantizedType input,
                                              llvm::ArrayRef<float> bias, int64_t &raised);
 
 /// [N.bias] The int32 type of a bias of `size` channels: scales f32(s_x * s_w), zero points 0.
-mlir::quant::QuantizedType getBiasType(mlir::quant::QuantizedType weight, mlir::quant::QuantizedType input, int64_t size);
+mlir::quant::QuantizedType getBiasType(mlir::quant::QuantizedType weight,
+                                       mlir::quant::QuantizedType input, int64_t size);
 
-/// [N.quantize] (8 bits) or [N.bias] (32 bits): a constant of the quantized type, and its dequantized value.
-mlir::Value createQuantizedConstant(mlir::OpBuilder &builder, nn::ConstantOp source, llvm::ArrayRef<float> values,
-                                    mlir::quant::QuantizedType type);
+/// [N.quantize] The constant `source`, whose elements are `values`, as 8-bit integers: a constant
+/// of the same dialect, and its dequantized value. Null if that dialect makes no constants.
+mlir::Value quantizeWeights(mlir::OpBuilder &builder, mlir::Value source,
+                            llvm::ArrayRef<float> values, mlir::quant::QuantizedType type);
+/// [N.bias] The same with 32-bit integers.
+mlir::Value quantizeBias(mlir::OpBuilder &builder, mlir::Value source, llvm::ArrayRef<float> values,
+                         mlir::quant::QuantizedType type);
 
 } // namespace octet
 

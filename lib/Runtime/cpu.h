@@ -15,7 +15,8 @@
 #include <cpuid.h>
 #include <xmmintrin.h>
 
-/* Does the operating system save the registers of AVX (ymm) and of AVX-512 (opmask, zmm)? Without OSXSAVE xgetbv traps. */
+/* Does the operating system save the registers of AVX (ymm) and of AVX-512 (opmask, zmm)? Without
+ * OSXSAVE xgetbv traps. */
 static uint64_t saved_registers(void) {
   unsigned a, b, c, d;
   uint32_t low, high;
@@ -26,7 +27,8 @@ static uint64_t saved_registers(void) {
 }
 
 static int has_avx2(void) {
-  const unsigned leaf1 = bit_FMA | bit_AVX | bit_F16C | bit_MOVBE | bit_POPCNT, leaf7 = bit_BMI | bit_AVX2 | bit_BMI2;
+  const unsigned leaf1 = bit_FMA | bit_AVX | bit_F16C | bit_MOVBE | bit_POPCNT,
+                 leaf7 = bit_BMI | bit_AVX2 | bit_BMI2;
   unsigned a, b, c, d, c_extended;
   if ((saved_registers() & 0x6) != 0x6)
     return 0;
@@ -45,6 +47,11 @@ static int has_avx512vnni(void) {
   return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & leaf7) == leaf7 && (c & bit_AVX512VNNI);
 }
 
+static int has_avxvnni(void) {
+  unsigned a, b, c, d;
+  return has_avx2() && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & bit_AVXVNNI);
+}
+
 static int has_sse2(void) { return 1; }
 
 typedef unsigned fp_control;
@@ -58,7 +65,9 @@ static void relax(void) { _mm_pause(); }
 #elif defined(__aarch64__)
 #include <sys/auxv.h>
 
-static int has_dotprod(void) { return (getauxval(AT_HWCAP) & (1ul << 20 /* HWCAP_ASIMDDP */)) != 0; }
+static int has_dotprod(void) {
+  return (getauxval(AT_HWCAP) & (1ul << 20 /* HWCAP_ASIMDDP */)) != 0;
+}
 static int has_neon(void) { return 1; }
 
 typedef uint64_t fp_control;
@@ -76,7 +85,8 @@ static void relax(void) { __asm__ volatile("yield"); }
 #error "no CPU levels for this architecture"
 #endif
 
-/* The levels of this architecture, and whether this CPU runs them: it must have every target feature of the row. */
+/* The levels of this architecture, and whether this CPU runs them: it must have every target
+ * feature of the row. */
 typedef struct cpu_level {
   const char *name;
   int (*supported)(void);

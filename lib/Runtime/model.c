@@ -5,20 +5,20 @@
  *
  *===----------------------------------------------------------------------===*\
  *
- * Compiled to bitcode when Octet is built and linked into each network by Emit, which provides `octet_model_descriptor`,
- * gives the functions named octet_model_* the network's prefix and makes everything else internal.
+ * Compiled to bitcode when Octet is built and linked into each network by Emit, which provides
+ * `octet_model_network`, gives the functions named octet_model_* the network's prefix and makes
+everything else internal.
 \*===----------------------------------------------------------------------===*/
 
-#include "octet/Runtime/octet.h"
 #include "cpu.h"
-#include "octet/Runtime/panels.h"
+#include "octet/Runtime/records.h"
 #include "pool.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-extern const octet_descriptor octet_model_descriptor;
+extern const octet_network octet_model_network;
 
 /* An argument that is an input or output. */
 typedef struct binding {
@@ -43,7 +43,9 @@ int32_t octet_model_supports(const char *level) { return level && supports_level
 
 const octet_program *octet_model_program(const octet_model *model) { return &model->program; }
 
-int32_t octet_model_threads(const octet_model *model) { return model->workers ? (int32_t)model->workers->num_workers + 1 : 1; }
+int32_t octet_model_threads(const octet_model *model) {
+  return model->workers ? (int32_t)model->workers->num_workers + 1 : 1;
+}
 
 const octet_frame *octet_model_frame(const octet_model *model) { return &model->frame; }
 
@@ -52,14 +54,16 @@ void octet_model_set_step_hook(octet_model *model, octet_step_hook hook, void *u
   model->hook_user = user;
 }
 
-/* The best program that runs here and, if `level` is given, has that name; null if there is none. */
-static const octet_program_record *find_program(const char *level) {
-  for (int32_t i = 0; i < octet_model_descriptor.num_programs; ++i) {
-    const octet_program_record *program = &octet_model_descriptor.programs[i];
-    if (supports_level(program->level) && (!level || !strcmp(level, program->level)))
-      return program;
+/* The number of the best level that runs here and, if `level` is given, has that name; -1 if there
+ * is none. */
+static int32_t find_level(const char *level) {
+  const octet_descriptor *network = &octet_model_network.descriptor;
+  for (int32_t i = 0; i < network->num_levels; ++i) {
+    const char *name = network->levels[i].name;
+    if (supports_level(name) && (!level || !strcmp(level, name)))
+      return i;
   }
-  return NULL;
+  return -1;
 }
 
 /* Appends to a text of `size` bytes, cutting what does not fit. */
@@ -71,8 +75,8 @@ static void append(char *text, size_t size, const char *more) {
 
 static void describe_levels(char *text, size_t size, int only_supported) {
   int any = 0;
-  for (int32_t i = 0; i < octet_model_descriptor.num_programs; ++i) {
-    const char *level = octet_model_descriptor.programs[i].level;
+  for (int32_t i = 0; i < octet_model_network.descriptor.num_levels; ++i) {
+    const char *level = octet_model_network.descriptor.levels[i].name;
     if (only_supported && !supports_level(level))
       continue;
     append(text, size, any++ ? ", " : "");
@@ -84,7 +88,8 @@ static void describe_levels(char *text, size_t size, int only_supported) {
 
 static void report_level(char *text, size_t size, const char *level, int from_environment) {
   if (level)
-    snprintf(text, size, "CPU level '%s'%s cannot be used", level, from_environment ? " (from OCTET_CPU_LEVEL)" : "");
+    snprintf(text, size, "CPU level '%s'%s cannot be used", level,
+             from_environment ? " (from OCTET_CPU_LEVEL)" : "");
   else
     snprintf(text, size, "no CPU level can be used");
   append(text, size, ": the network was compiled for ");
@@ -113,32 +118,12 @@ void octet_model_destroy(octet_model *model) {
   free(model->frame.arena);
   free(model->frame.state);
   free(model->frame.prepared);
-  free(model->frame.panels);
   free(model);
 }
 
 static octet_model *fail(octet_model *model) {
   octet_model_destroy(model);
   return NULL;
-}
-
-/* See octet_depthwise_filter. The memory is zero where an input row is none of the output row's. */
-static void prepare_filter(const octet_depthwise_filter *f, const int8_t *weights, int8_t *prepared) {
-  uint32_t vectors = f->vectors, size = 16 * vectors, parts = f->parts, columns = f->kernel_columns, channels = f->channels;
-  uint32_t rows = (f->strip - 1) * f->row_stride + f->kernel_rows, column_bytes = (rows + 3) / 4 * vectors * 64;
-  uint32_t last = channels > size * parts ? channels - size * parts : 0, last_of_two = rows % 4 == 2 ? rows - 1 : UINT32_MAX;
-  int8_t *to = prepared + f->target;
-  for (uint32_t position = 0; position < f->blocks * parts * size; ++position) {
-    uint32_t part = position / size, vector = position % size / 16, lane = position % 16;
-    uint32_t block = part / parts * parts * size, first = (block < last ? block : last) + part % parts * size;
-    uint32_t channel = (first + lane / 4 * 4 * vectors + 4 * vector + lane % 4) % channels;
-    const int8_t *from = weights + f->source + channel * f->kernel_rows * columns;
-    uint32_t place = part * f->strip * columns * column_bytes + vector * 64 + lane * 4;
-    for (uint32_t out = 0; out < (uint32_t)f->strip; ++out, place += columns * column_bytes)
-      for (uint32_t tap = 0, row = out * f->row_stride; tap < f->kernel_rows * columns; ++row)
-        for (uint32_t column = 0; column < columns; ++column)
-          to[place + column * column_bytes + row / 4 * vectors * 64 + (row == last_of_two ? 2 : row % 4)] = from[tap++];
-  }
 }
 
 static int32_t get_space(int32_t word) { return word & ((1 << OCTET_SPACE_BITS) - 1); }
@@ -149,43 +134,22 @@ static int64_t resolve_address(const octet_model *model, int32_t word) {
   const void *const bases[] = {[OCTET_ARENA] = model->frame.arena,
                                [OCTET_WEIGHTS] = model->frame.weights,
                                [OCTET_STATE] = model->frame.state,
-                               [OCTET_PREPARED] = model->frame.prepared,
-                               [OCTET_PANELS] = model->frame.panels};
-  int32_t space = get_space(word), unit = space == OCTET_WEIGHTS ? OCTET_WEIGHTS_UNIT : OCTET_MEMORY_UNIT;
+                               [OCTET_PREPARED] = model->frame.prepared};
+  int32_t space = get_space(word),
+          unit = space == OCTET_WEIGHTS ? OCTET_WEIGHTS_UNIT : OCTET_MEMORY_UNIT;
   return (intptr_t)bases[space] + (int64_t)get_number(word) * unit;
 }
 
-/* See octet_widening. */
-static void widen_weights(octet_model *model, const octet_widening *widening) {
-  const int8_t *from = (const int8_t *)resolve_address(model, widening->source);
-  int16_t *to = (int16_t *)((char *)model->frame.prepared + (int64_t)widening->target * OCTET_MEMORY_UNIT);
-  for (const int8_t *end = from + (int64_t)widening->groups * 64; from != end; from += 64, to += 64)
-    for (uint32_t i = 0; i < 32; ++i) {
-      to[i] = from[2 * i];
-      to[32 + i] = from[2 * i + 1];
-    }
+static int64_t count_arguments(const octet_step_record *record) {
+  const int32_t *lists = octet_model_network.lists;
+  return lists[record->addresses] + lists[record->bounds];
 }
 
-/* What the model's kernels read in another order than it has in the library. */
-static void prepare_weights(octet_model *model, const octet_program_record *program) {
-  const octet_descriptor *network = &octet_model_descriptor;
-  for (int64_t i = 0; i < program->num_filters; ++i)
-    prepare_filter(&program->filters[i], network->weights, model->frame.prepared);
-  for (int64_t i = 0; i < network->num_filters; ++i) {
-    const octet_dense_filter *f = &network->filters[i];
-    octet_write_panels(f, 1, (const char *)network->weights + f->source, (char *)model->frame.panels + f->target);
-  }
-  for (int64_t i = 0; i < network->num_parameters; ++i) {
-    const octet_parameters *p = &network->parameters[i];
-    octet_write_parameters(p, (const char *)network->weights + p->source, (char *)model->frame.panels + p->target);
-  }
-  for (int64_t i = 0; i < program->num_widenings; ++i)
-    widen_weights(model, &program->widenings[i]);
-}
-
-/* Writes a step's arguments; those that are inputs and outputs are left to each run. Returns the place behind them. */
+/* Writes a step's arguments; those that are inputs and outputs are left to each run. Returns the
+ * place behind them. */
 static int64_t *make_arguments(octet_model *model, const octet_step_record *record, int64_t *to) {
-  const int32_t *lists = octet_model_descriptor.lists, *addresses = lists + record->addresses, *bounds = lists + record->bounds;
+  const int32_t *lists = octet_model_network.lists, *addresses = lists + record->addresses,
+                *bounds = lists + record->bounds;
   for (int32_t i = 1; i <= addresses[0]; ++i, ++to)
     if (get_space(addresses[i]) < OCTET_INPUT)
       *to = resolve_address(model, addresses[i]);
@@ -196,45 +160,66 @@ static int64_t *make_arguments(octet_model *model, const octet_step_record *reco
   return to;
 }
 
+static ready_step make_ready(octet_model *model, const octet_step_record *record,
+                             int64_t *arguments) {
+  const int32_t *calls = octet_model_network.calls;
+  int64_t number = make_arguments(model, record, arguments) - arguments;
+  return (ready_step){(call_fn)((uintptr_t)calls + calls[number]),
+                      (kernel_fn)((uintptr_t)record + record->kernel), arguments, record->range};
+}
+
 /* The tables with pointers, from the records. */
-static void make_steps(octet_model *model, const octet_program_record *program) {
-  const int32_t *calls = octet_model_descriptor.calls;
+static void make_steps(octet_model *model, const octet_step_record *records) {
   int64_t *arguments = model->arguments;
-  for (int64_t i = 0; i < program->count; ++i) {
-    const octet_step_record *record = &program->steps[i];
-    uintptr_t base = (uintptr_t)record;
-    int64_t *end = make_arguments(model, record, arguments);
-    call_fn call = (call_fn)((uintptr_t)calls + calls[end - arguments]);
-    model->steps[i] = (octet_step){record->range, (const char *)(base + record->name)};
-    model->ready[i] = (ready_step){call, (kernel_fn)(base + record->kernel), arguments, record->range};
-    arguments = end;
+  for (int64_t i = 0; i < model->program.count; ++i) {
+    const octet_step_record *record = &records[i];
+    model->steps[i] = (octet_step){record->range, (const char *)((uintptr_t)record + record->name)};
+    model->ready[i] = make_ready(model, record, arguments);
+    arguments += count_arguments(record);
   }
-  model->program = (octet_program){program->level, model->steps, program->count};
+}
+
+/* Writes the prepared memory. The steps have no inputs and outputs, and the memory of their
+ * arguments is used again. */
+static void run_prologue(octet_model *model, const octet_step_record *records, int32_t count) {
+  for (int32_t i = 0; i < count; ++i) {
+    ready_step step = make_ready(model, &records[i], model->arguments);
+    step.call(step.kernel, step.arguments, 0, step.range);
+  }
+}
+
+/* Counts the arguments of some steps, and the inputs and outputs among them. */
+static void count_members(const octet_step_record *records, int32_t count, int64_t *num_arguments,
+                          int64_t *num_bindings) {
+  for (int32_t i = 0; i < count; ++i) {
+    const int32_t *addresses = octet_model_network.lists + records[i].addresses;
+    *num_arguments += count_arguments(&records[i]);
+    for (int32_t k = 1; k <= addresses[0]; ++k)
+      *num_bindings += get_space(addresses[k]) >= OCTET_INPUT;
+  }
 }
 
 /* Zeroed memory for everything; returns 0 if there is not enough. */
 static int allocate_members(octet_model *model, const octet_program_record *program) {
-  int64_t num_arguments = 0, num_bindings = 0;
-  for (int64_t i = 0; i < program->count; ++i) {
-    const int32_t *addresses = octet_model_descriptor.lists + program->steps[i].addresses;
-    num_arguments += addresses[0] + octet_model_descriptor.lists[program->steps[i].bounds];
-    for (int32_t k = 1; k <= addresses[0]; ++k)
-      num_bindings += get_space(addresses[k]) >= OCTET_INPUT;
-  }
-  model->steps = allocate(program->count * (int64_t)sizeof(octet_step));
-  model->ready = allocate(program->count * (int64_t)sizeof(ready_step));
+  const octet_descriptor *network = &octet_model_network.descriptor;
+  int64_t num_arguments = 0, num_bindings = 0, count = model->program.count;
+  count_members(octet_model_network.prologue, program->num_shared, &num_arguments, &num_bindings);
+  count_members(program->steps, program->num_prologue + (int32_t)count, &num_arguments,
+                &num_bindings);
+  model->steps = allocate(count * (int64_t)sizeof(octet_step));
+  model->ready = allocate(count * (int64_t)sizeof(ready_step));
   model->arguments = allocate(num_arguments * (int64_t)sizeof(int64_t));
   model->bindings = allocate(num_bindings * (int64_t)sizeof(binding));
-  model->frame.weights = octet_model_descriptor.weights;
-  model->frame.arena = allocate(octet_model_descriptor.arena_bytes);
-  model->frame.state = allocate(octet_model_descriptor.state_bytes);
+  model->frame.weights = network->weights;
+  model->frame.arena = allocate(network->arena_bytes);
+  model->frame.state = allocate(network->state_bytes);
   model->frame.prepared = allocate(program->prepared_bytes);
-  model->frame.panels = allocate(octet_model_descriptor.panels_bytes);
-  return model->steps && model->ready && model->arguments && model->bindings && model->frame.arena && model->frame.state &&
-         model->frame.prepared && model->frame.panels;
+  return model->steps && model->ready && model->arguments && model->bindings &&
+         model->frame.arena && model->frame.state && model->frame.prepared;
 }
 
-octet_model *octet_model_create(int32_t threads, const char *level, char *error, size_t error_bytes) {
+octet_model *octet_model_create(int32_t threads, const char *level, char *error,
+                                size_t error_bytes) {
   char ignored[1];
   if (!error || !error_bytes) {
     error = ignored;
@@ -244,8 +229,8 @@ octet_model *octet_model_create(int32_t threads, const char *level, char *error,
   int from_environment = !level && variable && *variable;
   if (from_environment)
     level = variable;
-  const octet_program_record *program = find_program(level);
-  if (!program) {
+  int32_t number = find_level(level);
+  if (number < 0) {
     report_level(error, error_bytes, level, from_environment);
     return NULL;
   }
@@ -253,18 +238,24 @@ octet_model *octet_model_create(int32_t threads, const char *level, char *error,
     snprintf(error, error_bytes, "expected 1 to %d threads, but got %d", MAX_THREADS, (int)threads);
     return NULL;
   }
+  const octet_descriptor *network = &octet_model_network.descriptor;
+  const octet_program_record *program = &octet_model_network.programs[number];
   octet_model *model = allocate(sizeof(octet_model));
+  if (model)
+    model->program =
+        (octet_program){network->levels[number].name, NULL, network->levels[number].num_steps};
   if (!model || !allocate_members(model, program)) {
-    int64_t bytes = octet_model_descriptor.arena_bytes + octet_model_descriptor.state_bytes + program->prepared_bytes +
-                    octet_model_descriptor.panels_bytes;
+    int64_t bytes = network->arena_bytes + network->state_bytes + program->prepared_bytes;
     snprintf(error, error_bytes, "out of memory: the network needs %lld bytes", (long long)bytes);
     return fail(model);
   }
-  make_steps(model, program);
   fp_control callers = get_fp_control();
   set_fp_control(DEFAULT_FP_CONTROL);
-  prepare_weights(model, program);
+  run_prologue(model, octet_model_network.prologue, program->num_shared);
+  run_prologue(model, program->steps, program->num_prologue);
   set_fp_control(callers);
+  make_steps(model, program->steps + program->num_prologue);
+  model->program.steps = model->steps;
   if (threads > 1 && !(model->workers = create_pool((uint32_t)threads - 1))) {
     snprintf(error, error_bytes, "cannot start %d threads", (int)threads);
     return fail(model);
@@ -296,17 +287,21 @@ static void run_timed(octet_model *model, int64_t begin, int64_t end) {
 static void bind(octet_model *model, const void *const *inputs, void *const *outputs) {
   for (const binding *b = model->bindings; b != model->bindings + model->num_bindings; ++b) {
     uint32_t number = get_number(b->address);
-    *b->argument = (intptr_t)(get_space(b->address) == OCTET_INPUT ? inputs[number] : outputs[number]);
+    *b->argument =
+        (intptr_t)(get_space(b->address) == OCTET_INPUT ? inputs[number] : outputs[number]);
   }
 }
 
-static int32_t run_part(octet_model *model, const void *const *inputs, void *const *outputs, int64_t begin, int64_t end) {
-  if (!inputs || !outputs || begin < 0 || begin > end || end > model->program.count)
+static int32_t run_part(octet_model *model, const void *const *inputs, void *const *outputs,
+                        int64_t begin, int64_t end) {
+  const octet_descriptor *network = &octet_model_network.descriptor;
+  if ((!inputs && network->num_inputs) || (!outputs && network->num_outputs) || begin < 0 ||
+      begin > end || end > model->program.count)
     return 1;
-  for (int32_t i = 0; i < octet_model_descriptor.num_inputs; ++i)
+  for (int32_t i = 0; i < network->num_inputs; ++i)
     if (!inputs[i])
       return 1;
-  for (int32_t i = 0; i < octet_model_descriptor.num_outputs; ++i)
+  for (int32_t i = 0; i < network->num_outputs; ++i)
     if (!outputs[i])
       return 1;
   fp_control callers = get_fp_control();
@@ -325,14 +320,15 @@ int32_t octet_model_run(octet_model *model, const void *const *inputs, void *con
   return model ? run_part(model, inputs, outputs, 0, model->program.count) : 1;
 }
 
-int32_t octet_model_run_steps(octet_model *model, const void *const *inputs, void *const *outputs, int64_t begin, int64_t end) {
+int32_t octet_model_run_steps(octet_model *model, const void *const *inputs, void *const *outputs,
+                              int64_t begin, int64_t end) {
   return model ? run_part(model, inputs, outputs, begin, end) : 1;
 }
 
 const octet_model_api *octet_model_octet_model_v1(void) {
   static const octet_model_api api = {
       OCTET_ABI,
-      &octet_model_descriptor,
+      &octet_model_network.descriptor,
       octet_model_create,
       octet_model_run,
       octet_model_run_steps,

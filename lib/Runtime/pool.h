@@ -5,8 +5,10 @@
  *
  *===----------------------------------------------------------------------===*\
  *
- * One thread publishes a step cut into chunks, everybody claims chunks, and the publisher waits until all chunks are
- * done. It does not wait for workers: one that lost its core holds nobody up unless it is inside a chunk.
+ * One thread publishes a step cut into chunks, everybody claims chunks, and the publisher waits
+until all chunks are
+ * done. It does not wait for workers: one that lost its core holds nobody up unless it is inside a
+chunk.
 \*===----------------------------------------------------------------------===*/
 
 #ifndef OCTET_RUNTIME_POOL_H
@@ -32,7 +34,8 @@ enum {
   SPINS_BEFORE_SLEEP = 4096,
 };
 
-/* A kernel, of any number of arguments, and a function that passes so many from an array, and the part to compute. */
+/* A kernel, of any number of arguments, and a function that passes so many from an array, and the
+ * part to compute. */
 typedef void (*kernel_fn)(void);
 typedef void (*call_fn)(kernel_fn kernel, const int64_t *arguments, int64_t begin, int64_t end);
 
@@ -46,15 +49,17 @@ typedef struct ready_step {
 
 /* Fields on lines of their own are written by several threads at a time. */
 typedef struct pool {
-  /* Number of the published step << 32 | chunks not claimed yet. A chunk is claimed by decrementing it; the number keeps
-     a slow worker from claiming a chunk of a step other than the one whose fields it read. */
+  /* Number of the published step << 32 | chunks not claimed yet. A chunk is claimed by decrementing
+     it; the number keeps a slow worker from claiming a chunk of a step other than the one whose
+     fields it read. */
   _Alignas(64) _Atomic uint64_t ticket;
   _Alignas(64) _Atomic uint32_t completed;
   _Alignas(64) _Atomic uint32_t sleepers;
   /* What sleeping workers wait on. */
   _Atomic uint32_t wakeups;
   _Atomic int stop;
-  /* The published step. Atomic because a worker may read them while the next step is published; it then fails to claim. */
+  /* The published step. Atomic because a worker may read them while the next step is published; it
+   * then fails to claim. */
   _Alignas(64) _Atomic(const ready_step *) step;
   _Atomic uint32_t chunks;
   uint32_t num_workers;
@@ -74,9 +79,10 @@ static void run_chunks(pool *p) {
   while ((uint32_t)ticket) {
     const ready_step *step = atomic_load_explicit(&p->step, memory_order_relaxed);
     uint32_t chunks = atomic_load_explicit(&p->chunks, memory_order_relaxed);
-    /* If this succeeds, the ticket was not exhausted since it was loaded, so the fields belong to it. */
-    if (!atomic_compare_exchange_weak_explicit(&p->ticket, &ticket, ticket - 1, memory_order_acq_rel,
-                                               memory_order_acquire))
+    /* If this succeeds, the ticket was not exhausted since it was loaded, so the fields belong to
+     * it. */
+    if (!atomic_compare_exchange_weak_explicit(&p->ticket, &ticket, ticket - 1,
+                                               memory_order_acq_rel, memory_order_acquire))
       continue;
     run_chunk(step, chunks - (uint32_t)ticket, chunks);
     atomic_fetch_add_explicit(&p->completed, 1, memory_order_release);
@@ -89,7 +95,8 @@ static void wake_workers(pool *p) {
   syscall(SYS_futex, &p->wakeups, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
-/* Sequentially consistent on both sides: either the publisher sees the sleeper or the sleeper sees the ticket. */
+/* Sequentially consistent on both sides: either the publisher sees the sleeper or the sleeper sees
+ * the ticket. */
 static void sleep_until_woken(pool *p) {
   atomic_fetch_add(&p->sleepers, 1);
   uint32_t wakeups = atomic_load(&p->wakeups);
@@ -127,7 +134,8 @@ static void run_parallel(pool *p, const ready_step *step) {
   if (atomic_load(&p->sleepers))
     wake_workers(p);
   run_chunks(p);
-  for (int spins = 0; atomic_load_explicit(&p->completed, memory_order_acquire) != (uint32_t)chunks;)
+  for (int spins = 0;
+       atomic_load_explicit(&p->completed, memory_order_acquire) != (uint32_t)chunks;)
     if (++spins < SPINS_BEFORE_SLEEP)
       relax();
     else
@@ -144,7 +152,8 @@ static void destroy_pool(pool *p) {
   free(p);
 }
 
-/* A pool with workers beside the calling thread, or null if a thread cannot be made. Workers take no signals. */
+/* A pool with workers beside the calling thread, or null if a thread cannot be made. Workers take
+ * no signals. */
 static pool *create_pool(uint32_t num_workers) {
   pool *p;
   size_t bytes = sizeof(pool) + num_workers * sizeof(pthread_t);
@@ -155,7 +164,8 @@ static pool *create_pool(uint32_t num_workers) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  while (p->num_workers < num_workers && !pthread_create(&p->workers[p->num_workers], NULL, work, p))
+  while (p->num_workers < num_workers &&
+         !pthread_create(&p->workers[p->num_workers], NULL, work, p))
     ++p->num_workers;
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (p->num_workers == num_workers)

@@ -1,4 +1,4 @@
-//===- Diagnostics.cpp - messages about a network file ------------------------ ===//
+//===- Diagnostics.cpp - diagnostics as messages -------------------------===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,13 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "octet/Support/Diagnostics.h"
-#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/Location.h"
 
 using namespace mlir;
 using namespace octet;
 
-static llvm::StringRef printSeverity(DiagnosticSeverity severity) {
+static llvm::StringLiteral printSeverity(DiagnosticSeverity severity) {
   switch (severity) {
   case DiagnosticSeverity::Error:
     return "error";
@@ -26,15 +26,80 @@ static llvm::StringRef printSeverity(DiagnosticSeverity severity) {
   llvm_unreachable("all severities are listed");
 }
 
-FileDiagnosticHandler::FileDiagnosticHandler(MLIRContext *context, llvm::StringRef file, llvm::raw_ostream &os)
+/// The first name in a location, or "": what importers call a node.
+static StringRef getNodeName(Location loc) {
+  auto name = loc->findInstanceOf<NameLoc>();
+  return name ? name.getName().getValue() : "";
+}
+
+/// Fields that a diagnostic has no room for are its metadata: one dictionary. None holds locations.
+static void setFields(Diagnostic &diagnostic, const Message &message) {
+  Builder builder(diagnostic.getLocation().getContext());
+  const SamplePlace &samples = message.samples;
+  auto text = [&](StringRef key, StringRef value) {
+    return builder.getNamedAttr(key, builder.getStringAttr(value));
+  };
+  auto shape = [&](StringRef key, ArrayRef<int64_t> value) {
+    return builder.getNamedAttr(key, builder.getDenseI64ArrayAttr(value));
+  };
+  Attribute fields = builder.getDictionaryAttr(
+      {text("code", message.code), text("remedy", message.remedy), text("text", message.text),
+       text("samples", samples.file), text("array", samples.array),
+       shape("expected", samples.expectedShape), shape("actual", samples.actualShape)});
+  diagnostic.getMetadata().push_back(DiagnosticArgument(fields));
+}
+
+static void takeFields(Diagnostic &diagnostic, Message &message) {
+  if (diagnostic.getMetadata().size() != 1)
+    return;
+  auto fields = cast<DictionaryAttr>(diagnostic.getMetadata().front().getAsAttribute());
+  auto text = [&](StringRef key) { return cast<StringAttr>(fields.get(key)).str(); };
+  auto shape = [&](StringRef key) {
+    return cast<DenseI64ArrayAttr>(fields.get(key)).asArrayRef().vec();
+  };
+  message.code = text("code");
+  message.remedy = text("remedy");
+  if (std::string own = text("text"); !own.empty())
+    message.text = std::move(own);
+  message.samples = {text("samples"), text("array"), shape("expected"), shape("actual")};
+}
+
+void octet::annotate(InFlightDiagnostic &diagnostic, StringRef code, StringRef remedy) {
+  Message message;
+  message.code = code.str();
+  message.remedy = remedy.str();
+  setFields(*diagnostic.getUnderlyingDiagnostic(), message);
+}
+
+void octet::emitMessages(Location loc, llvm::Error error) {
+  for (const Message &message : takeMessages(std::move(error), "")) {
+    InFlightDiagnostic diagnostic = emitError(loc) << printSubject(message) << message.text;
+    setFields(*diagnostic.getUnderlyingDiagnostic(), message);
+  }
+}
+
+Message octet::toMessage(Diagnostic &diagnostic, StringRef file) {
+  Message message;
+  message.severity = printSeverity(diagnostic.getSeverity());
+  message.text = diagnostic.str();
+  message.file = file.str();
+  if (auto position = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>()) {
+    message.file = position.getFilename().str();
+    message.line = position.getLine();
+    message.column = message.line > 0 ? position.getColumn() : 0;
+  }
+  message.node = getNodeName(diagnostic.getLocation()).str();
+  takeFields(diagnostic, message);
+  for (Diagnostic &note : diagnostic.getNotes())
+    message.notes.push_back(note.str());
+  return message;
+}
+
+FileDiagnosticHandler::FileDiagnosticHandler(MLIRContext *context, StringRef file,
+                                             llvm::raw_ostream &os)
     : ScopedDiagnosticHandler(context) {
   setHandler([file = file.str(), &os](Diagnostic &diagnostic) {
-    os << file << ": " << printSeverity(diagnostic.getSeverity()) << ": ";
-    if (auto node = dyn_cast<NameLoc>(diagnostic.getLocation()))
-      os << "node \"" << node.getName().getValue() << "\": ";
-    os << diagnostic << "\n";
-    for (Diagnostic &note : diagnostic.getNotes())
-      os << "  note: " << note << "\n";
+    os << printText(toMessage(diagnostic, file));
     os.flush();
   });
 }

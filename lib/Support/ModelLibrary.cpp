@@ -12,6 +12,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace llvm;
@@ -31,8 +32,8 @@ static Expected<std::string> findEntry(StringRef path, StringRef bytes) {
     return cannotLoad(path, "not a shared library");
   Triple host(sys::getProcessTriple());
   if (elf->getArch() != host.getArch())
-    return cannotLoad(path, "made for " + Triple::getArchTypeName(elf->getArch()) + ", but this machine is " +
-                                host.getArchName());
+    return cannotLoad(path, "made for " + Triple::getArchTypeName(elf->getArch()) +
+                                ", but this machine is " + host.getArchName());
   for (const object::ELFSymbolRef &symbol : elf->getDynamicSymbolIterators()) {
     Expected<StringRef> name = symbol.getName();
     if (!name)
@@ -40,7 +41,9 @@ static Expected<std::string> findEntry(StringRef path, StringRef bytes) {
     if (name->ends_with(OCTET_ENTRY_SUFFIX) && symbol.getELFType() == ELF::STT_FUNC)
       return name->str();
   }
-  return cannotLoad(path, "not a network compiled by Octet (it exports no symbol that ends in " OCTET_ENTRY_SUFFIX ")");
+  return cannotLoad(
+      path,
+      "not a network compiled by Octet (it exports no symbol that ends in " OCTET_ENTRY_SUFFIX ")");
 }
 
 namespace {
@@ -53,13 +56,16 @@ struct FileDescriptor {
 };
 } // namespace
 
-/// Loads the library behind an open file. By its descriptor and not by its path: the loader would hand out an older
-/// library again that it once loaded from the same path. The number must stay taken as long as the library is loaded.
-static Expected<std::pair<void *, const octet_model_api *>> open(StringRef path, StringRef bytes, int descriptor) {
+/// Loads the library behind an open file. By its descriptor and not by its path: the loader would
+/// hand out an older library again that it once loaded from the same path. The number must stay
+/// taken as long as the library is loaded.
+static Expected<std::pair<void *, const octet_model_api *>> open(StringRef path, StringRef bytes,
+                                                                 int descriptor) {
   Expected<std::string> entry = findEntry(path, bytes);
   if (!entry)
     return entry.takeError();
-  void *handle = dlopen(("/proc/self/fd/" + Twine(descriptor)).str().c_str(), RTLD_NOW | RTLD_LOCAL);
+  void *handle =
+      dlopen(("/proc/self/fd/" + Twine(descriptor)).str().c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle)
     return cannotLoad(path, dlerror());
   auto function = reinterpret_cast<octet_entry_fn>(dlsym(handle, entry->c_str()));
@@ -67,16 +73,22 @@ static Expected<std::pair<void *, const octet_model_api *>> open(StringRef path,
   if (!api || api->abi != OCTET_ABI) {
     int32_t abi = api ? api->abi : 0;
     dlclose(handle);
-    return cannotLoad(path, "made for version " + Twine(abi) + " of the interface, expected " + Twine(OCTET_ABI));
+    return cannotLoad(path, "made for version " + Twine(abi) + " of the interface, expected " +
+                                Twine(OCTET_ABI));
   }
   return std::make_pair(handle, api);
 }
 
 Expected<std::unique_ptr<ModelLibrary>> ModelLibrary::load(StringRef path) {
-  FileDescriptor file{::open(path.str().c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.number < 0)
+  // Without waiting for the other end of a pipe.
+  FileDescriptor file{::open(path.str().c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  struct stat status;
+  if (file.number < 0 || fstat(file.number, &status))
     return cannotLoad(path, std::strerror(errno));
-  auto buffer = MemoryBuffer::getOpenFile(file.number, path, /*FileSize=*/-1, /*RequiresNullTerminator=*/false);
+  if (!S_ISREG(status.st_mode))
+    return cannotLoad(path, "not a regular file");
+  auto buffer = MemoryBuffer::getOpenFile(file.number, path, /*FileSize=*/-1,
+                                          /*RequiresNullTerminator=*/false);
   if (!buffer)
     return cannotLoad(path, buffer.getError().message());
   auto opened = open(path, (*buffer)->getBuffer(), file.number);
@@ -112,8 +124,16 @@ ModelLibrary::~ModelLibrary() {
 Expected<ModelPtr> octet::createModel(const ModelLibrary &library, int threads, StringRef level) {
   char error[512];
   std::string name = level.str();
-  octet_model *model = library.api().create(threads, level.empty() ? nullptr : name.c_str(), error, sizeof(error));
+  octet_model *model =
+      library.api().create(threads, level.empty() ? nullptr : name.c_str(), error, sizeof(error));
   if (!model)
     return createStringError(Twine(error));
   return ModelPtr(model, ModelDeleter{&library.api()});
+}
+
+Error octet::checkRun(int32_t code) {
+  if (code == 0)
+    return Error::success();
+  return createStringError("the network did not run (code " + Twine(code) +
+                           "): an input's or output's memory, or a step, is not there");
 }

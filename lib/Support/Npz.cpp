@@ -7,7 +7,10 @@
 
 #include "octet/Support/Npz.h"
 #include "Zip.h"
+#include "octet/Support/Message.h"
+#include "octet/Support/Quote.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -23,10 +26,12 @@ struct DTypeRow {
   int64_t bytes;
 };
 constexpr DTypeRow dtypes[] = {
-    {NpyDType::F32, "<f4", "float32", 4}, {NpyDType::F64, "<f8", "float64", 8}, {NpyDType::F16, "<f2", "float16", 2},
-    {NpyDType::U8, "|u1", "uint8", 1},    {NpyDType::I8, "|i1", "int8", 1},     {NpyDType::U16, "<u2", "uint16", 2},
-    {NpyDType::I16, "<i2", "int16", 2},   {NpyDType::U32, "<u4", "uint32", 4},  {NpyDType::I32, "<i4", "int32", 4},
-    {NpyDType::U64, "<u8", "uint64", 8},  {NpyDType::I64, "<i8", "int64", 8},   {NpyDType::Bool, "|b1", "bool", 1},
+    {NpyDType::F32, "<f4", "float32", 4}, {NpyDType::F64, "<f8", "float64", 8},
+    {NpyDType::F16, "<f2", "float16", 2}, {NpyDType::U8, "|u1", "uint8", 1},
+    {NpyDType::I8, "|i1", "int8", 1},     {NpyDType::U16, "<u2", "uint16", 2},
+    {NpyDType::I16, "<i2", "int16", 2},   {NpyDType::U32, "<u4", "uint32", 4},
+    {NpyDType::I32, "<i4", "int32", 4},   {NpyDType::U64, "<u8", "uint64", 8},
+    {NpyDType::I64, "<i8", "int64", 8},   {NpyDType::Bool, "|b1", "bool", 1},
 };
 constexpr StringLiteral magic("\x93NUMPY");
 } // namespace
@@ -37,6 +42,15 @@ static const DTypeRow &getRow(NpyDType dtype) {
 
 StringRef octet::getDTypeName(NpyDType dtype) { return getRow(dtype).name; }
 int64_t octet::getDTypeBytes(NpyDType dtype) { return getRow(dtype).bytes; }
+
+std::string octet::listNames(ArrayRef<NpyArray> arrays) {
+  constexpr size_t kMost = 8;
+  std::string text;
+  for (const NpyArray &array : arrays.take_front(kMost))
+    text += (text.empty() ? "'" : ", '") + escapeText(array.name) + "'";
+  return arrays.size() <= kMost ? text
+                                : text + " and " + std::to_string(arrays.size() - kMost) + " more";
+}
 
 int64_t NpyArray::numElements() const {
   if (is_contained(shape, 0))
@@ -113,7 +127,7 @@ private:
       }
     if (code.starts_with(">"))
       return createStringError("big-endian numbers are not supported");
-    return createStringError("elements of type '" + code + "' are not supported");
+    return createStringError("elements of type '" + escapeText(code) + "' are not supported");
   }
 
   Error parseOrder() {
@@ -182,12 +196,14 @@ static Error readHeader(ZipStream &stream, int64_t size, NpyArray &array) {
   if (Error error = parser.parse(array))
     return error;
   if (parser.columnMajor && array.shape.size() > 1)
-    return createStringError("column-major order is not supported; save numpy.ascontiguousarray(array)");
+    return createStringError(
+        "column-major order is not supported; save numpy.ascontiguousarray(array)");
   Expected<int64_t> bytes = getDataBytes(array);
   if (!bytes)
     return bytes.takeError();
   if (*bytes != size - stream.position())
-    return createStringError("expected " + Twine(*bytes) + " bytes of data, but got " + Twine(size - stream.position()));
+    return createStringError("expected " + Twine(*bytes) + " bytes of data, but got " +
+                             Twine(size - stream.position()));
   return Error::success();
 }
 
@@ -199,19 +215,18 @@ struct NpzReader::Impl {
   std::string path;
   std::unique_ptr<RandomAccessFile> file;
   std::vector<NpyArray> headers;
+  StringSet<> names;
   std::vector<std::unique_ptr<ZipStream>> streams;
   /// Where the data of an array begins in its stream.
   std::vector<int64_t> dataOffsets;
 
   Error fail(StringRef array, Error error) {
-    std::string where = array.empty() ? "" : ": array '" + array.str() + "'";
-    return createStringError("'" + path + "'" + where + ": " + toString(std::move(error)));
+    return makeSampleError({path, array.str(), {}, {}}, toString(std::move(error)));
   }
 
   Error add(const ZipMember &member, StringRef name) {
-    for (const NpyArray &other : headers)
-      if (other.name == name)
-        return createStringError("is there twice");
+    if (!names.insert(name).second)
+      return createStringError("is there twice");
     NpyArray array;
     array.name = name.str();
     auto stream = std::make_unique<ZipStream>(*file, member);
@@ -220,6 +235,8 @@ struct NpzReader::Impl {
     if (Error error = readHeader(*stream, member.size, array))
       return error;
     dataOffsets.push_back(stream->position());
+    if (Error error = stream->restart()) // holds no memory before its elements are read
+      return error;
     streams.push_back(std::move(stream));
     headers.push_back(std::move(array));
     return Error::success();
@@ -232,7 +249,7 @@ struct NpzReader::Impl {
     for (const ZipMember &member : *members) {
       StringRef name = member.name;
       if (!name.consume_back(".npy"))
-        return fail("", createStringError("'" + name + "' is not a NumPy array"));
+        return fail("", createStringError("'" + escapeText(name) + "' is not a NumPy array"));
       if (Error error = add(member, name))
         return fail(name, std::move(error));
     }
@@ -280,20 +297,6 @@ Error NpzReader::read(size_t index, int64_t begin, int64_t end, char *out) {
   return Error::success();
 }
 
-Expected<std::vector<NpyArray>> octet::readNpz(StringRef path) {
-  auto reader = NpzReader::open(path);
-  if (!reader)
-    return reader.takeError();
-  std::vector<NpyArray> arrays = (*reader)->headers();
-  for (size_t i = 0; i < arrays.size(); ++i) {
-    arrays[i].data.resize(arrays[i].numElements() * getDTypeBytes(arrays[i].dtype));
-    int64_t rows = arrays[i].shape.empty() ? 1 : arrays[i].shape[0];
-    if (Error error = (*reader)->read(i, 0, rows, arrays[i].data.data()))
-      return error;
-  }
-  return arrays;
-}
-
 //===----------------------------------------------------------------------===//
 // Writing
 //===----------------------------------------------------------------------===//
@@ -303,7 +306,9 @@ static std::string writeNpy(const NpyArray &array) {
   std::string shape;
   for (int64_t size : array.shape)
     shape += std::to_string(size) + ",";
-  std::string header = ("{'descr': '" + getRow(array.dtype).code + "', 'fortran_order': False, 'shape': (" + shape + "), }").str();
+  std::string header = ("{'descr': '" + getRow(array.dtype).code +
+                        "', 'fortran_order': False, 'shape': (" + shape + "), }")
+                           .str();
   header.append(63 - (10 + header.size()) % 64, ' ');
   header += '\n';
   char length[2];

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Zip.h"
+#include "octet/Support/Quote.h"
 #include "llvm/Support/Endian.h"
 #include <algorithm>
 #include <cstring>
@@ -19,9 +20,11 @@ using namespace llvm::support::endian;
 using namespace octet;
 
 // Layout of the records, from the .ZIP file format specification (APPNOTE), version 6.3.
-static constexpr uint32_t localSignature = 0x04034b50, centralSignature = 0x02014b50, endSignature = 0x06054b50,
-                          end64Signature = 0x06064b50, locator64Signature = 0x07064b50;
-static constexpr int64_t localSize = 30, centralSize = 46, endSize = 22, end64Size = 56, locator64Size = 20;
+static constexpr uint32_t localSignature = 0x04034b50, centralSignature = 0x02014b50,
+                          endSignature = 0x06054b50, end64Signature = 0x06064b50,
+                          locator64Signature = 0x07064b50;
+static constexpr int64_t localSize = 30, centralSize = 46, endSize = 22, end64Size = 56,
+                         locator64Size = 20;
 
 static Error damaged(const Twine &what) { return createStringError("damaged archive: " + what); }
 
@@ -31,12 +34,12 @@ static Error damaged(const Twine &what) { return createStringError("damaged arch
 
 Expected<std::unique_ptr<RandomAccessFile>> RandomAccessFile::open(StringRef path) {
   auto file = std::make_unique<RandomAccessFile>();
-  file->descriptor = ::open(path.str().c_str(), O_RDONLY | O_CLOEXEC);
+  file->descriptor = ::open(path.str().c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat status;
   if (file->descriptor < 0 || fstat(file->descriptor, &status))
     return createStringError(Twine(std::strerror(errno)));
   if (!S_ISREG(status.st_mode))
-    return createStringError("not a file");
+    return createStringError("not a regular file");
   file->fileSize = status.st_size;
   return file;
 }
@@ -102,7 +105,8 @@ static Expected<Directory> findDirectory(const RandomAccessFile &file) {
   return Directory{read64le(end64 + 48), read64le(end64 + 40), read64le(end64 + 32)};
 }
 
-/// Sizes and offset that do not fit into 32 bits stand in an extra field, in this order and only if they are needed.
+/// Sizes and offset that do not fit into 32 bits stand in an extra field, in this order and only if
+/// they are needed.
 static void readZip64Fields(StringRef extra, ZipMember &member) {
   while (extra.size() >= 4) {
     uint16_t kind = read16le(extra.data()), size = read16le(extra.data() + 2);
@@ -116,6 +120,27 @@ static void readZip64Fields(StringRef extra, ZipMember &member) {
         field = field.drop_front(8);
       }
   }
+}
+
+/// Where a member ends at the earliest; its own header may hold more than the directory.
+static int64_t getEnd(const ZipMember &member) {
+  return member.offset + localSize + int64_t(member.name.size()) + member.compressedSize;
+}
+
+/// No byte of the file belongs to two members: else a small file could give one of them under any
+/// number of names, each with memory of its own.
+static Error checkOverlap(ArrayRef<ZipMember> members) {
+  std::vector<const ZipMember *> sorted;
+  for (const ZipMember &member : members)
+    sorted.push_back(&member);
+  llvm::sort(sorted, [](auto *a, auto *b) {
+    return std::pair(a->offset, a->compressedSize) < std::pair(b->offset, b->compressedSize);
+  });
+  for (size_t i = 1; i < sorted.size(); ++i)
+    if (sorted[i]->offset < getEnd(*sorted[i - 1]))
+      return damaged("'" + escapeText(sorted[i - 1]->name) + "' and '" +
+                     escapeText(sorted[i]->name) + "' lie over one another");
+  return Error::success();
 }
 
 Expected<std::vector<ZipMember>> octet::readZipDirectory(const RandomAccessFile &file) {
@@ -133,16 +158,19 @@ Expected<std::vector<ZipMember>> octet::readZipDirectory(const RandomAccessFile 
     if (int64_t(rest.size()) < centralSize || read32le(rest.data()) != centralSignature)
       return damaged("its directory ends early");
     const char *record = rest.data();
-    uint64_t nameSize = read16le(record + 28), extraSize = read16le(record + 30), commentSize = read16le(record + 32);
+    uint64_t nameSize = read16le(record + 28), extraSize = read16le(record + 30),
+             commentSize = read16le(record + 32);
     if (rest.size() < centralSize + nameSize + extraSize + commentSize)
       return damaged("its directory ends early");
     ZipMember member;
     member.name = rest.substr(centralSize, nameSize).str();
     if (read16le(record + 8) & 1)
-      return createStringError("'" + member.name + "' is encrypted");
+      return createStringError("'" + escapeText(member.name) + "' is encrypted");
     member.method = read16le(record + 10);
     if (member.method != 0 && member.method != Z_DEFLATED)
-      return createStringError("'" + member.name + "' is compressed by an unknown method (" + Twine(member.method) + ")");
+      return createStringError("'" + escapeText(member.name) +
+                               "' is compressed by an unknown method (" + Twine(member.method) +
+                               ")");
     member.hasChecksum = true;
     member.checksum = read32le(record + 16);
     member.compressedSize = read32le(record + 20);
@@ -150,14 +178,18 @@ Expected<std::vector<ZipMember>> octet::readZipDirectory(const RandomAccessFile 
     member.offset = read32le(record + 42);
     member.offsetIsOfHeader = true;
     readZip64Fields(rest.substr(centralSize + nameSize, extraSize), member);
-    // Deflate makes 1032 bytes of one at most. Without this check a few bytes could ask for any amount of memory.
+    // Deflate makes 1032 bytes of one at most. Without this check a few bytes could ask for any
+    // amount of memory.
     int64_t largest = member.method ? 1032 : 1;
     if (member.compressedSize < 0 || member.compressedSize > file.size() || member.size < 0 ||
-        member.size > member.compressedSize * largest)
-      return damaged("'" + member.name + "' has an impossible size");
+        member.size > member.compressedSize * largest || member.offset < 0 ||
+        member.offset > file.size())
+      return damaged("'" + escapeText(member.name) + "' has an impossible size or place");
     members.push_back(std::move(member));
     rest = rest.drop_front(centralSize + nameSize + extraSize + commentSize);
   }
+  if (Error error = checkOverlap(members))
+    return std::move(error);
   return members;
 }
 
@@ -171,7 +203,8 @@ struct ZipStream::Inflater {
   ~Inflater() { inflateEnd(&stream); }
 };
 
-ZipStream::ZipStream(const RandomAccessFile &file, ZipMember member) : file(file), member(std::move(member)) {}
+ZipStream::ZipStream(const RandomAccessFile &file, ZipMember member)
+    : file(file), member(std::move(member)) {}
 ZipStream::~ZipStream() = default;
 
 Error ZipStream::restart() {
@@ -180,22 +213,22 @@ Error ZipStream::restart() {
     if (Error error = file.read(member.offset, header, localSize))
       return error;
     if (read32le(header) != localSignature)
-      return damaged("'" + member.name + "' is not where the directory says");
+      return damaged("'" + escapeText(member.name) + "' is not where the directory says");
     member.offset += localSize + read16le(header + 26) + read16le(header + 28);
     member.offsetIsOfHeader = false;
   }
   done = consumed = 0;
   checksum = 0;
   inflater.reset();
-  if (member.method == Z_DEFLATED) {
-    inflater = std::make_unique<Inflater>();
-    if (inflateInit2(&inflater->stream, -MAX_WBITS) != Z_OK)
-      return createStringError("out of memory");
-  }
   return Error::success();
 }
 
 Error ZipStream::inflateSome(char *out, int64_t count) {
+  if (!inflater) {
+    inflater = std::make_unique<Inflater>();
+    if (inflateInit2(&inflater->stream, -MAX_WBITS) != Z_OK)
+      return createStringError("out of memory");
+  }
   z_stream &stream = inflater->stream;
   stream.next_out = reinterpret_cast<Bytef *>(out);
   stream.avail_out = count;
@@ -210,13 +243,14 @@ Error ZipStream::inflateSome(char *out, int64_t count) {
     }
     int result = inflate(&stream, Z_NO_FLUSH);
     if ((result != Z_OK && result != Z_STREAM_END) || (result == Z_STREAM_END && stream.avail_out))
-      return damaged("'" + member.name + "' cannot be decompressed");
+      return damaged("'" + escapeText(member.name) + "' cannot be decompressed");
   }
   return Error::success();
 }
 
 Error ZipStream::readSome(char *out, int64_t count) {
-  Error error = inflater ? inflateSome(out, count) : file.read(member.offset + done, out, count);
+  Error error = member.method == Z_DEFLATED ? inflateSome(out, count)
+                                            : file.read(member.offset + done, out, count);
   if (error)
     return error;
   done += count;
@@ -224,13 +258,13 @@ Error ZipStream::readSome(char *out, int64_t count) {
     return Error::success();
   checksum = crc32(checksum, reinterpret_cast<const Bytef *>(out), count);
   if (done == member.size && checksum != member.checksum)
-    return damaged("the checksum of '" + member.name + "' is wrong");
+    return damaged("the checksum of '" + escapeText(member.name) + "' is wrong");
   return Error::success();
 }
 
 Error ZipStream::read(char *out, int64_t count) {
   if (count > member.size - done)
-    return createStringError("'" + member.name + "' is truncated");
+    return createStringError("'" + escapeText(member.name) + "' is truncated");
   char skipped[1 << 14];
   int64_t step = out ? 1 << 30 : sizeof(skipped);
   for (int64_t size; count > 0; count -= size) {
@@ -260,7 +294,8 @@ static void append32(std::string &text, uint32_t value) {
 
 void ZipWriter::add(StringRef name, StringRef data) {
   constexpr uint16_t version = 20, utf8 = 1 << 11, stored = 0, midnight = 0, firstDayOf1980 = 0x21;
-  tooLarge |= data.size() >= 0xffffffff || archive.size() >= 0xffffffff || name.size() > 0xffff || count >= 0xffff;
+  tooLarge |= data.size() >= 0xffffffff || archive.size() >= 0xffffffff || name.size() > 0xffff ||
+              count >= 0xffff;
   if (tooLarge)
     return;
   uint32_t checksum = crc32_z(0, reinterpret_cast<const Bytef *>(data.data()), data.size());

@@ -52,7 +52,7 @@ class ZipStream {
 public:
   ZipStream(const RandomAccessFile &file, ZipMember member);
   ~ZipStream();
-  /// Back to the front.
+  /// Back to the front; memory for decompressing is there from the next read on.
   llvm::Error restart();
   /// The next `count` bytes; `out` null skips them.
   llvm::Error read(char *out, int64_t count);

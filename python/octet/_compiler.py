@@ -7,22 +7,76 @@ from __future__ import annotations
 import operator
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
+import threading
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, List, Optional, Union
 
-from .calibration import CalibrationData, describe_refusal, write_calibration_data
-from .errors import CompileError, CompileWarning, InputError
+from ._diagnostics import parse_diagnostics
+from .calibration import CalibrationData, cannot_write, describe_refusal, write_calibration_data
+from .errors import CompileError, CompileWarning, InputError, check_text, show_path
 from .model import Model, check_threads, write_file
 from .report import Report
 
 Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview]
 Shapes = Mapping[str, Sequence[int]]
 Levels = Union[str, Sequence[str]]
+
+
+# ---- temporary files ----------------------------------------------------------------------------------------------------
+class _Terminated(BaseException):
+    """A signal that ends Python has come."""
+
+
+@contextmanager
+def _signals_clean_up() -> Iterator[None]:
+    """SIGTERM and SIGHUP end Python at once, unless it has handlers of its own. Within, they first become an exception, so
+    that the compiler is ended and temporary files are removed; then they take their course. Only the main thread can do so.
+    """
+    signals = [signal.SIGTERM, signal.SIGHUP] if threading.current_thread() is threading.main_thread() else []
+    signals = [number for number in signals if signal.getsignal(number) is signal.SIG_DFL]
+    come = []
+
+    def handle(number: int, frame: Any) -> None:
+        come.append(number)
+        if len(come) == 1:
+            raise _Terminated
+
+    for number in signals:
+        signal.signal(number, handle)
+    try:
+        yield
+    except _Terminated:
+        pass
+    finally:
+        for number in signals:
+            signal.signal(number, signal.SIG_DFL)
+        if come:
+            os.kill(os.getpid(), come[0])
+
+
+@contextmanager
+def _temporary_folder() -> Iterator[Path]:
+    """A folder that is gone afterwards, whatever happens."""
+    with _signals_clean_up():
+        try:
+            folder = tempfile.TemporaryDirectory(prefix="octet-")
+        except OSError as error:
+            raise cannot_write(error) from None
+        with folder:
+            yield Path(folder.name)
+
+
+def _write_temporary(path: Path, content: Any) -> None:
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise cannot_write(error) from None
 
 
 # ---- the process ---------------------------------------------------------------------------------------------------------
@@ -42,21 +96,27 @@ def find_compiler() -> str:
 
 
 def _run_compiler(network: Path, options: Sequence[str], folder: "os.PathLike[str]") -> None:
-    """Runs octet-compile; what it says becomes the exception or a warning, without the names of temporary files."""
+    """Runs octet-compile; what it says becomes the exception, or warnings."""
     path = str(network)
-    command = [find_compiler(), os.path.join(".", path) if path.startswith("-") else path, *options]
-    result = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    message = result.stderr.decode(errors="replace").replace(os.path.join(folder, ""), "").strip()
+    command = [find_compiler(), "--diagnostics=json", os.path.join(".", path) if path.startswith("-") else path, *options]
+    command.append(f"--parent={os.getpid()}")  # or it would go on when this process is killed
+    try:
+        result = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    except OSError as error:
+        raise CompileError(f"'{show_path(command[0])}' cannot be run: {error.strerror}") from None
+    diagnostics, rest = parse_diagnostics(result.stderr.decode(errors="replace"), os.path.join(folder, ""))
     if result.returncode == 0:
-        if message:
-            warnings.warn(message, CompileWarning, stacklevel=3)  # at the caller of compile or quantize
+        for diagnostic in diagnostics:
+            warnings.warn(str(diagnostic), CompileWarning, stacklevel=3)  # at the caller of compile or quantize
         return
+    for diagnostic in diagnostics:
+        if diagnostic.samples:
+            raise InputError(describe_refusal(diagnostic))
+    lines = [*map(str, diagnostics), rest]
     if result.returncode < 0:
-        message += f"\noctet-compile ended with signal {-result.returncode}"
-    refusal = describe_refusal(message)
-    if refusal:
-        raise InputError(refusal)
-    raise CompileError(message.strip() or f"octet-compile ended with code {result.returncode}")
+        lines.append(f"octet-compile ended with signal {-result.returncode}")
+    message = "\n".join(filter(None, lines))
+    raise CompileError(message or f"octet-compile ended with code {result.returncode}", diagnostics)
 
 
 def _find_network(path: str) -> Path:
@@ -64,18 +124,18 @@ def _find_network(path: str) -> Path:
     if os.path.isfile(path):
         return Path(path)
     if os.path.isdir(path):
-        raise CompileError(f"{path}: error: is a folder; give the path of an ONNX file")
-    raise CompileError(f"{path}: error: {'is not a regular file' if os.path.exists(path) else 'no such file'}")
+        raise CompileError(f"{show_path(path)}: error: is a folder; give the path of an ONNX file")
+    problem = "is not a regular file" if os.path.exists(path) else "no such file"
+    raise CompileError(f"{show_path(path)}: error: {problem}")
 
 
 @contextmanager
 def _work_folder(model: Source) -> Iterator[tuple]:
     """A folder for the files of one compilation, and the path of the network."""
-    with tempfile.TemporaryDirectory(prefix="octet-") as name:
-        folder = Path(name)
+    with _temporary_folder() as folder:
         if isinstance(model, (bytes, bytearray, memoryview)):
             path = folder / "model.onnx"
-            path.write_bytes(model)
+            _write_temporary(path, model)
         elif isinstance(model, (str, os.PathLike)):
             path = _find_network(os.fsdecode(model))
         else:
@@ -88,7 +148,7 @@ def _path_option(argument: str, path: Any, expected: str) -> str:
     """`--backend=<path>` for the argument `backend`."""
     if not isinstance(path, (str, os.PathLike)):
         raise InputError(f"{argument}: expected {expected}, but got {path!r}")
-    return f"--{argument.replace('_', '-')}={os.fsdecode(path)}"
+    return f"--{argument.replace('_', '-')}={check_text(argument, os.fsdecode(path))}"
 
 
 def _shape_option(name: str, shape: Any) -> str:
@@ -109,7 +169,7 @@ def _policy_options(backend: str, qconfig_mapping: Optional[str], input_shapes: 
     shapes = {} if input_shapes is None else input_shapes
     if not isinstance(shapes, Mapping):
         raise InputError(f"input_shapes: expected a dict of shapes by the names of inputs, but got {type(shapes).__name__}")
-    options += [_shape_option(name, shape) for name, shape in shapes.items()]
+    options += [_shape_option(check_text("input_shapes", str(name)), shape) for name, shape in shapes.items()]
     if strict:
         options.append("--strict")
     if quantized_io:
@@ -123,7 +183,7 @@ def _level_options(cpu_level: Optional[Levels]) -> List[str]:
     levels = [cpu_level] if isinstance(cpu_level, str) else list(cpu_level) if isinstance(cpu_level, Iterable) else []
     if not levels or not all(isinstance(level, str) for level in levels):
         raise InputError(f"cpu_level: expected the name of a level or several names, but got {cpu_level!r}")
-    return [f"--cpu-level={','.join(levels)}"]
+    return [f"--cpu-level={check_text('cpu_level', ','.join(levels))}"]
 
 
 # ---- the interface -------------------------------------------------------------------------------------------------------
@@ -148,7 +208,8 @@ def compile(
       backend: what can be quantized and how: "cpu", or the path of a backend file.
       qconfig_mapping: path of a file that says which layers are to be quantized how; by default the backend's own.
       input_shapes: shapes of inputs that the file leaves open, by name.
-      cpu_level: the CPU level to compile for, or several; by default all of the architecture, picked among at load.
+      cpu_level: the CPU level to compile for, or several; by default those of the architecture that
+        `octet-compile --list-cpu-levels` says are there by default. The best that the CPU runs is picked at load.
       threads: how many threads a run of the returned model uses, 256 at most.
       strict: make it an error if an operator to which the mapping gives a QConfig cannot be quantized; what the backend
         keeps float on purpose may stay so.
@@ -197,10 +258,9 @@ class QuantizedModel:
     def compile(self, *, cpu_level: Optional[Levels] = None, threads: int = 1) -> Model:
         """Compiles it; computes what the result of `octet.compile` for the same samples does. Arguments as there."""
         count, options = check_threads(threads), _level_options(cpu_level)
-        with tempfile.TemporaryDirectory(prefix="octet-") as name:
-            folder = Path(name)
+        with _temporary_folder() as folder:
             path, output = folder / f"{self._name}.mlirbc", folder / f"{self._name}.so"
-            path.write_bytes(self._bytecode)
+            _write_temporary(path, self._bytecode)
             _run_compiler(path, [*options, "-o", str(output)], folder)
             return Model(output.read_bytes(), output.name, threads=count)
 
@@ -225,6 +285,6 @@ def quantize(
         bytecode, onnx, report = folder / f"{path.stem}.mlirbc", folder / "quantized.onnx", folder / "report.json"
         _run_compiler(path, [*options, "--stop-after=convert", f"--report={report}", "-o", str(bytecode)], folder)
         _run_compiler(bytecode, ["--emit=onnx", "-o", str(onnx)], folder)
-        text = bytecode.with_suffix(".mlir").read_text()
-        return QuantizedModel(bytecode.read_bytes(), text, onnx.read_bytes(), report.read_text(), path.stem)
+        text = bytecode.with_suffix(".mlir").read_text("utf-8", "backslashreplace")
+        return QuantizedModel(bytecode.read_bytes(), text, onnx.read_bytes(), report.read_text("utf-8"), path.stem)
 

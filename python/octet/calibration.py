@@ -3,20 +3,24 @@
 """Calibration data on their way to the compiler: checked, and streamed into files so that memory stays bounded."""
 from __future__ import annotations
 
-import re
 import zipfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Dict, Optional, Union
+from typing import Any, Dict, Union
 
 import numpy as np
 
-from .errors import InputError
+from ._diagnostics import Diagnostic
+from .errors import CompileError, InputError, check_text
+from .model import MAX_AXES
 
 CalibrationData = Union[Mapping[str, np.ndarray], Iterable[Mapping[str, np.ndarray]]]
 
 # Samples that come one by one are gathered into files of about this size.
 SHARD_BYTES = 32 << 20
+
+# Samples that come as arrays are in one file, of a name that no shard has.
+ARRAYS_FILE = "samples.npz"
 
 
 def _check_names(arrays: Mapping[Any, Any], place: str) -> None:
@@ -24,6 +28,7 @@ def _check_names(arrays: Mapping[Any, Any], place: str) -> None:
     for name in arrays:
         if not isinstance(name, str):
             raise InputError(f"calibration data: {place}expected the name of an input as key, but got {name!r}")
+        check_text(f"calibration data: {place}the name of an input", name)
 
 
 def _check_array(array: Any, place: str) -> np.ndarray:
@@ -40,12 +45,22 @@ def _check_array(array: Any, place: str) -> np.ndarray:
     return np.asarray(array, array.dtype.newbyteorder("="), order="C")
 
 
+def cannot_write(error: OSError) -> CompileError:
+    """What to say where temporary files cannot be written."""
+    return CompileError(f"temporary files cannot be written: {error.strerror}; set TMPDIR to a folder with more room")
+
+
 def _write_file(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """An uncompressed .npz. numpy.savez has arguments of its own, whose names inputs may have, too."""
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, array in arrays.items():
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
-                np.lib.format.write_array(file, array, allow_pickle=False)
+    try:
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, array in arrays.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                    np.lib.format.write_array(file, array, allow_pickle=False)
+    except OSError as error:
+        raise cannot_write(error) from None
+    except ValueError as error:  # a name that no archive can hold
+        raise InputError(f"calibration data: the arrays' names {sorted(arrays)!r} cannot be written: {error}") from None
 
 
 def _write_arrays(data: Mapping[str, np.ndarray], folder: Path) -> Path:
@@ -61,7 +76,7 @@ def _write_arrays(data: Mapping[str, np.ndarray], folder: Path) -> Path:
     if len(set(counts.values())) > 1:
         text = ", ".join(f"'{name}' {count}" for name, count in counts.items())
         raise InputError(f"calibration data: the arrays have different numbers of samples: {text}")
-    path = folder / "samples.npz"
+    path = folder / ARRAYS_FILE
     _write_file(path, arrays)
     return path
 
@@ -76,6 +91,9 @@ def _check_sample(sample: Any, index: int, first: Mapping[str, np.ndarray]) -> D
     arrays = {name: _check_array(array, f"sample {index}, '{name}'") for name, array in sample.items()}
     first = first or arrays
     for name, array in arrays.items():
+        if array.ndim >= MAX_AXES:
+            raise InputError(f"calibration data: sample {index}, '{name}': {array.ndim} axes are too many: with one for "
+                             f"samples, NumPy can have {MAX_AXES}")
         if array.dtype != first[name].dtype or array.shape != first[name].shape:
             raise InputError(
                 f"calibration data: sample {index}, '{name}': expected {first[name].dtype} {list(first[name].shape)} as in "
@@ -126,26 +144,13 @@ def write_calibration_data(data: CalibrationData, folder: Path) -> Path:
     return _write_samples(data, folder)
 
 
-# What to do about arrays that the compiler refuses, by what it says.
-_REMEDIES = {
-    "expected float32": "convert the array with .astype(numpy.float32)",
-    "are not supported": "convert the array with .astype(numpy.float32)",
-    "expected shape": "give every sample the shape of the input",
-    "expected an array": "name the arrays as the network's inputs",
-    "has no input": "leave that array away",
-}
-
-
-def describe_refusal(message: str) -> Optional[str]:
-    """What the compiler says of a file of samples, said of the arrays that were given; None if it says nothing of one."""
-    match = re.search(r"'(?:[^'\n]*/)?samples(-\d+)?\.npz': (array (?='))?(.*)", message, re.DOTALL)
-    if not match:
-        return None
-    is_streamed, is_of_array, text = match.groups()
-    place = ""
-    if is_streamed:
-        # The file holds several samples, all as the first one; its leading axis is none that the caller knows.
-        text = re.sub(r", with or without a leading axis of samples, but got \[\d+(?:, )?", ", but got [", text)
-        place = "sample 0, " if is_of_array else "sample 0: "
-    remedy = next((f"; {remedy}" for words, remedy in _REMEDIES.items() if words in text and "; " not in text), "")
-    return f"calibration data: {place}{text}{remedy}"
+def describe_refusal(refusal: Diagnostic) -> str:
+    """What the compiler says of a file that `write_calibration_data` wrote, said of the arrays that were given."""
+    text, places = refusal.message, [f"'{refusal.array}'"] if refusal.array else []
+    if Path(refusal.samples).name != ARRAYS_FILE:
+        places.insert(0, "sample 0")
+        if refusal.expected_shape is not None and refusal.actual_shape is not None:
+            # The file holds several samples, all as the first one; its leading axis is none that the caller knows.
+            expected, actual = list(refusal.expected_shape), list(refusal.actual_shape)[1:]
+            text = f"expected shape {expected}, but got {actual}; {refusal.remedy}"
+    return f"calibration data: {', '.join(places)}{': ' if places else ''}{text}"

@@ -8,6 +8,7 @@ import math
 import operator
 import os
 import secrets
+import stat
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
@@ -15,7 +16,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 import numpy as np
 
 from . import _octet
-from .errors import InputError, LoadError, SaveError
+from .errors import InputError, LoadError, SaveError, check_text, show_path
 from .report import Report
 
 Arrays = Union[Mapping[str, np.ndarray], Sequence[np.ndarray]]
@@ -34,6 +35,18 @@ class TensorInfo(NamedTuple):
 
 def _get_tensors(records: Sequence[Tuple[str, str, Tuple[int, ...], float, int]]) -> List[TensorInfo]:
     return [TensorInfo(name, np.dtype(dtype), shape, scale, zero) for name, dtype, shape, scale, zero in records]
+
+
+# The most axes that an array of NumPy can have.
+MAX_AXES = getattr(np, "MAXDIMS", 64)
+
+
+def _check_axes(tensors: Sequence[TensorInfo], library: str) -> None:
+    """Refuses a library whose inputs and outputs no array can hold."""
+    for tensor in tensors:
+        if len(tensor.shape) > MAX_AXES:
+            raise LoadError(f"cannot load '{library}': '{tensor.name}' has {len(tensor.shape)} axes, and arrays of NumPy have "
+                            f"{MAX_AXES} at most; reshape it in the ONNX file, or run the library from C")
 
 
 def _check_output_names(outputs: Sequence[TensorInfo], library: str) -> None:
@@ -125,7 +138,7 @@ def _check_level(level: Any) -> str:
     """The CPU level to force, or an empty text for none."""
     if level is not None and not isinstance(level, str):
         raise InputError(f"cpu_level: expected the name of a level, but got {level!r}")
-    return level or ""
+    return check_text("cpu_level", level or "")
 
 
 def _check_overlap(inputs: List[np.ndarray], outputs: List[np.ndarray]) -> None:
@@ -143,7 +156,7 @@ class Model:
 
     def __init__(self, library: bytes, name: str, *, threads: int = 1, cpu_level: Optional[str] = None) -> None:
         count, level = check_threads(threads), _check_level(cpu_level)
-        self._bytes = library
+        self._bytes, name = library, show_path(name)
         try:
             self._library = _octet.Library.load(library, name)
             self._network = _octet.Network(self._library, count, level)
@@ -151,6 +164,7 @@ class Model:
             raise LoadError(str(error)) from None
         self._inputs = _get_tensors(self._library.inputs)
         self._outputs = _get_tensors(self._library.outputs)
+        _check_axes([*self._inputs, *self._outputs], name)
         _check_output_names(self._outputs, name)
 
     # ---- what it is --------------------------------------------------------------------------------------------------
@@ -313,26 +327,34 @@ def write_file(path: Union[str, "os.PathLike[str]"], content: bytes) -> None:
     except (OSError, ValueError) as error:  # ValueError: a null character in the path
         code = getattr(error, "errno", None)
         reason = os.strerror(code) if code else str(error)
-        failure = SaveError(f"cannot write '{name}': {reason}; {_SAVE_REMEDIES.get(code, 'choose another path')}")
+        failure = SaveError(f"cannot write '{show_path(name)}': {reason}; {_SAVE_REMEDIES.get(code, 'choose another path')}")
         failure.errno = code
         raise failure from None
 
 
 def load(path: Union[str, os.PathLike], *, threads: int = 1, cpu_level: Optional[str] = None) -> Model:
-    """Loads a compiled network.
+    """Loads a compiled network. That runs its code: load libraries, and unpickle models, only from where you would take a
+    program (SECURITY.md).
 
     Args:
       path: a shared library written by `Model.save` or `octet-compile`.
       threads: how many threads a run uses, 256 at most; with 1 none is created.
-      cpu_level: a level to force ("sse2", "avx2", "avx512vnni", "neon", "dotprod", "reference"); by default the
+      cpu_level: a level to force, one of `Model.cpu_levels`; by default the
         environment variable OCTET_CPU_LEVEL, else the best that this CPU can run.
 
     Raises:
       LoadError: not a network for this machine, or a level that it does not hold or this CPU cannot run.
       InputError: `threads` or `cpu_level` is of another form.
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise InputError(f"path: expected the path of a library, but got {type(path).__name__}")
+    name = show_path(path)
     try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise LoadError(f"cannot load '{name}': not a regular file")
         content = Path(path).read_bytes()
     except OSError as error:
-        raise LoadError(f"cannot load '{os.fspath(path)}': {error.strerror}") from error
-    return Model(content, os.fspath(path), threads=threads, cpu_level=cpu_level)
+        raise LoadError(f"cannot load '{name}': {error.strerror}") from error
+    except ValueError as error:  # a null character in the path
+        raise LoadError(f"cannot load '{name}': {error}") from error
+    return Model(content, name, threads=threads, cpu_level=cpu_level)

@@ -23,10 +23,15 @@ class Verdict(NamedTuple):
     note: str = ""
 
 
+def _show(name: str) -> str:
+    """A name from a file on one line that moves no cursor: escapes for what is not printable, a long one without its middle."""
+    text = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in name)
+    return text if len(text) <= 200 else f"{text[:120]}...({len(text) - 180} more)...{text[-60:]}"
+
+
 def _restore_defaults(row: Dict[str, Any]) -> None:
     """Fills in what the short form leaves out: what is empty, zero or false."""
     row.setdefault("name", "")
-    row.setdefault("location", f'loc("{row["name"]}")')
     row.setdefault("macs", 0)
     row.setdefault("refused", False)
     if "code" in row:
@@ -75,14 +80,14 @@ class Report(Sequence):  # type: ignore[type-arg]
 
     @property
     def int8_share(self) -> Optional[float]:
-        """The share of the multiply-adds of convolution and linear that runs in int8; None if there are none."""
+        """The share of the multiply-adds of all products that runs in int8; None if there are none."""
         total = sum(row.macs for row in self._rows)
         return sum(row.macs for row in self._rows if row.verdict.startswith("int8")) / total if total else None
 
     def __str__(self) -> str:
         lines = [("layer", "operator", "verdict", "why")]
         for row in self._rows:
-            lines.append((row.name, row.operator, row.verdict, f"{row.code} {row.reason}" if row.code else row.pattern))
+            lines.append((_show(row.name), row.operator, row.verdict, f"{row.code} {row.reason}" if row.code else row.pattern))
             if row.remedy:
                 lines.append(("", "", "", f"-> {row.remedy}"))
             if row.note:

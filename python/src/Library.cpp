@@ -25,7 +25,8 @@ constexpr Elf64_Half hostMachine = EM_AARCH64;
 #error "Octet compiles for x86-64 and AArch64"
 #endif
 
-/// The parts of an ELF file that say what it exports. Everything is checked against the size before it is touched.
+/// The parts of an ELF file that say what it exports. Everything is checked against the size before
+/// it is touched.
 class ElfFile {
 public:
   ElfFile(std::string_view bytes, const std::string &name) : bytes(bytes), name(name) {}
@@ -39,8 +40,7 @@ public:
 
 private:
   /// A copy of the T at an offset (the bytes need not be aligned).
-  template <typename T>
-  T read(uint64_t offset) const {
+  template <typename T> T read(uint64_t offset) const {
     if (offset > bytes.size() || bytes.size() - offset < sizeof(T))
       fail("the file is cut off");
     T value;
@@ -60,7 +60,8 @@ Elf64_Ehdr ElfFile::readHeader() const {
   if (bytes.size() < sizeof(Elf64_Ehdr) || std::memcmp(bytes.data(), ELFMAG, SELFMAG) != 0)
     fail("not a shared library");
   auto header = read<Elf64_Ehdr>(0);
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_type != ET_DYN)
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
+      header.e_type != ET_DYN)
     fail("not a shared library");
   if (header.e_machine != hostMachine)
     fail("made for another architecture than this machine's");
@@ -68,7 +69,8 @@ Elf64_Ehdr ElfFile::readHeader() const {
 }
 
 std::string_view ElfFile::readString(const Elf64_Shdr &table, uint64_t offset) const {
-  if (table.sh_offset > bytes.size() || table.sh_size > bytes.size() - table.sh_offset || offset >= table.sh_size)
+  if (table.sh_offset > bytes.size() || table.sh_size > bytes.size() - table.sh_offset ||
+      offset >= table.sh_size)
     fail("the file is cut off");
   std::string_view rest = bytes.substr(table.sh_offset + offset, table.sh_size - offset);
   return rest.substr(0, rest.find('\0'));
@@ -85,15 +87,18 @@ std::string ElfFile::findEntry() const {
       auto symbol = read<Elf64_Sym>(symbols.sh_offset + offset);
       std::string_view text = readString(strings, symbol.st_name), suffix = OCTET_ENTRY_SUFFIX;
       bool isFunction = ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_shndx != SHN_UNDEF;
-      if (isFunction && text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix)
+      if (isFunction && text.size() >= suffix.size() &&
+          text.substr(text.size() - suffix.size()) == suffix)
         return std::string(text);
     }
   }
-  fail("not a network compiled by Octet (it exports no symbol that ends in " OCTET_ENTRY_SUFFIX ")");
+  fail("not a network compiled by Octet (it exports no symbol that ends in " OCTET_ENTRY_SUFFIX
+       ")");
 }
 
-/// A file in memory with the given content. Each is new to the loader, which would hand out an older library again that
-/// it once loaded from the same path; and nobody can change it while its code runs.
+/// A file in memory with the given content. Each is new to the loader, which would hand out an
+/// older library again that it once loaded from the same path; and nobody can change it while its
+/// code runs.
 static int writeMemoryFile(std::string_view bytes, const ElfFile &file) {
   int descriptor = memfd_create("octet-model", MFD_CLOEXEC);
   if (descriptor < 0)

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Loading of networks for the Python package. It needs the C interface and libc only: a machine that runs networks from
-// Python has no LLVM. (`octet/Support/ModelLibrary.h` is the same for the tools, which do.)
+// Loading of networks for the Python package. It needs the C interface and libc only: a machine
+// that runs networks from Python has no LLVM. (`octet/Support/ModelLibrary.h` is the same for the
+// tools, which do.)
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +24,8 @@ namespace octet::python {
 /// A shared library of a network, loaded from bytes; unloads it when destroyed.
 class Library {
 public:
-  /// Loads a library; `name` is what messages call it. Throws std::runtime_error if the bytes are no library for this
-  /// machine, none that Octet made, or one for another OCTET_ABI.
+  /// Loads a library; `name` is what messages call it. Throws std::runtime_error if the bytes are
+  /// no library for this machine, none that Octet made, or one for another OCTET_ABI.
   static std::shared_ptr<Library> load(std::string_view bytes, const std::string &name);
 
   Library(const Library &) = delete;
@@ -35,7 +36,8 @@ public:
 
 private:
   Library() = default;
-  int descriptor = -1; // of the memory that holds the file; its number is the name under which the loader knows it
+  int descriptor = -1; // of the memory that holds the file; its number is the name under which the
+                       // loader knows it
   void *handle = nullptr;
   const octet_model_api *table = nullptr;
 };

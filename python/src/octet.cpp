@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Networks as Python objects, close to the C interface. Arguments are checked and named in `octet/model.py`; what is
-// checked here is what would otherwise touch wrong memory.
+// Networks as Python objects, close to the C interface. Arguments are checked and named in
+// `octet/model.py`; what is checked here is what would otherwise touch wrong memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,13 +24,25 @@ using namespace octet::python;
 using Array = nb::ndarray<nb::c_contig, nb::device::cpu>;
 using ConstArray = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 
+/// Raises octet.Error for what `run` of the C interface returned, if it is one.
+static void checkRun(int32_t code) {
+  if (code == 0)
+    return;
+  std::string message = "the network did not run (code " + std::to_string(code) +
+                        "): the memory of an input or output is not there";
+  PyErr_SetString(nb::module_::import_("octet.errors").attr("Error").ptr(), message.c_str());
+  throw nb::python_error();
+}
+
 namespace {
 /// A network ready to run, with the library that holds its code.
 class Network {
 public:
-  Network(std::shared_ptr<Library> code, int32_t threads, const std::string &level) : library(std::move(code)) {
+  Network(std::shared_ptr<Library> code, int32_t threads, const std::string &level)
+      : library(std::move(code)) {
     char error[512] = "";
-    model = library->api().create(threads, level.empty() ? nullptr : level.c_str(), error, sizeof(error));
+    model = library->api().create(threads, level.empty() ? nullptr : level.c_str(), error,
+                                  sizeof(error));
     if (!model)
       throw std::runtime_error(error);
   }
@@ -41,46 +53,56 @@ public:
   const octet_model_api &api() const { return library->api(); }
   const octet_descriptor &descriptor() const { return *library->api().descriptor; }
 
-  /// Runs once. Called without the GIL: other Python threads go on, those that want this network wait.
+  /// Runs once and raises the error if it did not. Other Python threads go on, those that want this
+  /// network wait.
   void run(const void *const *inputs, void *const *outputs) {
-    std::lock_guard<std::mutex> lock(mutex);
-    library->api().run(model, inputs, outputs);
+    int32_t code;
+    {
+      nb::gil_scoped_release release;
+      std::lock_guard<std::mutex> lock(mutex);
+      code = library->api().run(model, inputs, outputs);
+    }
+    checkRun(code);
   }
 
-  /// Runs once and gives the nanoseconds of every step. Called without the GIL, as `run`. The hook is there only while the
-  /// mutex is held, so that no other run finds it.
+  /// Like `run`; gives the nanoseconds of every step.
   std::vector<uint64_t> profile(const void *const *inputs, void *const *outputs) {
-    const octet_model_api &api = library->api();
-    std::vector<uint64_t> times(api.program(model)->count);
-    auto hook = [](void *user, int64_t step, uint64_t nanoseconds) {
-      (*static_cast<std::vector<uint64_t> *>(user))[step] = nanoseconds;
-    };
-    std::lock_guard<std::mutex> lock(mutex);
-    api.set_step_hook(model, hook, &times);
-    api.run(model, inputs, outputs);
-    api.set_step_hook(model, nullptr, nullptr);
+    std::vector<uint64_t> times(library->api().program(model)->count);
+    checkRun(runTimed(inputs, outputs, times));
     return times;
   }
 
   octet_model *get() const { return model; }
 
 private:
+  /// The hook is there only while the mutex is held, so that no other run finds it.
+  int32_t runTimed(const void *const *inputs, void *const *outputs, std::vector<uint64_t> &times) {
+    const octet_model_api &api = library->api();
+    auto hook = [](void *user, int64_t step, uint64_t nanoseconds) {
+      (*static_cast<std::vector<uint64_t> *>(user))[step] = nanoseconds;
+    };
+    nb::gil_scoped_release release;
+    std::lock_guard<std::mutex> lock(mutex);
+    api.set_step_hook(model, hook, &times);
+    int32_t code = api.run(model, inputs, outputs);
+    api.set_step_hook(model, nullptr, nullptr);
+    return code;
+  }
+
   std::shared_ptr<Library> library;
   octet_model *model = nullptr;
   std::mutex mutex; // a model runs in one thread at a time
 };
 
-/// A network together with the arrays it reads and writes; calling it runs it and returns `result` again.
+/// A network together with the arrays it reads and writes; calling it runs it and returns `result`
+/// again.
 class BoundNetwork {
 public:
-  BoundNetwork(std::shared_ptr<Network> network, std::vector<ConstArray> inputs, std::vector<Array> outputs,
-               nb::object result);
+  BoundNetwork(std::shared_ptr<Network> network, std::vector<ConstArray> inputs,
+               std::vector<Array> outputs, nb::object result);
 
   nb::object operator()() {
-    {
-      nb::gil_scoped_release release;
-      network->run(inputPointers.data(), outputPointers.data());
-    }
+    network->run(inputPointers.data(), outputPointers.data());
     return result;
   }
 
@@ -97,22 +119,26 @@ private:
 
 /// Pointers to the data of arrays that must be as long as the tensors.
 template <typename Pointer, typename ArrayType>
-static std::vector<Pointer> getPointers(const std::vector<ArrayType> &arrays, const octet_tensor *tensors, int32_t count) {
+static std::vector<Pointer> getPointers(const std::vector<ArrayType> &arrays,
+                                        const octet_tensor *tensors, int32_t count) {
   if (arrays.size() != static_cast<size_t>(count))
-    throw std::invalid_argument("expected " + std::to_string(count) + " arrays, but got " + std::to_string(arrays.size()));
+    throw std::invalid_argument("expected " + std::to_string(count) + " arrays, but got " +
+                                std::to_string(arrays.size()));
   std::vector<Pointer> pointers;
   for (int32_t i = 0; i < count; ++i) {
     if (arrays[i].nbytes() != static_cast<size_t>(tensors[i].bytes))
-      throw std::invalid_argument(std::string(tensors[i].name) + ": expected " + std::to_string(tensors[i].bytes) +
-                                  " bytes, but got " + std::to_string(arrays[i].nbytes()));
+      throw std::invalid_argument(std::string(tensors[i].name) + ": expected " +
+                                  std::to_string(tensors[i].bytes) + " bytes, but got " +
+                                  std::to_string(arrays[i].nbytes()));
     pointers.push_back(arrays[i].data());
   }
   return pointers;
 }
 
-BoundNetwork::BoundNetwork(std::shared_ptr<Network> bound, std::vector<ConstArray> in, std::vector<Array> out,
-                           nb::object res)
-    : result(std::move(res)), network(std::move(bound)), inputs(std::move(in)), outputs(std::move(out)) {
+BoundNetwork::BoundNetwork(std::shared_ptr<Network> bound, std::vector<ConstArray> in,
+                           std::vector<Array> out, nb::object res)
+    : result(std::move(res)), network(std::move(bound)), inputs(std::move(in)),
+      outputs(std::move(out)) {
   const octet_descriptor &descriptor = network->descriptor();
   inputPointers = getPointers<const void *>(inputs, descriptor.inputs, descriptor.num_inputs);
   outputPointers = getPointers<void *>(outputs, descriptor.outputs, descriptor.num_outputs);
@@ -126,8 +152,8 @@ static nb::list describe(const octet_tensor *tensors, int32_t count) {
     nb::list shape;
     for (int32_t axis = 0; axis < tensors[i].rank; ++axis)
       shape.append(tensors[i].shape[axis]);
-    result.append(nb::make_tuple(tensors[i].name, dtypes[tensors[i].dtype], nb::tuple(shape), tensors[i].scale,
-                                 tensors[i].zero_point));
+    result.append(nb::make_tuple(tensors[i].name, dtypes[tensors[i].dtype], nb::tuple(shape),
+                                 tensors[i].scale, tensors[i].zero_point));
   }
   return result;
 }
@@ -135,23 +161,20 @@ static nb::list describe(const octet_tensor *tensors, int32_t count) {
 /// Names of the levels in a library, best first, with whether this CPU can run them.
 static nb::list describeLevels(const octet_model_api &api) {
   nb::list result;
-  for (int32_t i = 0; i < api.descriptor->num_programs; ++i) {
-    const char *level = api.descriptor->programs[i].level;
+  for (int32_t i = 0; i < api.descriptor->num_levels; ++i) {
+    const char *level = api.descriptor->levels[i].name;
     result.append(nb::make_tuple(level, api.supports(level) == 1));
   }
   return result;
 }
 
 /// (name, nanoseconds) of every step of one run.
-static nb::list profile(Network &network, const std::vector<ConstArray> &inputs, const std::vector<Array> &outputs) {
+static nb::list profile(Network &network, const std::vector<ConstArray> &inputs,
+                        const std::vector<Array> &outputs) {
   const octet_descriptor &descriptor = network.descriptor();
   auto in = getPointers<const void *>(inputs, descriptor.inputs, descriptor.num_inputs);
   auto out = getPointers<void *>(outputs, descriptor.outputs, descriptor.num_outputs);
-  std::vector<uint64_t> times;
-  {
-    nb::gil_scoped_release release;
-    times = network.profile(in.data(), out.data());
-  }
+  std::vector<uint64_t> times = network.profile(in.data(), out.data());
   const octet_program &program = *network.api().program(network.get());
   nb::list result;
   for (int64_t i = 0; i < program.count; ++i)
@@ -159,7 +182,8 @@ static nb::list profile(Network &network, const std::vector<ConstArray> &inputs,
   return result;
 }
 
-/// The garbage collector's view of a bound network: only `result` can lead back to it, arrays cannot.
+/// The garbage collector's view of a bound network: only `result` can lead back to it, arrays
+/// cannot.
 static int traverse(PyObject *self, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(self));
   if (nb::inst_ready(self))
@@ -172,8 +196,9 @@ static int clear(PyObject *self) {
   return 0;
 }
 
-static PyType_Slot boundNetworkSlots[] = {
-    {Py_tp_traverse, reinterpret_cast<void *>(traverse)}, {Py_tp_clear, reinterpret_cast<void *>(clear)}, {0, nullptr}};
+static PyType_Slot boundNetworkSlots[] = {{Py_tp_traverse, reinterpret_cast<void *>(traverse)},
+                                          {Py_tp_clear, reinterpret_cast<void *>(clear)},
+                                          {0, nullptr}};
 
 NB_MODULE(_octet, module) {
   module.doc() = "Networks compiled by Octet, close to the C interface.";
@@ -192,36 +217,42 @@ NB_MODULE(_octet, module) {
                      return text ? text : "";
                    })
       .def_prop_ro("levels", [](const Library &self) { return describeLevels(self.api()); })
-      .def_prop_ro("arena_bytes", [](const Library &self) { return self.api().descriptor->arena_bytes; })
-      .def_prop_ro("weights_bytes", [](const Library &self) { return self.api().descriptor->weights_bytes; })
+      .def_prop_ro("arena_bytes",
+                   [](const Library &self) { return self.api().descriptor->arena_bytes; })
+      .def_prop_ro("weights_bytes",
+                   [](const Library &self) { return self.api().descriptor->weights_bytes; })
       .def_prop_ro("inputs",
                    [](const Library &self) {
-                     return describe(self.api().descriptor->inputs, self.api().descriptor->num_inputs);
+                     return describe(self.api().descriptor->inputs,
+                                     self.api().descriptor->num_inputs);
                    })
       .def_prop_ro("outputs", [](const Library &self) {
         return describe(self.api().descriptor->outputs, self.api().descriptor->num_outputs);
       });
 
   nb::class_<Network>(module, "Network")
-      .def(nb::init<std::shared_ptr<Library>, int32_t, const std::string &>(), nb::arg("library"), nb::arg("threads"),
-           nb::arg("level"))
-      .def_prop_ro("level", [](const Network &self) { return self.api().program(self.get())->level; })
+      .def(nb::init<std::shared_ptr<Library>, int32_t, const std::string &>(), nb::arg("library"),
+           nb::arg("threads"), nb::arg("level"))
+      .def_prop_ro("level",
+                   [](const Network &self) { return self.api().program(self.get())->level; })
       .def_prop_ro("threads", [](const Network &self) { return self.api().threads(self.get()); })
       .def(
           "run",
-          [](Network &self, const std::vector<ConstArray> &inputs, const std::vector<Array> &outputs) {
+          [](Network &self, const std::vector<ConstArray> &inputs,
+             const std::vector<Array> &outputs) {
             const octet_descriptor &descriptor = self.descriptor();
             auto in = getPointers<const void *>(inputs, descriptor.inputs, descriptor.num_inputs);
             auto out = getPointers<void *>(outputs, descriptor.outputs, descriptor.num_outputs);
-            nb::gil_scoped_release release;
             self.run(in.data(), out.data());
           },
           nb::arg("inputs"), nb::arg("outputs"))
       .def("profile", &profile, nb::arg("inputs"), nb::arg("outputs"));
 
   nb::class_<BoundNetwork>(module, "BoundNetwork", nb::type_slots(boundNetworkSlots))
-      .def(nb::init<std::shared_ptr<Network>, std::vector<ConstArray>, std::vector<Array>, nb::object>(),
+      .def(nb::init<std::shared_ptr<Network>, std::vector<ConstArray>, std::vector<Array>,
+                    nb::object>(),
            nb::arg("network"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("result"))
-      .def("__call__", &BoundNetwork::operator(), "Runs the network on the bound arrays; returns the outputs.")
+      .def("__call__", &BoundNetwork::operator(),
+           "Runs the network on the bound arrays; returns the outputs.")
       .def_ro("outputs", &BoundNetwork::result);
 }

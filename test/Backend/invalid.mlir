@@ -262,8 +262,8 @@ octet.backend @b {
 
 // expected-error @+1 {{expected at most one 'octet.recipe'}}
 octet.backend @b {
-  octet.recipe ["a"]
-  octet.recipe ["b"]
+  octet.recipe before_prepare "a"
+  octet.recipe after_calibrate "b"
 }
 
 // -----

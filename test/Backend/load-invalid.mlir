@@ -1,26 +1,29 @@
 // Files that cannot be used: what, where, and what would cure it.
 // RUN: rm -rf %t && mkdir -p %t
-// RUN: not octet-opt %s --octet-fuse=backend=%t/missing.mlir 2>&1 | FileCheck %s --check-prefix=MISSING
+// RUN: not octet-opt %s --octet-attach-policy=backend=%t/missing.mlir 2>&1 | FileCheck %s --check-prefix=MISSING
 // RUN: echo 'octet.backend @b { octet.dtypes }' > %t/syntax.mlir
-// RUN: not octet-opt %s --octet-fuse=backend=%t/syntax.mlir 2>&1 | FileCheck %s --check-prefix=SYNTAX
+// RUN: not octet-opt %s --octet-attach-policy=backend=%t/syntax.mlir 2>&1 | FileCheck %s --check-prefix=SYNTAX
 // RUN: echo '' > %t/empty.mlir
-// RUN: not octet-opt %s --octet-fuse=backend=%t/empty.mlir 2>&1 | FileCheck %s --check-prefix=EMPTY
-// RUN: echo 'octet.backend @b { octet.recipe ["a"] octet.recipe ["b"] }' > %t/contradiction.mlir
-// RUN: not octet-opt %s --octet-fuse=backend=%t/contradiction.mlir 2>&1 | FileCheck %s --check-prefix=CONTRADICTION
+// RUN: not octet-opt %s --octet-attach-policy=backend=%t/empty.mlir 2>&1 | FileCheck %s --check-prefix=EMPTY
+// RUN: echo 'octet.backend @b { octet.recipe before_prepare "a" octet.recipe after_calibrate "b" }' > %t/contradiction.mlir
+// RUN: not octet-opt %s --octet-attach-policy=backend=%t/contradiction.mlir 2>&1 | FileCheck %s --check-prefix=CONTRADICTION
 // RUN: echo 'octet.backend @mine {}' > %t/mine.mlir
-// RUN: not octet-opt %s --octet-prepare=backend=%t/mine.mlir 2>&1 | FileCheck %s --check-prefix=UNMAPPED
-// RUN: not octet-opt %s --octet-prepare='backend=cpu qconfig-mapping=%t/empty.mlir' 2>&1 | FileCheck %s --check-prefix=NO-MAPPING
-// RUN: not octet-opt %s --octet-explain=backend=%t/missing.mlir 2>&1 | FileCheck %s --check-prefix=MISSING
-// RUN: not octet-opt %s --octet-convert=backend=%t/missing.mlir 2>&1 | FileCheck %s --check-prefix=MISSING
+// RUN: not octet-opt %s --octet-attach-policy=backend=%t/mine.mlir --octet-prepare 2>&1 | FileCheck %s --check-prefix=UNMAPPED
+// RUN: not octet-opt %s --octet-attach-policy='backend=cpu qconfig-mapping=%t/empty.mlir' 2>&1 | FileCheck %s --check-prefix=NO-MAPPING
+// RUN: not octet-opt %s --octet-fuse 2>&1 | FileCheck %s --check-prefix=UNATTACHED
+// RUN: not octet-opt %s --octet-prepare 2>&1 | FileCheck %s --check-prefix=UNATTACHED
+// RUN: not octet-opt %s --octet-explain 2>&1 | FileCheck %s --check-prefix=UNATTACHED
+// RUN: not octet-opt %s --octet-convert 2>&1 | FileCheck %s --check-prefix=UNATTACHED
 // RUN: cat %t/mine.mlir %S/../Quantize/Inputs/constants.mlir > %t/both.mlir
-// RUN: octet-opt %s --octet-prepare=backend=%t/both.mlir | FileCheck %s --check-prefix=BOTH
+// RUN: octet-opt %s --octet-attach-policy=backend=%t/both.mlir --octet-prepare | FileCheck %s --check-prefix=BOTH
 
 // MISSING: error: cannot read backend '{{.*}}missing.mlir': No such file or directory
 // MISSING: note: expected a file, or a built-in name: cpu, cpu_default_mapping
 // SYNTAX: syntax.mlir:1:{{[0-9]+}}: error: custom op 'octet.dtypes' expected valid '@'-identifier for symbol name
 // EMPTY: error: expected one 'octet.backend' in a backend file, but got 0
 // CONTRADICTION: contradiction.mlir:1:1: error: 'octet.backend' op expected at most one 'octet.recipe'
-// UNMAPPED: error: cannot read QConfig mapping 'mine_default_mapping'
+// UNATTACHED: error: expected one 'octet.backend' in the module, but got 0; octet-attach-policy puts it there
+// UNMAPPED: error: expected one 'octet.qconfig_mapping' in the module, but got 0; octet-attach-policy with a qconfig-mapping puts it there
 // NO-MAPPING: error: expected one 'octet.qconfig_mapping' in the file, but got 0
 // BOTH: func @f
 func.func @f() {

@@ -54,8 +54,8 @@ octet.backend @tutorial {
   }
   // CHECK: octet.float ["nn.softmax"] because "it is a choice"
   octet.float ["nn.softmax"] because "it is a choice"
-  // CHECK: octet.recipe ["octet-correct-bias"]
-  octet.recipe ["octet-correct-bias"]
+  // CHECK: octet.recipe before_prepare "cse" after_calibrate "octet-correct-bias"
+  octet.recipe before_prepare "cse" after_calibrate "octet-correct-bias"
 }
 
 // CHECK-LABEL: octet.qconfig_mapping @mapping

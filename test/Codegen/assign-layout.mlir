@@ -8,7 +8,7 @@
 // Inside, channels lie innermost in fours, with the border that the convolution needs; outside stays as it was.
 // CHECK-LABEL: func @a_convolution_reads_a_border
 // CHECK-SAME: (%[[X:.*]]: tensor<1x3x8x8x!quant.uniform<u8:f32, 5.000000e-01:128>> {nn.name = "x"}) -> (tensor<1x16x8x8x!quant.uniform<u8:f32, 2.500000e-01:10>> {nn.name = "y"})
-// CHECK: %[[XL:.*]] = nn.relayout %[[X]] : {{.*}} -> tensor<1x3x8x8x!quant.uniform<{{.*}}>, #nn.layout<nhwc, channels = 4, pads = [1, 1, 1, 1]>>
+// CHECK: %[[XL:.*]] = nn.relayout %[[X]] {octet.origin = #octet.origin<"x">} : {{.*}} -> tensor<1x3x8x8x!quant.uniform<{{.*}}>, #nn.layout<nhwc, channels = 4, pads = [1, 1, 1, 1]>>
 // CHECK: %[[C:.*]] = nn.conv %[[XL]], {{.*}} -> tensor<1x16x8x8x!quant.uniform<{{.*}}>, #nn.layout<nhwc, channels = 16, pads = [0, 0, 0, 0]>>
 // CHECK: %[[Y:.*]] = nn.relayout %[[C]] : {{.*}} -> tensor<1x16x8x8x!quant.uniform<u8:f32, 2.500000e-01:10>>
 // CHECK: return %[[Y]]

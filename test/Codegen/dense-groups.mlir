@@ -60,9 +60,9 @@ func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}) {
 !w = tensor<32x16x1x1x!quant.uniform<i8:f32, 0.5>>
 !v = tensor<32x4x1x1x!quant.uniform<i8:f32, 0.5>>
 // CHECK-LABEL: module @avx2
-// CHECK: kernel.widen from <weights {{[0-9]+}}> to 0 groups 8
-// CHECK-NEXT: kernel.step @dense
-// CHECK-NEXT: kernel.widen from <weights {{[0-9]+}}> to 1024 groups 8
+// CHECK: kernel.step @write_words [#kernel.arg<weights {{[0-9]+}}>, {{.*}}] range 8
+// CHECK: kernel.step @write_words [#kernel.arg<weights {{[0-9]+}}>, {{.*}}] range 8
+// CHECK: kernel.step @dense
 // CHECK-NEXT: kernel.step @dense
 func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}) {
   %w = nn.constant dense<1> : tensor<32x16x1x1xi8> -> !w
@@ -80,7 +80,7 @@ func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}) {
 !w = tensor<32x16x1x1xf32>
 !v = tensor<32x4x1x1xf32>
 // CHECK-LABEL: module @avx2
-// CHECK: kernel.step @dense_f32{{.*}} [#kernel.arg<arena 0>, #kernel.arg<weights {{[0-9]+}}>, #kernel.arg<panels 0>,
+// CHECK: kernel.step @dense_f32{{.*}} [#kernel.arg<arena 0>, #kernel.arg<weights {{[0-9]+}}>, #kernel.arg<prepared 0>,
 // CHECK: kernel.step @dense_f32{{.*}} [#kernel.arg<arena {{[0-9]+}}>, #kernel.arg<weights {{[0-9]+}}>, #kernel.arg<weights {{[0-9]+}}>,
 func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}) {
   %w = nn.constant dense<1.0> : !w -> !w

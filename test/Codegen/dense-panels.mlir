@@ -9,31 +9,33 @@
 !w2 = tensor<32x20x!quant.uniform<i8:f32, 0.5>>
 
 // CHECK-LABEL: module @avx2
-// CHECK: kernel.program @main level "avx2" {{.*}} panels 1536 {
-// CHECK-NEXT: kernel.dense_filter from [[$SOURCE:[0-9]+]] to 0 outputs 20 channels 32 pitch 32 kernel 1 1 runs 1
-// CHECK-NEXT: kernel.parameters halves from [[#$STARTS1:]] to 1024 channels 20 block 16
-// CHECK-NEXT: kernel.parameters words from [[#$STARTS1 + 40]] to 1152 channels 20 block 16
-// CHECK-NEXT: kernel.parameters halves from [[#$STARTS2:]] to 1280 channels 32 block 16
-// CHECK-NEXT: kernel.parameters words from [[#$STARTS2 + 64]] to 1408 channels 32 block 16
+// CHECK: kernel.program @main level "avx2" {{.*}} prepared 1536 {{.*}} prologue {
+// CHECK-NEXT: kernel.step @write_panels [#kernel.arg<weights [[$SOURCE:[0-9]+]]>, #kernel.arg<prepared 0>] bounds [20, 32, 32, 1, 1] range 32
+// CHECK-NEXT: kernel.step @write_parameters [#kernel.arg<weights [[$PARAMETERS1:[0-9]+]]>, #kernel.arg<prepared 1024>] bounds [20, 16, 2, 66] range 32
+// CHECK-NEXT: kernel.step @write_parameters [#kernel.arg<weights [[$PARAMETERS2:[0-9]+]]>, #kernel.arg<prepared 1280>] bounds [32, 16, 2, 66] range 32
+// CHECK-NEXT: } {
 // CHECK-NEXT: kernel.step @copy
-// CHECK-NEXT: kernel.step @gemv{{[^,]*}}, #kernel.arg<panels 0>, #kernel.arg<panels 1024>, #kernel.arg<panels 1152>
-// CHECK-NEXT: kernel.step @gemv{{[^,]*}}, #kernel.arg<weights {{[0-9]+}}>, #kernel.arg<panels 1280>, #kernel.arg<panels 1408>
-// CHECK-NEXT: kernel.step @gemv{{[^,]*}}, #kernel.arg<panels 0>, #kernel.arg<panels 1024>, #kernel.arg<panels 1152>
+// CHECK-NEXT: kernel.step @gemv{{[^,]*}}, #kernel.arg<prepared 0>, #kernel.arg<prepared 1024>, #kernel.arg<prepared 1152>
+// CHECK-NEXT: kernel.step @gemv{{[^,]*}}, #kernel.arg<weights {{[0-9]+}}>, #kernel.arg<prepared 1280>, #kernel.arg<prepared 1408>
+// CHECK-NEXT: kernel.step @gemv{{[^,]*}}, #kernel.arg<prepared 0>, #kernel.arg<prepared 1024>, #kernel.arg<prepared 1152>
+// CHECK: func.func private @write_panels{{.*}}passthrough = ["optsize", "minsize"]
 // CHECK-LABEL: module @sse2
-// CHECK: kernel.program @main level "sse2" {{.*}} panels 1536 {
-// CHECK-NEXT: kernel.dense_filter from [[$SOURCE]] to 0 outputs 20 channels 32 pitch 32 kernel 1 1 runs 1
-// CHECK-NEXT: kernel.parameters halves from [[#$STARTS1]] to 1024 channels 20 block 16
-// CHECK-NEXT: kernel.parameters words from [[#$STARTS1 + 40]] to 1152 channels 20 block 16
-// CHECK-NEXT: kernel.parameters halves from [[#$STARTS2]] to 1280 channels 32 block 16
-// CHECK-NEXT: kernel.parameters words from [[#$STARTS2 + 64]] to 1408 channels 32 block 16
+// CHECK: kernel.program @main level "sse2" {{.*}} prepared 1536 {{.*}} prologue {
+// CHECK-NEXT: kernel.step @write_panels [#kernel.arg<weights [[$SOURCE]]>, #kernel.arg<prepared 0>] bounds [20, 32, 32, 1, 1] range 32
+// CHECK-NEXT: kernel.step @write_parameters [#kernel.arg<weights [[$PARAMETERS1]]>, #kernel.arg<prepared 1024>] bounds [20, 16, 2, 66] range 32
+// CHECK-NEXT: kernel.step @write_parameters [#kernel.arg<weights [[$PARAMETERS2]]>, #kernel.arg<prepared 1280>] bounds [32, 16, 2, 66] range 32
+// CHECK-NEXT: } {
 // CHECK-NEXT: kernel.step @copy
-// CHECK-NEXT: kernel.step @gemv{{[^,]*}}, #kernel.arg<panels 0>, #kernel.arg<panels 1024>, #kernel.arg<panels 1152>
+// CHECK-NEXT: kernel.step @gemv{{[^,]*}}, #kernel.arg<prepared 0>, #kernel.arg<prepared 1024>, #kernel.arg<prepared 1152>
+// CHECK-LABEL: module @reference
+// CHECK: kernel.program @main level "reference" {{.*}} prepared 0 {{.*}}xi8> {
+// CHECK-NEXT: kernel.step @copy
 func.func @main(%x: !x {nn.name = "x"}) -> (!y1 {nn.name = "y"}) {
   %w1 = nn.constant dense<1> : tensor<20x32xi8> -> !w1
   %w2 = nn.constant dense<2> : tensor<32x20xi8> -> !w2
-  %0 = nn.linear %x, %w1 : (!x, !w1) -> !y1 loc("linear1")
-  %1 = nn.linear %0, %w2 : (!y1, !w2) -> !x loc("linear2")
-  %2 = nn.linear %1, %w1 : (!x, !w1) -> !y1 loc("linear3")
+  %0 = nn.linear %x, %w1 {octet.origin = #octet.origin<"linear1">} : (!x, !w1) -> !y1
+  %1 = nn.linear %0, %w2 {octet.origin = #octet.origin<"linear2">} : (!y1, !w2) -> !x
+  %2 = nn.linear %1, %w1 {octet.origin = #octet.origin<"linear3">} : (!x, !w1) -> !y1
   return %2 : !y1
 }
 
@@ -47,10 +49,9 @@ func.func @main(%x: !x {nn.name = "x"}) -> (!y1 {nn.name = "y"}) {
 !w2 = tensor<5x3x!quant.uniform<i8:f32, 0.5>>
 
 // CHECK-LABEL: module @reference
-// CHECK: kernel.parameters words from 101 to {{[0-9]+}} channels 5
 // CHECK: kernel.step @linear_loops{{.*}}#kernel.arg<weights 0>
-// CHECK: kernel.step @linear_loops{{.*}}#kernel.arg<weights 76>
-// CHECK: kernel.step @linear_loops{{.*}}#kernel.arg<weights 124>
+// CHECK: kernel.step @linear_loops{{.*}}#kernel.arg<weights 64>
+// CHECK: kernel.step @linear_loops{{.*}}#kernel.arg<weights 112>
 func.func @main(%x: !x {nn.name = "x"}) -> (!y1 {nn.name = "y"}) {
   %w1 = nn.constant dense<1> : tensor<3x5xi8> -> !w1
   %w2 = nn.constant dense<2> : tensor<5x3xi8> -> !w2

@@ -8,22 +8,25 @@
 !db = tensor<16x!quant.uniform<i32:f32, 0.25>>
 
 // CHECK-LABEL: module @avx512vnni
-// CHECK: kernel.program @main level "avx512vnni" {{.*}} prepared 1536
-// CHECK: kernel.depthwise_filter from [[$SOURCE:[0-9]+]] to 0 channels 16 blocks 1 parts 1 vectors 4 strip 2 stride 1 kernel 3 3
-// CHECK: kernel.step @depthwise{{.*}}#kernel.arg<prepared 0>
-// CHECK-NOT: kernel.depthwise_filter
-// CHECK: kernel.step @depthwise{{.*}}#kernel.arg<prepared 0>
+// CHECK: kernel.program @main level "avx512vnni" {{.*}} prologue {
+// CHECK: kernel.step @write_depthwise [#kernel.arg<weights [[$SOURCE:[0-9]+]]>, #kernel.arg<prepared [[LONG:[0-9]+]]>] bounds [16, 1, 4, 2, 1, 3, 3] range 64
+// CHECK-NOT: @write_depthwise
+// CHECK: } {
+// CHECK: kernel.step @depthwise{{.*}}#kernel.arg<prepared [[LONG]]>
+// CHECK: kernel.step @depthwise{{.*}}#kernel.arg<prepared [[LONG]]>
 // CHECK-LABEL: module @sse2
-// CHECK: kernel.program @main level "sse2" {{.*}} prepared 2304
-// CHECK: kernel.depthwise_filter from [[$SOURCE]] to 0 channels 16 blocks 1 parts 4 vectors 1 strip 1 stride 1 kernel 3 3
-// CHECK-NEXT: kernel.widen from <prepared 0> to 768 groups 12
-// CHECK-NEXT: kernel.step @depthwise{{.*}}#kernel.arg<prepared 768>
-// CHECK-NEXT: kernel.step @depthwise{{.*}}#kernel.arg<prepared 768>
+// CHECK: kernel.program @main level "sse2" {{.*}} prologue {
+// CHECK-NOT: @write_depthwise [
+// CHECK-NOT: @write_words
+// CHECK: kernel.step @write_depthwise_words [#kernel.arg<weights [[$SOURCE]]>, #kernel.arg<prepared [[WORDS:[0-9]+]]>] bounds [16, 4, 1, 1, 1, 3, 3] range 64
+// CHECK-NEXT: } {
+// CHECK: kernel.step @depthwise{{.*}}#kernel.arg<prepared [[WORDS]]>
+// CHECK-NEXT: kernel.step @depthwise{{.*}}#kernel.arg<prepared [[WORDS]]>
 func.func @main(%x: !dx {nn.name = "x"}) -> (!dx {nn.name = "y"}) {
   %w = nn.constant dense<1> : tensor<16x1x3x3xi8> -> !dw
   %b = nn.constant dense<7> : tensor<16xi32> -> !db
-  %0 = nn.conv %x, %w, %b pads [1, 1, 1, 1] groups 16 : (!dx, !dw, !db) -> !dx loc("depthwise1")
-  %1 = nn.conv %0, %w, %b pads [1, 1, 1, 1] groups 16 : (!dx, !dw, !db) -> !dx loc("depthwise2")
+  %0 = nn.conv %x, %w, %b pads [1, 1, 1, 1] groups 16 {octet.origin = #octet.origin<"depthwise1">} : (!dx, !dw, !db) -> !dx
+  %1 = nn.conv %0, %w, %b pads [1, 1, 1, 1] groups 16 {octet.origin = #octet.origin<"depthwise2">} : (!dx, !dw, !db) -> !dx
   return %1 : !dx
 }
 
@@ -33,7 +36,7 @@ func.func @main(%x: !dx {nn.name = "x"}) -> (!dx {nn.name = "y"}) {
 !tx = tensor<1x64x1x32x!quant.uniform<u8:f32, 0.5:128>>
 !tw = tensor<64x1x1x9x!quant.uniform<i8:f32, 0.5>>
 // CHECK-LABEL: module @avx512vnni
-// CHECK: kernel.depthwise_filter from {{[0-9]+}} to 0 channels 64 blocks 1 parts 1 vectors 4 strip 2 stride 1 kernel 9 1
+// CHECK: kernel.step @write_depthwise {{.*}} bounds [64, 1, 4, 2, 1, 9, 1] range 64
 // CHECK: kernel.step @depthwise{{.*}} range 16
 func.func @main(%x: !tx {nn.name = "x"}) -> (!tx {nn.name = "y"}) {
   %w = nn.constant dense<1> : tensor<64x1x1x9xi8> -> !tw

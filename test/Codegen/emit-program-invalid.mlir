@@ -21,7 +21,7 @@ func.func @main(%x: tensor<1x2x3x3x!q>) -> tensor<1x2x5x5x!q> {
 // -----
 
 func.func @main(%x: tensor<1x4xf32>) -> tensor<1x4xf32> {
-  %y = octet.group "g"(%a = %x) : (tensor<1x4xf32>) -> tensor<1x4xf32> {
+  %y = octet.group(%a = %x) : (tensor<1x4xf32>) -> tensor<1x4xf32> {
     // expected-error @below {{cannot stand in a fused group: it is not element-wise}}
     %s = nn.softmax %a axis 1 : (tensor<1x4xf32>) -> tensor<1x4xf32>
     octet.yield %s : tensor<1x4xf32>

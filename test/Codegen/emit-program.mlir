@@ -8,7 +8,7 @@
 // One module per level, in order. The first two convolutions have the same shape: one function, two steps. The third writes
 // without a border. No step writes where it reads, and none passes what its kernel does not use (the scale of the result).
 // CHECK: module @avx2
-// CHECK: kernel.program @main level "avx2" arena {{[0-9]+}} state 0 prepared 4608 inputs [#kernel.tensor<"x",
+// CHECK: kernel.program @main level "avx2" arena {{[0-9]+}} state 0 prepared {{[0-9]+}} inputs [#kernel.tensor<"x",
 // CHECK: kernel.step @[[CONV:dense[_a-z0-9]+]] [#kernel.arg<arena [[A:[0-9]+]]>, {{.*}}#kernel.arg<arena [[B:[0-9]+]]>{{.*}}] range 8
 // CHECK: kernel.step @[[CONV]] [#kernel.arg<arena [[B]]>, {{.*}}#kernel.arg<arena [[A]]>{{.*}}] range 8
 // CHECK: kernel.step @[[LAST:dense[_a-z0-9]+]] [#kernel.arg<arena [[A]]>,
@@ -26,8 +26,8 @@
 func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}) {
   %w = nn.constant dense<1> : tensor<16x16x3x3xi8> -> !w
   %b = nn.constant dense<7> : tensor<16xi32> -> !b
-  %0 = nn.conv %x, %w, %b pads [1, 1, 1, 1] : (!x, !w, !b) -> !x loc("conv1")
-  %1 = nn.conv %0, %w, %b pads [1, 1, 1, 1] : (!x, !w, !b) -> !x loc("conv2")
-  %2 = nn.conv %1, %w, %b pads [1, 1, 1, 1] : (!x, !w, !b) -> !x loc("conv3")
+  %0 = nn.conv %x, %w, %b pads [1, 1, 1, 1] {octet.origin = #octet.origin<"conv1">} : (!x, !w, !b) -> !x
+  %1 = nn.conv %0, %w, %b pads [1, 1, 1, 1] {octet.origin = #octet.origin<"conv2">} : (!x, !w, !b) -> !x
+  %2 = nn.conv %1, %w, %b pads [1, 1, 1, 1] {octet.origin = #octet.origin<"conv3">} : (!x, !w, !b) -> !x
   return %2 : !x
 }

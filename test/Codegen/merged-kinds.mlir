@@ -45,11 +45,11 @@ func.func @main(%x: !x {nn.name = "x"}) -> (!z {nn.name = "y"}) {
   %v = nn.constant dense<1> : tensor<2048x16x1x1xi8> -> !v
   %b = nn.constant dense<7> : tensor<16xi32> -> !b
   %c = nn.constant dense<7> : tensor<2048xi32> -> !c
-  %0 = nn.conv %x, %w, %b pads [1, 1, 1, 1] : (!x, !w, !b) -> !x loc("dense1")
-  %1 = nn.conv %0, %d, %b pads [1, 1, 1, 1] groups 16 : (!x, !d, !b) -> !x loc("depthwise1")
-  %2 = nn.conv %1, %w, %b strides [2, 2] pads [1, 1, 0, 0] : (!x, !w, !b) -> !y loc("dense2")
-  %3 = nn.conv %2, %d, %b pads [1, 1, 1, 1] groups 16 : (!y, !d, !b) -> !y loc("depthwise2")
-  %4 = nn.conv %3, %v, %c : (!y, !v, !c) -> !z loc("dense3")
+  %0 = nn.conv %x, %w, %b pads [1, 1, 1, 1] {octet.origin = #octet.origin<"dense1">} : (!x, !w, !b) -> !x
+  %1 = nn.conv %0, %d, %b pads [1, 1, 1, 1] groups 16 {octet.origin = #octet.origin<"depthwise1">} : (!x, !d, !b) -> !x
+  %2 = nn.conv %1, %w, %b strides [2, 2] pads [1, 1, 0, 0] {octet.origin = #octet.origin<"dense2">} : (!x, !w, !b) -> !y
+  %3 = nn.conv %2, %d, %b pads [1, 1, 1, 1] groups 16 {octet.origin = #octet.origin<"depthwise2">} : (!y, !d, !b) -> !y
+  %4 = nn.conv %3, %v, %c {octet.origin = #octet.origin<"dense3">} : (!y, !v, !c) -> !z
   return %4 : !z
 }
 

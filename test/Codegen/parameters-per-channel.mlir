@@ -8,27 +8,23 @@
 !any = tensor<1x2x4x4x!quant.uniform<u8:f32:1, {0.5:3, 0.25:300}>>
 
 // CHECK: kernel.program
-// CHECK-NEXT: kernel.dense_filter
-// CHECK-NEXT: kernel.parameters halves {{.*}} to 256
-// CHECK-NEXT: kernel.parameters words {{.*}} to 320
-// CHECK-NEXT: kernel.parameters words from [[SCALES:[0-9]+]] to 384 channels 2 block 16
-// CHECK-NEXT: kernel.parameters reciprocals from [[SCALES]] to 448 channels 2 block 16
-// CHECK-NEXT: kernel.parameters reciprocal_rests from [[SCALES]] to 512 channels 2 block 16
-// CHECK-NEXT: kernel.parameters bytes from {{[0-9]+}} to 576 channels 2 block 16
-// CHECK-NEXT: kernel.parameters halves from {{[0-9]+}} to 640 channels 2 block 16
-// CHECK-NEXT: kernel.step
+// CHECK: kernel.step @write_parameters [#kernel.arg<weights {{[0-9]+}}>, #kernel.arg<prepared [[FIRST:[0-9]+]]>] bounds [2, 16, 6, 1463362] range 16
+// CHECK-NEXT: kernel.step @write_parameters [#kernel.arg<weights {{[0-9]+}}>, #kernel.arg<prepared [[SECOND:[0-9]+]]>] bounds [2, 16, 6, 2511938] range 16
+// CHECK: } {
+// CHECK: kernel.step @dense{{.*}}#kernel.arg<prepared [[FIRST]]>
+// CHECK: kernel.step @dense{{.*}}#kernel.arg<prepared [[SECOND]]>
 // CHECK: func.func private @dense
 // CHECK-NOT: arith.divf
 // CHECK: func.func private @dense
 // CHECK: arith.divf
 func.func @main(%x: !x {nn.name = "x"}) -> (!bytes {nn.name = "y"}, !any {nn.name = "z"}) {
   %w = nn.constant dense<1> : tensor<2x16x1x1xi8> -> !w
-  %y = octet.group "cpu::conv_act"(%a = %x, %b = %w) : (!x, !w) -> !bytes {
+  %y = octet.group(%a = %x, %b = %w) : (!x, !w) -> !bytes {
     %0 = nn.conv %a, %b : (!x, !w) -> tensor<1x2x4x4xf32>
     %1 = nn.hard_swish %0 : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
     octet.yield %1 : tensor<1x2x4x4xf32>
   }
-  %z = octet.group "cpu::conv_act"(%a = %x, %b = %w) : (!x, !w) -> !any {
+  %z = octet.group(%a = %x, %b = %w) : (!x, !w) -> !any {
     %0 = nn.conv %a, %b : (!x, !w) -> tensor<1x2x4x4xf32>
     %1 = nn.hard_swish %0 : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
     octet.yield %1 : tensor<1x2x4x4xf32>

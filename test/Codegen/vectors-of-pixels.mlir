@@ -52,7 +52,7 @@ func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}, !y3 {nn.name = "
 // CHECK-NEXT: arith.divf
 func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}) {
   %w = nn.constant dense<1> : tensor<16x16x1x1xi8> -> !w
-  %0 = octet.group "cpu::conv_act"(%a = %x, %b = %w) : (!x, !w) -> !x {
+  %0 = octet.group(%a = %x, %b = %w) : (!x, !w) -> !x {
     %1 = nn.conv %a, %b : (!x, !w) -> tensor<1x16x8x8xf32>
     %2 = nn.silu %1 : (tensor<1x16x8x8xf32>) -> tensor<1x16x8x8xf32>
     octet.yield %2 : tensor<1x16x8x8xf32>

@@ -24,9 +24,9 @@ func.func @main(%x: tensor<1x3x8x8xf32> {nn.name = "image"}) -> (tensor<1x2x8x8x
   %bq = nn.constant dense<7> : tensor<2xi32> -> tensor<2x!b>
   %w = octet.dequantize %wq : (tensor<2x3x3x3x!w>) -> tensor<2x3x3x3xf32>
   %b = octet.dequantize %bq : (tensor<2x!b>) -> tensor<2xf32>
-  %y = octet.group "cpu::conv_relu"(%0 = %xd, %1 = %w, %2 = %b) : (tensor<1x3x8x8xf32>, tensor<2x3x3x3xf32>, tensor<2xf32>) -> tensor<1x2x8x8xf32> {
-    %c = nn.conv %0, %1, %2 pads [1, 1, 1, 1] : (tensor<1x3x8x8xf32>, tensor<2x3x3x3xf32>, tensor<2xf32>) -> tensor<1x2x8x8xf32> loc("conv1")
-    %r = nn.relu %c : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32> loc("relu1")
+  %y = octet.group(%0 = %xd, %1 = %w, %2 = %b) : (tensor<1x3x8x8xf32>, tensor<2x3x3x3xf32>, tensor<2xf32>) -> tensor<1x2x8x8xf32> {
+    %c = nn.conv %0, %1, %2 pads [1, 1, 1, 1] {octet.origin = #octet.origin<"conv1">} : (tensor<1x3x8x8xf32>, tensor<2x3x3x3xf32>, tensor<2xf32>) -> tensor<1x2x8x8xf32>
+    %r = nn.relu %c {octet.origin = #octet.origin<"relu1">} : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
     octet.yield %r : tensor<1x2x8x8xf32>
   }
   %yq = octet.quantize %y : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8x!y>

@@ -8,8 +8,8 @@
 
 A cell says how many inputs were compared, `=` if all outputs are the same bytes as those of the best level with one thread,
 and otherwise how many differ. The scalar level, QEMU and the NumPy reference are slow: they see the first inputs and the first
-random ones only; so does avx512vnni on a CPU that has AVX-512 but not VNNI, where emulated_vnni.c stands in for those
-instructions (`*`). A level that this CPU cannot run otherwise is not checked, which is said and is a failure of the whole.
+random ones only; so do the levels with VNNI on a CPU that has all they need but VNNI, for which emulated_vnni.c stands in
+(`*`). A level that this CPU cannot run otherwise is not checked, which is said and is a failure of the whole.
 """
 from __future__ import annotations
 
@@ -24,18 +24,19 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tools" / "bench"), str(ROOT / "test" / "Reference")]
+sys.path[:0] = [str(ROOT / "tools" / "bench"), str(ROOT / "tools" / "dev"), str(ROOT / "test" / "Reference")]
+import levels  # noqa: E402
 import networks  # noqa: E402
 import tables  # noqa: E402
 
-VNNI = "avx512vnni"
-X86_LEVELS = [VNNI, "avx2", "sse2", "reference"]
-# Level, the CPU that QEMU plays.
-ARM_RUNS = [("dotprod", "max"), ("neon", "cortex-a72")]
+X86_LEVELS = levels.get_names("x86_64")
+# Level, the CPU that QEMU plays: all levels on the largest, the baseline on one that has nothing else.
+ARM_RUNS = [(level, "cortex-a72" if level == "neon" else "max") for level in levels.get_names("aarch64") if level != "reference"]
 ARM_TARGET = "aarch64-linux-gnu"
 SYSROOT = Path("/usr/aarch64-linux-gnu")
-# What the level avx512vnni needs beside VNNI, as Linux names it.
-AVX512 = {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx2", "fma"}
+# The levels whose VNNI instructions can be emulated, and what they need beside, as Linux names it.
+AVX2 = {"avx2", "fma", "f16c", "bmi1", "bmi2"}
+EMULATED = {"avx512vnni": AVX2 | {"avx512f", "avx512bw", "avx512dq", "avx512vl"}, "avxvnni": AVX2}
 
 
 # ---- inputs ------------------------------------------------------------------------------------------------------------
@@ -106,8 +107,8 @@ def compile_for_arm(octet, quantized, library):
     from octet import _compiler
     bytecode = library.with_suffix(".mlirbc")
     bytecode.write_bytes(quantized._bytecode)
-    levels = ",".join(level for level, _ in ARM_RUNS)
-    command = [_compiler.find_compiler(), bytecode, f"--target={ARM_TARGET}", f"--cpu-level={levels}", "-o", library]
+    names = ",".join(level for level, _ in ARM_RUNS)
+    command = [_compiler.find_compiler(), bytecode, f"--target={ARM_TARGET}", f"--cpu-level={names}", "-o", library]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
@@ -133,13 +134,18 @@ def find_c_compiler():
     return shutil.which("clang-22") or shutil.which("cc")
 
 
-def why_no_emulation():
-    """Why VNNI cannot be emulated here, or nothing."""
+def why_no_emulation(level):
+    """Why the level's VNNI instructions cannot be emulated here, or nothing."""
     cpuinfo = Path("/proc/cpuinfo")
     flags = {flag for line in cpuinfo.read_text().splitlines() if line.startswith("flags") for flag in line.split()} if cpuinfo.exists() else set()
-    if missing := sorted(AVX512 - flags):
+    if missing := sorted(EMULATED[level] - flags):
         return f"this CPU lacks {', '.join(missing)}"
     return None if find_c_compiler() else "no C compiler"
+
+
+def list_emulated():
+    """The levels that run here only with VNNI emulated, or could."""
+    return [level for level in EMULATED if level in X86_LEVELS and not why_no_emulation(level)]
 
 
 def build_emulator(folder):
@@ -149,12 +155,12 @@ def build_emulator(folder):
     return library
 
 
-def run_emulated(octet, emulator, library, feeds):
-    """The outputs of a library's avx512vnni level with VNNI emulated."""
+def run_emulated(octet, emulator, library, level, feeds):
+    """The outputs of a library's level with VNNI emulated."""
     variables = {"OCTET_EMULATED": str(library), "OCTET_EMULATED_ENTRY": find_entry(library)}
     os.environ.update(variables)
     try:
-        return run_model(octet.load(emulator, cpu_level="avx512vnni"), feeds)
+        return run_model(octet.load(emulator, cpu_level=level), feeds)
     finally:
         for name in variables:
             del os.environ[name]
@@ -199,8 +205,10 @@ class Check:
 
     def check_emulated(self):
         feeds, expected = (part[: self.options.emulated] for part in self.few(self.options.few))
-        cell, good = compare(expected, run_emulated(self.octet, self.machines.emulator, self.library, feeds))
-        yield f"{VNNI}/1", (cell + "*", good)
+        for level in self.machines.emulated:
+            if level not in self.levels:
+                cell, good = compare(expected, run_emulated(self.octet, self.machines.emulator, self.library, level, feeds))
+                yield f"{level}/1", (cell + "*", good)
 
     def check_arm(self):
         library = self.folder / "arm.so"
@@ -220,8 +228,7 @@ class Check:
         """(column, (cell, whether it is right)) one after the other."""
         yield f"{self.levels[0]}/1", ("base", True)
         yield from self.check_levels()
-        if VNNI not in self.levels and self.machines.emulator:
-            yield from self.check_emulated()
+        yield from self.check_emulated()
         if self.machines.arm_driver:
             yield from self.check_arm()
         yield from self.check_reference()
@@ -240,9 +247,11 @@ class Machines:
     """What stands in for machines that this one is not, or why nothing does."""
 
     def __init__(self, folder):
-        self.why_no_arm, self.why_no_emulation = why_no_arm(), why_no_emulation()
+        self.why_no_arm = why_no_arm()
+        # An instruction that traps costs some microseconds: whole networks are run with zmm registers only.
+        self.emulated = [level for level in list_emulated() if level == "avx512vnni"]
         self.arm_driver = None if self.why_no_arm else build_arm_driver(folder)
-        self.emulator = None if self.why_no_emulation else build_emulator(folder)
+        self.emulator = build_emulator(folder) if self.emulated else None
 
 
 COLUMNS = [f"{level}/{threads}" for level in X86_LEVELS for threads in (1, 2)] + [level for level, _ in ARM_RUNS] + ["numpy"]
@@ -271,22 +280,22 @@ def main():
     options = parser.parse_args()
     octet = tables.import_octet()
     table = tables.Table(network=31, inputs=7, **{column: max(len(column), 7) for column in COLUMNS})
-    failed, levels = [], X86_LEVELS
+    failed, ran = [], X86_LEVELS
     with tempfile.TemporaryDirectory() as name:
         machines = Machines(Path(name))
         for task in networks.get_tasks(options.networks):
             try:
-                cells, good, levels = check_network(octet, task, options, machines)
+                cells, good, ran = check_network(octet, task, options, machines)
             except (octet.Error, RuntimeError, NotImplementedError, subprocess.CalledProcessError) as error:
                 cells, good = {}, False
                 print(f"  {task.name}: {error}")
             inputs = min(options.samples, len(task._evals)) + options.random
             table.row(task.name, inputs, *(cells.get(column, "-") for column in COLUMNS))
             failed += [] if good else [task.name]
-    unchecked = [level for level in X86_LEVELS if level not in levels]
-    if VNNI in unchecked and machines.emulator:
-        unchecked.remove(VNNI)
-        print(f"* {VNNI}: this CPU lacks VNNI; its instructions were emulated, on a few inputs")
+    unchecked = [level for level in X86_LEVELS if level not in ran]
+    for level in set(unchecked) & set(machines.emulated):
+        unchecked.remove(level)
+        print(f"* {level}: this CPU lacks VNNI; its instructions were emulated, on a few inputs")
     if unchecked:
         print(f"not checked: {', '.join(unchecked)}: this CPU cannot run it")
     if machines.why_no_arm:

@@ -7,8 +7,10 @@
  *
  *   run_samples LIBRARY ENTRY LEVEL THREADS INPUTS OUTPUTS
  *
- * ENTRY is the library's exported symbol that ends in _octet_model_v1. INPUTS holds sample after sample, each with the
- * network's inputs one behind the other; OUTPUTS gets the same of its outputs. For CPUs that Python does not run on.
+ * ENTRY is the library's exported symbol that ends in _octet_model_v1. INPUTS holds sample after
+sample, each with the
+ * network's inputs one behind the other; OUTPUTS gets the same of its outputs. For CPUs that Python
+does not run on.
 \*===----------------------------------------------------------------------===*/
 
 #include "octet/Runtime/octet.h"
@@ -54,7 +56,8 @@ int main(int argc, char **argv) {
   if (!in || !out)
     return fail(in ? argv[6] : argv[5], "cannot be opened");
   const octet_descriptor *net = api->descriptor;
-  void **inputs = allocate(net->inputs, net->num_inputs), **outputs = allocate(net->outputs, net->num_outputs);
+  void **inputs = allocate(net->inputs, net->num_inputs),
+       **outputs = allocate(net->outputs, net->num_outputs);
   while (readSample(in, net->inputs, net->num_inputs, inputs)) {
     if (api->run(model, (const void *const *)inputs, outputs))
       return fail(argv[1], "run failed");

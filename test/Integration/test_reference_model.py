@@ -15,8 +15,8 @@ import onnxruntime
 import pytest
 
 NETWORKS = ["mlperf_resnet8_cifar10", "mlperf_kws_dscnn", "mlperf_ad01_autoencoder"]
-QUANTIZE = re.compile(r"^\s*(%\w+) = octet\.quantize %\w+ : \(.*\) -> (tensor<.*>)$", re.M)
-DEQUANTIZE = re.compile(r"^(\s*%\w+ = octet\.dequantize )(%\w+)( : .*)$", re.M)
+QUANTIZE = re.compile(r"^\s*(%\w+) = octet\.quantize %\w+(?: \{.*\})? : \(.*\) -> (tensor<.*>)$", re.M)
+DEQUANTIZE = re.compile(r"^(\s*%\w+ = octet\.dequantize )(%\w+)((?: \{.*\})? : .*)$", re.M)
 
 
 def cut(text):

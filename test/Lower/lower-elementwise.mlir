@@ -28,7 +28,7 @@ func.func @one_input_is_a_table(%xq: tensor<1x8x!q>) -> tensor<1x8xf32> {
 func.func @island(%xq: tensor<1x8x!q>) -> tensor<1x8xf32> {
   %three = nn.constant dense<3.0> : tensor<1xf32>
   %x = octet.dequantize %xq : (tensor<1x8x!q>) -> tensor<1x8xf32>
-  %s = octet.group "cpu::square"(%0 = %x) : (tensor<1x8xf32>) -> tensor<1x8xf32> {
+  %s = octet.group(%0 = %x) : (tensor<1x8xf32>) -> tensor<1x8xf32> {
     %m = nn.mul %0, %0 : (tensor<1x8xf32>, tensor<1x8xf32>) -> tensor<1x8xf32>
     octet.yield %m : tensor<1x8xf32>
   }
@@ -48,7 +48,7 @@ func.func @island(%xq: tensor<1x8x!q>) -> tensor<1x8xf32> {
 // Several inputs: a group that dequantizes them; the relu is the result's lower bound.
 // CHECK-LABEL: func @several_inputs_are_a_group
 // CHECK-SAME: %[[A:.*]]: tensor<1x8x!quant{{.*}}, %[[B:.*]]: tensor<1x8x!quant
-// CHECK-NEXT: octet.group "cpu::add_relu"(%[[X:.*]] = %[[A]], %[[Z:.*]] = %[[B]]) : {{.*}} -> tensor<1x8x!quant.uniform<u8<9:255>:f32, 2.500000e-01:9>> {
+// CHECK-NEXT: octet.group(%[[X:.*]] = %[[A]], %[[Z:.*]] = %[[B]]) : {{.*}} -> tensor<1x8x!quant.uniform<u8<9:255>:f32, 2.500000e-01:9>> {
 // CHECK-DAG: %[[XD:.*]] = octet.dequantize %[[X]]
 // CHECK-DAG: %[[ZD:.*]] = octet.dequantize %[[Z]]
 // CHECK: %[[S:.*]] = nn.add %[[XD]], %[[ZD]]
@@ -56,7 +56,7 @@ func.func @island(%xq: tensor<1x8x!q>) -> tensor<1x8xf32> {
 func.func @several_inputs_are_a_group(%aq: tensor<1x8x!a>, %bq: tensor<1x8x!b>) -> tensor<1x8xf32> {
   %a = octet.dequantize %aq : (tensor<1x8x!a>) -> tensor<1x8xf32>
   %b = octet.dequantize %bq : (tensor<1x8x!b>) -> tensor<1x8xf32>
-  %s = octet.group "cpu::add_relu"(%0 = %a, %1 = %b) : (tensor<1x8xf32>, tensor<1x8xf32>) -> tensor<1x8xf32> {
+  %s = octet.group(%0 = %a, %1 = %b) : (tensor<1x8xf32>, tensor<1x8xf32>) -> tensor<1x8xf32> {
     %m = nn.add %0, %1 : (tensor<1x8xf32>, tensor<1x8xf32>) -> tensor<1x8xf32>
     %r = nn.relu %m : (tensor<1x8xf32>) -> tensor<1x8xf32>
     octet.yield %r : tensor<1x8xf32>
@@ -74,9 +74,9 @@ func.func @several_inputs_are_a_group(%aq: tensor<1x8x!a>, %bq: tensor<1x8x!b>) 
 // A constant that differs by channel is an operand; one that is quantized is quantized now.
 // CHECK-LABEL: func @constants
 // CHECK-DAG: %[[C:.*]] = nn.constant dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>
-// CHECK: octet.group "lower::elementwise"({{.*}} = %{{.*}}, {{.*}} = %[[C]])
+// CHECK: octet.group({{.*}} = %{{.*}}, {{.*}} = %[[C]])
 // CHECK: %[[Q:.*]] = nn.constant dense_resource<constant.i8> : tensor<2xi8> -> tensor<2x!quant
-// CHECK: octet.group "lower::elementwise"({{.*}} = %{{.*}}, {{.*}} = %[[Q]])
+// CHECK: octet.group({{.*}} = %{{.*}}, {{.*}} = %[[Q]])
 // CHECK: dialect_resources
 // 1 / 0.5 + 128 and 2 / 0.5 + 128.
 // CHECK: constant{{.*}}: "0x{{[0-9]*}}8284"
@@ -133,7 +133,7 @@ func.func @both_kinds_of_readers(%aq: tensor<1x8x!a>) -> (tensor<1x8xf32>, tenso
 // -----
 
 !a = !quant.uniform<u8:f32, 0.5:128>
-!s = !quant.uniform<i8:f32, 0.5>
+!s = !quant.uniform<i16:f32, 0.5>
 
 // CHECK-LABEL: func @what_stays_float
 func.func @what_stays_float(%aq: tensor<1x8x!a>, %real: tensor<1x8xf32>) -> (tensor<1x8xf32>, tensor<1x8x!a>, tensor<1x8x!s>) {
@@ -146,7 +146,7 @@ func.func @what_stays_float(%aq: tensor<1x8x!a>, %real: tensor<1x8xf32>) -> (ten
   %s = nn.add %a, %real : (tensor<1x8xf32>, tensor<1x8xf32>) -> tensor<1x8xf32>
   %sq = octet.quantize %s : (tensor<1x8xf32>) -> tensor<1x8x!a>
   // CHECK: nn.relu {{.*}} -> tensor<1x8xf32>
-  // expected-remark @below {{OCT303 | Category:octet-lower | Remark="stays float: an activation is not stored in 8 unsigned bits"}}
+  // expected-remark @below {{OCT303 | Category:octet-lower | Remark="stays float: an activation is not stored in 8 bits"}}
   %t = nn.relu %a : (tensor<1x8xf32>) -> tensor<1x8xf32>
   %tq = octet.quantize %t : (tensor<1x8xf32>) -> tensor<1x8x!s>
   return %r, %sq, %tq : tensor<1x8xf32>, tensor<1x8x!a>, tensor<1x8x!s>

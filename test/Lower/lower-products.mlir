@@ -20,7 +20,7 @@ func.func @relu_is_a_storage_bound(%xq: tensor<1x3x8x8x!x>) -> tensor<1x2x8x8xf3
   %x = octet.dequantize %xq : (tensor<1x3x8x8x!x>) -> tensor<1x3x8x8xf32>
   %w = octet.dequantize %wq : (tensor<2x3x3x3x!w>) -> tensor<2x3x3x3xf32>
   %b = octet.dequantize %bq : (tensor<2x!b>) -> tensor<2xf32>
-  %y = octet.group "cpu::conv_relu"(%0 = %x, %1 = %w, %2 = %b) : (tensor<1x3x8x8xf32>, tensor<2x3x3x3xf32>, tensor<2xf32>) -> tensor<1x2x8x8xf32> {
+  %y = octet.group(%0 = %x, %1 = %w, %2 = %b) : (tensor<1x3x8x8xf32>, tensor<2x3x3x3xf32>, tensor<2xf32>) -> tensor<1x2x8x8xf32> {
     %c = nn.conv %0, %1, %2 pads [1, 1, 1, 1] : (tensor<1x3x8x8xf32>, tensor<2x3x3x3xf32>, tensor<2xf32>) -> tensor<1x2x8x8xf32>
     %r = nn.relu %c : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
     octet.yield %r : tensor<1x2x8x8xf32>
@@ -45,7 +45,7 @@ func.func @returned_value(%xq: tensor<1x2x8x8x!x>) -> tensor<1x2x8x8x!y> {
   %wq = nn.constant dense<1> : tensor<2x1x1x1xi8> -> tensor<2x1x1x1x!w>
   %x = octet.dequantize %xq : (tensor<1x2x8x8x!x>) -> tensor<1x2x8x8xf32>
   %w = octet.dequantize %wq : (tensor<2x1x1x1x!w>) -> tensor<2x1x1x1xf32>
-  %y = octet.group "cpu::conv_relu6"(%0 = %x, %1 = %w) : (tensor<1x2x8x8xf32>, tensor<2x1x1x1xf32>) -> tensor<1x2x8x8xf32> {
+  %y = octet.group(%0 = %x, %1 = %w) : (tensor<1x2x8x8xf32>, tensor<2x1x1x1xf32>) -> tensor<1x2x8x8xf32> {
     %c = nn.conv %0, %1 groups 2 : (tensor<1x2x8x8xf32>, tensor<2x1x1x1xf32>) -> tensor<1x2x8x8xf32>
     %r = nn.clip %c min 0.0 max 6.0 : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
     octet.yield %r : tensor<1x2x8x8xf32>
@@ -73,7 +73,7 @@ func.func @per_channel(%xq: tensor<1x2x8x8x!x>) -> tensor<1x2x8x8xf32> {
   %x = octet.dequantize %xq : (tensor<1x2x8x8x!x>) -> tensor<1x2x8x8xf32>
   %w = octet.dequantize %wq : (tensor<2x1x1x1x!w>) -> tensor<2x1x1x1xf32>
   %b = octet.dequantize %bq : (tensor<2x!b>) -> tensor<2xf32>
-  %y = octet.group "cpu::conv_relu6"(%0 = %x, %1 = %w, %2 = %b) : (tensor<1x2x8x8xf32>, tensor<2x1x1x1xf32>, tensor<2xf32>) -> tensor<1x2x8x8xf32> {
+  %y = octet.group(%0 = %x, %1 = %w, %2 = %b) : (tensor<1x2x8x8xf32>, tensor<2x1x1x1xf32>, tensor<2xf32>) -> tensor<1x2x8x8xf32> {
     %c = nn.conv %0, %1, %2 groups 2 : (tensor<1x2x8x8xf32>, tensor<2x1x1x1xf32>, tensor<2xf32>) -> tensor<1x2x8x8xf32>
     %r = nn.clip %c min 0.0 max 6.0 : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
     octet.yield %r : tensor<1x2x8x8xf32>
@@ -92,7 +92,7 @@ func.func @per_channel(%xq: tensor<1x2x8x8x!x>) -> tensor<1x2x8x8xf32> {
 // A residual is dequantized in the body and added to the real-valued accumulator, product first; the relu is a bound.
 // CHECK-LABEL: func @residual
 // CHECK-SAME: %[[X:.*]]: tensor<1x2x8x8x!quant
-// CHECK: octet.group "cpu::conv_add_relu"(%[[A:.*]] = %[[X]], %[[F:.*]] = %{{.*}}, %[[R:.*]] = %[[X]]) : {{.*}} -> tensor<1x2x8x8x!quant.uniform<u8<2:255>
+// CHECK: octet.group(%[[A:.*]] = %[[X]], %[[F:.*]] = %{{.*}}, %[[R:.*]] = %[[X]]) : {{.*}} -> tensor<1x2x8x8x!quant.uniform<u8<2:255>
 // CHECK-NEXT: %[[C:.*]] = nn.conv %[[A]], %[[F]] : {{.*}} -> tensor<1x2x8x8xf32>
 // CHECK-NEXT: %[[D:.*]] = octet.dequantize %[[R]]
 // CHECK-NEXT: %[[S:.*]] = nn.add %[[C]], %[[D]]
@@ -101,7 +101,7 @@ func.func @residual(%xq: tensor<1x2x8x8x!x>) -> tensor<1x2x8x8xf32> {
   %wq = nn.constant dense<1> : tensor<2x2x1x1xi8> -> tensor<2x2x1x1x!w>
   %x = octet.dequantize %xq : (tensor<1x2x8x8x!x>) -> tensor<1x2x8x8xf32>
   %w = octet.dequantize %wq : (tensor<2x2x1x1x!w>) -> tensor<2x2x1x1xf32>
-  %y = octet.group "cpu::conv_add_relu"(%0 = %x, %1 = %w, %2 = %x) : (tensor<1x2x8x8xf32>, tensor<2x2x1x1xf32>, tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32> {
+  %y = octet.group(%0 = %x, %1 = %w, %2 = %x) : (tensor<1x2x8x8xf32>, tensor<2x2x1x1xf32>, tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32> {
     %c = nn.conv %0, %1 : (tensor<1x2x8x8xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x8x8xf32>
     %a = nn.add %2, %c : (tensor<1x2x8x8xf32>, tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
     %r = nn.relu %a : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
@@ -128,7 +128,7 @@ func.func @real_residual(%xq: tensor<1x2x8x8x!x>, %real: tensor<1x2x8x8xf32>) ->
   %wq = nn.constant dense<1> : tensor<2x2x1x1xi8> -> tensor<2x2x1x1x!w>
   %x = octet.dequantize %xq : (tensor<1x2x8x8x!x>) -> tensor<1x2x8x8xf32>
   %w = octet.dequantize %wq : (tensor<2x2x1x1x!w>) -> tensor<2x2x1x1xf32>
-  %y = octet.group "cpu::conv_add_relu"(%0 = %x, %1 = %w, %2 = %real) : (tensor<1x2x8x8xf32>, tensor<2x2x1x1xf32>, tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32> {
+  %y = octet.group(%0 = %x, %1 = %w, %2 = %real) : (tensor<1x2x8x8xf32>, tensor<2x2x1x1xf32>, tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32> {
     %c = nn.conv %0, %1 : (tensor<1x2x8x8xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x8x8xf32>
     %a = nn.add %2, %c : (tensor<1x2x8x8xf32>, tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
     // expected-remark @below {{OCT301 | Category:octet-lower | Remark="stays float: an operand is real-valued"}}
@@ -148,7 +148,7 @@ func.func @real_residual(%xq: tensor<1x2x8x8x!x>, %real: tensor<1x2x8x8xf32>) ->
 
 // Any other activation works on the real-valued accumulator.
 // CHECK-LABEL: func @silu_stays_in_the_body
-// CHECK: octet.group "cpu::linear_silu"(%[[A:.*]] = %{{.*}}, %[[F:.*]] = %{{.*}}) : {{.*}} -> tensor<1x2x!quant.uniform<u8:f32, 3.125000e-02:2>>
+// CHECK: octet.group(%[[A:.*]] = %{{.*}}, %[[F:.*]] = %{{.*}}) : {{.*}} -> tensor<1x2x!quant.uniform<u8:f32, 3.125000e-02:2>>
 // CHECK-NEXT: %[[C:.*]] = nn.linear %[[A]], %[[F]] : {{.*}} -> tensor<1x2xf32>
 // CHECK-NEXT: %[[S:.*]] = nn.silu %[[C]]
 // CHECK-NEXT: octet.yield %[[S]]
@@ -156,7 +156,7 @@ func.func @silu_stays_in_the_body(%xq: tensor<1x2x!x>) -> tensor<1x2xf32> {
   %wq = nn.constant dense<1> : tensor<2x2xi8> -> tensor<2x2x!w>
   %x = octet.dequantize %xq : (tensor<1x2x!x>) -> tensor<1x2xf32>
   %w = octet.dequantize %wq : (tensor<2x2x!w>) -> tensor<2x2xf32>
-  %y = octet.group "cpu::linear_silu"(%0 = %x, %1 = %w) : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32> {
+  %y = octet.group(%0 = %x, %1 = %w) : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32> {
     %c = nn.linear %0, %1 : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32>
     %r = nn.silu %c : (tensor<1x2xf32>) -> tensor<1x2xf32>
     octet.yield %r : tensor<1x2xf32>
@@ -191,7 +191,7 @@ func.func @real_result(%xq: tensor<1x2x!x>) -> tensor<1x2xf32> {
 // What stays float reads a float constant.
 // CHECK-LABEL: func @asymmetric_filter
 // CHECK: %[[W:.*]] = nn.constant dense_resource<constant{{.*}}> : tensor<2x2xf32>
-// CHECK: nn.linear %{{.*}}, %[[W]] {octet.stays_float = "OCT305"} : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32>
+// CHECK: nn.linear %{{.*}}, %[[W]] {octet.decision = #octet.decision<verdict = float, reason = <"OCT305", {{.*}}, refused = true>} : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32>
 func.func @asymmetric_filter(%xq: tensor<1x2x!x>) -> tensor<1x2xf32> {
   %wq = nn.constant dense<3> : tensor<2x2xi8> -> tensor<2x2x!w>
   %x = octet.dequantize %xq : (tensor<1x2x!x>) -> tensor<1x2xf32>
@@ -203,16 +203,16 @@ func.func @asymmetric_filter(%xq: tensor<1x2x!x>) -> tensor<1x2xf32> {
 
 // -----
 
-!x = !quant.uniform<i8:f32, 0.5>
+!x = !quant.uniform<u4:f32, 0.5>
 !w = !quant.uniform<i8:f32, 0.25>
 
-// CHECK-LABEL: func @signed_activation
+// CHECK-LABEL: func @narrow_activation
 // CHECK: nn.linear {{.*}} : (tensor<1x2xf32>
-func.func @signed_activation(%xq: tensor<1x2x!x>) -> tensor<1x2xf32> {
+func.func @narrow_activation(%xq: tensor<1x2x!x>) -> tensor<1x2xf32> {
   %wq = nn.constant dense<3> : tensor<2x2xi8> -> tensor<2x2x!w>
   %x = octet.dequantize %xq : (tensor<1x2x!x>) -> tensor<1x2xf32>
   %w = octet.dequantize %wq : (tensor<2x2x!w>) -> tensor<2x2xf32>
-  // expected-remark @below {{OCT303 | Category:octet-lower | Remark="stays float: an activation is not stored in 8 unsigned bits"}}
+  // expected-remark @below {{OCT303 | Category:octet-lower | Remark="stays float: an activation is not stored in 8 bits"}}
   %y = nn.linear %x, %w : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32>
   return %y : tensor<1x2xf32>
 }
@@ -284,7 +284,7 @@ func.func @accumulator_may_overflow(%xq: tensor<1x2x!x>) -> (tensor<1x2xf32>, te
 
 // What no pattern of the backend fused is fused nevertheless, if it is a clamp or a residual that nobody else reads.
 // CHECK-LABEL: func @clamps_and_residuals_belong_to_the_product
-// CHECK: octet.group "lower::product"(%[[A:.*]] = %[[X:.*]], %{{.*}} = %{{.*}}, %[[R:.*]] = %[[X]]) : {{.*}} -> tensor<1x2x!quant.uniform<u8<2:255>
+// CHECK: octet.group(%[[A:.*]] = %[[X:.*]], %{{.*}} = %{{.*}}, %[[R:.*]] = %[[X]]) : {{.*}} -> tensor<1x2x!quant.uniform<u8<2:255>
 // CHECK-NEXT: %[[C:.*]] = nn.linear %[[A]]
 // CHECK-NEXT: %[[D:.*]] = octet.dequantize %[[R]]
 // CHECK-NEXT: nn.add %[[C]], %[[D]]

@@ -1,9 +1,11 @@
 // RUN: %python %S/Inputs/make-samples.py %t.npz
-// RUN: octet-opt %s --octet-calibrate="calibration-data=%t.npz save-statistics=%t.stats threads=2" | FileCheck %s
+// RUN: octet-opt %s --octet-use-samples=files=%t.npz --octet-calibrate="save-statistics=%t.stats threads=2" | FileCheck %s
 // RUN: octet-opt %s --octet-calibrate="load-statistics=%t.stats" | FileCheck %s
-// RUN: not octet-opt %s --octet-calibrate="calibration-data=%t.missing" 2>&1 | FileCheck %s --check-prefix=MISSING
+// RUN: not octet-opt %s --octet-use-samples=files=%t.missing --octet-calibrate 2>&1 | FileCheck %s --check-prefix=MISSING
+// RUN: not octet-opt %s --octet-calibrate 2>&1 | FileCheck %s --check-prefix=NOTHING
 
 // MISSING: error: '{{.*}}.missing': no such file or folder
+// NOTHING: error: octet-calibrate has neither samples (octet-use-samples) nor statistics (load-statistics)
 
 // The range of the input is [-1, 2]; what a constant's observer sees is known without samples.
 // CHECK: octet.observer @x #octet.min_max<dtype = ui8> saw dense<[0, 0, -128, -65, 0, 0, 0, 64]> : tensor<8xi8>

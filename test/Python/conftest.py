@@ -3,6 +3,7 @@
 """What the tests of the Python package share: a network written in C, so that running is tested without the compiler."""
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,15 +12,47 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="session")
-def toy(tmp_path_factory, unbuilt):
-    """The path of the library of the network `toy`."""
+def build_toy(tmp_path_factory, unbuilt):
+    """build_toy(file) makes a library of the network in a C file of Inputs and returns its path."""
     clang = shutil.which("clang-22") or shutil.which("cc")
     if not clang:
         unbuilt("no C compiler")
-    path = tmp_path_factory.mktemp("toy") / "toy.so"
-    source = ROOT / "test" / "Python" / "Inputs" / "toy.c"
-    subprocess.run([clang, "-shared", "-fPIC", "-O1", f"-I{ROOT}/include", str(source), "-o", str(path), "-lpthread"], check=True)
-    return path
+
+    def build(file):
+        path = tmp_path_factory.mktemp("toy") / "toy.so"
+        source = ROOT / "test" / "Python" / "Inputs" / file
+        command = [clang, "-shared", "-fPIC", "-O1", f"-I{ROOT}/include", str(source), "-o", str(path), "-lpthread"]
+        subprocess.run(command, check=True)
+        return path
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def toy(build_toy):
+    """The path of the library of the network `toy`."""
+    return build_toy("toy.c")
+
+
+# A child's peak begins with its parent's: this small process stands between the tests and what they measure.
+MEASURE = """
+import resource, subprocess, sys
+code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode
+print(code, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)
+"""
+
+
+@pytest.fixture
+def measure_peak():
+    """measure_peak(command, …) gives the exit code of a process and its peak of memory in bytes; … is for subprocess.run."""
+
+    def measure(command, **options):
+        command = [sys.executable, "-c", MEASURE, *map(str, command)]
+        options = {"stderr": subprocess.DEVNULL, **options}
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, **options)
+        return tuple(map(int, done.stdout.split()))
+
+    return measure
 
 
 @pytest.fixture

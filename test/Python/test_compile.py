@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiling from Python, on a network of two layers."""
 import json
+import os
 import pickle
 import subprocess
 
@@ -67,6 +68,29 @@ def test_network_of_which_nothing_is_quantized():
     network = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]).SerializeToString()
     model = octet.quantize(network, calibration_data={"x": SAMPLES[0, 0, 0, :, :4].reshape(8, 1, 4)}).compile()
     np.testing.assert_allclose(model(SAMPLES[0, 0, 0, :1, :4])["y"], np.exp(SAMPLES[0, 0, 0, :1, :4]), rtol=1e-6)
+
+
+@pytest.mark.parametrize("inputs", [{}, {"x": [2]}])
+@pytest.mark.parametrize("operator, expected", [("Identity", [[1, -2, 3]]), ("Relu", [[1, 0, 3]])])
+def test_network_that_reads_no_input_gives_its_constants(tool, tmp_path, inputs, operator, expected):
+    from onnx import TensorProto, helper
+
+    graph = helper.make_graph(
+        [helper.make_node(operator, ["c"], ["y"])], "net",
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in inputs.items()],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 3])],
+        [helper.make_tensor("c", TensorProto.FLOAT, [1, 3], [1, -2, 3])])
+    model = octet.compile(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]).SerializeToString())
+    feed, output = {name: np.zeros(shape, np.float32) for name, shape in inputs.items()}, np.full((1, 3), 77, np.float32)
+    np.testing.assert_array_equal(model.run(feed)["y"], expected)
+    np.testing.assert_array_equal(model.bind(feed, [output])()["y"], expected)
+    model.save(tmp_path / "net.so")
+    if inputs:
+        done = tool("octet-run", tmp_path / "net.so", f"--output={tmp_path / 'y.npz'}", check=False)
+        assert done.returncode == 1 and "--expect and --output need --input" in done.stderr
+    else:
+        tool("octet-run", tmp_path / "net.so", f"--output={tmp_path / 'y.npz'}")
+        np.testing.assert_array_equal(np.load(tmp_path / "y.npz")["y"], expected)
 
 
 def test_constant_vector_as_operand():
@@ -183,7 +207,7 @@ def test_shapes_must_be_positive(shape):
 
 @pytest.mark.parametrize("data, message", [
     ({"z": SAMPLES}, "expected an array 'x' for the network's input, but got 'z'; name the arrays as the network's inputs"),
-    ({"x": SAMPLES, "z": SAMPLES}, "the network has no input 'z'; leave that array away"),
+    ({"x": SAMPLES, "z": SAMPLES}, "the network has no input 'z'; omit that array"),
     ({"x": SAMPLES[:, :, :, :7]}, "'x': expected shape [1, 3, 8, 8], with or without a leading axis of samples, "
      "but got [20, 1, 3, 7, 8]; give every sample the shape of the input"),
     ({"x": SAMPLES.astype(np.float64)}, "'x': expected float32, but got float64; convert the array with .astype(numpy.float32)"),
@@ -228,12 +252,39 @@ def test_errors_are_the_compilers(tmp_path):
     ({"qconfig_mapping": 3}, "qconfig_mapping: expected the path of a file, but got 3"),
     ({"input_shapes": [1]}, "input_shapes: expected a dict of shapes by the names of inputs, but got list"),
     ({"cpu_level": 3}, "cpu_level: expected the name of a level or several names, but got 3"),
+    ({"backend": "cpu\0"}, r"backend: expected text without null characters and halves of surrogate pairs, but got 'cpu\\x00'"),
+    ({"qconfig_mapping": "\ud800"}, "qconfig_mapping: expected text without null characters"),
+    ({"input_shapes": {"x\0": [1]}}, "input_shapes: expected text without null characters"),
+    ({"cpu_level": "sse2\0"}, "cpu_level: expected text without null characters"),
     ({"cpu_level": []}, r"cpu_level: expected the name of a level or several names, but got \[\]"),
 ])
 def test_arguments_are_checked_before_the_work(arguments, message, monkeypatch):
     monkeypatch.setenv("OCTET_COMPILE", "/bin/false")
     with pytest.raises(octet.InputError, match=message):
         octet.compile(**{"model": make_network(), **arguments})
+
+
+def test_paths_need_not_be_utf8(tmp_path):
+    path = tmp_path / os.fsdecode(b"net\xff.onnx")
+    path.write_bytes(make_network())
+    model = octet.compile(path)
+    assert model.name and repr(model).encode() and str(model.report).encode()
+    quantized = octet.quantize(path, calibration_data={"x": SAMPLES})
+    assert quantized.mlir.encode()
+    np.testing.assert_array_equal(quantized.compile().run([SAMPLES[0]])["y"], octet.compile(path, calibration_data={"x": SAMPLES}).run([SAMPLES[0]])["y"])
+    for name in os.fsdecode(b"none\xff.onnx"), "none\0.onnx", "none\ud800.onnx":
+        with pytest.raises(octet.CompileError, match="error: no such file") as failure:
+            octet.compile(name)
+        str(failure.value).encode()
+
+
+def test_compiler_that_cannot_be_run(tmp_path, monkeypatch):
+    fake = tmp_path / "compiler"
+    fake.write_bytes(b"\x7fELF no program")
+    fake.chmod(0o755)
+    monkeypatch.setenv("OCTET_COMPILE", str(fake))
+    with pytest.raises(octet.CompileError, match="compiler' cannot be run: Exec format error"):
+        octet.compile(make_network())
 
 
 def test_path_is_no_option(tmp_path, monkeypatch):

@@ -1,6 +1,6 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The shipped network: its files are what models/digits/train.py makes of scikit-learn's digits."""
+"""The shipped network: its files are what test/Inputs/digits/train.py makes of scikit-learn's digits."""
 
 import importlib.util
 import pathlib
@@ -11,7 +11,7 @@ import onnxruntime
 import pytest
 from onnx import numpy_helper
 
-FOLDER = pathlib.Path(__file__).resolve().parents[2] / "models" / "digits"
+FOLDER = pathlib.Path(__file__).resolve().parents[1] / "Inputs" / "digits"
 
 # Training again on another machine adds up matrix products in another order. Between two instruction sets, and with initial
 # weights perturbed by 1e-15, the float32 weights came out identical; this leaves room for a few roundings.
@@ -21,7 +21,7 @@ WEIGHT_TOLERANCE = 1e-6
 @pytest.fixture(scope="module")
 def script():
     for package in ("autograd", "sklearn"):
-        pytest.importorskip(package, reason=f"models/digits/train.py needs {package}")
+        pytest.importorskip(package, reason=f"test/Inputs/digits/train.py needs {package}")
     spec = importlib.util.spec_from_file_location("digits_train", FOLDER / "train.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

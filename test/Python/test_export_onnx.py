@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Exported QDQ files load in onnxruntime and give the integers that the law of numbers gives (docs/numerics.md)."""
 
+import math
 import os
 import pathlib
 import subprocess
@@ -70,17 +71,17 @@ func.func @main(%x: tensor<1x3x6x6xf32> {nn.name = "image"}) -> (tensor<1x4x6x6x
   %w = octet.dequantize %wq : (tensor<4x3x3x3x!w>) -> tensor<4x3x3x3xf32>
   %b = octet.dequantize %bq : (tensor<4x!b>) -> tensor<4xf32>
   %dw = octet.dequantize %dwq : (tensor<4x1x1x1x!dw>) -> tensor<4x1x1x1xf32>
-  %y = octet.group "cpu::conv_relu"(%0 = %xd, %1 = %w, %2 = %b) : (tensor<1x3x6x6xf32>, tensor<4x3x3x3xf32>, tensor<4xf32>) -> tensor<1x4x6x6xf32> {
-    %c = nn.conv %0, %1, %2 pads [1, 1, 1, 1] : (tensor<1x3x6x6xf32>, tensor<4x3x3x3xf32>, tensor<4xf32>) -> tensor<1x4x6x6xf32> loc("conv1")
-    %r = nn.relu %c : (tensor<1x4x6x6xf32>) -> tensor<1x4x6x6xf32> loc("relu1")
+  %y = octet.group(%0 = %xd, %1 = %w, %2 = %b) : (tensor<1x3x6x6xf32>, tensor<4x3x3x3xf32>, tensor<4xf32>) -> tensor<1x4x6x6xf32> {
+    %c = nn.conv %0, %1, %2 pads [1, 1, 1, 1] {octet.origin = #octet.origin<"conv1">} : (tensor<1x3x6x6xf32>, tensor<4x3x3x3xf32>, tensor<4xf32>) -> tensor<1x4x6x6xf32>
+    %r = nn.relu %c {octet.origin = #octet.origin<"relu1">} : (tensor<1x4x6x6xf32>) -> tensor<1x4x6x6xf32>
     octet.yield %r : tensor<1x4x6x6xf32>
   }
   %yq = octet.quantize %y : (tensor<1x4x6x6xf32>) -> tensor<1x4x6x6x!y>
   %yd = octet.dequantize %yq : (tensor<1x4x6x6x!y>) -> tensor<1x4x6x6xf32>
-  %d = nn.conv %yd, %dw groups 4 : (tensor<1x4x6x6xf32>, tensor<4x1x1x1xf32>) -> tensor<1x4x6x6xf32> loc("depthwise")
+  %d = nn.conv %yd, %dw groups 4 {octet.origin = #octet.origin<"depthwise">} : (tensor<1x4x6x6xf32>, tensor<4x1x1x1xf32>) -> tensor<1x4x6x6xf32>
   %dq = octet.quantize %d : (tensor<1x4x6x6xf32>) -> tensor<1x4x6x6x!z>
   %dd = octet.dequantize %dq : (tensor<1x4x6x6x!z>) -> tensor<1x4x6x6xf32>
-  %s = nn.add %dd, %yd : (tensor<1x4x6x6xf32>, tensor<1x4x6x6xf32>) -> tensor<1x4x6x6xf32> loc("add")
+  %s = nn.add %dd, %yd {octet.origin = #octet.origin<"add">} : (tensor<1x4x6x6xf32>, tensor<1x4x6x6xf32>) -> tensor<1x4x6x6xf32>
   %sq = octet.quantize %s : (tensor<1x4x6x6xf32>) -> tensor<1x4x6x6x!narrow>
   %sd = octet.dequantize %sq : (tensor<1x4x6x6x!narrow>) -> tensor<1x4x6x6xf32>
   return %sd, %x : tensor<1x4x6x6xf32>, tensor<1x3x6x6xf32>
@@ -139,6 +140,10 @@ OPERATORS = [
     (f"nn.hard_sigmoid %x alpha 0.25 beta 0.5 : {UNARY}", lambda x: np.clip(0.25 * x + 0.5, 0, 1)),
     (f"nn.hard_swish %x : {UNARY}", lambda x: x * np.clip(x / 6 + 0.5, 0, 1)),
     (f"nn.exp %x : {UNARY}", np.exp),
+    (f"nn.erf %x : {UNARY}", np.vectorize(math.erf)),
+    (f"nn.softplus %x : {UNARY}", lambda x: np.logaddexp(0, x)),
+    (f"nn.gelu %x exact : {UNARY}", lambda x: x / 2 * (1 + np.vectorize(math.erf)(x / math.sqrt(2)))),
+    (f"nn.gelu %x tanh : {UNARY}", lambda x: x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))),
     (f"nn.neg %x : {UNARY}", np.negative),
     (f"nn.add %x, %x : {BINARY}", lambda x: x + x),
     (f"nn.sub %x, %x : {BINARY}", lambda x: x - x),
@@ -207,7 +212,7 @@ def test_operator(text, expected):
           %c = nn.constant dense<[1.0, 2.0]> : tensor<2xf32>
           %w = nn.constant dense<[[0.0, 1.0, 2.0, 3.0], [4.0, 5.0, 6.0, 7.0]]> : tensor<2x4xf32>
           %m = nn.reshape %x : (tensor<1x2x4x4xf32>) -> tensor<8x4xf32>
-          %y = {text} loc("node")
+          %y = {text.replace(" : ", ' {octet.origin = #octet.origin<"node">} : ')}
           return %y : {result}
         }}"""
     )
@@ -219,7 +224,7 @@ def test_operator(text, expected):
 
 def test_reference_model_loads_with_all_optimizations(tmp_path):
     """onnxruntime makes integer pools of it, which do not know all attributes of ONNX's."""
-    digits = pathlib.Path(__file__).parents[2] / "models" / "digits"
+    digits = pathlib.Path(__file__).parents[2] / "test" / "Inputs" / "digits"
     subprocess.run([BIN / "octet-compile", digits / "digits.onnx", f"--calibration-data={digits / 'calibration.npz'}", "--emit=onnx",
                     "-o", tmp_path / "qdq.onnx"], check=True, capture_output=True)
     assert "AveragePool" in {node.op_type for node in onnx.load(tmp_path / "qdq.onnx").graph.node}

@@ -4,9 +4,12 @@
 
 import os
 import pathlib
+import re
+import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 INPUTS = pathlib.Path(__file__).resolve().parents[1] / "Inputs"
@@ -28,19 +31,55 @@ def prefix(build, unbuilt, tmp_path_factory):
     return folder
 
 
-@pytest.mark.slow
-def test_a_tool_outside_the_tree_builds_and_runs(prefix, build, tmp_path):
+@pytest.fixture(scope="module")
+def outside(prefix, build, tmp_path_factory):
+    """What is built outside the tree, against the installed package."""
+    folder = tmp_path_factory.mktemp("outside")
     compilers = [
         line.replace(":FILEPATH=", "=").replace(":STRING=", "=")
         for line in (build / "CMakeCache.txt").read_text().splitlines()
         if line.startswith(("CMAKE_C_COMPILER:", "CMAKE_CXX_COMPILER:", "CMAKE_EXE_LINKER_FLAGS:"))
     ]
     options = [f"-D{line}" for line in compilers]
-    run("cmake", "-G", "Ninja", "-S", INPUTS / "out-of-tree", "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={prefix}", *options)
-    assert str(prefix) in (tmp_path / "CMakeCache.txt").read_text()
-    run("cmake", "--build", tmp_path)
-    backend = prefix / "share" / "octet" / "backends" / "cpu.mlir"
-    assert run(tmp_path / "count-groups", INPUTS / "conv-relu.mlir", backend) == "1 groups\n"
+    run("cmake", "-G", "Ninja", "-S", INPUTS / "out-of-tree", "-B", folder, f"-DCMAKE_PREFIX_PATH={prefix}", *options)
+    assert str(prefix) in (folder / "CMakeCache.txt").read_text()
+    run("cmake", "--build", folder)
+    return folder
+
+
+@pytest.fixture
+def backend(prefix):
+    return prefix / "share" / "octet" / "backends" / "cpu.mlir"
+
+
+@pytest.mark.slow
+def test_a_tool_outside_the_tree_builds_and_runs(outside, backend):
+    assert run(outside / "count-groups", INPUTS / "conv-relu.mlir", backend) == "1 groups\n"
+
+
+@pytest.mark.slow
+def test_a_recipe_runs_a_recovery_pass_from_a_plugin(prefix, outside, backend, tmp_path):
+    recipe = 'octet.recipe after_calibrate "octet-correct-bias"'
+    policy, samples = tmp_path / "mine.mlir", tmp_path / "samples.npz"
+    np.savez(samples, x=np.random.RandomState(0).uniform(-1, 2, (8, 1, 2, 4, 4)).astype(np.float32))
+
+    def calibrate(factor):
+        """The toy's error per channel, as its constant in the calibrated network has it."""
+        text = backend.read_text()
+        assert recipe in text
+        toy = f'octet.recipe after_calibrate "toy-correct-output{{factor={factor}}}"'
+        policy.write_text(text.replace(recipe, toy))
+        passes = [f"--octet-use-samples=files={samples}", f"--octet-attach-policy=backend={policy}",
+                  "--octet-fuse", "--octet-prepare", "--octet-calibrate", "--octet-run-recipe"]
+        plugin = f"--load-pass-plugin={outside / 'toy-recovery.so'}"
+        done = run(prefix / "bin" / "octet-opt", plugin, INPUTS / "two-convs.mlir", *passes)
+        assert "dense_resource<toy.error> : tensor<1x2x1x1xf32>" in done
+        blob = re.search(r'toy\.error: "0x[0-9A-F]{8}([0-9A-F]{16})"', done)[1]
+        return np.frombuffer(bytes.fromhex(blob), np.float32)
+
+    errors = calibrate(1.0)
+    assert np.all(errors != 0) and np.all(np.abs(errors) < 0.05)
+    np.testing.assert_allclose(calibrate(0.5), errors / 2, rtol=1e-6)
 
 
 def test_tools_and_headers_are_installed(prefix):
@@ -48,6 +87,32 @@ def test_tools_and_headers_are_installed(prefix):
     assert {"bin/octet-opt", "bin/octet-compile", "bin/octet-run", "bin/octet-translate"} <= files
     assert {"include/octet/Runtime/octet.h", "include/octet/Dialect/NN/NNOps.td", "include/octet/Dialect/NN/NNOps.h.inc"} <= files
     assert not [name for name in files if "CMakeFiles" in name or name.endswith("CMakeLists.txt")]
+
+
+def read_dynamic_section(path):
+    """Tag and value of every entry; none for what is no ELF file."""
+    readelf = shutil.which("llvm-readelf-22") or shutil.which("readelf") or pytest.fail("there is no readelf")
+    done = subprocess.run([readelf, "--dynamic", "--wide", str(path)], capture_output=True, text=True)
+    return re.findall(r"\((\w+)\)\s+(.*)", done.stdout) if done.returncode == 0 else []
+
+
+def test_no_library_is_looked_for_in_the_current_folder(prefix, build):
+    """An empty or relative entry of a RUNPATH is the folder that a tool happens to be started in."""
+    folders = [build / "bin", build / "lib", build / "python" / "octet", build / "test" / "Unit", prefix / "bin", prefix / "lib" / "octet"]
+    needed = set()
+    for path in (path for folder in folders for path in folder.iterdir() if path.is_file() and path.suffix != ".a"):
+        for tag, value in read_dynamic_section(path):
+            if tag == "NEEDED":
+                needed.add(path.name)
+            if tag in {"RUNPATH", "RPATH"}:
+                entries = value[value.index("[") + 1 : value.rindex("]")].split(":")
+                assert all(entry.startswith(("/", "$ORIGIN/")) for entry in entries), f"{path}: {value}"
+    assert {"octet-compile", "octet-opt", "octet-run", "octet-translate", "OctetPlugin.so"} <= needed
+
+
+def test_the_python_module_needs_no_folder_of_llvm(build):
+    modules = list((build / "python" / "octet").glob("_octet*.so"))
+    assert modules and not [tag for path in modules for tag, _ in read_dynamic_section(path) if tag in {"RUNPATH", "RPATH"}]
 
 
 def test_a_lost_target_fails_the_complete_check(tmp_path):

@@ -79,9 +79,27 @@ def test_layering(lint, path, include, clean):
 
 
 def test_oversized_file(lint):
-    assert find(lint.check_sizes, **{"lib/A.cpp": "\n" * 601, "lib/B.cpp": "\n" * 600, "docs/c.md": "\n" * 900}) == [("lib/A.cpp", 1)]
+    files = {"lib/A.cpp": "\n" * 401, "lib/B.cpp": "\n" * 400, "test/Unit/C.cpp": "\n" * 600, "docs/d.md": "\n" * 900}
+    assert find(lint.check_sizes, **files) == [("lib/A.cpp", 1)]
+
+
+def test_long_function(lint):
+    def write(lines):
+        return "namespace a {\n\nint f(int x,\n      int y) {\n" + "  x += y;\n" * (lines - 3) + "}\n\n} // namespace a\n"
+
+    assert find(lint.check_sizes, **{"lib/A.cpp": write(60), "lib/B.cpp": write(61)}) == [("lib/B.cpp", 3)]
 
 
 def test_banned_words(lint):
     path = "/" + "home" + "/somebody/octet"
     assert find(lint.check_words, **{"README.md": f"fine\nsee {path}\n"}) == [("README.md", 2)]
+
+
+def test_format(lint):
+    files = {"lib/A/good.cpp": "int one() { return 1; }\n", "lib/A/bad.cpp": "int one() { return 1; }\nint  two();\n", "docs/a.md": "int  two();\n"}
+    assert find(lint.check_format, **files) == [("lib/A/bad.cpp", 2)]
+
+
+def test_a_missing_formatter_is_said(lint, monkeypatch):
+    monkeypatch.setattr(lint, "FORMATTER", "no-such-formatter")
+    assert [what for *_, what in lint.check_format({})] == ["no-such-formatter is missing; tools/dev/setup installs it"]

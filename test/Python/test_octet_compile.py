@@ -2,12 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """octet-compile: what it writes, what it says, and how it fails."""
 import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 onnx = pytest.importorskip("onnx")
 
+ROOT = Path(__file__).resolve().parents[2]
 RANDOM = np.random.default_rng(11)
 SAMPLES = RANDOM.normal(size=(24, 1, 3, 8, 8)).astype(np.float32)
 STAGES = ["import", "fuse", "prepare", "calibrate", "convert", "lower", "layout", "program", "llvm"]
@@ -126,6 +131,46 @@ def test_float_code(run, folder):
     assert (folder / "float.so").stat().st_size > 0
 
 
+def test_unwind_tables(run, folder):
+    """From the hook, which the library's code calls, back to main: only with tables."""
+    clang = shutil.which("clang-22") or shutil.which("cc") or pytest.skip("no C compiler")
+    (folder / "unwind.c").write_text(UNWIND)
+    subprocess.run([clang, f"-I{ROOT}/include", "unwind.c", "-funwind-tables", "-o", "unwind"], cwd=folder, check=True)
+    for options, expected in ([], "lost"), (["--unwind-tables"], "found"):
+        run("--float", "--cpu-level=sse2", "--name=net", *options, "-o", "unwind.so")
+        assert subprocess.run(["./unwind"], cwd=folder, check=True, capture_output=True, text=True).stdout == expected
+        run("--float", "--cpu-level=sse2", "--name=net", "--emit=obj", *options, "-o", "unwind.o")
+        assert (b"\0.eh_frame\0" in (folder / "unwind.o").read_bytes()) == bool(options)
+
+
+UNWIND = """
+#include "octet/Runtime/octet.h"
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <stdio.h>
+#include <string.h>
+static const char *answer = "lost";
+int main(void);
+void hook(void *user, int64_t step, uint64_t nanoseconds) {
+  void *frames[64];
+  for (int i = backtrace(frames, 64); i-- > 0;)
+    if ((char *)frames[i] >= (char *)main && (char *)frames[i] < (char *)main + 500)
+      answer = "found";
+}
+int main(void) {
+  void *library = dlopen("./unwind.so", RTLD_NOW);
+  const octet_model_api *api = ((octet_entry_fn)dlsym(library, "net_octet_model_v1"))();
+  octet_model *model = api->create(1, NULL, NULL, 0);
+  static float x[3 * 8 * 8], y[4];
+  api->set_step_hook(model, hook, NULL);
+  if (api->run(model, (const void *[]){x}, (void *[]){y}))
+    return 1;
+  printf("%s", answer);
+  return 0;
+}
+"""
+
+
 def test_cross_compilation(run, folder):
     run("--calibration-data=samples.npz", "--target=aarch64-linux-gnu", "-o", "arm.so")
     assert (folder / "arm.so").read_bytes()[18] == 183  # EM_AARCH64
@@ -178,7 +223,7 @@ def test_statistics_must_fit(refuse, folder, text, message):
     ({"x": SAMPLES, "z": SAMPLES}, "the network has no input 'z'"),
     ({"x": SAMPLES.astype(np.float64)}, "array 'x': expected float32, but got float64"),
     ({"x": SAMPLES[..., :7]}, "array 'x': expected shape [1, 3, 8, 8], with or without a leading axis of samples, but got"),
-    ({"x": SAMPLES[:0]}, "array 'x' is empty"),
+    ({"x": SAMPLES[:0]}, "array 'x': the array is empty"),
     ({"x": np.where(np.arange(24)[:, None, None, None, None] == 5, np.float32("nan"), SAMPLES)},
      "sample 5 of input 'x' holds NaN or infinity"),
     ({"x": np.where(np.arange(24)[:, None, None, None, None] == 7, np.float32("inf"), SAMPLES)},
@@ -190,6 +235,17 @@ def test_samples_must_fit(refuse, folder, arrays, message):
     assert message in text and "wrong.npz" in text
 
 
+def test_archives_of_many_arrays_take_little_memory(folder, compiler, measure_peak):
+    """What is not read is not decompressed, and a message names some of it."""
+    np.savez_compressed(folder / "many.npz", **{f"array{i}": SAMPLES[0, 0, 0, 0] for i in range(8000)})
+    command = [compiler, "net.onnx", "--calibration-data=many.npz", "-o", "many.so"]
+    with open(folder / "stderr", "wb") as stderr:
+        code, peak = measure_peak(command, cwd=folder, stderr=stderr)
+    message = (folder / "stderr").read_text()
+    assert code == 1 and "'array7' and 7992 more" in message and len(message) < 1000
+    assert peak < 400 << 20, "each of them once took 100 KiB"
+
+
 def test_samples_must_be_there(refuse, folder):
     assert "missing.npz': no such file or folder" in refuse("--calibration-data=missing.npz")
     (folder / "empty").mkdir(exist_ok=True)
@@ -198,6 +254,75 @@ def test_samples_must_be_there(refuse, folder):
     assert "text.npz" in refuse("--calibration-data=text.npz")
     assert "int8 code needs samples: give --calibration-data, or --float" in refuse()
     assert "--calibration-data has no effect with --float" in refuse("--float", "--calibration-data=samples.npz")
+
+
+@pytest.mark.parametrize("magnitude, where", [(3e38, "the values of 'x'"), (1e38, "the values of '")])
+def test_samples_that_overflow_are_named(refuse, folder, magnitude, where):
+    samples = SAMPLES.copy()
+    samples[3] = np.where(np.arange(3 * 8 * 8).reshape(1, 3, 8, 8) % 2, magnitude, -magnitude)
+    np.savez(folder / "large.npz", x=samples)
+    text = refuse("--calibration-data=large.npz")
+    assert f"'large.npz': sample 3: {where}" in text and "expected finite values, but the observer has seen" in text
+    assert text.rstrip().endswith("remove or rescale that sample")
+
+
+def test_statistics_that_overflow_are_refused(refuse, folder):
+    (folder / "wrong.stats").write_text(
+        'octet.observer @x #octet.min_max<dtype = ui8> saw dense<[0, 0, 0, 0, 0, 0, -128, 127]> : tensor<8xi8>')
+    text = refuse("--load-statistics=wrong.stats")
+    assert "' is missing" in text or "the values of 'x': expected finite values" in text
+
+
+@pytest.mark.parametrize("tensor, index", [("w0", [1, 2, 0, 1]), ("b2", [3])])
+@pytest.mark.parametrize("value", [np.nan, -np.inf])
+def test_weights_that_are_no_numbers_are_named(refuse, folder, tensor, index, value):
+    from onnx import numpy_helper
+
+    network = onnx.load_from_string(make_network())
+    for i, initializer in enumerate(network.graph.initializer):
+        if initializer.name == tensor:
+            array = numpy_helper.to_array(initializer).copy()
+            array[tuple(index)] = value
+            network.graph.initializer[i].CopyFrom(numpy_helper.from_array(array, tensor))
+    (folder / "wrong.onnx").write_bytes(network.SerializeToString())
+    text = refuse("--calibration-data=samples.npz", model="wrong.onnx")
+    place = ", ".join(map(str, index))
+    assert f"reads the constant \"{tensor}\", which holds {value} at [{place}]; repair it, or keep the operator float" in text
+
+
+# ---- what has no end, or is damaged --------------------------------------------------------------------------------------
+@pytest.mark.parametrize("arguments, message", [
+    (["--float"], "error: cannot be read: is not a regular file"),
+    (["--calibration-data=samples.npz", "--backend={}"], "cannot read backend '{}': is not a regular file"),
+    (["--calibration-data=samples.npz", "--qconfig-mapping={}"], "cannot read QConfig mapping '{}': is not a regular file"),
+    (["--load-statistics={}"], "'{}': is not a regular file"),
+    (["--calibration-data={}"], "'{}': not a regular file"),
+])
+@pytest.mark.parametrize("file", ["/dev/zero", "pipe"])
+def test_what_has_no_end_is_not_read(refuse, folder, arguments, message, file):
+    if not (folder / "pipe").exists():
+        os.mkfifo(folder / "pipe")
+    model = file if arguments == ["--float"] else "net.onnx"
+    assert message.format(file) in refuse(*(argument.format(file) for argument in arguments), model=model)
+
+
+def test_ir_that_is_no_file(refuse, folder):
+    (folder / "folder.mlir").mkdir()
+    assert "folder.mlir: error: cannot be read: is a folder" in refuse("--float", model="folder.mlir")
+    assert "none.mlirbc: error: cannot be read: No such file or directory" in refuse("--float", model="none.mlirbc")
+
+
+def test_damaged_bytecode_ends_in_a_message(tool, shared_spec, tmp_path):
+    """MLIR's reader of version 22.1 crashes on this file."""
+    done = tool("octet-compile", shared_spec.parent / "defects" / "mlir_bc_3000028.mlirbc", "-o", tmp_path / "x.so", check=False)
+    assert done.returncode == 1 and done.stderr.count("error:") == 1, done.stderr
+    assert "Stack dump" not in done.stderr and list(tmp_path.iterdir()) == []
+
+
+def test_policies_and_statistics_are_text(run, refuse, folder):
+    run("--calibration-data=samples.npz", "--stop-after=calibrate", "-o", "code.mlirbc")
+    assert "cannot read backend 'code.mlirbc': is bytecode" in refuse("--calibration-data=samples.npz", "--backend=code.mlirbc")
+    assert "'code.mlirbc': expected statistics as text, but got bytecode" in refuse("--load-statistics=code.mlirbc")
 
 
 # ---- other refusals ------------------------------------------------------------------------------------------------------

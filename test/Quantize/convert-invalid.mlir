@@ -1,4 +1,4 @@
-// RUN: octet-opt %s --octet-convert --split-input-file --verify-diagnostics
+// RUN: octet-opt %s --octet-attach-policy --octet-convert --split-input-file --verify-diagnostics
 
 // expected-error @+1 {{has seen nothing; calibrate before octet-convert}}
 octet.observer @x #octet.min_max<dtype = ui8>
@@ -27,4 +27,18 @@ func.func @too_small(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor
   %1 = octet.observe %x by @x : tensor<2xf32>
   %2 = octet.observe %x by @y : tensor<2xf32>
   return %0, %1, %2 : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
+}
+
+// -----
+
+// Scales of integers that a recovery pass chose cannot be raised.
+octet.observer @x #octet.fixed_qparams<ui8, scale = 0.5 : f32, zero_point = 128>
+func.func @bias_beyond_int32(%x: tensor<1x2xf32>) -> tensor<1x1xf32> {
+  %w = nn.constant dense<[[3, -5]]> : tensor<1x2xi8> -> tensor<1x2x!quant.uniform<i8:f32, 1.0e-9>>
+  %b = nn.constant dense<2.0> : tensor<1xf32>
+  %0 = octet.observe %x by @x : tensor<1x2xf32>
+  %1 = octet.dequantize %w : (tensor<1x2x!quant.uniform<i8:f32, 1.0e-9>>) -> tensor<1x2xf32>
+  // expected-warning @+1 {{stays float: its bias does not fit into int32 at input scale times weight scale, and its weights are integers already (channels like this: 1); give them larger scales}}
+  %2 = nn.linear %0, %1, %b : (tensor<1x2xf32>, tensor<1x2xf32>, tensor<1xf32>) -> tensor<1x1xf32>
+  return %2 : tensor<1x1xf32>
 }

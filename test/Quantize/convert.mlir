@@ -1,8 +1,8 @@
-// RUN: octet-opt %s --octet-convert --split-input-file | FileCheck %s
+// RUN: octet-opt %s --octet-attach-policy --octet-fuse --octet-convert --split-input-file | FileCheck %s
 // Plain canonicalization keeps every pair.
-// RUN: octet-opt %s --octet-convert --canonicalize --cse --split-input-file | FileCheck %s --check-prefix=KEPT
+// RUN: octet-opt %s --octet-attach-policy --octet-fuse --octet-convert --canonicalize --cse --split-input-file | FileCheck %s --check-prefix=KEPT
 
-// RUN: octet-opt %s --octet-convert --split-input-file --remarks-filter='octet-convert' --remark-format=emitRemark \
+// RUN: octet-opt %s --octet-attach-policy --octet-fuse --octet-convert --split-input-file --remarks-filter='octet-convert' --remark-format=emitRemark \
 // RUN:   -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // REMARK: remark: [Analysis] OCT110 | Category:octet-convert | Remark="weight scales raised so that the bias fits into int32", channels=1
 
@@ -39,7 +39,7 @@ func.func @weights_and_biases_become_integers(%x: tensor<1x2xf32>) -> tensor<1x2
   %b = nn.constant dense_resource<b> : tensor<2xf32>
   %0 = octet.observe %x by @x : tensor<1x2xf32>
   %1 = octet.observe %w by @w : tensor<2x2xf32>
-  %2 = nn.linear %0, %1, %b : (tensor<1x2xf32>, tensor<2x2xf32>, tensor<2xf32>) -> tensor<1x2xf32> loc("fc")
+  %2 = nn.linear %0, %1, %b {octet.origin = #octet.origin<"fc">} : (tensor<1x2xf32>, tensor<2x2xf32>, tensor<2xf32>) -> tensor<1x2xf32>
   %3 = octet.observe %2 by @y : tensor<1x2xf32>
   return %3 : tensor<1x2xf32>
 }
@@ -71,18 +71,15 @@ octet.observer @w #octet.fixed_qparams<si8, scale = 0.25 : f32, zero_point = 0>
 
 // CHECK-LABEL: func @groups_stay_groups
 // CHECK: %[[B:.*]] = octet.dequantize %{{.*}} : (tensor<1x!quant.uniform<i32:f32, 1.250000e-01>>)
-// CHECK: octet.group "cpu::linear_act"(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %[[B]])
+// CHECK: octet.group @cpu::@linear_act(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %[[B]])
 func.func @groups_stay_groups(%x: tensor<1x1xf32>) -> tensor<1x1xf32> {
   %w = nn.constant dense<1.0> : tensor<1x1xf32>
   %b = nn.constant dense<1.0> : tensor<1xf32>
   %0 = octet.observe %x by @x : tensor<1x1xf32>
   %1 = octet.observe %w by @w : tensor<1x1xf32>
-  %2 = octet.group "cpu::linear_act"(%a = %0, %c = %1, %d = %b) : (tensor<1x1xf32>, tensor<1x1xf32>, tensor<1xf32>) -> tensor<1x1xf32> {
-    %3 = nn.linear %a, %c, %d : (tensor<1x1xf32>, tensor<1x1xf32>, tensor<1xf32>) -> tensor<1x1xf32>
-    %4 = nn.silu %3 : (tensor<1x1xf32>) -> tensor<1x1xf32>
-    octet.yield %4 : tensor<1x1xf32>
-  }
-  return %2 : tensor<1x1xf32>
+  %2 = nn.linear %0, %1, %b : (tensor<1x1xf32>, tensor<1x1xf32>, tensor<1xf32>) -> tensor<1x1xf32>
+  %3 = nn.silu %2 : (tensor<1x1xf32>) -> tensor<1x1xf32>
+  return %3 : tensor<1x1xf32>
 }
 
 // -----
@@ -111,4 +108,24 @@ octet.observer @x #octet.min_max<dtype = ui8> saw dense<0> : tensor<8xi8>
 func.func @always_zero(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = octet.observe %x by @x : tensor<2xf32>
   return %0 : tensor<2xf32>
+}
+
+// -----
+
+octet.observer @x #octet.fixed_qparams<ui8, scale = 0.5 : f32, zero_point = 128>
+
+// A recovery pass has chosen the integers: they stay, and the bias becomes int32 at 0.5 * 0.125.
+// CHECK-LABEL: func @weights_that_are_integers_stay
+// CHECK-DAG: %[[W:.*]] = nn.constant dense<[{{\[}}3, -5]]> : tensor<1x2xi8> -> tensor<1x2x!quant.uniform<i8:f32, 1.250000e-01>>
+// CHECK-DAG: %[[B:.*]] = nn.constant dense_resource<{{.*}}i32> : tensor<1xi32> -> tensor<1x!quant.uniform<i32:f32, 6.250000e-02>>
+// CHECK-DAG: %[[WD:.*]] = octet.dequantize %[[W]]
+// CHECK-DAG: %[[BD:.*]] = octet.dequantize %[[B]]
+// CHECK: nn.linear %{{.*}}, %[[WD]], %[[BD]]
+func.func @weights_that_are_integers_stay(%x: tensor<1x2xf32>) -> tensor<1x1xf32> {
+  %w = nn.constant dense<[[3, -5]]> : tensor<1x2xi8> -> tensor<1x2x!quant.uniform<i8:f32, 0.125>>
+  %b = nn.constant dense<2.0> : tensor<1xf32>
+  %0 = octet.observe %x by @x : tensor<1x2xf32>
+  %1 = octet.dequantize %w : (tensor<1x2x!quant.uniform<i8:f32, 0.125>>) -> tensor<1x2xf32>
+  %2 = nn.linear %0, %1, %b {octet.origin = #octet.origin<"fc">} : (tensor<1x2xf32>, tensor<1x2xf32>, tensor<1xf32>) -> tensor<1x1xf32>
+  return %2 : tensor<1x1xf32>
 }

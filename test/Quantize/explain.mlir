@@ -1,8 +1,11 @@
-// RUN: octet-opt %s --octet-fuse --octet-explain=qconfig-mapping=%S/Inputs/constants.mlir -o /dev/null | FileCheck %s
-// RUN: octet-opt %s --octet-fuse --octet-explain='qconfig-mapping=%S/Inputs/constants.mlir json=true output=%t.json' -o /dev/null
+// DEFINE: %{fuse} = --octet-attach-policy=qconfig-mapping=%S/Inputs/constants.mlir --octet-fuse
+// RUN: octet-opt %s %{fuse} --octet-explain -o /dev/null | FileCheck %s
+// What octet-prepare carried out reads as what it would do.
+// RUN: octet-opt %s %{fuse} --octet-prepare --octet-explain -o /dev/null | FileCheck %s
+// RUN: octet-opt %s %{fuse} --octet-explain='json=true output=%t.json' -o /dev/null
 // RUN: FileCheck %s --check-prefix=JSON < %t.json
-// RUN: not octet-opt %s --octet-explain=output=/nowhere/x -o /dev/null 2>&1 | FileCheck %s --check-prefix=UNWRITABLE
-// RUN: not octet-opt %s --octet-fuse --octet-prepare=qconfig-mapping=%S/Inputs/constants.mlir --octet-explain -o /dev/null 2>&1 | FileCheck %s --check-prefix=TWICE
+// RUN: not octet-opt %s %{fuse} --octet-explain=output=/nowhere/x -o /dev/null 2>&1 | FileCheck %s --check-prefix=UNWRITABLE
+// RUN: not octet-opt %s %{fuse} --octet-prepare --octet-prepare -o /dev/null 2>&1 | FileCheck %s --check-prefix=TWICE
 
 // CHECK:      layer    operator           verdict        why
 // CHECK-NEXT: conv     nn.conv+nn.relu    int8           cpu::conv_act
@@ -14,8 +17,9 @@
 // CHECK-NEXT:                                            -> add an octet.pattern that matches nn.resize, or say none for it in the QConfig mapping
 // CHECK-NEXT: last     nn.conv            int8 to float  OCT102 no quantized operator reads the result
 // CHECK-NEXT: softmax  nn.softmax         float          OCT104 no integer form: its result spans many orders
+// CHECK-NEXT: product  nn.matmul          float          OCT101
 
-// JSON: "location": "loc(\"conv\")",
+// JSON: "location": "{{.*}}explain.mlir:[[#@LINE+20]]:8",
 // JSON: "name": "conv",
 // JSON: "operator": "nn.conv+nn.relu",
 // JSON: "pattern": "cpu::conv_act",
@@ -25,6 +29,9 @@
 // JSON: "refused": false,
 // JSON: "code": "OCT207",
 // JSON: "refused": true,
+// A product of two values counts its multiply-adds, too.
+// JSON: "macs": 8,
+// JSON-NEXT: "name": "product",
 
 // UNWRITABLE: error: cannot open output file '/nowhere/x'
 // TWICE: error: 'octet.observe' op expected a float program without observers; run this pass before octet-prepare
@@ -32,14 +39,15 @@
 !t = tensor<1x1x2x2xf32>
 func.func @main(%x: !t) -> !t {
   %w = nn.constant dense<1.0> : tensor<1x1x1x1xf32>
-  %0 = nn.conv %x, %w : (!t, tensor<1x1x1x1xf32>) -> !t loc("conv")
-  %1 = nn.relu %0 : (!t) -> !t loc("relu")
-  %2 = nn.tanh %1 : (!t) -> !t loc("gate")
-  %3 = nn.conv %2, %w : (!t, tensor<1x1x1x1xf32>) -> !t loc("block1")
-  %4 = nn.conv %3, %w : (!t, tensor<1x1x1x1xf32>) -> !t loc("act")
-  %5 = nn.tanh %4 : (!t) -> !t loc("tanh")
-  %6 = nn.resize %5 size [2, 2] scales [1.0, 1.0] linear half_pixel floor : (!t) -> !t loc("resize")
-  %7 = nn.conv %1, %w : (!t, tensor<1x1x1x1xf32>) -> !t loc("last")
-  %8 = nn.softmax %7 axis 1 : (!t) -> !t loc("softmax")
-  return %8 : !t
+  %0 = nn.conv %x, %w {octet.origin = #octet.origin<"conv">} : (!t, tensor<1x1x1x1xf32>) -> !t
+  %1 = nn.relu %0 {octet.origin = #octet.origin<"relu">} : (!t) -> !t
+  %2 = nn.tanh %1 {octet.origin = #octet.origin<"gate">} : (!t) -> !t
+  %3 = nn.conv %2, %w {octet.origin = #octet.origin<"block1">} : (!t, tensor<1x1x1x1xf32>) -> !t
+  %4 = nn.conv %3, %w {octet.origin = #octet.origin<"act">} : (!t, tensor<1x1x1x1xf32>) -> !t
+  %5 = nn.tanh %4 {octet.origin = #octet.origin<"tanh">} : (!t) -> !t
+  %6 = nn.resize %5 size [2, 2] scales [1.0, 1.0] linear half_pixel floor {octet.origin = #octet.origin<"resize">} : (!t) -> !t
+  %7 = nn.conv %1, %w {octet.origin = #octet.origin<"last">} : (!t, tensor<1x1x1x1xf32>) -> !t
+  %8 = nn.softmax %7 axis 1 {octet.origin = #octet.origin<"softmax">} : (!t) -> !t
+  %9 = nn.matmul %8, %8 {octet.origin = #octet.origin<"product">} : (!t, !t) -> !t
+  return %9 : !t
 }

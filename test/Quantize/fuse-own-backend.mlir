@@ -1,8 +1,8 @@
-// RUN: octet-opt %s --octet-fuse=backend=%S/Inputs/inner-users.mlir --allow-unregistered-dialect --split-input-file | FileCheck %s
+// RUN: octet-opt %s --octet-attach-policy=backend=%S/Inputs/inner-users.mlir --octet-fuse --allow-unregistered-dialect --split-input-file | FileCheck %s
 
 // The convolution has two users, both inside the match; ops of any dialect match by name.
 // CHECK-LABEL: func @inner_value_with_two_users_inside
-// CHECK: octet.group "mine::silu"
+// CHECK: octet.group @mine::@silu
 // CHECK-NEXT: "my.conv"
 // CHECK-NEXT: "my.sigmoid"
 // CHECK-NEXT: "my.mul"
@@ -30,7 +30,7 @@ func.func @inner_value_with_a_user_outside(%x: tensor<4xf32>) -> (tensor<4xf32>,
 
 // The square reads one value twice.
 // CHECK-LABEL: func @a_leaf_read_twice
-// CHECK: octet.group "mine::square"(%[[A:.*]] = %{{.*}}) :
+// CHECK: octet.group @mine::@square(%[[A:.*]] = %{{.*}}) :
 // CHECK-NEXT: "my.mul"(%[[A]], %[[A]])
 // CHECK: "my.mul"
 // CHECK-NEXT: "my.relu"
@@ -46,7 +46,7 @@ func.func @a_leaf_read_twice(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4x
 // -----
 
 // CHECK-LABEL: func @attributes_must_agree
-// CHECK: octet.group "mine::scaled"
+// CHECK: octet.group @mine::@scaled
 // CHECK: "my.scale"
 // CHECK-SAME: by = 2.000000e+00
 // CHECK: }

@@ -1,4 +1,4 @@
-// RUN: octet-opt %s --octet-fuse --octet-prepare --split-input-file | FileCheck %s
+// RUN: octet-opt %s --octet-attach-policy --octet-fuse --octet-prepare --split-input-file | FileCheck %s
 
 // Both readers are depthwise.
 // CHECK: octet.observer @relu #octet.per_channel_min_max<dtype = ui8, axis = 1>
@@ -8,7 +8,7 @@ func.func @a_value_that_only_depthwise_convolutions_read(%x: !t) -> (!t, !t) {
   %w = nn.constant dense<1.0> : tensor<2x2x1x1xf32>
   %d = nn.constant dense<1.0> : tensor<2x1x1x1xf32>
   %0 = nn.conv %x, %w : (!t, tensor<2x2x1x1xf32>) -> !t
-  %1 = nn.relu %0 : (!t) -> !t loc("relu")
+  %1 = nn.relu %0 {octet.origin = #octet.origin<"relu">} : (!t) -> !t
   %2 = nn.conv %1, %d groups 2 : (!t, tensor<2x1x1x1xf32>) -> !t
   %3 = nn.conv %1, %d groups 2 : (!t, tensor<2x1x1x1xf32>) -> !t
   return %2, %3 : !t, !t
@@ -23,7 +23,7 @@ func.func @another_reader_wants_one_scale(%x: !t) -> (!t, !t) {
   %w = nn.constant dense<1.0> : tensor<2x2x1x1xf32>
   %d = nn.constant dense<1.0> : tensor<2x1x1x1xf32>
   %0 = nn.conv %x, %w : (!t, tensor<2x2x1x1xf32>) -> !t
-  %1 = nn.relu %0 : (!t) -> !t loc("relu")
+  %1 = nn.relu %0 {octet.origin = #octet.origin<"relu">} : (!t) -> !t
   %2 = nn.conv %1, %d groups 2 : (!t, tensor<2x1x1x1xf32>) -> !t
   %3 = nn.conv %1, %w : (!t, tensor<2x2x1x1xf32>) -> !t
   return %2, %3 : !t, !t
@@ -38,7 +38,7 @@ func.func @an_output_of_the_network_has_one_scale(%x: !t) -> (!t, !t) {
   %w = nn.constant dense<1.0> : tensor<2x2x1x1xf32>
   %d = nn.constant dense<1.0> : tensor<2x1x1x1xf32>
   %0 = nn.conv %x, %w : (!t, tensor<2x2x1x1xf32>) -> !t
-  %1 = nn.relu %0 : (!t) -> !t loc("relu")
+  %1 = nn.relu %0 {octet.origin = #octet.origin<"relu">} : (!t) -> !t
   %2 = nn.conv %1, %d groups 2 : (!t, tensor<2x1x1x1xf32>) -> !t
   return %1, %2 : !t, !t
 }
@@ -52,7 +52,7 @@ func.func @a_value_in_a_shared_set_has_one_scale(%x: !t) -> !t {
   %w = nn.constant dense<1.0> : tensor<2x2x1x1xf32>
   %d = nn.constant dense<1.0> : tensor<2x1x1x1xf32>
   %0 = nn.conv %x, %w : (!t, tensor<2x2x1x1xf32>) -> !t
-  %1 = nn.relu %0 : (!t) -> !t loc("relu")
+  %1 = nn.relu %0 {octet.origin = #octet.origin<"relu">} : (!t) -> !t
   %2 = nn.max_pool %1 kernel [1, 1] : (!t) -> !t
   %3 = nn.conv %2, %d groups 2 : (!t, tensor<2x1x1x1xf32>) -> !t
   return %3 : !t
@@ -81,9 +81,9 @@ func.func @a_residual_has_one_scale(%x: !t) -> !t {
   %w = nn.constant dense<1.0> : tensor<2x2x1x1xf32>
   %d = nn.constant dense<1.0> : tensor<2x1x1x1xf32>
   %r = nn.sigmoid %x : (!t) -> !t
-  %s = nn.add %r, %x : (!t, !t) -> !t loc("residual")
+  %s = nn.add %r, %x {octet.origin = #octet.origin<"residual">} : (!t, !t) -> !t
   %0 = nn.conv %x, %w : (!t, tensor<2x2x1x1xf32>) -> !t
-  %1 = nn.add %0, %s : (!t, !t) -> !t loc("sum")
+  %1 = nn.add %0, %s {octet.origin = #octet.origin<"sum">} : (!t, !t) -> !t
   %2 = nn.conv %1, %d groups 2 : (!t, tensor<2x1x1x1xf32>) -> !t
   return %2 : !t
 }
@@ -98,9 +98,9 @@ func.func @a_residual_has_one_scale(%x: !t) -> !t {
 func.func @depthwise_with_a_residual(%x: !t) -> !t {
   %w = nn.constant dense<1.0> : tensor<2x2x1x1xf32>
   %d = nn.constant dense<1.0> : tensor<2x1x1x1xf32>
-  %r = nn.conv %x, %w : (!t, tensor<2x2x1x1xf32>) -> !t loc("skip")
+  %r = nn.conv %x, %w {octet.origin = #octet.origin<"skip">} : (!t, tensor<2x2x1x1xf32>) -> !t
   %0 = nn.conv %x, %w : (!t, tensor<2x2x1x1xf32>) -> !t
-  %1 = nn.relu %0 : (!t) -> !t loc("relu")
+  %1 = nn.relu %0 {octet.origin = #octet.origin<"relu">} : (!t) -> !t
   %2 = nn.conv %1, %d groups 2 : (!t, tensor<2x1x1x1xf32>) -> !t
   %3 = nn.add %2, %r : (!t, !t) -> !t
   %4 = nn.relu %3 : (!t) -> !t

@@ -1,9 +1,9 @@
 // Reasons why an operator stays float although the mapping gives it a QConfig; in strict mode all of them are errors.
-// RUN: octet-opt %s -o /dev/null --octet-explain='backend=%S/Inputs/strict.mlir qconfig-mapping=%S/Inputs/measured.mlir' | FileCheck %s
-// RUN: octet-opt %s --verify-diagnostics -o /dev/null \
-// RUN:   --octet-prepare='backend=%S/Inputs/strict.mlir qconfig-mapping=%S/Inputs/measured.mlir strict=true'
-// RUN: octet-opt %s --octet-prepare='backend=%S/Inputs/strict.mlir qconfig-mapping=%S/Inputs/measured.mlir' \
-// RUN:   --remarks-filter-missed='octet-prepare' --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// DEFINE: %{attach} = --octet-attach-policy='backend=%S/Inputs/strict.mlir qconfig-mapping=%S/Inputs/measured.mlir'
+// RUN: octet-opt %s -o /dev/null %{attach} --octet-explain | FileCheck %s
+// RUN: octet-opt %s --verify-diagnostics -o /dev/null %{attach} --octet-prepare=strict=true
+// RUN: octet-opt %s %{attach} --octet-prepare --remarks-filter-missed='octet-prepare' --remark-format=emitRemark -o /dev/null \
+// RUN:   2>&1 | FileCheck %s --check-prefix=REMARK
 
 // CHECK: OCT202 the range of the activation observer does not lie inside the backend's [0, 127]
 // CHECK-NEXT: -> give the activation observer a range inside [0, 127]
@@ -19,8 +19,8 @@
 // CHECK-NEXT: -> set axis = 0 in the weight observer
 // CHECK: OCT208 the QConfig has no weight observer
 // CHECK: OCT204 the bias is f32, but the backend takes f16
-// CHECK: OCT105 backend @strict has no pattern "cpu::add_act"
-// CHECK-NEXT: -> fuse with the same backend
+// CHECK: OCT105 backend @strict has no pattern for this group
+// CHECK-NEXT: -> let octet-fuse make the groups
 // CHECK: OCT101 no pattern of backend @strict matches this nn.div
 // CHECK-NEXT: -> add an octet.pattern that matches nn.div, or say none for it in the QConfig mapping
 // CHECK: OCT205 the QConfig mapping says none here
@@ -30,8 +30,6 @@
 // REMARK-SAME: Category:octet-prepare
 // REMARK-SAME: Suggestion="give the activation observer a range inside [0, 127]"
 
-// expected-error @unknown {{stays float [OCT208]: the QConfig has no weight observer}}
-// expected-error @unknown {{stays float [OCT204]: the bias is f32, but the backend takes f16}}
 !t = tensor<1x2xf32>
 func.func @main(%x: !t) -> !t {
   %w = nn.constant dense<1.0> : tensor<2x2xf32>
@@ -48,10 +46,12 @@ func.func @main(%x: !t) -> !t {
   %4 = nn.neg %3 : (!t) -> !t
   // expected-error @+1 {{stays float [OCT208]}}
   %5 = nn.linear %4, %w : (!t, tensor<2x2xf32>) -> !t
-  %6 = nn.linear %5, %w : (!t, tensor<2x2xf32>) -> !t loc("bare")
-  %7 = nn.linear %6, %w, %b : (!t, tensor<2x2xf32>, tensor<2xf32>) -> !t loc("wide")
-  // expected-error @+1 {{stays float [OCT105]: backend @strict has no pattern "cpu::add_act"; fuse with the same backend}}
-  %8 = octet.group "cpu::add_act"(%a = %7) : (!t) -> !t {
+  // expected-error @+1 {{stays float [OCT208]: the QConfig has no weight observer}}
+  %6 = nn.linear %5, %w {octet.origin = #octet.origin<"bare">} : (!t, tensor<2x2xf32>) -> !t
+  // expected-error @+1 {{stays float [OCT204]: the bias is f32, but the backend takes f16}}
+  %7 = nn.linear %6, %w, %b {octet.origin = #octet.origin<"wide">} : (!t, tensor<2x2xf32>, tensor<2xf32>) -> !t
+  // expected-error @+1 {{stays float [OCT105]: backend @strict has no pattern for this group; let octet-fuse make the groups}}
+  %8 = octet.group(%a = %7) : (!t) -> !t {
     %9 = nn.relu %a : (!t) -> !t
     octet.yield %9 : !t
   }

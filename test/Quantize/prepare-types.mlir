@@ -1,5 +1,5 @@
 // Units whose values have data types that the backend or the kernels do not take stay float, and say so.
-// RUN: octet-opt %s --octet-explain='backend=%S/Inputs/two-types.mlir' -o /dev/null | FileCheck %s
+// RUN: octet-opt %s --octet-attach-policy=backend=%S/Inputs/two-types.mlir --octet-explain -o /dev/null | FileCheck %s
 
 // CHECK: conv {{.*}} int8
 // CHECK: linear {{.*}} float {{.*}}OCT204 the input's observer yields ui8, but the backend takes si8
@@ -12,10 +12,10 @@ func.func @main(%x: !t) -> !t {
   %w = nn.constant dense<1.0> : tensor<2x2x1x1xf32>
   %d = nn.constant dense<1.0> : tensor<2x1x1x1xf32>
   %m = nn.constant dense<1.0> : tensor<4x4xf32>
-  %0 = nn.conv %x, %w : (!t, tensor<2x2x1x1xf32>) -> !t loc("conv")
-  %1 = nn.linear %0, %m : (!t, tensor<4x4xf32>) -> !t loc("linear")
-  %2 = nn.conv %1, %w : (!t, tensor<2x2x1x1xf32>) -> !t loc("wide")
-  %3 = nn.conv %2, %w : (!t, tensor<2x2x1x1xf32>) -> !t loc("sum")
-  %4 = nn.conv %3, %d groups 2 : (!t, tensor<2x1x1x1xf32>) -> !t loc("grouped")
+  %0 = nn.conv %x, %w {octet.origin = #octet.origin<"conv">} : (!t, tensor<2x2x1x1xf32>) -> !t
+  %1 = nn.linear %0, %m {octet.origin = #octet.origin<"linear">} : (!t, tensor<4x4xf32>) -> !t
+  %2 = nn.conv %1, %w {octet.origin = #octet.origin<"wide">} : (!t, tensor<2x2x1x1xf32>) -> !t
+  %3 = nn.conv %2, %w {octet.origin = #octet.origin<"sum">} : (!t, tensor<2x2x1x1xf32>) -> !t
+  %4 = nn.conv %3, %d groups 2 {octet.origin = #octet.origin<"grouped">} : (!t, tensor<2x1x1x1xf32>) -> !t
   return %4 : !t
 }

@@ -1,4 +1,4 @@
-// RUN: octet-opt %s --octet-fuse --octet-prepare=qconfig-mapping=%S/Inputs/constants.mlir --split-input-file | FileCheck %s
+// RUN: octet-opt %s --octet-attach-policy=qconfig-mapping=%S/Inputs/constants.mlir --octet-fuse --octet-prepare --split-input-file | FileCheck %s
 
 // The input, and what quantized operators read; the last result has no observer, its readers are float.
 // CHECK: octet.observer @input #octet.fixed_qparams<ui8
@@ -10,7 +10,7 @@
 // CHECK-DAG: %[[XO:.*]] = octet.observe %[[X]] by @input
 // CHECK-DAG: %[[W1:.*]] = octet.observe %{{.*}} by @w1
 // CHECK-DAG: %[[W2:.*]] = octet.observe %{{.*}} by @w2
-// CHECK: %[[G:.*]] = octet.group "cpu::linear_act"(%{{.*}} = %[[XO]], %{{.*}} = %[[W1]], %{{.*}} = %{{[^)]*}})
+// CHECK: %[[G:.*]] = octet.group @cpu::@linear_act(%{{.*}} = %[[XO]], %{{.*}} = %[[W1]], %{{.*}} = %{{[^)]*}})
 // CHECK: %[[GO:.*]] = octet.observe %[[G]] by @relu1
 // CHECK: %[[L:.*]] = nn.linear %[[GO]], %[[W2]]
 // CHECK-NOT: octet.observe
@@ -19,10 +19,10 @@ func.func @values_and_weights_are_observed(%x: tensor<1x2xf32> {nn.name = "input
   %w1 = nn.constant dense_resource<w1> : tensor<2x2xf32>
   %w2 = nn.constant dense_resource<w2> : tensor<2x2xf32>
   %b = nn.constant dense<1.0> : tensor<2xf32>
-  %0 = nn.linear %x, %w1, %b : (tensor<1x2xf32>, tensor<2x2xf32>, tensor<2xf32>) -> tensor<1x2xf32> loc("fc1")
-  %1 = nn.relu %0 : (tensor<1x2xf32>) -> tensor<1x2xf32> loc("relu1")
-  %2 = nn.linear %1, %w2 : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32> loc("fc2")
-  %3 = nn.softmax %2 axis 1 : (tensor<1x2xf32>) -> tensor<1x2xf32> loc("softmax")
+  %0 = nn.linear %x, %w1, %b {octet.origin = #octet.origin<"fc1">} : (tensor<1x2xf32>, tensor<2x2xf32>, tensor<2xf32>) -> tensor<1x2xf32>
+  %1 = nn.relu %0 {octet.origin = #octet.origin<"relu1">} : (tensor<1x2xf32>) -> tensor<1x2xf32>
+  %2 = nn.linear %1, %w2 {octet.origin = #octet.origin<"fc2">} : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32>
+  %3 = nn.softmax %2 axis 1 {octet.origin = #octet.origin<"softmax">} : (tensor<1x2xf32>) -> tensor<1x2xf32>
   return %3 : tensor<1x2xf32>
 }
 {-# dialect_resources: { builtin: {
@@ -75,7 +75,7 @@ func.func @movement_towards_the_output_stays_float(%x: tensor<1x2xf32>) -> tenso
 // CHECK-NEXT: octet.observe %{{.*}} by @gate
 func.func @a_result_of_known_range_is_not_measured(%x: tensor<1x2xf32> {nn.name = "x"}) -> tensor<1x2xf32> {
   %w = nn.constant dense<1.0> : tensor<2x2xf32>
-  %0 = nn.sigmoid %x : (tensor<1x2xf32>) -> tensor<1x2xf32> loc("gate")
+  %0 = nn.sigmoid %x {octet.origin = #octet.origin<"gate">} : (tensor<1x2xf32>) -> tensor<1x2xf32>
   %1 = nn.linear %0, %w : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32>
   return %1 : tensor<1x2xf32>
 }
@@ -88,7 +88,7 @@ func.func @a_result_of_known_range_is_not_measured(%x: tensor<1x2xf32> {nn.name 
 // CHECK: nn.concat
 func.func @an_observer_that_measures_wins_in_a_shared_set(%x: tensor<1x2xf32> {nn.name = "x"}) -> tensor<1x2xf32> {
   %w = nn.constant dense<1.0> : tensor<2x4xf32>
-  %0 = nn.sigmoid %x : (tensor<1x2xf32>) -> tensor<1x2xf32> loc("gate")
+  %0 = nn.sigmoid %x {octet.origin = #octet.origin<"gate">} : (tensor<1x2xf32>) -> tensor<1x2xf32>
   %1 = nn.concat %0, %x axis 1 : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x4xf32>
   %2 = nn.linear %1, %w : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32>
   return %2 : tensor<1x2xf32>
@@ -102,7 +102,7 @@ func.func @an_observer_that_measures_wins_in_a_shared_set(%x: tensor<1x2xf32> {n
 // CHECK: nn.linear %[[X]]
 func.func @precedence_of_the_mapping(%x: tensor<1x2xf32> {nn.name = "x"}) -> tensor<1x2xf32> {
   %w = nn.constant dense<1.0> : tensor<2x2xf32>
-  %0 = nn.linear %x, %w : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32> loc("head/first")
+  %0 = nn.linear %x, %w {octet.origin = #octet.origin<"head/first">} : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32>
   return %0 : tensor<1x2xf32>
 }
 
@@ -115,8 +115,8 @@ func.func @precedence_of_the_mapping(%x: tensor<1x2xf32> {nn.name = "x"}) -> ten
 // CHECK-LABEL: func @means_have_a_scale_of_their_own
 func.func @means_have_a_scale_of_their_own(%x: tensor<1x2x4x4xf32> {nn.name = "x"}) -> (tensor<1x2xf32>, tensor<1x4x4xf32>) {
   %w = nn.constant dense_resource<w> : tensor<2x2xf32>
-  %0 = nn.reduce_mean %x axes [2, 3] : (tensor<1x2x4x4xf32>) -> tensor<1x2xf32> loc("mean")
-  %1 = nn.reduce_mean %x axes [1] : (tensor<1x2x4x4xf32>) -> tensor<1x4x4xf32> loc("other")
+  %0 = nn.reduce_mean %x axes [2, 3] {octet.origin = #octet.origin<"mean">} : (tensor<1x2x4x4xf32>) -> tensor<1x2xf32>
+  %1 = nn.reduce_mean %x axes [1] {octet.origin = #octet.origin<"other">} : (tensor<1x2x4x4xf32>) -> tensor<1x4x4xf32>
   %2 = nn.linear %0, %w : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32>
   return %2, %1 : tensor<1x2xf32>, tensor<1x4x4xf32>
 }

@@ -1,5 +1,5 @@
 // Decisions that are not verdicts: observers merged or ignored, scales raised, operators that no entry names.
-// RUN: octet-opt %s --octet-prepare=qconfig-mapping=%S/Inputs/differing.mlir --remarks-filter='octet-.*' \
+// RUN: octet-opt %s --octet-attach-policy=qconfig-mapping=%S/Inputs/differing.mlir --octet-prepare --remarks-filter='octet-.*' \
 // RUN:   --remark-format=emitRemark --split-input-file -o /dev/null 2>&1 | FileCheck %s
 
 // CHECK-DAG: remark: [Passed] quantized | Category:octet-prepare | Remark="pattern @unary"

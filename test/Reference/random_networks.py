@@ -97,7 +97,7 @@ class Writer:
         if rng.random() < 0.75:
             text, positive = self.ACTIVATIONS[rng.integers(len(self.ACTIVATIONS))]
             activation = text.replace("{1}", number(f32(spread * 1.5)))
-        if activation and ("sigmoid" in activation or "tanh" in activation):
+        if activation and any(name in activation for name in ("sigmoid", "nn.tanh", "nn.erf")):
             spread = 0.5
         leaves = operands + ([skip] if skip else [])
         arguments = ", ".join(f"%a{i} = {leaf.name if isinstance(leaf, Value) else leaf[0]}" for i, leaf in enumerate(leaves))
@@ -114,7 +114,7 @@ class Writer:
             body.append(f"%t = {activation.replace('{0}', last)} : ({kind}) -> {kind}")
             last = "%t"
         name = self.fresh()
-        self.lines.append(f'{name} = octet.group "test::product"({arguments}) : ({types}) -> {kind} {{')
+        self.lines.append(f'{name} = octet.group({arguments}) : ({types}) -> {kind} {{')
         self.lines += ["  " + line for line in body] + [f"  octet.yield {last} : {kind}", "}"]
         scale, zero = self.choose_params(spread, positive)
         if channels:

@@ -5,8 +5,10 @@
 import ctypes
 import pathlib
 import platform
+import re
 import shutil
 import subprocess
+import sys
 
 import numpy as np
 import octet_reference as reference
@@ -15,7 +17,10 @@ import random_networks
 from random_networks import number
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-LEVELS = {"x86_64": ["avx512vnni", "avx2", "sse2", "reference"], "aarch64": ["dotprod", "neon", "reference"]}[platform.machine()]
+sys.path.insert(0, str(SOURCE / "tools" / "dev"))
+import levels  # noqa: E402
+
+LEVELS = levels.get_names(platform.machine())
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +80,31 @@ def test_random_network(tool, driver, tmp_path, seed):
     check(tool, driver, tmp_path, *random_networks.random_network(seed), seed)
 
 
+def with_signed_activations(text):
+    """The same network with activations in i8: zero points are less by 128."""
+    def change(match):
+        parameters = re.sub(r":(-?\d+)", lambda zero: f":{int(zero[1]) - 128}", match[2])
+        return f"<i8:f32{match[1]}, {parameters}>"
+    return re.sub(r"<u8:f32((?::\d+)?), ([^>]*)>", change, text)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 3])
+def test_signed_activations(tool, driver, tmp_path, seed):
+    """They give the law's bytes, which are those of the network with unsigned ones."""
+    text, shape = random_networks.random_network(seed)
+    signed = with_signed_activations(text)
+    assert "u8" in text and "u8" not in signed
+    check(tool, driver, tmp_path, signed, shape, seed)
+    results = []
+    for number, source in enumerate((text, signed)):
+        (folder := tmp_path / str(number)).mkdir()
+        _, onnx_file = compile_network(tool, folder, source)
+        image = np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+        results.append(reference.Network(str(onnx_file)).run({"x": image}))
+    for name, values in results[0].items():
+        np.testing.assert_array_equal(values.view(np.uint32), results[1][name].view(np.uint32))
+
+
 def test_mean_of_nothing(tool, driver, tmp_path):
     """Dilated windows whose taps all miss the input: 0 times infinity is NaN, which is stored as the zero point."""
     writer = random_networks.Writer(0, (1, 20, 2, 9))
@@ -105,7 +135,8 @@ def test_input_is_clamped(tool, driver, tmp_path, scale, zero):
         np.testing.assert_array_equal(got, wanted, level)
 
 
-@pytest.mark.parametrize("operator", ["sigmoid {0}", "silu {0}", "tanh {0}", "elu {0} alpha 0.3", "exp {0}", "hard_swish {0}"])
+@pytest.mark.parametrize("operator", ["sigmoid {0}", "silu {0}", "tanh {0}", "elu {0} alpha 0.3", "exp {0}", "hard_swish {0}", "erf {0}",
+                                      "softplus {0}", "gelu {0} exact", "gelu {0} tanh"])
 def test_float_activation(tool, driver, tmp_path, operator):
     """From numbers near zero to where exponentials overflow and vanish."""
     writer = random_networks.Writer(0, (7, 300))
@@ -113,6 +144,22 @@ def test_float_activation(tool, driver, tmp_path, operator):
     writer.apply("nn." + operator, (7, 300), quantize=False)
     writer.results["y"] = writer.value
     check(tool, driver, tmp_path, writer.text(), writer.input_shape, spread=50, options=["--float"])
+
+
+@pytest.mark.parametrize("activation, positive", [("erf {0}", False), ("softplus {0}", True), ("gelu {0} exact", False), ("gelu {0} tanh", False)])
+def test_fused_activation(tool, driver, tmp_path, activation, positive):
+    """In int8 behind convolutions and a linear layer, and alone, as a table."""
+    writer = random_networks.Writer(3, (1, 16, 9, 11))
+    writer.ACTIVATIONS = [("nn." + activation, positive)]
+    writer.convolution(24, (3, 3), pads=(1, 1, 1, 1))
+    writer.convolution(24, (3, 3), groups=24)
+    writer.convolution(7, (1, 1))
+    writer.apply("nn." + activation, writer.value.shape, same=False, scale=np.float32(0.0131), zero=100)
+    writer.linear(20)
+    writer.results["y"] = writer.value
+    text = writer.text()
+    assert text.count("nn." + activation.split()[0]) >= 3
+    check(tool, driver, tmp_path, text, writer.input_shape)
 
 
 @pytest.mark.parametrize("activation", [None, "relu {0}", "silu {0}"])

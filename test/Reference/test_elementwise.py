@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The reference's float operators against exact fractions and longer floats."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -118,6 +119,36 @@ def test_functions_of_exp(function, exact, bound):
     x = every(4001, -1000, 1000)
     wanted = exact(x.astype(np.longdouble))
     assert np.max(np.abs(function(x) - wanted) / np.maximum(1, np.abs(wanted))) < bound
+
+
+def test_erf_is_within_one_ulp():
+    x = every(20011, -5, 5)
+    exact = np.array([math.erf(v) for v in x.astype(np.float64)])
+    ulp = 2.0 ** (np.maximum(np.floor(np.log2(np.maximum(np.abs(exact), 2.0**-126))), -126) - 23)
+    assert np.max(np.abs(reference.erf(x) - exact) / ulp) < 0.95
+    np.testing.assert_array_equal(reference.erf(np.array([np.inf, -np.inf, np.nan, 0], f32)), np.array([1, -1, np.nan, 0], f32))
+    assert np.signbit(reference.erf(f32(-0.0)))
+
+
+def test_softplus_is_within_two_ulps():
+    x = every(4001, -86, 1000)
+    exact = np.logaddexp(0, x.astype(np.longdouble))
+    ulp = 2.0 ** (np.floor(np.log2(exact.astype(np.float64))) - 23)
+    assert np.max(np.abs(reference.softplus(x) - exact) / ulp) < 2
+    ends = reference.softplus(np.array([np.inf, 1e30, np.nan, -np.inf], f32))
+    np.testing.assert_array_equal(ends[:3], np.array([np.inf, 1e30, np.nan], f32))
+    assert 0 < ends[3] < 2e-38
+
+
+@pytest.mark.parametrize("form, exact", [
+    ("none", lambda v: v / 2 * (1 + np.vectorize(math.erf)(v / math.sqrt(2)))),
+    ("tanh", lambda v: v / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (v + 0.044715 * v**3)))),
+])
+def test_gelu(form, exact):
+    x = every(20011, -1000, 1000)
+    wanted = exact(x.astype(np.float64))
+    assert np.max(np.abs(reference.gelu(x, form) - wanted) / np.maximum(1, np.abs(wanted))) < 2e-7
+    assert np.isnan(reference.gelu(f32(np.nan), form)) and reference.gelu(f32(np.inf), form) == np.inf
 
 
 def test_functions_of_exp_at_the_ends():

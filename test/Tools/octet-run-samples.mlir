@@ -45,7 +45,7 @@
 // RUN: not octet-run %t.no.so 2>&1 | FileCheck %s --check-prefix=NOLIBRARY
 // NOLIBRARY: error: cannot load '{{.*}}.no.so': No such file or directory
 // RUN: not octet-run %t.so --input %t.wrong-name.npz 2>&1 | FileCheck %s --check-prefix=NAME
-// NAME: error: '{{.*}}wrong-name.npz': expected an array 'x', but got a, b
+// NAME: error: '{{.*}}wrong-name.npz': expected an array 'x', but got 'a', 'b'
 // RUN: not octet-run %t.so --input %t.wrong-shape.npz 2>&1 | FileCheck %s --check-prefix=SHAPE
 // SHAPE: error: '{{.*}}wrong-shape.npz': array 'x': expected float32[1,4] or a leading axis over samples, but got float32[5]
 // RUN: not octet-run %t.so --input %t.wrong-type.npz 2>&1 | FileCheck %s --check-prefix=TYPE
@@ -53,11 +53,11 @@
 // RUN: not octet-run %t.so --input %t.one.npz --expect %t.many-expected.npz 2>&1 | FileCheck %s --check-prefix=COUNT
 // COUNT: error: '{{.*}}many-expected.npz': array 'y': expected float32[1,4], but got float32[3,4]
 // RUN: not octet-run %t.so --input %t.one.npz --expect %t.wrong-name.npz 2>&1 | FileCheck %s --check-prefix=EXPECTNAME
-// EXPECTNAME: error: '{{.*}}wrong-name.npz': expected an array 'y', but got a, b
+// EXPECTNAME: error: '{{.*}}wrong-name.npz': expected an array 'y', but got 'a', 'b'
 // RUN: not octet-run %t.so --input %t.one.npz --output %t.no/such.npz 2>&1 | FileCheck %s --check-prefix=UNWRITABLE
 // UNWRITABLE: error: cannot write '{{.*}}.no/such.npz': No such file or directory
 
 func.func @main(%x: tensor<1x4xf32> {nn.name = "x"}) -> (tensor<1x4xf32> {nn.name = "y"}) {
-  %0 = nn.relu %x : (tensor<1x4xf32>) -> tensor<1x4xf32> loc("relu1")
+  %0 = nn.relu %x {octet.origin = #octet.origin<"relu1">} : (tensor<1x4xf32>) -> tensor<1x4xf32>
   return %0 : tensor<1x4xf32>
 }

@@ -57,7 +57,7 @@ def measure(octet, task, limit):
     result = evaluate(task, make_run(model), limit)
     share = model.report.int8_share
     bar = networks.BARS[task.name]
-    checks = [error <= networks.GOLDEN_TOLERANCE, result["value"] >= bar, share is not None and share >= 0.99]
+    checks = [error <= networks.GOLDEN_TOLERANCE, result["value"] >= bar, share is not None and share >= networks.INT8_SHARES[task.name]]
     cells = [f"{error:.1e}", format_value(task, result["value"]), format_value(task, bar), f"{result['sqnr_db']:.1f}",
              "-" if share is None else f"{share:.2%}", result["n"], f"{seconds:.1f}"]
     reasons = [reason for ok, reason in zip(checks, ("float", "accuracy", "int8 share")) if not ok]

@@ -5,7 +5,8 @@
  *
  *===----------------------------------------------------------------------===*\
  *
- * Prints the multiply-adds per second of independent 512-bit VPDPBUSD in a loop: the limit that a network's time is
+ * Prints the multiply-adds per second of independent 512-bit VPDPBUSD in a loop: the limit that a
+network's time is
  * compared with. clang -O2 -mavx512f -mavx512vnni peak.c
 \*===----------------------------------------------------------------------===*/
 
@@ -22,7 +23,8 @@ static double seconds(void) {
   return now.tv_sec + now.tv_nsec * 1e-9;
 }
 
-/* Multiply-adds per second of one round. 24 chains hide the latency; the assembly keeps them apart. */
+/* Multiply-adds per second of one round. 24 chains hide the latency; the assembly keeps them apart.
+ */
 static double measure(__m512i *accumulators) {
   __m512i a = _mm512_set1_epi8(1), b = _mm512_set1_epi8(2), acc[chains];
   for (int i = 0; i < chains; ++i)

@@ -48,10 +48,10 @@ def format_microseconds(seconds):
 
 
 def get_error(got, expected):
-    """The largest difference over the largest expected magnitude."""
+    """The largest difference over the largest expected magnitude; by itself where nothing but zeros is expected."""
     import numpy as np
 
-    return float(np.abs(np.asarray(got, np.float64).reshape(expected.shape) - expected).max() / max(np.abs(expected).max(), 1e-30))
+    return float(np.abs(np.asarray(got, np.float64).reshape(expected.shape) - expected).max() / (np.abs(expected).max() or 1.0))
 
 
 def geometric_mean(values):

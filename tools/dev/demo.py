@@ -1,6 +1,6 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The main job of tools/dev/demo: compiles models/digits to float and int8 libraries, runs the test set, prints a table."""
+"""The main job of tools/dev/demo: compiles test/Inputs/digits to float and int8 libraries, runs the test set, prints a table."""
 
 import pathlib
 import statistics
@@ -12,7 +12,7 @@ import numpy as np
 import octet
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-NETWORK = SOURCE / "models" / "digits"
+NETWORK = SOURCE / "test" / "Inputs" / "digits"
 OUTPUT = SOURCE / "build" / "demo"
 ROUNDS, RUNS = 25, 40
 
@@ -77,7 +77,7 @@ def main():
     print("\nwrote")
     for path, what in [(paths[0], "float library"), (paths[1], "int8 library"), (report, "verdict on every operator")]:
         print(f"  {str(path.relative_to(SOURCE)):<32}{what}")
-    print("next  build/bin/octet-run build/demo/digits-int8.so --input models/digits/test.npz --benchmark")
+    print("next  build/bin/octet-run build/demo/digits-int8.so --input test/Inputs/digits/test.npz --benchmark")
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Terminal.h"
-#include "llvm/Support/Process.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 
@@ -17,7 +17,9 @@ using namespace octet;
 Progress Terminal::getProgress() {
   Progress progress;
   progress.onStage = [this](StringRef stage, StringRef text) { say(stage, text); };
-  progress.onSamples = [this](int64_t done, int64_t total, double seconds) { showSamples(done, total, seconds); };
+  progress.onSamples = [this](int64_t done, int64_t total, double seconds) {
+    showSamples(done, total, seconds);
+  };
   return progress;
 }
 
@@ -51,7 +53,8 @@ void Terminal::showSamples(int64_t done, int64_t total, double seconds) {
   std::string bar;
   for (int64_t i = 0; i < kWidth; ++i)
     bar += i < kWidth * done / total ? "━" : "─";
-  errs() << formatv("\r{0,-12}{1} samples {2} {3,3} %  {4}\x1b[K", "calibrate", total, bar, 100 * done / total, figures);
+  errs() << formatv("\r{0,-12}{1} samples {2} {3,3} %  {4}\x1b[K", "calibrate", total, bar,
+                    100 * done / total, figures);
   isBarOpen = true;
   if (isLast)
     endLine();
@@ -59,7 +62,8 @@ void Terminal::showSamples(int64_t done, int64_t total, double seconds) {
 
 void Terminal::sayWritten(StringRef path, int64_t bytes, const CompileRequest &request) {
   std::string text = formatv("{0}  {1} KB", path, (bytes + 1023) / 1024);
-  if (request.artifact == Artifact::Library && !request.stopAfter && request.triple.empty())
+  if (request.output.artifact == Artifact::Library && !request.output.stopAfter &&
+      request.target.triple.empty())
     text += formatv("    next: octet-run {0} --benchmark", path);
   say("wrote", text);
 }

@@ -12,7 +12,8 @@
 
 namespace octet {
 
-/// Lines about stages on the standard output; a moving bar on the standard error if that is a terminal.
+/// Lines about stages on the standard output; a moving bar on the standard error if that is a
+/// terminal.
 class Terminal {
 public:
   Progress getProgress();

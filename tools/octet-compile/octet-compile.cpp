@@ -6,20 +6,27 @@
 //===----------------------------------------------------------------------===//
 
 #include "Terminal.h"
+#include "mlir/Tools/Plugins/DialectPlugin.h"
+#include "mlir/Tools/Plugins/PassPlugin.h"
+#include "octet/Codegen/Levels.h"
 #include "octet/Emit/Emit.h"
+#include "octet/Import/Onnx.h"
 #include "octet/Pipelines/Compile.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Path.h"
+#include <csignal>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 using namespace llvm;
 using namespace octet;
 
 namespace {
-/// A member of this type in front of the options makes their names free: LLVM's libraries have a --threads, a --stop-after
-/// and many more of their own, none of which is meant here.
+/// A member of this type in front of the options makes their names free: LLVM's libraries have a
+/// --threads, a --stop-after and many more of their own, none of which is meant here.
 struct FreeNames {
   FreeNames() {
     SmallVector<cl::Option *> foreign;
@@ -31,52 +38,109 @@ struct FreeNames {
   }
 };
 
+enum class DiagnosticsFormat { Text, Json };
+
 struct Options {
   FreeNames freeNames;
-  cl::OptionCategory network{"Network"}, calibration{"Calibration"}, policy{"Policy"}, output{"Output"};
+  cl::OptionCategory network{"Network"}, calibration{"Calibration"}, policy{"Policy"},
+      output{"Output"};
 
-  cl::opt<std::string> model{cl::Positional, cl::Required, cl::desc("<network.onnx>"), cl::cat(network)};
-  cl::list<std::string> inputShapes{"input-shape", cl::value_desc("name=1x3x224x224"), cl::cat(network),
-                                    cl::desc("Shape of an input that the file leaves open; may be repeated")};
+  cl::opt<std::string> model{cl::Positional, cl::Required, cl::desc("<network>"), cl::cat(network)};
+  cl::list<std::string> inputShapes{
+      "input-shape", cl::value_desc("name=1x3x224x224"), cl::cat(network),
+      cl::desc("Shape of an input that the file leaves open; may be repeated")};
+  cl::opt<bool> listOperators{
+      "list-operators", cl::ValueDisallowed, cl::cat(network),
+      cl::desc("Print the ONNX operators that can be imported, with their attributes, and exit"),
+      cl::callback([](const bool &) {
+        listOnnxOperators(outs());
+        exit(0);
+      })};
 
-  cl::list<std::string> calibrationData{"calibration-data", cl::value_desc("file or folder"), cl::cat(calibration),
-                                        cl::desc("Samples: .npz or .npy, or a folder of them; may be repeated")};
-  cl::list<std::string> loadStatistics{"load-statistics", cl::value_desc("file"), cl::cat(calibration),
-                                       cl::desc("Statistics of an earlier calibration; may be repeated, all are merged;\n"
-                                                "biases are corrected only if there are samples, too")};
-  cl::opt<std::string> saveStatistics{"save-statistics", cl::value_desc("file"), cl::cat(calibration),
+  cl::list<std::string> dialectPlugins{
+      "load-dialect-plugin", cl::value_desc("file.so"), cl::cat(network),
+      cl::desc("Load dialects from a plugin, whose code runs; may be repeated")};
+  cl::list<std::string> passPlugins{
+      "load-pass-plugin", cl::value_desc("file.so"), cl::cat(network),
+      cl::desc("Load passes from a plugin, whose code runs; may be repeated")};
+
+  cl::list<std::string> calibrationData{
+      "calibration-data", cl::value_desc("file or folder"), cl::cat(calibration),
+      cl::desc("Samples: .npz or .npy, or a folder of them; may be repeated")};
+  cl::list<std::string> loadStatistics{
+      "load-statistics", cl::value_desc("file"), cl::cat(calibration),
+      cl::desc("Statistics of an earlier calibration; may be repeated, all are merged;\n"
+               "biases are corrected only if there are samples, too")};
+  cl::opt<std::string> saveStatistics{"save-statistics", cl::value_desc("file"),
+                                      cl::cat(calibration),
                                       cl::desc("Where to write the statistics")};
-  cl::opt<unsigned> threads{"threads", cl::init(1), cl::desc("Threads of the calibration (default: 1)"), cl::cat(calibration)};
+  cl::opt<unsigned> threads{"threads", cl::init(1),
+                            cl::desc("Threads of the calibration (default: 1)"),
+                            cl::cat(calibration)};
 
-  cl::opt<Precision> precision{cl::desc("Precision:"), cl::init(Precision::Int8), cl::cat(policy),
-                               cl::values(clEnumValN(Precision::Float, "float", "Float code instead of int8"))};
-  cl::opt<std::string> backend{"backend", cl::init("cpu"), cl::value_desc("name or file"), cl::cat(policy),
+  cl::opt<Precision> precision{
+      cl::desc("Precision:"), cl::init(Precision::Int8), cl::cat(policy),
+      cl::values(clEnumValN(Precision::Float, "float", "Float code instead of int8"))};
+  cl::opt<std::string> backend{"backend", cl::value_desc("name or file"), cl::cat(policy),
                                cl::desc("What can be quantized, and how (default: cpu)")};
-  cl::opt<std::string> mapping{"qconfig-mapping", cl::value_desc("name or file"), cl::cat(policy),
-                               cl::desc("Which operators are to be quantized, and how (default: the backend's own)")};
-  cl::opt<bool> quantizedIo{"quantized-io", cl::cat(policy),
-                            cl::desc("Inputs and outputs are integers where the network quantizes them (default: f32)")};
-  cl::opt<bool> strict{"strict", cl::cat(policy),
-                       cl::desc("It is an error if an operator to which the mapping gives a QConfig cannot be quantized;\n"
-                                "what the backend keeps float on purpose (octet.float) may stay so")};
+  cl::opt<std::string> mapping{
+      "qconfig-mapping", cl::value_desc("name or file"), cl::cat(policy),
+      cl::desc("Which operators are to be quantized, and how (default: the backend's own)")};
+  cl::opt<bool> quantizedIo{
+      "quantized-io", cl::cat(policy),
+      cl::desc("Inputs and outputs are integers where the network quantizes them (default: f32)")};
+  cl::opt<bool> strict{
+      "strict", cl::cat(policy),
+      cl::desc("It is an error if an operator to which the mapping gives a QConfig cannot be "
+               "quantized;\n"
+               "what the backend keeps float on purpose (octet.float) may stay so")};
 
-  cl::opt<std::string> path{"o", cl::Required, cl::value_desc("file"), cl::desc("Output file"), cl::cat(output)};
+  cl::opt<std::string> path{"o", cl::Required, cl::value_desc("file"), cl::desc("Output file"),
+                            cl::cat(output)};
   cl::opt<Artifact> artifact{
       "emit", cl::desc("What to make:"), cl::init(Artifact::Library), cl::cat(output),
-      cl::values(clEnumValN(Artifact::Library, "lib", "shared library (default)"),
-                 clEnumValN(Artifact::Object, "obj", "object file, and a C header beside it"),
-                 clEnumValN(Artifact::LLVMIR, "llvm", "LLVM IR"), clEnumValN(Artifact::Assembly, "asm", "assembly"),
-                 clEnumValN(Artifact::MLIR, "mlir", "MLIR bytecode of the integer program, and text beside it"),
-                 clEnumValN(Artifact::ONNX, "onnx", "the reference model as ONNX with QuantizeLinear and DequantizeLinear"))};
-  cl::opt<Stage> stopAfter{"stop-after", cl::desc("Stop after a stage and write MLIR bytecode, and text beside it:"), cl::cat(output)};
-  cl::list<std::string> levels{"cpu-level", cl::CommaSeparated, cl::value_desc("level,..."), cl::cat(output),
-                               cl::desc("CPU levels to compile for (default: all of the target)")};
-  cl::opt<std::string> target{"target", cl::value_desc("triple"), cl::cat(output),
-                              cl::desc("x86_64-linux-gnu or aarch64-linux-gnu (default: this machine)")};
-  cl::opt<std::string> name{"name", cl::value_desc("identifier"), cl::cat(output),
-                            cl::desc("What exported symbols begin with (default: the network's file name)")};
+      cl::values(
+          clEnumValN(Artifact::Library, "lib", "shared library (default)"),
+          clEnumValN(Artifact::Object, "obj", "object file, and a C header beside it"),
+          clEnumValN(Artifact::LLVMIR, "llvm", "LLVM IR"),
+          clEnumValN(Artifact::Assembly, "asm", "assembly"),
+          clEnumValN(Artifact::MLIR, "mlir",
+                     "MLIR bytecode of the integer program, and text beside it"),
+          clEnumValN(Artifact::ONNX, "onnx",
+                     "the reference model as ONNX with QuantizeLinear and DequantizeLinear"))};
+  cl::opt<Stage> stopAfter{
+      "stop-after", cl::desc("Stop after a stage and write MLIR bytecode, and text beside it:"),
+      cl::cat(output)};
+  cl::list<std::string> levels{
+      "cpu-level", cl::CommaSeparated, cl::value_desc("level,..."), cl::cat(output),
+      cl::desc("CPU levels to compile for (default: those of the target that\n"
+               "--list-cpu-levels says are there by default)")};
+  cl::opt<bool> listLevels{"list-cpu-levels", cl::cat(output),
+                           cl::desc("List the CPU levels and which of them this machine runs"),
+                           cl::callback([](const bool &) {
+                             outs() << listCpuLevels();
+                             std::exit(0);
+                           })};
+  cl::opt<std::string> target{
+      "target", cl::value_desc("triple"), cl::cat(output),
+      cl::desc("x86_64-linux-gnu or aarch64-linux-gnu (default: this machine)")};
+  cl::opt<std::string> name{
+      "name", cl::value_desc("identifier"), cl::cat(output),
+      cl::desc("What exported symbols begin with (default: the network's file name)")};
+  cl::opt<bool> unwindTables{
+      "unwind-tables", cl::cat(output),
+      cl::desc(
+          "Let debuggers, profilers and exceptions find their way through the code (.eh_frame)")};
   cl::opt<std::string> report{"report", cl::value_desc("file.json"), cl::cat(output),
                               cl::desc("Where to write what became of every operator, and why")};
+
+  cl::opt<DiagnosticsFormat> diagnostics{
+      "diagnostics", cl::desc("How errors and warnings are written:"),
+      cl::init(DiagnosticsFormat::Text), cl::cat(output),
+      cl::values(clEnumValN(DiagnosticsFormat::Text, "text", "for people (default)"),
+                 clEnumValN(DiagnosticsFormat::Json, "json", "a JSON object a line"))};
+  cl::opt<int> parent{"parent", cl::init(0), cl::Hidden,
+                      cl::desc("Process that started this one, which ends with it")};
 
   Options() {
     for (const StageInfo &info : getStages())
@@ -88,26 +152,34 @@ struct Options {
 static const char overview[] =
     "Octet: compiles a network to machine code\n\n"
     "Examples:\n"
-    "  octet-compile net.onnx --calibration-data samples.npz -o net.so     int8 library for this machine\n"
+    "  octet-compile net.onnx --calibration-data samples.npz -o net.so     int8 library for this "
+    "machine\n"
     "  octet-compile net.onnx --float -o net.so                            float library\n"
-    "  octet-compile net.onnx --calibration-data samples/ -o net.o --emit=obj --target=aarch64-linux-gnu\n"
+    "  octet-compile net.onnx --calibration-data samples/ -o net.o --emit=obj "
+    "--target=aarch64-linux-gnu\n"
     "  octet-compile net.onnx --calibration-data samples.npz --stop-after=convert -o net.mlirbc\n"
     "  octet-compile net.mlirbc -o net.so                                  goes on from there\n";
 
-/// "x=1x3x224x224"
-static Error parseShape(StringRef text, StringMap<SmallVector<int64_t>> &shapes) {
-  auto [name, sizes] = text.rsplit('=');
-  SmallVector<int64_t> shape;
-  auto error = [&] {
-    return createStringError("--input-shape=" + text + ": expected a name and positive sizes, as in x=1x3x224x224");
+/// Loads plugins as mlir-opt does: passes are found by name from then on, dialects come into the
+/// compilation's context.
+static Error loadPlugins(const Options &options, CompileRequest &request) {
+  for (const std::string &path : options.passPlugins) {
+    Expected<mlir::PassPlugin> plugin = mlir::PassPlugin::load(path);
+    if (!plugin)
+      return plugin.takeError();
+    plugin->registerPassRegistryCallbacks();
+  }
+  std::vector<mlir::DialectPlugin> plugins;
+  for (const std::string &path : options.dialectPlugins) {
+    Expected<mlir::DialectPlugin> plugin = mlir::DialectPlugin::load(path);
+    if (!plugin)
+      return plugin.takeError();
+    plugins.push_back(*plugin);
+  }
+  request.registerDialects = [plugins](mlir::DialectRegistry &registry) {
+    for (const mlir::DialectPlugin &plugin : plugins)
+      plugin.registerDialectRegistryCallbacks(registry);
   };
-  if (name.empty() || sizes.empty())
-    return error();
-  for (StringRef size : split(sizes, 'x'))
-    if (size.getAsInteger(10, shape.emplace_back()) || shape.back() < 1)
-      return error();
-  if (!shapes.try_emplace(name, shape).second)
-    return createStringError("--input-shape gives the shape of \"" + name + "\" twice");
   return Error::success();
 }
 
@@ -115,24 +187,24 @@ static Expected<CompileRequest> makeRequest(const Options &options) {
   CompileRequest request;
   request.model = options.model;
   for (const std::string &text : options.inputShapes)
-    if (Error error = parseShape(text, request.inputShapes))
+    if (Error error = parseInputShape(text, request.import))
       return std::move(error);
-  request.precision = options.precision;
-  request.calibrationData.assign(options.calibrationData.begin(), options.calibrationData.end());
-  request.loadStatistics.assign(options.loadStatistics.begin(), options.loadStatistics.end());
-  request.saveStatistics = options.saveStatistics;
-  request.threads = options.threads;
-  request.backend = options.backend;
-  request.qconfigMapping = options.mapping;
-  request.isIoQuantized = options.quantizedIo;
-  request.isStrict = options.strict;
-  request.triple = options.target;
-  request.levels.assign(options.levels.begin(), options.levels.end());
-  request.name = options.name;
-  request.artifact = options.artifact;
+  if (Error error = loadPlugins(options, request))
+    return std::move(error);
+  request.policy = {options.precision, options.backend, options.mapping, options.quantizedIo,
+                    options.strict};
+  auto list = [](const cl::list<std::string> &values) {
+    return std::vector<std::string>(values.begin(), values.end());
+  };
+  request.calibration = {list(options.calibrationData), list(options.loadStatistics),
+                         options.saveStatistics, options.threads};
+  request.target = {options.target, list(options.levels)};
+  request.output.name = options.name;
+  request.output.artifact = options.artifact;
+  request.output.hasUnwindTables = options.unwindTables;
   if (options.stopAfter.getNumOccurrences() > 0)
-    request.stopAfter = options.stopAfter;
-  if (request.threads < 1 || request.threads > 256)
+    request.output.stopAfter = options.stopAfter;
+  if (options.threads < 1 || options.threads > 256)
     return createStringError("--threads: expected 1 to 256");
   return request;
 }
@@ -140,7 +212,8 @@ static Expected<CompileRequest> makeRequest(const Options &options) {
 /// Finds out before the work that the result cannot be written.
 static Error checkWritable(StringRef path) {
   StringRef folder = sys::path::parent_path(path);
-  if (std::error_code error = sys::fs::access(folder.empty() ? "." : folder, sys::fs::AccessMode::Write))
+  if (std::error_code error =
+          sys::fs::access(folder.empty() ? "." : folder, sys::fs::AccessMode::Write))
     return createStringError("cannot write '" + path + "': " + error.message());
   if (sys::fs::is_directory(path))
     return createStringError("cannot write '" + path + "': it is a folder");
@@ -151,8 +224,8 @@ namespace {
 /// The files of a compilation; empty: not asked for.
 struct OutputFiles {
   OutputFiles(const CompileRequest &request, StringRef path, StringRef report)
-      : main(path), report(report), statistics(request.saveStatistics) {
-    StringRef extension = getCompanionExtension(request);
+      : main(path), report(report), statistics(request.calibration.saveStatistics) {
+    StringRef extension = getCompanionExtension(request.output);
     if (extension.empty())
       return;
     beside = path;
@@ -172,35 +245,53 @@ struct OutputFiles {
 
 Error OutputFiles::checkDistinct(const CompileRequest &request) const {
   SmallVector<std::pair<StringRef, StringRef>> files{
-      {request.model, "the network"}, {request.backend, "the backend"}, {request.qconfigMapping, "the QConfig mapping"}};
-  for (const std::string &file : request.calibrationData)
+      {request.model, "the network"},
+      {request.policy.backend, "the backend"},
+      {request.policy.qconfigMapping, "the QConfig mapping"}};
+  for (const std::string &file : request.calibration.calibrationData)
     files.push_back({file, "--calibration-data"});
-  for (const std::string &file : request.loadStatistics)
+  for (const std::string &file : request.calibration.loadStatistics)
     files.push_back({file, "--load-statistics"});
-  for (auto [file, role] : {std::pair(&main, "-o"), {&beside, "what lies beside -o"}, {&report, "--report"}, {&statistics, "--save-statistics"}}) {
+  for (auto [file, role] : {std::pair(&main, "-o"),
+                            {&beside, "what lies beside -o"},
+                            {&report, "--report"},
+                            {&statistics, "--save-statistics"}}) {
     if (file->empty())
       continue;
     for (auto [other, otherRole] : files)
-      if (*file == other || (!other.empty() && sys::fs::equivalent(*file, other) && sys::fs::is_regular_file(*file)))
-        return createStringError("'" + *file + "' is both " + otherRole + " and " + role + "; give it another name");
+      if (*file == other ||
+          (!other.empty() && sys::fs::equivalent(*file, other) && sys::fs::is_regular_file(*file)))
+        return createStringError("'" + *file + "' is both " + otherRole + " and " + role +
+                                 "; give it another name");
     files.push_back({*file, role});
   }
   return Error::success();
 }
 
 Error OutputFiles::write(const CompileResult &result) const {
-  if (!beside.empty())
-    if (Error error = writeFileAtomically(beside, result.companion))
-      return error;
-  if (!report.empty())
-    if (Error error = writeFileAtomically(report, result.reportJson))
-      return error;
-  return writeFileAtomically(main, result.bytes);
+  SmallVector<FileContents> files;
+  files.push_back({main, result.bytes});
+  for (auto [path, text] : {std::pair(&beside, &result.companion),
+                            {&report, &result.reportJson},
+                            {&statistics, &result.statistics}})
+    if (!path->empty())
+      files.push_back({*path, *text});
+  return writeFiles(files);
 }
 
-static Error compileNetwork(CompileRequest request, const std::string &path, const std::string &report) {
+static void print(ArrayRef<Message> messages, DiagnosticsFormat format) {
+  for (const Message &message : messages)
+    if (format == DiagnosticsFormat::Json)
+      errs() << printJson(message);
+    else
+      errs() << (message.file.empty() ? "octet-compile: " : "") << printText(message);
+}
+
+static Error compileNetwork(CompileRequest request, const std::string &path,
+                            const std::string &report, DiagnosticsFormat format) {
   OutputFiles files(request, path, report);
-  for (StringRef file : {files.main.str(), files.beside.str(), files.report.str(), files.statistics.str()})
+  for (StringRef file :
+       {files.main.str(), files.beside.str(), files.report.str(), files.statistics.str()})
     if (!file.empty())
       if (Error error = checkWritable(file))
         return error;
@@ -212,7 +303,7 @@ static Error compileNetwork(CompileRequest request, const std::string &path, con
   terminal.endLine();
   if (!result)
     return result.takeError();
-  errs() << result->warnings;
+  print(result->warnings, format);
   if (Error error = files.write(*result))
     return error;
   terminal.sayWritten(files.main, result->bytes.size(), request);
@@ -222,18 +313,31 @@ static Error compileNetwork(CompileRequest request, const std::string &path, con
   return Error::success();
 }
 
+/// A process that starts the compiler may be killed while it waits: nobody wants the result then.
+/// Nothing is done where a shell stands between the two.
+static void endWith(pid_t parent) {
+  if (getppid() != parent)
+    return;
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) // it ended just now
+    raise(SIGTERM);
+}
+
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
   Options options;
-  cl::HideUnrelatedOptions({&options.network, &options.calibration, &options.policy, &options.output});
-  cl::ParseCommandLineOptions(argc, argv, overview);
+  cl::HideUnrelatedOptions(
+      {&options.network, &options.calibration, &options.policy, &options.output});
+  cl::ParseCommandLineOptions(argc, argv, overview + ("\nNetworks: " + listSources()) + "\n");
+  endWith(options.parent);
   // The linker resets every command-line option of the process: all are read before.
   std::string path = options.path, report = options.report;
+  DiagnosticsFormat format = options.diagnostics;
   Expected<CompileRequest> request = makeRequest(options);
-  Error error = request ? compileNetwork(std::move(*request), path, report) : request.takeError();
+  Error error =
+      request ? compileNetwork(std::move(*request), path, report, format) : request.takeError();
   if (!error)
     return 0;
-  std::string message = toString(std::move(error));
-  errs() << (StringRef(message).contains("error: ") ? "" : "octet-compile: error: ") << message << '\n';
+  print(takeMessages(std::move(error), ""), format);
   return 1;
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Runner.h"
+#include "octet/Support/Quote.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
@@ -23,7 +24,8 @@ struct Difference {
 };
 } // namespace
 
-template <typename T> static Difference compareElements(const NpyArray &got, const NpyArray &expected) {
+template <typename T>
+static Difference compareElements(const NpyArray &got, const NpyArray &expected) {
   Difference difference;
   difference.elements = got.numElements();
   for (int64_t i = 0; i < difference.elements; ++i) {
@@ -37,7 +39,8 @@ template <typename T> static Difference compareElements(const NpyArray &got, con
     if (bothNaN || std::memcmp(&a, &b, sizeof(T)) == 0)
       continue;
     ++difference.differing;
-    difference.largest = std::max(difference.largest, std::isnan(error) ? std::numeric_limits<double>::infinity() : error);
+    difference.largest = std::max(
+        difference.largest, std::isnan(error) ? std::numeric_limits<double>::infinity() : error);
   }
   return difference;
 }
@@ -59,27 +62,44 @@ static Difference compareArrays(const NpyArray &got, const NpyArray &expected) {
   }
 }
 
-Expected<bool> octet::compareOutputs(const std::vector<NpyArray> &outputs, StringRef expectedPath, double maxError,
-                                     raw_ostream &os) {
-  auto expected = readNpz(expectedPath);
-  if (!expected)
-    return expected.takeError();
+/// The array of the output's name (the only one has none in a .npy), if it has the output's type.
+static Expected<NpyArray> readExpected(NpzReader &reader, StringRef path, const NpyArray &output,
+                                       bool isOnly) {
+  ArrayRef<NpyArray> headers = reader.headers();
+  const auto *header = find_if(headers, [&](const NpyArray &array) {
+    return array.name == output.name || (isOnly && array.name.empty());
+  });
+  if (header == headers.end())
+    return createStringError("'" + path + "': expected an array '" + escapeText(output.name) +
+                             "', but got " + listNames(headers));
+  if (header->dtype != output.dtype || header->shape != output.shape)
+    return createStringError("'" + path + "': array '" + escapeText(output.name) + "': expected " +
+                             describeType(output.dtype, output.shape) + ", but got " +
+                             describeType(header->dtype, header->shape));
+  NpyArray array = *header;
+  array.data.resize(output.data.size());
+  int64_t rows = array.shape.empty() ? 1 : array.shape[0];
+  if (Error error = reader.read(header - headers.begin(), 0, rows, array.data.data()))
+    return std::move(error);
+  return array;
+}
+
+Expected<bool> octet::compareOutputs(const std::vector<NpyArray> &outputs, StringRef expectedPath,
+                                     double maxError, raw_ostream &os) {
+  auto reader = NpzReader::open(expectedPath);
+  if (!reader)
+    return reader.takeError();
   bool isEqual = true;
   for (const NpyArray &output : outputs) {
-    auto it = find_if(*expected, [&](const NpyArray &array) {
-      return array.name == output.name || (outputs.size() == 1 && array.name.empty());
-    });
-    if (it == expected->end())
-      return createStringError("'" + expectedPath + "': expected an array '" + output.name + "', but got " +
-                               join(map_range(*expected, [](const NpyArray &array) { return array.name; }), ", "));
-    if (it->dtype != output.dtype || it->shape != output.shape)
-      return createStringError("'" + expectedPath + "': array '" + output.name + "': expected " +
-                               describeType(output.dtype, output.shape) + ", but got " + describeType(it->dtype, it->shape));
-    Difference difference = compareArrays(output, *it);
-    os << output.name << ": " << difference.differing << " of " << difference.elements
-       << " elements differ, max abs difference " << format("%.9g", difference.largest) << ", largest magnitude "
-       << format("%.9g", difference.magnitude) << "\n";
-    isEqual &= difference.differing == 0 || (maxError > 0 && difference.largest <= maxError * difference.magnitude);
+    auto expected = readExpected(**reader, expectedPath, output, outputs.size() == 1);
+    if (!expected)
+      return expected.takeError();
+    Difference difference = compareArrays(output, *expected);
+    os << escapeText(output.name) << ": " << difference.differing << " of " << difference.elements
+       << " elements differ, max abs difference " << format("%.9g", difference.largest)
+       << ", largest magnitude " << format("%.9g", difference.magnitude) << "\n";
+    isEqual &= difference.differing == 0 ||
+               (maxError > 0 && difference.largest <= maxError * difference.magnitude);
   }
   return isEqual;
 }

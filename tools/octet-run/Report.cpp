@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Runner.h"
+#include "octet/Support/Quote.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
 #include <algorithm>
@@ -18,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 
 static void printTensors(StringRef role, ArrayRef<octet_tensor> tensors, raw_ostream &os) {
   for (const octet_tensor &tensor : tensors) {
-    os << role << " " << tensor.name << ": " << describeType(tensor);
+    os << role << " " << escapeText(tensor.name) << ": " << describeType(tensor);
     if (tensor.scale != 0)
       os << format(", scale %.9g, zero point %d", tensor.scale, tensor.zero_point);
     os << "\n";
@@ -27,22 +28,24 @@ static void printTensors(StringRef role, ArrayRef<octet_tensor> tensors, raw_ost
 
 void octet::printDescription(const Runner &runner, raw_ostream &os) {
   const octet_descriptor &descriptor = runner.descriptor();
-  os << "network " << descriptor.name << "\n";
+  os << "network " << escapeText(descriptor.name) << "\n";
   printTensors("input", ArrayRef(descriptor.inputs, descriptor.num_inputs), os);
   printTensors("output", ArrayRef(descriptor.outputs, descriptor.num_outputs), os);
-  os << "memory: " << descriptor.weights_bytes << " bytes of weights, " << descriptor.arena_bytes << " of arena, "
-     << descriptor.state_bytes << " of state\n";
-  for (const octet_program_record &program : ArrayRef(descriptor.programs, descriptor.num_programs)) {
-    bool inUse = program.level == StringRef(runner.program().level);
-    os << "level " << program.level << ": " << program.count << " steps"
-       << (inUse                                    ? ", in use"
-           : runner.api().supports(program.level) ? ""
-                                                    : ", not for this CPU")
+  os << "memory: " << descriptor.weights_bytes << " bytes of weights, " << descriptor.arena_bytes
+     << " of arena, " << descriptor.state_bytes << " of state\n";
+  for (const octet_level &level : ArrayRef(descriptor.levels, descriptor.num_levels)) {
+    bool inUse = level.name == StringRef(runner.program().level);
+    os << "level " << level.name << ": " << level.num_steps << " steps"
+       << (inUse                               ? ", in use"
+           : runner.api().supports(level.name) ? ""
+                                               : ", not for this CPU")
        << "\n";
   }
 }
 
-static double getMicroseconds(Clock::duration time) { return std::chrono::duration<double, std::micro>(time).count(); }
+static double getMicroseconds(Clock::duration time) {
+  return std::chrono::duration<double, std::micro>(time).count();
+}
 
 /// The value below which a part of the sorted values lies.
 static double getQuantile(ArrayRef<double> sorted, double part) {
@@ -50,35 +53,44 @@ static double getQuantile(ArrayRef<double> sorted, double part) {
 }
 
 /// Runs until half a second has passed, and three times at least, after one run that warms up.
-template <typename Function> static void repeat(Runner &runner, Function afterRun) {
-  runner.run();
+template <typename Function> static Error repeat(Runner &runner, Function afterRun) {
+  if (Error error = runner.run())
+    return error;
   Clock::time_point start = Clock::now(), end = start;
   for (int count = 0; count < 3 || end - start < std::chrono::milliseconds(500); ++count) {
     Clock::time_point before = Clock::now();
-    runner.run();
+    if (Error error = runner.run())
+      return error;
     end = Clock::now();
     afterRun(getMicroseconds(end - before));
   }
+  return Error::success();
 }
 
-void octet::printBenchmark(Runner &runner, raw_ostream &os) {
+Error octet::printBenchmark(Runner &runner, raw_ostream &os) {
   std::vector<double> times;
-  repeat(runner, [&](double time) { times.push_back(time); });
+  if (Error error = repeat(runner, [&](double time) { times.push_back(time); }))
+    return error;
   sort(times);
-  os << format("median %.2f us, min %.2f us, 10%% to 90%% %.2f to %.2f us, ", getQuantile(times, 0.5), times.front(),
-               getQuantile(times, 0.1), getQuantile(times, 0.9))
-     << times.size() << " runs, level " << runner.program().level << ", " << runner.api().threads(runner.get())
+  os << format("median %.2f us, min %.2f us, 10%% to 90%% %.2f to %.2f us, ",
+               getQuantile(times, 0.5), times.front(), getQuantile(times, 0.1),
+               getQuantile(times, 0.9))
+     << times.size() << " runs, level " << runner.program().level << ", "
+     << runner.api().threads(runner.get())
      << (runner.api().threads(runner.get()) == 1 ? " thread\n" : " threads\n");
+  return Error::success();
 }
 
-void octet::printProfile(Runner &runner, raw_ostream &os) {
+Error octet::printProfile(Runner &runner, raw_ostream &os) {
   std::vector<std::vector<double>> times(runner.program().count);
   auto hook = [](void *user, int64_t step, uint64_t nanoseconds) {
     (*static_cast<std::vector<std::vector<double>> *>(user))[step].push_back(nanoseconds / 1000.0);
   };
   runner.api().set_step_hook(runner.get(), hook, &times);
-  repeat(runner, [](double) {});
+  Error error = repeat(runner, [](double) {});
   runner.api().set_step_hook(runner.get(), nullptr, nullptr);
+  if (error)
+    return error;
   double total = 0;
   std::vector<double> medians;
   for (std::vector<double> &step : times) {
@@ -89,8 +101,10 @@ void octet::printProfile(Runner &runner, raw_ostream &os) {
   os << "  step      median us      %    range  operator\n";
   for (auto [index, median] : enumerate(medians)) {
     const octet_step &step = runner.program().steps[index];
-    os << format("%6zu %14.2f %6.1f %8lld  ", index, median, total ? 100 * median / total : 0, (long long)step.range)
-       << step.name << "\n";
+    os << format("%6zu %14.2f %6.1f %8lld  ", index, median, total ? 100 * median / total : 0,
+                 (long long)step.range)
+       << escapeText(step.name) << "\n";
   }
   os << format(" total %14.2f\n", total);
+  return Error::success();
 }

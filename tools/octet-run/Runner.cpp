@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Runner.h"
+#include "octet/Support/Quote.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -14,11 +15,14 @@ using namespace octet;
 
 /// NumPy's type for each octet_dtype.
 static NpyDType getNpyDType(const octet_tensor &tensor) {
-  constexpr NpyDType dtypes[] = {NpyDType::F32, NpyDType::U8, NpyDType::I8, NpyDType::I32, NpyDType::I64};
+  constexpr NpyDType dtypes[] = {NpyDType::F32, NpyDType::U8, NpyDType::I8, NpyDType::I32,
+                                 NpyDType::I64};
   return dtypes[tensor.dtype];
 }
 
-static ArrayRef<int64_t> getShape(const octet_tensor &tensor) { return ArrayRef<int64_t>(tensor.shape, tensor.rank); }
+static ArrayRef<int64_t> getShape(const octet_tensor &tensor) {
+  return ArrayRef<int64_t>(tensor.shape, tensor.rank);
+}
 
 std::string octet::describeType(NpyDType dtype, ArrayRef<int64_t> shape) {
   std::string text = getDTypeName(dtype).str() + "[";
@@ -31,7 +35,8 @@ std::string octet::describeType(const octet_tensor &tensor) {
   return describeType(getNpyDType(tensor), getShape(tensor));
 }
 
-Runner::Runner(const ModelLibrary &library, ModelPtr model) : library(library), model(std::move(model)) {
+Runner::Runner(const ModelLibrary &library, ModelPtr model)
+    : library(library), model(std::move(model)) {
   for (const octet_tensor &tensor : ArrayRef(descriptor().inputs, descriptor().num_inputs))
     inputs.emplace_back(tensor.bytes);
   for (const octet_tensor &tensor : ArrayRef(descriptor().outputs, descriptor().num_outputs))
@@ -55,33 +60,37 @@ struct Samples {
 };
 } // namespace
 
-/// An array is one sample, or has a leading axis over samples: in front of the shape, or in place of a leading 1.
+/// An array is one sample, or has a leading axis over samples: in front of the shape, or in place
+/// of a leading 1.
 static std::optional<Samples> findSamples(const NpyArray &array, const octet_tensor &tensor) {
   ArrayRef<int64_t> got(array.shape), expected = getShape(tensor);
   if (got == expected)
     return Samples{0, 1, expected.empty() ? 1 : expected[0], false};
   if (got.empty())
     return std::nullopt;
-  bool replacesOne = !expected.empty() && expected[0] == 1 && got.drop_front() == expected.drop_front();
+  bool replacesOne =
+      !expected.empty() && expected[0] == 1 && got.drop_front() == expected.drop_front();
   if (replacesOne || got.drop_front() == expected)
     return Samples{0, got[0], 1, true};
   return std::nullopt;
 }
 
-static Expected<Samples> findInput(StringRef path, ArrayRef<NpyArray> arrays, const octet_tensor &tensor, bool isOnly) {
+static Expected<Samples> findInput(StringRef path, ArrayRef<NpyArray> arrays,
+                                   const octet_tensor &tensor, bool isOnly) {
   const auto *array = find_if(arrays, [&](const NpyArray &array) {
     return array.name == tensor.name || (isOnly && array.name.empty());
   });
-  auto name = [](const NpyArray &array) { return array.name; };
   if (array == arrays.end())
-    return createStringError("'" + path + "': expected an array '" + tensor.name + "', but got " +
-                             join(map_range(arrays, name), ", "));
+    return createStringError("'" + path + "': expected an array '" + escapeText(tensor.name) +
+                             "', but got " + listNames(arrays));
   std::optional<Samples> samples = findSamples(*array, tensor);
   if (array->dtype != getNpyDType(tensor) || !samples)
-    return createStringError("'" + path + "': array '" + tensor.name + "': expected " + describeType(tensor) +
-                             " or a leading axis over samples, but got " + describeType(array->dtype, array->shape));
+    return createStringError("'" + path + "': array '" + escapeText(tensor.name) + "': expected " +
+                             describeType(tensor) + " or a leading axis over samples, but got " +
+                             describeType(array->dtype, array->shape));
   if (samples->count == 0)
-    return createStringError("'" + path + "': array '" + tensor.name + "' holds no samples");
+    return createStringError("'" + path + "': array '" + escapeText(tensor.name) +
+                             "' holds no samples");
   samples->array = array - arrays.begin();
   return *samples;
 }
@@ -96,19 +105,33 @@ static NpyArray makeOutput(const octet_tensor &tensor, int64_t count, bool hasAx
   return array;
 }
 
-Expected<std::vector<NpyArray>> Runner::runFile(StringRef path) {
-  auto reader = NpzReader::open(path);
-  if (!reader)
-    return reader.takeError();
+/// How a file holds samples of every input.
+static Expected<std::vector<Samples>> findInputs(StringRef path, ArrayRef<NpyArray> arrays,
+                                                 ArrayRef<octet_tensor> tensors) {
   std::vector<Samples> samples;
-  for (const octet_tensor &tensor : ArrayRef(descriptor().inputs, descriptor().num_inputs)) {
-    auto found = findInput(path, (*reader)->headers(), tensor, descriptor().num_inputs == 1);
+  for (const octet_tensor &tensor : tensors) {
+    auto found = findInput(path, arrays, tensor, tensors.size() == 1);
     if (!found)
       return found.takeError();
-    if (!samples.empty() && (found->count != samples[0].count || found->hasAxis != samples[0].hasAxis))
-      return createStringError("'" + path + "': '" + descriptor().inputs[0].name + "' has " + Twine(samples[0].count) +
-                               " samples, but '" + tensor.name + "' has " + Twine(found->count));
+    if (!samples.empty() &&
+        (found->count != samples[0].count || found->hasAxis != samples[0].hasAxis))
+      return createStringError("'" + path + "': '" + escapeText(tensors[0].name) + "' has " +
+                               Twine(samples[0].count) + " samples, but '" +
+                               escapeText(tensor.name) + "' has " + Twine(found->count));
     samples.push_back(*found);
+  }
+  return samples;
+}
+
+Expected<std::vector<NpyArray>> Runner::runFile(StringRef path) {
+  std::unique_ptr<NpzReader> reader;
+  std::vector<Samples> samples;
+  ArrayRef<octet_tensor> tensors(descriptor().inputs, descriptor().num_inputs);
+  if (!tensors.empty()) {
+    if (Error error = NpzReader::open(path).moveInto(reader))
+      return std::move(error);
+    if (Error error = findInputs(path, reader->headers(), tensors).moveInto(samples))
+      return std::move(error);
   }
   int64_t count = samples.empty() ? 1 : samples[0].count;
   std::vector<NpyArray> results;
@@ -117,10 +140,12 @@ Expected<std::vector<NpyArray>> Runner::runFile(StringRef path) {
   for (int64_t sample = 0; sample < count; ++sample) {
     for (auto [index, input] : enumerate(samples)) {
       int64_t row = sample * input.rowsPerSample;
-      if (Error error = (*reader)->read(input.array, row, row + input.rowsPerSample, inputs[index].data()))
+      if (Error error =
+              reader->read(input.array, row, row + input.rowsPerSample, inputs[index].data()))
         return error;
     }
-    run();
+    if (Error error = run())
+      return std::move(error);
     for (auto [result, output] : zip(results, outputs))
       result.data.insert(result.data.end(), output.begin(), output.end());
   }

@@ -26,9 +26,12 @@ public:
 
   char *input(size_t index) { return inputs[index].data(); }
   const std::vector<char> &output(size_t index) const { return outputs[index]; }
-  void run() { library.api().run(model.get(), inputPointers.data(), outputPointers.data()); }
+  llvm::Error run() {
+    return checkRun(library.api().run(model.get(), inputPointers.data(), outputPointers.data()));
+  }
 
-  /// Runs every sample of a file; the outputs, with a leading axis over samples if the input had one.
+  /// Runs every sample of a file, or once if the network takes no inputs; the outputs, with a
+  /// leading axis over samples if the input had one.
   llvm::Expected<std::vector<NpyArray>> runFile(llvm::StringRef path);
 
 private:
@@ -43,19 +46,21 @@ private:
 std::string describeType(const octet_tensor &tensor);
 std::string describeType(NpyDType dtype, llvm::ArrayRef<int64_t> shape);
 
-/// Compares outputs with what a file expects and prints one line per output. False if an element differs by more than
-/// `maxError` times the expected output's largest magnitude (0: if any element differs).
-llvm::Expected<bool> compareOutputs(const std::vector<NpyArray> &outputs, llvm::StringRef expectedPath, double maxError,
+/// Compares outputs with what a file expects and prints one line per output. False if an element
+/// differs by more than `maxError` times the expected output's largest magnitude (0: if any element
+/// differs).
+llvm::Expected<bool> compareOutputs(const std::vector<NpyArray> &outputs,
+                                    llvm::StringRef expectedPath, double maxError,
                                     llvm::raw_ostream &os);
 
 /// What the library contains.
 void printDescription(const Runner &runner, llvm::raw_ostream &os);
 
 /// Runs for about half a second and prints median, minimum and spread.
-void printBenchmark(Runner &runner, llvm::raw_ostream &os);
+llvm::Error printBenchmark(Runner &runner, llvm::raw_ostream &os);
 
 /// Runs for about half a second and prints the median time of every step.
-void printProfile(Runner &runner, llvm::raw_ostream &os);
+llvm::Error printProfile(Runner &runner, llvm::raw_ostream &os);
 
 } // namespace octet
 

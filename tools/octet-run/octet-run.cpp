@@ -7,6 +7,7 @@
 
 #include "Runner.h"
 #include "octet/Support/Files.h"
+#include "octet/Support/Quote.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/WithColor.h"
@@ -15,7 +16,8 @@ using namespace llvm;
 using namespace octet;
 
 namespace {
-/// A member of this type in front of the options makes their names free: LLVM's libraries have a --threads of their own.
+/// A member of this type in front of the options makes their names free: LLVM's libraries have a
+/// --threads of their own.
 struct FreeNames {
   FreeNames() {
     for (StringRef name : {"threads"})
@@ -27,34 +29,41 @@ struct FreeNames {
 struct Options {
   FreeNames freeNames;
   cl::OptionCategory category{"octet-run options"};
-  cl::opt<std::string> library{cl::Positional, cl::Required, cl::desc("<library>"), cl::cat(category)};
-  cl::opt<std::string> input{
-      "input", cl::desc("Inputs by name (.npz), or the only one (.npy); each a sample or samples along a leading axis"),
-      cl::value_desc("file"), cl::cat(category)};
-  cl::opt<std::string> expect{"expect", cl::desc("Outputs to compare with; exit code 1 if they differ"),
+  cl::opt<std::string> library{cl::Positional, cl::Required, cl::desc("<library>"),
+                               cl::cat(category)};
+  cl::opt<std::string> input{"input",
+                             cl::desc("Inputs by name (.npz), or the only one (.npy); each a "
+                                      "sample or samples along a leading axis"),
+                             cl::value_desc("file"), cl::cat(category)};
+  cl::opt<std::string> expect{"expect",
+                              cl::desc("Outputs to compare with; exit code 1 if they differ"),
                               cl::value_desc("file"), cl::cat(category)};
   cl::opt<double> maxError{
       "max-error", cl::init(0), cl::value_desc("part"), cl::cat(category),
       cl::desc("What --expect forgives, relative to an output's largest magnitude (default: 0)")};
-  cl::opt<std::string> output{"output", cl::desc("Where to write the outputs (.npz)"), cl::value_desc("file"),
-                              cl::cat(category)};
-  cl::opt<bool> benchmark{"benchmark", cl::desc("Print median, minimum and spread of the time of a run"),
+  cl::opt<std::string> output{"output", cl::desc("Where to write the outputs (.npz)"),
+                              cl::value_desc("file"), cl::cat(category)};
+  cl::opt<bool> benchmark{"benchmark",
+                          cl::desc("Print median, minimum and spread of the time of a run"),
                           cl::cat(category)};
   cl::opt<bool> profile{"profile", cl::desc("Print the time of every step"), cl::cat(category)};
-  cl::opt<int> threads{"threads", cl::init(1), cl::desc("Number of threads (default: 1)"), cl::cat(category)};
-  cl::opt<std::string> level{"cpu-level", cl::desc("CPU level (default: OCTET_CPU_LEVEL, or the best that runs here)"),
-                             cl::cat(category)};
+  cl::opt<int> threads{"threads", cl::init(1), cl::desc("Number of threads (default: 1)"),
+                       cl::cat(category)};
+  cl::opt<std::string> level{
+      "cpu-level", cl::desc("CPU level (default: OCTET_CPU_LEVEL, or the best that runs here)"),
+      cl::cat(category)};
 };
 } // namespace
 
-static const char overview[] = "Octet: runs a compiled network\n\n"
-                               "Examples:\n"
-                               "  octet-run net.so                                  what the library contains\n"
-                               "  octet-run net.so --input x.npz --output y.npz     run it on samples\n"
-                               "  octet-run net.so --input x.npz --expect y.npz     compare every bit (of numbers)\n"
-                               "  octet-run net.so --benchmark --threads 2          measure it\n";
+static const char overview[] =
+    "Octet: runs a compiled network; loading a library runs its code\n\n"
+    "Examples:\n"
+    "  octet-run net.so                                  what the library contains\n"
+    "  octet-run net.so --input x.npz --output y.npz     run it on samples\n"
+    "  octet-run net.so --input x.npz --expect y.npz     compare every bit (of numbers)\n"
+    "  octet-run net.so --benchmark --threads 2          measure it\n";
 
-/// Runs the samples; false if the outputs are not the expected ones.
+/// Runs the samples, or a network without inputs; false if the outputs are not the expected ones.
 static Expected<bool> runSamples(Runner &runner, const Options &options) {
   auto outputs = runner.runFile(options.input);
   if (!outputs)
@@ -62,20 +71,21 @@ static Expected<bool> runSamples(Runner &runner, const Options &options) {
   if (!options.output.empty()) {
     Expected<std::string> bytes = writeNpz(*outputs);
     if (!bytes)
-      return createStringError("cannot write '" + options.output + "': " + toString(bytes.takeError()));
-    if (Error error = writeFileAtomically(options.output, ArrayRef<char>(bytes->data(), bytes->size())))
+      return createStringError("cannot write '" + options.output +
+                               "': " + toString(bytes.takeError()));
+    if (Error error =
+            writeFileAtomically(options.output, ArrayRef<char>(bytes->data(), bytes->size())))
       return error;
   }
   if (options.output.empty() && options.expect.empty())
     for (const NpyArray &output : *outputs)
-      outs() << output.name << ": " << describeType(output.dtype, output.shape) << "\n";
-  return options.expect.empty() ? Expected<bool>(true)
-                                : compareOutputs(*outputs, options.expect, options.maxError, outs());
+      outs() << escapeText(output.name) << ": " << describeType(output.dtype, output.shape) << "\n";
+  return options.expect.empty()
+             ? Expected<bool>(true)
+             : compareOutputs(*outputs, options.expect, options.maxError, outs());
 }
 
 static Expected<bool> runLibrary(const Options &options) {
-  if (options.input.empty() && !(options.expect.empty() && options.output.empty()))
-    return createStringError("--expect and --output need --input");
   if (!(options.maxError >= 0))
     return createStringError("--max-error: expected a number that is not negative");
   auto library = ModelLibrary::load(options.library);
@@ -85,13 +95,19 @@ static Expected<bool> runLibrary(const Options &options) {
   if (!model)
     return model.takeError();
   Runner runner(**library, std::move(*model));
-  Expected<bool> isEqual = options.input.empty() ? Expected<bool>(true) : runSamples(runner, options);
+  bool usesOutputs = !options.expect.empty() || !options.output.empty();
+  if (options.input.empty() && usesOutputs && runner.descriptor().num_inputs > 0)
+    return createStringError("--expect and --output need --input");
+  Expected<bool> isEqual =
+      options.input.empty() && !usesOutputs ? Expected<bool>(true) : runSamples(runner, options);
   if (!isEqual)
     return isEqual;
   if (options.benchmark)
-    printBenchmark(runner, outs());
+    if (Error error = printBenchmark(runner, outs()))
+      return std::move(error);
   if (options.profile)
-    printProfile(runner, outs());
+    if (Error error = printProfile(runner, outs()))
+      return std::move(error);
   if (!options.benchmark && !options.profile && options.input.empty())
     printDescription(runner, outs());
   return isEqual;

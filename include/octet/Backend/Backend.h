@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A backend and a QConfig mapping are text files of octet ops. This library reads them and answers the questions that
-// Quantize and Lower have: which pattern does this operator belong to, and which observers does it get.
+// A backend and a QConfig mapping are octet ops that stand in a network's module, once
+// octet-attach-policy has read them from text. This library reads that text, and answers the
+// questions of passes: which pattern does this operator belong to, which observers does it get.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,9 +15,11 @@
 #define OCTET_BACKEND_BACKEND_H
 
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Pass/AnalysisManager.h"
 #include "octet/Dialect/Octet/Octet.h"
-#include <memory>
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Regex.h"
+#include <vector>
 
 namespace octet {
 
@@ -36,7 +39,8 @@ struct Match {
   mlir::Operation *lookup(MatchOp pattern) const;
 };
 
-/// Matches the graph that ends with `pattern` at `root`. All users of inner values lie inside the match.
+/// Matches the graph that ends with `pattern` at `root`. All users of inner values lie inside the
+/// match.
 std::optional<Match> matchGraph(MatchOp pattern, mlir::Operation *root);
 
 /// Whether `value` is a constant, seen through group arguments, observers and quantization.
@@ -56,8 +60,7 @@ struct Unit {
   llvm::SmallVector<std::pair<mlir::Operation *, mlir::OpOperand *>, 8> leaves;
 
   /// The operands of `op` that leaves of this kind stand for.
-  template <typename LeafOp>
-  llvm::SmallVector<mlir::OpOperand *> getOperands() const {
+  template <typename LeafOp> llvm::SmallVector<mlir::OpOperand *> getOperands() const {
     llvm::SmallVector<mlir::OpOperand *> operands;
     for (auto [leaf, operand] : leaves)
       if (llvm::isa<LeafOp>(leaf))
@@ -65,8 +68,7 @@ struct Unit {
     return operands;
   }
   /// The operand of this kind, or null.
-  template <typename LeafOp>
-  mlir::OpOperand *getOperand() const {
+  template <typename LeafOp> mlir::OpOperand *getOperand() const {
     auto operands = getOperands<LeafOp>();
     return operands.empty() ? nullptr : operands.front();
   }
@@ -74,32 +76,30 @@ struct Unit {
   mlir::OpOperand *getWeightedActivation() const;
 };
 
+/// The tables of an octet.backend.
 class Backend {
 public:
-  /// Reads a built-in backend ("cpu") or a file. On failure an error was emitted.
-  static mlir::FailureOr<Backend> load(mlir::Location loc, llvm::StringRef nameOrFile);
+  explicit Backend(BackendOp op);
 
   llvm::StringRef getName() const { return BackendOp(op).getSymName(); }
   BackendOp getOp() const { return op; }
-  /// Longest first, equal lengths in the order of the file.
+  /// Longest first, equal lengths in the order of the text.
   llvm::ArrayRef<PatternOp> getPatterns() const { return patterns; }
-  /// In the order of the file.
-  llvm::SmallVector<FoldOp> getFolds() const;
-  /// Names of recovery passes that run by default.
-  llvm::SmallVector<llvm::StringRef> getRecipe() const;
+  /// In the order of the text.
+  llvm::ArrayRef<FoldOp> getFolds() const { return folds; }
+  /// The recovery passes that run by default; null if there are none.
+  RecipeOp getRecipe() const;
   /// Why operators of this name stay float on purpose, or "".
   llvm::StringRef getFloatReason(mlir::OperationName name) const;
-  /// What a group of this pattern is called ("cpu::conv_act").
-  std::string getQualifiedName(PatternOp pattern) const;
+  /// How groups name the pattern (`@cpu::@conv_act`).
+  mlir::SymbolRefAttr getReference(PatternOp pattern) const;
   /// The unit that `op` (a group, or an operator matched by a pattern of one) is.
   std::optional<Unit> matchUnit(mlir::Operation *op) const;
-  /// The file that was read; a QConfig mapping may stand in it, too.
-  mlir::ModuleOp getFile() const { return **owner; }
 
 private:
-  std::shared_ptr<mlir::OwningOpRef<mlir::ModuleOp>> owner;
   BackendOp op;
   llvm::SmallVector<PatternOp> patterns;
+  llvm::SmallVector<FoldOp> folds;
 };
 
 /// Root match of a pattern.
@@ -109,30 +109,56 @@ MatchOp getRootMatch(PatternOp pattern);
 // QConfig mappings
 //===----------------------------------------------------------------------===//
 
+/// The tables of an octet.qconfig_mapping.
 class QConfigMapping {
 public:
-  /// Reads a built-in mapping or a file. An empty name means: the mapping in the backend's file, else the built-in
-  /// "<backend>_default_mapping". On failure an error was emitted.
-  static mlir::FailureOr<QConfigMapping> load(mlir::Location loc, llvm::StringRef nameOrFile, const Backend &backend);
+  explicit QConfigMapping(QConfigMappingOp op);
+  QConfigMapping(QConfigMapping &&) = default;
 
-  /// The entry that applies to an operator: an octet.global, octet.object_type, ...; null if there is none.
+  /// The entry that applies to an operator: an octet.global, octet.object_type, ...; null if there
+  /// is none.
   mlir::Operation *lookup(mlir::Operation *op) const;
   QConfigMappingOp getOp() const { return op; }
 
 private:
-  std::shared_ptr<mlir::OwningOpRef<mlir::ModuleOp>> owner;
-  QConfigMappingOp op;
-};
+  mlir::Operation *lookupName(llvm::StringRef name) const;
 
-/// Emits an error at an entry of a policy that names an operator which its dialect, if it is loaded, does not have.
-llvm::LogicalResult checkOperatorName(mlir::Operation *entry, llvm::StringRef name);
+  QConfigMappingOp op;
+  llvm::StringMap<mlir::Operation *> names, objectTypes;
+  /// In the order of the text.
+  std::vector<std::pair<llvm::Regex, mlir::Operation *>> expressions;
+  mlir::Operation *global = nullptr;
+};
 
 /// The QConfig of a mapping entry; null means "do not quantize".
 QConfigAttr getQConfig(mlir::Operation *entry);
 
 //===----------------------------------------------------------------------===//
-// Built-in files
+// The policy of a module
 //===----------------------------------------------------------------------===//
+
+/// The policy that stands in a module, as tables: ask the analysis manager for it. Passes that
+/// leave the policy as it is preserve it.
+class PolicyAnalysis {
+public:
+  explicit PolicyAnalysis(mlir::Operation *module);
+
+  /// Null, with an error emitted, if the module does not have exactly one.
+  const Backend *getBackend() const;
+  const QConfigMapping *getMapping() const;
+
+private:
+  mlir::Operation *module;
+  llvm::SmallVector<Backend, 1> backends;
+  std::vector<QConfigMapping> mappings;
+};
+
+/// Puts the policy into the module: `backend` and `qconfigMapping` are names of built-in ones or
+/// paths of files. Empty ones mean what the module has; else the backend "cpu", and the mapping in
+/// the backend's file or the built-in "<backend>_default_mapping", if there is one. Fails, with an
+/// error emitted, if a policy cannot be read or is another than the module's.
+llvm::LogicalResult attachPolicy(mlir::ModuleOp module, llvm::StringRef backend,
+                                 llvm::StringRef qconfigMapping);
 
 struct BuiltinFile {
   llvm::StringLiteral name;
@@ -140,9 +166,6 @@ struct BuiltinFile {
 };
 /// The files of lib/Backend/backends.
 llvm::ArrayRef<BuiltinFile> getBuiltinFiles();
-
-/// Parses and verifies a built-in file or a file of that path; `kind` is what messages call it.
-mlir::OwningOpRef<mlir::ModuleOp> parsePolicyFile(mlir::Location loc, llvm::StringRef kind, llvm::StringRef nameOrFile);
 
 } // namespace octet
 

@@ -19,7 +19,7 @@ def AssignLayoutPass : Pass<"octet-assign-layout", "::mlir::func::FuncOp"> {
     write; `nn.relayout` is inserted where both meet. Source: `docs/rationale/kernels.md`.
   }];
   let statistics = [Statistic<"numRelayouts", "num-relayouts", "relayouts inserted">];
-  let dependentDialects = ["::octet::nn::NNDialect"];
+  let dependentDialects = ["::octet::nn::NNDialect", "::octet::OctetDialect"];
 }
 
 def EmitProgramPass : Pass<"octet-emit-program", "::mlir::ModuleOp"> {
@@ -31,7 +31,7 @@ def EmitProgramPass : Pass<"octet-emit-program", "::mlir::ModuleOp"> {
     weights. Source: `docs/rationale/kernels.md`, `docs/rationale/step-table.md`.
   }];
   let options = [
-    ListOption<"levels", "levels", "std::string", "CPU levels, best first (sse2, avx2, avx512vnni, neon, dotprod, reference)">
+    ListOption<"levels", "levels", "std::string", "CPU levels, best first (rows of Levels.def)">
   ];
   let statistics = [
     Statistic<"numSteps", "num-steps", "steps emitted">,
@@ -60,15 +60,14 @@ def LowerKernelPass : Pass<"octet-lower-kernel", "::mlir::ModuleOp"> {
     Every `kernel` op inside functions becomes an LLVM intrinsic where the level has an instruction for it, else vector
     arithmetic with the same bits:
 
-    | op | avx512vnni | avx2, sse2 | dotprod | neon, reference |
-    |---|---|---|---|---|
-    | `kernel.dot4` | VPDPBUSD | PMADDWD on widened bytes (never PMADDUBSW, which saturates) | SDOT on bytes less 128 | products |
-    | `kernel.dot2` | not made | PMADDWD | not made | not made |
-    | `kernel.pack` | saturating packs, VPMOVUSDB | saturating packs | clamps | clamps |
-    | `kernel.scale` | VSCALEFPS (vectors) | two products | two products | two products |
+    | op | x86-64 | AArch64 | everywhere else |
+    |---|---|---|---|
+    | `kernel.dot4` | VPDPBUSD with VNNI, else PMADDWD on widened bytes (never PMADDUBSW, which saturates) | SDOT on bytes less 128, with the dot product extension | products |
+    | `kernel.dot2` | PMADDWD | not made | not made |
+    | `kernel.pack` | saturating packs, VPMOVUSDB with AVX-512 | clamps | clamps |
+    | `kernel.scale` | VSCALEFPS (vectors) with AVX-512, else two products | two products | two products |
 
-    `kernel.round` is `llvm.lrint` and `kernel.broadcast4` a load everywhere. Where the level has no fused multiply-add (sse2,
-    reference), `math.fma` becomes calls of functions that compute it exactly: the f64 sum is rounded to odd before it is
+    `kernel.round` is `llvm.lrint` and `kernel.broadcast4` a load everywhere. Where the level has no fused multiply-add, `math.fma` becomes calls of functions that compute it exactly: the f64 sum is rounded to odd before it is
     rounded to f32 (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008). Functions get the level's
     `target_features`. An unknown level is an error. Source: section 1 and [N.accumulate] of `docs/numerics.md`.
   }];

@@ -5,15 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Turns one module per CPU level into one library, object file, LLVM IR or assembly. The target machine is always the
-// baseline of the architecture: what a level may use stands in its functions' target features.
+// Turns one module per CPU level into one library, object file, LLVM IR or assembly. The target
+// machine is always the baseline of the architecture: what a level may use stands in its functions'
+// target features.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef OCTET_EMIT_EMIT_H
 #define OCTET_EMIT_EMIT_H
 
-#include "octet/Runtime/octet.h"
+#include "octet/Runtime/records.h"
 #include "octet/Support/Files.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
@@ -35,7 +36,8 @@ class ModuleOp;
 
 namespace octet {
 
-/// An input or output as octet_tensor describes it; `bytes` follows from `shape` and `dtype`. Scale 0 = not quantized.
+/// An input or output as octet_tensor describes it; `bytes` follows from `shape` and `dtype`. Scale
+/// 0 = not quantized.
 struct TensorInfo {
   std::string name;
   octet_dtype dtype = OCTET_F32;
@@ -48,22 +50,22 @@ struct TensorInfo {
 struct StepAddress {
   octet_space space;
   int64_t offset;
+
+  bool operator==(const StepAddress &other) const {
+    return space == other.space && offset == other.offset;
+  }
 };
 
-/// A step: calls `void symbol(ptr addresses..., i64 bounds..., i64 begin, i64 end)` of the level's module for parts of its
-/// range; `name` is the operator's.
+/// A step: calls `void symbol(ptr addresses..., i64 bounds..., i64 begin, i64 end)` of the level's
+/// module for parts of its range; `name` is the operator's.
 struct StepInfo {
   std::string symbol;
   int64_t range = 1;
   std::string name;
   std::vector<StepAddress> addresses = {};
   std::vector<int64_t> bounds = {};
-};
 
-/// Weights that are widened when a model is made (octet_widening), to a byte offset into the prepared memory.
-struct WideningInfo {
-  StepAddress source;
-  int64_t target, groups;
+  bool operator==(const StepInfo &other) const;
 };
 
 /// What all levels of a network share.
@@ -75,10 +77,6 @@ struct ProgramInfo {
   llvm::ArrayRef<char> weights;
   std::vector<TensorInfo> inputs, outputs;
   std::string reportJson;
-  /// What is written into the model's panels when it is made.
-  int64_t panelsBytes = 0;
-  std::vector<octet_dense_filter> filters;
-  std::vector<octet_parameters> parameters;
 };
 
 /// LLVM IR with the context it lives in, so that levels can be compiled in parallel.
@@ -98,10 +96,10 @@ struct LevelCode {
   std::string level;
   std::vector<StepInfo> steps;
   OwnedModule code;
-  /// What is written into the model's prepared memory when it is made.
+  /// Steps that run once, when a model is made, and write its prepared memory. Their functions are
+  /// the same in all levels that have one of the same name, and run on every CPU.
+  std::vector<StepInfo> prologue = {};
   int64_t preparedBytes = 0;
-  std::vector<octet_depthwise_filter> filters;
-  std::vector<WideningInfo> widenings;
 };
 
 enum class OutputKind { SharedLibrary, Object, LLVMIR, Assembly };
@@ -110,38 +108,46 @@ struct EmitOptions {
   /// x86_64-linux-gnu or aarch64-linux-gnu.
   std::string triple = "x86_64-linux-gnu";
   OutputKind kind = OutputKind::SharedLibrary;
-  /// How many levels, or parts of long ones, are compiled at the same time; 0 = as many as there are cores. Never changes the result.
+  /// How many levels, or parts of long ones, are compiled at the same time; 0 = as many as there
+  /// are cores. Never changes the result.
   unsigned parallelism = 0;
+  /// Whether debuggers, profilers and exceptions find their way through the code (.eh_frame).
+  bool hasUnwindTables = false;
 };
 
 /// Registers the translations of LLVM dialect to LLVM IR that `translateLevel` needs.
 void registerEmitTranslations(mlir::DialectRegistry &registry);
 
-/// Translates a module in LLVM dialect to LLVM IR in a new context. Diagnostics go to the module's context.
+/// Translates a module in LLVM dialect to LLVM IR in a new context. Diagnostics go to the module's
+/// context.
 llvm::Expected<OwnedModule> translateLevel(mlir::ModuleOp module);
 
-/// A network ready for `emitProgram`. `program.weights` points into the module it was collected from or, for a splat,
-/// into `weights`.
+/// A network ready for `emitProgram`. `program.weights` points into the module it was collected
+/// from or, for a splat, into `weights`.
 struct CollectedNetwork {
   ProgramInfo program;
   std::vector<LevelCode> levels;
   std::vector<char> weights;
 };
 
-/// Takes what the passes of Codegen leave: one nested module per CPU level, best first, each with a kernel.program whose
-/// steps name kernels in LLVM dialect. Erases the programs (their weights stay alive with the context).
+/// Takes what the passes of Codegen leave: one nested module per CPU level, best first, each with a
+/// kernel.program whose steps name kernels in LLVM dialect. Erases the programs (their weights stay
+/// alive with the context).
 llvm::Expected<CollectedNetwork> collectNetwork(mlir::ModuleOp module, llvm::StringRef name);
 
-/// A C identifier made of a network's name: other characters become '_', a leading digit gets one in front.
+/// A C identifier made of a network's name: other characters become '_', a leading digit gets one
+/// in front.
 std::string getSymbolPrefix(llvm::StringRef name);
 
-/// The triple of the machine this process runs on, if it is one of those that can be emitted for; else empty.
+/// The triple of the machine this process runs on, if it is one of those that can be emitted for;
+/// else empty.
 std::string getHostTriple();
 
-/// Compiles a network; the bytes of the output file. Consumes `levels`. The result depends on nothing but the arguments.
-/// liblld resets every llvm::cl option of the process to its default: a tool copies its options before.
-llvm::Expected<llvm::SmallVector<char, 0>> emitProgram(const ProgramInfo &program, std::vector<LevelCode> levels,
-                                                       const EmitOptions &options);
+/// Compiles a network; the bytes of the output file. Consumes `levels`. The result depends on
+/// nothing but the arguments. liblld resets every llvm::cl option of the process to its default: a
+/// tool copies its options before.
+llvm::Expected<llvm::SmallVector<char, 0>>
+emitProgram(const ProgramInfo &program, std::vector<LevelCode> levels, const EmitOptions &options);
 
 /// The C header that goes with a library or object: octet.h and the network's own declarations.
 std::string emitHeader(const ProgramInfo &program);

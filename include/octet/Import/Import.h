@@ -1,4 +1,4 @@
-//===- Import.h - networks from ONNX files ---------------------*- C++ -*- ===//
+//===- Import.h - what every source of networks shares ---------*- C++ -*- ===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,6 +11,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 namespace octet {
 
@@ -26,27 +27,43 @@ struct ImportOptions {
   UnknownBatch unknownBatch = UnknownBatch::Error;
 };
 
-/// Imports a network into one `func.func @main` of nn ops. Errors go to the context's diagnostic handlers, located at the
-/// node they are about (or at the file); the result is then null. External data must lie in the file's folder.
-mlir::OwningOpRef<mlir::ModuleOp> importOnnx(mlir::MLIRContext *context, llvm::StringRef path,
-                                             const ImportOptions &options = {});
+/// A kind of file that networks are read from: one row of the table in Sources.cpp.
+struct Source {
+  llvm::StringLiteral summary;     ///< for help and messages
+  llvm::StringLiteral extensions;  ///< separated by spaces
+  llvm::StringLiteral magic;       ///< first bytes, for files with another extension; may be empty
+  llvm::StringLiteral translation; ///< of octet-translate; empty if there is none
+  bool isIR; ///< written by a compilation, perhaps: it takes no options, and any stage may be next
+  /// Null after an error, which is emitted at the file or a place in it. External data must lie in
+  /// the folder of the buffer's identifier, a path.
+  mlir::OwningOpRef<mlir::ModuleOp> (*read)(mlir::MLIRContext *context,
+                                            const llvm::MemoryBuffer &file,
+                                            const ImportOptions &options);
+};
 
-/// The same from memory. `name` is what messages call the network; `folder` holds external data (none if empty).
-mlir::OwningOpRef<mlir::ModuleOp> importOnnxBuffer(mlir::MLIRContext *context, llvm::StringRef bytes,
-                                                   llvm::StringRef name, llvm::StringRef folder = {},
-                                                   const ImportOptions &options = {});
+llvm::ArrayRef<Source> getSources();
 
-/// Prints the table of ONNX operators that can be imported, with their attributes.
-void listOnnxOperators(llvm::raw_ostream &os);
+/// "ONNX networks (.onnx), MLIR as text or bytecode (.mlir, .mlirbc)"
+std::string listSources();
 
-/// Reads "x=1x3x224x224" into the options; on failure `error` says what was expected.
-llvm::LogicalResult parseInputShape(llvm::StringRef text, ImportOptions &options, std::string &error);
+/// A file that was opened, and what kind it is of.
+struct NetworkFile {
+  const Source *source;
+  std::unique_ptr<llvm::MemoryBuffer> buffer;
+};
+
+/// Opens a file and finds out its kind: by its extension, else by its first bytes. Emits an error
+/// if it cannot be read, or is of no kind that is known.
+llvm::FailureOr<NetworkFile> openNetwork(mlir::MLIRContext *context, llvm::StringRef path);
+
+/// Registers `octet-translate --import-…` of every source that has one.
+void registerImports();
+
+/// Reads "x=1x3x224x224", the value of `--input-shape`, into the options.
+llvm::Error parseInputShape(llvm::StringRef text, ImportOptions &options);
 
 /// Prints IR for people: with locations, without the contents of weights.
 void printElided(mlir::ModuleOp module, llvm::raw_ostream &os);
-
-/// Registers `octet-translate --import-onnx`.
-void registerOnnxImport();
 
 /// Figures of an imported network.
 struct ImportSummary {

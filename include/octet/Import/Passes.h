@@ -18,6 +18,12 @@ namespace octet {
 #define GEN_PASS_REGISTRATION
 #include "octet/Import/Passes.h.inc"
 
+/// The passes from nn to nn that every imported network goes through, whatever its source.
+void buildTidyPipeline(mlir::OpPassManager &pm);
+
+/// Registers it as `octet-tidy`.
+void registerTidyPipeline();
+
 } // namespace octet
 
 #endif // OCTET_IMPORT_PASSES_H

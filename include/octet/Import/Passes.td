@@ -10,7 +10,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def FoldIntoWeights : Pass<"octet-fold-into-weights", "::mlir::func::FuncOp"> {
+def FoldIntoWeightsPass : Pass<"octet-fold-into-weights", "::mlir::func::FuncOp"> {
   let summary = "zero pads and added biases become part of convolutions and linear layers; what meets only padding goes";
   let description = [{
     - A `nn.pad` with zeros of the spatial dimensions whose only user is a `nn.conv` goes into its `pads`.
@@ -28,23 +28,25 @@ def FoldIntoWeights : Pass<"octet-fold-into-weights", "::mlir::func::FuncOp"> {
     Statistic<"numCropped", "num-cropped", "Number of kernels that lost what only met padding">];
 }
 
-def RaiseIdioms : Pass<"octet-raise-idioms", "::mlir::func::FuncOp"> {
+def RaiseIdiomsPass : Pass<"octet-raise-idioms", "::mlir::func::FuncOp"> {
   let summary = "activations spelled out in small operators become one operator";
   let description = [{
     | small operators | operator |
     |---|---|
     | `x * sigmoid(x)` | `nn.silu` |
+    | `x * (1 + erf(x / sqrt(2))) / 2`, halved inside or outside | `nn.gelu` |
     | `clip(a * x + b, 0, 1)`; `clip(x + 3, 0, 6) / 6` and the like | `nn.hard_sigmoid` |
     | `x * hard_sigmoid(x)` with 1/6 and 0.5; `x * clip(x + 3, 0, 6) / 6` in any order | `nn.hard_swish` |
 
     Inner values must have no other user. Constants may stand on either side of a sum or product, and may be off by a few
-    roundings of the exporter. What does not fit stays as it is. Source: [N.silu], [N.hard_sigmoid], [N.hard_swish].
+    roundings of the exporter. What does not fit stays as it is. Source: [N.silu], [N.gelu],
+    [N.hard_sigmoid], [N.hard_swish].
   }];
   let dependentDialects = ["::octet::nn::NNDialect"];
   let statistics = [Statistic<"numRaised", "num-raised", "Number of idioms raised to one operator">];
 }
 
-def SinkReshapes : Pass<"octet-sink-reshapes", "::mlir::func::FuncOp"> {
+def SinkReshapesPass : Pass<"octet-sink-reshapes", "::mlir::func::FuncOp"> {
   let summary = "reshapes move behind element-wise operators and join, transposes move to the reshapes that they are about";
   let description = [{
     Networks over one dimension are imported as such over two, with reshapes around each convolution and pool. An element-wise

@@ -23,9 +23,6 @@ struct FloatReason {
 };
 llvm::ArrayRef<FloatReason> getFloatReasons();
 
-/// On operators that were quantized to run in int8 and cannot: the reason's code.
-inline constexpr llvm::StringLiteral kStaysFloatAttr = "octet.stays_float";
-
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "octet/Lower/Passes.h.inc"

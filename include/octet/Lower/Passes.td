@@ -10,7 +10,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def Lower : Pass<"octet-lower", "::mlir::func::FuncOp"> {
+def LowerPass : Pass<"octet-lower", "::mlir::func::FuncOp"> {
   let summary = "dequantize, operator, quantize becomes the operator on quantized types";
   let description = [{
     Takes the reference model (an ordinary float program with `octet.quantize` and `octet.dequantize` around what is
@@ -22,22 +22,13 @@ def Lower : Pass<"octet-lower", "::mlir::func::FuncOp"> {
     - Element-wise operators between one quantized input and one quantized result become one `nn.table`; with several
       inputs they become an `octet.group` on quantized types.
     - Pools and data movement stand on quantized types; a change of scale becomes a table in front or behind.
-
-    ```mlir
-    %xd = octet.dequantize %xq : (tensor<1x8x!quant.uniform<u8:f32, 0.5:128>>) -> tensor<1x8xf32>
-    %r  = nn.relu %xd : (tensor<1x8xf32>) -> tensor<1x8xf32>
-    %rq = octet.quantize %r : (tensor<1x8xf32>) -> tensor<1x8x!quant.uniform<u8:f32, 0.25>>
-    ```
-    becomes
-    ```mlir
-    %rq = nn.table %xq, [...] : (tensor<1x8x!quant.uniform<u8:f32, 0.5:128>>) -> tensor<1x8x!quant.uniform<u8:f32, 0.25>>
-    ```
+    - Activations that are stored in signed bytes are stored in unsigned ones, with a zero point greater by 128. Arguments
+      and results keep their types: a table flips the sign bit behind or in front of them.
 
     The int32 accumulator of every convolution and linear layer is proven not to overflow. What has no integer form stays
     float between dequantize and quantize; a remark with a stable code (`include/octet/Lower/Reasons.def`) says why.
 
-    What was quantized to run in int8 and cannot has `octet.stays_float` with the code; with `strict`
-    it is an error. Source: section 3 of `docs/numerics.md`; PyTorch: `lower_to_fbgemm`.
+    What was quantized to run in int8 and cannot says so and why in `octet.decision`; with `strict` it is an error. Source: section 3 of `docs/numerics.md`; PyTorch: `lower_to_fbgemm`.
   }];
   let options = [Option<"strict", "strict", "bool", "false", "what was quantized to run in int8 and cannot is an error">];
   let dependentDialects = ["::octet::OctetDialect", "::octet::nn::NNDialect"];
@@ -48,7 +39,7 @@ def Lower : Pass<"octet-lower", "::mlir::func::FuncOp"> {
   ];
 }
 
-def ExpandBatchNorm : Pass<"octet-expand-batch-norm", "::mlir::func::FuncOp"> {
+def ExpandBatchNormPass : Pass<"octet-expand-batch-norm", "::mlir::func::FuncOp"> {
   let summary = "batch norm that no weights took becomes one fused multiply-add";
   let description = [{
     `nn.batch_norm`, alone or in a group, becomes `nn.fma` with a factor and a shift per channel, which are computed here
@@ -59,23 +50,23 @@ def ExpandBatchNorm : Pass<"octet-expand-batch-norm", "::mlir::func::FuncOp"> {
   let statistics = [Statistic<"numExpanded", "num-expanded", "batch norms that became a multiply-add">];
 }
 
-def FoldConstants : Pass<"octet-fold-constants", "::mlir::func::FuncOp"> {
+def FoldConstantsPass : Pass<"octet-fold-constants", "::mlir::func::FuncOp"> {
   let summary = "quantized and dequantized constants become constants";
   let description = [{
     `octet.quantize` and `octet.dequantize` are never folded, so that the reference model keeps its pairs. To run that
     model as it is, this pass evaluates those that read a constant (weights, biases), by [N.quantize] and [N.dequantize].
-    `octet-lower` needs it not: it takes the quantized constants.
+    `octet-lower` does not need it, since it takes the quantized constants.
   }];
   let dependentDialects = ["::octet::OctetDialect", "::octet::nn::NNDialect"];
   let statistics = [Statistic<"numFolded", "num-folded", "quantize and dequantize ops evaluated">];
 }
 
-def QuantizeSignature : Pass<"octet-quantize-signature", "::mlir::func::FuncOp"> {
+def QuantizeSignaturePass : Pass<"octet-quantize-signature", "::mlir::func::FuncOp"> {
   let summary = "arguments and results become quantized values where the integer program quantizes them";
   let description = [{
     An argument that is only quantized, and to one type, has that type afterwards; a result that is dequantized is returned as
-    it was before. Only types with one scale for all of a tensor. A warning names what stays f32. Run behind `octet-lower`;
-    results are quantized only if `octet-prepare` observed them (`quantized-outputs`). PyTorch: `input_quantized_idxs` and
+    it was before. Only types with one scale for all of a tensor. A warning names what stays f32. Run in front of
+    `octet-lower`; results are quantized only if `octet-prepare` observed them (`quantized-outputs`). PyTorch: `input_quantized_idxs` and
     `output_quantized_idxs` of `PrepareCustomConfig`. Source: [N.quantize], [N.dequantize].
   }];
   let dependentDialects = ["::octet::OctetDialect"];

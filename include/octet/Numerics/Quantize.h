@@ -12,27 +12,46 @@
 
 namespace octet::numerics {
 
-/// Quantization parameters of one channel; `low` and `high` are the storage bounds.
+/// The parameters of a quantized type: one scale and zero point for all elements, or one per
+/// channel along `axis`. Scales are f32; `low` and `high` are the storage bounds.
 struct QuantParams {
-  float scale;
-  int64_t zeroPoint, low, high;
+  llvm::SmallVector<float> scales;
+  llvm::SmallVector<int32_t> zeroPoints;
+  int64_t low = 0, high = 0;
+  int64_t axis = -1; ///< -1: per tensor
+
+  /// Of channel `channel`; parameters per tensor are the same for all.
+  float getScale(int64_t channel) const { return scales[scales.size() == 1 ? 0 : channel]; }
+  int64_t getZeroPoint(int64_t channel) const {
+    return zeroPoints[zeroPoints.size() == 1 ? 0 : channel];
+  }
 };
 
 /// How many channels have parameters of their own: 1 for a per-tensor type.
 int64_t getNumChannels(mlir::quant::QuantizedType type);
 /// The axis of a per-axis type, or -1.
 int64_t getChannelAxis(mlir::quant::QuantizedType type);
-/// The parameters of channel `channel`; a per-tensor type has the same for all. Scales are f32.
-QuantParams getParams(mlir::quant::QuantizedType type, int64_t channel = 0);
-/// Whether scales, zero points and storage type agree (bounds may differ): a plain copy carries values from one to the other.
+QuantParams getParams(mlir::quant::QuantizedType type);
+/// Whether scales, zero points and storage type agree (bounds may differ): a plain copy carries
+/// values from one to the other.
 bool haveSameParams(mlir::quant::QuantizedType a, mlir::quant::QuantizedType b);
+/// `type` with other scales, zero points and storage bounds; it stays per tensor or per axis.
+mlir::quant::QuantizedType withParams(mlir::quant::QuantizedType type, const QuantParams &params);
 /// `type` with other storage bounds.
 mlir::quant::QuantizedType withBounds(mlir::quant::QuantizedType type, int64_t low, int64_t high);
 
-/// [N.quantize]
-int64_t quantize(float x, const QuantParams &params);
-/// [N.dequantize]
-float dequantize(int64_t q, const QuantParams &params);
+/// [N.quantize] with the parameters of `channel`.
+int64_t quantize(float x, const QuantParams &params, int64_t channel = 0);
+/// [N.dequantize] with the parameters of `channel`.
+float dequantize(int64_t q, const QuantParams &params, int64_t channel = 0);
+
+/// Calls `element(index, channel)` for every element of a tensor of `shape`, in order.
+void forEachElement(llvm::ArrayRef<int64_t> shape, const QuantParams &params,
+                    llvm::function_ref<void(int64_t, int64_t)> element);
+
+/// What f32(1 / x) leaves out of 1 / x. Products with both are as good as a division where they are
+/// rounded to an integer.
+inline float reciprocalRest(float x) { return (float)(1.0 / (double)x - (double)(1.0f / x)); }
 
 } // namespace octet::numerics
 

@@ -12,7 +12,8 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 
-/// The one place where multipliers are made. Lower proves with it, Codegen takes its constants from it.
+/// The one place where multipliers are made. Lower proves with it, Codegen takes its constants from
+/// it.
 namespace octet::numerics {
 
 /// S[c] = f32(s_x * s_w[c]): what one unit of the accumulator is worth. [N.bias]
@@ -26,23 +27,29 @@ float averageMultiplier(float inputScale, float resultScale, int64_t count);
 /// bq = clamp(rne(f64(b) / f64(S[c])), +-(2^31 - 1)). [N.bias]
 int32_t quantizeBias(float bias, float accumulatorScale);
 
-/// The types of one convolution or linear layer and how its channels map: output channel o reads the parameters of input
-/// channel `o / outputsPerInput` where the input is quantized per channel (depthwise).
+/// The parameters of one convolution or linear layer of `numOutputs` channels.
 struct ProductTypes {
-  mlir::quant::QuantizedType input, filter;
-  int64_t numOutputs, outputsPerInput;
+  QuantParams input, filter;
+  int64_t numOutputs;
 
-  QuantParams inputParams(int64_t output) const;
+  ProductTypes(mlir::quant::QuantizedType input, mlir::quant::QuantizedType filter,
+               int64_t numOutputs)
+      : input(getParams(input)), filter(getParams(filter)), numOutputs(numOutputs) {}
+  /// The input channel whose parameters count for `output`: where there is one scale per channel
+  /// (depthwise), each feeds as many neighbouring outputs.
+  int64_t inputChannel(int64_t output) const { return output * input.scales.size() / numOutputs; }
   /// S[output].
   float scale(int64_t output) const;
 };
 
-/// max |x - z_x| over the storage bounds of `input`.
-int64_t maxDistanceFromZeroPoint(const QuantParams &input);
+/// max |x - z_x| of a channel of `input` over its storage bounds.
+int64_t maxDistanceFromZeroPoint(const QuantParams &input, int64_t channel);
 
-/// The largest |acc| per output channel: sum over |w| times max |x - z_x|, plus |b|. `filter` holds the outputs one behind
-/// the other; `bias` is empty or has one value per output. Every partial sum is bounded too, in any order. [N.overflow]
-llvm::SmallVector<int64_t, 0> accumulatorBounds(const ProductTypes &types, llvm::ArrayRef<int8_t> filter,
+/// The largest |acc| per output channel: sum over |w| times max |x - z_x|, plus |b|. `filter` holds
+/// the outputs one behind the other; `bias` is empty or has one value per output. Every partial sum
+/// is bounded too, in any order. [N.overflow]
+llvm::SmallVector<int64_t, 0> accumulatorBounds(const ProductTypes &types,
+                                                llvm::ArrayRef<int8_t> filter,
                                                 llvm::ArrayRef<int32_t> bias);
 
 /// Beyond this an int32 sum is not proven to be exact. [N.overflow]
@@ -50,8 +57,8 @@ inline constexpr int64_t kMaxAccumulator = (int64_t(1) << 31) - 1;
 /// Up to this f32(acc) is exact.
 inline constexpr int64_t kMaxExactInFloat = int64_t(1) << 24;
 
-/// The largest |f32(acc) * multiplier| for |acc| <= bound: where it stays inside int32 and the result saturates in a
-/// narrower integer anyway, Codegen needs no clamp in f32.
+/// The largest |f32(acc) * multiplier| for |acc| <= bound: where it stays inside int32 and the
+/// result saturates in a narrower integer anyway, Codegen needs no clamp in f32.
 float productBound(int64_t bound, float multiplier);
 
 } // namespace octet::numerics

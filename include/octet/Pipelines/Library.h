@@ -18,26 +18,37 @@ namespace octet {
 void registerOctetDialects(mlir::DialectRegistry &registry);
 
 struct LibraryOptions {
-  std::string name = "model";      ///< symbols begin with it
-  std::vector<std::string> levels; ///< CPU levels, best first; empty: all of the target's architecture
+  std::string name = "model"; ///< symbols begin with it
+  std::vector<std::string>
+      levels; ///< CPU levels, best first; empty: the default ones of the target's architecture
   EmitOptions emit;
   std::string reportJson = "{}";
 };
 
 /// The CPU levels of a target triple, best first.
 std::vector<std::string> getLevelsOfTarget(llvm::StringRef triple);
+/// Those that libraries have without being told so; none if no code can be generated for the
+/// target.
+std::vector<std::string> getDefaultLevels(llvm::StringRef triple);
+
+/// Where a compiled network keeps what an observer has seen.
+struct CompiledObserver {
+  int64_t offset = 0; ///< into the state, in bytes
+  int64_t step = -1;  ///< that updates it, at the best level
+};
 
 /// A compiled network.
 struct CompiledLibrary {
   llvm::SmallVector<char, 0> bytes;
   std::string header; ///< C declarations
   int64_t arenaBytes = 0, stateBytes = 0, weightsBytes = 0;
-  llvm::StringMap<int64_t> observers; ///< offset of each observer's statistics in the state
+  llvm::StringMap<CompiledObserver> observers;
 };
 
-/// Compiles a network (integer program, float program or reference model in `module`'s function main; consumed).
-/// Errors are diagnostics on the module's context, or the returned error.
-llvm::Expected<CompiledLibrary> compileLibrary(mlir::ModuleOp module, const LibraryOptions &options);
+/// Compiles a network (integer program, float program or reference model in `module`'s function
+/// main; consumed). Errors are diagnostics on the module's context, or the returned error.
+llvm::Expected<CompiledLibrary> compileLibrary(mlir::ModuleOp module,
+                                               const LibraryOptions &options);
 
 } // namespace octet
 

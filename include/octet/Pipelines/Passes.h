@@ -12,13 +12,26 @@
 #include "mlir/Pass/Pass.h"
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Dialect/Octet/Octet.h"
+#include "octet/Pipelines/Options.h"
 
 namespace octet {
+
+class Backend;
+
+/// Where a backend's recipe has passes run.
+enum class RecipePlace { BeforePrepare, AfterCalibrate };
 
 #define GEN_PASS_DECL
 #include "octet/Pipelines/Passes.h.inc"
 #define GEN_PASS_REGISTRATION
 #include "octet/Pipelines/Passes.h.inc"
+
+/// octet-use-samples, with whom passes behind it tell of their work.
+std::unique_ptr<mlir::Pass> createUseSamplesPass(llvm::ArrayRef<std::string> files,
+                                                 const Progress &progress);
+
+/// Whether both pipelines of the backend's recipe can be parsed; errors are emitted at the recipe.
+mlir::LogicalResult checkRecipe(const Backend &backend);
 
 } // namespace octet
 

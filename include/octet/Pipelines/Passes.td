@@ -18,25 +18,52 @@ class Octet_RunningPass<string name> : Pass<name, "::mlir::ModuleOp"> {
     "::mlir::cf::ControlFlowDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
+def UseSamplesPass : Pass<"octet-use-samples", "::mlir::ModuleOp"> {
+  let summary = "give samples to the passes behind it";
+  let description = [{
+    Fills in the analysis `MeasureContext` of the module (`octet/Pipelines/Measure.h`), which no pass invalidates: behind this one,
+    `octet-calibrate` and recovery passes have samples. Files are opened by the passes that run the network, which say what is
+    wrong with them. Source: `docs/rationale/recipes.md`.
+  }];
+  let options = [
+    ListOption<"files", "files", "std::string", "samples: .npz or .npy files, or folders of them">
+  ];
+}
+
 def CalibratePass : Octet_RunningPass<"octet-calibrate"> {
   let summary = "show samples to the observers";
   let description = [{
-    Compiles the observed network for this machine, runs it on every sample and keeps the statistics as `saw` of each
-    `octet.observer`. They do not depend on the order of samples, nor on the number of threads, unless an observer's
-    definition does. Memory does not grow with the number of samples.
+    Compiles the observed network for this machine, runs it on every sample (`octet-use-samples`) and keeps the statistics
+    as `saw` of each `octet.observer`. They do not depend on the order of samples, nor on the number of threads, unless an
+    observer's definition does. Memory does not grow with the number of samples.
 
     A sample has the shape of the network's input. A file holds them along an axis in front of it, or one behind the other
     along its first dimension. Errors: samples of other names or shapes, not of `f32`, or with NaN or infinity; statistics of
-    another network; two of an observer that cannot merge them. Source: section 5 of `docs/numerics.md`; PyTorch: running
-    the model that `prepare_fx` gives.
+    another network; two of an observer that cannot merge them; neither samples nor statistics. Source: section 5 of
+    `docs/numerics.md`; PyTorch: running the model that `prepare_fx` gives.
   }];
   let options = [
-    ListOption<"calibrationData", "calibration-data", "std::string", "samples: .npz or .npy files, or folders of them">,
     ListOption<"loadStatistics", "load-statistics", "std::string", "statistics of earlier calibrations, merged">,
     Option<"saveStatistics", "save-statistics", "std::string", "\"\"", "file to write the statistics to">,
     Option<"threads", "threads", "unsigned", "1", "threads of a run">
   ];
   let statistics = [Statistic<"numObservers", "num-observers", "observers with statistics">];
+}
+
+def RunRecipePass : Octet_RunningPass<"octet-run-recipe"> {
+  let summary = "run the recovery passes that the backend names for a place";
+  let description = [{
+    Parses both pipelines of the backend's `octet.recipe`, so that a mistake shows early, and runs that of `place`. Behind
+    `octet-use-samples` the passes have samples (`octet/Pipelines/Measure.h`). Errors, at the recipe's place in its file: a text
+    that is no pass pipeline; a pass that is neither built in nor loaded as a plugin; an option that a pass does not have.
+    Source: `docs/rationale/recipes.md`.
+  }];
+  let options = [
+    Option<"place", "place", "::octet::RecipePlace", "::octet::RecipePlace::AfterCalibrate", "where the passes run",
+      [{::llvm::cl::values(
+      clEnumValN(::octet::RecipePlace::BeforePrepare, "before-prepare", "on the float network"),
+      clEnumValN(::octet::RecipePlace::AfterCalibrate, "after-calibrate", "on the calibrated network"))}]>
+  ];
 }
 
 def CorrectBiasPass : Octet_RunningPass<"octet-correct-bias"> {
@@ -45,14 +72,11 @@ def CorrectBiasPass : Octet_RunningPass<"octet-correct-bias"> {
     On a calibrated network (between `octet-calibrate` and `octet-convert`): runs it in float and as the reference model
     on up to 50 of the samples, chosen by content and not by order, and adds the mean error of every output channel of
     every quantized convolution and linear layer to its bias; layer by layer, each on inputs whose errors are corrected
-    already. A layer without a bias gets one. The samples' errors are those of `octet-calibrate`. Source: [N.bias_correction];
+    already. A layer without a bias gets one. Without samples (`octet-use-samples`) it warns and changes nothing. The
+    samples' errors are those of `octet-calibrate`; a module without a function `main` is one, too. Source: [N.bias_correction];
     Nagel and others, "Data-Free Quantization Through Weight Equalization and Bias Correction", 2019; PyTorch:
     `torch.ao.quantization._correct_bias`.
   }];
-  let options = [
-    ListOption<"calibrationData", "calibration-data", "std::string", "samples: .npz or .npy files, or folders of them">,
-    Option<"backend", "backend", "std::string", "\"cpu\"", "a built-in backend or a backend file">
-  ];
   let statistics = [Statistic<"numCorrected", "num-corrected", "layers whose bias was corrected">];
 }
 

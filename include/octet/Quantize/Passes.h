@@ -21,10 +21,12 @@ namespace octet {
 #define GEN_PASS_REGISTRATION
 #include "octet/Quantize/Passes.h.inc"
 
-/// The verdicts that octet-explain prints, as an array of objects: name, operator, location, verdict, macs, pattern, code,
-/// reason, remedy. Fails, with an error emitted, if backend or mapping cannot be read.
-mlir::FailureOr<llvm::json::Array> explain(mlir::ModuleOp module, llvm::StringRef backend, llvm::StringRef qconfigMapping,
-                                           bool quantizedOutputs = false);
+/// A row of the report about an operator or a group, from its `octet.decision`: name, operator,
+/// location (of IR from a file), verdict, macs, pattern, code, reason, remedy, refused, note.
+llvm::json::Object describeDecision(mlir::Operation *op);
+
+/// The rows of a module that octet-prepare has been through.
+llvm::json::Array describeDecisions(mlir::ModuleOp module);
 
 } // namespace octet
 

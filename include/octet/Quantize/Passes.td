@@ -14,12 +14,25 @@ class Octet_QuantizePass<string name, string base> : Pass<name, base> {
   let dependentDialects = ["::octet::OctetDialect", "::octet::nn::NNDialect", "::mlir::quant::QuantDialect"];
 }
 
-defvar backendOption = Option<"backend", "backend", "std::string", "\"cpu\"", "a built-in backend or a backend file">;
-defvar mappingOption = Option<"qconfigMapping", "qconfig-mapping", "std::string", "\"\"",
-    "a built-in QConfig mapping or a file; empty: the backend's own">;
-
 defvar outputsOption = Option<"quantizedOutputs", "quantized-outputs", "bool", "false",
     "what a function returns is quantized where it can be">;
+
+def AttachPolicyPass : Octet_QuantizePass<"octet-attach-policy", "::mlir::ModuleOp"> {
+  let summary = "put backend and QConfig mapping into the module";
+  let description = [{
+    Reads an `octet.backend` and an `octet.qconfig_mapping` from text and puts them behind the network, where `octet-fuse`,
+    `octet-prepare`, `octet-explain`, `octet-convert` and `octet-correct-bias` read them, and where they stay until code
+    generation erases what is no program. A module that has them keeps them. The inclusion of a mapping is resolved.
+
+    Errors: a file that cannot be read, has another number of backends or mappings than one, or names an operator that its
+    dialect does not have; a policy other than the module's; a symbol of the module that has the policy's name.
+  }];
+  let options = [
+    Option<"backend", "backend", "std::string", "\"\"", "a built-in backend or a file; empty: the module's, or cpu">,
+    Option<"qconfigMapping", "qconfig-mapping", "std::string", "\"\"",
+      "a built-in QConfig mapping or a file; empty: the module's, or the backend's own">
+  ];
+}
 
 def FusePass : Octet_QuantizePass<"octet-fuse", "::mlir::ModuleOp"> {
   let summary = "fold affine operators into weights, wrap matched patterns into groups";
@@ -28,9 +41,8 @@ def FusePass : Octet_QuantizePass<"octet-fuse", "::mlir::ModuleOp"> {
     behind a convolution or linear layer, disappear into its weight and bias ([N.batch_norm], in f64, rounded once). Then
     operators are visited in reverse order, and the longest pattern of more than one operator that ends there and
     does not overlap an earlier match becomes one `octet.group` in place of its last operator, under the source name
-    of its weighted operator. A backend that cannot be read is an error, as in all of these passes. PyTorch: `fuse_fx`.
+    of its weighted operator. A module without `octet.backend` is an error, as in all passes that read it. PyTorch: `fuse_fx`.
   }];
-  let options = [backendOption];
   let statistics = [
     Statistic<"numFolded", "num-folded", "affine operators folded into weights">,
     Statistic<"numFused", "num-fused", "groups made">
@@ -42,14 +54,14 @@ def PreparePass : Octet_QuantizePass<"octet-prepare", "::mlir::ModuleOp"> {
   let description = [{
     Every value that a quantized unit reads or writes gets one `octet.observe`; values that the backend lets share a
     scale name one `octet.observer`. Constants that are weights are observed, too. What stays float, and why, is a
-    remark with a stable code (`OCT...`); `octet-explain` shows the same as a table.
+    remark with a stable code (`OCT...`), and written down as `octet.decision`; `octet-explain` shows the same as a table.
 
     With `strict`, every operator whose QConfig is ignored is an error: no pattern of the backend takes it, or none with
     this QConfig. Not an error: what the backend keeps float on purpose (`octet.float`, and results that no quantized
     operator reads), and where the mapping says none. A program that has observers or quantized values already is an error.
     PyTorch: `prepare_fx`.
   }];
-  let options = [backendOption, mappingOption,
+  let options = [
     Option<"strict", "strict", "bool", "false", "an operator whose QConfig is ignored is an error">,
     outputsOption];
   let statistics = [
@@ -65,12 +77,12 @@ def ConvertPass : Octet_QuantizePass<"octet-convert", "::mlir::ModuleOp"> {
   let description = [{
     An observed activation becomes `octet.quantize` and `octet.dequantize`; an observed constant is quantized at compile
     time and dequantized; the bias of a quantized unit becomes int32 at `f32(s_x * s_w)` with a dequantize ([N.bias]). A
-    weight's scale is raised where its bias would not fit into 2^30 steps. An activation observer that saw nothing is an
+    weight's scale is raised where its bias would not fit into 2^30 steps. Weights that are integers with a dequantize already,
+    as a recovery pass leaves them, stay as they are; a warning says where their bias does not fit and is float. An activation observer that saw nothing is an
     error: calibrate first. So are statistics of the wrong size, and those that give no scale (a NaN seen). Values whose
     scale is their observer's eps are warned of. Source:
     [N.qparams], [N.quantize], [N.weight_scale], [N.bias]; PyTorch: `convert_to_reference_fx`.
   }];
-  let options = [backendOption];
   let statistics = [
     Statistic<"numActivations", "num-activations", "activations quantized">,
     Statistic<"numWeights", "num-weights", "weights quantized">,
@@ -82,10 +94,10 @@ def ConvertPass : Octet_QuantizePass<"octet-convert", "::mlir::ModuleOp"> {
 def ExplainPass : Octet_QuantizePass<"octet-explain", "::mlir::ModuleOp"> {
   let summary = "list every operator with its verdict, reason, place and remedy";
   let description = [{
-    The decisions that `octet-prepare` would take on this program, as a table on the standard output, or as JSON. The
-    program is not changed. A program that is prepared already is an error, and so is a file that cannot be written.
+    The decisions that `octet-prepare` has taken on this program, or would take if it has not been prepared, as a table on the
+    standard output, or as JSON. The program is not changed. A file that cannot be written is an error.
   }];
-  let options = [backendOption, mappingOption,
+  let options = [
     outputsOption,
     Option<"json", "json", "bool", "false", "print JSON instead of a table">,
     Option<"output", "output", "std::string", "\"-\"", "file to write to">];

@@ -1,4 +1,4 @@
-//===- Diagnostics.h - messages about a network file ------------*- C++ -*- ===//
+//===- Diagnostics.h - diagnostics as messages -------------*- C++ -*-===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,15 +9,27 @@
 #define OCTET_SUPPORT_DIAGNOSTICS_H
 
 #include "mlir/IR/Diagnostics.h"
+#include "octet/Support/Message.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace octet {
 
-/// Prints diagnostics the way people read them, as long as it lives: `file: error: node "conv1": message`, notes
-/// indented behind it. The node is the name of the diagnostic's location, if it has one.
+/// A diagnostic as a message; `file` is where those without a place of their own are said to be.
+Message toMessage(mlir::Diagnostic &diagnostic, llvm::StringRef file);
+
+/// Gives a diagnostic a stable code, and says which end of its text is the remedy; programs read
+/// both.
+void annotate(mlir::InFlightDiagnostic &diagnostic, llvm::StringRef code,
+              llvm::StringRef remedy = "");
+
+/// Emits the messages of an error as diagnostics that hold all fields.
+void emitMessages(mlir::Location loc, llvm::Error error);
+
+/// Prints diagnostics as text as long as it lives.
 class FileDiagnosticHandler : public mlir::ScopedDiagnosticHandler {
 public:
-  FileDiagnosticHandler(mlir::MLIRContext *context, llvm::StringRef file, llvm::raw_ostream &os = llvm::errs());
+  FileDiagnosticHandler(mlir::MLIRContext *context, llvm::StringRef file,
+                        llvm::raw_ostream &os = llvm::errs());
 };
 
 } // namespace octet

@@ -16,10 +16,12 @@
 
 namespace octet {
 
-/// A loaded shared library of a network; unloads it when destroyed. Models must be destroyed before.
+/// A loaded shared library of a network; unloads it when destroyed. Models must be destroyed
+/// before.
 class ModelLibrary {
 public:
-  /// Loads what is in the file now. The errors: not a library for this machine, not made by Octet, made for another OCTET_ABI.
+  /// Loads what is in the file now. The errors: not a library for this machine, not made by Octet,
+  /// made for another OCTET_ABI.
   static llvm::Expected<std::unique_ptr<ModelLibrary>> load(llvm::StringRef path);
 
   /// Loads a library that lies in memory, without a file on disk.
@@ -45,8 +47,13 @@ struct ModelDeleter {
 };
 using ModelPtr = std::unique_ptr<octet_model, ModelDeleter>;
 
-/// Creates a model; `level` empty = OCTET_CPU_LEVEL or the best. The runtime's message becomes the error.
-llvm::Expected<ModelPtr> createModel(const ModelLibrary &library, int threads = 1, llvm::StringRef level = "");
+/// Creates a model; `level` empty = OCTET_CPU_LEVEL or the best. The runtime's message becomes the
+/// error.
+llvm::Expected<ModelPtr> createModel(const ModelLibrary &library, int threads = 1,
+                                     llvm::StringRef level = "");
+
+/// The error that `run` or `run_steps` of a model returned, if it did.
+llvm::Error checkRun(int32_t code);
 
 } // namespace octet
 

@@ -5,14 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads and writes .npy (one array) and .npz (a zip archive of arrays, stored or deflated). Errors name the file and the
-// array. Arrays are little-endian; row-major order, a column-major one is refused.
+// Reads and writes .npy (one array) and .npz (a zip archive of arrays, stored or deflated). Errors
+// name the file and the array. Arrays are little-endian; row-major order, a column-major one is
+// refused.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef OCTET_SUPPORT_NPZ_H
 #define OCTET_SUPPORT_NPZ_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>
@@ -38,12 +40,13 @@ struct NpyArray {
   int64_t numElements() const;
 };
 
-/// Reads every array of a .npz (in the archive's order), or the one of a .npy. Told apart by content.
-llvm::Expected<std::vector<NpyArray>> readNpz(llvm::StringRef path);
+/// The names of arrays for a message; of many, the first.
+std::string listNames(llvm::ArrayRef<NpyArray> arrays);
 
-/// Opens a .npz or .npy without holding its data: `read` fetches one array's rows [begin, end) of the leading axis at a
-/// time, so that memory does not grow with the number of samples. Sequential reading is fast, also of deflated members;
-/// going back in a deflated member starts it again.
+/// Opens a .npz or .npy (told apart by content) without holding its data: `read` fetches one
+/// array's rows [begin, end) of the leading axis at a time, so that memory does not grow with the
+/// number of samples. Sequential reading is fast, also of deflated members; going back in a
+/// deflated member starts it again.
 class NpzReader {
 public:
   static llvm::Expected<std::unique_ptr<NpzReader>> open(llvm::StringRef path);
@@ -61,7 +64,8 @@ private:
   explicit NpzReader(std::unique_ptr<Impl> impl);
 };
 
-/// The bytes of a .npz with all arrays stored; the same arrays give the same bytes. Archives above 4 GiB are an error.
+/// The bytes of a .npz with all arrays stored; the same arrays give the same bytes. Archives above
+/// 4 GiB are an error.
 llvm::Expected<std::string> writeNpz(const std::vector<NpyArray> &arrays);
 
 } // namespace octet

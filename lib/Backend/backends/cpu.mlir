@@ -1,5 +1,5 @@
 // The CPU backend: x86-64 and AArch64, unsigned 8-bit activations, signed 8-bit weights.
-#unary = ["nn.relu", "nn.clip", "nn.silu", "nn.hard_swish", "nn.sigmoid", "nn.hard_sigmoid", "nn.leaky_relu", "nn.tanh", "nn.elu"]
+#unary = ["nn.relu", "nn.clip", "nn.silu", "nn.hard_swish", "nn.sigmoid", "nn.hard_sigmoid", "nn.leaky_relu", "nn.tanh", "nn.elu", "nn.erf", "nn.softplus", "nn.gelu"]
 #depthwise = [#octet.attribute_is_dimension<"groups", operand 0, dimension 1, above 1>]
 
 octet.backend @cpu {
@@ -258,5 +258,5 @@ octet.backend @cpu {
 
   octet.float ["nn.softmax", "nn.exp"] because "its result spans many orders of magnitude, which 8 bits with one scale cannot hold"
 
-  octet.recipe ["octet-correct-bias"]
+  octet.recipe after_calibrate "octet-correct-bias"
 }

@@ -5,11 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A tile holds pixels x panels of sixteen output channels in accumulators, or vectors of two pixels of eight channels or four
-// of four. Borders are in the input's buffer, so every tile is alike; the last tile of a row overlaps the one before.
+// A tile holds pixels x panels of sixteen output channels in accumulators, or vectors of two pixels
+// of eight channels or four of four. Borders are in the input's buffer, so every tile is alike; the
+// last tile of a row overlaps the one before.
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Products/Products.h"
 #include "DenseShape.h"
 #include "Epilogue.h"
 #include "Packing.h"
@@ -19,10 +21,11 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
-/// Words take twice the memory. Few pixels of a layer with many weights wait for these: they are better off widening bytes.
-static bool multipliesWords(const DenseShape &shape, const CpuLevel &level) {
-  int64_t pixels = shape.images * shape.rows * shape.columns, weights = shape.panels() * shape.stepsPerPanel() * 64;
-  return level.multipliesWords && shape.isInteger && pixels > (weights < 64 * 1024 ? 1 : 16);
+static const TileProducts &chooseProducts(const DenseShape &shape, const CpuLevel &level) {
+  if (!shape.isInteger)
+    return getFloatProducts();
+  return level.products->forDense(shape.images * shape.rows * shape.columns,
+                                  shape.panels() * shape.stepsPerPanel() * 64);
 }
 
 namespace {
@@ -32,46 +35,52 @@ class DenseKernel {
 public:
   DenseKernel(ProgramEmitter &emitter, const FusedOp &fused, const DenseShape &shape)
       : emitter(emitter), fused(fused), shape(shape), signature(emitter),
-        usesWords(multipliesWords(shape, emitter.getLevel())), tile(chooseTile(emitter.getLevel().accumulators, shape.columns, shape.panels(), shape.stepsPerPanel(), shape.pixelsPerVector)) {}
+        products(chooseProducts(shape, emitter.getLevel())),
+        tile(chooseTile(emitter.getLevel().accumulators, shape.columns, shape.panels(),
+                        shape.stepsPerPanel(), shape.pixelsPerVector)) {}
 
   /// False if the weights are no constants.
   bool addArguments();
   void emit();
 
 private:
-  /// Where an image and a group begin: elements of the input and the result, panels and outputs. Null: where all begins.
+  /// Where an image and a group begin: elements of the input and the result, panels and outputs.
+  /// Null: where all begins.
   struct Origin {
     Value image, in, out, panel, output;
   };
   void emitGroup(KernelBuilder &b, ValueRange args, Value begin, Value end, Value group);
-  void emitUnit(KernelBuilder &b, ValueRange args, Value unit, Origin origin, Value firstPanel, int64_t panels);
-  void emitTile(KernelBuilder &b, ValueRange args, const Origin &origin, Value row, Value column, Value firstPanel, int64_t panels);
-  SmallVector<Value> accumulate(KernelBuilder &b, ValueRange args, Value inBase, Value panelBase, int64_t panels,
-                                SmallVector<Value> acc);
-  Value loadBytes(KernelBuilder &b, ValueRange args, Value at);
+  void emitUnit(KernelBuilder &b, ValueRange args, Value unit, Origin origin, Value firstPanel,
+                int64_t panels);
+  void emitTile(KernelBuilder &b, ValueRange args, const Origin &origin, Value row, Value column,
+                Value firstPanel, int64_t panels);
+  SmallVector<Value> accumulate(KernelBuilder &b, ValueRange args, Value inBase, Value panelBase,
+                                int64_t panels, SmallVector<Value> acc);
   SmallVector<Value> loadInput(KernelBuilder &b, ValueRange args, Value at);
-  SmallVector<Value> loadWeights(KernelBuilder &b, ValueRange args, Value at);
-  Value multiplyAdd(KernelBuilder &b, Value acc, Value x, Value w);
   /// A unit of the range: a row of tiles, or one tile where there is one row.
-  int64_t unitsPerImage() const { return shape.rows > 1 ? shape.rows : llvm::divideCeil(shape.columns, tilePixels()); }
+  int64_t unitsPerImage() const {
+    return shape.rows > 1 ? shape.rows : llvm::divideCeil(shape.columns, tilePixels());
+  }
   int64_t tilePixels() const { return tile.vectors * shape.pixelsPerVector; }
   /// Lanes of a vector that are stored.
   int64_t usedLanes() const { return std::min<int64_t>(16, shape.outputs * shape.pixelsPerVector); }
-  /// Elements of weights, a panel's, that one step multiplies.
-  int64_t weightStep() const { return !shape.isInteger ? 16 : usesWords ? 128 : 64; }
   bool mayOverlap(KernelBuilder &b, int64_t panel, int64_t panels) const {
-    return panel + 1 == panels && (shape.lastPanelOverlaps() || (b.keepsStructure && shape.outputs >= 16));
+    return panel + 1 == panels &&
+           (shape.lastPanelOverlaps() || (b.keepsStructure && shape.outputs >= 16));
   }
-  SmallVector<Value> getOutputs(KernelBuilder &b, const Origin &origin, Value firstPanel, int64_t panels);
-  SmallVector<Value> getPositions(KernelBuilder &b, const Origin &origin, Value firstPanel, int64_t panels);
-  void storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> acc, const Origin &origin, Value row, Value column, Value firstPanel, int64_t panels);
+  SmallVector<Value> getOutputs(KernelBuilder &b, const Origin &origin, Value firstPanel,
+                                int64_t panels);
+  SmallVector<Value> getPositions(KernelBuilder &b, const Origin &origin, Value firstPanel,
+                                  int64_t panels);
+  void storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> acc, const Origin &origin,
+                 Value row, Value column, Value firstPanel, int64_t panels);
   void storeBytes(KernelBuilder &b, ArrayRef<Value> values, Value memory, ArrayRef<Value> places);
 
   ProgramEmitter &emitter;
   const FusedOp &fused;
   DenseShape shape;
   Signature signature;
-  bool usesWords;
+  const TileProducts &products;
   DenseTile tile;
   int input = -1, weights = -1, start = -1;
   std::optional<Epilogue> epilogue;
@@ -80,53 +89,69 @@ private:
 } // namespace
 
 bool DenseKernel::addArguments() {
-  Value in = fused.getOuter(fused.root->getOperand(0)), filter = fused.getOuter(fused.root->getOperand(1));
-  Value bias = fused.root->getNumOperands() > 2 ? fused.getOuter(fused.root->getOperand(2)) : Value();
+  Value in = fused.getOuter(fused.root->getOperand(0)),
+        filter = fused.getOuter(fused.root->getOperand(1));
+  Value bias =
+      fused.root->getNumOperands() > 2 ? fused.getOuter(fused.root->getOperand(2)) : Value();
   auto constant = filter.getDefiningOp<nn::ConstantOp>();
   if (!constant || (bias && !bias.getDefiningOp<nn::ConstantOp>()))
     return false;
-  int64_t channels = getTensorType(filter).getDimSize(1), outputs = getTensorType(filter).getDimSize(0);
+  int64_t channels = getTensorType(filter).getDimSize(1),
+          outputs = getTensorType(filter).getDimSize(0);
   input = signature.add(emitter.getBuffer(in));
-  int64_t block = shape.hasPartialGroups() ? 0 : kPanelOutputs; // groups begin anywhere: natural order
+  int64_t block =
+      shape.hasPartialGroups() ? 0 : kPanelOutputs; // groups begin anywhere: natural order
+  auto addWeights = [&] {
+    PanelOrder order = shape.getPanelOrder(channels * shape.filterGroups);
+    weights = signature.add(getPanels(emitter, constant, order, products.readsWords()));
+  };
   if (shape.isInteger) {
     auto values = nn::getConstantValues<int8_t>(filter);
     if (failed(values))
       return false;
-    weights = signature.addPanels(constant, shape.getFilter(channels * shape.filterGroups), usesWords);
+    addWeights();
     SmallVector<int32_t, 0> biasValues;
     if (bias)
       biasValues = *nn::getConstantValues<int32_t>(bias);
-    auto params = codegen::getQuantParams(cast<quant::QuantizedType>(getTensorType(in).getElementType()));
+    auto params =
+        numerics::getParams(cast<quant::QuantizedType>(getTensorType(in).getElementType()));
     int64_t outputsPerGroup = outputs / (shape.groups * shape.filterGroups);
-    auto starts = makeStart(outputs, params, *values, biasValues, channels, shape.kernelRows * shape.kernelColumns, outputsPerGroup);
+    auto starts = makeStart(outputs, params, *values, biasValues, channels,
+                            shape.kernelRows * shape.kernelColumns, outputsPerGroup);
     start = signature.addParameters(starts, block);
   } else {
     if (failed(nn::getConstantValues<float>(filter)))
       return false;
-    weights = signature.addPanels(constant, shape.getFilter(channels * shape.filterGroups), /*asWords=*/false);
+    addWeights();
     SmallVector<float, 0> starts(outputs, 0.0f);
     if (bias)
       starts = *nn::getConstantValues<float>(bias);
     start = signature.addParameters(starts, block);
   }
   signature.addKey(tile.vectors, tile.panels, shape.pixelsPerVector, describe(getTensorType(in)));
-  signature.addKey({shape.rows, shape.columns, shape.kernelRows, shape.kernelColumns, shape.inRow, shape.inPixel,
-                    shape.kernelRowStep, shape.kernelColumnStep, shape.inBase, shape.outputs, shape.groups, shape.images});
+  signature.addKey({shape.rows, shape.columns, shape.kernelRows, shape.kernelColumns, shape.inRow,
+                    shape.inPixel, shape.kernelRowStep, shape.kernelColumnStep, shape.inBase,
+                    shape.outputs, shape.groups, shape.images});
   epilogue.emplace(fused, signature, block);
+  signature.prepareParameters();
   return true;
 }
 
 void DenseKernel::emit() {
-  StringRef kind = !shape.isInteger ? "dense_f32" : shape.images * shape.rows * shape.columns == 1 ? "gemv" : "dense";
-  emitter.addStep(fused.op, kind, signature.key, signature.arguments, shape.images * unitsPerImage(),
-                  [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
-    if (shape.groups == 1)
-      return emitGroup(b, args, begin, end, Value());
-    b.loop(0, shape.groups, [&](Value group) { emitGroup(b, args, begin, end, group); });
-  });
+  StringRef kind = !shape.isInteger                                 ? "dense_f32"
+                   : shape.images * shape.rows * shape.columns == 1 ? "gemv"
+                                                                    : "dense";
+  emitter.addStep(
+      fused.op, kind, signature.key, signature.arguments, shape.images * unitsPerImage(),
+      [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
+        if (shape.groups == 1)
+          return emitGroup(b, args, begin, end, Value());
+        b.loop(0, shape.groups, [&](Value group) { emitGroup(b, args, begin, end, group); });
+      });
 }
 
-void DenseKernel::emitGroup(KernelBuilder &b, ValueRange args, Value begin, Value end, Value group) {
+void DenseKernel::emitGroup(KernelBuilder &b, ValueRange args, Value begin, Value end,
+                            Value group) {
   Origin origin;
   if (group) {
     origin.in = b.mulIndex(group, shape.channels);
@@ -137,14 +162,16 @@ void DenseKernel::emitGroup(KernelBuilder &b, ValueRange args, Value begin, Valu
     b.loop(begin, end, 1, [&](Value unit) { emitUnit(b, args, unit, origin, firstPanel, panels); });
   };
   if (b.keepsStructure) // what divides in one shape does not in another
-    return b.loopOverBlocks(shape.panels(), tile.panels, [&](Value firstPanel) { emitPanels(firstPanel, tile.panels); });
+    return b.loopOverBlocks(shape.panels(), tile.panels,
+                            [&](Value firstPanel) { emitPanels(firstPanel, tile.panels); });
   int64_t whole = shape.panels() / tile.panels, rest = shape.panels() % tile.panels;
   b.loop(0, whole, [&](Value i) { emitPanels(b.mulIndex(i, tile.panels), tile.panels); });
   if (rest)
     emitPanels(b.index(whole * tile.panels), rest);
 }
 
-void DenseKernel::emitUnit(KernelBuilder &b, ValueRange args, Value unit, Origin origin, Value firstPanel, int64_t panels) {
+void DenseKernel::emitUnit(KernelBuilder &b, ValueRange args, Value unit, Origin origin,
+                           Value firstPanel, int64_t panels) {
   if (shape.images > 1) {
     std::tie(origin.image, unit) = b.divideIndex(unit, unitsPerImage(), shape.images);
     Value inImage = b.mulIndex(origin.image, shape.inImage);
@@ -152,12 +179,15 @@ void DenseKernel::emitUnit(KernelBuilder &b, ValueRange args, Value unit, Origin
     origin.out = b.mulIndex(origin.image, shape.outImage);
   }
   if (shape.rows == 1)
-    return emitTile(b, args, origin, b.index(0), b.getBlock(unit, shape.columns, tilePixels()), firstPanel, panels);
-  b.loopOverBlocks(shape.columns, tilePixels(), [&](Value column) { emitTile(b, args, origin, unit, column, firstPanel, panels); });
+    return emitTile(b, args, origin, b.index(0), b.getBlock(unit, shape.columns, tilePixels()),
+                    firstPanel, panels);
+  b.loopOverBlocks(shape.columns, tilePixels(), [&](Value column) {
+    emitTile(b, args, origin, unit, column, firstPanel, panels);
+  });
 }
 
-void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, const Origin &origin, Value row, Value column, Value firstPanel,
-                           int64_t panels) {
+void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, const Origin &origin, Value row,
+                           Value column, Value firstPanel, int64_t panels) {
   b.lanes = 16;
   SmallVector<Value> positions = getPositions(b, origin, firstPanel, panels);
   auto loadStart = [&](int64_t panel) { return b.load(args[start], positions[panel]); };
@@ -168,10 +198,11 @@ void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, const Origin &orig
   SmallVector<Value> tileAcc;
   for (int64_t i = 0; i < tile.vectors; ++i)
     tileAcc.append(acc);
-  Value inBase = b.addIndex(b.addIndex(b.mulIndex(row, shape.inRow), b.mulIndex(column, shape.inPixel)), shape.inBase);
+  Value inBase = b.addIndex(
+      b.addIndex(b.mulIndex(row, shape.inRow), b.mulIndex(column, shape.inPixel)), shape.inBase);
   if (origin.in)
     inBase = b.addIndex(inBase, origin.in);
-  int64_t panelSize = shape.stepsPerPanel() * weightStep();
+  int64_t panelSize = shape.stepsPerPanel() * products.weightSize();
   Value panel = origin.panel ? b.addIndex(origin.panel, firstPanel) : firstPanel;
   tileAcc = accumulate(b, args, inBase, b.mulIndex(panel, panelSize), panels, tileAcc);
   for (int64_t p = 0; p < panels && !shape.isInteger; ++p) {
@@ -184,7 +215,8 @@ void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, const Origin &orig
 }
 
 /// The first output of each panel; the last panel of a group may overlap the one before.
-SmallVector<Value> DenseKernel::getOutputs(KernelBuilder &b, const Origin &origin, Value firstPanel, int64_t panels) {
+SmallVector<Value> DenseKernel::getOutputs(KernelBuilder &b, const Origin &origin, Value firstPanel,
+                                           int64_t panels) {
   SmallVector<Value> outputs;
   for (int64_t p = 0; p < panels; ++p) {
     Value output = b.addIndex(b.mulIndex(firstPanel, 16), 16 * p);
@@ -196,72 +228,48 @@ SmallVector<Value> DenseKernel::getOutputs(KernelBuilder &b, const Origin &origi
 }
 
 /// Where each panel's values lie in arrays of one value a lane or, in natural order, an output.
-SmallVector<Value> DenseKernel::getPositions(KernelBuilder &b, const Origin &origin, Value firstPanel, int64_t panels) {
+SmallVector<Value> DenseKernel::getPositions(KernelBuilder &b, const Origin &origin,
+                                             Value firstPanel, int64_t panels) {
   if (shape.hasPartialGroups())
     return getOutputs(b, origin, firstPanel, panels);
   Value first = b.mulIndex(origin.panel ? b.addIndex(origin.panel, firstPanel) : firstPanel, 16);
-  return llvm::map_to_vector(llvm::seq(panels), [&](int64_t p) { return b.addIndex(first, 16 * p); });
+  return llvm::map_to_vector(llvm::seq(panels),
+                             [&](int64_t p) { return b.addIndex(first, 16 * p); });
 }
 
-/// Four bytes in all lanes, or those of each pixel in its lanes.
-Value DenseKernel::loadBytes(KernelBuilder &b, ValueRange args, Value at) {
-  auto type = VectorType::get({64}, b.getI8Type());
-  Value bytes = kernel::Broadcast4Op::create(b, type, args[input], at);
+/// What one step multiplies with a panel's weights: the same in all lanes, or in each pixel's.
+SmallVector<Value> DenseKernel::loadInput(KernelBuilder &b, ValueRange args, Value at) {
+  Value bytes = products.broadcast(b, args[input], at);
   for (int64_t pixel = 1; pixel < shape.pixelsPerVector; ++pixel) {
-    Value next = kernel::Broadcast4Op::create(b, type, args[input], b.addIndex(at, pixel * shape.inPixel));
+    Value next = products.broadcast(b, args[input], b.addIndex(at, pixel * shape.inPixel));
     SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, 64));
     for (int64_t byte = 4 * shape.outputs * pixel; byte < 64; ++byte)
       order[byte] += 64;
     bytes = vector::ShuffleOp::create(b, bytes, next, order);
   }
-  return bytes;
+  return products.split(b, bytes);
 }
 
-/// What one step multiplies with a panel's weights: a float, or bytes, or the same as words (even places, then the others).
-SmallVector<Value> DenseKernel::loadInput(KernelBuilder &b, ValueRange args, Value at) {
-  if (!shape.isInteger)
-    return {b.loadSplat(args[input], at)};
-  Value bytes = loadBytes(b, args, at);
-  if (!usesWords)
-    return {bytes};
-  auto [even, odd] = b.widenBytes(bytes, /*isSigned=*/false);
-  return {even, odd};
-}
-
-SmallVector<Value> DenseKernel::loadWeights(KernelBuilder &b, ValueRange args, Value at) {
-  if (!shape.isInteger)
-    return {b.load(args[weights], at)};
-  auto load = [&](Value at) -> Value { return vector::LoadOp::create(b, VectorType::get({64}, b.getI8Type()), args[weights], ValueRange{at}); };
-  if (!usesWords)
-    return {load(at)};
-  return {b.bitcast(load(at), b.getI16Type()), b.bitcast(load(b.addIndex(at, 64)), b.getI16Type())};
-}
-
-Value DenseKernel::multiplyAdd(KernelBuilder &b, Value acc, Value x, Value w) {
-  if (!shape.isInteger)
-    return b.fma(x, w, acc);
-  if (usesWords)
-    return kernel::Dot2Op::create(b, acc.getType(), acc, x, w);
-  return kernel::Dot4Op::create(b, acc.getType(), acc, x, w);
-}
-
-/// The sums over kernel rows, runs and steps: [N.accumulate] in any order, floats in that of [N.conv] and [N.linear].
-SmallVector<Value> DenseKernel::accumulate(KernelBuilder &b, ValueRange args, Value inBase, Value panelBase,
-                                           int64_t panels, SmallVector<Value> acc) {
-  int64_t step = shape.isInteger ? 4 : 1, weightStep = this->weightStep(), panelSize = shape.stepsPerPanel() * weightStep;
+/// The sums over kernel rows, runs and steps: [N.accumulate] in any order, floats in that of
+/// [N.conv] and [N.linear].
+SmallVector<Value> DenseKernel::accumulate(KernelBuilder &b, ValueRange args, Value inBase,
+                                           Value panelBase, int64_t panels,
+                                           SmallVector<Value> acc) {
+  int64_t weightStep = products.weightSize(), panelSize = shape.stepsPerPanel() * weightStep;
   auto oneStep = [&](Value in, Value w, ValueRange carried) {
     SmallVector<Value> sums(carried);
     SmallVector<SmallVector<Value>> panel, pixel(tile.vectors);
     for (int64_t p = 0; p < panels; ++p)
-      panel.push_back(loadWeights(b, args, b.addIndex(w, p * panelSize)));
-    auto load = [&](int64_t i) { pixel[i] = loadInput(b, args, b.addIndex(in, i * shape.pixelsPerVector * shape.inPixel)); };
+      panel.push_back(products.loadWeights(b, args[weights], b.addIndex(w, p * panelSize)));
+    auto load = [&](int64_t i) {
+      pixel[i] = loadInput(b, args, b.addIndex(in, i * shape.pixelsPerVector * shape.inPixel));
+    };
     auto add = [&](int64_t i, int64_t p, size_t part) {
       Value &sum = sums[i * panels + p];
-      sum = multiplyAdd(b, sum, pixel[i][part], panel[p][part]);
+      sum = products.multiplyAdd(b, sum, pixel[i][part], panel[p][part]);
     };
     size_t parts = panel[0].size();
-    if (usesWords && tile.vectors <= 2) {
-      // Few pixels' words fit in registers, but not all the weights: each of these is there while it is multiplied.
+    if (products.keepsInput(tile.vectors)) { // Each part of the weights is there while multiplied.
       llvm::for_each(llvm::seq(tile.vectors), load);
       for (size_t part = 0; part < parts; ++part)
         for (int64_t n = 0; n < tile.vectors * panels; ++n)
@@ -276,36 +284,38 @@ SmallVector<Value> DenseKernel::accumulate(KernelBuilder &b, ValueRange args, Va
     return sums;
   };
   auto run = [&](Value in, Value w, ValueRange carried) {
-    return b.loop(b.index(0), b.index(shape.stepsPerRun()), 1, carried, [&](Value k, ValueRange inner) {
-      return oneStep(b.addIndex(in, b.mulIndex(k, step)), b.addIndex(w, b.mulIndex(k, weightStep)), inner);
-    });
+    return b.loop(b.index(0), b.index(shape.stepsPerRun()), 1, carried,
+                  [&](Value k, ValueRange inner) {
+                    return oneStep(b.addIndex(in, b.mulIndex(k, products.inputs())),
+                                   b.addIndex(w, b.mulIndex(k, weightStep)), inner);
+                  });
   };
   int64_t runSize = shape.stepsPerRun() * weightStep, rowSize = runSize * shape.runsPerRow();
   auto kernelRow = [&](Value in, Value w, ValueRange carried) {
     if (shape.runsPerRow() == 1)
       return run(in, w, carried);
-    return b.loop(b.index(0), b.index(shape.runsPerRow()), 1, carried, [&](Value x, ValueRange inner) {
-      return run(b.addIndex(in, b.mulIndex(x, shape.kernelColumnStep)), b.addIndex(w, b.mulIndex(x, runSize)), inner);
-    });
+    return b.loop(b.index(0), b.index(shape.runsPerRow()), 1, carried,
+                  [&](Value x, ValueRange inner) {
+                    return run(b.addIndex(in, b.mulIndex(x, shape.kernelColumnStep)),
+                               b.addIndex(w, b.mulIndex(x, runSize)), inner);
+                  });
   };
   if (shape.kernelRows == 1)
     return kernelRow(inBase, panelBase, acc);
   return b.loop(b.index(0), b.index(shape.kernelRows), 1, acc, [&](Value y, ValueRange inner) {
-    return kernelRow(b.addIndex(inBase, b.mulIndex(y, shape.kernelRowStep)), b.addIndex(panelBase, b.mulIndex(y, rowSize)), inner);
+    return kernelRow(b.addIndex(inBase, b.mulIndex(y, shape.kernelRowStep)),
+                     b.addIndex(panelBase, b.mulIndex(y, rowSize)), inner);
   });
 }
 
-/// Up to four vectors of stored values: packed together, then written; those without a place follow the one before.
-void DenseKernel::storeBytes(KernelBuilder &b, ArrayRef<Value> values, Value memory, ArrayRef<Value> places) {
+/// Up to four vectors of stored values: packed together, then written; those without a place follow
+/// the one before.
+void DenseKernel::storeBytes(KernelBuilder &b, ArrayRef<Value> values, Value memory,
+                             ArrayRef<Value> places) {
   SmallVector<Value> four(values);
   while (four.size() < 4)
     four.push_back(four.back());
   Value packed = kernel::PackOp::create(b, four).getResult();
-  auto slice = [&](int64_t offset, int64_t size) -> Value {
-    if (size == 64)
-      return packed;
-    return vector::ExtractStridedSliceOp::create(b, packed, ArrayRef<int64_t>{offset}, ArrayRef<int64_t>{size}, ArrayRef<int64_t>{1});
-  };
   for (size_t i = 0; i < places.size(); ++i) {
     int64_t size = usedLanes();
     size_t first = i;
@@ -313,15 +323,17 @@ void DenseKernel::storeBytes(KernelBuilder &b, ArrayRef<Value> values, Value mem
       size += 16;
       ++i;
     }
-    vector::StoreOp::create(b, slice(first * 16, size), memory, ValueRange{places[first]});
+    vector::StoreOp::create(b, b.slice(packed, first * 16, size), memory,
+                            ValueRange{places[first]});
   }
 }
 
-void DenseKernel::storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> acc, const Origin &origin, Value row, Value column,
-                            Value firstPanel, int64_t panels) {
+void DenseKernel::storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> acc,
+                            const Origin &origin, Value row, Value column, Value firstPanel,
+                            int64_t panels) {
   TensorView result = epilogue->getResult(args);
   bool isConv = isa<nn::ConvOp>(fused.root);
-  int64_t laneAxis = isConv ? 1 : result.type.getRank() - 1;
+  int64_t laneAxis = fused.getProduct().getResultChannelAxis();
   SmallVector<Value> values, places;
   std::optional<Interleaving> interleaving;
   auto flush = [&] {
@@ -333,8 +345,10 @@ void DenseKernel::storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> a
     values.clear();
     places.clear();
   };
-  SmallVector<Value> positions = getPositions(b, origin, firstPanel, panels), channels = getOutputs(b, origin, firstPanel, panels);
-  Value outBase = b.addIndex(b.addIndex(b.mulIndex(row, shape.outRow), b.mulIndex(column, shape.outPixel)), shape.outBase);
+  SmallVector<Value> positions = getPositions(b, origin, firstPanel, panels),
+                     channels = getOutputs(b, origin, firstPanel, panels);
+  Value outBase = b.addIndex(
+      b.addIndex(b.mulIndex(row, shape.outRow), b.mulIndex(column, shape.outPixel)), shape.outBase);
   if (origin.out)
     outBase = b.addIndex(outBase, origin.out);
   for (int64_t i = 0; i < tile.vectors; ++i) {
@@ -344,7 +358,8 @@ void DenseKernel::storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> a
       Value pixel = b.addIndex(column, i * shape.pixelsPerVector);
       SmallVector<Value> indices;
       if (isConv) {
-        // One long row of pixels stands for all rows and images: their indices stay zero and columns run through.
+        // One long row of pixels stands for all rows and images: their indices stay zero and
+        // columns run through.
         indices = {origin.image ? origin.image : b.index(0), channels[p], row, pixel};
       } else {
         indices.assign(result.type.getRank() - 1, b.index(0));
@@ -352,11 +367,11 @@ void DenseKernel::storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> a
         indices.push_back(channels[p]);
       }
       Value value = epilogue->emit(b, args, acc[i * panels + p], positions[p], indices, laneAxis);
-      Value place = b.addIndex(b.addIndex(outBase, channels[p]), i * shape.pixelsPerVector * shape.outPixel);
-      int64_t lanes = usedLanes();
+      Value place =
+          b.addIndex(b.addIndex(outBase, channels[p]), i * shape.pixelsPerVector * shape.outPixel);
       if (!epilogue->isQuantizedResult()) {
-        Value part = lanes == 16 ? value : vector::ExtractStridedSliceOp::create(b, value, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{lanes}, ArrayRef<int64_t>{1}).getResult();
-        vector::StoreOp::create(b, part, result.memory, ValueRange{place});
+        vector::StoreOp::create(b, b.slice(value, 0, usedLanes()), result.memory,
+                                ValueRange{place});
         continue;
       }
       interleaving->next();
@@ -371,7 +386,8 @@ void DenseKernel::storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> a
 }
 
 bool codegen::emitDense(ProgramEmitter &emitter, const FusedOp &fused) {
-  std::optional<DenseShape> shape = emitter.getLevel().isScalar ? std::nullopt : getDenseShape(fused);
+  std::optional<DenseShape> shape =
+      emitter.getLevel().isScalar() ? std::nullopt : getDenseShape(fused);
   if (!shape)
     return false;
   DenseKernel kernel(emitter, fused, *shape);

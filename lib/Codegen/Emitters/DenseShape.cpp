@@ -12,18 +12,13 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
-octet_dense_filter DenseShape::getFilter(int64_t channels) const {
-  octet_dense_filter filter{};
-  filter.outputs = outputs;
-  filter.channels = channels;
-  filter.pitch = this->channels;
-  filter.kernel_rows = kernelRows;
-  filter.kernel_columns = kernelColumns;
-  filter.runs = runsPerRow();
-  return filter;
+PanelOrder DenseShape::getPanelOrder(int64_t channels) const {
+  return {outputs, channels, this->channels, kernelRows * kernelColumns,
+          kernelColumns / runsPerRow()};
 }
 
-DenseTile codegen::chooseTile(int64_t accumulators, int64_t pixels, int64_t panels, int64_t steps, int64_t pixelsPerVector) {
+DenseTile codegen::chooseTile(int64_t accumulators, int64_t pixels, int64_t panels, int64_t steps,
+                              int64_t pixelsPerVector) {
   DenseTile best{1, 1};
   double bestCost = 1e30;
   for (int64_t width : {1, 2, 4, 8})
@@ -32,9 +27,11 @@ DenseTile codegen::chooseTile(int64_t accumulators, int64_t pixels, int64_t pane
       if (count > accumulators || height > pixels || width > panels)
         continue;
       double tiles = llvm::divideCeil(pixels, height) * llvm::divideCeil(panels, width);
-      // Dot products, loads of weights and broadcasts, and what does not overlap when too few chains are in flight.
+      // Dot products, loads of weights and broadcasts, and what does not overlap when too few
+      // chains are in flight.
       double stalls = count < 4 ? (4.0 - count) * 0.8 : count < 8 ? (8.0 - count) * 0.1 : 0;
-      double cost = tiles * (steps * (count + stalls + 0.12 * (width + 0.5 * height)) + 3.0 * count + 4);
+      double cost =
+          tiles * (steps * (count + stalls + 0.12 * (width + 0.5 * height)) + 3.0 * count + 4);
       if (cost < bestCost) {
         bestCost = cost;
         best = {vectors, width};
@@ -46,29 +43,35 @@ DenseTile codegen::chooseTile(int64_t accumulators, int64_t pixels, int64_t pane
 /// NHWC pixels without a gap: they may be counted through rows and images.
 static bool hasNoBorder(RankedTensorType type) { return getLayout(type) && !hasBorder(type); }
 
-/// Input and result have no gaps, and neither has what the body reads beside, or it is the same for all pixels.
-static bool isOneRow(const FusedOp &fused, RankedTensorType in, int64_t channelAxis, bool (*hasNoGaps)(RankedTensorType)) {
+/// Input and result have no gaps, and neither has what the body reads beside, or it is the same for
+/// all pixels.
+static bool isOneRow(const FusedOp &fused, RankedTensorType in, int64_t channelAxis,
+                     bool (*hasNoGaps)(RankedTensorType)) {
   RankedTensorType out = getTensorType(fused.getResult());
   return hasNoGaps(in) && hasNoGaps(out) && llvm::all_of(fused.getBodyInputs(), [&](Value inner) {
-    RankedTensorType type = getTensorType(fused.getOuter(inner));
-    int64_t missing = out.getRank() - type.getRank();
-    bool isAlike = type.getShape() == out.getShape() && hasNoGaps(type);
-    return isAlike || llvm::all_of(llvm::enumerate(type.getShape()), [&](auto dim) {
-      return dim.value() == 1 || missing + (int64_t)dim.index() == channelAxis;
-    });
-  });
+           RankedTensorType type = getTensorType(fused.getOuter(inner));
+           int64_t missing = out.getRank() - type.getRank();
+           bool isAlike = type.getShape() == out.getShape() && hasNoGaps(type);
+           return isAlike || llvm::all_of(llvm::enumerate(type.getShape()), [&](auto dim) {
+                    return dim.value() == 1 || missing + (int64_t)dim.index() == channelAxis;
+                  });
+         });
 }
 
-/// How many groups become one, with zeros between, whose products are exact for integers only: as many as cost least. Fewer
-/// groups leave lanes of panels and bytes of steps unused, more multiply zeros.
-static int64_t countMergedGroups(int64_t groups, int64_t outputs, int64_t channels, int64_t taps, bool isInteger) {
+/// How many groups become one, with zeros between, whose products are exact for integers only: as
+/// many as cost least. Fewer groups leave lanes of panels and bytes of steps unused, more multiply
+/// zeros.
+static int64_t countMergedGroups(int64_t groups, int64_t outputs, int64_t channels, int64_t taps,
+                                 bool isInteger) {
   constexpr int64_t kMost = 32, kEpilogueSteps = 8;
   int64_t best = 1, bestCost = std::numeric_limits<int64_t>::max();
   for (int64_t merged = 1; merged <= std::min(groups, isInteger ? kMost : 1); ++merged) {
     if (groups % merged != 0)
       continue;
-    int64_t steps = taps * (isInteger ? llvm::divideCeil(merged * channels, 4) : channels) + kEpilogueSteps;
-    int64_t cost = groups / merged * (int64_t)llvm::divideCeil(merged * outputs, kPanelOutputs) * steps;
+    int64_t steps =
+        taps * (isInteger ? llvm::divideCeil(merged * channels, 4) : channels) + kEpilogueSteps;
+    int64_t cost =
+        groups / merged * (int64_t)llvm::divideCeil(merged * outputs, kPanelOutputs) * steps;
     if (cost < bestCost) {
       best = merged;
       bestCost = cost;
@@ -78,7 +81,8 @@ static int64_t countMergedGroups(int64_t groups, int64_t outputs, int64_t channe
 }
 
 /// The shape of a convolution that tiles take: NHWC on both sides, border in the buffer.
-static std::optional<DenseShape> getConvShape(const FusedOp &fused, nn::ConvOp conv, RankedTensorType in, RankedTensorType out) {
+static std::optional<DenseShape> getConvShape(const FusedOp &fused, nn::ConvOp conv,
+                                              RankedTensorType in, RankedTensorType out) {
   nn::LayoutAttr inLayout = getLayout(in), outLayout = getLayout(out);
   if (!inLayout || !outLayout)
     return std::nullopt;
@@ -108,7 +112,8 @@ static std::optional<DenseShape> getConvShape(const FusedOp &fused, nn::ConvOp c
   shape.outPixel = y.steps[3];
   shape.outBase = y.offset;
   shape.outPitch = outLayout.getChannels();
-  bool isPointwise = filter[2] * filter[3] == 1 && conv.getStrides()[0] == 1 && conv.getStrides()[1] == 1;
+  bool isPointwise =
+      filter[2] * filter[3] == 1 && conv.getStrides()[0] == 1 && conv.getStrides()[1] == 1;
   if (isPointwise && isOneRow(fused, in, /*channelAxis=*/1, hasNoBorder)) {
     shape.columns *= shape.images * shape.rows;
     shape.images = shape.rows = 1;
@@ -116,7 +121,7 @@ static std::optional<DenseShape> getConvShape(const FusedOp &fused, nn::ConvOp c
   return shape;
 }
 
-static DenseShape getLinearShape(nn::LinearOp linear, RankedTensorType in, RankedTensorType out) {
+static DenseShape getLinearShape(RankedTensorType in, RankedTensorType out) {
   int64_t depth = in.getShape().back(), outputs = out.getShape().back();
   DenseShape shape;
   shape.isInteger = isQuantized(in);
@@ -131,15 +136,18 @@ static DenseShape getLinearShape(nn::LinearOp linear, RankedTensorType in, Ranke
   return shape;
 }
 
-/// Outputs that fill an even part of a vector, side by side: lanes that are left over hold them again (octet_lane_channel), so
-/// that other pixels can have these. Three, or five to seven, straddle registers: loading takes longer than multiplying.
+/// Outputs that fill an even part of a vector, side by side: lanes that are left over hold them
+/// again (getLaneChannel), so that other pixels can have these. Three, or five to seven,
+/// straddle registers: loading takes longer than multiplying.
 static bool canShareVectors(const DenseShape &shape) {
-  bool fits = shape.outputs < kPanelOutputs && kPanelOutputs % shape.outputs == 0 && shape.columns * shape.outputs >= kPanelOutputs;
+  bool fits = shape.outputs < kPanelOutputs && kPanelOutputs % shape.outputs == 0 &&
+              shape.columns * shape.outputs >= kPanelOutputs;
   return fits && shape.isInteger && shape.groups == 1 && shape.outPixel == shape.outputs;
 }
 
 std::optional<DenseShape> codegen::getDenseShape(const FusedOp &fused) {
-  RankedTensorType in = getTensorType(fused.getOuter(fused.root->getOperand(0))), out = getTensorType(fused.getResult());
+  RankedTensorType in = getTensorType(fused.getOuter(fused.root->getOperand(0))),
+                   out = getTensorType(fused.getResult());
   if (isQuantized(in) && !isUnsignedByte(in))
     return std::nullopt;
   if (isQuantized(out) && (!isUnsignedByte(out) || !isQuantized(in)))
@@ -147,8 +155,8 @@ std::optional<DenseShape> codegen::getDenseShape(const FusedOp &fused) {
   std::optional<DenseShape> shape;
   if (auto conv = dyn_cast<nn::ConvOp>(fused.root))
     shape = getConvShape(fused, conv, in, out);
-  else if (in.getRank() > 1 && isOneRow(fused, in, /*channelAxis=*/out.getRank() - 1, isRowMajor))
-    shape = getLinearShape(cast<nn::LinearOp>(fused.root), in, out);
+  else if (in.getRank() > 1 && isOneRow(fused, in, out.getRank() - 1, isRowMajor))
+    shape = getLinearShape(in, out);
   if (shape && canShareVectors(*shape) && Epilogue::takesAnyOrder(fused))
     shape->pixelsPerVector = kPanelOutputs / shape->outputs;
   return shape;

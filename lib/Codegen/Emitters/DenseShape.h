@@ -19,19 +19,23 @@ struct DenseTile {
   int64_t vectors, panels;
 };
 
-/// A dense convolution or linear layer as rows of pixels. Of several groups each is such a product on channels of its own.
+/// A dense convolution or linear layer as rows of pixels. Of several groups each is such a product
+/// on channels of its own.
 struct DenseShape {
-  int64_t rows, columns;        ///< of an image's output pixels
-  int64_t channels, outputs;    ///< channel pitch of the input, output channels (of a group)
+  int64_t rows, columns;     ///< of an image's output pixels
+  int64_t channels, outputs; ///< channel pitch of the input, output channels (of a group)
   int64_t kernelRows, kernelColumns;
-  int64_t inRow, inPixel;       ///< input elements from one output row, pixel to the next
+  int64_t inRow, inPixel; ///< input elements from one output row, pixel to the next
   int64_t kernelRowStep, kernelColumnStep; ///< input elements from one tap to the next
-  int64_t inBase;               ///< input element of the first tap of the first output pixel
+  int64_t inBase; ///< input element of the first tap of the first output pixel
   int64_t outRow, outPixel, outBase, outPitch;
   bool isInteger;
   int64_t images = 1, inImage = 0, outImage = 0; ///< elements from one image to the next
-  int64_t groups = 1, filterGroups = 1; ///< groups; how many of the filter's are one of them, with zeros between
-  int64_t pixelsPerVector = 1;          ///< 2 of eight outputs, 4 of four, …: lanes of a pixel after those of the one before
+  int64_t groups = 1,
+          filterGroups =
+              1; ///< groups; how many of the filter's are one of them, with zeros between
+  int64_t pixelsPerVector =
+      1; ///< 2 of eight outputs, 4 of four, …: lanes of a pixel after those of the one before
 
   /// Side-by-side elements under one tap, or under one kernel row where its taps touch.
   bool hasMergedRow() const { return kernelColumnStep == channels; }
@@ -44,13 +48,14 @@ struct DenseShape {
   /// Groups do not fill their panels: lanes that are left over are computed and not stored.
   bool hasPartialGroups() const { return groups > 1 && outputs % kPanelOutputs != 0; }
   bool lastPanelOverlaps() const { return outputs > kPanelOutputs && outputs % kPanelOutputs != 0; }
-  /// A filter of `channels` channels in panels, without source and target.
-  octet_dense_filter getFilter(int64_t channels) const;
+  /// The order of a filter of `channels` channels.
+  PanelOrder getPanelOrder(int64_t channels) const;
 };
 
-/// For products of a row of pixels with panels, in so many steps. Few pixels: more panels; else tiles that divide a row well and
-/// keep enough accumulators busy.
-DenseTile chooseTile(int64_t accumulators, int64_t pixels, int64_t panels, int64_t steps, int64_t pixelsPerVector = 1);
+/// For products of a row of pixels with panels, in so many steps. Few pixels: more panels; else
+/// tiles that divide a row well and keep enough accumulators busy.
+DenseTile chooseTile(int64_t accumulators, int64_t pixels, int64_t panels, int64_t steps,
+                     int64_t pixelsPerVector = 1);
 
 /// The shape of a convolution or linear layer that tiles take.
 std::optional<DenseShape> getDenseShape(const FusedOp &fused);

@@ -23,8 +23,10 @@ static void transpose(DepthwiseShape &s) {
   s.isTransposed = true;
 }
 
-std::optional<DepthwiseShape> codegen::getDepthwiseShape(const FusedOp &fused, nn::ConvOp conv, const CpuLevel &level) {
-  RankedTensorType in = getTensorType(fused.getOuter(conv.getInput())), out = getTensorType(fused.getResult());
+std::optional<DepthwiseShape> codegen::getDepthwiseShape(const FusedOp &fused, nn::ConvOp conv,
+                                                         const CpuLevel &level) {
+  RankedTensorType in = getTensorType(fused.getOuter(conv.getInput())),
+                   out = getTensorType(fused.getResult());
   nn::LayoutAttr inLayout = getLayout(in), outLayout = getLayout(out);
   int64_t channels = in.getDimSize(1);
   if (!inLayout || !outLayout || !conv.isDepthwise() || out.getDimSize(1) != channels)
@@ -52,19 +54,23 @@ std::optional<DepthwiseShape> codegen::getDepthwiseShape(const FusedOp &fused, n
   s.outImage = y.steps[0];
   if (isQuantized(in) && s.kernelRows == 1 && s.kernelColumns > 1)
     transpose(s);
-  // Rows that a whole number of quads serves: two for three kernel rows, four for five, where registers hold their sums.
-  // They save interleaving, not dot products; at the level with the fewest registers that is not worth the code.
-  bool isStrip = s.rowStride == 1 && s.rowDilation == 1 && s.kernelRows > 1 && level.accumulators >= 4;
+  // Rows that a whole number of quads serves: two for three kernel rows, four for five, where
+  // registers hold their sums. They save interleaving, not dot products; at the level with the
+  // fewest registers that is not worth the code.
+  bool isStrip =
+      s.rowStride == 1 && s.rowDilation == 1 && s.kernelRows > 1 && level.accumulators >= 4;
   int64_t wanted = !isStrip ? 1 : s.kernelRows == 5 && level.accumulators >= 8 ? 4 : 2;
   s.strip = std::min(wanted, s.rows);
   bool anyOrder = Epilogue::takesAnyOrder(fused) && isQuantized(out);
   // Every other pixel, if one shuffle of two vectors brings them side by side.
   bool hasFewRegisters = level.accumulators < 8;
-  bool canStride = s.columnStride == 1 || (s.columnStride == 2 && channels >= 4 && !hasFewRegisters);
+  bool canStride =
+      s.columnStride == 1 || (s.columnStride == 2 && channels >= 4 && !hasFewRegisters);
   bool isTight = inLayout.getChannels() == channels && outLayout.getChannels() == channels;
   if (anyOrder && channels >= 64)
     s.kind = BlockKind::channels64;
-  else if (anyOrder && 64 % channels == 0 && isTight && !s.isTransposed && canStride && s.columns * channels >= 64)
+  else if (anyOrder && 64 % channels == 0 && isTight && !s.isTransposed && canStride &&
+           s.columns * channels >= 64)
     s.kind = BlockKind::flat64;
   else
     s.kind = BlockKind::channels16;

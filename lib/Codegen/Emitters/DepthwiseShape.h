@@ -19,13 +19,13 @@ enum class BlockKind { channels64, channels16, flat64 };
 /// What a depthwise kernel walks over.
 struct DepthwiseShape {
   int64_t channels, kernelRows, kernelColumns, rowStride, columnStride, rowDilation, columnDilation;
-  int64_t rows, columns;                    ///< of the result
+  int64_t rows, columns; ///< of the result
   int64_t inRow, inPixel, inBase, outRow, outPixel, outBase;
-  int64_t images, inImage, outImage;        ///< elements from one image to the next
-  int64_t strip;                            ///< output rows computed together
+  int64_t images, inImage, outImage; ///< elements from one image to the next
+  int64_t strip;                     ///< output rows computed together
   BlockKind kind;
-  int64_t parts;                            ///< of a block, computed one after the other
-  bool isTransposed = false;                ///< rows are the tensors' columns
+  int64_t parts;             ///< of a block, computed one after the other
+  bool isTransposed = false; ///< rows are the tensors' columns
 
   int64_t blockSize() const { return kind == BlockKind::channels16 ? 16 : 64; }
   int64_t partSize() const { return blockSize() / parts; }
@@ -33,15 +33,28 @@ struct DepthwiseShape {
   int64_t inputRows() const { return (strip - 1) * rowStride + kernelRows; }
   int64_t quads() const { return llvm::divideCeil(inputRows(), 4); }
   /// Blocks along the channels (one for flat rows).
-  int64_t blocks() const { return kind == BlockKind::flat64 ? 1 : llvm::divideCeil(channels, blockSize()); }
+  int64_t blocks() const {
+    return kind == BlockKind::flat64 ? 1 : llvm::divideCeil(channels, blockSize());
+  }
   /// First channel of a block; the last block overlaps the one before where channels do not divide.
   int64_t firstChannel(int64_t block) const {
     return std::max<int64_t>(0, std::min(block * blockSize(), channels - blockSize()));
   }
 };
 
-/// The shape of a convolution with one input and one output channel per group, NHWC on both sides; else nothing.
-std::optional<DepthwiseShape> getDepthwiseShape(const FusedOp &fused, nn::ConvOp conv, const CpuLevel &level);
+/// The shape of a convolution with one input and one output channel per group, NHWC on both sides;
+/// else nothing.
+std::optional<DepthwiseShape> getDepthwiseShape(const FusedOp &fused, nn::ConvOp conv,
+                                                const CpuLevel &level);
+
+/// An argument for a constant's depthwise weights, which lie once in the library, [channel][kernel
+/// row][kernel column], as the kernel reads them: [block][part][output row of the strip][kernel
+/// column][four input rows][vector][lane][input row], with zeros where an input row is none of the
+/// output row's; if the last four are two only, the second is at the third place, so that both are
+/// even ones. `asWords`: see getWords. Lanes of a block are in the order of getLaneChannel or, in
+/// several parts, natural.
+KernelArgument getDepthwiseWeights(ProgramEmitter &emitter, nn::ConstantOp weights,
+                                   const DepthwiseShape &shape, bool asWords);
 
 /// A depthwise convolution of floats; false if its weights are no constants.
 bool emitFloatDepthwise(ProgramEmitter &emitter, const FusedOp &fused, const DepthwiseShape &shape);

@@ -5,98 +5,106 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One small function per op; docs/numerics.md defines each result bit for bit.
+// The laws (octet/Dialect/NN/Laws.h) as code, and what Codegen must know of that code beforehand.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Fused.h"
-#include "llvm/ADT/TypeSwitch.h"
+#include "octet/Dialect/NN/Laws.h"
 
 using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
-static Value clip(KernelBuilder &b, Value x, float low, float high) {
-  return b.minF(b.maxF(x, b.constF(low)), b.constF(high));
-}
+namespace {
+/// Values of one or of sixteen lanes, computed where the builder stands.
+struct EmitArithmetic {
+  using Real = Value;
+  using Integer = Value;
 
-/// [N.exp] of t = `clamped` or of t = -`clamped`, which is no NaN. Rounding is symmetric: with -r, every other sign of
-/// the polynomial changes, and no bit of its value. `isNormal`: t is within [-87, 88].
-static Value expOfClamped(KernelBuilder &b, Value clamped, bool isNegated, bool isNormal) {
-  uint32_t flip = isNegated ? 0x80000000u : 0u;
-  Value n = b.round(b.mul(clamped, b.constBits(0x3FB8AA3B ^ flip)));
-  Value nf = b.toFloat(n);
-  Value r = b.fma(nf, b.constBits(0xBF317200 ^ flip), clamped);
-  r = b.fma(nf, b.constBits(0xB5BFBE8E ^ flip), r);
-  Value y = b.constBits(0x3AB511E8);
-  uint32_t sign = 0;
-  for (uint32_t coefficient : {0x3C091D10u, 0x3D2AAC79u, 0x3E2AAA49u, 0x3EFFFFFEu, 0x3F800000u, 0x3F800000u}) {
-    sign ^= flip;
-    y = b.fma(y, r, b.constBits(coefficient ^ sign));
+  Value real(float value) { return b.constF(value); }
+  Value bits(uint32_t bits) { return b.constBits(bits); }
+  Value add(Value x, Value y) { return b.add(x, y); }
+  Value sub(Value x, Value y) { return b.sub(x, y); }
+  Value mul(Value x, Value y) { return b.mul(x, y); }
+  Value div(Value x, Value y) { return b.div(x, y); }
+  Value fma(Value x, Value y, Value z) { return b.fma(x, y, z); }
+  Value sqrt(Value x) { return math::SqrtOp::create(b, x); }
+  Value neg(Value x) { return arith::NegFOp::create(b, x); }
+  Value max(Value x, Value y) { return b.maxF(x, y); }
+  Value min(Value x, Value y) { return b.minF(x, y); }
+  Value selectLess(Value x, Value y, Value yes, Value no) { return b.selectLess(x, y, yes, no); }
+  Value round(Value x) { return b.round(x); }
+  Value toReal(Value n) { return b.toFloat(n); }
+  Value scale(Value x, Value n, bool isNormal) {
+    return kernel::ScaleOp::create(b, b.f32(), x, n, isNormal);
   }
-  return kernel::ScaleOp::create(b, b.f32(), y, n, isNormal);
+  Value keepNaN(Value x, Value y) {
+    if (b.valuesAreFinite)
+      return y;
+    Value isNumber = arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, x, x);
+    return arith::SelectOp::create(b, isNumber, y, x);
+  }
+  template <typename Function> Value monotone(Value x, Function function) {
+    return function(*this, x);
+  }
+
+  KernelBuilder &b;
+};
+} // namespace
+
+/// One op of a body; its operands are real values already, dequantized ones, too.
+template <typename A>
+static std::optional<nn::Real<A>> apply(A &arithmetic, Operation *op, nn::Reals<A> operands) {
+  if (isa<DequantizeOp>(op))
+    return operands.front();
+  return nn::applyLaw(arithmetic, op, operands);
 }
 
-/// `y`, or NaN where x is one.
-static Value keepNaN(KernelBuilder &b, Value x, Value y) {
-  if (b.valuesAreFinite)
-    return y;
-  Value isNumber = arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, x, x);
-  return arith::SelectOp::create(b, isNumber, y, x);
+/// What the body yields, from the values of the root and of the outer inputs; `unknown` stands for
+/// what is not among them and for ops without a law.
+template <typename A>
+static nn::Real<A> applyBody(A &arithmetic, const FusedOp &fused,
+                             llvm::DenseMap<Value, nn::Real<A>> known, nn::Real<A> unknown) {
+  for (Operation *op : fused.body) {
+    auto operands = llvm::map_to_vector(
+        op->getOperands(), [&](Value operand) { return known.lookup_or(operand, unknown); });
+    known[op->getResult(0)] = apply<A>(arithmetic, op, operands).value_or(unknown);
+  }
+  return known.lookup_or(fused.yielded, unknown);
 }
 
 Value codegen::emitExp(KernelBuilder &b, Value x) {
-  return keepNaN(b, x, expOfClamped(b, clip(b, x, -110.0f, 110.0f), /*isNegated=*/false, /*isNormal=*/false));
+  EmitArithmetic arithmetic{b};
+  return nn::exp(arithmetic, x);
 }
 
-static Value hardSigmoid(KernelBuilder &b, Value x, float alpha, float beta) {
-  return clip(b, b.fma(b.constF(alpha), x, b.constF(beta)), 0.0f, 1.0f);
+Value codegen::emitElementwise(KernelBuilder &b, Operation *op, ValueRange operands) {
+  EmitArithmetic arithmetic{b};
+  return apply<EmitArithmetic>(arithmetic, op, llvm::to_vector(operands)).value_or(Value());
 }
 
-// Below exp(-20), which is less than 2^-25, an exponential that is added to 1 or -1 changes no bit of the sum, so that the
-// three below clamp there: neither subnormal numbers, which some CPUs make in microcode, nor factors beside them come up.
-
-/// `a / (1 + exp(-t))` with t = x < -87 ? -87 : x, where a is t if it is not given.
-static Value divideByLogistic(KernelBuilder &b, Value x, Value a) {
-  Value t = b.maxF(x, b.constF(-87.0f));
-  Value e = expOfClamped(b, b.minF(t, b.constF(20.0f)), /*isNegated=*/true, /*isNormal=*/true);
-  return b.div(a ? a : t, b.add(keepNaN(b, x, e), b.constF(1.0f)));
+Value codegen::emitBody(KernelBuilder &b, const FusedOp &fused,
+                        llvm::DenseMap<Value, Value> known) {
+  EmitArithmetic arithmetic{b};
+  return applyBody(arithmetic, fused, std::move(known), Value());
 }
 
-static Value tanh(KernelBuilder &b, Value x) {
-  Value doubled = clip(b, b.mul(x, b.constF(2.0f)), -20.0f, 20.0f);
-  Value e = expOfClamped(b, doubled, /*isNegated=*/false, /*isNormal=*/true);
-  return b.div(b.sub(e, b.constF(1.0f)), b.add(e, b.constF(1.0f)));
+float codegen::getBodyBound(const FusedOp &fused, const llvm::DenseMap<Value, float> &bounds) {
+  using Interval = numerics::IntervalArithmetic::Real;
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  numerics::IntervalArithmetic arithmetic;
+  llvm::DenseMap<Value, Interval> known;
+  for (auto [value, bound] : bounds)
+    known[value] = {-bound, bound};
+  return applyBody(arithmetic, fused, std::move(known), {-kInfinity, kInfinity}).getMagnitude();
 }
 
-static Value elu(KernelBuilder &b, Value x, float alpha) {
-  Value e = expOfClamped(b, clip(b, x, -20.0f, 0.0f), /*isNegated=*/false, /*isNormal=*/true);
-  return b.selectLess(x, b.constF(0), b.mul(b.constF(alpha), b.sub(e, b.constF(1.0f))), x);
-}
-
-Value codegen::emitElementwise(KernelBuilder &b, Operation *op, ValueRange in) {
-  return llvm::TypeSwitch<Operation *, Value>(op)
-      .Case([&](DequantizeOp) { return in[0]; }) // operands of a body are real values already
-      .Case([&](nn::ReluOp) { return b.maxF(in[0], b.constF(0)); })
-      .Case([&](nn::ClipOp o) { return clip(b, in[0], o.getMin().convertToFloat(), o.getMax().convertToFloat()); })
-      .Case([&](nn::LeakyReluOp o) {
-        return b.selectLess(in[0], b.constF(0), b.mul(b.constF(o.getAlpha().convertToFloat()), in[0]), in[0]);
-      })
-      .Case([&](nn::EluOp o) { return elu(b, in[0], o.getAlpha().convertToFloat()); })
-      .Case([&](nn::SigmoidOp) { return divideByLogistic(b, in[0], b.constF(1.0f)); })
-      .Case([&](nn::SiluOp) { return divideByLogistic(b, in[0], Value()); })
-      .Case([&](nn::TanhOp) { return tanh(b, in[0]); })
-      .Case([&](nn::HardSigmoidOp o) {
-        return hardSigmoid(b, in[0], o.getAlpha().convertToFloat(), o.getBeta().convertToFloat());
-      })
-      .Case([&](nn::HardSwishOp) { return b.mul(in[0], hardSigmoid(b, in[0], 1.0f / 6.0f, 0.5f)); })
-      .Case([&](nn::ExpOp) { return emitExp(b, in[0]); })
-      .Case([&](nn::SqrtOp) { return math::SqrtOp::create(b, in[0]); }) // [N.sqrt]
-      .Case([&](nn::NegOp) { return arith::NegFOp::create(b, in[0]); }) // [N.neg]
-      .Case([&](nn::AddOp) { return b.add(in[0], in[1]); })             // [N.add], and the three below
-      .Case([&](nn::SubOp) { return b.sub(in[0], in[1]); })
-      .Case([&](nn::MulOp) { return b.mul(in[0], in[1]); })
-      .Case([&](nn::DivOp) { return b.div(in[0], in[1]); })
-      .Case([&](nn::FmaOp) { return b.fma(in[0], in[1], in[2]); }) // [N.batch_norm]
-      .Default([](Operation *) { return Value(); });
+bool codegen::hasLongChain(const FusedOp &fused) {
+  constexpr int kLong = 8;
+  numerics::DepthArithmetic arithmetic;
+  return llvm::any_of(fused.body, [&](Operation *op) {
+    SmallVector<int> operands(op->getNumOperands(), 0);
+    return apply<numerics::DepthArithmetic>(arithmetic, op, operands).value_or(0) > kLong;
+  });
 }

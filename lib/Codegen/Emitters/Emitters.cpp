@@ -12,9 +12,13 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
-LogicalResult codegen::emitConv(ProgramEmitter &emitter, nn::ConvOp op) { return emitRoot(emitter, FusedOp(op)); }
+LogicalResult codegen::emitConv(ProgramEmitter &emitter, nn::ConvOp op) {
+  return emitRoot(emitter, FusedOp(op));
+}
 
-LogicalResult codegen::emitLinear(ProgramEmitter &emitter, nn::LinearOp op) { return emitRoot(emitter, FusedOp(op)); }
+LogicalResult codegen::emitLinear(ProgramEmitter &emitter, nn::LinearOp op) {
+  return emitRoot(emitter, FusedOp(op));
+}
 
 LogicalResult codegen::emitRoot(ProgramEmitter &emitter, const FusedOp &fused) {
   if (!emitDepthwise(emitter, fused) && !emitDense(emitter, fused))
@@ -37,7 +41,8 @@ LogicalResult codegen::emitOperator(ProgramEmitter &emitter, Operation *op) {
   if (!isAlias)
     emitBorder(emitter, op, op->getResult(0));
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-#define OCTET_EMITTER(OpClass, function) .Case([&](OpClass typed) { return function(emitter, typed); })
+#define OCTET_EMITTER(OpClass, function)                                                           \
+  .Case([&](OpClass typed) { return function(emitter, typed); })
 #include "Emitters.def"
       .Default([&](Operation *op) -> LogicalResult {
         if (op->hasTrait<nn::Elementwise>())

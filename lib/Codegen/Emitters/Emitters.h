@@ -12,29 +12,34 @@
 
 namespace octet::codegen {
 
-#define OCTET_EMITTER(OpClass, function) llvm::LogicalResult function(ProgramEmitter &emitter, OpClass op);
+#define OCTET_EMITTER(OpClass, function)                                                           \
+  llvm::LogicalResult function(ProgramEmitter &emitter, OpClass op);
 #include "Emitters.def"
 
 /// out[i] = compute(in[i]...) on real values with broadcasting, in one lane or sixteen.
 using PointwiseFn = llvm::function_ref<mlir::Value(KernelBuilder &, mlir::ValueRange values)>;
-void emitPointwise(ProgramEmitter &emitter, mlir::Operation *op, llvm::StringRef kind, llvm::StringRef key,
-                   llvm::ArrayRef<mlir::Value> inputs, mlir::Value result, PointwiseFn compute);
+void emitPointwise(ProgramEmitter &emitter, mlir::Operation *op, llvm::StringRef kind,
+                   llvm::StringRef key, llvm::ArrayRef<mlir::Value> inputs, mlir::Value result,
+                   PointwiseFn compute);
 /// Gives a view the rank of the result, with stride zero where it is broadcast.
 void alignView(TensorView &view, llvm::ArrayRef<int64_t> outShape);
 /// A plain element-wise op, or a group without convolution or linear layer [N.elementwise].
 llvm::LogicalResult emitFusedElementwise(ProgramEmitter &emitter, const FusedOp &fused);
 /// Loops over `shape` (the first dimension over [begin, end)); calls `body` with all indices.
-void emitLoopNest(KernelBuilder &b, llvm::ArrayRef<int64_t> shape, mlir::Value begin, mlir::Value end,
-                  llvm::function_ref<void(mlir::ValueRange)> body);
-/// Copies `size` elements that lie side by side: whole vectors, then what is left by a smaller or overlapping one.
-void copyRun(KernelBuilder &b, mlir::Value from, mlir::Value fromAt, mlir::Value to, mlir::Value toAt, int64_t size);
+void emitLoopNest(KernelBuilder &b, llvm::ArrayRef<int64_t> shape, mlir::Value begin,
+                  mlir::Value end, llvm::function_ref<void(mlir::ValueRange)> body);
+/// Copies `size` elements that lie side by side: whole vectors, then what is left by a smaller or
+/// overlapping one.
+void copyRun(KernelBuilder &b, mlir::Value from, mlir::Value fromAt, mlir::Value to,
+             mlir::Value toAt, int64_t size);
 /// Nearest resampling by whole factors as one copy; false for any other.
 bool emitRepeat(ProgramEmitter &emitter, nn::ResizeOp op);
 /// Fills the border of a padded result with what padding stands for; nothing if it has none.
 void emitBorder(ProgramEmitter &emitter, mlir::Operation *op, mlir::Value result);
 /// Convolution or linear layer with a fused body: the best kernel that takes the shape.
 llvm::LogicalResult emitRoot(ProgramEmitter &emitter, const FusedOp &fused);
-/// Register tiles for dense convolutions and linear layers; false if the shape or the types are not theirs.
+/// Register tiles for dense convolutions and linear layers; false if the shape or the types are not
+/// theirs.
 bool emitDense(ProgramEmitter &emitter, const FusedOp &fused);
 /// Dense NCHW floats to NHWC bytes; false if the shapes are not its.
 bool emitQuantizePlanes(ProgramEmitter &emitter, QuantizeOp op);

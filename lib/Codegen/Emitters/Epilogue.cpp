@@ -8,7 +8,6 @@
 #include "Epilogue.h"
 #include "octet/Dialect/NN/Constants.h"
 #include "octet/Numerics/Requantize.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace octet;
@@ -18,18 +17,10 @@ static quant::QuantizedType quantizedTypeOf(Value value) {
   return cast<quant::QuantizedType>(getTensorType(value).getElementType());
 }
 
-static codegen::QuantParams paramsOf(Value value) { return codegen::getQuantParams(quantizedTypeOf(value)); }
-
-template <typename T>
-static T at(ArrayRef<T> values, int64_t i) {
-  return values[values.size() == 1 ? 0 : i];
-}
+static QuantParams paramsOf(Value value) { return numerics::getParams(quantizedTypeOf(value)); }
 
 static numerics::ProductTypes getProductTypes(Value input, Value filter) {
-  int64_t outputs = getTensorType(filter).getDimSize(0);
-  codegen::QuantParams params = paramsOf(input);
-  int64_t perInput = params.axis < 0 ? outputs : outputs / (int64_t)params.scales.size();
-  return {quantizedTypeOf(input), quantizedTypeOf(filter), outputs, perInput};
+  return {quantizedTypeOf(input), quantizedTypeOf(filter), getTensorType(filter).getDimSize(0)};
 }
 
 SmallVector<float> codegen::getAccumulatorScales(Value input, Value filter) {
@@ -45,7 +36,9 @@ Value Epilogue::getResidual() const {
   if (!add || fused.body.size() > 2)
     return {};
   Value rootResult = fused.root->getResult(0);
-  Value other = add.getLhs() == rootResult ? add.getRhs() : add.getRhs() == rootResult ? add.getLhs() : Value();
+  Value other = add.getLhs() == rootResult   ? add.getRhs()
+                : add.getRhs() == rootResult ? add.getLhs()
+                                             : Value();
   auto dequantize = other ? other.getDefiningOp<DequantizeOp>() : DequantizeOp();
   if (!dequantize || !isa<BlockArgument>(dequantize.getInput()))
     return {};
@@ -68,13 +61,15 @@ bool Epilogue::takesAnyOrder(const FusedOp &fused) { return fused.getBodyInputs(
 
 /// The largest |f32(acc) * factor[c]|, or infinity.
 static float getProductBound(const FusedOp &fused, ArrayRef<float> factors) {
-  Value input = fused.getOuter(fused.root->getOperand(0)), filter = fused.getOuter(fused.root->getOperand(1));
+  Value input = fused.getOuter(fused.root->getOperand(0)),
+        filter = fused.getOuter(fused.root->getOperand(1));
   FailureOr<SmallVector<int8_t, 0>> weights = nn::getConstantValues<int8_t>(filter);
   if (failed(weights))
     return std::numeric_limits<float>::infinity();
   SmallVector<int32_t, 0> bias;
   if (fused.root->getNumOperands() > 2)
-    if (auto values = nn::getConstantValues<int32_t>(fused.getOuter(fused.root->getOperand(2))); succeeded(values))
+    if (auto values = nn::getConstantValues<int32_t>(fused.getOuter(fused.root->getOperand(2)));
+        succeeded(values))
       bias = *values;
   float bound = 0;
   auto sums = numerics::accumulatorBounds(getProductTypes(input, filter), *weights, bias);
@@ -83,55 +78,36 @@ static float getProductBound(const FusedOp &fused, ArrayRef<float> factors) {
   return bound;
 }
 
-/// The largest |x| of what a body yields; infinity where any of its values may be infinite or no number.
-static float getBodyBound(const FusedOp &fused, float productBound) {
+/// getBodyBound, from the bound of the product. Dequantized bytes are within 512 scales.
+static float getEpilogueBound(const FusedOp &fused, float productBound) {
   llvm::DenseMap<Value, float> bounds{{fused.root->getResult(0), productBound}};
-  constexpr float kNone = std::numeric_limits<float>::infinity();
-  for (Value inner : fused.getBodyInputs()) {
-    Type type = fused.getOuter(inner).getType();
-    bounds[inner] = isQuantized(type) ? 512 * *llvm::max_element(paramsOf(fused.getOuter(inner)).scales) : kNone;
-  }
-  for (Operation *op : fused.body) {
-    SmallVector<float> in = llvm::map_to_vector(op->getOperands(), [&](Value operand) { return bounds.lookup_or(operand, kNone); });
-    float &bound = bounds[op->getResult(0)] = kNone;
-    if (!llvm::all_of(in, [](float bound) { return bound < kNone; }))
-      continue;
-    bound =
-        llvm::TypeSwitch<Operation *, float>(op)
-            .Case<DequantizeOp, nn::ReluOp, nn::SiluOp, nn::HardSwishOp, nn::NegOp>([&](Operation *) { return in[0]; })
-            .Case([&](nn::ClipOp clip) {
-              float low = clip.getMin().convertToFloat(), high = clip.getMax().convertToFloat();
-              return std::min(std::max(std::abs(low), std::abs(high)), std::max({in[0], low, -high}));
-            })
-            .Case([&](nn::LeakyReluOp relu) { return in[0] * std::max(1.0f, std::abs(relu.getAlpha().convertToFloat())); })
-            .Case([&](nn::EluOp elu) { return std::max(in[0], std::abs(elu.getAlpha().convertToFloat())); })
-            .Case<nn::SigmoidOp, nn::HardSigmoidOp, nn::TanhOp>([&](Operation *) { return 1.0f; })
-            .Case<nn::AddOp, nn::SubOp>([&](Operation *) { return in[0] + in[1]; })
-            .Case([&](nn::MulOp) { return in[0] * in[1]; })
-            .Default([](Operation *) { return kNone; });
-  }
-  return bounds.lookup_or(fused.yielded, kNone);
+  for (Value inner : fused.getBodyInputs())
+    if (Value outer = fused.getOuter(inner); isQuantized(outer.getType()))
+      bounds[inner] = 512 * *llvm::max_element(paramsOf(outer).scales);
+  return getBodyBound(fused, bounds);
 }
 
-/// M[c] or S[c], the residual's M, and whether their products are small enough to be rounded without a clamp.
+/// M[c] or S[c], the residual's M, and whether their products are small enough to be rounded
+/// without a clamp.
 void Epilogue::addMultipliers() {
-  Value input = fused.getOuter(fused.root->getOperand(0)), filter = fused.getOuter(fused.root->getOperand(1));
+  Value input = fused.getOuter(fused.root->getOperand(0)),
+        filter = fused.getOuter(fused.root->getOperand(1));
   SmallVector<float> factors = getAccumulatorScales(input, filter);
   float bound = 0; ///< of what is rounded
   if (form == Form::general) {
-    bound = getBodyBound(fused, getProductBound(fused, factors));
+    bound = getEpilogueBound(fused, getProductBound(fused, factors));
     isBounded = bound < std::numeric_limits<float>::infinity();
     if (resultIsQuantized)
       bound /= *llvm::min_element(paramsOf(fused.getResult()).scales);
   } else {
-    codegen::QuantParams out = paramsOf(fused.getResult());
+    QuantParams out = paramsOf(fused.getResult());
     for (auto [c, factor] : llvm::enumerate(factors))
-      factor = numerics::requantizeMultiplier(factor, at<float>(out.scales, c));
+      factor = numerics::requantizeMultiplier(factor, out.getScale(c));
     if (form == Form::residual) {
-      codegen::QuantParams skip = paramsOf(getResidual());
+      QuantParams skip = paramsOf(getResidual());
       SmallVector<float> skipFactors;
       for (size_t c = 0; c < std::max(skip.scales.size(), out.scales.size()); ++c)
-        skipFactors.push_back(numerics::residualMultiplier(at<float>(skip.scales, c), at<float>(out.scales, c)));
+        skipFactors.push_back(numerics::residualMultiplier(skip.getScale(c), out.getScale(c)));
       bound = 512 * *llvm::max_element(skipFactors);
       if (skipFactors.size() == 1)
         skipFactors.assign(factors.size(), skipFactors[0]);
@@ -143,7 +119,7 @@ void Epilogue::addMultipliers() {
   multiplier = signature.addParameters(ArrayRef<float>(factors), block);
   isSmall = bound < float(1 << 29);
   if (resultIsQuantized) {
-    codegen::QuantParams out = paramsOf(fused.getResult());
+    QuantParams out = paramsOf(fused.getResult());
     multipliesByReciprocals = hasReciprocals(out);
     bool clampsItself = form == Form::general && multipliesByReciprocals;
     packClamps = (isSmall || clampsItself) && out.low == 0 && out.high == 255;
@@ -152,14 +128,15 @@ void Epilogue::addMultipliers() {
 }
 
 void Epilogue::addResultParameters() {
-  codegen::QuantParams out = paramsOf(fused.getResult());
+  QuantParams out = paramsOf(fused.getResult());
   bool perChannel = out.axis >= 0;
   zeroPointIsZero = llvm::all_of(out.zeroPoints, [](int32_t z) { return z == 0; });
   signature.addKey(perChannel, zeroPointIsZero);
   if (!perChannel)
     return; // they are in the tensor's own parameter block
-  bounds = signature.addWeights<int32_t>("bounds/" + std::to_string(out.low) + "," + std::to_string(out.high),
-                                         [&] { return std::vector<int32_t>{out.low, out.high}; });
+  bounds = signature.addWeights<int32_t>(
+      "bounds/" + std::to_string(out.low) + "," + std::to_string(out.high),
+      [&] { return std::vector<int32_t>{(int32_t)out.low, (int32_t)out.high}; });
   if (form == Form::general) {
     scales = signature.addParameters(ArrayRef<float>(out.scales), block);
     reciprocals = signature.addReciprocals(out.scales, block);
@@ -169,10 +146,10 @@ void Epilogue::addResultParameters() {
 }
 
 Epilogue::Epilogue(const FusedOp &fused, Signature &signature, int64_t block)
-    : fused(fused), signature(signature), block(block), resultIsQuantized(isQuantized(fused.getResult().getType())) {
+    : fused(fused), signature(signature), block(block),
+      resultIsQuantized(isQuantized(fused.getResult().getType())) {
   form = chooseForm();
-  auto type = getTensorType(fused.getResult());
-  channelAxis = isa<nn::ConvOp>(fused.root) ? 1 : type.getRank() - 1;
+  channelAxis = fused.getProduct().getResultChannelAxis();
   bool perChannel = resultIsQuantized && paramsOf(fused.getResult()).axis >= 0;
   bool hasBody = form == Form::general || form == Form::floats;
   signature.addKey("epilogue", (int)form, hasBody ? fused.describeBody() : "");
@@ -181,13 +158,15 @@ Epilogue::Epilogue(const FusedOp &fused, Signature &signature, int64_t block)
   if (resultIsQuantized)
     addResultParameters();
   // Behind the parameters of channels, which are one record where they follow one another.
-  result = signature.addTensor(fused.getResult(), perChannel ? Signature::Parameters::none : Signature::Parameters::all);
+  result = signature.addTensor(fused.getResult(), perChannel ? Signature::Parameters::none
+                                                             : Signature::Parameters::all);
   if (hasBody)
     for (Value input : fused.getBodyInputs())
       inputs.push_back({input, signature.addTensor(fused.getOuter(input))});
 }
 
-Value Epilogue::loadPerChannel(KernelBuilder &b, ValueRange args, int number, Value position, int64_t laneAxis) const {
+Value Epilogue::loadPerChannel(KernelBuilder &b, ValueRange args, int number, Value position,
+                               int64_t laneAxis) const {
   Value block = signature.getValue(number, args);
   if (laneAxis != channelAxis)
     return b.loadSplat(block, position);
@@ -195,12 +174,14 @@ Value Epilogue::loadPerChannel(KernelBuilder &b, ValueRange args, int number, Va
 }
 
 std::pair<Value, Value> Epilogue::loadBounds(KernelBuilder &b, ValueRange args) const {
-  Value block = bounds >= 0 ? signature.getValue(bounds, args) : signature.getTensor(result, args).zeroPoints;
+  Value block =
+      bounds >= 0 ? signature.getValue(bounds, args) : signature.getTensor(result, args).zeroPoints;
   return {b.loadSplat(block, b.index(kLow)), b.loadSplat(block, b.index(kHigh))};
 }
 
 /// Behind the multiplication: clamp, round, zero point.
-Value Epilogue::finish(KernelBuilder &b, ValueRange args, Value scaled, Value position, int64_t laneAxis) const {
+Value Epilogue::finish(KernelBuilder &b, ValueRange args, Value scaled, Value position,
+                       int64_t laneAxis) const {
   TensorView view = signature.getTensor(result, args);
   auto loadZeroPoint = [&] {
     if (zeroPoints >= 0)
@@ -215,7 +196,8 @@ Value Epilogue::finish(KernelBuilder &b, ValueRange args, Value scaled, Value po
   return roundAndClamp(b, scaled, low, high, loadZeroPoint());
 }
 
-QuantizeOperands Epilogue::loadQuantizeOperands(KernelBuilder &b, ValueRange args, Value position, int64_t laneAxis) const {
+QuantizeOperands Epilogue::loadQuantizeOperands(KernelBuilder &b, ValueRange args, Value position,
+                                                int64_t laneAxis) const {
   TensorView view = signature.getTensor(result, args);
   auto load = [&](int number) { return loadPerChannel(b, args, number, position, laneAxis); };
   QuantizeOperands by;
@@ -236,8 +218,8 @@ QuantizeOperands Epilogue::loadQuantizeOperands(KernelBuilder &b, ValueRange arg
   return by;
 }
 
-Value Epilogue::emit(KernelBuilder &b, ValueRange args, Value acc, Value position, ValueRange indices,
-                     int64_t laneAxis) const {
+Value Epilogue::emit(KernelBuilder &b, ValueRange args, Value acc, Value position,
+                     ValueRange indices, int64_t laneAxis) const {
   TensorView view = signature.getTensor(result, args);
   Value factor = multiplier < 0 ? Value() : loadPerChannel(b, args, multiplier, position, laneAxis);
   if (form == Form::requantize)
@@ -247,7 +229,8 @@ Value Epilogue::emit(KernelBuilder &b, ValueRange args, Value acc, Value positio
     Value zeroPoint = loadParameter(b, skip.zeroPoints, kZeroPoints, skip.axis, indices, laneAxis);
     Value centred = b.toFloat(b.sub(loadRaw(b, skip, indices, laneAxis), zeroPoint));
     Value skipFactor = loadPerChannel(b, args, residualMultiplier, position, laneAxis);
-    return finish(b, args, b.fma(b.toFloat(acc), factor, b.mul(centred, skipFactor)), position, laneAxis);
+    return finish(b, args, b.fma(b.toFloat(acc), factor, b.mul(centred, skipFactor)), position,
+                  laneAxis);
   }
   llvm::DenseMap<Value, Value> known;
   known[fused.root->getResult(0)] = form == Form::floats ? acc : b.mul(b.toFloat(acc), factor);
@@ -258,12 +241,15 @@ Value Epilogue::emit(KernelBuilder &b, ValueRange args, Value acc, Value positio
   }
   b.valuesAreFinite = isBounded;
   Value real = emitBody(b, fused, std::move(known));
-  Value result = resultIsQuantized ? quantizeBy(b, real, loadQuantizeOperands(b, args, position, laneAxis)) : real;
+  Value result = resultIsQuantized
+                     ? quantizeBy(b, real, loadQuantizeOperands(b, args, position, laneAxis))
+                     : real;
   b.valuesAreFinite = false;
   return result;
 }
 
-void Epilogue::emitAndStore(KernelBuilder &b, ValueRange args, Value acc, ValueRange indices, int64_t laneAxis) const {
+void Epilogue::emitAndStore(KernelBuilder &b, ValueRange args, Value acc, ValueRange indices,
+                            int64_t laneAxis) const {
   Value value = emit(b, args, acc, indices[channelAxis], indices, laneAxis);
   if (packClamps) {
     value = arith::MaxSIOp::create(b, value, b.constI(0));

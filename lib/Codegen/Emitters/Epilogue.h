@@ -12,12 +12,13 @@
 
 namespace octet::codegen {
 
-/// From the accumulator of a convolution or linear layer to the stored value, in the form that the law prescribes for
-/// the fused body: [N.requantize], [N.residual], [N.epilogue], or float throughout.
+/// From the accumulator of a convolution or linear layer to the stored value, in the form that the
+/// law prescribes for the fused body: [N.requantize], [N.residual], [N.epilogue], or float
+/// throughout.
 class Epilogue {
 public:
-  /// Chooses the form and adds the arguments it needs. Parameters per channel are in lanes of blocks of `block` channels
-  /// (octet_lane_channel), or in natural order (0).
+  /// Chooses the form and adds the arguments it needs. Parameters per channel are in lanes of
+  /// blocks of `block` channels (getLaneChannel), or in natural order (0).
   Epilogue(const FusedOp &fused, Signature &signature, int64_t block = 0);
 
   /// Lanes may be in another order than channels: nothing but per-channel parameters is read.
@@ -27,18 +28,17 @@ public:
   void readQuarters(int64_t stride) { quarterStride = stride; }
 
   bool isQuantizedResult() const { return resultIsQuantized; }
-  /// A chain of many operations, in which each waits for the one before.
-  bool isLong() const { return llvm::any_of(fused.body, llvm::IsaPred<nn::SigmoidOp, nn::SiluOp, nn::TanhOp, nn::EluOp, nn::ExpOp>); }
+  bool isLong() const { return hasLongChain(fused); }
   /// Stored values that saturate at 0 and 255 need no further clamp.
   bool packSaturates() const { return packClamps; }
 
-  /// `acc`: i32 (quantized root) or f32 lanes of the channels at `position`. Result: i32 storage values (inside the
-  /// bounds, or to be saturated by a pack if packSaturates()), or f32.
+  /// `acc`: i32 (quantized root) or f32 lanes of the channels at `position`. Result: i32 storage
+  /// values (inside the bounds, or to be saturated by a pack if packSaturates()), or f32.
   mlir::Value emit(KernelBuilder &b, mlir::ValueRange args, mlir::Value acc, mlir::Value position,
                    mlir::ValueRange indices, int64_t laneAxis) const;
   /// The same in natural order, clamped and stored at its place in the result.
-  void emitAndStore(KernelBuilder &b, mlir::ValueRange args, mlir::Value acc, mlir::ValueRange indices,
-                    int64_t laneAxis) const;
+  void emitAndStore(KernelBuilder &b, mlir::ValueRange args, mlir::Value acc,
+                    mlir::ValueRange indices, int64_t laneAxis) const;
   TensorView getResult(mlir::ValueRange args) const { return signature.getTensor(result, args); }
 
 private:
@@ -48,28 +48,32 @@ private:
   void addResultParameters();
   /// The quantized operand of the only addition, if the body is just that.
   mlir::Value getResidual() const;
-  mlir::Value loadPerChannel(KernelBuilder &b, mlir::ValueRange args, int number, mlir::Value position, int64_t laneAxis) const;
+  mlir::Value loadPerChannel(KernelBuilder &b, mlir::ValueRange args, int number,
+                             mlir::Value position, int64_t laneAxis) const;
   /// Storage bounds of the result.
   std::pair<mlir::Value, mlir::Value> loadBounds(KernelBuilder &b, mlir::ValueRange args) const;
-  mlir::Value finish(KernelBuilder &b, mlir::ValueRange args, mlir::Value scaled, mlir::Value position, int64_t laneAxis) const;
+  mlir::Value finish(KernelBuilder &b, mlir::ValueRange args, mlir::Value scaled,
+                     mlir::Value position, int64_t laneAxis) const;
 
   const FusedOp &fused;
   Signature &signature;
   int64_t block; ///< channels whose lanes are in one order; 0: natural order
   Form form;
   bool resultIsQuantized;
-  QuantizeOperands loadQuantizeOperands(KernelBuilder &b, mlir::ValueRange args, mlir::Value position, int64_t laneAxis) const;
+  QuantizeOperands loadQuantizeOperands(KernelBuilder &b, mlir::ValueRange args,
+                                        mlir::Value position, int64_t laneAxis) const;
 
-  bool packClamps = false;        ///< what reaches a pack is inside int32, and the bounds are 0 and 255
-  bool isSmall = false;           ///< what is rounded is proven to be inside int32
-  bool isBounded = false;         ///< so is, in the general form, that values of the body are numbers
+  bool packClamps = false; ///< what reaches a pack is inside int32, and the bounds are 0 and 255
+  bool isSmall = false;    ///< what is rounded is proven to be inside int32
+  bool isBounded = false;  ///< so is, in the general form, that values of the body are numbers
   bool multipliesByReciprocals = false; ///< instead of dividing by scales
-  bool zeroPointIsZero = false;   ///< in all channels
-  int64_t channelAxis;            ///< of the result
-  int64_t quarterStride = 0;      ///< 0: lanes are side by side
-  int result, multiplier = -1;    ///< multiplier: M[c] or S[c]
-  int scales = -1, reciprocals = -1, zeroPoints = -1; ///< of a result quantized per channel; behind reciprocals, their rests
-  int bounds = -1;                ///< its [low, high]
+  bool zeroPointIsZero = false;         ///< in all channels
+  int64_t channelAxis;                  ///< of the result
+  int64_t quarterStride = 0;            ///< 0: lanes are side by side
+  int result, multiplier = -1;          ///< multiplier: M[c] or S[c]
+  int scales = -1, reciprocals = -1,
+      zeroPoints = -1; ///< of a result quantized per channel; behind reciprocals, their rests
+  int bounds = -1;     ///< its [low, high]
   int residual = -1, residualMultiplier = -1;
   llvm::SmallVector<std::pair<mlir::Value, int>> inputs; ///< body inputs as tensors
 };

@@ -12,26 +12,26 @@ using namespace octet;
 using namespace octet::codegen;
 
 FusedOp::FusedOp(Operation *op) : op(op) {
+  auto add = [&](Operation *part) {
+    auto product = dyn_cast<nn::ProductOpInterface>(part);
+    if (!root && product && product.getWeightOperand())
+      root = part;
+    else
+      body.push_back(part);
+  };
   auto group = dyn_cast<GroupOp>(op);
+  yielded = group ? group.getYielded() : op->getResult(0);
   if (!group) {
-    (isa<nn::ConvOp, nn::LinearOp>(op) ? root = op : body.emplace_back(op));
-    yielded = op->getResult(0);
+    add(op);
     return;
   }
-  for (Operation &inner : group.getBody().front().without_terminator()) {
-    if (isa<nn::ConvOp, nn::LinearOp>(inner) && !root)
-      root = &inner;
-    else
-      body.push_back(&inner);
-  }
-  yielded = group.getTerminator()->getOperand(0);
+  for (Operation &inner : group.getBody().front().without_terminator())
+    add(&inner);
 }
 
 Value FusedOp::getOuter(Value inner) const {
-  auto argument = dyn_cast<BlockArgument>(inner);
-  if (auto group = dyn_cast<GroupOp>(op); group && argument)
-    return group.getInputs()[argument.getArgNumber()];
-  return inner;
+  auto group = dyn_cast<GroupOp>(op);
+  return group ? group.getOuter(inner) : inner;
 }
 
 SmallVector<Value> FusedOp::getBodyInputs() const {
@@ -43,25 +43,27 @@ SmallVector<Value> FusedOp::getBodyInputs() const {
   return inputs.takeVector();
 }
 
+/// Without what says where an operator comes from.
+static DictionaryAttr getInherentAttrs(Operation *op) {
+  NamedAttrList attributes(op->getAttrDictionary());
+  for (NamedAttribute discardable : op->getDiscardableAttrs())
+    attributes.erase(discardable.getName());
+  return attributes.getDictionary(op->getContext());
+}
+
 std::string FusedOp::describeBody() const {
   std::string text;
   llvm::raw_string_ostream os(text);
   llvm::DenseMap<Value, int64_t> numbers;
-  auto number = [&](Value value) { return numbers.try_emplace(value, numbers.size()).first->second; };
+  auto number = [&](Value value) {
+    return numbers.try_emplace(value, numbers.size()).first->second;
+  };
   for (Operation *inner : body) {
-    os << inner->getName() << inner->getAttrDictionary() << '(';
+    os << inner->getName() << getInherentAttrs(inner) << '(';
     for (Value operand : inner->getOperands())
       os << number(operand) << ',';
     os << ")->" << number(inner->getResult(0)) << ';';
   }
   os << number(yielded);
   return text;
-}
-
-Value codegen::emitBody(KernelBuilder &b, const FusedOp &fused, llvm::DenseMap<Value, Value> known) {
-  for (Operation *inner : fused.body) {
-    SmallVector<Value> operands = llvm::map_to_vector(inner->getOperands(), [&](Value v) { return known.lookup(v); });
-    known[inner->getResult(0)] = emitElementwise(b, inner, operands);
-  }
-  return known.lookup(fused.yielded);
 }

@@ -13,14 +13,17 @@
 
 namespace octet::codegen {
 
-/// An operator with what is fused behind it: an `octet.group`, or a plain op (its own root or its own body).
+/// An operator with what is fused behind it: an `octet.group`, or a plain op (its own root or its
+/// own body).
 struct FusedOp {
-  mlir::Operation *op = nullptr;   ///< in the network
-  mlir::Operation *root = nullptr; ///< convolution or linear layer, if any
+  mlir::Operation *op = nullptr;             ///< in the network
+  mlir::Operation *root = nullptr;           ///< product with weights, if any
   llvm::SmallVector<mlir::Operation *> body; ///< element-wise ops in order
   mlir::Value yielded;
 
   explicit FusedOp(mlir::Operation *op);
+  /// The root, which there is, by its interface.
+  nn::ProductOpInterface getProduct() const { return llvm::cast<nn::ProductOpInterface>(root); }
   /// The value in the network that a value of the body stands for: the operand of a block argument.
   mlir::Value getOuter(mlir::Value inner) const;
   mlir::Value getResult() const { return op->getResult(0); }
@@ -30,8 +33,17 @@ struct FusedOp {
   std::string describeBody() const;
 };
 
-/// Values of the body's ops by the float laws; `known` starts with the outer inputs (real values) and the root's result.
-mlir::Value emitBody(KernelBuilder &b, const FusedOp &fused, llvm::DenseMap<mlir::Value, mlir::Value> known);
+/// Values of the body's ops by the float laws; `known` starts with the outer inputs (real values)
+/// and the root's result.
+mlir::Value emitBody(KernelBuilder &b, const FusedOp &fused,
+                     llvm::DenseMap<mlir::Value, mlir::Value> known);
+
+/// The largest |x| of what the body yields, from those of the root's result and of the outer
+/// inputs; infinity where any of its values may be infinite or no number.
+float getBodyBound(const FusedOp &fused, const llvm::DenseMap<mlir::Value, float> &bounds);
+
+/// Whether an op of the body is a chain of many operations, in which each waits for the one before.
+bool hasLongChain(const FusedOp &fused);
 
 /// One element-wise op on real values, by its law.
 mlir::Value emitElementwise(KernelBuilder &b, mlir::Operation *op, mlir::ValueRange operands);

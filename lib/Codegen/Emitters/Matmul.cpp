@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A tile holds rows x vectors of sixteen columns of the result in accumulators. The right operand is read where it lies. Where
-// columns do not lie side by side or are fewer than sixteen, a vector is one element.
+// A tile holds rows x vectors of sixteen columns of the result in accumulators. The right operand
+// is read where it lies. Where columns do not lie side by side or are fewer than sixteen, a vector
+// is one element.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,13 +46,17 @@ private:
 } // namespace
 
 MatmulKernel::MatmulKernel(ProgramEmitter &emitter, nn::MatmulOp op)
-    : emitter(emitter), op(op), signature(emitter), shape(op.getResult().getType().getShape()), rank(shape.size()),
-      rows(shape[rank - 2]), columns(shape[rank - 1]), depth(op.getLhs().getType().getShape().back()) {
+    : emitter(emitter), op(op), signature(emitter), shape(op.getResult().getType().getShape()),
+      rank(shape.size()), rows(shape[rank - 2]), columns(shape[rank - 1]),
+      depth(op.getLhs().getType().getShape().back()) {
   for (Value value : {Value(op.getLhs()), Value(op.getRhs()), Value(op.getResult())})
     signature.addTensor(value);
-  auto isSideBySide = [](RankedTensorType type) { return !isQuantized(type) && getStrides(type).steps.back() == 1; };
+  auto isSideBySide = [](RankedTensorType type) {
+    return !isQuantized(type) && getStrides(type).steps.back() == 1;
+  };
   const CpuLevel &level = emitter.getLevel();
-  if (level.isScalar || columns < 16 || !isSideBySide(op.getRhs().getType()) || !isSideBySide(op.getResult().getType()))
+  if (level.isScalar() || columns < 16 || !isSideBySide(op.getRhs().getType()) ||
+      !isSideBySide(op.getResult().getType()))
     return;
   lanes = 16;
   tile = chooseTile(level.accumulators, rows, llvm::divideCeil(columns, lanes), depth);
@@ -61,18 +66,21 @@ void MatmulKernel::emit() {
   signature.addKey(lanes, tile.vectors, tile.panels);
   units.assign(shape.begin(), shape.end() - 1);
   units.back() = llvm::divideCeil(rows, tile.vectors);
-  emitter.addStep(op, "matmul", signature.key, signature.arguments, ShapedType::getNumElements(units),
+  emitter.addStep(op, "matmul", signature.key, signature.arguments,
+                  ShapedType::getNumElements(units),
                   [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
-    lhs = signature.getTensor(0, args), rhs = signature.getTensor(1, args), result = signature.getTensor(2, args);
-    lhsInner = lhs.strides.steps.back();
-    rhsInner = rhs.strides.steps[rhs.strides.steps.size() - 2];
-    alignView(lhs, shape);
-    alignView(rhs, shape);
-    // The result's row and column pick the operands' ones; along the inner dimension these have steps of their own.
-    lhs.strides.steps[rank - 1] = 0;
-    rhs.strides.steps[rank - 2] = 0;
-    b.loop(begin, end, 1, [&](Value unit) { emitUnit(b, unit); });
-  });
+                    lhs = signature.getTensor(0, args), rhs = signature.getTensor(1, args),
+                    result = signature.getTensor(2, args);
+                    lhsInner = lhs.strides.steps.back();
+                    rhsInner = rhs.strides.steps[rhs.strides.steps.size() - 2];
+                    alignView(lhs, shape);
+                    alignView(rhs, shape);
+                    // The result's row and column pick the operands' ones; along the inner
+                    // dimension these have steps of their own.
+                    lhs.strides.steps[rank - 1] = 0;
+                    rhs.strides.steps[rank - 2] = 0;
+                    b.loop(begin, end, 1, [&](Value unit) { emitUnit(b, unit); });
+                  });
 }
 
 /// A row of tiles of one matrix.
@@ -80,7 +88,8 @@ void MatmulKernel::emitUnit(KernelBuilder &b, Value unit) {
   SmallVector<Value> indices = b.splitIndex(unit, units);
   indices.back() = b.getBlock(indices.back(), rows, tile.vectors);
   indices.emplace_back();
-  b.loopOverBlocks(llvm::divideCeil(columns, lanes), tile.panels, [&](Value firstVector) { emitTile(b, indices, firstVector); });
+  b.loopOverBlocks(llvm::divideCeil(columns, lanes), tile.panels,
+                   [&](Value firstVector) { emitTile(b, indices, firstVector); });
 }
 
 void MatmulKernel::emitTile(KernelBuilder &b, MutableArrayRef<Value> indices, Value firstVector) {
@@ -94,18 +103,20 @@ void MatmulKernel::emitTile(KernelBuilder &b, MutableArrayRef<Value> indices, Va
   Value lhsBase = b.linearIndex(indices, lhs.strides.steps, lhs.strides.offset);
   b.lanes = lanes;
   SmallVector<Value> zeros(tile.vectors * tile.panels, b.constF(0));
-  SmallVector<Value> sums = b.loop(b.index(0), b.index(depth), 1, zeros, [&](Value k, ValueRange carried) {
-    SmallVector<Value> next(carried), w;
-    for (Value base : rhsBases)
-      w.push_back(b.load(rhs.memory, b.addIndex(base, b.mulIndex(k, rhsInner))));
-    for (int64_t i = 0; i < tile.vectors; ++i) {
-      Value at = b.addIndex(b.addIndex(lhsBase, b.mulIndex(k, lhsInner)), i * lhs.strides.steps[rank - 2]);
-      Value x = b.loadSplat(lhs.memory, at);
-      for (int64_t p = 0; p < tile.panels; ++p)
-        next[i * tile.panels + p] = b.fma(x, w[p], next[i * tile.panels + p]);
-    }
-    return next;
-  });
+  SmallVector<Value> sums =
+      b.loop(b.index(0), b.index(depth), 1, zeros, [&](Value k, ValueRange carried) {
+        SmallVector<Value> next(carried), w;
+        for (Value base : rhsBases)
+          w.push_back(b.load(rhs.memory, b.addIndex(base, b.mulIndex(k, rhsInner))));
+        for (int64_t i = 0; i < tile.vectors; ++i) {
+          Value at = b.addIndex(b.addIndex(lhsBase, b.mulIndex(k, lhsInner)),
+                                i * lhs.strides.steps[rank - 2]);
+          Value x = b.loadSplat(lhs.memory, at);
+          for (int64_t p = 0; p < tile.panels; ++p)
+            next[i * tile.panels + p] = b.fma(x, w[p], next[i * tile.panels + p]);
+        }
+        return next;
+      });
   for (int64_t i = 0; i < tile.vectors; ++i)
     for (int64_t p = 0; p < tile.panels; ++p) {
       indices[rank - 2] = b.addIndex(row, i);

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every operator here is a strided copy, or several. Storage values are copied as they are: quantized operands and
-// results have equal parameters, because octet-lower converts the others by a table [N.concat].
+// Every operator here is a strided copy, or several. Storage values are copied as they are:
+// quantized operands and results have equal parameters, because octet-lower converts the others by
+// a table [N.concat].
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,11 +21,13 @@ using namespace octet::codegen;
 static ArrayRef<int64_t> shapeOf(Value value) { return getTensorType(value).getShape(); }
 
 namespace {
-/// result[resultBase + sum i[d] * resultSteps[d]] = input[inputBase + sum i[d] * inputSteps[d]], counted in elements.
+/// result[resultBase + sum i[d] * resultSteps[d]] = input[inputBase + sum i[d] * inputSteps[d]],
+/// counted in elements.
 struct StridedCopy {
   SmallVector<int64_t> shape, inputSteps, resultSteps;
   int64_t inputBase = 0, resultBase = 0;
-  /// Where both sides are bytes with the same channels and the same pitch: what lies between two pixels may go along.
+  /// Where both sides are bytes with the same channels and the same pitch: what lies between two
+  /// pixels may go along.
   int64_t channels = 0, pitch = 0;
 
   void addDimension(int64_t size, int64_t inputStep, int64_t resultStep) {
@@ -32,7 +35,8 @@ struct StridedCopy {
     inputSteps.push_back(inputStep);
     resultSteps.push_back(resultStep);
   }
-  /// Dimensions in the order of the result's memory, without those of one element, and merged where both sides allow.
+  /// Dimensions in the order of the result's memory, without those of one element, and merged where
+  /// both sides allow.
   StridedCopy normalized() const;
 };
 } // namespace
@@ -64,7 +68,8 @@ StridedCopy StridedCopy::normalized() const {
   return copy;
 }
 
-void codegen::copyRun(KernelBuilder &b, Value from, Value fromAt, Value to, Value toAt, int64_t size) {
+void codegen::copyRun(KernelBuilder &b, Value from, Value fromAt, Value to, Value toAt,
+                      int64_t size) {
   Type element = cast<MemRefType>(from.getType()).getElementType();
   auto copyVector = [&](Value at, int64_t lanes) {
     auto type = VectorType::get({lanes}, element);
@@ -103,17 +108,18 @@ static SmallVector<Value> transposeSquare(KernelBuilder &b, SmallVector<Value> r
 }
 
 namespace {
-/// A copy between two dimensions each of which is side by side on one side only, in blocks of rows and columns; the last
-/// block may overlap the one before.
+/// A copy between two dimensions each of which is side by side on one side only, in blocks of rows
+/// and columns; the last block may overlap the one before.
 class Transposition {
 public:
   Transposition(const StridedCopy &copy, Type element)
-      : copy(copy), columns(16 / (element.getIntOrFloatBitWidth() / 8)), type(VectorType::get({columns}, element)),
+      : copy(copy), columns(16 / (element.getIntOrFloatBitWidth() / 8)),
+        type(VectorType::get({columns}, element)),
         rows(copy.shape[0] >= kMostRows ? kMostRows : columns) {}
 
   bool isOne() const {
-    return copy.shape.size() == 2 && copy.inputSteps[0] == 1 && copy.inputSteps[1] != 1 && copy.resultSteps[1] == 1 &&
-           copy.shape[0] >= rows && copy.shape[1] >= columns;
+    return copy.shape.size() == 2 && copy.inputSteps[0] == 1 && copy.inputSteps[1] != 1 &&
+           copy.resultSteps[1] == 1 && copy.shape[0] >= rows && copy.shape[1] >= columns;
   }
   int64_t getRange() const { return llvm::divideCeil(copy.shape[0], rows); }
 
@@ -133,9 +139,11 @@ private:
     Value to = b.linearIndex({row, column}, copy.resultSteps, copy.resultBase);
     SmallVector<Value> square;
     for (int64_t i = 0; i < columns; ++i)
-      square.push_back(vector::LoadOp::create(b, type, args[0], ValueRange{b.addIndex(from, i * copy.inputSteps[1])}));
+      square.push_back(vector::LoadOp::create(
+          b, type, args[0], ValueRange{b.addIndex(from, i * copy.inputSteps[1])}));
     for (auto [i, value] : llvm::enumerate(transposeSquare(b, square)))
-      vector::StoreOp::create(b, value, args[1], ValueRange{b.addIndex(to, i * copy.resultSteps[0])});
+      vector::StoreOp::create(b, value, args[1],
+                              ValueRange{b.addIndex(to, i * copy.resultSteps[0])});
   }
 
   /// So many of the input's elements side by side are a cache line for floats.
@@ -148,35 +156,46 @@ private:
 };
 } // namespace
 
-static void emitCopy(ProgramEmitter &emitter, Operation *op, Value input, Value result, const StridedCopy &given) {
+static void emitCopy(ProgramEmitter &emitter, Operation *op, Value input, Value result,
+                     const StridedCopy &given) {
   StridedCopy copy = given.normalized();
   Signature signature(emitter);
-  int source = signature.add(emitter.getBuffer(input)), target = signature.add(emitter.getBuffer(result));
-  for (ArrayRef<int64_t> values : {ArrayRef(copy.shape), ArrayRef(copy.inputSteps), ArrayRef(copy.resultSteps)}) {
+  int source = signature.add(emitter.getBuffer(input)),
+      target = signature.add(emitter.getBuffer(result));
+  for (ArrayRef<int64_t> values :
+       {ArrayRef(copy.shape), ArrayRef(copy.inputSteps), ArrayRef(copy.resultSteps)}) {
     signature.addKey(values);
     signature.addKey(";");
   }
   signature.addKey(copy.inputBase, copy.resultBase);
   Transposition transposition(copy, getStorageType(getTensorType(input)));
-  if (!emitter.getLevel().isScalar && transposition.isOne())
-    return emitter.addStep(op, "transpose", signature.key, signature.arguments, transposition.getRange(),
-                           [&](KernelBuilder &b, ValueRange args, Value begin, Value end) { transposition.emit(b, args, begin, end); });
-  bool hasRuns = !emitter.getLevel().isScalar && copy.inputSteps.back() == 1 && copy.resultSteps.back() == 1 && copy.shape.size() > 1;
-  emitter.addStep(op, "copy", signature.key, signature.arguments, copy.shape[0],
-                  [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
-    ArrayRef<int64_t> walked(copy.shape);
-    emitLoopNest(b, hasRuns ? walked.drop_back() : walked, begin, end, [&](ValueRange i) {
-      Value from = b.linearIndex(i, ArrayRef(copy.inputSteps).take_front(i.size()), copy.inputBase);
-      Value to = b.linearIndex(i, ArrayRef(copy.resultSteps).take_front(i.size()), copy.resultBase);
-      if (hasRuns)
-        return copyRun(b, args[source], from, args[target], to, copy.shape.back());
-      b.store(b.load(args[source], from), args[target], to);
-    });
-  });
+  if (!emitter.getLevel().isScalar() && transposition.isOne())
+    return emitter.addStep(op, "transpose", signature.key, signature.arguments,
+                           transposition.getRange(),
+                           [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
+                             transposition.emit(b, args, begin, end);
+                           });
+  bool hasRuns = !emitter.getLevel().isScalar() && copy.inputSteps.back() == 1 &&
+                 copy.resultSteps.back() == 1 && copy.shape.size() > 1;
+  emitter.addStep(
+      op, "copy", signature.key, signature.arguments, copy.shape[0],
+      [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
+        ArrayRef<int64_t> walked(copy.shape);
+        emitLoopNest(b, hasRuns ? walked.drop_back() : walked, begin, end, [&](ValueRange i) {
+          Value from =
+              b.linearIndex(i, ArrayRef(copy.inputSteps).take_front(i.size()), copy.inputBase);
+          Value to =
+              b.linearIndex(i, ArrayRef(copy.resultSteps).take_front(i.size()), copy.resultBase);
+          if (hasRuns)
+            return copyRun(b, args[source], from, args[target], to, copy.shape.back());
+          b.store(b.load(args[source], from), args[target], to);
+        });
+      });
 }
 
 /// Both tensors by their own strides over `shape`, the result from `offsets` on.
-static StridedCopy copyInto(Value input, Value result, ArrayRef<int64_t> shape, ArrayRef<int64_t> offsets = {}) {
+static StridedCopy copyInto(Value input, Value result, ArrayRef<int64_t> shape,
+                            ArrayRef<int64_t> offsets = {}) {
   Strides from = getStrides(getTensorType(input)), to = getStrides(getTensorType(result));
   StridedCopy copy;
   copy.inputBase = from.offset;
@@ -185,8 +204,10 @@ static StridedCopy copyInto(Value input, Value result, ArrayRef<int64_t> shape, 
     copy.addDimension(shape[d], from.steps[d], to.steps[d]);
     copy.resultBase += offsets.empty() ? 0 : offsets[d] * to.steps[d];
   }
-  nn::LayoutAttr inLayout = getLayout(getTensorType(input)), outLayout = getLayout(getTensorType(result));
-  bool areBytes = getStorageType(getTensorType(input)).isInteger(8) && getStorageType(getTensorType(result)).isInteger(8);
+  nn::LayoutAttr inLayout = getLayout(getTensorType(input)),
+                 outLayout = getLayout(getTensorType(result));
+  bool areBytes = getStorageType(getTensorType(input)).isInteger(8) &&
+                  getStorageType(getTensorType(result)).isInteger(8);
   if (areBytes && inLayout && outLayout && inLayout.getChannels() == outLayout.getChannels() &&
       shapeOf(input)[1] == shapeOf(result)[1]) {
     copy.channels = shapeOf(input)[1];
@@ -200,7 +221,8 @@ LogicalResult codegen::emitConcat(ProgramEmitter &emitter, nn::ConcatOp op) {
   for (Value input : op.getInputs()) {
     SmallVector<int64_t> offsets(shapeOf(input).size(), 0);
     offsets[op.getAxis()] = position;
-    emitCopy(emitter, op, input, op.getResult(), copyInto(input, op.getResult(), shapeOf(input), offsets));
+    emitCopy(emitter, op, input, op.getResult(),
+             copyInto(input, op.getResult(), shapeOf(input), offsets));
     position += shapeOf(input)[op.getAxis()];
   }
   return success();
@@ -233,7 +255,8 @@ LogicalResult codegen::emitTranspose(ProgramEmitter &emitter, nn::TransposeOp op
 }
 
 LogicalResult codegen::emitRelayout(ProgramEmitter &emitter, nn::RelayoutOp op) {
-  emitCopy(emitter, op, op.getInput(), op.getResult(), copyInto(op.getInput(), op.getResult(), shapeOf(op.getResult())));
+  emitCopy(emitter, op, op.getInput(), op.getResult(),
+           copyInto(op.getInput(), op.getResult(), shapeOf(op.getResult())));
   return success();
 }
 
@@ -263,8 +286,10 @@ bool codegen::emitRepeat(ProgramEmitter &emitter, nn::ResizeOp op) {
   for (int i = 0; i < 2; ++i)
     if (out[2 + i] != in[2 + i] * op.getScales()[i])
       return false;
-  bool isFloor = op.getCoordinates() == nn::CoordinateMode::asymmetric && op.getNearest() == nn::NearestMode::floor;
-  if (op.getMode() != nn::ResizeMode::nearest || !isFloor || out[2] % in[2] != 0 || out[3] % in[3] != 0)
+  bool isFloor = op.getCoordinates() == nn::CoordinateMode::asymmetric &&
+                 op.getNearest() == nn::NearestMode::floor;
+  if (op.getMode() != nn::ResizeMode::nearest || !isFloor || out[2] % in[2] != 0 ||
+      out[3] % in[3] != 0)
     return false;
   Strides from = getStrides(op.getInput().getType()), to = getStrides(op.getResult().getType());
   StridedCopy copy;
@@ -283,52 +308,13 @@ bool codegen::emitRepeat(ProgramEmitter &emitter, nn::ResizeOp op) {
 /// The padding value everywhere; the input is copied over it.
 static void emitFill(ProgramEmitter &emitter, nn::PadOp op) {
   float value = op.getValue().convertToFloat();
-  emitPointwise(emitter, op, "fill", llvm::utohexstr(llvm::bit_cast<uint32_t>(value)), {}, op.getResult(),
-                [&](KernelBuilder &b, ValueRange) { return b.constF(value); });
+  emitPointwise(emitter, op, "fill", llvm::utohexstr(llvm::bit_cast<uint32_t>(value)), {},
+                op.getResult(), [&](KernelBuilder &b, ValueRange) { return b.constF(value); });
 }
 
 LogicalResult codegen::emitPad(ProgramEmitter &emitter, nn::PadOp op) {
   emitFill(emitter, op);
-  emitCopy(emitter, op, op.getInput(), op.getResult(), copyInto(op.getInput(), op.getResult(), shapeOf(op.getInput()), op.getLow()));
-  return success();
-}
-
-/// Dimensions in the order of memory, but the first with more than one element in front: threads share it.
-static SmallVector<unsigned> getWalk(RankedTensorType type) {
-  Strides strides = getStrides(type);
-  SmallVector<unsigned> order = llvm::to_vector(llvm::seq<unsigned>(0, type.getRank()));
-  llvm::stable_sort(order, [&](unsigned a, unsigned b) { return strides.steps[a] > strides.steps[b]; });
-  auto first = llvm::find_if(order, [&](unsigned dim) { return type.getDimSize(dim) > 1; });
-  if (first != order.end())
-    std::rotate(order.begin(), first, first + 1);
-  return order;
-}
-
-LogicalResult codegen::emitTable(ProgramEmitter &emitter, nn::TableOp op) {
-  Signature signature(emitter);
-  int source = signature.addTensor(op.getInput(), Signature::Parameters::none);
-  int target = signature.addTensor(op.getResult(), Signature::Parameters::none);
-  ArrayRef<int8_t> entries = op.getTable();
-  std::string key = "table/" + std::string(reinterpret_cast<const char *>(entries.data()), entries.size());
-  int table = signature.addWeights<int8_t>(key, [&] { return std::vector<int8_t>(entries.begin(), entries.end()); });
-  ArrayRef<int64_t> shape = shapeOf(op.getResult());
-  SmallVector<unsigned> order = getWalk(getTensorType(op.getResult()));
-  SmallVector<int64_t> sizes = llvm::map_to_vector(order, [&](unsigned dim) { return shape[dim]; });
-  if (sizes.empty())
-    sizes.push_back(1);
-  emitter.addStep(op, "table", signature.key, signature.arguments, sizes[0],
-                  [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
-    TensorView x = signature.getTensor(source, args), y = signature.getTensor(target, args);
-    Value memory = signature.getValue(table, args);
-    emitLoopNest(b, sizes, begin, end, [&](ValueRange walked) {
-      SmallVector<Value> i(shape.size());
-      for (auto [position, dim] : llvm::enumerate(order))
-        i[dim] = walked[position];
-      Value raw = loadRaw(b, x, i, -1);
-      Value q = arith::IndexCastUIOp::create(b, b.getIndexType(), raw);
-      Value entry = arith::ExtUIOp::create(b, b.i32(), b.load(memory, q));
-      storeRaw(b, entry, y, i);
-    });
-  });
+  emitCopy(emitter, op, op.getInput(), op.getResult(),
+           copyInto(op.getInput(), op.getResult(), shapeOf(op.getInput()), op.getLow()));
   return success();
 }

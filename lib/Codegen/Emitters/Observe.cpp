@@ -23,12 +23,15 @@ LogicalResult codegen::emitObserve(ProgramEmitter &emitter, ObserveOp op) {
   int state = signature.add(emitter.getState(op.getObserverAttr()));
   signature.addKey(observer);
   // One caller at a time updates the statistics: the range has one unit.
-  emitter.addStep(op, "observe", signature.key, signature.arguments, 1, [&](KernelBuilder &b, ValueRange args, Value, Value) {
-    TensorView x = signature.getTensor(source, args);
-    auto layout = StridedLayoutAttr::get(b.getContext(), x.strides.offset, x.strides.steps);
-    auto viewType = MemRefType::get(type.getShape(), b.getF32Type(), layout);
-    Value view = memref::ReinterpretCastOp::create(b, viewType, x.memory, x.strides.offset, type.getShape(), x.strides.steps);
-    observer.emitUpdate(b, b.getLoc(), observed, view, signature.getValue(state, args));
-  });
+  emitter.addStep(
+      op, "observe", signature.key, signature.arguments, 1,
+      [&](KernelBuilder &b, ValueRange args, Value, Value) {
+        TensorView x = signature.getTensor(source, args);
+        auto layout = StridedLayoutAttr::get(b.getContext(), x.strides.offset, x.strides.steps);
+        auto viewType = MemRefType::get(type.getShape(), b.getF32Type(), layout);
+        Value view = memref::ReinterpretCastOp::create(b, viewType, x.memory, x.strides.offset,
+                                                       type.getShape(), x.strides.steps);
+        observer.emitUpdate(b, b.getLoc(), observed, view, signature.getValue(state, args));
+      });
   return success();
 }

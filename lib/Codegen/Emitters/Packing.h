@@ -1,28 +1,86 @@
-//===- Packing.h - what panels of weights look like -------------*- C++ -*-===//
+//===- Packing.h - weights and parameters in the order of lanes -*- C++ -*-===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Weights of dense products lie in panels [panel][kernel row][run][16][4 bytes] (float: [16]); a run is what lies side by side in an NHWC
-// row under one kernel row. Where outputs do not fill the last panel, it overlaps the one before (octet_lane_channel).
+// Weights of dense products lie in panels [panel][kernel row][run][16][4 bytes] (float: [16]); a
+// run is what lies side by side in an NHWC row under one kernel row. Where outputs do not fill the
+// last panel, it overlaps the one before (getLaneChannel).
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef OCTET_LIB_CODEGEN_EMITTERS_PACKING_H
 #define OCTET_LIB_CODEGEN_EMITTERS_PACKING_H
 
-#include "../Buffers.h"
+#include "../Code.h"
+#include "../ProgramEmitter.h"
 
 namespace octet::codegen {
 
 inline constexpr int64_t kPanelOutputs = 16;
 
-/// What integer accumulators start with: bias - sum of zero point * weight, for each output. `channels` are the filter's,
-/// of the group of `outputsPerGroup` outputs.
-std::vector<int32_t> makeStart(int64_t outputs, const QuantParams &input, llvm::ArrayRef<int8_t> filter,
-                               llvm::ArrayRef<int32_t> bias, int64_t channels, int64_t taps, int64_t outputsPerGroup);
+/// The channel at a position of lanes. Channels lie in blocks of sixteen, or of 64 in the order
+/// that unpacking bytes inside 16-byte lanes gives: lane l of vector v is channel 16 * (l / 4) + 4
+/// * v + l % 4. The last block ends with the last channel, so that kernels need no other code for
+/// it; lanes that are left over begin again with the first channel.
+template <typename Code, typename Index>
+Index getLaneChannel(Code &c, Index channels, Index block, Index position) {
+  Index inBlock = position & (block - 1), lane = inBlock % 16;
+  Index first = c.min(position - inBlock, c.max(channels, block) - block);
+  return (lane / 4 * (block / 4) + inBlock / 16 * 4 + lane % 4 + first) % channels;
+}
+
+/// A filter [output][channel][tap] that lies in panels: `tapsPerRun` taps of `pitch` elements are
+/// side by side in a row of the input, `taps / tapsPerRun` times.
+struct PanelOrder {
+  int64_t outputs, channels, pitch, taps, tapsPerRun;
+
+  /// Elements of the panels, of a type of which four bytes hold `perLane`.
+  int64_t countElements(int64_t perLane) const;
+};
+
+/// An argument for a constant's dense weights in panels; `asWords`: as kernel.dot2 takes them.
+/// Where integers take notably less room without the panels' padding, the library holds them so,
+/// and a model makes the panels. Of weights with more outputs than the order has, every so many are
+/// panels of their own; of those with fewer channels, each so many outputs have the channels behind
+/// the ones before, and zeros elsewhere.
+KernelArgument getPanels(ProgramEmitter &emitter, nn::ConstantOp weights, PanelOrder order,
+                         bool asWords);
+
+/// An argument for the same bytes as words of 16 bits: of every 64, those at even places before the
+/// others, as the operands of two `kernel.dot2`. A kernel would widen the same weights for every
+/// few pixels otherwise.
+KernelArgument getWords(ProgramEmitter &emitter, KernelArgument bytes);
+
+/// Parameters of a kernel's output channels (folded biases, multipliers, scales), one value each.
+class ParameterArrays {
+public:
+  /// For channels in blocks of 16 or 64.
+  explicit ParameterArrays(int64_t block) : block(block) {}
+
+  void add(llvm::ArrayRef<int32_t> perChannel);
+  void add(llvm::ArrayRef<float> perChannel);
+  /// Both parts of the reciprocals (numerics::reciprocalRest) of the floats that were added last.
+  void addReciprocals();
+  /// Values of an array in whole blocks.
+  int64_t getPositions() const;
+  /// An argument for all arrays, one behind the other, in the order of lanes, four bytes a value.
+  KernelArgument prepare(ProgramEmitter &emitter) const;
+
+private:
+  void addArray(int64_t kind, int64_t channels);
+
+  int64_t block, channels = 0, numArrays = 0, kinds = 0;
+  std::vector<char> values;
+};
+
+/// What integer accumulators start with: bias - sum of zero point * weight, for each output.
+/// `channels` are the filter's, of the group of `outputsPerGroup` outputs.
+std::vector<int32_t> makeStart(int64_t outputs, const QuantParams &input,
+                               llvm::ArrayRef<int8_t> filter, llvm::ArrayRef<int32_t> bias,
+                               int64_t channels, int64_t taps, int64_t outputsPerGroup);
 
 } // namespace octet::codegen
 

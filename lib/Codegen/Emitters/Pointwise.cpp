@@ -49,7 +49,8 @@ struct Walk {
 };
 } // namespace
 
-static Walk chooseWalk(ArrayRef<int64_t> shape, const Strides &out, ArrayRef<TensorView> inputs, bool isScalar) {
+static Walk chooseWalk(ArrayRef<int64_t> shape, const Strides &out, ArrayRef<TensorView> inputs,
+                       bool isScalar) {
   Walk walk;
   for (size_t i = 0; i < shape.size(); ++i)
     if (shape[i] != 1)
@@ -67,14 +68,17 @@ static Walk chooseWalk(ArrayRef<int64_t> shape, const Strides &out, ArrayRef<Ten
 /// Elements of a flattened walk that one unit of the step's range stands for.
 static constexpr int64_t kFlatBlock = 1024;
 
-/// Elements for which a walk loads once what repeats: few enough that what it works on stays in the first cache.
+/// Elements for which a walk loads once what repeats: few enough that what it works on stays in the
+/// first cache.
 static constexpr int64_t kRepeats = 4;
 
 /// An element per element of the result, in the same order without gaps.
 static bool isSideBySide(const TensorView &view, const TensorView &result) {
-  if (view.strides.extent != result.strides.extent || view.type.getNumElements() != result.type.getNumElements())
+  if (view.strides.extent != result.strides.extent ||
+      view.type.getNumElements() != result.type.getNumElements())
     return false;
-  for (auto [size, step, resultStep] : llvm::zip(result.shape(), view.strides.steps, result.strides.steps))
+  for (auto [size, step, resultStep] :
+       llvm::zip(result.shape(), view.strides.steps, result.strides.steps))
     if (size != 1 && step != resultStep)
       return false;
   return true;
@@ -87,19 +91,23 @@ static bool isChannelVector(const TensorView &view, const TensorView &result) {
 
 /// Channels of an NHWC result that several times fill sixteen lanes, or 0.
 static int64_t getPeriod(const TensorView &result, bool isScalar) {
-  bool isSmall = result.type.getRank() == 4 && result.strides.steps[1] == 1 && llvm::is_contained({2, 4, 8}, result.shape()[1]);
+  bool isSmall = result.type.getRank() == 4 && result.strides.steps[1] == 1 &&
+                 llvm::is_contained({2, 4, 8}, result.shape()[1]);
   return isSmall && !isScalar && result.type.getNumElements() >= 16 ? result.shape()[1] : 0;
 }
 
-/// All tensors can be walked as one long dimension: elements lie side by side, or there is one for all, or (with a period)
-/// one per channel; the same goes for parameters.
+/// All tensors can be walked as one long dimension: elements lie side by side, or there is one for
+/// all, or (with a period) one per channel; the same goes for parameters.
 static bool canFlatten(const TensorView &result, ArrayRef<TensorView> inputs, int64_t period) {
-  auto hasFlatParameters = [&](const TensorView &view) { return view.axis < 0 || (period && view.axis == 1); };
+  auto hasFlatParameters = [&](const TensorView &view) {
+    return view.axis < 0 || (period && view.axis == 1);
+  };
   bool isDense = result.strides.extent == result.type.getNumElements() && hasFlatParameters(result);
   return isDense && llvm::all_of(inputs, [&](const TensorView &view) {
-    bool isFlat = isSideBySide(view, result) || view.type.getNumElements() == 1 || (period && isChannelVector(view, result));
-    return isFlat && hasFlatParameters(view);
-  });
+           bool isFlat = isSideBySide(view, result) || view.type.getNumElements() == 1 ||
+                         (period && isChannelVector(view, result));
+           return isFlat && hasFlatParameters(view);
+         });
 }
 
 static void flatten(TensorView &view, const TensorView &result, int64_t period) {
@@ -117,7 +125,8 @@ namespace {
 /// A kernel that computes every element of a result from those of its inputs.
 class PointwiseKernel {
 public:
-  PointwiseKernel(ProgramEmitter &emitter, ArrayRef<Value> inputs, Value result, StringRef key, PointwiseFn compute)
+  PointwiseKernel(ProgramEmitter &emitter, ArrayRef<Value> inputs, Value result, StringRef key,
+                  PointwiseFn compute)
       : signature(emitter), numInputs(inputs.size()), compute(compute) {
     signature.addKey(key);
     for (Value input : inputs)
@@ -125,7 +134,8 @@ public:
     signature.addTensor(result);
     // The walk is chosen from types alone, so that the step's range is known before there is code.
     bind(SmallVector<Value>(signature.arguments.size()));
-    walk = chooseWalk(getResult().shape(), getResult().strides, getInputs(), emitter.getLevel().isScalar);
+    walk = chooseWalk(getResult().shape(), getResult().strides, getInputs(),
+                      emitter.getLevel().isScalar());
     count = walk.order.empty() ? 1 : getResult().shape()[walk.order.front()];
   }
 
@@ -162,7 +172,7 @@ void PointwiseKernel::bind(ValueRange args) {
   for (TensorView &view : MutableArrayRef(views).drop_back())
     alignView(view, getResult().shape());
   TensorView result = getResult();
-  int64_t period = getPeriod(result, signature.emitter.getLevel().isScalar);
+  int64_t period = getPeriod(result, signature.emitter.getLevel().isScalar());
   isFlat = canFlatten(result, getInputs(), period);
   if (isFlat)
     for (TensorView &view : views)
@@ -192,7 +202,8 @@ void PointwiseKernel::emitLine(KernelBuilder &b, int64_t axis, Value lower, Valu
 /// The loops from `depth` on; the outermost goes from `begin` to `end`.
 void PointwiseKernel::emitNest(KernelBuilder &b, size_t depth, Value begin, Value end) {
   int64_t axis = walk.order[depth];
-  Value lower = depth == 0 ? begin : b.index(0), upper = depth == 0 ? end : b.index(getResult().shape()[axis]);
+  Value lower = depth == 0 ? begin : b.index(0),
+        upper = depth == 0 ? end : b.index(getResult().shape()[axis]);
   auto inLanes = [&](Value i) {
     indices[walk.laneAxis] = i;
     emitElement(b, 16);
@@ -209,9 +220,11 @@ void PointwiseKernel::emitNest(KernelBuilder &b, size_t depth, Value begin, Valu
     });
   };
   // What repeats along the last dimension but one is loaded once for several elements of it.
-  bool repeats = llvm::any_of(getInputs(), [&](const TensorView &view) { return view.strides.steps[axis] == 0; });
+  bool repeats = llvm::any_of(
+      getInputs(), [&](const TensorView &view) { return view.strides.steps[axis] == 0; });
   int64_t size = getResult().shape()[axis];
-  if (depth + 2 == walk.order.size() && depth > 0 && walk.laneAxis >= 0 && repeats && size >= kRepeats)
+  if (depth + 2 == walk.order.size() && depth > 0 && walk.laneAxis >= 0 && repeats &&
+      size >= kRepeats)
     return b.loopOverBlocks(size, kRepeats, [&](Value first) {
       b.loopOverBlocks(getResult().shape()[walk.laneAxis], 16, [&](Value lane) {
         for (int64_t i = 0; i < kRepeats; ++i) {
@@ -225,7 +238,8 @@ void PointwiseKernel::emitNest(KernelBuilder &b, size_t depth, Value begin, Valu
 
 /// One long dimension; the last vector may overlap the one before.
 void PointwiseKernel::emitFlat(KernelBuilder &b, Value begin, Value end) {
-  Value lower = b.mulIndex(begin, kFlatBlock), upper = b.createIndex<arith::MinUIOp>(b.mulIndex(end, kFlatBlock), b.index(count));
+  Value lower = b.mulIndex(begin, kFlatBlock),
+        upper = b.createIndex<arith::MinUIOp>(b.mulIndex(end, kFlatBlock), b.index(count));
   if (walk.laneAxis < 0)
     return emitLine(b, 0, lower, upper);
   b.loop(lower, upper, 16, [&](Value i) {
@@ -245,7 +259,8 @@ void PointwiseKernel::emit(KernelBuilder &b, ValueRange args, Value begin, Value
     return emitNest(b, 0, begin, end);
   // The range splits the lanes' own dimension: whole vectors, then what is left.
   Value length = b.createIndex<arith::SubIOp>(end, begin);
-  Value middle = b.addIndex(begin, b.mulIndex(b.createIndex<arith::DivUIOp>(length, b.index(16)), 16));
+  Value middle =
+      b.addIndex(begin, b.mulIndex(b.createIndex<arith::DivUIOp>(length, b.index(16)), 16));
   b.loop(begin, middle, 16, [&](Value i) {
     indices[walk.laneAxis] = i;
     emitElement(b, 16);
@@ -257,24 +272,29 @@ void codegen::emitPointwise(ProgramEmitter &emitter, Operation *op, StringRef ki
                             ArrayRef<Value> inputs, Value result, PointwiseFn compute) {
   PointwiseKernel kernel(emitter, inputs, result, key, compute);
   emitter.addStep(op, kind, kernel.signature.key, kernel.signature.arguments, kernel.getRange(),
-                  [&](KernelBuilder &b, ValueRange args, Value begin, Value end) { kernel.emit(b, args, begin, end); });
+                  [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
+                    kernel.emit(b, args, begin, end);
+                  });
 }
 
 LogicalResult codegen::emitFusedElementwise(ProgramEmitter &emitter, const FusedOp &fused) {
   SmallVector<Value> inner = fused.getBodyInputs();
-  SmallVector<Value> inputs = llvm::map_to_vector(inner, [&](Value v) { return fused.getOuter(v); });
+  SmallVector<Value> inputs =
+      llvm::map_to_vector(inner, [&](Value v) { return fused.getOuter(v); });
   // One operation on numbers; a second one could make a NaN of an infinity.
-  auto operations = llvm::make_filter_range(fused.body, [](Operation *op) { return !isa<DequantizeOp>(op); });
-  bool isFinite = llvm::hasSingleElement(operations) && isa<nn::AddOp, nn::SubOp, nn::MulOp>(*operations.begin()) &&
+  auto operations =
+      llvm::make_filter_range(fused.body, [](Operation *op) { return !isa<DequantizeOp>(op); });
+  bool isFinite = llvm::hasSingleElement(operations) &&
+                  isa<nn::AddOp, nn::SubOp, nn::MulOp>(*operations.begin()) &&
                   llvm::all_of(inputs, [](Value input) { return isQuantized(input.getType()); });
   emitPointwise(emitter, fused.op, "elementwise", fused.describeBody(), inputs, fused.getResult(),
                 [&](KernelBuilder &b, ValueRange values) {
-    b.valuesAreFinite = isFinite;
-    llvm::DenseMap<Value, Value> known;
-    for (auto [value, real] : llvm::zip(inner, values))
-      known[value] = real;
-    return emitBody(b, fused, std::move(known));
-  });
+                  b.valuesAreFinite = isFinite;
+                  llvm::DenseMap<Value, Value> known;
+                  for (auto [value, real] : llvm::zip(inner, values))
+                    known[value] = real;
+                  return emitBody(b, fused, std::move(known));
+                });
   return success();
 }
 
@@ -291,7 +311,8 @@ LogicalResult codegen::emitDequantize(ProgramEmitter &emitter, DequantizeOp op) 
   // Weights and biases of the reference model are dequantized when the network is lowered.
   auto type = cast<quant::QuantizedType>(getElementTypeOrSelf(op.getInput().getType()));
   if (type.getStorageTypeIntegralWidth() != 8)
-    return op.emitOpError("has code generation for 8-bit storage only, but got ") << type << "; is the network lowered?";
+    return op.emitOpError("has code generation for 8-bit storage only, but got ")
+           << type << "; is the network lowered?";
   emitPointwise(emitter, op, "dequantize", "", {op.getInput()}, op.getResult(), identity);
   return success();
 }

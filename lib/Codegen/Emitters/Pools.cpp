@@ -24,12 +24,14 @@ public:
 
   /// The number of taps.
   Value count(KernelBuilder &b) const {
-    Value height = b.createIndex<arith::SubIOp>(kh.high, kh.low), width = b.createIndex<arith::SubIOp>(kw.high, kw.low);
+    Value height = b.createIndex<arith::SubIOp>(kh.high, kh.low),
+          width = b.createIndex<arith::SubIOp>(kw.high, kw.low);
     return b.createIndex<arith::MulIOp>(height, width);
   }
 
   /// Folds `step` over the taps.
-  Value fold(KernelBuilder &b, Value init, function_ref<Value(Value ih, Value iw, Value acc)> step) const {
+  Value fold(KernelBuilder &b, Value init,
+             function_ref<Value(Value ih, Value iw, Value acc)> step) const {
     if (isSmall())
       return foldUnrolled(b, init, step);
     return b.loop(kh.low, kh.high, 1, ValueRange{init}, [&](Value y, ValueRange outer) {
@@ -46,10 +48,12 @@ private:
     return rows.isAlwaysInside() && columns.isAlwaysInside() && rows.kernel * columns.kernel <= 9;
   }
 
-  Value foldUnrolled(KernelBuilder &b, Value acc, function_ref<Value(Value ih, Value iw, Value acc)> step) const {
+  Value foldUnrolled(KernelBuilder &b, Value acc,
+                     function_ref<Value(Value ih, Value iw, Value acc)> step) const {
     for (int64_t y = 0; y < rows.kernel; ++y)
       for (int64_t x = 0; x < columns.kernel; ++x)
-        acc = step(b.addIndex(kh.origin, y * rows.dilation), b.addIndex(kw.origin, x * columns.dilation), acc);
+        acc = step(b.addIndex(kh.origin, y * rows.dilation),
+                   b.addIndex(kw.origin, x * columns.dilation), acc);
     return acc;
   }
 
@@ -59,12 +63,13 @@ private:
 
 } // namespace
 
-/// Loops over all results of a pool, four to sixteen channels at a time where they lie side by side.
+/// Loops over all results of a pool, four to sixteen channels at a time where they lie side by
+/// side.
 static void emitPoolLoops(KernelBuilder &b, const TensorView &y, Value begin, Value end,
                           function_ref<void(ValueRange, int64_t laneAxis)> element) {
   ArrayRef<int64_t> shape = y.shape();
   int64_t lanes = std::min<int64_t>(16, llvm::bit_floor<uint64_t>(shape[1]));
-  bool hasLanes = !b.level.isScalar && y.strides.steps[1] == 1 && lanes >= 4;
+  bool hasLanes = !b.level.isScalar() && y.strides.steps[1] == 1 && lanes >= 4;
   emitLoopNest(b, {shape[2], shape[0], shape[3]}, begin, end, [&](ValueRange i) {
     auto at = [&](Value c, int64_t lanes) {
       b.lanes = lanes;
@@ -78,28 +83,36 @@ static void emitPoolLoops(KernelBuilder &b, const TensorView &y, Value begin, Va
 }
 
 /// The window along rows (0) or columns (1).
-template <typename PoolOp>
-static Window getWindow(PoolOp op, int i) {
-  return {op.getInput().getType().getDimSize(2 + i), op.getKernel()[i], op.getStrides()[i], op.getPads()[i],
-          op.getDilations()[i], op.getResult().getType().getDimSize(2 + i)};
+template <typename PoolOp> static Window getWindow(PoolOp op, int i) {
+  return {op.getInput().getType().getDimSize(2 + i),
+          op.getKernel()[i],
+          op.getStrides()[i],
+          op.getPads()[i],
+          op.getDilations()[i],
+          op.getResult().getType().getDimSize(2 + i)};
 }
 
 /// Makes and stores one result of a pool.
-using PoolElementFn = function_ref<void(KernelBuilder &, ValueRange args, const PlacedWindow &, ValueRange i, int64_t laneAxis)>;
+using PoolElementFn = function_ref<void(KernelBuilder &, ValueRange args, const PlacedWindow &,
+                                        ValueRange i, int64_t laneAxis)>;
 
 /// Adds the step of a pool whose tensors `signature` has.
 template <typename PoolOp>
-static void emitPool(PoolOp op, StringRef kind, Signature &signature, int target, PoolElementFn element) {
+static void emitPool(PoolOp op, StringRef kind, Signature &signature, int target,
+                     PoolElementFn element) {
   signature.addKey(op->getName().getStringRef());
-  for (ArrayRef<int64_t> values : {op.getKernel(), op.getStrides(), op.getPads(), op.getDilations()})
+  for (ArrayRef<int64_t> values :
+       {op.getKernel(), op.getStrides(), op.getPads(), op.getDilations()})
     signature.addKey(values);
   Window rows = getWindow(op, 0), columns = getWindow(op, 1);
-  signature.emitter.addStep(op, kind, signature.key, signature.arguments, op.getResult().getType().getDimSize(2),
-                            [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
-    emitPoolLoops(b, signature.getTensor(target, args), begin, end, [&](ValueRange i, int64_t laneAxis) {
-      element(b, args, PlacedWindow(b, rows, columns, i), i, laneAxis);
-    });
-  });
+  signature.emitter.addStep(
+      op, kind, signature.key, signature.arguments, op.getResult().getType().getDimSize(2),
+      [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
+        emitPoolLoops(b, signature.getTensor(target, args), begin, end,
+                      [&](ValueRange i, int64_t laneAxis) {
+                        element(b, args, PlacedWindow(b, rows, columns, i), i, laneAxis);
+                      });
+      });
 }
 
 /// [N.max_pool]
@@ -108,17 +121,20 @@ LogicalResult codegen::emitMaxPool(ProgramEmitter &emitter, nn::MaxPoolOp op) {
   int source = signature.addTensor(op.getInput(), Signature::Parameters::none);
   int target = signature.addTensor(op.getResult(), Signature::Parameters::none);
   emitPool(op, "max_pool", signature, target,
-           [&](KernelBuilder &b, ValueRange args, const PlacedWindow &window, ValueRange i, int64_t laneAxis) {
-    TensorView x = signature.getTensor(source, args), y = signature.getTensor(target, args);
-    Value lowest = x.isQuantized() ? b.constI(-1000) : b.constF(-std::numeric_limits<float>::infinity());
-    Value best = window.fold(b, lowest, [&](Value ih, Value iw, Value acc) -> Value {
-      Value value = loadRaw(b, x, {i[0], i[1], ih, iw}, laneAxis);
-      if (x.isQuantized())
-        return arith::MaxSIOp::create(b, acc, value);
-      return b.maxF(value, acc);
-    });
-    storeRaw(b, best, y, i);
-  });
+           [&](KernelBuilder &b, ValueRange args, const PlacedWindow &window, ValueRange i,
+               int64_t laneAxis) {
+             TensorView x = signature.getTensor(source, args),
+                        y = signature.getTensor(target, args);
+             Value lowest = x.isQuantized() ? b.constI(-1000)
+                                            : b.constF(-std::numeric_limits<float>::infinity());
+             Value best = window.fold(b, lowest, [&](Value ih, Value iw, Value acc) -> Value {
+               Value value = loadRaw(b, x, {i[0], i[1], ih, iw}, laneAxis);
+               if (x.isQuantized())
+                 return arith::MaxSIOp::create(b, acc, value);
+               return b.maxF(value, acc);
+             });
+             storeRaw(b, best, y, i);
+           });
   return success();
 }
 
@@ -132,7 +148,8 @@ public:
   /// Adds the arguments of means over `fewest` to `most` elements.
   Mean(Signature &signature, Value input, Value result, int64_t fewest, int64_t most);
   /// Stores the mean of the `count` (an index) elements that `fold` visits.
-  void emit(KernelBuilder &b, ValueRange args, ValueRange i, int64_t laneAxis, Value count, Fold fold) const;
+  void emit(KernelBuilder &b, ValueRange args, ValueRange i, int64_t laneAxis, Value count,
+            Fold fold) const;
 
   int target;
 
@@ -151,9 +168,9 @@ Mean::Mean(Signature &signature, Value input, Value result, int64_t fewest, int6
     : signature(signature), fewest(fewest) {
   auto getParams = [](Value value) {
     auto type = dyn_cast<quant::QuantizedType>(getElementTypeOrSelf(value.getType()));
-    return type ? codegen::getQuantParams(type) : codegen::QuantParams();
+    return type ? numerics::getParams(type) : QuantParams();
   };
-  codegen::QuantParams from = getParams(input), to = getParams(result);
+  QuantParams from = getParams(input), to = getParams(result);
   bool isInteger = from.scales.size() == 1 && to.scales.size() == 1;
   auto parameters = isInteger ? Signature::Parameters::integers : Signature::Parameters::all;
   source = signature.addTensor(input, parameters);
@@ -162,7 +179,8 @@ Mean::Mean(Signature &signature, Value input, Value result, int64_t fewest, int6
   if (!isInteger)
     return;
   auto bits = [](float value) { return llvm::utohexstr(llvm::bit_cast<uint32_t>(value)); };
-  std::string key = "means/" + bits(from.scales[0]) + "/" + bits(to.scales[0]) + "/" + std::to_string(fewest) + "-" + std::to_string(most);
+  std::string key = "means/" + bits(from.scales[0]) + "/" + bits(to.scales[0]) + "/" +
+                    std::to_string(fewest) + "-" + std::to_string(most);
   multipliers = signature.addWeights<float>(key, [&] {
     std::vector<float> values;
     for (int64_t count = fewest; count <= most; ++count)
@@ -175,13 +193,17 @@ Value Mean::requantize(KernelBuilder &b, ValueRange args, Value sum, Value count
   Value multiplier = b.loadSplat(args[multipliers], b.addIndex(count, -fewest));
   Value parameters = signature.getTensor(target, args).zeroPoints;
   auto load = [&](int64_t parameter) { return b.loadSplat(parameters, b.index(parameter)); };
-  return roundAndClamp(b, b.mul(b.toFloat(sum), multiplier), load(kLow), load(kHigh), load(kZeroPoints));
+  return roundAndClamp(b, b.mul(b.toFloat(sum), multiplier), load(kLow), load(kHigh),
+                       load(kZeroPoints));
 }
 
-void Mean::emit(KernelBuilder &b, ValueRange args, ValueRange i, int64_t laneAxis, Value count, Fold fold) const {
+void Mean::emit(KernelBuilder &b, ValueRange args, ValueRange i, int64_t laneAxis, Value count,
+                Fold fold) const {
   TensorView x = signature.getTensor(source, args), y = signature.getTensor(target, args);
   if (multipliers < 0) {
-    Value sum = fold(b.constF(0), [&](ValueRange at, Value acc) { return b.add(acc, loadReal(b, x, at, laneAxis)); });
+    Value sum = fold(b.constF(0), [&](ValueRange at, Value acc) {
+      return b.add(acc, loadReal(b, x, at, laneAxis));
+    });
     Value divisor = b.toFloat(b.splat(b.createOrFold<arith::IndexCastOp>(b.getI32Type(), count)));
     return storeReal(b, b.div(sum, divisor), y, i, laneAxis);
   }
@@ -195,16 +217,21 @@ void Mean::emit(KernelBuilder &b, ValueRange args, ValueRange i, int64_t laneAxi
 LogicalResult codegen::emitAvgPool(ProgramEmitter &emitter, nn::AvgPoolOp op) {
   Signature signature(emitter);
   int64_t size = op.getKernel()[0] * op.getKernel()[1];
-  bool isFixed = op.getCountIncludePad() || (getWindow(op, 0).isAlwaysInside() && getWindow(op, 1).isAlwaysInside());
+  bool isFixed = op.getCountIncludePad() ||
+                 (getWindow(op, 0).isAlwaysInside() && getWindow(op, 1).isAlwaysInside());
   // Dilated taps may all miss the input.
   Mean mean(signature, op.getInput(), op.getResult(), isFixed ? size : 0, size);
   emitPool(op, "avg_pool", signature, mean.target,
-           [&](KernelBuilder &b, ValueRange args, const PlacedWindow &window, ValueRange i, int64_t laneAxis) {
-    Value count = isFixed ? b.index(size) : window.count(b);
-    mean.emit(b, args, i, laneAxis, count, [&](Value init, function_ref<Value(ValueRange, Value)> add) {
-      return window.fold(b, init, [&](Value ih, Value iw, Value acc) { return add({i[0], i[1], ih, iw}, acc); });
-    });
-  });
+           [&](KernelBuilder &b, ValueRange args, const PlacedWindow &window, ValueRange i,
+               int64_t laneAxis) {
+             Value count = isFixed ? b.index(size) : window.count(b);
+             mean.emit(b, args, i, laneAxis, count,
+                       [&](Value init, function_ref<Value(ValueRange, Value)> add) {
+                         return window.fold(b, init, [&](Value ih, Value iw, Value acc) {
+                           return add({i[0], i[1], ih, iw}, acc);
+                         });
+                       });
+           });
   return success();
 }
 
@@ -221,27 +248,31 @@ LogicalResult codegen::emitReduceMean(ProgramEmitter &emitter, nn::ReduceMeanOp 
   if (keptShape.empty())
     keptShape.push_back(1);
   Mean mean(signature, op.getInput(), op.getResult(), count, count);
-  emitter.addStep(op, "reduce_mean", signature.key, signature.arguments, keptShape[0],
-                  [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
-    emitLoopNest(b, keptShape, begin, end, [&](ValueRange k) {
-      SmallVector<Value> at(in.size(), b.index(0)), result;
-      for (auto [d, i] : llvm::zip(kept, k))
-        at[d] = i;
-      for (int64_t d = 0; d < (int64_t)in.size(); ++d)
-        if (op.getKeepDims() || !llvm::is_contained(reduced, d))
-          result.push_back(llvm::is_contained(reduced, d) ? b.index(0) : at[d]);
-      mean.emit(b, args, result, -1, b.index(count), [&](Value init, function_ref<Value(ValueRange, Value)> add) {
-        std::function<Value(size_t, Value)> nest = [&](size_t depth, Value acc) -> Value {
-          if (depth == reduced.size())
-            return add(at, acc);
-          return b.loop(b.index(0), b.index(in[reduced[depth]]), 1, ValueRange{acc}, [&](Value i, ValueRange carried) {
-            at[reduced[depth]] = i;
-            return SmallVector<Value>{nest(depth + 1, carried[0])};
-          })[0];
-        };
-        return nest(0, init);
+  emitter.addStep(
+      op, "reduce_mean", signature.key, signature.arguments, keptShape[0],
+      [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
+        emitLoopNest(b, keptShape, begin, end, [&](ValueRange k) {
+          SmallVector<Value> at(in.size(), b.index(0)), result;
+          for (auto [d, i] : llvm::zip(kept, k))
+            at[d] = i;
+          for (int64_t d = 0; d < (int64_t)in.size(); ++d)
+            if (op.getKeepDims() || !llvm::is_contained(reduced, d))
+              result.push_back(llvm::is_contained(reduced, d) ? b.index(0) : at[d]);
+          mean.emit(b, args, result, -1, b.index(count),
+                    [&](Value init, function_ref<Value(ValueRange, Value)> add) {
+                      std::function<Value(size_t, Value)> nest = [&](size_t depth,
+                                                                     Value acc) -> Value {
+                        if (depth == reduced.size())
+                          return add(at, acc);
+                        return b.loop(b.index(0), b.index(in[reduced[depth]]), 1, ValueRange{acc},
+                                      [&](Value i, ValueRange carried) {
+                                        at[reduced[depth]] = i;
+                                        return SmallVector<Value>{nest(depth + 1, carried[0])};
+                                      })[0];
+                      };
+                      return nest(0, init);
+                    });
+        });
       });
-    });
-  });
   return success();
 }

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A network input is dense NCHW; what reads it wants NHWC bytes. Sixteen pixels of up to four planes at a time: each
-// plane's values are quantized in lanes and shifted to their byte of the pixel's dword.
+// A network input is dense NCHW; what reads it wants NHWC bytes. Sixteen pixels of up to four
+// planes at a time: each plane's values are quantized in lanes and shifted to their byte of the
+// pixel's dword.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,14 +21,16 @@ using namespace octet::codegen;
 namespace {
 /// Pixels in rows of at least sixteen.
 struct Planes {
-  int64_t rows, pixels;       ///< rows of side-by-side pixels of an image, in the source and in the result
+  int64_t rows,
+      pixels; ///< rows of side-by-side pixels of an image, in the source and in the result
   int64_t outRow, outPixel, outBase;
 };
 } // namespace
 
 static std::optional<Planes> getPlanes(RankedTensorType in, RankedTensorType out) {
   nn::LayoutAttr layout = getLayout(out);
-  if (!layout || getLayout(in) || in.getRank() != 4 || layout.getChannels() % 4 || !isUnsignedByte(out))
+  if (!layout || getLayout(in) || in.getRank() != 4 || layout.getChannels() % 4 ||
+      !isUnsignedByte(out))
     return std::nullopt;
   Strides y = getStrides(out);
   int64_t height = in.getDimSize(2), width = in.getDimSize(3);
@@ -39,11 +42,13 @@ static std::optional<Planes> getPlanes(RankedTensorType in, RankedTensorType out
 }
 
 /// Sixteen pixels of the channels from `channel`: one dword each.
-static Value quantizeFour(KernelBuilder &b, const TensorView &x, const TensorView &y, int64_t channel, Value pixel) {
+static Value quantizeFour(KernelBuilder &b, const TensorView &x, const TensorView &y,
+                          int64_t channel, Value pixel) {
   Value dwords;
   for (int64_t i = 0; i < 4 && channel + i < x.shape()[1]; ++i) {
     SmallVector<Value> at{b.index(0), b.index(channel + i)};
-    Value q = quantize(b, b.load(x.memory, b.addIndex(pixel, (channel + i) * x.strides.steps[1])), y, at, -1);
+    Value q = quantize(b, b.load(x.memory, b.addIndex(pixel, (channel + i) * x.strides.steps[1])),
+                       y, at, -1);
     if (i > 0)
       q = arith::ShLIOp::create(b, q, b.constI(8 * i));
     dwords = dwords ? arith::OrIOp::create(b, dwords, q) : q;
@@ -54,44 +59,50 @@ static Value quantizeFour(KernelBuilder &b, const TensorView &x, const TensorVie
 bool codegen::emitQuantizePlanes(ProgramEmitter &emitter, QuantizeOp op) {
   RankedTensorType in = op.getInput().getType(), out = op.getResult().getType();
   std::optional<Planes> planes = getPlanes(in, out);
-  if (emitter.getLevel().isScalar || !planes)
+  if (emitter.getLevel().isScalar() || !planes)
     return false;
   Signature signature(emitter);
   int source = signature.addTensor(op.getInput()), target = signature.addTensor(op.getResult());
   int64_t pitch = getLayout(out).getChannels(), blocks = llvm::divideCeil(planes->pixels, 16);
   int64_t unitsPerImage = planes->rows > 1 ? planes->rows : blocks, images = in.getDimSize(0);
-  emitter.addStep(op, "quantize_planes", signature.key, signature.arguments, images * unitsPerImage,
-                  [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
-    TensorView x = signature.getTensor(source, args), y = signature.getTensor(target, args);
-    auto block = [&](Value image, Value row, Value i) {
-      b.lanes = 16;
-      Value pixel = b.getBlock(i, planes->pixels, 16);
-      Value from = b.addIndex(b.mulIndex(row, planes->pixels), pixel);
-      Value to = b.linearIndex({row, pixel}, {planes->outRow, planes->outPixel}, planes->outBase);
-      if (images > 1) {
-        from = b.addIndex(from, b.mulIndex(image, x.strides.steps[0]));
-        to = b.addIndex(to, b.mulIndex(image, y.strides.steps[0]));
-      }
-      for (int64_t channel = 0; channel < x.shape()[1]; channel += 4) {
-        Value dwords = quantizeFour(b, x, y, channel, from);
-        Value bytes = vector::BitCastOp::create(b, VectorType::get({64}, b.getI8Type()), dwords);
-        if (pitch == 4) {
-          vector::StoreOp::create(b, bytes, y.memory, ValueRange{to});
-          continue;
-        }
-        for (int64_t lane = 0; lane < 16; ++lane) {
-          Value four = vector::ExtractStridedSliceOp::create(b, bytes, ArrayRef<int64_t>{4 * lane}, ArrayRef<int64_t>{4}, ArrayRef<int64_t>{1});
-          vector::StoreOp::create(b, four, y.memory, ValueRange{b.addIndex(to, lane * planes->outPixel + channel)});
-        }
-      }
-      b.lanes = 1;
-    };
-    b.loop(begin, end, 1, [&](Value unit) {
-      auto [image, i] = b.divideIndex(unit, unitsPerImage, images);
-      if (planes->rows == 1)
-        return block(image, b.index(0), i);
-      b.loop(0, blocks, [&, image = image, row = i](Value i) { block(image, row, i); });
-    });
-  });
+  emitter.addStep(
+      op, "quantize_planes", signature.key, signature.arguments, images * unitsPerImage,
+      [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
+        TensorView x = signature.getTensor(source, args), y = signature.getTensor(target, args);
+        auto block = [&](Value image, Value row, Value i) {
+          b.lanes = 16;
+          Value pixel = b.getBlock(i, planes->pixels, 16);
+          Value from = b.addIndex(b.mulIndex(row, planes->pixels), pixel);
+          Value to =
+              b.linearIndex({row, pixel}, {planes->outRow, planes->outPixel}, planes->outBase);
+          if (images > 1) {
+            from = b.addIndex(from, b.mulIndex(image, x.strides.steps[0]));
+            to = b.addIndex(to, b.mulIndex(image, y.strides.steps[0]));
+          }
+          for (int64_t channel = 0; channel < x.shape()[1]; channel += 4) {
+            Value dwords = quantizeFour(b, x, y, channel, from);
+            Value bytes =
+                vector::BitCastOp::create(b, VectorType::get({64}, b.getI8Type()), dwords);
+            if (pitch == 4) {
+              vector::StoreOp::create(b, bytes, y.memory, ValueRange{to});
+              continue;
+            }
+            for (int64_t lane = 0; lane < 16; ++lane) {
+              Value four =
+                  vector::ExtractStridedSliceOp::create(b, bytes, ArrayRef<int64_t>{4 * lane},
+                                                        ArrayRef<int64_t>{4}, ArrayRef<int64_t>{1});
+              vector::StoreOp::create(
+                  b, four, y.memory, ValueRange{b.addIndex(to, lane * planes->outPixel + channel)});
+            }
+          }
+          b.lanes = 1;
+        };
+        b.loop(begin, end, 1, [&](Value unit) {
+          auto [image, i] = b.divideIndex(unit, unitsPerImage, images);
+          if (planes->rows == 1)
+            return block(image, b.index(0), i);
+          b.loop(0, blocks, [&, image = image, row = i](Value i) { block(image, row, i); });
+        });
+      });
   return true;
 }

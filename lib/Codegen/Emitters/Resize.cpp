@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Where each row and column comes from follows from shapes: it is computed here and given to the kernel as data.
+// Where each row and column comes from follows from shapes: it is computed here and given to the
+// kernel as data.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +39,8 @@ class ResizedAxis {
 public:
   ResizedAxis(nn::ResizeOp op, int axis)
       : mode(op.getMode()), coordinates(op.getCoordinates()), nearest(op.getNearest()),
-        in(op.getInput().getType().getDimSize(2 + axis)), out(op.getSize()[axis]), factor(op.getScales()[axis]) {}
+        in(op.getInput().getType().getDimSize(2 + axis)), out(op.getSize()[axis]),
+        factor(op.getScales()[axis]) {}
 
   void addArguments(Signature &signature);
 
@@ -106,17 +108,20 @@ std::vector<float> ResizedAxis::makeParts() const {
 
 void ResizedAxis::addArguments(Signature &signature) {
   std::string key;
-  llvm::raw_string_ostream(key) << "resize/" << stringifyResizeMode(mode) << '/' << stringifyCoordinateMode(coordinates)
-                                << '/' << stringifyNearestMode(nearest) << '/' << in << '/' << out << '/'
+  llvm::raw_string_ostream(key) << "resize/" << stringifyResizeMode(mode) << '/'
+                                << stringifyCoordinateMode(coordinates) << '/'
+                                << stringifyNearestMode(nearest) << '/' << in << '/' << out << '/'
                                 << llvm::utohexstr(llvm::bit_cast<uint32_t>(factor));
   indices = signature.addWeights<int32_t>(key, [&] { return makeIndices(); });
   if (isLinear())
     parts = signature.addWeights<float>(key + "/parts", [&] { return makeParts(); });
 }
 
-ResizedAxis::Place ResizedAxis::load(KernelBuilder &b, ValueRange args, Value o, int64_t step) const {
+ResizedAxis::Place ResizedAxis::load(KernelBuilder &b, ValueRange args, Value o,
+                                     int64_t step) const {
   auto position = [&](Value at) {
-    return b.mulIndex(arith::IndexCastOp::create(b, b.getIndexType(), b.load(args[indices], at)), step);
+    return b.mulIndex(arith::IndexCastOp::create(b, b.getIndexType(), b.load(args[indices], at)),
+                      step);
   };
   Place place;
   place.first = position(o);
@@ -128,26 +133,32 @@ ResizedAxis::Place ResizedAxis::load(KernelBuilder &b, ValueRange args, Value o,
 }
 
 /// Linear: first along W, then along H.
-static void emitInterpolation(KernelBuilder &b, const TensorView &x, const TensorView &y, Value from, Value to, int64_t channels,
-                              const ResizedAxis::Place &row, const ResizedAxis::Place &column) {
-  bool areVectors = !b.level.isScalar && channels >= 16 && x.strides.steps[1] == 1 && y.strides.steps[1] == 1;
+static void emitInterpolation(KernelBuilder &b, const TensorView &x, const TensorView &y,
+                              Value from, Value to, int64_t channels, const ResizedAxis::Place &row,
+                              const ResizedAxis::Place &column) {
+  bool areVectors =
+      !b.level.isScalar() && channels >= 16 && x.strides.steps[1] == 1 && y.strides.steps[1] == 1;
   b.loopOverBlocks(channels, areVectors ? 16 : 1, [&](Value channel) {
     b.lanes = areVectors ? 16 : 1;
     Value base = b.addIndex(from, b.mulIndex(channel, x.strides.steps[1]));
-    auto mix = [&](Value part, Value first, Value second) { return b.fma(b.splat(part), b.sub(second, first), first); };
+    auto mix = [&](Value part, Value first, Value second) {
+      return b.fma(b.splat(part), b.sub(second, first), first);
+    };
     auto alongRow = [&](Value rowBase) {
       auto at = [&](Value position) { return b.load(x.memory, b.addIndex(rowBase, position)); };
       return mix(column.part, at(column.first), at(column.second));
     };
-    Value value = mix(row.part, alongRow(b.addIndex(base, row.first)), alongRow(b.addIndex(base, row.second)));
+    Value value = mix(row.part, alongRow(b.addIndex(base, row.first)),
+                      alongRow(b.addIndex(base, row.second)));
     b.store(value, y.memory, b.addIndex(to, b.mulIndex(channel, y.strides.steps[1])));
     b.lanes = 1;
   });
 }
 
 /// Nearest: the storage values of one pixel.
-static void emitPixel(KernelBuilder &b, const TensorView &x, const TensorView &y, Value from, Value to, int64_t channels) {
-  if (!b.level.isScalar && x.strides.steps[1] == 1 && y.strides.steps[1] == 1)
+static void emitPixel(KernelBuilder &b, const TensorView &x, const TensorView &y, Value from,
+                      Value to, int64_t channels) {
+  if (!b.level.isScalar() && x.strides.steps[1] == 1 && y.strides.steps[1] == 1)
     return copyRun(b, x.memory, from, y.memory, to, channels);
   b.loop(0, channels, [&](Value channel) {
     Value value = b.load(x.memory, b.addIndex(from, b.mulIndex(channel, x.strides.steps[1])));
@@ -160,7 +171,8 @@ LogicalResult codegen::emitResize(ProgramEmitter &emitter, nn::ResizeOp op) {
     return success();
   bool isLinear = op.getMode() == nn::ResizeMode::linear;
   if (isLinear && isQuantized(op.getInput().getType()))
-    return op.emitOpError("has code generation for linear resampling of floats only, but got ") << op.getInput().getType();
+    return op.emitOpError("has code generation for linear resampling of floats only, but got ")
+           << op.getInput().getType();
   Signature signature(emitter);
   int source = signature.addTensor(op.getInput(), Signature::Parameters::none);
   int target = signature.addTensor(op.getResult(), Signature::Parameters::none);
@@ -168,17 +180,21 @@ LogicalResult codegen::emitResize(ProgramEmitter &emitter, nn::ResizeOp op) {
   rows.addArguments(signature);
   columns.addArguments(signature);
   ArrayRef<int64_t> shape = op.getResult().getType().getShape();
-  emitter.addStep(op, isLinear ? "resize_linear" : "resize_nearest", signature.key, signature.arguments, shape[2],
-                  [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
-    TensorView x = signature.getTensor(source, args), y = signature.getTensor(target, args);
-    emitLoopNest(b, {shape[2], shape[0], shape[3]}, begin, end, [&](ValueRange i) {
-      ResizedAxis::Place row = rows.load(b, args, i[0], x.strides.steps[2]), column = columns.load(b, args, i[2], x.strides.steps[3]);
-      Value from = b.addIndex(b.mulIndex(i[1], x.strides.steps[0]), x.strides.offset);
-      Value to = b.linearIndex({i[1], i[0], i[2]}, {y.strides.steps[0], y.strides.steps[2], y.strides.steps[3]}, y.strides.offset);
-      if (isLinear)
-        return emitInterpolation(b, x, y, from, to, shape[1], row, column);
-      emitPixel(b, x, y, b.addIndex(b.addIndex(from, row.first), column.first), to, shape[1]);
-    });
-  });
+  emitter.addStep(
+      op, isLinear ? "resize_linear" : "resize_nearest", signature.key, signature.arguments,
+      shape[2], [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
+        TensorView x = signature.getTensor(source, args), y = signature.getTensor(target, args);
+        emitLoopNest(b, {shape[2], shape[0], shape[3]}, begin, end, [&](ValueRange i) {
+          ResizedAxis::Place row = rows.load(b, args, i[0], x.strides.steps[2]),
+                             column = columns.load(b, args, i[2], x.strides.steps[3]);
+          Value from = b.addIndex(b.mulIndex(i[1], x.strides.steps[0]), x.strides.offset);
+          Value to = b.linearIndex({i[1], i[0], i[2]},
+                                   {y.strides.steps[0], y.strides.steps[2], y.strides.steps[3]},
+                                   y.strides.offset);
+          if (isLinear)
+            return emitInterpolation(b, x, y, from, to, shape[1], row, column);
+          emitPixel(b, x, y, b.addIndex(b.addIndex(from, row.first), column.first), to, shape[1]);
+        });
+      });
   return success();
 }

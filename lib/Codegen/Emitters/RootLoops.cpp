@@ -33,20 +33,22 @@ static RootArguments addRootArguments(Signature &signature, const FusedOp &fused
 }
 
 /// The accumulator before the first tap: integers start with the bias.
-static Value initAccumulator(KernelBuilder &b, const TensorView *bias, bool isInteger, Value channel) {
+static Value initAccumulator(KernelBuilder &b, const TensorView *bias, bool isInteger,
+                             Value channel) {
   if (!isInteger)
     return b.constF(0);
   return bias ? b.load(bias->memory, channel) : b.constI(0);
 }
 
 /// The accumulator behind the last tap: floats end with the bias.
-static Value finishAccumulator(KernelBuilder &b, const TensorView *bias, bool isInteger, Value channel, Value acc) {
+static Value finishAccumulator(KernelBuilder &b, const TensorView *bias, bool isInteger,
+                               Value channel, Value acc) {
   return bias && !isInteger ? b.add(acc, b.load(bias->memory, channel)) : acc;
 }
 
 /// acc + x * w: exact integers [N.accumulate], or one fused multiply-add.
-static Value accumulate(KernelBuilder &b, const TensorView &input, ValueRange inputIndices, const TensorView &filter,
-                        ValueRange filterIndices, Value acc) {
+static Value accumulate(KernelBuilder &b, const TensorView &input, ValueRange inputIndices,
+                        const TensorView &filter, ValueRange filterIndices, Value acc) {
   Value x = loadRaw(b, input, inputIndices, -1), w = loadRaw(b, filter, filterIndices, -1);
   if (!input.isQuantized())
     return b.fma(x, w, acc);
@@ -64,36 +66,45 @@ static void emitConvLoops(ProgramEmitter &emitter, const FusedOp &fused, nn::Con
   Epilogue epilogue(fused, signature);
   auto out = conv.getResult().getType().getShape(), in = conv.getInput().getType().getShape();
   auto kernel = conv.getFilter().getType().getShape();
-  Window rows{in[2], kernel[2], conv.getStrides()[0], conv.getPads()[0], conv.getDilations()[0], out[2]};
-  Window columns{in[3], kernel[3], conv.getStrides()[1], conv.getPads()[1], conv.getDilations()[1], out[3]};
+  Window rows{in[2], kernel[2], conv.getStrides()[0], conv.getPads()[0], conv.getDilations()[0],
+              out[2]};
+  Window columns{in[3], kernel[3], conv.getStrides()[1], conv.getPads()[1], conv.getDilations()[1],
+                 out[3]};
   int64_t outputsPerGroup = out[1] / conv.getGroups();
-  emitter.addStep(fused.op, "conv_loops", signature.key, signature.arguments, out[2],
-                  [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
-    TensorView input = signature.getTensor(arguments.input, args), filter = signature.getTensor(arguments.filter, args);
-    TensorView bias = arguments.bias < 0 ? TensorView() : signature.getTensor(arguments.bias, args);
-    emitLoopNest(b, {out[2], out[0], out[3], out[1]}, begin, end, [&](ValueRange i) {
-      Value oh = i[0], n = i[1], ow = i[2], oc = i[3];
-      Taps kh = getTaps(b, rows, oh), kw = getTaps(b, columns, ow);
-      Value group = b.createIndex<arith::DivUIOp>(oc, b.index(outputsPerGroup));
-      Value firstChannel = b.mulIndex(group, kernel[1]);
-      Value acc = initAccumulator(b, arguments.bias < 0 ? nullptr : &bias, input.isQuantized(), oc);
-      auto perColumn = [&](Value y, Value x, Value acc) {
-        return b.loop(b.index(0), b.index(kernel[1]), 1, ValueRange{acc}, [&](Value c, ValueRange carried) {
-          Value ih = b.addIndex(kh.origin, b.mulIndex(y, rows.dilation));
-          Value iw = b.addIndex(kw.origin, b.mulIndex(x, columns.dilation));
-          Value ic = b.addIndex(firstChannel, c);
-          return SmallVector<Value>{accumulate(b, input, {n, ic, ih, iw}, filter, {oc, c, y, x}, carried[0])};
-        })[0];
-      };
-      acc = b.loop(kh.low, kh.high, 1, ValueRange{acc}, [&](Value y, ValueRange carried) {
-        return b.loop(kw.low, kw.high, 1, carried, [&](Value x, ValueRange inner) {
-          return SmallVector<Value>{perColumn(y, x, inner[0])};
+  emitter.addStep(
+      fused.op, "conv_loops", signature.key, signature.arguments, out[2],
+      [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
+        TensorView input = signature.getTensor(arguments.input, args),
+                   filter = signature.getTensor(arguments.filter, args);
+        TensorView bias =
+            arguments.bias < 0 ? TensorView() : signature.getTensor(arguments.bias, args);
+        emitLoopNest(b, {out[2], out[0], out[3], out[1]}, begin, end, [&](ValueRange i) {
+          Value oh = i[0], n = i[1], ow = i[2], oc = i[3];
+          Taps kh = getTaps(b, rows, oh), kw = getTaps(b, columns, ow);
+          Value group = b.createIndex<arith::DivUIOp>(oc, b.index(outputsPerGroup));
+          Value firstChannel = b.mulIndex(group, kernel[1]);
+          Value acc =
+              initAccumulator(b, arguments.bias < 0 ? nullptr : &bias, input.isQuantized(), oc);
+          auto perColumn = [&](Value y, Value x, Value acc) {
+            return b.loop(b.index(0), b.index(kernel[1]), 1, ValueRange{acc},
+                          [&](Value c, ValueRange carried) {
+                            Value ih = b.addIndex(kh.origin, b.mulIndex(y, rows.dilation));
+                            Value iw = b.addIndex(kw.origin, b.mulIndex(x, columns.dilation));
+                            Value ic = b.addIndex(firstChannel, c);
+                            return SmallVector<Value>{accumulate(b, input, {n, ic, ih, iw}, filter,
+                                                                 {oc, c, y, x}, carried[0])};
+                          })[0];
+          };
+          acc = b.loop(kh.low, kh.high, 1, ValueRange{acc}, [&](Value y, ValueRange carried) {
+            return b.loop(kw.low, kw.high, 1, carried, [&](Value x, ValueRange inner) {
+              return SmallVector<Value>{perColumn(y, x, inner[0])};
+            });
+          })[0];
+          acc = finishAccumulator(b, arguments.bias < 0 ? nullptr : &bias, input.isQuantized(), oc,
+                                  acc);
+          epilogue.emitAndStore(b, args, acc, {n, oc, oh, ow}, -1);
         });
-      })[0];
-      acc = finishAccumulator(b, arguments.bias < 0 ? nullptr : &bias, input.isQuantized(), oc, acc);
-      epilogue.emitAndStore(b, args, acc, {n, oc, oh, ow}, -1);
-    });
-  });
+      });
 }
 
 static void emitLinearLoops(ProgramEmitter &emitter, const FusedOp &fused, nn::LinearOp linear) {
@@ -107,22 +118,29 @@ static void emitLinearLoops(ProgramEmitter &emitter, const FusedOp &fused, nn::L
   shape.append(out.begin(), out.end() - 1);
   emitter.addStep(fused.op, "linear_loops", signature.key, signature.arguments, out.back(),
                   [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
-    TensorView input = signature.getTensor(arguments.input, args), filter = signature.getTensor(arguments.filter, args);
-    TensorView bias = arguments.bias < 0 ? TensorView() : signature.getTensor(arguments.bias, args);
-    emitLoopNest(b, shape, begin, end, [&](ValueRange i) {
-      Value o = i[0];
-      SmallVector<Value> indices(i.drop_front());
-      Value acc = initAccumulator(b, arguments.bias < 0 ? nullptr : &bias, input.isQuantized(), o);
-      acc = b.loop(b.index(0), b.index(depth), 1, ValueRange{acc}, [&](Value k, ValueRange carried) {
-        SmallVector<Value> inputIndices(indices);
-        inputIndices.push_back(k);
-        return SmallVector<Value>{accumulate(b, input, inputIndices, filter, {o, k}, carried[0])};
-      })[0];
-      acc = finishAccumulator(b, arguments.bias < 0 ? nullptr : &bias, input.isQuantized(), o, acc);
-      indices.push_back(o);
-      epilogue.emitAndStore(b, args, acc, indices, -1);
-    });
-  });
+                    TensorView input = signature.getTensor(arguments.input, args),
+                               filter = signature.getTensor(arguments.filter, args);
+                    TensorView bias = arguments.bias < 0
+                                          ? TensorView()
+                                          : signature.getTensor(arguments.bias, args);
+                    emitLoopNest(b, shape, begin, end, [&](ValueRange i) {
+                      Value o = i[0];
+                      SmallVector<Value> indices(i.drop_front());
+                      Value acc = initAccumulator(b, arguments.bias < 0 ? nullptr : &bias,
+                                                  input.isQuantized(), o);
+                      acc = b.loop(b.index(0), b.index(depth), 1, ValueRange{acc},
+                                   [&](Value k, ValueRange carried) {
+                                     SmallVector<Value> inputIndices(indices);
+                                     inputIndices.push_back(k);
+                                     return SmallVector<Value>{accumulate(
+                                         b, input, inputIndices, filter, {o, k}, carried[0])};
+                                   })[0];
+                      acc = finishAccumulator(b, arguments.bias < 0 ? nullptr : &bias,
+                                              input.isQuantized(), o, acc);
+                      indices.push_back(o);
+                      epilogue.emitAndStore(b, args, acc, indices, -1);
+                    });
+                  });
 }
 
 void codegen::emitLoopsForRoot(ProgramEmitter &emitter, const FusedOp &fused) {

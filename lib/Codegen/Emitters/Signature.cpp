@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Signature.h"
-#include "octet/Runtime/panels.h"
+#include "octet/Numerics/Quantize.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -24,34 +24,39 @@ static std::string keyOf(const QuantParams &params) {
 }
 
 bool codegen::hasReciprocals(const QuantParams &params) {
-  auto isNear = [&](int64_t zeroPoint) { return params.high - zeroPoint < 256 && zeroPoint - params.low < 256; };
-  return llvm::all_of(params.scales, [](float scale) { return scale >= 0x1p-80f && scale <= 0x1p80f; }) &&
+  auto isNear = [&](int64_t zeroPoint) {
+    return params.high - zeroPoint < 256 && zeroPoint - params.low < 256;
+  };
+  return llvm::all_of(params.scales,
+                      [](float scale) { return scale >= 0x1p-80f && scale <= 0x1p80f; }) &&
          llvm::all_of(params.zeroPoints, isNear);
 }
 
 /// A saturating pack clamps to the storage bounds.
-static bool hasFullRange(const QuantParams &params) { return params.low == 0 && params.high == 255; }
+static bool hasFullRange(const QuantParams &params) {
+  return params.low == 0 && params.high == 255;
+}
 
 int Signature::addTensor(Value value, Parameters parameters) {
   Tensor tensor{getTensorType(value), add(emitter.getBuffer(value))};
   addKey(describe(tensor.type));
   auto quantized = dyn_cast<quant::QuantizedType>(tensor.type.getElementType());
   if (quantized && quantized.getStorageTypeIntegralWidth() == 8 && parameters != Parameters::none) {
-    QuantParams params = getQuantParams(quantized);
+    QuantParams params = numerics::getParams(quantized);
     std::string key = keyOf(params);
     tensor.axis = params.axis;
     if (parameters == Parameters::all)
       tensor.scales = addWeights<float>(key + "/scales", [&] {
-      std::vector<float> block(params.scales.begin(), params.scales.end());
-      for (float scale : params.scales)
-        block.push_back(1.0f / scale);
-      for (float scale : params.scales)
-        block.push_back(octet_reciprocal_rest(scale));
-      return block;
-    });
+        std::vector<float> block(params.scales.begin(), params.scales.end());
+        for (float scale : params.scales)
+          block.push_back(1.0f / scale);
+        for (float scale : params.scales)
+          block.push_back(numerics::reciprocalRest(scale));
+        return block;
+      });
     addKey(hasReciprocals(params), hasFullRange(params));
     tensor.zeroPoints = addWeights<int32_t>(key + "/zero-points", [&] {
-      std::vector<int32_t> block{params.low, params.high};
+      std::vector<int32_t> block{(int32_t)params.low, (int32_t)params.high};
       block.insert(block.end(), params.zeroPoints.begin(), params.zeroPoints.end());
       return block;
     });
@@ -63,13 +68,24 @@ int Signature::addTensor(Value value, Parameters parameters) {
 
 int Signature::addReciprocals(ArrayRef<float> perChannel, int64_t block) {
   if (block) {
-    int first = add(emitter.getParameters(perChannel, OCTET_RECIPROCALS, block));
-    add(emitter.getParameters(perChannel, OCTET_RECIPROCAL_RESTS, block));
+    parameters->addReciprocals();
+    int first = addArray(emitter.getBuilder().getF32Type());
+    addArray(emitter.getBuilder().getF32Type());
     return first;
   }
-  int first = addInNaturalOrder<float>(llvm::map_to_vector(perChannel, [](float value) { return 1.0f / value; }));
-  addInNaturalOrder<float>(llvm::map_to_vector(perChannel, octet_reciprocal_rest));
+  int first = addInNaturalOrder<float>(
+      llvm::map_to_vector(perChannel, [](float value) { return 1.0f / value; }));
+  addInNaturalOrder<float>(llvm::map_to_vector(perChannel, numerics::reciprocalRest));
   return first;
+}
+
+void Signature::prepareParameters() {
+  if (!parameters)
+    return;
+  kernel::ArgAttr all = parameters->prepare(emitter).address;
+  for (auto [i, number] : llvm::enumerate(arrays))
+    arguments[number].address = kernel::ArgAttr::get(
+        all.getContext(), all.getSpace(), all.getOffset() + i * parameters->getPositions() * 4);
 }
 
 TensorView Signature::getTensor(int number, ValueRange args) const {
@@ -81,14 +97,15 @@ TensorView Signature::getTensor(int number, ValueRange args) const {
   return view;
 }
 
-Value codegen::loadParameter(KernelBuilder &b, Value block, int64_t base, int64_t axis, ValueRange indices,
-                             int64_t laneAxis) {
+Value codegen::loadParameter(KernelBuilder &b, Value block, int64_t base, int64_t axis,
+                             ValueRange indices, int64_t laneAxis) {
   Value index = axis < 0 ? b.index(base) : b.addIndex(indices[axis], base);
   return axis >= 0 && axis == laneAxis ? b.load(block, index) : b.loadSplat(block, index);
 }
 
 /// The same for a parameter of a tensor, `base` elements into its block.
-static Value loadParameterOf(KernelBuilder &b, const TensorView &view, Value block, int64_t base, ValueRange indices, int64_t laneAxis) {
+static Value loadParameterOf(KernelBuilder &b, const TensorView &view, Value block, int64_t base,
+                             ValueRange indices, int64_t laneAxis) {
   if (view.axis >= 0 && view.period)
     return b.loadRepeated(block, b.index(base), view.period);
   return loadParameter(b, block, base, view.axis, indices, laneAxis);
@@ -98,7 +115,8 @@ static bool isSigned(const TensorView &view) {
   return cast<quant::QuantizedType>(view.type.getElementType()).isSigned();
 }
 
-Value codegen::loadRaw(KernelBuilder &b, const TensorView &view, ValueRange indices, int64_t laneAxis) {
+Value codegen::loadRaw(KernelBuilder &b, const TensorView &view, ValueRange indices,
+                       int64_t laneAxis) {
   Value index = b.linearIndex(indices, view.strides.steps, view.strides.offset);
   bool isBroadcast = laneAxis < 0 || view.strides.steps[laneAxis] != 1;
   Value raw = !isBroadcast  ? b.load(view.memory, index)
@@ -122,7 +140,8 @@ void codegen::storeRaw(KernelBuilder &b, Value value, const TensorView &view, Va
   b.store(value, view.memory, index);
 }
 
-Value codegen::loadReal(KernelBuilder &b, const TensorView &view, ValueRange indices, int64_t laneAxis) {
+Value codegen::loadReal(KernelBuilder &b, const TensorView &view, ValueRange indices,
+                        int64_t laneAxis) {
   Value raw = loadRaw(b, view, indices, laneAxis);
   if (!view.isQuantized())
     return raw;
@@ -131,10 +150,12 @@ Value codegen::loadReal(KernelBuilder &b, const TensorView &view, ValueRange ind
   return b.mul(b.toFloat(b.sub(raw, zeroPoint)), scale);
 }
 
-Value codegen::roundAndClamp(KernelBuilder &b, Value scaled, Value low, Value high, Value zeroPoint) {
+Value codegen::roundAndClamp(KernelBuilder &b, Value scaled, Value low, Value high,
+                             Value zeroPoint) {
   Value isNumber = arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, scaled, scaled);
   Value number = arith::SelectOp::create(b, isNumber, scaled, b.constF(0));
-  Value clamped = b.minF(b.maxF(number, b.toFloat(b.sub(low, zeroPoint))), b.toFloat(b.sub(high, zeroPoint)));
+  Value clamped =
+      b.minF(b.maxF(number, b.toFloat(b.sub(low, zeroPoint))), b.toFloat(b.sub(high, zeroPoint)));
   return b.add(b.round(clamped), zeroPoint);
 }
 
@@ -147,11 +168,14 @@ Value codegen::quantizeBy(KernelBuilder &b, Value value, const QuantizeOperands 
   }
   if (!by.isSmall) {
     // Between the values that the bounds stand for, which are quantized to the bounds.
-    auto valueOf = [&](Value bound) { return b.mul(b.toFloat(b.sub(bound, by.zeroPoint)), by.scale); };
+    auto valueOf = [&](Value bound) {
+      return b.mul(b.toFloat(b.sub(bound, by.zeroPoint)), by.scale);
+    };
     value = b.minF(b.maxF(value, valueOf(by.low)), valueOf(by.high));
   }
   // Levels without fused multiply-add divide: emulating it takes longer.
-  Value quotient = b.level.hasFma ? b.fma(value, by.reciprocal.first, b.fma(value, by.reciprocal.second, b.constF(0x1p-60f)))
+  Value quotient = b.level.hasFma ? b.fma(value, by.reciprocal.first,
+                                          b.fma(value, by.reciprocal.second, b.constF(0x1p-60f)))
                                   : b.div(value, by.scale);
   Value stored = b.add(b.round(quotient), by.zeroPoint);
   if (by.packSaturates || !by.isSmall)
@@ -159,11 +183,14 @@ Value codegen::quantizeBy(KernelBuilder &b, Value value, const QuantizeOperands 
   return arith::MinSIOp::create(b, arith::MaxSIOp::create(b, stored, by.low), by.high);
 }
 
-Value codegen::quantize(KernelBuilder &b, Value value, const TensorView &view, ValueRange indices, int64_t laneAxis, bool packSaturates) {
-  auto params = getQuantParams(cast<quant::QuantizedType>(view.type.getElementType()));
+Value codegen::quantize(KernelBuilder &b, Value value, const TensorView &view, ValueRange indices,
+                        int64_t laneAxis, bool packSaturates) {
+  auto params = numerics::getParams(cast<quant::QuantizedType>(view.type.getElementType()));
   QuantizeOperands by;
   by.packSaturates = packSaturates;
-  auto loadScale = [&](int64_t part) { return loadParameterOf(b, view, view.scales, part * params.scales.size(), indices, laneAxis); };
+  auto loadScale = [&](int64_t part) {
+    return loadParameterOf(b, view, view.scales, part * params.scales.size(), indices, laneAxis);
+  };
   by.scale = loadScale(0);
   if (hasReciprocals(params))
     by.reciprocal = {loadScale(1), loadScale(2)};
@@ -173,11 +200,13 @@ Value codegen::quantize(KernelBuilder &b, Value value, const TensorView &view, V
   return quantizeBy(b, value, by);
 }
 
-void codegen::storeReal(KernelBuilder &b, Value value, const TensorView &view, ValueRange indices, int64_t laneAxis) {
+void codegen::storeReal(KernelBuilder &b, Value value, const TensorView &view, ValueRange indices,
+                        int64_t laneAxis) {
   if (!view.isQuantized())
     return storeRaw(b, value, view, indices);
   auto type = cast<quant::QuantizedType>(view.type.getElementType());
-  bool packs = b.lanes == 16 && !b.level.isScalar && !type.isSigned() && hasFullRange(getQuantParams(type));
+  bool packs = b.lanes == 16 && !b.level.isScalar() && !type.isSigned() &&
+               hasFullRange(numerics::getParams(type));
   value = quantize(b, value, view, indices, laneAxis, packs);
   if (!packs)
     return storeRaw(b, value, view, indices);

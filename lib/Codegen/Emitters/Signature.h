@@ -8,12 +8,13 @@
 #ifndef OCTET_LIB_CODEGEN_EMITTERS_SIGNATURE_H
 #define OCTET_LIB_CODEGEN_EMITTERS_SIGNATURE_H
 
-#include "../ProgramEmitter.h"
+#include "Packing.h"
 
 namespace octet::codegen {
 
-/// Collects a kernel's arguments and its key while a step is planned; names them again inside the body.
-/// A quantized tensor brings its parameters along: [scales..., reciprocals..., their rests...], and [low, high, zero points...].
+/// Collects a kernel's arguments and its key while a step is planned; names them again inside the
+/// body. A quantized tensor brings its parameters along: [scales..., reciprocals..., their
+/// rests...], and [low, high, zero points...].
 class Signature {
 public:
   explicit Signature(ProgramEmitter &emitter) : emitter(emitter) {}
@@ -22,40 +23,31 @@ public:
   enum class Parameters { all, integers, none };
   /// Adds a tensor; returns its number.
   int addTensor(mlir::Value value, Parameters parameters = Parameters::all);
-  /// Adds constant data; returns its number. Its size is part of the key through the argument's type.
+  /// Adds constant data; returns its number. Its size is part of the key through the argument's
+  /// type.
   template <typename T>
   int addWeights(llvm::StringRef key, llvm::function_ref<std::vector<T>()> make) {
     return add(emitter.getWeights<T>(key, make));
   }
-  /// Adds parameters, one for each channel, in lanes of blocks of `block` channels, or, for 0, in natural order with a vector to
-  /// spare, as lanes may lie behind the last channel; returns their number.
+  /// Adds parameters, one for each channel, in lanes of blocks of `block` channels, or, for 0, in
+  /// natural order with a vector to spare, as lanes may lie behind the last channel; returns their
+  /// number. All of a kernel have the same block, and are there when prepareParameters is called.
   int addParameters(llvm::ArrayRef<int32_t> perChannel, int64_t block) {
-    return block ? add(emitter.getParameters(perChannel, block)) : addInNaturalOrder(perChannel);
+    return addPerChannel(perChannel, block);
   }
-  /// The same for floats.
   int addParameters(llvm::ArrayRef<float> perChannel, int64_t block) {
-    return block ? add(emitter.getParameters(perChannel, OCTET_WORDS, block)) : addInNaturalOrder(perChannel);
+    return addPerChannel(perChannel, block);
   }
-  /// The same for both parts of reciprocals (octet_reciprocal_rest); returns the number of the first, behind which the
-  /// other is.
+  /// The same for both parts of the reciprocals (numerics::reciprocalRest) of the floats that were
+  /// added last; returns the number of the first, behind which the other is.
   int addReciprocals(llvm::ArrayRef<float> perChannel, int64_t block);
-  /// Adds depthwise weights in the order that `filter` describes, as words if so wanted; returns their number.
-  int addDepthwiseFilter(mlir::Value weights, const octet_depthwise_filter &filter, bool asWords) {
-    KernelArgument bytes = emitter.getDepthwiseFilter(weights, filter);
-    return add(asWords ? emitter.getWidened(bytes) : bytes);
-  }
-  /// Adds dense weights in the panels that `filter` describes, as words if so wanted; returns their number.
-  int addPanels(nn::ConstantOp weights, const octet_dense_filter &filter, bool asWords) {
-    KernelArgument elements = emitter.getPanels(weights, filter);
-    return add(asWords ? emitter.getWidened(elements) : elements);
-  }
+  void prepareParameters();
   int add(KernelArgument argument) {
     arguments.push_back(argument);
     return arguments.size() - 1;
   }
   /// Appends to the key whatever else the code depends on.
-  template <typename... Ts>
-  void addKey(Ts &&...parts) {
+  template <typename... Ts> void addKey(Ts &&...parts) {
     llvm::raw_string_ostream os(key);
     ((os << parts << ' '), ...);
   }
@@ -73,15 +65,31 @@ public:
   std::string key;
 
 private:
-  template <typename T>
-  int addInNaturalOrder(llvm::ArrayRef<T> perChannel) {
+  template <typename T> int addPerChannel(llvm::ArrayRef<T> perChannel, int64_t block) {
+    if (!block)
+      return addInNaturalOrder(perChannel);
+    if (!parameters)
+      parameters.emplace(block);
+    parameters->add(perChannel);
+    mlir::Builder b = emitter.getBuilder();
+    return addArray(std::is_floating_point_v<T> ? (mlir::Type)b.getF32Type()
+                                                : (mlir::Type)b.getI32Type());
+  }
+  template <typename T> int addInNaturalOrder(llvm::ArrayRef<T> perChannel) {
     constexpr size_t kSpare = 16;
-    std::string key = "natural/" + std::string(reinterpret_cast<const char *>(perChannel.data()), perChannel.size() * sizeof(T));
+    std::string key = "natural/" + std::string(reinterpret_cast<const char *>(perChannel.data()),
+                                               perChannel.size() * sizeof(T));
     return addWeights<T>(key, [&] {
       std::vector<T> padded(perChannel.begin(), perChannel.end());
       padded.resize(perChannel.size() + kSpare, T(0));
       return padded;
     });
+  }
+
+  /// An argument for the array that was added to the parameters last.
+  int addArray(mlir::Type element) {
+    arrays.push_back(add({{}, mlir::MemRefType::get({parameters->getPositions()}, element)}));
+    return arrays.back();
   }
 
   struct Tensor {
@@ -90,6 +98,8 @@ private:
     int64_t axis = -1;
   };
   llvm::SmallVector<Tensor> tensors;
+  std::optional<ParameterArrays> parameters;
+  llvm::SmallVector<int> arrays; ///< the arguments for them, in order
 };
 
 /// Offset of the first zero point in the integer block of a quantized tensor.
@@ -97,16 +107,21 @@ inline constexpr int64_t kLow = 0, kHigh = 1, kZeroPoints = 2;
 
 /// A scale, zero point or other per-tensor or per-channel parameter at an element: `block[base]` or
 /// `block[base + indices[axis]]`, one per lane where the lanes run along the axis.
-mlir::Value loadParameter(KernelBuilder &b, mlir::Value block, int64_t base, int64_t axis, mlir::ValueRange indices,
-                          int64_t laneAxis);
+mlir::Value loadParameter(KernelBuilder &b, mlir::Value block, int64_t base, int64_t axis,
+                          mlir::ValueRange indices, int64_t laneAxis);
 
-/// Storage values of `lanes` elements along `laneAxis`, extended to i32 (quantized) or f32 as they are.
-mlir::Value loadRaw(KernelBuilder &b, const TensorView &view, mlir::ValueRange indices, int64_t laneAxis);
-void storeRaw(KernelBuilder &b, mlir::Value value, const TensorView &view, mlir::ValueRange indices);
+/// Storage values of `lanes` elements along `laneAxis`, extended to i32 (quantized) or f32 as they
+/// are.
+mlir::Value loadRaw(KernelBuilder &b, const TensorView &view, mlir::ValueRange indices,
+                    int64_t laneAxis);
+void storeRaw(KernelBuilder &b, mlir::Value value, const TensorView &view,
+              mlir::ValueRange indices);
 /// Real values: [N.dequantize] for quantized tensors.
-mlir::Value loadReal(KernelBuilder &b, const TensorView &view, mlir::ValueRange indices, int64_t laneAxis);
+mlir::Value loadReal(KernelBuilder &b, const TensorView &view, mlir::ValueRange indices,
+                     int64_t laneAxis);
 /// Stores a real value, [N.quantize] for quantized tensors.
-void storeReal(KernelBuilder &b, mlir::Value value, const TensorView &view, mlir::ValueRange indices, int64_t laneAxis);
+void storeReal(KernelBuilder &b, mlir::Value value, const TensorView &view,
+               mlir::ValueRange indices, int64_t laneAxis);
 /// Parameters of [N.quantize], one per lane or all lanes alike.
 struct QuantizeOperands {
   mlir::Value scale;
@@ -115,22 +130,26 @@ struct QuantizeOperands {
   bool isSmall = false;       ///< quotients are proven to be numbers within int32
   bool packSaturates = false; ///< the bounds are 0 and 255 and a saturating pack follows
 };
-/// [N.quantize] of real values; i32 storage values: clamped to the bounds, or proven to fit (`isSmall`) and clamped behind
-/// the rounding or by the pack. With the reciprocal (r, r') of a scale in [2^-80, 2^80], `rne(fma(x, r, fma(x, r', 2^-60)))` is
-/// `rne(x / scale)` for all x with |x / scale| < 256, and greater x give integers beyond 255. (Without 2^-60, products of
-/// small x would be subnormal, which some CPUs make in microcode.) Source: Brisebarre and Muller, "Correctly rounded
-/// multiplication by arbitrary precision constants", 2008. Proof: for quotients from 1/4 on the sum is within 2^-46 of the
-/// quotient, relatively, before its last rounding, so that both round to the same float unless the middle of two floats is
-/// that near; and two neighbouring floats round to different integers beside n + 1/2 only. The unit test
-/// Quantize.NoQuotientIsTooNearTheMiddleOfTwoFloats goes through all scales and x for which that happens.
+/// [N.quantize] of real values; i32 storage values: clamped to the bounds, or proven to fit
+/// (`isSmall`) and clamped behind the rounding or by the pack. With the reciprocal (r, r') of a
+/// scale in [2^-80, 2^80], `rne(fma(x, r, fma(x, r', 2^-60)))` is `rne(x / scale)` for all x with
+/// |x / scale| < 256, and greater x give integers beyond 255. (Without 2^-60, products of small x
+/// would be subnormal, which some CPUs make in microcode.) Source: Brisebarre and Muller,
+/// "Correctly rounded multiplication by arbitrary precision constants", 2008. Proof: for quotients
+/// from 1/4 on the sum is within 2^-46 of the quotient, relatively, before its last rounding, so
+/// that both round to the same float unless the middle of two floats is that near; and two
+/// neighbouring floats round to different integers beside n + 1/2 only. The unit test
+/// Quantize.NoQuotientIsTooNearTheMiddleOfTwoFloats goes through all scales and x for which that
+/// happens.
 mlir::Value quantizeBy(KernelBuilder &b, mlir::Value value, const QuantizeOperands &by);
 /// [N.quantize] with the parameters of a tensor; `packSaturates` as above.
-mlir::Value quantize(KernelBuilder &b, mlir::Value value, const TensorView &view, mlir::ValueRange indices, int64_t laneAxis,
-                     bool packSaturates = false);
+mlir::Value quantize(KernelBuilder &b, mlir::Value value, const TensorView &view,
+                     mlir::ValueRange indices, int64_t laneAxis, bool packSaturates = false);
 /// Products with reciprocals in two parts round to the same integers as quotients (quantizeBy).
 bool hasReciprocals(const QuantParams &params);
 /// [N.quantize] behind the division: clamp in f32, round, add the zero point; i32 storage values.
-mlir::Value roundAndClamp(KernelBuilder &b, mlir::Value scaled, mlir::Value low, mlir::Value high, mlir::Value zeroPoint);
+mlir::Value roundAndClamp(KernelBuilder &b, mlir::Value scaled, mlir::Value low, mlir::Value high,
+                          mlir::Value zeroPoint);
 /// 8-bit storage type of i32 lanes.
 mlir::Value truncate(KernelBuilder &b, mlir::Value value);
 

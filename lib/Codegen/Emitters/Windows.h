@@ -17,10 +17,13 @@ struct Window {
   int64_t size, kernel, stride, pad, dilation, outputs;
 
   /// No output's window reaches beyond the input.
-  bool isAlwaysInside() const { return pad == 0 && (outputs - 1) * stride + (kernel - 1) * dilation < size; }
+  bool isAlwaysInside() const {
+    return pad == 0 && (outputs - 1) * stride + (kernel - 1) * dilation < size;
+  }
 };
 
-/// Positions inside the input for output position `out`: taps [low, high) and the input position of tap 0.
+/// Positions inside the input for output position `out`: taps [low, high) and the input position of
+/// tap 0.
 struct Taps {
   mlir::Value low, high, origin;
 };
@@ -35,7 +38,8 @@ inline Taps getTaps(KernelBuilder &b, const Window &window, mlir::Value out) {
     Value distance = b.createIndex<arith::SubIOp>(b.index(bound), origin);
     distance = b.createIndex<arith::MaxSIOp>(distance, b.index(0));
     if (window.dilation > 1)
-      distance = b.createIndex<arith::DivUIOp>(b.addIndex(distance, window.dilation - 1), b.index(window.dilation));
+      distance = b.createIndex<arith::DivUIOp>(b.addIndex(distance, window.dilation - 1),
+                                               b.index(window.dilation));
     return b.createIndex<arith::MinSIOp>(distance, b.index(window.kernel));
   };
   return {firstAtLeast(0), firstAtLeast(window.size), origin};

@@ -11,12 +11,15 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
-Value codegen::callIntrinsic(OpBuilder &b, Location loc, StringRef name, Type result, ValueRange operands) {
-  return LLVM::CallIntrinsicOp::create(b, loc, result, b.getStringAttr(name), operands).getResult(0);
+Value codegen::callIntrinsic(OpBuilder &b, Location loc, StringRef name, Type result,
+                             ValueRange operands) {
+  return LLVM::CallIntrinsicOp::create(b, loc, result, b.getStringAttr(name), operands)
+      .getResult(0);
 }
 
 Value codegen::sliceVector(OpBuilder &b, Location loc, Value vector, int64_t offset, int64_t size) {
-  return vector::ExtractStridedSliceOp::create(b, loc, vector, ArrayRef<int64_t>{offset}, ArrayRef<int64_t>{size}, ArrayRef<int64_t>{1});
+  return vector::ExtractStridedSliceOp::create(b, loc, vector, ArrayRef<int64_t>{offset},
+                                               ArrayRef<int64_t>{size}, ArrayRef<int64_t>{1});
 }
 
 namespace {
@@ -25,7 +28,8 @@ struct LowerBroadcast4 : OpRewritePattern<kernel::Broadcast4Op> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(kernel::Broadcast4Op op, PatternRewriter &b) const override {
     Location loc = op.getLoc();
-    Value bytes = vector::LoadOp::create(b, loc, VectorType::get({4}, b.getI8Type()), op.getBase(), ValueRange{op.getIndex()});
+    Value bytes = vector::LoadOp::create(b, loc, VectorType::get({4}, b.getI8Type()), op.getBase(),
+                                         ValueRange{op.getIndex()});
     Value word = vector::BitCastOp::create(b, loc, VectorType::get({1}, b.getI32Type()), bytes);
     Value lanes = vector::BroadcastOp::create(b, loc, VectorType::get({16}, b.getI32Type()), word);
     b.replaceOpWithNewOp<vector::BitCastOp>(op, op.getResult().getType(), lanes);
@@ -46,22 +50,26 @@ struct LowerRound : OpRewritePattern<kernel::RoundOp> {
   }
 };
 
-/// Into the exponent of a normal result; else two factors, powers of two made from their bits, of which the first is exact.
+/// Into the exponent of a normal result; else two factors, powers of two made from their bits, of
+/// which the first is exact.
 struct LowerScale : OpRewritePattern<kernel::ScaleOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(kernel::ScaleOp op, PatternRewriter &rewriter) const override {
     KernelBuilder b(op.getLoc(), rewriter, *lookupCpuLevel("reference"));
     b.lanes = isa<VectorType>(op.getInput().getType()) ? 16 : 1;
     auto power = [&](Value exponent) {
-      return b.bitcast(arith::ShLIOp::create(b, b.add(exponent, b.constI(127)), b.constI(23)), b.getF32Type());
+      return b.bitcast(arith::ShLIOp::create(b, b.add(exponent, b.constI(127)), b.constI(23)),
+                       b.getF32Type());
     };
     if (op.getNormal()) {
-      Value bits = b.add(b.bitcast(op.getInput(), b.getI32Type()), arith::ShLIOp::create(b, op.getExponent(), b.constI(23)));
+      Value bits = b.add(b.bitcast(op.getInput(), b.getI32Type()),
+                         arith::ShLIOp::create(b, op.getExponent(), b.constI(23)));
       rewriter.replaceOp(op, b.bitcast(bits, b.getF32Type()));
       return success();
     }
     Value half = arith::ShRSIOp::create(b, op.getExponent(), b.constI(1));
-    rewriter.replaceOp(op, b.mul(b.mul(op.getInput(), power(half)), power(b.sub(op.getExponent(), half))));
+    rewriter.replaceOp(
+        op, b.mul(b.mul(op.getInput(), power(half)), power(b.sub(op.getExponent(), half))));
     return success();
   }
 };
@@ -72,10 +80,13 @@ struct LowerDot4 : OpRewritePattern<kernel::Dot4Op> {
   LogicalResult matchAndRewrite(kernel::Dot4Op op, PatternRewriter &rewriter) const override {
     KernelBuilder b(op.getLoc(), rewriter, *lookupCpuLevel("reference"));
     b.lanes = 16;
-    Value a = vector::BitCastOp::create(b, b.i32(), op.getA()), w = vector::BitCastOp::create(b, b.i32(), op.getB()), acc = op.getAcc();
+    Value a = vector::BitCastOp::create(b, b.i32(), op.getA()),
+          w = vector::BitCastOp::create(b, b.i32(), op.getB()), acc = op.getAcc();
     for (int byte = 0; byte < 4; ++byte) {
-      Value x = arith::AndIOp::create(b, arith::ShRUIOp::create(b, a, b.constI(8 * byte)), b.constI(255));
-      Value y = arith::ShRSIOp::create(b, arith::ShLIOp::create(b, w, b.constI(24 - 8 * byte)), b.constI(24));
+      Value x =
+          arith::AndIOp::create(b, arith::ShRUIOp::create(b, a, b.constI(8 * byte)), b.constI(255));
+      Value y = arith::ShRSIOp::create(b, arith::ShLIOp::create(b, w, b.constI(24 - 8 * byte)),
+                                       b.constI(24));
       acc = b.add(acc, b.mul(x, y));
     }
     rewriter.replaceOp(op, acc);
@@ -91,7 +102,8 @@ struct LowerPack : OpRewritePattern<kernel::PackOp> {
     b.lanes = 16;
     SmallVector<Value> parts;
     for (Value input : op.getInputs()) {
-      Value clamped = arith::MinSIOp::create(b, arith::MaxSIOp::create(b, input, b.constI(0)), b.constI(255));
+      Value clamped =
+          arith::MinSIOp::create(b, arith::MaxSIOp::create(b, input, b.constI(0)), b.constI(255));
       parts.push_back(arith::TruncIOp::create(b, b.ofLanes(b.getI8Type()), clamped));
     }
     Value packed = concatVectors(b, op.getLoc(), parts);
@@ -109,5 +121,6 @@ struct LowerPack : OpRewritePattern<kernel::PackOp> {
 } // namespace
 
 void codegen::populateGenericLowering(RewritePatternSet &patterns) {
-  patterns.add<LowerBroadcast4, LowerRound, LowerScale, LowerDot4, LowerPack>(patterns.getContext(), /*benefit=*/1);
+  patterns.add<LowerBroadcast4, LowerRound, LowerScale, LowerDot4, LowerPack>(patterns.getContext(),
+                                                                              /*benefit=*/1);
 }

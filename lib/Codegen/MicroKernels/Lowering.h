@@ -21,14 +21,16 @@ void populateX86Lowering(mlir::RewritePatternSet &patterns, const CpuLevel &leve
 void populateAArch64Lowering(mlir::RewritePatternSet &patterns, const CpuLevel &level);
 /// math.fma where no instruction does it: exact, by rounding to odd in f64.
 void populateFmaEmulation(mlir::RewritePatternSet &patterns);
-/// Lets all math.fma on a scalar call one function, and all on sixteen lanes another: their emulation is some hundred bytes
-/// long, and kernels have many.
+/// Lets all math.fma on a scalar call one function, and all on sixteen lanes another: their
+/// emulation is some hundred bytes long, and kernels have many.
 void outlineFma(mlir::ModuleOp module);
 
 /// Calls an LLVM intrinsic of one result.
-mlir::Value callIntrinsic(mlir::OpBuilder &b, mlir::Location loc, llvm::StringRef name, mlir::Type result, mlir::ValueRange operands);
+mlir::Value callIntrinsic(mlir::OpBuilder &b, mlir::Location loc, llvm::StringRef name,
+                          mlir::Type result, mlir::ValueRange operands);
 /// Elements [offset, offset + size) of a vector.
-mlir::Value sliceVector(mlir::OpBuilder &b, mlir::Location loc, mlir::Value vector, int64_t offset, int64_t size);
+mlir::Value sliceVector(mlir::OpBuilder &b, mlir::Location loc, mlir::Value vector, int64_t offset,
+                        int64_t size);
 
 } // namespace octet::codegen
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "octet/Dialect/Kernel/Kernel.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "octet/Dialect/Kernel/Kernel.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -14,7 +14,8 @@ using namespace octet::kernel;
 
 bool octet::kernel::isVector(Type type, int64_t lanes, unsigned width, bool isFloat) {
   auto vector = dyn_cast<VectorType>(type);
-  return vector && vector.getShape() == ArrayRef<int64_t>(lanes) && vector.getElementTypeBitWidth() == width &&
+  return vector && vector.getShape() == ArrayRef<int64_t>(lanes) &&
+         vector.getElementTypeBitWidth() == width &&
          isa<FloatType>(vector.getElementType()) == isFloat;
 }
 
@@ -38,8 +39,19 @@ void KernelDialect::initialize() {
       >();
 }
 
+LogicalResult ProgramOp::verify() {
+  for (auto step : getPrologue().getOps<StepOp>())
+    for (auto argument : step.getArgs().getAsRange<ArgAttr>())
+      if (argument.getSpace() != Space::weights && argument.getSpace() != Space::prepared)
+        return step.emitOpError("expected addresses in weights or prepared memory in a prologue, "
+                                "but got ")
+               << argument;
+  return success();
+}
+
 void PackOp::build(OpBuilder &builder, OperationState &state, ValueRange inputs, bool inLanes) {
-  build(builder, state, VectorType::get({16 * (int64_t)inputs.size()}, builder.getI8Type()), inputs, inLanes);
+  build(builder, state, VectorType::get({16 * (int64_t)inputs.size()}, builder.getI8Type()), inputs,
+        inLanes);
 }
 
 LogicalResult PackOp::verify() {
@@ -49,6 +61,7 @@ LogicalResult PackOp::verify() {
   if (getInLanes() && count != 4)
     return emitOpError("expected four vectors with 'in_lanes', but got ") << count;
   if (!isVector(getResult().getType(), 16 * count, 8, /*isFloat=*/false))
-    return emitOpError("expected a result of ") << 16 * count << " bytes, but got " << getResult().getType();
+    return emitOpError("expected a result of ")
+           << 16 * count << " bytes, but got " << getResult().getType();
   return success();
 }

@@ -31,7 +31,8 @@ void NNDialect::initialize() {
       >();
 }
 
-Operation *NNDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type, Location loc) {
+Operation *NNDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type,
+                                          Location loc) {
   if (auto elements = dyn_cast<ElementsAttr>(value))
     return ConstantOp::create(builder, loc, cast<RankedTensorType>(type), elements);
   return nullptr;
@@ -40,22 +41,25 @@ Operation *NNDialect::materializeConstant(OpBuilder &builder, Attribute value, T
 /// `nn.name` is the only attribute of this dialect on function arguments and results.
 static LogicalResult verifyName(Operation *op, NamedAttribute attribute) {
   if (attribute.getName() != kNameAttr)
-    return op->emitOpError("has unknown attribute '") << attribute.getName() << "'; expected 'nn.name'";
+    return op->emitOpError("has unknown attribute '")
+           << attribute.getName() << "'; expected 'nn.name'";
   if (!isa<StringAttr>(attribute.getValue()))
     return op->emitOpError("expected a string for 'nn.name', but got ") << attribute.getValue();
   return success();
 }
 
-LogicalResult NNDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned, NamedAttribute attribute) {
+LogicalResult NNDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned,
+                                                  NamedAttribute attribute) {
   return verifyName(op, attribute);
 }
 
-LogicalResult NNDialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned, NamedAttribute attribute) {
+LogicalResult NNDialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned,
+                                                     NamedAttribute attribute) {
   return verifyName(op, attribute);
 }
 
-LogicalResult LayoutAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t channels,
-                                 llvm::ArrayRef<int64_t> pads) {
+LogicalResult LayoutAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                                 int64_t channels, llvm::ArrayRef<int64_t> pads) {
   if (channels <= 0)
     return emitError() << "expected a positive channel pitch, but got " << channels;
   if (pads.size() != 4 || llvm::any_of(pads, [](int64_t pad) { return pad < 0; }))

@@ -35,20 +35,24 @@ LogicalResult ConstantOp::verify() {
   auto type = cast<RankedTensorType>(getResult().getType());
   auto valueType = cast<ShapedType>(getValue().getType());
   if (valueType.getShape() != type.getShape())
-    return emitOpError("expected a value of shape [") << type.getShape() << "], but got [" << valueType.getShape() << "]";
-  if (getStorageElementType(type.getElementType()) != getStorageElementType(valueType.getElementType()))
-    return emitOpError("expected values of type ")
-           << getStorageElementType(type.getElementType()) << ", but got " << valueType.getElementType();
+    return emitOpError("expected a value of shape [")
+           << type.getShape() << "], but got [" << valueType.getShape() << "]";
+  if (getStorageElementType(type.getElementType()) !=
+      getStorageElementType(valueType.getElementType()))
+    return emitOpError("expected values of type ") << getStorageElementType(type.getElementType())
+                                                   << ", but got " << valueType.getElementType();
   if (auto resource = dyn_cast<DenseResourceElementsAttr>(getValue())) {
     // Text printed without its weights reads back without them: that must not compile to anything.
     AsmResourceBlob *blob = resource.getRawHandle().getBlob();
     if (!blob)
       return emitOpError("has no data for the resource '")
-             << resource.getRawHandle().getKey() << "'; read the bytecode, text for people leaves weights out";
+             << resource.getRawHandle().getKey()
+             << "'; read the bytecode, text for people leaves weights out";
     int64_t bits = valueType.getNumElements() * valueType.getElementTypeBitWidth();
     if ((int64_t)blob->getData().size() * 8 != bits)
-      return emitOpError("expected ") << bits / 8 << " bytes in the resource '" << resource.getRawHandle().getKey()
-                                      << "', but got " << blob->getData().size();
+      return emitOpError("expected ")
+             << bits / 8 << " bytes in the resource '" << resource.getRawHandle().getKey()
+             << "', but got " << blob->getData().size();
   }
   return success();
 }
@@ -61,8 +65,9 @@ LogicalResult TableOp::verify() {
 
 LogicalResult ReshapeOp::verify() {
   if (getInput().getType().getNumElements() != getResult().getType().getNumElements())
-    return emitOpError("expected ") << getInput().getType().getNumElements() << " elements in the result, but got "
-                                    << getResult().getType().getNumElements();
+    return emitOpError("expected ")
+           << getInput().getType().getNumElements() << " elements in the result, but got "
+           << getResult().getType().getNumElements();
   return success();
 }
 
@@ -77,6 +82,23 @@ LogicalResult RelayoutOp::verify() {
   return success();
 }
 
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+int64_t octet::nn::countMultiplyAdds(Operation *op) {
+  int64_t count = 0;
+  op->walk([&](ProductOpInterface product) { count += product.getNumMultiplyAdds(); });
+  return count;
+}
+
+int64_t ConvOp::getInputChannelAxis() { return 1; }
+int64_t ConvOp::getResultChannelAxis() { return 1; }
+
+bool ConvOp::isDepthwise() {
+  return getGroups() > 1 && (int64_t)getGroups() == getInput().getType().getDimSize(1);
+}
+
 int64_t ConvOp::getNumMultiplyAdds() {
   auto filter = getFilter().getType();
   return getResult().getType().getNumElements() * (filter.getNumElements() / filter.getDimSize(0));
@@ -85,6 +107,10 @@ int64_t ConvOp::getNumMultiplyAdds() {
 int64_t LinearOp::getNumMultiplyAdds() {
   return getResult().getType().getNumElements() * getFilter().getType().getDimSize(1);
 }
+
+OpOperand *MatmulOp::getWeightOperand() { return nullptr; }
+OpOperand *MatmulOp::getBiasOperand() { return nullptr; }
+void MatmulOp::setBias(Value) { llvm_unreachable("a product of two activations has no bias"); }
 
 int64_t MatmulOp::getNumMultiplyAdds() {
   return getResult().getType().getNumElements() * getLhs().getType().getShape().back();

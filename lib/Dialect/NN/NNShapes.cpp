@@ -24,7 +24,8 @@ LogicalResult octet::nn::verifyInferredShape(Operation *op) {
   return success();
 }
 
-ShapeResult octet::nn::broadcastShapes(Operation *op, llvm::ArrayRef<int64_t> lhs, llvm::ArrayRef<int64_t> rhs) {
+ShapeResult octet::nn::broadcastShapes(Operation *op, llvm::ArrayRef<int64_t> lhs,
+                                       llvm::ArrayRef<int64_t> rhs) {
   Shape result(std::max(lhs.size(), rhs.size()), 1);
   auto merge = [&](llvm::ArrayRef<int64_t> shape) {
     for (auto [i, size] : llvm::enumerate(shape)) {
@@ -36,7 +37,8 @@ ShapeResult octet::nn::broadcastShapes(Operation *op, llvm::ArrayRef<int64_t> lh
     return true;
   };
   if (!merge(lhs) || !merge(rhs))
-    return op->emitOpError("expected shapes that broadcast, but got [") << lhs << "] and [" << rhs << "]";
+    return op->emitOpError("expected shapes that broadcast, but got [")
+           << lhs << "] and [" << rhs << "]";
   return result;
 }
 
@@ -51,38 +53,45 @@ static LogicalResult expectVector(Operation *op, Value value, int64_t size, Stri
   auto shape = cast<RankedTensorType>(value.getType()).getShape();
   if (shape.size() == 1 && shape[0] == size)
     return success();
-  return op->emitOpError("expected ") << what << " of shape [" << size << "], but got [" << shape << "]";
+  return op->emitOpError("expected ")
+         << what << " of shape [" << size << "], but got [" << shape << "]";
 }
 
 /// Window arithmetic that convolutions and pools share; appends H' and W'.
-static LogicalResult appendWindowShape(Operation *op, llvm::ArrayRef<int64_t> input, llvm::ArrayRef<int64_t> kernel,
-                                       llvm::ArrayRef<int64_t> strides, llvm::ArrayRef<int64_t> pads,
+static LogicalResult appendWindowShape(Operation *op, llvm::ArrayRef<int64_t> input,
+                                       llvm::ArrayRef<int64_t> kernel,
+                                       llvm::ArrayRef<int64_t> strides,
+                                       llvm::ArrayRef<int64_t> pads,
                                        llvm::ArrayRef<int64_t> dilations, Shape &result) {
   if (kernel.size() != 2 || strides.size() != 2 || dilations.size() != 2 || pads.size() != 4)
     return op->emitOpError("expected two kernel sizes, strides and dilations, and four pads");
   for (int i = 0; i < 2; ++i) {
     if (kernel[i] < 1 || strides[i] < 1 || dilations[i] < 1 || pads[i] < 0 || pads[i + 2] < 0)
-      return op->emitOpError("expected positive kernel sizes, strides and dilations, and non-negative pads");
+      return op->emitOpError(
+          "expected positive kernel sizes, strides and dilations, and non-negative pads");
     int64_t room = input[2 + i] + pads[i] + pads[i + 2] - dilations[i] * (kernel[i] - 1) - 1;
     if (room < 0)
-      return op->emitOpError("expected a window inside the padded input, but it is larger by ") << -room;
+      return op->emitOpError("expected a window inside the padded input, but it is larger by ")
+             << -room;
     result.push_back(room / strides[i] + 1);
   }
   return success();
 }
 
 ShapeResult ConvOp::inferResultShape() {
-  if (failed(expectRank(*this, getInput(), 4, "input")) || failed(expectRank(*this, getFilter(), 4, "filter")))
+  if (failed(expectRank(*this, getInput(), 4, "input")) ||
+      failed(expectRank(*this, getFilter(), 4, "filter")))
     return failure();
   auto input = getInput().getType().getShape(), filter = getFilter().getType().getShape();
   int64_t groups = getGroups();
   if (groups < 1 || input[1] % groups || filter[0] % groups || input[1] / groups != filter[1])
-    return emitOpError("expected a filter for ") << input[1] << " input channels in " << groups
-                                                  << " groups, but got [" << filter << "]";
+    return emitOpError("expected a filter for ")
+           << input[1] << " input channels in " << groups << " groups, but got [" << filter << "]";
   if (getBias() && failed(expectVector(*this, getBias(), filter[0], "bias")))
     return failure();
   Shape result{input[0], filter[0]};
-  if (failed(appendWindowShape(*this, input, filter.drop_front(2), getStrides(), getPads(), getDilations(), result)))
+  if (failed(appendWindowShape(*this, input, filter.drop_front(2), getStrides(), getPads(),
+                               getDilations(), result)))
     return failure();
   return result;
 }
@@ -92,7 +101,8 @@ ShapeResult LinearOp::inferResultShape() {
     return failure();
   auto input = getInput().getType().getShape(), filter = getFilter().getType().getShape();
   if (input.empty() || input.back() != filter[1])
-    return emitOpError("expected an input whose last dimension is ") << filter[1] << ", but got [" << input << "]";
+    return emitOpError("expected an input whose last dimension is ")
+           << filter[1] << ", but got [" << input << "]";
   if (getBias() && failed(expectVector(*this, getBias(), filter[0], "bias")))
     return failure();
   Shape result(input);
@@ -103,7 +113,8 @@ ShapeResult LinearOp::inferResultShape() {
 ShapeResult MatmulOp::inferResultShape() {
   auto lhs = getLhs().getType().getShape(), rhs = getRhs().getType().getShape();
   if (lhs.size() < 2 || rhs.size() < 2 || lhs.back() != rhs[rhs.size() - 2])
-    return emitOpError("expected matrices that multiply, but got [") << lhs << "] and [" << rhs << "]";
+    return emitOpError("expected matrices that multiply, but got [")
+           << lhs << "] and [" << rhs << "]";
   auto batch = broadcastShapes(*this, lhs.drop_back(2), rhs.drop_back(2));
   if (failed(batch))
     return failure();
@@ -112,13 +123,13 @@ ShapeResult MatmulOp::inferResultShape() {
   return batch;
 }
 
-template <typename PoolOp>
-static ShapeResult inferPool(PoolOp op) {
+template <typename PoolOp> static ShapeResult inferPool(PoolOp op) {
   if (failed(expectRank(op, op.getInput(), 4, "input")))
     return failure();
   auto input = op.getInput().getType().getShape();
   Shape result{input[0], input[1]};
-  if (failed(appendWindowShape(op, input, op.getKernel(), op.getStrides(), op.getPads(), op.getDilations(), result)))
+  if (failed(appendWindowShape(op, input, op.getKernel(), op.getStrides(), op.getPads(),
+                               op.getDilations(), result)))
     return failure();
   return result;
 }
@@ -129,11 +140,13 @@ ShapeResult AvgPoolOp::inferResultShape() { return inferPool(*this); }
 ShapeResult FmaOp::inferResultShape() {
   auto shape = getX().getType().getShape();
   for (Value operand : {getFactor(), getShift()}) {
-    auto result = broadcastShapes(*this, shape, cast<RankedTensorType>(operand.getType()).getShape());
+    auto result =
+        broadcastShapes(*this, shape, cast<RankedTensorType>(operand.getType()).getShape());
     if (failed(result))
       return failure();
     if (ArrayRef<int64_t>(*result) != shape)
-      return emitOpError("expected a factor and a shift that broadcast to [") << shape << "], but got [" << *result << "]";
+      return emitOpError("expected a factor and a shift that broadcast to [")
+             << shape << "], but got [" << *result << "]";
   }
   return Shape(shape);
 }
@@ -152,7 +165,8 @@ ShapeResult ReduceMeanOp::inferResultShape() {
   auto input = getInput().getType().getShape();
   Shape result;
   auto axes = getAxes();
-  if (!llvm::is_sorted(axes) || llvm::any_of(axes, [&](int64_t a) { return a < 0 || a >= (int64_t)input.size(); }))
+  if (!llvm::is_sorted(axes) ||
+      llvm::any_of(axes, [&](int64_t a) { return a < 0 || a >= (int64_t)input.size(); }))
     return emitOpError("expected ascending axes inside rank ") << input.size();
   for (auto [i, size] : llvm::enumerate(input)) {
     bool reduced = llvm::is_contained(axes, (int64_t)i);
@@ -165,7 +179,8 @@ ShapeResult ReduceMeanOp::inferResultShape() {
 ShapeResult SoftmaxOp::inferResultShape() {
   auto shape = getInput().getType().getShape();
   if (getAxis() >= shape.size())
-    return emitOpError("expected an axis inside rank ") << shape.size() << ", but got " << getAxis();
+    return emitOpError("expected an axis inside rank ")
+           << shape.size() << ", but got " << getAxis();
   return Shape(shape);
 }
 
@@ -182,7 +197,8 @@ ShapeResult ConcatOp::inferResultShape() {
     auto shape = cast<RankedTensorType>(input.getType()).getShape();
     for (auto [i, size] : llvm::enumerate(shape))
       if (shape.size() != result.size() || ((int64_t)i != axis && size != result[i]))
-        return emitOpError("expected inputs that agree outside axis ") << axis << ", but got [" << shape << "]";
+        return emitOpError("expected inputs that agree outside axis ")
+               << axis << ", but got [" << shape << "]";
     result[axis] += shape[axis];
   }
   return result;
@@ -202,11 +218,13 @@ ShapeResult PadOp::inferResultShape() {
 
 ShapeResult SliceOp::inferResultShape() {
   auto input = getInput().getType().getShape();
-  if (getStarts().size() != input.size() || getSizes().size() != input.size() || getSteps().size() != input.size())
+  if (getStarts().size() != input.size() || getSizes().size() != input.size() ||
+      getSteps().size() != input.size())
     return emitOpError("expected ") << input.size() << " starts, sizes and steps";
   for (auto [size, start, count, step] : llvm::zip(input, getStarts(), getSizes(), getSteps())) {
     int64_t last = start + (count - 1) * step;
-    if (count < 0 || step == 0 || (count > 0 && (start < 0 || start >= size || last < 0 || last >= size)))
+    if (count < 0 || step == 0 ||
+        (count > 0 && (start < 0 || start >= size || last < 0 || last >= size)))
       return emitOpError("expected a slice inside [") << input << "]";
   }
   return Shape(getSizes());
@@ -228,7 +246,9 @@ ShapeResult TransposeOp::inferResultShape() {
 ShapeResult ResizeOp::inferResultShape() {
   if (failed(expectRank(*this, getInput(), 4, "input")))
     return failure();
-  auto arePositive = [](auto values) { return values.size() == 2 && llvm::all_of(values, [](auto value) { return value > 0; }); };
+  auto arePositive = [](auto values) {
+    return values.size() == 2 && llvm::all_of(values, [](auto value) { return value > 0; });
+  };
   if (!arePositive(getSize()) || !arePositive(getScales()))
     return emitOpError("expected two positive sizes and two positive scales");
   auto input = getInput().getType().getShape();

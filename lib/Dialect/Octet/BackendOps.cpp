@@ -18,13 +18,15 @@ using namespace octet;
 // Attributes
 //===----------------------------------------------------------------------===//
 
-LogicalResult DTypeAttr::verify(function_ref<InFlightDiagnostic()> emitError, Type type, ArrayRef<int64_t> range,
-                                FloatAttr scaleMin, FloatAttr scale, std::optional<int64_t> zeroPoint) {
+LogicalResult DTypeAttr::verify(function_ref<InFlightDiagnostic()> emitError, Type type,
+                                ArrayRef<int64_t> range, FloatAttr scaleMin, FloatAttr scale,
+                                std::optional<int64_t> zeroPoint) {
   auto integer = dyn_cast<IntegerType>(type);
   if (!integer && !isa<FloatType>(type))
     return emitError() << "expected an integer or float type, but got " << type;
   if ((!range.empty() || zeroPoint) && !integer)
-    return emitError() << "expected an integer type beside a range or a zero point, but got " << type;
+    return emitError() << "expected an integer type beside a range or a zero point, but got "
+                       << type;
   if (!range.empty() && (range.size() != 2 || range[0] >= range[1]))
     return emitError() << "expected a range [low, high] with low < high, but got [" << range << "]";
   auto isInType = [&](int64_t value) {
@@ -42,7 +44,8 @@ LogicalResult DTypeAttr::verify(function_ref<InFlightDiagnostic()> emitError, Ty
   if ((bool)scale != zeroPoint.has_value())
     return emitError() << "expected scale and zero_point together, but got only one of them";
   if (scale && scaleMin && scale.getValueAsDouble() < scaleMin.getValueAsDouble())
-    return emitError() << "expected a scale of at least scale_min, but got " << scale << " and " << scaleMin;
+    return emitError() << "expected a scale of at least scale_min, but got " << scale << " and "
+                       << scaleMin;
   return success();
 }
 
@@ -81,7 +84,8 @@ LogicalResult MatchOp::verify() {
   if (getNames().empty())
     return emitOpError("expected at least one operator name");
   if (getCommutative() && getInputs().size() != 2)
-    return emitOpError("expected two operands beside 'commutative', but got ") << getInputs().size();
+    return emitOpError("expected two operands beside 'commutative', but got ")
+           << getInputs().size();
   for (auto [index, input] : llvm::enumerate(getInputs())) {
     Operation *leaf = input.getDefiningOp();
     bool mayVanish = isa_and_nonnull<ActivationOp>(leaf) && cast<ActivationOp>(leaf).getVariadic();
@@ -95,14 +99,16 @@ LogicalResult MatchOp::verify() {
   return success();
 }
 
-/// Checks what patterns and folds have in common: leaves and matches only, every one of them used, `root` a match.
+/// Checks what patterns and folds have in common: leaves and matches only, every one of them used,
+/// `root` a match.
 static LogicalResult verifyGraph(Operation *op, Block &block, Value root) {
   if (!root || !root.getDefiningOp<MatchOp>())
     return op->emitOpError("expected the result of an 'octet.match' as the root");
   int64_t numWeights = 0, numBiases = 0;
   for (Operation &part : block.without_terminator()) {
     if (!isa<ActivationOp, WeightOp, BiasOp, ParameterOp, MatchOp>(part))
-      return op->emitOpError("expected only leaves and matches, but got '") << part.getName() << "'";
+      return op->emitOpError("expected only leaves and matches, but got '")
+             << part.getName() << "'";
     if (part.use_empty())
       return part.emitOpError("expected to be part of the graph, but nothing uses it");
     numWeights += isa<WeightOp>(part);
@@ -121,16 +127,20 @@ LogicalResult PatternOp::verifyRegions() {
     return failure();
   bool hasWeight = !getBody().getOps<WeightOp>().empty();
   if (hasWeight && getObservation() == Observation::shared)
-    return emitOpError("expected no weight in a pattern whose result shares the observer of its inputs");
+    return emitOpError(
+        "expected no weight in a pattern whose result shares the observer of its inputs");
   if (getObservation() == Observation::shared && getChannelAxis())
-    return emitOpError("expected no channel_axis on a pattern whose result shares the observer of its inputs");
+    return emitOpError(
+        "expected no channel_axis on a pattern whose result shares the observer of its inputs");
   return success();
 }
 
 LogicalResult PatternOp::verifySymbolUses(SymbolTableCollection &) {
   for (auto symbol : getDtypes().getAsRange<FlatSymbolRefAttr>())
-    if (!isa_and_nonnull<DTypesOp>(SymbolTable::lookupSymbolIn((*this)->getParentOp(), symbol.getAttr())))
-      return emitOpError("expected the symbol of an 'octet.dtypes' of this backend, but got ") << symbol;
+    if (!isa_and_nonnull<DTypesOp>(
+            SymbolTable::lookupSymbolIn((*this)->getParentOp(), symbol.getAttr())))
+      return emitOpError("expected the symbol of an 'octet.dtypes' of this backend, but got ")
+             << symbol;
   return success();
 }
 
@@ -159,7 +169,10 @@ static LogicalResult verifyFloatOps(BackendOp backend, ArrayRef<PatternOp> patte
     for (auto entry : backend.getBody().getOps<FloatOp>())
       for (Attribute name : entry.getNames())
         if (llvm::is_contained(matches[0].getNames(), name))
-          return (entry.emitOpError("expected operators that no pattern takes, but a pattern takes ") << name).attachNote(pattern->getLoc())
+          return (entry.emitOpError(
+                      "expected operators that no pattern takes, but a pattern takes ")
+                  << name)
+                     .attachNote(pattern->getLoc())
                  << "the pattern";
   }
   return success();
@@ -169,7 +182,9 @@ LogicalResult BackendOp::verifyRegions() {
   SmallVector<PatternOp> patterns;
   for (Operation &part : getBody().front()) {
     if (!isa<DTypesOp, PatternOp, FoldOp, FloatOp, RecipeOp>(part))
-      return emitOpError("expected dtypes, patterns, folds, float operators and a recipe, but got '") << part.getName() << "'";
+      return emitOpError(
+                 "expected dtypes, patterns, folds, float operators and a recipe, but got '")
+             << part.getName() << "'";
     auto pattern = dyn_cast<PatternOp>(part);
     if (!pattern)
       continue;
@@ -178,7 +193,9 @@ LogicalResult BackendOp::verifyRegions() {
                                                         OperationEquivalence::IgnoreLocations);
     });
     if (same != patterns.end())
-      return (pattern.emitOpError("expected a graph of its own, but an earlier pattern has the same")).attachNote(same->getLoc())
+      return (pattern.emitOpError(
+                  "expected a graph of its own, but an earlier pattern has the same"))
+                 .attachNote(same->getLoc())
              << "the earlier pattern; it always wins";
     patterns.push_back(pattern);
   }
@@ -194,11 +211,12 @@ LogicalResult BackendOp::verifyRegions() {
 LogicalResult ModuleNameRegexOp::verify() {
   std::string message;
   if (!llvm::Regex(getKey()).isValid(message))
-    return emitOpError("expected a regular expression, but got ") << getKeyAttr() << ": " << message;
+    return emitOpError("expected a regular expression, but got ")
+           << getKeyAttr() << ": " << message;
   for (size_t i = getKey().find('\\'); i != StringRef::npos; i = getKey().find('\\', i + 2))
     if (i + 1 < getKey().size() && llvm::isAlnum(getKey()[i + 1]))
-      return emitOpError("expected a POSIX extended regular expression, which has no '") << getKey().substr(i, 2)
-             << "'; write a class such as [0-9] or [[:alnum:]_]";
+      return emitOpError("expected a POSIX extended regular expression, which has no '")
+             << getKey().substr(i, 2) << "'; write a class such as [0-9] or [[:alnum:]_]";
   return success();
 }
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/DialectImplementation.h"
-#include "octet/Dialect/Octet/Octet.h"
+#include "octet/Dialect/Octet/Origin.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -28,4 +28,16 @@ void OctetDialect::initialize() {
 #define GET_OP_LIST
 #include "octet/Dialect/Octet/OctetOps.cpp.inc"
       >();
+}
+
+/// The discardable attributes that passes read on ops of any dialect.
+LogicalResult OctetDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  StringRef name = attribute.getName();
+  bool isOfItsType = name == kOriginAttr     ? isa<OriginAttr>(attribute.getValue())
+                     : name == kDecisionAttr ? isa<DecisionAttr>(attribute.getValue())
+                                             : true;
+  if (!isOfItsType)
+    return op->emitOpError("expected an '#")
+           << name << "' as '" << name << "', but got " << attribute.getValue();
+  return success();
 }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/IR/IRMapping.h"
 #include "octet/Dialect/Octet/Octet.h"
 
 using namespace mlir;
@@ -32,13 +33,16 @@ static LogicalResult verifyQuantized(Operation *op, Type type) {
   auto tensor = cast<RankedTensorType>(type);
   auto quantized = cast<quant::QuantizedType>(tensor.getElementType());
   if (!quantized.getExpressedType().isF32())
-    return op->emitOpError("expected an expressed type of f32, but got ") << quantized.getExpressedType();
+    return op->emitOpError("expected an expressed type of f32, but got ")
+           << quantized.getExpressedType();
   auto perAxis = dyn_cast<quant::UniformQuantizedPerAxisType>(quantized);
   if (!perAxis)
     return success();
   int64_t axis = perAxis.getQuantizedDimension();
-  if (axis < 0 || axis >= tensor.getRank() || tensor.getDimSize(axis) != (int64_t)perAxis.getScales().size())
-    return op->emitOpError("expected one scale per element of axis ") << axis << ", but got " << perAxis.getScales().size();
+  if (axis < 0 || axis >= tensor.getRank() ||
+      tensor.getDimSize(axis) != (int64_t)perAxis.getScales().size())
+    return op->emitOpError("expected one scale per element of axis ")
+           << axis << ", but got " << perAxis.getScales().size();
   return success();
 }
 
@@ -48,6 +52,66 @@ LogicalResult DequantizeOp::verify() { return verifyQuantized(*this, getInput().
 LogicalResult ObserveOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!symbols.lookupNearestSymbolFrom<ObserverOp>(*this, getObserverAttr()))
     return emitOpError("expected the symbol of an 'octet.observer', but got ") << getObserverAttr();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+Value GroupOp::getOuter(Value inner) {
+  auto argument = dyn_cast<BlockArgument>(inner);
+  bool isOwn = argument && argument.getOwner()->getParentOp() == getOperation();
+  return isOwn ? getInputs()[argument.getArgNumber()] : inner;
+}
+
+Value GroupOp::lookThrough(Value value) {
+  while (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto group = dyn_cast_or_null<GroupOp>(argument.getOwner()->getParentOp());
+    if (!group)
+      break;
+    value = group.getOuter(argument);
+  }
+  return value;
+}
+
+BlockArgument GroupOp::addInput(Value value) {
+  getInputsMutable().append(value);
+  return getBody().front().addArgument(value.getType(), value.getLoc());
+}
+
+void GroupOp::dropUnusedInputs() {
+  Block &body = getBody().front();
+  for (int64_t i = body.getNumArguments() - 1; i >= 0; --i)
+    if (body.getArgument(i).use_empty()) {
+      body.eraseArgument(i);
+      getInputsMutable().erase(i);
+    }
+}
+
+void GroupOp::inlineBody() {
+  Block &body = getBody().front();
+  for (auto [argument, input] : llvm::zip(body.getArguments(), getInputs()))
+    argument.replaceAllUsesWith(input);
+  getResult().replaceAllUsesWith(getYielded());
+  for (Operation &op : llvm::make_early_inc_range(body.without_terminator()))
+    op.moveBefore(*this);
+}
+
+Value GroupOp::cloneBody(OpBuilder &builder, IRMapping &mapping) {
+  Block &body = getBody().front();
+  for (auto [argument, input] : llvm::zip(body.getArguments(), getInputs()))
+    mapping.map(argument, mapping.lookup(input));
+  for (Operation &op : body.without_terminator())
+    builder.clone(op, mapping);
+  return mapping.lookup(getYielded());
+}
+
+LogicalResult GroupOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (getPattern() && !symbols.lookupNearestSymbolFrom<PatternOp>(*this, getPatternAttr()))
+    return emitOpError(
+               "expected the symbol of an 'octet.pattern' of the module's backend, but got ")
+           << getPatternAttr();
   return success();
 }
 
@@ -61,12 +125,13 @@ LogicalResult GroupOp::verifyRegions() {
   auto shaped = dyn_cast<ShapedType>(getResult().getType());
   auto yielded = dyn_cast<ShapedType>(yield.getValues()[0].getType());
   if (shaped && yielded && shaped.getShape() != yielded.getShape())
-    return emitOpError("expected to yield the shape [") << shaped.getShape() << "], but got [" << yielded.getShape() << "]";
+    return emitOpError("expected to yield the shape [")
+           << shaped.getShape() << "], but got [" << yielded.getShape() << "]";
   return success();
 }
 
 ParseResult GroupOp::parse(OpAsmParser &parser, OperationState &result) {
-  StringAttr pattern;
+  SymbolRefAttr pattern;
   SmallVector<OpAsmParser::Argument> arguments;
   SmallVector<OpAsmParser::UnresolvedOperand> operands;
   auto parsePair = [&]() -> ParseResult {
@@ -74,12 +139,16 @@ ParseResult GroupOp::parse(OpAsmParser &parser, OperationState &result) {
                    parser.parseOperand(operands.emplace_back()));
   };
   FunctionType type;
-  if (parser.parseAttribute(pattern, "pattern", result.attributes) ||
+  OptionalParseResult named = parser.parseOptionalAttribute(pattern, Type());
+  if ((named.has_value() && failed(*named)) ||
       parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parsePair) ||
       parser.parseOptionalAttrDictWithKeyword(result.attributes) || parser.parseColonType(type))
     return failure();
+  if (pattern)
+    result.addAttribute(getPatternAttrName(result.name), pattern);
   if (type.getNumInputs() != operands.size() || type.getNumResults() != 1)
-    return parser.emitError(parser.getNameLoc(), "expected one type per operand and one result type");
+    return parser.emitError(parser.getNameLoc(),
+                            "expected one type per operand and one result type");
   for (auto [argument, input] : llvm::zip(arguments, type.getInputs()))
     argument.type = input;
   result.addTypes(type.getResults());
@@ -89,7 +158,9 @@ ParseResult GroupOp::parse(OpAsmParser &parser, OperationState &result) {
 }
 
 void GroupOp::print(OpAsmPrinter &printer) {
-  printer << ' ' << getPatternAttr() << '(';
+  if (getPattern())
+    printer << ' ' << getPatternAttr();
+  printer << '(';
   llvm::interleaveComma(llvm::zip(getBody().getArguments(), getInputs()), printer, [&](auto pair) {
     printer << std::get<0>(pair) << " = " << std::get<1>(pair);
   });

@@ -1,18 +1,15 @@
 // RUN: octet-opt %s --split-input-file --verify-diagnostics | FileCheck %s
 
 // CHECK-LABEL: kernel.program @net level "sse2" arena 64 state 8 prepared 192
-// CHECK-SAME: inputs [#kernel.tensor<"x", tensor<2xf32>>] outputs [] weights dense<0> : tensor<4xi8> panels 896 observers {a = 0 : i64}
-kernel.program @net level "sse2" arena 64 state 8 prepared 192 inputs [#kernel.tensor<"x", tensor<2xf32>>] outputs [] weights dense<0> : tensor<4xi8> panels 896 observers {a = 0 : i64} {
-  // CHECK: kernel.dense_filter from 0 to 64 outputs 2 channels 3 pitch 4 kernel 3 3 runs 1
-  kernel.dense_filter from 0 to 64 outputs 2 channels 3 pitch 4 kernel 3 3 runs 1
-  // CHECK: kernel.depthwise_filter from 0 to 0 channels 16 blocks 1 parts 1 vectors 1 strip 1 stride 1 kernel 3 3
-  kernel.depthwise_filter from 0 to 0 channels 16 blocks 1 parts 1 vectors 1 strip 1 stride 1 kernel 3 3
-  // CHECK: kernel.widen from <panels 64> to 128 groups 3
-  kernel.widen from <panels 64> to 128 groups 3
-  // CHECK: kernel.parameters bytes from 4 to 640 channels 8 block 64
-  kernel.parameters bytes from 4 to 640 channels 8 block 64
-  // CHECK: kernel.step @k [#kernel.arg<arena 0>, #kernel.arg<state 0>, #kernel.arg<input 0>, #kernel.arg<panels 64>] range 3
-  kernel.step @k [#kernel.arg<arena 0>, #kernel.arg<state 0>, #kernel.arg<input 0>, #kernel.arg<panels 64>] range 3
+// CHECK-SAME: inputs [#kernel.tensor<"x", tensor<2xf32>>] outputs [] weights dense<0> : tensor<4xi8> observers {a = 0 : i64}
+// CHECK-SAME: prologue {
+kernel.program @net level "sse2" arena 64 state 8 prepared 192 inputs [#kernel.tensor<"x", tensor<2xf32>>] outputs [] weights dense<0> : tensor<4xi8> observers {a = 0 : i64} prologue {
+  // CHECK: kernel.step @p [#kernel.arg<weights 0>, #kernel.arg<prepared 64>] bounds [2, 3] range 16
+  kernel.step @p [#kernel.arg<weights 0>, #kernel.arg<prepared 64>] bounds [2, 3] range 16
+  // CHECK-NEXT: } {
+} {
+  // CHECK: kernel.step @k [#kernel.arg<arena 0>, #kernel.arg<state 0>, #kernel.arg<input 0>, #kernel.arg<prepared 64>] range 3
+  kernel.step @k [#kernel.arg<arena 0>, #kernel.arg<state 0>, #kernel.arg<input 0>, #kernel.arg<prepared 64>] range 3
 }
 
 // -----
@@ -20,6 +17,29 @@ kernel.program @net level "sse2" arena 64 state 8 prepared 192 inputs [#kernel.t
 kernel.program @net level "sse2" arena 0 state 0 prepared 0 inputs [] outputs [] {
   // expected-error @below {{attribute 'args' failed to satisfy constraint: addresses}}
   kernel.step @k [1] range 3
+}
+
+// -----
+
+kernel.program @net level "sse2" arena 64 state 0 prepared 64 inputs [] outputs [] prologue {
+  // expected-error @below {{expected addresses in weights or prepared memory in a prologue, but got #kernel.arg<arena 0>}}
+  kernel.step @p [#kernel.arg<arena 0>, #kernel.arg<prepared 0>] range 1
+} {}
+
+// -----
+
+// CHECK-LABEL: func @vectors
+func.func @vectors(%memory: memref<64xi8>, %at: index, %sums: vector<16xi32>, %weights: vector<64xi8>) -> vector<16xf32> {
+  // CHECK: kernel.broadcast4 %{{.*}}[%{{.*}}] : memref<64xi8>
+  %x = kernel.broadcast4 %memory[%at] : memref<64xi8>
+  // CHECK: kernel.dot4 %{{.*}}, %{{.*}}, %{{.*}}
+  %dot = kernel.dot4 %sums, %x, %weights
+  %real = arith.sitofp %dot : vector<16xi32> to vector<16xf32>
+  // CHECK: kernel.round %{{.*}} : (vector<16xf32>) -> vector<16xi32>
+  %exponent = kernel.round %real : (vector<16xf32>) -> vector<16xi32>
+  // CHECK: kernel.scale %{{.*}}, %{{.*}} normal : (vector<16xf32>, vector<16xi32>) -> vector<16xf32>
+  %y = kernel.scale %real, %exponent normal : (vector<16xf32>, vector<16xi32>) -> vector<16xf32>
+  return %y : vector<16xf32>
 }
 
 // -----

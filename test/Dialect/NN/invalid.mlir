@@ -193,3 +193,11 @@ func.func @resize(%x: tensor<1x2x3x3xf32>) {
   %y = nn.resize %x size [3, 3] scales [0.0, 1.0] linear half_pixel floor : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
   return
 }
+
+// -----
+
+func.func @sub_channel(%x: tensor<2x4x!quant.uniform<i8:f32:{0:1, 1:2}, {{1.0, 2.0}, {3.0, 4.0}}>>) {
+  // expected-error @below {{or uniform quantized type per tensor or axis or integer values}}
+  %y = nn.relu %x : (tensor<2x4x!quant.uniform<i8:f32:{0:1, 1:2}, {{1.0, 2.0}, {3.0, 4.0}}>>) -> tensor<2x4xf32>
+  return
+}

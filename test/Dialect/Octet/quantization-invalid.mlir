@@ -18,9 +18,73 @@ func.func @observer(%x: tensor<2x3xf32>) {
 
 func.func @yield(%x: tensor<2xf32>) {
   // expected-error @below {{expected to yield the shape [2], but got [3]}}
-  %y = octet.group "g"(%a = %x) : (tensor<2xf32>) -> tensor<2xf32> {
+  %y = octet.group(%a = %x) : (tensor<2xf32>) -> tensor<2xf32> {
     %r = nn.constant dense<1.0> : tensor<3xf32>
     octet.yield %r : tensor<3xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @origin_of_another_type(%x: tensor<2xf32>) {
+  // expected-error @below {{expected an '#octet.origin' as 'octet.origin', but got "relu1"}}
+  %r = nn.relu %x {octet.origin = "relu1"} : (tensor<2xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+// expected-error @below {{expected a source name, but got an empty one}}
+#unnamed = #octet.origin<"">
+
+// -----
+
+// expected-error @below {{expected a source class, but got an empty one}}
+#unclassed = #octet.origin<"relu1", "", 0>
+
+// -----
+
+// expected-error @below {{expected a number of the operator from 0, but got -1}}
+#uncounted = #octet.origin<"relu1", "Relu", -1>
+
+// -----
+
+func.func @sub_channel(%x: tensor<2x4x!quant.uniform<i8:f32:{0:1, 1:2}, {{1.0, 2.0}, {3.0, 4.0}}>>) {
+  // expected-error @below {{uniform quantized type per tensor or axis}}
+  %y = octet.dequantize %x : (tensor<2x4x!quant.uniform<i8:f32:{0:1, 1:2}, {{1.0, 2.0}, {3.0, 4.0}}>>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+// expected-error @below {{expected a code of the form OCT123, but got "OCT1"}}
+#coded = #octet.reason<"OCT1", "no pattern", "">
+
+// -----
+
+// expected-error @below {{expected a text beside the code, but got an empty one}}
+#silent = #octet.reason<"OCT101", "", "">
+
+// -----
+
+// expected-error @below {{expected a reason for the verdict float, but got none}}
+#unexplained = #octet.decision<number = 0, verdict = float>
+
+// -----
+
+func.func @decision_of_another_type(%x: tensor<2xf32>) {
+  // expected-error @below {{expected an '#octet.decision' as 'octet.decision', but got "float"}}
+  %r = nn.relu %x {octet.decision = "float"} : (tensor<2xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @pattern_of_no_backend(%x: tensor<2xf32>) {
+  // expected-error @below {{expected the symbol of an 'octet.pattern' of the module's backend, but got @cpu::@act}}
+  %y = octet.group @cpu::@act(%a = %x) : (tensor<2xf32>) -> tensor<2xf32> {
+    octet.yield %a : tensor<2xf32>
   }
   return
 }

@@ -5,8 +5,8 @@
 `Network` evaluates an ONNX QDQ file as the integer program; the functions below are its operators, for tests of single ones.
 """
 
-from .elementwise import (add, clip, div, elu, exp, fma, hard_sigmoid, hard_swish, leaky_relu, mul, relu, sigmoid, silu,
-                          softmax, sqrt, sub, tanh)
+from .elementwise import (add, clip, div, elu, erf, exp, fma, gelu, hard_sigmoid, hard_swish, leaky_relu, mul, relu, sigmoid, silu,
+                          softmax, softplus, sqrt, sub, tanh)
 from .movement import resize
 from .network import Network
 from .pools import average_pool, average_pool_integer, max_pool, mean, mean_integer

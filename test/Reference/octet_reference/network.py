@@ -15,6 +15,7 @@ from . import operators, pools, products, quantization
 from .graph import Graph, Node
 from .quantization import QParams
 
+ACTIVATION_TYPES = (np.uint8, np.int8)  # [N.signed]
 INTEGER_TYPES = {np.dtype(np.uint8): (0, 255), np.dtype(np.int8): (-128, 127), np.dtype(np.int32): (-(2**31), 2**31 - 1)}
 
 
@@ -27,7 +28,7 @@ class Quantized:
 
     @property
     def is_activation(self):
-        return self.values.dtype == np.uint8
+        return self.values.dtype in ACTIVATION_TYPES
 
     @property
     def is_per_tensor(self):
@@ -127,7 +128,7 @@ class Evaluation:
         params, dtype = self.read_params(node)
         source = node.inputs[0]
         result = None
-        if dtype == np.uint8:
+        if dtype in ACTIVATION_TYPES:
             result = self.quantize_mean(source, params) if params.axis is None else None
             if result is None:
                 result = self.quantize_product(source, params)

@@ -11,6 +11,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 #include "octet/Dialect/Kernel/Kernel.h"
+#include "octet/Dialect/Octet/Octet.h"
 
 using namespace llvm;
 using namespace octet;
@@ -40,7 +41,8 @@ llvm.func @f(%y: !llvm.ptr, %begin: i64, %end: i64) attributes {target_features 
   levels[0].level = "reference";
   levels[0].steps = {{"f", 1, "answer", {{OCTET_OUTPUT, 0}}}};
   levels[0].code = std::move(*code);
-  auto bytes = emitProgram(info, std::move(levels), with(OutputKind::SharedLibrary, getHostTriple()));
+  auto bytes =
+      emitProgram(info, std::move(levels), with(OutputKind::SharedLibrary, getHostTriple()));
   ASSERT_TRUE(bool(bytes)) << toString(bytes.takeError());
   auto library = cantFail(ModelLibrary::loadBytes(*bytes));
   ModelPtr model = cantFail(createModel(*library));
@@ -56,7 +58,8 @@ struct CodegenContext {
   CodegenContext() : context(makeRegistry()) {}
   static mlir::DialectRegistry makeRegistry() {
     mlir::DialectRegistry registry;
-    registry.insert<mlir::LLVM::LLVMDialect, mlir::quant::QuantDialect, kernel::KernelDialect>();
+    registry.insert<mlir::LLVM::LLVMDialect, mlir::quant::QuantDialect, OctetDialect,
+                    kernel::KernelDialect>();
     registerEmitTranslations(registry);
     return registry;
   }
@@ -75,21 +78,14 @@ TEST(Collect, TakesWhatCodegenLeaves) {
   auto network = codegen.collect(R"(
 module @sse2 {
   kernel.program @main level "sse2" arena 64 state 16 prepared 192 inputs [#kernel.tensor<"x", tensor<1x3x!quant.uniform<u8:f32, 0.5:128>>>]
-      outputs [#kernel.tensor<"y", tensor<2xf32>>] weights dense<7> : tensor<4xi8> panels 704 {
-    kernel.dense_filter from 1 to 2 outputs 3 channels 4 pitch 5 kernel 6 7 runs 8
-    kernel.parameters triples from 4 to 64 channels 3 block 16
-    kernel.parameters words from 13 to 128 channels 3 block 16
-    kernel.parameters reciprocals from 13 to 192 channels 3 block 16
-    kernel.parameters reciprocal_rests from 13 to 256 channels 3 block 16
-    kernel.parameters bytes from 25 to 320 channels 3 block 16
-    kernel.parameters bytes from 25 to 384 channels 3 block 64
-    kernel.parameters reciprocals from 13 to 640 channels 3 block 64
-    kernel.depthwise_filter from 1 to 2 channels 9 blocks 3 parts 10 vectors 4 strip 5 stride 6 kernel 7 8
-    kernel.widen from #kernel.arg<panels 64> to 128 groups 3
-    kernel.step @dense [#kernel.arg<arena 64>, #kernel.arg<output 0>] bounds [7] range 3 loc(fused["conv1", "relu1"])
+      outputs [#kernel.tensor<"y", tensor<2xf32>>] weights dense<7> : tensor<4xi8> prologue {
+    kernel.step @pack [#kernel.arg<weights 0>, #kernel.arg<prepared 64>] bounds [5] range 2
+  } {
+    kernel.step @dense [#kernel.arg<arena 64>, #kernel.arg<output 0>] bounds [7] range 3 {octet.origin = #octet.origin<"conv1">}
     kernel.step @dense [#kernel.arg<input 0>, #kernel.arg<prepared 128>] bounds [8] range 1
   }
   llvm.func @dense(%x: !llvm.ptr, %y: !llvm.ptr, %a: i64, %begin: i64, %end: i64) { llvm.return }
+  llvm.func @pack(%x: !llvm.ptr, %y: !llvm.ptr, %a: i64, %begin: i64, %end: i64) { llvm.return }
 }
 module @reference {
   kernel.program @main level "reference" arena 64 state 16 prepared 0 inputs [] outputs [] {}
@@ -104,16 +100,6 @@ module @reference {
   EXPECT_EQ(program.inputs[0].scale, 0.5f);
   EXPECT_EQ(program.inputs[0].zeroPoint, 128);
   EXPECT_EQ(program.outputs[0].shape, std::vector<int64_t>{2});
-  EXPECT_EQ(program.panelsBytes, 704);
-  ASSERT_EQ(program.filters.size(), 1u);
-  octet_dense_filter dense = program.filters[0];
-  EXPECT_EQ(std::make_tuple(dense.source, dense.target, dense.outputs, dense.channels), std::make_tuple(1, 2, 3, 4));
-  EXPECT_EQ(std::make_tuple(dense.pitch, dense.kernel_rows, dense.kernel_columns, dense.runs), std::make_tuple(5, 6, 7, 8));
-  // Arrays that follow one another in both places are one record.
-  std::vector<std::array<int, 5>> parameters;
-  for (const octet_parameters &p : program.parameters)
-    parameters.push_back({p.source, p.target, p.channels, p.block, (int)p.kinds});
-  EXPECT_EQ(parameters, (std::vector<std::array<int, 5>>{{4, 64, 3, 16, 0x16543}, {25, 384, 3, 64, 1}, {25, 640, 3, 64, 5}}));
   ASSERT_EQ(network->levels.size(), 2u);
   EXPECT_EQ(network->levels[1].level, "reference");
   ASSERT_EQ(network->levels[0].steps.size(), 2u);
@@ -125,16 +111,9 @@ module @reference {
   EXPECT_EQ(network->levels[0].steps[1].name, "dense");
   EXPECT_EQ(network->levels[0].steps[1].addresses[1].space, OCTET_PREPARED);
   EXPECT_EQ(network->levels[0].preparedBytes, 192);
-  ASSERT_EQ(network->levels[0].filters.size(), 1u);
-  octet_depthwise_filter filter = network->levels[0].filters[0];
-  EXPECT_EQ(std::make_tuple(filter.source, filter.target, filter.channels), std::make_tuple(1, 2, 9));
-  EXPECT_EQ(std::make_tuple(filter.blocks, filter.parts, filter.vectors), std::make_tuple(3, 10, 4));
-  EXPECT_EQ(std::make_tuple(filter.strip, filter.row_stride, filter.kernel_rows, filter.kernel_columns),
-            std::make_tuple(5, 6, 7, 8));
-  ASSERT_EQ(network->levels[0].widenings.size(), 1u);
-  WideningInfo widening = network->levels[0].widenings[0];
-  EXPECT_EQ(std::make_tuple(widening.source.space, widening.source.offset, widening.target, widening.groups),
-            std::make_tuple(OCTET_PANELS, 64, 128, 3));
+  StepInfo pack{"pack", 2, "pack", {{OCTET_WEIGHTS, 0}, {OCTET_PREPARED, 64}}, {5}};
+  EXPECT_TRUE(network->levels[0].prologue == std::vector<StepInfo>{pack});
+  EXPECT_TRUE(network->levels[1].prologue.empty());
   auto object = emitProgram(program, std::move(network->levels), with(OutputKind::Object));
   EXPECT_TRUE(bool(object)) << toString(object.takeError());
 }

@@ -10,6 +10,10 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
+#include <csignal>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace llvm;
 using namespace octet;
@@ -64,14 +68,73 @@ TEST_F(File, NamesThePathThatCannotBeWritten) {
 }
 
 TEST_F(File, ReportsAFullDevice) {
-  EXPECT_EQ(write("/dev/full", std::string(100000, 'x')), "cannot write '/dev/full': No space left on device");
+  EXPECT_EQ(write("/dev/full", std::string(100000, 'x')),
+            "cannot write '/dev/full': No space left on device");
+}
+
+TEST_F(File, WritesAllOrNone) {
+  std::string first = path("first"), second = path("second"), missing = path("no/such/folder");
+  ArrayRef<char> bytes("text", 4);
+  ASSERT_EQ(write(first, "old"), "");
+  for (StringRef broken : {StringRef(missing), StringRef("/dev/full"), folder.str()})
+    EXPECT_NE(toString(writeFiles({{first, bytes}, {broken, bytes}, {second, bytes}})), "");
+  // A rename that fails is noticed late: those before it are there.
+  EXPECT_EQ(read(first), "text");
+  ASSERT_EQ(write(first, "old"), "");
+  EXPECT_NE(toString(writeFiles({{first, bytes}, {"/dev/full", bytes}})), "");
+  EXPECT_NE(toString(writeFiles({{missing, bytes}, {first, bytes}})), "");
+  EXPECT_EQ(read(first), "old");
+  EXPECT_EQ(countFiles(), 1);
+  EXPECT_EQ(toString(writeFiles({{first, bytes}, {second, bytes}})), "");
+  EXPECT_EQ(read(first) + read(second), "texttext");
+}
+
+/// The process ends as if nobody had caught the signal.
+TEST_F(File, SignalsLeaveNothing) {
+  for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      std::error_code code;
+      raw_fd_ostream(reserveTemporaryFile(path("x.%%%%.tmp")), code) << "text";
+      raise(code ? SIGKILL : signal);
+      _exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == signal) << status;
+    EXPECT_EQ(countFiles(), 0);
+  }
+}
+
+TEST_F(File, ReadsWhatHasAnEnd) {
+  write(path("a"), "text");
+  auto buffer = readFile(path("a"), 4);
+  ASSERT_TRUE(bool(buffer)) << toString(buffer.takeError());
+  EXPECT_EQ((*buffer)->getBuffer(), "text");
+  EXPECT_EQ(getError(readFile(path("a"), 3)),
+            "has 4 bytes, more than the 3 that are read of such a file");
+  EXPECT_EQ(getError(readFile(path("b"), 9)), "No such file or directory");
+  EXPECT_EQ(getError(readFile(folder, 9)), "is a folder");
+  EXPECT_EQ(getError(readFile("/dev/zero", 9)), "is not a regular file");
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  EXPECT_EQ(getError(readFile(path("pipe"), 9)), "is not a regular file");
+  for (std::string file : {std::string("/dev/zero"), path("pipe")})
+    EXPECT_EQ(getError(ModelLibrary::load(file)), "cannot load '" + file + "': not a regular file");
+}
+
+TEST_F(File, InMemoryHasAPathAndNoFolder) {
+  auto file = MemoryFile::create(ArrayRef<char>("text", 4));
+  ASSERT_TRUE(bool(file)) << toString(file.takeError());
+  EXPECT_EQ(read(file->getPath()), "text");
 }
 
 TEST_F(File, WritesToDevices) { EXPECT_EQ(write("/dev/null", "text"), ""); }
 
 TEST_F(File, LibraryIsLoadedAsItIsNow) {
   std::string file = path("net.so");
-  std::vector<std::unique_ptr<ModelLibrary>> loaded; // The first stays loaded while the next is loaded from the same path.
+  std::vector<std::unique_ptr<ModelLibrary>>
+      loaded; // The first stays loaded while the next is loaded from the same path.
   for (StringRef name : {"first", "second"}) {
     auto bytes = TestNetwork(name).level("reference").emitOrFail();
     ASSERT_EQ(write(file, StringRef(bytes.data(), bytes.size())), "");
@@ -86,7 +149,8 @@ TEST_F(File, RefusesWhatIsNoLibrary) {
   std::string file = path("net.so"), prefix = "cannot load '" + file + "': ";
   EXPECT_EQ(getError(ModelLibrary::load(file)), prefix + "No such file or directory");
   write(file, "text");
-  EXPECT_EQ(getError(ModelLibrary::load(file)), prefix + "The file was not recognized as a valid object file");
+  EXPECT_EQ(getError(ModelLibrary::load(file)),
+            prefix + "The file was not recognized as a valid object file");
   auto emit = [&](OutputKind kind, StringRef triple) {
     EmitOptions options;
     options.kind = kind;
@@ -98,13 +162,15 @@ TEST_F(File, RefusesWhatIsNoLibrary) {
   EXPECT_EQ(getError(ModelLibrary::load(file)), prefix + "not a shared library");
   bool isX86 = StringRef(getHostTriple()).starts_with("x86_64");
   emit(OutputKind::SharedLibrary, isX86 ? "aarch64-linux-gnu" : "x86_64-linux-gnu");
-  EXPECT_EQ(getError(ModelLibrary::load(file)), prefix + (isX86 ? "made for aarch64, but this machine is x86_64"
-                                                                : "made for x86_64, but this machine is aarch64"));
+  EXPECT_EQ(getError(ModelLibrary::load(file)),
+            prefix + (isX86 ? "made for aarch64, but this machine is x86_64"
+                            : "made for x86_64, but this machine is aarch64"));
   std::string libz = "/usr/lib/x86_64-linux-gnu/libz.so.1";
   if (sys::fs::exists(libz)) {
     EXPECT_EQ(getError(ModelLibrary::load(libz)),
               "cannot load '" + libz +
-                  "': not a network compiled by Octet (it exports no symbol that ends in _octet_model_v1)");
+                  "': not a network compiled by Octet (it exports no symbol that ends in "
+                  "_octet_model_v1)");
   }
 }
 

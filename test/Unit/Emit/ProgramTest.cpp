@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "llvm/Support/Program.h"
 #include "TestNetwork.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Program.h"
 #include <cstdlib>
 
 using namespace llvm;
@@ -19,12 +19,15 @@ namespace {
 
 class Program : public testing::Test {
 protected:
-  void SetUp() override { ASSERT_FALSE(sys::fs::createUniqueDirectory("octet-program-test", folder)); }
+  void SetUp() override {
+    ASSERT_FALSE(sys::fs::createUniqueDirectory("octet-program-test", folder));
+  }
   void TearDown() override { sys::fs::remove_directories(folder); }
 
   std::string path(const Twine &name) { return (folder + "/" + name).str(); }
 
-  void emit(StringRef name, float slope, std::vector<std::string> levels, EmitOptions options, StringRef suffix) {
+  void emit(StringRef name, float slope, std::vector<std::string> levels, EmitOptions options,
+            StringRef suffix) {
     TestNetwork network(name, slope);
     for (const std::string &level : levels)
       network.level(level);
@@ -65,7 +68,8 @@ EmitOptions options(OutputKind kind, StringRef triple) {
 
 TEST_F(Program, TenLinesUseALibrary) {
   emit("net", 1, {"reference"}, options(OutputKind::SharedLibrary, getHostTriple()), ".so");
-  EXPECT_EQ(shell("cc -std=c99 -Wall -Wextra -Werror -pedantic -I. " + input("ten-lines.c") + " ./net.so -o program && ./program"),
+  EXPECT_EQ(shell("cc -std=c99 -Wall -Wextra -Werror -pedantic -I. " + input("ten-lines.c") +
+                  " ./net.so -o program && ./program"),
             "0 2 5 8 reference\n");
 }
 
@@ -83,42 +87,53 @@ TEST_F(Program, HeaderSurvivesHostileNames) {
 
 TEST_F(Program, ObjectsOfTwoNetworksLinkTogether) {
   for (StringRef name : {"first", "second"})
-    emit(name, name == "first" ? 1 : 10, {"reference"}, options(OutputKind::Object, getHostTriple()), ".o");
-  EXPECT_EQ(shell("cc -I. " + input("two-networks.c") + " first.o second.o -o program && ./program"),
-            "8 36 first second\n");
+    emit(name, name == "first" ? 1 : 10, {"reference"},
+         options(OutputKind::Object, getHostTriple()), ".o");
+  EXPECT_EQ(
+      shell("cc -I. " + input("two-networks.c") + " first.o second.o -o program && ./program"),
+      "8 36 first second\n");
 }
 
 TEST_F(Program, LibrariesOfTwoNetworksLinkTogether) {
   for (StringRef name : {"first", "second"})
-    emit(name, name == "first" ? 1 : 10, {"reference"}, options(OutputKind::SharedLibrary, getHostTriple()), ".so");
-  EXPECT_EQ(shell("cc -I. " + input("two-networks.c") + " ./first.so ./second.so -o program && ./program"),
+    emit(name, name == "first" ? 1 : 10, {"reference"},
+         options(OutputKind::SharedLibrary, getHostTriple()), ".so");
+  EXPECT_EQ(shell("cc -I. " + input("two-networks.c") +
+                  " ./first.so ./second.so -o program && ./program"),
             "8 36 first second\n");
 }
 
 TEST_F(Program, AssemblyAndIRAreTheSameNetwork) {
   emit("net", 1, {"reference"}, options(OutputKind::Assembly, getHostTriple()), ".s");
-  EXPECT_EQ(shell("cc -I. " + input("ten-lines.c") + " net.s -o program && ./program"), "0 2 5 8 reference\n");
+  EXPECT_EQ(shell("cc -I. " + input("ten-lines.c") + " net.s -o program && ./program"),
+            "0 2 5 8 reference\n");
   if (!has("clang-22"))
     return skip("needs clang-22");
   emit("net", 1, {"reference"}, options(OutputKind::LLVMIR, getHostTriple()), ".ll");
-  EXPECT_EQ(shell("clang-22 -Wno-override-module -I. " + input("ten-lines.c") + " net.ll -o program && ./program"), "0 2 5 8 reference\n");
+  EXPECT_EQ(shell("clang-22 -Wno-override-module -I. " + input("ten-lines.c") +
+                  " net.ll -o program && ./program"),
+            "0 2 5 8 reference\n");
 }
 
 TEST_F(Program, CrossCompiledNetworkPicksItsLevel) {
   if (!has("aarch64-linux-gnu-gcc") || !has("qemu-aarch64-static"))
     return skip("needs aarch64-linux-gnu-gcc and qemu-aarch64-static");
   std::string run = "qemu-aarch64-static -L /usr/aarch64-linux-gnu -cpu ";
-  emit("net", 1, {"dotprod", "neon", "reference"}, options(OutputKind::SharedLibrary, "aarch64-linux-gnu"), ".so");
-  EXPECT_EQ(shell("aarch64-linux-gnu-gcc -I. " + input("ten-lines.c") + " ./net.so -o program"), "");
+  emit("net", 1, {"dotprod", "neon", "reference"},
+       options(OutputKind::SharedLibrary, "aarch64-linux-gnu"), ".so");
+  EXPECT_EQ(shell("aarch64-linux-gnu-gcc -I. " + input("ten-lines.c") + " ./net.so -o program"),
+            "");
   EXPECT_EQ(shell(run + "max ./program"), "0 2 5 8 dotprod\n");
   EXPECT_EQ(shell(run + "cortex-a72 ./program"), "0 2 5 8 neon\n");
   EXPECT_EQ(shell("OCTET_CPU_LEVEL=reference " + run + "max ./program"), "0 2 5 8 reference\n");
-  EXPECT_EQ(shell("OCTET_CPU_LEVEL=dotprod " + run + "cortex-a72 ./program"), "1 0 0 0 \nexit code 1");
+  EXPECT_EQ(shell("OCTET_CPU_LEVEL=dotprod " + run + "cortex-a72 ./program"),
+            "1 0 0 0 \nexit code 1");
 
   for (StringRef name : {"first", "second"})
-    emit(name, name == "first" ? 1 : 10, {"neon"}, options(OutputKind::Object, "aarch64-linux-gnu"), ".o");
-  EXPECT_EQ(shell("aarch64-linux-gnu-gcc -I. " + input("two-networks.c") + " first.o second.o -o program && " + run +
-                  "max ./program"),
+    emit(name, name == "first" ? 1 : 10, {"neon"}, options(OutputKind::Object, "aarch64-linux-gnu"),
+         ".o");
+  EXPECT_EQ(shell("aarch64-linux-gnu-gcc -I. " + input("two-networks.c") +
+                  " first.o second.o -o program && " + run + "max ./program"),
             "8 36 first second\n");
 }
 

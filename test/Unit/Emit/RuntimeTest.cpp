@@ -141,14 +141,18 @@ TEST(Runtime, PicksTheFirstLevelThatRuns) {
 TEST(Runtime, ImpossibleLevelIsAnErrorThatListsThePossible) {
   auto library = TestNetwork("net").level("dotprod").level("sse2").level("reference").load();
   ASSERT_TRUE(library);
-  const char *lists = ": the network was compiled for dotprod, sse2, reference; possible on this CPU: sse2, reference";
-  EXPECT_EQ(getError(createModel(*library, 1, "dotprod")), std::string("CPU level 'dotprod' cannot be used") + lists);
-  EXPECT_EQ(getError(createModel(*library, 1, "mmx")), std::string("CPU level 'mmx' cannot be used") + lists);
+  const char *lists = ": the network was compiled for dotprod, sse2, reference; possible on this "
+                      "CPU: sse2, reference";
+  EXPECT_EQ(getError(createModel(*library, 1, "dotprod")),
+            std::string("CPU level 'dotprod' cannot be used") + lists);
+  EXPECT_EQ(getError(createModel(*library, 1, "mmx")),
+            std::string("CPU level 'mmx' cannot be used") + lists);
 
   setenv("OCTET_CPU_LEVEL", "mmx", 1);
   EXPECT_EQ(getError(createModel(*library)),
             std::string("CPU level 'mmx' (from OCTET_CPU_LEVEL) cannot be used") + lists);
-  EXPECT_STREQ(library->api().program(create(*library, 1, "sse2").get())->level, "sse2") << "an argument wins";
+  EXPECT_STREQ(library->api().program(create(*library, 1, "sse2").get())->level, "sse2")
+      << "an argument wins";
   setenv("OCTET_CPU_LEVEL", "reference", 1);
   EXPECT_STREQ(library->api().program(create(*library).get())->level, "reference");
   setenv("OCTET_CPU_LEVEL", "", 1);
@@ -156,8 +160,9 @@ TEST(Runtime, ImpossibleLevelIsAnErrorThatListsThePossible) {
   unsetenv("OCTET_CPU_LEVEL");
 
   auto foreign = TestNetwork("net").level("dotprod").load();
-  EXPECT_EQ(getError(createModel(*foreign)),
-            "no CPU level can be used: the network was compiled for dotprod; possible on this CPU: none");
+  EXPECT_EQ(
+      getError(createModel(*foreign)),
+      "no CPU level can be used: the network was compiled for dotprod; possible on this CPU: none");
 }
 
 TEST(Runtime, CutsTheMessageToTheBuffer) {
@@ -171,7 +176,8 @@ TEST(Runtime, CutsTheMessageToTheBuffer) {
 TEST(Runtime, SetsAndRestoresTheControlRegister) {
   TestNetwork network("product");
   network.info.inputs = {{"a", OCTET_F32, {size}, 0, 0}, {"b", OCTET_F32, {size}, 0, 0}};
-  StepInfo step{"product", size, "product", {{OCTET_INPUT, 0}, {OCTET_INPUT, 1}, {OCTET_OUTPUT, 0}}};
+  StepInfo step{
+      "product", size, "product", {{OCTET_INPUT, 0}, {OCTET_INPUT, 1}, {OCTET_OUTPUT, 0}}};
   auto library = network.level("reference", productAssembly, {step}).load();
   ASSERT_TRUE(library);
   // Subnormal, and not representable: flushing and directed rounding would both show.
@@ -207,6 +213,32 @@ TEST(Runtime, RefusesNullBuffers) {
   EXPECT_EQ(run(model.get(), inputs, outputs), 0);
 }
 
+/// There is nothing to read behind `inputs` then.
+TEST(Runtime, RunsWithoutInputs) {
+  const char *store = R"(
+define void @store(ptr %y, i64 %begin, i64 %end) {
+  store i64 7, ptr %y
+  ret void
+})";
+  TestNetwork network("net");
+  network.info.inputs.clear();
+  network.info.outputs = {{"y", OCTET_I64, {1}, 0, 0}};
+  StepInfo step{"store", 1, "store", {{OCTET_OUTPUT, 0}}};
+  auto library = network.level("reference", store, {step}).load();
+  ModelPtr model = create(*library);
+  int64_t y = 0;
+  void *outputs[] = {&y};
+  EXPECT_EQ(library->api().run(model.get(), nullptr, outputs), 0);
+  EXPECT_EQ(y, 7);
+  EXPECT_EQ(library->api().run(model.get(), nullptr, nullptr), 1);
+}
+
+TEST(Runtime, CodesBecomeErrors) {
+  EXPECT_EQ(toString(checkRun(0)), "");
+  EXPECT_EQ(toString(checkRun(1)), "the network did not run (code 1): an input's or output's "
+                                   "memory, or a step, is not there");
+}
+
 /// More arguments than registers, of every kind; the inputs and outputs are those of each run.
 TEST(Runtime, PassesEveryKindOfArgument) {
   const char *store = R"(
@@ -214,14 +246,13 @@ define void @store(ptr %y, i64 %begin, i64 %end) {
   store i64 %begin, ptr %y
   ret void
 }
-define void @storeAll(ptr %arena, ptr %weights, ptr %state, ptr %prepared, ptr %panels, ptr %x, ptr %y, ptr %z, i64 %a, i64 %b,
+define void @storeAll(ptr %arena, ptr %weights, ptr %state, ptr %prepared, ptr %x, ptr %y, ptr %z, i64 %a, i64 %b,
                       i64 %begin, i64 %end) {
-  %all.0 = insertvalue [5 x ptr] poison, ptr %arena, 0
-  %all.1 = insertvalue [5 x ptr] %all.0, ptr %weights, 1
-  %all.2 = insertvalue [5 x ptr] %all.1, ptr %state, 2
-  %all.3 = insertvalue [5 x ptr] %all.2, ptr %prepared, 3
-  %all.4 = insertvalue [5 x ptr] %all.3, ptr %panels, 4
-  store [5 x ptr] %all.4, ptr %y
+  %all.0 = insertvalue [4 x ptr] poison, ptr %arena, 0
+  %all.1 = insertvalue [4 x ptr] %all.0, ptr %weights, 1
+  %all.2 = insertvalue [4 x ptr] %all.1, ptr %state, 2
+  %all.3 = insertvalue [4 x ptr] %all.2, ptr %prepared, 3
+  store [4 x ptr] %all.3, ptr %y
   %value = load i64, ptr %x
   store i64 %value, ptr %z
   %a.at = getelementptr i64, ptr %z, i64 1
@@ -234,17 +265,22 @@ define void @storeAll(ptr %arena, ptr %weights, ptr %state, ptr %prepared, ptr %
 })";
   TestNetwork network("net");
   network.info.inputs = {{"w", OCTET_I64, {1}, 0, 0}, {"x", OCTET_I64, {1}, 0, 0}};
-  network.info.outputs = {{"y", OCTET_I64, {5}, 0, 0}, {"z", OCTET_I64, {4}, 0, 0}};
+  network.info.outputs = {{"y", OCTET_I64, {4}, 0, 0}, {"z", OCTET_I64, {4}, 0, 0}};
   StepInfo first{"store", 1, "store", {{OCTET_OUTPUT, 0}}};
   StepInfo second{"storeAll", 5, "storeAll", {}, {INT32_MAX, INT32_MIN}};
-  second.addresses = {{OCTET_ARENA, (int64_t)64 << 28}, {OCTET_WEIGHTS, ((int64_t)4 << 29) - 4}, {OCTET_STATE, 64},
-                      {OCTET_PREPARED, 128}, {OCTET_PANELS, 192}, {OCTET_INPUT, 1}, {OCTET_OUTPUT, 0}, {OCTET_OUTPUT, 1}};
+  second.addresses = {{OCTET_ARENA, (int64_t)64 << 28},
+                      {OCTET_WEIGHTS, ((int64_t)4 << 29) - 4},
+                      {OCTET_STATE, 64},
+                      {OCTET_PREPARED, 128},
+                      {OCTET_INPUT, 1},
+                      {OCTET_OUTPUT, 0},
+                      {OCTET_OUTPUT, 1}};
   auto library = network.level("reference", store, {first, second}).load();
   ModelPtr model = create(*library);
   const octet_frame &frame = *library->api().frame(model.get());
   for (int64_t run = 0; run < 2; ++run) {
     int64_t w = 0, x = run;
-    std::vector<char *> y(5);
+    std::vector<char *> y(4);
     std::vector<int64_t> z(4);
     const void *inputs[] = {&w, &x};
     void *outputs[] = {y.data(), z.data()};
@@ -253,7 +289,6 @@ define void @storeAll(ptr %arena, ptr %weights, ptr %state, ptr %prepared, ptr %
     EXPECT_EQ(y[1] - static_cast<const char *>(frame.weights), ((int64_t)4 << 29) - 4);
     EXPECT_EQ(y[2] - static_cast<const char *>(frame.state), 64);
     EXPECT_EQ(y[3] - static_cast<const char *>(frame.prepared), 128);
-    EXPECT_EQ(y[4] - static_cast<const char *>(frame.panels), 192);
     EXPECT_EQ(z, (std::vector<int64_t>{run, INT32_MAX, INT32_MIN, 5}));
   }
 }
@@ -283,7 +318,9 @@ TEST(Runtime, TellsTheHookEveryStep) {
   auto library = TestNetwork("net").level("reference").load();
   ModelPtr model = create(*library);
   std::vector<int64_t> steps;
-  auto hook = [](void *user, int64_t step, uint64_t) { static_cast<std::vector<int64_t> *>(user)->push_back(step); };
+  auto hook = [](void *user, int64_t step, uint64_t) {
+    static_cast<std::vector<int64_t> *>(user)->push_back(step);
+  };
   library->api().set_step_hook(model.get(), hook, &steps);
   EXPECT_EQ(countErrors(*library, model.get(), 1, 0), 0);
   library->api().set_step_hook(model.get(), nullptr, nullptr);
@@ -299,7 +336,9 @@ define void @count(ptr %state, i64 %begin, i64 %end) {
   store i64 %new, ptr %state
   ret void
 })";
-  auto library = TestNetwork("net").level("reference", count, {{"count", 1, "count", {{OCTET_STATE, 0}}}}).load();
+  auto library = TestNetwork("net")
+                     .level("reference", count, {{"count", 1, "count", {{OCTET_STATE, 0}}}})
+                     .load();
   ModelPtr model = create(*library);
   auto *state = static_cast<int64_t *>(library->api().frame(model.get())->state);
   EXPECT_EQ(state[0], 0);

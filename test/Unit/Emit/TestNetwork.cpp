@@ -79,7 +79,8 @@ TestNetwork::TestNetwork(StringRef name, float slope) {
   info.name = name.str();
   info.arenaBytes = size * sizeof(float);
   info.stateBytes = 16;
-  info.weights = ArrayRef<char>(reinterpret_cast<const char *>(weights.data()), weights.size() * sizeof(float));
+  info.weights = ArrayRef<char>(reinterpret_cast<const char *>(weights.data()),
+                                weights.size() * sizeof(float));
   info.inputs = {{"x", OCTET_F32, {1, size}, 0, 0}};
   info.outputs = {{"y", OCTET_F32, {1, size}, 0, 0}};
   info.reportJson = "{}";
@@ -103,14 +104,9 @@ TestNetwork &TestNetwork::level(StringRef name, StringRef assembly, std::vector<
   return *this;
 }
 
-TestNetwork &TestNetwork::filter(const octet_depthwise_filter &filter, int64_t preparedBytes) {
-  levels.back().filters.push_back(filter);
+TestNetwork &TestNetwork::prologue(std::vector<StepInfo> steps, int64_t preparedBytes) {
+  levels.back().prologue = std::move(steps);
   levels.back().preparedBytes = preparedBytes;
-  return *this;
-}
-
-TestNetwork &TestNetwork::widen(std::vector<WideningInfo> widenings) {
-  levels.back().widenings = std::move(widenings);
   return *this;
 }
 

@@ -27,9 +27,8 @@ public:
   /// Adds a level with the given IR and steps.
   TestNetwork &level(llvm::StringRef name, llvm::StringRef assembly, std::vector<StepInfo> steps);
 
-  /// Adds a filter to the level that was added last.
-  TestNetwork &filter(const octet_depthwise_filter &filter, int64_t preparedBytes);
-  TestNetwork &widen(std::vector<WideningInfo> widenings);
+  /// Gives the level that was added last a prologue, which writes so many bytes.
+  TestNetwork &prologue(std::vector<StepInfo> steps, int64_t preparedBytes);
 
   llvm::Expected<llvm::SmallVector<char, 0>> emit(const EmitOptions &options = {});
 
@@ -46,6 +45,11 @@ private:
   std::vector<LevelCode> levels;
 };
 
+/// What a library holds for its own runtime.
+inline const octet_network &getNetwork(const ModelLibrary &library) {
+  return reinterpret_cast<const octet_network &>(library.descriptor());
+}
+
 /// A model of a library, or null and a failed test.
 ModelPtr create(const ModelLibrary &library, int threads = 1, llvm::StringRef level = "");
 
@@ -54,7 +58,8 @@ template <typename T> std::string getError(llvm::Expected<T> result) {
   return result ? "no error" : llvm::toString(result.takeError());
 }
 
-EmitOptions with(OutputKind kind, llvm::StringRef triple = "x86_64-linux-gnu", unsigned parallelism = 0);
+EmitOptions with(OutputKind kind, llvm::StringRef triple = "x86_64-linux-gnu",
+                 unsigned parallelism = 0);
 
 /// LLVM IR as a module in its own context.
 OwnedModule parseModule(llvm::StringRef assembly);

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "octet/Numerics/Quantize.h"
-#include "octet/Runtime/panels.h"
 #include "mlir/Dialect/Quant/IR/Quant.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/MLIRContext.h"
@@ -20,7 +19,7 @@ using namespace octet;
 using numerics::QuantParams;
 
 TEST(Quantize, RoundsTiesToEven) {
-  QuantParams params{0.5f, 10, 0, 255};
+  QuantParams params{{0.5f}, {10}, 0, 255};
   EXPECT_EQ(numerics::quantize(0.25f, params), 10);
   EXPECT_EQ(numerics::quantize(0.75f, params), 12);
   EXPECT_EQ(numerics::quantize(-0.75f, params), 8);
@@ -28,7 +27,7 @@ TEST(Quantize, RoundsTiesToEven) {
 
 TEST(Quantize, ClampsBeforeItConverts) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
-  QuantParams params{0.5f, 10, 3, 200};
+  QuantParams params{{0.5f}, {10}, 3, 200};
   EXPECT_EQ(numerics::quantize(infinity, params), 200);
   EXPECT_EQ(numerics::quantize(-infinity, params), 3);
   EXPECT_EQ(numerics::quantize(1e30f, params), 200);
@@ -36,7 +35,7 @@ TEST(Quantize, ClampsBeforeItConverts) {
 }
 
 TEST(Quantize, DequantizeIsOneProduct) {
-  QuantParams params{0.1f, 10, 0, 255};
+  QuantParams params{{0.1f}, {10}, 0, 255};
   EXPECT_EQ(numerics::dequantize(13, params), 3.0f * 0.1f);
   for (int64_t q = 0; q < 256; ++q)
     EXPECT_EQ(numerics::quantize(numerics::dequantize(q, params), params), q);
@@ -46,7 +45,8 @@ namespace {
 struct Types : testing::Test {
   Types() : builder(&context) { context.loadDialect<quant::QuantDialect>(); }
   quant::UniformQuantizedType uniform(double scale, int64_t zeroPoint) {
-    return quant::UniformQuantizedType::get(0, builder.getIntegerType(8), builder.getF32Type(), scale, zeroPoint, 0, 255);
+    return quant::UniformQuantizedType::get(0, builder.getIntegerType(8), builder.getF32Type(),
+                                            scale, zeroPoint, 0, 255);
   }
   MLIRContext context;
   Builder builder;
@@ -64,22 +64,37 @@ TEST_F(Types, BoundsDoNotChangeParameters) {
   EXPECT_FALSE(numerics::haveSameParams(type, uniform(0.25, 3)));
 }
 
-TEST_F(Types, ScalesAreF32) { EXPECT_EQ(numerics::getParams(uniform(0.1, 0)).scale, 0.1f); }
+TEST_F(Types, ScalesAreF32) { EXPECT_EQ(numerics::getParams(uniform(0.1, 0)).getScale(0), 0.1f); }
+
+TEST(Quantize, ChannelsFollowTheirAxis) {
+  QuantParams params{{0.5f, 2.0f}, {0, 10}, 0, 255, /*axis=*/1};
+  EXPECT_EQ(numerics::quantize(4.0f, params, 0), 8);
+  EXPECT_EQ(numerics::quantize(4.0f, params, 1), 12);
+  EXPECT_EQ(numerics::dequantize(12, params, 1), 4.0f);
+  llvm::SmallVector<int64_t> channels;
+  numerics::forEachElement({2, 2, 3}, params, [&](int64_t index, int64_t channel) {
+    EXPECT_EQ(index, static_cast<int64_t>(channels.size()));
+    channels.push_back(channel);
+  });
+  EXPECT_EQ(channels, (llvm::SmallVector<int64_t>{0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1}));
+}
 
 /// As codegen::quantizeBy does.
 static float multiply(float x, float scale) {
-  return std::fma(x, 1.0f / scale, std::fma(x, octet_reciprocal_rest(scale), 0x1p-60f));
+  return std::fma(x, 1.0f / scale, std::fma(x, numerics::reciprocalRest(scale), 0x1p-60f));
 }
 
 TEST(Quantize, ReciprocalsInTwoPartsRoundLikeDivision) {
   std::mt19937 random(1);
   int differencesOfOnePart = 0;
   for (int i = 0; i < 2000; ++i) {
-    float scale = std::ldexp(0x800000u + random() % 0x800000u, static_cast<int>(random() % 158) - 102);
+    float scale =
+        std::ldexp(0x800000u + random() % 0x800000u, static_cast<int>(random() % 158) - 102);
     for (int n = 0; n < 256; ++n) {
       float x = scale * (n + 0.5f);
       for (float y : {std::nextafter(x, 0.0f), x, -x, std::nextafter(x, 2 * x)}) {
-        ASSERT_EQ(std::nearbyint(multiply(y, scale)), std::nearbyint(y / scale)) << y << " / " << scale;
+        ASSERT_EQ(std::nearbyint(multiply(y, scale)), std::nearbyint(y / scale))
+            << y << " / " << scale;
         differencesOfOnePart += std::nearbyint(y * (1.0f / scale)) != std::nearbyint(y / scale);
       }
     }
@@ -87,8 +102,9 @@ TEST(Quantize, ReciprocalsInTwoPartsRoundLikeDivision) {
   EXPECT_GT(differencesOfOnePart, 0);
 }
 
-/// All scales and x for which x / scale is within 2^-46 of the middle between some n + 1/2 and a float beside it. With both
-/// significands as integers, scale * middle then is at most 8 from a multiple of 2^24 (or 2^25), x: one scale for each distance.
+/// All scales and x for which x / scale is within 2^-46 of the middle between some n + 1/2 and a
+/// float beside it. With both significands as integers, scale * middle then is at most 8 from a
+/// multiple of 2^24 (or 2^25), x: one scale for each distance.
 TEST(Quantize, NoQuotientIsTooNearTheMiddleOfTwoFloats) {
   constexpr uint32_t kMask = (1u << 24) - 1;
   int checked = 0;
@@ -108,7 +124,8 @@ TEST(Quantize, NoQuotientIsTooNearTheMiddleOfTwoFloats) {
           continue;
         auto scale = static_cast<float>(bits), x = static_cast<float>(middle * bits);
         ASSERT_EQ(bits * significand & kMask, static_cast<uint32_t>(distance) & kMask);
-        EXPECT_EQ(std::nearbyint(multiply(x, scale)), std::nearbyint(x / scale)) << x << " / " << scale;
+        EXPECT_EQ(std::nearbyint(multiply(x, scale)), std::nearbyint(x / scale))
+            << x << " / " << scale;
         ++checked;
       }
     }

@@ -19,7 +19,8 @@ using namespace octet::numerics;
 TEST(Requantize, EveryProductRoundsToFloat) {
   float scale = accumulatorScale(0.1f, 0.3f);
   EXPECT_EQ(scale, static_cast<float>(static_cast<double>(0.1f) * 0.3f));
-  EXPECT_EQ(requantizeMultiplier(scale, 0.7f), static_cast<float>(static_cast<double>(scale) / 0.7f));
+  EXPECT_EQ(requantizeMultiplier(scale, 0.7f),
+            static_cast<float>(static_cast<double>(scale) / 0.7f));
   float sum = static_cast<float>(static_cast<double>(0.7f) * 49.0);
   EXPECT_EQ(averageMultiplier(0.1f, 0.7f, 49), static_cast<float>(static_cast<double>(0.1f) / sum));
 }
@@ -37,14 +38,16 @@ TEST(Requantize, BiasRoundsAndSaturates) {
 namespace {
 struct Products : testing::Test {
   Products() : builder(&context) { context.loadDialect<quant::QuantDialect>(); }
-  quant::QuantizedType perTensor(bool isSigned, double scale, int64_t zeroPoint, int64_t low, int64_t high) {
-    return quant::UniformQuantizedType::get(isSigned, builder.getIntegerType(8), builder.getF32Type(), scale, zeroPoint,
-                                            low, high);
+  quant::QuantizedType perTensor(bool isSigned, double scale, int64_t zeroPoint, int64_t low,
+                                 int64_t high) {
+    return quant::UniformQuantizedType::get(isSigned, builder.getIntegerType(8),
+                                            builder.getF32Type(), scale, zeroPoint, low, high);
   }
-  quant::QuantizedType perAxis(bool isSigned, ArrayRef<double> scales, ArrayRef<int64_t> zeroPoints, int axis, int64_t low,
-                               int64_t high) {
-    return quant::UniformQuantizedPerAxisType::get(isSigned, builder.getIntegerType(8), builder.getF32Type(), scales,
-                                                   zeroPoints, axis, low, high);
+  quant::QuantizedType perAxis(bool isSigned, ArrayRef<double> scales, ArrayRef<int64_t> zeroPoints,
+                               int axis, int64_t low, int64_t high) {
+    return quant::UniformQuantizedPerAxisType::get(isSigned, builder.getIntegerType(8),
+                                                   builder.getF32Type(), scales, zeroPoints, axis,
+                                                   low, high);
   }
   MLIRContext context;
   Builder builder;
@@ -52,22 +55,27 @@ struct Products : testing::Test {
 } // namespace
 
 TEST_F(Products, BoundsFollowStorageBoundsAndChannels) {
-  ProductTypes types{perTensor(false, 0.5, 100, 100, 255), perAxis(true, {0.25, 0.5}, {0, 0}, 0, -127, 127), 2, 2};
+  ProductTypes types{perTensor(false, 0.5, 100, 100, 255),
+                     perAxis(true, {0.25, 0.5}, {0, 0}, 0, -127, 127), 2};
   int8_t filter[] = {1, -2, 3, -128, 0, 0};
   int32_t bias[] = {-5, 7};
   // A fused relu at zero point 100 leaves distances of 155 at most.
-  EXPECT_EQ(accumulatorBounds(types, filter, bias), (llvm::SmallVector<int64_t, 0>{6 * 155 + 5, 128 * 155 + 7}));
-  EXPECT_EQ(accumulatorBounds(types, filter, {}), (llvm::SmallVector<int64_t, 0>{6 * 155, 128 * 155}));
+  EXPECT_EQ(accumulatorBounds(types, filter, bias),
+            (llvm::SmallVector<int64_t, 0>{6 * 155 + 5, 128 * 155 + 7}));
+  EXPECT_EQ(accumulatorBounds(types, filter, {}),
+            (llvm::SmallVector<int64_t, 0>{6 * 155, 128 * 155}));
   EXPECT_EQ(types.scale(1), 0.25f);
 }
 
 TEST_F(Products, DepthwiseInputsHaveTheirOwnParameters) {
   // Two outputs per input channel.
-  ProductTypes types{perAxis(false, {0.5, 2.0}, {0, 255}, 1, 0, 255), perTensor(true, 0.25, 0, -127, 127), 4, 2};
+  ProductTypes types{perAxis(false, {0.5, 2.0}, {0, 255}, 1, 0, 255),
+                     perTensor(true, 0.25, 0, -127, 127), 4};
   EXPECT_EQ(types.scale(1), 0.125f);
   EXPECT_EQ(types.scale(2), 0.5f);
-  EXPECT_EQ(types.inputParams(1).zeroPoint, 0);
-  EXPECT_EQ(types.inputParams(3).zeroPoint, 255);
+  EXPECT_EQ(types.inputChannel(1), 0);
+  EXPECT_EQ(types.inputChannel(3), 1);
+  EXPECT_EQ(maxDistanceFromZeroPoint(types.input, types.inputChannel(3)), 255);
 }
 
 TEST(Requantize, ProductBoundIsReached) {

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The records are those of $OCTET_SHARED/spec/golden*/observers.json; their README says how the inputs are made.
+// The records are those of $OCTET_SHARED/spec/golden*/observers.json; their README says how the
+// inputs are made.
 //
 //===----------------------------------------------------------------------===//
 
@@ -98,7 +99,8 @@ class Golden : public testing::TestWithParam<const char *> {
 protected:
   void SetUp() override {
     const char *shared = getenv("OCTET_SHARED");
-    std::string path = std::string(shared ? shared : "../shared") + "/spec/" + GetParam() + "/observers.json";
+    std::string path =
+        std::string(shared ? shared : "../shared") + "/spec/" + GetParam() + "/observers.json";
     auto file = llvm::MemoryBuffer::getFile(path);
     if (!file)
       GTEST_SKIP() << path << " is absent (set OCTET_SHARED)";
@@ -124,7 +126,8 @@ protected:
     observer.initState(type, state);
     for (const Tensor &input : inputs)
       observer.updateState(type, input.values, state);
-    auto quantized = observer.getQuantizedType([&] { return emitError(UnknownLoc::get(&context)); }, type, state);
+    auto quantized = observer.getQuantizedType([&] { return emitError(UnknownLoc::get(&context)); },
+                                               type, state);
     return succeeded(quantized) ? *quantized : quant::QuantizedType();
   }
 
@@ -132,9 +135,10 @@ protected:
   llvm::json::Object data;
 };
 
-void expectSame(quant::QuantizedType type, const llvm::json::Object &record, double scaleTolerance, int64_t zeroTolerance,
-                const std::string &what) {
-  const llvm::json::Array &scales = *record.getArray("scale"), &zeroPoints = *record.getArray("zero_point");
+void expectSame(quant::QuantizedType type, const llvm::json::Object &record, double scaleTolerance,
+                int64_t zeroTolerance, const std::string &what) {
+  const llvm::json::Array &scales = *record.getArray("scale"),
+                          &zeroPoints = *record.getArray("zero_point");
   llvm::SmallVector<double> ownScales;
   llvm::SmallVector<int64_t> ownZeroPoints;
   if (auto uniform = dyn_cast_or_null<quant::UniformQuantizedType>(type)) {
@@ -147,7 +151,8 @@ void expectSame(quant::QuantizedType type, const llvm::json::Object &record, dou
   ASSERT_EQ(ownScales.size(), scales.size()) << what;
   for (size_t i = 0; i < scales.size(); ++i) {
     double expected = *scales[i].getAsNumber();
-    EXPECT_LE(std::fabs(ownScales[i] - expected), scaleTolerance * expected) << what << ": " << ownScales[i] << " " << expected;
+    EXPECT_LE(std::fabs(ownScales[i] - expected), scaleTolerance * expected)
+        << what << ": " << ownScales[i] << " " << expected;
     EXPECT_LE(std::abs(ownZeroPoints[i] - *zeroPoints[i].getAsInteger()), zeroTolerance)
         << what << ": " << ownZeroPoints[i] << " " << *zeroPoints[i].getAsInteger();
   }
@@ -187,8 +192,9 @@ TEST_P(Golden, HistogramsAgreeWithinTwoPercent) {
   EXPECT_EQ(compared, llvm::StringRef(GetParam()) == "golden" ? 0 : 90);
 }
 
-INSTANTIATE_TEST_SUITE_P(PyTorch, Golden, testing::Values("golden", "golden-2.13"), [](const auto &info) {
-  return std::string(info.param) == "golden" ? "v1_13" : "v2_13";
-});
+INSTANTIATE_TEST_SUITE_P(PyTorch, Golden, testing::Values("golden", "golden-2.13"),
+                         [](const auto &info) {
+                           return std::string(info.param) == "golden" ? "v1_13" : "v2_13";
+                         });
 
 } // namespace

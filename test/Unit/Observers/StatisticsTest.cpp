@@ -16,13 +16,16 @@ using namespace octet;
 
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity(), kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInf = std::numeric_limits<float>::infinity(),
+                kNaN = std::numeric_limits<float>::quiet_NaN();
 
 class Statistics : public testing::Test {
 protected:
   Statistics() { context.loadDialect<OctetDialect>(); }
 
-  ObserverAttrInterface parse(const char *text) { return dyn_cast_or_null<ObserverAttrInterface>(parseAttribute(text, &context)); }
+  ObserverAttrInterface parse(const char *text) {
+    return dyn_cast_or_null<ObserverAttrInterface>(parseAttribute(text, &context));
+  }
 
   using State = std::vector<char>;
   RankedTensorType getType(int64_t channels = 2) {
@@ -43,7 +46,8 @@ protected:
       message = diagnostic.str();
       return success();
     });
-    auto type = observer.getQuantizedType([&] { return emitError(UnknownLoc::get(&context)); }, getType(), state);
+    auto type = observer.getQuantizedType([&] { return emitError(UnknownLoc::get(&context)); },
+                                          getType(), state);
     EXPECT_EQ(failed(type), !message.empty());
     return message;
   }
@@ -63,8 +67,9 @@ protected:
 };
 
 TEST_F(Statistics, OrderAndShardsLeaveNoTrace) {
-  for (const char *text : {"#octet.min_max<dtype = ui8>", "#octet.per_channel_min_max<dtype = ui8, axis = 1>",
-                           "#octet.histogram<dtype = ui8>", "#octet.channel_sum<axis = 1>"}) {
+  for (const char *text :
+       {"#octet.min_max<dtype = ui8>", "#octet.per_channel_min_max<dtype = ui8, axis = 1>",
+        "#octet.histogram<dtype = ui8>", "#octet.channel_sum<axis = 1>"}) {
     ObserverAttrInterface observer = parse(text);
     ASSERT_TRUE(observer) << text;
     auto batches = makeBatches(40);
@@ -72,7 +77,8 @@ TEST_F(Statistics, OrderAndShardsLeaveNoTrace) {
     auto reversed = batches;
     std::reverse(reversed.begin(), reversed.end());
     EXPECT_EQ(update(observer, reversed), whole) << text;
-    State first = update(observer, {batches.begin() + 13, batches.end()}), second = update(observer, {batches.begin(), batches.begin() + 13});
+    State first = update(observer, {batches.begin() + 13, batches.end()}),
+          second = update(observer, {batches.begin(), batches.begin() + 13});
     ASSERT_TRUE(succeeded(observer.mergeState(getType(), first, second)));
     EXPECT_EQ(first, whole) << text;
     ASSERT_TRUE(succeeded(observer.mergeState(getType(), first, update(observer, {}))));
@@ -91,10 +97,13 @@ TEST_F(Statistics, MovingAveragesDoNotMerge) {
 }
 
 TEST_F(Statistics, UnusableStatisticsAreRefused) {
-  for (const char *text : {"#octet.min_max<dtype = ui8>", "#octet.moving_average_min_max<dtype = ui8>",
-                           "#octet.per_channel_min_max<dtype = ui8, axis = 1>", "#octet.histogram<dtype = ui8>"}) {
+  for (const char *text :
+       {"#octet.min_max<dtype = ui8>", "#octet.moving_average_min_max<dtype = ui8>",
+        "#octet.per_channel_min_max<dtype = ui8, axis = 1>", "#octet.histogram<dtype = ui8>"}) {
     ObserverAttrInterface observer = parse(text);
-    EXPECT_EQ(getError(observer, update(observer, {})), "expected statistics, but the observer has seen no values") << text;
+    EXPECT_EQ(getError(observer, update(observer, {})),
+              "expected statistics, but the observer has seen no values")
+        << text;
     EXPECT_EQ(getError(observer, update(observer, {{1, 2, kNaN, 4, 5, 6}, {1, 2, 3, 4, 5, 6}})),
               "expected numbers, but the observer has seen NaN")
         << text;
@@ -113,8 +122,8 @@ TEST_F(Statistics, UnusableStatisticsAreRefused) {
 TEST_F(Statistics, HistogramsLeaveInfinitiesOut) {
   ObserverAttrInterface observer = parse("#octet.histogram<dtype = ui8>");
   auto getType = [&](std::vector<float> values) {
-    return *observer.getQuantizedType([&] { return emitError(UnknownLoc::get(&context)); }, this->getType(),
-                                      update(observer, {values}));
+    return *observer.getQuantizedType([&] { return emitError(UnknownLoc::get(&context)); },
+                                      this->getType(), update(observer, {values}));
   };
   EXPECT_EQ(getType({1, kInf, -1, -kInf}), getType({1, -1}));
 }
@@ -122,17 +131,22 @@ TEST_F(Statistics, HistogramsLeaveInfinitiesOut) {
 TEST_F(Statistics, ParametersAreVerified) {
   ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) { return success(); });
   for (const char *text :
-       {"#octet.min_max<dtype = i8>", "#octet.min_max<dtype = ui1>", "#octet.min_max<dtype = ui8, eps = 0.0>",
-        "#octet.min_max<dtype = ui8, range = [0, 256]>", "#octet.min_max<dtype = ui8, range = [10, 200]>",
-        "#octet.min_max<dtype = si8, range = [-5, -1]>", "#octet.min_max<dtype = ui8, range = [0, 0]>",
-        "#octet.min_max<dtype = ui8, range = [0]>", "#octet.moving_average_min_max<dtype = ui8, constant = 0.0>",
-        "#octet.moving_average_min_max<dtype = ui8, constant = 1.5>", "#octet.histogram<dtype = ui8, bins = 0>",
-        "#octet.histogram<dtype = ui8, bins = 5000>", "#octet.per_channel_min_max<dtype = ui8, axis = -1>"})
+       {"#octet.min_max<dtype = i8>", "#octet.min_max<dtype = ui1>",
+        "#octet.min_max<dtype = ui8, eps = 0.0>", "#octet.min_max<dtype = ui8, range = [0, 256]>",
+        "#octet.min_max<dtype = ui8, range = [10, 200]>",
+        "#octet.min_max<dtype = si8, range = [-5, -1]>",
+        "#octet.min_max<dtype = ui8, range = [0, 0]>", "#octet.min_max<dtype = ui8, range = [0]>",
+        "#octet.moving_average_min_max<dtype = ui8, constant = 0.0>",
+        "#octet.moving_average_min_max<dtype = ui8, constant = 1.5>",
+        "#octet.histogram<dtype = ui8, bins = 0>", "#octet.histogram<dtype = ui8, bins = 5000>",
+        "#octet.per_channel_min_max<dtype = ui8, axis = -1>"})
     EXPECT_FALSE(parseAttribute(text, &context)) << text;
 }
 
 TEST_F(Statistics, SpecsSayWhatIsPromised) {
-  ObserverSpec spec = parse("#octet.per_channel_min_max<dtype = si8, scheme = symmetric, range = [-127, 127], axis = 3>").getSpec();
+  ObserverSpec spec = parse("#octet.per_channel_min_max<dtype = si8, scheme = symmetric, range = "
+                            "[-127, 127], axis = 3>")
+                          .getSpec();
   EXPECT_TRUE(spec.dtype.isSignedInteger(8));
   EXPECT_EQ(std::make_tuple(*spec.quantMin, *spec.quantMax, *spec.eps, *spec.channelAxis),
             std::make_tuple(int64_t(-127), int64_t(127), 0x1p-23, int64_t(3)));

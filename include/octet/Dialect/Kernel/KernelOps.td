@@ -37,27 +37,26 @@ class Kernel_Op<string mnemonic, list<Trait> traits = []> : Op<Kernel_Dialect, m
 // Programs
 //===----------------------------------------------------------------------===//
 
-// The numbers are those of octet_space in octet.h.
+// The numbers are those of octet_space in records.h.
 def Kernel_SpaceAttr : I32EnumAttr<"Space", "which memory an argument points into", [
     I32EnumAttrCase<"arena", 0>, I32EnumAttrCase<"weights", 1>, I32EnumAttrCase<"state", 2>,
-    I32EnumAttrCase<"prepared", 3>, I32EnumAttrCase<"panels", 4>, I32EnumAttrCase<"input", 5>,
-    I32EnumAttrCase<"output", 6>]> {
+    I32EnumAttrCase<"prepared", 3>, I32EnumAttrCase<"input", 4>, I32EnumAttrCase<"output", 5>]> {
   let description = [{
     `arena`: values between steps. `weights`: constants in the library, which all models share. `state`: what observers keep
-    from run to run. `prepared`: weights in the order of one level, and `panels`: in that of all, both written when a model is
-    made. `input`, `output`: the caller's memory. Source: `octet_space` in octet.h.
+    from run to run. `prepared`: weights in the order of kernels, which the prologue writes when a model is made. `input`,
+    `output`: the caller's memory. Source: `octet_space` in records.h.
   }];
   let cppNamespace = "::octet::kernel";
 }
 
 def Kernel_ArgAttr : AttrDef<Kernel_Dialect, "Arg"> {
   let mnemonic = "arg";
-  let summary = "an address: byte offset into arena, weights, state, prepared memory or panels, or the number of an input or output";
+  let summary = "an address: byte offset into arena, weights, state or prepared memory, or the number of an input or output";
   let description = [{
     `#kernel.arg<weights 64>` is byte 64 of the weights, `#kernel.arg<input 0>` the first input. A library counts offsets into
     the weights in units of 4 bytes and those into a model's memory in units of 64: anything but a multiple below 2^29 units,
     or the number of an input or output that is not there, is an error when the library is emitted. Source: `octet_address`
-    in octet.h.
+    in records.h.
   }];
   let parameters = (ins "::octet::kernel::Space":$space, "int64_t":$offset);
   let assemblyFormat = "`<` $space $offset `>`";
@@ -78,18 +77,20 @@ def Kernel_ProgramOp : Kernel_Op<"program", [Symbol, NoTerminator, SingleBlock]>
   let summary = "the steps of one network for one CPU level";
   let description = [{
     Sizes in bytes. `observers` gives the byte offset of each observer's statistics in the state. `weights` is the packed
-    constant data, shared by all levels; what a level needs in another order is written into memory of its own, `prepared`,
-    when a model is made, and what all levels need so into `panels`. The steps run in order; each may be split over its range
-    among threads. `inputs` and `outputs` are arrays of `#kernel.tensor`. Inside stand `kernel.step`s and what is prepared.
-    Source: `octet_program` in octet.h.
+    constant data, shared by all levels. The steps of the prologue run once, when a model is made, and write the prepared
+    memory: weights in the order in which kernels read them. Their functions are the same at all levels, so that a library
+    has each of them once. The steps of the body run in order in every run; each may be split over its range among threads.
+    `inputs` and `outputs` are arrays of `#kernel.tensor`. Errors: a step of the prologue with an address that is neither in
+    the weights nor in the prepared memory. Source: `octet_program_record` in records.h; `docs/rationale/prologue.md`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$level, I64Attr:$arena_bytes, I64Attr:$state_bytes,
       I64Attr:$prepared_bytes, ArrayAttr:$inputs, ArrayAttr:$outputs, OptionalAttr<ElementsAttr>:$weights,
-      DefaultValuedAttr<I64Attr, "0">:$panels_bytes, OptionalAttr<DictionaryAttr>:$observers);
-  let regions = (region SizedRegion<1>:$body);
+      OptionalAttr<DictionaryAttr>:$observers);
+  let regions = (region SizedRegion<1>:$body, MaxSizedRegion<1>:$prologue);
   let assemblyFormat = [{
-    $sym_name `level` $level `arena` $arena_bytes `state` $state_bytes `prepared` $prepared_bytes `inputs` $inputs `outputs` $outputs (`weights` $weights^)? (`panels` $panels_bytes^)? (`observers` $observers^)? attr-dict-with-keyword $body
+    $sym_name `level` $level `arena` $arena_bytes `state` $state_bytes `prepared` $prepared_bytes `inputs` $inputs `outputs` $outputs (`weights` $weights^)? (`observers` $observers^)? attr-dict-with-keyword (`prologue` $prologue^)? $body
   }];
+  let hasVerifier = 1;
 }
 
 def Kernel_StepOp : Kernel_Op<"step", [HasParent<"ProgramOp">]> {
@@ -97,79 +98,14 @@ def Kernel_StepOp : Kernel_Op<"step", [HasParent<"ProgramOp">]> {
   let description = [{
     Calls `kernel(args..., bounds..., begin, end)` for sub-ranges that cover [0, `range`) once, in any order and on any
     thread. `bounds` are the sizes and strides that a kernel of several shapes takes as arguments (`octet-merge-kernels`).
-    The location carries the operator's name. `kernel` is a function of as many memrefs as there are `args` and as many
+    `octet.origin` carries the operator's name. `kernel` is a function of as many memrefs as there are `args` and as many
     indices as there are `bounds`, and two. Errors: `args` that are no addresses; when the library is emitted, a kernel with
-    another signature, a range that is not 1 to 2^31 - 1, a bound of more than 32 bits. Source: `octet_step_record` in octet.h.
+    another signature, a range that is not 1 to 2^31 - 1, a bound of more than 32 bits. Source: `octet_step_record` in
+    records.h.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, TypedArrayAttrBase<Kernel_ArgAttr, "addresses">:$args,
       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$bounds, I64Attr:$range);
   let assemblyFormat = "$kernel $args (`bounds` $bounds^)? `range` $range attr-dict";
-}
-
-def Kernel_DepthwiseFilterOp : Kernel_Op<"depthwise_filter", [HasParent<"ProgramOp">]> {
-  let summary = "weights of a depthwise convolution, put into a kernel's order when a model is made";
-  let description = [{
-    `source` (byte offset into the weights): [channel][kernel row][kernel column]. `target` (byte offset into the prepared
-    memory): [block][part][output row of the strip][kernel column][four input rows][vector][lane][input row], zero where an
-    input row is none of the output row's. Each output row of a strip would need its own copy in the library otherwise.
-    Source: `octet_depthwise_filter` in octet.h, which has the order of channels, and of rows where the last four are two.
-  }];
-  let arguments = (ins I64Attr:$source, I64Attr:$target, I64Attr:$channels, I64Attr:$blocks, I64Attr:$parts,
-      I64Attr:$vectors, I64Attr:$strip, I64Attr:$row_stride, I64Attr:$kernel_rows, I64Attr:$kernel_columns);
-  let assemblyFormat = [{
-    `from` $source `to` $target `channels` $channels `blocks` $blocks `parts` $parts `vectors` $vectors `strip` $strip `stride` $row_stride `kernel` $kernel_rows $kernel_columns attr-dict
-  }];
-}
-
-def Kernel_DenseFilterOp : Kernel_Op<"dense_filter", [HasParent<"ProgramOp">]> {
-  let summary = "weights of a dense product, put into panels when a model is made";
-  let description = [{
-    `source` (byte offset into the weights): [output][channel][kernel row][kernel column]. `target` (byte offset into the
-    panels): [panel of 16 outputs][kernel row][run][16][4 bytes]. All levels read the same panels, so that every level's
-    program has the same of these. Source: `octet_dense_filter` in octet.h, which says what a run is.
-  }];
-  let arguments = (ins I64Attr:$source, I64Attr:$target, I64Attr:$outputs, I64Attr:$channels, I64Attr:$pitch,
-      I64Attr:$kernel_rows, I64Attr:$kernel_columns, I64Attr:$runs);
-  let assemblyFormat = [{
-    `from` $source `to` $target `outputs` $outputs `channels` $channels `pitch` $pitch `kernel` $kernel_rows $kernel_columns `runs` $runs attr-dict
-  }];
-}
-
-def Kernel_WidenOp : Kernel_Op<"widen", [HasParent<"ProgramOp">]> {
-  let summary = "weights widened to 16 bits when a model is made";
-  let description = [{
-    Each of `groups` times 64 signed bytes at `source` becomes 64 words of 16 bits in the prepared memory, from the byte
-    offset `target` on: those of its even places, then the others, as the operands of two `kernel.dot2`. For levels that
-    multiply words: a kernel would widen the same weights for every few pixels otherwise. `source` may lie in the weights,
-    the panels or the prepared memory: weights are widened last. Source: `octet_widening` in octet.h.
-  }];
-  let arguments = (ins Kernel_ArgAttr:$source, I64Attr:$target, I64Attr:$groups);
-  let assemblyFormat = "`from` $source `to` $target `groups` $groups attr-dict";
-}
-
-def Kernel_ParameterKindAttr : I32EnumAttr<"ParameterKind", "what parameters are made of", [
-    I32EnumAttrCase<"bytes", 1>, I32EnumAttrCase<"halves", 2>, I32EnumAttrCase<"triples", 3>, I32EnumAttrCase<"words", 4>,
-    I32EnumAttrCase<"reciprocals", 5>, I32EnumAttrCase<"reciprocal_rests", 6>]> {
-  let description = [{
-    Integers of one byte without a sign (`bytes`), of two or three with one (`halves`, `triples`); four bytes of an integer or
-    a float (`words`); floats whose reciprocals are wanted (`reciprocals`), or what these leave out of 1 / x
-    (`reciprocal_rests`). The number is that of bytes a value takes, but for the last two. Source: `octet_parameter_kind` in
-    octet.h, `octet_reciprocal_rest` in panels.h.
-  }];
-  let cppNamespace = "::octet::kernel";
-}
-
-def Kernel_ParametersOp : Kernel_Op<"parameters", [HasParent<"ProgramOp">]> {
-  let summary = "parameters of channels, put into the order of lanes when a model is made";
-  let description = [{
-    `source` (byte offset into the weights): one value a channel, of four bytes (`words`), integers of three or two with
-    their sign (`triples`, `halves`) or of one without (`bytes`), or floats (`reciprocals`, `reciprocal_rests`). `target` (byte
-    offset into the panels): one value a position, four bytes each: the same, extended, or a part of 1 / x. `block` is 16 or 64. All levels read the
-    same, so that every level's program has the same of these. Source: `octet_parameters` in octet.h, `octet_lane_channel`
-    in panels.h for the channel at a position.
-  }];
-  let arguments = (ins Kernel_ParameterKindAttr:$kind, I64Attr:$source, I64Attr:$target, I64Attr:$channels, I64Attr:$block);
-  let assemblyFormat = "$kind `from` $source `to` $target `channels` $channels `block` $block attr-dict";
 }
 
 //===----------------------------------------------------------------------===//

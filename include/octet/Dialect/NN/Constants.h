@@ -9,11 +9,11 @@
 #define OCTET_DIALECT_NN_CONSTANTS_H
 
 #include "octet/Dialect/NN/NN.h"
+#include "octet/Support/Constants.h"
 
 namespace octet::nn {
 
-/// The integer or float type that a tensor of `type` (quantized or not) is stored as; signless.
-mlir::Type getStorageElementType(mlir::Type elementType);
+using octet::getStorageElementType;
 
 /// Makes a constant of `type` from raw little-endian bytes (copied), as a resource named `name`.
 ConstantOp createConstant(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef name,
@@ -23,19 +23,23 @@ template <typename T>
 ConstantOp createConstant(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef name,
                           mlir::RankedTensorType type, llvm::ArrayRef<T> values) {
   return createConstant(builder, loc, name, type,
-                        llvm::ArrayRef<char>(reinterpret_cast<const char *>(values.data()), values.size() * sizeof(T)));
+                        llvm::ArrayRef<char>(reinterpret_cast<const char *>(values.data()),
+                                             values.size() * sizeof(T)));
 }
 
 /// The resource name of a constant, or "constant" if it is held inline.
 llvm::StringRef getConstantName(ConstantOp op);
 
-/// The raw little-endian bytes of a constant (splats are expanded); empty if its resource is missing.
+/// The raw little-endian bytes of a constant (splats are expanded); empty if its resource is
+/// missing.
 std::vector<char> getConstantBytes(ConstantOp op);
 
-/// The elements of a constant as a copy of type T (float, int8_t, int32_t, int64_t; splats are expanded), or failure
-/// if `value` is not a constant of that storage type or its resource is missing.
+/// The elements of an `nn.constant` as octet::getConstantValues gives those of any constant.
 template <typename T>
-llvm::FailureOr<llvm::SmallVector<T, 0>> getConstantValues(mlir::Value value);
+llvm::FailureOr<llvm::SmallVector<T, 0>> getConstantValues(mlir::Value value) {
+  auto op = value.getDefiningOp<ConstantOp>();
+  return octet::getConstantValues<T>(op ? op.getValue() : mlir::ElementsAttr());
+}
 
 } // namespace octet::nn
 

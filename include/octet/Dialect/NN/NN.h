@@ -31,8 +31,8 @@ class DataMovement : public mlir::OpTrait::TraitBase<ConcreteType, DataMovement>
 /// Compares the inferred with the actual result shape (InferShapeOpInterface).
 llvm::LogicalResult verifyInferredShape(mlir::Operation *op);
 /// NumPy broadcasting; on failure emits an error on `op`.
-llvm::FailureOr<llvm::SmallVector<int64_t>> broadcastShapes(mlir::Operation *op, llvm::ArrayRef<int64_t> lhs,
-                                                            llvm::ArrayRef<int64_t> rhs);
+llvm::FailureOr<llvm::SmallVector<int64_t>>
+broadcastShapes(mlir::Operation *op, llvm::ArrayRef<int64_t> lhs, llvm::ArrayRef<int64_t> rhs);
 
 } // namespace octet::nn
 
@@ -49,14 +49,19 @@ llvm::FailureOr<llvm::SmallVector<int64_t>> broadcastShapes(mlir::Operation *op,
 
 namespace octet::nn {
 
+/// Multiply-adds of the products in and below `op`.
+int64_t countMultiplyAdds(mlir::Operation *op);
+
 /// Name of the argument and result attribute that carries a tensor's source name.
 inline constexpr llvm::StringLiteral kNameAttr = "nn.name";
 
-/// Creates `OpTy` with its result shape inferred and the given element type. The arguments are those of the op's
-/// builder behind the result type. Returns a null op after an error.
+/// Creates `OpTy` with its result shape inferred and the given element type. The arguments are
+/// those of the op's builder behind the result type. Returns a null op after an error.
 template <typename OpTy, typename... Args>
-OpTy createInferred(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type elementType, Args &&...args) {
-  auto op = OpTy::create(builder, loc, mlir::RankedTensorType::get({}, elementType), std::forward<Args>(args)...);
+OpTy createInferred(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type elementType,
+                    Args &&...args) {
+  auto op = OpTy::create(builder, loc, mlir::RankedTensorType::get({}, elementType),
+                         std::forward<Args>(args)...);
   auto shape = op.inferResultShape();
   if (llvm::failed(shape)) {
     op.erase();

@@ -35,8 +35,9 @@ def NN_Dialect : Dialect {
   let dependentDialects = ["::mlir::quant::QuantDialect"];
 }
 
-/// A quantized type of upstream's quant dialect.
-def NN_Quantized : Type<CPred<"::llvm::isa<::mlir::quant::QuantizedType>($_self)">, "quantized type">;
+/// A quantized type of upstream's quant dialect with scales for the tensor or for channels; it has others (sub-channel).
+def NN_Quantized : Type<CPred<"::llvm::isa<::mlir::quant::UniformQuantizedType, "
+  "::mlir::quant::UniformQuantizedPerAxisType>($_self)">, "uniform quantized type per tensor or axis">;
 
 /// A static tensor of floats, quantized values or plain integers.
 def NN_Tensor : StaticShapeTensorOf<[F32, NN_Quantized, AnyInteger]>;

@@ -1,4 +1,4 @@
-//===- NNInterfaces.td - shape inference of nn ops ------------*- tablegen -*-===//
+//===- NNInterfaces.td - shapes and products of nn ops --------*- tablegen -*-===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,6 +23,35 @@ def NN_InferShape : OpInterface<"InferShapeOpInterface"> {
     }], "::llvm::FailureOr<::llvm::SmallVector<int64_t>>", "inferResultShape">
   ];
   let verify = [{ return ::octet::nn::verifyInferredShape($_op); }];
+}
+
+def NN_ProductOp : OpInterface<"ProductOpInterface"> {
+  let cppNamespace = "::octet::nn";
+  let description = [{
+    Every element of the only result is a sum of products: a convolution, a linear layer, a matrix product. The first
+    operand is the input. Weights hold their output channels along dimension 0; a product of two activations has none.
+  }];
+  let methods = [
+    InterfaceMethod<"The weights, or null for a product of two activations.",
+      "::mlir::OpOperand *", "getWeightOperand", (ins), "", [{ return &$_op.getFilterMutable(); }]>,
+    InterfaceMethod<"The bias, or null where there is none.",
+      "::mlir::OpOperand *", "getBiasOperand", (ins), "", [{
+        return $_op.getBias() ? &*$_op.getBiasMutable().begin() : nullptr;
+      }]>,
+    InterfaceMethod<"Gives the op a bias, or another one; only for ops with weights.",
+      "void", "setBias", (ins "::mlir::Value":$bias), "", [{ $_op.getBiasMutable().assign(bias); }]>,
+    InterfaceMethod<"The dimension of the input that the channels run along: those that a sum goes over.",
+      "int64_t", "getInputChannelAxis", (ins), "", [{
+        return ::llvm::cast<::mlir::RankedTensorType>($_op->getOperand(0).getType()).getRank() - 1;
+      }]>,
+    InterfaceMethod<"The dimension of the result that the output channels run along.",
+      "int64_t", "getResultChannelAxis", (ins), "", [{
+        return ::llvm::cast<::mlir::RankedTensorType>($_op->getResult(0).getType()).getRank() - 1;
+      }]>,
+    InterfaceMethod<"Whether every output channel reads one input channel only, of several.",
+      "bool", "isDepthwise", (ins), "", [{ return false; }]>,
+    InterfaceMethod<"Multiply-adds of one run.", "int64_t", "getNumMultiplyAdds">
+  ];
 }
 
 #endif // OCTET_DIALECT_NN_NNINTERFACES_TD

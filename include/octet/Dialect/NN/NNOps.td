@@ -60,6 +60,15 @@ def NN_NearestModeAttr : I32EnumAttr<"NearestMode", "how a nearest coordinate is
   let cppNamespace = "::octet::nn";
 }
 
+def NN_GeluFormAttr : I32EnumAttr<"GeluForm", "which formula a GELU is computed by", [
+    I32EnumAttrCase<"exact", 0>, I32EnumAttrCase<"tanh", 1>]> {
+  let description = [{
+    With the error function (`exact`), or with a hyperbolic tangent that is close to it (`tanh`). Source: [N.gelu];
+    `approximate` of ONNX Gelu, `none` and `tanh`.
+  }];
+  let cppNamespace = "::octet::nn";
+}
+
 //===----------------------------------------------------------------------===//
 // Base classes
 //===----------------------------------------------------------------------===//
@@ -71,7 +80,6 @@ class NN_ShapedOp<string mnemonic, list<Trait> traits = []>
     : NN_Op<mnemonic, !listconcat([DeclareOpInterfaceMethods<NN_InferShape>], traits)> {
   let results = (outs NN_Tensor:$result);
 }
-
 /// `source`: label, ONNX operator, PyTorch function.
 class NN_UnaryOp<string mnemonic, string sum, string formula, string source> : NN_ShapedOp<mnemonic, [NN_Elementwise]> {
   let summary = sum;
@@ -122,7 +130,10 @@ def NN_ConstantOp : NN_Op<"constant", [ConstantLike]> {
 // Convolution, matrix products
 //===----------------------------------------------------------------------===//
 
-def NN_ConvOp : NN_ShapedOp<"conv"> {
+class NN_ProductOpMethods<list<string> methods = []>
+    : DeclareOpInterfaceMethods<NN_ProductOp, !listconcat(["getNumMultiplyAdds"], methods)>;
+
+def NN_ConvOp : NN_ShapedOp<"conv", [NN_ProductOpMethods<["getInputChannelAxis", "getResultChannelAxis", "isDepthwise"]>]> {
   let summary = "2-D convolution (cross-correlation)";
   let description = [{
     `input` [N, I, H, W], `filter` [O, I / groups, kh, kw], `bias` [O]; result [N, O, H', W'] with
@@ -141,15 +152,9 @@ def NN_ConvOp : NN_ShapedOp<"conv"> {
   let assemblyFormat = [{
     $input `,` $filter (`,` $bias^)? (`strides` $strides^)? (`pads` $pads^)? (`dilations` $dilations^)? (`groups` $groups^)? attr-dict `:` functional-type(operands, results)
   }];
-  let extraClassDeclaration = [{
-    /// One input channel and one or more output channels per group.
-    bool isDepthwise() { return getGroups() > 1 && (int64_t)getGroups() == getInput().getType().getDimSize(1); }
-    /// Multiply-adds of one run.
-    int64_t getNumMultiplyAdds();
-  }];
 }
 
-def NN_LinearOp : NN_ShapedOp<"linear"> {
+def NN_LinearOp : NN_ShapedOp<"linear", [NN_ProductOpMethods<>]> {
   let summary = "fully connected layer";
   let description = [{
     `input` [..., K], `filter` [N, K], `bias` [N]; result [..., N] = input · filterᵀ + bias.
@@ -158,10 +163,9 @@ def NN_LinearOp : NN_ShapedOp<"linear"> {
   }];
   let arguments = (ins NN_Tensor:$input, NN_Tensor:$filter, Optional<NN_Tensor>:$bias);
   let assemblyFormat = "$input `,` $filter (`,` $bias^)? attr-dict `:` functional-type(operands, results)";
-  let extraClassDeclaration = [{ int64_t getNumMultiplyAdds(); }];
 }
 
-def NN_MatmulOp : NN_ShapedOp<"matmul"> {
+def NN_MatmulOp : NN_ShapedOp<"matmul", [NN_ProductOpMethods<["getWeightOperand", "getBiasOperand", "setBias"]>]> {
   let summary = "matrix product of two activations, batched with broadcasting";
   let description = [{
     `lhs` [..., M, K], `rhs` [..., K, N]; result [..., M, N], where the leading dimensions broadcast as in NumPy. Errors: an
@@ -170,7 +174,6 @@ def NN_MatmulOp : NN_ShapedOp<"matmul"> {
   }];
   let arguments = (ins NN_Tensor:$lhs, NN_Tensor:$rhs);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
-  let extraClassDeclaration = [{ int64_t getNumMultiplyAdds(); }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -254,6 +257,16 @@ def NN_SiluOp : NN_UnaryOp<"silu", "sigmoid linear unit", "`x / (1 + exp(-x))`",
 def NN_HardSwishOp : NN_UnaryOp<"hard_swish", "hard swish", "`x * clip(x / 6 + 0.5, 0, 1)`",
     "[N.hard_swish]; ONNX HardSwish, `torch.nn.functional.hardswish`">;
 def NN_ExpOp : NN_UnaryOp<"exp", "exponential function", "`exp(x)` within 0.89 ulp", "[N.exp]; ONNX Exp, `torch.exp`">;
+def NN_ErfOp : NN_UnaryOp<"erf", "error function", "`2 / sqrt(pi)` times the integral of `exp(-t * t)` from 0 to x, within 1 ulp",
+    "[N.erf]; ONNX Erf, `torch.erf`">;
+def NN_SoftplusOp : NN_UnaryOp<"softplus", "smooth rectifier", "`log(1 + exp(x))` within 2 ulp",
+    "[N.softplus]; ONNX Softplus, `torch.nn.functional.softplus`">;
+def NN_GeluOp : NN_UnaryOp<"gelu", "Gaussian error linear unit",
+    "`x / 2 * (1 + erf(x / sqrt(2)))` (`exact`) or `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))` (`tanh`)",
+    "[N.gelu]; Hendrycks and Gimpel, \"Gaussian Error Linear Units\", 2016; ONNX Gelu, `torch.nn.functional.gelu`"> {
+  let arguments = (ins NN_Tensor:$input, NN_GeluFormAttr:$form);
+  let assemblyFormat = "$input $form attr-dict `:` functional-type(operands, results)";
+}
 def NN_SqrtOp : NN_UnaryOp<"sqrt", "square root", "correctly rounded", "[N.sqrt]; ONNX Sqrt, `torch.sqrt`">;
 def NN_NegOp : NN_UnaryOp<"neg", "negation", "`-x`", "[N.neg]; ONNX Neg, `torch.neg`">;
 

@@ -102,7 +102,7 @@ def Octet_AttributeInRangeAttr : Octet_ConstraintAttr<"AttributeInRange", "attri
 def Octet_BackendOp : Octet_Op<"backend", [Symbol, SymbolTable, IsolatedFromAbove, SingleBlock, NoTerminator]> {
   let summary = "what a target can do with quantized operators";
   let description = [{
-    A file of its own, read by the quantizer and the lowering. Its patterns are tried longest first, equal lengths in the
+    Text of its own that `octet-attach-policy` puts into a network's module, where the quantizer reads it. Its patterns are tried longest first, equal lengths in the
     order of the file. Errors: anything but `octet.dtypes`, `octet.pattern`, `octet.fold`, `octet.float` and at most one
     `octet.recipe` inside; two patterns with the same graph. PyTorch: `BackendConfig`.
   }];
@@ -181,18 +181,19 @@ def Octet_FloatOp : Octet_BackendPart<"float"> {
 def Octet_RecipeOp : Octet_BackendPart<"recipe"> {
   let summary = "recovery passes that run by default, in order";
   let description = [{
-    `octet-compile` runs them between calibration and `octet-convert`. The one there is is `octet-correct-bias`; another name
-    is an error when a network is compiled. PyTorch: no counterpart, its users call `bias_correction` themselves.
+    A pass pipeline, in MLIR's own form, for each of two places. `octet-run-recipe` parses and runs them, and says what is wrong
+    with them; `docs/rationale/recipes.md` tells why. PyTorch: no counterpart, its users call `bias_correction` themselves.
   }];
-  let arguments = (ins StrArrayAttr:$passes);
-  let assemblyFormat = "$passes attr-dict";
+  let arguments = (ins OptionalAttr<StrAttr>:$before_prepare, OptionalAttr<StrAttr>:$after_calibrate);
+  let assemblyFormat = "(`before_prepare` $before_prepare^)? (`after_calibrate` $after_calibrate^)? attr-dict";
 }
 
 //===----------------------------------------------------------------------===//
 // Inside a pattern
 //===----------------------------------------------------------------------===//
 
-class Octet_Leaf<string mnemonic> : Octet_Op<mnemonic, [Pure, ParentOneOf<["PatternOp", "FoldOp"]>]> {
+/// Not pure: two alike leaves stand for two operands, which passes over the network must not merge.
+class Octet_Leaf<string mnemonic> : Octet_Op<mnemonic, [ParentOneOf<["PatternOp", "FoldOp"]>]> {
   let results = (outs NoneType:$value);
 }
 
@@ -233,7 +234,7 @@ def Octet_ParameterOp : Octet_Leaf<"parameter"> {
   let assemblyFormat = "(`vector` `along` $vector_axis^)? attr-dict";
 }
 
-def Octet_MatchOp : Octet_Op<"match", [Pure, ParentOneOf<["PatternOp", "FoldOp"]>]> {
+def Octet_MatchOp : Octet_Op<"match", [ParentOneOf<["PatternOp", "FoldOp"]>]> {
   let summary = "an operator of any dialect, by name and structure";
   let description = [{
     One of `names`, with one result, these operands (in either order if `commutative`), the attributes of `with`, and every
@@ -247,7 +248,7 @@ def Octet_MatchOp : Octet_Op<"match", [Pure, ParentOneOf<["PatternOp", "FoldOp"]
   let hasVerifier = 1;
 }
 
-def Octet_AffineOp : Octet_Op<"affine", [Pure, Terminator, HasParent<"FoldOp">, AttrSizedOperandSegments]> {
+def Octet_AffineOp : Octet_Op<"affine", [Terminator, HasParent<"FoldOp">, AttrSizedOperandSegments]> {
   let summary = "the root's result is k * x + b";
   let description = [{
     With k = scale / sqrt(variance + epsilon) and b = shift - mean * k, each per channel; a missing scale is 1, a missing
@@ -269,12 +270,20 @@ def Octet_QConfigMappingOp : Octet_Op<"qconfig_mapping", [Symbol, IsolatedFromAb
   let summary = "which operators get which observers";
   let description = [{
     Precedence: `module_name` > `module_name_regex` > `object_type` > `global`. `none` means "do not quantize" and wins
-    like any other value. Errors: anything but these entries inside, or two of the same kind and key. PyTorch:
-    `QConfigMapping`.
+    like any other value.
+
+    `includes "cpu_default_mapping"` takes over the entries of another mapping, a built-in one or a file (a relative path
+    counts from the including file), which may include in turn. Per kind of entry: an entry of the same key (any `global`)
+    overrides the included one, all others stand beside it; own regular expressions are tried before included ones. The
+    precedence of kinds is as ever, so that an included `module_name` wins over an own `global`. `octet-attach-policy`
+    resolves the inclusion; no other pass takes a mapping that includes.
+
+    Errors: anything but these entries inside, or two of the same kind and key; where it is resolved, an inclusion that
+    cannot be read, or of itself. PyTorch: `QConfigMapping`.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name);
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$includes);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name $body attr-dict";
+  let assemblyFormat = "$sym_name (`includes` $includes^)? $body attr-dict";
   let hasRegionVerifier = 1;
 }
 

@@ -30,8 +30,8 @@ namespace octet {
 /// The smallest and the largest integer of a storage type; signless ones are signed.
 std::pair<int64_t, int64_t> getStorageRange(mlir::IntegerType type);
 
-/// What an observer promises about the quantized types it yields (ObserverAttrInterface::getSpec). An empty member
-/// means that the observer says nothing about it.
+/// What an observer promises about the quantized types it yields (ObserverAttrInterface::getSpec).
+/// An empty member means that the observer says nothing about it.
 struct ObserverSpec {
   mlir::IntegerType dtype;
   std::optional<int64_t> quantMin, quantMax;

@@ -28,11 +28,13 @@ def Octet_Dialect : Dialect {
     QConfigMapping are ops in a text file.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
   let dependentDialects = ["::mlir::quant::QuantDialect"];
 }
 
 /// A quantized type of upstream's quant dialect, and tensors of static shape.
-def Octet_QuantizedType : Type<CPred<"::llvm::isa<::mlir::quant::QuantizedType>($_self)">, "quantized type">;
+def Octet_QuantizedType : Type<CPred<"::llvm::isa<::mlir::quant::UniformQuantizedType, "
+  "::mlir::quant::UniformQuantizedPerAxisType>($_self)">, "uniform quantized type per tensor or axis">;
 def Octet_FloatTensor : StaticShapeTensorOf<[F32]>;
 def Octet_QuantizedTensor : StaticShapeTensorOf<[Octet_QuantizedType]>;
 

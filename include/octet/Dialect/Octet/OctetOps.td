@@ -9,6 +9,7 @@
 #define OCTET_DIALECT_OCTET_OCTETOPS_TD
 
 include "octet/Dialect/Octet/Observers.td"
+include "octet/Dialect/Octet/Provenance.td"
 
 class Octet_Op<string mnemonic, list<Trait> traits = []> : Op<Octet_Dialect, mnemonic, traits>;
 
@@ -46,22 +47,39 @@ def Octet_DequantizeOp : Octet_Op<"dequantize", [Pure, SameOperandsAndResultShap
 // Groups
 //===----------------------------------------------------------------------===//
 
-def Octet_GroupOp : Octet_Op<"group", [IsolatedFromAbove, SingleBlock, RecursiveMemoryEffects]> {
+def Octet_GroupOp : Octet_Op<"group", [IsolatedFromAbove, SingleBlock, RecursiveMemoryEffects,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a matched pattern that stays one unit";
   let description = [{
     The region computes the result from the operands (one block argument each) and ends with `octet.yield`. `pattern`
-    names the backend's pattern that matched (`cpu::@conv_relu` is written `"cpu::conv_relu"`). Float before lowering; after
-    it operand and result types may be quantized: a quantized result means that the yielded real value is quantized by
-    [N.epilogue]. Any dialect's ops may stand inside. Errors: block arguments that differ from the operands in number or
-    type; a region that does not yield one value of the result's shape. PyTorch: a fused module such as `ConvReLU2d`.
+    is the one of the module's backend that matched (`@cpu::@conv_act`); groups that lowering makes have none. Float before
+    lowering; after it operand and result types may be quantized: a quantized result means that the yielded real value is
+    quantized by [N.epilogue]. Any dialect's ops may stand inside. Errors: a symbol that is not an `octet.pattern`; block
+    arguments that differ from the operands in number or type; a region that does not yield one value of the result's shape.
+    PyTorch: a fused module such as `ConvReLU2d`.
   }];
-  let arguments = (ins StrAttr:$pattern, Variadic<AnyType>:$inputs);
+  let arguments = (ins OptionalAttr<SymbolRefAttr>:$pattern, Variadic<AnyType>:$inputs);
   let results = (outs AnyType:$result);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::Operation *getTerminator() { return getBody().front().getTerminator(); }
+    /// The value of the body that is the group's result.
+    ::mlir::Value getYielded() { return getTerminator()->getOperand(0); }
+    /// The operand that an argument of the body stands for; any other value stands for itself.
+    ::mlir::Value getOuter(::mlir::Value inner);
+    /// The value outside of all groups that `value` stands for.
+    static ::mlir::Value lookThrough(::mlir::Value value);
+    /// Adds an operand; its argument of the body.
+    ::mlir::BlockArgument addInput(::mlir::Value value);
+    /// Removes the operands whose arguments nothing reads.
+    void dropUnusedInputs();
+    /// Moves the body in front of the group, whose readers read the yielded value then; the group, now without readers,
+    /// is the caller's to erase.
+    void inlineBody();
+    /// Copies the body to the builder's place; `mapping` knows the operands or their copies. The copy of the result.
+    ::mlir::Value cloneBody(::mlir::OpBuilder &builder, ::mlir::IRMapping &mapping);
   }];
 }
 

@@ -38,7 +38,8 @@ void ChannelSumObserverAttr::initState(RankedTensorType, MutableArrayRef<char> s
   memset(state.data(), 0, state.size());
 }
 
-void ChannelSumObserverAttr::updateState(RankedTensorType observed, ArrayRef<float> data, MutableArrayRef<char> state) const {
+void ChannelSumObserverAttr::updateState(RankedTensorType observed, ArrayRef<float> data,
+                                         MutableArrayRef<char> state) const {
   int64_t numChannels = getNumChannels(observed, getAxis()), inner = 1;
   for (int64_t axis = getAxis() + 1; axis < observed.getRank(); ++axis)
     inner *= observed.getDimSize(axis);
@@ -46,10 +47,12 @@ void ChannelSumObserverAttr::updateState(RankedTensorType observed, ArrayRef<flo
   for (size_t i = 0; i < data.size(); ++i)
     sums[i / inner % numChannels] += data[i];
   for (int64_t channel = 0; channel < numChannels; ++channel)
-    stateAs<int64_t>(state)[channel] += (int64_t)std::clamp(sums[channel] * kUnitsPerOne, -kMaxUnits, kMaxUnits);
+    stateAs<int64_t>(state)[channel] +=
+        (int64_t)std::clamp(sums[channel] * kUnitsPerOne, -kMaxUnits, kMaxUnits);
 }
 
-LogicalResult ChannelSumObserverAttr::mergeState(RankedTensorType, MutableArrayRef<char> state, ArrayRef<char> other) const {
+LogicalResult ChannelSumObserverAttr::mergeState(RankedTensorType, MutableArrayRef<char> state,
+                                                 ArrayRef<char> other) const {
   for (size_t channel = 0; channel < state.size() / sizeof(int64_t); ++channel)
     stateAs<int64_t>(state)[channel] += stateAs<int64_t>(other)[channel];
   return success();
@@ -79,10 +82,13 @@ static void emitAddToState(OpBuilder &b, Location loc, Value sums, Value state, 
 }
 
 /// Sums of `lanes` neighbouring elements at a time over `dims`.
-static Value emitSums(OpBuilder &b, Location loc, const FlatTensor &tensor, ArrayRef<StridedDim> dims, Value base, int64_t lanes) {
-  auto floats = VectorType::get({lanes}, b.getF32Type()), doubles = VectorType::get({lanes}, b.getF64Type());
+static Value emitSums(OpBuilder &b, Location loc, const FlatTensor &tensor,
+                      ArrayRef<StridedDim> dims, Value base, int64_t lanes) {
+  auto floats = VectorType::get({lanes}, b.getF32Type()),
+       doubles = VectorType::get({lanes}, b.getF64Type());
   Value zero = emitF64(b, loc, doubles, 0.0);
-  auto body = [&](OpBuilder &b, Location loc, Value index, ValueRange carried) -> SmallVector<Value> {
+  auto body = [&](OpBuilder &b, Location loc, Value index,
+                  ValueRange carried) -> SmallVector<Value> {
     Value x = vector::LoadOp::create(b, loc, floats, tensor.memory, index);
     return {arith::AddFOp::create(b, loc, carried[0], arith::ExtFOp::create(b, loc, doubles, x))};
   };
@@ -90,13 +96,15 @@ static Value emitSums(OpBuilder &b, Location loc, const FlatTensor &tensor, Arra
 }
 
 /// Channels lie side by side: vectors of channels, the rest in shorter ones.
-static void emitSideBySide(OpBuilder &builder, Location loc, const FlatTensor &tensor, Value state) {
+static void emitSideBySide(OpBuilder &builder, Location loc, const FlatTensor &tensor,
+                           Value state) {
   int64_t numChannels = tensor.channel->size;
   for (int64_t first = 0; first < numChannels;) {
     int64_t lanes = getLanes(numChannels - first), count = (numChannels - first) / lanes;
     emitLoops(builder, loc, StridedDim{count, lanes}, emitIndex(builder, loc, first), {},
               [&](OpBuilder &b, Location loc, Value channel, ValueRange) -> SmallVector<Value> {
-                emitAddToState(b, loc, emitSums(b, loc, tensor, tensor.dims, channel, lanes), state, channel);
+                emitAddToState(b, loc, emitSums(b, loc, tensor, tensor.dims, channel, lanes), state,
+                               channel);
                 return {};
               });
     first += count * lanes;
@@ -107,13 +115,16 @@ static void emitSideBySide(OpBuilder &builder, Location loc, const FlatTensor &t
 static void emitOneByOne(OpBuilder &builder, Location loc, const FlatTensor &tensor, Value state) {
   emitLoops(builder, loc, StridedDim{tensor.channel->size, 1}, emitIndex(builder, loc, 0), {},
             [&](OpBuilder &b, Location loc, Value channel, ValueRange) -> SmallVector<Value> {
-              Value base = arith::MulIOp::create(b, loc, channel, emitIndex(b, loc, tensor.channel->stride));
-              emitAddToState(b, loc, emitSums(b, loc, tensor, tensor.dims, base, 1), state, channel);
+              Value base =
+                  arith::MulIOp::create(b, loc, channel, emitIndex(b, loc, tensor.channel->stride));
+              emitAddToState(b, loc, emitSums(b, loc, tensor, tensor.dims, base, 1), state,
+                             channel);
               return {};
             });
 }
 
-void ChannelSumObserverAttr::emitUpdate(OpBuilder &builder, Location loc, RankedTensorType observed, Value data, Value state) const {
+void ChannelSumObserverAttr::emitUpdate(OpBuilder &builder, Location loc, RankedTensorType observed,
+                                        Value data, Value state) const {
   if (getAxis() >= observed.getRank())
     return;
   FlatTensor tensor = flatten(builder, loc, data, getAxis());
@@ -124,7 +135,8 @@ void ChannelSumObserverAttr::emitUpdate(OpBuilder &builder, Location loc, Ranked
     emitOneByOne(builder, loc, tensor, sums);
 }
 
-FailureOr<quant::QuantizedType> ChannelSumObserverAttr::getQuantizedType(EmitError emitError, RankedTensorType,
+FailureOr<quant::QuantizedType> ChannelSumObserverAttr::getQuantizedType(EmitError emitError,
+                                                                         RankedTensorType,
                                                                          ArrayRef<char>) const {
   return emitError() << "sums mean no quantized type";
 }

@@ -26,7 +26,8 @@ Value octet::emitIndex(OpBuilder &builder, Location loc, int64_t value) {
 static Value emitFloat(OpBuilder &builder, Location loc, Type type, float value) {
   FloatAttr scalar = builder.getF32FloatAttr(value);
   if (auto vector = dyn_cast<VectorType>(type))
-    return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(vector, scalar.getValue()));
+    return arith::ConstantOp::create(builder, loc,
+                                     DenseElementsAttr::get(vector, scalar.getValue()));
   return arith::ConstantOp::create(builder, loc, scalar);
 }
 
@@ -51,20 +52,22 @@ FlatTensor octet::flatten(OpBuilder &builder, Location loc, Value data, int64_t 
     else
       tensor.dims.push_back(dim);
   }
-  auto flatType = MemRefType::get({extent}, type.getElementType(), StridedLayoutAttr::get(builder.getContext(), offset, {1}));
-  tensor.memory = memref::ReinterpretCastOp::create(builder, loc, flatType, data, offset, ArrayRef<int64_t>{extent},
-                                                    ArrayRef<int64_t>{1});
+  auto flatType = MemRefType::get({extent}, type.getElementType(),
+                                  StridedLayoutAttr::get(builder.getContext(), offset, {1}));
+  tensor.memory = memref::ReinterpretCastOp::create(
+      builder, loc, flatType, data, offset, ArrayRef<int64_t>{extent}, ArrayRef<int64_t>{1});
   return tensor;
 }
 
-SmallVector<Value> octet::emitLoops(OpBuilder &builder, Location loc, ArrayRef<StridedDim> dims, Value base,
-                                    ValueRange carried, LoopBody body) {
+SmallVector<Value> octet::emitLoops(OpBuilder &builder, Location loc, ArrayRef<StridedDim> dims,
+                                    Value base, ValueRange carried, LoopBody body) {
   if (dims.empty())
     return body(builder, loc, base, carried);
   StridedDim dim = dims.front();
   auto loop = scf::ForOp::create(
       builder, loc, emitIndex(builder, loc, 0), emitIndex(builder, loc, dim.size * dim.stride),
-      emitIndex(builder, loc, dim.stride), carried, [&](OpBuilder &b, Location loc, Value step, ValueRange carried) {
+      emitIndex(builder, loc, dim.stride), carried,
+      [&](OpBuilder &b, Location loc, Value step, ValueRange carried) {
         Value index = arith::AddIOp::create(b, loc, base, step);
         scf::YieldOp::create(b, loc, emitLoops(b, loc, dims.drop_front(), index, carried, body));
       });
@@ -84,11 +87,13 @@ Value octet::emitPlusZero(OpBuilder &builder, Location loc, Value x) {
   return arith::AddFOp::create(builder, loc, x, emitFloat(builder, loc, x.getType(), 0.0f));
 }
 
-int64_t octet::getLanes(int64_t size) { return std::min<int64_t>(16, llvm::bit_floor((uint64_t)size)); }
+int64_t octet::getLanes(int64_t size) {
+  return std::min<int64_t>(16, llvm::bit_floor((uint64_t)size));
+}
 
 namespace {
-/// The innermost loop: `count` vectors, `stride` elements apart, and one more at `extra` if the vectors leave a rest
-/// (it may overlap: taking an element twice changes no minimum).
+/// The innermost loop: `count` vectors, `stride` elements apart, and one more at `extra` if the
+/// vectors leave a rest (it may overlap: taking an element twice changes no minimum).
 struct InnerLoop {
   int64_t lanes, count, stride;
   std::optional<int64_t> extra;
@@ -114,7 +119,8 @@ struct Reducer {
             emitMax(b, loc, acc.max, arith::SelectOp::create(b, loc, isFinite, x, negInf))};
   }
 
-  void updateSlot(OpBuilder &b, Location loc, SmallVector<Value> &carried, int64_t slot, Value base, int64_t offset) const {
+  void updateSlot(OpBuilder &b, Location loc, SmallVector<Value> &carried, int64_t slot, Value base,
+                  int64_t offset) const {
     Value index = arith::AddIOp::create(b, loc, base, emitIndex(b, loc, offset));
     MinMax next = update(b, loc, {carried[2 * slot], carried[2 * slot + 1]}, index);
     carried[2 * slot] = next.min;
@@ -126,12 +132,13 @@ struct Reducer {
     SmallVector<Value> current(carried);
     if (blocks > 0) {
       StridedDim dim{blocks, kUnroll * inner.stride};
-      current = emitLoops(b, loc, dim, base, current, [&](OpBuilder &b, Location loc, Value index, ValueRange carried) {
-        SmallVector<Value> next(carried);
-        for (int64_t slot = 0; slot < kUnroll; ++slot)
-          updateSlot(b, loc, next, slot, index, slot * inner.stride);
-        return next;
-      });
+      current = emitLoops(b, loc, dim, base, current,
+                          [&](OpBuilder &b, Location loc, Value index, ValueRange carried) {
+                            SmallVector<Value> next(carried);
+                            for (int64_t slot = 0; slot < kUnroll; ++slot)
+                              updateSlot(b, loc, next, slot, index, slot * inner.stride);
+                            return next;
+                          });
     }
     int64_t done = blocks * kUnroll;
     for (int64_t slot = 0; done + slot < inner.count; ++slot)
@@ -148,18 +155,21 @@ struct Reducer {
     SmallVector<Value> carried;
     for (int64_t slot = 0; slot < kUnroll; ++slot)
       carried.append({inf, negInf});
-    carried = emitLoops(b, loc, outer, base, carried, [&](OpBuilder &b, Location loc, Value index, ValueRange carried) {
-      return row(b, loc, index, carried);
-    });
+    carried = emitLoops(b, loc, outer, base, carried,
+                        [&](OpBuilder &b, Location loc, Value index, ValueRange carried) {
+                          return row(b, loc, index, carried);
+                        });
     MinMax result{carried[0], carried[1]};
     for (int64_t slot = 1; slot < kUnroll; ++slot)
-      result = {emitMin(b, loc, result.min, carried[2 * slot]), emitMax(b, loc, result.max, carried[2 * slot + 1])};
+      result = {emitMin(b, loc, result.min, carried[2 * slot]),
+                emitMax(b, loc, result.max, carried[2 * slot + 1])};
     return result;
   }
 };
 } // namespace
 
-MinMax octet::emitMinMax(OpBuilder &builder, Location loc, const FlatTensor &tensor, Value base, Values values) {
+MinMax octet::emitMinMax(OpBuilder &builder, Location loc, const FlatTensor &tensor, Value base,
+                         Values values) {
   ArrayRef<StridedDim> outer(tensor.dims);
   StridedDim last{1, 1};
   if (!outer.empty() && outer.back().stride == 1) {
@@ -171,12 +181,15 @@ MinMax octet::emitMinMax(OpBuilder &builder, Location loc, const FlatTensor &ten
   if (last.size % lanes)
     inner.extra = last.size - lanes;
   MinMax vectors = Reducer{tensor, inner, values}.emit(builder, loc, outer, base);
-  Value min = vector::ReductionOp::create(builder, loc, vector::CombiningKind::MINIMUMF, vectors.min);
-  Value max = vector::ReductionOp::create(builder, loc, vector::CombiningKind::MAXIMUMF, vectors.max);
+  Value min =
+      vector::ReductionOp::create(builder, loc, vector::CombiningKind::MINIMUMF, vectors.min);
+  Value max =
+      vector::ReductionOp::create(builder, loc, vector::CombiningKind::MAXIMUMF, vectors.max);
   return {min, max};
 }
 
-MinMax octet::emitMinMaxOfLanes(OpBuilder &builder, Location loc, const FlatTensor &tensor, Value base, int64_t lanes) {
+MinMax octet::emitMinMaxOfLanes(OpBuilder &builder, Location loc, const FlatTensor &tensor,
+                                Value base, int64_t lanes) {
   ArrayRef<StridedDim> outer(tensor.dims);
   StridedDim last{1, 1};
   if (!outer.empty()) {
@@ -187,7 +200,8 @@ MinMax octet::emitMinMaxOfLanes(OpBuilder &builder, Location loc, const FlatTens
   return Reducer{tensor, inner, Values::All}.emit(builder, loc, outer, base);
 }
 
-Value octet::emitStateView(OpBuilder &builder, Location loc, Value state, Type element, int64_t count, int64_t offset) {
-  return memref::ViewOp::create(builder, loc, MemRefType::get({count}, element), state, emitIndex(builder, loc, offset),
-                                ::mlir::ValueRange{});
+Value octet::emitStateView(OpBuilder &builder, Location loc, Value state, Type element,
+                           int64_t count, int64_t offset) {
+  return memref::ViewOp::create(builder, loc, MemRefType::get({count}, element), state,
+                                emitIndex(builder, loc, offset), ::mlir::ValueRange{});
 }

@@ -17,7 +17,8 @@ struct StridedDim {
   int64_t size, stride;
 };
 
-/// A strided tensor as a flat memref of f32: element (i, j, ...) lies at i * stride_i + j * stride_j + ...
+/// A strided tensor as a flat memref of f32: element (i, j, ...) lies at i * stride_i + j *
+/// stride_j + ...
 struct FlatTensor {
   mlir::Value memory;
   llvm::SmallVector<StridedDim> dims; ///< by descending stride; neighbours that lie densely are one
@@ -25,14 +26,17 @@ struct FlatTensor {
 };
 
 /// `data` without its shape. `channelAxis` < 0: all dimensions are in `dims`.
-FlatTensor flatten(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value data, int64_t channelAxis = -1);
+FlatTensor flatten(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value data,
+                   int64_t channelAxis = -1);
 
-using LoopBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &, mlir::Location, mlir::Value index,
-                                                                   mlir::ValueRange carried)>;
+using LoopBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(
+    mlir::OpBuilder &, mlir::Location, mlir::Value index, mlir::ValueRange carried)>;
 
-/// Loops over `dims`; `body` gets the index of the element and the carried values and returns their successors.
-llvm::SmallVector<mlir::Value> emitLoops(mlir::OpBuilder &builder, mlir::Location loc, llvm::ArrayRef<StridedDim> dims,
-                                         mlir::Value base, mlir::ValueRange carried, LoopBody body);
+/// Loops over `dims`; `body` gets the index of the element and the carried values and returns their
+/// successors.
+llvm::SmallVector<mlir::Value> emitLoops(mlir::OpBuilder &builder, mlir::Location loc,
+                                         llvm::ArrayRef<StridedDim> dims, mlir::Value base,
+                                         mlir::ValueRange carried, LoopBody body);
 
 /// What is reduced: vectors of values enter, a pair of vectors is carried.
 struct MinMax {
@@ -45,13 +49,17 @@ int64_t getLanes(int64_t size);
 /// Whether infinite values take part (and a NaN wins), or only finite numbers count.
 enum class Values { All, Finite };
 
-/// The smallest and largest element of `tensor` over its `dims`, from element `base` on: two scalars.
-MinMax emitMinMax(mlir::OpBuilder &builder, mlir::Location loc, const FlatTensor &tensor, mlir::Value base, Values values = Values::All);
+/// The smallest and largest element of `tensor` over its `dims`, from element `base` on: two
+/// scalars.
+MinMax emitMinMax(mlir::OpBuilder &builder, mlir::Location loc, const FlatTensor &tensor,
+                  mlir::Value base, Values values = Values::All);
 /// The same for `lanes` neighbouring elements at a time: two vectors.
-MinMax emitMinMaxOfLanes(mlir::OpBuilder &builder, mlir::Location loc, const FlatTensor &tensor, mlir::Value base, int64_t lanes);
+MinMax emitMinMaxOfLanes(mlir::OpBuilder &builder, mlir::Location loc, const FlatTensor &tensor,
+                         mlir::Value base, int64_t lanes);
 
-/// [N.stat.min_max] min(a, b) and max(a, b), where a NaN wins. A zero may come out with either sign, also of what is computed from it by
-/// these two: emitPlusZero must be the last step before a value is kept.
+/// [N.stat.min_max] min(a, b) and max(a, b), where a NaN wins. A zero may come out with either
+/// sign, also of what is computed from it by these two: emitPlusZero must be the last step before a
+/// value is kept.
 mlir::Value emitMin(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a, mlir::Value b);
 mlir::Value emitMax(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a, mlir::Value b);
 /// Negative zero becomes zero, everything else stays.
@@ -59,8 +67,8 @@ mlir::Value emitPlusZero(mlir::OpBuilder &builder, mlir::Location loc, mlir::Val
 
 mlir::Value emitIndex(mlir::OpBuilder &builder, mlir::Location loc, int64_t value);
 /// The state as `count` elements, from byte `offset` on.
-mlir::Value emitStateView(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value state, mlir::Type element, int64_t count,
-                          int64_t offset = 0);
+mlir::Value emitStateView(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value state,
+                          mlir::Type element, int64_t count, int64_t offset = 0);
 
 } // namespace octet
 

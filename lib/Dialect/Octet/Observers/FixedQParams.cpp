@@ -10,7 +10,8 @@
 using namespace mlir;
 using namespace octet;
 
-LogicalResult FixedQParamsObserverAttr::verify(EmitError emitError, IntegerType dtype, FloatAttr scale, int64_t zeroPoint) {
+LogicalResult FixedQParamsObserverAttr::verify(EmitError emitError, IntegerType dtype,
+                                               FloatAttr scale, int64_t zeroPoint) {
   if (failed(verifyTarget(emitError, dtype, nullptr, nullptr)))
     return failure();
   if (!scale.getType().isF32() || !(scale.getValueAsDouble() > 0) || !scale.getValue().isFinite())
@@ -29,20 +30,23 @@ ObserverSpec FixedQParamsObserverAttr::getSpec() const {
   return spec;
 }
 
-void FixedQParamsObserverAttr::updateState(RankedTensorType, ArrayRef<float>, MutableArrayRef<char>) const {}
+void FixedQParamsObserverAttr::updateState(RankedTensorType, ArrayRef<float>,
+                                           MutableArrayRef<char>) const {}
 
 int64_t FixedQParamsObserverAttr::getStateBytes(RankedTensorType) const { return 0; }
 
 void FixedQParamsObserverAttr::initState(RankedTensorType, MutableArrayRef<char>) const {}
 
-void FixedQParamsObserverAttr::emitUpdate(OpBuilder &, Location, RankedTensorType, Value, Value) const {}
+void FixedQParamsObserverAttr::emitUpdate(OpBuilder &, Location, RankedTensorType, Value,
+                                          Value) const {}
 
-LogicalResult FixedQParamsObserverAttr::mergeState(RankedTensorType, MutableArrayRef<char>, ArrayRef<char>) const {
+LogicalResult FixedQParamsObserverAttr::mergeState(RankedTensorType, MutableArrayRef<char>,
+                                                   ArrayRef<char>) const {
   return success();
 }
 
 FailureOr<quant::QuantizedType>
-FixedQParamsObserverAttr::getQuantizedType(llvm::function_ref<InFlightDiagnostic()>, RankedTensorType,
-                                           ArrayRef<char>) const {
+FixedQParamsObserverAttr::getQuantizedType(llvm::function_ref<InFlightDiagnostic()>,
+                                           RankedTensorType, ArrayRef<char>) const {
   return getPerTensorType(getDtype(), {(float)getScale().getValueAsDouble(), getZeroPoint()});
 }

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// [N.stat.histogram] Bin k of a sign holds the values with trunc(|x| / 2^exponent) = k. Whatever the order of the data, the
-// exponent is that of the largest magnitude, and widening by one adds bins 2k and 2k + 1: the counts depend on the data only.
+// [N.stat.histogram] Bin k of a sign holds the values with trunc(|x| / 2^exponent) = k. Whatever
+// the order of the data, the exponent is that of the largest magnitude, and widening by one adds
+// bins 2k and 2k + 1: the counts depend on the data only.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,8 +38,8 @@ static QuantTarget getTarget(const HistogramObserverAttr &observer) {
   return {observer.getDtype(), observer.getScheme(), observer.getRange(), observer.getEps()};
 }
 
-LogicalResult HistogramObserverAttr::verify(EmitError emitError, IntegerType dtype, Scheme, DenseI64ArrayAttr range,
-                                            FloatAttr eps, int64_t bins) {
+LogicalResult HistogramObserverAttr::verify(EmitError emitError, IntegerType dtype, Scheme,
+                                            DenseI64ArrayAttr range, FloatAttr eps, int64_t bins) {
   if (bins < 1 || bins > kBins)
     return emitError() << "expected 1 to " << kBins << " bins, but got " << bins;
   return verifyTarget(emitError, dtype, range, eps);
@@ -46,7 +47,9 @@ LogicalResult HistogramObserverAttr::verify(EmitError emitError, IntegerType dty
 
 ObserverSpec HistogramObserverAttr::getSpec() const { return getTarget(*this).getSpec(); }
 
-int64_t HistogramObserverAttr::getStateBytes(RankedTensorType) const { return sizeof(HistogramState); }
+int64_t HistogramObserverAttr::getStateBytes(RankedTensorType) const {
+  return sizeof(HistogramState);
+}
 
 void HistogramObserverAttr::initState(RankedTensorType, MutableArrayRef<char> state) const {
   memset(state.data(), 0, sizeof(HistogramState));
@@ -74,13 +77,15 @@ static void widen(HistogramState &histogram, int32_t exponent) {
   histogram.exponent = exponent;
 }
 
-void HistogramObserverAttr::updateState(RankedTensorType, ArrayRef<float> data, MutableArrayRef<char> state) const {
+void HistogramObserverAttr::updateState(RankedTensorType, ArrayRef<float> data,
+                                        MutableArrayRef<char> state) const {
   auto &histogram = *stateAs<HistogramState>(state);
   for (float x : data)
     if (std::isfinite(x))
       histogram.range.include(x);
   if (!histogram.range.isEmpty())
-    widen(histogram, getExponent(std::max(std::fabs(histogram.range.min), std::fabs(histogram.range.max))));
+    widen(histogram,
+          getExponent(std::max(std::fabs(histogram.range.min), std::fabs(histogram.range.max))));
   float inverse = std::ldexp(1.0f, -histogram.exponent);
   for (float x : data) {
     int64_t counter = std::isnan(x) ? kNaNs : kInfinities;
@@ -90,7 +95,8 @@ void HistogramObserverAttr::updateState(RankedTensorType, ArrayRef<float> data, 
   }
 }
 
-LogicalResult HistogramObserverAttr::mergeState(RankedTensorType, MutableArrayRef<char> state, ArrayRef<char> other) const {
+LogicalResult HistogramObserverAttr::mergeState(RankedTensorType, MutableArrayRef<char> state,
+                                                ArrayRef<char> other) const {
   auto &histogram = *stateAs<HistogramState>(state);
   HistogramState more = *stateAs<HistogramState>(other);
   int32_t exponent = std::max(histogram.exponent, more.exponent);
@@ -115,7 +121,10 @@ struct Emitter {
   Value i32(int32_t value) { return arith::ConstantIntOp::create(b, loc, value, 32); }
   Value i64(int64_t value) { return arith::ConstantIntOp::create(b, loc, value, 64); }
   Value index(int64_t value) { return emitIndex(b, loc, value); }
-  Value getCounters() { return emitStateView(b, loc, state, b.getI64Type(), kCounters, offsetof(HistogramState, counts)); }
+  Value getCounters() {
+    return emitStateView(b, loc, state, b.getI64Type(), kCounters,
+                         offsetof(HistogramState, counts));
+  }
 
   /// Includes the finite elements in the range and returns its largest magnitude; 0 if it is empty.
   Value emitRange(const FlatTensor &tensor) {
@@ -126,7 +135,8 @@ struct Emitter {
     memref::StoreOp::create(b, loc, emitPlusZero(b, loc, min), range, index(0));
     memref::StoreOp::create(b, loc, emitPlusZero(b, loc, max), range, index(1));
     Value isEmpty = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, min, max);
-    Value magnitude = emitMax(b, loc, math::AbsFOp::create(b, loc, min), math::AbsFOp::create(b, loc, max));
+    Value magnitude =
+        emitMax(b, loc, math::AbsFOp::create(b, loc, min), math::AbsFOp::create(b, loc, max));
     Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0.0f));
     return arith::SelectOp::create(b, loc, isEmpty, zero, magnitude);
   }
@@ -136,7 +146,8 @@ struct Emitter {
     Value bits = arith::BitcastOp::create(b, loc, b.getI32Type(), magnitude);
     Value biased = arith::ShRUIOp::create(b, loc, bits, i32(23));
     Value needed = arith::SubIOp::create(b, loc, biased, i32(126 + kBinBits));
-    Value exponents = emitStateView(b, loc, state, b.getI32Type(), 1, offsetof(HistogramState, exponent));
+    Value exponents =
+        emitStateView(b, loc, state, b.getI32Type(), 1, offsetof(HistogramState, exponent));
     Value old = memref::LoadOp::create(b, loc, exponents, index(0));
     Value exponent = arith::MaxSIOp::create(b, loc, needed, old);
     memref::StoreOp::create(b, loc, exponent, exponents, index(0));
@@ -149,17 +160,21 @@ struct Emitter {
   }
 
   void emitAddBins(Value shift) {
-    Value shift64 = arith::MinSIOp::create(b, loc, arith::ExtSIOp::create(b, loc, b.getI64Type(), shift), i64(63));
+    Value shift64 = arith::MinSIOp::create(
+        b, loc, arith::ExtSIOp::create(b, loc, b.getI64Type(), shift), i64(63));
     Value distance = arith::IndexCastOp::create(b, loc, b.getIndexType(), shift64);
     Value counters = getCounters();
     emitLoops(b, loc, {{2, kBins}, {kBins, 1}}, index(0), {},
               [&](OpBuilder &b, Location loc, Value from, ValueRange) -> SmallVector<Value> {
                 Value sign = arith::AndIOp::create(b, loc, from, emitIndex(b, loc, kBins));
                 Value bin = arith::AndIOp::create(b, loc, from, emitIndex(b, loc, kBins - 1));
-                Value to = arith::AddIOp::create(b, loc, sign, arith::ShRUIOp::create(b, loc, bin, distance));
+                Value to = arith::AddIOp::create(b, loc, sign,
+                                                 arith::ShRUIOp::create(b, loc, bin, distance));
                 Value count = memref::LoadOp::create(b, loc, counters, from);
-                memref::StoreOp::create(b, loc, arith::ConstantIntOp::create(b, loc, 0, 64), counters, from);
-                Value sum = arith::AddIOp::create(b, loc, count, memref::LoadOp::create(b, loc, counters, to));
+                memref::StoreOp::create(b, loc, arith::ConstantIntOp::create(b, loc, 0, 64),
+                                        counters, from);
+                Value sum = arith::AddIOp::create(b, loc, count,
+                                                  memref::LoadOp::create(b, loc, counters, to));
                 memref::StoreOp::create(b, loc, sum, counters, to);
                 return {};
               });
@@ -168,21 +183,25 @@ struct Emitter {
   /// The counter of one value.
   Value emitCounter(Value x, Value inverse) {
     Value magnitude = math::AbsFOp::create(b, loc, x);
-    Value inf = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(std::numeric_limits<float>::infinity()));
+    Value inf = arith::ConstantOp::create(
+        b, loc, b.getF32FloatAttr(std::numeric_limits<float>::infinity()));
     Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0.0f));
     Value isFinite = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, magnitude, inf);
     Value isNaN = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, x, x);
     Value isNegative = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, x, zero);
     Value finite = arith::SelectOp::create(b, loc, isFinite, magnitude, zero);
-    Value bin = arith::FPToSIOp::create(b, loc, b.getI32Type(), arith::MulFOp::create(b, loc, finite, inverse));
+    Value bin = arith::FPToSIOp::create(b, loc, b.getI32Type(),
+                                        arith::MulFOp::create(b, loc, finite, inverse));
     Value sign = arith::SelectOp::create(b, loc, isNegative, i32(kBins), i32(0));
     Value counter = arith::AddIOp::create(b, loc, bin, sign);
     Value other = arith::SelectOp::create(b, loc, isNaN, i32(kNaNs), i32(kInfinities));
-    return arith::IndexCastOp::create(b, loc, b.getIndexType(), arith::SelectOp::create(b, loc, isFinite, counter, other));
+    return arith::IndexCastOp::create(b, loc, b.getIndexType(),
+                                      arith::SelectOp::create(b, loc, isFinite, counter, other));
   }
 
   void emitCount(const FlatTensor &tensor, Value exponent) {
-    Value bits = arith::ShLIOp::create(b, loc, arith::SubIOp::create(b, loc, i32(127), exponent), i32(23));
+    Value bits =
+        arith::ShLIOp::create(b, loc, arith::SubIOp::create(b, loc, i32(127), exponent), i32(23));
     Value inverse = arith::BitcastOp::create(b, loc, b.getF32Type(), bits);
     Value counters = getCounters();
     emitLoops(b, loc, tensor.dims, index(0), {},
@@ -191,24 +210,28 @@ struct Emitter {
                 Value counter = Emitter{b, loc, state}.emitCounter(x, inverse);
                 Value count = memref::LoadOp::create(b, loc, counters, counter);
                 Value one = arith::ConstantIntOp::create(b, loc, 1, 64);
-                memref::StoreOp::create(b, loc, arith::AddIOp::create(b, loc, count, one), counters, counter);
+                memref::StoreOp::create(b, loc, arith::AddIOp::create(b, loc, count, one), counters,
+                                        counter);
                 return {};
               });
   }
 };
 } // namespace
 
-void HistogramObserverAttr::emitUpdate(OpBuilder &builder, Location loc, RankedTensorType, Value data, Value state) const {
+void HistogramObserverAttr::emitUpdate(OpBuilder &builder, Location loc, RankedTensorType,
+                                       Value data, Value state) const {
   FlatTensor tensor = flatten(builder, loc, data);
   Emitter emitter{builder, loc, state};
   emitter.emitCount(tensor, emitter.emitWiden(emitter.emitRange(tensor)));
 }
 
-FailureOr<quant::QuantizedType> HistogramObserverAttr::getQuantizedType(EmitError emitError, RankedTensorType,
-                                                                        ArrayRef<char> state) const {
+FailureOr<quant::QuantizedType>
+HistogramObserverAttr::getQuantizedType(EmitError emitError, RankedTensorType,
+                                        ArrayRef<char> state) const {
   const HistogramState &histogram = *stateAs<HistogramState>(state);
   if (histogram.counts[kNaNs])
     return emitError() << "expected numbers, but the observer has seen NaN";
-  ValueRange32 range = histogram.range.isEmpty() ? histogram.range : searchRange(histogram, getBins());
+  ValueRange32 range =
+      histogram.range.isEmpty() ? histogram.range : searchRange(histogram, getBins());
   return getQuantizedTypeOfRange(emitError, getTarget(*this), range);
 }

@@ -12,7 +12,8 @@
 
 using namespace octet;
 
-/// Spreads the counts over `bins` equal bins of [min, max]: each anchored bin goes evenly to those that it overlaps.
+/// Spreads the counts over `bins` equal bins of [min, max]: each anchored bin goes evenly to those
+/// that it overlaps.
 static std::vector<double> spread(const HistogramState &histogram, int64_t bins) {
   std::vector<double> result(bins, 0.0);
   double min = histogram.range.min, max = histogram.range.max;
@@ -42,10 +43,14 @@ static std::vector<double> spread(const HistogramState &histogram, int64_t bins)
 }
 
 /// Integral of density * x^2 from u to v.
-static double getNorm(double density, double u, double v) { return density * (v * v * v - u * u * u) / 3; }
+static double getNorm(double density, double u, double v) {
+  return density * (v * v * v - u * u * u) / 3;
+}
 
-/// The squared error of quantizing the values to 256 steps over the bins [start, end]; outside values saturate.
-static double getError(const std::vector<double> &counts, double binWidth, int64_t start, int64_t end) {
+/// The squared error of quantizing the values to 256 steps over the bins [start, end]; outside
+/// values saturate.
+static double getError(const std::vector<double> &counts, double binWidth, int64_t start,
+                       int64_t end) {
   constexpr int64_t kSteps = 256;
   double stepWidth = binWidth * (end - start + 1) / kSteps;
   if (stepWidth == 0)
@@ -71,7 +76,8 @@ ValueRange32 octet::searchRange(const HistogramState &histogram, int64_t bins) {
   double total = 0;
   for (int64_t bin = 0; bin < bins; ++bin)
     cumulative[bin] = total += counts[bin];
-  double binWidth = ((double)max - min) / bins, alpha = 0, beta = 1, best = std::numeric_limits<double>::infinity();
+  double binWidth = ((double)max - min) / bins, alpha = 0, beta = 1,
+         best = std::numeric_limits<double>::infinity();
   int64_t start = 0, end = bins - 1;
   while (alpha < beta) {
     double nextAlpha = alpha + 1e-5, nextBeta = beta - 1e-5;
@@ -98,5 +104,6 @@ ValueRange32 octet::searchRange(const HistogramState &histogram, int64_t bins) {
     end = nextEnd;
   }
   // The ends of an untouched range are exact.
-  return {start == 0 ? min : (float)(min + binWidth * start), end == bins - 1 ? max : (float)(min + binWidth * (end + 1))};
+  return {start == 0 ? min : (float)(min + binWidth * start),
+          end == bins - 1 ? max : (float)(min + binWidth * (end + 1))};
 }

@@ -18,12 +18,13 @@ struct HistogramState {
   ValueRange32 range; ///< of the finite values
   int32_t exponent;   ///< bins are 2^exponent wide
   int32_t padding;
-  /// kBins for values from 0 upwards, kBins for negative ones by magnitude, then infinities, then NaN.
+  /// kBins for values from 0 upwards, kBins for negative ones by magnitude, then infinities, then
+  /// NaN.
   int64_t counts[2 * kBins + 2];
 };
 
-/// [N.stat.range_search] The range that quantizes the counted values to 256 steps with the least squared error, found on
-/// `bins` equal bins over the range seen.
+/// [N.stat.range_search] The range that quantizes the counted values to 256 steps with the least
+/// squared error, found on `bins` equal bins over the range seen.
 ValueRange32 searchRange(const HistogramState &histogram, int64_t bins);
 
 } // namespace octet

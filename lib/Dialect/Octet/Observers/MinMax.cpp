@@ -20,8 +20,8 @@ static QuantTarget getTarget(const MinMaxObserverAttr &observer) {
   return {observer.getDtype(), observer.getScheme(), observer.getRange(), observer.getEps()};
 }
 
-LogicalResult MinMaxObserverAttr::verify(EmitError emitError, IntegerType dtype, Scheme, DenseI64ArrayAttr range,
-                                         FloatAttr eps) {
+LogicalResult MinMaxObserverAttr::verify(EmitError emitError, IntegerType dtype, Scheme,
+                                         DenseI64ArrayAttr range, FloatAttr eps) {
   return verifyTarget(emitError, dtype, range, eps);
 }
 
@@ -33,12 +33,14 @@ void MinMaxObserverAttr::initState(RankedTensorType, MutableArrayRef<char> state
   *stateAs<ValueRange32>(state) = ValueRange32();
 }
 
-void MinMaxObserverAttr::updateState(RankedTensorType, ArrayRef<float> data, MutableArrayRef<char> state) const {
+void MinMaxObserverAttr::updateState(RankedTensorType, ArrayRef<float> data,
+                                     MutableArrayRef<char> state) const {
   for (float x : data)
     stateAs<ValueRange32>(state)->include(x);
 }
 
-LogicalResult MinMaxObserverAttr::mergeState(RankedTensorType, MutableArrayRef<char> state, ArrayRef<char> other) const {
+LogicalResult MinMaxObserverAttr::mergeState(RankedTensorType, MutableArrayRef<char> state,
+                                             ArrayRef<char> other) const {
   const ValueRange32 &more = *stateAs<ValueRange32>(other);
   if (more.isEmpty())
     return success();
@@ -47,16 +49,21 @@ LogicalResult MinMaxObserverAttr::mergeState(RankedTensorType, MutableArrayRef<c
   return success();
 }
 
-void MinMaxObserverAttr::emitUpdate(OpBuilder &builder, Location loc, RankedTensorType, Value data, Value state) const {
+void MinMaxObserverAttr::emitUpdate(OpBuilder &builder, Location loc, RankedTensorType, Value data,
+                                    Value state) const {
   Value zero = emitIndex(builder, loc, 0), one = emitIndex(builder, loc, 1);
   MinMax seen = emitMinMax(builder, loc, flatten(builder, loc, data), zero);
   Value range = emitStateView(builder, loc, state, builder.getF32Type(), 2);
-  Value min = memref::LoadOp::create(builder, loc, range, zero), max = memref::LoadOp::create(builder, loc, range, one);
-  memref::StoreOp::create(builder, loc, emitPlusZero(builder, loc, emitMin(builder, loc, min, seen.min)), range, zero);
-  memref::StoreOp::create(builder, loc, emitPlusZero(builder, loc, emitMax(builder, loc, max, seen.max)), range, one);
+  Value min = memref::LoadOp::create(builder, loc, range, zero),
+        max = memref::LoadOp::create(builder, loc, range, one);
+  memref::StoreOp::create(
+      builder, loc, emitPlusZero(builder, loc, emitMin(builder, loc, min, seen.min)), range, zero);
+  memref::StoreOp::create(
+      builder, loc, emitPlusZero(builder, loc, emitMax(builder, loc, max, seen.max)), range, one);
 }
 
-FailureOr<quant::QuantizedType> MinMaxObserverAttr::getQuantizedType(EmitError emitError, RankedTensorType,
+FailureOr<quant::QuantizedType> MinMaxObserverAttr::getQuantizedType(EmitError emitError,
+                                                                     RankedTensorType,
                                                                      ArrayRef<char> state) const {
   return getQuantizedTypeOfRange(emitError, getTarget(*this), *stateAs<ValueRange32>(state));
 }

@@ -54,14 +54,15 @@ ScaleAndZeroPoint QuantTarget::compute(ValueRange32 range) const {
 }
 
 /// Refuses statistics that give no scale.
-static LogicalResult checkRange(EmitError emitError, const QuantTarget &target, ValueRange32 range) {
+static LogicalResult checkRange(EmitError emitError, const QuantTarget &target,
+                                ValueRange32 range) {
   if (std::isnan(range.min) || std::isnan(range.max))
     return emitError() << "expected numbers, but the observer has seen NaN";
   if (range.isEmpty())
     return emitError() << "expected statistics, but the observer has seen no values";
   if (!std::isfinite(target.compute(range).scale))
-    return emitError() << "expected finite values, but the observer has seen " << std::to_string(range.min) << " to "
-                       << std::to_string(range.max);
+    return emitError() << "expected finite values, but the observer has seen "
+                       << std::to_string(range.min) << " to " << std::to_string(range.max);
   return success();
 }
 
@@ -69,19 +70,22 @@ quant::QuantizedType octet::getPerTensorType(IntegerType dtype, ScaleAndZeroPoin
   MLIRContext *context = dtype.getContext();
   auto [low, high] = getStorageRange(dtype);
   return quant::UniformQuantizedType::get(dtype.isUnsigned() ? 0 : quant::QuantizationFlags::Signed,
-                                          IntegerType::get(context, dtype.getWidth()), Float32Type::get(context), params.scale,
-                                          params.zeroPoint, low, high);
+                                          IntegerType::get(context, dtype.getWidth()),
+                                          Float32Type::get(context), params.scale, params.zeroPoint,
+                                          low, high);
 }
 
-FailureOr<quant::QuantizedType> octet::getQuantizedTypeOfRange(EmitError emitError, const QuantTarget &target,
-                                                               ValueRange32 range) {
+FailureOr<quant::QuantizedType>
+octet::getQuantizedTypeOfRange(EmitError emitError, const QuantTarget &target, ValueRange32 range) {
   if (failed(checkRange(emitError, target, range)))
     return failure();
   return getPerTensorType(target.dtype, target.compute(range));
 }
 
-FailureOr<quant::QuantizedType> octet::getQuantizedTypeOfRanges(EmitError emitError, const QuantTarget &target,
-                                                                ArrayRef<ValueRange32> ranges, int64_t axis) {
+FailureOr<quant::QuantizedType> octet::getQuantizedTypeOfRanges(EmitError emitError,
+                                                                const QuantTarget &target,
+                                                                ArrayRef<ValueRange32> ranges,
+                                                                int64_t axis) {
   SmallVector<double> scales;
   SmallVector<int64_t> zeroPoints;
   for (ValueRange32 range : ranges) {
@@ -95,13 +99,17 @@ FailureOr<quant::QuantizedType> octet::getQuantizedTypeOfRanges(EmitError emitEr
   auto [low, high] = getStorageRange(target.dtype);
   unsigned width = target.dtype.getWidth();
   return quant::QuantizedType(quant::UniformQuantizedPerAxisType::get(
-      target.dtype.isUnsigned() ? 0 : quant::QuantizationFlags::Signed, IntegerType::get(context, width),
-      Float32Type::get(context), scales, zeroPoints, axis, low, high));
+      target.dtype.isUnsigned() ? 0 : quant::QuantizationFlags::Signed,
+      IntegerType::get(context, width), Float32Type::get(context), scales, zeroPoints, axis, low,
+      high));
 }
 
-LogicalResult octet::verifyTarget(EmitError emitError, IntegerType dtype, DenseI64ArrayAttr range, FloatAttr eps) {
+LogicalResult octet::verifyTarget(EmitError emitError, IntegerType dtype, DenseI64ArrayAttr range,
+                                  FloatAttr eps) {
   if (dtype.isSignless() || dtype.getWidth() < 2 || dtype.getWidth() > 32)
-    return emitError() << "expected an integer dtype with a sign and 2 to 32 bits (ui8, si8), but got " << dtype;
+    return emitError()
+           << "expected an integer dtype with a sign and 2 to 32 bits (ui8, si8), but got "
+           << dtype;
   if (eps && !(eps.getValueAsDouble() > 0))
     return emitError() << "expected a positive eps";
   if (!range)
@@ -109,6 +117,7 @@ LogicalResult octet::verifyTarget(EmitError emitError, IntegerType dtype, DenseI
   if (range.size() != 2 || !(range[0] <= 0 && 0 <= range[1] && range[0] < range[1]))
     return emitError() << "expected a range [qmin, qmax] with qmin <= 0 <= qmax and qmin < qmax";
   if (range[0] < getStorageRange(dtype).first || range[1] > getStorageRange(dtype).second)
-    return emitError() << "expected a range within that of " << dtype << ", but got [" << range[0] << ", " << range[1] << "]";
+    return emitError() << "expected a range within that of " << dtype << ", but got [" << range[0]
+                       << ", " << range[1] << "]";
   return success();
 }

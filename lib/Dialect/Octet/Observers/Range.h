@@ -18,7 +18,8 @@ struct ValueRange32 {
   float min = std::numeric_limits<float>::infinity();
   float max = -std::numeric_limits<float>::infinity();
 
-  /// [N.stat.min_max] A NaN stays for ever; negative zero becomes zero, so that order leaves no trace.
+  /// [N.stat.min_max] A NaN stays for ever; negative zero becomes zero, so that order leaves no
+  /// trace.
   void include(float x);
   bool isEmpty() const { return min > max; }
 };
@@ -36,7 +37,8 @@ struct QuantTarget {
   bool isRangeGiven;
   float eps;
 
-  QuantTarget(mlir::IntegerType dtype, Scheme scheme, mlir::DenseI64ArrayAttr range, mlir::FloatAttr eps);
+  QuantTarget(mlir::IntegerType dtype, Scheme scheme, mlir::DenseI64ArrayAttr range,
+              mlir::FloatAttr eps);
   ObserverSpec getSpec() const;
   /// [N.qparams] `range` must hold finite numbers.
   ScaleAndZeroPoint compute(ValueRange32 range) const;
@@ -48,22 +50,21 @@ using EmitError = llvm::function_ref<mlir::InFlightDiagnostic()>;
 mlir::quant::QuantizedType getPerTensorType(mlir::IntegerType dtype, ScaleAndZeroPoint params);
 
 /// The type of one range, or of one range per index of `axis`.
-mlir::FailureOr<mlir::quant::QuantizedType> getQuantizedTypeOfRange(EmitError emitError, const QuantTarget &target,
-                                                                    ValueRange32 range);
 mlir::FailureOr<mlir::quant::QuantizedType>
-getQuantizedTypeOfRanges(EmitError emitError, const QuantTarget &target, llvm::ArrayRef<ValueRange32> ranges, int64_t axis);
+getQuantizedTypeOfRange(EmitError emitError, const QuantTarget &target, ValueRange32 range);
+mlir::FailureOr<mlir::quant::QuantizedType>
+getQuantizedTypeOfRanges(EmitError emitError, const QuantTarget &target,
+                         llvm::ArrayRef<ValueRange32> ranges, int64_t axis);
 
 /// What every range observer's verifier checks.
-mlir::LogicalResult verifyTarget(EmitError emitError, mlir::IntegerType dtype, mlir::DenseI64ArrayAttr range,
-                                 mlir::FloatAttr eps);
+mlir::LogicalResult verifyTarget(EmitError emitError, mlir::IntegerType dtype,
+                                 mlir::DenseI64ArrayAttr range, mlir::FloatAttr eps);
 
 /// State blocks are plain structures or arrays.
-template <typename T>
-T *stateAs(llvm::MutableArrayRef<char> state) {
+template <typename T> T *stateAs(llvm::MutableArrayRef<char> state) {
   return reinterpret_cast<T *>(state.data());
 }
-template <typename T>
-const T *stateAs(llvm::ArrayRef<char> state) {
+template <typename T> const T *stateAs(llvm::ArrayRef<char> state) {
   return reinterpret_cast<const T *>(state.data());
 }
 

@@ -1,0 +1,62 @@
+//===- Levels.h - CPU levels ------------------------------------*- C++ -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_CODEGEN_LEVELS_H
+#define OCTET_CODEGEN_LEVELS_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace octet {
+
+namespace codegen {
+class TileProducts;
+/// How tiles multiply bytes (lib/Codegen/Products): four at a time, or as pairs
+/// of 16-bit words.
+const TileProducts *getByteProducts();
+const TileProducts *getWordProducts();
+} // namespace codegen
+
+/// A CPU level: a row of octet/Runtime/Levels.def.
+struct CpuLevel {
+  llvm::StringRef name;
+  llvm::StringRef arch;     ///< "x86_64", "aarch64" or "any"
+  llvm::StringRef features; ///< of the target beyond its baseline:
+                            ///< comma-separated, with signs
+  int64_t registerBits = 128;
+  int64_t accumulators = 1; ///< of sixteen 32-bit lanes, that fit in registers beside operands
+  /// How tiles multiply; null: there are no tiles, this is the reference path
+  /// of scalar loops.
+  const codegen::TileProducts *products = nullptr;
+  bool hasFma = false; ///< fused multiply-add is an instruction
+  /// Kernels of products, too, become one where they differ in bounds only:
+  /// less code, some percent slower.
+  bool mergesKernels = false;
+  /// Libraries have it without being told so. Each level makes them larger.
+  bool isDefault = true;
+
+  bool isScalar() const { return !products; }
+  /// Whether code for the triple's architecture may have this level.
+  bool suits(llvm::StringRef triple) const { return arch == "any" || triple.starts_with(arch); }
+  /// Whether `feature`, without a sign, is among the features.
+  bool hasFeature(llvm::StringRef feature) const;
+  /// Whether the CPU and the operating system of this process run the level's
+  /// code.
+  bool runsHere() const;
+};
+
+/// All levels, best first within each architecture.
+llvm::ArrayRef<CpuLevel> getCpuLevels();
+/// The level of this name, or null.
+const CpuLevel *lookupCpuLevel(llvm::StringRef name);
+/// One line for each level, under a line of titles: name, architecture, whether
+/// libraries have it by default, whether it runs here, features.
+std::string listCpuLevels();
+
+} // namespace octet
+
+#endif // OCTET_CODEGEN_LEVELS_H

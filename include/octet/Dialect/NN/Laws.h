@@ -1,0 +1,250 @@
+//===- Laws.h - the float laws of element-wise nn ops -----------*- C++ -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each law of docs/numerics.md, section 4, "Element by element", written once, over an arithmetic A
+// (octet/Numerics/Arithmetic.h): numbers of the compiler, emitted code, bounds, depth. To add an
+// op: one `law` for its class. The formulas give the page's bits, at less cost than its text where
+// that is a question of order or of values that change no bit.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_DIALECT_NN_LAWS_H
+#define OCTET_DIALECT_NN_LAWS_H
+
+#include "octet/Dialect/NN/NN.h"
+#include "octet/Numerics/Arithmetic.h"
+#include "llvm/ADT/ArrayRef.h"
+#include <optional>
+
+namespace octet::nn {
+
+template <typename A> using Real = typename A::Real;
+template <typename A> using Reals = llvm::ArrayRef<typename A::Real>;
+
+//===----------------------------------------------------------------------===//
+// Formulas that laws share
+//===----------------------------------------------------------------------===//
+
+/// [N.clip]
+template <typename A> Real<A> clip(A &a, Real<A> x, float low, float high) {
+  return a.min(a.max(x, a.real(low)), a.real(high));
+}
+
+/// The polynomial with `highest` and `others` as bits of its coefficients, from the highest power
+/// on.
+template <typename A>
+Real<A> polynomial(A &a, Real<A> x, uint32_t highest, std::initializer_list<uint32_t> others) {
+  Real<A> y = a.bits(highest);
+  for (uint32_t coefficient : others)
+    y = a.fma(y, x, a.bits(coefficient));
+  return y;
+}
+
+/// [N.exp] of t = `clamped` or of t = -`clamped`, which is no NaN. Rounding is symmetric: with -r,
+/// every other sign of the polynomial changes, and no bit of its value. `isNormal`: t is within
+/// [-87, 88].
+template <typename A> Real<A> expOfClamped(A &a, Real<A> clamped, bool isNegated, bool isNormal) {
+  return a.monotone(clamped, [=](auto &a, auto clamped) {
+    uint32_t flip = isNegated ? 0x80000000u : 0u;
+    auto n = a.round(a.mul(clamped, a.bits(0x3FB8AA3B ^ flip))); // log2(e)
+    auto nf = a.toReal(n);
+    auto r = a.fma(nf, a.bits(0xBF317200 ^ flip), clamped); // ln(2) in two parts
+    r = a.fma(nf, a.bits(0xB5BFBE8E ^ flip), r);
+    auto y = a.bits(0x3AB511E8);
+    uint32_t sign = 0;
+    for (uint32_t coefficient :
+         {0x3C091D10u, 0x3D2AAC79u, 0x3E2AAA49u, 0x3EFFFFFEu, 0x3F800000u, 0x3F800000u}) {
+      sign ^= flip;
+      y = a.fma(y, r, a.bits(coefficient ^ sign));
+    }
+    return a.scale(y, n, isNormal);
+  });
+}
+
+/// [N.exp]
+template <typename A> Real<A> exp(A &a, Real<A> x) {
+  Real<A> e = expOfClamped(a, clip(a, x, -110.0f, 110.0f), /*isNegated=*/false, /*isNormal=*/false);
+  return a.keepNaN(x, e);
+}
+
+// Below exp(-20), which is less than 2^-25, an exponential that is added to 1 or -1 changes no bit
+// of the sum, so that what follows clamps there: neither subnormal numbers, which some CPUs make in
+// microcode, nor factors beside them come up.
+
+/// `numerator / (1 + exp(-t))` with t = x < -87 ? -87 : x, which is the numerator if none is given.
+template <typename A>
+Real<A> divideByLogistic(A &a, Real<A> x, std::optional<Real<A>> numerator = std::nullopt) {
+  Real<A> t = a.max(x, a.real(-87.0f));
+  Real<A> e = expOfClamped(a, a.min(t, a.real(20.0f)), /*isNegated=*/true, /*isNormal=*/true);
+  return a.div(numerator.value_or(t), a.add(a.keepNaN(x, e), a.real(1.0f)));
+}
+
+/// [N.tanh]
+template <typename A> Real<A> tanh(A &a, Real<A> x) {
+  return a.monotone(x, [](auto &a, auto x) {
+    auto doubled = clip(a, a.mul(x, a.real(2.0f)), -20.0f, 20.0f);
+    auto e = expOfClamped(a, doubled, /*isNegated=*/false, /*isNormal=*/true);
+    return a.div(a.sub(e, a.real(1.0f)), a.add(e, a.real(1.0f)));
+  });
+}
+
+/// [N.erf] Near zero x + x * P(x^2), else 1 - exp(-(u + u * Q(u))) with the sign of x.
+template <typename A> Real<A> erf(A &a, Real<A> x) {
+  return a.monotone(x, [](auto &a, auto x) {
+    auto near =
+        a.fma(x,
+              polynomial(a, a.mul(x, x), 0x38A7B3B0,
+                         {0xBA530517, 0x3BAA250D, 0xBCDC008D, 0x3DE716B2, 0xBEC093A0, 0x3E0375D4}),
+              x);
+    auto magnitude = a.max(x, a.neg(x));
+    auto u = a.min(magnitude, a.real(4.0f));
+    auto q = a.fma(
+        polynomial(a, u, 0xB960B4B7, {0x3B52DD36, 0xBCBB951C, 0x3DD79A51, 0x3F22BDCA, 0x3E039A09}),
+        u, u);
+    auto far = a.sub(a.real(1.0f), expOfClamped(a, q, /*isNegated=*/true, /*isNormal=*/true));
+    auto withSign = a.selectLess(x, a.real(0), a.neg(far), far);
+    return a.selectLess(a.real(0.93f), magnitude, withSign, near);
+  });
+}
+
+/// [N.hard_sigmoid]
+template <typename A> Real<A> hardSigmoid(A &a, Real<A> x, float alpha, float beta) {
+  return clip(a, a.fma(a.real(alpha), x, a.real(beta)), 0.0f, 1.0f);
+}
+
+//===----------------------------------------------------------------------===//
+// The laws: of an op whose operands are `x`
+//===----------------------------------------------------------------------===//
+
+/// [N.relu]
+template <typename A> Real<A> law(A &a, ReluOp, Reals<A> x) { return a.max(x[0], a.real(0)); }
+
+/// [N.clip]
+template <typename A> Real<A> law(A &a, ClipOp op, Reals<A> x) {
+  return clip(a, x[0], op.getMin().convertToFloat(), op.getMax().convertToFloat());
+}
+
+/// [N.leaky_relu]
+template <typename A> Real<A> law(A &a, LeakyReluOp op, Reals<A> x) {
+  return a.selectLess(x[0], a.real(0), a.mul(a.real(op.getAlpha().convertToFloat()), x[0]), x[0]);
+}
+
+/// [N.elu]
+template <typename A> Real<A> law(A &a, EluOp op, Reals<A> x) {
+  Real<A> e = expOfClamped(a, clip(a, x[0], -20.0f, 0.0f), /*isNegated=*/false, /*isNormal=*/true);
+  return a.selectLess(x[0], a.real(0),
+                      a.mul(a.real(op.getAlpha().convertToFloat()), a.sub(e, a.real(1.0f))), x[0]);
+}
+
+/// [N.sigmoid]
+template <typename A> Real<A> law(A &a, SigmoidOp, Reals<A> x) {
+  return divideByLogistic<A>(a, x[0], a.real(1.0f));
+}
+
+/// [N.silu]
+template <typename A> Real<A> law(A &a, SiluOp, Reals<A> x) { return divideByLogistic(a, x[0]); }
+
+/// [N.tanh]
+template <typename A> Real<A> law(A &a, TanhOp, Reals<A> x) { return tanh(a, x[0]); }
+
+/// [N.hard_sigmoid]
+template <typename A> Real<A> law(A &a, HardSigmoidOp op, Reals<A> x) {
+  return hardSigmoid(a, x[0], op.getAlpha().convertToFloat(), op.getBeta().convertToFloat());
+}
+
+/// [N.hard_swish]
+template <typename A> Real<A> law(A &a, HardSwishOp, Reals<A> x) {
+  return a.mul(x[0], hardSigmoid(a, x[0], 1.0f / 6.0f, 0.5f));
+}
+
+/// [N.exp]
+template <typename A> Real<A> law(A &a, ExpOp, Reals<A> x) { return exp(a, x[0]); }
+
+/// [N.erf]
+template <typename A> Real<A> law(A &a, ErfOp, Reals<A> x) { return erf(a, x[0]); }
+
+/// [N.softplus] max(x, 0) + log(1 + e) with e = exp(-|x|): the logarithm as e + e^2 * P(e).
+template <typename A> Real<A> law(A &a, SoftplusOp, Reals<A> operands) {
+  return a.monotone(operands[0], [](auto &a, auto x) {
+    auto magnitude = a.min(a.max(x, a.neg(x)), a.real(87.0f));
+    auto e = expOfClamped(a, magnitude, /*isNegated=*/true, /*isNormal=*/true);
+    auto p = polynomial(a, e, 0xBB57A4E7,
+                        {0x3CA48BE7, 0xBD6B5846, 0x3DDA5704, 0xBE1D21AF, 0x3E49A5AA, 0xBE7F91F3,
+                         0x3EAAA6E8, 0xBEFFFFE9});
+    auto logarithm = a.fma(a.mul(e, p), e, e);
+    return a.keepNaN(x, a.add(a.max(x, a.real(0)), logarithm));
+  });
+}
+
+/// [N.gelu] 1 + tanh(u) is 2 / (1 + exp(-2 u)), which keeps small results precise; below -10 they
+/// are less than 2^-100.
+template <typename A> Real<A> law(A &a, GeluOp op, Reals<A> operands) {
+  Real<A> x = operands[0];
+  if (op.getForm() == GeluForm::exact)
+    return a.mul(a.mul(x, a.real(0.5f)), a.add(erf(a, a.mul(x, a.bits(0x3F3504F3))), a.real(1.0f)));
+  Real<A> t = a.max(x, a.real(-10.0f));
+  Real<A> twice =
+      a.mul(t, a.fma(a.mul(t, t), a.bits(0x3D922279), a.bits(0x3FCC422A))); // 2 sqrt(2 / pi)
+  return divideByLogistic<A>(a, a.keepNaN(x, twice), t);
+}
+
+/// [N.sqrt], [N.neg]
+template <typename A> Real<A> law(A &a, SqrtOp, Reals<A> x) { return a.sqrt(x[0]); }
+template <typename A> Real<A> law(A &a, NegOp, Reals<A> x) { return a.neg(x[0]); }
+
+/// [N.add] and its like; [N.batch_norm]
+template <typename A> Real<A> law(A &a, AddOp, Reals<A> x) { return a.add(x[0], x[1]); }
+template <typename A> Real<A> law(A &a, SubOp, Reals<A> x) { return a.sub(x[0], x[1]); }
+template <typename A> Real<A> law(A &a, MulOp, Reals<A> x) { return a.mul(x[0], x[1]); }
+template <typename A> Real<A> law(A &a, DivOp, Reals<A> x) { return a.div(x[0], x[1]); }
+template <typename A> Real<A> law(A &a, FmaOp, Reals<A> x) { return a.fma(x[0], x[1], x[2]); }
+
+//===----------------------------------------------------------------------===//
+// Whatever op it is
+//===----------------------------------------------------------------------===//
+
+namespace detail {
+template <typename A, typename OpTy, typename = void> struct HasLaw : std::false_type {};
+template <typename A, typename OpTy>
+struct HasLaw<A, OpTy,
+              std::void_t<decltype(law(std::declval<A &>(), std::declval<OpTy>(), Reals<A>()))>>
+    : std::true_type {};
+
+template <typename OpTy, typename A>
+bool tryLaw(A &a, mlir::Operation *op, Reals<A> operands, std::optional<Real<A>> &result) {
+  if constexpr (HasLaw<A, OpTy>::value) {
+    if (auto typed = llvm::dyn_cast<OpTy>(op)) {
+      result = law(a, typed, operands);
+      return true;
+    }
+  }
+  return false;
+}
+
+template <typename A, typename... Ops>
+std::optional<Real<A>> applyLawOf(A &a, mlir::Operation *op, Reals<A> operands,
+                                  std::tuple<Ops...> *) {
+  std::optional<Real<A>> result;
+  (void)(tryLaw<Ops>(a, op, operands, result) || ...);
+  return result;
+}
+
+using AllOps = std::tuple<
+#define GET_OP_LIST
+#include "octet/Dialect/NN/NNOps.cpp.inc"
+    >;
+} // namespace detail
+
+/// The result of `op` on `operands` by its law; nothing if it has none.
+template <typename A>
+std::optional<Real<A>> applyLaw(A &a, mlir::Operation *op, Reals<A> operands) {
+  return detail::applyLawOf<A>(a, op, operands, static_cast<detail::AllOps *>(nullptr));
+}
+
+} // namespace octet::nn
+
+#endif // OCTET_DIALECT_NN_LAWS_H

@@ -1,0 +1,121 @@
+//===- Arithmetic.h - what the float laws are computed with -----*- C++ -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The float laws (octet/Dialect/NN/Laws.h) are templates over an arithmetic: real numbers,
+// integers, and the operations of section 1 of docs/numerics.md on them. The compiler evaluates
+// them, bounds their results and measures their length with these three; Codegen has a fourth,
+// which emits code.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_NUMERICS_ARITHMETIC_H
+#define OCTET_NUMERICS_ARITHMETIC_H
+
+#include <algorithm>
+#include <cstdint>
+
+namespace octet::numerics {
+
+/// Numbers now. Every operation is a call, which no compiler contracts with the next one; bit for
+/// bit what emitted code gives, by no function of libm but `fma`, `sqrt` and `nearbyint`.
+struct HostArithmetic {
+  using Real = float;
+  using Integer = int32_t;
+
+  Real real(float value) { return value; }
+  Real bits(uint32_t bits);
+  Real add(Real x, Real y);
+  Real sub(Real x, Real y);
+  Real mul(Real x, Real y);
+  Real div(Real x, Real y);
+  Real fma(Real x, Real y, Real z);
+  Real sqrt(Real x);
+  Real neg(Real x);
+  /// `x > y ? x : y` and `x < y ? x : y`: y where x is NaN.
+  Real max(Real x, Real y) { return x > y ? x : y; }
+  Real min(Real x, Real y) { return x < y ? x : y; }
+  Real selectLess(Real x, Real y, Real yes, Real no) { return x < y ? yes : no; }
+  /// The nearest integer, ties to even.
+  Integer round(Real x);
+  Real toReal(Integer n);
+  /// `x * 2^n`, rounded once; `isNormal`: the result is known to be a normal number.
+  Real scale(Real x, Integer n, bool isNormal);
+  /// `y`, or NaN where x is one.
+  Real keepNaN(Real x, Real y) { return x == x ? y : x; }
+  /// `function(*this, x)`, which is monotone in x but for 2^-20 of its value, or 2^-20.
+  template <typename Function> Real monotone(Real x, Function function) {
+    return function(*this, x);
+  }
+};
+
+/// Intervals that hold every value that arithmetic on numbers of the operands' intervals can give.
+/// IEEE operations are monotone, so that their bounds are exact. A value that may be infinite or no
+/// number is unbounded, and so is all that is computed from it.
+struct IntervalArithmetic {
+  struct Real {
+    float low, high;
+    bool isBounded() const;
+    /// The largest |x|, or infinity.
+    float getMagnitude() const;
+  };
+  using Integer = Real;
+
+  Real real(float value) { return {value, value}; }
+  Real bits(uint32_t bits) { return real(HostArithmetic().bits(bits)); }
+  Real add(Real x, Real y);
+  Real sub(Real x, Real y);
+  Real mul(Real x, Real y);
+  Real div(Real x, Real y);
+  Real fma(Real x, Real y, Real z);
+  Real sqrt(Real x);
+  Real neg(Real x) { return {-x.high, -x.low}; }
+  Real max(Real x, Real y);
+  Real min(Real x, Real y);
+  Real selectLess(Real x, Real y, Real yes, Real no);
+  Integer round(Real x);
+  Real toReal(Integer n) { return n; }
+  Real scale(Real x, Integer n, bool isNormal);
+  Real keepNaN(Real, Real y) { return y; }
+  template <typename Function> Real monotone(Real x, Function function) {
+    HostArithmetic host;
+    return x.isBounded() ? widen(function(host, x.low), function(host, x.high)) : x;
+  }
+
+private:
+  /// Between two values, with that margin.
+  static Real widen(float a, float b);
+};
+
+/// How many operations wait for one another: the longest chain behind an operand.
+struct DepthArithmetic {
+  using Real = int;
+  using Integer = int;
+
+  Real real(float) { return 0; }
+  Real bits(uint32_t) { return 0; }
+  Real add(Real x, Real y) { return 1 + std::max(x, y); }
+  Real sub(Real x, Real y) { return 1 + std::max(x, y); }
+  Real mul(Real x, Real y) { return 1 + std::max(x, y); }
+  Real div(Real x, Real y) { return 1 + std::max(x, y); }
+  Real fma(Real x, Real y, Real z) { return 1 + std::max({x, y, z}); }
+  Real sqrt(Real x) { return 1 + x; }
+  Real neg(Real x) { return 1 + x; }
+  Real max(Real x, Real y) { return 1 + std::max(x, y); }
+  Real min(Real x, Real y) { return 1 + std::max(x, y); }
+  Real selectLess(Real x, Real y, Real yes, Real no) { return 1 + std::max({x, y, yes, no}); }
+  Integer round(Real x) { return 1 + x; }
+  Real toReal(Integer n) { return 1 + n; }
+  Real scale(Real x, Integer n, bool) { return 1 + std::max(x, n); }
+  Real keepNaN(Real x, Real y) { return 1 + std::max(x, y); }
+  template <typename Function> Real monotone(Real x, Function function) {
+    return function(*this, x);
+  }
+};
+
+} // namespace octet::numerics
+
+#endif // OCTET_NUMERICS_ARITHMETIC_H

@@ -1,0 +1,97 @@
+//===- Options.h - what a compilation is asked for --------------*- C++ -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One struct for each part of the compiler; a part gets its own only.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_PIPELINES_OPTIONS_H
+#define OCTET_PIPELINES_OPTIONS_H
+
+#include "octet/Import/Import.h"
+#include "octet/Pipelines/Stages.h"
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace octet {
+
+enum class Precision { Int8, Float };
+
+/// Which operators run in int8, and how.
+struct PolicyOptions {
+  Precision precision = Precision::Int8;
+  /// Names of built-in policies or files; empty: what the IR has, else "cpu" and its own mapping.
+  std::string backend, qconfigMapping;
+  bool isIoQuantized = false; ///< inputs and outputs are integers where the network quantizes them
+  bool isStrict = false;      ///< what the policy wants quantized but is not, is an error
+};
+
+/// What the observers' statistics come from.
+struct CalibrationOptions {
+  /// Files (.npz, .npy) of samples, or folders of them.
+  std::vector<std::string> calibrationData;
+  /// Files of statistics that earlier calibrations saved; they are merged with each other and with
+  /// the samples'.
+  std::vector<std::string> loadStatistics;
+  std::string saveStatistics; ///< a file to write; empty: none
+  unsigned threads = 1;       ///< of a run; never changes the result
+
+  bool hasSource() const { return !calibrationData.empty() || !loadStatistics.empty(); }
+};
+
+/// The machines that code is generated for.
+struct TargetOptions {
+  std::string triple; ///< empty: this machine
+  /// CPU levels in any order; empty: the default ones of the target's architecture.
+  std::vector<std::string> levels;
+};
+
+/// What is made of the network.
+enum class Artifact {
+  Library,  ///< a shared library
+  Object,   ///< an object file and a C header
+  LLVMIR,   ///< LLVM IR as text
+  Assembly, ///< assembly
+  MLIR,     ///< bytecode, and text beside it
+  ONNX,     ///< the reference model as an ONNX file with QuantizeLinear and DequantizeLinear
+};
+
+struct OutputOptions {
+  std::string name; ///< symbols begin with it; empty: the model file's stem
+  Artifact artifact = Artifact::Library;
+  std::optional<Stage> stopAfter; ///< the result is IR (Artifact::MLIR)
+  bool hasUnwindTables = false;   ///< see EmitOptions
+};
+
+/// Told about a compilation while it works; each function may be empty.
+struct Progress {
+  /// One line about a stage that ended.
+  std::function<void(llvm::StringRef stage, llvm::StringRef text)> onStage;
+  /// Samples seen so far, of how many, after how many seconds.
+  std::function<void(int64_t done, int64_t total, double seconds)> onSamples;
+  /// A figure of the report, from a pass.
+  std::function<void(llvm::StringRef key, int64_t value)> onFigure;
+};
+
+struct CompileRequest {
+  /// Registers dialects beside Octet's own, as those of plugins; may be empty.
+  std::function<void(mlir::DialectRegistry &)> registerDialects;
+  /// Path of a file of one of the kinds in `getSources()`.
+  std::string model;
+  ImportOptions import;
+  PolicyOptions policy;
+  CalibrationOptions calibration;
+  TargetOptions target;
+  OutputOptions output;
+  Progress progress;
+};
+
+} // namespace octet
+
+#endif // OCTET_PIPELINES_OPTIONS_H

@@ -1,0 +1,42 @@
+//===- Pipeline.h - the passes of each stage --------------------*- C++ -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The one place that orders passes: octet-compile, the compilation of observed and reference
+// networks, and the pipelines of octet-opt all come from here.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_PIPELINES_PIPELINE_H
+#define OCTET_PIPELINES_PIPELINE_H
+
+#include "mlir/Pass/PassManager.h"
+#include "octet/Pipelines/Options.h"
+
+namespace octet {
+
+struct PipelineOptions {
+  PolicyOptions policy;
+  CalibrationOptions calibration;
+  Progress progress;
+  std::vector<std::string> levels; ///< CPU levels, best first
+};
+
+/// Whether a network of this precision passes the stage: a float one goes from its groups straight
+/// to its layout.
+bool isPassed(Stage stage, Precision precision);
+
+/// Adds the passes of every stage behind `passed`, up to and including `last`.
+void buildPipeline(mlir::OpPassManager &pm, Stage passed, Stage last,
+                   const PipelineOptions &options);
+
+/// Registers all passes of Octet, once, and the pipeline `octet-codegen` from the integer program
+/// to the LLVM dialect.
+void registerOctetPasses();
+
+} // namespace octet
+
+#endif // OCTET_PIPELINES_PIPELINE_H

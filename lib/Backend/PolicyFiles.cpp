@@ -1,0 +1,217 @@
+//===- PolicyFiles.cpp - reading policies into a module -------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Bytecode/BytecodeReader.h"
+#include "mlir/IR/OperationSupport.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Parser/Parser.h"
+#include "octet/Backend/Backend.h"
+#include "octet/Support/Files.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+using namespace octet;
+
+static const BuiltinFile *findBuiltin(StringRef name) {
+  auto *found = llvm::find_if(getBuiltinFiles(), [&](auto &file) { return file.name == name; });
+  return found == getBuiltinFiles().end() ? nullptr : found;
+}
+
+/// Parses and verifies a built-in file or a file of that path; `kind` is what messages call it.
+static OwningOpRef<ModuleOp> parse(Location loc, StringRef kind, StringRef nameOrFile) {
+  MLIRContext *context = loc.getContext();
+  context->getOrLoadDialect<OctetDialect>();
+  if (const BuiltinFile *builtin = findBuiltin(nameOrFile))
+    return parseSourceString<ModuleOp>(builtin->text, context, (builtin->name + ".mlir").str());
+  auto buffer = readFile(nameOrFile, kMostTextBytes);
+  bool isText = buffer && !isBytecode(**buffer);
+  if (!isText) {
+    InFlightDiagnostic diagnostic =
+        emitError(loc) << "cannot read " << kind << " '" << nameOrFile
+                       << "': " << (buffer ? "is bytecode" : llvm::toString(buffer.takeError()));
+    diagnostic.attachNote() << "expected a file, or a built-in name: "
+                            << llvm::join(
+                                   llvm::map_range(getBuiltinFiles(),
+                                                   [](auto &file) { return file.name.str(); }),
+                                   ", ");
+    return nullptr;
+  }
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(*buffer), {});
+  return parseSourceFile<ModuleOp>(sources, context);
+}
+
+//===----------------------------------------------------------------------===//
+// Operators that policies name
+//===----------------------------------------------------------------------===//
+
+/// Emits an error at an entry that names an operator which its dialect, if it is loaded, does not
+/// have.
+static LogicalResult checkOperatorName(Operation *entry, StringRef name) {
+  MLIRContext *context = entry->getContext();
+  bool isKnownDialect = context->getLoadedDialect(name.split('.').first);
+  if (!isKnownDialect || RegisteredOperationName::lookup(name, context))
+    return success();
+  return entry->emitError("names the operator \"") << name << "\", which its dialect does not have";
+}
+
+/// The operators that patterns and folds match, that stay float, or that entries are for, exist.
+static LogicalResult checkOperatorNames(Operation *policy) {
+  WalkResult result = policy->walk([](Operation *op) {
+    if (auto entry = dyn_cast<ObjectTypeOp>(op))
+      return WalkResult(checkOperatorName(op, entry.getKey()));
+    auto names = isa<MatchOp, FloatOp>(op) ? op->getAttrOfType<ArrayAttr>("names") : ArrayAttr();
+    for (Attribute name : names ? names.getValue() : ArrayRef<Attribute>())
+      if (failed(checkOperatorName(op, cast<StringAttr>(name).getValue())))
+        return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+//===----------------------------------------------------------------------===//
+// Mappings that include others
+//===----------------------------------------------------------------------===//
+
+static FailureOr<OwningOpRef<ModuleOp>> readMapping(Location loc, StringRef nameOrFile,
+                                                    SmallVector<std::string> &including);
+
+/// The only policy of its kind in a file, or null with an error emitted.
+template <typename OpTy> static OpTy getOnly(ModuleOp file, StringRef where) {
+  auto ops = llvm::to_vector(file.getOps<OpTy>());
+  if (ops.size() == 1)
+    return ops.front();
+  file.emitError("expected one '")
+      << OpTy::getOperationName() << "' in " << where << ", but got " << ops.size();
+  return {};
+}
+
+/// What an entry is for: no mapping has two of the same.
+static std::pair<StringRef, Attribute> getSubject(Operation &entry) {
+  return {entry.getName().getStringRef(), entry.getAttr("key")};
+}
+
+/// Takes over the entries of the included mapping that no own one overrides. `including`: the
+/// files on the way to this mapping, the nearest last.
+static LogicalResult resolveInclusion(QConfigMappingOp mapping,
+                                      SmallVector<std::string> &including) {
+  if (!mapping.getIncludes())
+    return success();
+  std::string name = mapping.getIncludes()->str();
+  if (!including.empty() && !findBuiltin(name) && llvm::sys::path::is_relative(name)) {
+    SmallString<128> path(llvm::sys::path::parent_path(including.back()));
+    llvm::sys::path::append(path, name);
+    name = path.str().str();
+  }
+  if (llvm::is_contained(including, name))
+    return mapping.emitOpError("includes '")
+           << name << "', which includes this mapping; omit one of them";
+  auto file = readMapping(mapping.getLoc(), name, including);
+  if (failed(file))
+    return failure();
+  DenseSet<std::pair<StringRef, Attribute>> own;
+  for (Operation &entry : mapping.getBody().front())
+    own.insert(getSubject(entry));
+  auto builder = OpBuilder::atBlockEnd(&mapping.getBody().front());
+  for (auto included : (*file)->getOps<QConfigMappingOp>())
+    for (Operation &entry : included.getBody().front())
+      if (!own.contains(getSubject(entry)))
+        builder.clone(entry);
+  mapping.removeIncludesAttr();
+  return success();
+}
+
+/// A file with one mapping, its inclusion resolved.
+static FailureOr<OwningOpRef<ModuleOp>> readMapping(Location loc, StringRef nameOrFile,
+                                                    SmallVector<std::string> &including) {
+  OwningOpRef<ModuleOp> file = parse(loc, "QConfig mapping", nameOrFile);
+  auto mapping = file ? getOnly<QConfigMappingOp>(*file, "the file") : QConfigMappingOp();
+  if (!mapping || failed(checkOperatorNames(mapping)))
+    return failure();
+  including.push_back(nameOrFile.str());
+  if (failed(resolveInclusion(mapping, including)))
+    return failure();
+  including.pop_back();
+  return file;
+}
+
+//===----------------------------------------------------------------------===//
+// The module's policy
+//===----------------------------------------------------------------------===//
+
+static bool isSame(Operation *a, Operation *b) {
+  return OperationEquivalence::isEquivalentTo(a, b, OperationEquivalence::IgnoreLocations);
+}
+
+/// Copies a policy behind the network; an error if the module has another one.
+template <typename OpTy>
+static LogicalResult attach(ModuleOp module, OpTy policy, StringRef source) {
+  SymbolTable symbols(module);
+  auto all = module.getOps<OpTy>();
+  if (!all.empty()) {
+    OpTy own = *all.begin();
+    if (llvm::hasSingleElement(all) && isSame(own, policy))
+      return success();
+    return module.emitError("the network was begun with ")
+           << OpTy::getOperationName() << " @" << own.getSymName() << " and cannot go on with @"
+           << policy.getSymName() << " from '" << source
+           << "', which is another one; omit that, or begin again with the float network";
+  }
+  if (symbols.lookup(policy.getSymName()))
+    return policy.emitError("the policy @")
+           << policy.getSymName()
+           << " cannot be put into the module, which has a symbol of this name; rename the policy";
+  OpBuilder::atBlockEnd(module.getBody()).clone(*policy);
+  return success();
+}
+
+/// The mapping of the module where none is named: its own with its inclusion resolved, the one in
+/// the backend's file, or the built-in one for the backend, if there is one.
+static LogicalResult attachDefaultMapping(ModuleOp module, ModuleOp backendFile,
+                                          StringRef backendPath) {
+  SmallVector<std::string> including;
+  auto own = module.getOps<QConfigMappingOp>();
+  if (!own.empty())
+    return success(llvm::all_of(own, [&](QConfigMappingOp mapping) {
+      return succeeded(resolveInclusion(mapping, including));
+    }));
+  if (backendFile && !backendFile.getOps<QConfigMappingOp>().empty()) {
+    auto mapping = getOnly<QConfigMappingOp>(backendFile, "the backend's file");
+    including.push_back(backendPath.str());
+    if (!mapping || failed(checkOperatorNames(mapping)) ||
+        failed(resolveInclusion(mapping, including)))
+      return failure();
+    return attach(module, mapping, backendPath);
+  }
+  auto backends = module.getOps<BackendOp>();
+  std::string name = ((*backends.begin()).getSymName() + "_default_mapping").str();
+  if (!findBuiltin(name))
+    return success();
+  auto file = readMapping(module.getLoc(), name, including);
+  return failed(file) ? failure()
+                      : attach(module, *(**file).getOps<QConfigMappingOp>().begin(), name);
+}
+
+LogicalResult octet::attachPolicy(ModuleOp module, StringRef backend, StringRef qconfigMapping) {
+  OwningOpRef<ModuleOp> backendFile;
+  StringRef name = backend.empty() ? "cpu" : backend;
+  if (!backend.empty() || module.getOps<BackendOp>().empty()) {
+    backendFile = parse(module.getLoc(), "backend", name);
+    auto op = backendFile ? getOnly<BackendOp>(*backendFile, "a backend file") : BackendOp();
+    if (!op || failed(checkOperatorNames(op)) || failed(attach(module, op, name)))
+      return failure();
+  }
+  if (qconfigMapping.empty())
+    return attachDefaultMapping(module, backendFile ? *backendFile : ModuleOp(), name);
+  SmallVector<std::string> including;
+  auto file = readMapping(module.getLoc(), qconfigMapping, including);
+  return failed(file)
+             ? failure()
+             : attach(module, *(**file).getOps<QConfigMappingOp>().begin(), qconfigMapping);
+}

@@ -1,0 +1,98 @@
+//===- DepthwiseQuads.cpp - four input rows, interleaved ------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "DepthwiseQuads.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::codegen;
+
+/// Unpacks bytes, then words, inside each 16-byte lane: vector g holds bytes 4g..4g+3 of every
+/// lane, four rows each.
+SmallVector<Value> DepthwiseQuads::interleave(KernelBuilder &b, ArrayRef<Value> rows) const {
+  int64_t size = shape.partSize();
+  auto bytes = VectorType::get({size}, b.getI8Type()),
+       words = VectorType::get({size / 2}, b.getI16Type());
+  auto unpack = [&](Value x, Value y, int64_t perLane, bool isHigh) -> Value {
+    int64_t total = size / (16 / perLane);
+    SmallVector<int64_t> order;
+    for (int64_t lane = 0; lane < total; lane += perLane)
+      for (int64_t i = 0; i < perLane / 2; ++i) {
+        int64_t from = lane + i + (isHigh ? perLane / 2 : 0);
+        order.append({from, total + from});
+      }
+    return vector::ShuffleOp::create(b, x, y, order);
+  };
+  auto asWords = [&](Value x) -> Value { return vector::BitCastOp::create(b, words, x); };
+  Value low01 = asWords(unpack(rows[0], rows[1], 16, false)),
+        high01 = asWords(unpack(rows[0], rows[1], 16, true));
+  Value low23 = asWords(unpack(rows[2], rows[3], 16, false)),
+        high23 = asWords(unpack(rows[2], rows[3], 16, true));
+  SmallVector<Value> quads;
+  for (auto [x, y] : {std::make_pair(low01, low23), std::make_pair(high01, high23)})
+    for (bool isHigh : {false, true})
+      quads.push_back(vector::BitCastOp::create(b, bytes, unpack(x, y, 8, isHigh)));
+  if (size == 64)
+    return quads;
+  // Sixteen bytes: the four parts are one vector in natural order.
+  auto join = [&](Value x, Value y) -> Value {
+    int64_t lanes = cast<VectorType>(x.getType()).getNumElements();
+    return vector::ShuffleOp::create(b, x, y, llvm::to_vector(llvm::seq<int64_t>(0, 2 * lanes)));
+  };
+  return {join(join(quads[0], quads[1]), join(quads[2], quads[3]))};
+}
+
+/// What one kernel row and column is multiplied with: bytes side by side or, in flat rows of stride
+/// 2, of every other pixel.
+Value DepthwiseQuads::loadBytes(KernelBuilder &b, Value input, Value at) const {
+  auto load = [&](Value at) -> Value {
+    return vector::LoadOp::create(b, VectorType::get({shape.partSize()}, b.getI8Type()), input,
+                                  ValueRange{at});
+  };
+  if (shape.kind != BlockKind::flat64 || shape.columnStride == 1)
+    return load(at);
+  // The second vector begins with the first one's last pixel, so that it ends with the last pixel
+  // that is wanted.
+  int64_t pixels = 64 / shape.channels;
+  SmallVector<int64_t> order;
+  for (int64_t pixel = 0; pixel < 2 * pixels; pixel += 2)
+    for (int64_t channel = 0; channel < shape.channels; ++channel)
+      order.push_back((pixel < pixels ? pixel : pixel + 1) * shape.channels + channel);
+  return vector::ShuffleOp::create(b, load(at), load(b.addIndex(at, 64 - shape.channels)), order);
+}
+
+/// Rows are in the order of getDepthwiseWeights.
+SmallVector<Value> DepthwiseQuads::loadColumn(KernelBuilder &b, Value input, Value base) const {
+  SmallVector<Value> rows, result;
+  for (int64_t row = 0; row < shape.inputRows(); ++row)
+    rows.push_back(loadBytes(b, input, b.addIndex(base, row * shape.rowDilation * shape.inRow)));
+  // Weights are zero at the rows that are there twice.
+  if (rows.size() % 4 == 2)
+    rows.insert(rows.end() - 1, rows.back());
+  while (rows.size() % 4)
+    rows.push_back(rows.back());
+  for (int64_t quad = 0; quad < shape.quads(); ++quad)
+    for (Value bytes : interleave(b, ArrayRef(rows).slice(4 * quad, 4))) {
+      SmallVector<Value> parts = products.split(b, bytes);
+      llvm::append_range(result, ArrayRef(parts).take_front(usedParts(quad)));
+    }
+  return result;
+}
+
+void DepthwiseQuads::addProducts(KernelBuilder &b, Value weights, MutableArrayRef<Value> sums,
+                                 ArrayRef<Value> column, Value at) const {
+  int64_t vectors = shape.vectors(), parts = products.parts();
+  for (auto [number, sum] : llvm::enumerate(sums))
+    for (int64_t quad = 0; quad < shape.quads(); ++quad)
+      for (int64_t part = 0; part < usedParts(quad); ++part) {
+        int64_t before = quad * vectors * parts, vector = number % vectors;
+        int64_t place = number / vectors * bytesPerRow() + (before + vector * parts + part) * 64;
+        Value w = products.load(b, weights, b.addIndex(at, place));
+        Value x = column[before + vector * usedParts(quad) + part];
+        sum = products.multiplyAdd(b, sum, x, w);
+      }
+}

@@ -1,0 +1,44 @@
+//===- Bytes.cpp - products of four bytes a lane --------------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Products.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::codegen;
+
+Value TileProducts::broadcast(KernelBuilder &b, Value memory, Value at) const {
+  return kernel::Broadcast4Op::create(b, VectorType::get({64}, b.getI8Type()), memory, at);
+}
+
+Value TileProducts::load(KernelBuilder &b, Value memory, Value at) const {
+  return vector::LoadOp::create(b, VectorType::get({64}, b.getI8Type()), memory, ValueRange{at});
+}
+
+SmallVector<Value> TileProducts::loadWeights(KernelBuilder &b, Value memory, Value at) const {
+  SmallVector<Value> loaded{load(b, memory, at)};
+  for (int64_t part = 1; part < parts(); ++part)
+    loaded.push_back(load(b, memory, b.addIndex(at, part * partSize())));
+  return loaded;
+}
+
+namespace {
+/// For levels with an instruction that multiplies bytes and adds four products
+/// (or without any).
+struct ByteProducts : TileProducts {
+  int64_t inputs() const override { return 4; }
+  int64_t partSize() const override { return 64; }
+  Value multiplyAdd(KernelBuilder &b, Value sum, Value input, Value weights) const override {
+    return kernel::Dot4Op::create(b, sum.getType(), sum, input, weights);
+  }
+};
+} // namespace
+
+const TileProducts *codegen::getByteProducts() {
+  static const ByteProducts products;
+  return &products;
+}

@@ -1,0 +1,114 @@
+//===- Convolution.cpp - Conv and BatchNormalization -------------------------- ===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Operators.h"
+#include "Window.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::onnx_import;
+
+/// Input `i`, a constant of `channels` floats in any shape ([1, n] biases), as a vector.
+static FailureOr<Value> getVector(Node &node, unsigned i, int64_t channels, StringRef role) {
+  const HostTensor *tensor = node.constant(i);
+  if (!tensor)
+    return node.unsupported(role + " computed at run time");
+  if (tensor->size() != channels)
+    return node.invalid("has a " + role + " of shape " + printShape(tensor->shape) + "; expected " +
+                        Twine(channels) + " values");
+  if (tensor->isInteger())
+    return node.invalid("has a " + role + " of integers");
+  return tensor->shape.size() == 1 ? node.value(i) : node.materialize(reshape(*tensor, {channels}));
+}
+
+/// The filter's shape if the filter fits the node's input and kernel_shape.
+static LogicalResult checkFilter(Node &node, const HostTensor *filter) {
+  Shape input = node.shape(0);
+  if (!filter)
+    return node.unsupported("a filter that is no constant");
+  if (filter->isInteger())
+    return node.invalid("has a filter of integers");
+  if (input.size() != filter->shape.size() || input.size() < 3)
+    return node.invalid("has an input of shape " + printShape(input) + " and a filter of shape " +
+                        printShape(filter->shape) + "; expected the same rank, at least 3");
+  if (input.size() > 4)
+    return node.unsupported("a convolution over " + Twine(input.size() - 2) + " dimensions");
+  ShapeRef kernel = ShapeRef(filter->shape).drop_front(2);
+  auto declared = node.getInts("kernel_shape");
+  if (declared && ShapeRef(*declared) != kernel)
+    return node.invalid("has kernel_shape " + printShape(*declared) + ", but a filter of " +
+                        printShape(kernel));
+  return success();
+}
+
+/// A convolution over one dimension is one over two, the first of size 1.
+LogicalResult octet::onnx_import::importConv(Node &node) {
+  const HostTensor *filter = node.constant(1);
+  if (failed(checkFilter(node, filter)))
+    return failure();
+  Shape shape = node.shape(0);
+  ShapeRef size = ShapeRef(shape).drop_front(2);
+  auto window = readWindow(node, size, ShapeRef(filter->shape).drop_front(2));
+  if (failed(window) || failed(checkFits(node, *window, size)))
+    return failure();
+  auto input = node.value(0);
+  auto weights = shape.size() == 4
+                     ? node.value(1)
+                     : node.materialize(reshape(*filter, toTwoDimensional(filter->shape)));
+  auto bias =
+      node.has(2) ? getVector(node, 2, filter->shape[0], "bias") : FailureOr<Value>(Value());
+  if (failed(input) || failed(weights) || failed(bias))
+    return failure();
+  Window flat = toTwoDimensional(*window);
+  auto result =
+      node.create<nn::ConvOp>(node.reshape(*input, toTwoDimensional(shape)), *weights, *bias,
+                              flat.strides, flat.pads, flat.dilations, node.getInt("group", 1));
+  if (failed(result) || shape.size() == 4)
+    return node.setResult(result);
+  ShapeRef out = shapeOf(*result);
+  return node.setResult(node.reshape(*result, {out[0], out[1], out[3]}));
+}
+
+/// A channel's standard deviation must be a number: else its values are none, which shows up much
+/// later and elsewhere.
+static LogicalResult checkVariance(Node &node, float epsilon) {
+  auto variance = node.floats(4, "variance");
+  if (failed(variance))
+    return failure();
+  for (auto [channel, value] : llvm::enumerate(*variance))
+    if (!(value + epsilon > 0))
+      return node.invalid("has the variance " + std::to_string(value) + " in channel " +
+                          Twine(channel) + "; the file is damaged: export it again");
+  return success();
+}
+
+LogicalResult octet::onnx_import::importBatchNorm(Node &node) {
+  if (node.rank(0) < 2)
+    return node.invalid("has an input of shape " + printShape(node.shape(0)) +
+                        "; expected two or more dimensions");
+  int64_t channels = node.shape(0)[1];
+  auto input = node.value(0);
+  if (failed(input))
+    return failure();
+  SmallVector<Value> parameters;
+  for (StringRef role : {"scale", "bias", "mean", "variance"}) {
+    auto parameter = getVector(node, parameters.size() + 1, channels, role);
+    if (failed(parameter))
+      return failure();
+    parameters.push_back(*parameter);
+  }
+  float epsilon = node.getFloat("epsilon", 1e-5f);
+  if (failed(checkVariance(node, epsilon)))
+    return failure();
+  // Over one dimension as convolutions are, which it is then fused with.
+  Shape shape = node.shape(0);
+  Value images = shape.size() == 3 ? node.reshape(*input, toTwoDimensional(shape)) : *input;
+  auto result =
+      node.create<nn::BatchNormOp>(images, parameters[0], parameters[1], parameters[2],
+                                   parameters[3], node.builder().getF32FloatAttr(epsilon));
+  return failed(result) ? failure() : node.setResult(node.reshape(*result, shape));
+}

@@ -1,0 +1,185 @@
+//===- DataMovement.cpp - reshapes, transposes, concatenations ---------------- ===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Operators.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::onnx_import;
+
+/// The node's input with another shape: a constant keeps its name, a value gets an nn.reshape.
+static LogicalResult reshapeInput(Node &node, ShapeRef shape) {
+  auto count = countElements(shape);
+  if (!count || *count != countElements(node.shape(0)))
+    return node.invalid("makes the shape " + printShape(shape) + " from " +
+                        printShape(node.shape(0)));
+  if (const HostTensor *tensor = node.constant(0))
+    return node.setResult(reshape(*tensor, shape), /*keepName=*/true);
+  auto input = node.value(0);
+  return failed(input) ? failure() : node.setResult(node.reshape(*input, shape));
+}
+
+LogicalResult octet::onnx_import::importIdentity(Node &node) {
+  return node.setResult(node.entry(0));
+}
+
+/// Dropout does nothing at inference, unless its third input asks for training.
+LogicalResult octet::onnx_import::importDropout(Node &node) {
+  if (node.has(2)) {
+    auto training = node.integers(2, "training_mode");
+    if (failed(training))
+      return failure();
+    if (training->size() != 1 || training->front())
+      return node.unsupported("training_mode");
+  }
+  return node.setResult(node.entry(0));
+}
+
+/// 0 copies a dimension (unless allowzero is set), -1 stands for what is left.
+LogicalResult octet::onnx_import::importReshape(Node &node) {
+  auto target = node.integers(1, "a shape");
+  if (failed(target))
+    return failure();
+  Shape input = node.shape(0), shape = *target;
+  int64_t open = -1, rest = *countElements(input);
+  for (auto [i, size] : llvm::enumerate(shape)) {
+    if (size == 0 && !node.getInt("allowzero", 0))
+      size = i < input.size() ? input[i] : -2;
+    if (size < -1 || (size == -1 && open >= 0))
+      return node.invalid("cannot make the shape " + printShape(*target) + " from " +
+                          printShape(input));
+    if (size == -1)
+      open = i;
+  }
+  if (open >= 0) {
+    shape[open] = 1;
+    auto known = countElements(shape);
+    shape[open] = known && *known > 0 ? rest / *known : 0;
+  }
+  return reshapeInput(node, shape);
+}
+
+/// Two dimensions: everything before `axis` and everything from it on.
+LogicalResult octet::onnx_import::importFlatten(Node &node) {
+  Shape input = node.shape(0);
+  int64_t axis = node.getInt("axis", 1), rank = input.size();
+  if (axis < -rank || axis > rank)
+    return node.invalid("has the axis " + Twine(axis) + "; its input has " + Twine(rank) +
+                        " dimensions");
+  axis = axis < 0 ? axis + rank : axis;
+  return reshapeInput(node, {*countElements(ShapeRef(input).take_front(axis)),
+                             *countElements(ShapeRef(input).drop_front(axis))});
+}
+
+LogicalResult octet::onnx_import::importSqueeze(Node &node) {
+  Shape input = node.shape(0), shape;
+  auto axes = node.integersFrom("axes", 1);
+  if (failed(axes) || (*axes && failed(node.normalizeAxes(**axes, input.size()))))
+    return failure();
+  for (auto [i, size] : llvm::enumerate(input)) {
+    bool removed = *axes ? llvm::is_contained(**axes, (int64_t)i) : size == 1;
+    if (removed && size != 1)
+      return node.invalid("removes the dimension " + Twine(i) + " of " + printShape(input));
+    if (!removed)
+      shape.push_back(size);
+  }
+  return reshapeInput(node, shape);
+}
+
+LogicalResult octet::onnx_import::importUnsqueeze(Node &node) {
+  Shape shape = node.shape(0);
+  auto axes = node.integersFrom("axes", 1);
+  if (failed(axes))
+    return failure();
+  if (!*axes)
+    return node.invalid("lacks its axes");
+  if (failed(node.normalizeAxes(**axes, shape.size() + (*axes)->size())))
+    return failure();
+  llvm::sort(**axes);
+  for (int64_t axis : **axes)
+    shape.insert(shape.begin() + axis, 1);
+  return reshapeInput(node, shape);
+}
+
+LogicalResult octet::onnx_import::importTranspose(Node &node) {
+  int64_t rank = node.rank(0);
+  Shape reversed = allAxes(rank);
+  std::reverse(reversed.begin(), reversed.end());
+  Shape permutation = node.getInts("perm").value_or(reversed);
+  if ((int64_t)permutation.size() != rank)
+    return node.invalid("has a perm that is no permutation of " + Twine(rank) + " dimensions");
+  if (failed(node.normalizeAxes(permutation, rank)))
+    return failure();
+  if (const HostTensor *tensor = node.constant(0))
+    return node.setResult(transpose(*tensor, permutation), /*keepName=*/true);
+  auto input = node.value(0);
+  if (failed(input))
+    return failure();
+  if (llvm::is_sorted(permutation))
+    return node.setResult(node.entry(0));
+  return node.setResult(node.create<nn::TransposeOp>(*input, permutation));
+}
+
+/// Concatenates constants; pieces of equal length lie between positions of the axes before it.
+static LogicalResult foldConcat(Node &node, int64_t axis) {
+  HostTensor result{"", node.shape(0), node.constant(0)->data};
+  for (unsigned i = 1; i < node.numInputs(); ++i)
+    result.shape[axis] += node.shape(i)[axis];
+  if (!countElements(result.shape, kMaxConstantElements))
+    return node.unsupported("a computed constant of shape " + printShape(result.shape));
+  std::visit(
+      [&](auto &values) {
+        using Vector = std::decay_t<decltype(values)>;
+        values.clear();
+        for (int64_t row = 0, rows = *countElements(ShapeRef(result.shape).take_front(axis));
+             row < rows; ++row) {
+          for (unsigned i = 0; i < node.numInputs(); ++i) {
+            const Vector &source = *std::get_if<Vector>(&node.constant(i)->data);
+            size_t length = source.size() / rows;
+            values.insert(values.end(), source.begin() + row * length,
+                          source.begin() + (row + 1) * length);
+          }
+        }
+      },
+      result.data);
+  return node.setResult(std::move(result));
+}
+
+LogicalResult octet::onnx_import::importConcat(Node &node) {
+  SmallVector<Value> inputs;
+  Shape first = node.has(0) ? node.shape(0) : Shape();
+  if (!node.attribute("axis"))
+    return node.invalid("lacks its attribute 'axis'");
+  auto axis = node.normalizeAxis(node.getInt("axis", 0), first.size());
+  if (failed(axis))
+    return failure();
+  for (unsigned i = 0; i < node.numInputs(); ++i) {
+    if (!node.has(i))
+      return node.invalid("lacks its input " + Twine(i));
+    Shape shape = node.shape(i);
+    bool fits = shape.size() == first.size();
+    for (int64_t d = 0; fits && d < (int64_t)shape.size(); ++d)
+      fits = d == *axis || shape[d] == first[d];
+    bool sameType =
+        !node.allConstant() || node.constant(i)->data.index() == node.constant(0)->data.index();
+    if (!fits || !sameType)
+      return node.invalid("has inputs of shape " + printShape(first) + " and " + printShape(shape) +
+                          " that do not fit or differ in their type");
+  }
+  if (node.allConstant())
+    return foldConcat(node, *axis);
+  for (unsigned i = 0; i < node.numInputs(); ++i) {
+    if (node.constant(i) && node.constant(i)->size() == 0)
+      continue;
+    auto input = node.value(i);
+    if (failed(input))
+      return failure();
+    inputs.push_back(*input);
+  }
+  return node.setResult(inputs.size() == 1 ? FailureOr<Value>(inputs[0])
+                                           : node.create<nn::ConcatOp>(inputs, *axis));
+}

@@ -1,0 +1,300 @@
+//===- GraphImporter.cpp - one ONNX graph becomes one function ---------------- ===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GraphImporter.h"
+#include "Operators.h"
+#include "octet/Dialect/NN/Constants.h"
+#include "octet/Support/Quote.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::onnx_import;
+
+GraphImporter::GraphImporter(ModuleOp module, Location fileLoc, const onnx::ModelProto &model,
+                             TensorReader &reader, const ImportOptions &options)
+    : builder(module.getBodyRegion(), &origins), fileLoc(fileLoc), model(model),
+      graph(model.graph()), reader(reader), options(options), opset(getOpset(model)) {
+  for (const auto &tensor : graph.initializer())
+    initializers[tensor.name()] = &tensor;
+  for (const auto *list : {&graph.value_info(), &graph.output()})
+    for (const auto &declaration : *list)
+      declarations[declaration.name()] = &declaration;
+}
+
+LogicalResult GraphImporter::run() {
+  auto order = sortNodes(fileLoc, graph);
+  if (failed(order))
+    return failure();
+  findReaders(*order);
+  if (failed(checkInitializers()) || failed(createFunction()))
+    return failure();
+  checkNodes();
+  for (int i : *order) {
+    const onnx::NodeProto &node = graph.node(i);
+    if (!needed.contains(&node))
+      continue;
+    if (failed(importNode(node)))
+      return failure();
+    releaseInputs(node);
+  }
+  return obstacles.empty() ? finishFunction() : reportObstacles(fileLoc, obstacles);
+}
+
+void GraphImporter::findReaders(ArrayRef<int> order) {
+  for (const auto &output : graph.output())
+    ++readers[output.name()];
+  for (int i : llvm::reverse(order)) {
+    const onnx::NodeProto &node = graph.node(i);
+    if (llvm::none_of(node.output(), [&](const auto &name) { return readers.count(name); }))
+      continue;
+    needed.insert(&node);
+    for (const auto &name : node.input())
+      if (!name.empty())
+        ++readers[name];
+  }
+  llvm::StringSet<> nodeNames;
+  for (const auto &node : graph.node())
+    if (!nodeNames.insert(node.name()).second)
+      namesakes.insert(&node);
+}
+
+/// Damage ends the import; a type that is not supported is an obstacle.
+LogicalResult GraphImporter::checkInitializers() {
+  for (const auto &tensor : graph.initializer()) {
+    if (!readers.count(tensor.name()))
+      continue;
+    std::string place = "the initializer " + quote(tensor.name()) + " ";
+    if (!isElementTypeSupported(tensor.data_type())) {
+      obstacles.push_back({ObstacleKind::Initializer, fileLoc, "", "",
+                           place + "has the element type " + printElementType(tensor.data_type()) +
+                               ", which is not supported"});
+      unknown[tensor.name()] = /*isConstant=*/true;
+    } else if (auto error = reader.check(tensor)) {
+      return emitError(fileLoc) << place << llvm::toString(std::move(error));
+    }
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Names and places
+//===----------------------------------------------------------------------===//
+
+StringRef GraphImporter::getNodeName(const onnx::NodeProto &node) const {
+  bool isUnique = !node.name().empty() && !namesakes.contains(&node);
+  StringRef name = !isUnique && node.output_size() ? node.output(0) : node.name();
+  return name.empty() ? StringRef(node.op_type()) : name;
+}
+
+Location GraphImporter::getLoc(const onnx::NodeProto &node) {
+  return NameLoc::get(builder.getStringAttr(getNodeName(node)));
+}
+
+octet::OriginAttr GraphImporter::makeOrigin(const onnx::NodeProto &node) {
+  StringRef name = getNodeName(node);
+  size_t end = name.find_last_of("./");
+  StringRef part = end == StringRef::npos ? "" : name.take_front(end);
+  return octet::OriginAttr::get(builder.getContext(), builder.getStringAttr(name),
+                                builder.getStringAttr(node.op_type()),
+                                numImported[(part + "/" + node.op_type()).str()]++);
+}
+
+int64_t GraphImporter::getDomainVersion(StringRef domain) const {
+  for (const auto &entry : model.opset_import())
+    if (StringRef(entry.domain()) == domain)
+      return entry.version();
+  return 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Obstacles
+//===----------------------------------------------------------------------===//
+
+static bool isOnnxDomain(StringRef domain) { return domain.empty() || domain == "ai.onnx"; }
+
+LogicalResult GraphImporter::addUnsupported(const onnx::NodeProto &node, const Twine &reason) {
+  if (!refused.insert(&node).second)
+    return failure();
+  bool isOnnx = isOnnxDomain(node.domain());
+  std::string type = escapeText(node.op_type()) + ", domain " +
+                     (isOnnx ? "ai.onnx" : escapeText(node.domain())) + ", opset " +
+                     std::to_string(isOnnx ? opset : getDomainVersion(node.domain()));
+  obstacles.push_back(
+      {ObstacleKind::Operator, getLoc(node), getNodeName(node).str(), type, reason.str()});
+  return failure();
+}
+
+LogicalResult GraphImporter::addInvalid(const onnx::NodeProto &node, const Twine &reason) {
+  if (refused.insert(&node).second && !readsAssumed)
+    obstacles.push_back({ObstacleKind::Node, getLoc(node), getNodeName(node).str(), "",
+                         (escapeText(node.op_type()) + " " + reason).str()});
+  return failure();
+}
+
+void GraphImporter::checkNodes() {
+  for (const auto &node : graph.node()) {
+    if (!needed.contains(&node))
+      continue;
+    const OperatorRow *row = isOnnxDomain(node.domain()) ? findOperator(node.op_type()) : nullptr;
+    if (!row) {
+      (void)addUnsupported(node, "no such operator here");
+      continue;
+    }
+    NodeCheck check = checkNode(*row, node);
+    if (!check.invalid.empty())
+      (void)addInvalid(node, check.invalid);
+    else if (node.output(0).empty())
+      (void)addInvalid(node, "has no first output");
+    else if (!check.unsupported.empty())
+      (void)addUnsupported(node, check.unsupported);
+  }
+}
+
+/// What the file says of a tensor that was not imported: the type of its value if it holds floats.
+static Type getDeclaredType(const onnx::ValueInfoProto *declaration, Type f32) {
+  using Proto = onnx::TensorProto;
+  if (!declaration || !declaration->type().tensor_type().has_shape())
+    return {};
+  const auto &type = declaration->type().tensor_type();
+  if (!llvm::is_contained({Proto::FLOAT, Proto::FLOAT16, Proto::BFLOAT16, Proto::DOUBLE},
+                          type.elem_type()))
+    return {};
+  Shape shape;
+  for (const auto &dim : type.shape().dim())
+    shape.push_back(dim.has_dim_value() ? dim.dim_value() : -1);
+  bool isStatic = llvm::all_of(shape, [](int64_t size) { return size > 0; });
+  return isStatic && countElements(shape) ? RankedTensorType::get(shape, f32) : Type();
+}
+
+void GraphImporter::giveUp(const onnx::NodeProto &node, bool isFolded) {
+  for (const auto &name : node.output()) {
+    if (name.empty() || entries.count(name))
+      continue;
+    Type type =
+        isFolded ? Type() : getDeclaredType(declarations.lookup(name), builder.getF32Type());
+    if (!type) {
+      unknown[name] = isFolded;
+      continue;
+    }
+    auto placeholder =
+        UnrealizedConversionCastOp::create(builder, getLoc(node), type, ValueRange());
+    entries[name] = Entry{nullptr, placeholder.getResult(0)};
+    assumed.insert(name);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+LogicalResult GraphImporter::importNode(const onnx::NodeProto &proto) {
+  SmallVector<Entry> inputs;
+  bool isKnown = true, isFolded = true;
+  readsAssumed = false;
+  for (const auto &name : proto.input()) {
+    if (auto found = unknown.find(name); found != unknown.end()) {
+      isKnown = false;
+      isFolded &= found->second;
+      continue;
+    }
+    auto entry = name.empty() ? FailureOr<Entry>(Entry()) : lookup(name, getLoc(proto));
+    if (failed(entry))
+      return failure();
+    isFolded &= !entry->value;
+    readsAssumed |= assumed.contains(name);
+    inputs.push_back(*entry);
+  }
+  if (refused.contains(&proto) || !isKnown || (isFolded && isExhausted())) {
+    giveUp(proto, isFolded);
+    return success();
+  }
+  const OperatorRow *row = findOperator(proto.op_type());
+  LogicalResult status = success();
+  for (int i = 0; i < row->minInputs && succeeded(status); ++i)
+    if (!inputs[i])
+      status = addInvalid(proto, "lacks its input " + Twine(i));
+  if (succeeded(status)) {
+    origins.setSource(makeOrigin(proto));
+    Node node(*this, proto, opset, inputs);
+    status = row->import(node);
+  }
+  for (const auto &name : proto.output())
+    if (succeeded(status) && !entries.count(name) && readers.lookup(name) > 0)
+      status = addUnsupported(proto, "its result " + quote(name));
+  if (failed(status))
+    giveUp(proto, isFolded);
+  if (readsAssumed)
+    for (const auto &name : proto.output())
+      assumed.insert(name);
+  return success();
+}
+
+LogicalResult GraphImporter::define(const onnx::NodeProto &node, unsigned output,
+                                    const Entry &entry) {
+  entries[node.output(output)] = entry;
+  return success();
+}
+
+FailureOr<Entry> GraphImporter::lookup(StringRef name, Location user) {
+  if (auto found = entries.find(name); found != entries.end())
+    return found->second;
+  if (auto found = initializers.find(name); found != initializers.end()) {
+    auto tensor = reader.read(*found->second);
+    if (!tensor)
+      return emitError(fileLoc) << "the initializer " << quote(name) << " "
+                                << llvm::toString(tensor.takeError());
+    addStored((*tensor)->size());
+    return entries[name] = Entry{*tensor, {}};
+  }
+  return emitError(user) << "the tensor " << quote(name)
+                         << " is read, but no node, input or initializer defines it; the file is "
+                            "damaged or incomplete";
+}
+
+void GraphImporter::releaseInputs(const onnx::NodeProto &proto) {
+  for (const auto &name : proto.input())
+    if (!name.empty() && --readers[name] == 0)
+      entries.erase(name);
+}
+
+//===----------------------------------------------------------------------===//
+// Constants
+//===----------------------------------------------------------------------===//
+
+/// What a network computes from its constants has few elements, or follows from its weights by a
+/// few casts and transpositions.
+static int64_t getMostComputed(int64_t storedElements) {
+  return kMaxConstantElements + 8 * storedElements;
+}
+
+bool GraphImporter::isExhausted() const {
+  return computedElements > getMostComputed(storedElements);
+}
+
+bool GraphImporter::addComputed(int64_t elements) {
+  computedElements += elements;
+  return !isExhausted();
+}
+
+Value GraphImporter::materialize(const HostTensorRef &tensor) {
+  Value &constant = constants[tensor.get()];
+  if (constant)
+    return constant;
+  keptAlive.push_back(tensor);
+  Location loc = NameLoc::get(builder.getStringAttr(tensor->name));
+  if (auto *integers = tensor->integers()) {
+    auto type = RankedTensorType::get(tensor->shape, builder.getI64Type());
+    return constant =
+               nn::createConstant<int64_t>(builder, loc, tensor->name, type, *integers).getResult();
+  }
+  auto type = RankedTensorType::get(tensor->shape, builder.getF32Type());
+  if (auto *single = std::get_if<std::vector<float>>(&tensor->data))
+    return constant =
+               nn::createConstant<float>(builder, loc, tensor->name, type, *single).getResult();
+  return constant = nn::createConstant<float>(builder, loc, tensor->name, type, *tensor->floats())
+                        .getResult();
+}

@@ -1,0 +1,122 @@
+//===- GraphImporter.h - one ONNX graph becomes one function ----*- C++ -*- ===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_LIB_IMPORT_ONNX_GRAPHIMPORTER_H
+#define OCTET_LIB_IMPORT_ONNX_GRAPHIMPORTER_H
+
+#include "Node.h"
+#include "Obstacles.h"
+#include "TensorReader.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "octet/Dialect/Octet/Origin.h"
+#include "octet/Import/Import.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace octet::onnx_import {
+
+/// Newest opset whose operator definitions were read when the table was written.
+inline constexpr int64_t kOldestOpset = 7, kNewestOpset = 28;
+
+/// Parses the message and checks what does not depend on operators: opset, names, number of
+/// definitions per name, UTF-8. Errors are emitted at `loc`.
+llvm::LogicalResult parseModel(mlir::Location loc, llvm::StringRef bytes, onnx::ModelProto &model);
+/// The version of the default domain.
+int64_t getOpset(const onnx::ModelProto &model);
+/// Indices of the nodes such that definitions come before uses; stable. Emits an error for a cycle.
+llvm::FailureOr<std::vector<int>> sortNodes(mlir::Location loc, const onnx::GraphProto &graph);
+
+/// Imports what the graph's outputs need. A node that cannot be imported is noted as an obstacle,
+/// and import goes on with what the file says of its results, so that all obstacles are found;
+/// only damage of the file ends the import at once.
+class GraphImporter {
+public:
+  GraphImporter(mlir::ModuleOp module, mlir::Location fileLoc, const onnx::ModelProto &model,
+                TensorReader &reader, const ImportOptions &options);
+
+  llvm::LogicalResult run();
+
+  OriginPropagation origins; ///< of the node being imported
+  mlir::OpBuilder builder;
+
+  /// A location named like the node, or its first output if it has no name or shares it with a node
+  /// before.
+  mlir::Location getLoc(const onnx::NodeProto &node);
+  /// Notes that ONNX allows the node, but this importer does not; returns failure.
+  llvm::LogicalResult addUnsupported(const onnx::NodeProto &node, const llvm::Twine &reason);
+  /// Notes that ONNX does not allow the node; returns failure.
+  llvm::LogicalResult addInvalid(const onnx::NodeProto &node, const llvm::Twine &reason);
+  llvm::LogicalResult define(const onnx::NodeProto &node, unsigned output, const Entry &entry);
+  /// An nn.constant of a host tensor, one per tensor.
+  mlir::Value materialize(const HostTensorRef &tensor);
+  /// Counts elements of constants: those that the file holds, and those that are computed from
+  /// them, of which there may be only so many more. False if there are.
+  void addStored(int64_t elements) { storedElements += elements; }
+  bool addComputed(int64_t elements);
+
+private:
+  /// Counts who reads which tensor, and finds the nodes that the outputs need.
+  void findReaders(llvm::ArrayRef<int> order);
+  /// Every needed node against the operator table.
+  void checkNodes();
+  llvm::LogicalResult checkInitializers();
+
+  llvm::LogicalResult createFunction();
+  void addArgument(const onnx::ValueInfoProto &input);
+  llvm::FailureOr<Shape> getInputShape(const onnx::ValueInfoProto &input);
+  llvm::LogicalResult checkOptions();
+  llvm::LogicalResult finishFunction();
+
+  llvm::LogicalResult importNode(const onnx::NodeProto &proto);
+  void importKnown(const onnx::NodeProto &proto, llvm::ArrayRef<Entry> inputs, bool isFolded);
+  llvm::FailureOr<Entry> lookup(llvm::StringRef name, mlir::Location user);
+  /// Forgets constants that nothing reads any more.
+  void releaseInputs(const onnx::NodeProto &proto);
+  /// Goes on after a node that was not imported.
+  void giveUp(const onnx::NodeProto &node, bool isFolded);
+  /// Takes a value of this type for the tensor, of which only the file's word is known.
+  void assume(llvm::StringRef name, mlir::Type type);
+
+  llvm::StringRef getNodeName(const onnx::NodeProto &node) const;
+  /// Counts the node as one more of its class in its part of the graph.
+  OriginAttr makeOrigin(const onnx::NodeProto &node);
+  int64_t getDomainVersion(llvm::StringRef domain) const;
+  bool isInitializer(llvm::StringRef name) const { return initializers.count(name); }
+  bool isExhausted() const;
+
+  mlir::Location fileLoc;
+  const onnx::ModelProto &model;
+  const onnx::GraphProto &graph;
+  TensorReader &reader;
+  const ImportOptions &options;
+  int64_t opset;
+
+  mlir::func::FuncOp function;
+  llvm::StringMap<const onnx::TensorProto *> initializers;
+  llvm::StringMap<const onnx::ValueInfoProto *> declarations; ///< types by name, if the file says
+  llvm::StringMap<int64_t> readers; ///< how many needed nodes and outputs will still read a tensor
+  llvm::DenseSet<const onnx::NodeProto *> needed;
+  llvm::DenseSet<const onnx::NodeProto *> namesakes; ///< nodes whose name a node before has
+
+  llvm::StringMap<int64_t> numImported; ///< by part of the graph and operator type
+  llvm::StringMap<Entry> entries;
+  llvm::DenseMap<const HostTensor *, mlir::Value> constants;
+  std::vector<HostTensorRef> keptAlive;
+  int64_t storedElements = 0, computedElements = 0;
+
+  std::vector<Obstacle> obstacles;
+  llvm::DenseSet<const onnx::NodeProto *> refused; ///< nodes that are obstacles
+  /// Tensors of which nothing is known behind an obstacle, and whether they would be constants.
+  llvm::StringMap<bool> unknown;
+  llvm::StringSet<> assumed; ///< tensors that follow from assumptions about others
+  bool readsAssumed = false; ///< the node being imported does; no error of its own is believed
+};
+
+} // namespace octet::onnx_import
+
+#endif // OCTET_LIB_IMPORT_ONNX_GRAPHIMPORTER_H

@@ -1,0 +1,150 @@
+//===- GraphInputs.cpp - the function's arguments and results -----------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GraphImporter.h"
+#include "octet/Support/Quote.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::onnx_import;
+
+LogicalResult GraphImporter::checkOptions() {
+  for (const auto &entry : options.inputShapes) {
+    bool known = llvm::any_of(graph.input(), [&](const auto &input) {
+      return StringRef(input.name()) == entry.first() && !isInitializer(input.name());
+    });
+    if (known)
+      continue;
+    auto diagnostic = emitError(fileLoc)
+                      << "--input-shape names " << quote(entry.first()) << ", but the inputs are";
+    for (const auto &input : graph.input())
+      if (!isInitializer(input.name()))
+        diagnostic << " " << quote(input.name());
+    return diagnostic;
+  }
+  return success();
+}
+
+/// One dimension for a message: "3", "N", "?".
+static std::string printDimension(const onnx::TensorShapeProto::Dimension &dim, bool known) {
+  if (known)
+    return std::to_string(dim.dim_value());
+  return dim.dim_param().empty() ? "?" : escapeText(dim.dim_param());
+}
+
+/// The shape of an input with its open dimensions taken from `--input-shape`.
+FailureOr<Shape> GraphImporter::getInputShape(const onnx::ValueInfoProto &input) {
+  const auto &type = input.type().tensor_type();
+  auto refuse = [&](const Twine &reason) {
+    obstacles.push_back({ObstacleKind::Input, fileLoc, "", "",
+                         ("the input " + Twine(quote(input.name())) + " " + reason).str()});
+    return failure();
+  };
+  auto given = options.inputShapes.find(input.name());
+  bool isGiven = given != options.inputShapes.end();
+  Shape shape;
+  std::string printed;
+  for (const auto &dim : type.shape().dim()) {
+    bool known = dim.has_dim_value() && dim.dim_value() != -1;
+    shape.push_back(known ? dim.dim_value() : -1);
+    printed += (printed.empty() ? "" : "x") + printDimension(dim, known);
+    if (known && dim.dim_value() < 1)
+      return refuse("has the dimension " + Twine(dim.dim_value()) + "; expected a positive one");
+  }
+  if (isGiven) {
+    bool fits = !type.has_shape() || shape.size() == given->second.size();
+    for (size_t i = 0; fits && i < shape.size(); ++i)
+      fits = shape[i] < 0 || shape[i] == given->second[i];
+    if (!fits)
+      return refuse((printed.empty() ? "is a scalar" : "has the shape " + printed) +
+                    ", which --input-shape " + escapeText(input.name()) + "=" +
+                    printShape(given->second) + " contradicts");
+    shape = given->second;
+  } else if (options.unknownBatch == UnknownBatch::One && !shape.empty() && shape[0] < 0 &&
+             llvm::all_of(ShapeRef(shape).drop_front(), [](int64_t size) { return size > 0; })) {
+    shape[0] = 1;
+    emitRemark(fileLoc) << "the input " << quote(input.name()) << " of shape " << printed
+                        << " is imported with batch 1";
+  }
+  if (llvm::any_of(shape, [](int64_t size) { return size < 0; }) || (!type.has_shape() && !isGiven))
+    return refuse("has the shape " + (type.has_shape() ? printed : "unknown") +
+                  "; give all its dimensions with --input-shape " + escapeText(input.name()) + "=" +
+                  (shape.empty() ? "..." : "1") + (shape.size() > 1 ? "x..." : ""));
+  if (llvm::is_contained(shape, 0) || !countElements(shape))
+    return refuse("has the shape " + printShape(shape) +
+                  "; expected positive dimensions with a product of at most " +
+                  Twine(kMaxElements));
+  return shape;
+}
+
+/// An argument of the function. An input that cannot be one is an obstacle; import goes on with a
+/// value of its shape if it holds floats, else without one.
+void GraphImporter::addArgument(const onnx::ValueInfoProto &input) {
+  int32_t type = input.type().has_tensor_type() ? input.type().tensor_type().elem_type() : 0;
+  FailureOr<Shape> shape = type ? getInputShape(input) : FailureOr<Shape>();
+  if (type != onnx::TensorProto::FLOAT)
+    obstacles.push_back(
+        {ObstacleKind::Input, fileLoc, "", "",
+         "the input " + quote(input.name()) +
+             (type ? " is a tensor of " + printElementType(type) : " is no tensor") +
+             "; export the network with inputs that are tensors of float32"});
+  bool isFloat = llvm::is_contained({onnx::TensorProto::FLOAT, onnx::TensorProto::FLOAT16,
+                                     onnx::TensorProto::BFLOAT16, onnx::TensorProto::DOUBLE},
+                                    type);
+  if (failed(shape) || !isFloat) {
+    unknown[input.name()] = /*isConstant=*/false;
+    return;
+  }
+  Location loc = NameLoc::get(builder.getStringAttr(input.name()));
+  auto tensor = RankedTensorType::get(*shape, builder.getF32Type());
+  entries[input.name()] = Entry{nullptr, function.front().addArgument(tensor, loc)};
+}
+
+/// The function with one argument per graph input (initializers that are listed as inputs are
+/// constants).
+LogicalResult GraphImporter::createFunction() {
+  if (failed(checkOptions()))
+    return failure();
+  function = func::FuncOp::create(builder, UnknownLoc::get(builder.getContext()), "main",
+                                  builder.getFunctionType({}, {}));
+  builder.setInsertionPointToStart(function.addEntryBlock());
+  for (const auto &input : graph.input())
+    if (!isInitializer(input.name()))
+      addArgument(input);
+  return success();
+}
+
+LogicalResult GraphImporter::finishFunction() {
+  SmallVector<Value> results;
+  SmallVector<Type> types;
+  for (const auto &output : graph.output()) {
+    auto entry = lookup(output.name(), fileLoc);
+    if (failed(entry))
+      return failure();
+    if (entry->tensor && entry->tensor->size() == 0)
+      return emitError(fileLoc) << "the output " << quote(output.name())
+                                << " is a constant without elements";
+    Value value = entry->value ? entry->value : materialize(entry->tensor);
+    results.push_back(value);
+    types.push_back(value.getType());
+  }
+  func::ReturnOp::create(builder, function.getLoc(), results);
+  function.setFunctionType(builder.getFunctionType(function.front().getArgumentTypes(), types));
+  auto makeName = [&](StringRef name) {
+    return builder.getDictionaryAttr(
+        builder.getNamedAttr(nn::kNameAttr, builder.getStringAttr(name)));
+  };
+  SmallVector<DictionaryAttr> inputNames, outputNames;
+  for (const auto &input : graph.input())
+    if (!isInitializer(input.name()))
+      inputNames.push_back(makeName(input.name()));
+  for (const auto &output : graph.output())
+    outputNames.push_back(makeName(output.name()));
+  function.setAllArgAttrs(inputNames);
+  function.setAllResultAttrs(outputNames);
+  return success();
+}

@@ -1,0 +1,131 @@
+//===- HostTensor.cpp - constant tensors during import ------------------------ ===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "HostTensor.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include <numeric>
+
+using namespace octet::onnx_import;
+
+std::optional<std::vector<float>> HostTensor::floats() const {
+  if (auto *single = std::get_if<std::vector<float>>(&data))
+    return *single;
+  if (auto *wide = std::get_if<std::vector<double>>(&data))
+    return std::vector<float>(wide->begin(), wide->end());
+  return std::nullopt;
+}
+
+std::optional<int64_t> octet::onnx_import::countElements(ShapeRef shape, int64_t limit) {
+  int64_t count = 1;
+  for (int64_t size : shape) {
+    if (size < 0 || (count != 0 && size > limit / count))
+      return std::nullopt;
+    count *= size;
+  }
+  return count;
+}
+
+std::string octet::onnx_import::printShape(ShapeRef shape) {
+  if (shape.empty())
+    return "scalar";
+  return llvm::join(llvm::map_range(shape, [](int64_t size) { return std::to_string(size); }), "x");
+}
+
+Shape octet::onnx_import::allAxes(int64_t rank) {
+  Shape axes(rank);
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
+Shape octet::onnx_import::getStrides(ShapeRef shape) {
+  Shape strides(shape.size(), 1);
+  for (int64_t i = (int64_t)shape.size() - 2; i >= 0; --i)
+    strides[i] = strides[i + 1] * shape[i + 1];
+  return strides;
+}
+
+std::optional<Shape> octet::onnx_import::broadcast(ShapeRef lhs, ShapeRef rhs) {
+  Shape result(std::max(lhs.size(), rhs.size()), 1);
+  for (ShapeRef shape : {lhs, rhs}) {
+    for (auto [i, size] : llvm::enumerate(shape)) {
+      int64_t &out = result[result.size() - shape.size() + i];
+      if (out != 1 && size != 1 && out != size)
+        return std::nullopt;
+      out = out == 1 ? size : out;
+    }
+  }
+  return result;
+}
+
+HostTensor octet::onnx_import::gatherElements(const HostTensor &tensor, ShapeRef shape,
+                                              llvm::ArrayRef<int64_t> source) {
+  HostTensor result{tensor.name, Shape(shape), {}};
+  std::visit(
+      [&](const auto &values) {
+        std::decay_t<decltype(values)> picked;
+        picked.reserve(source.size());
+        for (int64_t i : source)
+          picked.push_back(values[i]);
+        result.data = std::move(picked);
+      },
+      tensor.data);
+  return result;
+}
+
+std::vector<int64_t> octet::onnx_import::enumerateOffsets(ShapeRef shape, ShapeRef strides,
+                                                          int64_t offset) {
+  std::vector<int64_t> offsets;
+  if (llvm::is_contained(shape, 0))
+    return offsets;
+  Shape index(shape.size(), 0);
+  while (true) {
+    offsets.push_back(offset);
+    int64_t d = (int64_t)shape.size() - 1;
+    for (; d >= 0; --d) {
+      offset += strides[d];
+      if (++index[d] < shape[d])
+        break;
+      offset -= strides[d] * shape[d];
+      index[d] = 0;
+    }
+    if (d < 0)
+      return offsets;
+  }
+}
+
+HostTensor octet::onnx_import::transpose(const HostTensor &tensor, ShapeRef permutation) {
+  Shape shape, strides, sourceStrides = getStrides(tensor.shape);
+  for (int64_t axis : permutation) {
+    shape.push_back(tensor.shape[axis]);
+    strides.push_back(sourceStrides[axis]);
+  }
+  return gatherElements(tensor, shape, enumerateOffsets(shape, strides));
+}
+
+HostTensor octet::onnx_import::broadcastTo(const HostTensor &tensor, ShapeRef shape) {
+  Shape strides(shape.size(), 0), own = getStrides(tensor.shape);
+  for (size_t i = 0, lead = shape.size() - own.size(); i < own.size(); ++i)
+    strides[lead + i] = tensor.shape[i] == 1 ? 0 : own[i];
+  return gatherElements(tensor, shape, enumerateOffsets(shape, strides));
+}
+
+HostTensor octet::onnx_import::repeat(const HostTensor &value, ShapeRef shape) {
+  HostTensor result{value.name, Shape(shape), {}};
+  std::visit(
+      [&](const auto &values) {
+        result.data = std::decay_t<decltype(values)>(*countElements(shape), values.front());
+      },
+      value.data);
+  return result;
+}
+
+HostTensor octet::onnx_import::reshape(const HostTensor &tensor, ShapeRef shape) {
+  HostTensor result = tensor;
+  result.shape = Shape(shape);
+  return result;
+}

@@ -1,0 +1,89 @@
+//===- HostTensor.h - constant tensors during import ------------*- C++ -*- ===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// Weights and everything that shape arithmetic computes live in host tensors until an operator
+// needs them as a value.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_LIB_IMPORT_ONNX_HOSTTENSOR_H
+#define OCTET_LIB_IMPORT_ONNX_HOSTTENSOR_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/LogicalResult.h"
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace octet::onnx_import {
+
+using Shape = llvm::SmallVector<int64_t>;
+using ShapeRef = llvm::ArrayRef<int64_t>;
+
+/// Every integer type is held as i64, every float type but double as f32.
+struct HostTensor {
+  using Data = std::variant<std::vector<int64_t>, std::vector<float>, std::vector<double>>;
+
+  std::string name; ///< of the source tensor; becomes the resource's key
+  Shape shape;
+  Data data;
+
+  int64_t size() const {
+    return std::visit([](const auto &values) { return (int64_t)values.size(); }, data);
+  }
+  bool isInteger() const { return std::holds_alternative<std::vector<int64_t>>(data); }
+  const std::vector<int64_t> *integers() const { return std::get_if<std::vector<int64_t>>(&data); }
+  /// The values as f32, rounded from double where needed; none for integers.
+  std::optional<std::vector<float>> floats() const;
+};
+
+using HostTensorRef = std::shared_ptr<const HostTensor>;
+
+/// No tensor has more elements than this (2^31), no computed constant more than 2^26.
+inline constexpr int64_t kMaxElements = int64_t(1) << 31;
+inline constexpr int64_t kMaxConstantElements = int64_t(1) << 26;
+
+/// Product of the dimensions, or nothing if one is negative or the product is above `limit`.
+std::optional<int64_t> countElements(ShapeRef shape, int64_t limit = kMaxElements);
+
+/// "1x3x32x32"
+std::string printShape(ShapeRef shape);
+
+/// 0, 1, ..., rank - 1
+Shape allAxes(int64_t rank);
+
+/// Row-major strides in elements.
+Shape getStrides(ShapeRef shape);
+
+/// NumPy broadcasting of two shapes, or nothing if they do not fit.
+std::optional<Shape> broadcast(ShapeRef lhs, ShapeRef rhs);
+
+/// The tensor of `shape` whose element i is the element `source[i]` of `tensor`.
+HostTensor gatherElements(const HostTensor &tensor, ShapeRef shape, llvm::ArrayRef<int64_t> source);
+
+/// For every index of `shape` in row-major order: offset + sum of index[d] * strides[d].
+std::vector<int64_t> enumerateOffsets(ShapeRef shape, ShapeRef strides, int64_t offset = 0);
+
+/// `tensor` with its dimensions permuted.
+HostTensor transpose(const HostTensor &tensor, ShapeRef permutation);
+
+/// `tensor` broadcast to `shape`, which it must fit.
+HostTensor broadcastTo(const HostTensor &tensor, ShapeRef shape);
+
+/// `value`, which has one element, in every place of `shape`.
+HostTensor repeat(const HostTensor &value, ShapeRef shape);
+
+/// `tensor` with another shape of as many elements.
+HostTensor reshape(const HostTensor &tensor, ShapeRef shape);
+
+} // namespace octet::onnx_import
+
+#endif // OCTET_LIB_IMPORT_ONNX_HOSTTENSOR_H

@@ -1,0 +1,136 @@
+//===- MatrixProducts.cpp - Gemm and MatMul ----------------------------------- ===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Operators.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::onnx_import;
+
+/// `tensor` with every value multiplied by `factor`.
+static HostTensor scale(HostTensor tensor, float factor) {
+  std::vector<float> values = *tensor.floats();
+  for (float &value : values)
+    value *= factor;
+  tensor.data = std::move(values);
+  return tensor;
+}
+
+/// Input `i` as a matrix value, transposed if asked for.
+static FailureOr<Value> getMatrix(Node &node, unsigned i, bool transposed) {
+  auto value = node.value(i);
+  if (failed(value) || !transposed)
+    return value;
+  return node.create<nn::TransposeOp>(*value, ArrayRef<int64_t>{1, 0});
+}
+
+/// Input `i`, a constant [K, N] (or [N, K] if `transposed`), as the filter [N, K] of nn.linear
+/// times `factor`.
+static FailureOr<Value> getFilter(Node &node, unsigned i, bool transposed, float factor) {
+  const HostTensor &tensor = *node.constant(i);
+  if (tensor.isInteger())
+    return node.invalid("multiplies by a matrix of integers");
+  if (transposed && factor == 1)
+    return node.value(i);
+  HostTensor filter = transposed ? tensor : transpose(tensor, {1, 0});
+  return node.materialize(factor == 1 ? filter : scale(filter, factor));
+}
+
+/// Gemm's C as the bias [N] of nn.linear times `beta`, if it is a constant that is the same for
+/// every row.
+static FailureOr<Value> getRowBias(Node &node, int64_t columns, float beta) {
+  const HostTensor *tensor = node.constant(2);
+  if (!tensor || tensor->isInteger())
+    return Value();
+  ShapeRef shape = tensor->shape;
+  bool sameRows =
+      shape.empty() || llvm::all_of(shape.drop_back(), [](int64_t size) { return size == 1; });
+  if (!sameRows || (!shape.empty() && shape.back() != 1 && shape.back() != columns))
+    return Value();
+  if (beta == 1 && shape == ShapeRef{columns})
+    return node.value(2);
+  return node.materialize(scale(broadcastTo(reshape(*tensor, {tensor->size()}), {columns}), beta));
+}
+
+/// `product` + beta * C with broadcasting.
+static LogicalResult addMatrix(Node &node, Value product, float beta) {
+  auto addend = node.value(2);
+  if (failed(addend))
+    return failure();
+  if (beta != 1) {
+    auto factor =
+        node.materialize({(node.proto.output(0) + "/beta"), {}, std::vector<float>{beta}});
+    addend = node.create<nn::MulOp>(*addend, *factor);
+  }
+  return failed(addend) ? failure() : node.setResult(node.create<nn::AddOp>(product, *addend));
+}
+
+LogicalResult octet::onnx_import::importGemm(Node &node) {
+  float alpha = node.getFloat("alpha", 1), beta = node.getFloat("beta", 1);
+  bool transA = node.getInt("transA", 0), transB = node.getInt("transB", 0);
+  if (node.rank(0) != 2 || node.rank(1) != 2)
+    return node.invalid("has inputs of shape " + printShape(node.shape(0)) + " and " +
+                        printShape(node.shape(1)) + "; expected matrices");
+  int64_t rows = node.shape(0)[transA ? 1 : 0], columns = node.shape(1)[transB ? 0 : 1];
+  if (node.has(2) && broadcast(node.shape(2), {rows, columns}) != Shape{rows, columns})
+    return node.invalid("adds a C of shape " + printShape(node.shape(2)) +
+                        " to a product of shape " + printShape({rows, columns}) +
+                        "; expected one that broadcasts to it");
+  auto lhs = getMatrix(node, 0, transA);
+  if (failed(lhs))
+    return failure();
+  if (node.constant(1)) {
+    auto filter = getFilter(node, 1, transB, alpha);
+    auto bias = node.has(2) ? getRowBias(node, columns, beta) : FailureOr<Value>(Value());
+    if (failed(filter) || failed(bias))
+      return failure();
+    auto product = node.create<nn::LinearOp>(*lhs, *filter, *bias);
+    return succeeded(product) && node.has(2) && !*bias ? addMatrix(node, *product, beta)
+                                                       : node.setResult(product);
+  }
+  auto rhs = getMatrix(node, 1, transB);
+  if (failed(rhs))
+    return failure();
+  auto product = node.create<nn::MatmulOp>(*lhs, *rhs);
+  if (succeeded(product) && alpha != 1) {
+    auto factor =
+        node.materialize({(node.proto.output(0) + "/alpha"), {}, std::vector<float>{alpha}});
+    product = node.create<nn::MulOp>(*product, *factor);
+  }
+  return succeeded(product) && node.has(2) ? addMatrix(node, *product, beta)
+                                           : node.setResult(product);
+}
+
+/// A constant matrix on the right makes nn.linear; vectors are matrices of one row or column, whose
+/// dimension goes again.
+LogicalResult octet::onnx_import::importMatMul(Node &node) {
+  Shape left = node.shape(0), right = node.shape(1);
+  if (left.empty() || right.empty())
+    return node.invalid("multiplies a scalar; expected vectors or matrices");
+  auto lhs = node.value(0);
+  if (failed(lhs))
+    return failure();
+  if (node.constant(1) && right.size() == 2) {
+    auto filter = getFilter(node, 1, /*transposed=*/false, 1);
+    return failed(filter) ? failure()
+                          : node.setResult(node.create<nn::LinearOp>(*lhs, *filter, Value()));
+  }
+  auto rhs = node.value(1);
+  if (failed(rhs))
+    return failure();
+  Value row = left.size() == 1 ? node.reshape(*lhs, {1, left[0]}) : *lhs;
+  Value column = right.size() == 1 ? node.reshape(*rhs, {right[0], 1}) : *rhs;
+  auto product = node.create<nn::MatmulOp>(row, column);
+  if (failed(product))
+    return failure();
+  Shape shape(shapeOf(*product));
+  if (right.size() == 1)
+    shape.pop_back();
+  if (left.size() == 1)
+    shape.erase(shape.end() - (right.size() == 1 ? 1 : 2));
+  return node.setResult(node.reshape(*product, shape));
+}

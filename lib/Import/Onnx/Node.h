@@ -1,0 +1,118 @@
+//===- Node.h - one ONNX node during import ---------------------*- C++ -*- ===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_LIB_IMPORT_ONNX_NODE_H
+#define OCTET_LIB_IMPORT_ONNX_NODE_H
+
+#include "HostTensor.h"
+#include "octet/Dialect/NN/NN.h"
+#include "onnx/onnx_pb.h"
+
+namespace octet::onnx_import {
+
+class GraphImporter;
+
+/// What a tensor name of the graph stands for: a constant known now, or a value of the program.
+struct Entry {
+  HostTensorRef tensor;
+  mlir::Value value;
+  explicit operator bool() const { return tensor || value; }
+};
+
+/// One ONNX node: its inputs, its attributes (whose names and types the operator table has checked)
+/// and its results. An operator's import function takes a Node, sets its results and returns
+/// success; or returns what `unsupported` or `invalid` return.
+class Node {
+public:
+  Node(GraphImporter &importer, const onnx::NodeProto &proto, int64_t opset,
+       llvm::ArrayRef<Entry> inputs);
+
+  int64_t opset() const { return version; }
+  mlir::Location loc() const { return location; }
+  mlir::OpBuilder &builder();
+  mlir::Type f32() { return builder().getF32Type(); }
+
+  //===--- Inputs ---===//
+  unsigned numInputs() const { return inputs.size(); }
+  /// Whether input `i` is given; trailing and empty inputs are not.
+  bool has(unsigned i) const { return i < inputs.size() && inputs[i]; }
+  const Entry &entry(unsigned i) const { return inputs[i]; }
+  Shape shape(unsigned i) const;
+  int64_t rank(unsigned i) const { return shape(i).size(); }
+  /// Input `i` as a program value; a constant becomes an nn.constant.
+  llvm::FailureOr<mlir::Value> value(unsigned i);
+  /// Input `i` as a constant, or null.
+  const HostTensor *constant(unsigned i) const { return has(i) ? inputs[i].tensor.get() : nullptr; }
+  bool allConstant() const;
+  /// Input `i`, which must be a constant of integers / of floats.
+  llvm::FailureOr<Shape> integers(unsigned i, llvm::StringRef role);
+  llvm::FailureOr<std::vector<float>> floats(unsigned i, llvm::StringRef role);
+  /// The only element of input `i`, which must be a constant of floats.
+  llvm::FailureOr<float> scalar(unsigned i, llvm::StringRef role);
+
+  //===--- Attributes ---===//
+  const onnx::AttributeProto *attribute(llvm::StringRef name) const;
+  int64_t getInt(llvm::StringRef name, int64_t otherwise) const;
+  float getFloat(llvm::StringRef name, float otherwise) const;
+  llvm::StringRef getString(llvm::StringRef name, llvm::StringRef otherwise) const;
+  std::optional<Shape> getInts(llvm::StringRef name) const;
+  /// An axis of a tensor of `rank` dimensions, counted from the end if negative.
+  llvm::FailureOr<int64_t> normalizeAxis(int64_t axis, int64_t rank);
+  llvm::LogicalResult normalizeAxes(Shape &axes, int64_t rank);
+  /// Integers given by an attribute in old opsets and by input `i` in new ones; nothing if neither
+  /// is there.
+  llvm::FailureOr<std::optional<Shape>> integersFrom(llvm::StringRef attribute, unsigned i);
+
+  //===--- Results ---===//
+  unsigned numOutputs() const { return proto.output_size(); }
+  llvm::LogicalResult setResult(llvm::FailureOr<mlir::Value> value, unsigned i = 0);
+  /// A computed constant, named after the node's result unless `keepName`.
+  llvm::LogicalResult setResult(HostTensor tensor, bool keepName = false);
+  llvm::LogicalResult setResult(const Entry &entry);
+  /// A constant that the file holds.
+  llvm::LogicalResult setStored(HostTensor tensor);
+  /// Makes an nn.constant of a computed tensor.
+  llvm::FailureOr<mlir::Value> materialize(HostTensor tensor);
+
+  /// Creates an f32 op with its shape inferred. What its verifier refuses is `invalid`.
+  template <typename OpTy, typename... Args> llvm::FailureOr<mlir::Value> create(Args &&...args) {
+    return createVerified([&]() -> mlir::Operation * {
+      return nn::createInferred<OpTy>(builder(), loc(), f32(), std::forward<Args>(args)...);
+    });
+  }
+  /// `value` with another shape of as many elements.
+  mlir::Value reshape(mlir::Value value, ShapeRef shape);
+
+  //===--- Errors ---===//
+  /// Something that ONNX allows and this importer does not; collected, so that all are reported at
+  /// once.
+  llvm::LogicalResult unsupported(const llvm::Twine &reason);
+  /// Something that ONNX does not allow; collected, too.
+  llvm::LogicalResult invalid(const llvm::Twine &reason);
+
+  const onnx::NodeProto &proto;
+
+private:
+  llvm::LogicalResult checkConstant(const HostTensor &tensor);
+  /// Counts a constant that was computed, if there are not too many.
+  llvm::LogicalResult countComputed(const HostTensor &tensor);
+  llvm::FailureOr<mlir::Value> createVerified(llvm::function_ref<mlir::Operation *()> create);
+
+  GraphImporter &importer;
+  int64_t version;
+  mlir::Location location;
+  llvm::ArrayRef<Entry> inputs;
+};
+
+/// The shape of a program value.
+inline ShapeRef shapeOf(mlir::Value value) {
+  return llvm::cast<mlir::RankedTensorType>(value.getType()).getShape();
+}
+
+} // namespace octet::onnx_import
+
+#endif // OCTET_LIB_IMPORT_ONNX_NODE_H

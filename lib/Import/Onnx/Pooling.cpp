@@ -1,0 +1,168 @@
+//===- Pooling.cpp - pools and means ------------------------------------------ ===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Operators.h"
+#include "Window.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::onnx_import;
+
+/// Elements to append behind the pads in each dimension so that the window slides ceil(...) + 1
+/// times; a window that would start behind the input and its leading pad is dropped.
+static Shape getCeilPads(const Window &window, ShapeRef input) {
+  Shape extra;
+  for (unsigned i = 0, rank = input.size(); i < rank; ++i) {
+    int64_t stride = window.strides[i], span = input[i] + window.pads[i];
+    int64_t room = span + window.pads[rank + i] - window.extent(i);
+    int64_t last = (room + stride - 1) / stride;
+    if (last * stride >= span)
+      --last;
+    extra.push_back(std::max<int64_t>(0, last * stride - room));
+  }
+  return extra;
+}
+
+/// The window with the elements of ceil_mode in its end pads.
+static Window appendPads(Window window, ShapeRef extra) {
+  for (auto [i, size] : llvm::enumerate(extra))
+    window.pads[extra.size() + i] += size;
+  return window;
+}
+
+/// The window of a pool over the input's spatial dimensions, `extra` filled from ceil_mode.
+static FailureOr<Window> readPool(Node &node, Shape &extra) {
+  Shape shape = node.shape(0);
+  if (shape.size() < 3)
+    return node.invalid("has an input of shape " + printShape(shape) +
+                        "; expected three or more dimensions");
+  if (shape.size() > 4)
+    return node.unsupported("a pool over " + Twine(shape.size() - 2) + " dimensions");
+  auto kernel = node.getInts("kernel_shape");
+  if (!kernel || kernel->size() != shape.size() - 2)
+    return node.invalid("lacks a kernel_shape of " + Twine(shape.size() - 2) + " values");
+  ShapeRef input = ShapeRef(shape).drop_front(2);
+  auto window = readWindow(node, input, *kernel);
+  if (failed(window))
+    return failure();
+  for (unsigned i = 0, rank = input.size(); i < rank; ++i)
+    if (window->pads[i] >= window->extent(i) || window->pads[rank + i] >= window->extent(i))
+      return node.unsupported("pads as large as the window");
+  extra = node.getInt("ceil_mode", 0) ? getCeilPads(*window, input) : Shape(input.size(), 0);
+  if (failed(checkFits(node, appendPads(*window, extra), input)))
+    return failure();
+  return window;
+}
+
+/// The node's input with two spatial dimensions.
+static FailureOr<Value> getPlanes(Node &node) {
+  auto input = node.value(0);
+  if (failed(input))
+    return failure();
+  return node.reshape(*input, toTwoDimensional(node.shape(0)));
+}
+
+static LogicalResult setPlanes(Node &node, FailureOr<Value> result) {
+  if (failed(result) || node.rank(0) == 4)
+    return node.setResult(result);
+  ShapeRef out = shapeOf(*result);
+  return node.setResult(node.reshape(*result, {out[0], out[1], out[3]}));
+}
+
+LogicalResult octet::onnx_import::importMaxPool(Node &node) {
+  Shape extra;
+  auto window = readPool(node, extra);
+  auto input = succeeded(window) ? getPlanes(node) : FailureOr<Value>();
+  if (failed(input))
+    return failure();
+  Window flat = toTwoDimensional(appendPads(*window, extra));
+  return setPlanes(node, node.create<nn::MaxPoolOp>(*input, flat.kernel, flat.strides, flat.pads,
+                                                    flat.dilations));
+}
+
+/// With ceil_mode, elements behind the pads never count, those of the pads do if count_include_pad
+/// says so: then the pads become elements of an nn.pad, and what ceil_mode appends stays padding.
+LogicalResult octet::onnx_import::importAveragePool(Node &node) {
+  Shape extra;
+  auto window = readPool(node, extra);
+  auto input = succeeded(window) ? getPlanes(node) : FailureOr<Value>();
+  if (failed(input))
+    return failure();
+  bool countsPads = node.getInt("count_include_pad", 0);
+  bool grows = llvm::any_of(extra, [](int64_t size) { return size > 0; });
+  if (countsPads && grows) {
+    Window flat = toTwoDimensional(*window);
+    input = node.create<nn::PadOp>(*input, ArrayRef<int64_t>{0, 0, flat.pads[0], flat.pads[1]},
+                                   ArrayRef<int64_t>{0, 0, flat.pads[2], flat.pads[3]},
+                                   llvm::APFloat(0.0f));
+    if (failed(input))
+      return failure();
+    window->pads.assign(window->pads.size(), 0);
+    countsPads = false;
+  }
+  Window flat = toTwoDimensional(appendPads(*window, extra));
+  countsPads &= llvm::any_of(flat.pads, [](int64_t pad) { return pad > 0; });
+  return setPlanes(node, node.create<nn::AvgPoolOp>(*input, flat.kernel, flat.strides, flat.pads,
+                                                    flat.dilations, countsPads));
+}
+
+/// A pool over everything behind the channels; any number of dimensions is one.
+template <typename CreatePool>
+static LogicalResult importGlobalPool(Node &node, CreatePool create) {
+  Shape shape = node.shape(0);
+  if (shape.size() < 3)
+    return node.invalid("has an input of shape " + printShape(shape) +
+                        "; expected three or more dimensions");
+  auto input = node.value(0);
+  if (failed(input))
+    return failure();
+  Shape planes(shape);
+  if (shape.size() != 4)
+    planes = {shape[0], shape[1], 1, *countElements(ShapeRef(shape).drop_front(2))};
+  FailureOr<Value> result = create(node.reshape(*input, planes), ShapeRef(planes).drop_front(2));
+  if (failed(result))
+    return failure();
+  Shape out(shape.size(), 1);
+  out[0] = shape[0];
+  out[1] = shape[1];
+  return node.setResult(node.reshape(*result, out));
+}
+
+static const int64_t kOnes[] = {1, 1}, kZeros[] = {0, 0, 0, 0};
+
+LogicalResult octet::onnx_import::importGlobalAveragePool(Node &node) {
+  return importGlobalPool(node, [&](Value input, ShapeRef kernel) {
+    return node.create<nn::AvgPoolOp>(input, kernel, ShapeRef(kOnes), ShapeRef(kZeros),
+                                      ShapeRef(kOnes), false);
+  });
+}
+
+LogicalResult octet::onnx_import::importGlobalMaxPool(Node &node) {
+  return importGlobalPool(node, [&](Value input, ShapeRef kernel) {
+    return node.create<nn::MaxPoolOp>(input, kernel, ShapeRef(kOnes), ShapeRef(kZeros),
+                                      ShapeRef(kOnes));
+  });
+}
+
+LogicalResult octet::onnx_import::importReduceMean(Node &node) {
+  auto given = node.integersFrom("axes", 1);
+  if (failed(given))
+    return failure();
+  Shape axes = given->value_or(Shape());
+  if (failed(node.normalizeAxes(axes, node.rank(0))))
+    return failure();
+  if (axes.empty() && node.getInt("noop_with_empty_axes", 0))
+    return node.setResult(node.entry(0));
+  if (axes.empty())
+    axes = allAxes(node.rank(0));
+  llvm::sort(axes);
+  auto input = node.value(0);
+  if (failed(input))
+    return failure();
+  return node.setResult(
+      node.create<nn::ReduceMeanOp>(*input, axes, node.getInt("keepdims", 1) != 0));
+}

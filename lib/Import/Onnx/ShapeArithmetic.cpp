@@ -1,0 +1,178 @@
+//===- ShapeArithmetic.cpp - constants and what computes shapes --------------- ===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GraphImporter.h"
+#include "Operators.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::onnx_import;
+
+/// Decodes a tensor attribute (whose data cannot be external).
+static FailureOr<HostTensorRef> readTensor(Node &node, const onnx::AttributeProto &attribute) {
+  TensorReader reader("");
+  auto tensor = reader.read(attribute.t());
+  if (tensor)
+    return *tensor;
+  return node.invalid("has a value that " + llvm::toString(tensor.takeError()));
+}
+
+/// A constant in any of the forms of the value_* attributes.
+LogicalResult octet::onnx_import::importConstant(Node &node) {
+  if (node.proto.attribute_size() != 1)
+    return node.invalid("needs exactly one value");
+  const auto &attribute = node.proto.attribute(0);
+  HostTensor::Data data;
+  bool isScalar = false;
+  switch (attribute.type()) {
+  case onnx::AttributeProto::TENSOR: {
+    auto tensor = readTensor(node, attribute);
+    return failed(tensor) ? failure() : node.setStored(HostTensor(**tensor));
+  }
+  case onnx::AttributeProto::INT:
+  case onnx::AttributeProto::FLOAT:
+    isScalar = true;
+    if (attribute.type() == onnx::AttributeProto::INT)
+      data = std::vector<int64_t>{attribute.i()};
+    else
+      data = std::vector<float>{attribute.f()};
+    break;
+  case onnx::AttributeProto::INTS:
+    data = std::vector<int64_t>(attribute.ints().begin(), attribute.ints().end());
+    break;
+  default:
+    data = std::vector<float>(attribute.floats().begin(), attribute.floats().end());
+  }
+  HostTensor tensor{"", {}, std::move(data)};
+  if (!isScalar)
+    tensor.shape = {tensor.size()};
+  return node.setStored(std::move(tensor));
+}
+
+LogicalResult octet::onnx_import::importConstantOfShape(Node &node) {
+  auto shape = node.integers(0, "a shape");
+  if (failed(shape))
+    return failure();
+  if (!countElements(*shape, kMaxConstantElements))
+    return node.invalid("makes a constant of shape " + printShape(*shape));
+  HostTensor value{"", {1}, std::vector<float>{0}};
+  if (auto *attribute = node.attribute("value")) {
+    auto tensor = readTensor(node, *attribute);
+    if (failed(tensor))
+      return failure();
+    if ((*tensor)->size() != 1)
+      return node.invalid("has a value of " + Twine((*tensor)->size()) + " elements; expected one");
+    value = reshape(**tensor, {1});
+  }
+  return node.setResult(repeat(value, *shape));
+}
+
+/// Shapes are static, so they are constants; `start` and `end` (opset 15) cut out a range.
+LogicalResult octet::onnx_import::importShape(Node &node) {
+  Shape shape = node.shape(0);
+  int64_t rank = shape.size();
+  auto limit = [&](int64_t position) {
+    return std::clamp<int64_t>(position < 0 ? position + rank : position, 0, rank);
+  };
+  int64_t start = limit(node.getInt("start", 0)),
+          end = std::max(start, limit(node.getInt("end", rank)));
+  std::vector<int64_t> values(shape.begin() + start, shape.begin() + end);
+  return node.setResult(HostTensor{"", {end - start}, std::move(values)});
+}
+
+LogicalResult octet::onnx_import::importSize(Node &node) {
+  return node.setResult(HostTensor{"", {}, std::vector<int64_t>{*countElements(node.shape(0))}});
+}
+
+LogicalResult octet::onnx_import::importRange(Node &node) {
+  if (!node.allConstant())
+    return node.unsupported("bounds computed at run time");
+  HostTensor result = *node.constant(0);
+  LogicalResult status = std::visit(
+      [&](auto &values) -> LogicalResult {
+        using Vector = std::decay_t<decltype(values)>;
+        auto *end = std::get_if<Vector>(&node.constant(1)->data),
+             *step = std::get_if<Vector>(&node.constant(2)->data);
+        if (!end || !step || values.size() != 1 || end->size() != 1 || step->size() != 1)
+          return node.invalid("needs three scalars of one type");
+        auto first = values[0], delta = (*step)[0];
+        double count = std::ceil(((double)(*end)[0] - (double)first) / (double)delta);
+        if (delta == 0 || !(count <= (double)kMaxConstantElements))
+          return node.invalid("has a step of zero or more than " + Twine(kMaxConstantElements) +
+                              " elements");
+        values.clear();
+        for (int64_t i = 0; i < (int64_t)count; ++i)
+          values.push_back(first + i * delta);
+        return success();
+      },
+      result.data);
+  if (failed(status))
+    return failure();
+  result.shape = {result.size()};
+  return node.setResult(std::move(result));
+}
+
+/// One index into a value computed at run time is a slice without its dimension.
+static LogicalResult gatherValue(Node &node, int64_t axis, int64_t index) {
+  Shape starts(node.rank(0), 0), sizes = node.shape(0), steps(node.rank(0), 1);
+  auto input = node.value(0);
+  if (failed(input))
+    return failure();
+  starts[axis] = index;
+  sizes[axis] = 1;
+  auto slice = node.create<nn::SliceOp>(*input, starts, sizes, steps);
+  sizes.erase(sizes.begin() + axis);
+  return failed(slice) ? failure() : node.setResult(node.reshape(*slice, sizes));
+}
+
+LogicalResult octet::onnx_import::importGather(Node &node) {
+  Shape shape = node.shape(0);
+  auto axis = node.normalizeAxis(node.getInt("axis", 0), shape.size());
+  auto indices = succeeded(axis) ? node.integers(1, "indices") : FailureOr<Shape>();
+  if (failed(indices))
+    return failure();
+  for (int64_t &index : *indices) {
+    if (index < -shape[*axis] || index >= shape[*axis])
+      return node.invalid("has the index " + Twine(index) + " into " + Twine(shape[*axis]) +
+                          " elements");
+    index += index < 0 ? shape[*axis] : 0;
+  }
+  const HostTensor *tensor = node.constant(0);
+  if (!tensor)
+    return node.rank(1) == 0
+               ? gatherValue(node, *axis, indices->front())
+               : node.unsupported("a list of indices into a value computed at run time");
+  int64_t outer = *countElements(ShapeRef(shape).take_front(*axis));
+  int64_t inner = *countElements(ShapeRef(shape).drop_front(*axis + 1));
+  Shape result(ShapeRef(shape).take_front(*axis));
+  result.append(node.shape(1));
+  result.append(shape.begin() + *axis + 1, shape.end());
+  if (!countElements(result, kMaxConstantElements))
+    return node.unsupported("a computed constant of shape " + printShape(result));
+  std::vector<int64_t> source;
+  for (int64_t row = 0; row < outer; ++row)
+    for (int64_t index : *indices)
+      for (int64_t i = 0; i < inner; ++i)
+        source.push_back((row * shape[*axis] + index) * inner + i);
+  return node.setResult(gatherElements(*tensor, result, source));
+}
+
+LogicalResult octet::onnx_import::importExpand(Node &node) {
+  auto target = node.integers(1, "a shape");
+  if (failed(target))
+    return failure();
+  auto shape = broadcast(node.shape(0), *target);
+  if (!shape || !countElements(*shape, kMaxConstantElements))
+    return node.invalid("cannot expand " + printShape(node.shape(0)) + " to " +
+                        printShape(*target));
+  if (*shape == node.shape(0))
+    return node.setResult(node.entry(0));
+  if (!node.constant(0))
+    return node.unsupported("an input computed at run time");
+  return node.setResult(broadcastTo(*node.constant(0), *shape));
+}

@@ -1,0 +1,206 @@
+//===- Slicing.cpp - Slice, Split, Pad ---------------------------------------- ===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Operators.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::onnx_import;
+
+namespace {
+/// A slice of every dimension, as nn.slice has it.
+struct Slice {
+  Shape starts, sizes, steps;
+  explicit Slice(ShapeRef shape) : starts(shape.size(), 0), sizes(shape), steps(shape.size(), 1) {}
+};
+} // namespace
+
+/// Sets result `i` to a slice of the node's input.
+static LogicalResult setSlice(Node &node, const Slice &slice, unsigned i = 0) {
+  Shape shape = node.shape(0);
+  if (slice.sizes == shape && llvm::all_of(slice.steps, [](int64_t step) { return step == 1; }) &&
+      i == 0)
+    return node.setResult(node.entry(0));
+  if (const HostTensor *tensor = i == 0 ? node.constant(0) : nullptr) {
+    Shape strides = getStrides(shape);
+    int64_t offset = 0;
+    for (auto [stride, start, step] : llvm::zip(strides, slice.starts, slice.steps)) {
+      offset += stride * start;
+      stride *= step;
+    }
+    return node.setResult(
+        gatherElements(*tensor, slice.sizes, enumerateOffsets(slice.sizes, strides, offset)));
+  }
+  auto input = node.value(0);
+  if (failed(input))
+    return failure();
+  if (llvm::is_contained(slice.sizes, 0))
+    return node.unsupported("an empty result");
+  return node.setResult(node.create<nn::SliceOp>(*input, slice.starts, slice.sizes, slice.steps),
+                        i);
+}
+
+/// Limits `start` and `end` to the dimension as ONNX does and counts the elements between them.
+static void setRange(Slice &slice, int64_t axis, int64_t size, int64_t start, int64_t end,
+                     int64_t step) {
+  auto limit = [&](int64_t position, int64_t low, int64_t high) {
+    if (position < 0)
+      position = position < -size ? low : position + size;
+    return std::clamp(position, low, high);
+  };
+  bool forward = step > 0;
+  start = forward ? limit(start, 0, size) : limit(start, 0, size - 1);
+  end = forward ? limit(end, 0, size) : end < -size ? -1 : limit(end, -1, size - 1);
+  int64_t span = forward ? end - start : start - end, stride = forward ? step : -step;
+  slice.sizes[axis] = span > 0 ? (span - 1) / stride + 1 : 0;
+  slice.starts[axis] = slice.sizes[axis] ? start : 0;
+  slice.steps[axis] = step;
+}
+
+/// Ranges are attributes up to opset 9, inputs from 10 on.
+LogicalResult octet::onnx_import::importSlice(Node &node) {
+  Shape shape = node.shape(0);
+  auto starts = node.integersFrom("starts", 1), ends = node.integersFrom("ends", 2);
+  auto axes = node.integersFrom("axes", 3);
+  auto steps = node.has(4) ? node.integers(4, "steps") : FailureOr<Shape>(Shape());
+  if (failed(starts) || failed(ends) || failed(axes) || failed(steps))
+    return failure();
+  if (!*starts || !*ends || (*starts)->size() != (*ends)->size())
+    return node.invalid("needs as many starts as ends");
+  size_t count = (*starts)->size();
+  if (!*axes)
+    *axes = allAxes(count);
+  if (steps->empty())
+    steps->assign(count, 1);
+  if ((*axes)->size() != count || steps->size() != count)
+    return node.invalid("needs as many axes and steps as starts");
+  if (failed(node.normalizeAxes(**axes, shape.size())))
+    return failure();
+  Slice slice(shape);
+  for (size_t i = 0; i < count; ++i) {
+    int64_t step = (*steps)[i];
+    if (step == 0)
+      return node.invalid("has a step of zero");
+    step = std::clamp<int64_t>(step, -kMaxElements, kMaxElements);
+    setRange(slice, (**axes)[i], shape[(**axes)[i]], (**starts)[i], (**ends)[i], step);
+  }
+  return setSlice(node, slice);
+}
+
+/// Sizes of the pieces: given, or equal; from opset 18 on the last one may be smaller.
+static FailureOr<Shape> getSplitSizes(Node &node, int64_t size) {
+  auto given = node.integersFrom("split", 1);
+  if (failed(given))
+    return failure();
+  int64_t count = node.numOutputs();
+  if (node.getInt("num_outputs", count) != count)
+    return node.invalid("has " + Twine(count) + " outputs, but num_outputs " +
+                        Twine(node.getInt("num_outputs", count)));
+  if (!*given) {
+    if (node.opset() < 18 && size % count != 0)
+      return node.invalid("splits " + Twine(size) + " elements into " + Twine(count) +
+                          " equal pieces");
+    int64_t piece = (size + count - 1) / count;
+    Shape sizes(count, piece);
+    sizes.back() = size - piece * (count - 1);
+    given = std::optional(sizes);
+  }
+  int64_t total = 0;
+  for (int64_t piece : **given)
+    total += piece >= 0 && piece <= size ? piece : kMaxElements;
+  if ((int64_t)(*given)->size() != count || total != size || (*given)->back() < 0)
+    return node.invalid("splits " + Twine(size) + " elements into " + Twine(count) +
+                        " pieces of [" + printShape(**given) + "]");
+  return **given;
+}
+
+LogicalResult octet::onnx_import::importSplit(Node &node) {
+  Shape shape = node.shape(0);
+  auto axis = node.normalizeAxis(node.getInt("axis", 0), shape.size());
+  if (failed(axis))
+    return failure();
+  auto sizes = getSplitSizes(node, shape[*axis]);
+  if (failed(sizes))
+    return failure();
+  if (node.constant(0) && node.numOutputs() > 1)
+    return node.unsupported("a constant to split");
+  int64_t start = 0;
+  for (unsigned i = 0; i < node.numOutputs(); ++i) {
+    Slice slice(shape);
+    slice.starts[*axis] = start;
+    slice.sizes[*axis] = (*sizes)[i];
+    start += (*sizes)[i];
+    if (!node.proto.output(i).empty() && failed(setSlice(node, slice, i)))
+      return failure();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Pad
+//===----------------------------------------------------------------------===//
+
+/// Pads of every dimension, begins then ends; from opset 18 on they may be given for some axes
+/// only.
+static FailureOr<Shape> getPads(Node &node) {
+  int64_t rank = node.rank(0);
+  auto pads = node.integersFrom("pads", 1);
+  if (failed(pads))
+    return failure();
+  Shape axes = allAxes(rank);
+  if (node.has(3)) {
+    auto given = node.integers(3, "axes");
+    if (failed(given) || failed(node.normalizeAxes(*given, rank)))
+      return failure();
+    axes = *given;
+  }
+  if (!*pads || (*pads)->size() != 2 * axes.size())
+    return node.invalid("needs two pads for each of " + Twine(axes.size()) + " dimensions");
+  Shape result(2 * rank, 0);
+  for (auto [i, axis] : llvm::enumerate(axes)) {
+    result[axis] = (**pads)[i];
+    result[rank + axis] = (**pads)[axes.size() + i];
+  }
+  if (llvm::any_of(result, [](int64_t pad) { return std::abs(pad) > kMaxElements; }))
+    return node.invalid("has pads out of range");
+  return result;
+}
+
+/// Negative pads cut elements off.
+static FailureOr<Value> cutOff(Node &node, Value input, Shape &pads) {
+  Shape shape(shapeOf(input));
+  Slice slice(shape);
+  unsigned rank = shape.size();
+  for (unsigned i = 0; i < rank; ++i) {
+    slice.starts[i] = std::max<int64_t>(0, -pads[i]);
+    slice.sizes[i] += std::min<int64_t>(0, pads[i]) + std::min<int64_t>(0, pads[rank + i]);
+    if (slice.sizes[i] < 1)
+      return node.unsupported("pads that leave nothing of its input");
+  }
+  for (int64_t &pad : pads)
+    pad = std::max<int64_t>(0, pad);
+  if (slice.sizes == shape)
+    return input;
+  return node.create<nn::SliceOp>(input, slice.starts, slice.sizes, slice.steps);
+}
+
+LogicalResult octet::onnx_import::importPad(Node &node) {
+  auto pads = getPads(node);
+  auto value = node.has(2) ? node.scalar(2, "a constant_value")
+                           : FailureOr<float>(node.getFloat("value", 0));
+  auto input = succeeded(pads) && succeeded(value) ? node.value(0) : FailureOr<Value>();
+  if (failed(input))
+    return failure();
+  auto cut = cutOff(node, *input, *pads);
+  if (failed(cut))
+    return failure();
+  if (llvm::all_of(*pads, [](int64_t pad) { return pad == 0; }))
+    return node.setResult(*cut);
+  ShapeRef all = *pads;
+  return node.setResult(node.create<nn::PadOp>(
+      *cut, all.take_front(all.size() / 2), all.drop_front(all.size() / 2), llvm::APFloat(*value)));
+}

@@ -1,0 +1,229 @@
+//===- TensorReader.cpp - tensors of an ONNX file ----------------------------- ===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TensorReader.h"
+#include "octet/Support/Quote.h"
+#include "llvm/ADT/APFloat.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace octet;
+using namespace octet::onnx_import;
+using llvm::Error;
+using llvm::Expected;
+using llvm::StringRef;
+using onnx::TensorProto;
+
+Error octet::onnx_import::makeError(const llvm::Twine &message) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
+}
+
+namespace {
+
+/// One row per element type: where its values lie if not in `raw_data`, and how a stored element is
+/// converted.
+struct ElementType {
+  int32_t type;
+  int64_t bytes;
+  int (TensorProto::*typedSize)() const;
+  HostTensor::Data (*decode)(StringRef raw);
+  HostTensor::Data (*decodeTyped)(const TensorProto &tensor);
+};
+
+template <typename Stored, typename Held> HostTensor::Data decodeRaw(StringRef raw) {
+  std::vector<Held> values(raw.size() / sizeof(Stored));
+  for (size_t i = 0; i < values.size(); ++i) {
+    Stored stored;
+    memcpy(&stored, raw.data() + i * sizeof(Stored), sizeof(Stored));
+    values[i] = (Held)stored;
+  }
+  return values;
+}
+
+float halfToFloat(uint16_t bits, const llvm::fltSemantics &semantics) {
+  llvm::APFloat value(semantics, llvm::APInt(16, bits));
+  bool losesInfo;
+  value.convert(llvm::APFloat::IEEEsingle(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+  return value.convertToFloat();
+}
+
+template <const llvm::fltSemantics &(*semantics)()> HostTensor::Data decodeHalf(StringRef raw) {
+  std::vector<float> values(raw.size() / 2);
+  for (size_t i = 0; i < values.size(); ++i) {
+    uint16_t bits;
+    memcpy(&bits, raw.data() + 2 * i, 2);
+    values[i] = halfToFloat(bits, semantics());
+  }
+  return values;
+}
+
+template <typename Held, typename Field, Field (TensorProto::*field)() const>
+HostTensor::Data decodeField(const TensorProto &tensor) {
+  const auto &values = (tensor.*field)();
+  return std::vector<Held>(values.begin(), values.end());
+}
+
+template <const llvm::fltSemantics &(*semantics)()>
+HostTensor::Data decodeHalfField(const TensorProto &tensor) {
+  std::vector<float> values;
+  for (int32_t bits : tensor.int32_data())
+    values.push_back(halfToFloat((uint16_t)bits, semantics()));
+  return values;
+}
+
+using Repeated32 = const google::protobuf::RepeatedField<int32_t> &;
+using Repeated64 = const google::protobuf::RepeatedField<int64_t> &;
+using RepeatedU64 = const google::protobuf::RepeatedField<uint64_t> &;
+using RepeatedFloat = const google::protobuf::RepeatedField<float> &;
+using RepeatedDouble = const google::protobuf::RepeatedField<double> &;
+
+template <typename Stored> constexpr ElementType smallInteger(int32_t type) {
+  return {type, sizeof(Stored), &TensorProto::int32_data_size, decodeRaw<Stored, int64_t>,
+          decodeField<int64_t, Repeated32, &TensorProto::int32_data>};
+}
+
+const ElementType kElementTypes[] = {
+    {TensorProto::FLOAT, 4, &TensorProto::float_data_size, decodeRaw<float, float>,
+     decodeField<float, RepeatedFloat, &TensorProto::float_data>},
+    {TensorProto::DOUBLE, 8, &TensorProto::double_data_size, decodeRaw<double, double>,
+     decodeField<double, RepeatedDouble, &TensorProto::double_data>},
+    {TensorProto::FLOAT16, 2, &TensorProto::int32_data_size, decodeHalf<llvm::APFloat::IEEEhalf>,
+     decodeHalfField<llvm::APFloat::IEEEhalf>},
+    {TensorProto::BFLOAT16, 2, &TensorProto::int32_data_size, decodeHalf<llvm::APFloat::BFloat>,
+     decodeHalfField<llvm::APFloat::BFloat>},
+    {TensorProto::INT64, 8, &TensorProto::int64_data_size, decodeRaw<int64_t, int64_t>,
+     decodeField<int64_t, Repeated64, &TensorProto::int64_data>},
+    smallInteger<int32_t>(TensorProto::INT32),
+    smallInteger<int16_t>(TensorProto::INT16),
+    smallInteger<int8_t>(TensorProto::INT8),
+    smallInteger<uint16_t>(TensorProto::UINT16),
+    smallInteger<uint8_t>(TensorProto::UINT8),
+    smallInteger<uint8_t>(TensorProto::BOOL),
+    {TensorProto::UINT32, 4, &TensorProto::uint64_data_size, decodeRaw<uint32_t, int64_t>,
+     decodeField<int64_t, RepeatedU64, &TensorProto::uint64_data>},
+    {TensorProto::UINT64, 8, &TensorProto::uint64_data_size, decodeRaw<uint64_t, int64_t>,
+     decodeField<int64_t, RepeatedU64, &TensorProto::uint64_data>},
+};
+
+const ElementType *findElementType(int32_t type) {
+  for (const ElementType &row : kElementTypes)
+    if (row.type == type)
+      return &row;
+  return nullptr;
+}
+
+bool isExternal(const TensorProto &tensor) {
+  return tensor.data_location() == TensorProto::EXTERNAL;
+}
+bool isRaw(const TensorProto &tensor) { return isExternal(tensor) || tensor.has_raw_data(); }
+
+/// The value of one `external_data` entry, or empty.
+StringRef getEntry(const TensorProto &tensor, StringRef key) {
+  for (const auto &entry : tensor.external_data())
+    if (StringRef(entry.key()) == key)
+      return entry.value();
+  return {};
+}
+
+} // namespace
+
+bool octet::onnx_import::isElementTypeSupported(int32_t type) { return findElementType(type); }
+
+std::string octet::onnx_import::printElementType(int32_t type) {
+  return TensorProto::DataType_IsValid(type)
+             ? TensorProto::DataType_Name((TensorProto::DataType)type)
+             : "number " + std::to_string(type);
+}
+
+Expected<llvm::MemoryBuffer *> TensorReader::openExternal(StringRef location) {
+  if (folder.empty())
+    return makeError("has its data in the file " + quote(location) +
+                     ", which a network from memory cannot have");
+  auto &buffer = files[location];
+  if (buffer)
+    return buffer.get();
+  llvm::SmallString<256> path(folder), realFolder, realPath;
+  llvm::sys::path::append(path, location);
+  std::string outside = "has its data in " + quote(location) +
+                        ", outside the network's folder; move it beside the network";
+  if (llvm::sys::path::is_absolute(location))
+    return makeError(outside);
+  if (llvm::sys::fs::real_path(folder, realFolder) || llvm::sys::fs::real_path(path, realPath))
+    return makeError("has its data in " + quote(location) +
+                     ", which is not there; it belongs beside the network");
+  if (!StringRef(realPath).starts_with((realFolder + llvm::sys::path::get_separator()).str()))
+    return makeError(outside);
+  if (!llvm::sys::fs::is_regular_file(realPath))
+    return makeError("has its data in " + quote(location) + ", which is not a regular file");
+  auto opened =
+      llvm::MemoryBuffer::getFile(realPath, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!opened)
+    return makeError("has its data in " + quote(location) + ": " + opened.getError().message());
+  buffer = std::move(*opened);
+  return buffer.get();
+}
+
+Expected<StringRef> TensorReader::getExternalBytes(const TensorProto &tensor) {
+  auto file = openExternal(getEntry(tensor, "location"));
+  if (!file)
+    return file.takeError();
+  StringRef bytes = (*file)->getBuffer();
+  uint64_t offset = 0, length = 0;
+  StringRef offsetText = getEntry(tensor, "offset"), lengthText = getEntry(tensor, "length");
+  if ((!offsetText.empty() && offsetText.getAsInteger(10, offset)) || offset > bytes.size())
+    return makeError("has its data at offset " + quote(offsetText) + " of a file of " +
+                     llvm::Twine(bytes.size()) + " bytes");
+  bytes = bytes.drop_front(offset);
+  if (lengthText.empty())
+    return bytes;
+  if (lengthText.getAsInteger(10, length) || length > bytes.size())
+    return makeError("has its data in " + escapeText(lengthText) + " bytes of a file that has " +
+                     llvm::Twine(bytes.size()) + " there");
+  return bytes.take_front(length);
+}
+
+/// The raw bytes; empty, but checked, if the values lie in a typed field.
+Expected<StringRef> TensorReader::getBytes(const TensorProto &tensor) {
+  const ElementType *row = findElementType(tensor.data_type());
+  if (!row)
+    return makeError("has the element type " + printElementType(tensor.data_type()) +
+                     ", which is not supported");
+  Shape shape(tensor.dims().begin(), tensor.dims().end());
+  auto count = countElements(shape);
+  if (!count)
+    return makeError("has the shape " + printShape(shape) +
+                     "; dimensions must not be negative nor their product above " +
+                     llvm::Twine(kMaxElements));
+  if (tensor.has_segment())
+    return makeError("is stored in segments, which is not supported");
+  if (!isRaw(tensor)) {
+    int64_t stored = (tensor.*row->typedSize)();
+    if (stored == *count)
+      return StringRef();
+    return makeError("has " + llvm::Twine(stored) + " values, but its shape " + printShape(shape) +
+                     " needs " + llvm::Twine(*count) + "; the file is damaged");
+  }
+  Expected<StringRef> bytes =
+      isExternal(tensor) ? getExternalBytes(tensor) : StringRef(tensor.raw_data());
+  if (bytes && (int64_t)bytes->size() != *count * row->bytes)
+    return makeError("has " + llvm::Twine(bytes->size()) + " bytes, but its shape " +
+                     printShape(shape) + " needs " + llvm::Twine(*count * row->bytes) +
+                     "; the file is damaged");
+  return bytes;
+}
+
+Expected<HostTensorRef> TensorReader::read(const TensorProto &tensor) {
+  auto bytes = getBytes(tensor);
+  if (!bytes)
+    return bytes.takeError();
+  const ElementType *row = findElementType(tensor.data_type());
+  auto result = std::make_shared<HostTensor>();
+  result->name = tensor.name();
+  result->shape.assign(tensor.dims().begin(), tensor.dims().end());
+  result->data = isRaw(tensor) ? row->decode(*bytes) : row->decodeTyped(tensor);
+  return result;
+}

@@ -1,0 +1,36 @@
+//===- Window.h - windows of convolutions and pools -------------*- C++ -*- ===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_LIB_IMPORT_ONNX_WINDOW_H
+#define OCTET_LIB_IMPORT_ONNX_WINDOW_H
+
+#include "Node.h"
+
+namespace octet::onnx_import {
+
+/// A window over one or two spatial dimensions; `pads` are all begins, then all ends, as nn ops
+/// have them.
+struct Window {
+  Shape kernel, strides, pads, dilations;
+
+  /// Elements that the dilated kernel spans in dimension i.
+  int64_t extent(unsigned i) const { return dilations[i] * (kernel[i] - 1) + 1; }
+};
+
+/// Reads strides, dilations, pads and auto_pad of `node` for a kernel that slides over `input`
+/// (spatial sizes only).
+llvm::FailureOr<Window> readWindow(Node &node, ShapeRef input, ShapeRef kernel);
+/// Reports a window that is larger than `input` with its pads.
+llvm::LogicalResult checkFits(Node &node, const Window &window, ShapeRef input);
+
+/// [N, C, W] as [N, C, 1, W], and the same for windows and filters; rank 4 stays.
+Shape toTwoDimensional(ShapeRef shape);
+Window toTwoDimensional(const Window &window);
+
+} // namespace octet::onnx_import
+
+#endif // OCTET_LIB_IMPORT_ONNX_WINDOW_H

@@ -1,0 +1,137 @@
+//===- Arithmetic.cpp - what the float laws are computed with -------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "octet/Numerics/Arithmetic.h"
+#include "octet/Numerics/FloatOps.h"
+#include "llvm/ADT/bit.h"
+#include <cmath>
+#include <initializer_list>
+#include <limits>
+
+#pragma STDC FP_CONTRACT OFF
+
+using namespace octet::numerics;
+
+//===----------------------------------------------------------------------===//
+// Numbers
+//===----------------------------------------------------------------------===//
+
+float HostArithmetic::bits(uint32_t bits) { return llvm::bit_cast<float>(bits); }
+float HostArithmetic::add(float x, float y) { return x + y; }
+float HostArithmetic::sub(float x, float y) { return x - y; }
+float HostArithmetic::mul(float x, float y) { return x * y; }
+float HostArithmetic::div(float x, float y) { return x / y; }
+float HostArithmetic::fma(float x, float y, float z) { return std::fma(x, y, z); }
+float HostArithmetic::sqrt(float x) { return std::sqrt(x); }
+float HostArithmetic::neg(float x) { return -x; }
+int32_t HostArithmetic::round(float x) { return static_cast<int32_t>(roundNearestEven(x)); }
+float HostArithmetic::toReal(int32_t n) { return static_cast<float>(n); }
+
+/// 2^n for -126 <= n <= 127, from the exponent's bits.
+static float powerOfTwo(int32_t n) {
+  return llvm::bit_cast<float>(static_cast<uint32_t>(n + 127) << 23);
+}
+
+// One factor 2^n need not be a normal number.
+float HostArithmetic::scale(float x, int32_t n, bool) {
+  int32_t half = n >> 1;
+  return x * powerOfTwo(half) * powerOfTwo(n - half);
+}
+
+//===----------------------------------------------------------------------===//
+// Intervals
+//===----------------------------------------------------------------------===//
+
+using Interval = IntervalArithmetic::Real;
+static constexpr float kInfinity = std::numeric_limits<float>::infinity();
+static constexpr Interval kUnbounded{-kInfinity, kInfinity};
+
+bool Interval::isBounded() const { return low > -kInfinity && high < kInfinity; }
+float Interval::getMagnitude() const {
+  return isBounded() ? std::max(std::abs(low), std::abs(high)) : kInfinity;
+}
+
+static bool areBounded(std::initializer_list<Interval> operands) {
+  return std::all_of(operands.begin(), operands.end(), [](Interval x) { return x.isBounded(); });
+}
+
+/// From the least to the largest of `values`; unbounded if one is infinite or no number.
+static Interval enclose(std::initializer_list<float> values) {
+  for (float value : values)
+    if (!(std::abs(value) < kInfinity))
+      return kUnbounded;
+  return {std::min(values), std::max(values)};
+}
+
+Interval IntervalArithmetic::widen(float a, float b) {
+  auto margin = [](float value) { return 0x1p-20f * std::max(1.0f, std::abs(value)); };
+  return enclose({a - margin(a), a + margin(a), b - margin(b), b + margin(b)});
+}
+
+Interval IntervalArithmetic::add(Interval x, Interval y) {
+  return areBounded({x, y}) ? enclose({x.low + y.low, x.high + y.high}) : kUnbounded;
+}
+
+Interval IntervalArithmetic::sub(Interval x, Interval y) { return add(x, neg(y)); }
+
+Interval IntervalArithmetic::mul(Interval x, Interval y) {
+  if (!areBounded({x, y}))
+    return kUnbounded;
+  return enclose({x.low * y.low, x.low * y.high, x.high * y.low, x.high * y.high});
+}
+
+Interval IntervalArithmetic::div(Interval x, Interval y) {
+  if (!areBounded({x, y}) || (y.low <= 0 && y.high >= 0))
+    return kUnbounded;
+  return enclose({x.low / y.low, x.low / y.high, x.high / y.low, x.high / y.high});
+}
+
+Interval IntervalArithmetic::fma(Interval x, Interval y, Interval z) {
+  if (!areBounded({x, y, z}))
+    return kUnbounded;
+  auto at = [&](float a, float b, float c) { return std::fma(a, b, c); };
+  Interval low = enclose({at(x.low, y.low, z.low), at(x.low, y.high, z.low),
+                          at(x.high, y.low, z.low), at(x.high, y.high, z.low)});
+  Interval high = enclose({at(x.low, y.low, z.high), at(x.low, y.high, z.high),
+                           at(x.high, y.low, z.high), at(x.high, y.high, z.high)});
+  return {low.low, high.high};
+}
+
+Interval IntervalArithmetic::sqrt(Interval x) {
+  bool isDefined = x.isBounded() && x.low >= 0;
+  return isDefined ? Interval{std::sqrt(x.low), std::sqrt(x.high)} : kUnbounded;
+}
+
+Interval IntervalArithmetic::max(Interval x, Interval y) {
+  if (!areBounded({x, y}))
+    return kUnbounded;
+  return {std::max(x.low, y.low), std::max(x.high, y.high)};
+}
+
+Interval IntervalArithmetic::min(Interval x, Interval y) {
+  if (!areBounded({x, y}))
+    return kUnbounded;
+  return {std::min(x.low, y.low), std::min(x.high, y.high)};
+}
+
+Interval IntervalArithmetic::selectLess(Interval x, Interval y, Interval yes, Interval no) {
+  if (!areBounded({x, y, yes, no}))
+    return kUnbounded;
+  return {std::min(yes.low, no.low), std::max(yes.high, no.high)};
+}
+
+Interval IntervalArithmetic::round(Interval x) {
+  return x.isBounded() ? Interval{roundNearestEven(x.low), roundNearestEven(x.high)} : kUnbounded;
+}
+
+Interval IntervalArithmetic::scale(Interval x, Interval n, bool) {
+  if (!areBounded({x, n}))
+    return kUnbounded;
+  return enclose(
+      {std::ldexp(x.low, static_cast<int>(n.low)), std::ldexp(x.low, static_cast<int>(n.high)),
+       std::ldexp(x.high, static_cast<int>(n.low)), std::ldexp(x.high, static_cast<int>(n.high))});
+}

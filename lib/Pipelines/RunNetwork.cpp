@@ -1,0 +1,103 @@
+//===- RunNetwork.cpp - networks compiled and run here --------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RunNetwork.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "octet/Codegen/Passes.h"
+#include "octet/Dialect/NN/NN.h"
+#include "octet/Lower/Passes.h"
+#include "octet/Pipelines/Library.h"
+#include <chrono>
+
+using namespace mlir;
+using namespace octet;
+
+/// The best CPU level that this machine can run; the reference level runs everywhere.
+static std::string getHostLevel() {
+  auto runsHere = [](const CpuLevel &level) { return level.runsHere(); };
+  return llvm::find_if(getCpuLevels(), runsHere)->name.str();
+}
+
+void octet::eraseObserves(ModuleOp module, llvm::function_ref<bool(ObserveOp)> which) {
+  module.walk([&](ObserveOp op) {
+    if (!which(op))
+      return;
+    op.replaceAllUsesWith(op.getInput());
+    op.erase();
+  });
+}
+
+llvm::Expected<LoadedNetwork> octet::loadFloatNetwork(ModuleOp module) {
+  OwningOpRef<ModuleOp> copy(module.clone());
+  // Constants are observed at compile time.
+  eraseObserves(*copy,
+                [](ObserveOp op) { return (bool)op.getInput().getDefiningOp<nn::ConstantOp>(); });
+  PassManager pm(module.getContext());
+  pm.addNestedPass<func::FuncOp>(createFoldConstantsPass());
+  if (failed(pm.run(*copy)))
+    return llvm::createStringError("the network cannot be made ready for samples");
+  LibraryOptions options;
+  options.name = "calibration";
+  options.levels = {getHostLevel()};
+  options.emit.triple = getHostTriple();
+  llvm::Expected<CompiledLibrary> compiled = compileLibrary(*copy, options);
+  if (!compiled)
+    return compiled.takeError();
+  LoadedNetwork network;
+  network.observers = std::move(compiled->observers);
+  if (llvm::Error error = ModelLibrary::loadBytes(compiled->bytes).moveInto(network.library))
+    return std::move(error);
+  return std::move(network);
+}
+
+NetworkRun::NetworkRun(const LoadedNetwork &network, ModelPtr model)
+    : network(&network), model(std::move(model)) {
+  const octet_descriptor &descriptor = network.descriptor();
+  for (int32_t i = 0; i < descriptor.num_outputs; ++i)
+    outputPointers.push_back(outputs.emplace_back(descriptor.outputs[i].bytes).data());
+}
+
+llvm::Expected<NetworkRun> NetworkRun::create(const LoadedNetwork &network,
+                                              const Statistics &statistics, unsigned threads) {
+  llvm::Expected<ModelPtr> model = createModel(*network.library, threads);
+  if (!model)
+    return model.takeError();
+  NetworkRun run(network, std::move(*model));
+  for (auto &[symbol, state] : statistics)
+    llvm::copy(state.bytes, run.getState(symbol));
+  return std::move(run);
+}
+
+llvm::Error NetworkRun::run(Sample inputs) {
+  return checkRun(api().run(model.get(), inputs.data(), outputPointers.data()));
+}
+
+llvm::Error NetworkRun::runSteps(Sample inputs, int64_t begin, int64_t end) {
+  return checkRun(api().run_steps(model.get(), inputs.data(), outputPointers.data(), begin, end));
+}
+
+void NetworkRun::readStatistics(Statistics &statistics) const {
+  for (auto &[symbol, state] : statistics)
+    readStatistics(symbol, state);
+}
+
+void NetworkRun::readStatistics(StringRef observer, ObserverState &state) const {
+  std::copy_n(getState(observer), state.bytes.size(), state.bytes.begin());
+}
+
+llvm::Error octet::runSamples(NetworkRun &run, const Samples &samples, const Progress &progress) {
+  auto start = std::chrono::steady_clock::now();
+  return samples.forEach([&](int64_t index, Sample sample) -> llvm::Error {
+    if (llvm::Error error = run.run(sample))
+      return error;
+    std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    if (progress.onSamples)
+      progress.onSamples(index + 1, samples.size(), seconds.count());
+    return llvm::Error::success();
+  });
+}

@@ -1,0 +1,72 @@
+//===- RunNetwork.h - networks compiled and run here ------------*- C++ -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_LIB_PIPELINES_RUNNETWORK_H
+#define OCTET_LIB_PIPELINES_RUNNETWORK_H
+
+#include "Samples.h"
+#include "Statistics.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "octet/Pipelines/Library.h"
+#include "octet/Pipelines/Options.h"
+#include "octet/Support/ModelLibrary.h"
+
+namespace octet {
+
+/// A network compiled for this process, with its observers.
+struct LoadedNetwork {
+  std::unique_ptr<ModelLibrary> library;
+  llvm::StringMap<CompiledObserver> observers;
+
+  const octet_descriptor &descriptor() const { return library->descriptor(); }
+  llvm::ArrayRef<octet_tensor> inputs() const {
+    return {descriptor().inputs, (size_t)descriptor().num_inputs};
+  }
+};
+
+/// Compiles a copy of a float network (reference model, observed network) for this machine and
+/// loads it. Groups are inlined, quantized constants evaluated, observers of constants left out.
+llvm::Expected<LoadedNetwork> loadFloatNetwork(mlir::ModuleOp module);
+
+/// Removes observers from values.
+void eraseObserves(mlir::ModuleOp module, llvm::function_ref<bool(ObserveOp)> which);
+
+/// A model of a network, whose observers go on from given statistics. The network must outlive it.
+class NetworkRun {
+public:
+  static llvm::Expected<NetworkRun> create(const LoadedNetwork &network,
+                                           const Statistics &statistics, unsigned threads = 1);
+
+  /// Runs one sample.
+  llvm::Error run(Sample inputs);
+  /// Runs one sample through the steps [begin, end), after those before them.
+  llvm::Error runSteps(Sample inputs, int64_t begin, int64_t end);
+
+  /// Reads what the network's observers have seen so far.
+  void readStatistics(Statistics &statistics) const;
+  void readStatistics(llvm::StringRef observer, ObserverState &state) const;
+
+private:
+  NetworkRun(const LoadedNetwork &network, ModelPtr model);
+  const octet_model_api &api() const { return network->library->api(); }
+  char *getState(llvm::StringRef observer) const {
+    return static_cast<char *>(api().frame(model.get())->state) +
+           network->observers.lookup(observer).offset;
+  }
+
+  const LoadedNetwork *network;
+  ModelPtr model;
+  std::vector<std::vector<char>> outputs;
+  std::vector<void *> outputPointers;
+};
+
+/// Shows samples to the observers of a network, one after the other.
+llvm::Error runSamples(NetworkRun &run, const Samples &samples, const Progress &progress = {});
+
+} // namespace octet
+
+#endif // OCTET_LIB_PIPELINES_RUNNETWORK_H

@@ -1,0 +1,41 @@
+//===- Statistics.h - what a network's observers have seen ------*- C++ -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_LIB_PIPELINES_STATISTICS_H
+#define OCTET_LIB_PIPELINES_STATISTICS_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "octet/Dialect/Octet/Octet.h"
+#include "llvm/Support/Error.h"
+#include <map>
+
+namespace octet {
+
+/// The statistics of one observer and the type of the values that it sees.
+struct ObserverState {
+  mlir::RankedTensorType observed;
+  std::vector<char> bytes;
+};
+/// By the observers' symbols.
+using Statistics = std::map<std::string, ObserverState>;
+
+/// Fresh statistics for every observer of a value that is no constant and that keeps any.
+Statistics initStatistics(mlir::ModuleOp module);
+/// Attaches them to the observers.
+void attachStatistics(mlir::ModuleOp module, const Statistics &statistics);
+/// Merges `other` into `statistics`; observers that only one of them has, or whose statistics
+/// cannot merge, are an error.
+llvm::Error mergeStatistics(mlir::ModuleOp module, Statistics &statistics, const Statistics &other,
+                            llvm::StringRef path);
+
+/// The text of a file of statistics: the observers of a calibrated network.
+std::string printStatistics(mlir::ModuleOp module);
+llvm::Expected<Statistics> loadStatistics(mlir::ModuleOp module, llvm::StringRef path);
+
+} // namespace octet
+
+#endif // OCTET_LIB_PIPELINES_STATISTICS_H

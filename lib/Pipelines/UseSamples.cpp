@@ -1,0 +1,41 @@
+//===- UseSamples.cpp - gives samples to the passes behind it -------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "octet/Pipelines/Measure.h"
+#include "octet/Pipelines/Passes.h"
+
+namespace octet {
+#define GEN_PASS_DEF_USESAMPLESPASS
+#include "octet/Pipelines/Passes.h.inc"
+} // namespace octet
+
+using namespace mlir;
+using namespace octet;
+
+namespace {
+/// See Passes.td.
+struct UseSamples : octet::impl::UseSamplesPassBase<UseSamples> {
+  using UseSamplesPassBase::UseSamplesPassBase;
+  Progress progress;
+
+  void runOnOperation() override {
+    MeasureContext &source = getAnalysis<MeasureContext>();
+    source.files.assign(files.begin(), files.end());
+    source.progress = progress;
+    markAllAnalysesPreserved();
+  }
+};
+} // namespace
+
+std::unique_ptr<Pass> octet::createUseSamplesPass(ArrayRef<std::string> files,
+                                                  const Progress &progress) {
+  UseSamplesPassOptions options;
+  options.files.assign(files.begin(), files.end());
+  auto pass = std::make_unique<UseSamples>(options);
+  pass->progress = progress;
+  return pass;
+}

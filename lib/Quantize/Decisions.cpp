@@ -1,0 +1,124 @@
+//===- Decisions.cpp - what becomes of operators, as attributes and rows --===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Plan.h"
+#include "octet/Quantize/Passes.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace octet;
+
+//===----------------------------------------------------------------------===//
+// From a plan to attributes
+//===----------------------------------------------------------------------===//
+
+static ReasonAttr toAttr(MLIRContext *context, const std::optional<Reason> &reason) {
+  return reason ? ReasonAttr::get(context, reason->code, reason->text, reason->remedy)
+                : ReasonAttr();
+}
+
+/// What there is to say of the observers that operators' results share, by the operator.
+static DenseMap<Operation *, Reason> collectNotes(const Plan &plan) {
+  DenseMap<Operation *, Reason> notes;
+  for (const ObservedSet &set : plan.observed)
+    if (set.note)
+      for (Value value : set.values)
+        if (Operation *producer = value.getDefiningOp())
+          notes.try_emplace(producer, *set.note);
+  return notes;
+}
+
+SmallVector<std::pair<Operation *, DecisionAttr>, 0>
+octet::getDecisionAttrs(const Plan &plan, const Backend &backend, int64_t &number) {
+  DenseMap<Operation *, Reason> notes = collectNotes(plan);
+  SmallVector<std::pair<Operation *, DecisionAttr>, 0> attributes;
+  for (const Decision &decision : plan.decisions) {
+    MLIRContext *context = decision.op->getContext();
+    auto note = notes.find(decision.op);
+    attributes.push_back(
+        {decision.op,
+         DecisionAttr::get(
+             context, number++, decision.verdict,
+             decision.unit ? backend.getReference(decision.unit->pattern) : SymbolRefAttr(),
+             toAttr(context, decision.reason),
+             toAttr(context, note == notes.end() ? std::nullopt : std::optional(note->second)),
+             decision.isRefused)});
+  }
+  return attributes;
+}
+
+//===----------------------------------------------------------------------===//
+// From attributes to rows
+//===----------------------------------------------------------------------===//
+
+static StringRef print(Verdict verdict) {
+  switch (verdict) {
+  case Verdict::Quantized:
+    return "int8";
+  case Verdict::FloatResult:
+    return "int8 to float";
+  case Verdict::Float:
+    return "float";
+  }
+}
+
+/// The operator, or those of a group joined by '+'.
+static std::string getOperators(Operation *op) {
+  auto group = dyn_cast<GroupOp>(op);
+  if (!group)
+    return op->getName().getStringRef().str();
+  return llvm::join(llvm::map_range(group.getBody().front().without_terminator(),
+                                    [](Operation &op) { return op.getName().getStringRef(); }),
+                    "+");
+}
+
+/// `file:line:column`, or "" for an operator that stands in no file of its own.
+static std::string getPlace(Operation *op) {
+  auto place = op->getLoc()->findInstanceOf<FileLineColLoc>();
+  return place ? llvm::formatv("{0}:{1}:{2}", place.getFilename().getValue(), place.getLine(),
+                               place.getColumn())
+                     .str()
+               : "";
+}
+
+llvm::json::Object octet::describeDecision(Operation *op, DecisionAttr decision) {
+  llvm::json::Object row{{"name", getSourceName(op)},
+                         {"operator", getOperators(op)},
+                         {"verdict", print(decision.getVerdict())},
+                         {"macs", nn::countMultiplyAdds(op)},
+                         {"refused", decision.getRefused()}};
+  if (std::string place = getPlace(op); !place.empty())
+    row["location"] = place;
+  if (SymbolRefAttr pattern = decision.getPattern())
+    row["pattern"] =
+        (pattern.getRootReference().getValue() + "::" + pattern.getLeafReference().getValue())
+            .str();
+  if (ReasonAttr reason = decision.getReason()) {
+    row["code"] = reason.getCode().getValue();
+    row["reason"] = reason.getText().getValue();
+    row["remedy"] = reason.getRemedy().getValue();
+  }
+  if (ReasonAttr note = decision.getNote())
+    row["note"] = (note.getCode().getValue() + " " + note.getText().getValue() + "; " +
+                   note.getRemedy().getValue())
+                      .str();
+  return row;
+}
+
+llvm::json::Object octet::describeDecision(Operation *op) {
+  return describeDecision(op, getDecision(op));
+}
+
+llvm::json::Array octet::describeDecisions(ModuleOp module) {
+  llvm::json::Array rows;
+  module.walk([&](Operation *op) {
+    if (DecisionAttr decision = getDecision(op))
+      rows.push_back(describeDecision(op, decision));
+  });
+  return rows;
+}

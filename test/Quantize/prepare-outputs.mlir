@@ -1,0 +1,19 @@
+// RUN: octet-opt %s --octet-attach-policy --octet-prepare | FileCheck %s --check-prefixes=CHECK,FLOAT
+// RUN: octet-opt %s --octet-attach-policy --octet-prepare=quantized-outputs=true | FileCheck %s --check-prefixes=CHECK,INTEGER
+// RUN: octet-opt %s --octet-attach-policy --octet-explain | FileCheck %s --check-prefix=EXPLAIN-FLOAT
+// RUN: octet-opt %s --octet-attach-policy --octet-explain=quantized-outputs=true | FileCheck %s --check-prefix=EXPLAIN-INTEGER
+
+// EXPLAIN-FLOAT: nn.relu float OCT102
+// EXPLAIN-INTEGER: nn.relu int8
+// What a function returns is quantized if asked for.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[R:.*]] = nn.relu
+// FLOAT: return %[[R]]
+// INTEGER: %[[O:.*]] = octet.observe %[[R]]
+// INTEGER: return %[[O]]
+func.func @main(%x: tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32> {
+  %w = nn.constant dense<0.5> : tensor<2x2x1x1xf32>
+  %y = nn.conv %x, %w : (tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x4x4xf32>
+  %r = nn.relu %y : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
+  return %r : tensor<1x2x4x4xf32>
+}

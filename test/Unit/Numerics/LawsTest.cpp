@@ -1,0 +1,223 @@
+//===- LawsTest.cpp - the float laws against high precision ---------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "octet/Dialect/NN/Laws.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "octet/Numerics/FloatOps.h"
+#include "llvm/ADT/bit.h"
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+#include <list>
+
+using namespace mlir;
+using namespace octet;
+
+static constexpr float infinity = std::numeric_limits<float>::infinity();
+static constexpr float notANumber = std::numeric_limits<float>::quiet_NaN();
+
+namespace {
+/// Ops of one operand, as text behind "nn.", and their laws.
+struct Laws : testing::Test {
+  Laws() { context.loadDialect<nn::NNDialect>(); }
+
+  Operation *parse(StringRef op) {
+    std::string text =
+        ("%x = nn.constant dense<0.0> : tensor<1xf32>\n%y = nn." + op.split(' ').first + " %x " +
+         op.split(' ').second + " : (tensor<1xf32>) -> tensor<1xf32>\n")
+            .str();
+    blocks.emplace_back();
+    EXPECT_TRUE(succeeded(parseSourceString(text, &blocks.back(), ParserConfig(&context))));
+    return &blocks.back().back();
+  }
+  template <typename A> typename A::Real apply(Operation *op, typename A::Real x) {
+    A arithmetic;
+    return *nn::applyLaw<A>(arithmetic, op, x);
+  }
+  std::function<float(float)> get(StringRef op) {
+    return
+        [this, parsed = parse(op)](float x) { return apply<numerics::HostArithmetic>(parsed, x); };
+  }
+  float compute(StringRef op, float x) { return get(op)(x); }
+
+  MLIRContext context;
+  std::list<Block> blocks;
+};
+} // namespace
+
+/// The largest error over [low, high] in units of the last place of the true result (normal results
+/// only).
+static double worstUlps(llvm::function_ref<float(float)> law,
+                        llvm::function_ref<long double(long double)> truth, float low, float high) {
+  double worst = 0;
+  for (int64_t i = 0; i <= 400000; ++i) {
+    float x = low + (high - low) * static_cast<float>(i / 400000.0);
+    long double expected = truth(x);
+    float nearest = static_cast<float>(expected);
+    if (std::abs(nearest) < std::numeric_limits<float>::min())
+      continue;
+    double ulp = std::nextafter(std::abs(nearest), infinity) - std::abs(nearest);
+    worst = std::max(worst, static_cast<double>(std::abs(law(x) - expected) / ulp));
+  }
+  return worst;
+}
+
+TEST_F(Laws, ExpIsWithinOneUlp) {
+  EXPECT_LT(worstUlps(get("exp"), [](long double x) { return std::exp(x); }, -87.0f, 88.7f), 0.89);
+  EXPECT_EQ(compute("exp", 0.0f), 1.0f);
+}
+
+TEST_F(Laws, ExpAtTheEnds) {
+  auto exp = get("exp");
+  EXPECT_EQ(exp(1000.0f), infinity);
+  EXPECT_EQ(exp(infinity), infinity);
+  EXPECT_EQ(exp(-1000.0f), 0.0f);
+  EXPECT_EQ(exp(-infinity), 0.0f);
+  EXPECT_TRUE(std::isnan(exp(notANumber)));
+  // Subnormal results are kept.
+  EXPECT_GT(exp(-100.0f), 0.0f);
+  EXPECT_NEAR(exp(-100.0f) / std::exp(-100.0), 1.0, 0.02);
+}
+
+TEST_F(Laws, SigmoidAndSiluAreWithinThreeUlps) {
+  auto truth = [](long double x) { return 1 / (1 + std::exp(-x)); };
+  auto sigmoid = get("sigmoid"), silu = get("silu");
+  EXPECT_LT(worstUlps(sigmoid, truth, -80.0f, 20.0f), 3.0);
+  EXPECT_LT(worstUlps(silu, [&](long double x) { return x * truth(x); }, -80.0f, 20.0f), 3.0);
+  // At the end nothing is subnormal or no number.
+  EXPECT_GE(sigmoid(-infinity), std::numeric_limits<float>::min());
+  EXPECT_LT(sigmoid(-infinity), 2e-38f);
+  EXPECT_EQ(silu(-infinity), silu(-87.0f));
+  EXPECT_TRUE(std::isnan(silu(notANumber)));
+}
+
+TEST_F(Laws, TanhIsCloseAbsolutely) {
+  auto tanh = get("tanh");
+  for (float x = -12.0f; x < 12.0f; x += 0.001f)
+    EXPECT_NEAR(tanh(x), std::tanh(static_cast<double>(x)), 2e-7) << x;
+  EXPECT_EQ(tanh(1000.0f), 1.0f);
+  EXPECT_EQ(tanh(-1000.0f), -1.0f);
+}
+
+TEST_F(Laws, ErfIsWithinOneUlp) {
+  auto erf = get("erf");
+  EXPECT_LT(worstUlps(erf, [](long double x) { return std::erf(x); }, -4.0f, 4.0f), 0.95);
+  EXPECT_LT(worstUlps(erf, [](long double x) { return std::erf(x); }, 1e-6f, 1e-3f), 0.95);
+  EXPECT_EQ(erf(infinity), 1.0f);
+  EXPECT_EQ(erf(-1e30f), -1.0f);
+  EXPECT_TRUE(std::isnan(erf(notANumber)));
+}
+
+TEST_F(Laws, SoftplusIsWithinTwoUlps) {
+  auto softplus = get("softplus");
+  EXPECT_LT(worstUlps(
+                softplus, [](long double x) { return std::log1p(std::exp(x)); }, -86.0f, 100.0f),
+            2.0);
+  EXPECT_EQ(softplus(infinity), infinity);
+  EXPECT_EQ(softplus(-infinity), softplus(-87.0f));
+  EXPECT_TRUE(std::isnan(softplus(notANumber)));
+}
+
+TEST_F(Laws, GeluIsCloseAbsolutely) {
+  auto exact = get("gelu exact"), tanh = get("gelu tanh");
+  for (float x = -12.0f; x < 12.0f; x += 0.001f) {
+    double half = x / 2.0, inner = std::sqrt(2 / M_PI) * (x + 0.044715 * std::pow(x, 3.0));
+    EXPECT_NEAR(exact(x), half * (1 + std::erf(x / std::sqrt(2.0))), 1e-6) << x;
+    EXPECT_NEAR(tanh(x), half * (1 + std::tanh(inner)), 1e-6) << x;
+  }
+  EXPECT_EQ(exact(infinity), infinity);
+  EXPECT_EQ(tanh(infinity), infinity);
+  EXPECT_NEAR(tanh(-infinity), 0.0f, 1e-30);
+  EXPECT_TRUE(std::isnan(exact(notANumber)));
+  EXPECT_TRUE(std::isnan(tanh(notANumber)));
+}
+
+TEST_F(Laws, Clamps) {
+  EXPECT_EQ(compute("relu", -1.0f), 0.0f);
+  EXPECT_EQ(compute("relu", notANumber), 0.0f);
+  EXPECT_EQ(compute("clip min 0.0 max 6.0", 7.0f), 6.0f);
+  EXPECT_EQ(compute("clip min 0.0 max 6.0", -7.0f), 0.0f);
+  EXPECT_EQ(compute("leaky_relu alpha 0.25", -2.0f), -0.5f);
+  EXPECT_EQ(compute("hard_sigmoid alpha 0.2 beta 0.5", 0.0f), 0.5f);
+  EXPECT_EQ(compute("hard_swish", 6.0f), 6.0f);
+  EXPECT_EQ(compute("hard_swish", -3.0f), 0.0f);
+  EXPECT_FLOAT_EQ(compute("elu alpha 2.0", -1.0f), 2.0f * std::expm1(-1.0f));
+}
+
+TEST(FloatOps, TiesGoToEven) {
+  EXPECT_EQ(numerics::roundNearestEven(0.5f), 0.0f);
+  EXPECT_EQ(numerics::roundNearestEven(1.5f), 2.0f);
+  EXPECT_EQ(numerics::roundNearestEven(-2.5f), -2.0f);
+}
+
+// (1 + 2^-12)^2 - 1 = 2^-11 + 2^-24, of which rounding the product first would lose the last term.
+TEST_F(Laws, HardSigmoidFuses) {
+  float x = llvm::bit_cast<float>(0x3F800800u);
+  numerics::HostArithmetic host;
+  EXPECT_EQ(nn::hardSigmoid(host, x, x, -1.0f), std::fma(x, x, -1.0f));
+  volatile float product = x * x;
+  EXPECT_NE(nn::hardSigmoid(host, x, x, -1.0f), product - 1.0f);
+}
+
+/// Every law of one operand, in the form that `parse` takes.
+static constexpr StringRef unaryOps[] = {"relu",
+                                         "clip min -1.5 max 6.0",
+                                         "leaky_relu alpha 0.25",
+                                         "leaky_relu alpha -3.0",
+                                         "elu alpha 2.0",
+                                         "sigmoid",
+                                         "silu",
+                                         "tanh",
+                                         "erf",
+                                         "softplus",
+                                         "gelu exact",
+                                         "gelu tanh",
+                                         "hard_sigmoid alpha 0.2 beta 0.5",
+                                         "hard_swish",
+                                         "exp",
+                                         "neg"};
+
+TEST_F(Laws, ResultsAreInsideTheirBounds) {
+  for (StringRef name : unaryOps) {
+    Operation *op = parse(name);
+    for (float bound : {0.0f, 1e-6f, 0.3f, 1.0f, 5.0f, 30.0f, 86.0f, 500.0f, 1e30f}) {
+      auto interval = apply<numerics::IntervalArithmetic>(op, {-bound, bound});
+      // An infinite intermediate value, which these two can have, is not bounded.
+      bool mayOverflow = (name == "exp" && bound > 86.0f) || (name == "gelu tanh" && bound > 1e18f);
+      EXPECT_TRUE(interval.isBounded() || mayOverflow) << name.str() << bound;
+      for (int i = -500; i <= 500; ++i) {
+        float y = apply<numerics::HostArithmetic>(op, bound * (static_cast<float>(i) / 500));
+        EXPECT_TRUE(interval.low <= y && y <= interval.high)
+            << name.str() << ": " << y << " of " << interval.low << ", " << interval.high;
+      }
+    }
+    EXPECT_EQ(apply<numerics::IntervalArithmetic>(op, {-infinity, 1.0f}).getMagnitude(), infinity);
+  }
+}
+
+TEST_F(Laws, BoundsAreNotFarFromResults) {
+  auto bound = [&](StringRef op, float x) {
+    return apply<numerics::IntervalArithmetic>(parse(op), {-x, x}).getMagnitude();
+  };
+  EXPECT_EQ(bound("relu", 3.0f), 3.0f);
+  EXPECT_EQ(bound("clip min -1.5 max 6.0", 100.0f), 6.0f);
+  EXPECT_EQ(bound("leaky_relu alpha -3.0", 2.0f), 6.0f);
+  EXPECT_LE(bound("silu", 3.0f), 3.0f);
+  EXPECT_NEAR(bound("sigmoid", 1e30f), 1.0f, 1e-5);
+  EXPECT_NEAR(bound("tanh", 1e30f), 1.0f, 1e-5);
+  EXPECT_NEAR(bound("elu alpha 2.0", 1.5f), 2 * (1 - std::exp(-1.5)), 1e-5);
+  EXPECT_NEAR(bound("exp", 2.0f), std::exp(2.0), 1e-4);
+}
+
+TEST_F(Laws, ChainsAreAsLongAsTheirOperations) {
+  auto depth = [&](StringRef op) { return apply<numerics::DepthArithmetic>(parse(op), 0); };
+  EXPECT_EQ(depth("relu"), 1);
+  EXPECT_EQ(depth("hard_swish"), 4);
+  EXPECT_GT(depth("exp"), 10);
+  EXPECT_GT(depth("silu"), depth("exp"));
+}
