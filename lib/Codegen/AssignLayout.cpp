@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MemoryPlan.h"
+#include "octet/Dialect/Kernel/Kernels.h"
 #include "octet/Dialect/Octet/Origin.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -29,21 +30,35 @@ static nn::ConvOp getConv(Operation *op) {
   return dyn_cast<nn::ConvOp>(op);
 }
 
-/// Kernels of these operators read and write NHWC only; all others take any strides.
+namespace {
+/// The layout that kernels of `op`, plain or fused, want: whether channels lie side by side, and
+/// whether they are the last dimension.
+struct WantedLayout {
+  bool channelsLast = false, inRows = false;
+
+  explicit WantedLayout(Operation *op) {
+    if (auto group = dyn_cast_or_null<GroupOp>(op)) {
+      auto products = group.getBody().front().getOps<nn::ProductOpInterface>();
+      op = products.empty() ? nullptr : (*products.begin()).getOperation();
+    }
+    if (!op || kernel::getOperatorRow(op).layout != kernel::Layout::channels_last)
+      return;
+    channelsLast = true;
+    auto product = dyn_cast<nn::ProductOpInterface>(op);
+    inRows =
+        product && product.getResultChannelAxis() == getTensorType(op->getResult(0)).getRank() - 1;
+  }
+};
+} // namespace
+
+/// Kernels read and write NHWC only.
 static bool wantsLayout(Operation *op) {
-  return getConv(op) || isa<nn::MaxPoolOp, nn::AvgPoolOp>(op);
+  WantedLayout wanted(op);
+  return wanted.channelsLast && !wanted.inRows;
 }
 
-/// Kernels of products whose channels are the last dimension, plain or fused, walk over dense rows.
-static bool wantsRows(Operation *op) {
-  auto isOfRows = [](nn::ProductOpInterface product) {
-    return product.getResultChannelAxis() == getTensorType(product->getResult(0)).getRank() - 1;
-  };
-  if (auto group = dyn_cast_or_null<GroupOp>(op))
-    return llvm::any_of(group.getBody().front().getOps<nn::ProductOpInterface>(), isOfRows);
-  auto product = dyn_cast_or_null<nn::ProductOpInterface>(op);
-  return product && isOfRows(product);
-}
+/// Kernels walk over dense rows.
+static bool wantsRows(Operation *op) { return WantedLayout(op).inRows; }
 
 static bool isReadInRows(Value value) {
   return llvm::any_of(value.getUsers(), [](Operation *user) {
@@ -59,7 +74,7 @@ static bool staysDense(Value value) {
 }
 
 static bool isElementwise(Operation *op) {
-  return isa<GroupOp>(op) ? !getConv(op) && !wantsRows(op) : op->hasTrait<nn::Elementwise>();
+  return isa<GroupOp>(op) ? !WantedLayout(op).channelsLast : op->hasTrait<nn::Elementwise>();
 }
 
 static bool readsImage(Operation *op) {

@@ -101,23 +101,6 @@ bool codegen::isQuantized(Type type) {
   return isa<quant::QuantizedType>(cast<RankedTensorType>(type).getElementType());
 }
 
-std::string codegen::describe(RankedTensorType type) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  llvm::interleave(type.getShape(), os, "x");
-  Type element = type.getElementType();
-  if (auto quantized = dyn_cast<quant::QuantizedType>(element))
-    os << (quantized.isSigned() ? 's' : 'u') << quantized.getStorageTypeIntegralWidth()
-       << (isa<quant::UniformQuantizedPerAxisType>(quantized) ? "c" : "");
-  else
-    os << element;
-  if (nn::LayoutAttr layout = getLayout(type)) {
-    os << "_nhwc" << layout.getChannels() << "p";
-    llvm::interleave(layout.getPads(), os, ".");
-  }
-  return text;
-}
-
 std::string codegen::getConstantKey(nn::ConstantOp constant) {
   // Resource names are unique in a module; values held inline are told apart by themselves.
   if (isa<DenseResourceElementsAttr>(constant.getValue()))

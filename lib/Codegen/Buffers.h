@@ -49,9 +49,6 @@ bool isQuantized(mlir::Type tensorType);
 /// Unsigned 8-bit storage: what the kernels' dot products take.
 bool isUnsignedByte(mlir::RankedTensorType type);
 
-/// A readable key of everything that code for this buffer depends on (not scales and zero points).
-std::string describe(mlir::RankedTensorType type);
-
 /// A key that tells a constant from every other in the module.
 std::string getConstantKey(nn::ConstantOp constant);
 

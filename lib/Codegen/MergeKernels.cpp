@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Outline.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "octet/Codegen/Passes.h"
 #include "llvm/ADT/MapVector.h"
@@ -16,6 +17,7 @@ namespace octet {
 
 using namespace mlir;
 using namespace octet;
+using codegen::Outline;
 
 /// A marked function (memory..., begin, end) -> ().
 static bool isMergeable(func::FuncOp func) {
@@ -25,93 +27,7 @@ static bool isMergeable(func::FuncOp func) {
          llvm::all_of(types.take_back(2), [](Type type) { return type.isIndex(); });
 }
 
-/// An index that a step can give as an argument, where it has 32 bits.
-static bool isBound(arith::ConstantOp constant) {
-  return constant.getType().isIndex() &&
-         llvm::isInt<32>(cast<IntegerAttr>(constant.getValue()).getInt());
-}
-
 namespace {
-
-/// A kernel function as what it does, and with which bounds.
-struct Outline {
-  std::vector<const void *> structure; ///< equal in functions that differ in bounds only
-  SmallVector<arith::ConstantOp> bounds;
-};
-
-/// Writes down everything about a function's operations but the values of index constants and the
-/// extents of memory.
-class OutlineWriter {
-public:
-  explicit OutlineWriter(Outline &outline) : outline(outline) {}
-
-  void write(func::FuncOp func) {
-    for (NamedAttribute attribute : func->getDiscardableAttrs()) {
-      add(attribute.getName().getAsOpaquePointer());
-      add(attribute.getValue().getAsOpaquePointer());
-    }
-    add(nullptr);
-    add(func.getArgAttrsAttr().getAsOpaquePointer());
-    write(func.getBody());
-  }
-
-private:
-  void add(const void *item) { outline.structure.push_back(item); }
-  void add(size_t number) { add(reinterpret_cast<const void *>(number)); }
-
-  void write(Region &region) {
-    add(region.getBlocks().size());
-    for (Block &block : region)
-      blocks[&block] = blocks.size() + 1;
-    for (Block &block : region) {
-      add(block.getNumArguments());
-      for (BlockArgument argument : block.getArguments())
-        define(argument, withoutExtent(argument.getType()));
-      for (Operation &op : block)
-        write(op);
-      add(nullptr);
-    }
-  }
-
-  void write(Operation &op) {
-    add(op.getName().getAsOpaquePointer());
-    auto constant = dyn_cast<arith::ConstantOp>(op);
-    if (constant && isBound(constant))
-      outline.bounds.push_back(constant);
-    else
-      add(op.getAttrDictionary().getAsOpaquePointer());
-    add(op.getNumOperands());
-    for (Value operand : op.getOperands())
-      add(numbers.lookup(operand));
-    add(op.getNumResults());
-    for (Value result : op.getResults())
-      define(result, result.getType());
-    add(op.getNumSuccessors());
-    for (Block *successor : op.getSuccessors())
-      add(blocks.lookup(successor));
-    add(op.getNumRegions());
-    for (Region &region : op.getRegions())
-      write(region);
-  }
-
-  /// An argument's extent is that of the largest function; memory that a function allocates is of
-  /// its own size.
-  static Type withoutExtent(Type type) {
-    auto memory = dyn_cast<MemRefType>(type);
-    return memory && memory.getRank() == 1
-               ? MemRefType::get({ShapedType::kDynamic}, memory.getElementType())
-               : type;
-  }
-
-  void define(Value value, Type type) {
-    add(type.getAsOpaquePointer());
-    numbers[value] = numbers.size() + 1;
-  }
-
-  Outline &outline;
-  llvm::DenseMap<Value, size_t> numbers;
-  llvm::DenseMap<Block *, size_t> blocks;
-};
 
 /// Functions of one structure.
 struct Group {
@@ -133,8 +49,7 @@ struct MergeKernels : octet::impl::MergeKernelsPassBase<MergeKernels> {
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       if (!isMergeable(func))
         continue;
-      Outline outline;
-      OutlineWriter(outline).write(func);
+      Outline outline(func);
       Group &group = groups[std::move(outline.structure)];
       if (group.functions.empty())
         inOrder.push_back(&group);

@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "ProgramEmitter.h"
+#include "Outline.h"
 #include "octet/Dialect/NN/Constants.h"
 #include "octet/Dialect/Octet/Origin.h"
-#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/Support/MathExtras.h"
-#include "llvm/Support/xxhash.h"
 
 using namespace mlir;
 using namespace octet;
@@ -112,80 +112,75 @@ KernelArgument ProgramEmitter::prepare(const Preparation &preparation, PrepareFn
   return {prologue.add(preparation), preparation.target};
 }
 
-/// Kernels that are hardly slower (depthwise 1 %) for taking their bounds as arguments.
-static bool takesAnyBounds(StringRef kind) {
-  static constexpr StringLiteral kinds[] = {"depthwise", "depthwise_f32", "gemv",
-                                            "avg_pool",  "elementwise",   "border",
-                                            "copy",      "transpose",     "fill"};
-  return llvm::is_contained(kinds, kind);
+/// Kernels whose bounds are arguments may become one with others (octet-merge-kernels).
+bool ProgramEmitter::isMergeable(const kernel::KernelRow &row) const {
+  if (level.isScalar())
+    return false;
+  return level.mergesKernels || row.bounds == kernel::Bounds::arguments ||
+         (row.bounds == kernel::Bounds::by_weights && mergesDense);
 }
 
-/// Erases memory arguments that the body does not use; which ones.
-static llvm::BitVector eraseUnusedArguments(func::FuncOp func, size_t numMemory) {
-  llvm::BitVector isUnused(func.getNumArguments());
-  for (size_t i = 0; i < numMemory; ++i)
-    isUnused[i] = func.getArgument(i).use_empty();
-  (void)func.eraseArguments(isUnused); // A function type can always lose some.
-  return isUnused;
+/// The level that is there so that the library runs everywhere is compiled for size.
+static ArrayRef<StringRef> getSizeAttributes(const kernel::KernelRow &row, const CpuLevel &level) {
+  static constexpr StringRef all[] = {"optsize", "minsize"};
+  if (row.code == kernel::Code::smallest || (!level.hasFma && !level.isScalar()))
+    return all;
+  return row.code == kernel::Code::compact ? ArrayRef(all).take_front() : ArrayRef<StringRef>();
 }
 
-const ProgramEmitter::Kernel &ProgramEmitter::getOrCreateKernel(StringRef kind, StringRef key,
-                                                                ArrayRef<KernelArgument> arguments,
-                                                                BodyFn body) {
-  std::string fullKey = (kind + "/" + key).str();
-  llvm::raw_string_ostream os(fullKey);
-  for (const KernelArgument &argument : arguments)
-    os << '/' << argument.type;
-  auto [it, isNew] = kernels.try_emplace(fullKey);
-  if (!isNew)
-    return it->second;
-  MLIRContext *context = module.getContext();
-  OpBuilder builder(context);
+func::FuncOp ProgramEmitter::createKernel(const kernel::KernelRow &row,
+                                          ArrayRef<KernelArgument> arguments, BodyFn body) {
+  OpBuilder builder(module.getContext());
   builder.setInsertionPointToEnd(module.getBody());
   SmallVector<Type> types =
       llvm::map_to_vector(arguments, [](const KernelArgument &a) { return Type(a.type); });
   types.append(2, builder.getIndexType());
-  std::string name =
-      (kind + "_" + llvm::utohexstr(llvm::xxh3_64bits(fullKey), /*LowerCase=*/true)).str();
-  Location kernelLoc = UnknownLoc::get(context);
-  auto func = func::FuncOp::create(builder, kernelLoc, name, builder.getFunctionType(types, {}));
+  Location loc = builder.getUnknownLoc();
+  auto func = func::FuncOp::create(builder, loc, row.name, builder.getFunctionType(types, {}));
   func.setPrivate();
-  // What costs no time, and the level that is there so that the library runs everywhere, are
-  // compiled for size.
-  if (kind == "border" || (!level.hasFma && !level.isScalar()))
-    func->setAttr("passthrough", builder.getStrArrayAttr({"optsize", "minsize"}));
-  else if (kind == "depthwise" ||
-           kind == "avg_pool") // unrolled, their loops over the kernel are hardly faster
-    func->setAttr("passthrough", builder.getStrArrayAttr({"optsize"}));
-  bool isMergeable = !level.isScalar() && (level.mergesKernels || takesAnyBounds(kind) ||
-                                           (mergesDense && kind == "dense"));
-  if (isMergeable)
+  if (ArrayRef<StringRef> attributes = getSizeAttributes(row, level); !attributes.empty())
+    func->setAttr("passthrough", builder.getStrArrayAttr(attributes));
+  if (isMergeable(row))
     func->setAttr(kMergeableAttr, builder.getUnitAttr());
   for (size_t i = 0; i < arguments.size(); ++i)
     func.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(), builder.getUnitAttr());
   Block *block = func.addEntryBlock();
   builder.setInsertionPointToStart(block);
-  KernelBuilder kernelBuilder(kernelLoc, builder, level, isMergeable);
+  KernelBuilder kernelBuilder(loc, builder, level, isMergeable(row));
   auto blockArguments = block->getArguments();
   body(kernelBuilder, ValueRange(blockArguments).drop_back(2), blockArguments[types.size() - 2],
        blockArguments.back());
   func::ReturnOp::create(kernelBuilder);
-  it->second = {func, eraseUnusedArguments(func, arguments.size())};
-  ++numKernels;
-  return it->second;
+  return func;
 }
 
-void ProgramEmitter::addStep(Operation *op, StringRef kind, StringRef key,
+/// Erases memory arguments that the body does not use; the addresses of the others.
+static SmallVector<Attribute> eraseUnusedArguments(func::FuncOp func,
+                                                   ArrayRef<KernelArgument> arguments) {
+  llvm::BitVector isUnused(func.getNumArguments());
+  SmallVector<Attribute> addresses;
+  for (auto [i, argument] : llvm::enumerate(arguments)) {
+    isUnused[i] = func.getArgument(i).use_empty();
+    if (!isUnused[i])
+      addresses.push_back(argument.address);
+  }
+  (void)func.eraseArguments(isUnused); // A function type can always lose some.
+  return addresses;
+}
+
+void ProgramEmitter::addStep(Operation *op, const kernel::KernelRow &row,
                              ArrayRef<KernelArgument> arguments, int64_t range, BodyFn body) {
-  const Kernel &kernel = getOrCreateKernel(kind, key, arguments, body);
+  func::FuncOp func = createKernel(row, arguments, body);
+  SmallVector<Attribute> addresses = eraseUnusedArguments(func, arguments);
+  auto [it, isNew] = kernels.try_emplace({&row, getCodeKey(func)}, func);
+  if (isNew)
+    func.setSymName((row.name + "_" + llvm::Twine(numKernels++)).str());
+  else
+    func.erase();
   OpBuilder builder(module.getContext());
   builder.setInsertionPointToEnd(&program.getBody().front());
-  SmallVector<Attribute> addresses;
-  for (auto [i, argument] : llvm::enumerate(arguments))
-    if (!kernel.isUnused[i])
-      addresses.push_back(argument.address);
   auto step = kernel::StepOp::create(
-      builder, op->getLoc(), FlatSymbolRefAttr::get(kernel.func), builder.getArrayAttr(addresses),
+      builder, op->getLoc(), FlatSymbolRefAttr::get(it->second), builder.getArrayAttr(addresses),
       /*bounds=*/builder.getDenseI64ArrayAttr({}), builder.getI64IntegerAttr(range));
   setOrigin(step, getOrigin(op));
   ++numSteps;

@@ -11,9 +11,10 @@
 #include "Code.h"
 #include "MemoryPlan.h"
 #include "Prologue.h"
+#include "octet/Dialect/Kernel/Kernels.h"
 #include "octet/Dialect/Octet/Octet.h"
 #include "octet/Runtime/records.h"
-#include "llvm/ADT/BitVector.h"
+#include <map>
 
 namespace octet::codegen {
 
@@ -62,20 +63,16 @@ public:
 
   using BodyFn = llvm::function_ref<void(KernelBuilder &, mlir::ValueRange args, mlir::Value begin,
                                          mlir::Value end)>;
-  /// Adds a step that calls the kernel of this key (built by `body` on first use) over [0, range).
-  /// `op` gives the location.
-  void addStep(mlir::Operation *op, llvm::StringRef kind, llvm::StringRef key,
+  /// Adds a step that calls a kernel of this row, whose code `body` emits, over [0, range). Steps
+  /// with the same code share a function. `op` gives the location.
+  void addStep(mlir::Operation *op, const kernel::KernelRow &row,
                llvm::ArrayRef<KernelArgument> arguments, int64_t range, BodyFn body);
 
   int64_t numKernels = 0, numSteps = 0;
 
 private:
-  /// A kernel function, and which of the arguments that it was made for it takes.
-  struct Kernel {
-    mlir::func::FuncOp func;
-    llvm::BitVector isUnused;
-  };
-  const Kernel &getOrCreateKernel(llvm::StringRef kind, llvm::StringRef key,
+  bool isMergeable(const kernel::KernelRow &row) const;
+  mlir::func::FuncOp createKernel(const kernel::KernelRow &row,
                                   llvm::ArrayRef<KernelArgument> arguments, BodyFn body);
   KernelArgument makeWeights(llvm::StringRef key, mlir::Type element,
                              llvm::function_ref<std::vector<char>()> make, uint64_t alignment);
@@ -86,7 +83,9 @@ private:
   WeightsPool &weights;
   const CpuLevel &level;
   const bool mergesDense; ///< dense kernels become one where they differ in bounds only
-  llvm::StringMap<Kernel> kernels;
+  /// By row and code (getCodeKey).
+  std::map<std::pair<const kernel::KernelRow *, std::vector<const void *>>, mlir::func::FuncOp>
+      kernels;
   Prologue prologue;
 };
 

@@ -15,6 +15,8 @@ using namespace octet;
 using namespace octet::lower;
 using quant::QuantizedType;
 
+static constexpr const kernel::OperatorRow &kRow = kernel::Operators::elementwise;
+
 /// A group of scalar ops only.
 static bool isElementwiseGroup(Operation *op) {
   auto group = dyn_cast_if_present<GroupOp>(op);
@@ -58,9 +60,7 @@ private:
       return Outcome::Lowered;
     if (Value source = getQuantizedSource(value)) {
       sources.insert(source);
-      if (!isActivation(getQuantizedType(source)))
-        return Outcome::StorageType;
-      return isPerTensor(getQuantizedType(source)) ? Outcome::Lowered : Outcome::PerChannel;
+      return checkActivation(kRow.input, getQuantizedType(source), /*op=*/nullptr);
     }
     Operation *op = value.getDefiningOp();
     if (isa_and_nonnull<nn::ConstantOp>(op)) {
@@ -117,7 +117,8 @@ Value Lowering::makeTable(GroupOp group, QuantizeOp quantize) {
   Value source = group.getInputs().front();
   QuantizedType type = getQuantizedType(quantize.getResult());
   if (!isa<QuantizedType>(cast<RankedTensorType>(source.getType()).getElementType()) ||
-      !isPerTensor(type) || withElementType(source, type) != quantize.getResult().getType())
+      !isa<quant::UniformQuantizedType>(type) ||
+      withElementType(source, type) != quantize.getResult().getType())
     return {};
   SmallVector<float> constants;
   for (Value leaf : group.getInputs().drop_front()) {
@@ -150,8 +151,9 @@ Outcome Lowering::lowerQuantize(QuantizeOp quantize) {
   Island island(quantize.getInput());
   if (island.outcome != Outcome::Lowered)
     return island.outcome;
-  if (!isActivation(type))
-    return Outcome::StorageType;
+  if (Outcome outcome = checkActivation(kRow.result, type, /*op=*/nullptr);
+      outcome != Outcome::Lowered)
+    return outcome;
   Operation *root = quantize.getInput().getDefiningOp();
   origins.setSource(getOrigin(root));
   GroupOp group = island.makeGroup(builder, root->getLoc(), quantize.getResult().getType());

@@ -39,10 +39,17 @@ RankedTensorType lower::withElementType(Value value, Type elementType) {
   return RankedTensorType::get(cast<RankedTensorType>(value.getType()).getShape(), elementType);
 }
 
-bool lower::isActivation(QuantizedType type) {
-  return !type.isSigned() && type.getStorageTypeIntegralWidth() == 8;
+Outcome lower::checkActivation(const kernel::FormRow &form, QuantizedType type, Operation *op) {
+  switch (kernel::matchForm(form, type, op)) {
+  case kernel::Fit::yes:
+    return Outcome::Lowered;
+  case kernel::Fit::other_storage:
+    return Outcome::StorageType;
+  case kernel::Fit::other_granularity:
+    return Outcome::PerChannel;
+  }
+  llvm_unreachable("unknown fit");
 }
-bool lower::isPerTensor(QuantizedType type) { return isa<quant::UniformQuantizedType>(type); }
 
 Value lower::cloneOnto(OpBuilder &builder, Operation *op, ValueRange operands, Type resultType) {
   Operation *copy = builder.insert(op->cloneWithoutRegions());
@@ -56,11 +63,6 @@ Value lower::cloneOnto(OpBuilder &builder, Operation *op, ValueRange operands, T
 //===----------------------------------------------------------------------===//
 
 Outcome Lowering::lower(Operation *op) {
-  auto movesValues = [](Operation *op) {
-    auto resize = dyn_cast<nn::ResizeOp>(op);
-    return isa<nn::MaxPoolOp>(op) || op->hasTrait<nn::DataMovement>() ||
-           (resize && resize.getMode() == nn::ResizeMode::nearest);
-  };
   builder.setInsertionPoint(op);
   origins.setSource(getOrigin(op));
   if (auto group = dyn_cast<GroupOp>(op))
@@ -69,9 +71,11 @@ Outcome Lowering::lower(Operation *op) {
     return lowerQuantize(quantize);
   if (isProduct(op))
     return lowerProduct(cast<nn::ProductOpInterface>(op));
-  if (isa<nn::AvgPoolOp, nn::ReduceMeanOp>(op))
+  using kernel::Operators;
+  const kernel::OperatorRow *row = &kernel::getOperatorRow(op);
+  if (row == &Operators::average_pool || row == &Operators::mean)
     return lowerMean(op);
-  if (movesValues(op))
+  if (row == &Operators::max_pool || row == &Operators::movement)
     return lowerMovement(op);
   return isScalarOp(op) ? awaitQuantize(op) : Outcome::NotConcerned;
 }

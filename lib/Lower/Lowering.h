@@ -8,6 +8,7 @@
 #ifndef OCTET_LIB_LOWER_LOWERING_H
 #define OCTET_LIB_LOWER_LOWERING_H
 
+#include "octet/Dialect/Kernel/Kernels.h"
 #include "octet/Dialect/Octet/Origin.h"
 #include "octet/Lower/Passes.h"
 #include "octet/Numerics/Quantize.h"
@@ -69,11 +70,10 @@ mlir::Value getQuantizedSource(mlir::Value real);
 QuantizeOp getOnlyQuantize(mlir::Value real);
 mlir::quant::QuantizedType getQuantizedType(mlir::Value value);
 mlir::RankedTensorType withElementType(mlir::Value value, mlir::Type elementType);
-/// A convolution or linear layer.
-bool isProduct(mlir::Operation *op);
-/// Stored in 8 unsigned bits: what the integer kernels take and give.
-bool isActivation(mlir::quant::QuantizedType type);
-bool isPerTensor(mlir::quant::QuantizedType type);
+/// Whether the kernels of `op` take or give such an activation (Kernels.def): `Lowered`, or why
+/// not.
+Outcome checkActivation(const kernel::FormRow &form, mlir::quant::QuantizedType type,
+                        mlir::Operation *op);
 /// A copy of `op` with other operands and another result type.
 mlir::Value cloneOnto(mlir::OpBuilder &builder, mlir::Operation *op, mlir::ValueRange operands,
                       mlir::Type resultType);

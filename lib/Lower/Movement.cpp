@@ -22,10 +22,10 @@ static Outcome getSources(Operation *op, SmallVectorImpl<Value> &sources) {
   for (Value source : sources) {
     if (!source)
       return Outcome::RealOperand;
-    if (!isActivation(getQuantizedType(source)))
-      return Outcome::StorageType;
-    if (!isPerTensor(getQuantizedType(source)))
-      return Outcome::PerChannel;
+    if (Outcome outcome =
+            checkActivation(kernel::getOperatorRow(op).input, getQuantizedType(source), op);
+        outcome != Outcome::Lowered)
+      return outcome;
   }
   return Outcome::Lowered;
 }
@@ -39,10 +39,9 @@ static Outcome replaceQuantizes(Operation *op,
     if (!quantize)
       continue;
     QuantizedType type = getQuantizedType(quantize.getResult());
-    if (!isActivation(type))
-      return Outcome::StorageType;
-    if (!isPerTensor(type))
-      return Outcome::PerChannel;
+    if (Outcome unfit = checkActivation(kernel::getOperatorRow(op).result, type, op);
+        unfit != Outcome::Lowered)
+      return unfit;
     quantize.replaceAllUsesWith(makeResult(type));
     outcome = Outcome::Lowered;
   }

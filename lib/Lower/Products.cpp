@@ -26,31 +26,15 @@ bool lower::isProduct(Operation *op) {
 // What a product needs
 //===----------------------------------------------------------------------===//
 
-/// A per-channel input needs one input channel per output: depthwise convolution.
-static bool isInputSupported(nn::ProductOpInterface product, QuantizedType input) {
-  return isPerTensor(input) || (numerics::getChannelAxis(input) == product.getInputChannelAxis() &&
-                                product.isDepthwise());
-}
-
-static bool isFilterSupported(QuantizedType filter) {
-  if (!filter.isSigned() || filter.getStorageTypeIntegralWidth() != 8)
-    return false;
-  if (!isPerTensor(filter) && numerics::getChannelAxis(filter) != 0)
-    return false;
-  return llvm::all_of(numerics::getParams(filter).zeroPoints, [](int32_t z) { return z == 0; });
-}
-
-/// Per tensor, or per channel of a convolution's result.
 static bool isResultSupported(nn::ProductOpInterface product, QuantizedType result) {
-  return isActivation(result) && (isPerTensor(result) || (isa<nn::ConvOp>(product.getOperation()) &&
-                                                          numerics::getChannelAxis(result) ==
-                                                              product.getResultChannelAxis()));
+  return kernel::matchForm(kernel::getOperatorRow(product).result, result, product) ==
+         kernel::Fit::yes;
 }
 
 /// Whether the bias counts in units of the accumulator, S[c].
 static bool isBiasSupported(QuantizedType bias, const ProductTypes &types) {
   if (bias.getStorageTypeIntegralWidth() != 32 ||
-      (!isPerTensor(bias) && numerics::getChannelAxis(bias) != 0))
+      (!isa<quant::UniformQuantizedType>(bias) && numerics::getChannelAxis(bias) != 0))
     return false;
   QuantParams params = numerics::getParams(bias);
   return llvm::all_of(llvm::seq(types.numOutputs), [&](int64_t output) {
@@ -65,11 +49,10 @@ static Outcome checkProduct(nn::ProductOpInterface product, ArrayRef<Value> oper
     return operands[0] || operands[1] ? Outcome::RealOperand : Outcome::NotConcerned;
   QuantizedType input = getQuantizedType(operands[0]), filter = getQuantizedType(operands[1]);
   auto weights = nn::getConstantValues<int8_t>(operands[1]);
-  if (!isActivation(input))
-    return Outcome::StorageType;
-  if (!isInputSupported(product, input))
-    return Outcome::PerChannel;
-  if (!isFilterSupported(filter) || failed(weights))
+  const kernel::OperatorRow &row = kernel::getOperatorRow(product);
+  if (Outcome outcome = checkActivation(row.input, input, product); outcome != Outcome::Lowered)
+    return outcome;
+  if (kernel::matchForm(row.weights, filter, product) != kernel::Fit::yes || failed(weights))
     return Outcome::Filter;
   int64_t numOutputs = cast<RankedTensorType>(operands[1].getType()).getDimSize(0);
   ProductTypes types(input, filter, numOutputs);
@@ -127,14 +110,18 @@ static SmallVector<Value> getProductOperands(GroupOp group, Operation *product) 
   });
 }
 
-/// The epilogue's further operands are activations of the result's shape, quantized per tensor.
+/// The epilogue's further operands are bytes of the result's shape, as element-wise operators take
+/// them.
 static bool areEpilogueOperandsSupported(GroupOp group, Operation *product) {
   for (auto [argument, input] : llvm::zip(group.getBody().getArguments(), group.getInputs())) {
     if (llvm::all_of(argument.getUsers(), [&](Operation *user) { return user == product; }))
       continue;
     Value source = getQuantizedSource(input);
-    if (!source || !isActivation(getQuantizedType(source)) ||
-        !isPerTensor(getQuantizedType(source)) ||
+    auto isTaken = [&](Operation *user) {
+      return user == product || checkActivation(kernel::getOperatorRow(user).input,
+                                                getQuantizedType(source), user) == Outcome::Lowered;
+    };
+    if (!source || !llvm::all_of(argument.getUsers(), isTaken) ||
         cast<ShapedType>(input.getType()).getShape() !=
             cast<ShapedType>(group.getResult().getType()).getShape())
       return false;

@@ -21,7 +21,8 @@ static bool isQuantizedPerTensor(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   auto quantized =
       tensor ? dyn_cast<quant::QuantizedType>(tensor.getElementType()) : quant::QuantizedType();
-  return quantized && isPerTensor(quantized) && quantized.getStorageTypeIntegralWidth() == 8;
+  return quantized && isa<quant::UniformQuantizedType>(quantized) &&
+         quantized.getStorageTypeIntegralWidth() == 8;
 }
 
 /// The type to which every user quantizes `argument`, or null.

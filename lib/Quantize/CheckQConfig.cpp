@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Plan.h"
+#include "octet/Dialect/Kernel/Kernels.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -40,7 +41,7 @@ static std::optional<Reason> check(DTypeAttr dtype, ObserverAttrInterface observ
         "OCT204",
         llvm::formatv("the {0} observer measures only and yields no quantized type", role),
         llvm::formatv("give the QConfig another {0} observer, such as #octet.min_max", role)};
-  if (spec.dtype.getWidth() != 8)
+  if (!kernel::isActivationWidth(spec.dtype.getWidth()))
     return Reason{"OCT211",
                   llvm::formatv("the {0} observer yields {1}, and there are 8-bit integers only",
                                 role, print(spec.dtype)),

@@ -72,8 +72,7 @@ static void emitBorder(ProgramEmitter &emitter, Operation *op, Value result, con
   std::string key = "border/" + std::string(reinterpret_cast<const char *>(zeros.data()),
                                             zeros.size() * sizeof(T));
   int source = signature.addWeights<T>(key, [&] { return zeros; });
-  signature.addKey(describe(type), isUniform);
-  emitter.addStep(op, "border", signature.key, signature.arguments, 1,
+  emitter.addStep(op, kernel::Kernels::border, signature.arguments, 1,
                   [&](KernelBuilder &b, ValueRange args, Value, Value) {
                     b.loop(0, type.getDimSize(0), [&](Value image) {
                       Value imageBase = b.mulIndex(image, strides.steps[0]);

@@ -41,7 +41,7 @@ public:
 
   /// False if the weights are no constants.
   bool addArguments();
-  void emit();
+  void emit(const kernel::KernelRow &row);
 
 private:
   /// Where an image and a group begin: elements of the input and the result, panels and outputs.
@@ -128,26 +128,19 @@ bool DenseKernel::addArguments() {
       starts = *nn::getConstantValues<float>(bias);
     start = signature.addParameters(starts, block);
   }
-  signature.addKey(tile.vectors, tile.panels, shape.pixelsPerVector, describe(getTensorType(in)));
-  signature.addKey({shape.rows, shape.columns, shape.kernelRows, shape.kernelColumns, shape.inRow,
-                    shape.inPixel, shape.kernelRowStep, shape.kernelColumnStep, shape.inBase,
-                    shape.outputs, shape.groups, shape.images});
   epilogue.emplace(fused, signature, block);
   signature.prepareParameters();
   return true;
 }
 
-void DenseKernel::emit() {
-  StringRef kind = !shape.isInteger                                 ? "dense_f32"
-                   : shape.images * shape.rows * shape.columns == 1 ? "gemv"
-                                                                    : "dense";
-  emitter.addStep(
-      fused.op, kind, signature.key, signature.arguments, shape.images * unitsPerImage(),
-      [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
-        if (shape.groups == 1)
-          return emitGroup(b, args, begin, end, Value());
-        b.loop(0, shape.groups, [&](Value group) { emitGroup(b, args, begin, end, group); });
-      });
+void DenseKernel::emit(const kernel::KernelRow &row) {
+  emitter.addStep(fused.op, row, signature.arguments, shape.images * unitsPerImage(),
+                  [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
+                    if (shape.groups == 1)
+                      return emitGroup(b, args, begin, end, Value());
+                    b.loop(0, shape.groups,
+                           [&](Value group) { emitGroup(b, args, begin, end, group); });
+                  });
 }
 
 void DenseKernel::emitGroup(KernelBuilder &b, ValueRange args, Value begin, Value end,
@@ -385,14 +378,35 @@ void DenseKernel::storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> a
   flush();
 }
 
-bool codegen::emitDense(ProgramEmitter &emitter, const FusedOp &fused) {
-  std::optional<DenseShape> shape =
-      emitter.getLevel().isScalar() ? std::nullopt : getDenseShape(fused);
-  if (!shape)
+/// Tiles of the shape, if there are any; `isWanted` chooses among them.
+static bool emitTiles(ProgramEmitter &emitter, const FusedOp &fused, const kernel::KernelRow &row,
+                      function_ref<bool(const DenseShape &)> isWanted) {
+  std::optional<DenseShape> shape = getDenseShape(fused);
+  if (!shape || !isWanted(*shape))
     return false;
   DenseKernel kernel(emitter, fused, *shape);
   if (!kernel.addArguments())
     return false;
-  kernel.emit();
+  kernel.emit(row);
   return true;
+}
+
+template <>
+bool codegen::emitProductAs<kernel::Kernels::gemv>(ProgramEmitter &emitter, const FusedOp &fused) {
+  return emitTiles(emitter, fused, kernel::Kernels::gemv, [](const DenseShape &shape) {
+    return shape.images * shape.rows * shape.columns == 1;
+  });
+}
+
+static bool isAny(const DenseShape &) { return true; }
+
+template <>
+bool codegen::emitProductAs<kernel::Kernels::dense>(ProgramEmitter &emitter, const FusedOp &fused) {
+  return emitTiles(emitter, fused, kernel::Kernels::dense, isAny);
+}
+
+template <>
+bool codegen::emitProductAs<kernel::Kernels::dense_f32>(ProgramEmitter &emitter,
+                                                        const FusedOp &fused) {
+  return emitTiles(emitter, fused, kernel::Kernels::dense_f32, isAny);
 }

@@ -148,10 +148,6 @@ static bool canShareVectors(const DenseShape &shape) {
 std::optional<DenseShape> codegen::getDenseShape(const FusedOp &fused) {
   RankedTensorType in = getTensorType(fused.getOuter(fused.root->getOperand(0))),
                    out = getTensorType(fused.getResult());
-  if (isQuantized(in) && !isUnsignedByte(in))
-    return std::nullopt;
-  if (isQuantized(out) && (!isUnsignedByte(out) || !isQuantized(in)))
-    return std::nullopt;
   std::optional<DenseShape> shape;
   if (auto conv = dyn_cast<nn::ConvOp>(fused.root))
     shape = getConvShape(fused, conv, in, out);

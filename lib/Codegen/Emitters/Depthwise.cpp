@@ -103,9 +103,6 @@ bool DepthwiseKernel::addArguments() {
   auto starts = makeStart(shape.channels, params, *values, bias, 1,
                           shape.kernelRows * shape.kernelColumns, 1);
   start = signature.addParameters(starts, shape.blockSize());
-  signature.addKey((int)shape.kind, shape.strip, shape.isTransposed, describe(getTensorType(in)));
-  signature.addKey({shape.kernelRows, shape.kernelColumns, shape.rowStride, shape.columnStride,
-                    shape.rowDilation, shape.columnDilation, shape.inBase, shape.images});
   epilogue.emplace(fused, signature, shape.blockSize());
   if (shape.parts > 1)
     epilogue->readQuarters(16);
@@ -275,7 +272,7 @@ void DepthwiseKernel::shareColumns(KernelBuilder &b, ValueRange args, Value inBa
 void DepthwiseKernel::emit() {
   int64_t strips = llvm::divideCeil(shape.rows, shape.strip);
   emitter.addStep(
-      fused.op, "depthwise", signature.key, signature.arguments, shape.images * strips,
+      fused.op, kernel::Kernels::depthwise, signature.arguments, shape.images * strips,
       [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
         b.loop(0, shape.blocks(), [&](Value block) {
           Value firstChannel = b.mulIndex(block, shape.blockSize()), firstPart = b.index(0);
@@ -307,18 +304,11 @@ void DepthwiseKernel::emit() {
       });
 }
 
-bool codegen::emitDepthwise(ProgramEmitter &emitter, const FusedOp &fused) {
-  auto conv = dyn_cast<nn::ConvOp>(fused.root);
-  if (emitter.getLevel().isScalar() || !conv)
-    return false;
-  std::optional<DepthwiseShape> shape = getDepthwiseShape(fused, conv, emitter.getLevel());
+template <>
+bool codegen::emitProductAs<kernel::Kernels::depthwise>(ProgramEmitter &emitter,
+                                                        const FusedOp &fused) {
+  std::optional<DepthwiseShape> shape = getDepthwiseShape(fused, emitter.getLevel());
   if (!shape)
-    return false;
-  RankedTensorType in = getTensorType(fused.getOuter(conv.getInput())),
-                   out = getTensorType(fused.getResult());
-  if (!isQuantized(in))
-    return !isQuantized(out) && emitFloatDepthwise(emitter, fused, *shape);
-  if (!isUnsignedByte(in) || (isQuantized(out) && !isUnsignedByte(out)))
     return false;
   DepthwiseKernel kernel(emitter, fused, *shape);
   if (!kernel.addArguments())

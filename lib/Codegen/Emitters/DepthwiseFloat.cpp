@@ -39,8 +39,13 @@ static Value sumTaps(KernelBuilder &b, const DepthwiseShape &s, Value input, Val
 }
 
 /// Sixteen channels at a time, taps in the order of [N.conv].
-bool codegen::emitFloatDepthwise(ProgramEmitter &emitter, const FusedOp &fused,
-                                 const DepthwiseShape &s) {
+template <>
+bool codegen::emitProductAs<kernel::Kernels::depthwise_f32>(ProgramEmitter &emitter,
+                                                            const FusedOp &fused) {
+  std::optional<DepthwiseShape> shape = getDepthwiseShape(fused, emitter.getLevel());
+  if (!shape)
+    return false;
+  const DepthwiseShape &s = *shape;
   Value in = fused.getOuter(fused.root->getOperand(0)),
         filter = fused.getOuter(fused.root->getOperand(1));
   auto values = nn::getConstantValues<float>(filter);
@@ -69,13 +74,10 @@ bool codegen::emitFloatDepthwise(ProgramEmitter &emitter, const FusedOp &fused,
   }
   int start = signature.addWeights<float>(
       biasKey, [&] { return std::vector<float>(bias.begin(), bias.end()); });
-  signature.addKey("float", describe(getTensorType(in)));
-  signature.addKey({s.kernelRows, s.kernelColumns, s.rowStride, s.columnStride, s.rowDilation,
-                    s.columnDilation, s.inBase, s.images});
   Epilogue epilogue(fused, signature);
   int64_t lanes = std::min<int64_t>(16, s.channels);
   emitter.addStep(
-      fused.op, "depthwise_f32", signature.key, signature.arguments, s.images * s.rows,
+      fused.op, kernel::Kernels::depthwise_f32, signature.arguments, s.images * s.rows,
       [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
         emitLoopNest(
             b, {s.images * s.rows, s.columns, (int64_t)llvm::divideCeil(s.channels, 16)}, begin,

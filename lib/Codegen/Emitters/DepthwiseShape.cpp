@@ -23,8 +23,11 @@ static void transpose(DepthwiseShape &s) {
   s.isTransposed = true;
 }
 
-std::optional<DepthwiseShape> codegen::getDepthwiseShape(const FusedOp &fused, nn::ConvOp conv,
+std::optional<DepthwiseShape> codegen::getDepthwiseShape(const FusedOp &fused,
                                                          const CpuLevel &level) {
+  auto conv = dyn_cast<nn::ConvOp>(fused.root);
+  if (!conv)
+    return std::nullopt;
   RankedTensorType in = getTensorType(fused.getOuter(conv.getInput())),
                    out = getTensorType(fused.getResult());
   nn::LayoutAttr inLayout = getLayout(in), outLayout = getLayout(out);

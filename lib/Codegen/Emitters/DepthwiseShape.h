@@ -44,8 +44,7 @@ struct DepthwiseShape {
 
 /// The shape of a convolution with one input and one output channel per group, NHWC on both sides;
 /// else nothing.
-std::optional<DepthwiseShape> getDepthwiseShape(const FusedOp &fused, nn::ConvOp conv,
-                                                const CpuLevel &level);
+std::optional<DepthwiseShape> getDepthwiseShape(const FusedOp &fused, const CpuLevel &level);
 
 /// An argument for a constant's depthwise weights, which lie once in the library, [channel][kernel
 /// row][kernel column], as the kernel reads them: [block][part][output row of the strip][kernel
@@ -55,9 +54,6 @@ std::optional<DepthwiseShape> getDepthwiseShape(const FusedOp &fused, nn::ConvOp
 /// several parts, natural.
 KernelArgument getDepthwiseWeights(ProgramEmitter &emitter, nn::ConstantOp weights,
                                    const DepthwiseShape &shape, bool asWords);
-
-/// A depthwise convolution of floats; false if its weights are no constants.
-bool emitFloatDepthwise(ProgramEmitter &emitter, const FusedOp &fused, const DepthwiseShape &shape);
 
 } // namespace octet::codegen
 

@@ -13,17 +13,40 @@ using namespace octet;
 using namespace octet::codegen;
 
 LogicalResult codegen::emitConv(ProgramEmitter &emitter, nn::ConvOp op) {
-  return emitRoot(emitter, FusedOp(op));
+  return emitProduct(emitter, FusedOp(op));
 }
 
 LogicalResult codegen::emitLinear(ProgramEmitter &emitter, nn::LinearOp op) {
-  return emitRoot(emitter, FusedOp(op));
+  return emitProduct(emitter, FusedOp(op));
 }
 
-LogicalResult codegen::emitRoot(ProgramEmitter &emitter, const FusedOp &fused) {
-  if (!emitDepthwise(emitter, fused) && !emitDense(emitter, fused))
-    emitLoopsForRoot(emitter, fused);
-  return success();
+/// Whether a product's input and result have the elements of a kernel.
+static bool hasElements(const FusedOp &fused, kernel::Elements elements) {
+  RankedTensorType in = getTensorType(fused.getOuter(fused.root->getOperand(0))),
+                   out = getTensorType(fused.getResult());
+  switch (elements) {
+  case kernel::Elements::any:
+    return true;
+  case kernel::Elements::bytes:
+    return isUnsignedByte(in) && (isUnsignedByte(out) || !isQuantized(out));
+  case kernel::Elements::reals:
+    return !isQuantized(in) && !isQuantized(out);
+  }
+  llvm_unreachable("unknown elements");
+}
+
+LogicalResult codegen::emitProduct(ProgramEmitter &emitter, const FusedOp &fused) {
+  using Emit = bool (*)(ProgramEmitter &, const FusedOp &);
+  static constexpr std::pair<const kernel::KernelRow *, Emit> kernels[] = {
+#define OCTET_PRODUCT_KERNEL(name, ...)                                                            \
+  {&kernel::Kernels::name, emitProductAs<kernel::Kernels::name>},
+#include "octet/Dialect/Kernel/Kernels.def"
+  };
+  for (auto [row, emit] : kernels)
+    if ((row->levels == kernel::Levels::all || !emitter.getLevel().isScalar()) &&
+        hasElements(fused, row->elements) && emit(emitter, fused))
+      return success();
+  return fused.op->emitOpError("has no kernel; see the rows of Kernels.def");
 }
 
 LogicalResult codegen::emitGroup(ProgramEmitter &emitter, GroupOp op) {
@@ -31,7 +54,7 @@ LogicalResult codegen::emitGroup(ProgramEmitter &emitter, GroupOp op) {
   for (Operation *inner : fused.body)
     if (!inner->hasTrait<nn::Elementwise>() && !isa<DequantizeOp>(inner))
       return inner->emitOpError("cannot stand in a fused group: it is not element-wise");
-  return fused.root ? emitRoot(emitter, fused) : emitFusedElementwise(emitter, fused);
+  return fused.root ? emitProduct(emitter, fused) : emitFusedElementwise(emitter, fused);
 }
 
 LogicalResult codegen::emitOperator(ProgramEmitter &emitter, Operation *op) {

@@ -18,9 +18,8 @@ namespace octet::codegen {
 
 /// out[i] = compute(in[i]...) on real values with broadcasting, in one lane or sixteen.
 using PointwiseFn = llvm::function_ref<mlir::Value(KernelBuilder &, mlir::ValueRange values)>;
-void emitPointwise(ProgramEmitter &emitter, mlir::Operation *op, llvm::StringRef kind,
-                   llvm::StringRef key, llvm::ArrayRef<mlir::Value> inputs, mlir::Value result,
-                   PointwiseFn compute);
+void emitPointwise(ProgramEmitter &emitter, mlir::Operation *op, const kernel::KernelRow &row,
+                   llvm::ArrayRef<mlir::Value> inputs, mlir::Value result, PointwiseFn compute);
 /// Gives a view the rank of the result, with stride zero where it is broadcast.
 void alignView(TensorView &view, llvm::ArrayRef<int64_t> outShape);
 /// A plain element-wise op, or a group without convolution or linear layer [N.elementwise].
@@ -36,17 +35,17 @@ void copyRun(KernelBuilder &b, mlir::Value from, mlir::Value fromAt, mlir::Value
 bool emitRepeat(ProgramEmitter &emitter, nn::ResizeOp op);
 /// Fills the border of a padded result with what padding stands for; nothing if it has none.
 void emitBorder(ProgramEmitter &emitter, mlir::Operation *op, mlir::Value result);
-/// Convolution or linear layer with a fused body: the best kernel that takes the shape.
-llvm::LogicalResult emitRoot(ProgramEmitter &emitter, const FusedOp &fused);
-/// Register tiles for dense convolutions and linear layers; false if the shape or the types are not
-/// theirs.
-bool emitDense(ProgramEmitter &emitter, const FusedOp &fused);
+/// Convolution or linear layer with a fused body: the first kernel of Kernels.def that takes it.
+llvm::LogicalResult emitProduct(ProgramEmitter &emitter, const FusedOp &fused);
+/// The kernel of one row, whose elements are those of `fused`; false if it does not take the shape.
+template <const kernel::KernelRow &row>
+bool emitProductAs(ProgramEmitter &emitter, const FusedOp &fused);
+#define OCTET_PRODUCT_KERNEL(name, ...)                                                            \
+  template <>                                                                                      \
+  bool emitProductAs<kernel::Kernels::name>(ProgramEmitter & emitter, const FusedOp &fused);
+#include "octet/Dialect/Kernel/Kernels.def"
 /// Dense NCHW floats to NHWC bytes; false if the shapes are not its.
 bool emitQuantizePlanes(ProgramEmitter &emitter, QuantizeOp op);
-/// Depthwise convolutions on NHWC; false if the shape or the types are not theirs.
-bool emitDepthwise(ProgramEmitter &emitter, const FusedOp &fused);
-/// Convolution or linear layer with a fused body, as plain loops: the path that takes every shape.
-void emitLoopsForRoot(ProgramEmitter &emitter, const FusedOp &fused);
 
 } // namespace octet::codegen
 

@@ -124,14 +124,12 @@ void Epilogue::addMultipliers() {
     bool clampsItself = form == Form::general && multipliesByReciprocals;
     packClamps = (isSmall || clampsItself) && out.low == 0 && out.high == 255;
   }
-  signature.addKey(packClamps, multipliesByReciprocals, isSmall, isBounded);
 }
 
 void Epilogue::addResultParameters() {
   QuantParams out = paramsOf(fused.getResult());
   bool perChannel = out.axis >= 0;
   zeroPointIsZero = llvm::all_of(out.zeroPoints, [](int32_t z) { return z == 0; });
-  signature.addKey(perChannel, zeroPointIsZero);
   if (!perChannel)
     return; // they are in the tensor's own parameter block
   bounds = signature.addWeights<int32_t>(
@@ -152,7 +150,6 @@ Epilogue::Epilogue(const FusedOp &fused, Signature &signature, int64_t block)
   channelAxis = fused.getProduct().getResultChannelAxis();
   bool perChannel = resultIsQuantized && paramsOf(fused.getResult()).axis >= 0;
   bool hasBody = form == Form::general || form == Form::floats;
-  signature.addKey("epilogue", (int)form, hasBody ? fused.describeBody() : "");
   if (form != Form::floats)
     addMultipliers();
   if (resultIsQuantized)

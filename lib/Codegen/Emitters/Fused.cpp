@@ -42,28 +42,3 @@ SmallVector<Value> FusedOp::getBodyInputs() const {
         inputs.insert(operand);
   return inputs.takeVector();
 }
-
-/// Without what says where an operator comes from.
-static DictionaryAttr getInherentAttrs(Operation *op) {
-  NamedAttrList attributes(op->getAttrDictionary());
-  for (NamedAttribute discardable : op->getDiscardableAttrs())
-    attributes.erase(discardable.getName());
-  return attributes.getDictionary(op->getContext());
-}
-
-std::string FusedOp::describeBody() const {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  llvm::DenseMap<Value, int64_t> numbers;
-  auto number = [&](Value value) {
-    return numbers.try_emplace(value, numbers.size()).first->second;
-  };
-  for (Operation *inner : body) {
-    os << inner->getName() << getInherentAttrs(inner) << '(';
-    for (Value operand : inner->getOperands())
-      os << number(operand) << ',';
-    os << ")->" << number(inner->getResult(0)) << ';';
-  }
-  os << number(yielded);
-  return text;
-}

@@ -29,8 +29,6 @@ struct FusedOp {
   mlir::Value getResult() const { return op->getResult(0); }
   /// Operands of the body that come from outside (not the root's), each once.
   llvm::SmallVector<mlir::Value> getBodyInputs() const;
-  /// Ops, attributes and wiring of the body as text.
-  std::string describeBody() const;
 };
 
 /// Values of the body's ops by the float laws; `known` starts with the outer inputs (real values)

@@ -63,10 +63,9 @@ MatmulKernel::MatmulKernel(ProgramEmitter &emitter, nn::MatmulOp op)
 }
 
 void MatmulKernel::emit() {
-  signature.addKey(lanes, tile.vectors, tile.panels);
   units.assign(shape.begin(), shape.end() - 1);
   units.back() = llvm::divideCeil(rows, tile.vectors);
-  emitter.addStep(op, "matmul", signature.key, signature.arguments,
+  emitter.addStep(op, kernel::Kernels::matmul, signature.arguments,
                   ShapedType::getNumElements(units),
                   [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
                     lhs = signature.getTensor(0, args), rhs = signature.getTensor(1, args),

@@ -12,7 +12,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emitters.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace octet;
@@ -162,15 +161,9 @@ static void emitCopy(ProgramEmitter &emitter, Operation *op, Value input, Value 
   Signature signature(emitter);
   int source = signature.add(emitter.getBuffer(input)),
       target = signature.add(emitter.getBuffer(result));
-  for (ArrayRef<int64_t> values :
-       {ArrayRef(copy.shape), ArrayRef(copy.inputSteps), ArrayRef(copy.resultSteps)}) {
-    signature.addKey(values);
-    signature.addKey(";");
-  }
-  signature.addKey(copy.inputBase, copy.resultBase);
   Transposition transposition(copy, getStorageType(getTensorType(input)));
   if (!emitter.getLevel().isScalar() && transposition.isOne())
-    return emitter.addStep(op, "transpose", signature.key, signature.arguments,
+    return emitter.addStep(op, kernel::Kernels::transpose, signature.arguments,
                            transposition.getRange(),
                            [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
                              transposition.emit(b, args, begin, end);
@@ -178,7 +171,7 @@ static void emitCopy(ProgramEmitter &emitter, Operation *op, Value input, Value 
   bool hasRuns = !emitter.getLevel().isScalar() && copy.inputSteps.back() == 1 &&
                  copy.resultSteps.back() == 1 && copy.shape.size() > 1;
   emitter.addStep(
-      op, "copy", signature.key, signature.arguments, copy.shape[0],
+      op, kernel::Kernels::copy, signature.arguments, copy.shape[0],
       [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
         ArrayRef<int64_t> walked(copy.shape);
         emitLoopNest(b, hasRuns ? walked.drop_back() : walked, begin, end, [&](ValueRange i) {
@@ -308,8 +301,8 @@ bool codegen::emitRepeat(ProgramEmitter &emitter, nn::ResizeOp op) {
 /// The padding value everywhere; the input is copied over it.
 static void emitFill(ProgramEmitter &emitter, nn::PadOp op) {
   float value = op.getValue().convertToFloat();
-  emitPointwise(emitter, op, "fill", llvm::utohexstr(llvm::bit_cast<uint32_t>(value)), {},
-                op.getResult(), [&](KernelBuilder &b, ValueRange) { return b.constF(value); });
+  emitPointwise(emitter, op, kernel::Kernels::fill, {}, op.getResult(),
+                [&](KernelBuilder &b, ValueRange) { return b.constF(value); });
 }
 
 LogicalResult codegen::emitPad(ProgramEmitter &emitter, nn::PadOp op) {

@@ -21,10 +21,9 @@ LogicalResult codegen::emitObserve(ProgramEmitter &emitter, ObserveOp op) {
   Signature signature(emitter);
   int source = signature.addTensor(op.getInput());
   int state = signature.add(emitter.getState(op.getObserverAttr()));
-  signature.addKey(observer);
   // One caller at a time updates the statistics: the range has one unit.
   emitter.addStep(
-      op, "observe", signature.key, signature.arguments, 1,
+      op, kernel::Kernels::observe, signature.arguments, 1,
       [&](KernelBuilder &b, ValueRange args, Value, Value) {
         TensorView x = signature.getTensor(source, args);
         auto layout = StridedLayoutAttr::get(b.getContext(), x.strides.offset, x.strides.steps);

@@ -125,10 +125,9 @@ namespace {
 /// A kernel that computes every element of a result from those of its inputs.
 class PointwiseKernel {
 public:
-  PointwiseKernel(ProgramEmitter &emitter, ArrayRef<Value> inputs, Value result, StringRef key,
+  PointwiseKernel(ProgramEmitter &emitter, ArrayRef<Value> inputs, Value result,
                   PointwiseFn compute)
       : signature(emitter), numInputs(inputs.size()), compute(compute) {
-    signature.addKey(key);
     for (Value input : inputs)
       signature.addTensor(input);
     signature.addTensor(result);
@@ -268,10 +267,10 @@ void PointwiseKernel::emit(KernelBuilder &b, ValueRange args, Value begin, Value
   emitLine(b, walk.laneAxis, middle, end);
 }
 
-void codegen::emitPointwise(ProgramEmitter &emitter, Operation *op, StringRef kind, StringRef key,
+void codegen::emitPointwise(ProgramEmitter &emitter, Operation *op, const kernel::KernelRow &row,
                             ArrayRef<Value> inputs, Value result, PointwiseFn compute) {
-  PointwiseKernel kernel(emitter, inputs, result, key, compute);
-  emitter.addStep(op, kind, kernel.signature.key, kernel.signature.arguments, kernel.getRange(),
+  PointwiseKernel kernel(emitter, inputs, result, compute);
+  emitter.addStep(op, row, kernel.signature.arguments, kernel.getRange(),
                   [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
                     kernel.emit(b, args, begin, end);
                   });
@@ -287,7 +286,7 @@ LogicalResult codegen::emitFusedElementwise(ProgramEmitter &emitter, const Fused
   bool isFinite = llvm::hasSingleElement(operations) &&
                   isa<nn::AddOp, nn::SubOp, nn::MulOp>(*operations.begin()) &&
                   llvm::all_of(inputs, [](Value input) { return isQuantized(input.getType()); });
-  emitPointwise(emitter, fused.op, "elementwise", fused.describeBody(), inputs, fused.getResult(),
+  emitPointwise(emitter, fused.op, kernel::Kernels::elementwise, inputs, fused.getResult(),
                 [&](KernelBuilder &b, ValueRange values) {
                   b.valuesAreFinite = isFinite;
                   llvm::DenseMap<Value, Value> known;
@@ -303,7 +302,7 @@ static Value identity(KernelBuilder &, ValueRange values) { return values[0]; }
 LogicalResult codegen::emitQuantize(ProgramEmitter &emitter, QuantizeOp op) {
   if (emitQuantizePlanes(emitter, op))
     return success();
-  emitPointwise(emitter, op, "quantize", "", {op.getInput()}, op.getResult(), identity);
+  emitPointwise(emitter, op, kernel::Kernels::quantize, {op.getInput()}, op.getResult(), identity);
   return success();
 }
 
@@ -313,6 +312,7 @@ LogicalResult codegen::emitDequantize(ProgramEmitter &emitter, DequantizeOp op) 
   if (type.getStorageTypeIntegralWidth() != 8)
     return op.emitOpError("has code generation for 8-bit storage only, but got ")
            << type << "; is the network lowered?";
-  emitPointwise(emitter, op, "dequantize", "", {op.getInput()}, op.getResult(), identity);
+  emitPointwise(emitter, op, kernel::Kernels::dequantize, {op.getInput()}, op.getResult(),
+                identity);
   return success();
 }

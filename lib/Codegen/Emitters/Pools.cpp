@@ -98,21 +98,17 @@ using PoolElementFn = function_ref<void(KernelBuilder &, ValueRange args, const 
 
 /// Adds the step of a pool whose tensors `signature` has.
 template <typename PoolOp>
-static void emitPool(PoolOp op, StringRef kind, Signature &signature, int target,
+static void emitPool(PoolOp op, const kernel::KernelRow &row, Signature &signature, int target,
                      PoolElementFn element) {
-  signature.addKey(op->getName().getStringRef());
-  for (ArrayRef<int64_t> values :
-       {op.getKernel(), op.getStrides(), op.getPads(), op.getDilations()})
-    signature.addKey(values);
   Window rows = getWindow(op, 0), columns = getWindow(op, 1);
-  signature.emitter.addStep(
-      op, kind, signature.key, signature.arguments, op.getResult().getType().getDimSize(2),
-      [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
-        emitPoolLoops(b, signature.getTensor(target, args), begin, end,
-                      [&](ValueRange i, int64_t laneAxis) {
-                        element(b, args, PlacedWindow(b, rows, columns, i), i, laneAxis);
-                      });
-      });
+  signature.emitter.addStep(op, row, signature.arguments, op.getResult().getType().getDimSize(2),
+                            [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
+                              emitPoolLoops(b, signature.getTensor(target, args), begin, end,
+                                            [&](ValueRange i, int64_t laneAxis) {
+                                              element(b, args, PlacedWindow(b, rows, columns, i), i,
+                                                      laneAxis);
+                                            });
+                            });
 }
 
 /// [N.max_pool]
@@ -120,7 +116,7 @@ LogicalResult codegen::emitMaxPool(ProgramEmitter &emitter, nn::MaxPoolOp op) {
   Signature signature(emitter);
   int source = signature.addTensor(op.getInput(), Signature::Parameters::none);
   int target = signature.addTensor(op.getResult(), Signature::Parameters::none);
-  emitPool(op, "max_pool", signature, target,
+  emitPool(op, kernel::Kernels::max_pool, signature, target,
            [&](KernelBuilder &b, ValueRange args, const PlacedWindow &window, ValueRange i,
                int64_t laneAxis) {
              TensorView x = signature.getTensor(source, args),
@@ -175,7 +171,6 @@ Mean::Mean(Signature &signature, Value input, Value result, int64_t fewest, int6
   auto parameters = isInteger ? Signature::Parameters::integers : Signature::Parameters::all;
   source = signature.addTensor(input, parameters);
   target = signature.addTensor(result, parameters);
-  signature.addKey("counts", fewest, most, isInteger);
   if (!isInteger)
     return;
   auto bits = [](float value) { return llvm::utohexstr(llvm::bit_cast<uint32_t>(value)); };
@@ -221,7 +216,7 @@ LogicalResult codegen::emitAvgPool(ProgramEmitter &emitter, nn::AvgPoolOp op) {
                  (getWindow(op, 0).isAlwaysInside() && getWindow(op, 1).isAlwaysInside());
   // Dilated taps may all miss the input.
   Mean mean(signature, op.getInput(), op.getResult(), isFixed ? size : 0, size);
-  emitPool(op, "avg_pool", signature, mean.target,
+  emitPool(op, kernel::Kernels::avg_pool, signature, mean.target,
            [&](KernelBuilder &b, ValueRange args, const PlacedWindow &window, ValueRange i,
                int64_t laneAxis) {
              Value count = isFixed ? b.index(size) : window.count(b);
@@ -237,8 +232,6 @@ LogicalResult codegen::emitAvgPool(ProgramEmitter &emitter, nn::AvgPoolOp op) {
 
 LogicalResult codegen::emitReduceMean(ProgramEmitter &emitter, nn::ReduceMeanOp op) {
   Signature signature(emitter);
-  signature.addKey("axes", op.getKeepDims());
-  signature.addKey(op.getAxes());
   ArrayRef<int64_t> in = op.getInput().getType().getShape();
   SmallVector<int64_t> kept, reduced(op.getAxes());
   int64_t count = 1;
@@ -249,7 +242,7 @@ LogicalResult codegen::emitReduceMean(ProgramEmitter &emitter, nn::ReduceMeanOp 
     keptShape.push_back(1);
   Mean mean(signature, op.getInput(), op.getResult(), count, count);
   emitter.addStep(
-      op, "reduce_mean", signature.key, signature.arguments, keptShape[0],
+      op, kernel::Kernels::reduce_mean, signature.arguments, keptShape[0],
       [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
         emitLoopNest(b, keptShape, begin, end, [&](ValueRange k) {
           SmallVector<Value> at(in.size(), b.index(0)), result;

@@ -66,7 +66,7 @@ bool codegen::emitQuantizePlanes(ProgramEmitter &emitter, QuantizeOp op) {
   int64_t pitch = getLayout(out).getChannels(), blocks = llvm::divideCeil(planes->pixels, 16);
   int64_t unitsPerImage = planes->rows > 1 ? planes->rows : blocks, images = in.getDimSize(0);
   emitter.addStep(
-      op, "quantize_planes", signature.key, signature.arguments, images * unitsPerImage,
+      op, kernel::Kernels::quantize_planes, signature.arguments, images * unitsPerImage,
       [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
         TensorView x = signature.getTensor(source, args), y = signature.getTensor(target, args);
         auto block = [&](Value image, Value row, Value i) {

@@ -181,8 +181,9 @@ LogicalResult codegen::emitResize(ProgramEmitter &emitter, nn::ResizeOp op) {
   columns.addArguments(signature);
   ArrayRef<int64_t> shape = op.getResult().getType().getShape();
   emitter.addStep(
-      op, isLinear ? "resize_linear" : "resize_nearest", signature.key, signature.arguments,
-      shape[2], [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
+      op, isLinear ? kernel::Kernels::resize_linear : kernel::Kernels::resize_nearest,
+      signature.arguments, shape[2],
+      [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
         TensorView x = signature.getTensor(source, args), y = signature.getTensor(target, args);
         emitLoopNest(b, {shape[2], shape[0], shape[3]}, begin, end, [&](ValueRange i) {
           ResizedAxis::Place row = rows.load(b, args, i[0], x.strides.steps[2]),

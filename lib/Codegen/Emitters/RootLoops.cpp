@@ -56,13 +56,14 @@ static Value accumulate(KernelBuilder &b, const TensorView &input, ValueRange in
   return b.add(acc, b.mul(b.sub(x, zeroPoint), w));
 }
 
-static void emitConvLoops(ProgramEmitter &emitter, const FusedOp &fused, nn::ConvOp conv) {
+template <>
+bool codegen::emitProductAs<kernel::Kernels::conv_loops>(ProgramEmitter &emitter,
+                                                         const FusedOp &fused) {
+  auto conv = dyn_cast<nn::ConvOp>(fused.root);
+  if (!conv)
+    return false;
   Signature signature(emitter);
   RootArguments arguments = addRootArguments(signature, fused);
-  signature.addKey(conv.getStrides());
-  signature.addKey(conv.getPads());
-  signature.addKey(conv.getDilations());
-  signature.addKey(conv.getGroups());
   Epilogue epilogue(fused, signature);
   auto out = conv.getResult().getType().getShape(), in = conv.getInput().getType().getShape();
   auto kernel = conv.getFilter().getType().getShape();
@@ -72,7 +73,7 @@ static void emitConvLoops(ProgramEmitter &emitter, const FusedOp &fused, nn::Con
                  out[3]};
   int64_t outputsPerGroup = out[1] / conv.getGroups();
   emitter.addStep(
-      fused.op, "conv_loops", signature.key, signature.arguments, out[2],
+      fused.op, kernel::Kernels::conv_loops, signature.arguments, out[2],
       [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
         TensorView input = signature.getTensor(arguments.input, args),
                    filter = signature.getTensor(arguments.filter, args);
@@ -105,9 +106,15 @@ static void emitConvLoops(ProgramEmitter &emitter, const FusedOp &fused, nn::Con
           epilogue.emitAndStore(b, args, acc, {n, oc, oh, ow}, -1);
         });
       });
+  return true;
 }
 
-static void emitLinearLoops(ProgramEmitter &emitter, const FusedOp &fused, nn::LinearOp linear) {
+template <>
+bool codegen::emitProductAs<kernel::Kernels::linear_loops>(ProgramEmitter &emitter,
+                                                           const FusedOp &fused) {
+  auto linear = dyn_cast<nn::LinearOp>(fused.root);
+  if (!linear)
+    return false;
   Signature signature(emitter);
   RootArguments arguments = addRootArguments(signature, fused);
   Epilogue epilogue(fused, signature);
@@ -116,7 +123,7 @@ static void emitLinearLoops(ProgramEmitter &emitter, const FusedOp &fused, nn::L
   // Outputs first: they are what the step's range splits.
   SmallVector<int64_t> shape{out.back()};
   shape.append(out.begin(), out.end() - 1);
-  emitter.addStep(fused.op, "linear_loops", signature.key, signature.arguments, out.back(),
+  emitter.addStep(fused.op, kernel::Kernels::linear_loops, signature.arguments, out.back(),
                   [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
                     TensorView input = signature.getTensor(arguments.input, args),
                                filter = signature.getTensor(arguments.filter, args);
@@ -141,10 +148,5 @@ static void emitLinearLoops(ProgramEmitter &emitter, const FusedOp &fused, nn::L
                       epilogue.emitAndStore(b, args, acc, indices, -1);
                     });
                   });
-}
-
-void codegen::emitLoopsForRoot(ProgramEmitter &emitter, const FusedOp &fused) {
-  if (auto conv = dyn_cast<nn::ConvOp>(fused.root))
-    return emitConvLoops(emitter, fused, conv);
-  emitLinearLoops(emitter, fused, cast<nn::LinearOp>(fused.root));
+  return true;
 }

@@ -39,7 +39,6 @@ static bool hasFullRange(const QuantParams &params) {
 
 int Signature::addTensor(Value value, Parameters parameters) {
   Tensor tensor{getTensorType(value), add(emitter.getBuffer(value))};
-  addKey(describe(tensor.type));
   auto quantized = dyn_cast<quant::QuantizedType>(tensor.type.getElementType());
   if (quantized && quantized.getStorageTypeIntegralWidth() == 8 && parameters != Parameters::none) {
     QuantParams params = numerics::getParams(quantized);
@@ -54,13 +53,11 @@ int Signature::addTensor(Value value, Parameters parameters) {
           block.push_back(numerics::reciprocalRest(scale));
         return block;
       });
-    addKey(hasReciprocals(params), hasFullRange(params));
     tensor.zeroPoints = addWeights<int32_t>(key + "/zero-points", [&] {
       std::vector<int32_t> block{(int32_t)params.low, (int32_t)params.high};
       block.insert(block.end(), params.zeroPoints.begin(), params.zeroPoints.end());
       return block;
     });
-    addKey("axis", tensor.axis);
   }
   tensors.push_back(tensor);
   return tensors.size() - 1;

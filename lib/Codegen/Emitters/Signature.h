@@ -12,7 +12,7 @@
 
 namespace octet::codegen {
 
-/// Collects a kernel's arguments and its key while a step is planned; names them again inside the
+/// Collects a kernel's arguments while a step is planned; names them again inside the
 /// body. A quantized tensor brings its parameters along: [scales..., reciprocals..., their
 /// rests...], and [low, high, zero points...].
 class Signature {
@@ -23,8 +23,7 @@ public:
   enum class Parameters { all, integers, none };
   /// Adds a tensor; returns its number.
   int addTensor(mlir::Value value, Parameters parameters = Parameters::all);
-  /// Adds constant data; returns its number. Its size is part of the key through the argument's
-  /// type.
+  /// Adds constant data; returns its number.
   template <typename T>
   int addWeights(llvm::StringRef key, llvm::function_ref<std::vector<T>()> make) {
     return add(emitter.getWeights<T>(key, make));
@@ -46,15 +45,6 @@ public:
     arguments.push_back(argument);
     return arguments.size() - 1;
   }
-  /// Appends to the key whatever else the code depends on.
-  template <typename... Ts> void addKey(Ts &&...parts) {
-    llvm::raw_string_ostream os(key);
-    ((os << parts << ' '), ...);
-  }
-  void addKey(llvm::ArrayRef<int64_t> values) {
-    for (int64_t value : values)
-      addKey(value);
-  }
 
   /// Inside the kernel body: a tensor or other argument by its number.
   TensorView getTensor(int number, mlir::ValueRange args) const;
@@ -62,7 +52,6 @@ public:
 
   ProgramEmitter &emitter;
   llvm::SmallVector<KernelArgument> arguments;
-  std::string key;
 
 private:
   template <typename T> int addPerChannel(llvm::ArrayRef<T> perChannel, int64_t block) {

@@ -88,12 +88,11 @@ static void emitContiguousRow(KernelBuilder &b, const TensorView &x, const Tenso
 LogicalResult codegen::emitSoftmax(ProgramEmitter &emitter, nn::SoftmaxOp op) {
   Signature signature(emitter);
   int source = signature.addTensor(op.getInput()), target = signature.addTensor(op.getResult());
-  signature.addKey("axis", op.getAxis());
   SmallVector<int64_t> outer(op.getInput().getType().getShape());
   int64_t axis = op.getAxis(), length = outer[axis];
   outer[axis] = 1;
   emitter.addStep(
-      op, "softmax", signature.key, signature.arguments, ShapedType::getNumElements(outer),
+      op, kernel::Kernels::softmax, signature.arguments, ShapedType::getNumElements(outer),
       [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
         TensorView x = signature.getTensor(source, args), y = signature.getTensor(target, args);
         b.loop(begin, end, 1, [&](Value row) {

@@ -49,7 +49,7 @@ static bool emitSignFlip(ProgramEmitter &emitter, nn::TableOp op) {
   Signature signature(emitter);
   int source = signature.add(emitter.getBuffer(op.getInput()));
   int target = signature.add(emitter.getBuffer(op.getResult()));
-  emitter.addStep(op, "flip", signature.key, signature.arguments, llvm::divideCeil(size, kBytes),
+  emitter.addStep(op, kernel::Kernels::flip, signature.arguments, llvm::divideCeil(size, kBytes),
                   [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
                     auto type = VectorType::get({kBytes}, b.getI8Type());
                     Value signBits = arith::ConstantOp::create(
@@ -80,7 +80,7 @@ LogicalResult codegen::emitTable(ProgramEmitter &emitter, nn::TableOp op) {
   SmallVector<int64_t> sizes = llvm::map_to_vector(order, [&](unsigned dim) { return shape[dim]; });
   if (sizes.empty())
     sizes.push_back(1);
-  emitter.addStep(op, "table", signature.key, signature.arguments, sizes[0],
+  emitter.addStep(op, kernel::Kernels::table, signature.arguments, sizes[0],
                   [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
                     TensorView x = signature.getTensor(source, args),
                                y = signature.getTensor(target, args);

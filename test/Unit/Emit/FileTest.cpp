@@ -95,6 +95,7 @@ TEST_F(File, SignalsLeaveNothing) {
     pid_t child = fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
+      std::signal(signal, SIG_DFL); // which nohup, for one, would have it ignore
       std::error_code code;
       raw_fd_ostream(reserveTemporaryFile(path("x.%%%%.tmp")), code) << "text";
       raise(code ? SIGKILL : signal);
