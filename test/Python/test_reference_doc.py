@@ -56,6 +56,14 @@ def test_entries_show_their_example(pages, page, name, piece):
     assert piece in re.search(r"```mlir\n(.*?)```", entry, re.S)[1]
 
 
+def test_kernels_are_rows(pages):
+    text = pages["kernels.md"]
+    assert "| filter | si8 | zero | output |" in text
+    assert "| product | products with weights: convolutions, linear layers | product_input | filter | product_result | channels_last |" in text
+    assert "| depthwise | product | bytes | arguments | compact | tiles |" in text
+    assert "arguments: steps give them" in text
+
+
 def test_a_statement_ends_with_its_last_bracket(reference):
     lines = ["  octet.a {", "    // CHECK: x", '    octet.b "}"', "  } // end (", "  octet.c"]
     assert reference.cut_statement(lines, 0) == ["octet.a {", '  octet.b "}"', "} // end ("]
