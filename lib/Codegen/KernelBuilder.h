@@ -102,7 +102,7 @@ public:
   mlir::Value bitcast(mlir::Value value, mlir::Type element);
   /// Elements [offset, offset + size) of a vector.
   mlir::Value slice(mlir::Value vector, int64_t offset, int64_t size);
-  /// 64 bytes as two times 32 words: those at even places and the others.
+  /// 64 bytes as two vectors of 32 i16: those at even places and the others.
   std::pair<mlir::Value, mlir::Value> widenBytes(mlir::Value bytes, bool isSigned);
 
   /// for (i = lower; i < upper; i += step)

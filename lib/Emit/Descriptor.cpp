@@ -196,7 +196,7 @@ Constant *DescriptorBuilder::build(const ProgramInfo &info, ArrayRef<LevelCode> 
   for (const LevelCode &level : levels)
     programs.push_back(program(level, prologue));
   return record({descriptor(info, levels), array(programs), stepTable(shared),
-                 data(ConstantDataArray::get(context, lists.getWords())), calls(levels)});
+                 data(ConstantDataArray::get(context, lists.getEntries())), calls(levels)});
 }
 
 /// The runtime's public functions get the network's prefix; all else is internal, so that networks

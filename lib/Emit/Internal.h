@@ -54,12 +54,12 @@ public:
   /// Where the list begins; equal ones are there once.
   int32_t add(llvm::ArrayRef<StepAddress> addresses);
   int32_t add(llvm::ArrayRef<int64_t> bounds);
-  llvm::ArrayRef<int32_t> getWords() const { return words; }
+  llvm::ArrayRef<int32_t> getEntries() const { return entries; }
 
 private:
   int32_t addList(llvm::ArrayRef<int32_t> list);
 
-  std::vector<int32_t> words;
+  std::vector<int32_t> entries;
   std::map<std::vector<int32_t>, int32_t> places;
 };
 

@@ -125,10 +125,10 @@ int32_t ArgumentLists::add(ArrayRef<int64_t> bounds) {
 }
 
 int32_t ArgumentLists::addList(ArrayRef<int32_t> list) {
-  auto [it, isNew] = places.try_emplace(list.vec(), (int32_t)words.size());
+  auto [it, isNew] = places.try_emplace(list.vec(), (int32_t)entries.size());
   if (isNew) {
-    words.push_back(list.size());
-    append_range(words, list);
+    entries.push_back(list.size());
+    append_range(entries, list);
   }
   return it->second;
 }

@@ -126,18 +126,18 @@ static octet_model *fail(octet_model *model) {
   return NULL;
 }
 
-static int32_t get_space(int32_t word) { return word & ((1 << OCTET_SPACE_BITS) - 1); }
+static int32_t get_space(int32_t address) { return address & ((1 << OCTET_SPACE_BITS) - 1); }
 
-static uint32_t get_number(int32_t word) { return (uint32_t)word >> OCTET_SPACE_BITS; }
+static uint32_t get_number(int32_t address) { return (uint32_t)address >> OCTET_SPACE_BITS; }
 
-static int64_t resolve_address(const octet_model *model, int32_t word) {
+static int64_t resolve_address(const octet_model *model, int32_t address) {
   const void *const bases[] = {[OCTET_ARENA] = model->frame.arena,
                                [OCTET_WEIGHTS] = model->frame.weights,
                                [OCTET_STATE] = model->frame.state,
                                [OCTET_PREPARED] = model->frame.prepared};
-  int32_t space = get_space(word),
+  int32_t space = get_space(address),
           unit = space == OCTET_WEIGHTS ? OCTET_WEIGHTS_UNIT : OCTET_MEMORY_UNIT;
-  return (intptr_t)bases[space] + (int64_t)get_number(word) * unit;
+  return (intptr_t)bases[space] + (int64_t)get_number(address) * unit;
 }
 
 static int64_t count_arguments(const octet_step_record *record) {

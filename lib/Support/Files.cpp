@@ -9,6 +9,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
+#include <csignal>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <vector>
@@ -47,13 +48,26 @@ static Error cannotWrite(StringRef path, std::error_code code) {
   return createStringError(code, "cannot write '" + path + "': " + code.message());
 }
 
+/// Removes the file if a signal ends the process. Signals that were ignored, as under nohup, stay
+/// so.
+static void removeOnSignal(StringRef name) {
+  static constexpr int signals[] = {SIGHUP, SIGINT, SIGTERM};
+  struct sigaction before[std::size(signals)];
+  for (auto [number, action] : llvm::zip(signals, before))
+    sigaction(number, nullptr, &action);
+  sys::RemoveFileOnSignal(name);
+  for (auto [number, action] : llvm::zip(signals, before))
+    if (action.sa_handler == SIG_IGN)
+      sigaction(number, &action, nullptr);
+}
+
 std::string octet::reserveTemporaryFile(const Twine &model) {
   SmallString<128> name;
   do
     sys::fs::createUniquePath(model, name, /*MakeAbsolute=*/false);
   while (sys::fs::exists(name));
   // Before the file is there: a signal in between would leave it.
-  sys::RemoveFileOnSignal(name);
+  removeOnSignal(name);
   return std::string(name);
 }
 

@@ -60,8 +60,8 @@ func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}) {
 !w = tensor<32x16x1x1x!quant.uniform<i8:f32, 0.5>>
 !v = tensor<32x4x1x1x!quant.uniform<i8:f32, 0.5>>
 // CHECK-LABEL: module @avx2
-// CHECK: kernel.step @write_words [#kernel.arg<weights {{[0-9]+}}>, {{.*}}] range 8
-// CHECK: kernel.step @write_words [#kernel.arg<weights {{[0-9]+}}>, {{.*}}] range 8
+// CHECK: kernel.step @write_i16 [#kernel.arg<weights {{[0-9]+}}>, {{.*}}] range 8
+// CHECK: kernel.step @write_i16 [#kernel.arg<weights {{[0-9]+}}>, {{.*}}] range 8
 // CHECK: kernel.step @dense
 // CHECK-NEXT: kernel.step @dense
 func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}) {

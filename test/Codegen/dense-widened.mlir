@@ -9,15 +9,15 @@
 !z = tensor<1x32x1x1x!quant.uniform<u8:f32, 0.5:128>>
 
 // CHECK-LABEL: module @avx512vnni
-// CHECK-NOT: @write_words
+// CHECK-NOT: @write_i16
 // CHECK-NOT: kernel.dot2
 // CHECK-LABEL: module @avx2
 // CHECK: kernel.step @write_panels {{.*}} #kernel.arg<prepared [[WRITTEN:[0-9]+]]>]
-// CHECK: kernel.step @write_words [#kernel.arg<weights [[PANELS:[0-9]+]]>, #kernel.arg<prepared [[WORDS1:[0-9]+]]>] range 16
-// CHECK: kernel.step @write_words [#kernel.arg<prepared [[WRITTEN]]>, #kernel.arg<prepared [[WORDS2:[0-9]+]]>] range 16
+// CHECK: kernel.step @write_i16 [#kernel.arg<weights [[PANELS:[0-9]+]]>, #kernel.arg<prepared [[I161:[0-9]+]]>] range 16
+// CHECK: kernel.step @write_i16 [#kernel.arg<prepared [[WRITTEN]]>, #kernel.arg<prepared [[I162:[0-9]+]]>] range 16
 // CHECK: } {
-// CHECK: kernel.step @dense{{[^,]*}}, #kernel.arg<prepared [[WORDS1]]>
-// CHECK-NEXT: kernel.step @dense{{[^,]*}}, #kernel.arg<prepared [[WORDS2]]>
+// CHECK: kernel.step @dense{{[^,]*}}, #kernel.arg<prepared [[I161]]>
+// CHECK-NEXT: kernel.step @dense{{[^,]*}}, #kernel.arg<prepared [[I162]]>
 // CHECK-NEXT: kernel.step @{{.*}}pool
 // CHECK-NEXT: kernel.step @gemv{{[^,]*}}, #kernel.arg<weights [[PANELS]]>
 // CHECK: func.func private @dense
@@ -43,7 +43,7 @@ func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}, !z {nn.name = "z
 !y = tensor<1x64x4x4x!quant.uniform<u8:f32, 0.5:128>>
 
 // CHECK-LABEL: module @avx2
-// CHECK-NOT: @write_words
+// CHECK-NOT: @write_i16
 // CHECK: func.func private @dense
 // CHECK-NOT: kernel.dot2
 // CHECK: kernel.dot4

@@ -17,11 +17,11 @@
 // CHECK-LABEL: module @sse2
 // CHECK: kernel.program @main level "sse2" {{.*}} prologue {
 // CHECK-NOT: @write_depthwise [
-// CHECK-NOT: @write_words
-// CHECK: kernel.step @write_depthwise_words [#kernel.arg<weights [[$SOURCE]]>, #kernel.arg<prepared [[WORDS:[0-9]+]]>] bounds [16, 4, 1, 1, 1, 3, 3] range 64
+// CHECK-NOT: @write_i16
+// CHECK: kernel.step @write_depthwise_i16 [#kernel.arg<weights [[$SOURCE]]>, #kernel.arg<prepared [[I16:[0-9]+]]>] bounds [16, 4, 1, 1, 1, 3, 3] range 64
 // CHECK-NEXT: } {
-// CHECK: kernel.step @depthwise{{.*}}#kernel.arg<prepared [[WORDS]]>
-// CHECK-NEXT: kernel.step @depthwise{{.*}}#kernel.arg<prepared [[WORDS]]>
+// CHECK: kernel.step @depthwise{{.*}}#kernel.arg<prepared [[I16]]>
+// CHECK-NEXT: kernel.step @depthwise{{.*}}#kernel.arg<prepared [[I16]]>
 func.func @main(%x: !dx {nn.name = "x"}) -> (!dx {nn.name = "y"}) {
   %w = nn.constant dense<1> : tensor<16x1x3x3xi8> -> !dw
   %b = nn.constant dense<7> : tensor<16xi32> -> !db

@@ -16,9 +16,9 @@ namespace octet {
 namespace codegen {
 class TileProducts;
 /// How tiles multiply bytes (lib/Codegen/Products): four at a time, or as pairs
-/// of 16-bit words.
+/// of i16.
 const TileProducts *getByteProducts();
-const TileProducts *getWordProducts();
+const TileProducts *getPairProducts();
 } // namespace codegen
 
 /// A CPU level: a row of octet/Runtime/Levels.def.

@@ -24,7 +24,7 @@ enum octet_space {
   OCTET_OUTPUT = 5,
 };
 
-/* An address is a word of 32 bits: the space in the lowest ones, above them the number of an input
+/* An address has 32 bits: the space in the lowest ones, above them the number of an input
    or output, or an offset in units of so many bytes. */
 enum octet_address { OCTET_SPACE_BITS = 3, OCTET_WEIGHTS_UNIT = 4, OCTET_MEMORY_UNIT = 64 };
 
@@ -46,9 +46,9 @@ typedef struct octet_program_record {
 
 /* All about a network; `programs` has one record for each of the descriptor's levels. The steps of
    a prologue run once, when a model is made; `prologue` has those with which several levels begin.
-   In `lists` the arguments of all steps lie, each list as its length and that many words.
-   `calls[n]` is the distance in bytes from `calls` to a function `(kernel, arguments, begin, end)`
-   that calls a kernel with n arguments of 64 bits from an array, begin and end. */
+   In `lists` the arguments of all steps lie, each list as its length and that many entries of 32
+   bits. `calls[n]` is the distance in bytes from `calls` to a function `(kernel, arguments, begin,
+   end)` that calls a kernel with n arguments of 64 bits from an array, begin and end. */
 typedef struct octet_network {
   octet_descriptor descriptor;
   const octet_program_record *programs;

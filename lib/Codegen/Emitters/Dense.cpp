@@ -24,8 +24,7 @@ using namespace octet::codegen;
 static const TileProducts &chooseProducts(const DenseShape &shape, const CpuLevel &level) {
   if (!shape.isInteger)
     return getFloatProducts();
-  return level.products->forDense(shape.images * shape.rows * shape.columns,
-                                  shape.panels() * shape.stepsPerPanel() * 64);
+  return level.products->forDense(shape.pixels(), shape.panels() * shape.stepsPerPanel() * 64);
 }
 
 namespace {
@@ -82,17 +81,17 @@ private:
   Signature signature;
   const TileProducts &products;
   DenseTile tile;
-  int input = -1, weights = -1, start = -1;
+  int input = -1, weights = -1, initial = -1;
   std::optional<Epilogue> epilogue;
 };
 
 } // namespace
 
 bool DenseKernel::addArguments() {
-  Value in = fused.getOuter(fused.root->getOperand(0)),
-        filter = fused.getOuter(fused.root->getOperand(1));
+  Value in = fused.getOuter(fused.product->getOperand(0)),
+        filter = fused.getOuter(fused.product->getOperand(1));
   Value bias =
-      fused.root->getNumOperands() > 2 ? fused.getOuter(fused.root->getOperand(2)) : Value();
+      fused.product->getNumOperands() > 2 ? fused.getOuter(fused.product->getOperand(2)) : Value();
   auto constant = filter.getDefiningOp<nn::ConstantOp>();
   if (!constant || (bias && !bias.getDefiningOp<nn::ConstantOp>()))
     return false;
@@ -103,7 +102,7 @@ bool DenseKernel::addArguments() {
       shape.hasPartialGroups() ? 0 : kPanelOutputs; // groups begin anywhere: natural order
   auto addWeights = [&] {
     PanelOrder order = shape.getPanelOrder(channels * shape.filterGroups);
-    weights = signature.add(getPanels(emitter, constant, order, products.readsWords()));
+    weights = signature.add(getPanels(emitter, constant, order, products.readsI16()));
   };
   if (shape.isInteger) {
     auto values = nn::getConstantValues<int8_t>(filter);
@@ -116,17 +115,17 @@ bool DenseKernel::addArguments() {
     auto params =
         numerics::getParams(cast<quant::QuantizedType>(getTensorType(in).getElementType()));
     int64_t outputsPerGroup = outputs / (shape.groups * shape.filterGroups);
-    auto starts = makeStart(outputs, params, *values, biasValues, channels,
-                            shape.kernelRows * shape.kernelColumns, outputsPerGroup);
-    start = signature.addParameters(starts, block);
+    auto sums = makeInitialSums(outputs, params, *values, biasValues, channels,
+                                shape.kernelRows * shape.kernelColumns, outputsPerGroup);
+    initial = signature.addParameters(sums, block);
   } else {
     if (failed(nn::getConstantValues<float>(filter)))
       return false;
     addWeights();
-    SmallVector<float, 0> starts(outputs, 0.0f);
+    SmallVector<float, 0> sums(outputs, 0.0f);
     if (bias)
-      starts = *nn::getConstantValues<float>(bias);
-    start = signature.addParameters(starts, block);
+      sums = *nn::getConstantValues<float>(bias);
+    initial = signature.addParameters(sums, block);
   }
   epilogue.emplace(fused, signature, block);
   signature.prepareParameters();
@@ -183,11 +182,11 @@ void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, const Origin &orig
                            Value column, Value firstPanel, int64_t panels) {
   b.lanes = 16;
   SmallVector<Value> positions = getPositions(b, origin, firstPanel, panels);
-  auto loadStart = [&](int64_t panel) { return b.load(args[start], positions[panel]); };
-  // Integers start with the bias, floats end with it.
+  auto loadInitialSums = [&](int64_t panel) { return b.load(args[initial], positions[panel]); };
+  // Integer sums begin with the bias, float sums end with it.
   SmallVector<Value> acc;
   for (int64_t p = 0; p < panels; ++p)
-    acc.push_back(shape.isInteger ? loadStart(p) : b.constF(0));
+    acc.push_back(shape.isInteger ? loadInitialSums(p) : b.constF(0));
   SmallVector<Value> tileAcc;
   for (int64_t i = 0; i < tile.vectors; ++i)
     tileAcc.append(acc);
@@ -199,7 +198,7 @@ void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, const Origin &orig
   Value panel = origin.panel ? b.addIndex(origin.panel, firstPanel) : firstPanel;
   tileAcc = accumulate(b, args, inBase, b.mulIndex(panel, panelSize), panels, tileAcc);
   for (int64_t p = 0; p < panels && !shape.isInteger; ++p) {
-    Value bias = loadStart(p);
+    Value bias = loadInitialSums(p);
     for (int64_t i = 0; i < tile.vectors; ++i)
       tileAcc[i * panels + p] = b.add(tileAcc[i * panels + p], bias);
   }
@@ -325,7 +324,7 @@ void DenseKernel::storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> a
                             const Origin &origin, Value row, Value column, Value firstPanel,
                             int64_t panels) {
   TensorView result = epilogue->getResult(args);
-  bool isConv = isa<nn::ConvOp>(fused.root);
+  bool isConv = isa<nn::ConvOp>(fused.product);
   int64_t laneAxis = fused.getProduct().getResultChannelAxis();
   SmallVector<Value> values, places;
   std::optional<Interleaving> interleaving;
@@ -378,11 +377,9 @@ void DenseKernel::storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> a
   flush();
 }
 
-/// Tiles of the shape, if there are any; `isWanted` chooses among them.
-static bool emitTiles(ProgramEmitter &emitter, const FusedOp &fused, const kernel::KernelRow &row,
-                      function_ref<bool(const DenseShape &)> isWanted) {
+static bool emitTiles(ProgramEmitter &emitter, const FusedOp &fused, const kernel::KernelRow &row) {
   std::optional<DenseShape> shape = getDenseShape(fused);
-  if (!shape || !isWanted(*shape))
+  if (!shape || (&row == &kernel::Kernels::gemv && shape->pixels() > 1))
     return false;
   DenseKernel kernel(emitter, fused, *shape);
   if (!kernel.addArguments())
@@ -391,22 +388,12 @@ static bool emitTiles(ProgramEmitter &emitter, const FusedOp &fused, const kerne
   return true;
 }
 
-template <>
-bool codegen::emitProductAs<kernel::Kernels::gemv>(ProgramEmitter &emitter, const FusedOp &fused) {
-  return emitTiles(emitter, fused, kernel::Kernels::gemv, [](const DenseShape &shape) {
-    return shape.images * shape.rows * shape.columns == 1;
-  });
-}
-
-static bool isAny(const DenseShape &) { return true; }
-
-template <>
-bool codegen::emitProductAs<kernel::Kernels::dense>(ProgramEmitter &emitter, const FusedOp &fused) {
-  return emitTiles(emitter, fused, kernel::Kernels::dense, isAny);
-}
-
-template <>
-bool codegen::emitProductAs<kernel::Kernels::dense_f32>(ProgramEmitter &emitter,
-                                                        const FusedOp &fused) {
-  return emitTiles(emitter, fused, kernel::Kernels::dense_f32, isAny);
-}
+#define EMIT_TILES(name)                                                                           \
+  template <>                                                                                      \
+  bool codegen::emitProductAs<kernel::Kernels::name>(ProgramEmitter & emitter,                     \
+                                                     const FusedOp &fused) {                       \
+    return emitTiles(emitter, fused, kernel::Kernels::name);                                       \
+  }
+EMIT_TILES(gemv)
+EMIT_TILES(dense)
+EMIT_TILES(dense_f32)

@@ -146,10 +146,10 @@ static bool canShareVectors(const DenseShape &shape) {
 }
 
 std::optional<DenseShape> codegen::getDenseShape(const FusedOp &fused) {
-  RankedTensorType in = getTensorType(fused.getOuter(fused.root->getOperand(0))),
+  RankedTensorType in = getTensorType(fused.getOuter(fused.product->getOperand(0))),
                    out = getTensorType(fused.getResult());
   std::optional<DenseShape> shape;
-  if (auto conv = dyn_cast<nn::ConvOp>(fused.root))
+  if (auto conv = dyn_cast<nn::ConvOp>(fused.product))
     shape = getConvShape(fused, conv, in, out);
   else if (in.getRank() > 1 && isOneRow(fused, in, out.getRank() - 1, isRowMajor))
     shape = getLinearShape(in, out);

@@ -37,6 +37,8 @@ struct DenseShape {
   int64_t pixelsPerVector =
       1; ///< 2 of eight outputs, 4 of four, …: lanes of a pixel after those of the one before
 
+  /// Of the result.
+  int64_t pixels() const { return images * rows * columns; }
   /// Side-by-side elements under one tap, or under one kernel row where its taps touch.
   bool hasMergedRow() const { return kernelColumnStep == channels; }
   int64_t runLength() const { return hasMergedRow() ? kernelColumns * channels : channels; }

@@ -52,7 +52,7 @@ private:
   SmallVector<Value> loadColumn(KernelBuilder &b, ValueRange args, Value base) {
     return quads.loadColumn(b, args[input], base);
   }
-  SmallVector<Value> loadStart(KernelBuilder &b, ValueRange args, Value position);
+  SmallVector<Value> loadInitialSums(KernelBuilder &b, ValueRange args, Value position);
   /// Gives the quads of the input column under a kernel column.
   using QuadsFn = function_ref<SmallVector<Value>(Value kernelColumn)>;
   SmallVector<Value> sumColumns(KernelBuilder &b, ValueRange args, ArrayRef<Value> acc,
@@ -77,32 +77,32 @@ private:
   const TileProducts &products;
   DepthwiseQuads quads;
   Signature signature;
-  int input = -1, weights = -1, start = -1;
+  int input = -1, weights = -1, initial = -1;
   std::optional<Epilogue> epilogue;
 };
 
 } // namespace
 
 bool DepthwiseKernel::addArguments() {
-  Value in = fused.getOuter(fused.root->getOperand(0)),
-        filter = fused.getOuter(fused.root->getOperand(1));
+  Value in = fused.getOuter(fused.product->getOperand(0)),
+        filter = fused.getOuter(fused.product->getOperand(1));
   auto values = nn::getConstantValues<int8_t>(filter);
   if (failed(values))
     return false;
   SmallVector<int32_t, 0> bias;
-  if (fused.root->getNumOperands() > 2) {
-    auto biasValues = nn::getConstantValues<int32_t>(fused.getOuter(fused.root->getOperand(2)));
+  if (fused.product->getNumOperands() > 2) {
+    auto biasValues = nn::getConstantValues<int32_t>(fused.getOuter(fused.product->getOperand(2)));
     if (failed(biasValues))
       return false;
     bias = *biasValues;
   }
   input = signature.add(emitter.getBuffer(in));
   weights = signature.add(getDepthwiseWeights(emitter, filter.getDefiningOp<nn::ConstantOp>(),
-                                              shape, products.readsWords()));
+                                              shape, products.readsI16()));
   auto params = numerics::getParams(cast<quant::QuantizedType>(getTensorType(in).getElementType()));
-  auto starts = makeStart(shape.channels, params, *values, bias, 1,
-                          shape.kernelRows * shape.kernelColumns, 1);
-  start = signature.addParameters(starts, shape.blockSize());
+  auto sums = makeInitialSums(shape.channels, params, *values, bias, 1,
+                              shape.kernelRows * shape.kernelColumns, 1);
+  initial = signature.addParameters(sums, shape.blockSize());
   epilogue.emplace(fused, signature, shape.blockSize());
   if (shape.parts > 1)
     epilogue->readQuarters(16);
@@ -110,12 +110,14 @@ bool DepthwiseKernel::addArguments() {
   return true;
 }
 
-/// What the accumulators of a strip start with: [output row][vector].
-SmallVector<Value> DepthwiseKernel::loadStart(KernelBuilder &b, ValueRange args, Value position) {
+/// The initial sums of a strip: [output row][vector].
+SmallVector<Value> DepthwiseKernel::loadInitialSums(KernelBuilder &b, ValueRange args,
+                                                    Value position) {
   SmallVector<Value> row, acc;
   for (int64_t vector = 0; vector < shape.vectors(); ++vector) {
     Value at = b.addIndex(position, 16 * vector);
-    row.push_back(shape.parts > 1 ? b.loadQuarters(args[start], at, 16) : b.load(args[start], at));
+    row.push_back(shape.parts > 1 ? b.loadQuarters(args[initial], at, 16)
+                                  : b.load(args[initial], at));
   }
   for (int64_t out = 0; out < shape.strip; ++out)
     acc.append(row);
@@ -191,7 +193,7 @@ void DepthwiseKernel::emitColumns(KernelBuilder &b, ValueRange args, const Block
     inBase = b.addIndex(inBase, b.mulIndex(block.image, shape.inImage));
     outBase = b.addIndex(outBase, b.mulIndex(block.image, shape.outImage));
   }
-  SmallVector<Value> initial = loadStart(b, args, block.position);
+  SmallVector<Value> initial = loadInitialSums(b, args, block.position);
   int64_t tap = shape.columnDilation * shape.inPixel;
   auto emitPixel = [&](Value column, QuadsFn quadsOf) {
     SmallVector<Value> acc = sumColumns(b, args, initial, block.weights, quadsOf);

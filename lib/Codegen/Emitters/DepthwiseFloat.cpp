@@ -46,8 +46,8 @@ bool codegen::emitProductAs<kernel::Kernels::depthwise_f32>(ProgramEmitter &emit
   if (!shape)
     return false;
   const DepthwiseShape &s = *shape;
-  Value in = fused.getOuter(fused.root->getOperand(0)),
-        filter = fused.getOuter(fused.root->getOperand(1));
+  Value in = fused.getOuter(fused.product->getOperand(0)),
+        filter = fused.getOuter(fused.product->getOperand(1));
   auto values = nn::getConstantValues<float>(filter);
   if (failed(values))
     return false;
@@ -64,15 +64,15 @@ bool codegen::emitProductAs<kernel::Kernels::depthwise_f32>(ProgramEmitter &emit
       });
   SmallVector<float, 0> bias(padded, 0.0f);
   std::string biasKey = "start-none/" + std::to_string(padded / 16);
-  if (fused.root->getNumOperands() > 2) {
-    Value operand = fused.getOuter(fused.root->getOperand(2));
+  if (fused.product->getNumOperands() > 2) {
+    Value operand = fused.getOuter(fused.product->getOperand(2));
     auto biasValues = nn::getConstantValues<float>(operand);
     if (failed(biasValues))
       return false;
     llvm::copy(*biasValues, bias.begin());
     biasKey = "start/" + getConstantKey(operand.getDefiningOp<nn::ConstantOp>());
   }
-  int start = signature.addWeights<float>(
+  int initial = signature.addWeights<float>(
       biasKey, [&] { return std::vector<float>(bias.begin(), bias.end()); });
   Epilogue epilogue(fused, signature);
   int64_t lanes = std::min<int64_t>(16, s.channels);
@@ -89,7 +89,7 @@ bool codegen::emitProductAs<kernel::Kernels::depthwise_f32>(ProgramEmitter &emit
                   {s.inImage, s.rowStride * s.inRow, s.columnStride * s.inPixel, 1}, s.inBase);
               b.lanes = 16;
               Value acc = b.add(sumTaps(b, s, args[input], args[weights], base, channel, padded),
-                                b.load(args[start], channel));
+                                b.load(args[initial], channel));
               Value value = epilogue.emit(b, args, acc, channel, {image, channel, row, column}, 1);
               value = b.slice(value, 0, lanes);
               Value place = b.linearIndex({image, row, column, channel},

@@ -52,25 +52,25 @@ static void writeDepthwise(EmittedCode &c, Value from, Value to, ArrayRef<Index>
               [](Index lane, Index inQuad) { return lane * 4 + inQuad; });
 }
 
-/// Words of the even rows of a quad before those of the odd ones, as getWords makes of bytes.
-static void writeDepthwiseWords(EmittedCode &c, Value from, Value to, ArrayRef<Index> bounds,
-                                Index begin, Index end) {
+/// The even rows of a quad before the odd ones, widened as by widenToI16.
+static void writeDepthwiseI16(EmittedCode &c, Value from, Value to, ArrayRef<Index> bounds,
+                              Index begin, Index end) {
   writeStrips(c, from, to, bounds, begin, end,
               [](Index lane, Index inQuad) { return lane * 2 + inQuad % 2 * 32 + inQuad / 2; });
 }
 
 KernelArgument codegen::getDepthwiseWeights(ProgramEmitter &emitter, nn::ConstantOp weights,
-                                            const DepthwiseShape &shape, bool asWords) {
+                                            const DepthwiseShape &shape, bool asI16) {
   Builder b = emitter.getBuilder();
   int64_t lanes = shape.blocks() * shape.blockSize();
   int64_t count = lanes * 4 * shape.strip * shape.kernelColumns * shape.quads();
   KernelArgument order =
-      emitter.prepare({asWords ? "write_depthwise_words" : "write_depthwise",
+      emitter.prepare({asI16 ? "write_depthwise_i16" : "write_depthwise",
                        emitter.getRowMajor(weights, OCTET_WEIGHTS_UNIT),
-                       MemRefType::get({count}, asWords ? b.getI16Type() : b.getI8Type()),
+                       MemRefType::get({count}, asI16 ? b.getI16Type() : b.getI8Type()),
                        {shape.channels, shape.parts, shape.vectors(), shape.strip, shape.rowStride,
                         shape.kernelRows, shape.kernelColumns},
                        lanes},
-                      asWords ? writeDepthwiseWords : writeDepthwise);
-  return {order.address, MemRefType::get({asWords ? count * 2 : count}, b.getI8Type())};
+                      asI16 ? writeDepthwiseI16 : writeDepthwise);
+  return {order.address, MemRefType::get({asI16 ? count * 2 : count}, b.getI8Type())};
 }

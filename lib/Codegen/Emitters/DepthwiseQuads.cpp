@@ -27,11 +27,11 @@ SmallVector<Value> DepthwiseQuads::interleave(KernelBuilder &b, ArrayRef<Value> 
       }
     return vector::ShuffleOp::create(b, x, y, order);
   };
-  auto asWords = [&](Value x) -> Value { return vector::BitCastOp::create(b, words, x); };
-  Value low01 = asWords(unpack(rows[0], rows[1], 16, false)),
-        high01 = asWords(unpack(rows[0], rows[1], 16, true));
-  Value low23 = asWords(unpack(rows[2], rows[3], 16, false)),
-        high23 = asWords(unpack(rows[2], rows[3], 16, true));
+  auto asI16 = [&](Value x) -> Value { return vector::BitCastOp::create(b, words, x); };
+  Value low01 = asI16(unpack(rows[0], rows[1], 16, false)),
+        high01 = asI16(unpack(rows[0], rows[1], 16, true));
+  Value low23 = asI16(unpack(rows[2], rows[3], 16, false)),
+        high23 = asI16(unpack(rows[2], rows[3], 16, true));
   SmallVector<Value> quads;
   for (auto [x, y] : {std::make_pair(low01, low23), std::make_pair(high01, high23)})
     for (bool isHigh : {false, true})

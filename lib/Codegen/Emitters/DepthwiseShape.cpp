@@ -25,7 +25,7 @@ static void transpose(DepthwiseShape &s) {
 
 std::optional<DepthwiseShape> codegen::getDepthwiseShape(const FusedOp &fused,
                                                          const CpuLevel &level) {
-  auto conv = dyn_cast<nn::ConvOp>(fused.root);
+  auto conv = dyn_cast<nn::ConvOp>(fused.product);
   if (!conv)
     return std::nullopt;
   RankedTensorType in = getTensorType(fused.getOuter(conv.getInput())),

@@ -50,10 +50,10 @@ std::optional<DepthwiseShape> getDepthwiseShape(const FusedOp &fused, const CpuL
 /// row][kernel column], as the kernel reads them: [block][part][output row of the strip][kernel
 /// column][four input rows][vector][lane][input row], with zeros where an input row is none of the
 /// output row's; if the last four are two only, the second is at the third place, so that both are
-/// even ones. `asWords`: see getWords. Lanes of a block are in the order of getLaneChannel or, in
-/// several parts, natural.
+/// even ones. `asI16`: as widenToI16 does. Lanes of a block are in the order of getLaneChannel or,
+/// in several parts, natural.
 KernelArgument getDepthwiseWeights(ProgramEmitter &emitter, nn::ConstantOp weights,
-                                   const DepthwiseShape &shape, bool asWords);
+                                   const DepthwiseShape &shape, bool asI16);
 
 } // namespace octet::codegen
 

@@ -61,8 +61,8 @@ static std::optional<nn::Real<A>> apply(A &arithmetic, Operation *op, nn::Reals<
   return nn::applyLaw(arithmetic, op, operands);
 }
 
-/// What the body yields, from the values of the root and of the outer inputs; `unknown` stands for
-/// what is not among them and for ops without a law.
+/// What the body yields, from the values of the product and of the outer inputs; `unknown` stands
+/// for what is not among them and for ops without a law.
 template <typename A>
 static nn::Real<A> applyBody(A &arithmetic, const FusedOp &fused,
                              llvm::DenseMap<Value, nn::Real<A>> known, nn::Real<A> unknown) {

@@ -22,7 +22,7 @@ LogicalResult codegen::emitLinear(ProgramEmitter &emitter, nn::LinearOp op) {
 
 /// Whether a product's input and result have the elements of a kernel.
 static bool hasElements(const FusedOp &fused, kernel::Elements elements) {
-  RankedTensorType in = getTensorType(fused.getOuter(fused.root->getOperand(0))),
+  RankedTensorType in = getTensorType(fused.getOuter(fused.product->getOperand(0))),
                    out = getTensorType(fused.getResult());
   switch (elements) {
   case kernel::Elements::any:
@@ -54,7 +54,7 @@ LogicalResult codegen::emitGroup(ProgramEmitter &emitter, GroupOp op) {
   for (Operation *inner : fused.body)
     if (!inner->hasTrait<nn::Elementwise>() && !isa<DequantizeOp>(inner))
       return inner->emitOpError("cannot stand in a fused group: it is not element-wise");
-  return fused.root ? emitProduct(emitter, fused) : emitFusedElementwise(emitter, fused);
+  return fused.product ? emitProduct(emitter, fused) : emitFusedElementwise(emitter, fused);
 }
 
 LogicalResult codegen::emitOperator(ProgramEmitter &emitter, Operation *op) {

@@ -35,10 +35,10 @@ Value Epilogue::getResidual() const {
   auto add = fused.yielded.getDefiningOp<nn::AddOp>();
   if (!add || fused.body.size() > 2)
     return {};
-  Value rootResult = fused.root->getResult(0);
-  Value other = add.getLhs() == rootResult   ? add.getRhs()
-                : add.getRhs() == rootResult ? add.getLhs()
-                                             : Value();
+  Value productResult = fused.product->getResult(0);
+  Value other = add.getLhs() == productResult   ? add.getRhs()
+                : add.getRhs() == productResult ? add.getLhs()
+                                                : Value();
   auto dequantize = other ? other.getDefiningOp<DequantizeOp>() : DequantizeOp();
   if (!dequantize || !isa<BlockArgument>(dequantize.getInput()))
     return {};
@@ -48,7 +48,7 @@ Value Epilogue::getResidual() const {
 }
 
 Epilogue::Form Epilogue::chooseForm() const {
-  if (!isQuantized(fused.getOuter(fused.root->getOperand(0)).getType()))
+  if (!isQuantized(fused.getOuter(fused.product->getOperand(0)).getType()))
     return Form::floats;
   if (!resultIsQuantized)
     return Form::general;
@@ -61,14 +61,14 @@ bool Epilogue::takesAnyOrder(const FusedOp &fused) { return fused.getBodyInputs(
 
 /// The largest |f32(acc) * factor[c]|, or infinity.
 static float getProductBound(const FusedOp &fused, ArrayRef<float> factors) {
-  Value input = fused.getOuter(fused.root->getOperand(0)),
-        filter = fused.getOuter(fused.root->getOperand(1));
+  Value input = fused.getOuter(fused.product->getOperand(0)),
+        filter = fused.getOuter(fused.product->getOperand(1));
   FailureOr<SmallVector<int8_t, 0>> weights = nn::getConstantValues<int8_t>(filter);
   if (failed(weights))
     return std::numeric_limits<float>::infinity();
   SmallVector<int32_t, 0> bias;
-  if (fused.root->getNumOperands() > 2)
-    if (auto values = nn::getConstantValues<int32_t>(fused.getOuter(fused.root->getOperand(2)));
+  if (fused.product->getNumOperands() > 2)
+    if (auto values = nn::getConstantValues<int32_t>(fused.getOuter(fused.product->getOperand(2)));
         succeeded(values))
       bias = *values;
   float bound = 0;
@@ -80,7 +80,7 @@ static float getProductBound(const FusedOp &fused, ArrayRef<float> factors) {
 
 /// getBodyBound, from the bound of the product. Dequantized bytes are within 512 scales.
 static float getEpilogueBound(const FusedOp &fused, float productBound) {
-  llvm::DenseMap<Value, float> bounds{{fused.root->getResult(0), productBound}};
+  llvm::DenseMap<Value, float> bounds{{fused.product->getResult(0), productBound}};
   for (Value inner : fused.getBodyInputs())
     if (Value outer = fused.getOuter(inner); isQuantized(outer.getType()))
       bounds[inner] = 512 * *llvm::max_element(paramsOf(outer).scales);
@@ -90,8 +90,8 @@ static float getEpilogueBound(const FusedOp &fused, float productBound) {
 /// M[c] or S[c], the residual's M, and whether their products are small enough to be rounded
 /// without a clamp.
 void Epilogue::addMultipliers() {
-  Value input = fused.getOuter(fused.root->getOperand(0)),
-        filter = fused.getOuter(fused.root->getOperand(1));
+  Value input = fused.getOuter(fused.product->getOperand(0)),
+        filter = fused.getOuter(fused.product->getOperand(1));
   SmallVector<float> factors = getAccumulatorScales(input, filter);
   float bound = 0; ///< of what is rounded
   if (form == Form::general) {
@@ -230,7 +230,7 @@ Value Epilogue::emit(KernelBuilder &b, ValueRange args, Value acc, Value positio
                   laneAxis);
   }
   llvm::DenseMap<Value, Value> known;
-  known[fused.root->getResult(0)] = form == Form::floats ? acc : b.mul(b.toFloat(acc), factor);
+  known[fused.product->getResult(0)] = form == Form::floats ? acc : b.mul(b.toFloat(acc), factor);
   for (auto [value, number] : inputs) {
     TensorView input = signature.getTensor(number, args);
     alignView(input, view.shape());

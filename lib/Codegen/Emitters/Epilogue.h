@@ -32,7 +32,7 @@ public:
   /// Stored values that saturate at 0 and 255 need no further clamp.
   bool packSaturates() const { return packClamps; }
 
-  /// `acc`: i32 (quantized root) or f32 lanes of the channels at `position`. Result: i32 storage
+  /// `acc`: i32 (quantized product) or f32 lanes of the channels at `position`. Result: i32 storage
   /// values (inside the bounds, or to be saturated by a pack if packSaturates()), or f32.
   mlir::Value emit(KernelBuilder &b, mlir::ValueRange args, mlir::Value acc, mlir::Value position,
                    mlir::ValueRange indices, int64_t laneAxis) const;

@@ -13,9 +13,9 @@ using namespace octet::codegen;
 
 FusedOp::FusedOp(Operation *op) : op(op) {
   auto add = [&](Operation *part) {
-    auto product = dyn_cast<nn::ProductOpInterface>(part);
-    if (!root && product && product.getWeightOperand())
-      root = part;
+    auto candidate = dyn_cast<nn::ProductOpInterface>(part);
+    if (!product && candidate && candidate.getWeightOperand())
+      product = part;
     else
       body.push_back(part);
   };

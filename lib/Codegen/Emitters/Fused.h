@@ -13,30 +13,30 @@
 
 namespace octet::codegen {
 
-/// An operator with what is fused behind it: an `octet.group`, or a plain op (its own root or its
-/// own body).
+/// An operator with what is fused behind it: an `octet.group`, or a plain op (a product
+/// without a body, or a body of one op).
 struct FusedOp {
   mlir::Operation *op = nullptr;             ///< in the network
-  mlir::Operation *root = nullptr;           ///< product with weights, if any
+  mlir::Operation *product = nullptr;        ///< product with weights, if any
   llvm::SmallVector<mlir::Operation *> body; ///< element-wise ops in order
   mlir::Value yielded;
 
   explicit FusedOp(mlir::Operation *op);
-  /// The root, which there is, by its interface.
-  nn::ProductOpInterface getProduct() const { return llvm::cast<nn::ProductOpInterface>(root); }
+  /// The product, which there is, by its interface.
+  nn::ProductOpInterface getProduct() const { return llvm::cast<nn::ProductOpInterface>(product); }
   /// The value in the network that a value of the body stands for: the operand of a block argument.
   mlir::Value getOuter(mlir::Value inner) const;
   mlir::Value getResult() const { return op->getResult(0); }
-  /// Operands of the body that come from outside (not the root's), each once.
+  /// Operands of the body that come from outside (not the product's), each once.
   llvm::SmallVector<mlir::Value> getBodyInputs() const;
 };
 
 /// Values of the body's ops by the float laws; `known` starts with the outer inputs (real values)
-/// and the root's result.
+/// and the product's result.
 mlir::Value emitBody(KernelBuilder &b, const FusedOp &fused,
                      llvm::DenseMap<mlir::Value, mlir::Value> known);
 
-/// The largest |x| of what the body yields, from those of the root's result and of the outer
+/// The largest |x| of what the body yields, from those of the product's result and of the outer
 /// inputs; infinity where any of its values may be infinite or no number.
 float getBodyBound(const FusedOp &fused, const llvm::DenseMap<mlir::Value, float> &bounds);
 

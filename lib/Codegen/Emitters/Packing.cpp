@@ -13,19 +13,20 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
-std::vector<int32_t> codegen::makeStart(int64_t outputs, const QuantParams &input,
-                                        ArrayRef<int8_t> filter, ArrayRef<int32_t> bias,
-                                        int64_t channels, int64_t taps, int64_t outputsPerGroup) {
-  std::vector<int32_t> start;
+std::vector<int32_t> codegen::makeInitialSums(int64_t outputs, const QuantParams &input,
+                                              ArrayRef<int8_t> filter, ArrayRef<int32_t> bias,
+                                              int64_t channels, int64_t taps,
+                                              int64_t outputsPerGroup) {
+  std::vector<int32_t> sums;
   for (int64_t o = 0; o < outputs; ++o) {
     int64_t sum = bias.empty() ? 0 : bias[o], firstChannel = o / outputsPerGroup * channels;
     for (int64_t c = 0; c < channels; ++c)
       for (int64_t tap = 0; tap < taps; ++tap)
         sum -= (int64_t)input.zeroPoints[input.axis < 0 ? 0 : firstChannel + c] *
                filter[(o * channels + c) * taps + tap];
-    start.push_back((int32_t)sum); // wraps as the accumulator does; the whole sum is proven to fit
+    sums.push_back((int32_t)sum); // wraps as the accumulator does; the whole sum is proven to fit
   }
-  return start;
+  return sums;
 }
 
 int64_t PanelOrder::countElements(int64_t perLane) const {
@@ -125,14 +126,14 @@ static KernelArgument getElements(ProgramEmitter &emitter, nn::ConstantOp consta
 }
 
 KernelArgument codegen::getPanels(ProgramEmitter &emitter, nn::ConstantOp weights, PanelOrder order,
-                                  bool asWords) {
+                                  bool asI16) {
   KernelArgument elements = getElements(emitter, weights, order);
-  return asWords ? getWords(emitter, elements) : elements;
+  return asI16 ? widenToI16(emitter, elements) : elements;
 }
 
 /// Of each of [begin, end) groups of 64 bytes.
-static void writeWords(EmittedCode &c, Value from, Value to, ArrayRef<codegen::Index>,
-                       codegen::Index begin, codegen::Index end) {
+static void writeI16(EmittedCode &c, Value from, Value to, ArrayRef<codegen::Index>,
+                     codegen::Index begin, codegen::Index end) {
   c.loop(begin, end, [&](codegen::Index group) {
     c.loop(c.index(0), c.index(32), [&](codegen::Index word) {
       for (int64_t odd : {0, 1})
@@ -141,10 +142,10 @@ static void writeWords(EmittedCode &c, Value from, Value to, ArrayRef<codegen::I
   });
 }
 
-KernelArgument codegen::getWords(ProgramEmitter &emitter, KernelArgument bytes) {
+KernelArgument codegen::widenToI16(ProgramEmitter &emitter, KernelArgument bytes) {
   Builder b = emitter.getBuilder();
   int64_t count = bytes.type.getNumElements();
   KernelArgument words = emitter.prepare(
-      {"write_words", bytes, MemRefType::get({count}, b.getI16Type()), {}, count / 64}, writeWords);
+      {"write_i16", bytes, MemRefType::get({count}, b.getI16Type()), {}, count / 64}, writeI16);
   return {words.address, MemRefType::get({count * 2}, b.getI8Type())};
 }

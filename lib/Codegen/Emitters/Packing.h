@@ -41,18 +41,18 @@ struct PanelOrder {
   int64_t countElements(int64_t perLane) const;
 };
 
-/// An argument for a constant's dense weights in panels; `asWords`: as kernel.dot2 takes them.
+/// An argument for a constant's dense weights in panels; `asI16`: as kernel.dot2 takes them.
 /// Where integers take notably less room without the panels' padding, the library holds them so,
 /// and a model makes the panels. Of weights with more outputs than the order has, every so many are
 /// panels of their own; of those with fewer channels, each so many outputs have the channels behind
 /// the ones before, and zeros elsewhere.
 KernelArgument getPanels(ProgramEmitter &emitter, nn::ConstantOp weights, PanelOrder order,
-                         bool asWords);
+                         bool asI16);
 
-/// An argument for the same bytes as words of 16 bits: of every 64, those at even places before the
+/// An argument for the same bytes as i16: of every 64, those at even places before the
 /// others, as the operands of two `kernel.dot2`. A kernel would widen the same weights for every
 /// few pixels otherwise.
-KernelArgument getWords(ProgramEmitter &emitter, KernelArgument bytes);
+KernelArgument widenToI16(ProgramEmitter &emitter, KernelArgument bytes);
 
 /// Parameters of a kernel's output channels (folded biases, multipliers, scales), one value each.
 class ParameterArrays {
@@ -76,11 +76,11 @@ private:
   std::vector<char> values;
 };
 
-/// What integer accumulators start with: bias - sum of zero point * weight, for each output.
+/// Initial values of integer accumulators: bias - sum of zero point * weight, for each output.
 /// `channels` are the filter's, of the group of `outputsPerGroup` outputs.
-std::vector<int32_t> makeStart(int64_t outputs, const QuantParams &input,
-                               llvm::ArrayRef<int8_t> filter, llvm::ArrayRef<int32_t> bias,
-                               int64_t channels, int64_t taps, int64_t outputsPerGroup);
+std::vector<int32_t> makeInitialSums(int64_t outputs, const QuantParams &input,
+                                     llvm::ArrayRef<int8_t> filter, llvm::ArrayRef<int32_t> bias,
+                                     int64_t channels, int64_t taps, int64_t outputsPerGroup);
 
 } // namespace octet::codegen
 

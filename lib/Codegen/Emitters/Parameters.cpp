@@ -20,7 +20,7 @@ using namespace octet::codegen;
 
 /// What an array is made of; the number is that of the bytes of a value, but for the last two,
 /// which are made of the floats before.
-enum Kind : int64_t { kByte = 1, kHalf = 2, kTriple = 3, kWord = 4, kReciprocal, kReciprocalRest };
+enum Kind : int64_t { kByte = 1, kHalf = 2, kTriple = 3, kFull = 4, kReciprocal, kReciprocalRest };
 
 /// A step takes the kinds of its arrays as digits of a bound.
 static constexpr int64_t kKinds = 16;
@@ -32,7 +32,7 @@ static Kind getKind(ArrayRef<int32_t> values) {
   if (llvm::all_of(values, [](int32_t value) { return llvm::isInt<16>(value); }))
     return kHalf;
   return llvm::all_of(values, [](int32_t value) { return llvm::isInt<24>(value); }) ? kTriple
-                                                                                    : kWord;
+                                                                                    : kFull;
 }
 
 void ParameterArrays::addArray(int64_t kind, int64_t channels) {
@@ -51,7 +51,7 @@ void ParameterArrays::add(ArrayRef<int32_t> perChannel) {
 }
 
 void ParameterArrays::add(ArrayRef<float> perChannel) {
-  addArray(kWord, perChannel.size());
+  addArray(kFull, perChannel.size());
   auto *bytes = reinterpret_cast<const char *>(perChannel.data());
   values.insert(values.end(), bytes, bytes + perChannel.size() * sizeof(float));
 }
@@ -64,7 +64,7 @@ void ParameterArrays::addReciprocals() {
 int64_t ParameterArrays::getPositions() const { return llvm::alignTo(channels, block); }
 
 /// The value of `size` bytes at a place, extended to 32 bits; one byte without a sign.
-static Value loadWord(EmittedCode &c, Value from, Index place, Index size) {
+static Value loadExtended(EmittedCode &c, Value from, Index place, Index size) {
   KernelBuilder &b = c.b;
   Type i32 = b.getI32Type();
   auto asShift = [&](Index bits) -> Value {
@@ -103,12 +103,12 @@ static void writeParameters(EmittedCode &c, Value from, Value to, ArrayRef<Index
     b.loop(
         c.index(0), arrays, 1, {bounds[3], c.index(0), position}, [&](Value, ValueRange carried) {
           Index kinds(b, carried[0]), source(b, carried[1]), target(b, carried[2]);
-          Index kind = kinds % kKinds, size = c.min(kind, c.index(kWord));
+          Index kind = kinds % kKinds, size = c.min(kind, c.index(kFull));
           Value isReciprocal = kind == kReciprocal;
           Value inverts = arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, kind, size);
           source = source - c.select(inverts, channels * 4, c.index(0));
-          Value word = loadWord(c, from, source + channel * size, size);
-          // Words that are no floats take long to divide.
+          Value word = loadExtended(c, from, source + channel * size, size);
+          // Integers, read as floats, may take long to divide.
           auto inverse = scf::IfOp::create(
               b, inverts,
               [&](OpBuilder &inner, Location loc) {

@@ -7,7 +7,7 @@
 //
 // A network input is dense NCHW; what reads it wants NHWC bytes. Sixteen pixels of up to four
 // planes at a time: each plane's values are quantized in lanes and shifted to their byte of the
-// pixel's dword.
+// pixel's lane.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,19 +41,19 @@ static std::optional<Planes> getPlanes(RankedTensorType in, RankedTensorType out
   return std::nullopt;
 }
 
-/// Sixteen pixels of the channels from `channel`: one dword each.
+/// Sixteen pixels of the channels from `channel`: one lane each.
 static Value quantizeFour(KernelBuilder &b, const TensorView &x, const TensorView &y,
                           int64_t channel, Value pixel) {
-  Value dwords;
+  Value lanes;
   for (int64_t i = 0; i < 4 && channel + i < x.shape()[1]; ++i) {
     SmallVector<Value> at{b.index(0), b.index(channel + i)};
     Value q = quantize(b, b.load(x.memory, b.addIndex(pixel, (channel + i) * x.strides.steps[1])),
                        y, at, -1);
     if (i > 0)
       q = arith::ShLIOp::create(b, q, b.constI(8 * i));
-    dwords = dwords ? arith::OrIOp::create(b, dwords, q) : q;
+    lanes = lanes ? arith::OrIOp::create(b, lanes, q) : q;
   }
-  return dwords;
+  return lanes;
 }
 
 bool codegen::emitQuantizePlanes(ProgramEmitter &emitter, QuantizeOp op) {
@@ -80,9 +80,8 @@ bool codegen::emitQuantizePlanes(ProgramEmitter &emitter, QuantizeOp op) {
             to = b.addIndex(to, b.mulIndex(image, y.strides.steps[0]));
           }
           for (int64_t channel = 0; channel < x.shape()[1]; channel += 4) {
-            Value dwords = quantizeFour(b, x, y, channel, from);
-            Value bytes =
-                vector::BitCastOp::create(b, VectorType::get({64}, b.getI8Type()), dwords);
+            Value lanes = quantizeFour(b, x, y, channel, from);
+            Value bytes = vector::BitCastOp::create(b, VectorType::get({64}, b.getI8Type()), lanes);
             if (pitch == 4) {
               vector::StoreOp::create(b, bytes, y.memory, ValueRange{to});
               continue;

@@ -16,7 +16,7 @@ namespace {
 /// The instructions on vector registers of one width. Wider ones are preferred.
 struct Registers {
   int64_t bits;
-  StringLiteral dot4, multiplyAdd, packWords, packBytes;
+  StringLiteral dot4, multiplyAdd, packI32, packI16;
 
   int64_t lanes() const { return bits / 32; }
   PatternBenefit benefit() const { return bits == 128 ? 2 : bits == 256 ? 3 : 4; }
@@ -85,7 +85,7 @@ struct LowerScale512 : OpRewritePattern<kernel::ScaleOp> {
   }
 };
 
-/// Without VNNI: a multiply-add of words.
+/// Without VNNI: a multiply-add of i16.
 struct LowerDot2 : RegisterPattern<kernel::Dot2Op> {
   using RegisterPattern::RegisterPattern;
   LogicalResult matchAndRewrite(kernel::Dot2Op op, PatternRewriter &rewriter) const override {
@@ -122,7 +122,8 @@ struct LowerDot4Madd : RegisterPattern<kernel::Dot4Op> {
 };
 
 /// Saturating packs. They work inside 16-byte lanes: registers
-/// that hold more than one of these need a permutation of dwords, unless that order is wanted.
+/// that hold more than one of these need a permutation of 32-bit lanes, unless that order is
+/// wanted.
 struct LowerPack : RegisterPattern<kernel::PackOp> {
   using RegisterPattern::RegisterPattern;
   LogicalResult matchAndRewrite(kernel::PackOp op, PatternRewriter &rewriter) const override {
@@ -144,10 +145,10 @@ struct LowerPack : RegisterPattern<kernel::PackOp> {
                    : sliceVector(b, b.getLoc(), op.getInputs()[first / 16], first % 16, lanes);
       };
       Value low =
-          callIntrinsic(b, b.getLoc(), with.packWords, words, {getRegister(0), getRegister(1)});
+          callIntrinsic(b, b.getLoc(), with.packI32, words, {getRegister(0), getRegister(1)});
       Value high =
-          callIntrinsic(b, b.getLoc(), with.packWords, words, {getRegister(2), getRegister(3)});
-      Value packed = callIntrinsic(b, b.getLoc(), with.packBytes, bytes, {low, high});
+          callIntrinsic(b, b.getLoc(), with.packI32, words, {getRegister(2), getRegister(3)});
+      Value packed = callIntrinsic(b, b.getLoc(), with.packI16, bytes, {low, high});
       if (!op.getInLanes() && lanes > 4) {
         Value mixed = vector::BitCastOp::create(b, dwords, packed);
         packed =

@@ -36,8 +36,8 @@ public:
   /// round.
   virtual bool keepsInput(int64_t /*inputVectors*/) const { return false; }
 
-  /// Whether the weights are 16-bit words in memory, which a prologue makes of their bytes.
-  virtual bool readsWords() const { return false; }
+  /// Whether the weights are i16 in memory, which a prologue makes of their bytes.
+  virtual bool readsI16() const { return false; }
   /// The input elements of one lane, in all lanes.
   virtual mlir::Value broadcast(KernelBuilder &b, mlir::Value memory, mlir::Value at) const;
   /// The parts of a vector of the input.

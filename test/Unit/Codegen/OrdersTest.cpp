@@ -23,7 +23,7 @@ static std::vector<int8_t> makeBytes(int64_t count) {
   return bytes;
 }
 
-static ArrayRef<int16_t> asWords(StringRef bytes) {
+static ArrayRef<int16_t> asI16(StringRef bytes) {
   return {reinterpret_cast<const int16_t *>(bytes.data()), bytes.size() / 2};
 }
 
@@ -90,14 +90,13 @@ TEST(Orders, StripsOfDepthwiseWeights) {
     std::vector<int8_t> weights = makeBytes(c.channels * c.kernelRows * c.kernelColumns);
     nn::ConstantOp constant =
         prepared.addConstant({c.channels, 1, c.kernelRows, c.kernelColumns}, weights);
-    arguments.push_back(
-        {getDepthwiseWeights(*prepared.emitter, constant, shape, /*asWords=*/false),
-         getDepthwiseWeights(*prepared.emitter, constant, shape, /*asWords=*/true)});
+    arguments.push_back({getDepthwiseWeights(*prepared.emitter, constant, shape, /*asI16=*/false),
+                         getDepthwiseWeights(*prepared.emitter, constant, shape, /*asI16=*/true)});
     expected.push_back(makeDepthwise(shape, weights));
   }
   for (auto [number, pair] : llvm::enumerate(arguments)) {
     StringRef bytes = prepared.read(pair.first);
-    ArrayRef<int16_t> words = asWords(prepared.read(pair.second));
+    ArrayRef<int16_t> words = asI16(prepared.read(pair.second));
     EXPECT_EQ(reinterpret_cast<uintptr_t>(bytes.data()) % 64, 0u);
     ASSERT_EQ(bytes.size(), expected[number].size());
     ASSERT_EQ(words.size(), expected[number].size());
@@ -114,8 +113,8 @@ TEST(Orders, Words) {
   std::vector<int8_t> weights;
   for (int i = 0; i < 192; ++i)
     weights.push_back(int8_t(i));
-  KernelArgument words = getWords(*prepared.emitter, prepared.addWeights(weights));
-  ArrayRef<int16_t> actual = asWords(prepared.read(words));
+  KernelArgument words = widenToI16(*prepared.emitter, prepared.addWeights(weights));
+  ArrayRef<int16_t> actual = asI16(prepared.read(words));
   ASSERT_EQ(actual.size(), 192u);
   for (int i = 0; i < 192; ++i)
     EXPECT_EQ(actual[getWord(i)], weights[i]) << i;
@@ -155,7 +154,7 @@ TEST(Orders, Panels) {
     std::vector<int8_t> weights = makeBytes(order.outputs * order.channels * order.taps);
     nn::ConstantOp constant =
         prepared.addConstant({order.outputs, order.channels, order.taps}, weights);
-    arguments.push_back(getPanels(*prepared.emitter, constant, order, /*asWords=*/false));
+    arguments.push_back(getPanels(*prepared.emitter, constant, order, /*asI16=*/false));
     expected.push_back(makePanels(order, weights));
     bool isInLibrary = &order == std::begin(orders) || &order == std::end(orders) - 1;
     EXPECT_EQ(arguments.back().address.getSpace(),

@@ -92,10 +92,13 @@ TEST_F(File, WritesAllOrNone) {
 /// The process ends as if nobody had caught the signal.
 TEST_F(File, SignalsLeaveNothing) {
   for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction current;
+    ASSERT_EQ(sigaction(signal, nullptr, &current), 0);
+    if (current.sa_handler == SIG_IGN)
+      continue; // by the shell that runs this
     pid_t child = fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
-      std::signal(signal, SIG_DFL); // which nohup, for one, would have it ignore
       std::error_code code;
       raw_fd_ostream(reserveTemporaryFile(path("x.%%%%.tmp")), code) << "text";
       raise(code ? SIGKILL : signal);
@@ -106,6 +109,23 @@ TEST_F(File, SignalsLeaveNothing) {
     EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == signal) << status;
     EXPECT_EQ(countFiles(), 0);
   }
+}
+
+/// Under nohup, a process goes on and keeps its files.
+TEST_F(File, IgnoredSignalsStayIgnored) {
+  pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    std::signal(SIGHUP, SIG_IGN);
+    std::error_code code;
+    raw_fd_ostream(reserveTemporaryFile(path("x.%%%%.tmp")), code) << "text";
+    raise(SIGHUP);
+    _exit(code ? 1 : 0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_EQ(countFiles(), 1);
 }
 
 TEST_F(File, ReadsWhatHasAnEnd) {

@@ -129,10 +129,10 @@ def Kernel_Dot4Op : Kernel_Op<"dot4", [Pure]> {
 }
 
 def Kernel_Dot2Op : Kernel_Op<"dot2", [Pure]> {
-  let summary = "2-way dot product of words into 32-bit lanes";
+  let summary = "2-way dot product of i16 into 32-bit lanes";
   let description = [{
-    Lane i: `acc[i] + sum over j < 2 of a[2 i + j] * b[2 i + j]` of signed 16-bit words, wrapping in 32 bits. Two of them
-    are a `kernel.dot4` whose bytes were widened beforehand, for levels that multiply words. Source: [N.accumulate]; PMADDWD
+    Lane i: `acc[i] + sum over j < 2 of a[2 i + j] * b[2 i + j]` of signed i16, wrapping in 32 bits. Two of them
+    are a `kernel.dot4` whose bytes were widened beforehand, for levels that multiply i16. Source: [N.accumulate]; PMADDWD
     of SSE2 and AVX2.
   }];
   let arguments = (ins Kernel_I32x16:$acc, Kernel_I16x32:$a, Kernel_I16x32:$b);

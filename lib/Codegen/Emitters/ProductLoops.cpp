@@ -1,4 +1,4 @@
-//===- RootLoops.cpp - convolution and linear layers as plain loops -------===//
+//===- ProductLoops.cpp - convolution and linear layers as plain loops ----===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,18 +17,18 @@ using namespace octet;
 using namespace octet::codegen;
 
 namespace {
-/// Numbers of the arguments that all roots have.
-struct RootArguments {
+/// Numbers of the arguments that all products have.
+struct ProductArguments {
   int input, filter, bias = -1;
 };
 } // namespace
 
-static RootArguments addRootArguments(Signature &signature, const FusedOp &fused) {
-  RootArguments arguments;
-  arguments.input = signature.addTensor(fused.getOuter(fused.root->getOperand(0)));
-  arguments.filter = signature.addTensor(fused.getOuter(fused.root->getOperand(1)));
-  if (fused.root->getNumOperands() > 2)
-    arguments.bias = signature.addTensor(fused.getOuter(fused.root->getOperand(2)));
+static ProductArguments addProductArguments(Signature &signature, const FusedOp &fused) {
+  ProductArguments arguments;
+  arguments.input = signature.addTensor(fused.getOuter(fused.product->getOperand(0)));
+  arguments.filter = signature.addTensor(fused.getOuter(fused.product->getOperand(1)));
+  if (fused.product->getNumOperands() > 2)
+    arguments.bias = signature.addTensor(fused.getOuter(fused.product->getOperand(2)));
   return arguments;
 }
 
@@ -59,11 +59,11 @@ static Value accumulate(KernelBuilder &b, const TensorView &input, ValueRange in
 template <>
 bool codegen::emitProductAs<kernel::Kernels::conv_loops>(ProgramEmitter &emitter,
                                                          const FusedOp &fused) {
-  auto conv = dyn_cast<nn::ConvOp>(fused.root);
+  auto conv = dyn_cast<nn::ConvOp>(fused.product);
   if (!conv)
     return false;
   Signature signature(emitter);
-  RootArguments arguments = addRootArguments(signature, fused);
+  ProductArguments arguments = addProductArguments(signature, fused);
   Epilogue epilogue(fused, signature);
   auto out = conv.getResult().getType().getShape(), in = conv.getInput().getType().getShape();
   auto kernel = conv.getFilter().getType().getShape();
@@ -112,11 +112,11 @@ bool codegen::emitProductAs<kernel::Kernels::conv_loops>(ProgramEmitter &emitter
 template <>
 bool codegen::emitProductAs<kernel::Kernels::linear_loops>(ProgramEmitter &emitter,
                                                            const FusedOp &fused) {
-  auto linear = dyn_cast<nn::LinearOp>(fused.root);
+  auto linear = dyn_cast<nn::LinearOp>(fused.product);
   if (!linear)
     return false;
   Signature signature(emitter);
-  RootArguments arguments = addRootArguments(signature, fused);
+  ProductArguments arguments = addProductArguments(signature, fused);
   Epilogue epilogue(fused, signature);
   SmallVector<int64_t> out(linear.getResult().getType().getShape());
   int64_t depth = linear.getFilter().getType().getDimSize(1);

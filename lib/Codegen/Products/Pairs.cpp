@@ -1,4 +1,4 @@
-//===- Words.cpp - products of two 16-bit words a lane --------------------===//
+//===- Pairs.cpp - products of two i16 a lane -----------------------------===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,25 +12,25 @@ using namespace octet;
 using namespace octet::codegen;
 
 namespace {
-/// For levels that multiply 16-bit words and add two products: bytes at even
-/// places are one part, the others another. Weights are words in memory, made
+/// For levels that multiply i16 and add two products: bytes at even
+/// places are one part, the others another. Weights are i16 in memory, made
 /// when a model is made.
-struct WordProducts : TileProducts {
+struct PairProducts : TileProducts {
   int64_t inputs() const override { return 4; }
   int64_t parts() const override { return 2; }
   int64_t partSize() const override { return 64; }
 
-  /// Words take twice the memory. Few pixels of a layer with many weights wait
+  /// i16 take twice the memory. Few pixels of a layer with many weights wait
   /// for these: they are better off widening bytes.
   const TileProducts &forDense(int64_t pixels, int64_t weightBytes) const override {
     if (pixels > (weightBytes < 64 * 1024 ? 1 : 16))
       return *this;
     return *getByteProducts();
   }
-  /// Few pixels' words fit in registers, but not all the weights.
+  /// Few pixels fit in registers, but not all the weights.
   bool keepsInput(int64_t inputVectors) const override { return inputVectors <= 2; }
 
-  bool readsWords() const override { return true; }
+  bool readsI16() const override { return true; }
   SmallVector<Value> split(KernelBuilder &b, Value input) const override {
     auto [even, odd] = b.widenBytes(input, /*isSigned=*/false);
     return {even, odd};
@@ -44,7 +44,7 @@ struct WordProducts : TileProducts {
 };
 } // namespace
 
-const TileProducts *codegen::getWordProducts() {
-  static const WordProducts products;
+const TileProducts *codegen::getPairProducts() {
+  static const PairProducts products;
   return &products;
 }
