@@ -155,6 +155,21 @@ private:
 };
 } // namespace
 
+/// A copy of elements that lie side by side on both sides, in blocks.
+static void emitFlatCopy(ProgramEmitter &emitter, Operation *op, const Signature &signature,
+                         const StridedCopy &copy) {
+  constexpr int64_t kMostElements = 1024;
+  int64_t size = copy.shape[0], block = std::min(size, kMostElements);
+  emitter.addStep(op, kernel::Kernels::copy, signature.arguments, llvm::divideCeil(size, block),
+                  [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
+                    b.loop(begin, end, 1, [&](Value unit) {
+                      Value at = b.getBlock(unit, size, block);
+                      copyRun(b, args[0], b.addIndex(at, copy.inputBase), args[1],
+                              b.addIndex(at, copy.resultBase), block);
+                    });
+                  });
+}
+
 static void emitCopy(ProgramEmitter &emitter, Operation *op, Value input, Value result,
                      const StridedCopy &given) {
   StridedCopy copy = given.normalized();
@@ -168,8 +183,10 @@ static void emitCopy(ProgramEmitter &emitter, Operation *op, Value input, Value 
                            [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
                              transposition.emit(b, args, begin, end);
                            });
-  bool hasRuns = !emitter.getLevel().isScalar() && copy.inputSteps.back() == 1 &&
-                 copy.resultSteps.back() == 1 && copy.shape.size() > 1;
+  bool hasRuns =
+      !emitter.getLevel().isScalar() && copy.inputSteps.back() == 1 && copy.resultSteps.back() == 1;
+  if (hasRuns && copy.shape.size() == 1)
+    return emitFlatCopy(emitter, op, signature, copy);
   emitter.addStep(
       op, kernel::Kernels::copy, signature.arguments, copy.shape[0],
       [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
