@@ -151,10 +151,17 @@ private:
 };
 } // namespace
 
+/// A constant that is one pixel without a border lies in both layouts alike.
+static bool isPixel(Value value) {
+  auto type = getTensorType(value);
+  return value.getDefiningOp<nn::ConstantOp>() && type.getElementType().isF32() &&
+         type.getNumElements() == type.getDimSize(1);
+}
+
 /// A dense value (network input, constant, returned value, or their observed alias) gets one NHWC
 /// copy for the users that want it.
 void AssignLayout::convertDenseUses(Value value) {
-  if (!isRank4(value))
+  if (!isRank4(value) || isPixel(value))
     return;
   SmallVector<OpOperand *> uses;
   for (OpOperand &use : value.getUses()) {

@@ -22,20 +22,37 @@ static Value getResidual(Operation *op, Value value) {
   return getQuantizedSource(other) ? other : Value();
 }
 
-/// The clamps and sums with dequantized tensors between `value` and a quantize, each read once;
-/// empty if something else is there.
-static SmallVector<Operation *> getReaders(Value value) {
+/// Whether a reader of `value` computes each element from that of `value` and constants that are
+/// the same for all pixels.
+static bool isScalarOpOnConstants(Operation *op, Value value, int64_t channelAxis) {
+  return isScalarOp(op) && llvm::all_of(op->getOperands(), [&](Value operand) {
+           return operand == value || isChannelConstant(operand, value, channelAxis);
+         });
+}
+
+/// The element-wise operators on constants and the sums with dequantized tensors between `value`
+/// and a quantize, each read once; empty if something else is there.
+static SmallVector<Operation *> getReaders(Value value, int64_t channelAxis) {
   SmallVector<Operation *> readers;
   while (value.hasOneUse()) {
     Operation *user = *value.user_begin();
     if (isa<QuantizeOp>(user))
       return readers;
-    if (!isa<nn::ReluOp, nn::ClipOp>(user) && !getResidual(user, value))
+    if (!isScalarOpOnConstants(user, value, channelAxis) && !getResidual(user, value))
       return {};
     readers.push_back(user);
     value = user->getResult(0);
   }
   return {};
+}
+
+/// What was to compute real numbers runs in integers, or in the epilogue of integers, all the same.
+static void setQuantized(Operation *op, DecisionAttr planned) {
+  if (planned)
+    op->setAttr(kDecisionAttr,
+                DecisionAttr::get(op->getContext(), planned.getNumber(), Verdict::Quantized,
+                                  planned.getPattern(), /*reason=*/ReasonAttr(), planned.getNote(),
+                                  /*refused=*/false));
 }
 
 /// Copies `op`, or the ops of a group, to the builder's place; returns the copy of its result.
@@ -45,15 +62,28 @@ static Value copyInto(OpBuilder &builder, Operation *op, IRMapping &mapping) {
   return builder.clone(*op, mapping)->getResult(0);
 }
 
-bool lower::absorbReaders(Operation *product) {
-  SmallVector<Operation *> readers = getReaders(product->getResult(0));
+bool lower::isChannelConstant(Value constant, Value value, int64_t channelAxis) {
+  auto type = cast<RankedTensorType>(constant.getType()),
+       result = cast<RankedTensorType>(value.getType());
+  int64_t missing = result.getRank() - type.getRank();
+  if (!constant.getDefiningOp<nn::ConstantOp>() || !type.getElementType().isF32() || missing < 0)
+    return false;
+  return llvm::all_of(llvm::enumerate(type.getShape()), [&](auto dim) {
+    int64_t axis = missing + dim.index();
+    return dim.value() == 1 || (axis == channelAxis && dim.value() == result.getDimSize(axis));
+  });
+}
+
+bool lower::absorbReaders(Operation *product, int64_t channelAxis) {
+  SmallVector<Operation *> readers = getReaders(product->getResult(0), channelAxis);
   if (readers.empty())
     return false;
   llvm::SmallSetVector<Value, 4> inputs(product->operand_begin(), product->operand_end());
   Value value = product->getResult(0);
   for (Operation *reader : readers) {
-    if (Value residual = getResidual(reader, value))
-      inputs.insert(residual);
+    for (Value operand : reader->getOperands())
+      if (operand != value)
+        inputs.insert(operand);
     value = reader->getResult(0);
   }
   OriginPropagation origins(readers.back());
@@ -64,9 +94,11 @@ bool lower::absorbReaders(Operation *product) {
   IRMapping mapping;
   for (Value input : inputs)
     mapping.map(input, body->addArgument(input.getType(), input.getLoc()));
-  mapping.map(product->getResult(0), copyInto(builder, product, mapping));
+  Value computed = copyInto(builder, product, mapping);
+  mapping.map(product->getResult(0), computed);
+  setQuantized(computed.getDefiningOp(), getDecision(product));
   for (Operation *reader : readers)
-    builder.clone(*reader, mapping);
+    setQuantized(builder.clone(*reader, mapping), getDecision(reader));
   YieldOp::create(builder, group.getLoc(), mapping.lookup(value));
   value.replaceAllUsesWith(group.getResult());
   return true;

@@ -86,10 +86,14 @@ void normalizeStorage(mlir::func::FuncOp function);
 /// parameter is no constant.
 mlir::FailureOr<int64_t> expandBatchNorms(mlir::func::FuncOp function);
 
-/// Clamps and residuals between a product (or a group around one) and its quantize belong to its
-/// epilogue, whether the backend has a pattern for them or not [N.form]. Makes one group of all, at
-/// the last one's place; false if there are none.
-bool absorbReaders(mlir::Operation *product);
+/// Whether `constant` holds f32 values that elements of `value` are computed with: one for all, or
+/// one per channel.
+bool isChannelConstant(mlir::Value constant, mlir::Value value, int64_t channelAxis);
+
+/// Element-wise operators on constants and residuals between a product (or a group around one) and
+/// its quantize belong to its epilogue, whether the backend has a pattern for them or not [N.form].
+/// Makes one group of all, at the last one's place; false if there are none.
+bool absorbReaders(mlir::Operation *product, int64_t channelAxis);
 
 /// For element-wise ops, which are lowered from the quantize behind them: whether there is one.
 Outcome awaitQuantize(mlir::Operation *op);

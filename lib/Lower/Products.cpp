@@ -78,7 +78,7 @@ Outcome Lowering::lowerProduct(nn::ProductOpInterface product) {
   SmallVector<Value> operands = llvm::map_to_vector(product->getOperands(), getQuantizedSource);
   if (Outcome outcome = checkProduct(product, operands); outcome != Outcome::Lowered)
     return outcome;
-  if (absorbReaders(product))
+  if (absorbReaders(product, product.getResultChannelAxis()))
     return Outcome::Lowered;
   ++numLowered;
   Value result = product->getResult(0);
@@ -111,10 +111,11 @@ static SmallVector<Value> getProductOperands(GroupOp group, Operation *product) 
 }
 
 /// The epilogue's further operands are bytes of the result's shape, as element-wise operators take
-/// them.
-static bool areEpilogueOperandsSupported(GroupOp group, Operation *product) {
+/// them, or constants that are the same for all pixels.
+static bool areEpilogueOperandsSupported(GroupOp group, nn::ProductOpInterface product) {
   for (auto [argument, input] : llvm::zip(group.getBody().getArguments(), group.getInputs())) {
-    if (llvm::all_of(argument.getUsers(), [&](Operation *user) { return user == product; }))
+    if (llvm::all_of(argument.getUsers(), [&](Operation *user) { return user == product; }) ||
+        isChannelConstant(input, group.getResult(), product.getResultChannelAxis()))
       continue;
     Value source = getQuantizedSource(input);
     auto isTaken = [&](Operation *user) {
@@ -127,6 +128,13 @@ static bool areEpilogueOperandsSupported(GroupOp group, Operation *product) {
       return false;
   }
   return true;
+}
+
+/// An argument of a lowered body that stands for `real`: dequantized, or a constant as it is.
+static Value makeReal(OpBuilder &builder, Value argument, Value real) {
+  if (argument.getType() == real.getType())
+    return argument;
+  return DequantizeOp::create(builder, real.getLoc(), real.getType(), argument);
 }
 
 /// Fills the body of `lowered` from `group`: the product on quantized arguments gives its real
@@ -142,8 +150,7 @@ static void copyBody(GroupOp group, Operation *product, GroupOp lowered, OpBuild
   auto asReal = [&](Value value) {
     auto argument = dyn_cast<BlockArgument>(value);
     if (argument && !real.contains(value))
-      real.map(value, DequantizeOp::create(builder, argument.getLoc(), value.getType(),
-                                           body->getArgument(argument.getArgNumber())));
+      real.map(value, makeReal(builder, body->getArgument(argument.getArgNumber()), value));
     return real.lookup(value);
   };
   for (Operation &op : from.without_terminator()) {
@@ -177,7 +184,7 @@ Outcome Lowering::lowerGroup(GroupOp group) {
   Outcome outcome = checkProduct(product, getProductOperands(group, product));
   if (outcome != Outcome::Lowered)
     return outcome;
-  if (absorbReaders(group))
+  if (absorbReaders(group, product.getResultChannelAxis()))
     return Outcome::Lowered;
   if (!areEpilogueOperandsSupported(group, product)) {
     // Most of the work is the product's: it is lowered alone and the rest stays float.
@@ -189,7 +196,10 @@ Outcome Lowering::lowerGroup(GroupOp group) {
   Value result = group.getResult();
   QuantizeOp quantize = getOnlyQuantize(result);
   bool toQuantized = quantize && isResultSupported(product, getQuantizedType(quantize.getResult()));
-  auto sources = llvm::map_to_vector(group.getInputs(), getQuantizedSource);
+  auto sources = llvm::map_to_vector(group.getInputs(), [](Value input) {
+    Value source = getQuantizedSource(input);
+    return source ? source : input;
+  });
   Type type = toQuantized ? quantize.getResult().getType() : result.getType();
   auto lowered = GroupOp::create(builder, group.getLoc(), type, /*pattern=*/nullptr, sources);
   copyBody(group, product, lowered, builder);

@@ -197,10 +197,13 @@ private:
     report.set("operators", std::move(verdicts));
   }
 
-  /// Says which operators were to run in int8 and stay float.
+  /// Says which operators were to run in int8 and stay float; those that octet-lower took into an
+  /// epilogue run in int8.
   void reportFallbacks() {
     module->walk([&](Operation *op) {
       DecisionAttr decision = getDecision(op);
+      if (decision && decision.getVerdict() == Verdict::Quantized && decision.getNumber())
+        report.setQuantized(*decision.getNumber());
       bool isFallback =
           decision && decision.getVerdict() == Verdict::Float && decision.getRefused();
       if (!isFallback || !report.setFloat(decision.getNumber(), describeDecision(op)))

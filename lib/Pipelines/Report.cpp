@@ -40,6 +40,17 @@ bool Report::setFloat(std::optional<int64_t> number, json::Object decision) {
   return true;
 }
 
+void Report::setQuantized(int64_t number) {
+  json::Array *rows = root.getArray("operators");
+  if (!rows || number >= (int64_t)rows->size())
+    return;
+  json::Object &row = *(*rows)[number].getAsObject();
+  row["verdict"] = "int8";
+  row["refused"] = false;
+  for (StringRef key : {"code", "reason", "remedy"})
+    row.erase(key);
+}
+
 std::string Report::print() const { return formatv("{0:2}", json::Value(json::Object(root))); }
 
 /// What is the operator's own; all else it has in common with others of its kind.

@@ -21,6 +21,8 @@ public:
   static Report parse(llvm::StringRef text);
   void set(llvm::StringRef key, llvm::json::Value value) { root[key] = std::move(value); }
   bool has(llvm::StringRef key) const { return root.get(key); }
+  /// The operator of row `number` runs in integers, although it was planned otherwise.
+  void setQuantized(int64_t number);
   /// An operator that was to run in int8 stays float: the row of its decision says so, or a new one
   /// where there is none. False if it did before.
   bool setFloat(std::optional<int64_t> number, llvm::json::Object decision);

@@ -65,6 +65,38 @@ def test_transposes_of_reshapes(tmp_path, emulator):
     assert [*fuzz.compare_float(octet, path, model, feeds), *fuzz.compare_int8(octet, path, samples, feeds, emulator)] == []
 
 
+# Scales and shifts behind activations, one for all channels or one each: dense, depthwise and grouped, few channels and many.
+AFFINE = """
+a = Conv<pads=[1,1,1,1]>(x, w)
+b = HardSwish(a)
+c = Mul(b, k)
+d = Add(c, s)
+e = Conv<group=72, pads=[1,1,1,1]>(d, u)
+f = Relu(e)
+g = Mul(k, f)
+h = Add(channels, g)
+i = Conv(h, v)
+j = Tanh(i)
+l = Div(j, k)
+m = Conv<group=6, pads=[1,1,1,1]>(l, t)
+n = Sub(s, m)
+o = Conv<pads=[1,1,1,1]>(n, r)
+p = GlobalAveragePool(o)
+q = Flatten(p)
+y = Gemm<transB=1>(q, z)
+"""
+
+
+def test_affine_behind_activations(tmp_path, emulator):
+    rng = np.random.default_rng(5)
+    constants = {"w": (72, 3, 3, 3), "u": (72, 1, 3, 3), "v": (6, 72, 1, 1), "t": (6, 1, 3, 3), "r": (20, 6, 3, 3), "z": (5, 20),
+                 "k": np.float32([1.7]), "s": np.float32(-0.3), "channels": rng.normal(size=(72, 1, 1)).astype(np.float32)}
+    model, path = make_network(AFFINE, inputs={"x": [2, 3, 9, 11]}, constants=constants, opset=14), tmp_path / "affine.onnx"
+    onnx.save(model, path)
+    samples, feeds = fuzz.make_feeds(model, 0)
+    assert [*fuzz.compare_float(octet, path, model, feeds), *fuzz.compare_int8(octet, path, samples, feeds, emulator)] == []
+
+
 def make_model(operator):
     tensor = onnx.helper.make_tensor_value_info
     graph = onnx.helper.make_graph([onnx.helper.make_node(operator, ["x"], ["y"])], "one", [tensor("x", onnx.TensorProto.FLOAT, [1, 8])],

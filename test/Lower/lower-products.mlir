@@ -320,3 +320,58 @@ func.func @linear_result_per_channel(%xq: tensor<1x2x2x!x>) -> tensor<1x2x2x!y> 
   %y = octet.quantize %p : (tensor<1x2x2xf32>) -> tensor<1x2x2x!y>
   return %y : tensor<1x2x2x!y>
 }
+
+// -----
+
+!x = !quant.uniform<u8:f32, 0.5>
+!w = !quant.uniform<i8:f32, 0.25>
+!y = !quant.uniform<u8:f32, 0.03125:2>
+
+// Constants that are the same for all pixels scale and shift in the epilogue, behind an activation, too.
+// CHECK-LABEL: func @affine_behind_an_activation
+// CHECK-DAG: %[[K:.*]] = nn.constant dense<1.500000e+00>
+// CHECK-DAG: %[[S:.*]] = nn.constant dense<[{{.*}}]> : tensor<2x1x1xf32>
+// CHECK: octet.group({{.*}} = %{{.*}}, {{.*}} = %{{.*}}, %[[K0:.*]] = %[[K]], %[[S0:.*]] = %[[S]]) : {{.*}} -> tensor<1x2x8x8x!quant
+// CHECK-NEXT: %[[C:.*]] = nn.conv
+// CHECK-NEXT: %[[T:.*]] = nn.tanh %[[C]]
+// CHECK-NEXT: %[[M:.*]] = nn.mul %[[T]], %[[K0]]
+// CHECK-NEXT: %[[A:.*]] = nn.add %[[S0]], %[[M]]
+// CHECK-NEXT: octet.yield %[[A]]
+func.func @affine_behind_an_activation(%xq: tensor<1x2x8x8x!x>) -> tensor<1x2x8x8xf32> {
+  %wq = nn.constant dense<1> : tensor<2x2x1x1xi8> -> tensor<2x2x1x1x!w>
+  %k = nn.constant dense<1.5> : tensor<1xf32>
+  %s = nn.constant dense<[[[1.0]], [[2.0]]]> : tensor<2x1x1xf32>
+  %x = octet.dequantize %xq : (tensor<1x2x8x8x!x>) -> tensor<1x2x8x8xf32>
+  %w = octet.dequantize %wq : (tensor<2x2x1x1x!w>) -> tensor<2x2x1x1xf32>
+  %c = nn.conv %x, %w : (tensor<1x2x8x8xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x8x8xf32>
+  %t = nn.tanh %c : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
+  %m = nn.mul %t, %k : (tensor<1x2x8x8xf32>, tensor<1xf32>) -> tensor<1x2x8x8xf32>
+  %a = nn.add %s, %m : (tensor<2x1x1xf32>, tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
+  %yq = octet.quantize %a : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8x!y>
+  %yd = octet.dequantize %yq : (tensor<1x2x8x8x!y>) -> tensor<1x2x8x8xf32>
+  return %yd : tensor<1x2x8x8xf32>
+}
+
+// -----
+
+!x = !quant.uniform<u8:f32, 0.5>
+!w = !quant.uniform<i8:f32, 0.25>
+!y = !quant.uniform<u8:f32, 0.03125:2>
+
+// A constant for each pixel does not: the sum is float.
+// CHECK-LABEL: func @constant_per_pixel
+// CHECK: %[[C:.*]] = nn.conv {{.*}} -> tensor<1x2x1x2xf32>
+// CHECK-NEXT: %[[A:.*]] = nn.add %[[C]], %{{.*}} : {{.*}} -> tensor<1x2x1x2xf32>
+// CHECK-NEXT: octet.quantize %[[A]]
+func.func @constant_per_pixel(%xq: tensor<1x2x1x2x!x>) -> tensor<1x2x1x2xf32> {
+  %wq = nn.constant dense<1> : tensor<2x2x1x1xi8> -> tensor<2x2x1x1x!w>
+  %s = nn.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %x = octet.dequantize %xq : (tensor<1x2x1x2x!x>) -> tensor<1x2x1x2xf32>
+  %w = octet.dequantize %wq : (tensor<2x2x1x1x!w>) -> tensor<2x2x1x1xf32>
+  %c = nn.conv %x, %w : (tensor<1x2x1x2xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x1x2xf32>
+  // expected-remark @below {{OCT301 | Category:octet-lower | Remark="stays float: an operand is real-valued"}}
+  %a = nn.add %c, %s : (tensor<1x2x1x2xf32>, tensor<2xf32>) -> tensor<1x2x1x2xf32>
+  %yq = octet.quantize %a : (tensor<1x2x1x2xf32>) -> tensor<1x2x1x2x!y>
+  %yd = octet.dequantize %yq : (tensor<1x2x1x2x!y>) -> tensor<1x2x1x2xf32>
+  return %yd : tensor<1x2x1x2xf32>
+}

@@ -134,6 +134,16 @@ def test_accumulator_that_may_overflow_stays_float():
         octet.compile(network, calibration_data=samples, strict=True)
 
 
+def test_report_says_int8_of_what_an_epilogue_computes():
+    """No pattern takes a scale behind an activation; octet-lower finds its place, and the report follows."""
+    from onnx_networks import make_network as parse_network
+
+    network = parse_network("a = Conv(x, w)\nb = Relu(a)\nc = Mul(b, k)\ny = Conv(c, w)", constants={"w": (3, 3, 1, 1), "k": np.float32(0.5)}).SerializeToString()
+    report = octet.compile(network, calibration_data={"x": np.ones((1, 1, 3, 8, 8), np.float32)}).report
+    assert [row.verdict for row in report] == ["int8", "int8", "int8 to float"]
+    assert list(report.refused) == []
+
+
 def test_report_names_the_layers(int8):
     assert any(row.name == "conv" and row.verdict.startswith("int8") for row in int8.report), str(int8.report)
     assert int8.report.int8_share == 1

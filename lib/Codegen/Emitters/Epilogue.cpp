@@ -57,7 +57,15 @@ Epilogue::Form Epilogue::chooseForm() const {
   return getResidual() ? Form::residual : Form::general;
 }
 
-bool Epilogue::takesAnyOrder(const FusedOp &fused) { return fused.getBodyInputs().empty(); }
+/// Whether one real number stands for all elements.
+static bool isOneNumber(Value value) {
+  return getTensorType(value).getNumElements() == 1 && !isQuantized(value.getType());
+}
+
+bool Epilogue::takesAnyOrder(const FusedOp &fused) {
+  return llvm::all_of(fused.getBodyInputs(),
+                      [&](Value inner) { return isOneNumber(fused.getOuter(inner)); });
+}
 
 /// The largest |f32(acc) * factor[c]|, or infinity.
 static float getProductBound(const FusedOp &fused, ArrayRef<float> factors) {
@@ -81,9 +89,14 @@ static float getProductBound(const FusedOp &fused, ArrayRef<float> factors) {
 /// getBodyBound, from the bound of the product. Dequantized bytes are within 512 scales.
 static float getEpilogueBound(const FusedOp &fused, float productBound) {
   llvm::DenseMap<Value, float> bounds{{fused.product->getResult(0), productBound}};
-  for (Value inner : fused.getBodyInputs())
-    if (Value outer = fused.getOuter(inner); isQuantized(outer.getType()))
+  for (Value inner : fused.getBodyInputs()) {
+    Value outer = fused.getOuter(inner);
+    if (isQuantized(outer.getType()))
       bounds[inner] = 512 * *llvm::max_element(paramsOf(outer).scales);
+    else if (auto values = nn::getConstantValues<float>(outer); succeeded(values))
+      for (float value : *values)
+        bounds[inner] = std::max(bounds.lookup(inner), std::abs(value));
+  }
   return getBodyBound(fused, bounds);
 }
 
@@ -233,6 +246,10 @@ Value Epilogue::emit(KernelBuilder &b, ValueRange args, Value acc, Value positio
   known[fused.product->getResult(0)] = form == Form::floats ? acc : b.mul(b.toFloat(acc), factor);
   for (auto [value, number] : inputs) {
     TensorView input = signature.getTensor(number, args);
+    if (isOneNumber(fused.getOuter(value))) { // in any order of lanes
+      known[value] = b.loadSplat(input.memory, b.index(0));
+      continue;
+    }
     alignView(input, view.shape());
     known[value] = loadReal(b, input, indices, laneAxis);
   }
