@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""ONNX's own tests of single operators, those with a float32 input, through the whole compiler.
+
+    tools/bench/node_tests.py
+    tools/bench/node_tests.py --filter reduce_sum --filter softmax --cpu-level reference
+
+Every test of the installed package `onnx` in opset 7 or later is compiled as float code, run, and compared with the outputs
+that ONNX gives. Inputs of float32 stay inputs, all others become constants (axes, shapes, indices); if the network is refused
+like this, all inputs but the first float one become constants, too. Verdicts: right (every output within 1e-5 of its largest
+magnitude, or of onnxruntime's where ONNX's outputs are not what onnxruntime gives), refused (with the compiler's reason),
+wrong, crashed (the compiler or its code ended with a signal). One line for each test, then a table by operator, then the sums. Exit code 1 if a test is wrong or crashed.
+"""
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import re
+import sys
+import warnings
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import tables
+
+TOLERANCE = 1e-5
+OLDEST_OPSET = 7
+VERDICTS = ("right", "refused", "wrong", "crashed")
+
+
+# ---- the tests -----------------------------------------------------------------------------------------------------------
+def is_float_input(value):
+    from onnx import TensorProto
+
+    return value.type.WhichOneof("value") == "tensor_type" and value.type.tensor_type.elem_type == TensorProto.FLOAT
+
+
+def get_opset(model):
+    return max((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), default=0)
+
+
+def collect_cases(filters=()):
+    """The tests with a float32 input whose names contain one of the filters; all without filters."""
+    from onnx.backend.test.case.node import collect_testcases
+
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        cases = collect_testcases(None)
+    return [case for case in cases if case.model is not None and get_opset(case.model) >= OLDEST_OPSET
+            and any(map(is_float_input, case.model.graph.input)) and (not filters or any(part in case.name for part in filters))]
+
+
+def strip_expansion(name):
+    """The name of the test whose function was written out in this one."""
+    return re.sub(r"_expanded(_ver\d+)?$", "", name)
+
+
+def name_operators(cases):
+    """{test: its operator}; a function that is written out counts as the function."""
+    plain = {case.name: case.model.graph.node[-1].op_type for case in cases}
+    return {name: plain.get(strip_expansion(name), operator) for name, operator in plain.items()}
+
+
+def as_array(data):
+    """A tensor of a test, which is an array or, of types that NumPy lacks, a message."""
+    import onnx
+
+    return onnx.numpy_helper.to_array(data) if isinstance(data, onnx.TensorProto) else np.asarray(data)
+
+
+def bind_inputs(case, keep):
+    """The network with the inputs that `keep` refuses as constants, and what to feed the others."""
+    import onnx
+    from onnx import numpy_helper
+
+    model, feeds = onnx.ModelProto(), {}
+    model.CopyFrom(case.model)
+    del model.graph.input[:]
+    for value, data in zip(case.model.graph.input, case.data_sets[0][0]):
+        if keep(value):
+            model.graph.input.append(value)
+            feeds[value.name] = as_array(data)
+        elif value.type.WhichOneof("value") == "tensor_type":
+            model.graph.initializer.append(data if isinstance(data, onnx.TensorProto) else numpy_helper.from_array(np.asarray(data), value.name))
+            model.graph.initializer[-1].name = value.name
+        else:
+            model.graph.input.append(value)
+    model.ir_version = max(model.ir_version, 4)  # before, constants had to be inputs as well
+    return model.SerializeToString(), feeds
+
+
+# ---- one test ------------------------------------------------------------------------------------------------------------
+def run_onnxruntime(data, feeds):
+    """onnxruntime's outputs of the network, or None if it refuses it."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.log_severity_level = 1, 4
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    try:
+        return onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"]).run(None, feeds)
+    except Exception:  # onnxruntime has no common class for its errors
+        return None
+
+
+def get_error(got, expected):
+    """The largest difference over the largest finite magnitude; infinite where shapes, NaN or infinities differ."""
+    expected, got = as_array(expected), np.asarray(got)
+    if got.shape != expected.shape:
+        return np.inf
+    expected, got = expected.astype(np.float64), got.astype(np.float64)
+    finite = np.isfinite(expected)
+    if not np.array_equal(got[~finite], expected[~finite], equal_nan=True) or not np.isfinite(got[finite]).all():
+        return np.inf
+    return tables.get_error(got[finite], expected[finite]) if finite.any() else 0.0
+
+
+def shorten(message):
+    """The reason of a refusal: the operators and what they lack, else the first line."""
+    lines = [re.sub(r': "[^"]*"(, "[^"]*")*( and \d+ more)?$', "", line.strip()) for line in message.splitlines()]
+    matches = (re.search(r"\((\S+), domain[^)]*\): (.*)", line) for line in lines)
+    reasons = [f"{match[1]}: {match[2]}" for match in matches if match]
+    reasons += [line for line in lines if line.startswith(("the input ", "the output "))]
+    return "; ".join(dict.fromkeys(reasons)) or re.sub(r"^\S+: error: ", "", lines[0])
+
+
+def judge(octet, case, cpu_level=None):
+    """(verdict, what there is to say about it) of one test."""
+    inputs = [value for value in case.model.graph.input if is_float_input(value)]
+    reason = ""
+    for kept in [inputs, inputs[:1]] if len(inputs) > 1 else [inputs]:
+        names = {value.name for value in kept}
+        data, feeds = bind_inputs(case, lambda value: value.name in names)
+        try:
+            model = octet.compile(data, cpu_level=cpu_level)
+        except octet.CompileError as error:
+            if "ended with signal" in str(error):
+                return "crashed", str(error).splitlines()[-1]
+            reason = reason or shorten(str(error))
+            continue
+        results = list(model.run(feeds).values())
+        error = max(map(get_error, results, case.data_sets[0][1]))
+        note = "" if kept == inputs else " with constants"
+        if error > TOLERANCE and (others := run_onnxruntime(data, feeds)) and max(map(get_error, results, others)) <= TOLERANCE:
+            return "right", f"as onnxruntime; ONNX's own outputs differ by {error:.1e}{note}"
+        return "right" if error <= TOLERANCE else "wrong", f"{error:.1e}{note}"
+    return "refused", reason
+
+
+def judge_apart(octet, case, cpu_level=None):
+    """`judge` in a process of its own, which compiled code may take down."""
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+
+    def work():
+        try:
+            answer = judge(octet, case, cpu_level)
+        except Exception as error:  # whatever the package raises is no answer
+            answer = "crashed", f"{type(error).__name__}: {error}".splitlines()[0]
+        sender.send(answer)
+
+    process = context.Process(target=work)
+    process.start()
+    sender.close()
+    try:
+        return receiver.recv()
+    except EOFError:
+        process.join()
+        return "crashed", f"ended with code {process.exitcode}"
+    finally:
+        process.join()
+
+
+# ---- the table -----------------------------------------------------------------------------------------------------------
+def print_table(operators, verdicts):
+    """A row for each operator: numbers of tests by verdict, and the reason of the first that is not right."""
+    counts, reasons = {}, {}
+    for name, (verdict, text) in verdicts.items():
+        counts.setdefault(operators[name], Counter())[verdict] += 1
+        if verdict != "right":
+            reasons.setdefault(operators[name], text)
+    table = tables.Table(operator=28, **{verdict: 8 for verdict in VERDICTS}, reason=6)
+    for operator in sorted(counts):
+        table.row(operator, *(counts[operator][verdict] or "" for verdict in VERDICTS), reasons.get(operator, "")[:90])
+    total = Counter(verdict for verdict, _ in verdicts.values())
+    print(f"{len(verdicts)} tests: " + ", ".join(f"{total[verdict]} {verdict}" for verdict in VERDICTS))
+    return total["wrong"] + total["crashed"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--filter", action="append", default=[], metavar="TEXT", help="only tests whose names contain it; may be repeated")
+    parser.add_argument("--cpu-level", help="the level to compile for; by default those of this architecture")
+    parser.add_argument("--jobs", type=int, default=2, help="how many tests run at once")
+    options = parser.parse_args()
+    octet, cases = tables.import_octet(), collect_cases(options.filter)
+    if not cases:
+        raise SystemExit("no test has such a name")
+    verdicts = {}
+    with ThreadPoolExecutor(options.jobs) as pool:
+        answers = pool.map(lambda case: judge_apart(octet, case, options.cpu_level), cases)
+        for case, (verdict, text) in zip(cases, answers):
+            verdicts[case.name] = verdict, text
+            print(f"{verdict:<8} {case.name}: {text}", flush=True)
+    print()
+    return 1 if print_table(name_operators(cases), verdicts) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
