@@ -24,10 +24,16 @@ static StringRef getPlainOperator(Operation *op) {
 #include "octet/Dialect/NN/OnnxNames.def"
       .Case([](nn::SqrtOp) { return "Sqrt"; })
       .Case([](nn::NegOp) { return "Neg"; })
+      .Case([](nn::FloorOp) { return "Floor"; })
+      .Case([](nn::CeilOp) { return "Ceil"; })
       .Case([](nn::AddOp) { return "Add"; })
       .Case([](nn::SubOp) { return "Sub"; })
       .Case([](nn::MulOp) { return "Mul"; })
       .Case([](nn::DivOp) { return "Div"; })
+      .Case([](nn::MaxOp) { return "Max"; })
+      .Case([](nn::MinOp) { return "Min"; })
+      .Case([](nn::PowOp) { return "Pow"; })
+      .Case([](nn::PreluOp) { return "PRelu"; })
       .Case([](nn::MatmulOp) { return "MatMul"; })
       .Default([](Operation *) { return ""; });
 }
@@ -103,6 +109,10 @@ static void write(GraphWriter &writer, nn::ClipOp op) {
 
 static void write(GraphWriter &writer, nn::LeakyReluOp op) {
   writer.addNode(op, "LeakyRelu").attribute("alpha", op.getAlpha().convertToFloat());
+}
+
+static void write(GraphWriter &writer, nn::ThresholdedReluOp op) {
+  writer.addNode(op, "ThresholdedRelu").attribute("alpha", op.getAlpha().convertToFloat());
 }
 
 static void write(GraphWriter &writer, nn::EluOp op) {
@@ -208,9 +218,9 @@ LogicalResult exporter::writeOperator(GraphWriter &writer, Operation *op) {
   }
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<nn::ConvOp, nn::LinearOp, nn::MaxPoolOp, nn::AvgPoolOp, nn::BatchNormOp,
-            nn::ReduceMeanOp, nn::SoftmaxOp, nn::ClipOp, nn::LeakyReluOp, nn::EluOp,
-            nn::HardSigmoidOp, nn::GeluOp, nn::SiluOp, nn::ConcatOp, nn::PadOp, nn::SliceOp,
-            nn::ReshapeOp, nn::TransposeOp, nn::ResizeOp>([&](auto typed) {
+            nn::ReduceMeanOp, nn::SoftmaxOp, nn::ClipOp, nn::LeakyReluOp, nn::ThresholdedReluOp,
+            nn::EluOp, nn::HardSigmoidOp, nn::GeluOp, nn::SiluOp, nn::ConcatOp, nn::PadOp,
+            nn::SliceOp, nn::ReshapeOp, nn::TransposeOp, nn::ResizeOp>([&](auto typed) {
         write(writer, typed);
         return success();
       })

@@ -129,6 +129,7 @@ def pool(x, reduce):
 # op on %x (1x2x4x4), its result type, and NumPy's answer
 UNARY = "(tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>"
 BINARY = "(tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>"
+PER_CHANNEL = "(tensor<1x2x4x4xf32>, tensor<2x1x1xf32>) -> tensor<1x2x4x4xf32>"
 OPERATORS = [
     (f"nn.relu %x : {UNARY}", lambda x: np.maximum(x, 0)),
     (f"nn.clip %x min -0.5 max 0.75 : {UNARY}", lambda x: np.clip(x, -0.5, 0.75)),
@@ -145,6 +146,20 @@ OPERATORS = [
     (f"nn.gelu %x exact : {UNARY}", lambda x: x / 2 * (1 + np.vectorize(math.erf)(x / math.sqrt(2)))),
     (f"nn.gelu %x tanh : {UNARY}", lambda x: x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))),
     (f"nn.neg %x : {UNARY}", np.negative),
+    (f"nn.abs %x : {UNARY}", np.abs),
+    (f"nn.sign %x : {UNARY}", np.sign),
+    (f"nn.round %x : {UNARY}", np.rint),
+    (f"nn.floor %x : {UNARY}", np.floor),
+    (f"nn.ceil %x : {UNARY}", np.ceil),
+    (f"nn.log %x : {UNARY}", lambda x: np.log(np.where(x < 0, np.nan, x))),
+    (f"nn.sin %x : {UNARY}", np.sin),
+    (f"nn.cos %x : {UNARY}", np.cos),
+    (f"nn.atan %x : {UNARY}", np.arctan),
+    (f"nn.thresholded_relu %x alpha 0.5 : {UNARY}", lambda x: np.where(x > 0.5, x, 0)),
+    (f"nn.max %x, %h : {PER_CHANNEL}", lambda x: np.maximum(x, C)),
+    (f"nn.min %x, %h : {PER_CHANNEL}", lambda x: np.minimum(x, C)),
+    (f"nn.pow %x, %h : {PER_CHANNEL}", lambda x: x**C),
+    (f"nn.prelu %x, %h : {PER_CHANNEL}", lambda x: np.where(x < 0, C * x, x)),
     (f"nn.add %x, %x : {BINARY}", lambda x: x + x),
     (f"nn.sub %x, %x : {BINARY}", lambda x: x - x),
     (f"nn.mul %x, %x : {BINARY}", lambda x: x * x),
@@ -210,6 +225,7 @@ def test_operator(text, expected):
     model = export(
         f"""func.func @main(%x: tensor<1x2x4x4xf32> {{nn.name = "x"}}) -> ({result} {{nn.name = "y"}}) {{
           %c = nn.constant dense<[1.0, 2.0]> : tensor<2xf32>
+          %h = nn.constant dense<[[[1.0]], [[2.0]]]> : tensor<2x1x1xf32>
           %w = nn.constant dense<[[0.0, 1.0, 2.0, 3.0], [4.0, 5.0, 6.0, 7.0]]> : tensor<2x4xf32>
           %m = nn.reshape %x : (tensor<1x2x4x4xf32>) -> tensor<8x4xf32>
           %y = {text.replace(" : ", ' {octet.origin = #octet.origin<"node">} : ')}

@@ -136,7 +136,8 @@ def test_input_is_clamped(tool, driver, tmp_path, scale, zero):
 
 
 @pytest.mark.parametrize("operator", ["sigmoid {0}", "silu {0}", "tanh {0}", "elu {0} alpha 0.3", "exp {0}", "hard_swish {0}", "erf {0}",
-                                      "softplus {0}", "gelu {0} exact", "gelu {0} tanh"])
+                                      "softplus {0}", "gelu {0} exact", "gelu {0} tanh", "abs {0}", "sign {0}", "round {0}", "floor {0}",
+                                      "ceil {0}", "log {0}", "sin {0}", "cos {0}", "atan {0}", "thresholded_relu {0} alpha 0.3"])
 def test_float_activation(tool, driver, tmp_path, operator):
     """From numbers near zero to where exponentials overflow and vanish."""
     writer = random_networks.Writer(0, (7, 300))
@@ -146,7 +147,19 @@ def test_float_activation(tool, driver, tmp_path, operator):
     check(tool, driver, tmp_path, writer.text(), writer.input_shape, spread=50, options=["--float"])
 
 
-@pytest.mark.parametrize("activation, positive", [("erf {0}", False), ("softplus {0}", True), ("gelu {0} exact", False), ("gelu {0} tanh", False)])
+@pytest.mark.parametrize("operator", ["max", "min", "pow", "prelu"])
+def test_float_operator_of_two(tool, driver, tmp_path, operator):
+    """With a value for each of the last dimension: whole and broken exponents, of negative numbers, too."""
+    writer, shape = random_networks.Writer(0, (7, 12)), (7, 12)
+    writer.lines = []
+    others = writer.constant(np.array([-3, -2, -1, -0.5, 0, 0.25, 0.5, 1, 2, 2.5, 3, 4], np.float32), "f32")
+    name = writer.emit(f"nn.{operator} %x, {others} : ({random_networks.tensor(shape)}, tensor<12xf32>)", shape)
+    writer.results["y"] = random_networks.Value(name, shape, None, None)
+    check(tool, driver, tmp_path, writer.text(), writer.input_shape, spread=3, options=["--float"])
+
+
+@pytest.mark.parametrize("activation, positive", [("erf {0}", False), ("softplus {0}", True), ("gelu {0} exact", False), ("gelu {0} tanh", False),
+                                                  ("abs {0}", True), ("thresholded_relu {0} alpha 0.3", True)])
 def test_fused_activation(tool, driver, tmp_path, activation, positive):
     """In int8 behind convolutions and a linear layer, and alone, as a table."""
     writer = random_networks.Writer(3, (1, 16, 9, 11))

@@ -140,6 +140,55 @@ def test_softplus_is_within_two_ulps():
     assert 0 < ends[3] < 2e-38
 
 
+def test_log_is_within_one_ulp():
+    x = every(1009, 1e-45, 3.5e38)
+    exact = np.log(x.astype(np.longdouble))
+    ulp = 2.0 ** (np.maximum(np.floor(np.log2(np.maximum(np.abs(exact.astype(np.float64)), 1e-300))), -126) - 23)
+    assert np.max(np.abs(reference.log(x) - exact) / ulp) < 1
+    ends = np.array([0, -0.0, -1, np.inf, np.nan], f32)
+    np.testing.assert_array_equal(reference.log(ends), np.array([-np.inf, -np.inf, np.nan, np.inf, np.nan], f32))
+
+
+@pytest.mark.parametrize("function, exact, bound", [(reference.sin, np.sin, 2.5e-7), (reference.cos, np.cos, 2.5e-7), (reference.atan, np.arctan, 2e-7)])
+def test_circular_functions(function, exact, bound):
+    x = every(4001, -(2.0**20), 2.0**20)
+    assert np.max(np.abs(function(x) - exact(x.astype(np.longdouble)))) < bound
+    assert np.isnan(function(f32(np.nan)))
+
+
+def test_sine_of_what_is_too_large():
+    assert np.isnan(reference.sin(f32(np.inf))) and np.isnan(reference.cos(f32(-np.inf)))
+    assert reference.sin(f32(1e30)) == reference.sin(f32(2.0**20))
+
+
+def test_integers_beside_a_number():
+    x = np.array([0, 0.3, 0.5, 1.5, 2.5, 1e6, 2.0**22 + 0.5, 2.0**23 + 1, 1e30, np.inf], f32)
+    x = np.concatenate([x, -x])
+    for function, exact in ((reference.nearest, np.rint), (reference.floor, np.floor), (reference.ceil, np.ceil),
+                            (reference.sign, np.sign), (reference.magnitude, np.abs)):
+        np.testing.assert_array_equal(function(x), exact(x))
+        assert np.isnan(function(f32(np.nan)))
+
+
+def test_powers():
+    x, y = np.meshgrid(np.array([-3, -1.5, -1, 0, 0.3, 1, 2.5, 7], f32), np.array([-3, -2, -0.5, 0, 0.5, 1, 2, 3, 4.5], f32))
+    with np.errstate(all="ignore"):
+        exact = np.power(x.astype(np.float64), y)
+    exact[np.isinf(exact)] = np.inf
+    np.testing.assert_allclose(reference.power(x, y), exact, rtol=2e-6)
+    inf, nan = f32(np.inf), f32(np.nan)
+    assert reference.power(nan, f32(0)) == 1 and np.isnan(reference.power(f32(1), nan)) and np.isnan(reference.power(nan, f32(2)))
+    assert reference.power(f32(-2), inf) == inf and reference.power(f32(-2), -inf) == 0
+
+
+def test_larger_lesser_and_slopes():
+    nan = f32(np.nan)
+    assert reference.larger(f32(1), f32(2)) == 2 and reference.lesser(f32(1), f32(2)) == 1
+    assert all(np.isnan(function(*pair)) for function in (reference.larger, reference.lesser) for pair in ((nan, f32(1)), (f32(1), nan)))
+    np.testing.assert_array_equal(reference.prelu(f32([-2, -2, 3]), f32([0.5, -1, 7])), f32([-1, 2, 3]))
+    np.testing.assert_array_equal(reference.thresholded_relu(f32([-2, 1, 3, np.nan]), 1), f32([0, 0, 3, 0]))
+
+
 @pytest.mark.parametrize("form, exact", [
     ("none", lambda v: v / 2 * (1 + np.vectorize(math.erf)(v / math.sqrt(2)))),
     ("tanh", lambda v: v / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (v + 0.044715 * v**3)))),

@@ -57,7 +57,7 @@ func.func @normalization_and_reduction(%x: tensor<1x2x4x4xf32>, %c: tensor<2xf32
 }
 
 // CHECK-LABEL: func @activations
-func.func @activations(%x: tensor<1x8xf32>) -> tensor<1x8xf32> {
+func.func @activations(%x: tensor<1x8xf32>, %slopes: tensor<8xf32>) -> tensor<1x8xf32> {
   // CHECK: nn.relu %{{.*}} : (tensor<1x8xf32>) -> tensor<1x8xf32>
   %0 = nn.relu %x : (tensor<1x8xf32>) -> tensor<1x8xf32>
   // CHECK: nn.sigmoid %
@@ -82,7 +82,34 @@ func.func @activations(%x: tensor<1x8xf32>) -> tensor<1x8xf32> {
   %10 = nn.gelu %9 exact : (tensor<1x8xf32>) -> tensor<1x8xf32>
   // CHECK: nn.gelu %{{.*}} tanh :
   %11 = nn.gelu %10 tanh : (tensor<1x8xf32>) -> tensor<1x8xf32>
-  return %11 : tensor<1x8xf32>
+  // CHECK: nn.thresholded_relu %{{.*}} alpha 1.000000e+00 :
+  %12 = nn.thresholded_relu %11 alpha 1.0 : (tensor<1x8xf32>) -> tensor<1x8xf32>
+  // CHECK: nn.prelu %{{.*}}, %{{.*}} : (tensor<1x8xf32>, tensor<8xf32>) -> tensor<1x8xf32>
+  %13 = nn.prelu %12, %slopes : (tensor<1x8xf32>, tensor<8xf32>) -> tensor<1x8xf32>
+  return %13 : tensor<1x8xf32>
+}
+
+// CHECK-LABEL: func @functions
+func.func @functions(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: nn.abs %{{.*}} : (tensor<4xf32>) -> tensor<4xf32>
+  %0 = nn.abs %x : (tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: nn.log %
+  %1 = nn.log %0 : (tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: nn.sin %
+  %2 = nn.sin %1 : (tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: nn.cos %
+  %3 = nn.cos %2 : (tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: nn.atan %
+  %4 = nn.atan %3 : (tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: nn.round %
+  %5 = nn.round %4 : (tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: nn.floor %
+  %6 = nn.floor %5 : (tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: nn.ceil %
+  %7 = nn.ceil %6 : (tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: nn.sign %
+  %8 = nn.sign %7 : (tensor<4xf32>) -> tensor<4xf32>
+  return %8 : tensor<4xf32>
 }
 
 // Shapes broadcast as NumPy's do.
@@ -100,8 +127,14 @@ func.func @arithmetic(%x: tensor<1x2x3x3xf32>, %c: tensor<2x1x1xf32>) -> tensor<
   %4 = nn.mul %3, %c : (tensor<1x2x3x3xf32>, tensor<2x1x1xf32>) -> tensor<1x2x3x3xf32>
   // CHECK: nn.div %
   %5 = nn.div %4, %c : (tensor<1x2x3x3xf32>, tensor<2x1x1xf32>) -> tensor<1x2x3x3xf32>
+  // CHECK: nn.max %{{.*}}, %{{.*}} : (tensor<1x2x3x3xf32>, tensor<2x1x1xf32>) -> tensor<1x2x3x3xf32>
+  %max = nn.max %5, %c : (tensor<1x2x3x3xf32>, tensor<2x1x1xf32>) -> tensor<1x2x3x3xf32>
+  // CHECK: nn.min %
+  %min = nn.min %max, %c : (tensor<1x2x3x3xf32>, tensor<2x1x1xf32>) -> tensor<1x2x3x3xf32>
+  // CHECK: nn.pow %{{.*}}, %{{.*}} : (tensor<1x2x3x3xf32>, tensor<2x1x1xf32>) -> tensor<1x2x3x3xf32>
+  %pow = nn.pow %min, %c : (tensor<1x2x3x3xf32>, tensor<2x1x1xf32>) -> tensor<1x2x3x3xf32>
   // CHECK: nn.fma %{{.*}}, %{{.*}}, %{{.*}} :
-  %6 = nn.fma %5, %c, %c : (tensor<1x2x3x3xf32>, tensor<2x1x1xf32>, tensor<2x1x1xf32>) -> tensor<1x2x3x3xf32>
+  %6 = nn.fma %pow, %c, %c : (tensor<1x2x3x3xf32>, tensor<2x1x1xf32>, tensor<2x1x1xf32>) -> tensor<1x2x3x3xf32>
   return %6 : tensor<1x2x3x3xf32>
 }
 

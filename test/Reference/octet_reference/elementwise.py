@@ -64,6 +64,54 @@ def relu(x):
     return np.where(x > 0, x, f32(0))
 
 
+def magnitude(x):
+    """[N.abs]"""
+    x = np.asarray(x, f32)
+    return np.where(x > -x, x, -x)
+
+
+def sign(x):
+    """[N.sign]"""
+    x = np.asarray(x, f32)
+    return np.where(x < 0, f32(-1), np.where(x > 0, f32(1), x))
+
+
+def nearest(x):
+    """[N.round]"""
+    x = np.asarray(x, f32)
+    whole = np.rint(np.where(magnitude(x) < 2.0**23, magnitude(x), f32(0)))
+    return np.where(magnitude(x) < 2.0**23, np.where(x < 0, -whole, whole), x)
+
+
+def floor(x):
+    """[N.round]: floor"""
+    n = nearest(x)
+    return np.where(n > x, sub(n, f32(1)), n)
+
+
+def ceil(x):
+    """[N.round]: ceil"""
+    n = nearest(x)
+    return np.where(n < x, add(n, f32(1)), n)
+
+
+def _choose(is_first):
+    def apply(a, b):
+        a, b = np.broadcast_arrays(np.asarray(a, f32), np.asarray(b, f32))
+        return np.where(np.isnan(a), a, np.where(is_first(a, b), a, b))
+    return apply
+
+
+# [N.max]
+larger, lesser = _choose(np.greater), _choose(np.less)
+
+
+def thresholded_relu(x, alpha):
+    """[N.thresholded_relu]"""
+    x = np.asarray(x, f32)
+    return np.where(x > f32(alpha), x, f32(0))
+
+
 def clip(x, low, high):
     """[N.clip]"""
     x, low, high = np.asarray(x, f32), f32(low), f32(high)
@@ -150,6 +198,73 @@ def softplus(x):
     e = exp(-np.where(np.abs(x) < 87, np.abs(x), f32(87)))
     p = _polynomial(e, 0xBB57A4E7, 0x3CA48BE7, 0xBD6B5846, 0x3DDA5704, 0xBE1D21AF, 0x3E49A5AA, 0xBE7F91F3, 0x3EAAA6E8, 0xBEFFFFE9)
     return np.where(np.isnan(x), x, add(relu(x), fma(mul(e, p), e, e)))
+
+
+def log(x):
+    """[N.log]"""
+    x = np.asarray(x, f32)
+    with np.errstate(all="ignore"):
+        m, n = np.frexp(np.where((x > 0) & (x < np.inf), x, f32(1)).astype(np.float64))  # exact, of subnormal numbers, too
+        isLow = m < np.float64(from_bits(0x3F3504F3))
+        n, f = np.where(isLow, n - 1, n).astype(f32), (np.where(isLow, 2 * m, m) - 1).astype(f32)
+        p = _polynomial(f, 0xBD9C182C, 0x3E04243F, 0xBE079BB3, 0x3E1138CC, 0xBE2A13B6, 0x3E4CD1FA, 0xBE800213, 0x3EAAAAA8, 0xBEFFFFFC)
+        y = fma(n, from_bits(0x3F317200), add(f, fma(n, from_bits(0x35BFBE8E), mul(mul(f, f), p))))
+        y = np.where(x < np.inf, y, x)
+    return np.where(np.isnan(x), x, np.where(x > 0, y, np.where(x < 0, f32(np.nan), f32(-np.inf))))
+
+
+def _sine(x, shift):
+    x, shift = np.asarray(x, f32), f32(shift)
+    t = clip(x, -(2.0**20), 2.0**20)
+    n = nearest(fma(t, from_bits(0x3EA2F983), shift))
+    turns = sub(n, shift)
+    r = fma(turns, -from_bits(0x40490FDB), t)
+    r = fma(turns, from_bits(0x33BBBD2E), r)
+    r = fma(turns, from_bits(0x27772CED), r)
+    square = mul(r, r)
+    y = fma(mul(square, r), _polynomial(square, 0x362EDE74, 0xB94FB7F7, 0x3C08876A, 0xBE2AAAA6), r)
+    y = np.where(n % 2 != 0, -y, y)
+    return np.where(np.isfinite(x), y, f32(np.nan))
+
+
+def sin(x):
+    """[N.sin]"""
+    return _sine(x, 0)
+
+
+def cos(x):
+    """[N.sin]: cos"""
+    return _sine(x, 0.5)
+
+
+def atan(x):
+    """[N.atan]"""
+    x = np.asarray(x, f32)
+    size = magnitude(x)
+    u = np.where(size > 1, div(f32(1), size), size)
+    square = mul(u, u)
+    p = _polynomial(square, 0xBAEB17F0, 0x3C32D32A, 0xBCFF68AD, 0x3D6D64F1, 0xBDAC1A48, 0x3DE04CFF, 0xBE1210DB, 0x3E4CC8FF, 0xBEAAAA9F)
+    y = fma(mul(square, u), p, u)
+    y = np.where(size > 1, sub(from_bits(0x3FC90FDB), y), y)
+    return np.where(np.isnan(x), x, np.where(x < 0, -y, y))
+
+
+def power(x, y):
+    """[N.pow]"""
+    x, y = np.broadcast_arrays(np.asarray(x, f32), np.asarray(y, f32))
+    with np.errstate(all="ignore"):
+        size = exp(mul(y, log(magnitude(x))))
+        isInteger, isEven = nearest(y) == y, nearest(mul(y, f32(0.5))) == mul(y, f32(0.5))
+    # What is infinite is an even integer here, though the difference to its own is not a number.
+    isInteger, isEven = isInteger | np.isinf(y), isEven | np.isinf(y)
+    result = np.where(x < 0, np.where(isInteger, np.where(isEven, size, -size), f32(np.nan)), size)
+    return np.where(np.isnan(y), y, np.where(y == 0, f32(1), result))
+
+
+def prelu(x, slope):
+    """[N.leaky_relu] with slopes"""
+    x = np.asarray(x, f32)
+    return np.where(x < 0, mul(slope, x), x)
 
 
 def gelu(x, form="none"):

@@ -179,6 +179,11 @@ TABLE = {
     "Softplus": _unary(elementwise.softplus), "Gelu": _unary(elementwise.gelu, approximate="none"), "Sqrt": _unary(elementwise.sqrt),
     "Neg": _unary(np.negative),  # [N.neg]
     "HardSwish": _unary(elementwise.hard_swish), "Identity": _unary(np.asarray),
+    "Abs": _unary(elementwise.magnitude), "Sign": _unary(elementwise.sign), "Round": _unary(elementwise.nearest),
+    "Floor": _unary(elementwise.floor), "Ceil": _unary(elementwise.ceil), "Log": _unary(elementwise.log),
+    "Sin": _unary(elementwise.sin), "Cos": _unary(elementwise.cos), "Atan": _unary(elementwise.atan),
+    "Max": _binary(elementwise.larger), "Min": _binary(elementwise.lesser), "Pow": _binary(elementwise.power),
+    "PRelu": _binary(elementwise.prelu), "ThresholdedRelu": _unary(elementwise.thresholded_relu, alpha=1.0),
     "LeakyRelu": _unary(elementwise.leaky_relu, alpha=0.01), "Elu": _unary(elementwise.elu, alpha=1.0),
     "HardSigmoid": _unary(elementwise.hard_sigmoid, alpha=0.2, beta=0.5),
     "Softmax": _unary(elementwise.softmax, axis=-1), "Clip": _clip,

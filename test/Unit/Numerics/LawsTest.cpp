@@ -123,6 +123,52 @@ TEST_F(Laws, SoftplusIsWithinTwoUlps) {
   EXPECT_TRUE(std::isnan(softplus(notANumber)));
 }
 
+TEST_F(Laws, LogIsWithinOneUlp) {
+  auto log = get("log");
+  auto truth = [](long double x) { return std::log(x); };
+  EXPECT_LT(worstUlps(log, truth, 0.01f, 4.0f), 1.0);
+  EXPECT_LT(worstUlps(log, truth, 1e-37f, 3e38f), 1.0);
+  for (int exponent = -149; exponent < 128; ++exponent)
+    EXPECT_FLOAT_EQ(log(std::ldexp(1.0f, exponent)), std::log(std::ldexp(1.0, exponent)));
+  EXPECT_EQ(log(1.0f), 0.0f);
+  EXPECT_EQ(log(0.0f), -infinity);
+  EXPECT_EQ(log(infinity), infinity);
+  EXPECT_TRUE(std::isnan(log(-1.0f)));
+  EXPECT_TRUE(std::isnan(log(notANumber)));
+}
+
+TEST_F(Laws, SineCosineAndInverseTangentAreCloseAbsolutely) {
+  auto sin = get("sin"), cos = get("cos"), atan = get("atan");
+  for (float range : {3.0f, 100.0f, 1e4f, 0x1p20f})
+    for (int i = -20000; i <= 20000; ++i) {
+      float x = range * (static_cast<float>(i) / 20000);
+      EXPECT_NEAR(sin(x), std::sin(static_cast<double>(x)), 2.5e-7) << x;
+      EXPECT_NEAR(cos(x), std::cos(static_cast<double>(x)), 2.5e-7) << x;
+      EXPECT_NEAR(atan(x), std::atan(static_cast<double>(x)), 2e-7) << x;
+    }
+  EXPECT_EQ(sin(1e30f), sin(0x1p20f));
+  EXPECT_EQ(atan(infinity), llvm::bit_cast<float>(0x3FC90FDBu));
+  for (auto &law : {sin, cos}) {
+    EXPECT_TRUE(std::isnan(law(infinity)));
+    EXPECT_TRUE(std::isnan(law(notANumber)));
+  }
+  EXPECT_TRUE(std::isnan(atan(notANumber)));
+}
+
+TEST_F(Laws, IntegersBesideANumber) {
+  auto round = get("round"), floor = get("floor"), ceil = get("ceil"), sign = get("sign");
+  for (float x : {0.0f, 0.3f, 0.5f, 1.5f, 2.5f, 1e6f, 0x1p22f + 0.5f, 0x1p23f + 1, 1e30f, infinity})
+    for (float y : {x, -x}) {
+      EXPECT_EQ(round(y), std::nearbyint(y)) << y;
+      EXPECT_EQ(floor(y), std::floor(y)) << y;
+      EXPECT_EQ(ceil(y), std::ceil(y)) << y;
+      EXPECT_EQ(sign(y), static_cast<float>((y > 0) - (y < 0))) << y;
+      EXPECT_EQ(compute("abs", y), x);
+    }
+  for (auto &law : {round, floor, ceil, sign, get("abs")})
+    EXPECT_TRUE(std::isnan(law(notANumber)));
+}
+
 TEST_F(Laws, GeluIsCloseAbsolutely) {
   auto exact = get("gelu exact"), tanh = get("gelu tanh");
   for (float x = -12.0f; x < 12.0f; x += 0.001f) {
@@ -143,6 +189,8 @@ TEST_F(Laws, Clamps) {
   EXPECT_EQ(compute("clip min 0.0 max 6.0", 7.0f), 6.0f);
   EXPECT_EQ(compute("clip min 0.0 max 6.0", -7.0f), 0.0f);
   EXPECT_EQ(compute("leaky_relu alpha 0.25", -2.0f), -0.5f);
+  EXPECT_EQ(compute("thresholded_relu alpha 1.0", 1.0f), 0.0f);
+  EXPECT_EQ(compute("thresholded_relu alpha -1.0", -0.5f), -0.5f);
   EXPECT_EQ(compute("hard_sigmoid alpha 0.2 beta 0.5", 0.0f), 0.5f);
   EXPECT_EQ(compute("hard_swish", 6.0f), 6.0f);
   EXPECT_EQ(compute("hard_swish", -3.0f), 0.0f);
@@ -180,6 +228,15 @@ static constexpr StringRef unaryOps[] = {"relu",
                                          "hard_sigmoid alpha 0.2 beta 0.5",
                                          "hard_swish",
                                          "exp",
+                                         "abs",
+                                         "sign",
+                                         "round",
+                                         "floor",
+                                         "ceil",
+                                         "sin",
+                                         "cos",
+                                         "atan",
+                                         "thresholded_relu alpha 0.5",
                                          "neg"};
 
 TEST_F(Laws, ResultsAreInsideTheirBounds) {

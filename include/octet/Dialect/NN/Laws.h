@@ -18,7 +18,9 @@
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Numerics/Arithmetic.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/bit.h"
 #include <optional>
+#include <tuple>
 
 namespace octet::nn {
 
@@ -43,6 +45,9 @@ Real<A> polynomial(A &a, Real<A> x, uint32_t highest, std::initializer_list<uint
     y = a.fma(y, x, a.bits(coefficient));
   return y;
 }
+
+/// 2^n, a normal number.
+inline float powerOfTwo(int n) { return llvm::bit_cast<float>(uint32_t(n + 127) << 23); }
 
 /// [N.exp] of t = `clamped` or of t = -`clamped`, which is no NaN. Rounding is symmetric: with -r,
 /// every other sign of the polynomial changes, and no bit of its value. `isNormal`: t is within
@@ -108,6 +113,83 @@ template <typename A> Real<A> erf(A &a, Real<A> x) {
     auto far = a.sub(a.real(1.0f), expOfClamped(a, q, /*isNegated=*/true, /*isNormal=*/true));
     auto withSign = a.selectLess(x, a.real(0), a.neg(far), far);
     return a.selectLess(a.real(0.93f), magnitude, withSign, near);
+  });
+}
+
+/// [N.abs]
+template <typename A> Real<A> magnitude(A &a, Real<A> x) { return a.max(x, a.neg(x)); }
+
+/// [N.round] Beside 2^23 there is no room for a fraction, so that an addition rounds.
+template <typename A> Real<A> nearestInteger(A &a, Real<A> x) {
+  return a.monotone(x, [](auto &a, auto x) {
+    auto size = magnitude(a, x), shift = a.real(0x1p23f);
+    auto rounded = a.sub(a.add(size, shift), shift);
+    auto withSign = a.selectLess(x, a.real(0), a.neg(rounded), rounded);
+    return a.selectLess(size, shift, withSign, x);
+  });
+}
+
+/// [N.log] of a number, that is positive and finite: by its exponent n, in steps of halves, and
+/// f = x / 2^n - 1, f + f^2 * P(f).
+template <typename A> Real<A> logOfPositive(A &a, Real<A> x) {
+  auto n = a.real(0);
+  auto scaleIf = [&](auto isLess, auto bound, float factor, float exponent) {
+    auto scaled = a.mul(x, a.real(factor)), counted = a.add(n, a.real(exponent));
+    auto limit = a.bits(bound);
+    std::tie(x, n) =
+        isLess ? std::pair(a.selectLess(x, limit, scaled, x), a.selectLess(x, limit, counted, n))
+               : std::pair(a.selectLess(x, limit, x, scaled), a.selectLess(x, limit, n, counted));
+  };
+  scaleIf(true, 0x1A800000, 0x1p75f, -75); // 2^-74: subnormal numbers, too
+  scaleIf(true, 0x3F800000, 0x1p75f, -75); // 1
+  for (int exponent : {64, 32, 16, 8, 4, 2, 1, 1})
+    scaleIf(false, 0x3F3504F3u + (uint32_t(exponent) << 23), powerOfTwo(-exponent), exponent);
+  auto f = a.sub(x, a.real(1.0f));
+  auto p = polynomial(a, f, 0xBD9C182C,
+                      {0x3E04243F, 0xBE079BB3, 0x3E1138CC, 0xBE2A13B6, 0x3E4CD1FA, 0xBE800213,
+                       0x3EAAAAA8, 0xBEFFFFFC});
+  auto low = a.fma(n, a.bits(0x35BFBE8E), a.mul(a.mul(f, f), p)); // ln(2) in two parts
+  return a.fma(n, a.bits(0x3F317200), a.add(f, low));
+}
+
+/// [N.log]
+template <typename A> Real<A> log(A &a, Real<A> x) {
+  return a.monotone(x, [](auto &a, auto x) {
+    auto infinity = a.bits(0x7F800000);
+    auto atEnd = a.selectLess(x, infinity, logOfPositive(a, x), x); // infinity, and NaN
+    auto below = a.selectLess(x, a.real(0), a.bits(0x7FC00000), a.neg(infinity));
+    return a.keepNaN(x, a.selectLess(a.real(0), x, atEnd, below));
+  });
+}
+
+/// [N.sin] of x + `shift` * pi, `shift` 0 or 1/2: x = (n - shift) * pi + r with |r| <= pi / 2.
+template <typename A> Real<A> sine(A &a, Real<A> x, float shift) {
+  auto t = clip(a, x, -0x1p20f, 0x1p20f);
+  auto n = nearestInteger(a, a.fma(t, a.bits(0x3EA2F983), a.real(shift)));
+  auto turns = a.sub(n, a.real(shift));
+  auto r = a.fma(turns, a.bits(0xC0490FDB), t); // pi in three parts
+  r = a.fma(turns, a.bits(0x33BBBD2E), r);
+  r = clip(a, a.fma(turns, a.bits(0x27772CED), r), -2.0f, 2.0f);
+  auto square = a.mul(r, r);
+  auto p = polynomial(a, square, 0x362EDE74, {0xB94FB7F7, 0x3C08876A, 0xBE2AAAA6});
+  auto y = a.fma(a.mul(square, r), p, r);
+  auto half = a.mul(n, a.real(0.5f)),
+       rest = a.sub(half, nearestInteger(a, half)); // +-1/2: n is odd
+  auto withSign = a.selectLess(a.real(0), magnitude(a, rest), a.neg(y), y);
+  return a.keepNaN(a.mul(x, a.real(0)), withSign); // infinity * 0
+}
+
+/// [N.atan] With u = |x| or 1 / |x|, whichever is below 1, u + u^3 * P(u^2).
+template <typename A> Real<A> atan(A &a, Real<A> x) {
+  return a.monotone(x, [](auto &a, auto x) {
+    auto one = a.real(1.0f), size = magnitude(a, x);
+    auto u = a.selectLess(one, size, a.div(one, size), size), square = a.mul(u, u);
+    auto p = polynomial(a, square, 0xBAEB17F0,
+                        {0x3C32D32A, 0xBCFF68AD, 0x3D6D64F1, 0xBDAC1A48, 0x3DE04CFF, 0xBE1210DB,
+                         0x3E4CC8FF, 0xBEAAAA9F});
+    auto y = a.fma(a.mul(square, u), p, u);
+    y = a.selectLess(one, size, a.sub(a.bits(0x3FC90FDB), y), y); // pi / 2
+    return a.keepNaN(x, a.selectLess(x, a.real(0), a.neg(y), y));
   });
 }
 
@@ -192,6 +274,41 @@ template <typename A> Real<A> law(A &a, GeluOp op, Reals<A> operands) {
   return divideByLogistic<A>(a, a.keepNaN(x, twice), t);
 }
 
+/// [N.thresholded_relu]
+template <typename A> Real<A> law(A &a, ThresholdedReluOp op, Reals<A> x) {
+  return a.selectLess(a.real(op.getAlpha().convertToFloat()), x[0], x[0], a.real(0));
+}
+
+/// [N.abs], [N.sign]
+template <typename A> Real<A> law(A &a, AbsOp, Reals<A> x) { return magnitude(a, x[0]); }
+template <typename A> Real<A> law(A &a, SignOp, Reals<A> operands) {
+  return a.monotone(operands[0], [](auto &a, auto x) {
+    auto notNegative = a.selectLess(a.real(0), x, a.real(1.0f), x);
+    return a.selectLess(x, a.real(0), a.real(-1.0f), notNegative);
+  });
+}
+
+/// [N.round] and its like
+template <typename A> Real<A> law(A &a, RoundOp, Reals<A> x) { return nearestInteger(a, x[0]); }
+template <typename A> Real<A> law(A &a, FloorOp, Reals<A> operands) {
+  return a.monotone(operands[0], [](auto &a, auto x) {
+    auto n = nearestInteger(a, x);
+    return a.selectLess(x, n, a.sub(n, a.real(1.0f)), n);
+  });
+}
+template <typename A> Real<A> law(A &a, CeilOp, Reals<A> operands) {
+  return a.monotone(operands[0], [](auto &a, auto x) {
+    auto n = nearestInteger(a, x);
+    return a.selectLess(n, x, a.add(n, a.real(1.0f)), n);
+  });
+}
+
+/// [N.log], [N.sin], [N.atan]
+template <typename A> Real<A> law(A &a, LogOp, Reals<A> x) { return log(a, x[0]); }
+template <typename A> Real<A> law(A &a, SinOp, Reals<A> x) { return sine(a, x[0], 0.0f); }
+template <typename A> Real<A> law(A &a, CosOp, Reals<A> x) { return sine(a, x[0], 0.5f); }
+template <typename A> Real<A> law(A &a, AtanOp, Reals<A> x) { return atan(a, x[0]); }
+
 /// [N.sqrt], [N.neg]
 template <typename A> Real<A> law(A &a, SqrtOp, Reals<A> x) { return a.sqrt(x[0]); }
 template <typename A> Real<A> law(A &a, NegOp, Reals<A> x) { return a.neg(x[0]); }
@@ -201,6 +318,33 @@ template <typename A> Real<A> law(A &a, AddOp, Reals<A> x) { return a.add(x[0], 
 template <typename A> Real<A> law(A &a, SubOp, Reals<A> x) { return a.sub(x[0], x[1]); }
 template <typename A> Real<A> law(A &a, MulOp, Reals<A> x) { return a.mul(x[0], x[1]); }
 template <typename A> Real<A> law(A &a, DivOp, Reals<A> x) { return a.div(x[0], x[1]); }
+
+/// [N.max]
+template <typename A> Real<A> law(A &a, MaxOp, Reals<A> x) {
+  return a.keepNaN(x[0], a.max(x[0], x[1]));
+}
+template <typename A> Real<A> law(A &a, MinOp, Reals<A> x) {
+  return a.keepNaN(x[0], a.min(x[0], x[1]));
+}
+
+/// [N.leaky_relu]
+template <typename A> Real<A> law(A &a, PreluOp, Reals<A> x) {
+  return a.selectLess(x[0], a.real(0), a.mul(x[1], x[0]), x[0]);
+}
+
+/// [N.pow] Of a negative number by whether the exponent is an integer, and an odd one.
+template <typename A> Real<A> law(A &a, PowOp, Reals<A> operands) {
+  Real<A> x = operands[0], y = operands[1], zero = a.real(0), half = a.mul(y, a.real(0.5f));
+  auto isFraction = [&](Real<A> value, Real<A> yes, Real<A> no) {
+    Real<A> rest = magnitude(a, a.sub(value, nearestInteger(a, value)));
+    return a.selectLess(zero, rest, yes, no);
+  };
+  Real<A> power = exp(a, a.mul(y, log(a, magnitude(a, x))));
+  Real<A> odd = isFraction(y, a.bits(0x7FC00000), isFraction(half, a.neg(power), power));
+  Real<A> result = a.selectLess(x, zero, odd, power);
+  return a.keepNaN(y, a.selectLess(zero, magnitude(a, y), result, a.real(1.0f)));
+}
+
 template <typename A> Real<A> law(A &a, FmaOp, Reals<A> x) { return a.fma(x[0], x[1], x[2]); }
 
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,4 @@
-//===- NNBase.td - the nn dialect: dialect, types, traits ----*- tablegen -*-===//
+//===- NNBase.td - dialect, types, traits, base classes ----*- tablegen -*-===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,6 +13,7 @@ include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "octet/Dialect/NN/NNInterfaces.td"
 
 def NN_Dialect : Dialect {
   let name = "nn";
@@ -46,5 +47,13 @@ def NN_Tensor : StaticShapeTensorOf<[F32, NN_Quantized, AnyInteger]>;
 def NN_Elementwise : NativeOpTrait<"Elementwise"> { let cppNamespace = "::octet::nn"; }
 /// The result's elements are copies of the operand's: any element type, no arithmetic.
 def NN_DataMovement : NativeOpTrait<"DataMovement"> { let cppNamespace = "::octet::nn"; }
+
+class NN_Op<string mnemonic, list<Trait> traits = []> : Op<NN_Dialect, mnemonic, !listconcat([Pure], traits)>;
+
+/// An op whose result shape is inferred and verified.
+class NN_ShapedOp<string mnemonic, list<Trait> traits = []>
+    : NN_Op<mnemonic, !listconcat([DeclareOpInterfaceMethods<NN_InferShape>], traits)> {
+  let results = (outs NN_Tensor:$result);
+}
 
 #endif // OCTET_DIALECT_NN_NNBASE_TD

@@ -8,8 +8,7 @@
 #ifndef OCTET_DIALECT_NN_NNOPS_TD
 #define OCTET_DIALECT_NN_NNOPS_TD
 
-include "octet/Dialect/NN/NNBase.td"
-include "octet/Dialect/NN/NNInterfaces.td"
+include "octet/Dialect/NN/NNElementwise.td"
 
 //===----------------------------------------------------------------------===//
 // Attributes
@@ -58,53 +57,6 @@ def NN_NearestModeAttr : I32EnumAttr<"NearestMode", "how a nearest coordinate is
     `nearest_mode` of ONNX Resize.
   }];
   let cppNamespace = "::octet::nn";
-}
-
-def NN_GeluFormAttr : I32EnumAttr<"GeluForm", "which formula a GELU is computed by", [
-    I32EnumAttrCase<"exact", 0>, I32EnumAttrCase<"tanh", 1>]> {
-  let description = [{
-    With the error function (`exact`), or with a hyperbolic tangent that is close to it (`tanh`). Source: [N.gelu];
-    `approximate` of ONNX Gelu, `none` and `tanh`.
-  }];
-  let cppNamespace = "::octet::nn";
-}
-
-//===----------------------------------------------------------------------===//
-// Base classes
-//===----------------------------------------------------------------------===//
-
-class NN_Op<string mnemonic, list<Trait> traits = []> : Op<NN_Dialect, mnemonic, !listconcat([Pure], traits)>;
-
-/// An op whose result shape is inferred and verified.
-class NN_ShapedOp<string mnemonic, list<Trait> traits = []>
-    : NN_Op<mnemonic, !listconcat([DeclareOpInterfaceMethods<NN_InferShape>], traits)> {
-  let results = (outs NN_Tensor:$result);
-}
-/// `source`: label, ONNX operator, PyTorch function.
-class NN_UnaryOp<string mnemonic, string sum, string formula, string source> : NN_ShapedOp<mnemonic, [NN_Elementwise]> {
-  let summary = sum;
-  let description = "Element by element: " # formula # ". The result has the input's shape, which may be any; another one "
-      # "is an error. Source: " # source # ".";
-  let arguments = (ins NN_Tensor:$input);
-  let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
-  let extraClassDefinition = [{
-    ::llvm::FailureOr<::llvm::SmallVector<int64_t>> $cppClass::inferResultShape() {
-      return ::llvm::SmallVector<int64_t>(getInput().getType().getShape());
-    }
-  }];
-}
-
-class NN_BinaryOp<string mnemonic, string sum, string source> : NN_ShapedOp<mnemonic, [NN_Elementwise]> {
-  let summary = sum;
-  let description = "Element by element with NumPy broadcasting of the two shapes, rounded once. "
-      # "Errors: shapes that do not broadcast. Source: [N.add]; " # source # ".";
-  let arguments = (ins NN_Tensor:$lhs, NN_Tensor:$rhs);
-  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
-  let extraClassDefinition = [{
-    ::llvm::FailureOr<::llvm::SmallVector<int64_t>> $cppClass::inferResultShape() {
-      return ::octet::nn::broadcastShapes(*this, getLhs().getType().getShape(), getRhs().getType().getShape());
-    }
-  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -241,82 +193,6 @@ def NN_SoftmaxOp : NN_ShapedOp<"softmax"> {
   }];
   let arguments = (ins NN_Tensor:$input, I64Attr:$axis);
   let assemblyFormat = "$input `axis` $axis attr-dict `:` functional-type(operands, results)";
-}
-
-//===----------------------------------------------------------------------===//
-// Element-wise
-//===----------------------------------------------------------------------===//
-
-def NN_ReluOp : NN_UnaryOp<"relu", "rectifier", "`x > 0 ? x : 0`", "[N.relu]; ONNX Relu, `torch.nn.functional.relu`">;
-def NN_SigmoidOp : NN_UnaryOp<"sigmoid", "logistic function", "`1 / (1 + exp(-x))`",
-    "[N.sigmoid]; ONNX Sigmoid, `torch.sigmoid`">;
-def NN_TanhOp : NN_UnaryOp<"tanh", "hyperbolic tangent", "`(exp(2 x) - 1) / (exp(2 x) + 1)` with 2 x clipped to 20 and -20",
-    "[N.tanh]; ONNX Tanh, `torch.tanh`">;
-def NN_SiluOp : NN_UnaryOp<"silu", "sigmoid linear unit", "`x / (1 + exp(-x))`",
-    "[N.silu]; ONNX Mul and Sigmoid, `torch.nn.functional.silu`">;
-def NN_HardSwishOp : NN_UnaryOp<"hard_swish", "hard swish", "`x * clip(x / 6 + 0.5, 0, 1)`",
-    "[N.hard_swish]; ONNX HardSwish, `torch.nn.functional.hardswish`">;
-def NN_ExpOp : NN_UnaryOp<"exp", "exponential function", "`exp(x)` within 0.89 ulp", "[N.exp]; ONNX Exp, `torch.exp`">;
-def NN_ErfOp : NN_UnaryOp<"erf", "error function", "`2 / sqrt(pi)` times the integral of `exp(-t * t)` from 0 to x, within 1 ulp",
-    "[N.erf]; ONNX Erf, `torch.erf`">;
-def NN_SoftplusOp : NN_UnaryOp<"softplus", "smooth rectifier", "`log(1 + exp(x))` within 2 ulp",
-    "[N.softplus]; ONNX Softplus, `torch.nn.functional.softplus`">;
-def NN_GeluOp : NN_UnaryOp<"gelu", "Gaussian error linear unit",
-    "`x / 2 * (1 + erf(x / sqrt(2)))` (`exact`) or `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))` (`tanh`)",
-    "[N.gelu]; Hendrycks and Gimpel, \"Gaussian Error Linear Units\", 2016; ONNX Gelu, `torch.nn.functional.gelu`"> {
-  let arguments = (ins NN_Tensor:$input, NN_GeluFormAttr:$form);
-  let assemblyFormat = "$input $form attr-dict `:` functional-type(operands, results)";
-}
-def NN_SqrtOp : NN_UnaryOp<"sqrt", "square root", "correctly rounded", "[N.sqrt]; ONNX Sqrt, `torch.sqrt`">;
-def NN_NegOp : NN_UnaryOp<"neg", "negation", "`-x`", "[N.neg]; ONNX Neg, `torch.neg`">;
-
-def NN_ClipOp : NN_UnaryOp<"clip", "clamp to an interval", "`min(max(x, min), max)`; relu6 is `clip` with 0 and 6",
-    "[N.clip]; ONNX Clip, `torch.clamp`"> {
-  let arguments = (ins NN_Tensor:$input, F32Attr:$min, F32Attr:$max);
-  let assemblyFormat = "$input `min` $min `max` $max attr-dict `:` functional-type(operands, results)";
-}
-def NN_LeakyReluOp : NN_UnaryOp<"leaky_relu", "leaky rectifier", "`x < 0 ? alpha * x : x`",
-    "[N.leaky_relu]; ONNX LeakyRelu, PRelu with one slope, `torch.nn.functional.leaky_relu`"> {
-  let arguments = (ins NN_Tensor:$input, F32Attr:$alpha);
-  let assemblyFormat = "$input `alpha` $alpha attr-dict `:` functional-type(operands, results)";
-}
-def NN_EluOp : NN_UnaryOp<"elu", "exponential linear unit", "`x < 0 ? alpha * (exp(x) - 1) : x`",
-    "[N.elu]; ONNX Elu, `torch.nn.functional.elu`"> {
-  let arguments = (ins NN_Tensor:$input, F32Attr:$alpha);
-  let assemblyFormat = "$input `alpha` $alpha attr-dict `:` functional-type(operands, results)";
-}
-def NN_HardSigmoidOp : NN_UnaryOp<"hard_sigmoid", "hard sigmoid", "`clip(alpha * x + beta, 0, 1)`",
-    "[N.hard_sigmoid]; ONNX HardSigmoid, `torch.nn.functional.hardsigmoid` for 1/6 and 0.5"> {
-  let arguments = (ins NN_Tensor:$input, F32Attr:$alpha, F32Attr:$beta);
-  let assemblyFormat = "$input `alpha` $alpha `beta` $beta attr-dict `:` functional-type(operands, results)";
-}
-
-def NN_AddOp : NN_BinaryOp<"add", "sum", "ONNX Add, `torch.add`">;
-def NN_SubOp : NN_BinaryOp<"sub", "difference", "ONNX Sub, `torch.sub`">;
-def NN_MulOp : NN_BinaryOp<"mul", "product", "ONNX Mul, `torch.mul`">;
-def NN_DivOp : NN_BinaryOp<"div", "quotient", "ONNX Div, `torch.div`">;
-
-def NN_FmaOp : NN_ShapedOp<"fma", [NN_Elementwise]> {
-  let summary = "fused multiply-add";
-  let description = [{
-    Element by element `x * factor + shift`, rounded once, with NumPy broadcasting of `factor` and `shift` to the shape of `x`,
-    which is the result's. Errors: shapes that do not broadcast to it. Made by `octet-expand-batch-norm`. Source:
-    [N.batch_norm]; `torch.addcmul`, which rounds twice.
-  }];
-  let arguments = (ins NN_Tensor:$x, NN_Tensor:$factor, NN_Tensor:$shift);
-  let assemblyFormat = "$x `,` $factor `,` $shift attr-dict `:` functional-type(operands, results)";
-}
-
-def NN_TableOp : NN_ShapedOp<"table", [NN_Elementwise]> {
-  let summary = "look-up in a table of 256 entries";
-  let description = [{
-    `input` and result have the same shape, which may be any, and are quantized with 8-bit unsigned storage; `table[q]` is
-    the result's storage value for the input's storage value `q`. Errors: other than 256 entries. Made by `octet-lower`.
-    Source: [N.table].
-  }];
-  let arguments = (ins NN_Tensor:$input, DenseI8ArrayAttr:$table);
-  let assemblyFormat = "$input `,` $table attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//

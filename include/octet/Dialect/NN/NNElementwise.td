@@ -1,0 +1,152 @@
+//===- NNElementwise.td - element-wise operators --------------*- tablegen -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_DIALECT_NN_NNELEMENTWISE_TD
+#define OCTET_DIALECT_NN_NNELEMENTWISE_TD
+
+include "octet/Dialect/NN/NNBase.td"
+
+//===----------------------------------------------------------------------===//
+// Attributes and base classes
+//===----------------------------------------------------------------------===//
+
+def NN_GeluFormAttr : I32EnumAttr<"GeluForm", "which formula a GELU is computed by", [
+    I32EnumAttrCase<"exact", 0>, I32EnumAttrCase<"tanh", 1>]> {
+  let description = [{
+    With the error function (`exact`), or with a hyperbolic tangent that is close to it (`tanh`). Source: [N.gelu];
+    `approximate` of ONNX Gelu, `none` and `tanh`.
+  }];
+  let cppNamespace = "::octet::nn";
+}
+
+/// `source`: label, ONNX operator, PyTorch function.
+class NN_UnaryOp<string mnemonic, string sum, string formula, string source> : NN_ShapedOp<mnemonic, [NN_Elementwise]> {
+  let summary = sum;
+  let description = "Element by element: " # formula # ". The result has the input's shape, which may be any; another one "
+      # "is an error. Source: " # source # ".";
+  let arguments = (ins NN_Tensor:$input);
+  let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
+  let extraClassDefinition = [{
+    ::llvm::FailureOr<::llvm::SmallVector<int64_t>> $cppClass::inferResultShape() {
+      return ::llvm::SmallVector<int64_t>(getInput().getType().getShape());
+    }
+  }];
+}
+
+class NN_BinaryOp<string mnemonic, string sum, string formula, string source> : NN_ShapedOp<mnemonic, [NN_Elementwise]> {
+  let summary = sum;
+  let description = "Element by element with NumPy broadcasting of the two shapes: " # formula # ". "
+      # "Errors: shapes that do not broadcast. Source: " # source # ".";
+  let arguments = (ins NN_Tensor:$lhs, NN_Tensor:$rhs);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
+  let extraClassDefinition = [{
+    ::llvm::FailureOr<::llvm::SmallVector<int64_t>> $cppClass::inferResultShape() {
+      return ::octet::nn::broadcastShapes(*this, getLhs().getType().getShape(), getRhs().getType().getShape());
+    }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Operators
+//===----------------------------------------------------------------------===//
+
+def NN_ReluOp : NN_UnaryOp<"relu", "rectifier", "`x > 0 ? x : 0`", "[N.relu]; ONNX Relu, `torch.nn.functional.relu`">;
+def NN_SigmoidOp : NN_UnaryOp<"sigmoid", "logistic function", "`1 / (1 + exp(-x))`",
+    "[N.sigmoid]; ONNX Sigmoid, `torch.sigmoid`">;
+def NN_TanhOp : NN_UnaryOp<"tanh", "hyperbolic tangent", "`(exp(2 x) - 1) / (exp(2 x) + 1)` with 2 x clipped to 20 and -20",
+    "[N.tanh]; ONNX Tanh, `torch.tanh`">;
+def NN_SiluOp : NN_UnaryOp<"silu", "sigmoid linear unit", "`x / (1 + exp(-x))`",
+    "[N.silu]; ONNX Mul and Sigmoid, `torch.nn.functional.silu`">;
+def NN_HardSwishOp : NN_UnaryOp<"hard_swish", "hard swish", "`x * clip(x / 6 + 0.5, 0, 1)`",
+    "[N.hard_swish]; ONNX HardSwish, `torch.nn.functional.hardswish`">;
+def NN_ExpOp : NN_UnaryOp<"exp", "exponential function", "`exp(x)` within 0.89 ulp", "[N.exp]; ONNX Exp, `torch.exp`">;
+def NN_ErfOp : NN_UnaryOp<"erf", "error function", "`2 / sqrt(pi)` times the integral of `exp(-t * t)` from 0 to x, within 1 ulp",
+    "[N.erf]; ONNX Erf, `torch.erf`">;
+def NN_SoftplusOp : NN_UnaryOp<"softplus", "smooth rectifier", "`log(1 + exp(x))` within 2 ulp",
+    "[N.softplus]; ONNX Softplus, `torch.nn.functional.softplus`">;
+def NN_GeluOp : NN_UnaryOp<"gelu", "Gaussian error linear unit",
+    "`x / 2 * (1 + erf(x / sqrt(2)))` (`exact`) or `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))` (`tanh`)",
+    "[N.gelu]; Hendrycks and Gimpel, \"Gaussian Error Linear Units\", 2016; ONNX Gelu, `torch.nn.functional.gelu`"> {
+  let arguments = (ins NN_Tensor:$input, NN_GeluFormAttr:$form);
+  let assemblyFormat = "$input $form attr-dict `:` functional-type(operands, results)";
+}
+def NN_SqrtOp : NN_UnaryOp<"sqrt", "square root", "correctly rounded", "[N.sqrt]; ONNX Sqrt, `torch.sqrt`">;
+def NN_NegOp : NN_UnaryOp<"neg", "negation", "`-x`", "[N.neg]; ONNX Neg, `torch.neg`">;
+
+def NN_AbsOp : NN_UnaryOp<"abs", "magnitude", "`x > -x ? x : -x`", "[N.abs]; ONNX Abs, `torch.abs`">;
+def NN_SignOp : NN_UnaryOp<"sign", "sign", "-1, 0 or 1", "[N.sign]; ONNX Sign, `torch.sign`">;
+def NN_RoundOp : NN_UnaryOp<"round", "nearest integer", "ties to the even one", "[N.round]; ONNX Round, `torch.round`">;
+def NN_FloorOp : NN_UnaryOp<"floor", "largest integer below", "the largest integer that is not above x",
+    "[N.round]; ONNX Floor, `torch.floor`">;
+def NN_CeilOp : NN_UnaryOp<"ceil", "least integer above", "the least integer that is not below x",
+    "[N.round]; ONNX Ceil, `torch.ceil`">;
+def NN_LogOp : NN_UnaryOp<"log", "natural logarithm", "`log(x)` within 1 ulp", "[N.log]; ONNX Log, `torch.log`">;
+def NN_SinOp : NN_UnaryOp<"sin", "sine", "`sin(x)` within 2.5e-7 for magnitudes up to 2^20", "[N.sin]; ONNX Sin, `torch.sin`">;
+def NN_CosOp : NN_UnaryOp<"cos", "cosine", "`cos(x)` within 2.5e-7 for magnitudes up to 2^20", "[N.sin]; ONNX Cos, `torch.cos`">;
+def NN_AtanOp : NN_UnaryOp<"atan", "inverse tangent", "`atan(x)` within 2e-7", "[N.atan]; ONNX Atan, `torch.atan`">;
+
+def NN_ClipOp : NN_UnaryOp<"clip", "clamp to an interval", "`min(max(x, min), max)`; relu6 is `clip` with 0 and 6",
+    "[N.clip]; ONNX Clip, `torch.clamp`"> {
+  let arguments = (ins NN_Tensor:$input, F32Attr:$min, F32Attr:$max);
+  let assemblyFormat = "$input `min` $min `max` $max attr-dict `:` functional-type(operands, results)";
+}
+def NN_LeakyReluOp : NN_UnaryOp<"leaky_relu", "leaky rectifier", "`x < 0 ? alpha * x : x`",
+    "[N.leaky_relu]; ONNX LeakyRelu, PRelu with one slope, `torch.nn.functional.leaky_relu`"> {
+  let arguments = (ins NN_Tensor:$input, F32Attr:$alpha);
+  let assemblyFormat = "$input `alpha` $alpha attr-dict `:` functional-type(operands, results)";
+}
+def NN_ThresholdedReluOp : NN_UnaryOp<"thresholded_relu", "rectifier with a threshold", "`x > alpha ? x : 0`",
+    "[N.thresholded_relu]; ONNX ThresholdedRelu, `torch.nn.functional.threshold` with the value 0"> {
+  let arguments = (ins NN_Tensor:$input, F32Attr:$alpha);
+  let assemblyFormat = "$input `alpha` $alpha attr-dict `:` functional-type(operands, results)";
+}
+def NN_EluOp : NN_UnaryOp<"elu", "exponential linear unit", "`x < 0 ? alpha * (exp(x) - 1) : x`",
+    "[N.elu]; ONNX Elu, `torch.nn.functional.elu`"> {
+  let arguments = (ins NN_Tensor:$input, F32Attr:$alpha);
+  let assemblyFormat = "$input `alpha` $alpha attr-dict `:` functional-type(operands, results)";
+}
+def NN_HardSigmoidOp : NN_UnaryOp<"hard_sigmoid", "hard sigmoid", "`clip(alpha * x + beta, 0, 1)`",
+    "[N.hard_sigmoid]; ONNX HardSigmoid, `torch.nn.functional.hardsigmoid` for 1/6 and 0.5"> {
+  let arguments = (ins NN_Tensor:$input, F32Attr:$alpha, F32Attr:$beta);
+  let assemblyFormat = "$input `alpha` $alpha `beta` $beta attr-dict `:` functional-type(operands, results)";
+}
+
+def NN_AddOp : NN_BinaryOp<"add", "sum", "rounded once", "[N.add]; ONNX Add, `torch.add`">;
+def NN_SubOp : NN_BinaryOp<"sub", "difference", "rounded once", "[N.add]; ONNX Sub, `torch.sub`">;
+def NN_MulOp : NN_BinaryOp<"mul", "product", "rounded once", "[N.add]; ONNX Mul, `torch.mul`">;
+def NN_DivOp : NN_BinaryOp<"div", "quotient", "rounded once", "[N.add]; ONNX Div, `torch.div`">;
+
+def NN_MaxOp : NN_BinaryOp<"max", "larger value", "`lhs > rhs ? lhs : rhs`, NaN if one is NaN", "[N.max]; ONNX Max, `torch.maximum`">;
+def NN_MinOp : NN_BinaryOp<"min", "lesser value", "`lhs < rhs ? lhs : rhs`, NaN if one is NaN", "[N.max]; ONNX Min, `torch.minimum`">;
+def NN_PowOp : NN_BinaryOp<"pow", "power", "`exp(rhs * log(|lhs|))` with the sign of the power", "[N.pow]; ONNX Pow, `torch.pow`">;
+def NN_PreluOp : NN_BinaryOp<"prelu", "leaky rectifier with slopes", "`lhs < 0 ? rhs * lhs : lhs`",
+    "[N.leaky_relu]; He et al., \"Delving Deep into Rectifiers\", 2015; ONNX PRelu, `torch.nn.functional.prelu`">;
+
+def NN_FmaOp : NN_ShapedOp<"fma", [NN_Elementwise]> {
+  let summary = "fused multiply-add";
+  let description = [{
+    Element by element `x * factor + shift`, rounded once, with NumPy broadcasting of `factor` and `shift` to the shape of `x`,
+    which is the result's. Errors: shapes that do not broadcast to it. Made by `octet-expand-batch-norm`. Source:
+    [N.batch_norm]; `torch.addcmul`, which rounds twice.
+  }];
+  let arguments = (ins NN_Tensor:$x, NN_Tensor:$factor, NN_Tensor:$shift);
+  let assemblyFormat = "$x `,` $factor `,` $shift attr-dict `:` functional-type(operands, results)";
+}
+
+def NN_TableOp : NN_ShapedOp<"table", [NN_Elementwise]> {
+  let summary = "look-up in a table of 256 entries";
+  let description = [{
+    `input` and result have the same shape, which may be any, and are quantized with 8-bit unsigned storage; `table[q]` is
+    the result's storage value for the input's storage value `q`. Errors: other than 256 entries. Made by `octet-lower`.
+    Source: [N.table].
+  }];
+  let arguments = (ins NN_Tensor:$input, DenseI8ArrayAttr:$table);
+  let assemblyFormat = "$input `,` $table attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+#endif // OCTET_DIALECT_NN_NNELEMENTWISE_TD
