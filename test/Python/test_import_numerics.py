@@ -98,6 +98,54 @@ CASES = {
     "erf": ("a = Erf(x)\nb = Mul(x, c)\ny = Erf(b)", dict(constants={"c": f32(4)}, outputs=("a", "y"))),
     "softplus": ("a = Softplus(x)\nb = Mul(x, c)\ny = Softplus(b)", dict(constants={"c": f32(20)}, outputs=("a", "y"))),
     "gelu": ("a = Gelu(x)\nb = Mul(x, c)\ny = Gelu<approximate=\"tanh\">(b)", dict(opset=20, constants={"c": f32(3)}, outputs=("a", "y"))),
+    "functions": ("a = Abs(x)\nb = Sign(x)\nc = Round(x)\nd = Floor(x)\ne = Ceil(x)\nf = Log(a)\ng = Sin(x)\nh = Cos(x)\ni = Atan(x)",
+                  dict(outputs=tuple("abcdefghi"))),
+    "circular_and_hyperbolic": ("t = Tanh(x)\na = Tan(t)\nb = Asin(t)\nc = Acos(t)\nd = Sinh(x)\ne = Cosh(x)\nf = Asinh(x)\nr = Abs(x)\np = Add(r, one)\ng = Acosh(p)\nh = Atanh(t)",
+                                dict(constants={"one": f32(1)}, outputs=tuple("abcdefgh"))),
+    "activations_composed": (
+        "a = Selu(x)\nb = Celu<alpha=0.7>(x)\nc = Softsign(x)\nd = Mish(x)\ne = Shrink<lambd=0.4, bias=0.3>(x)\nf = ThresholdedRelu<alpha=0.3>(x)\n"
+        "g = Shrink(x)\nh = Celu(x)\ni = Selu<alpha=2.0, gamma=0.5>(x)", dict(opset=18, outputs=tuple("abcdefghi"))),
+    "powers_of_any_exponent": (
+        "p = Abs(x)\na = Pow(p, broken)\nb = Pow(x, five)\nc = Pow(p, negative)\nd = Pow(p, each)\ne = Pow(p, x)\nf = Pow(x, whole)",
+        dict(constants={"broken": f32(1.7), "five": np.float32(5), "negative": f32(-2), "each": f32(1, 2, 0.5, 0, 1, 3, 2.5, 0.1), "whole": i64(3)},
+             outputs=tuple("abcdef"))),
+    "extremes_of_many": ("a = Max(x, p, q)\nb = Min(q, x)\nc = Mean(x, p, a)\nd = Max(x)", dict(constants={"p": (3, 1, 1), "q": f32(0.3)}, outputs=tuple("abcd"))),
+    "clip_to_values": ("l = ReduceMin<keepdims=0>(x)\nk = Mul(l, half)\na = Clip(x, k)\nb = Clip(x, k, half)\nc = Clip(x, , z)",
+                       dict(inputs={"x": [1, 3, 8, 8], "z": []}, constants={"half": np.float32(0.5)}, outputs=tuple("bc"))),
+    "prelu_per_channel": ("y = PRelu(x, s)", dict(constants={"s": (3, 1, 1)})),
+    "prelu_of_values": ("y = PRelu(x, s)", dict(inputs={"x": [1, 3, 8, 8], "s": [8]})),
+    "reduce_over_axes": ("a = ReduceSum(x, n)\nb = ReduceSum<keepdims=0>(x, n)\nc = ReduceSum(x)\nd = ReduceSum<noop_with_empty_axes=1>(x)",
+                         dict(constants={"n": i64(1, -1)}, inputs={"x": [2, 3, 5, 7]}, outputs=tuple("abcd"))),
+    **{f"reduce_{name}_{case}": (f"y = Reduce{name}<axes={axes}, keepdims={keep}>(x)", dict(inputs={"x": [2, 3, 5, 7]}))
+       for name in ("Max", "Min", "Prod", "L1", "L2", "SumSquare", "LogSumExp")
+       for case, axes, keep in (("inner", [3], 1), ("outer", [0, 1], 0), ("middle", [-2], 0), ("apart", [1, 3], 1), ("all", [0, 1, 2, 3], 0))},
+    "reduce_log_sum": ("a = Abs(x)\ny = ReduceLogSum<axes=[1]>(a)", {}),
+    "reduce_sizes": ("s = Shape(x)\np = ReduceProd<axes=[0]>(s)\nq = ReduceMax<axes=[0]>(s)\nt = ReduceSum(s)\nu = ReduceMin(s)\nr = Div(p, q)\n"
+                     "v = Mul(r, u)\nw = Add(v, t)\nk = Sub(w, t)\nn = Concat<axis=0>(minus, q)\nz = Mul(k, k)\ny = Reshape(x, n)",
+                     dict(inputs={"x": [1, 3, 8, 5]}, constants={"minus": i64(-1)})),
+    "largest_size": ("s = Shape(x)\nm = Max(s, three)\nn = Min(m, six)\ny = Expand(x, n)", dict(inputs={"x": [1, 3, 1, 6]}, constants={"three": i64(2), "six": i64(6)})),
+    "layer_normalization": ("y = LayerNormalization(x, s, b)\nz = LayerNormalization<axis=1, epsilon=0.1>(x, t)",
+                            dict(opset=17, constants={"s": (8,), "b": (8,), "t": (3, 8, 8)}, outputs=("y", "z"))),
+    "layer_normalization_statistics": ("y, m, d = LayerNormalization<axis=2>(x, s)", dict(opset=17, constants={"s": (8, 8)}, outputs=("y", "m", "d"))),
+    "group_normalization": ("y = GroupNormalization<num_groups=2>(x, s, b)", dict(opset=21, inputs={"x": [2, 6, 4, 3]}, constants={"s": (6,), "b": (6,)})),
+    "instance_normalization": ("y = InstanceNormalization<epsilon=0.01>(x, s, b)\nz = InstanceNormalization(l, s, b)",
+                               dict(inputs={"x": [1, 3, 8, 8], "l": [2, 3, 9]}, constants={"s": (3,), "b": (3,)}, outputs=("y", "z"))),
+    "mean_variance_normalization": ("y = MeanVarianceNormalization(x)\nz = MeanVarianceNormalization<axes=[1,2]>(x)", dict(outputs=("y", "z"))),
+    "lp_normalization": ("y = LpNormalization(x)\nz = LpNormalization<p=1, axis=1>(x)", dict(outputs=("y", "z"))),
+    "lrn": ("y = LRN<size=3>(x)\nz = LRN<size=5, alpha=0.5, beta=0.6, bias=2.0>(x)", dict(inputs={"x": [2, 7, 3, 4]}, outputs=("y", "z"))),
+    "lp_pool": ("y = LpPool<kernel_shape=[3,2], pads=[1,0,1,1], strides=[2,1]>(x)\nz = LpPool<kernel_shape=[2,2], p=3>(x)", dict(outputs=("y", "z"))),
+    "global_lp_pool": ("y = GlobalLpPool(x)\nz = GlobalLpPool<p=1>(x)", dict(outputs=("y", "z"))),
+    "log_softmax": ("y = LogSoftmax<axis=1>(x)\nz = LogSoftmax(x)", dict(outputs=("y", "z"))),
+    "log_softmax_old_flattens": ("y = LogSoftmax(x)", dict(opset=11)),
+    "depth_to_space": ('y = DepthToSpace<blocksize=2>(x)\nz = DepthToSpace<blocksize=2, mode="CRD">(x)', dict(inputs={"x": [2, 8, 3, 4]}, outputs=("y", "z"))),
+    "space_to_depth": ("y = SpaceToDepth<blocksize=4>(x)", {}),
+    "tile": ("y = Tile(x, n)", dict(constants={"n": i64(2, 1, 3, 5)})),
+    "expand_a_value": ("y = Expand(x, n)", dict(inputs={"x": [3, 1, 2]}, constants={"n": i64(2, 1, 5, 1)})),
+    "cast_like": ("f = CastLike(n, x)\ny = Add(x, f)\nz = CastLike(x, y)", dict(opset=15, constants={"n": i64(3)}, outputs=("y", "z"))),
+    "einsum": ('a = Einsum<equation="bij, bjk -> bik">(x, w)\nb = Einsum<equation="bij->bji">(x)\nc = Einsum<equation="bij,bkj">(x, w)\n'
+               'd = Einsum<equation="b i j -> i">(x)\ne = Einsum<equation="...ij,...kj->...ik">(x, w)\nf = Einsum<equation="bij,kj,k->bi">(x, m, v)\n'
+               'g = Einsum<equation="ii,jkk->ij">(m, x)\nh = Einsum<equation="bij,bij->">(x, w)\ni = Einsum<equation="i,j->ij">(v, v)',
+               dict(inputs={"x": [3, 4, 4]}, constants={"w": (3, 4, 4), "m": (4, 4), "v": (4,)}, outputs=tuple("abcdefghi"))),
     "prelu_one_slope": ("y = PRelu(x, s)", dict(constants={"s": np.full((3, 1, 1), 0.3, np.float32)})),
     "clip_attributes": ("y = Clip<min=-0.5, max=0.75>(x)", dict(opset=10)),
     "clip_inputs": ("y = Clip(x, l, h)", dict(constants={"l": np.float32(-0.5), "h": np.float32(0.75)})),
@@ -122,6 +170,8 @@ CASES = {
     "split_uneven": ("a, b, c = Split<axis=2, num_outputs=3>(x)", dict(opset=18, outputs=("a", "b", "c"))),
     "pad_old": ("y = Pad<pads=[0,0,1,2,0,1,0,0], value=0.5>(x)", dict(opset=10)),
     "pad": ("y = Pad(x, n, v)", dict(constants={"n": i64(0, 1, 0, 2, 0, 0, 3, 0), "v": np.float32(-1)})),
+    **{f"pad_{mode}": (f'y = Pad<mode="{mode}">(x, n)', dict(opset=19, constants={"n": i64(0, 1, 3, 0, 0, 2, 1, 7)})) for mode in ("reflect", "edge", "wrap")},
+    "pad_reflect_old": ('y = Pad<mode="reflect", pads=[0,0,3,1,0,0,2,7]>(x)', dict(opset=10)),
     "pad_axes": ("y = Pad(x, n, , a)", dict(opset=18, constants={"n": i64(1, 2), "a": i64(-2)})),
     "pad_negative": ("y = Pad(x, n)", dict(constants={"n": i64(0, 0, -1, 2, 0, 0, 1, -3)})),
     "resize_nearest_floor": ('y = Resize<mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor">(x, , s)', dict(constants={"s": f32(1, 1, 2, 3)})),
@@ -165,7 +215,7 @@ def test_operator_means_what_onnx_says(name):
     nodes, arguments = CASES[name]
     model = make_network(nodes, **arguments)
     random = np.random.default_rng(1)
-    feeds = {i.name: (2 * random.standard_normal([d.dim_value for d in i.type.tensor_type.shape.dim])).astype(np.float32)
+    feeds = {i.name: np.array(2 * random.standard_normal([d.dim_value for d in i.type.tensor_type.shape.dim]), np.float32)
              for i in model.graph.input}
     expected = run(model.SerializeToString(), feeds)
     actual = run(translate("--export-onnx", translate("--import-onnx", model.SerializeToString())), feeds)

@@ -183,3 +183,57 @@ LogicalResult octet::onnx_import::importConcat(Node &node) {
   return node.setResult(inputs.size() == 1 ? FailureOr<Value>(inputs[0])
                                            : node.create<nn::ConcatOp>(inputs, *axis));
 }
+
+//===----------------------------------------------------------------------===//
+// Blocks of pixels
+//===----------------------------------------------------------------------===//
+
+/// The input [N, C, H, W] seen as `view`, permuted, and seen as `result`.
+static LogicalResult setRearranged(Node &node, ShapeRef view, ShapeRef permutation,
+                                   ShapeRef result) {
+  auto input = node.value(0);
+  if (failed(input))
+    return failure();
+  auto moved = node.create<nn::TransposeOp>(node.reshape(*input, view), permutation);
+  return failed(moved) ? failure() : node.setResult(node.reshape(*moved, result));
+}
+
+/// The blocksize, by which channels (squared) or height and width can be divided; else an error.
+static FailureOr<int64_t> readBlockSize(Node &node, bool dividesChannels) {
+  Shape shape = node.shape(0);
+  int64_t block = node.getInt("blocksize", 0);
+  bool fits = shape.size() == 4 && block >= 1 && block < (1 << 15);
+  if (fits && dividesChannels)
+    fits = shape[1] % (block * block) == 0;
+  else if (fits)
+    fits = shape[2] % block == 0 && shape[3] % block == 0;
+  if (!fits)
+    return node.invalid("has blocks of " + Twine(block) + " for an input of shape " +
+                        printShape(shape));
+  return block;
+}
+
+/// The place in the block is the channel's slower index (DCR) or its faster one (CRD).
+LogicalResult octet::onnx_import::importDepthToSpace(Node &node) {
+  auto read = readBlockSize(node, /*dividesChannels=*/true);
+  if (failed(read))
+    return failure();
+  Shape s = node.shape(0);
+  int64_t block = *read, depth = s[1] / (block * block);
+  Shape result{s[0], depth, s[2] * block, s[3] * block};
+  if (node.getString("mode", "DCR") == "DCR")
+    return setRearranged(node, {s[0], block, block, depth, s[2], s[3]}, {0, 3, 4, 1, 5, 2}, result);
+  return setRearranged(node, {s[0], depth, block, block, s[2], s[3]}, {0, 1, 4, 2, 5, 3}, result);
+}
+
+LogicalResult octet::onnx_import::importSpaceToDepth(Node &node) {
+  auto read = readBlockSize(node, /*dividesChannels=*/false);
+  if (failed(read))
+    return failure();
+  Shape s = node.shape(0);
+  int64_t block = *read, height = s[2] / block, width = s[3] / block;
+  bool isDepthFirst = node.getString("mode", "DCR") == "DCR";
+  return setRearranged(node, {s[0], s[1], height, block, width, block},
+                       isDepthFirst ? Shape{0, 3, 5, 1, 2, 4} : Shape{0, 1, 3, 5, 2, 4},
+                       {s[0], s[1] * block * block, height, width});
+}

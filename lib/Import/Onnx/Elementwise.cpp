@@ -1,10 +1,11 @@
-//===- Elementwise.cpp - arithmetic, activations, softmax --------------------- ===//
+//===- Elementwise.cpp - arithmetic, roots, powers, casts --------------------- ===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
+#include "Compose.h"
 #include "Operators.h"
 #include <cmath>
 
@@ -17,7 +18,7 @@ using namespace octet::onnx_import;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The four operations on constants; integers wrap around.
+/// The operations on constants; integers wrap around.
 struct Plus {
   template <typename T> T operator()(T a, T b) const { return a + b; }
   int64_t operator()(int64_t a, int64_t b) const { return (int64_t)((uint64_t)a + (uint64_t)b); }
@@ -36,6 +37,13 @@ struct Over {
   int64_t operator()(int64_t a, int64_t b) const {
     return b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
   }
+};
+/// As nn.max and nn.min.
+struct Larger {
+  template <typename T> T operator()(T a, T b) const { return a != a || a > b ? a : b; }
+};
+struct Lesser {
+  template <typename T> T operator()(T a, T b) const { return a != a || a < b ? a : b; }
 };
 } // namespace
 
@@ -84,23 +92,40 @@ LogicalResult octet::onnx_import::importDiv(Node &node) {
   return importBinary<nn::DivOp>(node, Over());
 }
 
-/// Added from the first input on.
+/// All inputs combined, from the first on.
+template <typename OpTy> static MaybeValue combineInputs(Node &node) {
+  MaybeValue result = node.value(0);
+  for (unsigned i = 1; i < node.numInputs(); ++i)
+    result = node.compute<OpTy>(result, node.value(i));
+  return result;
+}
+
+/// Two constants are combined at once, sizes in the arithmetic of shapes.
+template <typename OpTy, typename Function>
+static LogicalResult importVariadic(Node &node, Function function) {
+  return node.numInputs() == 2 ? importBinary<OpTy>(node, function)
+                               : node.setResult(combineInputs<OpTy>(node));
+}
+
 LogicalResult octet::onnx_import::importSum(Node &node) {
-  if (node.numInputs() == 2)
-    return importAdd(node);
-  FailureOr<Value> sum = node.value(0);
-  if (failed(sum))
-    return failure();
-  for (unsigned i = 1; i < node.numInputs(); ++i) {
-    FailureOr<Value> next = node.value(i);
-    if (failed(next) || failed(sum = node.create<nn::AddOp>(*sum, *next)))
-      return failure();
-  }
-  return node.setResult(*sum);
+  return importVariadic<nn::AddOp>(node, Plus());
+}
+LogicalResult octet::onnx_import::importMax(Node &node) {
+  return importVariadic<nn::MaxOp>(node, Larger());
+}
+LogicalResult octet::onnx_import::importMin(Node &node) {
+  return importVariadic<nn::MinOp>(node, Lesser());
+}
+
+LogicalResult octet::onnx_import::importMean(Node &node) {
+  auto sum = combineInputs<nn::AddOp>(node);
+  if (node.numInputs() == 1)
+    return node.setResult(sum);
+  return node.setResult(node.compute<nn::DivOp>(sum, node.number("count", node.numInputs())));
 }
 
 //===----------------------------------------------------------------------===//
-// Activations
+// Operators of one value
 //===----------------------------------------------------------------------===//
 
 /// Computes a function that IEEE defines exactly (no library function) on a constant.
@@ -115,12 +140,8 @@ template <typename Function> static LogicalResult foldUnary(Node &node, Function
   return node.setResult(std::move(result));
 }
 
-template <typename OpTy, typename... Parameters>
-static LogicalResult importUnary(Node &node, Parameters... parameters) {
-  auto input = node.value(0);
-  if (failed(input))
-    return failure();
-  return node.setResult(node.create<OpTy>(*input, node.builder().getF32FloatAttr(parameters)...));
+template <typename OpTy> static LogicalResult importUnary(Node &node) {
+  return node.setResult(node.compute<OpTy>(node.value(0)));
 }
 
 #define OCTET_ONNX_UNARY(name, op)                                                                 \
@@ -137,11 +158,7 @@ LogicalResult octet::onnx_import::importSqrt(Node &node) {
 LogicalResult octet::onnx_import::importReciprocal(Node &node) {
   if (node.constant(0) && !node.constant(0)->isInteger())
     return foldUnary(node, [](auto value) { return Over()((decltype(value))1, value); });
-  auto input = node.value(0);
-  auto one = node.materialize({node.proto.output(0) + "/one", {}, std::vector<float>{1}});
-  if (failed(input) || failed(one))
-    return failure();
-  return node.setResult(node.create<nn::DivOp>(*one, *input));
+  return node.setResult(raiseTo(node, node.value(0), -1));
 }
 
 LogicalResult octet::onnx_import::importNeg(Node &node) {
@@ -150,98 +167,19 @@ LogicalResult octet::onnx_import::importNeg(Node &node) {
   return foldUnary(node, [](auto value) { return Times()(value, (decltype(value))-1); });
 }
 
-LogicalResult octet::onnx_import::importGelu(Node &node) {
-  auto input = node.value(0);
-  if (failed(input))
-    return failure();
-  bool isTanh = node.getString("approximate", "none") == "tanh";
-  return node.setResult(
-      node.create<nn::GeluOp>(*input, isTanh ? nn::GeluForm::tanh : nn::GeluForm::exact));
-}
-
-LogicalResult octet::onnx_import::importHardSigmoid(Node &node) {
-  return importUnary<nn::HardSigmoidOp>(node, node.getFloat("alpha", 0.2f),
-                                        node.getFloat("beta", 0.5f));
-}
-
-LogicalResult octet::onnx_import::importLeakyRelu(Node &node) {
-  return importUnary<nn::LeakyReluOp>(node, node.getFloat("alpha", 0.01f));
-}
-
-LogicalResult octet::onnx_import::importElu(Node &node) {
-  return importUnary<nn::EluOp>(node, node.getFloat("alpha", 1.0f));
-}
-
-/// One slope for all channels is a leaky relu.
-LogicalResult octet::onnx_import::importPRelu(Node &node) {
-  auto slopes = node.floats(1, "a slope");
-  if (failed(slopes))
-    return failure();
-  Shape slopeShape = node.constant(1)->shape, shape = node.shape(0);
-  bool fits = slopeShape.size() <= shape.size();
-  for (auto [size, of] : llvm::zip(llvm::reverse(slopeShape), llvm::reverse(shape)))
-    fits &= size == 1 || size == of;
-  if (!fits)
-    return node.invalid("has slopes of shape " + printShape(slopeShape) +
-                        " for an input of shape " + printShape(shape));
-  if (slopes->empty() ||
-      llvm::any_of(*slopes, [&](float slope) { return slope != slopes->front(); }))
-    return node.unsupported("a slope per channel");
-  return importUnary<nn::LeakyReluOp>(node, slopes->front());
-}
-
-/// Bounds are attributes up to opset 10, optional inputs from 11 on. Without an upper bound, [0,
-/// inf) is relu.
-LogicalResult octet::onnx_import::importClip(Node &node) {
-  float infinity = std::numeric_limits<float>::infinity();
-  float bounds[] = {node.getFloat("min", -infinity), node.getFloat("max", infinity)};
-  for (unsigned i = 0; i < 2; ++i) {
-    if (!node.has(i + 1))
-      continue;
-    auto bound = node.scalar(i + 1, i ? "an upper bound" : "a lower bound");
-    if (failed(bound))
-      return failure();
-    bounds[i] = *bound;
-  }
-  if (std::isnan(bounds[0]) || std::isnan(bounds[1]))
-    return node.invalid("has a bound that is not a number");
-  bool hasUpper = bounds[1] < std::numeric_limits<float>::max();
-  if (bounds[0] == 0 && !hasUpper)
-    return importUnary<nn::ReluOp>(node);
-  if (bounds[0] <= std::numeric_limits<float>::lowest() && !hasUpper)
-    return node.setResult(node.entry(0));
-  return importUnary<nn::ClipOp>(node, bounds[0], bounds[1]);
-}
-
-/// Up to opset 12, softmax runs over all dimensions from `axis` (default 1) on as if they were one.
-LogicalResult octet::onnx_import::importSoftmax(Node &node) {
-  Shape shape = node.shape(0);
-  bool flattens = node.opset() < 13;
-  auto axis = node.normalizeAxis(node.getInt("axis", flattens ? 1 : -1), shape.size());
-  auto input = node.value(0);
-  if (failed(axis) || failed(input))
-    return failure();
-  int64_t columns = *countElements(ShapeRef(shape).drop_front(*axis));
-  if (!flattens || columns == shape[*axis])
-    return node.setResult(node.create<nn::SoftmaxOp>(*input, *axis));
-  Value rows = node.reshape(*input, {*countElements(shape) / columns, columns});
-  auto result = node.create<nn::SoftmaxOp>(rows, 1);
-  return failed(result) ? failure() : node.setResult(node.reshape(*result, shape));
-}
-
 //===----------------------------------------------------------------------===//
-// Rounding and casts: of constants
+// Rounding and casts
 //===----------------------------------------------------------------------===//
 
 LogicalResult octet::onnx_import::importFloor(Node &node) {
   if (!node.constant(0))
-    return node.unsupported("an input computed at run time");
+    return importUnary<nn::FloorOp>(node);
   return foldUnary(node, [](auto value) { return (decltype(value))std::floor(value); });
 }
 
 LogicalResult octet::onnx_import::importCeil(Node &node) {
   if (!node.constant(0))
-    return node.unsupported("an input computed at run time");
+    return importUnary<nn::CeilOp>(node);
   return foldUnary(node, [](auto value) { return (decltype(value))std::ceil(value); });
 }
 
@@ -294,27 +232,51 @@ LogicalResult octet::onnx_import::importCast(Node &node) {
   return node.setResult(std::move(integers));
 }
 
+/// To the type of input 1: float32 if that is no constant.
+LogicalResult octet::onnx_import::importCastLike(Node &node) {
+  if (node.constant(1))
+    return node.unsupported("a constant as an example of a type");
+  const HostTensor *tensor = node.constant(0);
+  return tensor ? node.setResult(castTensor<float>(*tensor)) : node.setResult(node.entry(0));
+}
+
 //===----------------------------------------------------------------------===//
 // Powers
 //===----------------------------------------------------------------------===//
 
-/// Squares, cubes and square roots.
+/// x^n for n >= 1 by squares.
+static MaybeValue multiply(Node &node, MaybeValue x, int64_t n) {
+  if (n == 1)
+    return x;
+  auto half = multiply(node, x, n / 2);
+  auto square = node.compute<nn::MulOp>(half, half);
+  return n % 2 ? node.compute<nn::MulOp>(square, x) : square;
+}
+
+MaybeValue octet::onnx_import::raiseTo(Node &node, MaybeValue x, float power) {
+  constexpr float kMostProducts = 8;
+  float magnitude = std::abs(power);
+  MaybeValue result = failure();
+  if (magnitude >= 1 && magnitude <= kMostProducts && magnitude == std::floor(magnitude))
+    result = multiply(node, x, (int64_t)magnitude);
+  else if (magnitude == 0.5f)
+    result = node.compute<nn::SqrtOp>(x);
+  else
+    return node.compute<nn::PowOp>(x, node.number("exponent", power));
+  return power > 0 ? result : node.compute<nn::DivOp>(node.number("one", 1), result);
+}
+
+/// Integers are an exponent's numbers as well.
+static MaybeValue getExponent(Node &node) {
+  const HostTensor *constant = node.constant(1);
+  return constant && constant->isInteger() ? node.materialize(castTensor<float>(*constant))
+                                           : node.value(1);
+}
+
 LogicalResult octet::onnx_import::importPow(Node &node) {
   const HostTensor *constant = node.constant(1);
-  if (!constant)
-    return node.unsupported("an exponent computed at run time");
-  HostTensor exponent = castTensor<float>(*constant);
-  float power = exponent.size() == 1 ? exponent.floats()->front() : 0;
-  if (exponent.shape.size() > node.shape(0).size() ||
-      !llvm::is_contained({0.5f, 2.0f, 3.0f}, power))
-    return node.unsupported("an exponent other than 0.5, 2 and 3");
-  if (power == 0.5f)
-    return importSqrt(node);
-  auto input = node.value(0);
-  if (failed(input))
-    return failure();
-  auto square = node.create<nn::MulOp>(*input, *input);
-  if (failed(square) || power == 2)
-    return node.setResult(square);
-  return node.setResult(node.create<nn::MulOp>(*square, *input));
+  if (!constant || constant->size() != 1 || constant->shape.size() > node.shape(0).size())
+    return node.setResult(node.compute<nn::PowOp>(node.value(0), getExponent(node)));
+  float power = castTensor<float>(*constant).floats()->front();
+  return power == 0.5f ? importSqrt(node) : node.setResult(raiseTo(node, node.value(0), power));
 }

@@ -188,6 +188,10 @@ FailureOr<Value> Node::materialize(HostTensor tensor) {
   return importer.materialize(std::make_shared<HostTensor>(std::move(tensor)));
 }
 
+FailureOr<Value> Node::number(StringRef role, float value) {
+  return materialize({proto.output(0) + "/" + role.str(), {}, std::vector<float>{value}});
+}
+
 /// The verifier's words without the name of an op that the network's author never saw.
 FailureOr<Value> Node::createVerified(llvm::function_ref<Operation *()> create) {
   std::string problem;

@@ -69,6 +69,9 @@ public:
 
   //===--- Results ---===//
   unsigned numOutputs() const { return proto.output_size(); }
+  bool wants(unsigned output) const {
+    return output < numOutputs() && !proto.output(output).empty();
+  }
   llvm::LogicalResult setResult(llvm::FailureOr<mlir::Value> value, unsigned i = 0);
   /// A computed constant, named after the node's result unless `keepName`.
   llvm::LogicalResult setResult(HostTensor tensor, bool keepName = false);
@@ -84,6 +87,15 @@ public:
       return nn::createInferred<OpTy>(builder(), loc(), f32(), std::forward<Args>(args)...);
     });
   }
+  /// As `create`, of values that may be missing after an error.
+  template <typename OpTy, typename... Operands>
+  llvm::FailureOr<mlir::Value> compute(Operands... operands) {
+    if ((llvm::failed(operands) || ...))
+      return llvm::failure();
+    return create<OpTy>(*operands...);
+  }
+  /// A constant of one number, named after the node's result and its role.
+  llvm::FailureOr<mlir::Value> number(llvm::StringRef role, float value);
   /// `value` with another shape of as many elements.
   mlir::Value reshape(mlir::Value value, ShapeRef shape);
 

@@ -1,10 +1,11 @@
-//===- Pooling.cpp - pools and means ------------------------------------------ ===//
+//===- Pooling.cpp - pools ---------------------------------------------------- ===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
+#include "Compose.h"
 #include "Operators.h"
 #include "Window.h"
 
@@ -110,6 +111,47 @@ LogicalResult octet::onnx_import::importAveragePool(Node &node) {
                                                     flat.dilations, countsPads));
 }
 
+/// The exponent of a norm.
+static FailureOr<float> readNorm(Node &node) {
+  int64_t p = node.getInt("p", 2);
+  if (p < 1)
+    return node.invalid("has p=" + Twine(p) + "; expected 1 or more");
+  return (float)p;
+}
+
+/// |x|^p, of which means and sums are taken.
+static MaybeValue raiseMagnitude(Node &node, MaybeValue x, float p) {
+  return raiseTo(node, p == 2 ? x : node.compute<nn::AbsOp>(x), p);
+}
+
+/// The p-th root of the window's sum of |x|^p, which is the mean times the number of elements.
+LogicalResult octet::onnx_import::importLpPool(Node &node) {
+  Shape extra;
+  auto p = readNorm(node);
+  auto window = succeeded(p) ? readPool(node, extra) : FailureOr<Window>();
+  auto input = succeeded(window) ? raiseMagnitude(node, getPlanes(node), *p) : MaybeValue();
+  if (failed(input))
+    return failure();
+  Window flat = toTwoDimensional(appendPads(*window, extra));
+  auto mean = node.create<nn::AvgPoolOp>(*input, flat.kernel, flat.strides, flat.pads,
+                                         flat.dilations, /*count_include_pad=*/true);
+  auto sum = node.compute<nn::MulOp>(mean, node.number("count", *countElements(flat.kernel)));
+  return setPlanes(node, raiseTo(node, sum, 1 / *p));
+}
+
+LogicalResult octet::onnx_import::importGlobalLpPool(Node &node) {
+  auto p = readNorm(node);
+  if (failed(p))
+    return failure();
+  Shape axes = allAxes(node.rank(0));
+  if (axes.size() < 3)
+    return node.invalid("has an input of shape " + printShape(node.shape(0)) +
+                        "; expected three or more dimensions");
+  auto powers = raiseMagnitude(node, node.value(0), *p);
+  auto sum = reduce(node, powers, Reduction::sum, ShapeRef(axes).drop_front(2));
+  return node.setResult(raiseTo(node, sum, 1 / *p));
+}
+
 /// A pool over everything behind the channels; any number of dimensions is one.
 template <typename CreatePool>
 static LogicalResult importGlobalPool(Node &node, CreatePool create) {
@@ -146,23 +188,4 @@ LogicalResult octet::onnx_import::importGlobalMaxPool(Node &node) {
     return node.create<nn::MaxPoolOp>(input, kernel, ShapeRef(kOnes), ShapeRef(kZeros),
                                       ShapeRef(kOnes));
   });
-}
-
-LogicalResult octet::onnx_import::importReduceMean(Node &node) {
-  auto given = node.integersFrom("axes", 1);
-  if (failed(given))
-    return failure();
-  Shape axes = given->value_or(Shape());
-  if (failed(node.normalizeAxes(axes, node.rank(0))))
-    return failure();
-  if (axes.empty() && node.getInt("noop_with_empty_axes", 0))
-    return node.setResult(node.entry(0));
-  if (axes.empty())
-    axes = allAxes(node.rank(0));
-  llvm::sort(axes);
-  auto input = node.value(0);
-  if (failed(input))
-    return failure();
-  return node.setResult(
-      node.create<nn::ReduceMeanOp>(*input, axes, node.getInt("keepdims", 1) != 0));
 }

@@ -161,18 +161,3 @@ LogicalResult octet::onnx_import::importGather(Node &node) {
         source.push_back((row * shape[*axis] + index) * inner + i);
   return node.setResult(gatherElements(*tensor, result, source));
 }
-
-LogicalResult octet::onnx_import::importExpand(Node &node) {
-  auto target = node.integers(1, "a shape");
-  if (failed(target))
-    return failure();
-  auto shape = broadcast(node.shape(0), *target);
-  if (!shape || !countElements(*shape, kMaxConstantElements))
-    return node.invalid("cannot expand " + printShape(node.shape(0)) + " to " +
-                        printShape(*target));
-  if (*shape == node.shape(0))
-    return node.setResult(node.entry(0));
-  if (!node.constant(0))
-    return node.unsupported("an input computed at run time");
-  return node.setResult(broadcastTo(*node.constant(0), *shape));
-}

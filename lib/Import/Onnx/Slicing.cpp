@@ -1,4 +1,4 @@
-//===- Slicing.cpp - Slice, Split, Pad ---------------------------------------- ===//
+//===- Slicing.cpp - Slice, Split --------------------------------------------- ===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -138,69 +138,4 @@ LogicalResult octet::onnx_import::importSplit(Node &node) {
       return failure();
   }
   return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Pad
-//===----------------------------------------------------------------------===//
-
-/// Pads of every dimension, begins then ends; from opset 18 on they may be given for some axes
-/// only.
-static FailureOr<Shape> getPads(Node &node) {
-  int64_t rank = node.rank(0);
-  auto pads = node.integersFrom("pads", 1);
-  if (failed(pads))
-    return failure();
-  Shape axes = allAxes(rank);
-  if (node.has(3)) {
-    auto given = node.integers(3, "axes");
-    if (failed(given) || failed(node.normalizeAxes(*given, rank)))
-      return failure();
-    axes = *given;
-  }
-  if (!*pads || (*pads)->size() != 2 * axes.size())
-    return node.invalid("needs two pads for each of " + Twine(axes.size()) + " dimensions");
-  Shape result(2 * rank, 0);
-  for (auto [i, axis] : llvm::enumerate(axes)) {
-    result[axis] = (**pads)[i];
-    result[rank + axis] = (**pads)[axes.size() + i];
-  }
-  if (llvm::any_of(result, [](int64_t pad) { return std::abs(pad) > kMaxElements; }))
-    return node.invalid("has pads out of range");
-  return result;
-}
-
-/// Negative pads cut elements off.
-static FailureOr<Value> cutOff(Node &node, Value input, Shape &pads) {
-  Shape shape(shapeOf(input));
-  Slice slice(shape);
-  unsigned rank = shape.size();
-  for (unsigned i = 0; i < rank; ++i) {
-    slice.starts[i] = std::max<int64_t>(0, -pads[i]);
-    slice.sizes[i] += std::min<int64_t>(0, pads[i]) + std::min<int64_t>(0, pads[rank + i]);
-    if (slice.sizes[i] < 1)
-      return node.unsupported("pads that leave nothing of its input");
-  }
-  for (int64_t &pad : pads)
-    pad = std::max<int64_t>(0, pad);
-  if (slice.sizes == shape)
-    return input;
-  return node.create<nn::SliceOp>(input, slice.starts, slice.sizes, slice.steps);
-}
-
-LogicalResult octet::onnx_import::importPad(Node &node) {
-  auto pads = getPads(node);
-  auto value = node.has(2) ? node.scalar(2, "a constant_value")
-                           : FailureOr<float>(node.getFloat("value", 0));
-  auto input = succeeded(pads) && succeeded(value) ? node.value(0) : FailureOr<Value>();
-  if (failed(input))
-    return failure();
-  auto cut = cutOff(node, *input, *pads);
-  if (failed(cut))
-    return failure();
-  if (llvm::all_of(*pads, [](int64_t pad) { return pad == 0; }))
-    return node.setResult(*cut);
-  ShapeRef all = *pads;
-  return node.setResult(node.create<nn::PadOp>(
-      *cut, all.take_front(all.size() / 2), all.drop_front(all.size() / 2), llvm::APFloat(*value)));
 }

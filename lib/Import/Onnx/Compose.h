@@ -1,0 +1,39 @@
+//===- Compose.h - what several operators are composed of -------*- C++ -*- ===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Arithmetic that ONNX has in many operators, as nn ops. Values are those of `Node::compute`: after
+// an error they are missing, and so is what follows.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_LIB_IMPORT_ONNX_COMPOSE_H
+#define OCTET_LIB_IMPORT_ONNX_COMPOSE_H
+
+#include "Node.h"
+
+namespace octet::onnx_import {
+
+using MaybeValue = llvm::FailureOr<mlir::Value>;
+
+/// x to a constant power: by products, roots and quotients where these are exact, else nn.pow.
+MaybeValue raiseTo(Node &node, MaybeValue x, float power);
+
+enum class Reduction { sum, max, min, product };
+
+/// `x` reduced over `axes`, which are kept with size 1.
+MaybeValue reduce(Node &node, MaybeValue x, Reduction reduction, ShapeRef axes);
+/// The mean over `axes`, which are kept with size 1.
+MaybeValue reduceMean(Node &node, MaybeValue x, ShapeRef axes);
+/// log(sum(exp(x))) over `axes`, which are kept with size 1; no exponential of it overflows.
+MaybeValue reduceLogSumExp(Node &node, MaybeValue x, ShapeRef axes);
+
+/// `x` behind itself along `axis`, `count` times in all.
+MaybeValue repeatAlong(Node &node, MaybeValue x, int64_t axis, int64_t count);
+
+} // namespace octet::onnx_import
+
+#endif // OCTET_LIB_IMPORT_ONNX_COMPOSE_H

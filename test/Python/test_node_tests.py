@@ -1,0 +1,100 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""tools/bench/node_tests.py: a sample of ONNX's own tests is right, and the command tells right from wrong."""
+import os
+import signal
+import sys
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools" / "bench"))
+import node_tests  # noqa: E402
+
+onnx = pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
+RIGHT = """
+test_abs test_acos test_acosh test_asin test_asinh test_atan test_atanh test_averagepool_2d_ceil_last_window_starts_on_pad test_ceil test_celu
+test_cosh test_depthtospace_crd_mode_example test_expand_dim_changed
+test_floor test_group_normalization_epsilon test_instancenorm_example test_layer_normalization_4d_axis1 test_log test_logsoftmax_large_number
+test_lppool_2d_dilations test_lrn test_max_float32 test_mean_example test_min_float32 test_mish test_mvn test_pow test_prelu_broadcast
+test_reduce_l1_keep_dims_random test_reduce_log_sum_asc_axes test_reduce_prod_do_not_keepdims_random test_reduce_sum_default_axes_keepdims_random
+test_rms_normalization_4d_axis1 test_round test_selu_example test_shrink_soft test_sign test_sin test_sinh test_softsign
+test_spacetodepth test_swish test_tan test_thresholdedrelu test_tile
+""".split()
+
+
+@pytest.fixture(scope="module")
+def cases():
+    return {case.name: case for case in node_tests.collect_cases()}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_right(compiler, cases, name):
+    import octet
+
+    verdict, text = node_tests.judge(octet, cases[name])
+    assert verdict == "right", text
+
+
+def test_refusal_names_the_operator(compiler, cases):
+    import octet
+
+    assert node_tests.judge(octet, cases["test_nonmaxsuppression_two_classes"]) == ("refused", "NonMaxSuppression: no such operator here")
+
+
+class FakeCompiler:
+    """A package whose networks give `results`, or raise them."""
+
+    class CompileError(Exception):
+        pass
+
+    def __init__(self, results):
+        self.results = results
+
+    def compile(self, data, cpu_level):
+        if isinstance(self.results, Exception):
+            raise self.results
+        return SimpleNamespace(run=self.results if callable(self.results) else lambda feeds: {"y": self.results})
+
+
+def test_other_verdicts(cases):
+    case = cases["test_relu"]
+    expected = case.data_sets[0][1][0]
+    judge = lambda results: node_tests.judge_apart(FakeCompiler(results), case)  # noqa: E731
+    assert judge(expected * (1 + 1e-7))[0] == "right"
+    assert judge(expected * (1 + 1e-4))[0] == "wrong"
+    assert judge(expected[:1])[0] == "wrong"
+    assert judge(FakeCompiler.CompileError("net.onnx: error: too long\nmore")) == ("refused", "too long")
+    assert judge(FakeCompiler.CompileError("octet-compile ended with signal 11")) == ("crashed", "octet-compile ended with signal 11")
+    assert judge(ValueError("odd"))[:2] == ("crashed", "ValueError: odd")
+    assert judge(lambda feeds: os.kill(os.getpid(), signal.SIGKILL)) == ("crashed", "ended with code -9")
+
+
+def test_error_is_relative_to_the_largest_magnitude():
+    assert node_tests.get_error(np.array([1, -4.0]), np.array([1, -5.0])) == 0.2
+    assert node_tests.get_error([np.nan, np.inf, 2], [np.nan, np.inf, 2]) == 0
+    for got in ([1, np.inf, 2], [np.nan, -np.inf, 2], [np.nan, np.inf, np.nan], [[np.nan, np.inf, 2]]):
+        assert node_tests.get_error(got, [np.nan, np.inf, 2]) == np.inf
+
+
+def test_table_counts_by_operator(capsys):
+    verdicts = {"a": ("right", "0"), "b": ("refused", "Fancy: no"), "c": ("wrong", "1.0")}
+    assert node_tests.print_table({"a": "Relu", "b": "Fancy", "c": "Relu"}, verdicts) == 1
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines[1:] == [["Fancy", "1", "Fancy:", "no"], ["Relu", "1", "1", "1.0"], "3 tests: 1 right, 1 refused, 1 wrong, 0 crashed".split()]
+
+
+def test_what_is_written_out_counts_as_its_function(cases):
+    names = [name for name in cases if name.startswith("test_softmax_example")]
+    assert len(names) > 1 and set(node_tests.name_operators([cases[name] for name in names]).values()) == {"Softmax"}
+
+
+def test_every_case_has_a_float_input_and_an_opset_that_is_read(cases):
+    assert len(cases) > 1000
+    assert Counter(map(node_tests.is_float_input, (value for case in cases.values() for value in case.model.graph.input[:1])))[True] > 1000
+    assert min(node_tests.get_opset(case.model) for case in cases.values()) >= node_tests.OLDEST_OPSET
