@@ -248,6 +248,63 @@ def activation(net, x):
         net.add(operator, [x])
 
 
+def function(net, x):
+    """Steps are taken of the input only, which is the same number in onnxruntime; logarithms and powers of what is not near 0."""
+    shape = net.values[x]
+    operator = net.one_of("Abs", "Sin", "Cos", "Atan", "Softsign", "Selu", "Celu", "Mish", "Log", "Pow", "PRelu", "Sign", "Round", "Floor", "Ceil",
+                          "ThresholdedRelu", "Shrink", "Tan", "Sinh")
+    if operator in ("Sign", "Round", "Floor", "Ceil", "ThresholdedRelu", "Shrink"):
+        net.add(operator, ["x"])
+    elif operator in ("Log", "Pow"):
+        y = net.add("Abs", [x])
+        y = y and net.add("Add", [y, f32(0.5)])
+        y and net.add(operator, [y] if operator == "Log" else [y, f32(net.one_of(1.3, -0.7, 4, -1))])
+    elif operator == "PRelu":
+        net.add(operator, [x, net.weight(*[size if i == 1 else 1 for i, size in enumerate(shape) if i], spread=0.4)])
+    else:
+        net.add(operator, [x])
+
+
+def reduction(net, x):
+    rank = len(net.values[x])
+    axes = sorted(int(a) for a in net.rng.choice(rank, net.rng.integers(1, rank + 1), replace=False))
+    operator = net.one_of("Sum", "Sum", "Max", "Min", "Prod", "L1", "L2", "SumSquare", "LogSumExp")
+    net.add("Reduce" + operator, [x], axes=Input(np.array(axes), 13 if operator == "Sum" else 18), keepdims=int(net.often(0.6)))
+
+
+def normalization(net, x):
+    shape = net.values[x]
+    operator = net.one_of("LayerNormalization", "InstanceNormalization", "LpNormalization", "MeanVarianceNormalization", "LRN", "LogSoftmax")
+    if operator == "LayerNormalization":
+        axis = int(net.rng.integers(1, len(shape)))
+        net.add(operator, [x, net.positive(*shape[axis:]), net.weight(*shape[axis:], spread=0.3)], axis=axis, epsilon=0.01)
+    elif operator == "InstanceNormalization":
+        net.add(operator, [x, net.positive(shape[1]), net.weight(shape[1], spread=0.3)], epsilon=0.01)
+    elif operator == "LRN":
+        net.add(operator, [x], size=net.one_of(1, 3, 5), alpha=0.3)
+    elif operator == "MeanVarianceNormalization":
+        net.add(operator, [x], axes=[0, 2, 3][: len(shape) - 1])
+    else:
+        net.add(operator, [x], axis=int(net.rng.integers(1, len(shape))))
+
+
+def extremes(net, x):
+    shape = net.values[x]
+    net.add(net.one_of("Max", "Min", "Mean"), [x, *(net.like(shape) for _ in range(net.rng.integers(0, 2))), net.weight(shape[-1], spread=0.5)])
+
+
+def rearrangement(net, x):
+    shape, mode = net.values[x], net.one_of("reflect", "edge")
+    block = net.one_of(2, 2, 3)
+    net.one_of(
+        lambda: len(shape) == 4 and net.add("DepthToSpace", [x], blocksize=block, **({"mode": net.one_of("DCR", "CRD")} if net.opset >= 11 else {})),
+        lambda: len(shape) == 4 and net.add("SpaceToDepth", [x], blocksize=block),
+        lambda: net.add("Tile", [x, np.array([net.one_of(1, 1, 2, 3) for _ in shape])]),
+        lambda: net.add("Expand", [x, np.array([net.one_of(2, 3) if size == 1 else size for size in shape])]),
+        lambda: net.add("Pad", [x], mode=mode, pads=Input(np.array(net.numbers(2 * len(shape), 0, 3)), 11)),
+        lambda: len(shape) == 3 and net.add("Einsum", [x, net.weight(7, shape[2])], equation=net.one_of("bij,kj->bik", "bij,kj->kb", "abc,dc->adb")))()
+
+
 def reshape(net, x):
     shape = net.values[x]
     elements = int(np.prod(shape))
@@ -326,7 +383,8 @@ def resizing(net, x):
 STEPS = [(convolution, 7, (3, 4)), (activation, 4, (1, 2, 3, 4)), (binary, 4, (1, 2, 3, 4)), (pool, 2, (3, 4)), (global_pool, 1, (3, 4)),
          (mean, 1, (1, 2, 3, 4)), (gemm, 2, (2,)), (matmul, 1, (2, 3, 4)), (batch_norm, 1, (2, 3, 4)), (reshape, 1, (1, 2, 3, 4)),
          (transpose, 1, (2, 3, 4)), (concatenation, 2, (1, 2, 3, 4)), (slicing, 1, (1, 2, 3, 4)), (padding, 1, (1, 2, 3, 4)),
-         (resizing, 1, (4,))]
+         (resizing, 1, (4,)), (function, 2, (1, 2, 3, 4)), (reduction, 1, (1, 2, 3, 4)), (normalization, 1, (2, 3, 4)),
+         (extremes, 1, (1, 2, 3, 4)), (rearrangement, 1, (1, 2, 3, 4))]
 
 
 def make_random_model(seed):

@@ -136,7 +136,7 @@ def test_input_is_clamped(tool, driver, tmp_path, scale, zero):
 
 
 @pytest.mark.parametrize("operator", ["sigmoid {0}", "silu {0}", "tanh {0}", "elu {0} alpha 0.3", "exp {0}", "hard_swish {0}", "erf {0}",
-                                      "softplus {0}", "gelu {0} exact", "gelu {0} tanh", "abs {0}", "sign {0}", "round {0}", "floor {0}",
+                                      "softplus {0}", "gelu {0} exact", "gelu {0} tanh", "abs {0}", "round {0}", "floor {0}",
                                       "ceil {0}", "log {0}", "sin {0}", "cos {0}", "atan {0}", "thresholded_relu {0} alpha 0.3"])
 def test_float_activation(tool, driver, tmp_path, operator):
     """From numbers near zero to where exponentials overflow and vanish."""
@@ -145,6 +145,16 @@ def test_float_activation(tool, driver, tmp_path, operator):
     writer.apply("nn." + operator, (7, 300), quantize=False)
     writer.results["y"] = writer.value
     check(tool, driver, tmp_path, writer.text(), writer.input_shape, spread=50, options=["--float"])
+
+
+def test_float_sign(tool, driver, tmp_path):
+    """Times other numbers, so that there are more than two results."""
+    writer, shape = random_networks.Writer(0, (7, 30)), (7, 30)
+    writer.lines, kind = [], random_networks.tensor(shape)
+    sign = writer.emit(f"nn.sign %x : ({kind})", shape)
+    name = writer.emit(f"nn.mul {sign}, {writer.constant(np.arange(30, dtype=np.float32), 'f32')} : ({kind}, tensor<30xf32>)", shape)
+    writer.results["y"] = random_networks.Value(name, shape, None, None)
+    check(tool, driver, tmp_path, writer.text(), writer.input_shape, options=["--float"])
 
 
 @pytest.mark.parametrize("operator", ["max", "min", "pow", "prelu"])

@@ -66,8 +66,7 @@ def relu(x):
 
 def magnitude(x):
     """[N.abs]"""
-    x = np.asarray(x, f32)
-    return np.where(x > -x, x, -x)
+    return np.abs(np.asarray(x, f32))
 
 
 def sign(x):

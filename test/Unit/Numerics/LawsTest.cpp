@@ -164,6 +164,7 @@ TEST_F(Laws, IntegersBesideANumber) {
       EXPECT_EQ(ceil(y), std::ceil(y)) << y;
       EXPECT_EQ(sign(y), static_cast<float>((y > 0) - (y < 0))) << y;
       EXPECT_EQ(compute("abs", y), x);
+      EXPECT_FALSE(std::signbit(compute("abs", y)));
     }
   for (auto &law : {round, floor, ceil, sign, get("abs")})
     EXPECT_TRUE(std::isnan(law(notANumber)));

@@ -116,8 +116,10 @@ template <typename A> Real<A> erf(A &a, Real<A> x) {
   });
 }
 
-/// [N.abs]
-template <typename A> Real<A> magnitude(A &a, Real<A> x) { return a.max(x, a.neg(x)); }
+/// [N.abs] The sum makes 0 of -0.
+template <typename A> Real<A> magnitude(A &a, Real<A> x) {
+  return a.add(a.max(x, a.neg(x)), a.real(0));
+}
 
 /// [N.round] Beside 2^23 there is no room for a fraction, so that an addition rounds.
 template <typename A> Real<A> nearestInteger(A &a, Real<A> x) {

@@ -77,7 +77,7 @@ def NN_GeluOp : NN_UnaryOp<"gelu", "Gaussian error linear unit",
 def NN_SqrtOp : NN_UnaryOp<"sqrt", "square root", "correctly rounded", "[N.sqrt]; ONNX Sqrt, `torch.sqrt`">;
 def NN_NegOp : NN_UnaryOp<"neg", "negation", "`-x`", "[N.neg]; ONNX Neg, `torch.neg`">;
 
-def NN_AbsOp : NN_UnaryOp<"abs", "magnitude", "`x > -x ? x : -x`", "[N.abs]; ONNX Abs, `torch.abs`">;
+def NN_AbsOp : NN_UnaryOp<"abs", "magnitude", "`|x|`, never -0", "[N.abs]; ONNX Abs, `torch.abs`">;
 def NN_SignOp : NN_UnaryOp<"sign", "sign", "-1, 0 or 1", "[N.sign]; ONNX Sign, `torch.sign`">;
 def NN_RoundOp : NN_UnaryOp<"round", "nearest integer", "ties to the even one", "[N.round]; ONNX Round, `torch.round`">;
 def NN_FloorOp : NN_UnaryOp<"floor", "largest integer below", "the largest integer that is not above x",
