@@ -145,6 +145,18 @@ def convolution(net, x):
         batch_norm(net, y)
 
 
+def transposed_convolution(net, x):
+    n, channels, *size = net.values[x]
+    kernel = [net.one_of(1, 2, 2, 3, 4) for _ in size]
+    groups = net.one_of(1, 1, 1, channels)
+    outputs = net.one_of(1, 2) if groups > 1 else net.one_of(1, 4, 12, 16, 20)
+    inputs = [x, net.weight(channels, outputs, *kernel)] + ([net.weight(outputs * groups, spread=0.3)] if net.often(0.6) else [])
+    strides, pads = net.numbers(len(size), 1, 3), [int(net.rng.integers(0, k)) for k in kernel * 2]
+    spans = [(s - 1) * t + k - sum(p) for s, t, k, p in zip(size, strides, kernel, zip(pads, pads[len(size):]))]
+    if all(1 <= span <= 64 for span in spans):
+        net.add("ConvTranspose", inputs, group=groups, strides=strides, pads=pads)
+
+
 def batch_norm(net, x):
     channels = net.values[x][1]
     parameters = [net.positive(channels), net.weight(channels, spread=0.3), net.weight(channels, spread=0.3), net.positive(channels)]
@@ -186,7 +198,9 @@ def pool(net, x):
     if operator == "AveragePool" and net.often(0.5):
         arguments["count_include_pad"] = 1
     if operator == "MaxPool" and net.opset >= 10 and "auto_pad" not in arguments and net.often(0.2):
-        arguments["dilations"] = net.numbers(len(size), 1, 3)
+        dilations = net.numbers(len(size), 1, 3)
+        if all((k - 1) * d < n for k, d, n in zip(arguments["kernel_shape"], dilations, size)):  # ONNX's shape inference does not check
+            arguments["dilations"] = dilations
     net.add(operator, [x], **arguments)
 
 
@@ -380,7 +394,7 @@ def resizing(net, x):
 
 
 # Step, how often, the ranks that it takes.
-STEPS = [(convolution, 7, (3, 4)), (activation, 4, (1, 2, 3, 4)), (binary, 4, (1, 2, 3, 4)), (pool, 2, (3, 4)), (global_pool, 1, (3, 4)),
+STEPS = [(convolution, 7, (3, 4)), (transposed_convolution, 1, (3, 4)), (activation, 4, (1, 2, 3, 4)), (binary, 4, (1, 2, 3, 4)), (pool, 2, (3, 4)), (global_pool, 1, (3, 4)),
          (mean, 1, (1, 2, 3, 4)), (gemm, 2, (2,)), (matmul, 1, (2, 3, 4)), (batch_norm, 1, (2, 3, 4)), (reshape, 1, (1, 2, 3, 4)),
          (transpose, 1, (2, 3, 4)), (concatenation, 2, (1, 2, 3, 4)), (slicing, 1, (1, 2, 3, 4)), (padding, 1, (1, 2, 3, 4)),
          (resizing, 1, (4,)), (function, 2, (1, 2, 3, 4)), (reduction, 1, (1, 2, 3, 4)), (normalization, 1, (2, 3, 4)),

@@ -169,6 +169,15 @@ def test_external_data_damaged(tmp_path):
     ("y = Conv<strides=[1]>(x, w)", "1 values in strides; expected 2"),
     ("y = Conv<kernel_shape=[5,5]>(x, w)", "kernel_shape 5x5, but a filter of 3x3"),
     ("y = Conv<group=2>(x, w)", "3 input channels in 2 groups"),
+    ("y = ConvTranspose(x, w)", "3 input channels in 1 groups and a filter of shape 4x3x3x3"),
+    ('y = ConvTranspose<auto_pad="SAME_UPPER", output_padding=[1,1]>(x, t)', "output_padding beside auto_pad"),
+    ("y = ConvTranspose<group=2>(x, w)", "3 input channels in 2 groups"),
+    ("y = ConvTranspose<output_padding=[1]>(x, t)", "has output_padding 1; expected 2 sizes"),
+    ("y = ConvTranspose<output_padding=[-1,0]>(x, t)", "not negative"),
+    ("y = ConvTranspose<output_shape=[9]>(x, t)", "has output_shape 9; expected 2 sizes"),
+    ("y = ConvTranspose<pads=[9,9,9,9]>(x, t)", "has a result of -8 elements along dimension 2"),
+    ("y = ConvTranspose<kernel_shape=[5,5]>(x, t)", "kernel_shape 5x5, but a filter of 3x3"),
+    ("y = ConvTranspose(x, t, v)", "has a bias of 4 values; expected 2"),
     ("y = Conv<dilations=[9,9]>(x, w)", "spans 19 of 8 padded elements"),
     ('y = Conv<strides="two">(x, w)', "of the wrong type"),
     ("y = Conv<pads=[1,1,4611686018427387904,1]>(x, w)", "out of range"),
@@ -233,7 +242,7 @@ def test_nonsense_node(tmp_path, line, message):
     constants = {"w": (4, 3, 3, 3), "v": (4,), "bad": np.array([0, -1, -1]), "odd": np.array([7, -1]),
                  "four": np.array([4]), "bad4": np.array([1, 0, 1, 1]), "i8": np.ones(8, np.int64), "x2": (2, 2), "x3": (3, 3),
                  "far": np.array([0] * 7 + [4000]), "farther": np.array([0] * 6 + [1 << 30] * 2),
-                 "r": (3, 3), "wide": (5, 3), "i": np.ones((1, 4), np.int64),
+                 "t": (3, 2, 3, 3), "r": (3, 3), "wide": (5, 3), "i": np.ones((1, 4), np.int64),
                  "f": np.ones(4, np.float32), "n": np.array([1, 3, 8, 8])}
     expect_error(tmp_path, make_network(line, opset=12, constants=constants), message)
 
