@@ -208,9 +208,9 @@ def test_statistics_merge(run, tool, folder):
 @pytest.mark.parametrize("text, message", [
     ("", "' is missing"),
     ("this is no IR", "error:"),
-    ("octet.observer @other #octet.min_max<dtype = ui8> saw dense<0> : tensor<8xi8>", "the network has no observer 'other'"),
-    ("octet.observer @x #octet.min_max<dtype = si8> saw dense<0> : tensor<8xi8>", "observer 'x' is of another kind"),
-    ("octet.observer @x #octet.min_max<dtype = ui8> saw dense<0> : tensor<4xi8>", "the statistics of observer 'x' do not fit"),
+    ("octet.observer @other #octet.min_max<dtype = ui8> statistics dense<0> : tensor<8xi8>", "the network has no observer 'other'"),
+    ("octet.observer @x #octet.min_max<dtype = si8> statistics dense<0> : tensor<8xi8>", "observer 'x' is of another kind"),
+    ("octet.observer @x #octet.min_max<dtype = ui8> statistics dense<0> : tensor<4xi8>", "the statistics of observer 'x' do not fit"),
     ("octet.observer @x #octet.min_max<dtype = ui8>", "the statistics of observer 'x' do not fit"),
 ])
 def test_statistics_must_fit(refuse, folder, text, message):
@@ -268,7 +268,7 @@ def test_samples_that_overflow_are_named(refuse, folder, magnitude, where):
 
 def test_statistics_that_overflow_are_refused(refuse, folder):
     (folder / "wrong.stats").write_text(
-        'octet.observer @x #octet.min_max<dtype = ui8> saw dense<[0, 0, 0, 0, 0, 0, -128, 127]> : tensor<8xi8>')
+        'octet.observer @x #octet.min_max<dtype = ui8> statistics dense<[0, 0, 0, 0, 0, 0, -128, 127]> : tensor<8xi8>')
     text = refuse("--load-statistics=wrong.stats")
     assert "' is missing" in text or "the values of 'x': expected finite values" in text
 

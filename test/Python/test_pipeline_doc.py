@@ -35,8 +35,8 @@ def test_the_committed_file_shows_every_stage(source, written):
     [
         ("import", "nn.batch_norm", "octet.group"),
         ("fuse", "octet.group", "nn.batch_norm"),
-        ("prepare", "octet.observe ", "saw"),
-        ("calibrate", "saw", "octet.quantize"),
+        ("prepare", "octet.observe ", "statistics dense"),
+        ("calibrate", "statistics dense", "octet.quantize"),
         ("convert", "octet.dequantize", "octet.observe"),
         ("lower", "!quant.uniform", "octet.group"),
         ("program", "kernel.step", "nn.conv"),

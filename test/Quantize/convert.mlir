@@ -102,7 +102,7 @@ func.func @a_float_layer_keeps_its_bias(%x: tensor<1x1xf32>) -> tensor<1x1xf32> 
 // -----
 
 // Eight equal bytes are the statistics of a value that was always zero.
-octet.observer @x #octet.min_max<dtype = ui8> saw dense<0> : tensor<8xi8>
+octet.observer @x #octet.min_max<dtype = ui8> statistics dense<0> : tensor<8xi8>
 // CHECK-LABEL: func @always_zero
 // CHECK: octet.quantize {{.*}} -> tensor<2x!quant.uniform<u8:f32,
 func.func @always_zero(%x: tensor<2xf32>) -> tensor<2xf32> {

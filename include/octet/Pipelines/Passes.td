@@ -34,7 +34,7 @@ def CalibratePass : Octet_RunningPass<"octet-calibrate"> {
   let summary = "show samples to the observers";
   let description = [{
     Compiles the observed network for this machine, runs it on every sample (`octet-use-samples`) and keeps the statistics
-    as `saw` of each `octet.observer`. They do not depend on the order of samples, nor on the number of threads, unless an
+    in each `octet.observer`. They do not depend on the order of samples, nor on the number of threads, unless an
     observer's definition does. Memory does not grow with the number of samples.
 
     A sample has the shape of the network's input. A file holds them along an axis in front of it, or one behind the other

@@ -23,8 +23,8 @@ namespace {
 /// Two layers of one channel each, 2 * x and then 3 * it, with statistics of [-4, 4] and [-8, 8],
 /// so that the reference network is off.
 constexpr char kCalibrated[] = R"mlir(
-  octet.observer @x #octet.min_max<dtype = ui8> saw dense<[0, 0, -128, -64, 0, 0, -128, 64]> : tensor<8xi8>
-  octet.observer @y #octet.min_max<dtype = ui8> saw dense<[0, 0, 0, -63, 0, 0, 0, 65]> : tensor<8xi8>
+  octet.observer @x #octet.min_max<dtype = ui8> statistics dense<[0, 0, -128, -64, 0, 0, -128, 64]> : tensor<8xi8>
+  octet.observer @y #octet.min_max<dtype = ui8> statistics dense<[0, 0, 0, -63, 0, 0, 0, 65]> : tensor<8xi8>
   octet.observer @w #octet.min_max<dtype = si8>
   func.func @main(%x: tensor<1x2xf32> {nn.name = "x"}) -> tensor<1x1xf32> {
     %a = nn.constant dense<2.0> : tensor<1x2xf32>

@@ -100,11 +100,11 @@ def Octet_YieldOp : Octet_Op<"yield", [Pure, Terminator, ReturnLike]> {
 def Octet_ObserverOp : Octet_Op<"observer", [Symbol]> {
   let summary = "an observer instance";
   let description = [{
-    Values that name the same symbol share the instance, hence range and quantized type. `saw` holds the statistics after
+    Values that name the same symbol share the instance, hence range and quantized type. `statistics` holds them after
     calibration (the observer's state as bytes); `octet-convert` refuses another size. PyTorch: an observer module.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Octet_ObserverAttrInterface:$observer, OptionalAttr<SignlessIntElementsAttr<8>>:$statistics);
-  let assemblyFormat = "$sym_name $observer (`saw` $statistics^)? attr-dict";
+  let assemblyFormat = "$sym_name $observer (`statistics` $statistics^)? attr-dict";
 }
 
 def Octet_ObserveOp : Octet_Op<"observe", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, SameOperandsAndResultType]> {
