@@ -136,7 +136,7 @@ Decision Planner::decide(Operation *op) {
   return decision;
 }
 
-/// Backwards: a result that no quantized unit reads becomes what its pattern's `unread` says.
+/// Backwards: a result that no quantized unit reads becomes what its pattern's `float_uses` says.
 void Planner::keepFloatWhatIsNotRead() {
   DenseSet<Value> read;
   if (quantizedOutputs)
@@ -144,9 +144,9 @@ void Planner::keepFloatWhatIsNotRead() {
   for (Decision &decision : llvm::reverse(plan.decisions)) {
     if (decision.verdict == Verdict::Float)
       continue;
-    Unread unread = PatternOp(decision.unit->pattern).getUnread();
-    if (unread != Unread::observed && !read.contains(decision.op->getResult(0))) {
-      bool computes = unread == Unread::float_result;
+    FloatUses floatUses = PatternOp(decision.unit->pattern).getFloatUses();
+    if (floatUses != FloatUses::observed && !read.contains(decision.op->getResult(0))) {
+      bool computes = floatUses == FloatUses::float_result;
       decision.verdict = computes ? Verdict::FloatResult : Verdict::Float;
       decision.reason = Reason{"OCT102", "no quantized operator reads the result", ""};
     }

@@ -26,8 +26,8 @@ octet.backend @tutorial {
     octet.affine %y scale %scale shift %shift mean %mean variance %variance epsilon "epsilon"
   }
 
-  // CHECK: octet.pattern @depthwise dtypes = [@w8a8] unread = float_result channel_axis = 1 {
-  octet.pattern @depthwise dtypes = [@w8a8] unread = float_result channel_axis = 1 {
+  // CHECK: octet.pattern @depthwise dtypes = [@w8a8] float_uses = float_result channel_axis = 1 {
+  octet.pattern @depthwise dtypes = [@w8a8] float_uses = float_result channel_axis = 1 {
     // CHECK: octet.activation channel_axis = 1
     %x = octet.activation channel_axis = 1
     %w = octet.weight axis = 0
@@ -42,8 +42,8 @@ octet.backend @tutorial {
     %y = octet.match ["nn.concat"](%x)
     octet.yield %y : none
   }
-  // CHECK: octet.pattern @add dtypes = [@w8a8] unread = stays_float {
-  octet.pattern @add dtypes = [@w8a8] unread = stays_float {
+  // CHECK: octet.pattern @add dtypes = [@w8a8] float_uses = stays_float {
+  octet.pattern @add dtypes = [@w8a8] float_uses = stays_float {
     %a = octet.activation
     %b = octet.activation
     // CHECK: octet.match ["nn.add"](%{{.*}}, %{{.*}}) commutative where [#octet.same_shape]

@@ -71,7 +71,7 @@ octet.backend @cpu {
 
   //===--- Convolution: depthwise ones take activations quantized per channel ---===//
 
-  octet.pattern @depthwise_conv_act dtypes = [@w8a8] unread = float_result channel_axis = 1 {
+  octet.pattern @depthwise_conv_act dtypes = [@w8a8] float_uses = float_result channel_axis = 1 {
     %x = octet.activation channel_axis = 1
     %w = octet.weight axis = 0
     %b = octet.bias optional
@@ -79,14 +79,14 @@ octet.backend @cpu {
     %y = octet.match #unary(%c)
     octet.yield %y : none
   }
-  octet.pattern @depthwise_conv dtypes = [@w8a8] unread = float_result channel_axis = 1 {
+  octet.pattern @depthwise_conv dtypes = [@w8a8] float_uses = float_result channel_axis = 1 {
     %x = octet.activation channel_axis = 1
     %w = octet.weight axis = 0
     %b = octet.bias optional
     %y = octet.match ["nn.conv"](%x, %w, %b) where #depthwise
     octet.yield %y : none
   }
-  octet.pattern @depthwise_conv_add_act dtypes = [@w8a8] unread = float_result channel_axis = 1 {
+  octet.pattern @depthwise_conv_add_act dtypes = [@w8a8] float_uses = float_result channel_axis = 1 {
     %x = octet.activation channel_axis = 1
     %w = octet.weight axis = 0
     %b = octet.bias optional
@@ -96,7 +96,7 @@ octet.backend @cpu {
     %y = octet.match #unary(%s)
     octet.yield %y : none
   }
-  octet.pattern @depthwise_conv_add dtypes = [@w8a8] unread = float_result channel_axis = 1 {
+  octet.pattern @depthwise_conv_add dtypes = [@w8a8] float_uses = float_result channel_axis = 1 {
     %x = octet.activation channel_axis = 1
     %w = octet.weight axis = 0
     %b = octet.bias optional
@@ -105,7 +105,7 @@ octet.backend @cpu {
     %y = octet.match ["nn.add"](%c, %r) commutative where [#octet.same_shape]
     octet.yield %y : none
   }
-  octet.pattern @conv_add_act dtypes = [@w8a8] unread = float_result channel_axis = 1 {
+  octet.pattern @conv_add_act dtypes = [@w8a8] float_uses = float_result channel_axis = 1 {
     %x = octet.activation
     %w = octet.weight axis = 0
     %b = octet.bias optional
@@ -115,7 +115,7 @@ octet.backend @cpu {
     %y = octet.match #unary(%s)
     octet.yield %y : none
   }
-  octet.pattern @conv_add dtypes = [@w8a8] unread = float_result channel_axis = 1 {
+  octet.pattern @conv_add dtypes = [@w8a8] float_uses = float_result channel_axis = 1 {
     %x = octet.activation
     %w = octet.weight axis = 0
     %b = octet.bias optional
@@ -124,7 +124,7 @@ octet.backend @cpu {
     %y = octet.match ["nn.add"](%c, %r) commutative where [#octet.same_shape]
     octet.yield %y : none
   }
-  octet.pattern @conv_act dtypes = [@w8a8] unread = float_result channel_axis = 1 {
+  octet.pattern @conv_act dtypes = [@w8a8] float_uses = float_result channel_axis = 1 {
     %x = octet.activation
     %w = octet.weight axis = 0
     %b = octet.bias optional
@@ -132,7 +132,7 @@ octet.backend @cpu {
     %y = octet.match #unary(%c)
     octet.yield %y : none
   }
-  octet.pattern @conv dtypes = [@w8a8] unread = float_result channel_axis = 1 {
+  octet.pattern @conv dtypes = [@w8a8] float_uses = float_result channel_axis = 1 {
     %x = octet.activation
     %w = octet.weight axis = 0
     %b = octet.bias optional
@@ -142,7 +142,7 @@ octet.backend @cpu {
 
   //===--- Linear ---===//
 
-  octet.pattern @linear_add_act dtypes = [@w8a8] unread = float_result {
+  octet.pattern @linear_add_act dtypes = [@w8a8] float_uses = float_result {
     %x = octet.activation
     %w = octet.weight axis = 0
     %b = octet.bias optional
@@ -152,7 +152,7 @@ octet.backend @cpu {
     %y = octet.match #unary(%s)
     octet.yield %y : none
   }
-  octet.pattern @linear_add dtypes = [@w8a8] unread = float_result {
+  octet.pattern @linear_add dtypes = [@w8a8] float_uses = float_result {
     %x = octet.activation
     %w = octet.weight axis = 0
     %b = octet.bias optional
@@ -161,7 +161,7 @@ octet.backend @cpu {
     %y = octet.match ["nn.add"](%c, %r) commutative where [#octet.same_shape]
     octet.yield %y : none
   }
-  octet.pattern @linear_act dtypes = [@w8a8] unread = float_result {
+  octet.pattern @linear_act dtypes = [@w8a8] float_uses = float_result {
     %x = octet.activation
     %w = octet.weight axis = 0
     %b = octet.bias optional
@@ -169,7 +169,7 @@ octet.backend @cpu {
     %y = octet.match #unary(%c)
     octet.yield %y : none
   }
-  octet.pattern @linear dtypes = [@w8a8] unread = float_result {
+  octet.pattern @linear dtypes = [@w8a8] float_uses = float_result {
     %x = octet.activation
     %w = octet.weight axis = 0
     %b = octet.bias optional
@@ -179,20 +179,20 @@ octet.backend @cpu {
 
   //===--- Element-wise ---===//
 
-  octet.pattern @binary_act dtypes = [@a8] unread = stays_float channel_axis = 1 {
+  octet.pattern @binary_act dtypes = [@a8] float_uses = stays_float channel_axis = 1 {
     %a = octet.activation
     %b = octet.activation
     %s = octet.match ["nn.add", "nn.sub", "nn.mul"](%a, %b)
     %y = octet.match #unary(%s)
     octet.yield %y : none
   }
-  octet.pattern @binary dtypes = [@a8] unread = stays_float channel_axis = 1 {
+  octet.pattern @binary dtypes = [@a8] float_uses = stays_float channel_axis = 1 {
     %a = octet.activation
     %b = octet.activation
     %y = octet.match ["nn.add", "nn.sub", "nn.mul"](%a, %b)
     octet.yield %y : none
   }
-  octet.pattern @unary dtypes = [@a8] unread = stays_float {
+  octet.pattern @unary dtypes = [@a8] float_uses = stays_float {
     %x = octet.activation
     %y = octet.match #unary(%x)
     octet.yield %y : none
@@ -200,7 +200,7 @@ octet.backend @cpu {
 
   //===--- Batch norm that no weights took, as behind a concatenation ---===//
 
-  octet.pattern @batch_norm_act dtypes = [@a8] unread = stays_float channel_axis = 1 {
+  octet.pattern @batch_norm_act dtypes = [@a8] float_uses = stays_float channel_axis = 1 {
     %x = octet.activation
     %scale = octet.parameter vector along 1
     %shift = octet.parameter vector along 1
@@ -210,7 +210,7 @@ octet.backend @cpu {
     %y = octet.match #unary(%n)
     octet.yield %y : none
   }
-  octet.pattern @batch_norm dtypes = [@a8] unread = stays_float channel_axis = 1 {
+  octet.pattern @batch_norm dtypes = [@a8] float_uses = stays_float channel_axis = 1 {
     %x = octet.activation
     %scale = octet.parameter vector along 1
     %shift = octet.parameter vector along 1
@@ -222,12 +222,12 @@ octet.backend @cpu {
 
   //===--- Means: their range is much smaller than their input's, so they have a scale of their own ---===//
 
-  octet.pattern @mean dtypes = [@a8] unread = stays_float {
+  octet.pattern @mean dtypes = [@a8] float_uses = stays_float {
     %x = octet.activation
     %y = octet.match ["nn.avg_pool"](%x)
     octet.yield %y : none
   }
-  octet.pattern @spatial_mean dtypes = [@a8] unread = stays_float {
+  octet.pattern @spatial_mean dtypes = [@a8] float_uses = stays_float {
     %x = octet.activation
     %y = octet.match ["nn.reduce_mean"](%x) with {axes = array<i64: 2, 3>}
     octet.yield %y : none
@@ -235,22 +235,22 @@ octet.backend @cpu {
 
   //===--- Values that keep their scale ---===//
 
-  octet.pattern @max_pool dtypes = [@a8] observation = shared unread = stays_float {
+  octet.pattern @max_pool dtypes = [@a8] observation = shared float_uses = stays_float {
     %x = octet.activation
     %y = octet.match ["nn.max_pool"](%x)
     octet.yield %y : none
   }
-  octet.pattern @data_movement dtypes = [@a8] observation = shared unread = stays_float {
+  octet.pattern @data_movement dtypes = [@a8] observation = shared float_uses = stays_float {
     %x = octet.activation
     %y = octet.match ["nn.reshape", "nn.transpose", "nn.slice", "nn.pad"](%x)
     octet.yield %y : none
   }
-  octet.pattern @concat dtypes = [@a8] observation = shared unread = stays_float {
+  octet.pattern @concat dtypes = [@a8] observation = shared float_uses = stays_float {
     %x = octet.activation variadic
     %y = octet.match ["nn.concat"](%x)
     octet.yield %y : none
   }
-  octet.pattern @resize_nearest dtypes = [@a8] observation = shared unread = stays_float {
+  octet.pattern @resize_nearest dtypes = [@a8] observation = shared float_uses = stays_float {
     %x = octet.activation
     %y = octet.match ["nn.resize"](%x) with {mode = 0 : i32}
     octet.yield %y : none

@@ -1,7 +1,7 @@
 // Layers of no dialect that Octet knows.
 octet.backend @any {
   octet.dtypes @w8a8 input = <ui8> output = <ui8> weight = <si8> bias = f32
-  octet.pattern @linear dtypes = [@w8a8] unread = float_result {
+  octet.pattern @linear dtypes = [@w8a8] float_uses = float_result {
     %x = octet.activation
     %w = octet.weight axis = 0
     %b = octet.bias optional

@@ -22,7 +22,7 @@ def Octet_ObservationAttr : I32EnumAttr<"Observation", "how a pattern's result i
   }];
   let cppNamespace = "::octet";
 }
-def Octet_UnreadAttr : I32EnumAttr<"Unread", "what becomes of a result that no quantized operator reads", [
+def Octet_FloatUsesAttr : I32EnumAttr<"FloatUses", "how a unit runs whose result only float operators use", [
     I32EnumAttrCase<"observed", 0>, I32EnumAttrCase<"float_result", 1>, I32EnumAttrCase<"stays_float", 2>]> {
   let description = [{
     It is quantized all the same (`observed`), the unit reads quantized values and writes floats (`float_result`), or the
@@ -132,8 +132,8 @@ def Octet_PatternOp : Octet_BackendPart<"pattern", [Symbol, IsolatedFromAbove, S
     The region is the graph: leaves (`octet.activation`, `octet.weight`, `octet.bias`, `octet.parameter`) and
     `octet.match`; it yields the root match. Inner values may have any number of users, if all lie inside the match.
     `observation`: `different` gives the result an observer of its own, `shared` the one of its inputs, `none` neither.
-    `unread` says what becomes of a result that only float operators (or the caller) read: it is quantized all the same
-    (`observed`, as PyTorch has it), the unit reads integers and writes floats (`float_result`), or the unit runs in float
+    `float_uses` applies where only float operators (or the caller) use the result: it is quantized all the same
+    (`observed`, as in PyTorch), the unit reads integers and writes floats (`float_result`), or the unit runs in float
     (`stays_float`). `channel_axis`: the result may have one scale and zero point per element of this axis.
 
     Errors: a region that does not yield one `octet.match`; anything inside but leaves and matches, or one that nothing uses;
@@ -142,11 +142,11 @@ def Octet_PatternOp : Octet_BackendPart<"pattern", [Symbol, IsolatedFromAbove, S
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypedArrayAttrBase<FlatSymbolRefAttr, "symbols of octet.dtypes">:$dtypes,
       DefaultValuedAttr<Octet_ObservationAttr, "::octet::Observation::different">:$observation,
-      DefaultValuedAttr<Octet_UnreadAttr, "::octet::Unread::observed">:$unread,
+      DefaultValuedAttr<Octet_FloatUsesAttr, "::octet::FloatUses::observed">:$float_uses,
       OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$channel_axis);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name `dtypes` `=` $dtypes (`observation` `=` $observation^)? (`unread` `=` $unread^)?
+    $sym_name `dtypes` `=` $dtypes (`observation` `=` $observation^)? (`float_uses` `=` $float_uses^)?
     (`channel_axis` `=` $channel_axis^)? $body attr-dict
   }];
   let hasRegionVerifier = 1;
