@@ -21,8 +21,7 @@ using namespace octet;
 // Reading
 //===----------------------------------------------------------------------===//
 
-Expected<std::unique_ptr<MemoryBuffer>> octet::readFile(StringRef path, uint64_t mostBytes,
-                                                        Align alignment) {
+Error octet::checkFile(StringRef path, uint64_t mostBytes) {
   sys::fs::file_status status;
   if (std::error_code code = sys::fs::status(path, status))
     return createStringError(code, code.message());
@@ -33,6 +32,13 @@ Expected<std::unique_ptr<MemoryBuffer>> octet::readFile(StringRef path, uint64_t
   if (status.getSize() > mostBytes)
     return createStringError("has " + Twine(status.getSize()) + " bytes, more than the " +
                              Twine(mostBytes) + " that are read of such a file");
+  return Error::success();
+}
+
+Expected<std::unique_ptr<MemoryBuffer>> octet::readFile(StringRef path, uint64_t mostBytes,
+                                                        Align alignment) {
+  if (Error error = checkFile(path, mostBytes))
+    return std::move(error);
   auto buffer = MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/true,
                                       /*IsVolatile=*/false, alignment);
   if (!buffer)
@@ -72,8 +78,8 @@ std::string octet::reserveTemporaryFile(const Twine &model) {
 }
 
 namespace {
-/// A file that is written but not yet in its place. What cannot be replaced (a device, a pipe) is
-/// only written when it is put there.
+/// A file that is written beside its path until all are. Devices and pipes, which cannot be
+/// replaced, are written when the files are put in place.
 class PendingFile {
 public:
   explicit PendingFile(const FileContents &file) : file(file), target(file.path) {}
@@ -115,7 +121,7 @@ Error PendingFile::write() {
   std::error_code code = sys::fs::status(file.path, status);
   if (!code && !sys::fs::is_regular_file(status) && !sys::fs::is_directory(status))
     return Error::success();
-  // What a link points to is replaced, not the link.
+  // The target of a link is replaced, not the link.
   if (!code && sys::fs::is_regular_file(status) && (code = sys::fs::real_path(file.path, target)))
     return cannotWrite(file.path, code);
   temporary = reserveTemporaryFile(target + ".%%%%%%%%.tmp");

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../DriverOutput.h"
+#include "../Driver.h"
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
 #include "octet/Export/OnnxExport.h"
 #include "octet/Import/Import.h"

@@ -16,35 +16,37 @@
 
 namespace octet {
 
-/// The most that is read of a file: of networks, and of text that people or tools write about them.
+/// The largest files that are read: networks, and text about them.
 constexpr uint64_t kMostNetworkBytes = uint64_t(1) << 36, kMostTextBytes = uint64_t(1) << 28;
 
-/// Reads a regular file of at most `mostBytes`: devices and pipes may have no end. The error is the
-/// reason alone ("No such file or directory").
+/// Whether a path is that of a regular file of at most `mostBytes`: devices and pipes may have no
+/// end. The error is the reason alone ("No such file or directory").
+llvm::Error checkFile(llvm::StringRef path, uint64_t mostBytes);
+
+/// Reads a file that `checkFile` accepts.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 readFile(llvm::StringRef path, uint64_t mostBytes, llvm::Align alignment = llvm::Align());
 
-/// What is to be in a file.
+/// The path and the contents of a file to write.
 struct FileContents {
   llvm::StringRef path;
   llvm::ArrayRef<char> bytes;
 };
 
-/// Writes files whole, and all or none of them: each to a new name beside its place, and when all
-/// are written, they are renamed in order. (Should a rename fail, those before it have happened.)
-/// Signals that end the process remove the new names. The error names the file.
+/// Writes files completely, and all or none of them: each to a temporary file beside its path; when
+/// all are written, they are renamed in order. (If a rename fails, the files before it stay.)
+/// Signals that end the process remove the temporary files. The error names the file.
 llvm::Error writeFiles(llvm::ArrayRef<FileContents> files);
 
 /// The same for one file.
 llvm::Error writeFileAtomically(llvm::StringRef path, llvm::ArrayRef<char> contents);
 
-/// A name of which no file is there, made of `model` with a random digit for each %; a signal that
-/// ends the process removes the file that is then written there. (LLVM's list of such files: it
-/// holds until sys::DontRemoveFileOnSignal, and not against SIGKILL.)
+/// A path at which no file exists: `model` with a random digit for each %. A signal that ends the
+/// process, except SIGKILL, removes a file written there, until sys::DontRemoveFileOnSignal.
 std::string reserveTemporaryFile(const llvm::Twine &model);
 
-/// A file in memory that no folder holds, and that is gone with the process: for libraries that
-/// take nothing but paths.
+/// A file in memory, outside of any folder, that ends with the process: for libraries that take
+/// only paths.
 class MemoryFile {
 public:
   static llvm::Expected<MemoryFile> create(llvm::ArrayRef<char> contents);

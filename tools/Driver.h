@@ -1,16 +1,16 @@
-//===- DriverOutput.h - outputs of MLIR's drivers ---------------*- C++ -*-===//
+//===- Driver.h - inputs and outputs of MLIR's drivers ----------*- C++ -*-===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// MLIR's drivers remove an earlier output after an error.
+// MLIR's drivers read devices and pipes without end, and remove an earlier output after an error.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef OCTET_TOOLS_DRIVEROUTPUT_H
-#define OCTET_TOOLS_DRIVEROUTPUT_H
+#ifndef OCTET_TOOLS_DRIVER_H
+#define OCTET_TOOLS_DRIVER_H
 
 #include "octet/Support/Files.h"
 #include "llvm/Support/FileSystem.h"
@@ -22,11 +22,32 @@
 
 namespace octet {
 
+/// Whether an input is a device, a pipe or a file of unbounded size, with a message. Missing files
+/// and folders are left to the driver; "-", the standard input, may be a pipe.
+inline bool hasEndlessInput(llvm::ArrayRef<std::string> arguments) {
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    llvm::StringRef path = arguments[i];
+    bool isOutput = path == "-o" || path == "--o";
+    i += isOutput; // and its value
+    bool isFile = llvm::sys::fs::exists(path) && !llvm::sys::fs::is_directory(path);
+    if (isOutput || path.starts_with("-") || !isFile)
+      continue;
+    if (llvm::Error error = checkFile(path, kMostNetworkBytes)) {
+      llvm::errs() << path << ": error: cannot be read: " << llvm::toString(std::move(error))
+                   << "\n";
+      return true;
+    }
+  }
+  return false;
+}
+
 /// Runs `driver` with the file of `-o` replaced by a new one beside it, which takes the file's
 /// place if all went well. Only the driver makes it: where it ends the process instead (an unknown
 /// option), nothing is left. Returns the exit code.
 template <typename DriverFn> int runDriver(int argc, char **argv, DriverFn driver) {
   std::vector<std::string> arguments(argv, argv + argc);
+  if (hasEndlessInput(arguments))
+    return 1;
   llvm::SmallString<128> target;
   std::string temporary;
   for (int i = 1; i < argc; ++i) {
@@ -35,8 +56,7 @@ template <typename DriverFn> int runDriver(int argc, char **argv, DriverFn drive
     if (arguments[i][0] != '-' || !(isSeparate || argument.starts_with("o=")))
       continue;
     target = isSeparate ? llvm::StringRef(arguments[i + 1]) : argument.drop_front(2);
-    // A link's target is replaced, not the link; what is no file (a device, "-") is left to the
-    // driver.
+    // The target of a link is replaced, not the link; devices and "-" are left to the driver.
     if (llvm::sys::fs::is_regular_file(target))
       (void)llvm::sys::fs::real_path(llvm::SmallString<128>(target), target);
     else if (target == "-" || llvm::sys::fs::exists(target))
@@ -66,4 +86,4 @@ template <typename DriverFn> int runDriver(int argc, char **argv, DriverFn drive
 
 } // namespace octet
 
-#endif // OCTET_TOOLS_DRIVEROUTPUT_H
+#endif // OCTET_TOOLS_DRIVER_H
