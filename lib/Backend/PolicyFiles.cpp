@@ -11,6 +11,7 @@
 #include "mlir/Parser/Parser.h"
 #include "octet/Backend/Backend.h"
 #include "octet/Support/Files.h"
+#include "octet/Support/Quote.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
@@ -33,7 +34,7 @@ static OwningOpRef<ModuleOp> parse(Location loc, StringRef kind, StringRef nameO
   bool isText = buffer && !isBytecode(**buffer);
   if (!isText) {
     InFlightDiagnostic diagnostic =
-        emitError(loc) << "cannot read " << kind << " '" << nameOrFile
+        emitError(loc) << "cannot read " << kind << " '" << escapeText(nameOrFile)
                        << "': " << (buffer ? "is bytecode" : llvm::toString(buffer.takeError()));
     diagnostic.attachNote() << "expected a file, or a built-in name: "
                             << llvm::join(
@@ -58,7 +59,8 @@ static LogicalResult checkOperatorName(Operation *entry, StringRef name) {
   bool isKnownDialect = context->getLoadedDialect(name.split('.').first);
   if (!isKnownDialect || RegisteredOperationName::lookup(name, context))
     return success();
-  return entry->emitError("names the operator \"") << name << "\", which its dialect does not have";
+  return entry->emitError("names the operator ")
+         << quote(name) << ", which its dialect does not have";
 }
 
 /// The operators that patterns and folds match, that stay float, or that entries are for, exist.
@@ -92,7 +94,7 @@ template <typename OpTy> static OpTy getOnly(ModuleOp file, StringRef where) {
   return {};
 }
 
-/// What an entry is for: no mapping has two of the same.
+/// The kind and the key of an entry, which no other entry of the mapping has.
 static std::pair<StringRef, Attribute> getSubject(Operation &entry) {
   return {entry.getName().getStringRef(), entry.getAttr("key")};
 }
@@ -111,7 +113,7 @@ static LogicalResult resolveInclusion(QConfigMappingOp mapping,
   }
   if (llvm::is_contained(including, name))
     return mapping.emitOpError("includes '")
-           << name << "', which includes this mapping; omit one of them";
+           << escapeText(name) << "', which includes this mapping; omit one of them";
   auto file = readMapping(mapping.getLoc(), name, including);
   if (failed(file))
     return failure();
@@ -159,13 +161,14 @@ static LogicalResult attach(ModuleOp module, OpTy policy, StringRef source) {
     if (llvm::hasSingleElement(all) && isSame(own, policy))
       return success();
     return module.emitError("the network was begun with ")
-           << OpTy::getOperationName() << " @" << own.getSymName() << " and cannot go on with @"
-           << policy.getSymName() << " from '" << source
+           << OpTy::getOperationName() << " @" << escapeText(own.getSymName())
+           << " and cannot go on with @" << escapeText(policy.getSymName()) << " from '"
+           << escapeText(source)
            << "', which is another one; omit that, or begin again with the float network";
   }
   if (symbols.lookup(policy.getSymName()))
     return policy.emitError("the policy @")
-           << policy.getSymName()
+           << escapeText(policy.getSymName())
            << " cannot be put into the module, which has a symbol of this name; rename the policy";
   OpBuilder::atBlockEnd(module.getBody()).clone(*policy);
   return success();

@@ -11,6 +11,7 @@
 #include "octet/Dialect/Kernel/Kernel.h"
 #include "octet/Dialect/Octet/Origin.h"
 #include "octet/Emit/Emit.h"
+#include "octet/Support/Quote.h"
 
 using namespace llvm;
 using namespace octet;
@@ -68,7 +69,7 @@ static Expected<TensorInfo> getTensorInfo(kernel::TensorAttr tensor) {
   if (!dtype || !type.hasStaticShape()) {
     std::string text;
     raw_string_ostream(text) << tensor.getType();
-    return createStringError("'" + tensor.getName().strref() +
+    return createStringError("'" + escapeText(tensor.getName().strref()) +
                              "': a network cannot take or give a " + text);
   }
   TensorInfo info;
@@ -96,7 +97,7 @@ static Error collectWeights(mlir::ElementsAttr weights, CollectedNetwork &networ
   if (auto resource = dyn_cast_or_null<mlir::DenseResourceElementsAttr>(weights)) {
     mlir::AsmResourceBlob *blob = resource.getRawHandle().getBlob();
     if (!blob)
-      return createStringError("the weights '" + resource.getRawHandle().getKey() +
+      return createStringError("the weights '" + escapeText(resource.getRawHandle().getKey()) +
                                "' are missing");
     network.program.weights = blob->getData();
   } else if (auto dense = dyn_cast_or_null<mlir::DenseElementsAttr>(weights)) {

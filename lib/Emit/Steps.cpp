@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Internal.h"
+#include "octet/Support/Quote.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -74,8 +75,8 @@ Error octet::checkSteps(const ProgramInfo &program, const LevelCode &level) {
     for (const StepInfo &step : *steps)
       if (std::string problem = describeProblem(program, step, *level.code.module);
           !problem.empty())
-        return createStringError("CPU level '" + level.level + "': step '" + step.name + "' " +
-                                 problem);
+        return createStringError("CPU level '" + level.level + "': step '" + escapeText(step.name) +
+                                 "' " + problem);
   return Error::success();
 }
 

@@ -12,6 +12,7 @@
 #include "octet/Codegen/Passes.h"
 #include "octet/Pipelines/Measure.h"
 #include "octet/Pipelines/Passes.h"
+#include "octet/Support/Quote.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace octet {
@@ -29,7 +30,8 @@ static StringRef getText(RecipeOp recipe, RecipePlace place) {
       .value_or("");
 }
 
-/// What MLIR says of a text that is no pipeline, without its drawing of the place in it.
+/// The reason in MLIR's message about a text that is not a pipeline, without its marks of the
+/// place.
 static std::string getReason(StringRef said) {
   SmallVector<StringRef> lines;
   said.split(lines, '\n', -1, /*KeepEmpty=*/false);
@@ -52,7 +54,7 @@ static FailureOr<OpPassManager> parsePipeline(RecipeOp recipe, RecipePlace place
   StringRef name = place == RecipePlace::BeforePrepare ? recipe.getBeforePrepareAttrName()
                                                        : recipe.getAfterCalibrateAttrName();
   return recipe.emitOpError("expected passes that are built in or loaded as a plugin in '")
-         << name << "', but " << getReason(said);
+         << name << "', but " << escapeText(getReason(said));
 }
 
 LogicalResult octet::checkRecipe(const Backend &backend) {

@@ -14,6 +14,7 @@
 #include "mlir/Parser/Parser.h"
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Support/Files.h"
+#include "octet/Support/Quote.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
@@ -66,7 +67,7 @@ std::string octet::printStatistics(ModuleOp module) {
   return text;
 }
 
-/// Parses a file; the parser's first word on one that it refuses is the error.
+/// Parses a file; the error is the parser's first message.
 static llvm::Expected<OwningOpRef<ModuleOp>> parseFile(MLIRContext *context, StringRef path) {
   auto buffer = readFile(path, kMostTextBytes);
   if (!buffer)
@@ -82,7 +83,7 @@ static llvm::Expected<OwningOpRef<ModuleOp>> parseFile(MLIRContext *context, Str
   });
   OwningOpRef<ModuleOp> file = parseSourceFile<ModuleOp>(sources, ParserConfig(context));
   if (!file)
-    return makeError(path, "expected a file of statistics; " + problem);
+    return makeError(path, "expected a file of statistics; " + escapeText(problem));
   return std::move(file);
 }
 
@@ -95,14 +96,16 @@ llvm::Expected<Statistics> octet::loadStatistics(ModuleOp module, StringRef path
   for (auto saved : file->getOps<ObserverOp>()) {
     auto it = expected.find(saved.getSymName().str());
     if (it == expected.end())
-      return makeError(path, "the network has no observer '" + saved.getSymName() + "'");
+      return makeError(path,
+                       "the network has no observer '" + escapeText(saved.getSymName()) + "'");
     auto observer = module.lookupSymbol<ObserverOp>(saved.getSymName());
     if (observer.getObserver() != saved.getObserver())
-      return makeError(path, "observer '" + saved.getSymName() +
+      return makeError(path, "observer '" + escapeText(saved.getSymName()) +
                                  "' is of another kind than the network's");
     DenseIntElementsAttr values = saved.getStatisticsAttr();
     if (!values || values.getNumElements() != (int64_t)it->second.bytes.size())
-      return makeError(path, "the statistics of observer '" + saved.getSymName() + "' do not fit");
+      return makeError(path, "the statistics of observer '" + escapeText(saved.getSymName()) +
+                                 "' do not fit");
     ObserverState &state = statistics[it->first];
     state.observed = it->second.observed;
     for (int8_t byte : values.getValues<int8_t>())
@@ -110,7 +113,7 @@ llvm::Expected<Statistics> octet::loadStatistics(ModuleOp module, StringRef path
   }
   for (auto &[symbol, state] : expected)
     if (!statistics.count(symbol))
-      return makeError(path, "observer '" + symbol + "' is missing");
+      return makeError(path, "observer '" + escapeText(symbol) + "' is missing");
   return statistics;
 }
 
@@ -119,7 +122,7 @@ llvm::Error octet::mergeStatistics(ModuleOp module, Statistics &statistics, cons
   for (auto &[symbol, state] : statistics) {
     ObserverAttrInterface observer = module.lookupSymbol<ObserverOp>(symbol).getObserver();
     if (failed(observer.mergeState(state.observed, state.bytes, other.at(symbol).bytes)))
-      return makeError(path, "the statistics of observer '" + symbol +
+      return makeError(path, "the statistics of observer '" + escapeText(symbol) +
                                  "' depend on the order of samples and cannot be merged");
   }
   return llvm::Error::success();

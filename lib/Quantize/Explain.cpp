@@ -9,6 +9,7 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Support/FileUtilities.h"
 #include "octet/Quantize/Passes.h"
+#include "octet/Support/Quote.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/ToolOutputFile.h"
 
@@ -20,10 +21,10 @@ namespace octet {
 #include "octet/Quantize/Passes.h.inc"
 } // namespace octet
 
-/// One line per operator, with a second one for the remedy.
+/// One line per operator, with a second one for the remedy. Texts may come from files.
 static void printTable(const llvm::json::Array &rows, raw_ostream &os) {
   auto get = [](const llvm::json::Value &row, StringRef key) {
-    return row.getAsObject()->getString(key).value_or("").str();
+    return escapeText(row.getAsObject()->getString(key).value_or(""));
   };
   size_t nameWidth = 5, operatorWidth = 8;
   for (const llvm::json::Value &row : rows) {
@@ -57,7 +58,7 @@ struct Explain : octet::impl::ExplainPassBase<Explain> {
 
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    // What octet-prepare carried out; where it has not been, what it would.
+    // The decisions of octet-prepare; those that it would make if it has not run.
     llvm::json::Array rows = describeDecisions(getOperation());
     if (rows.empty() && failed(plan(rows)))
       return signalPassFailure();

@@ -111,7 +111,8 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
         continue;
       InFlightDiagnostic diagnostic =
           strict ? emitError(entry.getLoc()) : emitWarning(entry.getLoc());
-      diagnostic << "the QConfig mapping's entry for " << entry.getAttr("key")
+      diagnostic << "the QConfig mapping's entry for "
+                 << quote(entry.getAttrOfType<StringAttr>("key").getValue())
                  << " applies to no operator";
       result = failure(strict);
     }

@@ -1,6 +1,6 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What became of every operator, and why."""
+"""The verdict on every operator, and its reason."""
 from __future__ import annotations
 
 import json
@@ -23,14 +23,14 @@ class Verdict(NamedTuple):
     note: str = ""
 
 
-def _show(name: str) -> str:
-    """A name from a file on one line that moves no cursor: escapes for what is not printable, a long one without its middle."""
-    text = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in name)
+def _show(foreign: str) -> str:
+    """Text from a file on one line: characters that are not printable are escaped, the middle of a long text is omitted."""
+    text = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in foreign)
     return text if len(text) <= 200 else f"{text[:120]}...({len(text) - 180} more)...{text[-60:]}"
 
 
 def _restore_defaults(row: Dict[str, Any]) -> None:
-    """Fills in what the short form leaves out: what is empty, zero or false."""
+    """Adds the fields that the short form omits because they are empty, zero or false."""
     row.setdefault("name", "")
     row.setdefault("macs", 0)
     row.setdefault("refused", False)
@@ -41,8 +41,8 @@ def _restore_defaults(row: Dict[str, Any]) -> None:
 class Report(Sequence):  # type: ignore[type-arg]
     """The verdict table of a compiled network: a sequence of `Verdict`s that prints as a table.
 
-    `data` is what `octet-compile --report` writes, as a dict: every verdict with all its fields, the network's size and, once
-    there is machine code, that of the code.
+    `data` is the report of `octet-compile --report` as a dict: every verdict with all its fields, the network's size and, if
+    there is machine code, the code's size.
     """
 
     def __init__(self, data: Dict[str, Any]) -> None:
@@ -54,8 +54,8 @@ class Report(Sequence):  # type: ignore[type-arg]
 
     @classmethod
     def parse(cls, text: str) -> "Report":
-        """The report as JSON: as `octet-compile --report` writes it, or in the short form that a library carries, where
-        what operators have in common is given once (`kinds`). Empty if there is none."""
+        """Parses the JSON of `octet-compile --report`, or the short form in a library, which holds fields that operators have in
+        common once (`kinds`). An empty text gives an empty report."""
         data = json.loads(text) if text else {}
         kinds = data.pop("kinds", None)
         if kinds is not None:
@@ -75,7 +75,7 @@ class Report(Sequence):  # type: ignore[type-arg]
 
     @property
     def refused(self) -> List[Verdict]:
-        """What the policy wanted quantized but was not; `strict=True` makes these an error."""
+        """Operators that stay float although the policy asks for int8; `strict=True` makes them an error."""
         return [row for row, record in zip(self._rows, self.data.get("operators", [])) if record.get("refused")]
 
     @property
@@ -87,11 +87,12 @@ class Report(Sequence):  # type: ignore[type-arg]
     def __str__(self) -> str:
         lines = [("layer", "operator", "verdict", "why")]
         for row in self._rows:
-            lines.append((_show(row.name), row.operator, row.verdict, f"{row.code} {row.reason}" if row.code else row.pattern))
+            why = f"{row.code} {row.reason}" if row.code else row.pattern
+            lines.append((_show(row.name), _show(row.operator), row.verdict, _show(why)))
             if row.remedy:
-                lines.append(("", "", "", f"-> {row.remedy}"))
+                lines.append(("", "", "", f"-> {_show(row.remedy)}"))
             if row.note:
-                lines.append(("", "", "", f"note: {row.note}"))
+                lines.append(("", "", "", f"note: {_show(row.note)}"))
         widths = [max(len(line[column]) for line in lines) for column in range(3)]
         return "\n".join(
             "  ".join([*(text.ljust(width) for text, width in zip(line, widths)), line[3]]).rstrip() for line in lines)

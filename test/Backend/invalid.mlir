@@ -269,8 +269,8 @@ octet.backend @b {
 // -----
 
 octet.qconfig_mapping @m {
-  // expected-error @+1 {{expected a regular expression, but got "a[": }}
-  octet.module_name_regex "a[" none
+  // expected-error @+1 {{expected a regular expression, but got "a\x1B[": }}
+  octet.module_name_regex "a\1B[" none
 }
 
 // -----
@@ -319,11 +319,11 @@ octet.backend @b {
   // expected-note @+1 {{the pattern}}
   octet.pattern @p dtypes = [@d] {
     %x = octet.activation
-    %y = octet.match ["nn.relu", "nn.exp"](%x)
+    %y = octet.match ["nn.relu", "nn.exp\0A"](%x)
     octet.yield %y : none
   }
-  // expected-error @+1 {{expected operators that no pattern takes, but a pattern takes "nn.exp"}}
-  octet.float ["nn.softmax", "nn.exp"] because "it is better so"
+  // expected-error @+1 {{expected operators that no pattern takes, but a pattern takes "nn.exp\x0A"}}
+  octet.float ["nn.softmax", "nn.exp\0A"] because "it is better so"
 }
 
 // -----

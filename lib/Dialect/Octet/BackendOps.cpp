@@ -7,6 +7,7 @@
 
 #include "mlir/IR/OperationSupport.h"
 #include "octet/Dialect/Octet/Octet.h"
+#include "octet/Support/Quote.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Regex.h"
@@ -160,7 +161,7 @@ LogicalResult FoldOp::verifyRegions() {
   return success();
 }
 
-/// What stays float is matched by no pattern of its own without conditions.
+/// Operators that stay float on purpose must not have an unconditional pattern of their own.
 static LogicalResult verifyFloatOps(BackendOp backend, ArrayRef<PatternOp> patterns) {
   for (PatternOp pattern : patterns) {
     auto matches = llvm::to_vector(pattern.getBody().getOps<MatchOp>());
@@ -171,7 +172,7 @@ static LogicalResult verifyFloatOps(BackendOp backend, ArrayRef<PatternOp> patte
         if (llvm::is_contained(matches[0].getNames(), name))
           return (entry.emitOpError(
                       "expected operators that no pattern takes, but a pattern takes ")
-                  << name)
+                  << quote(cast<StringAttr>(name).getValue()))
                      .attachNote(pattern->getLoc())
                  << "the pattern";
   }
@@ -212,7 +213,7 @@ LogicalResult ModuleNameRegexOp::verify() {
   std::string message;
   if (!llvm::Regex(getKey()).isValid(message))
     return emitOpError("expected a regular expression, but got ")
-           << getKeyAttr() << ": " << message;
+           << quote(getKey()) << ": " << message;
   for (size_t i = getKey().find('\\'); i != StringRef::npos; i = getKey().find('\\', i + 2))
     if (i + 1 < getKey().size() && llvm::isAlnum(getKey()[i + 1]))
       return emitOpError("expected a POSIX extended regular expression, which has no '")

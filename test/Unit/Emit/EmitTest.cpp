@@ -292,6 +292,12 @@ TEST(Emit, RefusesStepsThatDoNotFitTheirKernel) {
   EXPECT_EQ(getStepError(right, "declare void @f(ptr %x, i64 %a, i64 %begin, i64 %end)"), message);
 }
 
+TEST(Emit, QuotesTheNamesOfSteps) {
+  StepInfo step{"f", 0, "conv\n\x1b[2J", {}, {}};
+  EXPECT_EQ(getStepError(step), "no place: CPU level 'sse2': step 'conv\\x0A\\x1B[2J' calls 'f', "
+                                "expected a function of 0 pointers and 2 i64");
+}
+
 TEST(Emit, RefusesStepsThatDoNotFitTheirRecord) {
   auto step = [](StepAddress address, int64_t bound = 0, int64_t range = 1) {
     return StepInfo{"f", range, "conv1", {address}, {bound}};
