@@ -11,25 +11,26 @@
 include "mlir/Pass/PassBase.td"
 
 def FoldIntoWeightsPass : Pass<"octet-fold-into-weights", "::mlir::func::FuncOp"> {
-  let summary = "zero pads and added biases become part of convolutions and linear layers; what meets only padding goes";
+  let summary = "fold zero pads and added biases into convolutions and linear layers, crop kernels that meet padding";
   let description = [{
-    - A `nn.pad` with zeros of the spatial dimensions whose only user is a `nn.conv` goes into its `pads`.
-    - A `nn.add` of a constant with one value per output channel to a `nn.conv` or `nn.linear` without bias, which has
-      no other user, becomes the bias.
-    - Kernel rows and columns at the ends that meet nothing but padding, as with a dilation of the image's size, are cut
-      off, and so are the pads that were theirs.
+    - A `nn.pad` that puts zeros around the spatial dimensions, and whose only user is a `nn.conv`, is folded into the
+      convolution's `pads`.
+    - A `nn.conv` or `nn.linear` without bias, whose only user adds a constant with one value per output channel, gets that
+      constant as its bias.
+    - Outer kernel rows and columns that meet nothing but padding, as with a dilation of the image's size, are cropped,
+      together with their pads.
 
-    What does not fit stays as it is. Source: [N.conv], [N.linear].
+    Other operators stay as they are. Source: [N.conv], [N.linear].
   }];
   let dependentDialects = ["::octet::nn::NNDialect"];
   let statistics = [
     Statistic<"numPads", "num-pads", "Number of pads folded into convolutions">,
     Statistic<"numBiases", "num-biases", "Number of additions that became a bias">,
-    Statistic<"numCropped", "num-cropped", "Number of kernels that lost what only met padding">];
+    Statistic<"numCropped", "num-cropped", "Number of kernels cropped">];
 }
 
 def RaiseIdiomsPass : Pass<"octet-raise-idioms", "::mlir::func::FuncOp"> {
-  let summary = "activations spelled out in small operators become one operator";
+  let summary = "replace activations that are spelled out in small operators by one operator";
   let description = [{
     | small operators | operator |
     |---|---|
@@ -38,26 +39,28 @@ def RaiseIdiomsPass : Pass<"octet-raise-idioms", "::mlir::func::FuncOp"> {
     | `clip(a * x + b, 0, 1)`; `clip(x + 3, 0, 6) / 6` and the like | `nn.hard_sigmoid` |
     | `x * hard_sigmoid(x)` with 1/6 and 0.5; `x * clip(x + 3, 0, 6) / 6` in any order | `nn.hard_swish` |
 
-    Inner values must have no other user. Constants may stand on either side of a sum or product, and may be off by a few
-    roundings of the exporter. What does not fit stays as it is. Source: [N.silu], [N.gelu],
-    [N.hard_sigmoid], [N.hard_swish].
+    Inner values must have no other user. Constants may be either operand of a sum or product, and may differ by a few
+    roundings of the exporter. Other operators stay as they are. Source: [N.silu], [N.gelu], [N.hard_sigmoid],
+    [N.hard_swish].
   }];
   let dependentDialects = ["::octet::nn::NNDialect"];
   let statistics = [Statistic<"numRaised", "num-raised", "Number of idioms raised to one operator">];
 }
 
 def SinkReshapesPass : Pass<"octet-sink-reshapes", "::mlir::func::FuncOp"> {
-  let summary = "reshapes move behind element-wise operators and join, transposes move to the reshapes that they are about";
+  let summary = "move reshapes behind element-wise operators and join them, move transposes in front of concatenations";
   let description = [{
-    Networks over one dimension are imported as such over two, with reshapes around each convolution and pool. An element-wise
-    operator all of whose operands are such reshapes from one shape, or constants of one element, stands in front of the
-    reshape afterwards; a reshape of a reshape is one, or none. What follows a convolution can then be fused with it.
-    Detectors flatten images, concatenate them and bring channels last: a transpose of a concatenation of reshapes, all read
-    once, stands between these afterwards, where it reads an NHWC image as it lies in memory. What does not fit stays as it is. Source: [N.concat] (a reshape moves no value).
+    A network over one spatial dimension is imported as a network over two, with reshapes around each convolution and pool.
+    This pass moves an element-wise operator in front of these reshapes if all its operands are reshaped from one shape or
+    are constants of one element, and joins consecutive reshapes. The operator can then be fused with its convolution.
+
+    Detectors flatten images, concatenate them and bring channels last. A transpose of a concatenation of reshapes, each with
+    one user, moves between the reshapes and the concatenation, where an NHWC image needs no copy. Other operators stay as
+    they are. Source: [N.concat] (a reshape moves no value).
   }];
   let dependentDialects = ["::octet::nn::NNDialect"];
   let statistics = [Statistic<"numSunk", "num-sunk", "Number of operators that reshapes moved behind">,
-                    Statistic<"numHoisted", "num-hoisted", "Number of concatenations that transposes moved in front of">];
+                    Statistic<"numHoisted", "num-hoisted", "Number of transposes moved in front of concatenations">];
 }
 
 #endif // OCTET_IMPORT_PASSES_TD

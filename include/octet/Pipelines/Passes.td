@@ -10,7 +10,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-/// What compiles the network needs the dialects of the whole way.
+/// A pass that compiles and runs the network needs the dialects of every stage.
 class Octet_RunningPass<string name> : Pass<name, "::mlir::ModuleOp"> {
   let dependentDialects = ["::octet::OctetDialect", "::octet::nn::NNDialect", "::octet::kernel::KernelDialect",
     "::mlir::quant::QuantDialect", "::mlir::func::FuncDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
@@ -19,11 +19,11 @@ class Octet_RunningPass<string name> : Pass<name, "::mlir::ModuleOp"> {
 }
 
 def UseSamplesPass : Pass<"octet-use-samples", "::mlir::ModuleOp"> {
-  let summary = "give samples to the passes behind it";
+  let summary = "provide samples to the passes behind it";
   let description = [{
-    Fills in the analysis `MeasureContext` of the module (`octet/Pipelines/Measure.h`), which no pass invalidates: behind this one,
-    `octet-calibrate` and recovery passes have samples. Files are opened by the passes that run the network, which say what is
-    wrong with them. Source: `docs/rationale/recipes.md`.
+    Fills in the analysis `MeasureContext` of the module (`octet/Pipelines/Measure.h`), which no pass invalidates, so that
+    `octet-calibrate` and recovery passes behind this pass have samples. The passes that run the network open the files and
+    report their errors. Source: `docs/rationale/recipes.md`.
   }];
   let options = [
     ListOption<"files", "files", "std::string", "samples: .npz or .npy files, or folders of them">
@@ -31,19 +31,19 @@ def UseSamplesPass : Pass<"octet-use-samples", "::mlir::ModuleOp"> {
 }
 
 def CalibratePass : Octet_RunningPass<"octet-calibrate"> {
-  let summary = "show samples to the observers";
+  let summary = "collect the observers' statistics by running the network on samples";
   let description = [{
-    Compiles the observed network for this machine, runs it on every sample (`octet-use-samples`) and keeps the statistics
-    in each `octet.observer`. They do not depend on the order of samples, nor on the number of threads, unless an
+    Compiles the observed network for this machine, runs it on every sample (`octet-use-samples`) and stores the statistics
+    in each `octet.observer`. Statistics depend neither on the order of samples nor on the number of threads, unless the
     observer's definition does. Memory does not grow with the number of samples.
 
-    A sample has the shape of the network's input. A file holds them along an axis in front of it, or one behind the other
-    along its first dimension. Errors: samples of other names or shapes, not of `f32`, or with NaN or infinity; statistics of
-    another network; two of an observer that cannot merge them; neither samples nor statistics. Source: section 5 of
-    `docs/numerics.md`; PyTorch: running the model that `prepare_fx` gives.
+    A sample has the shape of the network's input. A file holds samples along an axis in front of that shape, or concatenated
+    along its first dimension. Errors: samples with other names or shapes, not of `f32`, or with NaN or infinity; statistics
+    of another network, or two files of statistics for an observer that cannot merge them; neither samples nor statistics.
+    Source: section 5 of `docs/numerics.md`; PyTorch: running the model that `prepare_fx` returns.
   }];
   let options = [
-    ListOption<"loadStatistics", "load-statistics", "std::string", "statistics of earlier calibrations, merged">,
+    ListOption<"loadStatistics", "load-statistics", "std::string", "statistics of earlier calibrations, which are merged">,
     Option<"saveStatistics", "save-statistics", "std::string", "\"\"", "file to write the statistics to">,
     Option<"threads", "threads", "unsigned", "1", "threads of a run">
   ];
@@ -51,12 +51,12 @@ def CalibratePass : Octet_RunningPass<"octet-calibrate"> {
 }
 
 def RunRecipePass : Octet_RunningPass<"octet-run-recipe"> {
-  let summary = "run the recovery passes that the backend names for a place";
+  let summary = "run one of the pass pipelines of the backend's recipe";
   let description = [{
-    Parses both pipelines of the backend's `octet.recipe`, so that a mistake shows early, and runs that of `place`. Behind
-    `octet-use-samples` the passes have samples (`octet/Pipelines/Measure.h`). Errors, at the recipe's place in its file: a text
-    that is no pass pipeline; a pass that is neither built in nor loaded as a plugin; an option that a pass does not have.
-    Source: `docs/rationale/recipes.md`.
+    Parses both pipelines of the backend's `octet.recipe`, so that a mistake shows early, and runs the one of `place`. Behind
+    `octet-use-samples` the passes have samples (`octet/Pipelines/Measure.h`). Errors, located at the recipe in its file: a
+    text that is not a pass pipeline; a pass that is neither built in nor loaded as a plugin; an option that a pass does not
+    have. Source: `docs/rationale/recipes.md`.
   }];
   let options = [
     Option<"place", "place", "::octet::RecipePlace", "::octet::RecipePlace::AfterCalibrate", "where the passes run",
@@ -67,15 +67,15 @@ def RunRecipePass : Octet_RunningPass<"octet-run-recipe"> {
 }
 
 def CorrectBiasPass : Octet_RunningPass<"octet-correct-bias"> {
-  let summary = "mean errors of quantization go into the biases";
+  let summary = "add the mean quantization error of each output channel to the biases";
   let description = [{
-    On a calibrated network (between `octet-calibrate` and `octet-convert`): runs it in float and as the reference model
-    on up to 50 of the samples, chosen by content and not by order, and adds the mean error of every output channel of
-    every quantized convolution and linear layer to its bias; layer by layer, each on inputs whose errors are corrected
-    already. A layer without a bias gets one. Without samples (`octet-use-samples`) it warns and changes nothing. The
-    samples' errors are those of `octet-calibrate`; a module without a function `main` is one, too. Source: [N.bias_correction];
-    Nagel and others, "Data-Free Quantization Through Weight Equalization and Bias Correction", 2019; PyTorch:
-    `torch.ao.quantization._correct_bias`.
+    Runs a calibrated network (between `octet-calibrate` and `octet-convert`) in float and as the reference model on up to 50
+    of the samples, chosen by content and not by order. The mean error of every output channel of every quantized
+    convolution and linear layer is added to the bias, layer by layer, so that a layer's inputs are corrected before its own
+    error is measured. A layer without a bias gets one. Without samples (`octet-use-samples`) the pass warns and changes
+    nothing. Errors: those of samples, as in `octet-calibrate`; a module without a function `main`. Source:
+    [N.bias_correction]; Nagel and others, "Data-Free Quantization Through Weight Equalization and Bias Correction", 2019;
+    PyTorch: `torch.ao.quantization._correct_bias`.
   }];
   let statistics = [Statistic<"numCorrected", "num-corrected", "layers whose bias was corrected">];
 }

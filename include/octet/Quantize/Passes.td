@@ -15,17 +15,17 @@ class Octet_QuantizePass<string name, string base> : Pass<name, base> {
 }
 
 defvar outputsOption = Option<"quantizedOutputs", "quantized-outputs", "bool", "false",
-    "what a function returns is quantized where it can be">;
+    "quantize the results of functions where possible">;
 
 def AttachPolicyPass : Octet_QuantizePass<"octet-attach-policy", "::mlir::ModuleOp"> {
   let summary = "put backend and QConfig mapping into the module";
   let description = [{
     Reads an `octet.backend` and an `octet.qconfig_mapping` from text and puts them behind the network, where `octet-fuse`,
-    `octet-prepare`, `octet-explain`, `octet-convert` and `octet-correct-bias` read them, and where they stay until code
-    generation erases what is no program. A module that has them keeps them. The inclusion of a mapping is resolved.
+    `octet-prepare`, `octet-explain`, `octet-convert` and `octet-correct-bias` read them. They stay until code generation. A
+    module that already has a policy keeps it. If the mapping includes another mapping, the inclusion is resolved.
 
-    Errors: a file that cannot be read, has another number of backends or mappings than one, or names an operator that its
-    dialect does not have; a policy other than the module's; a symbol of the module that has the policy's name.
+    Errors: a file that cannot be read, does not hold exactly one backend or mapping, or names an operator that its dialect
+    does not have; a policy other than the module's; a symbol of the module that has the policy's name.
   }];
   let options = [
     Option<"backend", "backend", "std::string", "\"\"", "a built-in backend or a file; empty: the module's, or cpu">,
@@ -38,10 +38,10 @@ def FusePass : Octet_QuantizePass<"octet-fuse", "::mlir::ModuleOp"> {
   let summary = "fold affine operators into weights, wrap matched patterns into groups";
   let description = [{
     First every `octet.fold` of the backend is applied until none matches: batch norm, and constant scales and shifts
-    behind a convolution or linear layer, disappear into its weight and bias ([N.batch_norm], in f64, rounded once). Then
-    operators are visited in reverse order, and the longest pattern of more than one operator that ends there and
-    does not overlap an earlier match becomes one `octet.group` in place of its last operator, under the source name
-    of its weighted operator. A module without `octet.backend` is an error, as in all passes that read it. PyTorch: `fuse_fx`.
+    behind a convolution or linear layer, are folded into its weight and bias ([N.batch_norm], in f64, rounded once). Then
+    operators are visited in reverse order. The longest pattern of more than one operator that ends at the visited operator
+    and does not overlap an earlier match becomes one `octet.group`, with the origin of its weighted operator. A module
+    without `octet.backend` is an error, as in all passes that read it. PyTorch: `fuse_fx`.
   }];
   let statistics = [
     Statistic<"numFolded", "num-folded", "affine operators folded into weights">,
@@ -53,12 +53,13 @@ def PreparePass : Octet_QuantizePass<"octet-prepare", "::mlir::ModuleOp"> {
   let summary = "insert the observers that the QConfig mapping and the backend ask for";
   let description = [{
     Every value that a quantized unit reads or writes gets one `octet.observe`; values that the backend lets share a
-    scale name one `octet.observer`. Constants that are weights are observed, too. What stays float, and why, is a
-    remark with a stable code (`OCT...`), and written down as `octet.decision`; `octet-explain` shows the same as a table.
+    scale name one `octet.observer`. Constant weights are observed, too. A remark with a stable code (`OCT...`) says of each
+    operator that stays float why it does. The decision is stored as `octet.decision`; `octet-explain` prints all decisions
+    as a table.
 
-    With `strict`, every operator whose QConfig is ignored is an error: no pattern of the backend takes it, or none with
-    this QConfig. Not an error: what the backend keeps float on purpose (`octet.float`, and results that no quantized
-    operator reads), and where the mapping says none. A program that has observers or quantized values already is an error.
+    With `strict`, every operator whose QConfig is ignored is an error: no pattern of the backend matches it, or none with
+    this QConfig. Operators that the backend keeps float on purpose (`octet.float`, and results that no quantized operator
+    reads) or whose QConfig is `none` are not errors. A program that already has observers or quantized values is an error.
     PyTorch: `prepare_fx`.
   }];
   let options = [
@@ -73,15 +74,18 @@ def PreparePass : Octet_QuantizePass<"octet-prepare", "::mlir::ModuleOp"> {
 }
 
 def ConvertPass : Octet_QuantizePass<"octet-convert", "::mlir::ModuleOp"> {
-  let summary = "observed ranges to quantize and dequantize: the reference model";
+  let summary = "replace observers by quantize and dequantize, which gives the reference model";
   let description = [{
-    An observed activation becomes `octet.quantize` and `octet.dequantize`; an observed constant is quantized at compile
-    time and dequantized; the bias of a quantized unit becomes int32 at `f32(s_x * s_w)` with a dequantize ([N.bias]). A
-    weight's scale is raised where its bias would not fit into 2^30 steps. Weights that are integers with a dequantize already,
-    as a recovery pass leaves them, stay as they are; a warning says where their bias does not fit and is float. An activation observer that saw nothing is an
-    error: calibrate first. So are statistics of the wrong size, and those that give no scale (a NaN seen). Values whose
-    scale is their observer's eps are warned of. Source:
-    [N.qparams], [N.quantize], [N.weight_scale], [N.bias]; PyTorch: `convert_to_reference_fx`.
+    - An observed activation becomes `octet.quantize` and `octet.dequantize`; an observed constant is quantized at compile
+      time and dequantized.
+    - The bias of a quantized unit becomes int32 at `f32(s_x * s_w)` with a dequantize ([N.bias]). A weight's scale is raised
+      where its bias would not fit into 2^30 steps.
+    - Weights that are already integers with a dequantize, as a recovery pass may leave them, are not changed. If their bias
+      does not fit, it stays float, with a warning.
+
+    Errors: an activation observer without statistics (calibrate first); statistics of the wrong size, or that give no scale
+    because a NaN was seen. Values whose scale is their observer's eps get a warning. Source: [N.qparams], [N.quantize],
+    [N.weight_scale], [N.bias]; PyTorch: `convert_to_reference_fx`.
   }];
   let statistics = [
     Statistic<"numActivations", "num-activations", "activations quantized">,
@@ -94,8 +98,8 @@ def ConvertPass : Octet_QuantizePass<"octet-convert", "::mlir::ModuleOp"> {
 def ExplainPass : Octet_QuantizePass<"octet-explain", "::mlir::ModuleOp"> {
   let summary = "list every operator with its verdict, reason, place and remedy";
   let description = [{
-    The decisions that `octet-prepare` has taken on this program, or would take if it has not been prepared, as a table on the
-    standard output, or as JSON. The program is not changed. A file that cannot be written is an error.
+    Prints the decisions that `octet-prepare` has made for this program, or would make if it has not run yet, as a table or
+    as JSON. The program is not changed. A file that cannot be written is an error.
   }];
   let options = [
     outputsOption,
@@ -105,7 +109,7 @@ def ExplainPass : Octet_QuantizePass<"octet-explain", "::mlir::ModuleOp"> {
 
 def InlineGroupsPass : Octet_QuantizePass<"octet-inline-groups", ""> {
   let summary = "replace groups of float type by their bodies";
-  let description = "Groups with quantized operands or results stay: what they quantize is implied by their types.";
+  let description = "Groups with quantized operands or results stay, because their types imply the quantization.";
   let statistics = [Statistic<"numInlined", "num-inlined", "groups inlined">];
 }
 

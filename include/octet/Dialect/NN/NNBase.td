@@ -20,14 +20,14 @@ def NN_Dialect : Dialect {
   let cppNamespace = "::octet::nn";
   let summary = "Operators of neural networks, float or quantized by their types";
   let description = [{
-    One op set for the float and for the quantized network: an operator stands on `f32` tensors before lowering and
-    on `!quant.uniform` tensors after it. Tensors have static shapes and are logically NCHW; how a tensor is stored is
-    its type's encoding (`#nn.layout`), which the layout pass of Codegen sets. `docs/numerics.md` defines every result
-    bit for bit; what stands in brackets, as in [N.conv], is a label there.
+    One op set for the float and for the quantized network: the same operator takes `f32` tensors before lowering and
+    `!quant.uniform` tensors after it. Tensors have static shapes and are logically NCHW; the encoding of a tensor type
+    (`#nn.layout`), set by `octet-assign-layout`, gives its layout in memory. `docs/numerics.md` defines every result
+    bit for bit; names in brackets, such as [N.conv], are labels in that document.
 
-    Values, attributes and the results of formulas are real numbers, which a quantized tensor stands for; sizes, pads and
-    axes count elements. Operands and results are static tensors of `f32`, of a quantized type or of integers; all else is
-    an error, and so is a result type whose shape is not the one that the operator's description gives.
+    Formulas are about real numbers, which the elements of a quantized tensor represent; sizes, pads and axes count elements.
+    Operands and results are static tensors of `f32`, of a quantized type or of integers. Any other type is an error, and so
+    is a result type whose shape differs from the one in the operator's description.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
@@ -36,7 +36,7 @@ def NN_Dialect : Dialect {
   let dependentDialects = ["::mlir::quant::QuantDialect"];
 }
 
-/// A quantized type of upstream's quant dialect with scales for the tensor or for channels; it has others (sub-channel).
+/// A quantized type of upstream's quant dialect with scales per tensor or per channel, but not per sub-channel.
 def NN_Quantized : Type<CPred<"::llvm::isa<::mlir::quant::UniformQuantizedType, "
   "::mlir::quant::UniformQuantizedPerAxisType>($_self)">, "uniform quantized type per tensor or axis">;
 

@@ -14,10 +14,10 @@ include "octet/Dialect/NN/NNBase.td"
 // Attributes and base classes
 //===----------------------------------------------------------------------===//
 
-def NN_GeluFormAttr : I32EnumAttr<"GeluForm", "which formula a GELU is computed by", [
+def NN_GeluFormAttr : I32EnumAttr<"GeluForm", "the formula of a GELU", [
     I32EnumAttrCase<"exact", 0>, I32EnumAttrCase<"tanh", 1>]> {
   let description = [{
-    With the error function (`exact`), or with a hyperbolic tangent that is close to it (`tanh`). Source: [N.gelu];
+    With the error function (`exact`), or with its approximation by a hyperbolic tangent (`tanh`). Source: [N.gelu];
     `approximate` of ONNX Gelu, `none` and `tanh`.
   }];
   let cppNamespace = "::octet::nn";
@@ -26,7 +26,7 @@ def NN_GeluFormAttr : I32EnumAttr<"GeluForm", "which formula a GELU is computed 
 /// `source`: label, ONNX operator, PyTorch function.
 class NN_UnaryOp<string mnemonic, string sum, string formula, string source> : NN_ShapedOp<mnemonic, [NN_Elementwise]> {
   let summary = sum;
-  let description = "Element by element: " # formula # ". The result has the input's shape, which may be any; another one "
+  let description = "Element by element: " # formula # ". The input may have any shape; a result of another shape "
       # "is an error. Source: " # source # ".";
   let arguments = (ins NN_Tensor:$input);
   let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
@@ -129,8 +129,8 @@ def NN_PreluOp : NN_BinaryOp<"prelu", "leaky rectifier with slopes", "`lhs < 0 ?
 def NN_FmaOp : NN_ShapedOp<"fma", [NN_Elementwise]> {
   let summary = "fused multiply-add";
   let description = [{
-    Element by element `x * factor + shift`, rounded once, with NumPy broadcasting of `factor` and `shift` to the shape of `x`,
-    which is the result's. Errors: shapes that do not broadcast to it. Made by `octet-expand-batch-norm`. Source:
+    Element by element `x * factor + shift`, rounded once, with NumPy broadcasting of `factor` and `shift` to the shape of
+    `x` and the result. Errors: shapes that do not broadcast to that shape. Created by `octet-expand-batch-norm`. Source:
     [N.batch_norm]; `torch.addcmul`, which rounds twice.
   }];
   let arguments = (ins NN_Tensor:$x, NN_Tensor:$factor, NN_Tensor:$shift);
@@ -140,9 +140,9 @@ def NN_FmaOp : NN_ShapedOp<"fma", [NN_Elementwise]> {
 def NN_TableOp : NN_ShapedOp<"table", [NN_Elementwise]> {
   let summary = "look-up in a table of 256 entries";
   let description = [{
-    `input` and result have the same shape, which may be any, and are quantized with 8-bit unsigned storage; `table[q]` is
-    the result's storage value for the input's storage value `q`. Errors: other than 256 entries. Made by `octet-lower`.
-    Source: [N.table].
+    `input` and result have the same shape, which may be any, and 8-bit storage. Entry i is the result's storage byte for the
+    input's storage byte i, both read as unsigned whatever the sign of the storage types (signed ones occur at the network's
+    inputs and outputs). Errors: other than 256 entries. Created by `octet-lower`. Source: [N.table].
   }];
   let arguments = (ins NN_Tensor:$input, DenseI8ArrayAttr:$table);
   let assemblyFormat = "$input `,` $table attr-dict `:` functional-type(operands, results)";

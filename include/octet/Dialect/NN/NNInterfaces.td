@@ -14,8 +14,7 @@ def NN_InferShape : OpInterface<"InferShapeOpInterface"> {
   let cppNamespace = "::octet::nn";
   let description = [{
     The op's result shape follows from its operands' shapes and its attributes. The element type does not (the same
-    op stands on float and on quantized tensors), so results are typed explicitly and the shape is verified here:
-    another one is an error.
+    op takes float and quantized tensors), so results are typed explicitly, and a result type of another shape is an error.
   }];
   let methods = [
     InterfaceMethod<[{
@@ -38,17 +37,17 @@ def NN_ProductOp : OpInterface<"ProductOpInterface"> {
       "::mlir::OpOperand *", "getBiasOperand", (ins), "", [{
         return $_op.getBias() ? &*$_op.getBiasMutable().begin() : nullptr;
       }]>,
-    InterfaceMethod<"Gives the op a bias, or another one; only for ops with weights.",
+    InterfaceMethod<"Sets or replaces the bias; only for ops with weights.",
       "void", "setBias", (ins "::mlir::Value":$bias), "", [{ $_op.getBiasMutable().assign(bias); }]>,
-    InterfaceMethod<"The dimension of the input that the channels run along: those that a sum goes over.",
+    InterfaceMethod<"The dimension of the input that holds the channels, over which sums are taken.",
       "int64_t", "getInputChannelAxis", (ins), "", [{
         return ::llvm::cast<::mlir::RankedTensorType>($_op->getOperand(0).getType()).getRank() - 1;
       }]>,
-    InterfaceMethod<"The dimension of the result that the output channels run along.",
+    InterfaceMethod<"The dimension of the result that holds the output channels.",
       "int64_t", "getResultChannelAxis", (ins), "", [{
         return ::llvm::cast<::mlir::RankedTensorType>($_op->getResult(0).getType()).getRank() - 1;
       }]>,
-    InterfaceMethod<"Whether every output channel reads one input channel only, of several.",
+    InterfaceMethod<"Whether every output channel reads only one of several input channels.",
       "bool", "isDepthwise", (ins), "", [{ return false; }]>,
     InterfaceMethod<"Multiply-adds of one run.", "int64_t", "getNumMultiplyAdds">
   ];

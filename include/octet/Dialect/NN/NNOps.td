@@ -17,23 +17,23 @@ include "octet/Dialect/NN/NNElementwise.td"
 class NN_Attr<string name, string attrMnemonic> : AttrDef<NN_Dialect, name> { let mnemonic = attrMnemonic; }
 
 def NN_LayoutAttr : NN_Attr<"Layout", "layout"> {
-  let summary = "how a rank-4 tensor lies in memory: NHWC, with channel pitch and border";
+  let summary = "the layout of a rank-4 tensor in memory: NHWC, with channel pitch and border";
   let description = [{
-    Encoding of a tensor type behind the layout pass. Element `(n, c, h, w)` of a tensor of shape `[N, C, H, W]` lies at
+    Encoding of tensor types behind `octet-assign-layout`. Element `(n, c, h, w)` of a tensor of shape `[N, C, H, W]` is at
     `((n * (top + H + bottom) + top + h) * (left + W + right) + left + w) * channels + c`, counted in elements.
-    `channels` is at least C; the border holds the value that padding stands for (zero, or the channel's zero point).
-    `pads` are top, left, bottom, right. A tensor without encoding is dense and row-major. Errors: a pitch below 1; other
-    than four pads, or a negative one. Counterpart: PyTorch's `channels_last`, which has no pitch and no border.
+    `channels`, the channel pitch, is at least C; the border holds the value of padding (zero, or the channel's zero point).
+    `pads` are top, left, bottom, right. A tensor without encoding is dense and row-major. Errors: a pitch below 1; a number
+    of pads other than four; a negative pad. Counterpart: PyTorch's `channels_last`, which has no pitch and no border.
   }];
   let parameters = (ins "int64_t":$channels, ArrayRefParameter<"int64_t">:$pads);
   let assemblyFormat = "`<` `nhwc` `,` `channels` `=` $channels `,` `pads` `=` `[` $pads `]` `>`";
   let genVerifyDecl = 1;
 }
 
-def NN_ResizeModeAttr : I32EnumAttr<"ResizeMode", "how values between the samples are made", [
+def NN_ResizeModeAttr : I32EnumAttr<"ResizeMode", "how values between samples are interpolated", [
     I32EnumAttrCase<"nearest", 0>, I32EnumAttrCase<"linear", 1>]> {
   let description = [{
-    `nearest` copies one sample, `linear` mixes the two neighbours along W and then along H. Source: [N.resize];
+    `nearest` copies one sample, `linear` interpolates between neighbours, first along W and then along H. Source: [N.resize];
     `mode` of ONNX Resize.
   }];
   let cppNamespace = "::octet::nn";
@@ -42,8 +42,8 @@ def NN_CoordinateModeAttr : I32EnumAttr<"CoordinateMode", "how an output coordin
     I32EnumAttrCase<"half_pixel", 0>, I32EnumAttrCase<"pytorch_half_pixel", 1>, I32EnumAttrCase<"asymmetric", 2>,
     I32EnumAttrCase<"align_corners", 3>]> {
   let description = [{
-    With factor f, output coordinate o stands at `(o + 0.5) / f - 0.5` (`half_pixel`; `pytorch_half_pixel` the same, but 0 if
-    the output has one element), at `o / f` (`asymmetric`), or at `o * (in - 1) / (out - 1)` (`align_corners`; 0 if the
+    With factor f, output coordinate o maps to `(o + 0.5) / f - 0.5` (`half_pixel`; `pytorch_half_pixel` the same, but 0 if
+    the output has one element), to `o / f` (`asymmetric`), or to `o * (in - 1) / (out - 1)` (`align_corners`; 0 if the
     output has one element). Source: [N.resize]; `coordinate_transformation_mode` of ONNX Resize.
   }];
   let cppNamespace = "::octet::nn";
@@ -53,7 +53,7 @@ def NN_NearestModeAttr : I32EnumAttr<"NearestMode", "how a nearest coordinate is
     I32EnumAttrCase<"ceil", 3>]> {
   let description = [{
     Down (`floor`), up (`ceil`), or to the nearest integer with halves down (`round_prefer_floor`) or up
-    (`round_prefer_ceil`); then clamped to the input. Only read where the mode is `nearest`. Source: [N.resize];
+    (`round_prefer_ceil`); then clamped to the input. Only used if the mode is `nearest`. Source: [N.resize];
     `nearest_mode` of ONNX Resize.
   }];
   let cppNamespace = "::octet::nn";
@@ -67,9 +67,9 @@ def NN_ConstantOp : NN_Op<"constant", [ConstantLike]> {
   let summary = "weights and other constant tensors";
   let description = [{
     The value is a `dense_resource` whose key is the source tensor's name (or `dense` for a few elements). Its element
-    type is the storage type; the result type has the same shape and either that element type or a quantized type over
+    type is the storage type; the result type has the same shape and either that element type or a quantized type stored as
     it (a constant of `!quant.uniform<i8:f32:0, {...}>` holds `i8` values). Errors: another shape or storage type; a resource
-    without data (text for people leaves weights out) or of another size. Counterpart: ONNX's initializers and Constant.
+    without data (readable text omits weights) or of another size. Counterpart: ONNX's initializers and Constant.
   }];
   let arguments = (ins ElementsAttr:$value);
   let results = (outs NN_Tensor:$result);
@@ -92,8 +92,8 @@ def NN_ConvOp : NN_ShapedOp<"conv", [NN_ProductOpMethods<["getInputChannelAxis",
     `H' = (H + top + bottom - dilation * (kh - 1) - 1) / stride + 1`. `pads` are top, left, bottom, right; a padded
     position contributes nothing to the sum (on quantized tensors: it holds the zero point). Depthwise convolution is
     `groups = I`. Errors: input or filter not of rank 4; `groups` that do not divide I and O, or a filter for other than
-    I / groups channels; a bias that is not [O]; other than two positive strides and dilations and four non-negative pads; a
-    window larger than the padded input. Source: [N.conv], [N.accumulate], [N.requantize]; ONNX Conv,
+    I / groups channels; a bias that is not [O]; anything but two positive strides and dilations and four non-negative pads;
+    a window larger than the padded input. Source: [N.conv], [N.accumulate], [N.requantize]; ONNX Conv,
     `torch.nn.functional.conv2d`.
   }];
   let arguments = (ins NN_Tensor:$input, NN_Tensor:$filter, Optional<NN_Tensor>:$bias,
@@ -142,9 +142,9 @@ class NN_PoolOp<string mnemonic> : NN_ShapedOp<mnemonic> {
 def NN_MaxPoolOp : NN_PoolOp<"max_pool"> {
   let summary = "2-D maximum pooling";
   let description = [{
-    `input` [N, C, H, W]; window `kernel` [kh, kw]; `pads` top, left, bottom, right (padding never wins); result
-    [N, C, H', W'] as of `nn.conv`. Ceil mode is written as larger bottom/right pads. Errors: an input not of rank 4; other
-    than two positive kernel sizes, strides and dilations and four non-negative pads; a window larger than the padded input.
+    `input` [N, C, H, W]; window `kernel` [kh, kw]; `pads` top, left, bottom, right (padding is ignored); result
+    [N, C, H', W'] as of `nn.conv`. Ceil mode is expressed by larger bottom and right pads. Errors: an input not of rank 4;
+    anything but two positive kernel sizes, strides and dilations and four pads >= 0; a window larger than the padded input.
     Source: [N.max_pool]; ONNX MaxPool, `torch.nn.functional.max_pool2d`.
   }];
   let arguments = poolArguments;
@@ -154,8 +154,8 @@ def NN_MaxPoolOp : NN_PoolOp<"max_pool"> {
 def NN_AvgPoolOp : NN_PoolOp<"avg_pool"> {
   let summary = "2-D average pooling";
   let description = [{
-    As `nn.max_pool`, with the mean of the window; the same errors. The divisor is the number of elements inside the input,
-    or the window's size when `count_include_pad` is set. Source: [N.mean], [N.avg_pool]; ONNX AveragePool,
+    Like `nn.max_pool`, with the mean of the window; the same errors. The divisor is the number of elements inside the input,
+    or the window's size if `count_include_pad` is set. Source: [N.mean], [N.avg_pool]; ONNX AveragePool,
     GlobalAveragePool, `torch.nn.functional.avg_pool2d`.
   }];
   let arguments = !con(poolArguments, (ins UnitAttr:$count_include_pad));
@@ -166,7 +166,7 @@ def NN_BatchNormOp : NN_ShapedOp<"batch_norm"> {
   let summary = "batch normalization with running statistics";
   let description = [{
     `input` [N, C, ...]; `scale`, `bias`, `mean`, `variance` [C]; the result has the input's shape. Errors: an input of rank
-    0 or 1; a parameter that is not [C]. Code is generated for constant parameters only, behind `octet-expand-batch-norm`.
+    0 or 1; a parameter that is not [C]. Code generation needs constant parameters and `octet-expand-batch-norm`.
     Source: [N.batch_norm]; Ioffe and Szegedy, "Batch Normalization", 2015; ONNX BatchNormalization, `torch.nn.functional.batch_norm`.
   }];
   let arguments = (ins NN_Tensor:$input, NN_Tensor:$scale, NN_Tensor:$bias, NN_Tensor:$mean, NN_Tensor:$variance,
@@ -177,7 +177,7 @@ def NN_BatchNormOp : NN_ShapedOp<"batch_norm"> {
 def NN_ReduceMeanOp : NN_ShapedOp<"reduce_mean"> {
   let summary = "mean over axes";
   let description = [{
-    Mean over `axes` (non-negative, ascending), which are kept with size one (`keep_dims`) or removed. Errors: axes out of
+    Mean over `axes` (non-negative, ascending), which are kept with size 1 (`keep_dims`) or removed. Errors: axes out of
     order or outside the input's rank. Source: [N.mean]; over H and W of quantized tensors [N.avg_pool]; ONNX ReduceMean,
     `torch.mean`.
   }];
@@ -188,8 +188,8 @@ def NN_ReduceMeanOp : NN_ShapedOp<"reduce_mean"> {
 def NN_SoftmaxOp : NN_ShapedOp<"softmax"> {
   let summary = "softmax along one axis";
   let description = [{
-    The result has the input's shape, which may be any; `axis` is non-negative. Errors: an axis outside the rank. Source:
-    [N.softmax]; ONNX Softmax (opset 13 rule; older rules are written with reshapes), `torch.nn.functional.softmax`.
+    The input may have any shape, which is also the result's; `axis` is non-negative. Errors: an axis outside the rank.
+    Source: [N.softmax]; ONNX Softmax (as of opset 13; import adds reshapes for earlier ones), `torch.nn.functional.softmax`.
   }];
   let arguments = (ins NN_Tensor:$input, I64Attr:$axis);
   let assemblyFormat = "$input `axis` $axis attr-dict `:` functional-type(operands, results)";
@@ -202,7 +202,7 @@ def NN_SoftmaxOp : NN_ShapedOp<"softmax"> {
 def NN_ConcatOp : NN_ShapedOp<"concat", [NN_DataMovement]> {
   let summary = "concatenation along one axis";
   let description = [{
-    Inputs agree in all dimensions but `axis` (non-negative), where the result has the sum of their sizes. Errors: no input;
+    Inputs agree in all dimensions but `axis` (non-negative); the result's size there is the sum of theirs. Errors: no input;
     an axis outside the rank; inputs that differ in another dimension. Source: [N.concat]; ONNX Concat, `torch.cat`.
   }];
   let arguments = (ins Variadic<NN_Tensor>:$inputs, I64Attr:$axis);
@@ -211,8 +211,8 @@ def NN_ConcatOp : NN_ShapedOp<"concat", [NN_DataMovement]> {
 def NN_PadOp : NN_ShapedOp<"pad", [NN_DataMovement]> {
   let summary = "constant padding";
   let description = [{
-    `low[i]` elements before and `high[i]` after dimension i (non-negative), filled with the real number `value`. Errors: not
-    one pad per dimension on each side; a negative one. Source: [N.concat]; ONNX Pad with mode constant,
+    `low[i]` elements before and `high[i]` after those of dimension i, filled with the real number `value`. Errors: not one
+    pad per dimension on each side; a negative pad. Source: [N.concat]; ONNX Pad with mode constant,
     `torch.nn.functional.pad`.
   }];
   let arguments = (ins NN_Tensor:$input, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high, DefaultValuedAttr<F32Attr, "0.0f">:$value);
@@ -231,8 +231,8 @@ def NN_SliceOp : NN_ShapedOp<"slice", [NN_DataMovement]> {
 def NN_ReshapeOp : NN_Op<"reshape", [NN_DataMovement]> {
   let summary = "new shape, same elements in row-major order";
   let description = [{
-    Any shapes of the same number of elements; another number is an error. Source: [N.concat]; ONNX Reshape, Flatten, Squeeze,
-    Unsqueeze, `torch.reshape`.
+    Input and result may have any shapes with the same number of elements; another number is an error. Source: [N.concat];
+    ONNX Reshape, Flatten, Squeeze, Unsqueeze, `torch.reshape`.
   }];
   let arguments = (ins NN_Tensor:$input);
   let results = (outs NN_Tensor:$result);
@@ -253,8 +253,8 @@ def NN_ResizeOp : NN_ShapedOp<"resize"> {
   let summary = "spatial resampling";
   let description = [{
     `input` [N, C, H, W] to `size` [H', W'] with the factors `scales` [H'/H, W'/W as the source gave them]; result
-    [N, C, H', W']. `mode` says how values are made, `coordinates` and `nearest` where from. Errors: an input not of rank 4;
-    other than two positive sizes and two positive scales. Source: [N.resize]; ONNX Resize, Upsample;
+    [N, C, H', W']. `mode` is the interpolation; `coordinates` and `nearest` give the input coordinate. Errors: an input not
+    of rank 4; anything but two positive sizes and two positive scales. Source: [N.resize]; ONNX Resize, Upsample;
     `torch.nn.functional.interpolate`.
   }];
   let arguments = (ins NN_Tensor:$input, DenseI64ArrayAttr:$size, DenseF32ArrayAttr:$scales,
@@ -262,9 +262,9 @@ def NN_ResizeOp : NN_ShapedOp<"resize"> {
   let assemblyFormat = "$input `size` $size `scales` $scales $mode $coordinates $nearest attr-dict `:` functional-type(operands, results)";
 }
 def NN_RelayoutOp : NN_Op<"relayout", [NN_DataMovement]> {
-  let summary = "same tensor, other place for its elements";
+  let summary = "the same tensor in another layout";
   let description = [{
-    Input and result types differ in their encoding only (`#nn.layout`); another shape or element type is an error. Inserted
+    Input and result types differ only in their encoding (`#nn.layout`); another shape or element type is an error. Inserted
     by `octet-assign-layout`. Counterpart: `torch.Tensor.contiguous` with a memory format.
   }];
   let arguments = (ins NN_Tensor:$input);

@@ -17,16 +17,16 @@ include "octet/Dialect/Octet/OctetInterfaces.td"
 def Octet_ObservationAttr : I32EnumAttr<"Observation", "how a pattern's result is observed", [
     I32EnumAttrCase<"different", 0>, I32EnumAttrCase<"shared", 1>, I32EnumAttrCase<"none", 2>]> {
   let description = [{
-    The result has an observer of its own (`different`), the one of the inputs (`shared`), or the pattern's values have none
-    on its account (`none`). PyTorch: `ObservationType`, whose INPUT_OUTPUT_NOT_OBSERVED is `none`.
+    The result has an observer of its own (`different`) or that of the inputs (`shared`), or the pattern needs no observers
+    (`none`). PyTorch: `ObservationType`, whose INPUT_OUTPUT_NOT_OBSERVED is `none`.
   }];
   let cppNamespace = "::octet";
 }
 def Octet_FloatUsesAttr : I32EnumAttr<"FloatUses", "how a unit runs whose result only float operators use", [
     I32EnumAttrCase<"observed", 0>, I32EnumAttrCase<"float_result", 1>, I32EnumAttrCase<"stays_float", 2>]> {
   let description = [{
-    It is quantized all the same (`observed`), the unit reads quantized values and writes floats (`float_result`), or the
-    whole unit runs in float (`stays_float`). PyTorch knows the first only.
+    The result is quantized all the same (`observed`), the unit reads quantized values and writes floats (`float_result`), or
+    the whole unit runs in float (`stays_float`). PyTorch has only the first.
   }];
   let cppNamespace = "::octet";
 }
@@ -36,7 +36,7 @@ class Octet_Attr<string name, string attrMnemonic, list<Trait> traits = []> : At
 }
 
 def Octet_DTypeAttr : Octet_Attr<"DType", "dtype"> {
-  let summary = "a quantized data type with what the backend demands of it";
+  let summary = "a quantized data type with the backend's constraints";
   let description = [{
     `range`: the observer's quant_min and quant_max must lie inside. `scale_min`: the observer's eps must not be smaller.
     `scale` with `zero_point`: the observer must have exactly these constants. An observer that breaks one of these keeps its
@@ -56,9 +56,9 @@ def Octet_DTypeAttr : Octet_Attr<"DType", "dtype"> {
 def Octet_QConfigAttr : Octet_Attr<"QConfig", "qconfig"> {
   let summary = "which observers an operator gets";
   let description = [{
-    `activation` observes inputs and results (results only if `result` is not given, which stands for operators of a known
-    range), `weight` the weights. `channel_activation`, if given, takes the place of
-    `activation` where the backend allows one scale and zero point per channel. PyTorch: `QConfig`.
+    `activation` observes inputs and results, `weight` weights. `result`, if given, observes the results instead, as for
+    operators whose results have a known range. `channel_activation`, if given, replaces `activation` where the backend
+    allows one scale and zero point per channel. PyTorch: `QConfig`.
   }];
   let parameters = (ins "::octet::ObserverAttrInterface":$activation, OptionalParameter<"::octet::ObserverAttrInterface">:$result,
       OptionalParameter<"::octet::ObserverAttrInterface">:$weight,
@@ -72,15 +72,15 @@ class Octet_ConstraintAttr<string name, string attrMnemonic>
 def Octet_SameShapeAttr : Octet_ConstraintAttr<"SameShape", "same_shape"> {
   let summary = "all operands have the shape of the result";
   let description = [{
-    Holds for an operator with one result, all of whose operands are tensors (constants, too) of exactly the result's shape:
+    Holds for an operator with one result if all operands, constants included, are tensors of the result's shape, so that
     nothing is broadcast. For additions of a residual.
   }];
 }
 def Octet_AttributeIsDimensionAttr : Octet_ConstraintAttr<"AttributeIsDimension", "attribute_is_dimension"> {
   let summary = "an integer attribute equals a dimension of an operand, and is above a bound";
   let description = [{
-    `#octet.attribute_is_dimension<"groups", operand 0, dimension 1, above 1>` on `nn.conv` means depthwise convolution. Does
-    not hold where there is no such attribute, operand or dimension.
+    `#octet.attribute_is_dimension<"groups", operand 0, dimension 1, above 1>` on `nn.conv` means depthwise convolution. The
+    constraint does not hold if the attribute, the operand or the dimension is missing.
   }];
   let parameters = (ins "::mlir::StringAttr":$name, "int64_t":$operand, "int64_t":$dimension, "int64_t":$above);
   let assemblyFormat = "`<` $name `,` `operand` $operand `,` `dimension` $dimension `,` `above` $above `>`";
@@ -89,7 +89,7 @@ def Octet_AttributeInRangeAttr : Octet_ConstraintAttr<"AttributeInRange", "attri
   let summary = "a float attribute lies in a closed interval";
   let description = [{
     `#octet.attribute_in_range<"alpha", 0.0 : f32, 1.0 : f32>` holds for an operator whose attribute `alpha` is a float from 0
-    to 1, both included. Does not hold where there is no such attribute, or it is no float.
+    to 1, both included. The constraint does not hold if the attribute is missing or not a float.
   }];
   let parameters = (ins "::mlir::StringAttr":$name, "::mlir::FloatAttr":$low, "::mlir::FloatAttr":$high);
   let assemblyFormat = "`<` $name `,` $low `,` $high `>`";
@@ -100,11 +100,11 @@ def Octet_AttributeInRangeAttr : Octet_ConstraintAttr<"AttributeInRange", "attri
 //===----------------------------------------------------------------------===//
 
 def Octet_BackendOp : Octet_Op<"backend", [Symbol, SymbolTable, IsolatedFromAbove, SingleBlock, NoTerminator]> {
-  let summary = "what a target can do with quantized operators";
+  let summary = "the quantized operators that a target supports";
   let description = [{
-    Text of its own that `octet-attach-policy` puts into a network's module, where the quantizer reads it. Its patterns are tried longest first, equal lengths in the
-    order of the file. Errors: anything but `octet.dtypes`, `octet.pattern`, `octet.fold`, `octet.float` and at most one
-    `octet.recipe` inside; two patterns with the same graph. PyTorch: `BackendConfig`.
+    A text file that `octet-attach-policy` reads into a network's module. Patterns are tried longest first, those of equal
+    length in the order of the file. Errors: anything but `octet.dtypes`, `octet.pattern`, `octet.fold`, `octet.float` and
+    at most one `octet.recipe` inside; two patterns with the same graph. PyTorch: `BackendConfig`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name);
   let regions = (region SizedRegion<1>:$body);
@@ -117,7 +117,7 @@ class Octet_BackendPart<string mnemonic, list<Trait> traits = []>
 
 def Octet_DTypesOp : Octet_BackendPart<"dtypes", [Symbol]> {
   let summary = "one combination of data types that a pattern supports";
-  let description = "A missing member says nothing about that role. PyTorch: `DTypeConfig`.";
+  let description = "A missing member leaves the type of that value open. PyTorch: `DTypeConfig`.";
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<Octet_DTypeAttr>:$input, OptionalAttr<Octet_DTypeAttr>:$output,
       OptionalAttr<Octet_DTypeAttr>:$weight, OptionalAttr<TypeAttr>:$bias);
   let assemblyFormat = [{
@@ -127,18 +127,18 @@ def Octet_DTypesOp : Octet_BackendPart<"dtypes", [Symbol]> {
 
 def Octet_PatternOp : Octet_BackendPart<"pattern", [Symbol, IsolatedFromAbove, SingleBlock,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "a piece of graph that runs quantized as one unit";
+  let summary = "a subgraph that runs quantized as one unit";
   let description = [{
     The region is the graph: leaves (`octet.activation`, `octet.weight`, `octet.bias`, `octet.parameter`) and
-    `octet.match`; it yields the root match. Inner values may have any number of users, if all lie inside the match.
-    `observation`: `different` gives the result an observer of its own, `shared` the one of its inputs, `none` neither.
+    `octet.match`; it yields the root match. All users of inner values must lie inside the match.
+    `observation`: `different` gives the result an observer of its own, `shared` that of its inputs, `none` none.
     `float_uses` applies where only float operators (or the caller) use the result: it is quantized all the same
     (`observed`, as in PyTorch), the unit reads integers and writes floats (`float_result`), or the unit runs in float
     (`stays_float`). `channel_axis`: the result may have one scale and zero point per element of this axis.
 
-    Errors: a region that does not yield one `octet.match`; anything inside but leaves and matches, or one that nothing uses;
-    more than one weight, or a bias without a weight; `shared` together with a weight or with `channel_axis`; a symbol that
-    is not an `octet.dtypes` of the backend. PyTorch: `BackendPatternConfig`.
+    Errors: a region that does not yield one `octet.match`; any other op inside; an unused leaf or match; more than one
+    weight, or a bias without a weight; `shared` together with a weight or with `channel_axis`; a symbol that is not an
+    `octet.dtypes` of the backend. PyTorch: `BackendPatternConfig`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypedArrayAttrBase<FlatSymbolRefAttr, "symbols of octet.dtypes">:$dtypes,
       DefaultValuedAttr<Octet_ObservationAttr, "::octet::Observation::different">:$observation,
@@ -153,13 +153,13 @@ def Octet_PatternOp : Octet_BackendPart<"pattern", [Symbol, IsolatedFromAbove, S
 }
 
 def Octet_FoldOp : Octet_BackendPart<"fold", [Symbol, IsolatedFromAbove, SingleBlock]> {
-  let summary = "an affine operator that disappears into the weights in front of it";
+  let summary = "an affine operator that is folded into the weights in front of it";
   let description = [{
-    The region is a graph as in `octet.pattern`, whose root applies an affine function per channel to the result of the
-    op that has the weight. It ends with `octet.affine`, which says how; the op's weight and bias are rewritten.
-    `channel_axis` is the channel axis of the root's result, negative ones count from the end. Errors: those of the graph of
-    an `octet.pattern`; a region that does not end with `octet.affine`; no weight or no bias (which may be optional) to fold
-    into; parameters of the affine function that are not `octet.parameter`. PyTorch: `fuser_method` of
+    The region is a graph as in `octet.pattern`. Its root applies an affine function per channel to the result of the
+    operator that has the weight. The region ends with `octet.affine`, which gives that function; the weight and the bias are
+    rewritten. `channel_axis` is the channel axis of the root's result; negative ones count from the end. Errors: those of the
+    graph of an `octet.pattern`; a region that does not end with `octet.affine`; no weight or no bias (which may be optional)
+    to fold into; parameters of the affine function that are not `octet.parameter`. PyTorch: `fuser_method` of
     `BackendPatternConfig`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$channel_axis);
@@ -171,8 +171,8 @@ def Octet_FoldOp : Octet_BackendPart<"fold", [Symbol, IsolatedFromAbove, SingleB
 def Octet_FloatOp : Octet_BackendPart<"float"> {
   let summary = "operators that stay float on purpose";
   let description = [{
-    Operators called one of `names` that no pattern takes stay float without being reported as refused, also in strict mode;
-    `reason` is what the report says (OCT104). PyTorch: operators that its `BackendConfig` has no pattern for.
+    Operators of these `names` that no pattern matches stay float without being reported as refused, also in strict mode; the
+    report gives `reason` (OCT104). PyTorch: operators without a pattern in the `BackendConfig`.
   }];
   let arguments = (ins StrArrayAttr:$names, StrAttr:$reason);
   let assemblyFormat = "$names `because` $reason attr-dict";
@@ -181,8 +181,8 @@ def Octet_FloatOp : Octet_BackendPart<"float"> {
 def Octet_RecipeOp : Octet_BackendPart<"recipe"> {
   let summary = "recovery passes that run by default, in order";
   let description = [{
-    A pass pipeline, in MLIR's own form, for each of two places. `octet-run-recipe` parses and runs them, and says what is wrong
-    with them; `docs/rationale/recipes.md` tells why. PyTorch: no counterpart, its users call `bias_correction` themselves.
+    A pass pipeline, in MLIR's syntax, for each of two places. `octet-run-recipe` parses and runs them and reports their
+    errors. Source: `docs/rationale/recipes.md`. PyTorch: no counterpart; users call `bias_correction` themselves.
   }];
   let arguments = (ins OptionalAttr<StrAttr>:$before_prepare, OptionalAttr<StrAttr>:$after_calibrate);
   let assemblyFormat = "(`before_prepare` $before_prepare^)? (`after_calibrate` $after_calibrate^)? attr-dict";
@@ -192,7 +192,7 @@ def Octet_RecipeOp : Octet_BackendPart<"recipe"> {
 // Inside a pattern
 //===----------------------------------------------------------------------===//
 
-/// Not pure: two alike leaves stand for two operands, which passes over the network must not merge.
+/// Not pure: two identical leaves are two operands, which passes over the network must not merge.
 class Octet_Leaf<string mnemonic> : Octet_Op<mnemonic, [ParentOneOf<["PatternOp", "FoldOp"]>]> {
   let results = (outs NoneType:$value);
 }
@@ -200,8 +200,8 @@ class Octet_Leaf<string mnemonic> : Octet_Op<mnemonic, [ParentOneOf<["PatternOp"
 def Octet_ActivationOp : Octet_Leaf<"activation"> {
   let summary = "a value computed at run time";
   let description = [{
-    Matches an operand of `f32` that is no constant. `variadic` stands for all remaining operands of the op that reads it,
-    which takes it in the last place. `channel_axis`: may have one scale and zero point per element of this axis.
+    Matches an operand of `f32` that is not constant. A `variadic` leaf matches all remaining operands and must be the last
+    operand of its `octet.match`. `channel_axis`: the value may have one scale and zero point per element of this axis.
   }];
   let arguments = (ins UnitAttr:$variadic, OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$channel_axis);
   let assemblyFormat = "(`variadic` $variadic^)? (`channel_axis` `=` $channel_axis^)? attr-dict";
@@ -209,8 +209,8 @@ def Octet_ActivationOp : Octet_Leaf<"activation"> {
 def Octet_WeightOp : Octet_Leaf<"weight"> {
   let summary = "a constant that is quantized at compile time";
   let description = [{
-    Matches a constant operand. `axis` is the axis of it along which the result's channels lie; an observer with one scale per
-    channel must name the same (OCT208).
+    Matches a constant operand. `axis` is its axis of output channels; an observer with one scale per channel must name the
+    same axis (OCT208).
   }];
   let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$axis);
   let assemblyFormat = "`axis` `=` $axis attr-dict";
@@ -218,8 +218,8 @@ def Octet_WeightOp : Octet_Leaf<"weight"> {
 def Octet_BiasOp : Octet_Leaf<"bias"> {
   let summary = "a constant vector added to the accumulator; int32 after conversion";
   let description = [{
-    Matches a constant operand, which `octet-convert` quantizes at the accumulator's scale. `optional`: the operand may be
-    missing, which is for the last one only. Source: [N.bias].
+    Matches a constant operand, which `octet-convert` quantizes at the accumulator's scale. `optional`: the operand, which
+    must be the last one, may be missing. Source: [N.bias].
   }];
   let arguments = (ins UnitAttr:$optional);
   let assemblyFormat = "(`optional` $optional^)? attr-dict";
@@ -227,8 +227,8 @@ def Octet_BiasOp : Octet_Leaf<"bias"> {
 def Octet_ParameterOp : Octet_Leaf<"parameter"> {
   let summary = "a constant that stays float";
   let description = [{
-    With `vector along A`, its only axis is axis A of the root's result, as with batch norm: it matches where that is the
-    channel axis. Without, it is broadcast against the other operand. Matches a constant operand.
+    Matches a constant operand. With `vector along A`, its only axis corresponds to axis A of the root's result, as in batch
+    norm; it matches if A is the channel axis. Otherwise it is broadcast to the shape of the other operand.
   }];
   let arguments = (ins OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$vector_axis);
   let assemblyFormat = "(`vector` `along` $vector_axis^)? attr-dict";
@@ -237,9 +237,10 @@ def Octet_ParameterOp : Octet_Leaf<"parameter"> {
 def Octet_MatchOp : Octet_Op<"match", [ParentOneOf<["PatternOp", "FoldOp"]>]> {
   let summary = "an operator of any dialect, by name and structure";
   let description = [{
-    One of `names`, with one result, these operands (in either order if `commutative`), the attributes of `with`, and every
-    constraint of `where`. Errors: no name; `commutative` with other than two operands; an optional or variadic leaf in other
-    than the last place; something behind `where` that is no constraint.
+    Matches an operator of one of `names` with one result, these operands (in either order if `commutative`) and the
+    attributes of `with`, for which every constraint of `where` holds. Errors: no name; `commutative` with a number of
+    operands other than two; an optional or variadic leaf that is not the last operand; an attribute of `where` that is not a
+    constraint.
   }];
   let arguments = (ins StrArrayAttr:$names, Variadic<NoneType>:$inputs, UnitAttr:$commutative,
       OptionalAttr<DictionaryAttr>:$with, OptionalAttr<ArrayAttr>:$where);
@@ -269,17 +270,17 @@ def Octet_AffineOp : Octet_Op<"affine", [Terminator, HasParent<"FoldOp">, AttrSi
 def Octet_QConfigMappingOp : Octet_Op<"qconfig_mapping", [Symbol, IsolatedFromAbove, SingleBlock, NoTerminator]> {
   let summary = "which operators get which observers";
   let description = [{
-    Precedence: `module_name` > `module_name_regex` > `object_type` > `global`. `none` means "do not quantize" and wins
-    like any other value.
+    Precedence: `module_name` > `module_name_regex` > `object_type` > `global`. `none` means "do not quantize" and has the
+    precedence of any other QConfig.
 
-    `includes "cpu_default_mapping"` takes over the entries of another mapping, a built-in one or a file (a relative path
-    counts from the including file), which may include in turn. Per kind of entry: an entry of the same key (any `global`)
-    overrides the included one, all others stand beside it; own regular expressions are tried before included ones. The
-    precedence of kinds is as ever, so that an included `module_name` wins over an own `global`. `octet-attach-policy`
-    resolves the inclusion; no other pass takes a mapping that includes.
+    `includes "cpu_default_mapping"` adds the entries of another mapping, built in or a file (a relative path is relative to
+    the including file), which may include another in turn. An entry overrides the included entry of the same kind and key
+    (a `global` any `global`); other included entries are kept. Own regular expressions are tried before included ones. The
+    precedence of kinds does not change: an included `module_name` wins over an own `global`. `octet-attach-policy` resolves
+    the inclusion; no other pass accepts a mapping that includes another.
 
-    Errors: anything but these entries inside, or two of the same kind and key; where it is resolved, an inclusion that
-    cannot be read, or of itself. PyTorch: `QConfigMapping`.
+    Errors: anything but these entries inside; two entries of the same kind and key; when it is resolved, an inclusion that
+    cannot be read, or of the mapping itself. PyTorch: `QConfigMapping`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$includes);
   let regions = (region SizedRegion<1>:$body);
@@ -295,7 +296,7 @@ class Octet_MappingEntry<string mnemonic> : Octet_Op<mnemonic, [HasParent<"QConf
 def Octet_GlobalOp : Octet_Op<"global", [HasParent<"QConfigMappingOp">]> {
   let summary = "the QConfig of every operator that no other entry names";
   let description = [{
-    There is at most one. Without it, operators that no entry names stay float (OCT206). PyTorch: `set_global`.
+    A mapping has at most one. Without it, operators that no entry names stay float (OCT206). PyTorch: `set_global`.
   }];
   let arguments = (ins OptionalAttr<Octet_QConfigAttr>:$qconfig);
   let assemblyFormat = "custom<QConfigOrNone>($qconfig) attr-dict";
@@ -303,20 +304,22 @@ def Octet_GlobalOp : Octet_Op<"global", [HasParent<"QConfigMappingOp">]> {
 def Octet_ObjectTypeOp : Octet_MappingEntry<"object_type"> {
   let summary = "the QConfig of every operator of this name";
   let description = [{
-    `key` is the operator's name with its dialect, as in `"nn.conv"`; a fused unit goes by its weighted operator, or by its
-    last. PyTorch: `set_object_type`.
+    `key` is the operator's name with its dialect, as in `"nn.conv"`; a fused unit has the name of its weighted operator, or
+    of its last operator if none has a weight. PyTorch: `set_object_type`.
   }];
 }
 def Octet_ModuleNameOp : Octet_MappingEntry<"module_name"> {
   let summary = "the QConfig of the operator with this source name, or of those below it";
   let description = [{
-    The longest name wins that equals the operator's or is a prefix of it up to a `.` or `/`. PyTorch: `set_module_name`.
+    The key equals the operator's name or is a prefix of it up to a `.` or `/`; the longest such key wins. PyTorch:
+    `set_module_name`.
   }];
 }
 def Octet_ModuleNameRegexOp : Octet_MappingEntry<"module_name_regex"> {
   let summary = "the QConfig of every operator whose source name begins with a match";
   let description = [{
-    POSIX extended syntax, anything else is an error; the first entry that matches wins. PyTorch: `set_module_name_regex`.
+    The key has POSIX extended syntax; anything else is an error. The first entry that matches wins. PyTorch:
+    `set_module_name_regex`.
   }];
   let hasVerifier = 1;
 }

@@ -21,9 +21,9 @@ def Octet_Scheme : I32EnumAttr<"Scheme", "where zero lies in the quantized range
   I32EnumAttrCase<"symmetric", 1>
 ]> {
   let description = [{
-    Anywhere, as the observed range wants it (`affine`), or fixed in the middle (`symmetric`: 0, for `ui8` 128 or the middle of
-    a given range). Source: [N.qparams]; PyTorch: `torch.per_tensor_affine`, `torch.per_tensor_symmetric` and their likes
-    per channel.
+    Where the observed range puts it (`affine`), or in the middle (`symmetric`: 0, for `ui8` 128 or the middle of a given
+    range). Source: [N.qparams]; PyTorch: `torch.per_tensor_affine`, `torch.per_tensor_symmetric` and their counterparts per
+    channel.
   }];
   let cppNamespace = "::octet";
   let genSpecializedAttr = 0;
@@ -33,7 +33,7 @@ def Octet_Scheme : I32EnumAttr<"Scheme", "where zero lies in the quantized range
 class Octet_RangeObserver<string name, string observerMnemonic, dag more = (ins)> : Octet_Observer<name, observerMnemonic> {
   code rangeDescription = [{
 
-    `dtype` is the storage type with its sign (`ui8`, `si8`). The range [min, max] is widened to hold 0, then
+    `dtype` is the storage type with its sign (`ui8`, `si8`). The range [min, max] is widened to include 0, then
     - `scheme = affine`: scale = max((max - min) / (qmax - qmin), eps), zero point = clamp(qmin - rne(min / scale), qmin, qmax);
     - `scheme = symmetric`: scale = max(max(-min, max) / ((qmax - qmin) / 2), eps), zero point 0; for `ui8` 128, or the middle
       of a given range.
@@ -42,8 +42,8 @@ class Octet_RangeObserver<string name, string observerMnemonic, dag more = (ins)
     of `dtype`, which is the default range. `eps` is 2^-23 unless given.
 
     Errors: a dtype without a sign, or of fewer than 2 or more than 32 bits; an eps that is not positive; a range that does
-    not hold 0 and one number more, or leaves that of the dtype. When the type is asked for: no values or a NaN seen, or a
-    range whose scale is not finite.
+    not include 0 and another number, or exceeds that of the dtype. Errors of `octet-convert`: no value or a NaN was seen; the
+    scale is not finite.
   }];
   let parameters = !con((ins "::mlir::IntegerType":$dtype,
     DefaultValuedParameter<"::octet::Scheme", "::octet::Scheme::affine">:$scheme,
@@ -81,12 +81,12 @@ def Octet_PerChannelMinMaxObserver : Octet_RangeObserver<"PerChannelMinMaxObserv
 
 def Octet_HistogramObserver : Octet_RangeObserver<"HistogramObserver", "histogram",
     (ins DefaultValuedParameter<"int64_t", "2048">:$bins)> {
-  let summary = "the range that loses least";
+  let summary = "the range with the least squared error";
   let description = [{
     Counts values in bins that are anchored at zero and whose width is a power of two: the smallest that lets 4096 bins
     reach the largest magnitude seen. Widening adds pairs of bins, so the statistics are exact counts and do not depend
-    on order. The range is the one that a search for the least squared error finds, on `bins` bins over [min, max], with
-    256 quantized values. Infinite values are left out. `bins` is 1 to 4096. Source: [N.stat.histogram],
+    on order. The range is found by a search for the least squared error, on `bins` bins over [min, max], with 256
+    quantized values. Infinite values are ignored. `bins` is 1 to 4096. Source: [N.stat.histogram],
     [N.stat.range_search]; PyTorch: `HistogramObserver`, whose own bins depend on the order of the data: scales agree
     within 2 %.
   }] # rangeDescription;
@@ -96,18 +96,18 @@ def Octet_ChannelSumObserver : Octet_Observer<"ChannelSumObserver", "channel_sum
   let summary = "the sum of every channel";
   let description = [{
     Sums in units of 2^-24, 64 bits wide: each run's sum is taken in f64 in a fixed order and cut to that unit, so that the
-    total does not depend on the order of runs. It measures (octet-correct-bias) and means no quantized type: asking for one
-    is an error. Source: [N.stat.sum].
+    total does not depend on the order of runs. The observer is for measurements (`octet-correct-bias`) and gives no quantized
+    type: `octet-convert` refuses it. Source: [N.stat.sum].
   }];
   let parameters = (ins DefaultValuedParameter<"int64_t", "1">:$axis);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
 def Octet_FixedQParamsObserver : Octet_Observer<"FixedQParamsObserver", "fixed_qparams"> {
-  let summary = "constants, whatever the data";
+  let summary = "constant scale and zero point, independent of the data";
   let description = [{
-    Scale and zero point are given: for results whose range is known, such as a sigmoid's (1/256, 0). Errors when `dtype` has
-    no sign, `scale` is no positive finite f32, or `zero_point` lies outside `dtype`. PyTorch: `FixedQParamsObserver`.
+    For results whose range is known, such as a sigmoid's (1/256, 0). Errors: a `dtype` without a sign; a `scale` that is not
+    a positive finite f32; a `zero_point` outside `dtype`. PyTorch: `FixedQParamsObserver`.
   }];
   let genVerifyDecl = 1;
   let parameters = (ins "::mlir::IntegerType":$dtype, "::mlir::FloatAttr":$scale, "int64_t":$zeroPoint);

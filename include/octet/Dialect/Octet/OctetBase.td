@@ -23,16 +23,16 @@ def Octet_Dialect : Dialect {
   let cppNamespace = "::octet";
   let summary = "Quantization: observers, quantize and dequantize, fused groups, backends and their policies";
   let description = [{
-    What PyTorch's FX graph-mode quantization keeps in Python objects stands here as IR: observers (attributes with an
-    interface) are instances with a symbol each, a matched and fused pattern is a region op, a backend and a
-    QConfigMapping are ops in a text file.
+    The Python objects of PyTorch's FX graph-mode quantization as IR: observers are attributes with an interface, and their
+    instances have symbols; a matched and fused pattern is an op with a region; a `BackendConfig` and a `QConfigMapping` are
+    ops in a text file.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;
   let dependentDialects = ["::mlir::quant::QuantDialect"];
 }
 
-/// A quantized type of upstream's quant dialect, and tensors of static shape.
+/// A quantized type of upstream's quant dialect; tensors of static shape.
 def Octet_QuantizedType : Type<CPred<"::llvm::isa<::mlir::quant::UniformQuantizedType, "
   "::mlir::quant::UniformQuantizedPerAxisType>($_self)">, "uniform quantized type per tensor or axis">;
 def Octet_FloatTensor : StaticShapeTensorOf<[F32]>;

@@ -13,14 +13,14 @@ include "mlir/IR/OpBase.td"
 def Octet_ObserverAttrInterface : AttrInterface<"ObserverAttrInterface"> {
   let cppNamespace = "::octet";
   let description = [{
-    An observer: which statistics of a tensor are kept, how compiled code updates them, how two of them merge, and
-    which quantized type they mean. Statistics are a flat block of bytes ("state") whose size depends on the observed
-    tensor's type only. One file per observer in lib/Dialect/Octet/Observers.
+    An observer: the statistics of a tensor, the code that updates them, the merging of two, and the quantized type that
+    they give. Statistics are a flat block of bytes ("state") whose size depends on the observed tensor's type only. Each
+    observer has a file in lib/Dialect/Octet/Observers.
   }];
   let methods = [
     InterfaceMethod<[{
-      What the observer promises about the types it yields, before it has seen anything: a backend's constraints are
-      checked against this.
+      The properties of every quantized type that the observer can give, known before calibration; a backend's constraints
+      are checked against them.
     }], "::octet::ObserverSpec", "getSpec">,
     InterfaceMethod<[{
       Updates `state` with the elements of a row-major tensor, on the host: constants (weights) are observed at compile
@@ -29,7 +29,7 @@ def Octet_ObserverAttrInterface : AttrInterface<"ObserverAttrInterface"> {
       "::llvm::MutableArrayRef<char>":$state)>,
     InterfaceMethod<"Bytes of state for a tensor of this type (a multiple of 8).",
       "int64_t", "getStateBytes", (ins "::mlir::RankedTensorType":$observed)>,
-    InterfaceMethod<"Writes the state of an observer that has seen nothing.",
+    InterfaceMethod<"Writes the initial state.",
       "void", "initState", (ins "::mlir::RankedTensorType":$observed, "::llvm::MutableArrayRef<char>":$state)>,
     InterfaceMethod<[{
       Emits code that updates `state` (memref<Nxi8>) with every element of `data`, a strided memref of f32 of the observed
@@ -41,8 +41,8 @@ def Octet_ObserverAttrInterface : AttrInterface<"ObserverAttrInterface"> {
       "::llvm::LogicalResult", "mergeState", (ins "::mlir::RankedTensorType":$observed,
       "::llvm::MutableArrayRef<char>":$state, "::llvm::ArrayRef<char>":$other)>,
     InterfaceMethod<[{
-      The quantized type (expressed type f32) that the statistics mean, or failure (with an error through emitError)
-      when they are unusable (NaN).
+      The quantized type (expressed type f32) that follows from the statistics, or failure (with an error through
+      emitError) if they are unusable (NaN).
     }], "::llvm::FailureOr<::mlir::quant::QuantizedType>", "getQuantizedType",
       (ins "::llvm::function_ref<::mlir::InFlightDiagnostic()>":$emitError, "::mlir::RankedTensorType":$observed,
       "::llvm::ArrayRef<char>":$state)>
@@ -52,7 +52,7 @@ def Octet_ObserverAttrInterface : AttrInterface<"ObserverAttrInterface"> {
 def Octet_MatchConstraintAttrInterface : AttrInterface<"MatchConstraintAttrInterface"> {
   let cppNamespace = "::octet";
   let description = [{
-    A condition that a backend's pattern places on an operator it matches: `where` of `octet.match` lists such attributes.
+    A condition on the operators that a backend's pattern matches: `where` of `octet.match` lists such attributes.
   }];
   let methods = [InterfaceMethod<"Whether `op` meets the condition.", "bool", "holds", (ins "::mlir::Operation *":$op)>];
 }

@@ -21,9 +21,9 @@ def Octet_QuantizeOp : Octet_Op<"quantize", [Pure, SameOperandsAndResultShape]> 
   let summary = "real numbers to quantized values";
   let description = [{
     `clamp(rne(x / scale) + zero point)`, per tensor or per axis as the result type says; NaN gives the zero point.
-    Pure, and never folded with `octet.dequantize`: the pair marks where a value is quantized. Source: [N.quantize],
-    ONNX QuantizeLinear, `torch.quantize_per_tensor`, `torch.quantize_per_channel`. The shape stays. Errors: an expressed
-    type other than `f32`; an axis outside the tensor, or not one scale per element of it.
+    Pure, and never folded with `octet.dequantize`: the pair marks where a value is quantized. The result has the input's
+    shape. Errors: an expressed type other than `f32`; an axis outside the tensor; a number of scales other than the size of
+    that axis. Source: [N.quantize], ONNX QuantizeLinear, `torch.quantize_per_tensor`, `torch.quantize_per_channel`.
   }];
   let arguments = (ins Octet_FloatTensor:$input);
   let results = (outs Octet_QuantizedTensor:$result);
@@ -34,7 +34,7 @@ def Octet_QuantizeOp : Octet_Op<"quantize", [Pure, SameOperandsAndResultShape]> 
 def Octet_DequantizeOp : Octet_Op<"dequantize", [Pure, SameOperandsAndResultShape]> {
   let summary = "quantized values to real numbers";
   let description = [{
-    `(q - zero point) * scale`, of the same shape. The errors of `octet.quantize`. Source: [N.dequantize], ONNX
+    `(q - zero point) * scale`, of the same shape. Errors: those of `octet.quantize`. Source: [N.dequantize], ONNX
     DequantizeLinear, `torch.dequantize`.
   }];
   let arguments = (ins Octet_QuantizedTensor:$input);
@@ -49,12 +49,12 @@ def Octet_DequantizeOp : Octet_Op<"dequantize", [Pure, SameOperandsAndResultShap
 
 def Octet_GroupOp : Octet_Op<"group", [IsolatedFromAbove, SingleBlock, RecursiveMemoryEffects,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "a matched pattern that stays one unit";
+  let summary = "a matched pattern, kept as one unit";
   let description = [{
     The region computes the result from the operands (one block argument each) and ends with `octet.yield`. `pattern`
-    is the one of the module's backend that matched (`@cpu::@conv_act`); groups that lowering makes have none. Float before
-    lowering; after it operand and result types may be quantized: a quantized result means that the yielded real value is
-    quantized by [N.epilogue]. Any dialect's ops may stand inside. Errors: a symbol that is not an `octet.pattern`; block
+    is the matched pattern of the module's backend (`@cpu::@conv_act`); groups created by lowering have none. Types are float
+    before lowering; after it operands and result may be quantized: a quantized result means that the yielded real value is
+    quantized by [N.epilogue]. The region may hold ops of any dialect. Errors: a symbol that is not an `octet.pattern`; block
     arguments that differ from the operands in number or type; a region that does not yield one value of the result's shape.
     PyTorch: a fused module such as `ConvReLU2d`.
   }];
@@ -67,18 +67,19 @@ def Octet_GroupOp : Octet_Op<"group", [IsolatedFromAbove, SingleBlock, Recursive
     ::mlir::Operation *getTerminator() { return getBody().front().getTerminator(); }
     /// The value of the body that is the group's result.
     ::mlir::Value getYielded() { return getTerminator()->getOperand(0); }
-    /// The operand that an argument of the body stands for; any other value stands for itself.
+    /// The operand of an argument of the body; any other value unchanged.
     ::mlir::Value getOuter(::mlir::Value inner);
-    /// The value outside of all groups that `value` stands for.
+    /// The same, through all enclosing groups.
     static ::mlir::Value lookThrough(::mlir::Value value);
-    /// Adds an operand; its argument of the body.
+    /// Adds an operand and returns its argument of the body.
     ::mlir::BlockArgument addInput(::mlir::Value value);
-    /// Removes the operands whose arguments nothing reads.
+    /// Removes the operands whose arguments have no users.
     void dropUnusedInputs();
-    /// Moves the body in front of the group, whose readers read the yielded value then; the group, now without readers,
-    /// is the caller's to erase.
+    /// Moves the body in front of the group and replaces the group's result by the yielded value. The caller erases the
+    /// group, which has no users any more.
     void inlineBody();
-    /// Copies the body to the builder's place; `mapping` knows the operands or their copies. The copy of the result.
+    /// Copies the body to the builder's insertion point and returns the copy of the yielded value. `mapping` maps every
+    /// operand to the value that the copy uses.
     ::mlir::Value cloneBody(::mlir::OpBuilder &builder, ::mlir::IRMapping &mapping);
   }];
 }
@@ -86,8 +87,8 @@ def Octet_GroupOp : Octet_Op<"group", [IsolatedFromAbove, SingleBlock, Recursive
 def Octet_YieldOp : Octet_Op<"yield", [Pure, Terminator, ReturnLike]> {
   let summary = "ends the region of a group or of a pattern";
   let description = [{
-    Yields one value: of a group its result, of an `octet.pattern` the root match. Another number is an error of the op
-    around it.
+    Yields one value: the result of a group, or the root match of an `octet.pattern`. Another number of values is an error of
+    the enclosing op.
   }];
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
@@ -100,15 +101,15 @@ def Octet_YieldOp : Octet_Op<"yield", [Pure, Terminator, ReturnLike]> {
 def Octet_ObserverOp : Octet_Op<"observer", [Symbol]> {
   let summary = "an observer instance";
   let description = [{
-    Values that name the same symbol share the instance, hence range and quantized type. `statistics` holds them after
-    calibration (the observer's state as bytes); `octet-convert` refuses another size. PyTorch: an observer module.
+    Values that name the same symbol share the instance and therefore range and quantized type. `statistics` holds the
+    observer's state as bytes after calibration; `octet-convert` refuses another size. PyTorch: an observer module.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Octet_ObserverAttrInterface:$observer, OptionalAttr<SignlessIntElementsAttr<8>>:$statistics);
   let assemblyFormat = "$sym_name $observer (`statistics` $statistics^)? attr-dict";
 }
 
 def Octet_ObserveOp : Octet_Op<"observe", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, SameOperandsAndResultType]> {
-  let summary = "shows a value to an observer";
+  let summary = "passes a value to an observer";
   let description = [{
     The result is the input, of any shape. Not pure: the observer's state changes. Errors: a symbol that is not an
     `octet.observer`. PyTorch: the call of an observer module.
