@@ -1,4 +1,4 @@
-//===- Quote.cpp - names from files, as people are shown them -------------===//
+//===- Quote.cpp - names from files in messages ---------------------------===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A backend and a QConfig mapping are octet ops that stand in a network's module, once
-// octet-attach-policy has read them from text. This library reads that text, and answers the
-// questions of passes: which pattern does this operator belong to, which observers does it get.
+// A backend and a QConfig mapping are ops in a network's module, where octet-attach-policy puts
+// them. This library reads them from text, matches their patterns, and looks up the observers of an
+// operator.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ namespace octet {
 struct Match {
   /// The matched operators, each with its octet.match; operands before their users, the root last.
   llvm::SmallVector<std::pair<MatchOp, mlir::Operation *>, 4> ops;
-  /// For each leaf the operands that it stands for, in the order of the operators' operands.
+  /// Each leaf with the operands that it matched, in the order of the operators' operands.
   llvm::SmallVector<std::pair<mlir::Operation *, mlir::OpOperand *>, 8> leaves;
 
   mlir::Operation *getRoot() const { return ops.back().second; }
@@ -43,23 +43,23 @@ struct Match {
 /// match.
 std::optional<Match> matchGraph(MatchOp pattern, mlir::Operation *root);
 
-/// Whether `value` is a constant, seen through group arguments, observers and quantization.
+/// Whether `value` is a constant, looking through group arguments, observers and quantization.
 bool isConstant(mlir::Value value);
 
 //===----------------------------------------------------------------------===//
 // Backends
 //===----------------------------------------------------------------------===//
 
-/// An operator or a group that runs quantized as one: its pattern and what its operands are.
+/// An operator or a group that runs quantized as one: its pattern and the roles of its operands.
 struct Unit {
   mlir::Operation *op;
   PatternOp pattern;
   /// The match inside of the group, or of the operator itself.
   Match match;
-  /// For each leaf the operand of `op` that it stands for.
+  /// Each leaf with the operand of `op` that it matched.
   llvm::SmallVector<std::pair<mlir::Operation *, mlir::OpOperand *>, 8> leaves;
 
-  /// The operands of `op` that leaves of this kind stand for.
+  /// The operands of `op` that leaves of this kind matched.
   template <typename LeafOp> llvm::SmallVector<mlir::OpOperand *> getOperands() const {
     llvm::SmallVector<mlir::OpOperand *> operands;
     for (auto [leaf, operand] : leaves)
@@ -93,7 +93,7 @@ public:
   llvm::StringRef getFloatReason(mlir::OperationName name) const;
   /// How groups name the pattern (`@cpu::@conv_act`).
   mlir::SymbolRefAttr getReference(PatternOp pattern) const;
-  /// The unit that `op` (a group, or an operator matched by a pattern of one) is.
+  /// The unit that `op` forms: a group, or an operator that a pattern of one operator matches.
   std::optional<Unit> matchUnit(mlir::Operation *op) const;
 
 private:
@@ -102,7 +102,7 @@ private:
   llvm::SmallVector<FoldOp> folds;
 };
 
-/// Root match of a pattern.
+/// The root match of a pattern.
 MatchOp getRootMatch(PatternOp pattern);
 
 //===----------------------------------------------------------------------===//
@@ -137,8 +137,7 @@ QConfigAttr getQConfig(mlir::Operation *entry);
 // The policy of a module
 //===----------------------------------------------------------------------===//
 
-/// The policy that stands in a module, as tables: ask the analysis manager for it. Passes that
-/// leave the policy as it is preserve it.
+/// The policy of a module as tables. Passes that do not change the policy preserve this analysis.
 class PolicyAnalysis {
 public:
   explicit PolicyAnalysis(mlir::Operation *module);
@@ -153,10 +152,11 @@ private:
   std::vector<QConfigMapping> mappings;
 };
 
-/// Puts the policy into the module: `backend` and `qconfigMapping` are names of built-in ones or
-/// paths of files. Empty ones mean what the module has; else the backend "cpu", and the mapping in
-/// the backend's file or the built-in "<backend>_default_mapping", if there is one. Fails, with an
-/// error emitted, if a policy cannot be read or is another than the module's.
+/// Puts the policy into the module. `backend` and `qconfigMapping` are names of built-in policies
+/// or paths of files. Empty ones stand for the module's policy; if it has none, for the backend
+/// "cpu", and for the mapping in the backend's file or the built-in "<backend>_default_mapping", if
+/// there is one. Fails, with an error emitted, if a policy cannot be read or differs from the
+/// module's.
 llvm::LogicalResult attachPolicy(mlir::ModuleOp module, llvm::StringRef backend,
                                  llvm::StringRef qconfigMapping);
 

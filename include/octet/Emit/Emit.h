@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Turns one module per CPU level into one library, object file, LLVM IR or assembly. The target
-// machine is always the baseline of the architecture: what a level may use stands in its functions'
-// target features.
+// machine is always the baseline of the architecture; the instructions of a level are target
+// features of its functions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -68,7 +68,7 @@ struct StepInfo {
   bool operator==(const StepInfo &other) const;
 };
 
-/// What all levels of a network share.
+/// The parts of a network that all its levels share.
 struct ProgramInfo {
   /// Any text; symbols begin with `getSymbolPrefix(name)`.
   std::string name;
@@ -91,13 +91,13 @@ struct OwnedModule {
   ~OwnedModule();
 };
 
-/// The code of one CPU level. Order among levels: best first.
+/// The code of one CPU level. Levels are ordered, best first.
 struct LevelCode {
   std::string level;
   std::vector<StepInfo> steps;
   OwnedModule code;
-  /// Steps that run once, when a model is made, and write its prepared memory. Their functions are
-  /// the same in all levels that have one of the same name, and run on every CPU.
+  /// Steps that run once, when a model is created, and write its prepared memory. Their functions
+  /// run on every CPU; functions of the same name are equal in all levels.
   std::vector<StepInfo> prologue = {};
   int64_t preparedBytes = 0;
 };
@@ -108,10 +108,10 @@ struct EmitOptions {
   /// x86_64-linux-gnu or aarch64-linux-gnu.
   std::string triple = "x86_64-linux-gnu";
   OutputKind kind = OutputKind::SharedLibrary;
-  /// How many levels, or parts of long ones, are compiled at the same time; 0 = as many as there
-  /// are cores. Never changes the result.
+  /// The number of levels, or parts of long ones, that are compiled at the same time; 0: the number
+  /// of cores. Never changes the result.
   unsigned parallelism = 0;
-  /// Whether debuggers, profilers and exceptions find their way through the code (.eh_frame).
+  /// Whether the output has unwind tables (.eh_frame) for debuggers, profilers and exceptions.
   bool hasUnwindTables = false;
 };
 
@@ -130,26 +130,25 @@ struct CollectedNetwork {
   std::vector<char> weights;
 };
 
-/// Takes what the passes of Codegen leave: one nested module per CPU level, best first, each with a
-/// kernel.program whose steps name kernels in LLVM dialect. Erases the programs (their weights stay
-/// alive with the context).
+/// Collects the result of the passes of Codegen: one nested module per CPU level, best first, each
+/// with a kernel.program whose steps name kernels in LLVM dialect. Erases the programs (their
+/// weights stay alive with the context).
 llvm::Expected<CollectedNetwork> collectNetwork(mlir::ModuleOp module, llvm::StringRef name);
 
-/// A C identifier made of a network's name: other characters become '_', a leading digit gets one
-/// in front.
+/// A C identifier made of a network's name: '_' replaces other characters and precedes a leading
+/// digit.
 std::string getSymbolPrefix(llvm::StringRef name);
 
-/// The triple of the machine this process runs on, if it is one of those that can be emitted for;
-/// else empty.
+/// The triple of the machine that this process runs on; empty if it is not a supported target.
 std::string getHostTriple();
 
-/// Compiles a network; the bytes of the output file. Consumes `levels`. The result depends on
-/// nothing but the arguments. liblld resets every llvm::cl option of the process to its default: a
-/// tool copies its options before.
+/// Compiles a network and returns the bytes of the output file. Consumes `levels`. The result
+/// depends on the arguments only. liblld resets every llvm::cl option of the process to its
+/// default; tools copy their options before the call.
 llvm::Expected<llvm::SmallVector<char, 0>>
 emitProgram(const ProgramInfo &program, std::vector<LevelCode> levels, const EmitOptions &options);
 
-/// The C header that goes with a library or object: octet.h and the network's own declarations.
+/// The C header of a library or object: octet.h and the network's own declarations.
 std::string emitHeader(const ProgramInfo &program);
 
 } // namespace octet

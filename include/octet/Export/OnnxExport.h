@@ -15,10 +15,10 @@ namespace octet {
 
 /// Writes the function `main` of `module`, float or with octet.quantize / octet.dequantize, as an
 /// ONNX model (opset 19, or 20 for Gelu: QuantizeLinear and DequantizeLinear, per tensor or per
-/// axis, with u8, i8 and i32 constants). Groups are written op by op, observers are left out. A
-/// node is called as its op's location, an output as its op; `<x>_quantized` and
-/// `<x>_dequantized` are the tensors around a pair. Fails after one error per op that ONNX does not
-/// have.
+/// axis, with u8, i8 and i32 constants). Groups are written op by op; observers are omitted. A node
+/// has the name of its op's location, an output the name of its op; the tensors of a quantize and
+/// dequantize pair are `<x>_quantized` and `<x>_dequantized`. Fails after one error per op without
+/// a counterpart in ONNX.
 llvm::LogicalResult exportOnnx(mlir::ModuleOp module, llvm::raw_ostream &os);
 
 /// Registers `octet-translate --export-onnx`.

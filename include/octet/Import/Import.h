@@ -15,10 +15,10 @@
 
 namespace octet {
 
-/// What to do about an input whose only unknown dimension is the first one.
+/// The treatment of an input whose only unknown dimension is the first one.
 enum class UnknownBatch {
   Error, ///< an error that names the input and `--input-shape`
-  One,   ///< the batch is 1, said in a remark
+  One,   ///< the batch is 1, with a remark
 };
 
 struct ImportOptions {
@@ -32,10 +32,10 @@ struct Source {
   llvm::StringLiteral summary;     ///< for help and messages
   llvm::StringLiteral extensions;  ///< separated by spaces
   llvm::StringLiteral magic;       ///< first bytes, for files with another extension; may be empty
-  llvm::StringLiteral translation; ///< of octet-translate; empty if there is none
-  bool isIR; ///< written by a compilation, perhaps: it takes no options, and any stage may be next
-  /// Null after an error, which is emitted at the file or a place in it. External data must lie in
-  /// the folder of the buffer's identifier, a path.
+  llvm::StringLiteral translation; ///< option of octet-translate; empty if there is none
+  bool isIR; ///< takes no import options; a compilation may have written it behind any stage
+  /// Reads a network; null after an error, which is emitted at the file or a place in it. External
+  /// data must lie in the folder of the buffer's identifier, a path.
   mlir::OwningOpRef<mlir::ModuleOp> (*read)(mlir::MLIRContext *context,
                                             const llvm::MemoryBuffer &file,
                                             const ImportOptions &options);
@@ -46,23 +46,23 @@ llvm::ArrayRef<Source> getSources();
 /// "ONNX networks (.onnx), MLIR as text or bytecode (.mlir, .mlirbc)"
 std::string listSources();
 
-/// A file that was opened, and what kind it is of.
+/// An open file and its kind.
 struct NetworkFile {
   const Source *source;
   std::unique_ptr<llvm::MemoryBuffer> buffer;
 };
 
-/// Opens a file and finds out its kind: by its extension, else by its first bytes. Emits an error
-/// if it cannot be read, or is of no kind that is known.
+/// Opens a file and determines its kind by its extension, else by its first bytes. Emits an error
+/// if the file cannot be read or its kind is unknown.
 llvm::FailureOr<NetworkFile> openNetwork(mlir::MLIRContext *context, llvm::StringRef path);
 
-/// Registers `octet-translate --import-…` of every source that has one.
+/// Registers `octet-translate --import-…` for every source with a translation.
 void registerImports();
 
-/// Reads "x=1x3x224x224", the value of `--input-shape`, into the options.
+/// Parses "x=1x3x224x224", the value of `--input-shape`, into the options.
 llvm::Error parseInputShape(llvm::StringRef text, ImportOptions &options);
 
-/// Prints IR for people: with locations, without the contents of weights.
+/// Prints readable IR: with locations, without the contents of weights.
 void printElided(mlir::ModuleOp module, llvm::raw_ostream &os);
 
 /// Figures of an imported network.

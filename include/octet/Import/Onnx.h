@@ -12,10 +12,9 @@
 
 namespace octet {
 
-/// Imports a network into one `func.func @main` of nn ops, as the file has it: the passes that tidy
-/// it come behind. Errors go to the context's diagnostic handlers, located at the node they are
-/// about (or at the file `name`); the result is then null. `folder` holds external data (none if
-/// empty).
+/// Imports a network into one `func.func @main` of nn ops, without the rewrites of `octet-tidy`.
+/// Errors go to the context's diagnostic handlers, located at their node or at the file `name`; the
+/// result is then null. `folder` holds external data (none if empty).
 mlir::OwningOpRef<mlir::ModuleOp> importOnnx(mlir::MLIRContext *context, llvm::StringRef bytes,
                                              llvm::StringRef name, llvm::StringRef folder,
                                              const ImportOptions &options);

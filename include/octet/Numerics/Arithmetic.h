@@ -6,9 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The float laws (octet/Dialect/NN/Laws.h) are templates over an arithmetic: real numbers,
-// integers, and the operations of section 1 of docs/numerics.md on them. The compiler evaluates
-// them, bounds their results and measures their length with these three; Codegen has a fourth,
-// which emits code.
+// integers, and the operations of section 1 of docs/numerics.md on them. The three arithmetics here
+// evaluate a law, bound its results and measure its depth; Codegen has a fourth, which emits code.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +19,8 @@
 
 namespace octet::numerics {
 
-/// Numbers now. Every operation is a call, which no compiler contracts with the next one; bit for
-/// bit what emitted code gives, by no function of libm but `fma`, `sqrt` and `nearbyint`.
+/// Numbers of the compiler, equal bit for bit to those of emitted code. Every operation is a call,
+/// so that no compiler contracts two of them; of libm only `fma`, `sqrt` and `nearbyint` are used.
 struct HostArithmetic {
   using Real = float;
   using Integer = int32_t;
@@ -52,9 +51,9 @@ struct HostArithmetic {
   }
 };
 
-/// Intervals that hold every value that arithmetic on numbers of the operands' intervals can give.
-/// IEEE operations are monotone, so that their bounds are exact. A value that may be infinite or no
-/// number is unbounded, and so is all that is computed from it.
+/// Intervals that contain every result for operands in given intervals. IEEE operations are
+/// monotone, so the bounds are exact. A value that may be infinite or NaN is unbounded, and so is
+/// every value computed from it.
 struct IntervalArithmetic {
   struct Real {
     float low, high;
@@ -86,11 +85,11 @@ struct IntervalArithmetic {
   }
 
 private:
-  /// Between two values, with that margin.
+  /// The interval between two values, widened by the margin of `monotone`.
   static Real widen(float a, float b);
 };
 
-/// How many operations wait for one another: the longest chain behind an operand.
+/// The length of the longest chain of dependent operations.
 struct DepthArithmetic {
   using Real = int;
   using Integer = int;

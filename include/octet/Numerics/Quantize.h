@@ -20,20 +20,20 @@ struct QuantParams {
   int64_t low = 0, high = 0;
   int64_t axis = -1; ///< -1: per tensor
 
-  /// Of channel `channel`; parameters per tensor are the same for all.
+  /// The parameters of a channel, which are the same for all if they are per tensor.
   float getScale(int64_t channel) const { return scales[scales.size() == 1 ? 0 : channel]; }
   int64_t getZeroPoint(int64_t channel) const {
     return zeroPoints[zeroPoints.size() == 1 ? 0 : channel];
   }
 };
 
-/// How many channels have parameters of their own: 1 for a per-tensor type.
+/// The number of scales: 1 for a per-tensor type.
 int64_t getNumChannels(mlir::quant::QuantizedType type);
 /// The axis of a per-axis type, or -1.
 int64_t getChannelAxis(mlir::quant::QuantizedType type);
 QuantParams getParams(mlir::quant::QuantizedType type);
-/// Whether scales, zero points and storage type agree (bounds may differ): a plain copy carries
-/// values from one to the other.
+/// Whether scales, zero points and storage type agree (bounds may differ), so that a plain copy
+/// converts values of one type to the other.
 bool haveSameParams(mlir::quant::QuantizedType a, mlir::quant::QuantizedType b);
 /// `type` with other scales, zero points and storage bounds; it stays per tensor or per axis.
 mlir::quant::QuantizedType withParams(mlir::quant::QuantizedType type, const QuantParams &params);
@@ -49,8 +49,8 @@ float dequantize(int64_t q, const QuantParams &params, int64_t channel = 0);
 void forEachElement(llvm::ArrayRef<int64_t> shape, const QuantParams &params,
                     llvm::function_ref<void(int64_t, int64_t)> element);
 
-/// What f32(1 / x) leaves out of 1 / x. Products with both are as good as a division where they are
-/// rounded to an integer.
+/// The rounding error of f32(1 / x), as f32. Where a quotient is rounded to an integer, fused
+/// multiply-adds with the reciprocal and with this rest replace the division.
 inline float reciprocalRest(float x) { return (float)(1.0 / (double)x - (double)(1.0f / x)); }
 
 } // namespace octet::numerics

@@ -12,11 +12,11 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 
-/// The one place where multipliers are made. Lower proves with it, Codegen takes its constants from
-/// it.
+/// The only place that computes multipliers: for the proofs of Lower and for the constants of
+/// Codegen.
 namespace octet::numerics {
 
-/// S[c] = f32(s_x * s_w[c]): what one unit of the accumulator is worth. [N.bias]
+/// S[c] = f32(s_x * s_w[c]), the scale of the accumulator. [N.bias]
 float accumulatorScale(float inputScale, float filterScale);
 /// M[c] = f32(S[c] / s_y[c]). [N.requantize]
 float requantizeMultiplier(float accumulatorScale, float resultScale);
@@ -35,8 +35,8 @@ struct ProductTypes {
   ProductTypes(mlir::quant::QuantizedType input, mlir::quant::QuantizedType filter,
                int64_t numOutputs)
       : input(getParams(input)), filter(getParams(filter)), numOutputs(numOutputs) {}
-  /// The input channel whose parameters count for `output`: where there is one scale per channel
-  /// (depthwise), each feeds as many neighbouring outputs.
+  /// The input channel whose parameters apply to `output`: with one scale per input channel
+  /// (depthwise), each channel feeds the same number of neighbouring outputs.
   int64_t inputChannel(int64_t output) const { return output * input.scales.size() / numOutputs; }
   /// S[output].
   float scale(int64_t output) const;
@@ -45,9 +45,9 @@ struct ProductTypes {
 /// max |x - z_x| of a channel of `input` over its storage bounds.
 int64_t maxDistanceFromZeroPoint(const QuantParams &input, int64_t channel);
 
-/// The largest |acc| per output channel: sum over |w| times max |x - z_x|, plus |b|. `filter` holds
-/// the outputs one behind the other; `bias` is empty or has one value per output. Every partial sum
-/// is bounded too, in any order. [N.overflow]
+/// The largest |acc| per output channel: sum over |w| times max |x - z_x|, plus |b|. `filter` has
+/// the output channel as its outermost dimension; `bias` is empty or has one value per output. The
+/// bound holds for every partial sum in any order. [N.overflow]
 llvm::SmallVector<int64_t, 0> accumulatorBounds(const ProductTypes &types,
                                                 llvm::ArrayRef<int8_t> filter,
                                                 llvm::ArrayRef<int32_t> bias);
@@ -57,8 +57,8 @@ inline constexpr int64_t kMaxAccumulator = (int64_t(1) << 31) - 1;
 /// Up to this f32(acc) is exact.
 inline constexpr int64_t kMaxExactInFloat = int64_t(1) << 24;
 
-/// The largest |f32(acc) * multiplier| for |acc| <= bound: where it stays inside int32 and the
-/// result saturates in a narrower integer anyway, Codegen needs no clamp in f32.
+/// The largest |f32(acc) * multiplier| for |acc| <= bound. If it fits int32 and the result
+/// saturates in a narrower integer anyway, Codegen needs no clamp in f32.
 float productBound(int64_t bound, float multiplier);
 
 } // namespace octet::numerics

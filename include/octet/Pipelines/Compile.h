@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What octet-compile and the language bindings call: orders the stages, streams the calibration
-// samples, says what was done. Nothing is written here.
+// The entry point of octet-compile and of language bindings: runs the stages, streams the
+// calibration samples, and returns the result with a report. It writes no files.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,19 +23,19 @@ namespace octet {
 
 struct CompileResult {
   llvm::SmallVector<char, 0> bytes;
-  /// Text that belongs beside `bytes`: the C header of an object, the readable form of bytecode.
+  /// Text to be written beside `bytes`: the C header of an object, the readable form of bytecode.
   std::string companion;
-  /// What became of every operator, sizes and times.
+  /// The decision about every operator, sizes and times.
   std::string reportJson;
   /// The text of CalibrationOptions::saveStatistics.
   std::string statistics;
   std::vector<Message> warnings;
 };
 
-/// The extension of what `compile` gives beside the result; empty if nothing.
+/// The extension of the companion's file; empty if there is none.
 llvm::StringRef getCompanionExtension(const OutputOptions &options);
 
-/// Compiles a network. The error is a MessageError, with every diagnostic and its place.
+/// Compiles a network. The error is a MessageError with every diagnostic and its place.
 llvm::Expected<CompileResult> compile(const CompileRequest &request);
 
 } // namespace octet

@@ -14,7 +14,7 @@
 
 namespace octet {
 
-/// Dialects and translations that compiling needs.
+/// Registers the dialects and translations that compiling needs.
 void registerOctetDialects(mlir::DialectRegistry &registry);
 
 struct LibraryOptions {
@@ -27,14 +27,13 @@ struct LibraryOptions {
 
 /// The CPU levels of a target triple, best first.
 std::vector<std::string> getLevelsOfTarget(llvm::StringRef triple);
-/// Those that libraries have without being told so; none if no code can be generated for the
-/// target.
+/// The CPU levels that a library has by default; empty if no code can be generated for the target.
 std::vector<std::string> getDefaultLevels(llvm::StringRef triple);
 
-/// Where a compiled network keeps what an observer has seen.
+/// The place of an observer's statistics in a compiled network.
 struct CompiledObserver {
-  int64_t offset = 0; ///< into the state, in bytes
-  int64_t step = -1;  ///< that updates it, at the best level
+  int64_t offset = 0; ///< in the state, in bytes
+  int64_t step = -1;  ///< the step that updates the statistics, at the best level
 };
 
 /// A compiled network.
@@ -45,8 +44,8 @@ struct CompiledLibrary {
   llvm::StringMap<CompiledObserver> observers;
 };
 
-/// Compiles a network (integer program, float program or reference model in `module`'s function
-/// main; consumed). Errors are diagnostics on the module's context, or the returned error.
+/// Compiles the function main of `module`, which holds an integer program, a float program or a
+/// reference model, and is consumed. Errors are diagnostics on the module's context, or returned.
 llvm::Expected<CompiledLibrary> compileLibrary(mlir::ModuleOp module,
                                                const LibraryOptions &options);
 

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What recovery passes are made of: run the network on samples, watch values, get statistics. A
-// pass says what to watch (taps) and what to do with the statistics; a network is compiled, run
-// and observed as octet-calibrate does it. docs/rationale/recipes.md shows one.
+// The library of recovery passes: runs the network on samples and returns statistics of its values.
+// A pass chooses the values (taps) and uses the statistics; networks are compiled, run and observed
+// as in octet-calibrate. docs/rationale/recipes.md shows a recovery pass.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,8 @@
 
 namespace octet {
 
-/// What passes that run the network have from the driver: an analysis of the module, which
-/// octet-use-samples fills in. A pass asks for it with getAnalysis<MeasureContext>().
+/// The driver's information for passes that run the network: an analysis of the module, filled in
+/// by octet-use-samples. A pass obtains it with getAnalysis<MeasureContext>().
 struct MeasureContext {
   explicit MeasureContext(mlir::Operation *) {}
   /// Nothing here depends on the network.
@@ -31,11 +31,10 @@ struct MeasureContext {
 
   std::vector<std::string>
       files;         ///< samples: .npz, .npy, or folders of them; empty: there are none
-  Progress progress; ///< whom passes tell of their work
+  Progress progress; ///< callbacks for progress
 };
 
-/// A value to watch: the result of an operator that stands in the network's function or in one of
-/// its groups.
+/// A value to observe: the result of an operator in the network's function or in one of its groups.
 struct Tap {
   mlir::Operation *op;
   ObserverAttrInterface observer; ///< keeps the statistics
@@ -43,7 +42,7 @@ struct Tap {
   std::optional<int64_t> offsetAxis;
 };
 
-/// What a tap's observer holds.
+/// The state of a tap's observer.
 using TapStatistics = std::vector<char>;
 
 /// Statistics of a tap in both networks.
@@ -51,19 +50,20 @@ struct Measured {
   size_t tap; ///< its index
   int64_t numSamples;
   const TapStatistics &floating, &reference;
-  /// Added from now on, per channel, to the value in the reference network; zeros before.
+  /// Added per channel to the value in the reference network from now on; initially zeros.
   llvm::MutableArrayRef<float> offset;
 };
 
-/// Runs the float network, which may have observers or not, on all samples: what each tap saw.
+/// Runs the float network, with or without observers, on all samples; returns the statistics of
+/// each tap.
 llvm::Expected<std::vector<TapStatistics>>
 measureFloat(mlir::ModuleOp network, llvm::ArrayRef<Tap> taps, const MeasureContext &context);
 
 /// Runs a calibrated network in float and as the reference model that octet-convert makes of it, on
-/// up to 50 samples, chosen by content and not by order. `use` is called for every tap, in the
-/// order of the list, which must be that of the program: when all samples have reached the tap in
-/// both networks and none has gone past it in the reference network. An offset that it sets is in
-/// force for what the reference network computes next.
+/// up to 50 samples, chosen by content and not by order. Taps must be in the order of the program.
+/// `use` is called for each of them, when all samples have reached the tap in both networks and
+/// none has passed it in the reference network. The offset that `use` sets is applied before the
+/// reference network continues.
 llvm::Error measureBoth(mlir::ModuleOp calibrated, llvm::ArrayRef<Tap> taps,
                         const MeasureContext &context,
                         llvm::function_ref<void(const Measured &)> use);

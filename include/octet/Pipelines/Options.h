@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One struct for each part of the compiler; a part gets its own only.
+// One struct of options for each part of the compiler; each part receives only its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,13 +26,13 @@ enum class Precision { Int8, Float };
 /// Which operators run in int8, and how.
 struct PolicyOptions {
   Precision precision = Precision::Int8;
-  /// Names of built-in policies or files; empty: what the IR has, else "cpu" and its own mapping.
+  /// Names of built-in policies or files; empty: the policy of the IR, else "cpu" and its mapping.
   std::string backend, qconfigMapping;
   bool isIoQuantized = false; ///< inputs and outputs are integers where the network quantizes them
-  bool isStrict = false;      ///< what the policy wants quantized but is not, is an error
+  bool isStrict = false;      ///< an operator that stays float against the policy is an error
 };
 
-/// What the observers' statistics come from.
+/// The sources of the observers' statistics.
 struct CalibrationOptions {
   /// Files (.npz, .npy) of samples, or folders of them.
   std::vector<std::string> calibrationData;
@@ -52,7 +52,7 @@ struct TargetOptions {
   std::vector<std::string> levels;
 };
 
-/// What is made of the network.
+/// The kind of output.
 enum class Artifact {
   Library,  ///< a shared library
   Object,   ///< an object file and a C header
@@ -66,23 +66,23 @@ struct OutputOptions {
   std::string name; ///< symbols begin with it; empty: the model file's stem
   Artifact artifact = Artifact::Library;
   std::optional<Stage> stopAfter; ///< the result is IR (Artifact::MLIR)
-  bool hasUnwindTables = false;   ///< see EmitOptions
+  bool hasUnwindTables = false;   ///< EmitOptions::hasUnwindTables
 };
 
-/// Told about a compilation while it works; each function may be empty.
+/// Callbacks during a compilation; each may be empty.
 struct Progress {
-  /// One line about a stage that ended.
+  /// A stage has ended: its name and a line about it.
   std::function<void(llvm::StringRef stage, llvm::StringRef text)> onStage;
-  /// Samples seen so far, of how many, after how many seconds.
+  /// Samples processed so far, their total number, and the time since the start.
   std::function<void(int64_t done, int64_t total, double seconds)> onSamples;
-  /// A figure of the report, from a pass.
+  /// A pass has a figure for the report.
   std::function<void(llvm::StringRef key, int64_t value)> onFigure;
 };
 
 struct CompileRequest {
-  /// Registers dialects beside Octet's own, as those of plugins; may be empty.
+  /// Registers dialects beside Octet's own, such as those of plugins; may be empty.
   std::function<void(mlir::DialectRegistry &)> registerDialects;
-  /// Path of a file of one of the kinds in `getSources()`.
+  /// Path of a file of a kind in `getSources()`.
   std::string model;
   ImportOptions import;
   PolicyOptions policy;

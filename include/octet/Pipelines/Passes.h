@@ -18,7 +18,7 @@ namespace octet {
 
 class Backend;
 
-/// Where a backend's recipe has passes run.
+/// The two places where a backend's recipe runs passes.
 enum class RecipePlace { BeforePrepare, AfterCalibrate };
 
 #define GEN_PASS_DECL
@@ -26,11 +26,11 @@ enum class RecipePlace { BeforePrepare, AfterCalibrate };
 #define GEN_PASS_REGISTRATION
 #include "octet/Pipelines/Passes.h.inc"
 
-/// octet-use-samples, with whom passes behind it tell of their work.
+/// octet-use-samples with callbacks for the progress of the passes behind it.
 std::unique_ptr<mlir::Pass> createUseSamplesPass(llvm::ArrayRef<std::string> files,
                                                  const Progress &progress);
 
-/// Whether both pipelines of the backend's recipe can be parsed; errors are emitted at the recipe.
+/// Parses both pipelines of the backend's recipe; emits errors at the recipe.
 mlir::LogicalResult checkRecipe(const Backend &backend);
 
 } // namespace octet

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The one place that orders passes: octet-compile, the compilation of observed and reference
-// networks, and the pipelines of octet-opt all come from here.
+// The only place that orders passes. octet-compile, the compilation of observed and reference
+// networks, and the pipelines of octet-opt use these functions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +25,8 @@ struct PipelineOptions {
   std::vector<std::string> levels; ///< CPU levels, best first
 };
 
-/// Whether a network of this precision passes the stage: a float one goes from its groups straight
-/// to its layout.
+/// Whether a network of this precision goes through the stage; a float one skips the stages from
+/// prepare to lower.
 bool isPassed(Stage stage, Precision precision);
 
 /// Adds the passes of every stage behind `passed`, up to and including `last`.

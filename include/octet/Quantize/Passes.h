@@ -21,11 +21,11 @@ namespace octet {
 #define GEN_PASS_REGISTRATION
 #include "octet/Quantize/Passes.h.inc"
 
-/// A row of the report about an operator or a group, from its `octet.decision`: name, operator,
-/// location (of IR from a file), verdict, macs, pattern, code, reason, remedy, refused, note.
+/// The report's row of an operator or a group, from its `octet.decision`: name, operator, location
+/// (of IR from a file), verdict, macs, pattern, code, reason, remedy, refused, note.
 llvm::json::Object describeDecision(mlir::Operation *op);
 
-/// The rows of a module that octet-prepare has been through.
+/// The report's rows of a module behind octet-prepare.
 llvm::json::Array describeDecisions(mlir::ModuleOp module);
 
 } // namespace octet

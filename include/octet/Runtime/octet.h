@@ -5,22 +5,21 @@
  *
  *===----------------------------------------------------------------------===*\
  *
- * A compiled network is a library or an object file that needs nothing but libc. Every symbol it
-exports begins with the
- * network's name, so that several networks fit into one program. For a network called `net`:
+ * A compiled network is a library or an object file that needs nothing but libc. Every symbol that
+ * it exports begins with the network's name, so that several networks fit into one program. For a
+ * network called `net`:
  *
  *   octet_model *net_create(int32_t threads, const char *level, char *error, size_t error_bytes);
  *   int32_t net_run(octet_model *model, const void *const *inputs, void *const *outputs);
  *   void net_destroy(octet_model *model);
  *   const octet_model_api *net_octet_model_v1(void);
  *
- * The header that the compiler writes beside an object file contains this text and those
-declarations. A program that
- * loads networks it does not know looks for the one exported symbol that ends in OCTET_ENTRY_SUFFIX
-and calls it.
+ * The header that the compiler writes beside an object file contains this file and those
+ * declarations. A program that loads a network whose name it does not know looks for the one
+ * exported symbol that ends in OCTET_ENTRY_SUFFIX and calls it.
  *
  * Threads: one model runs in one thread at a time; different models, also of the same network, may
-run at the same time.
+ * run at the same time.
 \*===----------------------------------------------------------------------===*/
 
 #ifndef OCTET_RUNTIME_OCTET_H
@@ -40,8 +39,8 @@ extern "C" {
 /* Element types of inputs and outputs (octet_tensor.dtype). */
 enum octet_dtype { OCTET_F32 = 0, OCTET_U8 = 1, OCTET_I8 = 2, OCTET_I32 = 3, OCTET_I64 = 4 };
 
-/* An input or output: row-major, no padding between elements. A quantized one stands for (q -
-   zero_point) * scale; one that is not has scale 0. */
+/* An input or output: row-major, no padding between elements. An element q of a quantized tensor
+   represents (q - zero_point) * scale; the scale of any other tensor is 0. */
 typedef struct octet_tensor {
   const char *name;
   int32_t dtype;
@@ -52,15 +51,16 @@ typedef struct octet_tensor {
   int32_t zero_point;
 } octet_tensor;
 
-/* What steps work on beside inputs and outputs; all of it is aligned to 64 bytes. */
+/* The memory of steps beside inputs and outputs; each part is aligned to 64 bytes. */
 typedef struct octet_frame {
   void *arena;
   const void *weights;
   void *state;
-  void *prepared; /* weights in the order of kernels, written when a model is made */
+  void *prepared; /* weights in the order of kernels, written when a model is created */
 } octet_frame;
 
-/* Steps run in order; each may be split over [0, range) among threads. `name` is the operator's. */
+/* Steps run in order; the range [0, range) of a step may be split among threads. `name` is the
+   operator's name. */
 typedef struct octet_step {
   int64_t range;
   const char *name;
@@ -79,7 +79,7 @@ typedef struct octet_level {
   int64_t num_steps;
 } octet_level;
 
-/* What is known about a network; `levels` has the best one first. */
+/* The properties of a network; `levels` has the best one first. */
 typedef struct octet_descriptor {
   int32_t abi;
   const char *name;
@@ -91,17 +91,18 @@ typedef struct octet_descriptor {
   const char *report_json;
 } octet_descriptor;
 
-/* A network made ready to run: its memory, its level, its threads. */
+/* A network that is ready to run: its memory, its level, its threads. */
 typedef struct octet_model octet_model;
 
-/* Called after every step of a run, in the thread that called run, with the time it took. */
+/* Called after every step of a run, in the thread that called run, with the time that the step
+   took. */
 typedef void (*octet_step_hook)(void *user, int64_t step, uint64_t nanoseconds);
 
 typedef struct octet_model_api {
   int32_t abi;
   const octet_descriptor *descriptor;
 
-  /* Makes a model, or returns a null pointer and writes the reason into `error` (cut to
+  /* Creates a model, or returns a null pointer and writes the reason into `error` (cut to
      `error_bytes`; may be null). `threads`: at least 1; with 1 no thread is created. `level`: the
      name of one of the descriptor's levels, or null, which means the environment variable
      OCTET_CPU_LEVEL if it is set and not empty, else the best that this CPU can run. A level that
@@ -112,8 +113,8 @@ typedef struct octet_model_api {
 
   /* Runs the network once: `inputs` and `outputs` are arrays of pointers in the descriptor's order.
      No output may overlap an input or another output; none needs alignment beyond the element's.
-     Allocates nothing, takes no lock. Returns 0, or 1 without running if a pointer is null; an
-     array of which nothing is read, as `inputs` of a network without inputs, may be null. The
+     Allocates nothing, takes no lock. Returns 0, or 1 without running if a pointer is null; only
+     an empty array, such as `inputs` of a network without inputs, may be null. The
      caller's floating-point control register is saved, set to the default and restored. */
   int32_t (*run)(octet_model *model, const void *const *inputs, void *const *outputs);
 
@@ -134,7 +135,7 @@ typedef struct octet_model_api {
      observers; it may be read and written between runs. */
   const octet_frame *(*frame)(const octet_model *model);
 
-  /* Sets the hook that is told the time of every step; a null pointer removes it. */
+  /* Sets the hook that is called after every step; a null pointer removes it. */
   void (*set_step_hook)(octet_model *model, octet_step_hook hook, void *user);
 
   /* 1 if this CPU can run the level, else 0 (also for a name that is no level). */

@@ -5,7 +5,7 @@
  *
  *===----------------------------------------------------------------------===*\
  *
- * Written by Emit and read by the runtime that is linked into the same library: no interface.
+ * Written by Emit and read by the runtime that is linked into the same library. Not an interface.
 \*===----------------------------------------------------------------------===*/
 
 #ifndef OCTET_RUNTIME_RECORDS_H
@@ -13,8 +13,8 @@
 
 #include "octet/Runtime/octet.h"
 
-/* What an argument of a step points into: the model's memory, the library's weights, or an input or
- * output. */
+/* The memory that an argument of a step points into: a part of the model's memory, the library's
+ * weights, or an input or output. */
 enum octet_space {
   OCTET_ARENA = 0,
   OCTET_WEIGHTS = 1,
@@ -24,24 +24,24 @@ enum octet_space {
   OCTET_OUTPUT = 5,
 };
 
-/* An address has 32 bits: the space in the lowest ones, above them the number of an input
-   or output, or an offset in units of so many bytes. */
+/* An address is an int32_t: the space in the lowest bits, above them the number of an input or
+   output, or an offset in units of the given number of bytes. */
 enum octet_address { OCTET_SPACE_BITS = 3, OCTET_WEIGHTS_UNIT = 4, OCTET_MEMORY_UNIT = 64 };
 
-/* A step as it lies in the library, where the loader has nothing to relocate: it calls
-   `kernel(addresses..., bounds..., begin, end)` for parts [begin, end) of the range. Kernel and
-   name are given by their distance in bytes from the record, addresses and bounds by where their
-   lists begin among the network's. */
+/* A step in the library, without pointers that the loader would relocate: a call of
+   `kernel(addresses..., bounds..., begin, end)` for parts [begin, end) of the range. `kernel` and
+   `name` are distances in bytes from the record; `addresses` and `bounds` are indices of the first
+   elements of lists in the network's `lists`. */
 typedef struct octet_step_record {
   int32_t kernel, name, range, addresses, bounds;
 } octet_step_record;
 
-/* What the library holds for one CPU level; create makes its octet_program. */
+/* The record of one CPU level, from which `create` makes the octet_program. */
 typedef struct octet_program_record {
-  const octet_step_record *steps; /* the rest of the prologue, then what every run does */
+  const octet_step_record *steps; /* the rest of the prologue, then the steps of a run */
   int64_t prepared_bytes;
-  int32_t num_shared;   /* of the network's prologue: steps that run before the program's own */
-  int32_t num_prologue; /* of the program's own steps */
+  int32_t num_shared;   /* steps of the network's prologue, which run before the program's own */
+  int32_t num_prologue; /* how many of the program's own steps belong to the prologue */
 } octet_program_record;
 
 /* All about a network; `programs` has one record for each of the descriptor's levels. The steps of

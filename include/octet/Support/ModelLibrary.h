@@ -16,12 +16,12 @@
 
 namespace octet {
 
-/// A loaded shared library of a network; unloads it when destroyed. Models must be destroyed
+/// A loaded shared library of a network, unloaded by the destructor. Its models must be destroyed
 /// before.
 class ModelLibrary {
 public:
-  /// Loads what is in the file now. The errors: not a library for this machine, not made by Octet,
-  /// made for another OCTET_ABI.
+  /// Loads a copy of the file. Errors: not a library for this machine, not made by Octet, made for
+  /// another OCTET_ABI.
   static llvm::Expected<std::unique_ptr<ModelLibrary>> load(llvm::StringRef path);
 
   /// Loads a library that lies in memory, without a file on disk.

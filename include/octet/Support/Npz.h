@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads and writes .npy (one array) and .npz (a zip archive of arrays, stored or deflated). Errors
-// name the file and the array. Arrays are little-endian; row-major order, a column-major one is
-// refused.
+// Reads and writes .npy (one array) and .npz (a zip archive of arrays, stored or deflated). Arrays
+// are little-endian and row-major; others are refused. Errors name the file and the array.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +39,7 @@ struct NpyArray {
   int64_t numElements() const;
 };
 
-/// The names of arrays for a message; of many, the first.
+/// The names of arrays for a message, or the first of many.
 std::string listNames(llvm::ArrayRef<NpyArray> arrays);
 
 /// Opens a .npz or .npy (told apart by content) without holding its data: `read` fetches one

@@ -1,4 +1,4 @@
-//===- Quote.h - names from files, as people are shown them -----*- C++ -*-===//
+//===- Quote.h - names from files in messages -------------------*- C++ -*-===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,9 +13,9 @@
 
 namespace octet {
 
-/// Text of foreign origin on one line that moves no cursor: characters that are not printable, `"`
-/// and `\` are escaped, the middle of a long text is left out. For messages and progress only; IR,
-/// reports and libraries hold the exact text.
+/// Untrusted text on one line without control characters: characters that are not printable, `"`
+/// and `\` are escaped, and the middle of a long text is omitted. For text that people read; IR,
+/// reports as JSON and libraries hold the exact text.
 std::string escapeText(llvm::StringRef text);
 
 /// The same in double quotes: how messages show names.

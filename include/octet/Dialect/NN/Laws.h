@@ -7,8 +7,8 @@
 //
 // Each law of docs/numerics.md, section 4, "Element by element", written once, over an arithmetic A
 // (octet/Numerics/Arithmetic.h): numbers of the compiler, emitted code, bounds, depth. To add an
-// op: one `law` for its class. The formulas give the page's bits, at less cost than its text where
-// that is a question of order or of values that change no bit.
+// op, add one `law` for its class. The formulas give the same bits as the page; some are reordered,
+// or clamp where no bit changes, to be faster.
 //
 //===----------------------------------------------------------------------===//
 
@@ -76,9 +76,9 @@ template <typename A> Real<A> exp(A &a, Real<A> x) {
   return a.keepNaN(x, e);
 }
 
-// Below exp(-20), which is less than 2^-25, an exponential that is added to 1 or -1 changes no bit
-// of the sum, so that what follows clamps there: neither subnormal numbers, which some CPUs make in
-// microcode, nor factors beside them come up.
+// An exponential below exp(-20), which is less than 2^-25, does not change a bit of a sum with 1 or
+// -1. The following laws therefore clamp the argument, so that no subnormal numbers occur, which
+// some CPUs handle in microcode.
 
 /// `numerator / (1 + exp(-t))` with t = x < -87 ? -87 : x, which is the numerator if none is given.
 template <typename A>
@@ -350,7 +350,7 @@ template <typename A> Real<A> law(A &a, PowOp, Reals<A> operands) {
 template <typename A> Real<A> law(A &a, FmaOp, Reals<A> x) { return a.fma(x[0], x[1], x[2]); }
 
 //===----------------------------------------------------------------------===//
-// Whatever op it is
+// The law of any op
 //===----------------------------------------------------------------------===//
 
 namespace detail {
@@ -385,7 +385,7 @@ using AllOps = std::tuple<
     >;
 } // namespace detail
 
-/// The result of `op` on `operands` by its law; nothing if it has none.
+/// The result of the law of `op` for `operands`; nothing if the op has no law.
 template <typename A>
 std::optional<Real<A>> applyLaw(A &a, mlir::Operation *op, Reals<A> operands) {
   return detail::applyLawOf<A>(a, op, operands, static_cast<detail::AllOps *>(nullptr));

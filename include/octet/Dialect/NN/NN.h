@@ -49,14 +49,14 @@ broadcastShapes(mlir::Operation *op, llvm::ArrayRef<int64_t> lhs, llvm::ArrayRef
 
 namespace octet::nn {
 
-/// Multiply-adds of the products in and below `op`.
+/// The multiply-adds of the products in `op` and its regions.
 int64_t countMultiplyAdds(mlir::Operation *op);
 
 /// Name of the argument and result attribute that carries a tensor's source name.
 inline constexpr llvm::StringLiteral kNameAttr = "nn.name";
 
-/// Creates `OpTy` with its result shape inferred and the given element type. The arguments are
-/// those of the op's builder behind the result type. Returns a null op after an error.
+/// Creates `OpTy` with its inferred result shape and the given element type. `args` are the
+/// arguments of the op's builder behind the result type. Returns a null op after an error.
 template <typename OpTy, typename... Args>
 OpTy createInferred(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type elementType,
                     Args &&...args) {

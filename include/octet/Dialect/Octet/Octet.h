@@ -30,12 +30,12 @@ namespace octet {
 /// The smallest and the largest integer of a storage type; signless ones are signed.
 std::pair<int64_t, int64_t> getStorageRange(mlir::IntegerType type);
 
-/// What an observer promises about the quantized types it yields (ObserverAttrInterface::getSpec).
-/// An empty member means that the observer says nothing about it.
+/// The known properties of the quantized types that an observer gives
+/// (ObserverAttrInterface::getSpec). An empty member is not known before calibration.
 struct ObserverSpec {
   mlir::IntegerType dtype;
   std::optional<int64_t> quantMin, quantMax;
-  /// Floor of the scale.
+  /// The least scale.
   std::optional<double> eps;
   std::optional<int64_t> channelAxis;
   /// Constants, if the observer ignores the data.

@@ -13,27 +13,27 @@
 
 namespace octet {
 
-/// The discardable attribute that says where an operator of any dialect comes from.
+/// The discardable attribute that holds the origin of an operator of any dialect.
 inline constexpr llvm::StringLiteral kOriginAttr = "octet.origin";
 
 /// Null where the operator has none, as in IR written by hand.
 OriginAttr getOrigin(mlir::Operation *op);
-/// The origin of the operator that computes the value; the name of a function's argument or of a
-/// constant as one; null where there is none.
+/// The origin of the operator that computes the value. For a function's argument or a constant, an
+/// origin of its name. Null if there is none.
 OriginAttr getOrigin(mlir::Value value);
 /// A null origin removes the attribute.
 void setOrigin(mlir::Operation *op, OriginAttr origin);
 /// The source's name of an operator, or "".
 llvm::StringRef getSourceName(mlir::Operation *op);
 
-/// The discardable attribute that says what becomes of an operator or a group.
+/// The discardable attribute that holds the decision about an operator or a group.
 inline constexpr llvm::StringLiteral kDecisionAttr = "octet.decision";
 /// Null where nothing was decided.
 DecisionAttr getDecision(mlir::Operation *op);
 
-/// Gives operators that a rewrite inserts, and that have no origin, the one of what they come from:
-/// of the root of a pattern, if this listens to a pattern driver; else what was given last.
-/// Constants, terminators and symbols have names of their own and no origin.
+/// Sets the origin of operators that a rewrite inserts without one: as the listener of a pattern
+/// driver, to the origin of the pattern's root; else to the origin that was set last. Constants,
+/// terminators and symbols have names of their own and no origin.
 class OriginPropagation : public mlir::RewriterBase::Listener {
 public:
   explicit OriginPropagation(OriginAttr source = {}) : source(source) {}
