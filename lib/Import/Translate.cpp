@@ -23,18 +23,17 @@ using namespace octet;
 namespace cl = llvm::cl;
 
 namespace {
-/// Flags of the imports; made when these are registered.
+/// Options of the imports, created when the imports are registered.
 struct Flags {
   cl::list<std::string> inputShapes{
-      "input-shape", cl::desc("Shape of an input whose dimensions the ONNX file leaves open"),
+      "input-shape", cl::desc("Shape of an input that the file does not fix; may be repeated"),
       cl::value_desc("name=1x3x224x224")};
   cl::opt<UnknownBatch> unknownBatch{
-      "unknown-batch", cl::desc("What to do about an input whose first dimension alone is open"),
+      "unknown-batch", cl::desc("Treatment of an input whose only unknown dimension is the first:"),
       cl::init(UnknownBatch::Error),
-      cl::values(clEnumValN(UnknownBatch::Error, "error", "an error (default)"),
-                 clEnumValN(UnknownBatch::One, "one", "it is 1"))};
-  cl::opt<bool> text{"mlir",
-                     cl::desc("Write text without weights (for people) instead of bytecode")};
+      cl::values(clEnumValN(UnknownBatch::Error, "error", "error (default)"),
+                 clEnumValN(UnknownBatch::One, "one", "the dimension is 1, with a remark"))};
+  cl::opt<bool> text{"mlir", cl::desc("Write readable text without weights instead of bytecode")};
   cl::opt<bool> summary{
       "summary",
       cl::desc("Print the number of operators and multiply-adds and the size of the weights")};

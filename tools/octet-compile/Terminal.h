@@ -17,7 +17,7 @@ namespace octet {
 class Terminal {
 public:
   Progress getProgress();
-  /// Ends a bar that was left.
+  /// Ends the line of an open progress bar.
   void endLine();
   void sayWritten(llvm::StringRef path, int64_t bytes, const CompileRequest &request);
   void say(llvm::StringRef stage, llvm::StringRef text);

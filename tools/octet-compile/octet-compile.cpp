@@ -25,8 +25,8 @@ using namespace llvm;
 using namespace octet;
 
 namespace {
-/// A member of this type in front of the options makes their names free: LLVM's libraries have a
-/// --threads, a --stop-after and many more of their own, none of which is meant here.
+/// A member of this type in front of the options unregisters options of LLVM's libraries, which
+/// include a --threads and a --stop-after.
 struct FreeNames {
   FreeNames() {
     SmallVector<cl::Option *> foreign;
@@ -48,7 +48,7 @@ struct Options {
   cl::opt<std::string> model{cl::Positional, cl::Required, cl::desc("<network>"), cl::cat(network)};
   cl::list<std::string> inputShapes{
       "input-shape", cl::value_desc("name=1x3x224x224"), cl::cat(network),
-      cl::desc("Shape of an input that the file leaves open; may be repeated")};
+      cl::desc("Shape of an input that the file does not fix; may be repeated")};
   cl::opt<bool> listOperators{
       "list-operators", cl::ValueDisallowed, cl::cat(network),
       cl::desc("Print the ONNX operators that can be imported, with their attributes, and exit"),
@@ -59,21 +59,21 @@ struct Options {
 
   cl::list<std::string> dialectPlugins{
       "load-dialect-plugin", cl::value_desc("file.so"), cl::cat(network),
-      cl::desc("Load dialects from a plugin, whose code runs; may be repeated")};
+      cl::desc("Load dialects from a plugin, which runs its code; may be repeated")};
   cl::list<std::string> passPlugins{
       "load-pass-plugin", cl::value_desc("file.so"), cl::cat(network),
-      cl::desc("Load passes from a plugin, whose code runs; may be repeated")};
+      cl::desc("Load passes from a plugin, which runs its code; may be repeated")};
 
   cl::list<std::string> calibrationData{
       "calibration-data", cl::value_desc("file or folder"), cl::cat(calibration),
       cl::desc("Samples: .npz or .npy, or a folder of them; may be repeated")};
   cl::list<std::string> loadStatistics{
       "load-statistics", cl::value_desc("file"), cl::cat(calibration),
-      cl::desc("Statistics of an earlier calibration; may be repeated, all are merged;\n"
+      cl::desc("Statistics of an earlier calibration; may be repeated to merge several;\n"
                "biases are corrected only if there are samples, too")};
   cl::opt<std::string> saveStatistics{"save-statistics", cl::value_desc("file"),
                                       cl::cat(calibration),
-                                      cl::desc("Where to write the statistics")};
+                                      cl::desc("File to write the statistics to")};
   cl::opt<unsigned> threads{"threads", cl::init(1),
                             cl::desc("Threads of the calibration (default: 1)"),
                             cl::cat(calibration)};
@@ -81,24 +81,24 @@ struct Options {
   cl::opt<Precision> precision{
       cl::desc("Precision:"), cl::init(Precision::Int8), cl::cat(policy),
       cl::values(clEnumValN(Precision::Float, "float", "Float code instead of int8"))};
-  cl::opt<std::string> backend{"backend", cl::value_desc("name or file"), cl::cat(policy),
-                               cl::desc("What can be quantized, and how (default: cpu)")};
+  cl::opt<std::string> backend{
+      "backend", cl::value_desc("name or file"), cl::cat(policy),
+      cl::desc("Operators and types that can be quantized (default: cpu)")};
   cl::opt<std::string> mapping{
       "qconfig-mapping", cl::value_desc("name or file"), cl::cat(policy),
-      cl::desc("Which operators are to be quantized, and how (default: the backend's own)")};
+      cl::desc("Observers of each operator, or none (default: the backend's own mapping)")};
   cl::opt<bool> quantizedIo{
       "quantized-io", cl::cat(policy),
       cl::desc("Inputs and outputs are integers where the network quantizes them (default: f32)")};
   cl::opt<bool> strict{
       "strict", cl::cat(policy),
-      cl::desc("It is an error if an operator to which the mapping gives a QConfig cannot be "
-               "quantized;\n"
-               "what the backend keeps float on purpose (octet.float) may stay so")};
+      cl::desc("Make it an error if an operator with a QConfig cannot be quantized;\n"
+               "operators that the backend keeps float on purpose (octet.float) are no error")};
 
   cl::opt<std::string> path{"o", cl::Required, cl::value_desc("file"), cl::desc("Output file"),
                             cl::cat(output)};
   cl::opt<Artifact> artifact{
-      "emit", cl::desc("What to make:"), cl::init(Artifact::Library), cl::cat(output),
+      "emit", cl::desc("Kind of output:"), cl::init(Artifact::Library), cl::cat(output),
       cl::values(
           clEnumValN(Artifact::Library, "lib", "shared library (default)"),
           clEnumValN(Artifact::Object, "obj", "object file, and a C header beside it"),
@@ -114,7 +114,7 @@ struct Options {
   cl::list<std::string> levels{
       "cpu-level", cl::CommaSeparated, cl::value_desc("level,..."), cl::cat(output),
       cl::desc("CPU levels to compile for (default: those of the target that\n"
-               "--list-cpu-levels says are there by default)")};
+               "--list-cpu-levels marks as default)")};
   cl::opt<bool> listLevels{"list-cpu-levels", cl::cat(output),
                            cl::desc("List the CPU levels and which of them this machine runs"),
                            cl::callback([](const bool &) {
@@ -126,21 +126,21 @@ struct Options {
       cl::desc("x86_64-linux-gnu or aarch64-linux-gnu (default: this machine)")};
   cl::opt<std::string> name{
       "name", cl::value_desc("identifier"), cl::cat(output),
-      cl::desc("What exported symbols begin with (default: the network's file name)")};
+      cl::desc("Prefix of exported symbols (default: the network's file name)")};
   cl::opt<bool> unwindTables{
       "unwind-tables", cl::cat(output),
-      cl::desc(
-          "Let debuggers, profilers and exceptions find their way through the code (.eh_frame)")};
-  cl::opt<std::string> report{"report", cl::value_desc("file.json"), cl::cat(output),
-                              cl::desc("Where to write what became of every operator, and why")};
+      cl::desc("Add unwind tables (.eh_frame) for debuggers, profilers and exceptions")};
+  cl::opt<std::string> report{
+      "report", cl::value_desc("file.json"), cl::cat(output),
+      cl::desc("File to write the report to: every operator's verdict and reason")};
 
   cl::opt<DiagnosticsFormat> diagnostics{
-      "diagnostics", cl::desc("How errors and warnings are written:"),
-      cl::init(DiagnosticsFormat::Text), cl::cat(output),
-      cl::values(clEnumValN(DiagnosticsFormat::Text, "text", "for people (default)"),
-                 clEnumValN(DiagnosticsFormat::Json, "json", "a JSON object a line"))};
+      "diagnostics", cl::desc("Format of errors and warnings:"), cl::init(DiagnosticsFormat::Text),
+      cl::cat(output),
+      cl::values(clEnumValN(DiagnosticsFormat::Text, "text", "readable text (default)"),
+                 clEnumValN(DiagnosticsFormat::Json, "json", "a JSON object per line"))};
   cl::opt<int> parent{"parent", cl::init(0), cl::Hidden,
-                      cl::desc("Process that started this one, which ends with it")};
+                      cl::desc("End when this process, the parent, ends")};
 
   Options() {
     for (const StageInfo &info : getStages())
@@ -158,10 +158,11 @@ static const char overview[] =
     "  octet-compile net.onnx --calibration-data samples/ -o net.o --emit=obj "
     "--target=aarch64-linux-gnu\n"
     "  octet-compile net.onnx --calibration-data samples.npz --stop-after=convert -o net.mlirbc\n"
-    "  octet-compile net.mlirbc -o net.so                                  goes on from there\n";
+    "  octet-compile net.mlirbc -o net.so                                  continue from that "
+    "stage\n";
 
-/// Loads plugins as mlir-opt does: passes are found by name from then on, dialects come into the
-/// compilation's context.
+/// Loads plugins as mlir-opt does: registers their passes, and their dialects in the compilation's
+/// context.
 static Error loadPlugins(const Options &options, CompileRequest &request) {
   for (const std::string &path : options.passPlugins) {
     Expected<mlir::PassPlugin> plugin = mlir::PassPlugin::load(path);
@@ -209,7 +210,7 @@ static Expected<CompileRequest> makeRequest(const Options &options) {
   return request;
 }
 
-/// Finds out before the work that the result cannot be written.
+/// Checks before compiling that the result can be written.
 static Error checkWritable(StringRef path) {
   StringRef folder = sys::path::parent_path(path);
   if (std::error_code error =
@@ -221,7 +222,7 @@ static Error checkWritable(StringRef path) {
 }
 
 namespace {
-/// The files of a compilation; empty: not asked for.
+/// The output files of a compilation; empty if not requested.
 struct OutputFiles {
   OutputFiles(const CompileRequest &request, StringRef path, StringRef report)
       : main(path), report(report), statistics(request.calibration.saveStatistics) {
@@ -230,12 +231,12 @@ struct OutputFiles {
       return;
     beside = path;
     sys::path::replace_extension(beside, extension);
-    // Bytecode where the readable form was asked for goes beside that.
+    // If -o is the path of the companion, the main output gets another extension.
     if (beside == main)
       sys::path::replace_extension(main, extension == ".h" ? ".o" : extension + "bc");
   }
 
-  /// No two are one file, and none is read: nothing is lost.
+  /// Checks that no two are the same file and that none is an input.
   Error checkDistinct(const CompileRequest &request) const;
   Error write(const CompileResult &result) const;
 
@@ -253,7 +254,7 @@ Error OutputFiles::checkDistinct(const CompileRequest &request) const {
   for (const std::string &file : request.calibration.loadStatistics)
     files.push_back({file, "--load-statistics"});
   for (auto [file, role] : {std::pair(&main, "-o"),
-                            {&beside, "what lies beside -o"},
+                            {&beside, "the second output beside -o"},
                             {&report, "--report"},
                             {&statistics, "--save-statistics"}}) {
     if (file->empty())
@@ -313,8 +314,8 @@ static Error compileNetwork(CompileRequest request, const std::string &path,
   return Error::success();
 }
 
-/// A process that starts the compiler may be killed while it waits: nobody wants the result then.
-/// Nothing is done where a shell stands between the two.
+/// Ends this process with `parent`, which started the compiler and may be killed while it waits.
+/// Has no effect if a shell is between the two.
 static void endWith(pid_t parent) {
   if (getppid() != parent)
     return;

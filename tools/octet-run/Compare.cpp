@@ -1,4 +1,4 @@
-//===- Compare.cpp - outputs against what is expected -----------------===//
+//===- Compare.cpp - actual and expected outputs ----------------------===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -62,7 +62,7 @@ static Difference compareArrays(const NpyArray &got, const NpyArray &expected) {
   }
 }
 
-/// The array of the output's name (the only one has none in a .npy), if it has the output's type.
+/// The array with the output's name (or the only one, of a .npy), if it has the output's type.
 static Expected<NpyArray> readExpected(NpzReader &reader, StringRef path, const NpyArray &output,
                                        bool isOnly) {
   ArrayRef<NpyArray> headers = reader.headers();

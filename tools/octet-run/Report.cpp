@@ -1,4 +1,4 @@
-//===- Report.cpp - what a library contains, how long it takes --------===//
+//===- Report.cpp - contents and timings of a library ------------------===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -47,12 +47,12 @@ static double getMicroseconds(Clock::duration time) {
   return std::chrono::duration<double, std::micro>(time).count();
 }
 
-/// The value below which a part of the sorted values lies.
+/// A quantile of the sorted values.
 static double getQuantile(ArrayRef<double> sorted, double part) {
   return sorted[std::min<size_t>(sorted.size() - 1, sorted.size() * part)];
 }
 
-/// Runs until half a second has passed, and three times at least, after one run that warms up.
+/// The times of runs in half a second, at least three, after one warm-up run.
 template <typename Function> static Error repeat(Runner &runner, Function afterRun) {
   if (Error error = runner.run())
     return error;

@@ -52,7 +52,7 @@ Runner::Runner(const ModelLibrary &library, ModelPtr model)
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// How an array holds samples of a tensor.
+/// The layout of a tensor's samples in an array.
 struct Samples {
   size_t array = 0;
   int64_t count = 1, rowsPerSample = 1;
@@ -60,8 +60,8 @@ struct Samples {
 };
 } // namespace
 
-/// An array is one sample, or has a leading axis over samples: in front of the shape, or in place
-/// of a leading 1.
+/// An array is one sample, or has a leading axis of samples, in front of the shape or in place of a
+/// leading 1.
 static std::optional<Samples> findSamples(const NpyArray &array, const octet_tensor &tensor) {
   ArrayRef<int64_t> got(array.shape), expected = getShape(tensor);
   if (got == expected)
@@ -105,7 +105,7 @@ static NpyArray makeOutput(const octet_tensor &tensor, int64_t count, bool hasAx
   return array;
 }
 
-/// How a file holds samples of every input.
+/// The layout of every input's samples in a file.
 static Expected<std::vector<Samples>> findInputs(StringRef path, ArrayRef<NpyArray> arrays,
                                                  ArrayRef<octet_tensor> tensors) {
   std::vector<Samples> samples;

@@ -30,8 +30,8 @@ public:
     return checkRun(library.api().run(model.get(), inputPointers.data(), outputPointers.data()));
   }
 
-  /// Runs every sample of a file, or once if the network takes no inputs; the outputs, with a
-  /// leading axis over samples if the input had one.
+  /// Runs every sample of a file, or once if the network has no inputs. Returns the outputs, with a
+  /// leading axis of samples if the inputs have one.
   llvm::Expected<std::vector<NpyArray>> runFile(llvm::StringRef path);
 
 private:
@@ -46,14 +46,14 @@ private:
 std::string describeType(const octet_tensor &tensor);
 std::string describeType(NpyDType dtype, llvm::ArrayRef<int64_t> shape);
 
-/// Compares outputs with what a file expects and prints one line per output. False if an element
+/// Compares outputs with those of a file and prints one line per output. False if an element
 /// differs by more than `maxError` times the expected output's largest magnitude (0: if any element
 /// differs).
 llvm::Expected<bool> compareOutputs(const std::vector<NpyArray> &outputs,
                                     llvm::StringRef expectedPath, double maxError,
                                     llvm::raw_ostream &os);
 
-/// What the library contains.
+/// Prints the library's contents.
 void printDescription(const Runner &runner, llvm::raw_ostream &os);
 
 /// Runs for about half a second and prints median, minimum and spread.

@@ -16,8 +16,7 @@ using namespace llvm;
 using namespace octet;
 
 namespace {
-/// A member of this type in front of the options makes their names free: LLVM's libraries have a
-/// --threads of their own.
+/// A member of this type in front of the options unregisters an option of LLVM's libraries.
 struct FreeNames {
   FreeNames() {
     for (StringRef name : {"threads"})
@@ -32,16 +31,16 @@ struct Options {
   cl::opt<std::string> library{cl::Positional, cl::Required, cl::desc("<library>"),
                                cl::cat(category)};
   cl::opt<std::string> input{"input",
-                             cl::desc("Inputs by name (.npz), or the only one (.npy); each a "
-                                      "sample or samples along a leading axis"),
+                             cl::desc("Inputs by name (.npz), or the only input (.npy): one "
+                                      "sample each, or samples along a leading axis"),
                              cl::value_desc("file"), cl::cat(category)};
   cl::opt<std::string> expect{"expect",
                               cl::desc("Outputs to compare with; exit code 1 if they differ"),
                               cl::value_desc("file"), cl::cat(category)};
   cl::opt<double> maxError{
       "max-error", cl::init(0), cl::value_desc("part"), cl::cat(category),
-      cl::desc("What --expect forgives, relative to an output's largest magnitude (default: 0)")};
-  cl::opt<std::string> output{"output", cl::desc("Where to write the outputs (.npz)"),
+      cl::desc("Tolerance of --expect, relative to an output's largest magnitude (default: 0)")};
+  cl::opt<std::string> output{"output", cl::desc("File to write the outputs to (.npz)"),
                               cl::value_desc("file"), cl::cat(category)};
   cl::opt<bool> benchmark{"benchmark",
                           cl::desc("Print median, minimum and spread of the time of a run"),
@@ -58,12 +57,12 @@ struct Options {
 static const char overview[] =
     "Octet: runs a compiled network; loading a library runs its code\n\n"
     "Examples:\n"
-    "  octet-run net.so                                  what the library contains\n"
-    "  octet-run net.so --input x.npz --output y.npz     run it on samples\n"
-    "  octet-run net.so --input x.npz --expect y.npz     compare every bit (of numbers)\n"
-    "  octet-run net.so --benchmark --threads 2          measure it\n";
+    "  octet-run net.so                                  print the library's contents\n"
+    "  octet-run net.so --input x.npz --output y.npz     run samples\n"
+    "  octet-run net.so --input x.npz --expect y.npz     compare outputs bit for bit\n"
+    "  octet-run net.so --benchmark --threads 2          measure a run\n";
 
-/// Runs the samples, or a network without inputs; false if the outputs are not the expected ones.
+/// Runs the samples, or a network without inputs; false if the outputs differ from the expected.
 static Expected<bool> runSamples(Runner &runner, const Options &options) {
   auto outputs = runner.runFile(options.input);
   if (!outputs)

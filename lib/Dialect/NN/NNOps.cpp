@@ -47,7 +47,7 @@ LogicalResult ConstantOp::verify() {
     if (!blob)
       return emitOpError("has no data for the resource '")
              << resource.getRawHandle().getKey()
-             << "'; read the bytecode, text for people leaves weights out";
+             << "'; read the bytecode; readable text omits weights";
     int64_t bits = valueType.getNumElements() * valueType.getElementTypeBitWidth();
     if ((int64_t)blob->getData().size() * 8 != bits)
       return emitOpError("expected ")
