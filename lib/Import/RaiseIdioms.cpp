@@ -10,6 +10,7 @@
 #include "octet/Dialect/NN/Constants.h"
 #include "octet/Dialect/Octet/Origin.h"
 #include "octet/Import/Passes.h"
+#include <array>
 #include <cmath>
 
 namespace octet {
@@ -89,7 +90,7 @@ std::optional<Clamped> matchClamped(Value value) {
                  clip.getMax().convertToFloat()};
 }
 
-/// alpha * x + beta clamped to [0, 1]; the pattern that hard-sigmoid is.
+/// alpha * x + beta clamped to [0, 1].
 struct HardSigmoid {
   Value input;
   float alpha, beta;
@@ -113,7 +114,21 @@ std::optional<HardSigmoid> matchHardSigmoid(Value value, float factor) {
   return HardSigmoid{affine.input, affine.scale * factor, affine.offset * factor};
 }
 
-/// Base of the patterns: counts what they raise.
+/// A product and the constant factor around it, which is 1 if there is none; the product is null
+/// for any other value.
+std::pair<nn::MulOp, float> matchProduct(Value value) {
+  float factor = 1;
+  if (auto scaled = matchScaled(value); scaled && scaled->first.hasOneUse())
+    std::tie(value, factor) = *scaled;
+  return {value.getDefiningOp<nn::MulOp>(), factor};
+}
+
+/// The operands of a product in both orders.
+std::array<std::pair<Value, Value>, 2> getOrders(nn::MulOp mul) {
+  return {{{mul.getLhs(), mul.getRhs()}, {mul.getRhs(), mul.getLhs()}}};
+}
+
+/// Base of the patterns: counts the raised idioms.
 template <typename OpTy> struct Raise : OpRewritePattern<OpTy> {
   Raise(MLIRContext *context, Pass::Statistic &counter, PatternBenefit benefit = 1)
       : OpRewritePattern<OpTy>(context, benefit), counter(counter) {}
@@ -131,8 +146,7 @@ template <typename OpTy> struct Raise : OpRewritePattern<OpTy> {
 struct RaiseSilu : Raise<nn::MulOp> {
   using Raise::Raise;
   LogicalResult matchAndRewrite(nn::MulOp mul, PatternRewriter &rewriter) const override {
-    for (auto [x, gate] :
-         {std::pair(mul.getLhs(), mul.getRhs()), std::pair(mul.getRhs(), mul.getLhs())})
+    for (auto [x, gate] : getOrders(mul))
       if (auto sigmoid = gate.getDefiningOp<nn::SigmoidOp>();
           sigmoid && gate.hasOneUse() && sigmoid.getInput() == x)
         return raise<nn::SiluOp>(mul, rewriter, x);
@@ -144,15 +158,10 @@ struct RaiseSilu : Raise<nn::MulOp> {
 template <typename OuterOp> struct RaiseHardSwish : Raise<OuterOp> {
   using Raise<OuterOp>::Raise;
   LogicalResult matchAndRewrite(OuterOp op, PatternRewriter &rewriter) const override {
-    Value value = op;
-    float factor = 1;
-    if (auto scaled = matchScaled(value); scaled && scaled->first.hasOneUse())
-      std::tie(value, factor) = *scaled;
-    auto mul = value.getDefiningOp<nn::MulOp>();
+    auto [mul, factor] = matchProduct(op);
     if (!mul)
       return rewriter.notifyMatchFailure(op, "requires a product");
-    for (auto [x, gate] :
-         {std::pair(mul.getLhs(), mul.getRhs()), std::pair(mul.getRhs(), mul.getLhs())}) {
+    for (auto [x, gate] : getOrders(mul)) {
       if (x.getType() != mul.getType())
         continue;
       if (auto match = matchGate(gate, factor); match && match->isOfHardSwish(x))
@@ -179,15 +188,10 @@ template <typename OuterOp> struct RaiseHardSwish : Raise<OuterOp> {
 struct RaiseGelu : Raise<nn::MulOp> {
   using Raise::Raise;
   LogicalResult matchAndRewrite(nn::MulOp op, PatternRewriter &rewriter) const override {
-    Value value = op;
-    float factor = 1;
-    if (auto scaled = matchScaled(value); scaled && scaled->first.hasOneUse())
-      std::tie(value, factor) = *scaled;
-    auto mul = value.getDefiningOp<nn::MulOp>();
+    auto [mul, factor] = matchProduct(op);
     if (!mul)
       return rewriter.notifyMatchFailure(op, "requires a product");
-    for (auto [x, gate] :
-         {std::pair(mul.getLhs(), mul.getRhs()), std::pair(mul.getRhs(), mul.getLhs())}) {
+    for (auto [x, gate] : getOrders(mul)) {
       Value source = matchGate(gate);
       auto halved = matchScaled(x);
       bool isHalf = x == source && isClose(factor, 0.5f);

@@ -15,24 +15,15 @@ using namespace octet::test;
 
 namespace {
 
-/// @add: to[i] = from[i] + %value for begin <= i < end. @f: nothing.
-const char code[] = R"(
-define void @add(ptr %from, ptr %to, i64 %value, i64 %begin, i64 %end) {
-  br label %loop
-loop:
-  %i = phi i64 [ %begin, %0 ], [ %next, %loop ]
+/// @add: to[i] = from[i] + %value. @third: a third of one value. @f: nothing.
+const std::string code = makeKernel("add", "ptr %from, ptr %to, i64 %value", R"(
   %x.at = getelementptr i8, ptr %from, i64 %i
   %x = load i8, ptr %x.at
-  %more = trunc i64 %value to i8
-  %sum = add i8 %x, %more
+  %addend = trunc i64 %value to i8
+  %sum = add i8 %x, %addend
   %y.at = getelementptr i8, ptr %to, i64 %i
-  store i8 %sum, ptr %y.at
-  %next = add i64 %i, 1
-  %goes.on = icmp slt i64 %next, %end
-  br i1 %goes.on, label %loop, label %done
-done:
-  ret void
-}
+  store i8 %sum, ptr %y.at)") +
+                         R"(
 define void @third(ptr %from, ptr %to, i64 %begin, i64 %end) {
   %x.at = getelementptr float, ptr %from, i64 %begin
   %x = load float, ptr %x.at

@@ -37,25 +37,14 @@ int64_t countErrors(const ModelLibrary &library, octet_model *model, float slope
 }
 
 /// The kernel of a network that multiplies its two inputs.
-const char productAssembly[] = R"(
-define void @product(ptr %a, ptr %b, ptr %y, i64 %begin, i64 %end) {
-  br label %loop
-loop:
-  %i = phi i64 [ %begin, %0 ], [ %next, %loop ]
+const std::string productAssembly = makeKernel("product", "ptr %a, ptr %b, ptr %y", R"(
   %a.i = getelementptr float, ptr %a, i64 %i
   %b.i = getelementptr float, ptr %b, i64 %i
   %y.i = getelementptr float, ptr %y, i64 %i
   %av = load float, ptr %a.i
   %bv = load float, ptr %b.i
   %product = fmul float %av, %bv
-  store float %product, ptr %y.i
-  %next = add i64 %i, 1
-  %more = icmp slt i64 %next, %end
-  br i1 %more, label %loop, label %done
-done:
-  ret void
-}
-)";
+  store float %product, ptr %y.i)");
 
 TEST(Runtime, RunsWithAnyNumberOfThreads) {
   auto library = TestNetwork("net").level("reference").load();

@@ -14,48 +14,47 @@ using namespace llvm;
 using namespace octet;
 using namespace octet::test;
 
-/// @double: arena[i] = %factor x[i]; @add: y[i] = arena[i] + w[i].
-static const char networkAssembly[] = R"(
-define void @double(ptr %x, ptr %arena, i64 %factor, i64 %begin, i64 %end) #0 {
-  %times = sitofp i64 %factor to float
-  br label %loop
-loop:
-  %i = phi i64 [ %begin, %0 ], [ %next, %loop ]
-  %from = getelementptr float, ptr %x, i64 %i
-  %value = load float, ptr %from
-  %twice = fmul float %value, %times
-  %to = getelementptr float, ptr %arena, i64 %i
-  store float %twice, ptr %to
+std::string octet::test::makeKernel(StringRef name, StringRef parameters, StringRef body,
+                                    StringRef attributes) {
+  return ("define void @" + name + "(" + parameters + ", i64 %begin, i64 %end) " + attributes +
+          " {\n  br label %loop\nloop:\n  %i = phi i64 [ %begin, %0 ], [ %next, %loop ]\n" + body +
+          R"(
   %next = add i64 %i, 1
   %more = icmp slt i64 %next, %end
   br i1 %more, label %loop, label %done
 done:
   ret void
 }
+)")
+      .str();
+}
 
-define void @add(ptr %arena, ptr %weights, ptr %y, i64 %begin, i64 %end) #0 {
-  br label %loop
-loop:
-  %i = phi i64 [ %begin, %0 ], [ %next, %loop ]
+/// @double: arena[i] = %factor x[i]; @add: y[i] = arena[i] + w[i].
+static std::string makeNetworkAssembly() {
+  std::string twice = makeKernel("double", "ptr %x, ptr %arena, i64 %factor", R"(
+  %times = sitofp i64 %factor to float
+  %from = getelementptr float, ptr %x, i64 %i
+  %value = load float, ptr %from
+  %twice = fmul float %value, %times
+  %to = getelementptr float, ptr %arena, i64 %i
+  store float %twice, ptr %to)",
+                                 "#0");
+  std::string add = makeKernel("add", "ptr %arena, ptr %weights, ptr %y", R"(
   %a.at = getelementptr float, ptr %arena, i64 %i
   %a = load float, ptr %a.at
   %w.at = getelementptr float, ptr %weights, i64 %i
   %w = load float, ptr %w.at
   %sum = call float @sum(float %a, float %w)
   %to = getelementptr float, ptr %y, i64 %i
-  store float %sum, ptr %to
-  %next = add i64 %i, 1
-  %more = icmp slt i64 %next, %end
-  br i1 %more, label %loop, label %done
-done:
-  ret void
-}
-
+  store float %sum, ptr %to)",
+                               "#0");
+  return twice + add + R"(
 define float @sum(float %a, float %b) #0 {
   %sum = fadd float %a, %b
   ret float %sum
 }
 )";
+}
 
 EmitOptions octet::test::with(OutputKind kind, StringRef triple, unsigned parallelism) {
   EmitOptions options;
@@ -90,7 +89,7 @@ TestNetwork &TestNetwork::level(StringRef name, StringRef features) {
   std::string attributes = "attributes #0 = { nounwind ";
   if (!features.empty())
     attributes += "\"target-features\"=\"" + features.str() + "\" ";
-  return level(name, networkAssembly + attributes + "}\n",
+  return level(name, makeNetworkAssembly() + attributes + "}\n",
                {{"double", size, "double/x", {{OCTET_INPUT, 0}, {OCTET_ARENA, 0}}, {2}},
                 {"add", size, "add/y", {{OCTET_ARENA, 0}, {OCTET_WEIGHTS, 0}, {OCTET_OUTPUT, 0}}}});
 }

@@ -45,7 +45,12 @@ private:
   std::vector<LevelCode> levels;
 };
 
-/// What a library holds for its own runtime.
+/// The LLVM IR of a kernel with `parameters` in front of its range, which runs `body` for every %i
+/// of the range; `attributes` are those of the function.
+std::string makeKernel(llvm::StringRef name, llvm::StringRef parameters, llvm::StringRef body,
+                       llvm::StringRef attributes = "");
+
+/// The records that a library holds for its own runtime.
 inline const octet_network &getNetwork(const ModelLibrary &library) {
   return reinterpret_cast<const octet_network &>(library.descriptor());
 }
