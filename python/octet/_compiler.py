@@ -1,7 +1,7 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compiling networks. The compiler runs as a process of its own, `octet-compile`: it brings no LLVM into this one, its
-memory goes back when it ends, and what it says becomes the error. Nothing outside this file knows that."""
+"""Compiling networks. The compiler is a separate process, `octet-compile`, so that LLVM and its memory stay out of this
+one; its diagnostics become exceptions and warnings. Only this file depends on that."""
 from __future__ import annotations
 
 import operator
@@ -30,14 +30,13 @@ Levels = Union[str, Sequence[str]]
 
 # ---- temporary files ----------------------------------------------------------------------------------------------------
 class _Terminated(BaseException):
-    """A signal that ends Python has come."""
+    """Raised by a signal that ends Python."""
 
 
 @contextmanager
 def _signals_clean_up() -> Iterator[None]:
-    """SIGTERM and SIGHUP end Python at once, unless it has handlers of its own. Within, they first become an exception, so
-    that the compiler is ended and temporary files are removed; then they take their course. Only the main thread can do so.
-    """
+    """SIGTERM and SIGHUP end Python at once, unless it has handlers for them. In this context they first raise an exception,
+    so that the compiler ends and temporary files are removed, and then end Python. Only the main thread can do so."""
     signals = [signal.SIGTERM, signal.SIGHUP] if threading.current_thread() is threading.main_thread() else []
     signals = [number for number in signals if signal.getsignal(number) is signal.SIG_DFL]
     come = []
@@ -62,7 +61,7 @@ def _signals_clean_up() -> Iterator[None]:
 
 @contextmanager
 def _temporary_folder() -> Iterator[Path]:
-    """A folder that is gone afterwards, whatever happens."""
+    """A temporary folder that is always removed."""
     with _signals_clean_up():
         try:
             folder = tempfile.TemporaryDirectory(prefix="octet-")
@@ -96,7 +95,7 @@ def find_compiler() -> str:
 
 
 def _run_compiler(network: Path, options: Sequence[str], folder: "os.PathLike[str]") -> None:
-    """Runs octet-compile; what it says becomes the exception, or warnings."""
+    """Runs octet-compile and turns its diagnostics into an exception or warnings."""
     path = str(network)
     command = [find_compiler(), "--diagnostics=json", os.path.join(".", path) if path.startswith("-") else path, *options]
     command.append(f"--parent={os.getpid()}")  # or it would go on when this process is killed
@@ -203,25 +202,24 @@ def compile(
 
     Args:
       model: path or bytes of an ONNX file.
-      calibration_data: samples that show which values occur: a dict of arrays with a leading sample axis, or an iterable of
-        dicts of arrays (one sample each, in the network's shapes), which is streamed. Without any the result is float.
-      backend: what can be quantized and how: "cpu", or the path of a backend file.
-      qconfig_mapping: path of a file that says which layers are to be quantized how; by default the backend's own.
-      input_shapes: shapes of inputs that the file leaves open, by name.
-      cpu_level: the CPU level to compile for, or several; by default those of the architecture that
-        `octet-compile --list-cpu-levels` says are there by default. The best that the CPU runs is picked at load.
-      threads: how many threads a run of the returned model uses, 256 at most.
-      strict: make it an error if an operator to which the mapping gives a QConfig cannot be quantized; what the backend
-        keeps float on purpose may stay so.
+      calibration_data: representative samples: a dict of arrays with a leading sample axis, or an iterable of dicts of arrays
+        (one sample each, in the network's shapes), which is streamed. Without samples the result is float.
+      backend: the operators and types that can be quantized: "cpu", or the path of a backend file.
+      qconfig_mapping: path of a file that chooses the observers of each layer; by default the backend's own mapping.
+      input_shapes: shapes by name of inputs whose shapes the file does not fix.
+      cpu_level: the CPU level to compile for, or several; by default the architecture's default levels, which
+        `octet-compile --list-cpu-levels` lists. Loading picks the best one that the CPU runs.
+      threads: the number of threads of a run of the returned model, 256 at most.
+      strict: make it an error if an operator with a QConfig cannot be quantized, unless the backend keeps it float on purpose.
       quantized_io: inputs and outputs are integers where the network quantizes them; `Model.inputs` and `Model.outputs` have
         their scales and zero points. By default all are float32.
 
     Warns:
-      CompileWarning: what the compiler did otherwise than asked, for example an operator that had to stay float.
+      CompileWarning: the compiler did not do all that was asked, for example an operator stays float.
 
     Raises:
       CompileError: the compiler's message. InputError: arguments or samples are not of the form above, or samples do not fit
-        the network. LoadError: this machine cannot run the result, for example because its CPU lacks the level asked for.
+        the network. LoadError: this machine cannot run the result, for example because its CPU lacks the given level.
     """
     count = check_threads(threads)
     options = _policy_options(backend, qconfig_mapping, input_shapes, strict, quantized_io) + _level_options(cpu_level)
@@ -236,7 +234,7 @@ def compile(
 
 
 class QuantizedModel:
-    """A network with its ranges found but not yet compiled: the reference model. Made by `octet.quantize`."""
+    """A quantized network that is not yet compiled: the reference model. Created by `octet.quantize`."""
 
     def __init__(self, bytecode: bytes, text: str, onnx: bytes, report: str, name: str) -> None:
         self._bytecode, self._text, self._onnx, self._report, self._name = bytecode, text, onnx, report, name
@@ -248,7 +246,7 @@ class QuantizedModel:
 
     @property
     def report(self) -> Report:
-        """Every operator with its verdict: int8 or float, and why. Models made by `compile` below have it, too."""
+        """Every operator with its verdict, int8 or float, and the reason. Models returned by `compile` have it, too."""
         return Report.parse(self._report)
 
     def save_onnx(self, path: Union[str, "os.PathLike[str]"]) -> None:
@@ -256,7 +254,8 @@ class QuantizedModel:
         write_file(path, self._onnx)
 
     def compile(self, *, cpu_level: Optional[Levels] = None, threads: int = 1) -> Model:
-        """Compiles it; computes what the result of `octet.compile` for the same samples does. Arguments as there."""
+        """Compiles to machine code. The model computes the same as that of `octet.compile` for the same samples, whose arguments
+        apply."""
         count, options = check_threads(threads), _level_options(cpu_level)
         with _temporary_folder() as folder:
             path, output = folder / f"{self._name}.mlirbc", folder / f"{self._name}.so"
@@ -278,7 +277,7 @@ def quantize(
     strict: bool = False,
     quantized_io: bool = False,
 ) -> QuantizedModel:
-    """Finds how every value of an ONNX network is to be quantized, and stops before machine code. Arguments as in `compile`."""
+    """Quantizes an ONNX network without compiling it to machine code. Arguments as in `compile`."""
     options = _policy_options(backend, qconfig_mapping, input_shapes, strict, quantized_io)
     with _work_folder(model) as (folder, path):
         options.append(f"--calibration-data={write_calibration_data(calibration_data, folder / 'samples')}")

@@ -1,6 +1,6 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What octet-compile has to say (`--diagnostics=json`), as fields."""
+"""Diagnostics of octet-compile (`--diagnostics=json`) as fields."""
 from __future__ import annotations
 
 import json
@@ -8,19 +8,19 @@ from typing import List, NamedTuple, Optional, Sequence, Tuple
 
 
 class Diagnostic(NamedTuple):
-    """One error or warning of the compiler. As text, it reads as octet-compile prints it."""
+    """One error or warning of the compiler. Its text is the one that octet-compile prints."""
 
     severity: str
     message: str  # without the place
-    rendered: str  # the whole, for people
+    rendered: str  # the text that octet-compile prints
     code: str = ""  # stable, for example "OCT307"; empty if there is none
-    remedy: str = ""  # the end of the message, if it is known apart
+    remedy: str = ""  # the remedy in the message, if it is known
     file: str = ""
     line: int = 0
     column: int = 0
-    node: str = ""  # of the network
-    samples: str = ""  # the file of calibration data that this is about
-    array: str = ""  # the one in that file
+    node: str = ""  # of the network, that the message is about
+    samples: str = ""  # the file of calibration data that the message is about
+    array: str = ""  # the array in that file
     expected_shape: Optional[Sequence[int]] = None
     actual_shape: Optional[Sequence[int]] = None
     notes: Sequence[str] = ()
@@ -30,8 +30,8 @@ class Diagnostic(NamedTuple):
 
 
 def parse_diagnostics(output: str, folder: str) -> Tuple[List[Diagnostic], str]:
-    """The diagnostics in what the compiler wrote, and what else it wrote. Files in `folder`, which its caller does not
-    know, are named without it."""
+    """The diagnostics in the compiler's output, and the rest of the output. Paths in `folder`, a temporary folder, are given
+    relative to it."""
     diagnostics, rest = [], []
     for line in output.splitlines():
         try:

@@ -1,6 +1,6 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Calibration data on their way to the compiler: checked, and streamed into files so that memory stays bounded."""
+"""Checks calibration data and streams them into files for the compiler, in bounded memory."""
 from __future__ import annotations
 
 import zipfile
@@ -16,15 +16,15 @@ from .model import MAX_AXES
 
 CalibrationData = Union[Mapping[str, np.ndarray], Iterable[Mapping[str, np.ndarray]]]
 
-# Samples that come one by one are gathered into files of about this size.
+# Single samples are collected into files of about this size.
 SHARD_BYTES = 32 << 20
 
-# Samples that come as arrays are in one file, of a name that no shard has.
+# The file of samples given as arrays; no shard has this name.
 ARRAYS_FILE = "samples.npz"
 
 
 def _check_names(arrays: Mapping[Any, Any], place: str) -> None:
-    """Refuses what cannot be the name of an input."""
+    """Refuses keys that cannot be names of inputs."""
     for name in arrays:
         if not isinstance(name, str):
             raise InputError(f"calibration data: {place}expected the name of an input as key, but got {name!r}")
@@ -32,7 +32,7 @@ def _check_names(arrays: Mapping[Any, Any], place: str) -> None:
 
 
 def _check_array(array: Any, place: str) -> np.ndarray:
-    """The array in the compiler's order of elements and bytes, if it is one of finite numbers."""
+    """The array in the compiler's order of elements and bytes; refuses anything but finite numbers."""
     if not isinstance(array, np.ndarray):
         raise InputError(f"calibration data: {place}: expected a NumPy array, but got {type(array).__name__}")
     if array.dtype.kind not in "fiub":
@@ -46,12 +46,12 @@ def _check_array(array: Any, place: str) -> np.ndarray:
 
 
 def cannot_write(error: OSError) -> CompileError:
-    """What to say where temporary files cannot be written."""
+    """The error if temporary files cannot be written."""
     return CompileError(f"temporary files cannot be written: {error.strerror}; set TMPDIR to a folder with more room")
 
 
 def _write_file(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """An uncompressed .npz. numpy.savez has arguments of its own, whose names inputs may have, too."""
+    """Writes an uncompressed .npz. (An input may have the name of an argument of numpy.savez.)"""
     try:
         with zipfile.ZipFile(path, "w") as archive:
             for name, array in arrays.items():
@@ -64,7 +64,7 @@ def _write_file(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
 
 
 def _write_arrays(data: Mapping[str, np.ndarray], folder: Path) -> Path:
-    """Arrays with a leading sample axis, as one file."""
+    """Writes arrays with a leading sample axis into one file."""
     if not data:
         raise InputError("calibration data: the dict holds no arrays")
     _check_names(data, "")
@@ -82,7 +82,7 @@ def _write_arrays(data: Mapping[str, np.ndarray], folder: Path) -> Path:
 
 
 def _check_sample(sample: Any, index: int, first: Mapping[str, np.ndarray]) -> Dict[str, np.ndarray]:
-    """The arrays of the sample, if it is a dict of arrays like those of the first one."""
+    """The arrays of a sample; refuses a sample that differs from the first one in names, types or shapes."""
     if not isinstance(sample, Mapping):
         raise InputError(f"calibration data: sample {index}: expected a dict of arrays, but got {type(sample).__name__}")
     _check_names(sample, f"sample {index}: ")
@@ -102,7 +102,7 @@ def _check_sample(sample: Any, index: int, first: Mapping[str, np.ndarray]) -> D
 
 
 def _write_samples(data: Iterable[Any], folder: Path) -> Path:
-    """Samples that come one by one, as a folder of files of bounded size."""
+    """Writes single samples into a folder of files of bounded size."""
     shards, pending, first = 0, [], {}  # type: ignore[var-annotated]
 
     def flush() -> None:
@@ -130,7 +130,7 @@ def _write_samples(data: Iterable[Any], folder: Path) -> Path:
 
 
 def write_calibration_data(data: CalibrationData, folder: Path) -> Path:
-    """Checks samples, writes them below `folder`, and returns what `octet-compile --calibration-data` is to be given.
+    """Checks samples, writes them below `folder`, and returns the path for `octet-compile --calibration-data`.
 
     A dict of arrays has a leading sample axis; an iterable of dicts gives one sample each, in the network's own shapes.
     Names, dtypes and shapes are compared with the network's by the compiler.
@@ -145,12 +145,12 @@ def write_calibration_data(data: CalibrationData, folder: Path) -> Path:
 
 
 def describe_refusal(refusal: Diagnostic) -> str:
-    """What the compiler says of a file that `write_calibration_data` wrote, said of the arrays that were given."""
+    """The compiler's message about a file of `write_calibration_data`, in terms of the caller's arrays."""
     text, places = refusal.message, [f"'{refusal.array}'"] if refusal.array else []
     if Path(refusal.samples).name != ARRAYS_FILE:
         places.insert(0, "sample 0")
         if refusal.expected_shape is not None and refusal.actual_shape is not None:
-            # The file holds several samples, all as the first one; its leading axis is none that the caller knows.
+            # The file holds several samples of one shape along a leading axis that the caller's samples do not have.
             expected, actual = list(refusal.expected_shape), list(refusal.actual_shape)[1:]
             text = f"expected shape {expected}, but got {actual}; {refusal.remedy}"
     return f"calibration data: {', '.join(places)}{': ' if places else ''}{text}"

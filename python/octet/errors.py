@@ -1,6 +1,6 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What goes wrong, by kind. Every message names the place and the remedy."""
+"""The errors of the package. Every message names the place and the remedy."""
 from __future__ import annotations
 
 import os
@@ -23,28 +23,28 @@ class CompileError(Error):
 
 
 class CompileWarning(UserWarning):
-    """The compiler did something otherwise than asked, and says what; the message is the compiler's."""
+    """The compiler did not do all that was asked; the message is the compiler's."""
 
 
 class LoadError(Error):
-    """A file is no network that can run here."""
+    """A file is not a network that can run here."""
 
 
 class SaveError(Error, OSError):
-    """A file cannot be written; the message names the path that was given."""
+    """A file cannot be written; the message names its path."""
 
 
 class InputError(Error, ValueError):
-    """An array does not fit the network, or calibration data are no samples."""
+    """An array does not fit the network, or calibration data do not have the form of samples."""
 
 
 def show_path(path: Any) -> str:
-    """A path as messages show it: as text that can be printed and stored, whatever its bytes."""
+    """A path for a message: text that can be printed and stored, whatever the path's bytes."""
     return os.fsdecode(path).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def check_text(argument: str, text: str) -> str:
-    """The text, if a process can be given it."""
+    """The text; refuses text that cannot be an argument of a process."""
     try:
         encoded = os.fsencode(text)
     except UnicodeEncodeError:

@@ -24,7 +24,7 @@ BoundModel = Callable[[], Dict[str, np.ndarray]]
 
 
 class TensorInfo(NamedTuple):
-    """An input or output of a network. A quantized one stands for (q - zero_point) * scale; others have scale 0."""
+    """An input or output of a network. An element q of a quantized one represents (q - zero_point) * scale; others have scale 0."""
 
     name: str
     dtype: np.dtype
@@ -37,7 +37,7 @@ def _get_tensors(records: Sequence[Tuple[str, str, Tuple[int, ...], float, int]]
     return [TensorInfo(name, np.dtype(dtype), shape, scale, zero) for name, dtype, shape, scale, zero in records]
 
 
-# The most axes that an array of NumPy can have.
+# The largest number of axes of a NumPy array.
 MAX_AXES = getattr(np, "MAXDIMS", 64)
 
 
@@ -45,8 +45,8 @@ def _check_axes(tensors: Sequence[TensorInfo], library: str) -> None:
     """Refuses a library whose inputs and outputs no array can hold."""
     for tensor in tensors:
         if len(tensor.shape) > MAX_AXES:
-            raise LoadError(f"cannot load '{library}': '{tensor.name}' has {len(tensor.shape)} axes, and arrays of NumPy have "
-                            f"{MAX_AXES} at most; reshape it in the ONNX file, or run the library from C")
+            raise LoadError(f"cannot load '{library}': '{tensor.name}' has {len(tensor.shape)} axes, and NumPy arrays have at "
+                            f"most {MAX_AXES}; reshape it in the ONNX file, or run the library from C")
 
 
 def _check_output_names(outputs: Sequence[TensorInfo], library: str) -> None:
@@ -62,12 +62,12 @@ def _describe(dtype: Any, shape: Any) -> str:
 
 
 def _is_same_type(first: np.dtype, second: np.dtype) -> bool:
-    """Whether two types are the same but for the order of bytes."""
+    """Whether two types differ at most in byte order."""
     return (first.kind, first.itemsize) == (second.kind, second.itemsize)
 
 
 def _get_remedy(kind: str, tensor: TensorInfo, array: np.ndarray) -> str:
-    """What to do about an array of another type or shape than the tensor's."""
+    """The remedy for an array whose type or shape is not the tensor's."""
     dtype = f"numpy.{tensor.dtype.name}"
     if kind == "output":
         return f"make it with numpy.empty({tensor.shape}, {dtype})"
@@ -81,7 +81,7 @@ def _get_remedy(kind: str, tensor: TensorInfo, array: np.ndarray) -> str:
 
 
 def _check_array(kind: str, tensor: TensorInfo, array: Any) -> np.ndarray:
-    """The array as it is, if its type (in any byte order) and shape are the tensor's."""
+    """The array; refuses one whose type (in any byte order) or shape is not the tensor's."""
     if not isinstance(array, np.ndarray):
         raise InputError(f"{kind} '{tensor.name}': expected a NumPy array, but got {type(array).__name__}; use numpy.asarray")
     if not _is_same_type(array.dtype, tensor.dtype) or array.shape != tensor.shape:
@@ -108,7 +108,7 @@ def _order_arrays(kind: str, tensors: Sequence[TensorInfo], arrays: Arrays) -> L
 
 
 def _check_buffer(kind: str, tensor: TensorInfo, array: np.ndarray) -> np.ndarray:
-    """The array, if its own memory can be read or written in place."""
+    """The array; refuses one whose memory cannot be read or written in place."""
     if not array.flags.c_contiguous:
         raise InputError(f"{kind} '{tensor.name}': a bound array must be contiguous; use numpy.ascontiguousarray")
     if array.dtype != tensor.dtype:
@@ -124,7 +124,7 @@ MAX_THREADS = 256
 
 
 def check_threads(threads: Any) -> int:
-    """The number of threads, if a network can run with so many."""
+    """The number of threads; refuses a number that a network cannot run with."""
     try:
         count = operator.index(threads)
     except TypeError:
@@ -148,10 +148,10 @@ def _check_overlap(inputs: List[np.ndarray], outputs: List[np.ndarray]) -> None:
 
 
 class Model:
-    """A compiled network, ready to run. Made by `octet.compile` and `octet.load`.
+    """A compiled network, ready to run. Created by `octet.compile` and `octet.load`.
 
-    It may be used from several Python threads: the GIL is released while it runs. One model runs in one thread at a time
-    (others wait); for runs side by side give each thread a model of its own.
+    A model may be used from several Python threads; it releases the GIL while it runs. One model runs in one thread at a time
+    (others wait); for concurrent runs, give each thread a model of its own.
     """
 
     def __init__(self, library: bytes, name: str, *, threads: int = 1, cpu_level: Optional[str] = None) -> None:
@@ -170,17 +170,17 @@ class Model:
     # ---- what it is --------------------------------------------------------------------------------------------------
     @property
     def name(self) -> str:
-        """The network's name, which its C functions begin with."""
+        """The network's name, the prefix of its C functions."""
         return self._library.name
 
     @property
     def inputs(self) -> List[TensorInfo]:
-        """Names, types and shapes of what `run` takes."""
+        """Names, types and shapes of the arguments of `run`."""
         return list(self._inputs)
 
     @property
     def outputs(self) -> List[TensorInfo]:
-        """Names, types and shapes of what `run` gives."""
+        """Names, types and shapes of the results of `run`."""
         return list(self._outputs)
 
     @property
@@ -205,7 +205,7 @@ class Model:
 
     @property
     def report(self) -> Report:
-        """Every operator with its verdict: int8 or float, and why."""
+        """Every operator with its verdict, int8 or float, and the reason."""
         data = Report.parse(self._library.report_json).data
         library = self._library
         data.update(arena_bytes=library.arena_bytes, weights_bytes=library.weights_bytes, output_bytes=len(self._bytes))
@@ -218,7 +218,7 @@ class Model:
 
     # ---- running it --------------------------------------------------------------------------------------------------
     def _take_inputs(self, inputs: Arrays) -> List[np.ndarray]:
-        """The inputs in the network's order, and their elements as it reads them; copies only where they are not."""
+        """The inputs in the network's order, each in its order of elements and bytes; copied only if necessary."""
         arrays = _order_arrays("input", self._inputs, inputs)
         return [np.asarray(array, tensor.dtype, order="C") for tensor, array in zip(self._inputs, arrays)]
 
@@ -233,7 +233,7 @@ class Model:
 
         Args:
           inputs: an array per input, by name (dict) or in the network's order (sequence), with exactly its dtype and shape.
-            Any order of elements and bytes in memory will do.
+            Any order of elements and bytes in memory is accepted.
 
         Returns:
           New arrays by output name.
@@ -250,14 +250,14 @@ class Model:
         return self.run(inputs)
 
     def bind(self, inputs: Arrays, outputs: Optional[Arrays] = None) -> BoundModel:
-        """A callable that runs the network on these very arrays, again and again, without allocating anything.
+        """A callable that runs the network on the same arrays every time, without allocating memory.
 
-        Each call reads what the input arrays hold at that time, overwrites the output arrays and returns the same dict of
-        them. It costs less than a microsecond more than the network itself.
+        Each call reads the input arrays, overwrites the output arrays and returns the same dict of outputs. It takes less
+        than a microsecond longer than the network itself.
 
         Args:
           inputs: contiguous arrays of this machine's byte order, by name or position; fill them in place between calls.
-          outputs: contiguous writable arrays by name or position; new ones if absent.
+          outputs: contiguous writable arrays by name or position; by default new arrays.
         """
         input_arrays = _order_arrays("input", self._inputs, inputs)
         output_arrays = self._allocate_outputs() if outputs is None else _order_arrays("output", self._outputs, outputs)
@@ -269,15 +269,15 @@ class Model:
         return _octet.BoundNetwork(self._network, input_arrays, output_arrays, result)
 
     def profile(self, inputs: Arrays) -> List[Tuple[str, int]]:
-        """Runs the network once and gives the name and the nanoseconds of every step."""
+        """Runs the network once and returns the name and the time in nanoseconds of every step."""
         return self._network.profile(self._take_inputs(inputs), self._allocate_outputs())
 
     # ---- keeping it --------------------------------------------------------------------------------------------------
     def save(self, path: Union[str, os.PathLike]) -> None:
-        """Writes the shared library, which C programs, `octet-run` and `octet.load` take. Replaces a file in one step.
+        """Writes the shared library for C programs, `octet-run` and `octet.load`. Replaces an existing file atomically.
 
         Raises:
-          SaveError: the file cannot be written; what was there still is.
+          SaveError: the file cannot be written; an existing file is unchanged.
         """
         write_file(path, self._bytes)
 
@@ -289,7 +289,7 @@ def _restore(library: bytes, name: str, threads: int, cpu_level: str) -> Model:
     return Model(library, name, threads=threads, cpu_level=cpu_level)
 
 
-# What to do about a file that cannot be written.
+# Remedies for files that cannot be written.
 _SAVE_REMEDIES = {
     errno.EACCES: "choose a folder that you may write to",
     errno.EISDIR: "give the path of a file",
@@ -299,7 +299,7 @@ _SAVE_REMEDIES = {
 
 
 def _replace_file(path: str, content: bytes) -> None:
-    """Writes a file beside its place and moves it there, so that a failure leaves what was there."""
+    """Writes a temporary file beside `path` and renames it, so that a failure leaves an existing file unchanged."""
     part = os.path.join(os.path.dirname(path), f".octet-{secrets.token_hex(8)}.tmp")
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     try:
@@ -312,10 +312,10 @@ def _replace_file(path: str, content: bytes) -> None:
 
 
 def write_file(path: Union[str, "os.PathLike[str]"], content: bytes) -> None:
-    """Writes a file in one step: what a link points to is replaced, not the link; a device or pipe is written to.
+    """Writes a file atomically. The target of a link is replaced, not the link; devices and pipes are written to.
 
     Raises:
-      SaveError: it cannot be written; what was there still is.
+      SaveError: the file cannot be written; an existing file is unchanged.
     """
     name = os.fsdecode(path)
     try:
@@ -333,18 +333,18 @@ def write_file(path: Union[str, "os.PathLike[str]"], content: bytes) -> None:
 
 
 def load(path: Union[str, os.PathLike], *, threads: int = 1, cpu_level: Optional[str] = None) -> Model:
-    """Loads a compiled network. That runs its code: load libraries, and unpickle models, only from where you would take a
-    program (SECURITY.md).
+    """Loads a compiled network. Loading runs the library's code, as does unpickling a model: load and unpickle only what you
+    would run as a program (SECURITY.md).
 
     Args:
       path: a shared library written by `Model.save` or `octet-compile`.
-      threads: how many threads a run uses, 256 at most; with 1 none is created.
-      cpu_level: a level to force, one of `Model.cpu_levels`; by default the
-        environment variable OCTET_CPU_LEVEL, else the best that this CPU can run.
+      threads: the number of threads of a run, 256 at most; with 1 none is created.
+      cpu_level: one of `Model.cpu_levels`; by default that of the environment variable OCTET_CPU_LEVEL, else the best that this
+        CPU can run.
 
     Raises:
-      LoadError: not a network for this machine, or a level that it does not hold or this CPU cannot run.
-      InputError: `threads` or `cpu_level` is of another form.
+      LoadError: not a network for this machine, or a level that the library does not have or this CPU cannot run.
+      InputError: `threads` or `cpu_level` has the wrong form.
     """
     if not isinstance(path, (str, os.PathLike)):
         raise InputError(f"path: expected the path of a library, but got {type(path).__name__}")

@@ -37,6 +37,12 @@ def test_report_is_a_table_of_verdicts(model):
     ]
 
 
+def test_report_shows_every_text_on_one_line():
+    row = {"name": "a", "operator": "x.o\n", "verdict": "float", "code": "OCT104", "reason": "r\n", "remedy": "\x1bs", "note": "n\r"}
+    assert str(octet.Report({"operators": [row]})).splitlines()[1:] == [
+        "a      x.o\\n     float    OCT104 r\\n", "                          -> \\x1bs", "                          note: n\\r"]
+
+
 def test_short_form_of_a_report_says_the_same_as_the_long_one():
     short = """{"kinds": [{"code": "OCT104", "operator": "nn.exp", "reason": "no form", "verdict": "float"}],
                 "operators": [{"kind": 0, "name": "a"}, {"kind": 0, "macs": 3}]}"""
@@ -340,7 +346,7 @@ def test_paths_need_not_be_utf8(toy, tmp_path):
 
 
 def test_more_axes_than_numpy_has_are_refused(build_toy):
-    with pytest.raises(octet.LoadError, match="'b' has 65 axes, and arrays of NumPy have 64 at most; reshape it in the ONNX file"):
+    with pytest.raises(octet.LoadError, match="'b' has 65 axes, and NumPy arrays have at most 64; reshape it in the ONNX file"):
         octet.load(build_toy("many-axes.c"))
 
 
