@@ -57,29 +57,101 @@ def test_a_tool_outside_the_tree_builds_and_runs(outside, backend):
     assert run(outside / "count-groups", INPUTS / "conv-relu.mlir", backend) == "1 groups\n"
 
 
-@pytest.mark.slow
-def test_a_recipe_runs_a_recovery_pass_from_a_plugin(prefix, outside, backend, tmp_path):
-    recipe = 'octet.recipe after_calibrate "octet-correct-bias"'
-    policy, samples = tmp_path / "mine.mlir", tmp_path / "samples.npz"
-    np.savez(samples, x=np.random.RandomState(0).uniform(-1, 2, (8, 1, 2, 4, 4)).astype(np.float32))
+@pytest.fixture
+def samples(tmp_path):
+    path = tmp_path / "samples.npz"
+    np.savez(path, x=np.random.RandomState(0).uniform(-1, 2, (8, 1, 2, 4, 4)).astype(np.float32))
+    return path
 
+
+RECIPE = 'octet.recipe after_calibrate "octet-correct-bias"'
+
+
+@pytest.fixture
+def toy_policy(backend, tmp_path):
+    """toy_policy(factor) is the file of a backend whose recipe is the toy's."""
+
+    def write(factor):
+        text, path = backend.read_text(), tmp_path / f"mine{factor}.mlir"
+        assert RECIPE in text
+        path.write_text(text.replace(RECIPE, f'octet.recipe after_calibrate "toy-correct-output{{factor={factor}}}"'))
+        return path
+
+    return write
+
+
+def read_toy_error(text):
+    """The toy's error per channel, as its constant in a network's text has it."""
+    assert "dense_resource<toy.error> : tensor<1x2x1x1xf32>" in text
+    blob = re.search(r'toy\.error: "0x[0-9A-F]{8}([0-9A-F]{16})"', text)[1]
+    return np.frombuffer(bytes.fromhex(blob), np.float32)
+
+
+@pytest.mark.slow
+def test_a_recipe_runs_a_recovery_pass_from_a_plugin(prefix, outside, toy_policy, samples):
     def calibrate(factor):
-        """The toy's error per channel, as its constant in the calibrated network has it."""
-        text = backend.read_text()
-        assert recipe in text
-        toy = f'octet.recipe after_calibrate "toy-correct-output{{factor={factor}}}"'
-        policy.write_text(text.replace(recipe, toy))
-        passes = [f"--octet-use-samples=files={samples}", f"--octet-attach-policy=backend={policy}",
+        passes = [f"--octet-use-samples=files={samples}", f"--octet-attach-policy=backend={toy_policy(factor)}",
                   "--octet-fuse", "--octet-prepare", "--octet-calibrate", "--octet-run-recipe"]
         plugin = f"--load-pass-plugin={outside / 'toy-recovery.so'}"
-        done = run(prefix / "bin" / "octet-opt", plugin, INPUTS / "two-convs.mlir", *passes)
-        assert "dense_resource<toy.error> : tensor<1x2x1x1xf32>" in done
-        blob = re.search(r'toy\.error: "0x[0-9A-F]{8}([0-9A-F]{16})"', done)[1]
-        return np.frombuffer(bytes.fromhex(blob), np.float32)
+        return read_toy_error(run(prefix / "bin" / "octet-opt", plugin, INPUTS / "two-convs.mlir", *passes))
 
     errors = calibrate(1.0)
     assert np.all(errors != 0) and np.all(np.abs(errors) < 0.05)
     np.testing.assert_allclose(calibrate(0.5), errors / 2, rtol=1e-6)
+
+
+@pytest.mark.slow
+def test_the_compiler_runs_a_recovery_pass_from_a_plugin(prefix, outside, toy_policy, samples, tmp_path):
+    command = [prefix / "bin" / "octet-compile", INPUTS / "two-convs.mlir", f"--calibration-data={samples}"]
+    plugin = f"--load-pass-plugin={outside / 'toy-recovery.so'}"
+
+    def calibrate(factor):
+        run(*command, plugin, f"--backend={toy_policy(factor)}", "--stop-after=calibrate", "-o", tmp_path / "net.mlirbc")
+        return read_toy_error((tmp_path / "net.mlir").read_text())
+
+    errors = calibrate(1.0)
+    assert np.all(errors != 0) and np.all(np.abs(errors) < 0.05)
+    np.testing.assert_allclose(calibrate(0.5), errors / 2, rtol=1e-6)
+    # The way to a library does not need the plugin any more behind the recipe.
+    run(prefix / "bin" / "octet-compile", tmp_path / "net.mlirbc", "--name=net", "-o", tmp_path / "continued.so")
+    run(*command, plugin, f"--backend={toy_policy(0.5)}", "--name=net", "-o", tmp_path / "net.so")
+    assert (tmp_path / "continued.so").read_bytes() == (tmp_path / "net.so").read_bytes()
+    missing = subprocess.run([*command, f"--backend={toy_policy(1.0)}", "-o", tmp_path / "none.so"], capture_output=True, text=True)
+    assert missing.returncode == 1 and not (tmp_path / "none.so").exists()
+    assert "expected passes that are built in or loaded as a plugin in 'after_calibrate'" in missing.stderr
+
+
+@pytest.mark.slow
+def test_the_compiler_uses_an_observer_from_a_plugin(prefix, outside, samples, tmp_path):
+    """The toy means the same types as an observer of Octet's, hence the same library, byte for byte."""
+    plugin = f"--load-dialect-plugin={outside / 'toy-observer.so'}"
+
+    def use(name, observer):
+        """An octet-compile that quantizes with the observer; given options, returns the bytes of what it writes."""
+        mapping = tmp_path / f"{name}.mlir"
+        weight = "#octet.per_channel_min_max<dtype = si8, scheme = symmetric, range = [-127, 127], axis = 0>"
+        mapping.write_text(f"octet.qconfig_mapping @mine {{ octet.global #octet.qconfig<activation = {observer}, weight = {weight}> }}")
+
+        def compile(*options, network=INPUTS / "two-convs.mlir", output="net.so"):
+            policy = [] if network.suffix == ".mlirbc" else [f"--qconfig-mapping={mapping}"]
+            run(prefix / "bin" / "octet-compile", network, plugin, *policy, *options, "--name=net", "-o", tmp_path / output)
+            return (tmp_path / output).read_bytes()
+
+        return compile
+
+    toy, octet = use("toy", "#toy.largest"), use("octet", "#octet.min_max<dtype = ui8, scheme = symmetric>")
+    data, statistics = f"--calibration-data={samples}", tmp_path / "statistics.mlir"
+    library = toy(data, f"--save-statistics={statistics}")
+    assert library == octet(data)
+    # What it saw.
+    state = re.search(r"@x #toy\.largest saw dense<\[([^]]*)\]>", statistics.read_text())[1]
+    [largest, _] = np.array(state.split(","), np.int8).view(np.float32)
+    assert largest == np.abs(np.load(samples)["x"]).max()
+    # Stopped as bytecode and continued; calibrated from two files of statistics, which are merged.
+    toy(data, "--stop-after=calibrate", output="net.mlirbc")
+    assert toy(network=tmp_path / "net.mlirbc") == library
+    loaded = [data, f"--load-statistics={statistics}", f"--load-statistics={statistics}"]
+    assert toy(*loaded) == library
 
 
 def test_tools_and_headers_are_installed(prefix):
