@@ -44,11 +44,11 @@ typedef struct octet_program_record {
   int32_t num_prologue; /* how many of the program's own steps belong to the prologue */
 } octet_program_record;
 
-/* All about a network; `programs` has one record for each of the descriptor's levels. The steps of
-   a prologue run once, when a model is made; `prologue` has those with which several levels begin.
-   In `lists` the arguments of all steps lie, each list as its length and that many entries of 32
-   bits. `calls[n]` is the distance in bytes from `calls` to a function `(kernel, arguments, begin,
-   end)` that calls a kernel with n arguments of 64 bits from an array, begin and end. */
+/* All records of a network; `programs` has one for each of the descriptor's levels. The steps of a
+   prologue run once, when a model is created; `prologue` holds the first steps that several levels
+   have in common. `lists` holds the arguments of all steps; each list is its length and that many
+   elements. `calls[n]` is the distance in bytes from `calls` to a function `(kernel, arguments,
+   begin, end)` that calls a kernel with begin, end and n arguments of 64 bits from an array. */
 typedef struct octet_network {
   octet_descriptor descriptor;
   const octet_program_record *programs;
