@@ -10,6 +10,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"
 #include "octet/Backend/Backend.h"
+#include "octet/Support/Diagnostics.h"
 #include "octet/Support/Files.h"
 #include "octet/Support/Quote.h"
 #include "llvm/ADT/StringExtras.h"
@@ -113,7 +114,7 @@ static LogicalResult resolveInclusion(QConfigMappingOp mapping,
   }
   if (llvm::is_contained(including, name))
     return mapping.emitOpError("includes '")
-           << escapeText(name) << "', which includes this mapping; omit one of them";
+           << escapeText(name) << "', which includes this mapping" << Remedy("omit one of them");
   auto file = readMapping(mapping.getLoc(), name, including);
   if (failed(file))
     return failure();
@@ -163,13 +164,14 @@ static LogicalResult attach(ModuleOp module, OpTy policy, StringRef source) {
     return module.emitError("the network was begun with ")
            << OpTy::getOperationName() << " @" << escapeText(own.getSymName())
            << " and cannot go on with @" << escapeText(policy.getSymName()) << " from '"
-           << escapeText(source)
-           << "', which is another one; omit that, or begin again with the float network";
+           << escapeText(source) << "', which is another one"
+           << Remedy("omit that, or begin again with the float network");
   }
   if (symbols.lookup(policy.getSymName()))
     return policy.emitError("the policy @")
            << escapeText(policy.getSymName())
-           << " cannot be put into the module, which has a symbol of this name; rename the policy";
+           << " cannot be put into the module, which has a symbol of this name"
+           << Remedy("rename the policy");
   OpBuilder::atBlockEnd(module.getBody()).clone(*policy);
   return success();
 }

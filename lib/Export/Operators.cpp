@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GraphWriter.h"
+#include "octet/Support/Diagnostics.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 
@@ -210,8 +211,8 @@ LogicalResult exporter::writeOperator(GraphWriter &writer, Operation *op) {
         return tensor && isa<quant::QuantizedType>(tensor.getElementType());
       });
   if (quantized)
-    return op->emitOpError(
-        "stands on quantized types; export the reference model, before octet-lower");
+    return op->emitOpError("stands on quantized types")
+           << Remedy("export the reference model, before octet-lower");
   if (StringRef type = getPlainOperator(op); !type.empty()) {
     writer.addNode(op, type);
     return success();

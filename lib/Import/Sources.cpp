@@ -9,6 +9,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "octet/Import/Onnx.h"
+#include "octet/Support/Diagnostics.h"
 #include "octet/Support/Files.h"
 #include "octet/Support/Quote.h"
 #include "llvm/ADT/StringExtras.h"
@@ -59,8 +60,9 @@ static llvm::Error checkBytecode(MLIRContext *context, const llvm::MemoryBuffer 
     return llvm::createStringError(llvm::Twine("cannot start a process: ") + std::strerror(errno));
   if (!WIFSIGNALED(status))
     return llvm::Error::success();
-  return llvm::createStringError("the bytecode is damaged: reading it ends in signal " +
-                                 llvm::Twine(WTERMSIG(status)) + "; write it again");
+  return makeRemedyError("the bytecode is damaged: reading it ends in signal " +
+                             llvm::Twine(WTERMSIG(status)),
+                         "write it again");
 }
 
 /// Text or bytecode.
@@ -68,8 +70,8 @@ static OwningOpRef<ModuleOp> readIR(MLIRContext *context, const llvm::MemoryBuff
                                     const ImportOptions &) {
   if (isBytecode(file.getMemBufferRef()))
     if (llvm::Error error = checkBytecode(context, file)) {
-      emitError(FileLineColLoc::get(context, file.getBufferIdentifier(), 0, 0))
-          << llvm::toString(std::move(error));
+      emitMessages(FileLineColLoc::get(context, file.getBufferIdentifier(), 0, 0),
+                   std::move(error));
       return nullptr;
     }
   return parse(context, file);

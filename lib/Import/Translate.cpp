@@ -46,8 +46,7 @@ static FailureOr<ImportOptions> makeOptions(const Flags &flags, MLIRContext *con
   options.unknownBatch = flags.unknownBatch;
   for (const std::string &text : flags.inputShapes)
     if (llvm::Error error = parseInputShape(text, options))
-      return emitError(FileLineColLoc::get(context, path, 0, 0))
-             << llvm::toString(std::move(error));
+      return emitError(FileLineColLoc::get(context, path, 0, 0)) << Cause(std::move(error));
   return options;
 }
 

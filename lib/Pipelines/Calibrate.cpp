@@ -142,7 +142,7 @@ struct Calibrate : octet::impl::CalibratePassBase<Calibrate> {
       if (!loaded)
         return loaded.takeError();
       if (std::string problem = findUnusable(getOperation(), *loaded); !problem.empty())
-        return llvm::createStringError("'" + path + "': " + problem + "; make the file again");
+        return makeRemedyError("'" + path + "': " + problem, "make the file again");
       if (llvm::Error error = mergeStatistics(getOperation(), statistics, *loaded, path))
         return error;
     }

@@ -165,8 +165,8 @@ private:
     if (stage == Stage::Prepare)
       return checkPlan();
     if (stage == Stage::Calibrate && !request.calibration.hasSource())
-      return llvm::createStringError(
-          "the network has observers without statistics: give --calibration-data");
+      return makeRemedyError("the network has observers without statistics",
+                             "give --calibration-data");
     return llvm::Error::success();
   }
 
@@ -182,8 +182,8 @@ private:
   llvm::Error checkPlan() {
     const PolicyOptions &policy = request.policy;
     if (!request.calibration.hasSource() && getLastStage() > Stage::Prepare)
-      return llvm::createStringError(
-          "int8 code needs samples: give --calibration-data, or --float for float code");
+      return makeRemedyError("int8 code needs samples",
+                             "give --calibration-data, or --float for float code");
     if (policy.isIoQuantized)
       (*module)->setAttr(kQuantizedIoAttr, UnitAttr::get(&context));
     return llvm::Error::success();
@@ -209,10 +209,9 @@ private:
       if (!isFallback || !report.setFloat(decision.getNumber(), describeDecision(op)))
         return;
       ReasonAttr reason = decision.getReason();
-      InFlightDiagnostic warning = emitWarning(op->getLoc());
-      warning << "stays float [" << reason.getCode().getValue()
-              << "]: " << reason.getText().getValue() << "; " << reason.getRemedy().getValue();
-      annotate(warning, reason.getCode().getValue(), reason.getRemedy().getValue());
+      emitWarning(op->getLoc()) << "stays float " << Code{reason.getCode().getValue()} << ": "
+                                << reason.getText().getValue()
+                                << Remedy(reason.getRemedy().getValue());
     });
   }
 

@@ -20,6 +20,7 @@
 #include "octet/Dialect/Octet/Origin.h"
 #include "octet/Pipelines/Measure.h"
 #include "octet/Pipelines/Passes.h"
+#include "octet/Support/Diagnostics.h"
 
 namespace octet {
 #define GEN_PASS_DEF_CORRECTBIASPASS
@@ -120,8 +121,8 @@ struct CorrectBias : octet::impl::CorrectBiasPassBase<CorrectBias> {
       return signalPassFailure();
     if (context.files.empty()) {
       getOperation().emitWarning("the biases are not corrected: octet-correct-bias needs samples, "
-                                 "not only statistics of them; "
-                                 "give some with --calibration-data, too");
+                                 "not only statistics of them")
+          << Remedy("give some with --calibration-data, too");
       return;
     }
     SmallVector<Layer, 0> layers = findLayers(network, *backend);
@@ -139,7 +140,7 @@ struct CorrectBias : octet::impl::CorrectBiasPassBase<CorrectBias> {
     });
     auto use = [&](const Measured &measured) { setCorrection(layers[measured.tap], measured); };
     if (llvm::Error error = measureBoth(getOperation(), taps, context, use))
-      return emitError(UnknownLoc::get(&getContext())) << llvm::toString(std::move(error));
+      return emitError(UnknownLoc::get(&getContext())) << Cause(std::move(error));
     for (const Layer &layer : layers)
       correctLayer(layer);
     return success();

@@ -7,6 +7,7 @@
 
 #include "Request.h"
 #include "octet/Pipelines/Library.h"
+#include "octet/Support/Message.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace llvm;
@@ -51,7 +52,7 @@ static Error checkEffect(const CompileRequest &request, const Twine &with,
                          function_ref<bool(Stage)> isUnread) {
   for (const GivenOption &option : getOptions(request))
     if (option.isGiven && isUnread(option.last))
-      return createStringError(option.name + " has no effect with " + with + "; omit it");
+      return makeRemedyError(option.name + " has no effect with " + with, "omit it");
   return Error::success();
 }
 
@@ -67,7 +68,7 @@ Error octet::checkRequest(const CompileRequest &request) {
                                "; there are " + join(known, ", "));
   if (request.output.stopAfter && request.output.artifact != Artifact::MLIR &&
       request.output.artifact != Artifact::Library)
-    return createStringError("--stop-after writes MLIR; omit --emit");
+    return makeRemedyError("--stop-after writes MLIR", "omit --emit");
   if (request.policy.precision == Precision::Int8)
     return Error::success();
   return checkEffect(request, "--float", [](Stage last) { return last > Stage::Fuse; });

@@ -13,6 +13,7 @@
 #include "octet/Dialect/Octet/Origin.h"
 #include "octet/Quantize/Passes.h"
 #include "octet/Support/Constants.h"
+#include "octet/Support/Diagnostics.h"
 
 using namespace mlir;
 using namespace octet;
@@ -41,7 +42,7 @@ static FailureOr<SmallVector<char>> getState(ObserverOp observer, ObserveOp op) 
     return state;
   auto values = getConstantValues<float>(op.getInput());
   if (failed(values))
-    return observer.emitOpError("has seen nothing; calibrate before octet-convert");
+    return observer.emitOpError("has seen nothing") << Remedy("calibrate before octet-convert");
   attr.updateState(type, *values, state);
   return state;
 }
@@ -103,9 +104,8 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
     if (!vanishing.empty())
       vanishing.front()->emitWarning("calibration saw only zeros, or numbers that the observer's "
                                      "least scale (its eps) is too large for")
-          << " (values like this: " << vanishing.size()
-          << "); int8 may lose them: check the samples, or give observers a smaller "
-          << "eps in the QConfig mapping";
+          << " (values like this: " << vanishing.size() << "); int8 may lose them"
+          << Remedy("check the samples, or give observers a smaller eps in the QConfig mapping");
     return failure(result.wasInterrupted());
   }
 
@@ -181,7 +181,7 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
     if (raised) {
       unit.op->emitWarning("stays float: its bias does not fit into int32 at input scale times "
                            "weight scale, and its weights are integers already")
-          << " (channels like this: " << raised << "); give them larger scales";
+          << " (channels like this: " << raised << ")" << Remedy("give them larger scales");
       return;
     }
     auto type = getBiasType(bias->weight, bias->input, bias->values.size());

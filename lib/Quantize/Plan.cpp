@@ -8,6 +8,7 @@
 #include "Plan.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "octet/Dialect/NN/NN.h"
+#include "octet/Support/Diagnostics.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
@@ -319,7 +320,7 @@ FailureOr<Plan> octet::makePlan(Block &block, const Backend &backend, const QCon
                                 bool quantizedOutputs) {
   for (Operation &op : block)
     if (isa<ObserveOp, QuantizeOp, DequantizeOp>(op))
-      return op.emitOpError(
-          "expected a float program without observers; run this pass before octet-prepare");
+      return op.emitOpError("expected a float program without observers")
+             << Remedy("run this pass before octet-prepare");
   return Planner(block, backend, mapping, quantizedOutputs).run();
 }

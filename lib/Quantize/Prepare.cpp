@@ -12,6 +12,7 @@
 #include "octet/Dialect/Octet/Origin.h"
 #include "octet/Quantize/Passes.h"
 #include "octet/Support/Constants.h"
+#include "octet/Support/Diagnostics.h"
 #include "octet/Support/Quote.h"
 #include <cmath>
 
@@ -127,8 +128,8 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
       ++(decision.verdict == Verdict::Float ? numFloat : numQuantized);
       if (strict && decision.isRefused)
         result = emitError(decision.op->getLoc())
-                 << "stays float [" << decision.reason->code << "]: " << decision.reason->text
-                 << "; " << decision.reason->remedy;
+                 << "stays float " << Code{decision.reason->code} << ": " << decision.reason->text
+                 << Remedy(decision.reason->remedy);
     }
     if (failed(result) || failed(checkConstants(plan)))
       return failure();
@@ -167,8 +168,8 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
                     computeStrides(cast<RankedTensorType>(constant.getType()).getShape()));
     return emitError(op->getLoc())
            << "reads the constant " << quote(getConstantName(getConstantElements(constant)))
-           << ", which holds " << std::to_string(*wrong) << " at [" << index
-           << "]; repair it, or keep the operator float in the QConfig mapping (none)";
+           << ", which holds " << std::to_string(*wrong) << " at [" << index << "]"
+           << Remedy("repair it, or keep the operator float in the QConfig mapping (none)");
   }
 
   void insert(SymbolTable &symbols, const ObservedSet &set) {

@@ -46,10 +46,11 @@ static void setFields(Diagnostic &diagnostic, const Message &message) {
       {text("code", message.code), text("remedy", message.remedy), text("text", message.text),
        text("samples", samples.file), text("array", samples.array),
        shape("expected", samples.expectedShape), shape("actual", samples.actualShape)});
+  diagnostic.getMetadata().clear();
   diagnostic.getMetadata().push_back(DiagnosticArgument(fields));
 }
 
-static void takeFields(Diagnostic &diagnostic, Message &message) {
+static void readFields(Diagnostic &diagnostic, Message &message) {
   if (diagnostic.getMetadata().size() != 1)
     return;
   auto fields = cast<DictionaryAttr>(diagnostic.getMetadata().front().getAsAttribute());
@@ -64,11 +65,32 @@ static void takeFields(Diagnostic &diagnostic, Message &message) {
   message.samples = {text("samples"), text("array"), shape("expected"), shape("actual")};
 }
 
-void octet::annotate(InFlightDiagnostic &diagnostic, StringRef code, StringRef remedy) {
+/// Gives a diagnostic one field more.
+static void setField(Diagnostic &diagnostic, std::string Message::*field, StringRef value) {
   Message message;
-  message.code = code.str();
-  message.remedy = remedy.str();
-  setFields(*diagnostic.getUnderlyingDiagnostic(), message);
+  readFields(diagnostic, message);
+  message.*field = value.str();
+  setFields(diagnostic, message);
+}
+
+Diagnostic &octet::operator<<(Diagnostic &diagnostic, const Code &code) {
+  setField(diagnostic, &Message::code, code.text);
+  return diagnostic << "[" << code.text << "]";
+}
+
+Diagnostic &octet::operator<<(Diagnostic &diagnostic, const Remedy &remedy) {
+  if (remedy.text.empty())
+    return diagnostic;
+  setField(diagnostic, &Message::remedy, remedy.text);
+  return diagnostic << "; " << remedy.text;
+}
+
+Diagnostic &octet::operator<<(Diagnostic &diagnostic, const Cause &cause) {
+  for (const Message &message : cause.messages) {
+    setField(diagnostic, &Message::remedy, message.remedy);
+    diagnostic << printSubject(message) << message.text;
+  }
+  return diagnostic;
 }
 
 void octet::emitMessages(Location loc, llvm::Error error) {
@@ -89,7 +111,7 @@ Message octet::toMessage(Diagnostic &diagnostic, StringRef file) {
     message.column = message.line > 0 ? position.getColumn() : 0;
   }
   message.node = getNodeName(diagnostic.getLocation()).str();
-  takeFields(diagnostic, message);
+  readFields(diagnostic, message);
   for (Diagnostic &note : diagnostic.getNotes())
     message.notes.push_back(note.str());
   return message;

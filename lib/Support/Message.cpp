@@ -117,13 +117,24 @@ std::vector<Message> octet::takeMessages(Error error, StringRef file) {
   return messages;
 }
 
-Error octet::makeSampleError(SamplePlace place, const Twine &text, const Twine &remedy) {
+Error octet::makeRemedyError(const Twine &text, const Twine &remedy) {
   Message message;
-  message.code = "samples";
   message.text = text.str();
   message.remedy = remedy.str();
   if (!message.remedy.empty())
     message.text += "; " + message.remedy;
-  message.samples = std::move(place);
   return make_error<MessageError>(std::vector<Message>{std::move(message)});
+}
+
+Error octet::locate(Error error, SamplePlace place) {
+  std::vector<Message> messages = takeMessages(std::move(error), "");
+  for (Message &message : messages) {
+    message.code = "samples";
+    message.samples = place;
+  }
+  return make_error<MessageError>(std::move(messages));
+}
+
+Error octet::makeSampleError(SamplePlace place, const Twine &text, const Twine &remedy) {
+  return locate(makeRemedyError(text, remedy), std::move(place));
 }

@@ -196,8 +196,8 @@ static Error readHeader(ZipStream &stream, int64_t size, NpyArray &array) {
   if (Error error = parser.parse(array))
     return error;
   if (parser.columnMajor && array.shape.size() > 1)
-    return createStringError(
-        "column-major order is not supported; save numpy.ascontiguousarray(array)");
+    return makeRemedyError("column-major order is not supported",
+                           "save numpy.ascontiguousarray(array)");
   Expected<int64_t> bytes = getDataBytes(array);
   if (!bytes)
     return bytes.takeError();
@@ -221,7 +221,7 @@ struct NpzReader::Impl {
   std::vector<int64_t> dataOffsets;
 
   Error fail(StringRef array, Error error) {
-    return makeSampleError({path, array.str(), {}, {}}, toString(std::move(error)));
+    return locate(std::move(error), {path, array.str(), {}, {}});
   }
 
   Error add(const ZipMember &member, StringRef name) {

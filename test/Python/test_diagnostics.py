@@ -27,6 +27,9 @@ def diagnose(compiler, tmp_path):
         text = subprocess.run([*command, "--diagnostics=text"], capture_output=True, text=True)
         assert text.returncode == result.returncode
         diagnostics = [json.loads(line) for line in result.stderr.splitlines()]
+        for each in diagnostics:  # Code and remedy are parts of the text.
+            assert "remedy" not in each or each["message"].endswith("; " + each["remedy"])
+            assert not each.get("code", "").startswith("OCT") or f"[{each['code']}]" in each["message"]
         assert text.stderr.replace("octet-compile: error: ", "error: ").strip() == "\n".join(d["rendered"] for d in diagnostics)
         return result.returncode, diagnostics
 
@@ -89,6 +92,87 @@ def test_samples(diagnose, tmp_path, arrays, array, message, remedy):
     assert error["message"] == message + (f"; {remedy}" if remedy else "")
     if "shape [1" in message:
         assert (error["expected_shape"], error["actual_shape"]) == ([1, 3, 8, 8], [20, 1, 3, 8, 7])
+
+
+@pytest.mark.parametrize("options, remedy", [
+    (["--float", "--strict"], "omit it"),
+    (["--stop-after=import", "--emit=asm"], "omit --emit"),
+    ([], "give --calibration-data, or --float for float code"),
+])
+def test_remedy_of_options(diagnose, options, remedy):
+    code, [error] = diagnose(CONV, *options)
+    assert (code, error["remedy"]) == (1, remedy)
+
+
+def test_remedy_of_outputs(diagnose, tmp_path):
+    code, [error] = diagnose(CONV, "--float", f"--report={tmp_path}/net.so")
+    assert (code, error["remedy"]) == (1, "give it another name")
+
+
+def make_cycle():
+    return make_network("a = Add(x, b)\nb = Relu(a)\ny = Relu(b)")
+
+
+def make_bad_variance():
+    return make_network("y = BatchNormalization(x, s, b, m, v)",
+                        constants={"s": (3,), "b": (3,), "m": (3,), "v": np.float32([1, -1, 1])})
+
+
+def make_outside():
+    network = make_network("y = Add(x, w)", constants={"w": (8,)})
+    [tensor] = network.graph.initializer
+    tensor.ClearField("raw_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value="/etc/hostname")
+    return network
+
+
+@pytest.mark.parametrize("network, remedy", [
+    (b"nonsense", "export or download it again"),
+    (make_network("y = Relu(x)", opset=3), "convert the network to one of 7 to 28 (onnx.version_converter)"),
+    (make_cycle(), "export the network again"),
+    (make_bad_variance(), "export it again"),
+    (make_outside(), "move it beside the network"),
+    (make_network("y = Relu(x)", inputs={"x": ["n", 3]}), "give all its dimensions with --input-shape x=1x..."),
+    (make_network("y = Relu(x)\nz = Det(x)", inputs={"x": ["n", 3]}, outputs=("y", "z")), None),  # one of several obstacles
+])
+def test_remedy_of_networks(diagnose, network, remedy):
+    code, [error] = diagnose(network, "--float")
+    assert (code, error.get("remedy")) == (1, remedy)
+
+
+@pytest.mark.parametrize("policy, remedy", [
+    (r'octet.module_name_regex "\\d" none', "write a class such as [0-9] or [[:alnum:]_]"),
+    ("", "omit one of them"),
+])
+def test_remedy_of_policies(diagnose, tmp_path, policy, remedy):
+    np.savez(tmp_path / "samples.npz", x=SAMPLES)
+    includes = "" if policy else ' includes "mine.mlir"'
+    (tmp_path / "mine.mlir").write_text(f"octet.qconfig_mapping @mine{includes} {{ {policy} }}")
+    code, [error] = diagnose(CONV, f"--calibration-data={tmp_path}/samples.npz", f"--qconfig-mapping={tmp_path}/mine.mlir")
+    assert (code, error["remedy"]) == (1, remedy)
+
+
+def test_remedy_of_weights(diagnose, tmp_path):
+    np.savez(tmp_path / "samples.npz", x=SAMPLES)
+    weights = np.full((4, 3, 3, 3), np.nan, np.float32)
+    code, [error] = diagnose(make_network("y = Conv(x, w)", constants={"w": weights}), f"--calibration-data={tmp_path}/samples.npz")
+    assert (code, error["remedy"]) == (1, "repair it, or keep the operator float in the QConfig mapping (none)")
+
+
+def test_remedy_of_warnings(diagnose, tmp_path):
+    np.savez(tmp_path / "samples.npz", x=SAMPLES * 0)
+    code, [warning] = diagnose(CONV, f"--calibration-data={tmp_path}/samples.npz")
+    assert code == 0 and warning["remedy"].startswith("check the samples, or give observers a smaller eps")
+
+
+def test_strict_error_before_calibration(diagnose, tmp_path):
+    np.savez(tmp_path / "samples.npz", x=SAMPLES)
+    observer = "#octet.min_max<dtype = si16>"
+    (tmp_path / "mine.mlir").write_text(f"octet.qconfig_mapping @mine {{ octet.global #octet.qconfig<activation = {observer}> }}")
+    options = [f"--calibration-data={tmp_path}/samples.npz", f"--qconfig-mapping={tmp_path}/mine.mlir"]
+    code, [error] = diagnose(CONV, "--strict", *options)
+    assert (code, error["code"], error["remedy"]) == (1, "OCT211", "give the activation observer the dtype ui8 or si8")
 
 
 def make_long_sum():

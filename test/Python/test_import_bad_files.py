@@ -156,7 +156,7 @@ def test_external_data_that_is_no_file(tmp_path):
 
 
 def test_external_data_damaged(tmp_path):
-    expect_error(tmp_path, make_external("weights.bin")[0], "is not there; it belongs beside the network")
+    expect_error(tmp_path, make_external("weights.bin")[0], "is not there; put it beside the network")
     (tmp_path / "weights.bin").write_bytes(bytes(100))
     expect_error(tmp_path, make_external("weights.bin")[0], "has 100 bytes", "needs 432")
     expect_error(tmp_path, make_external("weights.bin", 101)[0], 'offset "101"')
@@ -275,7 +275,7 @@ def test_nonsense_in_new_opsets(tmp_path, line, opset, message):
 
 
 @pytest.mark.parametrize("variance, message", [
-    ([1, -0.5, 1], "has the variance -0.500000 in channel 1; the file is damaged: export it again"),
+    ([1, -0.5, 1], "has the variance -0.500000 in channel 1; the file is damaged; export it again"),
     ([1, 1, float("nan")], "has the variance nan in channel 2"),
 ])
 def test_variances_without_a_root(tmp_path, variance, message):

@@ -253,7 +253,7 @@ def test_samples_must_be_there(refuse, folder):
     assert "empty': the folder holds no .npz or .npy file" in refuse("--calibration-data=empty")
     (folder / "text.npz").write_text("no archive")
     assert "text.npz" in refuse("--calibration-data=text.npz")
-    assert "int8 code needs samples: give --calibration-data, or --float" in refuse()
+    assert "int8 code needs samples; give --calibration-data, or --float" in refuse()
     assert "--calibration-data has no effect with --float" in refuse("--float", "--calibration-data=samples.npz")
 
 

@@ -22,7 +22,7 @@ func.func @statistics_of_something_else(%x: tensor<2xf32>) -> tensor<2xf32> {
 octet.observer @x #octet.min_max<dtype = ui8> statistics dense<[0, 0, 0, 0, 95, 112, -119, 48]> : tensor<8xi8>
 octet.observer @y #octet.min_max<dtype = ui8, eps = 1.0e-12> statistics dense<[0, 0, 0, 0, 95, 112, -119, 48]> : tensor<8xi8>
 func.func @too_small(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) {
-  // expected-warning @+1 {{calibration saw only zeros, or numbers that the observer's least scale (its eps) is too large for (values like this: 2); int8 may lose them: check the samples, or give observers a smaller eps in the QConfig mapping}}
+  // expected-warning @+1 {{calibration saw only zeros, or numbers that the observer's least scale (its eps) is too large for (values like this: 2); int8 may lose them; check the samples, or give observers a smaller eps in the QConfig mapping}}
   %0 = octet.observe %x by @x : tensor<2xf32>
   %1 = octet.observe %x by @x : tensor<2xf32>
   %2 = octet.observe %x by @y : tensor<2xf32>

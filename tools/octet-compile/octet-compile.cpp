@@ -262,8 +262,8 @@ Error OutputFiles::checkDistinct(const CompileRequest &request) const {
     for (auto [other, otherRole] : files)
       if (*file == other ||
           (!other.empty() && sys::fs::equivalent(*file, other) && sys::fs::is_regular_file(*file)))
-        return createStringError("'" + *file + "' is both " + otherRole + " and " + role +
-                                 "; give it another name");
+        return makeRemedyError("'" + *file + "' is both " + otherRole + " and " + role,
+                               "give it another name");
     files.push_back({*file, role});
   }
   return Error::success();

@@ -17,10 +17,26 @@ namespace octet {
 /// A diagnostic as a message; `file` is where those without a place of their own are said to be.
 Message toMessage(mlir::Diagnostic &diagnostic, llvm::StringRef file);
 
-/// Gives a diagnostic a stable code, and says which end of its text is the remedy; programs read
-/// both.
-void annotate(mlir::InFlightDiagnostic &diagnostic, llvm::StringRef code,
-              llvm::StringRef remedy = "");
+/// For a diagnostic: its stable code, printed as `[OCT307]`, and a field that programs read.
+struct Code {
+  llvm::StringRef text;
+};
+mlir::Diagnostic &operator<<(mlir::Diagnostic &diagnostic, const Code &code);
+
+/// For the end of a diagnostic: the change by the user that cures it, printed behind a semicolon
+/// unless it is empty, and a field that programs read.
+struct Remedy {
+  explicit Remedy(const llvm::Twine &text) : text(text.str()) {}
+  std::string text;
+};
+mlir::Diagnostic &operator<<(mlir::Diagnostic &diagnostic, const Remedy &remedy);
+
+/// For the end of a diagnostic: the text of an error, with the remedy as a field if it has one.
+struct Cause {
+  explicit Cause(llvm::Error error) : messages(takeMessages(std::move(error), "")) {}
+  std::vector<Message> messages;
+};
+mlir::Diagnostic &operator<<(mlir::Diagnostic &diagnostic, const Cause &cause);
 
 /// Emits the messages of an error as diagnostics that hold all fields.
 void emitMessages(mlir::Location loc, llvm::Error error);

@@ -60,6 +60,12 @@ public:
 /// The messages of an error: its own, or one with its text about `file`.
 std::vector<Message> takeMessages(llvm::Error error, llvm::StringRef file);
 
+/// An error with a remedy: the end of the text, behind a semicolon.
+llvm::Error makeRemedyError(const llvm::Twine &text, const llvm::Twine &remedy);
+
+/// The error is about the samples of a file.
+llvm::Error locate(llvm::Error error, SamplePlace place);
+
 /// An error about the samples of a file.
 llvm::Error makeSampleError(SamplePlace place, const llvm::Twine &text,
                             const llvm::Twine &remedy = "");

@@ -9,6 +9,7 @@
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "octet/Dialect/NN/Constants.h"
 #include "octet/Dialect/NN/NN.h"
+#include "octet/Support/Diagnostics.h"
 
 using namespace mlir;
 using namespace octet::nn;
@@ -46,8 +47,8 @@ LogicalResult ConstantOp::verify() {
     AsmResourceBlob *blob = resource.getRawHandle().getBlob();
     if (!blob)
       return emitOpError("has no data for the resource '")
-             << resource.getRawHandle().getKey()
-             << "'; read the bytecode; readable text omits weights";
+             << resource.getRawHandle().getKey() << "'"
+             << Remedy("read the bytecode; readable text omits weights");
     int64_t bits = valueType.getNumElements() * valueType.getElementTypeBitWidth();
     if ((int64_t)blob->getData().size() * 8 != bits)
       return emitOpError("expected ")

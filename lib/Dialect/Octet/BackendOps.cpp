@@ -7,6 +7,7 @@
 
 #include "mlir/IR/OperationSupport.h"
 #include "octet/Dialect/Octet/Octet.h"
+#include "octet/Support/Diagnostics.h"
 #include "octet/Support/Quote.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -217,7 +218,8 @@ LogicalResult ModuleNameRegexOp::verify() {
   for (size_t i = getKey().find('\\'); i != StringRef::npos; i = getKey().find('\\', i + 2))
     if (i + 1 < getKey().size() && llvm::isAlnum(getKey()[i + 1]))
       return emitOpError("expected a POSIX extended regular expression, which has no '")
-             << getKey().substr(i, 2) << "'; write a class such as [0-9] or [[:alnum:]_]";
+             << getKey().substr(i, 2) << "'"
+             << Remedy("write a class such as [0-9] or [[:alnum:]_]");
   return success();
 }
 

@@ -82,7 +82,8 @@ static LogicalResult checkVariance(Node &node, float epsilon) {
   for (auto [channel, value] : llvm::enumerate(*variance))
     if (!(value + epsilon > 0))
       return node.invalid("has the variance " + std::to_string(value) + " in channel " +
-                          Twine(channel) + "; the file is damaged: export it again");
+                              Twine(channel) + "; the file is damaged",
+                          "export it again");
   return success();
 }
 

@@ -8,6 +8,7 @@
 #include "GraphImporter.h"
 #include "Operators.h"
 #include "octet/Dialect/NN/Constants.h"
+#include "octet/Support/Diagnostics.h"
 #include "octet/Support/Quote.h"
 
 using namespace mlir;
@@ -74,7 +75,7 @@ LogicalResult GraphImporter::checkInitializers() {
                                ", which is not supported"});
       unknown[tensor.name()] = /*isConstant=*/true;
     } else if (auto error = reader.check(tensor)) {
-      return emitError(fileLoc) << place << llvm::toString(std::move(error));
+      return emitError(fileLoc) << place << Cause(std::move(error));
     }
   }
   return success();
@@ -128,10 +129,11 @@ LogicalResult GraphImporter::addUnsupported(const onnx::NodeProto &node, const T
   return failure();
 }
 
-LogicalResult GraphImporter::addInvalid(const onnx::NodeProto &node, const Twine &reason) {
+LogicalResult GraphImporter::addInvalid(const onnx::NodeProto &node, const Twine &reason,
+                                        const Twine &remedy) {
   if (refused.insert(&node).second && !readsAssumed)
     obstacles.push_back({ObstacleKind::Node, getLoc(node), getNodeName(node).str(), "",
-                         (escapeText(node.op_type()) + " " + reason).str()});
+                         (escapeText(node.op_type()) + " " + reason).str(), remedy.str()});
   return failure();
 }
 
@@ -246,7 +248,7 @@ FailureOr<Entry> GraphImporter::lookup(StringRef name, Location user) {
     auto tensor = reader.read(*found->second);
     if (!tensor)
       return emitError(fileLoc) << "the initializer " << quote(name) << " "
-                                << llvm::toString(tensor.takeError());
+                                << Cause(tensor.takeError());
     addStored((*tensor)->size());
     return entries[name] = Entry{*tensor, {}};
   }

@@ -50,7 +50,8 @@ public:
   /// Notes that ONNX allows the node, but this importer does not; returns failure.
   llvm::LogicalResult addUnsupported(const onnx::NodeProto &node, const llvm::Twine &reason);
   /// Notes that ONNX does not allow the node; returns failure.
-  llvm::LogicalResult addInvalid(const onnx::NodeProto &node, const llvm::Twine &reason);
+  llvm::LogicalResult addInvalid(const onnx::NodeProto &node, const llvm::Twine &reason,
+                                 const llvm::Twine &remedy = "");
   llvm::LogicalResult define(const onnx::NodeProto &node, unsigned output, const Entry &entry);
   /// An nn.constant of a host tensor, one per tensor.
   mlir::Value materialize(const HostTensorRef &tensor);

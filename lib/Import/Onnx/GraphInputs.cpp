@@ -39,9 +39,10 @@ static std::string printDimension(const onnx::TensorShapeProto::Dimension &dim, 
 /// The shape of an input with its open dimensions taken from `--input-shape`.
 FailureOr<Shape> GraphImporter::getInputShape(const onnx::ValueInfoProto &input) {
   const auto &type = input.type().tensor_type();
-  auto refuse = [&](const Twine &reason) {
+  auto refuse = [&](const Twine &reason, const Twine &remedy = "") {
     obstacles.push_back({ObstacleKind::Input, fileLoc, "", "",
-                         ("the input " + Twine(quote(input.name())) + " " + reason).str()});
+                         ("the input " + Twine(quote(input.name())) + " " + reason).str(),
+                         remedy.str()});
     return failure();
   };
   auto given = options.inputShapes.find(input.name());
@@ -71,9 +72,9 @@ FailureOr<Shape> GraphImporter::getInputShape(const onnx::ValueInfoProto &input)
                         << " is imported with batch 1";
   }
   if (llvm::any_of(shape, [](int64_t size) { return size < 0; }) || (!type.has_shape() && !isGiven))
-    return refuse("has the shape " + (type.has_shape() ? printed : "unknown") +
-                  "; give all its dimensions with --input-shape " + escapeText(input.name()) + "=" +
-                  (shape.empty() ? "..." : "1") + (shape.size() > 1 ? "x..." : ""));
+    return refuse("has the shape " + (type.has_shape() ? printed : "unknown"),
+                  "give all its dimensions with --input-shape " + escapeText(input.name()) + "=" +
+                      (shape.empty() ? "..." : "1") + (shape.size() > 1 ? "x..." : ""));
   if (llvm::is_contained(shape, 0) || !countElements(shape))
     return refuse("has the shape " + printShape(shape) +
                   "; expected positive dimensions with a product of at most " +
@@ -87,11 +88,10 @@ void GraphImporter::addArgument(const onnx::ValueInfoProto &input) {
   int32_t type = input.type().has_tensor_type() ? input.type().tensor_type().elem_type() : 0;
   FailureOr<Shape> shape = type ? getInputShape(input) : FailureOr<Shape>();
   if (type != onnx::TensorProto::FLOAT)
-    obstacles.push_back(
-        {ObstacleKind::Input, fileLoc, "", "",
-         "the input " + quote(input.name()) +
-             (type ? " is a tensor of " + printElementType(type) : " is no tensor") +
-             "; export the network with inputs that are tensors of float32"});
+    obstacles.push_back({ObstacleKind::Input, fileLoc, "", "",
+                         "the input " + quote(input.name()) +
+                             (type ? " is a tensor of " + printElementType(type) : " is no tensor"),
+                         "export the network with inputs that are tensors of float32"});
   bool isFloat = llvm::is_contained({onnx::TensorProto::FLOAT, onnx::TensorProto::FLOAT16,
                                      onnx::TensorProto::BFLOAT16, onnx::TensorProto::DOUBLE},
                                     type);

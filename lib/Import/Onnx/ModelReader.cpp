@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GraphImporter.h"
-#include "mlir/IR/Diagnostics.h"
+#include "octet/Support/Diagnostics.h"
 #include "octet/Support/Quote.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/JSON.h"
@@ -29,8 +29,9 @@ static LogicalResult checkOpset(Location loc, const onnx::ModelProto &model) {
   int64_t opset = getOpset(model);
   if (opset >= kOldestOpset && opset <= kNewestOpset)
     return success();
-  return emitError(loc) << "opset " << opset << " is not supported; convert the network to one of "
-                        << kOldestOpset << " to " << kNewestOpset << " (onnx.version_converter)";
+  return emitError(loc) << "opset " << opset << " is not supported"
+                        << Remedy("convert the network to one of " + llvm::Twine(kOldestOpset) +
+                                  " to " + llvm::Twine(kNewestOpset) + " (onnx.version_converter)");
 }
 
 /// Names end up in locations, resources and messages, so they must be text.
@@ -93,17 +94,18 @@ LogicalResult octet::onnx_import::parseModel(Location loc, StringRef bytes,
                                              onnx::ModelProto &model) {
   google::protobuf::LogSilencer silencer; // the parser's own messages name no file
   if (bytes.size() > INT_MAX)
-    return emitError(loc) << "has more than 2 GiB; store its weights as external data";
+    return emitError(loc) << "has more than 2 GiB" << Remedy("store its weights as external data");
   if (bytes.empty() || !model.ParseFromArray(bytes.data(), (int)bytes.size()))
-    return emitError(loc)
-           << "is not an ONNX file, or is cut off: its " << bytes.size()
-           << " bytes are not a complete protobuf message; export or download it again";
+    return emitError(loc) << "is not an ONNX file, or is cut off: its " << bytes.size()
+                          << " bytes are not a complete protobuf message"
+                          << Remedy("export or download it again");
   if (!model.has_graph() || model.graph().output_size() == 0)
-    return emitError(loc)
-           << "is not an ONNX network: it holds no graph with outputs; export or download it again";
+    return emitError(loc) << "is not an ONNX network: it holds no graph with outputs"
+                          << Remedy("export or download it again");
   const auto &graph = model.graph();
   if (graph.sparse_initializer_size())
-    return emitError(loc) << "has sparse initializers, which are not supported; store them dense";
+    return emitError(loc) << "has sparse initializers, which are not supported"
+                          << Remedy("store them dense");
   return success(succeeded(checkOpset(loc, model)) && succeeded(checkText(loc, graph)) &&
                  succeeded(checkDefinitions(loc, graph)));
 }
@@ -142,8 +144,9 @@ FailureOr<std::vector<int>> octet::onnx_import::sortNodes(Location loc,
   int stuck =
       std::find_if(pending.begin(), pending.end(), [](int n) { return n > 0; }) - pending.begin();
   const auto &node = graph.node(stuck);
-  return emitError(loc)
-         << "the graph has a cycle: node "
-         << quote(node.name().empty() && node.output_size() ? node.output(0) : node.name())
-         << " needs its own result, directly or through others; export the network again";
+  return emitError(loc) << "the graph has a cycle: node "
+                        << quote(node.name().empty() && node.output_size() ? node.output(0)
+                                                                           : node.name())
+                        << " needs its own result, directly or through others"
+                        << Remedy("export the network again");
 }

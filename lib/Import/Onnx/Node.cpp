@@ -225,4 +225,6 @@ LogicalResult Node::unsupported(const Twine &reason) {
   return importer.addUnsupported(proto, reason);
 }
 
-LogicalResult Node::invalid(const Twine &reason) { return importer.addInvalid(proto, reason); }
+LogicalResult Node::invalid(const Twine &reason, const Twine &remedy) {
+  return importer.addInvalid(proto, reason, remedy);
+}

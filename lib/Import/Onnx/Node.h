@@ -104,7 +104,7 @@ public:
   /// once.
   llvm::LogicalResult unsupported(const llvm::Twine &reason);
   /// Something that ONNX does not allow; collected, too.
-  llvm::LogicalResult invalid(const llvm::Twine &reason);
+  llvm::LogicalResult invalid(const llvm::Twine &reason, const llvm::Twine &remedy = "");
 
   const onnx::NodeProto &proto;
 

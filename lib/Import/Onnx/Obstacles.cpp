@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Obstacles.h"
-#include "mlir/IR/Diagnostics.h"
+#include "octet/Support/Diagnostics.h"
 #include "octet/Support/Quote.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -42,14 +42,14 @@ static void printLine(Diagnostic &diagnostic, ArrayRef<const Obstacle *> alike) 
   std::string type = first.nodeType.empty() ? "" : " (" + first.nodeType + ")";
   diagnostic << "\n  ";
   if (first.node.empty()) {
-    diagnostic << first.reason;
+    diagnostic << first.getText();
     return;
   }
   if (alike.size() == 1) {
-    diagnostic << "node " << quote(first.node) << type << ": " << first.reason;
+    diagnostic << "node " << quote(first.node) << type << ": " << first.getText();
     return;
   }
-  diagnostic << alike.size() << " nodes" << type << ": " << first.reason << ": ";
+  diagnostic << alike.size() << " nodes" << type << ": " << first.getText() << ": ";
   llvm::interleave(
       alike.take_front(kMostNames), [&](auto *each) { diagnostic << quote(each->node); },
       [&] { diagnostic << ", "; });
@@ -65,7 +65,7 @@ static std::vector<SmallVector<const Obstacle *>> groupByLine(ArrayRef<Obstacle>
   for (const Obstacle &obstacle : obstacles) {
     if (obstacle.kind != kind)
       continue;
-    std::string key = obstacle.nodeType + '\0' + obstacle.reason;
+    std::string key = obstacle.nodeType + '\0' + obstacle.getText();
     size_t line = lineOfKey.try_emplace(key, lines.size()).first->second;
     if (line == lines.size())
       lines.emplace_back();
@@ -77,7 +77,7 @@ static std::vector<SmallVector<const Obstacle *>> groupByLine(ArrayRef<Obstacle>
 LogicalResult octet::onnx_import::reportObstacles(Location fileLoc, ArrayRef<Obstacle> obstacles) {
   const Obstacle &first = obstacles.front();
   if (obstacles.size() == 1 && first.kind != ObstacleKind::Operator)
-    return emitError(first.loc) << first.reason;
+    return emitError(first.loc) << first.reason << Remedy(first.remedy);
   auto error = emitError(fileLoc);
   StringRef separator;
   for (const KindRow &row : kKinds) {

@@ -30,6 +30,10 @@ struct Obstacle {
   std::string node;     ///< the node's name; empty if this is about something else
   std::string nodeType; ///< "GRU, domain ai.onnx, opset 13"; only of operators
   std::string reason;
+  std::string remedy = "";
+
+  /// Both, as a message has them.
+  std::string getText() const { return reason + (remedy.empty() ? "" : "; " + remedy); }
 };
 
 /// Emits one error about all of them, counted; nodes of one type with one reason share a line.

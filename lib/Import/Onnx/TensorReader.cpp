@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TensorReader.h"
+#include "octet/Support/Message.h"
 #include "octet/Support/Quote.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/Support/FileSystem.h"
@@ -148,15 +149,15 @@ Expected<llvm::MemoryBuffer *> TensorReader::openExternal(StringRef location) {
     return buffer.get();
   llvm::SmallString<256> path(folder), realFolder, realPath;
   llvm::sys::path::append(path, location);
-  std::string outside = "has its data in " + quote(location) +
-                        ", outside the network's folder; move it beside the network";
+  auto refuse = [&](const llvm::Twine &reason, const llvm::Twine &remedy) {
+    return makeRemedyError("has its data in " + quote(location) + ", " + reason, remedy);
+  };
   if (llvm::sys::path::is_absolute(location))
-    return makeError(outside);
+    return refuse("outside the network's folder", "move it beside the network");
   if (llvm::sys::fs::real_path(folder, realFolder) || llvm::sys::fs::real_path(path, realPath))
-    return makeError("has its data in " + quote(location) +
-                     ", which is not there; it belongs beside the network");
+    return refuse("which is not there", "put it beside the network");
   if (!StringRef(realPath).starts_with((realFolder + llvm::sys::path::get_separator()).str()))
-    return makeError(outside);
+    return refuse("outside the network's folder", "move it beside the network");
   if (!llvm::sys::fs::is_regular_file(realPath))
     return makeError("has its data in " + quote(location) + ", which is not a regular file");
   auto opened =
