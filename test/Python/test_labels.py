@@ -8,7 +8,7 @@ import re
 import pytest
 
 MARK = r"\(\*compiler only\*\)"
-# What may cite a label at all, and what counts as one of the two implementations. ODS cites, but implements nothing.
+# Files that may cite labels, and the two implementations. ODS cites labels, but implements nothing.
 FOLDERS = ["include", "lib", "python", "test", "tools", "docs"]
 SUFFIXES = {".c", ".cpp", ".h", ".def", ".td", ".mlir", ".py", ".md"}
 CPP = {".c", ".cpp", ".h"}

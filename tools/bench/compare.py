@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Two compilers' code for every network beside each other: one process, interleaved rounds, medians, bound buffers.
+"""Compares the code of two compilers for every network: one process, interleaved rounds, medians, bound buffers.
 
     git worktree add ../before main~5                        build octet-compile there, too
     tools/bench/compare.py ../before/build/bin/octet-compile build/bin/octet-compile --cpu-level avx2 ppocr_cls zoo/resnet18.onnx

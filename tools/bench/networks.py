@@ -1,6 +1,6 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The networks of the benchmarks: where they lie, in which order, and what each must reach."""
+"""The networks of the benchmarks: their places, their order, and the bars of each."""
 from __future__ import annotations
 
 import importlib.util
@@ -28,7 +28,7 @@ BARS = {
     "yolox_nano": 0.85,
     "kwt1_encoder_mfcc98x40": 0.96,
 }
-# What benchmarks take by default: all but the transformer.
+# The default networks of benchmarks: all but the transformer.
 NAMES = list(BARS)[:-1]
 
 # Least share of the multiply-adds in int8. A transformer's products of two values, a fifth of kwt1's, are float.
@@ -70,5 +70,5 @@ def as_arrays(feeds):
 
 
 def get_input_shapes(task):
-    """The shapes that fix what the ONNX file leaves open."""
+    """The shapes of inputs that the ONNX file does not fix."""
     return {name: tuple(shape) for name, shape in task.shapes.items()}

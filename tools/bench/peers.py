@@ -39,7 +39,7 @@ def fix_input_shapes(model, shapes):
 
 
 def fold_constants(model):
-    """Lets onnxruntime fold what depends on no input (shape arithmetic, constants as nodes) and the batch norms."""
+    """Lets onnxruntime fold values that depend on no input (shape arithmetic, constants as nodes) and batch norms."""
     import onnx
     import onnxruntime as ort
 
@@ -53,7 +53,7 @@ def fold_constants(model):
 
 
 def flatten_biases(model):
-    """Biases of shape [1, n] of Conv and Gemm become [n], which is what the quantizers expect."""
+    """Biases of shape [1, n] of Conv and Gemm become [n], as the quantizers expect."""
     from onnx import numpy_helper
 
     initializers = {i.name: i for i in model.graph.initializer}
@@ -97,7 +97,7 @@ def save(path, write):
 
 @contextlib.contextmanager
 def silence():
-    """Keeps the quantizers' chatter off the table."""
+    """Hides the quantizers' output, which would break the table."""
     logging.disable(logging.WARNING)
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What compiling costs: time, calibration time, memory, size of the result, and whether it comes out the same twice.
+"""The cost of compiling: time, calibration time, memory, size of the result, and whether the result is deterministic.
 
     tools/bench/resources.py                  all networks
     tools/bench/resources.py --samples 50,5000 mlperf_resnet8_cifar10
@@ -87,7 +87,7 @@ class Bench:
         return Compilation(self.compiler, self.task.onnx, *self.shapes, *data, *options, "-o", self.folder / output)
 
     def make_float_runs(self):
-        """A function that runs our own float library on the 200 samples and returns the seconds."""
+        """A function that runs Octet's float library on the 200 samples and returns the seconds."""
         model = self.octet.load(self.folder / "float.so")
         names = {tensor.name for tensor in model.inputs}
         feed = {name: array.copy() for name, array in self.feeds[0].items() if name in names}
@@ -129,7 +129,7 @@ class Bench:
 
 
 def measure_memory(bench, count):
-    """Peak megabytes of a compilation with `count` samples, in files of 50 (those of the network, again and again)."""
+    """Peak megabytes of a compilation with `count` samples, in files of 50 (the network's samples, repeated)."""
     folder = bench.folder / f"many{count}"
     folder.mkdir()
     bench.write("fifty", bench.feeds[:50])

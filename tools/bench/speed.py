@@ -26,7 +26,7 @@ OURS = {"octet-f32": False, "octet-int8": True}  # name -> runs int8
 
 
 def make_octet_runner(octet, task, feed, threads, is_int8):
-    """A bound call of our library for a network."""
+    """A bound call of Octet's library for a network."""
     samples = networks.as_arrays(task.calib()) if is_int8 else None
     model = octet.compile(task.onnx, calibration_data=samples, input_shapes=networks.get_input_shapes(task), threads=threads)
     names = {tensor.name for tensor in model.inputs}
@@ -95,7 +95,7 @@ def count_macs(task):
 
 
 def judge(times):
-    """Our int8 time against the fastest int8 peer and our own float: two ratios, or None where a time is missing."""
+    """Octet's int8 time against the fastest int8 peer and Octet's float time: two ratios, or None where a time is missing."""
     int8 = [times[name] for name, (is_int8, _, _) in peers.PEERS.items() if is_int8 and name in times]
     ours = times.get("octet-int8")
     if not ours or not int8:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Any ONNX files: which are taken, whether the code is right, how much of it is int8, how fast it is.
+"""Any ONNX files: which of them compile, the errors of the code, its share in int8, its speed.
 
     tools/bench/survey.py zoo/
     tools/bench/survey.py net.onnx --input-shape x=1x3x64x64
@@ -60,7 +60,7 @@ def make_session(file):
 
 
 def make_task(file, shapes):
-    """A file as the benchmarks of the thirteen networks take one."""
+    """A file in the form of the benchmarks' networks."""
     file, session = Path(file), make_session(file)
     shapes = {value.name: shapes[value.name] for value in session.get_inputs() if value.name in shapes}
     samples = make_samples(file, session, shapes)

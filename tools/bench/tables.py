@@ -26,7 +26,7 @@ def import_octet():
 
 
 class Table:
-    """Rows that are printed as they come, in columns of fixed width."""
+    """Rows that are printed one by one, in columns of fixed width."""
 
     def __init__(self, **columns):
         self.widths = {name.replace("_", " "): width for name, width in columns.items()}
@@ -48,7 +48,7 @@ def format_microseconds(seconds):
 
 
 def get_error(got, expected):
-    """The largest difference over the largest expected magnitude; by itself where nothing but zeros is expected."""
+    """The largest difference over the largest expected magnitude; or the largest difference if only zeros are expected."""
     import numpy as np
 
     return float(np.abs(np.asarray(got, np.float64).reshape(expected.shape) - expected).max() / (np.abs(expected).max() or 1.0))

@@ -18,7 +18,7 @@ ROUNDS, RUNS = 25, 40
 
 
 def compile_library(name, *options):
-    """Runs octet-compile as a user would, from the root; its messages are for the reader. The path of the library."""
+    """Runs octet-compile from the root, with its messages shown, and returns the path of the library."""
     path = OUTPUT / name
     network = (NETWORK / "digits.onnx").relative_to(SOURCE)
     command = ["build/bin/octet-compile", network, *options, "-o", path.relative_to(SOURCE)]

@@ -19,7 +19,7 @@ class Level(NamedTuple):
 
 
 def read_levels(build=BUILD):
-    """All levels, the best of each architecture first; none where the compiler is not built."""
+    """All levels, the best of each architecture first; none if the compiler is not built."""
     compiler = shutil.which("octet-compile", path=str(pathlib.Path(build) / "bin")) or shutil.which("octet-compile")
     if not compiler:
         return []
