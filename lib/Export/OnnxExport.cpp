@@ -101,9 +101,7 @@ LogicalResult octet::exportOnnx(ModuleOp module, llvm::raw_ostream &os) {
   model.mutable_graph()->set_name("main");
   if (failed(writeFunction(*model.mutable_graph(), function)))
     return failure();
-  bool hasGelu = llvm::any_of(model.graph().node(),
-                              [](const onnx::NodeProto &node) { return node.op_type() == "Gelu"; });
-  model.add_opset_import()->set_version(hasGelu ? 20 : 19);
+  model.add_opset_import()->set_version(20);
   std::string bytes;
   if (!model.SerializeToString(&bytes))
     return module.emitError("does not fit into one ONNX file (2 GB)");

@@ -18,10 +18,21 @@ using namespace octet::exporter;
 // Ops that are one node with the same operands
 //===----------------------------------------------------------------------===//
 
-/// The ONNX operator of an op without attributes, or empty.
+/// The ONNX attribute and its value of an op that has one form of several, or empty.
+static std::pair<StringRef, StringRef> getForm(Operation *op) {
+  using Pair = std::pair<StringRef, StringRef>;
+#define OCTET_ONNX_UNARY_FORM(name, op, form, attribute, values)                                   \
+  .Case([](nn::op typed) { return Pair(attribute, nn::stringifyEnum(typed.getForm())); })
+  return llvm::TypeSwitch<Operation *, Pair>(op)
+#include "octet/Dialect/NN/OnnxNames.def"
+      .Default(Pair());
+}
+
+/// The ONNX operator of an op without attributes or with that of its form, or empty.
 static StringRef getPlainOperator(Operation *op) {
   return llvm::TypeSwitch<Operation *, StringRef>(op)
 #define OCTET_ONNX_UNARY(name, op) .Case([](nn::op) { return #name; })
+#define OCTET_ONNX_UNARY_FORM(name, op, form, attribute, values) OCTET_ONNX_UNARY(name, op)
 #include "octet/Dialect/NN/OnnxNames.def"
       .Case([](nn::SqrtOp) { return "Sqrt"; })
       .Case([](nn::NegOp) { return "Neg"; })
@@ -126,12 +137,6 @@ static void write(GraphWriter &writer, nn::HardSigmoidOp op) {
       .attribute("beta", op.getBeta().convertToFloat());
 }
 
-/// An operator of opset 20.
-static void write(GraphWriter &writer, nn::GeluOp op) {
-  StringRef form = op.getForm() == nn::GeluForm::tanh ? "tanh" : "none";
-  writer.addNode(op, "Gelu").attribute("approximate", form);
-}
-
 /// ONNX has no SiLU: x * sigmoid(x).
 static void write(GraphWriter &writer, nn::SiluOp op) {
   std::string input = writer.nameOf(op.getInput()),
@@ -214,14 +219,16 @@ LogicalResult exporter::writeOperator(GraphWriter &writer, Operation *op) {
     return op->emitOpError("stands on quantized types")
            << Remedy("export the reference model, before octet-lower");
   if (StringRef type = getPlainOperator(op); !type.empty()) {
-    writer.addNode(op, type);
+    auto node = writer.addNode(op, type);
+    if (auto [attribute, value] = getForm(op); !attribute.empty())
+      node.attribute(attribute, value);
     return success();
   }
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<nn::ConvOp, nn::LinearOp, nn::MaxPoolOp, nn::AvgPoolOp, nn::BatchNormOp,
             nn::ReduceMeanOp, nn::SoftmaxOp, nn::ClipOp, nn::LeakyReluOp, nn::ThresholdedReluOp,
-            nn::EluOp, nn::HardSigmoidOp, nn::GeluOp, nn::SiluOp, nn::ConcatOp, nn::PadOp,
-            nn::SliceOp, nn::ReshapeOp, nn::TransposeOp, nn::ResizeOp>([&](auto typed) {
+            nn::EluOp, nn::HardSigmoidOp, nn::SiluOp, nn::ConcatOp, nn::PadOp, nn::SliceOp,
+            nn::ReshapeOp, nn::TransposeOp, nn::ResizeOp>([&](auto typed) {
         write(writer, typed);
         return success();
       })

@@ -198,7 +198,7 @@ struct RaiseGelu : Raise<nn::MulOp> {
       bool isHalfInside = halved && halved->first == source && x.hasOneUse() &&
                           isClose(factor * halved->second, 0.5f);
       if (source && source.getType() == op.getType() && (isHalf || isHalfInside))
-        return raise<nn::GeluOp>(op, rewriter, source, nn::GeluForm::exact);
+        return raise<nn::GeluOp>(op, rewriter, source, nn::GeluForm::none);
     }
     return rewriter.notifyMatchFailure(op, "requires half a value times its error function");
   }

@@ -14,7 +14,7 @@
 namespace octet {
 
 /// Writes the function `main` of `module`, float or with octet.quantize / octet.dequantize, as an
-/// ONNX model (opset 19, or 20 for Gelu: QuantizeLinear and DequantizeLinear, per tensor or per
+/// ONNX model (opset 20: QuantizeLinear and DequantizeLinear, per tensor or per
 /// axis, with u8, i8 and i32 constants). Groups are written op by op; observers are omitted. A node
 /// has the name of its op's location, an output the name of its op; the tensors of a quantize and
 /// dequantize pair are `<x>_quantized` and `<x>_dequantized`. Fails after one error per op without

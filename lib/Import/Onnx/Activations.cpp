@@ -25,15 +25,6 @@ static LogicalResult importUnary(Node &node, Parameters... parameters) {
   return node.setResult(node.create<OpTy>(*input, node.builder().getF32FloatAttr(parameters)...));
 }
 
-LogicalResult octet::onnx_import::importGelu(Node &node) {
-  auto input = node.value(0);
-  if (failed(input))
-    return failure();
-  bool isTanh = node.getString("approximate", "none") == "tanh";
-  return node.setResult(
-      node.create<nn::GeluOp>(*input, isTanh ? nn::GeluForm::tanh : nn::GeluForm::exact));
-}
-
 LogicalResult octet::onnx_import::importHardSigmoid(Node &node) {
   return importUnary<nn::HardSigmoidOp>(node, node.getFloat("alpha", 0.2f),
                                         node.getFloat("beta", 0.5f));

@@ -144,8 +144,20 @@ template <typename OpTy> static LogicalResult importUnary(Node &node) {
   return node.setResult(node.compute<OpTy>(node.value(0)));
 }
 
+/// The attribute's value is one of the table's, which the enumeration has.
+template <typename OpTy, typename Form>
+static LogicalResult importForm(Node &node, StringRef attribute) {
+  auto input = node.value(0);
+  auto form = nn::symbolizeEnum<Form>(node.getString(attribute, nn::stringifyEnum(Form())));
+  return failed(input) ? failure() : node.setResult(node.create<OpTy>(*input, *form));
+}
+
 #define OCTET_ONNX_UNARY(name, op)                                                                 \
   LogicalResult octet::onnx_import::import##name(Node &node) { return importUnary<nn::op>(node); }
+#define OCTET_ONNX_UNARY_FORM(name, op, form, attribute, values)                                   \
+  LogicalResult octet::onnx_import::import##name(Node &node) {                                     \
+    return importForm<nn::op, nn::form>(node, attribute);                                          \
+  }
 #include "octet/Dialect/NN/OnnxNames.def"
 
 LogicalResult octet::onnx_import::importSqrt(Node &node) {

@@ -78,8 +78,8 @@ func.func @activations(%x: tensor<1x8xf32>, %slopes: tensor<8xf32>) -> tensor<1x
   %8 = nn.erf %7 : (tensor<1x8xf32>) -> tensor<1x8xf32>
   // CHECK: nn.softplus %
   %9 = nn.softplus %8 : (tensor<1x8xf32>) -> tensor<1x8xf32>
-  // CHECK: nn.gelu %{{.*}} exact :
-  %10 = nn.gelu %9 exact : (tensor<1x8xf32>) -> tensor<1x8xf32>
+  // CHECK: nn.gelu %{{.*}} none :
+  %10 = nn.gelu %9 none : (tensor<1x8xf32>) -> tensor<1x8xf32>
   // CHECK: nn.gelu %{{.*}} tanh :
   %11 = nn.gelu %10 tanh : (tensor<1x8xf32>) -> tensor<1x8xf32>
   // CHECK: nn.thresholded_relu %{{.*}} alpha 1.000000e+00 :

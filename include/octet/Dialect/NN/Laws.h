@@ -268,7 +268,7 @@ template <typename A> Real<A> law(A &a, SoftplusOp, Reals<A> operands) {
 /// are less than 2^-100.
 template <typename A> Real<A> law(A &a, GeluOp op, Reals<A> operands) {
   Real<A> x = operands[0];
-  if (op.getForm() == GeluForm::exact)
+  if (op.getForm() == GeluForm::none)
     return a.mul(a.mul(x, a.real(0.5f)), a.add(erf(a, a.mul(x, a.bits(0x3F3504F3))), a.real(1.0f)));
   Real<A> t = a.max(x, a.real(-10.0f));
   Real<A> twice =

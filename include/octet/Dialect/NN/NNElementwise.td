@@ -15,10 +15,10 @@ include "octet/Dialect/NN/NNBase.td"
 //===----------------------------------------------------------------------===//
 
 def NN_GeluFormAttr : I32EnumAttr<"GeluForm", "the formula of a GELU", [
-    I32EnumAttrCase<"exact", 0>, I32EnumAttrCase<"tanh", 1>]> {
+    I32EnumAttrCase<"none", 0>, I32EnumAttrCase<"tanh", 1>]> {
   let description = [{
-    With the error function (`exact`), or with its approximation by a hyperbolic tangent (`tanh`). Source: [N.gelu];
-    `approximate` of ONNX Gelu, `none` and `tanh`.
+    With the error function (`none`), or with its approximation by a hyperbolic tangent (`tanh`). Source: [N.gelu];
+    `approximate` of ONNX Gelu and of `torch.nn.functional.gelu`.
   }];
   let cppNamespace = "::octet::nn";
 }
@@ -69,7 +69,7 @@ def NN_ErfOp : NN_UnaryOp<"erf", "error function", "`2 / sqrt(pi)` times the int
 def NN_SoftplusOp : NN_UnaryOp<"softplus", "smooth rectifier", "`log(1 + exp(x))` within 2 ulp",
     "[N.softplus]; ONNX Softplus, `torch.nn.functional.softplus`">;
 def NN_GeluOp : NN_UnaryOp<"gelu", "Gaussian error linear unit",
-    "`x / 2 * (1 + erf(x / sqrt(2)))` (`exact`) or `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))` (`tanh`)",
+    "`x / 2 * (1 + erf(x / sqrt(2)))` (`none`) or `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))` (`tanh`)",
     "[N.gelu]; Hendrycks and Gimpel, \"Gaussian Error Linear Units\", 2016; ONNX Gelu, `torch.nn.functional.gelu`"> {
   let arguments = (ins NN_Tensor:$input, NN_GeluFormAttr:$form);
   let assemblyFormat = "$input $form attr-dict `:` functional-type(operands, results)";
