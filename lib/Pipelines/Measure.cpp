@@ -164,13 +164,6 @@ static Statistics initTaps(ArrayRef<Tap> taps) {
 
 static llvm::Error makeError() { return llvm::createStringError("the network cannot be measured"); }
 
-static std::vector<TapStatistics> takeTaps(ArrayRef<Tap> taps, Statistics statistics) {
-  std::vector<TapStatistics> taken;
-  for (size_t i = 0; i < taps.size(); ++i)
-    taken.push_back(std::move(statistics[getTapName(i)].bytes));
-  return taken;
-}
-
 static std::vector<const void *> getPointers(const SampleCopy &sample) {
   std::vector<const void *> pointers;
   for (const std::vector<char> &input : sample)
@@ -261,6 +254,23 @@ static llvm::Expected<LoadedNetwork> loadReference(ModuleOp network, ArrayRef<Ta
   return instrument.load(/*hasOffsets=*/true);
 }
 
+/// What the taps see in the float network while `runAll` runs it.
+static llvm::Expected<std::vector<TapStatistics>>
+runFloat(const LoadedNetwork &network, ArrayRef<Tap> taps,
+         llvm::function_ref<llvm::Error(NetworkRun &)> runAll) {
+  Statistics statistics = initTaps(taps);
+  llvm::Expected<NetworkRun> run = NetworkRun::create(network, statistics);
+  if (!run)
+    return run.takeError();
+  if (llvm::Error error = runAll(*run))
+    return std::move(error);
+  run->readStatistics(statistics);
+  std::vector<TapStatistics> taken;
+  for (size_t i = 0; i < taps.size(); ++i)
+    taken.push_back(std::move(statistics[getTapName(i)].bytes));
+  return taken;
+}
+
 llvm::Expected<std::vector<TapStatistics>> octet::measureFloat(ModuleOp network, ArrayRef<Tap> taps,
                                                                const MeasureContext &context) {
   llvm::Expected<LoadedNetwork> loaded = loadFloat(network, taps);
@@ -269,28 +279,7 @@ llvm::Expected<std::vector<TapStatistics>> octet::measureFloat(ModuleOp network,
   llvm::Expected<Samples> samples = Samples::open(context.files, loaded->inputs());
   if (!samples)
     return samples.takeError();
-  Statistics statistics = initTaps(taps);
-  llvm::Expected<NetworkRun> run = NetworkRun::create(*loaded, statistics);
-  if (!run)
-    return run.takeError();
-  if (llvm::Error error = runSamples(*run, *samples))
-    return std::move(error);
-  run->readStatistics(statistics);
-  return takeTaps(taps, std::move(statistics));
-}
-
-/// What the taps see in the float network of a few samples.
-static llvm::Expected<std::vector<TapStatistics>>
-runFloat(const LoadedNetwork &network, ArrayRef<Tap> taps, ArrayRef<SampleCopy> samples) {
-  Statistics statistics = initTaps(taps);
-  llvm::Expected<NetworkRun> run = NetworkRun::create(network, statistics);
-  if (!run)
-    return run.takeError();
-  for (const SampleCopy &sample : samples)
-    if (llvm::Error error = run->run(getPointers(sample)))
-      return std::move(error);
-  run->readStatistics(statistics);
-  return takeTaps(taps, std::move(statistics));
+  return runFloat(*loaded, taps, [&](NetworkRun &run) { return runSamples(run, *samples); });
 }
 
 /// What the taps see in the reference network, given to `use` with what they saw in the float one.
@@ -330,7 +319,13 @@ llvm::Error octet::measureBoth(ModuleOp calibrated, ArrayRef<Tap> taps,
       samples->choose(getNumSamples(floating->descriptor(), reference->descriptor()));
   if (!chosen)
     return chosen.takeError();
-  llvm::Expected<std::vector<TapStatistics>> expected = runFloat(*floating, taps, *chosen);
+  auto runChosen = [&](NetworkRun &run) -> llvm::Error {
+    for (const SampleCopy &sample : *chosen)
+      if (llvm::Error error = run.run(getPointers(sample)))
+        return error;
+    return llvm::Error::success();
+  };
+  llvm::Expected<std::vector<TapStatistics>> expected = runFloat(*floating, taps, runChosen);
   if (!expected)
     return expected.takeError();
   return runReference(*reference, taps, *chosen, *expected, use);

@@ -2,11 +2,11 @@
 // RUN: octet-opt %s --octet-use-samples=files=%t.npz --octet-attach-policy --octet-prepare --octet-calibrate --octet-correct-bias | FileCheck %s
 // RUN: not octet-opt %s --octet-use-samples=files=%t.npz --octet-attach-policy --octet-prepare --octet-calibrate --octet-use-samples=files=%t.missing --octet-correct-bias 2>&1 | FileCheck %s --check-prefix=MISSING
 // RUN: octet-opt %s --octet-attach-policy --octet-prepare --octet-correct-bias 2>&1 | FileCheck %s --check-prefix=NOTHING
-// RUN: echo 'func.func @other() { return }' | not octet-opt --octet-correct-bias 2>&1 | FileCheck %s --check-prefix=NETWORK
+// RUN: echo 'func.func @other() { return }' | not octet-opt --octet-attach-policy --octet-correct-bias 2>&1 | FileCheck %s --check-prefix=NETWORK
 
 // MISSING: error: '{{.*}}.missing': no such file or folder
 // NOTHING: warning: the biases are not corrected: octet-correct-bias needs samples
-// NETWORK: error: octet-correct-bias expected a network, a function 'main'
+// NETWORK: error: expected a network, a function 'main'
 
 // The bias that was there changes a little, the one that was not appears; names and places stay.
 // CHECK-LABEL: func.func @main

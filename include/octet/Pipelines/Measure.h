@@ -14,9 +14,7 @@
 #ifndef OCTET_PIPELINES_MEASURE_H
 #define OCTET_PIPELINES_MEASURE_H
 
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/AnalysisManager.h"
-#include "octet/Dialect/Octet/Octet.h"
+#include "octet/Backend/Backend.h"
 #include "octet/Pipelines/Options.h"
 #include "llvm/Support/Error.h"
 
@@ -67,6 +65,27 @@ measureFloat(mlir::ModuleOp network, llvm::ArrayRef<Tap> taps, const MeasureCont
 llvm::Error measureBoth(mlir::ModuleOp calibrated, llvm::ArrayRef<Tap> taps,
                         const MeasureContext &context,
                         llvm::function_ref<void(const Measured &)> use);
+
+/// A convolution or linear layer that runs quantized, with weights that are observed.
+struct Layer {
+  Unit unit;
+  mlir::Operation *op; ///< reads the weights
+
+  /// Watches the sum of each channel of the result, with an offset for each.
+  Tap getSumTap() const;
+};
+
+/// The layers of the network in the order of the program, or an error about a module that is no
+/// network.
+llvm::FailureOr<llvm::SmallVector<Layer, 0>> findLayers(mlir::ModuleOp module,
+                                                        const Backend &backend);
+
+/// How much the mean of each channel is greater in the float network; `tap` is one of sums.
+llvm::SmallVector<float, 0> getMeanErrors(const Tap &tap, const Measured &measured);
+
+/// Adds to the bias of a layer, which gets one if it has none; one that is not a constant stays as
+/// it is. The new constant is called `<old>.<suffix>`, or `<layer>.bias`.
+void addToBias(const Layer &layer, llvm::ArrayRef<float> addend, llvm::StringRef suffix);
 
 } // namespace octet
 

@@ -27,16 +27,12 @@ struct CorrectOutput : PassWrapper<CorrectOutput, OperationPass<ModuleOp>> {
     // What a group yields is measured inside of it.
     if (auto group = dyn_cast<GroupOp>(last))
       last = group.getTerminator()->getOperand(0).getDefiningOp();
-    SmallVector<float, 0> errors(type.getDimSize(1));
-    auto use = [&](const Measured &measured) {
-      auto getSum = [&](const TapStatistics &statistics, size_t channel) {
-        return reinterpret_cast<const int64_t *>(statistics.data())[channel] * 0x1p-24;
-      };
-      for (auto [channel, error] : llvm::enumerate(errors))
-        error = factor * errors.size() / type.getNumElements() / measured.numSamples *
-                (getSum(measured.floating, channel) - getSum(measured.reference, channel));
-    };
+    SmallVector<float, 0> errors;
     Tap tap{last, ChannelSumObserverAttr::get(&getContext(), 1), std::nullopt};
+    auto use = [&](const Measured &measured) {
+      for (float error : getMeanErrors(tap, measured))
+        errors.push_back(factor * error);
+    };
     if (llvm::Error error = measureBoth(getOperation(), tap, getAnalysis<MeasureContext>(), use)) {
       getOperation().emitError() << llvm::toString(std::move(error));
       return signalPassFailure();

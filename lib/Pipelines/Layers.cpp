@@ -1,0 +1,88 @@
+//===- Layers.cpp - what recovery passes measure and change ---------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "octet/Codegen/Passes.h"
+#include "octet/Dialect/NN/Constants.h"
+#include "octet/Dialect/NN/NN.h"
+#include "octet/Dialect/Octet/Origin.h"
+#include "octet/Pipelines/Measure.h"
+
+using namespace mlir;
+using namespace octet;
+
+FailureOr<SmallVector<Layer, 0>> octet::findLayers(ModuleOp module, const Backend &backend) {
+  auto network = module.lookupSymbol<func::FuncOp>("main");
+  if (!network)
+    return module.emitError("expected a network, a function 'main'");
+  if (failed(verifyNetwork(network)))
+    return failure();
+  SmallVector<Layer, 0> layers;
+  for (Operation &op : network.getBody().front()) {
+    std::optional<Unit> unit = backend.matchUnit(&op);
+    OpOperand *weight = unit ? unit->getOperand<WeightOp>() : nullptr;
+    if (!weight || !weight->get().getDefiningOp<ObserveOp>())
+      continue;
+    auto isWeight = [](auto &leaf) { return isa<WeightOp>(leaf.first); };
+    Operation *weighted = llvm::find_if(unit->match.leaves, isWeight)->second->getOwner();
+    layers.push_back({std::move(*unit), weighted});
+  }
+  return layers;
+}
+
+Tap Layer::getSumTap() const {
+  auto product = dyn_cast<nn::ProductOpInterface>(op);
+  int64_t axis = product ? product.getResultChannelAxis() : 1;
+  return {op, ChannelSumObserverAttr::get(op->getContext(), axis), axis};
+}
+
+/// [N.bias_correction] From the sums of both networks, in units of 2^-24.
+SmallVector<float, 0> octet::getMeanErrors(const Tap &tap, const Measured &measured) {
+  auto getSums = [](const TapStatistics &statistics) {
+    return ArrayRef(reinterpret_cast<const int64_t *>(statistics.data()),
+                    statistics.size() / sizeof(int64_t));
+  };
+  ArrayRef<int64_t> floating = getSums(measured.floating), reference = getSums(measured.reference);
+  auto type = cast<RankedTensorType>(tap.op->getResult(0).getType());
+  int64_t count = type.getNumElements() / floating.size() * measured.numSamples;
+  SmallVector<float, 0> errors;
+  for (auto [a, b] : llvm::zip_equal(floating, reference))
+    errors.push_back((float)((double)(a - b) * 0x1p-24 / (double)count));
+  return errors;
+}
+
+void octet::addToBias(const Layer &layer, ArrayRef<float> addend, StringRef suffix) {
+  OpBuilder builder(layer.unit.op);
+  OpOperand *operand = layer.unit.getOperand<BiasOp>();
+  SmallVector<float, 0> values(addend.size(), 0.0f);
+  std::string name = (getSourceName(layer.op) + ".bias").str();
+  if (operand) {
+    auto old = nn::getConstantValues<float>(operand->get());
+    if (failed(old))
+      return;
+    values = *old;
+    auto constant = operand->get().getDefiningOp<nn::ConstantOp>();
+    name = (nn::getConstantName(constant) + "." + suffix).str();
+  }
+  for (auto [value, more] : llvm::zip_equal(values, addend))
+    value += more;
+  auto type = RankedTensorType::get({(int64_t)values.size()}, builder.getF32Type());
+  Value bias = nn::createConstant<float>(builder, layer.op->getLoc(), name, type, values);
+  if (operand) {
+    Operation *old = operand->get().getDefiningOp();
+    operand->set(bias);
+    if (old->use_empty())
+      old->erase();
+    return;
+  }
+  if (auto group = dyn_cast<GroupOp>(layer.unit.op))
+    bias = group.addInput(bias);
+  if (auto product = dyn_cast<nn::ProductOpInterface>(layer.op))
+    product.setBias(bias);
+  else // by the order of input, weights, bias
+    layer.op->insertOperands(layer.op->getNumOperands(), bias);
+}
