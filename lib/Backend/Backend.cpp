@@ -39,8 +39,7 @@ MatchOp octet::getRootMatch(PatternOp pattern) {
       .getDefiningOp<MatchOp>();
 }
 
-/// A group is the unit that fusion made of it: its body is matched again to know what each operand
-/// is.
+/// Matches the body of a group with its pattern again, which gives the roles of the operands.
 static std::optional<Match> matchGroup(GroupOp group, PatternOp pattern) {
   Operation *root = group.getYielded().getDefiningOp();
   return root ? matchGraph(getRootMatch(pattern), root) : std::nullopt;

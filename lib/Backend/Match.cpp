@@ -32,7 +32,7 @@ Operation *Match::lookup(MatchOp pattern) const {
 
 static bool matchOp(MatchOp pattern, Operation *op, Match &match);
 
-/// Binds a leaf to an operand; a leaf that is read twice must stand for one value.
+/// Binds a leaf to an operand; a leaf with two uses must match one value.
 static bool matchLeaf(Operation *leaf, OpOperand &operand, Match &match) {
   bool isActivation = isa<ActivationOp>(leaf);
   if (isActivation == isConstant(operand.get()))
@@ -47,8 +47,8 @@ static bool matchLeaf(Operation *leaf, OpOperand &operand, Match &match) {
   return true;
 }
 
-/// An inner value has as many uses as in the pattern: an operator with uses elsewhere is not even
-/// tried, so that the other operand of a commutative operator is.
+/// Whether an inner value has as many uses as in the pattern. Operators with other uses are
+/// skipped, so that the other operand of a commutative operator is tried.
 static bool matchOperand(Value pattern, OpOperand &operand, Match &match) {
   if (auto inner = pattern.getDefiningOp<MatchOp>())
     return operand.get().getDefiningOp() &&
@@ -57,7 +57,7 @@ static bool matchOperand(Value pattern, OpOperand &operand, Match &match) {
   return matchLeaf(pattern.getDefiningOp(), operand, match);
 }
 
-/// Matches operands one by one; the last leaf may be optional or stand for all the rest.
+/// Matches operands one by one; the last leaf may be optional or match all remaining operands.
 static bool matchOperands(ValueRange patterns, MutableArrayRef<OpOperand *> operands,
                           Match &match) {
   Operation *last = patterns.empty() ? nullptr : patterns.back().getDefiningOp();
@@ -79,7 +79,7 @@ static bool hasAttributes(Operation *op, DictionaryAttr wanted) {
   });
 }
 
-/// Whether name, attributes and constraints of one operator fit, operands aside.
+/// Whether name, attributes and constraints of one operator fit, without its operands.
 static bool fits(MatchOp pattern, Operation *op) {
   auto isName = [&](StringAttr name) { return name.getValue() == op->getName().getStringRef(); };
   if (op->getNumResults() != 1 ||

@@ -25,7 +25,7 @@ static const BuiltinFile *findBuiltin(StringRef name) {
   return found == getBuiltinFiles().end() ? nullptr : found;
 }
 
-/// Parses and verifies a built-in file or a file of that path; `kind` is what messages call it.
+/// Parses and verifies a built-in file or a file of that path; `kind` is for messages.
 static OwningOpRef<ModuleOp> parse(Location loc, StringRef kind, StringRef nameOrFile) {
   MLIRContext *context = loc.getContext();
   context->getOrLoadDialect<OctetDialect>();
@@ -53,8 +53,7 @@ static OwningOpRef<ModuleOp> parse(Location loc, StringRef kind, StringRef nameO
 // Operators that policies name
 //===----------------------------------------------------------------------===//
 
-/// Emits an error at an entry that names an operator which its dialect, if it is loaded, does not
-/// have.
+/// Emits an error at an entry for an operator that its dialect, if loaded, does not have.
 static LogicalResult checkOperatorName(Operation *entry, StringRef name) {
   MLIRContext *context = entry->getContext();
   bool isKnownDialect = context->getLoadedDialect(name.split('.').first);
@@ -64,7 +63,7 @@ static LogicalResult checkOperatorName(Operation *entry, StringRef name) {
          << quote(name) << ", which its dialect does not have";
 }
 
-/// The operators that patterns and folds match, that stay float, or that entries are for, exist.
+/// Checks that the operators of patterns, folds, float ops and mapping entries exist.
 static LogicalResult checkOperatorNames(Operation *policy) {
   WalkResult result = policy->walk([](Operation *op) {
     if (auto entry = dyn_cast<ObjectTypeOp>(op))
@@ -100,8 +99,8 @@ static std::pair<StringRef, Attribute> getSubject(Operation &entry) {
   return {entry.getName().getStringRef(), entry.getAttr("key")};
 }
 
-/// Takes over the entries of the included mapping that no own one overrides. `including`: the
-/// files on the way to this mapping, the nearest last.
+/// Adds the entries of the included mapping that are not overridden. `including`: the chain of
+/// files to this mapping, which is last.
 static LogicalResult resolveInclusion(QConfigMappingOp mapping,
                                       SmallVector<std::string> &including) {
   if (!mapping.getIncludes())
@@ -176,8 +175,8 @@ static LogicalResult attach(ModuleOp module, OpTy policy, StringRef source) {
   return success();
 }
 
-/// The mapping of the module where none is named: its own with its inclusion resolved, the one in
-/// the backend's file, or the built-in one for the backend, if there is one.
+/// Attaches the default mapping: the module's own with its inclusion resolved, the one in the
+/// backend's file, or the built-in one for the backend, if there is one.
 static LogicalResult attachDefaultMapping(ModuleOp module, ModuleOp backendFile,
                                           StringRef backendPath) {
   SmallVector<std::string> including;

@@ -16,7 +16,7 @@
 using namespace llvm;
 using namespace octet;
 
-/// The operator's name, or the kernel's where it has none.
+/// The operator's name, or the kernel's if the operator has none.
 static std::string getStepName(kernel::StepOp step) {
   StringRef name = getSourceName(step);
   return (name.empty() ? step.getKernel() : name).str();
@@ -118,7 +118,7 @@ static Error collectLevel(mlir::ModuleOp module, kernel::ProgramOp program,
   level.steps = getSteps(program.getBody());
   level.prologue = getSteps(program.getPrologue());
   level.preparedBytes = program.getPreparedBytes();
-  // All levels are of one memory plan.
+  // All levels share one memory plan.
   if (network.levels.empty()) {
     network.program.arenaBytes = program.getArenaBytes();
     network.program.stateBytes = program.getStateBytes();

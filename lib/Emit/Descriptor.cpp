@@ -30,7 +30,7 @@ static int64_t getElementBytes(octet_dtype dtype) {
 }
 
 namespace {
-/// Builds octet_network and what it points to. The literal structs have the layout of those in
+/// Builds octet_network and the objects that it points to, with the layout of the structs in
 /// octet.h and records.h.
 class DescriptorBuilder {
 public:
@@ -156,7 +156,7 @@ Constant *DescriptorBuilder::levelTable(ArrayRef<LevelCode> levels) {
   return array(records);
 }
 
-/// By number of arguments; zeros for those that no step has.
+/// By number of arguments; zero for numbers that no step has.
 Constant *DescriptorBuilder::calls(ArrayRef<LevelCode> levels) {
   std::set<size_t> numbers;
   for (const LevelCode &level : levels)
@@ -196,7 +196,7 @@ Constant *DescriptorBuilder::build(const ProgramInfo &info, ArrayRef<LevelCode> 
   for (const LevelCode &level : levels)
     programs.push_back(program(level, prologue));
   return record({descriptor(info, levels), array(programs), stepTable(shared),
-                 data(ConstantDataArray::get(context, lists.getEntries())), calls(levels)});
+                 data(ConstantDataArray::get(context, lists.getValues())), calls(levels)});
 }
 
 /// The runtime's public functions get the network's prefix; all else is internal, so that networks

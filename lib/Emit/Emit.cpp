@@ -54,7 +54,7 @@ static Expected<Bytes> compilePart(Module &module, TargetMachine &machine,
 }
 
 namespace {
-/// Some functions of a level, that are compiled by themselves.
+/// Functions of a level that are compiled separately.
 struct LevelPart {
   std::string level;
   Bytes bitcode;
@@ -62,8 +62,8 @@ struct LevelPart {
 };
 } // namespace
 
-/// How many instructions are compiled at a time: levels take long to compile where each shape has a
-/// kernel of its own, and are then divided among the cores.
+/// The number of instructions in a part. Levels with a kernel for each shape take long to compile
+/// and are divided among the cores.
 static constexpr unsigned kInstructionsPerPart = 2048;
 
 static Error divideLevel(StringRef prefix, LevelCode &level, ArrayRef<StepInfo> prologue,

@@ -35,7 +35,7 @@ static StringRef getTypeName(octet_dtype dtype) {
   llvm_unreachable("all cases handled");
 }
 
-/// What may stand in a C comment: names are the network's, and could end the comment or the line.
+/// A name as text of a C comment, in which it could otherwise end the comment or the line.
 static std::string getCommentText(StringRef name) {
   std::string text;
   for (char c : name)

@@ -24,42 +24,43 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createBaselineMachine(llvm:
 /// The symbol of a function of one level in the finished network.
 std::string getLevelSymbol(llvm::StringRef prefix, llvm::StringRef level, llvm::StringRef symbol);
 
-/// In the place of a level: what functions of prologues are called in the finished network, once
-/// for all levels.
+/// In the place of a level's name: the prefix of functions of prologues, which the finished network
+/// has once for all levels.
 inline constexpr llvm::StringLiteral kPrologue = "prologue";
 
-/// An address as the library has it: octet_address.
+/// The encoding of an address in a library: octet_address.
 int32_t encodeAddress(StepAddress address);
 
 /// An error if a step of the level does not fit its kernel or octet_step_record.
 llvm::Error checkSteps(const ProgramInfo &program, const LevelCode &level);
 
-/// How many steps both begin with.
+/// The number of equal steps at the beginning of both.
 size_t countCommonSteps(llvm::ArrayRef<StepInfo> first, llvm::ArrayRef<StepInfo> second);
 
-/// Steps that the library has once: most prologues begin with some of them.
+/// The steps of prologues that the library stores once: most prologues begin with some of them.
 llvm::ArrayRef<StepInfo> getSharedPrologue(llvm::ArrayRef<LevelCode> levels);
 
 /// The type of the kernel that a step calls.
 llvm::FunctionType *getKernelType(llvm::LLVMContext &context, const StepInfo &step);
 
-/// A function that calls a kernel with so many arguments from memory; see octet_descriptor.
+/// A function that calls a kernel with the given number of arguments from memory; see
+/// octet_network.
 llvm::Function *createCall(llvm::Module &module, llvm::StringRef prefix, size_t numArguments);
 
-/// The arguments of all steps as octet_descriptor has them. Addresses and bounds are lists of their
-/// own: levels have the same addresses, but merge different kernels, and steps on different memory
-/// have the same bounds.
+/// The arguments of all steps: octet_network's lists. Addresses and bounds are separate lists:
+/// levels have the same addresses, but merge different kernels, and steps on different memory have
+/// the same bounds.
 class ArgumentLists {
 public:
-  /// Where the list begins; equal ones are there once.
+  /// The place of the list; equal lists are stored once.
   int32_t add(llvm::ArrayRef<StepAddress> addresses);
   int32_t add(llvm::ArrayRef<int64_t> bounds);
-  llvm::ArrayRef<int32_t> getEntries() const { return entries; }
+  llvm::ArrayRef<int32_t> getValues() const { return values; }
 
 private:
   int32_t addList(llvm::ArrayRef<int32_t> list);
 
-  std::vector<int32_t> entries;
+  std::vector<int32_t> values;
   std::map<std::vector<int32_t>, int32_t> places;
 };
 

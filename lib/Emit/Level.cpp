@@ -34,7 +34,7 @@ static void prepareFunction(Function &function) {
   alignStack(function);
 }
 
-/// Tells LLVM between which values the bounds lie that a kernel gets: it does not see the calls.
+/// Annotates a kernel with the ranges of its bounds, since LLVM does not see the calls.
 static void addRanges(Module &module, ArrayRef<StepInfo> steps) {
   std::map<std::pair<Function *, unsigned>, ConstantRange> ranges;
   for (const StepInfo &step : steps) {
@@ -51,7 +51,7 @@ static void addRanges(Module &module, ArrayRef<StepInfo> steps) {
                                     AttrBuilder(module.getContext()).addRangeAttr(range));
 }
 
-/// Of the functions that prologues call, those that another level defines go. Returns the others.
+/// Removes the functions of prologues that another level defines; returns the others.
 static StringSet<> takePrologue(Module &module, ArrayRef<StepInfo> prologue, StringSet<> &defined) {
   addRanges(module, prologue);
   StringSet<> taken;
@@ -91,7 +91,7 @@ Error octet::prepareLevel(StringRef prefix, LevelCode &level, ArrayRef<StepInfo>
         getLevelSymbol(prefix, isShared ? kPrologue.str() : level.level, value.getName()));
     if (auto *function = dyn_cast<Function>(&value)) {
       prepareFunction(*function);
-      if (!isKernel) // What kernels share is a function so that they do not hold copies of it.
+      if (!isKernel) // Functions are code that kernels share instead of holding copies.
         function->addFnAttr(Attribute::NoInline);
     }
   }

@@ -52,8 +52,8 @@ static Error runLinker(ArrayRef<std::string> arguments) {
 }
 
 namespace {
-/// What is written to a path becomes bytes in memory. The linker writes a regular file beside its
-/// place first, which a file in memory has not; a pipe it opens and writes.
+/// A path whose writers' output becomes bytes in memory. It is a pipe: a regular file the linker
+/// would write beside its place first, and a file in memory has no folder.
 class OutputPipe {
 public:
   static Expected<std::unique_ptr<OutputPipe>> create() {
@@ -68,7 +68,7 @@ public:
 
   std::string getPath() const { return "/proc/self/fd/" + std::to_string(writeEnd); }
 
-  /// What has been written by all who opened the path and have closed it.
+  /// The bytes that were written before all writers closed the path.
   Bytes finish() {
     if (reader.joinable()) {
       close(writeEnd);
@@ -94,8 +94,8 @@ private:
 };
 } // namespace
 
-/// The linker reads and writes nothing but files. These are in memory: there is no folder that
-/// another could write to, or that stays behind when a signal ends the process.
+/// The linker reads and writes only files. These are in memory, so that there is no folder that
+/// others could write to or that a signal would leave behind.
 Expected<Bytes> octet::linkObjects(ArrayRef<Bytes> objects, const EmitOptions &options) {
   Expected<std::unique_ptr<OutputPipe>> output = OutputPipe::create();
   if (!output)

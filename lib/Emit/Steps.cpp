@@ -17,7 +17,7 @@ using namespace octet;
 // Checks
 //===----------------------------------------------------------------------===//
 
-/// What an address counts in; see octet_address.
+/// The unit of the offsets of an address; see octet_address.
 static int64_t getUnit(octet_space space) {
   switch (space) {
   case OCTET_ARENA:
@@ -39,7 +39,7 @@ static StringRef getSpaceName(octet_space space) {
   return names[space];
 }
 
-/// What is wrong with an address, or nothing.
+/// The problem of an address; empty if there is none.
 static std::string describeProblem(const ProgramInfo &program, StepAddress address) {
   int64_t unit = getUnit(address.space), units = (int64_t)1 << (32 - OCTET_SPACE_BITS);
   if (address.space >= OCTET_INPUT)
@@ -126,10 +126,10 @@ int32_t ArgumentLists::add(ArrayRef<int64_t> bounds) {
 }
 
 int32_t ArgumentLists::addList(ArrayRef<int32_t> list) {
-  auto [it, isNew] = places.try_emplace(list.vec(), (int32_t)entries.size());
+  auto [it, isNew] = places.try_emplace(list.vec(), (int32_t)values.size());
   if (isNew) {
-    entries.push_back(list.size());
-    append_range(entries, list);
+    values.push_back(list.size());
+    append_range(values, list);
   }
   return it->second;
 }

@@ -93,7 +93,7 @@ Node GraphWriter::addNode(StringRef type, ArrayRef<std::string> inputs, StringRe
   return addNamedNode(graph, makeUniqueIn(takenByNodes, output), type, inputs, output);
 }
 
-/// Several ops may come from one source node, and are called alike.
+/// Ops of one source node have the same name, which is made unique.
 Node GraphWriter::addNode(Operation *op, StringRef type, ArrayRef<std::string> inputs) {
   return addNamedNode(graph, makeUniqueIn(takenByNodes, getName(op)), type, inputs,
                       nameResult(op, getName(op)));

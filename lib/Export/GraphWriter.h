@@ -42,7 +42,7 @@ public:
   void reserve(mlir::Value value, std::string name) {
     reserved.try_emplace(value, std::move(name));
   }
-  /// What is reserved for `from` is meant for `to`.
+  /// Transfers the name reserved for `from` to `to`.
   void passReservation(mlir::Value from, mlir::Value to);
   std::string makeUnique(llvm::StringRef name);
 

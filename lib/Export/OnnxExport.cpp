@@ -40,7 +40,7 @@ static LogicalResult writeOp(GraphWriter &writer, Operation *op) {
       .Default([&](Operation *other) { return writeOperator(writer, other); });
 }
 
-/// All ops that ONNX does not have are reported, not only the first.
+/// Reports all ops without a counterpart in ONNX, not only the first.
 static LogicalResult writeBlock(GraphWriter &writer, Block &block) {
   bool failedAny = false;
   for (Operation &op : block.without_terminator())
@@ -63,8 +63,8 @@ static void addInputs(GraphWriter &writer, func::FuncOp function) {
   }
 }
 
-/// Outputs are called as the function's results: the op that computes one takes that name, a value
-/// that has another name (an input, a constant, a value returned twice) is copied.
+/// Outputs have the names of the function's results: the op that computes one gets that name; a
+/// value with another name (an input, a constant, a value returned twice) is copied.
 static void addOutputs(GraphWriter &writer, func::FuncOp function, ArrayRef<std::string> names) {
   Operation *terminator = function.getBody().front().getTerminator();
   for (auto [name, value] : llvm::zip(names, terminator->getOperands())) {

@@ -82,8 +82,7 @@ static void write(GraphWriter &writer, nn::LinearOp op) {
   writer.addNode(op, "Add", {product, writer.nameOf(op.getBias())});
 }
 
-/// Dilations only where there are some: onnxruntime's fused integer pools do not know the
-/// attribute.
+/// Omits dilations of 1: onnxruntime's fused integer pools do not support the attribute.
 template <typename PoolOp> static Node writePool(GraphWriter &writer, PoolOp op, StringRef type) {
   Node node = writer.addNode(op, type)
                   .attribute("kernel_shape", op.getKernel())
@@ -187,7 +186,8 @@ static void write(GraphWriter &writer, nn::TransposeOp op) {
   writer.addNode(op, "Transpose").attribute("perm", op.getPermutation());
 }
 
-/// Scales say more than sizes (half-pixel coordinates use them), unless they do not give the sizes.
+/// Scales are more precise than sizes (half-pixel coordinates use them), unless they give other
+/// sizes.
 static void write(GraphWriter &writer, nn::ResizeOp op) {
   ArrayRef<int64_t> shape = op.getInput().getType().getShape();
   ArrayRef<float> factors = op.getScales();

@@ -17,7 +17,7 @@ void exporter::writeConstant(GraphWriter &writer, nn::ConstantOp op) {
   RankedTensorType type = op.getResult().getType();
   StringRef name = nn::getConstantName(op);
   bool quantized = isa<QuantizedType>(type.getElementType());
-  // octet-convert tells its blobs from the source's by their storage type.
+  // octet-convert distinguishes its blobs from the source's by their storage type.
   if (quantized)
     (void)(name.consume_back(".i8") || name.consume_back(".i32"));
   std::string unique = writer.addInitializer((name + (quantized ? "_quantized" : "")).str(),
@@ -36,7 +36,7 @@ static std::vector<char> pack(QuantizedType type, ArrayRef<int64_t> values) {
 }
 
 /// Adds scale and zero point and returns the inputs of the (de)quantizing node on `tensor`. A
-/// 32-bit zero point is left out: it is zero.
+/// 32-bit zero point, which is always zero, is omitted.
 static SmallVector<std::string> addParams(GraphWriter &writer, const std::string &tensor,
                                           const std::string &base, QuantizedType type) {
   numerics::QuantParams params = numerics::getParams(type);

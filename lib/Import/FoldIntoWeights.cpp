@@ -50,8 +50,7 @@ struct FoldPad : OpRewritePattern<nn::ConvOp> {
   Pass::Statistic &counter;
 };
 
-/// Kernel rows or columns at both ends that meet nothing but padding, as far as the padding is
-/// theirs.
+/// The numbers of outer kernel rows or columns that meet only padding which can go with them.
 struct DeadTaps {
   DeadTaps(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t low, int64_t high,
            int64_t dilation) {
@@ -70,8 +69,8 @@ struct DeadTaps {
   int64_t first = 0, last = 0;
 };
 
-/// A kernel loses the rows and columns that only ever meet padding: 3 x 3 with a dilation of the
-/// image's size is 1 x 1.
+/// Crops outer kernel rows and columns that only meet padding: 3 x 3 with a dilation of the image's
+/// size becomes 1 x 1.
 struct CropKernel : OpRewritePattern<nn::ConvOp> {
   CropKernel(MLIRContext *context, Pass::Statistic &counter)
       : OpRewritePattern(context), counter(counter) {}
@@ -135,9 +134,8 @@ bool isChannelVector(Value value, RankedTensorType result, int64_t channelAxis) 
   return type.getRank() >= fromEnd;
 }
 
-/// A constant vector behind a layer without bias is its bias, whatever backend reads the network:
-/// the value keeps its name and its bits. Into a bias that is there, it goes where the backend
-/// folds it.
+/// Turns a constant vector that is added to a layer without bias into the bias, for every backend:
+/// the value keeps its name and its bits. Addition to an existing bias is a fold of the backend.
 template <typename LayerOp> struct FoldBias : OpRewritePattern<nn::AddOp> {
   FoldBias(MLIRContext *context, Pass::Statistic &counter)
       : OpRewritePattern(context), counter(counter) {}
@@ -158,7 +156,7 @@ template <typename LayerOp> struct FoldBias : OpRewritePattern<nn::AddOp> {
     return rewriter.notifyMatchFailure(add, "requires a layer without bias plus a constant vector");
   }
 
-  /// The layer moves behind the vector, which may be defined after it.
+  /// Moves the layer behind the vector, which may be defined after it.
   static void setBias(LayerOp layer, nn::ConstantOp vector, nn::AddOp add,
                       PatternRewriter &rewriter) {
     rewriter.setInsertionPoint(add);

@@ -249,7 +249,7 @@ struct RaiseIdiomsPass : octet::impl::RaiseIdiomsPassBase<RaiseIdiomsPass> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
     RewritePatternSet patterns(context);
-    // The larger idiom first: a hard swish contains what would be a hard sigmoid.
+    // The larger idiom first: a hard swish contains a hard sigmoid.
     patterns.add<RaiseHardSwish<nn::MulOp>, RaiseHardSwish<nn::DivOp>>(context, numRaised, 2);
     patterns.add<RaiseSilu, RaiseGelu, RaiseClip, RaiseHardSigmoid<nn::MulOp>,
                  RaiseHardSigmoid<nn::DivOp>>(context, numRaised, 1);

@@ -18,7 +18,7 @@ namespace octet {
 using namespace mlir;
 using namespace octet;
 
-/// Only dimensions of size 1 come or go.
+/// Whether only dimensions of size 1 are added or removed.
 static bool changesOnesOnly(nn::ReshapeOp reshape) {
   auto withoutOnes = [](RankedTensorType type) {
     SmallVector<int64_t> shape(type.getShape());

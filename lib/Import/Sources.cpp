@@ -36,7 +36,7 @@ static OwningOpRef<ModuleOp> parse(MLIRContext *context, const llvm::MemoryBuffe
   return parseSourceFile<ModuleOp>(sources, ParserConfig(context));
 }
 
-/// In a process of its own, of which nothing is left whatever happens: whether a file can be read.
+/// Parses a file in a process of its own, whose end tells whether the file can be read.
 [[noreturn]] static void tryToParse(MLIRContext *context, const llvm::MemoryBuffer &file) {
   llvm::sys::unregisterHandlers(); // a crash is an answer
   rlimit noCoreFile = {0, 0};
@@ -48,9 +48,9 @@ static OwningOpRef<ModuleOp> parse(MLIRContext *context, const llvm::MemoryBuffe
   _exit(0);
 }
 
-/// MLIR's reader of bytecode takes it to be what MLIR wrote: a damaged file corrupts memory. So a
-/// copy of this process reads it first. That turns damage into a message; it does not make bytecode
-/// of unknown origin safe (SECURITY.md).
+/// MLIR's reader of bytecode assumes that MLIR wrote it: a damaged file corrupts memory. So a copy
+/// of this process reads it first, which turns damage into a message. Bytecode of unknown origin is
+/// still not safe (SECURITY.md).
 static llvm::Error checkBytecode(MLIRContext *context, const llvm::MemoryBuffer &file) {
   pid_t child = fork();
   if (child == 0)
@@ -112,8 +112,8 @@ static const Source *findSource(StringRef path, StringRef bytes) {
 
 FailureOr<NetworkFile> octet::openNetwork(MLIRContext *context, StringRef path) {
   auto error = [&] { return emitError(FileLineColLoc::get(context, path, 0, 0)); };
-  // Bytecode wants its sections aligned in memory, which a small file (read, not mapped) is not by
-  // itself; text wants a zero behind it.
+  // Bytecode needs its sections aligned in memory, which a small file (read, not mapped) is not by
+  // default; text needs a zero behind it.
   auto buffer = readFile(path, kMostNetworkBytes, llvm::Align(4096));
   if (!buffer)
     return error() << "cannot be read: " << llvm::toString(buffer.takeError());

@@ -29,7 +29,7 @@ using namespace octet;
 // Statistics that cannot be used
 //===----------------------------------------------------------------------===//
 
-/// Of which value, and why, statistics give no scale; empty if all do.
+/// The first value whose statistics give no scale, with the reason; empty if there is none.
 static std::string findUnusable(ModuleOp module, const Statistics &statistics) {
   std::string reason;
   ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &diagnostic) {
@@ -48,8 +48,8 @@ static std::string findUnusable(ModuleOp module, const Statistics &statistics) {
   return "";
 }
 
-/// The error of the first sample with which statistics become unusable. They are gathered again,
-/// with a look at them behind each sample.
+/// The error about the first sample that makes statistics unusable. Collects them again and checks
+/// them after each sample.
 static llvm::Error blameSample(ModuleOp module, const LoadedNetwork &network,
                                const Samples &samples) {
   Statistics statistics = initStatistics(module);
@@ -90,10 +90,10 @@ static std::vector<octet_tensor> getInputs(ModuleOp module) {
   return inputs;
 }
 
-/// Shows all samples to the observers.
+/// Runs all samples through the observed network.
 static llvm::Error observeSamples(ModuleOp module, const MeasureContext &source, unsigned threads,
                                   Statistics &statistics) {
-  // Before the work: what is wrong with the samples shows without it.
+  // Errors of the samples show before the network is compiled.
   std::vector<octet_tensor> inputs = getInputs(module);
   if (llvm::Expected<Samples> samples = Samples::open(source.files, inputs); !samples)
     return samples.takeError();
@@ -120,7 +120,7 @@ struct Calibrate : octet::impl::CalibratePassBase<Calibrate> {
 
   void runOnOperation() override {
     if (llvm::Error error = calibrate()) {
-      // Of files, not of a place in the network.
+      // Errors about files have no place in the network.
       emitMessages(UnknownLoc::get(&getContext()), std::move(error));
       return signalPassFailure();
     }

@@ -34,7 +34,7 @@
 using namespace mlir;
 using namespace octet;
 
-/// On modules that were prepared for quantized inputs and outputs.
+/// An attribute of modules that were prepared for quantized inputs and outputs.
 static constexpr llvm::StringLiteral kQuantizedIoAttr = "octet.quantized_io";
 
 namespace {
@@ -81,7 +81,7 @@ private:
     return finish();
   }
 
-  /// The last stage that is run here; the way from there to machine code is compileLibrary's.
+  /// The last stage to run here; compileLibrary does the rest.
   Stage getLastStage() const {
     if (request.output.artifact == Artifact::ONNX)
       return Stage::Convert;
@@ -117,8 +117,8 @@ private:
     return llvm::Error::success();
   }
 
-  /// The policy becomes part of the module before the first stage that reads it; a module that has
-  /// one is checked against the request's.
+  /// Attaches the policy to the module before the first stage that reads it; the policy of a module
+  /// that has one is compared with the request's.
   llvm::Error attachPolicy(Stage last) {
     const PolicyOptions &policy = request.policy;
     bool isGiven = !policy.backend.empty() || !policy.qconfigMapping.empty();
@@ -131,7 +131,7 @@ private:
                                       : llvm::createStringError("a policy cannot be used");
   }
 
-  /// The passes of one stage, and around them what is read from the network and said of it.
+  /// Runs the passes of one stage and reports on it.
   llvm::Error runStage(Stage stage) {
     if (!isPassed(stage, request.policy.precision))
       return llvm::Error::success();
@@ -170,7 +170,7 @@ private:
     return llvm::Error::success();
   }
 
-  /// Finds out before the work of calibrating what is wrong with the recipe.
+  /// Checks the recipe before the calibration.
   llvm::Error checkBackend() {
     PolicyAnalysis policy(*module);
     const Backend *backend = policy.getBackend();
@@ -189,7 +189,7 @@ private:
     return llvm::Error::success();
   }
 
-  /// What octet-prepare wrote down.
+  /// The decisions of octet-prepare.
   void reportPlan() {
     llvm::json::Array verdicts = describeDecisions(*module);
     tell("quantize", "backend " + PolicyAnalysis(*module).getBackend()->getName().str() + " · " +
@@ -197,7 +197,7 @@ private:
     report.set("operators", std::move(verdicts));
   }
 
-  /// Says which operators were to run in int8 and stay float; those that octet-lower took into an
+  /// Warns of operators that stay float against the policy; operators that octet-lower moved into an
   /// epilogue run in int8.
   void reportFallbacks() {
     module->walk([&](Operation *op) {
@@ -227,7 +227,7 @@ private:
     return writeCode();
   }
 
-  /// Bytecode with all weights and the report, and beside it text without them, with locations.
+  /// Writes bytecode with all weights and the report, and as its companion text without weights.
   llvm::Error writeIR() {
     markStage(*module, reached);
     llvm::raw_string_ostream text(result.companion);

@@ -14,14 +14,13 @@
 
 namespace octet {
 
-/// Collects what is emitted on a context while it lives; remarks are dropped.
+/// Collects the errors and warnings of a context during its lifetime.
 class DiagnosticCollector {
 public:
-  /// `file` is where diagnostics without a place of their own are said to be.
+  /// `file` is the place of diagnostics without a location.
   DiagnosticCollector(mlir::MLIRContext *context, llvm::StringRef file);
 
-  /// The collected errors; if there are none, `error`, which then says more than that a stage
-  /// failed.
+  /// The collected errors, or `error` if there are none.
   llvm::Error takeError(llvm::Error error);
   std::vector<Message> warnings;
 

@@ -16,13 +16,13 @@ using namespace octet;
 
 static bool isQuantized(Type type) { return isa<quant::QuantizedType>(getElementTypeOrSelf(type)); }
 
-/// On modules that this compiler wrote: the stage they have passed.
+/// An attribute of modules that this compiler wrote: the last stage they passed.
 static constexpr llvm::StringLiteral kStageAttr = "octet.stage";
-/// The same: the report up to there.
+/// Likewise: the report up to that stage.
 static constexpr llvm::StringLiteral kReportAttr = "octet.report";
 
-/// Which stage IR has passed; Stage::Program if it has gone too far to be taken up again. Ops tell
-/// for IR of any source; a network of which nothing is quantized has none that would.
+/// The last stage that IR passed; Stage::Program if it is too late to continue. Ops show the stage
+/// of IR from any source; a network without quantized operators has no such ops.
 static Stage findStage(ModuleOp module) {
   Stage stage = Stage::Import;
   if (auto name = module->getAttrOfType<StringAttr>(kStageAttr))

@@ -14,16 +14,15 @@
 
 namespace octet {
 
-/// Finds out which stage a network that was read has passed, and what was done so far if that is
-/// noted.
+/// Determines the last stage that a network passed, and reads its report, if it has one.
 llvm::Error takeUp(mlir::ModuleOp module, Stage &passed, Report &report);
 
-/// Whether a compilation that stopped behind some stage wrote the network.
+/// Whether the network was written by a compilation that stopped behind a stage.
 bool isTidied(mlir::ModuleOp module);
 
-/// Notes on a module which stage it has passed.
+/// Marks a module with the last stage that it passed.
 void markStage(mlir::ModuleOp module, Stage passed);
-/// Notes on a module what was done so far.
+/// Stores the report in a module.
 void markReport(mlir::ModuleOp module, const Report &report);
 
 } // namespace octet

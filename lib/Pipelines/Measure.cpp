@@ -25,8 +25,8 @@
 using namespace mlir;
 using namespace octet;
 
-/// Samples in use, all of them in memory at once with everything that is computed from them:
-/// measuring thousands takes no more memory than fifty.
+/// The largest number of samples in use, which are in memory at once with all values computed from
+/// them, so that memory does not grow with the number of samples.
 static constexpr size_t kMaxSamples = 50, kMinSamples = 4;
 static constexpr int64_t kMaxBytes = int64_t(256) << 20;
 
@@ -38,8 +38,8 @@ static RankedTensorType getTappedType(const Tap &tap) {
 // Instrumentation
 //===----------------------------------------------------------------------===//
 
-/// In a copy of the network, on tapped operators: the tap's index. It stays with the operator while
-/// the copy is converted.
+/// An attribute of tapped operators in a copy of the network: the tap's index. It stays with the
+/// operator while the copy is converted.
 static constexpr llvm::StringLiteral kTapAttr = "octet.tap";
 
 /// The symbol of a tap's observer.
@@ -57,12 +57,12 @@ public:
       mapping.lookup(tap.op)->setAttr(kTapAttr, builder.getI64IntegerAttr(i));
   }
 
-  /// Makes it the float network, or the reference model.
+  /// Turns the copy into the float network or the reference model.
   LogicalResult makeFloat();
   LogicalResult makeReference();
 
-  /// Compiles it with an observer for each tap and, in the reference model, a further input for
-  /// each offset.
+  /// Compiles the copy with an observer for each tap and, in the reference model, an input for each
+  /// offset.
   llvm::Expected<LoadedNetwork> load(bool hasOffsets);
 
 private:
@@ -83,7 +83,7 @@ LogicalResult Instrument::makeFloat() {
 }
 
 LogicalResult Instrument::makeReference() {
-  // What octet-convert warns of here it says of the network itself, too.
+  // octet-convert gives the same warnings for the network itself.
   ScopedDiagnosticHandler handler(copy->getContext(), [](Diagnostic &diagnostic) {
     return success(diagnostic.getSeverity() == DiagnosticSeverity::Warning);
   });
@@ -99,7 +99,7 @@ LogicalResult Instrument::inlineGroups() {
   return pm.run(*copy);
 }
 
-/// Observes the result of a tapped operator in place of that result.
+/// Replaces the result of a tapped operator by an observed one.
 ObserveOp Instrument::observe(size_t tap, Operation *op) {
   auto moduleBuilder = OpBuilder::atBlockBegin(copy->getBody());
   auto observer =
@@ -175,7 +175,7 @@ namespace {
 /// Runs a network on several samples at once, tap by tap.
 class LockstepRuns {
 public:
-  /// `offsets` (none where empty) are read by each run, as the inputs behind the network's own.
+  /// Each run reads `offsets` (not those that are empty) as inputs behind the network's own.
   static llvm::Expected<LockstepRuns> create(const LoadedNetwork &network, ArrayRef<Tap> taps,
                                              ArrayRef<SampleCopy> samples,
                                              ArrayRef<std::vector<float>> offsets) {
@@ -193,7 +193,7 @@ public:
     return std::move(lockstep);
   }
 
-  /// Goes on until every sample has passed a tap; then its statistics.
+  /// Continues until every sample has passed a tap; returns its statistics.
   llvm::Expected<TapStatistics> runTo(size_t tap) {
     int64_t end = network->observers.lookup(getTapName(tap)).step + 1;
     if (end <= next)
@@ -226,7 +226,7 @@ private:
 };
 } // namespace
 
-/// How many samples' runs of both networks fit into memory.
+/// The number of samples whose runs of both networks fit into memory.
 static size_t getNumSamples(const octet_descriptor &a, const octet_descriptor &b) {
   int64_t bytes = std::max(a.arena_bytes, b.arena_bytes);
   for (int32_t i = 0; i < a.num_inputs; ++i)
@@ -282,7 +282,7 @@ llvm::Expected<std::vector<TapStatistics>> octet::measureFloat(ModuleOp network,
   return runFloat(*loaded, taps, [&](NetworkRun &run) { return runSamples(run, *samples); });
 }
 
-/// What the taps see in the reference network, given to `use` with what they saw in the float one.
+/// Measures the taps in the reference network and calls `use` with the statistics of both networks.
 static llvm::Error runReference(const LoadedNetwork &network, ArrayRef<Tap> taps,
                                 ArrayRef<SampleCopy> samples, ArrayRef<TapStatistics> floating,
                                 llvm::function_ref<void(const Measured &)> use) {

@@ -1,4 +1,4 @@
-//===- Report.cpp - what was done, for people and programs ----------------===//
+//===- Report.cpp - the report of a compilation ---------------------------===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -53,10 +53,10 @@ void Report::setQuantized(int64_t number) {
 
 std::string Report::print() const { return formatv("{0:2}", json::Value(json::Object(root))); }
 
-/// What is the operator's own; all else it has in common with others of its kind.
+/// The fields that differ between operators of one kind.
 static bool isOwn(StringRef key) { return key == "name" || key == "macs"; }
 
-/// What a library does not carry: defaults, and locations, which mean nothing beside names.
+/// The fields that a library omits: defaults, and locations.
 static bool isOmitted(StringRef key, const json::Value &value) {
   return key == "location" || value == json::Value("") || value == json::Value(0) ||
          value == json::Value(false);
@@ -86,7 +86,7 @@ static StringRef get(const json::Value &row, StringRef key) {
   return row.getAsObject()->getString(key).value_or("");
 }
 
-/// What a group or operator is called in short: its first operator, without the dialect.
+/// The short name of a group or operator: its first operator, without the dialect.
 static std::string getShortName(const json::Value &row) {
   StringRef first = get(row, "operator").split('+').first;
   return first.substr(first.find('.') + 1).str();

@@ -1,4 +1,4 @@
-//===- Report.h - what was done, for people and programs --------*- C++ -*-===//
+//===- Report.h - the report of a compilation -------------------*- C++ -*-===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,20 +17,19 @@ namespace octet {
 /// The report of a compilation: the same network, samples and options give the same text.
 class Report {
 public:
-  /// What `print` gave; empty if it is nothing of the kind.
+  /// Parses the text of `print`; gives an empty report for any other text.
   static Report parse(llvm::StringRef text);
   void set(llvm::StringRef key, llvm::json::Value value) { root[key] = std::move(value); }
   bool has(llvm::StringRef key) const { return root.get(key); }
   /// The operator of row `number` runs in integers, although it was planned otherwise.
   void setQuantized(int64_t number);
-  /// An operator that was to run in int8 stays float: the row of its decision says so, or a new one
-  /// where there is none. False if it did before.
+  /// Records in the row of its decision, or in a new row, that an operator stays float against the
+  /// policy. False if it was float before.
   bool setFloat(std::optional<int64_t> number, llvm::json::Object decision);
   std::string print() const;
-  /// The same for a library to carry: what operators have in common is given once, as a list of
-  /// `kinds` that they number; no line breaks, no locations, no fields that are empty, zero or
-  /// false. Report.parse in python/octet/report.py makes the
-  /// whole of it.
+  /// The short form for a library: operators refer by number to a list of `kinds` with their common
+  /// fields; line breaks, locations and fields that are empty, zero or false are omitted.
+  /// Report.parse in python/octet/report.py restores the report.
   std::string printCompact() const;
 
 private:

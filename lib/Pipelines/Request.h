@@ -13,18 +13,18 @@
 
 namespace octet {
 
-/// The target: the one asked for, or this machine.
+/// The requested target, or this machine.
 std::string getTriple(const TargetOptions &target);
 
-/// The CPU levels to compile for, each once and the best first, as they are looked for when the
-/// library is loaded.
+/// The CPU levels to compile for, without repetition, best first, which is the order of the choice
+/// at loading.
 std::vector<std::string> getLevels(const TargetOptions &target);
 
 /// Refuses targets and CPU levels that do not exist, and options that contradict or would have no
 /// effect.
 llvm::Error checkRequest(const CompileRequest &request);
 
-/// Refuses options that only stages up to `passed` read, which IR has behind it.
+/// Refuses options of stages up to `passed`, which the IR has already passed.
 llvm::Error checkRequestForIR(const CompileRequest &request, Stage passed);
 
 } // namespace octet

@@ -29,13 +29,14 @@ struct LoadedNetwork {
 };
 
 /// Compiles a copy of a float network (reference model, observed network) for this machine and
-/// loads it. Groups are inlined, quantized constants evaluated, observers of constants left out.
+/// loads it. Groups are inlined, quantized constants evaluated, observers of constants removed.
 llvm::Expected<LoadedNetwork> loadFloatNetwork(mlir::ModuleOp module);
 
 /// Removes observers from values.
 void eraseObserves(mlir::ModuleOp module, llvm::function_ref<bool(ObserveOp)> which);
 
-/// A model of a network, whose observers go on from given statistics. The network must outlive it.
+/// A model of a network whose observers continue from given statistics. The network must outlive
+/// it.
 class NetworkRun {
 public:
   static llvm::Expected<NetworkRun> create(const LoadedNetwork &network,
@@ -46,7 +47,7 @@ public:
   /// Runs one sample through the steps [begin, end), after those before them.
   llvm::Error runSteps(Sample inputs, int64_t begin, int64_t end);
 
-  /// Reads what the network's observers have seen so far.
+  /// Reads the statistics of the network's observers.
   void readStatistics(Statistics &statistics) const;
   void readStatistics(llvm::StringRef observer, ObserverState &state) const;
 
@@ -64,7 +65,7 @@ private:
   std::vector<void *> outputPointers;
 };
 
-/// Shows samples to the observers of a network, one after the other.
+/// Runs samples through a network with observers, one after the other.
 llvm::Error runSamples(NetworkRun &run, const Samples &samples, const Progress &progress = {});
 
 } // namespace octet

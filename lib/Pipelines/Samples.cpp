@@ -28,7 +28,7 @@ static ArrayRef<int64_t> getShape(const octet_tensor &input) {
   return {input.shape, (size_t)input.rank};
 }
 
-/// Where the element is that has a number in row-major order.
+/// The index of the element with a given number in row-major order.
 static SmallVector<int64_t> getIndex(ArrayRef<int64_t> shape, int64_t number) {
   SmallVector<int64_t> index(shape.size());
   for (size_t axis = shape.size(); axis-- > 0; number /= shape[axis])
@@ -45,8 +45,8 @@ static Error makeError(StringRef path, const NpyArray &array, const Twine &text,
   return makeSampleError({path.str(), array.name, {}, {}}, text, remedy);
 }
 
-/// How many samples `array` holds for `input`: one per row if it has a leading sample axis, else
-/// its batches one behind the other. Zero if the shapes do not go together.
+/// The number of samples in `array` for `input`: one per row if there is a leading sample axis,
+/// else concatenated batches. Zero if the shapes do not fit.
 static int64_t countSamples(const NpyArray &array, const octet_tensor &input) {
   ArrayRef<int64_t> wanted = getShape(input), shape = array.shape;
   if (shape.size() == wanted.size() + 1 && shape.drop_front() == wanted)
@@ -117,7 +117,7 @@ Error Samples::addFile(StringRef path) {
   return Error::success();
 }
 
-/// The files of samples that `path` stands for.
+/// The files of samples at `path`.
 static Expected<std::vector<std::string>> listFiles(StringRef path) {
   if (!sys::fs::exists(path))
     return makeError(path, "no such file or folder");

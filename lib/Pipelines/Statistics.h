@@ -23,9 +23,9 @@ struct ObserverState {
 /// By the observers' symbols.
 using Statistics = std::map<std::string, ObserverState>;
 
-/// Fresh statistics for every observer of a value that is no constant and that keeps any.
+/// Initial statistics for every observer of an activation that keeps statistics.
 Statistics initStatistics(mlir::ModuleOp module);
-/// Attaches them to the observers.
+/// Stores statistics in the observers.
 void attachStatistics(mlir::ModuleOp module, const Statistics &statistics);
 /// Merges `other` into `statistics`; observers that only one of them has, or whose statistics
 /// cannot merge, are an error.

@@ -23,8 +23,7 @@ namespace octet {
 #include "octet/Quantize/Passes.h.inc"
 } // namespace octet
 
-/// The observer's state: its statistics; for a constant that none was kept of, what its elements
-/// give.
+/// The observer's state: its statistics or, for a constant without, those of its elements.
 static FailureOr<SmallVector<char>> getState(ObserverOp observer, ObserveOp op) {
   ObserverAttrInterface attr = observer.getObserver();
   RankedTensorType type = cast<RankedTensorType>(op.getInput().getType());
@@ -33,7 +32,7 @@ static FailureOr<SmallVector<char>> getState(ObserverOp observer, ObserveOp op) 
     if (statistics.getNumElements() != (int64_t)state.size())
       return observer.emitOpError("expected ")
              << state.size() << " bytes of statistics, but got " << statistics.getNumElements();
-    // Not the raw data: equal bytes are stored once.
+    // Not the raw data, which holds a splat's byte once.
     return llvm::map_to_vector(statistics.getValues<int8_t>(),
                                [](int8_t byte) { return (char)byte; });
   }
@@ -114,8 +113,8 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
     return operand ? operand->get().getDefiningOp<ObserveOp>() : nullptr;
   }
 
-  /// The quantized type of an operand: that of its observer, or the one it has already, as weights
-  /// have that a recovery pass has rounded. Null if it is float.
+  /// The quantized type of an operand: that of its observer, or its own, as that of weights that a
+  /// recovery pass has rounded. Null if it is float.
   quant::QuantizedType getType(OpOperand *operand) {
     if (ObserveOp observe = getObserve(operand))
       return types.lookup(observe);
@@ -134,7 +133,8 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
     return !perAxis || perAxis.getQuantizedDimension() == (int64_t)(*leaves.begin()).getAxis();
   }
 
-  /// A bias that becomes int32: its unit's activation and weights are quantized, its values known.
+  /// A bias that becomes int32: the activation and the weights of its unit are quantized, and its
+  /// values are known.
   struct ProductBias {
     OpOperand *operand;
     quant::QuantizedType input, weight;
@@ -153,8 +153,8 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
     return ProductBias{operand, input, weight, std::move(*values)};
   }
 
-  /// A channel whose weights are all but zero has a tiny scale, in whose steps the bias would not
-  /// fit into int32.
+  /// Raises tiny scales of channels whose weights are close to zero, so that the bias fits into
+  /// int32.
   void raiseScales(const Unit &unit) {
     std::optional<ProductBias> bias = getBias(unit);
     ObserveOp observe = getObserve(unit.getOperand<WeightOp>());

@@ -22,7 +22,7 @@ static ReasonAttr toAttr(MLIRContext *context, const std::optional<Reason> &reas
                 : ReasonAttr();
 }
 
-/// What there is to say of the observers that operators' results share, by the operator.
+/// The notes about observers that operators' results share, by operator.
 static DenseMap<Operation *, Reason> collectNotes(const Plan &plan) {
   DenseMap<Operation *, Reason> notes;
   for (const ObservedSet &set : plan.observed)
@@ -77,7 +77,7 @@ static std::string getOperators(Operation *op) {
                     "+");
 }
 
-/// `file:line:column`, or "" for an operator that stands in no file of its own.
+/// `file:line:column`, or "" for an operator without a place in a file of IR.
 static std::string getPlace(Operation *op) {
   auto place = op->getLoc()->findInstanceOf<FileLineColLoc>();
   return place ? llvm::formatv("{0}:{1}:{2}", place.getFilename().getValue(), place.getLine(),

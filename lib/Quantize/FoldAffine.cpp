@@ -20,7 +20,7 @@ struct Affine {
   SmallVector<double> scale, shift;
 };
 
-/// What a leaf of the fold stands for.
+/// The operand that a leaf of the fold matched.
 OpOperand *lookupLeaf(const Match &match, Value leaf) {
   for (auto [bound, operand] : match.leaves)
     if (leaf && bound == leaf.getDefiningOp())
@@ -127,7 +127,7 @@ LogicalResult octet::foldAffine(FoldOp fold, const Match &match) {
   for (int64_t c = 0; c < numChannels; ++c)
     biasValues[c] = (float)(biasValues[c] * affine->scale[c] + affine->shift[c]);
 
-  // Names follow from the source's: "conv1.weight+bn1".
+  // Names are combined from those of the source: "conv1.weight+bn1".
   OpBuilder builder(op);
   std::string suffix = ("+" + getSourceName(root)).str();
   auto create = [&](Location loc, Value like, std::string name, RankedTensorType type,

@@ -39,7 +39,7 @@ static Operation *getAnchor(const Match &match) {
   return match.getRoot();
 }
 
-/// Operands of the group: what each leaf stands for, in the order of the pattern's leaves.
+/// The operands of the group: those that the leaves matched, in the order of the pattern's leaves.
 static SetVector<Value> getInputs(PatternOp pattern, const Match &match) {
   SetVector<Value> inputs;
   for (Operation &leaf : pattern.getBody().front())
@@ -71,8 +71,8 @@ static void wrap(const Backend &backend, PatternOp pattern, const Match &match) 
     op->erase();
 }
 
-/// Wraps the longest pattern of more than one operator that ends at `op`; the operators that were
-/// erased.
+/// Wraps the longest pattern of more than one operator that ends at `op`; returns the erased
+/// operators.
 static SmallVector<Operation *> fuseOnto(const Backend &backend, Operation *op) {
   for (PatternOp pattern : backend.getPatterns()) {
     if (llvm::hasSingleElement(pattern.getBody().getOps<MatchOp>()))
@@ -98,7 +98,7 @@ struct Fuse : octet::impl::FusePassBase<Fuse> {
   }
 
   void fuse(const Backend &backend, Block &block) {
-    // Forward, so that what is folded onto a convolution lets the next operator fold, too.
+    // Forward, so that an operator behind a folded one can be folded, too.
     for (Operation &op : llvm::make_early_inc_range(block))
       numFolded += foldOnto(backend, &op);
     SmallVector<Operation *> ops = llvm::to_vector(llvm::make_pointer_range(block));

@@ -24,8 +24,8 @@ namespace octet {
 #include "octet/Quantize/Passes.h.inc"
 } // namespace octet
 
-/// What the observer of a value is called: like the argument or constant, or the operator that
-/// computes it (of a group: the last one). What has no source name is called after its operator.
+/// The name of a value's observer: that of the argument, the constant, or the operator that
+/// computes the value (the last one of a group); without a source name, the name of the op.
 static std::string getValueName(Value value) {
   if (auto group = value.getDefiningOp<GroupOp>())
     value = group.getTerminator()->getOperand(0);
@@ -51,7 +51,7 @@ static ObserverOp createObserver(SymbolTable &symbols, Location loc, StringRef n
   return op;
 }
 
-/// Shows `value` to the observer; `readers` decides which of its uses see the observed value.
+/// Inserts an octet.observe of `value`; `readers` selects the uses that it replaces.
 static void observe(Value value, ObserverOp observer,
                     llvm::function_ref<bool(OpOperand &)> readers) {
   OriginPropagation origins(getOrigin(value));
@@ -64,7 +64,7 @@ static void observe(Value value, ObserverOp observer,
                           [&](OpOperand &use) { return use.getOwner() != op && readers(use); });
 }
 
-/// Tells what was decided about one operator, as a remark.
+/// Emits the decision about an operator as a remark.
 static void tell(const Decision &decision) {
   auto options = remark::RemarkOpts::name(decision.reason ? decision.reason->code : "quantized")
                      .category("octet-prepare");
@@ -102,7 +102,7 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
       }
   }
 
-  /// An entry for a name that no operator has is most likely misspelt.
+  /// Reports entries for names that no operator has, which are most likely misspelt.
   LogicalResult checkNames(const QConfigMapping &mapping) {
     DenseSet<Operation *> applied;
     getOperation().walk([&](Operation *op) { applied.insert(mapping.lookup(op)); });
@@ -143,8 +143,8 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
     return success();
   }
 
-  /// Weights and biases that are no numbers would be told of behind the calibration, as statistics
-  /// that no scale can be made of; or not at all.
+  /// Refuses weights and biases that are not finite, which would otherwise show after the
+  /// calibration, as statistics without a scale, or not at all.
   static LogicalResult checkConstants(const Plan &plan) {
     for (const Decision &decision : plan.decisions) {
       if (decision.verdict == Verdict::Float)
@@ -185,7 +185,7 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
     numPerChannel += set.isPerChannel;
   }
 
-  /// Each reader of a weight may have an observer of its own; equal ones are one.
+  /// Each user of a weight may have an observer of its own; equal observers are merged.
   void insertWeight(SymbolTable &symbols, DenseMap<Value, ObserverOp> &known, OpOperand *operand,
                     ObserverAttrInterface attr) {
     Value weight = operand->get();

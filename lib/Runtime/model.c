@@ -20,7 +20,7 @@ everything else internal.
 
 extern const octet_network octet_model_network;
 
-/* An argument that is an input or output. */
+/* An argument of a step that is an input or output. */
 typedef struct binding {
   int64_t *argument;
   int32_t address;
@@ -30,7 +30,7 @@ struct octet_model {
   octet_frame frame;
   octet_program program;
   octet_step *steps;  /* the program's */
-  ready_step *ready;  /* the same as they are called */
+  ready_step *ready;  /* the same steps with their arguments */
   int64_t *arguments; /* all steps' */
   binding *bindings;
   int64_t num_bindings;

@@ -55,7 +55,7 @@ typedef struct pool {
   _Alignas(64) _Atomic uint64_t ticket;
   _Alignas(64) _Atomic uint32_t completed;
   _Alignas(64) _Atomic uint32_t sleepers;
-  /* What sleeping workers wait on. */
+  /* The futex of sleeping workers. */
   _Atomic uint32_t wakeups;
   _Atomic int stop;
   /* The published step. Atomic because a worker may read them while the next step is published; it
@@ -152,8 +152,8 @@ static void destroy_pool(pool *p) {
   free(p);
 }
 
-/* A pool with workers beside the calling thread, or null if a thread cannot be made. Workers take
- * no signals. */
+/* Creates a pool with workers beside the calling thread; null if a thread cannot be created.
+ * Workers block all signals. */
 static pool *create_pool(uint32_t num_workers) {
   pool *p;
   size_t bytes = sizeof(pool) + num_workers * sizeof(pthread_t);

@@ -1,4 +1,4 @@
-// What the CPU backend observes with unless told otherwise.
+// The default observers of the CPU backend.
 #values = #octet.min_max<dtype = ui8>
 #channels = #octet.per_channel_min_max<dtype = ui8, axis = 1>
 #weights = #octet.per_channel_min_max<dtype = si8, scheme = symmetric, range = [-127, 127], axis = 0>

@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace octet::nn;
 
-/// `-> type` stands only where the result type is not the value's own (quantized constants).
+/// `-> type` is printed only if the result type is not the value's own (quantized constants).
 static ParseResult parseConstantType(OpAsmParser &parser, Type &type, Attribute value) {
   if (succeeded(parser.parseOptionalArrow()))
     return parser.parseType(type);
@@ -43,7 +43,7 @@ LogicalResult ConstantOp::verify() {
     return emitOpError("expected values of type ") << getStorageElementType(type.getElementType())
                                                    << ", but got " << valueType.getElementType();
   if (auto resource = dyn_cast<DenseResourceElementsAttr>(getValue())) {
-    // Text printed without its weights reads back without them: that must not compile to anything.
+    // Text without weights can be parsed, but must not compile.
     AsmResourceBlob *blob = resource.getRawHandle().getBlob();
     if (!blob)
       return emitOpError("has no data for the resource '")

@@ -57,7 +57,7 @@ static LogicalResult expectVector(Operation *op, Value value, int64_t size, Stri
          << what << " of shape [" << size << "], but got [" << shape << "]";
 }
 
-/// Window arithmetic that convolutions and pools share; appends H' and W'.
+/// The window arithmetic of convolutions and pools; appends H' and W'.
 static LogicalResult appendWindowShape(Operation *op, llvm::ArrayRef<int64_t> input,
                                        llvm::ArrayRef<int64_t> kernel,
                                        llvm::ArrayRef<int64_t> strides,

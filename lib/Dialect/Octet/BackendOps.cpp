@@ -101,8 +101,8 @@ LogicalResult MatchOp::verify() {
   return success();
 }
 
-/// Checks what patterns and folds have in common: leaves and matches only, every one of them used,
-/// `root` a match.
+/// The checks that patterns and folds share: only leaves and matches, all of them used, and a match
+/// as `root`.
 static LogicalResult verifyGraph(Operation *op, Block &block, Value root) {
   if (!root || !root.getDefiningOp<MatchOp>())
     return op->emitOpError("expected the result of an 'octet.match' as the root");

@@ -73,8 +73,7 @@ LogicalResult octet::onnx_import::importConv(Node &node) {
   return node.setResult(node.reshape(*result, {out[0], out[1], out[3]}));
 }
 
-/// A channel's standard deviation must be a number: else its values are none, which shows up much
-/// later and elsewhere.
+/// Refuses a negative or NaN variance, whose effects would show much later and elsewhere.
 static LogicalResult checkVariance(Node &node, float epsilon) {
   auto variance = node.floats(4, "variance");
   if (failed(variance))
@@ -105,7 +104,7 @@ LogicalResult octet::onnx_import::importBatchNorm(Node &node) {
   float epsilon = node.getFloat("epsilon", 1e-5f);
   if (failed(checkVariance(node, epsilon)))
     return failure();
-  // Over one dimension as convolutions are, which it is then fused with.
+  // One spatial dimension becomes two, as for the convolutions that it is fused with.
   Shape shape = node.shape(0);
   Value images = shape.size() == 3 ? node.reshape(*input, toTwoDimensional(shape)) : *input;
   auto result =

@@ -156,7 +156,7 @@ void GraphImporter::checkNodes() {
   }
 }
 
-/// What the file says of a tensor that was not imported: the type of its value if it holds floats.
+/// The type in the file of a tensor that was not imported, if it holds floats.
 static Type getDeclaredType(const onnx::ValueInfoProto *declaration, Type f32) {
   using Proto = onnx::TensorProto;
   if (!declaration || !declaration->type().tensor_type().has_shape())
@@ -267,8 +267,8 @@ void GraphImporter::releaseInputs(const onnx::NodeProto &proto) {
 // Constants
 //===----------------------------------------------------------------------===//
 
-/// What a network computes from its constants has few elements, or follows from its weights by a
-/// few casts and transpositions.
+/// Constants computed by a network have few elements, or are its weights after a few casts and
+/// transpositions.
 static int64_t getMostComputed(int64_t storedElements) {
   return kMaxConstantElements + 8 * storedElements;
 }

@@ -55,15 +55,15 @@ public:
   llvm::LogicalResult define(const onnx::NodeProto &node, unsigned output, const Entry &entry);
   /// An nn.constant of a host tensor, one per tensor.
   mlir::Value materialize(const HostTensorRef &tensor);
-  /// Counts elements of constants: those that the file holds, and those that are computed from
-  /// them, of which there may be only so many more. False if there are.
+  /// Counts elements of constants: those in the file, and those computed from them, whose number is
+  /// limited. False above the limit.
   void addStored(int64_t elements) { storedElements += elements; }
   bool addComputed(int64_t elements);
 
 private:
-  /// Counts who reads which tensor, and finds the nodes that the outputs need.
+  /// Counts the uses of each tensor, and finds the nodes that the outputs need.
   void findReaders(llvm::ArrayRef<int> order);
-  /// Every needed node against the operator table.
+  /// Checks every needed node against the operator table.
   void checkNodes();
   llvm::LogicalResult checkInitializers();
 
@@ -76,11 +76,11 @@ private:
   llvm::LogicalResult importNode(const onnx::NodeProto &proto);
   void importKnown(const onnx::NodeProto &proto, llvm::ArrayRef<Entry> inputs, bool isFolded);
   llvm::FailureOr<Entry> lookup(llvm::StringRef name, mlir::Location user);
-  /// Forgets constants that nothing reads any more.
+  /// Releases constants without further uses.
   void releaseInputs(const onnx::NodeProto &proto);
-  /// Goes on after a node that was not imported.
+  /// Continues behind a node that was not imported.
   void giveUp(const onnx::NodeProto &node, bool isFolded);
-  /// Takes a value of this type for the tensor, of which only the file's word is known.
+  /// Creates a placeholder for a tensor of which only the type in the file is known.
   void assume(llvm::StringRef name, mlir::Type type);
 
   llvm::StringRef getNodeName(const onnx::NodeProto &node) const;
@@ -112,7 +112,7 @@ private:
 
   std::vector<Obstacle> obstacles;
   llvm::DenseSet<const onnx::NodeProto *> refused; ///< nodes that are obstacles
-  /// Tensors of which nothing is known behind an obstacle, and whether they would be constants.
+  /// Tensors of unknown type behind an obstacle, and whether they would be constants.
   llvm::StringMap<bool> unknown;
   llvm::StringSet<> assumed; ///< tensors that follow from assumptions about others
   bool readsAssumed = false; ///< the node being imported does; no error of its own is believed

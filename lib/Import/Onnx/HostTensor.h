@@ -6,8 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 //
-// Weights and everything that shape arithmetic computes live in host tensors until an operator
-// needs them as a value.
+// Weights and results of shape arithmetic are host tensors until an operator needs them as values.
 //
 //===----------------------------------------------------------------------===//
 

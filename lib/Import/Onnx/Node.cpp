@@ -192,7 +192,7 @@ FailureOr<Value> Node::number(StringRef role, float value) {
   return materialize({proto.output(0) + "/" + role.str(), {}, std::vector<float>{value}});
 }
 
-/// The verifier's words without the name of an op that the network's author never saw.
+/// The verifier's message without the name of the op, which the network's author does not know.
 FailureOr<Value> Node::createVerified(llvm::function_ref<Operation *()> create) {
   std::string problem;
   Operation *op;

@@ -16,7 +16,8 @@ namespace octet::onnx_import {
 
 class GraphImporter;
 
-/// What a tensor name of the graph stands for: a constant known now, or a value of the program.
+/// The value of a tensor name of the graph: a constant known during import, or a value of the
+/// program.
 struct Entry {
   HostTensorRef tensor;
   mlir::Value value;

@@ -26,7 +26,7 @@ struct OperatorRow {
 llvm::ArrayRef<OperatorRow> getOperatorTable();
 const OperatorRow *findOperator(llvm::StringRef name);
 
-/// What the table says about a node's attributes and number of inputs.
+/// The result of checking a node's attributes and number of inputs against the table.
 struct NodeCheck {
   std::string invalid;     ///< not ONNX: wrong type, too many inputs
   std::string unsupported; ///< the first attribute (or value) without a meaning here

@@ -38,7 +38,7 @@ llvm::SmallVector<mlir::Value> emitLoops(mlir::OpBuilder &builder, mlir::Locatio
                                          llvm::ArrayRef<StridedDim> dims, mlir::Value base,
                                          mlir::ValueRange carried, LoopBody body);
 
-/// What is reduced: vectors of values enter, a pair of vectors is carried.
+/// A reduction of vectors of values to a pair of vectors.
 struct MinMax {
   mlir::Value min, max;
 };

@@ -13,7 +13,7 @@
 
 namespace octet {
 
-/// What was seen: empty while min > max; NaN once a NaN was seen.
+/// The range of the observed values: empty while min > max; NaN after a NaN.
 struct ValueRange32 {
   float min = std::numeric_limits<float>::infinity();
   float max = -std::numeric_limits<float>::infinity();
@@ -56,7 +56,7 @@ mlir::FailureOr<mlir::quant::QuantizedType>
 getQuantizedTypeOfRanges(EmitError emitError, const QuantTarget &target,
                          llvm::ArrayRef<ValueRange32> ranges, int64_t axis);
 
-/// What every range observer's verifier checks.
+/// The checks that the verifiers of all range observers share.
 mlir::LogicalResult verifyTarget(EmitError emitError, mlir::IntegerType dtype,
                                  mlir::DenseI64ArrayAttr range, mlir::FloatAttr eps);
 
