@@ -3,7 +3,7 @@
 !line = tensor<1x4x9xf32>
 !image = tensor<1x4x1x9xf32>
 
-// What stands between two convolutions over one dimension.
+// Operators between two convolutions over one dimension.
 // CHECK-LABEL: func.func @between_convolutions
 // CHECK-SAME: (%[[X:.*]]: tensor<1x4x1x9xf32>
 func.func @between_convolutions(%x: !image) -> !image {
@@ -48,7 +48,7 @@ func.func @stays(%x: !image, %z: !line, %p: tensor<1x4x3x3xf32>) -> (!line, !lin
   return %1, %2, %4 : !line, !line, !line
 }
 
-// What a detector returns: boxes of images of several sizes, channels last.
+// The outputs of a detector: boxes of images of several sizes, channels last.
 !big = tensor<1x5x4x4xf32>
 !small = tensor<1x5x2x2xf32>
 // CHECK-LABEL: func.func @channels_last

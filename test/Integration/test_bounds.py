@@ -70,7 +70,7 @@ def test_nothing_beyond_the_buffers(seed, quantized_io, tmp_path):
     model = random_onnx.make_random_model(seed)
     samples, _ = fuzz.make_feeds(model, seed)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", octet.CompileWarning)  # what stays float
+        warnings.simplefilter("ignore", octet.CompileWarning)  # operators that stay float
         compiled = octet.compile(model.SerializeToString(), calibration_data=samples, cpu_level=exactness.X86_LEVELS,
                                  quantized_io=quantized_io)
     compiled.save(tmp_path / "net.so")

@@ -1,4 +1,4 @@
-// What is wrong with the samples is said before the network is compiled for them, which would end with another error here.
+// Errors of the samples come before compiling the network, which would end with another error here.
 // RUN: %python -c "import numpy; numpy.savez('%t.npz', x=numpy.zeros((3, 1, 5), 'f'))"
 // RUN: not octet-opt %s --allow-unregistered-dialect --octet-use-samples=files=%t.npz --octet-calibrate 2>&1 | FileCheck %s
 // RUN: %python -c "import numpy; numpy.savez('%t.npz', x=numpy.zeros((3, 1, 4), 'f'))"

@@ -86,7 +86,7 @@ func.func @groups_stay_groups(%x: tensor<1x1xf32>) -> tensor<1x1xf32> {
 
 octet.observer @x #octet.fixed_qparams<ui8, scale = 0.5 : f32, zero_point = 128>
 
-// What reads no quantized weight keeps its float bias.
+// An operator without a quantized weight keeps its float bias.
 // CHECK-LABEL: func @a_float_layer_keeps_its_bias
 // CHECK: nn.constant dense<1.000000e+00> : tensor<1xf32>
 // CHECK: octet.quantize

@@ -1,6 +1,6 @@
 // DEFINE: %{fuse} = --octet-attach-policy=qconfig-mapping=%S/Inputs/constants.mlir --octet-fuse
 // RUN: octet-opt %s %{fuse} --octet-explain -o /dev/null | FileCheck %s
-// What octet-prepare carried out reads as what it would do.
+// The table is the same before and after octet-prepare.
 // RUN: octet-opt %s %{fuse} --octet-prepare --octet-explain -o /dev/null | FileCheck %s
 // RUN: octet-opt %s %{fuse} --octet-explain='json=true output=%t.json' -o /dev/null
 // RUN: FileCheck %s --check-prefix=JSON < %t.json

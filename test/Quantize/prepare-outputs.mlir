@@ -5,7 +5,7 @@
 
 // EXPLAIN-FLOAT: nn.relu float OCT102
 // EXPLAIN-INTEGER: nn.relu int8
-// What a function returns is quantized if asked for.
+// Results of functions are quantized on request.
 // CHECK-LABEL: func.func @main
 // CHECK: %[[R:.*]] = nn.relu
 // FLOAT: return %[[R]]

@@ -1,4 +1,4 @@
-// What operators of one shared set come to have.
+// The observers of operators that share one.
 // RUN: octet-opt %s --octet-attach-policy --octet-prepare --split-input-file | FileCheck %s
 
 // A sigmoid and a tanh know different ranges: neither holds for both.

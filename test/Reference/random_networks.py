@@ -78,7 +78,7 @@ class Writer:
         name = self.constant(values, kind)
         return self.emit(f"octet.dequantize {name} : ({tensor(values.shape, kind)})", values.shape)
 
-    # What may stand behind a product: op text with {} for the operand, and whether results are positive.
+    # Operators behind a product: op text with {} for the operand, and whether results are positive.
     ACTIVATIONS = [("nn.relu {0}", True), ("nn.clip {0} min 0.0 max {1}", True), ("nn.silu {0}", False), ("nn.hard_swish {0}", False),
                    ("nn.leaky_relu {0} alpha 0.1", False), ("nn.sigmoid {0}", True), ("nn.tanh {0}", False),
                    ("nn.elu {0} alpha 0.5", False), ("nn.hard_sigmoid {0} alpha 0.2 beta 0.5", True),

@@ -2,7 +2,7 @@
 // RUN: octet-compile %s --float -o %t.so
 // RUN: %python %S/Inputs/make-samples.py %t
 //
-// What the library contains.
+// The library's contents.
 // RUN: octet-run %t.so | FileCheck %s --check-prefix=DESCRIBE
 // DESCRIBE: network
 // DESCRIBE-NEXT: input x: float32[1,4]
@@ -17,7 +17,7 @@
 // RUN: octet-run %t.so --input %t.many.npz --expect %t.out.npz | FileCheck %s --check-prefix=EQUAL
 // EQUAL: y: 0 of {{[0-9]+}} elements differ, max abs difference 0, largest magnitude {{[1-9]}}
 //
-// What differs is counted; --max-error forgives it relative to the largest magnitude.
+// Differences are counted; --max-error is a tolerance relative to the largest magnitude.
 // RUN: not octet-run %t.so --input %t.many.npz --expect %t.other.npz | FileCheck %s --check-prefix=DIFFER
 // RUN: not octet-run %t.so --input %t.many.npz --expect %t.other.npz --max-error 0.04 | FileCheck %s --check-prefix=DIFFER
 // RUN: octet-run %t.so --input %t.many.npz --expect %t.other.npz --max-error 0.07 | FileCheck %s --check-prefix=DIFFER

@@ -51,7 +51,7 @@ func.func @origins(%x: tensor<2xf32>) -> tensor<2xf32> {
   return %n : tensor<2xf32>
 }
 
-// What became of an operator, and why.
+// Decisions and their reasons.
 // CHECK-LABEL: func @decisions
 func.func @decisions(%x: tensor<2xf32>) -> tensor<2xf32> {
   // CHECK: nn.relu %{{.*}} {octet.decision = #octet.decision<number = 0, verdict = int8, pattern = @mine::@act>}

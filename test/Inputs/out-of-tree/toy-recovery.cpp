@@ -24,7 +24,7 @@ struct CorrectOutput : PassWrapper<CorrectOutput, OperationPass<ModuleOp>> {
     OpOperand &output = function.getBody().front().getTerminator()->getOpOperand(0);
     auto type = cast<RankedTensorType>(output.get().getType());
     Operation *last = output.get().getDefiningOp();
-    // What a group yields is measured inside of it.
+    // The result of a group is measured in its body.
     if (auto group = dyn_cast<GroupOp>(last))
       last = group.getTerminator()->getOperand(0).getDefiningOp();
     SmallVector<float, 0> errors;

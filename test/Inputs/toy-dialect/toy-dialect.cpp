@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What an author of a plugin writes, against MLIR alone: `octet-compile --load-dialect-plugin`.
+// A plugin that uses MLIR only: `octet-compile --load-dialect-plugin`.
 //
 //===----------------------------------------------------------------------===//
 

@@ -271,7 +271,7 @@ class Evaluation:
                                              product.axis)
         return None
 
-    # What is said about a value survives a transposition of constants; activations of one operator have two nodes.
+    # Facts about a value survive a transposition of constants; activations of one operator have two nodes.
 
     def transpose(self, node):
         operators.evaluate(node, self.values)

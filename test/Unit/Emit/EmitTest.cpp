@@ -97,7 +97,7 @@ TEST(Emit, DescribesTheNetwork) {
   EXPECT_EQ(step.range, TestNetwork::size);
 }
 
-/// The words of a list of the network.
+/// The values of a list of the network.
 ArrayRef<int32_t> getList(const octet_network &network, int32_t place) {
   return ArrayRef<int32_t>(network.lists + place + 1, network.lists[place]);
 }
@@ -197,7 +197,7 @@ TEST(Emit, DividesLongCode) {
     return makeLongNetwork().emitOrFail(with(kind, "x86_64-linux-gnu", parallelism));
   };
   EXPECT_EQ(emit(OutputKind::Object, 1), emit(OutputKind::Object, 3));
-  // What several parts call is no longer internal to one.
+  // Functions that several parts call are not internal.
   Bytes text = emit(OutputKind::LLVMIR, 2);
   StringRef ir(text.data(), text.size());
   EXPECT_TRUE(ir.contains("define hidden void @net_reference_increment("))

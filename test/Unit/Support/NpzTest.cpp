@@ -107,7 +107,7 @@ TEST_F(Npz, ReadsOneArray) {
   EXPECT_EQ((*read)[0].data, (std::vector<char>{1, 0, 2, 0}));
 }
 
-/// What NumPy wrote: stored and deflated, forwards and backwards.
+/// Files of NumPy: stored and deflated, forwards and backwards.
 TEST_F(Npz, ReadsRowsOfNumPysFiles) {
   for (const char *name : {"numpy-stored.npz", "numpy-deflated.npz"}) {
     auto reader = NpzReader::open(std::string(OCTET_TEST_INPUTS "/") + name);
