@@ -32,7 +32,7 @@ static std::pair<StringRef, StringRef> getForm(Operation *op) {
 static StringRef getPlainOperator(Operation *op) {
   return llvm::TypeSwitch<Operation *, StringRef>(op)
 #define OCTET_ONNX_UNARY(name, op) .Case([](nn::op) { return #name; })
-#define OCTET_ONNX_UNARY_FORM(name, op, form, attribute, values) OCTET_ONNX_UNARY(name, op)
+#define OCTET_ONNX_UNARY_FORM(name, op, ...) .Case([](nn::op) { return #name; })
 #include "octet/Dialect/NN/OnnxNames.def"
       .Case([](nn::SqrtOp) { return "Sqrt"; })
       .Case([](nn::NegOp) { return "Neg"; })

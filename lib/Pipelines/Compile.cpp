@@ -197,8 +197,8 @@ private:
     report.set("operators", std::move(verdicts));
   }
 
-  /// Warns of operators that stay float against the policy; operators that octet-lower moved into an
-  /// epilogue run in int8.
+  /// Warns of operators that stay float against the policy; operators that octet-lower moved into
+  /// an epilogue run in int8.
   void reportFallbacks() {
     module->walk([&](Operation *op) {
       DecisionAttr decision = getDecision(op);
