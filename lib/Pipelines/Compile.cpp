@@ -34,9 +34,6 @@
 using namespace mlir;
 using namespace octet;
 
-/// An attribute of modules that were prepared for quantized inputs and outputs.
-static constexpr llvm::StringLiteral kQuantizedIoAttr = "octet.quantized_io";
-
 namespace {
 /// One compilation.
 class Compilation {

@@ -16,11 +16,6 @@ using namespace octet;
 
 static bool isQuantized(Type type) { return isa<quant::QuantizedType>(getElementTypeOrSelf(type)); }
 
-/// An attribute of modules that this compiler wrote: the last stage they passed.
-static constexpr llvm::StringLiteral kStageAttr = "octet.stage";
-/// Likewise: the report up to that stage.
-static constexpr llvm::StringLiteral kReportAttr = "octet.report";
-
 /// The last stage that IR passed; Stage::Program if it is too late to continue. Ops show the stage
 /// of IR from any source; a network without quantized operators has no such ops.
 static Stage findStage(ModuleOp module) {
@@ -62,8 +57,11 @@ llvm::Error octet::takeUp(ModuleOp module, Stage &passed, Report &report) {
     return llvm::createStringError("expected the IR of a network with a function 'main'");
   if (failed(verifyNetwork(network)))
     return llvm::createStringError("the file holds no network");
-  if (auto noted = dyn_cast_or_null<StringAttr>(module->removeAttr(kReportAttr)))
-    report = Report::parse(noted);
+  auto noted = cast_or_null<StringAttr>(module->removeAttr(kReportAttr));
+  llvm::Expected<Report> begun = noted ? Report::parse(noted) : Report();
+  if (!begun)
+    return begun.takeError();
+  report = std::move(*begun);
   return llvm::Error::success();
 }
 

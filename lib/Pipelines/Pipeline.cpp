@@ -20,7 +20,7 @@ using namespace octet;
 ArrayRef<StageInfo> octet::getStages() {
   static const StageInfo stages[] = {
 #define OCTET_STAGE(enumerator, name, summary) {Stage::enumerator, name, summary},
-#include "octet/Pipelines/Stages.def"
+#include "octet/Dialect/Octet/Stages.def"
   };
   return stages;
 }
@@ -93,7 +93,7 @@ void octet::buildPipeline(OpPassManager &pm, Stage passed, Stage last,
   using Builder = void (*)(OpPassManager &, const PipelineOptions &);
   static constexpr Builder builders[] = {
 #define OCTET_STAGE(enumerator, name, summary) build##enumerator,
-#include "octet/Pipelines/Stages.def"
+#include "octet/Dialect/Octet/Stages.def"
   };
   bool isRunning = options.policy.precision == Precision::Int8 && passed < Stage::Calibrate &&
                    last >= Stage::Prepare;

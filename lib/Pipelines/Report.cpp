@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Report.h"
+#include "octet/Support/Message.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <map>
@@ -14,13 +15,23 @@
 using namespace llvm;
 using namespace octet;
 
-Report Report::parse(StringRef text) {
-  Report report;
+/// Whether a report has the form in which it is read: its rows are objects.
+static bool isReport(const json::Object &root) {
+  const json::Value *rows = root.get("operators");
+  return !rows || (rows->getAsArray() && all_of(*rows->getAsArray(), [](const json::Value &row) {
+                     return row.getAsObject();
+                   }));
+}
+
+Expected<Report> Report::parse(StringRef text) {
   Expected<json::Value> value = json::parse(text);
+  json::Object *root = value ? value->getAsObject() : nullptr;
   if (!value)
     consumeError(value.takeError());
-  else if (json::Object *root = value->getAsObject())
-    report.root = std::move(*root);
+  if (!root || !isReport(*root))
+    return makeRemedyError("'octet.report' is not the report of a compilation", "remove it");
+  Report report;
+  report.root = std::move(*root);
   return report;
 }
 

@@ -17,8 +17,8 @@ namespace octet {
 /// The report of a compilation: the same network, samples and options give the same text.
 class Report {
 public:
-  /// Parses the text of `print`; gives an empty report for any other text.
-  static Report parse(llvm::StringRef text);
+  /// Parses the text of `print`.
+  static llvm::Expected<Report> parse(llvm::StringRef text);
   void set(llvm::StringRef key, llvm::json::Value value) { root[key] = std::move(value); }
   bool has(llvm::StringRef key) const { return root.get(key); }
   /// The operator of row `number` runs in integers, although it was planned otherwise.

@@ -15,7 +15,7 @@ namespace octet {
 
 enum class Stage {
 #define OCTET_STAGE(enumerator, name, summary) enumerator,
-#include "octet/Pipelines/Stages.def"
+#include "octet/Dialect/Octet/Stages.def"
 };
 
 struct StageInfo {

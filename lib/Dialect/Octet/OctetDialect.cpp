@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "octet/Dialect/Octet/Origin.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -30,14 +31,46 @@ void OctetDialect::initialize() {
       >();
 }
 
-/// The discardable attributes that passes read on ops of any dialect.
+//===----------------------------------------------------------------------===//
+// Discardable attributes
+//===----------------------------------------------------------------------===//
+
+template <typename AttrTy> static bool isOfType(Attribute value) { return isa<AttrTy>(value); }
+
+static bool isStage(Attribute value) {
+  static constexpr StringLiteral stages[] = {
+#define OCTET_STAGE(enumerator, name, summary) name,
+#include "octet/Dialect/Octet/Stages.def"
+  };
+  auto name = dyn_cast<StringAttr>(value);
+  return name && llvm::is_contained(stages, name.getValue());
+}
+
+namespace {
+struct DiscardableAttribute {
+  StringLiteral name, expected;
+  bool (*isValid)(Attribute);
+  bool isOfModules; ///< else of ops of any dialect
+};
+} // namespace
+
+static constexpr DiscardableAttribute kDiscardableAttributes[] = {
+    {kOriginAttr, "an '#octet.origin'", isOfType<OriginAttr>, false},
+    {kDecisionAttr, "an '#octet.decision'", isOfType<DecisionAttr>, false},
+    {kStageAttr, "the name of a stage", isStage, true},
+    {kReportAttr, "a string", isOfType<StringAttr>, true},
+    {kQuantizedIoAttr, "a unit", isOfType<UnitAttr>, true},
+};
+
 LogicalResult OctetDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
   StringRef name = attribute.getName();
-  bool isOfItsType = name == kOriginAttr     ? isa<OriginAttr>(attribute.getValue())
-                     : name == kDecisionAttr ? isa<DecisionAttr>(attribute.getValue())
-                                             : true;
-  if (!isOfItsType)
-    return op->emitOpError("expected an '#")
-           << name << "' as '" << name << "', but got " << attribute.getValue();
+  auto *row = llvm::find_if(kDiscardableAttributes, [&](auto &row) { return row.name == name; });
+  if (row == std::end(kDiscardableAttributes))
+    return success();
+  if (row->isOfModules && !isa<ModuleOp>(op))
+    return op->emitOpError("expected '") << name << "' on a module only";
+  if (!row->isValid(attribute.getValue()))
+    return op->emitOpError("expected ")
+           << row->expected << " as '" << name << "', but got " << attribute.getValue();
   return success();
 }

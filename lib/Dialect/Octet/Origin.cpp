@@ -36,8 +36,10 @@ LogicalResult ReasonAttr::verify(function_ref<InFlightDiagnostic()> emitError, S
 }
 
 LogicalResult DecisionAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                   std::optional<int64_t>, Verdict verdict, SymbolRefAttr,
+                                   std::optional<int64_t> number, Verdict verdict, SymbolRefAttr,
                                    ReasonAttr reason, ReasonAttr, bool) {
+  if (number && *number < 0)
+    return emitError() << "expected a number of the operator from 0, but got " << *number;
   if (verdict == Verdict::Float && !reason)
     return emitError() << "expected a reason for the verdict float, but got none";
   return success();

@@ -88,3 +88,28 @@ func.func @pattern_of_no_backend(%x: tensor<2xf32>) {
   }
   return
 }
+
+// -----
+
+// expected-error @below {{expected a number of the operator from 0, but got -1}}
+#negative = #octet.decision<number = -1, verdict = int8>
+
+// -----
+
+// expected-error @below {{expected the name of a stage as 'octet.stage', but got "calibrated"}}
+module attributes {octet.stage = "calibrated"} {}
+
+// -----
+
+// expected-error @below {{expected a string as 'octet.report', but got 3 : i64}}
+module attributes {octet.report = 3} {}
+
+// -----
+
+// expected-error @below {{expected a unit as 'octet.quantized_io', but got true}}
+module attributes {octet.quantized_io = true} {}
+
+// -----
+
+// expected-error @below {{expected 'octet.stage' on a module only}}
+func.func private @stage_of_a_function() attributes {octet.stage = "fuse"}

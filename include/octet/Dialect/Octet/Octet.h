@@ -43,6 +43,14 @@ struct ObserverSpec {
   std::optional<int64_t> fixedZeroPoint;
 };
 
+// Discardable attributes of modules, with which one compilation goes on from another.
+/// A string: the stage that the network has passed, a row of Stages.def.
+inline constexpr llvm::StringLiteral kStageAttr = "octet.stage";
+/// A string: the report up to there, as JSON.
+inline constexpr llvm::StringLiteral kReportAttr = "octet.report";
+/// A unit: the network was prepared for quantized inputs and outputs.
+inline constexpr llvm::StringLiteral kQuantizedIoAttr = "octet.quantized_io";
+
 } // namespace octet
 
 #include "octet/Dialect/Octet/OctetAttrInterfaces.h.inc"
