@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Plan.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Support/FileUtilities.h"
 #include "octet/Quantize/Passes.h"
 #include "octet/Support/Quote.h"
@@ -76,20 +75,14 @@ struct Explain : octet::impl::ExplainPassBase<Explain> {
   }
 
   LogicalResult plan(llvm::json::Array &rows) {
-    const auto &policy = getAnalysis<PolicyAnalysis>();
-    const Backend *backend = policy.getBackend();
-    const QConfigMapping *mapping = backend ? policy.getMapping() : nullptr;
-    if (!mapping)
+    const auto *plans = getAnalysis<PlanAnalysis>().getPlans(quantizedOutputs);
+    if (!plans)
       return failure();
+    const Backend &backend = *getAnalysis<PolicyAnalysis>().getBackend();
     int64_t number = 0;
-    for (auto function : getOperation().getOps<FunctionOpInterface>())
-      for (Block &block : function.getFunctionBody()) {
-        FailureOr<Plan> plan = makePlan(block, *backend, *mapping, quantizedOutputs);
-        if (failed(plan))
-          return failure();
-        for (auto [op, decision] : getDecisionAttrs(*plan, *backend, number))
-          rows.push_back(describeDecision(op, decision));
-      }
+    for (const Plan &plan : *plans)
+      for (auto [op, decision] : getDecisionAttrs(plan, backend, number))
+        rows.push_back(describeDecision(op, decision));
     return success();
   }
 };

@@ -7,6 +7,7 @@
 
 #include "Plan.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Support/Diagnostics.h"
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -316,11 +317,29 @@ void Planner::addSet(ArrayRef<Value> values) {
   plan.observed.push_back(std::move(set));
 }
 
-FailureOr<Plan> octet::makePlan(Block &block, const Backend &backend, const QConfigMapping &mapping,
-                                bool quantizedOutputs) {
+/// Fails, with an error emitted, if the block contains observers or quantized values already.
+static LogicalResult checkIsFloat(Block &block) {
   for (Operation &op : block)
     if (isa<ObserveOp, QuantizeOp, DequantizeOp>(op))
       return op.emitOpError("expected a float program without observers")
              << Remedy("run this pass before octet-prepare");
-  return Planner(block, backend, mapping, quantizedOutputs).run();
+  return success();
+}
+
+const std::vector<Plan> *PlanAnalysis::getPlans(bool quantizedOutputs) {
+  std::optional<std::vector<Plan>> &known = plans[quantizedOutputs];
+  if (known)
+    return &*known;
+  const Backend *backend = policy.getBackend();
+  const QConfigMapping *mapping = backend ? policy.getMapping() : nullptr;
+  if (!mapping)
+    return nullptr;
+  std::vector<Plan> made;
+  for (auto function : cast<ModuleOp>(module).getOps<FunctionOpInterface>())
+    for (Block &block : function.getFunctionBody()) {
+      if (failed(checkIsFloat(block)))
+        return nullptr;
+      made.push_back(Planner(block, *backend, *mapping, quantizedOutputs).run());
+    }
+  return &known.emplace(std::move(made));
 }

@@ -57,10 +57,28 @@ struct Plan {
   llvm::SmallVector<ObservedSet, 0> observed;
 };
 
-/// `quantizedOutputs`: what the block returns is quantized where it can be. Fails, with an error
-/// emitted, if the block already contains observers or quantized values.
-mlir::FailureOr<Plan> makePlan(mlir::Block &block, const Backend &backend,
-                               const QConfigMapping &mapping, bool quantizedOutputs);
+/// The plans of a module: ask the analysis manager for it. octet-prepare carries out those that
+/// octet-explain has printed.
+class PlanAnalysis {
+public:
+  PlanAnalysis(mlir::Operation *module, mlir::AnalysisManager &analyses)
+      : module(module), policy(analyses.getAnalysis<PolicyAnalysis>()) {}
+
+  /// One for each block of a function; `quantizedOutputs`: what it returns is quantized where it
+  /// can be. Null, with an error emitted, if the module has no policy, or a block contains
+  /// observers or quantized values already.
+  const std::vector<Plan> *getPlans(bool quantizedOutputs);
+
+  bool isInvalidated(const mlir::AnalysisManager::PreservedAnalyses &preserved) const {
+    return !preserved.isPreserved<PlanAnalysis>() || !preserved.isPreserved<PolicyAnalysis>();
+  }
+
+private:
+  mlir::Operation *module;
+  const PolicyAnalysis &policy;
+  /// By `quantizedOutputs`.
+  std::optional<std::vector<Plan>> plans[2];
+};
 
 /// The plan's decisions as octet-prepare writes them down, counted from `number` on.
 llvm::SmallVector<std::pair<mlir::Operation *, DecisionAttr>, 0>

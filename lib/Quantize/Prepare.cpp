@@ -8,7 +8,6 @@
 #include "Plan.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Remarks.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "octet/Dialect/Octet/Origin.h"
 #include "octet/Quantize/Passes.h"
 #include "octet/Support/Constants.h"
@@ -83,23 +82,18 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
   using PreparePassBase::PreparePassBase;
 
   void runOnOperation() override {
+    const auto *plans = getAnalysis<PlanAnalysis>().getPlans(quantizedOutputs);
     const auto &policy = getAnalysis<PolicyAnalysis>();
-    const Backend *backend = policy.getBackend();
-    const QConfigMapping *mapping = backend ? policy.getMapping() : nullptr;
-    if (!mapping || failed(checkNames(*mapping)))
+    if (!plans || failed(checkNames(*policy.getMapping())))
       return signalPassFailure();
     markAnalysesPreserved<PolicyAnalysis>();
     int64_t number = 0;
-    for (auto function : getOperation().getOps<FunctionOpInterface>())
-      for (Block &block : function.getFunctionBody()) {
-        FailureOr<Plan> plan = makePlan(block, *backend, *mapping, quantizedOutputs);
-        if (failed(plan))
-          return signalPassFailure();
-        if (failed(prepare(*plan)))
-          signalPassFailure();
-        for (auto [op, decision] : getDecisionAttrs(*plan, *backend, number))
-          op->setAttr(kDecisionAttr, decision);
-      }
+    for (const Plan &plan : *plans) {
+      if (failed(prepare(plan)))
+        signalPassFailure();
+      for (auto [op, decision] : getDecisionAttrs(plan, *policy.getBackend(), number))
+        op->setAttr(kDecisionAttr, decision);
+    }
   }
 
   /// Reports entries for names that no operator has, which are most likely misspelt.
