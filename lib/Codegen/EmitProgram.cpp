@@ -8,6 +8,7 @@
 #include "ProgramEmitter.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
+#include "octet/Support/Diagnostics.h"
 #include <set>
 
 namespace octet {
@@ -87,7 +88,8 @@ static LogicalResult checkWeights(func::FuncOp func) {
     return success();
   return func.emitError("has ") << (bytes >> 20)
                                 << " MiB of weights, but a library reaches at most "
-                                << (kMaxWeightsBytes >> 20) << " MiB; split the network";
+                                << (kMaxWeightsBytes >> 20) << " MiB"
+                                << Remedy("split the network");
 }
 
 /// Addresses count units of 64 bytes in what 32 bits leave behind the space.
@@ -97,7 +99,7 @@ static LogicalResult checkArena(func::FuncOp func, const MemoryPlan &plan) {
     return success();
   return func.emitError("needs ") << (plan.arenaBytes >> 30)
                                   << " GiB for its values, but a library reaches at most "
-                                  << (kMost >> 30) << " GiB; give smaller input shapes";
+                                  << (kMost >> 30) << " GiB" << Remedy("give smaller input shapes");
 }
 
 namespace {
@@ -112,7 +114,8 @@ struct EmitProgram : octet::impl::EmitProgramPassBase<EmitProgram> {
       return signalPassFailure();
     }
     if (levels.empty()) {
-      getOperation().emitError("expected at least one CPU level: give the option 'levels'");
+      getOperation().emitError("expected at least one CPU level")
+          << Remedy("give the option 'levels'");
       return signalPassFailure();
     }
     if (failed(verifyNetwork(func)) || failed(checkWeights(func)))

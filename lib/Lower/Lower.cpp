@@ -7,6 +7,7 @@
 
 #include "Lowering.h"
 #include "mlir/IR/Remarks.h"
+#include "octet/Support/Diagnostics.h"
 
 using namespace mlir;
 using namespace octet;
@@ -108,7 +109,7 @@ LogicalResult Lowering::reportFallback(Operation *op, Outcome reason) {
   ++numFallback;
   if (text.isRefusal && isStrict)
     return emitError(op->getLoc())
-           << "stays float [" << text.code << "]: " << text.why << "; " << text.remedy;
+           << "stays float " << Code{text.code} << ": " << text.why << Remedy(text.remedy);
   return success();
 }
 

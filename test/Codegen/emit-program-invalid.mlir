@@ -2,7 +2,7 @@
 // RUN: echo 'func.func @main() { return }' | not octet-opt --octet-emit-program 2>&1 | FileCheck %s --check-prefix=LEVELS
 // RUN: echo 'func.func @main(%%x: i32) -> i32 { return %%x : i32 }' | not octet-opt --octet-assign-layout 2>&1 | FileCheck %s --check-prefix=LAYOUT
 
-// LEVELS: error: expected at least one CPU level: give the option 'levels'
+// LEVELS: error: expected at least one CPU level; give the option 'levels'
 // LAYOUT: error: expected tensors of static shape in a network, but got 'i32'
 
 // expected-error @below {{expected a function named 'main'}}

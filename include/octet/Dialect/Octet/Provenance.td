@@ -70,7 +70,7 @@ def Octet_DecisionAttr : AttrDef<Octet_Dialect, "Decision"> {
     of an operator that it leaves float. `number` counts decisions in program order and gives the row in the report; it is
     absent where `octet-prepare` did not run. `pattern` is the backend's pattern that matched the operator. `reason` says why
     the verdict is not `int8`, `note` gives another unusual fact. `refused`: the policy asks for a quantized operator. Errors:
-    a verdict of `float` without a reason.
+    a verdict of `float` without a reason, a negative number.
   }];
   let parameters = (ins OptionalParameter<"std::optional<int64_t>">:$number, EnumParameter<Octet_VerdictAttr>:$verdict,
       OptionalParameter<"::mlir::SymbolRefAttr">:$pattern, OptionalParameter<"::octet::ReasonAttr">:$reason,
