@@ -99,6 +99,13 @@ static std::pair<StringRef, Attribute> getSubject(Operation &entry) {
   return {entry.getName().getStringRef(), entry.getAttr("key")};
 }
 
+/// A mapping of unknown origin reads no files elsewhere.
+static bool isOutside(StringRef file) {
+  return llvm::sys::path::is_absolute(file) ||
+         llvm::is_contained(
+             llvm::make_range(llvm::sys::path::begin(file), llvm::sys::path::end(file)), "..");
+}
+
 /// Adds the entries of the included mapping that are not overridden. `including`: the chain of
 /// files to this mapping, which is last.
 static LogicalResult resolveInclusion(QConfigMappingOp mapping,
@@ -106,6 +113,10 @@ static LogicalResult resolveInclusion(QConfigMappingOp mapping,
   if (!mapping.getIncludes())
     return success();
   std::string name = mapping.getIncludes()->str();
+  if (isOutside(name))
+    return mapping.emitOpError("includes '")
+           << escapeText(name) << "', which is outside of its folder"
+           << Remedy("copy that file beside the mapping");
   if (!including.empty() && !findBuiltin(name) && llvm::sys::path::is_relative(name)) {
     SmallString<128> path(llvm::sys::path::parent_path(including.back()));
     llvm::sys::path::append(path, name);

@@ -46,9 +46,9 @@ def _signals_clean_up() -> Iterator[None]:
         if len(come) == 1:
             raise _Terminated
 
-    for number in signals:
-        signal.signal(number, handle)
     try:
+        for number in signals:
+            signal.signal(number, handle)
         yield
     except _Terminated:
         pass
@@ -73,7 +73,7 @@ def _temporary_folder() -> Iterator[Path]:
 
 def _write_temporary(path: Path, content: Any) -> None:
     try:
-        path.write_bytes(content)
+        path.write_bytes(bytes(content))
     except OSError as error:
         raise cannot_write(error) from None
 

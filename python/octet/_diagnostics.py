@@ -33,12 +33,12 @@ def parse_diagnostics(output: str, folder: str) -> Tuple[List[Diagnostic], str]:
     """The diagnostics in the compiler's output, and the rest of the output. Paths in `folder`, a temporary folder, are given
     relative to it."""
     diagnostics, rest = [], []
-    for line in output.splitlines():
+    for line in output.split("\n"):  # splitlines also cuts at separators that JSON text may contain
         try:
             fields = json.loads(line)
         except ValueError:
             fields = None
-        if not isinstance(fields, dict):
+        if not isinstance(fields, dict) or not {"severity", "message"} <= fields.keys():
             rest.append(line)
             continue
         known = {key: value for key, value in fields.items() if key in Diagnostic._fields}

@@ -40,6 +40,15 @@
 // UNKNOWN: note: expected a file, or a built-in name: cpu, cpu_default_mapping
 // RUN: not octet-opt %t/network.mlir --octet-attach-policy=qconfig-mapping=%t/circle.mlir 2>&1 | FileCheck %s --check-prefix=CIRCLE
 // CIRCLE: circle.mlir:1:1: error: 'octet.qconfig_mapping' op includes '{{.*}}circle.mlir', which includes this mapping; omit one of them
+// RUN: not octet-opt %t/network.mlir --octet-attach-policy=qconfig-mapping=%t/outside.mlir 2>&1 | FileCheck %s --check-prefix=OUTSIDE
+// RUN: not octet-opt %t/network.mlir --octet-attach-policy=qconfig-mapping=%t/above.mlir 2>&1 | FileCheck %s --check-prefix=OUTSIDE
+// OUTSIDE: error: 'octet.qconfig_mapping' op includes '{{.*}}passwd', which is outside of its folder; copy that file beside the mapping
+
+//--- outside.mlir
+octet.qconfig_mapping @outside includes "/etc/passwd" { octet.global none }
+
+//--- above.mlir
+octet.qconfig_mapping @above includes "a/../../passwd" { octet.global none }
 
 //--- network.mlir
 func.func @main(%x: tensor<1x2xf32>) -> (tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>) {

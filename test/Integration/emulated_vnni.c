@@ -73,8 +73,8 @@ static int32_t read_i32(const uint8_t *at) {
   return value;
 }
 
-/* Address of the memory operand whose ModRM byte is at `modrm`; `*end` becomes the instruction's
- * end. */
+/* Address of the memory operand whose ModRM byte is at `modrm`; sets `*end` to the end of the
+   instruction. */
 static const uint8_t *get_address(const greg_t *registers, const uint8_t *modrm, int x, int b,
                                   int displacement_scale, const uint8_t **end) {
   int mod = *modrm >> 6, rm = *modrm & 7, is_relative = mod == 0 && rm == 5,

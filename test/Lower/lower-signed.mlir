@@ -68,6 +68,7 @@ func.func @arguments_and_results_keep_their_types(%xq: tensor<1x2x!x>) -> tensor
 // CHECK-LABEL: func @constants
 // CHECK: %[[C:.*]] = nn.constant {{.*}} -> tensor<1x2x!quant.uniform<u8:f32, 5.000000e-01:125>>
 // CHECK: nn.concat %{{.*}}, %[[C]]
+// CHECK: constant.u8: "0x{{[0-9A-F]+}}0085"
 func.func @constants(%x: tensor<1x2xf32>) -> tensor<1x4xf32> {
   %cq = nn.constant dense<[[-128, 5]]> : tensor<1x2xi8> -> tensor<1x2x!x>
   %c = octet.dequantize %cq : (tensor<1x2x!x>) -> tensor<1x2xf32>

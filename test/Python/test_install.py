@@ -143,8 +143,8 @@ def test_the_compiler_uses_an_observer_from_a_plugin(prefix, outside, samples, t
     data, statistics = f"--calibration-data={samples}", tmp_path / "statistics.mlir"
     library = toy(data, f"--save-statistics={statistics}")
     assert library == octet(data)
-    # What it saw.
-    state = re.search(r"@x #toy\.largest saw dense<\[([^]]*)\]>", statistics.read_text())[1]
+    # The value it observed.
+    state = re.search(r"@x #toy\.largest statistics dense<\[([^]]*)\]>", statistics.read_text())[1]
     [largest, _] = np.array(state.split(","), np.int8).view(np.float32)
     assert largest == np.abs(np.load(samples)["x"]).max()
     # Stopped as bytecode and continued; calibrated from two files of statistics, which are merged.

@@ -87,9 +87,8 @@ def test_every_operator_has_an_origin(stop, stage):
     assert [line for line in inside if "octet.origin = #octet.origin<" not in line] == []
 
 
+@pytest.mark.parametrize("network", ["residual"], indirect=True)
 def test_origin_has_name_class_and_number(stop, network):
-    if not network.name.startswith("residual"):
-        pytest.skip("names of another network")
     text = stop("import")
     assert '#octet.origin<"/body/a/Conv", "Conv", 0>' in text and '#octet.origin<"/body/b/Conv", "Conv", 0>' in text
     assert 'nn.silu' in text and '#octet.origin<"/body/m/Mul", "Mul", 0>' in text

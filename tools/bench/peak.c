@@ -6,8 +6,7 @@
  *===----------------------------------------------------------------------===*\
  *
  * Prints the multiply-adds per second of independent 512-bit VPDPBUSD in a loop: the limit that a
-network's time is
- * compared with. clang -O2 -mavx512f -mavx512vnni peak.c
+ * network's time is compared with. clang -O2 -mavx512f -mavx512vnni peak.c
 \*===----------------------------------------------------------------------===*/
 
 #include <immintrin.h>

@@ -7,6 +7,7 @@
 #include "mlir/Tools/Plugins/DialectPlugin.h"
 #include "octet/Dialect/Octet/Octet.h"
 #include <cmath>
+#include <cstring>
 
 using namespace mlir;
 using namespace octet;
@@ -31,15 +32,15 @@ struct LargestAttr
 
   int64_t getStateBytes(RankedTensorType) const { return 8; }
   void initState(RankedTensorType, MutableArrayRef<char> state) const { llvm::fill(state, 0); }
-  static float &largestIn(MutableArrayRef<char> state) {
-    return *reinterpret_cast<float *>(state.data());
-  }
   static float largestIn(ArrayRef<char> state) {
-    return *reinterpret_cast<const float *>(state.data());
+    float largest;
+    std::memcpy(&largest, state.data(), sizeof(largest));
+    return largest;
   }
   static void include(MutableArrayRef<char> state, float x) {
-    float &largest = largestIn(state);
+    float largest = largestIn(state);
     largest = std::isnan(x) || std::fabs(x) > largest ? std::fabs(x) : largest;
+    std::memcpy(state.data(), &largest, sizeof(largest));
   }
 
   void updateState(RankedTensorType, ArrayRef<float> data, MutableArrayRef<char> state) const {

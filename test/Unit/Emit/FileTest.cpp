@@ -95,7 +95,7 @@ TEST_F(File, SignalsLeaveNothing) {
     struct sigaction current;
     ASSERT_EQ(sigaction(signal, nullptr, &current), 0);
     if (current.sa_handler == SIG_IGN)
-      continue; // by the shell that runs this
+      GTEST_SKIP() << "the shell ignores signal " << signal;
     pid_t child = fork();
     ASSERT_GE(child, 0);
     if (child == 0) {

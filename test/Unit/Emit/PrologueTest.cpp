@@ -90,9 +90,9 @@ TEST(Prologue, RoundsToNearest) {
   StepInfo third{"third", 1, "third", {{OCTET_WEIGHTS, 0}, {OCTET_PREPARED, 0}}};
   auto library = network.level("reference", code, {{"f", 1, "f"}}).prologue({third}, 64).load();
   ASSERT_TRUE(library);
-  std::fesetround(FE_UPWARD);
+  std::fesetround(FE_DOWNWARD);
   ModelPtr model = create(*library);
-  EXPECT_EQ(std::fegetround(), FE_UPWARD);
+  EXPECT_EQ(std::fegetround(), FE_DOWNWARD);
   std::fesetround(FE_TONEAREST);
   EXPECT_EQ(*static_cast<const float *>(library->api().frame(model.get())->prepared), 1 / 3.0f);
 }
