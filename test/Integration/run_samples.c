@@ -8,8 +8,7 @@
  *   run_samples LIBRARY ENTRY LEVEL THREADS INPUTS OUTPUTS
  *
  * ENTRY is the library's exported symbol that ends in _octet_model_v1. INPUTS holds sample after
- * sample, each with the network's inputs one behind the other; OUTPUTS gets the same of its
-outputs.
+ * sample, each with the network's inputs one behind the other; OUTPUTS gets its outputs likewise.
  * For CPUs that Python does not run on.
 \*===----------------------------------------------------------------------===*/
 
