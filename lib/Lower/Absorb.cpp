@@ -46,15 +46,6 @@ static SmallVector<Operation *> getReaders(Value value, int64_t channelAxis) {
   return {};
 }
 
-/// What was to compute real numbers runs in integers, or in the epilogue of integers, all the same.
-static void setQuantized(Operation *op, DecisionAttr planned) {
-  if (planned)
-    op->setAttr(kDecisionAttr,
-                DecisionAttr::get(op->getContext(), planned.getNumber(), Verdict::Quantized,
-                                  planned.getPattern(), /*reason=*/ReasonAttr(), planned.getNote(),
-                                  /*refused=*/false));
-}
-
 /// Copies `op`, or the ops of a group, to the builder's place; returns the copy of its result.
 static Value copyInto(OpBuilder &builder, Operation *op, IRMapping &mapping) {
   if (auto group = dyn_cast<GroupOp>(op))
@@ -88,6 +79,7 @@ bool lower::absorbReaders(Operation *product, int64_t channelAxis) {
   }
   OriginPropagation origins(readers.back());
   OpBuilder builder(readers.back(), &origins);
+  builder.setInsertionPointAfter(readers.back()); // The walk over the block stands before it.
   auto group = GroupOp::create(builder, readers.back()->getLoc(), value.getType(),
                                /*pattern=*/nullptr, inputs.getArrayRef());
   Block *body = builder.createBlock(&group.getBody());
@@ -96,9 +88,10 @@ bool lower::absorbReaders(Operation *product, int64_t channelAxis) {
     mapping.map(input, body->addArgument(input.getType(), input.getLoc()));
   Value computed = copyInto(builder, product, mapping);
   mapping.map(product->getResult(0), computed);
-  setQuantized(computed.getDefiningOp(), getDecision(product));
+  if (DecisionAttr decision = getDecision(product))
+    computed.getDefiningOp()->setAttr(kDecisionAttr, decision);
   for (Operation *reader : readers)
-    setQuantized(builder.clone(*reader, mapping), getDecision(reader));
+    builder.clone(*reader, mapping);
   YieldOp::create(builder, group.getLoc(), mapping.lookup(value));
   value.replaceAllUsesWith(group.getResult());
   return true;

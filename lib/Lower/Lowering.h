@@ -92,7 +92,7 @@ bool isChannelConstant(mlir::Value constant, mlir::Value value, int64_t channelA
 
 /// Element-wise operators on constants and residuals between a product (or a group around one) and
 /// its quantize belong to its epilogue, whether the backend has a pattern for them or not [N.form].
-/// Makes one group of all, at the last one's place; false if there are none.
+/// Makes one group of all, behind the last one; false if there are none.
 bool absorbReaders(mlir::Operation *product, int64_t channelAxis);
 
 /// For element-wise ops, which are lowered from the quantize behind them: whether there is one.

@@ -177,6 +177,17 @@ static Value unwrapProduct(GroupOp group, OpBuilder &builder) {
   return cloneOnto(builder, product, operands, group.getResult().getType());
 }
 
+/// Operators that were planned as float ones run in integers, or in the epilogue of a product of
+/// integers, all the same.
+static void setQuantized(GroupOp group) {
+  for (Operation &op : group.getBody().front())
+    if (DecisionAttr planned = getDecision(&op))
+      op.setAttr(kDecisionAttr,
+                 DecisionAttr::get(op.getContext(), planned.getNumber(), Verdict::Quantized,
+                                   planned.getPattern(), /*reason=*/ReasonAttr(), planned.getNote(),
+                                   /*refused=*/false));
+}
+
 Outcome Lowering::lowerGroup(GroupOp group) {
   nn::ProductOpInterface product = findProduct(group);
   if (!product)
@@ -207,6 +218,7 @@ Outcome Lowering::lowerGroup(GroupOp group) {
     result.replaceAllUsesWith(lowered.getResult());
     return Outcome::Lowered;
   }
+  setQuantized(lowered);
   if (mayNarrow(quantize)) {
     QuantizedType narrowed =
         foldClamps(lowered.getBody().front(), getQuantizedType(quantize.getResult()));

@@ -375,3 +375,46 @@ func.func @constant_per_pixel(%xq: tensor<1x2x1x2x!x>) -> tensor<1x2x1x2xf32> {
   %yd = octet.dequantize %yq : (tensor<1x2x1x2x!y>) -> tensor<1x2x1x2xf32>
   return %yd : tensor<1x2x1x2xf32>
 }
+
+// -----
+
+!x = !quant.uniform<u8:f32, 0.5>
+!w = !quant.uniform<i8:f32, 0.25>
+!y = !quant.uniform<u8:f32, 0.03125:2>
+
+// A sum that was planned as a float one is int8 where the residual has the result's shape.
+// CHECK-LABEL: func @residual_that_is_absorbed(
+// CHECK: nn.add {{.*}}number = 7, verdict = int8
+func.func @residual_that_is_absorbed(%xq: tensor<1x2x8x8x!x>, %rq: tensor<1x2x8x8x!x>) -> tensor<1x2x8x8xf32> {
+  %wq = nn.constant dense<1> : tensor<2x2x1x1xi8> -> tensor<2x2x1x1x!w>
+  %x = octet.dequantize %xq : (tensor<1x2x8x8x!x>) -> tensor<1x2x8x8xf32>
+  %r = octet.dequantize %rq : (tensor<1x2x8x8x!x>) -> tensor<1x2x8x8xf32>
+  %w = octet.dequantize %wq : (tensor<2x2x1x1x!w>) -> tensor<2x2x1x1xf32>
+  %c = nn.conv %x, %w : (tensor<1x2x8x8xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x8x8xf32>
+  %a = nn.add %c, %r {octet.decision = #octet.decision<number = 7, verdict = float, reason = <"OCT101", "no pattern", "add one">>} : (tensor<1x2x8x8xf32>, tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
+  %yq = octet.quantize %a : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8x!y>
+  %yd = octet.dequantize %yq : (tensor<1x2x8x8x!y>) -> tensor<1x2x8x8xf32>
+  return %yd : tensor<1x2x8x8xf32>
+}
+
+// -----
+
+!x = !quant.uniform<u8:f32, 0.5>
+!w = !quant.uniform<i8:f32, 0.25>
+!y = !quant.uniform<u8:f32, 0.03125:2>
+
+// A sum that was planned as a float one is float where the residual has not the result's shape.
+// CHECK-LABEL: func @residual_that_stays_float(
+// CHECK: nn.add {{.*}}number = 7, verdict = float
+func.func @residual_that_stays_float(%xq: tensor<1x2x8x8x!x>, %rq: tensor<1x2x1x1x!x>) -> tensor<1x2x8x8xf32> {
+  %wq = nn.constant dense<1> : tensor<2x2x1x1xi8> -> tensor<2x2x1x1x!w>
+  %x = octet.dequantize %xq : (tensor<1x2x8x8x!x>) -> tensor<1x2x8x8xf32>
+  %r = octet.dequantize %rq : (tensor<1x2x1x1x!x>) -> tensor<1x2x1x1xf32>
+  %w = octet.dequantize %wq : (tensor<2x2x1x1x!w>) -> tensor<2x2x1x1xf32>
+  %c = nn.conv %x, %w : (tensor<1x2x8x8xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x8x8xf32>
+  // expected-remark @below {{OCT301 | Category:octet-lower | Remark="stays float: an operand is real-valued"}}
+  %a = nn.add %c, %r {octet.decision = #octet.decision<number = 7, verdict = float, reason = <"OCT101", "no pattern", "add one">>} : (tensor<1x2x8x8xf32>, tensor<1x2x1x1xf32>) -> tensor<1x2x8x8xf32>
+  %yq = octet.quantize %a : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8x!y>
+  %yd = octet.dequantize %yq : (tensor<1x2x8x8x!y>) -> tensor<1x2x8x8xf32>
+  return %yd : tensor<1x2x8x8xf32>
+}
