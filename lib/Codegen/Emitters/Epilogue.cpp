@@ -247,7 +247,7 @@ Value Epilogue::emit(KernelBuilder &b, ValueRange args, Value acc, Value positio
   for (auto [value, number] : inputs) {
     TensorView input = signature.getTensor(number, args);
     if (isOneNumber(fused.getOuter(value))) { // in any order of lanes
-      known[value] = b.loadSplat(input.memory, b.index(0));
+      known[value] = b.loadSplat(input.memory, b.index(input.strides.offset));
       continue;
     }
     alignView(input, view.shape());
