@@ -25,31 +25,11 @@ static FailureOr<Value> getVector(Node &node, unsigned i, int64_t channels, Stri
   return tensor->shape.size() == 1 ? node.value(i) : node.materialize(reshape(*tensor, {channels}));
 }
 
-/// The filter's shape if the filter fits the node's input and kernel_shape.
-static LogicalResult checkFilter(Node &node, const HostTensor *filter) {
-  Shape input = node.shape(0);
-  if (!filter)
-    return node.unsupported("a filter that is no constant");
-  if (filter->isInteger())
-    return node.invalid("has a filter of integers");
-  if (input.size() != filter->shape.size() || input.size() < 3)
-    return node.invalid("has an input of shape " + printShape(input) + " and a filter of shape " +
-                        printShape(filter->shape) + "; expected the same rank, at least 3");
-  if (input.size() > 4)
-    return node.unsupported("a convolution over " + Twine(input.size() - 2) + " dimensions");
-  ShapeRef kernel = ShapeRef(filter->shape).drop_front(2);
-  auto declared = node.getInts("kernel_shape");
-  if (declared && ShapeRef(*declared) != kernel)
-    return node.invalid("has kernel_shape " + printShape(*declared) + ", but a filter of " +
-                        printShape(kernel));
-  return success();
-}
-
 /// A convolution over one dimension is one over two, the first of size 1.
 LogicalResult octet::onnx_import::importConv(Node &node) {
-  const HostTensor *filter = node.constant(1);
-  if (failed(checkFilter(node, filter)))
+  if (failed(checkFilter(node)))
     return failure();
+  const HostTensor *filter = node.constant(1);
   Shape shape = node.shape(0);
   ShapeRef size = ShapeRef(shape).drop_front(2);
   auto window = readWindow(node, size, ShapeRef(filter->shape).drop_front(2));

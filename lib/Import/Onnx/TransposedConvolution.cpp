@@ -132,26 +132,13 @@ static FailureOr<Value> makeBias(Node &node, int64_t outputs, int64_t phases) {
   return node.materialize({node.constant(2)->name, {outputs * phases}, std::move(repeated)});
 }
 
-static LogicalResult checkFilter(Node &node, int64_t groups) {
-  const HostTensor *filter = node.constant(1);
-  Shape input = node.shape(0);
-  if (!filter)
-    return node.unsupported("a filter that is no constant");
-  if (filter->isInteger())
-    return node.invalid("has a filter of integers");
-  if (input.size() != filter->shape.size() || input.size() < 3)
-    return node.invalid("has an input of shape " + printShape(input) + " and a filter of shape " +
-                        printShape(filter->shape) + "; expected the same rank, at least 3");
-  if (input.size() > 4)
-    return node.unsupported("a convolution over " + Twine(input.size() - 2) + " dimensions");
-  if (groups < 1 || input[1] % groups || filter->shape[0] != input[1])
-    return node.invalid("has " + Twine(input[1]) + " input channels in " + Twine(groups) +
-                        " groups and a filter of shape " + printShape(filter->shape));
-  ShapeRef kernel = ShapeRef(filter->shape).drop_front(2);
-  auto declared = node.getInts("kernel_shape");
-  if (declared && ShapeRef(*declared) != kernel)
-    return node.invalid("has kernel_shape " + printShape(*declared) + ", but a filter of " +
-                        printShape(kernel));
+/// The input channels, in groups, are those of the filter.
+static LogicalResult checkChannels(Node &node, int64_t groups) {
+  int64_t channels = node.shape(0)[1];
+  ShapeRef filter = node.constant(1)->shape;
+  if (groups < 1 || channels % groups || filter[0] != channels)
+    return node.invalid("has " + Twine(channels) + " input channels in " + Twine(groups) +
+                        " groups and a filter of shape " + printShape(filter));
   return success();
 }
 
@@ -177,20 +164,22 @@ static FailureOr<Value> interleave(Node &node, Value phases, int64_t outputs,
 
 LogicalResult octet::onnx_import::importConvTranspose(Node &node) {
   int64_t groups = node.getInt("group", 1);
-  if (failed(checkFilter(node, groups)))
+  if (failed(checkFilter(node)) || failed(checkChannels(node, groups)))
     return failure();
   const HostTensor &filter = *node.constant(1);
   auto axes = readAxes(node, ShapeRef(filter.shape).drop_front(2));
   if (failed(axes))
     return failure();
   const TransposedAxis &rows = (*axes)[0], &columns = (*axes)[1];
-  int64_t outputs = filter.shape[1] * groups, phases = rows.stride * columns.stride;
+  int64_t outputs = filter.shape[1] * groups;
   Shape shape = node.shape(0);
-  HostTensor weights = makePhases(filter, groups, rows, columns);
-  if (!countElements(weights.shape, kMaxConstantElements))
-    return node.unsupported("a filter of " + printShape(weights.shape) + " for all phases");
-  auto input = node.value(0), packed = node.materialize(std::move(weights)),
-       bias = makeBias(node, outputs, phases);
+  Shape packedShape{outputs,     rows.stride,   columns.stride, filter.shape[0] / groups,
+                    rows.taps(), columns.taps()};
+  if (!countElements(packedShape, kMaxConstantElements))
+    return node.unsupported("strides of " + Twine(rows.stride) + " and " + Twine(columns.stride) +
+                            ", which need a filter of " + printShape(packedShape) + " elements");
+  auto input = node.value(0), packed = node.materialize(makePhases(filter, groups, rows, columns)),
+       bias = makeBias(node, outputs, rows.stride * columns.stride);
   if (failed(input) || failed(packed) || failed(bias))
     return failure();
   auto convolved = node.create<nn::ConvOp>(

@@ -61,6 +61,26 @@ FailureOr<Window> octet::onnx_import::readWindow(Node &node, ShapeRef input, Sha
   return window;
 }
 
+LogicalResult octet::onnx_import::checkFilter(Node &node) {
+  const HostTensor *filter = node.constant(1);
+  Shape input = node.shape(0);
+  if (!filter)
+    return node.unsupported("a filter that is no constant");
+  if (filter->isInteger())
+    return node.invalid("has a filter of integers");
+  if (input.size() != filter->shape.size() || input.size() < 3)
+    return node.invalid("has an input of shape " + printShape(input) + " and a filter of shape " +
+                        printShape(filter->shape) + "; expected the same rank, at least 3");
+  if (input.size() > 4)
+    return node.unsupported("a convolution over " + Twine(input.size() - 2) + " dimensions");
+  ShapeRef kernel = ShapeRef(filter->shape).drop_front(2);
+  auto declared = node.getInts("kernel_shape");
+  if (declared && ShapeRef(*declared) != kernel)
+    return node.invalid("has kernel_shape " + printShape(*declared) + ", but a filter of " +
+                        printShape(kernel));
+  return success();
+}
+
 LogicalResult octet::onnx_import::checkFits(Node &node, const Window &window, ShapeRef input) {
   for (unsigned i = 0, rank = input.size(); i < rank; ++i)
     if (window.extent(i) > input[i] + window.pads[i] + window.pads[rank + i])

@@ -24,6 +24,9 @@ struct Window {
 /// Reads strides, dilations, pads and auto_pad of `node` for a kernel that slides over `input`
 /// (spatial sizes only).
 llvm::FailureOr<Window> readWindow(Node &node, ShapeRef input, ShapeRef kernel);
+/// Reports a filter, input 1, that does not fit the input or kernel_shape of a convolution over one
+/// or two dimensions.
+llvm::LogicalResult checkFilter(Node &node);
 /// Reports a window that is larger than `input` with its pads.
 llvm::LogicalResult checkFits(Node &node, const Window &window, ShapeRef input);
 
