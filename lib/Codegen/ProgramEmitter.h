@@ -68,6 +68,11 @@ public:
   void addStep(mlir::Operation *op, const kernel::KernelRow &row,
                llvm::ArrayRef<KernelArgument> arguments, int64_t range, BodyFn body);
 
+  /// Whether the level has kernels of this row.
+  bool has(const kernel::KernelRow &row) const {
+    return row.levels == kernel::Levels::all || !level.isScalar();
+  }
+
   int64_t numKernels = 0, numSteps = 0;
 
 private:

@@ -43,8 +43,7 @@ LogicalResult codegen::emitProduct(ProgramEmitter &emitter, const FusedOp &fused
 #include "octet/Dialect/Kernel/Kernels.def"
   };
   for (auto [row, emit] : kernels)
-    if ((row->levels == kernel::Levels::all || !emitter.getLevel().isScalar()) &&
-        hasElements(fused, row->elements) && emit(emitter, fused))
+    if (emitter.has(*row) && hasElements(fused, row->elements) && emit(emitter, fused))
       return success();
   return fused.op->emitOpError("has no kernel; see the rows of Kernels.def");
 }

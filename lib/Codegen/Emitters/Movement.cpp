@@ -177,7 +177,7 @@ static void emitCopy(ProgramEmitter &emitter, Operation *op, Value input, Value 
   int source = signature.add(emitter.getBuffer(input)),
       target = signature.add(emitter.getBuffer(result));
   Transposition transposition(copy, getStorageType(getTensorType(input)));
-  if (!emitter.getLevel().isScalar() && transposition.isOne())
+  if (emitter.has(kernel::Kernels::transpose) && transposition.isOne())
     return emitter.addStep(op, kernel::Kernels::transpose, signature.arguments,
                            transposition.getRange(),
                            [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {

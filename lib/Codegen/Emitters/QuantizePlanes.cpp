@@ -59,7 +59,7 @@ static Value quantizeFour(KernelBuilder &b, const TensorView &x, const TensorVie
 bool codegen::emitQuantizePlanes(ProgramEmitter &emitter, QuantizeOp op) {
   RankedTensorType in = op.getInput().getType(), out = op.getResult().getType();
   std::optional<Planes> planes = getPlanes(in, out);
-  if (emitter.getLevel().isScalar() || !planes)
+  if (!emitter.has(kernel::Kernels::quantize_planes) || !planes)
     return false;
   Signature signature(emitter);
   int source = signature.addTensor(op.getInput()), target = signature.addTensor(op.getResult());

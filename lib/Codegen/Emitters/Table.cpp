@@ -44,7 +44,8 @@ static bool emitSignFlip(ProgramEmitter &emitter, nn::TableOp op) {
   RankedTensorType in = getTensorType(op.getInput()), out = getTensorType(op.getResult());
   int64_t size = getStrides(in).extent;
   bool liesAlike = getLayout(in) == getLayout(out) && (!getLayout(in) || !hasBorder(in));
-  if (emitter.getLevel().isScalar() || !flipsSign(op.getTable()) || !liesAlike || size < kBytes)
+  if (!emitter.has(kernel::Kernels::flip) || !flipsSign(op.getTable()) || !liesAlike ||
+      size < kBytes)
     return false;
   Signature signature(emitter);
   int source = signature.add(emitter.getBuffer(op.getInput()));
