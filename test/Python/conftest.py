@@ -1,6 +1,8 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the tests of the Python package share: a network written in C, so that running is tested without the compiler."""
+import importlib.machinery
+import importlib.util
 import shutil
 import subprocess
 import sys
@@ -9,6 +11,20 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def load_program():
+    """load_program(name) gives a program of tools/dev, a Python file without an extension, as a module."""
+    def load(name):
+        loader = importlib.machinery.SourceFileLoader("octet_" + name.replace("-", "_"), str(ROOT / "tools" / "dev" / name))
+        module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+        sys.dont_write_bytecode, before = True, sys.dont_write_bytecode
+        loader.exec_module(module)
+        sys.dont_write_bytecode = before
+        return module
+
+    return load
 
 
 @pytest.fixture(scope="session")

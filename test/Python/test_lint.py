@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """tools/dev/lint: the repository is clean, and each of its checks finds what it is for."""
 
-import importlib.machinery
-import importlib.util
 import pathlib
 import subprocess
 import sys
@@ -14,13 +12,8 @@ LINT = pathlib.Path(__file__).resolve().parents[2] / "tools" / "dev" / "lint"
 
 
 @pytest.fixture(scope="module")
-def lint():
-    loader = importlib.machinery.SourceFileLoader("octet_lint", str(LINT))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("octet_lint", loader))
-    sys.dont_write_bytecode, before = True, sys.dont_write_bytecode
-    loader.exec_module(module)
-    sys.dont_write_bytecode = before
-    return module
+def lint(load_program):
+    return load_program("lint")
 
 
 def find(check, **files):

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """docs/pipeline.md can be written again, and shows the stages that there are."""
 
+import platform
 import re
 import subprocess
 import sys
@@ -20,14 +21,11 @@ def written(source, build, unbuilt, tmp_path_factory):
     return path.read_text()
 
 
-def get_headings(text):
-    return re.findall(r"^## .*$", text, re.M)
-
-
-def test_the_committed_file_shows_every_stage(source, written):
-    committed = (source / "docs" / "pipeline.md").read_text()
-    assert get_headings(committed) == get_headings(written)
-    assert len(get_headings(committed)) >= 6
+def test_the_committed_file_is_what_the_compiler_prints(source, written):
+    if platform.machine() != "x86_64":
+        pytest.skip("docs/pipeline.md shows the levels of x86-64")
+    assert (source / "docs" / "pipeline.md").read_text() == written
+    assert len(re.findall(r"^## .*$", written, re.M)) >= 6
 
 
 @pytest.mark.parametrize(

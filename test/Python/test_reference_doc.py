@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """tools/dev/reference-doc: every op and every pass has an example, which is a piece of a lit test."""
 
-import importlib.machinery
-import importlib.util
 import pathlib
 import re
 import subprocess
@@ -15,13 +13,8 @@ PROGRAM = pathlib.Path(__file__).resolve().parents[2] / "tools" / "dev" / "refer
 
 
 @pytest.fixture(scope="module")
-def reference():
-    loader = importlib.machinery.SourceFileLoader("octet_reference_doc", str(PROGRAM))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("octet_reference_doc", loader))
-    sys.dont_write_bytecode, before = True, sys.dont_write_bytecode
-    loader.exec_module(module)
-    sys.dont_write_bytecode = before
-    return module
+def reference(load_program):
+    return load_program("reference-doc")
 
 
 @pytest.fixture(scope="module")
