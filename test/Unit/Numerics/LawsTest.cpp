@@ -258,6 +258,23 @@ TEST_F(Laws, ResultsAreInsideTheirBounds) {
   }
 }
 
+/// Of other numbers, what is no number is not bounded.
+TEST_F(Laws, ResultsOfPositiveNumbersAreInsideTheirBounds) {
+  for (StringRef name : {"log", "sqrt"}) {
+    Operation *op = parse(name);
+    EXPECT_FALSE(apply<numerics::IntervalArithmetic>(op, {-1.0f, 1.0f}).isBounded()) << name.str();
+    for (auto [low, high] : {std::pair(1e-6f, 1e-3f), {0.3f, 5.0f}, {2.0f, 1e30f}}) {
+      auto interval = apply<numerics::IntervalArithmetic>(op, {low, high});
+      EXPECT_TRUE(interval.isBounded()) << name.str() << low;
+      for (int i = 0; i <= 500; ++i) {
+        float y = apply<numerics::HostArithmetic>(op, low + (high - low) * (i / 500.0f));
+        EXPECT_TRUE(interval.low <= y && y <= interval.high)
+            << name.str() << ": " << y << " of " << interval.low << ", " << interval.high;
+      }
+    }
+  }
+}
+
 TEST_F(Laws, BoundsAreNotFarFromResults) {
   auto bound = [&](StringRef op, float x) {
     return apply<numerics::IntervalArithmetic>(parse(op), {-x, x}).getMagnitude();
