@@ -236,20 +236,9 @@ def gated(net, x, last, factor):
     y and net.add(last, [y, factor])
 
 
-def spelled_gelu(net, x):
-    """x * (1 + erf(x / sqrt(2))) / 2, halved before or after."""
-    y = net.add("Div", [x, f32(np.sqrt(2))])
-    y = y and net.add("Erf", [y])
-    y = y and net.add("Add", [y, f32(1)])
-    first, last = net.one_of((x, f32(0.5)), (f32(0.5), x))
-    y = y and net.add("Mul", [y, first])
-    y and net.add("Mul", [y, last])
-
-
 def activation(net, x):
     operator = net.one_of("Relu", "Relu", "Identity", "Sigmoid", "Tanh", "Exp", "Sqrt", "Neg", "HardSwish", "HardSigmoid", "LeakyRelu", "PRelu",
-                          "Elu", "Clip", "Clip", "Softmax", "Softmax", "Sum", "silu", "gated", "Dropout", "Erf", "Softplus", "Softplus", "gelu",
-                          *["Gelu"] * (4 if net.opset >= 20 else 0))
+                          "Elu", "Clip", "Clip", "Softmax", "Softmax", "Sum", "silu", "gated", "Dropout")
     if operator == "Clip":
         low, high = net.one_of((0, 6), (-0.7, 0.9), (-0.7, None), (None, 0.9))
         net.add("Clip", [x], **{name: Input(None if bound is None else f32(bound), 11) for name, bound in (("min", low), ("max", high))})
@@ -267,10 +256,6 @@ def activation(net, x):
     elif operator == "silu":
         y = net.add("Sigmoid", [x])
         y and net.add("Mul", net.one_of([x, y], [y, x]))
-    elif operator == "Gelu":
-        net.add(operator, [x], approximate=net.one_of("none", "tanh"))
-    elif operator == "gelu":
-        spelled_gelu(net, x)
     elif operator == "gated":
         gated(net, x, *net.one_of(("Div", f32(6)), ("Mul", f32(1 / 6))))
     else:
@@ -280,7 +265,7 @@ def activation(net, x):
 def function(net, x):
     """Steps are taken of the input only, which is the same number in onnxruntime; logarithms and powers of what is not near 0."""
     shape = net.values[x]
-    operator = net.one_of("Abs", "Sin", "Cos", "Atan", "Softsign", "Selu", "Celu", "Mish", "Log", "Pow", "PRelu", "Sign", "Round", "Floor", "Ceil",
+    operator = net.one_of("Abs", "Sin", "Cos", "Atan", "Softsign", "Selu", "Celu", "Log", "Pow", "PRelu", "Sign", "Round", "Floor", "Ceil",
                           "ThresholdedRelu", "Shrink", "Tan", "Sinh")
     if operator in ("Sign", "Round", "Floor", "Ceil", "ThresholdedRelu", "Shrink"):
         net.add(operator, ["x"])

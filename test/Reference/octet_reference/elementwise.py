@@ -181,24 +181,6 @@ def _polynomial(x, *coefficients):
     return y
 
 
-def erf(x):
-    """[N.erf]"""
-    x = np.asarray(x, f32)
-    near = fma(x, _polynomial(mul(x, x), 0x38A7B3B0, 0xBA530517, 0x3BAA250D, 0xBCDC008D, 0x3DE716B2, 0xBEC093A0, 0x3E0375D4), x)
-    u = np.where(np.abs(x) < 4, np.abs(x), f32(4))
-    q = fma(_polynomial(u, 0xB960B4B7, 0x3B52DD36, 0xBCBB951C, 0x3DD79A51, 0x3F22BDCA, 0x3E039A09), u, u)
-    far = sub(f32(1), exp(-q))
-    return np.where(np.abs(x) > from_bits(0x3F6E147B), np.where(x < 0, -far, far), near)
-
-
-def softplus(x):
-    """[N.softplus]"""
-    x = np.asarray(x, f32)
-    e = exp(-np.where(np.abs(x) < 87, np.abs(x), f32(87)))
-    p = _polynomial(e, 0xBB57A4E7, 0x3CA48BE7, 0xBD6B5846, 0x3DDA5704, 0xBE1D21AF, 0x3E49A5AA, 0xBE7F91F3, 0x3EAAA6E8, 0xBEFFFFE9)
-    return np.where(np.isnan(x), x, add(relu(x), fma(mul(e, p), e, e)))
-
-
 def log(x):
     """[N.log]"""
     x = np.asarray(x, f32)
@@ -264,16 +246,6 @@ def prelu(x, slope):
     """[N.leaky_relu] with slopes"""
     x = np.asarray(x, f32)
     return np.where(x < 0, mul(slope, x), x)
-
-
-def gelu(x, form="none"):
-    """[N.gelu] in the form that ONNX names."""
-    x = np.asarray(x, f32)
-    if form in ("none", b"none"):
-        return mul(mul(x, f32(0.5)), add(erf(mul(x, from_bits(0x3F3504F3))), f32(1)))
-    t = np.where(x > -10, x, f32(-10))
-    v = mul(t, fma(mul(t, t), from_bits(0x3D922279), from_bits(0x3FCC422A)))
-    return np.where(np.isnan(x), x, div(t, add(f32(1), exp(-_not_below_minus_87(v)))))
 
 
 def hard_sigmoid(x, alpha, beta):

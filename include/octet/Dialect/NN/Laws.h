@@ -97,25 +97,6 @@ template <typename A> Real<A> tanh(A &a, Real<A> x) {
   });
 }
 
-/// [N.erf] Near zero x + x * P(x^2), else 1 - exp(-(u + u * Q(u))) with the sign of x.
-template <typename A> Real<A> erf(A &a, Real<A> x) {
-  return a.monotone(x, [](auto &a, auto x) {
-    auto near =
-        a.fma(x,
-              polynomial(a, a.mul(x, x), 0x38A7B3B0,
-                         {0xBA530517, 0x3BAA250D, 0xBCDC008D, 0x3DE716B2, 0xBEC093A0, 0x3E0375D4}),
-              x);
-    auto magnitude = a.max(x, a.neg(x));
-    auto u = a.min(magnitude, a.real(4.0f));
-    auto q = a.fma(
-        polynomial(a, u, 0xB960B4B7, {0x3B52DD36, 0xBCBB951C, 0x3DD79A51, 0x3F22BDCA, 0x3E039A09}),
-        u, u);
-    auto far = a.sub(a.real(1.0f), expOfClamped(a, q, /*isNegated=*/true, /*isNormal=*/true));
-    auto withSign = a.selectLess(x, a.real(0), a.neg(far), far);
-    return a.selectLess(a.real(0.93f), magnitude, withSign, near);
-  });
-}
-
 /// [N.abs] The sum makes 0 of -0.
 template <typename A> Real<A> magnitude(A &a, Real<A> x) {
   return a.add(a.max(x, a.neg(x)), a.real(0));
@@ -247,34 +228,6 @@ template <typename A> Real<A> law(A &a, HardSwishOp, Reals<A> x) {
 
 /// [N.exp]
 template <typename A> Real<A> law(A &a, ExpOp, Reals<A> x) { return exp(a, x[0]); }
-
-/// [N.erf]
-template <typename A> Real<A> law(A &a, ErfOp, Reals<A> x) { return erf(a, x[0]); }
-
-/// [N.softplus] max(x, 0) + log(1 + e) with e = exp(-|x|): the logarithm as e + e^2 * P(e).
-template <typename A> Real<A> law(A &a, SoftplusOp, Reals<A> operands) {
-  return a.monotone(operands[0], [](auto &a, auto x) {
-    auto magnitude = a.min(a.max(x, a.neg(x)), a.real(87.0f));
-    auto e = expOfClamped(a, magnitude, /*isNegated=*/true, /*isNormal=*/true);
-    auto p = polynomial(a, e, 0xBB57A4E7,
-                        {0x3CA48BE7, 0xBD6B5846, 0x3DDA5704, 0xBE1D21AF, 0x3E49A5AA, 0xBE7F91F3,
-                         0x3EAAA6E8, 0xBEFFFFE9});
-    auto logarithm = a.fma(a.mul(e, p), e, e);
-    return a.keepNaN(x, a.add(a.max(x, a.real(0)), logarithm));
-  });
-}
-
-/// [N.gelu] 1 + tanh(u) is 2 / (1 + exp(-2 u)), which keeps small results precise; below -10 they
-/// are less than 2^-100.
-template <typename A> Real<A> law(A &a, GeluOp op, Reals<A> operands) {
-  Real<A> x = operands[0];
-  if (op.getForm() == GeluForm::none)
-    return a.mul(a.mul(x, a.real(0.5f)), a.add(erf(a, a.mul(x, a.bits(0x3F3504F3))), a.real(1.0f)));
-  Real<A> t = a.max(x, a.real(-10.0f));
-  Real<A> twice =
-      a.mul(t, a.fma(a.mul(t, t), a.bits(0x3D922279), a.bits(0x3FCC422A))); // 2 sqrt(2 / pi)
-  return divideByLogistic<A>(a, a.keepNaN(x, twice), t);
-}
 
 /// [N.thresholded_relu]
 template <typename A> Real<A> law(A &a, ThresholdedReluOp op, Reals<A> x) {
