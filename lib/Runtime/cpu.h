@@ -47,6 +47,11 @@ static int has_avx512vnni(void) {
   return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & leaf7) == leaf7 && (c & bit_AVX512VNNI);
 }
 
+static int has_avxvnni(void) {
+  unsigned a, b, c, d;
+  return has_avx2() && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & bit_AVXVNNI);
+}
+
 static int has_sse2(void) { return 1; }
 
 typedef unsigned fp_control;

@@ -1,4 +1,5 @@
 // RUN: octet-opt %s --octet-lower-kernel=level=avx512vnni | FileCheck %s --check-prefixes=CHECK,VNNI
+// RUN: octet-opt %s --octet-lower-kernel=level=avxvnni | FileCheck %s --check-prefixes=CHECK,AVXVNNI
 // RUN: octet-opt %s --octet-lower-kernel=level=avx2 | FileCheck %s --check-prefixes=CHECK,AVX2
 // RUN: octet-opt %s --octet-lower-kernel=level=sse2 | FileCheck %s --check-prefixes=CHECK,SSE2
 // RUN: octet-opt %s --octet-lower-kernel=level=dotprod | FileCheck %s --check-prefixes=CHECK,DOTPROD
@@ -11,6 +12,7 @@
 // CHECK-NOT: kernel.dot4
 // CHECK-NOT: pmadd.ub
 // VNNI: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"
+// AVXVNNI-COUNT-2: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.256"
 // AVX2-COUNT-4: llvm.call_intrinsic "llvm.x86.avx2.pmadd.wd"
 // SSE2-COUNT-8: llvm.call_intrinsic "llvm.x86.sse2.pmadd.wd"
 // DOTPROD-COUNT-8: llvm.call_intrinsic "llvm.aarch64.neon.sdot.v4i32.v16i8"

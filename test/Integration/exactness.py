@@ -36,7 +36,7 @@ ARM_TARGET = "aarch64-linux-gnu"
 SYSROOT = Path("/usr/aarch64-linux-gnu")
 # The levels whose VNNI instructions can be emulated, and what they need beside, as Linux names it.
 AVX2 = {"avx2", "fma", "f16c", "bmi1", "bmi2"}
-EMULATED = {"avx512vnni": AVX2 | {"avx512f", "avx512bw", "avx512dq", "avx512vl"}}
+EMULATED = {"avx512vnni": AVX2 | {"avx512f", "avx512bw", "avx512dq", "avx512vl"}, "avxvnni": AVX2}
 
 
 # ---- inputs ------------------------------------------------------------------------------------------------------------

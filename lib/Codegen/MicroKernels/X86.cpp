@@ -188,7 +188,7 @@ void codegen::populateX86Lowering(RewritePatternSet &patterns, const CpuLevel &l
       patterns.add<LowerPack>(context, with);
   const Registers &widest =
       *llvm::find_if(registers, [&](auto &with) { return with.bits == level.registerBits; });
-  if (level.hasFeature("avx512vnni"))
+  if (level.hasFeature("avx512vnni") || level.hasFeature("avxvnni"))
     patterns.add<LowerDot4Vnni>(context, widest);
   else
     patterns.add<LowerDot4Madd, LowerDot2>(context, widest);
