@@ -16,8 +16,9 @@
 // CHECK: kernel.step @depthwise{{.*}}#kernel.arg<prepared [[LONG]]>
 // CHECK-LABEL: module @sse2
 // CHECK: kernel.program @main level "sse2" {{.*}} prologue {
-// CHECK: kernel.step @write_depthwise [#kernel.arg<weights [[$SOURCE]]>, #kernel.arg<prepared [[BYTES:[0-9]+]]>] bounds [16, 4, 1, 1, 1, 3, 3] range 64
-// CHECK-NEXT: kernel.step @write_i16 [#kernel.arg<prepared [[BYTES]]>, #kernel.arg<prepared [[I16:[0-9]+]]>]
+// CHECK-NOT: @write_depthwise [
+// CHECK-NOT: @write_i16
+// CHECK: kernel.step @write_depthwise_i16 [#kernel.arg<weights [[$SOURCE]]>, #kernel.arg<prepared [[I16:[0-9]+]]>] bounds [16, 4, 1, 1, 1, 3, 3] range 64
 // CHECK-NEXT: } {
 // CHECK: kernel.step @depthwise{{.*}}#kernel.arg<prepared [[I16]]>
 // CHECK-NEXT: kernel.step @depthwise{{.*}}#kernel.arg<prepared [[I16]]>

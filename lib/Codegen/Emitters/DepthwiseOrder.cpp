@@ -13,10 +13,13 @@ using namespace octet;
 using namespace octet::codegen;
 using codegen::Index;
 
+/// Where a lane's weight of an input row lies among the 64 of a vector.
+using PlaceFn = function_ref<Index(Index lane, Index inQuad)>;
+
 /// Writes the lanes [begin, end) of all blocks. Bounds: channels, parts of a block, vectors of a
 /// part, output rows of a strip, row stride, kernel rows and columns. The memory is zero before.
 static void writeStrips(EmittedCode &c, Value from, Value to, ArrayRef<Index> bounds, Index begin,
-                        Index end) {
+                        Index end, PlaceFn getPlace) {
   Index channels = bounds[0], parts = bounds[1], vectors = bounds[2], strip = bounds[3],
         rowStride = bounds[4], kernelRows = bounds[5], kernelColumns = bounds[6];
   Index partSize = vectors * 16, block = parts * partSize;
@@ -34,13 +37,26 @@ static void writeStrips(EmittedCode &c, Value from, Value to, ArrayRef<Index> bo
     c.loop(c.index(0), strip * kernelRows, [&](Index i) {
       Index output = i / kernelRows, kernelRow = i % kernelRows;
       Index row = output * rowStride + kernelRow;
-      Index place =
-          target + output * outputSize + row / 4 * vectors * 64 + lane * 4 + row % 4 + row / moved;
+      Index place = target + output * outputSize + row / 4 * vectors * 64 +
+                    getPlace(lane, row % 4 + row / moved);
       c.loop(c.index(0), kernelColumns, [&](Index column) {
         c.copy(to, place + column * columnSize, from, source + kernelRow * kernelColumns + column);
       });
     });
   });
+}
+
+static void writeDepthwise(EmittedCode &c, Value from, Value to, ArrayRef<Index> bounds,
+                           Index begin, Index end) {
+  writeStrips(c, from, to, bounds, begin, end,
+              [](Index lane, Index inQuad) { return lane * 4 + inQuad; });
+}
+
+/// The even rows of a quad before the odd ones, widened as by widenToI16.
+static void writeDepthwiseI16(EmittedCode &c, Value from, Value to, ArrayRef<Index> bounds,
+                              Index begin, Index end) {
+  writeStrips(c, from, to, bounds, begin, end,
+              [](Index lane, Index inQuad) { return lane * 2 + inQuad % 2 * 32 + inQuad / 2; });
 }
 
 KernelArgument codegen::getDepthwiseWeights(ProgramEmitter &emitter, nn::ConstantOp weights,
@@ -49,12 +65,12 @@ KernelArgument codegen::getDepthwiseWeights(ProgramEmitter &emitter, nn::Constan
   int64_t lanes = shape.blocks() * shape.blockSize();
   int64_t count = lanes * 4 * shape.strip * shape.kernelColumns * shape.quads();
   KernelArgument order =
-      emitter.prepare({"write_depthwise",
+      emitter.prepare({asI16 ? "write_depthwise_i16" : "write_depthwise",
                        emitter.getRowMajor(weights, OCTET_WEIGHTS_UNIT),
-                       MemRefType::get({count}, b.getI8Type()),
+                       MemRefType::get({count}, asI16 ? b.getI16Type() : b.getI8Type()),
                        {shape.channels, shape.parts, shape.vectors(), shape.strip, shape.rowStride,
                         shape.kernelRows, shape.kernelColumns},
                        lanes},
-                      writeStrips);
-  return asI16 ? widenToI16(emitter, order) : order;
+                      asI16 ? writeDepthwiseI16 : writeDepthwise);
+  return {order.address, MemRefType::get({asI16 ? count * 2 : count}, b.getI8Type())};
 }
