@@ -64,6 +64,63 @@ def samples(tmp_path):
     return path
 
 
+RECIPE = 'octet.recipe after_calibrate "octet-correct-bias"'
+
+
+@pytest.fixture
+def toy_policy(backend, tmp_path):
+    """toy_policy(factor) is the file of a backend whose recipe is the toy's."""
+
+    def write(factor):
+        text, path = backend.read_text(), tmp_path / f"mine{factor}.mlir"
+        assert RECIPE in text
+        path.write_text(text.replace(RECIPE, f'octet.recipe after_calibrate "toy-correct-output{{factor={factor}}}"'))
+        return path
+
+    return write
+
+
+def read_toy_error(text):
+    """The toy's error per channel, as its constant in a network's text has it."""
+    assert "dense_resource<toy.error> : tensor<1x2x1x1xf32>" in text
+    blob = re.search(r'toy\.error: "0x[0-9A-F]{8}([0-9A-F]{16})"', text)[1]
+    return np.frombuffer(bytes.fromhex(blob), np.float32)
+
+
+@pytest.mark.slow
+def test_a_recipe_runs_a_recovery_pass_from_a_plugin(prefix, outside, toy_policy, samples):
+    def calibrate(factor):
+        passes = [f"--octet-use-samples=files={samples}", f"--octet-attach-policy=backend={toy_policy(factor)}",
+                  "--octet-fuse", "--octet-prepare", "--octet-calibrate", "--octet-run-recipe"]
+        plugin = f"--load-pass-plugin={outside / 'toy-recovery.so'}"
+        return read_toy_error(run(prefix / "bin" / "octet-opt", plugin, INPUTS / "two-convs.mlir", *passes))
+
+    errors = calibrate(1.0)
+    assert np.all(errors != 0) and np.all(np.abs(errors) < 0.05)
+    np.testing.assert_allclose(calibrate(0.5), errors / 2, rtol=1e-6)
+
+
+@pytest.mark.slow
+def test_the_compiler_runs_a_recovery_pass_from_a_plugin(prefix, outside, toy_policy, samples, tmp_path):
+    command = [prefix / "bin" / "octet-compile", INPUTS / "two-convs.mlir", f"--calibration-data={samples}"]
+    plugin = f"--load-pass-plugin={outside / 'toy-recovery.so'}"
+
+    def calibrate(factor):
+        run(*command, plugin, f"--backend={toy_policy(factor)}", "--stop-after=calibrate", "-o", tmp_path / "net.mlirbc")
+        return read_toy_error((tmp_path / "net.mlir").read_text())
+
+    errors = calibrate(1.0)
+    assert np.all(errors != 0) and np.all(np.abs(errors) < 0.05)
+    np.testing.assert_allclose(calibrate(0.5), errors / 2, rtol=1e-6)
+    # The way to a library does not need the plugin any more behind the recipe.
+    run(prefix / "bin" / "octet-compile", tmp_path / "net.mlirbc", "--name=net", "-o", tmp_path / "continued.so")
+    run(*command, plugin, f"--backend={toy_policy(0.5)}", "--name=net", "-o", tmp_path / "net.so")
+    assert (tmp_path / "continued.so").read_bytes() == (tmp_path / "net.so").read_bytes()
+    missing = subprocess.run([*command, f"--backend={toy_policy(1.0)}", "-o", tmp_path / "none.so"], capture_output=True, text=True)
+    assert missing.returncode == 1 and not (tmp_path / "none.so").exists()
+    assert "expected passes that are built in or loaded as a plugin in 'after_calibrate'" in missing.stderr
+
+
 @pytest.mark.slow
 def test_the_compiler_uses_an_observer_from_a_plugin(prefix, outside, samples, tmp_path):
     """The toy means the same types as an observer of Octet's, hence the same library, byte for byte."""
