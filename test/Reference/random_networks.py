@@ -97,7 +97,7 @@ class Writer:
         if rng.random() < 0.75:
             text, positive = self.ACTIVATIONS[rng.integers(len(self.ACTIVATIONS))]
             activation = text.replace("{1}", number(f32(spread * 1.5)))
-        if activation and any(name in activation for name in ("sigmoid", "nn.tanh")):
+        if activation and any(name in activation for name in ("sigmoid", "nn.tanh", "nn.erf")):
             spread = 0.5
         leaves = operands + ([skip] if skip else [])
         arguments = ", ".join(f"%a{i} = {leaf.name if isinstance(leaf, Value) else leaf[0]}" for i, leaf in enumerate(leaves))

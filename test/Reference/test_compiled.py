@@ -135,7 +135,7 @@ def test_input_is_clamped(tool, driver, tmp_path, scale, zero):
         np.testing.assert_array_equal(got, wanted, level)
 
 
-@pytest.mark.parametrize("operator", ["sigmoid {0}", "silu {0}", "tanh {0}", "elu {0} alpha 0.3", "exp {0}", "hard_swish {0}",
+@pytest.mark.parametrize("operator", ["sigmoid {0}", "silu {0}", "tanh {0}", "elu {0} alpha 0.3", "exp {0}", "hard_swish {0}", "erf {0}",
                                       "abs {0}", "round {0}", "floor {0}",
                                       "ceil {0}", "log {0}", "sin {0}", "cos {0}", "atan {0}", "thresholded_relu {0} alpha 0.3"])
 def test_float_activation(tool, driver, tmp_path, operator):
@@ -168,7 +168,8 @@ def test_float_operator_of_two(tool, driver, tmp_path, operator):
     check(tool, driver, tmp_path, writer.text(), writer.input_shape, spread=3, options=["--float"])
 
 
-@pytest.mark.parametrize("activation, positive", [("abs {0}", True), ("thresholded_relu {0} alpha 0.3", True)])
+@pytest.mark.parametrize("activation, positive", [("erf {0}", False),
+                                                  ("abs {0}", True), ("thresholded_relu {0} alpha 0.3", True)])
 def test_fused_activation(tool, driver, tmp_path, activation, positive):
     """In int8 behind convolutions and a linear layer, and alone, as a table."""
     writer = random_networks.Writer(3, (1, 16, 9, 11))

@@ -121,6 +121,15 @@ def test_functions_of_exp(function, exact, bound):
     assert np.max(np.abs(function(x) - wanted) / np.maximum(1, np.abs(wanted))) < bound
 
 
+def test_erf_is_within_one_ulp():
+    x = every(20011, -5, 5)
+    exact = np.array([math.erf(v) for v in x.astype(np.float64)])
+    ulp = 2.0 ** (np.maximum(np.floor(np.log2(np.maximum(np.abs(exact), 2.0**-126))), -126) - 23)
+    assert np.max(np.abs(reference.erf(x) - exact) / ulp) < 0.95
+    np.testing.assert_array_equal(reference.erf(np.array([np.inf, -np.inf, np.nan, 0], f32)), np.array([1, -1, np.nan, 0], f32))
+    assert np.signbit(reference.erf(f32(-0.0)))
+
+
 def test_log_is_within_one_ulp():
     x = every(1009, 1e-45, 3.5e38)
     exact = np.log(x.astype(np.longdouble))

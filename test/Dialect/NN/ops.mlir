@@ -74,8 +74,10 @@ func.func @activations(%x: tensor<1x8xf32>, %slopes: tensor<8xf32>) -> tensor<1x
   %6 = nn.leaky_relu %5 alpha 0.01 : (tensor<1x8xf32>) -> tensor<1x8xf32>
   // CHECK: nn.elu %{{.*}} alpha 1.000000e+00 :
   %7 = nn.elu %6 alpha 1.0 : (tensor<1x8xf32>) -> tensor<1x8xf32>
+  // CHECK: nn.erf %
+  %8 = nn.erf %7 : (tensor<1x8xf32>) -> tensor<1x8xf32>
   // CHECK: nn.thresholded_relu %{{.*}} alpha 1.000000e+00 :
-  %12 = nn.thresholded_relu %7 alpha 1.0 : (tensor<1x8xf32>) -> tensor<1x8xf32>
+  %12 = nn.thresholded_relu %8 alpha 1.0 : (tensor<1x8xf32>) -> tensor<1x8xf32>
   // CHECK: nn.prelu %{{.*}}, %{{.*}} : (tensor<1x8xf32>, tensor<8xf32>) -> tensor<1x8xf32>
   %13 = nn.prelu %12, %slopes : (tensor<1x8xf32>, tensor<8xf32>) -> tensor<1x8xf32>
   return %13 : tensor<1x8xf32>

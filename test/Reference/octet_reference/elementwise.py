@@ -181,6 +181,16 @@ def _polynomial(x, *coefficients):
     return y
 
 
+def erf(x):
+    """[N.erf]"""
+    x = np.asarray(x, f32)
+    near = fma(x, _polynomial(mul(x, x), 0x38A7B3B0, 0xBA530517, 0x3BAA250D, 0xBCDC008D, 0x3DE716B2, 0xBEC093A0, 0x3E0375D4), x)
+    u = np.where(np.abs(x) < 4, np.abs(x), f32(4))
+    q = fma(_polynomial(u, 0xB960B4B7, 0x3B52DD36, 0xBCBB951C, 0x3DD79A51, 0x3F22BDCA, 0x3E039A09), u, u)
+    far = sub(f32(1), exp(-q))
+    return np.where(np.abs(x) > from_bits(0x3F6E147B), np.where(x < 0, -far, far), near)
+
+
 def log(x):
     """[N.log]"""
     x = np.asarray(x, f32)

@@ -175,7 +175,7 @@ TABLE = {
     "Add": _binary(elementwise.add), "Sub": _binary(elementwise.sub), "Mul": _binary(elementwise.mul),
     "Div": _binary(elementwise.div),
     "Relu": _unary(elementwise.relu), "Sigmoid": _unary(elementwise.sigmoid), "Tanh": _unary(elementwise.tanh),
-    "Exp": _unary(elementwise.exp),
+    "Exp": _unary(elementwise.exp), "Erf": _unary(elementwise.erf),
     "Sqrt": _unary(elementwise.sqrt),
     "Neg": _unary(np.negative),  # [N.neg]
     "HardSwish": _unary(elementwise.hard_swish), "Identity": _unary(np.asarray),

@@ -104,6 +104,15 @@ TEST_F(Laws, TanhIsCloseAbsolutely) {
   EXPECT_EQ(tanh(-1000.0f), -1.0f);
 }
 
+TEST_F(Laws, ErfIsWithinOneUlp) {
+  auto erf = get("erf");
+  EXPECT_LT(worstUlps(erf, [](long double x) { return std::erf(x); }, -4.0f, 4.0f), 0.95);
+  EXPECT_LT(worstUlps(erf, [](long double x) { return std::erf(x); }, 1e-6f, 1e-3f), 0.95);
+  EXPECT_EQ(erf(infinity), 1.0f);
+  EXPECT_EQ(erf(-1e30f), -1.0f);
+  EXPECT_TRUE(std::isnan(erf(notANumber)));
+}
+
 TEST_F(Laws, LogIsWithinOneUlp) {
   auto log = get("log");
   auto truth = [](long double x) { return std::log(x); };
@@ -189,6 +198,7 @@ static constexpr StringRef unaryOps[] = {"relu",
                                          "sigmoid",
                                          "silu",
                                          "tanh",
+                                         "erf",
                                          "hard_sigmoid alpha 0.2 beta 0.5",
                                          "hard_swish",
                                          "exp",

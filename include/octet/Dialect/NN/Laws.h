@@ -97,6 +97,25 @@ template <typename A> Real<A> tanh(A &a, Real<A> x) {
   });
 }
 
+/// [N.erf] Near zero x + x * P(x^2), else 1 - exp(-(u + u * Q(u))) with the sign of x.
+template <typename A> Real<A> erf(A &a, Real<A> x) {
+  return a.monotone(x, [](auto &a, auto x) {
+    auto near =
+        a.fma(x,
+              polynomial(a, a.mul(x, x), 0x38A7B3B0,
+                         {0xBA530517, 0x3BAA250D, 0xBCDC008D, 0x3DE716B2, 0xBEC093A0, 0x3E0375D4}),
+              x);
+    auto magnitude = a.max(x, a.neg(x));
+    auto u = a.min(magnitude, a.real(4.0f));
+    auto q = a.fma(
+        polynomial(a, u, 0xB960B4B7, {0x3B52DD36, 0xBCBB951C, 0x3DD79A51, 0x3F22BDCA, 0x3E039A09}),
+        u, u);
+    auto far = a.sub(a.real(1.0f), expOfClamped(a, q, /*isNegated=*/true, /*isNormal=*/true));
+    auto withSign = a.selectLess(x, a.real(0), a.neg(far), far);
+    return a.selectLess(a.real(0.93f), magnitude, withSign, near);
+  });
+}
+
 /// [N.abs] The sum makes 0 of -0.
 template <typename A> Real<A> magnitude(A &a, Real<A> x) {
   return a.add(a.max(x, a.neg(x)), a.real(0));
@@ -228,6 +247,9 @@ template <typename A> Real<A> law(A &a, HardSwishOp, Reals<A> x) {
 
 /// [N.exp]
 template <typename A> Real<A> law(A &a, ExpOp, Reals<A> x) { return exp(a, x[0]); }
+
+/// [N.erf]
+template <typename A> Real<A> law(A &a, ErfOp, Reals<A> x) { return erf(a, x[0]); }
 
 /// [N.thresholded_relu]
 template <typename A> Real<A> law(A &a, ThresholdedReluOp op, Reals<A> x) {
