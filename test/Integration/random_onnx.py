@@ -238,7 +238,7 @@ def gated(net, x, last, factor):
 
 def activation(net, x):
     operator = net.one_of("Relu", "Relu", "Identity", "Sigmoid", "Tanh", "Exp", "Sqrt", "Neg", "HardSwish", "HardSigmoid", "LeakyRelu", "PRelu",
-                          "Elu", "Clip", "Clip", "Softmax", "Softmax", "Sum", "silu", "gated", "Dropout", "Erf")
+                          "Elu", "Clip", "Clip", "Softmax", "Softmax", "Sum", "silu", "gated", "Dropout", "Erf", "Softplus", "Softplus")
     if operator == "Clip":
         low, high = net.one_of((0, 6), (-0.7, 0.9), (-0.7, None), (None, 0.9))
         net.add("Clip", [x], **{name: Input(None if bound is None else f32(bound), 11) for name, bound in (("min", low), ("max", high))})

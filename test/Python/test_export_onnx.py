@@ -142,6 +142,7 @@ OPERATORS = [
     (f"nn.hard_swish %x : {UNARY}", lambda x: x * np.clip(x / 6 + 0.5, 0, 1)),
     (f"nn.exp %x : {UNARY}", np.exp),
     (f"nn.erf %x : {UNARY}", np.vectorize(math.erf)),
+    (f"nn.softplus %x : {UNARY}", lambda x: np.logaddexp(0, x)),
     (f"nn.neg %x : {UNARY}", np.negative),
     (f"nn.abs %x : {UNARY}", np.abs),
     (f"nn.sign %x : {UNARY}", np.sign),

@@ -130,6 +130,16 @@ def test_erf_is_within_one_ulp():
     assert np.signbit(reference.erf(f32(-0.0)))
 
 
+def test_softplus_is_within_two_ulps():
+    x = every(4001, -86, 1000)
+    exact = np.logaddexp(0, x.astype(np.longdouble))
+    ulp = 2.0 ** (np.floor(np.log2(exact.astype(np.float64))) - 23)
+    assert np.max(np.abs(reference.softplus(x) - exact) / ulp) < 2
+    ends = reference.softplus(np.array([np.inf, 1e30, np.nan, -np.inf], f32))
+    np.testing.assert_array_equal(ends[:3], np.array([np.inf, 1e30, np.nan], f32))
+    assert 0 < ends[3] < 2e-38
+
+
 def test_log_is_within_one_ulp():
     x = every(1009, 1e-45, 3.5e38)
     exact = np.log(x.astype(np.longdouble))

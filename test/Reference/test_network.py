@@ -187,7 +187,7 @@ OPERATORS = {
     "hard_sigmoid": lambda b, x: b.node("HardSigmoid", x, alpha=0.3, beta=0.4),
     "sigmoid": lambda b, x: b.node("Sigmoid", x), "tanh": lambda b, x: b.node("Tanh", x),
     "exp": lambda b, x: b.node("Exp", x), "sqrt": lambda b, x: b.node("Sqrt", b.node("Relu", x)),
-    "erf": lambda b, x: b.node("Erf", x),
+    "erf": lambda b, x: b.node("Erf", x), "softplus": lambda b, x: b.node("Softplus", x),
     "elu": lambda b, x: b.node("Elu", x, alpha=0.7), "leaky_relu": lambda b, x: b.node("LeakyRelu", x, alpha=0.2),
     "clip": lambda b, x: b.node("Clip", x, f32(-1), f32(1.3)),
     "sub": lambda b, x: b.node("Sub", x, f32([[[[0.5]], [[1]], [[2]], [[3]]]])), "mul": lambda b, x: b.node("Mul", x, x),

@@ -7,7 +7,7 @@
 
 from .elementwise import (add, atan, ceil, clip, cos, div, elu, erf, exp, floor, fma, hard_sigmoid, hard_swish, larger,
                           leaky_relu, lesser, log, magnitude, mul, nearest, power, prelu, relu, sigmoid, sign, silu, sin, softmax,
-                          sqrt, sub, tanh, thresholded_relu)
+                          softplus, sqrt, sub, tanh, thresholded_relu)
 from .movement import resize
 from .network import Network
 from .pools import average_pool, average_pool_integer, max_pool, mean, mean_integer

@@ -191,6 +191,14 @@ def erf(x):
     return np.where(np.abs(x) > from_bits(0x3F6E147B), np.where(x < 0, -far, far), near)
 
 
+def softplus(x):
+    """[N.softplus]"""
+    x = np.asarray(x, f32)
+    e = exp(-np.where(np.abs(x) < 87, np.abs(x), f32(87)))
+    p = _polynomial(e, 0xBB57A4E7, 0x3CA48BE7, 0xBD6B5846, 0x3DDA5704, 0xBE1D21AF, 0x3E49A5AA, 0xBE7F91F3, 0x3EAAA6E8, 0xBEFFFFE9)
+    return np.where(np.isnan(x), x, add(relu(x), fma(mul(e, p), e, e)))
+
+
 def log(x):
     """[N.log]"""
     x = np.asarray(x, f32)

@@ -113,6 +113,16 @@ TEST_F(Laws, ErfIsWithinOneUlp) {
   EXPECT_TRUE(std::isnan(erf(notANumber)));
 }
 
+TEST_F(Laws, SoftplusIsWithinTwoUlps) {
+  auto softplus = get("softplus");
+  EXPECT_LT(worstUlps(
+                softplus, [](long double x) { return std::log1p(std::exp(x)); }, -86.0f, 100.0f),
+            2.0);
+  EXPECT_EQ(softplus(infinity), infinity);
+  EXPECT_EQ(softplus(-infinity), softplus(-87.0f));
+  EXPECT_TRUE(std::isnan(softplus(notANumber)));
+}
+
 TEST_F(Laws, LogIsWithinOneUlp) {
   auto log = get("log");
   auto truth = [](long double x) { return std::log(x); };
@@ -199,6 +209,7 @@ static constexpr StringRef unaryOps[] = {"relu",
                                          "silu",
                                          "tanh",
                                          "erf",
+                                         "softplus",
                                          "hard_sigmoid alpha 0.2 beta 0.5",
                                          "hard_swish",
                                          "exp",

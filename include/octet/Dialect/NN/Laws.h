@@ -251,6 +251,19 @@ template <typename A> Real<A> law(A &a, ExpOp, Reals<A> x) { return exp(a, x[0])
 /// [N.erf]
 template <typename A> Real<A> law(A &a, ErfOp, Reals<A> x) { return erf(a, x[0]); }
 
+/// [N.softplus] max(x, 0) + log(1 + e) with e = exp(-|x|): the logarithm as e + e^2 * P(e).
+template <typename A> Real<A> law(A &a, SoftplusOp, Reals<A> operands) {
+  return a.monotone(operands[0], [](auto &a, auto x) {
+    auto magnitude = a.min(a.max(x, a.neg(x)), a.real(87.0f));
+    auto e = expOfClamped(a, magnitude, /*isNegated=*/true, /*isNormal=*/true);
+    auto p = polynomial(a, e, 0xBB57A4E7,
+                        {0x3CA48BE7, 0xBD6B5846, 0x3DDA5704, 0xBE1D21AF, 0x3E49A5AA, 0xBE7F91F3,
+                         0x3EAAA6E8, 0xBEFFFFE9});
+    auto logarithm = a.fma(a.mul(e, p), e, e);
+    return a.keepNaN(x, a.add(a.max(x, a.real(0)), logarithm));
+  });
+}
+
 /// [N.thresholded_relu]
 template <typename A> Real<A> law(A &a, ThresholdedReluOp op, Reals<A> x) {
   return a.selectLess(a.real(op.getAlpha().convertToFloat()), x[0], x[0], a.real(0));

@@ -57,6 +57,8 @@ def NN_HardSwishOp : NN_UnaryOp<"hard_swish", "hard swish", "`x * clip(x / 6 + 0
 def NN_ExpOp : NN_UnaryOp<"exp", "exponential function", "`exp(x)` within 0.89 ulp", "[N.exp]; ONNX Exp, `torch.exp`">;
 def NN_ErfOp : NN_UnaryOp<"erf", "error function", "`2 / sqrt(pi)` times the integral of `exp(-t * t)` from 0 to x, within 1 ulp",
     "[N.erf]; ONNX Erf, `torch.erf`">;
+def NN_SoftplusOp : NN_UnaryOp<"softplus", "smooth rectifier", "`log(1 + exp(x))` within 2 ulp",
+    "[N.softplus]; ONNX Softplus, `torch.nn.functional.softplus`">;
 def NN_SqrtOp : NN_UnaryOp<"sqrt", "square root", "correctly rounded", "[N.sqrt]; ONNX Sqrt, `torch.sqrt`">;
 def NN_NegOp : NN_UnaryOp<"neg", "negation", "`-x`", "[N.neg]; ONNX Neg, `torch.neg`">;
 
