@@ -265,7 +265,7 @@ def activation(net, x):
 def function(net, x):
     """Steps are taken of the input only, which is the same number in onnxruntime; logarithms and powers of what is not near 0."""
     shape = net.values[x]
-    operator = net.one_of("Abs", "Sin", "Cos", "Atan", "Softsign", "Selu", "Celu", "Log", "Pow", "PRelu", "Sign", "Round", "Floor", "Ceil",
+    operator = net.one_of("Abs", "Sin", "Cos", "Atan", "Softsign", "Selu", "Celu", "Mish", "Log", "Pow", "PRelu", "Sign", "Round", "Floor", "Ceil",
                           "ThresholdedRelu", "Shrink", "Tan", "Sinh")
     if operator in ("Sign", "Round", "Floor", "Ceil", "ThresholdedRelu", "Shrink"):
         net.add(operator, ["x"])

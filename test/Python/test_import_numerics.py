@@ -114,8 +114,8 @@ CASES = {
     "circular_and_hyperbolic": ("t = Tanh(x)\na = Tan(t)\nb = Asin(t)\nc = Acos(t)\nd = Sinh(x)\ne = Cosh(x)\nf = Asinh(x)\nr = Abs(x)\np = Add(r, one)\ng = Acosh(p)\nh = Atanh(t)",
                                 dict(constants={"one": f32(1)}, outputs=tuple("abcdefgh"))),
     "activations_composed": (
-        "a = Selu(x)\nb = Celu<alpha=0.7>(x)\nc = Softsign(x)\ne = Shrink<lambd=0.4, bias=0.3>(x)\nf = ThresholdedRelu<alpha=0.3>(x)\n"
-        "g = Shrink(x)\nh = Celu(x)\ni = Selu<alpha=2.0, gamma=0.5>(x)", dict(opset=18, outputs=tuple("abcefghi"))),
+        "a = Selu(x)\nb = Celu<alpha=0.7>(x)\nc = Softsign(x)\nd = Mish(x)\ne = Shrink<lambd=0.4, bias=0.3>(x)\nf = ThresholdedRelu<alpha=0.3>(x)\n"
+        "g = Shrink(x)\nh = Celu(x)\ni = Selu<alpha=2.0, gamma=0.5>(x)", dict(opset=18, outputs=tuple("abcdefghi"))),
     "powers_of_any_exponent": (
         "p = Abs(x)\na = Pow(p, broken)\nb = Pow(x, five)\nc = Pow(p, negative)\nd = Pow(p, each)\ne = Pow(p, x)\nf = Pow(x, whole)",
         dict(constants={"broken": f32(1.7), "five": np.float32(5), "negative": f32(-2), "each": f32(1, 2, 0.5, 0, 1, 3, 2.5, 0.1), "whole": i64(3)},

@@ -125,6 +125,13 @@ LogicalResult octet::onnx_import::importSoftsign(Node &node) {
   return node.setResult(node.compute<nn::DivOp>(x, divisor));
 }
 
+/// x * tanh(softplus(x))
+LogicalResult octet::onnx_import::importMish(Node &node) {
+  auto x = node.value(0);
+  auto gate = node.compute<nn::TanhOp>(node.compute<nn::SoftplusOp>(x));
+  return node.setResult(node.compute<nn::MulOp>(x, gate));
+}
+
 /// x * sigmoid(alpha * x)
 LogicalResult octet::onnx_import::importSwish(Node &node) {
   float alpha = node.getFloat("alpha", 1);
