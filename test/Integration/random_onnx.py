@@ -238,7 +238,8 @@ def gated(net, x, last, factor):
 
 def activation(net, x):
     operator = net.one_of("Relu", "Relu", "Identity", "Sigmoid", "Tanh", "Exp", "Sqrt", "Neg", "HardSwish", "HardSigmoid", "LeakyRelu", "PRelu",
-                          "Elu", "Clip", "Clip", "Softmax", "Softmax", "Sum", "silu", "gated", "Dropout", "Erf", "Softplus", "Softplus")
+                          "Elu", "Clip", "Clip", "Softmax", "Softmax", "Sum", "silu", "gated", "Dropout", "Erf", "Softplus", "Softplus",
+                          *["Gelu"] * (4 if net.opset >= 20 else 0))
     if operator == "Clip":
         low, high = net.one_of((0, 6), (-0.7, 0.9), (-0.7, None), (None, 0.9))
         net.add("Clip", [x], **{name: Input(None if bound is None else f32(bound), 11) for name, bound in (("min", low), ("max", high))})
@@ -256,6 +257,8 @@ def activation(net, x):
     elif operator == "silu":
         y = net.add("Sigmoid", [x])
         y and net.add("Mul", net.one_of([x, y], [y, x]))
+    elif operator == "Gelu":
+        net.add(operator, [x], approximate=net.one_of("none", "tanh"))
     elif operator == "gated":
         gated(net, x, *net.one_of(("Div", f32(6)), ("Mul", f32(1 / 6))))
     else:

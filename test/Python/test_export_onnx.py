@@ -143,6 +143,8 @@ OPERATORS = [
     (f"nn.exp %x : {UNARY}", np.exp),
     (f"nn.erf %x : {UNARY}", np.vectorize(math.erf)),
     (f"nn.softplus %x : {UNARY}", lambda x: np.logaddexp(0, x)),
+    (f"nn.gelu %x none : {UNARY}", lambda x: x / 2 * (1 + np.vectorize(math.erf)(x / math.sqrt(2)))),
+    (f"nn.gelu %x tanh : {UNARY}", lambda x: x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))),
     (f"nn.neg %x : {UNARY}", np.negative),
     (f"nn.abs %x : {UNARY}", np.abs),
     (f"nn.sign %x : {UNARY}", np.sign),

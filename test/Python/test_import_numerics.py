@@ -109,6 +109,7 @@ CASES = {
     "hard_activations": ("a = HardSigmoid(x)\nb = HardSigmoid<alpha=0.3, beta=0.4>(x)\nc = HardSwish(x)", dict(opset=14, outputs=("a", "b", "c"))),
     "erf": ("a = Erf(x)\nb = Mul(x, c)\ny = Erf(b)", dict(constants={"c": f32(4)}, outputs=("a", "y"))),
     "softplus": ("a = Softplus(x)\nb = Mul(x, c)\ny = Softplus(b)", dict(constants={"c": f32(20)}, outputs=("a", "y"))),
+    "gelu": ("a = Gelu(x)\nb = Mul(x, c)\ny = Gelu<approximate=\"tanh\">(b)", dict(opset=20, constants={"c": f32(3)}, outputs=("a", "y"))),
     "functions": ("a = Abs(x)\nb = Sign(x)\nc = Round(x)\nd = Floor(x)\ne = Ceil(x)\nf = Log(a)\ng = Sin(x)\nh = Cos(x)\ni = Atan(x)",
                   dict(outputs=tuple("abcdefghi"))),
     "circular_and_hyperbolic": ("t = Tanh(x)\na = Tan(t)\nb = Asin(t)\nc = Acos(t)\nd = Sinh(x)\ne = Cosh(x)\nf = Asinh(x)\nr = Abs(x)\np = Add(r, one)\ng = Acosh(p)\nh = Atanh(t)",

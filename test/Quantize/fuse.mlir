@@ -196,11 +196,17 @@ func.func @batch_norm_and_relu_are_one_group(%x: tensor<1x2x4x4xf32>, %y: tensor
 // CHECK: octet.group @cpu::@conv_act
 // CHECK-NEXT: nn.conv
 // CHECK-NEXT: nn.softplus
+// CHECK: octet.group @cpu::@linear_act
+// CHECK-NEXT: nn.linear
+// CHECK-NEXT: nn.gelu
 func.func @smooth_activations_join_products(%x: tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32> {
   %w = nn.constant dense<1.0> : tensor<2x2x1x1xf32>
+  %m = nn.constant dense<1.0> : tensor<4x4xf32>
   %0 = nn.conv %x, %w : (tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x4x4xf32>
   %1 = nn.erf %0 : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
   %2 = nn.conv %1, %w : (tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x4x4xf32>
   %3 = nn.softplus %2 : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
-  return %3 : tensor<1x2x4x4xf32>
+  %4 = nn.linear %3, %m : (tensor<1x2x4x4xf32>, tensor<4x4xf32>) -> tensor<1x2x4x4xf32>
+  %5 = nn.gelu %4 none : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
+  return %5 : tensor<1x2x4x4xf32>
 }

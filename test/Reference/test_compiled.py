@@ -136,7 +136,7 @@ def test_input_is_clamped(tool, driver, tmp_path, scale, zero):
 
 
 @pytest.mark.parametrize("operator", ["sigmoid {0}", "silu {0}", "tanh {0}", "elu {0} alpha 0.3", "exp {0}", "hard_swish {0}", "erf {0}",
-                                      "softplus {0}", "abs {0}", "round {0}", "floor {0}",
+                                      "softplus {0}", "gelu {0} none", "gelu {0} tanh", "abs {0}", "round {0}", "floor {0}",
                                       "ceil {0}", "log {0}", "sin {0}", "cos {0}", "atan {0}", "thresholded_relu {0} alpha 0.3"])
 def test_float_activation(tool, driver, tmp_path, operator):
     """From numbers near zero to where exponentials overflow and vanish."""
@@ -168,7 +168,7 @@ def test_float_operator_of_two(tool, driver, tmp_path, operator):
     check(tool, driver, tmp_path, writer.text(), writer.input_shape, spread=3, options=["--float"])
 
 
-@pytest.mark.parametrize("activation, positive", [("erf {0}", False), ("softplus {0}", True),
+@pytest.mark.parametrize("activation, positive", [("erf {0}", False), ("softplus {0}", True), ("gelu {0} none", False), ("gelu {0} tanh", False),
                                                   ("abs {0}", True), ("thresholded_relu {0} alpha 0.3", True)])
 def test_fused_activation(tool, driver, tmp_path, activation, positive):
     """In int8 behind convolutions and a linear layer, and alone, as a table."""

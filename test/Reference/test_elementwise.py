@@ -189,6 +189,17 @@ def test_larger_lesser_and_slopes():
     np.testing.assert_array_equal(reference.thresholded_relu(f32([-2, 1, 3, np.nan]), 1), f32([0, 0, 3, 0]))
 
 
+@pytest.mark.parametrize("form, exact", [
+    ("none", lambda v: v / 2 * (1 + np.vectorize(math.erf)(v / math.sqrt(2)))),
+    ("tanh", lambda v: v / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (v + 0.044715 * v**3)))),
+])
+def test_gelu(form, exact):
+    x = every(20011, -1000, 1000)
+    wanted = exact(x.astype(np.float64))
+    assert np.max(np.abs(reference.gelu(x, form) - wanted) / np.maximum(1, np.abs(wanted))) < 2e-7
+    assert np.isnan(reference.gelu(f32(np.nan), form)) and reference.gelu(f32(np.inf), form) == np.inf
+
+
 def test_functions_of_exp_at_the_ends():
     inf = f32(np.inf)
     assert reference.sigmoid(inf) == 1 and 0 < reference.sigmoid(-inf) < 2e-38

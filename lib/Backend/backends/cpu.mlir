@@ -1,5 +1,5 @@
 // The CPU backend: x86-64 and AArch64, unsigned 8-bit activations, signed 8-bit weights.
-#unary = ["nn.relu", "nn.clip", "nn.silu", "nn.hard_swish", "nn.sigmoid", "nn.hard_sigmoid", "nn.leaky_relu", "nn.tanh", "nn.elu", "nn.erf", "nn.softplus", "nn.abs", "nn.thresholded_relu"]
+#unary = ["nn.relu", "nn.clip", "nn.silu", "nn.hard_swish", "nn.sigmoid", "nn.hard_sigmoid", "nn.leaky_relu", "nn.tanh", "nn.elu", "nn.erf", "nn.softplus", "nn.gelu", "nn.abs", "nn.thresholded_relu"]
 #depthwise = [#octet.attribute_is_dimension<"groups", operand 0, dimension 1, above 1>]
 
 octet.backend @cpu {

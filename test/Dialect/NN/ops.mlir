@@ -78,8 +78,12 @@ func.func @activations(%x: tensor<1x8xf32>, %slopes: tensor<8xf32>) -> tensor<1x
   %8 = nn.erf %7 : (tensor<1x8xf32>) -> tensor<1x8xf32>
   // CHECK: nn.softplus %
   %9 = nn.softplus %8 : (tensor<1x8xf32>) -> tensor<1x8xf32>
+  // CHECK: nn.gelu %{{.*}} none :
+  %10 = nn.gelu %9 none : (tensor<1x8xf32>) -> tensor<1x8xf32>
+  // CHECK: nn.gelu %{{.*}} tanh :
+  %11 = nn.gelu %10 tanh : (tensor<1x8xf32>) -> tensor<1x8xf32>
   // CHECK: nn.thresholded_relu %{{.*}} alpha 1.000000e+00 :
-  %12 = nn.thresholded_relu %9 alpha 1.0 : (tensor<1x8xf32>) -> tensor<1x8xf32>
+  %12 = nn.thresholded_relu %11 alpha 1.0 : (tensor<1x8xf32>) -> tensor<1x8xf32>
   // CHECK: nn.prelu %{{.*}}, %{{.*}} : (tensor<1x8xf32>, tensor<8xf32>) -> tensor<1x8xf32>
   %13 = nn.prelu %12, %slopes : (tensor<1x8xf32>, tensor<8xf32>) -> tensor<1x8xf32>
   return %13 : tensor<1x8xf32>

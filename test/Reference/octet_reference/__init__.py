@@ -5,7 +5,7 @@
 `Network` evaluates an ONNX QDQ file as the integer program; the functions below are its operators, for tests of single ones.
 """
 
-from .elementwise import (add, atan, ceil, clip, cos, div, elu, erf, exp, floor, fma, hard_sigmoid, hard_swish, larger,
+from .elementwise import (add, atan, ceil, clip, cos, div, elu, erf, exp, floor, fma, gelu, hard_sigmoid, hard_swish, larger,
                           leaky_relu, lesser, log, magnitude, mul, nearest, power, prelu, relu, sigmoid, sign, silu, sin, softmax,
                           softplus, sqrt, sub, tanh, thresholded_relu)
 from .movement import resize

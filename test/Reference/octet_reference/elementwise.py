@@ -266,6 +266,16 @@ def prelu(x, slope):
     return np.where(x < 0, mul(slope, x), x)
 
 
+def gelu(x, form="none"):
+    """[N.gelu] in the form that ONNX names."""
+    x = np.asarray(x, f32)
+    if form in ("none", b"none"):
+        return mul(mul(x, f32(0.5)), add(erf(mul(x, from_bits(0x3F3504F3))), f32(1)))
+    t = np.where(x > -10, x, f32(-10))
+    v = mul(t, fma(mul(t, t), from_bits(0x3D922279), from_bits(0x3FCC422A)))
+    return np.where(np.isnan(x), x, div(t, add(f32(1), exp(-_not_below_minus_87(v)))))
+
+
 def hard_sigmoid(x, alpha, beta):
     """[N.hard_sigmoid]"""
     return clip(fma(f32(alpha), x, f32(beta)), 0, 1)

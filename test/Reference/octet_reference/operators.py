@@ -176,7 +176,7 @@ TABLE = {
     "Div": _binary(elementwise.div),
     "Relu": _unary(elementwise.relu), "Sigmoid": _unary(elementwise.sigmoid), "Tanh": _unary(elementwise.tanh),
     "Exp": _unary(elementwise.exp), "Erf": _unary(elementwise.erf),
-    "Softplus": _unary(elementwise.softplus), "Sqrt": _unary(elementwise.sqrt),
+    "Softplus": _unary(elementwise.softplus), "Gelu": _unary(elementwise.gelu, approximate="none"), "Sqrt": _unary(elementwise.sqrt),
     "Neg": _unary(np.negative),  # [N.neg]
     "HardSwish": _unary(elementwise.hard_swish), "Identity": _unary(np.asarray),
     "Abs": _unary(elementwise.magnitude), "Sign": _unary(elementwise.sign), "Round": _unary(elementwise.nearest),

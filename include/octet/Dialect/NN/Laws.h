@@ -264,6 +264,18 @@ template <typename A> Real<A> law(A &a, SoftplusOp, Reals<A> operands) {
   });
 }
 
+/// [N.gelu] 1 + tanh(u) is 2 / (1 + exp(-2 u)), which keeps small results precise; below -10 they
+/// are less than 2^-100.
+template <typename A> Real<A> law(A &a, GeluOp op, Reals<A> operands) {
+  Real<A> x = operands[0];
+  if (op.getForm() == GeluForm::none)
+    return a.mul(a.mul(x, a.real(0.5f)), a.add(erf(a, a.mul(x, a.bits(0x3F3504F3))), a.real(1.0f)));
+  Real<A> t = a.max(x, a.real(-10.0f));
+  Real<A> twice =
+      a.mul(t, a.fma(a.mul(t, t), a.bits(0x3D922279), a.bits(0x3FCC422A))); // 2 sqrt(2 / pi)
+  return divideByLogistic<A>(a, a.keepNaN(x, twice), t);
+}
+
 /// [N.thresholded_relu]
 template <typename A> Real<A> law(A &a, ThresholdedReluOp op, Reals<A> x) {
   return a.selectLess(a.real(op.getAlpha().convertToFloat()), x[0], x[0], a.real(0));
