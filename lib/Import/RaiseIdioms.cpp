@@ -184,6 +184,36 @@ template <typename OuterOp> struct RaiseHardSwish : Raise<OuterOp> {
   }
 };
 
+/// x * (1 + erf(x / sqrt(2))), halved inside or outside.
+struct RaiseGelu : Raise<nn::MulOp> {
+  using Raise::Raise;
+  LogicalResult matchAndRewrite(nn::MulOp op, PatternRewriter &rewriter) const override {
+    auto [mul, factor] = matchProduct(op);
+    if (!mul)
+      return rewriter.notifyMatchFailure(op, "requires a product");
+    for (auto [x, gate] : getOrders(mul)) {
+      Value source = matchGate(gate);
+      auto halved = matchScaled(x);
+      bool isHalf = x == source && isClose(factor, 0.5f);
+      bool isHalfInside = halved && halved->first == source && x.hasOneUse() &&
+                          isClose(factor * halved->second, 0.5f);
+      if (source && source.getType() == op.getType() && (isHalf || isHalfInside))
+        return raise<nn::GeluOp>(op, rewriter, source, nn::GeluForm::none);
+    }
+    return rewriter.notifyMatchFailure(op, "requires half a value times its error function");
+  }
+
+  /// The x of 1 + erf(x / sqrt(2)), or null.
+  static Value matchGate(Value gate) {
+    auto sum = matchConstantOperand<nn::AddOp>(gate);
+    auto erf = sum && sum->second == 1 ? sum->first.getDefiningOp<nn::ErfOp>() : nn::ErfOp();
+    if (!erf || !gate.hasOneUse() || !erf->hasOneUse() || !erf.getInput().hasOneUse())
+      return {};
+    auto scaled = matchScaled(erf.getInput());
+    return scaled && isClose(scaled->second, 0.70710678f) ? scaled->first : Value();
+  }
+};
+
 /// clip(alpha * x + beta, 0, 1)
 struct RaiseClip : Raise<nn::ClipOp> {
   using Raise::Raise;
@@ -221,8 +251,8 @@ struct RaiseIdiomsPass : octet::impl::RaiseIdiomsPassBase<RaiseIdiomsPass> {
     RewritePatternSet patterns(context);
     // The larger idiom first: a hard swish contains a hard sigmoid.
     patterns.add<RaiseHardSwish<nn::MulOp>, RaiseHardSwish<nn::DivOp>>(context, numRaised, 2);
-    patterns.add<RaiseSilu, RaiseClip, RaiseHardSigmoid<nn::MulOp>, RaiseHardSigmoid<nn::DivOp>>(
-        context, numRaised, 1);
+    patterns.add<RaiseSilu, RaiseGelu, RaiseClip, RaiseHardSigmoid<nn::MulOp>,
+                 RaiseHardSigmoid<nn::DivOp>>(context, numRaised, 1);
     OriginPropagation origins;
     GreedyRewriteConfig config;
     config.setListener(&origins);

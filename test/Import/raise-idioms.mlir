@@ -27,6 +27,51 @@ func.func @sigmoid_that_is_read_elsewhere_stays(%x: tensor<4xf32>) -> (tensor<4x
   return %y, %s : tensor<4xf32>, tensor<4xf32>
 }
 
+// CHECK-LABEL: func.func @gelu_halved_last
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>
+func.func @gelu_halved_last(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: %[[Y:.*]] = nn.gelu %[[X]] none
+  // CHECK-NEXT: return %[[Y]]
+  %root = nn.constant dense<1.41421354> : tensor<f32>
+  %one = nn.constant dense<1.0> : tensor<f32>
+  %half = nn.constant dense<0.5> : tensor<f32>
+  %a = nn.div %x, %root : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %e = nn.erf %a : (tensor<4xf32>) -> tensor<4xf32>
+  %s = nn.add %e, %one : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %m = nn.mul %x, %s : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %y = nn.mul %m, %half : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @gelu_halved_first
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>
+func.func @gelu_halved_first(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: %[[Y:.*]] = nn.gelu %[[X]] none
+  // CHECK-NEXT: return %[[Y]]
+  %scale = nn.constant dense<0.707106769> : tensor<f32>
+  %one = nn.constant dense<1.0> : tensor<f32>
+  %half = nn.constant dense<0.5> : tensor<f32>
+  %h = nn.mul %half, %x : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  %a = nn.mul %x, %scale : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %e = nn.erf %a : (tensor<4xf32>) -> tensor<4xf32>
+  %s = nn.add %one, %e : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  %y = nn.mul %h, %s : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @error_function_of_another_scale_stays
+func.func @error_function_of_another_scale_stays(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: nn.erf
+  %one = nn.constant dense<1.0> : tensor<f32>
+  %half = nn.constant dense<0.5> : tensor<f32>
+  %a = nn.mul %x, %half : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %e = nn.erf %a : (tensor<4xf32>) -> tensor<4xf32>
+  %s = nn.add %e, %one : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %m = nn.mul %x, %s : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %y = nn.mul %m, %half : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
 // CHECK-LABEL: func.func @hard_swish_divided_last
 // CHECK-SAME: (%[[X:.*]]: tensor<4xf32>
 func.func @hard_swish_divided_last(%x: tensor<4xf32>) -> tensor<4xf32> {

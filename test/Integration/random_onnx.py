@@ -236,9 +236,19 @@ def gated(net, x, last, factor):
     y and net.add(last, [y, factor])
 
 
+def spelled_gelu(net, x):
+    """x * (1 + erf(x / sqrt(2))) / 2, halved before or after."""
+    y = net.add("Div", [x, f32(np.sqrt(2))])
+    y = y and net.add("Erf", [y])
+    y = y and net.add("Add", [y, f32(1)])
+    first, last = net.one_of((x, f32(0.5)), (f32(0.5), x))
+    y = y and net.add("Mul", [y, first])
+    y and net.add("Mul", [y, last])
+
+
 def activation(net, x):
     operator = net.one_of("Relu", "Relu", "Identity", "Sigmoid", "Tanh", "Exp", "Sqrt", "Neg", "HardSwish", "HardSigmoid", "LeakyRelu", "PRelu",
-                          "Elu", "Clip", "Clip", "Softmax", "Softmax", "Sum", "silu", "gated", "Dropout", "Erf", "Softplus", "Softplus",
+                          "Elu", "Clip", "Clip", "Softmax", "Softmax", "Sum", "silu", "gated", "Dropout", "Erf", "Softplus", "Softplus", "gelu",
                           *["Gelu"] * (4 if net.opset >= 20 else 0))
     if operator == "Clip":
         low, high = net.one_of((0, 6), (-0.7, 0.9), (-0.7, None), (None, 0.9))
@@ -259,6 +269,8 @@ def activation(net, x):
         y and net.add("Mul", net.one_of([x, y], [y, x]))
     elif operator == "Gelu":
         net.add(operator, [x], approximate=net.one_of("none", "tanh"))
+    elif operator == "gelu":
+        spelled_gelu(net, x)
     elif operator == "gated":
         gated(net, x, *net.one_of(("Div", f32(6)), ("Mul", f32(1 / 6))))
     else:

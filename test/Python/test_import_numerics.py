@@ -198,6 +198,8 @@ CASES = {
     "upsample_input": ('y = Upsample<mode="linear">(x, s)', dict(opset=9, constants={"s": f32(1, 1, 2, 2)})),
     "identity_and_dropout": ("a = Identity(x)\nb = Dropout(a)\ny = Relu(b)", {}),
     "gather_one": ("y = Gather<axis=1>(x, i)", dict(constants={"i": np.int64(-1)})),
+    "gelu_in_small_operators": ("a = Div(x, r)\nb = Erf(a)\nc = Add(b, o)\nd = Mul(x, c)\ny = Mul(d, h)",
+                                dict(constants={"r": f32(2**0.5), "o": f32(1), "h": f32(0.5)})),
     "silu": ("a = Sigmoid(x)\ny = Mul(x, a)", {}),
     "hard_swish": ("a = Add(x, c)\nb = Clip<min=0.0, max=6.0>(a)\nd = Mul(x, b)\ny = Div(d, e)", dict(opset=10, constants={"c": f32(3), "e": f32(6)})),
     "hard_swish_gate_first": ("a = Add(x, c)\nb = Clip<min=0.0, max=6.0>(a)\nd = Div(b, e)\ny = Mul(d, x)", dict(opset=10, constants={"c": f32(3), "e": f32(6)})),

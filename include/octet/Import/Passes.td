@@ -35,11 +35,13 @@ def RaiseIdiomsPass : Pass<"octet-raise-idioms", "::mlir::func::FuncOp"> {
     | small operators | operator |
     |---|---|
     | `x * sigmoid(x)` | `nn.silu` |
+    | `x * (1 + erf(x / sqrt(2))) / 2`, halved inside or outside | `nn.gelu` |
     | `clip(a * x + b, 0, 1)`; `clip(x + 3, 0, 6) / 6` and the like | `nn.hard_sigmoid` |
     | `x * hard_sigmoid(x)` with 1/6 and 0.5; `x * clip(x + 3, 0, 6) / 6` in any order | `nn.hard_swish` |
 
     Inner values must have no other user. Constants may be either operand of a sum or product, and may differ by a few
-    roundings of the exporter. Other operators stay as they are. Source: [N.silu], [N.hard_sigmoid], [N.hard_swish].
+    roundings of the exporter. Other operators stay as they are. Source: [N.silu], [N.gelu], [N.hard_sigmoid],
+    [N.hard_swish].
   }];
   let dependentDialects = ["::octet::nn::NNDialect"];
   let statistics = [Statistic<"numRaised", "num-raised", "Number of idioms raised to one operator">];
