@@ -216,6 +216,7 @@ def test_external_data_damaged(tmp_path):
     ("y = Tile(x, four)", "has 1 repeats for an input of shape 1x3x8x8"),
     ("y = Tile(x, bad4)", "repeats of [1x0x1x1]"),
     ("y = Expand(x, odd)", "cannot expand 1x3x8x8 to 7x-1"),
+    ("a = GlobalMaxPool(x)\nb = ReduceMax<axes=[1]>(a)\ny = Expand(b, bad4)", "a result without elements, of shape 1x0x1x1"),
     ("y = InstanceNormalization(x, v, v)", "has a scale or bias of shape 4; expected 3"),
     ("y = InstanceNormalization(x, , v)", "lacks its input 1"),
     ("y = InstanceNormalization(v, v, v)", "has an input of shape 4; expected two or more dimensions"),

@@ -57,6 +57,8 @@ LogicalResult octet::onnx_import::importExpand(Node &node) {
   auto result = broadcast(shape, *target);
   if (!result || !countElements(*result, node.constant(0) ? kMaxConstantElements : kMaxElements))
     return node.invalid("cannot expand " + printShape(shape) + " to " + printShape(*target));
+  if (llvm::is_contained(*result, 0))
+    return node.unsupported("a result without elements, of shape " + printShape(*result));
   if (*result == shape)
     return node.setResult(node.entry(0));
   if (node.constant(0))
@@ -97,7 +99,7 @@ static FailureOr<Shape> getPads(Node &node) {
     result[axis] = (**pads)[i];
     result[rank + axis] = (**pads)[axes.size() + i];
   }
-  if (llvm::any_of(result, [](int64_t pad) { return std::abs(pad) > kMaxElements; }))
+  if (llvm::any_of(result, [](int64_t pad) { return pad < -kMaxElements || pad > kMaxElements; }))
     return node.invalid("has pads out of range");
   return result;
 }
