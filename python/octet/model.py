@@ -160,10 +160,12 @@ class Model:
         try:
             self._library = _octet.Library.load(library, name)
             self._network = _octet.Network(self._library, count, level)
+            self._inputs = _get_tensors(self._library.inputs)
+            self._outputs = _get_tensors(self._library.outputs)
+        except UnicodeDecodeError as error:
+            raise LoadError(f"{name}: its tensors' names are not UTF-8 ({error.object!r}); compile the network again") from None
         except RuntimeError as error:
             raise LoadError(str(error)) from None
-        self._inputs = _get_tensors(self._library.inputs)
-        self._outputs = _get_tensors(self._library.outputs)
         _check_axes([*self._inputs, *self._outputs], name)
         _check_output_names(self._outputs, name)
 

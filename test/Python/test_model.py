@@ -350,6 +350,15 @@ def test_more_axes_than_numpy_has_are_refused(build_toy):
         octet.load(build_toy("many-axes.c"))
 
 
+def test_names_that_are_no_text_are_refused(toy, tmp_path):
+    content = toy.read_bytes()
+    assert content.count(b"\0twice\0") == 1
+    path = tmp_path / "damaged.so"
+    path.write_bytes(content.replace(b"\0twice\0", b"\0tw\xffce\0"))
+    with pytest.raises(octet.LoadError, match=r"damaged.so: its tensors' names are not UTF-8 \(b'tw\\xffce'\); compile the network again"):
+        octet.load(path)
+
+
 def change(content, offset, *values):
     return content[:offset] + bytes(values) + content[offset + len(values):]
 
