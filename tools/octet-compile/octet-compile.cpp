@@ -329,9 +329,8 @@ int main(int argc, char **argv) {
   Options options;
   cl::HideUnrelatedOptions(
       {&options.network, &options.calibration, &options.policy, &options.output});
-  cl::SetVersionPrinter([](raw_ostream &os) {
-    os << "Octet " OCTET_VERSION ", LLVM " LLVM_VERSION_STRING "\n";
-  });
+  cl::SetVersionPrinter(
+      [](raw_ostream &os) { os << "Octet " OCTET_VERSION ", LLVM " LLVM_VERSION_STRING "\n"; });
   cl::ParseCommandLineOptions(argc, argv, overview + ("\nNetworks: " + listSources()) + "\n");
   endWith(options.parent);
   // The linker resets every command-line option of the process: all are read before.
