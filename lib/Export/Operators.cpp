@@ -102,10 +102,26 @@ static void write(GraphWriter &writer, nn::BatchNormOp op) {
   writer.addNode(op, "BatchNormalization").attribute("epsilon", op.getEpsilon().convertToFloat());
 }
 
-static void write(GraphWriter &writer, nn::ReduceMeanOp op) {
+template <typename ReduceOp>
+static void writeReduction(GraphWriter &writer, ReduceOp op, StringRef type) {
   std::string axes = writer.addInts((getName(op) + "_axes").str(), op.getAxes());
-  writer.addNode(op, "ReduceMean", {writer.nameOf(op.getInput()), axes})
+  writer.addNode(op, type, {writer.nameOf(op.getInput()), axes})
       .attribute("keepdims", int64_t(op.getKeepDims()));
+}
+static void write(GraphWriter &writer, nn::ReduceMeanOp op) {
+  writeReduction(writer, op, "ReduceMean");
+}
+static void write(GraphWriter &writer, nn::ReduceSumOp op) {
+  writeReduction(writer, op, "ReduceSum");
+}
+static void write(GraphWriter &writer, nn::ReduceMaxOp op) {
+  writeReduction(writer, op, "ReduceMax");
+}
+static void write(GraphWriter &writer, nn::ReduceMinOp op) {
+  writeReduction(writer, op, "ReduceMin");
+}
+static void write(GraphWriter &writer, nn::ReduceProdOp op) {
+  writeReduction(writer, op, "ReduceProd");
 }
 
 static void write(GraphWriter &writer, nn::SoftmaxOp op) {
@@ -226,9 +242,10 @@ LogicalResult exporter::writeOperator(GraphWriter &writer, Operation *op) {
   }
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<nn::ConvOp, nn::LinearOp, nn::MaxPoolOp, nn::AvgPoolOp, nn::BatchNormOp,
-            nn::ReduceMeanOp, nn::SoftmaxOp, nn::ClipOp, nn::LeakyReluOp, nn::ThresholdedReluOp,
-            nn::EluOp, nn::HardSigmoidOp, nn::SiluOp, nn::ConcatOp, nn::PadOp, nn::SliceOp,
-            nn::ReshapeOp, nn::TransposeOp, nn::ResizeOp>([&](auto typed) {
+            nn::ReduceMeanOp, nn::ReduceSumOp, nn::ReduceMaxOp, nn::ReduceMinOp, nn::ReduceProdOp,
+            nn::SoftmaxOp, nn::ClipOp, nn::LeakyReluOp, nn::ThresholdedReluOp, nn::EluOp,
+            nn::HardSigmoidOp, nn::SiluOp, nn::ConcatOp, nn::PadOp, nn::SliceOp, nn::ReshapeOp,
+            nn::TransposeOp, nn::ResizeOp>([&](auto typed) {
         write(writer, typed);
         return success();
       })

@@ -173,6 +173,8 @@ OPERATORS = [
         lambda x: pool(np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1))), np.mean),
     ),
     ("nn.reduce_mean %x axes [2, 3] : (tensor<1x2x4x4xf32>) -> tensor<1x2xf32>", lambda x: x.mean(axis=(2, 3))),
+    *[(f"nn.reduce_{name} %x axes [1, 3] : (tensor<1x2x4x4xf32>) -> tensor<1x4xf32>", lambda x, name=name: getattr(x, name)(axis=(1, 3)))
+      for name in ("sum", "max", "min", "prod")],
     ("nn.reduce_mean %x axes [1] keep_dims : (tensor<1x2x4x4xf32>) -> tensor<1x1x4x4xf32>", lambda x: x.mean(axis=1, keepdims=True)),
     (
         "nn.concat %x, %x axis 2 : (tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) -> tensor<1x2x8x4xf32>",

@@ -27,6 +27,13 @@ llvm::LogicalResult emitFusedElementwise(ProgramEmitter &emitter, const FusedOp 
 /// Loops over `shape` (the first dimension over [begin, end)); calls `body` with all indices.
 void emitLoopNest(KernelBuilder &b, llvm::ArrayRef<int64_t> shape, mlir::Value begin,
                   mlir::Value end, llvm::function_ref<void(mlir::ValueRange)> body);
+/// Joins an accumulator and an element.
+using JoinFn = llvm::function_ref<mlir::Value(KernelBuilder &, mlir::Value acc, mlir::Value x)>;
+/// Joins the elements of a row in sixteen lanes, each from `neutral` on, and the lanes by a tree
+/// [N.lanes]. `element(k)` is element k, or with `inVectors` (and b.lanes 16) the elements from k
+/// on.
+mlir::Value foldRow(KernelBuilder &b, int64_t length, bool inVectors, float neutral,
+                    llvm::function_ref<mlir::Value(mlir::Value k)> element, JoinFn join);
 /// Copies `size` elements that lie side by side: whole vectors, then what is left by a smaller or
 /// overlapping one.
 void copyRun(KernelBuilder &b, mlir::Value from, mlir::Value fromAt, mlir::Value to,

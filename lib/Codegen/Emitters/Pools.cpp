@@ -1,4 +1,4 @@
-//===- Pools.cpp - pools and means ----------------------------------------===//
+//===- Pools.cpp - pools --------------------------------------------------===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -227,45 +227,5 @@ LogicalResult codegen::emitAvgPool(ProgramEmitter &emitter, nn::AvgPoolOp op) {
                          });
                        });
            });
-  return success();
-}
-
-LogicalResult codegen::emitReduceMean(ProgramEmitter &emitter, nn::ReduceMeanOp op) {
-  Signature signature(emitter);
-  ArrayRef<int64_t> in = op.getInput().getType().getShape();
-  SmallVector<int64_t> kept, reduced(op.getAxes());
-  int64_t count = 1;
-  for (int64_t d = 0; d < (int64_t)in.size(); ++d)
-    llvm::is_contained(reduced, d) ? (void)(count *= in[d]) : kept.push_back(d);
-  SmallVector<int64_t> keptShape = llvm::map_to_vector(kept, [&](int64_t d) { return in[d]; });
-  if (keptShape.empty())
-    keptShape.push_back(1);
-  Mean mean(signature, op.getInput(), op.getResult(), count, count);
-  emitter.addStep(
-      op, kernel::Kernels::reduce_mean, signature.arguments, keptShape[0],
-      [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
-        emitLoopNest(b, keptShape, begin, end, [&](ValueRange k) {
-          SmallVector<Value> at(in.size(), b.index(0)), result;
-          for (auto [d, i] : llvm::zip(kept, k))
-            at[d] = i;
-          for (int64_t d = 0; d < (int64_t)in.size(); ++d)
-            if (op.getKeepDims() || !llvm::is_contained(reduced, d))
-              result.push_back(llvm::is_contained(reduced, d) ? b.index(0) : at[d]);
-          mean.emit(b, args, result, -1, b.index(count),
-                    [&](Value init, function_ref<Value(ValueRange, Value)> add) {
-                      std::function<Value(size_t, Value)> nest = [&](size_t depth,
-                                                                     Value acc) -> Value {
-                        if (depth == reduced.size())
-                          return add(at, acc);
-                        return b.loop(b.index(0), b.index(in[reduced[depth]]), 1, ValueRange{acc},
-                                      [&](Value i, ValueRange carried) {
-                                        at[reduced[depth]] = i;
-                                        return SmallVector<Value>{nest(depth + 1, carried[0])};
-                                      })[0];
-                      };
-                      return nest(0, init);
-                    });
-        });
-      });
   return success();
 }

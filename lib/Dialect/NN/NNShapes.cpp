@@ -161,16 +161,15 @@ ShapeResult BatchNormOp::inferResultShape() {
   return Shape(shape);
 }
 
-ShapeResult ReduceMeanOp::inferResultShape() {
-  auto input = getInput().getType().getShape();
+ShapeResult octet::nn::inferReducedShape(Operation *op, ArrayRef<int64_t> input,
+                                         ArrayRef<int64_t> axes, bool keepDims) {
   Shape result;
-  auto axes = getAxes();
   if (!llvm::is_sorted(axes) ||
       llvm::any_of(axes, [&](int64_t a) { return a < 0 || a >= (int64_t)input.size(); }))
-    return emitOpError("expected ascending axes inside rank ") << input.size();
+    return op->emitOpError("expected ascending axes inside rank ") << input.size();
   for (auto [i, size] : llvm::enumerate(input)) {
     bool reduced = llvm::is_contained(axes, (int64_t)i);
-    if (!reduced || getKeepDims())
+    if (!reduced || keepDims)
       result.push_back(reduced ? 1 : size);
   }
   return result;

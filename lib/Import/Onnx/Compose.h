@@ -22,12 +22,11 @@ using MaybeValue = llvm::FailureOr<mlir::Value>;
 /// x to a constant power: by products, roots and quotients where these are exact, else nn.pow.
 MaybeValue raiseTo(Node &node, MaybeValue x, float power);
 
-enum class Reduction { sum, max, min, product };
+enum class Reduction { mean, sum, max, min, product };
 
-/// `x` reduced over `axes`, which are kept with size 1.
-MaybeValue reduce(Node &node, MaybeValue x, Reduction reduction, ShapeRef axes);
-/// The mean over `axes`, which are kept with size 1.
-MaybeValue reduceMean(Node &node, MaybeValue x, ShapeRef axes);
+/// `x` reduced over `axes`, which are kept with size 1 or removed.
+MaybeValue reduce(Node &node, MaybeValue x, Reduction reduction, ShapeRef axes,
+                  bool keepDims = true);
 /// log(sum(exp(x))) over `axes`, which are kept with size 1; no exponential of it overflows.
 MaybeValue reduceLogSumExp(Node &node, MaybeValue x, ShapeRef axes);
 

@@ -31,9 +31,9 @@ static MaybeValue getDeviation(Node &node, MaybeValue variance, float epsilon) {
 
 /// (x - mean) / sqrt(variance + epsilon)
 static Normalized normalize(Node &node, MaybeValue x, ShapeRef axes, float epsilon) {
-  auto mean = reduceMean(node, x, axes);
+  auto mean = reduce(node, x, Reduction::mean, axes);
   auto centered = node.compute<nn::SubOp>(x, mean);
-  auto variance = reduceMean(node, node.compute<nn::MulOp>(centered, centered), axes);
+  auto variance = reduce(node, node.compute<nn::MulOp>(centered, centered), Reduction::mean, axes);
   auto deviation = getDeviation(node, variance, epsilon);
   return {mean, deviation, node.compute<nn::DivOp>(centered, deviation)};
 }
@@ -117,7 +117,7 @@ LogicalResult onnx_import::importRMSNormalization(Node &node) {
   if (failed(axes) || failed(checkScales(node)))
     return failure();
   auto x = node.value(0);
-  auto meanSquare = reduceMean(node, node.compute<nn::MulOp>(x, x), *axes);
+  auto meanSquare = reduce(node, node.compute<nn::MulOp>(x, x), Reduction::mean, *axes);
   auto deviation = getDeviation(node, meanSquare, node.getFloat("epsilon", 1e-5f));
   return node.setResult(
       node.compute<nn::MulOp>(node.compute<nn::DivOp>(x, deviation), node.value(1)));
@@ -165,8 +165,8 @@ LogicalResult onnx_import::importMeanVarianceNormalization(Node &node) {
   if (failed(node.normalizeAxes(axes, node.rank(0))))
     return failure();
   auto x = node.value(0);
-  auto centered = node.compute<nn::SubOp>(x, reduceMean(node, x, axes));
-  auto variance = reduceMean(node, node.compute<nn::MulOp>(centered, centered), axes);
+  auto centered = node.compute<nn::SubOp>(x, reduce(node, x, Reduction::mean, axes));
+  auto variance = reduce(node, node.compute<nn::MulOp>(centered, centered), Reduction::mean, axes);
   auto deviation =
       node.compute<nn::AddOp>(node.compute<nn::SqrtOp>(variance), node.number("epsilon", 1e-9f));
   return node.setResult(node.compute<nn::DivOp>(centered, deviation));

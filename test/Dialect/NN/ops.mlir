@@ -49,6 +49,14 @@ func.func @products(%x: tensor<4x8xf32>, %w: tensor<16x8xf32>, %b: tensor<16xf32
 func.func @normalization_and_reduction(%x: tensor<1x2x4x4xf32>, %c: tensor<2xf32>) -> tensor<1x2xf32> {
   // CHECK: nn.batch_norm %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} epsilon 1.000000e-03 :
   %n = nn.batch_norm %x, %c, %c, %c, %c epsilon 1.0e-3 : (tensor<1x2x4x4xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x2x4x4xf32>
+  // CHECK: nn.reduce_max %{{.*}} axes [0] keep_dims : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
+  %0 = nn.reduce_max %n axes [0] keep_dims : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
+  // CHECK: nn.reduce_min %{{.*}} axes [0] keep_dims :
+  %1 = nn.reduce_min %0 axes [0] keep_dims : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
+  // CHECK: nn.reduce_prod %{{.*}} axes [3] : (tensor<1x2x4x4xf32>) -> tensor<1x2x4xf32>
+  %2 = nn.reduce_prod %1 axes [3] : (tensor<1x2x4x4xf32>) -> tensor<1x2x4xf32>
+  // CHECK: nn.reduce_sum %{{.*}} axes [2] : (tensor<1x2x4xf32>) -> tensor<1x2xf32>
+  %3 = nn.reduce_sum %2 axes [2] : (tensor<1x2x4xf32>) -> tensor<1x2xf32>
   // CHECK: nn.reduce_mean %{{.*}} axes [2, 3] :
   %m = nn.reduce_mean %n axes [2, 3] : (tensor<1x2x4x4xf32>) -> tensor<1x2xf32>
   // CHECK: nn.softmax %{{.*}} axis 1 :

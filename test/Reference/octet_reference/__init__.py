@@ -5,12 +5,12 @@
 `Network` evaluates an ONNX QDQ file as the integer program; the functions below are its operators, for tests of single ones.
 """
 
-from .elementwise import (add, atan, ceil, clip, cos, div, elu, erf, exp, floor, fma, gelu, hard_sigmoid, hard_swish, larger,
+from .elementwise import (add, atan, ceil, clip, cos, div, elu, erf, exp, floor, fma, fold_lanes, gelu, hard_sigmoid, hard_swish, larger,
                           leaky_relu, lesser, log, magnitude, mul, nearest, power, prelu, relu, sigmoid, sign, silu, sin, softmax,
                           softplus, sqrt, sub, tanh, thresholded_relu)
 from .movement import resize
 from .network import Network
-from .pools import average_pool, average_pool_integer, max_pool, mean, mean_integer
+from .pools import average_pool, average_pool_integer, max_pool, mean_integer, reduce
 from .products import (Window, batch_norm, conv, conv_integer, fold_batch_norm, linear, linear_integer, matmul,
                        proves_no_overflow)
 from .quantization import (QParams, accumulator_scale, dequantize, narrow, qparams, quantize, quantize_bias, real_accumulator,

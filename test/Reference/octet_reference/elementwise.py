@@ -292,15 +292,21 @@ def maximum(x, axis):
     return np.max(np.where(np.isnan(x), f32(-np.inf), x), axis=axis, keepdims=True)
 
 
+def fold_lanes(x, neutral, join):
+    """[N.lanes] along the last axis."""
+    lanes = np.full(x.shape[:-1] + (16,), neutral, f32)
+    with np.errstate(all="ignore"):
+        for start in range(0, x.shape[-1], 16):
+            block = x[..., start : start + 16]
+            count = block.shape[-1]
+            lanes[..., :count] = join(lanes[..., :count], block)
+        for half in (8, 4, 2, 1):
+            lanes = join(lanes[..., :half], lanes[..., half : 2 * half])
+    return lanes[..., 0]
+
+
 def softmax(x, axis=-1):
     """[N.softmax]"""
     x = np.moveaxis(np.asarray(x, f32), axis, -1)
     e = exp(sub(x, maximum(x, -1)))
-    lanes = np.zeros(e.shape[:-1] + (16,), f32)
-    with np.errstate(all="ignore"):
-        for start in range(0, e.shape[-1], 16):
-            block = e[..., start : start + 16]
-            lanes[..., : block.shape[-1]] += block
-        for half in (8, 4, 2, 1):
-            lanes = lanes[..., :half] + lanes[..., half : 2 * half]
-    return np.moveaxis(div(e, lanes), -1, axis)
+    return np.moveaxis(div(e, fold_lanes(e, 0, np.add)[..., None]), -1, axis)

@@ -78,8 +78,14 @@ def _average_pool(node, values):
     return pools.average_pool(values[node.inputs[0]], pool_window(node), bool(node.attribute("count_include_pad", 0)))
 
 
-def _mean(node, values):
-    return pools.mean(values[node.inputs[0]], *mean_axes(node, values))
+def _global_average(node, values):
+    """[N.mean]: over one dimension it is a pool, too."""
+    x = values[node.inputs[0]]
+    return pools.reduce(x.reshape(*x.shape[:2], 1, -1), "mean", (2, 3)).reshape(*x.shape[:2], *[1] * (x.ndim - 2))
+
+
+def _reduction(kind):
+    return lambda node, values: pools.reduce(values[node.inputs[0]], kind, *mean_axes(node, values))
 
 
 def _batch_norm(node, values):
@@ -187,7 +193,9 @@ TABLE = {
     "LeakyRelu": _unary(elementwise.leaky_relu, alpha=0.01), "Elu": _unary(elementwise.elu, alpha=1.0),
     "HardSigmoid": _unary(elementwise.hard_sigmoid, alpha=0.2, beta=0.5),
     "Softmax": _unary(elementwise.softmax, axis=-1), "Clip": _clip,
-    "MaxPool": _max_pool, "AveragePool": _average_pool, "GlobalAveragePool": _mean, "ReduceMean": _mean,
+    "MaxPool": _max_pool, "AveragePool": _average_pool, "GlobalAveragePool": _global_average,
+    "ReduceMean": _reduction("mean"), "ReduceSum": _reduction("sum"), "ReduceMax": _reduction("max"), "ReduceMin": _reduction("min"),
+    "ReduceProd": _reduction("prod"),
     "BatchNormalization": _batch_norm,
     "Pad": _pad, "Slice": _slice, "Reshape": _reshape, "Flatten": _flatten, "Squeeze": _squeeze, "Unsqueeze": _unsqueeze,
     "Transpose": _transpose, "Concat": _concat, "Resize": _resize, "Constant": _constant,

@@ -1,9 +1,10 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Pools and means (docs/numerics.md: [N.max_pool], [N.avg_pool], [N.mean])."""
+"""Pools and reductions (docs/numerics.md: [N.max_pool], [N.avg_pool], [N.mean], [N.lanes], [N.reduce])."""
 
 import numpy as np
 
+from .elementwise import fold_lanes
 from .products import Window
 from .quantization import QParams, _round_and_clamp
 
@@ -66,15 +67,25 @@ def _restore(values, shape, axes, keep_dims):
     return values.reshape([1 if d in axes else n for d, n in enumerate(shape)]) if keep_dims else values
 
 
-def mean(x, axes, keep_dims=True):
-    """[N.mean] over `axes` (ascending)."""
+REDUCTIONS = {
+    "sum": (0, np.add), "mean": (0, np.add), "prod": (1, np.multiply),
+    "max": (-np.inf, lambda acc, x: np.where(x > acc, x, acc)), "min": (np.inf, lambda acc, x: np.where(x < acc, x, acc)),
+}
+
+
+def reduce(x, kind, axes, keep_dims=True):
+    """[N.reduce] over `axes` (ascending)."""
     x = np.asarray(x, f32)
+    neutral, join = REDUCTIONS[kind]
     flat = _reduced_last(x, axes)
-    total = np.zeros(flat.shape[:-1], f32)
-    with np.errstate(all="ignore"):
-        for i in range(flat.shape[-1]):
-            total = total + flat[..., i]
-    return _restore(total / f32(flat.shape[-1]), x.shape, axes, keep_dims)
+    if tuple(axes) == (x.ndim - 1,):
+        result = fold_lanes(flat, neutral, join)
+    else:
+        result = np.full(flat.shape[:-1], neutral, f32)
+        with np.errstate(all="ignore"):
+            for i in range(flat.shape[-1]):
+                result = join(result, flat[..., i])
+    return _restore(result / f32(flat.shape[-1]) if kind == "mean" else result, x.shape, axes, keep_dims)
 
 
 def mean_integer(q, params: QParams, result: QParams, axes=(2, 3), keep_dims=True):

@@ -33,6 +33,11 @@ llvm::LogicalResult verifyInferredShape(mlir::Operation *op);
 /// NumPy broadcasting; on failure emits an error on `op`.
 llvm::FailureOr<llvm::SmallVector<int64_t>>
 broadcastShapes(mlir::Operation *op, llvm::ArrayRef<int64_t> lhs, llvm::ArrayRef<int64_t> rhs);
+/// `input` without `axes`, or with 1 in their places; on failure emits an error on `op`.
+llvm::FailureOr<llvm::SmallVector<int64_t>> inferReducedShape(mlir::Operation *op,
+                                                              llvm::ArrayRef<int64_t> input,
+                                                              llvm::ArrayRef<int64_t> axes,
+                                                              bool keepDims);
 
 } // namespace octet::nn
 

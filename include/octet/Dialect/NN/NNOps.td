@@ -174,16 +174,25 @@ def NN_BatchNormOp : NN_ShapedOp<"batch_norm"> {
   let assemblyFormat = "$input `,` $scale `,` $bias `,` $mean `,` $variance (`epsilon` $epsilon^)? attr-dict `:` functional-type(operands, results)";
 }
 
-def NN_ReduceMeanOp : NN_ShapedOp<"reduce_mean"> {
-  let summary = "mean over axes";
-  let description = [{
-    Mean over `axes` (non-negative, ascending), which are kept with size 1 (`keep_dims`) or removed. Errors: axes out of
-    order or outside the input's rank. Source: [N.mean]; over H and W of quantized tensors [N.avg_pool]; ONNX ReduceMean,
-    `torch.mean`.
-  }];
+/// `source`: ONNX operator, PyTorch function.
+class NN_ReductionOp<string mnemonic, string sum, string source> : NN_ShapedOp<mnemonic> {
+  let summary = sum # " over axes";
+  let description = "The " # sum # " over `axes` (non-negative, ascending), which are kept with size 1 (`keep_dims`) or removed. "
+      # "Errors: axes out of order or outside the input's rank. Source: [N.reduce]; " # source # ".";
   let arguments = (ins NN_Tensor:$input, DenseI64ArrayAttr:$axes, UnitAttr:$keep_dims);
   let assemblyFormat = "$input `axes` $axes (`keep_dims` $keep_dims^)? attr-dict `:` functional-type(operands, results)";
+  let extraClassDefinition = [{
+    ::llvm::FailureOr<::llvm::SmallVector<int64_t>> $cppClass::inferResultShape() {
+      return inferReducedShape(*this, getInput().getType().getShape(), getAxes(), getKeepDims());
+    }
+  }];
 }
+def NN_ReduceMeanOp : NN_ReductionOp<"reduce_mean", "mean",
+    "over H and W of quantized tensors [N.avg_pool]; ONNX ReduceMean, `torch.mean`">;
+def NN_ReduceSumOp : NN_ReductionOp<"reduce_sum", "sum", "ONNX ReduceSum, `torch.sum`">;
+def NN_ReduceMaxOp : NN_ReductionOp<"reduce_max", "largest element", "ONNX ReduceMax, `torch.amax`">;
+def NN_ReduceMinOp : NN_ReductionOp<"reduce_min", "least element", "ONNX ReduceMin, `torch.amin`">;
+def NN_ReduceProdOp : NN_ReductionOp<"reduce_prod", "product", "ONNX ReduceProd, `torch.prod`">;
 
 def NN_SoftmaxOp : NN_ShapedOp<"softmax"> {
   let summary = "softmax along one axis";

@@ -1,0 +1,199 @@
+//===- Reduce.cpp - sums, means and extremes over axes --------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Emitters.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::codegen;
+
+static constexpr int64_t kLanes = 16;
+
+Value codegen::foldRow(KernelBuilder &b, int64_t length, bool inVectors, float neutral,
+                       function_ref<Value(Value)> element, JoinFn join) {
+  int64_t whole = length / kLanes * kLanes;
+  SmallVector<Value> lanes(kLanes, b.constF(neutral));
+  if (whole && inVectors) {
+    b.lanes = kLanes;
+    Value vector = b.loop(b.index(0), b.index(whole), kLanes, ValueRange{b.constF(neutral)},
+                          [&](Value k, ValueRange carried) {
+                            return SmallVector<Value>{join(b, carried[0], element(k))};
+                          })[0];
+    b.lanes = 1;
+    for (auto [i, lane] : llvm::enumerate(lanes))
+      lane = vector::ExtractOp::create(b, vector, int64_t(i));
+  } else if (whole) {
+    lanes = b.loop(b.index(0), b.index(whole), kLanes, lanes, [&](Value k, ValueRange carried) {
+      SmallVector<Value> next;
+      for (int64_t lane = 0; lane < kLanes; ++lane)
+        next.push_back(join(b, carried[lane], element(b.addIndex(k, lane))));
+      return next;
+    });
+  }
+  for (int64_t k = whole; k < length; ++k)
+    lanes[k - whole] = join(b, lanes[k - whole], element(b.index(k)));
+  for (int64_t half = kLanes / 2; half >= 1; half /= 2)
+    for (int64_t i = 0; i < half; ++i)
+      lanes[i] = join(b, lanes[i], lanes[i + half]);
+  return lanes[0];
+}
+
+namespace {
+
+/// The loops of one reduction.
+class Reduction {
+public:
+  template <typename OpTy>
+  Reduction(ProgramEmitter &emitter, OpTy op)
+      : op(op), signature(emitter), source(signature.addTensor(op.getInput())),
+        target(signature.addTensor(op.getResult())), shape(op.getInput().getType().getShape()),
+        axes(op.getAxes()), keepsDims(op.getKeepDims()) {
+    for (int64_t d = 0; d < (int64_t)shape.size(); ++d)
+      if (!llvm::is_contained(axes, d))
+        kept.push_back(d);
+  }
+
+  LogicalResult emit(float neutral, JoinFn join);
+
+private:
+  /// The last kept dimension whose elements lie side by side in both tensors and fill four lanes or
+  /// more, or -1.
+  int64_t findLaneAxis() const;
+  SmallVector<Value> getResultIndices(KernelBuilder &b, ValueRange at) const;
+  /// Joins the elements of the reduced axes at `at`, in row-major order [N.reduce].
+  Value foldAxes(KernelBuilder &b, const TensorView &x, SmallVector<Value> at, int64_t laneAxis,
+                 float neutral, JoinFn join) const;
+  /// Stores the result, or sixteen along `laneAxis`, at `at`.
+  void emitOne(KernelBuilder &b, ValueRange args, ArrayRef<Value> at, int64_t laneAxis,
+               float neutral, JoinFn join) const;
+  bool isOfRows() const { return axes == ArrayRef<int64_t>{(int64_t)shape.size() - 1}; }
+
+  Operation *op;
+  Signature signature;
+  int source, target;
+  ArrayRef<int64_t> shape, axes;
+  bool keepsDims;
+  SmallVector<int64_t> kept;
+};
+
+} // namespace
+
+int64_t Reduction::findLaneAxis() const {
+  Strides x = getStrides(getTensorType(op->getOperand(0))),
+          y = getStrides(getTensorType(op->getResult(0)));
+  if (signature.emitter.getLevel().isScalar() || isOfRows())
+    return -1;
+  for (auto [i, d] : llvm::enumerate(kept))
+    if (shape[d] >= 4 && x.steps[d] == 1 && y.steps[keepsDims ? d : i] == 1)
+      return d;
+  return -1;
+}
+
+SmallVector<Value> Reduction::getResultIndices(KernelBuilder &b, ValueRange at) const {
+  SmallVector<Value> result;
+  for (int64_t d = 0; d < (int64_t)shape.size(); ++d)
+    if (bool isReduced = llvm::is_contained(axes, d); !isReduced || keepsDims)
+      result.push_back(isReduced ? b.index(0) : at[d]);
+  return result;
+}
+
+Value Reduction::foldAxes(KernelBuilder &b, const TensorView &x, SmallVector<Value> at,
+                          int64_t laneAxis, float neutral, JoinFn join) const {
+  std::function<Value(size_t, Value)> nest = [&](size_t depth, Value acc) -> Value {
+    if (depth == axes.size())
+      return join(b, acc, loadReal(b, x, at, laneAxis));
+    return b.loop(b.index(0), b.index(shape[axes[depth]]), 1, ValueRange{acc},
+                  [&](Value i, ValueRange carried) {
+                    at[axes[depth]] = i;
+                    return SmallVector<Value>{nest(depth + 1, carried[0])};
+                  })[0];
+  };
+  return nest(0, b.constF(neutral));
+}
+
+void Reduction::emitOne(KernelBuilder &b, ValueRange args, ArrayRef<Value> at, int64_t laneAxis,
+                        float neutral, JoinFn join) const {
+  TensorView x = signature.getTensor(source, args), y = signature.getTensor(target, args);
+  Value result;
+  if (isOfRows()) {
+    int64_t last = shape.size() - 1;
+    bool inVectors = x.strides.steps[last] == 1 && !b.level.isScalar();
+    SmallVector<Value> element(at);
+    result = foldRow(
+        b, shape[last], inVectors, neutral,
+        [&](Value k) {
+          element[last] = k;
+          return loadReal(b, x, element, b.lanes > 1 ? last : -1);
+        },
+        join);
+  } else {
+    result = foldAxes(b, x, SmallVector<Value>(at), laneAxis, neutral, join);
+  }
+  if (isa<nn::ReduceMeanOp>(op)) {
+    int64_t count = 1;
+    for (int64_t axis : axes)
+      count *= shape[axis];
+    result = b.div(result, b.constF(count));
+  }
+  int64_t resultAxis =
+      keepsDims || laneAxis < 0 ? laneAxis : llvm::find(kept, laneAxis) - kept.begin();
+  storeReal(b, result, y, getResultIndices(b, at), resultAxis);
+}
+
+LogicalResult Reduction::emit(float neutral, JoinFn join) {
+  int64_t laneAxis = findLaneAxis();
+  SmallVector<int64_t> rows(shape);
+  for (int64_t axis : axes)
+    rows[axis] = 1;
+  if (laneAxis >= 0)
+    rows[laneAxis] = 1;
+  signature.emitter.addStep(
+      op, kernel::Kernels::reduce, signature.arguments, ShapedType::getNumElements(rows),
+      [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
+        b.loop(begin, end, 1, [&](Value row) {
+          SmallVector<Value> at = b.splitIndex(row, rows);
+          if (laneAxis < 0)
+            return emitOne(b, args, at, laneAxis, neutral, join);
+          int64_t lanes = std::min<int64_t>(kLanes, llvm::bit_floor<uint64_t>(shape[laneAxis]));
+          b.loopOverBlocks(shape[laneAxis], lanes, [&](Value first) {
+            at[laneAxis] = first;
+            b.lanes = lanes;
+            emitOne(b, args, at, laneAxis, neutral, join);
+            b.lanes = 1;
+          });
+        });
+      });
+  return success();
+}
+
+static Value add(KernelBuilder &b, Value acc, Value x) { return b.add(acc, x); }
+
+LogicalResult codegen::emitReduceMean(ProgramEmitter &emitter, nn::ReduceMeanOp op) {
+  return Reduction(emitter, op).emit(0, add);
+}
+
+LogicalResult codegen::emitReduceSum(ProgramEmitter &emitter, nn::ReduceSumOp op) {
+  return Reduction(emitter, op).emit(0, add);
+}
+
+LogicalResult codegen::emitReduceMax(ProgramEmitter &emitter, nn::ReduceMaxOp op) {
+  return Reduction(emitter, op)
+      .emit(-std::numeric_limits<float>::infinity(),
+            [](KernelBuilder &b, Value acc, Value x) { return b.maxF(x, acc); });
+}
+
+LogicalResult codegen::emitReduceMin(ProgramEmitter &emitter, nn::ReduceMinOp op) {
+  return Reduction(emitter, op)
+      .emit(std::numeric_limits<float>::infinity(),
+            [](KernelBuilder &b, Value acc, Value x) { return b.minF(x, acc); });
+}
+
+LogicalResult codegen::emitReduceProd(ProgramEmitter &emitter, nn::ReduceProdOp op) {
+  return Reduction(emitter, op).emit(1, [](KernelBuilder &b, Value acc, Value x) {
+    return b.mul(acc, x);
+  });
+}
