@@ -271,9 +271,25 @@ def test_integer_division_by_zero(tmp_path):
     ("y = GroupNormalization<num_groups=2>(x, v, v)", 18, "has 3 channels in 2 groups"),
     ("y = GroupNormalization<num_groups=3>(x, v, v)", 21, "has a scale or bias of shape 4; expected 3"),
     ("y = CastLike(x, v)", 15, "a constant as an example of a type"),
+    ("y = Attention(x, x, k)", 23, "has queries, keys and values of shape 1x3x8x8, 1x3x8x8 and 1x3x5x8 with 3 and 3 heads"),
+    ("y = Attention(q, q, q)", 23, "has queries, keys and values of shape 1x8x6, 1x8x6 and 1x8x6 with 0 and 0 heads"),
+    ("y = Attention<q_num_heads=4, kv_num_heads=2>(q, q, q)", 23, "with 4 and 2 heads"),
+    ("y = Attention(x, x, x, , k)", 23, "has keys or values of the past without the other"),
+    ("y = Attention(x, x, x, , k, q)", 23, "has keys and values of the past of shape 1x3x5x8 and 1x8x6"),
+    ("y = Attention(x, x, x, c)", 23, "has a mask of shape 9x4 for scores of shape 1x3x8x8"),
+    ("y = Attention(x, x, x, , , , n)", 24, "has 4 lengths of keys for 1 batches, or a past beside them"),
+    ("y = RotaryEmbedding(q, c, c, p)", 23, "rotates 6 elements of an input of shape 1x8x6 with 0 heads"),
+    ("y = RotaryEmbedding<rotary_embedding_dim=3>(x, c, c, p)", 23, "rotates 3 elements of an input of shape 1x3x8x8"),
+    ("y = RotaryEmbedding(x, c, c)", 23, "has angles of shape 9x4; expected 8 times 4"),
+    ("y = RotaryEmbedding(x, c, c, n)", 23, "has angles of shape 9x4 and 4 positions; expected 8 and rows of 4"),
+    ("y = RotaryEmbedding(x, c, c, p)", 23, "has the position 9, but 9 rows of angles"),
+    ("y = RotaryEmbedding(x, z, c, p)", 23, "positions or angles that are no constants"),
 ])
 def test_nonsense_in_new_opsets(tmp_path, line, opset, message):
-    expect_error(tmp_path, make_network(line, opset=opset, constants={"v": (4,)}), message)
+    constants = {"v": (4,), "k": (1, 3, 5, 8), "q": (1, 8, 6), "n": np.arange(4), "c": (9, 4), "p": np.arange(2, 10).reshape(1, 8)}
+    if "(x, z," in line:
+        line = "z = GlobalMaxPool(x)\n" + line
+    expect_error(tmp_path, make_network(line, opset=opset, constants=constants), message)
 
 
 @pytest.mark.parametrize("variance, message", [

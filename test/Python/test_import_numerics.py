@@ -198,6 +198,15 @@ CASES = {
     "upsample_input": ('y = Upsample<mode="linear">(x, s)', dict(opset=9, constants={"s": f32(1, 1, 2, 2)})),
     "identity_and_dropout": ("a = Identity(x)\nb = Dropout(a)\ny = Relu(b)", {}),
     "gather_one": ("y = Gather<axis=1>(x, i)", dict(constants={"i": np.int64(-1)})),
+    "attention": ("p = Abs(x)\ny, k, v, w = Attention<softcap=2.0, qk_matmul_output_mode=2>(x, p, x, m, g, h)", dict(
+        opset=23, inputs={"x": [2, 3, 5, 8]}, constants={"g": (2, 3, 4, 8), "h": (2, 3, 4, 8), "m": (3, 5, 9)}, outputs=("y", "k", "v", "w"))),
+    "attention_of_shared_heads": ("k = ReduceMax<keepdims=1>(x, a)\nm = Mul(l, s)\ny = Attention<is_causal=1, scale=0.3>(x, k, k, m)", dict(
+        opset=23, inputs={"x": [2, 3, 5, 8], "l": [5, 5]}, constants={"a": i64(1), "s": f32(2)})),
+    "attention_of_rows": ("y = Attention<q_num_heads=4, kv_num_heads=2>(x, k, k, b)", dict(
+        opset=23, inputs={"x": [2, 5, 32]}, constants={"k": (2, 7, 16), "b": np.arange(35).reshape(5, 7) % 3 > 0})),
+    "rotary_embedding": ("y = RotaryEmbedding(x, c, s, i)\nz = RotaryEmbedding<rotary_embedding_dim=4, interleaved=1, num_heads=2>(t, d, e)", dict(
+        opset=23, inputs={"x": [2, 3, 5, 8], "t": [2, 5, 12]}, outputs=("y", "z"),
+        constants={"c": (9, 4), "s": (9, 4), "i": i64(*range(5), *range(8, 3, -1)).reshape(2, 5), "d": (2, 5, 2), "e": (2, 5, 2)})),
     "gelu_in_small_operators": ("a = Div(x, r)\nb = Erf(a)\nc = Add(b, o)\nd = Mul(x, c)\ny = Mul(d, h)",
                                 dict(constants={"r": f32(2**0.5), "o": f32(1), "h": f32(0.5)})),
     "silu": ("a = Sigmoid(x)\ny = Mul(x, a)", {}),

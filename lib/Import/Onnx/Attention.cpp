@@ -1,0 +1,355 @@
+//===- Attention.cpp - Attention and RotaryEmbedding -------------------------- ===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Compose.h"
+#include "Operators.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::onnx_import;
+
+namespace {
+
+constexpr float kMasked = -std::numeric_limits<float>::infinity();
+
+/// What is added to scores: constants, and what a value of the network says.
+struct Mask {
+  HostTensor constant; ///< of a shape that broadcasts to that of the scores
+  Value value;         ///< may be null
+};
+
+class AttentionImporter {
+public:
+  explicit AttentionImporter(Node &node) : node(node) {}
+  LogicalResult run();
+
+private:
+  enum { kQuery, kKey, kValue, kMask, kPastKey, kPastValue, kLengths };
+
+  LogicalResult checkInputs();
+  /// Input `i` as [batch, heads, length, size].
+  MaybeValue getHeads(unsigned i, int64_t heads);
+  /// Keys or values behind those of the past, which are input `past`.
+  MaybeValue append(unsigned past, MaybeValue value, unsigned output);
+  FailureOr<Mask> readMask();
+  FailureOr<HostTensor> readMaskConstant();
+  /// Whether query `i` of a batch may see key `j` by causality, window and length.
+  bool isSeen(int64_t batch, int64_t i, int64_t j) const;
+  bool addsMask() const;
+  /// Products of the query heads with the one head of keys or values that they share.
+  MaybeValue multiply(MaybeValue left, int64_t columns, MaybeValue right, int64_t resultColumns);
+  MaybeValue scoreAndMask(MaybeValue query, MaybeValue key);
+  LogicalResult offer(int64_t mode, MaybeValue scores) {
+    bool isMode = node.wants(3) && node.getInt("qk_matmul_output_mode", 0) == mode;
+    return isMode ? node.setResult(scores, 3) : success(succeeded(scores));
+  }
+
+  Node &node;
+  int64_t batch = 0, heads = 0, groups = 0, queries = 0, keys = 0, size = 0, valueSize = 0;
+  int64_t past = 0;
+  std::optional<Shape> lengths; ///< keys that count, by batch
+};
+
+} // namespace
+
+LogicalResult AttentionImporter::checkInputs() {
+  Shape query = node.shape(kQuery), key = node.shape(kKey), value = node.shape(kValue);
+  bool isFlat = query.size() == 3;
+  heads = isFlat ? node.getInt("q_num_heads", 0) : query.size() == 4 ? query[1] : 0;
+  groups = isFlat ? node.getInt("kv_num_heads", 0) : key.size() == 4 ? key[1] : 0;
+  auto refuse = [&] {
+    return node.invalid("has queries, keys and values of shape " + printShape(query) + ", " +
+                        printShape(key) + " and " + printShape(value) + " with " + Twine(heads) +
+                        " and " + Twine(groups) + " heads");
+  };
+  if (query.size() != key.size() || key.size() != value.size() || heads < 1 || groups < 1 ||
+      heads % groups || query[0] != key[0] || key[0] != value[0])
+    return refuse();
+  unsigned length = isFlat ? 1 : 2;
+  if (isFlat && (query[2] % heads || key[2] % groups || value[2] % groups))
+    return refuse();
+  batch = query[0], queries = query[length], keys = key[length];
+  size = isFlat ? query[2] / heads : query[3];
+  valueSize = isFlat ? value[2] / groups : value[3];
+  if (value[length] != keys || size != (isFlat ? key[2] / groups : key[3]) ||
+      (!isFlat && value[1] != groups))
+    return refuse();
+  if (node.has(kPastKey) != node.has(kPastValue))
+    return node.invalid("has keys or values of the past without the other");
+  if (!node.has(kPastKey))
+    return success();
+  Shape before = node.shape(kPastKey);
+  if (before.size() != 4 || before != Shape{batch, groups, before[2], size} ||
+      node.shape(kPastValue) != Shape{batch, groups, before[2], valueSize})
+    return node.invalid("has keys and values of the past of shape " + printShape(before) + " and " +
+                        printShape(node.shape(kPastValue)));
+  past = before[2];
+  keys += past;
+  return success();
+}
+
+MaybeValue AttentionImporter::getHeads(unsigned i, int64_t count) {
+  auto value = node.value(i);
+  if (failed(value) || node.rank(i) == 4)
+    return value;
+  Shape shape = node.shape(i);
+  Value split = node.reshape(*value, {shape[0], shape[1], count, shape[2] / count});
+  return node.create<nn::TransposeOp>(split, ArrayRef<int64_t>{0, 2, 1, 3});
+}
+
+MaybeValue AttentionImporter::append(unsigned input, MaybeValue value, unsigned output) {
+  if (succeeded(value) && node.has(input)) {
+    auto before = node.value(input);
+    value = failed(before) ? before
+                           : node.create<nn::ConcatOp>(ValueRange{*before, *value}, /*axis=*/2);
+  }
+  if (succeeded(value) && node.wants(output) && failed(node.setResult(*value, output)))
+    return failure();
+  return value;
+}
+
+bool AttentionImporter::isSeen(int64_t b, int64_t i, int64_t j) const {
+  int64_t count = lengths ? (*lengths)[b] : keys;
+  int64_t position = i + (lengths && !past ? count - queries : past);
+  int64_t left = node.getInt("left_window_size", -1), right = node.getInt("right_window_size", -1);
+  return j < count && !(node.getInt("is_causal", 0) && j > position) &&
+         !(left >= 0 && position - j > left) && !(right >= 0 && j - position > right);
+}
+
+bool AttentionImporter::addsMask() const {
+  return lengths || node.getInt("is_causal", 0) || node.getInt("left_window_size", -1) >= 0 ||
+         node.getInt("right_window_size", -1) >= 0 || node.constant(kMask);
+}
+
+/// The constant mask as numbers that are added, with the keys that it is too short for.
+FailureOr<HostTensor> AttentionImporter::readMaskConstant() {
+  const HostTensor *given = node.constant(kMask);
+  if (!given)
+    return HostTensor{"", {1, 1}, std::vector<float>{0}};
+  std::vector<float> values;
+  if (const std::vector<int64_t> *flags = given->integers())
+    for (int64_t flag : *flags)
+      values.push_back(flag ? 0 : kMasked);
+  else
+    values = *given->floats();
+  Shape shape = given->shape;
+  if (shape.size() == 1)
+    shape.insert(shape.begin(), 1);
+  if (shape.back() == keys || shape.back() == 1)
+    return HostTensor{"", shape, std::move(values)};
+  int64_t width = shape.back(), rows = values.size() / width;
+  std::vector<float> padded(rows * keys, kMasked);
+  for (int64_t row = 0; row < rows; ++row)
+    std::copy_n(values.begin() + row * width, width, padded.begin() + row * keys);
+  shape.back() = keys;
+  return HostTensor{"", shape, std::move(padded)};
+}
+
+FailureOr<Mask> AttentionImporter::readMask() {
+  Shape given = node.has(kMask) ? node.shape(kMask) : Shape{1};
+  Shape whole = given;
+  if (!whole.empty() && whole.back() != 1)
+    whole.back() = keys;
+  Shape scores{batch, heads, queries, keys};
+  bool fits = !given.empty() && given.back() <= keys && broadcast(whole, scores) == scores;
+  if (!fits)
+    return node.invalid("has a mask of shape " + printShape(given) + " for scores of shape " +
+                        printShape(scores));
+  Mask mask;
+  if (node.has(kMask) && !node.constant(kMask)) {
+    auto value = node.value(kMask);
+    if (failed(value))
+      return failure();
+    Shape before(given.size(), 0), behind(given.size(), 0);
+    behind.back() = given.back() == 1 ? 0 : keys - given.back();
+    if (behind.back())
+      value = node.create<nn::PadOp>(*value, before, behind, llvm::APFloat(kMasked));
+    if (failed(value))
+      return failure();
+    mask.value = *value;
+  }
+  auto constant = readMaskConstant();
+  if (failed(constant))
+    return failure();
+  Shape shape = *broadcast(constant->shape, {lengths ? batch : 1, 1, queries, keys});
+  if (!countElements(shape, kMaxConstantElements))
+    return node.unsupported("a mask of shape " + printShape(shape));
+  mask.constant = broadcastTo(*constant, shape);
+  auto &values = std::get<std::vector<float>>(mask.constant.data);
+  int64_t perBatch = values.size() / shape[0];
+  for (auto [i, value] : llvm::enumerate(values))
+    if (!isSeen(i / perBatch, i / keys % queries, i % keys))
+      value = kMasked;
+  return mask;
+}
+
+/// Heads that share keys are rows of one product.
+MaybeValue AttentionImporter::multiply(MaybeValue left, int64_t columns, MaybeValue right,
+                                       int64_t resultColumns) {
+  if (failed(left) || failed(right))
+    return failure();
+  if (heads == groups)
+    return node.create<nn::MatmulOp>(*left, *right);
+  Value rows = node.reshape(*left, {batch, groups, heads / groups * queries, columns});
+  auto product = node.create<nn::MatmulOp>(rows, *right);
+  return failed(product) ? product : node.reshape(*product, {batch, heads, queries, resultColumns});
+}
+
+MaybeValue AttentionImporter::scoreAndMask(MaybeValue query, MaybeValue key) {
+  float scale = node.getFloat("scale", 1 / std::sqrt(float(size)));
+  auto scaled = node.compute<nn::MulOp>(query, node.number("scale", scale));
+  auto columns =
+      failed(key) ? key : node.create<nn::TransposeOp>(*key, ArrayRef<int64_t>{0, 1, 3, 2});
+  auto scores = multiply(scaled, size, columns, keys);
+  if (failed(offer(0, scores)))
+    return failure();
+  if (float cap = node.getFloat("softcap", 0); cap > 0) {
+    auto limit = node.number("softcap", cap);
+    scores = node.compute<nn::MulOp>(
+        node.compute<nn::TanhOp>(node.compute<nn::DivOp>(scores, limit)), limit);
+  }
+  if (failed(offer(1, scores)))
+    return failure();
+  auto mask = readMask();
+  if (failed(mask))
+    return failure();
+  if (addsMask()) {
+    mask->constant.name = (node.proto.output(0) + "/mask");
+    scores = node.compute<nn::AddOp>(scores, node.materialize(std::move(mask->constant)));
+  }
+  if (mask->value)
+    scores = node.compute<nn::AddOp>(scores, MaybeValue(mask->value));
+  return failed(offer(2, scores)) ? MaybeValue() : scores;
+}
+
+LogicalResult AttentionImporter::run() {
+  if (failed(checkInputs()))
+    return failure();
+  if (node.has(kLengths)) {
+    auto given = node.integers(kLengths, "lengths of keys");
+    if (failed(given))
+      return failure();
+    if ((int64_t)given->size() != batch || node.has(kPastKey))
+      return node.invalid("has " + Twine(given->size()) + " lengths of keys for " + Twine(batch) +
+                          " batches, or a past beside them");
+    for (int64_t &length : *given)
+      length = std::clamp<int64_t>(length, 0, keys);
+    lengths = *given;
+  }
+  auto query = getHeads(kQuery, heads);
+  auto key = append(kPastKey, getHeads(kKey, groups), 1);
+  auto value = append(kPastValue, getHeads(kValue, groups), 2);
+  auto weights = scoreAndMask(query, key);
+  if (succeeded(weights))
+    weights = node.create<nn::SoftmaxOp>(*weights, /*axis=*/3);
+  // Softmax is NaN where a query sees no key; its result is zero.
+  if (succeeded(weights) && (addsMask() || node.has(kMask)))
+    weights = node.create<nn::ReluOp>(*weights);
+  if (failed(offer(3, weights)))
+    return failure();
+  auto result = multiply(weights, keys, value, valueSize);
+  if (failed(result) || node.rank(kQuery) == 4)
+    return node.setResult(result);
+  auto rows = node.create<nn::TransposeOp>(*result, ArrayRef<int64_t>{0, 2, 1, 3});
+  return failed(rows) ? failure()
+                      : node.setResult(node.reshape(*rows, {batch, queries, heads * valueSize}));
+}
+
+LogicalResult octet::onnx_import::importAttention(Node &node) {
+  return AttentionImporter(node).run();
+}
+
+//===----------------------------------------------------------------------===//
+// RotaryEmbedding
+//===----------------------------------------------------------------------===//
+
+/// Input `i`, cosines or sines by position, as a value of shape `rows`: the rows of the positions
+/// if there are some.
+static MaybeValue getAngles(Node &node, unsigned i, ShapeRef rows) {
+  constexpr unsigned kPositions = 3;
+  Shape shape = node.shape(i);
+  int64_t half = rows.back(), count = *countElements(rows.drop_back());
+  if (!node.has(kPositions)) {
+    if (shape.size() != 3 || shape.back() != half || *countElements(shape) != count * half)
+      return node.invalid("has angles of shape " + printShape(shape) + "; expected " +
+                          Twine(count) + " times " + Twine(half));
+    auto value = node.value(i);
+    return failed(value) ? value : node.reshape(*value, rows);
+  }
+  const HostTensor *positions = node.constant(kPositions), *angles = node.constant(i);
+  if (!positions || !positions->isInteger() || !angles)
+    return node.unsupported("positions or angles that are no constants");
+  if (shape.size() != 2 || shape.back() != half || positions->size() != count)
+    return node.invalid("has angles of shape " + printShape(shape) + " and " +
+                        Twine(positions->size()) + " positions; expected " + Twine(count) +
+                        " and rows of " + Twine(half));
+  std::vector<int64_t> source;
+  for (int64_t position : *positions->integers()) {
+    if (position < 0 || position >= shape[0])
+      return node.invalid("has the position " + Twine(position) + ", but " + Twine(shape[0]) +
+                          " rows of angles");
+    for (int64_t k = 0; k < half; ++k)
+      source.push_back(position * half + k);
+  }
+  HostTensor chosen = gatherElements(*angles, rows, source);
+  chosen.name = (node.proto.output(0) + (i == 1 ? "/cos" : "/sin"));
+  return node.materialize(std::move(chosen));
+}
+
+/// `count` elements of the last dimension.
+static MaybeValue takeLast(Node &node, Value x, int64_t start, int64_t count, int64_t step) {
+  Shape sizes(shapeOf(x)), starts(sizes.size(), 0), steps(sizes.size(), 1);
+  starts.back() = start, sizes.back() = count, steps.back() = step;
+  return node.create<nn::SliceOp>(x, starts, sizes, steps);
+}
+
+/// Puts `even` and `odd` side by side, element by element or as halves.
+static MaybeValue joinHalves(Node &node, MaybeValue even, MaybeValue odd, bool interleaved) {
+  if (failed(even) || failed(odd))
+    return failure();
+  Shape shape(shapeOf(*even)), pairs(shape);
+  pairs.push_back(1);
+  if (!interleaved)
+    return node.create<nn::ConcatOp>(ValueRange{*even, *odd}, int64_t(shape.size()) - 1);
+  auto joined = node.create<nn::ConcatOp>(
+      ValueRange{node.reshape(*even, pairs), node.reshape(*odd, pairs)}, int64_t(shape.size()));
+  shape.back() *= 2;
+  return failed(joined) ? joined : node.reshape(*joined, shape);
+}
+
+LogicalResult octet::onnx_import::importRotaryEmbedding(Node &node) {
+  Shape shape = node.shape(0), split = shape;
+  int64_t heads = node.getInt("num_heads", 0);
+  if (shape.size() == 3 && heads > 0 && shape[2] % heads == 0)
+    split = {shape[0], shape[1], heads, shape[2] / heads};
+  int64_t rotated = node.getInt("rotary_embedding_dim", 0);
+  rotated = rotated ? rotated : split.back();
+  if (split.size() != 4 || rotated < 2 || rotated % 2 || rotated > split.back())
+    return node.invalid("rotates " + Twine(rotated) + " elements of an input of shape " +
+                        printShape(shape) + " with " + Twine(heads) + " heads");
+  bool interleaved = node.getInt("interleaved", 0);
+  int64_t half = rotated / 2, step = interleaved ? 2 : 1;
+  Shape rows =
+      shape.size() == 4 ? Shape{shape[0], 1, shape[2], half} : Shape{shape[0], shape[1], 1, half};
+  auto input = node.value(0);
+  auto cosines = getAngles(node, 1, rows), sines = getAngles(node, 2, rows);
+  if (failed(input) || failed(cosines) || failed(sines))
+    return failure();
+  Value x = node.reshape(*input, split);
+  auto first = takeLast(node, x, 0, half, step),
+       second = takeLast(node, x, interleaved ? 1 : half, half, step);
+  auto real = node.compute<nn::SubOp>(node.compute<nn::MulOp>(first, cosines),
+                                      node.compute<nn::MulOp>(second, sines));
+  auto imaginary = node.compute<nn::AddOp>(node.compute<nn::MulOp>(first, sines),
+                                           node.compute<nn::MulOp>(second, cosines));
+  auto result = joinHalves(node, real, imaginary, interleaved);
+  if (succeeded(result) && rotated < split.back()) {
+    auto rest = takeLast(node, x, rotated, split.back() - rotated, 1);
+    result = joinHalves(node, result, rest, /*interleaved=*/false);
+  }
+  return failed(result) ? failure() : node.setResult(node.reshape(*result, shape));
+}
