@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools" / "bench"))
 import accuracy  # noqa: E402
 import compare  # noqa: E402
 import networks  # noqa: E402
+import packaged  # noqa: E402
 import peers  # noqa: E402
 import speed  # noqa: E402
 import survey  # noqa: E402
@@ -126,6 +127,28 @@ def test_survey_judges_a_file(awkward, compiler, monkeypatch, capsys):
     output = capsys.readouterr().out
     assert re.search(r"^awkward +\d.\de-\d\d +\d+.\d +same +100.0% ", output, re.MULTILINE), output
     assert output.endswith("1 taken, 0 of them wrong, 0 refused\n")
+
+
+def test_survey_makes_samples():
+    rng = np.random.default_rng(0)
+    make = lambda kind, shape, content=0: survey.make_array(rng, SimpleNamespace(type=f"tensor({kind})"), shape, content)  # noqa: E731
+    assert make("int64", (), 16000).tolist() == [16000] * survey.NUM_SAMPLES
+    ids, mask = make("int32", (3, 50), (5, 8)), make("bool", (4,), 1)
+    assert ids.dtype == np.int32 and ids.min() == 5 and ids.max() == 7 and mask.dtype == np.bool_ and mask.all()
+    images, rows = make("float", (1, 3, 40, 50)), make("float16", (3, 40))
+    assert images.shape == (survey.NUM_SAMPLES, 1, 3, 40, 50) and images.dtype == np.float32 and rows.dtype == np.float16
+    assert np.corrcoef(images[..., 1:].ravel(), images[..., :-1].ravel())[0, 1] > 0.4 > abs(np.corrcoef(rows[..., 1:].ravel(), rows[..., :-1].ravel())[0, 1])
+
+
+def test_networks_of_packages_are_found_by_name(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(packaged, "FOLDER", tmp_path)
+    assert packaged.find(["magika"]) == [] and "not installed (tools/dev/setup --networks): magika" in capsys.readouterr().out
+    [magika] = [network for network in packaged.NETWORKS if network.name == "magika"]
+    magika.path.parent.mkdir(parents=True)
+    magika.path.write_bytes(b"")
+    assert packaged.find() == [magika] and packaged.find(["magika"]) == [magika]
+    with pytest.raises(SystemExit, match="unknown network mouse; there are nudenet"):
+        packaged.find(["mouse"])
 
 
 def test_survey_measures():
