@@ -271,6 +271,16 @@ def test_integer_division_by_zero(tmp_path):
     ("y = GroupNormalization<num_groups=2>(x, v, v)", 18, "has 3 channels in 2 groups"),
     ("y = GroupNormalization<num_groups=3>(x, v, v)", 21, "has a scale or bias of shape 4; expected 3"),
     ("y = CastLike(x, v)", 15, "a constant as an example of a type"),
+    ("y = LSTM<hidden_size=6>(q, q, q)", 14, "has weights of shape 1x8x6; expected 1x24x6"),
+    ("y = LSTM<hidden_size=2>(q, q, w)", 14, "has recurrent weights of shape 1x8x3; expected 1x8x2"),
+    ("y = LSTM<hidden_size=-1>(q, q, w)", 14, "has hidden_size=-1"),
+    ("y = LSTM<hidden_size=2>(x, q, w)", 14, "has an input of shape 1x3x8x8 and weights of shape 1x8x6; expected three dimensions each"),
+    ("z = Relu(q)\na = Identity(x)\nb = Reshape(a, m)\ny = RNN<hidden_size=8>(q, b, e)", 14, "weights that are no constants"),
+    ("y = RNN<hidden_size=8>(q, q, e, , n)", 14, "has the lengths [0x1x2x3] of 8 sequences of at most 1 steps"),
+    ("y = RNN<hidden_size=8>(q, q, e, , , q)", 14, "has an initial state of shape 1x8x6; expected 1x8x8"),
+    ('y = RNN<hidden_size=8, activations=["Cube"]>(q, q, e)', 14, "the activation Cube"),
+    ('y = RNN<hidden_size=8, activations=["Tanh", "Tanh"]>(q, q, e)', 14, "has 2 activations; expected 1"),
+    ("y = RNN<hidden_size=8>(f, q, e)", 14, "a sequence of 1025 steps (at most 1024)"),
     ("y = Attention(x, x, k)", 23, "has queries, keys and values of shape 1x3x8x8, 1x3x8x8 and 1x3x5x8 with 3 and 3 heads"),
     ("y = Attention(q, q, q)", 23, "has queries, keys and values of shape 1x8x6, 1x8x6 and 1x8x6 with 0 and 0 heads"),
     ("y = Attention<q_num_heads=4, kv_num_heads=2>(q, q, q)", 23, "with 4 and 2 heads"),
@@ -286,7 +296,8 @@ def test_integer_division_by_zero(tmp_path):
     ("y = RotaryEmbedding(x, z, c, p)", 23, "positions or angles that are no constants"),
 ])
 def test_nonsense_in_new_opsets(tmp_path, line, opset, message):
-    constants = {"v": (4,), "k": (1, 3, 5, 8), "q": (1, 8, 6), "n": np.arange(4), "c": (9, 4), "p": np.arange(2, 10).reshape(1, 8)}
+    constants = {"v": (4,), "k": (1, 3, 5, 8), "q": (1, 8, 6), "n": np.arange(4), "c": (9, 4), "p": np.arange(2, 10).reshape(1, 8),
+                 "w": (1, 8, 3), "e": (1, 8, 8), "m": np.array([1, 24, 8]), "f": (1025, 1, 6)}
     if "(x, z," in line:
         line = "z = GlobalMaxPool(x)\n" + line
     expect_error(tmp_path, make_network(line, opset=opset, constants=constants), message)

@@ -207,6 +207,20 @@ CASES = {
     "rotary_embedding": ("y = RotaryEmbedding(x, c, s, i)\nz = RotaryEmbedding<rotary_embedding_dim=4, interleaved=1, num_heads=2>(t, d, e)", dict(
         opset=23, inputs={"x": [2, 3, 5, 8], "t": [2, 5, 12]}, outputs=("y", "z"),
         constants={"c": (9, 4), "s": (9, 4), "i": i64(*range(5), *range(8, 3, -1)).reshape(2, 5), "d": (2, 5, 2), "e": (2, 5, 2)})),
+    "lstm": ("y, h, c = LSTM<hidden_size=5, direction=\"bidirectional\">(x, w, r, b, , i, j)", dict(
+        inputs={"x": [6, 2, 4], "i": [2, 2, 5], "j": [2, 2, 5]}, constants={"w": (2, 20, 4), "r": (2, 20, 5), "b": (2, 40)}, outputs=("y", "h", "c"))),
+    "lstm_with_everything": (
+        'y, h, c = LSTM<hidden_size=5, direction="reverse", clip=0.6, activations=["HardSigmoid", "LeakyRelu", "ScaledTanh"], '
+        "activation_alpha=[0.3, 0.1, 1.5], activation_beta=[0.4, 0.7], input_forget=1>(x, w, r, b, l, i, j, p)",
+        dict(inputs={"x": [6, 2, 4]}, outputs=("y", "h", "c"),
+             constants={"w": (1, 20, 4), "r": (1, 20, 5), "b": (1, 40), "l": np.array([3, 6], np.int32), "i": (1, 2, 5), "j": (1, 2, 5), "p": (1, 15)})),
+    "lstm_last_state": ('"", h = LSTM<hidden_size=5>(x, w, r)\ny = Squeeze(h, a)', dict(
+        inputs={"x": [6, 1, 4]}, constants={"w": (1, 20, 4), "r": (1, 20, 5), "a": i64(0)})),
+    "gru": ("y, h = GRU<hidden_size=5>(x, w, r, b)\nz, k = GRU<hidden_size=5, direction=\"bidirectional\", linear_before_reset=1>(x, v, s, d, l, i)", dict(
+        inputs={"x": [6, 2, 4], "i": [2, 2, 5]}, outputs=("y", "h", "z", "k"), constants={
+            "w": (1, 15, 4), "r": (1, 15, 5), "b": (1, 30), "v": (2, 15, 4), "s": (2, 15, 5), "d": (2, 30), "l": np.array([6, 2], np.int32)})),
+    "rnn": ('y, h = RNN<hidden_size=5, activations=["Affine", "Softsign"], direction="bidirectional", activation_alpha=[0.5], activation_beta=[0.1]>(x, w, r, b)', dict(
+        inputs={"x": [6, 2, 4]}, outputs=("y", "h"), constants={"w": (2, 5, 4), "r": (2, 5, 5), "b": (2, 10)})),
     "gelu_in_small_operators": ("a = Div(x, r)\nb = Erf(a)\nc = Add(b, o)\nd = Mul(x, c)\ny = Mul(d, h)",
                                 dict(constants={"r": f32(2**0.5), "o": f32(1), "h": f32(0.5)})),
     "silu": ("a = Sigmoid(x)\ny = Mul(x, a)", {}),

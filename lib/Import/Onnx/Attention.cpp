@@ -218,7 +218,7 @@ MaybeValue AttentionImporter::scoreAndMask(MaybeValue query, MaybeValue key) {
   if (failed(mask))
     return failure();
   if (addsMask()) {
-    mask->constant.name = (node.proto.output(0) + "/mask");
+    mask->constant.name = node.nameConstant("mask");
     scores = node.compute<nn::AddOp>(scores, node.materialize(std::move(mask->constant)));
   }
   if (mask->value)
@@ -296,7 +296,7 @@ static MaybeValue getAngles(Node &node, unsigned i, ShapeRef rows) {
       source.push_back(position * half + k);
   }
   HostTensor chosen = gatherElements(*angles, rows, source);
-  chosen.name = (node.proto.output(0) + (i == 1 ? "/cos" : "/sin"));
+  chosen.name = node.nameConstant(i == 1 ? "cos" : "sin");
   return node.materialize(std::move(chosen));
 }
 

@@ -87,7 +87,7 @@ LogicalResult GraphImporter::checkInitializers() {
 
 StringRef GraphImporter::getNodeName(const onnx::NodeProto &node) const {
   bool isUnique = !node.name().empty() && !namesakes.contains(&node);
-  StringRef name = !isUnique && node.output_size() ? node.output(0) : node.name();
+  StringRef name = isUnique ? StringRef(node.name()) : getFirstOutput(node);
   return name.empty() ? StringRef(node.op_type()) : name;
 }
 
@@ -149,7 +149,7 @@ void GraphImporter::checkNodes() {
     NodeCheck check = checkNode(*row, node);
     if (!check.invalid.empty())
       (void)addInvalid(node, check.invalid);
-    else if (node.output(0).empty())
+    else if (node.output(0).empty() && !mayLackFirstOutput(*row))
       (void)addInvalid(node, "has no first output");
     else if (!check.unsupported.empty())
       (void)addUnsupported(node, check.unsupported);

@@ -62,8 +62,7 @@ static LogicalResult addMatrix(Node &node, Value product, float beta) {
   if (failed(addend))
     return failure();
   if (beta != 1) {
-    auto factor =
-        node.materialize({(node.proto.output(0) + "/beta"), {}, std::vector<float>{beta}});
+    auto factor = node.number("beta", beta);
     addend = node.create<nn::MulOp>(*addend, *factor);
   }
   return failed(addend) ? failure() : node.setResult(node.create<nn::AddOp>(product, *addend));
@@ -97,8 +96,7 @@ LogicalResult octet::onnx_import::importGemm(Node &node) {
     return failure();
   auto product = node.create<nn::MatmulOp>(*lhs, *rhs);
   if (succeeded(product) && alpha != 1) {
-    auto factor =
-        node.materialize({(node.proto.output(0) + "/alpha"), {}, std::vector<float>{alpha}});
+    auto factor = node.number("alpha", alpha);
     product = node.create<nn::MulOp>(*product, *factor);
   }
   return succeeded(product) && node.has(2) ? addMatrix(node, *product, beta)

@@ -188,8 +188,19 @@ FailureOr<Value> Node::materialize(HostTensor tensor) {
   return importer.materialize(std::make_shared<HostTensor>(std::move(tensor)));
 }
 
+StringRef octet::onnx_import::getFirstOutput(const onnx::NodeProto &node) {
+  for (const std::string &name : node.output())
+    if (!name.empty())
+      return name;
+  return "";
+}
+
+std::string Node::nameConstant(const Twine &role) const {
+  return (getFirstOutput(proto) + "/" + role).str();
+}
+
 FailureOr<Value> Node::number(StringRef role, float value) {
-  return materialize({proto.output(0) + "/" + role.str(), {}, std::vector<float>{value}});
+  return materialize({nameConstant(role), {}, std::vector<float>{value}});
 }
 
 /// The verifier's message without the name of the op, which the network's author does not know.

@@ -24,6 +24,9 @@ struct Entry {
   explicit operator bool() const { return tensor || value; }
 };
 
+/// The name of the first output that the node has; empty if it has none.
+llvm::StringRef getFirstOutput(const onnx::NodeProto &node);
+
 /// One ONNX node: its inputs, its attributes (whose names and types the operator table has checked)
 /// and its results. An operator's import function takes a Node, sets its results and returns
 /// success; or returns what `unsupported` or `invalid` return.
@@ -95,6 +98,8 @@ public:
       return llvm::failure();
     return create<OpTy>(*operands...);
   }
+  /// A name for a constant that the import makes: the node's first result and the constant's role.
+  std::string nameConstant(const llvm::Twine &role) const;
   /// A constant of one number, named after the node's result and its role.
   llvm::FailureOr<mlir::Value> number(llvm::StringRef role, float value);
   /// `value` with another shape of as many elements.

@@ -32,6 +32,10 @@ const OperatorRow *octet::onnx_import::findOperator(StringRef name) {
   return nullptr;
 }
 
+bool octet::onnx_import::mayLackFirstOutput(const OperatorRow &row) {
+  return row.import == importRNN || row.import == importGRU || row.import == importLSTM;
+}
+
 /// The values an attribute holds, as text; "..." for tensors and graphs.
 static std::string printAttribute(const AttributeProto &attribute) {
   std::string text = octet::escapeText(attribute.name()) + "=";

@@ -26,6 +26,9 @@ struct OperatorRow {
 llvm::ArrayRef<OperatorRow> getOperatorTable();
 const OperatorRow *findOperator(llvm::StringRef name);
 
+/// Recurrent operators may have other results only.
+bool mayLackFirstOutput(const OperatorRow &row);
+
 /// The result of checking a node's attributes and number of inputs against the table.
 struct NodeCheck {
   std::string invalid;     ///< not ONNX: wrong type, too many inputs
