@@ -30,22 +30,24 @@ LogicalResult GraphImporter::run() {
   auto order = sortNodes(fileLoc, graph);
   if (failed(order))
     return failure();
-  findReaders(*order);
-  if (failed(checkInitializers()) || failed(createFunction()))
+  findReaders(*order, graph);
+  if (failed(checkInitializers(graph)) || failed(createFunction()))
     return failure();
-  checkNodes();
+  for (const auto &node : graph.node())
+    if (needed.contains(&node))
+      checkNode(node);
   for (int i : *order) {
     const onnx::NodeProto &node = graph.node(i);
     if (!needed.contains(&node))
       continue;
-    if (failed(importNode(node)))
+    if (failed(importNode(node)) || isDamaged)
       return failure();
     releaseInputs(node);
   }
   return obstacles.empty() ? finishFunction() : reportObstacles(fileLoc, obstacles);
 }
 
-void GraphImporter::findReaders(ArrayRef<int> order) {
+void GraphImporter::findReaders(ArrayRef<int> order, const onnx::GraphProto &graph) {
   for (const auto &output : graph.output())
     ++readers[output.name()];
   for (int i : llvm::reverse(order)) {
@@ -53,9 +55,7 @@ void GraphImporter::findReaders(ArrayRef<int> order) {
     if (llvm::none_of(node.output(), [&](const auto &name) { return readers.count(name); }))
       continue;
     needed.insert(&node);
-    for (const auto &name : node.input())
-      if (!name.empty())
-        ++readers[name];
+    forEachRead(node, [&](const std::string &name) { ++readers[name]; });
   }
   llvm::StringSet<> nodeNames;
   for (const auto &node : graph.node())
@@ -64,7 +64,7 @@ void GraphImporter::findReaders(ArrayRef<int> order) {
 }
 
 /// Damage ends the import; a type that is not supported is an obstacle.
-LogicalResult GraphImporter::checkInitializers() {
+LogicalResult GraphImporter::checkInitializers(const onnx::GraphProto &graph) {
   for (const auto &tensor : graph.initializer()) {
     if (!readers.count(tensor.name()))
       continue;
@@ -137,23 +137,21 @@ LogicalResult GraphImporter::addInvalid(const onnx::NodeProto &node, const Twine
   return failure();
 }
 
-void GraphImporter::checkNodes() {
-  for (const auto &node : graph.node()) {
-    if (!needed.contains(&node))
-      continue;
-    const OperatorRow *row = isOnnxDomain(node.domain()) ? findOperator(node.op_type()) : nullptr;
-    if (!row) {
-      (void)addUnsupported(node, "no such operator here");
-      continue;
-    }
-    NodeCheck check = checkNode(*row, node);
-    if (!check.invalid.empty())
-      (void)addInvalid(node, check.invalid);
-    else if (node.output(0).empty() && !mayLackFirstOutput(*row))
-      (void)addInvalid(node, "has no first output");
-    else if (!check.unsupported.empty())
-      (void)addUnsupported(node, check.unsupported);
+void GraphImporter::checkNode(const onnx::NodeProto &node) {
+  const OperatorRow *row = isOnnxDomain(node.domain()) ? findOperator(node.op_type()) : nullptr;
+  if (findFunction(node))
+    return;
+  if (!row) {
+    (void)addUnsupported(node, "no such operator here");
+    return;
   }
+  NodeCheck check = onnx_import::checkNode(*row, node);
+  if (!check.invalid.empty())
+    (void)addInvalid(node, check.invalid);
+  else if (node.output(0).empty() && !mayLackFirstOutput(*row))
+    (void)addInvalid(node, "has no first output");
+  else if (!check.unsupported.empty())
+    (void)addUnsupported(node, check.unsupported);
 }
 
 /// The type in the file of a tensor that was not imported, if it holds floats.
@@ -193,6 +191,17 @@ void GraphImporter::giveUp(const onnx::NodeProto &node, bool isFolded) {
 // Nodes
 //===----------------------------------------------------------------------===//
 
+LogicalResult GraphImporter::importOperator(const onnx::NodeProto &proto, ArrayRef<Entry> inputs) {
+  if (const onnx::FunctionProto *function = findFunction(proto))
+    return importFunction(proto, *function, inputs);
+  const OperatorRow *row = findOperator(proto.op_type());
+  for (int i = 0; i < row->minInputs; ++i)
+    if (!inputs[i])
+      return addInvalid(proto, "lacks its input " + Twine(i));
+  Node node(*this, proto, opset, inputs);
+  return row->import(node);
+}
+
 LogicalResult GraphImporter::importNode(const onnx::NodeProto &proto) {
   SmallVector<Entry> inputs;
   bool isKnown = true, isFolded = true;
@@ -214,16 +223,11 @@ LogicalResult GraphImporter::importNode(const onnx::NodeProto &proto) {
     giveUp(proto, isFolded);
     return success();
   }
-  const OperatorRow *row = findOperator(proto.op_type());
-  LogicalResult status = success();
-  for (int i = 0; i < row->minInputs && succeeded(status); ++i)
-    if (!inputs[i])
-      status = addInvalid(proto, "lacks its input " + Twine(i));
-  if (succeeded(status)) {
-    origins.setSource(makeOrigin(proto));
-    Node node(*this, proto, opset, inputs);
-    status = row->import(node);
-  }
+  current = makeOrigin(proto);
+  origins.setSource(current);
+  LogicalResult status = importOperator(proto, inputs);
+  if (isDamaged)
+    return failure();
   for (const auto &name : proto.output())
     if (succeeded(status) && !entries.count(name) && readers.lookup(name) > 0)
       status = addUnsupported(proto, "its result " + quote(name));
@@ -258,9 +262,10 @@ FailureOr<Entry> GraphImporter::lookup(StringRef name, Location user) {
 }
 
 void GraphImporter::releaseInputs(const onnx::NodeProto &proto) {
-  for (const auto &name : proto.input())
-    if (!name.empty() && --readers[name] == 0)
+  forEachRead(proto, [&](const std::string &name) {
+    if (--readers[name] == 0)
       entries.erase(name);
+  });
 }
 
 //===----------------------------------------------------------------------===//

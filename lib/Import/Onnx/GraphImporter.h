@@ -17,6 +17,7 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
+#include <deque>
 
 namespace octet::onnx_import {
 
@@ -28,6 +29,10 @@ inline constexpr int64_t kOldestOpset = 7, kNewestOpset = 28;
 llvm::LogicalResult parseModel(mlir::Location loc, llvm::StringRef bytes, onnx::ModelProto &model);
 /// The version of the default domain.
 int64_t getOpset(const onnx::ModelProto &model);
+/// Checks names and their definitions in one graph, not in those inside of its nodes.
+llvm::LogicalResult checkGraph(mlir::Location loc, const onnx::GraphProto &graph);
+/// Calls `read` with the inputs of the node and all that graphs inside of it read.
+void forEachRead(const onnx::NodeProto &node, llvm::function_ref<void(const std::string &)> read);
 /// Indices of the nodes such that definitions come before uses; stable. Emits an error for a cycle.
 llvm::FailureOr<std::vector<int>> sortNodes(mlir::Location loc, const onnx::GraphProto &graph);
 
@@ -60,12 +65,25 @@ public:
   void addStored(int64_t elements) { storedElements += elements; }
   bool addComputed(int64_t elements);
 
+  /// Imports the nodes of a graph inside of a node, whose inputs are `arguments`; returns its
+  /// outputs, or failure behind an obstacle. Names of graphs around it are seen inside.
+  llvm::FailureOr<llvm::SmallVector<Entry>> call(const onnx::GraphProto &body,
+                                                 llvm::ArrayRef<Entry> arguments);
+  /// Counts the nodes of a graph to be called; false if there are too many.
+  bool mayInline(const onnx::GraphProto &body);
+
 private:
   /// Counts the uses of each tensor, and finds the nodes that the outputs need.
-  void findReaders(llvm::ArrayRef<int> order);
-  /// Checks every needed node against the operator table.
-  void checkNodes();
-  llvm::LogicalResult checkInitializers();
+  void findReaders(llvm::ArrayRef<int> order, const onnx::GraphProto &graph);
+  /// Checks a node against the operator table.
+  void checkNode(const onnx::NodeProto &node);
+  llvm::LogicalResult checkInitializers(const onnx::GraphProto &graph);
+  llvm::LogicalResult importNodes(const onnx::GraphProto &body);
+  /// The function of the file that the node calls, or null.
+  const onnx::FunctionProto *findFunction(const onnx::NodeProto &node) const;
+  llvm::LogicalResult importFunction(const onnx::NodeProto &proto,
+                                     const onnx::FunctionProto &function,
+                                     llvm::ArrayRef<Entry> inputs);
 
   llvm::LogicalResult createFunction();
   void addArgument(const onnx::ValueInfoProto &input);
@@ -74,6 +92,7 @@ private:
   llvm::LogicalResult finishFunction();
 
   llvm::LogicalResult importNode(const onnx::NodeProto &proto);
+  llvm::LogicalResult importOperator(const onnx::NodeProto &proto, llvm::ArrayRef<Entry> inputs);
   void importKnown(const onnx::NodeProto &proto, llvm::ArrayRef<Entry> inputs, bool isFolded);
   llvm::FailureOr<Entry> lookup(llvm::StringRef name, mlir::Location user);
   /// Releases constants without further uses.
@@ -103,6 +122,11 @@ private:
   llvm::StringMap<int64_t> readers; ///< how many needed nodes and outputs will still read a tensor
   llvm::DenseSet<const onnx::NodeProto *> needed;
   llvm::DenseSet<const onnx::NodeProto *> namesakes; ///< nodes whose name a node before has
+
+  OriginAttr current;                     ///< of the node being imported
+  std::deque<onnx::GraphProto> instances; ///< functions as nodes call them
+  int64_t numInlined = 0, depth = 0;
+  bool isDamaged = false; ///< an error was emitted that no obstacle says
 
   llvm::StringMap<int64_t> numImported; ///< by part of the graph and operator type
   llvm::StringMap<Entry> entries;

@@ -90,6 +90,10 @@ static LogicalResult checkDefinitions(Location loc, const onnx::GraphProto &grap
   return success();
 }
 
+LogicalResult octet::onnx_import::checkGraph(Location loc, const onnx::GraphProto &graph) {
+  return success(succeeded(checkText(loc, graph)) && succeeded(checkDefinitions(loc, graph)));
+}
+
 LogicalResult octet::onnx_import::parseModel(Location loc, StringRef bytes,
                                              onnx::ModelProto &model) {
   google::protobuf::LogSilencer silencer; // the parser's own messages name no file
@@ -106,8 +110,7 @@ LogicalResult octet::onnx_import::parseModel(Location loc, StringRef bytes,
   if (graph.sparse_initializer_size())
     return emitError(loc) << "has sparse initializers, which are not supported"
                           << Remedy("store them dense");
-  return success(succeeded(checkOpset(loc, model)) && succeeded(checkText(loc, graph)) &&
-                 succeeded(checkDefinitions(loc, graph)));
+  return success(succeeded(checkOpset(loc, model)) && succeeded(checkGraph(loc, graph)));
 }
 
 FailureOr<std::vector<int>> octet::onnx_import::sortNodes(Location loc,
@@ -120,12 +123,12 @@ FailureOr<std::vector<int>> octet::onnx_import::sortNodes(Location loc,
   std::vector<int> pending(graph.node_size(), 0), order;
   std::vector<std::vector<int>> users(graph.node_size());
   for (int i = 0; i < graph.node_size(); ++i) {
-    for (const auto &name : graph.node(i).input()) {
+    forEachRead(graph.node(i), [&](const std::string &name) {
       if (auto found = producers.find(name); found != producers.end()) {
         users[found->second].push_back(i);
         ++pending[i];
       }
-    }
+    });
   }
   std::priority_queue<int, std::vector<int>, std::greater<int>> ready;
   for (int i = 0; i < graph.node_size(); ++i)

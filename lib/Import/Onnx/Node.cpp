@@ -26,21 +26,22 @@ OpBuilder &Node::builder() { return importer.builder; }
 // Inputs
 //===----------------------------------------------------------------------===//
 
-Shape Node::shape(unsigned i) const {
-  const Entry &entry = inputs[i];
-  return entry.tensor ? entry.tensor->shape : Shape(shapeOf(entry.value));
-}
+Shape Node::shape(unsigned i) const { return shapeOf(inputs[i]); }
 
 FailureOr<Value> Node::value(unsigned i) {
   if (!has(i))
     return invalid("lacks its input " + Twine(i));
-  if (inputs[i].tensor && inputs[i].tensor->isInteger())
+  return toValue(inputs[i]);
+}
+
+FailureOr<Value> Node::toValue(const Entry &entry) {
+  if (entry.tensor && entry.tensor->isInteger())
     return unsupported("a constant of integers as operand of a computation at run time");
-  if (inputs[i].value)
-    return inputs[i].value;
-  if (failed(checkConstant(*inputs[i].tensor)))
+  if (entry.value)
+    return entry.value;
+  if (failed(checkConstant(*entry.tensor)))
     return failure();
-  return importer.materialize(inputs[i].tensor);
+  return importer.materialize(entry.tensor);
 }
 
 bool Node::allConstant() const {
@@ -160,6 +161,22 @@ LogicalResult Node::setResult(HostTensor tensor, bool keepName) {
 }
 
 LogicalResult Node::setResult(const Entry &entry) { return importer.define(proto, 0, entry); }
+
+LogicalResult Node::setResults(ArrayRef<Entry> values) {
+  if (values.size() < numOutputs())
+    return invalid("has " + Twine(numOutputs()) + " outputs, but its graph gives " +
+                   Twine(values.size()));
+  for (unsigned i = 0; i < numOutputs(); ++i)
+    if (wants(i) && failed(importer.define(proto, i, values[i])))
+      return failure();
+  return success();
+}
+
+FailureOr<SmallVector<Entry>> Node::call(const onnx::GraphProto &body, ArrayRef<Entry> arguments) {
+  if (!importer.mayInline(body))
+    return unsupported("so many nodes in loops and branches");
+  return importer.call(body, arguments);
+}
 
 LogicalResult Node::setStored(HostTensor tensor) {
   importer.addStored(tensor.size());

@@ -51,6 +51,8 @@ public:
   llvm::FailureOr<mlir::Value> value(unsigned i);
   /// Input `i` as a constant, or null.
   const HostTensor *constant(unsigned i) const { return has(i) ? inputs[i].tensor.get() : nullptr; }
+  /// An entry as a program value.
+  llvm::FailureOr<mlir::Value> toValue(const Entry &entry);
   bool allConstant() const;
   /// Input `i`, which must be a constant of integers / of floats.
   llvm::FailureOr<Shape> integers(unsigned i, llvm::StringRef role);
@@ -80,6 +82,8 @@ public:
   /// A computed constant, named after the node's result unless `keepName`.
   llvm::LogicalResult setResult(HostTensor tensor, bool keepName = false);
   llvm::LogicalResult setResult(const Entry &entry);
+  /// Sets the results that the node has.
+  llvm::LogicalResult setResults(llvm::ArrayRef<Entry> values);
   /// A constant that the file holds.
   llvm::LogicalResult setStored(HostTensor tensor);
   /// Makes an nn.constant of a computed tensor.
@@ -105,6 +109,10 @@ public:
   /// `value` with another shape of as many elements.
   mlir::Value reshape(mlir::Value value, ShapeRef shape);
 
+  /// Imports a graph inside of the node; see GraphImporter::call.
+  llvm::FailureOr<llvm::SmallVector<Entry>> call(const onnx::GraphProto &body,
+                                                 llvm::ArrayRef<Entry> arguments);
+
   //===--- Errors ---===//
   /// Something that ONNX allows and this importer does not; collected, so that all are reported at
   /// once.
@@ -129,6 +137,10 @@ private:
 /// The shape of a program value.
 inline ShapeRef shapeOf(mlir::Value value) {
   return llvm::cast<mlir::RankedTensorType>(value.getType()).getShape();
+}
+
+inline Shape shapeOf(const Entry &entry) {
+  return entry.tensor ? entry.tensor->shape : Shape(shapeOf(entry.value));
 }
 
 } // namespace octet::onnx_import

@@ -78,6 +78,8 @@ static StringRef getTypeLetters(const AttributeProto &attribute) {
     return "s";
   case AttributeProto::TENSOR:
     return "t";
+  case AttributeProto::GRAPH:
+    return "g";
   case AttributeProto::INTS:
     return "is";
   case AttributeProto::FLOATS:

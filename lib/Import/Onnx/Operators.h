@@ -18,8 +18,8 @@ struct OperatorRow {
   llvm::LogicalResult (*import)(Node &node);
   int minInputs, maxInputs; ///< maxInputs < 0: any number
   /// Attributes that are understood, separated by spaces: `name:type` with type i (integer), f
-  /// (float), s (string), t (tensor), is/fs/ss (lists), ls (integers of any size); `=v|w` behind it
-  /// if only these values are.
+  /// (float), s (string), t (tensor), g (graph), is/fs/ss (lists), ls (integers of any size);
+  /// `=v|w` behind it if only these values are.
   llvm::StringLiteral attributes;
 };
 

@@ -1,0 +1,219 @@
+//===- ControlFlow.cpp - If, Loop, Scan --------------------------------------- ===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Conditions and trip counts are known at import: one branch is taken, loops are unrolled.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Compose.h"
+#include "Operators.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::onnx_import;
+
+static constexpr int64_t kMostTrips = 1024;
+
+static Entry makeInteger(int64_t value) {
+  return {std::make_shared<HostTensor>(HostTensor{"", {}, std::vector<int64_t>{value}}), {}};
+}
+
+/// The one element of a constant of integers or booleans.
+static std::optional<int64_t> getInteger(const Entry &entry) {
+  const auto *values = entry.tensor ? entry.tensor->integers() : nullptr;
+  return values && values->size() == 1 ? std::optional((*values)[0]) : std::nullopt;
+}
+
+static FailureOr<const onnx::GraphProto *> getBody(Node &node, StringRef name) {
+  const onnx::AttributeProto *attribute = node.attribute(name);
+  if (!attribute)
+    return node.invalid("lacks the attribute " + name);
+  return &attribute->g();
+}
+
+LogicalResult octet::onnx_import::importIf(Node &node) {
+  auto condition = getInteger(node.entry(0));
+  if (!condition)
+    return node.unsupported("a condition that is computed at run time (--input-value makes an "
+                            "input a constant)");
+  auto body = getBody(node, *condition ? "then_branch" : "else_branch");
+  auto results = failed(body) ? FailureOr<SmallVector<Entry>>() : node.call(**body, {});
+  return failed(results) ? failure() : node.setResults(*results);
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+/// The tensors behind one another along a new dimension `axis`.
+static FailureOr<Entry> stack(Node &node, ArrayRef<Entry> parts, int64_t axis) {
+  bool isConstant = llvm::all_of(parts, [](const Entry &part) { return !!part.tensor; });
+  if (isConstant) {
+    HostTensor whole{"", {}, {}};
+    std::vector<int64_t> integers;
+    std::vector<float> floats;
+    for (const Entry &part : parts) {
+      if (part.tensor->shape != parts[0].tensor->shape ||
+          part.tensor->isInteger() != parts[0].tensor->isInteger() || axis != 0)
+        return node.unsupported("constants of several shapes or types as one result");
+      if (const auto *values = part.tensor->integers())
+        integers.insert(integers.end(), values->begin(), values->end());
+      else
+        llvm::append_range(floats, *part.tensor->floats());
+    }
+    whole.shape = parts[0].tensor->shape;
+    whole.shape.insert(whole.shape.begin(), parts.size());
+    if (parts[0].tensor->isInteger())
+      whole.data = std::move(integers);
+    else
+      whole.data = std::move(floats);
+    return Entry{std::make_shared<HostTensor>(std::move(whole)), {}};
+  }
+  SmallVector<Value> values;
+  for (const Entry &part : parts) {
+    auto value = node.toValue(part);
+    if (failed(value))
+      return failure();
+    Shape shape(shapeOf(*value));
+    if (!values.empty() && shape.size() + 1 != shapeOf(values[0]).size())
+      return node.unsupported("results of several shapes as one");
+    shape.insert(shape.begin() + std::min<int64_t>(axis, shape.size()), 1);
+    values.push_back(node.reshape(*value, shape));
+  }
+  auto joined =
+      values.size() == 1 ? MaybeValue(values[0]) : node.create<nn::ConcatOp>(values, axis);
+  return failed(joined) ? FailureOr<Entry>() : Entry{nullptr, *joined};
+}
+
+LogicalResult octet::onnx_import::importLoop(Node &node) {
+  auto body = getBody(node, "body");
+  if (failed(body))
+    return failure();
+  unsigned numStates = node.numInputs() < 2 ? 0 : node.numInputs() - 2;
+  if ((*body)->input_size() != int(numStates + 2) || (*body)->output_size() < int(numStates + 1))
+    return node.invalid("has a body of " + Twine((*body)->input_size()) + " inputs and " +
+                        Twine((*body)->output_size()) + " outputs for " + Twine(numStates) +
+                        " states");
+  auto trips = node.has(0) ? getInteger(node.entry(0)) : std::optional(INT64_MAX);
+  std::optional<int64_t> goesOn =
+      node.has(1) ? getInteger(node.entry(1)) : std::optional<int64_t>(1);
+  if (!trips)
+    return node.unsupported("a number of trips that is computed at run time");
+  SmallVector<Entry> states;
+  for (unsigned i = 0; i < numStates; ++i)
+    states.push_back(node.entry(i + 2));
+  SmallVector<SmallVector<Entry>> scanned((*body)->output_size() - numStates - 1);
+  for (int64_t trip = 0; trip < *trips && goesOn != 0; ++trip) {
+    if (!goesOn)
+      return node.unsupported("a condition that is computed at run time");
+    if (trip == kMostTrips)
+      return node.unsupported("more than " + Twine(kMostTrips) + " trips");
+    SmallVector<Entry> arguments{makeInteger(trip), makeInteger(1)};
+    llvm::append_range(arguments, states);
+    auto results = node.call(**body, arguments);
+    if (failed(results))
+      return failure();
+    goesOn = getInteger((*results)[0]);
+    for (unsigned i = 0; i < numStates; ++i)
+      states[i] = (*results)[i + 1];
+    for (auto [list, result] : llvm::zip(scanned, ArrayRef(*results).drop_front(numStates + 1)))
+      list.push_back(result);
+  }
+  for (ArrayRef<Entry> list : scanned) {
+    auto whole = list.empty() ? FailureOr<Entry>(node.unsupported("a loop without a trip"))
+                              : stack(node, list, 0);
+    if (failed(whole))
+      return failure();
+    states.push_back(*whole);
+  }
+  return node.setResults(states);
+}
+
+/// Element `i` of an input along `axis`, without that dimension.
+static FailureOr<Entry> takeElement(Node &node, unsigned input, int64_t axis, int64_t i) {
+  Shape shape = node.shape(input), sizes(shape), starts(shape.size(), 0), ones(shape.size(), 1);
+  auto value = node.value(input);
+  if (failed(value))
+    return failure();
+  starts[axis] = i, sizes[axis] = 1;
+  auto slice = node.create<nn::SliceOp>(*value, starts, sizes, ones);
+  if (failed(slice))
+    return failure();
+  shape.erase(shape.begin() + axis);
+  return Entry{nullptr, node.reshape(*slice, shape)};
+}
+
+static SmallVector<int64_t> getList(Node &node, StringRef name, int64_t count) {
+  Shape values = node.getInts(name).value_or(Shape());
+  values.resize(count, 0);
+  return values;
+}
+
+LogicalResult octet::onnx_import::importScan(Node &node) {
+  auto body = getBody(node, "body");
+  if (failed(body))
+    return failure();
+  if (node.opset() < 9)
+    return node.unsupported("the form of opset 8, with batches");
+  int64_t numScanned = node.getInt("num_scan_inputs", 0);
+  int64_t numStates = (int64_t)node.numInputs() - numScanned;
+  int64_t numResults = (*body)->output_size() - numStates;
+  if (numScanned < 1 || numStates < 0 || numResults < 0 ||
+      (*body)->input_size() != int(node.numInputs()))
+    return node.invalid("has " + Twine(node.numInputs()) + " inputs, " + Twine(numScanned) +
+                        " of them scanned, and a body of " + Twine((*body)->input_size()) +
+                        " inputs and " + Twine((*body)->output_size()) + " outputs");
+  Shape axes = getList(node, "scan_input_axes", numScanned),
+        backwards = getList(node, "scan_input_directions", numScanned),
+        resultAxes = getList(node, "scan_output_axes", numResults),
+        resultBackwards = getList(node, "scan_output_directions", numResults);
+  int64_t trips = -1;
+  for (int64_t i = 0; i < numScanned; ++i) {
+    Shape shape = node.shape(numStates + i);
+    auto axis = node.normalizeAxis(axes[i], shape.size());
+    if (failed(axis))
+      return failure();
+    axes[i] = *axis;
+    if (trips >= 0 && shape[*axis] != trips)
+      return node.invalid("scans inputs of " + Twine(trips) + " and " + Twine(shape[*axis]) +
+                          " elements");
+    trips = shape[*axis];
+  }
+  if (trips > kMostTrips)
+    return node.unsupported("more than " + Twine(kMostTrips) + " trips");
+  SmallVector<Entry> states;
+  for (int64_t i = 0; i < numStates; ++i)
+    states.push_back(node.entry(i));
+  SmallVector<SmallVector<Entry>> scanned(numResults);
+  for (int64_t trip = 0; trip < trips; ++trip) {
+    SmallVector<Entry> arguments(states);
+    for (int64_t i = 0; i < numScanned; ++i) {
+      auto element =
+          takeElement(node, numStates + i, axes[i], backwards[i] ? trips - 1 - trip : trip);
+      if (failed(element))
+        return failure();
+      arguments.push_back(*element);
+    }
+    auto results = node.call(**body, arguments);
+    if (failed(results))
+      return failure();
+    std::copy_n(results->begin(), numStates, states.begin());
+    for (auto [list, result] : llvm::zip(scanned, ArrayRef(*results).drop_front(numStates)))
+      list.push_back(result);
+  }
+  for (auto [i, list] : llvm::enumerate(scanned)) {
+    if (resultBackwards[i])
+      std::reverse(list.begin(), list.end());
+    int64_t rank = list.empty() ? 0 : shapeOf(list[0]).size() + 1;
+    auto axis = node.normalizeAxis(resultAxes[i], rank);
+    auto whole = failed(axis) ? FailureOr<Entry>() : stack(node, list, *axis);
+    if (failed(whole))
+      return failure();
+    states.push_back(*whole);
+  }
+  return node.setResults(states);
+}

@@ -1,0 +1,198 @@
+//===- Subgraphs.cpp - graphs inside of nodes, and functions ------------------ ===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Graphs are inlined: their nodes are imported as the nodes around them are.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GraphImporter.h"
+#include "llvm/Support/SaveAndRestore.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::onnx_import;
+
+/// Bounds what loops in loops, and functions that call themselves, can ask for.
+static constexpr int64_t kMostInlined = 1 << 17, kMostDepth = 64;
+
+void octet::onnx_import::forEachRead(const onnx::NodeProto &node,
+                                     llvm::function_ref<void(const std::string &)> read) {
+  for (const std::string &name : node.input())
+    if (!name.empty())
+      read(name);
+  for (const auto &attribute : node.attribute()) {
+    if (!attribute.has_g())
+      continue;
+    for (const auto &inner : attribute.g().node())
+      forEachRead(inner, read);
+    for (const auto &output : attribute.g().output())
+      read(output.name());
+  }
+}
+
+namespace {
+/// Gives the names that a graph defines their meaning of before at the end of its life.
+class Scope {
+public:
+  Scope(llvm::StringMap<Entry> &entries, const onnx::GraphProto &graph) : entries(entries) {
+    auto hide = [&](const std::string &name) {
+      if (saved.count(name))
+        return;
+      saved[name] = entries.lookup(name);
+      entries.erase(name);
+    };
+    for (const auto &input : graph.input())
+      hide(input.name());
+    for (const auto &tensor : graph.initializer())
+      hide(tensor.name());
+    for (const auto &node : graph.node())
+      for (const std::string &name : node.output())
+        hide(name);
+  }
+  ~Scope() {
+    for (auto &entry : saved) {
+      entries.erase(entry.first());
+      if (entry.second)
+        entries[entry.first()] = entry.second;
+    }
+  }
+  const llvm::StringMap<Entry> &names() const { return saved; }
+
+private:
+  llvm::StringMap<Entry> &entries;
+  llvm::StringMap<Entry> saved;
+};
+} // namespace
+
+LogicalResult GraphImporter::importNodes(const onnx::GraphProto &body) {
+  auto order = sortNodes(fileLoc, body);
+  if (failed(checkGraph(fileLoc, body)) || failed(order)) {
+    isDamaged = true;
+    return failure();
+  }
+  findReaders(*order, body);
+  for (const auto &tensor : body.initializer())
+    initializers[tensor.name()] = &tensor;
+  if (failed(checkInitializers(body))) {
+    isDamaged = true;
+    return failure();
+  }
+  for (int i : *order) {
+    const onnx::NodeProto &node = body.node(i);
+    if (!needed.contains(&node))
+      continue;
+    checkNode(node);
+    if (failed(importNode(node))) {
+      isDamaged = true;
+      return failure();
+    }
+    releaseInputs(node);
+  }
+  return success();
+}
+
+bool GraphImporter::mayInline(const onnx::GraphProto &body) {
+  numInlined += body.node_size();
+  return numInlined <= kMostInlined && depth < kMostDepth;
+}
+
+FailureOr<SmallVector<Entry>> GraphImporter::call(const onnx::GraphProto &body,
+                                                  ArrayRef<Entry> arguments) {
+  llvm::SaveAndRestore<bool> reads(readsAssumed);
+  llvm::SaveAndRestore<OriginAttr> origin(current);
+  llvm::SaveAndRestore<int64_t> level(depth, depth + 1);
+  auto outer = initializers;
+  Scope scope(entries, body);
+  for (auto [input, argument] : llvm::zip(body.input(), arguments))
+    if (argument)
+      entries[input.name()] = argument;
+  LogicalResult status = importNodes(body);
+  SmallVector<Entry> results;
+  for (const auto &output : body.output()) {
+    bool isKnown =
+        succeeded(status) && !unknown.count(output.name()) && !assumed.contains(output.name());
+    auto entry = isKnown ? lookup(output.name(), fileLoc) : FailureOr<Entry>();
+    if (isKnown && failed(entry))
+      isDamaged = true;
+    if (failed(entry))
+      status = failure();
+    else
+      results.push_back(*entry);
+    --readers[output.name()];
+  }
+  for (const auto &name : scope.names()) {
+    unknown.erase(name.first());
+    assumed.erase(name.first());
+  }
+  initializers = std::move(outer);
+  origins.setSource(origin.get());
+  return failed(status) ? FailureOr<SmallVector<Entry>>() : results;
+}
+
+//===----------------------------------------------------------------------===//
+// Functions of the file
+//===----------------------------------------------------------------------===//
+
+const onnx::FunctionProto *GraphImporter::findFunction(const onnx::NodeProto &node) const {
+  for (const auto &function : model.functions())
+    if (function.name() == node.op_type() && function.domain() == node.domain())
+      return &function;
+  return nullptr;
+}
+
+/// The function's nodes with the attributes that the caller gives.
+static onnx::GraphProto instantiate(const onnx::FunctionProto &function,
+                                    const onnx::NodeProto &caller) {
+  llvm::StringMap<const onnx::AttributeProto *> given;
+  for (const auto &attribute : caller.attribute())
+    given[attribute.name()] = &attribute;
+  onnx::GraphProto graph;
+  for (const std::string &name : function.input())
+    graph.add_input()->set_name(name);
+  for (const std::string &name : function.output())
+    graph.add_output()->set_name(name);
+  for (const auto &source : function.node()) {
+    onnx::NodeProto &node = *graph.add_node();
+    node = source;
+    node.clear_attribute();
+    for (const auto &attribute : source.attribute()) {
+      bool refers = !attribute.ref_attr_name().empty();
+      const onnx::AttributeProto *value =
+          refers ? given.lookup(attribute.ref_attr_name()) : &attribute;
+      if (!value)
+        continue; // the operator's own default
+      onnx::AttributeProto &copy = *node.add_attribute();
+      copy = *value;
+      copy.set_name(attribute.name());
+    }
+  }
+  return graph;
+}
+
+LogicalResult GraphImporter::importFunction(const onnx::NodeProto &proto,
+                                            const onnx::FunctionProto &function,
+                                            ArrayRef<Entry> inputs) {
+  if (proto.input_size() > function.input_size() || proto.output_size() > function.output_size())
+    return addInvalid(proto, "has " + Twine(proto.input_size()) + " inputs and " +
+                                 Twine(proto.output_size()) + " outputs; its function has " +
+                                 Twine(function.input_size()) + " and " +
+                                 Twine(function.output_size()));
+  instances.push_back(instantiate(function, proto));
+  if (!mayInline(instances.back()))
+    return addUnsupported(proto, "functions that call themselves, or so many of their nodes");
+  llvm::SaveAndRestore<int64_t> version(opset);
+  for (const auto &entry : function.opset_import())
+    if (entry.domain().empty() || entry.domain() == "ai.onnx")
+      opset = entry.version();
+  auto results = call(instances.back(), inputs);
+  if (failed(results))
+    return failure();
+  for (auto [name, result] : llvm::zip(proto.output(), *results))
+    if (!name.empty())
+      entries[name] = result;
+  return success();
+}
