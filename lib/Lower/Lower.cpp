@@ -99,10 +99,16 @@ static void setStaysFloat(Operation *op, ReasonAttr reason) {
                                 /*refused=*/true));
 }
 
+/// Whether the op, which is float, was to run in integers.
+static bool isPlanned(Operation *op) {
+  DecisionAttr planned = getDecision(op);
+  return planned && planned.getNumber() && planned.getVerdict() == Verdict::Quantized;
+}
+
 LogicalResult Lowering::reportFallback(Operation *op, Outcome reason) {
   const FloatReason &text =
       getFloatReasons()[static_cast<int>(reason) - static_cast<int>(Outcome::NoIntegerForm)];
-  if (text.isRefusal)
+  if (text.isRefusal || isPlanned(op))
     setStaysFloat(op, ReasonAttr::get(op->getContext(), text.code, text.why, text.remedy));
   remark::missed(op->getLoc(), remark::RemarkOpts::name(text.code).category("octet-lower"))
       << "stays float: " + text.why.str() << remark::suggest("{0}", text.remedy);
@@ -129,9 +135,9 @@ static void inlineGroupsOfOne(func::FuncOp function) {
   });
 }
 
-/// Whether a quantized value comes in or goes out through a conversion: only then it is news that
-/// `op` is float.
-static bool touchesQuantized(Operation *op) {
+/// Whether it is news that `op` is float: it was to run in integers, or a quantized value comes in
+/// or goes out through a conversion.
+static bool isFallback(Operation *op) {
   auto isQuantized = [](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     return tensor && isa<QuantizedType>(tensor.getElementType());
@@ -139,7 +145,8 @@ static bool touchesQuantized(Operation *op) {
   if (isa<nn::ConstantOp, QuantizeOp, DequantizeOp, ObserveOp>(op) ||
       op->hasTrait<OpTrait::IsTerminator>() || llvm::any_of(op->getOperandTypes(), isQuantized))
     return false;
-  return llvm::any_of(op->getOperands(), [](Value v) { return v.getDefiningOp<DequantizeOp>(); }) ||
+  return isPlanned(op) ||
+         llvm::any_of(op->getOperands(), [](Value v) { return v.getDefiningOp<DequantizeOp>(); }) ||
          llvm::any_of(op->getUsers(), llvm::IsaPred<QuantizeOp>);
 }
 
@@ -161,7 +168,7 @@ static LogicalResult reportFallbacks(Block &block, Lowering &lowering,
                                      const llvm::DenseMap<Operation *, Outcome> &outcomes) {
   LogicalResult result = success();
   for (Operation &op : block) {
-    if (!touchesQuantized(&op))
+    if (!isFallback(&op))
       continue;
     // What is new here and float came out of a group whose product was lowered alone.
     auto found = outcomes.find(&op);

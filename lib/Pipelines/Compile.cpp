@@ -94,10 +94,26 @@ private:
       return llvm::createStringError("the network cannot be imported");
     if (llvm::Error error = takeUp(*module, reached, report))
       return error;
-    if (file->source->isIR)
-      if (llvm::Error error = checkRequestForIR(request, reached))
-        return error;
+    if (!file->source->isIR)
+      reached = Stage::Import;
+    else if (llvm::Error error = checkRequestForIR(request, reached))
+      return error;
+    if (llvm::Error error = settlePrecision())
+      return error;
     return reached > Stage::Import || isTidied(*module) ? llvm::Error::success() : tidy();
+  }
+
+  /// Whether the network's own quantization is kept, and the precision that follows from it.
+  llvm::Error settlePrecision() {
+    isAdopted = reached < Stage::Prepare && isQuantizedNetwork(*module);
+    bool isInt8 = isAdopted || reached >= Stage::Prepare;
+    Precision &precision = request.policy.precision;
+    if (precision != Precision::AsInFile)
+      return isAdopted ? checkRequestForQuantized(request) : llvm::Error::success();
+    precision = isInt8 ? Precision::Int8 : Precision::Float;
+    if (isAdopted)
+      return checkRequestForQuantized(request);
+    return isInt8 ? llvm::Error::success() : checkRequest(request);
   }
 
   llvm::Error tidy() {
@@ -153,6 +169,7 @@ private:
     options.progress.onFigure = [this](StringRef key, int64_t value) { report.set(key, value); };
     options.calibration.saveStatistics.clear(); // they are written with the result
     options.policy.isIoQuantized |= (*module)->hasAttr(kQuantizedIoAttr);
+    options.isAdopted = isAdopted;
     return options;
   }
 
@@ -161,7 +178,7 @@ private:
       return checkBackend();
     if (stage == Stage::Prepare)
       return checkPlan();
-    if (stage == Stage::Calibrate && !request.calibration.hasSource())
+    if (stage == Stage::Calibrate && !isAdopted && !request.calibration.hasSource())
       return makeRemedyError("the network has observers without statistics",
                              "give --calibration-data");
     return llvm::Error::success();
@@ -178,7 +195,7 @@ private:
 
   llvm::Error checkPlan() {
     const PolicyOptions &policy = request.policy;
-    if (!request.calibration.hasSource() && getLastStage() > Stage::Prepare)
+    if (!isAdopted && !request.calibration.hasSource() && getLastStage() > Stage::Prepare)
       return makeRemedyError("int8 code needs samples",
                              "give --calibration-data, or --float for float code");
     if (policy.isIoQuantized)
@@ -189,8 +206,10 @@ private:
   /// The decisions of octet-prepare.
   void reportPlan() {
     llvm::json::Array verdicts = describeDecisions(*module);
-    tell("quantize", "backend " + PolicyAnalysis(*module).getBackend()->getName().str() + " · " +
-                         summarizeVerdicts(verdicts));
+    std::string source = isAdopted
+                             ? "as in the file"
+                             : "backend " + PolicyAnalysis(*module).getBackend()->getName().str();
+    tell("quantize", source + " · " + summarizeVerdicts(verdicts));
     report.set("operators", std::move(verdicts));
   }
 
@@ -291,11 +310,12 @@ private:
       request.progress.onStage(stage, text);
   }
 
-  const CompileRequest &request;
+  CompileRequest request;
   MLIRContext context;
   DiagnosticCollector diagnostics;
   OwningOpRef<ModuleOp> module;
   Stage reached = Stage::Import;
+  bool isAdopted = false; ///< the network is quantized already
   Report report;
   CompileResult result;
 };

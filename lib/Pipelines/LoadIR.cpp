@@ -24,6 +24,8 @@ static Stage findStage(ModuleOp module) {
     for (const StageInfo &info : getStages())
       if (info.name == name.getValue())
         stage = std::min(info.stage, Stage::Program);
+  // A network may have been quantized in its file.
+  bool isBegun = module->hasAttr(kStageAttr) && stage < Stage::Prepare;
   auto atLeast = [&](Stage other) { stage = std::max(stage, other); };
   module.walk([&](Operation *op) {
     if (isa<ModuleOp>(op) && op != module)
@@ -37,7 +39,7 @@ static Stage findStage(ModuleOp module) {
       atLeast(!isConstant && observer.getStatisticsAttr() ? Stage::Calibrate : Stage::Prepare);
     }
     if (isa<QuantizeOp, DequantizeOp>(op))
-      atLeast(Stage::Convert);
+      atLeast(isBegun ? stage : Stage::Convert);
     else if (llvm::any_of(op->getOperandTypes(), isQuantized) &&
              !op->hasTrait<OpTrait::IsTerminator>())
       atLeast(Stage::Lower);

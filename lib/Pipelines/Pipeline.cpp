@@ -33,9 +33,15 @@ StringRef octet::getName(Stage stage) { return getStages()[(size_t)stage].name; 
 
 static void buildImport(OpPassManager &pm, const PipelineOptions &) { buildTidyPipeline(pm); }
 
-static void buildFuse(OpPassManager &pm, const PipelineOptions &) { pm.addPass(createFusePass()); }
+static void buildFuse(OpPassManager &pm, const PipelineOptions &options) {
+  pm.addPass(createFusePass());
+  if (options.isAdopted && options.policy.precision == Precision::Float)
+    pm.addNestedPass<func::FuncOp>(createFoldConstantsPass());
+}
 
 static void buildPrepare(OpPassManager &pm, const PipelineOptions &options) {
+  if (options.isAdopted)
+    return pm.addPass(createAdoptPass());
   pm.addPass(createRunRecipePass({RecipePlace::BeforePrepare}));
   PreparePassOptions prepare;
   prepare.strict = options.policy.isStrict;
@@ -44,6 +50,8 @@ static void buildPrepare(OpPassManager &pm, const PipelineOptions &options) {
 }
 
 static void buildCalibrate(OpPassManager &pm, const PipelineOptions &options) {
+  if (options.isAdopted)
+    return;
   const std::vector<std::string> &saved = options.calibration.loadStatistics;
   CalibratePassOptions calibrate;
   calibrate.loadStatistics.assign(saved.begin(), saved.end());
@@ -53,8 +61,9 @@ static void buildCalibrate(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createRunRecipePass({RecipePlace::AfterCalibrate}));
 }
 
-static void buildConvert(OpPassManager &pm, const PipelineOptions &) {
-  pm.addPass(createConvertPass());
+static void buildConvert(OpPassManager &pm, const PipelineOptions &options) {
+  if (!options.isAdopted)
+    pm.addPass(createConvertPass());
 }
 
 static void buildLower(OpPassManager &pm, const PipelineOptions &options) {
@@ -95,8 +104,8 @@ void octet::buildPipeline(OpPassManager &pm, Stage passed, Stage last,
 #define OCTET_STAGE(enumerator, name, summary) build##enumerator,
 #include "octet/Dialect/Octet/Stages.def"
   };
-  bool isRunning = options.policy.precision == Precision::Int8 && passed < Stage::Calibrate &&
-                   last >= Stage::Prepare;
+  bool isRunning = options.policy.precision == Precision::Int8 && !options.isAdopted &&
+                   passed < Stage::Calibrate && last >= Stage::Prepare;
   if (isRunning)
     pm.addPass(createUseSamplesPass(options.calibration.calibrationData, options.progress));
   for (const StageInfo &info : getStages())

@@ -69,9 +69,18 @@ Error octet::checkRequest(const CompileRequest &request) {
   if (request.output.stopAfter && request.output.artifact != Artifact::MLIR &&
       request.output.artifact != Artifact::Library)
     return makeRemedyError("--stop-after writes MLIR", "omit --emit");
-  if (request.policy.precision == Precision::Int8)
+  if (request.policy.precision != Precision::Float)
     return Error::success();
   return checkEffect(request, "--float", [](Stage last) { return last > Stage::Fuse; });
+}
+
+Error octet::checkRequestForQuantized(const CompileRequest &request) {
+  if (request.policy.precision == Precision::Float)
+    return Error::success();
+  const char *with = "a network that is quantized in its file";
+  if (!request.policy.qconfigMapping.empty())
+    return makeRemedyError("--qconfig-mapping has no effect with " + Twine(with), "omit it");
+  return checkEffect(request, with, [](Stage last) { return last == Stage::Calibrate; });
 }
 
 Error octet::checkRequestForIR(const CompileRequest &request, Stage passed) {

@@ -24,6 +24,9 @@ std::vector<std::string> getLevels(const TargetOptions &target);
 /// effect.
 llvm::Error checkRequest(const CompileRequest &request);
 
+/// Refuses options about the quantization, which the network's file gives.
+llvm::Error checkRequestForQuantized(const CompileRequest &request);
+
 /// Refuses options of stages up to `passed`, which the IR has already passed.
 llvm::Error checkRequestForIR(const CompileRequest &request, Stage passed);
 

@@ -75,6 +75,11 @@ struct Explain : octet::impl::ExplainPassBase<Explain> {
   }
 
   LogicalResult plan(llvm::json::Array &rows) {
+    if (isQuantizedNetwork(getOperation())) {
+      for (auto [op, decision] : readDecisions(getOperation()))
+        rows.push_back(describeDecision(op, decision));
+      return success();
+    }
     const auto *plans = getAnalysis<PlanAnalysis>().getPlans(quantizedOutputs);
     if (!plans)
       return failure();

@@ -101,6 +101,8 @@ struct Fuse : octet::impl::FusePassBase<Fuse> {
     // Forward, so that an operator behind a folded one can be folded, too.
     for (Operation &op : llvm::make_early_inc_range(block))
       numFolded += foldOnto(backend, &op);
+    if (llvm::any_of(block, llvm::IsaPred<QuantizeOp, DequantizeOp>))
+      return; // Patterns are what the policy quantizes.
     SmallVector<Operation *> ops = llvm::to_vector(llvm::make_pointer_range(block));
     DenseSet<Operation *> erased;
     for (Operation *op : llvm::reverse(ops)) {

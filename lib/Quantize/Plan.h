@@ -84,6 +84,20 @@ private:
 llvm::SmallVector<std::pair<mlir::Operation *, DecisionAttr>, 0>
 getDecisionAttrs(const Plan &plan, const Backend &backend, int64_t &number);
 
+/// The decisions that a network has in its file, which is quantized: an operator between dequantize
+/// and quantize runs in integers.
+llvm::SmallVector<std::pair<mlir::Operation *, DecisionAttr>, 0>
+readDecisions(mlir::ModuleOp module);
+
+/// In a network that is quantized already, values that are only moved between a quantize and an
+/// operator are quantized on both sides. Returns how many became so.
+int64_t spreadQuantization(mlir::ModuleOp module);
+/// Whether `op` moves the values of its only operand and brings in no others.
+bool movesOne(mlir::Operation *op);
+/// The type of the integers that `op` could move instead of the real numbers that it moves, or
+/// null.
+mlir::quant::QuantizedType getStoredType(mlir::Operation *op);
+
 /// The row of the report about an operator or a group.
 llvm::json::Object describeDecision(mlir::Operation *op, DecisionAttr decision);
 

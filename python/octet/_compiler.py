@@ -203,7 +203,7 @@ def compile(
     Args:
       model: path or bytes of an ONNX file.
       calibration_data: representative samples: a dict of arrays with a leading sample axis, or an iterable of dicts of arrays
-        (one sample each, in the network's shapes), which is streamed. Without samples the result is float.
+        (one sample each, in the network's shapes), which is streamed. Without samples the result is float, unless the file is quantized already, which needs none.
       backend: the operators and types that can be quantized: "cpu", or the path of a backend file.
       qconfig_mapping: path of a file that chooses the observers of each layer; by default the backend's own mapping.
       input_shapes: shapes by name of inputs whose shapes the file does not fix.
@@ -225,7 +225,7 @@ def compile(
     options = _policy_options(backend, qconfig_mapping, input_shapes, strict, quantized_io) + _level_options(cpu_level)
     with _work_folder(model) as (folder, path):
         if calibration_data is None:
-            options.append("--float")
+            options.append("--as-in-file")
         else:
             options.append(f"--calibration-data={write_calibration_data(calibration_data, folder / 'samples')}")
         output = folder / f"{path.stem}.so"

@@ -21,7 +21,11 @@
 
 namespace octet {
 
-enum class Precision { Int8, Float };
+enum class Precision {
+  Int8,
+  Float,
+  AsInFile, ///< int8 if the network is quantized in its file, else float
+};
 
 /// Which operators run in int8, and how.
 struct PolicyOptions {

@@ -23,6 +23,7 @@ struct PipelineOptions {
   CalibrationOptions calibration;
   Progress progress;
   std::vector<std::string> levels; ///< CPU levels, best first
+  bool isAdopted = false;          ///< the network's own quantization is kept
 };
 
 /// Whether a network of this precision goes through the stage; a float one skips the stages from

@@ -21,6 +21,9 @@ namespace octet {
 #define GEN_PASS_REGISTRATION
 #include "octet/Quantize/Passes.h.inc"
 
+/// Whether a network has quantized values already.
+bool isQuantizedNetwork(mlir::ModuleOp module);
+
 /// The report's row of an operator or a group, from its `octet.decision`: name, operator, location
 /// (of IR from a file), verdict, macs, pattern, code, reason, remedy, refused, note.
 llvm::json::Object describeDecision(mlir::Operation *op);

@@ -95,6 +95,31 @@ def ConvertPass : Octet_QuantizePass<"octet-convert", "::mlir::ModuleOp"> {
   ];
 }
 
+def AdoptPass : Octet_QuantizePass<"octet-adopt", "::mlir::ModuleOp"> {
+  let summary = "keep the quantization of a network that has one";
+  let description = [{
+    A network whose file has `octet.quantize` and `octet.dequantize` is a reference model already. This pass stands in the place
+    of `octet-prepare`, calibration and `octet-convert`: it stores an `octet.decision` on every operator, as the places of
+    quantize and dequantize say it, and writes products in the form that `octet-lower` knows, with the same values:
+
+    - Values that are only moved between a quantize and an operator are quantized on both sides.
+    - Integers of weights become their distances from the zero points. Where these are not signed bytes, a convolution of one group
+      or a linear layer has two filters side by side and reads its input twice.
+    - A bias that is float, or not quantized at f32(s_x * s_w), is added behind the product.
+    - Dequantized constants that are neither weights nor moved become floats.
+
+    What the file has in float stays float. Source: [N.centered], [N.bias_behind]; ONNX QuantizeLinear, DequantizeLinear.
+  }];
+  let statistics = [
+    Statistic<"numQuantized", "num-quantized", "operators that the file quantizes">,
+    Statistic<"numFloat", "num-float", "operators that are float in the file">,
+    Statistic<"numSpread", "num-spread", "moved values that are quantized, too">,
+    Statistic<"numCentered", "num-centered", "weights whose zero point became 0">,
+    Statistic<"numBiases", "num-biases", "biases added behind their product">,
+    Statistic<"numFolded", "num-folded", "dequantized constants that became floats">
+  ];
+}
+
 def ExplainPass : Octet_QuantizePass<"octet-explain", "::mlir::ModuleOp"> {
   let summary = "list every operator with its verdict, reason, place and remedy";
   let description = [{

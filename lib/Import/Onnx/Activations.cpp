@@ -7,6 +7,7 @@
 
 #include "Compose.h"
 #include "Operators.h"
+#include "Quantization.h"
 #include <cmath>
 
 using namespace mlir;
@@ -68,6 +69,8 @@ static LogicalResult clipToValues(Node &node) {
 /// Bounds are attributes up to opset 10, optional inputs from 11 on. Without an upper bound, [0,
 /// inf) is relu.
 LogicalResult octet::onnx_import::importClip(Node &node) {
+  if (getQuantizedType(node.entry(0)) || (node.constant(0) && node.constant(0)->isInteger()))
+    return importClipOfIntegers(node);
   float infinity = std::numeric_limits<float>::infinity();
   if ((node.has(1) && !node.constant(1)) || (node.has(2) && !node.constant(2)))
     return clipToValues(node);

@@ -7,6 +7,7 @@
 
 #include "Compose.h"
 #include "Operators.h"
+#include "Quantization.h"
 #include <cmath>
 
 using namespace mlir;
@@ -221,6 +222,8 @@ template <typename To> static HostTensor castTensor(const HostTensor &tensor) {
 LogicalResult octet::onnx_import::importCast(Node &node) {
   using Proto = onnx::TensorProto;
   int64_t to = node.getInt("to", 0);
+  if (node.entry(0).integers || getQuantizedType(node.entry(0)))
+    return importCastOfIntegers(node);
   const HostTensor *tensor = node.constant(0);
   if (!tensor)
     return to == Proto::FLOAT ? node.setResult(node.entry(0))

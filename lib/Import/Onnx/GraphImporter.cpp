@@ -7,6 +7,7 @@
 
 #include "GraphImporter.h"
 #include "Operators.h"
+#include "Quantization.h"
 #include "octet/Dialect/NN/Constants.h"
 #include "octet/Support/Diagnostics.h"
 #include "octet/Support/Quote.h"
@@ -138,7 +139,7 @@ LogicalResult GraphImporter::addInvalid(const onnx::NodeProto &node, const Twine
 }
 
 void GraphImporter::checkNode(const onnx::NodeProto &node) {
-  const OperatorRow *row = isOnnxDomain(node.domain()) ? findOperator(node.op_type()) : nullptr;
+  const OperatorRow *row = findOperator(node.domain(), node.op_type());
   if (findFunction(node))
     return;
   if (!row) {
@@ -194,12 +195,12 @@ void GraphImporter::giveUp(const onnx::NodeProto &node, bool isFolded) {
 LogicalResult GraphImporter::importOperator(const onnx::NodeProto &proto, ArrayRef<Entry> inputs) {
   if (const onnx::FunctionProto *function = findFunction(proto))
     return importFunction(proto, *function, inputs);
-  const OperatorRow *row = findOperator(proto.op_type());
+  const OperatorRow *row = findOperator(proto.domain(), proto.op_type());
   for (int i = 0; i < row->minInputs; ++i)
     if (!inputs[i])
       return addInvalid(proto, "lacks its input " + Twine(i));
   Node node(*this, proto, opset, inputs);
-  return row->import(node);
+  return row->takesQuantized ? row->import(node) : importOnReals(node, row->import);
 }
 
 LogicalResult GraphImporter::importNode(const onnx::NodeProto &proto) {
@@ -243,6 +244,15 @@ LogicalResult GraphImporter::define(const onnx::NodeProto &node, unsigned output
                                     const Entry &entry) {
   entries[node.output(output)] = entry;
   return success();
+}
+
+Entry GraphImporter::take(const onnx::NodeProto &node, unsigned output) {
+  auto found = entries.find(node.output(output));
+  if (found == entries.end())
+    return {};
+  Entry entry = found->second;
+  entries.erase(found);
+  return entry;
 }
 
 FailureOr<Entry> GraphImporter::lookup(StringRef name, Location user) {
@@ -293,6 +303,8 @@ Value GraphImporter::materialize(const HostTensorRef &tensor) {
     return constant;
   keptAlive.push_back(tensor);
   Location loc = NameLoc::get(builder.getStringAttr(tensor->name));
+  if (tensor->quantized && (constant = makeDequantized(builder, loc, *tensor)))
+    return constant;
   if (auto *integers = tensor->integers()) {
     auto type = RankedTensorType::get(tensor->shape, builder.getI64Type());
     return constant =

@@ -58,7 +58,10 @@ public:
   llvm::LogicalResult addInvalid(const onnx::NodeProto &node, const llvm::Twine &reason,
                                  const llvm::Twine &remedy = "");
   llvm::LogicalResult define(const onnx::NodeProto &node, unsigned output, const Entry &entry);
-  /// An nn.constant of a host tensor, one per tensor.
+  /// A result that was defined, if it was, and is undefined again.
+  Entry take(const onnx::NodeProto &node, unsigned output);
+  /// An nn.constant of a host tensor, one per tensor; its dequantized value if the file holds
+  /// integers.
   mlir::Value materialize(const HostTensorRef &tensor);
   /// Counts elements of constants: those in the file, and those computed from them, whose number is
   /// limited. False above the limit.
@@ -87,6 +90,10 @@ private:
 
   llvm::LogicalResult createFunction();
   void addArgument(const onnx::ValueInfoProto &input);
+  mlir::quant::QuantizedType findQuantizedType(llvm::StringRef name, int32_t elementType,
+                                               ShapeRef shape);
+  mlir::quant::QuantizedType readParameters(const onnx::NodeProto &proto, unsigned i,
+                                            int32_t elementType, ShapeRef shape);
   llvm::FailureOr<Shape> getInputShape(const onnx::ValueInfoProto &input);
   llvm::LogicalResult checkOptions();
   llvm::LogicalResult finishFunction();

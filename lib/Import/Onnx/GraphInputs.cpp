@@ -6,7 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "GraphImporter.h"
+#include "Operators.h"
+#include "Quantization.h"
+#include "octet/Support/Diagnostics.h"
 #include "octet/Support/Quote.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace octet;
@@ -82,11 +86,59 @@ FailureOr<Shape> GraphImporter::getInputShape(const onnx::ValueInfoProto &input)
   return shape;
 }
 
+/// The parameters that a node gives to its input `i`, in the two inputs behind it; null if none.
+quant::QuantizedType GraphImporter::readParameters(const onnx::NodeProto &proto, unsigned i,
+                                                   int32_t elementType, ShapeRef shape) {
+  SmallVector<Entry> given(std::max<unsigned>(proto.input_size(), i + 3));
+  for (unsigned j = i + 1; j < std::min<unsigned>(proto.input_size(), i + 3); ++j)
+    if (isInitializer(proto.input(j)))
+      if (auto entry = lookup(proto.input(j), fileLoc); succeeded(entry))
+        given[j] = *entry;
+  if (!given[i + 1].tensor || given[i + 1].tensor->isInteger())
+    return {};
+  Node node(*this, proto, opset, given);
+  auto type = readQuantizedType(node, {i + 1, i + 2, node.getInt("axis", 1)}, elementType, shape);
+  return succeeded(type) ? *type : quant::QuantizedType();
+}
+
+/// The quantized type that the first reader of a tensor of 8-bit integers gives to it, perhaps
+/// after it was moved; null if none does.
+quant::QuantizedType GraphImporter::findQuantizedType(StringRef name, int32_t elementType,
+                                                      ShapeRef shape) {
+  if (elementType != onnx::TensorProto::UINT8 && elementType != onnx::TensorProto::INT8)
+    return {};
+  llvm::SmallSetVector<StringRef, 8> names; // it is the name of one tensor while it is moved
+  names.insert(name);
+  for (size_t next = 0; next < names.size(); ++next)
+    for (const auto &proto : graph.node()) {
+      auto found = llvm::find(proto.input(), names[next]);
+      const OperatorRow *row = findOperator(proto.domain(), proto.op_type());
+      if (!needed.contains(&proto) || !row || found == proto.input().end() ||
+          row->import == importQuantizeLinear)
+        continue;
+      if (row->import == importConvInteger || row->import == importMatMulInteger)
+        return makeUnitType(builder, elementType);
+      if (!row->takesQuantized && proto.output_size() > 0)
+        names.insert(proto.output(0));
+      else if (auto type = readParameters(proto, found - proto.input().begin(), elementType, shape))
+        return next == 0 || isa<quant::UniformQuantizedType>(type) ? type : quant::QuantizedType();
+    }
+  return {};
+}
+
 /// An argument of the function. An input that cannot be one is an obstacle; import goes on with a
 /// value of its shape if it holds floats, else without one.
 void GraphImporter::addArgument(const onnx::ValueInfoProto &input) {
   int32_t type = input.type().has_tensor_type() ? input.type().tensor_type().elem_type() : 0;
   FailureOr<Shape> shape = type ? getInputShape(input) : FailureOr<Shape>();
+  Location loc = NameLoc::get(builder.getStringAttr(input.name()));
+  if (quant::QuantizedType quantized = succeeded(shape)
+                                           ? findQuantizedType(input.name(), type, *shape)
+                                           : quant::QuantizedType()) {
+    auto tensor = RankedTensorType::get(*shape, quantized);
+    entries[input.name()] = Entry{nullptr, function.front().addArgument(tensor, loc)};
+    return;
+  }
   if (type != onnx::TensorProto::FLOAT)
     obstacles.push_back({ObstacleKind::Input, fileLoc, "", "",
                          "the input " + quote(input.name()) +
@@ -99,7 +151,6 @@ void GraphImporter::addArgument(const onnx::ValueInfoProto &input) {
     unknown[input.name()] = /*isConstant=*/false;
     return;
   }
-  Location loc = NameLoc::get(builder.getStringAttr(input.name()));
   auto tensor = RankedTensorType::get(*shape, builder.getF32Type());
   entries[input.name()] = Entry{nullptr, function.front().addArgument(tensor, loc)};
 }
@@ -128,6 +179,10 @@ LogicalResult GraphImporter::finishFunction() {
     if (entry->tensor && entry->tensor->size() == 0)
       return emitError(fileLoc) << "the output " << quote(output.name())
                                 << " is a constant without elements";
+    if (entry->integers && !storeIntegers(builder, *entry))
+      return emitError(fileLoc) << "the output " << quote(output.name())
+                                << " holds integers that are computed at run time"
+                                << Remedy("let the network cast it to float32");
     Value value = entry->value ? entry->value : materialize(entry->tensor);
     results.push_back(value);
     types.push_back(value.getType());

@@ -6,11 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostTensor.h"
+#include "octet/Numerics/Quantize.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include <numeric>
 
 using namespace octet::onnx_import;
+using mlir::quant::QuantizedType;
 
 std::optional<std::vector<float>> HostTensor::floats() const {
   if (auto *single = std::get_if<std::vector<float>>(&data))
@@ -64,7 +66,7 @@ std::optional<Shape> octet::onnx_import::broadcast(ShapeRef lhs, ShapeRef rhs) {
 
 HostTensor octet::onnx_import::gatherElements(const HostTensor &tensor, ShapeRef shape,
                                               llvm::ArrayRef<int64_t> source) {
-  HostTensor result{tensor.name, Shape(shape), {}};
+  HostTensor result{tensor.name, Shape(shape), {}, tensor.elementType};
   std::visit(
       [&](const auto &values) {
         std::decay_t<decltype(values)> picked;
@@ -98,13 +100,38 @@ std::vector<int64_t> octet::onnx_import::enumerateOffsets(ShapeRef shape, ShapeR
   }
 }
 
+/// `type` with its axis at the place that `getAxis` gives; null if that is negative.
+static QuantizedType moveAxis(QuantizedType type, llvm::function_ref<int64_t(int64_t)> getAxis) {
+  auto perAxis = llvm::dyn_cast_if_present<mlir::quant::UniformQuantizedPerAxisType>(type);
+  if (!perAxis)
+    return type;
+  auto params = octet::numerics::getParams(type);
+  params.axis = getAxis(params.axis);
+  return params.axis < 0 ? QuantizedType() : octet::numerics::withParams(type, params);
+}
+
+/// The dimension of `size` behind dimensions with the product `front`, or -1.
+static int64_t findAxis(ShapeRef shape, int64_t front, int64_t size) {
+  int64_t product = 1;
+  for (auto [axis, own] : llvm::enumerate(shape)) {
+    if (product == front && own == size)
+      return axis;
+    product *= own;
+  }
+  return -1;
+}
+
 HostTensor octet::onnx_import::transpose(const HostTensor &tensor, ShapeRef permutation) {
   Shape shape, strides, sourceStrides = getStrides(tensor.shape);
   for (int64_t axis : permutation) {
     shape.push_back(tensor.shape[axis]);
     strides.push_back(sourceStrides[axis]);
   }
-  return gatherElements(tensor, shape, enumerateOffsets(shape, strides));
+  HostTensor result = gatherElements(tensor, shape, enumerateOffsets(shape, strides));
+  result.quantized = moveAxis(tensor.quantized, [&](int64_t axis) {
+    return llvm::find(permutation, axis) - permutation.begin();
+  });
+  return result;
 }
 
 HostTensor octet::onnx_import::broadcastTo(const HostTensor &tensor, ShapeRef shape) {
@@ -115,7 +142,7 @@ HostTensor octet::onnx_import::broadcastTo(const HostTensor &tensor, ShapeRef sh
 }
 
 HostTensor octet::onnx_import::repeat(const HostTensor &value, ShapeRef shape) {
-  HostTensor result{value.name, Shape(shape), {}};
+  HostTensor result{value.name, Shape(shape), {}, value.elementType};
   std::visit(
       [&](const auto &values) {
         result.data = std::decay_t<decltype(values)>(*countElements(shape), values.front());
@@ -127,5 +154,11 @@ HostTensor octet::onnx_import::repeat(const HostTensor &value, ShapeRef shape) {
 HostTensor octet::onnx_import::reshape(const HostTensor &tensor, ShapeRef shape) {
   HostTensor result = tensor;
   result.shape = Shape(shape);
+  result.quantized = moveAxis(tensor.quantized, [&](int64_t axis) {
+    auto front = ShapeRef(tensor.shape).take_front(axis);
+    return findAxis(shape,
+                    std::accumulate(front.begin(), front.end(), int64_t(1), std::multiplies<>()),
+                    tensor.shape[axis]);
+  });
   return result;
 }

@@ -13,6 +13,7 @@
 #ifndef OCTET_LIB_IMPORT_ONNX_HOSTTENSOR_H
 #define OCTET_LIB_IMPORT_ONNX_HOSTTENSOR_H
 
+#include "mlir/Dialect/Quant/IR/QuantTypes.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/LogicalResult.h"
@@ -34,6 +35,10 @@ struct HostTensor {
   std::string name; ///< of the source tensor; becomes the resource's key
   Shape shape;
   Data data;
+  int32_t elementType = 0; ///< of integers, as the file has it (TensorProto::DataType); 0: computed
+  /// Of real numbers that the file holds as integers: the type of these. Whoever changes `data`
+  /// need not change this: values that are no such numbers any more are constants of f32.
+  mlir::quant::QuantizedType quantized = {};
 
   int64_t size() const {
     return std::visit([](const auto &values) { return (int64_t)values.size(); }, data);

@@ -21,6 +21,8 @@ class GraphImporter;
 struct Entry {
   HostTensorRef tensor;
   mlir::Value value;
+  /// Of a value of f32 that holds integers: their type in the file (TensorProto::DataType).
+  int32_t integers = 0;
   explicit operator bool() const { return tensor || value; }
 };
 
@@ -81,11 +83,17 @@ public:
   llvm::LogicalResult setResult(llvm::FailureOr<mlir::Value> value, unsigned i = 0);
   /// A computed constant, named after the node's result unless `keepName`.
   llvm::LogicalResult setResult(HostTensor tensor, bool keepName = false);
-  llvm::LogicalResult setResult(const Entry &entry);
+  llvm::LogicalResult setResult(const Entry &entry, unsigned i = 0);
   /// Sets the results that the node has.
   llvm::LogicalResult setResults(llvm::ArrayRef<Entry> values);
   /// A constant that the file holds.
   llvm::LogicalResult setStored(HostTensor tensor);
+  /// The first result of the node as `import` makes it of other inputs.
+  llvm::FailureOr<Entry> compose(llvm::LogicalResult (*import)(Node &),
+                                 llvm::ArrayRef<Entry> inputs);
+  /// The results of the node as `import` makes them of other inputs; empty where it has none.
+  llvm::FailureOr<llvm::SmallVector<Entry>> composeAll(llvm::LogicalResult (*import)(Node &),
+                                                       llvm::ArrayRef<Entry> inputs);
   /// Makes an nn.constant of a computed tensor.
   llvm::FailureOr<mlir::Value> materialize(HostTensor tensor);
 

@@ -20,14 +20,19 @@ using onnx::AttributeProto;
 static constexpr OperatorRow kOperators[] = {
 #define OCTET_ONNX_OPERATOR(name, function, minInputs, maxInputs, attributes)                      \
   {#name, function, minInputs, maxInputs, attributes},
+#define OCTET_QUANTIZED_OPERATOR(name, function, minInputs, maxInputs, attributes)                 \
+  {#name, function, minInputs, maxInputs, attributes, "", true},
+#define OCTET_MICROSOFT_OPERATOR(name, function, minInputs, maxInputs, attributes)                 \
+  {#name, function, minInputs, maxInputs, attributes, "com.microsoft", true},
 #include "Operators.def"
 };
 
 llvm::ArrayRef<OperatorRow> octet::onnx_import::getOperatorTable() { return kOperators; }
 
-const OperatorRow *octet::onnx_import::findOperator(StringRef name) {
+const OperatorRow *octet::onnx_import::findOperator(StringRef domain, StringRef name) {
+  StringRef known = domain == "ai.onnx" ? "" : domain;
   for (const OperatorRow &row : kOperators)
-    if (row.name == name)
+    if (row.name == name && row.domain == known)
       return &row;
   return nullptr;
 }
@@ -148,7 +153,8 @@ NodeCheck octet::onnx_import::checkNode(const OperatorRow &row, const onnx::Node
 void octet::listOnnxOperators(llvm::raw_ostream &os) {
   os << "operator                 attributes\n";
   for (const OperatorRow &row : kOperators) {
-    os << llvm::left_justify(row.name, 25);
+    std::string name = (row.domain + (row.domain.empty() ? "" : ".") + row.name).str();
+    os << llvm::left_justify(name, 25) << (name.size() < 25 ? "" : " ");
     llvm::SmallVector<StringRef> entries;
     row.attributes.split(entries, ' ', -1, /*KeepEmpty=*/false);
     llvm::interleave(

@@ -21,10 +21,12 @@ struct OperatorRow {
   /// (float), s (string), t (tensor), g (graph), is/fs/ss (lists), ls (integers of any size);
   /// `=v|w` behind it if only these values are.
   llvm::StringLiteral attributes;
+  llvm::StringLiteral domain = ""; ///< "": ONNX's own
+  bool takesQuantized = false;     ///< reads quantized values as they are, with their parameters
 };
 
 llvm::ArrayRef<OperatorRow> getOperatorTable();
-const OperatorRow *findOperator(llvm::StringRef name);
+const OperatorRow *findOperator(llvm::StringRef domain, llvm::StringRef name);
 
 /// Recurrent operators may have other results only.
 bool mayLackFirstOutput(const OperatorRow &row);

@@ -225,6 +225,7 @@ Expected<HostTensorRef> TensorReader::read(const TensorProto &tensor) {
   auto result = std::make_shared<HostTensor>();
   result->name = tensor.name();
   result->shape.assign(tensor.dims().begin(), tensor.dims().end());
+  result->elementType = tensor.data_type();
   result->data = isRaw(tensor) ? row->decode(*bytes) : row->decodeTyped(tensor);
   return result;
 }
