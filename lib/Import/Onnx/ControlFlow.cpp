@@ -153,63 +153,87 @@ static SmallVector<int64_t> getList(Node &node, StringRef name, int64_t count) {
   return values;
 }
 
-LogicalResult octet::onnx_import::importScan(Node &node) {
-  auto body = getBody(node, "body");
-  if (failed(body))
+namespace {
+
+/// A Scan: its first inputs are states, the others are taken apart.
+class Scan {
+public:
+  explicit Scan(Node &node) : node(node) {}
+  LogicalResult run();
+
+private:
+  LogicalResult readSizes();
+  LogicalResult runTrip(int64_t trip);
+  LogicalResult setResults();
+
+  Node &node;
+  const onnx::GraphProto *body = nullptr;
+  int64_t numScanned = 0, numStates = 0, trips = 0;
+  Shape axes, backwards;
+  SmallVector<Entry> states;
+  SmallVector<SmallVector<Entry>> results; ///< of every trip, by output
+};
+
+} // namespace
+
+LogicalResult Scan::readSizes() {
+  auto graph = getBody(node, "body");
+  if (failed(graph))
     return failure();
   if (node.opset() < 9)
     return node.unsupported("the form of opset 8, with batches");
-  int64_t numScanned = node.getInt("num_scan_inputs", 0);
-  int64_t numStates = (int64_t)node.numInputs() - numScanned;
-  int64_t numResults = (*body)->output_size() - numStates;
+  body = *graph;
+  numScanned = node.getInt("num_scan_inputs", 0);
+  numStates = (int64_t)node.numInputs() - numScanned;
+  int64_t numResults = body->output_size() - numStates;
   if (numScanned < 1 || numStates < 0 || numResults < 0 ||
-      (*body)->input_size() != int(node.numInputs()))
+      body->input_size() != int(node.numInputs()))
     return node.invalid("has " + Twine(node.numInputs()) + " inputs, " + Twine(numScanned) +
-                        " of them scanned, and a body of " + Twine((*body)->input_size()) +
-                        " inputs and " + Twine((*body)->output_size()) + " outputs");
-  Shape axes = getList(node, "scan_input_axes", numScanned),
-        backwards = getList(node, "scan_input_directions", numScanned),
-        resultAxes = getList(node, "scan_output_axes", numResults),
-        resultBackwards = getList(node, "scan_output_directions", numResults);
-  int64_t trips = -1;
+                        " of them scanned, and a body of " + Twine(body->input_size()) +
+                        " inputs and " + Twine(body->output_size()) + " outputs");
+  results.resize(numResults);
+  axes = getList(node, "scan_input_axes", numScanned);
+  backwards = getList(node, "scan_input_directions", numScanned);
   for (int64_t i = 0; i < numScanned; ++i) {
     Shape shape = node.shape(numStates + i);
     auto axis = node.normalizeAxis(axes[i], shape.size());
     if (failed(axis))
       return failure();
     axes[i] = *axis;
-    if (trips >= 0 && shape[*axis] != trips)
+    if (i && shape[*axis] != trips)
       return node.invalid("scans inputs of " + Twine(trips) + " and " + Twine(shape[*axis]) +
                           " elements");
     trips = shape[*axis];
   }
-  if (trips > kMostTrips)
-    return node.unsupported("more than " + Twine(kMostTrips) + " trips");
-  SmallVector<Entry> states;
-  for (int64_t i = 0; i < numStates; ++i)
-    states.push_back(node.entry(i));
-  SmallVector<SmallVector<Entry>> scanned(numResults);
-  for (int64_t trip = 0; trip < trips; ++trip) {
-    SmallVector<Entry> arguments(states);
-    for (int64_t i = 0; i < numScanned; ++i) {
-      auto element =
-          takeElement(node, numStates + i, axes[i], backwards[i] ? trips - 1 - trip : trip);
-      if (failed(element))
-        return failure();
-      arguments.push_back(*element);
-    }
-    auto results = node.call(**body, arguments);
-    if (failed(results))
+  return trips > kMostTrips ? node.unsupported("more than " + Twine(kMostTrips) + " trips")
+                            : success();
+}
+
+LogicalResult Scan::runTrip(int64_t trip) {
+  SmallVector<Entry> arguments(states);
+  for (int64_t i = 0; i < numScanned; ++i) {
+    auto element =
+        takeElement(node, numStates + i, axes[i], backwards[i] ? trips - 1 - trip : trip);
+    if (failed(element))
       return failure();
-    std::copy_n(results->begin(), numStates, states.begin());
-    for (auto [list, result] : llvm::zip(scanned, ArrayRef(*results).drop_front(numStates)))
-      list.push_back(result);
+    arguments.push_back(*element);
   }
-  for (auto [i, list] : llvm::enumerate(scanned)) {
-    if (resultBackwards[i])
+  auto made = node.call(*body, arguments);
+  if (failed(made))
+    return failure();
+  std::copy_n(made->begin(), numStates, states.begin());
+  for (auto [list, result] : llvm::zip(results, ArrayRef(*made).drop_front(numStates)))
+    list.push_back(result);
+  return success();
+}
+
+LogicalResult Scan::setResults() {
+  Shape resultAxes = getList(node, "scan_output_axes", results.size()),
+        areBackwards = getList(node, "scan_output_directions", results.size());
+  for (auto [i, list] : llvm::enumerate(results)) {
+    if (areBackwards[i])
       std::reverse(list.begin(), list.end());
-    int64_t rank = list.empty() ? 0 : shapeOf(list[0]).size() + 1;
-    auto axis = node.normalizeAxis(resultAxes[i], rank);
+    auto axis = node.normalizeAxis(resultAxes[i], shapeOf(list[0]).size() + 1);
     auto whole = failed(axis) ? FailureOr<Entry>() : stack(node, list, *axis);
     if (failed(whole))
       return failure();
@@ -217,3 +241,16 @@ LogicalResult octet::onnx_import::importScan(Node &node) {
   }
   return node.setResults(states);
 }
+
+LogicalResult Scan::run() {
+  if (failed(readSizes()))
+    return failure();
+  for (int64_t i = 0; i < numStates; ++i)
+    states.push_back(node.entry(i));
+  for (int64_t trip = 0; trip < trips; ++trip)
+    if (failed(runTrip(trip)))
+      return failure();
+  return setResults();
+}
+
+LogicalResult octet::onnx_import::importScan(Node &node) { return Scan(node).run(); }

@@ -1,0 +1,124 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""ONNX If, Loop, Scan and functions of the file: imported as what remains when conditions and numbers of trips are known."""
+import numpy as np
+import pytest
+from test_import_bad_files import expect_error
+from test_import_numerics import run, translate
+
+onnx = pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
+
+def make_model(graph, functions=""):
+    return onnx.parser.parse_model(f'<ir_version: 9, opset_import: ["" : 18, "own" : 1]>\n{graph}\n{functions}')
+
+
+ADD = "y = Add(x, one)"
+NETWORKS = {
+    "ifs_in_one_another": """g (float[2,3] x) => (float[a,b] y, float[a,b] v) <bool yes = {1}, bool no = {0}> {
+        h = Neg(x)
+        y, v = If(yes) <then_branch = t () => (float[a,b] p, float[a,b] q) {
+                            p = If(no) <then_branch = t2 () => (float[a,b] z) { z = Abs(h) },
+                                        else_branch = e2 () => (float[a,b] z) { z = Mul(h, x) }>
+                            q = Identity(h) },
+                        else_branch = e () => (float[a,b] p, float[a,b] q) { p = Abs(h)
+                                                                             q = Abs(x) }>
+    }""",
+    "loop": """g (float[2,3] x) => (float[a,b] y, float[a,b,c] all, int64[a] numbers) <int64 n = {4}, bool yes = {1}, float half = {0.5}> {
+        y, all, numbers = Loop(n, yes, x) <body = b (int64 i, bool c, float[a,b] s) => (bool d, float[a,b] t, float[a,b] u, int64 j) {
+            d = Identity(c)
+            t = Mul(s, half)
+            u = Add(t, x)
+            j = Add(i, i)
+        }>
+    }""",
+    "scan": """g (float[2] h, float[5,2] x, float[2,5] w) => (float[a] y, float[a,b] all, float[a,b] sums) {
+        y, all, sums = Scan(h, x, w) <num_scan_inputs = 2, scan_input_axes = [0, -1], scan_input_directions = [0, 1], scan_output_axes = [1, 0],
+                                      scan_output_directions = [1, 0],
+            body = b (float[a] s, float[a] e, float[a] f) => (float[a] t, float[a] r, float[a] q) {
+                t = Add(s, e)
+                r = Mul(t, f)
+                q = Tanh(t)
+            }>
+    }""",
+}
+FUNCTIONS = """
+    <domain: "own", opset_import: ["" : 18, "own" : 1]>
+    scaled <alpha> (x, y) => (z) { a = LeakyRelu<alpha: float = @alpha>(x)
+                                   z = Mul(a, y) }
+    <domain: "own", opset_import: ["" : 18, "own" : 1]>
+    twice (x) => (y) { z = own.scaled<alpha = 0.3>(x, x)
+                       y = own.scaled<alpha = 0.6>(z, x) }
+"""
+NETWORKS["functions"] = "g (float[2,3] x) => (float[a,b] y) { z = Neg(x)\n a = own.twice(z)\n y = Add(a, z) }", FUNCTIONS
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_what_remains_computes_the_same(name):
+    graph, functions = NETWORKS[name] if isinstance(NETWORKS[name], tuple) else (NETWORKS[name], "")
+    model = make_model(graph, functions)
+    # Results of integers that are constants are none of this test.
+    for output in [value for value in model.graph.output if value.type.tensor_type.elem_type != onnx.TensorProto.FLOAT]:
+        model.graph.output.remove(output)
+    rng = np.random.default_rng(0)
+    feeds = {value.name: rng.normal(size=[dim.dim_value for dim in value.type.tensor_type.shape.dim]).astype(np.float32)
+             for value in model.graph.input}
+    data = model.SerializeToString()
+    names = [output.name for output in model.graph.output]
+    got = run(translate("--export-onnx", translate("--import-onnx", data)), feeds)
+    assert names == [output.name for output in onnx.load_from_string(translate("--export-onnx", translate("--import-onnx", data))).graph.output]
+    for actual, desired in zip(got, run(data, feeds)):
+        np.testing.assert_allclose(actual, desired, rtol=1e-6, atol=1e-6)
+
+
+LOOP = "y = Loop({0}) <body = b (int64 i, bool c, float[a,b] s) => (bool d, float[a,b] t) {{ d = {1}\nt = {2} }}>"
+
+
+@pytest.mark.parametrize("body, message", [
+    ("s = ReduceMax<keepdims=0>(x)\nc = Greater(s, s)\ny = If(c) <then_branch = t () => (float z) { z = Abs(s) }, else_branch = e () => (float z) { z = Neg(s) }>",
+     "not supported"),
+    ("y = If(yes) <else_branch = e () => (float[a,b] z) { z = Neg(x) }>", "If lacks the attribute then_branch"),
+    ("y, v = If(yes) <then_branch = t () => (float[a,b] z) { z = Abs(x) }, else_branch = e () => (float[a,b] z) { z = Neg(x) }>",
+     "If has 2 outputs, but its graph gives 1"),
+    ("y = If(yes) <then_branch = t () => (float[a,b] z) { w = Det(x)\nz = NonZero(w) }, else_branch = e () => (float[a,b] z) { z = Neg(x) }>",
+     "2 operators are not supported"),
+    ("y = If(yes) <then_branch = t () => (float[a,b] z) { z = Abs(nobody) }, else_branch = e () => (float[a,b] z) { z = Neg(x) }>",
+     'the tensor "nobody" is read, but no node, input or initializer defines it'),
+    ("y = If(yes) <then_branch = t () => (float[a,b] z) { z = Abs(w)\nw = Abs(z) }, else_branch = e () => (float[a,b] z) { z = Neg(x) }>",
+     "the graph has a cycle"),
+    ("y = If(yes) <then_branch = t () => (float[a,b] z) { z = Abs(x)\nz = Neg(x) }, else_branch = e () => (float[a,b] z) { z = Neg(x) }>",
+     'the tensor "z" is defined twice'),
+    (LOOP.format('"", yes, x', "Identity(c)", "Abs(s)"), "more than 1024 trips"),
+    (LOOP.format("big, yes, x", "Identity(c)", "Abs(s)"), "more than 1024 trips"),
+    (LOOP.format("big, yes, x, x", "Identity(c)", "Abs(s)"), "Loop has a body of 3 inputs and 2 outputs for 2 states"),
+    ("y = Scan(x) <num_scan_inputs = 2, body = b (float[a] s) => (float[a] t) { t = Abs(s) }>",
+     "Scan has 1 inputs, 2 of them scanned, and a body of 1 inputs and 1 outputs"),
+    ("v = Transpose(x)\ny = Scan(x, v) <num_scan_inputs = 2, body = b (float[a] s, float[a] u) => (float[a] t) { t = Abs(s) }>",
+     "Scan scans inputs of 2 and 3 elements"),
+    ("y = own.f(x, x)", "f has 2 inputs and 1 outputs; its function has 1 and 1"),
+    ("y = own.f(x)", "functions that call themselves, or so many of their nodes"),
+])
+def test_control_flow_that_cannot_be(tmp_path, body, message):
+    model = make_model(f"g (float[2,3] x) => (float[a,b] y) <bool yes = {{1}}, int64 big = {{1000000}}> {{ {body} }}",
+                       '<domain: "own", opset_import: ["own" : 1]>\nf (x) => (y) { y = own.f(x) }' if "own.f" in body else "")
+    expect_error(tmp_path, model, message)
+
+
+def test_loops_in_loops_are_bounded(tmp_path):
+    """1000 trips of 1000 trips: refused before they are made."""
+    inner = "u = Loop(n, yes, s) <body = c (int64 j, bool k, float[a,b] p) => (bool l, float[a,b] q) { l = Identity(k)\nq = Exp(p) }>"
+    model = make_model(f"""g (float[2,3] x) => (float[a,b] y) <int64 n = {{1000}}, bool yes = {{1}}> {{
+        y = Loop(n, yes, x) <body = b (int64 i, bool c, float[a,b] s) => (bool d, float[a,b] t) {{ d = Identity(c)
+                                                                                                  {inner}
+                                                                                                  t = Neg(u) }}>
+    }}""")
+    expect_error(tmp_path, model, "so many nodes in loops and branches")
+
+
+def test_obstacles_inside_of_branches_are_listed_with_the_others(tmp_path):
+    model = make_model("""g (float[2,3] x) => (float[a,b] y, float[a,b] v) <bool yes = {1}> {
+        y = If(yes) <then_branch = t () => (float[a,b] z) { z = Det(x) }, else_branch = e () => (float[a,b] z) { z = NonZero(x) }>
+        v = Unique<axis=0>(y)
+    }""")
+    expect_error(tmp_path, model, "2 operators are not supported", "(Det, domain", "(Unique, domain")
