@@ -56,6 +56,11 @@ KernelArgument ProgramEmitter::getBuffer(Value value) {
   return {address, MemRefType::get({getStrides(type).extent}, getStorageType(type))};
 }
 
+KernelArgument ProgramEmitter::getStatus() {
+  return {kernel::ArgAttr::get(module.getContext(), kernel::Space::status, 0),
+          MemRefType::get({1}, IntegerType::get(module.getContext(), 64))};
+}
+
 KernelArgument ProgramEmitter::getState(FlatSymbolRefAttr observer) {
   int64_t offset = plan.observerStates.lookup(observer.getAttr());
   int64_t end = plan.stateBytes;

@@ -58,6 +58,8 @@ public:
                                             llvm::ArrayRef<Index> bounds, Index begin, Index end)>;
   /// An argument for what a step of the prologue writes, whose function `body` emits.
   KernelArgument prepare(const Preparation &preparation, PrepareFn body);
+  /// The 64 bits in which a kernel tells that the network cannot run.
+  KernelArgument getStatus();
   /// State bytes of an observer symbol.
   KernelArgument getState(mlir::FlatSymbolRefAttr observer);
 

@@ -26,7 +26,8 @@ static StepAddress getAddress(kernel::ArgAttr argument) {
   using kernel::Space;
   static_assert((int)Space::arena == OCTET_ARENA && (int)Space::weights == OCTET_WEIGHTS &&
                 (int)Space::state == OCTET_STATE && (int)Space::prepared == OCTET_PREPARED &&
-                (int)Space::input == OCTET_INPUT && (int)Space::output == OCTET_OUTPUT);
+                (int)Space::input == OCTET_INPUT && (int)Space::output == OCTET_OUTPUT &&
+                (int)Space::status == OCTET_STATUS);
   return {(octet_space)argument.getSpace(), argument.getOffset()};
 }
 
@@ -45,22 +46,32 @@ static std::vector<StepInfo> getSteps(mlir::Region &region) {
   return steps;
 }
 
-static std::optional<octet_dtype> getDType(mlir::Type type) {
+std::optional<octet_dtype> octet::getDType(mlir::Type type) {
   if (auto quantized = dyn_cast<mlir::quant::QuantizedType>(type))
     type = mlir::IntegerType::get(type.getContext(), quantized.getStorageTypeIntegralWidth(),
                                   quantized.isSigned() ? mlir::IntegerType::Signed
                                                        : mlir::IntegerType::Unsigned);
-  if (type.isF32())
-    return OCTET_F32;
-  if (type.isUnsignedInteger(8))
-    return OCTET_U8;
-  if (type.isInteger(8))
-    return OCTET_I8;
-  if (type.isInteger(32))
-    return OCTET_I32;
-  if (type.isInteger(64))
-    return OCTET_I64;
-  return std::nullopt;
+  if (isa<mlir::FloatType>(type))
+    return type.isF32()    ? OCTET_F32
+           : type.isF64()  ? OCTET_F64
+           : type.isF16()  ? OCTET_F16
+           : type.isBF16() ? std::optional(OCTET_BF16)
+                           : std::nullopt;
+  bool isUnsigned = type.isUnsignedInteger();
+  switch (type.isInteger() ? type.getIntOrFloatBitWidth() : 0) {
+  case 1:
+    return OCTET_BOOL;
+  case 8:
+    return isUnsigned ? OCTET_U8 : OCTET_I8;
+  case 16:
+    return isUnsigned ? OCTET_U16 : OCTET_I16;
+  case 32:
+    return isUnsigned ? OCTET_U32 : OCTET_I32;
+  case 64:
+    return isUnsigned ? std::nullopt : std::optional(OCTET_I64);
+  default:
+    return std::nullopt;
+  }
 }
 
 static Expected<TensorInfo> getTensorInfo(kernel::TensorAttr tensor) {

@@ -17,14 +17,10 @@ using namespace octet;
 
 static int64_t getElementBytes(octet_dtype dtype) {
   switch (dtype) {
-  case OCTET_U8:
-  case OCTET_I8:
-    return 1;
-  case OCTET_F32:
-  case OCTET_I32:
-    return 4;
-  case OCTET_I64:
-    return 8;
+#define OCTET_DTYPE(suffix, c_type, ...)                                                           \
+  case OCTET_##suffix:                                                                             \
+    return sizeof(c_type);
+#include "octet/Runtime/DTypes.def"
   }
   llvm_unreachable("all cases handled");
 }

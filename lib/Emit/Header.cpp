@@ -20,17 +20,17 @@ std::string octet::getSymbolPrefix(StringRef name) {
 }
 
 static StringRef getTypeName(octet_dtype dtype) {
+  if (dtype == OCTET_BOOL)
+    return "uint8_t (0 or 1)";
+  if (dtype == OCTET_F16)
+    return "uint16_t (bits of float16)";
+  if (dtype == OCTET_BF16)
+    return "uint16_t (bits of bfloat16)";
   switch (dtype) {
-  case OCTET_F32:
-    return "float";
-  case OCTET_U8:
-    return "uint8_t";
-  case OCTET_I8:
-    return "int8_t";
-  case OCTET_I32:
-    return "int32_t";
-  case OCTET_I64:
-    return "int64_t";
+#define OCTET_DTYPE(suffix, c_type, ...)                                                           \
+  case OCTET_##suffix:                                                                             \
+    return #c_type;
+#include "octet/Runtime/DTypes.def"
   }
   llvm_unreachable("all cases handled");
 }

@@ -28,22 +28,25 @@ static int64_t getUnit(octet_space space) {
     return OCTET_WEIGHTS_UNIT;
   case OCTET_INPUT:
   case OCTET_OUTPUT:
+  case OCTET_STATUS:
     return 1;
   }
   llvm_unreachable("all cases handled");
 }
 
 static StringRef getSpaceName(octet_space space) {
-  static constexpr StringLiteral names[] = {"arena",    "weights", "state",
-                                            "prepared", "input",   "output"};
+  static constexpr StringLiteral names[] = {"arena", "weights", "state", "prepared",
+                                            "input", "output",  "status"};
   return names[space];
 }
 
 /// The problem of an address; empty if there is none.
 static std::string describeProblem(const ProgramInfo &program, StepAddress address) {
   int64_t unit = getUnit(address.space), units = (int64_t)1 << (32 - OCTET_SPACE_BITS);
-  if (address.space >= OCTET_INPUT)
+  if (address.space == OCTET_INPUT || address.space == OCTET_OUTPUT)
     units = (address.space == OCTET_INPUT ? program.inputs : program.outputs).size();
+  if (address.space == OCTET_STATUS)
+    units = 1;
   if (address.offset >= 0 && address.offset % unit == 0 && address.offset / unit < units)
     return "";
   return ("expected a multiple of " + Twine(unit) + " below " + Twine(unit * units) + " in '" +

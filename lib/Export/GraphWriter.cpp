@@ -45,6 +45,13 @@ Node &Node::attribute(StringRef name, StringRef value) {
   return *this;
 }
 
+Node &Node::addFirstOutput(std::string name) {
+  proto.add_output(std::move(name));
+  std::rotate(proto.mutable_output()->begin(), std::prev(proto.mutable_output()->end()),
+              proto.mutable_output()->end());
+  return *this;
+}
+
 //===----------------------------------------------------------------------===//
 // Names
 //===----------------------------------------------------------------------===//
@@ -139,13 +146,26 @@ onnx::TensorProto::DataType exporter::getDataType(Type elementType) {
       return onnx::TensorProto::INT32;
     return quantized.isSigned() ? onnx::TensorProto::INT8 : onnx::TensorProto::UINT8;
   }
-  if (elementType.isF32())
-    return onnx::TensorProto::FLOAT;
-  if (elementType.isInteger(64))
-    return onnx::TensorProto::INT64;
-  if (elementType.isInteger(32))
-    return onnx::TensorProto::INT32;
-  return elementType.isInteger(8) ? onnx::TensorProto::INT8 : onnx::TensorProto::UNDEFINED;
+  if (isa<FloatType>(elementType))
+    return elementType.isF16()    ? onnx::TensorProto::FLOAT16
+           : elementType.isBF16() ? onnx::TensorProto::BFLOAT16
+           : elementType.isF64()  ? onnx::TensorProto::DOUBLE
+                                  : onnx::TensorProto::FLOAT;
+  bool isUnsigned = elementType.isUnsignedInteger();
+  switch (elementType.getIntOrFloatBitWidth()) {
+  case 1:
+    return onnx::TensorProto::BOOL;
+  case 8:
+    return isUnsigned ? onnx::TensorProto::UINT8 : onnx::TensorProto::INT8;
+  case 16:
+    return isUnsigned ? onnx::TensorProto::UINT16 : onnx::TensorProto::INT16;
+  case 32:
+    return isUnsigned ? onnx::TensorProto::UINT32 : onnx::TensorProto::INT32;
+  case 64:
+    return isUnsigned ? onnx::TensorProto::UINT64 : onnx::TensorProto::INT64;
+  default:
+    return onnx::TensorProto::UNDEFINED;
+  }
 }
 
 void GraphWriter::addInterface(onnx::ValueInfoProto &info, StringRef name, Type type) {

@@ -23,6 +23,8 @@ public:
   Node &attribute(llvm::StringRef name, float value);
   Node &attribute(llvm::StringRef name, llvm::ArrayRef<int64_t> values);
   Node &attribute(llvm::StringRef name, llvm::StringRef value);
+  /// An output in front of those there are.
+  Node &addFirstOutput(std::string name);
 
 private:
   onnx::AttributeProto &add(llvm::StringRef name, onnx::AttributeProto::AttributeType type);

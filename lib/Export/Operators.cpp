@@ -28,6 +28,11 @@ static std::pair<StringRef, StringRef> getForm(Operation *op) {
       .Default(Pair());
 }
 
+/// Bits and truth values have different operators.
+static StringRef chooseBits(RankedTensorType type, StringRef ofTruths, StringRef ofBits) {
+  return type.getElementType().isInteger(1) ? ofTruths : ofBits;
+}
+
 /// The ONNX operator of an op without attributes or with that of its form, or empty.
 static StringRef getPlainOperator(Operation *op) {
   return llvm::TypeSwitch<Operation *, StringRef>(op)
@@ -47,6 +52,16 @@ static StringRef getPlainOperator(Operation *op) {
       .Case([](nn::PowOp) { return "Pow"; })
       .Case([](nn::PreluOp) { return "PRelu"; })
       .Case([](nn::MatmulOp) { return "MatMul"; })
+      .Case([](nn::ModOp) { return "Mod"; })
+      .Case([&](nn::AndOp and_) { return chooseBits(and_.getType(), "And", "BitwiseAnd"); })
+      .Case([&](nn::OrOp or_) { return chooseBits(or_.getType(), "Or", "BitwiseOr"); })
+      .Case([&](nn::XorOp xor_) { return chooseBits(xor_.getType(), "Xor", "BitwiseXor"); })
+      .Case([&](nn::NotOp not_) { return chooseBits(not_.getType(), "Not", "BitwiseNot"); })
+      .Case([](nn::CompareOp compare) {
+        static constexpr StringLiteral names[] = {"Equal", "Less", "LessOrEqual"};
+        return names[static_cast<int>(compare.getPredicate())];
+      })
+      .Case([](nn::SelectOp) { return "Where"; })
       .Default([](Operation *) { return ""; });
 }
 
@@ -164,13 +179,121 @@ static void write(GraphWriter &writer, nn::ConcatOp op) {
   writer.addNode(op, "Concat").attribute("axis", static_cast<int64_t>(op.getAxis()));
 }
 
+static void writeResultCast(GraphWriter &writer, Operation *op, const std::string &from) {
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  writer.addNode(op, "Cast", from)
+      .attribute("to", static_cast<int64_t>(getDataType(type.getElementType())));
+}
+
+static void write(GraphWriter &writer, nn::CastOp op) {
+  writer.addNode(op, "Cast")
+      .attribute("to", static_cast<int64_t>(getDataType(op.getType().getElementType())));
+}
+
+/// A tensor of another type, for a node of `op`.
+static std::string writeCast(GraphWriter &writer, Operation *op, const std::string &from,
+                             onnx::TensorProto::DataType type) {
+  std::string to = writer.makeUnique((getName(op) + "_cast").str());
+  writer.addNode("Cast", from, to).attribute("to", static_cast<int64_t>(type));
+  return to;
+}
+
+/// A number of 64 bits shifted; ONNX does so with numbers that have no sign.
+static std::string writeShift(GraphWriter &writer, Operation *op, const std::string &number,
+                              Value count, StringRef direction) {
+  constexpr auto type = onnx::TensorProto::UINT64;
+  std::string shifted = writer.makeUnique((getName(op) + "_shifted").str());
+  writer
+      .addNode(
+          "BitShift",
+          {writeCast(writer, op, number, type), writeCast(writer, op, writer.nameOf(count), type)},
+          shifted)
+      .attribute("direction", direction);
+  return writeCast(writer, op, shifted, onnx::TensorProto::INT64);
+}
+
+static void write(GraphWriter &writer, nn::ShiftLeftOp op) {
+  std::string number = writer.nameOf(op.getLhs());
+  writeResultCast(writer, op, writeShift(writer, op, number, op.getRhs(), "LEFT"));
+}
+
+/// The bits of a negative number are complemented before and behind.
+static void write(GraphWriter &writer, nn::ShiftRightOp op) {
+  auto add = [&](StringRef type, ArrayRef<std::string> inputs) {
+    std::string result = writer.makeUnique((getName(op) + "_" + type).str());
+    writer.addNode(type, inputs, result);
+    return result;
+  };
+  std::string number = writeCast(writer, op, writer.nameOf(op.getLhs()), onnx::TensorProto::INT64),
+              zero = writer.addInts((getName(op) + "_zero").str(), {0}),
+              ones = writer.addInts((getName(op) + "_ones").str(), {-1});
+  std::string sign = add("Where", {add("Less", {number, zero}), ones, zero});
+  std::string shifted =
+      writeShift(writer, op, add("BitwiseXor", {number, sign}), op.getRhs(), "RIGHT");
+  writeResultCast(writer, op, add("BitwiseXor", {shifted, sign}));
+}
+
+static void write(GraphWriter &writer, nn::GatherOp op) {
+  writer.addNode(op, "Gather").attribute("axis", static_cast<int64_t>(op.getAxis()));
+}
+
+/// Tuples of one index each.
+static void write(GraphWriter &writer, nn::ScatterOp op) {
+  static constexpr StringLiteral names[] = {"none", "add", "mul", "max", "min"};
+  std::string shape =
+      writer.addInts((getName(op) + "_tuples").str(), {op.getIndices().getType().getDimSize(0), 1});
+  std::string tuples = writer.makeUnique((getName(op) + "_indices").str());
+  writer.addNode("Reshape", {writer.nameOf(op.getIndices()), shape}, tuples);
+  writer
+      .addNode(op, "ScatterND",
+               {writer.nameOf(op.getData()), tuples, writer.nameOf(op.getUpdates())})
+      .attribute("reduction", names[static_cast<int>(op.getCombination())]);
+}
+
+static void write(GraphWriter &writer, nn::ReduceOp op) {
+  static constexpr StringLiteral names[] = {"", "ReduceSum", "ReduceProd", "ReduceMax",
+                                            "ReduceMin"};
+  std::string axes = writer.addInts((getName(op) + "_axes").str(), op.getAxes());
+  writer
+      .addNode(op, names[static_cast<int>(op.getCombination())],
+               {writer.nameOf(op.getInput()), axes})
+      .attribute("keepdims", int64_t(op.getKeepDims()));
+}
+
+static void write(GraphWriter &writer, nn::CumulativeSumOp op) {
+  int64_t axis = op.getAxis();
+  std::string number =
+      writer.addInitializer((getName(op) + "_axis").str(), onnx::TensorProto::INT64, {},
+                            {reinterpret_cast<char *>(&axis), sizeof(axis)});
+  writer.addNode(op, "CumSum", {writer.nameOf(op.getInput()), number})
+      .attribute("exclusive", int64_t(op.getExclusive()));
+}
+
+static void write(GraphWriter &writer, nn::TopKOp op) {
+  std::string k = writer.addInts((getName(op) + "_k").str(), static_cast<int64_t>(op.getK()));
+  writer.addNode(op, "TopK", {writer.nameOf(op.getInput()), k})
+      .attribute("largest", int64_t(!op.getSmallest()))
+      .addFirstOutput(writer.makeUnique((getName(op) + "_values").str()));
+}
+
+/// The value to pad with, in the type of the elements.
+static std::string addFilling(GraphWriter &writer, nn::PadOp op) {
+  std::string name = (getName(op) + "_value").str();
+  Type element = op.getType().getElementType();
+  float value = op.getValue().convertToFloat();
+  if (nn::holdsReals(op.getType()))
+    return writer.addScalar(name, value);
+  SmallVector<char, 8> bytes;
+  for (unsigned bit = 0; bit < std::max(8u, element.getIntOrFloatBitWidth()); bit += 8)
+    bytes.push_back(static_cast<char>(static_cast<int64_t>(value) >> bit));
+  return writer.addInitializer(name, getDataType(element), {}, bytes);
+}
+
 static void write(GraphWriter &writer, nn::PadOp op) {
   SmallVector<int64_t> pads(op.getLow());
   llvm::append_range(pads, op.getHigh());
   std::string widths = writer.addInts((getName(op) + "_pads").str(), pads);
-  std::string value =
-      writer.addScalar((getName(op) + "_value").str(), op.getValue().convertToFloat());
-  writer.addNode(op, "Pad", {writer.nameOf(op.getInput()), widths, value})
+  writer.addNode(op, "Pad", {writer.nameOf(op.getInput()), widths, addFilling(writer, op)})
       .attribute("mode", StringRef("constant"));
 }
 
@@ -245,9 +368,11 @@ LogicalResult exporter::writeOperator(GraphWriter &writer, Operation *op) {
             nn::ReduceMeanOp, nn::ReduceSumOp, nn::ReduceMaxOp, nn::ReduceMinOp, nn::ReduceProdOp,
             nn::SoftmaxOp, nn::ClipOp, nn::LeakyReluOp, nn::ThresholdedReluOp, nn::EluOp,
             nn::HardSigmoidOp, nn::SiluOp, nn::ConcatOp, nn::PadOp, nn::SliceOp, nn::ReshapeOp,
-            nn::TransposeOp, nn::ResizeOp>([&](auto typed) {
-        write(writer, typed);
-        return success();
-      })
+            nn::TransposeOp, nn::ResizeOp, nn::CastOp, nn::ShiftLeftOp, nn::ShiftRightOp,
+            nn::GatherOp, nn::ScatterOp, nn::ReduceOp, nn::CumulativeSumOp, nn::TopKOp>(
+          [&](auto typed) {
+            write(writer, typed);
+            return success();
+          })
       .Default([](Operation *other) { return other->emitOpError("has no ONNX operator"); });
 }

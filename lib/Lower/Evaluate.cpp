@@ -14,6 +14,8 @@ using namespace octet::lower;
 
 std::optional<float> lower::evaluateScalar(Operation *op, ArrayRef<float> operands) {
   numerics::HostArithmetic arithmetic;
+  if (!nn::isOfReals(op))
+    return std::nullopt;
   return nn::applyLaw(arithmetic, op, operands);
 }
 

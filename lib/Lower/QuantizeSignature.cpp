@@ -55,6 +55,8 @@ struct QuantizeSignature : octet::impl::QuantizeSignaturePassBase<QuantizeSignat
 
 private:
   void quantizeArgument(BlockArgument argument) {
+    if (!nn::holdsReals(argument.getType()))
+      return; // integers already
     Type type = getOnlyQuantizedType(argument);
     if (!type) {
       emitWarning(argument.getLoc())
@@ -69,6 +71,8 @@ private:
   }
 
   void quantizeResult(OpOperand &result) {
+    if (!nn::holdsReals(result.get().getType()))
+      return;
     auto dequantize = result.get().getDefiningOp<DequantizeOp>();
     if (!dequantize || !isQuantizedPerTensor(dequantize.getInput().getType())) {
       emitWarning(result.get().getLoc())

@@ -9,6 +9,7 @@
 #include "octet/Numerics/FloatOps.h"
 #include "llvm/ADT/bit.h"
 #include <cmath>
+#include <functional>
 #include <initializer_list>
 #include <limits>
 
@@ -135,3 +136,43 @@ Interval IntervalArithmetic::scale(Interval x, Interval n, bool) {
       {std::ldexp(x.low, static_cast<int>(n.low)), std::ldexp(x.low, static_cast<int>(n.high)),
        std::ldexp(x.high, static_cast<int>(n.low)), std::ldexp(x.high, static_cast<int>(n.high))});
 }
+
+//===----------------------------------------------------------------------===//
+// Integers and truth values
+//===----------------------------------------------------------------------===//
+
+using Number = HostIntegers::Number;
+
+/// Integers by `function` of their bits, which wrap around; truth values by that of 0 and 1.
+template <typename Function> static Number applyToBits(Number x, Number y, Function function) {
+  if (auto *truth = std::get_if<bool>(&x))
+    return function(uint64_t(*truth), uint64_t(std::get<bool>(y))) % 2 != 0;
+  return static_cast<int64_t>(
+      function(uint64_t(std::get<int64_t>(x)), uint64_t(std::get<int64_t>(y))));
+}
+
+Number HostIntegers::allOnes(Number x) {
+  return std::holds_alternative<bool>(x) ? Number(true) : Number(int64_t(-1));
+}
+Number HostIntegers::add(Number x, Number y) { return applyToBits(x, y, std::plus<uint64_t>()); }
+Number HostIntegers::sub(Number x, Number y) { return applyToBits(x, y, std::minus<uint64_t>()); }
+Number HostIntegers::mul(Number x, Number y) {
+  return applyToBits(x, y, std::multiplies<uint64_t>());
+}
+Number HostIntegers::both(Number x, Number y) {
+  return applyToBits(x, y, std::bit_and<uint64_t>());
+}
+Number HostIntegers::either(Number x, Number y) {
+  return applyToBits(x, y, std::bit_or<uint64_t>());
+}
+Number HostIntegers::other(Number x, Number y) {
+  return applyToBits(x, y, std::bit_xor<uint64_t>());
+}
+Number HostIntegers::shiftLeft(Number x, Number y) {
+  return applyToBits(x, y, [](uint64_t bits, uint64_t count) { return bits << count; });
+}
+Number HostIntegers::shiftRight(Number x, Number y) {
+  return applyToBits(x, y, [](uint64_t bits, uint64_t count) { return int64_t(bits) >> count; });
+}
+Number HostIntegers::equal(Number x, Number y) { return x == y; }
+Number HostIntegers::less(Number x, Number y) { return x < y; }

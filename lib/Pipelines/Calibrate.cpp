@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "octet/Codegen/Passes.h"
 #include "octet/Dialect/NN/NN.h"
+#include "octet/Emit/Emit.h"
 #include "octet/Pipelines/Measure.h"
 #include "octet/Pipelines/Passes.h"
 #include "octet/Support/Diagnostics.h"
@@ -82,7 +83,7 @@ static std::vector<octet_tensor> getInputs(ModuleOp module) {
     auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), nn::kNameAttr);
     octet_tensor input = {};
     input.name = name ? name.data() : "";
-    input.dtype = type.getElementType().isF32() ? OCTET_F32 : OCTET_I64; // any other
+    input.dtype = getDType(type.getElementType()).value_or(OCTET_F32); // refused when emitted
     input.rank = type.getRank();
     input.shape = type.getShape().data();
     inputs.push_back(input);

@@ -74,11 +74,13 @@ llvm::Expected<NetworkRun> NetworkRun::create(const LoadedNetwork &network,
 }
 
 llvm::Error NetworkRun::run(Sample inputs) {
-  return checkRun(api().run(model.get(), inputs.data(), outputPointers.data()));
+  int32_t code = api().run(model.get(), inputs.data(), outputPointers.data());
+  return checkRun(code, *api().program(model.get()));
 }
 
 llvm::Error NetworkRun::runSteps(Sample inputs, int64_t begin, int64_t end) {
-  return checkRun(api().run_steps(model.get(), inputs.data(), outputPointers.data(), begin, end));
+  int32_t code = api().run_steps(model.get(), inputs.data(), outputPointers.data(), begin, end);
+  return checkRun(code, *api().program(model.get()));
 }
 
 void NetworkRun::readStatistics(Statistics &statistics) const {

@@ -72,12 +72,10 @@ static Expected<size_t> findArray(StringRef path, ArrayRef<NpyArray> arrays,
 
 static Expected<int64_t> checkArray(StringRef path, const NpyArray &array,
                                     const octet_tensor &input) {
-  if (input.dtype != OCTET_F32)
-    return makeError(path, "input '" + escapeText(input.name) +
-                               "' is no f32 tensor; only those can be calibrated");
-  if (array.dtype != NpyDType::F32)
-    return makeError(path, array, "expected float32, but got " + getDTypeName(array.dtype),
-                     "convert the array with .astype(numpy.float32)");
+  StringRef wanted = getDTypeName(getNpyDType(input.dtype));
+  if (array.dtype != getNpyDType(input.dtype))
+    return makeError(path, array, "expected " + wanted + ", but got " + getDTypeName(array.dtype),
+                     "convert the array with .astype(numpy." + wanted + ")");
   if (array.numElements() == 0)
     return makeError(path, array, "the array is empty");
   if (int64_t count = countSamples(array, input))
@@ -152,29 +150,57 @@ Expected<Samples> Samples::open(ArrayRef<std::string> paths, ArrayRef<octet_tens
   return samples;
 }
 
+/// The number of the first element of type T that is NaN or infinite.
+template <typename T> static std::optional<int64_t> findNotFiniteOf(ArrayRef<char> bytes) {
+  ArrayRef<T> values(reinterpret_cast<const T *>(bytes.data()), bytes.size() / sizeof(T));
+  auto wrong = find_if_not(values, [](T x) { return std::isfinite(x); });
+  return wrong == values.end() ? std::nullopt : std::optional(int64_t(wrong - values.begin()));
+}
+
+/// Of floats of 16 bits, whose exponent has all bits of `exponent` set.
+static std::optional<int64_t> findNotFiniteHalf(ArrayRef<char> bytes, uint16_t exponent) {
+  ArrayRef<uint16_t> values(reinterpret_cast<const uint16_t *>(bytes.data()), bytes.size() / 2);
+  auto wrong = find_if(values, [=](uint16_t x) { return (x & exponent) == exponent; });
+  return wrong == values.end() ? std::nullopt : std::optional(int64_t(wrong - values.begin()));
+}
+
+/// The same for any octet_dtype; integers are finite.
+static std::optional<int64_t> findNotFinite(ArrayRef<char> bytes, int32_t dtype) {
+  switch (dtype) {
+  case OCTET_F32:
+    return findNotFiniteOf<float>(bytes);
+  case OCTET_F64:
+    return findNotFiniteOf<double>(bytes);
+  case OCTET_F16:
+    return findNotFiniteHalf(bytes, 0x7C00);
+  case OCTET_BF16:
+    return findNotFiniteHalf(bytes, 0x7F80);
+  default:
+    return std::nullopt;
+  }
+}
+
 Error Samples::readFile(const File &file, int64_t first,
                         function_ref<Error(int64_t, Sample)> use) const {
   Expected<std::unique_ptr<NpzReader>> reader = NpzReader::open(file.path);
   if (!reader)
     return reader.takeError();
-  std::vector<std::vector<float>> buffers;
+  std::vector<std::vector<char>> buffers;
   SmallVector<const void *> pointers;
   for (const octet_tensor &input : inputs)
-    pointers.push_back(buffers.emplace_back(input.bytes / sizeof(float)).data());
+    pointers.push_back(buffers.emplace_back(input.bytes).data());
   for (int64_t sample = 0; sample < file.numSamples; ++sample) {
     for (auto [i, buffer] : enumerate(buffers)) {
       size_t array = file.arrayOfInput[i];
       const NpyArray &header = (*reader)->headers()[array];
       int64_t rows = header.shape[0] / file.numSamples;
-      if (Error error = (*reader)->read(array, sample * rows, (sample + 1) * rows,
-                                        reinterpret_cast<char *>(buffer.data())))
+      if (Error error = (*reader)->read(array, sample * rows, (sample + 1) * rows, buffer.data()))
         return error;
-      auto wrong = find_if_not(buffer, [](float x) { return std::isfinite(x); });
-      if (wrong != buffer.end())
+      if (std::optional<int64_t> wrong = findNotFinite(buffer, inputs[i].dtype))
         return makeError(file.path,
                          Twine("sample ") + Twine(sample) + " of input '" +
                              escapeText(inputs[i].name) + "' holds NaN or infinity at " +
-                             formatShape(getIndex(getShape(inputs[i]), wrong - buffer.begin())),
+                             formatShape(getIndex(getShape(inputs[i]), *wrong)),
                          "remove or repair that sample");
     }
     if (Error error = use(first + sample, pointers))

@@ -73,6 +73,14 @@ bool hasFloatResult(Operation *op) {
   });
 }
 
+/// Whether integers are among an operator's operands and results.
+bool usesIntegers(Operation *op) {
+  return llvm::any_of(
+      llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()), [](Type type) {
+        return isa<TensorType>(type) && isa<IntegerType>(getElementTypeOrSelf(type));
+      });
+}
+
 } // namespace
 
 /// The QConfig of the unit's weighted operator (or its last); the other parts must not forbid it.
@@ -103,6 +111,10 @@ void Planner::explainNoPattern(Decision &decision) {
   StringRef name = decision.op->getName().getStringRef();
   if (StringRef why = backend.getFloatReason(decision.op->getName()); !why.empty()) {
     decision.reason = {"OCT104", ("no integer form: " + why).str(), ""};
+    return;
+  }
+  if (usesIntegers(decision.op)) {
+    decision.reason = {"OCT106", "it reads or computes integers, which stay as they are", ""};
     return;
   }
   Operation *entry = mapping.lookup(decision.op);

@@ -35,6 +35,7 @@ struct octet_model {
   binding *bindings;
   int64_t num_bindings;
   pool *workers;
+  int64_t status; /* not 0: a kernel met a value with which the network cannot run */
   octet_step_hook hook;
   void *hook_user;
 };
@@ -134,10 +135,15 @@ static int64_t resolve_address(const octet_model *model, int32_t address) {
   const void *const bases[] = {[OCTET_ARENA] = model->frame.arena,
                                [OCTET_WEIGHTS] = model->frame.weights,
                                [OCTET_STATE] = model->frame.state,
-                               [OCTET_PREPARED] = model->frame.prepared};
+                               [OCTET_PREPARED] = model->frame.prepared,
+                               [OCTET_STATUS] = &model->status};
   int32_t space = get_space(address),
           unit = space == OCTET_WEIGHTS ? OCTET_WEIGHTS_UNIT : OCTET_MEMORY_UNIT;
   return (intptr_t)bases[space] + (int64_t)get_number(address) * unit;
+}
+
+static int is_callers(int32_t address) {
+  return get_space(address) == OCTET_INPUT || get_space(address) == OCTET_OUTPUT;
 }
 
 static int64_t count_arguments(const octet_step_record *record) {
@@ -151,10 +157,10 @@ static int64_t *make_arguments(octet_model *model, const octet_step_record *reco
   const int32_t *lists = octet_model_network.lists, *addresses = lists + record->addresses,
                 *bounds = lists + record->bounds;
   for (int32_t i = 1; i <= addresses[0]; ++i, ++to)
-    if (get_space(addresses[i]) < OCTET_INPUT)
-      *to = resolve_address(model, addresses[i]);
-    else
+    if (is_callers(addresses[i]))
       model->bindings[model->num_bindings++] = (binding){to, addresses[i]};
+    else
+      *to = resolve_address(model, addresses[i]);
   for (int32_t i = 1; i <= bounds[0]; ++i)
     *to++ = bounds[i];
   return to;
@@ -195,7 +201,7 @@ static void count_members(const octet_step_record *records, int32_t count, int64
     const int32_t *addresses = octet_model_network.lists + records[i].addresses;
     *num_arguments += count_arguments(&records[i]);
     for (int32_t k = 1; k <= addresses[0]; ++k)
-      *num_bindings += get_space(addresses[k]) >= OCTET_INPUT;
+      *num_bindings += is_callers(addresses[k]);
   }
 }
 
@@ -276,12 +282,24 @@ static void run_step(octet_model *model, const ready_step *step) {
     step->call(step->kernel, step->arguments, 0, step->range);
 }
 
-static void run_timed(octet_model *model, int64_t begin, int64_t end) {
-  for (int64_t i = begin; i < end; ++i) {
-    uint64_t start = nanoseconds();
-    run_step(model, &model->ready[i]);
-    model->hook(model->hook_user, i, nanoseconds() - start);
+static void run_timed(octet_model *model, int64_t i) {
+  uint64_t start = nanoseconds();
+  run_step(model, &model->ready[i]);
+  model->hook(model->hook_user, i, nanoseconds() - start);
+}
+
+/* The first step that cannot run, or `end`. */
+static int64_t run_until(octet_model *model, int64_t begin, int64_t end) {
+  int64_t i = begin;
+  for (model->status = 0; i < end; ++i) {
+    if (model->hook)
+      run_timed(model, i);
+    else
+      run_step(model, &model->ready[i]);
+    if (model->status)
+      break;
   }
+  return i;
 }
 
 static void bind(octet_model *model, const void *const *inputs, void *const *outputs) {
@@ -307,13 +325,9 @@ static int32_t run_part(octet_model *model, const void *const *inputs, void *con
   fp_control callers = get_fp_control();
   set_fp_control(DEFAULT_FP_CONTROL);
   bind(model, inputs, outputs);
-  if (model->hook)
-    run_timed(model, begin, end);
-  else
-    for (int64_t i = begin; i < end; ++i)
-      run_step(model, &model->ready[i]);
+  int64_t done = run_until(model, begin, end);
   set_fp_control(callers);
-  return 0;
+  return done == end ? 0 : 2 + (int32_t)done;
 }
 
 int32_t octet_model_run(octet_model *model, const void *const *inputs, void *const *outputs) {

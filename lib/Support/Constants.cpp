@@ -21,9 +21,10 @@ Type octet::getStorageElementType(Type elementType) {
   auto *context = elementType.getContext();
   if (auto quantized = dyn_cast<quant::QuantizedType>(elementType))
     return IntegerType::get(context, quantized.getStorageTypeIntegralWidth());
-  if (auto integer = dyn_cast<IntegerType>(elementType))
-    return IntegerType::get(context, integer.getWidth());
-  return elementType;
+  if (auto integer = dyn_cast<IntegerType>(elementType)) // a truth value is a byte
+    return IntegerType::get(context, std::max(8u, integer.getWidth()));
+  // Arithmetic on these is by their bits [N.half].
+  return elementType.isF16() || elementType.isBF16() ? IntegerType::get(context, 16) : elementType;
 }
 
 ElementsAttr octet::getConstantElements(Value value) {

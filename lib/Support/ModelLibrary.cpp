@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "octet/Support/ModelLibrary.h"
+#include "octet/Support/Quote.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/TargetParser/Host.h"
@@ -131,9 +132,13 @@ Expected<ModelPtr> octet::createModel(const ModelLibrary &library, int threads, 
   return ModelPtr(model, ModelDeleter{&library.api()});
 }
 
-Error octet::checkRun(int32_t code) {
+Error octet::checkRun(int32_t code, const octet_program &program) {
   if (code == 0)
     return Error::success();
+  if (code >= 2)
+    return createStringError("the operator '" + escapeText(program.steps[code - 2].name) +
+                             "' met an index outside of the tensor that it points into (code " +
+                             Twine(code) + ")");
   return createStringError("the network did not run (code " + Twine(code) +
                            "): an input's or output's memory, or a step, is not there");
 }

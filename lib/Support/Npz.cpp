@@ -43,6 +43,14 @@ static const DTypeRow &getRow(NpyDType dtype) {
 StringRef octet::getDTypeName(NpyDType dtype) { return getRow(dtype).name; }
 int64_t octet::getDTypeBytes(NpyDType dtype) { return getRow(dtype).bytes; }
 
+NpyDType octet::getNpyDType(int32_t dtype) {
+  constexpr NpyDType types[] = {
+#define OCTET_DTYPE(suffix, c_type, npy, name) NpyDType::npy,
+#include "octet/Runtime/DTypes.def"
+  };
+  return types[dtype];
+}
+
 std::string octet::listNames(ArrayRef<NpyArray> arrays) {
   constexpr size_t kMost = 8;
   std::string text;

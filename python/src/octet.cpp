@@ -25,11 +25,15 @@ using Array = nb::ndarray<nb::c_contig, nb::device::cpu>;
 using ConstArray = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 
 /// Raises octet.Error for what `run` of the C interface returned, if it is one.
-static void checkRun(int32_t code) {
+static void checkRun(int32_t code, const octet_program &program) {
   if (code == 0)
     return;
-  std::string message = "the network did not run (code " + std::to_string(code) +
-                        "): the memory of an input or output is not there";
+  std::string number = " (code " + std::to_string(code) + ")";
+  std::string message =
+      code == 1
+          ? "the network did not run" + number + ": the memory of an input or output is not there"
+          : std::string("the operator '") + program.steps[code - 2].name +
+                "' met an index outside of the tensor that it points into" + number;
   PyErr_SetString(nb::module_::import_("octet.errors").attr("Error").ptr(), message.c_str());
   throw nb::python_error();
 }
@@ -62,13 +66,13 @@ public:
       std::lock_guard<std::mutex> lock(mutex);
       code = library->api().run(model, inputs, outputs);
     }
-    checkRun(code);
+    checkRun(code, *library->api().program(model));
   }
 
   /// Like `run`; gives the nanoseconds of every step.
   std::vector<uint64_t> profile(const void *const *inputs, void *const *outputs) {
     std::vector<uint64_t> times(library->api().program(model)->count);
-    checkRun(runTimed(inputs, outputs, times));
+    checkRun(runTimed(inputs, outputs, times), *library->api().program(model));
     return times;
   }
 
@@ -146,7 +150,10 @@ BoundNetwork::BoundNetwork(std::shared_ptr<Network> bound, std::vector<ConstArra
 
 /// (name, dtype, shape, scale, zero point) of every tensor.
 static nb::list describe(const octet_tensor *tensors, int32_t count) {
-  static const char *const dtypes[] = {"float32", "uint8", "int8", "int32", "int64"};
+  static const char *const dtypes[] = {
+#define OCTET_DTYPE(suffix, c_type, npy, numpy_name) numpy_name,
+#include "octet/Runtime/DTypes.def"
+  };
   nb::list result;
   for (int32_t i = 0; i < count; ++i) {
     nb::list shape;

@@ -12,7 +12,7 @@ def number(value):
 
 
 def tensor(shape, element="f32"):
-    return f"tensor<{'x'.join(map(str, shape))}x{element}>"
+    return f"tensor<{''.join(f'{size}x' for size in shape)}{element}>"
 
 
 def quantized_type(scale, zero, storage="u8", axis=None):

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""ONNX's own tests of single operators, those with a float32 input, through the whole compiler.
+"""ONNX's own tests of single operators, those with an input of numbers, through the whole compiler.
 
     tools/bench/node_tests.py
     tools/bench/node_tests.py --filter reduce_sum --filter softmax --cpu-level reference
 
 Every test of the installed package `onnx` in opset 7 or later is compiled as float code, run, and compared with the outputs
-that ONNX gives. Inputs of float32 stay inputs, all others become constants (axes, shapes, indices); if the network is refused
-like this, all inputs but the first float one become constants, too. Verdicts: right (every output within 1e-5 of its largest
-magnitude, or of onnxruntime's where ONNX's outputs are not what onnxruntime gives), refused (with the compiler's reason),
+that ONNX gives. Inputs of numbers and truth values stay inputs; if the network is refused like this, all but those of float32
+become constants (axes, shapes, indices), then all but one, then all. Verdicts: right (every output within 1e-5 of its largest
+magnitude, integers and truth values exactly; or those of onnxruntime where ONNX's outputs are not what onnxruntime gives), refused (with the compiler's reason),
 wrong, crashed (the compiler or its code ended with a signal). One line for each test, then a table by operator, then the sums. Exit code 1 if a test is wrong or crashed.
 """
 from __future__ import annotations
@@ -26,15 +26,36 @@ import numpy as np
 import tables
 
 TOLERANCE = 1e-5
+HALF_TOLERANCES = {"float16": 2.0**-9, "bfloat16": 2.0**-6}  # two steps: ONNX rounds between operators, Octet computes in float32
 OLDEST_OPSET = 7
 VERDICTS = ("right", "refused", "wrong", "crashed")
 
 
 # ---- the tests -----------------------------------------------------------------------------------------------------------
-def is_float_input(value):
+def is_input_of(value, *names):
+    """Whether an input is a tensor of one of some TensorProto.DataTypes."""
     from onnx import TensorProto
 
-    return value.type.WhichOneof("value") == "tensor_type" and value.type.tensor_type.elem_type == TensorProto.FLOAT
+    types = [TensorProto.DataType.Value(name) for name in names]
+    return value.type.WhichOneof("value") == "tensor_type" and value.type.tensor_type.elem_type in types
+
+
+def is_float_input(value):
+    return is_input_of(value, "FLOAT")
+
+
+def is_number_input(value):
+    return is_input_of(value, "FLOAT", "FLOAT16", "BFLOAT16", "DOUBLE", "BOOL", "INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32")
+
+
+def choose_inputs(inputs):
+    """Lists of the inputs that stay inputs, from all to none."""
+    numbers, floats = list(filter(is_number_input, inputs)), list(filter(is_float_input, inputs))
+    choices = []
+    for choice in (numbers, floats, *([value] for value in [*floats, *numbers]), []):
+        if choice not in choices:
+            choices.append(choice)
+    return choices
 
 
 def get_opset(model):
@@ -42,14 +63,14 @@ def get_opset(model):
 
 
 def collect_cases(filters=()):
-    """The tests with a float32 input whose names contain one of the filters; all without filters."""
+    """The tests with an input of numbers whose names contain one of the filters; all without filters."""
     from onnx.backend.test.case.node import collect_testcases
 
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         cases = collect_testcases(None)
     return [case for case in cases if case.model is not None and get_opset(case.model) >= OLDEST_OPSET
-            and any(map(is_float_input, case.model.graph.input)) and (not filters or any(part in case.name for part in filters))]
+            and any(map(is_number_input, case.model.graph.input)) and (not filters or any(part in case.name for part in filters))]
 
 
 def strip_expansion(name):
@@ -81,7 +102,8 @@ def bind_inputs(case, keep):
     for value, data in zip(case.model.graph.input, case.data_sets[0][0]):
         if keep(value):
             model.graph.input.append(value)
-            feeds[value.name] = as_array(data)
+            array = as_array(data)
+            feeds[value.name] = array.view(np.uint16) if array.dtype.name == "bfloat16" else array
         elif value.type.WhichOneof("value") == "tensor_type":
             model.graph.initializer.append(data if isinstance(data, onnx.TensorProto) else numpy_helper.from_array(np.asarray(data), value.name))
             model.graph.initializer[-1].name = value.name
@@ -106,15 +128,23 @@ def run_onnxruntime(data, feeds):
 
 
 def get_error(got, expected):
-    """The largest difference over the largest finite magnitude; infinite where shapes, NaN or infinities differ."""
+    """The largest difference over the largest finite magnitude; infinite where types, shapes, NaN or infinities differ, or integers.
+
+    Of halves, in the measure of float32: their tolerance is TOLERANCE.
+    """
     expected, got = as_array(expected), np.asarray(got)
-    if got.shape != expected.shape:
+    if expected.dtype.name == "bfloat16" and got.dtype == np.uint16:
+        got = got.view(expected.dtype)
+    if got.shape != expected.shape or got.dtype != expected.dtype:
         return np.inf
-    expected, got = expected.astype(np.float64), got.astype(np.float64)
+    if expected.dtype.kind in "iub":
+        return 0.0 if np.array_equal(got, expected) else np.inf
+    dtype, expected, got = expected.dtype.name, expected.astype(np.float64), got.astype(np.float64)
     finite = np.isfinite(expected)
     if not np.array_equal(got[~finite], expected[~finite], equal_nan=True) or not np.isfinite(got[finite]).all():
         return np.inf
-    return tables.get_error(got[finite], expected[finite]) if finite.any() else 0.0
+    error = tables.get_error(got[finite], expected[finite]) if finite.any() else 0.0
+    return error * TOLERANCE / HALF_TOLERANCES.get(dtype, TOLERANCE)
 
 
 def shorten(message):
@@ -128,9 +158,8 @@ def shorten(message):
 
 def judge(octet, case, cpu_level=None):
     """(verdict, what there is to say about it) of one test."""
-    inputs = [value for value in case.model.graph.input if is_float_input(value)]
-    reason = ""
-    for kept in [inputs, inputs[:1]] if len(inputs) > 1 else [inputs]:
+    choices, reason = choose_inputs(case.model.graph.input), ""
+    for kept in choices:
         names = {value.name for value in kept}
         data, feeds = bind_inputs(case, lambda value: value.name in names)
         try:
@@ -142,7 +171,7 @@ def judge(octet, case, cpu_level=None):
             continue
         results = list(model.run(feeds).values())
         error = max(map(get_error, results, case.data_sets[0][1]))
-        note = "" if kept == inputs else " with constants"
+        note = "" if kept == choices[0] else " with constants"
         if error > TOLERANCE and (others := run_onnxruntime(data, feeds)) and max(map(get_error, results, others)) <= TOLERANCE:
             return "right", f"as onnxruntime; ONNX's own outputs differ by {error:.1e}{note}"
         return "right" if error <= TOLERANCE else "wrong", f"{error:.1e}{note}"

@@ -7,6 +7,7 @@
 
 #include "Runner.h"
 #include "octet/Support/Quote.h"
+#include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
@@ -22,6 +23,17 @@ struct Difference {
   int64_t elements = 0, differing = 0;
   double largest = 0, magnitude = 0;
 };
+
+/// A float16.
+struct Half {
+  uint16_t bits;
+  operator double() const {
+    APFloat value(APFloat::IEEEhalf(), APInt(16, bits));
+    bool losesInfo;
+    value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &losesInfo);
+    return value.convertToDouble();
+  }
+};
 } // namespace
 
 template <typename T>
@@ -33,7 +45,7 @@ static Difference compareElements(const NpyArray &got, const NpyArray &expected)
     std::memcpy(&a, &got.data[i * sizeof(T)], sizeof(T));
     std::memcpy(&b, &expected.data[i * sizeof(T)], sizeof(T));
     double error = std::fabs(double(a) - double(b));
-    bool bothNaN = a != a && b != b;
+    bool bothNaN = double(a) != double(a) && double(b) != double(b);
     if (std::isfinite(double(b)))
       difference.magnitude = std::max(difference.magnitude, std::fabs(double(b)));
     if (bothNaN || std::memcmp(&a, &b, sizeof(T)) == 0)
@@ -51,8 +63,20 @@ static Difference compareArrays(const NpyArray &got, const NpyArray &expected) {
     return compareElements<float>(got, expected);
   case NpyDType::U8:
     return compareElements<uint8_t>(got, expected);
+  case NpyDType::Bool:
+    return compareElements<uint8_t>(got, expected);
   case NpyDType::I8:
     return compareElements<int8_t>(got, expected);
+  case NpyDType::U16:
+    return compareElements<uint16_t>(got, expected);
+  case NpyDType::I16:
+    return compareElements<int16_t>(got, expected);
+  case NpyDType::U32:
+    return compareElements<uint32_t>(got, expected);
+  case NpyDType::F16:
+    return compareElements<Half>(got, expected);
+  case NpyDType::F64:
+    return compareElements<double>(got, expected);
   case NpyDType::I32:
     return compareElements<int32_t>(got, expected);
   case NpyDType::I64:

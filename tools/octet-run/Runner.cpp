@@ -13,13 +13,6 @@
 using namespace llvm;
 using namespace octet;
 
-/// NumPy's type for each octet_dtype.
-static NpyDType getNpyDType(const octet_tensor &tensor) {
-  constexpr NpyDType dtypes[] = {NpyDType::F32, NpyDType::U8, NpyDType::I8, NpyDType::I32,
-                                 NpyDType::I64};
-  return dtypes[tensor.dtype];
-}
-
 static ArrayRef<int64_t> getShape(const octet_tensor &tensor) {
   return ArrayRef<int64_t>(tensor.shape, tensor.rank);
 }
@@ -32,7 +25,7 @@ std::string octet::describeType(NpyDType dtype, ArrayRef<int64_t> shape) {
 }
 
 std::string octet::describeType(const octet_tensor &tensor) {
-  return describeType(getNpyDType(tensor), getShape(tensor));
+  return describeType(getNpyDType(tensor.dtype), getShape(tensor));
 }
 
 Runner::Runner(const ModelLibrary &library, ModelPtr model)
@@ -84,7 +77,7 @@ static Expected<Samples> findInput(StringRef path, ArrayRef<NpyArray> arrays,
     return createStringError("'" + path + "': expected an array '" + escapeText(tensor.name) +
                              "', but got " + listNames(arrays));
   std::optional<Samples> samples = findSamples(*array, tensor);
-  if (array->dtype != getNpyDType(tensor) || !samples)
+  if (array->dtype != getNpyDType(tensor.dtype) || !samples)
     return createStringError("'" + path + "': array '" + escapeText(tensor.name) + "': expected " +
                              describeType(tensor) + " or a leading axis over samples, but got " +
                              describeType(array->dtype, array->shape));
@@ -96,7 +89,7 @@ static Expected<Samples> findInput(StringRef path, ArrayRef<NpyArray> arrays,
 }
 
 static NpyArray makeOutput(const octet_tensor &tensor, int64_t count, bool hasAxis) {
-  NpyArray array{tensor.name, getNpyDType(tensor), getShape(tensor).vec(), {}};
+  NpyArray array{tensor.name, getNpyDType(tensor.dtype), getShape(tensor).vec(), {}};
   if (hasAxis && !array.shape.empty() && array.shape[0] == 1)
     array.shape[0] = count;
   else if (hasAxis)

@@ -27,7 +27,8 @@ public:
   char *input(size_t index) { return inputs[index].data(); }
   const std::vector<char> &output(size_t index) const { return outputs[index]; }
   llvm::Error run() {
-    return checkRun(library.api().run(model.get(), inputPointers.data(), outputPointers.data()));
+    int32_t code = library.api().run(model.get(), inputPointers.data(), outputPointers.data());
+    return checkRun(code, *library.api().program(model.get()));
   }
 
   /// Runs every sample of a file, or once if the network has no inputs. Returns the outputs, with a

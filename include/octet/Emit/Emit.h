@@ -21,6 +21,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ class Module;
 namespace mlir {
 class DialectRegistry;
 class ModuleOp;
+class Type;
 } // namespace mlir
 
 namespace octet {
@@ -129,6 +131,9 @@ struct CollectedNetwork {
   std::vector<LevelCode> levels;
   std::vector<char> weights;
 };
+
+/// The octet_dtype of elements at the interface, of quantized ones that of their storage.
+std::optional<octet_dtype> getDType(mlir::Type elementType);
 
 /// Collects the result of the passes of Codegen: one nested module per CPU level, best first, each
 /// with a kernel.program whose steps name kernels in LLVM dialect. Erases the programs (their

@@ -8,6 +8,7 @@
 // The float laws (octet/Dialect/NN/Laws.h) are templates over an arithmetic: real numbers,
 // integers, and the operations of section 1 of docs/numerics.md on them. The three arithmetics here
 // evaluate a law, bound its results and measure its depth; Codegen has a fourth, which emits code.
+// Another one, with a counterpart in Codegen, evaluates the laws of integers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +17,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <variant>
 
 namespace octet::numerics {
 
@@ -113,6 +115,38 @@ struct DepthArithmetic {
   template <typename Function> Real monotone(Real x, Function function) {
     return function(*this, x);
   }
+};
+
+/// Real numbers, integers and truth values of the compiler, for the laws of integers
+/// (octet/Dialect/NN/IntegerLaws.h).
+struct HostIntegers {
+  using Number = std::variant<float, int64_t, bool>;
+
+  Number real(float value) { return value; }
+  Number integer(int64_t value) { return value; }
+  /// All bits of an integer, or truth: what `other` complements x with.
+  Number allOnes(Number x);
+  Number add(Number x, Number y);
+  Number sub(Number x, Number y);
+  Number mul(Number x, Number y);
+  /// Without a fraction; y is not 0 or -1.
+  Number divide(Number x, Number y) { return std::get<int64_t>(x) / std::get<int64_t>(y); }
+  /// Conjunction, disjunction and exclusive or, of bits or truth values.
+  Number both(Number x, Number y);
+  Number either(Number x, Number y);
+  Number other(Number x, Number y);
+  /// By 0 to 63 bits; to the right, the sign fills what becomes free.
+  Number shiftLeft(Number x, Number y);
+  Number shiftRight(Number x, Number y);
+  /// Of operands of one kind; false for NaN.
+  Number equal(Number x, Number y);
+  Number less(Number x, Number y);
+  Number select(Number condition, Number yes, Number no) {
+    return std::get<bool>(condition) ? yes : no;
+  }
+  Number toReal(Number x) { return static_cast<float>(std::get<int64_t>(x)); }
+  /// Without the fraction; x is within 64 bits.
+  Number toInteger(Number x) { return static_cast<int64_t>(std::get<float>(x)); }
 };
 
 } // namespace octet::numerics

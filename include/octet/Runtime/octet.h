@@ -33,11 +33,25 @@ extern "C" {
 #endif
 
 /* Version of the structures below; a library with another number is refused. */
-#define OCTET_ABI 6
+#define OCTET_ABI 7
 #define OCTET_ENTRY_SUFFIX "_octet_model_v1"
 
-/* Element types of inputs and outputs (octet_tensor.dtype). */
-enum octet_dtype { OCTET_F32 = 0, OCTET_U8 = 1, OCTET_I8 = 2, OCTET_I32 = 3, OCTET_I64 = 4 };
+/* Element types of inputs and outputs (octet_tensor.dtype). Truth values are bytes: 0, or any other
+   for true; outputs hold 0 and 1. */
+enum octet_dtype {
+  OCTET_F32 = 0,
+  OCTET_U8 = 1,
+  OCTET_I8 = 2,
+  OCTET_I32 = 3,
+  OCTET_I64 = 4,
+  OCTET_BOOL = 5,
+  OCTET_U16 = 6,
+  OCTET_I16 = 7,
+  OCTET_U32 = 8,
+  OCTET_F16 = 9,
+  OCTET_BF16 = 10,
+  OCTET_F64 = 11
+};
 
 /* An input or output: row-major, no padding between elements. An element q of a quantized tensor
    represents (q - zero_point) * scale; the scale of any other tensor is 0. */
@@ -114,7 +128,9 @@ typedef struct octet_model_api {
   /* Runs the network once: `inputs` and `outputs` are arrays of pointers in the descriptor's order.
      No output may overlap an input or another output; none needs alignment beyond the element's.
      Allocates nothing, takes no lock. Returns 0, or 1 without running if a pointer is null; only
-     an empty array, such as `inputs` of a network without inputs, may be null. The
+     an empty array, such as `inputs` of a network without inputs, may be null. Returns 2 + i if
+     step i met an index outside of the tensor that it points into: the outputs are then undefined;
+     no memory but the network's and the outputs was touched, and the model can run again. The
      caller's floating-point control register is saved, set to the default and restored. */
   int32_t (*run)(octet_model *model, const void *const *inputs, void *const *outputs);
 

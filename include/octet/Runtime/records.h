@@ -14,7 +14,8 @@
 #include "octet/Runtime/octet.h"
 
 /* The memory that an argument of a step points into: a part of the model's memory, the library's
- * weights, or an input or output. */
+ * weights, an input or output, or the 64 bits that a kernel sets if it meets a value with which the
+ * network cannot run. */
 enum octet_space {
   OCTET_ARENA = 0,
   OCTET_WEIGHTS = 1,
@@ -22,10 +23,11 @@ enum octet_space {
   OCTET_PREPARED = 3,
   OCTET_INPUT = 4,
   OCTET_OUTPUT = 5,
+  OCTET_STATUS = 6,
 };
 
 /* An address is an int32_t: the space in the lowest bits, above them the number of an input or
-   output, or an offset in units of the given number of bytes. */
+   output (0: the status), or an offset in units of the given number of bytes. */
 enum octet_address { OCTET_SPACE_BITS = 3, OCTET_WEIGHTS_UNIT = 4, OCTET_MEMORY_UNIT = 64 };
 
 /* A step in the library, without pointers that the loader would relocate: a call of

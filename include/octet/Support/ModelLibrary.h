@@ -52,8 +52,8 @@ using ModelPtr = std::unique_ptr<octet_model, ModelDeleter>;
 llvm::Expected<ModelPtr> createModel(const ModelLibrary &library, int threads = 1,
                                      llvm::StringRef level = "");
 
-/// The error that `run` or `run_steps` of a model returned, if it did.
-llvm::Error checkRun(int32_t code);
+/// The error that `run` or `run_steps` of a model with this program returned, if it did.
+llvm::Error checkRun(int32_t code, const octet_program &program);
 
 } // namespace octet
 

@@ -28,6 +28,8 @@ enum class NpyDType { F32, F64, F16, U8, I8, U16, I16, U32, I32, U64, I64, Bool 
 
 llvm::StringRef getDTypeName(NpyDType dtype);
 int64_t getDTypeBytes(NpyDType dtype);
+/// NumPy's type for an octet_dtype.
+NpyDType getNpyDType(int32_t dtype);
 
 /// One array. `name` is empty for a .npy file.
 struct NpyArray {

@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fused.h"
-#include "octet/Dialect/NN/Laws.h"
+#include "octet/Dialect/NN/IntegerLaws.h"
 
 using namespace mlir;
 using namespace octet;
@@ -51,6 +51,49 @@ struct EmitArithmetic {
 
   KernelBuilder &b;
 };
+
+/// The same for the laws of integers: f32, i64 and i1.
+struct EmitIntegers {
+  using Number = Value;
+
+  Value real(float value) { return b.constF(value); }
+  Value integer(int64_t value) { return constant(b.getI64IntegerAttr(value)); }
+  Value allOnes(Value x) {
+    return constant(b.getIntegerAttr(getElementTypeOrSelf(x.getType()), -1));
+  }
+  Value add(Value x, Value y) { return b.add(x, y); }
+  Value sub(Value x, Value y) { return b.sub(x, y); }
+  Value mul(Value x, Value y) { return b.mul(x, y); }
+  Value divide(Value x, Value y) { return arith::DivSIOp::create(b, x, y); }
+  Value both(Value x, Value y) { return arith::AndIOp::create(b, x, y); }
+  Value either(Value x, Value y) { return arith::OrIOp::create(b, x, y); }
+  Value other(Value x, Value y) { return arith::XOrIOp::create(b, x, y); }
+  Value shiftLeft(Value x, Value y) { return arith::ShLIOp::create(b, x, y); }
+  Value shiftRight(Value x, Value y) { return arith::ShRSIOp::create(b, x, y); }
+  Value equal(Value x, Value y) {
+    return compare(x, y, arith::CmpFPredicate::OEQ, arith::CmpIPredicate::eq);
+  }
+  Value less(Value x, Value y) {
+    bool isTruth = getElementTypeOrSelf(x.getType()).isInteger(1);
+    return compare(x, y, arith::CmpFPredicate::OLT,
+                   isTruth ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt);
+  }
+  Value select(Value condition, Value yes, Value no) {
+    return arith::SelectOp::create(b, condition, yes, no);
+  }
+  Value toReal(Value x) { return b.toFloat(x); }
+  Value toInteger(Value x) { return arith::FPToSIOp::create(b, b.ofLanes(b.getI64Type()), x); }
+
+  KernelBuilder &b;
+
+private:
+  Value constant(TypedAttr value) { return b.splat(arith::ConstantOp::create(b, value)); }
+  Value compare(Value x, Value y, arith::CmpFPredicate ofReals, arith::CmpIPredicate ofIntegers) {
+    if (isa<FloatType>(getElementTypeOrSelf(x.getType())))
+      return arith::CmpFOp::create(b, ofReals, x, y);
+    return arith::CmpIOp::create(b, ofIntegers, x, y);
+  }
+};
 } // namespace
 
 /// One op of a body; its operands are real values already, dequantized ones, too.
@@ -58,7 +101,13 @@ template <typename A>
 static std::optional<nn::Real<A>> apply(A &arithmetic, Operation *op, nn::Reals<A> operands) {
   if (isa<DequantizeOp>(op))
     return operands.front();
-  return nn::applyLaw(arithmetic, op, operands);
+  if (nn::isOfReals(op))
+    return nn::applyLaw(arithmetic, op, operands);
+  if constexpr (std::is_same_v<A, EmitArithmetic>) {
+    EmitIntegers integers{arithmetic.b};
+    return nn::applyIntegerLaw(integers, op, operands);
+  }
+  return std::nullopt; // their values have neither bounds nor depth
 }
 
 /// What the body yields, from the values of the product and of the outer inputs; `unknown` stands
@@ -82,6 +131,14 @@ Value codegen::emitExp(KernelBuilder &b, Value x) {
 Value codegen::emitElementwise(KernelBuilder &b, Operation *op, ValueRange operands) {
   EmitArithmetic arithmetic{b};
   return apply<EmitArithmetic>(arithmetic, op, llvm::to_vector(operands)).value_or(Value());
+}
+
+Value codegen::emitCombination(KernelBuilder &b, nn::Combination combination, Value x, Value y) {
+  EmitArithmetic reals{b};
+  EmitIntegers integers{b};
+  return isa<FloatType>(getElementTypeOrSelf(x.getType()))
+             ? nn::combine(reals, combination, x, y)
+             : nn::combineIntegers(integers, combination, x, y);
 }
 
 Value codegen::emitBody(KernelBuilder &b, const FusedOp &fused,

@@ -38,6 +38,9 @@ mlir::Value foldRow(KernelBuilder &b, int64_t length, bool inVectors, float neut
 /// overlapping one.
 void copyRun(KernelBuilder &b, mlir::Value from, mlir::Value fromAt, mlir::Value to,
              mlir::Value toAt, int64_t size);
+/// Copies a tensor to another one of the same shape.
+void emitWholeCopy(ProgramEmitter &emitter, mlir::Operation *op, mlir::Value input,
+                   mlir::Value result);
 /// Nearest resampling by whole factors as one copy; false for any other.
 bool emitRepeat(ProgramEmitter &emitter, nn::ResizeOp op);
 /// Fills the border of a padded result with what padding stands for; nothing if it has none.

@@ -45,6 +45,9 @@ bool hasLongChain(const FusedOp &fused);
 
 /// One element-wise op on real values, by its law.
 mlir::Value emitElementwise(KernelBuilder &b, mlir::Operation *op, mlir::ValueRange operands);
+/// The law of a combination, of real numbers or integers.
+mlir::Value emitCombination(KernelBuilder &b, nn::Combination combination, mlir::Value x,
+                            mlir::Value y);
 /// [N.exp]
 mlir::Value emitExp(KernelBuilder &b, mlir::Value x);
 

@@ -264,9 +264,12 @@ LogicalResult codegen::emitTranspose(ProgramEmitter &emitter, nn::TransposeOp op
   return success();
 }
 
+void codegen::emitWholeCopy(ProgramEmitter &emitter, Operation *op, Value input, Value result) {
+  emitCopy(emitter, op, input, result, copyInto(input, result, shapeOf(result)));
+}
+
 LogicalResult codegen::emitRelayout(ProgramEmitter &emitter, nn::RelayoutOp op) {
-  emitCopy(emitter, op, op.getInput(), op.getResult(),
-           copyInto(op.getInput(), op.getResult(), shapeOf(op.getResult())));
+  emitWholeCopy(emitter, op, op.getInput(), op.getResult());
   return success();
 }
 
@@ -318,8 +321,15 @@ bool codegen::emitRepeat(ProgramEmitter &emitter, nn::ResizeOp op) {
 /// The padding value everywhere; the input is copied over it.
 static void emitFill(ProgramEmitter &emitter, nn::PadOp op) {
   float value = op.getValue().convertToFloat();
+  Type element = op.getType().getElementType();
   emitPointwise(emitter, op, kernel::Kernels::fill, {}, op.getResult(),
-                [&](KernelBuilder &b, ValueRange) { return b.constF(value); });
+                [&](KernelBuilder &b, ValueRange) {
+                  if (nn::holdsReals(op.getType()))
+                    return b.constF(value);
+                  Type integer = element.isInteger(1) ? element : b.getI64Type();
+                  auto number = b.getIntegerAttr(integer, static_cast<int64_t>(value));
+                  return b.splat(arith::ConstantOp::create(b, number));
+                });
 }
 
 LogicalResult codegen::emitPad(ProgramEmitter &emitter, nn::PadOp op) {

@@ -112,6 +112,41 @@ static bool isSigned(const TensorView &view) {
   return cast<quant::QuantizedType>(view.type.getElementType()).isSigned();
 }
 
+static Value extend(KernelBuilder &b, Value value, Type wider, bool isSigned) {
+  if (isSigned)
+    return arith::ExtSIOp::create(b, b.ofLanes(wider), value);
+  return arith::ExtUIOp::create(b, b.ofLanes(wider), value);
+}
+
+/// A stored value as the laws have it: f32, i64 or i1.
+static Value widen(KernelBuilder &b, Value stored, Type element) {
+  if (element.isF16() || element.isBF16())
+    return widenHalf(b, stored, element.isBF16());
+  if (element.isF64())
+    return arith::TruncFOp::create(b, b.f32(), stored);
+  if (!isa<IntegerType>(element) || element.getIntOrFloatBitWidth() == 64)
+    return stored;
+  if (element.isInteger(1)) {
+    Value zero = b.splat(arith::ConstantOp::create(b, b.getI8IntegerAttr(0)));
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, stored, zero);
+  }
+  return extend(b, stored, b.getI64Type(), !element.isUnsignedInteger());
+}
+
+/// The other way round: integers wrap to their type [N.integer], reals are rounded [N.cast].
+static Value narrow(KernelBuilder &b, Value value, Type element) {
+  if (element.isF16() || element.isBF16())
+    return narrowToHalf(b, value, element.isBF16());
+  if (element.isF64())
+    return arith::ExtFOp::create(b, b.ofLanes(element), value);
+  if (!isa<IntegerType>(element) || element.getIntOrFloatBitWidth() == 64)
+    return value;
+  if (element.isInteger(1))
+    return extend(b, value, b.getI8Type(), /*isSigned=*/false);
+  Type stored = b.getIntegerType(element.getIntOrFloatBitWidth());
+  return arith::TruncIOp::create(b, b.ofLanes(stored), value);
+}
+
 Value codegen::loadRaw(KernelBuilder &b, const TensorView &view, ValueRange indices,
                        int64_t laneAxis) {
   Value index = b.linearIndex(indices, view.strides.steps, view.strides.offset);
@@ -119,11 +154,11 @@ Value codegen::loadRaw(KernelBuilder &b, const TensorView &view, ValueRange indi
   Value raw = !isBroadcast  ? b.load(view.memory, index)
               : view.period ? b.loadRepeated(view.memory, index, view.period)
                             : b.loadSplat(view.memory, index);
+  if (!view.isQuantized())
+    return widen(b, raw, view.type.getElementType());
   if (!getElementTypeOrSelf(raw.getType()).isInteger(8))
     return raw;
-  if (view.isQuantized() && isSigned(view))
-    return arith::ExtSIOp::create(b, b.i32(), raw);
-  return arith::ExtUIOp::create(b, b.i32(), raw);
+  return extend(b, raw, b.getI32Type(), isSigned(view));
 }
 
 Value codegen::truncate(KernelBuilder &b, Value value) {
@@ -132,7 +167,9 @@ Value codegen::truncate(KernelBuilder &b, Value value) {
 
 void codegen::storeRaw(KernelBuilder &b, Value value, const TensorView &view, ValueRange indices) {
   Value index = b.linearIndex(indices, view.strides.steps, view.strides.offset);
-  if (getStorageType(view.type).isInteger(8))
+  if (!view.isQuantized())
+    value = narrow(b, value, view.type.getElementType());
+  else if (getStorageType(view.type).isInteger(8))
     value = truncate(b, value);
   b.store(value, view.memory, index);
 }

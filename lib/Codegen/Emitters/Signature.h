@@ -99,8 +99,12 @@ inline constexpr int64_t kLow = 0, kHigh = 1, kZeroPoints = 2;
 mlir::Value loadParameter(KernelBuilder &b, mlir::Value block, int64_t base, int64_t axis,
                           mlir::ValueRange indices, int64_t laneAxis);
 
-/// Storage values of `lanes` elements along `laneAxis`, extended to i32 (quantized) or f32 as they
-/// are.
+/// [N.half] Floats of 16 bits (bfloat16, or float16) as f32, and the other way round.
+mlir::Value widenHalf(KernelBuilder &b, mlir::Value bits, bool isBrain);
+mlir::Value narrowToHalf(KernelBuilder &b, mlir::Value value, bool isBrain);
+
+/// Storage values of `lanes` elements along `laneAxis`, extended to i32 (quantized) or, if they are
+/// not quantized, as the laws have them: f32, i64 or i1.
 mlir::Value loadRaw(KernelBuilder &b, const TensorView &view, mlir::ValueRange indices,
                     int64_t laneAxis);
 void storeRaw(KernelBuilder &b, mlir::Value value, const TensorView &view,

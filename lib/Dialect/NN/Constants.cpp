@@ -37,8 +37,10 @@ std::vector<char> octet::nn::getConstantBytes(ConstantOp op) {
              auto real = dyn_cast<FloatAttr>(value);
              return real ? real.getValue().bitcastToAPInt() : cast<IntegerAttr>(value).getValue();
            })) {
-    if (bits.getBitWidth() == 8)
+    if (bits.getBitWidth() <= 8)
       append((int8_t)bits.getZExtValue());
+    else if (bits.getBitWidth() == 16)
+      append((int16_t)bits.getZExtValue());
     else if (bits.getBitWidth() == 32)
       append((int32_t)bits.getZExtValue());
     else

@@ -58,6 +58,93 @@ LogicalResult ConstantOp::verify() {
   return success();
 }
 
+//===----------------------------------------------------------------------===//
+// Kinds of elements
+//===----------------------------------------------------------------------===//
+
+static Type getElement(Type tensorType) {
+  return cast<RankedTensorType>(tensorType).getElementType();
+}
+
+bool octet::nn::holdsReals(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && !isa<IntegerType>(tensor.getElementType());
+}
+
+static auto getTensorTypes(Operation *op) {
+  return llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes());
+}
+
+bool octet::nn::isOfReals(Operation *op) {
+  return llvm::all_of(getTensorTypes(op), [](Type type) {
+    return holdsReals(type) && !getElement(type).isF16() && !getElement(type).isBF16() &&
+           !getElement(type).isF64();
+  });
+}
+
+LogicalResult octet::nn::verifyReals(Operation *op) {
+  for (Type type : getTensorTypes(op))
+    if (!holdsReals(type))
+      return op->emitOpError("expected real numbers, but got ") << getElement(type);
+  return success();
+}
+
+/// Real numbers all, or integers of one type.
+static bool areOfOneKind(Type first, Type second) {
+  return holdsReals(first) ? holdsReals(second) : getElement(first) == getElement(second);
+}
+
+static LogicalResult expectOneKind(Operation *op, Type first, Type second) {
+  if (areOfOneKind(first, second))
+    return success();
+  return op->emitOpError("expected elements of one type, but got ")
+         << getElement(first) << " and " << getElement(second);
+}
+
+LogicalResult octet::nn::verifyOneKind(Operation *op) {
+  for (Type type : getTensorTypes(op))
+    if (failed(expectOneKind(op, op->getOperand(0).getType(), type)))
+      return failure();
+  return success();
+}
+
+LogicalResult octet::nn::verifyIntegers(Operation *op) {
+  if (holdsReals(op->getOperand(0).getType()))
+    return op->emitOpError("expected integers, but got ")
+           << getElement(op->getOperand(0).getType());
+  return verifyOneKind(op);
+}
+
+LogicalResult CompareOp::verify() {
+  return expectOneKind(*this, getLhs().getType(), getRhs().getType());
+}
+
+LogicalResult SelectOp::verify() {
+  if (failed(expectOneKind(*this, getYes().getType(), getNo().getType())))
+    return failure();
+  return expectOneKind(*this, getYes().getType(), getResult().getType());
+}
+
+LogicalResult ScatterOp::verify() {
+  if (failed(expectOneKind(*this, getData().getType(), getUpdates().getType())))
+    return failure();
+  return expectOneKind(*this, getData().getType(), getResult().getType());
+}
+
+LogicalResult ReduceOp::verify() {
+  if (getCombination() == Combination::replace)
+    return emitOpError("expected a combination of all elements, but got replace");
+  return success();
+}
+
+LogicalResult GatherOp::verify() {
+  return expectOneKind(*this, getData().getType(), getResult().getType());
+}
+
+//===----------------------------------------------------------------------===//
+// Others
+//===----------------------------------------------------------------------===//
+
 LogicalResult TableOp::verify() {
   if (getTable().size() != 256)
     return emitOpError("expected a table of 256 entries, but got ") << getTable().size();

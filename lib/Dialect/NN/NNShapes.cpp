@@ -175,12 +175,64 @@ ShapeResult octet::nn::inferReducedShape(Operation *op, ArrayRef<int64_t> input,
   return result;
 }
 
+ShapeResult ReduceOp::inferResultShape() {
+  return inferReducedShape(*this, getInput().getType().getShape(), getAxes(), getKeepDims());
+}
+
+ShapeResult CumulativeSumOp::inferResultShape() {
+  auto shape = getInput().getType().getShape();
+  if (getAxis() >= shape.size())
+    return emitOpError("expected an axis inside rank ")
+           << shape.size() << ", but got " << getAxis();
+  return Shape(shape);
+}
+
+ShapeResult TopKOp::inferResultShape() {
+  Shape result(getInput().getType().getShape());
+  if (result.empty() || getK() < 1 || (int64_t)getK() > result.back())
+    return emitOpError("expected from 1 to ")
+           << (result.empty() ? 0 : result.back()) << " of each row, but got " << getK();
+  result.back() = getK();
+  return result;
+}
+
 ShapeResult SoftmaxOp::inferResultShape() {
   auto shape = getInput().getType().getShape();
   if (getAxis() >= shape.size())
     return emitOpError("expected an axis inside rank ")
            << shape.size() << ", but got " << getAxis();
   return Shape(shape);
+}
+
+ShapeResult SelectOp::inferResultShape() {
+  auto values = broadcastShapes(*this, getYes().getType().getShape(), getNo().getType().getShape());
+  return failed(values) ? values
+                        : broadcastShapes(*this, getCondition().getType().getShape(), *values);
+}
+
+ShapeResult CastOp::inferResultShape() { return Shape(getInput().getType().getShape()); }
+
+ShapeResult GatherOp::inferResultShape() {
+  auto data = getData().getType().getShape();
+  if (getAxis() >= data.size())
+    return emitOpError("expected an axis inside rank ") << data.size() << ", but got " << getAxis();
+  Shape result(data.take_front(getAxis()));
+  llvm::append_range(result, getIndices().getType().getShape());
+  llvm::append_range(result, data.drop_front(getAxis() + 1));
+  return result;
+}
+
+ShapeResult ScatterOp::inferResultShape() {
+  auto data = getData().getType().getShape(), updates = getUpdates().getType().getShape();
+  if (data.empty())
+    return emitOpError("expected data of rank 1 or more, but got a scalar");
+  if (failed(expectRank(*this, getIndices(), 1, "indices")))
+    return failure();
+  Shape expected(data);
+  expected[0] = getIndices().getType().getDimSize(0);
+  if (updates != ArrayRef<int64_t>(expected))
+    return emitOpError("expected updates [") << expected << "], but got [" << updates << "]";
+  return Shape(data);
 }
 
 ShapeResult TableOp::inferResultShape() { return Shape(getInput().getType().getShape()); }

@@ -58,12 +58,12 @@ LogicalResult octet::onnx_import::importPRelu(Node &node) {
   return node.setResult(node.compute<nn::PreluOp>(node.value(0), node.value(1)));
 }
 
-/// min(max(x, low), high) with bounds that are no constants.
+/// min(max(x, low), high) with bounds that are no constants, or of integers.
 static LogicalResult clipToValues(Node &node) {
-  auto x = node.value(0);
+  auto x = node.any(0);
   if (node.has(1))
-    x = node.compute<nn::MaxOp>(x, node.value(1));
-  return node.setResult(node.has(2) ? node.compute<nn::MinOp>(x, node.value(2)) : x);
+    x = node.compute<nn::MaxOp>(x, node.any(1));
+  return node.setResult(node.has(2) ? node.compute<nn::MinOp>(x, node.any(2)) : x);
 }
 
 /// Bounds are attributes up to opset 10, optional inputs from 11 on. Without an upper bound, [0,
@@ -72,7 +72,8 @@ LogicalResult octet::onnx_import::importClip(Node &node) {
   if (getQuantizedType(node.entry(0)) || (node.constant(0) && node.constant(0)->isInteger()))
     return importClipOfIntegers(node);
   float infinity = std::numeric_limits<float>::infinity();
-  if ((node.has(1) && !node.constant(1)) || (node.has(2) && !node.constant(2)))
+  bool isInteger = node.entry(0).value && !nn::holdsReals(node.entry(0).value.getType());
+  if (isInteger || (node.has(1) && !node.constant(1)) || (node.has(2) && !node.constant(2)))
     return clipToValues(node);
   float bounds[] = {node.getFloat("min", -infinity), node.getFloat("max", infinity)};
   for (unsigned i = 0; i < 2; ++i) {

@@ -30,6 +30,14 @@ MaybeValue reduce(Node &node, MaybeValue x, Reduction reduction, ShapeRef axes,
 /// log(sum(exp(x))) over `axes`, which are kept with size 1; no exponential of it overflows.
 MaybeValue reduceLogSumExp(Node &node, MaybeValue x, ShapeRef axes);
 
+/// `value` as i64, or an error if it holds floats.
+MaybeValue toIndices(Node &node, MaybeValue value);
+/// A constant of integers, named after the node's result and its role.
+MaybeValue integerConstant(Node &node, llvm::StringRef role, ShapeRef shape,
+                           std::vector<int64_t> values);
+/// `indices` into `size` elements, counted from the beginning: those below 0 are not.
+MaybeValue countFromBeginning(Node &node, MaybeValue indices, int64_t size);
+
 /// `x` behind itself along `axis`, `count` times in all.
 MaybeValue repeatAlong(Node &node, MaybeValue x, int64_t axis, int64_t count);
 

@@ -19,7 +19,7 @@ using namespace octet::onnx_import;
 static constexpr int64_t kMostTrips = 1024;
 
 static Entry makeInteger(int64_t value) {
-  return {std::make_shared<HostTensor>(HostTensor{"", {}, std::vector<int64_t>{value}}), {}};
+  return {std::make_shared<HostTensor>(HostTensor{"trip", {}, std::vector<int64_t>{value}}), {}};
 }
 
 /// The one element of a constant of integers or booleans.
@@ -53,7 +53,7 @@ LogicalResult octet::onnx_import::importIf(Node &node) {
 static FailureOr<Entry> stack(Node &node, ArrayRef<Entry> parts, int64_t axis) {
   bool isConstant = llvm::all_of(parts, [](const Entry &part) { return !!part.tensor; });
   if (isConstant) {
-    HostTensor whole{"", {}, {}};
+    HostTensor whole{node.nameConstant("trips"), {}, {}};
     std::vector<int64_t> integers;
     std::vector<float> floats;
     for (const Entry &part : parts) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Operators.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace octet;
@@ -19,7 +20,7 @@ static LogicalResult reshapeInput(Node &node, ShapeRef shape) {
                         printShape(node.shape(0)));
   if (const HostTensor *tensor = node.constant(0))
     return node.setResult(reshape(*tensor, shape), /*keepName=*/true);
-  auto input = node.value(0);
+  auto input = node.any(0);
   return failed(input) ? failure() : node.setResult(node.reshape(*input, shape));
 }
 
@@ -116,7 +117,7 @@ LogicalResult octet::onnx_import::importTranspose(Node &node) {
     return failure();
   if (const HostTensor *tensor = node.constant(0))
     return node.setResult(transpose(*tensor, permutation), /*keepName=*/true);
-  auto input = node.value(0);
+  auto input = node.any(0);
   if (failed(input))
     return failure();
   if (llvm::is_sorted(permutation))
@@ -126,7 +127,7 @@ LogicalResult octet::onnx_import::importTranspose(Node &node) {
 
 /// Concatenates constants; pieces of equal length lie between positions of the axes before it.
 static LogicalResult foldConcat(Node &node, int64_t axis) {
-  HostTensor result{"", node.shape(0), node.constant(0)->data};
+  HostTensor result{"", node.shape(0), node.constant(0)->data, node.constant(0)->type};
   for (unsigned i = 1; i < node.numInputs(); ++i)
     result.shape[axis] += node.shape(i)[axis];
   if (!countElements(result.shape, kMaxConstantElements))
@@ -175,10 +176,12 @@ LogicalResult octet::onnx_import::importConcat(Node &node) {
   for (unsigned i = 0; i < node.numInputs(); ++i) {
     if (node.constant(i) && node.constant(i)->size() == 0)
       continue;
-    auto input = node.value(i);
+    auto input = node.any(i);
     if (failed(input))
       return failure();
     inputs.push_back(*input);
+    if (getElementTypeOrSelf(*input) != getElementTypeOrSelf(inputs[0]))
+      return node.invalid("has inputs of different types");
   }
   return node.setResult(inputs.size() == 1 ? FailureOr<Value>(inputs[0])
                                            : node.create<nn::ConcatOp>(inputs, *axis));
@@ -191,7 +194,7 @@ LogicalResult octet::onnx_import::importConcat(Node &node) {
 /// The input [N, C, H, W] seen as `view`, permuted, and seen as `result`.
 static LogicalResult setRearranged(Node &node, ShapeRef view, ShapeRef permutation,
                                    ShapeRef result) {
-  auto input = node.value(0);
+  auto input = node.any(0);
   if (failed(input))
     return failure();
   auto moved = node.create<nn::TransposeOp>(node.reshape(*input, view), permutation);

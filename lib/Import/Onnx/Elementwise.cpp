@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Compose.h"
+#include "ElementTypes.h"
 #include "Operators.h"
 #include "Quantization.h"
+#include "TensorReader.h"
 #include <cmath>
 
 using namespace mlir;
@@ -48,6 +50,10 @@ struct Lesser {
 };
 } // namespace
 
+static int64_t wrapIfInteger(int64_t value, int32_t type) { return wrapInteger(value, type); }
+static float wrapIfInteger(float value, int32_t) { return value; }
+static double wrapIfInteger(double value, int32_t) { return value; }
+
 /// Computes an element-wise operation on two constants of one type.
 template <typename Function> static LogicalResult foldBinary(Node &node, Function function) {
   const HostTensor &lhs = *node.constant(0), &rhs = *node.constant(1);
@@ -64,7 +70,7 @@ template <typename Function> static LogicalResult foldBinary(Node &node, Functio
       [&](auto &values) {
         const auto &others = *std::get_if<std::decay_t<decltype(values)>>(&right.data);
         for (size_t i = 0; i < values.size(); ++i)
-          values[i] = function(values[i], others[i]);
+          values[i] = wrapIfInteger(function(values[i], others[i]), left.type);
       },
       left.data);
   return node.setResult(std::move(left));
@@ -74,10 +80,7 @@ template <typename OpTy, typename Function>
 static LogicalResult importBinary(Node &node, Function function) {
   if (node.allConstant())
     return foldBinary(node, function);
-  auto lhs = node.value(0), rhs = node.value(1);
-  if (failed(lhs) || failed(rhs))
-    return failure();
-  return node.setResult(node.create<OpTy>(*lhs, *rhs));
+  return node.setResult(node.compute<OpTy>(node.any(0), node.any(1)));
 }
 
 LogicalResult octet::onnx_import::importAdd(Node &node) {
@@ -95,9 +98,9 @@ LogicalResult octet::onnx_import::importDiv(Node &node) {
 
 /// All inputs combined, from the first on.
 template <typename OpTy> static MaybeValue combineInputs(Node &node) {
-  MaybeValue result = node.value(0);
+  MaybeValue result = node.any(0);
   for (unsigned i = 1; i < node.numInputs(); ++i)
-    result = node.compute<OpTy>(result, node.value(i));
+    result = node.compute<OpTy>(result, node.any(i));
   return result;
 }
 
@@ -135,14 +138,15 @@ template <typename Function> static LogicalResult foldUnary(Node &node, Function
   std::visit(
       [&](auto &values) {
         for (auto &value : values)
-          value = function(value);
+          value = wrapIfInteger(function(value), result.type);
       },
       result.data);
   return node.setResult(std::move(result));
 }
 
 template <typename OpTy> static LogicalResult importUnary(Node &node) {
-  return node.setResult(node.compute<OpTy>(node.value(0)));
+  constexpr bool takesIntegers = OpTy::template hasTrait<nn::OfOneKind>();
+  return node.setResult(node.compute<OpTy>(takesIntegers ? node.any(0) : node.value(0)));
 }
 
 /// The attribute's value is one of the table's, which the enumeration has.
@@ -219,40 +223,37 @@ template <typename To> static HostTensor castTensor(const HostTensor &tensor) {
   return result;
 }
 
-LogicalResult octet::onnx_import::importCast(Node &node) {
+/// To a TensorProto::DataType.
+static LogicalResult importCastTo(Node &node, int32_t to) {
   using Proto = onnx::TensorProto;
-  int64_t to = node.getInt("to", 0);
   if (node.entry(0).integers || getQuantizedType(node.entry(0)))
     return importCastOfIntegers(node);
   const HostTensor *tensor = node.constant(0);
-  if (!tensor)
-    return to == Proto::FLOAT ? node.setResult(node.entry(0))
-                              : node.unsupported("attribute to=" + Twine(to));
-  if (to == Proto::FLOAT)
-    return node.setResult(castTensor<float>(*tensor));
+  Type element = getProgramType(node.builder().getContext(), to);
+  if (!element)
+    return node.unsupported("a cast to " + printElementType(to));
+  if (!tensor) // nn.cast leaves f32 alone
+    return node.setResult(node.cast(node.any(0), element));
   if (to == Proto::DOUBLE)
     return node.setResult(castTensor<double>(*tensor));
+  if (isa<FloatType>(element))
+    return node.setResult(castTensor<float>(*tensor));
   HostTensor integers = castTensor<int64_t>(*tensor);
+  integers.type = to;
   auto &values = *std::get_if<std::vector<int64_t>>(&integers.data);
-  if (to == Proto::INT32) {
-    for (int64_t &value : values)
-      value = (int32_t)value;
-  } else if (to == Proto::BOOL) {
-    HostTensor wide = castTensor<double>(*tensor);
-    for (auto [value, source] : llvm::zip(values, *std::get_if<std::vector<double>>(&wide.data)))
-      value = source != 0;
-  } else if (to != Proto::INT64) {
-    return node.unsupported("attribute to=" + Twine(to));
-  }
+  HostTensor wide = castTensor<double>(*tensor);
+  for (auto [value, source] : llvm::zip(values, *std::get_if<std::vector<double>>(&wide.data)))
+    value = to == Proto::BOOL ? source != 0 : wrapInteger(value, to);
   return node.setResult(std::move(integers));
 }
 
-/// To the type of input 1: float32 if that is no constant.
+LogicalResult octet::onnx_import::importCast(Node &node) {
+  return importCastTo(node, node.getInt("to", 0));
+}
+
+/// To the type of input 1.
 LogicalResult octet::onnx_import::importCastLike(Node &node) {
-  if (node.constant(1))
-    return node.unsupported("a constant as an example of a type");
-  const HostTensor *tensor = node.constant(0);
-  return tensor ? node.setResult(castTensor<float>(*tensor)) : node.setResult(node.entry(0));
+  return importCastTo(node, node.elementType(1));
 }
 
 //===----------------------------------------------------------------------===//
@@ -288,7 +289,43 @@ static MaybeValue getExponent(Node &node) {
                                            : node.value(1);
 }
 
+/// Integers to a power from 0 to 63 by squares. The lowest six bits of any other one count: 64 bits
+/// hold hardly any of these powers. A negative power is 0.
+static LogicalResult importIntegerPow(Node &node) {
+  auto base = node.any(0), exponent = node.any(1);
+  if (failed(base) || failed(exponent))
+    return failure();
+  if (nn::holdsReals(exponent->getType()))
+    return node.unsupported("an integer to a power that is none");
+  Type type = getElementTypeOrSelf(*base), wide = node.builder().getI64Type();
+  auto number = [&](StringRef role, int64_t value) -> MaybeValue {
+    return node.materialize({node.proto.output(0) + "/" + role.str(), {}, std::vector{value}});
+  };
+  auto choose = [&](MaybeValue bit, MaybeValue yes, MaybeValue no) -> MaybeValue {
+    if (failed(bit) || failed(yes) || failed(no))
+      return failure();
+    return node.createAs<nn::SelectOp>(wide, *bit, *yes, *no);
+  };
+  auto isBelow = [&](MaybeValue x, MaybeValue y) -> MaybeValue {
+    if (failed(x) || failed(y))
+      return failure();
+    return node.createAs<nn::CompareOp>(node.builder().getI1Type(), nn::Predicate::less, *x, *y);
+  };
+  auto square = node.cast(base, wide), count = node.cast(exponent, wide);
+  auto zero = number("zero", 0), one = number("one", 1);
+  MaybeValue result = one;
+  for (int i = 0; i < 6; ++i) {
+    auto bit = node.compute<nn::AndOp>(count, number("bit", int64_t(1) << i));
+    result = choose(isBelow(zero, bit), node.compute<nn::MulOp>(result, square), result);
+    square = node.compute<nn::MulOp>(square, square);
+  }
+  auto isQuotient = isBelow(count, zero);
+  return node.setResult(node.cast(choose(isQuotient, zero, result), type));
+}
+
 LogicalResult octet::onnx_import::importPow(Node &node) {
+  if (node.entry(0).value && !nn::holdsReals(node.entry(0).value.getType()))
+    return importIntegerPow(node);
   const HostTensor *constant = node.constant(1);
   if (!constant || constant->size() != 1 || constant->shape.size() > node.shape(0).size())
     return node.setResult(node.compute<nn::PowOp>(node.value(0), getExponent(node)));

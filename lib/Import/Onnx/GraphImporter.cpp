@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GraphImporter.h"
+#include "ElementTypes.h"
 #include "Operators.h"
 #include "Quantization.h"
 #include "octet/Dialect/NN/Constants.h"
@@ -155,20 +156,18 @@ void GraphImporter::checkNode(const onnx::NodeProto &node) {
     (void)addUnsupported(node, check.unsupported);
 }
 
-/// The type in the file of a tensor that was not imported, if it holds floats.
-static Type getDeclaredType(const onnx::ValueInfoProto *declaration, Type f32) {
-  using Proto = onnx::TensorProto;
+/// The type in the file of a tensor that was not imported.
+static Type getDeclaredType(const onnx::ValueInfoProto *declaration, MLIRContext *context) {
   if (!declaration || !declaration->type().tensor_type().has_shape())
     return {};
   const auto &type = declaration->type().tensor_type();
-  if (!llvm::is_contained({Proto::FLOAT, Proto::FLOAT16, Proto::BFLOAT16, Proto::DOUBLE},
-                          type.elem_type()))
-    return {};
+  Type element = getProgramType(context, type.elem_type());
   Shape shape;
   for (const auto &dim : type.shape().dim())
     shape.push_back(dim.has_dim_value() ? dim.dim_value() : -1);
   bool isStatic = llvm::all_of(shape, [](int64_t size) { return size > 0; });
-  return isStatic && countElements(shape) ? RankedTensorType::get(shape, f32) : Type();
+  return element && isStatic && countElements(shape) ? RankedTensorType::get(shape, element)
+                                                     : Type();
 }
 
 void GraphImporter::giveUp(const onnx::NodeProto &node, bool isFolded) {
@@ -176,7 +175,7 @@ void GraphImporter::giveUp(const onnx::NodeProto &node, bool isFolded) {
     if (name.empty() || entries.count(name))
       continue;
     Type type =
-        isFolded ? Type() : getDeclaredType(declarations.lookup(name), builder.getF32Type());
+        isFolded ? Type() : getDeclaredType(declarations.lookup(name), builder.getContext());
     if (!type) {
       unknown[name] = isFolded;
       continue;
@@ -297,6 +296,24 @@ bool GraphImporter::addComputed(int64_t elements) {
   return !isExhausted();
 }
 
+/// Little-endian integers as wide as a type stores them.
+static std::vector<char> packIntegers(ArrayRef<int64_t> values, Type element) {
+  unsigned bits = getStorageElementType(element).getIntOrFloatBitWidth();
+  std::vector<char> bytes;
+  bytes.reserve(values.size() * (bits / 8));
+  for (int64_t value : values)
+    for (unsigned bit = 0; bit < bits; bit += 8)
+      bytes.push_back(static_cast<char>(value >> bit));
+  return bytes;
+}
+
+HostTensorRef GraphImporter::getConstant(Value constant) const {
+  for (const HostTensorRef &tensor : keptAlive)
+    if (constants.lookup(tensor.get()) == constant)
+      return tensor;
+  return nullptr;
+}
+
 Value GraphImporter::materialize(const HostTensorRef &tensor) {
   Value &constant = constants[tensor.get()];
   if (constant)
@@ -306,9 +323,11 @@ Value GraphImporter::materialize(const HostTensorRef &tensor) {
   if (tensor->quantized && (constant = makeDequantized(builder, loc, *tensor)))
     return constant;
   if (auto *integers = tensor->integers()) {
-    auto type = RankedTensorType::get(tensor->shape, builder.getI64Type());
-    return constant =
-               nn::createConstant<int64_t>(builder, loc, tensor->name, type, *integers).getResult();
+    Type element = getProgramType(builder.getContext(), tensor->elementType());
+    auto type = RankedTensorType::get(tensor->shape, element);
+    return constant = nn::createConstant(builder, loc, tensor->name, type,
+                                         packIntegers(*integers, element))
+                          .getResult();
   }
   auto type = RankedTensorType::get(tensor->shape, builder.getF32Type());
   if (auto *single = std::get_if<std::vector<float>>(&tensor->data))

@@ -63,6 +63,8 @@ public:
   /// An nn.constant of a host tensor, one per tensor; its dequantized value if the file holds
   /// integers.
   mlir::Value materialize(const HostTensorRef &tensor);
+  /// The host tensor of an nn.constant that `materialize` made.
+  HostTensorRef getConstant(mlir::Value constant) const;
   /// Counts elements of constants: those in the file, and those computed from them, whose number is
   /// limited. False above the limit.
   void addStored(int64_t elements) { storedElements += elements; }
@@ -89,6 +91,7 @@ private:
                                      llvm::ArrayRef<Entry> inputs);
 
   llvm::LogicalResult createFunction();
+  mlir::Value castInterface(mlir::Value value, mlir::Type element, llvm::StringRef name);
   void addArgument(const onnx::ValueInfoProto &input);
   mlir::quant::QuantizedType findQuantizedType(llvm::StringRef name, int32_t elementType,
                                                ShapeRef shape);

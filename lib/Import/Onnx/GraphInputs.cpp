@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ElementTypes.h"
 #include "GraphImporter.h"
 #include "Operators.h"
 #include "Quantization.h"
@@ -126,8 +127,20 @@ quant::QuantizedType GraphImporter::findQuantizedType(StringRef name, int32_t el
   return {};
 }
 
-/// An argument of the function. An input that cannot be one is an obstacle; import goes on with a
-/// value of its shape if it holds floats, else without one.
+/// `value`, of an input or output of the graph, with elements of another type.
+Value GraphImporter::castInterface(Value value, Type element, StringRef name) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (!element || type.getElementType() == element)
+    return value;
+  MLIRContext *context = builder.getContext();
+  origins.setSource(octet::OriginAttr::get(context, builder.getStringAttr(name),
+                                           builder.getStringAttr("Cast"), 0));
+  Location loc = NameLoc::get(builder.getStringAttr(name));
+  return nn::CastOp::create(builder, loc, type.clone(element), value);
+}
+
+/// An argument of the function. An input that cannot be one is an obstacle, and import goes on
+/// without it.
 void GraphImporter::addArgument(const onnx::ValueInfoProto &input) {
   int32_t type = input.type().has_tensor_type() ? input.type().tensor_type().elem_type() : 0;
   FailureOr<Shape> shape = type ? getInputShape(input) : FailureOr<Shape>();
@@ -139,20 +152,21 @@ void GraphImporter::addArgument(const onnx::ValueInfoProto &input) {
     entries[input.name()] = Entry{nullptr, function.front().addArgument(tensor, loc)};
     return;
   }
-  if (type != onnx::TensorProto::FLOAT)
-    obstacles.push_back({ObstacleKind::Input, fileLoc, "", "",
-                         "the input " + quote(input.name()) +
-                             (type ? " is a tensor of " + printElementType(type) : " is no tensor"),
-                         "export the network with inputs that are tensors of float32"});
-  bool isFloat = llvm::is_contained({onnx::TensorProto::FLOAT, onnx::TensorProto::FLOAT16,
-                                     onnx::TensorProto::BFLOAT16, onnx::TensorProto::DOUBLE},
-                                    type);
-  if (failed(shape) || !isFloat) {
+  MLIRContext *context = builder.getContext();
+  Type element = getCallersType(context, type);
+  if (!element)
+    obstacles.push_back(
+        {ObstacleKind::Input, fileLoc, "", "",
+         "the input " + quote(input.name()) +
+             (type ? " is a tensor of " + printElementType(type) : " is no tensor"),
+         "export the network with inputs that are tensors of float32, int64 or bool"});
+  if (failed(shape) || !element) {
     unknown[input.name()] = /*isConstant=*/false;
     return;
   }
-  auto tensor = RankedTensorType::get(*shape, builder.getF32Type());
-  entries[input.name()] = Entry{nullptr, function.front().addArgument(tensor, loc)};
+  Value argument = function.front().addArgument(RankedTensorType::get(*shape, element), loc);
+  entries[input.name()] =
+      Entry{nullptr, castInterface(argument, getProgramType(context, type), input.name())};
 }
 
 /// The function with one argument per graph input (initializers that are listed as inputs are
@@ -180,10 +194,16 @@ LogicalResult GraphImporter::finishFunction() {
       return emitError(fileLoc) << "the output " << quote(output.name())
                                 << " is a constant without elements";
     if (entry->integers && !storeIntegers(builder, *entry))
-      return emitError(fileLoc) << "the output " << quote(output.name())
-                                << " holds integers that are computed at run time"
-                                << Remedy("let the network cast it to float32");
+      entry->value = castInterface(entry->value, builder.getI32Type(), output.name());
+    MLIRContext *context = builder.getContext();
+    int32_t declared = output.type().tensor_type().elem_type();
+    if (entry->tensor && !getProgramType(context, entry->tensor->elementType()))
+      return emitError(fileLoc) << "the output " << quote(output.name()) << " is a constant of "
+                                << printElementType(entry->tensor->elementType());
     Value value = entry->value ? entry->value : materialize(entry->tensor);
+    if (nn::holdsReals(value.getType()) &&
+        isa_and_nonnull<FloatType>(getCallersType(context, declared)))
+      value = castInterface(value, getCallersType(context, declared), output.name());
     results.push_back(value);
     types.push_back(value.getType());
   }

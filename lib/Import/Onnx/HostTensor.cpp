@@ -7,12 +7,19 @@
 
 #include "HostTensor.h"
 #include "octet/Numerics/Quantize.h"
+#include "onnx/onnx_pb.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include <numeric>
 
 using namespace octet::onnx_import;
 using mlir::quant::QuantizedType;
+
+int32_t HostTensor::elementType() const {
+  constexpr int32_t types[] = {onnx::TensorProto::INT64, onnx::TensorProto::FLOAT,
+                               onnx::TensorProto::DOUBLE};
+  return type ? type : types[data.index()];
+}
 
 std::optional<std::vector<float>> HostTensor::floats() const {
   if (auto *single = std::get_if<std::vector<float>>(&data))
@@ -66,7 +73,7 @@ std::optional<Shape> octet::onnx_import::broadcast(ShapeRef lhs, ShapeRef rhs) {
 
 HostTensor octet::onnx_import::gatherElements(const HostTensor &tensor, ShapeRef shape,
                                               llvm::ArrayRef<int64_t> source) {
-  HostTensor result{tensor.name, Shape(shape), {}, tensor.elementType};
+  HostTensor result{tensor.name, Shape(shape), {}, tensor.type};
   std::visit(
       [&](const auto &values) {
         std::decay_t<decltype(values)> picked;
@@ -142,7 +149,7 @@ HostTensor octet::onnx_import::broadcastTo(const HostTensor &tensor, ShapeRef sh
 }
 
 HostTensor octet::onnx_import::repeat(const HostTensor &value, ShapeRef shape) {
-  HostTensor result{value.name, Shape(shape), {}, value.elementType};
+  HostTensor result{value.name, Shape(shape), {}, value.type};
   std::visit(
       [&](const auto &values) {
         result.data = std::decay_t<decltype(values)>(*countElements(shape), values.front());

@@ -28,18 +28,20 @@ namespace octet::onnx_import {
 using Shape = llvm::SmallVector<int64_t>;
 using ShapeRef = llvm::ArrayRef<int64_t>;
 
-/// Every integer type is held as i64, every float type but double as f32.
+/// Every integer type is held as i64, truth values as 0 and 1, every float type but double as f32.
 struct HostTensor {
   using Data = std::variant<std::vector<int64_t>, std::vector<float>, std::vector<double>>;
 
   std::string name; ///< of the source tensor; becomes the resource's key
   Shape shape;
   Data data;
-  int32_t elementType = 0; ///< of integers, as the file has it (TensorProto::DataType); 0: computed
+  int32_t type = 0; ///< TensorProto::DataType of the elements; 0: the one that `data` has
   /// Of real numbers that the file holds as integers: the type of these. Whoever changes `data`
   /// need not change this: values that are no such numbers any more are constants of f32.
   mlir::quant::QuantizedType quantized = {};
 
+  /// The TensorProto::DataType of the elements.
+  int32_t elementType() const;
   int64_t size() const {
     return std::visit([](const auto &values) { return (int64_t)values.size(); }, data);
   }

@@ -73,7 +73,7 @@ static FailureOr<QuantizedType> readUnitType(Node &node, unsigned i, int32_t ele
     auto values = node.integers(i, "a zero point");
     if (failed(values))
       return failure();
-    if (node.constant(i)->elementType != elementType)
+    if (node.constant(i)->type != elementType)
       return node.invalid("has a zero point of another type than its integers");
     zeroPoints = *values;
   }
@@ -93,7 +93,7 @@ static FailureOr<Entry> getDistances(Node &node, unsigned i, unsigned zeroPoint,
   const Entry &entry = node.entry(i);
   QuantizedType own = getQuantizedType(entry);
   int32_t elementType = own            ? getElementType(own)
-                        : entry.tensor ? entry.tensor->elementType
+                        : entry.tensor ? entry.tensor->type
                                        : entry.integers;
   if (elementType != TensorProto::UINT8 && elementType != TensorProto::INT8)
     return node.invalid("multiplies a tensor that does not hold 8-bit integers");

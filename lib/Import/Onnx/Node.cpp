@@ -6,8 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Node.h"
+#include "ElementTypes.h"
 #include "GraphImporter.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/IR/Verifier.h"
+#include "octet/Dialect/NN/IntegerLaws.h"
 #include "octet/Support/Quote.h"
 
 using namespace mlir;
@@ -29,19 +32,33 @@ OpBuilder &Node::builder() { return importer.builder; }
 Shape Node::shape(unsigned i) const { return shapeOf(inputs[i]); }
 
 FailureOr<Value> Node::value(unsigned i) {
+  if (has(i) && inputs[i].tensor && inputs[i].tensor->isInteger())
+    return unsupported("a constant of integers as operand of a computation at run time");
+  if (has(i) && inputs[i].value && !nn::holdsReals(inputs[i].value.getType()))
+    return unsupported("operands of " + printElementType(elementType(i)));
+  return any(i);
+}
+
+FailureOr<Value> Node::any(unsigned i) {
   if (!has(i))
     return invalid("lacks its input " + Twine(i));
   return toValue(inputs[i]);
 }
 
 FailureOr<Value> Node::toValue(const Entry &entry) {
-  if (entry.tensor && entry.tensor->isInteger())
-    return unsupported("a constant of integers as operand of a computation at run time");
   if (entry.value)
     return entry.value;
+  if (!getProgramType(builder().getContext(), entry.tensor->elementType()))
+    return unsupported("operands of " + printElementType(entry.tensor->elementType()));
   if (failed(checkConstant(*entry.tensor)))
     return failure();
   return importer.materialize(entry.tensor);
+}
+
+int32_t Node::elementType(unsigned i) const {
+  const Entry &entry = inputs[i];
+  return entry.tensor ? entry.tensor->elementType()
+                      : getOnnxType(getElementTypeOrSelf(entry.value));
 }
 
 bool Node::allConstant() const {
@@ -196,6 +213,11 @@ FailureOr<SmallVector<Entry>> Node::call(const onnx::GraphProto &body, ArrayRef<
   return importer.call(body, arguments);
 }
 
+LogicalResult Node::setEmpty(ShapeRef shape, unsigned i) {
+  HostTensor empty{proto.output(i), Shape(shape), std::vector<float>()};
+  return importer.define(proto, i, Entry{std::make_shared<HostTensor>(std::move(empty)), {}});
+}
+
 LogicalResult Node::setStored(HostTensor tensor) {
   importer.addStored(tensor.size());
   tensor.name = proto.output(0);
@@ -221,6 +243,12 @@ FailureOr<Value> Node::materialize(HostTensor tensor) {
   if (failed(checkConstant(tensor)) || failed(countComputed(tensor)))
     return failure();
   return importer.materialize(std::make_shared<HostTensor>(std::move(tensor)));
+}
+
+FailureOr<Value> Node::cast(FailureOr<Value> value, Type element) {
+  if (failed(value) || getElementTypeOrSelf(*value) == element)
+    return value;
+  return createAs<nn::CastOp>(element, *value);
 }
 
 StringRef octet::onnx_import::getFirstOutput(const onnx::NodeProto &node) {
@@ -260,7 +288,79 @@ FailureOr<Value> Node::createVerified(llvm::function_ref<Operation *()> create) 
 Value Node::reshape(Value value, ShapeRef shape) {
   if (shapeOf(value) == shape)
     return value;
-  return nn::ReshapeOp::create(builder(), loc(), RankedTensorType::get(shape, f32()), value);
+  auto type = RankedTensorType::get(shape, getElementTypeOrSelf(value));
+  return nn::ReshapeOp::create(builder(), loc(), type, value);
+}
+
+//===----------------------------------------------------------------------===//
+// Laws of constants
+//===----------------------------------------------------------------------===//
+
+using Integers = numerics::HostIntegers;
+
+/// Element `i` of a constant as the laws have it.
+static Integers::Number getElement(const HostTensor &tensor, int64_t i) {
+  if (auto *integers = tensor.integers())
+    return tensor.elementType() == onnx::TensorProto::BOOL ? Integers::Number((*integers)[i] != 0)
+                                                           : Integers::Number((*integers)[i]);
+  if (auto *single = std::get_if<std::vector<float>>(&tensor.data))
+    return (*single)[i];
+  return static_cast<float>(std::get<std::vector<double>>(tensor.data)[i]);
+}
+
+/// A constant of integers or f32 from numbers of the laws.
+static HostTensor makeTensor(ShapeRef shape, ArrayRef<Integers::Number> numbers, Type element) {
+  HostTensor result{"", Shape(shape), {}, getOnnxType(element)};
+  std::vector<int64_t> integers;
+  std::vector<float> floats;
+  for (const Integers::Number &number : numbers)
+    if (auto *real = std::get_if<float>(&number))
+      floats.push_back(*real);
+    else if (auto *truth = std::get_if<bool>(&number))
+      integers.push_back(*truth);
+    else
+      integers.push_back(wrapInteger(std::get<int64_t>(number), result.type));
+  if (isa<IntegerType>(element))
+    result.data = std::move(integers);
+  else
+    result.data = std::move(floats);
+  return result;
+}
+
+/// The law of an element-wise op for one element of its operands.
+static Integers::Number applyLaw(Operation *op, ArrayRef<Integers::Number> operands) {
+  Integers integers;
+  if (!nn::isOfReals(op))
+    return *nn::applyIntegerLaw(integers, op, operands);
+  numerics::HostArithmetic reals;
+  auto numbers =
+      llvm::map_to_vector(operands, [](Integers::Number x) { return std::get<float>(x); });
+  return *nn::applyLaw(reals, op, ArrayRef<float>(numbers));
+}
+
+HostTensor Node::evaluate(Value value) {
+  if (HostTensorRef constant = importer.getConstant(value))
+    return *constant;
+  Operation *op = value.getDefiningOp();
+  ShapeRef shape = shapeOf(value);
+  SmallVector<HostTensor> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(broadcastTo(evaluate(operand), shape));
+  std::vector<Integers::Number> numbers;
+  for (int64_t i = 0, count = *countElements(shape); i < count; ++i) {
+    auto elements = llvm::map_to_vector(
+        operands, [&](const HostTensor &tensor) { return getElement(tensor, i); });
+    numbers.push_back(applyLaw(op, elements));
+  }
+  return makeTensor(shape, numbers, getElementTypeOrSelf(value));
+}
+
+LogicalResult Node::setComputed(FailureOr<Value> value) {
+  if (failed(value) || !allConstant())
+    return setResult(value);
+  if (!countElements(shapeOf(*value), kMaxConstantElements))
+    return unsupported("a computed constant of shape " + printShape(shapeOf(*value)));
+  return setResult(evaluate(*value));
 }
 
 //===----------------------------------------------------------------------===//

@@ -49,8 +49,12 @@ public:
   const Entry &entry(unsigned i) const { return inputs[i]; }
   Shape shape(unsigned i) const;
   int64_t rank(unsigned i) const { return shape(i).size(); }
-  /// Input `i` as a program value; a constant becomes an nn.constant.
+  /// Input `i` as a program value, of floats or of any type; a constant becomes an nn.constant.
   llvm::FailureOr<mlir::Value> value(unsigned i);
+  llvm::FailureOr<mlir::Value> any(unsigned i);
+  /// The TensorProto::DataType of the elements of input `i`; FLOAT for all floats that are no
+  /// constants.
+  int32_t elementType(unsigned i) const;
   /// Input `i` as a constant, or null.
   const HostTensor *constant(unsigned i) const { return has(i) ? inputs[i].tensor.get() : nullptr; }
   /// An entry as a program value.
@@ -86,6 +90,8 @@ public:
   llvm::LogicalResult setResult(const Entry &entry, unsigned i = 0);
   /// Sets the results that the node has.
   llvm::LogicalResult setResults(llvm::ArrayRef<Entry> values);
+  /// A constant without elements, as which concatenations omit it.
+  llvm::LogicalResult setEmpty(ShapeRef shape, unsigned i);
   /// A constant that the file holds.
   llvm::LogicalResult setStored(HostTensor tensor);
   /// The first result of the node as `import` makes it of other inputs.
@@ -97,10 +103,16 @@ public:
   /// Makes an nn.constant of a computed tensor.
   llvm::FailureOr<mlir::Value> materialize(HostTensor tensor);
 
-  /// Creates an f32 op with its shape inferred. What its verifier refuses is `invalid`.
+  /// Creates an op with its shape inferred, its elements as those of its first operand. What its
+  /// verifier refuses is `invalid`.
   template <typename OpTy, typename... Args> llvm::FailureOr<mlir::Value> create(Args &&...args) {
+    return createAs<OpTy>(mlir::Type(), std::forward<Args>(args)...);
+  }
+  /// The same with another type of elements.
+  template <typename OpTy, typename... Args>
+  llvm::FailureOr<mlir::Value> createAs(mlir::Type element, Args &&...args) {
     return createVerified([&]() -> mlir::Operation * {
-      return nn::createInferred<OpTy>(builder(), loc(), f32(), std::forward<Args>(args)...);
+      return nn::createInferred<OpTy>(builder(), loc(), element, std::forward<Args>(args)...);
     });
   }
   /// As `create`, of values that may be missing after an error.
@@ -112,6 +124,11 @@ public:
   }
   /// A name for a constant that the import makes: the node's first result and the constant's role.
   std::string nameConstant(const llvm::Twine &role) const;
+  /// `value` with elements of another type.
+  llvm::FailureOr<mlir::Value> cast(llvm::FailureOr<mlir::Value> value, mlir::Type element);
+  /// Sets the result: `value`, made by element-wise ops; if the inputs are constants, what the laws
+  /// give for them.
+  llvm::LogicalResult setComputed(llvm::FailureOr<mlir::Value> value);
   /// A constant of one number, named after the node's result and its role.
   llvm::FailureOr<mlir::Value> number(llvm::StringRef role, float value);
   /// `value` with another shape of as many elements.
@@ -131,6 +148,8 @@ public:
   const onnx::NodeProto &proto;
 
 private:
+  /// What element-wise ops on constants give.
+  HostTensor evaluate(mlir::Value value);
   llvm::LogicalResult checkConstant(const HostTensor &tensor);
   /// Counts a constant that was computed, if there are not too many.
   llvm::LogicalResult countComputed(const HostTensor &tensor);

@@ -42,7 +42,7 @@ LogicalResult octet::onnx_import::importTile(Node &node) {
     size *= count < 1 || count > kMaxElements ? kMaxElements : count;
   if (llvm::any_of(*repeats, [](int64_t count) { return count < 1; }) || !countElements(shape))
     return node.unsupported("repeats of [" + printShape(*repeats) + "]");
-  MaybeValue result = node.value(0);
+  MaybeValue result = node.any(0);
   for (auto [axis, count] : llvm::enumerate(*repeats))
     result = repeatAlong(node, result, axis, count);
   return node.setResult(result);
@@ -63,7 +63,7 @@ LogicalResult octet::onnx_import::importExpand(Node &node) {
     return node.setResult(node.entry(0));
   if (node.constant(0))
     return node.setResult(broadcastTo(*node.constant(0), *result));
-  auto input = node.value(0);
+  auto input = node.any(0);
   if (failed(input))
     return failure();
   shape.insert(shape.begin(), result->size() - shape.size(), 1);
@@ -187,11 +187,26 @@ static MaybeValue padWithElements(Node &node, Value input, ShapeRef pads, String
   return result;
 }
 
+/// The number to pad with: a float, or an integer that a float can hold.
+static FailureOr<float> getFilling(Node &node) {
+  if (!node.has(2))
+    return node.getFloat("value", 0);
+  const HostTensor *given = node.constant(2);
+  if (!given || !given->isInteger())
+    return node.scalar(2, "a constant_value");
+  if (given->size() != 1)
+    return node.invalid("has " + Twine(given->size()) +
+                        " values as a constant_value; expected one");
+  int64_t value = given->integers()->front();
+  if (std::abs(value) > int64_t(1) << 24)
+    return node.unsupported("a constant_value of " + Twine(value));
+  return static_cast<float>(value);
+}
+
 LogicalResult octet::onnx_import::importPad(Node &node) {
   auto pads = getPads(node);
-  auto value = node.has(2) ? node.scalar(2, "a constant_value")
-                           : FailureOr<float>(node.getFloat("value", 0));
-  auto input = succeeded(pads) && succeeded(value) ? node.value(0) : FailureOr<Value>();
+  auto value = getFilling(node);
+  auto input = succeeded(pads) && succeeded(value) ? node.any(0) : FailureOr<Value>();
   if (failed(input))
     return failure();
   auto cut = cutOff(node, *input, *pads);

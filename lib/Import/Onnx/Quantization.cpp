@@ -88,10 +88,9 @@ FailureOr<Entry> octet::onnx_import::dequantize(Node &node, const Entry &integer
   if (integers.tensor) {
     if (!integers.tensor->isInteger())
       return node.invalid("dequantizes a constant of floats; expected integers");
-    if (!integers.tensor->elementType)
+    if (!integers.tensor->type)
       return node.unsupported("integers computed during the import");
-    auto type =
-        readQuantizedType(node, inputs, integers.tensor->elementType, integers.tensor->shape);
+    auto type = readQuantizedType(node, inputs, integers.tensor->type, integers.tensor->shape);
     return failed(type) ? FailureOr<Entry>() : dequantize(node, *integers.tensor, *type);
   }
   QuantizedType own = getQuantizedType(integers);
@@ -130,7 +129,7 @@ FailureOr<Entry> octet::onnx_import::quantize(Node &node, const Entry &reals, Qu
   integers->name = reals.tensor->name;
   integers->shape = reals.tensor->shape;
   integers->data = std::move(stored);
-  integers->elementType = getElementType(type);
+  integers->type = getElementType(type);
   return Entry{integers, {}};
 }
 

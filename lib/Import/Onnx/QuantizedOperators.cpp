@@ -25,7 +25,7 @@ using Import = LogicalResult (*)(Node &);
 /// The element type of the integers of an input.
 static int32_t getElementType(const Entry &entry) {
   if (entry.tensor)
-    return entry.tensor->elementType;
+    return entry.tensor->type;
   QuantizedType type = getQuantizedType(entry);
   return type ? getElementType(type) : TensorProto::UINT8;
 }
@@ -112,7 +112,7 @@ static FailureOr<Entry> dequantizeBias(Node &node, unsigned i, unsigned inputSca
   const HostTensor *bias = node.constant(i);
   if (!bias)
     return node.unsupported("a bias computed at run time");
-  if (bias->elementType != TensorProto::INT32 || !bias->isInteger())
+  if (bias->type != TensorProto::INT32 || !bias->isInteger())
     return node.invalid("has a bias of another type than INT32");
   auto input = node.scalar(inputScale, "the input's scale");
   auto weights = node.floats(weightScale, "the weights' scale");

@@ -151,11 +151,11 @@ FailureOr<QuantizedType> octet::onnx_import::readQuantizedType(Node &node, Param
   if (failed(checkCount(node, *node.constant(inputs.scale), shape, params.axis)))
     return failure();
   if (const HostTensor *zeroPoint = node.constant(inputs.zeroPoint)) {
-    if (elementType && zeroPoint->elementType != elementType)
-      return node.invalid("has a zero point of " + printElementType(zeroPoint->elementType) +
+    if (elementType && zeroPoint->type != elementType)
+      return node.invalid("has a zero point of " + printElementType(zeroPoint->type) +
                               " for integers of " + printElementType(elementType),
                           "store both in the same type");
-    elementType = zeroPoint->elementType;
+    elementType = zeroPoint->type;
   } else if (!elementType) {
     elementType = TensorProto::UINT8;
   }

@@ -7,6 +7,7 @@
 
 #include "Compose.h"
 #include "Operators.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace octet;
@@ -34,8 +35,25 @@ static bool areRows(ShapeRef axes, int64_t rank) {
   return axes.size() > 1 && isLast && !(rank == 4 && first == 2);
 }
 
+/// Integers are combined one by one; truth values as numbers 0 and 1.
+static MaybeValue reduceIntegers(Node &node, Value x, Reduction reduction, ShapeRef axes,
+                                 bool keepDims) {
+  auto combination = reduction == Reduction::sum       ? nn::Combination::sum
+                     : reduction == Reduction::product ? nn::Combination::product
+                     : reduction == Reduction::max     ? nn::Combination::max
+                                                       : nn::Combination::min;
+  Type element = getElementTypeOrSelf(x);
+  bool isTruth = element.isInteger(1);
+  auto numbers = isTruth ? node.cast(x, node.builder().getI8Type()) : MaybeValue(x);
+  if (failed(numbers))
+    return failure();
+  return node.cast(node.create<nn::ReduceOp>(*numbers, combination, axes, keepDims), element);
+}
+
 static MaybeValue createReduction(Node &node, Value x, Reduction reduction, ShapeRef axes,
                                   bool keepDims) {
+  if (!nn::holdsReals(x.getType()))
+    return reduceIntegers(node, x, reduction, axes, keepDims);
   switch (reduction) {
   case Reduction::mean:
     return node.create<nn::ReduceMeanOp>(x, axes, keepDims);
@@ -108,16 +126,18 @@ static LogicalResult setReduced(Node &node, MaybeValue value, ShapeRef axes) {
 
 static LogicalResult importReduction(Node &node, Reduction reduction) {
   auto axes = readAxes(node);
-  auto x = succeeded(axes) ? node.value(0) : MaybeValue();
+  auto x = failed(axes) ? MaybeValue() : reduction == Reduction::mean ? node.value(0) : node.any(0);
   return failed(x)
              ? failure()
              : node.setResult(reduce(node, x, reduction, *axes, node.getInt("keepdims", 1) != 0));
 }
 
-/// Imports a reduction that `compute` makes of the input and the axes, which it keeps.
-template <typename Compute> static LogicalResult importReduction(Node &node, Compute compute) {
+/// Imports a reduction that `compute` makes of the input, of floats or of any type, and the axes,
+/// which it keeps.
+template <typename Compute>
+static LogicalResult importReduction(Node &node, Compute compute, bool takesIntegers = true) {
   auto axes = readAxes(node);
-  auto x = succeeded(axes) ? node.value(0) : MaybeValue();
+  auto x = failed(axes) ? MaybeValue() : takesIntegers ? node.any(0) : node.value(0);
   return failed(x) ? failure() : setReduced(node, compute(x, *axes), *axes);
 }
 
@@ -141,7 +161,7 @@ static LogicalResult foldReduction(Node &node, int64_t first, Combine combine) {
   for (auto [i, row] : llvm::enumerate(rows))
     for (int64_t value : values.slice(i * length, length))
       row = combine(row, value);
-  return node.setResult(HostTensor{"", result, std::move(rows)});
+  return node.setResult(HostTensor{"", result, std::move(rows), tensor.type});
 }
 
 static bool readsIntegers(Node &node) { return node.constant(0) && node.constant(0)->isInteger(); }
@@ -183,10 +203,13 @@ LogicalResult onnx_import::importReduceL1(Node &node) {
 }
 
 LogicalResult onnx_import::importReduceL2(Node &node) {
-  return importReduction(node, [&](MaybeValue x, ShapeRef axes) {
-    auto squares = node.compute<nn::MulOp>(x, x);
-    return node.compute<nn::SqrtOp>(reduce(node, squares, Reduction::sum, axes));
-  });
+  return importReduction(
+      node,
+      [&](MaybeValue x, ShapeRef axes) {
+        auto squares = node.compute<nn::MulOp>(x, x);
+        return node.compute<nn::SqrtOp>(reduce(node, squares, Reduction::sum, axes));
+      },
+      /*takesIntegers=*/false);
 }
 
 LogicalResult onnx_import::importReduceSumSquare(Node &node) {
@@ -196,12 +219,16 @@ LogicalResult onnx_import::importReduceSumSquare(Node &node) {
 }
 
 LogicalResult onnx_import::importReduceLogSum(Node &node) {
-  return importReduction(node, [&](MaybeValue x, ShapeRef axes) {
-    return node.compute<nn::LogOp>(reduce(node, x, Reduction::sum, axes));
-  });
+  return importReduction(
+      node,
+      [&](MaybeValue x, ShapeRef axes) {
+        return node.compute<nn::LogOp>(reduce(node, x, Reduction::sum, axes));
+      },
+      /*takesIntegers=*/false);
 }
 
 LogicalResult onnx_import::importReduceLogSumExp(Node &node) {
   return importReduction(
-      node, [&](MaybeValue x, ShapeRef axes) { return reduceLogSumExp(node, x, axes); });
+      node, [&](MaybeValue x, ShapeRef axes) { return reduceLogSumExp(node, x, axes); },
+      /*takesIntegers=*/false);
 }

@@ -35,11 +35,11 @@ static LogicalResult setSlice(Node &node, const Slice &slice, unsigned i = 0) {
     return node.setResult(
         gatherElements(*tensor, slice.sizes, enumerateOffsets(slice.sizes, strides, offset)));
   }
-  auto input = node.value(0);
+  auto input = node.any(0);
   if (failed(input))
     return failure();
   if (llvm::is_contained(slice.sizes, 0))
-    return node.unsupported("an empty result");
+    return node.setEmpty(slice.sizes, i);
   return node.setResult(node.create<nn::SliceOp>(*input, slice.starts, slice.sizes, slice.steps),
                         i);
 }

@@ -224,8 +224,8 @@ Expected<HostTensorRef> TensorReader::read(const TensorProto &tensor) {
   const ElementType *row = findElementType(tensor.data_type());
   auto result = std::make_shared<HostTensor>();
   result->name = tensor.name();
+  result->type = tensor.data_type();
   result->shape.assign(tensor.dims().begin(), tensor.dims().end());
-  result->elementType = tensor.data_type();
   result->data = isRaw(tensor) ? row->decode(*bytes) : row->decodeTyped(tensor);
   return result;
 }

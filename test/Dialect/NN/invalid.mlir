@@ -201,3 +201,107 @@ func.func @sub_channel(%x: tensor<2x4x!quant.uniform<i8:f32:{0:1, 1:2}, {{1.0, 2
   %y = nn.relu %x : (tensor<2x4x!quant.uniform<i8:f32:{0:1, 1:2}, {{1.0, 2.0}, {3.0, 4.0}}>>) -> tensor<2x4xf32>
   return
 }
+
+// -----
+
+func.func @integers_have_no_exponential(%x: tensor<4xi64>) {
+  // expected-error @below {{expected real numbers, but got 'i64'}}
+  %y = nn.exp %x : (tensor<4xi64>) -> tensor<4xi64>
+  return
+}
+
+// -----
+
+func.func @integers_and_reals(%x: tensor<4xi64>, %y: tensor<4xf32>) {
+  // expected-error @below {{expected elements of one type, but got 'i64' and 'f32'}}
+  %z = nn.add %x, %y : (tensor<4xi64>, tensor<4xf32>) -> tensor<4xi64>
+  return
+}
+
+// -----
+
+func.func @reals_have_no_bits(%x: tensor<4xf32>) {
+  // expected-error @below {{expected integers, but got 'f32'}}
+  %y = nn.not %x : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @compared_with_another_type(%x: tensor<4xi32>, %y: tensor<4xi64>) {
+  // expected-error @below {{expected elements of one type, but got 'i32' and 'i64'}}
+  %z = nn.compare equal %x, %y : (tensor<4xi32>, tensor<4xi64>) -> tensor<4xi1>
+  return
+}
+
+// -----
+
+func.func @chosen_from_two_types(%c: tensor<4xi1>, %x: tensor<4xi32>, %y: tensor<4xf32>) {
+  // expected-error @below {{expected elements of one type, but got 'i32' and 'f32'}}
+  %z = nn.select %c, %x, %y : (tensor<4xi1>, tensor<4xi32>, tensor<4xf32>) -> tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @gathered_as_another_type(%x: tensor<4xi32>, %i: tensor<2xi64>) {
+  // expected-error @below {{expected elements of one type, but got 'i32' and 'i64'}}
+  %z = nn.gather %x, %i axis 0 : (tensor<4xi32>, tensor<2xi64>) -> tensor<2xi64>
+  return
+}
+
+// -----
+
+func.func @gathered_along_no_axis(%x: tensor<4xi32>, %i: tensor<2xi64>) {
+  // expected-error @below {{expected an axis inside rank 1, but got 1}}
+  %z = nn.gather %x, %i axis 1 : (tensor<4xi32>, tensor<2xi64>) -> tensor<2xi32>
+  return
+}
+
+// -----
+
+func.func @scattered_into_a_scalar(%x: tensor<f32>, %i: tensor<2xi64>, %u: tensor<2xf32>) {
+  // expected-error @below {{expected data of rank 1 or more, but got a scalar}}
+  %z = nn.scatter %x, %i, %u sum : (tensor<f32>, tensor<2xi64>, tensor<2xf32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @scattered_at_a_matrix(%x: tensor<4xf32>, %i: tensor<1x2xi64>, %u: tensor<2xf32>) {
+  // expected-error @below {{expected indices of rank 1, but got rank 2}}
+  %z = nn.scatter %x, %i, %u sum : (tensor<4xf32>, tensor<1x2xi64>, tensor<2xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @scattered_updates(%x: tensor<4x3xf32>, %i: tensor<2xi64>, %u: tensor<2x4xf32>) {
+  // expected-error @below {{expected updates [2, 3], but got [2, 4]}}
+  %z = nn.scatter %x, %i, %u sum : (tensor<4x3xf32>, tensor<2xi64>, tensor<2x4xf32>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @reduced_to_one_of_them(%x: tensor<4xi32>) {
+  // expected-error @below {{expected a combination of all elements, but got replace}}
+  %z = nn.reduce %x replace axes [0] : (tensor<4xi32>) -> tensor<i32>
+  return
+}
+
+// -----
+
+func.func @summed_along_no_axis(%x: tensor<4xf32>) {
+  // expected-error @below {{expected an axis inside rank 1, but got 1}}
+  %z = nn.cumulative_sum %x axis 1 : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @more_than_a_row(%x: tensor<4xf32>) {
+  // expected-error @below {{expected from 1 to 4 of each row, but got 5}}
+  %z = nn.top_k %x k 5 : (tensor<4xf32>) -> tensor<5xi64>
+  return
+}

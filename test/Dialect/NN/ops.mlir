@@ -176,3 +176,45 @@ func.func @table(%x: tensor<4x!q>) -> tensor<4x!q> {
       -16, -16, -15, -15, -14, -14, -13, -13, -12, -12, -11, -11, -10, -10, -9, -9, -8, -8, -7, -7, -6, -6, -5, -5, -4, -4, -3, -3, -2, -2, -1, -1] : (tensor<4x!q>) -> tensor<4x!q>
   return %y : tensor<4x!q>
 }
+
+// CHECK-LABEL: func @integers
+func.func @integers(%x: tensor<2x5xi64>, %y: tensor<5xi64>, %f: tensor<2x5xf32>) -> tensor<2x5xf16> {
+  // CHECK: nn.mod %{{.*}}, %{{.*}} : (tensor<2x5xi64>, tensor<5xi64>) -> tensor<2x5xi64>
+  %mod = nn.mod %x, %y : (tensor<2x5xi64>, tensor<5xi64>) -> tensor<2x5xi64>
+  // CHECK: nn.shift_left %{{.*}}, %{{.*}} :
+  %left = nn.shift_left %x, %y : (tensor<2x5xi64>, tensor<5xi64>) -> tensor<2x5xi64>
+  // CHECK: nn.shift_right %{{.*}}, %{{.*}} :
+  %right = nn.shift_right %x, %y : (tensor<2x5xi64>, tensor<5xi64>) -> tensor<2x5xi64>
+  // CHECK: nn.compare less_or_equal %{{.*}}, %{{.*}} : (tensor<2x5xi64>, tensor<5xi64>) -> tensor<2x5xi1>
+  %c = nn.compare less_or_equal %x, %y : (tensor<2x5xi64>, tensor<5xi64>) -> tensor<2x5xi1>
+  // CHECK: nn.not %{{.*}} : (tensor<2x5xi1>) -> tensor<2x5xi1>
+  %not = nn.not %c : (tensor<2x5xi1>) -> tensor<2x5xi1>
+  // CHECK: nn.constant dense<[true, false, true, true, false]> : tensor<5xi1>
+  %m = nn.constant dense<[true, false, true, true, false]> : tensor<5xi1>
+  // CHECK: nn.and %{{.*}}, %{{.*}} : (tensor<2x5xi1>, tensor<5xi1>) -> tensor<2x5xi1>
+  %and = nn.and %not, %m : (tensor<2x5xi1>, tensor<5xi1>) -> tensor<2x5xi1>
+  // CHECK: nn.or
+  %or = nn.or %and, %c : (tensor<2x5xi1>, tensor<2x5xi1>) -> tensor<2x5xi1>
+  // CHECK: nn.xor
+  %xor = nn.xor %or, %c : (tensor<2x5xi1>, tensor<2x5xi1>) -> tensor<2x5xi1>
+  // CHECK: nn.select %{{.*}}, %{{.*}}, %{{.*}} : (tensor<2x5xi1>, tensor<2x5xi64>, tensor<5xi64>) -> tensor<2x5xi64>
+  %s = nn.select %xor, %x, %y : (tensor<2x5xi1>, tensor<2x5xi64>, tensor<5xi64>) -> tensor<2x5xi64>
+  // CHECK: nn.cast %{{.*}} : (tensor<2x5xf32>) -> tensor<2x5xf16>
+  %h = nn.cast %f : (tensor<2x5xf32>) -> tensor<2x5xf16>
+  return %h : tensor<2x5xf16>
+}
+
+// CHECK-LABEL: func @positions
+func.func @positions(%x: tensor<4x5xf32>, %i: tensor<2x3xi64>, %j: tensor<2xi64>, %u: tensor<2x5xf32>, %n: tensor<4x5xi32>) {
+  // CHECK: nn.gather %{{.*}}, %{{.*}} axis 1 : (tensor<4x5xf32>, tensor<2x3xi64>) -> tensor<4x2x3xf32>
+  %g = nn.gather %x, %i axis 1 : (tensor<4x5xf32>, tensor<2x3xi64>) -> tensor<4x2x3xf32>
+  // CHECK: nn.scatter %{{.*}}, %{{.*}}, %{{.*}} sum : (tensor<4x5xf32>, tensor<2xi64>, tensor<2x5xf32>) -> tensor<4x5xf32>
+  %s = nn.scatter %x, %j, %u sum : (tensor<4x5xf32>, tensor<2xi64>, tensor<2x5xf32>) -> tensor<4x5xf32>
+  // CHECK: nn.reduce %{{.*}} max axes [0] keep_dims : (tensor<4x5xi32>) -> tensor<1x5xi32>
+  %r = nn.reduce %n max axes [0] keep_dims : (tensor<4x5xi32>) -> tensor<1x5xi32>
+  // CHECK: nn.cumulative_sum %{{.*}} axis 1 exclusive : (tensor<4x5xf32>) -> tensor<4x5xf32>
+  %c = nn.cumulative_sum %x axis 1 exclusive : (tensor<4x5xf32>) -> tensor<4x5xf32>
+  // CHECK: nn.top_k %{{.*}} k 2 smallest : (tensor<4x5xf32>) -> tensor<4x2xi64>
+  %t = nn.top_k %x k 2 smallest : (tensor<4x5xf32>) -> tensor<4x2xi64>
+  return
+}

@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from . import elementwise, movement, pools, products
+from . import elementwise, integers, movement, pools, products
 from .graph import pads_of, scalar
 from .products import Window
 
@@ -177,18 +177,71 @@ def _binary(function):
     return lambda node, values: function(values[node.inputs[0]], values[node.inputs[1]])
 
 
+def _by_kind(of_reals, of_integers):
+    """An operator of real numbers or of integers."""
+    def apply(node, values):
+        operands = [values[name] for name in node.inputs]
+        return (of_reals if operands[0].dtype.kind == "f" else of_integers)(*operands)
+    return apply
+
+
+def _cast(node, values):
+    from onnx import helper
+    return integers.cast(values[node.inputs[0]], helper.tensor_dtype_to_np_dtype(node.attribute("to")))
+
+
+def _bit_shift(node, values):
+    shift = integers.shift_left if node.attribute("direction") == "LEFT" else integers.shift_right
+    return shift(values[node.inputs[0]], values[node.inputs[1]])
+
+
+def _gather(node, values):
+    return integers.gather(values[node.inputs[0]], values[node.inputs[1]], node.attribute("axis", 0))
+
+
+def _scatter(node, values):
+    data, indices, updates = (values[name] for name in node.inputs)
+    return integers.scatter(data, indices[:, 0], updates, node.attribute("reduction", "none"))
+
+
+def _cumulative_sum(node, values):
+    x, axis = (values[name] for name in node.inputs)
+    return integers.cumulative_sum(x, int(axis), node.attribute("exclusive", 0), node.attribute("reverse", 0))
+
+
+def _top_k(node, values):
+    """Its values, which nothing reads, have the first name."""
+    x, k = (values[name] for name in node.inputs)
+    largest = node.attribute("largest", 1)
+    values[node.outputs[0]], values[node.outputs[1]] = integers.top_k(x, int(k[0]), node.attribute("axis", -1), largest)
+    return values[node.outputs[0]]
+
+
+def _reduce(function):
+    """[N.integer] over axes."""
+    def apply(node, values):
+        x, axes = (values[name] for name in node.inputs)
+        keep = bool(node.attribute("keepdims", 1))
+        return function(x.astype(np.int64), axis=tuple(axes), keepdims=keep).astype(x.dtype)
+    return apply
+
+
+def _where(node, values):
+    return np.where(*(values[name] for name in node.inputs))
+
+
 TABLE = {
-    "Add": _binary(elementwise.add), "Sub": _binary(elementwise.sub), "Mul": _binary(elementwise.mul),
-    "Div": _binary(elementwise.div),
+    "Add": _by_kind(elementwise.add, integers.add), "Sub": _by_kind(elementwise.sub, integers.sub),
+    "Mul": _by_kind(elementwise.mul, integers.mul), "Div": _by_kind(elementwise.div, integers.div),
     "Relu": _unary(elementwise.relu), "Sigmoid": _unary(elementwise.sigmoid), "Tanh": _unary(elementwise.tanh),
     "Exp": _unary(elementwise.exp), "Erf": _unary(elementwise.erf),
     "Softplus": _unary(elementwise.softplus), "Gelu": _unary(elementwise.gelu, approximate="none"), "Sqrt": _unary(elementwise.sqrt),
-    "Neg": _unary(np.negative),  # [N.neg]
+    "Neg": _by_kind(np.negative, integers.neg),  # [N.neg]
     "HardSwish": _unary(elementwise.hard_swish), "Identity": _unary(np.asarray),
-    "Abs": _unary(elementwise.magnitude), "Sign": _unary(elementwise.sign), "Round": _unary(elementwise.nearest),
+    "Abs": _by_kind(elementwise.magnitude, integers.magnitude), "Sign": _by_kind(elementwise.sign, integers.sign), "Round": _unary(elementwise.nearest),
     "Floor": _unary(elementwise.floor), "Ceil": _unary(elementwise.ceil), "Log": _unary(elementwise.log),
     "Sin": _unary(elementwise.sin), "Cos": _unary(elementwise.cos), "Atan": _unary(elementwise.atan),
-    "Max": _binary(elementwise.larger), "Min": _binary(elementwise.lesser), "Pow": _binary(elementwise.power),
+    "Max": _by_kind(elementwise.larger, integers.larger), "Min": _by_kind(elementwise.lesser, integers.lesser), "Pow": _binary(elementwise.power),
     "PRelu": _binary(elementwise.prelu), "ThresholdedRelu": _unary(elementwise.thresholded_relu, alpha=1.0),
     "LeakyRelu": _unary(elementwise.leaky_relu, alpha=0.01), "Elu": _unary(elementwise.elu, alpha=1.0),
     "HardSigmoid": _unary(elementwise.hard_sigmoid, alpha=0.2, beta=0.5),
@@ -198,6 +251,13 @@ TABLE = {
     "ReduceProd": _reduction("prod"),
     "BatchNormalization": _batch_norm,
     "Pad": _pad, "Slice": _slice, "Reshape": _reshape, "Flatten": _flatten, "Squeeze": _squeeze, "Unsqueeze": _unsqueeze,
+    "Mod": _binary(integers.mod), "BitShift": _bit_shift, "Cast": _cast, "Where": _where, "Gather": _gather,
+    "ScatterND": _scatter, "CumSum": _cumulative_sum, "TopK": _top_k, "ReduceSum": _reduce(np.sum), "ReduceProd": _reduce(np.prod),
+    "ReduceMax": _reduce(np.max), "ReduceMin": _reduce(np.min),
+    "Equal": _binary(integers.equal), "Less": _binary(integers.less), "LessOrEqual": _binary(integers.less_or_equal),
+    "And": _binary(np.logical_and), "Or": _binary(np.logical_or), "Xor": _binary(np.logical_xor), "Not": _unary(np.logical_not),
+    "BitwiseAnd": _binary(np.bitwise_and), "BitwiseOr": _binary(np.bitwise_or), "BitwiseXor": _binary(np.bitwise_xor),
+    "BitwiseNot": _unary(np.invert),
     "Transpose": _transpose, "Concat": _concat, "Resize": _resize, "Constant": _constant,
 }
 

@@ -123,9 +123,9 @@ TEST(Collect, TakesNothingElse) {
   EXPECT_EQ(getError(codegen.collect("module {}")),
             "expected a nested module with a kernel.program for each CPU level, but got none");
   EXPECT_EQ(getError(codegen.collect(R"(module { module {
-    kernel.program @main level "sse2" arena 0 state 0 prepared 0 inputs [#kernel.tensor<"x\0A", tensor<1xf16>>] outputs [] {}
+    kernel.program @main level "sse2" arena 0 state 0 prepared 0 inputs [#kernel.tensor<"x\0A", tensor<1xui64>>] outputs [] {}
   } })")),
-            "'x\\x0A': a network cannot take or give a tensor<1xf16>");
+            "'x\\x0A': a network cannot take or give a tensor<1xui64>");
 }
 
 } // namespace

@@ -223,9 +223,42 @@ define void @store(ptr %y, i64 %begin, i64 %end) {
 }
 
 TEST(Runtime, CodesBecomeErrors) {
-  EXPECT_EQ(toString(checkRun(0)), "");
-  EXPECT_EQ(toString(checkRun(1)), "the network did not run (code 1): an input's or output's "
-                                   "memory, or a step, is not there");
+  const octet_step steps[] = {{1, "first"}, {1, "look-up"}};
+  const octet_program program = {"reference", steps, 2};
+  EXPECT_EQ(toString(checkRun(0, program)), "");
+  EXPECT_EQ(toString(checkRun(1, program)), "the network did not run (code 1): an input's or "
+                                            "output's memory, or a step, is not there");
+  EXPECT_EQ(toString(checkRun(3, program)), "the operator 'look-up' met an index outside of the "
+                                            "tensor that it points into (code 3)");
+}
+
+/// The run ends behind the step that sets the status, and says which one it was; the next run
+/// starts afresh.
+TEST(Runtime, StepsMayRefuseTheirValues) {
+  const char *code = R"(
+define void @check(ptr %x, ptr %status, i64 %begin, i64 %end) {
+  %value = load i64, ptr %x
+  store i64 %value, ptr %status
+  ret void
+}
+define void @store(ptr %y, i64 %begin, i64 %end) {
+  store i64 7, ptr %y
+  ret void
+}
+)";
+  TestNetwork network("net");
+  StepInfo check{"check", 1, "check", {{OCTET_INPUT, 0}, {OCTET_STATUS, 0}}},
+      store{"store", 1, "store", {{OCTET_OUTPUT, 0}}};
+  network.info.inputs = {{"x", OCTET_I64, {1}, 0, 0}};
+  network.info.outputs = {{"y", OCTET_I64, {1}, 0, 0}};
+  auto library = network.level("reference", code, {store, check, store}).load();
+  ModelPtr model = create(*library);
+  for (auto [bad, expected] : {std::pair(1, 3), {0, 0}, {1, 3}}) {
+    int64_t x = bad, y = 0;
+    const void *inputs[] = {&x};
+    void *outputs[] = {&y};
+    EXPECT_EQ(library->api().run(model.get(), inputs, outputs), expected);
+  }
 }
 
 /// More arguments than registers, of every kind; the inputs and outputs are those of each run.

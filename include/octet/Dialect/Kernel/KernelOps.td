@@ -40,11 +40,13 @@ class Kernel_Op<string mnemonic, list<Trait> traits = []> : Op<Kernel_Dialect, m
 // The numbers are those of octet_space in records.h.
 def Kernel_SpaceAttr : I32EnumAttr<"Space", "which memory an argument points into", [
     I32EnumAttrCase<"arena", 0>, I32EnumAttrCase<"weights", 1>, I32EnumAttrCase<"state", 2>,
-    I32EnumAttrCase<"prepared", 3>, I32EnumAttrCase<"input", 4>, I32EnumAttrCase<"output", 5>]> {
+    I32EnumAttrCase<"prepared", 3>, I32EnumAttrCase<"input", 4>, I32EnumAttrCase<"output", 5>,
+    I32EnumAttrCase<"status", 6>]> {
   let description = [{
     `arena`: values between steps. `weights`: constants in the library, which all models share. `state`: what observers keep
     from run to run. `prepared`: weights in the order of kernels, which the prologue writes when a model is made. `input`,
-    `output`: the caller's memory. Source: `octet_space` in records.h.
+    `output`: the caller's memory. `status`: 64 bits, where a kernel writes 1 if it meets a value with which the network cannot
+    run. Source: `octet_space` in records.h.
   }];
   let cppNamespace = "::octet::kernel";
 }

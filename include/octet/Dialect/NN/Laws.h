@@ -15,7 +15,7 @@
 #ifndef OCTET_DIALECT_NN_LAWS_H
 #define OCTET_DIALECT_NN_LAWS_H
 
-#include "octet/Dialect/NN/NN.h"
+#include "octet/Dialect/NN/LawOf.h"
 #include "octet/Numerics/Arithmetic.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/bit.h"
@@ -322,12 +322,34 @@ template <typename A> Real<A> law(A &a, MulOp, Reals<A> x) { return a.mul(x[0], 
 template <typename A> Real<A> law(A &a, DivOp, Reals<A> x) { return a.div(x[0], x[1]); }
 
 /// [N.max]
-template <typename A> Real<A> law(A &a, MaxOp, Reals<A> x) {
-  return a.keepNaN(x[0], a.max(x[0], x[1]));
+template <typename A> Real<A> larger(A &a, Real<A> x, Real<A> y) {
+  return a.keepNaN(x, a.max(x, y));
 }
-template <typename A> Real<A> law(A &a, MinOp, Reals<A> x) {
-  return a.keepNaN(x[0], a.min(x[0], x[1]));
+template <typename A> Real<A> lesser(A &a, Real<A> x, Real<A> y) {
+  return a.keepNaN(x, a.min(x, y));
 }
+template <typename A> Real<A> law(A &a, MaxOp, Reals<A> x) { return larger<A>(a, x[0], x[1]); }
+template <typename A> Real<A> law(A &a, MinOp, Reals<A> x) { return lesser<A>(a, x[0], x[1]); }
+
+/// What `combination` makes of two real numbers; of integers, see IntegerLaws.h.
+template <typename A> Real<A> combine(A &a, Combination combination, Real<A> x, Real<A> y) {
+  switch (combination) {
+  case Combination::replace:
+    return y;
+  case Combination::sum:
+    return a.add(x, y);
+  case Combination::product:
+    return a.mul(x, y);
+  case Combination::max:
+    return larger<A>(a, x, y);
+  case Combination::min:
+    return lesser<A>(a, x, y);
+  }
+  llvm_unreachable("all combinations are above");
+}
+
+/// [N.half] Between floats, which all are f32.
+template <typename A> Real<A> law(A &, CastOp, Reals<A> x) { return x[0]; }
 
 /// [N.leaky_relu]
 template <typename A> Real<A> law(A &a, PreluOp, Reals<A> x) {
@@ -353,42 +375,13 @@ template <typename A> Real<A> law(A &a, FmaOp, Reals<A> x) { return a.fma(x[0], 
 // The law of any op
 //===----------------------------------------------------------------------===//
 
-namespace detail {
-template <typename A, typename OpTy, typename = void> struct HasLaw : std::false_type {};
-template <typename A, typename OpTy>
-struct HasLaw<A, OpTy,
-              std::void_t<decltype(law(std::declval<A &>(), std::declval<OpTy>(), Reals<A>()))>>
-    : std::true_type {};
-
-template <typename OpTy, typename A>
-bool tryLaw(A &a, mlir::Operation *op, Reals<A> operands, std::optional<Real<A>> &result) {
-  if constexpr (HasLaw<A, OpTy>::value) {
-    if (auto typed = llvm::dyn_cast<OpTy>(op)) {
-      result = law(a, typed, operands);
-      return true;
-    }
-  }
-  return false;
-}
-
-template <typename A, typename... Ops>
-std::optional<Real<A>> applyLawOf(A &a, mlir::Operation *op, Reals<A> operands,
-                                  std::tuple<Ops...> *) {
-  std::optional<Real<A>> result;
-  (void)(tryLaw<Ops>(a, op, operands, result) || ...);
-  return result;
-}
-
-using AllOps = std::tuple<
-#define GET_OP_LIST
-#include "octet/Dialect/NN/NNOps.cpp.inc"
-    >;
-} // namespace detail
-
 /// The result of the law of `op` for `operands`; nothing if the op has no law.
 template <typename A>
 std::optional<Real<A>> applyLaw(A &a, mlir::Operation *op, Reals<A> operands) {
-  return detail::applyLawOf<A>(a, op, operands, static_cast<detail::AllOps *>(nullptr));
+  auto lawOf = [&a](auto typed, Reals<A> x) -> decltype(law(a, typed, x)) {
+    return law(a, typed, x);
+  };
+  return applyLawOf<Real<A>>(lawOf, op, operands);
 }
 
 } // namespace octet::nn

@@ -17,6 +17,7 @@
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace octet::nn {
@@ -27,6 +28,28 @@ class Elementwise : public mlir::OpTrait::TraitBase<ConcreteType, Elementwise> {
 /// Result's elements are copies of the operand's; see NNBase.td.
 template <typename ConcreteType>
 class DataMovement : public mlir::OpTrait::TraitBase<ConcreteType, DataMovement> {};
+
+/// Whether this is a tensor of real numbers (f32 or quantized), not of integers.
+bool holdsReals(mlir::Type type);
+/// Whether all operands and the result of an op are.
+bool isOfReals(mlir::Operation *op);
+
+/// What the elements of an op's operands and result are; see NNBase.td. The first three are the
+/// verifiers.
+llvm::LogicalResult verifyReals(mlir::Operation *op);
+llvm::LogicalResult verifyOneKind(mlir::Operation *op);
+llvm::LogicalResult verifyIntegers(mlir::Operation *op);
+template <typename ConcreteType> struct OfReals : mlir::OpTrait::TraitBase<ConcreteType, OfReals> {
+  static llvm::LogicalResult verifyTrait(mlir::Operation *op) { return verifyReals(op); }
+};
+template <typename ConcreteType>
+struct OfOneKind : mlir::OpTrait::TraitBase<ConcreteType, OfOneKind> {
+  static llvm::LogicalResult verifyTrait(mlir::Operation *op) { return verifyOneKind(op); }
+};
+template <typename ConcreteType>
+struct OfIntegers : mlir::OpTrait::TraitBase<ConcreteType, OfIntegers> {
+  static llvm::LogicalResult verifyTrait(mlir::Operation *op) { return verifyIntegers(op); }
+};
 
 /// Compares the inferred with the actual result shape (InferShapeOpInterface).
 llvm::LogicalResult verifyInferredShape(mlir::Operation *op);
@@ -60,13 +83,17 @@ int64_t countMultiplyAdds(mlir::Operation *op);
 /// Name of the argument and result attribute that carries a tensor's source name.
 inline constexpr llvm::StringLiteral kNameAttr = "nn.name";
 
-/// Creates `OpTy` with its inferred result shape and the given element type. `args` are the
+/// Creates `OpTy` with its inferred result shape and the given element type (null: that of its
+/// first operand). `args` are the
 /// arguments of the op's builder behind the result type. Returns a null op after an error.
 template <typename OpTy, typename... Args>
 OpTy createInferred(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type elementType,
                     Args &&...args) {
-  auto op = OpTy::create(builder, loc, mlir::RankedTensorType::get({}, elementType),
+  mlir::Type some = elementType ? elementType : mlir::Type(builder.getF32Type());
+  auto op = OpTy::create(builder, loc, mlir::RankedTensorType::get({}, some),
                          std::forward<Args>(args)...);
+  if (!elementType)
+    elementType = mlir::getElementTypeOrSelf(op->getOperand(0));
   auto shape = op.inferResultShape();
   if (llvm::failed(shape)) {
     op.erase();

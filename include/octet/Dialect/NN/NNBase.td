@@ -26,8 +26,10 @@ def NN_Dialect : Dialect {
     bit for bit; names in brackets, such as [N.conv], are labels in that document.
 
     Formulas are about real numbers, which the elements of a quantized tensor represent; sizes, pads and axes count elements.
-    Operands and results are static tensors of `f32`, of a quantized type or of integers. Any other type is an error, and so
-    is a result type whose shape differs from the one in the operator's description.
+    Operands and results are static tensors of `f32`, of a quantized type or of integers: `i64` and narrower ones, `ui8` and
+    the like without a sign, `i1` for truth values, each a byte of 0 or 1. Integers wrap to their type [N.integer]. Any other
+    type is an error (`nn.cast` takes other floats), and so is a result type whose shape differs from the one in the
+    operator's description.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
@@ -43,8 +45,21 @@ def NN_Quantized : Type<CPred<"::llvm::isa<::mlir::quant::UniformQuantizedType, 
 /// A static tensor of floats, quantized values or plain integers.
 def NN_Tensor : StaticShapeTensorOf<[F32, NN_Quantized, AnyInteger]>;
 
+/// What a caller may hold: floats of any width, too.
+def NN_CastTensor : StaticShapeTensorOf<[F16, BF16, F32, F64, AnyInteger]>;
+/// Truth values.
+def NN_TruthTensor : StaticShapeTensorOf<[I1]>;
+/// Positions in a tensor.
+def NN_IndexTensor : StaticShapeTensorOf<[I64]>;
+
 /// The result depends element by element on the operands (after broadcasting).
 def NN_Elementwise : NativeOpTrait<"Elementwise"> { let cppNamespace = "::octet::nn"; }
+/// Operands and result are real numbers: f32 or quantized.
+def NN_OfReals : NativeOpTrait<"OfReals"> { let cppNamespace = "::octet::nn"; }
+/// Operands and result are all real numbers, or have one type of integers.
+def NN_OfOneKind : NativeOpTrait<"OfOneKind"> { let cppNamespace = "::octet::nn"; }
+/// Operands and result have one type of integers.
+def NN_OfIntegers : NativeOpTrait<"OfIntegers"> { let cppNamespace = "::octet::nn"; }
 /// The result's elements are copies of the operand's: any element type, no arithmetic.
 def NN_DataMovement : NativeOpTrait<"DataMovement"> { let cppNamespace = "::octet::nn"; }
 

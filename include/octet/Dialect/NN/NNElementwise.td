@@ -24,7 +24,8 @@ def NN_GeluFormAttr : I32EnumAttr<"GeluForm", "the formula of a GELU", [
 }
 
 /// `source`: label, ONNX operator, PyTorch function.
-class NN_UnaryOp<string mnemonic, string sum, string formula, string source> : NN_ShapedOp<mnemonic, [NN_Elementwise]> {
+class NN_UnaryOp<string mnemonic, string sum, string formula, string source, Trait kind = NN_OfReals>
+    : NN_ShapedOp<mnemonic, [NN_Elementwise, kind]> {
   let summary = sum;
   let description = "Element by element: " # formula # ". The input may have any shape; a result of another shape "
       # "is an error. Source: " # source # ".";
@@ -37,7 +38,8 @@ class NN_UnaryOp<string mnemonic, string sum, string formula, string source> : N
   }];
 }
 
-class NN_BinaryOp<string mnemonic, string sum, string formula, string source> : NN_ShapedOp<mnemonic, [NN_Elementwise]> {
+class NN_BinaryOp<string mnemonic, string sum, string formula, string source, list<Trait> kinds = [NN_OfReals]>
+    : NN_ShapedOp<mnemonic, !listconcat([NN_Elementwise], kinds)> {
   let summary = sum;
   let description = "Element by element with NumPy broadcasting of the two shapes: " # formula # ". "
       # "Errors: shapes that do not broadcast. Source: " # source # ".";
@@ -75,10 +77,10 @@ def NN_GeluOp : NN_UnaryOp<"gelu", "Gaussian error linear unit",
   let assemblyFormat = "$input $form attr-dict `:` functional-type(operands, results)";
 }
 def NN_SqrtOp : NN_UnaryOp<"sqrt", "square root", "correctly rounded", "[N.sqrt]; ONNX Sqrt, `torch.sqrt`">;
-def NN_NegOp : NN_UnaryOp<"neg", "negation", "`-x`", "[N.neg]; ONNX Neg, `torch.neg`">;
+def NN_NegOp : NN_UnaryOp<"neg", "negation", "`-x`", "[N.neg]; ONNX Neg, `torch.neg`", NN_OfOneKind>;
 
-def NN_AbsOp : NN_UnaryOp<"abs", "magnitude", "`|x|`, never -0", "[N.abs]; ONNX Abs, `torch.abs`">;
-def NN_SignOp : NN_UnaryOp<"sign", "sign", "-1, 0 or 1", "[N.sign]; ONNX Sign, `torch.sign`">;
+def NN_AbsOp : NN_UnaryOp<"abs", "magnitude", "`|x|`, never -0", "[N.abs]; ONNX Abs, `torch.abs`", NN_OfOneKind>;
+def NN_SignOp : NN_UnaryOp<"sign", "sign", "-1, 0 or 1", "[N.sign]; ONNX Sign, `torch.sign`", NN_OfOneKind>;
 def NN_RoundOp : NN_UnaryOp<"round", "nearest integer", "ties to the even one", "[N.round]; ONNX Round, `torch.round`">;
 def NN_FloorOp : NN_UnaryOp<"floor", "largest integer below", "the largest integer that is not above x",
     "[N.round]; ONNX Floor, `torch.floor`">;
@@ -115,18 +117,18 @@ def NN_HardSigmoidOp : NN_UnaryOp<"hard_sigmoid", "hard sigmoid", "`clip(alpha *
   let assemblyFormat = "$input `alpha` $alpha `beta` $beta attr-dict `:` functional-type(operands, results)";
 }
 
-def NN_AddOp : NN_BinaryOp<"add", "sum", "rounded once", "[N.add]; ONNX Add, `torch.add`">;
-def NN_SubOp : NN_BinaryOp<"sub", "difference", "rounded once", "[N.add]; ONNX Sub, `torch.sub`">;
-def NN_MulOp : NN_BinaryOp<"mul", "product", "rounded once", "[N.add]; ONNX Mul, `torch.mul`">;
-def NN_DivOp : NN_BinaryOp<"div", "quotient", "rounded once", "[N.add]; ONNX Div, `torch.div`">;
+def NN_AddOp : NN_BinaryOp<"add", "sum", "rounded once", "[N.add]; ONNX Add, `torch.add`", [NN_OfOneKind]>;
+def NN_SubOp : NN_BinaryOp<"sub", "difference", "rounded once", "[N.add]; ONNX Sub, `torch.sub`", [NN_OfOneKind]>;
+def NN_MulOp : NN_BinaryOp<"mul", "product", "rounded once", "[N.add]; ONNX Mul, `torch.mul`", [NN_OfOneKind]>;
+def NN_DivOp : NN_BinaryOp<"div", "quotient", "rounded once", "[N.add]; ONNX Div, `torch.div`", [NN_OfOneKind]>;
 
-def NN_MaxOp : NN_BinaryOp<"max", "larger value", "`lhs > rhs ? lhs : rhs`, NaN if one is NaN", "[N.max]; ONNX Max, `torch.maximum`">;
-def NN_MinOp : NN_BinaryOp<"min", "lesser value", "`lhs < rhs ? lhs : rhs`, NaN if one is NaN", "[N.max]; ONNX Min, `torch.minimum`">;
+def NN_MaxOp : NN_BinaryOp<"max", "larger value", "`lhs > rhs ? lhs : rhs`, NaN if one is NaN", "[N.max]; ONNX Max, `torch.maximum`", [NN_OfOneKind]>;
+def NN_MinOp : NN_BinaryOp<"min", "lesser value", "`lhs < rhs ? lhs : rhs`, NaN if one is NaN", "[N.max]; ONNX Min, `torch.minimum`", [NN_OfOneKind]>;
 def NN_PowOp : NN_BinaryOp<"pow", "power", "`exp(rhs * log(|lhs|))` with the sign of the power", "[N.pow]; ONNX Pow, `torch.pow`">;
 def NN_PreluOp : NN_BinaryOp<"prelu", "leaky rectifier with slopes", "`lhs < 0 ? rhs * lhs : lhs`",
     "[N.leaky_relu]; He et al., \"Delving Deep into Rectifiers\", 2015; ONNX PRelu, `torch.nn.functional.prelu`">;
 
-def NN_FmaOp : NN_ShapedOp<"fma", [NN_Elementwise]> {
+def NN_FmaOp : NN_ShapedOp<"fma", [NN_Elementwise, NN_OfReals]> {
   let summary = "fused multiply-add";
   let description = [{
     Element by element `x * factor + shift`, rounded once, with NumPy broadcasting of `factor` and `shift` to the shape of
@@ -147,6 +149,62 @@ def NN_TableOp : NN_ShapedOp<"table", [NN_Elementwise]> {
   let arguments = (ins NN_Tensor:$input, DenseI8ArrayAttr:$table);
   let assemblyFormat = "$input `,` $table attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Integers and truth values
+//===----------------------------------------------------------------------===//
+
+def NN_ModOp : NN_BinaryOp<"mod", "remainder", "`lhs - floor(lhs / rhs) * rhs`, 0 for a divisor of 0",
+    "[N.integer]; ONNX Mod, `torch.remainder`", [NN_OfIntegers]>;
+def NN_AndOp : NN_BinaryOp<"and", "conjunction", "of bits, or of truth values", "[N.integer]; ONNX And, BitwiseAnd", [NN_OfIntegers]>;
+def NN_OrOp : NN_BinaryOp<"or", "disjunction", "of bits, or of truth values", "[N.integer]; ONNX Or, BitwiseOr", [NN_OfIntegers]>;
+def NN_XorOp : NN_BinaryOp<"xor", "exclusive or", "of bits, or of truth values", "[N.integer]; ONNX Xor, BitwiseXor", [NN_OfIntegers]>;
+def NN_ShiftLeftOp : NN_BinaryOp<"shift_left", "shift to the left", "`lhs * 2^rhs`, 0 from 64 on",
+    "[N.integer]; ONNX BitShift, `torch.bitwise_left_shift`", [NN_OfIntegers]>;
+def NN_ShiftRightOp : NN_BinaryOp<"shift_right", "shift to the right", "`floor(lhs / 2^rhs)`, 0 or -1 from 64 on",
+    "[N.integer]; ONNX BitShift, `torch.bitwise_right_shift`", [NN_OfIntegers]>;
+def NN_NotOp : NN_UnaryOp<"not", "complement", "of bits, or of a truth value", "[N.integer]; ONNX Not, BitwiseNot", NN_OfIntegers>;
+
+def NN_PredicateAttr : I32EnumAttr<"Predicate", "a relation of two numbers", [
+    I32EnumAttrCase<"equal", 0>, I32EnumAttrCase<"less", 1>, I32EnumAttrCase<"less_or_equal", 2>]> {
+  let description = [{
+    A relation that holds or not; with NaN none does. The other way round, operands are exchanged. Source: [N.compare]; ONNX
+    Equal, Less, LessOrEqual.
+  }];
+  let cppNamespace = "::octet::nn";
+}
+
+def NN_CompareOp : NN_BinaryOp<"compare", "relation of two numbers", "whether `predicate` holds, an `i1`",
+    "[N.compare]; ONNX Equal, Less, LessOrEqual; `torch.eq`, `torch.lt`, `torch.le`", []> {
+  let arguments = (ins NN_PredicateAttr:$predicate, NN_Tensor:$lhs, NN_Tensor:$rhs);
+  let assemblyFormat = "$predicate $lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
+  let results = (outs NN_TruthTensor:$result);
+  let hasVerifier = 1;
+}
+
+def NN_SelectOp : NN_ShapedOp<"select", [NN_Elementwise]> {
+  let summary = "one value or the other";
+  let description = [{
+    Element by element with NumPy broadcasting of the three shapes: `yes` where `condition`, an `i1`, is 1, else `no`, bit for
+    bit. Errors: shapes that do not broadcast; `yes`, `no` and result of different kinds. Source: [N.compare]; ONNX Where,
+    `torch.where`.
+  }];
+  let arguments = (ins NN_TruthTensor:$condition, NN_Tensor:$yes, NN_Tensor:$no);
+  let assemblyFormat = "$condition `,` $yes `,` $no attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def NN_CastOp : NN_ShapedOp<"cast", [NN_Elementwise]> {
+  let summary = "the same numbers in another type";
+  let description = [{
+    Element by element, between floats of any width and integers. Floats become integers by omitting the fraction, within
+    64 bits, and then as integers do: by their lowest bits. Numbers become floats by rounding to the nearest, and truth values by
+    comparison with 0. A result of another shape is an error. Source: [N.cast]; ONNX Cast, `torch.Tensor.to`.
+  }];
+  let arguments = (ins NN_CastTensor:$input);
+  let results = (outs NN_CastTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
 }
 
 #endif // OCTET_DIALECT_NN_NNELEMENTWISE_TD

@@ -59,6 +59,15 @@ def NN_NearestModeAttr : I32EnumAttr<"NearestMode", "how a nearest coordinate is
   let cppNamespace = "::octet::nn";
 }
 
+def NN_CombinationAttr : I32EnumAttr<"Combination", "how two numbers become one", [
+    I32EnumAttrCase<"replace", 0>, I32EnumAttrCase<"sum", 1>, I32EnumAttrCase<"product", 2>, I32EnumAttrCase<"max", 3>,
+    I32EnumAttrCase<"min", 4>]> {
+  let description = [{
+    The second number (`replace`), or that of `nn.add`, `nn.mul`, `nn.max` or `nn.min`. Source: `reduction` of ONNX ScatterND.
+  }];
+  let cppNamespace = "::octet::nn";
+}
+
 //===----------------------------------------------------------------------===//
 // Constants
 //===----------------------------------------------------------------------===//
@@ -194,6 +203,39 @@ def NN_ReduceMaxOp : NN_ReductionOp<"reduce_max", "largest element", "ONNX Reduc
 def NN_ReduceMinOp : NN_ReductionOp<"reduce_min", "least element", "ONNX ReduceMin, `torch.amin`">;
 def NN_ReduceProdOp : NN_ReductionOp<"reduce_prod", "product", "ONNX ReduceProd, `torch.prod`">;
 
+def NN_ReduceOp : NN_ShapedOp<"reduce", [NN_OfIntegers]> {
+  let summary = "integers combined over axes";
+  let description = [{
+    Over `axes` as of `nn.reduce_mean`, with the same errors; and `replace`, which combines nothing. Source: [N.integer]; ONNX
+    ReduceSum, ReduceProd, ReduceMax, ReduceMin; `torch.sum`, `torch.amax`.
+  }];
+  let arguments = (ins NN_Tensor:$input, NN_CombinationAttr:$combination, DenseI64ArrayAttr:$axes, UnitAttr:$keep_dims);
+  let assemblyFormat = "$input $combination `axes` $axes (`keep_dims` $keep_dims^)? attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def NN_CumulativeSumOp : NN_ShapedOp<"cumulative_sum", [NN_OfOneKind]> {
+  let summary = "sums of what goes before";
+  let description = [{
+    Element i along `axis` is the sum of the elements up to i, or before it (`exclusive`). Errors: an axis outside the rank.
+    Source: [N.cumulative_sum]; ONNX CumSum, `torch.cumsum`.
+  }];
+  let arguments = (ins NN_Tensor:$input, I64Attr:$axis, UnitAttr:$exclusive);
+  let assemblyFormat = "$input `axis` $axis (`exclusive` $exclusive^)? attr-dict `:` functional-type(operands, results)";
+}
+
+def NN_TopKOp : NN_ShapedOp<"top_k"> {
+  let summary = "where the largest numbers of a row are";
+  let description = [{
+    For each row, which is along the last dimension, the positions of its `k` largest numbers (or `smallest`), the best first, of
+    equal ones the first first. Errors: a scalar; a k that is not from 1 to the size of a row. Source: [N.top_k]; ONNX TopK,
+    ArgMax, ArgMin; `torch.topk`.
+  }];
+  let arguments = (ins NN_Tensor:$input, I64Attr:$k, UnitAttr:$smallest);
+  let results = (outs NN_IndexTensor:$result);
+  let assemblyFormat = "$input `k` $k (`smallest` $smallest^)? attr-dict `:` functional-type(operands, results)";
+}
+
 def NN_SoftmaxOp : NN_ShapedOp<"softmax"> {
   let summary = "softmax along one axis";
   let description = [{
@@ -257,6 +299,28 @@ def NN_TransposeOp : NN_ShapedOp<"transpose", [NN_DataMovement]> {
   }];
   let arguments = (ins NN_Tensor:$input, DenseI64ArrayAttr:$permutation);
   let assemblyFormat = "$input `permutation` $permutation attr-dict `:` functional-type(operands, results)";
+}
+def NN_GatherOp : NN_ShapedOp<"gather"> {
+  let summary = "elements at positions that are computed";
+  let description = [{
+    Along `axis` (non-negative), the elements of `data` at `indices`, whose dimensions stand in the result in place of that one.
+    An index below 0 counts from the end. One outside of the tensor ends the run with an error, and no memory outside is read.
+    Errors: an axis outside the rank. Source: [N.gather]; ONNX Gather, `torch.nn.functional.embedding`.
+  }];
+  let arguments = (ins NN_Tensor:$data, NN_IndexTensor:$indices, I64Attr:$axis);
+  let assemblyFormat = "$data `,` $indices `axis` $axis attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+def NN_ScatterOp : NN_ShapedOp<"scatter"> {
+  let summary = "elements put to positions that are computed";
+  let description = [{
+    `data` [N, ...] with rows of `updates` [M, ...] put to `indices` [M] of its first dimension, one after the other: in place of
+    what is there (`replace`), or combined with it. Indices are those of `nn.gather`. Errors: data of rank 0; indices not of
+    rank 1; updates that are not [M, ...]. Source: [N.gather]; ONNX ScatterND, ScatterElements; `torch.Tensor.scatter_reduce`.
+  }];
+  let arguments = (ins NN_Tensor:$data, NN_IndexTensor:$indices, NN_Tensor:$updates, NN_CombinationAttr:$combination);
+  let assemblyFormat = "$data `,` $indices `,` $updates $combination attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 def NN_ResizeOp : NN_ShapedOp<"resize"> {
   let summary = "spatial resampling";

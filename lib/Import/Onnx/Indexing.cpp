@@ -1,0 +1,272 @@
+//===- Indexing.cpp - elements by their positions ----------------------------- ===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Compose.h"
+#include "Operators.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::onnx_import;
+
+//===----------------------------------------------------------------------===//
+// Arithmetic of indices
+//===----------------------------------------------------------------------===//
+
+MaybeValue onnx_import::toIndices(Node &node, MaybeValue value) {
+  if (succeeded(value) && nn::holdsReals(value->getType()))
+    return node.invalid("has floats as indices; expected integers");
+  return node.cast(value, node.builder().getI64Type());
+}
+
+MaybeValue onnx_import::integerConstant(Node &node, StringRef role, ShapeRef shape,
+                                        std::vector<int64_t> values) {
+  return node.materialize(
+      {node.proto.output(0) + "/" + role.str(), Shape(shape), std::move(values)});
+}
+
+static MaybeValue isLess(Node &node, nn::Predicate predicate, MaybeValue lhs, MaybeValue rhs) {
+  if (failed(lhs) || failed(rhs))
+    return failure();
+  return node.createAs<nn::CompareOp>(node.builder().getI1Type(), predicate, *lhs, *rhs);
+}
+
+static MaybeValue select(Node &node, MaybeValue condition, MaybeValue yes, MaybeValue no) {
+  if (failed(condition) || failed(yes) || failed(no))
+    return failure();
+  return node.createAs<nn::SelectOp>(node.builder().getI64Type(), *condition, *yes, *no);
+}
+
+MaybeValue onnx_import::countFromBeginning(Node &node, MaybeValue indices, int64_t size) {
+  auto zero = integerConstant(node, "zero", {}, {0}),
+       count = integerConstant(node, "size", {}, {size});
+  auto fromEnd = node.compute<nn::AddOp>(indices, count);
+  return select(node, isLess(node, nn::Predicate::less, indices, zero), fromEnd, indices);
+}
+
+/// `base` and `stride` times an index; an index outside of `size` elements gives one that is
+/// outside of all of them.
+static MaybeValue addPosition(Node &node, MaybeValue base, MaybeValue index, int64_t size,
+                              int64_t stride) {
+  auto zero = integerConstant(node, "zero", {}, {0}),
+       count = integerConstant(node, "size", {}, {size});
+  auto position = countFromBeginning(node, index, size);
+  auto isInside =
+      node.compute<nn::AndOp>(isLess(node, nn::Predicate::less_or_equal, zero, position),
+                              isLess(node, nn::Predicate::less, position, count));
+  auto step = integerConstant(node, "stride", {}, {stride});
+  auto sum = node.compute<nn::AddOp>(base, node.compute<nn::MulOp>(position, step));
+  // So far below zero that no other position makes up for it.
+  auto outside = integerConstant(node, "outside", {}, {INT64_MIN / 2});
+  return select(node, isInside, sum, outside);
+}
+
+/// Offsets in `shape` of all elements of a part of it, but for what their index along `axis` adds.
+static MaybeValue makeOffsets(Node &node, ShapeRef part, ShapeRef shape, int64_t axis) {
+  Shape strides = getStrides(shape);
+  if (axis >= 0)
+    strides[axis] = 0;
+  if (!countElements(part, kMaxConstantElements))
+    return node.unsupported("indices of shape " + printShape(part));
+  return integerConstant(node, "offsets", part, enumerateOffsets(part, strides));
+}
+
+/// Product of the dimensions [begin, end).
+static int64_t countBetween(ShapeRef shape, int64_t begin, int64_t end) {
+  return *countElements(shape.slice(begin, end - begin));
+}
+
+//===----------------------------------------------------------------------===//
+// Gather
+//===----------------------------------------------------------------------===//
+
+/// One index into a value computed at run time is a slice without its dimension.
+static LogicalResult gatherValue(Node &node, int64_t axis, int64_t index) {
+  Shape starts(node.rank(0), 0), sizes = node.shape(0), steps(node.rank(0), 1);
+  auto input = node.any(0);
+  if (failed(input))
+    return failure();
+  starts[axis] = index;
+  sizes[axis] = 1;
+  auto slice = node.create<nn::SliceOp>(*input, starts, sizes, steps);
+  sizes.erase(sizes.begin() + axis);
+  return failed(slice) ? failure() : node.setResult(node.reshape(*slice, sizes));
+}
+
+/// Elements at positions that are no constants, or several ones.
+static LogicalResult gatherAtRunTime(Node &node, int64_t axis) {
+  auto data = node.any(0), indices = toIndices(node, node.any(1));
+  if (failed(data) || failed(indices))
+    return failure();
+  return node.setResult(node.create<nn::GatherOp>(*data, *indices, axis));
+}
+
+/// Indices that are constants, counted from the beginning.
+static FailureOr<Shape> readIndices(Node &node, int64_t size) {
+  auto indices = node.integers(1, "indices");
+  if (failed(indices))
+    return failure();
+  for (int64_t &index : *indices) {
+    if (index < -size || index >= size)
+      return node.invalid("has the index " + Twine(index) + " into " + Twine(size) + " elements");
+    index += index < 0 ? size : 0;
+  }
+  return indices;
+}
+
+LogicalResult onnx_import::importGather(Node &node) {
+  Shape shape = node.shape(0);
+  auto axis = node.normalizeAxis(node.getInt("axis", 0), shape.size());
+  if (failed(axis))
+    return failure();
+  if (!node.constant(1))
+    return gatherAtRunTime(node, *axis);
+  auto indices = readIndices(node, shape[*axis]);
+  if (failed(indices))
+    return failure();
+  const HostTensor *tensor = node.constant(0);
+  if (!tensor)
+    return node.rank(1) == 0 ? gatherValue(node, *axis, indices->front())
+                             : gatherAtRunTime(node, *axis);
+  int64_t outer = *countElements(ShapeRef(shape).take_front(*axis));
+  int64_t inner = *countElements(ShapeRef(shape).drop_front(*axis + 1));
+  Shape result(ShapeRef(shape).take_front(*axis));
+  result.append(node.shape(1));
+  result.append(shape.begin() + *axis + 1, shape.end());
+  if (!countElements(result, kMaxConstantElements))
+    return node.unsupported("a computed constant of shape " + printShape(result));
+  std::vector<int64_t> source;
+  for (int64_t row = 0; row < outer; ++row)
+    for (int64_t index : *indices)
+      for (int64_t i = 0; i < inner; ++i)
+        source.push_back((row * shape[*axis] + index) * inner + i);
+  return node.setResult(gatherElements(*tensor, result, source));
+}
+
+namespace {
+/// What GatherElements and ScatterElements have in common: positions in the flattened data.
+struct Elements {
+  MaybeValue data = failure(), positions = failure();
+};
+} // namespace
+
+static Elements readElements(Node &node) {
+  Shape shape = node.shape(0), part = node.shape(1);
+  Elements elements;
+  auto axis = node.normalizeAxis(node.getInt("axis", 0), shape.size());
+  if (failed(axis))
+    return elements;
+  bool fits = part.size() == shape.size();
+  for (int64_t d = 0; fits && d < (int64_t)shape.size(); ++d)
+    fits = d == *axis || part[d] <= shape[d];
+  if (!fits) {
+    (void)node.invalid("has indices of shape " + printShape(part) + " into " + printShape(shape));
+    return elements;
+  }
+  auto data = node.any(0);
+  if (succeeded(data))
+    elements.data = node.reshape(*data, {*countElements(shape)});
+  elements.positions =
+      addPosition(node, makeOffsets(node, part, shape, *axis), toIndices(node, node.any(1)),
+                  shape[*axis], getStrides(shape)[*axis]);
+  return elements;
+}
+
+LogicalResult onnx_import::importGatherElements(Node &node) {
+  Elements elements = readElements(node);
+  if (failed(elements.data) || failed(elements.positions))
+    return failure();
+  return node.setResult(node.create<nn::GatherOp>(*elements.data, *elements.positions, 0));
+}
+
+/// Positions of tuples of indices, the last dimension of input 1, behind `batch` dimensions that
+/// data and indices share.
+static MaybeValue readTuples(Node &node, int64_t batch) {
+  Shape shape = node.shape(0), tuples = node.shape(1);
+  int64_t rank = shape.size(), length = tuples.empty() ? 0 : tuples.back();
+  bool fits = batch >= 0 && batch < (int64_t)tuples.size() && length >= 1 && batch + length <= rank;
+  for (int64_t d = 0; fits && d < batch; ++d)
+    fits = shape[d] == tuples[d];
+  if (!fits)
+    return node.invalid("has indices of shape " + printShape(tuples) + " into " +
+                        printShape(shape));
+  auto indices = toIndices(node, node.any(1));
+  Shape outer(ShapeRef(tuples).drop_back()), rows(shape);
+  rows.truncate(batch + length);
+  Shape strides = getStrides(rows), along(outer.size(), 0);
+  std::copy_n(strides.begin(), batch, along.begin());
+  auto positions = integerConstant(node, "offsets", outer, enumerateOffsets(outer, along));
+  for (int64_t i = 0; succeeded(indices) && i < length; ++i) {
+    Shape starts(tuples.size(), 0), sizes(tuples), steps(tuples.size(), 1);
+    starts.back() = i;
+    sizes.back() = 1;
+    auto component = node.create<nn::SliceOp>(*indices, starts, sizes, steps);
+    if (failed(component))
+      return failure();
+    positions = addPosition(node, positions, node.reshape(*component, outer), shape[batch + i],
+                            strides[batch + i]);
+  }
+  return failed(indices) ? indices : positions;
+}
+
+/// `data` whose first `count` dimensions are one.
+static Value joinDimensions(Node &node, Value data, int64_t count) {
+  ShapeRef shape = shapeOf(data);
+  Shape joined{countBetween(shape, 0, count)};
+  joined.append(shape.begin() + count, shape.end());
+  return node.reshape(data, joined);
+}
+
+LogicalResult onnx_import::importGatherND(Node &node) {
+  int64_t batch = node.getInt("batch_dims", 0);
+  auto positions = readTuples(node, batch);
+  auto data = succeeded(positions) ? node.any(0) : MaybeValue();
+  if (failed(positions) || failed(data))
+    return failure();
+  Value rows = joinDimensions(node, *data, batch + node.shape(1).back());
+  return node.setResult(node.create<nn::GatherOp>(rows, *positions, 0));
+}
+
+//===----------------------------------------------------------------------===//
+// Scatter
+//===----------------------------------------------------------------------===//
+
+/// `data` [N, ...] with rows of input 2 at `positions`, as a tensor of the shape of input 0.
+static LogicalResult setScattered(Node &node, Value data, Value positions) {
+  StringRef reduction = node.getString("reduction", "none");
+  auto combination = reduction == "none"  ? nn::Combination::replace
+                     : reduction == "add" ? nn::Combination::sum
+                     : reduction == "mul" ? nn::Combination::product
+                     : reduction == "max" ? nn::Combination::max
+                                          : nn::Combination::min;
+  auto updates = node.any(2);
+  if (failed(updates))
+    return failure();
+  int64_t count = *countElements(shapeOf(positions));
+  Shape rows(shapeOf(data));
+  rows[0] = count;
+  if (*countElements(rows) != *countElements(shapeOf(*updates)))
+    return node.invalid("has updates of shape " + printShape(shapeOf(*updates)) + " for " +
+                        Twine(count) + " indices");
+  auto result = node.create<nn::ScatterOp>(data, node.reshape(positions, {count}),
+                                           node.reshape(*updates, rows), combination);
+  return failed(result) ? failure() : node.setResult(node.reshape(*result, node.shape(0)));
+}
+
+LogicalResult onnx_import::importScatterElements(Node &node) {
+  Elements elements = readElements(node);
+  if (failed(elements.data) || failed(elements.positions))
+    return failure();
+  return setScattered(node, *elements.data, *elements.positions);
+}
+
+LogicalResult onnx_import::importScatterND(Node &node) {
+  auto positions = readTuples(node, /*batch=*/0);
+  auto data = succeeded(positions) ? node.any(0) : MaybeValue();
+  if (failed(positions) || failed(data))
+    return failure();
+  return setScattered(node, joinDimensions(node, *data, node.shape(1).back()), *positions);
+}
