@@ -27,6 +27,17 @@ llvm::Error octet::parseInputShape(StringRef text, ImportOptions &options) {
   return llvm::Error::success();
 }
 
+llvm::Error octet::parseInputValue(StringRef text, ImportOptions &options) {
+  auto [name, number] = text.rsplit('=');
+  double value = 0;
+  if (name.empty() || number.getAsDouble(value) || !std::isfinite(value))
+    return llvm::createStringError("--input-value=" + escapeText(text) +
+                                   ": expected a name and a number, as in sr=16000");
+  if (!options.inputValues.try_emplace(name, value).second)
+    return llvm::createStringError("--input-value gives the value of " + quote(name) + " twice");
+  return llvm::Error::success();
+}
+
 void octet::printElided(ModuleOp module, llvm::raw_ostream &os) {
   module->print(
       os,

@@ -28,6 +28,9 @@ struct Flags {
   cl::list<std::string> inputShapes{
       "input-shape", cl::desc("Shape of an input that the file does not fix; may be repeated"),
       cl::value_desc("name=1x3x224x224")};
+  cl::list<std::string> inputValues{
+      "input-value", cl::desc("Make an input a constant of this number; may be repeated"),
+      cl::value_desc("name=16000")};
   cl::opt<UnknownBatch> unknownBatch{
       "unknown-batch", cl::desc("Treatment of an input whose only unknown dimension is the first:"),
       cl::init(UnknownBatch::Error),
@@ -46,6 +49,9 @@ static FailureOr<ImportOptions> makeOptions(const Flags &flags, MLIRContext *con
   options.unknownBatch = flags.unknownBatch;
   for (const std::string &text : flags.inputShapes)
     if (llvm::Error error = parseInputShape(text, options))
+      return emitError(FileLineColLoc::get(context, path, 0, 0)) << Cause(std::move(error));
+  for (const std::string &text : flags.inputValues)
+    if (llvm::Error error = parseInputValue(text, options))
       return emitError(FileLineColLoc::get(context, path, 0, 0)) << Cause(std::move(error));
   return options;
 }

@@ -39,6 +39,7 @@ static SmallVector<GivenOption> getOptions(const CompileRequest &request) {
   const CalibrationOptions &calibration = request.calibration;
   bool isFloat = policy.precision == Precision::Float;
   return {{"--input-shape", !request.import.inputShapes.empty(), Stage::Import},
+          {"--input-value", !request.import.inputValues.empty(), Stage::Import},
           {"--qconfig-mapping", !policy.qconfigMapping.empty(), Stage::Convert},
           {"--quantized-io", policy.isIoQuantized, Stage::Prepare},
           {"--calibration-data", !calibration.calibrationData.empty(), Stage::Calibrate},

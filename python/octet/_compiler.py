@@ -4,6 +4,7 @@
 one; its diagnostics become exceptions and warnings. Only this file depends on that."""
 from __future__ import annotations
 
+import math
 import operator
 import os
 import shutil
@@ -15,7 +16,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, List, Optional, Union
+from typing import Any, Callable, List, Optional, Union
 
 from ._diagnostics import parse_diagnostics
 from .calibration import CalibrationData, cannot_write, describe_refusal, write_calibration_data
@@ -25,6 +26,7 @@ from .report import Report
 
 Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview]
 Shapes = Mapping[str, Sequence[int]]
+Values = Mapping[str, float]
 Levels = Union[str, Sequence[str]]
 
 
@@ -160,15 +162,29 @@ def _shape_option(name: str, shape: Any) -> str:
     return f"--input-shape={name}={'x'.join(map(str, sizes))}"
 
 
-def _policy_options(backend: str, qconfig_mapping: Optional[str], input_shapes: Optional[Shapes], strict: bool,
-                    quantized_io: bool) -> List[str]:
+def _value_option(name: str, value: Any) -> str:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise InputError(f"input_values: '{name}': expected a number, but got {value!r}")
+    return f"--input-value={name}={number!r}"
+
+
+def _by_name(argument: str, values: Any, make: Callable[[str, Any], str]) -> List[str]:
+    """An option for each item of a dict by the names of inputs."""
+    if values is not None and not isinstance(values, Mapping):
+        raise InputError(f"{argument}: expected a dict by the names of inputs, but got {type(values).__name__}")
+    return [make(check_text(argument, str(name)), value) for name, value in (values or {}).items()]
+
+
+def _policy_options(backend: str, qconfig_mapping: Optional[str], input_shapes: Optional[Shapes], input_values: Optional[Values],
+                    strict: bool, quantized_io: bool) -> List[str]:
     options = [_path_option("backend", backend, 'the name "cpu" or the path of a backend file')]
     if qconfig_mapping is not None:
         options.append(_path_option("qconfig_mapping", qconfig_mapping, "the path of a file"))
-    shapes = {} if input_shapes is None else input_shapes
-    if not isinstance(shapes, Mapping):
-        raise InputError(f"input_shapes: expected a dict of shapes by the names of inputs, but got {type(shapes).__name__}")
-    options += [_shape_option(check_text("input_shapes", str(name)), shape) for name, shape in shapes.items()]
+    options += _by_name("input_shapes", input_shapes, _shape_option) + _by_name("input_values", input_values, _value_option)
     if strict:
         options.append("--strict")
     if quantized_io:
@@ -193,6 +209,7 @@ def compile(
     backend: str = "cpu",
     qconfig_mapping: Optional[str] = None,
     input_shapes: Optional[Shapes] = None,
+    input_values: Optional[Values] = None,
     cpu_level: Optional[Levels] = None,
     threads: int = 1,
     strict: bool = False,
@@ -207,6 +224,8 @@ def compile(
       backend: the operators and types that can be quantized: "cpu", or the path of a backend file.
       qconfig_mapping: path of a file that chooses the observers of each layer; by default the backend's own mapping.
       input_shapes: shapes by name of inputs whose shapes the file does not fix.
+      input_values: numbers by name of inputs that are constants, such as a sample rate: every element is the number, and the
+        compiled network does not have the input.
       cpu_level: the CPU level to compile for, or several; by default the architecture's default levels, which
         `octet-compile --list-cpu-levels` lists. Loading picks the best one that the CPU runs.
       threads: the number of threads of a run of the returned model, 256 at most.
@@ -222,7 +241,7 @@ def compile(
         the network. LoadError: this machine cannot run the result, for example because its CPU lacks the given level.
     """
     count = check_threads(threads)
-    options = _policy_options(backend, qconfig_mapping, input_shapes, strict, quantized_io) + _level_options(cpu_level)
+    options = _policy_options(backend, qconfig_mapping, input_shapes, input_values, strict, quantized_io) + _level_options(cpu_level)
     with _work_folder(model) as (folder, path):
         if calibration_data is None:
             options.append("--as-in-file")
@@ -274,11 +293,12 @@ def quantize(
     backend: str = "cpu",
     qconfig_mapping: Optional[str] = None,
     input_shapes: Optional[Shapes] = None,
+    input_values: Optional[Values] = None,
     strict: bool = False,
     quantized_io: bool = False,
 ) -> QuantizedModel:
     """Quantizes an ONNX network without compiling it to machine code. Arguments as in `compile`."""
-    options = _policy_options(backend, qconfig_mapping, input_shapes, strict, quantized_io)
+    options = _policy_options(backend, qconfig_mapping, input_shapes, input_values, strict, quantized_io)
     with _work_folder(model) as (folder, path):
         options.append(f"--calibration-data={write_calibration_data(calibration_data, folder / 'samples')}")
         bytecode, onnx, report = folder / f"{path.stem}.mlirbc", folder / "quantized.onnx", folder / "report.json"

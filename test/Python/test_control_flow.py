@@ -82,6 +82,23 @@ def test_what_remains_computes_the_same(name):
         np.testing.assert_allclose(actual, desired, rtol=1e-6, atol=1e-6)
 
 
+def test_an_input_that_is_a_constant_chooses_the_branch(compiler, tmp_path):
+    """As sample rates do. The other inputs stay; the constant may be of any type."""
+    octet = pytest.importorskip("octet")
+    model = make_model("""g (int64 rate, float[2,3] x, bool[1] flag, float[1] offset) => (float[a,b] y) <int64 high = {16000}> {
+        c = Equal(rate, high)
+        z = If(c) <then_branch = t () => (float[a,b] p) { p = Exp(x) }, else_branch = e () => (float[a,b] p) { p = Neg(x) }>
+        w = If(flag) <then_branch = u () => (float[a,b] q) { q = Add(z, offset) }, else_branch = f () => (float[a,b] q) { q = Abs(z) }>
+        y = Identity(w)
+    }""")
+    x = np.float32([[1, -2, 3], [0.5, 0, -1]])
+    for rate, flag in ((16000, True), (8000, False)):
+        compiled = octet.compile(model.SerializeToString(), input_values={"rate": rate, "flag": flag, "offset": 0.25})
+        feeds = {"rate": np.int64(rate), "x": x, "flag": np.array([flag]), "offset": np.float32([0.25])}
+        assert [each.name for each in compiled.inputs] == ["x"]
+        np.testing.assert_allclose(compiled.run({"x": x})["y"], run(model.SerializeToString(), feeds)[0], rtol=1e-6)
+
+
 LOOP = "y = Loop({0}) <body = b (int64 i, bool c, float[a,b] s) => (bool d, float[a,b] t) {{ d = {1}\nt = {2} }}>"
 
 

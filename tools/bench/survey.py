@@ -85,13 +85,13 @@ def make_session(file):
     return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
 
 
-def make_task(file, shapes, integers=None, name=None):
+def make_task(file, shapes, integers=None, name=None, constants=None):
     """A file in the form of the benchmarks' networks."""
     file, session = Path(file), make_session(file)
     shapes = {value.name: shapes[value.name] for value in session.get_inputs() if value.name in shapes}
-    samples = make_samples(file, session, shapes, integers or {})
+    samples = make_samples(file, session, shapes, {**(integers or {}), **(constants or {})})
     feeds = [dict(zip(samples, arrays)) for arrays in zip(*samples.values())]
-    return SimpleNamespace(name=name or file.stem, onnx=file, shapes=shapes, session=session, calib=lambda: feeds, samples=lambda count: feeds[:count])
+    return SimpleNamespace(name=name or file.stem, onnx=file, shapes=shapes, constants=constants or {}, session=session, calib=lambda: feeds, samples=lambda count: feeds[:count])
 
 
 def get_sqnr(got, expected):
@@ -111,7 +111,9 @@ class Network:
 
     def __init__(self, octet, task, levels):
         self.session, self.feeds = task.session, task.calib()
-        model = octet.compile(task.onnx, input_shapes=task.shapes or None, calibration_data=networks.as_arrays(self.feeds), cpu_level=levels)
+        self.own_feeds = [{name: array for name, array in feed.items() if name not in task.constants} for feed in self.feeds]
+        fixed = {"input_shapes": task.shapes or None, "input_values": task.constants}
+        model = octet.compile(task.onnx, calibration_data=networks.as_arrays(self.own_feeds), cpu_level=levels, **fixed)
         with tempfile.TemporaryDirectory() as folder:
             model.save(path := Path(folder) / "int8.so")
             self.models = []
@@ -121,10 +123,10 @@ class Network:
                 except octet.LoadError:
                     if levels:
                         raise
-        self.float_model = octet.compile(task.onnx, input_shapes=task.shapes or None, cpu_level=self.models[0].cpu_level)
+        self.float_model = octet.compile(task.onnx, cpu_level=self.models[0].cpu_level, **fixed)
 
     def run(self, model):
-        return [[array for array in model.run(feed).values()] for feed in self.feeds]
+        return [[array for array in model.run(feed).values()] for feed in self.own_feeds]
 
     def judge(self):
         """The float library's error, relative and as a difference, int8's SQNR, whether levels agree."""
@@ -139,8 +141,8 @@ class Network:
         return error, difference, sqnr, all(result == results[0] for result in results)
 
     def time(self):
-        feed = self.feeds[0]
-        runners = {"ort": lambda: self.session.run(None, feed), "float": self.float_model.bind(feed), "int8": self.models[0].bind(feed)}
+        feed, own = self.feeds[0], self.own_feeds[0]
+        runners = {"ort": lambda: self.session.run(None, feed), "float": self.float_model.bind(own), "int8": self.models[0].bind(own)}
         return speed.measure(runners, 7, 0.05)
 
 
@@ -158,7 +160,7 @@ def main():
     wrong = refused = taken = 0
     tasks = [lambda file=file: make_task(file, shapes) for file in find_files(options.files)]
     if options.packaged is not None:
-        tasks += [lambda each=each: make_task(each.path, each.shapes, each.integers, each.name)
+        tasks += [lambda each=each: make_task(each.path, each.shapes, each.integers, each.name, each.constants)
                   for each in packaged.find([name for name in options.packaged.split(",") if name])]
     if not tasks:
         parser.error("expected files or --packaged")

@@ -49,6 +49,9 @@ struct Options {
   cl::list<std::string> inputShapes{
       "input-shape", cl::value_desc("name=1x3x224x224"), cl::cat(network),
       cl::desc("Shape of an input that the file does not fix; may be repeated")};
+  cl::list<std::string> inputValues{
+      "input-value", cl::value_desc("name=16000"), cl::cat(network),
+      cl::desc("Make an input a constant, every element of which is this number; may be repeated")};
   cl::opt<bool> listOperators{
       "list-operators", cl::ValueDisallowed, cl::cat(network),
       cl::desc("Print the ONNX operators that can be imported, with their attributes, and exit"),
@@ -192,6 +195,9 @@ static Expected<CompileRequest> makeRequest(const Options &options) {
   request.model = options.model;
   for (const std::string &text : options.inputShapes)
     if (Error error = parseInputShape(text, request.import))
+      return std::move(error);
+  for (const std::string &text : options.inputValues)
+    if (Error error = parseInputValue(text, request.import))
       return std::move(error);
   if (Error error = loadPlugins(options, request))
     return std::move(error);

@@ -24,6 +24,8 @@ enum class UnknownBatch {
 struct ImportOptions {
   /// Shapes of inputs by name; needed where the file leaves a dimension open.
   llvm::StringMap<llvm::SmallVector<int64_t>> inputShapes;
+  /// Inputs that are constants, by name: every element is this number.
+  llvm::StringMap<double> inputValues;
   UnknownBatch unknownBatch = UnknownBatch::Error;
 };
 
@@ -61,6 +63,9 @@ void registerImports();
 
 /// Parses "x=1x3x224x224", the value of `--input-shape`, into the options.
 llvm::Error parseInputShape(llvm::StringRef text, ImportOptions &options);
+
+/// Parses "sr=16000", the value of `--input-value`, into the options.
+llvm::Error parseInputValue(llvm::StringRef text, ImportOptions &options);
 
 /// Prints readable IR: with locations, without the contents of weights.
 void printElided(mlir::ModuleOp module, llvm::raw_ostream &os);

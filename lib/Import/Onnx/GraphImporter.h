@@ -99,6 +99,8 @@ private:
                                             int32_t elementType, ShapeRef shape);
   llvm::FailureOr<Shape> getInputShape(const onnx::ValueInfoProto &input);
   llvm::LogicalResult checkOptions();
+  llvm::LogicalResult checkNamesInput(llvm::StringRef option, llvm::StringRef name);
+  void addConstantInput(const onnx::ValueInfoProto &input, ShapeRef shape);
   llvm::LogicalResult finishFunction();
 
   llvm::LogicalResult importNode(const onnx::NodeProto &proto);

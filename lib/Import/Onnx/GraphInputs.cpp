@@ -17,20 +17,26 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::onnx_import;
 
+LogicalResult GraphImporter::checkNamesInput(StringRef option, StringRef name) {
+  auto isInput = [&](const onnx::ValueInfoProto &input) { return !isInitializer(input.name()); };
+  for (const auto &input : graph.input())
+    if (isInput(input) && name == StringRef(input.name()))
+      return success();
+  auto diagnostic = emitError(fileLoc)
+                    << option << " names " << quote(name) << ", but the inputs are";
+  for (const auto &input : graph.input())
+    if (isInput(input))
+      diagnostic << " " << quote(input.name());
+  return diagnostic;
+}
+
 LogicalResult GraphImporter::checkOptions() {
-  for (const auto &entry : options.inputShapes) {
-    bool known = llvm::any_of(graph.input(), [&](const auto &input) {
-      return StringRef(input.name()) == entry.first() && !isInitializer(input.name());
-    });
-    if (known)
-      continue;
-    auto diagnostic = emitError(fileLoc)
-                      << "--input-shape names " << quote(entry.first()) << ", but the inputs are";
-    for (const auto &input : graph.input())
-      if (!isInitializer(input.name()))
-        diagnostic << " " << quote(input.name());
-    return diagnostic;
-  }
+  for (const auto &entry : options.inputShapes)
+    if (failed(checkNamesInput("--input-shape", entry.first())))
+      return failure();
+  for (const auto &entry : options.inputValues)
+    if (failed(checkNamesInput("--input-value", entry.first())))
+      return failure();
   return success();
 }
 
@@ -80,10 +86,12 @@ FailureOr<Shape> GraphImporter::getInputShape(const onnx::ValueInfoProto &input)
     return refuse("has the shape " + (type.has_shape() ? printed : "unknown"),
                   "give all its dimensions with --input-shape " + escapeText(input.name()) + "=" +
                       (shape.empty() ? "..." : "1") + (shape.size() > 1 ? "x..." : ""));
-  if (llvm::is_contained(shape, 0) || !countElements(shape))
+  bool isConstant = options.inputValues.count(input.name());
+  if (llvm::is_contained(shape, 0) ||
+      !countElements(shape, isConstant ? kMaxConstantElements : kMaxElements))
     return refuse("has the shape " + printShape(shape) +
                   "; expected positive dimensions with a product of at most " +
-                  Twine(kMaxElements));
+                  Twine(isConstant ? kMaxConstantElements : kMaxElements));
   return shape;
 }
 
@@ -139,6 +147,19 @@ Value GraphImporter::castInterface(Value value, Type element, StringRef name) {
   return nn::CastOp::create(builder, loc, type.clone(element), value);
 }
 
+/// An input that `--input-value` makes a constant.
+void GraphImporter::addConstantInput(const onnx::ValueInfoProto &input, ShapeRef shape) {
+  int32_t type = input.type().tensor_type().elem_type();
+  double value = options.inputValues.lookup(input.name());
+  int64_t count = *countElements(shape);
+  HostTensor tensor{input.name(), Shape(shape), std::vector<float>(count, value), type};
+  if (!isa<FloatType>(getProgramType(builder.getContext(), type)))
+    tensor.data = std::vector<int64_t>(count, type == onnx::TensorProto::BOOL
+                                                  ? value != 0
+                                                  : wrapInteger(std::llrint(value), type));
+  entries[input.name()] = Entry{std::make_shared<HostTensor>(std::move(tensor)), nullptr};
+}
+
 /// An argument of the function. An input that cannot be one is an obstacle, and import goes on
 /// without it.
 void GraphImporter::addArgument(const onnx::ValueInfoProto &input) {
@@ -164,6 +185,8 @@ void GraphImporter::addArgument(const onnx::ValueInfoProto &input) {
     unknown[input.name()] = /*isConstant=*/false;
     return;
   }
+  if (options.inputValues.count(input.name()))
+    return addConstantInput(input, *shape);
   Value argument = function.front().addArgument(RankedTensorType::get(*shape, element), loc);
   entries[input.name()] =
       Entry{nullptr, castInterface(argument, getProgramType(context, type), input.name())};
@@ -215,7 +238,7 @@ LogicalResult GraphImporter::finishFunction() {
   };
   SmallVector<DictionaryAttr> inputNames, outputNames;
   for (const auto &input : graph.input())
-    if (!isInitializer(input.name()))
+    if (!isInitializer(input.name()) && !options.inputValues.count(input.name()))
       inputNames.push_back(makeName(input.name()));
   for (const auto &output : graph.output())
     outputNames.push_back(makeName(output.name()));
