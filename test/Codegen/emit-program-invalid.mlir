@@ -77,3 +77,11 @@ func.func @main(%x: tensor<1x100000x100000xf32>) -> tensor<1x100000x100000xf32> 
   %z = nn.relu %y : (tensor<1x100000x100000xf32>) -> tensor<1x100000x100000xf32>
   return %z : tensor<1x100000x100000xf32>
 }
+
+// -----
+
+func.func @main(%x: tensor<1x2x4x4xi64>) -> tensor<1x2x3x3xi64> {
+  // expected-error @below {{has code generation for real numbers only, but got integers}}
+  %y = nn.max_pool %x kernel [2, 2] : (tensor<1x2x4x4xi64>) -> tensor<1x2x3x3xi64>
+  return %y : tensor<1x2x3x3xi64>
+}

@@ -408,12 +408,40 @@ def resizing(net, x):
                 nearest_mode=net.one_of("round_prefer_floor", "round_prefer_ceil", "floor", "floor", "ceil"))
 
 
+def choice(net, x):
+    """Of two values that are the same where the condition changes: rounding does not decide."""
+    scaled, condition = net.add("Mul", [x, f32(0.3)]), net.fresh("v")
+    if scaled and net.opset >= 9:
+        net.nodes.append(helper.make_node(net.one_of("Less", "Greater"), [x, net.constant(f32(0))], [condition]))
+        if net.add("Where", [condition, scaled, x]) is None:
+            net.nodes.pop()
+
+
+def positions(net, x):
+    shape = net.values[x]
+    axis = int(net.rng.integers(len(shape)))
+    size = shape[axis]
+    since = {"Gather": 7, "GatherElements": 11, "ScatterND": 11, "CumSum": 11, "Trilu": 14}
+    operator = net.one_of(*(name for name, opset in since.items() if opset <= net.opset))
+    if operator == "Gather":
+        net.add(operator, [x, net.rng.integers(0 if net.opset < 11 else -size, size, net.one_of((1,), (3,), (2, 2)))], axis=axis)
+    elif operator == "GatherElements":
+        net.add(operator, [x, net.rng.integers(-size, size, shape)], axis=axis)
+    elif operator == "ScatterND":
+        rows = net.rng.permutation(shape[0])[:2, None]
+        net.add(operator, [x, rows, net.weight(len(rows), *shape[1:], spread=0.5)])
+    elif operator == "CumSum":
+        net.add(operator, [x, np.array(axis)], exclusive=int(net.often(0.3)), reverse=int(net.often(0.3)))
+    elif len(shape) > 1:
+        net.add(operator, [x, np.array(net.one_of(-1, 0, 2))], upper=int(net.often(0.5)))
+
+
 # Step, how often, the ranks that it takes.
 STEPS = [(convolution, 7, (3, 4)), (transposed_convolution, 1, (3, 4)), (activation, 4, (1, 2, 3, 4)), (binary, 4, (1, 2, 3, 4)), (pool, 2, (3, 4)), (global_pool, 1, (3, 4)),
          (mean, 1, (1, 2, 3, 4)), (gemm, 2, (2,)), (matmul, 1, (2, 3, 4)), (batch_norm, 1, (2, 3, 4)), (reshape, 1, (1, 2, 3, 4)),
          (transpose, 1, (2, 3, 4)), (concatenation, 2, (1, 2, 3, 4)), (slicing, 1, (1, 2, 3, 4)), (padding, 1, (1, 2, 3, 4)),
          (resizing, 1, (4,)), (function, 2, (1, 2, 3, 4)), (reduction, 1, (1, 2, 3, 4)), (normalization, 1, (2, 3, 4)),
-         (extremes, 1, (1, 2, 3, 4)), (rearrangement, 1, (1, 2, 3, 4))]
+         (extremes, 1, (1, 2, 3, 4)), (rearrangement, 1, (1, 2, 3, 4)), (choice, 1, (1, 2, 3, 4)), (positions, 1, (1, 2, 3, 4))]
 
 
 def make_random_model(seed):
@@ -428,7 +456,7 @@ def make_random_model(seed):
             step(net, x)
     read = {name for node in net.nodes for name in node.input}
     outputs = [name for node in net.nodes for name in node.output if name not in read]
-    inner = [name for node in net.nodes for name in node.output if name in read]
+    inner = [name for node in net.nodes for name in node.output if name in read and name in net.values]
     if inner and net.often(0.15):
         outputs.append(net.one_of(*inner))
     return onnx.shape_inference.infer_shapes(net.model(outputs))

@@ -56,6 +56,10 @@ LogicalResult codegen::emitGroup(ProgramEmitter &emitter, GroupOp op) {
   return fused.product ? emitProduct(emitter, fused) : emitFusedElementwise(emitter, fused);
 }
 
+static LogicalResult refuseIntegers(Operation *op) {
+  return op->emitOpError("has code generation for real numbers only, but got integers");
+}
+
 LogicalResult codegen::emitOperator(ProgramEmitter &emitter, Operation *op) {
   if (isa<nn::ConstantOp>(op))
     return success();
@@ -65,6 +69,10 @@ LogicalResult codegen::emitOperator(ProgramEmitter &emitter, Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
 #define OCTET_EMITTER(OpClass, function)                                                           \
   .Case([&](OpClass typed) { return function(emitter, typed); })
+#define OCTET_REAL_EMITTER(OpClass, function)                                                      \
+  .Case([&](OpClass typed) {                                                                       \
+    return nn::isOfReals(op) ? function(emitter, typed) : refuseIntegers(op);                      \
+  })
 #include "Emitters.def"
       .Default([&](Operation *op) -> LogicalResult {
         if (op->hasTrait<nn::Elementwise>())
