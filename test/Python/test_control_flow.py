@@ -94,7 +94,7 @@ def test_an_input_that_is_a_constant_chooses_the_branch(compiler, tmp_path):
     x = np.float32([[1, -2, 3], [0.5, 0, -1]])
     for rate, flag in ((16000, True), (8000, False)):
         compiled = octet.compile(model.SerializeToString(), input_values={"rate": rate, "flag": flag, "offset": 0.25})
-        feeds = {"rate": np.int64(rate), "x": x, "flag": np.array([flag]), "offset": np.float32([0.25])}
+        feeds = {"rate": np.array(rate, np.int64), "x": x, "flag": np.array([flag]), "offset": np.float32([0.25])}
         assert [each.name for each in compiled.inputs] == ["x"]
         np.testing.assert_allclose(compiled.run({"x": x})["y"], run(model.SerializeToString(), feeds)[0], rtol=1e-6)
 

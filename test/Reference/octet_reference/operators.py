@@ -84,8 +84,14 @@ def _global_average(node, values):
     return pools.reduce(x.reshape(*x.shape[:2], 1, -1), "mean", (2, 3)).reshape(*x.shape[:2], *[1] * (x.ndim - 2))
 
 
-def _reduction(kind):
-    return lambda node, values: pools.reduce(values[node.inputs[0]], kind, *mean_axes(node, values))
+def _reduction(kind, of_integers=None):
+    """[N.reduce] of reals; `of_integers` is for other types."""
+    def apply(node, values):
+        if of_integers and values[node.inputs[0]].dtype.kind != "f":
+            return of_integers(node, values)
+        return pools.reduce(values[node.inputs[0]], kind, *mean_axes(node, values))
+
+    return apply
 
 
 def _batch_norm(node, values):
@@ -247,13 +253,13 @@ TABLE = {
     "HardSigmoid": _unary(elementwise.hard_sigmoid, alpha=0.2, beta=0.5),
     "Softmax": _unary(elementwise.softmax, axis=-1), "Clip": _clip,
     "MaxPool": _max_pool, "AveragePool": _average_pool, "GlobalAveragePool": _global_average,
-    "ReduceMean": _reduction("mean"), "ReduceSum": _reduction("sum"), "ReduceMax": _reduction("max"), "ReduceMin": _reduction("min"),
-    "ReduceProd": _reduction("prod"),
+    "ReduceMean": _reduction("mean"), "ReduceSum": _reduction("sum", _reduce(np.sum)),
+    "ReduceMax": _reduction("max", _reduce(np.max)), "ReduceMin": _reduction("min", _reduce(np.min)),
+    "ReduceProd": _reduction("prod", _reduce(np.prod)),
     "BatchNormalization": _batch_norm,
     "Pad": _pad, "Slice": _slice, "Reshape": _reshape, "Flatten": _flatten, "Squeeze": _squeeze, "Unsqueeze": _unsqueeze,
     "Mod": _binary(integers.mod), "BitShift": _bit_shift, "Cast": _cast, "Where": _where, "Gather": _gather,
-    "ScatterND": _scatter, "CumSum": _cumulative_sum, "TopK": _top_k, "ReduceSum": _reduce(np.sum), "ReduceProd": _reduce(np.prod),
-    "ReduceMax": _reduce(np.max), "ReduceMin": _reduce(np.min),
+    "ScatterND": _scatter, "CumSum": _cumulative_sum, "TopK": _top_k,
     "Equal": _binary(integers.equal), "Less": _binary(integers.less), "LessOrEqual": _binary(integers.less_or_equal),
     "And": _binary(np.logical_and), "Or": _binary(np.logical_or), "Xor": _binary(np.logical_xor), "Not": _unary(np.logical_not),
     "BitwiseAnd": _binary(np.bitwise_and), "BitwiseOr": _binary(np.bitwise_or), "BitwiseXor": _binary(np.bitwise_xor),
