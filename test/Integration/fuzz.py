@@ -25,7 +25,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tools" / "bench"), str(ROOT / "test" / "Reference")]
 import exactness  # noqa: E402
 import tables  # noqa: E402
-from random_onnx import make_random_model, make_session  # noqa: E402
+from growing_network import make_session  # noqa: E402
+from random_onnx import make_random_model  # noqa: E402
 
 # Of the largest magnitude, or of 1 where all is small: sums in another order, other polynomials.
 TOLERANCE = 1e-4

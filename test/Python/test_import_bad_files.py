@@ -3,43 +3,14 @@
 """Bad ONNX files: one clear message with place and remedy, exit code 1, no crash, nothing written."""
 
 import os
-import pathlib
-import subprocess
 
 import numpy as np
 import pytest
 
 onnx = pytest.importorskip("onnx")
+from importing import expect_error, import_file, network  # noqa: E402
 from onnx import TensorProto, helper  # noqa: E402
 from onnx_networks import make_network  # noqa: E402
-
-BIN = pathlib.Path(os.environ.get("OCTET_BIN", pathlib.Path(__file__).parents[2] / "build" / "bin"))
-CONV = ("c = Conv(x, w)\ny = Relu(c)", dict(constants={"w": (4, 3, 3, 3)}))
-
-
-def network(**arguments):
-    return make_network(CONV[0], **{**CONV[1], **arguments})
-
-
-def import_file(tmp_path, data, *flags):
-    """The completed process of an import, which leaves an earlier output alone."""
-    if not isinstance(data, bytes):
-        data = data.SerializeToString()
-    (tmp_path / "net.onnx").write_bytes(data)
-    output = tmp_path / "out.mlirbc"
-    output.write_bytes(b"earlier")
-    command = [BIN / "octet-translate", "--import-onnx", tmp_path / "net.onnx", "-o", output, *flags]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60), output
-
-
-def expect_error(tmp_path, data, *parts, flags=()):
-    result, output = import_file(tmp_path, data, *flags)
-    assert result.returncode == 1, (result.returncode, result.stderr)
-    assert result.stderr.count("error:") == 1, result.stderr
-    assert result.stderr.startswith(str(tmp_path / "net.onnx")), result.stderr
-    for part in parts:
-        assert part in result.stderr, result.stderr
-    assert output.read_bytes() == b"earlier"
 
 
 def test_good_file_is_imported(tmp_path):
@@ -370,118 +341,3 @@ def test_unknown_batch(tmp_path):
     assert 'remark: the input "x" of shape Nx3x8x8 is imported with batch 1' in result.stderr
     expect_error(tmp_path, network(inputs={"x": ["N", 3, "H", 8]}), "--input-shape", flags=["--unknown-batch=one"])
     expect_error(tmp_path, model, "--input-shape", flags=["--unknown-batch=error"])
-
-
-def test_unsupported_operators_are_reported_at_once(tmp_path):
-    model = make_network(
-        "a = Unique<axis=0>(x)\nb = MaxPool<kernel_shape=[2,2], storage_order=1>(x)\n"
-        'c = Relu(a)\nd = Pad<mode="symmetric">(x, n)\ne = NonZero(x)\nf = Tanh(x)\ng, y = Dropout(x)\n'
-        "i = Shrink<lambd=-1.0>(x)\nj = Celu<alpha=-1.0>(x)\nk = Celu<alpha=-2.0>(x)",
-        outputs=("c", "b", "d", "e", "f", "y", "i", "j", "k"), constants={"w": (3, 3), "n": np.zeros(8, np.int64)})
-    model.graph.node.append(helper.make_node("Fancy", ["x"], ["h"], name="own", domain="com.example", depth=3))
-    model.graph.output.append(helper.make_tensor_value_info("h", TensorProto.FLOAT, None))
-    model.opset_import.append(helper.make_opsetid("com.example", 2))
-    expect_error(
-        tmp_path, model, "9 operators are not supported\n",
-        '\n  node "a" (Unique, domain ai.onnx, opset 13): no such operator here',
-        '\n  node "b" (MaxPool, domain ai.onnx, opset 13): attribute storage_order=1',
-        '\n  node "d" (Pad, domain ai.onnx, opset 13): attribute mode="symmetric"',
-        '\n  node "e" (NonZero, domain ai.onnx, opset 13): no such operator here',
-        '\n  node "i" (Shrink, domain ai.onnx, opset 13): a negative lambd',
-        '\n  2 nodes (Celu, domain ai.onnx, opset 13): an alpha that is not positive: "j", "k"\n',
-        '\n  node "own" (Fancy, domain com.example, opset 2): no such operator here',
-        'its result "y"', "\n  note: `octet-compile --list-operators` shows what is supported; nothing was written")
-
-
-def test_equal_obstacles_are_counted_on_one_line(tmp_path):
-    nodes = "\n".join(f"a{i} = NonZero(x)\nb{i} = Celu<alpha=-1.0>(x)" for i in range(23)) + "\ny = Sum(" + ", ".join(
-        f"a{i}, b{i}" for i in range(23)) + ")"
-    result, _ = import_file(tmp_path, make_network(nodes))
-    assert result.stderr.splitlines() == [
-        f"{tmp_path / 'net.onnx'}: error: 46 operators are not supported",
-        "  23 nodes (NonZero, domain ai.onnx, opset 13): no such operator here: "
-        + ", ".join(f'"a{i}"' for i in range(8)) + " and 15 more",
-        "  23 nodes (Celu, domain ai.onnx, opset 13): an alpha that is not positive: "
-        + ", ".join(f'"b{i}"' for i in range(8)) + " and 15 more",
-        "  note: `octet-compile --list-operators` shows what is supported; nothing was written"]
-
-
-def test_obstacles_of_every_kind_are_reported_at_once(tmp_path):
-    """An invalid node, an input of another type and one of unknown shape end neither the list nor each other."""
-    model = make_network(
-        "a = Conv<strides=[0,1]>(x, w)\nb = NonZero(a)\nc = Transpose<perm=[0,0]>(r)\nd = Relu(ids)\n"
-        "e = Gather(w, ids)\nf = Det(open)\ng = Add(x, s)\ny = Relu(x)",
-        outputs=tuple("abcdefgy"), constants={"w": (4, 3, 3, 3), "r": (3, 3), "s": (2, 2)},
-        inputs={"x": [1, 3, 8, 8], "ids": [4], "open": ["N", 2]})
-    model.graph.input[1].type.tensor_type.elem_type = TensorProto.UINT64
-    model.graph.initializer[2].data_type = TensorProto.STRING
-    expect_error(
-        tmp_path, model,
-        "error: 2 operators are not supported, 2 nodes are invalid, 2 inputs cannot be used, 1 initializer cannot be used\n",
-        '\n  node "b" (NonZero, domain ai.onnx, opset 13): no such operator here',
-        '\n  node "f" (Det, domain ai.onnx, opset 13): no such operator here',
-        '\n  node "a": Conv has a value below 1 in strides', '\n  node "c": Transpose names an axis twice',
-        '\n  the input "ids" is a tensor of UINT64; export the network with inputs that are tensors of float32, int64 or bool',
-        '\n  the input "open" has the shape Nx2; give all its dimensions with --input-shape open=1x...',
-        '\n  the initializer "s" has the element type STRING, which is not supported')
-
-
-def test_import_goes_on_with_what_the_file_says_of_results(tmp_path):
-    """Behind an operator that is not supported: by the types in the file. What does not fit those is no obstacle of its own."""
-    model = make_network(
-        "a = Det(x)\nb = MaxPool<kernel_shape=[2,2], storage_order=1>(a)\nc = Conv(a, w)\nd = Resize(a, none, s)\n"
-        "e = Det(s)\nf = Resize(x, none, e)\ny = Relu(a)",
-        outputs=tuple("bcdfy"), constants={"w": (4, 5, 3, 3), "s": np.float32([1, 1, 2, 2]), "none": np.float32([])})
-    model.graph.value_info.append(helper.make_tensor_value_info("a", TensorProto.FLOAT, [1, 3, 8, 8]))
-    expect_error(tmp_path, model, "3 operators are not supported\n", '\n  2 nodes (Det, domain', '"a", "e"', '\n  node "b" (MaxPool')
-
-
-def test_unread_nodes_and_initializers_are_no_obstacles(tmp_path):
-    model = make_network("a = NoSuchOperator(x)\nb = Relu(a)\nc = Conv(x, s)\ny = Relu(x)", constants={"s": (2, 2)})
-    model.graph.initializer[0].data_type = TensorProto.STRING
-    assert import_file(tmp_path, model)[0].returncode == 0
-
-
-def test_unread_constants_take_no_memory(tmp_path, measure_peak):
-    """24 constants of 2^26 elements, 256 MiB each; none is made."""
-    lines = "\n".join(f"k{i} = ConstantOfShape(n)" for i in range(24))
-    model = make_network(lines + "\ny = Relu(x)", constants={"n": np.array([1 << 26])})
-    (tmp_path / "net.onnx").write_bytes(model.SerializeToString())
-    assert measure_peak([BIN / "octet-translate", "--import-onnx", tmp_path / "net.onnx", "-o", "/dev/null"]) == (0, pytest.approx(0, abs=300 << 20))
-
-
-def test_sum_of_computed_constants_is_bounded(tmp_path, measure_peak):
-    """Of 24 constants of 2^26 elements that are read, the second is one too many, and no third is made."""
-    lines = "\n".join(f"k{i} = ConstantOfShape(n)" for i in range(24))
-    sums = "\n".join(f"a{i + 1} = Add(a{i}, k{i})" for i in range(24)).replace("a0", "x").replace("a24", "y")
-    model = make_network(lines + "\n" + sums, constants={"n": np.array([1 << 26])}, inputs={"x": [1]})
-    expect_error(tmp_path, model, "1 operator is not supported", 'node "k1" (ConstantOfShape',
-                 "a constant of shape 67108864; with it, the constants computed during the import would exceed their limit; store it in the file")
-    assert measure_peak([BIN / "octet-translate", "--import-onnx", tmp_path / "net.onnx", "-o", "/dev/null"]) == (1, pytest.approx(0, abs=1 << 30))
-
-
-def test_names_cannot_forge_messages(tmp_path):
-    """Terminal escapes, line ends and marks of direction in a name are escaped, and a long name is cut."""
-    for name, shown in (("\x1b[2Jnode", r'"\x1B[2Jnode"'), ("a\nnet.onnx: forged", r'"a\x0Anet.onnx: forged"'),
-                        ("\u202egnol", r'"\xE2\x80\xAEgnol"'), ('a"b\\', r'"a\"b\\"'), ("größe", '"größe"'),
-                        ("n" * 100000, '"' + "n" * 120 + "...(99820 more)..." + "n" * 60 + '"')):
-        model = make_network("a = NoSuchOperator(x)\ny = Relu(a)")
-        model.graph.node[0].name = name
-        expect_error(tmp_path, model, f"node {shown} (NoSuchOperator")
-        model = network(inputs={"x": [1, 3, 8, 8], name: ["N", 3, 8, 8]})
-        expect_error(tmp_path, model, f"the input {shown} has the shape")
-
-
-def test_an_unknown_operator_is_named_not_its_attribute(tmp_path):
-    model = make_network("y = RandomNormalLike<scale=3.0>(x)")
-    expect_error(tmp_path, model, '1 operator is not supported\n  node "y" (RandomNormalLike, domain ai.onnx, opset 13): no such operator here\n')
-
-
-def test_missing_file(tmp_path):
-    result = subprocess.run([BIN / "octet-translate", "--import-onnx", tmp_path / "none.onnx"], capture_output=True, text=True)
-    assert result.returncode == 1 and "none.onnx" in result.stderr
-
-
-def test_list_of_operators():
-    result = subprocess.run([BIN / "octet-compile", "--list-operators"], capture_output=True, text=True, check=True)
-    assert "\nConv " in result.stdout and "storage_order=0" in result.stdout and "dilations" in result.stdout

@@ -72,7 +72,7 @@ def test_layering(lint, path, include, clean):
 
 
 def test_oversized_file(lint):
-    files = {"lib/A.cpp": "\n" * 401, "lib/B.cpp": "\n" * 400, "test/Unit/C.cpp": "\n" * 600, "docs/d.md": "\n" * 900}
+    files = {"lib/A.cpp": "\n" * 401, "lib/B.cpp": "\n" * 400, "test/Unit/C.cpp": "\n" * 400, "docs/d.md": "\n" * 900}
     assert find(lint.check_sizes, **files) == [("lib/A.cpp", 1)]
 
 

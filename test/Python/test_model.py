@@ -4,7 +4,6 @@
 import os
 import pickle
 import threading
-import time
 
 import numpy as np
 import pytest
