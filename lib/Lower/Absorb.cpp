@@ -13,13 +13,13 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::lower;
 
-/// The operand of a sum with `value` that is a dequantized tensor, or null.
-static Value getResidual(Operation *op, Value value) {
+/// Whether `op` adds a dequantized tensor of the same shape to `value`.
+static bool addsResidual(Operation *op, Value value) {
   auto add = dyn_cast<nn::AddOp>(op);
   if (!add)
-    return {};
+    return false;
   Value other = add.getLhs() == value ? add.getRhs() : add.getLhs();
-  return getQuantizedSource(other) ? other : Value();
+  return getQuantizedSource(other) && other.getType() == value.getType();
 }
 
 /// Whether a reader of `value` computes each element from that of `value` and constants that are
@@ -30,15 +30,15 @@ static bool isScalarOpOnConstants(Operation *op, Value value, int64_t channelAxi
          });
 }
 
-/// The element-wise operators on constants and the sums with dequantized tensors between `value`
-/// and a quantize, each read once; empty if something else is there.
+/// The element-wise operators on constants and the sums with residuals between `value` and a
+/// quantize, each read once; empty if something else is there.
 static SmallVector<Operation *> getReaders(Value value, int64_t channelAxis) {
   SmallVector<Operation *> readers;
   while (value.hasOneUse()) {
     Operation *user = *value.user_begin();
     if (isa<QuantizeOp>(user))
       return readers;
-    if (!isScalarOpOnConstants(user, value, channelAxis) && !getResidual(user, value))
+    if (!isScalarOpOnConstants(user, value, channelAxis) && !addsResidual(user, value))
       return {};
     readers.push_back(user);
     value = user->getResult(0);

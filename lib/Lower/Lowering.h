@@ -60,6 +60,8 @@ private:
   llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> conversions;
 
   mlir::Value makeTable(GroupOp group, QuantizeOp quantize);
+  /// Lowers a product on these quantized operands without an epilogue.
+  void lowerAlone(nn::ProductOpInterface product, llvm::ArrayRef<mlir::Value> operands);
 };
 
 /// Whether `op` is a product with weights: one of two activations has no integer form.

@@ -78,8 +78,12 @@ Outcome Lowering::lowerProduct(nn::ProductOpInterface product) {
   SmallVector<Value> operands = llvm::map_to_vector(product->getOperands(), getQuantizedSource);
   if (Outcome outcome = checkProduct(product, operands); outcome != Outcome::Lowered)
     return outcome;
-  if (absorbReaders(product, product.getResultChannelAxis()))
-    return Outcome::Lowered;
+  if (!absorbReaders(product, product.getResultChannelAxis()))
+    lowerAlone(product, operands);
+  return Outcome::Lowered;
+}
+
+void Lowering::lowerAlone(nn::ProductOpInterface product, ArrayRef<Value> operands) {
   ++numLowered;
   Value result = product->getResult(0);
   QuantizeOp quantize = getOnlyQuantize(result);
@@ -88,7 +92,6 @@ Outcome Lowering::lowerProduct(nn::ProductOpInterface product) {
         cloneOnto(builder, product, operands, quantize.getResult().getType()));
   else
     result.replaceAllUsesWith(cloneOnto(builder, product, operands, result.getType()));
-  return Outcome::Lowered;
 }
 
 /// The only product with weights of a body whose other ops are scalar ops, or null.
@@ -110,9 +113,12 @@ static SmallVector<Value> getProductOperands(GroupOp group, Operation *product) 
   });
 }
 
-/// The epilogue's further operands are bytes of the result's shape, as element-wise operators take
-/// them, or constants that are the same for all pixels.
-static bool areEpilogueOperandsSupported(GroupOp group, nn::ProductOpInterface product) {
+/// The product has the result's shape. The epilogue's further operands are bytes of that shape, as
+/// element-wise operators take them, or constants that are the same for all pixels.
+static bool isEpilogueSupported(GroupOp group, nn::ProductOpInterface product) {
+  if (cast<ShapedType>(product->getResult(0).getType()).getShape() !=
+      cast<ShapedType>(group.getResult().getType()).getShape())
+    return false;
   for (auto [argument, input] : llvm::zip(group.getBody().getArguments(), group.getInputs())) {
     if (llvm::all_of(argument.getUsers(), [&](Operation *user) { return user == product; }) ||
         isChannelConstant(input, group.getResult(), product.getResultChannelAxis()))
@@ -192,16 +198,19 @@ Outcome Lowering::lowerGroup(GroupOp group) {
   nn::ProductOpInterface product = findProduct(group);
   if (!product)
     return awaitQuantize(group);
-  Outcome outcome = checkProduct(product, getProductOperands(group, product));
+  SmallVector<Value> operands = getProductOperands(group, product);
+  Outcome outcome = checkProduct(product, operands);
   if (outcome != Outcome::Lowered)
     return outcome;
   if (absorbReaders(group, product.getResultChannelAxis()))
     return Outcome::Lowered;
-  if (!areEpilogueOperandsSupported(group, product)) {
-    // Most of the work is the product's: it is lowered alone and the rest stays float.
+  if (!isEpilogueSupported(group, product)) {
+    // Most of the work is the product's: it is lowered alone and the rest stays float. Absorbing
+    // its readers would make the same group again.
     group.inlineBody();
     builder.setInsertionPoint(product);
-    return lowerProduct(product);
+    lowerAlone(product, operands);
+    return Outcome::Lowered;
   }
   ++numLowered;
   Value result = group.getResult();

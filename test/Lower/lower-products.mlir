@@ -403,8 +403,11 @@ func.func @residual_that_is_absorbed(%xq: tensor<1x2x8x8x!x>, %rq: tensor<1x2x8x
 !w = !quant.uniform<i8:f32, 0.25>
 !y = !quant.uniform<u8:f32, 0.03125:2>
 
-// A sum that was planned as a float one is float where the residual has not the result's shape.
+// A sum that was planned as a float one is float where the residual has not the result's shape; the convolution is lowered
+// alone.
 // CHECK-LABEL: func @residual_that_stays_float(
+// CHECK-NOT: octet.group
+// CHECK: nn.conv {{.*}} : (tensor<1x2x8x8x!quant.uniform<{{.*}} -> tensor<1x2x8x8xf32>
 // CHECK: nn.add {{.*}}number = 7, verdict = float
 func.func @residual_that_stays_float(%xq: tensor<1x2x8x8x!x>, %rq: tensor<1x2x1x1x!x>) -> tensor<1x2x8x8xf32> {
   %wq = nn.constant dense<1> : tensor<2x2x1x1xi8> -> tensor<2x2x1x1x!w>
@@ -415,6 +418,57 @@ func.func @residual_that_stays_float(%xq: tensor<1x2x8x8x!x>, %rq: tensor<1x2x1x
   // expected-remark @below {{OCT301 | Category:octet-lower | Remark="stays float: an operand is real-valued"}}
   %a = nn.add %c, %r {octet.decision = #octet.decision<number = 7, verdict = float, reason = <"OCT101", "no pattern", "add one">>} : (tensor<1x2x8x8xf32>, tensor<1x2x1x1xf32>) -> tensor<1x2x8x8xf32>
   %yq = octet.quantize %a : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8x!y>
+  %yd = octet.dequantize %yq : (tensor<1x2x8x8x!y>) -> tensor<1x2x8x8xf32>
+  return %yd : tensor<1x2x8x8xf32>
+}
+
+// -----
+
+!x = !quant.uniform<u8:f32, 0.5>
+!w = !quant.uniform<i8:f32, 0.25>
+!y = !quant.uniform<u8:f32, 0.03125:2>
+
+// A sum that broadcasts the product to a larger residual cannot be its epilogue: the convolution is lowered alone.
+// CHECK-LABEL: func @product_smaller_than_its_residual(
+// CHECK-NOT: octet.group
+// CHECK: nn.conv {{.*}} : (tensor<1x2x1x1x!quant.uniform<{{.*}} -> tensor<1x2x1x1xf32>
+// CHECK: nn.add {{.*}} -> tensor<1x2x8x8xf32>
+func.func @product_smaller_than_its_residual(%xq: tensor<1x2x1x1x!x>, %rq: tensor<1x2x8x8x!x>) -> tensor<1x2x8x8xf32> {
+  %wq = nn.constant dense<1> : tensor<2x2x1x1xi8> -> tensor<2x2x1x1x!w>
+  %x = octet.dequantize %xq : (tensor<1x2x1x1x!x>) -> tensor<1x2x1x1xf32>
+  %r = octet.dequantize %rq : (tensor<1x2x8x8x!x>) -> tensor<1x2x8x8xf32>
+  %w = octet.dequantize %wq : (tensor<2x2x1x1x!w>) -> tensor<2x2x1x1xf32>
+  %c = nn.conv %x, %w : (tensor<1x2x1x1xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x1x1xf32>
+  // expected-remark @below {{OCT301 | Category:octet-lower | Remark="stays float: an operand is real-valued"}}
+  %a = nn.add %c, %r : (tensor<1x2x1x1xf32>, tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
+  %yq = octet.quantize %a : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8x!y>
+  %yd = octet.dequantize %yq : (tensor<1x2x8x8x!y>) -> tensor<1x2x8x8xf32>
+  return %yd : tensor<1x2x8x8xf32>
+}
+
+// -----
+
+!x = !quant.uniform<u8:f32, 0.5>
+!w = !quant.uniform<i8:f32, 0.25>
+!y = !quant.uniform<u8:f32, 0.03125:2>
+
+// The same in a group, as a backend without `same_shape` makes it.
+// CHECK-LABEL: func @group_larger_than_its_product(
+// CHECK-NOT: octet.group
+// CHECK: nn.conv {{.*}} : (tensor<1x2x1x1x!quant.uniform<{{.*}} -> tensor<1x2x1x1xf32>
+// CHECK: nn.add {{.*}} -> tensor<1x2x8x8xf32>
+func.func @group_larger_than_its_product(%xq: tensor<1x2x1x1x!x>, %rq: tensor<1x2x8x8x!x>) -> tensor<1x2x8x8xf32> {
+  %wq = nn.constant dense<1> : tensor<2x2x1x1xi8> -> tensor<2x2x1x1x!w>
+  %x = octet.dequantize %xq : (tensor<1x2x1x1x!x>) -> tensor<1x2x1x1xf32>
+  %r = octet.dequantize %rq : (tensor<1x2x8x8x!x>) -> tensor<1x2x8x8xf32>
+  %w = octet.dequantize %wq : (tensor<2x2x1x1x!w>) -> tensor<2x2x1x1xf32>
+  %y = octet.group(%0 = %x, %1 = %w, %2 = %r) : (tensor<1x2x1x1xf32>, tensor<2x2x1x1xf32>, tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32> {
+    %c = nn.conv %0, %1 : (tensor<1x2x1x1xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x1x1xf32>
+    // expected-remark @below {{OCT301 | Category:octet-lower | Remark="stays float: an operand is real-valued"}}
+    %a = nn.add %c, %2 : (tensor<1x2x1x1xf32>, tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
+    octet.yield %a : tensor<1x2x8x8xf32>
+  }
+  %yq = octet.quantize %y : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8x!y>
   %yd = octet.dequantize %yq : (tensor<1x2x8x8x!y>) -> tensor<1x2x8x8xf32>
   return %yd : tensor<1x2x8x8xf32>
 }
