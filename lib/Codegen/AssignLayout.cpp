@@ -180,8 +180,17 @@ void AssignLayout::convertDenseUses(Value value) {
   ++numRelayouts;
 }
 
+/// Whether a linear layer, which reads bytes in fours, would read beyond the end of `value` in the
+/// caller's memory: `value` is an argument or a returned value, or an alias of one.
+static bool isReadBeyond(Value value, const llvm::SmallDenseSet<Value> &returned) {
+  auto type = getTensorType(value);
+  Value root = getAliasRoot(value);
+  return getStorageType(type).isInteger(8) && type.getRank() > 0 &&
+         type.getShape().back() % 4 != 0 && (isa<BlockArgument>(root) || returned.contains(root));
+}
+
 /// Linear layers and products read a dense copy: of what a convolution or a pool wrote, and of
-/// bytes that the caller gave, which linear layers read in fours.
+/// bytes in the caller's memory, which linear layers read in fours.
 void AssignLayout::readDense(Value value) {
   SmallVector<OpOperand *> uses;
   for (OpOperand &use : value.getUses())
@@ -288,6 +297,8 @@ void AssignLayout::runOnOperation() {
         setLayout(result);
       else if (!isa<nn::RelayoutOp>(op))
         convertDenseUses(result);
+      if (!isImage && isReadBeyond(result, returned))
+        readDense(result);
     }
     if (auto reshape = dyn_cast<nn::ReshapeOp>(op))
       readDense(reshape);

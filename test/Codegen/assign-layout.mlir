@@ -63,6 +63,47 @@ func.func @bytes_of_the_caller(%x: !x) -> !y {
 
 // -----
 
+// So it does where a reshape names the caller's bytes, or where they are a result that is returned, too.
+!x = tensor<1x2x5x!quant.uniform<u8:f32, 0.5>>
+!f = tensor<1x10x!quant.uniform<u8:f32, 0.5>>
+!w = tensor<6x10x!quant.uniform<i8:f32, 0.5>>
+!y = tensor<1x6x!quant.uniform<u8:f32, 0.5>>
+!v = tensor<4x6x!quant.uniform<i8:f32, 0.5>>
+!z = tensor<1x4x!quant.uniform<u8:f32, 0.5>>
+// CHECK-LABEL: func @bytes_of_the_caller_under_other_names
+// CHECK: %[[F:.*]] = nn.reshape %arg0
+// CHECK: %[[COPY:.*]] = nn.relayout %[[F]]
+// CHECK: %[[Y:.*]] = nn.linear %[[COPY]]
+// CHECK: %[[RETURNED:.*]] = nn.relayout %[[Y]]
+// CHECK: nn.linear %[[RETURNED]]
+// CHECK: return %[[Y]],
+func.func @bytes_of_the_caller_under_other_names(%x: !x) -> (!y, !z) {
+  %f = nn.reshape %x : (!x) -> !f
+  %w = nn.constant dense<1> : tensor<6x10xi8> -> !w
+  %y = nn.linear %f, %w : (!f, !w) -> !y
+  %v = nn.constant dense<1> : tensor<4x6xi8> -> !v
+  %z = nn.linear %y, %v : (!y, !v) -> !z
+  return %y, %z : !y, !z
+}
+
+// -----
+
+// Rows of whole fours need no copy.
+!x = tensor<1x2x4x!quant.uniform<u8:f32, 0.5>>
+!f = tensor<1x8x!quant.uniform<u8:f32, 0.5>>
+!w = tensor<16x8x!quant.uniform<i8:f32, 0.5>>
+!y = tensor<1x16x!quant.uniform<u8:f32, 0.5>>
+// CHECK-LABEL: func @whole_fours_of_the_caller
+// CHECK-NOT: nn.relayout
+func.func @whole_fours_of_the_caller(%x: !x) -> !y {
+  %f = nn.reshape %x : (!x) -> !f
+  %w = nn.constant dense<1> : tensor<16x8xi8> -> !w
+  %y = nn.linear %f, %w : (!f, !w) -> !y
+  return %y : !y
+}
+
+// -----
+
 // What is computed from NHWC and returned is NHWC, and copied; what is computed from dense values is not.
 // CHECK-LABEL: func @returned_values
 // CHECK: %[[S:.*]] = nn.sigmoid %{{.*}} -> tensor<1x16x8x8xf32, #nn.layout
