@@ -48,9 +48,16 @@ static Outcome replaceQuantizes(Operation *op,
   return outcome;
 }
 
+/// Whether values of `from` are values of `to` as they are stored: parameters agree, and no value
+/// is outside the bounds of `to`.
+static bool isCopied(QuantizedType from, QuantizedType to) {
+  return numerics::haveSameParams(from, to) && to.getStorageTypeMin() <= from.getStorageTypeMin() &&
+         from.getStorageTypeMax() <= to.getStorageTypeMax();
+}
+
 Value Lowering::convertTo(Value source, QuantizedType type, Location loc) {
   QuantizedType from = getQuantizedType(source);
-  if (numerics::haveSameParams(from, type))
+  if (isCopied(from, type))
     return source;
   Value &converted = conversions[{source, type}];
   if (converted)
@@ -81,7 +88,7 @@ Outcome Lowering::lowerMovement(Operation *op) {
     ++numLowered;
     if (convertBehind) {
       QuantizedType from = getQuantizedType(sources.front());
-      Type moved = numerics::haveSameParams(from, type) ? type : from;
+      Type moved = isCopied(from, type) ? type : from;
       return convertTo(cloneOnto(builder, op, sources, withElementType(result, moved)), type,
                        op->getLoc());
     }

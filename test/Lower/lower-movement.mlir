@@ -123,3 +123,26 @@ func.func @sum_may_overflow(%xq: tensor<1x1x3000x3000x!x>) -> tensor<1x1x1x1x!x>
   %y = octet.quantize %m : (tensor<1x1x1x1xf32>) -> tensor<1x1x1x1x!x>
   return %y : tensor<1x1x1x1x!x>
 }
+
+// -----
+
+!q = !quant.uniform<u8:f32, 0.5>
+!low = !quant.uniform<u8<0:3>:f32, 0.5>
+
+// Values are copied into wider bounds, and clamped by a table to narrower ones.
+// CHECK-LABEL: func @other_bounds
+// CHECK-SAME: %[[X:[^:]*]]: tensor<1x2x4x4x!quant.uniform<u8:f32, 5.000000e-01>>, %[[L:[^:]*]]:
+// CHECK: %[[M:.*]] = nn.max_pool %[[X]] {{.*}} -> tensor<1x2x2x2x!quant.uniform<u8:f32, 5.000000e-01>>
+// CHECK: %[[T:.*]] = nn.table %[[M]], [0, 1, 2, 3, 3, 3, {{.*}} -> tensor<1x2x2x2x!quant.uniform<u8<0:3>:f32, 5.000000e-01>>
+// CHECK: %[[W:.*]] = nn.max_pool %[[L]] {{.*}} -> tensor<1x2x2x2x!quant.uniform<u8:f32, 5.000000e-01>>
+// CHECK-NOT: nn.table
+// CHECK: return %[[T]], %[[W]]
+func.func @other_bounds(%xq: tensor<1x2x4x4x!q>, %lq: tensor<1x2x4x4x!low>) -> (tensor<1x2x2x2x!low>, tensor<1x2x2x2x!q>) {
+  %x = octet.dequantize %xq : (tensor<1x2x4x4x!q>) -> tensor<1x2x4x4xf32>
+  %m = nn.max_pool %x kernel [2, 2] strides [2, 2] : (tensor<1x2x4x4xf32>) -> tensor<1x2x2x2xf32>
+  %mq = octet.quantize %m : (tensor<1x2x2x2xf32>) -> tensor<1x2x2x2x!low>
+  %l = octet.dequantize %lq : (tensor<1x2x4x4x!low>) -> tensor<1x2x4x4xf32>
+  %w = nn.max_pool %l kernel [2, 2] strides [2, 2] : (tensor<1x2x4x4xf32>) -> tensor<1x2x2x2xf32>
+  %wq = octet.quantize %w : (tensor<1x2x2x2xf32>) -> tensor<1x2x2x2x!q>
+  return %mq, %wq : tensor<1x2x2x2x!low>, tensor<1x2x2x2x!q>
+}
