@@ -40,6 +40,16 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+!q = !quant.uniform<u16:f32, 0.25>
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{has code generation for 8-bit storage only, but got '!quant.uniform<u16:f32, 2.500000e-01>'; is the network lowered?}}
+  %q = octet.quantize %x : (tensor<4xf32>) -> tensor<4x!q>
+  %y = octet.dequantize %q : (tensor<4x!q>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
 !image = tensor<1x6x4x4xf32, #nn.layout<nhwc, channels = 6, pads = [0, 0, 0, 0]>>
 !other = tensor<1x3x4x8xf32, #nn.layout<nhwc, channels = 3, pads = [0, 0, 0, 0]>>
 func.func @main(%x: !image) -> !other {

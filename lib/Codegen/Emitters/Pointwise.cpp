@@ -299,7 +299,18 @@ LogicalResult codegen::emitFusedElementwise(ProgramEmitter &emitter, const Fused
 
 static Value identity(KernelBuilder &, ValueRange values) { return values[0]; }
 
+/// Biases of the reference model have more bits; octet-lower evaluates their conversions.
+static LogicalResult expectBytes(Operation *op, Type quantizedTensor) {
+  auto type = cast<quant::QuantizedType>(getElementTypeOrSelf(quantizedTensor));
+  if (type.getStorageTypeIntegralWidth() == 8)
+    return success();
+  return op->emitOpError("has code generation for 8-bit storage only, but got ")
+         << type << "; is the network lowered?";
+}
+
 LogicalResult codegen::emitQuantize(ProgramEmitter &emitter, QuantizeOp op) {
+  if (failed(expectBytes(op, op.getResult().getType())))
+    return failure();
   if (emitQuantizePlanes(emitter, op))
     return success();
   emitPointwise(emitter, op, kernel::Kernels::quantize, {op.getInput()}, op.getResult(), identity);
@@ -307,11 +318,8 @@ LogicalResult codegen::emitQuantize(ProgramEmitter &emitter, QuantizeOp op) {
 }
 
 LogicalResult codegen::emitDequantize(ProgramEmitter &emitter, DequantizeOp op) {
-  // Weights and biases of the reference model are dequantized when the network is lowered.
-  auto type = cast<quant::QuantizedType>(getElementTypeOrSelf(op.getInput().getType()));
-  if (type.getStorageTypeIntegralWidth() != 8)
-    return op.emitOpError("has code generation for 8-bit storage only, but got ")
-           << type << "; is the network lowered?";
+  if (failed(expectBytes(op, op.getInput().getType())))
+    return failure();
   emitPointwise(emitter, op, kernel::Kernels::dequantize, {op.getInput()}, op.getResult(),
                 identity);
   return success();
