@@ -8,6 +8,7 @@
 #include "Epilogue.h"
 #include "octet/Dialect/NN/Constants.h"
 #include "octet/Numerics/Requantize.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace octet;
@@ -88,6 +89,7 @@ static float getProductBound(const FusedOp &fused, ArrayRef<float> factors) {
 
 /// getBodyBound, from the bound of the product. Dequantized bytes are within 512 scales.
 static float getEpilogueBound(const FusedOp &fused, float productBound) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   llvm::DenseMap<Value, float> bounds{{fused.product->getResult(0), productBound}};
   for (Value inner : fused.getBodyInputs()) {
     Value outer = fused.getOuter(inner);
@@ -95,7 +97,8 @@ static float getEpilogueBound(const FusedOp &fused, float productBound) {
       bounds[inner] = 512 * *llvm::max_element(paramsOf(outer).scales);
     else if (auto values = nn::getConstantValues<float>(outer); succeeded(values))
       for (float value : *values)
-        bounds[inner] = std::max(bounds.lookup(inner), std::abs(value));
+        bounds[inner] =
+            std::max(bounds.lookup(inner), std::isnan(value) ? kInfinity : std::abs(value));
   }
   return getBodyBound(fused, bounds);
 }
