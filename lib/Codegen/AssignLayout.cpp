@@ -232,7 +232,7 @@ void AssignLayout::isolateReturns(Operation *terminator) {
   }
 }
 
-/// What returns `value`, or an alias of it, returns a dense copy.
+/// The function returns a dense copy instead of `value` or an alias of it.
 void AssignLayout::copyReturned(Value value, Operation *terminator) {
   OpBuilder builder(terminator);
   for (OpOperand &operand : terminator->getOpOperands())

@@ -36,7 +36,7 @@ public:
   }
   template <typename OpTy> Index apply(int64_t rhs) const { return apply<OpTy>(constant(rhs)); }
   Index constant(int64_t number) const { return {*b, b->index(number)}; }
-  /// This one where it equals `number`, else `other`.
+  /// Whether it equals `number`: an i1.
   mlir::Value operator==(int64_t number) const {
     return mlir::arith::CmpIOp::create(*b, mlir::arith::CmpIPredicate::eq, value,
                                        constant(number).value);

@@ -156,7 +156,7 @@ static void eraseDead(Block &block) {
       op.erase();
 }
 
-/// What stays float reads float weights: constants are not dequantized at run time.
+/// Operators that stay float read float weights: constants are not dequantized at run time.
 static void foldDequantizedConstants(Block &block) {
   for (auto dequantize : llvm::make_early_inc_range(block.getOps<DequantizeOp>()))
     foldConstant(dequantize);
@@ -170,7 +170,7 @@ static LogicalResult reportFallbacks(Block &block, Lowering &lowering,
   for (Operation &op : block) {
     if (!isFallback(&op))
       continue;
-    // What is new here and float came out of a group whose product was lowered alone.
+    // An op that was not visited came out of a group whose product was lowered alone.
     auto found = outcomes.find(&op);
     Outcome outcome = found == outcomes.end() ? Outcome::RealOperand : found->second;
     if (failed(lowering.reportFallback(

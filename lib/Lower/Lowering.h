@@ -16,7 +16,7 @@
 
 namespace octet::lower {
 
-/// What came of an attempt to give an op its integer form: `Lowered`, `NotConcerned` (nothing
+/// The outcome of an attempt to give an op its integer form: `Lowered`, `NotConcerned` (nothing
 /// quantized touches it), or why it stays float (Reasons.def).
 enum class Outcome {
   Lowered,

@@ -19,7 +19,7 @@ using namespace octet;
 using namespace octet::lower;
 using quant::QuantizedType;
 
-/// What q + 128 is to q in 8 bits: the sign bit flipped.
+/// The distance between the two zero points; in 8 bits, adding it flips the sign bit.
 static constexpr int64_t kOffset = 128;
 static constexpr uint8_t kSignBit = 0x80;
 

@@ -23,7 +23,7 @@ bool lower::isProduct(Operation *op) {
 }
 
 //===----------------------------------------------------------------------===//
-// What a product needs
+// Requirements of a product
 //===----------------------------------------------------------------------===//
 
 static bool isResultSupported(nn::ProductOpInterface product, QuantizedType result) {
@@ -172,7 +172,7 @@ static void copyBody(GroupOp group, Operation *product, GroupOp lowered, OpBuild
   YieldOp::create(builder, group.getTerminator()->getLoc(), asReal(group.getYielded()));
 }
 
-/// What was a group around one product after its clamps went into the type becomes that op.
+/// A group of which only the product is left, since its clamps are in the type, becomes that op.
 static Value unwrapProduct(GroupOp group, OpBuilder &builder) {
   Operation *product = group.getYielded().getDefiningOp();
   if (!product || !isProduct(product) ||

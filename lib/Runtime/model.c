@@ -7,7 +7,7 @@
  *
  * Compiled to bitcode when Octet is built and linked into each network by Emit, which provides
  * `octet_model_network`, gives the functions named octet_model_* the network's prefix and makes
-everything else internal.
+ * everything else internal.
 \*===----------------------------------------------------------------------===*/
 
 #include "cpu.h"

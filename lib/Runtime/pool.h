@@ -5,10 +5,9 @@
  *
  *===----------------------------------------------------------------------===*\
  *
- * One thread publishes a step cut into chunks, everybody claims chunks, and the publisher waits
-until all chunks are
- * done. It does not wait for workers: one that lost its core holds nobody up unless it is inside a
-chunk.
+ * One thread publishes a step cut into chunks, all threads claim chunks, and the publisher waits
+ * until all chunks are done. It does not wait for workers: one that lost its core holds nobody up
+ * unless it is inside a chunk.
 \*===----------------------------------------------------------------------===*/
 
 #ifndef OCTET_RUNTIME_POOL_H
@@ -34,8 +33,8 @@ enum {
   SPINS_BEFORE_SLEEP = 4096,
 };
 
-/* A kernel, of any number of arguments, and a function that passes so many from an array, and the
- * part to compute. */
+/* A kernel, of any number of arguments, and a function that calls it with that many arguments from
+ * an array and with the part to compute. */
 typedef void (*kernel_fn)(void);
 typedef void (*call_fn)(kernel_fn kernel, const int64_t *arguments, int64_t begin, int64_t end);
 

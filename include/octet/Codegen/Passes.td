@@ -27,7 +27,7 @@ def EmitProgramPass : Pass<"octet-emit-program", "::mlir::ModuleOp"> {
   let description = [{
     Every operator becomes one or more `kernel.step`s on addresses in one arena that is planned here with reuse; kernel
     functions are shared by all steps of the same shape. Weights are packed into one blob that all levels share. Errors: no
-    function `main`; a level that there is not, or one twice; an operator without code generation; more than 1792 MiB of
+    function `main`; an unknown level, or one twice; an operator without code generation; more than 1792 MiB of
     weights. Source: `docs/rationale/kernels.md`, `docs/rationale/step-table.md`.
   }];
   let options = [

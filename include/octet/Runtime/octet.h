@@ -135,7 +135,7 @@ typedef struct octet_model_api {
   int32_t (*run)(octet_model *model, const void *const *inputs, void *const *outputs);
 
   /* Like run, but for the steps [begin, end) only, after those before them have run in this model.
-     Returns 1 also if there are no such steps. */
+     Returns 1 also if the program does not have these steps. */
   int32_t (*run_steps)(octet_model *model, const void *const *inputs, void *const *outputs,
                        int64_t begin, int64_t end);
 

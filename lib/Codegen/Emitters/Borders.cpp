@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
-/// What stands for zero in each channel of a tensor's pixels, as storage values.
+/// The storage value of zero in each channel of a tensor.
 template <typename T> static std::vector<T> getZeros(RankedTensorType type) {
   auto quantized = dyn_cast<quant::QuantizedType>(type.getElementType());
   if (!quantized)

@@ -229,7 +229,8 @@ SmallVector<Value> DenseKernel::getPositions(KernelBuilder &b, const Origin &ori
                              [&](int64_t p) { return b.addIndex(first, 16 * p); });
 }
 
-/// What one step multiplies with a panel's weights: the same in all lanes, or in each pixel's.
+/// The input that one step multiplies with a panel's weights: the same in all lanes, or in all of a
+/// pixel's.
 SmallVector<Value> DenseKernel::loadInput(KernelBuilder &b, ValueRange args, Value at) {
   Value bytes = products.broadcast(b, args[input], at);
   for (int64_t pixel = 1; pixel < shape.pixelsPerVector; ++pixel) {

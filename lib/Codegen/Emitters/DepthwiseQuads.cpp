@@ -46,8 +46,8 @@ SmallVector<Value> DepthwiseQuads::interleave(KernelBuilder &b, ArrayRef<Value> 
   return {join(join(quads[0], quads[1]), join(quads[2], quads[3]))};
 }
 
-/// What one kernel row and column is multiplied with: bytes side by side or, in flat rows of stride
-/// 2, of every other pixel.
+/// The input under one kernel row and column: bytes side by side or, in flat rows of stride 2, of
+/// every other pixel.
 Value DepthwiseQuads::loadBytes(KernelBuilder &b, Value input, Value at) const {
   auto load = [&](Value at) -> Value {
     return vector::LoadOp::create(b, VectorType::get({shape.partSize()}, b.getI8Type()), input,

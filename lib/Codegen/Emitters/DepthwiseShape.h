@@ -16,7 +16,7 @@ namespace octet::codegen {
 /// Channels of a block, or 64 bytes of a row across pixels.
 enum class BlockKind { channels64, channels16, flat64 };
 
-/// What a depthwise kernel walks over.
+/// The images, kernel and blocks that a depthwise kernel walks over.
 struct DepthwiseShape {
   int64_t channels, kernelRows, kernelColumns, rowStride, columnStride, rowDilation, columnDilation;
   int64_t rows, columns; ///< of the result

@@ -110,8 +110,8 @@ static std::optional<nn::Real<A>> apply(A &arithmetic, Operation *op, nn::Reals<
   return std::nullopt; // their values have neither bounds nor depth
 }
 
-/// What the body yields, from the values of the product and of the outer inputs; `unknown` stands
-/// for what is not among them and for ops without a law.
+/// The value that the body yields, from those of the product and of the outer inputs; `unknown`
+/// stands for inputs that are not among them and for results of ops without a law.
 template <typename A>
 static nn::Real<A> applyBody(A &arithmetic, const FusedOp &fused,
                              llvm::DenseMap<Value, nn::Real<A>> known, nn::Real<A> unknown) {

@@ -18,8 +18,8 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
-/// What an array is made of; the number is that of the bytes of a value, but for the last two,
-/// which are made of the floats before.
+/// The source of an array's values: stored integers, of as many bytes as the number says (floats
+/// are kFull), or the reciprocals of the floats before them and the rests of these.
 enum Kind : int64_t { kByte = 1, kHalf = 2, kTriple = 3, kFull = 4, kReciprocal, kReciprocalRest };
 
 /// A step takes the kinds of its arrays as digits of a bound.

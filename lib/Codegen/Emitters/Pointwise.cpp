@@ -218,7 +218,7 @@ void PointwiseKernel::emitNest(KernelBuilder &b, size_t depth, Value begin, Valu
       body();
     });
   };
-  // What repeats along the last dimension but one is loaded once for several elements of it.
+  // Inputs that repeat along the last dimension but one are loaded once for several elements of it.
   bool repeats = llvm::any_of(
       getInputs(), [&](const TensorView &view) { return view.strides.steps[axis] == 0; });
   int64_t size = getResult().shape()[axis];

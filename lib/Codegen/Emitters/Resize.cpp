@@ -44,7 +44,7 @@ public:
 
   void addArguments(Signature &signature);
 
-  /// What one result needs: the positions of x_i and x_j, counted in elements, and g.
+  /// The operands of one result: the positions of x_i and x_j, counted in elements, and g.
   struct Place {
     Value first, second, part;
   };

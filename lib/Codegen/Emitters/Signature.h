@@ -19,7 +19,7 @@ class Signature {
 public:
   explicit Signature(ProgramEmitter &emitter) : emitter(emitter) {}
 
-  /// What comes along with a quantized tensor.
+  /// The parameters that are added along with a quantized tensor.
   enum class Parameters { all, integers, none };
   /// Adds a tensor; returns its number.
   int addTensor(mlir::Value value, Parameters parameters = Parameters::all);

@@ -13,7 +13,7 @@
 
 namespace octet::codegen {
 
-/// What every level lowers alike: broadcasts, rounding, and plain forms of dot products and packs.
+/// The lowerings of every level: broadcasts, rounding, and plain forms of dot products and packs.
 void populateGenericLowering(mlir::RewritePatternSet &patterns);
 /// x86 instructions; `level` picks the register width. Preferred to the generic forms.
 void populateX86Lowering(mlir::RewritePatternSet &patterns, const CpuLevel &level);
