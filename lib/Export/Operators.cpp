@@ -253,11 +253,7 @@ static void write(GraphWriter &writer, nn::ScatterOp op) {
 static void write(GraphWriter &writer, nn::ReduceOp op) {
   static constexpr StringLiteral names[] = {"", "ReduceSum", "ReduceProd", "ReduceMax",
                                             "ReduceMin"};
-  std::string axes = writer.addInts((getName(op) + "_axes").str(), op.getAxes());
-  writer
-      .addNode(op, names[static_cast<int>(op.getCombination())],
-               {writer.nameOf(op.getInput()), axes})
-      .attribute("keepdims", int64_t(op.getKeepDims()));
+  writeReduction(writer, op, names[static_cast<int>(op.getCombination())]);
 }
 
 static void write(GraphWriter &writer, nn::CumulativeSumOp op) {

@@ -39,11 +39,7 @@ SmallVector<Value> DepthwiseQuads::interleave(KernelBuilder &b, ArrayRef<Value> 
   if (size == 64)
     return quads;
   // Sixteen bytes: the four parts are one vector in natural order.
-  auto join = [&](Value x, Value y) -> Value {
-    int64_t lanes = cast<VectorType>(x.getType()).getNumElements();
-    return vector::ShuffleOp::create(b, x, y, llvm::to_vector(llvm::seq<int64_t>(0, 2 * lanes)));
-  };
-  return {join(join(quads[0], quads[1]), join(quads[2], quads[3]))};
+  return {concatVectors(b, b.getLoc(), quads)};
 }
 
 /// The input under one kernel row and column: bytes side by side or, in flat rows of stride 2, of

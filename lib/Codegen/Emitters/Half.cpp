@@ -34,8 +34,8 @@ struct Bits {
   }
   Value asFloat(Value x) { return b.bitcast(x, b.getF32Type()); }
   Value asBits(Value x) { return b.bitcast(x, b.getI32Type()); }
-  /// `x / 2^count`, ties to even.
-  Value roundAway(Value x, uint32_t count) {
+  /// `x / 2^count`, rounded to the nearest, ties to even.
+  Value shiftRounded(Value x, uint32_t count) {
     Value odd = mask(shiftRight(x, count), 1);
     return shiftRight(b.add(add(x, (1u << (count - 1)) - 1), odd), count);
   }
@@ -65,9 +65,9 @@ Value codegen::narrowToHalf(KernelBuilder &b, Value value, bool isBrain) {
   uint32_t infinity = isBrain ? 0x7F80 : 0x7C00, nan = isBrain ? 0x7FC0 : 0x7E00;
   Value rounded;
   if (isBrain) {
-    rounded = bits.roundAway(magnitude, 16);
+    rounded = bits.shiftRounded(magnitude, 16);
   } else {
-    Value normal = bits.roundAway(bits.add(magnitude, -(112u << 23)), 13);
+    Value normal = bits.shiftRounded(bits.add(magnitude, -(112u << 23)), 13);
     // The last bit of a half below 2^-14 is 2^-24, as is that of 0.5.
     Value sum = b.add(bits.asFloat(magnitude), b.constF(0.5f));
     Value subnormal = bits.add(bits.asBits(sum), -0x3F000000u);
