@@ -31,6 +31,19 @@ func.func @main(%x: tensor<1x4xf32>) -> tensor<1x4xf32> {
 
 // -----
 
+func.func @main(%x: tensor<1x2x1x1xf32>, %r: tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32> {
+  %w = nn.constant dense<1.0> : tensor<2x2x1x1xf32>
+  %y = octet.group(%0 = %x, %1 = %w, %2 = %r) : (tensor<1x2x1x1xf32>, tensor<2x2x1x1xf32>, tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32> {
+    // expected-error @below {{cannot stand in a fused group whose result has another shape: 'tensor<1x2x8x8xf32>'}}
+    %c = nn.conv %0, %1 : (tensor<1x2x1x1xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x1x1xf32>
+    %a = nn.add %c, %2 : (tensor<1x2x1x1xf32>, tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
+    octet.yield %a : tensor<1x2x8x8xf32>
+  }
+  return %y : tensor<1x2x8x8xf32>
+}
+
+// -----
+
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %b = nn.constant dense<7> : tensor<4xi32> -> tensor<4x!quant.uniform<i32:f32, 0.25>>
   // expected-error @below {{has code generation for 8-bit storage only, but got '!quant.uniform<i32:f32, 2.500000e-01>'; is the network lowered?}}

@@ -53,7 +53,14 @@ LogicalResult codegen::emitGroup(ProgramEmitter &emitter, GroupOp op) {
   for (Operation *inner : fused.body)
     if (!inner->hasTrait<nn::Elementwise>() && !isa<DequantizeOp>(inner))
       return inner->emitOpError("cannot stand in a fused group: it is not element-wise");
-  return fused.product ? emitProduct(emitter, fused) : emitFusedElementwise(emitter, fused);
+  if (!fused.product)
+    return emitFusedElementwise(emitter, fused);
+  RankedTensorType result = getTensorType(op.getResult());
+  if (getTensorType(fused.product->getResult(0)).getShape() != result.getShape())
+    return fused.product->emitOpError(
+               "cannot stand in a fused group whose result has another shape: ")
+           << result;
+  return emitProduct(emitter, fused);
 }
 
 static LogicalResult refuseIntegers(Operation *op) {
