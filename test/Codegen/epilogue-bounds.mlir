@@ -39,3 +39,20 @@ func.func @main(%x: !x) -> !y {
   }
   return %y : !y
 }
+
+// -----
+
+!x = tensor<1x8x!quant.uniform<u8:f32, 0.5>>
+!w = tensor<16x8x!quant.uniform<i8:f32, 0.25>>
+!b = tensor<16x!quant.uniform<i32:f32, 0.125>>
+!y = tensor<1x16x!quant.uniform<u8:f32, 0.5:3>>
+
+// Neither has an accumulator whose bias is not known.
+// CHECK-LABEL: module @avx2
+// CHECK: func.func private @linear_loops_0
+// CHECK: arith.cmpf ord
+func.func @main(%x: !x, %b: !b) -> !y {
+  %w = nn.constant dense<1> : tensor<16x8xi8> -> !w
+  %y = nn.linear %x, %w, %b : (!x, !w, !b) -> !y
+  return %y : !y
+}

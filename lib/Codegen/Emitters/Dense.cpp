@@ -15,7 +15,6 @@
 #include "DenseShape.h"
 #include "Epilogue.h"
 #include "Packing.h"
-#include "octet/Dialect/NN/Constants.h"
 
 using namespace mlir;
 using namespace octet;
@@ -38,7 +37,7 @@ public:
         tile(chooseTile(emitter.getLevel().accumulators, shape.columns, shape.panels(),
                         shape.stepsPerPanel(), shape.pixelsPerVector)) {}
 
-  /// False if the weights are no constants.
+  /// False if the weights or the bias are no constants of the product's types.
   bool addArguments();
   void emit(const kernel::KernelRow &row);
 
@@ -90,10 +89,8 @@ private:
 bool DenseKernel::addArguments() {
   Value in = fused.getOuter(fused.product->getOperand(0)),
         filter = fused.getOuter(fused.product->getOperand(1));
-  Value bias =
-      fused.product->getNumOperands() > 2 ? fused.getOuter(fused.product->getOperand(2)) : Value();
   auto constant = filter.getDefiningOp<nn::ConstantOp>();
-  if (!constant || (bias && !bias.getDefiningOp<nn::ConstantOp>()))
+  if (!constant)
     return false;
   int64_t channels = getTensorType(filter).getDimSize(1),
           outputs = getTensorType(filter).getDimSize(0);
@@ -106,26 +103,23 @@ bool DenseKernel::addArguments() {
   };
   if (shape.isInteger) {
     auto values = nn::getConstantValues<int8_t>(filter);
-    if (failed(values))
+    auto bias = getBiasValues<int32_t>(fused);
+    if (failed(values) || failed(bias))
       return false;
     addWeights();
-    SmallVector<int32_t, 0> biasValues;
-    if (bias)
-      biasValues = *nn::getConstantValues<int32_t>(bias);
     auto params =
         numerics::getParams(cast<quant::QuantizedType>(getTensorType(in).getElementType()));
     int64_t outputsPerGroup = outputs / (shape.groups * shape.filterGroups);
-    auto sums = makeInitialSums(outputs, params, *values, biasValues, channels,
+    auto sums = makeInitialSums(outputs, params, *values, *bias, channels,
                                 shape.kernelRows * shape.kernelColumns, outputsPerGroup);
     initial = signature.addParameters(sums, block);
   } else {
-    if (failed(nn::getConstantValues<float>(filter)))
+    auto sums = getBiasValues<float>(fused);
+    if (failed(nn::getConstantValues<float>(filter)) || failed(sums))
       return false;
     addWeights();
-    SmallVector<float, 0> sums(outputs, 0.0f);
-    if (bias)
-      sums = *nn::getConstantValues<float>(bias);
-    initial = signature.addParameters(sums, block);
+    sums->resize(outputs, 0.0f);
+    initial = signature.addParameters(*sums, block);
   }
   epilogue.emplace(fused, signature, block);
   signature.prepareParameters();

@@ -17,7 +17,6 @@
 #include "DepthwiseQuads.h"
 #include "Epilogue.h"
 #include "Packing.h"
-#include "octet/Dialect/NN/Constants.h"
 
 using namespace mlir;
 using namespace octet;
@@ -87,20 +86,14 @@ bool DepthwiseKernel::addArguments() {
   Value in = fused.getOuter(fused.product->getOperand(0)),
         filter = fused.getOuter(fused.product->getOperand(1));
   auto values = nn::getConstantValues<int8_t>(filter);
-  if (failed(values))
+  auto bias = getBiasValues<int32_t>(fused);
+  if (failed(values) || failed(bias))
     return false;
-  SmallVector<int32_t, 0> bias;
-  if (fused.product->getNumOperands() > 2) {
-    auto biasValues = nn::getConstantValues<int32_t>(fused.getOuter(fused.product->getOperand(2)));
-    if (failed(biasValues))
-      return false;
-    bias = *biasValues;
-  }
   input = signature.add(emitter.getBuffer(in));
   weights = signature.add(getDepthwiseWeights(emitter, filter.getDefiningOp<nn::ConstantOp>(),
                                               shape, products.readsI16()));
   auto params = numerics::getParams(cast<quant::QuantizedType>(getTensorType(in).getElementType()));
-  auto sums = makeInitialSums(shape.channels, params, *values, bias, 1,
+  auto sums = makeInitialSums(shape.channels, params, *values, *bias, 1,
                               shape.kernelRows * shape.kernelColumns, 1);
   initial = signature.addParameters(sums, shape.blockSize());
   epilogue.emplace(fused, signature, shape.blockSize());

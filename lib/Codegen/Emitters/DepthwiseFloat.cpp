@@ -7,7 +7,6 @@
 
 #include "DepthwiseShape.h"
 #include "Epilogue.h"
-#include "octet/Dialect/NN/Constants.h"
 
 using namespace mlir;
 using namespace octet;
@@ -49,7 +48,8 @@ bool codegen::emitProductAs<kernel::Kernels::depthwise_f32>(ProgramEmitter &emit
   Value in = fused.getOuter(fused.product->getOperand(0)),
         filter = fused.getOuter(fused.product->getOperand(1));
   auto values = nn::getConstantValues<float>(filter);
-  if (failed(values))
+  auto bias = getBiasValues<float>(fused);
+  if (failed(values) || failed(bias))
     return false;
   Signature signature(emitter);
   int64_t taps = s.kernelRows * s.kernelColumns, padded = llvm::alignTo(s.channels, 16);
@@ -62,18 +62,14 @@ bool codegen::emitProductAs<kernel::Kernels::depthwise_f32>(ProgramEmitter &emit
             packed[tap * padded + c] = (*values)[c * taps + tap];
         return packed;
       });
-  SmallVector<float, 0> bias(padded, 0.0f);
   std::string biasKey = "start-none/" + std::to_string(padded / 16);
-  if (fused.product->getNumOperands() > 2) {
+  if (!bias->empty()) {
     Value operand = fused.getOuter(fused.product->getOperand(2));
-    auto biasValues = nn::getConstantValues<float>(operand);
-    if (failed(biasValues))
-      return false;
-    llvm::copy(*biasValues, bias.begin());
     biasKey = "start/" + getConstantKey(operand.getDefiningOp<nn::ConstantOp>());
   }
+  bias->resize(padded, 0.0f);
   int initial = signature.addWeights<float>(
-      biasKey, [&] { return std::vector<float>(bias.begin(), bias.end()); });
+      biasKey, [&] { return std::vector<float>(bias->begin(), bias->end()); });
   Epilogue epilogue(fused, signature);
   int64_t lanes = std::min<int64_t>(16, s.channels);
   emitter.addStep(

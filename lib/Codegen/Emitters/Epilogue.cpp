@@ -73,15 +73,11 @@ static float getProductBound(const FusedOp &fused, ArrayRef<float> factors) {
   Value input = fused.getOuter(fused.product->getOperand(0)),
         filter = fused.getOuter(fused.product->getOperand(1));
   FailureOr<SmallVector<int8_t, 0>> weights = nn::getConstantValues<int8_t>(filter);
-  if (failed(weights))
+  auto bias = getBiasValues<int32_t>(fused);
+  if (failed(weights) || failed(bias))
     return std::numeric_limits<float>::infinity();
-  SmallVector<int32_t, 0> bias;
-  if (fused.product->getNumOperands() > 2)
-    if (auto values = nn::getConstantValues<int32_t>(fused.getOuter(fused.product->getOperand(2)));
-        succeeded(values))
-      bias = *values;
   float bound = 0;
-  auto sums = numerics::accumulatorBounds(getProductTypes(input, filter), *weights, bias);
+  auto sums = numerics::accumulatorBounds(getProductTypes(input, filter), *weights, *bias);
   for (auto [sum, factor] : llvm::zip(sums, factors))
     bound = std::max(bound, numerics::productBound(sum, factor));
   return bound;

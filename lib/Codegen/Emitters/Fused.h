@@ -9,6 +9,7 @@
 #define OCTET_LIB_CODEGEN_EMITTERS_FUSED_H
 
 #include "Signature.h"
+#include "octet/Dialect/NN/Constants.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace octet::codegen {
@@ -30,6 +31,13 @@ struct FusedOp {
   /// Operands of the body that come from outside (not the product's), each once.
   llvm::SmallVector<mlir::Value> getBodyInputs() const;
 };
+
+/// The values of the product's bias; empty if it has none. Fails if it is not a constant of T.
+template <typename T> llvm::FailureOr<llvm::SmallVector<T, 0>> getBiasValues(const FusedOp &fused) {
+  if (fused.product->getNumOperands() < 3)
+    return llvm::SmallVector<T, 0>();
+  return nn::getConstantValues<T>(fused.getOuter(fused.product->getOperand(2)));
+}
 
 /// Values of the body's ops by the float laws; `known` starts with the outer inputs (real values)
 /// and the product's result.
