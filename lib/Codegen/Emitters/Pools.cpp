@@ -111,6 +111,16 @@ static void emitPool(PoolOp op, const kernel::KernelRow &row, Signature &signatu
                             });
 }
 
+/// The maximum of no element, which any element exceeds or equals; where windows may have none, it
+/// is stored: the least storage value, to which minus infinity is quantized.
+static Value getLowest(KernelBuilder &b, nn::MaxPoolOp op) {
+  auto type = dyn_cast<quant::QuantizedType>(op.getResult().getType().getElementType());
+  if (!type)
+    return b.constF(-std::numeric_limits<float>::infinity());
+  bool mayMiss = getWindow(op, 0).mayMiss() || getWindow(op, 1).mayMiss();
+  return b.constI(mayMiss ? type.getStorageTypeMin() : -1000);
+}
+
 /// [N.max_pool]
 LogicalResult codegen::emitMaxPool(ProgramEmitter &emitter, nn::MaxPoolOp op) {
   Signature signature(emitter);
@@ -121,14 +131,13 @@ LogicalResult codegen::emitMaxPool(ProgramEmitter &emitter, nn::MaxPoolOp op) {
                int64_t laneAxis) {
              TensorView x = signature.getTensor(source, args),
                         y = signature.getTensor(target, args);
-             Value lowest = x.isQuantized() ? b.constI(-1000)
-                                            : b.constF(-std::numeric_limits<float>::infinity());
-             Value best = window.fold(b, lowest, [&](Value ih, Value iw, Value acc) -> Value {
-               Value value = loadRaw(b, x, {i[0], i[1], ih, iw}, laneAxis);
-               if (x.isQuantized())
-                 return arith::MaxSIOp::create(b, acc, value);
-               return b.maxF(value, acc);
-             });
+             Value best =
+                 window.fold(b, getLowest(b, op), [&](Value ih, Value iw, Value acc) -> Value {
+                   Value value = loadRaw(b, x, {i[0], i[1], ih, iw}, laneAxis);
+                   if (x.isQuantized())
+                     return arith::MaxSIOp::create(b, acc, value);
+                   return b.maxF(value, acc);
+                 });
              storeRaw(b, best, y, i);
            });
   return success();

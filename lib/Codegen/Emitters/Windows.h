@@ -9,6 +9,7 @@
 #define OCTET_LIB_CODEGEN_EMITTERS_WINDOWS_H
 
 #include "../KernelBuilder.h"
+#include "llvm/ADT/Sequence.h"
 
 namespace octet::codegen {
 
@@ -19,6 +20,16 @@ struct Window {
   /// No output's window reaches beyond the input.
   bool isAlwaysInside() const {
     return pad == 0 && (outputs - 1) * stride + (kernel - 1) * dilation < size;
+  }
+  /// Some output's window has no tap inside the input.
+  bool mayMiss() const {
+    auto hasTap = [&](int64_t output) {
+      return llvm::any_of(llvm::seq(kernel), [&](int64_t tap) {
+        int64_t position = output * stride - pad + tap * dilation;
+        return position >= 0 && position < size;
+      });
+    };
+    return !llvm::all_of(llvm::seq(outputs), hasTap);
   }
 };
 
