@@ -77,7 +77,8 @@ std::optional<octet_dtype> octet::getDType(mlir::Type type) {
 static Expected<TensorInfo> getTensorInfo(kernel::TensorAttr tensor) {
   auto type = dyn_cast<mlir::RankedTensorType>(tensor.getType().getValue());
   std::optional<octet_dtype> dtype = type ? getDType(type.getElementType()) : std::nullopt;
-  if (!dtype || !type.hasStaticShape()) {
+  if (!dtype || !type.hasStaticShape() ||
+      isa<mlir::quant::UniformQuantizedPerAxisType>(type.getElementType())) {
     std::string text;
     raw_string_ostream(text) << tensor.getType();
     return createStringError("'" + escapeText(tensor.getName().strref()) +

@@ -80,8 +80,8 @@ llvm::StringRef getName(mlir::Operation *op);
 /// Writes one op of the nn dialect; fails after an error.
 llvm::LogicalResult writeOperator(GraphWriter &writer, mlir::Operation *op);
 void writeConstant(GraphWriter &writer, nn::ConstantOp op);
-void writeQuantize(GraphWriter &writer, QuantizeOp op);
-void writeDequantize(GraphWriter &writer, DequantizeOp op);
+llvm::LogicalResult writeQuantize(GraphWriter &writer, QuantizeOp op);
+llvm::LogicalResult writeDequantize(GraphWriter &writer, DequantizeOp op);
 
 } // namespace octet::exporter
 

@@ -31,8 +31,8 @@ static LogicalResult writeGroup(GraphWriter &writer, GroupOp group) {
 static LogicalResult writeOp(GraphWriter &writer, Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](nn::ConstantOp constant) { return writeConstant(writer, constant), success(); })
-      .Case([&](QuantizeOp quantize) { return writeQuantize(writer, quantize), success(); })
-      .Case([&](DequantizeOp dequantize) { return writeDequantize(writer, dequantize), success(); })
+      .Case([&](QuantizeOp quantize) { return writeQuantize(writer, quantize); })
+      .Case([&](DequantizeOp dequantize) { return writeDequantize(writer, dequantize); })
       .Case([&](GroupOp group) { return writeGroup(writer, group); })
       .Case([&](ObserveOp observe) {
         return writer.setName(observe.getResult(), writer.nameOf(observe.getInput())), success();

@@ -57,9 +57,20 @@ static void setAxis(Node node, QuantizedType type) {
     node.attribute("axis", axis);
 }
 
-void exporter::writeQuantize(GraphWriter &writer, QuantizeOp op) {
+/// ONNX opset 13 quantizes to 8 bits and dequantizes 32 bits as well.
+static LogicalResult checkStorage(Operation *op, QuantizedType type) {
+  unsigned width = type.getStorageTypeIntegralWidth();
+  if (width == 8 || (width == 32 && isa<DequantizeOp>(op)))
+    return success();
+  return op->emitOpError("has a storage type that the ONNX file cannot say: ")
+         << type << Remedy("use 8-bit storage");
+}
+
+LogicalResult exporter::writeQuantize(GraphWriter &writer, QuantizeOp op) {
   auto type =
       cast<QuantizedType>(cast<RankedTensorType>(op.getResult().getType()).getElementType());
+  if (failed(checkStorage(op, type)))
+    return failure();
   std::string base = writer.nameOf(op.getInput()),
               output = writer.nameResult(op, base + "_quantized");
   bool narrow = type.hasStorageTypeBounds();
@@ -74,14 +85,18 @@ void exporter::writeQuantize(GraphWriter &writer, QuantizeOp op) {
         {wide, bound("_low", type.getStorageTypeMin()), bound("_high", type.getStorageTypeMax())},
         output);
   }
+  return success();
 }
 
-void exporter::writeDequantize(GraphWriter &writer, DequantizeOp op) {
+LogicalResult exporter::writeDequantize(GraphWriter &writer, DequantizeOp op) {
   auto type = cast<QuantizedType>(cast<RankedTensorType>(op.getInput().getType()).getElementType());
+  if (failed(checkStorage(op, type)))
+    return failure();
   std::string tensor = writer.nameOf(op.getInput());
   StringRef base = tensor;
   base.consume_back("_quantized");
   std::string output = writer.nameResult(op, (base + "_dequantized").str());
   setAxis(writer.addNode("DequantizeLinear", addParams(writer, tensor, output, type), output),
           type);
+  return success();
 }

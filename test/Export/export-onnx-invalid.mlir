@@ -21,6 +21,17 @@ func.func @main(%x: tensor<1x8xf32>) -> tensor<1x8xf32> {
 
 // -----
 
+!wide = !quant.uniform<u16:f32, 0.5:3>
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @below {{has a storage type that the ONNX file cannot say: '!quant.uniform<u16:f32, 5.000000e-01:3>'; use 8-bit storage}}
+  %0 = octet.quantize %x : (tensor<8xf32>) -> tensor<8x!wide>
+  // expected-error @below {{has a storage type that the ONNX file cannot say}}
+  %1 = octet.dequantize %0 : (tensor<8x!wide>) -> tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
+
+// -----
+
 func.func @main() -> tensor<8xf32> {
   // expected-error @below {{has no data for the resource 'weights'}}
   %0 = nn.constant dense_resource<weights> : tensor<8xf32>

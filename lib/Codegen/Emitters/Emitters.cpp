@@ -50,9 +50,14 @@ LogicalResult codegen::emitProduct(ProgramEmitter &emitter, const FusedOp &fused
 
 LogicalResult codegen::emitGroup(ProgramEmitter &emitter, GroupOp op) {
   FusedOp fused(op);
-  for (Operation *inner : fused.body)
-    if (!inner->hasTrait<nn::Elementwise>() && !isa<DequantizeOp>(inner))
+  for (Operation *inner : fused.body) {
+    if (auto dequantize = dyn_cast<DequantizeOp>(inner)) {
+      if (failed(expectBytes(inner, dequantize.getInput().getType())))
+        return failure();
+    } else if (!inner->hasTrait<nn::Elementwise>()) {
       return inner->emitOpError("cannot stand in a fused group: it is not element-wise");
+    }
+  }
   if (!fused.product)
     return emitFusedElementwise(emitter, fused);
   RankedTensorType result = getTensorType(op.getResult());

@@ -24,6 +24,8 @@ void emitPointwise(ProgramEmitter &emitter, mlir::Operation *op, const kernel::K
 void alignView(TensorView &view, llvm::ArrayRef<int64_t> outShape);
 /// A plain element-wise op, or a group without convolution or linear layer [N.elementwise].
 llvm::LogicalResult emitFusedElementwise(ProgramEmitter &emitter, const FusedOp &fused);
+/// Biases of the reference model have more bits; octet-lower evaluates their conversions.
+llvm::LogicalResult expectBytes(mlir::Operation *op, mlir::Type quantizedTensor);
 /// Loops over `shape` (the first dimension over [begin, end)); calls `body` with all indices.
 void emitLoopNest(KernelBuilder &b, llvm::ArrayRef<int64_t> shape, mlir::Value begin,
                   mlir::Value end, llvm::function_ref<void(mlir::ValueRange)> body);

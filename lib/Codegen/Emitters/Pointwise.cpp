@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emitters.h"
+#include "octet/Numerics/Quantize.h"
 #include "llvm/Support/MathExtras.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace octet;
@@ -276,16 +278,24 @@ void codegen::emitPointwise(ProgramEmitter &emitter, Operation *op, const kernel
                   });
 }
 
+static float getLargestScale(Value value) {
+  auto type = cast<quant::QuantizedType>(getElementTypeOrSelf(value));
+  return *llvm::max_element(numerics::getParams(type).scales);
+}
+
 LogicalResult codegen::emitFusedElementwise(ProgramEmitter &emitter, const FusedOp &fused) {
   SmallVector<Value> inner = fused.getBodyInputs();
   SmallVector<Value> inputs =
       llvm::map_to_vector(inner, [&](Value v) { return fused.getOuter(v); });
-  // One operation on numbers; a second one could make a NaN of an infinity.
+  // One operation on finite numbers; a second one could make a NaN of an infinity.
   auto operations =
       llvm::make_filter_range(fused.body, [](Operation *op) { return !isa<DequantizeOp>(op); });
-  bool isFinite = llvm::hasSingleElement(operations) &&
-                  isa<nn::AddOp, nn::SubOp, nn::MulOp>(*operations.begin()) &&
-                  llvm::all_of(inputs, [](Value input) { return isQuantized(input.getType()); });
+  bool isFinite =
+      llvm::hasSingleElement(operations) &&
+      isa<nn::AddOp, nn::SubOp, nn::MulOp>(*operations.begin()) &&
+      llvm::all_of(inputs, [](Value input) {
+        return isQuantized(input.getType()) && std::isfinite(256 * getLargestScale(input));
+      });
   emitPointwise(emitter, fused.op, kernel::Kernels::elementwise, inputs, fused.getResult(),
                 [&](KernelBuilder &b, ValueRange values) {
                   b.valuesAreFinite = isFinite;
@@ -299,8 +309,7 @@ LogicalResult codegen::emitFusedElementwise(ProgramEmitter &emitter, const Fused
 
 static Value identity(KernelBuilder &, ValueRange values) { return values[0]; }
 
-/// Biases of the reference model have more bits; octet-lower evaluates their conversions.
-static LogicalResult expectBytes(Operation *op, Type quantizedTensor) {
+LogicalResult codegen::expectBytes(Operation *op, Type quantizedTensor) {
   auto type = cast<quant::QuantizedType>(getElementTypeOrSelf(quantizedTensor));
   if (type.getStorageTypeIntegralWidth() == 8)
     return success();

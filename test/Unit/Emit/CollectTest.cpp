@@ -126,6 +126,10 @@ TEST(Collect, TakesNothingElse) {
     kernel.program @main level "sse2" arena 0 state 0 prepared 0 inputs [#kernel.tensor<"x\0A", tensor<1xui64>>] outputs [] {}
   } })")),
             "'x\\x0A': a network cannot take or give a tensor<1xui64>");
+  EXPECT_EQ(getError(codegen.collect(R"(module { module {
+    kernel.program @main level "sse2" arena 0 state 0 prepared 0 inputs [#kernel.tensor<"x", tensor<1x2x!quant.uniform<u8:f32:1, {0.5, 0.25}>>>] outputs [] {}
+  } })")),
+            "'x': a network cannot take or give a tensor<1x2x!quant.uniform<u8:f32:1, {5.000000e-01,2.500000e-01}>>");
 }
 
 } // namespace
