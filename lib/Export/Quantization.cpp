@@ -7,6 +7,7 @@
 
 #include "GraphWriter.h"
 #include "octet/Numerics/Quantize.h"
+#include "octet/Support/Diagnostics.h"
 
 using namespace mlir;
 using namespace octet;

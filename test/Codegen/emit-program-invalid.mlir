@@ -49,7 +49,7 @@ func.func @main(%x: tensor<4x!wide>) -> tensor<4xf32> {
   %y = octet.group(%q = %x) : (tensor<4x!wide>) -> tensor<4xf32> {
     // expected-error @below {{has code generation for 8-bit storage only, but got '!quant.uniform<u16:f32, 2.500000e-01>'; is the network lowered?}}
     %r = octet.dequantize %q : (tensor<4x!wide>) -> tensor<4xf32>
-    %n = nn.neg %r : tensor<4xf32>
+    %n = nn.neg %r : (tensor<4xf32>) -> tensor<4xf32>
     octet.yield %n : tensor<4xf32>
   }
   return %y : tensor<4xf32>
