@@ -95,9 +95,17 @@ def test_error_is_relative_to_the_largest_magnitude():
 
 def test_table_counts_by_operator(capsys):
     verdicts = {"a": ("right", "0"), "b": ("refused", "Fancy: no"), "c": ("wrong", "1.0")}
-    assert node_tests.print_table({"a": "Relu", "b": "Fancy", "c": "Relu"}, verdicts) == 1
+    counts, reasons = node_tests.count_by_operator({"a": "Relu", "b": "Fancy", "c": "Relu"}, verdicts)
+    assert node_tests.print_table(counts, reasons) == 1
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert lines[1:] == [["Fancy", "1", "Fancy:", "no"], ["Relu", "1", "1", "1.0"], "3 tests: 1 right, 1 refused, 1 wrong, 0 crashed".split()]
+
+
+def test_page_names_operators_that_are_refused_as_a_whole():
+    verdicts = {"a": ("right", "0"), "b": ("refused", "Fancy: a|b"), "c": ("refused", "Relu: a|b")}
+    page = node_tests.format_page(*node_tests.count_by_operator({"a": "Relu", "b": "Fancy", "c": "Relu"}, verdicts))
+    assert "1 of 3 are right, 0 wrong, 0 crashed" in page
+    assert "\n| `Relu` | 1 | 1 | Relu: a\\|b |\n" in page and page.endswith("No test is taken of `Fancy`.\n")
 
 
 def test_what_is_written_out_counts_as_its_function(cases):

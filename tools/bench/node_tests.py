@@ -5,6 +5,7 @@
 
     tools/bench/node_tests.py
     tools/bench/node_tests.py --filter reduce_sum --filter softmax --cpu-level reference
+    tools/bench/node_tests.py --markdown docs/operators.md
 
 Every test of the installed package `onnx` in opset 7 or later is compiled as float code, run, and compared with the outputs
 that ONNX gives. Inputs of numbers and truth values stay inputs; if the network is refused like this, all but those of float32
@@ -21,6 +22,7 @@ import sys
 import warnings
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import tables
@@ -203,25 +205,46 @@ def judge_apart(octet, case, cpu_level=None):
 
 
 # ---- the table -----------------------------------------------------------------------------------------------------------
-def print_table(operators, verdicts):
-    """A row for each operator: numbers of tests by verdict, and the reason of the first that is not right."""
+def count_by_operator(operators, verdicts):
+    """{operator: numbers of tests by verdict}, {operator: the reason of the first test that is not right}."""
     counts, reasons = {}, {}
     for name, (verdict, text) in verdicts.items():
         counts.setdefault(operators[name], Counter())[verdict] += 1
         if verdict != "right":
             reasons.setdefault(operators[name], text)
+    return dict(sorted(counts.items())), reasons
+
+
+def print_table(counts, reasons):
     table = tables.Table(operator=28, **{verdict: 8 for verdict in VERDICTS}, reason=6)
-    for operator in sorted(counts):
-        table.row(operator, *(counts[operator][verdict] or "" for verdict in VERDICTS), reasons.get(operator, "")[:90])
-    total = Counter(verdict for verdict, _ in verdicts.values())
-    print(f"{len(verdicts)} tests: " + ", ".join(f"{total[verdict]} {verdict}" for verdict in VERDICTS))
+    for operator, count in counts.items():
+        table.row(operator, *(count[verdict] or "" for verdict in VERDICTS), reasons.get(operator, "")[:90])
+    total = sum(counts.values(), Counter())
+    print(f"{total.total()} tests: " + ", ".join(f"{total[verdict]} {verdict}" for verdict in VERDICTS))
     return total["wrong"] + total["crashed"]
+
+
+def format_page(counts, reasons):
+    """The page of operators in the documentation: those that run, then those that are refused."""
+    import onnx
+
+    total = sum(counts.values(), Counter())
+    lines = ["# Operators", "", f"ONNX's own tests of single operators (`onnx` {onnx.__version__}, opset {OLDEST_OPSET} and later, those with an input of",
+             f"numbers), through the whole compiler as float code: {total['right']} of {total.total()} are right, {total['wrong']} wrong, {total['crashed']} crashed;",
+             "the others are refused with the reason. Made by `tools/bench/node_tests.py --markdown docs/operators.md`.", "",
+             "| operator | right | refused | the first refusal |", "|---|---|---|---|"]
+    taken = {operator: count for operator, count in counts.items() if count["right"]}
+    for operator, count in taken.items():
+        reason = reasons.get(operator, "").replace("|", "\\|")
+        lines.append(f"| `{operator}` | {count['right']} | {count['refused'] or ''} | {reason if len(reason) <= 120 else reason[:117] + '...'} |")
+    return "\n".join([*lines, "", "No test is taken of " + ", ".join(f"`{operator}`" for operator in counts if operator not in taken) + ".", ""])
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--filter", action="append", default=[], metavar="TEXT", help="only tests whose names contain it; may be repeated")
     parser.add_argument("--cpu-level", help="the level to compile for; by default those of this architecture")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write the table as a page of the documentation")
     parser.add_argument("--jobs", type=int, default=2, help="how many tests run at once")
     options = parser.parse_args()
     octet, cases = tables.import_octet(), collect_cases(options.filter)
@@ -234,7 +257,10 @@ def main():
             verdicts[case.name] = verdict, text
             print(f"{verdict:<8} {case.name}: {text}", flush=True)
     print()
-    return 1 if print_table(name_operators(cases), verdicts) else 0
+    counts, reasons = count_by_operator(name_operators(cases), verdicts)
+    if options.markdown:
+        options.markdown.write_text(format_page(counts, reasons))
+    return 1 if print_table(counts, reasons) else 0
 
 
 if __name__ == "__main__":
