@@ -18,7 +18,7 @@ import survey  # noqa: E402
 import tables  # noqa: E402
 
 # What no compiler can know before it runs the network.
-REFUSED = {"piper_joe": ["NonZero", "RandomNormalLike"], "openwakeword_jarvis": ["If"]}
+REFUSED = {"piper_joe": ["NonZero", "RandomNormalLike"]}
 
 
 @pytest.fixture(params=packaged.NETWORKS, ids=lambda network: network.name)

@@ -1,6 +1,6 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""ONNX If, Loop, Scan and functions of the file: imported as what remains when conditions and numbers of trips are known."""
+"""ONNX If, Loop, Scan and functions of the file: imported as what remains when conditions and numbers of trips are known, or as choices."""
 import numpy as np
 import pytest
 from test_import_bad_files import expect_error
@@ -46,6 +46,22 @@ NETWORKS = {
             j = Add(i, i)
         }>
     }""",
+    "if_at_run_time": """g (float[2,3] x) => (float[a,b] y, float[a] v) <float zero = {0.0}, int64[1] first = {0}> {
+        s = ReduceSum<keepdims=0>(x)
+        c = Greater(s, zero)
+        y, n = If(c) <then_branch = t () => (float[a,b] p, int64[a] q) { p = Abs(x)
+                                                                          q = Identity(first) },
+                      else_branch = e () => (float[a,b] p, int64[a] q) { p = Exp(x)
+                                                                          q = Identity(first) }>
+        v = ReduceMax<keepdims=0>(y, n)
+    }""",
+    "loop_that_ends_at_run_time": """g (float[2,3] x) => (float[a,b] y) <int64 n = {9}, bool yes = {1}, float two = {2.0}, float end = {20.0}> {
+        y = Loop(n, yes, x) <body = b (int64 i, bool c, float[a,b] s) => (bool d, float[a,b] t) {
+            t = Mul(s, two)
+            m = ReduceMax<keepdims=0>(t)
+            d = Less(m, end)
+        }>
+    }""",
     "scan": """g (float[2] h, float[5,2] x, float[2,5] w) => (float[a] y, float[a,b] all, float[a,b] sums) {
         y, all, sums = Scan(h, x, w) <num_scan_inputs = 2, scan_input_axes = [0, -1], scan_input_directions = [0, 1], scan_output_axes = [1, 0],
                                       scan_output_directions = [1, 0],
@@ -76,10 +92,12 @@ def test_what_remains_computes_the_same(name):
              for value in model.graph.input}
     data = model.SerializeToString()
     names = [output.name for output in model.graph.output]
-    got = run(translate("--export-onnx", translate("--import-onnx", data)), feeds)
-    assert names == [output.name for output in onnx.load_from_string(translate("--export-onnx", translate("--import-onnx", data))).graph.output]
-    for actual, desired in zip(got, run(data, feeds)):
-        np.testing.assert_allclose(actual, desired, rtol=1e-6, atol=1e-6)
+    exported = translate("--export-onnx", translate("--import-onnx", data))
+    assert names == [output.name for output in onnx.load_from_string(exported).graph.output]
+    for sign in (1, -1):  # conditions at run time are true and false
+        feed = {name: sign * array for name, array in feeds.items()}
+        for actual, desired in zip(run(exported, feed), run(data, feed)):
+            np.testing.assert_allclose(actual, desired, rtol=1e-6, atol=1e-6)
 
 
 def test_an_input_that_is_a_constant_chooses_the_branch(compiler, tmp_path):
@@ -103,8 +121,9 @@ LOOP = "y = Loop({0}) <body = b (int64 i, bool c, float[a,b] s) => (bool d, floa
 
 
 @pytest.mark.parametrize("body, message", [
-    ("s = ReduceMax<keepdims=0>(x)\nc = Greater(s, s)\ny = If(c) <then_branch = t () => (float z) { z = Abs(s) }, else_branch = e () => (float z) { z = Neg(s) }>",
-     "not supported"),
+    ("s = ReduceMax<keepdims=0>(x)\nc = Greater(s, s)\ny = If(c) <then_branch = t () => (float z) { z = Abs(s) }, else_branch = e () => (float[a,b] z) { z = Neg(x) }>",
+     "computed at run time and chooses between tensor<f32> and tensor<2x3xf32>"),
+    ("s = ReduceMax<keepdims=0>(x)\nc = Greater(s, s)\n" + LOOP.format('"", c, x', "Identity(c)", "Abs(s)"), "without a number of trips"),
     ("y = If(yes) <else_branch = e () => (float[a,b] z) { z = Neg(x) }>", "If lacks the attribute then_branch"),
     ("y, v = If(yes) <then_branch = t () => (float[a,b] z) { z = Abs(x) }, else_branch = e () => (float[a,b] z) { z = Neg(x) }>",
      "If has 2 outputs, but its graph gives 1"),

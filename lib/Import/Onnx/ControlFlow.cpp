@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Conditions and trip counts are known at import: one branch is taken, loops are unrolled.
+// Where conditions and trip counts are known at import, one branch is taken and loops are unrolled.
+// Where a condition is computed at run time, both branches are, and a choice between their results;
+// so are the states of a loop whose condition is, if the number of its trips is bounded.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,13 +37,63 @@ static FailureOr<const onnx::GraphProto *> getBody(Node &node, StringRef name) {
   return &attribute->g();
 }
 
+static std::string print(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+static bool isSameConstant(const Entry &a, const Entry &b) {
+  return a.tensor && b.tensor && a.tensor->shape == b.tensor->shape &&
+         a.tensor->data == b.tensor->data;
+}
+
+/// One of two values by a condition with one element.
+static FailureOr<Entry> choose(Node &node, const Entry &condition, const Entry &yes,
+                               const Entry &no) {
+  if (isSameConstant(yes, no))
+    return yes;
+  auto bit = node.toValue(condition), first = node.toValue(yes), second = node.toValue(no);
+  if (failed(bit) || failed(first) || failed(second))
+    return failure();
+  if (first->getType() != second->getType())
+    return node.unsupported("a condition that is computed at run time and chooses between " +
+                            print(first->getType()) + " and " + print(second->getType()) +
+                            " (--input-value makes an input a constant)");
+  auto chosen = node.createAs<nn::SelectOp>(getElementTypeOrSelf(*first), node.reshape(*bit, {}),
+                                            *first, *second);
+  return failed(chosen) ? FailureOr<Entry>() : Entry{nullptr, *chosen};
+}
+
+static FailureOr<SmallVector<Entry>> chooseAll(Node &node, const Entry &condition,
+                                               ArrayRef<Entry> yes, ArrayRef<Entry> no) {
+  SmallVector<Entry> chosen;
+  for (auto [first, second] : llvm::zip_equal(yes, no)) {
+    auto entry = choose(node, condition, first, second);
+    if (failed(entry))
+      return failure();
+    chosen.push_back(*entry);
+  }
+  return chosen;
+}
+
+static FailureOr<SmallVector<Entry>> callBranch(Node &node, StringRef name) {
+  auto body = getBody(node, name);
+  return failed(body) ? FailureOr<SmallVector<Entry>>() : node.call(**body, {});
+}
+
 LogicalResult octet::onnx_import::importIf(Node &node) {
-  auto condition = getInteger(node.entry(0));
-  if (!condition)
-    return node.unsupported("a condition that is computed at run time (--input-value makes an "
-                            "input a constant)");
-  auto body = getBody(node, *condition ? "then_branch" : "else_branch");
-  auto results = failed(body) ? FailureOr<SmallVector<Entry>>() : node.call(**body, {});
+  if (auto condition = getInteger(node.entry(0))) {
+    auto results = callBranch(node, *condition ? "then_branch" : "else_branch");
+    return failed(results) ? failure() : node.setResults(*results);
+  }
+  auto yes = callBranch(node, "then_branch"), no = callBranch(node, "else_branch");
+  if (failed(yes) || failed(no))
+    return failure();
+  if (yes->size() != no->size())
+    return node.invalid("has branches of " + Twine(yes->size()) + " and " + Twine(no->size()) +
+                        " outputs");
+  auto results = chooseAll(node, node.entry(0), *yes, *no);
   return failed(results) ? failure() : node.setResults(*results);
 }
 
@@ -89,6 +141,27 @@ static FailureOr<Entry> stack(Node &node, ArrayRef<Entry> parts, int64_t axis) {
   return failed(joined) ? FailureOr<Entry>() : Entry{nullptr, *joined};
 }
 
+/// The condition and the states behind a trip: its `results`, or the states before it if the loop
+/// has ended.
+static FailureOr<SmallVector<Entry>> chooseStates(Node &node, const Entry &goesOn,
+                                                  ArrayRef<Entry> results, ArrayRef<Entry> states) {
+  if (getInteger(goesOn))
+    return SmallVector<Entry>(results);
+  auto next = chooseAll(node, goesOn, results.drop_front(), states);
+  if (failed(next))
+    return failure();
+  Entry condition = getInteger(results[0]) == 1 ? goesOn : results[0];
+  if (!getInteger(results[0])) {
+    auto both =
+        node.create<nn::AndOp>(node.reshape(goesOn.value, {}), node.reshape(results[0].value, {}));
+    if (failed(both))
+      return failure();
+    condition = {nullptr, *both};
+  }
+  next->insert(next->begin(), condition);
+  return next;
+}
+
 LogicalResult octet::onnx_import::importLoop(Node &node) {
   auto body = getBody(node, "body");
   if (failed(body))
@@ -99,17 +172,17 @@ LogicalResult octet::onnx_import::importLoop(Node &node) {
                         Twine((*body)->output_size()) + " outputs for " + Twine(numStates) +
                         " states");
   auto trips = node.has(0) ? getInteger(node.entry(0)) : std::optional(INT64_MAX);
-  std::optional<int64_t> goesOn =
-      node.has(1) ? getInteger(node.entry(1)) : std::optional<int64_t>(1);
   if (!trips)
     return node.unsupported("a number of trips that is computed at run time");
   SmallVector<Entry> states;
   for (unsigned i = 0; i < numStates; ++i)
     states.push_back(node.entry(i + 2));
   SmallVector<SmallVector<Entry>> scanned((*body)->output_size() - numStates - 1);
-  for (int64_t trip = 0; trip < *trips && goesOn != 0; ++trip) {
-    if (!goesOn)
-      return node.unsupported("a condition that is computed at run time");
+  Entry goesOn = node.has(1) ? node.entry(1) : makeInteger(1);
+  for (int64_t trip = 0; trip < *trips && getInteger(goesOn) != 0; ++trip) {
+    if (!getInteger(goesOn) && (*trips == INT64_MAX || !scanned.empty()))
+      return node.unsupported("a condition that is computed at run time, without a number of "
+                              "trips or with results that are stacked");
     if (trip == kMostTrips)
       return node.unsupported("more than " + Twine(kMostTrips) + " trips");
     SmallVector<Entry> arguments{makeInteger(trip), makeInteger(1)};
@@ -117,9 +190,11 @@ LogicalResult octet::onnx_import::importLoop(Node &node) {
     auto results = node.call(**body, arguments);
     if (failed(results))
       return failure();
-    goesOn = getInteger((*results)[0]);
-    for (unsigned i = 0; i < numStates; ++i)
-      states[i] = (*results)[i + 1];
+    auto next = chooseStates(node, goesOn, ArrayRef(*results).take_front(numStates + 1), states);
+    if (failed(next))
+      return failure();
+    goesOn = (*next)[0];
+    llvm::copy(ArrayRef(*next).drop_front(), states.begin());
     for (auto [list, result] : llvm::zip(scanned, ArrayRef(*results).drop_front(numStates + 1)))
       list.push_back(result);
   }
