@@ -131,6 +131,9 @@ CASES = {
     **{f"reduce_{name}_{case}": (f"y = Reduce{name}<axes={axes}, keepdims={keep}>(x)", dict(inputs={"x": [2, 3, 5, 7]}))
        for name in ("Max", "Min", "Prod", "L1", "L2", "SumSquare", "LogSumExp")
        for case, axes, keep in (("inner", [3], 1), ("outer", [0, 1], 0), ("middle", [-2], 0), ("apart", [1, 3], 1), ("all", [0, 1, 2, 3], 0))},
+    "normalized_weights": ("n = ReduceL2<axes=[1,2,3]>(v)\nr = Div(g, n)\nw = Mul(v, r)\nc = Conv(x, w)\nm = ReduceMean<axes=[2,3]>(v)\nk = Conv(x, m)\n"
+                           "q = ReduceSumSquare<axes=[0]>(v)\nt = ReduceSum(v, i)\nd = Conv(x, t)\nu = Conv(x, q)",
+                           dict(opset=13, constants={"v": (4, 3, 3, 3), "g": (4, 1, 1, 1), "i": i64(0)}, outputs=("c", "d", "k", "u"))),
     "reduce_log_sum": ("a = Abs(x)\ny = ReduceLogSum<axes=[1]>(a)", {}),
     "reduce_sizes": ("s = Shape(x)\np = ReduceProd<axes=[0]>(s)\nq = ReduceMax<axes=[0]>(s)\nt = ReduceSum(s)\nu = ReduceMin(s)\nr = Div(p, q)\n"
                      "v = Mul(r, u)\nw = Add(v, t)\nk = Sub(w, t)\nn = Concat<axis=0>(minus, q)\nz = Mul(k, k)\ny = Reshape(x, n)",

@@ -8,6 +8,7 @@
 #include "Compose.h"
 #include "Operators.h"
 #include "mlir/IR/TypeUtilities.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace octet;
@@ -141,41 +142,59 @@ static LogicalResult importReduction(Node &node, Compute compute, bool takesInte
   return failed(x) ? failure() : setReduced(node, compute(x, *axes), *axes);
 }
 
-/// Combines integers of a constant (sizes of shapes) over axes, from `first` on.
-template <typename Combine>
-static LogicalResult foldReduction(Node &node, int64_t first, Combine combine) {
+/// Combines the numbers of a constant over axes, from `first` on: integers (sizes of shapes) as
+/// they are, reals (weights that are normalized) in double; `finish` has the last word about the
+/// latter.
+template <typename Number, typename Combine>
+static LogicalResult foldReduction(
+    Node &node, Number first, Combine combine,
+    llvm::function_ref<double(double, size_t)> finish = [](double x, size_t) { return x; }) {
   auto axes = readAxes(node);
   if (failed(axes))
     return failure();
   const HostTensor &tensor = *node.constant(0);
-  Shape order = moveBehind(*axes, tensor.shape.size()), result;
+  Shape order = moveBehind(*axes, tensor.shape.size()), shape;
   for (auto [axis, size] : llvm::enumerate(tensor.shape)) {
     bool isReduced = llvm::is_contained(*axes, (int64_t)axis);
     if (!isReduced || node.getInt("keepdims", 1))
-      result.push_back(isReduced ? 1 : size);
+      shape.push_back(isReduced ? 1 : size);
   }
-  std::vector<int64_t> rows(*countElements(result), first);
-  HostTensor moved = transpose(tensor, order);
-  ArrayRef<int64_t> values = *moved.integers();
-  size_t length = rows.empty() ? 0 : values.size() / rows.size();
-  for (auto [i, row] : llvm::enumerate(rows))
-    for (int64_t value : values.slice(i * length, length))
-      row = combine(row, value);
-  return node.setResult(HostTensor{"", result, std::move(rows), tensor.type});
+  std::vector<Number> rows(*countElements(shape), first);
+  HostTensor moved = transpose(tensor, order), result{"", shape, {}, tensor.type};
+  size_t length = rows.empty() ? 0 : moved.size() / rows.size();
+  auto combineRows = [&](const auto &values) {
+    for (size_t i = 0; i < rows.size() * length; ++i)
+      rows[i / length] = combine(rows[i / length], Number(values[i]));
+  };
+  std::visit(combineRows, moved.data);
+  if constexpr (std::is_same_v<Number, int64_t>) {
+    result.data = std::move(rows);
+  } else {
+    for (double &row : rows)
+      row = finish(row, length);
+    if (std::holds_alternative<std::vector<double>>(moved.data))
+      result.data = std::move(rows);
+    else
+      result.data = std::vector<float>(rows.begin(), rows.end());
+  }
+  return node.setResult(std::move(result));
 }
 
 static bool readsIntegers(Node &node) { return node.constant(0) && node.constant(0)->isInteger(); }
+static bool readsReals(Node &node) { return node.constant(0) && !node.constant(0)->isInteger(); }
 
 LogicalResult onnx_import::importReduceSum(Node &node) {
   if (readsIntegers(node))
-    return foldReduction(node, 0,
+    return foldReduction(node, int64_t(0),
                          [](int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); });
+  if (readsReals(node))
+    return foldReduction(node, 0.0, std::plus<double>());
   return importReduction(node, Reduction::sum);
 }
 
 LogicalResult onnx_import::importReduceProd(Node &node) {
   if (readsIntegers(node))
-    return foldReduction(node, 1,
+    return foldReduction(node, int64_t(1),
                          [](int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); });
   return importReduction(node, Reduction::product);
 }
@@ -193,6 +212,9 @@ LogicalResult onnx_import::importReduceMin(Node &node) {
 }
 
 LogicalResult onnx_import::importReduceMean(Node &node) {
+  if (readsReals(node))
+    return foldReduction(node, 0.0, std::plus<double>(),
+                         [](double sum, size_t count) { return sum / count; });
   return importReduction(node, Reduction::mean);
 }
 
@@ -202,7 +224,11 @@ LogicalResult onnx_import::importReduceL1(Node &node) {
   });
 }
 
+static double addSquare(double sum, double x) { return sum + x * x; }
+
 LogicalResult onnx_import::importReduceL2(Node &node) {
+  if (readsReals(node))
+    return foldReduction(node, 0.0, addSquare, [](double sum, size_t) { return std::sqrt(sum); });
   return importReduction(
       node,
       [&](MaybeValue x, ShapeRef axes) {
@@ -213,6 +239,8 @@ LogicalResult onnx_import::importReduceL2(Node &node) {
 }
 
 LogicalResult onnx_import::importReduceSumSquare(Node &node) {
+  if (readsReals(node))
+    return foldReduction(node, 0.0, addSquare);
   return importReduction(node, [&](MaybeValue x, ShapeRef axes) {
     return reduce(node, node.compute<nn::MulOp>(x, x), Reduction::sum, axes);
   });
