@@ -55,28 +55,37 @@ static SmallVector<int16_t, 0> getDistances(ArrayRef<int8_t> stored, ArrayRef<in
   return distances;
 }
 
-/// Each weight as the part of it that a signed byte holds, and, behind all input channels (the
-/// second dimension), the rest.
-static SmallVector<int8_t, 0> splitWeights(ArrayRef<int16_t> weights, ArrayRef<int64_t> shape) {
+/// The number of signed bytes whose sum is any of `weights`: 1, 2, or 3 for 255.
+static int64_t countParts(ArrayRef<int16_t> weights) {
+  int64_t numParts = 1;
+  for (int16_t weight : weights)
+    numParts = std::max<int64_t>(numParts, weight < -128 ? 2 : (weight + 126) / 127);
+  return numParts;
+}
+
+/// Each weight as the part of it that a signed byte holds and, behind all input channels (the
+/// second dimension), `numParts` - 1 times the part of the rest.
+static SmallVector<int8_t, 0> splitWeights(ArrayRef<int16_t> weights, ArrayRef<int64_t> shape,
+                                           int64_t numParts) {
   SmallVector<int8_t, 0> parts;
   int64_t size = weights.size() / std::max<int64_t>(shape[0], 1);
-  auto getPart = [](int16_t weight) { return (int8_t)std::clamp<int16_t>(weight, -128, 127); };
   for (int64_t output = 0; output < shape[0]; ++output) {
-    ArrayRef<int16_t> own = weights.slice(output * size, size);
-    for (int16_t weight : own)
-      parts.push_back(getPart(weight));
-    for (int16_t weight : own)
-      parts.push_back((int8_t)(weight - getPart(weight)));
+    SmallVector<int16_t> rest(weights.slice(output * size, size));
+    for (int64_t part = 0; part < numParts; ++part)
+      for (int16_t &weight : rest) {
+        parts.push_back((int8_t)std::clamp<int16_t>(weight, -128, 127));
+        weight -= parts.back();
+      }
   }
   return parts;
 }
 
-/// The product's input, behind itself along the channels, with the same quantized type.
-static Value repeatInput(OpBuilder &builder, nn::ProductOpInterface product) {
+/// The product's input `numTimes`, side by side along the channels, with the same quantized type.
+static Value repeatInput(OpBuilder &builder, nn::ProductOpInterface product, int64_t numTimes) {
   Value input = product->getOperand(0);
-  Value repeated =
-      nn::createInferred<nn::ConcatOp>(builder, product->getLoc(), builder.getF32Type(),
-                                       ValueRange{input, input}, product.getInputChannelAxis());
+  Value repeated = nn::createInferred<nn::ConcatOp>(
+      builder, product->getLoc(), builder.getF32Type(),
+      ValueRange(SmallVector<Value>(numTimes, input)), product.getInputChannelAxis());
   auto type = cast<RankedTensorType>(repeated.getType());
   Value stored =
       QuantizeOp::create(builder, product->getLoc(),
@@ -105,8 +114,8 @@ static bool mayRepeatInput(nn::ProductOpInterface product) {
 }
 
 /// [N.centered] Filters have zero points of 0: their integers become distances from the zero
-/// points. Where these are no signed bytes, the product has two filters, side by side, for its
-/// input twice.
+/// points. Where these are no signed bytes, the product has two or three filters, side by side, for
+/// its input as many times.
 static bool centerWeights(OpBuilder &builder, nn::ProductOpInterface product) {
   Value weights = getQuantizedSource(product.getWeightOperand()->get());
   auto constant = weights ? weights.getDefiningOp<nn::ConstantOp>() : nullptr;
@@ -121,13 +130,13 @@ static bool centerWeights(OpBuilder &builder, nn::ProductOpInterface product) {
     return false;
   SmallVector<int64_t> shape(cast<ShapedType>(weights.getType()).getShape());
   auto distances = getDistances(*stored, shape, type);
-  SmallVector<int8_t, 0> bytes(distances.begin(), distances.end());
-  if (!llvm::equal(bytes, distances)) {
+  int64_t numParts = countParts(distances);
+  auto bytes = splitWeights(distances, shape, numParts);
+  if (numParts > 1) {
     if (!mayRepeatInput(product))
       return false;
-    bytes = splitWeights(distances, shape);
-    shape[1] *= 2;
-    product->setOperand(0, repeatInput(builder, product));
+    shape[1] *= numParts;
+    product->setOperand(0, repeatInput(builder, product, numParts));
   }
   Value centered = nn::createConstant<int8_t>(
       builder, constant.getLoc(), (nn::getConstantName(constant) + ".i8").str(),

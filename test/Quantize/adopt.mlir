@@ -68,6 +68,24 @@ func.func @two_filters(%x: !x) -> !y {
   return %3 : !y
 }
 
+// 255 - 0 is 127 + 127 + 1: two signed bytes reach 254 only.
+// CHECK-LABEL: func @three_filters
+// CHECK:         %[[X3:.*]] = nn.concat %{{.*}}, %{{.*}}, %{{.*}} axis 1 {{.*}} -> tensor<1x3xf32>
+// CHECK:         octet.quantize %[[X3]]
+// CHECK:         nn.constant dense_resource<[[$PARTS:.*]]> : tensor<3x3xi8> -> tensor<3x3x!quant.uniform<i8:f32, 2.500000e-01>>
+// CHECK:         nn.linear {{.*}} : (tensor<1x3xf32>, tensor<3x3xf32>) -> tensor<1x3xf32>
+// LOWERED-LABEL: func @three_filters
+// LOWERED:         nn.linear %{{.*}} : (tensor<1x3x!quant.uniform<u8:f32, 5.000000e-01:10>>, tensor<3x3x!quant.uniform<i8:f32, 2.500000e-01>>)
+// EXPLAIN-NEXT:  fourth   nn.linear   int8
+func.func @three_filters(%x: tensor<1x1x!quant.uniform<u8:f32, 0.5:10>>) -> tensor<1x3x!quant.uniform<u8:f32, 2.0>> {
+  %w = nn.constant dense<[[255], [254], [1]]> : tensor<3x1xi8> -> tensor<3x1x!quant.uniform<u8:f32, 0.25>>
+  %0 = octet.dequantize %x : (tensor<1x1x!quant.uniform<u8:f32, 0.5:10>>) -> tensor<1x1xf32>
+  %1 = octet.dequantize %w : (tensor<3x1x!quant.uniform<u8:f32, 0.25>>) -> tensor<3x1xf32>
+  %2 = nn.linear %0, %1 {octet.origin = #octet.origin<"fourth">} : (tensor<1x1xf32>, tensor<3x1xf32>) -> tensor<1x3xf32>
+  %3 = octet.quantize %2 : (tensor<1x3xf32>) -> tensor<1x3x!quant.uniform<u8:f32, 2.0>>
+  return %3 : tensor<1x3x!quant.uniform<u8:f32, 2.0>>
+}
+
 // With groups it stays float, and octet-lower says so.
 // CHECK-LABEL: func @groups
 // CHECK-NOT:     nn.concat
@@ -130,3 +148,6 @@ func.func @rest(%x: !x, %r: tensor<1x2x4x4xf32>) -> (!y, !y, tensor<1x2x4x4xf32>
   %8 = nn.relu %0 {octet.origin = #octet.origin<"unread">} : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
   return %3, %5, %7, %8 : !y, !y, tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>
 }
+
+// Rows of parts: [127, 127, 1], [127, 127, 0], [1, 0, 0].
+// CHECK: [[$PARTS]]: "0x100000007F7F017F7F00010000"

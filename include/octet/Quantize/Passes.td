@@ -104,7 +104,7 @@ def AdoptPass : Octet_QuantizePass<"octet-adopt", "::mlir::ModuleOp"> {
 
     - Values that are only moved between a quantize and an operator are quantized on both sides.
     - Integers of weights become their distances from the zero points. Where these are not signed bytes, a convolution of one group
-      or a linear layer has two filters side by side and reads its input twice.
+      or a linear layer has two filters side by side and reads its input twice (three if a distance is 255).
     - A bias that is float, or not quantized at f32(s_x * s_w), is added behind the product.
     - Dequantized constants that are neither weights nor moved become floats.
 
