@@ -357,3 +357,70 @@ octet.observer @o #octet.fixed_qparams<ui8, scale = 1.0 : f32, zero_point = 900>
 
 // expected-error @+1 {{expected an integer dtype with a sign}}
 octet.observer @o #octet.fixed_qparams<i8, scale = 1.0 : f32, zero_point = 0>
+
+// -----
+
+octet.backend @b {
+  // expected-error @+1 {{expected an activation in a pattern whose result shares its observer}}
+  octet.pattern @p dtypes = [] observation = shared {
+    %k = octet.parameter
+    %y = octet.match ["nn.reshape"](%k)
+    octet.yield %y : none
+  }
+}
+
+// -----
+
+octet.backend @b {
+  // expected-error @+1 {{expected a root that reads the operator with the weight}}
+  octet.fold @f channel_axis = 1 {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %b = octet.bias optional
+    %c = octet.match ["nn.conv"](%x, %w, %b)
+    %r = octet.match ["nn.relu"](%c)
+    %k = octet.parameter
+    %y = octet.match ["nn.mul"](%r, %k)
+    octet.affine %y scale %k
+  }
+}
+
+// -----
+
+octet.backend @b {
+  // expected-error @+1 {{expected the bias beside the weight, but they are of two operators}}
+  octet.fold @f channel_axis = 1 {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %c = octet.match ["nn.conv"](%x, %w)
+    %b = octet.bias
+    %k = octet.parameter
+    %y = octet.match ["nn.fma"](%c, %k, %b)
+    octet.affine %y scale %k
+  }
+}
+
+// -----
+
+octet.backend @b {
+  octet.fold @f channel_axis = 1 {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %b = octet.bias optional
+    %c = octet.match ["nn.conv"](%x, %w, %b)
+    %k = octet.parameter
+    %y = octet.match ["nn.neg"](%c)
+    // expected-error @+1 {{expected parameters that an 'octet.match' reads}}
+    octet.affine %y scale %k
+  }
+}
+
+// -----
+
+// expected-error @+1 {{expected an operand and a dimension from 0, but got -1 and 1}}
+#before_the_first = #octet.attribute_is_dimension<"groups", operand -1, dimension 1, above 1>
+
+// -----
+
+// expected-error @+1 {{expected an operand and a dimension from 0, but got 0 and -2}}
+#from_the_end = #octet.attribute_is_dimension<"groups", operand 0, dimension -2, above 1>

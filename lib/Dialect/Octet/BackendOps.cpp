@@ -63,6 +63,15 @@ bool SameShapeAttr::holds(Operation *op) const {
          });
 }
 
+LogicalResult AttributeIsDimensionAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                               StringAttr, int64_t operand, int64_t dimension,
+                                               int64_t) {
+  if (operand < 0 || dimension < 0)
+    return emitError() << "expected an operand and a dimension from 0, but got " << operand
+                       << " and " << dimension;
+  return success();
+}
+
 bool AttributeIsDimensionAttr::holds(Operation *op) const {
   auto value = dyn_cast_or_null<IntegerAttr>(op->getAttrDictionary().get(getName()));
   if (!value || getOperand() >= op->getNumOperands())
@@ -134,6 +143,8 @@ LogicalResult PatternOp::verifyRegions() {
   if (getObservation() == Observation::shared && getChannelAxis())
     return emitOpError(
         "expected no channel_axis on a pattern whose result shares the observer of its inputs");
+  if (getObservation() == Observation::shared && getBody().getOps<ActivationOp>().empty())
+    return emitOpError("expected an activation in a pattern whose result shares its observer");
   return success();
 }
 
@@ -146,6 +157,19 @@ LogicalResult PatternOp::verifySymbolUses(SymbolTableCollection &) {
   return success();
 }
 
+/// The weight and the bias belong to one operator, whose result the root reads; only that operator
+/// stays.
+static LogicalResult verifyFoldedOperator(FoldOp fold, AffineOp affine) {
+  auto weight = *fold.getBody().getOps<WeightOp>().begin();
+  auto bias = *fold.getBody().getOps<BiasOp>().begin();
+  Operation *folded = *weight->getUsers().begin();
+  if (!llvm::is_contained(bias->getUsers(), folded))
+    return fold.emitOpError("expected the bias beside the weight, but they are of two operators");
+  if (!llvm::is_contained(affine.getRoot().getDefiningOp()->getOperands(), folded->getResult(0)))
+    return fold.emitOpError("expected a root that reads the operator with the weight");
+  return success();
+}
+
 LogicalResult FoldOp::verifyRegions() {
   auto affine = dyn_cast<AffineOp>(getBody().front().getTerminator());
   if (!affine)
@@ -154,12 +178,15 @@ LogicalResult FoldOp::verifyRegions() {
     return failure();
   if (getBody().getOps<WeightOp>().empty() || getBody().getOps<BiasOp>().empty())
     return emitOpError("expected a weight and a bias to fold into");
-  for (Value parameter : affine->getOperands().drop_front())
+  for (Value parameter : affine->getOperands().drop_front()) {
     if (!parameter.getDefiningOp<ParameterOp>())
       return affine.emitOpError("expected 'octet.parameter' as scale, shift, mean and variance");
+    if (llvm::none_of(parameter.getUsers(), llvm::IsaPred<MatchOp>))
+      return affine.emitOpError("expected parameters that an 'octet.match' reads");
+  }
   if (affine.getVariance() && !affine.getEpsilon())
     return affine.emitOpError("expected an epsilon beside the variance");
-  return success();
+  return verifyFoldedOperator(*this, affine);
 }
 
 /// Operators that stay float on purpose must not have an unconditional pattern of their own.

@@ -80,10 +80,11 @@ def Octet_AttributeIsDimensionAttr : Octet_ConstraintAttr<"AttributeIsDimension"
   let summary = "an integer attribute equals a dimension of an operand, and is above a bound";
   let description = [{
     `#octet.attribute_is_dimension<"groups", operand 0, dimension 1, above 1>` on `nn.conv` means depthwise convolution. The
-    constraint does not hold if the attribute, the operand or the dimension is missing.
+    constraint does not hold if the attribute, the operand or the dimension is missing. Errors: a negative operand or dimension.
   }];
   let parameters = (ins "::mlir::StringAttr":$name, "int64_t":$operand, "int64_t":$dimension, "int64_t":$above);
   let assemblyFormat = "`<` $name `,` `operand` $operand `,` `dimension` $dimension `,` `above` $above `>`";
+  let genVerifyDecl = 1;
 }
 def Octet_AttributeInRangeAttr : Octet_ConstraintAttr<"AttributeInRange", "attribute_in_range"> {
   let summary = "a float attribute lies in a closed interval";
@@ -137,8 +138,8 @@ def Octet_PatternOp : Octet_BackendPart<"pattern", [Symbol, IsolatedFromAbove, S
     (`stays_float`). `channel_axis`: the result may have one scale and zero point per element of this axis.
 
     Errors: a region that does not yield one `octet.match`; any other op inside; an unused leaf or match; more than one
-    weight, or a bias without a weight; `shared` together with a weight or with `channel_axis`; a symbol that is not an
-    `octet.dtypes` of the backend. PyTorch: `BackendPatternConfig`.
+    weight, or a bias without a weight; `shared` together with a weight or with `channel_axis`, or without an activation; a
+    symbol that is not an `octet.dtypes` of the backend. PyTorch: `BackendPatternConfig`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypedArrayAttrBase<FlatSymbolRefAttr, "symbols of octet.dtypes">:$dtypes,
       DefaultValuedAttr<Octet_ObservationAttr, "::octet::Observation::different">:$observation,
@@ -156,11 +157,11 @@ def Octet_FoldOp : Octet_BackendPart<"fold", [Symbol, IsolatedFromAbove, SingleB
   let summary = "an affine operator that is folded into the weights in front of it";
   let description = [{
     The region is a graph as in `octet.pattern`. Its root applies an affine function per channel to the result of the
-    operator that has the weight. The region ends with `octet.affine`, which gives that function; the weight and the bias are
+    operator that reads the weight and the bias. The region ends with `octet.affine`, which gives that function; the weight and the bias are
     rewritten. `channel_axis` is the channel axis of the root's result; negative ones count from the end. Errors: those of the
     graph of an `octet.pattern`; a region that does not end with `octet.affine`; no weight or no bias (which may be optional)
-    to fold into; parameters of the affine function that are not `octet.parameter`. PyTorch: `fuser_method` of
-    `BackendPatternConfig`.
+    to fold into; a root that does not read the operator with the weight; a bias of another operator; parameters of the affine
+    function that are not `octet.parameter` or that no `octet.match` reads. PyTorch: `fuser_method` of `BackendPatternConfig`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$channel_axis);
   let regions = (region SizedRegion<1>:$body);
