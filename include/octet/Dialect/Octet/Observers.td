@@ -41,7 +41,7 @@ class Octet_RangeObserver<string name, string observerMnemonic, dag more = (ins)
     All in f32 [N.qparams]. `range = [qmin, qmax]` sets scale and zero point only: the storage bounds of the type stay those
     of `dtype`, which is the default range. `eps` is 2^-23 unless given.
 
-    Errors: a dtype without a sign, or of fewer than 2 or more than 32 bits; an eps that is not positive; a range that does
+    Errors: a dtype without a sign, or of fewer than 2 or more than 32 bits; an eps that is not a positive f32; a range that does
     not include 0 and another number, or exceeds that of the dtype. Errors of `octet-convert`: no value or a NaN was seen; the
     scale is not finite.
   }];
@@ -97,8 +97,9 @@ def Octet_ChannelSumObserver : Octet_Observer<"ChannelSumObserver", "channel_sum
   let description = [{
     Sums in units of 2^-24, 64 bits wide: each run's sum is taken in f64 in a fixed order and cut to that unit, so that the
     total does not depend on the order of runs. The observer is for measurements (`octet-correct-bias`) and gives no quantized
-    type: `octet-convert` refuses it. Source: [N.stat.sum].
+    type: `octet-convert` refuses it. Errors: a negative axis. Source: [N.stat.sum].
   }];
+  let genVerifyDecl = 1;
   let parameters = (ins DefaultValuedParameter<"int64_t", "1">:$axis);
   let assemblyFormat = "`<` struct(params) `>`";
 }

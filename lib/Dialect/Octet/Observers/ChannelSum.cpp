@@ -24,6 +24,12 @@ static constexpr double kUnitsPerOne = 0x1p24;
 /// One run's sum is held below this, so that 2^9 runs of the largest cannot overflow.
 static constexpr double kMaxUnits = 0x1p54;
 
+LogicalResult ChannelSumObserverAttr::verify(EmitError emitError, int64_t axis) {
+  if (axis < 0)
+    return emitError() << "expected an axis of at least 0, but got " << axis;
+  return success();
+}
+
 ObserverSpec ChannelSumObserverAttr::getSpec() const { return {}; }
 
 static int64_t getNumChannels(RankedTensorType observed, int64_t axis) {

@@ -27,7 +27,7 @@ LogicalResult PerChannelMinMaxObserverAttr::verify(EmitError emitError, IntegerT
                                                    DenseI64ArrayAttr range, FloatAttr eps,
                                                    int64_t axis) {
   if (axis < 0)
-    return emitError() << "expected an axis of at least 0";
+    return emitError() << "expected an axis of at least 0, but got " << axis;
   return verifyTarget(emitError, dtype, range, eps);
 }
 

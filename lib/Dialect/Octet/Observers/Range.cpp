@@ -110,8 +110,8 @@ LogicalResult octet::verifyTarget(EmitError emitError, IntegerType dtype, DenseI
     return emitError()
            << "expected an integer dtype with a sign and 2 to 32 bits (ui8, si8), but got "
            << dtype;
-  if (eps && !(eps.getValueAsDouble() > 0))
-    return emitError() << "expected a positive eps";
+  if (eps && !((float)eps.getValueAsDouble() > 0 && std::isfinite((float)eps.getValueAsDouble())))
+    return emitError() << "expected a positive eps within f32, but got " << eps;
   if (!range)
     return success();
   if (range.size() != 2 || !(range[0] <= 0 && 0 <= range[1] && range[0] < range[1]))
