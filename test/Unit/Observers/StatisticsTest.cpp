@@ -8,6 +8,7 @@
 #include "mlir/AsmParser/AsmParser.h"
 #include "octet/Dialect/Octet/Octet.h"
 #include "gtest/gtest.h"
+#include <cstring>
 #include <limits>
 #include <random>
 
@@ -126,6 +127,32 @@ TEST_F(Statistics, HistogramsLeaveInfinitiesOut) {
                                       this->getType(), update(observer, {values}));
   };
   EXPECT_EQ(getType({1, kInf, -1, -kInf}), getType({1, -1}));
+}
+
+TEST_F(Statistics, DamagedHistogramsAreRefused) {
+  ObserverAttrInterface observer = parse("#octet.histogram<dtype = ui8>");
+  const State whole = update(observer, {{1, 2, 3, 4, 5, 6}});
+  EXPECT_EQ(getError(observer, whole), "");
+  // The state begins with the minimum, the maximum and the exponent.
+  auto damage = [&](size_t word, auto value) {
+    State state = whole;
+    memcpy(state.data() + 4 * word, &value, 4);
+    return getError(observer, state);
+  };
+  const char *expected = "expected the statistics of a histogram, but got damaged ones";
+  EXPECT_EQ(damage(0, kNaN), expected);
+  EXPECT_EQ(damage(1, kInf), expected);
+  EXPECT_EQ(damage(2, int32_t(117)), expected);
+  EXPECT_EQ(damage(2, std::numeric_limits<int32_t>::min()), expected);
+}
+
+TEST_F(Statistics, SumsOfNaNAreTheLeast) {
+  ObserverAttrInterface observer = parse("#octet.channel_sum<axis = 1>");
+  State state = update(observer, {{kNaN, 0, 0, kInf, 0, 0}});
+  int64_t sums[2];
+  memcpy(sums, state.data(), sizeof(sums));
+  EXPECT_EQ(sums[0], -(int64_t(1) << 54));
+  EXPECT_EQ(sums[1], int64_t(1) << 54);
 }
 
 TEST_F(Statistics, ParametersAreVerified) {

@@ -52,9 +52,11 @@ void ChannelSumObserverAttr::updateState(RankedTensorType observed, ArrayRef<flo
   std::vector<double> sums(numChannels, 0.0);
   for (size_t i = 0; i < data.size(); ++i)
     sums[i / inner % numChannels] += data[i];
-  for (int64_t channel = 0; channel < numChannels; ++channel)
-    stateAs<int64_t>(state)[channel] +=
-        (int64_t)std::clamp(sums[channel] * kUnitsPerOne, -kMaxUnits, kMaxUnits);
+  for (int64_t channel = 0; channel < numChannels; ++channel) {
+    double units = sums[channel] * kUnitsPerOne;
+    units = units > -kMaxUnits ? units : -kMaxUnits; // a NaN, too, as in the emitted code
+    stateAs<int64_t>(state)[channel] += (int64_t)std::min(units, kMaxUnits);
+  }
 }
 
 LogicalResult ChannelSumObserverAttr::mergeState(RankedTensorType, MutableArrayRef<char> state,

@@ -27,8 +27,8 @@ using namespace octet;
 static constexpr int64_t kBins = HistogramState::kBins;
 /// log2(kBins)
 static constexpr int64_t kBinBits = 12;
-/// Narrower bins than this would need a reciprocal beyond f32.
-static constexpr int64_t kMinExponent = -120;
+/// Narrower bins than this would need a reciprocal beyond f32; the widest reach the largest f32.
+static constexpr int64_t kMinExponent = -120, kMaxExponent = 128 - kBinBits;
 /// Counters: positive bins, negative bins, infinities, NaN.
 static constexpr int64_t kInfinities = 2 * kBins, kNaNs = 2 * kBins + 1, kCounters = 2 * kBins + 2;
 
@@ -225,12 +225,21 @@ void HistogramObserverAttr::emitUpdate(OpBuilder &builder, Location loc, RankedT
   emitter.emitCount(tensor, emitter.emitWiden(emitter.emitRange(tensor)));
 }
 
+/// Whether statistics, which may come from a file, are of finite values in bins of a possible width.
+static bool isSound(const HistogramState &histogram) {
+  bool isFinite = std::isfinite(histogram.range.min) && std::isfinite(histogram.range.max);
+  return (isFinite || histogram.range.isEmpty()) && histogram.exponent >= kMinExponent &&
+         histogram.exponent <= kMaxExponent;
+}
+
 FailureOr<quant::QuantizedType>
 HistogramObserverAttr::getQuantizedType(EmitError emitError, RankedTensorType,
                                         ArrayRef<char> state) const {
   const HistogramState &histogram = *stateAs<HistogramState>(state);
   if (histogram.counts[kNaNs])
     return emitError() << "expected numbers, but the observer has seen NaN";
+  if (!isSound(histogram))
+    return emitError() << "expected the statistics of a histogram, but got damaged ones";
   ValueRange32 range =
       histogram.range.isEmpty() ? histogram.range : searchRange(histogram, getBins());
   return getQuantizedTypeOfRange(emitError, getTarget(*this), range);
