@@ -7,6 +7,7 @@
 
 #include "MemoryPlan.h"
 #include "octet/Dialect/Kernel/Kernels.h"
+#include "octet/Dialect/NN/States.h"
 #include "octet/Dialect/Octet/Origin.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -147,6 +148,7 @@ private:
   void readDense(nn::ReshapeOp reshape);
   void setLayout(Value value);
   void isolateReturns(Operation *terminator);
+  void writeStates(Operation *terminator);
   void copyReturned(Value value, Operation *terminator);
 };
 } // namespace
@@ -221,6 +223,8 @@ void AssignLayout::isolateReturns(Operation *terminator) {
   OpBuilder builder(terminator);
   llvm::SmallDenseSet<Value> seen;
   for (OpOperand &operand : terminator->getOpOperands()) {
+    if (nn::getStateOfResult(getOperation(), operand.getOperandNumber()))
+      continue;
     Value value = operand.get(), root = getAliasRoot(value);
     Operation *producer = root.getDefiningOp();
     bool mayWriteDense =
@@ -228,6 +232,37 @@ void AssignLayout::isolateReturns(Operation *terminator) {
     if (mayWriteDense && seen.insert(root).second)
       continue;
     operand.set(relayout(builder, value, nullptr));
+    ++numRelayouts;
+  }
+}
+
+/// Every state is written by a copy at the end, behind all that reads it. Values in the memory of
+/// states are copied out of it before. A cast, as in front of a state of half precision, is itself
+/// the copy.
+void AssignLayout::writeStates(Operation *terminator) {
+  OpBuilder builder(terminator);
+  SmallVector<std::pair<OpOperand *, Value>> writes;
+  for (nn::State state : nn::getStates(getOperation())) {
+    OpOperand &operand = terminator->getOpOperand(state.result);
+    auto root = dyn_cast<BlockArgument>(getAliasRoot(operand.get()));
+    if (root && root.getArgNumber() == state.argument)
+      continue; // it stays as it is
+    auto cast = operand.get().getDefiningOp<nn::CastOp>();
+    bool isState = root && nn::getStateOfArgument(getOperation(), root.getArgNumber());
+    Value value = cast ? cast.getInput() : operand.get();
+    writes.push_back({&operand, cast || isState ? relayout(builder, value, nullptr) : value});
+  }
+  for (auto [operand, value] : writes) {
+    auto cast = operand->get().getDefiningOp<nn::CastOp>();
+    if (cast) {
+      Operation *copy = builder.clone(*cast);
+      copy->setOperand(0, value);
+      operand->set(copy->getResult(0));
+    } else {
+      operand->set(relayout(builder, value, nullptr));
+    }
+    if (cast && cast->use_empty())
+      cast.erase();
     ++numRelayouts;
   }
 }
@@ -270,6 +305,7 @@ void AssignLayout::runOnOperation() {
     return signalPassFailure();
   Block &block = getOperation().getBody().front();
   isolateReturns(block.getTerminator());
+  writeStates(block.getTerminator());
   llvm::SmallDenseSet<Value> returned;
   for (Value value : block.getTerminator()->getOperands())
     for (Value root = getAliasRoot(value); returned.insert(value).second && value != root;)

@@ -8,6 +8,7 @@
 #include "ProgramEmitter.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
+#include "octet/Dialect/NN/States.h"
 #include "octet/Support/Diagnostics.h"
 #include <set>
 
@@ -20,13 +21,16 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
-/// Names and dense types of the network's inputs or outputs.
+/// Names and dense types of the network's inputs or outputs, without its states.
 static ArrayAttr describeTensors(func::FuncOp func, TypeRange types,
-                                 function_ref<Attribute(unsigned)> getName, StringRef prefix) {
+                                 function_ref<Attribute(unsigned, StringRef)> getAttr,
+                                 StringRef prefix) {
   Builder builder(func.getContext());
   SmallVector<Attribute> tensors;
   for (auto [i, type] : llvm::enumerate(types)) {
-    auto name = dyn_cast_or_null<StringAttr>(getName(i));
+    if (getAttr(i, nn::kStateAttr))
+      continue;
+    auto name = dyn_cast_or_null<StringAttr>(getAttr(i, nn::kNameAttr));
     if (!name)
       name = builder.getStringAttr(prefix + llvm::Twine(i));
     tensors.push_back(kernel::TensorAttr::get(func.getContext(), name, TypeAttr::get(type)));
@@ -40,18 +44,18 @@ static kernel::ProgramOp createProgram(func::FuncOp func, const MemoryPlan &plan
   auto nested = ModuleOp::create(builder, func.getLoc(), level.name);
   builder.setInsertionPointToStart(nested.getBody());
   ArrayAttr inputs = describeTensors(
-      func, func.getArgumentTypes(), [&](unsigned i) { return func.getArgAttr(i, nn::kNameAttr); },
-      "input");
+      func, func.getArgumentTypes(),
+      [&](unsigned i, StringRef name) { return func.getArgAttr(i, name); }, "input");
   ArrayAttr outputs = describeTensors(
-      func, func.getResultTypes(), [&](unsigned i) { return func.getResultAttr(i, nn::kNameAttr); },
-      "output");
-  SmallVector<NamedAttribute> states;
+      func, func.getResultTypes(),
+      [&](unsigned i, StringRef name) { return func.getResultAttr(i, name); }, "output");
+  SmallVector<NamedAttribute> observers;
   for (auto &[symbol, offset] : plan.observerStates)
-    states.push_back({symbol, builder.getI64IntegerAttr(offset)});
+    observers.push_back({symbol, builder.getI64IntegerAttr(offset)});
   auto program = kernel::ProgramOp::create(
       builder, func.getLoc(), func.getSymName(), level.name, plan.arenaBytes, plan.stateBytes,
       /*prepared_bytes=*/0, inputs, outputs, /*weights=*/ElementsAttr(),
-      states.empty() ? DictionaryAttr() : builder.getDictionaryAttr(states));
+      observers.empty() ? DictionaryAttr() : builder.getDictionaryAttr(observers));
   program.getBody().emplaceBlock();
   return program;
 }

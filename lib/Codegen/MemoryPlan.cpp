@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MemoryPlan.h"
+#include "octet/Dialect/NN/States.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -84,16 +85,34 @@ static int64_t placeBuffers(MutableArrayRef<Lifetime> lifetimes) {
   return end;
 }
 
+/// Arguments and returned values: the caller's memory, or a state's.
+static void placeInterface(func::FuncOp func, MemoryPlan &plan) {
+  MLIRContext *context = func.getContext();
+  DenseMap<StringAttr, kernel::ArgAttr> states;
+  int64_t inputs = 0, outputs = 0;
+  for (BlockArgument argument : func.getArguments()) {
+    StringAttr state = nn::getStateOfArgument(func, argument.getArgNumber());
+    kernel::ArgAttr &address = plan.addresses[argument];
+    if (!state) {
+      address = kernel::ArgAttr::get(context, kernel::Space::input, inputs++);
+      continue;
+    }
+    address = kernel::ArgAttr::get(context, kernel::Space::state, plan.stateBytes);
+    states[state] = address;
+    plan.stateBytes += llvm::alignTo(getBufferBytes(getTensorType(argument)), 64);
+  }
+  for (OpOperand &operand : func.getBody().front().getTerminator()->getOpOperands()) {
+    StringAttr state = nn::getStateOfResult(func, operand.getOperandNumber());
+    plan.addresses[getAliasRoot(operand.get())] =
+        state ? states.lookup(state)
+              : kernel::ArgAttr::get(context, kernel::Space::output, outputs++);
+  }
+}
+
 MemoryPlan codegen::planMemory(func::FuncOp func) {
   MemoryPlan plan;
   MLIRContext *context = func.getContext();
-  Operation *terminator = func.getBody().front().getTerminator();
-  for (BlockArgument argument : func.getArguments())
-    plan.addresses[argument] =
-        kernel::ArgAttr::get(context, kernel::Space::input, argument.getArgNumber());
-  for (OpOperand &operand : terminator->getOpOperands())
-    plan.addresses[getAliasRoot(operand.get())] =
-        kernel::ArgAttr::get(context, kernel::Space::output, operand.getOperandNumber());
+  placeInterface(func, plan);
   SmallVector<Lifetime> lifetimes = collectLifetimes(func, plan.addresses);
   plan.arenaBytes = placeBuffers(lifetimes) + kArenaSlack;
   for (const Lifetime &buffer : lifetimes)

@@ -15,7 +15,8 @@
 
 namespace octet::codegen {
 
-/// Where every tensor value of a network lives.
+/// Where every tensor value of a network lives. In the state, the network's states come first, in
+/// the order of its arguments, and observers' statistics behind them.
 struct MemoryPlan {
   llvm::DenseMap<mlir::Value, kernel::ArgAttr> addresses;    ///< not for constants
   llvm::MapVector<mlir::StringAttr, int64_t> observerStates; ///< offset by observer symbol

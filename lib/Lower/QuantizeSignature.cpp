@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
+#include "octet/Dialect/NN/States.h"
 
 using namespace mlir;
 using namespace octet;
@@ -43,11 +44,14 @@ struct QuantizeSignature : octet::impl::QuantizeSignaturePassBase<QuantizeSignat
     func::FuncOp function = getOperation();
     if (function.isExternal())
       return;
+    // States are no part of the interface.
     for (BlockArgument argument : function.getArguments())
-      quantizeArgument(argument);
+      if (!nn::getStateOfArgument(function, argument.getArgNumber()))
+        quantizeArgument(argument);
     auto terminator = cast<func::ReturnOp>(function.getBody().front().getTerminator());
     for (OpOperand &result : terminator->getOpOperands())
-      quantizeResult(result);
+      if (!nn::getStateOfResult(function, result.getOperandNumber()))
+        quantizeResult(result);
     function.setFunctionType(FunctionType::get(&getContext(),
                                                function.getBody().front().getArgumentTypes(),
                                                terminator.getOperandTypes()));

@@ -9,6 +9,7 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "octet/Dialect/NN/NN.h"
+#include "octet/Dialect/NN/States.h"
 #include "octet/Support/Diagnostics.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -154,7 +155,10 @@ Decision Planner::decide(Operation *op) {
 void Planner::keepFloatWhatIsNotRead() {
   DenseSet<Value> read;
   if (quantizedOutputs)
-    read.insert_range(block.getTerminator()->getOperands());
+    for (OpOperand &operand : block.getTerminator()->getOpOperands())
+      if (!nn::getStateOfResult(cast<FunctionOpInterface>(block.getParentOp()),
+                                operand.getOperandNumber()))
+        read.insert(operand.get());
   for (Decision &decision : llvm::reverse(plan.decisions)) {
     if (decision.verdict == Verdict::Float)
       continue;

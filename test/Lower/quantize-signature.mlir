@@ -30,3 +30,16 @@ func.func @what_stays_real(%x: tensor<1x2xf32>, %z: tensor<1x2xf32>) -> (tensor<
   %y = octet.dequantize %p : (tensor<1x2x!z>) -> tensor<1x2xf32>
   return %r, %y : tensor<1x2xf32>, tensor<1x2xf32>
 }
+
+// -----
+
+!x = !quant.uniform<u8:f32, 0.5:128>
+
+// A state is no part of the interface.
+// CHECK-LABEL: func @states_stay_real
+// CHECK-SAME: (%{{.*}}: tensor<1x2xf32> {nn.state = "h"}) -> (tensor<1x2xf32> {nn.state = "h"}, tensor<1x2x!quant.uniform<u8:f32, 5.000000e-01:128>>)
+func.func @states_stay_real(%h: tensor<1x2xf32> {nn.state = "h"}) -> (tensor<1x2xf32> {nn.state = "h"}, tensor<1x2xf32>) {
+  %q = octet.quantize %h : (tensor<1x2xf32>) -> tensor<1x2x!x>
+  %y = octet.dequantize %q : (tensor<1x2x!x>) -> tensor<1x2xf32>
+  return %y, %y : tensor<1x2xf32>, tensor<1x2xf32>
+}

@@ -17,3 +17,14 @@ func.func @main(%x: tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32> {
   %r = nn.relu %y : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
   return %r : tensor<1x2x4x4xf32>
 }
+
+// What becomes a state is no result of the network.
+// CHECK-LABEL: func.func @state
+// CHECK: %[[R:.*]] = nn.relu
+// CHECK-NEXT: return %[[R]]
+func.func @state(%h: tensor<1x2x4x4xf32> {nn.state = "h"}) -> (tensor<1x2x4x4xf32> {nn.state = "h"}) {
+  %w = nn.constant dense<0.5> : tensor<2x2x1x1xf32>
+  %y = nn.conv %h, %w : (tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x4x4xf32>
+  %r = nn.relu %y : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
+  return %r : tensor<1x2x4x4xf32>
+}

@@ -8,6 +8,7 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "octet/Dialect/NN/NN.h"
+#include "octet/Dialect/NN/States.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -38,11 +39,13 @@ Operation *NNDialect::materializeConstant(OpBuilder &builder, Attribute value, T
   return nullptr;
 }
 
-/// `nn.name` is the only attribute of this dialect on function arguments and results.
-static LogicalResult verifyName(Operation *op, NamedAttribute attribute) {
+/// `nn.name` and `nn.state` are the attributes of this dialect on function arguments and results.
+static LogicalResult verifyInterface(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() == kStateAttr)
+    return verifyState(op, attribute.getValue());
   if (attribute.getName() != kNameAttr)
     return op->emitOpError("has unknown attribute '")
-           << attribute.getName() << "'; expected 'nn.name'";
+           << attribute.getName() << "'; expected 'nn.name' or 'nn.state'";
   if (!isa<StringAttr>(attribute.getValue()))
     return op->emitOpError("expected a string for 'nn.name', but got ") << attribute.getValue();
   return success();
@@ -50,12 +53,12 @@ static LogicalResult verifyName(Operation *op, NamedAttribute attribute) {
 
 LogicalResult NNDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned,
                                                   NamedAttribute attribute) {
-  return verifyName(op, attribute);
+  return verifyInterface(op, attribute);
 }
 
 LogicalResult NNDialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned,
                                                      NamedAttribute attribute) {
-  return verifyName(op, attribute);
+  return verifyInterface(op, attribute);
 }
 
 LogicalResult LayoutAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,

@@ -183,8 +183,28 @@ func.func @name(%x: tensor<1xf32> {nn.name = 3 : i32}) { return }
 
 // -----
 
-// expected-error @below {{has unknown attribute '"nn.label"'; expected 'nn.name'}}
+// expected-error @below {{has unknown attribute '"nn.label"'; expected 'nn.name' or 'nn.state'}}
 func.func @label(%x: tensor<1xf32> {nn.label = "x"}) { return }
+
+// -----
+
+// expected-error @below {{expected a string for 'nn.state', but got unit}}
+func.func @state_without_name(%x: tensor<1xf32> {nn.state}) { return }
+
+// -----
+
+// expected-error @below {{expected one argument and one result for the state "h", but got 1 and 0}}
+func.func @state_without_result(%x: tensor<1xf32> {nn.state = "h"}) { return }
+
+// -----
+
+// expected-error @below {{expected one argument and one result for the state "h", but got 1 and 2}}
+func.func private @state_with_two_results(tensor<1xf32> {nn.state = "h"}) -> (tensor<1xf32> {nn.state = "h"}, tensor<1xf32> {nn.state = "h"})
+
+// -----
+
+// expected-error @below {{expected one type for the state "h", but got 'tensor<1xf32>' and 'tensor<2xf32>'}}
+func.func private @state_of_two_types(tensor<1xf32> {nn.state = "h"}) -> (tensor<2xf32> {nn.state = "h"})
 
 // -----
 

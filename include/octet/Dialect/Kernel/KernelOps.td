@@ -43,10 +43,10 @@ def Kernel_SpaceAttr : I32EnumAttr<"Space", "which memory an argument points int
     I32EnumAttrCase<"prepared", 3>, I32EnumAttrCase<"input", 4>, I32EnumAttrCase<"output", 5>,
     I32EnumAttrCase<"status", 6>]> {
   let description = [{
-    `arena`: values between steps. `weights`: constants in the library, which all models share. `state`: what observers keep
-    from run to run. `prepared`: weights in the order of kernels, which the prologue writes when a model is made. `input`,
-    `output`: the caller's memory. `status`: 64 bits, where a kernel writes 1 if it meets a value with which the network cannot
-    run. Source: `octet_space` in records.h.
+    `arena`: values between steps. `weights`: constants in the library, which all models share. `state`: what is kept from
+    run to run, the network's states and behind them the statistics of observers. `prepared`: weights in the order of
+    kernels, which the prologue writes when a model is made. `input`, `output`: the caller's memory. `status`: 64 bits,
+    where a kernel writes 1 if it meets a value with which the network cannot run. Source: `octet_space` in records.h.
   }];
   let cppNamespace = "::octet::kernel";
 }
