@@ -29,6 +29,23 @@ def FoldIntoWeightsPass : Pass<"octet-fold-into-weights", "::mlir::func::FuncOp"
     Statistic<"numCropped", "num-cropped", "Number of kernels cropped">];
 }
 
+def KeepStatesPass : Pass<"octet-keep-states", "::mlir::ModuleOp"> {
+  let summary = "make inputs and outputs states, which the library keeps from run to run";
+  let description = [{
+    `h=hn` makes the input `h` and the output `hn` of the function `main` one state: both get the attribute
+    `nn.state = "h"`, and the library that code generation makes has neither. `auto` finds all inputs and outputs of one type
+    whose names say that they are a state (`h` and `hn`, `state` and `stateN`, `h_in` and `h_out`, `past` and `present`,
+    `cache` and `new_cache`). Errors: names that are not there; an input or output that belongs to a state already; an output
+    of another type; a quantized type, whose numbers are not zeros at the start; `auto` without a pair, or with a choice of
+    outputs. Source: `octet/Dialect/NN/States.h`, `docs/states.md`.
+  }];
+  let dependentDialects = ["::octet::nn::NNDialect"];
+  let options = [
+    ListOption<"states", "states", "std::string", "states as input=output, or auto">
+  ];
+  let statistics = [Statistic<"numStates", "num-states", "Number of states">];
+}
+
 def RaiseIdiomsPass : Pass<"octet-raise-idioms", "::mlir::func::FuncOp"> {
   let summary = "replace activations that are spelled out in small operators by one operator";
   let description = [{
