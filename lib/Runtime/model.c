@@ -122,6 +122,11 @@ void octet_model_destroy(octet_model *model) {
   free(model);
 }
 
+void octet_model_reset(octet_model *model) {
+  if (model)
+    memset(model->frame.state, 0, (size_t)octet_model_network.descriptor.state_bytes);
+}
+
 static octet_model *fail(octet_model *model) {
   octet_model_destroy(model);
   return NULL;
@@ -352,6 +357,7 @@ const octet_model_api *octet_model_octet_model_v1(void) {
       octet_model_frame,
       octet_model_set_step_hook,
       octet_model_supports,
+      octet_model_reset,
   };
   return &api;
 }

@@ -151,7 +151,8 @@ class Model:
     """A compiled network, ready to run. Created by `octet.compile` and `octet.load`.
 
     A model may be used from several Python threads; it releases the GIL while it runs. One model runs in one thread at a time
-    (others wait); for concurrent runs, give each thread a model of its own.
+    (others wait); for concurrent runs, give each thread a model of its own. A model has states of its own, which start as
+    zeros; a copy by pickle starts anew.
     """
 
     def __init__(self, library: bytes, name: str, *, threads: int = 1, cpu_level: Optional[str] = None) -> None:
@@ -273,6 +274,10 @@ class Model:
     def profile(self, inputs: Arrays) -> List[Tuple[str, int]]:
         """Runs the network once and returns the name and the time in nanoseconds of every step."""
         return self._network.profile(self._take_inputs(inputs), self._allocate_outputs())
+
+    def reset(self) -> None:
+        """Sets the network's states (`states` of `octet.compile`) to zeros, as in a new model. Bound callables share them."""
+        self._network.reset()
 
     # ---- keeping it --------------------------------------------------------------------------------------------------
     def save(self, path: Union[str, os.PathLike]) -> None:

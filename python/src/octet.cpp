@@ -76,6 +76,13 @@ public:
     return times;
   }
 
+  /// Waits for a run of another thread.
+  void reset() {
+    nb::gil_scoped_release release;
+    std::lock_guard<std::mutex> lock(mutex);
+    library->api().reset(model);
+  }
+
   octet_model *get() const { return model; }
 
 private:
@@ -253,7 +260,8 @@ NB_MODULE(_octet, module) {
             self.run(in.data(), out.data());
           },
           nb::arg("inputs"), nb::arg("outputs"))
-      .def("profile", &profile, nb::arg("inputs"), nb::arg("outputs"));
+      .def("profile", &profile, nb::arg("inputs"), nb::arg("outputs"))
+      .def("reset", &Network::reset);
 
   nb::class_<BoundNetwork>(module, "BoundNetwork", nb::type_slots(boundNetworkSlots))
       .def(nb::init<std::shared_ptr<Network>, std::vector<ConstArray>, std::vector<Array>,

@@ -45,7 +45,7 @@ def supports(library, level):
     """Whether this CPU can run a level; the library knows."""
     class Interface(ctypes.Structure):
         _fields_ = [("abi", ctypes.c_int32), ("descriptor", ctypes.c_void_p)] + [
-            (name, ctypes.c_void_p) for name in ("create", "run", "run_steps", "destroy", "program", "threads", "frame", "set_step_hook", "supports")]
+            (name, ctypes.c_void_p) for name in ("create", "run", "run_steps", "destroy", "program", "threads", "frame", "set_step_hook", "supports", "reset")]
 
     entry = ctypes.CDLL(str(library)).model_octet_model_v1
     entry.restype = ctypes.POINTER(Interface)

@@ -116,7 +116,7 @@ static Expected<std::vector<Samples>> findInputs(StringRef path, ArrayRef<NpyArr
   return samples;
 }
 
-Expected<std::vector<NpyArray>> Runner::runFile(StringRef path) {
+Expected<std::vector<NpyArray>> Runner::runFile(StringRef path, bool resets) {
   std::unique_ptr<NpzReader> reader;
   std::vector<Samples> samples;
   ArrayRef<octet_tensor> tensors(descriptor().inputs, descriptor().num_inputs);
@@ -137,6 +137,8 @@ Expected<std::vector<NpyArray>> Runner::runFile(StringRef path) {
               reader->read(input.array, row, row + input.rowsPerSample, inputs[index].data()))
         return error;
     }
+    if (resets)
+      api().reset(get());
     if (Error error = run())
       return std::move(error);
     for (auto [result, output] : zip(results, outputs))

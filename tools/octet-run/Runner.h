@@ -31,9 +31,9 @@ public:
     return checkRun(code, *library.api().program(model.get()));
   }
 
-  /// Runs every sample of a file, or once if the network has no inputs. Returns the outputs, with a
-  /// leading axis of samples if the inputs have one.
-  llvm::Expected<std::vector<NpyArray>> runFile(llvm::StringRef path);
+  /// Runs every sample of a file in order, or once if the network has no inputs; with `resets` from
+  /// new states on. Returns the outputs, with a leading axis of samples if the inputs have one.
+  llvm::Expected<std::vector<NpyArray>> runFile(llvm::StringRef path, bool resets);
 
 private:
   const ModelLibrary &library;

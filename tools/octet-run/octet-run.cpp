@@ -32,7 +32,8 @@ struct Options {
                                cl::cat(category)};
   cl::opt<std::string> input{"input",
                              cl::desc("Inputs by name (.npz), or the only input (.npy): one "
-                                      "sample each, or samples along a leading axis"),
+                                      "sample each, or samples along a leading axis, which\n"
+                                      "run in order: the network's states go from one to the next"),
                              cl::value_desc("file"), cl::cat(category)};
   cl::opt<std::string> expect{"expect",
                               cl::desc("Outputs to compare with; exit code 1 if they differ"),
@@ -42,6 +43,8 @@ struct Options {
       cl::desc("Tolerance of --expect, relative to an output's largest magnitude (default: 0)")};
   cl::opt<std::string> output{"output", cl::desc("File to write the outputs to (.npz)"),
                               cl::value_desc("file"), cl::cat(category)};
+  cl::opt<bool> reset{"reset", cl::desc("Reset the network's states in front of every sample"),
+                      cl::cat(category)};
   cl::opt<bool> benchmark{"benchmark",
                           cl::desc("Print median, minimum and spread of the time of a run"),
                           cl::cat(category)};
@@ -64,7 +67,7 @@ static const char overview[] =
 
 /// Runs the samples, or a network without inputs; false if the outputs differ from the expected.
 static Expected<bool> runSamples(Runner &runner, const Options &options) {
-  auto outputs = runner.runFile(options.input);
+  auto outputs = runner.runFile(options.input, options.reset);
   if (!outputs)
     return outputs.takeError();
   if (!options.output.empty()) {

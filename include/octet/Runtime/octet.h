@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 /* Version of the structures below; a library with another number is refused. */
-#define OCTET_ABI 7
+#define OCTET_ABI 8
 #define OCTET_ENTRY_SUFFIX "_octet_model_v1"
 
 /* Element types of inputs and outputs (octet_tensor.dtype). Truth values are bytes: 0, or any other
@@ -121,8 +121,8 @@ typedef struct octet_model_api {
      name of one of the descriptor's levels, or null, which means the environment variable
      OCTET_CPU_LEVEL if it is set and not empty, else the best that this CPU can run. A level that
      the network was not compiled for or that this CPU cannot run is an error. All memory is
-     allocated here; `state` starts as zeros. The caller's floating-point control register does not
-     matter. */
+     allocated here; every model has states of its own, which start as zeros. The caller's
+     floating-point control register does not matter. */
   octet_model *(*create)(int32_t threads, const char *level, char *error, size_t error_bytes);
 
   /* Runs the network once: `inputs` and `outputs` are arrays of pointers in the descriptor's order.
@@ -130,7 +130,8 @@ typedef struct octet_model_api {
      Allocates nothing, takes no lock. Returns 0, or 1 without running if a pointer is null; only
      an empty array, such as `inputs` of a network without inputs, may be null. Returns 2 + i if
      step i met an index outside of the tensor that it points into: the outputs are then undefined;
-     no memory but the network's and the outputs was touched, and the model can run again. The
+     no memory but the network's and the outputs was touched, the states are as before, and the
+     model can run again. The
      caller's floating-point control register is saved, set to the default and restored. */
   int32_t (*run)(octet_model *model, const void *const *inputs, void *const *outputs);
 
@@ -147,8 +148,9 @@ typedef struct octet_model_api {
 
   int32_t (*threads)(const octet_model *model);
 
-  /* The model's memory. Its `state`, `state_bytes` long, holds the statistics gathered by
-     observers; it may be read and written between runs. */
+  /* The model's memory. Its `state`, `state_bytes` long, holds what the network keeps from run to
+     run: its states in the order of its inputs, each at a multiple of 64 bytes, and behind them the
+     statistics gathered by observers. It may be read and written between runs. */
   const octet_frame *(*frame)(const octet_model *model);
 
   /* Sets the hook that is called after every step; a null pointer removes it. */
@@ -156,6 +158,10 @@ typedef struct octet_model_api {
 
   /* 1 if this CPU can run the level, else 0 (also for a name that is no level). */
   int32_t (*supports)(const char *level);
+
+  /* Sets `state` to zeros, as in a new model. Not while the model runs; a null pointer is
+     allowed. */
+  void (*reset)(octet_model *model);
 } octet_model_api;
 
 /* The type of `net_octet_model_v1`. */

@@ -38,8 +38,9 @@ std::set<std::string> getGlobalSymbols(const Bytes &bytes, bool dynamic, bool de
 }
 
 const std::set<std::string> publicSymbols = {
-    "net_create", "net_destroy",   "net_frame",         "net_octet_model_v1", "net_program",
-    "net_run",    "net_run_steps", "net_set_step_hook", "net_supports",       "net_threads"};
+    "net_create",        "net_destroy",  "net_frame",  "net_octet_model_v1",
+    "net_program",       "net_reset",    "net_run",    "net_run_steps",
+    "net_set_step_hook", "net_supports", "net_threads"};
 
 TEST(Emit, LibraryExportsOnlyPrefixedSymbols) {
   for (StringRef triple : {"x86_64-linux-gnu", "aarch64-linux-gnu"}) {

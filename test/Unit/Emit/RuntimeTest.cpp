@@ -350,7 +350,7 @@ TEST(Runtime, TellsTheHookEveryStep) {
   EXPECT_EQ(steps, (std::vector<int64_t>{0, 1}));
 }
 
-TEST(Runtime, StateBeginsAsZerosAndStays) {
+TEST(Runtime, StateBeginsAsZerosAndStaysUntilItIsReset) {
   const char *count = R"(
 define void @count(ptr %state, i64 %begin, i64 %end) {
   %old = load i64, ptr %state
@@ -371,6 +371,12 @@ define void @count(ptr %state, i64 %begin, i64 %end) {
     library->api().run(model.get(), inputs, outputs);
   EXPECT_EQ(state[0], 3);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(state) % 64, 0u);
+  ModelPtr other = create(*library);
+  library->api().reset(other.get());
+  library->api().reset(nullptr);
+  EXPECT_EQ(state[0], 3);
+  library->api().reset(model.get());
+  EXPECT_EQ(state[0], 0);
 }
 
 } // namespace
