@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "octet/Codegen/Passes.h"
 #include "octet/Dialect/NN/NN.h"
+#include "octet/Dialect/NN/States.h"
 #include "octet/Emit/Emit.h"
 #include "octet/Pipelines/Measure.h"
 #include "octet/Pipelines/Passes.h"
@@ -58,7 +59,7 @@ static llvm::Error blameSample(ModuleOp module, const LoadedNetwork &network,
   if (!run)
     return run.takeError();
   return samples.forEach([&](int64_t index, Sample sample) -> llvm::Error {
-    if (llvm::Error error = run->run(sample))
+    if (llvm::Error error = runSample(*run, samples, index, sample))
       return error;
     run->readStatistics(statistics);
     std::string problem = findUnusable(module, statistics);
@@ -74,11 +75,13 @@ static llvm::Error blameSample(ModuleOp module, const LoadedNetwork &network,
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// The network's inputs, as a library of it describes them.
+/// The network's inputs, as a library of it describes them: without its states.
 static std::vector<octet_tensor> getInputs(ModuleOp module) {
   std::vector<octet_tensor> inputs;
   auto function = module.lookupSymbol<func::FuncOp>("main");
   for (BlockArgument argument : function.getArguments()) {
+    if (nn::getStateOfArgument(function, argument.getArgNumber()))
+      continue;
     auto type = cast<RankedTensorType>(argument.getType());
     auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), nn::kNameAttr);
     octet_tensor input = {};

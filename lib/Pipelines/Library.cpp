@@ -76,7 +76,9 @@ llvm::Expected<CompiledLibrary> octet::compileLibrary(ModuleOp module,
   network->program.reportJson = options.reportJson;
   result.header = emitHeader(network->program);
   result.arenaBytes = network->program.arenaBytes;
-  result.stateBytes = network->program.stateBytes;
+  result.stateBytes = result.keptBytes = network->program.stateBytes;
+  for (const auto &entry : result.observers)
+    result.keptBytes = std::min(result.keptBytes, entry.second.offset);
   result.weightsBytes = network->program.weights.size();
   llvm::Expected<llvm::SmallVector<char, 0>> bytes =
       emitProgram(network->program, std::move(network->levels), options.emit);

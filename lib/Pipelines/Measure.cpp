@@ -166,7 +166,7 @@ static llvm::Error makeError() { return llvm::createStringError("the network can
 
 static std::vector<const void *> getPointers(const SampleCopy &sample) {
   std::vector<const void *> pointers;
-  for (const std::vector<char> &input : sample)
+  for (const std::vector<char> &input : sample.inputs)
     pointers.push_back(input.data());
   return pointers;
 }
@@ -184,6 +184,7 @@ public:
       llvm::Expected<NetworkRun> run = NetworkRun::create(network, lockstep.fresh);
       if (!run)
         return run.takeError();
+      llvm::copy(sample.states, run->getStates().begin());
       std::vector<const void *> inputs = getPointers(sample);
       for (const std::vector<float> &offset : offsets)
         if (!offset.empty())
@@ -301,6 +302,27 @@ static llvm::Error runReference(const LoadedNetwork &network, ArrayRef<Tap> taps
   return llvm::Error::success();
 }
 
+/// Samples with the states that the float network has in front of them: both networks start from
+/// these. A network with states runs on all samples for that.
+static llvm::Expected<std::vector<SampleCopy>> chooseSamples(const Samples &samples,
+                                                             const LoadedNetwork &floating,
+                                                             ArrayRef<Tap> taps, size_t count) {
+  llvm::Expected<NetworkRun> run = NetworkRun::create(floating, initTaps(taps));
+  if (!run)
+    return run.takeError();
+  auto getStates = [&](int64_t index, Sample sample) -> llvm::Expected<std::vector<char>> {
+    if (floating.keptBytes == 0)
+      return std::vector<char>();
+    std::vector<char> before(floating.keptBytes, 0);
+    if (!samples.isFirst(index))
+      llvm::copy(run->getStates(), before.begin());
+    if (llvm::Error error = runSample(*run, samples, index, sample))
+      return std::move(error);
+    return before;
+  };
+  return samples.choose(count, getStates);
+}
+
 llvm::Error octet::measureBoth(ModuleOp calibrated, ArrayRef<Tap> taps,
                                const MeasureContext &context,
                                llvm::function_ref<void(const Measured &)> use) {
@@ -315,14 +337,16 @@ llvm::Error octet::measureBoth(ModuleOp calibrated, ArrayRef<Tap> taps,
   llvm::Expected<Samples> samples = Samples::open(context.files, floating->inputs());
   if (!samples)
     return samples.takeError();
-  llvm::Expected<std::vector<SampleCopy>> chosen =
-      samples->choose(getNumSamples(floating->descriptor(), reference->descriptor()));
+  llvm::Expected<std::vector<SampleCopy>> chosen = chooseSamples(
+      *samples, *floating, taps, getNumSamples(floating->descriptor(), reference->descriptor()));
   if (!chosen)
     return chosen.takeError();
   auto runChosen = [&](NetworkRun &run) -> llvm::Error {
-    for (const SampleCopy &sample : *chosen)
+    for (const SampleCopy &sample : *chosen) {
+      llvm::copy(sample.states, run.getStates().begin());
       if (llvm::Error error = run.run(getPointers(sample)))
         return error;
+    }
     return llvm::Error::success();
   };
   llvm::Expected<std::vector<TapStatistics>> expected = runFloat(*floating, taps, runChosen);

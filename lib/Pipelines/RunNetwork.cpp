@@ -50,6 +50,7 @@ llvm::Expected<LoadedNetwork> octet::loadFloatNetwork(ModuleOp module) {
     return compiled.takeError();
   LoadedNetwork network;
   network.observers = std::move(compiled->observers);
+  network.keptBytes = compiled->keptBytes;
   if (llvm::Error error = ModelLibrary::loadBytes(compiled->bytes).moveInto(network.library))
     return std::move(error);
   return std::move(network);
@@ -92,10 +93,17 @@ void NetworkRun::readStatistics(StringRef observer, ObserverState &state) const 
   std::copy_n(getState(observer), state.bytes.size(), state.bytes.begin());
 }
 
+llvm::Error octet::runSample(NetworkRun &run, const Samples &samples, int64_t index,
+                             Sample sample) {
+  if (samples.isFirst(index))
+    llvm::fill(run.getStates(), 0);
+  return run.run(sample);
+}
+
 llvm::Error octet::runSamples(NetworkRun &run, const Samples &samples, const Progress &progress) {
   auto start = std::chrono::steady_clock::now();
   return samples.forEach([&](int64_t index, Sample sample) -> llvm::Error {
-    if (llvm::Error error = run.run(sample))
+    if (llvm::Error error = runSample(run, samples, index, sample))
       return error;
     std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     if (progress.onSamples)

@@ -21,6 +21,7 @@ namespace octet {
 struct LoadedNetwork {
   std::unique_ptr<ModelLibrary> library;
   llvm::StringMap<CompiledObserver> observers;
+  int64_t keptBytes = 0; ///< CompiledLibrary::keptBytes
 
   const octet_descriptor &descriptor() const { return library->descriptor(); }
   llvm::ArrayRef<octet_tensor> inputs() const {
@@ -47,6 +48,12 @@ public:
   /// Runs one sample through the steps [begin, end), after those before them.
   llvm::Error runSteps(Sample inputs, int64_t begin, int64_t end);
 
+  /// What the network keeps from run to run, without observers' statistics.
+  llvm::MutableArrayRef<char> getStates() {
+    char *states = static_cast<char *>(api().frame(model.get())->state);
+    return {states, (size_t)network->keptBytes};
+  }
+
   /// Reads the statistics of the network's observers.
   void readStatistics(Statistics &statistics) const;
   void readStatistics(llvm::StringRef observer, ObserverState &state) const;
@@ -64,6 +71,9 @@ private:
   std::vector<std::vector<char>> outputs;
   std::vector<void *> outputPointers;
 };
+
+/// Runs a sample; the first one of a file from new states on.
+llvm::Error runSample(NetworkRun &run, const Samples &samples, int64_t index, Sample sample);
 
 /// Runs samples through a network with observers, one after the other.
 llvm::Error runSamples(NetworkRun &run, const Samples &samples, const Progress &progress = {});

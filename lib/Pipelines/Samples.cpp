@@ -92,7 +92,7 @@ Error Samples::addFile(StringRef path) {
   if (!reader)
     return reader.takeError();
   const std::vector<NpyArray> &arrays = (*reader)->headers();
-  File file{path.str(), {}, 0};
+  File file{path.str(), {}, total, 0};
   for (const octet_tensor &input : inputs) {
     Expected<size_t> array = findArray(path, arrays, input, inputs.size());
     if (!array)
@@ -180,8 +180,7 @@ static std::optional<int64_t> findNotFinite(ArrayRef<char> bytes, int32_t dtype)
   }
 }
 
-Error Samples::readFile(const File &file, int64_t first,
-                        function_ref<Error(int64_t, Sample)> use) const {
+Error Samples::readFile(const File &file, function_ref<Error(int64_t, Sample)> use) const {
   Expected<std::unique_ptr<NpzReader>> reader = NpzReader::open(file.path);
   if (!reader)
     return reader.takeError();
@@ -203,41 +202,42 @@ Error Samples::readFile(const File &file, int64_t first,
                              formatShape(getIndex(getShape(inputs[i]), *wrong)),
                          "remove or repair that sample");
     }
-    if (Error error = use(first + sample, pointers))
+    if (Error error = use(file.first + sample, pointers))
       return error;
   }
   return Error::success();
 }
 
 Error Samples::forEach(function_ref<Error(int64_t, Sample)> use) const {
-  int64_t first = 0;
-  for (const File &file : files) {
-    if (Error error = readFile(file, first, use))
+  for (const File &file : files)
+    if (Error error = readFile(file, use))
       return error;
-    first += file.numSamples;
-  }
   return Error::success();
 }
 
-std::pair<std::string, int64_t> Samples::locate(int64_t index) const {
-  for (const File &file : files) {
-    if (index < file.numSamples)
-      return {file.path, index};
-    index -= file.numSamples;
-  }
-  llvm_unreachable("there are no more samples");
+const Samples::File &Samples::findFile(int64_t index) const {
+  return *std::prev(partition_point(files, [&](const File &file) { return file.first <= index; }));
 }
 
-Expected<std::vector<SampleCopy>> Samples::choose(size_t count) const {
+std::pair<std::string, int64_t> Samples::locate(int64_t index) const {
+  const File &file = findFile(index);
+  return {file.path, index - file.first};
+}
+
+Expected<std::vector<SampleCopy>> Samples::choose(size_t count, GetStates getStates) const {
   std::multimap<uint64_t, SampleCopy> chosen;
-  Error error = forEach([&](int64_t, Sample sample) {
+  Error error = forEach([&](int64_t index, Sample sample) -> Error {
     SampleCopy copy;
     uint64_t hash = 0;
+    if (Error failure = getStates(index, sample).moveInto(copy.states))
+      return failure;
     for (auto [i, input] : enumerate(inputs)) {
       ArrayRef<uint8_t> bytes(static_cast<const uint8_t *>(sample[i]), input.bytes);
       hash = hash * 31 + xxh3_64bits(bytes);
-      copy.emplace_back(bytes.begin(), bytes.end());
+      copy.inputs.emplace_back(bytes.begin(), bytes.end());
     }
+    if (!copy.states.empty())
+      hash = hash * 31 + xxh3_64bits(StringRef(copy.states.data(), copy.states.size()));
     chosen.emplace(hash, std::move(copy));
     if (chosen.size() > count)
       chosen.erase(std::prev(chosen.end()));

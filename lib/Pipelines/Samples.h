@@ -18,8 +18,11 @@ namespace octet {
 /// The inputs of one run, in the network's order.
 using Sample = llvm::ArrayRef<const void *>;
 
-/// A sample's inputs in memory of their own.
-using SampleCopy = std::vector<std::vector<char>>;
+/// A sample in memory of its own: its inputs, and the network's states in front of it.
+struct SampleCopy {
+  std::vector<std::vector<char>> inputs;
+  std::vector<char> states;
+};
 
 /// Calibration data: checked against the network's inputs when it is opened, and read one sample at
 /// a time.
@@ -38,19 +41,28 @@ public:
   /// Where a sample is: its file, and its number in there.
   std::pair<std::string, int64_t> locate(int64_t index) const;
 
+  /// Whether a sample is the first one of its file. The samples of a file follow one another in
+  /// time: a network's states begin anew with each file.
+  bool isFirst(int64_t index) const { return findFile(index).first == index; }
+
+  /// Gives the network's states in front of a sample; it is called for all samples, in order.
+  using GetStates =
+      llvm::function_ref<llvm::Expected<std::vector<char>>(int64_t index, Sample sample)>;
   /// Up to `count` samples: those of the smallest hashes, so that the choice does not depend on
-  /// their order.
-  llvm::Expected<std::vector<SampleCopy>> choose(size_t count) const;
+  /// the order of files.
+  llvm::Expected<std::vector<SampleCopy>> choose(size_t count, GetStates getStates) const;
 
 private:
   /// One file: which of its arrays is which input, and how many samples there are.
   struct File {
     std::string path;
     std::vector<size_t> arrayOfInput;
+    int64_t first; ///< the index of its first sample
     int64_t numSamples;
   };
   llvm::Error addFile(llvm::StringRef path);
-  llvm::Error readFile(const File &file, int64_t first,
+  const File &findFile(int64_t index) const;
+  llvm::Error readFile(const File &file,
                        llvm::function_ref<llvm::Error(int64_t, Sample)> use) const;
 
   llvm::ArrayRef<octet_tensor> inputs;

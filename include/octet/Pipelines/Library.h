@@ -41,6 +41,7 @@ struct CompiledLibrary {
   llvm::SmallVector<char, 0> bytes;
   std::string header; ///< C declarations
   int64_t arenaBytes = 0, stateBytes = 0, weightsBytes = 0;
+  int64_t keptBytes = 0; ///< of the state: the network's states, in front of observers' statistics
   llvm::StringMap<CompiledObserver> observers;
 };
 
