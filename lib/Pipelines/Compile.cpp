@@ -100,7 +100,26 @@ private:
       return error;
     if (llvm::Error error = settlePrecision())
       return error;
-    return reached > Stage::Import || isTidied(*module) ? llvm::Error::success() : tidy();
+    if (reached == Stage::Import && !isTidied(*module))
+      if (llvm::Error error = tidy())
+        return error;
+    return keepStates();
+  }
+
+  /// Makes the states that are asked for, and reports all that the network has.
+  llvm::Error keepStates() {
+    if (!request.states.empty()) {
+      PassManager pm(&context);
+      pm.addPass(createKeepStatesPass({llvm::to_vector<0>(request.states)}));
+      if (failed(pm.run(*module)))
+        return llvm::createStringError("a pass failed");
+    }
+    llvm::json::Array states = describeStates(module->lookupSymbol<func::FuncOp>("main"));
+    if (states.empty())
+      return llvm::Error::success();
+    tell("states", summarizeStates(states));
+    report.set("states", std::move(states));
+    return llvm::Error::success();
   }
 
   /// Whether the network's own quantization is kept, and the precision that follows from it.

@@ -6,7 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Report.h"
+#include "octet/Dialect/NN/NN.h"
+#include "octet/Dialect/NN/States.h"
 #include "octet/Support/Message.h"
+#include "octet/Support/Quote.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <map>
@@ -120,6 +123,26 @@ std::string octet::summarizeVerdicts(const json::Array &verdicts) {
     text += " · " + (count > 1 ? std::to_string(count) + " " : "") + key.first +
             (count > 1 ? " stay" : " stays") + " float [" + key.second + "]";
   return text;
+}
+
+json::Array octet::describeStates(mlir::FunctionOpInterface network) {
+  json::Array states;
+  for (nn::State state : nn::getStates(network)) {
+    auto output = network.getResultAttrOfType<mlir::StringAttr>(state.result, nn::kNameAttr);
+    states.push_back(json::Object{{"input", json::fixUTF8(state.name.strref())},
+                                  {"output", output ? json::fixUTF8(output.strref())
+                                                    : "output" + std::to_string(state.result)}});
+  }
+  return states;
+}
+
+std::string octet::summarizeStates(const json::Array &states) {
+  return join(map_range(states,
+                        [](const json::Value &state) {
+                          return escapeText(get(state, "input")) + " → " +
+                                 escapeText(get(state, "output"));
+                        }),
+              " · ");
 }
 
 std::string octet::formatBytes(int64_t bytes) {

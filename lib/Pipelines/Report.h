@@ -8,6 +8,7 @@
 #ifndef OCTET_LIB_PIPELINES_REPORT_H
 #define OCTET_LIB_PIPELINES_REPORT_H
 
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/Support/JSON.h"
 #include <optional>
 #include <string>
@@ -38,6 +39,11 @@ private:
 
 /// "9 conv, 1 linear → int8 · softmax stays float [OCT104: no integer form]"
 std::string summarizeVerdicts(const llvm::json::Array &verdicts);
+
+/// The states of a network: the input and the output that each was.
+llvm::json::Array describeStates(mlir::FunctionOpInterface network);
+/// "h → hn · c → cn"
+std::string summarizeStates(const llvm::json::Array &states);
 
 /// "312 KB"
 std::string formatBytes(int64_t bytes);

@@ -8,6 +8,7 @@
 #include "Request.h"
 #include "octet/Pipelines/Library.h"
 #include "octet/Support/Message.h"
+#include "octet/Support/Quote.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace llvm;
@@ -40,6 +41,7 @@ static SmallVector<GivenOption> getOptions(const CompileRequest &request) {
   bool isFloat = policy.precision == Precision::Float;
   return {{"--input-shape", !request.import.inputShapes.empty(), Stage::Import},
           {"--input-value", !request.import.inputValues.empty(), Stage::Import},
+          {"--state", !request.states.empty(), Stage::Fuse}, // marks the network in front of it
           {"--qconfig-mapping", !policy.qconfigMapping.empty(), Stage::Convert},
           {"--quantized-io", policy.isIoQuantized, Stage::Prepare},
           {"--calibration-data", !calibration.calibrationData.empty(), Stage::Calibrate},
@@ -70,6 +72,12 @@ Error octet::checkRequest(const CompileRequest &request) {
   if (request.output.stopAfter && request.output.artifact != Artifact::MLIR &&
       request.output.artifact != Artifact::Library)
     return makeRemedyError("--stop-after writes MLIR", "omit --emit");
+  for (const std::string &state : request.states)
+    if (StringRef input = StringRef(state).split('=').first;
+        request.import.inputValues.count(input))
+      return makeRemedyError("the input " + quote(input) +
+                                 " is both a state (--state) and a constant (--input-value)",
+                             "omit one of them");
   if (request.policy.precision != Precision::Float)
     return Error::success();
   return checkEffect(request, "--float", [](Stage last) { return last > Stage::Fuse; });

@@ -27,6 +27,7 @@ from .report import Report
 Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview]
 Shapes = Mapping[str, Sequence[int]]
 Values = Mapping[str, float]
+States = Union[str, Mapping[str, str]]
 Levels = Union[str, Sequence[str]]
 
 
@@ -179,12 +180,21 @@ def _by_name(argument: str, values: Any, make: Callable[[str, Any], str]) -> Lis
     return [make(check_text(argument, str(name)), value) for name, value in (values or {}).items()]
 
 
+def _state_options(states: Optional[States]) -> List[str]:
+    if states is None or states == "auto":
+        return ["--state=auto"] if states else []
+    if not isinstance(states, Mapping) or not all(isinstance(name, str) for pair in states.items() for name in pair):
+        raise InputError(f'states: expected "auto" or a dict from the names of inputs to those of outputs, but got {states!r}')
+    return [f"--state={check_text('states', f'{name}={output}')}" for name, output in states.items()]
+
+
 def _policy_options(backend: str, qconfig_mapping: Optional[str], input_shapes: Optional[Shapes], input_values: Optional[Values],
-                    strict: bool, quantized_io: bool) -> List[str]:
+                    states: Optional[States], strict: bool, quantized_io: bool) -> List[str]:
     options = [_path_option("backend", backend, 'the name "cpu" or the path of a backend file')]
     if qconfig_mapping is not None:
         options.append(_path_option("qconfig_mapping", qconfig_mapping, "the path of a file"))
     options += _by_name("input_shapes", input_shapes, _shape_option) + _by_name("input_values", input_values, _value_option)
+    options += _state_options(states)
     if strict:
         options.append("--strict")
     if quantized_io:
@@ -210,6 +220,7 @@ def compile(
     qconfig_mapping: Optional[str] = None,
     input_shapes: Optional[Shapes] = None,
     input_values: Optional[Values] = None,
+    states: Optional[States] = None,
     cpu_level: Optional[Levels] = None,
     threads: int = 1,
     strict: bool = False,
@@ -220,12 +231,15 @@ def compile(
     Args:
       model: path or bytes of an ONNX file.
       calibration_data: representative samples: a dict of arrays with a leading sample axis, or an iterable of dicts of arrays
-        (one sample each, in the network's shapes), which is streamed. Without samples the result is float, unless the file is quantized already, which needs none.
+        (one sample each, in the network's shapes), which is streamed. With `states` the leading axis is time, and an
+        iterable gives one such dict for each sequence, which begins from zeros. Without samples the result is float, unless the file is quantized already, which needs none.
       backend: the operators and types that can be quantized: "cpu", or the path of a backend file.
       qconfig_mapping: path of a file that chooses the observers of each layer; by default the backend's own mapping.
       input_shapes: shapes by name of inputs whose shapes the file does not fix.
       input_values: numbers by name of inputs that are constants, such as a sample rate: every element is the number, and the
         compiled network does not have the input.
+      states: outputs by the names of inputs, as in {"h": "hn"}, that the compiled network keeps from run to run (`Model.reset`)
+        instead of taking and giving them; "auto" finds them by their names (`report.data["states"]` lists them).
       cpu_level: the CPU level to compile for, or several; by default the architecture's default levels, which
         `octet-compile --list-cpu-levels` lists. Loading picks the best one that the CPU runs.
       threads: the number of threads of a run of the returned model, 256 at most.
@@ -241,12 +255,12 @@ def compile(
         the network. LoadError: this machine cannot run the result, for example because its CPU lacks the given level.
     """
     count = check_threads(threads)
-    options = _policy_options(backend, qconfig_mapping, input_shapes, input_values, strict, quantized_io) + _level_options(cpu_level)
+    options = _policy_options(backend, qconfig_mapping, input_shapes, input_values, states, strict, quantized_io) + _level_options(cpu_level)
     with _work_folder(model) as (folder, path):
         if calibration_data is None:
             options.append("--as-in-file")
         else:
-            options.append(f"--calibration-data={write_calibration_data(calibration_data, folder / 'samples')}")
+            options.append(f"--calibration-data={write_calibration_data(calibration_data, folder / 'samples', bool(states))}")
         output = folder / f"{path.stem}.so"
         _run_compiler(path, [*options, "-o", str(output)], folder)
         return Model(output.read_bytes(), output.name, threads=count)
@@ -294,13 +308,14 @@ def quantize(
     qconfig_mapping: Optional[str] = None,
     input_shapes: Optional[Shapes] = None,
     input_values: Optional[Values] = None,
+    states: Optional[States] = None,
     strict: bool = False,
     quantized_io: bool = False,
 ) -> QuantizedModel:
     """Quantizes an ONNX network without compiling it to machine code. Arguments as in `compile`."""
-    options = _policy_options(backend, qconfig_mapping, input_shapes, input_values, strict, quantized_io)
+    options = _policy_options(backend, qconfig_mapping, input_shapes, input_values, states, strict, quantized_io)
     with _work_folder(model) as (folder, path):
-        options.append(f"--calibration-data={write_calibration_data(calibration_data, folder / 'samples')}")
+        options.append(f"--calibration-data={write_calibration_data(calibration_data, folder / 'samples', bool(states))}")
         bytecode, onnx, report = folder / f"{path.stem}.mlirbc", folder / "quantized.onnx", folder / "report.json"
         _run_compiler(path, [*options, "--stop-after=convert", f"--report={report}", "-o", str(bytecode)], folder)
         _run_compiler(bytecode, ["--emit=onnx", "-o", str(onnx)], folder)

@@ -22,6 +22,9 @@ SHARD_BYTES = 32 << 20
 # The file of samples given as arrays; no shard has this name.
 ARRAYS_FILE = "samples.npz"
 
+# The beginning of the names of files of one sequence each, which end with its number.
+SEQUENCE_FILES = "sequence-"
+
 
 def _check_names(arrays: Mapping[Any, Any], place: str) -> None:
     """Refuses keys that cannot be names of inputs."""
@@ -63,20 +66,19 @@ def _write_file(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
         raise InputError(f"calibration data: the arrays' names {sorted(arrays)!r} cannot be written: {error}") from None
 
 
-def _write_arrays(data: Mapping[str, np.ndarray], folder: Path) -> Path:
+def _write_arrays(data: Mapping[str, np.ndarray], path: Path, place: str = "") -> Path:
     """Writes arrays with a leading sample axis into one file."""
     if not data:
-        raise InputError("calibration data: the dict holds no arrays")
-    _check_names(data, "")
-    arrays = {name: _check_array(array, f"'{name}'") for name, array in data.items()}
+        raise InputError(f"calibration data: {place}the dict holds no arrays")
+    _check_names(data, place)
+    arrays = {name: _check_array(array, f"{place}'{name}'") for name, array in data.items()}
     for name, array in arrays.items():
         if array.ndim == 0:
-            raise InputError(f"calibration data: '{name}': expected a leading axis of samples, but got a single number")
+            raise InputError(f"calibration data: {place}'{name}': expected a leading axis of samples, but got a single number")
     counts = {name: len(array) for name, array in arrays.items()}
     if len(set(counts.values())) > 1:
         text = ", ".join(f"'{name}' {count}" for name, count in counts.items())
-        raise InputError(f"calibration data: the arrays have different numbers of samples: {text}")
-    path = folder / ARRAYS_FILE
+        raise InputError(f"calibration data: {place}the arrays have different numbers of samples: {text}")
     _write_file(path, arrays)
     return path
 
@@ -129,25 +131,42 @@ def _write_samples(data: Iterable[Any], folder: Path) -> Path:
     return folder
 
 
-def write_calibration_data(data: CalibrationData, folder: Path) -> Path:
+def _write_sequences(data: Iterable[Any], folder: Path) -> Path:
+    """Writes sequences, each a dict of arrays along time, into a folder of one file for each."""
+    count = 0
+    for sequence in data:
+        if not isinstance(sequence, Mapping):
+            raise InputError(f"calibration data: sequence {count}: expected a dict of arrays, but got {type(sequence).__name__}")
+        _write_arrays(sequence, folder / f"{SEQUENCE_FILES}{count:06d}.npz", f"sequence {count}: ")
+        count += 1
+    if not count:
+        raise InputError("calibration data: there is no sequence")
+    return folder
+
+
+def write_calibration_data(data: CalibrationData, folder: Path, has_states: bool = False) -> Path:
     """Checks samples, writes them below `folder`, and returns the path for `octet-compile --calibration-data`.
 
-    A dict of arrays has a leading sample axis; an iterable of dicts gives one sample each, in the network's own shapes.
-    Names, dtypes and shapes are compared with the network's by the compiler.
+    A dict of arrays has a leading sample axis; an iterable of dicts gives one sample each, in the network's own shapes, or for
+    a network with states one sequence each, of arrays with a leading axis. Names, dtypes and shapes are compared with the
+    network's by the compiler.
     """
     folder.mkdir(parents=True, exist_ok=True)
     if isinstance(data, Mapping):
-        return _write_arrays(data, folder)
+        return _write_arrays(data, folder / ARRAYS_FILE)
     if isinstance(data, (str, bytes, np.ndarray)) or not isinstance(data, Iterable):
         raise InputError(
             f"calibration data: expected a dict of arrays or an iterable of dicts, but got {type(data).__name__}")
-    return _write_samples(data, folder)
+    return _write_sequences(data, folder) if has_states else _write_samples(data, folder)
 
 
 def describe_refusal(refusal: Diagnostic) -> str:
     """The compiler's message about a file of `write_calibration_data`, in terms of the caller's arrays."""
     text, places = refusal.message, [f"'{refusal.array}'"] if refusal.array else []
-    if Path(refusal.samples).name != ARRAYS_FILE:
+    file = Path(refusal.samples)
+    if file.name.startswith(SEQUENCE_FILES):
+        places.insert(0, f"sequence {int(file.stem[len(SEQUENCE_FILES):])}")
+    elif file.name != ARRAYS_FILE:
         places.insert(0, "sample 0")
         if refusal.expected_shape is not None and refusal.actual_shape is not None:
             # The file holds several samples of one shape along a leading axis that the caller's samples do not have.

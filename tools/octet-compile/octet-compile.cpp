@@ -52,6 +52,10 @@ struct Options {
   cl::list<std::string> inputValues{
       "input-value", cl::value_desc("name=16000"), cl::cat(network),
       cl::desc("Make an input a constant, every element of which is this number; may be repeated")};
+  cl::list<std::string> states{
+      "state", cl::CommaSeparated, cl::value_desc("h=hn,..."), cl::cat(network),
+      cl::desc("Keep an output in the library and give it to the next run as this input; may be\n"
+               "repeated; 'auto' finds such pairs by their names and prints them")};
   cl::opt<bool> listOperators{
       "list-operators", cl::ValueDisallowed, cl::cat(network),
       cl::desc("Print the ONNX operators that can be imported, with their attributes, and exit"),
@@ -201,6 +205,7 @@ static Expected<CompileRequest> makeRequest(const Options &options) {
       return std::move(error);
   if (Error error = loadPlugins(options, request))
     return std::move(error);
+  request.states.assign(options.states.begin(), options.states.end());
   request.policy = {options.precision, options.backend, options.mapping, options.quantizedIo,
                     options.strict};
   auto list = [](const cl::list<std::string> &values) {

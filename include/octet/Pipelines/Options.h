@@ -89,6 +89,8 @@ struct CompileRequest {
   /// Path of a file of a kind in `getSources()`.
   std::string model;
   ImportOptions import;
+  /// Inputs and outputs that the library keeps, as in "h=hn", or "auto" (octet-keep-states).
+  std::vector<std::string> states;
   PolicyOptions policy;
   CalibrationOptions calibration;
   TargetOptions target;
