@@ -35,6 +35,8 @@ OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 LogicalResult ConstantOp::verify() {
   auto type = cast<RankedTensorType>(getResult().getType());
   auto valueType = cast<ShapedType>(getValue().getType());
+  if (!isa<DenseElementsAttr, DenseResourceElementsAttr>(getValue()))
+    return emitOpError("expected dense elements or a resource, but got ") << getValue();
   if (valueType.getShape() != type.getShape())
     return emitOpError("expected a value of shape [")
            << type.getShape() << "], but got [" << valueType.getShape() << "]";
@@ -148,6 +150,9 @@ LogicalResult GatherOp::verify() {
 LogicalResult TableOp::verify() {
   if (getTable().size() != 256)
     return emitOpError("expected a table of 256 entries, but got ") << getTable().size();
+  for (Type type : getTensorTypes(*this))
+    if (!getStorageElementType(getElement(type)).isInteger(8))
+      return emitOpError("expected elements of 8 bits, but got ") << getElement(type);
   return success();
 }
 

@@ -14,6 +14,9 @@ using namespace octet::nn;
 using Shape = llvm::SmallVector<int64_t>;
 using ShapeResult = llvm::FailureOr<Shape>;
 
+/// The largest number in an attribute, so that products of two of them fit into 64 bits.
+static constexpr int64_t kLargest = INT32_MAX;
+
 LogicalResult octet::nn::verifyInferredShape(Operation *op) {
   auto shape = cast<InferShapeOpInterface>(op).inferResultShape();
   if (failed(shape))
@@ -66,9 +69,10 @@ static LogicalResult appendWindowShape(Operation *op, llvm::ArrayRef<int64_t> in
   if (kernel.size() != 2 || strides.size() != 2 || dilations.size() != 2 || pads.size() != 4)
     return op->emitOpError("expected two kernel sizes, strides and dilations, and four pads");
   for (int i = 0; i < 2; ++i) {
-    if (kernel[i] < 1 || strides[i] < 1 || dilations[i] < 1 || pads[i] < 0 || pads[i + 2] < 0)
-      return op->emitOpError(
-          "expected positive kernel sizes, strides and dilations, and non-negative pads");
+    if (kernel[i] < 1 || strides[i] < 1 || dilations[i] < 1 || pads[i] < 0 || pads[i + 2] < 0 ||
+        std::max({kernel[i], strides[i], dilations[i], pads[i], pads[i + 2]}) > kLargest)
+      return op->emitOpError("expected positive kernel sizes, strides and dilations, and "
+                             "non-negative pads, all below 2^31");
     int64_t room = input[2 + i] + pads[i] + pads[i + 2] - dilations[i] * (kernel[i] - 1) - 1;
     if (room < 0)
       return op->emitOpError("expected a window inside the padded input, but it is larger by ")
@@ -164,7 +168,7 @@ ShapeResult BatchNormOp::inferResultShape() {
 ShapeResult octet::nn::inferReducedShape(Operation *op, ArrayRef<int64_t> input,
                                          ArrayRef<int64_t> axes, bool keepDims) {
   Shape result;
-  if (!llvm::is_sorted(axes) ||
+  if (std::adjacent_find(axes.begin(), axes.end(), std::greater_equal<>()) != axes.end() ||
       llvm::any_of(axes, [&](int64_t a) { return a < 0 || a >= (int64_t)input.size(); }))
     return op->emitOpError("expected ascending axes inside rank ") << input.size();
   for (auto [i, size] : llvm::enumerate(input)) {
@@ -260,11 +264,23 @@ ShapeResult PadOp::inferResultShape() {
   if (getLow().size() != result.size() || getHigh().size() != result.size())
     return emitOpError("expected ") << result.size() << " pads on each side";
   for (auto [size, low, high] : llvm::zip(result, getLow(), getHigh())) {
-    if (low < 0 || high < 0)
-      return emitOpError("expected non-negative pads");
+    if (low < 0 || high < 0 || std::max(low, high) > kLargest)
+      return emitOpError("expected non-negative pads below 2^31");
     size += low + high;
   }
   return result;
+}
+
+/// Whether `count` elements from `start` on, `step` apart, are among `size` ones.
+static bool isInside(int64_t size, int64_t start, int64_t count, int64_t step) {
+  if (count < 0 || step == 0)
+    return false;
+  if (count == 0)
+    return true;
+  if (start < 0 || start >= size)
+    return false;
+  uint64_t distance = step > 0 ? uint64_t(step) : -uint64_t(step);
+  return uint64_t(count - 1) <= uint64_t(step > 0 ? size - 1 - start : start) / distance;
 }
 
 ShapeResult SliceOp::inferResultShape() {
@@ -272,12 +288,9 @@ ShapeResult SliceOp::inferResultShape() {
   if (getStarts().size() != input.size() || getSizes().size() != input.size() ||
       getSteps().size() != input.size())
     return emitOpError("expected ") << input.size() << " starts, sizes and steps";
-  for (auto [size, start, count, step] : llvm::zip(input, getStarts(), getSizes(), getSteps())) {
-    int64_t last = start + (count - 1) * step;
-    if (count < 0 || step == 0 ||
-        (count > 0 && (start < 0 || start >= size || last < 0 || last >= size)))
+  for (auto [size, start, count, step] : llvm::zip(input, getStarts(), getSizes(), getSteps()))
+    if (!isInside(size, start, count, step))
       return emitOpError("expected a slice inside [") << input << "]";
-  }
   return Shape(getSizes());
 }
 

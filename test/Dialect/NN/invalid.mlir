@@ -325,3 +325,69 @@ func.func @more_than_a_row(%x: tensor<4xf32>) {
   %z = nn.top_k %x k 5 : (tensor<4xf32>) -> tensor<5xi64>
   return
 }
+
+// -----
+
+func.func @axis_named_twice(%x: tensor<1x2x4x4xf32>) {
+  // expected-error @below {{expected ascending axes inside rank 4}}
+  %y = nn.reduce_sum %x axes [2, 2] : (tensor<1x2x4x4xf32>) -> tensor<1x2x4xf32>
+  return
+}
+
+// -----
+
+// 4 * 2^62 is 0 in 64 bits.
+func.func @window_beyond_64_bits(%x: tensor<1x2x8x8xf32>) {
+  // expected-error @below {{expected positive kernel sizes, strides and dilations, and non-negative pads, all below 2^31}}
+  %y = nn.max_pool %x kernel [5, 1] dilations [4611686018427387904, 1] : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
+  return
+}
+
+// -----
+
+func.func @pads_beyond_64_bits(%x: tensor<4xf32>) {
+  // expected-error @below {{expected non-negative pads below 2^31}}
+  %y = nn.pad %x low [9223372036854775807] high [9223372036854775807] : (tensor<4xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+// 4 * 2^62 is 0 in 64 bits.
+func.func @slice_beyond_64_bits(%x: tensor<8xf32>) {
+  // expected-error @below {{expected a slice inside [8]}}
+  %y = nn.slice %x starts [0] sizes [5] steps [4611686018427387904] : (tensor<8xf32>) -> tensor<5xf32>
+  return
+}
+
+// -----
+
+func.func @slice_backwards_beyond_64_bits(%x: tensor<8xf32>) {
+  // expected-error @below {{expected a slice inside [8]}}
+  %y = nn.slice %x starts [7] sizes [5] steps [-4611686018427387904] : (tensor<8xf32>) -> tensor<5xf32>
+  return
+}
+
+// -----
+
+func.func @table_of_words(%x: tensor<4xf32>) {
+  // expected-error @below {{expected elements of 8 bits, but got 'f32'}}
+  %y = nn.table %x, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0] : (tensor<4xf32>) -> tensor<4x!quant.uniform<u8:f32, 0.5>>
+  return
+}
+
+// -----
+
+func.func @sparse_constant() {
+  // expected-error @below {{expected dense elements or a resource, but got sparse<}}
+  %y = nn.constant sparse<[[1]], [2.0]> : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @short_table(%x: tensor<4x!quant.uniform<u8:f32, 0.5>>) {
+  // expected-error @below {{expected a table of 256 entries, but got 2}}
+  %y = nn.table %x, [0, 1] : (tensor<4x!quant.uniform<u8:f32, 0.5>>) -> tensor<4x!quant.uniform<u8:f32, 0.5>>
+  return
+}

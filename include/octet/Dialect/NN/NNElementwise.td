@@ -144,7 +144,7 @@ def NN_TableOp : NN_ShapedOp<"table", [NN_Elementwise]> {
   let description = [{
     `input` and result have the same shape, which may be any, and 8-bit storage. Entry i is the result's storage byte for the
     input's storage byte i, both read as unsigned whatever the sign of the storage types (signed ones occur at the network's
-    inputs and outputs). Errors: other than 256 entries. Created by `octet-lower`. Source: [N.table].
+    inputs and outputs). Errors: other than 256 entries; elements of other than 8 bits. Created by `octet-lower`. Source: [N.table].
   }];
   let arguments = (ins NN_Tensor:$input, DenseI8ArrayAttr:$table);
   let assemblyFormat = "$input `,` $table attr-dict `:` functional-type(operands, results)";

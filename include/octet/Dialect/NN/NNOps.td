@@ -77,8 +77,8 @@ def NN_ConstantOp : NN_Op<"constant", [ConstantLike]> {
   let description = [{
     The value is a `dense_resource` whose key is the source tensor's name (or `dense` for a few elements). Its element
     type is the storage type; the result type has the same shape and either that element type or a quantized type stored as
-    it (a constant of `!quant.uniform<i8:f32:0, {...}>` holds `i8` values). Errors: another shape or storage type; a resource
-    without data (readable text omits weights) or of another size. Counterpart: ONNX's initializers and Constant.
+    it (a constant of `!quant.uniform<i8:f32:0, {...}>` holds `i8` values). Errors: another shape or storage type; sparse elements;
+    a resource without data (readable text omits weights) or of another size. Counterpart: ONNX's initializers and Constant.
   }];
   let arguments = (ins ElementsAttr:$value);
   let results = (outs NN_Tensor:$result);
@@ -101,8 +101,8 @@ def NN_ConvOp : NN_ShapedOp<"conv", [NN_ProductOpMethods<["getInputChannelAxis",
     `H' = (H + top + bottom - dilation * (kh - 1) - 1) / stride + 1`. `pads` are top, left, bottom, right; a padded
     position contributes nothing to the sum (on quantized tensors: it holds the zero point). Depthwise convolution is
     `groups = I`. Errors: input or filter not of rank 4; `groups` that do not divide I and O, or a filter for other than
-    I / groups channels; a bias that is not [O]; anything but two positive strides and dilations and four non-negative pads;
-    a window larger than the padded input. Source: [N.conv], [N.accumulate], [N.requantize]; ONNX Conv,
+    I / groups channels; a bias that is not [O]; anything but two positive strides and dilations and four non-negative pads,
+    all below 2^31; a window larger than the padded input. Source: [N.conv], [N.accumulate], [N.requantize]; ONNX Conv,
     `torch.nn.functional.conv2d`.
   }];
   let arguments = (ins NN_Tensor:$input, NN_Tensor:$filter, Optional<NN_Tensor>:$bias,
@@ -153,7 +153,8 @@ def NN_MaxPoolOp : NN_PoolOp<"max_pool"> {
   let description = [{
     `input` [N, C, H, W]; window `kernel` [kh, kw]; `pads` top, left, bottom, right (padding is ignored); result
     [N, C, H', W'] as of `nn.conv`. Ceil mode is expressed by larger bottom and right pads. Errors: an input not of rank 4;
-    anything but two positive kernel sizes, strides and dilations and four pads >= 0; a window larger than the padded input.
+    anything but two positive kernel sizes, strides and dilations and four pads >= 0, all below 2^31; a window larger than the
+    padded input.
     Source: [N.max_pool]; ONNX MaxPool, `torch.nn.functional.max_pool2d`.
   }];
   let arguments = poolArguments;
@@ -187,7 +188,7 @@ def NN_BatchNormOp : NN_ShapedOp<"batch_norm"> {
 class NN_ReductionOp<string mnemonic, string sum, string source> : NN_ShapedOp<mnemonic> {
   let summary = sum # " over axes";
   let description = "The " # sum # " over `axes` (non-negative, ascending), which are kept with size 1 (`keep_dims`) or removed. "
-      # "Errors: axes out of order or outside the input's rank. Source: [N.reduce]; " # source # ".";
+      # "Errors: axes out of order, named twice or outside the input's rank. Source: [N.reduce]; " # source # ".";
   let arguments = (ins NN_Tensor:$input, DenseI64ArrayAttr:$axes, UnitAttr:$keep_dims);
   let assemblyFormat = "$input `axes` $axes (`keep_dims` $keep_dims^)? attr-dict `:` functional-type(operands, results)";
   let extraClassDefinition = [{
@@ -263,7 +264,7 @@ def NN_PadOp : NN_ShapedOp<"pad", [NN_DataMovement]> {
   let summary = "constant padding";
   let description = [{
     `low[i]` elements before and `high[i]` after those of dimension i, filled with the real number `value`. Errors: not one
-    pad per dimension on each side; a negative pad. Source: [N.concat]; ONNX Pad with mode constant,
+    pad per dimension on each side; a pad that is negative or not below 2^31. Source: [N.concat]; ONNX Pad with mode constant,
     `torch.nn.functional.pad`.
   }];
   let arguments = (ins NN_Tensor:$input, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high, DefaultValuedAttr<F32Attr, "0.0f">:$value);
