@@ -129,11 +129,10 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
       return failure();
     for (const ObservedSet &set : plan.observed)
       insert(symbols, set);
-    DenseMap<Value, ObserverOp> weights;
     for (const Decision &decision : plan.decisions)
       if (decision.verdict != Verdict::Float)
         for (OpOperand *operand : decision.unit->getOperands<WeightOp>())
-          insertWeight(symbols, weights, operand, decision.qconfig.getWeight());
+          insertWeight(symbols, operand, decision.qconfig.getWeight());
     return success();
   }
 
@@ -180,15 +179,14 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
   }
 
   /// Each user of a weight may have an observer of its own; equal observers are merged.
-  void insertWeight(SymbolTable &symbols, DenseMap<Value, ObserverOp> &known, OpOperand *operand,
-                    ObserverAttrInterface attr) {
+  static void insertWeight(SymbolTable &symbols, OpOperand *operand, ObserverAttrInterface attr) {
     Value weight = operand->get();
     for (Operation *user : weight.getUsers())
-      if (auto other = dyn_cast<ObserveOp>(user); other && known[weight].getObserver() == attr)
+      if (auto other = dyn_cast<ObserveOp>(user);
+          other && symbols.lookup<ObserverOp>(other.getObserver()).getObserver() == attr)
         return operand->set(other.getResult());
     ObserverOp observer = createObserver(symbols, weight.getLoc(), getValueName(weight), attr);
     observe(weight, observer, [&](OpOperand &use) { return &use == operand; });
-    known[weight] = observer;
   }
 };
 } // namespace
