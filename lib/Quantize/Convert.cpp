@@ -11,6 +11,7 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "octet/Backend/Backend.h"
 #include "octet/Dialect/Octet/Origin.h"
+#include "octet/Numerics/Quantize.h"
 #include "octet/Quantize/Passes.h"
 #include "octet/Support/Constants.h"
 #include "octet/Support/Diagnostics.h"
@@ -133,8 +134,8 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
     return !perAxis || perAxis.getQuantizedDimension() == (int64_t)(*leaves.begin()).getAxis();
   }
 
-  /// A bias that becomes int32: the activation and the weights of its unit are quantized, and its
-  /// values are known.
+  /// A bias that becomes int32: the activation and the weights of its unit are quantized, and it
+  /// has known values, one for each scale of the weights.
   struct ProductBias {
     OpOperand *operand;
     quant::QuantizedType input, weight;
@@ -149,6 +150,11 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
       return std::nullopt;
     auto values = getConstantValues<float>(operand->get());
     if (failed(values))
+      return std::nullopt;
+    int64_t numScales = numerics::getNumChannels(weight);
+    bool isOfChannels = cast<ShapedType>(operand->get().getType()).getRank() == 1 &&
+                        (int64_t)values->size() == numScales;
+    if (numScales > 1 && !isOfChannels)
       return std::nullopt;
     return ProductBias{operand, input, weight, std::move(*values)};
   }
@@ -181,7 +187,8 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
     if (raised) {
       unit.op->emitWarning("stays float: its bias does not fit into int32 at input scale times "
                            "weight scale, and its weights are integers already")
-          << " (channels like this: " << raised << ")" << Remedy("give them larger scales");
+          << " (channels like this: " << raised << ")"
+          << Remedy("give these weights larger scales");
       return;
     }
     auto type = getBiasType(bias->weight, bias->input, bias->values.size());

@@ -23,8 +23,10 @@ QuantizedType octet::raiseWeightScales(QuantizedType weight, QuantizedType input
       continue;
     float inputScale = types.input.getScale(types.inputChannel(c));
     // The next float up, so that rounding does not undo it.
-    types.filter.scales[types.filter.axis < 0 ? 0 : c] =
-        std::nextafter(std::abs(value) / limit / inputScale, INFINITY);
+    float scale = std::nextafter(std::abs(value) / limit / inputScale, INFINITY);
+    if (!std::isfinite(scale))
+      continue; // no scale suits NaN and infinity, which [N.bias] clamps
+    types.filter.scales[types.filter.axis < 0 ? 0 : c] = scale;
     ++raised;
   }
   return raised ? numerics::withParams(weight, types.filter) : weight;

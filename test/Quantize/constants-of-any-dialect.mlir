@@ -49,3 +49,21 @@ func.func @of_a_splat(%x: tensor<1x2xf32>) -> tensor<1x1xf32> {
   %0 = "my.linear"(%x, %w) : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x1xf32> loc("fc")
   return %0 : tensor<1x1xf32>
 }
+
+// -----
+
+// One scale for each channel, but one bias for all: the bias stays float.
+// CHECK-LABEL: func @of_one_bias_for_all_channels
+// CHECK-DAG: %[[B:.*]] = arith.constant dense<1.000000e+00> : tensor<1xf32>
+// CHECK-DAG: octet.dequantize %{{.*}}quant.uniform<i8:f32:0,
+// CHECK: "my.linear"(%{{.*}}, %{{.*}}, %[[B]])
+func.func @of_one_bias_for_all_channels(%x: tensor<1x2xf32>) -> tensor<1x3xf32> {
+  %w = arith.constant dense<2.0> : tensor<3x2xf32>
+  %b = arith.constant dense<1.0> : tensor<1xf32>
+  %0 = "my.linear"(%x, %w, %b) : (tensor<1x2xf32>, tensor<3x2xf32>, tensor<1xf32>) -> tensor<1x3xf32> loc("fc")
+  return %0 : tensor<1x3xf32>
+}
+octet.qconfig_mapping @per_channel {
+  octet.global #octet.qconfig<activation = #octet.fixed_qparams<ui8, scale = 0.5 : f32, zero_point = 128>,
+    weight = #octet.per_channel_min_max<dtype = si8, scheme = symmetric>>
+}

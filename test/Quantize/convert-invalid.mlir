@@ -38,7 +38,7 @@ func.func @bias_beyond_int32(%x: tensor<1x2xf32>) -> tensor<1x1xf32> {
   %b = nn.constant dense<2.0> : tensor<1xf32>
   %0 = octet.observe %x by @x : tensor<1x2xf32>
   %1 = octet.dequantize %w : (tensor<1x2x!quant.uniform<i8:f32, 1.0e-9>>) -> tensor<1x2xf32>
-  // expected-warning @+1 {{stays float: its bias does not fit into int32 at input scale times weight scale, and its weights are integers already (channels like this: 1); give them larger scales}}
+  // expected-warning @+1 {{stays float: its bias does not fit into int32 at input scale times weight scale, and its weights are integers already (channels like this: 1); give these weights larger scales}}
   %2 = nn.linear %0, %1, %b : (tensor<1x2xf32>, tensor<1x2xf32>, tensor<1xf32>) -> tensor<1x1xf32>
   return %2 : tensor<1x1xf32>
 }

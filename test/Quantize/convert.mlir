@@ -69,6 +69,25 @@ func.func @scale_of_all_but_zero_weights_is_raised_for_the_bias(%x: tensor<1x1xf
 octet.observer @x #octet.fixed_qparams<ui8, scale = 0.5 : f32, zero_point = 128>
 octet.observer @w #octet.fixed_qparams<si8, scale = 0.25 : f32, zero_point = 0>
 
+// No scale suits a bias that is not finite: infinity is the largest integer, NaN 0.
+// CHECK-LABEL: func @biases_that_are_not_finite_raise_no_scale
+// CHECK: nn.constant dense_resource<b.i32> : tensor<2xi32> -> tensor<2x!quant.uniform<i32:f32, 1.250000e-01>>
+// CHECK: b.i32: "0x10000000FFFFFF7F00000000"
+func.func @biases_that_are_not_finite_raise_no_scale(%x: tensor<1x1xf32>) -> tensor<1x2xf32> {
+  %w = nn.constant dense<1.0> : tensor<2x1xf32>
+  %b = nn.constant dense_resource<b> : tensor<2xf32>
+  %0 = octet.observe %x by @x : tensor<1x1xf32>
+  %1 = octet.observe %w by @w : tensor<2x1xf32>
+  %2 = nn.linear %0, %1, %b : (tensor<1x1xf32>, tensor<2x1xf32>, tensor<2xf32>) -> tensor<1x2xf32>
+  return %2 : tensor<1x2xf32>
+}
+{-# dialect_resources: { builtin: { b: "0x040000000000807F0000C07F" } } #-}
+
+// -----
+
+octet.observer @x #octet.fixed_qparams<ui8, scale = 0.5 : f32, zero_point = 128>
+octet.observer @w #octet.fixed_qparams<si8, scale = 0.25 : f32, zero_point = 0>
+
 // CHECK-LABEL: func @groups_stay_groups
 // CHECK: %[[B:.*]] = octet.dequantize %{{.*}} : (tensor<1x!quant.uniform<i32:f32, 1.250000e-01>>)
 // CHECK: octet.group @cpu::@linear_act(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %[[B]])
