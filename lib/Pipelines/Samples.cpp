@@ -46,16 +46,17 @@ static Error makeError(StringRef path, const NpyArray &array, const Twine &text,
 }
 
 /// The number of samples in `array` for `input`: one per row if there is a leading sample axis,
-/// else concatenated batches. Zero if the shapes do not fit.
+/// else concatenated batches, or the one number of a scalar. Zero if the shapes do not fit.
 static int64_t countSamples(const NpyArray &array, const octet_tensor &input) {
   ArrayRef<int64_t> wanted = getShape(input), shape = array.shape;
   if (shape.size() == wanted.size() + 1 && shape.drop_front() == wanted)
     return shape[0];
-  bool isBatches =
-      shape.size() == wanted.size() && !shape.empty() && shape.drop_front() == wanted.drop_front();
-  if (isBatches && shape[0] % wanted[0] == 0)
-    return shape[0] / wanted[0];
-  return 0;
+  if (shape.size() != wanted.size())
+    return 0;
+  if (shape.empty())
+    return 1;
+  bool isBatches = wanted[0] > 0 && shape.drop_front() == wanted.drop_front();
+  return isBatches && shape[0] % wanted[0] == 0 ? shape[0] / wanted[0] : 0;
 }
 
 /// The array for an input: the one of its name; in a .npy, which has no names, the only one.
@@ -192,7 +193,7 @@ Error Samples::readFile(const File &file, function_ref<Error(int64_t, Sample)> u
     for (auto [i, buffer] : enumerate(buffers)) {
       size_t array = file.arrayOfInput[i];
       const NpyArray &header = (*reader)->headers()[array];
-      int64_t rows = header.shape[0] / file.numSamples;
+      int64_t rows = header.shape.empty() ? 1 : header.shape[0] / file.numSamples;
       if (Error error = (*reader)->read(array, sample * rows, (sample + 1) * rows, buffer.data()))
         return error;
       if (std::optional<int64_t> wrong = findNotFinite(buffer, inputs[i].dtype))
