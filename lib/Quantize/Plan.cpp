@@ -106,8 +106,8 @@ std::optional<Reason> Planner::getQConfig(const Unit &unit, QConfigAttr &qconfig
   return std::nullopt;
 }
 
-/// Float on purpose, by the backend or the mapping; else something that the mapping wants and the
-/// backend does not know.
+/// Decides about an operator without a pattern: it stays float on purpose, by the backend or the
+/// mapping, or against a QConfig of the mapping.
 void Planner::explainNoPattern(Decision &decision) {
   StringRef name = decision.op->getName().getStringRef();
   if (StringRef why = backend.getFloatReason(decision.op->getName()); !why.empty()) {
@@ -209,8 +209,8 @@ void Planner::collectSets() {
       addSet(members[leader]);
 }
 
-/// What the operator that computes `value` asks for, else the first that reads it; null for a
-/// sharing producer.
+/// The observer that the producer of `value` asks for, else the first operator that reads it; null
+/// for a sharing producer.
 ObserverAttrInterface Planner::getWishedObserver(Value value) {
   const Decision *producer = getProducer(value);
   if (producer && producer->verdict == Verdict::Quantized) {
@@ -225,7 +225,7 @@ ObserverAttrInterface Planner::getWishedObserver(Value value) {
   return nullptr;
 }
 
-/// A reader that is not asked: it would have observed the value otherwise.
+/// A note about a reader whose observer is not the one in use.
 std::optional<Reason> Planner::getIgnoredReader(Value value, ObserverAttrInterface observer) {
   for (OpOperand &use : value.getUses()) {
     const Decision *reader = byOp.lookup(use.getOwner());
@@ -263,10 +263,10 @@ bool Planner::mayBePerChannel(Value value) {
   });
 }
 
-/// Padding brings in a value that the padded operator's known range need not hold.
+/// Whether an operator brings in a value that the known range of its operand need not hold.
 static bool addsValues(Operation *op) {
-  auto pad = dyn_cast_or_null<nn::PadOp>(op);
-  return pad && !pad.getValue().isZero();
+  auto fill = dyn_cast_or_null<nn::FillOpInterface>(op);
+  return fill && fill.getFill() != 0;
 }
 
 /// The observer that a sharing operator of the set asks for, if it follows the data; else null.
@@ -280,8 +280,8 @@ ObserverAttrInterface Planner::getFollowingObserver(ArrayRef<Value> values) {
   return nullptr;
 }
 
-/// Whether units take the observers that their values have come to share, which need not be those
-/// they asked for: what does not stays float. True if there was such a unit.
+/// Keeps units float that do not take the observers that their values have come to share, which
+/// need not be those that they asked for. True if there was such a unit.
 bool Planner::refuseWhatDoesNotFit() {
   DenseMap<Value, ObserverAttrInterface> observers;
   for (const ObservedSet &set : plan.observed)

@@ -27,7 +27,7 @@ static bool movesValues(Operation *op) {
 
 bool octet::movesOne(Operation *op) {
   return movesValues(op) && op->getNumOperands() == 1 && op->getNumResults() == 1 &&
-         !isa<nn::PadOp>(op);
+         !isa<nn::FillOpInterface>(op);
 }
 
 QuantizedType octet::getStoredType(Operation *op) {
@@ -45,11 +45,11 @@ QuantizedType octet::getStoredType(Operation *op) {
       return {};
     type = own;
   }
-  auto pad = dyn_cast<nn::PadOp>(op);
-  if (!pad || !type)
+  auto fill = dyn_cast<nn::FillOpInterface>(op);
+  if (!fill || !type)
     return type;
   numerics::QuantParams params = numerics::getParams(type);
-  float value = pad.getValue().convertToFloat();
+  float value = fill.getFill();
   return numerics::dequantize(numerics::quantize(value, params), params) == value ? type
                                                                                   : QuantizedType();
 }
@@ -74,7 +74,7 @@ static bool spreadForward(Operation *op) {
   return true;
 }
 
-/// What is quantized after it was moved is quantized before, too.
+/// Values that are quantized behind a movement are quantized in front of it, too.
 static bool spreadBackward(Operation *op) {
   Operation *producer = movesOne(op) ? op->getOperand(0).getDefiningOp() : nullptr;
   if (!producer || isa<DequantizeOp>(producer) || producer->hasTrait<OpTrait::ConstantLike>() ||

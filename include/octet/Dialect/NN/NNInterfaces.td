@@ -53,4 +53,15 @@ def NN_ProductOp : OpInterface<"ProductOpInterface"> {
   ];
 }
 
+def NN_Fill : OpInterface<"FillOpInterface"> {
+  let cppNamespace = "::octet::nn";
+  let description = [{
+    Data movement whose result holds, beside elements of the operand, a number that the operator brings in: the range and the
+    quantization of the operand need not suit that number.
+  }];
+  let methods = [
+    InterfaceMethod<"The real number.", "float", "getFill", (ins), "", [{ return $_op.getValue().convertToFloat(); }]>
+  ];
+}
+
 #endif // OCTET_DIALECT_NN_NNINTERFACES_TD

@@ -260,7 +260,7 @@ def NN_ConcatOp : NN_ShapedOp<"concat", [NN_DataMovement]> {
   let arguments = (ins Variadic<NN_Tensor>:$inputs, I64Attr:$axis);
   let assemblyFormat = "$inputs `axis` $axis attr-dict `:` functional-type(operands, results)";
 }
-def NN_PadOp : NN_ShapedOp<"pad", [NN_DataMovement]> {
+def NN_PadOp : NN_ShapedOp<"pad", [NN_DataMovement, DeclareOpInterfaceMethods<NN_Fill>]> {
   let summary = "constant padding";
   let description = [{
     `low[i]` elements before and `high[i]` after those of dimension i, filled with the real number `value`. Errors: not one
