@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "octet/Backend/Backend.h"
+#include "octet/Support/Diagnostics.h"
 
 using namespace mlir;
 using namespace octet;
@@ -23,19 +24,20 @@ const Backend *PolicyAnalysis::getBackend() const {
   if (backends.size() == 1)
     return &backends.front();
   module->emitError("expected one 'octet.backend' in the module, but got ")
-      << backends.size() << "; octet-attach-policy puts it there";
+      << backends.size() << Remedy("octet-attach-policy puts it there");
   return nullptr;
 }
 
 const QConfigMapping *PolicyAnalysis::getMapping() const {
   if (mappings.size() != 1) {
     module->emitError("expected one 'octet.qconfig_mapping' in the module, but got ")
-        << mappings.size() << "; octet-attach-policy with a qconfig-mapping puts it there";
+        << mappings.size() << Remedy("octet-attach-policy with a qconfig-mapping puts it there");
     return nullptr;
   }
   QConfigMappingOp op = mappings.front().getOp();
   if (op.getIncludes()) {
-    op.emitOpError("expected a mapping whose inclusion is resolved; octet-attach-policy does that");
+    op.emitOpError("expected a mapping whose inclusion is resolved")
+        << Remedy("octet-attach-policy does that");
     return nullptr;
   }
   return &mappings.front();

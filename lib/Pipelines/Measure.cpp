@@ -255,7 +255,7 @@ static llvm::Expected<LoadedNetwork> loadReference(ModuleOp network, ArrayRef<Ta
   return instrument.load(/*hasOffsets=*/true);
 }
 
-/// What the taps see in the float network while `runAll` runs it.
+/// The statistics of the taps in the float network, which `runAll` runs.
 static llvm::Expected<std::vector<TapStatistics>>
 runFloat(const LoadedNetwork &network, ArrayRef<Tap> taps,
          llvm::function_ref<llvm::Error(NetworkRun &)> runAll) {

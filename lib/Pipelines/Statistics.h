@@ -27,8 +27,8 @@ using Statistics = std::map<std::string, ObserverState>;
 Statistics initStatistics(mlir::ModuleOp module);
 /// Stores statistics in the observers.
 void attachStatistics(mlir::ModuleOp module, const Statistics &statistics);
-/// Merges `other` into `statistics`; observers that only one of them has, or whose statistics
-/// cannot merge, are an error.
+/// Merges `other`, which has the same observers, into `statistics`; an observer whose statistics
+/// cannot merge is an error.
 llvm::Error mergeStatistics(mlir::ModuleOp module, Statistics &statistics, const Statistics &other,
                             llvm::StringRef path);
 

@@ -28,7 +28,7 @@ struct Reason {
   std::string remedy;
 };
 
-/// What becomes of one operator or group.
+/// The decision about one operator or group.
 struct Decision {
   mlir::Operation *op;
   std::optional<Unit> unit;

@@ -23,7 +23,7 @@ struct SamplePlace {
   std::vector<int64_t> expectedShape, actualShape;
 };
 
-/// What a tool has to say about its input.
+/// A diagnostic of a tool about its input.
 struct Message {
   llvm::StringLiteral severity = "error"; ///< or "warning", "remark"
   std::string code;                       ///< stable; empty if there is none
@@ -36,7 +36,7 @@ struct Message {
   std::vector<std::string> notes;
 };
 
-/// What the text is about, unless it says so itself: `node "conv1": `, or nothing.
+/// The subject of the text, unless the text names it: `node "conv1": `, or nothing.
 std::string printSubject(const Message &message);
 
 /// For people: `file:1:2: error: node "conv1": text`, notes on indented lines behind it.

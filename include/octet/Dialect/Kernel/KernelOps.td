@@ -68,8 +68,8 @@ def Kernel_TensorAttr : AttrDef<Kernel_Dialect, "Tensor"> {
   let mnemonic = "tensor";
   let summary = "name and type of a program's input or output";
   let description = [{
-    `type` is a tensor of static shape, row-major, of `f32`, `ui8`, `i8`, `i32`, `i64`, or a quantized type stored in one of
-    these; a library cannot take or give another, which is an error when it is emitted. Source: `octet_tensor` in octet.h.
+    `type` is a tensor of static shape, row-major, of a type in `Runtime/DTypes.def` (floats of 16, 32 and 64 bits, integers of
+    8 to 64 bits except `ui64`, `i1`), or a quantized type stored in one of these; a library cannot take or give another, which is an error when it is emitted. Source: `octet_tensor` in octet.h.
   }];
   let parameters = (ins "::mlir::StringAttr":$name, "::mlir::TypeAttr":$type);
   let assemblyFormat = "`<` $name `,` $type `>`";

@@ -48,7 +48,7 @@ template <typename A> Number<A> truncate(A &a, Number<A> x) {
   return a.select(isInside, inside, outside);
 }
 
-/// What `combination` makes of two integers.
+/// The combination of two integers.
 template <typename A>
 Number<A> combineIntegers(A &a, Combination combination, Number<A> x, Number<A> y) {
   switch (combination) {

@@ -43,8 +43,8 @@ using AllOps = std::tuple<
     >;
 } // namespace detail
 
-/// What `law`, which can be called with some classes of ops and `operands`, gives for `op`; nothing
-/// if not with its class.
+/// The result of `law`, which can be called with some classes of ops and `operands`, for `op`;
+/// nothing if it cannot be called with the class of `op`.
 template <typename Value, typename Law>
 std::optional<Value> applyLawOf(Law law, mlir::Operation *op, llvm::ArrayRef<Value> operands) {
   return detail::applyLawTo<Value>(law, op, operands, static_cast<detail::AllOps *>(nullptr));

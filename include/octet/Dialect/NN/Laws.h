@@ -331,7 +331,7 @@ template <typename A> Real<A> lesser(A &a, Real<A> x, Real<A> y) {
 template <typename A> Real<A> law(A &a, MaxOp, Reals<A> x) { return larger<A>(a, x[0], x[1]); }
 template <typename A> Real<A> law(A &a, MinOp, Reals<A> x) { return lesser<A>(a, x[0], x[1]); }
 
-/// What `combination` makes of two real numbers; of integers, see IntegerLaws.h.
+/// The combination of two real numbers; for integers see IntegerLaws.h.
 template <typename A> Real<A> combine(A &a, Combination combination, Real<A> x, Real<A> y) {
   switch (combination) {
   case Combination::replace:

@@ -31,11 +31,10 @@ class DataMovement : public mlir::OpTrait::TraitBase<ConcreteType, DataMovement>
 
 /// Whether this is a tensor of real numbers (f32 or quantized), not of integers.
 bool holdsReals(mlir::Type type);
-/// Whether all operands and the result of an op are.
+/// Whether all operands and the result of an op are tensors of real numbers.
 bool isOfReals(mlir::Operation *op);
 
-/// What the elements of an op's operands and result are; see NNBase.td. The first three are the
-/// verifiers.
+/// Traits about the elements of an op's operands and result, with their verifiers; see NNBase.td.
 llvm::LogicalResult verifyReals(mlir::Operation *op);
 llvm::LogicalResult verifyOneKind(mlir::Operation *op);
 llvm::LogicalResult verifyIntegers(mlir::Operation *op);
@@ -84,8 +83,8 @@ int64_t countMultiplyAdds(mlir::Operation *op);
 inline constexpr llvm::StringLiteral kNameAttr = "nn.name";
 
 /// Creates `OpTy` with its inferred result shape and the given element type (null: that of its
-/// first operand). `args` are the
-/// arguments of the op's builder behind the result type. Returns a null op after an error.
+/// first operand). `args` are the arguments of the op's builder behind the result type. Returns a
+/// null op after an error.
 template <typename OpTy, typename... Args>
 OpTy createInferred(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type elementType,
                     Args &&...args) {

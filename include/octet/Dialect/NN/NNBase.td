@@ -45,7 +45,7 @@ def NN_Quantized : Type<CPred<"::llvm::isa<::mlir::quant::UniformQuantizedType, 
 /// A static tensor of floats, quantized values or plain integers.
 def NN_Tensor : StaticShapeTensorOf<[F32, NN_Quantized, AnyInteger]>;
 
-/// What a caller may hold: floats of any width, too.
+/// A tensor as a caller may hold it: floats of any width, too.
 def NN_CastTensor : StaticShapeTensorOf<[F16, BF16, F32, F64, AnyInteger]>;
 /// Truth values.
 def NN_TruthTensor : StaticShapeTensorOf<[I1]>;

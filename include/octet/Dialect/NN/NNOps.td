@@ -207,7 +207,8 @@ def NN_ReduceProdOp : NN_ReductionOp<"reduce_prod", "product", "ONNX ReduceProd,
 def NN_ReduceOp : NN_ShapedOp<"reduce", [NN_OfIntegers]> {
   let summary = "integers combined over axes";
   let description = [{
-    Over `axes` as of `nn.reduce_mean`, with the same errors; and `replace`, which combines nothing. Source: [N.integer]; ONNX
+    Combines the elements over `axes` as `nn.reduce_sum` does, with the same errors; `replace`, which combines nothing, is an
+    error, too. Source: [N.integer]; ONNX
     ReduceSum, ReduceProd, ReduceMax, ReduceMin; `torch.sum`, `torch.amax`.
   }];
   let arguments = (ins NN_Tensor:$input, NN_CombinationAttr:$combination, DenseI64ArrayAttr:$axes, UnitAttr:$keep_dims);
@@ -216,7 +217,7 @@ def NN_ReduceOp : NN_ShapedOp<"reduce", [NN_OfIntegers]> {
 }
 
 def NN_CumulativeSumOp : NN_ShapedOp<"cumulative_sum", [NN_OfOneKind]> {
-  let summary = "sums of what goes before";
+  let summary = "running sums along one axis";
   let description = [{
     Element i along `axis` is the sum of the elements up to i, or before it (`exclusive`). Errors: an axis outside the rank.
     Source: [N.cumulative_sum]; ONNX CumSum, `torch.cumsum`.
@@ -226,10 +227,10 @@ def NN_CumulativeSumOp : NN_ShapedOp<"cumulative_sum", [NN_OfOneKind]> {
 }
 
 def NN_TopKOp : NN_ShapedOp<"top_k"> {
-  let summary = "where the largest numbers of a row are";
+  let summary = "positions of the largest numbers of each row";
   let description = [{
-    For each row, which is along the last dimension, the positions of its `k` largest numbers (or `smallest`), the best first, of
-    equal ones the first first. Errors: a scalar; a k that is not from 1 to the size of a row. Source: [N.top_k]; ONNX TopK,
+    For each row, which is along the last dimension, the positions of its `k` largest numbers (with `smallest`: the least ones) in
+    that order; equal numbers are in the order of the row. Errors: a scalar; a k that is not from 1 to the size of a row. Source: [N.top_k]; ONNX TopK,
     ArgMax, ArgMin; `torch.topk`.
   }];
   let arguments = (ins NN_Tensor:$input, I64Attr:$k, UnitAttr:$smallest);
@@ -305,7 +306,7 @@ def NN_GatherOp : NN_ShapedOp<"gather"> {
   let summary = "elements at positions that are computed";
   let description = [{
     Along `axis` (non-negative), the elements of `data` at `indices`, whose dimensions stand in the result in place of that one.
-    An index below 0 counts from the end. One outside of the tensor ends the run with an error, and no memory outside is read.
+    An index below 0 counts from the end. An index outside of the tensor ends the run with an error, and no memory outside is read.
     Errors: an axis outside the rank. Source: [N.gather]; ONNX Gather, `torch.nn.functional.embedding`.
   }];
   let arguments = (ins NN_Tensor:$data, NN_IndexTensor:$indices, I64Attr:$axis);
