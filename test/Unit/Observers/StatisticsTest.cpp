@@ -160,7 +160,8 @@ TEST_F(Statistics, ParametersAreVerified) {
   for (const char *text :
        {"#octet.min_max<dtype = i8>", "#octet.min_max<dtype = ui1>",
         "#octet.min_max<dtype = ui8, eps = 0.0>", "#octet.min_max<dtype = ui8, eps = 1.0e-60>",
-        "#octet.min_max<dtype = ui8, eps = 1.0e+60>", "#octet.channel_sum<axis = -1>", "#octet.min_max<dtype = ui8, range = [0, 256]>",
+        "#octet.min_max<dtype = ui8, eps = 1.0e+60>", "#octet.channel_sum<axis = -1>",
+        "#octet.min_max<dtype = ui8, range = [0, 256]>",
         "#octet.min_max<dtype = ui8, range = [10, 200]>",
         "#octet.min_max<dtype = si8, range = [-5, -1]>",
         "#octet.min_max<dtype = ui8, range = [0, 0]>", "#octet.min_max<dtype = ui8, range = [0]>",

@@ -225,7 +225,8 @@ void HistogramObserverAttr::emitUpdate(OpBuilder &builder, Location loc, RankedT
   emitter.emitCount(tensor, emitter.emitWiden(emitter.emitRange(tensor)));
 }
 
-/// Whether statistics, which may come from a file, are of finite values in bins of a possible width.
+/// Whether statistics, which may come from a file, are of finite values in bins of a possible
+/// width.
 static bool isSound(const HistogramState &histogram) {
   bool isFinite = std::isfinite(histogram.range.min) && std::isfinite(histogram.range.max);
   return (isFinite || histogram.range.isEmpty()) && histogram.exponent >= kMinExponent &&
