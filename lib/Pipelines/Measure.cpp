@@ -307,12 +307,12 @@ static llvm::Error runReference(const LoadedNetwork &network, ArrayRef<Tap> taps
 static llvm::Expected<std::vector<SampleCopy>> chooseSamples(const Samples &samples,
                                                              const LoadedNetwork &floating,
                                                              ArrayRef<Tap> taps, size_t count) {
+  if (floating.keptBytes == 0)
+    return samples.choose(count, [](int64_t, Sample) { return std::vector<char>(); });
   llvm::Expected<NetworkRun> run = NetworkRun::create(floating, initTaps(taps));
   if (!run)
     return run.takeError();
   auto getStates = [&](int64_t index, Sample sample) -> llvm::Expected<std::vector<char>> {
-    if (floating.keptBytes == 0)
-      return std::vector<char>();
     std::vector<char> before(floating.keptBytes, 0);
     if (!samples.isFirst(index))
       llvm::copy(run->getStates(), before.begin());

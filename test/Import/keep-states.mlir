@@ -1,4 +1,4 @@
-// REQUIRES: octet-compile
+// REQUIRES: octet-compile, octet-run
 // Inputs and outputs that the library keeps.
 // RUN: octet-opt %s --octet-keep-states="states=h=hn" | FileCheck %s --check-prefixes=ALL,ONE
 // RUN: octet-opt %s --octet-keep-states="states=state=stateN,h=hn" | FileCheck %s --check-prefixes=ALL,BOTH
@@ -10,6 +10,8 @@
 // The same of IR that a compilation reads, which says what it took; a later one goes on with it.
 // RUN: octet-compile %s --float --state=auto --stop-after=import -o %t.mlirbc | FileCheck %s --check-prefix=TELL
 // RUN: FileCheck %s --check-prefixes=ALL,BOTH --input-file=%t.mlir
+// RUN: octet-compile %s --float --stop-after=import -o %t.import.mlirbc
+// RUN: octet-compile %t.import.mlirbc --float --state=auto --stop-after=fuse -o %t.mlirbc | FileCheck %s --check-prefix=TELL
 // RUN: octet-compile %s --float --state h=hn --state state=stateN --stop-after=fuse -o %t.mlirbc | FileCheck %s --check-prefix=TELL
 // RUN: octet-compile %t.mlirbc --float -o %t.so | FileCheck %s --check-prefix=TELL
 // RUN: octet-run %t.so | FileCheck %s --check-prefix=LIBRARY

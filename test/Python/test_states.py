@@ -190,6 +190,15 @@ def test_calibration_is_that_of_the_network_outside(calibrated, run, tool, tmp_p
     assert drop_states(inside) == outside != inside
 
 
+def test_bias_correction_chooses_samples_of_any_order_of_files(run, tmp_path):
+    """More samples than it uses."""
+    (tmp_path / "net.onnx").write_bytes(make_network("gru"))
+    for count in (40, 30):
+        np.savez(tmp_path / f"{count}.npz", x=make_steps("gru", count))
+    samples = [f"--calibration-data={tmp_path / f'{count}.npz'}" for count in (40, 30)]
+    assert convert(run, tmp_path, "a", "--state=auto", *samples) == convert(run, tmp_path, "b", "--state=auto", *samples[::-1])
+
+
 def test_python(tmp_path):
     """States by name and found; every model has its own; reset, bound calls and copies."""
     network, steps = make_network("gru"), make_steps("gru")

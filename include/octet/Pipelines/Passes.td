@@ -38,7 +38,8 @@ def CalibratePass : Octet_RunningPass<"octet-calibrate"> {
     observer's definition does. Memory does not grow with the number of samples.
 
     A sample has the shape of the network's input. A file holds samples along an axis in front of that shape, or concatenated
-    along its first dimension. Errors: samples with other names or shapes, not of `f32`, or with NaN or infinity; statistics
+    along its first dimension. States (`nn.state`) go from one sample of a file to the next, and begin as zeros with each file.
+    Errors: samples with other names or shapes, not of `f32`, or with NaN or infinity; statistics
     of another network, or two files of statistics for an observer that cannot merge them; neither samples nor statistics.
     Source: section 5 of `docs/numerics.md`; PyTorch: running the model that `prepare_fx` returns.
   }];
