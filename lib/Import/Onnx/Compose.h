@@ -30,6 +30,15 @@ MaybeValue reduce(Node &node, MaybeValue x, Reduction reduction, ShapeRef axes,
 /// log(sum(exp(x))) over `axes`, which are kept with size 1; no exponential of it overflows.
 MaybeValue reduceLogSumExp(Node &node, MaybeValue x, ShapeRef axes);
 
+/// What normalization over some axes computes; in the order in which exporters write it.
+struct Normalized {
+  MaybeValue mean, deviation, result;
+};
+/// (x - mean) / sqrt(variance + epsilon)
+Normalized normalize(Node &node, MaybeValue x, ShapeRef axes, float epsilon);
+/// x / sqrt(mean(x^2) + epsilon); it has no mean.
+Normalized normalizeByMeanSquare(Node &node, MaybeValue x, ShapeRef axes, float epsilon);
+
 /// `value` as i64, or an error if it holds floats.
 MaybeValue toIndices(Node &node, MaybeValue value);
 /// A constant of integers, named after the node's result and its role.

@@ -132,3 +132,41 @@ LogicalResult octet::onnx_import::importMatMul(Node &node) {
     shape.erase(shape.end() - (right.size() == 1 ? 1 : 2));
   return node.setResult(node.reshape(*product, shape));
 }
+
+/// Input `i` with its last two dimensions exchanged, or with the first in front of the last.
+static FailureOr<Entry> arrange(Node &node, unsigned i, bool transposed, bool hasBatchesInside) {
+  int64_t rank = node.rank(i);
+  if (rank < 2)
+    return node.entry(i);
+  Shape order = allAxes(rank);
+  if (hasBatchesInside)
+    std::rotate(order.begin(), order.begin() + 1, order.end() - 1);
+  if (transposed)
+    std::swap(order[rank - 2], order[rank - 1]);
+  if (llvm::is_sorted(order))
+    return node.entry(i);
+  if (const HostTensor *tensor = node.constant(i))
+    return Entry{std::make_shared<HostTensor>(transpose(*tensor, order)), {}};
+  auto value = node.value(i);
+  auto moved = failed(value) ? value : node.create<nn::TransposeOp>(*value, order);
+  return failed(moved) ? FailureOr<Entry>() : Entry{nullptr, *moved};
+}
+
+/// The factor goes into a constant on the right.
+LogicalResult octet::onnx_import::importFusedMatMul(Node &node) {
+  auto lhs = arrange(node, 0, node.getInt("transA", 0), node.getInt("transBatchA", 0)),
+       rhs = arrange(node, 1, node.getInt("transB", 0), node.getInt("transBatchB", 0));
+  if (failed(lhs) || failed(rhs))
+    return failure();
+  float alpha = node.getFloat("alpha", 1);
+  bool isScaled = alpha == 1;
+  if (!isScaled && rhs->tensor && !rhs->tensor->isInteger()) {
+    rhs->tensor = std::make_shared<HostTensor>(scale(*rhs->tensor, alpha));
+    isScaled = true;
+  }
+  auto product = node.compose(importMatMul, {*lhs, *rhs});
+  if (failed(product) || isScaled)
+    return failed(product) ? failure() : node.setResult(*product);
+  return node.setResult(
+      node.compute<nn::MulOp>(FailureOr<Value>(product->value), node.number("alpha", alpha)));
+}

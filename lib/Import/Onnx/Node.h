@@ -126,6 +126,8 @@ public:
   std::string nameConstant(const llvm::Twine &role) const;
   /// `value` with elements of another type.
   llvm::FailureOr<mlir::Value> cast(llvm::FailureOr<mlir::Value> value, mlir::Type element);
+  /// What element-wise ops on constants give.
+  HostTensor evaluate(mlir::Value value);
   /// Sets the result: `value`, made by element-wise ops; if the inputs are constants, what the laws
   /// give for them.
   llvm::LogicalResult setComputed(llvm::FailureOr<mlir::Value> value);
@@ -148,8 +150,6 @@ public:
   const onnx::NodeProto &proto;
 
 private:
-  /// What element-wise ops on constants give.
-  HostTensor evaluate(mlir::Value value);
   llvm::LogicalResult checkConstant(const HostTensor &tensor);
   /// Counts a constant that was computed, if there are not too many.
   llvm::LogicalResult countComputed(const HostTensor &tensor);

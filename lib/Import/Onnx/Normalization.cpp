@@ -16,26 +16,25 @@ using namespace octet::onnx_import;
 // Parts
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// What normalization over some axes computes; in the order in which exporters write it.
-struct Normalized {
-  MaybeValue mean, deviation, result;
-};
-} // namespace
-
 /// sqrt(x + epsilon)
 static MaybeValue getDeviation(Node &node, MaybeValue variance, float epsilon) {
   return node.compute<nn::SqrtOp>(
       node.compute<nn::AddOp>(variance, node.number("epsilon", epsilon)));
 }
 
-/// (x - mean) / sqrt(variance + epsilon)
-static Normalized normalize(Node &node, MaybeValue x, ShapeRef axes, float epsilon) {
+Normalized onnx_import::normalize(Node &node, MaybeValue x, ShapeRef axes, float epsilon) {
   auto mean = reduce(node, x, Reduction::mean, axes);
   auto centered = node.compute<nn::SubOp>(x, mean);
   auto variance = reduce(node, node.compute<nn::MulOp>(centered, centered), Reduction::mean, axes);
   auto deviation = getDeviation(node, variance, epsilon);
   return {mean, deviation, node.compute<nn::DivOp>(centered, deviation)};
+}
+
+Normalized onnx_import::normalizeByMeanSquare(Node &node, MaybeValue x, ShapeRef axes,
+                                              float epsilon) {
+  auto meanSquare = reduce(node, node.compute<nn::MulOp>(x, x), Reduction::mean, axes);
+  auto deviation = getDeviation(node, meanSquare, epsilon);
+  return {MaybeValue(), deviation, node.compute<nn::DivOp>(x, deviation)};
 }
 
 /// `x` times input 1, plus input 2 if there is one; both in a shape that broadcasts.
@@ -111,16 +110,15 @@ LogicalResult onnx_import::importLayerNormalization(Node &node) {
   return node.wants(2) ? node.setResult(raiseTo(node, x.deviation, -1), 2) : success();
 }
 
-/// x / sqrt(mean(x^2) + epsilon)
+/// onnxruntime's SimplifiedLayerNormalization has the inverse deviation as its second result.
 LogicalResult onnx_import::importRMSNormalization(Node &node) {
   auto axes = readTrailingAxes(node);
   if (failed(axes) || failed(checkScales(node)))
     return failure();
-  auto x = node.value(0);
-  auto meanSquare = reduce(node, node.compute<nn::MulOp>(x, x), Reduction::mean, *axes);
-  auto deviation = getDeviation(node, meanSquare, node.getFloat("epsilon", 1e-5f));
-  return node.setResult(
-      node.compute<nn::MulOp>(node.compute<nn::DivOp>(x, deviation), node.value(1)));
+  Normalized x = normalizeByMeanSquare(node, node.value(0), *axes, node.getFloat("epsilon", 1e-5f));
+  if (failed(node.setResult(node.compute<nn::MulOp>(x.result, node.value(1)))))
+    return failure();
+  return node.wants(1) ? node.setResult(raiseTo(node, x.deviation, -1), 1) : success();
 }
 
 LogicalResult onnx_import::importInstanceNormalization(Node &node) {

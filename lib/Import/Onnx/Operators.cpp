@@ -24,6 +24,8 @@ static constexpr OperatorRow kOperators[] = {
   {#name, function, minInputs, maxInputs, attributes, "", true},
 #define OCTET_MICROSOFT_OPERATOR(name, function, minInputs, maxInputs, attributes)                 \
   {#name, function, minInputs, maxInputs, attributes, "com.microsoft", true},
+#define OCTET_FUSED_OPERATOR(name, function, minInputs, maxInputs, attributes)                     \
+  {#name, function, minInputs, maxInputs, attributes, "com.microsoft"},
 #include "Operators.def"
 };
 

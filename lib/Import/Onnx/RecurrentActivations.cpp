@@ -64,6 +64,23 @@ static const FunctionRow functions[] = {
     {"ScaledTanh", makeScaledTanh, true, true, 1, 1},
     {"HardSigmoid", makeHardSigmoid, true, true, 0.2f, 0.5f}};
 
+static FailureOr<const FunctionRow *> findFunction(Node &node, StringRef name) {
+  const FunctionRow *row =
+      llvm::find_if(functions, [&](auto &row) { return name.equals_insensitive(row.name); });
+  if (row == std::end(functions))
+    return node.unsupported("the activation " + name);
+  return row;
+}
+
+FailureOr<Activation> octet::onnx_import::findActivation(Node &node, StringRef name,
+                                                         std::optional<float> alpha,
+                                                         std::optional<float> beta) {
+  auto row = findFunction(node, name);
+  if (failed(row))
+    return failure();
+  return Activation((*row)->make, alpha.value_or((*row)->alpha), beta.value_or((*row)->beta));
+}
+
 /// Parameters are listed for the functions that have some, one behind the other.
 FailureOr<SmallVector<Activation>>
 octet::onnx_import::readActivations(Node &node, ArrayRef<StringRef> usual, int64_t directions) {
@@ -83,13 +100,12 @@ octet::onnx_import::readActivations(Node &node, ArrayRef<StringRef> usual, int64
   };
   SmallVector<Activation> result;
   for (StringRef name : names) {
-    const FunctionRow *row =
-        llvm::find_if(functions, [&](auto &row) { return name.equals_insensitive(row.name); });
-    if (row == std::end(functions))
-      return node.unsupported("the activation " + name);
-    float alpha = next("activation_alpha", row->hasAlpha, row->alpha, numAlphas),
-          beta = next("activation_beta", row->hasBeta, row->beta, numBetas);
-    result.emplace_back(row->make, alpha, beta);
+    auto row = findFunction(node, name);
+    if (failed(row))
+      return failure();
+    float alpha = next("activation_alpha", (*row)->hasAlpha, (*row)->alpha, numAlphas),
+          beta = next("activation_beta", (*row)->hasBeta, (*row)->beta, numBetas);
+    result.emplace_back((*row)->make, alpha, beta);
   }
   return result;
 }

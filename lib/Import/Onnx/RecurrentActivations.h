@@ -29,6 +29,10 @@ private:
 llvm::FailureOr<llvm::SmallVector<Activation>>
 readActivations(Node &node, llvm::ArrayRef<llvm::StringRef> usual, int64_t directions);
 
+/// The function `name`, with its parameters where they are given.
+llvm::FailureOr<Activation> findActivation(Node &node, llvm::StringRef name,
+                                           std::optional<float> alpha, std::optional<float> beta);
+
 } // namespace octet::onnx_import
 
 #endif // OCTET_LIB_IMPORT_ONNX_RECURRENTACTIVATIONS_H

@@ -1,0 +1,319 @@
+//===- FusedAttention.cpp - onnxruntime's attention operators ----------------- ===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Attention, with its projections inside, and MultiHeadAttention of the domain com.microsoft.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Compose.h"
+#include "Operators.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::onnx_import;
+
+namespace {
+
+class FusedAttention {
+public:
+  explicit FusedAttention(Node &node) : node(node), heads(node.getInt("num_heads", 0)) {}
+  LogicalResult runProjected();
+  LogicalResult runMultiHead();
+
+private:
+  static constexpr unsigned kAddend = 5; ///< what is added to scores, of both operators
+
+  LogicalResult refuseShapes(const Twine &reason = "");
+  /// `count` elements of the last dimension of an input of one or two dimensions.
+  FailureOr<Entry> takeColumns(unsigned input, int64_t start, int64_t count);
+  /// Input 0 times some columns of the weights.
+  MaybeValue project(int64_t start, int64_t count);
+  /// Input `i` of [batch, length, heads * size], plus `count` elements of the bias.
+  MaybeValue addBias(unsigned i, int64_t start, int64_t count);
+  /// [batch, length, heads * size] as [batch, heads, length, size].
+  MaybeValue splitHeads(MaybeValue rows);
+  /// One of two parts of the past.
+  MaybeValue takePast(int64_t part);
+  MaybeValue append(MaybeValue before, MaybeValue now);
+
+  /// An integer input or a list of numbers as a tensor of i64 of this shape.
+  MaybeValue view(unsigned i, int64_t start, ShapeRef shape);
+  MaybeValue isLess(MaybeValue lhs, MaybeValue rhs);
+  MaybeValue findVisible(unsigned mask);
+  /// What masks add to scores; null if that is nothing.
+  MaybeValue makeMask(unsigned mask);
+  MaybeValue makeCausal();
+  LogicalResult finish(MaybeValue query, MaybeValue key, MaybeValue value, unsigned mask);
+
+  Node &node;
+  int64_t heads, batch = 0, queries = 0, keys = 0, past = 0;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Heads
+//===----------------------------------------------------------------------===//
+
+LogicalResult FusedAttention::refuseShapes(const Twine &reason) {
+  std::string shapes;
+  for (unsigned i = 0; i < node.numInputs(); ++i)
+    if (node.has(i))
+      shapes += (shapes.empty() ? "" : ", ") + printShape(node.shape(i));
+  return node.invalid("has inputs of shape " + shapes + " for " + Twine(heads) + " heads" + reason);
+}
+
+FailureOr<Entry> FusedAttention::takeColumns(unsigned input, int64_t start, int64_t count) {
+  Shape shape = node.shape(input), starts(shape.size(), 0), steps(shape.size(), 1);
+  if (const HostTensor *tensor = node.constant(input)) {
+    Shape part(shape);
+    part.back() = count;
+    HostTensor taken =
+        gatherElements(*tensor, part, enumerateOffsets(part, getStrides(shape), start));
+    taken.name = node.nameConstant("columns_" + Twine(input) + "_" + Twine(start));
+    return Entry{std::make_shared<HostTensor>(std::move(taken)), {}};
+  }
+  auto value = node.value(input);
+  starts.back() = start, shape.back() = count;
+  auto slice = failed(value) ? value : node.create<nn::SliceOp>(*value, starts, shape, steps);
+  return failed(slice) ? FailureOr<Entry>() : Entry{nullptr, *slice};
+}
+
+MaybeValue FusedAttention::project(int64_t start, int64_t count) {
+  auto weights = takeColumns(1, start, count);
+  auto product = failed(weights) ? weights : node.compose(importMatMul, {node.entry(0), *weights});
+  if (failed(product) || !node.has(2))
+    return failed(product) ? MaybeValue() : MaybeValue(product->value);
+  auto bias = takeColumns(2, start, count);
+  return failed(bias) ? MaybeValue()
+                      : node.compute<nn::AddOp>(MaybeValue(product->value), node.toValue(*bias));
+}
+
+MaybeValue FusedAttention::addBias(unsigned i, int64_t start, int64_t count) {
+  constexpr unsigned kBias = 3;
+  if (!node.has(kBias))
+    return node.value(i);
+  auto bias = takeColumns(kBias, start, count);
+  return failed(bias) ? MaybeValue() : node.compute<nn::AddOp>(node.value(i), node.toValue(*bias));
+}
+
+MaybeValue FusedAttention::splitHeads(MaybeValue rows) {
+  if (failed(rows))
+    return rows;
+  ShapeRef shape = shapeOf(*rows);
+  Value split = node.reshape(*rows, {shape[0], shape[1], heads, shape[2] / heads});
+  return node.create<nn::TransposeOp>(split, Shape{0, 2, 1, 3});
+}
+
+MaybeValue FusedAttention::takePast(int64_t part) {
+  auto value = node.value(4);
+  if (failed(value))
+    return value;
+  Shape sizes = node.shape(4);
+  sizes[0] = 1;
+  auto slice = node.create<nn::SliceOp>(*value, Shape{part, 0, 0, 0, 0}, sizes, Shape(5, 1));
+  return failed(slice) ? slice : node.reshape(*slice, ShapeRef(sizes).drop_front());
+}
+
+MaybeValue FusedAttention::append(MaybeValue before, MaybeValue now) {
+  if (failed(before) || failed(now))
+    return failure();
+  return node.create<nn::ConcatOp>(ValueRange{*before, *now}, /*axis=*/2);
+}
+
+//===----------------------------------------------------------------------===//
+// Masks
+//===----------------------------------------------------------------------===//
+
+MaybeValue FusedAttention::view(unsigned i, int64_t start, ShapeRef shape) {
+  if (const HostTensor *tensor = node.constant(i)) {
+    HostTensor part =
+        gatherElements(*tensor, shape, enumerateOffsets(shape, getStrides(shape), start));
+    part.name = node.nameConstant("mask_from_" + Twine(start));
+    return toIndices(node, node.materialize(std::move(part)));
+  }
+  auto value = toIndices(node, node.any(i));
+  if (succeeded(value) && node.rank(i) == 1)
+    value = node.create<nn::SliceOp>(*value, Shape{start}, Shape{batch}, Shape{1});
+  return failed(value) ? value : node.reshape(*value, shape);
+}
+
+MaybeValue FusedAttention::isLess(MaybeValue lhs, MaybeValue rhs) {
+  if (failed(lhs) || failed(rhs))
+    return failure();
+  return node.createAs<nn::CompareOp>(node.builder().getI1Type(), nn::Predicate::less, *lhs, *rhs);
+}
+
+/// Numbers that are not 0, or the end of the visible keys of each batch and perhaps their start.
+MaybeValue FusedAttention::findVisible(unsigned mask) {
+  Shape given = node.shape(mask);
+  Shape perBatch{batch, 1, 1, 1};
+  if (given == Shape{batch, keys} || given == Shape{batch, queries, keys}) {
+    Shape shape{batch, 1, given.size() == 2 ? 1 : queries, keys};
+    return isLess(integerConstant(node, "masked", {}, {0}), view(mask, 0, shape));
+  }
+  if (given != Shape{batch} && given != Shape{2 * batch})
+    return node.unsupported("a mask of shape " + printShape(given) + " for scores of shape " +
+                            printShape({batch, heads, queries, keys}));
+  Shape places = allAxes(keys);
+  auto positions = integerConstant(node, "positions", {keys}, {places.begin(), places.end()});
+  auto isBefore = isLess(positions, view(mask, 0, perBatch));
+  if (given.size() == 1 && given[0] == batch)
+    return isBefore;
+  auto isBehind = isLess(positions, view(mask, batch, perBatch));
+  return node.compute<nn::AndOp>(isBefore, node.compute<nn::NotOp>(isBehind));
+}
+
+/// Queries see keys up to their own.
+MaybeValue FusedAttention::makeCausal() {
+  if (!countElements({queries, keys}, kMaxConstantElements))
+    return node.unsupported("a mask of shape " + printShape({queries, keys}));
+  std::vector<float> values;
+  for (int64_t query = 0; query < queries; ++query)
+    for (int64_t key = 0; key < keys; ++key)
+      values.push_back(key > past + query ? std::numeric_limits<float>::lowest() : 0);
+  return node.materialize({node.nameConstant("causal"), {queries, keys}, std::move(values)});
+}
+
+MaybeValue FusedAttention::makeMask(unsigned mask) {
+  bool isCausal = node.getInt("unidirectional", 0);
+  if (!node.has(mask))
+    return isCausal ? makeCausal() : MaybeValue(Value());
+  auto visible = findVisible(mask);
+  auto nothing = node.number("visible", 0),
+       filter = node.number("hidden", node.getFloat("mask_filter_value", -10000));
+  if (failed(visible) || failed(nothing) || failed(filter))
+    return failure();
+  auto added = node.createAs<nn::SelectOp>(node.f32(), *visible, *nothing, *filter);
+  if (isCausal)
+    added = node.compute<nn::MinOp>(added, makeCausal());
+  if (failed(added) || !node.constant(mask))
+    return added;
+  HostTensor constant = node.evaluate(*added);
+  if (llvm::all_of(*constant.floats(), [](float value) { return value == 0; }))
+    return Value();
+  constant.name = node.nameConstant("mask");
+  return node.materialize(std::move(constant));
+}
+
+//===----------------------------------------------------------------------===//
+// The operators
+//===----------------------------------------------------------------------===//
+
+LogicalResult FusedAttention::finish(MaybeValue query, MaybeValue key, MaybeValue value,
+                                     unsigned mask) {
+  if (failed(query) || failed(key) || failed(value))
+    return failure();
+  int64_t size = shapeOf(*query)[3];
+  queries = shapeOf(*query)[2], keys = shapeOf(*key)[2];
+  Shape all{batch, heads, queries, keys};
+  if (node.has(kAddend) && broadcast(node.shape(kAddend), all) != all)
+    return refuseShapes();
+  float scale = node.getFloat("scale", 0);
+  scale = scale == 0 ? 1 / std::sqrt(float(size)) : scale;
+  auto columns = node.create<nn::TransposeOp>(*key, Shape{0, 1, 3, 2});
+  auto scores = node.compute<nn::MatmulOp>(
+      node.compute<nn::MulOp>(query, node.number("scale", scale)), columns);
+  auto added = makeMask(mask);
+  if (failed(added))
+    return failure();
+  if (*added)
+    scores = node.compute<nn::AddOp>(scores, added);
+  if (node.has(kAddend))
+    scores = node.compute<nn::AddOp>(scores, node.value(kAddend));
+  if (failed(scores))
+    return failure();
+  auto result = node.compute<nn::MatmulOp>(node.create<nn::SoftmaxOp>(*scores, 3), value);
+  if (failed(result))
+    return failure();
+  auto rows = node.create<nn::TransposeOp>(*result, Shape{0, 2, 1, 3});
+  if (failed(rows))
+    return failure();
+  return node.setResult(node.reshape(*rows, {batch, queries, heads * shapeOf(*value)[3]}));
+}
+
+LogicalResult FusedAttention::runProjected() {
+  constexpr unsigned kMask = 3, kPast = 4, kPastLength = 6;
+  Shape input = node.shape(0), weights = node.shape(1);
+  if (node.has(kPastLength))
+    return node.unsupported("a past in a buffer of its own length");
+  if (input.size() != 3 || weights.size() != 2 || heads < 1)
+    return refuseShapes();
+  batch = input[0];
+  Shape sizes = node.getInts("qkv_hidden_sizes").value_or(Shape(3, weights[1] / 3));
+  auto fits = [&](int64_t size) { return size > 0 && size % heads == 0; };
+  if (sizes.size() != 3 || sizes[0] + sizes[1] + sizes[2] != weights[1] ||
+      !llvm::all_of(sizes, fits) || sizes[0] != sizes[1] ||
+      (node.has(2) && node.shape(2) != Shape{weights[1]}))
+    return refuseShapes();
+  auto query = splitHeads(project(0, sizes[0])), key = splitHeads(project(sizes[0], sizes[1])),
+       value = splitHeads(project(sizes[0] + sizes[1], sizes[2]));
+  if (node.has(kPast)) {
+    Shape before = node.shape(kPast);
+    past = before.size() == 5 ? before[3] : 0;
+    if (before != Shape{2, batch, heads, past, sizes[0] / heads} || sizes[2] != sizes[0])
+      return refuseShapes();
+    key = append(takePast(0), key), value = append(takePast(1), value);
+  }
+  if (node.wants(1) && succeeded(key) && succeeded(value)) {
+    Shape part(shapeOf(*key));
+    part.insert(part.begin(), 1);
+    if (shapeOf(*key) != shapeOf(*value))
+      return node.unsupported("keys and values of different sizes as one result");
+    Value parts[] = {node.reshape(*key, part), node.reshape(*value, part)};
+    if (failed(node.setResult(node.create<nn::ConcatOp>(ValueRange(parts), /*axis=*/0), 1)))
+      return failure();
+  }
+  return finish(query, key, value, kMask);
+}
+
+/// Keys and values may have the form [batch, heads, length, size], which has no bias.
+LogicalResult FusedAttention::runMultiHead() {
+  constexpr unsigned kMask = 4, kPastKey = 6, kPastValue = 7;
+  if (!node.has(1) || !node.has(2) || node.rank(0) != 3)
+    return node.unsupported("queries, keys and values packed into one input");
+  if (node.has(8) || node.has(9))
+    return node.unsupported("a past in a buffer of its own length");
+  Shape query = node.shape(0), key = node.shape(1), value = node.shape(2);
+  bool isSplit = key.size() == 4;
+  batch = query[0];
+  auto fits = [&](ShapeRef shape) {
+    return isSplit ? shape.size() == 4 && shape[1] == heads
+                   : shape.size() == 3 && shape[2] % heads == 0;
+  };
+  if (heads < 1 || query[2] % heads || !fits(key) || !fits(value) || key[0] != batch ||
+      value[0] != batch || key[isSplit ? 2 : 1] != value[isSplit ? 2 : 1] ||
+      key.back() * (isSplit ? heads : 1) != query[2])
+    return refuseShapes();
+  int64_t hidden = query[2], valueHidden = value.back() * (isSplit ? heads : 1);
+  if (node.has(3) && node.shape(3) != Shape{2 * hidden + valueHidden})
+    return refuseShapes();
+  auto keyHeads = isSplit ? node.value(1) : splitHeads(addBias(1, hidden, hidden)),
+       valueHeads = isSplit ? node.value(2) : splitHeads(addBias(2, 2 * hidden, valueHidden));
+  if (node.has(kPastKey) != node.has(kPastValue))
+    return refuseShapes();
+  if (node.has(kPastKey)) {
+    Shape before = node.shape(kPastKey);
+    past = before.size() == 4 ? before[2] : 0;
+    if (before != Shape{batch, heads, past, hidden / heads} ||
+        node.shape(kPastValue) != Shape{batch, heads, past, valueHidden / heads})
+      return refuseShapes();
+    keyHeads = append(node.value(kPastKey), keyHeads);
+    valueHeads = append(node.value(kPastValue), valueHeads);
+  }
+  if ((node.wants(1) && failed(node.setResult(keyHeads, 1))) ||
+      (node.wants(2) && failed(node.setResult(valueHeads, 2))))
+    return failure();
+  return finish(splitHeads(addBias(0, 0, hidden)), keyHeads, valueHeads, kMask);
+}
+
+LogicalResult octet::onnx_import::importFusedAttention(Node &node) {
+  return FusedAttention(node).runProjected();
+}
+LogicalResult octet::onnx_import::importMultiHeadAttention(Node &node) {
+  return FusedAttention(node).runMultiHead();
+}
