@@ -129,7 +129,8 @@ TEST(Collect, TakesNothingElse) {
   EXPECT_EQ(getError(codegen.collect(R"(module { module {
     kernel.program @main level "sse2" arena 0 state 0 prepared 0 inputs [#kernel.tensor<"x", tensor<1x2x!quant.uniform<u8:f32:1, {0.5, 0.25}>>>] outputs [] {}
   } })")),
-            "'x': a network cannot take or give a tensor<1x2x!quant.uniform<u8:f32:1, {5.000000e-01,2.500000e-01}>>");
+            "'x': a network cannot take or give a tensor<1x2x!quant.uniform<u8:f32:1, "
+            "{5.000000e-01,2.500000e-01}>>");
 }
 
 } // namespace
