@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Operators.h"
+#include "Resample.h"
 #include "Window.h"
+#include "mlir/IR/TypeUtilities.h"
 #include <cmath>
 
 using namespace mlir;
@@ -14,71 +16,162 @@ using namespace octet;
 using namespace octet::onnx_import;
 
 namespace {
-/// Result sizes and factors of every dimension.
+/// Result sizes and factors of every dimension; its part, of tf_crop_and_resize.
 struct Target {
   Shape sizes;
-  std::vector<float> scales;
+  std::vector<double> scales;
+  std::vector<float> starts, ends;
+
+  bool changes(unsigned axis, int64_t size) const {
+    return sizes[axis] != size || scales[axis] != 1 || starts[axis] != 0 || ends[axis] != 1;
+  }
 };
 } // namespace
 
-/// Spreads values given for `axes` over all dimensions.
-template <typename T, typename Values>
-static std::vector<T> spread(const Values &values, ShapeRef axes, ArrayRef<T> otherwise) {
-  std::vector<T> result(otherwise.begin(), otherwise.end());
-  for (auto [i, axis] : llvm::enumerate(axes))
-    result[axis] = values[i];
-  return result;
+/// The whole of every dimension, as it is.
+static Target getSameTarget(ShapeRef shape) {
+  size_t rank = shape.size();
+  return {Shape(shape), std::vector<double>(rank, 1), std::vector<float>(rank, 0),
+          std::vector<float>(rank, 1)};
 }
 
-static FailureOr<Target> getTargetFromScales(Node &node, ArrayRef<float> scales, ShapeRef axes) {
-  Shape shape = node.shape(0);
+/// A part of the input (tf_crop_and_resize) does not change the size, although ONNX's text has it
+/// as a factor: its reference and onnxruntime do not.
+static LogicalResult setScales(Node &node, Target &target, ArrayRef<float> scales, ShapeRef axes) {
   if (scales.size() != axes.size())
     return node.invalid("has " + Twine(scales.size()) + " scales; expected " + Twine(axes.size()));
-  Target target{shape, spread<float>(scales, axes, std::vector<float>(shape.size(), 1))};
-  for (auto [size, scale] : llvm::zip(target.sizes, target.scales)) {
+  for (auto [axis, scale] : llvm::zip(axes, scales)) {
     if (!(scale > 0 && scale < 65536))
       return node.invalid("has a scale that is not between 0 and 65536");
-    size = (int64_t)std::floor((float)size * scale);
+    target.scales[axis] = scale;
+    target.sizes[axis] = (int64_t)std::floor((float)target.sizes[axis] * scale);
   }
-  return target;
+  return success();
 }
 
-static FailureOr<Target> getTargetFromSizes(Node &node, ShapeRef sizes, ShapeRef axes) {
+/// keep_aspect_ratio_policy: one factor for all axes, that of the least or of the largest result.
+static void keepAspectRatio(Target &target, ShapeRef shape, ShapeRef axes, bool isLarger) {
+  double factor = target.scales[axes.front()];
+  for (int64_t axis : axes)
+    factor =
+        isLarger ? std::max(factor, target.scales[axis]) : std::min(factor, target.scales[axis]);
+  for (int64_t axis : axes) {
+    target.scales[axis] = factor;
+    target.sizes[axis] = (int64_t)std::floor(factor * (double)shape[axis] + 0.5);
+  }
+}
+
+static LogicalResult setSizes(Node &node, Target &target, ShapeRef sizes, ShapeRef axes) {
   Shape shape = node.shape(0);
   if (sizes.size() != axes.size() || llvm::any_of(sizes, [](int64_t size) { return size < 1; }))
     return node.invalid("has the sizes " + printShape(sizes) + "; expected " + Twine(axes.size()) +
                         " positive ones");
-  auto all = spread<int64_t>(sizes, axes, shape);
-  Target target{Shape(ShapeRef(all)), {}};
-  for (auto [size, from] : llvm::zip(target.sizes, shape))
-    target.scales.push_back((float)size / (float)from);
-  return target;
+  for (auto [axis, size] : llvm::zip(axes, sizes)) {
+    target.sizes[axis] = size;
+    target.scales[axis] = (double)size / (double)shape[axis];
+  }
+  StringRef policy = node.getString("keep_aspect_ratio_policy", "stretch");
+  if (policy != "stretch" && !axes.empty())
+    keepAspectRatio(target, shape, axes, policy == "not_smaller");
+  return success();
+}
+
+/// Begins, then ends of the axes.
+static LogicalResult setRoi(Node &node, Target &target, ShapeRef axes) {
+  if (!node.has(1))
+    return node.invalid("lacks a roi");
+  auto roi = node.floats(1, "a roi");
+  if (failed(roi))
+    return failure();
+  if (roi->size() != 2 * axes.size())
+    return node.invalid("has a roi of " + Twine(roi->size()) + " numbers; expected " +
+                        Twine(2 * axes.size()));
+  for (auto [i, axis] : llvm::enumerate(axes)) {
+    target.starts[axis] = (*roi)[i];
+    target.ends[axis] = (*roi)[axes.size() + i];
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+/// Whether nn.resize does it: reals, and the last two dimensions of three or four.
+static bool isResizeOfPlanes(Node &node, const Target &target, const Resampling &how) {
+  Shape shape = node.shape(0);
+  bool fits = shape.size() == 3 || shape.size() == 4;
+  for (unsigned i = 0; i < shape.size() && i < 2; ++i)
+    fits &= !target.changes(i, shape[i]);
+  bool isReal = node.entry(0).tensor ? !node.constant(0)->isInteger()
+                                     : nn::holdsReals(node.entry(0).value.getType());
+  return fits && isReal && nn::symbolizeResizeMode(how.mode) && !how.antialias &&
+         nn::symbolizeCoordinateMode(how.coordinates);
 }
 
 /// nn.resize of the last two dimensions (one: with a first of size 1).
-static LogicalResult setResize(Node &node, const Target &target, nn::ResizeMode mode,
-                               nn::CoordinateMode coordinates, nn::NearestMode nearest) {
-  Shape shape = node.shape(0);
+static MaybeValue resizePlanes(Node &node, const Target &target, const Resampling &how) {
+  Shape shape = node.shape(0), planes = toTwoDimensional(target.sizes);
   auto input = node.value(0);
   if (failed(input))
     return failure();
-  // A factor that is not 1 samples at other places, even if rounding gives the same size.
-  if (target.sizes == shape &&
-      llvm::all_of(target.scales, [](float scale) { return scale == 1.0f; }))
-    return node.setResult(node.entry(0));
-  bool spatial = shape.size() == 3 || shape.size() == 4;
-  for (unsigned i = 0; i < shape.size() && i < 2; ++i)
-    spatial &= target.sizes[i] == shape[i];
-  if (!spatial)
-    return node.unsupported("a change from " + printShape(shape) + " to " +
-                            printShape(target.sizes));
-  Shape planes = toTwoDimensional(target.sizes);
   float rowScale = shape.size() == 4 ? target.scales[2] : 1.0f;
   auto result = node.create<nn::ResizeOp>(
       node.reshape(*input, toTwoDimensional(shape)), ShapeRef(planes).drop_front(2),
-      ArrayRef<float>{rowScale, target.scales.back()}, mode, coordinates, nearest);
-  return failed(result) ? failure() : node.setResult(node.reshape(*result, target.sizes));
+      ArrayRef<float>{rowScale, (float)target.scales.back()}, *nn::symbolizeResizeMode(how.mode),
+      *nn::symbolizeCoordinateMode(how.coordinates), how.nearest);
+  return failed(result) ? result : MaybeValue(node.reshape(*result, target.sizes));
 }
+
+/// `x` with another value where the axis is outside of the input.
+static MaybeValue extrapolate(Node &node, MaybeValue x, const Resampling &how,
+                              const ResampledAxis &along) {
+  std::vector<int64_t> outside = findOutside(how, along);
+  if (failed(x) || !llvm::is_contained(outside, 1))
+    return x;
+  Shape shape(shapeOf(*x).size(), 1);
+  shape[along.axis] = along.out;
+  auto flags = node.materialize({node.nameConstant("outside" + Twine(along.axis)), shape,
+                                 std::move(outside), onnx::TensorProto::BOOL});
+  auto value = node.number("extrapolation", node.getFloat("extrapolation_value", 0));
+  auto other = succeeded(value) ? node.cast(value, getElementTypeOrSelf(*x)) : value;
+  if (failed(flags) || failed(other))
+    return failure();
+  return node.createAs<nn::SelectOp>(getElementTypeOrSelf(*x), *flags, *other, *x);
+}
+
+/// Axis by axis, the last one first.
+static MaybeValue resampleAxes(Node &node, const Target &target, const Resampling &how) {
+  Shape shape = node.shape(0);
+  MaybeValue result = how.mode == "nearest" ? node.any(0) : node.value(0);
+  SmallVector<ResampledAxis> axes;
+  for (int64_t axis : llvm::reverse(allAxes(shape.size())))
+    if (target.changes(axis, shape[axis]))
+      axes.push_back({axis, shape[axis], target.sizes[axis], target.scales[axis],
+                      target.starts[axis], target.ends[axis]});
+  for (const ResampledAxis &along : axes)
+    result = resample(node, result, how, along);
+  for (const ResampledAxis &along : axes)
+    result = extrapolate(node, result, how, along);
+  return result;
+}
+
+static LogicalResult setResized(Node &node, const Target &target, const Resampling &how) {
+  Shape shape = node.shape(0);
+  if (llvm::any_of(target.sizes, [](int64_t size) { return size < 1; }) ||
+      !countElements(target.sizes))
+    return node.invalid("makes a result of shape " + printShape(target.sizes));
+  // A factor that is not 1 samples at other places, even if rounding gives the same size.
+  if (llvm::none_of(allAxes(shape.size()),
+                    [&](int64_t axis) { return target.changes(axis, shape[axis]); }))
+    return node.setResult(node.entry(0));
+  return node.setResult(isResizeOfPlanes(node, target, how) ? resizePlanes(node, target, how)
+                                                            : resampleAxes(node, target, how));
+}
+
+//===----------------------------------------------------------------------===//
+// The operators
+//===----------------------------------------------------------------------===//
 
 /// Axes that scales and sizes are about (all, or those of the attribute of opset 18).
 static FailureOr<Shape> getAxes(Node &node) {
@@ -89,37 +182,48 @@ static FailureOr<Shape> getAxes(Node &node) {
   return axes;
 }
 
+static Resampling readAttributes(Node &node, bool isOld) {
+  auto nearest = nn::symbolizeNearestMode(
+      node.getString("nearest_mode", isOld ? "floor" : "round_prefer_floor"));
+  Resampling how{
+      node.getString("mode", "nearest"),
+      node.getString("coordinate_transformation_mode", isOld ? "asymmetric" : "half_pixel"),
+      *nearest};
+  how.cubic = node.getFloat("cubic_coeff_a", -0.75f);
+  how.antialias = node.getInt("antialias", 0) && how.mode != "nearest";
+  how.excludesOutside = node.getInt("exclude_outside", 0);
+  return how;
+}
+
 /// Opset 10: inputs X, scales; asymmetric, floor. From 11 on: X, roi, scales, sizes; half_pixel,
 /// round_prefer_floor.
 LogicalResult octet::onnx_import::importResize(Node &node) {
-  bool old = node.opset() < 11;
+  bool isOld = node.opset() < 11;
   auto given = [&](unsigned i) {
     return node.has(i) && !(node.constant(i) && node.constant(i)->size() == 0);
   };
-  unsigned scalesInput = old ? 1 : 2, sizesInput = 3;
+  unsigned scalesInput = isOld ? 1 : 2, sizesInput = 3;
   auto axes = getAxes(node);
   if (failed(axes))
     return failure();
   if (given(sizesInput) && given(scalesInput))
     return node.invalid("has both scales and sizes");
-  FailureOr<Target> target = failure();
+  if (!given(sizesInput) && !given(scalesInput))
+    return node.invalid("has neither scales nor sizes");
+  Target target = getSameTarget(node.shape(0));
+  Resampling how = readAttributes(node, isOld);
+  if (how.coordinates == "tf_crop_and_resize" && failed(setRoi(node, target, *axes)))
+    return failure();
   if (given(sizesInput)) {
     auto sizes = node.integers(sizesInput, "sizes");
-    target = succeeded(sizes) ? getTargetFromSizes(node, *sizes, *axes) : FailureOr<Target>();
-  } else if (given(scalesInput)) {
-    auto scales = node.floats(scalesInput, "scales");
-    target = succeeded(scales) ? getTargetFromScales(node, *scales, *axes) : FailureOr<Target>();
+    if (failed(sizes) || failed(setSizes(node, target, *sizes, *axes)))
+      return failure();
   } else {
-    return node.invalid("has neither scales nor sizes");
+    auto scales = node.floats(scalesInput, "scales");
+    if (failed(scales) || failed(setScales(node, target, *scales, *axes)))
+      return failure();
   }
-  if (failed(target))
-    return failure();
-  auto coordinates = nn::symbolizeCoordinateMode(
-      node.getString("coordinate_transformation_mode", old ? "asymmetric" : "half_pixel"));
-  auto nearest = nn::symbolizeNearestMode(
-      node.getString("nearest_mode", old ? "floor" : "round_prefer_floor"));
-  auto mode = nn::symbolizeResizeMode(node.getString("mode", "nearest"));
-  return setResize(node, *target, *mode, *coordinates, *nearest);
+  return setResized(node, target, how);
 }
 
 /// Scales are an attribute up to opset 8, an input in 9.
@@ -133,9 +237,8 @@ LogicalResult octet::onnx_import::importUpsample(Node &node) {
       return failure();
     scales = std::move(*values);
   }
-  auto target = getTargetFromScales(node, scales, allAxes(node.rank(0)));
-  if (failed(target))
+  Target target = getSameTarget(node.shape(0));
+  if (failed(setScales(node, target, scales, allAxes(node.rank(0)))))
     return failure();
-  auto mode = nn::symbolizeResizeMode(node.getString("mode", "nearest"));
-  return setResize(node, *target, *mode, nn::CoordinateMode::asymmetric, nn::NearestMode::floor);
+  return setResized(node, target, readAttributes(node, /*isOld=*/true));
 }

@@ -1,0 +1,91 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators that sample, transform and unfold mean what ONNX says: as test_import_numerics.py, and what is refused."""
+
+import numpy as np
+import pytest
+
+onnx = pytest.importorskip("onnx")
+onnxruntime = pytest.importorskip("onnxruntime")
+from importing import expect_error  # noqa: E402
+from onnx_networks import make_network  # noqa: E402
+from test_import_numerics import f32, i64, run, translate  # noqa: E402
+
+VOLUME = {"x": [2, 3, 5, 6, 4]}
+CROP = 'coordinate_transformation_mode="tf_crop_and_resize"'
+
+
+def make_resize(attributes, scales=None, sizes=None, roi=None, **arguments):
+    constants = {"s": f32(*(scales or ())), "n": i64(*(sizes or ())), "r": f32(*(roi or ()))}
+    inputs = ["x", "r" if roi else "", "s" if scales else "", "n" if sizes else ""]
+    while not inputs[-1]:
+        inputs.pop()
+    return f"y = Resize<{attributes}>({', '.join(inputs)})", dict(opset=19, constants=constants, **arguments)
+
+
+# name: (nodes, arguments of make_network)
+CASES = {
+    "cubic": make_resize('mode="cubic", cubic_coeff_a=-0.5', scales=(1, 1, 1.7, 0.6)),
+    "cubic_excluding_outside": make_resize('mode="cubic", exclude_outside=1', sizes=(1, 3, 13, 5)),
+    "cubic_symmetric": make_resize('mode="cubic", coordinate_transformation_mode="half_pixel_symmetric"', scales=(1, 1, 2.3, 0.7)),
+    "linear_of_two_dimensions": make_resize('mode="linear", coordinate_transformation_mode="align_corners"', sizes=(5, 11), inputs={"x": [3, 4]}),
+    "linear_of_three_dimensions": make_resize('mode="linear"', scales=(1, 1, 2, 0.5, 1.5), inputs=VOLUME),
+    "nearest_of_three_dimensions": make_resize('nearest_mode="ceil"', scales=(1, 1, 2, 0.5, 1.5), inputs=VOLUME),
+    "nearest_of_any_dimensions": make_resize('coordinate_transformation_mode="asymmetric", nearest_mode="floor"', sizes=(4, 6, 3, 9)),
+    "nearest_as_tensorflow": (
+        'y = Resize<coordinate_transformation_mode="tf_half_pixel_for_nn", nearest_mode="floor">(x, r, s)', dict(opset=11, constants={"r": f32(), "s": f32(1, 1, 1.5, 0.5)})),
+    "crop": make_resize(f'mode="linear", {CROP}, extrapolation_value=-3.0', sizes=(1, 3, 5, 1), roi=(0, 0, -0.2, 0.2, 1, 1, 0.9, 0.6)),
+    "crop_by_factors": make_resize(f'mode="cubic", {CROP}', scales=(1, 1, 2.0, 1.0), roi=(0, 0, 0.25, 0.0, 1, 1, 0.75, 1.0)),
+    "not_larger": make_resize('mode="linear", keep_aspect_ratio_policy="not_larger", axes=[3, 2]', sizes=(13, 10), inputs={"x": [1, 2, 7, 5]}),
+    "not_smaller": make_resize('mode="nearest", keep_aspect_ratio_policy="not_smaller", axes=[2, 3]', sizes=(13, 10), inputs={"x": [1, 2, 7, 5]}),
+    "upsampled_volume": ('y = Upsample<mode="linear">(x, s)', dict(opset=9, inputs={"x": [1, 2, 3, 4, 5]}, constants={"s": f32(1, 1, 2, 2, 2)})),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_operator_means_what_onnx_says(name):
+    nodes, arguments = CASES[name]
+    model = make_network(nodes, **arguments)
+    random = np.random.default_rng(1)
+    feeds = {i.name: np.array(random.standard_normal([d.dim_value for d in i.type.tensor_type.shape.dim]), np.float32) for i in model.graph.input}
+    expected = run(model.SerializeToString(), feeds)
+    actual = run(translate("--export-onnx", translate("--import-onnx", model.SerializeToString())), feeds)
+    for want, have in zip(expected, actual, strict=True):
+        assert have.shape == want.shape
+        np.testing.assert_allclose(have, want, rtol=1e-5, atol=1e-5)
+
+
+# As ONNX's reference: onnxruntime refuses one dimension, leaves a crop as it is if its size is that of the input, and has other antialiasing filters.
+REFERENCE_CASES = {
+    "linear_of_one_dimension": make_resize('mode="linear"', scales=(2.5,), inputs={"x": [9]}),
+    "crop_of_the_same_size": make_resize(f'mode="nearest", {CROP}', sizes=(1, 3, 8, 8), roi=(0, 0, 0.2, 0.1, 1, 1, 0.8, 0.9)),
+    "linear_antialias": make_resize('mode="linear", antialias=1', scales=(1, 1, 0.4, 1.6)),
+    "cubic_antialias": make_resize('mode="cubic", antialias=1, exclude_outside=1', sizes=(1, 3, 3, 5)),
+}
+
+
+@pytest.mark.parametrize("name", REFERENCE_CASES)
+def test_operator_means_what_the_reference_says(name):
+    from onnx.reference import ReferenceEvaluator
+
+    nodes, arguments = REFERENCE_CASES[name]
+    model = make_network(nodes, **arguments)
+    x = np.random.default_rng(1).standard_normal(arguments.get("inputs", {"x": [1, 3, 8, 8]})["x"]).astype(np.float32)
+    expected = ReferenceEvaluator(model).run(None, {"x": x})
+    actual = run(translate("--export-onnx", translate("--import-onnx", model.SerializeToString())), {"x": x})
+    np.testing.assert_allclose(actual[0], expected[0], rtol=1e-5, atol=1e-5)
+
+
+CONSTANTS = {"s": f32(1, 1, 2, 2), "n": i64(1, 3, 4, 4), "t": (1, 2, 3), "zero": np.int64(0), "two": i64(2, 2), "one": np.int64(1), "long": np.int64(8192),
+             "w": (3,), "low": np.float32(10), "high": np.float32(9000), "g": (1, 4, 4, 3), "r": f32(0, 0, 1, 1), "f": f32(1, 1, 0.01, 1),
+             "longer": i64(1, 8192, 1), "huge": i64(1, 3, 8192, 8192), "column": i64(1, -1, 1), "two0": np.int64(2), "huge_count": np.int64(1 << 30)}
+
+
+@pytest.mark.parametrize("line, opset, message", [
+    (f'y = Resize<mode="linear", {CROP}>(x, , s)', 13, "lacks a roi"),
+    (f'y = Resize<mode="linear", {CROP}>(x, r, s)', 13, "has a roi of 4 numbers; expected 8"),
+    ("y = Resize(x, , f)", 13, "makes a result of shape 1x3x0x8"),
+    ('y = Resize<mode="cubic">(l, , , longer)', 13, "an axis of 16384 elements that becomes one of 8192"),
+])
+def test_nonsense(tmp_path, line, opset, message):
+    expect_error(tmp_path, make_network(line, opset=opset, inputs={"x": [1, 3, 8, 8], "l": [1, 16384, 1]}, constants=CONSTANTS), message)
