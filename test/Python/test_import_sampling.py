@@ -13,6 +13,7 @@ from test_import_numerics import f32, i64, run, translate  # noqa: E402
 
 VOLUME = {"x": [2, 3, 5, 6, 4]}
 CROP = 'coordinate_transformation_mode="tf_crop_and_resize"'
+PLACES = {"x": [2, 3, 5, 7], "g": [2, 4, 6, 2]}
 
 
 def make_resize(attributes, scales=None, sizes=None, roi=None, **arguments):
@@ -39,6 +40,14 @@ CASES = {
     "not_larger": make_resize('mode="linear", keep_aspect_ratio_policy="not_larger", axes=[3, 2]', sizes=(13, 10), inputs={"x": [1, 2, 7, 5]}),
     "not_smaller": make_resize('mode="nearest", keep_aspect_ratio_policy="not_smaller", axes=[2, 3]', sizes=(13, 10), inputs={"x": [1, 2, 7, 5]}),
     "upsampled_volume": ('y = Upsample<mode="linear">(x, s)', dict(opset=9, inputs={"x": [1, 2, 3, 4, 5]}, constants={"s": f32(1, 1, 2, 2, 2)})),
+    **{f"grid_{mode}_{padding}_{corners}": (f'y = GridSample<mode="{mode}", padding_mode="{padding}", align_corners={corners}>(x, g)', dict(opset=20, inputs=PLACES))
+       for mode in ("linear", "nearest", "cubic") for padding in ("zeros", "border", "reflection") for corners in (0, 1)},
+    "grid_of_opset_16": ('y = GridSample<mode="bicubic">(x, g)', dict(opset=16, inputs=PLACES)),
+    "grid_constant": ("y = GridSample(x, g)", dict(opset=16, constants={"g": (1, 3, 2, 2)})),
+    "grid_of_three_dimensions": ('y = GridSample<padding_mode="reflection">(x, g)', dict(opset=20, inputs={**VOLUME, "g": [2, 3, 2, 4, 3]})),
+    "affine_grid": ("g = AffineGrid<align_corners=1>(t, n)\ny = GridSample(x, g)",
+                    dict(opset=20, inputs={"x": [2, 3, 5, 7], "t": [2, 2, 3]}, constants={"n": i64(2, 3, 4, 2)})),
+    "split_of_a_constant": ("a, b = Split<axis=1>(c, n)\nd = Mul(x, a)\ny = Add(d, b)", dict(inputs={"x": [4, 1]}, constants={"c": (4, 2), "n": i64(1, 1)})),
 }
 
 
@@ -86,6 +95,9 @@ CONSTANTS = {"s": f32(1, 1, 2, 2), "n": i64(1, 3, 4, 4), "t": (1, 2, 3), "zero":
     (f'y = Resize<mode="linear", {CROP}>(x, r, s)', 13, "has a roi of 4 numbers; expected 8"),
     ("y = Resize(x, , f)", 13, "makes a result of shape 1x3x0x8"),
     ('y = Resize<mode="cubic">(l, , , longer)', 13, "an axis of 16384 elements that becomes one of 8192"),
+    ("y = GridSample(x, g)", 16, "has an input of shape 1x3x8x8 and a grid of shape 1x4x4x3"),
+    ("y = AffineGrid(t, two)", 20, "has a theta of shape 1x2x3 for the size 2x2"),
+    ("y = AffineGrid(t, huge)", 20, "a grid of 8192x8192 places"),
 ])
 def test_nonsense(tmp_path, line, opset, message):
     expect_error(tmp_path, make_network(line, opset=opset, inputs={"x": [1, 3, 8, 8], "l": [1, 16384, 1]}, constants=CONSTANTS), message)

@@ -169,12 +169,12 @@ LogicalResult Node::setResult(FailureOr<Value> value, unsigned i) {
   return importer.define(proto, i, Entry{nullptr, *value});
 }
 
-LogicalResult Node::setResult(HostTensor tensor, bool keepName) {
+LogicalResult Node::setResult(HostTensor tensor, bool keepName, unsigned i) {
   if (failed(countComputed(tensor)))
     return failure();
   if (!keepName)
-    tensor.name = proto.output(0);
-  return importer.define(proto, 0, Entry{std::make_shared<HostTensor>(std::move(tensor)), {}});
+    tensor.name = proto.output(i);
+  return importer.define(proto, i, Entry{std::make_shared<HostTensor>(std::move(tensor)), {}});
 }
 
 LogicalResult Node::setResult(const Entry &entry, unsigned i) {

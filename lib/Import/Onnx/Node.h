@@ -86,7 +86,7 @@ public:
   }
   llvm::LogicalResult setResult(llvm::FailureOr<mlir::Value> value, unsigned i = 0);
   /// A computed constant, named after the node's result unless `keepName`.
-  llvm::LogicalResult setResult(HostTensor tensor, bool keepName = false);
+  llvm::LogicalResult setResult(HostTensor tensor, bool keepName = false, unsigned i = 0);
   llvm::LogicalResult setResult(const Entry &entry, unsigned i = 0);
   /// Sets the results that the node has.
   llvm::LogicalResult setResults(llvm::ArrayRef<Entry> values);

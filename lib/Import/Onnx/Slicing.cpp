@@ -25,7 +25,7 @@ static LogicalResult setSlice(Node &node, const Slice &slice, unsigned i = 0) {
   if (slice.sizes == shape && llvm::all_of(slice.steps, [](int64_t step) { return step == 1; }) &&
       i == 0)
     return node.setResult(node.entry(0));
-  if (const HostTensor *tensor = i == 0 ? node.constant(0) : nullptr) {
+  if (const HostTensor *tensor = node.constant(0)) {
     Shape strides = getStrides(shape);
     int64_t offset = 0;
     for (auto [stride, start, step] : llvm::zip(strides, slice.starts, slice.steps)) {
@@ -33,7 +33,8 @@ static LogicalResult setSlice(Node &node, const Slice &slice, unsigned i = 0) {
       stride *= step;
     }
     return node.setResult(
-        gatherElements(*tensor, slice.sizes, enumerateOffsets(slice.sizes, strides, offset)));
+        gatherElements(*tensor, slice.sizes, enumerateOffsets(slice.sizes, strides, offset)),
+        /*keepName=*/false, i);
   }
   auto input = node.any(0);
   if (failed(input))
@@ -126,8 +127,6 @@ LogicalResult octet::onnx_import::importSplit(Node &node) {
   auto sizes = getSplitSizes(node, shape[*axis]);
   if (failed(sizes))
     return failure();
-  if (node.constant(0) && node.numOutputs() > 1)
-    return node.unsupported("a constant to split");
   int64_t start = 0;
   for (unsigned i = 0; i < node.numOutputs(); ++i) {
     Slice slice(shape);
