@@ -11,7 +11,7 @@ from importing import expect_error  # noqa: E402
 from onnx_networks import make_network  # noqa: E402
 from test_import_numerics import f32, i64, run, translate  # noqa: E402
 
-VOLUME = {"x": [2, 3, 5, 6, 4]}
+VOLUME, SIGNAL = {"x": [2, 3, 5, 6, 4]}, {"x": [2, 40, 1]}
 CROP = 'coordinate_transformation_mode="tf_crop_and_resize"'
 PLACES = {"x": [2, 3, 5, 7], "g": [2, 4, 6, 2]}
 
@@ -48,6 +48,16 @@ CASES = {
     "affine_grid": ("g = AffineGrid<align_corners=1>(t, n)\ny = GridSample(x, g)",
                     dict(opset=20, inputs={"x": [2, 3, 5, 7], "t": [2, 2, 3]}, constants={"n": i64(2, 3, 4, 2)})),
     "split_of_a_constant": ("a, b = Split<axis=1>(c, n)\nd = Mul(x, a)\ny = Add(d, b)", dict(inputs={"x": [4, 1]}, constants={"c": (4, 2), "n": i64(1, 1)})),
+    "dft": ("y = DFT<axis=2>(x, l)", dict(opset=17, inputs={"x": [2, 3, 10, 2]}, constants={"l": np.int64(13)})),
+    "dft_cut": ("y = DFT<onesided=1>(x, l, a)", dict(opset=20, inputs={"x": [2, 10, 3, 1]}, constants={"l": np.int64(7), "a": np.int64(-3)})),
+    "dft_inverse": ("y = DFT<inverse=1>(x)", dict(opset=20, inputs={"x": [3, 12, 2]})),
+    "stft": ("y = STFT(x, s, w)", dict(opset=17, inputs=SIGNAL, constants={"s": np.int64(7), "w": (12,)})),
+    "stft_of_a_given_window": ("y = STFT<onesided=0>(x, s, w, l)", dict(
+        opset=17, inputs={**SIGNAL, "w": [16]}, constants={"s": np.int64(5), "l": np.int64(16)})),
+    "stft_without_window": ("y = STFT(x, s, , l)", dict(opset=17, inputs=SIGNAL, constants={"s": np.int64(8), "l": np.int64(16)})),
+    "hann_window": ("w = HannWindow<periodic=0>(n)\ny = Mul(x, w)", dict(opset=17, constants={"n": np.int64(8)})),
+    "mel_weights": ("w = MelWeightMatrix(n, l, r, a, b)\ny = MatMul(x, w)", dict(
+        opset=17, inputs={"x": [4, 33]}, constants={"n": np.int64(8), "l": np.int64(64), "r": np.int64(8000), "a": np.float32(30), "b": np.float32(3500)})),
 }
 
 
@@ -85,6 +95,14 @@ def test_operator_means_what_the_reference_says(name):
     np.testing.assert_allclose(actual[0], expected[0], rtol=1e-5, atol=1e-5)
 
 
+def test_inverse_of_half_a_spectrum():
+    x = np.random.default_rng(1).standard_normal((3, 7, 2)).astype(np.float32)
+    for length in (12, 13, 9, 20):
+        model = make_network("y = DFT<inverse=1, onesided=1>(x, l)", opset=20, inputs={"x": [3, 7, 2]}, constants={"l": np.int64(length)})
+        actual = run(translate("--export-onnx", translate("--import-onnx", model.SerializeToString())), {"x": x})
+        np.testing.assert_allclose(actual[0][..., 0], np.fft.irfft(x[..., 0] + 1j * x[..., 1], length), rtol=1e-5, atol=1e-6)
+
+
 CONSTANTS = {"s": f32(1, 1, 2, 2), "n": i64(1, 3, 4, 4), "t": (1, 2, 3), "zero": np.int64(0), "two": i64(2, 2), "one": np.int64(1), "long": np.int64(8192),
              "w": (3,), "low": np.float32(10), "high": np.float32(9000), "g": (1, 4, 4, 3), "r": f32(0, 0, 1, 1), "f": f32(1, 1, 0.01, 1),
              "longer": i64(1, 8192, 1), "huge": i64(1, 3, 8192, 8192), "column": i64(1, -1, 1), "two0": np.int64(2), "huge_count": np.int64(1 << 30)}
@@ -98,6 +116,19 @@ CONSTANTS = {"s": f32(1, 1, 2, 2), "n": i64(1, 3, 4, 4), "t": (1, 2, 3), "zero":
     ("y = GridSample(x, g)", 16, "has an input of shape 1x3x8x8 and a grid of shape 1x4x4x3"),
     ("y = AffineGrid(t, two)", 20, "has a theta of shape 1x2x3 for the size 2x2"),
     ("y = AffineGrid(t, huge)", 20, "a grid of 8192x8192 places"),
+    ("y = DFT<axis=3>(x)", 17, "transforms dimension 3 of an input of shape 1x3x8x8"),
+    ("y = DFT(x, zero)", 17, "transforms dimension 1 of an input of shape 1x3x8x8"),
+    ("a = ReduceMax<axes=[3]>(x)\ny = DFT(a, zero)", 17, "has [0] as a dft_length; expected a positive number"),
+    ("a = ReduceMax<axes=[3]>(x)\ny = DFT(a, , two)", 20, "has 2 axes; expected one"),
+    ("a = ReduceMax(x)\nb = Concat<axis=3>(a, a)\ny = DFT<inverse=1, onesided=1>(b)", 17, "makes one element of a spectrum; give a dft_length"),
+    ("y = DFT(l)", 17, "a transform of 16384 elements"),
+    ("y = STFT(x, one)", 17, "has frames of 3 elements of a signal of shape 1x3x8x8"),
+    ("a = Reshape(x, column)\ny = STFT(a, one, w, two0)", 17, "has frames of 2 elements"),
+    ("y = STFT(l, one, , long)", 17, "8193 frames of 8192 elements"),
+    ("w2 = HannWindow(huge_count)\ny = Mul(x, w2)", 17, "a window of 1073741824 elements"),
+    ("w2 = HannWindow<output_datatype=8>(one)\ny = Mul(x, w2)", 17, "an output_datatype of 8"),
+    ("a = MelWeightMatrix(one, long, one, low, high)\ny = MatMul(x, a)", 17, "has mel bins from 10.000000 to 9000.000000 Hz at a rate of 1"),
+    ("a = MelWeightMatrix(huge_count, long, one, low, high)\ny = MatMul(x, a)", 17, "a matrix of shape 4097x1073741824"),
 ])
 def test_nonsense(tmp_path, line, opset, message):
     expect_error(tmp_path, make_network(line, opset=opset, inputs={"x": [1, 3, 8, 8], "l": [1, 16384, 1]}, constants=CONSTANTS), message)
