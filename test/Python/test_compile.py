@@ -237,8 +237,8 @@ def test_errors_do_not_name_temporary_files():
 
 
 def test_errors_are_the_compilers(tmp_path):
-    with pytest.raises(octet.CompileError, match="Det"):
-        octet.compile(make_network(operator="Det"))
+    with pytest.raises(octet.CompileError, match="NoSuchOperator"):
+        octet.compile(make_network(operator="NoSuchOperator"))
     with pytest.raises(octet.CompileError, match="error"):
         octet.compile(b"this is no network")
     with pytest.raises(octet.CompileError, match="missing.onnx: error: no such file"):

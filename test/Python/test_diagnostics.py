@@ -54,7 +54,7 @@ def test_damaged_file(diagnose, tmp_path):
 
 
 def test_obstacles(diagnose):
-    code, [error] = diagnose(make_network("a = Det(x)\nb = Det(x)\ny = Add(a, b)"), "--float")
+    code, [error] = diagnose(make_network("a = NoSuchOperator(x)\nb = NoSuchOperator(x)\ny = Add(a, b)"), "--float")
     assert code == 1 and error["message"].startswith("2 operators are not supported\n")
     [note] = error["notes"]
     assert "octet-compile --list-operators" in note and "note:" in error["rendered"]
@@ -134,7 +134,7 @@ def make_outside():
     (make_bad_variance(), "export it again"),
     (make_outside(), "move it beside the network"),
     (make_network("y = Relu(x)", inputs={"x": ["n", 3]}), "give all its dimensions with --input-shape x=1x..."),
-    (make_network("y = Relu(x)\nz = Det(x)", inputs={"x": ["n", 3]}, outputs=("y", "z")), None),  # one of several obstacles
+    (make_network("y = Relu(x)\nz = NoSuchOperator(x)", inputs={"x": ["n", 3]}, outputs=("y", "z")), None),  # one of several obstacles
 ])
 def test_remedy_of_networks(diagnose, network, remedy):
     code, [error] = diagnose(network, "--float")
@@ -196,7 +196,7 @@ def test_warning_and_strict_error(diagnose, tmp_path):
 
 def test_exceptions_have_the_fields():
     with pytest.raises(octet.CompileError) as refusal:
-        octet.compile(make_network("y = Det(x)").SerializeToString())
+        octet.compile(make_network("y = NoSuchOperator(x)").SerializeToString())
     [diagnostic] = refusal.value.diagnostics
     assert str(refusal.value) == str(diagnostic) == diagnostic.rendered and diagnostic.file == "model.onnx"
     assert diagnostic.severity == "error" and len(diagnostic.notes) == 1

@@ -51,7 +51,7 @@ def test_obstacles_of_every_kind_are_reported_at_once(tmp_path):
     """An invalid node, an input of another type and one of unknown shape end neither the list nor each other."""
     model = make_network(
         "a = Conv<strides=[0,1]>(x, w)\nb = NonZero(a)\nc = Transpose<perm=[0,0]>(r)\nd = Relu(ids)\n"
-        "e = Gather(w, ids)\nf = Det(open)\ng = Add(x, s)\ny = Relu(x)",
+        "e = Gather(w, ids)\nf = NoSuchOperator(open)\ng = Add(x, s)\ny = Relu(x)",
         outputs=tuple("abcdefgy"), constants={"w": (4, 3, 3, 3), "r": (3, 3), "s": (2, 2)},
         inputs={"x": [1, 3, 8, 8], "ids": [4], "open": ["N", 2]})
     model.graph.input[1].type.tensor_type.elem_type = TensorProto.UINT64
@@ -60,7 +60,7 @@ def test_obstacles_of_every_kind_are_reported_at_once(tmp_path):
         tmp_path, model,
         "error: 2 operators are not supported, 2 nodes are invalid, 2 inputs cannot be used, 1 initializer cannot be used\n",
         '\n  node "b" (NonZero, domain ai.onnx, opset 13): no such operator here',
-        '\n  node "f" (Det, domain ai.onnx, opset 13): no such operator here',
+        '\n  node "f" (NoSuchOperator, domain ai.onnx, opset 13): no such operator here',
         '\n  node "a": Conv has a value below 1 in strides', '\n  node "c": Transpose names an axis twice',
         '\n  the input "ids" is a tensor of UINT64; export the network with inputs that are tensors of float32, int64 or bool',
         '\n  the input "open" has the shape Nx2; give all its dimensions with --input-shape open=1x...',
@@ -70,11 +70,11 @@ def test_obstacles_of_every_kind_are_reported_at_once(tmp_path):
 def test_import_goes_on_with_what_the_file_says_of_results(tmp_path):
     """Behind an operator that is not supported: by the types in the file. What does not fit those is no obstacle of its own."""
     model = make_network(
-        "a = Det(x)\nb = MaxPool<kernel_shape=[2,2], storage_order=1>(a)\nc = Conv(a, w)\nd = Resize(a, none, s)\n"
-        "e = Det(s)\nf = Resize(x, none, e)\ny = Relu(a)",
+        "a = NoSuchOperator(x)\nb = MaxPool<kernel_shape=[2,2], storage_order=1>(a)\nc = Conv(a, w)\nd = Resize(a, none, s)\n"
+        "e = NoSuchOperator(s)\nf = Resize(x, none, e)\ny = Relu(a)",
         outputs=tuple("bcdfy"), constants={"w": (4, 5, 3, 3), "s": np.float32([1, 1, 2, 2]), "none": np.float32([])})
     model.graph.value_info.append(helper.make_tensor_value_info("a", TensorProto.FLOAT, [1, 3, 8, 8]))
-    expect_error(tmp_path, model, "3 operators are not supported\n", '\n  2 nodes (Det, domain', '"a", "e"', '\n  node "b" (MaxPool')
+    expect_error(tmp_path, model, "3 operators are not supported\n", '\n  2 nodes (NoSuchOperator, domain', '"a", "e"', '\n  node "b" (MaxPool')
 
 
 def test_unread_nodes_and_initializers_are_no_obstacles(tmp_path):

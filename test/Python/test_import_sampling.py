@@ -13,6 +13,7 @@ from test_import_numerics import f32, i64, run, translate  # noqa: E402
 
 VOLUME, SIGNAL = {"x": [2, 3, 5, 6, 4]}, {"x": [2, 40, 1]}
 CROP = 'coordinate_transformation_mode="tf_crop_and_resize"'
+BOXES = [0, 0, 7, 3], [2.4, 1.2, 3.1, 6.9], [6, 5, 9, 11]
 PLACES = {"x": [2, 3, 5, 7], "g": [2, 4, 6, 2]}
 
 
@@ -58,6 +59,18 @@ CASES = {
     "hann_window": ("w = HannWindow<periodic=0>(n)\ny = Mul(x, w)", dict(opset=17, constants={"n": np.int64(8)})),
     "mel_weights": ("w = MelWeightMatrix(n, l, r, a, b)\ny = MatMul(x, w)", dict(
         opset=17, inputs={"x": [4, 33]}, constants={"n": np.int64(8), "l": np.int64(64), "r": np.int64(8000), "a": np.float32(30), "b": np.float32(3500)})),
+    **{f"roi_align_{mode}_{corners}": (
+        f'y = RoiAlign<mode="{mode}", coordinate_transformation_mode="{corners}", output_height=3, output_width=2, sampling_ratio=2, spatial_scale=0.5>(x, r, i)',
+        dict(opset=16, inputs={"x": [2, 3, 6, 7], "r": [4, 4]}, constants={"i": i64(1, 0, 0, 1)})) for mode in ("avg", "max") for corners in ("half_pixel", "output_half_pixel")},
+    **{f"roi_align_adaptive_{mode}": (f'y = RoiAlign<mode="{mode}", output_height=2, output_width=2>(x, r, i)',
+       dict(opset=10, constants={"r": f32(*BOXES), "i": i64(0, 0, 0)})) for mode in ("avg", "max")},
+    "max_roi_pool": ("y = MaxRoiPool<pooled_shape=[3,2], spatial_scale=0.9>(x, r)", dict(
+        inputs={"x": [2, 3, 8, 8]}, constants={"r": np.hstack([f32(*BOXES), f32([1], [0], [1])])[:, [4, 0, 1, 2, 3]]})),
+    "center_crop_pad": ("y = CenterCropPad<axes=[-1,1]>(x, n)", dict(opset=18, constants={"n": i64(5, 6)})),
+    "col2im": ("y = Col2Im<strides=[2,1], pads=[1,0,0,2], dilations=[1,2]>(x, n, k)", dict(
+        opset=18, inputs={"x": [2, 12, 18]}, constants={"n": i64(6, 6), "k": i64(2, 2)})),
+    "det": ("a = Det(x)\nb = Det(z)\nc = Add(a, b)\nd = Det(u)\ny = Add(c, d)", dict(
+        opset=11, inputs={"x": [2, 3, 4, 4], "z": [3, 3, 3], "u": [2, 1, 1, 1]}, constants={})),
 }
 
 
@@ -105,7 +118,9 @@ def test_inverse_of_half_a_spectrum():
 
 CONSTANTS = {"s": f32(1, 1, 2, 2), "n": i64(1, 3, 4, 4), "t": (1, 2, 3), "zero": np.int64(0), "two": i64(2, 2), "one": np.int64(1), "long": np.int64(8192),
              "w": (3,), "low": np.float32(10), "high": np.float32(9000), "g": (1, 4, 4, 3), "r": f32(0, 0, 1, 1), "f": f32(1, 1, 0.01, 1),
-             "longer": i64(1, 8192, 1), "huge": i64(1, 3, 8192, 8192), "column": i64(1, -1, 1), "two0": np.int64(2), "huge_count": np.int64(1 << 30)}
+             "longer": i64(1, 8192, 1), "huge": i64(1, 3, 8192, 8192), "column": i64(1, -1, 1), "two0": np.int64(2), "huge_count": np.int64(1 << 30),
+             "t2": (2, 2), "images": i64(0), "five": f32([1, 0, 0, 3, 3]), "wide": (1, 1, 32, 33), "whole": f32([0, 0, 0, 32, 31]), "large": i64(65536, 65536),
+             "pair": i64(1, 2), "tall": i64(8192), "single": i64(1)}
 
 
 @pytest.mark.parametrize("line, opset, message", [
@@ -120,7 +135,7 @@ CONSTANTS = {"s": f32(1, 1, 2, 2), "n": i64(1, 3, 4, 4), "t": (1, 2, 3), "zero":
     ("y = DFT(x, zero)", 17, "transforms dimension 1 of an input of shape 1x3x8x8"),
     ("a = ReduceMax<axes=[3]>(x)\ny = DFT(a, zero)", 17, "has [0] as a dft_length; expected a positive number"),
     ("a = ReduceMax<axes=[3]>(x)\ny = DFT(a, , two)", 20, "has 2 axes; expected one"),
-    ("a = ReduceMax(x)\nb = Concat<axis=3>(a, a)\ny = DFT<inverse=1, onesided=1>(b)", 17, "makes one element of a spectrum; give a dft_length"),
+    ("a = ReduceMax(x)\nd = Concat<axis=3>(a, a)\ny = DFT<inverse=1, onesided=1>(d)", 17, "makes one element of a spectrum; give a dft_length"),
     ("y = DFT(l)", 17, "a transform of 16384 elements"),
     ("y = STFT(x, one)", 17, "has frames of 3 elements of a signal of shape 1x3x8x8"),
     ("a = Reshape(x, column)\ny = STFT(a, one, w, two0)", 17, "has frames of 2 elements"),
@@ -128,7 +143,21 @@ CONSTANTS = {"s": f32(1, 1, 2, 2), "n": i64(1, 3, 4, 4), "t": (1, 2, 3), "zero":
     ("w2 = HannWindow(huge_count)\ny = Mul(x, w2)", 17, "a window of 1073741824 elements"),
     ("w2 = HannWindow<output_datatype=8>(one)\ny = Mul(x, w2)", 17, "an output_datatype of 8"),
     ("a = MelWeightMatrix(one, long, one, low, high)\ny = MatMul(x, a)", 17, "has mel bins from 10.000000 to 9000.000000 Hz at a rate of 1"),
+    ("y = RoiAlign<sampling_ratio=1>(x, t2, n)", 16, "has an image of shape 1x3x8x8, boxes of shape 2x2 and 1 x 1 bins"),
+    ("y = RoiAlign(x, b, images)", 16, "a sampling_ratio of 0 with boxes computed at run time"),
+    ("y = RoiAlign<sampling_ratio=17>(x, b, images)", 16, "289 samples in a bin (at most 256)"),
+    ("y = MaxRoiPool<pooled_shape=[2]>(x, five)", 16, "has an image of shape 1x3x8x8, boxes of shape 1x5 and bins of shape 2"),
+    ("y = MaxRoiPool<pooled_shape=[2,2]>(x, c)", 16, "boxes computed at run time"),
+    ("y = MaxRoiPool<pooled_shape=[2,2]>(x, five)", 16, "has a box of the image 1.000000 of 1"),
+    ("y = MaxRoiPool<pooled_shape=[1,1]>(wide, whole)", 16, "1056 elements in a bin (at most 1024)"),
+    ("y = CenterCropPad(x, two)", 18, "has the sizes 2x2; expected 4 positive ones"),
+    ("y = CenterCropPad<axes=[0,1]>(x, large)", 18, "a result of shape 65536x65536x8x8"),
+    ("y = Col2Im(l, two, two0)", 18, "has blocks of shape 2 of an image of shape 2x2"),
+    ("y = Col2Im(l, two, pair)", 18, "has an input of shape 1x16384x1; expected 2 blocks of 2 elements"),
+    ("y = Col2Im<strides=[8192]>(l, tall, single)", 18, "an image of shape 8192"),
+    ("y = Det(t)", 11, "has an input of shape 1x2x3; expected square matrices"),
+    ("y = Det(x)", 11, "matrices of more than 4 rows"),
     ("a = MelWeightMatrix(huge_count, long, one, low, high)\ny = MatMul(x, a)", 17, "a matrix of shape 4097x1073741824"),
 ])
 def test_nonsense(tmp_path, line, opset, message):
-    expect_error(tmp_path, make_network(line, opset=opset, inputs={"x": [1, 3, 8, 8], "l": [1, 16384, 1]}, constants=CONSTANTS), message)
+    expect_error(tmp_path, make_network(line, opset=opset, inputs={"x": [1, 3, 8, 8], "l": [1, 16384, 1], "b": [1, 4], "c": [1, 5]}, constants=CONSTANTS), message)

@@ -32,6 +32,7 @@ test_sub_uint8 test_top_k_smallest test_tril_neg test_where_long_example test_xo
 test_resize_downsample_scales_cubic_antialias test_resize_tf_crop_and_resize_extrapolation_value
 test_affine_grid_3d_align_corners_expanded test_gridsample_bicubic_align_corners_1_additional_1 test_gridsample_volumetric_nearest_align_corners_0
 test_blackmanwindow_symmetric test_dft_irfft test_dft_rfft_opset19 test_melweightmatrix test_stft_with_window
+test_center_crop_pad_crop_and_pad test_col2im_5d test_det_nd test_roialign_aligned_true test_roialign_mode_max
 """.split()
 
 
@@ -67,6 +68,14 @@ class FakeCompiler:
         if isinstance(self.results, Exception):
             raise self.results
         return SimpleNamespace(run=self.results if callable(self.results) else lambda feeds: {"y": self.results})
+
+
+def test_reference_decides_where_outputs_are_rounded(cases):
+    case = cases["test_roialign_aligned_true"]
+    exact = node_tests.run_reference(*node_tests.bind_inputs(case, lambda value: True))[0].astype(np.float32)
+    verdict, text = node_tests.judge(FakeCompiler(exact), case)
+    assert verdict == "right" and text.startswith("as ONNX's reference; ")
+    assert node_tests.judge(FakeCompiler(exact * np.float32(1 + 3e-5)), case)[0] == "wrong"
 
 
 def test_other_verdicts(cases):

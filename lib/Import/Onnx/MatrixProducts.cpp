@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Compose.h"
 #include "Operators.h"
 
 using namespace mlir;
@@ -169,4 +170,42 @@ LogicalResult octet::onnx_import::importFusedMatMul(Node &node) {
     return failed(product) ? failure() : node.setResult(*product);
   return node.setResult(
       node.compute<nn::MulOp>(FailureOr<Value>(product->value), node.number("alpha", alpha)));
+}
+
+/// Element (row, column) of the matrices in the last two dimensions.
+static MaybeValue getElement(Node &node, Value x, int64_t row, int64_t column) {
+  Shape sizes(shapeOf(x)), steps(sizes.size(), 1), starts(sizes.size(), 0);
+  size_t rank = sizes.size();
+  starts[rank - 2] = row, starts[rank - 1] = column;
+  sizes[rank - 2] = sizes[rank - 1] = 1;
+  auto element = node.create<nn::SliceOp>(x, starts, sizes, steps);
+  return failed(element) ? element : node.reshape(*element, ShapeRef(sizes).drop_back(2));
+}
+
+/// The determinant of the last rows of `columns`, by minors of the first of these rows.
+static MaybeValue getMinor(Node &node, Value x, ShapeRef columns) {
+  int64_t row = shapeOf(x).back() - (int64_t)columns.size();
+  MaybeValue sum = getElement(node, x, row, columns[0]);
+  for (size_t i = 0; columns.size() > 1 && i < columns.size(); ++i) {
+    Shape others(columns);
+    others.erase(others.begin() + i);
+    auto product = node.compute<nn::MulOp>(i ? getElement(node, x, row, columns[i]) : sum,
+                                           getMinor(node, x, others));
+    sum = !i      ? product
+          : i % 2 ? node.compute<nn::SubOp>(sum, product)
+                  : node.compute<nn::AddOp>(sum, product);
+  }
+  return sum;
+}
+
+LogicalResult octet::onnx_import::importDet(Node &node) {
+  constexpr int64_t kMaxRows = 4;
+  Shape shape = node.shape(0);
+  if (shape.size() < 2 || shape.back() != shape[shape.size() - 2])
+    return node.invalid("has an input of shape " + printShape(shape) +
+                        "; expected square matrices");
+  if (shape.back() > kMaxRows)
+    return node.unsupported("matrices of more than " + Twine(kMaxRows) + " rows");
+  auto input = node.value(0);
+  return failed(input) ? failure() : node.setResult(getMinor(node, *input, allAxes(shape.back())));
 }

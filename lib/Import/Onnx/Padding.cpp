@@ -221,3 +221,34 @@ LogicalResult octet::onnx_import::importPad(Node &node) {
   return node.setResult(node.create<nn::PadOp>(
       *cut, all.take_front(all.size() / 2), all.drop_front(all.size() / 2), llvm::APFloat(*value)));
 }
+
+/// As many elements off both ends, or zeros before and behind them; of an odd number, one more at
+/// the end.
+LogicalResult octet::onnx_import::importCenterCropPad(Node &node) {
+  Shape shape = node.shape(0), axes = node.getInts("axes").value_or(allAxes(shape.size()));
+  auto target = node.integers(1, "a shape");
+  if (failed(target) || failed(node.normalizeAxes(axes, shape.size())))
+    return failure();
+  if (target->size() != axes.size() || llvm::any_of(*target, [](int64_t size) { return size < 1; }))
+    return node.invalid("has the sizes " + printShape(*target) + "; expected " +
+                        Twine(axes.size()) + " positive ones");
+  unsigned rank = shape.size();
+  Shape pads(2 * rank, 0), result = shape;
+  for (auto [axis, size] : llvm::zip(axes, *target)) {
+    int64_t missing = size - shape[axis];
+    pads[axis] = missing / 2;
+    pads[rank + axis] = missing - missing / 2;
+    result[axis] = size;
+  }
+  if (result == shape)
+    return node.setResult(node.entry(0));
+  if (!countElements(result))
+    return node.unsupported("a result of shape " + printShape(result));
+  auto input = node.any(0);
+  auto cut = failed(input) ? input : cutOff(node, *input, pads);
+  if (failed(cut) || shapeOf(*cut) == ShapeRef(result))
+    return node.setResult(cut);
+  ShapeRef all = pads;
+  return node.setResult(node.create<nn::PadOp>(*cut, all.take_front(rank), all.drop_front(rank),
+                                               llvm::APFloat(0.0f)));
+}
