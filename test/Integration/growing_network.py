@@ -82,7 +82,7 @@ class Network:
             inputs += [helper.make_tensor_value_info(t.name, t.data_type, t.dims) for t in constants]
         results = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs]
         graph = helper.make_graph(self.nodes, "random", inputs, results, constants)
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=3 if self.opset < 9 else 8)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset), helper.make_opsetid("com.microsoft", 1)], ir_version=3 if self.opset < 9 else 8)
 
     def add(self, operator, inputs, num_outputs=1, **arguments):
         """Adds a node and returns its last result; None if it cannot be."""

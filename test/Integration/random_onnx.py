@@ -335,8 +335,33 @@ def positions(net, x):
         net.add(operator, [x, np.array(net.one_of(-1, 0, 2))], upper=int(net.often(0.5)))
 
 
+def volume(net, x):
+    """Rows as slices: what follows is over three dimensions."""
+    n, channels, height, width = net.values[x]
+    depths = [depth for depth in range(2, 8) if height % depth == 0]
+    if depths:
+        depth = net.one_of(*depths)
+        y = net.add("Reshape", [x, np.array([n, channels, depth, height // depth, width])])
+        y and net.one_of(convolution, convolution, transposed_convolution, pool)(net, y)
+
+
+def fused(net, x):
+    """Operators that onnxruntime's optimizers write."""
+    shape, domain = net.values[x], {"domain": "com.microsoft"}
+    size = shape[-1]
+    bias = net.weight(size, spread=0.3)
+    net.one_of(
+        lambda: net.add("BiasGelu", [x, bias], **domain),
+        lambda: net.add("QuickGelu", [x], alpha=net.one_of(1.702, 0.7), **domain),
+        lambda: net.add("FusedMatMul", [x, net.weight(net.one_of(1, 8, 20), size)], transB=1, alpha=net.one_of(1.0, 0.5), **domain),
+        lambda: net.add("SkipLayerNormalization", [x, net.like(shape), net.positive(size), bias], epsilon=0.01, **domain),
+        lambda: net.add("MultiHeadAttention", [x, x, x], num_heads=net.one_of(*(heads for heads in (1, 2, 4) if size % heads == 0)), **domain),
+        lambda: net.add("FusedConv", [x, net.weight(8, shape[1], *[1] * (len(shape) - 2)), net.weight(8)], activation=net.one_of("Relu", "Tanh"), **domain))()
+
+
 # Step, how often, the ranks that it takes.
-STEPS = [(convolution, 7, (3, 4)), (transposed_convolution, 1, (3, 4)), (activation, 4, (1, 2, 3, 4)), (binary, 4, (1, 2, 3, 4)), (pool, 2, (3, 4)), (global_pool, 1, (3, 4)),
+STEPS = [(convolution, 7, (3, 4, 5)), (transposed_convolution, 1, (3, 4, 5)), (activation, 4, (1, 2, 3, 4)), (binary, 4, (1, 2, 3, 4)), (pool, 2, (3, 4, 5)), (global_pool, 1, (3, 4, 5)),
+         (volume, 1, (4,)), (fused, 1, (2, 3, 4)),
          (mean, 1, (1, 2, 3, 4)), (gemm, 2, (2,)), (matmul, 1, (2, 3, 4)), (batch_norm, 1, (2, 3, 4)), (reshape, 1, (1, 2, 3, 4)),
          (transpose, 1, (2, 3, 4)), (concatenation, 2, (1, 2, 3, 4)), (slicing, 1, (1, 2, 3, 4)), (padding, 1, (1, 2, 3, 4)),
          (resizing, 1, (4,)), (function, 2, (1, 2, 3, 4)), (reduction, 1, (1, 2, 3, 4)), (normalization, 1, (2, 3, 4)),

@@ -43,6 +43,7 @@ W = {"w": (4, 3, 3, 3)}
 BN = {"s": (3,), "b": (3,), "m": (3,), "v": np.array([0.5, 1, 2], np.float32)}
 LINE = {"x": [2, 3, 11]}
 ROWS = {"x": [4, 6]}
+VOLUME = {"x": [2, 6, 5, 7, 6]}
 
 # name: (nodes, arguments of make_network)
 CASES = {
@@ -84,6 +85,22 @@ CASES = {
     "matmul_batched": ("y = MatMul(x, w)", dict(inputs={"x": [2, 4, 6]}, constants={"w": (2, 6, 5)})),
     "matmul_left_constant": ("y = MatMul(w, x)", dict(inputs=ROWS, constants={"w": (3, 4)})),
     "matmul_vectors": ("a = MatMul(x, v)\ny = MatMul(u, x)", dict(inputs=ROWS, constants={"v": (6,), "u": (4,)}, outputs=("a", "y"))),
+    "conv_3d": ("y = Conv<pads=[1,0,2,2,1,0], strides=[2,1,2], dilations=[1,2,1]>(x, w, b)", dict(inputs=VOLUME, constants={"w": (4, 6, 3, 2, 3), "b": (4,)})),
+    "conv_3d_groups": ("y = Conv<group=3>(x, w)", dict(inputs=VOLUME, constants={"w": (6, 2, 2, 3, 3)})),
+    "conv_3d_same": ('y = Conv<auto_pad="SAME_LOWER", strides=[2,2,2]>(x, w)', dict(inputs=VOLUME, constants={"w": (4, 6, 3, 3, 3)})),
+    "conv_3d_of_slices": ("y = Conv<pads=[0,1,1,0,1,1]>(x, w)", dict(inputs=VOLUME, constants={"w": (4, 6, 1, 3, 3)})),
+    "conv_3d_of_depth": ("y = Conv<pads=[1,0,0,1,0,0], strides=[2,1,1], group=6>(x, w, b)", dict(inputs=VOLUME, constants={"w": (6, 1, 3, 1, 1), "b": (6,)})),
+    "conv_3d_batch_norm": ("c = Conv(x, w)\nn = BatchNormalization<epsilon=0.01>(c, s, b, m, v)\ny = Relu(n)", dict(inputs=VOLUME, constants={**BN, "w": (3, 6, 2, 2, 2)})),
+    "conv_transpose_3d": ("y = ConvTranspose<strides=[2,1,3], pads=[1,0,1,0,1,2], output_padding=[1,0,2]>(x, w, b)",
+                          dict(inputs=VOLUME, constants={"w": (6, 4, 3, 2, 4), "b": (4,)})),
+    "conv_transpose_3d_groups": ("y = ConvTranspose<strides=[2,2,2], group=2, dilations=[2,1,1]>(x, w)", dict(inputs=VOLUME, constants={"w": (6, 2, 2, 2, 3)})),
+    "pools_3d": ("y = MaxPool<kernel_shape=[2,3,2], strides=[2,1,2], pads=[1,0,1,0,1,0], dilations=[1,2,1]>(x)\n"
+                 "z = AveragePool<kernel_shape=[3,2,2], pads=[1,0,1,1,1,0]>(x)\nv = AveragePool<kernel_shape=[3,2,2], pads=[1,0,1,1,1,0], count_include_pad=1>(x)\n"
+                 "u = MaxPool<kernel_shape=[2,2,2], strides=[2,2,2], ceil_mode=1>(x)\nt = LpPool<kernel_shape=[2,3,2], pads=[0,1,1,1,0,0]>(x)",
+                 dict(opset=12, inputs=VOLUME, outputs=tuple("yzvut"))),
+    "average_pool_3d_ceil": ("y = AveragePool<kernel_shape=[3,2,2], strides=[2,2,2], pads=[1,0,1,1,0,1], ceil_mode=1, count_include_pad=1>(x)\n"
+                             "z = AveragePool<kernel_shape=[2,2,2], dilations=[2,1,2]>(x)", dict(opset=19, inputs=VOLUME, outputs=("y", "z"))),
+    "global_pools_3d": ("y = GlobalAveragePool(x)\nz = GlobalMaxPool(x)\nv = GlobalLpPool(x)", dict(inputs=VOLUME, outputs=tuple("yzv"))),
     "max_pool": ("y = MaxPool<kernel_shape=[3,2], strides=[2,1], pads=[1,0,1,1]>(x)", {}),
     "max_pool_dilated": ("y = MaxPool<kernel_shape=[2,2], dilations=[2,3]>(x)", {}),
     "max_pool_ceil": ("y = MaxPool<kernel_shape=[3,3], strides=[2,2], ceil_mode=1>(x)", {}),

@@ -34,6 +34,12 @@ def test_unsupported_operators_are_reported_at_once(tmp_path):
         'its result "y"', "\n  note: `octet-compile --list-operators` shows what is supported; nothing was written")
 
 
+def test_windows_have_up_to_three_dimensions(tmp_path):
+    model = make_network("a = Conv(x, w)\nb = MaxPool<kernel_shape=[2,2,2,2]>(x)\nc = Conv<group=2>(v, u)", outputs=tuple("abc"),
+                         inputs={"x": [1, 3, 4, 4, 4, 4], "v": [1, 3, 4, 4, 4]}, constants={"w": (2, 3, 1, 1, 1, 1), "u": (2, 3, 1, 2, 2)})
+    expect_error(tmp_path, model, "a convolution over 4 dimensions", "a pool over 4 dimensions", "3 input channels in 2 groups and a filter of shape 2x3x1x2x2")
+
+
 def test_equal_obstacles_are_counted_on_one_line(tmp_path):
     nodes = "\n".join(f"a{i} = NonZero(x)\nb{i} = Celu<alpha=-1.0>(x)" for i in range(23)) + "\ny = Sum(" + ", ".join(
         f"a{i}, b{i}" for i in range(23)) + ")"

@@ -25,6 +25,16 @@ static FailureOr<Value> getVector(Node &node, unsigned i, int64_t channels, Stri
   return tensor->shape.size() == 1 ? node.value(i) : node.materialize(reshape(*tensor, {channels}));
 }
 
+static LogicalResult importConvOfVolumes(Node &node, const Window &window) {
+  const HostTensor &filter = *node.constant(1);
+  auto input = node.value(0);
+  auto bias = node.has(2) ? getVector(node, 2, filter.shape[0], "bias") : FailureOr<Value>(Value());
+  if (failed(input) || failed(bias))
+    return failure();
+  return node.setResult(
+      convolveVolumes(node, *input, filter, *bias, window, node.getInt("group", 1)));
+}
+
 /// A convolution over one dimension is one over two, the first of size 1.
 LogicalResult octet::onnx_import::importConv(Node &node) {
   if (failed(checkFilter(node)))
@@ -35,6 +45,8 @@ LogicalResult octet::onnx_import::importConv(Node &node) {
   auto window = readWindow(node, size, ShapeRef(filter->shape).drop_front(2));
   if (failed(window) || failed(checkFits(node, *window, size)))
     return failure();
+  if (shape.size() == 5)
+    return importConvOfVolumes(node, *window);
   auto input = node.value(0);
   auto weights = shape.size() == 4
                      ? node.value(1)

@@ -41,7 +41,7 @@ static FailureOr<Window> readPool(Node &node, Shape &extra) {
   if (shape.size() < 3)
     return node.invalid("has an input of shape " + printShape(shape) +
                         "; expected three or more dimensions");
-  if (shape.size() > 4)
+  if (shape.size() > 5)
     return node.unsupported("a pool over " + Twine(shape.size() - 2) + " dimensions");
   auto kernel = node.getInts("kernel_shape");
   if (!kernel || kernel->size() != shape.size() - 2)
@@ -59,30 +59,57 @@ static FailureOr<Window> readPool(Node &node, Shape &extra) {
   return window;
 }
 
-/// The node's input with two spatial dimensions.
-static FailureOr<Value> getPlanes(Node &node) {
-  auto input = node.value(0);
+/// Pools `input`: `pool` makes a pool over two dimensions. One over three is one over rows and
+/// columns of each slice, and one over depth.
+template <typename Pool>
+static MaybeValue poolWindows(Node &node, MaybeValue input, const Window &window, Pool pool) {
   if (failed(input))
+    return input;
+  Shape shape(shapeOf(*input)), out(shape);
+  if (shape.size() < 5) {
+    MaybeValue result =
+        pool(node.reshape(*input, toTwoDimensional(shape)), toTwoDimensional(window));
+    if (failed(result) || shape.size() == 4)
+      return result;
+    out[2] = shapeOf(*result)[3];
+    return node.reshape(*result, out);
+  }
+  MaybeValue slices =
+      pool(node.reshape(*input, {shape[0], shape[1] * shape[2], shape[3], shape[4]}),
+           takeDimensions(window, 1, 2));
+  if (failed(slices))
     return failure();
-  return node.reshape(*input, toTwoDimensional(node.shape(0)));
+  int64_t rows = shapeOf(*slices)[2], columns = shapeOf(*slices)[3];
+  Window depth = takeDimensions(window, 0, 1);
+  MaybeValue result = pool(node.reshape(*slices, {shape[0], shape[1], shape[2], rows * columns}),
+                           Window{{depth.kernel[0], 1},
+                                  {depth.strides[0], 1},
+                                  {depth.pads[0], 0, depth.pads[1], 0},
+                                  {depth.dilations[0], 1}});
+  if (failed(result))
+    return failure();
+  return node.reshape(*result, {shape[0], shape[1], shapeOf(*result)[2], rows, columns});
 }
 
-static LogicalResult setPlanes(Node &node, FailureOr<Value> result) {
-  if (failed(result) || node.rank(0) == 4)
-    return node.setResult(result);
-  ShapeRef out = shapeOf(*result);
-  return node.setResult(node.reshape(*result, {out[0], out[1], out[3]}));
+static MaybeValue averageWindows(Node &node, MaybeValue input, const Window &window,
+                                 bool countsPads) {
+  return poolWindows(node, input, window, [&](Value planes, const Window &flat) {
+    bool hasPads = llvm::any_of(flat.pads, [](int64_t pad) { return pad > 0; });
+    return node.create<nn::AvgPoolOp>(planes, flat.kernel, flat.strides, flat.pads, flat.dilations,
+                                      countsPads && hasPads);
+  });
 }
 
 LogicalResult octet::onnx_import::importMaxPool(Node &node) {
   Shape extra;
   auto window = readPool(node, extra);
-  auto input = succeeded(window) ? getPlanes(node) : FailureOr<Value>();
-  if (failed(input))
+  if (failed(window))
     return failure();
-  Window flat = toTwoDimensional(appendPads(*window, extra));
-  return setPlanes(node, node.create<nn::MaxPoolOp>(*input, flat.kernel, flat.strides, flat.pads,
-                                                    flat.dilations));
+  return node.setResult(poolWindows(
+      node, node.value(0), appendPads(*window, extra), [&](Value planes, const Window &flat) {
+        return node.create<nn::MaxPoolOp>(planes, flat.kernel, flat.strides, flat.pads,
+                                          flat.dilations);
+      }));
 }
 
 /// With ceil_mode, elements behind the pads never count, those of the pads do if count_include_pad
@@ -90,25 +117,20 @@ LogicalResult octet::onnx_import::importMaxPool(Node &node) {
 LogicalResult octet::onnx_import::importAveragePool(Node &node) {
   Shape extra;
   auto window = readPool(node, extra);
-  auto input = succeeded(window) ? getPlanes(node) : FailureOr<Value>();
+  auto input = succeeded(window) ? node.value(0) : MaybeValue();
   if (failed(input))
     return failure();
   bool countsPads = node.getInt("count_include_pad", 0);
   bool grows = llvm::any_of(extra, [](int64_t size) { return size > 0; });
   if (countsPads && grows) {
-    Window flat = toTwoDimensional(*window);
-    input = node.create<nn::PadOp>(*input, ArrayRef<int64_t>{0, 0, flat.pads[0], flat.pads[1]},
-                                   ArrayRef<int64_t>{0, 0, flat.pads[2], flat.pads[3]},
-                                   llvm::APFloat(0.0f));
-    if (failed(input))
-      return failure();
+    Shape before{0, 0}, behind{0, 0};
+    llvm::append_range(before, ShapeRef(window->pads).take_front(extra.size()));
+    llvm::append_range(behind, ShapeRef(window->pads).take_back(extra.size()));
+    input = node.create<nn::PadOp>(*input, before, behind, llvm::APFloat(0.0f));
     window->pads.assign(window->pads.size(), 0);
     countsPads = false;
   }
-  Window flat = toTwoDimensional(appendPads(*window, extra));
-  countsPads &= llvm::any_of(flat.pads, [](int64_t pad) { return pad > 0; });
-  return setPlanes(node, node.create<nn::AvgPoolOp>(*input, flat.kernel, flat.strides, flat.pads,
-                                                    flat.dilations, countsPads));
+  return node.setResult(averageWindows(node, input, appendPads(*window, extra), countsPads));
 }
 
 /// The exponent of a norm.
@@ -129,14 +151,12 @@ LogicalResult octet::onnx_import::importLpPool(Node &node) {
   Shape extra;
   auto p = readNorm(node);
   auto window = succeeded(p) ? readPool(node, extra) : FailureOr<Window>();
-  auto input = succeeded(window) ? raiseMagnitude(node, getPlanes(node), *p) : MaybeValue();
-  if (failed(input))
+  if (failed(window))
     return failure();
-  Window flat = toTwoDimensional(appendPads(*window, extra));
-  auto mean = node.create<nn::AvgPoolOp>(*input, flat.kernel, flat.strides, flat.pads,
-                                         flat.dilations, /*count_include_pad=*/true);
-  auto sum = node.compute<nn::MulOp>(mean, node.number("count", *countElements(flat.kernel)));
-  return setPlanes(node, raiseTo(node, sum, 1 / *p));
+  auto mean = averageWindows(node, raiseMagnitude(node, node.value(0), *p),
+                             appendPads(*window, extra), /*countsPads=*/true);
+  auto sum = node.compute<nn::MulOp>(mean, node.number("count", *countElements(window->kernel)));
+  return node.setResult(raiseTo(node, sum, 1 / *p));
 }
 
 LogicalResult octet::onnx_import::importGlobalLpPool(Node &node) {

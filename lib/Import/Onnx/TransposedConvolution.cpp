@@ -93,27 +93,51 @@ static FailureOr<SmallVector<TransposedAxis>> readAxes(Node &node, ShapeRef kern
   return axes;
 }
 
-/// From [inputs][outputs of a group][row][column] to [output of a group, row phase, column
-/// phase][inputs of a group][row][column].
-static HostTensor makePhases(const HostTensor &filter, int64_t groups, const TransposedAxis &rows,
-                             const TransposedAxis &columns) {
+using Axes = ArrayRef<TransposedAxis>;
+
+/// A number of each axis.
+template <typename Get> static Shape collect(Axes axes, Get get) {
+  return llvm::map_to_vector<6>(axes, get);
+}
+static Shape getPhases(Axes axes) {
+  return collect(axes, [](const TransposedAxis &axis) { return axis.stride; });
+}
+static Shape getTaps(Axes axes) {
+  return collect(axes, [](const TransposedAxis &axis) { return axis.taps(); });
+}
+static int64_t countPhases(Axes axes) { return *countElements(getPhases(axes)); }
+
+/// Where in the original kernel a place of a phase is, both counted through all axes; or -1.
+static int64_t getTap(Axes axes, int64_t phase, int64_t tap) {
+  int64_t place = 0, step = 1;
+  for (const TransposedAxis &axis : llvm::reverse(axes)) {
+    int64_t own = axis.getTap(phase % axis.stride, tap % axis.taps());
+    if (own < 0)
+      return -1;
+    place += own * step;
+    step *= axis.kernel, phase /= axis.stride, tap /= axis.taps();
+  }
+  return place;
+}
+
+/// From [inputs][outputs of a group][kernel] to [output of a group, phase][inputs of a
+/// group][taps].
+static HostTensor makePhases(const HostTensor &filter, int64_t groups, Axes axes) {
   int64_t inputs = filter.shape[0] / groups, outputs = filter.shape[1];
+  int64_t size = filter.size() / (filter.shape[0] * outputs);
+  Shape shape{groups * outputs * countPhases(axes), inputs};
+  llvm::append_range(shape, getTaps(axes));
   std::vector<float> from = *filter.floats(), to;
   for (int64_t group = 0; group < groups; ++group)
     for (int64_t output = 0; output < outputs; ++output)
-      for (int64_t phase = 0; phase < rows.stride * columns.stride; ++phase)
+      for (int64_t phase = 0; phase < countPhases(axes); ++phase)
         for (int64_t input = 0; input < inputs; ++input)
-          for (int64_t tap = 0; tap < rows.taps() * columns.taps(); ++tap) {
-            int64_t row = rows.getTap(phase / columns.stride, tap / columns.taps()),
-                    column = columns.getTap(phase % columns.stride, tap % columns.taps()),
+          for (int64_t tap = 0; tap < *countElements(getTaps(axes)); ++tap) {
+            int64_t place = getTap(axes, phase, tap),
                     channel = (group * inputs + input) * outputs + output;
-            to.push_back(row < 0 || column < 0
-                             ? 0.0f
-                             : from[(channel * rows.kernel + row) * columns.kernel + column]);
+            to.push_back(place < 0 ? 0.0f : from[channel * size + place]);
           }
-  return {filter.name,
-          {groups * outputs * rows.stride * columns.stride, inputs, rows.taps(), columns.taps()},
-          std::move(to)};
+  return {filter.name, shape, std::move(to)};
 }
 
 /// The bias, once for every phase.
@@ -142,24 +166,52 @@ static LogicalResult checkChannels(Node &node, int64_t groups) {
   return success();
 }
 
-/// The phases [N, outputs * rows * columns, H, W], between one another, cropped to the result.
-static FailureOr<Value> interleave(Node &node, Value phases, int64_t outputs,
-                                   const TransposedAxis &rows, const TransposedAxis &columns) {
+/// The phases [N, outputs * phases, ...], between one another, cropped to the result.
+static FailureOr<Value> interleave(Node &node, Value phases, int64_t outputs, Axes axes) {
   Shape s(shapeOf(phases));
-  if (rows.stride * columns.stride > 1) {
-    Value split = node.reshape(phases, {s[0], outputs, rows.stride, columns.stride, s[2], s[3]});
-    auto moved = node.create<nn::TransposeOp>(split, Shape{0, 1, 4, 2, 5, 3});
+  if (int64_t rank = axes.size(); countPhases(axes) > 1) {
+    Shape split{s[0], outputs}, order{0, 1}, whole{s[0], outputs};
+    llvm::append_range(split, getPhases(axes));
+    llvm::append_range(split, ShapeRef(s).drop_front(2));
+    for (auto [i, axis] : llvm::enumerate(axes)) {
+      order.append({2 + rank + (int64_t)i, 2 + (int64_t)i});
+      whole.push_back(s[2 + i] * axis.stride);
+    }
+    auto moved = node.create<nn::TransposeOp>(node.reshape(phases, split), order);
     if (failed(moved))
       return failure();
-    s = {s[0], outputs, s[2] * rows.stride, s[3] * columns.stride};
+    s = whole;
     phases = node.reshape(*moved, s);
   }
-  Shape starts{0, 0, rows.pad - rows.first() * rows.stride,
-               columns.pad - columns.first() * columns.stride},
-      sizes{s[0], outputs, rows.out, columns.out};
+  Shape starts{0, 0}, sizes{s[0], outputs};
+  for (const TransposedAxis &axis : axes) {
+    starts.push_back(axis.pad - axis.first() * axis.stride);
+    sizes.push_back(axis.out);
+  }
   if (s == sizes)
     return phases;
-  return node.create<nn::SliceOp>(phases, starts, sizes, Shape(4, 1));
+  return node.create<nn::SliceOp>(phases, starts, sizes, Shape(s.size(), 1));
+}
+
+/// The convolution that computes all phases.
+static FailureOr<Value> computePhases(Node &node, Axes axes, int64_t outputs, int64_t groups) {
+  const HostTensor &filter = *node.constant(1);
+  Shape ones(axes.size(), 1), pads;
+  for (const TransposedAxis &axis : axes)
+    pads.push_back(axis.padBefore());
+  for (const TransposedAxis &axis : axes)
+    pads.push_back(axis.padBehind());
+  auto input = node.value(0), bias = makeBias(node, outputs, countPhases(axes));
+  if (failed(input) || failed(bias))
+    return failure();
+  HostTensor packed = makePhases(filter, groups, axes);
+  if (axes.size() == 3)
+    return convolveVolumes(node, *input, packed, *bias, {getTaps(axes), ones, pads, ones}, groups);
+  auto weights = node.materialize(std::move(packed));
+  if (failed(weights))
+    return failure();
+  return node.create<nn::ConvOp>(node.reshape(*input, toTwoDimensional(node.shape(0))), *weights,
+                                 *bias, ones, pads, ones, groups);
 }
 
 LogicalResult octet::onnx_import::importConvTranspose(Node &node) {
@@ -170,26 +222,17 @@ LogicalResult octet::onnx_import::importConvTranspose(Node &node) {
   auto axes = readAxes(node, ShapeRef(filter.shape).drop_front(2));
   if (failed(axes))
     return failure();
-  const TransposedAxis &rows = (*axes)[0], &columns = (*axes)[1];
   int64_t outputs = filter.shape[1] * groups;
-  Shape shape = node.shape(0);
-  Shape packedShape{outputs,     rows.stride,   columns.stride, filter.shape[0] / groups,
-                    rows.taps(), columns.taps()};
+  Shape shape = node.shape(0), packedShape{outputs};
+  llvm::append_range(packedShape, getPhases(*axes));
+  packedShape.push_back(filter.shape[0] / groups);
+  llvm::append_range(packedShape, getTaps(*axes));
   if (!countElements(packedShape, kMaxConstantElements))
-    return node.unsupported("strides of " + Twine(rows.stride) + " and " + Twine(columns.stride) +
+    return node.unsupported("strides of " + printShape(getPhases(*axes)) +
                             ", which need a filter of " + printShape(packedShape) + " elements");
-  auto input = node.value(0), packed = node.materialize(makePhases(filter, groups, rows, columns)),
-       bias = makeBias(node, outputs, rows.stride * columns.stride);
-  if (failed(input) || failed(packed) || failed(bias))
-    return failure();
-  auto convolved = node.create<nn::ConvOp>(
-      node.reshape(*input, toTwoDimensional(shape)), *packed, *bias, Shape{1, 1},
-      Shape{rows.padBefore(), columns.padBefore(), rows.padBehind(), columns.padBehind()},
-      Shape{1, 1}, groups);
-  if (failed(convolved))
-    return failure();
-  auto result = interleave(node, *convolved, outputs, rows, columns);
-  if (failed(result) || shape.size() == 4)
+  auto phases = computePhases(node, *axes, outputs, groups);
+  auto result = failed(phases) ? phases : interleave(node, *phases, outputs, *axes);
+  if (failed(result) || shape.size() > 3)
     return node.setResult(result);
-  return node.setResult(node.reshape(*result, {shape[0], outputs, columns.out}));
+  return node.setResult(node.reshape(*result, {shape[0], outputs, axes->back().out}));
 }

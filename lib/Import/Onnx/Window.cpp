@@ -71,7 +71,7 @@ LogicalResult octet::onnx_import::checkFilter(Node &node) {
   if (input.size() != filter->shape.size() || input.size() < 3)
     return node.invalid("has an input of shape " + printShape(input) + " and a filter of shape " +
                         printShape(filter->shape) + "; expected the same rank, at least 3");
-  if (input.size() > 4)
+  if (input.size() > 5)
     return node.unsupported("a convolution over " + Twine(input.size() - 2) + " dimensions");
   ShapeRef kernel = ShapeRef(filter->shape).drop_front(2);
   auto declared = node.getInts("kernel_shape");
@@ -105,4 +105,12 @@ Window octet::onnx_import::toTwoDimensional(const Window &window) {
               {0, window.pads[0], 0, window.pads[1]},
               {1, window.dilations[0]}};
   return result;
+}
+
+Window octet::onnx_import::takeDimensions(const Window &window, unsigned first, unsigned count) {
+  unsigned rank = window.kernel.size();
+  auto take = [&](ShapeRef values) { return Shape(values.slice(first, count)); };
+  Window part{take(window.kernel), take(window.strides), take(window.pads), take(window.dilations)};
+  llvm::append_range(part.pads, ShapeRef(window.pads).slice(rank + first, count));
+  return part;
 }

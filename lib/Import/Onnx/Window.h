@@ -12,7 +12,7 @@
 
 namespace octet::onnx_import {
 
-/// A window over one or two spatial dimensions; `pads` are all begins, then all ends, as nn ops
+/// A window over one to three spatial dimensions; `pads` are all begins, then all ends, as nn ops
 /// have them.
 struct Window {
   Shape kernel, strides, pads, dilations;
@@ -25,7 +25,7 @@ struct Window {
 /// (spatial sizes only).
 llvm::FailureOr<Window> readWindow(Node &node, ShapeRef input, ShapeRef kernel);
 /// Reports a filter, input 1, that does not fit the input or kernel_shape of a convolution over one
-/// or two dimensions.
+/// to three dimensions.
 llvm::LogicalResult checkFilter(Node &node);
 /// Reports a window that is larger than `input` with its pads.
 llvm::LogicalResult checkFits(Node &node, const Window &window, ShapeRef input);
@@ -33,6 +33,15 @@ llvm::LogicalResult checkFits(Node &node, const Window &window, ShapeRef input);
 /// [N, C, W] as [N, C, 1, W], and the same for windows and filters; rank 4 stays.
 Shape toTwoDimensional(ShapeRef shape);
 Window toTwoDimensional(const Window &window);
+
+/// The part of a window over `count` of its dimensions from `first` on.
+Window takeDimensions(const Window &window, unsigned first, unsigned count);
+
+/// A convolution of volumes [N, C, D, H, W] with a filter [O, C / groups, kd, kh, kw], as one over
+/// two dimensions.
+llvm::FailureOr<mlir::Value> convolveVolumes(Node &node, mlir::Value input,
+                                             const HostTensor &filter, mlir::Value bias,
+                                             const Window &window, int64_t groups);
 
 } // namespace octet::onnx_import
 
