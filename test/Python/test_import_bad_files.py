@@ -201,6 +201,16 @@ def test_external_data_damaged(tmp_path):
     ('y = Einsum<equation="i1->i">(r)', 'has the equation "i1->i"'),
     ('y = Einsum<equation="ii->i">(wide)', "has a label for dimensions of 5 and 3 elements"),
     ('y = Einsum<equation="ij,kj->ik">(x3, x2)', "Einsum expected matrices that multiply, but got [3, 3] and [2, 2]"),
+    ("c = Cast<to=9>(x)\ny = Compress(x, c)", "a condition computed at run time, on which the result's shape depends"),
+    ("y = Compress<axis=0>(x, bad4)", "a condition that holds for none of 1 elements, or for one behind them"),
+    ("y = Compress<axis=4>(x, n)", "has the axis 4"),
+    ("y = ReverseSequence(x, four)", "has an input of shape 1x3x8x8 and lengths of shape 1"),
+    ("y = ReverseSequence<batch_axis=0>(x, four)", "has an input of shape 1x3x8x8 and lengths of shape 1"),
+    ("y = Hardmax<axis=4>(x)", "has the axis 4"),
+    ("k = Cast<to=7>(x)\ny = Mod<fmod=1>(x, k)", "has operands of different types"),
+    ("y = MaxUnpool<kernel_shape=[2]>(x, x)", "has an input of shape 1x3x8x8 and positions of shape 1x3x8x8"),
+    ("y = MaxUnpool<kernel_shape=[2,2]>(x, v)", "has an input of shape 1x3x8x8 and positions of shape 4"),
+    ("k = Cast<to=7>(x)\ny = MaxUnpool<kernel_shape=[2,2]>(x, k, n)", "a result of shape 1x3x8x8"),
     ("y = Celu<alpha=-1.0>(x)", "an alpha that is not positive"),
     ("y = Shrink<lambd=-1.0>(x)", "a negative lambd"),
     ("y = PRelu(x, i8)", "has integers as slopes; expected floats"),
@@ -227,6 +237,11 @@ def test_enormous_computed_constants(tmp_path):
     doubled = "\n".join(f"k{i + 1} = Concat<axis=0>(k{i}, k{i})" for i in range(40))
     expect_error(tmp_path, make_network(doubled + "\ny = Reshape(x, k40)", constants={"k0": np.zeros(1024, np.int64)}),
                  "the constants computed during the import would exceed their limit")
+
+
+def test_positions_of_too_many_windows(tmp_path):
+    model = make_network("y, k = MaxPool<kernel_shape=[3,3], pads=[1,1,1,1]>(x)", inputs={"x": [1, 1, 4096, 4096]}, outputs=("k",))
+    expect_error(tmp_path, model, "positions of 4096x4096 windows")
 
 
 def test_integer_division_by_zero(tmp_path):

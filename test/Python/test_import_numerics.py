@@ -169,6 +169,17 @@ CASES = {
     "global_lp_pool": ("y = GlobalLpPool(x)\nz = GlobalLpPool<p=1>(x)", dict(outputs=("y", "z"))),
     "log_softmax": ("y = LogSoftmax<axis=1>(x)\nz = LogSoftmax(x)", dict(outputs=("y", "z"))),
     "log_softmax_old_flattens": ("y = LogSoftmax(x)", dict(opset=11)),
+    "hardmax": ("y = Hardmax<axis=1>(x)\nz = Hardmax(x)", dict(outputs=("y", "z"))),
+    "hardmax_old_flattens": ("y = Hardmax<axis=2>(x)", dict(opset=11)),
+    "mod_of_floats": ("a = Mod<fmod=1>(x, z)\nb = Mul(x, large)\nc = Mod<fmod=1>(b, z)\nd = Mod<fmod=1>(x, p)", dict(
+        inputs={"x": [3, 50], "z": [50]}, constants={"large": f32(1e9), "p": f32(0.3)}, outputs=tuple("acd"))),
+    "compress": ("y = Compress<axis=-2>(x, c)\nz = Compress(x, d)", dict(
+        constants={"c": np.arange(8) % 3 == 1, "d": np.arange(40) % 7 == 0}, outputs=("y", "z"))),
+    "reverse_sequence": ("y = ReverseSequence(x, l)\nz = ReverseSequence<batch_axis=0, time_axis=1>(x, m)", dict(
+        inputs={"x": [5, 4, 3]}, constants={"l": i64(1, 5, 2, 4), "m": i64(4, 1, 2, 3, 4)}, outputs=("y", "z"))),
+    "max_pool_positions": ("y, i = MaxPool<kernel_shape=[3,2], strides=[2,1], pads=[1,0,1,1], dilations=[1,2]>(x)\nf = Cast<to=1>(i)\nz = Mul(f, x2)", dict(
+        inputs={"x": [2, 3, 8, 8]}, constants={"x2": f32(0.5)}, outputs=("y", "z"))),
+    "max_unpool": ("p, i = MaxPool<kernel_shape=[2,2], strides=[2,2]>(x)\ny = MaxUnpool<kernel_shape=[2,2], strides=[2,2]>(p, i)", {}),
     "depth_to_space": ('y = DepthToSpace<blocksize=2>(x)\nz = DepthToSpace<blocksize=2, mode="CRD">(x)', dict(inputs={"x": [2, 8, 3, 4]}, outputs=("y", "z"))),
     "space_to_depth": ("y = SpaceToDepth<blocksize=4>(x)", {}),
     "tile": ("y = Tile(x, n)", dict(constants={"n": i64(2, 1, 3, 5)})),

@@ -15,7 +15,7 @@ from onnx_networks import make_network  # noqa: E402
 
 def test_unsupported_operators_are_reported_at_once(tmp_path):
     model = make_network(
-        "a = Unique<axis=0>(x)\nb = MaxPool<kernel_shape=[2,2], storage_order=1>(x)\n"
+        "a = Unique<axis=0>(x)\nb = MaxPool<kernel_shape=[2,2], storage_order=2>(x)\n"
         'c = Relu(a)\nd = Pad<mode="symmetric">(x, n)\ne = NonZero(x)\nf = Tanh(x)\ng, y = Dropout(x)\n'
         "i = Shrink<lambd=-1.0>(x)\nj = Celu<alpha=-1.0>(x)\nk = Celu<alpha=-2.0>(x)",
         outputs=("c", "b", "d", "e", "f", "y", "i", "j", "k"), constants={"w": (3, 3), "n": np.zeros(8, np.int64)})
@@ -24,14 +24,21 @@ def test_unsupported_operators_are_reported_at_once(tmp_path):
     model.opset_import.append(helper.make_opsetid("com.example", 2))
     expect_error(
         tmp_path, model, "9 operators are not supported\n",
-        '\n  node "a" (Unique, domain ai.onnx, opset 13): no such operator here',
-        '\n  node "b" (MaxPool, domain ai.onnx, opset 13): attribute storage_order=1',
+        '\n  node "a" (Unique, domain ai.onnx, opset 13): the shape of its result depends on data',
+        '\n  node "b" (MaxPool, domain ai.onnx, opset 13): attribute storage_order=2',
         '\n  node "d" (Pad, domain ai.onnx, opset 13): attribute mode="symmetric"',
-        '\n  node "e" (NonZero, domain ai.onnx, opset 13): no such operator here',
+        '\n  node "e" (NonZero, domain ai.onnx, opset 13): the shape of its result depends on data',
         '\n  node "i" (Shrink, domain ai.onnx, opset 13): a negative lambd',
         '\n  2 nodes (Celu, domain ai.onnx, opset 13): an alpha that is not positive: "j", "k"\n',
         '\n  node "own" (Fancy, domain com.example, opset 2): no such operator here',
         'its result "y"', "\n  note: `octet-compile --list-operators` shows what is supported; nothing was written")
+
+
+def test_random_numbers_are_refused(tmp_path):
+    nodes = "a = RandomNormalLike(x)\nb = RandomUniform<shape=[2]>()\nc = Bernoulli(x)\nd = com.microsoft.NonZero(x)"
+    model = make_network(nodes, opset=15, outputs=tuple("abcd"))
+    expect_error(tmp_path, model, "(RandomNormalLike, domain ai.onnx, opset 15): its result is random", "(RandomUniform, domain ai.onnx, opset 15): its result is random",
+                 "(Bernoulli, domain ai.onnx, opset 15): its result is random", "(NonZero, domain com.microsoft, opset 1): no such operator here")
 
 
 def test_windows_have_up_to_three_dimensions(tmp_path):
@@ -46,7 +53,7 @@ def test_equal_obstacles_are_counted_on_one_line(tmp_path):
     result, _ = import_file(tmp_path, make_network(nodes))
     assert result.stderr.splitlines() == [
         f"{tmp_path / 'net.onnx'}: error: 46 operators are not supported",
-        "  23 nodes (NonZero, domain ai.onnx, opset 13): no such operator here: "
+        "  23 nodes (NonZero, domain ai.onnx, opset 13): the shape of its result depends on data: "
         + ", ".join(f'"a{i}"' for i in range(8)) + " and 15 more",
         "  23 nodes (Celu, domain ai.onnx, opset 13): an alpha that is not positive: "
         + ", ".join(f'"b{i}"' for i in range(8)) + " and 15 more",
@@ -65,7 +72,7 @@ def test_obstacles_of_every_kind_are_reported_at_once(tmp_path):
     expect_error(
         tmp_path, model,
         "error: 2 operators are not supported, 2 nodes are invalid, 2 inputs cannot be used, 1 initializer cannot be used\n",
-        '\n  node "b" (NonZero, domain ai.onnx, opset 13): no such operator here',
+        '\n  node "b" (NonZero, domain ai.onnx, opset 13): the shape of its result depends on data',
         '\n  node "f" (NoSuchOperator, domain ai.onnx, opset 13): no such operator here',
         '\n  node "a": Conv has a value below 1 in strides', '\n  node "c": Transpose names an axis twice',
         '\n  the input "ids" is a tensor of UINT64; export the network with inputs that are tensors of float32, int64 or bool',
@@ -76,7 +83,7 @@ def test_obstacles_of_every_kind_are_reported_at_once(tmp_path):
 def test_import_goes_on_with_what_the_file_says_of_results(tmp_path):
     """Behind an operator that is not supported: by the types in the file. What does not fit those is no obstacle of its own."""
     model = make_network(
-        "a = NoSuchOperator(x)\nb = MaxPool<kernel_shape=[2,2], storage_order=1>(a)\nc = Conv(a, w)\nd = Resize(a, none, s)\n"
+        "a = NoSuchOperator(x)\nb = MaxPool<kernel_shape=[2,2], storage_order=2>(a)\nc = Conv(a, w)\nd = Resize(a, none, s)\n"
         "e = NoSuchOperator(s)\nf = Resize(x, none, e)\ny = Relu(a)",
         outputs=tuple("bcdfy"), constants={"w": (4, 5, 3, 3), "s": np.float32([1, 1, 2, 2]), "none": np.float32([])})
     model.graph.value_info.append(helper.make_tensor_value_info("a", TensorProto.FLOAT, [1, 3, 8, 8]))
@@ -121,7 +128,7 @@ def test_names_cannot_forge_messages(tmp_path):
 
 def test_an_unknown_operator_is_named_not_its_attribute(tmp_path):
     model = make_network("y = RandomNormalLike<scale=3.0>(x)")
-    expect_error(tmp_path, model, '1 operator is not supported\n  node "y" (RandomNormalLike, domain ai.onnx, opset 13): no such operator here\n')
+    expect_error(tmp_path, model, '1 operator is not supported\n  node "y" (RandomNormalLike, domain ai.onnx, opset 13): its result is random\n')
 
 
 def test_missing_file(tmp_path):

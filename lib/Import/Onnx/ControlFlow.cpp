@@ -103,6 +103,8 @@ LogicalResult octet::onnx_import::importIf(Node &node) {
 
 /// The tensors behind one another along a new dimension `axis`.
 static FailureOr<Entry> stack(Node &node, ArrayRef<Entry> parts, int64_t axis) {
+  if (llvm::any_of(parts, [](const Entry &part) { return !part.tensor && !part.value; }))
+    return node.invalid("has sequences or nothing as results of its trips");
   bool isConstant = llvm::all_of(parts, [](const Entry &part) { return !!part.tensor; });
   if (isConstant) {
     HostTensor whole{node.nameConstant("trips"), {}, {}};

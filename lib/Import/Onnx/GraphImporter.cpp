@@ -12,6 +12,7 @@
 #include "octet/Dialect/NN/Constants.h"
 #include "octet/Support/Diagnostics.h"
 #include "octet/Support/Quote.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace octet;
@@ -139,12 +140,25 @@ LogicalResult GraphImporter::addInvalid(const onnx::NodeProto &node, const Twine
   return failure();
 }
 
+/// Why no row of the table can have the operator, if there is a reason.
+static StringRef explainAbsence(const onnx::NodeProto &node) {
+  constexpr StringLiteral shape = "the shape of its result depends on data",
+                          random = "its result is random";
+  if (!isOnnxDomain(node.domain()))
+    return "no such operator here";
+  return llvm::StringSwitch<StringRef>(node.op_type())
+      .Cases({"NonMaxSuppression", "NonZero", "Unique"}, shape)
+      .Cases({"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike"}, random)
+      .Cases({"RandomUniform", "RandomUniformLike"}, random)
+      .Default("no such operator here");
+}
+
 void GraphImporter::checkNode(const onnx::NodeProto &node) {
   const OperatorRow *row = findOperator(node.domain(), node.op_type());
   if (findFunction(node))
     return;
   if (!row) {
-    (void)addUnsupported(node, "no such operator here");
+    (void)addUnsupported(node, explainAbsence(node));
     return;
   }
   NodeCheck check = onnx_import::checkNode(*row, node);
@@ -198,6 +212,9 @@ LogicalResult GraphImporter::importOperator(const onnx::NodeProto &proto, ArrayR
   for (int i = 0; i < row->minInputs; ++i)
     if (!inputs[i])
       return addInvalid(proto, "lacks its input " + Twine(i));
+  if (!row->takesSequences &&
+      llvm::any_of(inputs, [](const Entry &input) { return !!input.sequence; }))
+    return addInvalid(proto, "reads a sequence; expected tensors");
   Node node(*this, proto, opset, inputs);
   return row->takesQuantized ? row->import(node) : importOnReals(node, row->import);
 }
@@ -215,7 +232,7 @@ LogicalResult GraphImporter::importNode(const onnx::NodeProto &proto) {
     auto entry = name.empty() ? FailureOr<Entry>(Entry()) : lookup(name, getLoc(proto));
     if (failed(entry))
       return failure();
-    isFolded &= !entry->value;
+    isFolded &= !entry->value && !entry->sequence;
     readsAssumed |= assumed.contains(name);
     inputs.push_back(*entry);
   }

@@ -127,7 +127,8 @@ quant::QuantizedType GraphImporter::findQuantizedType(StringRef name, int32_t el
         continue;
       if (row->import == importConvInteger || row->import == importMatMulInteger)
         return makeUnitType(builder, elementType);
-      if (!row->takesQuantized && proto.output_size() > 0)
+      bool isMoved = !row->takesQuantized || row->import == importIdentity;
+      if (isMoved && proto.output_size() > 0)
         names.insert(proto.output(0));
       else if (auto type = readParameters(proto, found - proto.input().begin(), elementType, shape))
         return next == 0 || isa<quant::UniformQuantizedType>(type) ? type : quant::QuantizedType();
@@ -213,6 +214,9 @@ LogicalResult GraphImporter::finishFunction() {
     auto entry = lookup(output.name(), fileLoc);
     if (failed(entry))
       return failure();
+    if (!entry->tensor && !entry->value)
+      return emitError(fileLoc) << "the output " << quote(output.name())
+                                << " is a sequence or an empty optional; export tensors";
     if (entry->tensor && entry->tensor->size() == 0)
       return emitError(fileLoc) << "the output " << quote(output.name())
                                 << " is a constant without elements";

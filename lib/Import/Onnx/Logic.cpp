@@ -6,9 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Compose.h"
-#include "ElementTypes.h"
 #include "Operators.h"
-#include "TensorReader.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
@@ -91,18 +89,4 @@ LogicalResult onnx_import::importNot(Node &node) {
 LogicalResult onnx_import::importBitShift(Node &node) {
   return node.getString("direction", "") == "LEFT" ? importOfBits<nn::ShiftLeftOp>(node)
                                                    : importOfBits<nn::ShiftRightOp>(node);
-}
-
-/// With the divisor's sign, or (fmod) with that of the other operand: then what a quotient without
-/// its fraction leaves.
-LogicalResult onnx_import::importMod(Node &node) {
-  auto lhs = node.any(0), rhs = node.any(1);
-  if (failed(lhs) || failed(rhs))
-    return failure();
-  if (nn::holdsReals(lhs->getType()))
-    return node.unsupported("operands of " + printElementType(node.elementType(0)));
-  if (!node.getInt("fmod", 0))
-    return node.setComputed(node.create<nn::ModOp>(*lhs, *rhs));
-  auto quotient = node.create<nn::DivOp>(*lhs, *rhs);
-  return node.setComputed(node.compute<nn::SubOp>(lhs, node.compute<nn::MulOp>(quotient, rhs)));
 }

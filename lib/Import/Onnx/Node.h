@@ -16,14 +16,15 @@ namespace octet::onnx_import {
 
 class GraphImporter;
 
-/// The value of a tensor name of the graph: a constant known during import, or a value of the
-/// program.
+/// The value of a name of the graph: a constant known during import, a value of the program, or a
+/// sequence of such.
 struct Entry {
   HostTensorRef tensor;
   mlir::Value value;
   /// Of a value of f32 that holds integers: their type in the file (TensorProto::DataType).
   int32_t integers = 0;
-  explicit operator bool() const { return tensor || value; }
+  std::shared_ptr<const std::vector<Entry>> sequence = {};
+  explicit operator bool() const { return tensor || value || sequence; }
 };
 
 /// The name of the first output that the node has; empty if it has none.

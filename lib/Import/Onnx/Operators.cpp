@@ -26,6 +26,8 @@ static constexpr OperatorRow kOperators[] = {
   {#name, function, minInputs, maxInputs, attributes, "com.microsoft", true},
 #define OCTET_FUSED_OPERATOR(name, function, minInputs, maxInputs, attributes)                     \
   {#name, function, minInputs, maxInputs, attributes, "com.microsoft"},
+#define OCTET_SEQUENCE_OPERATOR(name, function, minInputs, maxInputs, attributes)                  \
+  {#name, function, minInputs, maxInputs, attributes, "", true, true},
 #include "Operators.def"
 };
 
@@ -93,6 +95,8 @@ static StringRef getTypeLetters(const AttributeProto &attribute) {
     return "fs";
   case AttributeProto::STRINGS:
     return "ss";
+  case AttributeProto::TYPE_PROTO:
+    return "p";
   default:
     return "";
   }

@@ -18,11 +18,13 @@ struct OperatorRow {
   llvm::LogicalResult (*import)(Node &node);
   int minInputs, maxInputs; ///< maxInputs < 0: any number
   /// Attributes that are understood, separated by spaces: `name:type` with type i (integer), f
-  /// (float), s (string), t (tensor), g (graph), is/fs/ss (lists), ls (integers of any size);
+  /// (float), s (string), t (tensor), g (graph), p (type), is/fs/ss (lists), ls (integers of any
+  /// size);
   /// `=v|w` behind it if only these values are.
   llvm::StringLiteral attributes;
   llvm::StringLiteral domain = ""; ///< "": ONNX's own
   bool takesQuantized = false;     ///< reads quantized values as they are, with their parameters
+  bool takesSequences = false;     ///< inputs may be sequences
 };
 
 llvm::ArrayRef<OperatorRow> getOperatorTable();

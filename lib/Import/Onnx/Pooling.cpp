@@ -8,6 +8,7 @@
 #include "Compose.h"
 #include "Operators.h"
 #include "Window.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace octet;
@@ -100,16 +101,23 @@ static MaybeValue averageWindows(Node &node, MaybeValue input, const Window &win
   });
 }
 
+/// Integers, which have 8 bits, are pooled as f32.
 LogicalResult octet::onnx_import::importMaxPool(Node &node) {
   Shape extra;
   auto window = readPool(node, extra);
-  if (failed(window))
+  auto given = failed(window) ? MaybeValue() : node.any(0);
+  if (failed(given))
     return failure();
-  return node.setResult(poolWindows(
-      node, node.value(0), appendPads(*window, extra), [&](Value planes, const Window &flat) {
-        return node.create<nn::MaxPoolOp>(planes, flat.kernel, flat.strides, flat.pads,
-                                          flat.dilations);
-      }));
+  Type element = getElementTypeOrSelf(*given);
+  auto input = isa<IntegerType>(element) ? node.cast(given, node.f32()) : given;
+  Window whole = appendPads(*window, extra);
+  auto result = poolWindows(node, input, whole, [&](Value planes, const Window &flat) {
+    return node.create<nn::MaxPoolOp>(planes, flat.kernel, flat.strides, flat.pads, flat.dilations);
+  });
+  if (failed(node.setResult(isa<IntegerType>(element) ? node.cast(result, element) : result)))
+    return failure();
+  return node.wants(1) ? node.setResult(findMaxima(node, *input, whole, shapeOf(*result)), 1)
+                       : success();
 }
 
 /// With ceil_mode, elements behind the pads never count, those of the pads do if count_include_pad

@@ -23,6 +23,14 @@ static Shape moveLast(int64_t axis, int64_t rank) {
   return order;
 }
 
+/// The permutation that undoes another.
+static Shape invert(ShapeRef order) {
+  Shape back(order.size(), 0);
+  for (auto [to, from] : llvm::enumerate(order))
+    back[from] = to;
+  return back;
+}
+
 static MaybeValue permute(Node &node, MaybeValue x, ShapeRef order) {
   if (failed(x) || llvm::is_sorted(order))
     return x;
@@ -96,9 +104,7 @@ LogicalResult onnx_import::importTopK(Node &node) {
     return failure();
   if (k->size() != 1)
     return node.invalid("has " + Twine(k->size()) + " numbers of elements; expected one");
-  Shape order = moveLast(*axis, shape.size()), back(shape.size(), 0);
-  for (auto [to, from] : llvm::enumerate(order))
-    back[from] = to;
+  Shape order = moveLast(*axis, shape.size()), back = invert(order);
   auto rows = permute(node, node.any(0), order);
   auto ranked = rank(node, rows, k->front(), !node.getInt("largest", 1));
   if (failed(ranked))
@@ -107,6 +113,31 @@ LogicalResult onnx_import::importTopK(Node &node) {
     return failure();
   return node.wants(0) ? node.setResult(permute(node, takeRanked(node, *rows, *ranked), back))
                        : success();
+}
+
+/// 1 at the first of the largest elements along an axis, 0 elsewhere. Up to opset 12, all
+/// dimensions from `axis` on count as one.
+LogicalResult onnx_import::importHardmax(Node &node) {
+  Shape shape = node.shape(0), rows = shape;
+  bool flattens = node.opset() < 13;
+  auto axis = node.normalizeAxis(node.getInt("axis", flattens ? 1 : -1), shape.size());
+  auto x = failed(axis) ? MaybeValue() : node.value(0);
+  if (failed(x))
+    return failure();
+  if (flattens) {
+    int64_t columns = *countElements(ShapeRef(shape).drop_front(*axis));
+    rows = {*countElements(shape) / columns, columns};
+    *axis = 1;
+  }
+  Shape order = moveLast(*axis, rows.size()), all = allAxes(rows[*axis]);
+  auto best = rank(node, permute(node, node.reshape(*x, rows), order), 1, /*isSmallest=*/false);
+  auto positions = integerConstant(node, "positions", {rows[*axis]}, {all.begin(), all.end()});
+  if (failed(best) || failed(positions))
+    return failure();
+  auto isBest = node.createAs<nn::CompareOp>(node.builder().getI1Type(), nn::Predicate::equal,
+                                             *best, *positions);
+  auto result = permute(node, node.cast(isBest, node.f32()), invert(order));
+  return failed(result) ? failure() : node.setResult(node.reshape(*result, shape));
 }
 
 /// A depth may be given as a float.

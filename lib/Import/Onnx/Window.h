@@ -43,6 +43,11 @@ llvm::FailureOr<mlir::Value> convolveVolumes(Node &node, mlir::Value input,
                                              const HostTensor &filter, mlir::Value bias,
                                              const Window &window, int64_t groups);
 
+/// Where in `input` the largest element of each window is, as MaxPool numbers elements; of the
+/// shape `out` of a pool's result.
+llvm::FailureOr<mlir::Value> findMaxima(Node &node, mlir::Value input, const Window &window,
+                                        ShapeRef out);
+
 } // namespace octet::onnx_import
 
 #endif // OCTET_LIB_IMPORT_ONNX_WINDOW_H
