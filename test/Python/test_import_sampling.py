@@ -87,10 +87,14 @@ def test_operator_means_what_onnx_says(name):
         np.testing.assert_allclose(have, want, rtol=1e-5, atol=1e-5)
 
 
-# As ONNX's reference: onnxruntime refuses one dimension, leaves a crop as it is if its size is that of the input, and has other antialiasing filters.
+# As ONNX's reference: onnxruntime refuses one dimension, leaves a crop as it is if its size is that of the input, and has other antialiasing filters, and has
+# places in float32.
 REFERENCE_CASES = {
     "linear_of_one_dimension": make_resize('mode="linear"', scales=(2.5,), inputs={"x": [9]}),
     "crop_of_the_same_size": make_resize(f'mode="nearest", {CROP}', sizes=(1, 3, 8, 8), roi=(0, 0, 0.2, 0.1, 1, 1, 0.8, 0.9)),
+    "cubic_of_a_long_dimension": make_resize('mode="cubic"', scales=(0.75, 1), inputs={"x": [600, 5]}),
+    "crop_of_a_long_dimension": make_resize(f'mode="linear", {CROP}, extrapolation_value=2.0', sizes=(1, 1, 2, 500), roi=(0, 0, 0, 1.125, 1, 1, 1, -0.25),
+                                            inputs={"x": [1, 1, 2, 700]}),
     "linear_antialias": make_resize('mode="linear", antialias=1', scales=(1, 1, 0.4, 1.6)),
     "cubic_antialias": make_resize('mode="cubic", antialias=1, exclude_outside=1', sizes=(1, 3, 3, 5)),
 }
@@ -118,7 +122,7 @@ def test_inverse_of_half_a_spectrum():
 
 CONSTANTS = {"s": f32(1, 1, 2, 2), "n": i64(1, 3, 4, 4), "t": (1, 2, 3), "zero": np.int64(0), "two": i64(2, 2), "one": np.int64(1), "long": np.int64(8192),
              "w": (3,), "low": np.float32(10), "high": np.float32(9000), "g": (1, 4, 4, 3), "r": f32(0, 0, 1, 1), "f": f32(1, 1, 0.01, 1),
-             "longer": i64(1, 8192, 1), "huge": i64(1, 3, 8192, 8192), "column": i64(1, -1, 1), "two0": np.int64(2), "huge_count": np.int64(1 << 30),
+             "longer": i64(1, 1 << 20, 1), "huge": i64(1, 3, 8192, 8192), "column": i64(1, -1, 1), "two0": np.int64(2), "huge_count": np.int64(1 << 30),
              "t2": (2, 2), "images": i64(0), "five": f32([1, 0, 0, 3, 3]), "wide": (1, 1, 32, 33), "whole": f32([0, 0, 0, 32, 31]), "large": i64(65536, 65536),
              "pair": i64(1, 2), "tall": i64(8192), "single": i64(1)}
 
@@ -127,7 +131,7 @@ CONSTANTS = {"s": f32(1, 1, 2, 2), "n": i64(1, 3, 4, 4), "t": (1, 2, 3), "zero":
     (f'y = Resize<mode="linear", {CROP}>(x, , s)', 13, "lacks a roi"),
     (f'y = Resize<mode="linear", {CROP}>(x, r, s)', 13, "has a roi of 4 numbers; expected 8"),
     ("y = Resize(x, , f)", 13, "makes a result of shape 1x3x0x8"),
-    ('y = Resize<mode="cubic">(l, , , longer)', 13, "an axis of 16384 elements that becomes one of 8192"),
+    ('y = Resize<mode="cubic">(l, , , longer)', 13, "an axis of 16384 elements that becomes one of 1048576"),
     ("y = GridSample(x, g)", 16, "has an input of shape 1x3x8x8 and a grid of shape 1x4x4x3"),
     ("y = AffineGrid(t, two)", 20, "has a theta of shape 1x2x3 for the size 2x2"),
     ("y = AffineGrid(t, huge)", 20, "a grid of 8192x8192 places"),

@@ -43,7 +43,7 @@ private:
   MaybeValue getWeight(MaybeValue fraction, int64_t distance);
   FailureOr<Tap> makeTap(MaybeValue place, MaybeValue weight, int64_t size, int64_t stride);
   FailureOr<Taps> makeTaps(MaybeValue x, int64_t size, int64_t stride);
-  /// Component `i` of the places, as [N, places, 1].
+  /// Component `i` of the places, as [N, places].
   MaybeValue getComponent(Value grid, int64_t i);
 
   bool isNearest() const { return mode == "nearest"; }
@@ -118,8 +118,7 @@ FailureOr<Tap> GridSampler::makeTap(MaybeValue place, MaybeValue weight, int64_t
   bool isWeighted = padding == "zeros" || !isNearest();
   if (failed(position) || (isWeighted && failed(weight)))
     return failure();
-  return Tap{node.reshape(*position, shapeOf(*position).drop_back()),
-             isWeighted ? *weight : Value()};
+  return Tap{*position, isWeighted ? *weight : Value()};
 }
 
 FailureOr<Taps> GridSampler::makeTaps(MaybeValue x, int64_t size, int64_t stride) {
@@ -149,9 +148,8 @@ MaybeValue GridSampler::getComponent(Value grid, int64_t i) {
   Shape sizes(shapeOf(grid)), starts(sizes.size(), 0), steps(sizes.size(), 1);
   starts.back() = i, sizes.back() = 1;
   auto component = node.create<nn::SliceOp>(grid, starts, sizes, steps);
-  return failed(component)
-             ? component
-             : node.reshape(*component, {sizes[0], *countElements(sizes) / sizes[0], 1});
+  return failed(component) ? component
+                           : node.reshape(*component, {sizes[0], *countElements(sizes) / sizes[0]});
 }
 
 LogicalResult GridSampler::run() {
@@ -174,9 +172,11 @@ LogicalResult GridSampler::run() {
   auto base = integerConstant(node, "images", {image[0], 1},
                               enumerateOffsets({image[0]}, {*countElements(size)}));
   auto samples = failed(base) ? base : combineTaps(node, *rows, *base, taps, Samples::sum);
-  auto result = failed(samples)
-                    ? samples
-                    : node.create<nn::TransposeOp>(*samples, ArrayRef<int64_t>{0, 2, 1});
+  if (failed(samples))
+    return failure();
+  int64_t count = shapeOf(*samples)[0] / image[0];
+  auto result = node.create<nn::TransposeOp>(node.reshape(*samples, {image[0], count, image[1]}),
+                                             ArrayRef<int64_t>{0, 2, 1});
   Shape shape{image[0], image[1]};
   shape.append(places.begin() + 1, places.end() - 1);
   return failed(result) ? failure() : node.setResult(node.reshape(*result, shape));

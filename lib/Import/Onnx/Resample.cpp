@@ -48,36 +48,90 @@ static double getWeight(const Resampling &how, double distance) {
   return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
 
-/// Row `o` of the matrix. An antialiasing filter is as much wider as the result is smaller.
+namespace {
+/// The weights of neighbouring elements, from `first` on.
+struct Row {
+  int64_t first;
+  std::vector<double> weights;
+  int64_t end() const { return first + (int64_t)weights.size(); }
+};
+} // namespace
+
+/// What result `o` is made of. An antialiasing filter is as much wider as the result is smaller.
 /// Elements beyond the first and the last are these, or nothing.
-static void addRow(const Resampling &how, const ResampledAxis &along, int64_t o, float *row) {
+static Row makeRow(const Resampling &how, const ResampledAxis &along, int64_t o) {
   double coordinate = locate<double>(how, along, o), sum = 0;
   double base = std::ceil(coordinate) - 1;
   double narrowing = how.antialias ? std::min(along.scale, 1.0) : 1;
   int64_t radius = how.mode == "linear" ? 1 : 2;
   int64_t first = (int64_t)std::floor(-radius / narrowing) + 1;
-  std::vector<double> weights(along.in);
+  auto clamp = [&](int64_t i) {
+    return (int64_t)std::clamp(base + double(i), 0.0, double(along.in - 1));
+  };
+  Row row{clamp(first), std::vector<double>(clamp(1 - first) - clamp(first) + 1)};
   for (int64_t i = first; i < 2 - first; ++i) {
-    double weight = getWeight(how, narrowing * (base + i - coordinate));
-    double position = std::clamp(base + i, 0.0, along.in - 1.0);
-    if (position != base + i && how.excludesOutside)
+    double weight = getWeight(how, narrowing * (base + double(i) - coordinate));
+    if (how.excludesOutside && double(clamp(i)) != base + double(i))
       continue;
-    weights[(int64_t)position] += weight;
+    row.weights[clamp(i) - row.first] += weight;
     sum += weight;
   }
-  bool isNormal = !how.antialias && !how.excludesOutside;
-  for (int64_t i = 0; i < along.in; ++i)
-    row[i] = isNormal || sum == 0 ? weights[i] : weights[i] / sum;
+  if ((how.antialias || how.excludesOutside) && sum != 0)
+    for (double &weight : row.weights)
+      weight /= sum;
+  return row;
 }
 
-static HostTensor makeMatrix(Node &node, const Resampling &how, const ResampledAxis &along) {
-  std::vector<float> matrix(along.out * along.in);
+/// Results [begin, end), which are made of elements [first, last) only.
+static MaybeValue resamplePart(Node &node, Value x, const ResampledAxis &along, ArrayRef<Row> rows,
+                               int64_t first, int64_t last) {
+  Shape starts(shapeOf(x).size(), 0), sizes(shapeOf(x)), steps(sizes.size(), 1);
+  starts[along.axis] = first, sizes[along.axis] = last - first;
+  MaybeValue part =
+      last - first == along.in ? MaybeValue(x) : node.create<nn::SliceOp>(x, starts, sizes, steps);
+  std::vector<float> matrix(rows.size() * (last - first));
+  for (auto [i, row] : llvm::enumerate(rows))
+    for (auto [k, weight] : llvm::enumerate(row.weights))
+      matrix[i * (last - first) + row.first - first + k] = (float)weight;
+  return multiplyAlong(node, part, along.axis,
+                       {node.nameConstant("resample" + Twine(along.axis)),
+                        {(int64_t)rows.size(), last - first},
+                        std::move(matrix)});
+}
+
+/// Few elements matter for a result: products of parts, so that their cost does not grow with the
+/// square of the size.
+static MaybeValue interpolate(Node &node, Value x, const Resampling &how,
+                              const ResampledAxis &along) {
+  constexpr int64_t kPart = 128, kMostParts = 256;
+  int64_t most = std::max(kPart, along.in / kMostParts);
+  if (!countElements({along.out, std::min(most, along.in)}, kMaxConstantElements))
+    return node.unsupported("an axis of " + Twine(along.in) + " elements that becomes one of " +
+                            Twine(along.out));
   std::vector<int64_t> outside = findOutside(how, along);
-  for (int64_t o = 0; o < along.out; ++o)
-    if (outside.empty() || !outside[o])
-      addRow(how, along, o, matrix.data() + o * along.in);
-  return {
-      node.nameConstant("resample" + Twine(along.axis)), {along.out, along.in}, std::move(matrix)};
+  SmallVector<Value> parts;
+  std::vector<Row> rows;
+  int64_t first = 0, last = 0;
+  auto finish = [&] {
+    auto part = resamplePart(node, x, along, rows, first, last);
+    if (succeeded(part))
+      parts.push_back(*part);
+    rows.clear();
+    return success(succeeded(part));
+  };
+  for (int64_t o = 0; o < along.out; ++o) {
+    Row row = !outside.empty() && outside[o] ? Row{first, {0}} : makeRow(how, along, o);
+    int64_t begin = std::min(first, row.first), end = std::max(last, row.end());
+    if (!rows.empty() && end - begin > most && along.in > 2 * most && failed(finish()))
+      return failure();
+    first = rows.empty() ? row.first : begin;
+    last = rows.empty() ? row.end() : end;
+    rows.push_back(std::move(row));
+  }
+  if (failed(finish()))
+    return failure();
+  return parts.size() == 1 ? MaybeValue(parts.front())
+                           : node.create<nn::ConcatOp>(parts, along.axis);
 }
 
 static MaybeValue takeNearest(Node &node, MaybeValue x, const Resampling &how,
@@ -130,8 +184,5 @@ MaybeValue onnx_import::resample(Node &node, MaybeValue x, const Resampling &how
                                  const ResampledAxis &along) {
   if (how.mode == "nearest")
     return takeNearest(node, x, how, along);
-  if (!countElements({along.out, along.in}, kMaxConstantElements))
-    return node.unsupported("an axis of " + Twine(along.in) + " elements that becomes one of " +
-                            Twine(along.out));
-  return multiplyAlong(node, x, along.axis, makeMatrix(node, how, along));
+  return failed(x) ? x : interpolate(node, *x, how, along);
 }

@@ -16,6 +16,18 @@ using namespace octet::onnx_import;
 /// No result takes more elements than this.
 static constexpr int64_t kMaxTaps = 1024;
 
+/// Sets the result to `pooled` [boxes * rows * columns, channels].
+static LogicalResult setPooled(Node &node, MaybeValue pooled, int64_t boxes, int64_t channels,
+                               ShapeRef bins) {
+  if (failed(pooled))
+    return failure();
+  Value images = node.reshape(*pooled, {boxes, bins[0] * bins[1], channels});
+  auto result = node.create<nn::TransposeOp>(images, ArrayRef<int64_t>{0, 2, 1});
+  return failed(result)
+             ? failure()
+             : node.setResult(node.reshape(*result, {boxes, channels, bins[0], bins[1]}));
+}
+
 //===----------------------------------------------------------------------===//
 // RoiAlign
 //===----------------------------------------------------------------------===//
@@ -107,8 +119,6 @@ LogicalResult RoiAligner::addTaps(Taps &taps, const Axis &axis, MaybeValue place
   auto fraction = node.compute<nn::SubOp>(inside, first);
   int64_t boxes = shapeOf(*place)[0];
   Shape shape = axis.isRow ? Shape{boxes, axis.bins, 1} : Shape{boxes, 1, axis.bins};
-  Shape weights(shape);
-  weights.push_back(1);
   for (bool isSecond : {false, true}) {
     auto part = isSecond ? fraction : node.compute<nn::SubOp>(one, fraction);
     auto weight = node.compute<nn::MulOp>(part, share);
@@ -116,7 +126,7 @@ LogicalResult RoiAligner::addTaps(Taps &taps, const Axis &axis, MaybeValue place
                                axis.size, axis.stride);
     if (failed(weight) || failed(position))
       return failure();
-    taps.push_back({node.reshape(*position, shape), node.reshape(*weight, weights)});
+    taps.push_back({node.reshape(*position, shape), node.reshape(*weight, shape)});
   }
   return success();
 }
@@ -173,9 +183,7 @@ LogicalResult RoiAligner::run() {
   auto pooled = failed(base) ? base
                              : combineTaps(node, *pixels, *base, {*rowTaps, *columnTaps},
                                            isMax ? Samples::max : Samples::sum);
-  return failed(pooled)
-             ? failure()
-             : node.setResult(node.create<nn::TransposeOp>(*pooled, ArrayRef<int64_t>{0, 3, 1, 2}));
+  return setPooled(node, pooled, boxes[0], image[1], {height, width});
 }
 
 LogicalResult onnx_import::importRoiAlign(Node &node) { return RoiAligner(node).run(); }
@@ -232,16 +240,15 @@ static FailureOr<Taps> makeTaps(Node &node, const Bins &bins, ShapeRef shape, in
   return taps;
 }
 
-/// 1 for bins with elements, 0 for those without, whose largest is 0: [R, rows, columns, 1].
+/// 1 for bins with elements, 0 for those without, whose largest is 0: [R * rows * columns, 1].
 static MaybeValue maskEmpty(Node &node, ShapeRef shape, const Bins &rows, const Bins &columns) {
   std::vector<float> mask;
   int64_t width = shape[2];
   for (int64_t i = 0, count = rows.counts.size(); i < count; ++i)
     for (int64_t k = 0; k < width; ++k)
       mask.push_back(rows.counts[i] && columns.counts[i / shape[1] * width + k]);
-  Shape whole(shape);
-  whole.push_back(1);
-  return node.materialize({node.nameConstant("mask"), whole, std::move(mask)});
+  Shape column{(int64_t)mask.size(), 1};
+  return node.materialize({node.nameConstant("mask"), column, std::move(mask)});
 }
 
 LogicalResult onnx_import::importMaxRoiPool(Node &node) {
@@ -278,7 +285,5 @@ LogicalResult onnx_import::importMaxRoiPool(Node &node) {
   auto pooled = node.compute<nn::MulOp>(
       combineTaps(node, *pixels, *base, {*rowTaps, *columnTaps}, Samples::max),
       maskEmpty(node, shape, rows, columns));
-  return failed(pooled)
-             ? failure()
-             : node.setResult(node.create<nn::TransposeOp>(*pooled, ArrayRef<int64_t>{0, 3, 1, 2}));
+  return setPooled(node, pooled, given[0], image[1], size);
 }

@@ -24,19 +24,36 @@ MaybeValue onnx_import::makeRows(Node &node, MaybeValue image) {
   return node.reshape(*behind, {*countElements(shape) / shape[1], shape[1]});
 }
 
+/// All combinations of one tap of each axis; positions and weights are small beside the rows.
+static LogicalResult addCombinations(Node &node, Tap tap, ArrayRef<Taps> axes, Taps &result) {
+  if (axes.empty()) {
+    result.push_back(tap);
+    return success();
+  }
+  for (const Tap &next : axes.front()) {
+    auto position = node.create<nn::AddOp>(tap.position, next.position);
+    MaybeValue weight = tap.weight ? tap.weight : next.weight;
+    if (tap.weight && next.weight)
+      weight = node.create<nn::MulOp>(tap.weight, next.weight);
+    if (failed(position) || failed(weight) ||
+        failed(addCombinations(node, {*position, *weight}, axes.drop_front(), result)))
+      return failure();
+  }
+  return success();
+}
+
 MaybeValue onnx_import::combineTaps(Node &node, Value rows, Value base, ArrayRef<Taps> axes,
                                     Samples samples) {
-  if (axes.empty())
-    return node.create<nn::GatherOp>(rows, base, /*axis=*/0);
+  Taps taps;
+  if (failed(addCombinations(node, {base, Value()}, axes, taps)))
+    return failure();
+  int64_t count = *countElements(shapeOf(taps.front().position));
   MaybeValue result = failure();
-  for (const Tap &tap : axes.front()) {
-    auto position = base ? node.create<nn::AddOp>(base, tap.position) : MaybeValue(tap.position);
-    if (failed(position))
-      return failure();
-    auto part = combineTaps(node, rows, *position, axes.drop_front(), samples);
+  for (const Tap &tap : taps) {
+    auto part = node.create<nn::GatherOp>(rows, node.reshape(tap.position, {count}), /*axis=*/0);
     if (tap.weight)
-      part = node.compute<nn::MulOp>(part, MaybeValue(tap.weight));
-    if (&tap == &axes.front().front())
+      part = node.compute<nn::MulOp>(part, MaybeValue(node.reshape(tap.weight, {count, 1})));
+    if (&tap == &taps.front())
       result = part;
     else
       result = samples == Samples::sum ? node.compute<nn::AddOp>(result, part)

@@ -17,7 +17,7 @@
 namespace octet::onnx_import {
 
 /// The share of an element in a sample along one axis: a position in the flattened input, and a
-/// weight with one dimension more, of size 1; without one, it is 1.
+/// weight; without one, it is 1.
 struct Tap {
   mlir::Value position, weight;
 };
@@ -29,7 +29,7 @@ enum class Samples { sum, max };
 MaybeValue makeRows(Node &node, MaybeValue image);
 
 /// The sum (or the largest) of the elements of `rows` [S, C] at `base` plus one position of each
-/// axis, times their weights: [..., C].
+/// axis, times their weights, all of which broadcast: [samples, C].
 MaybeValue combineTaps(Node &node, mlir::Value rows, mlir::Value base, llvm::ArrayRef<Taps> axes,
                        Samples samples);
 
