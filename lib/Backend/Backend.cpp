@@ -29,6 +29,12 @@ StringRef Backend::getFloatReason(OperationName name) const {
   return "";
 }
 
+StringRef Backend::getStatesReason() const {
+  for (auto entry : BackendOp(op).getBody().getOps<FloatStatesOp>())
+    return entry.getReason();
+  return "";
+}
+
 SymbolRefAttr Backend::getReference(PatternOp pattern) const {
   return SymbolRefAttr::get(BackendOp(op).getSymNameAttr(), FlatSymbolRefAttr::get(pattern));
 }

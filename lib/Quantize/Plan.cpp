@@ -32,6 +32,8 @@ public:
         plan.decisions.push_back(decide(&op));
     for (Decision &decision : plan.decisions)
       byOp[decision.op] = &decision;
+    keepFloatWhatIsNotRead();
+    keepStatesFloat();
     do {
       keepFloatWhatIsNotRead();
       plan.observed.clear();
@@ -44,6 +46,7 @@ private:
   Decision decide(Operation *op);
   void explainNoPattern(Decision &decision);
   std::optional<Reason> getQConfig(const Unit &unit, QConfigAttr &qconfig);
+  void keepStatesFloat();
   void keepFloatWhatIsNotRead();
   void collectSets();
   void addSet(ArrayRef<Value> values);
@@ -149,6 +152,18 @@ Decision Planner::decide(Operation *op) {
   if (!decision.reason)
     decision.verdict = Verdict::Quantized;
   return decision;
+}
+
+void Planner::keepStatesFloat() {
+  StringRef why = backend.getStatesReason();
+  if (why.empty() || quantizedOutputs)
+    return;
+  DenseSet<Operation *> states = findStateOps(block);
+  for (Decision &decision : plan.decisions)
+    if (decision.verdict != Verdict::Float && states.contains(decision.op)) {
+      decision.verdict = Verdict::Float;
+      decision.reason = Reason{"OCT107", why.str(), ""};
+    }
 }
 
 /// Backwards: a result that no quantized unit reads becomes what its pattern's `float_uses` says.

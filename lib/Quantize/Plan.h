@@ -89,6 +89,10 @@ getDecisionAttrs(const Plan &plan, const Backend &backend, int64_t &number);
 llvm::SmallVector<std::pair<mlir::Operation *, DecisionAttr>, 0>
 readDecisions(mlir::ModuleOp module);
 
+/// The operators that pass a value from an input to an output of the block by moving it or
+/// computing element by element, and slices of such inputs.
+llvm::DenseSet<mlir::Operation *> findStateOps(mlir::Block &block);
+
 /// In a network that is quantized already, values that are only moved between a quantize and an
 /// operator are quantized on both sides. Returns how many became so.
 int64_t spreadQuantization(mlir::ModuleOp module);

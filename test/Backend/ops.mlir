@@ -54,6 +54,8 @@ octet.backend @tutorial {
   }
   // CHECK: octet.float ["nn.softmax"] because "it is a choice"
   octet.float ["nn.softmax"] because "it is a choice"
+  // CHECK: octet.float_states because "it is another one"
+  octet.float_states because "it is another one"
   // CHECK: octet.recipe before_prepare "cse" after_calibrate "octet-correct-bias"
   octet.recipe before_prepare "cse" after_calibrate "octet-correct-bias"
 }

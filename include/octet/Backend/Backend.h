@@ -91,6 +91,8 @@ public:
   RecipeOp getRecipe() const;
   /// Why operators of this name stay float on purpose, or "".
   llvm::StringRef getFloatReason(mlir::OperationName name) const;
+  /// Why states stay float, or "" if they do not.
+  llvm::StringRef getStatesReason() const;
   /// How groups name the pattern (`@cpu::@conv_act`).
   mlir::SymbolRefAttr getReference(PatternOp pattern) const;
   /// The unit that `op` forms: a group, or an operator that a pattern of one operator matches.

@@ -258,5 +258,7 @@ octet.backend @cpu {
 
   octet.float ["nn.softmax", "nn.exp"] because "its result spans many orders of magnitude, which 8 bits with one scale cannot hold"
 
+  octet.float_states because "a state that comes in and leaves again collects what 8 bits with one scale lose at every step"
+
   octet.recipe after_calibrate "octet-correct-bias"
 }

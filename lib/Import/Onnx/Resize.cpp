@@ -145,7 +145,7 @@ static MaybeValue resampleAxes(Node &node, const Target &target, const Resamplin
   Shape shape = node.shape(0);
   MaybeValue result = how.mode == "nearest" ? node.any(0) : node.value(0);
   SmallVector<ResampledAxis> axes;
-  for (int64_t axis : llvm::reverse(allAxes(shape.size())))
+  for (int64_t axis = shape.size() - 1; axis >= 0; --axis)
     if (target.changes(axis, shape[axis]))
       axes.push_back({axis, shape[axis], target.sizes[axis], target.scales[axis],
                       target.starts[axis], target.ends[axis]});

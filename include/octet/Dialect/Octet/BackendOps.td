@@ -104,8 +104,8 @@ def Octet_BackendOp : Octet_Op<"backend", [Symbol, SymbolTable, IsolatedFromAbov
   let summary = "the quantized operators that a target supports";
   let description = [{
     A text file that `octet-attach-policy` reads into a network's module. Patterns are tried longest first, those of equal
-    length in the order of the file. Errors: anything but `octet.dtypes`, `octet.pattern`, `octet.fold`, `octet.float` and
-    at most one `octet.recipe` inside; two patterns with the same graph. PyTorch: `BackendConfig`.
+    length in the order of the file. Errors: anything but `octet.dtypes`, `octet.pattern`, `octet.fold`, `octet.float`,
+    `octet.float_states` and at most one `octet.recipe` inside; two patterns with the same graph. PyTorch: `BackendConfig`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name);
   let regions = (region SizedRegion<1>:$body);
@@ -177,6 +177,19 @@ def Octet_FloatOp : Octet_BackendPart<"float"> {
   }];
   let arguments = (ins StrArrayAttr:$names, StrAttr:$reason);
   let assemblyFormat = "$names `because` $reason attr-dict";
+}
+
+def Octet_FloatStatesOp : Octet_BackendPart<"float_states"> {
+  let summary = "values that pass from an input to an output stay float";
+  let description = [{
+    A state comes in as an input and leaves as an output (a recurrent network's memory) with nothing on its way but operators
+    that move values or compute element by element, which belong to no unit with weights. These stay float, and so does an
+    `nn.slice` of such an input; the report gives `reason` (OCT107). Units with weights keep their integers, also those that
+    read the state. Without this operator states are quantized as other values are. It does not apply where the network's
+    inputs and outputs are to be quantized. PyTorch: no counterpart.
+  }];
+  let arguments = (ins StrAttr:$reason);
+  let assemblyFormat = "`because` $reason attr-dict";
 }
 
 def Octet_RecipeOp : Octet_BackendPart<"recipe"> {

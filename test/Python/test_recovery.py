@@ -1,0 +1,171 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Rules that win back what 8 bits cost, each on a network made for its cause, against the same backend without the rule."""
+import re
+
+import numpy as np
+import pytest
+
+octet = pytest.importorskip("octet")
+pytest.importorskip("onnx")
+onnxruntime = pytest.importorskip("onnxruntime")
+from onnx_networks import make_network  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("compiler")
+
+
+@pytest.fixture
+def write_backend(source, tmp_path):
+    """write_backend(old, new) is the path of the CPU backend with another text in one place."""
+
+    def write(old, new):
+        text = (source / "lib" / "Backend" / "backends" / "cpu.mlir").read_text()
+        assert text.count(old) == 1
+        path = tmp_path / f"backend{len(list(tmp_path.iterdir()))}.mlir"
+        path.write_text(text.replace(old, new))
+        return str(path)
+
+    return write
+
+
+def get_decibels(expected, got):
+    return 10 * np.log10(np.mean(expected.astype(np.float64) ** 2) / np.mean((expected - got).astype(np.float64) ** 2))
+
+
+# ---- states --------------------------------------------------------------------------------------------------------------
+SIZE = 24
+STATES = 'octet.float_states because "a state that comes in and leaves again collects what 8 bits with one scale lose at every step"'
+
+CELL = """
+h = Slice(state, zero, size, one)
+c = Slice(state, size, both, one)
+a = Gemm<transB = 1>(x, w, b)
+r = Gemm<transB = 1>(h, u)
+s = Add(a, r)
+i, f, g, o = Split<axis = 1>(s)
+it = Sigmoid(i)
+ft = Sigmoid(f)
+gt = Tanh(g)
+ot = Sigmoid(o)
+kept = Mul(ft, c)
+new = Mul(it, gt)
+cn = Add(kept, new)
+act = Tanh(cn)
+hn = Mul(ot, act)
+staten = Concat<axis = 1>(hn, cn)
+y = Gemm<transB = 1>(hn, v)
+"""
+
+
+def make_cell():
+    """An LSTM cell in small operators: hidden and cell state come in as one tensor and leave as one. Cells reach far beyond 1."""
+    random = np.random.default_rng(3)
+    bias = random.normal(0, 0.5, 4 * SIZE)
+    bias[SIZE : 2 * SIZE] = 4
+    constants = {"w": random.normal(0, 0.4, (4 * SIZE, SIZE)), "u": random.normal(0, 0.2, (4 * SIZE, SIZE)), "b": bias,
+                 "v": random.normal(0, 0.3, (8, SIZE))}
+    constants = {name: value.astype(np.float32) for name, value in constants.items()}
+    integers = {"zero": np.array([0]), "size": np.array([SIZE]), "both": np.array([2 * SIZE]), "one": np.array([1])}
+    return make_network(CELL, inputs={"x": [1, SIZE], "state": [1, 2 * SIZE]}, constants={**constants, **integers},
+                        outputs=("y", "staten"))
+
+
+def follow(model, seed, count=60):
+    """All inputs, states and outputs of one sequence, the states as the model itself computes them."""
+    random = np.random.default_rng(seed)
+    state, inputs, states, outputs = np.zeros((1, 2 * SIZE), np.float32), [], [], []
+    for _ in range(count):
+        x = random.normal(0, 1, (1, SIZE)).astype(np.float32)
+        inputs.append({"x": x, "state": state})
+        got = model.run(inputs[-1])
+        state = got["staten"]
+        states.append(state)
+        outputs.append(got["y"])
+    return inputs, np.concatenate(states), np.concatenate(outputs)
+
+
+def test_states_and_gates_stay_float(write_backend):
+    network = make_cell().SerializeToString()
+    floating = octet.compile(network)
+    samples = [sample for seed in range(4) for sample in follow(floating, seed)[0]]
+    _, states, outputs = follow(floating, 9)
+    assert np.abs(states[:, SIZE:]).max() > 5
+
+    def measure(backend):
+        model = octet.compile(network, calibration_data=samples, backend=backend)
+        _, own_states, own_outputs = follow(model, 9)
+        return (get_decibels(outputs, own_outputs), get_decibels(states[:, SIZE:], own_states[:, SIZE:])), model.report
+
+    (on, report), (off, off_report) = measure("cpu"), measure(write_backend(STATES, ""))
+    assert on[0] > off[0] + 3 and on[1] > off[1] + 6, (on, off)
+    codes = {row.name: row.code for row in report if row.code == "OCT107"}
+    assert codes and "OCT107" not in [row.code for row in off_report]
+    assert all(row.verdict.startswith("int8") for row in report if "nn.linear" in row.operator)
+    assert all(row.verdict == "float" for row in report if "nn.linear" not in row.operator)
+
+
+CONVOLUTIONS = {
+    "moved input, last sum, relu and softmax": """
+        t = Transpose<perm = [0, 1, 3, 2]>(x)
+        a = Conv(t, w)
+        r = Relu(a)
+        b = Conv(r, w)
+        s = Add(a, b)
+        q = Relu(s)
+        p = Conv(q, w)
+        z = Add(q, p)
+        y = Softmax<axis = 1>(z)
+        """,
+    "residual around the network": """
+        a = Conv(x, w)
+        r = Relu(a)
+        b = Conv(r, w)
+        y = Add(x, b)
+        """,
+}
+
+
+@pytest.mark.parametrize("nodes", CONVOLUTIONS.values(), ids=CONVOLUTIONS)
+def test_convolutional_networks_have_no_state(nodes, write_backend, tmp_path):
+    network = make_network(nodes, inputs={"x": [1, 4, 8, 8]}, constants={"w": (4, 4, 1, 1)}).SerializeToString()
+    data = {"x": np.random.default_rng(0).normal(size=(6, 1, 4, 8, 8)).astype(np.float32)}
+    libraries = []
+    for backend in ("cpu", write_backend(STATES, "")):
+        octet.compile(network, calibration_data=data, backend=backend).save(tmp_path / "net.so")
+        libraries.append((tmp_path / "net.so").read_bytes())
+    assert libraries[0] == libraries[1]
+
+
+# ---- weights too small to matter -----------------------------------------------------------------------------------------
+def read_constant(text, name):
+    """The values of a constant as a network's text has them."""
+    return np.frombuffer(bytes.fromhex(re.search(rf'"?{re.escape(name)}"?: "0x[0-9A-F]{{8}}([0-9A-F]*)"', text)[1]), np.float32)
+
+
+def is_subnormal(values):
+    return (values != 0) & (np.abs(values) < np.finfo(np.float32).tiny)
+
+
+def test_weights_that_cannot_matter_become_zero(compiler, tool, tmp_path):
+    """Half of them are subnormal in the file, those of a channel become so by its batch norm."""
+    random = np.random.default_rng(0)
+    w = random.normal(size=(4, 8, 3, 3)).astype(np.float32)
+    w[:, ::2] *= np.float32(1e-40)
+    k = np.array([1, 2, 3e-39, 1], np.float32)
+    ones, zeros, b = np.ones(4, np.float32), np.zeros(4, np.float32), random.normal(size=4).astype(np.float32)
+    network = make_network("c = Conv<pads = [1, 1, 1, 1]>(x, w)\ny = BatchNormalization(c, k, b, zeros, ones)", inputs={"x": [1, 8, 6, 6]},
+                           constants={"w": w, "k": k, "b": b, "zeros": zeros, "ones": ones}).SerializeToString()
+    (tmp_path / "net.onnx").write_bytes(network)
+
+    def stop_after(stage):
+        tool("octet-compile", tmp_path / "net.onnx", "--float", f"--stop-after={stage}", "-o", tmp_path / "net.mlirbc")
+        return tool("octet-opt", tmp_path / "net.mlirbc").stdout
+
+    read = read_constant(stop_after("import"), "w.flushed").reshape(w.shape)
+    assert is_subnormal(w).mean() > 0.4 and np.array_equal(read, np.where(np.abs(w) < 2**-100 * np.abs(w).max(), 0, w))
+    text = stop_after("fuse")
+    folded = read_constant(text, re.search(r"dense_resource<\"?([^>\"]*)\"?> : tensor<4x8x3x3xf32>", text)[1]).reshape(w.shape)
+    assert not is_subnormal(folded).any() and not folded[2].any() and folded[[0, 1, 3], 1::2].all()
+    x = random.normal(size=(1, 8, 6, 6)).astype(np.float32)
+    session = onnxruntime.InferenceSession(network, providers=["CPUExecutionProvider"])
+    np.testing.assert_allclose(octet.compile(network)(x)["y"], session.run(None, {"x": x})[0], rtol=1e-5, atol=1e-5)
