@@ -14,6 +14,7 @@ using namespace mlir;
 void octet::buildTidyPipeline(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createSinkReshapesPass());
   pm.addNestedPass<func::FuncOp>(createFoldIntoWeightsPass());
+  pm.addNestedPass<func::FuncOp>(createFlushWeightsPass());
   pm.addNestedPass<func::FuncOp>(createRaiseIdiomsPass());
 }
 

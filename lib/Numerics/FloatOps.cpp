@@ -16,6 +16,21 @@ using namespace octet;
 // rounding mode.
 float numerics::roundNearestEven(float x) { return std::nearbyint(x); }
 
+int64_t numerics::flushTiny(float *weights, size_t count) {
+  float largest = 0;
+  for (size_t i = 0; i < count; ++i)
+    largest = std::fmax(largest, std::fabs(weights[i]));
+  if (std::isinf(largest))
+    return 0;
+  int64_t numFlushed = 0;
+  for (size_t i = 0; i < count; ++i)
+    if (weights[i] != 0 && std::fabs((double)weights[i]) < (double)largest * 0x1p-100) {
+      weights[i] = 0;
+      ++numFlushed;
+    }
+  return numFlushed;
+}
+
 numerics::Affine numerics::batchNorm(double scale, double shift, double mean, double variance,
                                      double epsilon) {
   float k = static_cast<float>(scale / std::sqrt(variance + epsilon));

@@ -135,9 +135,11 @@ LogicalResult octet::foldAffine(FoldOp fold, const Match &match) {
     return createConstantLike<float>(builder, loc, like, name + suffix, type, values);
   };
   Value newWeight = weight->get();
-  if (affineOp.getScale() || affineOp.getVariance())
-    newWeight = create(newWeight.getLoc(), newWeight, getName(newWeight), weightType,
-                       scaleWeight(*weightValues, weightType.getShape(), axis, affine->scale));
+  if (affineOp.getScale() || affineOp.getVariance()) {
+    auto scaled = scaleWeight(*weightValues, weightType.getShape(), axis, affine->scale);
+    numerics::flushTiny(scaled.data(), scaled.size());
+    newWeight = create(newWeight.getLoc(), newWeight, getName(newWeight), weightType, scaled);
+  }
   auto biasType = RankedTensorType::get({numChannels}, builder.getF32Type());
   std::string biasName = bias ? getName(bias->get()) : (getSourceName(op) + ".bias").str();
   Value newBias =

@@ -46,6 +46,17 @@ def KeepStatesPass : Pass<"octet-keep-states", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numStates", "num-states", "Number of states">];
 }
 
+def FlushWeightsPass : Pass<"octet-flush-weights", "::mlir::func::FuncOp"> {
+  let summary = "set weights to zero that are too small to matter";
+  let description = [{
+    Weights of convolutions and linear layers whose magnitude is below 2^-100 of the largest in their tensor become zero:
+    subnormal numbers slow down multiplications, and such products are lost in the rounding of a sum unless inputs differ by
+    as much. Other readers of the same constant keep its values. Source: [N.tiny].
+  }];
+  let dependentDialects = ["::octet::nn::NNDialect"];
+  let statistics = [Statistic<"numFlushed", "num-flushed", "Number of weights that became zero">];
+}
+
 def RaiseIdiomsPass : Pass<"octet-raise-idioms", "::mlir::func::FuncOp"> {
   let summary = "replace activations that are spelled out in small operators by one operator";
   let description = [{
