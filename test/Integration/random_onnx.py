@@ -180,9 +180,11 @@ def function(net, x):
     """Steps are taken of the input only, which is the same number in onnxruntime; logarithms and powers of what is not near 0."""
     shape = net.values[x]
     operator = net.one_of("Abs", "Sin", "Cos", "Atan", "Softsign", "Selu", "Celu", "Mish", "Log", "Pow", "PRelu", "Sign", "Round", "Floor", "Ceil",
-                          "ThresholdedRelu", "Shrink", "Tan", "Sinh")
-    if operator in ("Sign", "Round", "Floor", "Ceil", "ThresholdedRelu", "Shrink"):
+                          "ThresholdedRelu", "Shrink", "Tan", "Sinh", "Hardmax", "Mod")
+    if operator in ("Sign", "Round", "Floor", "Ceil", "ThresholdedRelu", "Shrink", "Hardmax"):
         net.add(operator, ["x"])
+    elif operator == "Mod":
+        net.add(operator, ["x", f32(net.one_of(0.3, -1.7))], fmod=1)
     elif operator in ("Log", "Pow"):
         y = net.add("Abs", [x])
         y = y and net.add("Add", [y, f32(0.5)])
@@ -229,8 +231,20 @@ def rearrangement(net, x):
         lambda: len(shape) == 4 and net.add("SpaceToDepth", [x], blocksize=block),
         lambda: net.add("Tile", [x, np.array([net.one_of(1, 1, 2, 3) for _ in shape])]),
         lambda: net.add("Expand", [x, np.array([net.one_of(2, 3) if size == 1 else size for size in shape])]),
+        lambda: net.opset >= 9 and net.add("Compress", [x, np.arange(shape[-1]) % net.one_of(2, 3) == 0], axis=len(shape) - 1),
+        lambda: net.opset >= 10 and len(shape) > 1 and net.add("ReverseSequence", [x, net.rng.integers(1, shape[1] + 1, shape[0])], batch_axis=0, time_axis=1),
+        lambda: pieces(net, x),
         lambda: net.add("Pad", [x], mode=mode, pads=Input(np.array(net.numbers(2 * len(shape), 0, 3)), 11)),
         lambda: len(shape) == 3 and net.add("Einsum", [x, net.weight(7, shape[2])], equation=net.one_of("bij,kj->bik", "bij,kj->kb", "abc,dc->adb")))()
+
+
+def pieces(net, x):
+    """A tensor that is taken apart and put together again, or a piece of it."""
+    if net.opset >= 11:
+        axis = int(net.rng.integers(len(net.values[x])))
+        net.nodes.append(helper.make_node("SplitToSequence", [x], [sequence := net.fresh("s")], axis=axis))
+        if net.add("ConcatFromSequence", [sequence], axis=net.one_of(0, axis)) is None:
+            net.nodes.pop()
 
 
 def reshape(net, x):
@@ -339,16 +353,13 @@ def volume(net, x):
     """Rows as slices: what follows is over three dimensions."""
     n, channels, height, width = net.values[x]
     depths = [depth for depth in range(2, 8) if height % depth == 0]
-    if depths:
-        depth = net.one_of(*depths)
-        y = net.add("Reshape", [x, np.array([n, channels, depth, height // depth, width])])
-        y and net.one_of(convolution, convolution, transposed_convolution, pool)(net, y)
+    y = depths and net.add("Reshape", [x, np.array([n, channels, depth := net.one_of(*depths), height // depth, width])])
+    y and net.one_of(convolution, convolution, transposed_convolution, pool)(net, y)
 
 
 def fused(net, x):
     """Operators that onnxruntime's optimizers write."""
-    shape, domain = net.values[x], {"domain": "com.microsoft"}
-    size = shape[-1]
+    shape, size, domain = net.values[x], net.values[x][-1], {"domain": "com.microsoft"}
     bias = net.weight(size, spread=0.3)
     net.one_of(
         lambda: net.add("BiasGelu", [x, bias], **domain),
