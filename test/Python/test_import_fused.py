@@ -183,6 +183,8 @@ REFUSED = {
     "embedding_without_table": ("y = com.microsoft.EmbedLayerNormalization(ids)", dict(inputs={"ids": [2, 5]}, types={"ids": I32}), "lacks its input 2"),
     "embedding_positions": ("y = com.microsoft.EmbedLayerNormalization(ids, , w, p, , g, b)", dict(
         IDS, inputs={"ids": [2, 5]}, constants={**IDS["constants"], "p": (4, 8)}), "tables of shape 9x8 and 4x8"),
+    "embedding_of_too_many_segments": ("y = com.microsoft.EmbedLayerNormalization(ids, segments, w, p, t, g, b)", dict(
+        IDS, inputs={"ids": [2, 5], "segments": [3, 2, 5]}), "adds embeddings of words, positions and segments to one of shape 3x2x5x8"),
     "attention_buffer": (*attention("", ", , , , n", constants={"n": i32(1)}), "a past in a buffer of its own length"),
     "attention_heads": ("y = com.microsoft.Attention<num_heads=3>(x, w, b)", HEADS, "has inputs of shape 2x5x8, 8x24, 24 for 3 heads"),
     "attention_rank": ("y = com.microsoft.Attention<num_heads=2>(x, w)", dict(HEADS, inputs={"x": [5, 8]}), "for 2 heads"),

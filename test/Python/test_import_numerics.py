@@ -173,6 +173,7 @@ CASES = {
     "hardmax_old_flattens": ("y = Hardmax<axis=2>(x)", dict(opset=11)),
     "mod_of_floats": ("a = Mod<fmod=1>(x, z)\nb = Mul(x, large)\nc = Mod<fmod=1>(b, z)\nd = Mod<fmod=1>(x, p)", dict(
         inputs={"x": [3, 50], "z": [50]}, constants={"large": f32(1e9), "p": f32(0.3)}, outputs=tuple("acd"))),
+    "mod_of_constants": ("k = Mod<fmod=1>(a, b)\ny = Mul(x, k)", dict(constants={"a": f32(7.3, -8.1, 1e6, 3), "b": f32(2.1, 0.7, 0.3, np.inf)}, inputs={"x": [4]})),
     "compress": ("y = Compress<axis=-2>(x, c)\nz = Compress(x, d)", dict(
         constants={"c": np.arange(8) % 3 == 1, "d": np.arange(40) % 7 == 0}, outputs=("y", "z"))),
     "reverse_sequence": ("y = ReverseSequence(x, l)\nz = ReverseSequence<batch_axis=0, time_axis=1>(x, m)", dict(

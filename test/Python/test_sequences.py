@@ -98,6 +98,8 @@ def test_sequences_are_lists_at_import(name):
     ("s = SequenceEmpty()\ny = ConcatFromSequence<axis = 0>(s)", "an empty sequence"),
     ("s = SplitToSequence(x)\nt = SplitToSequence(s)\ny = SequenceAt(t, one)", "splits a sequence"),
     ("s = SplitToSequence(x)\nt = SplitToSequence(x, s)\ny = SequenceAt(t, one)", "has a sequence as sizes of pieces"),
+    ("c = Expand(one, wide)\nw = Cast<to = 1>(c)\ns = SplitToSequence(w)\ny = SequenceAt(s, one)", "a sequence of 1025 pieces"),
+    ("c = Expand(one, wide)\nw = Cast<to = 1>(c)\ns = SplitToSequence(w, one)\ny = SequenceAt(s, one)", "a sequence of 1025 pieces"),
     ("s = SplitToSequence(x, sizes)\ny = SequenceAt(s, one)", "splits 4 elements into pieces of [3x2]"),
     ("s = SplitToSequence(x)\nt = SequenceConstruct(x)\nu = SequenceMap(s, t) <body = b (float p, float q) => (float r) { r = Add(p, q) }>\ny = SequenceAt(u, one)",
      "has sequences of different lengths"),
@@ -109,5 +111,5 @@ def test_sequences_are_lists_at_import(name):
      "has sequences or nothing as results of its trips"),
 ])
 def test_errors(tmp_path, nodes, message):
-    model = make_model(f"g (float[4,3] x) => (float[a] y) <int64 one = {{1}}, bool yes = {{1}}, int64[2] sizes = {{3, 2}}> {{\n{nodes}\n}}")
+    model = make_model(f"g (float[4,3] x) => (float[a] y) <int64 one = {{1}}, bool yes = {{1}}, int64[2] sizes = {{3, 2}}, int64[1] wide = {{1025}}> {{\n{nodes}\n}}")
     expect_error(tmp_path, model, message)

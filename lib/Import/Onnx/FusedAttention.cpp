@@ -11,6 +11,8 @@
 
 #include "Compose.h"
 #include "Operators.h"
+#include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace octet;
@@ -191,7 +193,8 @@ MaybeValue FusedAttention::makeMask(unsigned mask) {
   auto added = node.createAs<nn::SelectOp>(node.f32(), *visible, *nothing, *filter);
   if (isCausal)
     added = node.compute<nn::MinOp>(added, makeCausal());
-  if (failed(added) || !node.constant(mask))
+  if (failed(added) || !node.constant(mask) ||
+      !countElements(shapeOf(*added), kMaxConstantElements))
     return added;
   HostTensor constant = node.evaluate(*added);
   if (llvm::all_of(*constant.floats(), [](float value) { return value == 0; }))

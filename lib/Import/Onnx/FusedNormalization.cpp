@@ -163,6 +163,9 @@ LogicalResult EmbeddingImporter::run() {
     sum = node.compute<nn::AddOp>(sum, lookUp(kSegmentTable, kSegments));
   if (failed(sum))
     return failure();
+  if (shapeOf(*sum) != ShapeRef{shape[0], shape[1], node.shape(kWordTable)[1]})
+    return node.invalid("adds embeddings of words, positions and segments to one of shape " +
+                        printShape(shapeOf(*sum)));
   Normalized x = normalize(node, sum, {2}, node.getFloat("epsilon", kEpsilon));
   if (failed(node.setResult(scaleAndShift(node, x.result, kScale, kBias))))
     return failure();

@@ -11,6 +11,8 @@
 
 #include "Operators.h"
 #include "RecurrentActivations.h"
+#include "llvm/Support/MathExtras.h"
+#include <limits>
 
 using namespace mlir;
 using namespace octet;

@@ -339,20 +339,27 @@ static Integers::Number applyLaw(Operation *op, ArrayRef<Integers::Number> opera
 }
 
 HostTensor Node::evaluate(Value value) {
+  llvm::DenseMap<Value, HostTensor> known;
+  return evaluate(value, known);
+}
+
+HostTensor Node::evaluate(Value value, llvm::DenseMap<Value, HostTensor> &known) {
   if (HostTensorRef constant = importer.getConstant(value))
     return *constant;
+  if (auto found = known.find(value); found != known.end())
+    return found->second;
   Operation *op = value.getDefiningOp();
   ShapeRef shape = shapeOf(value);
   SmallVector<HostTensor> operands;
   for (Value operand : op->getOperands())
-    operands.push_back(broadcastTo(evaluate(operand), shape));
+    operands.push_back(broadcastTo(evaluate(operand, known), shape));
   std::vector<Integers::Number> numbers;
   for (int64_t i = 0, count = *countElements(shape); i < count; ++i) {
     auto elements = llvm::map_to_vector(
         operands, [&](const HostTensor &tensor) { return getElement(tensor, i); });
     numbers.push_back(applyLaw(op, elements));
   }
-  return makeTensor(shape, numbers, getElementTypeOrSelf(value));
+  return known[value] = makeTensor(shape, numbers, getElementTypeOrSelf(value));
 }
 
 LogicalResult Node::setComputed(FailureOr<Value> value) {

@@ -151,6 +151,8 @@ public:
   const onnx::NodeProto &proto;
 
 private:
+  /// The same, with the values that were evaluated before.
+  HostTensor evaluate(mlir::Value value, llvm::DenseMap<mlir::Value, HostTensor> &known);
   llvm::LogicalResult checkConstant(const HostTensor &tensor);
   /// Counts a constant that was computed, if there are not too many.
   llvm::LogicalResult countComputed(const HostTensor &tensor);

@@ -165,15 +165,23 @@ static Entry view(Node &node, const Entry &entry, ShapeRef shape) {
 /// One element each by default, pieces of one size (of which the last may be smaller), or of given
 /// sizes.
 static FailureOr<Shape> readPieces(Node &node, int64_t size) {
+  constexpr int64_t kMostPieces = 1024;
+  auto check = [&](int64_t count) {
+    return count <= kMostPieces ? success()
+                                : node.unsupported("a sequence of " + Twine(count) + " pieces");
+  };
   if (!node.has(1))
-    return Shape(size, 1);
+    return failed(check(size)) ? FailureOr<Shape>() : Shape(size, 1);
   if (node.entry(1).sequence)
     return node.invalid("has a sequence as sizes of pieces");
   auto given = node.integers(1, "sizes of pieces");
   if (failed(given))
     return failure();
   Shape pieces = *given;
-  if (node.shape(1).empty() && pieces[0] > 0) {
+  bool isEqual = node.shape(1).empty() && pieces[0] > 0;
+  if (failed(check(isEqual ? size / pieces[0] : pieces.size())))
+    return failure();
+  if (isEqual) {
     pieces.assign(size / pieces[0], pieces[0]);
     if (int64_t rest = size % given->front())
       pieces.push_back(rest);

@@ -8,6 +8,7 @@
 #include "Compose.h"
 #include "Operators.h"
 #include "Window.h"
+#include <limits>
 
 using namespace mlir;
 using namespace octet;
