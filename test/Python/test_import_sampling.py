@@ -112,6 +112,15 @@ def test_operator_means_what_the_reference_says(name):
     np.testing.assert_allclose(actual[0], expected[0], rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("padding, mode, expected", [("zeros", "linear", [0, 0, 0]), ("zeros", "cubic", [0, 0, 0]), ("border", "cubic", [4, 12, 0]),
+                                                     ("border", "nearest", [4, 12, 0])])
+def test_places_far_outside(padding, mode, expected):
+    model = make_network(f'y = GridSample<mode="{mode}", padding_mode="{padding}">(x, g)', opset=20, inputs={"x": [1, 1, 3, 5], "g": [1, 1, 3, 2]})
+    feeds = {"x": np.arange(15, dtype=np.float32).reshape(1, 1, 3, 5), "g": f32([[[np.inf, -1e30], [0, 3e9], [-np.inf, -np.inf]]])}
+    actual = run(translate("--export-onnx", translate("--import-onnx", model.SerializeToString())), feeds)
+    np.testing.assert_allclose(actual[0].ravel(), expected, atol=1e-5)
+
+
 def test_inverse_of_half_a_spectrum():
     x = np.random.default_rng(1).standard_normal((3, 7, 2)).astype(np.float32)
     for length in (12, 13, 9, 20):

@@ -82,11 +82,13 @@ MaybeValue GridSampler::reflect(MaybeValue x, int64_t size) {
   return clip(node.compute<nn::SubOp>(number(high), fromHigh), low, high);
 }
 
-/// Cubic interpolation needs no more than that its elements are inside.
+/// So far outside that no tap is inside, every place is the same; infinity is one of them.
 MaybeValue GridSampler::keepInside(MaybeValue x, int64_t size) {
-  if (isCubic() || padding == "zeros")
-    return x;
-  return padding == "border" ? clip(x, 0, size - 1) : reflect(x, size);
+  constexpr int64_t kFar = 3;
+  if (padding == "reflection")
+    return reflect(x, size);
+  int64_t margin = padding == "border" && !isCubic() ? 0 : kFar;
+  return clip(x, -margin, size - 1 + margin);
 }
 
 /// Linear: 1 - f and f. Keys' cubic convolution with -0.75 is, with g = 1 - f: a f g^2,
