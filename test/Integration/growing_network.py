@@ -71,7 +71,7 @@ class Network:
         return f"{prefix}{self.count}"
 
     def constant(self, array):
-        self.constants.append(numpy_helper.from_array(np.ascontiguousarray(array), self.fresh("c")))
+        self.constants.append(numpy_helper.from_array(np.asarray(array, order="C"), self.fresh("c")))
         return self.constants[-1].name
 
     def model(self, outputs):

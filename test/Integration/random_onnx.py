@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import onnx
+import sampling_steps
 from growing_network import Input, Network
 from onnx import helper
 
@@ -309,7 +310,7 @@ def padding(net, x):
 
 def resizing(net, x):
     scales = f32([1, 1, net.one_of(1, 2, 3, 0.5, 1.5), net.one_of(1, 2, 2.2, 0.5)])
-    mode = net.one_of("nearest", "linear")
+    mode = net.one_of("nearest", "linear", *["cubic"] * (net.opset >= 11))
     if net.opset < 10:
         net.add("Upsample", [x], mode=mode, scales=Input(np.maximum(np.floor(scales), 1), 9))
     elif net.opset == 10:
@@ -376,7 +377,8 @@ STEPS = [(convolution, 7, (3, 4, 5)), (transposed_convolution, 1, (3, 4, 5)), (a
          (mean, 1, (1, 2, 3, 4)), (gemm, 2, (2,)), (matmul, 1, (2, 3, 4)), (batch_norm, 1, (2, 3, 4)), (reshape, 1, (1, 2, 3, 4)),
          (transpose, 1, (2, 3, 4)), (concatenation, 2, (1, 2, 3, 4)), (slicing, 1, (1, 2, 3, 4)), (padding, 1, (1, 2, 3, 4)),
          (resizing, 1, (4,)), (function, 2, (1, 2, 3, 4)), (reduction, 1, (1, 2, 3, 4)), (normalization, 1, (2, 3, 4)),
-         (extremes, 1, (1, 2, 3, 4)), (rearrangement, 1, (1, 2, 3, 4)), (choice, 1, (1, 2, 3, 4)), (positions, 1, (1, 2, 3, 4))]
+         (extremes, 1, (1, 2, 3, 4)), (rearrangement, 1, (1, 2, 3, 4)), (choice, 1, (1, 2, 3, 4)), (positions, 1, (1, 2, 3, 4)),
+         (sampling_steps.sampling, 1, (4,)), (sampling_steps.transform, 1, (2, 3)), (sampling_steps.boxes, 1, (4,)), (sampling_steps.unfolding, 1, (2, 3, 4))]
 
 
 def make_random_model(seed):
