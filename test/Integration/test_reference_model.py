@@ -16,31 +16,47 @@ import pytest
 
 NETWORKS = ["mlperf_resnet8_cifar10", "mlperf_kws_dscnn", "mlperf_ad01_autoencoder"]
 QUANTIZE = re.compile(r"^\s*(%\w+) = octet\.quantize %\w+(?: \{.*\})? : \(.*\) -> (tensor<.*>)$", re.M)
+PER_CHANNEL = re.compile(r"!quant\.uniform<\w+:\w+:\d+, ")
 DEQUANTIZE = re.compile(r"^(\s*%\w+ = octet\.dequantize )(%\w+)((?: \{.*\})? : .*)$", re.M)
 
 
 def cut(text):
-    """The function with an argument in front of every dequantize and a result behind every quantize."""
+    """The function with an argument in front of every dequantize and a result behind every quantize.
+
+    A network takes and gives no tensor with a scale per channel: real numbers cross instead, quantized inside.
+    """
     quantized = QUANTIZE.findall(text)
     names = {value: f"%cut{i}" for i, (value, _) in enumerate(quantized)}
     text = DEQUANTIZE.sub(lambda m: m[1] + names[m[2]] + m[3], text)
-    arguments = "".join(f', %cut{i}: {kind} {{nn.name = "in{i}"}}' for i, (_, kind) in enumerate(quantized))
-    results = ", ".join(f'{kind} {{nn.name = "out{i}"}}' for i, (_, kind) in enumerate(quantized))
-    text = re.sub(r"(func\.func @main\(.*?)\) -> .* \{$", lambda m: f"{m[1]}{arguments}) -> ({results}) {{", text, count=1, flags=re.M)
-    values, kinds = (", ".join(part) for part in zip(*quantized))
-    return re.sub(r"^    return .*$", f"    return {values} : {kinds}", text, count=1, flags=re.M), len(quantized)
+    arguments, results, first, last = [], [], "", ""
+    for i, (value, kind) in enumerate(quantized):
+        name, outside = f"%cut{i}", kind
+        if PER_CHANNEL.search(kind):
+            outside = re.sub("!quant.*>>$", "f32>", kind)
+            first += f"    {name} = octet.quantize {name}_real : ({outside}) -> {kind}\n"
+            last += f"    {name}_out = octet.dequantize {value} : ({kind}) -> {outside}\n"
+            name, value = f"{name}_real", f"{name}_out"
+        arguments.append(f'{name}: {outside} {{nn.name = "in{i}"}}')
+        results.append((value, outside, f'{outside} {{nn.name = "out{i}"}}'))
+    values, kinds, named = (", ".join(part) for part in zip(*results))
+    text = re.sub(r"(func\.func @main\(.*?)\) -> .* \{\n", lambda m: f"{m[1]}, {', '.join(arguments)}) -> ({named}) {{\n{first}", text, count=1)
+    return re.sub(r"^    return .*$", f"{last}    return {values} : {kinds}", text, count=1, flags=re.M), len(quantized)
 
 
 def run_everything(path, feed):
-    """The result of every QuantizeLinear, in order."""
+    """The result of every QuantizeLinear, in order, with its scale and zero point as they broadcast against it."""
     model = onnx.load(path)
-    names = [node.output[0] for node in model.graph.node if node.op_type == "QuantizeLinear"]
+    nodes = [node for node in model.graph.node if node.op_type == "QuantizeLinear"]
+    constants = {constant.name: onnx.numpy_helper.to_array(constant) for constant in model.graph.initializer}
     del model.graph.output[:]
-    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
+    model.graph.output.extend(onnx.ValueInfoProto(name=node.output[0]) for node in nodes)
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return names, session.run(names, feed)
+    for node, integers in zip(nodes, session.run(None, feed)):
+        shape = [-1 if axis == 1 else 1 for axis in range(integers.ndim)]
+        scale, zero_point = (constants[name].reshape(shape) if constants[name].size > 1 else constants[name] for name in node.input[1:])
+        yield node.output[0], integers, scale, zero_point.astype(np.int16)
 
 
 @pytest.mark.parametrize("network", NETWORKS)
@@ -63,11 +79,17 @@ def test_same_integers_as_onnxruntime(network, tool, shared_models, tmp_path):
 
     ties = elements = 0
     for sample in samples[3:]:
-        names, integers = run_everything(exported, {entry.name: sample})
-        assert len(names) == count >= 10
-        outputs = compiled.run({entry.name: sample, **{f"in{i}": value for i, value in enumerate(integers)}})
-        for i, (name, expected) in enumerate(zip(names, integers)):
-            difference = np.abs(outputs[f"out{i}"].astype(np.int16) - expected)
+        tensors = list(run_everything(exported, {entry.name: sample}))
+        assert len(tensors) == count >= 10
+        given = {tensor.name: tensor.dtype for tensor in compiled.inputs}
+        feeds = {f"in{i}": integers if given[f"in{i}"] != np.float32 else (integers - zero_point).astype(np.float32) * scale
+                 for i, (_, integers, scale, zero_point) in enumerate(tensors)}
+        outputs = compiled.run({entry.name: sample, **feeds})
+        for i, (name, expected, scale, zero_point) in enumerate(tensors):
+            actual = outputs[f"out{i}"]
+            if actual.dtype == np.float32:
+                actual = np.rint(actual / scale) + zero_point
+            difference = np.abs(actual.astype(np.int16) - expected)
             assert difference.max() <= 1, f"{name}: {difference.max()} steps"
             # A small tensor may have one.
             moved, allowed = np.count_nonzero(difference), max(1, (difference.size - 1) // 10_000)
