@@ -35,6 +35,12 @@ StringRef Backend::getStatesReason() const {
   return "";
 }
 
+StringRef Backend::getNormsReason() const {
+  for (auto entry : BackendOp(op).getBody().getOps<FloatNormsOp>())
+    return entry.getReason();
+  return "";
+}
+
 SymbolRefAttr Backend::getReference(PatternOp pattern) const {
   return SymbolRefAttr::get(BackendOp(op).getSymNameAttr(), FlatSymbolRefAttr::get(pattern));
 }

@@ -114,6 +114,53 @@ std::optional<HardSigmoid> matchHardSigmoid(Value value, float factor) {
   return HardSigmoid{affine.input, affine.scale * factor, affine.offset * factor};
 }
 
+/// Coefficients of 1, x, x^2 and x^3.
+using Cubic = std::array<float, 4>;
+
+bool areClose(const Cubic &actual, const Cubic &expected) {
+  return llvm::all_of_zip(actual, expected, [](float a, float e) { return isClose(a, e); });
+}
+
+std::optional<Cubic> multiply(const Cubic &lhs, const Cubic &rhs) {
+  Cubic product{};
+  for (size_t i = 0; i < lhs.size(); ++i)
+    for (size_t k = 0; k < rhs.size(); ++k) {
+      float term = lhs[i] * rhs[k];
+      if (i + k < product.size())
+        product[i + k] += term;
+      else if (term != 0)
+        return std::nullopt;
+    }
+  return product;
+}
+
+/// `value` as a polynomial in x that sums and products of x and constants compute, some of them.
+std::optional<Cubic> matchCubic(Value value, Value x, int depth = 8) {
+  if (value == x)
+    return Cubic{0, 1, 0, 0};
+  if (auto constant = getScalar(value))
+    return Cubic{*constant, 0, 0, 0};
+  Operation *op = value.getDefiningOp();
+  if (!isa_and_present<nn::AddOp, nn::MulOp, nn::DivOp>(op) || depth == 0)
+    return std::nullopt;
+  auto lhs = matchCubic(op->getOperand(0), x, depth - 1);
+  auto rhs = lhs ? matchCubic(op->getOperand(1), x, depth - 1) : std::nullopt;
+  if (!rhs)
+    return std::nullopt;
+  if (isa<nn::MulOp>(op))
+    return multiply(*lhs, *rhs);
+  if (isa<nn::DivOp>(op)) {
+    Cubic inverse{1 / (*rhs)[0], 0, 0, 0};
+    bool isByConstant =
+        (*rhs)[0] != 0 && llvm::all_of(llvm::drop_begin(*rhs), [](float c) { return c == 0; });
+    return isByConstant ? multiply(*lhs, inverse) : std::nullopt;
+  }
+  Cubic sum = *lhs;
+  for (auto [term, other] : llvm::zip_equal(sum, *rhs))
+    term += other;
+  return sum;
+}
+
 /// A product and the constant factor around it, which is 1 if there is none; the product is null
 /// for any other value.
 std::pair<nn::MulOp, float> matchProduct(Value value) {
@@ -184,33 +231,48 @@ template <typename OuterOp> struct RaiseHardSwish : Raise<OuterOp> {
   }
 };
 
-/// x * (1 + erf(x / sqrt(2))), halved inside or outside.
+/// x * (1 + erf(x / sqrt(2))), halved anywhere; the same with the tanh of a polynomial, whose terms
+/// exporters arrange in many ways.
 struct RaiseGelu : Raise<nn::MulOp> {
   using Raise::Raise;
   LogicalResult matchAndRewrite(nn::MulOp op, PatternRewriter &rewriter) const override {
     auto [mul, factor] = matchProduct(op);
     if (!mul)
       return rewriter.notifyMatchFailure(op, "requires a product");
-    for (auto [x, gate] : getOrders(mul)) {
-      Value source = matchGate(gate);
-      auto halved = matchScaled(x);
-      bool isHalf = x == source && isClose(factor, 0.5f);
-      bool isHalfInside = halved && halved->first == source && x.hasOneUse() &&
-                          isClose(factor * halved->second, 0.5f);
-      if (source && source.getType() == op.getType() && (isHalf || isHalfInside))
-        return raise<nn::GeluOp>(op, rewriter, source, nn::GeluForm::none);
+    for (auto [value, gate] : getOrders(mul)) {
+      auto [x, inFront] = splitFactor(value);
+      auto [sum, onGate] = splitFactor(gate);
+      if (x.getType() != op.getType())
+        continue;
+      // With a factor in front, x is either the product or its operand.
+      for (auto [source, part] : {std::pair(value, 1.0f), std::pair(x, inFront)})
+        if (isClose(factor * part * onGate, 0.5f))
+          if (auto form = matchGate(sum, source))
+            return raise<nn::GeluOp>(op, rewriter, source, *form);
     }
     return rewriter.notifyMatchFailure(op, "requires half a value times its error function");
   }
 
-  /// The x of 1 + erf(x / sqrt(2)), or null.
-  static Value matchGate(Value gate) {
+private:
+  /// `value` as factor * x; the factor is 1 if there is none, or the product has other users.
+  static std::pair<Value, float> splitFactor(Value value) {
+    auto scaled = value.hasOneUse() ? matchScaled(value) : std::nullopt;
+    return scaled.value_or(std::pair(value, 1.0f));
+  }
+
+  /// The formula whose gate is 1 + erf(...) or 1 + tanh(...) of a polynomial in x.
+  static std::optional<nn::GeluForm> matchGate(Value gate, Value x) {
     auto sum = matchConstantOperand<nn::AddOp>(gate);
-    auto erf = sum && sum->second == 1 ? sum->first.getDefiningOp<nn::ErfOp>() : nn::ErfOp();
-    if (!erf || !gate.hasOneUse() || !erf->hasOneUse() || !erf.getInput().hasOneUse())
-      return {};
-    auto scaled = matchScaled(erf.getInput());
-    return scaled && isClose(scaled->second, 0.70710678f) ? scaled->first : Value();
+    if (!sum || sum->second != 1 || !gate.hasOneUse() || !sum->first.hasOneUse())
+      return std::nullopt;
+    if (auto erf = sum->first.getDefiningOp<nn::ErfOp>())
+      if (auto p = matchCubic(erf.getInput(), x); p && areClose(*p, {0, 0.70710678f, 0, 0}))
+        return nn::GeluForm::none;
+    if (auto tanh = sum->first.getDefiningOp<nn::TanhOp>())
+      if (auto p = matchCubic(tanh.getInput(), x);
+          p && areClose(*p, {0, 0.79788456f, 0, 0.79788456f * 0.044715f}))
+        return nn::GeluForm::tanh;
+    return std::nullopt;
   }
 };
 

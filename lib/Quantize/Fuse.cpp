@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FoldAffine.h"
+#include "Plan.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "octet/Dialect/Octet/Origin.h"
@@ -71,13 +72,28 @@ static void wrap(const Backend &backend, PatternOp pattern, const Match &match) 
     op->erase();
 }
 
+/// Whether an operator of the match that is to stay float reads more than what another operator of
+/// the match computes: as part of the unit that operand would be quantized.
+static bool bringsIn(const Match &match, const DenseSet<Operation *> &floats) {
+  auto isInside = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    return op && (op->hasTrait<OpTrait::ConstantLike>() ||
+                  llvm::is_contained(llvm::make_second_range(match.ops), op));
+  };
+  return llvm::any_of(llvm::make_second_range(match.ops), [&](Operation *op) {
+    return floats.contains(op) && !llvm::all_of(op->getOperands(), isInside);
+  });
+}
+
 /// Wraps the longest pattern of more than one operator that ends at `op`; returns the erased
 /// operators.
-static SmallVector<Operation *> fuseOnto(const Backend &backend, Operation *op) {
+static SmallVector<Operation *> fuseOnto(const Backend &backend, Operation *op,
+                                         const DenseSet<Operation *> &floats) {
   for (PatternOp pattern : backend.getPatterns()) {
     if (llvm::hasSingleElement(pattern.getBody().getOps<MatchOp>()))
       continue;
-    if (auto match = matchGraph(getRootMatch(pattern), op)) {
+    auto match = matchGraph(getRootMatch(pattern), op);
+    if (match && !bringsIn(*match, floats)) {
       wrap(backend, pattern, *match);
       return llvm::to_vector(llvm::make_second_range(match->ops));
     }
@@ -104,11 +120,13 @@ struct Fuse : octet::impl::FusePassBase<Fuse> {
     if (llvm::any_of(block, llvm::IsaPred<QuantizeOp, DequantizeOp>))
       return; // Patterns are what the policy quantizes.
     SmallVector<Operation *> ops = llvm::to_vector(llvm::make_pointer_range(block));
-    DenseSet<Operation *> erased;
+    DenseSet<Operation *> erased, floats;
+    if (!backend.getNormsReason().empty())
+      floats = findNormOps(block);
     for (Operation *op : llvm::reverse(ops)) {
       if (erased.contains(op))
         continue;
-      auto matched = fuseOnto(backend, op);
+      auto matched = fuseOnto(backend, op, floats);
       erased.insert_range(matched);
       numFused += !matched.empty();
     }

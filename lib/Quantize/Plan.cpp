@@ -33,9 +33,11 @@ public:
     for (Decision &decision : plan.decisions)
       byOp[decision.op] = &decision;
     keepFloatWhatIsNotRead();
-    keepStatesFloat();
+    keepFloatByStructure();
     do {
-      keepFloatWhatIsNotRead();
+      do
+        keepFloatWhatIsNotRead();
+      while (keepFloatOnFloats(plan));
       plan.observed.clear();
       collectSets();
     } while (refuseWhatDoesNotFit());
@@ -46,7 +48,8 @@ private:
   Decision decide(Operation *op);
   void explainNoPattern(Decision &decision);
   std::optional<Reason> getQConfig(const Unit &unit, QConfigAttr &qconfig);
-  void keepStatesFloat();
+  void keepFloat(const DenseSet<Operation *> &ops, StringRef code, StringRef why);
+  void keepFloatByStructure();
   void keepFloatWhatIsNotRead();
   void collectSets();
   void addSet(ArrayRef<Value> values);
@@ -154,16 +157,19 @@ Decision Planner::decide(Operation *op) {
   return decision;
 }
 
-void Planner::keepStatesFloat() {
-  StringRef why = backend.getStatesReason();
-  if (why.empty() || quantizedOutputs)
-    return;
-  DenseSet<Operation *> states = findStateOps(block);
+void Planner::keepFloat(const DenseSet<Operation *> &ops, StringRef code, StringRef why) {
   for (Decision &decision : plan.decisions)
-    if (decision.verdict != Verdict::Float && states.contains(decision.op)) {
+    if (decision.verdict != Verdict::Float && ops.contains(decision.op)) {
       decision.verdict = Verdict::Float;
-      decision.reason = Reason{"OCT107", why.str(), ""};
+      decision.reason = Reason{code, why.str(), ""};
     }
+}
+
+void Planner::keepFloatByStructure() {
+  if (StringRef why = backend.getStatesReason(); !why.empty() && !quantizedOutputs)
+    keepFloat(findStateOps(block), "OCT107", why);
+  if (StringRef why = backend.getNormsReason(); !why.empty())
+    keepFloat(findNormOps(block), "OCT109", why);
 }
 
 /// Backwards: a result that no quantized unit reads becomes what its pattern's `float_uses` says.

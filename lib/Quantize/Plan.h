@@ -93,6 +93,14 @@ readDecisions(mlir::ModuleOp module);
 /// computing element by element, and slices of such inputs.
 llvm::DenseSet<mlir::Operation *> findStateOps(mlir::Block &block);
 
+/// The element-wise operators and means whose results a normalization squares and averages,
+/// directly or behind others of them.
+llvm::DenseSet<mlir::Operation *> findNormOps(mlir::Block &block);
+
+/// Units whose pattern says so stay float if operators that stay float compute all that they read.
+/// True if there was such a unit.
+bool keepFloatOnFloats(Plan &plan);
+
 /// In a network that is quantized already, values that are only moved between a quantize and an
 /// operator are quantized on both sides. Returns how many became so.
 int64_t spreadQuantization(mlir::ModuleOp module);

@@ -56,6 +56,8 @@ octet.backend @tutorial {
   octet.float ["nn.softmax"] because "it is a choice"
   // CHECK: octet.float_states because "it is another one"
   octet.float_states because "it is another one"
+  // CHECK: octet.float_norms because "a norm reads it"
+  octet.float_norms because "a norm reads it"
   // CHECK: octet.recipe before_prepare "cse" after_calibrate "octet-correct-bias"
   octet.recipe before_prepare "cse" after_calibrate "octet-correct-bias"
 }

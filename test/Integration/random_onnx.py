@@ -137,13 +137,12 @@ def gated(net, x, last, factor):
 
 
 def spelled_gelu(net, x):
-    """x * (1 + erf(x / sqrt(2))) / 2, halved before or after."""
-    y = net.add("Div", [x, f32(np.sqrt(2))])
-    y = y and net.add("Erf", [y])
-    y = y and net.add("Add", [y, f32(1)])
-    first, last = net.one_of((x, f32(0.5)), (f32(0.5), x))
-    y = y and net.add("Mul", [y, first])
-    y and net.add("Mul", [y, last])
+    """x * (1 + erf(x / sqrt(2))) / 2, or with a tanh, halved before or after."""
+    tanh = [("Mul", x), ("Mul", f32(0.044715)), ("Add", f32(1)), ("Mul", x), ("Mul", f32(np.sqrt(2 / np.pi))), ("Tanh",)]
+    y = x
+    for operator, *operand in [*net.one_of([("Div", f32(np.sqrt(2))), ("Erf",)], tanh), ("Add", f32(1)),
+                               *net.one_of([("Mul", x), ("Mul", f32(0.5))], [("Mul", f32(0.5)), ("Mul", x)])]:
+        y = y and net.add(operator, [y, *operand])
 
 
 def activation(net, x):

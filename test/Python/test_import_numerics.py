@@ -255,6 +255,12 @@ CASES = {
         inputs={"x": [6, 2, 4]}, outputs=("y", "h"), constants={"w": (2, 5, 4), "r": (2, 5, 5), "b": (2, 10)})),
     "gelu_in_small_operators": ("a = Div(x, r)\nb = Erf(a)\nc = Add(b, o)\nd = Mul(x, c)\ny = Mul(d, h)",
                                 dict(constants={"r": f32(2**0.5), "o": f32(1), "h": f32(0.5)})),
+    "gelu_halved_at_the_gate": ("a = Mul(x, r)\nb = Erf(a)\nc = Add(o, b)\nd = Mul(h, c)\ny = Mul(x, d)",
+                                dict(constants={"r": f32(0.5**0.5), "o": f32(1), "h": f32(0.5)})),
+    "gelu_of_tanh": ("a = Pow(x, t)\nb = Mul(a, k)\nc = Add(x, b)\nd = Mul(c, s)\ne = Tanh(d)\nf = Add(e, o)\ng = Mul(x, h)\ny = Mul(g, f)", dict(
+        constants={"t": f32(3), "k": f32(0.044715), "s": f32((2 / np.pi)**0.5), "o": f32(1), "h": f32(0.5)})),
+    "gelu_of_tanh_of_squares": ("a = Mul(x, x)\nb = Mul(a, k)\nc = Add(b, o)\nd = Mul(s, x)\ne = Mul(d, c)\nf = Tanh(e)\ng = Add(f, o)\ni = Mul(h, g)\ny = Mul(i, x)", dict(
+        constants={"k": f32(0.044715), "s": f32((2 / np.pi)**0.5), "o": f32(1), "h": f32(0.5)})),
     "silu": ("a = Sigmoid(x)\ny = Mul(x, a)", {}),
     "hard_swish": ("a = Add(x, c)\nb = Clip<min=0.0, max=6.0>(a)\nd = Mul(x, b)\ny = Div(d, e)", dict(opset=10, constants={"c": f32(3), "e": f32(6)})),
     "hard_swish_gate_first": ("a = Add(x, c)\nb = Clip<min=0.0, max=6.0>(a)\nd = Div(b, e)\ny = Mul(d, x)", dict(opset=10, constants={"c": f32(3), "e": f32(6)})),

@@ -93,6 +93,8 @@ public:
   llvm::StringRef getFloatReason(mlir::OperationName name) const;
   /// Why states stay float, or "" if they do not.
   llvm::StringRef getStatesReason() const;
+  /// Why values in front of a normalization stay float, or "" if they do not.
+  llvm::StringRef getNormsReason() const;
   /// How groups name the pattern (`@cpu::@conv_act`).
   mlir::SymbolRefAttr getReference(PatternOp pattern) const;
   /// The unit that `op` forms: a group, or an operator that a pattern of one operator matches.

@@ -179,20 +179,20 @@ octet.backend @cpu {
 
   //===--- Element-wise ---===//
 
-  octet.pattern @binary_act dtypes = [@a8] float_uses = stays_float channel_axis = 1 {
+  octet.pattern @binary_act dtypes = [@a8] float_uses = stays_float float_operands = stays_float channel_axis = 1 {
     %a = octet.activation
     %b = octet.activation
     %s = octet.match ["nn.add", "nn.sub", "nn.mul"](%a, %b)
     %y = octet.match #unary(%s)
     octet.yield %y : none
   }
-  octet.pattern @binary dtypes = [@a8] float_uses = stays_float channel_axis = 1 {
+  octet.pattern @binary dtypes = [@a8] float_uses = stays_float float_operands = stays_float channel_axis = 1 {
     %a = octet.activation
     %b = octet.activation
     %y = octet.match ["nn.add", "nn.sub", "nn.mul"](%a, %b)
     octet.yield %y : none
   }
-  octet.pattern @unary dtypes = [@a8] float_uses = stays_float {
+  octet.pattern @unary dtypes = [@a8] float_uses = stays_float float_operands = stays_float {
     %x = octet.activation
     %y = octet.match #unary(%x)
     octet.yield %y : none
@@ -200,7 +200,7 @@ octet.backend @cpu {
 
   //===--- Batch norm that no weights took, as behind a concatenation ---===//
 
-  octet.pattern @batch_norm_act dtypes = [@a8] float_uses = stays_float channel_axis = 1 {
+  octet.pattern @batch_norm_act dtypes = [@a8] float_uses = stays_float float_operands = stays_float channel_axis = 1 {
     %x = octet.activation
     %scale = octet.parameter vector along 1
     %shift = octet.parameter vector along 1
@@ -210,7 +210,7 @@ octet.backend @cpu {
     %y = octet.match #unary(%n)
     octet.yield %y : none
   }
-  octet.pattern @batch_norm dtypes = [@a8] float_uses = stays_float channel_axis = 1 {
+  octet.pattern @batch_norm dtypes = [@a8] float_uses = stays_float float_operands = stays_float channel_axis = 1 {
     %x = octet.activation
     %scale = octet.parameter vector along 1
     %shift = octet.parameter vector along 1
@@ -222,12 +222,12 @@ octet.backend @cpu {
 
   //===--- Means: their range is much smaller than their input's, so they have a scale of their own ---===//
 
-  octet.pattern @mean dtypes = [@a8] float_uses = stays_float {
+  octet.pattern @mean dtypes = [@a8] float_uses = stays_float float_operands = stays_float {
     %x = octet.activation
     %y = octet.match ["nn.avg_pool"](%x)
     octet.yield %y : none
   }
-  octet.pattern @spatial_mean dtypes = [@a8] float_uses = stays_float {
+  octet.pattern @spatial_mean dtypes = [@a8] float_uses = stays_float float_operands = stays_float {
     %x = octet.activation
     %y = octet.match ["nn.reduce_mean"](%x) with {axes = array<i64: 2, 3>}
     octet.yield %y : none
@@ -259,6 +259,8 @@ octet.backend @cpu {
   octet.float ["nn.softmax", "nn.exp"] because "its result spans many orders of magnitude, which 8 bits with one scale cannot hold"
 
   octet.float_states because "a state that comes in and leaves again collects what 8 bits with one scale lose at every step"
+
+  octet.float_norms because "a normalization reads it: a few of its values are far larger than the others, and 8 bits with one scale lose the others"
 
   octet.recipe after_calibrate "octet-correct-bias"
 }

@@ -210,7 +210,7 @@ static LogicalResult verifyFloatOps(BackendOp backend, ArrayRef<PatternOp> patte
 LogicalResult BackendOp::verifyRegions() {
   SmallVector<PatternOp> patterns;
   for (Operation &part : getBody().front()) {
-    if (!isa<DTypesOp, PatternOp, FoldOp, FloatOp, FloatStatesOp, RecipeOp>(part))
+    if (!isa<DTypesOp, PatternOp, FoldOp, FloatOp, FloatStatesOp, FloatNormsOp, RecipeOp>(part))
       return emitOpError(
                  "expected dtypes, patterns, folds, float operators and a recipe, but got '")
              << part.getName() << "'";

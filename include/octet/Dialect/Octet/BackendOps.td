@@ -105,7 +105,7 @@ def Octet_BackendOp : Octet_Op<"backend", [Symbol, SymbolTable, IsolatedFromAbov
   let description = [{
     A text file that `octet-attach-policy` reads into a network's module. Patterns are tried longest first, those of equal
     length in the order of the file. Errors: anything but `octet.dtypes`, `octet.pattern`, `octet.fold`, `octet.float`,
-    `octet.float_states` and at most one `octet.recipe` inside; two patterns with the same graph. PyTorch: `BackendConfig`.
+    `octet.float_states`, `octet.float_norms` and at most one `octet.recipe` inside; two patterns with the same graph. PyTorch: `BackendConfig`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name);
   let regions = (region SizedRegion<1>:$body);
@@ -135,7 +135,9 @@ def Octet_PatternOp : Octet_BackendPart<"pattern", [Symbol, IsolatedFromAbove, S
     `observation`: `different` gives the result an observer of its own, `shared` that of its inputs, `none` none.
     `float_uses` applies where only float operators (or the caller) use the result: it is quantized all the same
     (`observed`, as in PyTorch), the unit reads integers and writes floats (`float_result`), or the unit runs in float
-    (`stays_float`). `channel_axis`: the result may have one scale and zero point per element of this axis.
+    (`stays_float`). With `float_operands = stays_float` a unit whose activations all come from operators that stay float does
+    so, too (OCT108): its result is quantized once, where it is read, instead of every operand.
+    `channel_axis`: the result may have one scale and zero point per element of this axis.
 
     Errors: a region that does not yield one `octet.match`; any other op inside; an unused leaf or match; more than one
     weight, or a bias without a weight; `shared` together with a weight or with `channel_axis`, or without an activation; a
@@ -144,11 +146,12 @@ def Octet_PatternOp : Octet_BackendPart<"pattern", [Symbol, IsolatedFromAbove, S
   let arguments = (ins SymbolNameAttr:$sym_name, TypedArrayAttrBase<FlatSymbolRefAttr, "symbols of octet.dtypes">:$dtypes,
       DefaultValuedAttr<Octet_ObservationAttr, "::octet::Observation::different">:$observation,
       DefaultValuedAttr<Octet_FloatUsesAttr, "::octet::FloatUses::observed">:$float_uses,
+      UnitAttr:$float_operands_stay_float,
       OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$channel_axis);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `dtypes` `=` $dtypes (`observation` `=` $observation^)? (`float_uses` `=` $float_uses^)?
-    (`channel_axis` `=` $channel_axis^)? $body attr-dict
+    (`float_operands` `=` `stays_float` $float_operands_stay_float^)? (`channel_axis` `=` $channel_axis^)? $body attr-dict
   }];
   let hasRegionVerifier = 1;
 }
@@ -187,6 +190,19 @@ def Octet_FloatStatesOp : Octet_BackendPart<"float_states"> {
     `nn.slice` of such an input; the report gives `reason` (OCT107). Units with weights keep their integers, also those that
     read the state. Without this operator states are quantized as other values are. It does not apply where the network's
     inputs and outputs are to be quantized. PyTorch: no counterpart.
+  }];
+  let arguments = (ins StrAttr:$reason);
+  let assemblyFormat = "`because` $reason attr-dict";
+}
+
+def Octet_FloatNormsOp : Octet_BackendPart<"float_norms"> {
+  let summary = "values that a normalization reads stay float";
+  let description = [{
+    A normalization squares its input and averages the squares. What it reads, as the residual stream of a transformer, has a
+    few elements that are far larger than the others and count in their average alone, which one scale cannot hold. The
+    element-wise operators and means in front of a normalization, up to the units with weights whose results they take, stay
+    float; the report gives `reason` (OCT109). octet-fuse does not make a sum in front of a normalization part of a unit with weights, which would quantize
+    the sum's other operand. Without this operator such values are quantized as others are. PyTorch: no counterpart.
   }];
   let arguments = (ins StrAttr:$reason);
   let assemblyFormat = "`because` $reason attr-dict";

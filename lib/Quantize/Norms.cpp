@@ -1,0 +1,96 @@
+//===- Norms.cpp - what stays float in front of a normalization -----------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Plan.h"
+#include "octet/Dialect/NN/NN.h"
+
+using namespace mlir;
+using namespace octet;
+
+/// The tensor whose squares `op` averages or adds up, or null.
+static Value getNormalized(Operation &op) {
+  if (!isa<nn::ReduceMeanOp, nn::ReduceSumOp>(op))
+    return {};
+  auto square = op.getOperand(0).getDefiningOp<nn::MulOp>();
+  return square && square.getLhs() == square.getRhs() ? square.getLhs() : Value();
+}
+
+DenseSet<Operation *> octet::findNormOps(Block &block) {
+  SmallVector<Value> values;
+  for (Operation &op : block)
+    if (Value value = getNormalized(op))
+      values.push_back(value);
+  DenseSet<Value> seen;
+  DenseSet<Operation *> found;
+  while (!values.empty()) {
+    Value value = values.pop_back_val();
+    Operation *op = seen.insert(value).second ? value.getDefiningOp() : nullptr;
+    bool computes = op && (op->hasTrait<nn::Elementwise>() || isa<nn::ReduceMeanOp>(op));
+    if (!computes && !(op && op->hasTrait<nn::DataMovement>()))
+      continue;
+    if (computes)
+      found.insert(op);
+    llvm::append_range(values, op->getOperands());
+  }
+  return found;
+}
+
+namespace {
+
+/// Which values operators that stay float compute.
+class FloatValues {
+public:
+  explicit FloatValues(const Plan &plan) {
+    for (const Decision &decision : plan.decisions)
+      byOp[decision.op] = &decision;
+  }
+
+  /// Constants are as float as the values beside them.
+  bool isFloat(Value value) const {
+    Operation *op = value.getDefiningOp();
+    if (op && op->hasTrait<OpTrait::ConstantLike>())
+      return true;
+    const Decision *producer = byOp.lookup(op);
+    if (!producer || producer->verdict == Verdict::Float)
+      return producer;
+    return PatternOp(producer->unit->pattern).getObservation() == Observation::shared &&
+           readsFloats(*producer->unit);
+  }
+
+  /// Whether the unit has activations, all of them float.
+  bool readsFloats(const Unit &unit) const {
+    bool any = false;
+    for (auto [leaf, operand] : unit.leaves) {
+      if (!isa<ActivationOp>(leaf))
+        continue;
+      if (!isFloat(operand->get()))
+        return false;
+      any |= !operand->get().getDefiningOp()->hasTrait<OpTrait::ConstantLike>();
+    }
+    return any;
+  }
+
+private:
+  DenseMap<Operation *, const Decision *> byOp;
+};
+
+} // namespace
+
+bool octet::keepFloatOnFloats(Plan &plan) {
+  FloatValues values(plan);
+  bool any = false;
+  for (Decision &decision : plan.decisions) {
+    if (decision.verdict == Verdict::Float ||
+        !PatternOp(decision.unit->pattern).getFloatOperandsStayFloat() ||
+        !values.readsFloats(*decision.unit))
+      continue;
+    decision.verdict = Verdict::Float;
+    decision.reason = Reason{"OCT108", "operators that stay float compute all that it reads", ""};
+    any = true;
+  }
+  return any;
+}

@@ -1,0 +1,43 @@
+// RUN: sed 's/octet.float_norms.*//; s/float_operands = stays_float//' %S/../../lib/Backend/backends/cpu.mlir > %t.mlir
+// RUN: octet-opt %s --octet-attach-policy --octet-fuse --octet-explain | FileCheck %s
+// RUN: octet-opt %s --octet-attach-policy=backend=%t.mlir --octet-fuse --octet-explain | FileCheck %s --check-prefix=WITHOUT
+// RUN: octet-opt %s --octet-attach-policy --octet-fuse | FileCheck %s --check-prefix=FUSE
+
+// The sums in front of a normalization stay float, and are not fused with the linear layer in front of them; what scales and
+// shifts the normalized values reads floats only, and stays float. The sum behind the last layer is no part of that.
+// CHECK: first {{.*}}nn.linear {{.*}}int8 to float
+// CHECK: stream {{.*}}nn.add {{.*}}float {{.*}}OCT109 a normalization reads it
+// CHECK: mean {{.*}}nn.reduce_mean {{.*}}float
+// CHECK: gamma {{.*}}nn.mul {{.*}}float {{.*}}OCT108 operators that stay float compute all that it reads
+// CHECK: beta {{.*}}nn.sub {{.*}}float {{.*}}OCT108
+// CHECK: second {{.*}}nn.linear+nn.add {{.*}}int8
+// CHECK: third {{.*}}nn.linear {{.*}}int8 to float
+
+// WITHOUT-NOT: OCT108
+// WITHOUT-NOT: OCT109
+// WITHOUT: first {{.*}}nn.linear+nn.add {{.*}}int8
+// WITHOUT: beta {{.*}}nn.sub {{.*}}int8
+
+// FUSE: %[[FIRST:.*]] = nn.linear %arg0
+// FUSE-NEXT: nn.add %[[FIRST]], %arg0
+// FUSE: octet.group @cpu::@linear_add
+func.func @main(%x: tensor<2x4xf32> {nn.name = "x"}) -> tensor<2x4xf32> {
+  %w = nn.constant dense<0.5> : tensor<4x4xf32>
+  %g = nn.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %eps = nn.constant dense<1.0e-5> : tensor<f32>
+  %a = nn.linear %x, %w {octet.origin = #octet.origin<"first">} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  %s = nn.add %a, %x {octet.origin = #octet.origin<"stream">} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %m = nn.reduce_mean %s axes [1] keep_dims {octet.origin = #octet.origin<"mean">} : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  %d = nn.sub %s, %m {octet.origin = #octet.origin<"centred">} : (tensor<2x4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+  %q = nn.mul %d, %d {octet.origin = #octet.origin<"squares">} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %v = nn.reduce_mean %q axes [1] keep_dims {octet.origin = #octet.origin<"variance">} : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  %e = nn.add %v, %eps {octet.origin = #octet.origin<"epsilon">} : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xf32>
+  %r = nn.sqrt %e {octet.origin = #octet.origin<"root">} : (tensor<2x1xf32>) -> tensor<2x1xf32>
+  %k = nn.div %g, %r {octet.origin = #octet.origin<"factor">} : (tensor<4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+  %h = nn.mul %s, %k {octet.origin = #octet.origin<"gamma">} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %b = nn.sub %h, %k {octet.origin = #octet.origin<"beta">} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %l = nn.linear %b, %w {octet.origin = #octet.origin<"second">} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  %t = nn.add %l, %b {octet.origin = #octet.origin<"behind">} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %y = nn.linear %t, %w {octet.origin = #octet.origin<"third">} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  return %y : tensor<2x4xf32>
+}
