@@ -41,6 +41,11 @@ StringRef Backend::getNormsReason() const {
   return "";
 }
 
+FloatFirstOp Backend::getFloatFirst() const {
+  auto entries = BackendOp(op).getBody().getOps<FloatFirstOp>();
+  return entries.empty() ? FloatFirstOp() : *entries.begin();
+}
+
 SymbolRefAttr Backend::getReference(PatternOp pattern) const {
   return SymbolRefAttr::get(BackendOp(op).getSymNameAttr(), FlatSymbolRefAttr::get(pattern));
 }

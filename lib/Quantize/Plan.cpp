@@ -170,6 +170,9 @@ void Planner::keepFloatByStructure() {
     keepFloat(findStateOps(block), "OCT107", why);
   if (StringRef why = backend.getNormsReason(); !why.empty())
     keepFloat(findNormOps(block), "OCT109", why);
+  if (FloatFirstOp first = backend.getFloatFirst(); first && !quantizedOutputs)
+    keepFloat(findSmallFirstLayers(plan, first.getShare().convertToDouble()), "OCT113",
+              first.getReason());
 }
 
 /// Backwards: a result that no quantized unit reads becomes what its pattern's `float_uses` says.
@@ -351,6 +354,7 @@ void Planner::addSet(ArrayRef<Value> values) {
   for (Value value : values)
     if (!set.note && set.observer && !set.observer.getSpec().fixedScale)
       set.note = getIgnoredReader(value, set.observer);
+  set.observer = watchColumns(set.observer, values, [&](Operation *op) { return byOp.lookup(op); });
   plan.observed.push_back(std::move(set));
 }
 

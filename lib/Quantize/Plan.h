@@ -97,9 +97,21 @@ llvm::DenseSet<mlir::Operation *> findStateOps(mlir::Block &block);
 /// directly or behind others of them.
 llvm::DenseSet<mlir::Operation *> findNormOps(mlir::Block &block);
 
+/// The units whose columns may be split that read an argument of the block, moved at most, and have
+/// less than `share` of the block's multiply-adds.
+llvm::DenseSet<mlir::Operation *> findSmallFirstLayers(const Plan &plan, double share);
+
 /// Units whose pattern says so stay float if operators that stay float compute all that they read.
 /// True if there was such a unit.
 bool keepFloatOnFloats(Plan &plan);
+
+/// Whether octet-split-outliers may add columns to this operand of the unit and to the weights.
+bool isSplittable(const Unit &unit, mlir::OpOperand &operand);
+/// The observer of `values`, which share it: one that keeps statistics of columns where all that
+/// read them quantized are units whose columns may be split.
+ObserverAttrInterface
+watchColumns(ObserverAttrInterface observer, llvm::ArrayRef<mlir::Value> values,
+             llvm::function_ref<const Decision *(mlir::Operation *)> getDecision);
 
 /// In a network that is quantized already, values that are only moved between a quantize and an
 /// operator are quantized on both sides. Returns how many became so.

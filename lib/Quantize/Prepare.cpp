@@ -127,8 +127,20 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
     }
     if (failed(result) || failed(checkConstants(plan)))
       return failure();
+    DenseSet<Operation *> quantized, units;
+    for (const Decision &decision : plan.decisions) {
+      if (decision.verdict == Verdict::Quantized)
+        quantized.insert(decision.op);
+      if (decision.verdict != Verdict::Float)
+        units.insert(decision.op);
+    }
     for (const ObservedSet &set : plan.observed)
-      insert(symbols, set);
+      insert(symbols, set, [&](OpOperand &use) {
+        Operation *producer = use.get().getDefiningOp();
+        bool isOutside = !producer || use.getOwner()->hasTrait<OpTrait::IsTerminator>();
+        return quantized.contains(producer) || units.contains(use.getOwner()) ||
+               (quantizedOutputs && isOutside);
+      });
     for (const Decision &decision : plan.decisions)
       if (decision.verdict != Verdict::Float)
         for (OpOperand *operand : decision.unit->getOperands<WeightOp>())
@@ -165,7 +177,10 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
            << Remedy("repair it, or keep the operator float in the QConfig mapping (none)");
   }
 
-  void insert(SymbolTable &symbols, const ObservedSet &set) {
+  /// `reads`: the uses that see the quantized value: all of what is computed in integers; of what
+  /// float operators compute, or comes from outside, those by units.
+  void insert(SymbolTable &symbols, const ObservedSet &set,
+              llvm::function_ref<bool(OpOperand &)> reads) {
     Value first = set.values.front();
     Location loc = first.getLoc();
     ObserverOp observer = createObserver(symbols, loc, getValueName(first), set.observer);
@@ -173,7 +188,7 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
       remark::analysis(loc, remark::RemarkOpts::name(set.note->code).category("octet-prepare"))
           << set.note->text;
     for (Value value : set.values)
-      observe(value, observer, [](OpOperand &) { return true; });
+      observe(value, observer, reads);
     ++numObservers;
     numPerChannel += set.isPerChannel;
   }

@@ -73,6 +73,31 @@ def PreparePass : Octet_QuantizePass<"octet-prepare", "::mlir::ModuleOp"> {
   ];
 }
 
+def SplitOutliersPass : Octet_QuantizePass<"octet-split-outliers", "::mlir::ModuleOp"> {
+  let summary = "give the overflow of a few wide columns columns of their own";
+  let description = [{
+    Between `octet-calibrate` and `octet-convert`. A linear layer multiplies columns of its input with columns of its weights.
+    Where a few columns reach far beyond the others, one scale for all leaves the others few steps. The input's range becomes the
+    smallest [low, high] for which the part of every column beyond it fits into further columns of that range, whose weights are
+    copies: x = clip(x) + clip(x - high) + clip(x - 2 high) + ..., and the same below. Nothing is clipped that calibration saw, and
+    weights keep their values.
+
+    It concerns values with statistics of columns (`column_min_max`). There are at most `columns` times as many further columns as
+    columns, or as many again where they cost no more than `cost` times the network's multiply-adds, rounded up to a multiple of 4,
+    which is what kernels read at once. A value whose range would not become smaller than
+    `gain` times the old one stays as it is. Errors: none. Source: [N.split]; Zhao and others, "Improving Neural Network
+    Quantization without Retraining using Outlier Channel Splitting", 2019, which halves instead; PyTorch: no counterpart.
+  }];
+  let options = [
+    Option<"columns", "columns", "double", "0.04", "further columns, as a part of those that there are">,
+    Option<"cost", "cost", "double", "0.002", "further columns of a small layer, as a part of the network's multiply-adds">,
+    Option<"gain", "gain", "double", "0.75", "largest part of the range that is worth further columns">
+  ];
+  let statistics = [
+    Statistic<"numSplit", "num-split", "values with further columns">,
+    Statistic<"numColumns", "num-columns", "further columns">
+  ];
+}
 def ConvertPass : Octet_QuantizePass<"octet-convert", "::mlir::ModuleOp"> {
   let summary = "replace observers by quantize and dequantize, which gives the reference model";
   let description = [{

@@ -143,7 +143,7 @@ octet.backend @cpu {
   //===--- Linear ---===//
 
   octet.pattern @linear_add_act dtypes = [@w8a8] float_uses = float_result {
-    %x = octet.activation
+    %x = octet.activation splittable
     %w = octet.weight axis = 0
     %b = octet.bias optional
     %r = octet.activation
@@ -153,7 +153,7 @@ octet.backend @cpu {
     octet.yield %y : none
   }
   octet.pattern @linear_add dtypes = [@w8a8] float_uses = float_result {
-    %x = octet.activation
+    %x = octet.activation splittable
     %w = octet.weight axis = 0
     %b = octet.bias optional
     %r = octet.activation
@@ -162,7 +162,7 @@ octet.backend @cpu {
     octet.yield %y : none
   }
   octet.pattern @linear_act dtypes = [@w8a8] float_uses = float_result {
-    %x = octet.activation
+    %x = octet.activation splittable
     %w = octet.weight axis = 0
     %b = octet.bias optional
     %c = octet.match ["nn.linear"](%x, %w, %b)
@@ -170,7 +170,7 @@ octet.backend @cpu {
     octet.yield %y : none
   }
   octet.pattern @linear dtypes = [@w8a8] float_uses = float_result {
-    %x = octet.activation
+    %x = octet.activation splittable
     %w = octet.weight axis = 0
     %b = octet.bias optional
     %y = octet.match ["nn.linear"](%x, %w, %b)
@@ -262,5 +262,7 @@ octet.backend @cpu {
 
   octet.float_norms because "a normalization reads it: a few of its values are far larger than the others, and 8 bits with one scale lose the others"
 
-  octet.recipe after_calibrate "octet-correct-bias"
+  octet.float_first share = 0.01 because "it reads an input of the network, whose columns may differ much, and is small beside the network"
+
+  octet.recipe after_calibrate "octet-split-outliers,octet-correct-bias"
 }

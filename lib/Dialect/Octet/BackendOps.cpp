@@ -207,10 +207,18 @@ static LogicalResult verifyFloatOps(BackendOp backend, ArrayRef<PatternOp> patte
   return success();
 }
 
+LogicalResult FloatFirstOp::verify() {
+  double share = getShare().convertToDouble();
+  if (!(share >= 0 && share <= 1))
+    return emitOpError("expected a share between 0 and 1, but got ") << getShareAttr();
+  return success();
+}
+
 LogicalResult BackendOp::verifyRegions() {
   SmallVector<PatternOp> patterns;
   for (Operation &part : getBody().front()) {
-    if (!isa<DTypesOp, PatternOp, FoldOp, FloatOp, FloatStatesOp, FloatNormsOp, RecipeOp>(part))
+    if (!isa<DTypesOp, PatternOp, FoldOp, FloatOp, FloatStatesOp, FloatNormsOp, FloatFirstOp,
+             RecipeOp>(part))
       return emitOpError(
                  "expected dtypes, patterns, folds, float operators and a recipe, but got '")
              << part.getName() << "'";

@@ -70,7 +70,8 @@ protected:
 TEST_F(Statistics, OrderAndShardsLeaveNoTrace) {
   for (const char *text :
        {"#octet.min_max<dtype = ui8>", "#octet.per_channel_min_max<dtype = ui8, axis = 1>",
-        "#octet.histogram<dtype = ui8>", "#octet.channel_sum<axis = 1>"}) {
+        "#octet.column_min_max<dtype = ui8>", "#octet.histogram<dtype = ui8>",
+        "#octet.channel_sum<axis = 1>"}) {
     ObserverAttrInterface observer = parse(text);
     ASSERT_TRUE(observer) << text;
     auto batches = makeBatches(40);
@@ -100,7 +101,8 @@ TEST_F(Statistics, MovingAveragesDoNotMerge) {
 TEST_F(Statistics, UnusableStatisticsAreRefused) {
   for (const char *text :
        {"#octet.min_max<dtype = ui8>", "#octet.moving_average_min_max<dtype = ui8>",
-        "#octet.per_channel_min_max<dtype = ui8, axis = 1>", "#octet.histogram<dtype = ui8>"}) {
+        "#octet.per_channel_min_max<dtype = ui8, axis = 1>", "#octet.column_min_max<dtype = ui8>",
+        "#octet.histogram<dtype = ui8>"}) {
     ObserverAttrInterface observer = parse(text);
     EXPECT_EQ(getError(observer, update(observer, {})),
               "expected statistics, but the observer has seen no values")
@@ -118,6 +120,22 @@ TEST_F(Statistics, UnusableStatisticsAreRefused) {
             "expected a tensor with a dimension 3 for the channels, but got 'tensor<1x2x3xf32>'");
   ObserverAttrInterface sums = parse("#octet.channel_sum<axis = 1>");
   EXPECT_EQ(getError(sums, update(sums, {})), "sums mean no quantized type");
+}
+
+TEST_F(Statistics, ColumnsHaveOneScale) {
+  auto columns = parse("#octet.column_min_max<dtype = ui8>"),
+       plain = parse("#octet.min_max<dtype = ui8>");
+  const State state = update(columns, {{1, -2, 3, 4, 5, -6}});
+  auto getType = [&](ObserverAttrInterface observer, const State &seen) {
+    return *observer.getQuantizedType([&] { return emitError(UnknownLoc::get(&context)); },
+                                      this->getType(), seen);
+  };
+  EXPECT_EQ(getType(columns, state), getType(plain, update(plain, {{1, -2, 3, 4, 5, -6}})));
+  auto ranges = cast<ColumnMinMaxObserverAttr>(columns).getColumns(state);
+  ASSERT_EQ(ranges.size(), 3u);
+  EXPECT_EQ(ranges[0], (std::pair<float, float>(1, 4)));
+  EXPECT_EQ(ranges[1], (std::pair<float, float>(-2, 5)));
+  EXPECT_EQ(ranges[2], (std::pair<float, float>(-6, 3)));
 }
 
 TEST_F(Statistics, HistogramsLeaveInfinitiesOut) {

@@ -105,7 +105,7 @@ def Octet_BackendOp : Octet_Op<"backend", [Symbol, SymbolTable, IsolatedFromAbov
   let description = [{
     A text file that `octet-attach-policy` reads into a network's module. Patterns are tried longest first, those of equal
     length in the order of the file. Errors: anything but `octet.dtypes`, `octet.pattern`, `octet.fold`, `octet.float`,
-    `octet.float_states`, `octet.float_norms` and at most one `octet.recipe` inside; two patterns with the same graph. PyTorch: `BackendConfig`.
+    `octet.float_states`, `octet.float_norms`, `octet.float_first` and at most one `octet.recipe` inside; two patterns with the same graph. PyTorch: `BackendConfig`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name);
   let regions = (region SizedRegion<1>:$body);
@@ -208,6 +208,19 @@ def Octet_FloatNormsOp : Octet_BackendPart<"float_norms"> {
   let assemblyFormat = "`because` $reason attr-dict";
 }
 
+def Octet_FloatFirstOp : Octet_BackendPart<"float_first"> {
+  let summary = "small layers that read the network's inputs stay float";
+  let description = [{
+    A unit with weights whose activation is `splittable` and comes from an input of the network, moved at most, stays float if
+    it has less than `share` of the network's multiply-adds: the columns of an input, as those of a spectrum, may have very
+    different ranges, and 8 bits would gain next to nothing. The report gives `reason` (OCT113). It does not apply
+    where inputs and outputs are to be quantized. Errors: a share that is not between 0 and 1. PyTorch: no counterpart.
+  }];
+  let arguments = (ins F64Attr:$share, StrAttr:$reason);
+  let assemblyFormat = "`share` `=` $share `because` $reason attr-dict";
+  let hasVerifier = 1;
+}
+
 def Octet_RecipeOp : Octet_BackendPart<"recipe"> {
   let summary = "recovery passes that run by default, in order";
   let description = [{
@@ -232,9 +245,12 @@ def Octet_ActivationOp : Octet_Leaf<"activation"> {
   let description = [{
     Matches an operand of `f32` that is not constant. A `variadic` leaf matches all remaining operands and must be the last
     operand of its `octet.match`. `channel_axis`: the value may have one scale and zero point per element of this axis.
+    `splittable`: the value's last dimension is the last of the weight, and both may get more columns
+    (`octet-split-outliers`).
   }];
-  let arguments = (ins UnitAttr:$variadic, OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$channel_axis);
-  let assemblyFormat = "(`variadic` $variadic^)? (`channel_axis` `=` $channel_axis^)? attr-dict";
+  let arguments = (ins UnitAttr:$variadic, OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$channel_axis,
+      UnitAttr:$splittable);
+  let assemblyFormat = "(`variadic` $variadic^)? (`splittable` $splittable^)? (`channel_axis` `=` $channel_axis^)? attr-dict";
 }
 def Octet_WeightOp : Octet_Leaf<"weight"> {
   let summary = "a constant that is quantized at compile time";

@@ -79,6 +79,19 @@ def Octet_PerChannelMinMaxObserver : Octet_RangeObserver<"PerChannelMinMaxObserv
   }] # rangeDescription;
 }
 
+def Octet_ColumnMinMaxObserver : Octet_RangeObserver<"ColumnMinMaxObserver", "column_min_max"> {
+  let summary = "the smallest and the largest value of every column, for one scale";
+  let description = [{
+    The scale is that of `min_max`; the statistics are one range per index of the last dimension, which tell octet-split-outliers
+    the columns that are far wider than the others. octet-prepare puts it in place of `min_max` where columns may be split. Source:
+    [N.stat.min_max]; PyTorch: no counterpart.
+  }] # rangeDescription;
+  let extraClassDeclaration = [{
+    /// The smallest and the largest value of each column.
+    ::llvm::SmallVector<std::pair<float, float>, 0> getColumns(::llvm::ArrayRef<char> state) const;
+  }];
+}
+
 def Octet_HistogramObserver : Octet_RangeObserver<"HistogramObserver", "histogram",
     (ins DefaultValuedParameter<"int64_t", "2048">:$bins)> {
   let summary = "the range with the least squared error";

@@ -1,0 +1,86 @@
+//===- ColumnMinMax.cpp - one scale, statistics per column ----------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// [N.stat.min_max] State: that of a per-channel observer of the last dimension, which for a scalar
+// is the one of all its elements.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Range.h"
+
+using namespace mlir;
+using namespace octet;
+
+static QuantTarget getTarget(const ColumnMinMaxObserverAttr &observer) {
+  return {observer.getDtype(), observer.getScheme(), observer.getRange(), observer.getEps()};
+}
+
+/// The observer that keeps the statistics.
+static ObserverAttrInterface getKeeper(const ColumnMinMaxObserverAttr &observer,
+                                       RankedTensorType observed) {
+  MLIRContext *context = observer.getContext();
+  if (observed.getRank() == 0)
+    return MinMaxObserverAttr::get(context, observer.getDtype(), observer.getScheme(),
+                                   observer.getRange(), observer.getEps());
+  return PerChannelMinMaxObserverAttr::get(context, observer.getDtype(), observer.getScheme(),
+                                           observer.getRange(), observer.getEps(),
+                                           observed.getRank() - 1);
+}
+
+LogicalResult ColumnMinMaxObserverAttr::verify(EmitError emitError, IntegerType dtype, Scheme,
+                                               DenseI64ArrayAttr range, FloatAttr eps) {
+  return verifyTarget(emitError, dtype, range, eps);
+}
+
+ObserverSpec ColumnMinMaxObserverAttr::getSpec() const { return getTarget(*this).getSpec(); }
+
+int64_t ColumnMinMaxObserverAttr::getStateBytes(RankedTensorType observed) const {
+  return getKeeper(*this, observed).getStateBytes(observed);
+}
+
+void ColumnMinMaxObserverAttr::initState(RankedTensorType observed,
+                                         MutableArrayRef<char> state) const {
+  getKeeper(*this, observed).initState(observed, state);
+}
+
+void ColumnMinMaxObserverAttr::updateState(RankedTensorType observed, ArrayRef<float> data,
+                                           MutableArrayRef<char> state) const {
+  getKeeper(*this, observed).updateState(observed, data, state);
+}
+
+LogicalResult ColumnMinMaxObserverAttr::mergeState(RankedTensorType observed,
+                                                   MutableArrayRef<char> state,
+                                                   ArrayRef<char> other) const {
+  return getKeeper(*this, observed).mergeState(observed, state, other);
+}
+
+void ColumnMinMaxObserverAttr::emitUpdate(OpBuilder &builder, Location loc,
+                                          RankedTensorType observed, Value data,
+                                          Value state) const {
+  getKeeper(*this, observed).emitUpdate(builder, loc, observed, data, state);
+}
+
+SmallVector<std::pair<float, float>, 0>
+ColumnMinMaxObserverAttr::getColumns(ArrayRef<char> state) const {
+  const float *values = stateAs<float>(state);
+  size_t count = state.size() / (2 * sizeof(float));
+  SmallVector<std::pair<float, float>, 0> columns;
+  for (size_t i = 0; i < count; ++i)
+    columns.push_back({values[i], values[count + i]});
+  return columns;
+}
+
+FailureOr<quant::QuantizedType>
+ColumnMinMaxObserverAttr::getQuantizedType(EmitError emitError, RankedTensorType,
+                                           ArrayRef<char> state) const {
+  ValueRange32 all;
+  for (auto [min, max] : getColumns(state)) {
+    all.include(min);
+    all.include(max);
+  }
+  return getQuantizedTypeOfRange(emitError, getTarget(*this), all);
+}

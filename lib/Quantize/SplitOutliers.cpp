@@ -1,0 +1,329 @@
+//===- SplitOutliers.cpp - columns for what reaches beyond the others -----===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// [N.split] Between calibration and conversion, so that the statistics are those of the network as
+// it was: they can be saved and loaded, and no samples are needed here.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Plan.h"
+#include "octet/Dialect/NN/Constants.h"
+#include "octet/Dialect/NN/NN.h"
+#include "octet/Quantize/Passes.h"
+#include "octet/Support/Constants.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/MathExtras.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace octet;
+
+namespace octet {
+#define GEN_PASS_DEF_SPLITOUTLIERSPASS
+#include "octet/Quantize/Passes.h.inc"
+} // namespace octet
+
+namespace {
+
+using Columns = ArrayRef<std::pair<float, float>>;
+
+/// clip(x[column] - shift, low, high)
+struct Part {
+  int64_t column;
+  float shift, low, high;
+};
+
+struct Split {
+  float low = 0, high = 0;
+  SmallVector<Part, 0> parts; ///< of the columns behind those that there are
+};
+
+/// How many parts of size `step` are behind the first one.
+double countParts(double reach, double step) {
+  return reach > step ? std::ceil(reach / step) - 1 : 0;
+}
+
+/// The smallest step for which all reaches need at most `budget` further parts.
+float findStep(ArrayRef<float> reaches, int64_t budget) {
+  auto fits = [&](double step) {
+    double count = 0;
+    for (float reach : reaches)
+      count += countParts(reach, step);
+    return count <= (double)budget;
+  };
+  double low = 0, high = *llvm::max_element(reaches);
+  for (int i = 0; i < 40 && high > 0; ++i) {
+    double middle = (low + high) / 2;
+    (fits(middle) ? high : low) = middle;
+  }
+  // The largest part of a reach that is cut as often as that.
+  float step = 0;
+  for (float reach : reaches)
+    step = std::max(step, (float)(reach / (1 + countParts(reach, high))));
+  return fits(step) ? step : std::nextafter(step, INFINITY);
+}
+
+/// The parts of all columns beyond the step, with the bounds of a part.
+void addParts(SmallVectorImpl<Part> &parts, ArrayRef<float> reaches, float step, bool isAbove) {
+  for (auto [column, reach] : llvm::enumerate(reaches))
+    for (int64_t i = 1, n = (int64_t)countParts(reach, step); i <= n; ++i)
+      parts.push_back(isAbove ? Part{(int64_t)column, (float)i * step, 0, step}
+                              : Part{(int64_t)column, -((float)i * step), -step, 0});
+}
+
+/// How far columns reach to one side.
+SmallVector<float, 0> getReaches(Columns columns, bool isAbove) {
+  return map_to_vector<0>(
+      columns, [&](auto range) { return std::max(isAbove ? range.second : -range.first, 0.0f); });
+}
+
+/// The smallest range with at most `budget` further columns.
+std::pair<float, float> chooseRange(Columns columns, int64_t budget) {
+  SmallVector<float, 0> above = getReaches(columns, true), below = getReaches(columns, false);
+  float high = 0, low = 0, least = INFINITY;
+  for (int64_t i = 0; i <= budget; ++i) {
+    float up = findStep(above, i), down = findStep(below, budget - i);
+    if (up + down < least)
+      std::tie(high, low, least) = std::tuple(up, down, up + down);
+  }
+  return {-low, high};
+}
+
+/// The range widened to ends that are integers in `type`, which has its zero point: the parts of a
+/// value that end there are exact, so that one part alone is rounded.
+std::pair<float, float> alignRange(std::pair<float, float> range,
+                                   quant::UniformQuantizedType type) {
+  auto above = (float)(type.getStorageTypeMax() - type.getZeroPoint()),
+       below = (float)(type.getZeroPoint() - type.getStorageTypeMin());
+  float scale =
+      std::max(above > 0 ? range.second / above : 0, below > 0 ? -range.first / below : 0);
+  return {-(scale * below), scale * above};
+}
+
+Split makeSplit(Columns columns, std::pair<float, float> range) {
+  Split split{range.first, range.second, {}};
+  addParts(split.parts, getReaches(columns, true), range.second, /*isAbove=*/true);
+  addParts(split.parts, getReaches(columns, false), -range.first, /*isAbove=*/false);
+  return split;
+}
+
+/// A unit that reads an observed value, and where.
+struct Reader {
+  Unit unit;
+  OpOperand *operand;
+};
+
+/// An observer, its values, and the units that are to read further columns.
+struct Candidate {
+  SmallVector<ObserveOp> observes;
+  SmallVector<Reader, 0> readers;
+  SmallVector<Operation *> reshapes;
+  bool isRefused = false;
+};
+
+struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
+  using SplitOutliersPassBase::SplitOutliersPassBase;
+  /// Multiply-adds of the network.
+  int64_t total = 0;
+
+  void runOnOperation() override {
+    const Backend *backend = getAnalysis<PolicyAnalysis>().getBackend();
+    if (!backend)
+      return signalPassFailure();
+    markAnalysesPreserved<PolicyAnalysis>();
+    llvm::MapVector<Operation *, Candidate> candidates;
+    getOperation().walk([&](ObserveOp op) {
+      auto observer = SymbolTable::lookupNearestSymbolFrom<ObserverOp>(op, op.getObserverAttr());
+      if (observer && isa<ColumnMinMaxObserverAttr>(observer.getObserver()) &&
+          observer.getStatisticsAttr())
+        collect(candidates[observer], *backend, op);
+    });
+    total = nn::countMultiplyAdds(getOperation());
+    for (auto &[observer, candidate] : candidates)
+      if (!candidate.isRefused && !candidate.readers.empty())
+        split(cast<ObserverOp>(observer), candidate);
+  }
+
+  static void collect(Candidate &candidate, const Backend &backend, ObserveOp op) {
+    candidate.observes.push_back(op);
+    for (OpOperand &use : op.getResult().getUses()) {
+      DecisionAttr decision = getDecision(use.getOwner());
+      if (!decision || decision.getVerdict() == Verdict::Float)
+        continue;
+      std::optional<Unit> unit = backend.matchUnit(use.getOwner());
+      if (unit && isSplittable(*unit, use) && getWeights(*unit))
+        candidate.readers.push_back({std::move(*unit), &use});
+      else if (isa<nn::ReshapeOp>(use.getOwner()))
+        candidate.reshapes.push_back(use.getOwner());
+      else
+        candidate.isRefused = true;
+    }
+  }
+
+  /// The observer of a unit's constant weights, or null.
+  static ObserveOp getWeights(const Unit &unit) {
+    auto observe = unit.getOperand<WeightOp>()->get().getDefiningOp<ObserveOp>();
+    return observe && succeeded(getConstantValues<float>(observe.getInput())) ? observe
+                                                                              : ObserveOp();
+  }
+
+  /// The largest number of further columns: a part of those that there are, or what costs a small
+  /// part of the network's multiply-adds.
+  int64_t getBudget(const Candidate &candidate, int64_t numColumns) const {
+    int64_t perColumn = 0;
+    for (const Reader &reader : candidate.readers)
+      perColumn += nn::countMultiplyAdds(reader.unit.op) / numColumns;
+    int64_t ofNetwork = (int64_t)(cost * (double)total) / std::max<int64_t>(perColumn, 1);
+    int64_t ofColumns = (int64_t)std::ceil(columns * (double)numColumns);
+    return llvm::alignTo(std::max(ofColumns, std::min(ofNetwork, numColumns)), 4);
+  }
+
+  void split(ObserverOp observer, Candidate &candidate) {
+    auto bytes = llvm::map_to_vector(observer.getStatisticsAttr().getValues<int8_t>(),
+                                     [](int8_t byte) { return (char)byte; });
+    auto ranges = cast<ColumnMinMaxObserverAttr>(observer.getObserver()).getColumns(bytes);
+    float min = 0, max = 0;
+    for (auto [low, high] : ranges) {
+      if (!std::isfinite(low) || !std::isfinite(high))
+        return; // octet-convert says so.
+      min = std::min(min, low);
+      max = std::max(max, high);
+    }
+    auto plain = getPlainObserver(observer);
+    auto range = chooseRange(ranges, getBudget(candidate, ranges.size()));
+    auto type = plain.getQuantizedType([&] { return observer.emitOpError(); }, RankedTensorType(),
+                                       toBytes(range));
+    if (failed(type))
+      return signalPassFailure();
+    Split split = makeSplit(ranges, alignRange(range, cast<quant::UniformQuantizedType>(*type)));
+    if (split.parts.empty() || !(split.high - split.low <= gain * (max - min)))
+      return;
+    for (ObserveOp op : candidate.observes)
+      op.replaceAllUsesWith(op.getInput());
+    ObserverOp narrow = createObserver(observer, split);
+    llvm::MapVector<Value, Value> widened;
+    for (Reader &reader : candidate.readers) {
+      Value &wide = widened[reader.operand->get()];
+      if (!wide)
+        wide = widen(reader.operand->get(), narrow, split);
+      setOperand(reader.operand, wide);
+      widenWeights(reader.unit, split);
+    }
+    for (ObserveOp op : candidate.observes)
+      op.erase();
+    observer.erase();
+    for (Operation *reshape : candidate.reshapes)
+      keepFloat(reshape);
+    ++numSplit;
+    numColumns += split.parts.size();
+  }
+
+  /// The observer of the same range without statistics of columns.
+  static ObserverAttrInterface getPlainObserver(ObserverOp op) {
+    auto columns = cast<ColumnMinMaxObserverAttr>(op.getObserver());
+    return MinMaxObserverAttr::get(op.getContext(), columns.getDtype(), columns.getScheme(),
+                                   columns.getRange(), columns.getEps());
+  }
+
+  /// Its statistics.
+  static SmallVector<char> toBytes(std::pair<float, float> range) {
+    std::array<float, 2> values{range.first, range.second};
+    auto *bytes = reinterpret_cast<const char *>(values.data());
+    return SmallVector<char>(bytes, bytes + sizeof(values));
+  }
+
+  static ObserverOp createObserver(ObserverOp old, const Split &split) {
+    OpBuilder builder(old);
+    SmallVector<char> bytes = toBytes({split.low, split.high});
+    auto type = RankedTensorType::get({(int64_t)bytes.size()}, builder.getI8Type());
+    return ObserverOp::create(
+        builder, old.getLoc(), builder.getStringAttr(old.getSymName() + ".split"),
+        getPlainObserver(old),
+        cast<DenseIntElementsAttr>(DenseElementsAttr::getFromRawBuffer(type, bytes)));
+  }
+
+  /// A constant with a number for each column, those of the parts last.
+  static Value createRow(OpBuilder &builder, Value value, StringRef name, int64_t numColumns,
+                         float first, const Split &split, float Part::*member) {
+    SmallVector<float, 0> row(numColumns, first);
+    for (const Part &part : split.parts)
+      row.push_back(part.*member);
+    auto type = RankedTensorType::get({(int64_t)row.size()}, builder.getF32Type());
+    return nn::createConstant<float>(builder, value.getLoc(), name, type, row);
+  }
+
+  /// The value with its parts as further columns, observed.
+  static Value widen(Value value, ObserverOp observer, const Split &split) {
+    auto type = cast<RankedTensorType>(value.getType());
+    int64_t axis = type.getRank() - 1, numColumns = type.getDimSize(axis);
+    OriginPropagation origins(getOrigin(value));
+    OpBuilder builder(value.getContext(), &origins);
+    builder.setInsertionPointAfterValue(value);
+    Location loc = value.getLoc();
+    auto indices = llvm::map_to_vector(split.parts, [](const Part &part) { return part.column; });
+    SmallVector<int64_t> shape(type.getShape());
+    shape[axis] = indices.size();
+    auto taken = nn::GatherOp::create(
+        builder, loc, type.clone(shape), value,
+        nn::createConstant<int64_t>(
+            builder, loc, "split.columns",
+            RankedTensorType::get({(int64_t)indices.size()}, builder.getI64Type()), indices),
+        axis);
+    shape[axis] += numColumns;
+    RankedTensorType wide = type.clone(shape);
+    Value result = nn::ConcatOp::create(builder, loc, wide, ValueRange{value, taken}, axis);
+    auto row = [&](StringRef name, float first, float Part::*member) {
+      return createRow(builder, value, name, numColumns, first, split, member);
+    };
+    result = nn::SubOp::create(builder, loc, wide, result, row("split.shift", 0, &Part::shift));
+    result = nn::MaxOp::create(builder, loc, wide, result, row("split.low", split.low, &Part::low));
+    result =
+        nn::MinOp::create(builder, loc, wide, result, row("split.high", split.high, &Part::high));
+    return ObserveOp::create(builder, loc, wide, result, FlatSymbolRefAttr::get(observer));
+  }
+
+  /// Sets an operand to a value of another shape; a group's argument follows.
+  static void setOperand(OpOperand *operand, Value value) {
+    operand->set(value);
+    if (auto group = dyn_cast<GroupOp>(operand->getOwner()))
+      group.getBody().getArgument(operand->getOperandNumber()).setType(value.getType());
+  }
+
+  static void widenWeights(const Unit &unit, const Split &split) {
+    ObserveOp old = getWeights(unit);
+    auto values = *getConstantValues<float>(old.getInput());
+    auto type = cast<RankedTensorType>(old.getInput().getType());
+    int64_t numColumns = type.getShape().back();
+    SmallVector<float, 0> wide;
+    for (size_t row = 0; row < values.size(); row += numColumns) {
+      wide.append(values.begin() + row, values.begin() + row + numColumns);
+      for (const Part &part : split.parts)
+        wide.push_back(values[row + part.column]);
+    }
+    SmallVector<int64_t> shape(type.getShape());
+    shape.back() += split.parts.size();
+    OriginPropagation origins(old);
+    OpBuilder builder(old, &origins);
+    std::string name = (getConstantName(getConstantElements(old.getInput())) + ".split").str();
+    Value constant = createConstantLike<float>(builder, old.getInput().getLoc(), old.getInput(),
+                                               name, type.clone(shape), wide);
+    auto observe = ObserveOp::create(builder, old.getLoc(), type.clone(shape), constant,
+                                     old.getObserverAttr());
+    setOperand(unit.getOperand<WeightOp>(), observe.getResult());
+    if (old.use_empty())
+      old.erase();
+  }
+
+  static void keepFloat(Operation *op) {
+    DecisionAttr old = getDecision(op);
+    auto reason =
+        ReasonAttr::get(op->getContext(), "OCT102", "no quantized operator reads the result", "");
+    op->setAttr(kDecisionAttr, DecisionAttr::get(op->getContext(), old.getNumber(), Verdict::Float,
+                                                 old.getPattern(), reason, old.getNote(), false));
+  }
+};
+} // namespace

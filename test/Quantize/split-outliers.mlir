@@ -1,0 +1,40 @@
+// RUN: octet-opt %s --octet-attach-policy --octet-prepare | sed 's/@x #octet.column_min_max<dtype = ui8>/& statistics dense<"0x000080BF000080BF000080BF000080BF0000803F0000803F0000803F00008040"> : tensor<32xi8>/' > %t.mlir
+// RUN: octet-opt %t.mlir --octet-split-outliers | FileCheck %s
+// RUN: octet-opt %t.mlir --octet-split-outliers --octet-convert | FileCheck %s --check-prefix=CONVERT
+// RUN: octet-opt %t.mlir --octet-split-outliers=gain=0.3 | FileCheck %s --check-prefix=SAME
+
+// Calibration saw the last column up to 4 and the others up to 1: three further columns. Both readers get them, the one behind
+// the reshape, too, which moves floats now; nn.exp reads what the network was given.
+// CHECK: octet.observer @x.split #octet.min_max<dtype = ui8> statistics dense<{{.*}}> : tensor<8xi8>
+// CHECK-NOT: column_min_max
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: %[[X:.*]]: tensor<2x4xf32>
+// CHECK: %[[COLUMNS:.*]] = nn.constant dense_resource<split.columns> : tensor<3xi64>
+// CHECK: %[[TAKEN:.*]] = nn.gather %[[X]], %[[COLUMNS]] axis 1 {{.*}} -> tensor<2x3xf32>
+// CHECK: %[[WIDE:.*]] = nn.concat %[[X]], %[[TAKEN]] axis 1 {{.*}} -> tensor<2x7xf32>
+// CHECK: %[[SHIFT:.*]] = nn.constant dense_resource<split.shift>
+// CHECK: %[[SHIFTED:.*]] = nn.sub %[[WIDE]], %[[SHIFT]]
+// CHECK: %[[LOW:.*]] = nn.constant dense_resource<split.low>
+// CHECK: %[[ABOVE:.*]] = nn.max %[[SHIFTED]], %[[LOW]]
+// CHECK: %[[HIGH:.*]] = nn.constant dense_resource<split.high>
+// CHECK: %[[CLIPPED:.*]] = nn.min %[[ABOVE]], %[[HIGH]]
+// CHECK: %[[PARTS:.*]] = octet.observe %[[CLIPPED]] by @x.split
+// CHECK: %[[WEIGHTS:.*]] = octet.observe %{{.*}} by @constant : tensor<2x7xf32>
+// CHECK: nn.reshape %[[X]] {{.*}}verdict = float
+// CHECK: nn.linear %{{.*}}, %{{.*}} : (tensor<1x2x7xf32>, tensor<2x7xf32>) -> tensor<1x2x2xf32>
+// CHECK: nn.linear %[[PARTS]], %{{.*}} : (tensor<2x7xf32>, tensor<2x7xf32>) -> tensor<2x2xf32>
+// CHECK: nn.exp %[[X]]
+
+// [-1, 1] and a little more, so that its ends are integers: from -127 to 128 times 1/127.
+// CONVERT: octet.quantize {{.*}} -> tensor<2x7x!quant.uniform<u8:f32, 0.007874015{{[0-9]*}}:127>>
+
+// SAME: octet.observer @x #octet.column_min_max<dtype = ui8> statistics
+// SAME-NOT: nn.gather
+func.func @main(%x: tensor<2x4xf32> {nn.name = "x"}) -> (tensor<2x2xf32>, tensor<2x4xf32>) {
+  %w = nn.constant dense<[[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]> : tensor<2x4xf32>
+  %r = nn.reshape %x {octet.origin = #octet.origin<"rows">} : (tensor<2x4xf32>) -> tensor<1x2x4xf32>
+  %a = nn.linear %r, %w {octet.origin = #octet.origin<"first">} : (tensor<1x2x4xf32>, tensor<2x4xf32>) -> tensor<1x2x2xf32>
+  %y = nn.linear %x, %w {octet.origin = #octet.origin<"second">} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x2xf32>
+  %e = nn.exp %x {octet.origin = #octet.origin<"other">} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  return %y, %e : tensor<2x2xf32>, tensor<2x4xf32>
+}
