@@ -65,7 +65,7 @@ octet::watchColumns(ObserverAttrInterface observer, ArrayRef<Value> values,
   if (!any)
     return observer;
   return ColumnMinMaxObserverAttr::get(observer.getContext(), plain.getDtype(), plain.getScheme(),
-                                       plain.getRange(), plain.getEps());
+                                       plain.getRange(), plain.getEps(), plain.getReduceRange());
 }
 
 DenseSet<Operation *> octet::findSmallFirstLayers(const Plan &plan, double share) {

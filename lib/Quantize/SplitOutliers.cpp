@@ -226,7 +226,7 @@ struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
   static ObserverAttrInterface getPlainObserver(ObserverOp op) {
     auto columns = cast<ColumnMinMaxObserverAttr>(op.getObserver());
     return MinMaxObserverAttr::get(op.getContext(), columns.getDtype(), columns.getScheme(),
-                                   columns.getRange(), columns.getEps());
+                                   columns.getRange(), columns.getEps(), columns.getReduceRange());
   }
 
   /// Its statistics.

@@ -70,8 +70,10 @@ protected:
 TEST_F(Statistics, OrderAndShardsLeaveNoTrace) {
   for (const char *text :
        {"#octet.min_max<dtype = ui8>", "#octet.per_channel_min_max<dtype = ui8, axis = 1>",
-        "#octet.column_min_max<dtype = ui8>", "#octet.histogram<dtype = ui8>",
-        "#octet.channel_sum<axis = 1>"}) {
+        "#octet.column_min_max<dtype = ui8>", "#octet.histogram<dtype = ui8>", "#octet.channel_sum<axis = 1>",
+        "#octet.percentile<dtype = ui8>", "#octet.entropy<dtype = ui8>",
+        "#octet.mean_squared_error<dtype = ui8>",
+        "#octet.mean_squared_error<dtype = ui8, axis = 1>"}) {
     ObserverAttrInterface observer = parse(text);
     ASSERT_TRUE(observer) << text;
     auto batches = makeBatches(40);
@@ -89,20 +91,122 @@ TEST_F(Statistics, OrderAndShardsLeaveNoTrace) {
 }
 
 TEST_F(Statistics, MovingAveragesDoNotMerge) {
-  ObserverAttrInterface observer = parse("#octet.moving_average_min_max<dtype = ui8>");
-  State seen = update(observer, makeBatches(2)), copy = seen, empty = update(observer, {});
-  EXPECT_TRUE(failed(observer.mergeState(getType(), copy, seen)));
-  EXPECT_TRUE(succeeded(observer.mergeState(getType(), copy, empty)));
-  EXPECT_EQ(copy, seen);
-  EXPECT_TRUE(succeeded(observer.mergeState(getType(), empty, seen)));
-  EXPECT_EQ(empty, seen);
+  for (const char *text : {"#octet.moving_average_min_max<dtype = ui8>",
+                           "#octet.moving_average_per_channel_min_max<dtype = ui8, axis = 1>"}) {
+    ObserverAttrInterface observer = parse(text);
+    State seen = update(observer, makeBatches(2)), copy = seen, empty = update(observer, {});
+    EXPECT_TRUE(failed(observer.mergeState(getType(), copy, seen)));
+    EXPECT_TRUE(succeeded(observer.mergeState(getType(), copy, empty)));
+    EXPECT_EQ(copy, seen);
+    EXPECT_TRUE(succeeded(observer.mergeState(getType(), empty, seen)));
+    EXPECT_EQ(empty, seen);
+  }
+}
+
+TEST_F(Statistics, RecordingsKeepTheFirstRuns) {
+  ObserverAttrInterface observer = parse("#octet.recording<runs = 3>");
+  auto batches = makeBatches(4);
+  State whole = update(observer, batches), first = update(observer, {batches[0]}),
+        second = update(observer, {batches.begin() + 1, batches.end()});
+  int64_t seen;
+  memcpy(&seen, whole.data(), sizeof(seen));
+  EXPECT_EQ(seen, 4);
+  EXPECT_EQ(whole.size(), 8 + 3 * 6 * sizeof(float));
+  for (int run = 0; run < 3; ++run)
+    EXPECT_EQ(memcmp(whole.data() + 8 + run * 24, batches[run].data(), 24), 0);
+  ASSERT_TRUE(succeeded(observer.mergeState(getType(), first, second)));
+  EXPECT_EQ(first, whole);
+  EXPECT_EQ(getError(observer, whole), "a recording means no quantized type");
+  int64_t negative = -1;
+  memcpy(second.data(), &negative, sizeof(negative));
+  EXPECT_TRUE(failed(observer.mergeState(getType(), first, second)));
+  EXPECT_EQ(parse("#octet.recording").getStateBytes(getType()), 8 + 24);
+}
+
+TEST_F(Statistics, PlaceholdersAndReusedObserversHaveNoType) {
+  ObserverAttrInterface placeholder = parse("#octet.placeholder<dtype = f16>"),
+                        reuse = parse("#octet.reuse_input");
+  EXPECT_EQ(getError(placeholder, update(placeholder, {{1, 2, 3, 4, 5, 6}})),
+            "a placeholder has no quantized type: the values stay 'f16'");
+  EXPECT_EQ(getError(reuse, update(reuse, {{1, 2, 3, 4, 5, 6}})),
+            "the observer of the input gives the quantized type");
+  EXPECT_TRUE(placeholder.getSpec().floatType.isF16());
+  EXPECT_TRUE(reuse.getSpec().reusesInput);
+}
+
+/// The range that a type of ui8 stands for.
+std::pair<double, double> getRange(quant::QuantizedType type, int64_t channel = 0) {
+  double scale;
+  int64_t zeroPoint;
+  if (auto perAxis = dyn_cast<quant::UniformQuantizedPerAxisType>(type)) {
+    scale = perAxis.getScales()[channel];
+    zeroPoint = perAxis.getZeroPoints()[channel];
+  } else {
+    scale = cast<quant::UniformQuantizedType>(type).getScale();
+    zeroPoint = cast<quant::UniformQuantizedType>(type).getZeroPoint();
+  }
+  return {-zeroPoint * scale, (255 - zeroPoint) * scale};
+}
+
+class Outliers : public Statistics {
+protected:
+  /// 100 000 values evenly from -1 to 1 in the first channel and ten times as large in the second,
+  /// with one outlier in each.
+  quant::QuantizedType observe(const char *text) {
+    auto type = RankedTensorType::get({2, 100000}, Float32Type::get(&context));
+    std::vector<float> data;
+    for (int channel = 0; channel < 2; ++channel)
+      for (int i = 0; i < 100000; ++i)
+        data.push_back((i == 77 ? 4.0f : -1.0f + 2e-5f * i) * (channel == 0 ? 1 : 10));
+    ObserverAttrInterface observer = parse(text);
+    State state(observer.getStateBytes(type));
+    observer.initState(type, state);
+    observer.updateState(type, data, state);
+    return *observer.getQuantizedType([&] { return emitError(UnknownLoc::get(&context)); }, type,
+                                      state);
+  }
+};
+
+TEST_F(Outliers, PercentilesLeaveThemOut) {
+  auto [low, high] = getRange(observe("#octet.percentile<dtype = ui8, percentile = 99.0>"));
+  // One per cent of 200 000 values, half on each side, of the 100 000 between -10 and 10.
+  EXPECT_NEAR(low, -9.8, 0.1);
+  EXPECT_NEAR(high, 9.8, 0.1);
+  EXPECT_NEAR(getRange(observe("#octet.percentile<dtype = ui8, percentile = 100.0>")).second, 40,
+              0.1);
+}
+
+TEST_F(Outliers, EntropyLeavesThemOut) {
+  auto [low, high] = getRange(observe("#octet.entropy<dtype = ui8>"));
+  EXPECT_NEAR(low, -10, 0.5);
+  EXPECT_NEAR(high, 10, 0.5);
+}
+
+TEST_F(Outliers, LeastSquaresFollowTheStep) {
+  // The least (40 - b)^2 + 200 000 / 12 * ((b + 10) / 255)^2 is at b = 29.8; with 65 535 steps it
+  // is at 40.
+  auto bytes = getRange(observe("#octet.mean_squared_error<dtype = ui8>"));
+  EXPECT_NEAR(bytes.first, -10, 0.3);
+  EXPECT_NEAR(bytes.second, 29.8, 0.5);
+  auto wide = cast<quant::UniformQuantizedType>(observe("#octet.mean_squared_error<dtype = ui16>"));
+  EXPECT_NEAR(wide.getScale() * (65535 - wide.getZeroPoint()), 40, 0.5);
+}
+
+TEST_F(Outliers, LeastSquaresPerChannelScaleWithTheChannel) {
+  auto type = observe("#octet.mean_squared_error<dtype = ui8, axis = 0>");
+  auto first = getRange(type, 0), second = getRange(type, 1);
+  EXPECT_NEAR(first.second, 3.43, 0.1);
+  EXPECT_NEAR(second.second / first.second, 10, 0.5);
 }
 
 TEST_F(Statistics, UnusableStatisticsAreRefused) {
   for (const char *text :
        {"#octet.min_max<dtype = ui8>", "#octet.moving_average_min_max<dtype = ui8>",
-        "#octet.per_channel_min_max<dtype = ui8, axis = 1>", "#octet.column_min_max<dtype = ui8>",
-        "#octet.histogram<dtype = ui8>"}) {
+        "#octet.per_channel_min_max<dtype = ui8, axis = 1>", "#octet.column_min_max<dtype = ui8>", "#octet.histogram<dtype = ui8>",
+        "#octet.moving_average_per_channel_min_max<dtype = ui8, axis = 1>",
+        "#octet.percentile<dtype = ui8>", "#octet.entropy<dtype = ui8>",
+        "#octet.mean_squared_error<dtype = ui8>",
+        "#octet.mean_squared_error<dtype = ui8, axis = 1>"}) {
     ObserverAttrInterface observer = parse(text);
     EXPECT_EQ(getError(observer, update(observer, {})),
               "expected statistics, but the observer has seen no values")
@@ -115,9 +219,13 @@ TEST_F(Statistics, UnusableStatisticsAreRefused) {
   ObserverAttrInterface observer = parse("#octet.min_max<dtype = ui8>");
   EXPECT_EQ(getError(observer, update(observer, {{1, 2, kInf}})),
             "expected finite values, but the observer has seen 1.000000 to inf");
-  ObserverAttrInterface deep = parse("#octet.per_channel_min_max<dtype = ui8, axis = 3>");
-  EXPECT_EQ(getError(deep, update(deep, {{1, 2, 3}})),
-            "expected a tensor with a dimension 3 for the channels, but got 'tensor<1x2x3xf32>'");
+  for (const char *text : {"#octet.per_channel_min_max<dtype = ui8, axis = 3>",
+                           "#octet.moving_average_per_channel_min_max<dtype = ui8, axis = 3>",
+                           "#octet.mean_squared_error<dtype = ui8, axis = 3>"}) {
+    ObserverAttrInterface deep = parse(text);
+    EXPECT_EQ(getError(deep, update(deep, {{1, 2, 3}})),
+              "expected a tensor with a dimension 3 for the channels, but got 'tensor<1x2x3xf32>'");
+  }
   ObserverAttrInterface sums = parse("#octet.channel_sum<axis = 1>");
   EXPECT_EQ(getError(sums, update(sums, {})), "sums mean no quantized type");
 }
@@ -175,18 +283,34 @@ TEST_F(Statistics, SumsOfNaNAreTheLeast) {
 
 TEST_F(Statistics, ParametersAreVerified) {
   ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) { return success(); });
-  for (const char *text :
-       {"#octet.min_max<dtype = i8>", "#octet.min_max<dtype = ui1>",
-        "#octet.min_max<dtype = ui8, eps = 0.0>", "#octet.min_max<dtype = ui8, eps = 1.0e-60>",
-        "#octet.min_max<dtype = ui8, eps = 1.0e+60>", "#octet.channel_sum<axis = -1>",
-        "#octet.min_max<dtype = ui8, range = [0, 256]>",
-        "#octet.min_max<dtype = ui8, range = [10, 200]>",
-        "#octet.min_max<dtype = si8, range = [-5, -1]>",
-        "#octet.min_max<dtype = ui8, range = [0, 0]>", "#octet.min_max<dtype = ui8, range = [0]>",
-        "#octet.moving_average_min_max<dtype = ui8, constant = 0.0>",
-        "#octet.moving_average_min_max<dtype = ui8, constant = 1.5>",
-        "#octet.histogram<dtype = ui8, bins = 0>", "#octet.histogram<dtype = ui8, bins = 5000>",
-        "#octet.per_channel_min_max<dtype = ui8, axis = -1>"})
+  for (const char *text : {"#octet.min_max<dtype = i8>",
+                           "#octet.min_max<dtype = ui1>",
+                           "#octet.min_max<dtype = ui8, eps = 0.0>",
+                           "#octet.min_max<dtype = ui8, eps = 1.0e-60>",
+                           "#octet.min_max<dtype = ui8, eps = 1.0e+60>",
+                           "#octet.channel_sum<axis = -1>",
+                           "#octet.min_max<dtype = ui8, range = [0, 256]>",
+                           "#octet.min_max<dtype = ui8, range = [10, 200]>",
+                           "#octet.min_max<dtype = si8, range = [-5, -1]>",
+                           "#octet.min_max<dtype = ui8, range = [0, 0]>",
+                           "#octet.min_max<dtype = ui8, range = [0]>",
+                           "#octet.moving_average_min_max<dtype = ui8, constant = 0.0>",
+                           "#octet.moving_average_min_max<dtype = ui8, constant = 1.5>",
+                           "#octet.moving_average_per_channel_min_max<dtype = ui8, constant = 0.0>",
+                           "#octet.moving_average_per_channel_min_max<dtype = ui8, axis = -1>",
+                           "#octet.min_max<dtype = ui8, scheme = symmetric, reduce_range = true>",
+                           "#octet.min_max<dtype = ui8, range = [0, 1], reduce_range = true>",
+                           "#octet.percentile<dtype = ui8, percentile = 0.0>",
+                           "#octet.percentile<dtype = ui8, percentile = 100.5>",
+                           "#octet.entropy<dtype = ui8, range = [0, 256]>",
+                           "#octet.entropy<dtype = i8>",
+                           "#octet.mean_squared_error<dtype = ui8, axis = -1>",
+                           "#octet.recording<runs = 0>",
+                           "#octet.recording<runs = 65537>",
+                           "#octet.placeholder<dtype = i8>",
+                           "#octet.histogram<dtype = ui8, bins = 0>",
+                           "#octet.histogram<dtype = ui8, bins = 5000>",
+                           "#octet.per_channel_min_max<dtype = ui8, axis = -1>"})
     EXPECT_FALSE(parseAttribute(text, &context)) << text;
 }
 

@@ -39,16 +39,18 @@ class Octet_RangeObserver<string name, string observerMnemonic, dag more = (ins)
       of a given range.
 
     All in f32 [N.qparams]. `range = [qmin, qmax]` sets scale and zero point only: the storage bounds of the type stay those
-    of `dtype`, which is the default range. `eps` is 2^-23 unless given.
+    of `dtype`, which is the default range. `reduce_range = true` halves both bounds of a given range, rounded down, or
+    those of `ui8` and `si8`. `eps` is 2^-23 unless given.
 
     Errors: a dtype without a sign, or of fewer than 2 or more than 32 bits; an eps that is not a positive f32; a range that does
-    not include 0 and another number, or exceeds that of the dtype. Errors of `octet-convert`: no value or a NaN was seen; the
-    scale is not finite.
+    not include 0 and another number, or exceeds that of the dtype; `reduce_range` with a symmetric `ui8`, or where it leaves
+    one number. Errors of `octet-convert`: no value or a NaN was seen; the scale is not finite.
   }];
   let parameters = !con((ins "::mlir::IntegerType":$dtype,
     DefaultValuedParameter<"::octet::Scheme", "::octet::Scheme::affine">:$scheme,
     OptionalParameter<"::mlir::DenseI64ArrayAttr">:$range,
-    OptionalParameter<"::mlir::FloatAttr">:$eps), more);
+    OptionalParameter<"::mlir::FloatAttr">:$eps,
+    DefaultValuedParameter<"bool", "false">:$reduce_range), more);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
@@ -92,6 +94,16 @@ def Octet_ColumnMinMaxObserver : Octet_RangeObserver<"ColumnMinMaxObserver", "co
   }];
 }
 
+def Octet_MovingAveragePerChannelMinMaxObserver
+    : Octet_RangeObserver<"MovingAveragePerChannelMinMaxObserver", "moving_average_per_channel_min_max",
+      (ins DefaultValuedParameter<"int64_t", "0">:$axis, OptionalParameter<"::mlir::FloatAttr">:$constant)> {
+  let summary = "moving averages of the smallest and the largest value of every channel";
+  let description = [{
+    `#octet.moving_average_min_max` for each index of dimension `axis`, as `#octet.per_channel_min_max` names it. Statistics
+    do not merge. Source: [N.stat.moving_average]; PyTorch: `MovingAveragePerChannelMinMaxObserver`.
+  }] # rangeDescription;
+}
+
 def Octet_HistogramObserver : Octet_RangeObserver<"HistogramObserver", "histogram",
     (ins DefaultValuedParameter<"int64_t", "2048">:$bins)> {
   let summary = "the range with the least squared error";
@@ -102,6 +114,36 @@ def Octet_HistogramObserver : Octet_RangeObserver<"HistogramObserver", "histogra
     quantized values. Infinite values are ignored. `bins` is 1 to 4096. Source: [N.stat.histogram],
     [N.stat.range_search]; PyTorch: `HistogramObserver`, whose own bins depend on the order of the data: scales agree
     within 2 %.
+  }] # rangeDescription;
+}
+
+def Octet_PercentileObserver : Octet_RangeObserver<"PercentileObserver", "percentile",
+    (ins OptionalParameter<"::mlir::FloatAttr">:$percentile)> {
+  let summary = "the range that holds so many per cent of the values";
+  let description = [{
+    The statistics of `#octet.histogram`. `percentile` per cent of the finite values (99.99 unless given) lie in the range,
+    and half of the others on either side; whole bins only. Errors: a percentile that is not above 0 and at most 100.
+    Source: [N.stat.histogram], [N.stat.percentile]; PyTorch: no counterpart.
+  }] # rangeDescription;
+}
+
+def Octet_EntropyObserver : Octet_RangeObserver<"EntropyObserver", "entropy"> {
+  let summary = "the range with the least loss of information";
+  let description = [{
+    The statistics of `#octet.histogram`. Values of a magnitude above a threshold saturate; the threshold is that with the
+    least Kullback-Leibler divergence of the values quantized to 128 magnitudes from the values seen. Source:
+    [N.stat.histogram], [N.stat.entropy]; PyTorch: no counterpart.
+  }] # rangeDescription;
+}
+
+def Octet_MeanSquaredErrorObserver : Octet_RangeObserver<"MeanSquaredErrorObserver", "mean_squared_error",
+    (ins OptionalParameter<"std::optional<int64_t>">:$axis)> {
+  let summary = "the part of the range with the least expected squared error";
+  let description = [{
+    Counts as `#octet.histogram` does, with `axis` in 256 bins of either sign for every index of that dimension. Of parts of
+    both ends of the range seen, in steps of 1/128, those with the least expected error are searched, each error with the
+    scale and zero point that the parts lead to. Errors: a negative axis; a tensor without that dimension. Source:
+    [N.stat.histogram], [N.stat.squared_error]; PyTorch: no counterpart.
   }] # rangeDescription;
 }
 
@@ -126,6 +168,39 @@ def Octet_FixedQParamsObserver : Octet_Observer<"FixedQParamsObserver", "fixed_q
   let genVerifyDecl = 1;
   let parameters = (ins "::mlir::IntegerType":$dtype, "::mlir::FloatAttr":$scale, "int64_t":$zeroPoint);
   let assemblyFormat = "`<` $dtype `,` `scale` `=` $scale `,` `zero_point` `=` $zeroPoint `>`";
+}
+
+def Octet_PlaceholderObserver : Octet_Observer<"PlaceholderObserver", "placeholder"> {
+  let summary = "no statistics: the values stay floats of a type";
+  let description = [{
+    Says that a value is not quantized ahead of time. A weight with `#octet.placeholder<dtype = f32>` stays float where the
+    backend's data types have that type for the weight; activations are quantized statically only, so that a QConfig with
+    this observer keeps its operator float (OCT212). PyTorch: `PlaceholderObserver` and `NoopObserver`.
+  }];
+  let parameters = (ins "::mlir::FloatType":$dtype);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Octet_ReuseInputObserver : Octet_Observer<"ReuseInputObserver", "reuse_input"> {
+  let summary = "the result shares the observer of the inputs";
+  let description = [{
+    As the `activation` of a QConfig it makes an operator without weights share the observer of its inputs with its result,
+    as the backend's `observation = shared` does for every QConfig. If the inputs have no observer, the operator stays float
+    (OCT213). PyTorch: `ReuseInputObserver`.
+  }];
+}
+
+def Octet_RecordingObserver : Octet_Observer<"RecordingObserver", "recording"> {
+  let summary = "the values of the first runs";
+  let description = [{
+    Statistics: the number of runs (64 bits), then the row-major values of the first `runs` of them (1 unless given); merging
+    appends. Which runs are the first depends on the order of the samples by definition. The observer is for measurements
+    and gives no quantized type: `octet-convert` refuses it. Errors: a number of runs outside of 1 to 65536. PyTorch:
+    `RecordingObserver`.
+  }];
+  let genVerifyDecl = 1;
+  let parameters = (ins DefaultValuedParameter<"int64_t", "1">:$runs);
+  let assemblyFormat = "(`<` struct(params)^ `>`)?";
 }
 
 #endif // OCTET_DIALECT_OCTET_OBSERVERS_TD

@@ -34,6 +34,10 @@ std::pair<int64_t, int64_t> getStorageRange(mlir::IntegerType type);
 /// (ObserverAttrInterface::getSpec). An empty member is not known before calibration.
 struct ObserverSpec {
   mlir::IntegerType dtype;
+  /// Instead of `dtype`: the values stay floats of this type.
+  mlir::FloatType floatType;
+  /// Instead of `dtype`: the result has the observer of the inputs.
+  bool reusesInput = false;
   std::optional<int64_t> quantMin, quantMax;
   /// The least scale.
   std::optional<double> eps;

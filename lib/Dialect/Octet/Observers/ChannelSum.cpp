@@ -9,8 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "EmitReduction.h"
-#include "Range.h"
+#include "ChannelRanges.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -25,16 +24,10 @@ static constexpr double kUnitsPerOne = 0x1p24;
 static constexpr double kMaxUnits = 0x1p54;
 
 LogicalResult ChannelSumObserverAttr::verify(EmitError emitError, int64_t axis) {
-  if (axis < 0)
-    return emitError() << "expected an axis of at least 0, but got " << axis;
-  return success();
+  return verifyAxis(emitError, axis);
 }
 
 ObserverSpec ChannelSumObserverAttr::getSpec() const { return {}; }
-
-static int64_t getNumChannels(RankedTensorType observed, int64_t axis) {
-  return axis < observed.getRank() ? observed.getDimSize(axis) : 1;
-}
 
 int64_t ChannelSumObserverAttr::getStateBytes(RankedTensorType observed) const {
   return sizeof(int64_t) * getNumChannels(observed, getAxis());

@@ -15,25 +15,23 @@
 using namespace mlir;
 using namespace octet;
 
-static QuantTarget getTarget(const ColumnMinMaxObserverAttr &observer) {
-  return {observer.getDtype(), observer.getScheme(), observer.getRange(), observer.getEps()};
-}
-
 /// The observer that keeps the statistics.
 static ObserverAttrInterface getKeeper(const ColumnMinMaxObserverAttr &observer,
                                        RankedTensorType observed) {
   MLIRContext *context = observer.getContext();
   if (observed.getRank() == 0)
     return MinMaxObserverAttr::get(context, observer.getDtype(), observer.getScheme(),
-                                   observer.getRange(), observer.getEps());
+                                   observer.getRange(), observer.getEps(),
+                                   observer.getReduceRange());
   return PerChannelMinMaxObserverAttr::get(context, observer.getDtype(), observer.getScheme(),
                                            observer.getRange(), observer.getEps(),
-                                           observed.getRank() - 1);
+                                           observer.getReduceRange(), observed.getRank() - 1);
 }
 
-LogicalResult ColumnMinMaxObserverAttr::verify(EmitError emitError, IntegerType dtype, Scheme,
-                                               DenseI64ArrayAttr range, FloatAttr eps) {
-  return verifyTarget(emitError, dtype, range, eps);
+LogicalResult ColumnMinMaxObserverAttr::verify(EmitError emitError, IntegerType dtype,
+                                               Scheme scheme, DenseI64ArrayAttr range,
+                                               FloatAttr eps, bool reduceRange) {
+  return verifyTarget(emitError, dtype, scheme, range, eps, reduceRange);
 }
 
 ObserverSpec ColumnMinMaxObserverAttr::getSpec() const { return getTarget(*this).getSpec(); }

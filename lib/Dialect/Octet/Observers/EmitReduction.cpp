@@ -202,6 +202,11 @@ MinMax octet::emitMinMaxOfLanes(OpBuilder &builder, Location loc, const FlatTens
 
 Value octet::emitStateView(OpBuilder &builder, Location loc, Value state, Type element,
                            int64_t count, int64_t offset) {
-  return memref::ViewOp::create(builder, loc, MemRefType::get({count}, element), state,
-                                emitIndex(builder, loc, offset), ::mlir::ValueRange{});
+  return emitStateView(builder, loc, state, element, count, emitIndex(builder, loc, offset));
+}
+
+Value octet::emitStateView(OpBuilder &builder, Location loc, Value state, Type element,
+                           int64_t count, Value offset) {
+  return memref::ViewOp::create(builder, loc, MemRefType::get({count}, element), state, offset,
+                                ::mlir::ValueRange{});
 }

@@ -69,6 +69,8 @@ mlir::Value emitIndex(mlir::OpBuilder &builder, mlir::Location loc, int64_t valu
 /// The state as `count` elements, from byte `offset` on.
 mlir::Value emitStateView(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value state,
                           mlir::Type element, int64_t count, int64_t offset = 0);
+mlir::Value emitStateView(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value state,
+                          mlir::Type element, int64_t count, mlir::Value offset);
 
 } // namespace octet
 

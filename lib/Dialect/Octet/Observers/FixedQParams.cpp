@@ -12,7 +12,7 @@ using namespace octet;
 
 LogicalResult FixedQParamsObserverAttr::verify(EmitError emitError, IntegerType dtype,
                                                FloatAttr scale, int64_t zeroPoint) {
-  if (failed(verifyTarget(emitError, dtype, nullptr, nullptr)))
+  if (failed(verifyDType(emitError, dtype)))
     return failure();
   if (!scale.getType().isF32() || !(scale.getValueAsDouble() > 0) || !scale.getValue().isFinite())
     return emitError() << "expected a positive finite f32 as the scale, but got " << scale;

@@ -14,10 +14,10 @@ using namespace octet;
 
 /// Spreads the counts over `bins` equal bins of [min, max]: each anchored bin goes evenly to those
 /// that it overlaps.
-static std::vector<double> spread(const HistogramState &histogram, int64_t bins) {
+static std::vector<double> spread(const Histogram &histogram, int64_t bins) {
   std::vector<double> result(bins, 0.0);
-  double min = histogram.range.min, max = histogram.range.max;
-  double width = std::ldexp(1.0, histogram.exponent), perBin = bins / (max - min);
+  double min = histogram.header.range.min, max = histogram.header.range.max;
+  double width = histogram.getBinWidth(), perBin = bins / (max - min);
   auto add = [&](double low, double high, int64_t count) {
     low = std::clamp((std::max(low, min) - min) * perBin, 0.0, (double)bins);
     high = std::clamp((std::min(high, max) - min) * perBin, 0.0, (double)bins);
@@ -32,11 +32,10 @@ static std::vector<double> spread(const HistogramState &histogram, int64_t bins)
       result[bin] += density;
     result[last] += density * (high - last);
   };
-  constexpr int64_t kBins = HistogramState::kBins;
-  for (int64_t bin = 0; bin < kBins; ++bin) {
-    if (int64_t count = histogram.counts[bin])
+  for (int64_t bin = 0; bin < histogram.getNumBins(); ++bin) {
+    if (int64_t count = histogram.positive[bin])
       add(bin * width, (bin + 1) * width, count);
-    if (int64_t count = histogram.counts[kBins + bin])
+    if (int64_t count = histogram.negative[bin])
       add(-(bin + 1) * width, -bin * width, count);
   }
   return result;
@@ -68,10 +67,10 @@ static double getError(const std::vector<double> &counts, double binWidth, int64
   return error;
 }
 
-ValueRange32 octet::searchRange(const HistogramState &histogram, int64_t bins) {
-  float min = histogram.range.min, max = histogram.range.max;
+ValueRange32 octet::searchRange(const Histogram &histogram, int64_t bins) {
+  float min = histogram.header.range.min, max = histogram.header.range.max;
   if (min == max)
-    return histogram.range;
+    return histogram.header.range;
   std::vector<double> counts = spread(histogram, bins), cumulative(bins);
   double total = 0;
   for (int64_t bin = 0; bin < bins; ++bin)

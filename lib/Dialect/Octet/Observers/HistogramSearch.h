@@ -8,24 +8,13 @@
 #ifndef OCTET_LIB_DIALECT_OCTET_OBSERVERS_HISTOGRAMSEARCH_H
 #define OCTET_LIB_DIALECT_OCTET_OBSERVERS_HISTOGRAMSEARCH_H
 
-#include "Range.h"
+#include "HistogramState.h"
 
 namespace octet {
 
-/// The state of a histogram observer.
-struct HistogramState {
-  static constexpr int64_t kBins = 4096;
-  ValueRange32 range; ///< of the finite values
-  int32_t exponent;   ///< bins are 2^exponent wide
-  int32_t padding;
-  /// kBins for values from 0 upwards, kBins for negative ones by magnitude, then infinities, then
-  /// NaN.
-  int64_t counts[2 * kBins + 2];
-};
-
 /// [N.stat.range_search] The range that quantizes the counted values to 256 steps with the least
 /// squared error, found on `bins` equal bins over the range seen.
-ValueRange32 searchRange(const HistogramState &histogram, int64_t bins);
+ValueRange32 searchRange(const Histogram &histogram, int64_t bins);
 
 } // namespace octet
 

@@ -16,13 +16,9 @@
 using namespace mlir;
 using namespace octet;
 
-static QuantTarget getTarget(const MinMaxObserverAttr &observer) {
-  return {observer.getDtype(), observer.getScheme(), observer.getRange(), observer.getEps()};
-}
-
-LogicalResult MinMaxObserverAttr::verify(EmitError emitError, IntegerType dtype, Scheme,
-                                         DenseI64ArrayAttr range, FloatAttr eps) {
-  return verifyTarget(emitError, dtype, range, eps);
+LogicalResult MinMaxObserverAttr::verify(EmitError emitError, IntegerType dtype, Scheme scheme,
+                                         DenseI64ArrayAttr range, FloatAttr eps, bool reduceRange) {
+  return verifyTarget(emitError, dtype, scheme, range, eps, reduceRange);
 }
 
 ObserverSpec MinMaxObserverAttr::getSpec() const { return getTarget(*this).getSpec(); }

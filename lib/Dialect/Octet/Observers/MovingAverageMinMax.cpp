@@ -9,28 +9,63 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "EmitReduction.h"
-#include "Range.h"
+#include "MovingAverage.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace octet;
 
-static QuantTarget getTarget(const MovingAverageMinMaxObserverAttr &observer) {
-  return {observer.getDtype(), observer.getScheme(), observer.getRange(), observer.getEps()};
-}
+//===----------------------------------------------------------------------===//
+// Moving averages
+//===----------------------------------------------------------------------===//
 
-static float getConstantOrDefault(FloatAttr constant) {
-  return constant ? (float)constant.getValueAsDouble() : 0.01f;
-}
-
-LogicalResult MovingAverageMinMaxObserverAttr::verify(EmitError emitError, IntegerType dtype,
-                                                      Scheme, DenseI64ArrayAttr range,
-                                                      FloatAttr eps, FloatAttr constant) {
+LogicalResult MovingAverage::verify(EmitError emitError, FloatAttr constant) {
   if (constant && !(constant.getValueAsDouble() > 0 && constant.getValueAsDouble() <= 1))
     return emitError() << "expected a constant above 0 and at most 1";
-  return verifyTarget(emitError, dtype, range, eps);
+  return success();
+}
+
+void MovingAverage::update(ValueRange32 &average, ValueRange32 seen) const {
+  if (seen.isEmpty())
+    return;
+  if (average.isEmpty()) {
+    average = seen;
+    return;
+  }
+  average.min += constant * (seen.min - average.min);
+  average.max += constant * (seen.max - average.max);
+}
+
+MinMax MovingAverage::emit(OpBuilder &builder, Location loc, MinMax average, MinMax seen) const {
+  Type type = average.min.getType();
+  TypedAttr value = builder.getF32FloatAttr(constant);
+  if (auto vector = dyn_cast<VectorType>(type))
+    value = DenseElementsAttr::get(vector, APFloat(constant));
+  Value part = arith::ConstantOp::create(builder, loc, value);
+  Value isFirst =
+      arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT, average.min, average.max);
+  auto move = [&](Value old, Value seen) -> Value {
+    seen = emitPlusZero(builder, loc, seen);
+    Value difference = arith::SubFOp::create(builder, loc, seen, old);
+    Value step = arith::MulFOp::create(builder, loc, part, difference);
+    Value moved = arith::AddFOp::create(builder, loc, old, step);
+    return arith::SelectOp::create(builder, loc, isFirst, seen, moved);
+  };
+  return {move(average.min, seen.min), move(average.max, seen.max)};
+}
+
+//===----------------------------------------------------------------------===//
+// The observer
+//===----------------------------------------------------------------------===//
+
+LogicalResult MovingAverageMinMaxObserverAttr::verify(EmitError emitError, IntegerType dtype,
+                                                      Scheme scheme, DenseI64ArrayAttr range,
+                                                      FloatAttr eps, bool reduceRange,
+                                                      FloatAttr constant) {
+  if (failed(MovingAverage::verify(emitError, constant)))
+    return failure();
+  return verifyTarget(emitError, dtype, scheme, range, eps, reduceRange);
 }
 
 ObserverSpec MovingAverageMinMaxObserverAttr::getSpec() const { return getTarget(*this).getSpec(); }
@@ -49,16 +84,7 @@ void MovingAverageMinMaxObserverAttr::updateState(RankedTensorType, ArrayRef<flo
   ValueRange32 seen;
   for (float x : data)
     seen.include(x);
-  ValueRange32 &average = *stateAs<ValueRange32>(state);
-  float constant = getConstantOrDefault(getConstant());
-  if (seen.isEmpty())
-    return;
-  if (average.isEmpty()) {
-    average = seen;
-    return;
-  }
-  average.min += constant * (seen.min - average.min);
-  average.max += constant * (seen.max - average.max);
+  MovingAverage(getConstant()).update(*stateAs<ValueRange32>(state), seen);
 }
 
 LogicalResult MovingAverageMinMaxObserverAttr::mergeState(RankedTensorType,
@@ -79,18 +105,9 @@ void MovingAverageMinMaxObserverAttr::emitUpdate(OpBuilder &builder, Location lo
   Value range = emitStateView(builder, loc, state, builder.getF32Type(), 2);
   Value min = memref::LoadOp::create(builder, loc, range, zero),
         max = memref::LoadOp::create(builder, loc, range, one);
-  Value isFirst = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT, min, max);
-  Value constant = arith::ConstantOp::create(
-      builder, loc, builder.getF32FloatAttr(getConstantOrDefault(getConstant())));
-  auto average = [&](Value old, Value seen, Value index) {
-    Value difference = arith::SubFOp::create(builder, loc, seen, old);
-    Value step = arith::MulFOp::create(builder, loc, constant, difference);
-    Value moved = arith::AddFOp::create(builder, loc, old, step);
-    memref::StoreOp::create(
-        builder, loc, arith::SelectOp::create(builder, loc, isFirst, seen, moved), range, index);
-  };
-  average(min, emitPlusZero(builder, loc, seen.min), zero);
-  average(max, emitPlusZero(builder, loc, seen.max), one);
+  MinMax moved = MovingAverage(getConstant()).emit(builder, loc, {min, max}, seen);
+  memref::StoreOp::create(builder, loc, moved.min, range, zero);
+  memref::StoreOp::create(builder, loc, moved.max, range, one);
 }
 
 FailureOr<quant::QuantizedType>

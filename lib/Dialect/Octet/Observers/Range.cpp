@@ -25,10 +25,16 @@ std::pair<int64_t, int64_t> octet::getStorageRange(IntegerType type) {
           quant::QuantizedType::getDefaultMaximumForInteger(isSigned, type.getWidth())};
 }
 
-QuantTarget::QuantTarget(IntegerType dtype, Scheme scheme, DenseI64ArrayAttr range, FloatAttr eps)
+QuantTarget::QuantTarget(IntegerType dtype, Scheme scheme, DenseI64ArrayAttr range, FloatAttr eps,
+                         bool reduceRange)
     : dtype(dtype), scheme(scheme), quantMin(range ? range[0] : getStorageRange(dtype).first),
       quantMax(range ? range[1] : getStorageRange(dtype).second), isRangeGiven(!!range),
-      eps(eps ? (float)eps.getValueAsDouble() : 0x1p-23f) {}
+      eps(eps ? (float)eps.getValueAsDouble() : 0x1p-23f) {
+  if (!reduceRange || (!range && dtype.getWidth() != 8))
+    return;
+  quantMin >>= 1;
+  quantMax >>= 1;
+}
 
 ObserverSpec QuantTarget::getSpec() const {
   ObserverSpec spec;
@@ -104,12 +110,20 @@ FailureOr<quant::QuantizedType> octet::getQuantizedTypeOfRanges(EmitError emitEr
       high));
 }
 
-LogicalResult octet::verifyTarget(EmitError emitError, IntegerType dtype, DenseI64ArrayAttr range,
-                                  FloatAttr eps) {
+LogicalResult octet::verifyDType(EmitError emitError, IntegerType dtype) {
   if (dtype.isSignless() || dtype.getWidth() < 2 || dtype.getWidth() > 32)
     return emitError()
            << "expected an integer dtype with a sign and 2 to 32 bits (ui8, si8), but got "
            << dtype;
+  return success();
+}
+
+LogicalResult octet::verifyTarget(EmitError emitError, IntegerType dtype, Scheme scheme,
+                                  DenseI64ArrayAttr range, FloatAttr eps, bool reduceRange) {
+  if (failed(verifyDType(emitError, dtype)))
+    return failure();
+  if (reduceRange && scheme == Scheme::symmetric && dtype.isUnsigned() && dtype.getWidth() == 8)
+    return emitError() << "expected no reduce_range with a symmetric ui8";
   if (eps && !((float)eps.getValueAsDouble() > 0 && std::isfinite((float)eps.getValueAsDouble())))
     return emitError() << "expected a positive eps within f32, but got " << eps;
   if (!range)
@@ -119,5 +133,7 @@ LogicalResult octet::verifyTarget(EmitError emitError, IntegerType dtype, DenseI
   if (range[0] < getStorageRange(dtype).first || range[1] > getStorageRange(dtype).second)
     return emitError() << "expected a range within that of " << dtype << ", but got [" << range[0]
                        << ", " << range[1] << "]";
+  if (reduceRange && range[0] >> 1 == range[1] >> 1)
+    return emitError() << "expected a range of which reduce_range leaves more than one number";
   return success();
 }

@@ -38,11 +38,17 @@ struct QuantTarget {
   float eps;
 
   QuantTarget(mlir::IntegerType dtype, Scheme scheme, mlir::DenseI64ArrayAttr range,
-              mlir::FloatAttr eps);
+              mlir::FloatAttr eps, bool reduceRange);
   ObserverSpec getSpec() const;
   /// [N.qparams] `range` must hold finite numbers.
   ScaleAndZeroPoint compute(ValueRange32 range) const;
 };
+
+/// The parameters of a range observer's attribute.
+template <typename ObserverAttr> QuantTarget getTarget(ObserverAttr observer) {
+  return {observer.getDtype(), observer.getScheme(), observer.getRange(), observer.getEps(),
+          observer.getReduceRange()};
+}
 
 using EmitError = llvm::function_ref<mlir::InFlightDiagnostic()>;
 
@@ -56,9 +62,11 @@ mlir::FailureOr<mlir::quant::QuantizedType>
 getQuantizedTypeOfRanges(EmitError emitError, const QuantTarget &target,
                          llvm::ArrayRef<ValueRange32> ranges, int64_t axis);
 
+mlir::LogicalResult verifyDType(EmitError emitError, mlir::IntegerType dtype);
 /// The checks that the verifiers of all range observers share.
-mlir::LogicalResult verifyTarget(EmitError emitError, mlir::IntegerType dtype,
-                                 mlir::DenseI64ArrayAttr range, mlir::FloatAttr eps);
+mlir::LogicalResult verifyTarget(EmitError emitError, mlir::IntegerType dtype, Scheme scheme,
+                                 mlir::DenseI64ArrayAttr range, mlir::FloatAttr eps,
+                                 bool reduceRange);
 
 /// State blocks are plain structures or arrays.
 template <typename T> T *stateAs(llvm::MutableArrayRef<char> state) {
