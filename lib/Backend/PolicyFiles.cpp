@@ -94,9 +94,22 @@ template <typename OpTy> static OpTy getOnly(ModuleOp file, StringRef where) {
   return {};
 }
 
-/// The kind and the key of an entry, which no other entry of the mapping has.
-static std::pair<StringRef, Attribute> getSubject(Operation &entry) {
-  return {entry.getName().getStringRef(), entry.getAttr("key")};
+/// The kind and the subject of an entry, which no other entry of the mapping has.
+static std::pair<OperationName, DictionaryAttr> getSubject(Operation &entry) {
+  return {entry.getName(), getEntrySubject(&entry)};
+}
+
+bool octet::isBuiltinEntry(Operation *entry) {
+  return llvm::any_of(getBuiltinFiles(), [&](const BuiltinFile &builtin) {
+    if (!builtin.name.ends_with("_mapping"))
+      return false;
+    auto file = parse(entry->getLoc(), "QConfig mapping", builtin.name);
+    return llvm::any_of(file->getOps<QConfigMappingOp>(), [&](QConfigMappingOp mapping) {
+      return llvm::any_of(mapping.getBody().front(), [&](Operation &other) {
+        return getSubject(other) == getSubject(*entry);
+      });
+    });
+  });
 }
 
 /// A mapping of unknown origin reads no files elsewhere.
@@ -128,7 +141,7 @@ static LogicalResult resolveInclusion(QConfigMappingOp mapping,
   auto file = readMapping(mapping.getLoc(), name, including);
   if (failed(file))
     return failure();
-  DenseSet<std::pair<StringRef, Attribute>> own;
+  DenseSet<std::pair<OperationName, DictionaryAttr>> own;
   for (Operation &entry : mapping.getBody().front())
     own.insert(getSubject(entry));
   auto builder = OpBuilder::atBlockEnd(&mapping.getBody().front());

@@ -125,6 +125,9 @@ mlir::quant::QuantizedType getStoredType(mlir::Operation *op);
 /// The row of the report about an operator or a group.
 llvm::json::Object describeDecision(mlir::Operation *op, DecisionAttr decision);
 
+/// Warns of entries that apply to no operator; with `strict`, they are errors.
+mlir::LogicalResult checkEntries(mlir::ModuleOp module, const QConfigMapping &mapping, bool strict);
+
 /// Nothing if the unit's QConfig fits one of the backend's combinations of data types, else why not
 /// the first.
 std::optional<Reason> checkQConfig(const Unit &unit, QConfigAttr qconfig);

@@ -84,7 +84,7 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
   void runOnOperation() override {
     const auto *plans = getAnalysis<PlanAnalysis>().getPlans(quantizedOutputs);
     const auto &policy = getAnalysis<PolicyAnalysis>();
-    if (!plans || failed(checkNames(*policy.getMapping())))
+    if (!plans || failed(checkEntries(getOperation(), *policy.getMapping(), strict)))
       return signalPassFailure();
     markAnalysesPreserved<PolicyAnalysis>();
     int64_t number = 0;
@@ -94,24 +94,6 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
       for (auto [op, decision] : getDecisionAttrs(plan, *policy.getBackend(), number))
         op->setAttr(kDecisionAttr, decision);
     }
-  }
-
-  /// Reports entries for names that no operator has, which are most likely misspelt.
-  LogicalResult checkNames(const QConfigMapping &mapping) {
-    DenseSet<Operation *> applied;
-    getOperation().walk([&](Operation *op) { applied.insert(mapping.lookup(op)); });
-    LogicalResult result = success();
-    for (Operation &entry : QConfigMappingOp(mapping.getOp()).getBody().front()) {
-      if (!isa<ModuleNameOp, ModuleNameRegexOp>(entry) || applied.contains(&entry))
-        continue;
-      InFlightDiagnostic diagnostic =
-          strict ? emitError(entry.getLoc()) : emitWarning(entry.getLoc());
-      diagnostic << "the QConfig mapping's entry for "
-                 << quote(entry.getAttrOfType<StringAttr>("key").getValue())
-                 << " applies to no operator";
-      result = failure(strict);
-    }
-    return result;
   }
 
   LogicalResult prepare(const Plan &plan) {

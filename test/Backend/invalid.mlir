@@ -329,8 +329,25 @@ octet.backend @b {
 // -----
 
 octet.qconfig_mapping @m {
-  // expected-error @+1 {{expected a POSIX extended regular expression, which has no '\d'; write a class such as [0-9] or [[:alnum:]_]}}
-  octet.module_name_regex "block\\d" none
+  // expected-error @+1 {{expected a regular expression, but got "block(?=1)": there is no matcher for '(?='}}
+  octet.module_name_regex "block(?=1)" none
+}
+
+// -----
+
+octet.qconfig_mapping @m {
+  // expected-error @+1 {{attribute 'index' failed to satisfy constraint: 64-bit signless integer attribute whose value is non-negative}}
+  octet.module_name_object_type_order "body", "Conv", -1 none
+}
+
+// -----
+
+octet.qconfig_mapping @m {
+  // expected-note @+1 {{the other entry}}
+  octet.module_name_object_type_order "body", "Conv", 1 none
+  octet.module_name_object_type_order "body", "Conv", 2 none
+  // expected-error @+1 {{expected one entry of this kind and key, but there is another}}
+  octet.module_name_object_type_order "body", "Conv", 1 none
 }
 
 // -----

@@ -74,4 +74,6 @@ octet.qconfig_mapping @mapping {
   octet.module_name "head" none
   // CHECK: octet.module_name_regex "stage[0-9]+" none
   octet.module_name_regex "stage[0-9]+" none
+  // CHECK: octet.module_name_object_type_order "body", "torch.nn.Linear", 1 none
+  octet.module_name_object_type_order "body", "torch.nn.Linear", 1 none
 }

@@ -142,7 +142,7 @@ def test_remedy_of_networks(diagnose, network, remedy):
 
 
 @pytest.mark.parametrize("policy, remedy", [
-    (r'octet.module_name_regex "\\d" none', "write a class such as [0-9] or [[:alnum:]_]"),
+    ('octet.module_name_regex "(?=a)" none', "write it with groups, sets, classes, repetitions and alternatives"),
     ("", "omit one of them"),
 ])
 def test_remedy_of_policies(diagnose, tmp_path, policy, remedy):

@@ -19,6 +19,7 @@
 #include "octet/Dialect/Octet/Octet.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Regex.h"
+#include <map>
 #include <vector>
 
 namespace octet {
@@ -122,19 +123,29 @@ public:
   QConfigMapping(QConfigMapping &&) = default;
 
   /// The entry that applies to an operator: an octet.global, octet.object_type, ...; null if there
-  /// is none.
+  /// is none. Reads the operator's origin and name.
   mlir::Operation *lookup(mlir::Operation *op) const;
   QConfigMappingOp getOp() const { return op; }
 
 private:
   mlir::Operation *lookupName(llvm::StringRef name) const;
+  mlir::Operation *lookupOrder(OriginAttr origin) const;
+  mlir::Operation *lookupType(mlir::Operation *op) const;
 
   QConfigMappingOp op;
   llvm::StringMap<mlir::Operation *> names, objectTypes;
+  /// By module, object type, index.
+  std::map<std::tuple<std::string, std::string, int64_t>, mlir::Operation *> ordered;
   /// In the order of the text.
   std::vector<std::pair<llvm::Regex, mlir::Operation *>> expressions;
   mlir::Operation *global = nullptr;
 };
+
+/// The part of the source that a name belongs to: up to its last '.' or '/'; "" at the top.
+llvm::StringRef getParentName(llvm::StringRef name);
+
+/// An entry in one line, as in `module_name "body.fc1"`, with ` none` behind it if it says that.
+std::string describeEntry(mlir::Operation *entry);
 
 /// The QConfig of a mapping entry; null means "do not quantize".
 QConfigAttr getQConfig(mlir::Operation *entry);
@@ -170,6 +181,8 @@ struct BuiltinFile {
   llvm::StringLiteral name;
   llvm::StringLiteral text;
 };
+/// Whether a built-in mapping has an entry of this kind and subject.
+bool isBuiltinEntry(mlir::Operation *entry);
 /// The files of lib/Backend/backends.
 llvm::ArrayRef<BuiltinFile> getBuiltinFiles();
 

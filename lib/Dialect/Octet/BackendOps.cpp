@@ -8,10 +8,9 @@
 #include "mlir/IR/OperationSupport.h"
 #include "octet/Dialect/Octet/Octet.h"
 #include "octet/Support/Diagnostics.h"
+#include "octet/Support/PythonRegex.h"
 #include "octet/Support/Quote.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringMap.h"
-#include "llvm/Support/Regex.h"
 
 using namespace mlir;
 using namespace octet;
@@ -246,26 +245,27 @@ LogicalResult BackendOp::verifyRegions() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ModuleNameRegexOp::verify() {
-  std::string message;
-  if (!llvm::Regex(getKey()).isValid(message))
-    return emitOpError("expected a regular expression, but got ")
-           << quote(getKey()) << ": " << message;
-  for (size_t i = getKey().find('\\'); i != StringRef::npos; i = getKey().find('\\', i + 2))
-    if (i + 1 < getKey().size() && llvm::isAlnum(getKey()[i + 1]))
-      return emitOpError("expected a POSIX extended regular expression, which has no '")
-             << getKey().substr(i, 2) << "'"
-             << Remedy("write a class such as [0-9] or [[:alnum:]_]");
-  return success();
+  llvm::Expected<llvm::Regex> expression = compilePythonRegex(getKey());
+  if (expression)
+    return success();
+  return emitOpError("expected a regular expression, but got ")
+         << quote(getKey()) << ": " << llvm::toString(expression.takeError())
+         << Remedy("write it with groups, sets, classes, repetitions and alternatives");
+}
+
+DictionaryAttr octet::getEntrySubject(Operation *entry) {
+  NamedAttrList attributes(entry->getAttrDictionary());
+  attributes.erase("qconfig");
+  return attributes.getDictionary(entry->getContext());
 }
 
 LogicalResult QConfigMappingOp::verifyRegions() {
-  llvm::StringMap<Operation *> seen;
+  DenseMap<std::pair<OperationName, DictionaryAttr>, Operation *> seen;
   for (Operation &entry : getBody().front()) {
-    if (!isa<GlobalOp, ObjectTypeOp, ModuleNameOp, ModuleNameRegexOp>(entry))
+    if (!isa<GlobalOp, ObjectTypeOp, ModuleNameOp, ModuleNameRegexOp, ModuleNameObjectTypeOrderOp>(
+            entry))
       return emitOpError("expected mapping entries only, but got '") << entry.getName() << "'";
-    auto key = entry.getAttrOfType<StringAttr>("key");
-    std::string id = (entry.getName().getStringRef() + " " + (key ? key.getValue() : "")).str();
-    auto [place, isNew] = seen.try_emplace(id, &entry);
+    auto [place, isNew] = seen.try_emplace({entry.getName(), getEntrySubject(&entry)}, &entry);
     if (!isNew)
       return (entry.emitOpError("expected one entry of this kind and key, but there is another"))
                  .attachNote(place->second->getLoc())

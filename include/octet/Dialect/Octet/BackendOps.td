@@ -316,8 +316,11 @@ def Octet_AffineOp : Octet_Op<"affine", [Terminator, HasParent<"FoldOp">, AttrSi
 def Octet_QConfigMappingOp : Octet_Op<"qconfig_mapping", [Symbol, IsolatedFromAbove, SingleBlock, NoTerminator]> {
   let summary = "which operators get which observers";
   let description = [{
-    Precedence: `module_name` > `module_name_regex` > `object_type` > `global`. `none` means "do not quantize" and has the
-    precedence of any other QConfig.
+    Precedence: `module_name_object_type_order` > `module_name` > `module_name_regex` > `object_type` > `global`. `none`
+    means "do not quantize" and has the precedence of any other QConfig. `octet-print-mapping` lists which entry applies to
+    which operator. Within a fused group the entry of the weighted operator (the last one if none has a weight) applies; an
+    `object_type` of another operator of the group that asks for another activation observer is an error of
+    `octet-prepare`.
 
     `includes "cpu_default_mapping"` adds the entries of another mapping, built in or a file (a relative path is relative to
     the including file), which may include another in turn. An entry overrides the included entry of the same kind and key
@@ -348,10 +351,10 @@ def Octet_GlobalOp : Octet_Op<"global", [HasParent<"QConfigMappingOp">]> {
   let assemblyFormat = "custom<QConfigOrNone>($qconfig) attr-dict";
 }
 def Octet_ObjectTypeOp : Octet_MappingEntry<"object_type"> {
-  let summary = "the QConfig of every operator of this name";
+  let summary = "the QConfig of every operator of this class or name";
   let description = [{
-    `key` is the operator's name with its dialect, as in `"nn.conv"`; a fused unit has the name of its weighted operator, or
-    of its last operator if none has a weight. PyTorch: `set_object_type`.
+    `key` is the operator's class in the source (`#octet.origin`), as `"Conv"` in an ONNX file or `"torch.nn.Conv2d"`, or its
+    name with its dialect, as in `"nn.conv"`; the class is looked up first. PyTorch: `set_object_type`.
   }];
 }
 def Octet_ModuleNameOp : Octet_MappingEntry<"module_name"> {
@@ -364,10 +367,24 @@ def Octet_ModuleNameOp : Octet_MappingEntry<"module_name"> {
 def Octet_ModuleNameRegexOp : Octet_MappingEntry<"module_name_regex"> {
   let summary = "the QConfig of every operator whose source name begins with a match";
   let description = [{
-    The key has POSIX extended syntax; anything else is an error. The first entry that matches wins. PyTorch:
-    `set_module_name_regex`.
+    The key has the syntax of Python's `re`, and a name matches as by `re.match`: from its first character on, not
+    necessarily to its last. The first entry that matches wins. Errors: an expression that Python refuses; one with
+    look-around, references to groups, boundaries of words, flags, conditions or possessive quantifiers, for which there is no
+    matcher here. PyTorch: `set_module_name_regex`.
   }];
   let hasVerifier = 1;
+}
+def Octet_ModuleNameObjectTypeOrderOp
+    : Octet_Op<"module_name_object_type_order", [HasParent<"QConfigMappingOp">]> {
+  let summary = "the QConfig of one operator, by its number among those of its class in a part of the source";
+  let description = [{
+    `octet.module_name_object_type_order "body", "torch.nn.Linear", 1` names the second operator of this class whose source
+    name is `body` and one more part behind a `.` or `/`; the part is `""` for operators at the top. Operators that one source operator
+    becomes have one number. Errors: a negative number. PyTorch: `set_module_name_object_type_order`.
+  }];
+  let arguments = (ins StrAttr:$module, StrAttr:$object_type, ConfinedAttr<I64Attr, [IntNonNegative]>:$index,
+      OptionalAttr<Octet_QConfigAttr>:$qconfig);
+  let assemblyFormat = "$module `,` $object_type `,` $index custom<QConfigOrNone>($qconfig) attr-dict";
 }
 
 #endif // OCTET_DIALECT_OCTET_BACKENDOPS_TD

@@ -47,6 +47,10 @@ struct ObserverSpec {
   std::optional<int64_t> fixedZeroPoint;
 };
 
+/// What a QConfig mapping's entry is about: its attributes but the QConfig. Entries of one kind with
+/// one subject exclude each other.
+mlir::DictionaryAttr getEntrySubject(mlir::Operation *entry);
+
 // Discardable attributes of modules, with which one compilation goes on from another.
 /// A string: the stage that the network has passed, a row of Stages.def.
 inline constexpr llvm::StringLiteral kStageAttr = "octet.stage";
