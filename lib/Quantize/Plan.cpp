@@ -47,7 +47,6 @@ public:
 private:
   Decision decide(Operation *op);
   void explainNoPattern(Decision &decision);
-  std::optional<Reason> getQConfig(const Unit &unit, QConfigAttr &qconfig);
   void keepFloat(const DenseSet<Operation *> &ops, StringRef code, StringRef why);
   void keepFloatByStructure();
   void keepFloatWhatIsNotRead();
@@ -67,8 +66,6 @@ private:
   Plan plan;
   DenseMap<Operation *, Decision *> byOp;
 };
-
-Reason saysNone() { return {"OCT205", "the QConfig mapping says none here", ""}; }
 
 /// Whether operands of these leaves are observed.
 bool isActivation(Operation *leaf) { return isa<ActivationOp>(leaf); }
@@ -90,28 +87,6 @@ bool usesIntegers(Operation *op) {
 
 } // namespace
 
-/// The QConfig of the unit's weighted operator (or its last); the other parts must not forbid it.
-std::optional<Reason> Planner::getQConfig(const Unit &unit, QConfigAttr &qconfig) {
-  Operation *anchor = unit.match.getRoot();
-  for (auto [leaf, operand] : unit.match.leaves)
-    if (isa<WeightOp>(leaf))
-      anchor = operand->getOwner();
-  Operation *entry = mapping.lookup(anchor);
-  qconfig = octet::getQConfig(entry);
-  if (!entry)
-    return Reason{"OCT206", "no entry of the QConfig mapping applies",
-                  "add an octet.global to the mapping"};
-  if (!qconfig)
-    return saysNone();
-  for (auto [_, op] : unit.match.ops)
-    if (Operation *other = mapping.lookup(op); other && !octet::getQConfig(other))
-      return Reason{
-          "OCT207",
-          ("the QConfig mapping says none for the fused " + op->getName().getStringRef()).str(),
-          "give all parts of a fused group a QConfig, or none of them"};
-  return std::nullopt;
-}
-
 /// Decides about an operator without a pattern: it stays float on purpose, by the backend or the
 /// mapping, or against a QConfig of the mapping.
 void Planner::explainNoPattern(Decision &decision) {
@@ -126,7 +101,7 @@ void Planner::explainNoPattern(Decision &decision) {
   }
   Operation *entry = mapping.lookup(decision.op);
   if (entry && !octet::getQConfig(entry)) {
-    decision.reason = saysNone();
+    decision.reason = getReasonOfNone();
     return;
   }
   decision.isRefused = entry && hasFloatResult(decision.op);
@@ -148,7 +123,7 @@ Decision Planner::decide(Operation *op) {
     explainNoPattern(decision);
     return decision;
   }
-  decision.reason = getQConfig(*decision.unit, decision.qconfig);
+  decision.reason = chooseQConfig(mapping, *decision.unit, decision.qconfig);
   if (!decision.reason)
     decision.reason = checkQConfig(*decision.unit, decision.qconfig);
   decision.isRefused = decision.reason && decision.qconfig;
@@ -378,7 +353,7 @@ const std::vector<Plan> *PlanAnalysis::getPlans(bool quantizedOutputs) {
   std::vector<Plan> made;
   for (auto function : cast<ModuleOp>(module).getOps<FunctionOpInterface>())
     for (Block &block : function.getFunctionBody()) {
-      if (failed(checkIsFloat(block)))
+      if (failed(checkIsFloat(block)) || failed(checkQConfigsOfUnits(*backend, *mapping, block)))
         return nullptr;
       made.push_back(Planner(block, *backend, *mapping, quantizedOutputs).run());
     }

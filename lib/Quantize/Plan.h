@@ -125,6 +125,19 @@ mlir::quant::QuantizedType getStoredType(mlir::Operation *op);
 /// The row of the report about an operator or a group.
 llvm::json::Object describeDecision(mlir::Operation *op, DecisionAttr decision);
 
+Reason getReasonOfNone();
+
+/// The operator whose QConfig a unit gets: the weighted one, or the last.
+mlir::Operation *getAnchor(const Unit &unit);
+
+/// The QConfig of the unit's weighted operator (or its last), or why there is none.
+std::optional<Reason> chooseQConfig(const QConfigMapping &mapping, const Unit &unit,
+                                    QConfigAttr &qconfig);
+/// Fails, with an error emitted, if operators of one unit have object types with different
+/// activation observers.
+mlir::LogicalResult checkQConfigsOfUnits(const Backend &backend, const QConfigMapping &mapping,
+                                         mlir::Block &block);
+
 /// Warns of entries that apply to no operator; with `strict`, they are errors.
 mlir::LogicalResult checkEntries(mlir::ModuleOp module, const QConfigMapping &mapping, bool strict);
 

@@ -157,6 +157,18 @@ def ExplainPass : Octet_QuantizePass<"octet-explain", "::mlir::ModuleOp"> {
     Option<"output", "output", "std::string", "\"-\"", "file to write to">];
 }
 
+def PrintMappingPass : Octet_QuantizePass<"octet-print-mapping", "::mlir::ModuleOp"> {
+  let summary = "list every operator with the entry of the QConfig mapping that applies to it";
+  let description = [{
+    Prints a line for each operator of the network: its name and class in the source, its name here, and the entry of the
+    mapping. An operator in a fused group has the entry of the operator whose QConfig the group gets, which is named. With
+    `json`, rows hold the QConfig, too. The program is not changed. A file that cannot be written is an error.
+  }];
+  let options = [
+    Option<"json", "json", "bool", "false", "print JSON instead of a table">,
+    Option<"output", "output", "std::string", "\"-\"", "file to write to">];
+}
+
 def InlineGroupsPass : Octet_QuantizePass<"octet-inline-groups", ""> {
   let summary = "replace groups of float type by their bodies";
   let description = "Groups with quantized operands or results stay, because their types imply the quantization.";
