@@ -32,10 +32,24 @@ static bool isSameType(Type a, IntegerType b) {
          integer.isUnsigned() == b.isUnsigned();
 }
 
+/// A placeholder: the value stays float, which the backend's data type must say.
+static std::optional<Reason> checkFloat(DTypeAttr dtype, FloatType type, StringRef role) {
+  if (role == "weight" && dtype && dtype.getType() == type)
+    return std::nullopt;
+  return Reason{
+      "OCT212",
+      llvm::formatv("the {0} observer leaves the values {1}, but there are units of "
+                    "static 8-bit integers only",
+                    role, print(type)),
+      llvm::formatv("give the QConfig another {0} observer, or say none in the mapping", role)};
+}
+
 /// One observer against one data type of the backend; `role` is what the message calls it.
 static std::optional<Reason> check(DTypeAttr dtype, ObserverAttrInterface observer,
                                    StringRef role) {
   ObserverSpec spec = observer.getSpec();
+  if (spec.floatType)
+    return checkFloat(dtype, spec.floatType, role);
   if (!spec.dtype)
     return Reason{
         "OCT204",
@@ -106,11 +120,21 @@ static std::optional<Reason> checkWeight(DTypeAttr dtype, ObserverAttrInterface 
   return check(dtype, observer, "weight");
 }
 
-static std::optional<Reason> checkAgainst(DTypesOp dtypes, const Unit &unit, QConfigAttr qconfig) {
-  if (auto reason = check(dtypes.getInputAttr(), qconfig.getActivation(), "activation"))
+/// An observer of activations; one that is reused is checked when it is known.
+static std::optional<Reason> checkActivation(DTypeAttr dtype, ObserverAttrInterface observer,
+                                             StringRef role) {
+  return observer.getSpec().reusesInput ? std::nullopt : check(dtype, observer, role);
+}
+
+static std::optional<Reason> checkActivations(DTypesOp dtypes, QConfigAttr qconfig) {
+  if (auto reason = checkActivation(dtypes.getInputAttr(), qconfig.getActivation(), "activation"))
     return reason;
   auto result = qconfig.getResult() ? qconfig.getResult() : qconfig.getActivation();
-  if (auto reason = check(dtypes.getOutputAttr(), result, "result"))
+  return checkActivation(dtypes.getOutputAttr(), result, "result");
+}
+
+static std::optional<Reason> checkAgainst(DTypesOp dtypes, const Unit &unit, QConfigAttr qconfig) {
+  if (auto reason = checkActivations(dtypes, qconfig))
     return reason;
   for (auto [leaf, operand] : unit.leaves)
     if (auto weight = dyn_cast<WeightOp>(leaf))

@@ -70,6 +70,13 @@ private:
 /// Whether operands of these leaves are observed.
 bool isActivation(Operation *leaf) { return isa<ActivationOp>(leaf); }
 
+/// Whether a unit's result has the observer of its inputs, by its pattern or by its QConfig.
+bool isShared(const Decision &decision) {
+  bool reuses =
+      !decision.qconfig.getResult() && decision.qconfig.getActivation().getSpec().reusesInput;
+  return reuses || PatternOp(decision.unit->pattern).getObservation() == Observation::shared;
+}
+
 /// Whether an operator computes something that could be quantized.
 bool hasFloatResult(Operation *op) {
   return llvm::any_of(op->getResultTypes(), [](Type type) {
@@ -192,7 +199,7 @@ void Planner::collectSets() {
       if (!isActivation(leaf) || observation == Observation::none)
         continue;
       add(operand->get());
-      if (observation == Observation::shared)
+      if (isShared(decision))
         classes.unionSets(operand->get().getAsOpaquePointer(), result.getAsOpaquePointer());
     }
     if (decision.verdict == Verdict::Quantized && observation != Observation::none)
@@ -208,18 +215,20 @@ void Planner::collectSets() {
       addSet(members[leader]);
 }
 
-/// The observer that the producer of `value` asks for, else the first operator that reads it; null
-/// for a sharing producer.
+/// The observer that the producer of `value` asks for, else the first operator that reads it and
+/// asks for one; null for a sharing producer.
 ObserverAttrInterface Planner::getWishedObserver(Value value) {
   const Decision *producer = getProducer(value);
   if (producer && producer->verdict == Verdict::Quantized) {
-    if (PatternOp(producer->unit->pattern).getObservation() == Observation::shared)
+    if (isShared(*producer))
       return nullptr;
     return producer->qconfig.getResult() ? producer->qconfig.getResult()
                                          : producer->qconfig.getActivation();
   }
   for (const Decision &decision : plan.decisions)
-    if (decision.verdict != Verdict::Float && llvm::is_contained(decision.op->getOperands(), value))
+    if (decision.verdict != Verdict::Float &&
+        !decision.qconfig.getActivation().getSpec().reusesInput &&
+        llvm::is_contained(decision.op->getOperands(), value))
       return decision.qconfig.getActivation();
   return nullptr;
 }
@@ -229,7 +238,7 @@ std::optional<Reason> Planner::getIgnoredReader(Value value, ObserverAttrInterfa
   for (OpOperand &use : value.getUses()) {
     const Decision *reader = byOp.lookup(use.getOwner());
     if (reader && reader->verdict != Verdict::Float &&
-        reader->qconfig.getActivation() != observer &&
+        reader->qconfig.getActivation() != observer && !isShared(*reader) &&
         PatternOp(reader->unit->pattern).getObservation() == Observation::different)
       return Reason{"OCT210",
                     "an operator that reads this value asks for another observer; a value has one, "
@@ -273,7 +282,8 @@ ObserverAttrInterface Planner::getFollowingObserver(ArrayRef<Value> values) {
   for (Value value : values) {
     const Decision *producer = getProducer(value);
     if (producer && producer->verdict != Verdict::Float &&
-        !producer->qconfig.getActivation().getSpec().fixedScale)
+        !producer->qconfig.getActivation().getSpec().fixedScale &&
+        !producer->qconfig.getActivation().getSpec().reusesInput)
       return producer->qconfig.getActivation();
   }
   return nullptr;
@@ -292,6 +302,9 @@ bool Planner::refuseWhatDoesNotFit() {
       continue;
     auto reason =
         checkObservers(*decision.unit, [&](Value value) { return observers.lookup(value); });
+    if (isShared(decision) && !observers.lookup(decision.op->getResult(0)))
+      reason = Reason{"OCT213", "the QConfig reuses the observer of the inputs, which have none",
+                      "give the operator an observer of its own in the QConfig mapping"};
     if (!reason)
       continue;
     decision.reason = reason;

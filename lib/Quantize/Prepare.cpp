@@ -126,7 +126,8 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
     for (const Decision &decision : plan.decisions)
       if (decision.verdict != Verdict::Float)
         for (OpOperand *operand : decision.unit->getOperands<WeightOp>())
-          insertWeight(symbols, operand, decision.qconfig.getWeight());
+          if (!decision.qconfig.getWeight().getSpec().floatType)
+            insertWeight(symbols, operand, decision.qconfig.getWeight());
     return success();
   }
 
