@@ -147,6 +147,31 @@ static std::optional<Reason> checkAgainst(DTypesOp dtypes, const Unit &unit, QCo
   return std::nullopt;
 }
 
+bool octet::isQuantizedWidth(IntegerType type) {
+  return kernel::isActivationWidth(type.getWidth());
+}
+
+std::optional<Reason> octet::findMisfit(const QConfigMapping &mapping, DTypesOp dtypes,
+                                        bool hasWeight) {
+  std::optional<Reason> first;
+  for (Operation &entry : QConfigMappingOp(mapping.getOp()).getBody().front()) {
+    QConfigAttr qconfig = getQConfig(&entry);
+    if (!qconfig)
+      continue;
+    auto reason = checkActivations(dtypes, qconfig);
+    if (!reason && hasWeight && !qconfig.getWeight())
+      reason = Reason{"OCT208", "the QConfig has no weight observer",
+                      "add `weight = ...` to the QConfig"};
+    if (!reason && hasWeight)
+      reason = check(dtypes.getWeightAttr(), qconfig.getWeight(), "weight");
+    if (!reason)
+      return std::nullopt;
+    if (!first)
+      first = reason;
+  }
+  return first;
+}
+
 /// Nothing if `check` finds none in one of the pattern's combinations, else what it finds in the
 /// first.
 static std::optional<Reason> checkAny(PatternOp pattern,

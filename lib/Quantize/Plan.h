@@ -145,6 +145,11 @@ mlir::LogicalResult checkEntries(mlir::ModuleOp module, const QConfigMapping &ma
 /// the first.
 std::optional<Reason> checkQConfig(const Unit &unit, QConfigAttr qconfig);
 
+/// Nothing if a QConfig of the mapping fits the data types, else why the first one does not.
+std::optional<Reason> findMisfit(const QConfigMapping &mapping, DTypesOp dtypes, bool hasWeight);
+/// Whether there are observers of this type.
+bool isQuantizedWidth(mlir::IntegerType type);
+
 /// The same of the observers that the unit's inputs and result have in the end (null: none).
 std::optional<Reason>
 checkObservers(const Unit &unit,

@@ -44,6 +44,10 @@ struct Match {
 /// match.
 std::optional<Match> matchGraph(MatchOp pattern, mlir::Operation *root);
 
+/// Whether the graph that ends with `general` matches wherever that with `special` does.
+/// `ignoreNames`: apart from the operators' names.
+bool subsumes(MatchOp general, MatchOp special, bool ignoreNames = false);
+
 /// Whether `value` is a constant, looking through group arguments, observers and quantization.
 bool isConstant(mlir::Value value);
 

@@ -1,0 +1,209 @@
+// Faults of a backend that no network shows, one message each with its place; the built-in one has none.
+// RUN: split-file %s %t
+// RUN: octet-opt %t/empty.mlir --octet-attach-policy --octet-lint-backend -o /dev/null
+// RUN: not octet-opt %t/empty.mlir --octet-lint-backend 2>&1 | FileCheck %s --check-prefix=NONE
+// NONE: error: expected one 'octet.backend' in the module, but got 0; octet-attach-policy puts it there
+// RUN: octet-opt %t/order.mlir --octet-lint-backend --verify-diagnostics
+// RUN: octet-opt %t/operators.mlir --octet-lint-backend --verify-diagnostics
+// RUN: octet-opt %t/dtypes.mlir --octet-lint-backend --verify-diagnostics
+// RUN: octet-opt %t/mapping.mlir --octet-lint-backend --verify-diagnostics
+
+//--- empty.mlir
+func.func @main() { return }
+
+//--- order.mlir
+octet.backend @order {
+  octet.dtypes @d input = <ui8> output = <ui8> weight = <si8>
+  // expected-note @+1 {{the earlier pattern}}
+  octet.pattern @linear dtypes = [@d] {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %b = octet.bias optional
+    %y = octet.match ["nn.linear"](%x, %w, %b)
+    octet.yield %y : none
+  }
+  // Without a bias, and with another role of the constant: the first pattern takes that, too.
+  // expected-error @+1 {{never matches: an earlier pattern of the same length matches whatever it matches; put it before that pattern, or omit it}}
+  octet.pattern @plain dtypes = [@d] {
+    %x = octet.activation
+    %k = octet.parameter
+    %y = octet.match ["nn.linear"](%x, %k)
+    octet.yield %y : none
+  }
+  octet.pattern @some_unary dtypes = [@d] {
+    %x = octet.activation
+    // expected-note @+1 {{the earlier pattern's match}}
+    %y = octet.match ["nn.relu", "nn.elu"](%x)
+    octet.yield %y : none
+  }
+  octet.pattern @more_unary dtypes = [@d] {
+    %x = octet.activation
+    // expected-error @+1 {{never matches "nn.elu", which an earlier pattern takes; omit the names in one of the patterns}}
+    %y = octet.match ["nn.neg", "nn.elu"](%x)
+    octet.yield %y : none
+  }
+  // Longer patterns and those with conditions come first.
+  octet.pattern @bounded_clip dtypes = [@d] {
+    %x = octet.activation
+    %y = octet.match ["nn.clip"](%x) with {min = 0.0 : f32}
+    octet.yield %y : none
+  }
+  octet.pattern @clip dtypes = [@d] {
+    %x = octet.activation
+    %y = octet.match ["nn.clip"](%x)
+    octet.yield %y : none
+  }
+  octet.pattern @linear_relu dtypes = [@d] {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %c = octet.match ["nn.linear"](%x, %w)
+    %y = octet.match ["nn.relu"](%c)
+    octet.yield %y : none
+  }
+  // expected-note @+1 {{the earlier pattern}}
+  octet.pattern @add dtypes = [@d] {
+    %a = octet.activation
+    %b = octet.activation
+    %y = octet.match ["nn.add"](%a, %b) commutative
+    octet.yield %y : none
+  }
+  // expected-error @+1 {{never matches: an earlier pattern}}
+  octet.pattern @doubled dtypes = [@d] {
+    %a = octet.activation
+    %y = octet.match ["nn.add"](%a, %a)
+    octet.yield %y : none
+  }
+  octet.pattern @squared dtypes = [@d] {
+    %a = octet.activation
+    %y = octet.match ["nn.mul"](%a, %a)
+    octet.yield %y : none
+  }
+  octet.pattern @mul dtypes = [@d] {
+    %a = octet.activation
+    %b = octet.activation
+    %y = octet.match ["nn.mul"](%a, %b)
+    octet.yield %y : none
+  }
+  // expected-note @+1 {{the earlier pattern}}
+  octet.pattern @concat dtypes = [@d] {
+    %a = octet.activation variadic
+    %y = octet.match ["nn.concat"](%a)
+    octet.yield %y : none
+  }
+  // expected-error @+1 {{never matches: an earlier pattern}}
+  octet.pattern @concat_of_two dtypes = [@d] {
+    %a = octet.activation
+    %b = octet.activation
+    %y = octet.match ["nn.concat"](%a, %b)
+    octet.yield %y : none
+  }
+  // A constant in the first place, by the other order of a commutative match.
+  // expected-note @+1 {{the earlier pattern}}
+  octet.pattern @add_constant dtypes = [@d] {
+    %k = octet.parameter
+    %b = octet.activation
+    %y = octet.match ["nn.add"](%b, %k) commutative
+    octet.yield %y : none
+  }
+  // expected-error @+1 {{never matches: an earlier pattern}}
+  octet.pattern @constant_add dtypes = [@d] {
+    %k = octet.parameter
+    %b = octet.activation
+    %y = octet.match ["nn.add"](%k, %b)
+    octet.yield %y : none
+  }
+}
+
+//--- operators.mlir
+func.func @main() { return }
+octet.backend @operators {
+  octet.dtypes @d input = <ui8> output = <ui8>
+  octet.pattern @three_operands dtypes = [@d] {
+    %a = octet.activation
+    %b = octet.activation
+    // expected-error @+1 {{never matches "nn.relu", which has 1 operands, not 2; correct the operands, or omit the name}}
+    %y = octet.match ["my.relu", "nn.relu"](%a, %b)
+    octet.yield %y : none
+  }
+  octet.pattern @attribute dtypes = [@d] {
+    %a = octet.activation
+    // expected-error @+1 {{never matches "nn.elu", which has no attribute "beta"; correct the attributes behind `with`, or omit the name}}
+    %y = octet.match ["nn.elu"](%a) with {beta = 1.0 : f32}
+    octet.yield %y : none
+  }
+  octet.pattern @result dtypes = [@d] {
+    %a = octet.activation variadic
+    // expected-error @+1 {{never matches "func.return", which has not one result; omit the name}}
+    %y = octet.match ["func.return"](%a)
+    octet.yield %y : none
+  }
+}
+
+//--- dtypes.mlir
+octet.backend @dtypes {
+  // expected-error @+1 {{is in no pattern; list it in the `dtypes` of a pattern, or omit it}}
+  octet.dtypes @unused input = <ui8> output = <ui8>
+  // expected-error @+1 {{fits no QConfig: its output is of si16, and there are 8-bit integers only; give the output another type or range}}
+  octet.dtypes @wide input = <ui8> output = <si16>
+  // expected-error @+1 {{fits no QConfig: its input is of the range [10, 20], which does not include 0, as every observer's does; give the input another type or range}}
+  octet.dtypes @without_zero input = <ui8 range [10, 20]> output = <ui8>
+  octet.dtypes @plain input = <ui8> output = <ui8>
+  // expected-note @+1 {{the data types}}
+  octet.dtypes @half_bias input = <ui8> output = <ui8> bias = f16
+  octet.pattern @unary dtypes = [@wide, @without_zero, @plain] {
+    %x = octet.activation
+    %y = octet.match ["nn.relu"](%x)
+    octet.yield %y : none
+  }
+  // expected-error @+1 {{has no data types, so that no QConfig fits it; list an octet.dtypes in it}}
+  octet.pattern @untyped dtypes = [] {
+    %x = octet.activation
+    %y = octet.match ["nn.elu"](%x)
+    octet.yield %y : none
+  }
+  // expected-error @+2 {{has a weight, but its data types @half_bias have none; give these data types `weight = ...`}}
+  // expected-error @+1 {{has a bias, which is f32, but its data types @half_bias have another type for it; give these data types `bias = f32`}}
+  octet.pattern @linear dtypes = [@half_bias] {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %b = octet.bias
+    %y = octet.match ["nn.linear"](%x, %w, %b)
+    octet.yield %y : none
+  }
+  octet.dtypes @weighted input = <ui8> output = <ui8> weight = <si8>
+  octet.pattern @weight_behind dtypes = [@weighted] {
+    %x = octet.activation
+    %r = octet.match ["nn.neg"](%x)
+    %w = octet.weight axis = 0
+    // expected-error @+1 {{reads a weight, but no activation to multiply it by; let it read an octet.activation, or make the weight an octet.parameter}}
+    %y = octet.match ["nn.linear"](%r, %w)
+    octet.yield %y : none
+  }
+}
+
+//--- mapping.mlir
+octet.backend @mapped {
+  // expected-note @+1 {{the data types}}
+  octet.dtypes @signed input = <si8> output = <si8> weight = <si8>
+  octet.dtypes @unsigned input = <ui8> output = <ui8> weight = <si8>
+  // expected-note @+1 {{the data types}}
+  octet.dtypes @narrow input = <ui8> output = <ui8> weight = <si8 range [-64, 63]>
+  // expected-error @+1 {{has the data types @signed, which no QConfig of the mapping @m fits: the activation observer yields ui8, but the backend takes si8; give the activation observer the dtype si8, or omit the data types}}
+  octet.pattern @unary dtypes = [@signed, @unsigned] {
+    %x = octet.activation
+    %y = octet.match ["nn.relu"](%x)
+    octet.yield %y : none
+  }
+  // expected-error @+1 {{has the data types @narrow, which no QConfig of the mapping @m fits: the QConfig has no weight observer; add `weight = ...` to the QConfig, or omit the data types}}
+  octet.pattern @linear dtypes = [@unsigned, @narrow] {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %y = octet.match ["nn.linear"](%x, %w)
+    octet.yield %y : none
+  }
+}
+octet.qconfig_mapping @m {
+  octet.object_type "nn.relu" #octet.qconfig<activation = #octet.min_max<dtype = ui8>>
+  octet.object_type "nn.neg" none
+  octet.global #octet.qconfig<activation = #octet.min_max<dtype = ui8>, weight = #octet.min_max<dtype = si8>>
+}
