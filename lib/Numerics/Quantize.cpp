@@ -74,16 +74,24 @@ QuantizedType numerics::withBounds(QuantizedType type, int64_t low, int64_t high
                                    uniform.getScale(), uniform.getZeroPoint(), low, high);
 }
 
-int64_t numerics::quantize(float x, const QuantParams &params, int64_t channel) {
-  int64_t zeroPoint = params.getZeroPoint(channel);
-  float t = x / params.getScale(channel);
+/// Behind the division: `t` in units of the scale.
+static int64_t quantizeSteps(float t, const QuantParams &params, int64_t zeroPoint) {
   if (t != t)
     t = 0.0f;
   // In f32, before the conversion to an integer: an infinite t is in range afterwards.
   float low = static_cast<float>(params.low - zeroPoint),
         high = static_cast<float>(params.high - zeroPoint);
   t = t < low ? low : t > high ? high : t;
-  return static_cast<int64_t>(roundNearestEven(t)) + zeroPoint;
+  return static_cast<int64_t>(numerics::roundNearestEven(t)) + zeroPoint;
+}
+
+int64_t numerics::quantize(float x, const QuantParams &params, int64_t channel) {
+  return quantizeSteps(x / params.getScale(channel), params, params.getZeroPoint(channel));
+}
+
+int64_t numerics::quantizeWeight(float w, const QuantParams &params, int64_t channel) {
+  float reciprocal = 1.0f / params.getScale(channel);
+  return quantizeSteps(w * reciprocal, params, params.getZeroPoint(channel));
 }
 
 float numerics::dequantize(int64_t q, const QuantParams &params, int64_t channel) {

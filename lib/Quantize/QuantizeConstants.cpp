@@ -68,7 +68,7 @@ static Value quantizeConstant(OpBuilder &builder, Value source, ArrayRef<float> 
 
 Value octet::quantizeWeights(OpBuilder &builder, Value source, ArrayRef<float> values,
                              QuantizedType type) {
-  return quantizeConstant<int8_t>(builder, source, values, type, ".i8", numerics::quantize);
+  return quantizeConstant<int8_t>(builder, source, values, type, ".i8", numerics::quantizeWeight);
 }
 
 Value octet::quantizeBias(OpBuilder &builder, Value source, ArrayRef<float> values,

@@ -22,8 +22,9 @@ mlir::quant::QuantizedType raiseWeightScales(mlir::quant::QuantizedType weight,
 mlir::quant::QuantizedType getBiasType(mlir::quant::QuantizedType weight,
                                        mlir::quant::QuantizedType input, int64_t size);
 
-/// [N.quantize] The constant `source`, whose elements are `values`, as 8-bit integers: a constant
-/// of the same dialect, and its dequantized value. Null if that dialect makes no constants.
+/// [N.quantize_weight] The constant `source`, whose elements are `values`, as 8-bit integers: a
+/// constant of the same dialect, and its dequantized value. Null if that dialect makes no
+/// constants.
 mlir::Value quantizeWeights(mlir::OpBuilder &builder, mlir::Value source,
                             llvm::ArrayRef<float> values, mlir::quant::QuantizedType type);
 /// [N.bias] The same with 32-bit integers.

@@ -148,3 +148,20 @@ func.func @weights_that_are_integers_stay(%x: tensor<1x2xf32>) -> tensor<1x1xf32
   %2 = nn.linear %0, %1, %b {octet.origin = #octet.origin<"fc">} : (tensor<1x2xf32>, tensor<1x2xf32>, tensor<1xf32>) -> tensor<1x1xf32>
   return %2 : tensor<1x1xf32>
 }
+
+// -----
+
+octet.observer @x #octet.fixed_qparams<ui8, scale = 0.5 : f32, zero_point = 128>
+octet.observer @w #octet.fixed_qparams<si8, scale = 0x3F0BDE9D : f32, zero_point = 0>
+
+// Weights are multiplied by the reciprocal of the scale: 19 here; a division gives the tie 19.5, and 20.
+// CHECK-LABEL: func @weights_are_multiplied_by_the_reciprocal
+// CHECK: w.i8: "0x1000000013"
+func.func @weights_are_multiplied_by_the_reciprocal(%x: tensor<1x1xf32>) -> tensor<1x1xf32> {
+  %w = nn.constant dense_resource<w> : tensor<1x1xf32>
+  %0 = octet.observe %x by @x : tensor<1x1xf32>
+  %1 = octet.observe %w by @w : tensor<1x1xf32>
+  %2 = nn.linear %0, %1 : (tensor<1x1xf32>, tensor<1x1xf32>) -> tensor<1x1xf32>
+  return %2 : tensor<1x1xf32>
+}
+{-# dialect_resources: { builtin: { w: "0x040000004F772A41" } } #-}

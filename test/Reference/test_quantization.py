@@ -25,6 +25,17 @@ def test_quantize_divides():
     assert reference.quantize(x, QParams(scale, 0)) == 127
 
 
+def test_weights_are_multiplied_by_the_reciprocal():
+    x, scale = f32(0.273939937), f32(0.00214854861)
+    assert reference.quantize_weight(x, QParams(scale, 0)) == 128
+    # An extreme weight of PyTorch's default range: -127.5 steps, a tie that the reciprocal takes either way.
+    rng = np.random.default_rng(0)
+    extremes = -rng.uniform(0.1, 1, 1000).astype(f32)
+    params = QParams(-extremes / f32(127.5), 0, low=-128, high=127, axis=0)
+    quotients, products = reference.quantize(extremes, params), reference.quantize_weight(extremes, params)
+    assert set(products) == {-128, -127} and np.any(quotients != products)
+
+
 def test_quantize_ends():
     x = np.array([np.nan, np.inf, -np.inf, 3e38, -3e38, 2**-149, -0.0], f32)
     np.testing.assert_array_equal(reference.quantize(x, QParams(0.5, 7)), [7, 255, 0, 255, 0, 7, 7])

@@ -109,7 +109,7 @@ def ConvertPass : Octet_QuantizePass<"octet-convert", "::mlir::ModuleOp"> {
       does not fit, it stays float, with a warning.
 
     Errors: an activation observer without statistics (calibrate first); statistics of the wrong size, or that give no scale
-    because a NaN was seen. Values whose scale is their observer's eps get a warning. Source: [N.qparams], [N.quantize],
+    because a NaN was seen. Values whose scale is their observer's eps get a warning. Source: [N.qparams], [N.quantize_weight],
     [N.weight_scale], [N.bias]; PyTorch: `convert_to_reference_fx`.
   }];
   let statistics = [

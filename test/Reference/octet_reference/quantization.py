@@ -49,6 +49,14 @@ def quantize(x, params: QParams):
     return _round_and_clamp(np.asarray(t), params)
 
 
+def quantize_weight(w, params: QParams):
+    """[N.quantize_weight]; the storage values as int64."""
+    w = np.asarray(w, f32)
+    with np.errstate(all="ignore"):
+        t = w * (f32(1) / params.along(params.scale, w.ndim))
+    return _round_and_clamp(np.asarray(t), params)
+
+
 def narrow(params: QParams, interval):
     """[N.narrow]: storage bounds that do what a clamp to `interval` does, or nothing."""
     if not interval[0] < interval[1]:

@@ -25,6 +25,16 @@ TEST(Quantize, RoundsTiesToEven) {
   EXPECT_EQ(numerics::quantize(-0.75f, params), 8);
 }
 
+TEST(Quantize, MultipliesWeightsByTheReciprocal) {
+  QuantParams params{{0.00214854861f}, {0}, 0, 255};
+  EXPECT_EQ(numerics::quantize(0.273939937f, params), 127);
+  EXPECT_EQ(numerics::quantizeWeight(0.273939937f, params), 128);
+  QuantParams tiny{{1e-40f}, {3}, 0, 255}; // whose reciprocal is infinite
+  EXPECT_EQ(numerics::quantizeWeight(0.0f, tiny), 3);
+  EXPECT_EQ(numerics::quantizeWeight(1.0f, tiny), 255);
+  EXPECT_EQ(numerics::quantizeWeight(-1.0f, tiny), 0);
+}
+
 TEST(Quantize, ClampsBeforeItConverts) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   QuantParams params{{0.5f}, {10}, 3, 200};
