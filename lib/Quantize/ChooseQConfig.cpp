@@ -45,11 +45,14 @@ static std::string describe(Operation *op) {
   return op->getName().getStringRef().str() + (name.empty() ? "" : " " + quote(name));
 }
 
-/// Operators of a unit have one QConfig. Entries for names say which; of object types, those of two
-/// operators must agree. An entry with a `result` is about an operator that stands alone.
+/// Operators of a unit with a weight have one QConfig. Entries for names say which; of object
+/// types, those of two operators must agree. An entry with a `result` is about an operator that
+/// stands alone. A unit without a weight, which PyTorch does not fuse into a module, has that of
+/// its last operator.
 static LogicalResult checkQConfigs(const QConfigMapping &mapping, const Unit &unit) {
   Operation *anchor = getAnchor(unit), *entry = mapping.lookup(anchor);
-  if (!isa_and_nonnull<ObjectTypeOp, GlobalOp>(entry) || !getQConfig(entry))
+  if (!isa_and_nonnull<ObjectTypeOp, GlobalOp>(entry) || !getQConfig(entry) ||
+      !unit.getOperand<WeightOp>())
     return success();
   for (auto [_, op] : unit.match.ops) {
     Operation *other = mapping.lookup(op);

@@ -21,6 +21,27 @@
 // RUN: %{prepare} --octet-prepare | FileCheck %s --check-prefix=NAMED
 // REDEFINE: %{mapping} = known-range
 // RUN: %{prepare} --octet-prepare | FileCheck %s --check-prefix=NAMED
+// Without a weight, the last operator's holds.
+// RUN: octet-opt %t/without-weight.mlir --octet-attach-policy=qconfig-mapping=%t/last.mlir --octet-fuse --octet-prepare \
+// RUN:   | FileCheck %s --check-prefix=NAMED
+
+//--- without-weight.mlir
+!t = tensor<1x2xf32>
+func.func @main(%x: !t, %y: !t) -> !t {
+  %w = nn.constant dense<1.0> : tensor<2x2xf32>
+  %0 = nn.add %x, %y {octet.origin = #octet.origin<"sum", "Add", 0>} : (!t, !t) -> !t
+  %1 = nn.relu %0 {octet.origin = #octet.origin<"act", "Relu", 0>} : (!t) -> !t
+  %2 = nn.linear %1, %w {octet.origin = #octet.origin<"fc", "Gemm", 0>} : (!t, tensor<2x2xf32>) -> !t
+  return %2 : !t
+}
+
+//--- last.mlir
+#w = #octet.min_max<dtype = si8, range = [-127, 127]>
+octet.qconfig_mapping @m {
+  octet.global #octet.qconfig<activation = #octet.histogram<dtype = ui8>, weight = #w>
+  octet.object_type "Add" #octet.qconfig<activation = #octet.min_max<dtype = ui8>, weight = #w>
+  octet.object_type "nn.relu" #octet.qconfig<activation = #octet.histogram<dtype = ui8>, weight = #w>
+}
 
 //--- network.mlir
 !t = tensor<1x2xf32>

@@ -318,9 +318,9 @@ def Octet_QConfigMappingOp : Octet_Op<"qconfig_mapping", [Symbol, IsolatedFromAb
   let description = [{
     Precedence: `module_name_object_type_order` > `module_name` > `module_name_regex` > `object_type` > `global`. `none`
     means "do not quantize" and has the precedence of any other QConfig. `octet-print-mapping` lists which entry applies to
-    which operator. Within a fused group the entry of the weighted operator (the last one if none has a weight) applies; an
-    `object_type` of another operator of the group that asks for another activation observer is an error of
-    `octet-prepare`.
+    which operator. Within a fused group the entry of the weighted operator (the last one if none has a weight) applies; in
+    a group with a weight, an `object_type` of another operator that asks for another activation observer is an error
+    of `octet-prepare`.
 
     `includes "cpu_default_mapping"` adds the entries of another mapping, built in or a file (a relative path is relative to
     the including file), which may include another in turn. An entry overrides the included entry of the same kind and key

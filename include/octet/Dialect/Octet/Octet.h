@@ -47,8 +47,8 @@ struct ObserverSpec {
   std::optional<int64_t> fixedZeroPoint;
 };
 
-/// What a QConfig mapping's entry is about: its attributes but the QConfig. Entries of one kind with
-/// one subject exclude each other.
+/// What a QConfig mapping's entry is about: its attributes but the QConfig. Entries of one kind
+/// with one subject exclude each other.
 mlir::DictionaryAttr getEntrySubject(mlir::Operation *entry);
 
 // Discardable attributes of modules, with which one compilation goes on from another.
