@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "MappingJson.h"
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -44,6 +45,8 @@ static OwningOpRef<ModuleOp> parse(Location loc, StringRef kind, StringRef nameO
                                    ", ");
     return nullptr;
   }
+  if (isJson((*buffer)->getBuffer()))
+    return parseJsonMapping((*buffer)->getBuffer(), context, nameOrFile);
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(*buffer), {});
   return parseSourceFile<ModuleOp>(sources, context);
