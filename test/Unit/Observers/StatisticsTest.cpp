@@ -182,6 +182,20 @@ TEST_F(Outliers, EntropyLeavesThemOut) {
   EXPECT_NEAR(high, 10, 0.5);
 }
 
+TEST_F(Statistics, EntropyDoesNotCountZeros) {
+  auto type = RankedTensorType::get({20000}, Float32Type::get(&context));
+  std::vector<float> data(20000, 0.0f); // as behind a rectifier
+  for (int i = 0; i < 10000; ++i)
+    data[i] = 1e-3f * i;
+  ObserverAttrInterface observer = parse("#octet.entropy<dtype = ui8>");
+  State state(observer.getStateBytes(type));
+  observer.initState(type, state);
+  observer.updateState(type, data, state);
+  auto quantized =
+      observer.getQuantizedType([&] { return emitError(UnknownLoc::get(&context)); }, type, state);
+  EXPECT_NEAR(getRange(*quantized).second, 10, 0.5);
+}
+
 TEST_F(Outliers, LeastSquaresFollowTheStep) {
   // The least (40 - b)^2 + 200 000 / 12 * ((b + 10) / 255)^2 is at b = 29.8; with 65 535 steps it
   // is at 40.

@@ -13,8 +13,10 @@ using namespace octet;
 
 /// Magnitudes that the search quantizes to: half of 256 values.
 static constexpr int64_t kLevels = 128;
-/// Distance of the thresholds tried, in bins.
-static constexpr int64_t kStep = 16;
+/// Neighbouring bins that the search counts as one: few values in many bins look like information.
+static constexpr int64_t kBinsPerBin = 4;
+/// Distance of the thresholds tried, in these bins.
+static constexpr int64_t kStep = 4;
 
 LogicalResult EntropyObserverAttr::verify(EmitError emitError, IntegerType dtype, Scheme scheme,
                                           DenseI64ArrayAttr range, FloatAttr eps,
@@ -76,18 +78,30 @@ struct Divergence {
 };
 } // namespace
 
+/// The counts of one sign in wider bins. Zeros, which many activations have and every scale holds
+/// exactly, say nothing about the threshold: the bin at zero has the count of its neighbour.
+static SmallVector<int64_t, 0> getCounts(ArrayRef<int64_t> counts) {
+  SmallVector<int64_t, 0> wide(counts.size() / kBinsPerBin, 0);
+  for (auto [bin, count] : llvm::enumerate(counts))
+    wide[bin / kBinsPerBin] += count;
+  wide[0] = wide[1];
+  return wide;
+}
+
 /// [N.stat.entropy] The range within the threshold of the least divergence.
 static ValueRange32 searchThreshold(const Histogram &histogram) {
+  SmallVector<int64_t, 0> positive = getCounts(histogram.positive),
+                          negative = getCounts(histogram.negative);
   int64_t numUsed = kLevels;
-  for (int64_t bin = 0; bin < histogram.getNumBins(); ++bin)
-    if (histogram.positive[bin] || histogram.negative[bin])
+  for (int64_t bin = 0, numBins = positive.size(); bin < numBins; ++bin)
+    if (positive[bin] || negative[bin])
       numUsed = std::max(numUsed, bin + 1);
   int64_t best = numUsed;
   double least = std::numeric_limits<double>::infinity();
   for (int64_t threshold = numUsed; threshold >= kLevels; threshold -= kStep) {
     Divergence divergence;
-    divergence.add(histogram.positive, threshold);
-    divergence.add(histogram.negative, threshold);
+    divergence.add(positive, threshold);
+    divergence.add(negative, threshold);
     if (!divergence.isFinite)
       continue;
     double value =
@@ -98,7 +112,7 @@ static ValueRange32 searchThreshold(const Histogram &histogram) {
     }
   }
   ValueRange32 range = histogram.header.range;
-  double bound = best * histogram.getBinWidth();
+  double bound = best * kBinsPerBin * histogram.getBinWidth();
   return {std::max(range.min, (float)-bound), std::min(range.max, (float)bound)};
 }
 
