@@ -95,7 +95,7 @@ static std::vector<octet_tensor> getInputs(ModuleOp module) {
 }
 
 /// Runs all samples through the observed network.
-static llvm::Error observeSamples(ModuleOp module, const MeasureContext &source, unsigned threads,
+static llvm::Error observeSamples(ModuleOp module, const MeasureContext &source,
                                   Statistics &statistics) {
   // Errors of the samples show before the network is compiled.
   std::vector<octet_tensor> inputs = getInputs(module);
@@ -107,7 +107,7 @@ static llvm::Error observeSamples(ModuleOp module, const MeasureContext &source,
   llvm::Expected<Samples> samples = Samples::open(source.files, network->inputs());
   if (!samples)
     return samples.takeError();
-  llvm::Expected<NetworkRun> run = NetworkRun::create(*network, statistics, threads);
+  llvm::Expected<NetworkRun> run = NetworkRun::create(*network, statistics, source.threads);
   if (!run)
     return run.takeError();
   if (llvm::Error error = runSamples(*run, *samples, source.progress))
@@ -139,7 +139,7 @@ struct Calibrate : octet::impl::CalibratePassBase<Calibrate> {
                                      "statistics (load-statistics)");
     Statistics statistics = initStatistics(getOperation());
     if (!source.files.empty())
-      if (llvm::Error error = observeSamples(getOperation(), source, threads, statistics))
+      if (llvm::Error error = observeSamples(getOperation(), source, statistics))
         return error;
     for (const std::string &path : loadStatistics) {
       llvm::Expected<Statistics> loaded = octet::loadStatistics(getOperation(), path);

@@ -7,7 +7,10 @@
 //
 // [N.bias_correction] The results of every weighted operator are summed per channel, exactly, in
 // the float network and in the reference model, where the error of a layer is corrected before any
-// sample goes on to the next.
+// sample goes on to the next. A later product averages what single values miss, so that it gains
+// from a mean of zero. An output is read value by value, and its mean error may be that of a few
+// large ones: there a channel is corrected only if its values come closer to the float network's,
+// on samples that the mean does not know.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +21,9 @@
 #include "octet/Pipelines/Measure.h"
 #include "octet/Pipelines/Passes.h"
 #include "octet/Support/Diagnostics.h"
+#include <algorithm>
+#include <chrono>
+#include <cmath>
 
 namespace octet {
 #define GEN_PASS_DEF_CORRECTBIASPASS
@@ -28,8 +34,110 @@ using namespace mlir;
 using namespace octet;
 
 namespace {
+/// The errors of a layer whose results leave the network, float minus reference: sums of channels
+/// and some values.
+class LeavingErrors {
+public:
+  /// `sums`: of the layer's tap of sums, with the samples apart.
+  LeavingErrors(const Layer &layer, const Measured &sums);
+
+  /// What is added to the bias of each channel: its mean error, or 0 where that does not help.
+  /// `values`: of the layer's tap of values.
+  SmallVector<float, 0> getCorrections(const Measured &values) const;
+
+  /// One kept value.
+  struct Value {
+    double error, magnitude;
+    size_t sample;
+  };
+
+private:
+  double getMean(size_t channel, llvm::function_ref<bool(size_t)> isUsed) const;
+  bool isBetter(size_t channel, ArrayRef<Value> values) const;
+
+  size_t numSamples, numChannels;
+  size_t numKept;                            ///< values of a channel in one sample
+  double count;                              ///< elements of a channel in one sample
+  std::vector<SmallVector<int64_t, 0>> sums; ///< by sample and channel, in units of 2^-24
+};
+} // namespace
+
+template <typename T> static ArrayRef<T> getArray(const TapStatistics &statistics) {
+  return {reinterpret_cast<const T *>(statistics.data()), statistics.size() / sizeof(T)};
+}
+
+LeavingErrors::LeavingErrors(const Layer &layer, const Measured &measured)
+    : numSamples(measured.numSamples) {
+  for (auto [floating, reference] :
+       llvm::zip_equal(measured.floatingSamples, measured.referenceSamples)) {
+    SmallVector<int64_t, 0> &errors = sums.emplace_back();
+    for (auto [a, b] : llvm::zip_equal(getArray<int64_t>(floating), getArray<int64_t>(reference)))
+      errors.push_back(a - b);
+  }
+  numChannels = sums.front().size();
+  auto type = cast<RankedTensorType>(layer.op->getResult(0).getType());
+  count = (double)(type.getNumElements() / (int64_t)numChannels);
+  numKept = cast<ChannelValuesObserverAttr>(layer.getValuesTap().observer).getNumPerChannel(type);
+}
+
+/// The mean error of a channel over some of the samples.
+double LeavingErrors::getMean(size_t channel, llvm::function_ref<bool(size_t)> isUsed) const {
+  int64_t sum = 0, numUsed = 0;
+  for (size_t sample = 0; sample < numSamples; ++sample)
+    if (isUsed(sample)) {
+      sum += sums[sample][channel];
+      ++numUsed;
+    }
+  return (double)sum * 0x1p-24 / (count * (double)numUsed);
+}
+
+/// A channel's typical magnitude in the float network.
+static double getMedian(ArrayRef<LeavingErrors::Value> values) {
+  auto magnitudes = llvm::map_to_vector(values, [](auto &value) { return value.magnitude; });
+  auto middle = magnitudes.begin() + magnitudes.size() / 2;
+  std::nth_element(magnitudes.begin(), middle, magnitudes.end());
+  return *middle;
+}
+
+/// [N.bias_correction] Each half of the samples judges the other one's mean; one sample judges its
+/// own.
+bool LeavingErrors::isBetter(size_t channel, ArrayRef<Value> values) const {
+  double means[2];
+  for (size_t half = 0; half < 2; ++half)
+    means[half] =
+        getMean(channel, [&](size_t sample) { return numSamples == 1 || sample % 2 == half; });
+  double typical = std::max(getMedian(values), 0x1p-24);
+  double before = 0, after = 0;
+  for (Value value : values) {
+    double weight = typical / (value.magnitude + typical);
+    before += weight * std::abs(value.error);
+    after += weight * std::abs(value.error - means[1 - value.sample % 2]);
+  }
+  return after < before;
+}
+
+SmallVector<float, 0> LeavingErrors::getCorrections(const Measured &measured) const {
+  SmallVector<float, 0> corrections;
+  for (size_t channel = 0; channel < numChannels; ++channel) {
+    SmallVector<Value> values;
+    for (size_t sample = 0; sample < numSamples; ++sample) {
+      ArrayRef<float> floating = getArray<float>(measured.floatingSamples[sample]);
+      ArrayRef<float> reference = getArray<float>(measured.referenceSamples[sample]);
+      for (size_t i = channel * numKept; i < (channel + 1) * numKept; ++i)
+        values.push_back(
+            {(double)floating[i] - reference[i], std::abs((double)floating[i]), sample});
+    }
+    bool helps = isBetter(channel, values);
+    corrections.push_back(helps ? (float)getMean(channel, [](size_t) { return true; }) : 0.0f);
+  }
+  return corrections;
+}
+
+namespace {
 /// See Passes.td.
 struct CorrectBias : octet::impl::CorrectBiasPassBase<CorrectBias> {
+  using CorrectBiasPassBase::CorrectBiasPassBase;
+
   void runOnOperation() override {
     const MeasureContext &context = getAnalysis<MeasureContext>();
     const Backend *backend = getAnalysis<PolicyAnalysis>().getBackend();
@@ -44,21 +152,62 @@ struct CorrectBias : octet::impl::CorrectBiasPassBase<CorrectBias> {
           << Remedy("give some with --calibration-data, too");
       return;
     }
-    auto taps = llvm::map_to_vector(*layers, [](const Layer &layer) { return layer.getSumTap(); });
-    SmallVector<SmallVector<float, 0>> errors;
-    auto use = [&](const Measured &measured) {
-      errors.push_back(getMeanErrors(taps[measured.tap], measured));
-      llvm::copy(errors.back(), measured.offset.begin());
-    };
-    if (llvm::Error error = measureBoth(getOperation(), taps, context, use)) {
-      emitError(UnknownLoc::get(&getContext())) << Cause(std::move(error));
+    llvm::Expected<int64_t> corrected = correct(*layers, context);
+    if (!corrected) {
+      emitError(UnknownLoc::get(&getContext())) << Cause(corrected.takeError());
       return signalPassFailure();
     }
-    for (auto [layer, error] : llvm::zip_equal(*layers, errors))
-      addToBias(layer, error, "corrected");
-    numCorrected += layers->size();
+    numCorrected += *corrected;
     if (context.progress.onFigure)
-      context.progress.onFigure("corrected_biases", layers->size());
+      context.progress.onFigure("corrected_biases", *corrected);
+  }
+
+  /// A layer's taps: one of sums, and where it is judged one of values behind it.
+  SmallVector<Tap> getTaps(const Layer &layer) {
+    Tap sums = layer.getSumTap();
+    if (!judged || !layer.isLeaving())
+      return {sums};
+    sums.offsetAxis.reset();
+    sums.keepsSamples = true;
+    return {sums, layer.getValuesTap()};
+  }
+
+  /// Returns how many layers got another bias.
+  llvm::Expected<int64_t> correct(ArrayRef<Layer> layers, const MeasureContext &context) {
+    SmallVector<Tap> taps;
+    SmallVector<const Layer *> layerOfTap;
+    for (const Layer &layer : layers) {
+      llvm::append_range(taps, getTaps(layer));
+      layerOfTap.resize(taps.size(), &layer);
+    }
+    auto start = std::chrono::steady_clock::now();
+    std::optional<LeavingErrors> leaving;
+    SmallVector<SmallVector<float, 0>, 0> corrections;
+    auto use = [&](const Measured &measured) {
+      const Tap &tap = taps[measured.tap];
+      if (tap.keepsSamples && !tap.offsetAxis) {
+        leaving.emplace(*layerOfTap[measured.tap], measured);
+        return;
+      }
+      corrections.push_back(tap.keepsSamples ? leaving->getCorrections(measured)
+                                             : getMeanErrors(tap, measured));
+      llvm::copy(corrections.back(), measured.offset.begin());
+      std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+      if (context.progress.onWork)
+        context.progress.onWork({"correct", "layers", (int64_t)corrections.size(),
+                                 (int64_t)layers.size(), seconds.count()});
+    };
+    if (llvm::Error error = measureBoth(getOperation(), taps, context, use))
+      return std::move(error);
+    int64_t corrected = 0;
+    for (auto [layer, correction] : llvm::zip_equal(layers, corrections)) {
+      numKept += llvm::count(correction, 0.0f);
+      if (judged && layer.isLeaving() && llvm::all_of(correction, [](float x) { return x == 0; }))
+        continue;
+      addToBias(layer, correction, "corrected");
+      ++corrected;
+    }
+    return corrected;
   }
 };
 } // namespace

@@ -34,10 +34,45 @@ FailureOr<SmallVector<Layer, 0>> octet::findLayers(ModuleOp module, const Backen
   return layers;
 }
 
-Tap Layer::getSumTap() const {
+static int64_t getChannelAxis(Operation *op) {
   auto product = dyn_cast<nn::ProductOpInterface>(op);
-  int64_t axis = product ? product.getResultChannelAxis() : 1;
+  return product ? product.getResultChannelAxis() : 1;
+}
+
+Tap Layer::getSumTap() const {
+  int64_t axis = getChannelAxis(op);
   return {op, ChannelSumObserverAttr::get(op->getContext(), axis), axis};
+}
+
+/// [N.bias_correction] 4096 values of a layer, but 1 to 64 of a channel.
+Tap Layer::getValuesTap() const {
+  constexpr int64_t kPerLayer = 4096, kPerChannel = 64;
+  int64_t axis = getChannelAxis(op);
+  int64_t numChannels = cast<RankedTensorType>(op->getResult(0).getType()).getDimSize(axis);
+  int64_t count = std::clamp<int64_t>(kPerLayer / numChannels, 1, kPerChannel);
+  return {op, ChannelValuesObserverAttr::get(op->getContext(), axis, count), axis,
+          /*keepsSamples=*/true};
+}
+
+/// Whether results of `op` are those of single operands' elements, or keep their order.
+static bool keepsElements(Operation *op) {
+  if (auto group = dyn_cast<GroupOp>(op))
+    return llvm::all_of(group.getBody().front().without_terminator(),
+                        [](Operation &op) { return keepsElements(&op); });
+  return op->hasTrait<nn::Elementwise>() || op->hasTrait<nn::DataMovement>() ||
+         isa<ObserveOp, nn::SoftmaxOp>(op);
+}
+
+bool Layer::isLeaving() const {
+  llvm::SetVector<Operation *> reached;
+  reached.insert(unit.op);
+  for (size_t i = 0; i < reached.size(); ++i)
+    for (Operation *user : reached[i]->getUsers()) {
+      if (!isa<func::ReturnOp>(user) && !keepsElements(user))
+        return false;
+      reached.insert(user);
+    }
+  return true;
 }
 
 /// [N.bias_correction] From the sums of both networks, in units of 2^-24.

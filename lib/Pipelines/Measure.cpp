@@ -5,22 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A copy of the network gets an octet.observe behind every tapped value and is compiled. The float
-// copy runs as in a calibration, one sample after the other. The reference copy runs step by step,
-// all samples in lockstep: when every sample has reached a tap, its statistics are complete, and
-// its offset (a further input of the network) is set before any sample goes on.
+// Two copies of the network are compiled with their taps (Instrument.h). The float copy runs sample
+// by sample, on several threads. The reference copy runs step by step, all samples in lockstep:
+// when every sample has reached a tap, its statistics are complete, and its offset (a further input
+// of the network) is set before any sample goes on.
 //
 //===----------------------------------------------------------------------===//
 
 #include "octet/Pipelines/Measure.h"
-#include "RunNetwork.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/IRMapping.h"
-#include "mlir/Pass/PassManager.h"
-#include "octet/Dialect/NN/NN.h"
-#include "octet/Dialect/Octet/Origin.h"
-#include "octet/Pipelines/Pipeline.h"
-#include "octet/Quantize/Passes.h"
+#include "Instrument.h"
 
 using namespace mlir;
 using namespace octet;
@@ -32,119 +25,6 @@ static constexpr int64_t kMaxBytes = int64_t(256) << 20;
 
 static RankedTensorType getTappedType(const Tap &tap) {
   return cast<RankedTensorType>(tap.op->getResult(0).getType());
-}
-
-//===----------------------------------------------------------------------===//
-// Instrumentation
-//===----------------------------------------------------------------------===//
-
-/// An attribute of tapped operators in a copy of the network: the tap's index. It stays with the
-/// operator while the copy is converted.
-static constexpr llvm::StringLiteral kTapAttr = "octet.tap";
-
-/// The symbol of a tap's observer.
-static std::string getTapName(size_t tap) { return "octet.tap." + std::to_string(tap); }
-
-namespace {
-/// A copy of the network with its taps.
-class Instrument {
-public:
-  Instrument(ModuleOp network, ArrayRef<Tap> taps) : taps(taps) {
-    IRMapping mapping;
-    copy = cast<ModuleOp>(network->clone(mapping));
-    Builder builder(network.getContext());
-    for (auto [i, tap] : llvm::enumerate(taps))
-      mapping.lookup(tap.op)->setAttr(kTapAttr, builder.getI64IntegerAttr(i));
-  }
-
-  /// Turns the copy into the float network or the reference model.
-  LogicalResult makeFloat();
-  LogicalResult makeReference();
-
-  /// Compiles the copy with an observer for each tap and, in the reference model, an input for each
-  /// offset.
-  llvm::Expected<LoadedNetwork> load(bool hasOffsets);
-
-private:
-  LogicalResult inlineGroups();
-  ObserveOp observe(size_t tap, Operation *op);
-  void addOffset(ObserveOp op, int64_t axis);
-
-  ArrayRef<Tap> taps;
-  OwningOpRef<ModuleOp> copy;
-};
-} // namespace
-
-LogicalResult Instrument::makeFloat() {
-  eraseObserves(*copy, [](ObserveOp) { return true; });
-  for (auto observer : llvm::make_early_inc_range(copy->getOps<ObserverOp>()))
-    observer.erase();
-  return inlineGroups();
-}
-
-LogicalResult Instrument::makeReference() {
-  // octet-convert gives the same warnings for the network itself.
-  ScopedDiagnosticHandler handler(copy->getContext(), [](Diagnostic &diagnostic) {
-    return success(diagnostic.getSeverity() == DiagnosticSeverity::Warning);
-  });
-  PassManager pm(copy->getContext());
-  PipelineOptions options;
-  buildPipeline(pm, Stage::Calibrate, Stage::Convert, options);
-  return success(succeeded(pm.run(*copy)) && succeeded(inlineGroups()));
-}
-
-LogicalResult Instrument::inlineGroups() {
-  PassManager pm(copy->getContext());
-  pm.addPass(createInlineGroupsPass());
-  return pm.run(*copy);
-}
-
-/// Replaces the result of a tapped operator by an observed one.
-ObserveOp Instrument::observe(size_t tap, Operation *op) {
-  auto moduleBuilder = OpBuilder::atBlockBegin(copy->getBody());
-  auto observer =
-      ObserverOp::create(moduleBuilder, op->getLoc(), moduleBuilder.getStringAttr(getTapName(tap)),
-                         taps[tap].observer, nullptr);
-  OpBuilder builder(op->getContext());
-  builder.setInsertionPointAfter(op);
-  Value result = op->getResult(0);
-  auto observed = ObserveOp::create(builder, op->getLoc(), result.getType(), result,
-                                    FlatSymbolRefAttr::get(observer));
-  result.replaceAllUsesExcept(observed.getResult(), observed);
-  return observed;
-}
-
-void Instrument::addOffset(ObserveOp op, int64_t axis) {
-  auto type = cast<RankedTensorType>(op.getResult().getType());
-  SmallVector<int64_t> shape(type.getRank(), 1);
-  shape[axis] = type.getDimSize(axis);
-  auto function = op->getParentOfType<func::FuncOp>();
-  unsigned index = function.getNumArguments();
-  OpBuilder builder(function.getContext());
-  auto name = builder.getNamedAttr(nn::kNameAttr, op.getObserverAttr().getAttr());
-  (void)function.insertArgument(index, type.clone(shape), builder.getDictionaryAttr(name),
-                                op.getLoc());
-  builder.setInsertionPointAfter(op);
-  auto sum =
-      nn::AddOp::create(builder, op.getLoc(), type, op.getResult(), function.getArgument(index));
-  op.getResult().replaceAllUsesExcept(sum.getResult(), sum);
-}
-
-llvm::Expected<LoadedNetwork> Instrument::load(bool hasOffsets) {
-  SmallVector<Operation *> tapped(taps.size());
-  copy->walk([&](Operation *op) {
-    if (auto index = dyn_cast_or_null<IntegerAttr>(op->removeDiscardableAttr(kTapAttr)))
-      tapped[index.getInt()] = op;
-  });
-  for (auto [i, tap] : llvm::enumerate(taps)) {
-    if (!tapped[i])
-      return llvm::createStringError("'" + tap.op->getName().getStringRef() +
-                                     "' cannot be measured: octet-convert leaves no such operator");
-    ObserveOp op = observe(i, tapped[i]);
-    if (hasOffsets && tap.offsetAxis)
-      addOffset(op, *tap.offsetAxis);
-  }
-  return loadFloatNetwork(*copy);
 }
 
 //===----------------------------------------------------------------------===//
@@ -172,14 +52,29 @@ static std::vector<const void *> getPointers(const SampleCopy &sample) {
 }
 
 namespace {
+/// The statistics that a tap has gathered.
+struct Gathered {
+  ObserverState total;
+  std::vector<TapStatistics> samples; ///< where the tap keeps them apart
+
+  llvm::Error add(const Tap &tap, const ObserverState &own) {
+    if (tap.keepsSamples)
+      samples.push_back(own.bytes);
+    else if (failed(tap.observer.mergeState(own.observed, total.bytes, own.bytes)))
+      return llvm::createStringError("the tap's observer cannot merge its statistics");
+    return llvm::Error::success();
+  }
+};
+
 /// Runs a network on several samples at once, tap by tap.
 class LockstepRuns {
 public:
   /// Each run reads `offsets` (not those that are empty) as inputs behind the network's own.
   static llvm::Expected<LockstepRuns> create(const LoadedNetwork &network, ArrayRef<Tap> taps,
                                              ArrayRef<SampleCopy> samples,
-                                             ArrayRef<std::vector<float>> offsets) {
-    LockstepRuns lockstep(network, taps);
+                                             ArrayRef<std::vector<float>> offsets,
+                                             unsigned threads) {
+    LockstepRuns lockstep(network, taps, threads);
     for (const SampleCopy &sample : samples) {
       llvm::Expected<NetworkRun> run = NetworkRun::create(network, lockstep.fresh);
       if (!run)
@@ -195,25 +90,27 @@ public:
   }
 
   /// Continues until every sample has passed a tap; returns its statistics.
-  llvm::Expected<TapStatistics> runTo(size_t tap) {
+  llvm::Expected<Gathered> runTo(size_t tap) {
     int64_t end = network->observers.lookup(getTapName(tap)).step + 1;
     if (end <= next)
       return llvm::createStringError("the taps are not in the order of the program");
-    ObserverState total = fresh.at(getTapName(tap)), own = total;
-    for (auto &[run, inputs] : runs) {
-      if (llvm::Error error = run.runSteps(inputs, next, end))
+    auto runOne = [&](size_t i) { return runs[i].run.runSteps(runs[i].inputs, next, end); };
+    if (llvm::Error error = runInParallel(threads, runs.size(), runOne))
+      return std::move(error);
+    ObserverState own = fresh.at(getTapName(tap));
+    Gathered gathered{own, {}};
+    for (Run &run : runs) {
+      run.run.readStatistics(getTapName(tap), own);
+      if (llvm::Error error = gathered.add(taps[tap], own))
         return std::move(error);
-      run.readStatistics(getTapName(tap), own);
-      if (failed(taps[tap].observer.mergeState(own.observed, total.bytes, own.bytes)))
-        return llvm::createStringError("the tap's observer cannot merge its statistics");
     }
     next = end;
-    return total.bytes;
+    return gathered;
   }
 
 private:
-  LockstepRuns(const LoadedNetwork &network, ArrayRef<Tap> taps)
-      : network(&network), taps(taps), fresh(initTaps(taps)) {}
+  LockstepRuns(const LoadedNetwork &network, ArrayRef<Tap> taps, unsigned threads)
+      : network(&network), taps(taps), fresh(initTaps(taps)), threads(threads) {}
 
   struct Run {
     NetworkRun run;
@@ -223,6 +120,7 @@ private:
   ArrayRef<Tap> taps;
   Statistics fresh;
   std::vector<Run> runs;
+  unsigned threads;
   int64_t next = 0;
 };
 } // namespace
@@ -255,23 +153,6 @@ static llvm::Expected<LoadedNetwork> loadReference(ModuleOp network, ArrayRef<Ta
   return instrument.load(/*hasOffsets=*/true);
 }
 
-/// The statistics of the taps in the float network, which `runAll` runs.
-static llvm::Expected<std::vector<TapStatistics>>
-runFloat(const LoadedNetwork &network, ArrayRef<Tap> taps,
-         llvm::function_ref<llvm::Error(NetworkRun &)> runAll) {
-  Statistics statistics = initTaps(taps);
-  llvm::Expected<NetworkRun> run = NetworkRun::create(network, statistics);
-  if (!run)
-    return run.takeError();
-  if (llvm::Error error = runAll(*run))
-    return std::move(error);
-  run->readStatistics(statistics);
-  std::vector<TapStatistics> taken;
-  for (size_t i = 0; i < taps.size(); ++i)
-    taken.push_back(std::move(statistics[getTapName(i)].bytes));
-  return taken;
-}
-
 llvm::Expected<std::vector<TapStatistics>> octet::measureFloat(ModuleOp network, ArrayRef<Tap> taps,
                                                                const MeasureContext &context) {
   llvm::Expected<LoadedNetwork> loaded = loadFloat(network, taps);
@@ -280,24 +161,73 @@ llvm::Expected<std::vector<TapStatistics>> octet::measureFloat(ModuleOp network,
   llvm::Expected<Samples> samples = Samples::open(context.files, loaded->inputs());
   if (!samples)
     return samples.takeError();
-  return runFloat(*loaded, taps, [&](NetworkRun &run) { return runSamples(run, *samples); });
+  Statistics statistics = initTaps(taps);
+  llvm::Expected<NetworkRun> run = NetworkRun::create(*loaded, statistics, context.threads);
+  if (!run)
+    return run.takeError();
+  if (llvm::Error error = runSamples(*run, *samples))
+    return std::move(error);
+  run->readStatistics(statistics);
+  std::vector<TapStatistics> taken;
+  for (size_t i = 0; i < taps.size(); ++i)
+    taken.push_back(std::move(statistics[getTapName(i)].bytes));
+  return taken;
+}
+
+/// The statistics of the taps in the float network on the samples; as many models as threads.
+static llvm::Expected<std::vector<Gathered>> runFloat(const LoadedNetwork &network,
+                                                      ArrayRef<Tap> taps,
+                                                      ArrayRef<SampleCopy> samples,
+                                                      unsigned threads) {
+  Statistics fresh = initTaps(taps);
+  std::vector<NetworkRun> runs;
+  for (size_t i = 0; i < std::clamp<size_t>(threads, 1, samples.size()); ++i) {
+    llvm::Expected<NetworkRun> run = NetworkRun::create(network, fresh);
+    if (!run)
+      return run.takeError();
+    runs.push_back(std::move(*run));
+  }
+  std::vector<Gathered> gathered;
+  for (size_t tap = 0; tap < taps.size(); ++tap)
+    gathered.push_back({fresh.at(getTapName(tap)), {}});
+  std::vector<Statistics> own(runs.size(), fresh);
+  for (; !samples.empty(); samples = samples.drop_front(std::min(runs.size(), samples.size()))) {
+    auto runOne = [&](size_t i) -> llvm::Error {
+      runs[i].writeStatistics(fresh);
+      llvm::copy(samples[i].states, runs[i].getStates().begin());
+      if (llvm::Error error = runs[i].run(getPointers(samples[i])))
+        return error;
+      runs[i].readStatistics(own[i]);
+      return llvm::Error::success();
+    };
+    size_t count = std::min(runs.size(), samples.size());
+    if (llvm::Error error = runInParallel(threads, count, runOne))
+      return std::move(error);
+    for (size_t i = 0; i < count; ++i)
+      for (auto [tap, seen] : llvm::enumerate(gathered))
+        if (llvm::Error error = seen.add(taps[tap], own[i].at(getTapName(tap))))
+          return std::move(error);
+  }
+  return gathered;
 }
 
 /// Measures the taps in the reference network and calls `use` with the statistics of both networks.
 static llvm::Error runReference(const LoadedNetwork &network, ArrayRef<Tap> taps,
-                                ArrayRef<SampleCopy> samples, ArrayRef<TapStatistics> floating,
-                                llvm::function_ref<void(const Measured &)> use) {
+                                ArrayRef<SampleCopy> samples, ArrayRef<Gathered> floating,
+                                unsigned threads, llvm::function_ref<void(const Measured &)> use) {
   std::vector<std::vector<float>> offsets;
   for (const Tap &tap : taps)
     offsets.emplace_back(tap.offsetAxis ? getTappedType(tap).getDimSize(*tap.offsetAxis) : 0);
-  llvm::Expected<LockstepRuns> runs = LockstepRuns::create(network, taps, samples, offsets);
+  llvm::Expected<LockstepRuns> runs =
+      LockstepRuns::create(network, taps, samples, offsets, threads);
   if (!runs)
     return runs.takeError();
   for (size_t i = 0; i < taps.size(); ++i) {
-    llvm::Expected<TapStatistics> reference = runs->runTo(i);
+    llvm::Expected<Gathered> reference = runs->runTo(i);
     if (!reference)
       return reference.takeError();
-    use({i, (int64_t)samples.size(), floating[i], *reference, offsets[i]});
+    use({i, (int64_t)samples.size(), floating[i].total.bytes, reference->total.bytes,
+         floating[i].samples, reference->samples, offsets[i]});
   }
   return llvm::Error::success();
 }
@@ -341,16 +271,9 @@ llvm::Error octet::measureBoth(ModuleOp calibrated, ArrayRef<Tap> taps,
       *samples, *floating, taps, getNumSamples(floating->descriptor(), reference->descriptor()));
   if (!chosen)
     return chosen.takeError();
-  auto runChosen = [&](NetworkRun &run) -> llvm::Error {
-    for (const SampleCopy &sample : *chosen) {
-      llvm::copy(sample.states, run.getStates().begin());
-      if (llvm::Error error = run.run(getPointers(sample)))
-        return error;
-    }
-    return llvm::Error::success();
-  };
-  llvm::Expected<std::vector<TapStatistics>> expected = runFloat(*floating, taps, runChosen);
+  llvm::Expected<std::vector<Gathered>> expected =
+      runFloat(*floating, taps, *chosen, context.threads);
   if (!expected)
     return expected.takeError();
-  return runReference(*reference, taps, *chosen, *expected, use);
+  return runReference(*reference, taps, *chosen, *expected, context.threads, use);
 }

@@ -56,7 +56,6 @@ static void buildCalibrate(OpPassManager &pm, const PipelineOptions &options) {
   CalibratePassOptions calibrate;
   calibrate.loadStatistics.assign(saved.begin(), saved.end());
   calibrate.saveStatistics = options.calibration.saveStatistics;
-  calibrate.threads = options.calibration.threads;
   pm.addPass(createCalibratePass(calibrate));
   pm.addPass(createRunRecipePass({RecipePlace::AfterCalibrate}));
 }
@@ -107,7 +106,7 @@ void octet::buildPipeline(OpPassManager &pm, Stage passed, Stage last,
   bool isRunning = options.policy.precision == Precision::Int8 && !options.isAdopted &&
                    passed < Stage::Calibrate && last >= Stage::Prepare;
   if (isRunning)
-    pm.addPass(createUseSamplesPass(options.calibration.calibrationData, options.progress));
+    pm.addPass(createUseSamplesPass(options.calibration, options.progress));
   for (const StageInfo &info : getStages())
     if (info.stage > passed && info.stage <= last && isPassed(info.stage, options.policy.precision))
       builders[(size_t)info.stage](pm, options);

@@ -13,6 +13,9 @@
 #include "octet/Lower/Passes.h"
 #include "octet/Pipelines/Library.h"
 #include <chrono>
+#include <map>
+#include <mutex>
+#include <thread>
 
 using namespace mlir;
 using namespace octet;
@@ -69,8 +72,7 @@ llvm::Expected<NetworkRun> NetworkRun::create(const LoadedNetwork &network,
   if (!model)
     return model.takeError();
   NetworkRun run(network, std::move(*model));
-  for (auto &[symbol, state] : statistics)
-    llvm::copy(state.bytes, run.getState(symbol));
+  run.writeStatistics(statistics);
   return std::move(run);
 }
 
@@ -82,6 +84,11 @@ llvm::Error NetworkRun::run(Sample inputs) {
 llvm::Error NetworkRun::runSteps(Sample inputs, int64_t begin, int64_t end) {
   int32_t code = api().run_steps(model.get(), inputs.data(), outputPointers.data(), begin, end);
   return checkRun(code, *api().program(model.get()));
+}
+
+void NetworkRun::writeStatistics(const Statistics &statistics) {
+  for (auto &[symbol, state] : statistics)
+    llvm::copy(state.bytes, getState(symbol));
 }
 
 void NetworkRun::readStatistics(Statistics &statistics) const {
@@ -100,14 +107,38 @@ llvm::Error octet::runSample(NetworkRun &run, const Samples &samples, int64_t in
   return run.run(sample);
 }
 
+llvm::Error octet::runInParallel(unsigned threads, size_t count,
+                                 llvm::function_ref<llvm::Error(size_t)> run) {
+  std::mutex mutex;
+  std::map<size_t, std::string> errors;
+  auto runEvery = [&](size_t first, size_t step) {
+    for (size_t i = first; i < count; i += step)
+      if (llvm::Error error = run(i)) {
+        std::lock_guard lock(mutex);
+        errors[i] = llvm::toString(std::move(error));
+        return;
+      }
+  };
+  size_t numThreads = std::clamp<size_t>(threads, 1, std::max<size_t>(count, 1));
+  std::vector<std::thread> others;
+  for (size_t first = 1; first < numThreads; ++first)
+    others.emplace_back(runEvery, first, numThreads);
+  runEvery(0, numThreads);
+  for (std::thread &other : others)
+    other.join();
+  if (errors.empty())
+    return llvm::Error::success();
+  return llvm::createStringError(errors.begin()->second);
+}
+
 llvm::Error octet::runSamples(NetworkRun &run, const Samples &samples, const Progress &progress) {
   auto start = std::chrono::steady_clock::now();
   return samples.forEach([&](int64_t index, Sample sample) -> llvm::Error {
     if (llvm::Error error = runSample(run, samples, index, sample))
       return error;
     std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    if (progress.onSamples)
-      progress.onSamples(index + 1, samples.size(), seconds.count());
+    if (progress.onWork)
+      progress.onWork({"calibrate", "samples", index + 1, samples.size(), seconds.count()});
     return llvm::Error::success();
   });
 }

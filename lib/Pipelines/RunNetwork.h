@@ -54,6 +54,8 @@ public:
     return {states, (size_t)network->keptBytes};
   }
 
+  /// Sets the statistics from which the network's observers continue.
+  void writeStatistics(const Statistics &statistics);
   /// Reads the statistics of the network's observers.
   void readStatistics(Statistics &statistics) const;
   void readStatistics(llvm::StringRef observer, ObserverState &state) const;
@@ -77,6 +79,11 @@ llvm::Error runSample(NetworkRun &run, const Samples &samples, int64_t index, Sa
 
 /// Runs samples through a network with observers, one after the other.
 llvm::Error runSamples(NetworkRun &run, const Samples &samples, const Progress &progress = {});
+
+/// Calls `run` for 0, 1, ... up to `count` on several threads; the error is that of the smallest
+/// number.
+llvm::Error runInParallel(unsigned threads, size_t count,
+                          llvm::function_ref<llvm::Error(size_t)> run);
 
 } // namespace octet
 

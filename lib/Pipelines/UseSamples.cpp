@@ -7,6 +7,8 @@
 
 #include "octet/Pipelines/Measure.h"
 #include "octet/Pipelines/Passes.h"
+#include <algorithm>
+#include <thread>
 
 namespace octet {
 #define GEN_PASS_DEF_USESAMPLESPASS
@@ -26,15 +28,24 @@ struct UseSamples : octet::impl::UseSamplesPassBase<UseSamples> {
     MeasureContext &source = getAnalysis<MeasureContext>();
     source.files.assign(files.begin(), files.end());
     source.progress = progress;
+    source.threads = threads;
     markAllAnalysesPreserved();
   }
 };
 } // namespace
 
-std::unique_ptr<Pass> octet::createUseSamplesPass(ArrayRef<std::string> files,
+/// The cores that this process may use, as many as a model takes.
+static unsigned getNumCores() {
+  constexpr unsigned kMaxThreads = 256;
+  return std::clamp(std::thread::hardware_concurrency(), 1u, kMaxThreads);
+}
+
+std::unique_ptr<Pass> octet::createUseSamplesPass(const CalibrationOptions &calibration,
                                                   const Progress &progress) {
+  const std::vector<std::string> &files = calibration.calibrationData;
   UseSamplesPassOptions options;
   options.files.assign(files.begin(), files.end());
+  options.threads = calibration.threads ? calibration.threads : getNumCores();
   auto pass = std::make_unique<UseSamples>(options);
   pass->progress = progress;
   return pass;

@@ -1,5 +1,5 @@
 // RUN: %python %S/Inputs/make-samples.py %t.npz
-// RUN: octet-opt %s --octet-use-samples=files=%t.npz --octet-calibrate="save-statistics=%t.stats threads=2" | FileCheck %s
+// RUN: octet-opt %s --octet-use-samples="files=%t.npz threads=2" --octet-calibrate=save-statistics=%t.stats | FileCheck %s
 // RUN: octet-opt %s --octet-calibrate="load-statistics=%t.stats" | FileCheck %s
 // RUN: not octet-opt %s --octet-use-samples=files=%t.missing --octet-calibrate 2>&1 | FileCheck %s --check-prefix=MISSING
 // RUN: not octet-opt %s --octet-calibrate 2>&1 | FileCheck %s --check-prefix=NOTHING

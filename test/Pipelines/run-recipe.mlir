@@ -21,10 +21,11 @@
 // OPTION: .mlir:1:20: error: 'octet.recipe' op expected passes that are built in or loaded as a plugin in 'after_calibrate', but no such option guess; failed to add `cse` with options `guess=1`
 // BRACKET: .mlir:1:20: error: 'octet.recipe' op expected passes that are built in or loaded as a plugin in 'before_prepare', but missing closing '}' while processing pass options
 func.func @main(%x: tensor<1x2x4x4xf32> {nn.name = "x"}) -> tensor<1x2x4x4xf32> {
-  %w = nn.constant dense<[[[[0.311]], [[-0.127]]], [[[0.077]], [[0.413]]]]> : tensor<2x2x1x1xf32>
+  %w = nn.constant dense<[[[[0.311]], [[-0.126]]], [[[0.0763]], [[0.413]]]]> : tensor<2x2x1x1xf32>
   %a = nn.relu %x : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
   %b = nn.relu %x : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
   %s = nn.add %a, %b : (tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
   %y = nn.conv %s, %w {octet.origin = #octet.origin<"conv">} : (tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x4x4xf32>
-  return %y : tensor<1x2x4x4xf32>
+  %z = nn.conv %y, %w : (tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x4x4xf32>
+  return %z : tensor<1x2x4x4xf32>
 }

@@ -84,7 +84,7 @@ def test_help_is_grouped_and_shows_examples(tool):
 
 def test_stages_are_told(run):
     lines = run("--calibration-data=samples.npz", "-o", "told.so", "--cpu-level=sse2").splitlines()
-    assert [line.split()[0] for line in lines] == ["import", "quantize", "calibrate", "compile", "wrote"]
+    assert [line.split()[0] for line in lines] == ["import", "quantize", "calibrate", "correct", "compile", "wrote"]
     assert "net.onnx · 6 operators" in lines[0] and "2 conv, 1 linear" in lines[1] and "24 samples" in lines[2]
 
 
@@ -186,7 +186,7 @@ def test_order_threads_and_files_of_samples_leave_no_trace(run, folder):
         np.save(folder / "shards" / f"{i}.npy", SAMPLES[i])
     np.savez(folder / "batches.npz", x=SAMPLES[:, 0])
     results = []
-    for arguments in (["samples.npz"], ["shards", "--threads=2"], ["batches.npz"]):
+    for arguments in (["samples.npz", "--threads=1"], ["shards", "--threads=2"], ["batches.npz"]):
         run(f"--calibration-data={arguments[0]}", *arguments[1:], "-o", "order.so", "--cpu-level=sse2")
         results.append((folder / "order.so").read_bytes())
     assert results[0] == results[1] == results[2]

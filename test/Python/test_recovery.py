@@ -13,6 +13,9 @@ from onnx_networks import make_network  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("compiler")
 
+CHANNELS = 64
+RECIPE = 'octet.recipe after_calibrate "octet-correct-bias"'
+
 
 @pytest.fixture
 def write_backend(source, tmp_path):
@@ -26,6 +29,22 @@ def write_backend(source, tmp_path):
         return str(path)
 
     return write
+
+
+@pytest.fixture
+def unjudged(write_backend):
+    return write_backend(RECIPE, 'octet.recipe after_calibrate "octet-correct-bias{judged=false}"')
+
+
+@pytest.fixture
+def uncorrected(write_backend):
+    return write_backend(RECIPE, "")
+
+
+def run_all(network, samples, **options):
+    """The only output for each of the samples."""
+    model = octet.compile(network.SerializeToString(), **options)
+    return np.concatenate([next(iter(model(sample).values())) for sample in samples])
 
 
 def get_decibels(expected, got):
@@ -218,3 +237,81 @@ def test_statistics_of_a_split_network_are_loaded(tmp_path, tool):
     tool("octet-compile", tmp_path / "net.onnx", "--calibration-data", tmp_path / "x.npz", "--load-statistics", tmp_path / "s", "-o", tmp_path / "b.so")
     results = [np.stack([octet.load(tmp_path / name).run({"x": x})["y"] for x in evaluation]) for name in ("a.so", "b.so")]
     assert np.array_equal(*results)
+
+
+# ---- bias correction -----------------------------------------------------------------------------------------------------
+def make_head(nodes="y = Conv(x, w, b)", **constants):
+    """A detector's head: logits near 0 decide, and all weights are rounded in the same direction."""
+    weights = -(np.random.default_rng(1).integers(40, 90, (2, CHANNELS, 1, 1)) + 0.45) / 127
+    weights[:, 0] = -1
+    bias = -0.05 * weights.sum((1, 2, 3))
+    return make_network(nodes, inputs={"x": [1, CHANNELS, 8, 8]},
+                        constants={"w": weights.astype(np.float32), "b": bias.astype(np.float32), **constants})
+
+
+def make_maps(count, seed, share):
+    """Inputs of the head, small at most places and large at a share of them, where the logits are near -234."""
+    random = np.random.default_rng(seed)
+    maps = random.uniform(0, 0.1, (count, 1, CHANNELS, 8, 8))
+    is_large = random.uniform(size=(count, 1, 1, 8, 8)) < share
+    return np.where(is_large, random.uniform(6.6, 7.6, maps.shape), maps).astype(np.float32)
+
+
+def agree(expected, got):
+    """The share of the logits near 0 on whose sign both agree."""
+    near = np.abs(expected) < 5
+    assert near.mean() > 0.5 and expected.min() < -200
+    return np.mean((expected > 0)[near] == (got > 0)[near])
+
+
+def test_a_correction_by_a_few_large_errors_is_left_out(unjudged, uncorrected):
+    network, data, samples = make_head(), {"x": make_maps(30, 0, 0.1)}, make_maps(20, 1, 0.1)
+    expected = run_all(network, samples)
+    on, off, without = (agree(expected, run_all(network, samples, calibration_data=data, backend=backend))
+                        for backend in ("cpu", unjudged, uncorrected))
+    assert on > off + 0.2 and on >= without - 0.005, (on, off, without)
+
+
+def test_a_correction_that_most_values_need_is_made(unjudged, uncorrected):
+    network, data, samples = make_head(), {"x": make_maps(30, 0, 1)}, make_maps(20, 1, 1)
+    expected = run_all(network, samples)
+    on, off, without = (get_decibels(expected, run_all(network, samples, calibration_data=data, backend=backend))
+                        for backend in ("cpu", unjudged, uncorrected))
+    assert on > off - 0.5 and on > without + 6, (on, off, without)
+
+
+def test_one_sample_judges_its_own_correction(unjudged):
+    network, data, samples = make_head(), {"x": make_maps(1, 0, 0.1)}, make_maps(20, 1, 0.1)
+    expected = run_all(network, samples)
+    on, off = (agree(expected, run_all(network, samples, calibration_data=data, backend=backend)) for backend in ("cpu", unjudged))
+    assert on > off + 0.2, (on, off)
+
+
+def test_layers_with_a_product_behind_them_are_always_corrected(unjudged, tmp_path):
+    """The same head in front of a product: nothing is judged."""
+    constants = {"v": (4, 2, 8, 8)}
+    head = make_head(nodes="c = Conv(x, w, b)\nt = Conv(c, v)\ny = ReduceMean(t)", **constants)
+    libraries = []
+    for backend in ("cpu", unjudged):
+        octet.compile(head.SerializeToString(), calibration_data={"x": make_maps(9, 0, 0.1)}, backend=backend).save(tmp_path / "net.so")
+        libraries.append((tmp_path / "net.so").read_bytes())
+    assert libraries[0] == libraries[1]
+
+
+def test_corrections_depend_neither_on_order_nor_on_threads(compiler, tool, tmp_path):
+    """Of a network of two layers, some of whose channels are corrected and others not."""
+    constants = {"v": (CHANNELS, CHANNELS, 1, 1), "w": (4, CHANNELS, 1, 1)}
+    network = make_network("c = Conv(x, v)\nr = Relu(c)\ny = Conv(r, w)", inputs={"x": [1, CHANNELS, 8, 8]}, constants=constants)
+    (tmp_path / "net.onnx").write_bytes(network.SerializeToString())
+    maps = make_maps(11, 0, 0.1)
+
+    def correct(order, threads):
+        np.savez(tmp_path / "samples.npz", x=maps[order])
+        tool("octet-compile", tmp_path / "net.onnx", f"--calibration-data={tmp_path / 'samples.npz'}", f"--threads={threads}",
+             "--stop-after=convert", "-o", tmp_path / "net.mlirbc")
+        return (tmp_path / "net.mlir").read_text()
+
+    first = correct(list(range(11)), 1)
+    assert ".bias" in first
+    assert correct(list(range(10, -1, -1)), 1) == first
+    assert correct([7, 3, 0, 10, 1, 9, 4, 2, 8, 6, 5], 3) == first

@@ -17,9 +17,7 @@ using namespace octet;
 Progress Terminal::getProgress() {
   Progress progress;
   progress.onStage = [this](StringRef stage, StringRef text) { say(stage, text); };
-  progress.onSamples = [this](int64_t done, int64_t total, double seconds) {
-    showSamples(done, total, seconds);
-  };
+  progress.onWork = [this](const WorkDone &work) { show(work); };
   return progress;
 }
 
@@ -35,26 +33,26 @@ void Terminal::endLine() {
   isBarOpen = false;
 }
 
-void Terminal::showSamples(int64_t done, int64_t total, double seconds) {
+void Terminal::show(const WorkDone &work) {
   constexpr int64_t kWidth = 24;
-  double rate = done / std::max(seconds, 1e-6);
+  double rate = work.done / std::max(work.seconds, 1e-6);
   std::string figures = formatv("{0:F0}/s", rate);
-  bool isLast = done == total;
+  bool isLast = work.done == work.total;
   if (!sys::Process::StandardErrIsDisplayed()) {
     if (isLast)
-      say("calibrate", formatv("{0} samples · {1}", total, figures).str());
+      say(work.stage, formatv("{0} {1} · {2}", work.total, work.unit, figures).str());
     return;
   }
-  if (!isLast && seconds < lastShown + 0.1)
+  if (!isLast && work.seconds < lastShown + 0.1)
     return;
-  lastShown = seconds;
+  lastShown = isLast ? 0 : work.seconds;
   if (!isLast)
-    figures += formatv(" · {0} s left", (int64_t)std::ceil((total - done) / rate));
+    figures += formatv(" · {0} s left", (int64_t)std::ceil((work.total - work.done) / rate));
   std::string bar;
   for (int64_t i = 0; i < kWidth; ++i)
-    bar += i < kWidth * done / total ? "━" : "─";
-  errs() << formatv("\r{0,-12}{1} samples {2} {3,3} %  {4}\x1b[K", "calibrate", total, bar,
-                    100 * done / total, figures);
+    bar += i < kWidth * work.done / work.total ? "━" : "─";
+  errs() << formatv("\r{0,-12}{1} {2} {3} {4,3} %  {5}\x1b[K", work.stage, work.total, work.unit,
+                    bar, 100 * work.done / work.total, figures);
   isBarOpen = true;
   if (isLast)
     endLine();

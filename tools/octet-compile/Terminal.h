@@ -23,7 +23,7 @@ public:
   void say(llvm::StringRef stage, llvm::StringRef text);
 
 private:
-  void showSamples(int64_t done, int64_t total, double seconds);
+  void show(const WorkDone &work);
 
   double lastShown = 0;
   bool isBarOpen = false;

@@ -81,9 +81,9 @@ struct Options {
   cl::opt<std::string> saveStatistics{"save-statistics", cl::value_desc("file"),
                                       cl::cat(calibration),
                                       cl::desc("File to write the statistics to")};
-  cl::opt<unsigned> threads{"threads", cl::init(1),
-                            cl::desc("Threads of the calibration (default: 1)"),
-                            cl::cat(calibration)};
+  cl::opt<unsigned> threads{"threads", cl::init(0), cl::cat(calibration),
+                            cl::desc("Threads of the calibration (default: one for each core);\n"
+                                     "they change neither statistics nor the library")};
 
   cl::opt<Precision> precision{
       cl::desc("Precision:"), cl::init(Precision::Int8), cl::cat(policy),
@@ -219,7 +219,7 @@ static Expected<CompileRequest> makeRequest(const Options &options) {
   request.output.hasUnwindTables = options.unwindTables;
   if (options.stopAfter.getNumOccurrences() > 0)
     request.output.stopAfter = options.stopAfter;
-  if (options.threads < 1 || options.threads > 256)
+  if (options.threads.getNumOccurrences() > 0 && (options.threads < 1 || options.threads > 256))
     return createStringError("--threads: expected 1 to 256");
   return request;
 }

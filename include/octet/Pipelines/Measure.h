@@ -28,8 +28,9 @@ struct MeasureContext {
   bool isInvalidated(const mlir::AnalysisManager::PreservedAnalyses &) const { return false; }
 
   std::vector<std::string>
-      files;         ///< samples: .npz, .npy, or folders of them; empty: there are none
-  Progress progress; ///< callbacks for progress
+      files;            ///< samples: .npz, .npy, or folders of them; empty: there are none
+  Progress progress;    ///< callbacks for progress
+  unsigned threads = 1; ///< of a measurement; never changes the result
 };
 
 /// A value to observe: the result of an operator in the network's function or in one of its groups.
@@ -38,6 +39,8 @@ struct Tap {
   ObserverAttrInterface observer; ///< keeps the statistics
   /// The axis of channels that get an offset in the reference network; none if there is no offset.
   std::optional<int64_t> offsetAxis;
+  /// Whether measureBoth keeps the statistics of each sample apart, instead of merging them.
+  bool keepsSamples = false;
 };
 
 /// The state of a tap's observer.
@@ -47,7 +50,10 @@ using TapStatistics = std::vector<char>;
 struct Measured {
   size_t tap; ///< its index
   int64_t numSamples;
+  /// All samples together; initial ones if the tap keeps samples apart.
   const TapStatistics &floating, &reference;
+  /// One of each sample, in the order of the samples' hashes; empty if the tap merges them.
+  llvm::ArrayRef<TapStatistics> floatingSamples, referenceSamples;
   /// Added per channel to the value in the reference network from now on; initially zeros.
   llvm::MutableArrayRef<float> offset;
 };
@@ -58,10 +64,10 @@ llvm::Expected<std::vector<TapStatistics>>
 measureFloat(mlir::ModuleOp network, llvm::ArrayRef<Tap> taps, const MeasureContext &context);
 
 /// Runs a calibrated network in float and as the reference model that octet-convert makes of it, on
-/// up to 50 samples, chosen by content and not by order. Taps must be in the order of the program.
-/// `use` is called for each of them, when all samples have reached the tap in both networks and
-/// none has passed it in the reference network. The offset that `use` sets is applied before the
-/// reference network continues.
+/// up to 50 samples, chosen by content and not by order. Taps must be in the order of the program;
+/// an operator may have several. `use` is called for each of them, when all samples have reached
+/// the tap in both networks and none has passed it in the reference network. The offset that `use`
+/// sets is applied before the reference network continues.
 llvm::Error measureBoth(mlir::ModuleOp calibrated, llvm::ArrayRef<Tap> taps,
                         const MeasureContext &context,
                         llvm::function_ref<void(const Measured &)> use);
@@ -73,6 +79,11 @@ struct Layer {
 
   /// Watches the sum of each channel of the result, with an offset for each.
   Tap getSumTap() const;
+  /// Watches some values of each channel of the result, sample by sample, with an offset for each.
+  Tap getValuesTap() const;
+  /// Whether the result reaches nothing but outputs, through operators that move values or compute
+  /// element by element (or softmax, which keeps their order).
+  bool isLeaving() const;
 };
 
 /// The layers of the network in the order of the program, or an error about a module that is no

@@ -44,7 +44,8 @@ struct CalibrationOptions {
   /// the samples'.
   std::vector<std::string> loadStatistics;
   std::string saveStatistics; ///< a file to write; empty: none
-  unsigned threads = 1;       ///< of a run; never changes the result
+  /// Of a run and of a measurement; 0: one for each core. They never change the result.
+  unsigned threads = 0;
 
   bool hasSource() const { return !calibrationData.empty() || !loadStatistics.empty(); }
 };
@@ -73,12 +74,19 @@ struct OutputOptions {
   bool hasUnwindTables = false;   ///< EmitOptions::hasUnwindTables
 };
 
+/// How far work has come that may take long.
+struct WorkDone {
+  llvm::StringRef stage, unit; ///< "calibrate", "samples"
+  int64_t done, total;
+  double seconds; ///< since the start
+};
+
 /// Callbacks during a compilation; each may be empty.
 struct Progress {
   /// A stage has ended: its name and a line about it.
   std::function<void(llvm::StringRef stage, llvm::StringRef text)> onStage;
-  /// Samples processed so far, their total number, and the time since the start.
-  std::function<void(int64_t done, int64_t total, double seconds)> onSamples;
+  /// One more unit of work is done.
+  std::function<void(const WorkDone &work)> onWork;
   /// A pass has a figure for the report.
   std::function<void(llvm::StringRef key, int64_t value)> onFigure;
 };

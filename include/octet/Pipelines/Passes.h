@@ -26,8 +26,9 @@ enum class RecipePlace { BeforePrepare, AfterCalibrate };
 #define GEN_PASS_REGISTRATION
 #include "octet/Pipelines/Passes.h.inc"
 
-/// octet-use-samples with callbacks for the progress of the passes behind it.
-std::unique_ptr<mlir::Pass> createUseSamplesPass(llvm::ArrayRef<std::string> files,
+/// octet-use-samples with the samples and threads of a calibration, and with callbacks for the
+/// progress of the passes behind it.
+std::unique_ptr<mlir::Pass> createUseSamplesPass(const CalibrationOptions &calibration,
                                                  const Progress &progress);
 
 /// Parses both pipelines of the backend's recipe; emits errors at the recipe.

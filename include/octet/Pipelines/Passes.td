@@ -26,7 +26,8 @@ def UseSamplesPass : Pass<"octet-use-samples", "::mlir::ModuleOp"> {
     report their errors. Source: `docs/rationale/recipes.md`.
   }];
   let options = [
-    ListOption<"files", "files", "std::string", "samples: .npz or .npy files, or folders of them">
+    ListOption<"files", "files", "std::string", "samples: .npz or .npy files, or folders of them">,
+    Option<"threads", "threads", "unsigned", "1", "threads that run them; the result does not depend on the number">
   ];
 }
 
@@ -45,8 +46,7 @@ def CalibratePass : Octet_RunningPass<"octet-calibrate"> {
   }];
   let options = [
     ListOption<"loadStatistics", "load-statistics", "std::string", "statistics of earlier calibrations, which are merged">,
-    Option<"saveStatistics", "save-statistics", "std::string", "\"\"", "file to write the statistics to">,
-    Option<"threads", "threads", "unsigned", "1", "threads of a run">
+    Option<"saveStatistics", "save-statistics", "std::string", "\"\"", "file to write the statistics to">
   ];
   let statistics = [Statistic<"numObservers", "num-observers", "observers with statistics">];
 }
@@ -73,12 +73,19 @@ def CorrectBiasPass : Octet_RunningPass<"octet-correct-bias"> {
     Runs a calibrated network (between `octet-calibrate` and `octet-convert`) in float and as the reference model on up to 50
     of the samples, chosen by content and not by order. The mean error of every output channel of every quantized
     convolution and linear layer is added to the bias, layer by layer, so that a layer's inputs are corrected before its own
-    error is measured. A layer without a bias gets one. Without samples (`octet-use-samples`) the pass warns and changes
-    nothing. Errors: those of samples, as in `octet-calibrate`; a module without a function `main`. Source:
+    error is measured. A layer whose result leaves the network without a further product is judged: its channels are corrected
+    where that lowers the absolute errors of single values, large ones weighed less, on samples from which the mean was not
+    computed. A layer without a bias gets one. Without samples (`octet-use-samples`) the pass warns and changes nothing. Errors: those of samples, as in `octet-calibrate`; a module without a function `main`. Source:
     [N.bias_correction]; Nagel and others, "Data-Free Quantization Through Weight Equalization and Bias Correction", 2019;
     PyTorch: `torch.ao.quantization._correct_bias`.
   }];
-  let statistics = [Statistic<"numCorrected", "num-corrected", "layers whose bias was corrected">];
+  let options = [
+    Option<"judged", "judged", "bool", "true", "whether layers whose result leaves the network are judged">
+  ];
+  let statistics = [
+    Statistic<"numCorrected", "num-corrected", "layers whose bias was corrected">,
+    Statistic<"numKept", "num-kept", "channels whose bias stays: their mean error is zero, or adding it does not help">
+  ];
 }
 
 #endif // OCTET_PIPELINES_PASSES_TD

@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <random>
 
 using namespace mlir;
@@ -213,6 +214,24 @@ TEST_F(Outliers, LeastSquaresPerChannelScaleWithTheChannel) {
   EXPECT_NEAR(second.second / first.second, 10, 0.5);
 }
 
+TEST_F(Statistics, ValuesAreThoseOfTheLastRun) {
+  auto observer =
+      cast<ChannelValuesObserverAttr>(parse("#octet.channel_values<axis = 0, count = 3>"));
+  auto type = RankedTensorType::get({2, 3, 5}, Float32Type::get(&context));
+  std::vector<float> data(30);
+  std::iota(data.begin(), data.end(), 0.0f);
+  State state(observer.getStateBytes(type), 1);
+  observer.updateState(type, std::vector<float>(30, -1.0f), state);
+  observer.updateState(type, data, state);
+  // Every third column, and of the rows, then more than columns, every third, too.
+  std::vector<float> kept(4);
+  ASSERT_EQ(state.size(), 16u);
+  memcpy(kept.data(), state.data(), 16);
+  EXPECT_EQ(observer.getNumPerChannel(type), 2);
+  EXPECT_EQ(kept, (std::vector<float>{0, 3, 15, 18}));
+  EXPECT_TRUE(failed(observer.mergeState(type, state, State(state))));
+}
+
 TEST_F(Statistics, UnusableStatisticsAreRefused) {
   for (const char *text :
        {"#octet.min_max<dtype = ui8>", "#octet.moving_average_min_max<dtype = ui8>",
@@ -242,6 +261,8 @@ TEST_F(Statistics, UnusableStatisticsAreRefused) {
   }
   ObserverAttrInterface sums = parse("#octet.channel_sum<axis = 1>");
   EXPECT_EQ(getError(sums, update(sums, {})), "sums mean no quantized type");
+  ObserverAttrInterface values = parse("#octet.channel_values<axis = 1>");
+  EXPECT_EQ(getError(values, update(values, {})), "values of one run mean no quantized type");
 }
 
 TEST_F(Statistics, ColumnsHaveOneScale) {
@@ -322,6 +343,8 @@ TEST_F(Statistics, ParametersAreVerified) {
                            "#octet.recording<runs = 0>",
                            "#octet.recording<runs = 65537>",
                            "#octet.placeholder<dtype = i8>",
+                           "#octet.channel_values<axis = -1>",
+                           "#octet.channel_values<count = 0>",
                            "#octet.histogram<dtype = ui8, bins = 0>",
                            "#octet.histogram<dtype = ui8, bins = 5000>",
                            "#octet.per_channel_min_max<dtype = ui8, axis = -1>"})

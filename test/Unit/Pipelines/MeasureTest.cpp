@@ -15,6 +15,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include "gtest/gtest.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace octet;
@@ -108,6 +109,35 @@ TEST_F(Measure, OffsetIsInForceBehindItsTap) {
   EXPECT_EQ(with[1], without[1]);
   EXPECT_EQ(with[2], without[2]);
   EXPECT_GT(with[3], without[3] + 8); // three samples, each about 3 more
+}
+
+TEST_F(Measure, SamplesStayApartOnRequest) {
+  Tap sums = makeSumTap(layers[0]), values = sums;
+  sums.offsetAxis.reset();
+  values.observer = parseObserver("#octet.channel_values<axis = 1>");
+  values.keepsSamples = true;
+  auto measure = [&](unsigned threads) {
+    samples.threads = threads;
+    std::vector<float> seen;
+    double sum = 0;
+    llvm::cantFail(
+        measureBoth(*module, {sums, values, makeSumTap(layers[1])}, samples, [&](auto &measured) {
+          if (measured.tap == 0)
+            sum = getSum(measured.floating);
+          if (measured.tap != 1)
+            return;
+          EXPECT_EQ(measured.referenceSamples.size(), 3u);
+          for (const TapStatistics &sample : measured.floatingSamples)
+            seen.push_back(*reinterpret_cast<const float *>(sample.data()));
+        }));
+    EXPECT_EQ(std::accumulate(seen.begin(), seen.end(), 0.0), sum);
+    return seen;
+  };
+  std::vector<float> seen = measure(1);
+  EXPECT_EQ(measure(2), seen);
+  EXPECT_EQ(measure(7), seen);
+  llvm::sort(seen);
+  EXPECT_EQ(seen, (std::vector<float>{0.5f, 1.0f, 3.0f}));
 }
 
 TEST_F(Measure, NetworkIsNotChanged) {

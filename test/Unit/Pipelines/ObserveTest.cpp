@@ -35,6 +35,7 @@ const char *const kObservers[] = {
     "#octet.moving_average_per_channel_min_max<dtype = ui8, axis = 1, constant = 0.3>",
     "#octet.mean_squared_error<dtype = ui8, axis = 1>",
     "#octet.recording<runs = 2>",
+    "#octet.channel_values<axis = 1, count = 7>",
 };
 
 class Observe : public testing::TestWithParam<std::vector<int64_t>> {

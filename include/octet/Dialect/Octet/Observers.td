@@ -159,6 +159,22 @@ def Octet_ChannelSumObserver : Octet_Observer<"ChannelSumObserver", "channel_sum
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def Octet_ChannelValuesObserver : Octet_Observer<"ChannelValuesObserver", "channel_values"> {
+  let summary = "some values of every channel in the last run";
+  let description = [{
+    At most `count` values per index of dimension `axis`, at positions that depend on the shape alone. A run replaces those of
+    the one before it, so values do not merge. The observer is for measurements (`octet-correct-bias`) and gives no quantized
+    type: `octet-convert` refuses it. Errors: a negative `axis`; a `count` below 1. Source: [N.stat.values].
+  }];
+  let genVerifyDecl = 1;
+  let parameters = (ins DefaultValuedParameter<"int64_t", "1">:$axis, DefaultValuedParameter<"int64_t", "64">:$count);
+  let extraClassDeclaration = [{
+    /// The number of values that are kept of each channel.
+    int64_t getNumPerChannel(::mlir::RankedTensorType observed) const;
+  }];
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def Octet_FixedQParamsObserver : Octet_Observer<"FixedQParamsObserver", "fixed_qparams"> {
   let summary = "constant scale and zero point, independent of the data";
   let description = [{
