@@ -52,7 +52,7 @@ public:
   };
 
 private:
-  double getMean(size_t channel, llvm::function_ref<bool(size_t)> isUsed) const;
+  double getMean(size_t channel, std::optional<size_t> without = std::nullopt) const;
   bool isBetter(size_t channel, ArrayRef<Value> values) const;
 
   size_t numSamples, numChannels;
@@ -80,11 +80,11 @@ LeavingErrors::LeavingErrors(const Layer &layer, const Measured &measured)
   numKept = cast<ChannelValuesObserverAttr>(layer.getValuesTap().observer).getNumPerChannel(type);
 }
 
-/// The mean error of a channel over some of the samples.
-double LeavingErrors::getMean(size_t channel, llvm::function_ref<bool(size_t)> isUsed) const {
+/// The mean error of a channel over all samples but one; a single sample is not left out.
+double LeavingErrors::getMean(size_t channel, std::optional<size_t> without) const {
   int64_t sum = 0, numUsed = 0;
   for (size_t sample = 0; sample < numSamples; ++sample)
-    if (isUsed(sample)) {
+    if (sample != without || numSamples == 1) {
       sum += sums[sample][channel];
       ++numUsed;
     }
@@ -99,19 +99,17 @@ static double getMedian(ArrayRef<LeavingErrors::Value> values) {
   return *middle;
 }
 
-/// [N.bias_correction] Each half of the samples judges the other one's mean; one sample judges its
-/// own.
+/// [N.bias_correction] Each sample judges the mean of the others; a single one judges its own.
 bool LeavingErrors::isBetter(size_t channel, ArrayRef<Value> values) const {
-  double means[2];
-  for (size_t half = 0; half < 2; ++half)
-    means[half] =
-        getMean(channel, [&](size_t sample) { return numSamples == 1 || sample % 2 == half; });
+  SmallVector<double, 0> means;
+  for (size_t sample = 0; sample < numSamples; ++sample)
+    means.push_back(getMean(channel, sample));
   double typical = std::max(getMedian(values), 0x1p-24);
   double before = 0, after = 0;
   for (Value value : values) {
     double weight = typical / (value.magnitude + typical);
     before += weight * std::abs(value.error);
-    after += weight * std::abs(value.error - means[1 - value.sample % 2]);
+    after += weight * std::abs(value.error - means[value.sample]);
   }
   return after < before;
 }
@@ -128,7 +126,7 @@ SmallVector<float, 0> LeavingErrors::getCorrections(const Measured &measured) co
             {(double)floating[i] - reference[i], std::abs((double)floating[i]), sample});
     }
     bool helps = isBetter(channel, values);
-    corrections.push_back(helps ? (float)getMean(channel, [](size_t) { return true; }) : 0.0f);
+    corrections.push_back(helps ? (float)getMean(channel) : 0.0f);
   }
   return corrections;
 }
