@@ -13,6 +13,26 @@ using namespace octet;
 using namespace octet::lower;
 using quant::QuantizedType;
 
+/// [N.concat] The type of the values that `op` moves: that of its operand or, if it is a slice of
+/// channels with equal parameters, theirs.
+static QuantizedType getMovedType(Operation *op, QuantizedType type) {
+  auto slice = dyn_cast<nn::SliceOp>(op);
+  numerics::QuantParams params = numerics::getParams(type);
+  if (!slice || params.axis < 0 || slice.getSizes()[params.axis] == 0)
+    return type;
+  int64_t first = slice.getStarts()[params.axis];
+  for (int64_t i = 1; i < slice.getSizes()[params.axis]; ++i) {
+    int64_t channel = first + i * slice.getSteps()[params.axis];
+    if (params.scales[channel] != params.scales[first] ||
+        params.zeroPoints[channel] != params.zeroPoints[first])
+      return type;
+  }
+  params.scales = {params.scales[first]};
+  params.zeroPoints = {params.zeroPoints[first]};
+  params.axis = -1;
+  return numerics::withParams(type, params);
+}
+
 /// The quantized tensors behind all operands, or why there are none that the kernels take.
 static Outcome getSources(Operation *op, SmallVectorImpl<Value> &sources) {
   for (Value operand : op->getOperands())
@@ -22,8 +42,8 @@ static Outcome getSources(Operation *op, SmallVectorImpl<Value> &sources) {
   for (Value source : sources) {
     if (!source)
       return Outcome::RealOperand;
-    if (Outcome outcome =
-            checkActivation(kernel::getOperatorRow(op).input, getQuantizedType(source), op);
+    if (Outcome outcome = checkActivation(kernel::getOperatorRow(op).input,
+                                          getMovedType(op, getQuantizedType(source)), op);
         outcome != Outcome::Lowered)
       return outcome;
   }
@@ -87,7 +107,7 @@ Outcome Lowering::lowerMovement(Operation *op) {
   return replaceQuantizes(op, [&](QuantizedType type) {
     ++numLowered;
     if (convertBehind) {
-      QuantizedType from = getQuantizedType(sources.front());
+      QuantizedType from = getMovedType(op, getQuantizedType(sources.front()));
       Type moved = isCopied(from, type) ? type : from;
       return convertTo(cloneOnto(builder, op, sources, withElementType(result, moved)), type,
                        op->getLoc());

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Plan.h"
 #include "QuantizeConstants.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -68,8 +69,12 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
     SmallVector<Unit, 0> units;
     for (auto function : getOperation().getOps<FunctionOpInterface>())
       for (Operation &op : function.getFunctionBody().getOps())
-        if (auto unit = backend->matchUnit(&op); unit && getType(unit->getOperand<WeightOp>()))
-          units.push_back(std::move(*unit));
+        if (auto unit = backend->matchUnit(&op)) {
+          joinScales(*unit, types);
+          if (getType(unit->getOperand<WeightOp>()))
+            units.push_back(std::move(*unit));
+        }
+    getOperation().walk([&](ObserveOp op) { takeScalesOfParts(op, types); });
     for (const Unit &unit : units)
       raiseScales(unit);
     for (const Unit &unit : units)

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Plan.h"
-#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Dialect/NN/States.h"
@@ -29,7 +28,7 @@ public:
   Plan run() {
     for (Operation &op : block.without_terminator())
       if (!op.hasTrait<OpTrait::ConstantLike>() && !isa<ObserverOp>(op))
-        plan.decisions.push_back(decide(&op));
+        plan.decisions.push_back(decide(&op, backend, mapping));
     for (Decision &decision : plan.decisions)
       byOp[decision.op] = &decision;
     keepFloatWhatIsNotRead();
@@ -45,8 +44,6 @@ public:
   }
 
 private:
-  Decision decide(Operation *op);
-  void explainNoPattern(Decision &decision);
   void keepFloat(const DenseSet<Operation *> &ops, StringRef code, StringRef why);
   void keepFloatByStructure();
   void keepFloatWhatIsNotRead();
@@ -54,7 +51,9 @@ private:
   void addSet(ArrayRef<Value> values);
   ObserverAttrInterface getFollowingObserver(ArrayRef<Value> values);
   bool refuseWhatDoesNotFit();
-  bool mayBePerChannel(Value value);
+  ObserverAttrInterface getChannelObserver(Value value);
+  bool isPart(Operation *op);
+  bool isRescaled(const Decision &decision, Value operand);
   const Decision *getProducer(Value value) const { return byOp.lookup(value.getDefiningOp()); }
   ObserverAttrInterface getWishedObserver(Value value);
   std::optional<Reason> getIgnoredReader(Value value, ObserverAttrInterface observer);
@@ -65,6 +64,8 @@ private:
   const bool quantizedOutputs;
   Plan plan;
   DenseMap<Operation *, Decision *> byOp;
+  /// Results whose operands do not share their observer.
+  DenseSet<Value> rescaling;
 };
 
 /// Whether operands of these leaves are observed.
@@ -77,67 +78,7 @@ bool isShared(const Decision &decision) {
   return reuses || PatternOp(decision.unit->pattern).getObservation() == Observation::shared;
 }
 
-/// Whether an operator computes something that could be quantized.
-bool hasFloatResult(Operation *op) {
-  return llvm::any_of(op->getResultTypes(), [](Type type) {
-    return isa<TensorType>(type) && isa<FloatType>(getElementTypeOrSelf(type));
-  });
-}
-
-/// Whether integers are among an operator's operands and results.
-bool usesIntegers(Operation *op) {
-  return llvm::any_of(
-      llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()), [](Type type) {
-        return isa<TensorType>(type) && isa<IntegerType>(getElementTypeOrSelf(type));
-      });
-}
-
 } // namespace
-
-/// Decides about an operator without a pattern: it stays float on purpose, by the backend or the
-/// mapping, or against a QConfig of the mapping.
-void Planner::explainNoPattern(Decision &decision) {
-  StringRef name = decision.op->getName().getStringRef();
-  if (StringRef why = backend.getFloatReason(decision.op->getName()); !why.empty()) {
-    decision.reason = {"OCT104", ("no integer form: " + why).str(), ""};
-    return;
-  }
-  if (usesIntegers(decision.op)) {
-    decision.reason = {"OCT106", "it reads or computes integers, which stay as they are", ""};
-    return;
-  }
-  Operation *entry = mapping.lookup(decision.op);
-  if (entry && !octet::getQConfig(entry)) {
-    decision.reason = getReasonOfNone();
-    return;
-  }
-  decision.isRefused = entry && hasFloatResult(decision.op);
-  if (isa<GroupOp>(decision.op))
-    decision.reason = {"OCT105",
-                       ("backend @" + backend.getName() + " has no pattern for this group").str(),
-                       "let octet-fuse make the groups"};
-  else
-    decision.reason = {
-        "OCT101", ("no pattern of backend @" + backend.getName() + " matches this " + name).str(),
-        ("add an octet.pattern that matches " + name +
-         ", or say none for it in the QConfig mapping")
-            .str()};
-}
-
-Decision Planner::decide(Operation *op) {
-  Decision decision{op, backend.matchUnit(op), nullptr, Verdict::Float, std::nullopt};
-  if (!decision.unit) {
-    explainNoPattern(decision);
-    return decision;
-  }
-  decision.reason = chooseQConfig(mapping, *decision.unit, decision.qconfig);
-  if (!decision.reason)
-    decision.reason = checkQConfig(*decision.unit, decision.qconfig);
-  decision.isRefused = decision.reason && decision.qconfig;
-  if (!decision.reason)
-    decision.verdict = Verdict::Quantized;
-  return decision;
-}
 
 void Planner::keepFloat(const DenseSet<Operation *> &ops, StringRef code, StringRef why) {
   for (Decision &decision : plan.decisions)
@@ -182,10 +123,12 @@ void Planner::keepFloatWhatIsNotRead() {
 }
 
 /// Unites the values of sharing units; every other value that a unit reads or writes is a set of
-/// its own.
+/// its own, and so is a slice of channels whose operand may have a scale for each of them.
 void Planner::collectSets() {
   llvm::EquivalenceClasses<void *> classes;
   llvm::SetVector<Value> values;
+  DenseMap<std::pair<Value, int64_t>, Value> parts; // by channel
+  rescaling.clear();
   auto add = [&](Value value) {
     values.insert(value);
     classes.insert(value.getAsOpaquePointer());
@@ -199,8 +142,18 @@ void Planner::collectSets() {
       if (!isActivation(leaf) || observation == Observation::none)
         continue;
       add(operand->get());
-      if (isShared(decision))
+      if (!isShared(decision))
+        continue;
+      if (!isRescaled(decision, operand->get()))
         classes.unionSets(operand->get().getAsOpaquePointer(), result.getAsOpaquePointer());
+      else if (!isPart(decision.op))
+        rescaling.insert(result);
+      else // slices that overlap have one scale
+        for (int64_t channel :
+             getPart(decision.op, *getChannelObserver(operand->get()).getSpec().channelAxis))
+          classes.unionSets(parts.try_emplace({operand->get(), channel}, result)
+                                .first->second.getAsOpaquePointer(),
+                            result.getAsOpaquePointer());
     }
     if (decision.verdict == Verdict::Quantized && observation != Observation::none)
       add(result);
@@ -220,6 +173,8 @@ void Planner::collectSets() {
 ObserverAttrInterface Planner::getWishedObserver(Value value) {
   const Decision *producer = getProducer(value);
   if (producer && producer->verdict == Verdict::Quantized) {
+    if (isPart(producer->op))
+      return getWishedObserver(producer->op->getOperand(0));
     if (isShared(*producer))
       return nullptr;
     return producer->qconfig.getResult() ? producer->qconfig.getResult()
@@ -248,27 +203,60 @@ std::optional<Reason> Planner::getIgnoredReader(Value value, ObserverAttrInterfa
   return std::nullopt;
 }
 
-/// Every reader takes one scale per channel of the axis along which the producer gives it.
-bool Planner::mayBePerChannel(Value value) {
+/// Whether a unit only takes some of its operand's channels.
+static bool isSlice(const Decision &decision, int64_t axis) {
+  return PatternOp(decision.unit->pattern).getObservation() == Observation::shared &&
+         !getPart(decision.op, axis).empty();
+}
+
+/// The producer's observer with a scale per channel, if every reader takes one, or is a slice and
+/// takes some channels; else null.
+ObserverAttrInterface Planner::getChannelObserver(Value value) {
   const Decision *producer = getProducer(value);
   if (!producer || producer->verdict != Verdict::Quantized || producer->qconfig.getResult())
-    return false;
+    return nullptr;
   PatternOp pattern = producer->unit->pattern;
   auto observer = producer->qconfig.getChannelActivation();
   auto axis = pattern.getChannelAxis();
   if (!observer || !axis || observer.getSpec().channelAxis != (int64_t)*axis)
-    return false;
+    return nullptr;
   if (!takesObserver(*producer->unit, observer, /*isResult=*/true))
-    return false;
-  return llvm::all_of(value.getUses(), [&](OpOperand &use) {
+    return nullptr;
+  bool isTaken = llvm::all_of(value.getUses(), [&](OpOperand &use) {
     const Decision *reader = byOp.lookup(use.getOwner());
     return reader && reader->verdict != Verdict::Float &&
            takesObserver(*reader->unit, observer, /*isResult=*/false) &&
-           llvm::any_of(reader->unit->leaves, [&](auto leaf) {
-             auto activation = dyn_cast<ActivationOp>(leaf.first);
-             return leaf.second == &use && activation && activation.getChannelAxis() == axis;
-           });
+           (isSlice(*reader, *axis) || llvm::any_of(reader->unit->leaves, [&](auto leaf) {
+              auto activation = dyn_cast<ActivationOp>(leaf.first);
+              return leaf.second == &use && activation && activation.getChannelAxis() == axis;
+            }));
   });
+  return isTaken ? observer : nullptr;
+}
+
+/// Whether `op` is a quantized slice of a value that may have a scale per channel.
+bool Planner::isPart(Operation *op) {
+  const Decision *decision = byOp.lookup(op);
+  if (!decision || decision->verdict != Verdict::Quantized || op->getNumOperands() != 1)
+    return false;
+  ObserverAttrInterface observer = getChannelObserver(op->getOperand(0));
+  return observer && isSlice(*decision, *observer.getSpec().channelAxis);
+}
+
+/// Whether a sharing unit reads this operand at another scale than its result's: a slice reads its
+/// part, and a unit that joins several values rescales such a part if others read it, too.
+bool Planner::isRescaled(const Decision &decision, Value operand) {
+  if (decision.verdict != Verdict::Quantized)
+    return false;
+  if (isPart(decision.op))
+    return true;
+  auto isOther = [&](Operation *user) {
+    const Decision *reader = byOp.lookup(user);
+    return reader && reader->verdict != Verdict::Float &&
+           PatternOp(reader->unit->pattern).getObservation() == Observation::different;
+  };
+  return decision.op->getNumOperands() > 1 && operand.getDefiningOp() &&
+         isPart(operand.getDefiningOp()) && llvm::any_of(operand.getUsers(), isOther);
 }
 
 /// Whether an operator brings in a value that the known range of its operand need not hold.
@@ -316,8 +304,9 @@ bool Planner::refuseWhatDoesNotFit() {
 
 void Planner::addSet(ArrayRef<Value> values) {
   ObservedSet set{SmallVector<Value, 1>(values), nullptr, false, std::nullopt};
-  if (values.size() == 1 && mayBePerChannel(values[0])) {
-    set.observer = getProducer(values[0])->qconfig.getChannelActivation();
+  if (values.size() == 1)
+    set.observer = getChannelObserver(values[0]);
+  if (set.observer) {
     set.isPerChannel = true;
     plan.observed.push_back(std::move(set));
     return;
@@ -326,7 +315,7 @@ void Planner::addSet(ArrayRef<Value> values) {
   bool isFixedUnfit = false;
   for (Value value : values) {
     ObserverAttrInterface wished = getWishedObserver(value);
-    isFixedUnfit |= addsValues(value.getDefiningOp());
+    isFixedUnfit |= addsValues(value.getDefiningOp()) || rescaling.contains(value);
     if (!wished || wished == set.observer)
       continue;
     isFixedUnfit |= (bool)set.observer;

@@ -80,6 +80,9 @@ private:
   std::optional<std::vector<Plan>> plans[2];
 };
 
+/// The decision about an operator by itself, whatever reads its result.
+Decision decide(mlir::Operation *op, const Backend &backend, const QConfigMapping &mapping);
+
 /// The plan's decisions as octet-prepare writes them down, counted from `number` on.
 llvm::SmallVector<std::pair<mlir::Operation *, DecisionAttr>, 0>
 getDecisionAttrs(const Plan &plan, const Backend &backend, int64_t &number);
@@ -112,6 +115,15 @@ bool isSplittable(const Unit &unit, mlir::OpOperand &operand);
 ObserverAttrInterface
 watchColumns(ObserverAttrInterface observer, llvm::ArrayRef<mlir::Value> values,
              llvm::function_ref<const Decision *(mlir::Operation *)> getDecision);
+/// The channels along `axis` that a slice takes of its operand; none if `op` is no slice.
+llvm::SmallVector<int64_t> getPart(mlir::Operation *op, int64_t axis);
+/// Operands of a unit that joins several values take the scale of its result, in `types` of
+/// octet.observe, unless theirs is far smaller.
+void joinScales(const Unit &unit,
+                llvm::DenseMap<mlir::Operation *, mlir::quant::QuantizedType> &types);
+/// A value with a scale per channel takes those of the slices that read it.
+void takeScalesOfParts(ObserveOp op,
+                       llvm::DenseMap<mlir::Operation *, mlir::quant::QuantizedType> &types);
 
 /// In a network that is quantized already, values that are only moved between a quantize and an
 /// operator are quantized on both sides. Returns how many became so.

@@ -65,6 +65,52 @@ def test_transposes_of_reshapes(tmp_path, emulator):
     assert [*fuzz.compare_float(octet, path, model, feeds), *fuzz.compare_int8(octet, path, samples, feeds, emulator)] == []
 
 
+# Slices of channels with scales of their own: behind convolutions, a sum and a depthwise convolution, strided, overlapping, moved,
+# beside a depthwise reader of the whole value, and in a concatenation that rescales one of them.
+PARTS = """
+a = Conv<pads=[1,1,1,1]>(x, w)
+b = Relu(a)
+c, d, e = Split<axis=1>(b, sizes)
+f = Conv(c, u)
+g = MaxPool<kernel_shape=[2,2]>(d)
+h = Conv(g, u)
+i = Transpose<perm=[0,1,3,2]>(e)
+j = Conv(i, v)
+k = Conv<pads=[1,1,1,1]>(x, w)
+kk = Conv<pads=[1,1,1,1]>(x, w)
+l = Add(kk, k)
+m = Slice(l, zero, eight, one, two)
+n = Slice(l, four, sixteen, one, two)
+o = Slice(l, one, eight, one, two)
+p = Conv(m, t)
+q = Conv(n, s)
+r = Conv(o, t)
+aa = Conv<group=16, pads=[1,1,1,1]>(k, z)
+bb, cc, dd = Split<axis=1>(aa, sizes)
+ee = Conv(cc, u)
+ff = Concat<axis=1>(bb, cc, dd, cc)
+gg = Conv(ff, y)
+"""
+
+
+def test_slices_of_channels(tmp_path, emulator):
+    rng = np.random.default_rng(5)
+    spread = np.repeat([200, 1, 20], (4, 4, 8)).astype(np.float32)[:, None, None, None]
+    numbers = {"zero": 0, "one": 1, "two": 2, "four": 4, "eight": 8, "sixteen": 16}
+    constants = {"w": spread * rng.normal(size=(16, 3, 3, 3)).astype(np.float32), "z": np.ones((16, 1, 3, 3), np.float32), "u": (5, 4, 1, 1),
+                 "v": (5, 8, 1, 1), "t": (5, 4, 1, 1), "s": (5, 6, 1, 1), "y": (5, 20, 1, 1), "sizes": np.int64([4, 4, 8]),
+                 **{name: np.int64([value]) for name, value in numbers.items()}}
+    model = make_network(PARTS, inputs={"x": [2, 3, 9, 11]}, constants=constants, outputs=("f", "h", "j", "p", "q", "r", "ee", "gg"))
+    path = tmp_path / "parts.onnx"
+    onnx.save(model, path)
+    samples, feeds = fuzz.make_feeds(model, 0)
+    assert [*fuzz.compare_float(octet, path, model, feeds), *fuzz.compare_int8(octet, path, samples, feeds, emulator)] == []
+    scales = {init.name: onnx.numpy_helper.to_array(init) for init in onnx.load(path.with_suffix(".qdq.onnx")).graph.initializer}
+    quantized = [scales[node.input[1]] for node in onnx.load(path.with_suffix(".qdq.onnx")).graph.node if node.op_type == "QuantizeLinear"]
+    # Of l, four channels are read by nobody.
+    assert sorted(len(np.unique(array)) for array in quantized if array.size > 1) == [2, 3, 2 + 4]
+
+
 # Scales and shifts behind activations, one for all channels or one each: dense, depthwise and grouped, few channels and many.
 AFFINE = """
 a = Conv<pads=[1,1,1,1]>(x, w)

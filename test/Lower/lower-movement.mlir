@@ -146,3 +146,29 @@ func.func @other_bounds(%xq: tensor<1x2x4x4x!q>, %lq: tensor<1x2x4x4x!low>) -> (
   %wq = octet.quantize %w : (tensor<1x2x2x2xf32>) -> tensor<1x2x2x2x!q>
   return %mq, %wq : tensor<1x2x2x2x!low>, tensor<1x2x2x2x!q>
 }
+
+// -----
+
+!parts = !quant.uniform<u8:f32:1, {0.5:128,0.5:128,4.0,1.0:7}>
+!low = !quant.uniform<u8:f32, 0.5:128>
+!one = !quant.uniform<u8:f32, 1.0:7>
+!other = !quant.uniform<u8:f32, 2.0>
+
+// A slice of channels with equal parameters has these; another scale is a table behind it.
+// CHECK-LABEL: func @slices_of_channels
+// CHECK-SAME: %[[X:.*]]: tensor<1x4x2x2x!quant
+// CHECK-NEXT: %[[S:.*]] = nn.slice %[[X]] {{.*}} -> tensor<1x2x2x2x!quant.uniform<u8:f32, 5.000000e-01:128>>
+// CHECK-NEXT: octet.dequantize %[[S]]
+// CHECK-NEXT: %[[T:.*]] = nn.slice %[[X]] starts [0, 3, 0, 0] {{.*}} -> tensor<1x1x2x2x!quant.uniform<u8:f32, 1.000000e+00:7>>
+// CHECK-NEXT: %[[U:.*]] = nn.table %[[T]], {{.*}} -> tensor<1x1x2x2x!quant.uniform<u8:f32, 2.000000e+00>>
+// CHECK-NEXT: octet.dequantize %[[U]]
+func.func @slices_of_channels(%xq: tensor<1x4x2x2x!parts>) -> (tensor<1x2x2x2xf32>, tensor<1x1x2x2xf32>) {
+  %x = octet.dequantize %xq : (tensor<1x4x2x2x!parts>) -> tensor<1x4x2x2xf32>
+  %s = nn.slice %x starts [0, 1, 0, 0] sizes [1, 2, 2, 2] steps [1, -1, 1, 1] : (tensor<1x4x2x2xf32>) -> tensor<1x2x2x2xf32>
+  %sq = octet.quantize %s : (tensor<1x2x2x2xf32>) -> tensor<1x2x2x2x!low>
+  %sd = octet.dequantize %sq : (tensor<1x2x2x2x!low>) -> tensor<1x2x2x2xf32>
+  %t = nn.slice %x starts [0, 3, 0, 0] sizes [1, 1, 2, 2] steps [1, 1, 1, 1] : (tensor<1x4x2x2xf32>) -> tensor<1x1x2x2xf32>
+  %tq = octet.quantize %t : (tensor<1x1x2x2xf32>) -> tensor<1x1x2x2x!other>
+  %td = octet.dequantize %tq : (tensor<1x1x2x2x!other>) -> tensor<1x1x2x2xf32>
+  return %sd, %td : tensor<1x2x2x2xf32>, tensor<1x1x2x2xf32>
+}

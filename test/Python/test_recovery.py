@@ -155,6 +155,62 @@ def test_convolutional_networks_have_no_state(nodes, write_backend, tmp_path):
     assert libraries[0] == libraries[1]
 
 
+# ---- slices of channels --------------------------------------------------------------------------------------------------
+PARTS = {
+    "split": ("a, b = Split<axis = 1>(r)\np = Conv(a, u)\nq = Conv(b, u)", ("p", "q")),
+    "slices": ("a = Slice(r, zero, half, one, one)\nb = Slice(r, half, all, one, one)\np = Conv(a, u)\nm = MaxPool<kernel_shape = [2, 2]>(b)\nq = Conv(m, u)",
+               ("p", "q")),
+    "split, concatenated behind a convolution": (
+        "a, b = Split<axis = 1>(r)\nc = Conv<pads = [1, 1, 1, 1]>(b, u)\nm = Relu(c)\nj = Concat<axis = 1>(a, b, m)\np = Conv(j, t)\nq = Conv(m, u)", ("p", "q")),
+}
+
+
+@pytest.fixture
+def no_scales_per_channel(source, tmp_path):
+    """The path of the default mapping with one scale for each activation."""
+    text = (source / "lib" / "Backend" / "backends" / "cpu_default_mapping.mlir").read_text()
+    assert text.count(", channel_activation = #channels") == 1
+    (tmp_path / "mapping.mlir").write_text(text.replace(", channel_activation = #channels", ""))
+    return str(tmp_path / "mapping.mlir")
+
+
+def make_parts(nodes, outputs, ranges):
+    """A convolution whose lower and upper channels span different ranges, read in slices."""
+    random = np.random.default_rng(5)
+    w = random.normal(size=(16, 8, 1, 1))
+    w *= np.repeat(ranges, 8)[:, None, None, None] / np.abs(w).sum((1, 2, 3), keepdims=True)
+    constants = {"w": w.astype(np.float32), "u": (8, 8, 3, 3)}
+    if "(j, t)" in nodes:
+        constants["t"] = (8, 24, 1, 1)
+    if "Slice" in nodes:
+        constants |= {"zero": np.array([0]), "half": np.array([8]), "all": np.array([16]), "one": np.array([1])}
+    return make_network("v = Conv(x, w)\nr = Relu(v)\n" + nodes, inputs={"x": [1, 8, 12, 12]}, constants=constants, outputs=outputs)
+
+
+@pytest.mark.parametrize("ranges", [(252, 8), (8, 252), (252, 240)])
+@pytest.mark.parametrize("nodes, outputs", PARTS.values(), ids=PARTS)
+def test_slices_have_scales_of_their_own(nodes, outputs, ranges, no_scales_per_channel, tmp_path):
+    network = make_parts(nodes, outputs, ranges).SerializeToString()
+    random = np.random.default_rng(1)
+    data = {"x": random.uniform(-1, 1, (16, 1, 8, 12, 12)).astype(np.float32)}
+    x = random.uniform(-1, 1, (1, 8, 12, 12)).astype(np.float32)
+    expected = octet.compile(network)(x)
+
+    def measure(model):
+        got = model(x)
+        return np.array([get_decibels(expected[name], got[name]) for name in outputs])
+
+    model = octet.compile(network, calibration_data=data)
+    on, off = measure(model), measure(octet.compile(network, calibration_data=data, qconfig_mapping=no_scales_per_channel))
+    assert (on > off - 0.5).all() and on.min() > 30, (on, off)
+    if min(ranges) == 8:
+        assert on.min() > off.min() + 6, (on, off)
+    assert all(row.verdict.startswith("int8") for row in model.report)
+    model.save(tmp_path / "net.so")
+    results = [octet.load(tmp_path / "net.so", cpu_level=level)(x) for level in model.cpu_levels]
+    assert all(np.array_equal(result[name], results[0][name]) for result in results for name in outputs)
+
+
 # ---- weights too small to matter -----------------------------------------------------------------------------------------
 def read_constant(text, name):
     """The values of a constant as a network's text has them."""

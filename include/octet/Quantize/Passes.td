@@ -53,7 +53,8 @@ def PreparePass : Octet_QuantizePass<"octet-prepare", "::mlir::ModuleOp"> {
   let summary = "insert the observers that the QConfig mapping and the backend ask for";
   let description = [{
     Every value that a quantized unit reads or writes gets one `octet.observe`; values that the backend lets share a
-    scale name one `octet.observer`. Constant weights are observed, too. A remark with a stable code (`OCT...`) says of each
+    scale name one `octet.observer`. A slice of channels does not share that of its operand if this may have one scale per
+    channel, nor that of a concatenation if others read the slice, too. Constant weights are observed, too. A remark with a stable code (`OCT...`) says of each
     operator that stays float why it does. The decision is stored as `octet.decision`; `octet-explain` prints all decisions
     as a table.
 
@@ -102,7 +103,7 @@ def ConvertPass : Octet_QuantizePass<"octet-convert", "::mlir::ModuleOp"> {
   let summary = "replace observers by quantize and dequantize, which gives the reference model";
   let description = [{
     - An observed activation becomes `octet.quantize` and `octet.dequantize`; an observed constant is quantized at compile
-      time and dequantized.
+      time and dequantized. A value that slices of channels read has their scales in these channels [N.parts].
     - The bias of a quantized unit becomes int32 at `f32(s_x * s_w)` with a dequantize ([N.bias]). A weight's scale is raised
       where its bias would not fit into 2^30 steps.
     - Weights that are already integers with a dequantize, as a recovery pass may leave them, are not changed. If their bias
@@ -110,7 +111,7 @@ def ConvertPass : Octet_QuantizePass<"octet-convert", "::mlir::ModuleOp"> {
 
     Errors: an activation observer without statistics (calibrate first); statistics of the wrong size, or that give no scale
     because a NaN was seen. Values whose scale is their observer's eps get a warning. Source: [N.qparams], [N.quantize_weight],
-    [N.weight_scale], [N.bias]; PyTorch: `convert_to_reference_fx`.
+    [N.weight_scale], [N.bias], [N.parts]; PyTorch: `convert_to_reference_fx`.
   }];
   let statistics = [
     Statistic<"numActivations", "num-activations", "activations quantized">,

@@ -1,0 +1,73 @@
+//===- Decide.cpp - which operators have a pattern and a QConfig ----------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Plan.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace octet;
+
+/// Whether an operator computes something that could be quantized.
+static bool hasFloatResult(Operation *op) {
+  return llvm::any_of(op->getResultTypes(), [](Type type) {
+    return isa<TensorType>(type) && isa<FloatType>(getElementTypeOrSelf(type));
+  });
+}
+
+/// Whether integers are among an operator's operands and results.
+static bool usesIntegers(Operation *op) {
+  return llvm::any_of(
+      llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()), [](Type type) {
+        return isa<TensorType>(type) && isa<IntegerType>(getElementTypeOrSelf(type));
+      });
+}
+
+/// Decides about an operator without a pattern: it stays float on purpose, by the backend or the
+/// mapping, or against a QConfig of the mapping.
+static void explainNoPattern(Decision &decision, const Backend &backend,
+                             const QConfigMapping &mapping) {
+  StringRef name = decision.op->getName().getStringRef();
+  if (StringRef why = backend.getFloatReason(decision.op->getName()); !why.empty()) {
+    decision.reason = {"OCT104", ("no integer form: " + why).str(), ""};
+    return;
+  }
+  if (usesIntegers(decision.op)) {
+    decision.reason = {"OCT106", "it reads or computes integers, which stay as they are", ""};
+    return;
+  }
+  Operation *entry = mapping.lookup(decision.op);
+  if (entry && !octet::getQConfig(entry)) {
+    decision.reason = getReasonOfNone();
+    return;
+  }
+  decision.isRefused = entry && hasFloatResult(decision.op);
+  if (isa<GroupOp>(decision.op))
+    decision.reason = {"OCT105",
+                       ("backend @" + backend.getName() + " has no pattern for this group").str(),
+                       "let octet-fuse make the groups"};
+  else
+    decision.reason = {
+        "OCT101", ("no pattern of backend @" + backend.getName() + " matches this " + name).str(),
+        ("add an octet.pattern that matches " + name +
+         ", or say none for it in the QConfig mapping")
+            .str()};
+}
+
+Decision octet::decide(Operation *op, const Backend &backend, const QConfigMapping &mapping) {
+  Decision decision{op, backend.matchUnit(op), nullptr, Verdict::Float, std::nullopt};
+  if (!decision.unit) {
+    explainNoPattern(decision, backend, mapping);
+    return decision;
+  }
+  decision.reason = chooseQConfig(mapping, *decision.unit, decision.qconfig);
+  if (!decision.reason)
+    decision.reason = checkQConfig(*decision.unit, decision.qconfig);
+  decision.isRefused = decision.reason && decision.qconfig;
+  if (!decision.reason)
+    decision.verdict = Verdict::Quantized;
+  return decision;
+}
