@@ -18,6 +18,7 @@
 #include "octet/Support/Files.h"
 #include "octet/Support/Message.h"
 #include "octet/Support/Quote.h"
+#include <chrono>
 
 namespace octet {
 #define GEN_PASS_DEF_CALIBRATEPASS
@@ -94,6 +95,41 @@ static std::vector<octet_tensor> getInputs(ModuleOp module) {
   return inputs;
 }
 
+/// The number of models that run samples at once: one where statistics depend on the order of
+/// samples, or states on the sample before.
+static size_t getNumRuns(ModuleOp module, const LoadedNetwork &network,
+                         const Statistics &statistics, const Samples &samples, unsigned threads) {
+  Statistics merged = statistics;
+  if (llvm::errorToBool(mergeStatistics(module, merged, statistics, "")) || network.keptBytes != 0)
+    return 1;
+  const octet_descriptor &descriptor = network.descriptor();
+  int64_t bytes = descriptor.arena_bytes + 1;
+  for (const octet_tensor &input : network.inputs())
+    bytes += input.bytes;
+  return std::clamp<int64_t>(std::min(kMaxBytes / bytes, samples.size()), 1, threads);
+}
+
+/// Runs samples through several models, as many at once.
+static llvm::Error runSideBySide(MutableArrayRef<NetworkRun> runs, const Samples &samples,
+                                 const Progress &progress) {
+  auto start = std::chrono::steady_clock::now();
+  const size_t batchSize = 4 * runs.size(); // none waits long for the slowest
+  std::vector<SampleCopy> batch;
+  return samples.forEach([&](int64_t index, Sample sample) -> llvm::Error {
+    batch.push_back(samples.copy(sample));
+    if (batch.size() < batchSize && index + 1 < samples.size())
+      return llvm::Error::success();
+    auto runOne = [&](size_t i) { return runs[i % runs.size()].run(batch[i].getPointers()); };
+    if (llvm::Error error = runInParallel(runs.size(), batch.size(), runOne))
+      return error;
+    batch.clear();
+    std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    if (progress.onWork)
+      progress.onWork({"calibrate", "samples", index + 1, samples.size(), seconds.count()});
+    return llvm::Error::success();
+  });
+}
+
 /// Runs all samples through the observed network.
 static llvm::Error observeSamples(ModuleOp module, const MeasureContext &source,
                                   Statistics &statistics) {
@@ -107,12 +143,25 @@ static llvm::Error observeSamples(ModuleOp module, const MeasureContext &source,
   llvm::Expected<Samples> samples = Samples::open(source.files, network->inputs());
   if (!samples)
     return samples.takeError();
-  llvm::Expected<NetworkRun> run = NetworkRun::create(*network, statistics, source.threads);
-  if (!run)
-    return run.takeError();
-  if (llvm::Error error = runSamples(*run, *samples, source.progress))
+  std::vector<NetworkRun> runs;
+  size_t numRuns = getNumRuns(module, *network, statistics, *samples, source.threads);
+  for (size_t i = 0; i < numRuns; ++i) {
+    llvm::Expected<NetworkRun> run =
+        NetworkRun::create(*network, statistics, source.threads / numRuns);
+    if (!run)
+      return run.takeError();
+    runs.push_back(std::move(*run));
+  }
+  if (llvm::Error error = numRuns == 1 ? runSamples(runs[0], *samples, source.progress)
+                                       : runSideBySide(runs, *samples, source.progress))
     return error;
-  run->readStatistics(statistics);
+  runs[0].readStatistics(statistics);
+  for (NetworkRun &run : llvm::drop_begin(runs)) {
+    Statistics other = statistics;
+    run.readStatistics(other);
+    if (llvm::Error error = mergeStatistics(module, statistics, other, ""))
+      return error;
+  }
   return findUnusable(module, statistics).empty() ? llvm::Error::success()
                                                   : blameSample(module, *network, *samples);
 }

@@ -21,7 +21,6 @@ using namespace octet;
 /// The largest number of samples in use, which are in memory at once with all values computed from
 /// them, so that memory does not grow with the number of samples.
 static constexpr size_t kMaxSamples = 50, kMinSamples = 4;
-static constexpr int64_t kMaxBytes = int64_t(256) << 20;
 
 static RankedTensorType getTappedType(const Tap &tap) {
   return cast<RankedTensorType>(tap.op->getResult(0).getType());
@@ -43,13 +42,6 @@ static Statistics initTaps(ArrayRef<Tap> taps) {
 }
 
 static llvm::Error makeError() { return llvm::createStringError("the network cannot be measured"); }
-
-static std::vector<const void *> getPointers(const SampleCopy &sample) {
-  std::vector<const void *> pointers;
-  for (const std::vector<char> &input : sample.inputs)
-    pointers.push_back(input.data());
-  return pointers;
-}
 
 namespace {
 /// The statistics that a tap has gathered.
@@ -80,7 +72,7 @@ public:
       if (!run)
         return run.takeError();
       llvm::copy(sample.states, run->getStates().begin());
-      std::vector<const void *> inputs = getPointers(sample);
+      std::vector<const void *> inputs = sample.getPointers();
       for (const std::vector<float> &offset : offsets)
         if (!offset.empty())
           inputs.push_back(offset.data());
@@ -195,7 +187,7 @@ static llvm::Expected<std::vector<Gathered>> runFloat(const LoadedNetwork &netwo
     auto runOne = [&](size_t i) -> llvm::Error {
       runs[i].writeStatistics(fresh);
       llvm::copy(samples[i].states, runs[i].getStates().begin());
-      if (llvm::Error error = runs[i].run(getPointers(samples[i])))
+      if (llvm::Error error = runs[i].run(samples[i].getPointers()))
         return error;
       runs[i].readStatistics(own[i]);
       return llvm::Error::success();

@@ -17,6 +17,9 @@
 
 namespace octet {
 
+/// Models that run side by side take no more memory than this, with their inputs.
+constexpr int64_t kMaxBytes = int64_t(256) << 20;
+
 /// A network compiled for this process, with its observers.
 struct LoadedNetwork {
   std::unique_ptr<ModelLibrary> library;

@@ -225,18 +225,31 @@ std::pair<std::string, int64_t> Samples::locate(int64_t index) const {
   return {file.path, index - file.first};
 }
 
+std::vector<const void *> SampleCopy::getPointers() const {
+  std::vector<const void *> pointers;
+  for (const std::vector<char> &input : inputs)
+    pointers.push_back(input.data());
+  return pointers;
+}
+
+SampleCopy Samples::copy(Sample sample) const {
+  SampleCopy copy;
+  for (auto [data, input] : zip_equal(sample, inputs)) {
+    auto *bytes = static_cast<const char *>(data);
+    copy.inputs.emplace_back(bytes, bytes + input.bytes);
+  }
+  return copy;
+}
+
 Expected<std::vector<SampleCopy>> Samples::choose(size_t count, GetStates getStates) const {
   std::multimap<uint64_t, SampleCopy> chosen;
   Error error = forEach([&](int64_t index, Sample sample) -> Error {
-    SampleCopy copy;
+    SampleCopy copy = this->copy(sample);
     uint64_t hash = 0;
     if (Error failure = getStates(index, sample).moveInto(copy.states))
       return failure;
-    for (auto [i, input] : enumerate(inputs)) {
-      ArrayRef<uint8_t> bytes(static_cast<const uint8_t *>(sample[i]), input.bytes);
-      hash = hash * 31 + xxh3_64bits(bytes);
-      copy.inputs.emplace_back(bytes.begin(), bytes.end());
-    }
+    for (const std::vector<char> &input : copy.inputs)
+      hash = hash * 31 + xxh3_64bits(StringRef(input.data(), input.size()));
     if (!copy.states.empty())
       hash = hash * 31 + xxh3_64bits(StringRef(copy.states.data(), copy.states.size()));
     chosen.emplace(hash, std::move(copy));

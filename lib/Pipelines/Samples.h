@@ -22,6 +22,8 @@ using Sample = llvm::ArrayRef<const void *>;
 struct SampleCopy {
   std::vector<std::vector<char>> inputs;
   std::vector<char> states;
+
+  std::vector<const void *> getPointers() const;
 };
 
 /// Calibration data: checked against the network's inputs when it is opened, and read one sample at
@@ -37,6 +39,8 @@ public:
   /// Calls `use` for each sample in order, until it returns an error. Values that are not finite
   /// are one.
   llvm::Error forEach(llvm::function_ref<llvm::Error(int64_t index, Sample sample)> use) const;
+
+  SampleCopy copy(Sample sample) const;
 
   /// Where a sample is: its file, and its number in there.
   std::pair<std::string, int64_t> locate(int64_t index) const;

@@ -192,6 +192,16 @@ def test_order_threads_and_files_of_samples_leave_no_trace(run, folder):
     assert results[0] == results[1] == results[2]
 
 
+def test_threads_leave_no_trace_where_the_order_of_samples_does(run, folder):
+    average, weight = "#octet.moving_average_min_max<dtype = ui8>", "#octet.per_channel_min_max<dtype = si8, scheme = symmetric, axis = 0>"
+    (folder / "average.mlir").write_text(f"octet.qconfig_mapping @own {{ octet.global #octet.qconfig<activation = {average}, weight = {weight}> }}")
+    libraries = []
+    for threads in (1, 3):
+        run("--calibration-data=samples.npz", "--qconfig-mapping=average.mlir", f"--threads={threads}", "-o", "average.so", "--cpu-level=sse2")
+        libraries.append((folder / "average.so").read_bytes())
+    assert libraries[0] == libraries[1]
+
+
 def test_statistics_merge(run, tool, folder):
     for name, part in (("first", SAMPLES[:10]), ("second", SAMPLES[10:])):
         np.savez(folder / f"{name}.npz", x=part)
