@@ -38,11 +38,9 @@ static ArrayAttr describeTensors(func::FuncOp func, TypeRange types,
   return builder.getArrayAttr(tensors);
 }
 
-static kernel::ProgramOp createProgram(func::FuncOp func, const MemoryPlan &plan,
+static kernel::ProgramOp createProgram(ModuleOp nested, func::FuncOp func, const MemoryPlan &plan,
                                        const CpuLevel &level) {
-  OpBuilder builder(func);
-  auto nested = ModuleOp::create(builder, func.getLoc(), level.name);
-  builder.setInsertionPointToStart(nested.getBody());
+  auto builder = OpBuilder::atBlockEnd(nested.getBody());
   ArrayAttr inputs = describeTensors(
       func, func.getArgumentTypes(),
       [&](unsigned i, StringRef name) { return func.getArgAttr(i, name); }, "input");
@@ -107,6 +105,12 @@ static LogicalResult checkArena(func::FuncOp func, const MemoryPlan &plan) {
 }
 
 namespace {
+/// The network for one set of input shapes.
+struct Bucket {
+  func::FuncOp func;
+  MemoryPlan plan;
+};
+
 /// See Passes.td.
 struct EmitProgram : octet::impl::EmitProgramPassBase<EmitProgram> {
   using EmitProgramPassBase::EmitProgramPassBase;
@@ -122,17 +126,26 @@ struct EmitProgram : octet::impl::EmitProgramPassBase<EmitProgram> {
           << Remedy("give the option 'levels'");
       return signalPassFailure();
     }
-    if (failed(verifyNetwork(func)) || failed(checkWeights(func)))
-      return signalPassFailure();
-    MemoryPlan plan = planMemory(func);
-    if (failed(checkArena(func, plan)))
-      return signalPassFailure();
-    WeightsPool pool;
+    SmallVector<Bucket, 1> buckets;
+    buckets.push_back({func, MemoryPlan()});
+    for (auto other : getOperation().getOps<func::FuncOp>())
+      if (other != func)
+        buckets.push_back({other, MemoryPlan()});
+    for (Bucket &bucket : buckets) {
+      if (failed(verifyNetwork(bucket.func)) || failed(checkWeights(bucket.func)))
+        return signalPassFailure();
+      bucket.plan = planMemory(bucket.func);
+      if (failed(checkArena(bucket.func, bucket.plan)))
+        return signalPassFailure();
+    }
+    WeightsPool pool(/*sharesBeginnings=*/buckets.size() > 1);
     SmallVector<kernel::ProgramOp> programs;
     SmallVector<Prologue> prologues;
-    bool mergesDense = areDenseKernelsLarge(func);
+    Merging merging = buckets.size() > 1           ? Merging::all // across them
+                      : areDenseKernelsLarge(func) ? Merging::dense
+                                                   : Merging::byRow;
     for (const std::string &name : levels)
-      if (failed(emitLevel(func, plan, pool, name, mergesDense, programs, prologues)))
+      if (failed(emitLevel(buckets, pool, name, merging, programs, prologues)))
         return signalPassFailure();
     emitPrologues(prologues);
     attachWeights(pool, programs);
@@ -140,9 +153,8 @@ struct EmitProgram : octet::impl::EmitProgramPassBase<EmitProgram> {
   }
 
 private:
-  LogicalResult emitLevel(func::FuncOp func, const MemoryPlan &plan, WeightsPool &pool,
-                          StringRef name, bool mergesDense,
-                          SmallVectorImpl<kernel::ProgramOp> &programs,
+  LogicalResult emitLevel(MutableArrayRef<Bucket> buckets, WeightsPool &pool, StringRef name,
+                          Merging merging, SmallVectorImpl<kernel::ProgramOp> &programs,
                           SmallVectorImpl<Prologue> &prologues) {
     const CpuLevel *level = lookupCpuLevel(name);
     if (!level)
@@ -151,12 +163,17 @@ private:
                      [&](kernel::ProgramOp program) { return program.getLevel() == name; }))
       return getOperation().emitError("expected each CPU level once, but got '")
              << name << "' again";
-    programs.push_back(createProgram(func, plan, *level));
-    auto nested = programs.back()->getParentOfType<ModuleOp>();
-    ProgramEmitter emitter(nested, programs.back(), plan, pool, *level, mergesDense);
-    for (Operation &op : func.getBody().front().without_terminator())
-      if (failed(emitOperator(emitter, &op)))
-        return failure();
+    func::FuncOp main = buckets.front().func;
+    OpBuilder builder(main);
+    auto nested = ModuleOp::create(builder, main.getLoc(), level->name);
+    ProgramEmitter emitter(nested, pool, *level, merging);
+    for (Bucket &bucket : buckets) {
+      programs.push_back(createProgram(nested, bucket.func, bucket.plan, *level));
+      emitter.beginProgram(programs.back(), bucket.plan);
+      for (Operation &op : bucket.func.getBody().front().without_terminator())
+        if (failed(emitOperator(emitter, &op)))
+          return failure();
+    }
     prologues.push_back(emitter.getPrologue());
     numSteps += emitter.numSteps;
     numKernels += emitter.numKernels;

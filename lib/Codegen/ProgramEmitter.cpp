@@ -11,10 +11,26 @@
 #include "octet/Dialect/Octet/Origin.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/xxhash.h"
 
 using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
+
+static uint64_t hashBeginning(ArrayRef<char> data) {
+  return llvm::xxh3_64bits(StringRef(data.data(), std::min<size_t>(data.size(), 64)));
+}
+
+int64_t WeightsPool::find(ArrayRef<char> data, uint64_t alignment) {
+  auto [begin, end] = beginnings.equal_range(hashBeginning(data));
+  for (auto it = begin; it != end; ++it) {
+    auto [offset, size] = it->second;
+    if (size >= (int64_t)data.size() && offset % alignment == 0 &&
+        ArrayRef<char>(blob).slice(offset, data.size()) == data)
+      return offset;
+  }
+  return -1;
+}
 
 int64_t WeightsPool::add(StringRef key, function_ref<std::vector<char>()> make,
                          uint64_t alignment) {
@@ -23,8 +39,15 @@ int64_t WeightsPool::add(StringRef key, function_ref<std::vector<char>()> make,
     return it->second.first;
   std::vector<char> data = make();
   uint64_t size = std::max<uint64_t>(llvm::PowerOf2Ceil(data.size()), OCTET_WEIGHTS_UNIT);
-  blob.resize(llvm::alignTo(blob.size(), std::min<uint64_t>(alignment, size)));
+  alignment = std::min<uint64_t>(alignment, size);
+  if (int64_t known = sharesBeginnings ? find(data, alignment) : -1; known >= 0) {
+    it->second = {known, (int64_t)data.size()};
+    return known;
+  }
+  blob.resize(llvm::alignTo(blob.size(), alignment));
   it->second = {(int64_t)blob.size(), (int64_t)data.size()};
+  if (sharesBeginnings)
+    beginnings.emplace(hashBeginning(data), it->second);
   blob.insert(blob.end(), data.begin(), data.end());
   return it->second.first;
 }
@@ -52,7 +75,7 @@ KernelArgument ProgramEmitter::getBuffer(Value value) {
   if (auto constant = root.getDefiningOp<nn::ConstantOp>())
     return {getRowMajor(constant).address,
             MemRefType::get({type.getNumElements()}, getStorageType(type))};
-  kernel::ArgAttr address = plan.addresses.lookup(root);
+  kernel::ArgAttr address = plan->addresses.lookup(root);
   return {address, MemRefType::get({getStrides(type).extent}, getStorageType(type))};
 }
 
@@ -62,9 +85,9 @@ KernelArgument ProgramEmitter::getStatus() {
 }
 
 KernelArgument ProgramEmitter::getState(FlatSymbolRefAttr observer) {
-  int64_t offset = plan.observerStates.lookup(observer.getAttr());
-  int64_t end = plan.stateBytes;
-  for (auto &[symbol, start] : plan.observerStates)
+  int64_t offset = plan->observerStates.lookup(observer.getAttr());
+  int64_t end = plan->stateBytes;
+  for (auto &[symbol, start] : plan->observerStates)
     if (start > offset)
       end = std::min(end, start);
   Type i8 = IntegerType::get(module.getContext(), 8);
@@ -121,8 +144,9 @@ KernelArgument ProgramEmitter::prepare(const Preparation &preparation, PrepareFn
 bool ProgramEmitter::isMergeable(const kernel::KernelRow &row) const {
   if (level.isScalar())
     return false;
-  return level.mergesKernels || row.bounds == kernel::Bounds::arguments ||
-         (row.bounds == kernel::Bounds::by_weights && mergesDense);
+  return level.mergesKernels || merging == Merging::all ||
+         row.bounds == kernel::Bounds::arguments ||
+         (row.bounds == kernel::Bounds::by_weights && merging == Merging::dense);
 }
 
 /// The level that is there so that the library runs everywhere is compiled for size.

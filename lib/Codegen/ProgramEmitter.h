@@ -15,12 +15,17 @@
 #include "octet/Dialect/Octet/Octet.h"
 #include "octet/Runtime/records.h"
 #include <map>
+#include <unordered_map>
 
 namespace octet::codegen {
 
 /// Packed constant data, shared by all levels: an entry is made once per key.
 class WeightsPool {
 public:
+  /// With several buckets, entries that begin another one, as tables for shorter inputs do, are
+  /// part of it.
+  explicit WeightsPool(bool sharesBeginnings = false) : sharesBeginnings(sharesBeginnings) {}
+
   /// Byte offset of the data that `make` returns, or of what an equal key gave before.
   int64_t add(llvm::StringRef key, llvm::function_ref<std::vector<char>()> make,
               uint64_t alignment = 64);
@@ -29,17 +34,33 @@ public:
   llvm::ArrayRef<char> bytes() const { return blob; }
 
 private:
+  /// Where the data lie already, or -1.
+  int64_t find(llvm::ArrayRef<char> data, uint64_t alignment);
+
+  const bool sharesBeginnings;
   std::vector<char> blob;
   llvm::StringMap<std::pair<int64_t, int64_t>> entries; ///< offset and size
+  /// Offset and size by a hash of the first bytes.
+  std::unordered_multimap<uint64_t, std::pair<int64_t, int64_t>> beginnings;
 };
 
-/// Emits the program of one CPU level into one nested module.
+/// The kernels that become one where they differ in bounds only, beside those whose row says so:
+/// dense ones, or all of them.
+enum class Merging { byRow, dense, all };
+
+/// Emits the programs of one CPU level, one for each bucket, into one nested module.
 class ProgramEmitter {
 public:
-  ProgramEmitter(mlir::ModuleOp module, kernel::ProgramOp program, const MemoryPlan &plan,
-                 WeightsPool &weights, const CpuLevel &level, bool mergesDense)
-      : module(module), program(program), plan(plan), weights(weights), level(level),
-        mergesDense(mergesDense), prologue(program) {}
+  ProgramEmitter(mlir::ModuleOp module, WeightsPool &weights, const CpuLevel &level,
+                 Merging merging)
+      : module(module), weights(weights), level(level), merging(merging) {}
+
+  /// The steps that follow belong to this program of the module and use the memory of this plan.
+  void beginProgram(kernel::ProgramOp next, const MemoryPlan &itsPlan) {
+    program = next;
+    plan = &itsPlan;
+    prologue.addProgram(next);
+  }
 
   const CpuLevel &getLevel() const { return level; }
   mlir::Builder getBuilder() { return mlir::Builder(module.getContext()); }
@@ -86,10 +107,10 @@ private:
 
   mlir::ModuleOp module;
   kernel::ProgramOp program;
-  const MemoryPlan &plan;
+  const MemoryPlan *plan = nullptr;
   WeightsPool &weights;
   const CpuLevel &level;
-  const bool mergesDense; ///< dense kernels become one where they differ in bounds only
+  const Merging merging;
   /// By row and code (getCodeKey).
   std::map<std::pair<const kernel::KernelRow *, std::vector<const void *>>, mlir::func::FuncOp>
       kernels;

@@ -46,7 +46,8 @@ kernel::ArgAttr Prologue::add(const Preparation &preparation) {
   return kernel::ArgAttr::get(context, kernel::Space::prepared, steps[it->second].offset);
 }
 
-/// Lays out the prepared memory in this order of the steps.
+/// Lays out the prepared memory in this order of the steps, which become those of the first
+/// program.
 void Prologue::emit(ArrayRef<size_t> order) {
   SmallVector<int64_t> offsets(steps.size());
   int64_t bytes = 0;
@@ -61,14 +62,17 @@ void Prologue::emit(ArrayRef<size_t> order) {
                                            step->offset)
                 : address;
   };
-  Builder attributes(program.getContext());
-  for (auto step : program.getBody().getOps<kernel::StepOp>())
-    step.setArgsAttr(attributes.getArrayAttr(
-        llvm::map_to_vector(step.getArgs().getAsRange<kernel::ArgAttr>(),
-                            [&](kernel::ArgAttr address) -> Attribute { return place(address); })));
-  program.setPreparedBytes(bytes);
+  for (kernel::ProgramOp program : programs) {
+    Builder attributes(program.getContext());
+    for (auto step : program.getBody().getOps<kernel::StepOp>())
+      step.setArgsAttr(attributes.getArrayAttr(llvm::map_to_vector(
+          step.getArgs().getAsRange<kernel::ArgAttr>(),
+          [&](kernel::ArgAttr address) -> Attribute { return place(address); })));
+    program.setPreparedBytes(bytes);
+  }
   if (steps.empty())
     return;
+  kernel::ProgramOp program = programs.front();
   auto builder = OpBuilder::atBlockBegin(&program.getPrologue().emplaceBlock());
   for (size_t number : order) {
     const Step &step = steps[number];

@@ -29,11 +29,12 @@ struct Preparation {
   int64_t range;
 };
 
-/// The prologue of one level. The prepared memory lies in the order of the steps until those of all
-/// levels are known (emitPrologues).
+/// The prologue of one level, which the programs of all its buckets share. The prepared memory lies
+/// in the order of the steps until those of all levels are known (emitPrologues).
 class Prologue {
 public:
-  explicit Prologue(kernel::ProgramOp program) : program(program) {}
+  /// The steps of this program read the prepared memory.
+  void addProgram(kernel::ProgramOp program) { programs.push_back(program); }
 
   /// The address of what the step writes; equal steps are there once.
   kernel::ArgAttr add(const Preparation &preparation);
@@ -51,7 +52,7 @@ private:
   const Step *findStep(kernel::ArgAttr address) const;
   void emit(llvm::ArrayRef<size_t> order);
 
-  kernel::ProgramOp program;
+  llvm::SmallVector<kernel::ProgramOp> programs;
   llvm::SmallVector<Step> steps;
   llvm::StringMap<size_t> numbers;
 };

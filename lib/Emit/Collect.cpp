@@ -123,25 +123,45 @@ static Error collectWeights(mlir::ElementsAttr weights, CollectedNetwork &networ
   return Error::success();
 }
 
-static Error collectLevel(mlir::ModuleOp module, kernel::ProgramOp program,
+/// What all levels share; the programs of a level are those of the buckets.
+static Error collectShared(ArrayRef<kernel::ProgramOp> programs, CollectedNetwork &network) {
+  for (kernel::ProgramOp program : programs) {
+    BucketInfo bucket;
+    if (Error error = collectTensors(program.getInputs(), bucket.inputs))
+      return error;
+    if (Error error = collectTensors(program.getOutputs(), bucket.outputs))
+      return error;
+    network.program.arenaBytes =
+        std::max<int64_t>(network.program.arenaBytes, program.getArenaBytes());
+    network.program.smallerBuckets.push_back(std::move(bucket));
+  }
+  std::vector<BucketInfo> &buckets = network.program.smallerBuckets;
+  network.program.inputs = std::move(buckets[0].inputs);
+  network.program.outputs = std::move(buckets[0].outputs);
+  buckets.erase(buckets.begin());
+  kernel::ProgramOp first = programs.front();
+  network.program.stateBytes = first.getStateBytes();
+  return collectWeights(first.getWeightsAttr(), network);
+}
+
+static Error collectLevel(mlir::ModuleOp module, ArrayRef<kernel::ProgramOp> programs,
                           CollectedNetwork &network) {
   LevelCode level;
-  level.level = program.getLevel().str();
-  level.steps = getSteps(program.getBody());
-  level.prologue = getSteps(program.getPrologue());
-  level.preparedBytes = program.getPreparedBytes();
-  // All levels share one memory plan.
-  if (network.levels.empty()) {
-    network.program.arenaBytes = program.getArenaBytes();
-    network.program.stateBytes = program.getStateBytes();
-    if (Error error = collectTensors(program.getInputs(), network.program.inputs))
-      return error;
-    if (Error error = collectTensors(program.getOutputs(), network.program.outputs))
-      return error;
-    if (Error error = collectWeights(program.getWeightsAttr(), network))
-      return error;
+  kernel::ProgramOp first = programs.front();
+  level.level = first.getLevel().str();
+  level.prologue = getSteps(first.getPrologue());
+  level.preparedBytes = first.getPreparedBytes();
+  for (kernel::ProgramOp program : programs) {
+    std::vector<StepInfo> steps = getSteps(program.getBody());
+    if (program != programs.back())
+      level.stepsOfBuckets.push_back(steps.size());
+    append_range(level.steps, std::move(steps));
   }
-  program.erase();
+  if (network.levels.empty())
+    if (Error error = collectShared(programs, network))
+      return error;
+  for (kernel::ProgramOp program : programs)
+    program.erase();
   Expected<OwnedModule> code = translateLevel(module);
   if (!code)
     return code.takeError();
@@ -154,10 +174,10 @@ Expected<CollectedNetwork> octet::collectNetwork(mlir::ModuleOp module, StringRe
   CollectedNetwork network;
   network.program.name = name.str();
   for (auto nested : module.getOps<mlir::ModuleOp>()) {
-    auto programs = nested.getOps<kernel::ProgramOp>();
+    auto programs = to_vector(nested.getOps<kernel::ProgramOp>());
     if (programs.empty())
       continue;
-    if (Error error = collectLevel(nested, *programs.begin(), network))
+    if (Error error = collectLevel(nested, programs, network))
       return error;
   }
   if (network.levels.empty())

@@ -70,7 +70,8 @@ private:
 
   Constant *tensors(ArrayRef<TensorInfo> infos);
   Function *kernel(StringRef level, const StepInfo &step);
-  Constant *levelTable(ArrayRef<LevelCode> levels);
+  Constant *levelTable(ArrayRef<LevelCode> levels, size_t bucket);
+  Constant *buckets(const ProgramInfo &program, ArrayRef<LevelCode> levels);
   Constant *descriptor(const ProgramInfo &program, ArrayRef<LevelCode> levels);
   void addSteps(StringRef level, ArrayRef<StepInfo> steps, SmallVectorImpl<Step> &to);
   Constant *stepTable(ArrayRef<Step> steps);
@@ -145,11 +146,26 @@ Constant *DescriptorBuilder::program(const LevelCode &level, ArrayRef<StepInfo> 
       {stepTable(steps), int64(level.preparedBytes), int32(numShared), int32(own.size())});
 }
 
-Constant *DescriptorBuilder::levelTable(ArrayRef<LevelCode> levels) {
+Constant *DescriptorBuilder::levelTable(ArrayRef<LevelCode> levels, size_t bucket) {
   SmallVector<Constant *> records;
   for (const LevelCode &level : levels)
-    records.push_back(record({text(level.level), int64(level.steps.size())}));
+    records.push_back(record({text(level.level), int64(level.countSteps(bucket))}));
   return array(records);
+}
+
+/// Null where there is one bucket and no padding.
+Constant *DescriptorBuilder::buckets(const ProgramInfo &program, ArrayRef<LevelCode> levels) {
+  if (!hasBuckets(program))
+    return ConstantPointerNull::get(pointer);
+  SmallVector<Constant *> records{
+      record({tensors(program.inputs), tensors(program.outputs), levelTable(levels, 0)})};
+  for (auto [number, bucket] : enumerate(program.smallerBuckets))
+    records.push_back(
+        record({tensors(bucket.inputs), tensors(bucket.outputs), levelTable(levels, number + 1)}));
+  SmallVector<Constant *> paddings;
+  for (double padding : program.paddings)
+    paddings.push_back(ConstantFP::get(context, APFloat(padding)));
+  return data(record({int32(records.size()), array(records), array(paddings)}));
 }
 
 /// By number of arguments; zero for numbers that no step has.
@@ -180,8 +196,8 @@ Constant *DescriptorBuilder::descriptor(const ProgramInfo &program, ArrayRef<Lev
   return record({int32(OCTET_ABI), text(program.name), int64(program.arenaBytes),
                  int64(program.stateBytes), int64(program.weights.size()), weights(program.weights),
                  int32(program.inputs.size()), int32(program.outputs.size()), int32(levels.size()),
-                 tensors(program.inputs), tensors(program.outputs), levelTable(levels),
-                 text(program.reportJson)});
+                 tensors(program.inputs), tensors(program.outputs), levelTable(levels, 0),
+                 text(program.reportJson), buckets(program, levels)});
 }
 
 Constant *DescriptorBuilder::build(const ProgramInfo &info, ArrayRef<LevelCode> levels) {
@@ -193,6 +209,13 @@ Constant *DescriptorBuilder::build(const ProgramInfo &info, ArrayRef<LevelCode> 
     programs.push_back(program(level, prologue));
   return record({descriptor(info, levels), array(programs), stepTable(shared),
                  data(ConstantDataArray::get(context, lists.getValues())), calls(levels)});
+}
+
+/// Only libraries with buckets have the function that chooses one.
+static void dropSelect(Module &module) {
+  Function *select = module.getFunction("octet_model_select");
+  select->replaceAllUsesWith(ConstantPointerNull::get(select->getType()));
+  select->eraseFromParent();
 }
 
 /// The runtime's public functions get the network's prefix; all else is internal, so that networks
@@ -226,6 +249,8 @@ Expected<OwnedModule> octet::buildRuntimeModule(const ProgramInfo &program,
   module.setModuleIdentifier(prefix);
   module.setSourceFileName(prefix);
   module.setTargetTriple(machine.getTargetTriple());
+  if (!hasBuckets(program))
+    dropSelect(module);
   renameRuntime(module, prefix);
 
   Constant *network = DescriptorBuilder(module, prefix).build(program, levels);

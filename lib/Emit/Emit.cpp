@@ -164,7 +164,8 @@ static Error checkLevels(const ProgramInfo &program, ArrayRef<LevelCode> levels)
 
 Expected<SmallVector<char, 0>> octet::emitProgram(const ProgramInfo &program,
                                                   std::vector<LevelCode> levels,
-                                                  const EmitOptions &options) {
+                                                  const EmitOptions &options,
+                                                  int64_t *bucketBytes) {
   if (Error error = checkLevels(program, levels))
     return error;
   std::string prefix = getSymbolPrefix(program.name);
@@ -197,5 +198,7 @@ Expected<SmallVector<char, 0>> octet::emitProgram(const ProgramInfo &program,
   }
   if (errors)
     return std::move(errors);
+  if (bucketBytes)
+    *bucketBytes = isLinked(options.kind) ? countBucketBytes(program, levels, parts) : 0;
   return isLinked(options.kind) ? linkObjects(parts, options) : printParts(parts, options);
 }

@@ -97,7 +97,10 @@ std::string octet::emitHeader(const ProgramInfo &program) {
      << "_set_step_hook(octet_model *model, octet_step_hook hook, void *user);\n"
      << "int32_t " << prefix << "_supports(const char *level);\n"
      << "void " << prefix << "_reset(octet_model *model);\n"
-     << "const octet_model_api *" << prefix << OCTET_ENTRY_SUFFIX << "(void);\n\n";
+     << "const octet_model_api *" << prefix << OCTET_ENTRY_SUFFIX << "(void);\n";
+  if (hasBuckets(program))
+    os << "int32_t " << prefix << "_select(octet_model *model, const int64_t *const *shapes);\n";
+  os << "\n";
   os << "#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
   return text;
 }

@@ -28,6 +28,11 @@ std::string getLevelSymbol(llvm::StringRef prefix, llvm::StringRef level, llvm::
 /// has once for all levels.
 inline constexpr llvm::StringLiteral kPrologue = "prologue";
 
+/// Whether a library has a table of buckets.
+inline bool hasBuckets(const ProgramInfo &program) {
+  return !program.smallerBuckets.empty() || !program.paddings.empty();
+}
+
 /// The encoding of an address in a library: octet_address.
 int32_t encodeAddress(StepAddress address);
 
@@ -87,6 +92,11 @@ llvm::Expected<Bytes> generateCode(llvm::Module &module, llvm::TargetMachine &ma
 /// function of libm, say).
 llvm::Error checkUndefinedSymbols(llvm::StringRef level, llvm::ArrayRef<char> object,
                                   llvm::ArrayRef<std::string> allowed);
+
+/// The bytes of tables, weights and code that only smaller buckets need; the objects are those of
+/// the levels.
+int64_t countBucketBytes(const ProgramInfo &program, llvm::ArrayRef<LevelCode> levels,
+                         llvm::ArrayRef<Bytes> objects);
 
 /// Links objects in memory to a shared library or to one object.
 llvm::Expected<Bytes> linkObjects(llvm::ArrayRef<Bytes> objects, const EmitOptions &options);

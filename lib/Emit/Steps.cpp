@@ -88,6 +88,12 @@ bool StepInfo::operator==(const StepInfo &other) const {
          std::tie(other.symbol, other.range, other.name, other.addresses, other.bounds);
 }
 
+size_t LevelCode::countSteps(size_t bucket) const {
+  if (bucket < stepsOfBuckets.size())
+    return stepsOfBuckets[bucket];
+  return steps.size() - sum_of(stepsOfBuckets, size_t(0));
+}
+
 size_t octet::countCommonSteps(ArrayRef<StepInfo> first, ArrayRef<StepInfo> second) {
   return std::mismatch(first.begin(), first.end(), second.begin(), second.end()).first -
          first.begin();

@@ -47,12 +47,24 @@ static FailureOr<ImportOptions> makeOptions(const Flags &flags, MLIRContext *con
                                             StringRef path) {
   ImportOptions options;
   options.unknownBatch = flags.unknownBatch;
+  auto fail = [&](llvm::Error error) -> InFlightDiagnostic {
+    return emitError(FileLineColLoc::get(context, path, 0, 0)) << Cause(std::move(error));
+  };
+  InputShapeLists lists;
   for (const std::string &text : flags.inputShapes)
-    if (llvm::Error error = parseInputShape(text, options))
-      return emitError(FileLineColLoc::get(context, path, 0, 0)) << Cause(std::move(error));
+    if (llvm::Error error = parseInputShapes(text, lists))
+      return fail(std::move(error));
+  auto buckets = listBuckets(lists);
+  if (!buckets)
+    return fail(buckets.takeError());
+  if (buckets->size() > 1)
+    return emitError(FileLineColLoc::get(context, path, 0, 0))
+           << "--input-shape gives " << buckets->size() << " buckets, but one network is imported"
+           << Remedy("give each input one shape");
+  options.inputShapes = std::move(buckets->front());
   for (const std::string &text : flags.inputValues)
-    if (llvm::Error error = parseInputValue(text, options))
-      return emitError(FileLineColLoc::get(context, path, 0, 0)) << Cause(std::move(error));
+    if (llvm::Error error = parseInputNumber("--input-value", text, options.inputValues))
+      return fail(std::move(error));
   return options;
 }
 

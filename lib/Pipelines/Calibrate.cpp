@@ -10,8 +10,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "octet/Codegen/Passes.h"
 #include "octet/Dialect/NN/NN.h"
-#include "octet/Dialect/NN/States.h"
-#include "octet/Emit/Emit.h"
 #include "octet/Pipelines/Measure.h"
 #include "octet/Pipelines/Passes.h"
 #include "octet/Support/Diagnostics.h"
@@ -76,25 +74,6 @@ static llvm::Error blameSample(ModuleOp module, const LoadedNetwork &network,
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// The network's inputs, as a library of it describes them: without its states.
-static std::vector<octet_tensor> getInputs(ModuleOp module) {
-  std::vector<octet_tensor> inputs;
-  auto function = module.lookupSymbol<func::FuncOp>("main");
-  for (BlockArgument argument : function.getArguments()) {
-    if (nn::getStateOfArgument(function, argument.getArgNumber()))
-      continue;
-    auto type = cast<RankedTensorType>(argument.getType());
-    auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), nn::kNameAttr);
-    octet_tensor input = {};
-    input.name = name ? name.data() : "";
-    input.dtype = getDType(type.getElementType()).value_or(OCTET_F32); // refused when emitted
-    input.rank = type.getRank();
-    input.shape = type.getShape().data();
-    inputs.push_back(input);
-  }
-  return inputs;
-}
-
 /// The number of models that run samples at once: one where statistics depend on the order of
 /// samples, or states on the sample before.
 static size_t getNumRuns(ModuleOp module, const LoadedNetwork &network,
@@ -134,7 +113,7 @@ static llvm::Error runSideBySide(MutableArrayRef<NetworkRun> runs, const Samples
 static llvm::Error observeSamples(ModuleOp module, const MeasureContext &source,
                                   Statistics &statistics) {
   // Errors of the samples show before the network is compiled.
-  std::vector<octet_tensor> inputs = getInputs(module);
+  std::vector<octet_tensor> inputs = describeInputs(module);
   if (llvm::Expected<Samples> samples = Samples::open(source.files, inputs); !samples)
     return samples.takeError();
   llvm::Expected<LoadedNetwork> network = loadFloatNetwork(module);

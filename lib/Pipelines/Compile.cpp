@@ -6,16 +6,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "octet/Pipelines/Compile.h"
+#include "Buckets.h"
 #include "Diagnostics.h"
 #include "LoadIR.h"
 #include "Report.h"
 #include "Request.h"
 #include "Statistics.h"
-#include "mlir/Bytecode/BytecodeWriter.h"
+#include "TransferCalibration.h"
 #include "mlir/Pass/PassManager.h"
 #include "octet/Backend/Backend.h"
 #include "octet/Dialect/NN/NN.h"
-#include "octet/Dialect/Octet/Origin.h"
 #include "octet/Export/OnnxExport.h"
 #include "octet/Import/Import.h"
 #include "octet/Import/Passes.h"
@@ -65,6 +65,30 @@ private:
       return error;
     if (llvm::Error error = load())
       return error;
+    size_t first = request.calibration.calibrationData.empty() || buckets.size() == 1
+                       ? 0
+                       : findBucketOfSamples(buckets, request.calibration.calibrationData);
+    nameBucket(buckets[first].shapes);
+    if (llvm::Error error = runStages(buckets[first]))
+      return error;
+    for (Bucket &bucket : buckets) {
+      if (&bucket == &buckets[first])
+        continue;
+      nameBucket(bucket.shapes);
+      if (llvm::Error error = quietly([&] { return runStages(bucket); }))
+        return error;
+    }
+    diagnostics.bucket.clear();
+    if (llvm::Error error = checkBuckets())
+      return error;
+    module = joinBuckets(std::move(buckets));
+    return finish();
+  }
+
+  /// Takes the network of a bucket through all stages to run here.
+  llvm::Error runStages(Bucket &bucket) {
+    module = std::move(bucket.module);
+    reached = imported;
     Stage last = getLastStage();
     if (llvm::Error error = attachPolicy(last))
       return error;
@@ -75,7 +99,35 @@ private:
         return error;
       reached = info.stage;
     }
-    return finish();
+    if (buckets.size() > 1)
+      constants.share(*module);
+    bucket.module = std::move(module);
+    return llvm::Error::success();
+  }
+
+  /// Errors are about this bucket from now on.
+  void nameBucket(const InputShapes &shapes) {
+    if (request.buckets.size() > 1)
+      diagnostics.bucket = printShapes(shapes);
+  }
+
+  /// Does something for one more bucket: what it reports was reported for the first one.
+  llvm::Error quietly(llvm::function_ref<llvm::Error()> work) {
+    Report first = report;
+    Progress progress = std::exchange(request.progress, {});
+    isFurther = true;
+    llvm::Error error = work();
+    isFurther = false;
+    request.progress = std::move(progress);
+    report = std::move(first);
+    return error;
+  }
+
+  llvm::Error checkBuckets() {
+    for (const Bucket &bucket : llvm::drop_begin(buckets))
+      if (llvm::Error error = checkFit(buckets.front(), bucket))
+        return error;
+    return llvm::Error::success();
   }
 
   /// The last stage to run here; compileLibrary does the rest.
@@ -85,21 +137,44 @@ private:
     return request.output.stopAfter.value_or(Stage::Lower);
   }
 
+  /// Imports the network for every bucket.
   llvm::Error load() {
     FailureOr<NetworkFile> file = openNetwork(&context, request.model);
     if (failed(file))
       return llvm::createStringError("the network cannot be read");
-    module = file->source->read(&context, *file->buffer, request.import);
+    if (request.buckets.empty())
+      request.buckets.push_back(request.import.inputShapes);
+    for (const InputShapes &shapes : request.buckets) {
+      Bucket bucket{shapes, {}};
+      request.import.inputShapes = shapes;
+      auto load = [&] { return loadBucket(*file); };
+      nameBucket(shapes);
+      if (llvm::Error error = buckets.empty() ? load() : quietly(load))
+        return error;
+      if (request.buckets.size() > 1)
+        constants.share(*module);
+      bucket.module = std::move(module);
+      buckets.push_back(std::move(bucket));
+    }
+    diagnostics.bucket.clear();
+    if (llvm::Error error = checkPaddings(buckets.front(), request.paddings))
+      return error;
+    return checkBuckets();
+  }
+
+  llvm::Error loadBucket(const NetworkFile &file) {
+    module = file.source->read(&context, *file.buffer, request.import);
     if (!module)
       return llvm::createStringError("the network cannot be imported");
     if (llvm::Error error = takeUp(*module, reached, report))
       return error;
-    if (!file->source->isIR)
+    if (!file.source->isIR)
       reached = Stage::Import;
     else if (llvm::Error error = checkRequestForIR(request, reached))
       return error;
     if (llvm::Error error = settlePrecision())
       return error;
+    imported = reached;
     if (reached == Stage::Import && !isTidied(*module))
       if (llvm::Error error = tidy())
         return error;
@@ -175,10 +250,23 @@ private:
       return llvm::createStringError("a pass failed");
     if (stage == Stage::Prepare)
       reportPlan();
-    if (stage == Stage::Calibrate && !request.calibration.saveStatistics.empty())
+    if (stage == Stage::Calibrate)
+      if (llvm::Error error = transferCalibration())
+        return error;
+    if (stage == Stage::Calibrate && !isFurther && !request.calibration.saveStatistics.empty())
       result.statistics = printStatistics(*module);
     if (stage == Stage::Lower)
-      reportFallbacks();
+      reportFallbacks(*module, report);
+    return llvm::Error::success();
+  }
+
+  /// Notes the result of a calibration for further buckets, or gives it to one of them.
+  llvm::Error transferCalibration() {
+    if (buckets.size() == 1 || isAdopted)
+      return llvm::Error::success();
+    if (isFurther)
+      return calibration.apply(*module);
+    calibration.noteCalibrated(*module);
     return llvm::Error::success();
   }
 
@@ -189,12 +277,15 @@ private:
     options.calibration.saveStatistics.clear(); // they are written with the result
     options.policy.isIoQuantized |= (*module)->hasAttr(kQuantizedIoAttr);
     options.isAdopted = isAdopted;
+    options.isCalibratedElsewhere = isFurther;
     return options;
   }
 
   llvm::Error prepareStage(Stage stage) {
     if (stage == Stage::Fuse)
       return checkBackend();
+    if (stage == Stage::Prepare && !isFurther && buckets.size() > 1)
+      calibration.noteFloat(*module);
     if (stage == Stage::Prepare)
       return checkPlan();
     if (stage == Stage::Calibrate && !isAdopted && !request.calibration.hasSource())
@@ -232,49 +323,16 @@ private:
     report.set("operators", std::move(verdicts));
   }
 
-  /// Warns of operators that stay float against the policy; operators that octet-lower moved into
-  /// an epilogue run in int8.
-  void reportFallbacks() {
-    module->walk([&](Operation *op) {
-      DecisionAttr decision = getDecision(op);
-      if (decision && decision.getVerdict() == Verdict::Quantized && decision.getNumber())
-        report.setQuantized(*decision.getNumber());
-      bool isFallback =
-          decision && decision.getVerdict() == Verdict::Float && decision.getRefused();
-      if (!isFallback || !report.setFloat(decision.getNumber(), describeDecision(op)))
-        return;
-      ReasonAttr reason = decision.getReason();
-      emitWarning(op->getLoc()) << "stays float " << Code{reason.getCode().getValue()} << ": "
-                                << reason.getText().getValue()
-                                << Remedy(reason.getRemedy().getValue());
-    });
-  }
-
   llvm::Error finish() {
     if (!report.has("model")) // else of the compilation that this one goes on from
       report.set("model", llvm::sys::path::filename(request.model).str());
     report.set("precision", request.policy.precision == Precision::Float ? "float" : "int8");
     result.reportJson = report.print();
     if (request.output.stopAfter || request.output.artifact == Artifact::MLIR)
-      return writeIR();
+      return writeIR(*module, reached, report, result.bytes, result.companion);
     if (request.output.artifact == Artifact::ONNX)
       return writeOnnx();
     return writeCode();
-  }
-
-  /// Writes bytecode with all weights and the report, and as its companion text without weights.
-  llvm::Error writeIR() {
-    markStage(*module, reached);
-    llvm::raw_string_ostream text(result.companion);
-    module->print(text, OpPrintingFlags()
-                            .elideLargeElementsAttrs(16)
-                            .elideLargeResourceString(64)
-                            .enableDebugInfo());
-    markReport(*module, report);
-    llvm::raw_svector_ostream os(result.bytes);
-    if (failed(writeBytecodeToFile(*module, os)))
-      return llvm::createStringError("the IR cannot be written as bytecode");
-    return llvm::Error::success();
   }
 
   llvm::Error writeOnnx() {
@@ -295,6 +353,7 @@ private:
     options.emit.kind = getOutputKind(request.output.artifact);
     options.emit.hasUnwindTables = request.output.hasUnwindTables;
     options.reportJson = report.printCompact();
+    options.paddings = request.paddings;
     llvm::Expected<CompiledLibrary> library = compileLibrary(*module, options);
     if (!library)
       return library.takeError();
@@ -304,24 +363,13 @@ private:
     report.set("arena_bytes", library->arenaBytes);
     report.set("weights_bytes", library->weightsBytes);
     report.set("output_bytes", (int64_t)result.bytes.size());
+    std::string bucketText =
+        reportBuckets(request.buckets, library->bucketBytes, result.bytes.size(), report);
     result.reportJson = report.print();
     std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    tell("compile", llvm::formatv("{0} · arena {1} · {2:F1} s", llvm::join(options.levels, " "),
-                                  formatBytes(library->arenaBytes), seconds.count()));
+    tell("compile", llvm::formatv("{0} · arena {1} · {2}{3:F1} s", llvm::join(options.levels, " "),
+                                  formatBytes(library->arenaBytes), bucketText, seconds.count()));
     return llvm::Error::success();
-  }
-
-  static OutputKind getOutputKind(Artifact artifact) {
-    switch (artifact) {
-    case Artifact::Object:
-      return OutputKind::Object;
-    case Artifact::LLVMIR:
-      return OutputKind::LLVMIR;
-    case Artifact::Assembly:
-      return OutputKind::Assembly;
-    default:
-      return OutputKind::SharedLibrary;
-    }
   }
 
   void tell(StringRef stage, const std::string &text) {
@@ -333,18 +381,16 @@ private:
   MLIRContext context;
   DiagnosticCollector diagnostics;
   OwningOpRef<ModuleOp> module;
-  Stage reached = Stage::Import;
+  std::vector<Bucket> buckets; ///< at least one
+  SharedConstants constants;   ///< of all buckets, if there are several
+  CalibrationTransfer calibration;
+  bool isFurther = false; ///< another bucket than the first one is compiled
+  Stage imported = Stage::Import, reached = Stage::Import;
   bool isAdopted = false; ///< the network is quantized already
   Report report;
   CompileResult result;
 };
 } // namespace
-
-StringRef octet::getCompanionExtension(const OutputOptions &options) {
-  if (options.stopAfter || options.artifact == Artifact::MLIR)
-    return ".mlir";
-  return options.artifact == Artifact::Object ? ".h" : "";
-}
 
 llvm::Expected<CompileResult> octet::compile(const CompileRequest &request) {
   registerOctetPasses(); // Recipes name them.

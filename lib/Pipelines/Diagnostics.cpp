@@ -17,11 +17,24 @@ DiagnosticCollector::DiagnosticCollector(MLIRContext *context, StringRef file)
         if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
           errors.push_back(toMessage(diagnostic, this->file));
         if (diagnostic.getSeverity() == DiagnosticSeverity::Warning)
-          warnings.push_back(toMessage(diagnostic, this->file));
+          addWarning(toMessage(diagnostic, this->file));
         return success();
       }) {}
 
+/// Several buckets give the same warnings.
+void DiagnosticCollector::addWarning(Message message) {
+  bool isKnown = llvm::any_of(
+      warnings, [&](const Message &other) { return printText(other) == printText(message); });
+  if (!isKnown)
+    warnings.push_back(std::move(message));
+}
+
 llvm::Error DiagnosticCollector::takeError(llvm::Error error) {
   std::vector<Message> messages = takeMessages(std::move(error), file);
-  return llvm::make_error<MessageError>(errors.empty() ? std::move(messages) : std::move(errors));
+  if (!errors.empty())
+    messages = std::exchange(errors, {});
+  if (!bucket.empty())
+    for (Message &message : messages)
+      message.notes.push_back("for " + bucket);
+  return llvm::make_error<MessageError>(std::move(messages));
 }

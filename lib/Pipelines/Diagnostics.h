@@ -22,9 +22,12 @@ public:
 
   /// The collected errors, or `error` if there are none.
   llvm::Error takeError(llvm::Error error);
-  std::vector<Message> warnings;
+  std::vector<Message> warnings; ///< each text and place once
+  std::string bucket;            ///< the one that errors are about, if there are several
 
 private:
+  void addWarning(Message message);
+
   std::string file;
   std::vector<Message> errors;
   std::mutex mutex;

@@ -90,6 +90,15 @@ SmallVector<float, 0> octet::getMeanErrors(const Tap &tap, const Measured &measu
   return errors;
 }
 
+void octet::giveBias(Operation *op, Value bias) {
+  if (auto group = dyn_cast<GroupOp>(op->getParentOp()))
+    bias = group.addInput(bias);
+  if (auto product = dyn_cast<nn::ProductOpInterface>(op))
+    product.setBias(bias);
+  else // by the order of input, weights, bias
+    op->insertOperands(op->getNumOperands(), bias);
+}
+
 void octet::addToBias(const Layer &layer, ArrayRef<float> addend, StringRef suffix) {
   OpBuilder builder(layer.unit.op);
   OpOperand *operand = layer.unit.getOperand<BiasOp>();
@@ -114,10 +123,5 @@ void octet::addToBias(const Layer &layer, ArrayRef<float> addend, StringRef suff
       old->erase();
     return;
   }
-  if (auto group = dyn_cast<GroupOp>(layer.unit.op))
-    bias = group.addInput(bias);
-  if (auto product = dyn_cast<nn::ProductOpInterface>(layer.op))
-    product.setBias(bias);
-  else // by the order of input, weights, bias
-    layer.op->insertOperands(layer.op->getNumOperands(), bias);
+  giveBias(layer.op, bias);
 }

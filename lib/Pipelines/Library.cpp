@@ -12,6 +12,7 @@
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Dialect/Octet/Octet.h"
 #include "octet/Pipelines/Pipeline.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace octet;
@@ -60,6 +61,16 @@ static llvm::StringMap<CompiledObserver> findObservers(ModuleOp levels) {
   return found;
 }
 
+static std::vector<double> listPaddings(ArrayRef<TensorInfo> inputs,
+                                        const llvm::StringMap<double> &paddings) {
+  std::vector<double> values;
+  for (const TensorInfo &input : inputs) {
+    auto padding = paddings.find(input.name);
+    values.push_back(padding == paddings.end() ? std::nan("") : padding->second);
+  }
+  return paddings.empty() ? std::vector<double>() : values;
+}
+
 llvm::Expected<CompiledLibrary> octet::compileLibrary(ModuleOp module,
                                                       const LibraryOptions &options) {
   PassManager pm(module.getContext());
@@ -74,6 +85,7 @@ llvm::Expected<CompiledLibrary> octet::compileLibrary(ModuleOp module,
   if (!network)
     return network.takeError();
   network->program.reportJson = options.reportJson;
+  network->program.paddings = listPaddings(network->program.inputs, options.paddings);
   result.header = emitHeader(network->program);
   result.arenaBytes = network->program.arenaBytes;
   result.stateBytes = result.keptBytes = network->program.stateBytes;
@@ -81,7 +93,7 @@ llvm::Expected<CompiledLibrary> octet::compileLibrary(ModuleOp module,
     result.keptBytes = std::min(result.keptBytes, entry.second.offset);
   result.weightsBytes = network->program.weights.size();
   llvm::Expected<llvm::SmallVector<char, 0>> bytes =
-      emitProgram(network->program, std::move(network->levels), options.emit);
+      emitProgram(network->program, std::move(network->levels), options.emit, &result.bucketBytes);
   if (!bytes)
     return bytes.takeError();
   result.bytes = std::move(*bytes);

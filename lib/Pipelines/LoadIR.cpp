@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LoadIR.h"
+#include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "octet/Codegen/Passes.h"
 #include "octet/Dialect/NN/NN.h"
@@ -67,10 +68,19 @@ llvm::Error octet::takeUp(ModuleOp module, Stage &passed, Report &report) {
   return llvm::Error::success();
 }
 
-void octet::markStage(ModuleOp module, Stage passed) {
-  module->setAttr(kStageAttr, StringAttr::get(module.getContext(), getName(passed)));
-}
-
-void octet::markReport(ModuleOp module, const Report &report) {
-  module->setAttr(kReportAttr, StringAttr::get(module.getContext(), report.print()));
+llvm::Error octet::writeIR(ModuleOp module, Stage passed, const Report &report,
+                           llvm::SmallVectorImpl<char> &bytecode, std::string &text) {
+  auto mark = [&](StringRef name, StringRef value) {
+    module->setAttr(name, StringAttr::get(module.getContext(), value));
+  };
+  mark(kStageAttr, getName(passed));
+  llvm::raw_string_ostream readable(text);
+  module->print(
+      readable,
+      OpPrintingFlags().elideLargeElementsAttrs(16).elideLargeResourceString(64).enableDebugInfo());
+  mark(kReportAttr, report.print());
+  llvm::raw_svector_ostream os(bytecode);
+  if (failed(writeBytecodeToFile(module, os)))
+    return llvm::createStringError("the IR cannot be written as bytecode");
+  return llvm::Error::success();
 }

@@ -20,10 +20,10 @@ llvm::Error takeUp(mlir::ModuleOp module, Stage &passed, Report &report);
 /// Whether the network was written by a compilation that stopped behind a stage.
 bool isTidied(mlir::ModuleOp module);
 
-/// Marks a module with the last stage that it passed.
-void markStage(mlir::ModuleOp module, Stage passed);
-/// Stores the report in a module.
-void markReport(mlir::ModuleOp module, const Report &report);
+/// Writes bytecode with all weights, the last stage passed and the report, and text without
+/// weights.
+llvm::Error writeIR(mlir::ModuleOp module, Stage passed, const Report &report,
+                    llvm::SmallVectorImpl<char> &bytecode, std::string &text);
 
 } // namespace octet
 

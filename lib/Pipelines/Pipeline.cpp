@@ -42,7 +42,8 @@ static void buildFuse(OpPassManager &pm, const PipelineOptions &options) {
 static void buildPrepare(OpPassManager &pm, const PipelineOptions &options) {
   if (options.isAdopted)
     return pm.addPass(createAdoptPass());
-  pm.addPass(createRunRecipePass({RecipePlace::BeforePrepare}));
+  if (!options.isCalibratedElsewhere)
+    pm.addPass(createRunRecipePass({RecipePlace::BeforePrepare}));
   PreparePassOptions prepare;
   prepare.strict = options.policy.isStrict;
   prepare.quantizedOutputs = options.policy.isIoQuantized;
@@ -50,7 +51,7 @@ static void buildPrepare(OpPassManager &pm, const PipelineOptions &options) {
 }
 
 static void buildCalibrate(OpPassManager &pm, const PipelineOptions &options) {
-  if (options.isAdopted)
+  if (options.isAdopted || options.isCalibratedElsewhere)
     return;
   const std::vector<std::string> &saved = options.calibration.loadStatistics;
   CalibratePassOptions calibrate;
@@ -104,7 +105,8 @@ void octet::buildPipeline(OpPassManager &pm, Stage passed, Stage last,
 #include "octet/Dialect/Octet/Stages.def"
   };
   bool isRunning = options.policy.precision == Precision::Int8 && !options.isAdopted &&
-                   passed < Stage::Calibrate && last >= Stage::Prepare;
+                   !options.isCalibratedElsewhere && passed < Stage::Calibrate &&
+                   last >= Stage::Prepare;
   if (isRunning)
     pm.addPass(createUseSamplesPass(options.calibration, options.progress));
   for (const StageInfo &info : getStages())

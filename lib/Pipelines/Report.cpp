@@ -8,6 +8,9 @@
 #include "Report.h"
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Dialect/NN/States.h"
+#include "octet/Dialect/Octet/Origin.h"
+#include "octet/Quantize/Passes.h"
+#include "octet/Support/Diagnostics.h"
 #include "octet/Support/Message.h"
 #include "octet/Support/Quote.h"
 #include "llvm/ADT/StringExtras.h"
@@ -123,6 +126,21 @@ std::string octet::summarizeVerdicts(const json::Array &verdicts) {
     text += " · " + (count > 1 ? std::to_string(count) + " " : "") + key.first +
             (count > 1 ? " stay" : " stays") + " float [" + key.second + "]";
   return text;
+}
+
+void octet::reportFallbacks(mlir::ModuleOp module, Report &report) {
+  module->walk([&](mlir::Operation *op) {
+    DecisionAttr decision = getDecision(op);
+    if (decision && decision.getVerdict() == Verdict::Quantized && decision.getNumber())
+      report.setQuantized(*decision.getNumber());
+    bool isFallback = decision && decision.getVerdict() == Verdict::Float && decision.getRefused();
+    if (!isFallback || !report.setFloat(decision.getNumber(), describeDecision(op)))
+      return;
+    ReasonAttr reason = decision.getReason();
+    emitWarning(op->getLoc()) << "stays float " << Code{reason.getCode().getValue()} << ": "
+                              << reason.getText().getValue()
+                              << Remedy(reason.getRemedy().getValue());
+  });
 }
 
 json::Array octet::describeStates(mlir::FunctionOpInterface network) {

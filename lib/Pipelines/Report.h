@@ -8,6 +8,7 @@
 #ifndef OCTET_LIB_PIPELINES_REPORT_H
 #define OCTET_LIB_PIPELINES_REPORT_H
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/Support/JSON.h"
 #include <optional>
@@ -36,6 +37,10 @@ public:
 private:
   llvm::json::Object root;
 };
+
+/// Warns of operators that stay float against the policy and records them; operators that
+/// octet-lower moved into an epilogue run in int8.
+void reportFallbacks(mlir::ModuleOp module, Report &report);
 
 /// "9 conv, 1 linear → int8 · softmax stays float [OCT104: no integer form]"
 std::string summarizeVerdicts(const llvm::json::Array &verdicts);

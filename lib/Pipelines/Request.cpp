@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Request.h"
+#include "octet/Pipelines/Compile.h"
 #include "octet/Pipelines/Library.h"
 #include "octet/Support/Message.h"
 #include "octet/Support/Quote.h"
@@ -25,6 +26,25 @@ std::vector<std::string> octet::getLevels(const TargetOptions &target) {
   std::vector<std::string> levels = getLevelsOfTarget(triple);
   erase_if(levels, [&](const std::string &level) { return !is_contained(target.levels, level); });
   return levels;
+}
+
+OutputKind octet::getOutputKind(Artifact artifact) {
+  switch (artifact) {
+  case Artifact::Object:
+    return OutputKind::Object;
+  case Artifact::LLVMIR:
+    return OutputKind::LLVMIR;
+  case Artifact::Assembly:
+    return OutputKind::Assembly;
+  default:
+    return OutputKind::SharedLibrary;
+  }
+}
+
+StringRef octet::getCompanionExtension(const OutputOptions &options) {
+  if (options.stopAfter || options.artifact == Artifact::MLIR)
+    return ".mlir";
+  return options.artifact == Artifact::Object ? ".h" : "";
 }
 
 namespace {
@@ -59,6 +79,24 @@ static Error checkEffect(const CompileRequest &request, const Twine &with,
   return Error::success();
 }
 
+/// A file of IR or ONNX holds the network for one set of shapes.
+static Error checkBuckets(const CompileRequest &request) {
+  Artifact artifact = request.output.artifact;
+  StringRef option = request.output.stopAfter     ? "--stop-after"
+                     : artifact == Artifact::MLIR ? "--emit=mlir"
+                     : artifact == Artifact::ONNX ? "--emit=onnx"
+                                                  : "";
+  if (option.empty())
+    return Error::success();
+  if (!request.paddings.empty())
+    return makeRemedyError("--pad has no effect with " + option, "omit it");
+  if (request.buckets.size() > 1)
+    return makeRemedyError("--input-shape gives " + Twine(request.buckets.size()) +
+                               " buckets, but " + option + " writes the network for one",
+                           "give each input one shape");
+  return Error::success();
+}
+
 Error octet::checkRequest(const CompileRequest &request) {
   std::string triple = getTriple(request.target);
   if (getDefaultLevels(triple).empty())
@@ -78,6 +116,8 @@ Error octet::checkRequest(const CompileRequest &request) {
       return makeRemedyError("the input " + quote(input) +
                                  " is both a state (--state) and a constant (--input-value)",
                              "omit one of them");
+  if (Error error = checkBuckets(request))
+    return error;
   if (request.policy.precision != Precision::Float)
     return Error::success();
   return checkEffect(request, "--float", [](Stage last) { return last > Stage::Fuse; });

@@ -8,6 +8,7 @@
 #ifndef OCTET_LIB_PIPELINES_REQUEST_H
 #define OCTET_LIB_PIPELINES_REQUEST_H
 
+#include "octet/Emit/Emit.h"
 #include "octet/Pipelines/Options.h"
 #include "llvm/Support/Error.h"
 
@@ -19,6 +20,9 @@ std::string getTriple(const TargetOptions &target);
 /// The CPU levels to compile for, without repetition, best first, which is the order of the choice
 /// at loading.
 std::vector<std::string> getLevels(const TargetOptions &target);
+
+/// The kind of file that Emit writes for an artifact that is code.
+OutputKind getOutputKind(Artifact artifact);
 
 /// Refuses targets and CPU levels that do not exist, and options that contradict or would have no
 /// effect.

@@ -10,6 +10,8 @@
 #include "mlir/Pass/PassManager.h"
 #include "octet/Codegen/Passes.h"
 #include "octet/Dialect/NN/NN.h"
+#include "octet/Dialect/NN/States.h"
+#include "octet/Emit/Emit.h"
 #include "octet/Lower/Passes.h"
 #include "octet/Pipelines/Library.h"
 #include <chrono>
@@ -24,6 +26,24 @@ using namespace octet;
 static std::string getHostLevel() {
   auto runsHere = [](const CpuLevel &level) { return level.runsHere(); };
   return llvm::find_if(getCpuLevels(), runsHere)->name.str();
+}
+
+std::vector<octet_tensor> octet::describeInputs(ModuleOp module) {
+  std::vector<octet_tensor> inputs;
+  auto function = module.lookupSymbol<func::FuncOp>("main");
+  for (BlockArgument argument : function.getArguments()) {
+    if (nn::getStateOfArgument(function, argument.getArgNumber()))
+      continue;
+    auto type = cast<RankedTensorType>(argument.getType());
+    auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), nn::kNameAttr);
+    octet_tensor input = {};
+    input.name = name ? name.data() : "";
+    input.dtype = getDType(type.getElementType()).value_or(OCTET_F32); // refused when emitted
+    input.rank = type.getRank();
+    input.shape = type.getShape().data();
+    inputs.push_back(input);
+  }
+  return inputs;
 }
 
 void octet::eraseObserves(ModuleOp module, llvm::function_ref<bool(ObserveOp)> which) {

@@ -32,6 +32,10 @@ struct LoadedNetwork {
   }
 };
 
+/// The network's inputs, as a library of it describes them: without its states. Names and shapes
+/// live as long as the module.
+std::vector<octet_tensor> describeInputs(mlir::ModuleOp module);
+
 /// Compiles a copy of a float network (reference model, observed network) for this machine and
 /// loads it. Groups are inlined, quantized constants evaluated, observers of constants removed.
 llvm::Expected<LoadedNetwork> loadFloatNetwork(mlir::ModuleOp module);

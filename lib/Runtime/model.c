@@ -10,7 +10,8 @@
  * everything else internal.
 \*===----------------------------------------------------------------------===*/
 
-#include "cpu.h"
+#include "bucket.h"
+#include "level.h"
 #include "octet/Runtime/records.h"
 #include "pool.h"
 #include <stdio.h>
@@ -18,31 +19,35 @@
 #include <string.h>
 #include <time.h>
 
-extern const octet_network octet_model_network;
-
 /* An argument of a step that is an input or output. */
 typedef struct binding {
   int64_t *argument;
   int32_t address;
 } binding;
 
-struct octet_model {
-  octet_frame frame;
+/* The steps of one bucket. */
+typedef struct plan {
   octet_program program;
   octet_step *steps;  /* the program's */
   ready_step *ready;  /* the same steps with their arguments */
   int64_t *arguments; /* all steps' */
   binding *bindings;
   int64_t num_bindings;
+} plan;
+
+struct octet_model {
+  octet_frame frame;
+  plan plan; /* in use */
   pool *workers;
   int64_t status; /* not 0: a kernel met a value with which the network cannot run */
   octet_step_hook hook;
   void *hook_user;
+  struct plan plans[]; /* of all buckets, if there are several */
 };
 
 int32_t octet_model_supports(const char *level) { return level && supports_level(level); }
 
-const octet_program *octet_model_program(const octet_model *model) { return &model->program; }
+const octet_program *octet_model_program(const octet_model *model) { return &model->plan.program; }
 
 int32_t octet_model_threads(const octet_model *model) {
   return model->workers ? (int32_t)model->workers->num_workers + 1 : 1;
@@ -55,50 +60,6 @@ void octet_model_set_step_hook(octet_model *model, octet_step_hook hook, void *u
   model->hook_user = user;
 }
 
-/* The number of the best level that runs here and, if `level` is given, has that name; -1 if there
- * is none. */
-static int32_t find_level(const char *level) {
-  const octet_descriptor *network = &octet_model_network.descriptor;
-  for (int32_t i = 0; i < network->num_levels; ++i) {
-    const char *name = network->levels[i].name;
-    if (supports_level(name) && (!level || !strcmp(level, name)))
-      return i;
-  }
-  return -1;
-}
-
-/* Appends to a text of `size` bytes, cutting what does not fit. */
-static void append(char *text, size_t size, const char *more) {
-  size_t length = strlen(text);
-  if (length < size)
-    snprintf(text + length, size - length, "%s", more);
-}
-
-static void describe_levels(char *text, size_t size, int only_supported) {
-  int any = 0;
-  for (int32_t i = 0; i < octet_model_network.descriptor.num_levels; ++i) {
-    const char *level = octet_model_network.descriptor.levels[i].name;
-    if (only_supported && !supports_level(level))
-      continue;
-    append(text, size, any++ ? ", " : "");
-    append(text, size, level);
-  }
-  if (!any)
-    append(text, size, "none");
-}
-
-static void report_level(char *text, size_t size, const char *level, int from_environment) {
-  if (level)
-    snprintf(text, size, "CPU level '%s'%s cannot be used", level,
-             from_environment ? " (from OCTET_CPU_LEVEL)" : "");
-  else
-    snprintf(text, size, "no CPU level can be used");
-  append(text, size, ": the network was compiled for ");
-  describe_levels(text, size, 0);
-  append(text, size, "; possible on this CPU: ");
-  describe_levels(text, size, 1);
-}
-
 /* Zeroed memory, aligned to 64 bytes; never null because of size 0. */
 static void *allocate(int64_t bytes) {
   void *memory;
@@ -108,14 +69,22 @@ static void *allocate(int64_t bytes) {
   return memset(memory, 0, size);
 }
 
+static void free_plan(const plan *plan) {
+  free(plan->steps);
+  free(plan->ready);
+  free(plan->arguments);
+  free(plan->bindings);
+}
+
 void octet_model_destroy(octet_model *model) {
   if (!model)
     return;
   destroy_pool(model->workers);
-  free(model->steps);
-  free(model->ready);
-  free(model->arguments);
-  free(model->bindings);
+  if (count_buckets() > 1)
+    for (int32_t i = 0; i < count_buckets(); ++i)
+      free_plan(&model->plans[i]);
+  else
+    free_plan(&model->plan);
   free(model->frame.arena);
   free(model->frame.state);
   free(model->frame.prepared);
@@ -163,7 +132,7 @@ static int64_t *make_arguments(octet_model *model, const octet_step_record *reco
                 *bounds = lists + record->bounds;
   for (int32_t i = 1; i <= addresses[0]; ++i, ++to)
     if (is_callers(addresses[i]))
-      model->bindings[model->num_bindings++] = (binding){to, addresses[i]};
+      model->plan.bindings[model->plan.num_bindings++] = (binding){to, addresses[i]};
     else
       *to = resolve_address(model, addresses[i]);
   for (int32_t i = 1; i <= bounds[0]; ++i)
@@ -181,22 +150,32 @@ static ready_step make_ready(octet_model *model, const octet_step_record *record
 
 /* The tables with pointers, from the records. */
 static void make_steps(octet_model *model, const octet_step_record *records) {
-  int64_t *arguments = model->arguments;
-  for (int64_t i = 0; i < model->program.count; ++i) {
+  int64_t *arguments = model->plan.arguments;
+  for (int64_t i = 0; i < model->plan.program.count; ++i) {
     const octet_step_record *record = &records[i];
-    model->steps[i] = (octet_step){record->range, (const char *)((uintptr_t)record + record->name)};
-    model->ready[i] = make_ready(model, record, arguments);
+    model->plan.steps[i] =
+        (octet_step){record->range, (const char *)((uintptr_t)record + record->name)};
+    model->plan.ready[i] = make_ready(model, record, arguments);
     arguments += count_arguments(record);
   }
+  model->plan.program.steps = model->plan.steps;
 }
 
 /* Writes the prepared memory. The steps have no inputs and outputs, and the memory of their
  * arguments is used again. */
 static void run_prologue(octet_model *model, const octet_step_record *records, int32_t count) {
   for (int32_t i = 0; i < count; ++i) {
-    ready_step step = make_ready(model, &records[i], model->arguments);
+    ready_step step = make_ready(model, &records[i], model->plan.arguments);
     step.call(step.kernel, step.arguments, 0, step.range);
   }
+}
+
+static void prepare_weights(octet_model *model, const octet_program_record *program) {
+  fp_control callers = get_fp_control();
+  set_fp_control(DEFAULT_FP_CONTROL);
+  run_prologue(model, octet_model_network.prologue, program->num_shared);
+  run_prologue(model, program->steps, program->num_prologue);
+  set_fp_control(callers);
 }
 
 /* Counts the arguments of some steps, and the inputs and outputs among them. */
@@ -210,23 +189,59 @@ static void count_members(const octet_step_record *records, int32_t count, int64
   }
 }
 
-/* Zeroed memory for everything; returns 0 if there is not enough. */
-static int allocate_members(octet_model *model, const octet_program_record *program) {
+/* Zeroed memory for what all buckets share; returns 0 if there is not enough. */
+static int allocate_frame(octet_frame *frame, const octet_program_record *program) {
   const octet_descriptor *network = &octet_model_network.descriptor;
-  int64_t num_arguments = 0, num_bindings = 0, count = model->program.count;
-  count_members(octet_model_network.prologue, program->num_shared, &num_arguments, &num_bindings);
-  count_members(program->steps, program->num_prologue + (int32_t)count, &num_arguments,
-                &num_bindings);
-  model->steps = allocate(count * (int64_t)sizeof(octet_step));
-  model->ready = allocate(count * (int64_t)sizeof(ready_step));
-  model->arguments = allocate(num_arguments * (int64_t)sizeof(int64_t));
-  model->bindings = allocate(num_bindings * (int64_t)sizeof(binding));
-  model->frame.weights = network->weights;
-  model->frame.arena = allocate(network->arena_bytes);
-  model->frame.state = allocate(network->state_bytes);
-  model->frame.prepared = allocate(program->prepared_bytes);
-  return model->steps && model->ready && model->arguments && model->bindings &&
-         model->frame.arena && model->frame.state && model->frame.prepared;
+  frame->weights = network->weights;
+  frame->arena = allocate(network->arena_bytes);
+  frame->state = allocate(network->state_bytes);
+  frame->prepared = allocate(program->prepared_bytes);
+  return frame->arena && frame->state && frame->prepared;
+}
+
+/* Zeroed memory for the steps of a bucket; the first one has the arguments of the prologue, too.
+ * Returns 0 if there is not enough. */
+static int allocate_plan(plan *plan, const octet_program_record *program,
+                         const octet_step_record *records, int is_first) {
+  int64_t num_arguments = 0, num_bindings = 0, count = plan->program.count;
+  int32_t prologue = is_first ? program->num_prologue : 0;
+  if (is_first)
+    count_members(octet_model_network.prologue, program->num_shared, &num_arguments, &num_bindings);
+  count_members(records - prologue, prologue + (int32_t)count, &num_arguments, &num_bindings);
+  plan->steps = allocate(count * (int64_t)sizeof(octet_step));
+  plan->ready = allocate(count * (int64_t)sizeof(ready_step));
+  plan->arguments = allocate(num_arguments * (int64_t)sizeof(int64_t));
+  plan->bindings = allocate(num_bindings * (int64_t)sizeof(binding));
+  return plan->steps && plan->ready && plan->arguments && plan->bindings;
+}
+
+/* Makes a bucket's steps the model's; returns 0 if there is not enough memory. */
+static int make_plan(octet_model *model, int32_t level, int32_t bucket,
+                     const octet_step_record *records) {
+  const octet_program_record *program = &octet_model_network.programs[level];
+  model->plan.program.level = get_levels(bucket)[level].name;
+  model->plan.program.count = get_levels(bucket)[level].num_steps;
+  if (!allocate_plan(&model->plan, program, records, bucket == 0))
+    return 0;
+  if (bucket == 0)
+    prepare_weights(model, program);
+  make_steps(model, records);
+  return 1;
+}
+
+/* The same for all buckets, the first of which is left in use. */
+static int make_plans(octet_model *model, int32_t level, const octet_step_record *records) {
+  if (count_buckets() == 1) /* a loop of one round would cost code */
+    return make_plan(model, level, 0, records);
+  int is_made = 1;
+  for (int32_t i = 0; i < count_buckets() && is_made; ++i) {
+    model->plan = (plan){0};
+    is_made = make_plan(model, level, i, records);
+    model->plans[i] = model->plan;
+    records += model->plan.program.count;
+  }
+  model->plan = model->plans[0];
+  return is_made;
 }
 
 octet_model *octet_model_create(int32_t threads, const char *level, char *error,
@@ -251,22 +266,15 @@ octet_model *octet_model_create(int32_t threads, const char *level, char *error,
   }
   const octet_descriptor *network = &octet_model_network.descriptor;
   const octet_program_record *program = &octet_model_network.programs[number];
-  octet_model *model = allocate(sizeof(octet_model));
-  if (model)
-    model->program =
-        (octet_program){network->levels[number].name, NULL, network->levels[number].num_steps};
-  if (!model || !allocate_members(model, program)) {
+  octet_model *model =
+      allocate((int64_t)sizeof(octet_model) +
+               (count_buckets() > 1 ? count_buckets() : 0) * (int64_t)sizeof(plan));
+  if (!model || !allocate_frame(&model->frame, program) ||
+      !make_plans(model, number, program->steps + program->num_prologue)) {
     int64_t bytes = network->arena_bytes + network->state_bytes + program->prepared_bytes;
     snprintf(error, error_bytes, "out of memory: the network needs %lld bytes", (long long)bytes);
     return fail(model);
   }
-  fp_control callers = get_fp_control();
-  set_fp_control(DEFAULT_FP_CONTROL);
-  run_prologue(model, octet_model_network.prologue, program->num_shared);
-  run_prologue(model, program->steps, program->num_prologue);
-  set_fp_control(callers);
-  make_steps(model, program->steps + program->num_prologue);
-  model->program.steps = model->steps;
   if (threads > 1 && !(model->workers = create_pool((uint32_t)threads - 1))) {
     snprintf(error, error_bytes, "cannot start %d threads", (int)threads);
     return fail(model);
@@ -289,7 +297,7 @@ static void run_step(octet_model *model, const ready_step *step) {
 
 static void run_timed(octet_model *model, int64_t i) {
   uint64_t start = nanoseconds();
-  run_step(model, &model->ready[i]);
+  run_step(model, &model->plan.ready[i]);
   model->hook(model->hook_user, i, nanoseconds() - start);
 }
 
@@ -300,7 +308,7 @@ static int64_t run_until(octet_model *model, int64_t begin, int64_t end) {
     if (model->hook)
       run_timed(model, i);
     else
-      run_step(model, &model->ready[i]);
+      run_step(model, &model->plan.ready[i]);
     if (model->status)
       break;
   }
@@ -308,7 +316,8 @@ static int64_t run_until(octet_model *model, int64_t begin, int64_t end) {
 }
 
 static void bind(octet_model *model, const void *const *inputs, void *const *outputs) {
-  for (const binding *b = model->bindings; b != model->bindings + model->num_bindings; ++b) {
+  const plan *plan = &model->plan;
+  for (const binding *b = plan->bindings; b != plan->bindings + plan->num_bindings; ++b) {
     uint32_t number = get_number(b->address);
     *b->argument =
         (intptr_t)(get_space(b->address) == OCTET_INPUT ? inputs[number] : outputs[number]);
@@ -319,7 +328,7 @@ static int32_t run_part(octet_model *model, const void *const *inputs, void *con
                         int64_t begin, int64_t end) {
   const octet_descriptor *network = &octet_model_network.descriptor;
   if ((!inputs && network->num_inputs) || (!outputs && network->num_outputs) || begin < 0 ||
-      begin > end || end > model->program.count)
+      begin > end || end > model->plan.program.count)
     return 1;
   for (int32_t i = 0; i < network->num_inputs; ++i)
     if (!inputs[i])
@@ -336,12 +345,23 @@ static int32_t run_part(octet_model *model, const void *const *inputs, void *con
 }
 
 int32_t octet_model_run(octet_model *model, const void *const *inputs, void *const *outputs) {
-  return model ? run_part(model, inputs, outputs, 0, model->program.count) : 1;
+  return model ? run_part(model, inputs, outputs, 0, model->plan.program.count) : 1;
 }
 
 int32_t octet_model_run_steps(octet_model *model, const void *const *inputs, void *const *outputs,
                               int64_t begin, int64_t end) {
   return model ? run_part(model, inputs, outputs, begin, end) : 1;
+}
+
+int32_t octet_model_select(octet_model *model, const int64_t *const *shapes) {
+  if (model && shapes)
+    for (int32_t i = count_buckets(); i-- > 0;)
+      if (holds_all(&get_buckets()->list[i], shapes)) {
+        if (count_buckets() > 1)
+          model->plan = model->plans[i];
+        return i;
+      }
+  return -1;
 }
 
 const octet_model_api *octet_model_octet_model_v1(void) {
@@ -358,6 +378,7 @@ const octet_model_api *octet_model_octet_model_v1(void) {
       octet_model_set_step_hook,
       octet_model_supports,
       octet_model_reset,
+      octet_model_select,
   };
   return &api;
 }

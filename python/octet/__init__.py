@@ -11,12 +11,14 @@
 """
 from ._compiler import QuantizedModel, compile, quantize
 from .errors import CompileError, CompileWarning, Error, InputError, LoadError, SaveError
-from .model import BoundModel, Model, TensorInfo, load
+from ._buckets import Bucket, TensorInfo
+from .model import BoundModel, Model, load
 from .report import Report
 
 __version__ = "0.1.0"
 __all__ = [
     "BoundModel",
+    "Bucket",
     "CompileError",
     "CompileWarning",
     "Error",

@@ -25,7 +25,8 @@ from .model import Model, check_threads, write_file
 from .report import Report
 
 Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview]
-Shapes = Mapping[str, Sequence[int]]
+Shape = Sequence[int]
+Shapes = Mapping[str, Union[Shape, Sequence[Shape]]]
 Values = Mapping[str, float]
 States = Union[str, Mapping[str, str]]
 Levels = Union[str, Sequence[str]]
@@ -153,24 +154,43 @@ def _path_option(argument: str, path: Any, expected: str) -> str:
     return f"--{argument.replace('_', '-')}={check_text(argument, os.fsdecode(path))}"
 
 
-def _shape_option(name: str, shape: Any) -> str:
+def _get_sizes(shape: Any) -> List[int]:
     try:
-        sizes = [operator.index(size) for size in shape]
+        return [operator.index(size) for size in shape]
     except TypeError:
-        sizes = []
-    if not sizes or min(sizes) < 1:
-        raise InputError(f"input_shapes: '{name}': expected positive integers as in (1, 3, 224, 224), but got {shape!r}")
-    return f"--input-shape={name}={'x'.join(map(str, sizes))}"
+        return []
 
 
-def _value_option(name: str, value: Any) -> str:
+def _shape_option(name: str, given: Any) -> str:
+    is_list = isinstance(given, Sequence) and len(given) > 0 and all(isinstance(shape, Sequence) for shape in given)
+    shapes = [_get_sizes(shape) for shape in (given if is_list else [given])]
+    if not all(shapes) or min(map(min, shapes)) < 1:
+        raise InputError(f"input_shapes: '{name}': expected positive integers as in (1, 3, 224, 224), or a list of such shapes, "
+                         f"but got {given!r}")
+    if len({len(shape) for shape in shapes}) > 1:
+        raise InputError(f"input_shapes: '{name}': expected shapes of one rank, but got {given!r}")
+    axes = [[str(size) for size in sizes] for sizes in zip(*shapes)]
+    is_same = all(shape == shapes[0] for shape in shapes)  # which the compiler refuses, if there are several
+    texts = [sizes[0] if len(set(sizes)) == 1 and not (is_same and len(shapes) > 1) else f"{{{','.join(sizes)}}}" for sizes in axes]
+    return f"--input-shape={name}={'x'.join(texts)}"
+
+
+def _number(argument: str, name: str, value: Any) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):
         number = math.nan
     if not math.isfinite(number):
-        raise InputError(f"input_values: '{name}': expected a number, but got {value!r}")
-    return f"--input-value={name}={number!r}"
+        raise InputError(f"{argument}: '{name}': expected a number, but got {value!r}")
+    return number
+
+
+def _value_option(name: str, value: Any) -> str:
+    return f"--input-value={name}={_number('input_values', name, value)!r}"
+
+
+def _pad_option(name: str, value: Any) -> str:
+    return f"--pad={name}={_number('pad', name, value)!r}"
 
 
 def _by_name(argument: str, values: Any, make: Callable[[str, Any], str]) -> List[str]:
@@ -220,6 +240,7 @@ def compile(
     qconfig_mapping: Optional[str] = None,
     input_shapes: Optional[Shapes] = None,
     input_values: Optional[Values] = None,
+    pad: Optional[Values] = None,
     states: Optional[States] = None,
     cpu_level: Optional[Levels] = None,
     threads: int = 1,
@@ -236,9 +257,12 @@ def compile(
         unless the file is quantized already and needs none.
       backend: the operators and types that can be quantized: "cpu", or the path of a backend file.
       qconfig_mapping: path of a file that chooses the observers of each layer; by default the backend's own mapping.
-      input_shapes: shapes by name of inputs whose shapes the file does not fix.
+      input_shapes: shapes by name of inputs whose shapes the file does not fix. A list of shapes makes one network for all of
+        them, its buckets (`Model.buckets`): {"ids": [(1, 16), (1, 64)], "mask": [(1, 16), (1, 64)]} has two. They share weights,
+        code, states and calibration, whose samples have the shapes of one of them.
       input_values: numbers by name of inputs that are constants, such as a sample rate: every element is the number, and the
         compiled network does not have the input.
+      pad: numbers by name of inputs with which `Model.run` fills up what is smaller than a bucket, behind its ends.
       states: outputs by the names of inputs, as in {"h": "hn"}, that the compiled network keeps from run to run (`Model.reset`)
         instead of taking and giving them; "auto" finds them by their names (`report.data["states"]` lists them).
       cpu_level: the CPU level to compile for, or several; by default the architecture's default levels, which
@@ -257,6 +281,7 @@ def compile(
     """
     count = check_threads(threads)
     options = _policy_options(backend, qconfig_mapping, input_shapes, input_values, states, strict, quantized_io) + _level_options(cpu_level)
+    options += _by_name("pad", pad, _pad_option)
     with _work_folder(model) as (folder, path):
         if calibration_data is None:
             options.append("--as-in-file")

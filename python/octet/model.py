@@ -11,30 +11,17 @@ import secrets
 import stat
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, Dict, List, Optional, Tuple, Union
 
 import numpy as np
 
 from . import _octet
+from ._buckets import Bucket, TensorInfo, cut, describe, fill_up, find_bucket, get_output_shape, get_tensors
 from .errors import InputError, LoadError, SaveError, check_text, show_path
 from .report import Report
 
 Arrays = Union[Mapping[str, np.ndarray], Sequence[np.ndarray]]
 BoundModel = Callable[[], Dict[str, np.ndarray]]
-
-
-class TensorInfo(NamedTuple):
-    """An input or output of a network. An element q of a quantized one represents (q - zero_point) * scale; others have scale 0."""
-
-    name: str
-    dtype: np.dtype
-    shape: Tuple[int, ...]
-    scale: float
-    zero_point: int
-
-
-def _get_tensors(records: Sequence[Tuple[str, str, Tuple[int, ...], float, int]]) -> List[TensorInfo]:
-    return [TensorInfo(name, np.dtype(dtype), shape, scale, zero) for name, dtype, shape, scale, zero in records]
 
 
 # The largest number of axes of a NumPy array.
@@ -55,10 +42,6 @@ def _check_output_names(outputs: Sequence[TensorInfo], library: str) -> None:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise LoadError(f"cannot load '{library}': two outputs are called '{twice}'; rename one of them in the ONNX file")
-
-
-def _describe(dtype: Any, shape: Any) -> str:
-    return f"{np.dtype(dtype).name}[{', '.join(str(size) for size in shape)}]"
 
 
 def _is_same_type(first: np.dtype, second: np.dtype) -> bool:
@@ -85,13 +68,13 @@ def _check_array(kind: str, tensor: TensorInfo, array: Any) -> np.ndarray:
     if not isinstance(array, np.ndarray):
         raise InputError(f"{kind} '{tensor.name}': expected a NumPy array, but got {type(array).__name__}; use numpy.asarray")
     if not _is_same_type(array.dtype, tensor.dtype) or array.shape != tensor.shape:
-        expected, got = _describe(tensor.dtype, tensor.shape), _describe(array.dtype, array.shape)
+        expected, got = describe(tensor.dtype, tensor.shape), describe(array.dtype, array.shape)
         raise InputError(f"{kind} '{tensor.name}': expected {expected}, but got {got}; {_get_remedy(kind, tensor, array)}")
     return array
 
 
-def _order_arrays(kind: str, tensors: Sequence[TensorInfo], arrays: Arrays) -> List[np.ndarray]:
-    """Arrays given by name or by position, checked, in the network's order."""
+def _order_arrays(kind: str, tensors: Sequence[TensorInfo], arrays: Arrays) -> List[Any]:
+    """Arrays given by name or by position, in the network's order."""
     names = [tensor.name for tensor in tensors]
     if isinstance(arrays, Mapping):
         missing = [name for name in names if name not in arrays]
@@ -104,6 +87,10 @@ def _order_arrays(kind: str, tensors: Sequence[TensorInfo], arrays: Arrays) -> L
         raise InputError(f"expected {kind}s as a dict or a sequence of arrays, but got {type(arrays).__name__}")
     if len(arrays) != len(names):
         raise InputError(f"expected {len(names)} {kind}s ({', '.join(names)}), but got {len(arrays)}")
+    return list(arrays)
+
+
+def _check_arrays(kind: str, tensors: Sequence[TensorInfo], arrays: Sequence[Any]) -> List[np.ndarray]:
     return [_check_array(kind, tensor, array) for tensor, array in zip(tensors, arrays)]
 
 
@@ -161,8 +148,10 @@ class Model:
         try:
             self._library = _octet.Library.load(library, name)
             self._network = _octet.Network(self._library, count, level)
-            self._inputs = _get_tensors(self._library.inputs)
-            self._outputs = _get_tensors(self._library.outputs)
+            self._buckets = [Bucket(get_tensors(inputs), get_tensors(outputs)) for inputs, outputs in self._library.buckets]
+            self._paddings = [padding and padding[1] for padding in self._library.paddings]
+            self._pads = any(padding is not None for padding in self._paddings)
+            self._inputs, self._outputs = self._buckets[0]
         except UnicodeDecodeError as error:
             raise LoadError(f"{name}: its tensors' names are not UTF-8 ({error.object!r}); compile the network again") from None
         except RuntimeError as error:
@@ -178,13 +167,23 @@ class Model:
 
     @property
     def inputs(self) -> List[TensorInfo]:
-        """Names, types and shapes of the arguments of `run`."""
+        """Names, types and shapes of the arguments of `run`; of several buckets those of the largest."""
         return list(self._inputs)
 
     @property
     def outputs(self) -> List[TensorInfo]:
-        """Names, types and shapes of the results of `run`."""
+        """Names, types and shapes of the results of `run`; of several buckets those of the largest."""
         return list(self._outputs)
+
+    @property
+    def buckets(self) -> List[Bucket]:
+        """The inputs and outputs for each set of shapes that the network was compiled for, the largest first."""
+        return [Bucket(list(inputs), list(outputs)) for inputs, outputs in self._buckets]
+
+    @property
+    def pad(self) -> Dict[str, float]:
+        """The numbers by input with which `run` fills up what is smaller than a bucket."""
+        return {tensor.name: padding[0] for tensor, padding in zip(self._inputs, self._library.paddings) if padding}
 
     @property
     def cpu_level(self) -> str:
@@ -215,18 +214,34 @@ class Model:
         return Report(data)
 
     def __repr__(self) -> str:
-        inputs = ", ".join(f"{tensor.name}: {_describe(tensor.dtype, tensor.shape)}" for tensor in self._inputs)
-        outputs = ", ".join(f"{tensor.name}: {_describe(tensor.dtype, tensor.shape)}" for tensor in self._outputs)
-        return f"<octet.Model {self.name}({inputs}) -> ({outputs}), {self.cpu_level}, {self.threads} thread(s)>"
+        inputs = ", ".join(f"{tensor.name}: {describe(tensor.dtype, tensor.shape)}" for tensor in self._inputs)
+        outputs = ", ".join(f"{tensor.name}: {describe(tensor.dtype, tensor.shape)}" for tensor in self._outputs)
+        buckets = f", {len(self._buckets)} buckets" if len(self._buckets) > 1 else ""
+        return f"<octet.Model {self.name}({inputs}) -> ({outputs}){buckets}, {self.cpu_level}, {self.threads} thread(s)>"
 
     # ---- running it --------------------------------------------------------------------------------------------------
-    def _take_inputs(self, inputs: Arrays) -> List[np.ndarray]:
-        """The inputs in the network's order, each in its order of elements and bytes; copied only if necessary."""
-        arrays = _order_arrays("input", self._inputs, inputs)
-        return [np.asarray(array, tensor.dtype, order="C") for tensor, array in zip(self._inputs, arrays)]
+    def _find_bucket(self, arrays: Sequence[Any], paddings: Sequence[Optional[float]]) -> int:
+        """The bucket for the arrays; the first one also where they are wrong in any bucket, which is found later."""
+        has_choice = len(self._buckets) > 1 or self._pads
+        return find_bucket(self._buckets, arrays, paddings) if has_choice and all(isinstance(a, np.ndarray) for a in arrays) else 0
 
-    def _allocate_outputs(self) -> List[np.ndarray]:
-        return [np.empty(tensor.shape, tensor.dtype) for tensor in self._outputs]
+    def _take_inputs(self, inputs: Arrays) -> Tuple[int, List[Tuple[int, ...]], List[np.ndarray]]:
+        """The bucket, the shapes given, and the inputs in the network's order, each in its order of elements and bytes; copied only
+        if necessary."""
+        arrays = _order_arrays("input", self._inputs, inputs)
+        number = self._find_bucket(arrays, self._paddings)
+        tensors, shapes = self._buckets[number].inputs, [np.shape(array) for array in arrays]
+        if self._pads:
+            for tensor, array in zip(tensors, arrays):
+                if isinstance(array, np.ndarray):
+                    _check_array("input", tensor._replace(shape=array.shape), array)
+            arrays = [fill_up(array, tensor, padding) if isinstance(array, np.ndarray) else array
+                      for array, tensor, padding in zip(arrays, tensors, self._paddings)]
+        arrays = _check_arrays("input", tensors, arrays)
+        return number, shapes, [np.asarray(array, tensor.dtype, order="C") for tensor, array in zip(tensors, arrays)]
+
+    def _allocate_outputs(self, number: int) -> List[np.ndarray]:
+        return [np.empty(tensor.shape, tensor.dtype) for tensor in self._buckets[number].outputs]
 
     def _name_outputs(self, arrays: Sequence[np.ndarray]) -> Dict[str, np.ndarray]:
         return {tensor.name: array for tensor, array in zip(self._outputs, arrays)}
@@ -236,16 +251,21 @@ class Model:
 
         Args:
           inputs: an array per input, by name (dict) or in the network's order (sequence), with exactly its dtype and shape.
-            Any order of elements and bytes in memory is accepted.
+            Any order of elements and bytes in memory is accepted. Of several buckets the one with the arrays' shapes runs; with
+            `pad` of `octet.compile` the smallest one that holds them.
 
         Returns:
-          New arrays by output name.
+          New arrays by output name. If inputs were padded, an axis that is as long as an input's axis in every bucket is cut to
+          the size given; other outputs are those of the bucket.
 
         Raises:
           InputError: a name, dtype or shape does not fit.
         """
-        outputs = self._allocate_outputs()
-        self._network.run(self._take_inputs(inputs), outputs)
+        number, shapes, arrays = self._take_inputs(inputs)
+        outputs = self._allocate_outputs(number)
+        self._network.run(arrays, outputs, number)
+        if self._pads:
+            outputs = [cut(array, get_output_shape(self._buckets, number, i, shapes)) for i, array in enumerate(outputs)]
         return self._name_outputs(outputs)
 
     def __call__(self, *inputs: np.ndarray) -> Dict[str, np.ndarray]:
@@ -259,21 +279,27 @@ class Model:
         than a microsecond longer than the network itself.
 
         Args:
-          inputs: contiguous arrays of this machine's byte order, by name or position; fill them in place between calls.
+          inputs: contiguous arrays of this machine's byte order, by name or position, in the shapes of a bucket; fill them in place
+            between calls.
           outputs: contiguous writable arrays by name or position; by default new arrays.
         """
         input_arrays = _order_arrays("input", self._inputs, inputs)
-        output_arrays = self._allocate_outputs() if outputs is None else _order_arrays("output", self._outputs, outputs)
-        for kind, tensors, arrays in (("input", self._inputs, input_arrays), ("output", self._outputs, output_arrays)):
+        number = self._find_bucket(input_arrays, [None] * len(input_arrays))
+        bucket = self._buckets[number]
+        _check_arrays("input", bucket.inputs, input_arrays)
+        output_arrays = self._allocate_outputs(number) if outputs is None else _order_arrays("output", self._outputs, outputs)
+        _check_arrays("output", bucket.outputs, output_arrays)
+        for kind, tensors, arrays in (("input", bucket.inputs, input_arrays), ("output", bucket.outputs, output_arrays)):
             for tensor, array in zip(tensors, arrays):
                 _check_buffer(kind, tensor, array)
         _check_overlap(input_arrays, output_arrays)
         result = self._name_outputs(output_arrays)
-        return _octet.BoundNetwork(self._network, input_arrays, output_arrays, result)
+        return _octet.BoundNetwork(self._network, input_arrays, output_arrays, result, number)
 
     def profile(self, inputs: Arrays) -> List[Tuple[str, int]]:
         """Runs the network once and returns the name and the time in nanoseconds of every step."""
-        return self._network.profile(self._take_inputs(inputs), self._allocate_outputs())
+        number, _, arrays = self._take_inputs(inputs)
+        return self._network.profile(arrays, self._allocate_outputs(number), number)
 
     def reset(self) -> None:
         """Sets the network's states (`states` of `octet.compile`) to zeros, as in a new model. Bound callables share them."""

@@ -11,6 +11,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Library.h"
+#include <cmath>
+#include <cstring>
 #include <mutex>
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -39,6 +41,25 @@ static void checkRun(int32_t code, const octet_program &program) {
 }
 
 namespace {
+/// The inputs and outputs of a bucket, by its number.
+struct Bucket {
+  Bucket(const octet_descriptor &descriptor, int32_t number)
+      : inputs(descriptor.inputs), outputs(descriptor.outputs) {
+    const octet_buckets *buckets = descriptor.buckets;
+    if (number < 0 || number >= (buckets ? buckets->count : 1))
+      throw std::invalid_argument("the library has no bucket " + std::to_string(number));
+    if (buckets) {
+      inputs = buckets->list[number].inputs;
+      outputs = buckets->list[number].outputs;
+    }
+    for (int32_t i = 0; i < descriptor.num_inputs; ++i)
+      shapes.push_back(inputs[i].shape);
+  }
+
+  const octet_tensor *inputs, *outputs;
+  std::vector<const int64_t *> shapes;
+};
+
 /// A network ready to run, with the library that holds its code.
 class Network {
 public:
@@ -57,23 +78,27 @@ public:
   const octet_model_api &api() const { return library->api(); }
   const octet_descriptor &descriptor() const { return *library->api().descriptor; }
 
-  /// Runs once and raises the error if it did not. Other Python threads go on, those that want this
-  /// network wait.
-  void run(const void *const *inputs, void *const *outputs) {
+  /// Runs a bucket once and raises the error if it did not. Other Python threads go on, those that
+  /// want this network wait.
+  void run(const Bucket &bucket, const void *const *inputs, void *const *outputs) {
     int32_t code;
+    octet_program program;
     {
       nb::gil_scoped_release release;
       std::lock_guard<std::mutex> lock(mutex);
+      program = select(bucket);
       code = library->api().run(model, inputs, outputs);
     }
-    checkRun(code, *library->api().program(model));
+    checkRun(code, program);
   }
 
-  /// Like `run`; gives the nanoseconds of every step.
-  std::vector<uint64_t> profile(const void *const *inputs, void *const *outputs) {
-    std::vector<uint64_t> times(library->api().program(model)->count);
-    checkRun(runTimed(inputs, outputs, times), *library->api().program(model));
-    return times;
+  /// Like `run`; gives the steps and the nanoseconds of each.
+  std::pair<octet_program, std::vector<uint64_t>>
+  profile(const Bucket &bucket, const void *const *inputs, void *const *outputs) {
+    std::vector<uint64_t> times;
+    octet_program program;
+    checkRun(runTimed(bucket, inputs, outputs, program, times), program);
+    return {program, times};
   }
 
   /// Waits for a run of another thread.
@@ -86,14 +111,25 @@ public:
   octet_model *get() const { return model; }
 
 private:
+  /// Makes a bucket the one to run; its steps.
+  octet_program select(const Bucket &bucket) {
+    const octet_model_api &api = library->api();
+    if (api.descriptor->buckets)
+      api.select(model, bucket.shapes.data());
+    return *api.program(model);
+  }
+
   /// The hook is there only while the mutex is held, so that no other run finds it.
-  int32_t runTimed(const void *const *inputs, void *const *outputs, std::vector<uint64_t> &times) {
+  int32_t runTimed(const Bucket &bucket, const void *const *inputs, void *const *outputs,
+                   octet_program &program, std::vector<uint64_t> &times) {
     const octet_model_api &api = library->api();
     auto hook = [](void *user, int64_t step, uint64_t nanoseconds) {
       (*static_cast<std::vector<uint64_t> *>(user))[step] = nanoseconds;
     };
     nb::gil_scoped_release release;
     std::lock_guard<std::mutex> lock(mutex);
+    program = select(bucket);
+    times.resize(program.count);
     api.set_step_hook(model, hook, &times);
     int32_t code = api.run(model, inputs, outputs);
     api.set_step_hook(model, nullptr, nullptr);
@@ -110,10 +146,10 @@ private:
 class BoundNetwork {
 public:
   BoundNetwork(std::shared_ptr<Network> network, std::vector<ConstArray> inputs,
-               std::vector<Array> outputs, nb::object result);
+               std::vector<Array> outputs, nb::object result, int32_t bucket);
 
   nb::object operator()() {
-    network->run(inputPointers.data(), outputPointers.data());
+    network->run(bucket, inputPointers.data(), outputPointers.data());
     return result;
   }
 
@@ -121,6 +157,7 @@ public:
 
 private:
   std::shared_ptr<Network> network;
+  Bucket bucket;
   std::vector<ConstArray> inputs; // keep the memory alive
   std::vector<Array> outputs;
   std::vector<const void *> inputPointers;
@@ -147,12 +184,12 @@ static std::vector<Pointer> getPointers(const std::vector<ArrayType> &arrays,
 }
 
 BoundNetwork::BoundNetwork(std::shared_ptr<Network> bound, std::vector<ConstArray> in,
-                           std::vector<Array> out, nb::object res)
-    : result(std::move(res)), network(std::move(bound)), inputs(std::move(in)),
-      outputs(std::move(out)) {
+                           std::vector<Array> out, nb::object res, int32_t number)
+    : result(std::move(res)), network(std::move(bound)), bucket(network->descriptor(), number),
+      inputs(std::move(in)), outputs(std::move(out)) {
   const octet_descriptor &descriptor = network->descriptor();
-  inputPointers = getPointers<const void *>(inputs, descriptor.inputs, descriptor.num_inputs);
-  outputPointers = getPointers<void *>(outputs, descriptor.outputs, descriptor.num_outputs);
+  inputPointers = getPointers<const void *>(inputs, bucket.inputs, descriptor.num_inputs);
+  outputPointers = getPointers<void *>(outputs, bucket.outputs, descriptor.num_outputs);
 }
 
 /// (name, dtype, shape, scale, zero point) of every tensor.
@@ -184,15 +221,48 @@ static nb::list describeLevels(const octet_model_api &api) {
 
 /// (name, nanoseconds) of every step of one run.
 static nb::list profile(Network &network, const std::vector<ConstArray> &inputs,
-                        const std::vector<Array> &outputs) {
+                        const std::vector<Array> &outputs, int32_t number) {
   const octet_descriptor &descriptor = network.descriptor();
-  auto in = getPointers<const void *>(inputs, descriptor.inputs, descriptor.num_inputs);
-  auto out = getPointers<void *>(outputs, descriptor.outputs, descriptor.num_outputs);
-  std::vector<uint64_t> times = network.profile(in.data(), out.data());
-  const octet_program &program = *network.api().program(network.get());
+  Bucket bucket(descriptor, number);
+  auto in = getPointers<const void *>(inputs, bucket.inputs, descriptor.num_inputs);
+  auto out = getPointers<void *>(outputs, bucket.outputs, descriptor.num_outputs);
+  auto [program, times] = network.profile(bucket, in.data(), out.data());
   nb::list result;
   for (int64_t i = 0; i < program.count; ++i)
     result.append(nb::make_tuple(program.steps[i].name, times[i]));
+  return result;
+}
+
+/// (inputs, outputs) of every bucket, the largest first.
+static nb::list describeBuckets(const octet_descriptor &descriptor) {
+  nb::list result;
+  for (int32_t i = 0; i < (descriptor.buckets ? descriptor.buckets->count : 1); ++i) {
+    Bucket bucket(descriptor, i);
+    result.append(nb::make_tuple(describe(bucket.inputs, descriptor.num_inputs),
+                                 describe(bucket.outputs, descriptor.num_outputs)));
+  }
+  return result;
+}
+
+/// A number as an element of NumPy's type for the tensor, which has bfloat16 as its bits.
+static double getElement(const octet_tensor &tensor, double number) {
+  if (tensor.dtype != OCTET_BF16)
+    return number;
+  float single = static_cast<float>(number);
+  uint32_t bits;
+  std::memcpy(&bits, &single, sizeof(bits));
+  return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16; // to the nearest, ties to even
+}
+
+/// For every input (number, element), or None.
+static nb::list describePaddings(const octet_descriptor &descriptor) {
+  const double *paddings = descriptor.buckets ? descriptor.buckets->paddings : nullptr;
+  nb::list result;
+  for (int32_t i = 0; i < descriptor.num_inputs; ++i)
+    if (paddings && !std::isnan(paddings[i]))
+      result.append(nb::make_tuple(paddings[i], getElement(descriptor.inputs[i], paddings[i])));
+    else
+      result.append(nb::none());
   return result;
 }
 
@@ -235,14 +305,10 @@ NB_MODULE(_octet, module) {
                    [](const Library &self) { return self.api().descriptor->arena_bytes; })
       .def_prop_ro("weights_bytes",
                    [](const Library &self) { return self.api().descriptor->weights_bytes; })
-      .def_prop_ro("inputs",
-                   [](const Library &self) {
-                     return describe(self.api().descriptor->inputs,
-                                     self.api().descriptor->num_inputs);
-                   })
-      .def_prop_ro("outputs", [](const Library &self) {
-        return describe(self.api().descriptor->outputs, self.api().descriptor->num_outputs);
-      });
+      .def_prop_ro("buckets",
+                   [](const Library &self) { return describeBuckets(*self.api().descriptor); })
+      .def_prop_ro("paddings",
+                   [](const Library &self) { return describePaddings(*self.api().descriptor); });
 
   nb::class_<Network>(module, "Network")
       .def(nb::init<std::shared_ptr<Library>, int32_t, const std::string &>(), nb::arg("library"),
@@ -253,20 +319,22 @@ NB_MODULE(_octet, module) {
       .def(
           "run",
           [](Network &self, const std::vector<ConstArray> &inputs,
-             const std::vector<Array> &outputs) {
+             const std::vector<Array> &outputs, int32_t number) {
             const octet_descriptor &descriptor = self.descriptor();
-            auto in = getPointers<const void *>(inputs, descriptor.inputs, descriptor.num_inputs);
-            auto out = getPointers<void *>(outputs, descriptor.outputs, descriptor.num_outputs);
-            self.run(in.data(), out.data());
+            Bucket bucket(descriptor, number);
+            auto in = getPointers<const void *>(inputs, bucket.inputs, descriptor.num_inputs);
+            auto out = getPointers<void *>(outputs, bucket.outputs, descriptor.num_outputs);
+            self.run(bucket, in.data(), out.data());
           },
-          nb::arg("inputs"), nb::arg("outputs"))
-      .def("profile", &profile, nb::arg("inputs"), nb::arg("outputs"))
+          nb::arg("inputs"), nb::arg("outputs"), nb::arg("bucket") = 0)
+      .def("profile", &profile, nb::arg("inputs"), nb::arg("outputs"), nb::arg("bucket") = 0)
       .def("reset", &Network::reset);
 
   nb::class_<BoundNetwork>(module, "BoundNetwork", nb::type_slots(boundNetworkSlots))
       .def(nb::init<std::shared_ptr<Network>, std::vector<ConstArray>, std::vector<Array>,
-                    nb::object>(),
-           nb::arg("network"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("result"))
+                    nb::object, int32_t>(),
+           nb::arg("network"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("result"),
+           nb::arg("bucket") = 0)
       .def("__call__", &BoundNetwork::operator(),
            "Runs the network on the bound arrays; returns the outputs.")
       .def_ro("outputs", &BoundNetwork::result);

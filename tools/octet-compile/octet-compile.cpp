@@ -47,11 +47,16 @@ struct Options {
 
   cl::opt<std::string> model{cl::Positional, cl::Required, cl::desc("<network>"), cl::cat(network)};
   cl::list<std::string> inputShapes{
-      "input-shape", cl::value_desc("name=1x3x224x224"), cl::cat(network),
-      cl::desc("Shape of an input that the file does not fix; may be repeated")};
+      "input-shape", cl::value_desc("name=1x3x224x224,..."), cl::cat(network),
+      cl::desc("Shape of an input that the file does not fix; may be repeated; lists of sizes, as\n"
+               "in ids=1x{16,32},mask=1x{16,32}, make one library for several shapes (buckets)")};
   cl::list<std::string> inputValues{
       "input-value", cl::value_desc("name=16000"), cl::cat(network),
       cl::desc("Make an input a constant, every element of which is this number; may be repeated")};
+  cl::list<std::string> paddings{
+      "pad", cl::value_desc("name=0"), cl::cat(network),
+      cl::desc("Number with which an input that is smaller than a bucket is filled up behind its\n"
+               "ends; may be repeated; without it the caller does that")};
   cl::list<std::string> states{
       "state", cl::CommaSeparated, cl::value_desc("h=hn,..."), cl::cat(network),
       cl::desc("Keep an output in the library and give it to the next run as this input; may be\n"
@@ -194,15 +199,28 @@ static Error loadPlugins(const Options &options, CompileRequest &request) {
   return Error::success();
 }
 
+static Error readInputOptions(const Options &options, CompileRequest &request) {
+  InputShapeLists lists;
+  for (const std::string &text : options.inputShapes)
+    if (Error error = parseInputShapes(text, lists))
+      return error;
+  if (Error error = listBuckets(lists).moveInto(request.buckets))
+    return error;
+  request.import.inputShapes = request.buckets.front();
+  for (const std::string &text : options.inputValues)
+    if (Error error = parseInputNumber("--input-value", text, request.import.inputValues))
+      return error;
+  for (const std::string &text : options.paddings)
+    if (Error error = parseInputNumber("--pad", text, request.paddings))
+      return error;
+  return Error::success();
+}
+
 static Expected<CompileRequest> makeRequest(const Options &options) {
   CompileRequest request;
   request.model = options.model;
-  for (const std::string &text : options.inputShapes)
-    if (Error error = parseInputShape(text, request.import))
-      return std::move(error);
-  for (const std::string &text : options.inputValues)
-    if (Error error = parseInputValue(text, request.import))
-      return std::move(error);
+  if (Error error = readInputOptions(options, request))
+    return std::move(error);
   if (Error error = loadPlugins(options, request))
     return std::move(error);
   request.states.assign(options.states.begin(), options.states.end());

@@ -31,6 +31,11 @@ void octet::printDescription(const Runner &runner, raw_ostream &os) {
   os << "network " << escapeText(descriptor.name) << "\n";
   printTensors("input", ArrayRef(descriptor.inputs, descriptor.num_inputs), os);
   printTensors("output", ArrayRef(descriptor.outputs, descriptor.num_outputs), os);
+  for (int32_t bucket = 1; bucket < runner.numBuckets(); ++bucket) {
+    os << "bucket " << bucket << "\n";
+    printTensors("  input", runner.getInputs(bucket), os);
+    printTensors("  output", runner.getOutputs(bucket), os);
+  }
   os << "memory: " << descriptor.weights_bytes << " bytes of weights, " << descriptor.arena_bytes
      << " of arena, " << descriptor.state_bytes << " of state\n";
   for (const octet_level &level : ArrayRef(descriptor.levels, descriptor.num_levels)) {

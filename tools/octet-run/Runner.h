@@ -24,8 +24,12 @@ public:
   const octet_model_api &api() const { return library.api(); }
   octet_model *get() const { return model.get(); }
 
-  char *input(size_t index) { return inputs[index].data(); }
-  const std::vector<char> &output(size_t index) const { return outputs[index]; }
+  int32_t numBuckets() const { return descriptor().buckets ? descriptor().buckets->count : 1; }
+  /// The inputs and outputs of a bucket.
+  llvm::ArrayRef<octet_tensor> getInputs(int32_t bucket) const;
+  llvm::ArrayRef<octet_tensor> getOutputs(int32_t bucket) const;
+  /// The number with which an input is filled up, or NaN.
+  double getPadding(size_t input) const;
   llvm::Error run() {
     int32_t code = library.api().run(model.get(), inputPointers.data(), outputPointers.data());
     return checkRun(code, *library.api().program(model.get()));
@@ -36,6 +40,11 @@ public:
   llvm::Expected<std::vector<NpyArray>> runFile(llvm::StringRef path, bool resets);
 
 private:
+  /// Makes a bucket the one to run.
+  void select(int32_t bucket);
+  /// The smallest bucket that holds a file's arrays, those of inputs with paddings filled up.
+  llvm::Expected<int32_t> findBucket(llvm::StringRef path, llvm::ArrayRef<NpyArray> arrays) const;
+
   const ModelLibrary &library;
   ModelPtr model;
   std::vector<std::vector<char>> inputs, outputs;

@@ -26,9 +26,11 @@ def EmitProgramPass : Pass<"octet-emit-program", "::mlir::ModuleOp"> {
   let summary = "network to steps and kernel functions, one nested module per CPU level";
   let description = [{
     Every operator becomes one or more `kernel.step`s on addresses in one arena that is planned here with reuse; kernel
-    functions are shared by all steps of the same shape. Weights are packed into one blob that all levels share. Errors: no
+    functions are shared by all steps of the same shape. Weights are packed into one blob that all levels share. Other
+    functions than `main` are the same network for smaller inputs (buckets): each has a `kernel.program` of its own, with the
+    same kernels, weights and prepared memory. Errors: no
     function `main`; an unknown level, or one twice; an operator without code generation; more than 1792 MiB of
-    weights. Source: `docs/rationale/kernels.md`, `docs/rationale/step-table.md`.
+    weights. Source: `docs/rationale/kernels.md`, `docs/rationale/step-table.md`, `docs/rationale/buckets.md`.
   }];
   let options = [
     ListOption<"levels", "levels", "std::string", "CPU levels, best first (rows of Levels.def)">

@@ -70,6 +70,11 @@ struct StepInfo {
   bool operator==(const StepInfo &other) const;
 };
 
+/// The network for smaller inputs than its first ones.
+struct BucketInfo {
+  std::vector<TensorInfo> inputs, outputs;
+};
+
 /// The parts of a network that all its levels share.
 struct ProgramInfo {
   /// Any text; symbols begin with `getSymbolPrefix(name)`.
@@ -78,7 +83,11 @@ struct ProgramInfo {
   int64_t stateBytes = 0;
   llvm::ArrayRef<char> weights;
   std::vector<TensorInfo> inputs, outputs;
-  std::string reportJson;
+  std::vector<BucketInfo> smallerBuckets = {}; ///< the largest first
+  /// A value for each input with which callers may fill it up to a bucket's shape, NaN for none;
+  /// empty: no input has one.
+  std::vector<double> paddings = {};
+  std::string reportJson = "";
 };
 
 /// LLVM IR with the context it lives in, so that levels can be compiled in parallel.
@@ -96,12 +105,16 @@ struct OwnedModule {
 /// The code of one CPU level. Levels are ordered, best first.
 struct LevelCode {
   std::string level;
-  std::vector<StepInfo> steps;
+  std::vector<StepInfo> steps; ///< of all buckets, one behind the other
   OwnedModule code;
   /// Steps that run once, when a model is created, and write its prepared memory. Their functions
   /// run on every CPU; functions of the same name are equal in all levels.
   std::vector<StepInfo> prologue = {};
   int64_t preparedBytes = 0;
+  /// The number of steps of every bucket but the last, which has the others.
+  std::vector<size_t> stepsOfBuckets = {};
+
+  size_t countSteps(size_t bucket) const;
 };
 
 enum class OutputKind { SharedLibrary, Object, LLVMIR, Assembly };
@@ -149,9 +162,12 @@ std::string getHostTriple();
 
 /// Compiles a network and returns the bytes of the output file. Consumes `levels`. The result
 /// depends on the arguments only. liblld resets every llvm::cl option of the process to its
-/// default; tools copy their options before the call.
-llvm::Expected<llvm::SmallVector<char, 0>>
-emitProgram(const ProgramInfo &program, std::vector<LevelCode> levels, const EmitOptions &options);
+/// default; tools copy their options before the call. `bucketBytes`, if it is given, becomes the
+/// number of bytes that smaller buckets add to a library or object.
+llvm::Expected<llvm::SmallVector<char, 0>> emitProgram(const ProgramInfo &program,
+                                                       std::vector<LevelCode> levels,
+                                                       const EmitOptions &options,
+                                                       int64_t *bucketBytes = nullptr);
 
 /// The C header of a library or object: octet.h and the network's own declarations.
 std::string emitHeader(const ProgramInfo &program);

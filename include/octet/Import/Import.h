@@ -12,6 +12,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include <map>
 
 namespace octet {
 
@@ -21,9 +22,14 @@ enum class UnknownBatch {
   One,   ///< the batch is 1, with a remark
 };
 
+/// Shapes of inputs by name.
+using InputShapes = std::map<std::string, llvm::SmallVector<int64_t>, std::less<>>;
+/// The shapes of an input in every bucket, by name; one shape if it is the same in all.
+using InputShapeLists = std::map<std::string, std::vector<llvm::SmallVector<int64_t>>, std::less<>>;
+
 struct ImportOptions {
-  /// Shapes of inputs by name; needed where the file leaves a dimension open.
-  llvm::StringMap<llvm::SmallVector<int64_t>> inputShapes;
+  /// Needed where the file leaves a dimension open.
+  InputShapes inputShapes;
   /// Inputs that are constants, by name: every element is this number.
   llvm::StringMap<double> inputValues;
   UnknownBatch unknownBatch = UnknownBatch::Error;
@@ -61,11 +67,18 @@ llvm::FailureOr<NetworkFile> openNetwork(mlir::MLIRContext *context, llvm::Strin
 /// Registers `octet-translate --import-…` for every source with a translation.
 void registerImports();
 
-/// Parses "x=1x3x224x224", the value of `--input-shape`, into the options.
-llvm::Error parseInputShape(llvm::StringRef text, ImportOptions &options);
+/// Parses "x=1x3x224x224" or "ids=1x{16,32},mask=1x{16,32}", the value of `--input-shape`.
+llvm::Error parseInputShapes(llvm::StringRef text, InputShapeLists &lists);
 
-/// Parses "sr=16000", the value of `--input-value`, into the options.
-llvm::Error parseInputValue(llvm::StringRef text, ImportOptions &options);
+/// The shapes of inputs in each bucket, the largest bucket first; at least one.
+llvm::Expected<std::vector<InputShapes>> listBuckets(const InputShapeLists &lists);
+
+/// "ids=1x16, mask=1x16"
+std::string printShapes(const InputShapes &shapes);
+
+/// Parses "sr=16000", the value of an option for an input such as `--input-value`.
+llvm::Error parseInputNumber(llvm::StringRef option, llvm::StringRef text,
+                             llvm::StringMap<double> &numbers);
 
 /// Prints readable IR: with locations, without the contents of weights.
 void printElided(mlir::ModuleOp module, llvm::raw_ostream &os);

@@ -23,6 +23,7 @@ struct LibraryOptions {
       levels; ///< CPU levels, best first; empty: the default ones of the target's architecture
   EmitOptions emit;
   std::string reportJson = "{}";
+  llvm::StringMap<double> paddings; ///< ProgramInfo::paddings by the inputs' names
 };
 
 /// The CPU levels of a target triple, best first.
@@ -41,12 +42,14 @@ struct CompiledLibrary {
   llvm::SmallVector<char, 0> bytes;
   std::string header; ///< C declarations
   int64_t arenaBytes = 0, stateBytes = 0, weightsBytes = 0;
+  int64_t bucketBytes = 0; ///< that smaller buckets add to a library or object
   int64_t keptBytes = 0; ///< of the state: the network's states, in front of observers' statistics
   llvm::StringMap<CompiledObserver> observers;
 };
 
 /// Compiles the function main of `module`, which holds an integer program, a float program or a
-/// reference model, and is consumed. Errors are diagnostics on the module's context, or returned.
+/// reference model, and is consumed. Other functions are smaller buckets. Errors are diagnostics on
+/// the module's context, or returned.
 llvm::Expected<CompiledLibrary> compileLibrary(mlir::ModuleOp module,
                                                const LibraryOptions &options);
 

@@ -94,6 +94,9 @@ llvm::FailureOr<llvm::SmallVector<Layer, 0>> findLayers(mlir::ModuleOp module,
 /// How much the mean of each channel is greater in the float network; `tap` is one of sums.
 llvm::SmallVector<float, 0> getMeanErrors(const Tap &tap, const Measured &measured);
 
+/// Gives an operator that has none a bias, a constant in front of it or of its group.
+void giveBias(mlir::Operation *op, mlir::Value bias);
+
 /// Adds to the bias of a layer, which gets one if it has none; one that is not a constant stays as
 /// it is. The new constant is called `<old>.<suffix>`, or `<layer>.bias`.
 void addToBias(const Layer &layer, llvm::ArrayRef<float> addend, llvm::StringRef suffix);

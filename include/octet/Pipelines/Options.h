@@ -97,6 +97,10 @@ struct CompileRequest {
   /// Path of a file of a kind in `getSources()`.
   std::string model;
   ImportOptions import;
+  /// Input shapes of each bucket, the largest first (listBuckets); empty: those of `import` alone.
+  std::vector<InputShapes> buckets;
+  /// Numbers by the names of inputs with which values are filled up to a bucket's shape.
+  llvm::StringMap<double> paddings;
   /// Inputs and outputs that the library keeps, as in "h=hn", or "auto" (octet-keep-states).
   std::vector<std::string> states;
   PolicyOptions policy;

@@ -24,6 +24,9 @@ struct PipelineOptions {
   Progress progress;
   std::vector<std::string> levels; ///< CPU levels, best first
   bool isAdopted = false;          ///< the network's own quantization is kept
+  /// The statistics and the recipe's results come from another bucket: prepare and calibrate run
+  /// neither the recipe nor the network.
+  bool isCalibratedElsewhere = false;
 };
 
 /// Whether a network of this precision goes through the stage; a float one skips the stages from

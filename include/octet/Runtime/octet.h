@@ -15,7 +15,11 @@
  *   const octet_model_api *net_octet_model_v1(void);
  *
  * The header that the compiler writes beside an object file contains this file and those
- * declarations. A program that loads a network whose name it does not know looks for the one
+ * declarations. A network with buckets (octet_buckets) has one function more:
+ *
+ *   int32_t net_select(octet_model *model, const int64_t *const *shapes);
+ *
+ * A program that loads a network whose name it does not know looks for the one
  * exported symbol that ends in OCTET_ENTRY_SUFFIX and calls it.
  *
  * Threads: one model runs in one thread at a time; different models, also of the same network, may
@@ -33,7 +37,7 @@ extern "C" {
 #endif
 
 /* Version of the structures below; a library with another number is refused. */
-#define OCTET_ABI 8
+#define OCTET_ABI 9
 #define OCTET_ENTRY_SUFFIX "_octet_model_v1"
 
 /* Element types of inputs and outputs (octet_tensor.dtype). Truth values are bytes: 0, or any other
@@ -93,7 +97,26 @@ typedef struct octet_level {
   int64_t num_steps;
 } octet_level;
 
-/* The properties of a network; `levels` has the best one first. */
+/* The network for inputs of one set of shapes. The names and types of inputs and outputs are the
+   same in all buckets; `levels` are the descriptor's with the bucket's number of steps. */
+typedef struct octet_bucket {
+  const octet_tensor *inputs, *outputs;
+  const octet_level *levels;
+} octet_bucket;
+
+/* The buckets of a network, which share their weights, code, memory and states: the largest one,
+   whose shapes are the descriptor's, first, the one with the fewest elements in its inputs last.
+   `paddings` has a number for each input with which values that are smaller than a bucket are
+   filled up behind their ends, or NaN where that has no meaning; it is null if no input has one.
+   The caller does the filling. */
+typedef struct octet_buckets {
+  int32_t count;
+  const octet_bucket *list;
+  const double *paddings;
+} octet_buckets;
+
+/* The properties of a network; `levels` has the best one first. `buckets` is null if the network
+   has only the shapes given here. */
 typedef struct octet_descriptor {
   int32_t abi;
   const char *name;
@@ -103,6 +126,7 @@ typedef struct octet_descriptor {
   const octet_tensor *inputs, *outputs;
   const octet_level *levels;
   const char *report_json;
+  const octet_buckets *buckets;
 } octet_descriptor;
 
 /* A network that is ready to run: its memory, its level, its threads. */
@@ -162,6 +186,13 @@ typedef struct octet_model_api {
   /* Sets `state` to zeros, as in a new model. Not while the model runs; a null pointer is
      allowed. */
   void (*reset)(octet_model *model);
+
+  /* Null if the descriptor has no `buckets`. Makes the smallest bucket that holds values of these
+     shapes, one for each input and each of the input's rank, the one that `run`, `run_steps` and
+     `program` are about, and returns its number; a new model has bucket 0. Returns -1, and keeps
+     the bucket, if a shape is beyond all buckets or a pointer is null. States stay as they are. Not
+     while the model runs. */
+  int32_t (*select)(octet_model *model, const int64_t *const *shapes);
 } octet_model_api;
 
 /* The type of `net_octet_model_v1`. */

@@ -32,7 +32,7 @@ LogicalResult GraphImporter::checkNamesInput(StringRef option, StringRef name) {
 
 LogicalResult GraphImporter::checkOptions() {
   for (const auto &entry : options.inputShapes)
-    if (failed(checkNamesInput("--input-shape", entry.first())))
+    if (failed(checkNamesInput("--input-shape", entry.first)))
       return failure();
   for (const auto &entry : options.inputValues)
     if (failed(checkNamesInput("--input-value", entry.first())))

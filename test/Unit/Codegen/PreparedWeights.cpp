@@ -37,8 +37,9 @@ PreparedWeights::PreparedWeights() : context(makeRegistry()) {
   program = kernel::ProgramOp::create(builder, loc, "main", "reference", 0, 0, 0, none, none,
                                       ElementsAttr(), DictionaryAttr());
   program.getBody().emplaceBlock();
-  emitter = std::make_unique<codegen::ProgramEmitter>(
-      level, program, plan, pool, *lookupCpuLevel("reference"), /*mergesDense=*/false);
+  emitter = std::make_unique<codegen::ProgramEmitter>(level, pool, *lookupCpuLevel("reference"),
+                                                      codegen::Merging::byRow);
+  emitter->beginProgram(program, plan);
 }
 
 nn::ConstantOp PreparedWeights::addConstant(ArrayRef<int64_t> shape, ArrayRef<int8_t> values) {
