@@ -69,10 +69,21 @@ static int64_t countWeightsBytes(func::FuncOp func) {
   return bytes;
 }
 
+namespace {
+/// The network for one set of input shapes.
+struct Bucket {
+  func::FuncOp func;
+  MemoryPlan plan;
+};
+} // namespace
+
+/// The code of a kernel of one shape, about.
+static constexpr int64_t kKernelBytes = 2048;
+
 /// Kernels of their own make dense products of each shape a few percent faster. That is not worth
 /// it where their code, about 2 KB a kernel, is large beside the weights.
 static bool areDenseKernelsLarge(func::FuncOp func) {
-  constexpr int64_t kKernelBytes = 2048, kPartOfWeights = 4;
+  constexpr int64_t kPartOfWeights = 4;
   std::set<std::vector<int64_t>> shapes;
   func.walk([&](nn::ConvOp conv) {
     std::vector<int64_t> shape = conv.getInput().getType().getShape().vec();
@@ -82,6 +93,28 @@ static bool areDenseKernelsLarge(func::FuncOp func) {
       shapes.insert(std::move(shape));
   });
   return (int64_t)shapes.size() * kKernelBytes * kPartOfWeights > countWeightsBytes(func);
+}
+
+/// Whether a smaller bucket with kernels of its own adds more than a 20th of the weights.
+static bool areBucketsLarge(ArrayRef<Bucket> buckets, int64_t numLevels) {
+  constexpr int64_t kPartOfWeights = 20;
+  int64_t most = 0;
+  for (const Bucket &bucket : buckets.drop_front()) {
+    std::set<std::vector<const void *>> kernels;
+    func::FuncOp func = bucket.func;
+    func.walk([&](Operation *op) {
+      if (op->getNumResults() == 0 || op->hasTrait<OpTrait::ConstantLike>())
+        return;
+      std::vector<const void *> key{op->getName().getAsOpaquePointer()};
+      for (TypeRange types : {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
+        for (Type type : types)
+          key.push_back(type.getAsOpaquePointer());
+      kernels.insert(std::move(key));
+    });
+    most = std::max<int64_t>(most, kernels.size());
+  }
+  func::FuncOp largest = buckets.front().func;
+  return most * kKernelBytes * numLevels * kPartOfWeights > countWeightsBytes(largest);
 }
 
 static LogicalResult checkWeights(func::FuncOp func) {
@@ -105,12 +138,6 @@ static LogicalResult checkArena(func::FuncOp func, const MemoryPlan &plan) {
 }
 
 namespace {
-/// The network for one set of input shapes.
-struct Bucket {
-  func::FuncOp func;
-  MemoryPlan plan;
-};
-
 /// See Passes.td.
 struct EmitProgram : octet::impl::EmitProgramPassBase<EmitProgram> {
   using EmitProgramPassBase::EmitProgramPassBase;
@@ -141,9 +168,9 @@ struct EmitProgram : octet::impl::EmitProgramPassBase<EmitProgram> {
     WeightsPool pool(/*sharesBeginnings=*/buckets.size() > 1);
     SmallVector<kernel::ProgramOp> programs;
     SmallVector<Prologue> prologues;
-    Merging merging = buckets.size() > 1           ? Merging::all // across them
-                      : areDenseKernelsLarge(func) ? Merging::dense
-                                                   : Merging::byRow;
+    Merging merging = areDenseKernelsLarge(func) ? Merging::dense : Merging::byRow;
+    if (areBucketsLarge(buckets, levels.size()))
+      merging = Merging::all;
     for (const std::string &name : levels)
       if (failed(emitLevel(buckets, pool, name, merging, programs, prologues)))
         return signalPassFailure();

@@ -76,6 +76,13 @@ std::string octet::emitHeader(const ProgramInfo &program) {
   };
   addTensors("inputs", program.inputs);
   addTensors("outputs", program.outputs);
+  for (auto [number, bucket] : enumerate(program.smallerBuckets)) {
+    os << "   bucket " << number + 1 << ":\n";
+    for (auto [index, info] : enumerate(bucket.inputs))
+      os << describe("inputs", index, info) << "\n";
+    for (auto [index, info] : enumerate(bucket.outputs))
+      os << describe("outputs", index, info) << "\n";
+  }
   os << "*/\n\n" << getRuntimeHeader() << "\n";
   os << "#ifndef " << guard << "\n#define " << guard << "\n\n";
   os << "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";

@@ -95,15 +95,12 @@ llvm::Error CalibrationTransfer::applyStatistics(ModuleOp module) const {
   for (auto &[symbol, state] : initStatistics(module)) {
     auto observer = module.lookupSymbol<ObserverOp>(symbol);
     auto known = statistics.find(symbol);
-    if (known == statistics.end() || known->second.first != observer.getObserver())
+    if (known == statistics.end() || known->second.first != observer.getObserver() ||
+        known->second.second.getNumElements() != (int64_t)state.bytes.size())
       return makeRemedyError("the value " + quote(symbol) +
-                                 " is not observed in the bucket that is calibrated",
+                                 " is not observed, or in another way, in the bucket that is "
+                                 "calibrated",
                              kRemedy);
-    if (known->second.second.getNumElements() != (int64_t)state.bytes.size())
-      return makeRemedyError("the value " + quote(symbol) +
-                                 " has as many statistics as an axis whose size differs from that "
-                                 "in the bucket that is calibrated",
-                             "choose observers without channels for it in the QConfig mapping");
     observer.setStatisticsAttr(known->second.second);
   }
   return llvm::Error::success();

@@ -88,3 +88,44 @@ def compiler(unbuilt):
         return _compiler.find_compiler()
     except octet.CompileError as error:
         unbuilt(str(error))
+
+
+@pytest.fixture(scope="session")
+def compile_files(tmp_path_factory):
+    """compile_files(network, *options, samples=None) runs octet-compile on them; gives its process and the library's path."""
+    import numpy
+    from octet._compiler import find_compiler
+
+    def run(network, *options, samples=None):
+        folder = tmp_path_factory.mktemp("buckets")
+        (folder / "net.onnx").write_bytes(network)
+        if samples is not None:
+            numpy.savez(folder / "samples.npz", **samples)
+            options = (*options, "--calibration-data=samples.npz")
+        command = [find_compiler(), "net.onnx", "-o", "net.so", *options]
+        return subprocess.run(command, cwd=folder, capture_output=True, text=True), folder / "net.so"
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def refuse(compile_files):
+    """refuse(network, *options) gives the compiler's message."""
+    def run(*arguments, **samples):
+        process, library = compile_files(*arguments, **samples)
+        assert process.returncode == 1 and not library.exists()
+        assert process.stderr.startswith(("octet-compile: error: ", "net.onnx: error: ", "samples.npz: error: ")), process.stderr
+        return process.stderr
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def plain_backend(tmp_path_factory):
+    """A backend file without a recipe: bias correction would need the samples in every bucket's shape."""
+    text = (ROOT / "lib/Backend/backends/cpu.mlir").read_text()
+    path = tmp_path_factory.mktemp("backend") / "plain.mlir"
+    (path.parent / "cpu.mlir").write_text(text)
+    path.write_text(text.replace('octet.recipe after_calibrate "octet-correct-bias"', ""))
+    assert path.read_text() != text
+    return path

@@ -1,53 +1,26 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Several input shapes in one library: every bucket computes what the network for its shapes alone does, with the same statistics;
-weights are there once; which bucket runs, states, errors."""
+weights are there once; which bucket runs, states."""
 import ctypes
 import json
 import pickle
+import shutil
 import subprocess
 
 import numpy as np
 import pytest
 
 octet = pytest.importorskip("octet")
-onnx = pytest.importorskip("onnx")
+pytest.importorskip("onnx")
 pytestmark = pytest.mark.usefixtures("compiler")
 
 from bucket_networks import (LENGTHS, assert_equal, encoder_shapes, first, make_encoder, make_images, make_network,  # noqa: E402
                              make_sentences)
 
-@pytest.fixture(scope="module")
-def compile_files(tmp_path_factory):
-    """compile_files(network, *options, **samples) runs octet-compile on them; gives its process and the library's path."""
-    from octet._compiler import find_compiler
-
-    def run(network, *options, samples=None):
-        folder = tmp_path_factory.mktemp("buckets")
-        (folder / "net.onnx").write_bytes(network)
-        if samples is not None:
-            np.savez(folder / "samples.npz", **samples)
-            options = (*options, "--calibration-data=samples.npz")
-        command = [find_compiler(), "net.onnx", "-o", "net.so", *options]
-        return subprocess.run(command, cwd=folder, capture_output=True, text=True), folder / "net.so"
-
-    return run
-
-
-@pytest.fixture(scope="module")
-def refuse(compile_files):
-    """refuse(network, *options) gives the compiler's message."""
-    def run(*arguments, **samples):
-        process, library = compile_files(*arguments, **samples)
-        assert process.returncode == 1 and not library.exists()
-        assert process.stderr.startswith(("octet-compile: error: ", "net.onnx: error: ", "samples.npz: error: ")), process.stderr
-        return process.stderr
-
-    return run
-
 
 # ---- what a bucket computes ------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("level", [None, "reference"])
+@pytest.mark.parametrize("level", [None, "avx2", "sse2", "reference"])
 def test_float_buckets_are_the_networks_alone(level):
     network = octet.compile(make_encoder(), input_shapes=encoder_shapes(*LENGTHS), cpu_level=level)
     assert [bucket.inputs[0].shape for bucket in network.buckets] == [(1, 64), (1, 32), (1, 16)]
@@ -57,17 +30,6 @@ def test_float_buckets_are_the_networks_alone(level):
         alone = octet.compile(make_encoder(), input_shapes={name: (1, length) for name in ("ids", "mask")}, cpu_level=level)
         sample = first(make_sentences(length, seed=length))
         assert_equal(network.run(sample), alone.run(sample))
-
-
-@pytest.fixture(scope="module")
-def plain_backend(tmp_path_factory):
-    """A backend file without a recipe: bias correction would need the samples in every bucket's shape."""
-    from pathlib import Path
-    text = (Path(__file__).resolve().parents[2] / "lib/Backend/backends/cpu.mlir").read_text()
-    path = tmp_path_factory.mktemp("backend") / "plain.mlir"
-    path.write_text(text.replace('octet.recipe after_calibrate "octet-correct-bias"', ""))
-    assert path.read_text() != text
-    return path
 
 
 @pytest.mark.parametrize("calibrated", LENGTHS)
@@ -86,6 +48,15 @@ def test_int8_buckets_share_one_calibration(compile_files, plain_backend, calibr
         assert_equal(network.run(sample), octet.load(alone).run(sample))
 
 
+def test_loaded_statistics_are_every_buckets(compile_files, plain_backend):
+    samples, shapes = make_sentences(32, 8), "--input-shape=ids=1x{16,32},mask=1x{16,32}"
+    process, library = compile_files(make_encoder(), shapes, f"--backend={plain_backend}", "--save-statistics=s.mlir", samples=samples)
+    assert process.returncode == 0
+    statistics = f"--load-statistics={library.parent / 's.mlir'}"
+    process, again = compile_files(make_encoder(), shapes, f"--backend={plain_backend}", statistics)
+    assert process.returncode == 0 and again.read_bytes() == library.read_bytes()
+
+
 def test_corrected_biases_are_those_of_the_calibrated_bucket():
     samples = make_sentences(32, 8)
     network = octet.compile(make_encoder(), input_shapes=encoder_shapes(*LENGTHS), calibration_data=samples)
@@ -101,11 +72,12 @@ def test_corrected_biases_are_those_of_the_calibrated_bucket():
     assert network.report.data["weights_bytes"] < alone.report.data["weights_bytes"] + rows + 256
 
 
-def test_batches_are_buckets():
+@pytest.mark.parametrize("level", [None, "avx2", "sse2", "reference"])
+def test_batches_are_buckets(level):
     images = np.random.default_rng(0).standard_normal((8, 3, 8, 8)).astype(np.float32)
     shapes = {"x": [(1, 3, 8, 8), (4, 3, 8, 8), (8, 3, 8, 8)]}
     for samples in (None, {"x": images}):
-        network = octet.compile(make_images(), input_shapes=shapes, calibration_data=samples)
+        network = octet.compile(make_images(), input_shapes=shapes, calibration_data=samples, cpu_level=level)
         whole = network.run({"x": images})["y"]
         for size in (1, 4):
             parts = [network.run({"x": images[i:i + size]})["y"] for i in range(0, 8, size)]
@@ -162,11 +134,6 @@ def test_sizes_without_a_bucket_are_refused(encoder):
         encoder.bind(first(make_sentences(16)), {"y": np.empty((1, 32, 32), np.float32), "logits": np.empty((1, 4), np.float32)})
 
 
-class _Descriptor(ctypes.Structure):
-    _fields_ = [("abi", ctypes.c_int32), ("name", ctypes.c_char_p), ("sizes", ctypes.c_int64 * 3), ("weights", ctypes.c_void_p),
-                ("counts", ctypes.c_int32 * 3), ("tensors", ctypes.c_void_p * 3), ("report", ctypes.c_char_p), ("buckets", ctypes.c_void_p)]
-
-
 class _Program(ctypes.Structure):
     _fields_ = [("level", ctypes.c_char_p), ("steps", ctypes.c_void_p), ("count", ctypes.c_int64)]
 
@@ -199,6 +166,37 @@ def test_c_programs_select_by_shapes(encoder, tmp_path):
     getattr(library, f"{encoder.name}_destroy")(model)
 
 
+MAIN = """
+#include "net.h"
+#include <stdio.h>
+int main(void) {
+  static const int64_t shape[] = {3, 3, 8, 8}, beyond[] = {5, 3, 8, 8};
+  static float x[net_input_0_elements], y[net_output_0_elements];
+  octet_model *model = net_create(1, NULL, NULL, 0);
+  int32_t large = net_select(model, (const int64_t *const[]){beyond}), number = net_select(model, (const int64_t *const[]){shape});
+  const octet_bucket *bucket = &net_octet_model_v1()->descriptor->buckets->list[number];
+  int32_t code = net_run(model, (const void *const[]){x}, (void *const[]){y});
+  printf("%d %d %d %d", large, number, (int)bucket->outputs[0].bytes, code);
+  net_destroy(model);
+}
+"""
+
+
+def test_headers_describe_the_buckets(compile_files):
+    network = make_images()
+    process, library = compile_files(network, "--float", "--emit=obj", "--name=net", "--input-shape=x={1,4}x3x8x8")
+    assert process.returncode == 0
+    folder = library.parent
+    assert "   bucket 1:\n   inputs[0]: float x[1][3][8][8]\n   outputs[0]: float y[1][10]\n" in (folder / "net.h").read_text()
+    (folder / "main.c").write_text(MAIN)
+    library.rename(folder / "net.o")
+    clang = shutil.which("clang-22") or shutil.which("cc")
+    subprocess.run([clang, "-Wall", "-Werror", "main.c", "net.o", "-lpthread", "-o", "main"], cwd=folder, check=True)
+    assert subprocess.run([folder / "main"], capture_output=True, text=True).stdout == "-1 0 160 0"
+    process, library = compile_files(network, "--float", "--emit=obj", "--name=net", "--input-shape=x=1x3x8x8")
+    assert "net_select(octet_model *model" not in (library.parent / "net.h").read_text().split("OCTET_MODEL_NET_H")[-1]
+
+
 def test_a_library_without_buckets_has_no_select(tmp_path):
     network = octet.compile(make_images(), input_shapes={"x": (1, 3, 8, 8)})
     network.save(tmp_path / "net.so")
@@ -228,84 +226,21 @@ def test_states_pass_from_bucket_to_bucket():
         state = expected["hn"]
 
 
-def test_a_state_has_one_shape(refuse):
-    text = make_network("float[1,T,8] x, float[1,T,8] h", "float[1,T,8] y, float[1,T,8] hn", "y = Add (x, h)\n hn = Relu (y)", {})
-    message = refuse(text, "--float", "--state=h=hn", "--input-shape=x=1x{2,4}x8,h=1x{2,4}x8")
-    assert 'the state "h" is a tensor<1x4x8xf32> for h=1x4x8, x=1x4x8, but a tensor<1x2x8xf32> for h=1x2x8, x=1x2x8; ' in message
-    assert "give it the same shape in every bucket" in message
-
-
-# ---- errors ----------------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("options, message", [
-    (["--input-shape=ids=1x{16,32},mask=1x{16,32,64}"],
-     '--input-shape gives "ids" 2 shapes, but "mask" 3; give each of them one shape for each bucket'),
-    (["--input-shape=ids={1,2}x{16,32,64}"],
-     "--input-shape=ids={1,2}x{16,32,64}: lists of 2 and 3 sizes; give every list one size for each bucket"),
-    (["--input-shape=ids=1x{16,16},mask=1x16"], "--input-shape gives the bucket ids=1x16, mask=1x16 twice; omit one of them"),
-    (["--input-shape=ids=1x{16,0}"], "--input-shape=ids=1x{16,0}: expected a name and positive sizes"),
-    (["--input-shape=ids=1x{16"], "--input-shape=ids=1x{16: expected a name and positive sizes"),
-    (["--input-shape=ids=1x{}"], "--input-shape=ids=1x{}: expected a name and positive sizes"),
-    (["--input-shape=ids=1x16,ids=1x32"], '--input-shape gives the shape of "ids" twice'),
-    (["--input-shape=ids=1x{16,32},mask=1x{16,32}", "--pad=q=0"], '--pad names "q", but the inputs are "ids" "mask"'),
-    (["--input-shape=ids=1x{16,32},mask=1x{16,32}", "--pad=ids=0.5"],
-     '--pad gives "ids" a number that an element of type i64 cannot be'),
-    (["--pad=ids"], "--pad=ids: expected a name and a number"),
-    (["--pad=ids=1", "--pad=ids=1"], '--pad gives the value of "ids" twice'),
-    (["--input-shape=ids=1x{16,32},mask=1x{16,32}", "--stop-after=fuse"],
-     "--input-shape gives 2 buckets, but --stop-after writes the network for one; give each input one shape"),
-    (["--input-shape=ids=1x{16,32},mask=1x{16,32}", "--emit=mlir"], "2 buckets, but --emit=mlir writes the network for one"),
-    (["--input-shape=ids=1x16,mask=1x16", "--pad=ids=0", "--stop-after=fuse"], "--pad has no effect with --stop-after; omit it"),
-    (["--input-shape=ids=1x{16,32},mask=1x16"], "note: for ids=1x32, mask=1x16"),
-    (["--input-shape=ids=1x{16,24},mask=1x24"], "note: for ids=1x16, mask=1x24"),
-])
-def test_options_are_checked(refuse, options, message):
-    assert message in refuse(make_encoder(), "--float", *options)
-
-
-def test_onnx_is_written_for_one_bucket(refuse):
-    message = refuse(make_encoder(), "--input-shape=ids=1x{16,32},mask=1x{16,32}", "--emit=onnx", samples=make_sentences(16, 2))
-    assert "2 buckets, but --emit=onnx writes the network for one" in message
-
-
-def test_samples_fit_a_bucket(refuse):
-    message = refuse(make_encoder(), "--input-shape=ids=1x{16,32},mask=1x{16,32}", samples=make_sentences(20, 2))
-    assert "expected shape [1, 32], with or without a leading axis of samples, but got [2, 1, 20]" in message
-
-
-def test_arguments_are_checked():
-    for shapes in ({"ids": [(1, 16), (16,)]}, {"ids": [(1, 16), 4]}, {"ids": [(1, 0)]}, {"ids": []}):
-        with pytest.raises(octet.InputError, match="input_shapes: 'ids': expected"):
-            octet.compile(make_encoder(), input_shapes=shapes)
-    with pytest.raises(octet.InputError, match="pad: 'ids': expected a number"):
-        octet.compile(make_encoder(), input_shapes=encoder_shapes(16, 32), pad={"ids": "x"})
-    with pytest.raises(octet.CompileError, match="gives the bucket ids=1x16, mask=1x16 twice"):
-        octet.compile(make_encoder(), input_shapes=encoder_shapes(16, 16))
-
-
-# Networks that are not the same in every bucket: a constant that follows from a size, and a branch.
-WEIGHTS = {"w": np.ones((8, 8), np.float32) * 0.1, "two": np.array([2]), "three": np.array([3])}
-BIASED = """
-    shape = Shape (x)
-    size = Gather (shape, one)
-    real = Cast <to = 1> (size)
-    bias = Mul (real, b)
-    y = Gemm (x, w, bias)"""
-
-
-def test_buckets_that_differ_in_more_than_sizes(refuse):
-    two = np.random.default_rng(0).standard_normal((4, 2, 8)).astype(np.float32)
-    biased = make_network("float[N,8] x", "float[N,8] y", BIASED.replace("one", "zero"),
-                          {**WEIGHTS, "zero": np.array([0]), "b": np.arange(8, dtype=np.float32)})
-    message = refuse(biased, "--input-shape=x={2,4}x8", samples={"x": two})
-    assert 'the constants of the operator "y" are not those of the bucket that is calibrated' in message and "for x=4x8" in message
-    branches = make_network("float[N,8] x", "float[N,8] y", """
-        shape = Shape (x)
-        size = Gather (shape, zero)
-        few = Less (size, three)
-        scalar = Squeeze (few)
-        h = Gemm (x, w)
-        y = If (scalar) <then_branch = then () => (float[N,8] a) { r = Relu (h) a = Gemm (r, w) },
-                         else_branch = other () => (float[N,8] c) { s = Sigmoid (h) c = Gemm (s, w) }>""",
-                            {**WEIGHTS, "zero": np.array([0])})
-    message = refuse(branches, "--input-shape=x={2,4}x8", samples={"x": two})
-    assert "is not observed in the bucket that is calibrated; compile a library for each of them" in message
+# ---- quantized files ----------------------------------------------------------------------------------------------------------
+def test_files_that_are_quantized(compile_files):
+    constants = {"w": np.random.default_rng(0).integers(-127, 127, (8, 8)).astype(np.int8), "ws": np.float32(0.02), "wz": np.int8(0),
+                 "xs": np.float32(0.05), "xz": np.uint8(128), "ys": np.float32(0.1)}
+    text = make_network("float[N,8] x", "float[N,8] y", """
+        q = QuantizeLinear (x, xs, xz)
+        d = DequantizeLinear (q, xs, xz)
+        e = DequantizeLinear (w, ws, wz)
+        a = MatMul (d, e)
+        r = QuantizeLinear (a, ys, xz)
+        y = DequantizeLinear (r, ys, xz)""", constants)
+    process, library = compile_files(text, "--as-in-file", "--input-shape=x={1,4}x8")
+    assert process.returncode == 0 and "1 linear → int8" in process.stdout, process.stdout
+    network = octet.load(library)
+    x = np.random.default_rng(1).standard_normal((4, 8)).astype(np.float32)
+    whole = network.run({"x": x})["y"]
+    assert len(np.unique(whole)) > 4
+    assert b"".join(network.run({"x": x[i:i + 1]})["y"].tobytes() for i in range(4)) == whole.tobytes()
