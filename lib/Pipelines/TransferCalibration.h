@@ -35,7 +35,9 @@ private:
   struct KeyLess {
     bool operator()(const Key &a, const Key &b) const;
   };
-  template <typename T> using ByOperator = std::map<Key, T, KeyLess>;
+  /// In the order of the network.
+  template <typename T>
+  using ByOperator = llvm::MapVector<Key, T, std::map<Key, unsigned, KeyLess>>;
   /// The constants that an operator reads, null for other operands.
   using Constants = llvm::SmallVector<mlir::ElementsAttr, 4>;
   struct Change {
