@@ -109,8 +109,22 @@ TestNetwork &TestNetwork::prologue(std::vector<StepInfo> steps, int64_t prepared
   return *this;
 }
 
-Expected<SmallVector<char, 0>> TestNetwork::emit(const EmitOptions &options) {
-  return emitProgram(info, std::move(levels), options);
+TestNetwork &TestNetwork::bucket(int64_t smallerSize) {
+  info.smallerBuckets.push_back(
+      {{{"x", OCTET_F32, {1, smallerSize}, 0, 0}}, {{"y", OCTET_F32, {1, smallerSize}, 0, 0}}});
+  for (LevelCode &level : levels) {
+    size_t last = level.countSteps(level.stepsOfBuckets.size());
+    std::vector<StepInfo> steps(level.steps.end() - last, level.steps.end());
+    for (StepInfo &step : steps)
+      step.range = smallerSize;
+    level.stepsOfBuckets.push_back(last);
+    append_range(level.steps, std::move(steps));
+  }
+  return *this;
+}
+
+Expected<SmallVector<char, 0>> TestNetwork::emit(const EmitOptions &options, int64_t *bucketBytes) {
+  return emitProgram(info, std::move(levels), options, bucketBytes);
 }
 
 SmallVector<char, 0> TestNetwork::emitOrFail(const EmitOptions &options) {

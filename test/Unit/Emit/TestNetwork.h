@@ -30,7 +30,11 @@ public:
   /// Gives the level that was added last a prologue, which writes so many bytes.
   TestNetwork &prologue(std::vector<StepInfo> steps, int64_t preparedBytes);
 
-  llvm::Expected<llvm::SmallVector<char, 0>> emit(const EmitOptions &options = {});
+  /// Adds a smaller bucket to all levels, for the first floats of the input.
+  TestNetwork &bucket(int64_t smallerSize);
+
+  llvm::Expected<llvm::SmallVector<char, 0>> emit(const EmitOptions &options = {},
+                                                  int64_t *bucketBytes = nullptr);
 
   /// The bytes of the output; fails the test if there is an error.
   llvm::SmallVector<char, 0> emitOrFail(const EmitOptions &options = {});
