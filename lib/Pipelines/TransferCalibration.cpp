@@ -7,6 +7,7 @@
 
 #include "TransferCalibration.h"
 #include "Statistics.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Dialect/Octet/Origin.h"
 #include "octet/Pipelines/Measure.h"
@@ -18,25 +19,35 @@ using namespace octet;
 
 static constexpr llvm::StringLiteral kRemedy = "compile a library for each of them";
 
-bool CalibrationTransfer::KeyLess::operator()(const Key &a, const Key &b) const {
-  auto getPointers = [](const Key &key) {
-    return std::make_tuple(std::get<0>(key).getAsOpaquePointer(),
-                           std::get<1>(key).getAsOpaquePointer(), std::get<2>(key));
-  };
-  return getPointers(a) < getPointers(b);
+//===----------------------------------------------------------------------===//
+// Operators
+//===----------------------------------------------------------------------===//
+
+OperatorIndex::OperatorIndex(ModuleOp module) {
+  module.lookupSymbol<func::FuncOp>("main").walk([&](Operation *op) {
+    if (isa<ObserveOp, GroupOp, func::FuncOp>(op) || op->hasTrait<OpTrait::ConstantLike>())
+      return;
+    std::pair kind{getOrigin(op).getAsOpaquePointer(), op->getName().getAsOpaquePointer()};
+    OperatorKey key{kind.first, kind.second, counts[kind]++};
+    operators[key] = op;
+    keys[op] = key;
+  });
 }
 
-CalibrationTransfer::ByOperator<Operation *> CalibrationTransfer::listOperators(ModuleOp module) {
-  ByOperator<Operation *> operators;
-  std::map<std::pair<const void *, const void *>, unsigned> counts;
-  module.walk([&](Operation *op) {
-    OriginAttr origin = getOrigin(op);
-    if (!origin || isa<ObserveOp, GroupOp>(op))
-      return;
-    unsigned &count = counts[{origin.getAsOpaquePointer(), op->getName().getAsOpaquePointer()}];
-    operators[{origin, op->getName(), count++}] = op;
-  });
-  return operators;
+ValueKey OperatorIndex::getKey(Value value) const {
+  while (auto observe = value.getDefiningOp<ObserveOp>())
+    value = observe.getInput();
+  if (auto group = value.getDefiningOp<GroupOp>())
+    value = GroupOp::lookThrough(group.getYielded());
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return {OperatorKey(), argument.getArgNumber()};
+  auto result = cast<OpResult>(value);
+  return {keys.lookup(result.getOwner()), result.getResultNumber()};
+}
+
+unsigned OperatorIndex::count(OperatorKey key) const {
+  auto it = counts.find({std::get<0>(key), std::get<1>(key)});
+  return it == counts.end() ? 0 : it->second;
 }
 
 /// The use of the constant that an operand reads through groups and observers; null if it reads
@@ -58,65 +69,118 @@ static ElementsAttr getConstant(OpOperand &operand) {
   return use ? use->get().getDefiningOp<nn::ConstantOp>().getValue() : ElementsAttr();
 }
 
-CalibrationTransfer::ByOperator<CalibrationTransfer::Constants>
-CalibrationTransfer::listConstants(ModuleOp module) {
-  ByOperator<Constants> constants;
-  for (auto &[key, op] : listOperators(module))
-    for (OpOperand &operand : op->getOpOperands())
-      constants[key].push_back(getConstant(operand));
-  return constants;
+/// The observed activations.
+static SmallVector<ObserveOp> listObserves(ModuleOp module) {
+  SmallVector<ObserveOp> observes;
+  module.walk([&](ObserveOp op) {
+    if (!op.getInput().getDefiningOp<nn::ConstantOp>())
+      observes.push_back(op);
+  });
+  return observes;
 }
 
-void CalibrationTransfer::noteFloat(ModuleOp module) { before = listConstants(module); }
+static const void *getKind(ObserverOp observer) {
+  return observer.getObserver().getAsOpaquePointer();
+}
 
-void CalibrationTransfer::noteCalibrated(ModuleOp module) {
-  ByOperator<Constants> after = listConstants(module);
-  hasOtherChanges = after.size() != before.size();
-  for (auto &[key, constants] : after) {
-    auto old = before.find(key);
-    hasOtherChanges |= old == before.end() || old->second.size() > constants.size();
-    if (hasOtherChanges)
-      return;
-    for (auto [number, constant] : llvm::enumerate(constants)) {
-      bool isNew = number >= old->second.size();
-      ElementsAttr was = isNew ? ElementsAttr() : old->second[number];
-      if (was == constant)
+//===----------------------------------------------------------------------===//
+// The calibrated network
+//===----------------------------------------------------------------------===//
+
+void CalibrationTransfer::noteFloat(ModuleOp module) {
+  OperatorIndex index(module);
+  for (auto &[key, op] : index.get()) {
+    Constants &constants = before[key];
+    for (OpOperand &operand : op->getOpOperands())
+      constants.push_back(getConstant(operand));
+  }
+}
+
+void CalibrationTransfer::noteChanges(const OperatorIndex &index) {
+  for (auto &[key, op] : index.get()) {
+    counts[key] = index.count(key);
+    ArrayRef<ElementsAttr> old = before[key];
+    hasOtherChanges |= old.size() > op->getNumOperands();
+    for (OpOperand &operand : op->getOpOperands()) {
+      unsigned number = operand.getOperandNumber();
+      bool isNew = number >= old.size();
+      ElementsAttr was = isNew ? ElementsAttr() : old[number], constant = getConstant(operand);
+      if (was == constant && !isNew)
         continue;
       hasOtherChanges |= !constant || (!was && !isNew);
-      changes.push_back({key, (unsigned)number, was, constant});
+      changes.push_back(
+          {key, StringAttr::get(op->getContext(), getSourceName(op)), number, was, constant});
     }
   }
-  for (auto observer : module.getOps<ObserverOp>())
-    if (observer.getStatistics())
-      statistics[observer.getSymName()] = {observer.getObserver(), observer.getStatisticsAttr()};
 }
 
-llvm::Error CalibrationTransfer::applyStatistics(ModuleOp module) const {
-  for (auto &[symbol, state] : initStatistics(module)) {
-    auto observer = module.lookupSymbol<ObserverOp>(symbol);
-    auto known = statistics.find(symbol);
-    if (known == statistics.end() || known->second.first != observer.getObserver() ||
-        known->second.second.getNumElements() != (int64_t)state.bytes.size())
-      return makeRemedyError("the value " + quote(symbol) +
+void CalibrationTransfer::noteCalibrated(ModuleOp module) {
+  OperatorIndex index(module);
+  size_t size = before.size();
+  noteChanges(index);
+  hasOtherChanges |= before.size() != size || index.get().size() != size; // `before` got new ones
+  for (ObserveOp op : listObserves(module)) {
+    auto observer = module.lookupSymbol<ObserverOp>(op.getObserver());
+    statistics[{index.getKey(op.getInput()), getKind(observer)}] = observer.getStatisticsAttr();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Another network
+//===----------------------------------------------------------------------===//
+
+/// Parts of an operator, such as the steps of a recurrent one, are told apart by their numbers.
+llvm::Error CalibrationTransfer::checkParts(const OperatorIndex &index, OperatorKey key,
+                                            StringRef name) const {
+  auto count = counts.find(key);
+  if (key == OperatorKey() || count == counts.end() || count->second == index.count(key))
+    return llvm::Error::success();
+  return makeRemedyError("the operator " + quote(name) +
+                             " has other parts than in the bucket that is calibrated, such as "
+                             "another number of steps",
+                         kRemedy);
+}
+
+llvm::Error CalibrationTransfer::applyStatistics(ModuleOp module,
+                                                 const OperatorIndex &index) const {
+  Statistics expected = initStatistics(module);
+  for (ObserveOp op : listObserves(module)) {
+    auto state = expected.find(op.getObserver().str());
+    if (state == expected.end())
+      continue;
+    auto observer = module.lookupSymbol<ObserverOp>(op.getObserver());
+    ValueKey key = index.getKey(op.getInput());
+    OriginAttr origin = getOrigin(op.getInput());
+    if (llvm::Error error = checkParts(index, key.first, origin ? origin.getName().getValue() : ""))
+      return error;
+    auto found = statistics.find({key, getKind(observer)});
+    DenseIntElementsAttr known = found == statistics.end() ? DenseIntElementsAttr() : found->second;
+    // Values that share an observer here do so there.
+    if (!known || known.getNumElements() != (int64_t)state->second.bytes.size() ||
+        (observer.getStatistics() && observer.getStatisticsAttr() != known))
+      return makeRemedyError("the value " + quote(op.getObserver()) +
                                  " is not observed, or in another way, in the bucket that is "
                                  "calibrated",
                              kRemedy);
-    observer.setStatisticsAttr(known->second.second);
+    observer.setStatisticsAttr(known);
   }
   return llvm::Error::success();
 }
 
-llvm::Error CalibrationTransfer::applyChange(Operation *op, const Change &change) const {
+llvm::Error CalibrationTransfer::applyChange(const OperatorIndex &index,
+                                             const Change &change) const {
+  if (llvm::Error error = checkParts(index, change.op, change.name))
+    return error;
+  auto found = index.get().find(change.op);
+  Operation *op = found == index.get().end() ? nullptr : found->second;
   OpOperand *use = change.operand < (op ? op->getNumOperands() : 0)
                        ? findConstant(&op->getOpOperand(change.operand))
                        : nullptr;
   ElementsAttr was = use ? getConstant(*use) : ElementsAttr();
   if (!op || was != change.before || (!use && op->getNumOperands() != change.operand))
-    return makeRemedyError(
-        "the constants of the operator " +
-            quote(OriginAttr(cast<OriginAttr>(std::get<0>(change.op))).getName()) +
-            " are not those of the bucket that is calibrated",
-        kRemedy);
+    return makeRemedyError("the constants of the operator " + quote(change.name) +
+                               " are not those of the bucket that is calibrated",
+                           kRemedy);
   Operation *user = use ? use->getOwner() : op;
   if (!use && isa<GroupOp>(op->getParentOp()))
     user = op->getParentOp();
@@ -140,13 +204,11 @@ llvm::Error CalibrationTransfer::apply(ModuleOp module) const {
     return makeRemedyError("the backend's recipe changes more than constants, and several buckets "
                            "can share only these",
                            kRemedy);
-  if (llvm::Error error = applyStatistics(module))
+  OperatorIndex index(module);
+  if (llvm::Error error = applyStatistics(module, index))
     return error;
-  ByOperator<Operation *> operators = listOperators(module);
-  for (const Change &change : changes) {
-    auto op = operators.find(change.op);
-    if (llvm::Error error = applyChange(op == operators.end() ? nullptr : op->second, change))
+  for (const Change &change : changes)
+    if (llvm::Error error = applyChange(index, change))
       return error;
-  }
   return llvm::Error::success();
 }

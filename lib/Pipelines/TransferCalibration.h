@@ -17,6 +17,32 @@
 
 namespace octet {
 
+/// An operator of a network: its origin and its kind, as opaque pointers, and its number among
+/// those of both.
+using OperatorKey = std::tuple<const void *, const void *, unsigned>;
+/// A value: the operator and the number of its result.
+using ValueKey = std::pair<OperatorKey, unsigned>;
+
+/// The operators of a network, in its order, without constants, groups and observers.
+class OperatorIndex {
+public:
+  explicit OperatorIndex(mlir::ModuleOp module);
+
+  const llvm::MapVector<OperatorKey, mlir::Operation *, std::map<OperatorKey, unsigned>> &
+  get() const {
+    return operators;
+  }
+  /// Of the value that is computed inside, if a group computes it.
+  ValueKey getKey(mlir::Value value) const;
+  /// How many there are of the operator's origin and kind.
+  unsigned count(OperatorKey key) const;
+
+private:
+  llvm::MapVector<OperatorKey, mlir::Operation *, std::map<OperatorKey, unsigned>> operators;
+  llvm::DenseMap<mlir::Operation *, OperatorKey> keys;
+  std::map<std::pair<const void *, const void *>, unsigned> counts;
+};
+
 /// The result of calibrating a network for one set of input shapes, for the same network with
 /// others: the observers' statistics, and the constants that the backend's recipe changed.
 class CalibrationTransfer {
@@ -30,31 +56,26 @@ public:
   llvm::Error apply(mlir::ModuleOp module) const;
 
 private:
-  /// An operator: its origin, its kind, and its number among those of both.
-  using Key = std::tuple<mlir::Attribute, mlir::OperationName, unsigned>;
-  struct KeyLess {
-    bool operator()(const Key &a, const Key &b) const;
-  };
-  /// In the order of the network.
-  template <typename T>
-  using ByOperator = llvm::MapVector<Key, T, std::map<Key, unsigned, KeyLess>>;
   /// The constants that an operator reads, null for other operands.
   using Constants = llvm::SmallVector<mlir::ElementsAttr, 4>;
   struct Change {
-    Key op;
+    OperatorKey op;
+    mlir::StringAttr name; ///< the operator's
     unsigned operand;
     mlir::ElementsAttr before, after; ///< `before` is null if the operator had no such operand
   };
 
-  static ByOperator<mlir::Operation *> listOperators(mlir::ModuleOp module);
-  static ByOperator<Constants> listConstants(mlir::ModuleOp module);
-  llvm::Error applyChange(mlir::Operation *op, const Change &change) const;
-  llvm::Error applyStatistics(mlir::ModuleOp module) const;
+  void noteChanges(const OperatorIndex &index);
+  llvm::Error checkParts(const OperatorIndex &index, OperatorKey key, llvm::StringRef name) const;
+  llvm::Error applyChange(const OperatorIndex &index, const Change &change) const;
+  llvm::Error applyStatistics(mlir::ModuleOp module, const OperatorIndex &index) const;
 
-  ByOperator<Constants> before;
+  std::map<OperatorKey, Constants> before;
+  std::map<OperatorKey, unsigned> counts; ///< OperatorIndex::count in the calibrated network
   std::vector<Change> changes;
   bool hasOtherChanges = false; ///< the recipe changed more than constants
-  llvm::StringMap<std::pair<ObserverAttrInterface, mlir::DenseIntElementsAttr>> statistics;
+  /// By the value and the kind of observer.
+  std::map<std::pair<ValueKey, const void *>, mlir::DenseIntElementsAttr> statistics;
 };
 
 } // namespace octet

@@ -86,6 +86,22 @@ def test_buckets_that_differ_in_more_than_sizes(refuse):
     assert "is not observed, or in another way, in the bucket that is calibrated; compile a library for each of them" in message
 
 
+def test_steps_are_not_confused(refuse):
+    """The parts of a recurrent network have one name, and their number follows from the length."""
+    weights = {name: np.random.default_rng(0).standard_normal(shape).astype(np.float32) * 0.2
+               for name, shape in (("w", (2, 64, 8)), ("r", (2, 64, 16)), ("b", (2, 128)))}
+    text = make_network("float[T,1,8] x", "float[T,2,1,16] y", 'y = LSTM <hidden_size = 16, direction = "bidirectional"> (x, w, r, b)',
+                        weights)
+    samples = {"x": np.random.default_rng(0).standard_normal((4, 6, 1, 8)).astype(np.float32)}
+    message = refuse(text, "--input-shape=x={4,6}x1x8", samples=samples)
+    assert ('the operator "y" has other parts than in the bucket that is calibrated, such as another number of steps; compile a library'
+            " for each of them") in message
+    shapes = {"x": [(4, 1, 8), (6, 1, 8)]}
+    network, alone = octet.compile(text, input_shapes=shapes), octet.compile(text, input_shapes={"x": (4, 1, 8)})
+    x = samples["x"][0, :4]
+    assert network.run({"x": x})["y"].tobytes() == alone.run({"x": x})["y"].tobytes()
+
+
 def test_an_output_keeps_its_rank(refuse):
     text = make_network("float[N,8] x", "float[M,N,8] y", """
         shape = Shape (x)
