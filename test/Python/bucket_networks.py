@@ -78,6 +78,22 @@ def make_images():
     return make_network("float[N,3,H,W] x", "float[N,10] y", nodes, _weights(shapes))
 
 
+def make_unet():
+    """x [1, 3, H, W] to `y` [1, 4, H, W]: a coarse and a fine path."""
+    shapes = {"w1": (8, 3, 3, 3), "b1": (8,), "w2": (8, 8, 3, 3), "b2": (8,), "w3": (4, 16, 1, 1), "b3": (4,)}
+    nodes = """
+        c = Conv <pads = [1,1,1,1]> (x, w1, b1)
+        r = Relu (c)
+        p = MaxPool <kernel_shape = [2,2], strides = [2,2]> (r)
+        d = Conv <pads = [1,1,1,1]> (p, w2, b2)
+        e = Relu (d)
+        u = Resize <mode = "nearest", coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"> (e, , scales)
+        q = Concat <axis = 1> (u, r)
+        y = Conv (q, w3, b3)"""
+    scales = {"scales": np.array([1, 1, 2, 2], np.float32)}
+    return make_network("float[1,3,H,W] x", "float[1,4,H,W] y", nodes, {**_weights(shapes), **scales})
+
+
 def encoder_shapes(*lengths):
     return {name: [(1, length) for length in lengths] for name in ("ids", "mask")}
 

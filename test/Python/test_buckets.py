@@ -15,7 +15,7 @@ octet = pytest.importorskip("octet")
 pytest.importorskip("onnx")
 pytestmark = pytest.mark.usefixtures("compiler")
 
-from bucket_networks import (LENGTHS, assert_equal, encoder_shapes, first, make_encoder, make_images, make_network,  # noqa: E402
+from bucket_networks import (LENGTHS, assert_equal, encoder_shapes, first, make_encoder, make_images, make_network, make_unet,  # noqa: E402
                              make_sentences)
 
 
@@ -46,6 +46,22 @@ def test_int8_buckets_share_one_calibration(compile_files, plain_backend, calibr
         assert process.returncode == 0, process.stderr
         sample = first(make_sentences(length, seed=length))
         assert_equal(network.run(sample), octet.load(alone).run(sample))
+
+
+def test_buckets_of_other_aspects(compile_files, plain_backend):
+    """Some of these shapes hold others, some do not: of those that fit the one with the fewest elements runs."""
+    random = np.random.default_rng(0)
+    shapes = "--input-shape=x=1x3x{16,32,8,24}x{24,8,32,40}"
+    process, library = compile_files(make_unet(), shapes, f"--backend={plain_backend}", "--save-statistics=s.mlir",
+                                     samples={"x": random.standard_normal((4, 1, 3, 16, 24)).astype(np.float32)})
+    assert process.returncode == 0, process.stderr
+    network = octet.load(library)
+    for height, width in ((24, 40), (16, 24), (32, 8), (8, 32)):
+        x = random.standard_normal((1, 3, height, width)).astype(np.float32)
+        process, alone = compile_files(make_unet(), f"--input-shape=x=1x3x{height}x{width}", f"--backend={plain_backend}",
+                                       f"--load-statistics={library.parent / 's.mlir'}")
+        assert process.returncode == 0, process.stderr
+        assert_equal(network.run({"x": x}), octet.load(alone).run({"x": x}))
 
 
 def test_loaded_statistics_are_every_buckets(compile_files, plain_backend):

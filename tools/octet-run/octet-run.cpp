@@ -30,12 +30,13 @@ struct Options {
   cl::OptionCategory category{"octet-run options"};
   cl::opt<std::string> library{cl::Positional, cl::Required, cl::desc("<library>"),
                                cl::cat(category)};
-  cl::opt<std::string> input{"input",
-                             cl::desc("Inputs by name (.npz), or the only input (.npy): one "
-                                      "sample each, or samples along a leading axis, which\n"
-                                      "run in order: the network's states go from one to the next;\n"
-                                      "of several buckets the smallest that has their shapes runs"),
-                             cl::value_desc("file"), cl::cat(category)};
+  cl::opt<std::string> input{
+      "input",
+      cl::desc("Inputs by name (.npz), or the only input (.npy): one "
+               "sample each, or samples along a leading axis, which\n"
+               "run in order: the network's states go from one to the next;\n"
+               "of several buckets the smallest that has their shapes runs"),
+      cl::value_desc("file"), cl::cat(category)};
   cl::opt<std::string> expect{"expect",
                               cl::desc("Outputs to compare with; exit code 1 if they differ"),
                               cl::value_desc("file"), cl::cat(category)};
