@@ -167,6 +167,7 @@ size_t octet::findBucketOfSamples(ArrayRef<Bucket> buckets, ArrayRef<std::string
 
 OwningOpRef<ModuleOp> octet::joinBuckets(std::vector<Bucket> buckets) {
   ModuleOp module = *buckets.front().module;
+  module->removeAttr(kBucketAttr);
   for (auto [number, bucket] : llvm::drop_begin(llvm::enumerate(buckets))) {
     func::FuncOp network = getNetwork(bucket);
     network->remove();

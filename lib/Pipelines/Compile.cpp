@@ -151,8 +151,10 @@ private:
       nameBucket(shapes);
       if (llvm::Error error = buckets.empty() ? load() : quietly(load))
         return error;
-      if (request.buckets.size() > 1)
+      if (request.buckets.size() > 1) {
         constants.share(*module);
+        (*module)->setAttr(kBucketAttr, UnitAttr::get(&context));
+      }
       bucket.module = std::move(module);
       buckets.push_back(std::move(bucket));
     }

@@ -26,6 +26,15 @@ static bool isShared(const Unit &unit) {
   return PatternOp(unit.pattern).getObservation() == Observation::shared;
 }
 
+int64_t octet::countWeights(Operation *op) {
+  int64_t count = 0;
+  op->walk([&](nn::ProductOpInterface product) {
+    if (OpOperand *weights = product.getWeightOperand())
+      count += cast<ShapedType>(weights->get().getType()).getNumElements();
+  });
+  return count;
+}
+
 bool octet::isSplittable(const Unit &unit, OpOperand &operand) {
   OpOperand *weight = unit.getOperand<WeightOp>();
   if (!weight || unit.getWeightedActivation() != &operand)
@@ -71,12 +80,12 @@ octet::watchColumns(ObserverAttrInterface observer, ArrayRef<Value> values,
 DenseSet<Operation *> octet::findSmallFirstLayers(const Plan &plan, double share) {
   int64_t total = 0;
   for (const Decision &decision : plan.decisions)
-    total += nn::countMultiplyAdds(decision.op);
+    total += countWeights(decision.op);
   DenseSet<Operation *> found;
   for (const Decision &decision : plan.decisions) {
     OpOperand *operand = decision.unit ? decision.unit->getWeightedActivation() : nullptr;
     if (!operand || !isSplittable(*decision.unit, *operand) ||
-        (double)nn::countMultiplyAdds(decision.op) >= share * (double)total)
+        (double)countWeights(decision.op) >= share * (double)total)
       continue;
     Value value = operand->get();
     while (Operation *op = value.getDefiningOp())

@@ -331,7 +331,10 @@ void Planner::addSet(ArrayRef<Value> values) {
   for (Value value : values)
     if (!set.note && set.observer && !set.observer.getSpec().fixedScale)
       set.note = getIgnoredReader(value, set.observer);
-  set.observer = watchColumns(set.observer, values, [&](Operation *op) { return byOp.lookup(op); });
+  // Further columns of one bucket would be other weights than those of the next.
+  if (!block.getParentOp()->getParentOp()->hasAttr(kBucketAttr))
+    set.observer =
+        watchColumns(set.observer, values, [&](Operation *op) { return byOp.lookup(op); });
   plan.observed.push_back(std::move(set));
 }
 

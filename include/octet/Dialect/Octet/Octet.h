@@ -58,6 +58,8 @@ inline constexpr llvm::StringLiteral kStageAttr = "octet.stage";
 inline constexpr llvm::StringLiteral kReportAttr = "octet.report";
 /// A unit: the network was prepared for quantized inputs and outputs.
 inline constexpr llvm::StringLiteral kQuantizedIoAttr = "octet.quantized_io";
+/// A unit: the network is compiled for several shapes, which share their weights.
+inline constexpr llvm::StringLiteral kBucketAttr = "octet.bucket";
 
 } // namespace octet
 
