@@ -54,27 +54,6 @@ Tap Layer::getValuesTap() const {
           /*keepsSamples=*/true};
 }
 
-/// Whether results of `op` are those of single operands' elements, or keep their order.
-static bool keepsElements(Operation *op) {
-  if (auto group = dyn_cast<GroupOp>(op))
-    return llvm::all_of(group.getBody().front().without_terminator(),
-                        [](Operation &op) { return keepsElements(&op); });
-  return op->hasTrait<nn::Elementwise>() || op->hasTrait<nn::DataMovement>() ||
-         isa<ObserveOp, nn::SoftmaxOp>(op);
-}
-
-bool Layer::isLeaving() const {
-  llvm::SetVector<Operation *> reached;
-  reached.insert(unit.op);
-  for (size_t i = 0; i < reached.size(); ++i)
-    for (Operation *user : reached[i]->getUsers()) {
-      if (!isa<func::ReturnOp>(user) && !keepsElements(user))
-        return false;
-      reached.insert(user);
-    }
-  return true;
-}
-
 /// [N.bias_correction] From the sums of both networks, in units of 2^-24.
 SmallVector<float, 0> octet::getMeanErrors(const Tap &tap, const Measured &measured) {
   auto getSums = [](const TapStatistics &statistics) {

@@ -42,7 +42,7 @@ def uncorrected(write_backend):
 
 
 def run_all(network, samples, **options):
-    """The only output for each of the samples."""
+    """The first output for each of the samples."""
     model = octet.compile(network.SerializeToString(), **options)
     return np.concatenate([next(iter(model(sample).values())) for sample in samples])
 
@@ -296,13 +296,13 @@ def test_statistics_of_a_split_network_are_loaded(tmp_path, tool):
 
 
 # ---- bias correction -----------------------------------------------------------------------------------------------------
-def make_head(nodes="y = Conv(x, w, b)", **constants):
+def make_head(nodes="y = Conv(x, w, b)", outputs=("y",), **constants):
     """A detector's head: logits near 0 decide, and all weights are rounded in the same direction."""
     weights = -(np.random.default_rng(1).integers(40, 90, (2, CHANNELS, 1, 1)) + 0.45) / 127
     weights[:, 0] = -1
     bias = -0.05 * weights.sum((1, 2, 3))
     return make_network(nodes, inputs={"x": [1, CHANNELS, 8, 8]},
-                        constants={"w": weights.astype(np.float32), "b": bias.astype(np.float32), **constants})
+                        constants={"w": weights.astype(np.float32), "b": bias.astype(np.float32), **constants}, outputs=outputs)
 
 
 def make_maps(count, seed, share):
@@ -320,8 +320,29 @@ def agree(expected, got):
     return np.mean((expected > 0)[near] == (got > 0)[near])
 
 
-def test_a_correction_by_a_few_large_errors_is_left_out(unjudged, uncorrected):
-    network, data, samples = make_head(), {"x": make_maps(30, 0, 0.1)}, make_maps(20, 1, 0.1)
+# The logits leave beside boxes, from which they are sliced off in front of another product.
+BOXES = """
+c = Conv(x, w, b)
+o = Conv(x, v)
+j = Concat<axis = 1>(o, c)
+r = Reshape(j, lines)
+t = Transpose<perm = [0, 2, 1]>(r)
+d, y = Split<axis = 2>(t, sizes)
+k = Transpose<perm = [0, 2, 1]>(d)
+i = Reshape(k, image)
+s = Softmax<axis = 1>(i)
+z = Conv(s, u)
+"""
+
+
+def make_head_with_boxes():
+    return make_head(BOXES, outputs=("y", "z"), v=(4, CHANNELS, 1, 1), u=(2, 4, 1, 1), lines=np.array([1, 6, 64]), sizes=np.array([4, 2]),
+                     image=np.array([1, 4, 8, 8]))
+
+
+@pytest.mark.parametrize("make", [make_head, make_head_with_boxes])
+def test_a_correction_by_a_few_large_errors_is_left_out(make, unjudged, uncorrected):
+    network, data, samples = make(), {"x": make_maps(30, 0, 0.1)}, make_maps(20, 1, 0.1)
     expected = run_all(network, samples)
     on, off, without = (agree(expected, run_all(network, samples, calibration_data=data, backend=backend))
                         for backend in ("cpu", unjudged, uncorrected))

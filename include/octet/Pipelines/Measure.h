@@ -81,8 +81,8 @@ struct Layer {
   Tap getSumTap() const;
   /// Watches some values of each channel of the result, sample by sample, with an offset for each.
   Tap getValuesTap() const;
-  /// Whether the result reaches nothing but outputs, through operators that move values or compute
-  /// element by element (or softmax, which keeps their order).
+  /// Whether the result's elements reach nothing but outputs, through operators that move values or
+  /// compute element by element (or softmax, which keeps their order).
   bool isLeaving() const;
 };
 
