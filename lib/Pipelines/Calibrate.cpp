@@ -165,12 +165,19 @@ struct Calibrate : octet::impl::CalibratePassBase<Calibrate> {
     if (source.files.empty() && loadStatistics.empty())
       return llvm::createStringError("octet-calibrate has neither samples (octet-use-samples) nor "
                                      "statistics (load-statistics)");
+    std::vector<OwningOpRef<ModuleOp>> files;
+    for (const std::string &path : loadStatistics) {
+      llvm::Expected<OwningOpRef<ModuleOp>> file = openStatistics(getOperation(), path);
+      if (!file)
+        return file.takeError();
+      files.push_back(std::move(*file));
+    }
     Statistics statistics = initStatistics(getOperation());
     if (!source.files.empty())
       if (llvm::Error error = observeSamples(getOperation(), source, statistics))
         return error;
-    for (const std::string &path : loadStatistics) {
-      llvm::Expected<Statistics> loaded = octet::loadStatistics(getOperation(), path);
+    for (auto [path, file] : llvm::zip_equal(loadStatistics, files)) {
+      llvm::Expected<Statistics> loaded = readStatistics(getOperation(), *file, path);
       if (!loaded)
         return loaded.takeError();
       if (std::string problem = findUnusable(getOperation(), *loaded); !problem.empty())
@@ -179,6 +186,8 @@ struct Calibrate : octet::impl::CalibratePassBase<Calibrate> {
         return error;
     }
     attachStatistics(getOperation(), statistics);
+    if (source.progress.onStatistics)
+      source.progress.onStatistics(printStatistics(getOperation()));
     if (saveStatistics.empty())
       return llvm::Error::success();
     return writeFileAtomically(saveStatistics, printStatistics(getOperation()));

@@ -255,8 +255,6 @@ private:
     if (stage == Stage::Calibrate)
       if (llvm::Error error = transferCalibration())
         return error;
-    if (stage == Stage::Calibrate && !isFurther && !request.calibration.saveStatistics.empty())
-      result.statistics = printStatistics(*module);
     if (stage == Stage::Lower)
       reportFallbacks(*module, report);
     return llvm::Error::success();
@@ -277,6 +275,10 @@ private:
                             getLevels(request.target)};
     options.progress.onFigure = [this](StringRef key, int64_t value) { report.set(key, value); };
     options.calibration.saveStatistics.clear(); // they are written with the result
+    if (!request.calibration.saveStatistics.empty())
+      options.progress.onStatistics = [this](std::string text) {
+        result.statistics = std::move(text);
+      };
     options.policy.isIoQuantized |= (*module)->hasAttr(kQuantizedIoAttr);
     options.isAdopted = isAdopted;
     options.isCalibratedElsewhere = isFurther;

@@ -87,29 +87,49 @@ static llvm::Expected<OwningOpRef<ModuleOp>> parseFile(MLIRContext *context, Str
   return std::move(file);
 }
 
-llvm::Expected<Statistics> octet::loadStatistics(ModuleOp module, StringRef path) {
-  llvm::Expected<OwningOpRef<ModuleOp>> parsed = parseFile(module.getContext(), path);
-  if (!parsed)
-    return parsed.takeError();
-  OwningOpRef<ModuleOp> file = std::move(*parsed);
+llvm::Expected<OwningOpRef<ModuleOp>> octet::openStatistics(ModuleOp module, StringRef path) {
+  llvm::Expected<OwningOpRef<ModuleOp>> file = parseFile(module.getContext(), path);
+  if (!file)
+    return file.takeError();
+  for (auto saved : (*file)->getOps<ObserverOp>())
+    if (auto observer = module.lookupSymbol<ObserverOp>(saved.getSymName()))
+      if (auto columns = dyn_cast<ColumnMinMaxObserverAttr>(observer.getObserver()))
+        if (columns.getPlain() == saved.getObserver())
+          observer.setObserverAttr(saved.getObserver());
+  return file;
+}
+
+/// The saved statistics for the network's observer; null if they are of another kind. Statistics of
+/// columns serve an observer of the whole, too.
+static std::optional<std::vector<char>> adaptStatistics(ObserverOp observer, ObserverOp saved) {
+  std::vector<char> bytes;
+  if (DenseIntElementsAttr values = saved.getStatisticsAttr())
+    bytes.assign(values.value_begin<int8_t>(), values.value_end<int8_t>());
+  if (observer.getObserver() == saved.getObserver())
+    return bytes;
+  auto columns = dyn_cast<ColumnMinMaxObserverAttr>(saved.getObserver());
+  if (!columns || columns.getPlain() != observer.getObserver())
+    return std::nullopt;
+  SmallVector<char> plain = columns.getPlainState(bytes);
+  return std::vector<char>(plain.begin(), plain.end());
+}
+
+llvm::Expected<Statistics> octet::readStatistics(ModuleOp module, ModuleOp file, StringRef path) {
   Statistics statistics, expected = initStatistics(module);
-  for (auto saved : file->getOps<ObserverOp>()) {
+  for (auto saved : file.getOps<ObserverOp>()) {
     auto it = expected.find(saved.getSymName().str());
     if (it == expected.end())
       return makeError(path,
                        "the network has no observer '" + escapeText(saved.getSymName()) + "'");
     auto observer = module.lookupSymbol<ObserverOp>(saved.getSymName());
-    if (observer.getObserver() != saved.getObserver())
+    std::optional<std::vector<char>> bytes = adaptStatistics(observer, saved);
+    if (!bytes)
       return makeError(path, "observer '" + escapeText(saved.getSymName()) +
                                  "' is of another kind than the network's");
-    DenseIntElementsAttr values = saved.getStatisticsAttr();
-    if (!values || values.getNumElements() != (int64_t)it->second.bytes.size())
+    if (bytes->size() != it->second.bytes.size())
       return makeError(path, "the statistics of observer '" + escapeText(saved.getSymName()) +
                                  "' do not fit");
-    ObserverState &state = statistics[it->first];
-    state.observed = it->second.observed;
-    for (int8_t byte : values.getValues<int8_t>())
-      state.bytes.push_back(byte);
+    statistics[it->first] = {it->second.observed, std::move(*bytes)};
   }
   for (auto &[symbol, state] : expected)
     if (!statistics.count(symbol))

@@ -34,7 +34,13 @@ llvm::Error mergeStatistics(mlir::ModuleOp module, Statistics &statistics, const
 
 /// The text of a file of statistics: the observers of a calibrated network.
 std::string printStatistics(mlir::ModuleOp module);
-llvm::Expected<Statistics> loadStatistics(mlir::ModuleOp module, llvm::StringRef path);
+/// Parses such a file. Where it has the range of a value and the network's observer asks for the
+/// range of each column, that observer becomes `min_max`.
+llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> openStatistics(mlir::ModuleOp module,
+                                                                 llvm::StringRef path);
+/// The statistics in `file` for the observers of `module`, behind openStatistics of every file.
+llvm::Expected<Statistics> readStatistics(mlir::ModuleOp module, mlir::ModuleOp file,
+                                          llvm::StringRef path);
 
 } // namespace octet
 

@@ -185,7 +185,8 @@ struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
   void split(ObserverOp observer, Candidate &candidate) {
     auto bytes = llvm::map_to_vector(observer.getStatisticsAttr().getValues<int8_t>(),
                                      [](int8_t byte) { return (char)byte; });
-    auto ranges = cast<ColumnMinMaxObserverAttr>(observer.getObserver()).getColumns(bytes);
+    auto kind = cast<ColumnMinMaxObserverAttr>(observer.getObserver());
+    auto ranges = kind.getColumns(bytes);
     float min = 0, max = 0;
     for (auto [low, high] : ranges) {
       if (!std::isfinite(low) || !std::isfinite(high))
@@ -193,9 +194,8 @@ struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
       min = std::min(min, low);
       max = std::max(max, high);
     }
-    auto plain = getPlainObserver(observer);
     auto range = chooseRange(ranges, getBudget(candidate, ranges.size()));
-    auto type = plain.getQuantizedType([&] { return observer.emitOpError(); }, RankedTensorType(),
+    auto type = kind.getPlain().getQuantizedType([&] { return observer.emitOpError(); }, RankedTensorType(),
                                        toBytes(range));
     if (failed(type))
       return signalPassFailure();
@@ -222,13 +222,6 @@ struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
     numColumns += split.parts.size();
   }
 
-  /// The observer of the same range without statistics of columns.
-  static ObserverAttrInterface getPlainObserver(ObserverOp op) {
-    auto columns = cast<ColumnMinMaxObserverAttr>(op.getObserver());
-    return MinMaxObserverAttr::get(op.getContext(), columns.getDtype(), columns.getScheme(),
-                                   columns.getRange(), columns.getEps(), columns.getReduceRange());
-  }
-
   /// Its statistics.
   static SmallVector<char> toBytes(std::pair<float, float> range) {
     std::array<float, 2> values{range.first, range.second};
@@ -242,7 +235,7 @@ struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
     auto type = RankedTensorType::get({(int64_t)bytes.size()}, builder.getI8Type());
     return ObserverOp::create(
         builder, old.getLoc(), builder.getStringAttr(old.getSymName() + ".split"),
-        getPlainObserver(old),
+        cast<ColumnMinMaxObserverAttr>(old.getObserver()).getPlain(),
         cast<DenseIntElementsAttr>(DenseElementsAttr::getFromRawBuffer(type, bytes)));
   }
 

@@ -89,6 +89,8 @@ struct Progress {
   std::function<void(const WorkDone &work)> onWork;
   /// A pass has a figure for the report.
   std::function<void(llvm::StringRef key, int64_t value)> onFigure;
+  /// A calibration has ended: the text of its file of statistics.
+  std::function<void(std::string text)> onStatistics;
 };
 
 struct CompileRequest {

@@ -91,6 +91,9 @@ def Octet_ColumnMinMaxObserver : Octet_RangeObserver<"ColumnMinMaxObserver", "co
   let extraClassDeclaration = [{
     /// The smallest and the largest value of each column.
     ::llvm::SmallVector<std::pair<float, float>, 0> getColumns(::llvm::ArrayRef<char> state) const;
+    /// `min_max` with the same parameters, and what it would have kept where this one kept `state`.
+    ::octet::ObserverAttrInterface getPlain() const;
+    ::llvm::SmallVector<char> getPlainState(::llvm::ArrayRef<char> state) const;
   }];
 }
 

@@ -20,9 +20,7 @@ static ObserverAttrInterface getKeeper(const ColumnMinMaxObserverAttr &observer,
                                        RankedTensorType observed) {
   MLIRContext *context = observer.getContext();
   if (observed.getRank() == 0)
-    return MinMaxObserverAttr::get(context, observer.getDtype(), observer.getScheme(),
-                                   observer.getRange(), observer.getEps(),
-                                   observer.getReduceRange());
+    return observer.getPlain();
   return PerChannelMinMaxObserverAttr::get(context, observer.getDtype(), observer.getScheme(),
                                            observer.getRange(), observer.getEps(),
                                            observer.getReduceRange(), observed.getRank() - 1);
@@ -72,13 +70,30 @@ ColumnMinMaxObserverAttr::getColumns(ArrayRef<char> state) const {
   return columns;
 }
 
+ObserverAttrInterface ColumnMinMaxObserverAttr::getPlain() const {
+  return MinMaxObserverAttr::get(getContext(), getDtype(), getScheme(), getRange(), getEps(),
+                                 getReduceRange());
+}
+
+/// The range of all columns.
+static ValueRange32 getRangeOfAll(ArrayRef<std::pair<float, float>> columns) {
+  ValueRange32 all;
+  for (auto [min, max] : columns)
+    if (!ValueRange32{min, max}.isEmpty()) {
+      all.include(min);
+      all.include(max);
+    }
+  return all;
+}
+
+SmallVector<char> ColumnMinMaxObserverAttr::getPlainState(ArrayRef<char> state) const {
+  ValueRange32 all = getRangeOfAll(getColumns(state));
+  auto *bytes = reinterpret_cast<const char *>(&all);
+  return SmallVector<char>(bytes, bytes + sizeof(all));
+}
+
 FailureOr<quant::QuantizedType>
 ColumnMinMaxObserverAttr::getQuantizedType(EmitError emitError, RankedTensorType,
                                            ArrayRef<char> state) const {
-  ValueRange32 all;
-  for (auto [min, max] : getColumns(state)) {
-    all.include(min);
-    all.include(max);
-  }
-  return getQuantizedTypeOfRange(emitError, getTarget(*this), all);
+  return getQuantizedTypeOfRange(emitError, getTarget(*this), getRangeOfAll(getColumns(state)));
 }
