@@ -276,9 +276,7 @@ private:
     options.progress.onFigure = [this](StringRef key, int64_t value) { report.set(key, value); };
     options.calibration.saveStatistics.clear(); // they are written with the result
     if (!request.calibration.saveStatistics.empty())
-      options.progress.onStatistics = [this](std::string text) {
-        result.statistics = std::move(text);
-      };
+      options.progress.onStatistics = [this](std::string text) { result.statistics = text; };
     options.policy.isIoQuantized |= (*module)->hasAttr(kQuantizedIoAttr);
     options.isAdopted = isAdopted;
     options.isCalibratedElsewhere = isFurther;

@@ -195,8 +195,8 @@ struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
       max = std::max(max, high);
     }
     auto range = chooseRange(ranges, getBudget(candidate, ranges.size()));
-    auto type = kind.getPlain().getQuantizedType([&] { return observer.emitOpError(); }, RankedTensorType(),
-                                       toBytes(range));
+    auto type = kind.getPlain().getQuantizedType([&] { return observer.emitOpError(); },
+                                                 RankedTensorType(), toBytes(range));
     if (failed(type))
       return signalPassFailure();
     Split split = makeSplit(ranges, alignRange(range, cast<quant::UniformQuantizedType>(*type)));
