@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Images.h"
 #include "MemoryPlan.h"
-#include "octet/Dialect/Kernel/Kernels.h"
 #include "octet/Dialect/NN/States.h"
 #include "octet/Dialect/Octet/Origin.h"
 #include "llvm/Support/MathExtras.h"
@@ -31,36 +31,6 @@ static nn::ConvOp getConv(Operation *op) {
   return dyn_cast<nn::ConvOp>(op);
 }
 
-namespace {
-/// The layout that kernels of `op`, plain or fused, want: whether channels lie side by side, and
-/// whether they are the last dimension.
-struct WantedLayout {
-  bool channelsLast = false, inRows = false;
-
-  explicit WantedLayout(Operation *op) {
-    if (auto group = dyn_cast_or_null<GroupOp>(op)) {
-      auto products = group.getBody().front().getOps<nn::ProductOpInterface>();
-      op = products.empty() ? nullptr : (*products.begin()).getOperation();
-    }
-    if (!op || kernel::getOperatorRow(op).layout != kernel::Layout::channels_last)
-      return;
-    channelsLast = true;
-    auto product = dyn_cast<nn::ProductOpInterface>(op);
-    inRows =
-        product && product.getResultChannelAxis() == getTensorType(op->getResult(0)).getRank() - 1;
-  }
-};
-} // namespace
-
-/// Kernels read and write NHWC only.
-static bool wantsLayout(Operation *op) {
-  WantedLayout wanted(op);
-  return wanted.channelsLast && !wanted.inRows;
-}
-
-/// Kernels walk over dense rows.
-static bool wantsRows(Operation *op) { return WantedLayout(op).inRows; }
-
 static bool isReadInRows(Value value) {
   return llvm::any_of(value.getUsers(), [](Operation *user) {
     return wantsRows(user) || (isa<ObserveOp>(user) && isReadInRows(user->getResult(0)));
@@ -70,12 +40,12 @@ static bool isReadInRows(Value value) {
 /// Whether `value`, of rank 4, stays dense: no kernel that writes it wants NHWC, and one beside
 /// wants rows.
 static bool staysDense(Value value) {
-  return !wantsLayout(value.getDefiningOp()) &&
+  return !wantsImages(value.getDefiningOp()) &&
          (wantsRows(value.getDefiningOp()) || isReadInRows(value));
 }
 
 static bool isElementwise(Operation *op) {
-  return isa<GroupOp>(op) ? !WantedLayout(op).channelsLast : op->hasTrait<nn::Elementwise>();
+  return isa<GroupOp>(op) ? !wantsImages(op) && !wantsRows(op) : op->hasTrait<nn::Elementwise>();
 }
 
 static bool readsImage(Operation *op) {
@@ -169,7 +139,7 @@ void AssignLayout::convertDenseUses(Value value) {
   for (OpOperand &use : value.getUses()) {
     if (isa<ObserveOp>(use.getOwner()))
       convertDenseUses(use.getOwner()->getResult(0));
-    else if (wantsLayout(use.getOwner()) && !isParameter(use))
+    else if (wantsImages(use.getOwner()) && !isParameter(use))
       uses.push_back(&use);
   }
   if (uses.empty())
@@ -228,7 +198,7 @@ void AssignLayout::isolateReturns(Operation *terminator) {
     Value value = operand.get(), root = getAliasRoot(value);
     Operation *producer = root.getDefiningOp();
     bool mayWriteDense =
-        producer && !isa<nn::ConstantOp>(producer) && !(isRank4(root) && wantsLayout(producer));
+        producer && !isa<nn::ConstantOp>(producer) && !(isRank4(root) && wantsImages(producer));
     if (mayWriteDense && seen.insert(root).second)
       continue;
     operand.set(relayout(builder, value, nullptr));
@@ -310,6 +280,7 @@ void AssignLayout::runOnOperation() {
   for (Value value : block.getTerminator()->getOperands())
     for (Value root = getAliasRoot(value); returned.insert(value).second && value != root;)
       value = value.getDefiningOp()->getOperand(0);
+  llvm::DenseSet<Value> images = findImages(getOperation());
   for (BlockArgument argument : block.getArguments()) {
     convertDenseUses(argument);
     if (getStorageType(getTensorType(argument)).isInteger(8))
@@ -325,8 +296,8 @@ void AssignLayout::runOnOperation() {
     bool keepsType = isa<nn::ConstantOp, nn::RelayoutOp>(op);
     for (Value result : op.getResults()) {
       bool isReturned = returned.contains(result);
-      bool isImage = isRank4(result) && !keepsType && !staysDense(result) && !staysPlanar(&op) &&
-                     (!isReturned || keepsLayout(&op));
+      bool isImage = images.contains(result) && !keepsType && !staysDense(result) &&
+                     !staysPlanar(&op) && (!isReturned || keepsLayout(&op));
       if (isImage && isReturned)
         copyReturned(result, block.getTerminator());
       if (isImage)

@@ -77,6 +77,7 @@ static void buildLower(OpPassManager &pm, const PipelineOptions &options) {
 static void buildLayout(OpPassManager &pm, const PipelineOptions &) {
   pm.addPass(createInlineGroupsPass());
   pm.addNestedPass<func::FuncOp>(createExpandBatchNormPass());
+  pm.addNestedPass<func::FuncOp>(createFuseElementwisePass());
   pm.addNestedPass<func::FuncOp>(createAssignLayoutPass());
 }
 

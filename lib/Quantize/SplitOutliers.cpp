@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Plan.h"
+#include "RepeatColumns.h"
 #include "octet/Dialect/NN/Constants.h"
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Quantize/Passes.h"
@@ -40,6 +41,10 @@ struct Part {
 struct Split {
   float low = 0, high = 0;
   SmallVector<Part, 0> parts; ///< of the columns behind those that there are
+
+  SmallVector<int64_t> getColumns() const {
+    return llvm::map_to_vector(parts, [](const Part &part) { return part.column; });
+  }
 };
 
 /// How many parts of size `step` are behind the first one.
@@ -108,6 +113,10 @@ Split makeSplit(Columns columns, std::pair<float, float> range) {
   Split split{range.first, range.second, {}};
   addParts(split.parts, getReaches(columns, true), range.second, /*isAbove=*/true);
   addParts(split.parts, getReaches(columns, false), -range.first, /*isAbove=*/false);
+  // Kernels read columns in fours; further ones are always zero.
+  constexpr int64_t kFour = 4;
+  if (!split.parts.empty() && columns.size() % kFour == 0)
+    split.parts.resize(llvm::alignTo(split.parts.size(), kFour), Part{0, 0, 0, 0});
   return split;
 }
 
@@ -123,6 +132,12 @@ struct Candidate {
   SmallVector<Reader, 0> readers;
   SmallVector<Operation *> reshapes;
   bool isRefused = false;
+
+  /// Whether the pass erases `use` or gives it the value with further columns.
+  bool isKnown(OpOperand &use) const {
+    return llvm::is_contained(observes, use.getOwner()) ||
+           llvm::any_of(readers, [&](const Reader &reader) { return reader.operand == &use; });
+  }
 };
 
 struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
@@ -209,9 +224,9 @@ struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
     for (Reader &reader : candidate.readers) {
       Value &wide = widened[reader.operand->get()];
       if (!wide)
-        wide = widen(reader.operand->get(), narrow, split);
-      setOperand(reader.operand, wide);
-      widenWeights(reader.unit, split);
+        wide = widen(reader.operand->get(), narrow, split, candidate);
+      setOperand(*reader.operand, wide);
+      repeatWeights(reader.unit, split);
     }
     for (ObserveOp op : candidate.observes)
       op.erase();
@@ -250,25 +265,17 @@ struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
   }
 
   /// The value with its parts as further columns, observed.
-  static Value widen(Value value, ObserverOp observer, const Split &split) {
+  static Value widen(Value value, ObserverOp observer, const Split &split,
+                     const Candidate &candidate) {
     auto type = cast<RankedTensorType>(value.getType());
-    int64_t axis = type.getRank() - 1, numColumns = type.getDimSize(axis);
+    int64_t numColumns = type.getShape().back();
     OriginPropagation origins(getOrigin(value));
     OpBuilder builder(value.getContext(), &origins);
     builder.setInsertionPointAfterValue(value);
     Location loc = value.getLoc();
-    auto indices = llvm::map_to_vector(split.parts, [](const Part &part) { return part.column; });
-    SmallVector<int64_t> shape(type.getShape());
-    shape[axis] = indices.size();
-    auto taken = nn::GatherOp::create(
-        builder, loc, type.clone(shape), value,
-        nn::createConstant<int64_t>(
-            builder, loc, "split.columns",
-            RankedTensorType::get({(int64_t)indices.size()}, builder.getI64Type()), indices),
-        axis);
-    shape[axis] += numColumns;
-    RankedTensorType wide = type.clone(shape);
-    Value result = nn::ConcatOp::create(builder, loc, wide, ValueRange{value, taken}, axis);
+    Value result = repeatColumns(builder, value, split.getColumns(),
+                                 [&](OpOperand &use) { return candidate.isKnown(use); });
+    Type wide = result.getType();
     auto row = [&](StringRef name, float first, float Part::*member) {
       return createRow(builder, value, name, numColumns, first, split, member);
     };
@@ -279,36 +286,10 @@ struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
     return ObserveOp::create(builder, loc, wide, result, FlatSymbolRefAttr::get(observer));
   }
 
-  /// Sets an operand to a value of another shape; a group's argument follows.
-  static void setOperand(OpOperand *operand, Value value) {
-    operand->set(value);
-    if (auto group = dyn_cast<GroupOp>(operand->getOwner()))
-      group.getBody().getArgument(operand->getOperandNumber()).setType(value.getType());
-  }
-
-  static void widenWeights(const Unit &unit, const Split &split) {
-    ObserveOp old = getWeights(unit);
-    auto values = *getConstantValues<float>(old.getInput());
-    auto type = cast<RankedTensorType>(old.getInput().getType());
-    int64_t numColumns = type.getShape().back();
-    SmallVector<float, 0> wide;
-    for (size_t row = 0; row < values.size(); row += numColumns) {
-      wide.append(values.begin() + row, values.begin() + row + numColumns);
-      for (const Part &part : split.parts)
-        wide.push_back(values[row + part.column]);
-    }
-    SmallVector<int64_t> shape(type.getShape());
-    shape.back() += split.parts.size();
-    OriginPropagation origins(old);
-    OpBuilder builder(old, &origins);
-    std::string name = (getConstantName(getConstantElements(old.getInput())) + ".split").str();
-    Value constant = createConstantLike<float>(builder, old.getInput().getLoc(), old.getInput(),
-                                               name, type.clone(shape), wide);
-    auto observe = ObserveOp::create(builder, old.getLoc(), type.clone(shape), constant,
-                                     old.getObserverAttr());
-    setOperand(unit.getOperand<WeightOp>(), observe.getResult());
-    if (old.use_empty())
-      old.erase();
+  static void repeatWeights(const Unit &unit, const Split &split) {
+    OpOperand *weights = unit.getOperand<WeightOp>();
+    int64_t axis = cast<RankedTensorType>(weights->get().getType()).getRank() - 1;
+    repeatConstant(*weights, axis, split.getColumns());
   }
 
   static void keepFloat(Operation *op) {

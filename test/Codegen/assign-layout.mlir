@@ -166,3 +166,23 @@ func.func @attention(%x: tensor<1x3x32x32xf32> {nn.name = "x"}) -> (tensor<1x4x3
   %3 = nn.matmul %2, %0 : (tensor<1x4x32x32xf32>, tensor<1x4x32x32xf32>) -> tensor<1x4x32x32xf32>
   return %3 : tensor<1x4x32x32xf32>
 }
+
+// -----
+
+// Nothing beside attention reads or writes images: sums and transpositions of heads stay dense, although they are of rank 4.
+// CHECK-LABEL: func @heads
+// CHECK-NOT: #nn.layout
+// CHECK: return
+func.func @heads(%x: tensor<1x16x64xf32> {nn.name = "x"}, %mask: tensor<1x1x16x16xf32> {nn.name = "mask"}) -> (tensor<1x16x64xf32> {nn.name = "y"}) {
+  %c = nn.constant dense<2.0> : tensor<1xf32>
+  %m = nn.mul %mask, %c : (tensor<1x1x16x16xf32>, tensor<1xf32>) -> tensor<1x1x16x16xf32>
+  %0 = nn.reshape %x : (tensor<1x16x64xf32>) -> tensor<1x16x4x16xf32>
+  %1 = nn.transpose %0 permutation [0, 2, 1, 3] : (tensor<1x16x4x16xf32>) -> tensor<1x4x16x16xf32>
+  %2 = nn.matmul %1, %1 : (tensor<1x4x16x16xf32>, tensor<1x4x16x16xf32>) -> tensor<1x4x16x16xf32>
+  %3 = nn.add %2, %m : (tensor<1x4x16x16xf32>, tensor<1x1x16x16xf32>) -> tensor<1x4x16x16xf32>
+  %4 = nn.softmax %3 axis 3 : (tensor<1x4x16x16xf32>) -> tensor<1x4x16x16xf32>
+  %5 = nn.matmul %4, %1 : (tensor<1x4x16x16xf32>, tensor<1x4x16x16xf32>) -> tensor<1x4x16x16xf32>
+  %6 = nn.transpose %5 permutation [0, 2, 1, 3] : (tensor<1x4x16x16xf32>) -> tensor<1x16x4x16xf32>
+  %7 = nn.reshape %6 : (tensor<1x16x4x16xf32>) -> tensor<1x16x64xf32>
+  return %7 : tensor<1x16x64xf32>
+}

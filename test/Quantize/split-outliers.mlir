@@ -5,15 +5,15 @@
 // RUN: octet-opt %t.mlir --octet-split-outliers="columns=0 cost=0" | FileCheck %s --check-prefix=SAME
 // RUN: sed 's/^func.func/module attributes {octet.bucket} {&/; $s/$/}/' %s | octet-opt --octet-attach-policy --octet-prepare | FileCheck %s --check-prefix=BUCKET
 
-// Calibration saw the last column up to 4 and the others up to 1: three further columns. Both readers get them, the one behind
+// Calibration saw the last column up to 4 and the others up to 1: three further columns, and a fourth of zeros. Both readers get them, the one behind
 // the reshape, too, which moves floats now; nn.exp reads what the network was given.
 // CHECK: octet.observer @x.split #octet.min_max<dtype = ui8> statistics dense<{{.*}}> : tensor<8xi8>
 // CHECK-NOT: column_min_max
 // CHECK-LABEL: func.func @main
 // CHECK-SAME: %[[X:.*]]: tensor<2x4xf32>
-// CHECK: %[[COLUMNS:.*]] = nn.constant dense_resource<split.columns> : tensor<3xi64>
-// CHECK: %[[TAKEN:.*]] = nn.gather %[[X]], %[[COLUMNS]] axis 1 {{.*}} -> tensor<2x3xf32>
-// CHECK: %[[WIDE:.*]] = nn.concat %[[X]], %[[TAKEN]] axis 1 {{.*}} -> tensor<2x7xf32>
+// CHECK: %[[COLUMNS:.*]] = nn.constant dense_resource<split.columns> : tensor<4xi64>
+// CHECK: %[[TAKEN:.*]] = nn.gather %[[X]], %[[COLUMNS]] axis 1 {{.*}} -> tensor<2x4xf32>
+// CHECK: %[[WIDE:.*]] = nn.concat %[[X]], %[[TAKEN]] axis 1 {{.*}} -> tensor<2x8xf32>
 // CHECK: %[[SHIFT:.*]] = nn.constant dense_resource<split.shift>
 // CHECK: %[[SHIFTED:.*]] = nn.sub %[[WIDE]], %[[SHIFT]]
 // CHECK: %[[LOW:.*]] = nn.constant dense_resource<split.low>
@@ -21,14 +21,14 @@
 // CHECK: %[[HIGH:.*]] = nn.constant dense_resource<split.high>
 // CHECK: %[[CLIPPED:.*]] = nn.min %[[ABOVE]], %[[HIGH]]
 // CHECK: %[[PARTS:.*]] = octet.observe %[[CLIPPED]] by @x.split
-// CHECK: %[[WEIGHTS:.*]] = octet.observe %{{.*}} by @constant : tensor<2x7xf32>
+// CHECK: %[[WEIGHTS:.*]] = octet.observe %{{.*}} by @constant : tensor<2x8xf32>
 // CHECK: nn.reshape %[[X]] {{.*}}verdict = float
-// CHECK: nn.linear %{{.*}}, %{{.*}} : (tensor<1x2x7xf32>, tensor<2x7xf32>) -> tensor<1x2x2xf32>
-// CHECK: nn.linear %[[PARTS]], %{{.*}} : (tensor<2x7xf32>, tensor<2x7xf32>) -> tensor<2x2xf32>
+// CHECK: nn.linear %{{.*}}, %{{.*}} : (tensor<1x2x8xf32>, tensor<2x8xf32>) -> tensor<1x2x2xf32>
+// CHECK: nn.linear %[[PARTS]], %{{.*}} : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x2xf32>
 // CHECK: nn.exp %[[X]]
 
 // [-1, 1] and a little more, so that its ends are integers: from -127 to 128 times 1/127.
-// CONVERT: octet.quantize {{.*}} -> tensor<2x7x!quant.uniform<u8:f32, 0.007874015{{[0-9]*}}:127>>
+// CONVERT: octet.quantize {{.*}} -> tensor<2x8x!quant.uniform<u8:f32, 0.007874015{{[0-9]*}}:127>>
 
 // The buckets of a network share their weights.
 // BUCKET: octet.observer @x #octet.min_max<dtype = ui8>

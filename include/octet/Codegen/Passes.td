@@ -10,11 +10,23 @@
 
 include "mlir/Pass/PassBase.td"
 
+def FuseElementwisePass : Pass<"octet-fuse-elementwise", "::mlir::func::FuncOp"> {
+  let summary = "chains of element-wise operators become one step";
+  let description = [{
+    An element-wise operator, or a quantize, and the element-wise operators and dequantizes that compute its operands for it
+    alone, in its shape, become one `octet.group`: values between them stay in registers, and no bit changes. Images
+    (octet-assign-layout) are left as they are; their chains are the products' epilogues. Source: `docs/rationale/kernels.md`.
+  }];
+  let statistics = [Statistic<"numFused", "num-fused", "groups made">];
+  let dependentDialects = ["::octet::nn::NNDialect", "::octet::OctetDialect"];
+}
+
 def AssignLayoutPass : Pass<"octet-assign-layout", "::mlir::func::FuncOp"> {
   let summary = "chooses how tensors lie in memory";
   let description = [{
-    Rank-4 tensors inside the network become NHWC (`#nn.layout`), with a channel pitch that dot products can read in fours
-    and with the border that the convolutions reading them need. Network inputs and outputs stay dense NCHW, and
+    Images become NHWC (`#nn.layout`), with a channel pitch that dot products can read in fours and with the border that the
+    convolutions reading them need: tensors of rank 4 inside the network that convolutions and pools read or write, directly
+    or through operators that work in any layout. Network inputs and outputs stay dense NCHW, and
     so does what is computed from inputs element by element, and what linear layers and products of two values read and
     write; `nn.relayout` is inserted where both meet. Source: `docs/rationale/kernels.md`.
   }];

@@ -1,0 +1,129 @@
+//===- FuseElementwise.cpp - chains of element-wise ops as one step --------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Buffers.h"
+#include "Images.h"
+#include "mlir/IR/IRMapping.h"
+#include "octet/Dialect/Octet/Octet.h"
+#include "octet/Dialect/Octet/Origin.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace octet {
+#define GEN_PASS_DEF_FUSEELEMENTWISEPASS
+#include "octet/Codegen/Passes.h.inc"
+} // namespace octet
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::codegen;
+
+/// More would not stay in registers.
+static constexpr size_t kMostOps = 16, kMostInputs = 8;
+
+/// Whether a value of this type is the same in a register as in memory, where half precision, for
+/// one, is rounded.
+static bool isExactInRegisters(Type type) {
+  Type element = getElementTypeOrSelf(type);
+  return element.isF32() || element.isInteger(1) || element.isInteger(64);
+}
+
+static bool isRoot(Operation *op) { return op->hasTrait<nn::Elementwise>() || isa<QuantizeOp>(op); }
+
+/// Whether `op` may be computed where its result is read.
+static bool isPart(Operation *op) {
+  return (op->hasTrait<nn::Elementwise>() || isa<DequantizeOp>(op)) && op->getNumResults() == 1 &&
+         isExactInRegisters(op->getResult(0).getType());
+}
+
+namespace {
+/// Operators that are computed element by element for the result of the last of them.
+class Chain {
+public:
+  explicit Chain(Operation *root) : root(root) {
+    parts.insert(root);
+    for (size_t i = 0; i < parts.size(); ++i)
+      for (Value operand : parts[i]->getOperands())
+        add(operand.getDefiningOp());
+  }
+
+  bool isWorthwhile() const { return parts.size() > 1; }
+  GroupOp makeGroup();
+
+private:
+  /// Adds an op all of whose readers are parts already; else one of them adds it later, or it is
+  /// read elsewhere.
+  void add(Operation *op) {
+    if (!op || parts.size() == kMostOps || parts.contains(op) || !isPart(op) ||
+        getTensorType(op->getResult(0)).getShape() != getTensorType(root->getResult(0)).getShape())
+      return;
+    if (!llvm::all_of(op->getUsers(), [&](Operation *user) { return parts.contains(user); }))
+      return;
+    parts.insert(op);
+    if (getInputs().size() > kMostInputs)
+      parts.remove(op);
+  }
+
+  llvm::SetVector<Value> getInputs() const {
+    llvm::SetVector<Value> inputs;
+    for (Operation *part : parts)
+      for (Value operand : part->getOperands())
+        if (!parts.contains(operand.getDefiningOp()))
+          inputs.insert(operand);
+    return inputs;
+  }
+
+  Operation *root;
+  llvm::SetVector<Operation *> parts;
+};
+} // namespace
+
+/// Erases the parts; the result is quantized if the root is a quantize.
+GroupOp Chain::makeGroup() {
+  OriginPropagation origins(root);
+  OpBuilder builder(root, &origins);
+  llvm::SetVector<Value> inputs = getInputs();
+  auto group = GroupOp::create(builder, root->getLoc(), root->getResult(0).getType(),
+                               /*pattern=*/nullptr, inputs.getArrayRef());
+  Block *body = builder.createBlock(&group.getBody());
+  IRMapping inside;
+  for (Value input : inputs)
+    inside.map(input, body->addArgument(input.getType(), input.getLoc()));
+  SmallVector<Operation *> inOrder(parts.begin(), parts.end());
+  llvm::sort(inOrder, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  for (Operation *part : inOrder)
+    if (!isa<QuantizeOp>(part))
+      builder.clone(*part, inside);
+  Value yielded = isa<QuantizeOp>(root) ? root->getOperand(0) : root->getResult(0);
+  YieldOp::create(builder, root->getLoc(), inside.lookup(yielded));
+  root->getResult(0).replaceAllUsesWith(group.getResult());
+  for (Operation *part : llvm::reverse(inOrder))
+    part->erase();
+  return group;
+}
+
+namespace {
+/// See Passes.td.
+struct FuseElementwise : octet::impl::FuseElementwisePassBase<FuseElementwise> {
+  void runOnOperation() override {
+    llvm::DenseSet<Value> images = findImages(getOperation());
+    auto isDense = [&](Operation *op) { return !images.contains(op->getResult(0)); };
+    for (Block &block : getOperation().getBody()) {
+      Operation *next = block.empty() ? nullptr : &block.back();
+      while (Operation *op = next) {
+        next = op->getPrevNode();
+        if (!isRoot(op) || !isDense(op))
+          continue;
+        Chain chain(op);
+        if (!chain.isWorthwhile())
+          continue;
+        next = chain.makeGroup()->getPrevNode();
+        ++numFused;
+      }
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,56 @@
+// RUN: octet-opt %s -split-input-file --octet-fuse-elementwise | FileCheck %s
+
+// What one operator reads alone is computed with it, up to a quantize; a value with another reader, a smaller one, and one that
+// memory rounds stay as they are.
+// CHECK-LABEL: func @chain
+// CHECK: %[[E:.*]] = nn.sqrt %{{.*}} : (tensor<4x1xf32>)
+// CHECK-NEXT: octet.group(%[[C:.*]] = %{{.*}}, %[[X:.*]] = %arg0, %[[S:.*]] = %[[E]]) attributes {octet.origin = #octet.origin<"clip">} : (tensor<32xf32>, tensor<4x32xf32>, tensor<4x1xf32>) -> tensor<4x32x!quant.uniform<u8:f32, 5.000000e-01>> {
+// CHECK-NEXT: %[[D:.*]] = nn.div %[[X]], %[[S]] {octet.origin = #octet.origin<"norm">}
+// CHECK-NEXT: %[[M:.*]] = nn.mul %[[D]], %[[C]]
+// CHECK-NEXT: octet.yield %[[M]] : tensor<4x32xf32>
+// CHECK-NOT: octet.group
+// CHECK: nn.add %arg0, %arg0
+// CHECK: nn.cast {{.*}} -> tensor<4x32xf16>
+// CHECK: nn.cast
+func.func @chain(%x: tensor<4x32xf32>, %v: tensor<4x1xf32>) -> (tensor<4x32x!quant.uniform<u8:f32, 5.000000e-01>>, tensor<4x32xf32>, tensor<4x32xf32>) {
+  %c = nn.constant dense<2.0> : tensor<32xf32>
+  %e = nn.sqrt %v : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %d = nn.div %x, %e {octet.origin = #octet.origin<"norm">} : (tensor<4x32xf32>, tensor<4x1xf32>) -> tensor<4x32xf32>
+  %m = nn.mul %d, %c {octet.origin = #octet.origin<"norm">} : (tensor<4x32xf32>, tensor<32xf32>) -> tensor<4x32xf32>
+  %q = octet.quantize %m {octet.origin = #octet.origin<"clip">} : (tensor<4x32xf32>) -> tensor<4x32x!quant.uniform<u8:f32, 5.000000e-01>>
+  %a = nn.add %x, %x : (tensor<4x32xf32>, tensor<4x32xf32>) -> tensor<4x32xf32>
+  %s = nn.softmax %a axis 1 : (tensor<4x32xf32>) -> tensor<4x32xf32>
+  %b = nn.mul %a, %s : (tensor<4x32xf32>, tensor<4x32xf32>) -> tensor<4x32xf32>
+  %h = nn.cast %x : (tensor<4x32xf32>) -> tensor<4x32xf16>
+  %r = nn.cast %h : (tensor<4x32xf16>) -> tensor<4x32xf32>
+  return %q, %b, %r : tensor<4x32x!quant.uniform<u8:f32, 5.000000e-01>>, tensor<4x32xf32>, tensor<4x32xf32>
+}
+
+// -----
+
+// Every reader of the sum is part of the group, which holds integers, too.
+// CHECK-LABEL: func @masked
+// CHECK: %[[G:.*]] = octet.group(
+// CHECK: nn.add
+// CHECK: nn.compare
+// CHECK: nn.select
+// CHECK: octet.yield
+func.func @masked(%x: tensor<4x32xf32>, %v: tensor<32xf32>) -> tensor<4x32xf32> {
+  %z = nn.constant dense<0.0> : tensor<1xf32>
+  %a = nn.add %x, %v : (tensor<4x32xf32>, tensor<32xf32>) -> tensor<4x32xf32>
+  %n = nn.compare equal %a, %a : (tensor<4x32xf32>, tensor<4x32xf32>) -> tensor<4x32xi1>
+  %s = nn.select %n, %a, %z : (tensor<4x32xi1>, tensor<4x32xf32>, tensor<1xf32>) -> tensor<4x32xf32>
+  return %s : tensor<4x32xf32>
+}
+
+// -----
+
+// Images keep their operators: kernels across two layouts have no vectors.
+// CHECK-LABEL: func @image
+// CHECK-NOT: octet.group
+func.func @image(%x: tensor<1x4x8x8xf32>, %w: tensor<4x4x1x1xf32>) -> tensor<1x4x8x8xf32> {
+  %a = nn.add %x, %x : (tensor<1x4x8x8xf32>, tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf32>
+  %b = nn.mul %a, %x : (tensor<1x4x8x8xf32>, tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf32>
+  %c = nn.conv %b, %w : (tensor<1x4x8x8xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x8x8xf32>
+  return %c : tensor<1x4x8x8xf32>
+}
