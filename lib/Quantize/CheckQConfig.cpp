@@ -25,9 +25,8 @@ static std::string print(double value) {
   return text;
 }
 
-/// Signed types are written `si8` or `i8`.
-static bool isSameType(Type a, IntegerType b) {
-  auto integer = dyn_cast<IntegerType>(a);
+bool octet::isSameInteger(Type a, IntegerType b) {
+  auto integer = dyn_cast_if_present<IntegerType>(a);
   return integer && b && integer.getWidth() == b.getWidth() &&
          integer.isUnsigned() == b.isUnsigned();
 }
@@ -62,7 +61,7 @@ static std::optional<Reason> check(DTypeAttr dtype, ObserverAttrInterface observ
                   llvm::formatv("give the {0} observer the dtype ui8 or si8", role)};
   if (!dtype || !isa<IntegerType>(dtype.getType()))
     return std::nullopt;
-  if (!isSameType(dtype.getType(), spec.dtype))
+  if (!isSameInteger(dtype.getType(), spec.dtype))
     return Reason{
         "OCT204",
         llvm::formatv("the {0} observer yields {1}, but the backend takes {2}", role,
@@ -198,15 +197,14 @@ std::optional<Reason> octet::checkQConfig(const Unit &unit, QConfigAttr qconfig)
 
 std::optional<Reason>
 octet::checkObservers(const Unit &unit,
-                      llvm::function_ref<ObserverAttrInterface(Value)> getObserver) {
+                      llvm::function_ref<ObserverAttrInterface(OpOperand &)> getInput,
+                      ObserverAttrInterface result) {
   return checkAny(unit.pattern, [&](DTypesOp dtypes) -> std::optional<Reason> {
     for (auto [leaf, operand] : unit.leaves)
-      if (auto observer = isa<ActivationOp>(leaf) ? getObserver(operand->get()) : nullptr)
+      if (auto observer = isa<ActivationOp>(leaf) ? getInput(*operand) : nullptr)
         if (auto reason = check(dtypes.getInputAttr(), observer, "input's"))
           return reason;
-    if (auto observer = getObserver(unit.op->getResult(0)))
-      return check(dtypes.getOutputAttr(), observer, "result's");
-    return std::nullopt;
+    return result ? check(dtypes.getOutputAttr(), result, "result's") : std::nullopt;
   });
 }
 

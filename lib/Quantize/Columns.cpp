@@ -49,24 +49,22 @@ bool octet::isSplittable(const Unit &unit, OpOperand &operand) {
 }
 
 ObserverAttrInterface
-octet::watchColumns(ObserverAttrInterface observer, ArrayRef<Value> values,
+octet::watchColumns(ObserverAttrInterface observer, ArrayRef<ObservedPoint> points,
                     llvm::function_ref<const Decision *(Operation *)> getDecision) {
   auto plain = dyn_cast_or_null<MinMaxObserverAttr>(observer);
   if (!plain)
     return observer;
   bool any = false;
   int64_t numColumns = 0, others = 0;
-  for (Value value : values) {
-    if (!hasRows(value, others) || (numColumns && others != numColumns))
+  for (const ObservedPoint &point : points) {
+    if (!hasRows(point.value, others) || (numColumns && others != numColumns))
       return observer;
     numColumns = others;
-    for (OpOperand &use : value.getUses()) {
-      const Decision *reader = getDecision(use.getOwner());
-      if (!reader || reader->verdict == Verdict::Float)
-        continue;
+    for (OpOperand *use : point.readers) {
+      const Decision *reader = getDecision(use->getOwner());
       if (isShared(*reader->unit) && isa<nn::ReshapeOp>(reader->op))
         continue;
-      if (!isSplittable(*reader->unit, use))
+      if (!isSplittable(*reader->unit, *use))
         return observer;
       any = true;
     }

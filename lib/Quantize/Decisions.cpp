@@ -22,14 +22,22 @@ static ReasonAttr toAttr(MLIRContext *context, const std::optional<Reason> &reas
                 : ReasonAttr();
 }
 
-/// The notes about observers that operators' results share, by operator.
+/// The notes about observers that operators' results share, and about those that stand in front of
+/// an operator alone, by operator.
 static DenseMap<Operation *, Reason> collectNotes(const Plan &plan) {
   DenseMap<Operation *, Reason> notes;
+  auto note = [&](const ObservedPoint &point, const Reason &reason) {
+    if (Operation *producer = point.value.getDefiningOp(); producer && !point.isSecond)
+      notes.try_emplace(producer, reason);
+  };
   for (const ObservedSet &set : plan.observed)
-    if (set.note)
-      for (Value value : set.values)
-        if (Operation *producer = value.getDefiningOp())
-          notes.try_emplace(producer, *set.note);
+    for (const ObservedPoint &point : set.points) {
+      if (set.note)
+        note(point, *set.note);
+      for (OpOperand *reader : point.readers)
+        if (point.isSecond)
+          notes.try_emplace(reader->getOwner(), getReasonOfSecond(plan, point, set.observer));
+    }
   return notes;
 }
 

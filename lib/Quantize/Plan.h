@@ -1,87 +1,24 @@
-//===- Plan.h - what is to be quantized, and why not ------------*- C++ -*-===//
+//===- Plan.h - what parts of the plan share --------------------*- C++ -*-===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// All decisions of octet-prepare are taken here, without changing the program; octet-explain prints
-// them.
+// What the parts of the plan, which octet/Quantize/Plan.h declares, share with each other and with
+// the passes of this folder.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef OCTET_LIB_QUANTIZE_PLAN_H
 #define OCTET_LIB_QUANTIZE_PLAN_H
 
-#include "octet/Backend/Backend.h"
 #include "octet/Dialect/Octet/Origin.h"
+#include "octet/Quantize/Plan.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/JSON.h"
 
 namespace octet {
-
-/// Why something is not as one might expect. The codes are stable: OCT1xx the backend, OCT2xx the
-/// QConfig.
-struct Reason {
-  llvm::StringRef code;
-  std::string text;
-  std::string remedy;
-};
-
-/// The decision about one operator or group.
-struct Decision {
-  mlir::Operation *op;
-  std::optional<Unit> unit;
-  QConfigAttr qconfig;
-  Verdict verdict = Verdict::Float;
-  /// Set if `verdict` is not Quantized.
-  std::optional<Reason> reason;
-  /// The mapping gives the operator a QConfig that is ignored: no pattern takes the operator, or
-  /// not with this QConfig.
-  bool isRefused = false;
-};
-
-/// Values that share one observer.
-struct ObservedSet {
-  llvm::SmallVector<mlir::Value, 1> values;
-  ObserverAttrInterface observer;
-  bool isPerChannel = false;
-  /// Set if the observer is not the one that every operator asked for.
-  std::optional<Reason> note;
-};
-
-struct Plan {
-  /// In program order.
-  llvm::SmallVector<Decision, 0> decisions;
-  /// In the order of the first value's definition.
-  llvm::SmallVector<ObservedSet, 0> observed;
-};
-
-/// The plans of a module: ask the analysis manager for it. octet-prepare carries out those that
-/// octet-explain has printed.
-class PlanAnalysis {
-public:
-  PlanAnalysis(mlir::Operation *module, mlir::AnalysisManager &analyses)
-      : module(module), policy(analyses.getAnalysis<PolicyAnalysis>()) {}
-
-  /// One for each block of a function; `quantizedOutputs`: what it returns is quantized where it
-  /// can be. Null, with an error emitted, if the module has no policy, or a block contains
-  /// observers or quantized values already.
-  const std::vector<Plan> *getPlans(bool quantizedOutputs);
-
-  bool isInvalidated(const mlir::AnalysisManager::PreservedAnalyses &preserved) const {
-    return !preserved.isPreserved<PlanAnalysis>() || !preserved.isPreserved<PolicyAnalysis>();
-  }
-
-private:
-  mlir::Operation *module;
-  const PolicyAnalysis &policy;
-  /// By `quantizedOutputs`.
-  std::optional<std::vector<Plan>> plans[2];
-};
-
-/// The decision about an operator by itself, whatever reads its result.
-Decision decide(mlir::Operation *op, const Backend &backend, const QConfigMapping &mapping);
 
 /// The plan's decisions as octet-prepare writes them down, counted from `number` on.
 llvm::SmallVector<std::pair<mlir::Operation *, DecisionAttr>, 0>
@@ -112,10 +49,10 @@ bool keepFloatOnFloats(Plan &plan);
 int64_t countWeights(mlir::Operation *op);
 /// Whether octet-split-outliers may add columns to this operand of the unit and to the weights.
 bool isSplittable(const Unit &unit, mlir::OpOperand &operand);
-/// The observer of `values`, which share it: one that keeps statistics of columns where all that
+/// The observer of `points`, which share it: one that keeps statistics of columns where all that
 /// read them quantized are units whose columns may be split.
 ObserverAttrInterface
-watchColumns(ObserverAttrInterface observer, llvm::ArrayRef<mlir::Value> values,
+watchColumns(ObserverAttrInterface observer, llvm::ArrayRef<ObservedPoint> points,
              llvm::function_ref<const Decision *(mlir::Operation *)> getDecision);
 /// The channels along `axis` that a slice takes of its operand; none if `op` is no slice.
 llvm::SmallVector<int64_t> getPart(mlir::Operation *op, int64_t axis);
@@ -140,6 +77,9 @@ mlir::quant::QuantizedType getStoredType(mlir::Operation *op);
 llvm::json::Object describeDecision(mlir::Operation *op, DecisionAttr decision);
 
 Reason getReasonOfNone();
+/// Why a value has a second observer at this point.
+Reason getReasonOfSecond(const Plan &plan, const ObservedPoint &point,
+                         ObserverAttrInterface observer);
 
 /// The operator whose QConfig a unit gets: the weighted one, or the last.
 mlir::Operation *getAnchor(const Unit &unit);
@@ -161,13 +101,16 @@ std::optional<Reason> checkQConfig(const Unit &unit, QConfigAttr qconfig);
 
 /// Nothing if a QConfig of the mapping fits the data types, else why the first one does not.
 std::optional<Reason> findMisfit(const QConfigMapping &mapping, DTypesOp dtypes, bool hasWeight);
+/// Whether the integers are the same; signed types are written `si8` or `i8`.
+bool isSameInteger(mlir::Type a, mlir::IntegerType b);
 /// Whether there are observers of this type.
 bool isQuantizedWidth(mlir::IntegerType type);
 
 /// The same of the observers that the unit's inputs and result have in the end (null: none).
 std::optional<Reason>
 checkObservers(const Unit &unit,
-               llvm::function_ref<ObserverAttrInterface(mlir::Value)> getObserver);
+               llvm::function_ref<ObserverAttrInterface(mlir::OpOperand &)> getInput,
+               ObserverAttrInterface result);
 
 /// Whether one of the backend's combinations takes the observer for the unit's inputs or result.
 bool takesObserver(const Unit &unit, ObserverAttrInterface observer, bool isResult);

@@ -116,13 +116,22 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
       if (decision.verdict != Verdict::Float)
         units.insert(decision.op);
     }
+    DenseSet<OpOperand *> seconds;
     for (const ObservedSet &set : plan.observed)
-      insert(symbols, set, [&](OpOperand &use) {
+      for (const ObservedPoint &point : set.points)
+        if (point.isSecond)
+          seconds.insert_range(point.readers);
+    SmallVector<std::pair<const ObservedPoint *, ObserverOp>> second;
+    for (const ObservedSet &set : plan.observed)
+      insert(symbols, set, second, [&](OpOperand &use) {
         Operation *producer = use.get().getDefiningOp();
         bool isOutside = !producer || use.getOwner()->hasTrait<OpTrait::IsTerminator>();
-        return quantized.contains(producer) || units.contains(use.getOwner()) ||
-               (quantizedOutputs && isOutside);
+        return quantized.contains(producer) || (quantizedOutputs && isOutside) ||
+               (units.contains(use.getOwner()) && !seconds.contains(&use));
       });
+    for (auto [point, observer] : second)
+      observe(point->readers.front()->get(), observer,
+              [&](OpOperand &use) { return llvm::is_contained(point->readers, &use); });
     for (const Decision &decision : plan.decisions)
       if (decision.verdict != Verdict::Float)
         for (OpOperand *operand : decision.unit->getOperands<WeightOp>())
@@ -161,19 +170,25 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
   }
 
   /// `reads`: the uses that see the quantized value: all of what is computed in integers; of what
-  /// float operators compute, or comes from outside, those by units.
+  /// float operators compute, or comes from outside, those by units. Second points, which may read
+  /// what other observers see, are left for later.
   void insert(SymbolTable &symbols, const ObservedSet &set,
+              SmallVectorImpl<std::pair<const ObservedPoint *, ObserverOp>> &second,
               llvm::function_ref<bool(OpOperand &)> reads) {
-    Value first = set.values.front();
+    Value first = set.points.front().value;
     Location loc = first.getLoc();
     ObserverOp observer = createObserver(symbols, loc, getValueName(first), set.observer);
     if (set.note)
       remark::analysis(loc, remark::RemarkOpts::name(set.note->code).category("octet-prepare"))
           << set.note->text;
-    for (Value value : set.values)
-      observe(value, observer, reads);
+    for (const ObservedPoint &point : set.points)
+      if (point.isSecond)
+        second.push_back({&point, observer});
+      else
+        observe(point.value, observer, reads);
     ++numObservers;
     numPerChannel += set.isPerChannel;
+    numSecond += llvm::count_if(set.points, [](const ObservedPoint &p) { return p.isSecond; });
   }
 
   /// Each user of a weight may have an observer of its own; equal observers are merged.

@@ -151,3 +151,12 @@ func.func @what_stays_float(%aq: tensor<1x8x!a>, %real: tensor<1x8xf32>) -> (ten
   %tq = octet.quantize %t : (tensor<1x8xf32>) -> tensor<1x8x!s>
   return %r, %sq, %tq : tensor<1x8xf32>, tensor<1x8x!a>, tensor<1x8x!s>
 }
+
+// A value that is quantized twice in a row changes its integers by a table.
+// CHECK-LABEL: func.func @quantized_twice
+// CHECK: nn.table %{{.*}}, [1, 3, 4, 6, 8, 9,
+func.func @quantized_twice(%x: tensor<1x2x!quant.uniform<u8:f32, 0.5>>) -> tensor<1x2x!quant.uniform<u8:f32, 0.3:1>> {
+  %0 = octet.dequantize %x : (tensor<1x2x!quant.uniform<u8:f32, 0.5>>) -> tensor<1x2xf32>
+  %1 = octet.quantize %0 : (tensor<1x2xf32>) -> tensor<1x2x!quant.uniform<u8:f32, 0.3:1>>
+  return %1 : tensor<1x2x!quant.uniform<u8:f32, 0.3:1>>
+}

@@ -2,7 +2,9 @@
 // RUN: octet-opt %s --octet-attach-policy=backend=%S/Inputs/two-types.mlir --octet-explain -o /dev/null | FileCheck %s
 
 // CHECK: conv {{.*}} int8
-// CHECK: linear {{.*}} float {{.*}}OCT204 the input's observer yields ui8, but the backend takes si8
+// CHECK: reuses {{.*}} float {{.*}}OCT204 the input's observer yields ui8, but the backend takes si8
+// CHECK: linear {{.*}} int8
+// CHECK-NEXT: note: OCT214 it reads si8 where the value is ui8 already
 // CHECK: wide {{.*}} float {{.*}}OCT211 the activation observer yields ui16, and there are 8-bit integers only
 // CHECK-NEXT: -> give the activation observer the dtype ui8 or si8
 // CHECK: sum {{.*}} float {{.*}}OCT204 the activation observer measures only and yields no quantized type
@@ -13,6 +15,7 @@ func.func @main(%x: !t) -> !t {
   %d = nn.constant dense<1.0> : tensor<2x1x1x1xf32>
   %m = nn.constant dense<1.0> : tensor<4x4xf32>
   %0 = nn.conv %x, %w {octet.origin = #octet.origin<"conv">} : (!t, tensor<2x2x1x1xf32>) -> !t
+  %r = nn.linear %0, %m {octet.origin = #octet.origin<"reuses">} : (!t, tensor<4x4xf32>) -> !t
   %1 = nn.linear %0, %m {octet.origin = #octet.origin<"linear">} : (!t, tensor<4x4xf32>) -> !t
   %2 = nn.conv %1, %w {octet.origin = #octet.origin<"wide">} : (!t, tensor<2x2x1x1xf32>) -> !t
   %3 = nn.conv %2, %w {octet.origin = #octet.origin<"sum">} : (!t, tensor<2x2x1x1xf32>) -> !t

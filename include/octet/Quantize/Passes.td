@@ -52,8 +52,10 @@ def FusePass : Octet_QuantizePass<"octet-fuse", "::mlir::ModuleOp"> {
 def PreparePass : Octet_QuantizePass<"octet-prepare", "::mlir::ModuleOp"> {
   let summary = "insert the observers that the QConfig mapping and the backend ask for";
   let description = [{
-    Every value that a quantized unit reads or writes gets one `octet.observe`; values that the backend lets share a
-    scale name one `octet.observer`. A slice of channels does not share that of its operand if this may have one scale per
+    Every value that a quantized unit reads or writes gets an `octet.observe`; values that the backend lets share a
+    scale name one `octet.observer`. A unit that asks for integers of another type than its input's producer, or for another
+    kind of observer than the first reader of a float value, gets a second one of its own, in front of it alone; other
+    settings than the first one's are ignored. A slice of channels does not share that of its operand if this may have one scale per
     channel, nor that of a concatenation if others read the slice, too. Constant weights are observed, too. A remark with a stable code (`OCT...`) says of each
     operator that stays float why it does. The decision is stored as `octet.decision`; `octet-explain` prints all decisions
     as a table.
@@ -70,7 +72,8 @@ def PreparePass : Octet_QuantizePass<"octet-prepare", "::mlir::ModuleOp"> {
     Statistic<"numQuantized", "num-quantized", "units that will run quantized">,
     Statistic<"numFloat", "num-float", "operators that stay float">,
     Statistic<"numObservers", "num-observers", "observers of activations">,
-    Statistic<"numPerChannel", "num-per-channel", "activations with one scale per channel">
+    Statistic<"numPerChannel", "num-per-channel", "activations with one scale per channel">,
+    Statistic<"numSecond", "num-second", "further observers of values that have one, for some of their readers">
   ];
 }
 

@@ -1,0 +1,99 @@
+//===- Plan.h - what is to be quantized, and why not ------------*- C++ -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// All decisions of octet-prepare are taken here, without changing the program; octet-explain prints
+// them. A compiler that places its own observers, or none, asks the analysis manager of a module
+// for its PlanAnalysis.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_QUANTIZE_PLAN_H
+#define OCTET_QUANTIZE_PLAN_H
+
+#include "octet/Backend/Backend.h"
+
+namespace octet {
+
+/// Why something is not as one might expect. The codes are stable: OCT1xx the backend, OCT2xx the
+/// QConfig.
+struct Reason {
+  llvm::StringRef code;
+  std::string text;
+  std::string remedy;
+};
+
+/// The decision about one operator or group.
+struct Decision {
+  mlir::Operation *op;
+  std::optional<Unit> unit;
+  QConfigAttr qconfig;
+  Verdict verdict = Verdict::Float;
+  /// Set if `verdict` is not Quantized.
+  std::optional<Reason> reason;
+  /// The mapping gives the operator a QConfig that is ignored: no pattern takes the operator, or
+  /// not with this QConfig.
+  bool isRefused = false;
+};
+
+/// A place for an observer.
+struct ObservedPoint {
+  mlir::Value value;
+  /// The operands of units that read what is observed here.
+  llvm::SmallVector<mlir::OpOperand *, 2> readers;
+  /// The observer stands in front of `readers` alone, because they want integers of another type,
+  /// or another kind of observer, than the value's first point has. If a unit computes the value,
+  /// or it comes in quantized, they read it as the first observer rounds it: it is quantized twice
+  /// in a row.
+  bool isSecond = false;
+};
+
+/// Places that share one observer.
+struct ObservedSet {
+  llvm::SmallVector<ObservedPoint, 1> points;
+  ObserverAttrInterface observer;
+  bool isPerChannel = false;
+  /// Set if the observer is not the one that every operator asked for.
+  std::optional<Reason> note;
+};
+
+struct Plan {
+  /// In program order.
+  llvm::SmallVector<Decision, 0> decisions;
+  /// In the order of the first value's definition. A value has at most one point that is not a
+  /// second one.
+  llvm::SmallVector<ObservedSet, 0> observed;
+};
+
+/// The plans of a module: ask the analysis manager for it. octet-prepare carries out those that
+/// octet-explain has printed.
+class PlanAnalysis {
+public:
+  PlanAnalysis(mlir::Operation *module, mlir::AnalysisManager &analyses)
+      : module(module), policy(analyses.getAnalysis<PolicyAnalysis>()) {}
+
+  /// One for each block of a function; `quantizedOutputs`: what it returns is quantized where it
+  /// can be. Null, with an error emitted, if the module has no policy, or a block contains
+  /// observers or quantized values already.
+  const std::vector<Plan> *getPlans(bool quantizedOutputs);
+
+  bool isInvalidated(const mlir::AnalysisManager::PreservedAnalyses &preserved) const {
+    return !preserved.isPreserved<PlanAnalysis>() || !preserved.isPreserved<PolicyAnalysis>();
+  }
+
+private:
+  mlir::Operation *module;
+  const PolicyAnalysis &policy;
+  /// By `quantizedOutputs`.
+  std::optional<std::vector<Plan>> plans[2];
+};
+
+/// The decision about an operator by itself, whatever reads its result.
+Decision decide(mlir::Operation *op, const Backend &backend, const QConfigMapping &mapping);
+
+} // namespace octet
+
+#endif // OCTET_QUANTIZE_PLAN_H

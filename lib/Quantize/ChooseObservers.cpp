@@ -1,0 +1,232 @@
+//===- ChooseObservers.cpp - which observer points share ------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Edges.h"
+#include "octet/Dialect/NN/NN.h"
+
+using namespace mlir;
+using namespace octet;
+
+//===----------------------------------------------------------------------===//
+// Units
+//===----------------------------------------------------------------------===//
+
+UnitIndex::UnitIndex(const Plan &plan) {
+  for (const Decision &decision : plan.decisions)
+    if (decision.verdict != Verdict::Float)
+      byOp[decision.op] = &decision;
+}
+
+const Decision *UnitIndex::getProducer(Value value) const {
+  const Decision *producer = byOp.lookup(value.getDefiningOp());
+  return producer && producer->verdict == Verdict::Quantized ? producer : nullptr;
+}
+
+ObserverAttrInterface UnitIndex::getResultObserver(Value value) const {
+  const Decision *producer = getProducer(value);
+  if (isPart(producer->op))
+    return getResultObserver(producer->op->getOperand(0));
+  if (isShared(*producer))
+    return nullptr;
+  return producer->qconfig.getResult() ? producer->qconfig.getResult()
+                                       : producer->qconfig.getActivation();
+}
+
+/// Whether a unit only takes some of its operand's channels.
+static bool isSlice(const Decision &decision, int64_t axis) {
+  return PatternOp(decision.unit->pattern).getObservation() == Observation::shared &&
+         !getPart(decision.op, axis).empty();
+}
+
+/// Whether the unit takes such an observer at this operand, or would have one of its own.
+static bool takesChannels(const Decision &reader, OpOperand &use, ObserverAttrInterface observer) {
+  ObserverSpec own = reader.qconfig.getActivation().getSpec();
+  if (!own.reusesInput && !isSameInteger(own.dtype, observer.getSpec().dtype))
+    return false;
+  int64_t axis = *observer.getSpec().channelAxis;
+  return takesObserver(*reader.unit, observer, /*isResult=*/false) &&
+         (isSlice(reader, axis) || llvm::any_of(reader.unit->leaves, [&](auto leaf) {
+            auto activation = dyn_cast<ActivationOp>(leaf.first);
+            return leaf.second == &use && activation &&
+                   activation.getChannelAxis() == (uint64_t)axis;
+          }));
+}
+
+ObserverAttrInterface UnitIndex::getChannelObserver(Value value) const {
+  const Decision *producer = getProducer(value);
+  if (!producer || producer->qconfig.getResult())
+    return nullptr;
+  PatternOp pattern = producer->unit->pattern;
+  auto observer = producer->qconfig.getChannelActivation();
+  auto axis = pattern.getChannelAxis();
+  if (!observer || !axis || observer.getSpec().channelAxis != (int64_t)*axis)
+    return nullptr;
+  if (!takesObserver(*producer->unit, observer, /*isResult=*/true))
+    return nullptr;
+  bool isTaken = llvm::all_of(value.getUses(), [&](OpOperand &use) {
+    const Decision *reader = byOp.lookup(use.getOwner());
+    return reader && takesChannels(*reader, use, observer);
+  });
+  return isTaken ? observer : nullptr;
+}
+
+bool UnitIndex::isPart(Operation *op) const {
+  const Decision *decision = byOp.lookup(op);
+  if (!decision || decision->verdict != Verdict::Quantized || op->getNumOperands() != 1)
+    return false;
+  ObserverAttrInterface observer = getChannelObserver(op->getOperand(0));
+  return observer && isSlice(*decision, *observer.getSpec().channelAxis);
+}
+
+bool UnitIndex::isRescaled(const Decision &decision, Value operand) const {
+  if (decision.verdict != Verdict::Quantized)
+    return false;
+  if (isPart(decision.op))
+    return true;
+  auto isOther = [&](Operation *user) {
+    const Decision *reader = byOp.lookup(user);
+    return reader && PatternOp(reader->unit->pattern).getObservation() == Observation::different;
+  };
+  return decision.op->getNumOperands() > 1 && operand.getDefiningOp() &&
+         isPart(operand.getDefiningOp()) && llvm::any_of(operand.getUsers(), isOther);
+}
+
+//===----------------------------------------------------------------------===//
+// Sets
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Chooses the observers of one block.
+class Chooser {
+public:
+  Chooser(const Plan &plan, bool quantizedInputs, bool mayWatchColumns)
+      : units(plan), edges(plan, units, quantizedInputs), mayWatchColumns(mayWatchColumns) {}
+
+  SmallVector<ObservedSet, 0> run() {
+    SmallVector<ObservedSet, 0> sets;
+    for (ArrayRef<const Edge *> members : edges.getSets()) {
+      ObservedSet &set = sets.emplace_back();
+      for (const Edge *edge : members)
+        set.points.push_back(edge->point);
+      choose(set, members);
+    }
+    return sets;
+  }
+
+private:
+  void choose(ObservedSet &set, ArrayRef<const Edge *> members);
+  void chooseTensorObserver(ObservedSet &set, ArrayRef<const Edge *> members);
+  ObserverAttrInterface getFollowingObserver(ArrayRef<const Edge *> members);
+  std::optional<Reason> getIgnoredReader(const ObservedPoint &point,
+                                         ObserverAttrInterface observer);
+
+  UnitIndex units;
+  Edges edges;
+  const bool mayWatchColumns;
+};
+} // namespace
+
+/// Whether an operator brings in a value that the known range of its operand need not hold.
+static bool addsValues(Operation *op) {
+  auto fill = dyn_cast_or_null<nn::FillOpInterface>(op);
+  return fill && fill.getFill() != 0;
+}
+
+/// The observer that a sharing operator of the set asks for, if it follows the data; else null.
+ObserverAttrInterface Chooser::getFollowingObserver(ArrayRef<const Edge *> members) {
+  for (const Edge *edge : members) {
+    const Decision *producer =
+        edge->point.isSecond ? nullptr : units.lookup(edge->point.value.getDefiningOp());
+    if (producer && !producer->qconfig.getActivation().getSpec().fixedScale &&
+        !producer->qconfig.getActivation().getSpec().reusesInput)
+      return producer->qconfig.getActivation();
+  }
+  return nullptr;
+}
+
+/// A note about a reader whose observer is not the one in use.
+std::optional<Reason> Chooser::getIgnoredReader(const ObservedPoint &point,
+                                                ObserverAttrInterface observer) {
+  for (OpOperand *use : point.readers) {
+    const Decision *reader = units.lookup(use->getOwner());
+    if (reader->qconfig.getActivation() != observer && !isShared(*reader))
+      return Reason{"OCT210",
+                    "an operator that reads this value asks for another observer of the same type; "
+                    "it takes the producer's",
+                    "give producer and reader the same QConfig"};
+  }
+  return std::nullopt;
+}
+
+/// An observer that follows the data suits every member, constants suit none but their own.
+void Chooser::chooseTensorObserver(ObservedSet &set, ArrayRef<const Edge *> members) {
+  bool isFixedUnfit = false;
+  for (const Edge *edge : members) {
+    const ObservedPoint &point = edge->point;
+    isFixedUnfit |=
+        edge->isRescaling || (!point.isSecond && addsValues(point.value.getDefiningOp()));
+    if (!edge->wish || edge->wish == set.observer)
+      continue;
+    isFixedUnfit |= (bool)set.observer;
+    if (set.observer)
+      set.note = Reason{"OCT209", "operators that share this observer ask for different ones",
+                        "give them the same QConfig"};
+    if (!set.observer || (set.observer.getSpec().fixedScale && !edge->wish.getSpec().fixedScale))
+      set.observer = edge->wish;
+  }
+  if (isFixedUnfit && set.observer && set.observer.getSpec().fixedScale)
+    if (ObserverAttrInterface following = getFollowingObserver(members))
+      set.observer = following;
+  for (const Edge *edge : members)
+    if (!set.note && set.observer && !set.observer.getSpec().fixedScale)
+      set.note = getIgnoredReader(edge->point, set.observer);
+}
+
+void Chooser::choose(ObservedSet &set, ArrayRef<const Edge *> members) {
+  if (members.size() == 1 && !members.front()->point.isSecond)
+    set.observer = units.getChannelObserver(members.front()->point.value);
+  set.isPerChannel = (bool)set.observer;
+  if (set.isPerChannel)
+    return;
+  chooseTensorObserver(set, members);
+  bool isOnlyOne = llvm::none_of(members, [&](const Edge *edge) { return edges.hasOthers(*edge); });
+  if (mayWatchColumns && isOnlyOne)
+    set.observer =
+        watchColumns(set.observer, set.points, [&](Operation *op) { return units.lookup(op); });
+}
+
+SmallVector<ObservedSet, 0> octet::chooseObservers(const Plan &plan, bool quantizedInputs,
+                                                   bool mayWatchColumns) {
+  return Chooser(plan, quantizedInputs, mayWatchColumns).run();
+}
+
+//===----------------------------------------------------------------------===//
+// Explaining
+//===----------------------------------------------------------------------===//
+
+/// The observer of the value's first point, or null.
+static ObserverAttrInterface findFirst(const Plan &plan, Value value) {
+  for (const ObservedSet &set : plan.observed)
+    for (const ObservedPoint &point : set.points)
+      if (point.value == value && !point.isSecond)
+        return set.observer;
+  return nullptr;
+}
+
+Reason octet::getReasonOfSecond(const Plan &plan, const ObservedPoint &point,
+                                ObserverAttrInterface observer) {
+  ObserverAttrInterface first = findFirst(plan, point.value);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (first && !isSameInteger(first.getSpec().dtype, observer.getSpec().dtype))
+    os << "it reads " << observer.getSpec().dtype << " where the value is " << first.getSpec().dtype
+       << " already, so that it is quantized a second time";
+  else
+    os << "it asks for another kind of observer than the first reader of this value, so that it is "
+          "quantized a second time";
+  return {"OCT214", text, "give the operators around this value the same activation observer"};
+}

@@ -1,0 +1,134 @@
+//===- Edges.cpp - where observers stand, and which are one ---------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Edges.h"
+
+using namespace mlir;
+using namespace octet;
+
+bool octet::isShared(const Decision &decision) {
+  bool reuses =
+      !decision.qconfig.getResult() && decision.qconfig.getActivation().getSpec().reusesInput;
+  return reuses || PatternOp(decision.unit->pattern).getObservation() == Observation::shared;
+}
+
+/// What a unit asks for where it reads; null if it takes what there is.
+static ObserverAttrInterface getInputObserver(const Decision &decision) {
+  ObserverAttrInterface observer = decision.qconfig.getActivation();
+  return observer.getSpec().reusesInput ? nullptr : observer;
+}
+
+static IntegerType getType(ObserverAttrInterface observer) {
+  return observer ? observer.getSpec().dtype : IntegerType();
+}
+
+/// Whether the edge's observer is also that of a reader who asks for `wish`, as FX has it: settings
+/// of one kind of observer do not matter.
+static bool serves(const Edge &edge, ObserverAttrInterface wish) {
+  if (!wish || !edge.type)
+    return true;
+  ObserverAttrInterface first = edge.wish;
+  bool isSameKind = edge.isGiven || !first || first.getTypeID() == wish.getTypeID();
+  return isSameKind && isSameInteger(edge.type, getType(wish));
+}
+
+//===----------------------------------------------------------------------===//
+// Points
+//===----------------------------------------------------------------------===//
+
+unsigned Edges::addEdge(Edge edge) {
+  unsigned number = edges.size();
+  byValue[edge.point.value].push_back(number);
+  edges.push_back(std::move(edge));
+  return number;
+}
+
+/// The point where a unit reads an operand.
+unsigned Edges::addReader(const Decision &decision, OpOperand &operand) {
+  Value value = operand.get();
+  ObserverAttrInterface wish = getInputObserver(decision);
+  if (byValue[value].empty()) {
+    // An operator without observers of its own may compute the value.
+    bool isGiven = units.getProducer(value) || (quantizedInputs && isa<BlockArgument>(value));
+    ObserverAttrInterface first = units.getProducer(value) ? units.getResultObserver(value) : wish;
+    addEdge({{value, {}}, first, getType(first), isGiven});
+  }
+  for (unsigned number : byValue[value]) {
+    Edge &edge = edges[number];
+    if (!serves(edge, wish))
+      continue;
+    edge.point.readers.push_back(&operand);
+    if (!edge.type && wish) {
+      edge.type = getType(wish);
+      edge.wish = edge.isGiven ? edge.wish : wish;
+    }
+    return number;
+  }
+  return addEdge({{value, {&operand}, /*isSecond=*/true}, wish, getType(wish)});
+}
+
+unsigned Edges::addResult(const Decision &decision, ArrayRef<unsigned> operands) {
+  Value value = decision.op->getResult(0);
+  ObserverAttrInterface wish = units.getResultObserver(value);
+  IntegerType type = getType(wish);
+  if (!wish && !operands.empty())
+    type = edges[operands.front()].type;
+  return addEdge({{value, {}}, wish, type, /*isGiven=*/true});
+}
+
+/// The operands of a sharing unit and its result have one observer, apart from slices of channels
+/// whose operand may have a scale for each of them.
+void Edges::shareWithResult(const Decision &decision, ArrayRef<unsigned> operands,
+                            std::optional<unsigned> result) {
+  for (unsigned operand : operands) {
+    Value value = edges[operand].point.value;
+    if (!units.isRescaled(decision, value)) {
+      unions.push_back({operand, result.value_or(operands.front())});
+      continue;
+    }
+    if (!units.isPart(decision.op)) {
+      edges[*result].isRescaling = true;
+      continue;
+    }
+    // Slices that overlap have one scale.
+    int64_t axis = *units.getChannelObserver(value).getSpec().channelAxis;
+    for (int64_t channel : getPart(decision.op, axis))
+      unions.push_back({parts.try_emplace({value, channel}, *result).first->second, *result});
+  }
+}
+
+void Edges::addUnit(const Decision &decision) {
+  if (PatternOp(decision.unit->pattern).getObservation() == Observation::none)
+    return;
+  SmallVector<unsigned> operands;
+  for (auto [leaf, operand] : decision.unit->leaves)
+    if (isActivation(leaf))
+      operands.push_back(addReader(decision, *operand));
+  std::optional<unsigned> result;
+  if (decision.verdict == Verdict::Quantized)
+    result = addResult(decision, operands);
+  if (isShared(decision))
+    shareWithResult(decision, operands, result);
+}
+
+Edges::Edges(const Plan &plan, const UnitIndex &units, bool quantizedInputs)
+    : units(units), quantizedInputs(quantizedInputs) {
+  for (const Decision &decision : plan.decisions)
+    if (decision.verdict != Verdict::Float)
+      addUnit(decision);
+}
+
+SmallVector<SmallVector<const Edge *, 1>, 0> Edges::getSets() {
+  llvm::IntEqClasses classes(edges.size());
+  for (auto [a, b] : unions)
+    classes.join(a, b);
+  classes.compress();
+  SmallVector<SmallVector<const Edge *, 1>, 0> sets(classes.getNumClasses());
+  for (auto [number, edge] : llvm::enumerate(edges))
+    sets[classes[number]].push_back(&edge);
+  return sets;
+}

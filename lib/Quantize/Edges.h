@@ -1,0 +1,101 @@
+//===- Edges.h - where observers stand, and which are one -------*- C++ -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An observer stands behind a value, or in front of some of its readers. Each unit asks for one for
+// its result and one for each activation that it reads; what asks for the same of one value is one
+// point, and points are united where a unit's result shares the observer of its inputs.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_LIB_QUANTIZE_EDGES_H
+#define OCTET_LIB_QUANTIZE_EDGES_H
+
+#include "Plan.h"
+#include "llvm/ADT/IntEqClasses.h"
+
+namespace octet {
+
+/// Whether operands of these leaves are observed.
+inline bool isActivation(mlir::Operation *leaf) { return llvm::isa<ActivationOp>(leaf); }
+
+/// Whether a unit's result has the observer of its inputs, by its pattern or by its QConfig.
+bool isShared(const Decision &decision);
+
+/// The units of a plan by operator, and what they ask for.
+class UnitIndex {
+public:
+  explicit UnitIndex(const Plan &plan);
+
+  /// The unit that `op` is; null if it stays float.
+  const Decision *lookup(mlir::Operation *op) const { return byOp.lookup(op); }
+  /// The unit that computes `value` in integers, or null.
+  const Decision *getProducer(mlir::Value value) const;
+  /// The observer that the producer of `value` asks for; null for a sharing one.
+  ObserverAttrInterface getResultObserver(mlir::Value value) const;
+  /// The producer's observer with a scale per channel, if every reader takes one, or is a slice and
+  /// takes some channels; else null.
+  ObserverAttrInterface getChannelObserver(mlir::Value value) const;
+  /// Whether `op` is a quantized slice of a value that may have a scale per channel.
+  bool isPart(mlir::Operation *op) const;
+  /// Whether a sharing unit reads this operand at another scale than its result's: a slice reads
+  /// its part, and a unit that joins several values rescales such a part if others read it, too.
+  bool isRescaled(const Decision &decision, mlir::Value operand) const;
+
+private:
+  llvm::DenseMap<mlir::Operation *, const Decision *> byOp;
+};
+
+/// A point and what is asked for there.
+struct Edge {
+  ObservedPoint point;
+  /// What the value's producer or, if it is float, its first reader asks for; null if that one
+  /// takes the observer of other points.
+  ObserverAttrInterface wish;
+  /// Of the integers; null if no one asks for any.
+  mlir::IntegerType type;
+  /// A unit computes the value, or it comes in quantized: readers take what there is if its
+  /// integers are of their type.
+  bool isGiven = false;
+  /// The operands of the unit that computes the value do not share its observer.
+  bool isRescaling = false;
+};
+
+/// The points of a block and which of them share an observer.
+class Edges {
+public:
+  /// `quantizedInputs`: the block's arguments are quantized outside.
+  Edges(const Plan &plan, const UnitIndex &units, bool quantizedInputs);
+
+  /// The edges of each observer, in the order of the first one's definition.
+  llvm::SmallVector<llvm::SmallVector<const Edge *, 1>, 0> getSets();
+  /// Whether the value of the edge has other points, too.
+  bool hasOthers(const Edge &edge) const { return byValue.lookup(edge.point.value).size() > 1; }
+
+private:
+  void addUnit(const Decision &decision);
+  unsigned addReader(const Decision &decision, mlir::OpOperand &operand);
+  unsigned addResult(const Decision &decision, llvm::ArrayRef<unsigned> operands);
+  unsigned addEdge(Edge edge);
+  void shareWithResult(const Decision &decision, llvm::ArrayRef<unsigned> operands,
+                       std::optional<unsigned> result);
+
+  const UnitIndex &units;
+  const bool quantizedInputs;
+  llvm::SmallVector<Edge, 0> edges;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<unsigned, 1>> byValue;
+  /// The first slice of a value's channel.
+  llvm::DenseMap<std::pair<mlir::Value, int64_t>, unsigned> parts;
+  llvm::SmallVector<std::pair<unsigned, unsigned>, 0> unions;
+};
+
+/// The observers of the plan's units. `mayWatchColumns`: columns may be split later.
+llvm::SmallVector<ObservedSet, 0> chooseObservers(const Plan &plan, bool quantizedInputs,
+                                                  bool mayWatchColumns);
+
+} // namespace octet
+
+#endif // OCTET_LIB_QUANTIZE_EDGES_H
