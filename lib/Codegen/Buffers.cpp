@@ -106,6 +106,10 @@ std::string codegen::getConstantKey(nn::ConstantOp constant) {
   if (isa<DenseResourceElementsAttr>(constant.getValue()))
     return nn::getConstantName(constant).str();
   std::string text;
-  llvm::raw_string_ostream(text) << constant.getValue();
+  llvm::raw_string_ostream os(text);
+  // All of it, whatever the command line says about printed IR.
+  auto flags = OpPrintingFlags().elideLargeElementsAttrs(std::numeric_limits<int64_t>::max());
+  AsmState state(constant.getContext(), flags);
+  constant.getValue().print(os, state);
   return text;
 }
