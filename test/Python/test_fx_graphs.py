@@ -1,0 +1,166 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""PyTorch's reference models and Octet's: which values are quantized, who reads them, scales and zero points.
+
+The records are spec/golden*/fx_graphs*.json; docs/fx.md has the table of what does not hold.
+"""
+import json
+import re
+
+import fx_networks
+import numpy as np
+import pytest
+
+#: Records without a counterpart; docs/fx.md has the reasons.
+DEVIATIONS = {
+    "conv_bn_relu_qat", "embedding_weight_only", "dynamic_linear", "dynamic_functional_linear", "dynamic_conv_not_lowered",
+    "fp16_dynamic_linear", "gru_dynamic", "input_quantized", "output_quantized"}
+
+
+class Graph:
+    """What a reference model does, without the names of its quantize and dequantize nodes."""
+
+    def __init__(self):
+        self.sources = {}  # node -> its tensor operands; those that only pass on a value map to `passed`
+        self.passed = {}  # dequantize or alias -> what it passes on
+        self.pairs = {}  # quantize node -> scale and zero point
+        self.names = {}
+
+    def describe(self, node):
+        """The operator that computes a value and how often it is quantized on the way."""
+        depth = 0
+        while node in self.passed or node in self.pairs:
+            depth += node in self.pairs
+            node = self.passed.get(node) or self.sources[node][0]
+        return self.names.get(node, node), depth
+
+    def edges(self):
+        found = set()
+        for node, operands in self.sources.items():
+            reader = self.names.get(node, node)
+            for operand in operands:
+                name, depth = self.describe(operand)
+                if node not in self.pairs and node not in self.passed and name != reader:
+                    found.add((reader, name, depth))
+        return found
+
+    def quantized(self):
+        """(operator, how often quantized, zero point, scale) of every quantized value."""
+        return sorted((*self.describe(node), zero, scale) for node, (scale, zero) in self.pairs.items())
+
+
+def read_record(lines, aliases):
+    graph, numbers, constants, sizes = Graph(), {}, set(), set()
+    for line in lines:
+        name, op, target, arguments = re.match(r"(\w+) = (\w+) ([\w.]+)\((.*?)\)(?: : \w+| = \[.*\])?$", line).groups()
+        known = [word for word in re.findall(r"[\w.]+", re.sub(r"\w+=", "", arguments)) if word in graph.sources]
+        if op == "get_attr":
+            values = re.search(r" = \[(.*)\]$", line)
+            numbers[name] = float(values[1].split(",")[0]) if values else None
+            constants.add(name)
+        elif target.startswith("torch.quantize_per_tensor"):
+            source, scale, zero = [word.strip() for word in arguments.split(",")][:3]
+            if source in constants:
+                constants.add(name)
+                continue
+            graph.sources[name] = [source]
+            graph.pairs[name] = (numbers[scale], int(numbers[zero]))
+        elif op == "call_method" and target == "dequantize":
+            if arguments in constants:
+                constants.add(name)
+                continue
+            graph.sources[name], graph.passed[name] = [arguments], arguments
+        elif target in ("size", "builtins.getattr") or arguments.split(",")[0] in sizes:
+            sizes.add(name)
+        else:
+            graph.sources[name] = known
+            graph.names[name] = aliases.get(name, name)
+    return graph
+
+
+def read_ir(text):
+    """`main` of a converted network."""
+    graph, constants = Graph(), set()
+    main = text[text.index("func.func @main"):]
+    for argument, name in re.findall(r'%(arg\d+): [^{]*\{nn.name = "(\w+)"\}', main.split("{\n", 1)[0] + main.split("\n")[0]):
+        graph.sources[argument], graph.names[argument] = [], name
+    for line in main.split("\n")[1:]:
+        if line.strip() == "}":
+            break
+        found = re.match(r"\s*(?:%(\w+) = )?([\w.]+) (.*)", line)
+        result, op, rest = found.groups()
+        operands = re.findall(r"%(\w+)", rest)
+        if op == "return":
+            result = "output"
+        if op == "nn.constant" or (operands and all(operand in constants for operand in operands)):
+            constants.add(result)
+            continue
+        graph.sources[result] = [operand for operand in operands if operand not in constants]
+        origin = re.search(r'octet.origin<"(\w+)"', rest)
+        graph.names[result] = origin[1] if origin else result
+        if op == "octet.dequantize":
+            graph.passed[result] = operands[0]
+        elif op == "octet.quantize":
+            number, zero = re.search(r"-> .*!quant.uniform<[ui]8(?:<[^>]*>)?:f32, ([^:>]+)(?::(-?\d+))?>", rest).groups()
+            graph.pairs[result] = (float(number), int(zero or 0))
+    return graph
+
+
+def convert(tool, source, folder, case, record):
+    """The reference model of a recorded network."""
+    (folder / "network.mlir").write_text(fx_networks.make(case, record))
+    np.savez(folder / "samples.npz", **fx_networks.make_samples(record))
+    mapping = case.mapping
+    if "{" in mapping:
+        (folder / "mapping.mlir").write_text(mapping)
+        mapping = folder / "mapping.mlir"
+    backend = source / "test" / "Python" / "Inputs" / case.backend
+    return tool("octet-opt", folder / "network.mlir", f"--octet-use-samples=files={folder / 'samples.npz'}",
+                f"--octet-attach-policy=backend={backend} qconfig-mapping={mapping}", "--octet-fuse", "--octet-prepare",
+                "--octet-calibrate", "--octet-convert", "--octet-inline-groups").stdout
+
+
+def ulps(a, b):
+    return abs(int(np.float32(a).view(np.int32)) - int(np.float32(b).view(np.int32)))
+
+
+def differ(ours, recorded, case):
+    """What is not as recorded, or nothing."""
+    if ours.edges() != recorded.edges():
+        return f"readers: {sorted(ours.edges() ^ recorded.edges())}"
+    pairs = list(zip(ours.quantized(), recorded.quantized()))
+    if [our[:2] for our, _ in pairs] != [their[:2] for _, their in pairs] or len(ours.pairs) != len(recorded.pairs):
+        return f"quantized values: {ours.quantized()}, recorded {recorded.quantized()}"
+    for (*name, zero, scale), (*_, their_zero, their_scale) in pairs:
+        if case.is_histogram and abs(zero - their_zero) <= 1 and abs(scale / their_scale - 1) <= 0.01:
+            continue
+        if zero != their_zero or ulps(scale, their_scale) > case.ulps:
+            return f"{name}: scale {scale!r}, zero point {zero}, recorded {their_scale!r}, {their_zero}"
+    return None
+
+
+@pytest.fixture(scope="module")
+def records(shared_spec):
+    return {"1.13": json.loads((shared_spec / "golden" / "fx_graphs.json").read_text())["cases"],
+            "2.13": json.loads((shared_spec / "golden-2.13" / "fx_graphs_qnnpack_native.json").read_text())["cases"]}
+
+
+def test_every_record_has_a_network_or_a_reason(records, source):
+    assert set(records["1.13"]) == set(fx_networks.CASES) | DEVIATIONS
+    assert not set(fx_networks.CASES) & DEVIATIONS
+    page = (source / "docs" / "fx.md").read_text()
+    assert set(re.findall(r"^\| `(\w+)`", page.split("## ")[0], re.M)) == DEVIATIONS
+    assert f"**{len(fx_networks.CASES)} of {len(records['1.13'])} hold**" in page
+    new = {name for name, case in fx_networks.CASES.items() if case.only_new}
+    assert new == set(re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (`.*?) \|", page.split("## ")[1], re.M))))
+
+
+@pytest.mark.parametrize("name", fx_networks.CASES)
+def test_reference_model_is_pytorchs(tool, records, source, tmp_path, name):
+    case = fx_networks.CASES[name]
+    ours = read_ir(convert(tool, source, tmp_path, case, records["1.13"][name]))
+    versions = ["2.13"] if case.only_new else ["1.13", "2.13"]
+    # PyTorch's own products differ in the last bit from version to version; one of them is met.
+    found = [differ(ours, read_record(records[version][name]["reference"], case.aliases), case)
+             for version in versions]
+    assert None in found, "\n".join(found)
