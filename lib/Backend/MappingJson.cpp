@@ -31,6 +31,7 @@ public:
 private:
   LogicalResult fail(const Twine &text) { return emitError(loc) << text; }
   LogicalResult readMember(StringRef key, const llvm::json::Value &value);
+  LogicalResult readNumbers(StringRef key, const llvm::json::Value &value);
   LogicalResult readEntry(StringRef kind, const llvm::json::Array &entry);
   LogicalResult readQConfig(const llvm::json::Value &value, QConfigAttr &qconfig);
   LogicalResult readObserver(StringRef member, const llvm::json::Value &value,
@@ -104,6 +105,21 @@ LogicalResult Reader::readEntry(StringRef kind, const llvm::json::Array &entry) 
   return success();
 }
 
+LogicalResult Reader::readNumbers(StringRef key, const llvm::json::Value &value) {
+  SmallVector<int64_t> numbers;
+  const llvm::json::Array *list = value.getAsArray();
+  for (const llvm::json::Value &number : list ? *list : llvm::json::Array{nullptr})
+    if (auto integer = number.getAsInteger())
+      numbers.push_back(*integer);
+    else
+      return fail("expected a list of numbers as " + quote(key));
+  if (key == "quantized_inputs")
+    mapping.setQuantizedInputs(numbers);
+  else
+    mapping.setQuantizedOutputs(numbers);
+  return success();
+}
+
 LogicalResult Reader::readMember(StringRef key, const llvm::json::Value &value) {
   if (key.empty()) {
     QConfigAttr qconfig;
@@ -122,11 +138,14 @@ LogicalResult Reader::readMember(StringRef key, const llvm::json::Value &value) 
       mapping.setIncludes(*text);
     return success();
   }
+  if (key == "quantized_inputs" || key == "quantized_outputs")
+    return readNumbers(key, value);
   constexpr StringLiteral kinds[] = {"object_type", "module_name_regex", "module_name",
                                      "module_name_object_type_order"};
   if (!llvm::is_contained(kinds, key))
     return fail("expected \"\", \"object_type\", \"module_name_regex\", \"module_name\", "
-                "\"module_name_object_type_order\", \"name\" and \"includes\", but got " +
+                "\"module_name_object_type_order\", \"name\", \"includes\", "
+                "\"quantized_inputs\" and \"quantized_outputs\", but got " +
                 quote(key));
   const llvm::json::Array *entries = value.getAsArray();
   if (!entries)
@@ -147,7 +166,8 @@ OwningOpRef<ModuleOp> Reader::read(StringRef text) {
   }
   OwningOpRef<ModuleOp> module(ModuleOp::create(loc));
   builder.setInsertionPointToEnd(module->getBody());
-  mapping = QConfigMappingOp::create(builder, loc, getString("mapping"), nullptr);
+  mapping = QConfigMappingOp::create(builder, loc, getString("mapping"), /*includes=*/nullptr,
+                                     /*quantized_inputs=*/nullptr, /*quantized_outputs=*/nullptr);
   builder.setInsertionPointToEnd(&mapping.getBody().emplaceBlock());
   // In the order of the precedence; that of a kind's entries is the file's.
   std::vector<std::pair<StringRef, const llvm::json::Value *>> members;

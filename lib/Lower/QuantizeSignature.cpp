@@ -40,18 +40,27 @@ static Type getOnlyQuantizedType(BlockArgument argument) {
 
 namespace {
 struct QuantizeSignature : octet::impl::QuantizeSignaturePassBase<QuantizeSignature> {
+  using QuantizeSignaturePassBase::QuantizeSignaturePassBase;
+
   void runOnOperation() override {
     func::FuncOp function = getOperation();
     if (function.isExternal())
       return;
     // States are no part of the interface.
-    for (BlockArgument argument : function.getArguments())
-      if (!nn::getStateOfArgument(function, argument.getArgNumber()))
+    for (BlockArgument argument : function.getArguments()) {
+      unsigned number = argument.getArgNumber();
+      bool isMarked = (bool)function.removeArgAttr(number, kQuantizedAttr);
+      if ((isMarked || !markedOnly) && !nn::getStateOfArgument(function, number))
         quantizeArgument(argument);
+    }
     auto terminator = cast<func::ReturnOp>(function.getBody().front().getTerminator());
-    for (OpOperand &result : terminator->getOpOperands())
-      if (!nn::getStateOfResult(function, result.getOperandNumber()))
+    for (OpOperand &result : terminator->getOpOperands()) {
+      unsigned number = result.getOperandNumber();
+      bool isMarked =
+          (bool)function.removeResultAttr(number, StringAttr::get(&getContext(), kQuantizedAttr));
+      if ((isMarked || !markedOnly) && !nn::getStateOfResult(function, number))
         quantizeResult(result);
+    }
     function.setFunctionType(FunctionType::get(&getContext(),
                                                function.getBody().front().getArgumentTypes(),
                                                terminator.getOperandTypes()));

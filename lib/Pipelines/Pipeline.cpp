@@ -69,8 +69,9 @@ static void buildConvert(OpPassManager &pm, const PipelineOptions &options) {
 static void buildLower(OpPassManager &pm, const PipelineOptions &options) {
   LowerPassOptions lower;
   lower.strict = options.policy.isStrict;
-  if (options.policy.isIoQuantized)
-    pm.addNestedPass<func::FuncOp>(createQuantizeSignaturePass());
+  QuantizeSignaturePassOptions signature;
+  signature.markedOnly = !options.policy.isIoQuantized;
+  pm.addNestedPass<func::FuncOp>(createQuantizeSignaturePass(signature));
   pm.addNestedPass<func::FuncOp>(createLowerPass(lower));
 }
 

@@ -103,8 +103,8 @@ namespace {
 /// Chooses the observers of one block.
 class Chooser {
 public:
-  Chooser(const Plan &plan, bool quantizedInputs, bool mayWatchColumns)
-      : units(plan), edges(plan, units, quantizedInputs), mayWatchColumns(mayWatchColumns) {}
+  Chooser(const Plan &plan, bool mayWatchColumns)
+      : units(plan), edges(plan, units), mayWatchColumns(mayWatchColumns) {}
 
   SmallVector<ObservedSet, 0> run() {
     SmallVector<ObservedSet, 0> sets;
@@ -199,9 +199,8 @@ void Chooser::choose(ObservedSet &set, ArrayRef<const Edge *> members) {
         watchColumns(set.observer, set.points, [&](Operation *op) { return units.lookup(op); });
 }
 
-SmallVector<ObservedSet, 0> octet::chooseObservers(const Plan &plan, bool quantizedInputs,
-                                                   bool mayWatchColumns) {
-  return Chooser(plan, quantizedInputs, mayWatchColumns).run();
+SmallVector<ObservedSet, 0> octet::chooseObservers(const Plan &plan, bool mayWatchColumns) {
+  return Chooser(plan, mayWatchColumns).run();
 }
 
 //===----------------------------------------------------------------------===//

@@ -91,7 +91,7 @@ DenseSet<Operation *> octet::findSmallFirstLayers(const Plan &plan, double share
         value = op->getOperand(0);
       else
         break;
-    if (isa<BlockArgument>(value))
+    if (isa<BlockArgument>(value) && !plan.isQuantizedInput(value))
       found.insert(decision.op);
   }
   return found;

@@ -53,7 +53,7 @@ unsigned Edges::addReader(const Decision &decision, OpOperand &operand) {
   ObserverAttrInterface wish = getInputObserver(decision);
   if (byValue[value].empty()) {
     // An operator without observers of its own may compute the value.
-    bool isGiven = units.getProducer(value) || (quantizedInputs && isa<BlockArgument>(value));
+    bool isGiven = units.getProducer(value) || plan.isQuantizedInput(value);
     ObserverAttrInterface first = units.getProducer(value) ? units.getResultObserver(value) : wish;
     addEdge({{value, {}}, first, getType(first), isGiven});
   }
@@ -115,8 +115,7 @@ void Edges::addUnit(const Decision &decision) {
     shareWithResult(decision, operands, result);
 }
 
-Edges::Edges(const Plan &plan, const UnitIndex &units, bool quantizedInputs)
-    : units(units), quantizedInputs(quantizedInputs) {
+Edges::Edges(const Plan &plan, const UnitIndex &units) : plan(plan), units(units) {
   for (const Decision &decision : plan.decisions)
     if (decision.verdict != Verdict::Float)
       addUnit(decision);

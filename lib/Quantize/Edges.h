@@ -67,8 +67,7 @@ struct Edge {
 /// The points of a block and which of them share an observer.
 class Edges {
 public:
-  /// `quantizedInputs`: the block's arguments are quantized outside.
-  Edges(const Plan &plan, const UnitIndex &units, bool quantizedInputs);
+  Edges(const Plan &plan, const UnitIndex &units);
 
   /// The edges of each observer, in the order of the first one's definition.
   llvm::SmallVector<llvm::SmallVector<const Edge *, 1>, 0> getSets();
@@ -83,8 +82,8 @@ private:
   void shareWithResult(const Decision &decision, llvm::ArrayRef<unsigned> operands,
                        std::optional<unsigned> result);
 
+  const Plan &plan;
   const UnitIndex &units;
-  const bool quantizedInputs;
   llvm::SmallVector<Edge, 0> edges;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<unsigned, 1>> byValue;
   /// The first slice of a value's channel.
@@ -93,8 +92,7 @@ private:
 };
 
 /// The observers of the plan's units. `mayWatchColumns`: columns may be split later.
-llvm::SmallVector<ObservedSet, 0> chooseObservers(const Plan &plan, bool quantizedInputs,
-                                                  bool mayWatchColumns);
+llvm::SmallVector<ObservedSet, 0> chooseObservers(const Plan &plan, bool mayWatchColumns);
 
 } // namespace octet
 

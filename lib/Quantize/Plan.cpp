@@ -10,6 +10,7 @@
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Dialect/NN/States.h"
 #include "octet/Support/Diagnostics.h"
+#include "octet/Support/Quote.h"
 
 using namespace mlir;
 using namespace octet;
@@ -24,6 +25,7 @@ public:
       : block(block), backend(backend), mapping(mapping), quantizedOutputs(quantizedOutputs) {}
 
   Plan run() {
+    selectInterface();
     // Further columns of one bucket would be other weights than those of the next.
     bool mayWatchColumns = !block.getParentOp()->getParentOp()->hasAttr(kBucketAttr);
     for (Operation &op : block.without_terminator())
@@ -35,12 +37,13 @@ public:
       do
         keepFloatWhatIsNotRead();
       while (keepFloatOnFloats(plan));
-      plan.observed = chooseObservers(plan, quantizedOutputs, mayWatchColumns);
+      plan.observed = chooseObservers(plan, mayWatchColumns);
     } while (refuseWhatDoesNotFit());
     return std::move(plan);
   }
 
 private:
+  void selectInterface();
   void keepFloat(const DenseSet<Operation *> &ops, StringRef code, StringRef why);
   void keepFloatByStructure();
   void keepFloatWhatIsNotRead();
@@ -55,6 +58,23 @@ private:
 
 } // namespace
 
+/// What the mapping names, or all.
+void Planner::selectInterface() {
+  QConfigMappingOp op = mapping.getOp();
+  Operation *terminator = block.getTerminator();
+  auto select = [&](unsigned count, bool isOfFunction, std::optional<ArrayRef<int64_t>> named) {
+    if (quantizedOutputs)
+      return llvm::to_vector(llvm::seq<int64_t>(count));
+    return isOfFunction ? SmallVector<int64_t>(named.value_or(ArrayRef<int64_t>()))
+                        : SmallVector<int64_t>();
+  };
+  plan.quantizedInputs =
+      select(block.getNumArguments(), block.isEntryBlock(), op.getQuantizedInputs());
+  plan.quantizedOutputs =
+      select(terminator->getNumOperands(), terminator->hasTrait<OpTrait::ReturnLike>(),
+             op.getQuantizedOutputs());
+}
+
 void Planner::keepFloat(const DenseSet<Operation *> &ops, StringRef code, StringRef why) {
   for (Decision &decision : plan.decisions)
     if (decision.verdict != Verdict::Float && ops.contains(decision.op)) {
@@ -68,7 +88,7 @@ void Planner::keepFloatByStructure() {
     keepFloat(findStateOps(block), "OCT107", why);
   if (StringRef why = backend.getNormsReason(); !why.empty())
     keepFloat(findNormOps(block), "OCT109", why);
-  if (FloatFirstOp first = backend.getFloatFirst(); first && !quantizedOutputs)
+  if (FloatFirstOp first = backend.getFloatFirst())
     keepFloat(findSmallFirstLayers(plan, first.getShare().convertToDouble()), "OCT113",
               first.getReason());
 }
@@ -76,11 +96,11 @@ void Planner::keepFloatByStructure() {
 /// Backwards: a result that no quantized unit reads becomes what its pattern's `float_uses` says.
 void Planner::keepFloatWhatIsNotRead() {
   DenseSet<Value> read;
-  if (quantizedOutputs)
-    for (OpOperand &operand : block.getTerminator()->getOpOperands())
-      if (!nn::getStateOfResult(cast<FunctionOpInterface>(block.getParentOp()),
-                                operand.getOperandNumber()))
-        read.insert(operand.get());
+  for (OpOperand &operand : block.getTerminator()->getOpOperands())
+    if (plan.isQuantizedOutput(operand) &&
+        !nn::getStateOfResult(cast<FunctionOpInterface>(block.getParentOp()),
+                              operand.getOperandNumber()))
+      read.insert(operand.get());
   for (Decision &decision : llvm::reverse(plan.decisions)) {
     if (decision.verdict == Verdict::Float)
       continue;
@@ -140,6 +160,24 @@ static LogicalResult checkIsFloat(Block &block) {
   return success();
 }
 
+/// Fails, with an error emitted, if the function lacks an input or output that the mapping names.
+static LogicalResult checkInterface(FunctionOpInterface function, QConfigMappingOp mapping) {
+  auto check = [&](std::optional<ArrayRef<int64_t>> named, unsigned count, StringRef what) {
+    if (!named || named->empty() || named->back() < count)
+      return success();
+    auto diagnostic = mapping.emitOpError("names the quantized ")
+                      << what << " " << named->back() << ", but " << quote(function.getName())
+                      << " has " << count << Remedy("give numbers from 0 on");
+    diagnostic.attachNote(function.getLoc()) << "the function";
+    return failure();
+  };
+  if (function.isExternal())
+    return success();
+  return success(
+      succeeded(check(mapping.getQuantizedInputs(), function.getNumArguments(), "input")) &&
+      succeeded(check(mapping.getQuantizedOutputs(), function.getNumResults(), "output")));
+}
+
 const std::vector<Plan> *PlanAnalysis::getPlans(bool quantizedOutputs) {
   std::optional<std::vector<Plan>> &known = plans[quantizedOutputs];
   if (known)
@@ -149,11 +187,14 @@ const std::vector<Plan> *PlanAnalysis::getPlans(bool quantizedOutputs) {
   if (!mapping)
     return nullptr;
   std::vector<Plan> made;
-  for (auto function : cast<ModuleOp>(module).getOps<FunctionOpInterface>())
+  for (auto function : cast<ModuleOp>(module).getOps<FunctionOpInterface>()) {
+    if (failed(checkInterface(function, mapping->getOp())))
+      return nullptr;
     for (Block &block : function.getFunctionBody()) {
       if (failed(checkIsFloat(block)) || failed(checkQConfigsOfUnits(*backend, *mapping, block)))
         return nullptr;
       made.push_back(Planner(block, *backend, *mapping, quantizedOutputs).run());
     }
+  }
   return &known.emplace(std::move(made));
 }

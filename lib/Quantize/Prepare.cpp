@@ -8,6 +8,7 @@
 #include "Plan.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "octet/Dialect/Octet/Origin.h"
 #include "octet/Quantize/Passes.h"
 #include "octet/Support/Constants.h"
@@ -94,6 +95,20 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
       for (auto [op, decision] : getDecisionAttrs(plan, *policy.getBackend(), number))
         op->setAttr(kDecisionAttr, decision);
     }
+    markInterface(policy.getMapping()->getOp());
+  }
+
+  /// Says octet-quantize-signature what the mapping names.
+  void markInterface(QConfigMappingOp mapping) {
+    auto unit = UnitAttr::get(&getContext());
+    for (auto function : getOperation().getOps<FunctionOpInterface>()) {
+      if (function.isExternal())
+        continue;
+      for (int64_t number : mapping.getQuantizedInputs().value_or(ArrayRef<int64_t>()))
+        function.setArgAttr(number, kQuantizedAttr, unit);
+      for (int64_t number : mapping.getQuantizedOutputs().value_or(ArrayRef<int64_t>()))
+        function.setResultAttr(number, kQuantizedAttr, unit);
+    }
   }
 
   LogicalResult prepare(const Plan &plan) {
@@ -124,9 +139,8 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
     SmallVector<std::pair<const ObservedPoint *, ObserverOp>> second;
     for (const ObservedSet &set : plan.observed)
       insert(symbols, set, second, [&](OpOperand &use) {
-        Operation *producer = use.get().getDefiningOp();
-        bool isOutside = !producer || use.getOwner()->hasTrait<OpTrait::IsTerminator>();
-        return quantized.contains(producer) || (quantizedOutputs && isOutside) ||
+        return quantized.contains(use.get().getDefiningOp()) || plan.isQuantizedInput(use.get()) ||
+               plan.isQuantizedOutput(use) ||
                (units.contains(use.getOwner()) && !seconds.contains(&use));
       });
     for (auto [point, observer] : second)

@@ -14,7 +14,7 @@
 // CUT: cut.json:1:1: error: expected JSON, but got something else: [{{.*}}
 // REDEFINE: %{file} = key
 // RUN: %{wrong} --check-prefix=KEY
-// KEY: key.json:1:1: error: expected "", "object_type", "module_name_regex", "module_name", "module_name_object_type_order", "name" and "includes", but got "module"
+// KEY: key.json:1:1: error: expected "", "object_type", "module_name_regex", "module_name", "module_name_object_type_order", "name", "includes", "quantized_inputs" and "quantized_outputs", but got "module"
 // REDEFINE: %{file} = name
 // RUN: %{wrong} --check-prefix=NAME
 // NAME: name.json:1:1: error: expected a text as "name"

@@ -1,7 +1,6 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The networks of spec/golden/fx_graphs.json in the dialect nn, operators named as FX's nodes, and their mappings."""
-import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,10 +15,10 @@ def qconfig(activation=VALUES, weight=WEIGHTS):
     return f"#octet.qconfig<activation = {activation}, weight = {weight}>"
 
 
-def mapping(*entries, everything=qconfig()):
-    """A global QConfig and further entries."""
+def mapping(*entries, everything=qconfig(), interface=""):
+    """A global QConfig and further entries; `interface` names inputs and outputs that are integers."""
     first = [f"octet.global {everything}"] if everything else []
-    return "octet.qconfig_mapping @m {\n" + "".join(f"  {entry}\n" for entry in [*first, *entries]) + "}\n"
+    return f"octet.qconfig_mapping @m {interface} {{\n" + "".join(f"  {entry}\n" for entry in [*first, *entries]) + "}\n"
 
 
 GLOBAL = mapping()
@@ -152,6 +151,8 @@ class Case:
     aliases: dict = field(default_factory=dict)
     #: Histograms are compared to 1 %, and not with 1.13, which cuts their bounds.
     is_histogram: bool = False
+    #: Scale and zero point at which the inputs come in.
+    input_type: tuple = ()
     #: PyTorch's float convolution rounds its sums in another order.
     ulps: int = 1
     #: Why the record of 1.13 does not hold, if only that of 2.13 does.
@@ -290,6 +291,11 @@ CASES = {
     "avgpool_mean": Case({"c": small_conv()}, averages),
     "dropout": Case({"a": L}, lambda n: n.add("nn.transpose", [n.linear(n.inputs[0], "a")], "d", attributes="permutation [0, 1]")),
     "fp16_static_linear": Case({"a": L}, lambda n: n.linear(n.inputs[0], "a"), mapping(everything=qconfig(HALF, HALF))),
+    "input_quantized": Case(
+        {"a": L}, lambda n: n.linear(n.inputs[0], "a"), input_type=(0.0118, 85),
+        mapping=mapping(everything=f"#octet.qconfig<activation = #octet.fixed_qparams<ui8, scale = 0.0118 : f32, zero_point = 85>, "
+                        f"weight = {WEIGHTS}, result = {VALUES}>", interface="quantized_inputs [0]")),
+    "output_quantized": Case({"a": L}, lambda n: n.linear(n.inputs[0], "a"), mapping(interface="quantized_outputs [0]")),
     "module_name_none": Case(LL, lambda n: n.linear(n.linear(n.inputs[0], "a"), "b"), mapping('octet.module_name "b" none')),
     "module_name_none_first": Case(LL, lambda n: n.linear(n.linear(n.inputs[0], "a"), "b"), mapping('octet.module_name "a" none')),
     "fork_two_consumers": Case({**LL, "c": L}, fork),
@@ -316,9 +322,11 @@ def make(case, record):
     return network.write(case.forward(network))
 
 
-def make_samples(record):
+def make_samples(case, record):
     """The one sample that the networks are calibrated with."""
-    shapes = record["input_shapes"]
-    assert all(math.prod(shape) for shape in shapes)
-    return {name: generate({"seed": 5000 + i, "shape": shape, "kind": "uniform", "lo": -1.0, "hi": 2.0})
-            for i, (name, shape) in enumerate(zip("xy", shapes))}
+    samples = {name: generate({"seed": 5000 + i, "shape": shape, "kind": "uniform", "lo": -1.0, "hi": 2.0})
+               for i, (name, shape) in enumerate(zip("xy", record["input_shapes"]))}
+    if not case.input_type:
+        return samples
+    scale, zero = np.float32(case.input_type[0]), case.input_type[1]
+    return {name: (np.clip(np.rint(x * (1 / scale)) + zero, 0, 255) - zero).astype(np.float32) * scale for name, x in samples.items()}

@@ -14,7 +14,7 @@ import pytest
 #: Records without a counterpart; docs/fx.md has the reasons.
 DEVIATIONS = {
     "conv_bn_relu_qat", "embedding_weight_only", "dynamic_linear", "dynamic_functional_linear", "dynamic_conv_not_lowered",
-    "fp16_dynamic_linear", "gru_dynamic", "input_quantized", "output_quantized"}
+    "fp16_dynamic_linear", "gru_dynamic"}
 
 
 class Graph:
@@ -35,13 +35,16 @@ class Graph:
         return self.names.get(node, node), depth
 
     def edges(self):
+        """(reader, operator that it reads, how often quantized, whether it reads integers)."""
         found = set()
         for node, operands in self.sources.items():
             reader = self.names.get(node, node)
             for operand in operands:
                 name, depth = self.describe(operand)
-                if node not in self.pairs and node not in self.passed and name != reader:
-                    found.add((reader, name, depth))
+                if node in self.passed and operand not in self.pairs:
+                    found.add(("dequantize", name, depth, True))
+                elif node not in self.pairs and node not in self.passed and name != reader:
+                    found.add((reader, name, depth, operand in self.pairs))
         return found
 
     def quantized(self):
@@ -109,7 +112,7 @@ def read_ir(text):
 def convert(tool, source, folder, case, record):
     """The reference model of a recorded network."""
     (folder / "network.mlir").write_text(fx_networks.make(case, record))
-    np.savez(folder / "samples.npz", **fx_networks.make_samples(record))
+    np.savez(folder / "samples.npz", **fx_networks.make_samples(case, record))
     mapping = case.mapping
     if "{" in mapping:
         (folder / "mapping.mlir").write_text(mapping)
@@ -117,7 +120,7 @@ def convert(tool, source, folder, case, record):
     backend = source / "test" / "Python" / "Inputs" / case.backend
     return tool("octet-opt", folder / "network.mlir", f"--octet-use-samples=files={folder / 'samples.npz'}",
                 f"--octet-attach-policy=backend={backend} qconfig-mapping={mapping}", "--octet-fuse", "--octet-prepare",
-                "--octet-calibrate", "--octet-convert", "--octet-inline-groups").stdout
+                "--octet-calibrate", "--octet-convert", "--octet-quantize-signature=marked-only=true", "--octet-inline-groups").stdout
 
 
 def ulps(a, b):

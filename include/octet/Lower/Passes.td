@@ -69,10 +69,12 @@ def QuantizeSignaturePass : Pass<"octet-quantize-signature", "::mlir::func::Func
     An argument whose only users quantize it, all to one type, gets that type; a result that is dequantized is returned
     without the dequantize. Only types with one scale per tensor are used. A warning names arguments and results that stay
     f32. The pass runs before `octet-lower`; results are quantized only if `octet-prepare` observed them
-    (`quantized-outputs`). PyTorch: `input_quantized_idxs` and `output_quantized_idxs` of `PrepareCustomConfig`. Source:
+    (`quantized-outputs`, or `quantized_outputs` of the QConfig mapping). With `marked-only`, only arguments and results that
+    `octet-prepare` marked (`octet.quantized`) change. PyTorch: `input_quantized_idxs` and `output_quantized_idxs` of `PrepareCustomConfig`. Source:
     [N.quantize], [N.dequantize].
   }];
   let dependentDialects = ["::octet::OctetDialect"];
+  let options = [Option<"markedOnly", "marked-only", "bool", "false", "leave the other arguments and results as they are">];
 }
 
 #endif // OCTET_LOWER_PASSES_TD

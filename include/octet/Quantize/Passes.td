@@ -15,7 +15,7 @@ class Octet_QuantizePass<string name, string base> : Pass<name, base> {
 }
 
 defvar outputsOption = Option<"quantizedOutputs", "quantized-outputs", "bool", "false",
-    "quantize the results of functions where possible">;
+    "quantize arguments and results of functions where possible, not only those that the QConfig mapping names">;
 
 def AttachPolicyPass : Octet_QuantizePass<"octet-attach-policy", "::mlir::ModuleOp"> {
   let summary = "put backend and QConfig mapping into the module";

@@ -61,11 +61,25 @@ struct ObservedSet {
 };
 
 struct Plan {
+  /// The block's arguments that come in as integers, and its terminator's operands that leave so,
+  /// by number, in ascending order.
+  llvm::SmallVector<int64_t> quantizedInputs, quantizedOutputs;
   /// In program order.
   llvm::SmallVector<Decision, 0> decisions;
   /// In the order of the first value's definition. A value has at most one point that is not a
   /// second one.
   llvm::SmallVector<ObservedSet, 0> observed;
+
+  /// Whether `value` is an argument that comes in as integers.
+  bool isQuantizedInput(mlir::Value value) const {
+    auto argument = llvm::dyn_cast<mlir::BlockArgument>(value);
+    return argument && llvm::is_contained(quantizedInputs, argument.getArgNumber());
+  }
+  /// Whether `use` is what a terminator returns as integers.
+  bool isQuantizedOutput(mlir::OpOperand &use) const {
+    return use.getOwner()->hasTrait<mlir::OpTrait::IsTerminator>() &&
+           llvm::is_contained(quantizedOutputs, use.getOperandNumber());
+  }
 };
 
 /// The plans of a module: ask the analysis manager for it. octet-prepare carries out those that
@@ -75,9 +89,10 @@ public:
   PlanAnalysis(mlir::Operation *module, mlir::AnalysisManager &analyses)
       : module(module), policy(analyses.getAnalysis<PolicyAnalysis>()) {}
 
-  /// One for each block of a function; `quantizedOutputs`: what it returns is quantized where it
-  /// can be. Null, with an error emitted, if the module has no policy, or a block contains
-  /// observers or quantized values already.
+  /// One for each block of a function; `quantizedOutputs`: what comes in and is returned is
+  /// quantized where it can be, and not only what the mapping says. Null, with an error emitted, if
+  /// the module has no policy, a function lacks an argument or result that the mapping names, or a
+  /// block contains observers or quantized values already.
   const std::vector<Plan> *getPlans(bool quantizedOutputs);
 
   bool isInvalidated(const mlir::AnalysisManager::PreservedAnalyses &preserved) const {

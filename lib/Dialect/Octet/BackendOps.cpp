@@ -260,6 +260,16 @@ DictionaryAttr octet::getEntrySubject(Operation *entry) {
 }
 
 LogicalResult QConfigMappingOp::verifyRegions() {
+  for (auto numbers : {getQuantizedInputs(), getQuantizedOutputs()}) {
+    int64_t last = -1;
+    for (int64_t number : numbers.value_or(ArrayRef<int64_t>())) {
+      if (number <= last)
+        return emitOpError("expected numbers of inputs and outputs, from 0 on and in ascending "
+                           "order, but got ")
+               << number;
+      last = number;
+    }
+  }
   DenseMap<std::pair<OperationName, DictionaryAttr>, Operation *> seen;
   for (Operation &entry : getBody().front()) {
     if (!isa<GlobalOp, ObjectTypeOp, ModuleNameOp, ModuleNameRegexOp, ModuleNameObjectTypeOrderOp>(

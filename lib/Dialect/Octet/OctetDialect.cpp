@@ -75,3 +75,21 @@ LogicalResult OctetDialect::verifyOperationAttribute(Operation *op, NamedAttribu
            << row->expected << " as '" << name << "', but got " << attribute.getValue();
   return success();
 }
+
+/// Of an argument or a result.
+static LogicalResult verifySignatureAttribute(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() != kQuantizedAttr || isa<UnitAttr>(attribute.getValue()))
+    return success();
+  return op->emitOpError("expected a unit as '")
+         << kQuantizedAttr << "', but got " << attribute.getValue();
+}
+
+LogicalResult OctetDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned,
+                                                     NamedAttribute attribute) {
+  return verifySignatureAttribute(op, attribute);
+}
+
+LogicalResult OctetDialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned,
+                                                        NamedAttribute attribute) {
+  return verifySignatureAttribute(op, attribute);
+}

@@ -328,12 +328,22 @@ def Octet_QConfigMappingOp : Octet_Op<"qconfig_mapping", [Symbol, IsolatedFromAb
     precedence of kinds does not change: an included `module_name` wins over an own `global`. `octet-attach-policy` resolves
     the inclusion; no other pass accepts a mapping that includes another.
 
-    Errors: anything but these entries inside; two entries of the same kind and key; when it is resolved, an inclusion that
-    cannot be read, or of the mapping itself. PyTorch: `QConfigMapping`.
+    `quantized_inputs [0]` and `quantized_outputs [0, 2]` say by number which of a function's arguments come in as integers
+    and which of its results leave as such. `octet-prepare` observes them and marks them (`octet.quantized`) for
+    `octet-quantize-signature`. An argument's scale is that of its observer. Included mappings have no say in it.
+
+    Errors: anything but these entries inside; two entries of the same kind and key; numbers that are negative or not in
+    ascending order; when it is resolved, an inclusion that cannot be read, or of the mapping itself; in `octet-prepare`, a
+    number that a function does not have. PyTorch: `QConfigMapping`; `input_quantized_idxs` and `output_quantized_idxs` of
+    `PrepareCustomConfig`.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$includes);
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$includes,
+      OptionalAttr<DenseI64ArrayAttr>:$quantized_inputs, OptionalAttr<DenseI64ArrayAttr>:$quantized_outputs);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name (`includes` $includes^)? $body attr-dict";
+  let assemblyFormat = [{
+    $sym_name (`includes` $includes^)? (`quantized_inputs` $quantized_inputs^)?
+    (`quantized_outputs` $quantized_outputs^)? $body attr-dict
+  }];
   let hasRegionVerifier = 1;
 }
 

@@ -51,6 +51,9 @@ struct ObserverSpec {
 /// with one subject exclude each other.
 mlir::DictionaryAttr getEntrySubject(mlir::Operation *entry);
 
+/// A unit, on an argument or a result of a function: octet-quantize-signature makes it integers.
+inline constexpr llvm::StringLiteral kQuantizedAttr = "octet.quantized";
+
 // Discardable attributes of modules, with which one compilation goes on from another.
 /// A string: the stage that the network has passed, a row of Stages.def.
 inline constexpr llvm::StringLiteral kStageAttr = "octet.stage";
