@@ -121,8 +121,7 @@ private:
   void choose(ObservedSet &set, ArrayRef<const Edge *> members);
   void chooseTensorObserver(ObservedSet &set, ArrayRef<const Edge *> members);
   ObserverAttrInterface getFollowingObserver(ArrayRef<const Edge *> members);
-  std::optional<Reason> getIgnoredReader(const ObservedPoint &point,
-                                         ObserverAttrInterface observer);
+  void collectIgnoredReaders(ObservedSet &set);
 
   UnitIndex units;
   Edges edges;
@@ -148,20 +147,6 @@ ObserverAttrInterface Chooser::getFollowingObserver(ArrayRef<const Edge *> membe
   return nullptr;
 }
 
-/// A note about a reader whose observer is not the one in use.
-std::optional<Reason> Chooser::getIgnoredReader(const ObservedPoint &point,
-                                                ObserverAttrInterface observer) {
-  for (OpOperand *use : point.readers) {
-    const Decision *reader = units.lookup(use->getOwner());
-    if (reader->qconfig.getActivation() != observer && !isShared(*reader))
-      return Reason{"OCT210",
-                    "an operator that reads this value asks for another observer of the same type; "
-                    "it takes the producer's",
-                    "give producer and reader the same QConfig"};
-  }
-  return std::nullopt;
-}
-
 /// An observer that follows the data suits every member, constants suit none but their own.
 void Chooser::chooseTensorObserver(ObservedSet &set, ArrayRef<const Edge *> members) {
   bool isFixedUnfit = false;
@@ -181,9 +166,17 @@ void Chooser::chooseTensorObserver(ObservedSet &set, ArrayRef<const Edge *> memb
   if (isFixedUnfit && set.observer && set.observer.getSpec().fixedScale)
     if (ObserverAttrInterface following = getFollowingObserver(members))
       set.observer = following;
-  for (const Edge *edge : members)
-    if (!set.note && set.observer && !set.observer.getSpec().fixedScale)
-      set.note = getIgnoredReader(edge->point, set.observer);
+  if (set.observer && !set.observer.getSpec().fixedScale)
+    collectIgnoredReaders(set);
+}
+
+void Chooser::collectIgnoredReaders(ObservedSet &set) {
+  for (const ObservedPoint &point : set.points)
+    for (OpOperand *use : point.readers) {
+      const Decision *reader = units.lookup(use->getOwner());
+      if (reader->qconfig.getActivation() != set.observer && !isShared(*reader))
+        set.ignoredReaders.push_back(reader->op);
+    }
 }
 
 void Chooser::choose(ObservedSet &set, ArrayRef<const Edge *> members) {
@@ -206,6 +199,13 @@ SmallVector<ObservedSet, 0> octet::chooseObservers(const Plan &plan, bool mayWat
 //===----------------------------------------------------------------------===//
 // Explaining
 //===----------------------------------------------------------------------===//
+
+Reason octet::getReasonOfIgnored() {
+  return {"OCT210",
+          "its activation observer is ignored: its input has one of the same type, that of the "
+          "value's producer or first reader",
+          "give the operators around this value the same activation observer"};
+}
 
 /// The observer of the value's first point, or null.
 static ObserverAttrInterface findFirst(const Plan &plan, Value value) {

@@ -30,7 +30,7 @@ static DenseMap<Operation *, Reason> collectNotes(const Plan &plan) {
     if (Operation *producer = point.value.getDefiningOp(); producer && !point.isSecond)
       notes.try_emplace(producer, reason);
   };
-  for (const ObservedSet &set : plan.observed)
+  for (const ObservedSet &set : plan.observed) {
     for (const ObservedPoint &point : set.points) {
       if (set.note)
         note(point, *set.note);
@@ -38,6 +38,9 @@ static DenseMap<Operation *, Reason> collectNotes(const Plan &plan) {
         if (point.isSecond)
           notes.try_emplace(reader->getOwner(), getReasonOfSecond(plan, point, set.observer));
     }
+    for (Operation *reader : set.ignoredReaders)
+      notes.try_emplace(reader, getReasonOfIgnored());
+  }
   return notes;
 }
 

@@ -77,6 +77,8 @@ mlir::quant::QuantizedType getStoredType(mlir::Operation *op);
 llvm::json::Object describeDecision(mlir::Operation *op, DecisionAttr decision);
 
 Reason getReasonOfNone();
+/// Why a unit reads through an observer with other settings than it asked for.
+Reason getReasonOfIgnored();
 /// Why a value has a second observer at this point.
 Reason getReasonOfSecond(const Plan &plan, const ObservedPoint &point,
                          ObserverAttrInterface observer);

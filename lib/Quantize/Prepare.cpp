@@ -78,6 +78,11 @@ static void tell(const Decision &decision) {
                            decision.reason->remedy.empty() ? "none" : decision.reason->remedy);
 }
 
+static void emitNote(Location loc, const Reason &reason) {
+  remark::analysis(loc, remark::RemarkOpts::name(reason.code).category("octet-prepare"))
+      << reason.text;
+}
+
 namespace {
 struct Prepare : octet::impl::PreparePassBase<Prepare> {
   using PreparePassBase::PreparePassBase;
@@ -193,8 +198,9 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
     Location loc = first.getLoc();
     ObserverOp observer = createObserver(symbols, loc, getValueName(first), set.observer);
     if (set.note)
-      remark::analysis(loc, remark::RemarkOpts::name(set.note->code).category("octet-prepare"))
-          << set.note->text;
+      emitNote(loc, *set.note);
+    for (Operation *reader : set.ignoredReaders)
+      emitNote(reader->getLoc(), getReasonOfIgnored());
     for (const ObservedPoint &point : set.points)
       if (point.isSecond)
         second.push_back({&point, observer});

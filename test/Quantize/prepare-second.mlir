@@ -100,6 +100,7 @@ func.func @of_another_type(%x: !t {nn.name = "x"}) -> (!t, !t, !t, !t) {
 // Other settings of one kind are ignored.
 // EXPLAIN: u.in nn.linear
 // EXPLAIN-NEXT: narrow nn.linear int8 b::linear
+// EXPLAIN-NEXT: note: OCT210 its activation observer is ignored: its input has one of the same type, that of the value's producer or first reader; give the operators around this value the same activation observer
 // EXPLAIN-NEXT: histogram nn.linear int8 b::linear
 // EXPLAIN-NEXT: note: OCT214 it asks for another kind of observer than the first reader of this value
 // EXPLAIN-NEXT: s.in nn.linear int8 b::linear

@@ -16,7 +16,7 @@ func.func @merged(%x: !t) -> !t {
 
 // -----
 
-// CHECK-DAG: remark: [Analysis] OCT210 | Category:octet-prepare | Remark="an operator that reads this value asks for another observer
+// CHECK-DAG: remark: [Analysis] OCT210 | Category:octet-prepare | Remark="its activation observer is ignored
 !t = tensor<1x2xf32>
 func.func @ignored(%x: !t) -> !t {
   %w = nn.constant dense<1.0> : tensor<2x2xf32>

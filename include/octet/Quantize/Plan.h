@@ -56,8 +56,10 @@ struct ObservedSet {
   llvm::SmallVector<ObservedPoint, 1> points;
   ObserverAttrInterface observer;
   bool isPerChannel = false;
-  /// Set if the observer is not the one that every operator asked for.
+  /// Set if operators that share the observer asked for different ones.
   std::optional<Reason> note;
+  /// Units that read through the observer and asked for one of the same type with other settings.
+  llvm::SmallVector<mlir::Operation *, 0> ignoredReaders;
 };
 
 struct Plan {
