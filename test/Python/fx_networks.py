@@ -27,8 +27,10 @@ GLOBAL = mapping()
 TENSORS = {
     "linear": lambda i=4, o=4: ([("weight", (o, i)), ("bias", (o,))], []),
     "conv": lambda i=2, o=2, k=3: ([("weight", (o, i, k, k)), ("bias", (o,))], []),
+    "conv1d": lambda i=2, o=3, k=3: ([("weight", (o, i, 1, k)), ("bias", (o,))], []),
     "conv_transpose": lambda i=2, o=2, k=3: ([("weight", (i, o, k, k)), ("bias", (o,))], []),
     "batch_norm": lambda c=2: ([("weight", (c,)), ("bias", (c,))], [("running_mean", (c,)), ("running_var", (c,))]),
+    "prelu": lambda c=2: ([("weight", (c,))], []),
     "norm": lambda c=2: ([("weight", (c,)), ("bias", (c,))], []),
 }
 
@@ -97,7 +99,7 @@ class Network:
             w, pad = np.ascontiguousarray(w.transpose(1, 0, 2, 3)[:, :, ::-1, ::-1]), w.shape[2] - 1
         sizes = [size + 2 * pad - k + 1 for size, k in zip(x.shape[2:], w.shape[2:])]
         return self.add("nn.conv", [x, self.constant(w), self.parameter(f"{module}.bias")], name or module,
-                        (x.shape[0], w.shape[0], *sizes), f"pads [{pad}, {pad}, {pad}, {pad}]")
+                        (x.shape[0], w.shape[0], *sizes), f"pads {[pad] * 2 * len(sizes)}")
 
     def batch_norm(self, x, name, source=""):
         parts = [self.parameter(f"bn.{part}") for part in ("weight", "bias", "running_mean", "running_var")]
@@ -151,6 +153,8 @@ class Case:
     aliases: dict = field(default_factory=dict)
     #: Histograms are compared to 1 %, and not with 1.13, which cuts their bounds.
     is_histogram: bool = False
+    #: Shapes that stand for the recorded ones.
+    shapes: tuple = ()
     #: Scale and zero point at which the inputs come in.
     input_type: tuple = ()
     #: PyTorch's float convolution rounds its sums in another order.
@@ -206,7 +210,7 @@ def reshapes(n):
 
 
 def chunk(n):
-    half = n.add("nn.slice", [n.linear(n.inputs[0], "a")], "getitem", (2, 2), "starts [0, 0] sizes [2, 2] steps [1, 1]")
+    half = n.add("nn.slice", [n.linear(n.inputs[0], "a")], "getitem", (2, 2), "starts [0, 0] sizes [2, 2] steps [1, 1]", "torch.chunk")
     return n.linear(half, "b")
 
 
@@ -307,7 +311,8 @@ CASES = {
     "getattr_shape": Case({"a": L}, lambda n: n.reshape(n.linear(n.inputs[0], "a"), (2, 4), "reshape")),
     "stack_unsqueeze": Case({"a": L}, lambda n: n.reshape(
         stack(n, [n.linear(n.inputs[0], "a"), n.linear(n.inputs[0], "a", "a_1")], "stack"), (1, 2, 2, 4), "unsqueeze")),
-    "chunk_not_in_config": Case({"a": L, "b": ("linear", 2, 2)}, chunk, aliases={"chunk": "getitem"}),
+    "chunk_not_in_config": Case({"a": L, "b": ("linear", 2, 2)}, chunk,
+                                 mapping('octet.object_type "torch.chunk" none'), aliases={"chunk": "getitem"}),
     "tutorial_conv_relu": Case(TUTORIAL_MODULES, tutorial, TUTORIAL_MAPPING, "fx_tutorial.mlir"),
     "tutorial_conv_bn_relu_not_in_backend": Case(
         {**TUTORIAL_MODULES, "bn": ("batch_norm", 3)}, lambda n: tutorial(n, use_bn=True), TUTORIAL_MAPPING, "fx_tutorial.mlir"),
@@ -318,14 +323,14 @@ CASES = {
 
 def make(case, record):
     """The text of a case's network."""
-    network = Network(case.modules, record["first_param_seed"], record["input_shapes"])
+    network = Network(case.modules, record["first_param_seed"], case.shapes or record["input_shapes"])
     return network.write(case.forward(network))
 
 
 def make_samples(case, record):
     """The one sample that the networks are calibrated with."""
     samples = {name: generate({"seed": 5000 + i, "shape": shape, "kind": "uniform", "lo": -1.0, "hi": 2.0})
-               for i, (name, shape) in enumerate(zip("xy", record["input_shapes"]))}
+               for i, (name, shape) in enumerate(zip("xy", case.shapes or record["input_shapes"]))}
     if not case.input_type:
         return samples
     scale, zero = np.float32(case.input_type[0]), case.input_type[1]

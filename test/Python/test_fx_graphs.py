@@ -4,10 +4,12 @@
 
 The records are spec/golden*/fx_graphs*.json; docs/fx.md has the table of what does not hold.
 """
+import dataclasses
 import json
 import re
 
 import fx_networks
+import fx_networks_of_2_13
 import numpy as np
 import pytest
 
@@ -15,6 +17,11 @@ import pytest
 DEVIATIONS = {
     "conv_bn_relu_qat", "embedding_weight_only", "dynamic_linear", "dynamic_functional_linear", "dynamic_conv_not_lowered",
     "fp16_dynamic_linear", "gru_dynamic"}
+
+ENGINES = ("qnnpack", "onednn", "x86", "fbgemm")
+#: Networks whose mapping is the engine's, and those that only 2.13 has.
+OF_ENGINES = {**{name: case for name, case in fx_networks.CASES.items() if case.mapping == "qnnpack_default_mapping"},
+              **fx_networks_of_2_13.CASES}
 
 
 class Graph:
@@ -61,7 +68,7 @@ def read_record(lines, aliases):
             values = re.search(r" = \[(.*)\]$", line)
             numbers[name] = float(values[1].split(",")[0]) if values else None
             constants.add(name)
-        elif target.startswith("torch.quantize_per_tensor"):
+        elif target.startswith("torch.quantize_per_"):
             source, scale, zero = [word.strip() for word in arguments.split(",")][:3]
             if source in constants:
                 constants.add(name)
@@ -144,8 +151,9 @@ def differ(ours, recorded, case):
 
 @pytest.fixture(scope="module")
 def records(shared_spec):
-    return {"1.13": json.loads((shared_spec / "golden" / "fx_graphs.json").read_text())["cases"],
-            "2.13": json.loads((shared_spec / "golden-2.13" / "fx_graphs_qnnpack_native.json").read_text())["cases"]}
+    files = {"1.13": "golden/fx_graphs", "2.13": "golden-2.13/fx_graphs_qnnpack_native",
+             **{engine: f"golden-2.13/fx_graphs_{engine}_native" for engine in ENGINES}}
+    return {version: json.loads((shared_spec / f"{name}.json").read_text())["cases"] for version, name in files.items()}
 
 
 def test_every_record_has_a_network_or_a_reason(records, source):
@@ -167,3 +175,22 @@ def test_reference_model_is_pytorchs(tool, records, source, tmp_path, name):
     found = [differ(ours, read_record(records[version][name]["reference"], case.aliases), case)
              for version in versions]
     assert None in found, "\n".join(found)
+
+
+def test_every_record_of_2_13_has_a_network_or_is_left_out(records):
+    others = set(records["2.13"]) - set(records["1.13"])
+    assert others == set(fx_networks_of_2_13.CASES) | fx_networks_of_2_13.DEVIATIONS
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", OF_ENGINES)
+def test_default_mappings_give_pytorchs_reference_model(tool, records, source, tmp_path, engine, name):
+    case = OF_ENGINES[name]
+    case = dataclasses.replace(case, mapping=case.mapping.replace("qnnpack_default", f"{engine}_default"))
+    record = records[engine][name]
+    if "reference" not in record:  # PyTorch's own limit
+        assert record["error"].startswith("AssertionError: Per channel weight observer is not supported yet for ConvTranspose")
+        return
+    ours = read_ir(convert(tool, source, tmp_path, case, record))
+    difference = differ(ours, read_record(record["reference"], case.aliases), case)
+    assert difference is None, difference

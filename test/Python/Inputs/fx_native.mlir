@@ -2,6 +2,7 @@
 octet.backend @native {
   octet.dtypes @w8 input = <ui8> output = <ui8> weight = <si8> bias = f32
   octet.dtypes @a8 input = <ui8> output = <ui8>
+  octet.dtypes @slopes input = <ui8> output = <ui8> weight = <ui8>
   octet.dtypes @unit input = <ui8> output = <ui8 range [0, 255] scale 3.90625e-3 : f32 zero_point 0>
   octet.dtypes @signed_unit input = <ui8> output = <ui8 range [0, 255] scale 7.8125e-3 : f32 zero_point 128>
 
@@ -120,6 +121,12 @@ octet.backend @native {
     %y = octet.match ["nn.leaky_relu", "nn.elu", "nn.hard_swish"](%x)
     octet.yield %y : none
   }
+  octet.pattern @prelu dtypes = [@slopes] {
+    %x = octet.activation
+    %slopes = octet.weight axis = 0
+    %y = octet.match ["nn.prelu"](%x, %slopes)
+    octet.yield %y : none
+  }
   // Dropout in evaluation, which does nothing: a transpose that leaves all axes where they are.
   octet.pattern @dropout dtypes = [@a8] {
     %x = octet.activation
@@ -139,6 +146,13 @@ octet.backend @native {
 
   //===--- Operators that share their input's observer ---===//
 
+  octet.pattern @pixel_shuffle dtypes = [@a8] observation = shared {
+    %x = octet.activation
+    %a = octet.match ["nn.reshape"](%x)
+    %b = octet.match ["nn.transpose"](%a)
+    %y = octet.match ["nn.reshape"](%b)
+    octet.yield %y : none
+  }
   octet.pattern @stack dtypes = [@a8] observation = shared {
     %a = octet.activation
     %b = octet.activation
@@ -154,7 +168,7 @@ octet.backend @native {
   }
   octet.pattern @copy dtypes = [@a8] observation = shared {
     %x = octet.activation
-    %y = octet.match ["nn.relu", "nn.max_pool", "nn.avg_pool", "nn.reduce_mean", "nn.reshape", "nn.resize", "nn.transpose"](%x)
+    %y = octet.match ["nn.relu", "nn.max_pool", "nn.avg_pool", "nn.reduce_mean", "nn.reshape", "nn.resize", "nn.slice", "nn.transpose"](%x)
     octet.yield %y : none
   }
 }
