@@ -25,6 +25,21 @@ constexpr char kNetwork[] = R"mlir(
   }
 )mlir";
 
+/// Two layers read the input, each with its kind of observer.
+constexpr char kTwoReaders[] = R"mlir(
+  #weight = #octet.min_max<dtype = si8, scheme = symmetric, range = [-127, 127]>
+  octet.qconfig_mapping @m {
+    octet.global #octet.qconfig<activation = #octet.min_max<dtype = ui8>, weight = #weight>
+    octet.module_name "b" #octet.qconfig<activation = #octet.histogram<dtype = ui8>, weight = #weight>
+  }
+  func.func @main(%x: tensor<1x2xf32>) -> (tensor<1x2xf32>, tensor<1x2xf32>) {
+    %w = nn.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+    %a = nn.linear %x, %w {octet.origin = #octet.origin<"a">} : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32>
+    %b = nn.linear %x, %w {octet.origin = #octet.origin<"b">} : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32>
+    return %a, %b : tensor<1x2xf32>, tensor<1x2xf32>
+  }
+)mlir";
+
 /// The plans that a pass at this place finds made already.
 struct FindPlans : PassWrapper<FindPlans, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FindPlans)
@@ -39,9 +54,9 @@ struct FindPlans : PassWrapper<FindPlans, OperationPass<ModuleOp>> {
 
 class PlanOfModule : public testing::Test {
 protected:
-  PlanOfModule() {
+  explicit PlanOfModule(llvm::StringRef text = kNetwork) {
     context.loadDialect<func::FuncDialect, quant::QuantDialect, nn::NNDialect, OctetDialect>();
-    module = parseSourceString<ModuleOp>(kNetwork, &context);
+    module = parseSourceString<ModuleOp>(text, &context);
     EXPECT_TRUE(succeeded(attachPolicy(*module, /*backend=*/"", /*qconfigMapping=*/"")));
   }
 
@@ -64,6 +79,27 @@ TEST_F(PlanOfModule, IsKeptPerChoiceOfOutputs) {
   EXPECT_EQ(analysis.getPlans(/*quantizedOutputs=*/false), plans);
   EXPECT_EQ(plans->front().decisions[0].verdict, Verdict::FloatResult);
   EXPECT_EQ(others->front().decisions[0].verdict, Verdict::Quantized);
+}
+
+class PlanOfTwoReaders : public PlanOfModule {
+protected:
+  PlanOfTwoReaders() : PlanOfModule(kTwoReaders) {}
+};
+
+TEST_F(PlanOfTwoReaders, HasASecondPointOfTheirInput) {
+  ModuleAnalysisManager manager(*module, /*passInstrumentor=*/nullptr);
+  const std::vector<Plan> *plans =
+      AnalysisManager(manager).getAnalysis<PlanAnalysis>().getPlans(/*quantizedOutputs=*/false);
+  ASSERT_TRUE(plans && plans->front().observed.size() == 2);
+  const ObservedSet &first = plans->front().observed[0], &second = plans->front().observed[1];
+  ASSERT_TRUE(first.points.size() == 1 && second.points.size() == 1);
+  EXPECT_FALSE(first.points[0].isSecond);
+  EXPECT_TRUE(second.points[0].isSecond);
+  EXPECT_EQ(first.points[0].value, second.points[0].value);
+  EXPECT_TRUE(isa<HistogramObserverAttr>(second.observer));
+  const Decision &reader = plans->front().decisions[1];
+  ASSERT_EQ(second.points[0].readers.size(), 1u);
+  EXPECT_EQ(second.points[0].readers[0]->getOwner(), reader.op);
 }
 
 TEST_F(PlanOfModule, OfExplainIsThereForPrepareAndGoneBehindIt) {
