@@ -58,8 +58,11 @@ static bool readsImage(Operation *op) {
 static bool staysPlanar(Operation *op) { return isElementwise(op) && !readsImage(op); }
 
 /// Whether `op`, which computes a returned value, had better leave it as its operands lie: there
-/// are no vectors across layouts.
+/// are no vectors across layouts. Halves and doubles are written as the caller reads them.
 static bool keepsLayout(Operation *op) {
+  if (Type element = getTensorType(op->getResult(0)).getElementType();
+      isa<FloatType>(element) && !element.isF32())
+    return false;
   auto resize = dyn_cast<nn::ResizeOp>(op);
   return readsImage(op) && (resize ? resize.getType().getDimSize(1) >= 16 : isElementwise(op));
 }

@@ -185,4 +185,17 @@ func.func @heads(%x: tensor<1x16x64xf32> {nn.name = "x"}, %mask: tensor<1x1x16x1
   %6 = nn.transpose %5 permutation [0, 2, 1, 3] : (tensor<1x4x16x16xf32>) -> tensor<1x16x4x16xf32>
   %7 = nn.reshape %6 : (tensor<1x16x4x16xf32>) -> tensor<1x16x64xf32>
   return %7 : tensor<1x16x64xf32>
+
+// -----
+
+// Halves, which only callers read, are written as callers read them.
+// CHECK-LABEL: func @halves_are_returned
+// CHECK: %[[C:.*]] = nn.conv {{.*}} -> tensor<1x4x32x32xf32, #nn.layout
+// CHECK-NEXT: %[[H:.*]] = nn.cast %[[C]] : {{.*}} -> tensor<1x4x32x32xf16>
+// CHECK-NEXT: return %[[H]]
+func.func @halves_are_returned(%x: tensor<1x3x32x32xf32> {nn.name = "x"}) -> (tensor<1x4x32x32xf16> {nn.name = "y"}) {
+  %w = nn.constant dense<1.0> : tensor<4x3x1x1xf32>
+  %0 = nn.conv %x, %w : (tensor<1x3x32x32xf32>, tensor<4x3x1x1xf32>) -> tensor<1x4x32x32xf32>
+  %1 = nn.cast %0 : (tensor<1x4x32x32xf32>) -> tensor<1x4x32x32xf16>
+  return %1 : tensor<1x4x32x32xf16>
 }
