@@ -123,6 +123,8 @@ LOOP = "y = Loop({0}) <body = b (int64 i, bool c, float[a,b] s) => (bool d, floa
 @pytest.mark.parametrize("body, message", [
     ("s = ReduceMax<keepdims=0>(x)\nc = Greater(s, s)\ny = If(c) <then_branch = t () => (float z) { z = Abs(s) }, else_branch = e () => (float[a,b] z) { z = Neg(x) }>",
      "computed at run time and chooses between tensor<f32> and tensor<2x3xf32>"),
+    ("s = ReduceMax<keepdims=0>(x)\nc = Greater(s, s)\nq = If(c) <then_branch = t () => (seq(float[a,b]) z) { z = SequenceConstruct(x) }, else_branch = e () => (seq(float[a,b]) z) "
+     "{ z = SequenceConstruct(x, x) }>\ny = SequenceAt(q, big)", "computed at run time and chooses between sequences, or nothing"),
     ("s = ReduceMax<keepdims=0>(x)\nc = Greater(s, s)\n" + LOOP.format('"", c, x', "Identity(c)", "Abs(s)"), "without a number of trips"),
     ("y = If(yes) <else_branch = e () => (float[a,b] z) { z = Neg(x) }>", "If lacks the attribute then_branch"),
     ("y, v = If(yes) <then_branch = t () => (float[a,b] z) { z = Abs(x) }, else_branch = e () => (float[a,b] z) { z = Neg(x) }>",

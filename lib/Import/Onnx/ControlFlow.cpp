@@ -48,11 +48,16 @@ static bool isSameConstant(const Entry &a, const Entry &b) {
          a.tensor->data == b.tensor->data;
 }
 
+static bool isTensor(const Entry &entry) { return entry.tensor || entry.value; }
+
 /// One of two values by a condition with one element.
 static FailureOr<Entry> choose(Node &node, const Entry &condition, const Entry &yes,
                                const Entry &no) {
   if (isSameConstant(yes, no))
     return yes;
+  if (!isTensor(yes) || !isTensor(no))
+    return node.unsupported("a condition that is computed at run time and chooses between "
+                            "sequences, or nothing (--input-value makes an input a constant)");
   auto bit = node.toValue(condition), first = node.toValue(yes), second = node.toValue(no);
   if (failed(bit) || failed(first) || failed(second))
     return failure();
@@ -103,7 +108,7 @@ LogicalResult octet::onnx_import::importIf(Node &node) {
 
 /// The tensors behind one another along a new dimension `axis`.
 static FailureOr<Entry> stack(Node &node, ArrayRef<Entry> parts, int64_t axis) {
-  if (llvm::any_of(parts, [](const Entry &part) { return !part.tensor && !part.value; }))
+  if (!llvm::all_of(parts, isTensor))
     return node.invalid("has sequences or nothing as results of its trips");
   bool isConstant = llvm::all_of(parts, [](const Entry &part) { return !!part.tensor; });
   if (isConstant) {
