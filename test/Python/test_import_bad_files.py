@@ -272,7 +272,7 @@ def test_integer_division_by_zero(tmp_path):
     ("y = Attention(x, x, x, , k)", 23, "has keys or values of the past without the other"),
     ("y = Attention(x, x, x, , k, q)", 23, "has keys and values of the past of shape 1x3x5x8 and 1x8x6"),
     ("y = Attention(x, x, x, c)", 23, "has a mask of shape 9x4 for scores of shape 1x3x8x8"),
-    ("y = Attention(x, x, x, , , , n)", 24, "has 4 lengths of keys for 1 batches, or a past beside them"),
+    ("y = Attention(x, x, x, , , , n)", 24, "has lengths of keys of shape 4 for 1 batches, or a past beside them"),
     ("y = RotaryEmbedding(q, c, c, p)", 23, "rotates 6 elements of an input of shape 1x8x6 with 0 heads"),
     ("y = RotaryEmbedding<rotary_embedding_dim=3>(x, c, c, p)", 23, "rotates 3 elements of an input of shape 1x3x8x8"),
     ("y = RotaryEmbedding(x, c, c)", 23, "has angles of shape 9x4; expected 8 times 4"),

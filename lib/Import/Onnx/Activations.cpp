@@ -146,6 +146,17 @@ LogicalResult octet::onnx_import::importSwish(Node &node) {
   return node.setResult(node.compute<nn::MulOp>(x, gate));
 }
 
+/// Swish of the first input, which is the gate, times the second.
+LogicalResult octet::onnx_import::importSwiGLU(Node &node) {
+  if (node.shape(0) != node.shape(1))
+    return node.invalid("has a gate of shape " + printShape(node.shape(0)) +
+                        " for values of shape " + printShape(node.shape(1)));
+  auto gate = node.compose(importSwish, {node.entry(0)});
+  if (failed(gate))
+    return failure();
+  return node.setResult(node.compute<nn::MulOp>(node.toValue(*gate), node.value(1)));
+}
+
 /// What is further from 0 than lambd, by bias nearer to it; 0 else.
 LogicalResult octet::onnx_import::importShrink(Node &node) {
   float lambda = node.getFloat("lambd", 0.5f), bias = node.getFloat("bias", 0);

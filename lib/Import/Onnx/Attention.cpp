@@ -1,4 +1,4 @@
-//===- Attention.cpp - Attention ---------------------------------------------- ===//
+//===- Attention.cpp - Attention and FlexAttention ---------------------------- ===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -37,12 +37,19 @@ private:
   MaybeValue append(unsigned past, MaybeValue value, unsigned output);
   FailureOr<Mask> readMask();
   FailureOr<HostTensor> readMaskConstant();
+  /// What a mask adds to scores: itself, or nothing where it is true.
+  MaybeValue getAddend(MaybeValue mask);
+  LogicalResult readLengths();
+  /// What is added to scores where lengths are computed at run time.
+  MaybeValue maskByLengths();
   /// Whether query `i` of a batch may see key `j` by causality, window and length.
   bool isSeen(int64_t batch, int64_t i, int64_t j) const;
   bool addsMask() const;
   /// Products of the query heads with the one head of keys or values that they share.
   MaybeValue multiply(MaybeValue left, int64_t columns, MaybeValue right, int64_t resultColumns);
   MaybeValue scoreAndMask(MaybeValue query, MaybeValue key);
+  /// `x` as the node's graph `name` changes it, if there is one.
+  MaybeValue modify(StringRef name, MaybeValue x);
   LogicalResult offer(int64_t mode, MaybeValue scores) {
     bool isMode = node.wants(3) && node.getInt("qk_matmul_output_mode", 0) == mode;
     return isMode ? node.setResult(scores, 3) : success(succeeded(scores));
@@ -52,6 +59,7 @@ private:
   int64_t batch = 0, heads = 0, groups = 0, queries = 0, keys = 0, size = 0, valueSize = 0;
   int64_t past = 0;
   std::optional<Shape> lengths; ///< keys that count, by batch
+  bool hasLateLengths = false;  ///< the same at run time
 };
 
 } // namespace
@@ -113,6 +121,8 @@ MaybeValue AttentionImporter::append(unsigned input, MaybeValue value, unsigned 
 }
 
 bool AttentionImporter::isSeen(int64_t b, int64_t i, int64_t j) const {
+  if (hasLateLengths)
+    return true;
   int64_t count = lengths ? (*lengths)[b] : keys;
   int64_t position = i + (lengths && !past ? count - queries : past);
   int64_t left = node.getInt("left_window_size", -1), right = node.getInt("right_window_size", -1);
@@ -121,6 +131,8 @@ bool AttentionImporter::isSeen(int64_t b, int64_t i, int64_t j) const {
 }
 
 bool AttentionImporter::addsMask() const {
+  if (hasLateLengths)
+    return node.constant(kMask);
   return lengths || node.getInt("is_causal", 0) || node.getInt("left_window_size", -1) >= 0 ||
          node.getInt("right_window_size", -1) >= 0 || node.constant(kMask);
 }
@@ -149,6 +161,15 @@ FailureOr<HostTensor> AttentionImporter::readMaskConstant() {
   return HostTensor{"", shape, std::move(padded)};
 }
 
+MaybeValue AttentionImporter::getAddend(MaybeValue mask) {
+  if (failed(mask) || nn::holdsReals(mask->getType()))
+    return mask;
+  auto seen = node.number("seen", 0), unseen = node.number("unseen", kMasked);
+  if (failed(seen) || failed(unseen))
+    return failure();
+  return node.createAs<nn::SelectOp>(node.f32(), *mask, *seen, *unseen);
+}
+
 FailureOr<Mask> AttentionImporter::readMask() {
   Shape given = node.has(kMask) ? node.shape(kMask) : Shape{1};
   Shape whole = given;
@@ -161,7 +182,7 @@ FailureOr<Mask> AttentionImporter::readMask() {
                         printShape(scores));
   Mask mask;
   if (node.has(kMask) && !node.constant(kMask)) {
-    auto value = node.value(kMask);
+    auto value = getAddend(node.any(kMask));
     if (failed(value))
       return failure();
     Shape before(given.size(), 0), behind(given.size(), 0);
@@ -221,34 +242,91 @@ MaybeValue AttentionImporter::scoreAndMask(MaybeValue query, MaybeValue key) {
     mask->constant.name = node.nameConstant("mask");
     scores = node.compute<nn::AddOp>(scores, node.materialize(std::move(mask->constant)));
   }
+  if (hasLateLengths)
+    scores = node.compute<nn::AddOp>(scores, maskByLengths());
   if (mask->value)
     scores = node.compute<nn::AddOp>(scores, MaybeValue(mask->value));
   return failed(offer(2, scores)) ? MaybeValue() : scores;
 }
 
-LogicalResult AttentionImporter::run() {
-  if (failed(checkInputs()))
+LogicalResult AttentionImporter::readLengths() {
+  if (!node.has(kLengths))
+    return success();
+  Shape shape = node.shape(kLengths);
+  if (shape != Shape{batch} || node.has(kPastKey))
+    return node.invalid("has lengths of keys of shape " + printShape(shape) + " for " +
+                        Twine(batch) + " batches, or a past beside them");
+  hasLateLengths = !node.constant(kLengths);
+  if (hasLateLengths)
+    return success();
+  auto given = node.integers(kLengths, "lengths of keys");
+  if (failed(given))
     return failure();
-  if (node.has(kLengths)) {
-    auto given = node.integers(kLengths, "lengths of keys");
-    if (failed(given))
-      return failure();
-    if ((int64_t)given->size() != batch || node.has(kPastKey))
-      return node.invalid("has " + Twine(given->size()) + " lengths of keys for " + Twine(batch) +
-                          " batches, or a past beside them");
-    for (int64_t &length : *given)
-      length = std::clamp<int64_t>(length, 0, keys);
-    lengths = *given;
-  }
+  for (int64_t &length : *given)
+    length = std::clamp<int64_t>(length, 0, keys);
+  lengths = *given;
+  return success();
+}
+
+/// As isSeen, in which everything but the length is a constant: query i is at position i + length -
+/// queries.
+MaybeValue AttentionImporter::maskByLengths() {
+  auto given = toIndices(node, node.any(kLengths));
+  if (failed(given))
+    return failure();
+  MaybeValue length = node.reshape(*given, {batch, 1, 1, 1}), seen = failure();
+  auto require = [&](bool isAtLeast, int64_t offset, int64_t rows) {
+    std::vector<int64_t> bounds;
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < keys; ++j)
+        bounds.push_back(j - i + offset);
+    auto bound = integerConstant(node, "keys", {rows, keys}, std::move(bounds));
+    if (failed(bound))
+      return;
+    auto holds =
+        node.createAs<nn::CompareOp>(node.builder().getI1Type(), nn::Predicate::less_or_equal,
+                                     isAtLeast ? *bound : *length, isAtLeast ? *length : *bound);
+    seen = succeeded(seen) ? node.compute<nn::AndOp>(seen, holds) : holds;
+  };
+  int64_t left = node.getInt("left_window_size", -1), right = node.getInt("right_window_size", -1);
+  require(/*isAtLeast=*/true, 1, 1);
+  if (node.getInt("is_causal", 0))
+    require(/*isAtLeast=*/true, queries, queries);
+  if (left >= 0)
+    require(/*isAtLeast=*/false, queries + left, queries);
+  if (right >= 0)
+    require(/*isAtLeast=*/true, queries - right, queries);
+  return getAddend(seen);
+}
+
+MaybeValue AttentionImporter::modify(StringRef name, MaybeValue x) {
+  const onnx::AttributeProto *graph = node.attribute(name);
+  if (!graph || failed(x))
+    return x;
+  if (graph->g().input_size() != 1 || graph->g().output_size() != 1)
+    return node.invalid("has a graph " + name + " of " + Twine(graph->g().input_size()) +
+                        " inputs and " + Twine(graph->g().output_size()) + " outputs");
+  auto results = node.call(graph->g(), {Entry{nullptr, *x}});
+  auto result = failed(results) ? MaybeValue() : node.toValue(results->front());
+  if (succeeded(result) && result->getType() != x->getType())
+    return node.invalid("has a graph " + name + " that gives " + printShape(shapeOf(*result)) +
+                        " for " + printShape(shapeOf(*x)));
+  return result;
+}
+
+LogicalResult AttentionImporter::run() {
+  if (failed(checkInputs()) || failed(readLengths()))
+    return failure();
   auto query = getHeads(kQuery, heads);
   auto key = append(kPastKey, getHeads(kKey, groups), 1);
   auto value = append(kPastValue, getHeads(kValue, groups), 2);
-  auto weights = scoreAndMask(query, key);
+  auto weights = modify("score_mod", scoreAndMask(query, key));
   if (succeeded(weights))
     weights = node.create<nn::SoftmaxOp>(*weights, /*axis=*/3);
   // Softmax is NaN where a query sees no key; its result is zero.
-  if (succeeded(weights) && (addsMask() || node.has(kMask)))
+  if (succeeded(weights) && (addsMask() || hasLateLengths || node.has(kMask)))
     weights = node.create<nn::ReluOp>(*weights);
+  weights = modify("prob_mod", weights);
   if (failed(offer(3, weights)))
     return failure();
   auto result = multiply(weights, keys, value, valueSize);

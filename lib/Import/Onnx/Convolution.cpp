@@ -1,10 +1,11 @@
-//===- Convolution.cpp - Conv and BatchNormalization -------------------------- ===//
+//===- Convolution.cpp - Conv, CausalConvWithState, BatchNormalization -------- ===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
+#include "Compose.h"
 #include "Operators.h"
 #include "Window.h"
 
@@ -63,6 +64,79 @@ LogicalResult octet::onnx_import::importConv(Node &node) {
     return node.setResult(result);
   ShapeRef out = shapeOf(*result);
   return node.setResult(node.reshape(*result, {out[0], out[1], out[3]}));
+}
+
+namespace {
+/// CausalConvWithState: depthwise over [N, C, L]; a result sees the `before` elements in front of
+/// its own, those of the state or zeros among them.
+struct CausalConvolution {
+  enum { kInput, kFilter, kBias, kState };
+
+  explicit CausalConvolution(Node &node) : node(node) {}
+  LogicalResult check();
+  MaybeValue convolve(Value input);
+  /// The last elements of `input`, in front of which there are zeros if it is too short.
+  LogicalResult setState(Value input);
+
+  Node &node;
+  int64_t batch = 0, channels = 0, before = 0;
+};
+} // namespace
+
+LogicalResult CausalConvolution::check() {
+  if (failed(checkFilter(node)))
+    return failure();
+  Shape shape = node.shape(kInput), filter = node.shape(kFilter);
+  batch = shape[0], channels = shape[1], before = filter.back() - 1;
+  if (shape.size() == 3 && filter == Shape{channels, 1, before + 1} &&
+      (!node.has(kState) || node.shape(kState) == Shape{batch, channels, before}))
+    return success();
+  return node.invalid("has an input of shape " + printShape(shape) + ", a filter of shape " +
+                      printShape(filter) +
+                      (node.has(kState) ? " and a state of shape " + printShape(node.shape(kState))
+                                        : std::string()));
+}
+
+MaybeValue CausalConvolution::convolve(Value input) {
+  const HostTensor &filter = *node.constant(kFilter);
+  auto weights = node.materialize(reshape(filter, toTwoDimensional(filter.shape)));
+  auto bias = node.has(kBias) ? getVector(node, kBias, channels, "bias") : MaybeValue(Value());
+  if (failed(weights) || failed(bias))
+    return failure();
+  Shape ones{1, 1}, pads{0, node.has(kState) ? 0 : before, 0, 0};
+  auto result = node.create<nn::ConvOp>(node.reshape(input, toTwoDimensional(shapeOf(input))),
+                                        *weights, *bias, ones, pads, ones, channels);
+  if (succeeded(result) && node.getString("activation", "none") != "none")
+    result = node.create<nn::SiluOp>(*result);
+  return failed(result) ? result : node.reshape(*result, node.shape(kInput));
+}
+
+LogicalResult CausalConvolution::setState(Value input) {
+  Shape sizes{batch, channels, before};
+  if (before == 0)
+    return node.setEmpty(sizes, 1);
+  MaybeValue whole = input;
+  if (int64_t missing = before - shapeOf(input).back(); missing > 0)
+    whole =
+        node.create<nn::PadOp>(input, Shape{0, 0, missing}, Shape{0, 0, 0}, llvm::APFloat(0.0f));
+  if (failed(whole))
+    return failure();
+  int64_t start = shapeOf(*whole).back() - before;
+  return node.setResult(node.create<nn::SliceOp>(*whole, Shape{0, 0, start}, sizes, Shape{1, 1, 1}),
+                        1);
+}
+
+LogicalResult octet::onnx_import::importCausalConvWithState(Node &node) {
+  CausalConvolution convolution(node);
+  auto input = failed(convolution.check()) ? MaybeValue() : node.value(0);
+  if (succeeded(input) && node.has(CausalConvolution::kState)) {
+    auto state = node.value(CausalConvolution::kState);
+    input =
+        failed(state) ? state : node.create<nn::ConcatOp>(ValueRange{*state, *input}, /*axis=*/2);
+  }
+  if (failed(input) || failed(node.setResult(convolution.convolve(*input))))
+    return failure();
+  return node.wants(1) ? convolution.setState(*input) : success();
 }
 
 /// Refuses a negative or NaN variance, whose effects would show much later and elsewhere.

@@ -143,13 +143,16 @@ LogicalResult GraphImporter::addInvalid(const onnx::NodeProto &node, const Twine
 /// Why no row of the table can have the operator, if there is a reason.
 static StringRef explainAbsence(const onnx::NodeProto &node) {
   constexpr StringLiteral shape = "the shape of its result depends on data",
-                          random = "its result is random";
+                          random = "its result is random", training = "an operator of training";
+  if (StringRef(node.domain()) == "ai.onnx.preview.training")
+    return training;
   if (!isOnnxDomain(node.domain()))
     return "no such operator here";
   return llvm::StringSwitch<StringRef>(node.op_type())
-      .Cases({"NonMaxSuppression", "NonZero", "Unique"}, shape)
+      .Cases({"ImageDecoder", "NonMaxSuppression", "NonZero", "Unique"}, shape)
       .Cases({"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike"}, random)
       .Cases({"RandomUniform", "RandomUniformLike"}, random)
+      .Cases({"NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"}, training)
       .Default("no such operator here");
 }
 

@@ -271,6 +271,43 @@ LogicalResult onnx_import::importScatterND(Node &node) {
   return setScattered(node, joinDimensions(node, *data, node.shape(1).back()), *positions);
 }
 
+/// A part of a cache, from an index of each batch on, becomes the update.
+LogicalResult onnx_import::importTensorScatter(Node &node) {
+  Shape cache = node.shape(0), update = node.shape(1), fitting = cache;
+  auto axis = node.normalizeAxis(node.getInt("axis", -2), cache.size());
+  if (failed(axis))
+    return failure();
+  int64_t length = cache[*axis], count = update.size() == cache.size() ? update[*axis] : 0;
+  fitting[*axis] = count;
+  if (*axis == 0 || count < 1 || count > length || update != fitting ||
+      (node.has(2) && node.shape(2) != Shape{cache[0]}))
+    return node.invalid("writes " + printShape(update) + " into a cache of shape " +
+                        printShape(cache) + " at one index of each batch");
+  Shape outer(ShapeRef(update).take_front(*axis + 1)), whole(ShapeRef(cache).take_front(*axis + 1)),
+      batches(outer.size(), 1), steps = allAxes(count);
+  batches[0] = cache[0];
+  auto data = node.any(0), values = node.any(1),
+       first =
+           node.has(2) ? toIndices(node, node.any(2)) : integerConstant(node, "start", {1}, {0}),
+       step = integerConstant(node, "steps", {count}, {steps.begin(), steps.end()});
+  if (failed(data) || failed(values) || failed(first))
+    return failure();
+  auto index = node.compute<nn::AddOp>(
+      MaybeValue(node.has(2) ? node.reshape(*first, batches) : *first), step);
+  if (node.getString("mode", "linear") == "circular")
+    index = node.compute<nn::ModOp>(index, integerConstant(node, "length", {}, {length}));
+  auto positions =
+      addPosition(node, makeOffsets(node, outer, whole, *axis), index, length, /*stride=*/1);
+  if (failed(positions))
+    return failure();
+  int64_t rows = *countElements(whole), written = *countElements(outer),
+          width = *countElements(cache) / rows;
+  auto result = node.create<nn::ScatterOp>(
+      node.reshape(*data, {rows, width}), node.reshape(*positions, {written}),
+      node.reshape(*values, {written, width}), nn::Combination::replace);
+  return failed(result) ? failure() : node.setResult(node.reshape(*result, cache));
+}
+
 //===----------------------------------------------------------------------===//
 // Compress, ReverseSequence
 //===----------------------------------------------------------------------===//

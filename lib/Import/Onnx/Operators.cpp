@@ -26,6 +26,8 @@ static constexpr OperatorRow kOperators[] = {
   {#name, function, minInputs, maxInputs, attributes, "com.microsoft", true},
 #define OCTET_FUSED_OPERATOR(name, function, minInputs, maxInputs, attributes)                     \
   {#name, function, minInputs, maxInputs, attributes, "com.microsoft"},
+#define OCTET_PREVIEW_OPERATOR(name, function, minInputs, maxInputs, attributes)                   \
+  {#name, function, minInputs, maxInputs, attributes, "ai.onnx.preview"},
 #define OCTET_SEQUENCE_OPERATOR(name, function, minInputs, maxInputs, attributes)                  \
   {#name, function, minInputs, maxInputs, attributes, "", true, true},
 #include "Operators.def"

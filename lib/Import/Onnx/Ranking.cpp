@@ -191,13 +191,18 @@ LogicalResult onnx_import::importOneHot(Node &node) {
 // Sums and diagonals
 //===----------------------------------------------------------------------===//
 
-LogicalResult onnx_import::importCumSum(Node &node) {
+/// The one axis of input 1.
+static FailureOr<int64_t> readAxis(Node &node) {
   auto given = node.integers(1, "an axis");
   if (failed(given))
     return failure();
   if (given->size() != 1)
     return node.invalid("has " + Twine(given->size()) + " axes; expected one");
-  auto axis = node.normalizeAxis(given->front(), node.rank(0));
+  return node.normalizeAxis(given->front(), node.rank(0));
+}
+
+LogicalResult onnx_import::importCumSum(Node &node) {
+  auto axis = readAxis(node);
   if (failed(axis))
     return failure();
   bool isReverse = node.getInt("reverse", 0);
@@ -206,6 +211,29 @@ LogicalResult onnx_import::importCumSum(Node &node) {
     return failure();
   MaybeValue sums = node.create<nn::CumulativeSumOp>(*x, *axis, node.getInt("exclusive", 0) != 0);
   return node.setResult(isReverse ? reverse(node, sums, *axis) : sums);
+}
+
+/// `x` moved by `distance` elements along `axis`, with ones in front.
+static MaybeValue shiftIn(Node &node, Value x, int64_t axis, int64_t distance) {
+  Shape sizes(shapeOf(x)), zeros(sizes.size(), 0), ones(sizes.size(), 1), low(zeros);
+  low[axis] = distance;
+  auto longer = node.create<nn::PadOp>(x, low, zeros, llvm::APFloat(1.0f));
+  return failed(longer) ? longer : node.create<nn::SliceOp>(*longer, zeros, sizes, ones);
+}
+
+/// Products of one, two, four, ... elements, each of two of those before.
+LogicalResult onnx_import::importCumProd(Node &node) {
+  auto axis = readAxis(node);
+  if (failed(axis))
+    return failure();
+  bool isReverse = node.getInt("reverse", 0);
+  auto product = isReverse ? reverse(node, node.any(0), *axis) : node.any(0);
+  if (succeeded(product) && node.getInt("exclusive", 0))
+    product = shiftIn(node, *product, *axis, 1);
+  for (int64_t count = 1, size = node.shape(0)[*axis]; succeeded(product) && count < size;
+       count *= 2)
+    product = node.compute<nn::MulOp>(product, shiftIn(node, *product, *axis, count));
+  return node.setResult(isReverse ? reverse(node, product, *axis) : product);
 }
 
 /// Zero where the column is left of diagonal k (upper), or right of it.

@@ -72,3 +72,34 @@ MaybeValue onnx_import::toPosition(Node &node, MaybeValue place, int64_t size, i
              ? index
              : node.compute<nn::MulOp>(index, integerConstant(node, "stride", {}, {stride}));
 }
+
+/// The share `weight` of the element at `place`, nothing if it is outside.
+static FailureOr<Tap> makeTap(Node &node, MaybeValue place, MaybeValue weight, int64_t size,
+                              int64_t stride) {
+  auto margin = node.compute<nn::MinOp>(node.compute<nn::AddOp>(place, node.number("one", 1)),
+                                        node.compute<nn::SubOp>(node.number("size", size), place));
+  if (failed(margin))
+    return failure();
+  auto isInside = node.create<nn::ClipOp>(*margin, llvm::APFloat(0.0f), llvm::APFloat(1.0f));
+  auto share = node.compute<nn::MulOp>(weight, isInside);
+  auto position = toPosition(node, place, size, stride);
+  return failed(share) || failed(position) ? FailureOr<Tap>() : Tap{*position, *share};
+}
+
+/// So far outside that both elements are, every place is the same; infinity is one of them.
+FailureOr<Taps> onnx_import::interpolate(Node &node, MaybeValue place, int64_t size,
+                                         int64_t stride) {
+  constexpr int64_t kFar = 2;
+  if (failed(place))
+    return failure();
+  auto near = node.create<nn::ClipOp>(*place, llvm::APFloat(float(-kFar)),
+                                      llvm::APFloat(float(size - 1 + kFar)));
+  auto before = node.compute<nn::FloorOp>(near);
+  auto fraction = node.compute<nn::SubOp>(near, before);
+  auto one = node.number("one", 1);
+  auto first = makeTap(node, before, node.compute<nn::SubOp>(one, fraction), size, stride);
+  auto second = makeTap(node, node.compute<nn::AddOp>(before, one), fraction, size, stride);
+  if (failed(first) || failed(second))
+    return failure();
+  return Taps{*first, *second};
+}

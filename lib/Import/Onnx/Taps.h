@@ -37,6 +37,9 @@ MaybeValue combineTaps(Node &node, mlir::Value rows, mlir::Value base, llvm::Arr
 /// the nearest inside.
 MaybeValue toPosition(Node &node, MaybeValue place, int64_t size, int64_t stride);
 
+/// The elements before and behind `place`, which is any f32, of `size`; outside there are zeros.
+llvm::FailureOr<Taps> interpolate(Node &node, MaybeValue place, int64_t size, int64_t stride);
+
 } // namespace octet::onnx_import
 
 #endif // OCTET_LIB_IMPORT_ONNX_TAPS_H
