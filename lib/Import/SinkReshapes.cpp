@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Dialect/Octet/Origin.h"
@@ -74,6 +75,89 @@ struct SinkReshape : RewritePattern {
   Pass::Statistic &numSunk;
 };
 
+/// A volume [N, C, D, H, W] whose slices [N * D, C, H, W], or columns [N, C, D, H * W], lie in
+/// another value: the image. `moves` leads from there to the volume.
+struct Volume {
+  Value image;
+  SmallVector<Operation *, 3> moves;
+
+  explicit Volume(Value value) {
+    auto outer = value.getDefiningOp<nn::ReshapeOp>();
+    if (!outer || outer.getType().getRank() != 5)
+      return;
+    ArrayRef<int64_t> s = outer.getType().getShape();
+    auto transpose = outer.getInput().getDefiningOp<nn::TransposeOp>();
+    auto inner = transpose ? transpose.getInput().getDefiningOp<nn::ReshapeOp>() : nullptr;
+    if (inner && transpose.getPermutation() == ArrayRef<int64_t>{0, 2, 1, 3} &&
+        inner.getType().getShape() == ArrayRef<int64_t>{s[0], s[2], s[1], s[3] * s[4]} &&
+        isImage(inner.getInput(), s[0] * s[2], s[1])) {
+      image = inner.getInput();
+      moves = {inner, transpose, outer};
+    } else if (!transpose && isImage(outer.getInput(), s[0], s[1])) {
+      image = outer.getInput();
+      moves = {outer};
+    }
+  }
+  bool isReadOnce() const {
+    return llvm::all_of(moves, [](Operation *move) { return move->hasOneUse(); });
+  }
+  static bool isImage(Value value, int64_t count, int64_t channels) {
+    ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
+    return shape.size() == 4 && shape[0] == count && shape[1] == channels;
+  }
+};
+
+/// op(volume(x), volume(z)) -> volume(op(x, z)), so that op is fused with the convolution that made
+/// x; also of a normalization of channels.
+struct SinkVolume : RewritePattern {
+  SinkVolume(MLIRContext *context, Pass::Statistic &numSunk)
+      : RewritePattern(MatchAnyOpTypeTag(), 1, context), numSunk(numSunk) {}
+
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    bool isNorm = isa<nn::BatchNormOp>(op);
+    if (!isNorm && !op->hasTrait<nn::Elementwise>())
+      return rewriter.notifyMatchFailure(op, "requires an element-wise operator");
+    std::optional<Volume> first;
+    bool isReadOnce = false;
+    SmallVector<Value> operands(op->getOperands());
+    for (Value &operand : MutableArrayRef(operands).take_front(isNorm ? 1 : operands.size())) {
+      if (isOneConstant(operand, 4))
+        continue;
+      Volume volume(operand);
+      if (!volume.image || (first && (volume.image.getType() != first->image.getType() ||
+                                      volume.moves.size() != first->moves.size())))
+        return rewriter.notifyMatchFailure(op, "requires volumes whose images are alike");
+      isReadOnce |= volume.isReadOnce();
+      operand = volume.image;
+      first = volume;
+    }
+    if (!isReadOnce || cast<RankedTensorType>(op->getResult(0).getType()).getRank() != 5)
+      return rewriter.notifyMatchFailure(op, "requires a volume that nothing else reads");
+    move(op, operands, *first, rewriter);
+    ++numSunk;
+    return success();
+  }
+
+private:
+  void move(Operation *op, ArrayRef<Value> operands, const Volume &volume,
+            PatternRewriter &rewriter) const {
+    Type element = getElementTypeOrSelf(op->getResult(0));
+    Operation *last = rewriter.clone(*op);
+    last->setOperands(operands);
+    last->getResult(0).setType(cast<RankedTensorType>(volume.image.getType()).clone(element));
+    for (Operation *step : volume.moves) {
+      Operation *copy = rewriter.clone(*step);
+      copy->setOperand(0, last->getResult(0));
+      copy->getResult(0).setType(
+          cast<RankedTensorType>(step->getResult(0).getType()).clone(element));
+      last = copy;
+    }
+    rewriter.replaceOp(op, last);
+  }
+
+  Pass::Statistic &numSunk;
+};
+
 /// reshape(reshape(x)) -> reshape(x), or x
 struct JoinReshapes : OpRewritePattern<nn::ReshapeOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -131,6 +215,7 @@ struct SinkReshapesPass : octet::impl::SinkReshapesPassBase<SinkReshapesPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<SinkReshape>(&getContext(), numSunk);
+    patterns.add<SinkVolume>(&getContext(), numSunk);
     patterns.add<HoistTranspose>(&getContext(), numHoisted);
     patterns.add<JoinReshapes>(&getContext());
     OriginPropagation origins;

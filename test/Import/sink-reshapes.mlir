@@ -76,3 +76,53 @@ func.func @read_twice(%x: !big, %z: !small) -> (tensor<1x20x5xf32>, tensor<1x5x2
   %3 = nn.transpose %2 permutation [0, 2, 1] : (tensor<1x5x20xf32>) -> tensor<1x20x5xf32>
   return %3, %2 : tensor<1x20x5xf32>, tensor<1x5x20xf32>
 }
+
+// Convolutions over three dimensions: slices are images, one behind the other.
+!volume = tensor<2x4x3x5x5xf32>
+!slices = tensor<6x4x5x5xf32>
+// CHECK-LABEL: func.func @volumes
+// CHECK-SAME: (%[[X:.*]]: tensor<6x4x5x5xf32>, %[[Z:[^:]*]]:
+func.func @volumes(%x: !slices, %z: !slices) -> !volume {
+  // CHECK: %[[S:.*]] = nn.add %[[X]], %[[Z]]
+  // CHECK: %[[N:.*]] = nn.batch_norm %[[S]]
+  // CHECK-NEXT: %[[R:.*]] = nn.relu %[[N]] {{.*}} -> tensor<6x4x5x5xf32>
+  // CHECK-NEXT: %[[I:.*]] = nn.reshape %[[R]] : {{.*}} -> tensor<2x3x4x25xf32>
+  // CHECK-NEXT: %[[T:.*]] = nn.transpose %[[I]] permutation [0, 2, 1, 3]
+  // CHECK-NEXT: %[[V:.*]] = nn.reshape %[[T]] : {{.*}} -> tensor<2x4x3x5x5xf32>
+  // CHECK-NEXT: return %[[V]]
+  %p = nn.constant dense<1.0> : tensor<4xf32>
+  %0 = nn.reshape %x : (!slices) -> tensor<2x3x4x25xf32>
+  %1 = nn.transpose %0 permutation [0, 2, 1, 3] : (tensor<2x3x4x25xf32>) -> tensor<2x4x3x25xf32>
+  %2 = nn.reshape %1 : (tensor<2x4x3x25xf32>) -> !volume
+  %3 = nn.reshape %z : (!slices) -> tensor<2x3x4x25xf32>
+  %4 = nn.transpose %3 permutation [0, 2, 1, 3] : (tensor<2x3x4x25xf32>) -> tensor<2x4x3x25xf32>
+  %5 = nn.reshape %4 : (tensor<2x4x3x25xf32>) -> !volume
+  %6 = nn.add %2, %5 : (!volume, !volume) -> !volume
+  %7 = nn.batch_norm %6, %p, %p, %p, %p : (!volume, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> !volume
+  %8 = nn.relu %7 : (!volume) -> !volume
+  return %8 : !volume
+}
+
+// Columns of a volume; a relation has results of another type.
+// CHECK-LABEL: func.func @columns
+// CHECK-SAME: (%[[X:.*]]: tensor<2x4x3x25xf32>)
+func.func @columns(%x: tensor<2x4x3x25xf32>) -> tensor<2x4x3x5x5xi1> {
+  // CHECK: %[[C:.*]] = nn.compare less %[[X]], {{.*}} -> tensor<2x4x3x25xi1>
+  // CHECK-NEXT: nn.reshape %[[C]] : (tensor<2x4x3x25xi1>) -> tensor<2x4x3x5x5xi1>
+  %c = nn.constant dense<0.0> : tensor<f32>
+  %0 = nn.reshape %x : (tensor<2x4x3x25xf32>) -> !volume
+  %1 = nn.compare less %0, %c : (!volume, tensor<f32>) -> tensor<2x4x3x5x5xi1>
+  return %1 : tensor<2x4x3x5x5xi1>
+}
+
+// What something else reads stays where it is, and so do channels that are no image's.
+// CHECK-LABEL: func.func @volumes_read_twice
+func.func @volumes_read_twice(%x: tensor<2x4x3x25xf32>, %z: tensor<8x3x5x5xf32>) -> (!volume, !volume, !volume) {
+  // CHECK: nn.relu {{.*}} -> tensor<2x4x3x5x5xf32>
+  // CHECK: nn.tanh {{.*}} -> tensor<2x4x3x5x5xf32>
+  %0 = nn.reshape %x : (tensor<2x4x3x25xf32>) -> !volume
+  %1 = nn.relu %0 : (!volume) -> !volume
+  %2 = nn.reshape %z : (tensor<8x3x5x5xf32>) -> !volume
+  %3 = nn.tanh %2 : (!volume) -> !volume
+  return %0, %1, %3 : !volume, !volume, !volume
+}

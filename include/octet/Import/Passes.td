@@ -81,6 +81,8 @@ def SinkReshapesPass : Pass<"octet-sink-reshapes", "::mlir::func::FuncOp"> {
     A network over one spatial dimension is imported as a network over two, with reshapes around each convolution and pool.
     This pass moves an element-wise operator in front of these reshapes if all its operands are reshaped from one shape or
     are constants of one element, and joins consecutive reshapes. The operator can then be fused with its convolution.
+    Convolutions over three dimensions have reshapes and a transpose behind them, of slices as images or of columns: there, a batch
+    normalization moves as well.
 
     Detectors flatten images, concatenate them and bring channels last. A transpose of a concatenation of reshapes, each with
     one user, moves between the reshapes and the concatenation, where an NHWC image needs no copy. Other operators stay as
