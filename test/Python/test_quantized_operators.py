@@ -66,6 +66,22 @@ EXACT = {
     "integer_matmul": ("a = MatMulInteger(x, w, xz)\ny = Cast<to=1>(a)", dict(constants={**A, **M}, inputs=ROWS, types={"x": U8})),
     "scaled_integers": ("a = MatMulInteger(x, w, xz)\ny = DequantizeLinear(a, ys)",
                         dict(constants={**A, **M}, inputs=ROWS, types={"x": U8})),
+    "16_bits": ("q = QuantizeLinear(x, xs, z)\ny = DequantizeLinear(q, xs, z)", dict(constants={"xs": A["xs"] / 99, "z": np.int16(-7)}, inputs=IMAGE, opset=21)),
+    "16_bits_per_channel": ("y = QuantizeLinear(x, s4, z4)", dict(
+        constants={"s4": SCALES[:4] / 999, "z4": np.array([0, 7, 32768, 65535], np.uint16)}, inputs=IMAGE, opset=21, types={"y": TensorProto.UINT16})),
+    "16_bits_of_constants": ("d = DequantizeLinear<axis=0>(w, s4)\ny = Add(x, d)", dict(
+        constants={"s4": SCALES[:4], "w": integers((4, 64), -32768, 32768, np.int16)}, inputs=ROWS, opset=21)),
+    "blocks": ("q = QuantizeLinear<axis=1, block_size=3>(x, s, z)\ny = DequantizeLinear<axis=1, block_size=3>(q, s, z)", dict(
+        constants={"s": np.resize(SCALES, (4, 22)), "z": integers((4, 22), 0, 256, np.uint8)}, inputs=ROWS, opset=21)),
+    "blocks_of_constants": ("d = DequantizeLinear<axis=-2, block_size=2>(w, s)\ny = Add(x, d)", dict(
+        constants={"s": np.resize(SCALES, (2, 64)), "w": integers((4, 64), -128, 128, np.int8)}, inputs=ROWS, opset=21)),
+    "blocks_of_an_input": ("y = DequantizeLinear<block_size=16>(x, s)", dict(constants={"s": np.resize(SCALES, (4, 4))}, inputs=ROWS, opset=21, types={"x": U8})),
+    "scale_at_run_time": ("m = ReduceMax<keepdims=0>(x)\ns = Mul(m, c)\nq = QuantizeLinear(x, s, z)\ny = DequantizeLinear(q, s, z)",
+                          dict(constants={"c": np.float32(0.01), "z": np.uint8(120)}, inputs=IMAGE)),
+    "scales_and_zero_points_at_run_time": (
+        "m = ReduceMax<axes=[0,2,3], keepdims=0>(x)\ns = Mul(m, c)\nt = Mul(s, h)\nz = Cast<to=2>(t)\ny = QuantizeLinear(x, s, z)",
+        dict(constants={"c": np.float32(0.01), "h": np.float32(1000)}, inputs=IMAGE, types={"y": U8})),
+    "dynamic_integers": ("q, s, z = DynamicQuantizeLinear(x)\ny = DequantizeLinear(q, s, z)", dict(inputs=ROWS)),
     "cast_integers": ("q = QuantizeLinear(x, xs, xz)\ny = Cast<to=1>(q)", dict(constants=A, inputs=IMAGE)),
 }
 
@@ -106,6 +122,7 @@ def test_softmax_within_a_step():
 
 
 # ---- contradictions ------------------------------------------------------------------------------------------------------
+SIGMOID = "q = QuantizeLinear(x, s, z)\nc = com.microsoft.QLinearSigmoid(q, s, z, {})\ny = DequantizeLinear(c, s, z)"
 PAIR = "q = QuantizeLinear<axis=1>(x, s, z)\ny = DequantizeLinear<axis=1>(q, s, z)"
 BAD = {
     "zero scale": (PAIR, dict(s=np.float32(0), z=np.uint8(0)), "has the scale 0.000000; expected a positive"),
@@ -125,13 +142,20 @@ BAD = {
                                dict(s=np.float32(1), z=np.int32(5), w=np.int32([3])), "has the zero point 5 for integers of INT32; expected 0"),
     "another output type": ("q = QuantizeLinear<output_dtype=3>(x, s, z)\ny = DequantizeLinear(q, s, z)",
                             dict(s=np.float32(1), z=np.uint8(0)), "has a zero point of UINT8 for integers of INT8"),
-    "16 bits": (PAIR, dict(s=np.float32(1), z=np.uint16(0)), "quantized values of UINT16; quantize the network to 8 bits"),
+    "16 bits": (SIGMOID.format("s, z2"), dict(s=np.float32(1), z=np.uint8(0), z2=np.uint16(0)), "quantized values of UINT16; quantize the network to 8 bits"),
+    "16 bits of another type": ("q = QuantizeLinear(x, s, z)\ny = DequantizeLinear(q, s, z2)", dict(s=np.float32(1), z=np.uint16(0), z2=np.int16(0)),
+                                "has a zero point of INT16 for integers of UINT16; store both in the same type"),
+    "run time to 32 bits": ("m = ReduceMax<keepdims=0>(x)\nq = QuantizeLinear(x, m, z)\ny = DequantizeLinear(q, s, z)",
+                            dict(s=np.float32(1), z=np.int32(0)), "quantized values of INT32; quantize the network to 8 bits"),
     "quantized to 32 bits": (PAIR, dict(s=np.float32(1), z=np.int32(0)), "has a zero point of INT32; expected one of 8 bits"),
-    "blocks": ("q = QuantizeLinear<axis=1, block_size=1>(x, s, z)\ny = DequantizeLinear<axis=1, block_size=1>(q, s, z)",
-               dict(s=np.ones((1, 3, 8, 8), np.float32), z=np.zeros((1, 3, 8, 8), np.uint8)),
+    "blocks": (SIGMOID.format("t, z"), dict(s=np.float32(1), z=np.uint8(0), t=np.ones((1, 3, 8, 8), np.float32)),
                "blocked quantization (scales of shape 1x3x8x8); quantize the network with one scale per tensor or per channel"),
-    "scale at run time": ("s2 = Relu(x)\nq = QuantizeLinear(x, s2, z)\ny = DequantizeLinear(q, s, z)", dict(s=np.float32(1), z=np.uint8(0)),
-                          "QuantizeLinear, domain ai.onnx, opset 21): a scale computed at run time"),
+    "blocks of another size": (PAIR.replace("axis=1", "axis=1, block_size=2"), dict(s=np.ones((1, 3, 8, 8), np.float32), z=np.zeros((1, 3, 8, 8), np.uint8)),
+                               "has a scale or zero point of shape 1x3x8x8 for a tensor of shape 1x3x8x8 in blocks of 2 along axis 1"),
+    "blocks without a scale": (PAIR.replace("axis=1", "axis=1, block_size=3"), dict(s=np.zeros((1, 1, 8, 8), np.float32), z=np.zeros((1, 1, 8, 8), np.uint8)),
+                               "has a scale that is no positive, normal number"),
+    "scale at run time": ("s2 = ReduceMax<keepdims=0>(x)\n" + SIGMOID.format("s2, z"), dict(s=np.float32(1), z=np.uint8(0)),
+                          "QLinearSigmoid, domain com.microsoft, opset 1): a scale computed at run time"),
     "dequantized floats": ("y = DequantizeLinear(x, s)", dict(s=np.float32(1)), "dequantizes a tensor of floats; expected integers"),
     "dequantized constant floats": ("d = DequantizeLinear(s, s)\ny = Add(x, d)", dict(s=np.float32(1)), "dequantizes a constant of floats"),
     "quantized integers": ("i = QuantizeLinear(x, s, z)\nq = QuantizeLinear(i, s, z)\ny = DequantizeLinear(q, s, z)",
@@ -167,7 +191,8 @@ BAD = {
                    dict(w=np.full((192 * 64, 1), -128, np.int8)), "sums of products beyond 2^28"),
     "computed integers": ("c = Shape(x)\nd = DequantizeLinear(c, s)\ny = Add(x, d)", dict(s=np.float32(1)),
                           "integers computed during the import"),
-    "dynamic integers of other parameters": ("q, s, z = DynamicQuantizeLinear(x)\ny = DequantizeLinear(q, t)", dict(t=np.float32(1)),
+    "dynamic integers of other parameters": ("q, s, z = DynamicQuantizeLinear(x)\nc = com.microsoft.QLinearSigmoid(q, t, u, t, u)\n"
+                                             "y = DequantizeLinear(c, t, u)", dict(t=np.float32(1), u=np.uint8(0)),
                                              "integers of a tensor that is quantized at run time"),
     "dynamic zero points": ("q, s, z = DynamicQuantizeLinear(x)\nm = MatMulInteger(q, w, zs)\ny = Cast<to=1>(m)",
                             dict(w=np.zeros((8, 2), np.int8), zs=np.zeros(8, np.uint8)), "several zero points of a tensor quantized at run time"),

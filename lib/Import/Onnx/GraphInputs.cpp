@@ -103,9 +103,10 @@ quant::QuantizedType GraphImporter::readParameters(const onnx::NodeProto &proto,
     if (isInitializer(proto.input(j)))
       if (auto entry = lookup(proto.input(j), fileLoc); succeeded(entry))
         given[j] = *entry;
-  if (!given[i + 1].tensor || given[i + 1].tensor->isInteger())
-    return {};
+  const HostTensor *scale = given[i + 1].tensor.get();
   Node node(*this, proto, opset, given);
+  if (!scale || scale->isInteger() || scale->shape.size() > 1 || node.getInt("block_size", 0))
+    return {};
   auto type = readQuantizedType(node, {i + 1, i + 2, node.getInt("axis", 1)}, elementType, shape);
   return succeeded(type) ? *type : quant::QuantizedType();
 }

@@ -40,7 +40,7 @@ Entry octet::onnx_import::dequantize(Node &node, const HostTensor &integers, Qua
   return Entry{reals, {}};
 }
 
-static Value makeReal(Node &node, Value quantized) {
+Value octet::onnx_import::makeReal(Node &node, Value quantized) {
   return DequantizeOp::create(node.builder(), node.loc(),
                               RankedTensorType::get(shapeOf(quantized), node.f32()), quantized);
 }
@@ -104,6 +104,8 @@ FailureOr<Entry> octet::onnx_import::dequantize(Node &node, const Entry &integer
 }
 
 LogicalResult octet::onnx_import::importDequantizeLinear(Node &node) {
+  if (dequantizesInFloat(node))
+    return dequantizeInFloat(node);
   auto reals = dequantize(node, node.entry(0), {1, 2, node.getInt("axis", 1)});
   return failed(reals) ? failure() : node.setResult(*reals);
 }
@@ -134,6 +136,8 @@ FailureOr<Entry> octet::onnx_import::quantize(Node &node, const Entry &reals, Qu
 }
 
 LogicalResult octet::onnx_import::importQuantizeLinear(Node &node) {
+  if (quantizesInFloat(node))
+    return quantizeInFloat(node);
   auto type = readQuantizedType(node, {1, 2, node.getInt("axis", 1)},
                                 (int32_t)node.getInt("output_dtype", 0), node.shape(0));
   if (failed(type))

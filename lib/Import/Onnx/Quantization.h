@@ -52,6 +52,16 @@ llvm::FailureOr<mlir::Value> reinterpret(Node &node, mlir::Value integers,
 /// Real numbers as integers of `type`.
 llvm::FailureOr<Entry> quantize(Node &node, const Entry &reals, mlir::quant::QuantizedType type);
 
+/// A quantized value as f32.
+mlir::Value makeReal(Node &node, mlir::Value quantized);
+
+/// Whether QuantizeLinear or DequantizeLinear is computed in f32, since there is no quantized type
+/// for it.
+bool quantizesInFloat(Node &node);
+bool dequantizesInFloat(Node &node);
+llvm::LogicalResult quantizeInFloat(Node &node);
+llvm::LogicalResult dequantizeInFloat(Node &node);
+
 /// Imports a node by `import`, an operator of real numbers. Where its inputs are quantized, it must
 /// be one that only moves values, and its results have its inputs' type.
 llvm::LogicalResult importOnReals(Node &node, llvm::LogicalResult (*import)(Node &));

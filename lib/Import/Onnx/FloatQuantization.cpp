@@ -1,0 +1,210 @@
+//===- FloatQuantization.cpp - quantization computed in f32 ------------------- ===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Integers of 16 bits, and those whose scales are computed at run time or belong to blocks, have no
+// quantized type: QuantizeLinear and DequantizeLinear are what ONNX says, element by element.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Compose.h"
+#include "ElementTypes.h"
+#include "Operators.h"
+#include "Quantization.h"
+#include "TensorReader.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/Support/MathExtras.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::onnx_import;
+using onnx::TensorProto;
+
+enum { kInput, kScale, kZeroPoint };
+
+/// Least and greatest integer of a type; none for types that are not quantized to.
+static std::optional<std::pair<float, float>> getRange(int32_t elementType) {
+  switch (elementType) {
+  case TensorProto::UINT8:
+    return std::pair(0.0f, 255.0f);
+  case TensorProto::INT8:
+    return std::pair(-128.0f, 127.0f);
+  case TensorProto::UINT16:
+    return std::pair(0.0f, 65535.0f);
+  case TensorProto::INT16:
+    return std::pair(-32768.0f, 32767.0f);
+  default:
+    return std::nullopt;
+  }
+}
+
+static bool isWide(int32_t elementType) {
+  return elementType == TensorProto::UINT16 || elementType == TensorProto::INT16;
+}
+
+/// The type in the file of input `i`.
+static int32_t getFileType(const Node &node, unsigned i) {
+  const Entry &entry = node.entry(i);
+  quant::QuantizedType own = getQuantizedType(entry);
+  return entry.integers ? entry.integers : own ? getElementType(own) : node.elementType(i);
+}
+
+/// Whether no quantized type has the node's scales and zero points.
+static bool isUnlikeTypes(const Node &node) {
+  return !node.constant(kScale) || (node.has(kZeroPoint) && !node.constant(kZeroPoint)) ||
+         node.rank(kScale) > 1 || node.getInt("block_size", 0) != 0;
+}
+
+/// Of the integers that QuantizeLinear gives.
+static int32_t getResultType(const Node &node) {
+  int32_t wanted = node.getInt("output_dtype", 0);
+  return wanted                 ? wanted
+         : node.has(kZeroPoint) ? getFileType(node, kZeroPoint)
+                                : int32_t(TensorProto::UINT8);
+}
+
+/// Whether the input's integers are not those of another scale.
+static bool isPlain(Node &node, const Entry &entry) {
+  quant::QuantizedType own = getQuantizedType(entry);
+  return !own || numerics::haveSameParams(own, makeUnitType(node.builder(), getElementType(own)));
+}
+
+bool octet::onnx_import::quantizesInFloat(Node &node) {
+  const Entry &entry = node.entry(kInput);
+  bool isReal =
+      !entry.integers && !getQuantizedType(entry) &&
+      !(entry.tensor ? entry.tensor->isInteger() : !nn::holdsReals(entry.value.getType()));
+  return isReal && (isUnlikeTypes(node) || isWide(getResultType(node)));
+}
+
+bool octet::onnx_import::dequantizesInFloat(Node &node) {
+  const Entry &entry = node.entry(kInput);
+  if (entry.tensor)
+    return entry.tensor->isInteger() && (isUnlikeTypes(node) || isWide(entry.tensor->type));
+  if (entry.integers)
+    return entry.integers != TensorProto::INT32;
+  return getQuantizedType(entry) ? isUnlikeTypes(node) && isPlain(node, entry)
+                                 : !nn::holdsReals(entry.value.getType());
+}
+
+/// An input as f32.
+static FailureOr<Entry> toFloats(Node &node, unsigned i) {
+  const Entry &entry = node.entry(i);
+  if (entry.value && getQuantizedType(entry))
+    return isPlain(node, entry)
+               ? Entry{nullptr, makeReal(node, entry.value)}
+               : FailureOr<Entry>(node.unsupported("a zero point that is quantized"));
+  if (entry.value) {
+    auto value = node.cast(entry.value, node.f32());
+    return failed(value) ? FailureOr<Entry>() : Entry{nullptr, *value};
+  }
+  const HostTensor &tensor = *entry.tensor;
+  std::vector<float> values;
+  if (const std::vector<int64_t> *integers = tensor.integers())
+    values.assign(integers->begin(), integers->end());
+  else
+    values = *tensor.floats();
+  return Entry{
+      std::make_shared<HostTensor>(HostTensor{tensor.name, tensor.shape, std::move(values)}), {}};
+}
+
+/// `parameter`, one for each block of elements along `axis`, for each of `size` elements.
+static MaybeValue repeatBlocks(Node &node, const Entry &parameter, int64_t axis, int64_t size,
+                               int64_t block) {
+  std::vector<int64_t> places;
+  for (int64_t i = 0; i < size; ++i)
+    places.push_back(i / block);
+  if (!parameter.tensor) {
+    auto indices = integerConstant(node, "blocks", {size}, std::move(places));
+    return failed(indices) ? indices : node.create<nn::GatherOp>(parameter.value, *indices, axis);
+  }
+  Shape shape = parameter.tensor->shape, strides = getStrides(shape);
+  int64_t count = shape[axis];
+  shape[axis] = size;
+  std::vector<int64_t> source;
+  int64_t inner = strides[axis];
+  for (int64_t i = 0, all = *countElements(shape); i < all; ++i)
+    source.push_back((i / inner / size * count + places[i / inner % size]) * inner + i % inner);
+  return node.materialize(gatherElements(*parameter.tensor, shape, source));
+}
+
+/// Scale or zero point as it broadcasts to the input. Constants stay constants, which can be
+/// evaluated.
+static MaybeValue spread(Node &node, unsigned i) {
+  Shape shape = node.shape(kInput), given = node.shape(i), along(shape.size(), 1);
+  int64_t block = node.getInt("block_size", 0);
+  auto parameter = toFloats(node, i);
+  if (failed(parameter))
+    return failure();
+  bool isOne = block == 0 && given.size() < 2 && *countElements(given) == 1;
+  auto axis =
+      isOne ? FailureOr<int64_t>(0) : node.normalizeAxis(node.getInt("axis", 1), shape.size());
+  if (failed(axis))
+    return failure();
+  if (block > 0 && given.size() == shape.size()) {
+    Shape blocks(shape);
+    blocks[*axis] = llvm::divideCeil(shape[*axis], block);
+    if (given == blocks)
+      return repeatBlocks(node, *parameter, *axis, shape[*axis], block);
+  } else if (isOne || given == Shape{shape[*axis]}) {
+    if (!isOne)
+      along[*axis] = given[0];
+    Shape spread = isOne ? Shape() : along;
+    return parameter->tensor ? node.materialize(reshape(*parameter->tensor, spread))
+                             : MaybeValue(node.reshape(parameter->value, spread));
+  }
+  return node.invalid("has a scale or zero point of shape " + printShape(given) +
+                      " for a tensor of shape " + printShape(shape) + " in blocks of " +
+                      Twine(block) + " along axis " + Twine(*axis));
+}
+
+/// The zero point is of the integers' type.
+static LogicalResult checkZeroPoint(Node &node, int32_t integers) {
+  if (!node.has(kZeroPoint) || getFileType(node, kZeroPoint) == integers)
+    return success();
+  return node.invalid("has a zero point of " + printElementType(getFileType(node, kZeroPoint)) +
+                          " for integers of " + printElementType(integers),
+                      "store both in the same type");
+}
+
+/// clip(round(x / scale) + zero point). Bytes that are computed at run time are held as f32.
+LogicalResult octet::onnx_import::quantizeInFloat(Node &node) {
+  int32_t type = getResultType(node);
+  auto range = getRange(type);
+  if (!range)
+    return node.unsupported("quantized values of " + printElementType(type) +
+                            "; quantize the network to 8 bits (UINT8, INT8)");
+  if (failed(checkZeroPoint(node, type)))
+    return failure();
+  auto isDivisor = [](float scale) { return scale > 0 && std::isnormal(scale); };
+  if (auto scales = node.constant(kScale) ? node.constant(kScale)->floats() : std::nullopt;
+      scales && !llvm::all_of(*scales, isDivisor))
+    return node.invalid("has a scale that is no positive, normal number");
+  auto rounded =
+      node.compute<nn::RoundOp>(node.compute<nn::DivOp>(node.value(kInput), spread(node, kScale)));
+  if (node.has(kZeroPoint))
+    rounded = node.compute<nn::AddOp>(rounded, spread(node, kZeroPoint));
+  if (failed(rounded))
+    return failure();
+  auto clipped =
+      node.create<nn::ClipOp>(*rounded, llvm::APFloat(range->first), llvm::APFloat(range->second));
+  if (failed(clipped))
+    return failure();
+  if (!isWide(type) && !node.allConstant())
+    return node.setResult(Entry{nullptr, *clipped, type});
+  return node.setComputed(node.cast(clipped, getProgramType(node.builder().getContext(), type)));
+}
+
+/// (x - zero point) * scale
+LogicalResult octet::onnx_import::dequantizeInFloat(Node &node) {
+  auto integers = failed(checkZeroPoint(node, getFileType(node, kInput))) ? FailureOr<Entry>()
+                                                                          : toFloats(node, kInput);
+  auto distance = failed(integers) ? MaybeValue() : node.toValue(*integers);
+  if (node.has(kZeroPoint))
+    distance = node.compute<nn::SubOp>(distance, spread(node, kZeroPoint));
+  return node.setComputed(node.compute<nn::MulOp>(distance, spread(node, kScale)));
+}
