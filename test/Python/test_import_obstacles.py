@@ -16,9 +16,9 @@ from onnx_networks import make_network  # noqa: E402
 def test_unsupported_operators_are_reported_at_once(tmp_path):
     model = make_network(
         "a = Unique<axis=0>(x)\nb = MaxPool<kernel_shape=[2,2], storage_order=2>(x)\n"
-        'c = Relu(a)\nd = Pad<mode="symmetric">(x, n)\ne = NonZero(x)\nf = Tanh(x)\ng, y = Dropout(x)\n'
+        'c = Relu(a)\nd = Pad<mode="symmetric">(x, n)\ne = NonZero(x)\nf = Tanh(x)\ng, y = BatchNormalization(x, s, s, s, s)\n'
         "i = Shrink<lambd=-1.0>(x)\nj = Celu<alpha=-1.0>(x)\nk = Celu<alpha=-2.0>(x)",
-        outputs=("c", "b", "d", "e", "f", "y", "i", "j", "k"), constants={"w": (3, 3), "n": np.zeros(8, np.int64)})
+        outputs=("c", "b", "d", "e", "f", "y", "i", "j", "k"), constants={"w": (3, 3), "n": np.zeros(8, np.int64), "s": np.ones(3, np.float32)})
     model.graph.node.append(helper.make_node("Fancy", ["x"], ["h"], name="own", domain="com.example", depth=3))
     model.graph.output.append(helper.make_tensor_value_info("h", TensorProto.FLOAT, None))
     model.opset_import.append(helper.make_opsetid("com.example", 2))

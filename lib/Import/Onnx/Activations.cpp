@@ -23,7 +23,8 @@ static LogicalResult importUnary(Node &node, Parameters... parameters) {
   auto input = node.value(0);
   if (failed(input))
     return failure();
-  return node.setResult(node.create<OpTy>(*input, node.builder().getF32FloatAttr(parameters)...));
+  return node.setSmallComputed(
+      node.create<OpTy>(*input, node.builder().getF32FloatAttr(parameters)...));
 }
 
 LogicalResult octet::onnx_import::importHardSigmoid(Node &node) {

@@ -117,7 +117,7 @@ static FailureOr<Entry> stack(Node &node, ArrayRef<Entry> parts, int64_t axis) {
     std::vector<float> floats;
     for (const Entry &part : parts) {
       if (part.tensor->shape != parts[0].tensor->shape ||
-          part.tensor->isInteger() != parts[0].tensor->isInteger() || axis != 0)
+          part.tensor->elementType() != parts[0].tensor->elementType() || axis != 0)
         return node.unsupported("constants of several shapes or types as one result");
       if (const auto *values = part.tensor->integers())
         integers.insert(integers.end(), values->begin(), values->end());
@@ -126,10 +126,12 @@ static FailureOr<Entry> stack(Node &node, ArrayRef<Entry> parts, int64_t axis) {
     }
     whole.shape = parts[0].tensor->shape;
     whole.shape.insert(whole.shape.begin(), parts.size());
-    if (parts[0].tensor->isInteger())
+    if (parts[0].tensor->isInteger()) {
       whole.data = std::move(integers);
-    else
+      whole.type = parts[0].tensor->type;
+    } else {
       whole.data = std::move(floats);
+    }
     return Entry{std::make_shared<HostTensor>(std::move(whole)), {}};
   }
   SmallVector<Value> values;

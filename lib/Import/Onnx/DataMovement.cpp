@@ -28,15 +28,34 @@ LogicalResult octet::onnx_import::importIdentity(Node &node) {
   return node.setResult(node.entry(0));
 }
 
-/// Dropout does nothing at inference, unless its third input asks for training.
+/// The mask of elements that are kept, all of them: made of an element-wise operator, which
+/// vanishes where nothing reads it.
+static LogicalResult setKept(Node &node) {
+  auto x = node.any(0);
+  auto yes = node.materialize(
+      {node.nameConstant("kept"), {}, std::vector<int64_t>{1}, onnx::TensorProto::BOOL});
+  if (failed(x) || failed(yes))
+    return failure();
+  auto isItself =
+      node.createAs<nn::CompareOp>(node.builder().getI1Type(), nn::Predicate::equal, *x, *x);
+  return node.setResult(node.compute<nn::OrOp>(isItself, yes), 1);
+}
+
+/// Dropout does nothing at inference, unless its third input asks for training, and then nothing at
+/// a ratio of 0.
 LogicalResult octet::onnx_import::importDropout(Node &node) {
   if (node.has(2)) {
     auto training = node.integers(2, "training_mode");
     if (failed(training))
       return failure();
-    if (training->size() != 1 || training->front())
+    auto ratio = node.constant(1) ? node.constant(1)->floats() : std::nullopt;
+    bool dropsNothing = ratio && ratio->size() == 1 && ratio->front() == 0;
+    if (training->size() != 1 || (training->front() && !dropsNothing))
       return node.unsupported("training_mode");
   }
+  // Before, the mask had the type of the input.
+  if (node.wants(1) && node.opset() >= 10 && failed(setKept(node)))
+    return failure();
   return node.setResult(node.entry(0));
 }
 

@@ -146,7 +146,7 @@ template <typename Function> static LogicalResult foldUnary(Node &node, Function
 
 template <typename OpTy> static LogicalResult importUnary(Node &node) {
   constexpr bool takesIntegers = OpTy::template hasTrait<nn::OfOneKind>();
-  return node.setResult(node.compute<OpTy>(takesIntegers ? node.any(0) : node.value(0)));
+  return node.setSmallComputed(node.compute<OpTy>(takesIntegers ? node.any(0) : node.value(0)));
 }
 
 /// The attribute's value is one of the table's, which the enumeration has.
@@ -289,14 +289,24 @@ static MaybeValue getExponent(Node &node) {
                                            : node.value(1);
 }
 
+/// The exponent of an integer: constants of floats that are whole numbers are such, too.
+static MaybeValue getIntegerExponent(Node &node) {
+  const HostTensor *constant = node.constant(1);
+  auto isWhole = [](float value) { return std::nearbyint(value) == value; };
+  if (constant && !constant->isInteger() && llvm::all_of(*constant->floats(), isWhole))
+    return node.materialize(castTensor<int64_t>(*constant));
+  auto exponent = node.any(1);
+  if (succeeded(exponent) && nn::holdsReals(exponent->getType()))
+    return node.unsupported("an integer to a power that is none");
+  return exponent;
+}
+
 /// Integers to a power from 0 to 63 by squares. The lowest six bits of any other one count: 64 bits
 /// hold hardly any of these powers. A negative power is 0.
 static LogicalResult importIntegerPow(Node &node) {
-  auto base = node.any(0), exponent = node.any(1);
+  auto base = node.any(0), exponent = getIntegerExponent(node);
   if (failed(base) || failed(exponent))
     return failure();
-  if (nn::holdsReals(exponent->getType()))
-    return node.unsupported("an integer to a power that is none");
   Type type = getElementTypeOrSelf(*base), wide = node.builder().getI64Type();
   auto number = [&](StringRef role, int64_t value) -> MaybeValue {
     return node.materialize({node.proto.output(0) + "/" + role.str(), {}, std::vector{value}});

@@ -370,6 +370,12 @@ LogicalResult Node::setComputed(FailureOr<Value> value) {
   return setResult(evaluate(*value));
 }
 
+LogicalResult Node::setSmallComputed(FailureOr<Value> value) {
+  constexpr int64_t kMostElements = 1 << 16;
+  bool isSmall = succeeded(value) && countElements(shapeOf(*value), kMostElements);
+  return isSmall ? setComputed(value) : setResult(value);
+}
+
 //===----------------------------------------------------------------------===//
 // Errors
 //===----------------------------------------------------------------------===//

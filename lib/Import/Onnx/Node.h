@@ -132,6 +132,8 @@ public:
   /// Sets the result: `value`, made by element-wise ops; if the inputs are constants, what the laws
   /// give for them.
   llvm::LogicalResult setComputed(llvm::FailureOr<mlir::Value> value);
+  /// The same, but large constants are computed at run time.
+  llvm::LogicalResult setSmallComputed(llvm::FailureOr<mlir::Value> value);
   /// A constant of one number, named after the node's result and its role.
   llvm::FailureOr<mlir::Value> number(llvm::StringRef role, float value);
   /// `value` with another shape of as many elements.
