@@ -377,7 +377,7 @@ STEPS = [(convolution, 7, (3, 4, 5)), (transposed_convolution, 1, (3, 4, 5)), (a
          (transpose, 1, (2, 3, 4)), (concatenation, 2, (1, 2, 3, 4)), (slicing, 1, (1, 2, 3, 4)), (padding, 1, (1, 2, 3, 4)),
          (resizing, 1, (4,)), (function, 2, (1, 2, 3, 4)), (reduction, 1, (1, 2, 3, 4)), (normalization, 1, (2, 3, 4)),
          (extremes, 1, (1, 2, 3, 4)), (rearrangement, 1, (1, 2, 3, 4)), (choice, 1, (1, 2, 3, 4)), (positions, 1, (1, 2, 3, 4)),
-         (sampling_steps.sampling, 1, (4,)), (sampling_steps.transform, 1, (2, 3)), (sampling_steps.boxes, 1, (4,)), (sampling_steps.unfolding, 1, (2, 3, 4))]
+         (sampling_steps.sampling, 1, (4,)), (sampling_steps.deformation, 1, (4,)), (sampling_steps.transform, 1, (2, 3)), (sampling_steps.boxes, 1, (4,)), (sampling_steps.unfolding, 1, (2, 3, 4))]
 
 
 def make_random_model(seed):

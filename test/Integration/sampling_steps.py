@@ -25,6 +25,26 @@ def sampling(net, x):
                 padding_mode=net.one_of("zeros", "border", "reflection"), align_corners=int(net.often(0.5)))
 
 
+def deformation(net, x):
+    """At offsets that are constants, or computed and bounded."""
+    n, channels, *size = net.values[x]
+    kernel, stride, pad = net.numbers(2, 1, 4), net.one_of(1, 2), net.one_of(0, 1)
+    divisors = [d for d in range(1, channels + 1) if channels % d == 0]
+    groups, parts = net.one_of(1, *divisors[:2]), net.one_of(1, *divisors[:2])
+    out = [(s + 2 * pad - k) // stride + 1 for s, k in zip(size, kernel)]
+    if net.opset < 19 or min(out) < 1:
+        return
+    taps, window = kernel[0] * kernel[1], dict(strides=[stride] * 2, pads=[pad] * 4)
+    offset = net.rng.uniform(-2, 2, (n, 2 * parts * taps, *out)).astype(f32)
+    if net.often(0.4):
+        y = net.add("Conv", [x, net.weight(2 * parts * taps, channels, *kernel)], **window)
+        offset = y and net.add("Tanh", [y])
+    outputs = groups * net.one_of(1, 4, 8)
+    if offset is not None:
+        net.add("DeformConv", [x, net.weight(outputs, channels // groups, *kernel), offset, net.weight(outputs, spread=0.3),
+                               net.positive(n, parts * taps, *out) if net.often(0.5) else ""], group=groups, offset_group=parts, **window)
+
+
 def transform(net, x):
     """Fourier transforms of one dimension, there and maybe back; of frames, where there is one dimension only."""
     if net.opset < 17:

@@ -149,11 +149,12 @@ MODIFIED = "y = ai.onnx.preview.FlexAttention<score_mod = m ({0}) => (float[a,b,
     ("float[2,5] x", "y = CumProd(x, a)", dict(a=np.array([0, 1])), "CumProd has 2 axes; expected one"),
     ("float[2] x", "y = BitCast<to=6>(x)", {}, "bits of floats that are computed at run time, or of halves"),
     ("uint16[2] x", "y = BitCast<to=10>(x)", {}, "bits of floats that are computed at run time, or of halves"),
+    ("int16[2] x", "c = BitCast<to=5>(w)\ny = Add(x, c)", dict(w=np.float16([1, 2])), "bits of floats that are computed at run time, or of halves"),
     ("int32[2] x", "y = BitCast<to=3>(x)", {}, "BitCast casts bits of INT32 to INT8"),
     ("int32[2] x", "y = BitCast<to=21>(x)", {}, "a cast of bits to number 21"),
     ("float[2,5] x, int64[2] t", "y = SoftmaxCrossEntropyLoss(x, t)", {}, "(SoftmaxCrossEntropyLoss, domain ai.onnx, opset 28): an operator of training"),
     ("float[2,5] x", "y = ai.onnx.preview.training.Gradient(x)", {}, "(Gradient, domain ai.onnx.preview.training, opset 1): an operator of training"),
 ])
 def test_what_is_refused(tmp_path, inputs, node, constants, message):
-    outputs = " ".join(re.match(r"[\w, ]+(?= =)", node)[0].replace(",", " ").split())
+    outputs = " ".join(re.match(r"[\w, ]+(?= =)", node.splitlines()[-1])[0].replace(",", " ").split())
     expect_error(tmp_path, make(inputs, node, constants, outputs), message)

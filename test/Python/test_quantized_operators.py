@@ -15,6 +15,7 @@ onnxruntime = pytest.importorskip("onnxruntime")
 from onnx import TensorProto, helper  # noqa: E402
 from quantized_networks import A, AS, I8, IMAGE, INT, M, R, ROWS, SCALES, U8, W, WU, compare, integers, make  # noqa: E402
 
+INT4 = helper.tensor_dtype_to_np_dtype(TensorProto.INT4)
 pytestmark = pytest.mark.usefixtures("compiler")
 BIN = pathlib.Path(os.environ.get("OCTET_BIN", pathlib.Path(__file__).parents[2] / "build" / "bin"))
 
@@ -71,6 +72,8 @@ EXACT = {
         constants={"s4": SCALES[:4] / 999, "z4": np.array([0, 7, 32768, 65535], np.uint16)}, inputs=IMAGE, opset=21, types={"y": TensorProto.UINT16})),
     "16_bits_of_constants": ("d = DequantizeLinear<axis=0>(w, s4)\ny = Add(x, d)", dict(
         constants={"s4": SCALES[:4], "w": integers((4, 64), -32768, 32768, np.int16)}, inputs=ROWS, opset=21)),
+    "4_bits": ("d = DequantizeLinear<axis=1, block_size=16>(w, s, z)\ny = Add(x, d)", dict(constants={
+        "w": integers((4, 64), -8, 8, INT4), "s": np.resize(SCALES, (4, 4)), "z": integers((4, 4), -8, 8, INT4)}, inputs=ROWS, opset=21)),
     "blocks": ("q = QuantizeLinear<axis=1, block_size=3>(x, s, z)\ny = DequantizeLinear<axis=1, block_size=3>(q, s, z)", dict(
         constants={"s": np.resize(SCALES, (4, 22)), "z": integers((4, 22), 0, 256, np.uint8)}, inputs=ROWS, opset=21)),
     "blocks_of_constants": ("d = DequantizeLinear<axis=-2, block_size=2>(w, s)\ny = Add(x, d)", dict(
@@ -145,6 +148,7 @@ BAD = {
     "16 bits": (SIGMOID.format("s, z2"), dict(s=np.float32(1), z=np.uint8(0), z2=np.uint16(0)), "quantized values of UINT16; quantize the network to 8 bits"),
     "16 bits of another type": ("q = QuantizeLinear(x, s, z)\ny = DequantizeLinear(q, s, z2)", dict(s=np.float32(1), z=np.uint16(0), z2=np.int16(0)),
                                 "has a zero point of INT16 for integers of UINT16; store both in the same type"),
+    "4 bits": (PAIR, dict(s=np.float32(1), z=np.zeros((), INT4)), "quantized values of number 22; quantize the network to 8 bits"),
     "run time to 32 bits": ("m = ReduceMax<keepdims=0>(x)\nq = QuantizeLinear(x, m, z)\ny = DequantizeLinear(q, s, z)",
                             dict(s=np.float32(1), z=np.int32(0)), "quantized values of INT32; quantize the network to 8 bits"),
     "quantized to 32 bits": (PAIR, dict(s=np.float32(1), z=np.int32(0)), "has a zero point of INT32; expected one of 8 bits"),
@@ -239,11 +243,24 @@ def test_zero_point_out_of_range(tmp_path):
     assert "has the zero point 256 for integers of UINT8; expected one from 0 to 255" in refuse(tmp_path, model)
 
 
-@pytest.mark.parametrize("type", [TensorProto.FLOAT8E4M3FN, TensorProto.INT4])
+@pytest.mark.parametrize("type", [TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT4E2M1])
 def test_other_types_are_named(type, tmp_path):
     model = make(PAIR, constants=dict(s=np.float32(1)), opset=21)
     model.graph.initializer.append(helper.make_tensor("z", type, [], [0]))
     assert 'the initializer "z" has the element type' in refuse(tmp_path, model)
+
+
+@pytest.mark.parametrize("name, low, is_raw", [("UINT4", 0, False), ("INT4", -8, True), ("UINT2", 0, True), ("INT2", -2, False)])
+def test_integers_of_a_few_bits(name, low, is_raw):
+    """The last byte of fifteen of them is not full."""
+    kind = getattr(TensorProto, name)
+    values = integers((3, 5), low, low + (4 if "2" in name else 16), helper.tensor_dtype_to_np_dtype(kind))
+    tensor = onnx.numpy_helper.from_array(values, "w") if is_raw else helper.make_tensor("w", kind, [3, 5], values.ravel())
+    assert tensor.HasField("raw_data") == is_raw
+    model = make("d = DequantizeLinear(w, s)\ny = Add(x, d)", constants=dict(s=np.float32(0.5)), inputs={"x": [3, 5]}, opset=25)
+    model.graph.initializer.append(tensor)
+    got = octet.compile(model.SerializeToString()).run({"x": np.ones((3, 5), np.float32)})["y"]
+    np.testing.assert_array_equal(got, 1 + 0.5 * values.astype(np.float32))
 
 
 def test_flipped_bytes_never_crash(tmp_path):

@@ -67,7 +67,8 @@ LogicalResult octet::onnx_import::importBitCast(Node &node) {
   const HostTensor *tensor = node.constant(0);
   bool hasSameSize = countBits(source) == countBits(element);
   if (isa<FloatType>(source) || isa<FloatType>(element)) {
-    if (!tensor || !hasSameSize || element.isF16() || element.isBF16())
+    auto isHalf = [](Type type) { return type.isF16() || type.isBF16(); };
+    if (!tensor || !hasSameSize || isHalf(source) || isHalf(element))
       return node.unsupported("bits of floats that are computed at run time, or of halves");
   } else if (!hasSameSize) {
     return node.invalid("casts bits of " + printElementType(from) + " to " + printElementType(to));

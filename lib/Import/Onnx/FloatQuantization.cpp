@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Integers of 16 bits, and those whose scales are computed at run time or belong to blocks, have no
-// quantized type: QuantizeLinear and DequantizeLinear are what ONNX says, element by element.
+// Integers of 16, 4 or 2 bits, and those whose scales are computed at run time or belong to blocks,
+// have no quantized type: QuantizeLinear and DequantizeLinear are what ONNX says, element by
+// element.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,6 +45,10 @@ static std::optional<std::pair<float, float>> getRange(int32_t elementType) {
 
 static bool isWide(int32_t elementType) {
   return elementType == TensorProto::UINT16 || elementType == TensorProto::INT16;
+}
+
+static bool isNarrow(int32_t elementType) {
+  return llvm::is_contained({kUInt4, kInt4, kUInt2, kInt2}, elementType);
 }
 
 /// The type in the file of input `i`.
@@ -84,7 +89,8 @@ bool octet::onnx_import::quantizesInFloat(Node &node) {
 bool octet::onnx_import::dequantizesInFloat(Node &node) {
   const Entry &entry = node.entry(kInput);
   if (entry.tensor)
-    return entry.tensor->isInteger() && (isUnlikeTypes(node) || isWide(entry.tensor->type));
+    return entry.tensor->isInteger() &&
+           (isUnlikeTypes(node) || isWide(entry.tensor->type) || isNarrow(entry.tensor->type));
   if (entry.integers)
     return entry.integers != TensorProto::INT32;
   return getQuantizedType(entry) ? isUnlikeTypes(node) && isPlain(node, entry)

@@ -10,6 +10,7 @@
 #include "octet/Support/Quote.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
 
 using namespace octet;
@@ -29,7 +30,7 @@ namespace {
 /// converted.
 struct ElementType {
   int32_t type;
-  int64_t bytes;
+  int64_t bits;
   int (TensorProto::*typedSize)() const;
   HostTensor::Data (*decode)(StringRef raw);
   HostTensor::Data (*decodeTyped)(const TensorProto &tensor);
@@ -76,6 +77,24 @@ HostTensor::Data decodeHalfField(const TensorProto &tensor) {
   return values;
 }
 
+/// Integers of a few bits, the first in the lowest ones of a byte; behind the last there may be
+/// others.
+template <unsigned bits, bool isSigned> HostTensor::Data decodePacked(StringRef raw) {
+  std::vector<int64_t> values;
+  for (unsigned char byte : raw)
+    for (unsigned shift = 0; shift < 8; shift += bits) {
+      uint64_t value = byte >> shift & llvm::maskTrailingOnes<uint64_t>(bits);
+      values.push_back(isSigned ? llvm::SignExtend64<bits>(value) : (int64_t)value);
+    }
+  return values;
+}
+
+template <unsigned bits, bool isSigned>
+HostTensor::Data decodePackedField(const TensorProto &tensor) {
+  const auto &bytes = tensor.int32_data();
+  return decodePacked<bits, isSigned>(std::string(bytes.begin(), bytes.end()));
+}
+
 using Repeated32 = const google::protobuf::RepeatedField<int32_t> &;
 using Repeated64 = const google::protobuf::RepeatedField<int64_t> &;
 using RepeatedU64 = const google::protobuf::RepeatedField<uint64_t> &;
@@ -83,20 +102,25 @@ using RepeatedFloat = const google::protobuf::RepeatedField<float> &;
 using RepeatedDouble = const google::protobuf::RepeatedField<double> &;
 
 template <typename Stored> constexpr ElementType smallInteger(int32_t type) {
-  return {type, sizeof(Stored), &TensorProto::int32_data_size, decodeRaw<Stored, int64_t>,
+  return {type, 8 * sizeof(Stored), &TensorProto::int32_data_size, decodeRaw<Stored, int64_t>,
           decodeField<int64_t, Repeated32, &TensorProto::int32_data>};
 }
 
+template <unsigned bits, bool isSigned> constexpr ElementType packedInteger(int32_t type) {
+  return {type, bits, &TensorProto::int32_data_size, decodePacked<bits, isSigned>,
+          decodePackedField<bits, isSigned>};
+}
+
 const ElementType kElementTypes[] = {
-    {TensorProto::FLOAT, 4, &TensorProto::float_data_size, decodeRaw<float, float>,
+    {TensorProto::FLOAT, 32, &TensorProto::float_data_size, decodeRaw<float, float>,
      decodeField<float, RepeatedFloat, &TensorProto::float_data>},
-    {TensorProto::DOUBLE, 8, &TensorProto::double_data_size, decodeRaw<double, double>,
+    {TensorProto::DOUBLE, 64, &TensorProto::double_data_size, decodeRaw<double, double>,
      decodeField<double, RepeatedDouble, &TensorProto::double_data>},
-    {TensorProto::FLOAT16, 2, &TensorProto::int32_data_size, decodeHalf<llvm::APFloat::IEEEhalf>,
+    {TensorProto::FLOAT16, 16, &TensorProto::int32_data_size, decodeHalf<llvm::APFloat::IEEEhalf>,
      decodeHalfField<llvm::APFloat::IEEEhalf>},
-    {TensorProto::BFLOAT16, 2, &TensorProto::int32_data_size, decodeHalf<llvm::APFloat::BFloat>,
+    {TensorProto::BFLOAT16, 16, &TensorProto::int32_data_size, decodeHalf<llvm::APFloat::BFloat>,
      decodeHalfField<llvm::APFloat::BFloat>},
-    {TensorProto::INT64, 8, &TensorProto::int64_data_size, decodeRaw<int64_t, int64_t>,
+    {TensorProto::INT64, 64, &TensorProto::int64_data_size, decodeRaw<int64_t, int64_t>,
      decodeField<int64_t, Repeated64, &TensorProto::int64_data>},
     smallInteger<int32_t>(TensorProto::INT32),
     smallInteger<int16_t>(TensorProto::INT16),
@@ -104,9 +128,13 @@ const ElementType kElementTypes[] = {
     smallInteger<uint16_t>(TensorProto::UINT16),
     smallInteger<uint8_t>(TensorProto::UINT8),
     smallInteger<uint8_t>(TensorProto::BOOL),
-    {TensorProto::UINT32, 4, &TensorProto::uint64_data_size, decodeRaw<uint32_t, int64_t>,
+    packedInteger<4, false>(kUInt4),
+    packedInteger<4, true>(kInt4),
+    packedInteger<2, false>(kUInt2),
+    packedInteger<2, true>(kInt2),
+    {TensorProto::UINT32, 32, &TensorProto::uint64_data_size, decodeRaw<uint32_t, int64_t>,
      decodeField<int64_t, RepeatedU64, &TensorProto::uint64_data>},
-    {TensorProto::UINT64, 8, &TensorProto::uint64_data_size, decodeRaw<uint64_t, int64_t>,
+    {TensorProto::UINT64, 64, &TensorProto::uint64_data_size, decodeRaw<uint64_t, int64_t>,
      decodeField<int64_t, RepeatedU64, &TensorProto::uint64_data>},
 };
 
@@ -203,17 +231,17 @@ Expected<StringRef> TensorReader::getBytes(const TensorProto &tensor) {
     return makeError("is stored in segments, which is not supported");
   if (!isRaw(tensor)) {
     int64_t stored = (tensor.*row->typedSize)();
-    if (stored == *count)
+    if (stored == (int64_t)llvm::divideCeil(*count, row->bits < 8 ? 8 / row->bits : 1))
       return StringRef();
     return makeError("has " + llvm::Twine(stored) + " values, but its shape " + printShape(shape) +
                      " needs " + llvm::Twine(*count) + "; the file is damaged");
   }
   Expected<StringRef> bytes =
       isExternal(tensor) ? getExternalBytes(tensor) : StringRef(tensor.raw_data());
-  if (bytes && (int64_t)bytes->size() != *count * row->bytes)
+  int64_t needed = llvm::divideCeil(*count * row->bits, 8);
+  if (bytes && (int64_t)bytes->size() != needed)
     return makeError("has " + llvm::Twine(bytes->size()) + " bytes, but its shape " +
-                     printShape(shape) + " needs " + llvm::Twine(*count * row->bytes) +
-                     "; the file is damaged");
+                     printShape(shape) + " needs " + llvm::Twine(needed) + "; the file is damaged");
   return bytes;
 }
 
@@ -227,5 +255,6 @@ Expected<HostTensorRef> TensorReader::read(const TensorProto &tensor) {
   result->type = tensor.data_type();
   result->shape.assign(tensor.dims().begin(), tensor.dims().end());
   result->data = isRaw(tensor) ? row->decode(*bytes) : row->decodeTyped(tensor);
+  std::visit([&](auto &values) { values.resize(*countElements(result->shape)); }, result->data);
   return result;
 }

@@ -34,6 +34,10 @@ private:
   llvm::StringMap<std::unique_ptr<llvm::MemoryBuffer>> files;
 };
 
+/// TensorProto::DataTypes of integers of a few bits, which older versions of ONNX lack. Constants
+/// may have them.
+inline constexpr int32_t kUInt4 = 21, kInt4 = 22, kUInt2 = 25, kInt2 = 26;
+
 /// Whether tensors of this TensorProto::DataType can be read.
 bool isElementTypeSupported(int32_t type);
 /// "FLOAT", "number 77"
