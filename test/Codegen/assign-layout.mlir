@@ -185,6 +185,7 @@ func.func @heads(%x: tensor<1x16x64xf32> {nn.name = "x"}, %mask: tensor<1x1x16x1
   %6 = nn.transpose %5 permutation [0, 2, 1, 3] : (tensor<1x4x16x16xf32>) -> tensor<1x16x4x16xf32>
   %7 = nn.reshape %6 : (tensor<1x16x4x16xf32>) -> tensor<1x16x64xf32>
   return %7 : tensor<1x16x64xf32>
+}
 
 // -----
 
