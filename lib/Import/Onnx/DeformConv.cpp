@@ -63,8 +63,9 @@ LogicalResult DeformableConvolution::readSizes() {
     out.push_back((size[i] + window.pads[i] + window.pads[rank + i] - window.extent(i)) /
                       window.strides[i] +
                   1);
-  taps = *countElements(window.kernel), places = *countElements(out);
-  if (!countElements({taps, places}, kMaxConstantElements))
+  auto results = countElements(out, kMaxConstantElements);
+  taps = *countElements(window.kernel), places = results.value_or(0);
+  if (!results || !countElements({taps, places}, kMaxConstantElements))
     return node.unsupported("a kernel of shape " + printShape(window.kernel) +
                             " over a result of shape " + printShape(out));
   return success();

@@ -119,28 +119,31 @@ static FailureOr<Entry> toFloats(Node &node, unsigned i) {
 }
 
 /// `parameter`, one for each block of elements along `axis`, for each of `size` elements.
-static MaybeValue repeatBlocks(Node &node, const Entry &parameter, int64_t axis, int64_t size,
-                               int64_t block) {
-  std::vector<int64_t> places;
-  for (int64_t i = 0; i < size; ++i)
-    places.push_back(i / block);
-  if (!parameter.tensor) {
-    auto indices = integerConstant(node, "blocks", {size}, std::move(places));
-    return failed(indices) ? indices : node.create<nn::GatherOp>(parameter.value, *indices, axis);
-  }
-  Shape shape = parameter.tensor->shape, strides = getStrides(shape);
-  int64_t count = shape[axis];
+static FailureOr<Entry> repeatBlocks(Node &node, const Entry &parameter, int64_t axis, int64_t size,
+                                     int64_t block) {
+  Shape shape = shapeOf(parameter), strides = getStrides(shape);
+  int64_t count = shape[axis], inner = strides[axis];
   shape[axis] = size;
+  auto all = countElements(parameter.tensor ? shape : Shape{size}, kMaxConstantElements);
+  if (!all)
+    return node.unsupported("a tensor of shape " + printShape(shape) + " in blocks");
   std::vector<int64_t> source;
-  int64_t inner = strides[axis];
-  for (int64_t i = 0, all = *countElements(shape); i < all; ++i)
-    source.push_back((i / inner / size * count + places[i / inner % size]) * inner + i % inner);
-  return node.materialize(gatherElements(*parameter.tensor, shape, source));
+  if (parameter.tensor) {
+    for (int64_t i = 0; i < *all; ++i)
+      source.push_back((i / inner / size * count + i / inner % size / block) * inner + i % inner);
+    HostTensor whole = gatherElements(*parameter.tensor, shape, source);
+    return Entry{std::make_shared<HostTensor>(std::move(whole)), {}};
+  }
+  for (int64_t i = 0; i < size; ++i)
+    source.push_back(i / block);
+  auto indices = integerConstant(node, "blocks", {size}, std::move(source));
+  auto whole =
+      failed(indices) ? indices : node.create<nn::GatherOp>(parameter.value, *indices, axis);
+  return failed(whole) ? FailureOr<Entry>() : Entry{nullptr, *whole};
 }
 
-/// Scale or zero point as it broadcasts to the input. Constants stay constants, which can be
-/// evaluated.
-static MaybeValue spread(Node &node, unsigned i) {
+/// Scale or zero point as it broadcasts to the input. Constants stay constants.
+static FailureOr<Entry> spread(Node &node, unsigned i) {
   Shape shape = node.shape(kInput), given = node.shape(i), along(shape.size(), 1);
   int64_t block = node.getInt("block_size", 0);
   auto parameter = toFloats(node, i);
@@ -157,15 +160,22 @@ static MaybeValue spread(Node &node, unsigned i) {
     if (given == blocks)
       return repeatBlocks(node, *parameter, *axis, shape[*axis], block);
   } else if (isOne || given == Shape{shape[*axis]}) {
-    if (!isOne)
+    if (isOne)
+      along.clear();
+    else
       along[*axis] = given[0];
-    Shape spread = isOne ? Shape() : along;
-    return parameter->tensor ? node.materialize(reshape(*parameter->tensor, spread))
-                             : MaybeValue(node.reshape(parameter->value, spread));
+    if (!parameter->tensor)
+      return Entry{nullptr, node.reshape(parameter->value, along)};
+    return Entry{std::make_shared<HostTensor>(reshape(*parameter->tensor, along)), {}};
   }
   return node.invalid("has a scale or zero point of shape " + printShape(given) +
                       " for a tensor of shape " + printShape(shape) + " in blocks of " +
                       Twine(block) + " along axis " + Twine(*axis));
+}
+
+static MaybeValue spreadValue(Node &node, unsigned i) {
+  auto parameter = spread(node, i);
+  return failed(parameter) ? MaybeValue() : node.toValue(*parameter);
 }
 
 /// The zero point is of the integers' type.
@@ -190,10 +200,10 @@ LogicalResult octet::onnx_import::quantizeInFloat(Node &node) {
   if (auto scales = node.constant(kScale) ? node.constant(kScale)->floats() : std::nullopt;
       scales && !llvm::all_of(*scales, isDivisor))
     return node.invalid("has a scale that is no positive, normal number");
-  auto rounded =
-      node.compute<nn::RoundOp>(node.compute<nn::DivOp>(node.value(kInput), spread(node, kScale)));
+  auto rounded = node.compute<nn::RoundOp>(
+      node.compute<nn::DivOp>(node.value(kInput), spreadValue(node, kScale)));
   if (node.has(kZeroPoint))
-    rounded = node.compute<nn::AddOp>(rounded, spread(node, kZeroPoint));
+    rounded = node.compute<nn::AddOp>(rounded, spreadValue(node, kZeroPoint));
   if (failed(rounded))
     return failure();
   auto clipped =
@@ -205,12 +215,36 @@ LogicalResult octet::onnx_import::quantizeInFloat(Node &node) {
   return node.setComputed(node.cast(clipped, getProgramType(node.builder().getContext(), type)));
 }
 
+/// The same of constants, which may be all the weights of a network.
+static LogicalResult dequantizeConstant(Node &node) {
+  auto integers = toFloats(node, kInput);
+  auto zeroPoint = node.has(kZeroPoint) ? spread(node, kZeroPoint) : FailureOr<Entry>(Entry());
+  auto scale = spread(node, kScale);
+  if (failed(integers) || failed(zeroPoint) || failed(scale))
+    return failure();
+  HostTensor reals = *integers->tensor;
+  auto &values = std::get<std::vector<float>>(reals.data);
+  auto apply = [&](const Entry &parameter, auto operation) {
+    HostTensor whole = broadcastTo(*parameter.tensor, reals.shape);
+    const auto &numbers = std::get<std::vector<float>>(whole.data);
+    llvm::transform(llvm::zip(values, numbers), values.begin(),
+                    [&](auto pair) { return operation(std::get<0>(pair), std::get<1>(pair)); });
+  };
+  if (*zeroPoint)
+    apply(*zeroPoint, std::minus<float>());
+  apply(*scale, std::multiplies<float>());
+  return node.setResult(std::move(reals), /*keepName=*/true);
+}
+
 /// (x - zero point) * scale
 LogicalResult octet::onnx_import::dequantizeInFloat(Node &node) {
-  auto integers = failed(checkZeroPoint(node, getFileType(node, kInput))) ? FailureOr<Entry>()
-                                                                          : toFloats(node, kInput);
+  if (failed(checkZeroPoint(node, getFileType(node, kInput))))
+    return failure();
+  if (node.allConstant())
+    return dequantizeConstant(node);
+  auto integers = toFloats(node, kInput);
   auto distance = failed(integers) ? MaybeValue() : node.toValue(*integers);
   if (node.has(kZeroPoint))
-    distance = node.compute<nn::SubOp>(distance, spread(node, kZeroPoint));
-  return node.setComputed(node.compute<nn::MulOp>(distance, spread(node, kScale)));
+    distance = node.compute<nn::SubOp>(distance, spreadValue(node, kZeroPoint));
+  return node.setResult(node.compute<nn::MulOp>(distance, spreadValue(node, kScale)));
 }
