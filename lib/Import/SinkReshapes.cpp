@@ -158,6 +158,65 @@ private:
   Pass::Statistic &numSunk;
 };
 
+/// The value [N, D, C, H * W] that is a volume [N, C, D, H, W] once its second and third dimensions
+/// are exchanged; null if `value` is no such volume.
+static Value findSlices(Value value) {
+  auto outer = value.getDefiningOp<nn::ReshapeOp>();
+  auto transpose = outer ? outer.getInput().getDefiningOp<nn::TransposeOp>() : nullptr;
+  if (!transpose || outer.getType().getRank() != 5 ||
+      transpose.getPermutation() != ArrayRef<int64_t>{0, 2, 1, 3})
+    return {};
+  ArrayRef<int64_t> volume = outer.getType().getShape(), moved = transpose.getType().getShape();
+  return volume.take_front(3) == moved.take_front(3) ? transpose.getInput() : Value();
+}
+
+/// pad(volume(x)) -> volume(pad(x)), of slices in front of and behind others.
+struct SinkPadOfVolume : OpRewritePattern<nn::PadOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(nn::PadOp pad, PatternRewriter &rewriter) const override {
+    Value slices = findSlices(pad.getInput());
+    auto isSlice = [](ArrayRef<int64_t> pads) {
+      return pads[0] == 0 && pads[1] == 0 && pads[3] == 0 && pads[4] == 0;
+    };
+    if (!slices || !isSlice(pad.getLow()) || !isSlice(pad.getHigh()))
+      return rewriter.notifyMatchFailure(pad, "requires pads of a volume's first dimension");
+    RankedTensorType type = pad.getType();
+    SmallVector<int64_t> shape(cast<RankedTensorType>(slices.getType()).getShape());
+    shape[1] = type.getDimSize(2);
+    Value padded = nn::PadOp::create(rewriter, pad.getLoc(), type.clone(shape), slices,
+                                     ArrayRef<int64_t>{0, pad.getLow()[2], 0, 0},
+                                     ArrayRef<int64_t>{0, pad.getHigh()[2], 0, 0}, pad.getValue());
+    std::swap(shape[1], shape[2]);
+    auto moved = nn::TransposeOp::create(rewriter, pad.getLoc(), type.clone(shape), padded,
+                                         ArrayRef<int64_t>{0, 2, 1, 3});
+    rewriter.replaceOpWithNewOp<nn::ReshapeOp>(pad, type, moved);
+    return success();
+  }
+};
+
+/// A volume whose channels, in groups, move behind its slices again: only a reshape. Others have
+/// been joined.
+struct CancelTransposes : OpRewritePattern<nn::TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(nn::TransposeOp transpose,
+                                PatternRewriter &rewriter) const override {
+    auto groups = transpose.getInput().getDefiningOp<nn::ReshapeOp>();
+    auto inner = groups ? groups.getInput().getDefiningOp<nn::TransposeOp>() : nullptr;
+    if (!inner || inner.getPermutation() != ArrayRef<int64_t>{0, 2, 1, 3} ||
+        transpose.getPermutation() != ArrayRef<int64_t>{0, 3, 1, 2, 4})
+      return rewriter.notifyMatchFailure(transpose, "requires channels of a volume");
+    Value slices = inner.getInput();
+    ArrayRef<int64_t> shape = cast<RankedTensorType>(slices.getType()).getShape();
+    ArrayRef<int64_t> moved = transpose.getType().getShape();
+    if (moved[1] != shape[1] || moved[2] * moved[3] != shape[2] || moved[4] != shape[3])
+      return rewriter.notifyMatchFailure(transpose, "requires groups of channels");
+    rewriter.replaceOpWithNewOp<nn::ReshapeOp>(transpose, transpose.getType(), slices);
+    return success();
+  }
+};
+
 /// reshape(reshape(x)) -> reshape(x), or x
 struct JoinReshapes : OpRewritePattern<nn::ReshapeOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -217,7 +276,7 @@ struct SinkReshapesPass : octet::impl::SinkReshapesPassBase<SinkReshapesPass> {
     patterns.add<SinkReshape>(&getContext(), numSunk);
     patterns.add<SinkVolume>(&getContext(), numSunk);
     patterns.add<HoistTranspose>(&getContext(), numHoisted);
-    patterns.add<JoinReshapes>(&getContext());
+    patterns.add<JoinReshapes, SinkPadOfVolume, CancelTransposes>(&getContext());
     OriginPropagation origins;
     GreedyRewriteConfig config;
     config.setListener(&origins);

@@ -126,3 +126,31 @@ func.func @volumes_read_twice(%x: tensor<2x4x3x25xf32>, %z: tensor<8x3x5x5xf32>)
   %3 = nn.tanh %2 : (!volume) -> !volume
   return %0, %1, %3 : !volume, !volume, !volume
 }
+
+// Two convolutions, one behind the other: slices are padded where they lie, and stay there.
+// CHECK-LABEL: func.func @slices_stay
+// CHECK-SAME: (%[[X:.*]]: tensor<2x3x4x25xf32>)
+func.func @slices_stay(%x: tensor<2x3x4x25xf32>) -> tensor<2x6x2x2x25xf32> {
+  // CHECK-NEXT: %[[P:.*]] = nn.pad %[[X]] low [0, 1, 0, 0] high [0, 2, 0, 0] value 3.000000e+00 : {{.*}} -> tensor<2x6x4x25xf32>
+  // CHECK-NEXT: %[[R:.*]] = nn.reshape %[[P]] : {{.*}} -> tensor<2x6x2x2x25xf32>
+  // CHECK-NEXT: return %[[R]]
+  %0 = nn.transpose %x permutation [0, 2, 1, 3] : (tensor<2x3x4x25xf32>) -> tensor<2x4x3x25xf32>
+  %1 = nn.reshape %0 : (tensor<2x4x3x25xf32>) -> !volume
+  %2 = nn.pad %1 low [0, 0, 1, 0, 0] high [0, 0, 2, 0, 0] value 3.0 : (!volume) -> tensor<2x4x6x5x5xf32>
+  %3 = nn.reshape %2 : (tensor<2x4x6x5x5xf32>) -> tensor<2x2x2x6x25xf32>
+  %4 = nn.transpose %3 permutation [0, 3, 1, 2, 4] : (tensor<2x2x2x6x25xf32>) -> tensor<2x6x2x2x25xf32>
+  return %4 : tensor<2x6x2x2x25xf32>
+}
+
+// Rows are not slices, and neither are the elements of other dimensions.
+// CHECK-LABEL: func.func @no_slices
+func.func @no_slices(%x: tensor<2x3x4x25xf32>) -> (tensor<2x4x3x6x5xf32>, tensor<2x5x2x2x15xf32>) {
+  // CHECK: nn.pad {{.*}} : (tensor<2x4x3x5x5xf32>)
+  // CHECK: nn.transpose {{.*}} permutation [0, 3, 1, 2, 4]
+  %0 = nn.transpose %x permutation [0, 2, 1, 3] : (tensor<2x3x4x25xf32>) -> tensor<2x4x3x25xf32>
+  %1 = nn.reshape %0 : (tensor<2x4x3x25xf32>) -> !volume
+  %2 = nn.pad %1 low [0, 0, 0, 1, 0] high [0, 0, 0, 0, 0] : (!volume) -> tensor<2x4x3x6x5xf32>
+  %3 = nn.reshape %1 : (!volume) -> tensor<2x2x2x5x15xf32>
+  %4 = nn.transpose %3 permutation [0, 3, 1, 2, 4] : (tensor<2x2x2x5x15xf32>) -> tensor<2x5x2x2x15xf32>
+  return %2, %4 : tensor<2x4x3x6x5xf32>, tensor<2x5x2x2x15xf32>
+}

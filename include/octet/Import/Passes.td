@@ -82,7 +82,7 @@ def SinkReshapesPass : Pass<"octet-sink-reshapes", "::mlir::func::FuncOp"> {
     This pass moves an element-wise operator in front of these reshapes if all its operands are reshaped from one shape or
     are constants of one element, and joins consecutive reshapes. The operator can then be fused with its convolution.
     Convolutions over three dimensions have reshapes and a transpose behind them, of slices as images or of columns: there, a batch
-    normalization moves as well.
+    normalization moves as well, and so do pads in front of and behind slices. Slices that the next convolution reads stay as they are.
 
     Detectors flatten images, concatenate them and bring channels last. A transpose of a concatenation of reshapes, each with
     one user, moves between the reshapes and the concatenation, where an NHWC image needs no copy. Other operators stay as
