@@ -13,6 +13,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools" / "bench"))
 octet = pytest.importorskip("octet")
 pytest.importorskip("onnxruntime")
+import onnx_files  # noqa: E402
 import packaged  # noqa: E402
 import survey  # noqa: E402
 import tables  # noqa: E402
@@ -35,7 +36,7 @@ def test_float_library_is_that_of_onnxruntime(network):
             octet.compile(network.path, **shapes)
         assert all(operator in str(refusal.value) for operator in REFUSED[network.name])
         return
-    task = survey.make_task(network.path, network.shapes, network.integers, network.name, network.constants)
+    task = onnx_files.make_task(network.path, network.shapes, network.integers, network.name, network.constants)
     model = octet.compile(network.path, **shapes)
     for feed in task.samples(2):
         own = {name: array for name, array in feed.items() if name not in network.constants}

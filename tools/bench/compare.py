@@ -20,7 +20,7 @@ from pathlib import Path
 import networks
 import resources
 import speed
-import survey
+import onnx_files
 import tables
 
 
@@ -56,7 +56,7 @@ def main():
     files = [name for name in options.networks if name.endswith(".onnx")]
     names = [name for name in options.networks if name not in files]
     tasks = [] if files and not names else networks.get_tasks(names)
-    for task in [*tasks, *(survey.make_task(file, {}) for file in files)]:
+    for task in [*tasks, *(onnx_files.make_task(file, {}) for file in files)]:
         with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
             runners = {"before": make_runner(octet, options.before, task, one, options.cpu_level),
                        "after": make_runner(octet, options.after, task, other, options.cpu_level)}

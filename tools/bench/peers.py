@@ -30,7 +30,8 @@ def fix_input_shapes(model, shapes):
     inputs = [i for i in model.graph.input if i.name not in initializers]
     del model.graph.input[:]
     for value in inputs:
-        shape = shapes.get(value.name) or [d.dim_value for d in value.type.tensor_type.shape.dim]
+        shape = shapes.get(value.name)
+        shape = [d.dim_value for d in value.type.tensor_type.shape.dim] if shape is None else shape
         model.graph.input.append(helper.make_tensor_value_info(value.name, value.type.tensor_type.elem_type, shape))
     for value in model.graph.output:
         value.type.tensor_type.ClearField("shape")
@@ -67,25 +68,35 @@ def flatten_biases(model):
 
 
 def prepare(task):
-    """The network with static shapes, a current opset, initializers only, and batch norms folded. Kept in the cache."""
+    """The network with static shapes, a current opset, initializers only, and batch norms folded; one that onnx or onnxruntime
+    cannot bring into this form stays as it is. Kept in the cache."""
     import onnx
-    from onnx import version_converter
 
     path = CACHE / f"{task.name}.prepared.onnx"
     if path.exists():
         return path
-    model = onnx.load(str(task.onnx))
-    model.ir_version = max(model.ir_version, 8)
-    model = fold_constants(fix_input_shapes(model, task.shapes))
-    default = next(o.version for o in model.opset_import if o.domain in ("", "ai.onnx"))
-    if default < OPSET:
-        model = version_converter.convert_version(fix_input_shapes(model, task.shapes), OPSET)
-        model = fold_constants(model)
-    model = flatten_biases(model)
-    model = onnx.shape_inference.infer_shapes(fix_input_shapes(model, task.shapes))
+    try:
+        model = convert(onnx.load(str(task.onnx)), task.shapes)
+    except Exception as error:  # whatever onnx and onnxruntime throw
+        print(f"{task.name}: peers take the file as it is: {str(error).splitlines()[0]}")
+        model = onnx.load(str(task.onnx))
     CACHE.mkdir(parents=True, exist_ok=True)
     save(path, lambda part: onnx.save(model, part))
     return path
+
+
+def convert(model, shapes):
+    import onnx
+    from onnx import version_converter
+
+    model.ir_version = max(model.ir_version, 8)
+    model = fold_constants(fix_input_shapes(model, shapes))
+    default = next(o.version for o in model.opset_import if o.domain in ("", "ai.onnx"))
+    if default < OPSET:
+        model = version_converter.convert_version(fix_input_shapes(model, shapes), OPSET)
+        model = fold_constants(model)
+    model = flatten_biases(model)
+    return onnx.shape_inference.infer_shapes(fix_input_shapes(model, shapes))
 
 
 def save(path, write):
@@ -131,7 +142,7 @@ def quantize_onnxruntime(task):
 
 
 def quantize_openvino(task, preset):
-    """OpenVINO model quantized by nncf.quantize with one of its presets ("performance", "mixed")."""
+    """OpenVINO model quantized by nncf.quantize with one of its presets ("performance", "mixed"), or its way with transformers."""
     import openvino as ov
 
     path = CACHE / f"{task.name}.nncf-{preset}.xml"
@@ -141,13 +152,26 @@ def quantize_openvino(task, preset):
     with silence():
         import nncf
 
-        presets = {"mixed": nncf.QuantizationPreset.MIXED, "performance": nncf.QuantizationPreset.PERFORMANCE}
+        presets = {"mixed": {"preset": nncf.QuantizationPreset.MIXED}, "performance": {"preset": nncf.QuantizationPreset.PERFORMANCE},
+                   "transformer": {"model_type": nncf.ModelType.TRANSFORMER}}
         model = ov.convert_model(str(source))
         feeds = task.calib()
         names = [i.any_name for i in model.inputs]
         dataset = nncf.Dataset(feeds, lambda feed: [feed[name] for name in names] if len(names) > 1 else feed[names[0]])
-        model = nncf.quantize(model, dataset, subset_size=len(feeds), preset=presets[preset])
+        model = nncf.quantize(model, dataset, subset_size=len(feeds), **presets[preset])
         ov.save_model(model, str(path), compress_to_fp16=False)
+    return path
+
+
+def quantize_dynamic(task):
+    """ONNX model with weights of MatMul in s8 per channel, activations quantized at run time (onnxruntime's quantize_dynamic)."""
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    path = CACHE / f"{task.name}.ort-dynamic.onnx"
+    if not path.exists():
+        source = prepare(task)
+        with silence():
+            save(path, lambda part: quantize_dynamic(str(source), part, per_channel=True, weight_type=QuantType.QInt8, op_types_to_quantize=["MatMul", "Gemm"]))
     return path
 
 
@@ -215,9 +239,11 @@ class OpenVinoRunner:
 PEERS = {
     "ort-f32": (False, prepare, OnnxRuntimeRunner),
     "ort-u8s8": (True, quantize_onnxruntime, OnnxRuntimeRunner),
+    "ort-dyn": (True, quantize_dynamic, OnnxRuntimeRunner),
     "ov-f32": (False, prepare, OpenVinoRunner),
     "ov-int8": (True, lambda task: quantize_openvino(task, "performance"), OpenVinoRunner),
     "ov-mixed": (True, lambda task: quantize_openvino(task, "mixed"), OpenVinoRunner),
+    "ov-transf": (True, lambda task: quantize_openvino(task, "transformer"), OpenVinoRunner),
 }
 
 

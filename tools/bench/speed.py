@@ -5,8 +5,11 @@
 
     tools/bench/speed.py                      all networks, one thread
     tools/bench/speed.py --threads 2 yolox_nano
+    tools/bench/speed.py net.onnx             any file; samples as survey.py takes them
+    tools/bench/speed.py --packaged           networks of Python packages (packaged.py)
 
-Batch 1, f32 in and out. Rounds of all runners of a network alternate, so that what disturbs the machine disturbs all. The
+Batch 1. "vs peer" is the fastest int8 peer over our int8, "vs float" our float over it, "float" the fastest float peer over our
+float. Rounds of all runners of a network alternate, so that what disturbs the machine disturbs all. The
 peak of the core's int8 multiply-adds is measured in the same run and printed beside. A runner that cannot be made is a
 missing row, which is a failure; times are printed and never judged.
 """
@@ -17,8 +20,10 @@ import gc
 import statistics
 import sys
 import time
+from pathlib import Path
 
 import networks
+import onnx_files
 import peers
 import tables
 
@@ -27,8 +32,10 @@ OURS = {"octet-f32": False, "octet-int8": True}  # name -> runs int8
 
 def make_octet_runner(octet, task, feed, threads, is_int8):
     """A bound call of Octet's library for a network."""
-    samples = networks.as_arrays(task.calib()) if is_int8 else None
-    model = octet.compile(task.onnx, calibration_data=samples, input_shapes=networks.get_input_shapes(task), threads=threads)
+    constants = getattr(task, "constants", {})
+    feeds = [{name: array for name, array in feed.items() if name not in constants} for feed in task.calib()]
+    model = octet.compile(task.onnx, calibration_data=networks.as_arrays(feeds) if is_int8 else None, threads=threads,
+                          input_shapes=networks.get_input_shapes(task) or None, input_values=constants)
     names = {tensor.name for tensor in model.inputs}
     return model.bind({name: array for name, array in feed.items() if name in names})
 
@@ -76,7 +83,7 @@ def measure(runners, rounds, seconds):
 
 
 def count_macs(task):
-    """Multiply-adds of convolution and linear layers of the prepared network."""
+    """Multiply-adds of convolution and linear layers of the prepared network, as far as shapes are known."""
     import numpy as np
     import onnx
 
@@ -86,6 +93,8 @@ def count_macs(task):
     shapes.update({i.name: list(i.dims) for i in model.graph.initializer})
     macs = 0
     for node in model.graph.node:
+        if not {node.output[0], *node.input[:2]} <= shapes.keys():
+            continue
         if node.op_type in ("Conv", "FusedConv"):
             macs += int(np.prod(shapes[node.output[0]]) * np.prod(shapes[node.input[1]][1:]))
         elif node.op_type in ("MatMul", "Gemm", "FusedGemm", "FusedMatMul"):
@@ -95,17 +104,19 @@ def count_macs(task):
 
 
 def judge(times):
-    """Octet's int8 time against the fastest int8 peer and Octet's float time: two ratios, or None where a time is missing."""
-    int8 = [times[name] for name, (is_int8, _, _) in peers.PEERS.items() if is_int8 and name in times]
-    ours = times.get("octet-int8")
-    if not ours or not int8:
-        return None, None
-    return min(int8) / ours, times["octet-f32"] / ours if "octet-f32" in times else None
+    """Octet's int8 time against the fastest int8 peer and Octet's float time, and Octet's float time against the fastest float
+    peer: three ratios, or None where a time is missing."""
+    best = {kind: min((times[name] for name, (is_int8, _, _) in peers.PEERS.items() if is_int8 == kind and name in times), default=None)
+            for kind in (False, True)}
+    divide = lambda a, b: a / b if a and b else None  # noqa: E731
+    int8, real = times.get("octet-int8"), times.get("octet-f32")
+    return divide(best[True], int8), divide(real, int8), divide(best[False], real)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("networks", nargs="*", help="names of networks; all by default")
+    parser.add_argument("networks", nargs="*", help="names of networks, ONNX files or folders of them; by default all that have bars")
+    parser.add_argument("--packaged", nargs="?", const="", metavar="NAME,...", help="networks of installed packages; by default all")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--seconds", type=float, default=0.05, help="length of a round of one runner")
@@ -118,33 +129,39 @@ def main():
     how = f"{options.threads} thread(s) · batch 1 · median of {options.rounds} interleaved rounds · µs"
     print(f"{tables.get_cpu_name()} · {how}")
     print(f"int8 peak of a core: {peak / 1e9:.0f} GMAC/s (512-bit VPDPBUSD, measured now)" if peak else "no AVX-512-VNNI here")
-    columns = {"network": 31, **{name: 10 for name in wanted}, "vs_peer": 8, "vs_float": 8, "peak": 6}
+    columns = {"network": 31, **{name: 10 for name in wanted}, "vs_peer": 8, "vs_float": 8, "float": 6, "peak": 6}
     table = tables.Table(**columns)
-    against_peers, slower, failures = [], [], []
-    for task in networks.get_tasks(options.networks):
+    ratios, failures = {}, []
+    for task in find_tasks(options.networks, options.packaged):
         feed = task.samples(1)[0]
         runners, missing = make_runners(octet, task, feed, options.threads, wanted)
         times = measure(runners, options.rounds, options.seconds)
-        versus_peer, versus_float = judge(times)
-        share = ""
-        if peak and "octet-int8" in times:
-            share = f"{count_macs(task) / times['octet-int8'] / peak / options.threads:.0%}"
-        ratios = [f"{ratio:.2f}" if ratio else "-" for ratio in (versus_peer, versus_float)]
-        table.row(task.name, *(tables.format_microseconds(times.get(name)) for name in wanted), *ratios, share)
+        ratios[task.name] = judge(times)
+        macs = count_macs(task) if peak and "octet-int8" in times else 0
+        share = f"{macs / times['octet-int8'] / peak / options.threads:.0%}" if macs else ""
+        cells = [f"{ratio:.2f}" if ratio else "-" for ratio in ratios[task.name]]
+        table.row(task.name, *(tables.format_microseconds(times.get(name)) for name in wanted), *cells, share)
         failures += [f"{task.name}: {name}: {reason}" for name, reason in missing.items()]
-        if versus_peer:
-            against_peers.append(versus_peer)
-            if versus_peer <= 1 or (versus_float or 0) <= 1:
-                slower.append(task.name)
-    report(against_peers, slower, failures)
+    report(ratios, failures)
     return 1 if failures else 0
 
 
-def report(against_peers, slower, failures):
-    if against_peers:
-        mean = tables.geometric_mean(against_peers)
-        print(f"geometric mean over {len(against_peers)}: {mean:.2f} × the fastest int8 peer (bar: 2)")
-        print("slower than an int8 peer or our own float: " + (", ".join(slower) or "none"))
+def find_tasks(names, packages):
+    """The tasks of networks with bars, of files, and of packages' networks."""
+    files = [Path(name) for name in names if Path(name).exists()]
+    known = [name for name in names if not Path(name).exists()]
+    if known or not (files or packages is not None):
+        yield from networks.get_tasks(known)
+    yield from (make() for make in onnx_files.find_tasks(files, packages))
+
+
+def report(ratios, failures):
+    """Geometric means, and the networks that do not win."""
+    for index, kind in enumerate(["int8 against the fastest int8 peer", "int8 against our float", "float against the fastest float peer"]):
+        known = {name: row[index] for name, row in ratios.items() if row[index]}
+        if known:
+            slower = ", ".join(name for name, ratio in known.items() if ratio <= 1) or "none"
+            print(f"{kind}: geometric mean {tables.geometric_mean(known.values()):.2f} over {len(known)}; not faster: {slower}")
     for failure in failures:
         print(f"missing: {failure}")
 

@@ -23,75 +23,15 @@ import re
 import sys
 import tempfile
 from pathlib import Path
-from types import SimpleNamespace
 
 import networks
 import numpy as np
-import packaged
+import onnx_files
 import speed
 import tables
 
 TOLERANCE = 1e-4
 DIFFERENCE = 1e-6  # onnxruntime's own sigmoid is 1e-7 off, which is much where all results are 1e-6
-NUM_SAMPLES = 8
-
-
-def find_files(paths):
-    return [file for path in paths for file in (sorted(path.glob("**/*.onnx")) if path.is_dir() else [path])]
-
-
-def parse_shapes(options):
-    """{name: shape} from NAME=1x3x64x64."""
-    return {name: [int(size) for size in shape.split("x")] for name, shape in (option.rsplit("=", 1) for option in options)}
-
-
-DTYPES = {"float16": np.float16, "double": np.float64, "bool": np.bool_}
-
-
-def make_floats(rng, shape):
-    """Standard normal numbers; images are sums of such noise in squares of 1, 4 and 16 pixels."""
-    if len(shape) != 5 or shape[2] != 3 or min(shape[3:]) < 16:
-        return rng.normal(size=shape)
-    parts = [np.kron(rng.normal(size=(*shape[:3], *(-(-n // size) for n in shape[3:]))), np.ones((size, size)))[..., : shape[3], : shape[4]]
-             for size in (1, 4, 16)]
-    return sum(parts) / np.sqrt(3)
-
-
-def make_array(rng, value, shape, content):
-    """Samples of an input: standard normal numbers; of integers a number, or random ones between two."""
-    kind = value.type.removeprefix("tensor(").removesuffix(")")
-    dtype = np.dtype(DTYPES.get(kind, np.float32 if kind == "float" else kind))
-    if dtype.kind == "f":
-        return make_floats(rng, (NUM_SAMPLES, *shape)).astype(dtype)
-    low, high = content if isinstance(content, tuple) else (content, content + 1)
-    return rng.integers(low, high, (NUM_SAMPLES, *shape)).astype(dtype)
-
-
-def make_samples(file, session, shapes, integers):
-    """{input: array with a leading sample axis}."""
-    archive, rng = file.with_suffix(".npz"), np.random.default_rng(0)
-    if archive.is_file():
-        with np.load(archive) as arrays:
-            return {value.name: arrays[value.name] for value in session.get_inputs()}
-    return {value.name: make_array(rng, value, shapes.get(value.name, value.shape), integers.get(value.name, 0)) for value in session.get_inputs()}
-
-
-def make_session(file):
-    """onnxruntime with all optimizations, on one thread."""
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.log_severity_level = 1, 4
-    return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
-
-
-def make_task(file, shapes, integers=None, name=None, constants=None):
-    """A file in the form of the benchmarks' networks."""
-    file, session = Path(file), make_session(file)
-    shapes = {value.name: shapes[value.name] for value in session.get_inputs() if value.name in shapes}
-    samples = make_samples(file, session, shapes, {**(integers or {}), **(constants or {})})
-    feeds = [dict(zip(samples, map(np.asarray, arrays))) for arrays in zip(*samples.values())]  # scalars, too
-    return SimpleNamespace(name=name or file.stem, onnx=file, shapes=shapes, constants=constants or {}, session=session, calib=lambda: feeds, samples=lambda count: feeds[:count])
 
 
 def get_sqnr(got, expected):
@@ -154,14 +94,11 @@ def main():
     parser.add_argument("--cpu-level", help="levels, best first; by default all that this CPU can run")
     options = parser.parse_args()
     octet = tables.import_octet()
-    shapes, levels = parse_shapes(options.input_shape), options.cpu_level.split(",") if options.cpu_level else None
+    shapes, levels = onnx_files.parse_shapes(options.input_shape), options.cpu_level.split(",") if options.cpu_level else None
     print(f"{tables.get_cpu_name()} · 1 thread · batch 1 · µs")
     table = tables.Table(network=34, error=8, SQNR=6, levels=6, int8=6, float_ops=9, ort_f32=9, octet_f32=9, octet_int8=10)
     wrong = refused = taken = 0
-    tasks = [lambda file=file: make_task(file, shapes) for file in find_files(options.files)]
-    if options.packaged is not None:
-        tasks += [lambda each=each: make_task(each.path, each.shapes, each.integers, each.name, each.constants)
-                  for each in packaged.find([name for name in options.packaged.split(",") if name])]
+    tasks = onnx_files.find_tasks(options.files, options.packaged, shapes)
     if not tasks:
         parser.error("expected files or --packaged")
     for make in tasks:

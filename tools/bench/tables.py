@@ -55,7 +55,7 @@ def get_error(got, expected):
 
 
 def geometric_mean(values):
-    return math.exp(sum(math.log(value) for value in values) / len(values)) if values else float("nan")
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else float("nan")
 
 
 def get_cpu_name():
