@@ -43,3 +43,18 @@ func.func @main(%x: !tx {nn.name = "x"}) -> (!tx {nn.name = "y"}) {
   %0 = nn.conv %x, %w pads [0, 4, 0, 4] groups 64 : (!tx, !tw) -> !tx
   return %0 : !tx
 }
+
+// -----
+
+// Floats: eight pixels of a row at a time where registers allow, whose columns are loaded once; one elsewhere.
+// CHECK-LABEL: module @avx512vnni
+// CHECK: func.func private @depthwise_f32
+// CHECK-COUNT-72: math.fma
+// CHECK-NOT: math.fma
+// CHECK: return
+// CHECK-LABEL: module @sse2
+func.func @main(%x: tensor<1x16x8x18xf32> {nn.name = "x"}) -> (tensor<1x16x6x16xf32> {nn.name = "y"}) {
+  %w = nn.constant dense<0.5> : tensor<16x1x3x3xf32>
+  %y = nn.conv %x, %w groups 16 : (tensor<1x16x8x18xf32>, tensor<16x1x3x3xf32>) -> tensor<1x16x6x16xf32>
+  return %y : tensor<1x16x6x16xf32>
+}

@@ -348,6 +348,8 @@ void DenseKernel::storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> a
         // One long row of pixels stands for all rows and images: their indices stay zero and
         // columns run through.
         indices = {origin.image ? origin.image : b.index(0), channels[p], row, pixel};
+        if (shape.isTransposed)
+          std::swap(indices[2], indices[3]);
       } else {
         indices.assign(result.type.getRank() - 1, b.index(0));
         indices.back() = pixel;

@@ -80,6 +80,16 @@ static int64_t countMergedGroups(int64_t groups, int64_t outputs, int64_t channe
   return best;
 }
 
+/// A tile is of one row: images of one column (sequences) are walked over as images of one row.
+static void transpose(DenseShape &s) {
+  std::swap(s.kernelRows, s.kernelColumns);
+  std::swap(s.rows, s.columns);
+  std::swap(s.inRow, s.inPixel);
+  std::swap(s.kernelRowStep, s.kernelColumnStep);
+  std::swap(s.outRow, s.outPixel);
+  s.isTransposed = true;
+}
+
 /// The shape of a convolution that tiles take: NHWC on both sides, border in the buffer.
 static std::optional<DenseShape> getConvShape(const FusedOp &fused, nn::ConvOp conv,
                                               RankedTensorType in, RankedTensorType out) {
@@ -117,6 +127,8 @@ static std::optional<DenseShape> getConvShape(const FusedOp &fused, nn::ConvOp c
   if (isPointwise && isOneRow(fused, in, /*channelAxis=*/1, hasNoBorder)) {
     shape.columns *= shape.images * shape.rows;
     shape.images = shape.rows = 1;
+  } else if (shape.columns == 1 && shape.kernelColumns == 1) {
+    transpose(shape);
   }
   return shape;
 }

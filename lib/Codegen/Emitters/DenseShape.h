@@ -36,6 +36,7 @@ struct DenseShape {
               1; ///< groups; how many of the filter's are one of them, with zeros between
   int64_t pixelsPerVector =
       1; ///< 2 of eight outputs, 4 of four, …: lanes of a pixel after those of the one before
+  bool isTransposed = false; ///< rows are the tensors' columns
 
   /// Of the result.
   int64_t pixels() const { return images * rows * columns; }
