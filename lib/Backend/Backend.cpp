@@ -46,6 +46,11 @@ FloatFirstOp Backend::getFloatFirst() const {
   return entries.empty() ? FloatFirstOp() : *entries.begin();
 }
 
+FloatProductsOp Backend::getFloatProducts() const {
+  auto entries = BackendOp(op).getBody().getOps<FloatProductsOp>();
+  return entries.empty() ? FloatProductsOp() : *entries.begin();
+}
+
 SymbolRefAttr Backend::getReference(PatternOp pattern) const {
   return SymbolRefAttr::get(BackendOp(op).getSymNameAttr(), FlatSymbolRefAttr::get(pattern));
 }

@@ -72,10 +72,14 @@ Outcome Lowering::lower(Operation *op) {
     return lowerQuantize(quantize);
   if (isProduct(op))
     return lowerProduct(cast<nn::ProductOpInterface>(op));
+  if (auto product = dyn_cast<nn::MatmulOp>(op))
+    return lowerMatmul(product);
   using kernel::Operators;
   const kernel::OperatorRow *row = &kernel::getOperatorRow(op);
   if (row == &Operators::average_pool || row == &Operators::mean)
     return lowerMean(op);
+  if (row == &Operators::sum)
+    return lowerSum(op);
   if (row == &Operators::max_pool || row == &Operators::movement)
     return lowerMovement(op);
   return isScalarOp(op) ? awaitQuantize(op) : Outcome::NotConcerned;

@@ -42,11 +42,15 @@ struct Lowering {
   /// Products with weights, alone or in a group.
   Outcome lowerProduct(nn::ProductOpInterface product);
   Outcome lowerGroup(GroupOp group);
+  /// Products of two activations.
+  Outcome lowerMatmul(nn::MatmulOp product);
   /// Data movement, max pools and nearest resampling: values are copied, a change of scale is a
   /// table [N.concat].
   Outcome lowerMovement(mlir::Operation *op);
   /// Average pools and means over H and W [N.avg_pool].
   Outcome lowerMean(mlir::Operation *op);
+  /// Sums, which read quantized values and give real ones.
+  Outcome lowerSum(mlir::Operation *op);
   /// The element-wise operators in front of a quantize: a table [N.table], or a group on quantized
   /// types [N.elementwise].
   Outcome lowerQuantize(QuantizeOp quantize);

@@ -160,3 +160,13 @@ Outcome Lowering::lowerMean(Operation *op) {
     return makeGlobalPool(builder, reduce, sources[0], type);
   });
 }
+
+Outcome Lowering::lowerSum(Operation *op) {
+  SmallVector<Value> sources;
+  if (Outcome outcome = getSources(op, sources); outcome != Outcome::Lowered)
+    return outcome;
+  ++numLowered;
+  Value result = op->getResult(0);
+  result.replaceAllUsesWith(cloneOnto(builder, op, sources, result.getType()));
+  return Outcome::Lowered;
+}

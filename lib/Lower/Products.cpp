@@ -70,6 +70,19 @@ static Outcome checkProduct(nn::ProductOpInterface product, ArrayRef<Value> oper
   return fits ? Outcome::Lowered : Outcome::Overflow;
 }
 
+/// The same for a product of two activations, each of which has one scale and zero point.
+static Outcome checkMatmul(nn::MatmulOp product, ArrayRef<Value> operands) {
+  if (!operands[0] || !operands[1])
+    return operands[0] || operands[1] ? Outcome::RealOperand : Outcome::NotConcerned;
+  for (Value operand : operands)
+    if (Outcome outcome = checkActivation(kernel::getOperatorRow(product).input,
+                                          getQuantizedType(operand), product);
+        outcome != Outcome::Lowered)
+      return outcome;
+  int64_t depth = product.getLhs().getType().getShape().back();
+  return depth <= numerics::kMaxAccumulator / (255 * 255) ? Outcome::Lowered : Outcome::Overflow;
+}
+
 //===----------------------------------------------------------------------===//
 // Rewriting
 //===----------------------------------------------------------------------===//
@@ -81,6 +94,14 @@ Outcome Lowering::lowerProduct(nn::ProductOpInterface product) {
   if (!absorbReaders(product, product.getResultChannelAxis()))
     lowerAlone(product, operands);
   return Outcome::Lowered;
+}
+
+Outcome Lowering::lowerMatmul(nn::MatmulOp product) {
+  SmallVector<Value> operands = llvm::map_to_vector(product->getOperands(), getQuantizedSource);
+  Outcome outcome = checkMatmul(product, operands);
+  if (outcome == Outcome::Lowered)
+    lowerAlone(product, operands);
+  return outcome;
 }
 
 void Lowering::lowerAlone(nn::ProductOpInterface product, ArrayRef<Value> operands) {

@@ -80,13 +80,34 @@ private:
 
 } // namespace
 
+static FloatOperands getFloatOperands(const Decision &decision) {
+  return PatternOp(decision.unit->pattern).getFloatOperands();
+}
+
+/// The activations of quantized units that do not follow others.
+static DenseSet<Value> findQuantizedOperands(const Plan &plan) {
+  DenseSet<Value> found;
+  for (const Decision &decision : plan.decisions)
+    if (decision.verdict != Verdict::Float && getFloatOperands(decision) != FloatOperands::follows)
+      for (auto [leaf, operand] : decision.unit->leaves)
+        if (isa<ActivationOp>(leaf))
+          found.insert(operand->get());
+  return found;
+}
+
 bool octet::keepFloatOnFloats(Plan &plan) {
   FloatValues values(plan);
+  DenseSet<Value> quantized = findQuantizedOperands(plan);
   bool any = false;
   for (Decision &decision : plan.decisions) {
     if (decision.verdict == Verdict::Float ||
-        !PatternOp(decision.unit->pattern).getFloatOperandsStayFloat() ||
+        getFloatOperands(decision) == FloatOperands::observed ||
         !values.readsFloats(*decision.unit))
+      continue;
+    if (getFloatOperands(decision) == FloatOperands::follows &&
+        llvm::any_of(decision.unit->leaves, [&](auto leaf) {
+          return isa<ActivationOp>(leaf.first) && quantized.contains(leaf.second->get());
+        }))
       continue;
     decision.verdict = Verdict::Float;
     decision.reason = Reason{"OCT108", "operators that stay float compute all that it reads", ""};

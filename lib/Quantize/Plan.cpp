@@ -91,6 +91,9 @@ void Planner::keepFloatByStructure() {
   if (FloatFirstOp first = backend.getFloatFirst())
     keepFloat(findSmallFirstLayers(plan, first.getShare().convertToDouble()), "OCT113",
               first.getReason());
+  if (FloatProductsOp products = backend.getFloatProducts())
+    keepFloat(findSmallProducts(block, products.getShare().convertToDouble()), "OCT115",
+              products.getReason());
 }
 
 /// Backwards: a result that no quantized unit reads becomes what its pattern's `float_uses` says.

@@ -268,6 +268,20 @@ octet.backend @b {
 
 // -----
 
+octet.backend @b {
+  // expected-error @+1 {{expected a share between 0 and 1, but got 2.000000e+00}}
+  octet.float_first share = 2.0 because "it is small"
+}
+
+// -----
+
+octet.backend @b {
+  // expected-error @+1 {{expected a share between 0 and 1, but got -1.000000e+00}}
+  octet.float_products share = -1.0 because "they are few"
+}
+
+// -----
+
 octet.qconfig_mapping @m {
   // expected-error @+1 {{expected a regular expression, but got "a\x1B[": }}
   octet.module_name_regex "a\1B[" none

@@ -60,6 +60,8 @@ octet.backend @tutorial {
   octet.float_norms because "a norm reads it"
   // CHECK: octet.float_first share = 5.000000e-02 because "it is small"
   octet.float_first share = 0.05 because "it is small"
+  // CHECK: octet.float_products share = 1.000000e-01 because "they are few"
+  octet.float_products share = 0.1 because "they are few"
   // CHECK: octet.recipe before_prepare "cse" after_calibrate "octet-correct-bias"
   octet.recipe before_prepare "cse" after_calibrate "octet-correct-bias"
 }

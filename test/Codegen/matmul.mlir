@@ -29,3 +29,31 @@ func.func @main(%x: tensor<1x4x5x8xf32> {nn.name = "x"}, %y: tensor<1x4x8x32xf32
   %1 = nn.matmul %x, %0 : (tensor<1x4x5x8xf32>, !y) -> tensor<1x4x5x32xf32>
   return %1 : tensor<1x4x5x32xf32>
 }
+
+// -----
+
+!a = !quant.uniform<u8:f32, 0.5:3>
+!b = !quant.uniform<u8:f32, 0.25:130>
+
+// Bytes of the arena: a unit packs columns, sums them, and multiplies rows by them. What the caller's memory holds is not read
+// beyond its end: element by element.
+// CHECK-LABEL: module @avx512vnni
+// CHECK: kernel.step @matmul{{.*}} range 2
+// CHECK: kernel.step @matmul{{.*}} range 60
+// CHECK: func.func private @matmul
+// CHECK: memref.alloca() {{.*}} : memref<{{[0-9]+}}xi8>
+// CHECK: vector.shuffle
+// CHECK: kernel.dot4
+// CHECK: vector.store
+// CHECK: vector.reduction <add>
+// CHECK: kernel.dot4
+// CHECK-LABEL: module @reference
+// CHECK: kernel.step @matmul{{.*}} range 60
+// CHECK-NOT: kernel.dot4
+func.func @main(%x: tensor<2x5x8x!a> {nn.name = "x"}, %y: tensor<2x8x6x!b> {nn.name = "y"}, %w: tensor<2x8x64x!b> {nn.name = "w"}) -> (tensor<2x5x64xf32> {nn.name = "z"}, tensor<2x5x6x!a> {nn.name = "u"}) {
+  %t = nn.transpose %x permutation [0, 2, 1] : (tensor<2x5x8x!a>) -> tensor<2x8x5x!a>
+  %s = nn.transpose %t permutation [0, 2, 1] : (tensor<2x8x5x!a>) -> tensor<2x5x8x!a>
+  %0 = nn.matmul %s, %w : (tensor<2x5x8x!a>, tensor<2x8x64x!b>) -> tensor<2x5x64xf32>
+  %1 = nn.matmul %x, %y : (tensor<2x5x8x!a>, tensor<2x8x6x!b>) -> tensor<2x5x6x!a>
+  return %0, %1 : tensor<2x5x64xf32>, tensor<2x5x6x!a>
+}

@@ -472,3 +472,62 @@ func.func @group_larger_than_its_product(%xq: tensor<1x2x1x1x!x>, %rq: tensor<1x
   %yd = octet.dequantize %yq : (tensor<1x2x8x8x!y>) -> tensor<1x2x8x8xf32>
   return %yd : tensor<1x2x8x8xf32>
 }
+
+// -----
+
+!a = !quant.uniform<u8:f32, 0.5:3>
+!b = !quant.uniform<u8:f32, 0.25:130>
+!c = !quant.uniform<u8:f32:1, {0.25:130, 0.5:130}>
+!y = !quant.uniform<u8:f32, 2.0:10>
+
+// Products of two activations: with a real or a quantized result; each operand has one scale.
+// CHECK-LABEL: func @products_of_activations
+// CHECK-SAME: (%[[A:[a-z0-9]+]]: tensor<3x2x!quant{{.*}}>, %[[B:[a-z0-9]+]]: tensor<2x2x!quant.uniform<u8:f32, 2.5
+// CHECK: %[[R:.*]] = nn.matmul %[[A]], %[[B]] : {{.*}} -> tensor<3x2xf32>
+// CHECK: %[[Q:.*]] = nn.matmul %[[A]], %[[B]] : {{.*}} -> tensor<3x2x!quant.uniform<u8:f32, 2.000000e+00:10>>
+// CHECK: %[[F:.*]] = nn.matmul %{{.*}}, %{{.*}} : (tensor<3x2xf32>, tensor<2x2xf32>) -> tensor<3x2xf32>
+// CHECK: return %[[R]], %[[Q]], %[[F]]
+func.func @products_of_activations(%aq: tensor<3x2x!a>, %bq: tensor<2x2x!b>, %cq: tensor<2x2x!c>) -> (tensor<3x2xf32>, tensor<3x2x!y>, tensor<3x2xf32>) {
+  %a = octet.dequantize %aq : (tensor<3x2x!a>) -> tensor<3x2xf32>
+  %b = octet.dequantize %bq : (tensor<2x2x!b>) -> tensor<2x2xf32>
+  %c = octet.dequantize %cq : (tensor<2x2x!c>) -> tensor<2x2xf32>
+  %r = nn.matmul %a, %b : (tensor<3x2xf32>, tensor<2x2xf32>) -> tensor<3x2xf32>
+  %s = nn.matmul %a, %b : (tensor<3x2xf32>, tensor<2x2xf32>) -> tensor<3x2xf32>
+  %q = octet.quantize %s : (tensor<3x2xf32>) -> tensor<3x2x!y>
+  // expected-remark @below {{OCT304 | Category:octet-lower | Remark="stays float: it has no kernel for this per-channel operand or result"}}
+  %f = nn.matmul %a, %c : (tensor<3x2xf32>, tensor<2x2xf32>) -> tensor<3x2xf32>
+  return %r, %q, %f : tensor<3x2xf32>, tensor<3x2x!y>, tensor<3x2xf32>
+}
+
+// -----
+
+!a = !quant.uniform<u8:f32, 0.5:3>
+
+// 255 * 255 * 33026 is more than 2^31 - 1.
+// CHECK-LABEL: func @long_products_of_activations
+// CHECK: nn.matmul {{.*}} : (tensor<1x33025x!quant
+// CHECK: nn.matmul {{.*}} : (tensor<1x33026xf32>
+func.func @long_products_of_activations(%xq: tensor<1x33025x!a>, %yq: tensor<33025x1x!a>, %vq: tensor<1x33026x!a>, %wq: tensor<33026x1x!a>) -> (tensor<1x1xf32>, tensor<1x1xf32>) {
+  %x = octet.dequantize %xq : (tensor<1x33025x!a>) -> tensor<1x33025xf32>
+  %y = octet.dequantize %yq : (tensor<33025x1x!a>) -> tensor<33025x1xf32>
+  %v = octet.dequantize %vq : (tensor<1x33026x!a>) -> tensor<1x33026xf32>
+  %w = octet.dequantize %wq : (tensor<33026x1x!a>) -> tensor<33026x1xf32>
+  %a = nn.matmul %x, %y : (tensor<1x33025xf32>, tensor<33025x1xf32>) -> tensor<1x1xf32>
+  // expected-remark @below {{OCT307 | Category:octet-lower | Remark="stays float: the 32-bit accumulator may overflow"}}
+  %b = nn.matmul %v, %w : (tensor<1x33026xf32>, tensor<33026x1xf32>) -> tensor<1x1xf32>
+  return %a, %b : tensor<1x1xf32>, tensor<1x1xf32>
+}
+
+// -----
+
+!a = !quant.uniform<u8:f32, 0.5:3>
+
+// Sums read bytes and are real numbers.
+// CHECK-LABEL: func @sum
+// CHECK: %[[S:.*]] = nn.reduce_sum %arg0 axes [1] keep_dims : (tensor<3x2x!quant{{.*}}>) -> tensor<3x1xf32>
+// CHECK: return %[[S]]
+func.func @sum(%aq: tensor<3x2x!a>) -> tensor<3x1xf32> {
+  %a = octet.dequantize %aq : (tensor<3x2x!a>) -> tensor<3x2xf32>
+  %s = nn.reduce_sum %a axes [1] keep_dims : (tensor<3x2xf32>) -> tensor<3x1xf32>
+  return %s : tensor<3x1xf32>
+}

@@ -3,6 +3,7 @@
 """What the tests of the Python package share: a network written in C, so that running is tested without the compiler."""
 import importlib.machinery
 import importlib.util
+import re
 import shutil
 import subprocess
 import sys
@@ -121,11 +122,20 @@ def refuse(compile_files):
 
 
 @pytest.fixture(scope="session")
-def plain_backend(tmp_path_factory):
-    """A backend file without a recipe: bias correction would need the samples in every bucket's shape."""
+def float_products_backend(tmp_path_factory):
+    """A backend file that keeps products of two activations float, as buckets do."""
     text = (ROOT / "lib/Backend/backends/cpu.mlir").read_text()
-    path = tmp_path_factory.mktemp("backend") / "plain.mlir"
-    (path.parent / "cpu.mlir").write_text(text)
-    path.write_text(text.replace('octet.recipe after_calibrate "octet-split-outliers,octet-correct-bias"', ""))
+    path = tmp_path_factory.mktemp("backend") / "cpu.mlir"
+    path.write_text(text.replace("octet.float_products share = 0.05", "octet.float_products share = 1.0"))
+    assert path.read_text() != text
+    return path
+
+
+@pytest.fixture(scope="session")
+def plain_backend(float_products_backend):
+    """The same without a recipe: bias correction would need the samples in every bucket's shape."""
+    text = float_products_backend.read_text()
+    path = float_products_backend.parent / "plain.mlir"
+    path.write_text(re.sub("octet.recipe .*", "", text))
     assert path.read_text() != text
     return path

@@ -17,7 +17,7 @@
 // CHECK-NEXT:                                            -> add an octet.pattern that matches nn.resize, or say none for it in the QConfig mapping
 // CHECK-NEXT: last     nn.conv            int8 to float  OCT102 no quantized operator reads the result
 // CHECK-NEXT: softmax  nn.softmax         float          OCT104 no integer form: its result spans many orders
-// CHECK-NEXT: product  nn.matmul          float          OCT101
+// CHECK-NEXT: product  nn.matmul          int8 to float  OCT102 no quantized operator reads the result
 
 // JSON: "location": "{{.*}}explain.mlir:[[#@LINE+20]]:8",
 // JSON: "name": "conv",

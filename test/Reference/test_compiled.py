@@ -233,6 +233,40 @@ def test_product(tool, driver, tmp_path, left, right):
     check(tool, driver, tmp_path, writer.text(), left, options=["--float"])
 
 
+@pytest.mark.parametrize("zeros", [(3, 130), (128, 0), (255, 128)])
+@pytest.mark.parametrize("left, right", [
+    ((5, 9), (9, 16)), ((1, 9), (9, 37)), ((30, 3), (3, 20)), ((7, 4), (4, 15)), ((2, 50, 8), (8, 130)), ((1, 4, 13, 7), (1, 4, 7, 40)),
+    ((2, 1, 6, 5), (3, 5, 21)), ((3, 25, 5), (2, 3, 5, 17)), ((3, 25, 70), (3, 70, 33)), ((300, 64), (64, 48)), ((2, 9, 1030), (1030, 16)),
+    ((2, 5000), (5000, 16))])
+def test_product_of_bytes(tool, driver, tmp_path, left, right, zeros):
+    """Two quantized values: sums of rows and columns that fill no vector or quad, parts of the rows, sums too long to be packed."""
+    shape = (*np.broadcast_shapes(left[:-2], right[:-2]), left[-2], right[-1])
+    name = lambda shape, kind: f"tensor<{'x'.join(map(str, shape))}x{kind}>"  # noqa: E731
+    a, b = f"!quant.uniform<u8:f32, 0.02:{zeros[0]}>", f"!quant.uniform<u8:f32, 0.01:{zeros[1]}>"
+    y = f"!quant.uniform<u8:f32, {0.05 * left[-1] ** 0.5}:{120}>"
+    rows = int(np.prod(left[:-1]))
+    values = np.random.default_rng(0).normal(size=(right[-1] * int(np.prod(right[:-1])))).astype(np.float32)
+    # The right operand depends on the input, too: a constant would make the product a linear layer.
+    body = f"""
+      %w = nn.constant dense<{values.tolist()}> : {name(values.shape, "f32")}
+      %c = nn.reshape %w : ({name(values.shape, "f32")}) -> {name(right, "f32")}
+      %first = nn.reshape %x : ({name(left, "f32")}) -> {name((rows, left[-1]), "f32")}
+      %one = nn.slice %first starts [0, 0] sizes [1, 1] steps [1, 1] : ({name((rows, left[-1]), "f32")}) -> {name((1, 1), "f32")}
+      %shifted = nn.add %c, %one : ({name(right, "f32")}, {name((1, 1), "f32")}) -> {name(right, "f32")}
+      %aq = octet.quantize %x : ({name(left, "f32")}) -> {name(left, a)}
+      %bq = octet.quantize %shifted : ({name(right, "f32")}) -> {name(right, b)}
+      %ad = octet.dequantize %aq : ({name(left, a)}) -> {name(left, "f32")}
+      %bd = octet.dequantize %bq : ({name(right, b)}) -> {name(right, "f32")}
+      %real = nn.matmul %ad, %bd : ({name(left, "f32")}, {name(right, "f32")}) -> {name(shape, "f32")}
+      %other = nn.matmul %ad, %bd : ({name(left, "f32")}, {name(right, "f32")}) -> {name(shape, "f32")}
+      %q = octet.quantize %other : ({name(shape, "f32")}) -> {name(shape, y)}
+      %d = octet.dequantize %q : ({name(shape, y)}) -> {name(shape, "f32")}
+      return %real, %d : {name(shape, "f32")}, {name(shape, "f32")}"""
+    results = " ".join(f'{name(shape, "f32")} {{nn.name = "{output}"}}{end}' for output, end in (("y", ","), ("z", "")))
+    text = f'func.func @main(%x: {name(left, "f32")} {{nn.name = "x"}}) -> ({results}) {{{body}\n}}\n'
+    check(tool, driver, tmp_path, text, left, spread=0.5)
+
+
 @pytest.mark.parametrize("kind", ["sum", "mean", "prod", "max", "min"])
 @pytest.mark.parametrize("shape, axes", [((3, 4, 37), [2]), ((2, 37, 21), [1]), ((5, 17, 3), [0, 2]), ((12, 2, 9), [1, 2]), ((2, 20, 5, 6), [2, 3]),
                                          ((2, 20, 5, 6), [1]), ((2, 20, 5, 6), [3])])

@@ -102,6 +102,7 @@ public:
   llvm::StringRef getNormsReason() const;
   /// Which layers that read the network's inputs stay float; null if none do.
   FloatFirstOp getFloatFirst() const;
+  FloatProductsOp getFloatProducts() const;
   /// How groups name the pattern (`@cpu::@conv_act`).
   mlir::SymbolRefAttr getReference(PatternOp pattern) const;
   /// The unit that `op` forms: a group, or an operator that a pattern of one operator matches.

@@ -77,6 +77,23 @@ def PreparePass : Octet_QuantizePass<"octet-prepare", "::mlir::ModuleOp"> {
   ];
 }
 
+def PrepareAttentionPass : Octet_QuantizePass<"octet-prepare-attention", "::mlir::ModuleOp"> {
+  let summary = "bring products of two activations into a form that 8 bits hold well";
+  let description = [{
+    Before `octet-prepare`. A positive number by which an operand of a product of two activations is multiplied comes behind the
+    product, so that what moves in front of it are bytes.
+
+    8 bits with one scale hold the weights of attention badly: rows of many nearly equal weights have few
+    steps. softmax(x) · v becomes (e · v) / sum(e) with e = exp(x - max(x)), whose largest number in every row is 1. It concerns a
+    softmax over the last dimension whose only reader multiplies it with another activation. Where the backend keeps such products float
+    (`octet.float_products`) nothing changes. Errors: none. Source: [N.softmax],
+    [N.reduce], [N.exp]; PyTorch: no counterpart.
+  }];
+  let statistics = [
+    Statistic<"numDeferred", "num-deferred", "divisions that moved behind a product">
+  ];
+}
+
 def SplitOutliersPass : Octet_QuantizePass<"octet-split-outliers", "::mlir::ModuleOp"> {
   let summary = "give the overflow of a few wide columns columns of their own";
   let description = [{

@@ -177,6 +177,15 @@ octet.backend @cpu {
     octet.yield %y : none
   }
 
+  //===--- Products of two activations ---===//
+
+  octet.pattern @matmul dtypes = [@a8] float_uses = float_result {
+    %a = octet.activation
+    %b = octet.activation
+    %y = octet.match ["nn.matmul"](%a, %b)
+    octet.yield %y : none
+  }
+
   //===--- Element-wise ---===//
 
   octet.pattern @binary_act dtypes = [@a8] float_uses = stays_float float_operands = stays_float channel_axis = 1 {
@@ -233,6 +242,14 @@ octet.backend @cpu {
     octet.yield %y : none
   }
 
+  //===--- Sums, as those of a softmax's exponentials ---===//
+
+  octet.pattern @sum dtypes = [@a8] float_uses = float_result float_operands = follows {
+    %x = octet.activation
+    %y = octet.match ["nn.reduce_sum"](%x)
+    octet.yield %y : none
+  }
+
   //===--- Values that keep their scale ---===//
 
   octet.pattern @max_pool dtypes = [@a8] observation = shared float_uses = stays_float {
@@ -264,5 +281,7 @@ octet.backend @cpu {
 
   octet.float_first share = 0.01 because "it reads an input of the network, whose columns may differ much, and is small beside the network"
 
-  octet.recipe after_calibrate "octet-split-outliers,octet-correct-bias"
+  octet.float_products share = 0.05 because "products of two activations are a small part of the network, or it has several shapes: 8 bits would cost more than they gain"
+
+  octet.recipe before_prepare "octet-prepare-attention" after_calibrate "octet-split-outliers,octet-correct-bias"
 }

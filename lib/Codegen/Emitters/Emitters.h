@@ -56,6 +56,8 @@ bool emitProductAs(ProgramEmitter &emitter, const FusedOp &fused);
   template <>                                                                                      \
   bool emitProductAs<kernel::Kernels::name>(ProgramEmitter & emitter, const FusedOp &fused);
 #include "octet/Dialect/Kernel/Kernels.def"
+/// A product of two quantized values.
+llvm::LogicalResult emitMatmulOfBytes(ProgramEmitter &emitter, nn::MatmulOp op);
 /// Dense NCHW floats to NHWC bytes; false if the shapes are not its.
 bool emitQuantizePlanes(ProgramEmitter &emitter, QuantizeOp op);
 

@@ -127,6 +127,8 @@ void MatmulKernel::emitTile(KernelBuilder &b, MutableArrayRef<Value> indices, Va
 }
 
 LogicalResult codegen::emitMatmul(ProgramEmitter &emitter, nn::MatmulOp op) {
+  if (isQuantized(op.getLhs().getType()))
+    return emitMatmulOfBytes(emitter, op);
   MatmulKernel(emitter, op).emit();
   return success();
 }

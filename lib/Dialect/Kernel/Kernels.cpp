@@ -22,6 +22,8 @@ const OperatorRow &kernel::getOperatorRow(Operation *op) {
     return Operators::average_pool;
   if (isa<nn::ReduceMeanOp>(op))
     return Operators::mean;
+  if (isa<nn::ReduceSumOp>(op))
+    return Operators::sum;
   auto resize = dyn_cast<nn::ResizeOp>(op);
   if (op->hasTrait<nn::DataMovement>() || (resize && resize.getMode() == nn::ResizeMode::nearest))
     return Operators::movement;

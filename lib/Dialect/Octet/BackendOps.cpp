@@ -206,18 +206,21 @@ static LogicalResult verifyFloatOps(BackendOp backend, ArrayRef<PatternOp> patte
   return success();
 }
 
-LogicalResult FloatFirstOp::verify() {
-  double share = getShare().convertToDouble();
+template <typename OpTy> static LogicalResult verifyShare(OpTy op) {
+  double share = op.getShare().convertToDouble();
   if (!(share >= 0 && share <= 1))
-    return emitOpError("expected a share between 0 and 1, but got ") << getShareAttr();
+    return op.emitOpError("expected a share between 0 and 1, but got ") << op.getShareAttr();
   return success();
 }
+
+LogicalResult FloatFirstOp::verify() { return verifyShare(*this); }
+LogicalResult FloatProductsOp::verify() { return verifyShare(*this); }
 
 LogicalResult BackendOp::verifyRegions() {
   SmallVector<PatternOp> patterns;
   for (Operation &part : getBody().front()) {
     if (!isa<DTypesOp, PatternOp, FoldOp, FloatOp, FloatStatesOp, FloatNormsOp, FloatFirstOp,
-             RecipeOp>(part))
+             FloatProductsOp, RecipeOp>(part))
       return emitOpError(
                  "expected dtypes, patterns, folds, float operators and a recipe, but got '")
              << part.getName() << "'";

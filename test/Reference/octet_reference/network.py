@@ -193,6 +193,8 @@ class Evaluation:
 
     def integer_product(self, node, bias_name):
         x, w = (self.quantized.get(name) for name in node.inputs[:2])
+        if x and w and node.type == "MatMul" and not self.is_linear(node):
+            return self.product_of_activations(x, w)
         form = self.check_product(node, x, w, bias_name) if x and w else None
         if form is None:
             return None
@@ -203,6 +205,15 @@ class Evaluation:
             return Product(accumulator, scale, 1)
         accumulator = products.linear_integer(x.values, x.params.zero_point, filters, bias)
         return Product(accumulator, scale, accumulator.ndim - 1)
+
+    def product_of_activations(self, x, w):
+        """[N.matmul] of two quantized values with one scale each, unless a sum may overflow."""
+        operands_fit = all(each.is_activation and each.is_per_tensor for each in (x, w))
+        if not operands_fit or x.values.shape[-1] > (2**31 - 1) // 255**2:
+            return None
+        accumulator = products.matmul_integer(x.values, x.params.zero_point, w.values, w.params.zero_point)
+        scale = quantization.accumulator_scale(x.params.scale, w.params.scale)
+        return Product(accumulator, np.broadcast_to(scale, accumulator.shape[-1]), accumulator.ndim - 1)
 
     def check_product(self, node, x, w, bias_name):
         """(filter rows, S[c], integer bias) if the product has an integer form, else nothing."""

@@ -89,6 +89,13 @@ def linear_integer(x, zero_point, w, bias):
     return acc if bias is None else acc + np.asarray(bias).astype(np.int64)
 
 
+def matmul_integer(a, a_zero, b, b_zero):
+    """[N.accumulate] of two activations: a [..., M, K] and b [..., K, N], each with one zero point."""
+    a, b = (x.astype(np.int64) - int(np.asarray(zero).reshape(-1)[0]) for x, zero in ((a, a_zero), (b, b_zero)))
+    kind = f32 if a.shape[-1] * 255 * 255 < 2**24 else np.float64
+    return (a.astype(kind) @ b.astype(kind)).astype(np.int64)
+
+
 def conv(x, w, bias, window: Window, groups=1):
     """[N.conv]"""
     n, channels, height, width = x.shape

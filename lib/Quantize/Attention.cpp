@@ -1,0 +1,180 @@
+//===- Attention.cpp - products of two activations ------------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Plan.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Matchers.h"
+#include "octet/Backend/Backend.h"
+#include "octet/Dialect/NN/Constants.h"
+#include "octet/Dialect/NN/NN.h"
+#include "octet/Dialect/Octet/Origin.h"
+#include "octet/Quantize/Passes.h"
+
+namespace octet {
+#define GEN_PASS_DEF_PREPAREATTENTIONPASS
+#include "octet/Quantize/Passes.h.inc"
+} // namespace octet
+
+using namespace mlir;
+using namespace octet;
+
+DenseSet<Operation *> octet::findSmallProducts(Block &block, double share) {
+  int64_t total = 0, ofActivations = 0;
+  DenseSet<Operation *> found;
+  block.walk([&](nn::ProductOpInterface product) {
+    total += product.getNumMultiplyAdds();
+    if (isa<nn::MatmulOp>(product)) {
+      ofActivations += product.getNumMultiplyAdds();
+      found.insert(product);
+    }
+  });
+  // Buckets, whose shares differ, are quantized alike.
+  Operation *module = block.getParentOp()->getParentOp();
+  bool isOfBucket = module && module->hasAttr(kBucketAttr);
+  return isOfBucket || (double)ofActivations < share * (double)total ? found
+                                                                     : DenseSet<Operation *>();
+}
+
+/// The product of two activations that alone reads a softmax over rows, as its left operand. Only
+/// reshapes that keep the rows are between them.
+static nn::MatmulOp getReader(nn::SoftmaxOp softmax) {
+  auto shape = softmax.getType().getShape().take_back(2);
+  if ((int64_t)softmax.getAxis() != softmax.getType().getRank() - 1 || shape.size() < 2)
+    return nullptr;
+  Value value = softmax.getResult();
+  while (value.hasOneUse()) {
+    OpOperand &use = *value.use_begin();
+    if (auto reshape = dyn_cast<nn::ReshapeOp>(use.getOwner());
+        reshape && reshape.getType().getShape().take_back(2) == shape) {
+      value = reshape.getResult();
+      continue;
+    }
+    auto product = dyn_cast<nn::MatmulOp>(use.getOwner());
+    bool isWeighted = product && use.getOperandNumber() == 0 &&
+                      !matchPattern(product.getRhs(), m_Constant()) &&
+                      product.getType().getRank() == product.getLhs().getType().getRank();
+    return isWeighted ? product : nullptr;
+  }
+  return nullptr;
+}
+
+/// The type of a tensor with one element for each row.
+static RankedTensorType perRow(RankedTensorType type) {
+  SmallVector<int64_t> shape(type.getShape());
+  shape.back() = 1;
+  return RankedTensorType::get(shape, type.getElementType());
+}
+
+/// The only element of a constant, or nothing.
+static std::optional<float> getNumber(Value value) {
+  auto constant = value.getDefiningOp<nn::ConstantOp>();
+  if (!constant || constant.getType().getNumElements() != 1)
+    return std::nullopt;
+  FailureOr<SmallVector<float, 0>> values = nn::getConstantValues<float>(constant);
+  return succeeded(values) ? std::optional((*values)[0]) : std::nullopt;
+}
+
+/// Lets `operand` read what is in front of a product with a number, which alone it reads, perhaps
+/// through reshapes. Returns the number, or 1.
+static float takeFactor(OpOperand &operand) {
+  OpOperand *reader = &operand;
+  while (reader->get().hasOneUse()) {
+    if (auto reshape = reader->get().getDefiningOp<nn::ReshapeOp>()) {
+      reader = &reshape.getInputMutable();
+      continue;
+    }
+    auto product = reader->get().getDefiningOp<nn::MulOp>();
+    for (auto [value, number] :
+         product
+             ? std::initializer_list<std::pair<Value, Value>>{{product.getLhs(), product.getRhs()},
+                                                              {product.getRhs(), product.getLhs()}}
+             : std::initializer_list<std::pair<Value, Value>>{})
+      if (std::optional<float> factor = getNumber(number);
+          factor && *factor > 0 && value.getType() == product.getType()) {
+        reader->set(value);
+        product->erase();
+        return *factor;
+      }
+    break;
+  }
+  return 1;
+}
+
+static Value multiply(OpBuilder &builder, Location loc, Value value, float factor) {
+  if (factor == 1)
+    return value;
+  auto type = RankedTensorType::get({1}, builder.getF32Type());
+  Value number =
+      nn::ConstantOp::create(builder, loc, type, DenseElementsAttr::get(type, ArrayRef(factor)));
+  return nn::MulOp::create(builder, loc, value.getType(), value, number);
+}
+
+/// Moves numbers that the operands are multiplied by behind the product: 8 bits move through
+/// reshapes and transpositions then.
+static void moveFactors(OpBuilder &builder, OriginPropagation &origins, nn::MatmulOp product) {
+  float factor = takeFactor(product.getLhsMutable()) * takeFactor(product.getRhsMutable());
+  builder.setInsertionPointAfter(product);
+  origins.setSource(getOrigin(product.getOperation()));
+  Value result = product.getResult(), scaled = multiply(builder, product.getLoc(), result, factor);
+  if (scaled != result)
+    result.replaceAllUsesExcept(scaled, scaled.getDefiningOp());
+}
+
+static void defer(OpBuilder &builder, OriginPropagation &origins, nn::SoftmaxOp softmax,
+                  nn::MatmulOp product) {
+  // The factor of differences is that of the numbers.
+  float factor = takeFactor(softmax.getInputMutable());
+  builder.setInsertionPoint(softmax);
+  origins.setSource(getOrigin(softmax.getOperation()));
+  Location loc = softmax.getLoc();
+  RankedTensorType type = softmax.getType();
+  int64_t axis = type.getRank() - 1;
+  Value largest = nn::ReduceMaxOp::create(builder, loc, perRow(type), softmax.getInput(), axis,
+                                          /*keep_dims=*/true);
+  Value differences = nn::SubOp::create(builder, loc, type, softmax.getInput(), largest);
+  Value exponentials =
+      nn::ExpOp::create(builder, loc, type, multiply(builder, loc, differences, factor));
+  softmax.getResult().replaceAllUsesWith(exponentials);
+  builder.setInsertionPointAfter(product);
+  Value weights = product.getLhs();
+  RankedTensorType rows = perRow(product.getLhs().getType());
+  Value sums = nn::ReduceSumOp::create(builder, loc, rows, weights, rows.getRank() - 1,
+                                       /*keep_dims=*/true);
+  auto quotient = nn::DivOp::create(builder, loc, product.getType(), product.getResult(), sums);
+  product.getResult().replaceAllUsesExcept(quotient, quotient);
+  softmax.erase();
+}
+
+namespace {
+/// See Passes.td.
+struct PrepareAttention : octet::impl::PrepareAttentionPassBase<PrepareAttention> {
+  using PrepareAttentionPassBase::PrepareAttentionPassBase;
+
+  void runOnOperation() override {
+    OriginPropagation origins;
+    OpBuilder builder(&getContext(), &origins);
+    const Backend *backend = getAnalysis<PolicyAnalysis>().getBackend();
+    FloatProductsOp few = backend ? backend->getFloatProducts() : FloatProductsOp();
+    SmallVector<nn::SoftmaxOp> softmaxes;
+    SmallVector<nn::MatmulOp> products;
+    getOperation().walk([&](func::FuncOp function) {
+      if (few && !function.isExternal() &&
+          !findSmallProducts(function.front(), few.getShare().convertToDouble()).empty())
+        return;
+      function.walk([&](nn::SoftmaxOp softmax) { softmaxes.push_back(softmax); });
+      function.walk([&](nn::MatmulOp product) { products.push_back(product); });
+    });
+    for (nn::MatmulOp product : products)
+      moveFactors(builder, origins, product);
+    for (nn::SoftmaxOp softmax : softmaxes)
+      if (nn::MatmulOp product = getReader(softmax)) {
+        defer(builder, origins, softmax, product);
+        ++numDeferred;
+      }
+  }
+};
+} // namespace
