@@ -35,6 +35,22 @@ static bool isOneConstant(Value value, int64_t mostDimensions) {
          constant.getType().getRank() <= mostDimensions;
 }
 
+/// Whether a product with weights computes the value, perhaps with element-wise operators behind
+/// it.
+static bool isOfProduct(Value value) {
+  while (value.hasOneUse()) {
+    Operation *op = value.getDefiningOp();
+    if (auto product = dyn_cast_if_present<nn::ProductOpInterface>(op))
+      return product.getWeightOperand();
+    if (!op || !op->hasTrait<nn::Elementwise>() ||
+        !llvm::all_of(llvm::drop_begin(op->getOperands()),
+                      [](Value other) { return isOneConstant(other, 8); }))
+      return false;
+    value = op->getOperand(0);
+  }
+  return false;
+}
+
 namespace {
 
 /// op(reshape(x), reshape(z)) -> reshape(op(x, z))
@@ -68,6 +84,48 @@ struct SinkReshape : RewritePattern {
     sunk->setOperands(operands);
     sunk->getResult(0).setType(source);
     rewriter.replaceOpWithNewOp<nn::ReshapeOp>(op, op->getResult(0).getType(), sunk->getResult(0));
+    ++numSunk;
+    return success();
+  }
+
+  Pass::Statistic &numSunk;
+};
+
+/// op(moves(x)) -> moves(op(x)) of an x that a product with weights computes, with which op is
+/// fused then. Moves are reshapes and transposes.
+struct HoistActivation : RewritePattern {
+  HoistActivation(MLIRContext *context, Pass::Statistic &numSunk)
+      : RewritePattern(MatchAnyOpTypeTag(), 1, context), numSunk(numSunk) {}
+
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    if (!op->hasTrait<nn::Elementwise>())
+      return rewriter.notifyMatchFailure(op, "requires an element-wise operator");
+    OpOperand *moved = nullptr;
+    for (OpOperand &operand : op->getOpOperands())
+      if (!moved && operand.get().getType() == op->getResult(0).getType())
+        moved = &operand;
+    SmallVector<Operation *> moves;
+    Value source = moved ? moved->get() : Value();
+    while (source && source.hasOneUse() &&
+           isa_and_nonnull<nn::ReshapeOp, nn::TransposeOp>(source.getDefiningOp())) {
+      moves.push_back(source.getDefiningOp());
+      source = moves.back()->getOperand(0);
+    }
+    if (moves.empty() || !isOfProduct(source))
+      return rewriter.notifyMatchFailure(op, "requires what a product computes, moved");
+    auto type = cast<RankedTensorType>(source.getType());
+    for (OpOperand &operand : op->getOpOperands())
+      if (&operand != moved && !isOneConstant(operand.get(), type.getRank()))
+        return rewriter.notifyMatchFailure(op, "requires constants of one element beside it");
+    Operation *last = rewriter.clone(*op);
+    last->setOperand(moved->getOperandNumber(), source);
+    last->getResult(0).setType(type);
+    for (Operation *move : llvm::reverse(moves)) {
+      Operation *copy = rewriter.clone(*move);
+      copy->setOperand(0, last->getResult(0));
+      last = copy;
+    }
+    rewriter.replaceOp(op, last);
     ++numSunk;
     return success();
   }
@@ -217,6 +275,28 @@ struct CancelTransposes : OpRewritePattern<nn::TransposeOp> {
   }
 };
 
+/// reshape(transpose(x)) -> transpose(reshape(x)) of a sequence [N, H * W, C] that becomes an image
+/// [N, C, H, W], whose channels lie side by side before and behind.
+struct SplitSequence : OpRewritePattern<nn::ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(nn::ReshapeOp reshape, PatternRewriter &rewriter) const override {
+    auto transpose = reshape.getInput().getDefiningOp<nn::TransposeOp>();
+    ArrayRef<int64_t> image = reshape.getType().getShape();
+    if (!transpose || !transpose->hasOneUse() || image.size() != 4 ||
+        transpose.getPermutation() != ArrayRef<int64_t>{0, 2, 1} ||
+        transpose.getType().getShape().take_front(2) != image.take_front(2))
+      return rewriter.notifyMatchFailure(reshape, "requires a sequence with its channels first");
+    RankedTensorType type = reshape.getType();
+    auto pixels = nn::ReshapeOp::create(rewriter, reshape.getLoc(),
+                                        type.clone({image[0], image[2], image[3], image[1]}),
+                                        transpose.getInput());
+    rewriter.replaceOpWithNewOp<nn::TransposeOp>(reshape, type, pixels,
+                                                 ArrayRef<int64_t>{0, 3, 1, 2});
+    return success();
+  }
+};
+
 /// reshape(reshape(x)) -> reshape(x), or x
 struct JoinReshapes : OpRewritePattern<nn::ReshapeOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -274,9 +354,9 @@ struct SinkReshapesPass : octet::impl::SinkReshapesPassBase<SinkReshapesPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<SinkReshape>(&getContext(), numSunk);
-    patterns.add<SinkVolume>(&getContext(), numSunk);
+    patterns.add<SinkVolume, HoistActivation>(&getContext(), numSunk);
     patterns.add<HoistTranspose>(&getContext(), numHoisted);
-    patterns.add<JoinReshapes, SinkPadOfVolume, CancelTransposes>(&getContext());
+    patterns.add<JoinReshapes, SplitSequence, SinkPadOfVolume, CancelTransposes>(&getContext());
     OriginPropagation origins;
     GreedyRewriteConfig config;
     config.setListener(&origins);

@@ -142,8 +142,8 @@ struct Candidate {
 
 struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
   using SplitOutliersPassBase::SplitOutliersPassBase;
-  /// Weights of the network.
-  int64_t total = 0;
+  /// Weights of the network, and multiply-adds with them.
+  int64_t total = 0, totalMultiplyAdds = 0;
 
   void runOnOperation() override {
     const Backend *backend = getAnalysis<PolicyAnalysis>().getBackend();
@@ -158,6 +158,10 @@ struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
         collect(candidates[observer], *backend, op);
     });
     total = countWeights(getOperation());
+    getOperation().walk([&](nn::ProductOpInterface product) {
+      if (product.getWeightOperand())
+        totalMultiplyAdds += product.getNumMultiplyAdds();
+    });
     for (auto &[observer, candidate] : candidates)
       if (!candidate.isRefused && !candidate.readers.empty())
         split(cast<ObserverOp>(observer), candidate);
@@ -187,14 +191,19 @@ struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
   }
 
   /// The largest number of further columns: a part of those that there are, or what adds a small
-  /// part to the network's weights.
+  /// part to the network's weights and multiply-adds.
   int64_t getBudget(const Candidate &candidate, int64_t numColumns) const {
-    int64_t perColumn = 0;
-    for (const Reader &reader : candidate.readers)
-      perColumn += countWeights(reader.unit.op) / numColumns;
-    int64_t ofNetwork = (int64_t)(cost * (double)total) / std::max<int64_t>(perColumn, 1);
-    int64_t ofColumns = (int64_t)std::ceil(columns * (double)numColumns);
-    return llvm::alignTo(std::max(ofColumns, std::min(ofNetwork, numColumns)), 4);
+    int64_t weights = 0, multiplyAdds = 0; // per column
+    for (const Reader &reader : candidate.readers) {
+      weights += countWeights(reader.unit.op) / numColumns;
+      multiplyAdds += nn::countMultiplyAdds(reader.unit.op) / numColumns;
+    }
+    auto ofNetwork = [&](int64_t all, int64_t perColumn) {
+      return (int64_t)(cost * (double)all) / std::max<int64_t>(perColumn, 1);
+    };
+    int64_t few = std::min(
+        {ofNetwork(total, weights), ofNetwork(totalMultiplyAdds, multiplyAdds), numColumns});
+    return llvm::alignTo(std::max((int64_t)std::ceil(columns * (double)numColumns), few), 4);
   }
 
   void split(ObserverOp observer, Candidate &candidate) {

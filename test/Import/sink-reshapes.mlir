@@ -154,3 +154,41 @@ func.func @no_slices(%x: tensor<2x3x4x25xf32>) -> (tensor<2x4x3x6x5xf32>, tensor
   %4 = nn.transpose %3 permutation [0, 3, 1, 2, 4] : (tensor<2x2x2x5x15xf32>) -> tensor<2x5x2x2x15xf32>
   return %2, %4 : tensor<2x4x3x6x5xf32>, tensor<2x5x2x2x15xf32>
 }
+
+// A sequence becomes an image: the transpose behind the reshape is of pixels. Other splits stay as they are.
+// CHECK-LABEL: func.func @sequence_to_image
+func.func @sequence_to_image(%x: tensor<2x15x8xf32>) -> (tensor<2x8x3x5xf32>, tensor<2x4x2x15xf32>) {
+  // CHECK: %[[R:.*]] = nn.reshape %arg0 : (tensor<2x15x8xf32>) -> tensor<2x3x5x8xf32>
+  // CHECK: %[[I:.*]] = nn.transpose %[[R]] permutation [0, 3, 1, 2] : (tensor<2x3x5x8xf32>) -> tensor<2x8x3x5xf32>
+  // CHECK: %[[T:.*]] = nn.transpose %arg0 permutation [0, 2, 1]
+  // CHECK: %[[H:.*]] = nn.reshape %[[T]] {{.*}} -> tensor<2x4x2x15xf32>
+  // CHECK: return %[[I]], %[[H]]
+  %a = nn.transpose %x permutation [0, 2, 1] : (tensor<2x15x8xf32>) -> tensor<2x8x15xf32>
+  %i = nn.reshape %a : (tensor<2x8x15xf32>) -> tensor<2x8x3x5xf32>
+  %b = nn.transpose %x permutation [0, 2, 1] : (tensor<2x15x8xf32>) -> tensor<2x8x15xf32>
+  %h = nn.reshape %b : (tensor<2x8x15xf32>) -> tensor<2x4x2x15xf32>
+  return %i, %h : tensor<2x8x3x5xf32>, tensor<2x4x2x15xf32>
+}
+
+// An activation moves in front of what moves a product's result; not where something else reads that.
+// CHECK-LABEL: func.func @activation_behind_moves
+func.func @activation_behind_moves(%x: tensor<2x15x8xf32>) -> (tensor<2x4x15xf32>, tensor<2x4x15xf32>, tensor<2x4x15xf32>) {
+  // CHECK: %[[L:.*]] = nn.linear
+  // CHECK: %[[G:.*]] = nn.gelu %[[L]] none : (tensor<2x15x4xf32>) -> tensor<2x15x4xf32>
+  // CHECK: %[[M:.*]] = nn.mul %[[G]], %{{.*}} : (tensor<2x15x4xf32>, tensor<1xf32>) -> tensor<2x15x4xf32>
+  // CHECK: %[[T:.*]] = nn.transpose %[[M]] permutation [0, 2, 1]
+  // CHECK: %[[K:.*]] = nn.linear
+  // CHECK: %[[U:.*]] = nn.transpose %[[K]]
+  // CHECK: %[[R:.*]] = nn.relu %[[U]]
+  // CHECK: return %[[T]], %[[U]], %[[R]]
+  %w = nn.constant dense<0.5> : tensor<4x8xf32>
+  %two = nn.constant dense<2.0> : tensor<1xf32>
+  %l = nn.linear %x, %w : (tensor<2x15x8xf32>, tensor<4x8xf32>) -> tensor<2x15x4xf32>
+  %t = nn.transpose %l permutation [0, 2, 1] : (tensor<2x15x4xf32>) -> tensor<2x4x15xf32>
+  %g = nn.gelu %t none : (tensor<2x4x15xf32>) -> tensor<2x4x15xf32>
+  %m = nn.mul %g, %two : (tensor<2x4x15xf32>, tensor<1xf32>) -> tensor<2x4x15xf32>
+  %k = nn.linear %x, %w : (tensor<2x15x8xf32>, tensor<4x8xf32>) -> tensor<2x15x4xf32>
+  %u = nn.transpose %k permutation [0, 2, 1] : (tensor<2x15x4xf32>) -> tensor<2x4x15xf32>
+  %r = nn.relu %u : (tensor<2x4x15xf32>) -> tensor<2x4x15xf32>
+  return %m, %u, %r : tensor<2x4x15xf32>, tensor<2x4x15xf32>, tensor<2x4x15xf32>
+}

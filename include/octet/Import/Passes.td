@@ -80,12 +80,14 @@ def SinkReshapesPass : Pass<"octet-sink-reshapes", "::mlir::func::FuncOp"> {
   let description = [{
     A network over one spatial dimension is imported as a network over two, with reshapes around each convolution and pool.
     This pass moves an element-wise operator in front of these reshapes if all its operands are reshaped from one shape or
-    are constants of one element, and joins consecutive reshapes. The operator can then be fused with its convolution.
+    are constants of one element, and joins consecutive reshapes. The operator can then be fused with its convolution. Behind a
+    product that nothing else reads it moves in front of any reshapes and transposes.
     Convolutions over three dimensions have reshapes and a transpose behind them, of slices as images or of columns: there, a batch
     normalization moves as well, and so do pads in front of and behind slices. Slices that the next convolution reads stay as they are.
 
     Detectors flatten images, concatenate them and bring channels last. A transpose of a concatenation of reshapes, each with
-    one user, moves between the reshapes and the concatenation, where an NHWC image needs no copy. Other operators stay as
+    one user, moves between the reshapes and the concatenation, where an NHWC image needs no copy. A sequence whose channels
+    come first and which becomes an image, as in transformers with convolutions, is reshaped before it is transposed, for the same reason. Other operators stay as
     they are. Source: [N.concat] (a reshape moves no value).
   }];
   let dependentDialects = ["::octet::nn::NNDialect"];

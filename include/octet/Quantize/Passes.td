@@ -104,14 +104,14 @@ def SplitOutliersPass : Octet_QuantizePass<"octet-split-outliers", "::mlir::Modu
     weights keep their values.
 
     It concerns values with statistics of columns (`column_min_max`). There are at most `columns` times as many further columns as
-    columns, or as many again where they add no more than `cost` times the network's weights, rounded up to a multiple of 4,
-    which is what kernels read at once. A value whose range would not become smaller than
+    columns, or as many again where they add no more than `cost` times the network's weights and its multiply-adds with weights, rounded up
+    to a multiple of 4, which is what kernels read at once. A value whose range would not become smaller than
     `gain` times the old one stays as it is. Errors: none. Source: [N.split]; Zhao and others, "Improving Neural Network
     Quantization without Retraining using Outlier Channel Splitting", 2019, which halves instead; PyTorch: no counterpart.
   }];
   let options = [
     Option<"columns", "columns", "double", "0.04", "further columns, as a part of those that there are">,
-    Option<"cost", "cost", "double", "0.002", "further columns of a small layer, as a part of the network's weights">,
+    Option<"cost", "cost", "double", "0.002", "further columns of a small layer, as a part of the network's weights and multiply-adds">,
     Option<"gain", "gain", "double", "0.75", "largest part of the range that is worth further columns">
   ];
   let statistics = [
