@@ -126,6 +126,13 @@ def test_page_names_operators_that_are_refused_as_a_whole():
     assert "\n| `Relu` | 1 | 1 | Relu: a\\|b |\n" in page and page.endswith("No test is taken of `Fancy`.\n")
 
 
+def test_page_is_of_these_tests(cases):
+    """`tools/bench/node_tests.py --markdown docs/operators.md` writes it anew."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "operators.md").read_text()
+    assert f"of {len(cases)} are right, 0 wrong, 0 crashed" in page
+    assert {operator for operator in node_tests.name_operators(list(cases.values())).values() if f"`{operator}`" not in page} == set()
+
+
 def test_what_is_written_out_counts_as_its_function(cases):
     names = [name for name in cases if name.startswith("test_softmax_example")]
     assert len(names) > 1 and set(node_tests.name_operators([cases[name] for name in names]).values()) == {"Softmax"}
