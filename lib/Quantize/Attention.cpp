@@ -161,13 +161,13 @@ struct PrepareAttention : octet::impl::PrepareAttentionPassBase<PrepareAttention
     FloatProductsOp few = backend ? backend->getFloatProducts() : FloatProductsOp();
     SmallVector<nn::SoftmaxOp> softmaxes;
     SmallVector<nn::MatmulOp> products;
-    getOperation().walk([&](func::FuncOp function) {
-      if (few && !function.isExternal() &&
-          !findSmallProducts(function.front(), few.getShare().convertToDouble()).empty())
-        return;
-      function.walk([&](nn::SoftmaxOp softmax) { softmaxes.push_back(softmax); });
-      function.walk([&](nn::MatmulOp product) { products.push_back(product); });
-    });
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (function.isExternal() ||
+          (few && !findSmallProducts(function.front(), few.getShare().convertToDouble()).empty()))
+        continue;
+      llvm::append_range(softmaxes, function.getOps<nn::SoftmaxOp>());
+      llvm::append_range(products, function.getOps<nn::MatmulOp>());
+    }
     for (nn::MatmulOp product : products)
       moveFactors(builder, origins, product);
     for (nn::SoftmaxOp softmax : softmaxes)

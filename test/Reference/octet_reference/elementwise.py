@@ -270,7 +270,9 @@ def gelu(x, form="none"):
     """[N.gelu] in the form that ONNX names."""
     x = np.asarray(x, f32)
     if form in ("none", b"none"):
-        return mul(mul(x, f32(0.5)), add(erf(mul(x, from_bits(0x3F3504F3))), f32(1)))
+        u = np.where(np.abs(x) < f32(5.8), np.abs(x), f32(5.8))
+        p = _polynomial(u, 0xB7C06B53, 0x3A0BC53E, 0xBBB789A2, 0x3D17A4D9, 0x3EA2D059, 0x3F4C4699, 0x3F3171C7)
+        return np.where(np.isnan(x), x, fma(-u, exp(-p), np.where(x > 0, x, f32(0))))
     t = np.where(x > -10, x, f32(-10))
     v = mul(t, fma(mul(t, t), from_bits(0x3D922279), from_bits(0x3FCC422A)))
     return np.where(np.isnan(x), x, div(t, add(f32(1), exp(-_not_below_minus_87(v)))))
