@@ -3,7 +3,7 @@
 // RUN: octet-opt %s --octet-lower-kernel=level=avx2 | FileCheck %s --check-prefixes=CHECK,AVX2
 // RUN: octet-opt %s --octet-lower-kernel=level=sse2 | FileCheck %s --check-prefixes=CHECK,SSE2
 // RUN: octet-opt %s --octet-lower-kernel=level=dotprod | FileCheck %s --check-prefixes=CHECK,DOTPROD
-// RUN: octet-opt %s --octet-lower-kernel=level=neon | FileCheck %s --check-prefixes=CHECK,PLAIN
+// RUN: octet-opt %s --octet-lower-kernel=level=neon | FileCheck %s --check-prefixes=CHECK,NEON
 // RUN: octet-opt %s --octet-lower-kernel=level=reference | FileCheck %s --check-prefixes=CHECK,PLAIN
 
 // One instruction where there is one; elsewhere products of 16 bits, never the instruction that saturates (maddubs); the
@@ -16,13 +16,39 @@
 // AVX2-COUNT-4: llvm.call_intrinsic "llvm.x86.avx2.pmadd.wd"
 // SSE2-COUNT-8: llvm.call_intrinsic "llvm.x86.sse2.pmadd.wd"
 // DOTPROD-COUNT-8: llvm.call_intrinsic "llvm.aarch64.neon.sdot.v4i32.v16i8"
+// NEON-COUNT-16: llvm.call_intrinsic "llvm.aarch64.neon.{{smull.v8i16|saddlp.v4i32.v8i16|addp.v4i32}}"
 // PLAIN-NOT: llvm.call_intrinsic
 // PLAIN-COUNT-4: arith.muli
-// CHECK-NOT: llvm.call_intrinsic
+// PLAIN-NOT: llvm.call_intrinsic
 // CHECK: return
 func.func @four_products_are_added(%sum: vector<16xi32>, %x: vector<64xi8>, %w: vector<64xi8>) -> vector<16xi32> {
   %0 = kernel.dot4 %sum, %x, %w
   return %0 : vector<16xi32>
+}
+
+// AArch64 multiplies signed bytes: nothing is flipped and taken off again. No other level gets these.
+// CHECK-LABEL: func @four_products_of_signed_bytes_are_added
+// DOTPROD-NOT: arith.xori
+// DOTPROD-COUNT-4: llvm.call_intrinsic "llvm.aarch64.neon.sdot.v4i32.v16i8"
+// DOTPROD-NOT: llvm.call_intrinsic
+// NEON-NOT: arith.xori
+// NEON: %[[PRODUCTS:.*]] = llvm.call_intrinsic "llvm.aarch64.neon.smull.v8i16"
+// NEON-NEXT: llvm.call_intrinsic "llvm.aarch64.neon.saddlp.v4i32.v8i16"(%[[PRODUCTS]])
+// VNNI-NOT: llvm.call_intrinsic
+// AVX2-NOT: llvm.call_intrinsic
+// CHECK: return
+func.func @four_products_of_signed_bytes_are_added(%sum: vector<16xi32>, %x: vector<64xi8>, %w: vector<64xi8>) -> vector<16xi32> {
+  %0 = kernel.dot4 %sum, %x, %w signed
+  return %0 : vector<16xi32>
+}
+
+// CHECK-LABEL: func @pairs_are_added
+// NEON-COUNT-8: llvm.call_intrinsic "llvm.aarch64.neon.saddlp.v4i32.v8i16"
+// PLAIN-COUNT-2: arith.extsi {{.*}} : vector<32xi16> to vector<32xi32>
+// CHECK: return
+func.func @pairs_are_added(%sum: vector<32xi32>, %x: vector<64xi16>) -> vector<32xi32> {
+  %0 = kernel.add_pairs %sum, %x
+  return %0 : vector<32xi32>
 }
 
 // Words are multiplied as they are; only levels that multiply words get them.
@@ -47,6 +73,8 @@ func.func @two_products_of_words_are_added(%sum: vector<16xi32>, %x: vector<32xi
 // AVX2: llvm.call_intrinsic "llvm.x86.sse2.packuswb.128"
 // SSE2-COUNT-2: llvm.call_intrinsic "llvm.x86.sse2.packssdw.128"
 // SSE2: llvm.call_intrinsic "llvm.x86.sse2.packuswb.128"
+// NEON: %[[WORDS:.*]] = llvm.call_intrinsic "llvm.aarch64.neon.sqxtn.v4i16"
+// NEON: llvm.call_intrinsic "llvm.aarch64.neon.sqxtun.v8i8"
 // PLAIN: arith.maxsi
 // PLAIN: arith.minsi
 // PLAIN: arith.trunci
@@ -79,4 +107,13 @@ func.func @four_vectors_are_packed_in_lanes(%a: vector<16xi32>, %b: vector<16xi3
 func.func @four_vectors_are_packed_in_order(%a: vector<16xi32>, %b: vector<16xi32>, %c: vector<16xi32>, %d: vector<16xi32>) -> vector<64xi8> {
   %0 = kernel.pack %a, %b, %c, %d : vector<64xi8>
   return %0 : vector<64xi8>
+}
+
+// CHECK-LABEL: func @lanes_are_rounded
+// NEON-COUNT-4: llvm.call_intrinsic "llvm.aarch64.neon.fcvtns.v4i32.v4f32"
+// PLAIN: llvm.call_intrinsic "llvm.lrint.v16i32.v16f32"
+// CHECK: return
+func.func @lanes_are_rounded(%x: vector<16xf32>) -> vector<16xi32> {
+  %0 = kernel.round %x : (vector<16xf32>) -> vector<16xi32>
+  return %0 : vector<16xi32>
 }

@@ -157,3 +157,30 @@ def test_aarch64_can_be_checked(unbuilt):
     if reason := exactness.why_no_arm():
         unbuilt(f"AArch64 libraries are not run: {reason}")
     assert exactness.SYSROOT.is_dir()
+
+
+@pytest.mark.parametrize("least", [-128, -127])
+def test_extreme_bytes_on_aarch64(least, machines, tool, tmp_path):
+    """Inputs of 0 and 255 by the least weights: the largest sums that a product's steps can have."""
+    if reason := exactness.why_no_arm():
+        pytest.skip(reason)
+    value, weights = "!quant.uniform<u8:f32, 5.0e-1:0>", "!quant.uniform<i8:f32, 5.0e-1>"
+    result = "!quant.uniform<u8:f32, 2.0e+3:200>"
+    (tmp_path / "net.mlir").write_text(f"""
+func.func @main(%x: tensor<8x48x{value}> {{nn.name = "x"}}) -> (tensor<8x20x{result}> {{nn.name = "y"}}) {{
+  %w = nn.constant dense<{least}> : tensor<20x48xi8> -> tensor<20x48x{weights}>
+  %0 = nn.linear %x, %w : (tensor<8x48x{value}>, tensor<20x48x{weights}>) -> tensor<8x20x{result}>
+  return %0 : tensor<8x20x{result}>
+}}
+""")
+    inputs = np.random.default_rng(-least).choice(np.uint8([0, 255]), (8, 48))
+    inputs[0], inputs[1] = 0, 255
+    sums = least * inputs.astype(np.int64).sum(axis=1)
+    rounded = np.rint(np.float32(sums) * np.float32(0.25 / 2000)) + 200  # [N.requantize]
+    expected = np.repeat(np.clip(rounded, 0, 255).astype(np.uint8)[:, None], 20, axis=1)
+    assert len(np.unique(expected)) > 4
+    library = tmp_path / "net.so"
+    tool("octet-compile", tmp_path / "net.mlir", f"--target={exactness.ARM_TARGET}", "--cpu-level=dotprod,neon", "-o", library)
+    for level, cpu in exactness.ARM_RUNS:
+        got = exactness.run_arm(machines.arm_driver, library, level, cpu, 1, ["x"], [{"x": inputs}], expected.size, tmp_path)
+        assert np.array_equal(np.frombuffer(got[0], np.uint8).reshape(8, 20), expected), level

@@ -15,9 +15,11 @@ namespace octet {
 
 namespace codegen {
 class TileProducts;
-/// How tiles multiply bytes (lib/Codegen/Products): four at a time, or as pairs
-/// of i16.
+/// How tiles multiply bytes (lib/Codegen/Products): four at a time, four signed ones by those of a
+/// lane, these in i16, or as pairs of i16.
 const TileProducts *getByteProducts();
+const TileProducts *getLaneProducts();
+const TileProducts *getPairedLaneProducts();
 const TileProducts *getPairProducts();
 } // namespace codegen
 

@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Products/Products.h"
-#include "DenseShape.h"
+#include "DenseSums.h"
 #include "Epilogue.h"
 #include "Packing.h"
 
@@ -20,10 +20,14 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
-static const TileProducts &chooseProducts(const DenseShape &shape, const CpuLevel &level) {
+static const TileProducts &chooseProducts(const FusedOp &fused, const DenseShape &shape,
+                                          const CpuLevel &level) {
   if (!shape.isInteger)
     return getFloatProducts();
-  return level.products->forDense(shape.pixels(), shape.panels() * shape.stepsPerPanel() * 64);
+  auto weights = nn::getConstantValues<int8_t>(fused.getOuter(fused.product->getOperand(1)));
+  bool hasLeastWeights = succeeded(weights) && llvm::is_contained(*weights, -128);
+  return level.products->forDense(shape.pixels(), shape.panels() * shape.stepsPerPanel() * 64,
+                                  hasLeastWeights);
 }
 
 namespace {
@@ -33,9 +37,9 @@ class DenseKernel {
 public:
   DenseKernel(ProgramEmitter &emitter, const FusedOp &fused, const DenseShape &shape)
       : emitter(emitter), fused(fused), shape(shape), signature(emitter),
-        products(chooseProducts(shape, emitter.getLevel())),
-        tile(chooseTile(emitter.getLevel().accumulators, shape.columns, shape.panels(),
-                        shape.stepsPerPanel(), shape.pixelsPerVector)) {}
+        products(chooseProducts(fused, shape, emitter.getLevel())),
+        tile(chooseTile(emitter.getLevel().accumulators / products.vectorsPerSum(), shape.columns,
+                        shape.panels(), shape.stepsPerPanel(), shape.pixelsPerVector)) {}
 
   /// False if the weights or the bias are no constants of the product's types.
   bool addArguments();
@@ -52,9 +56,6 @@ private:
                 int64_t panels);
   void emitTile(KernelBuilder &b, ValueRange args, const Origin &origin, Value row, Value column,
                 Value firstPanel, int64_t panels);
-  SmallVector<Value> accumulate(KernelBuilder &b, ValueRange args, Value inBase, Value panelBase,
-                                int64_t panels, SmallVector<Value> acc);
-  SmallVector<Value> loadInput(KernelBuilder &b, ValueRange args, Value at);
   /// A unit of the range: a row of tiles, or one tile where there is one row.
   int64_t unitsPerImage() const {
     return shape.rows > 1 ? shape.rows : llvm::divideCeil(shape.columns, tilePixels());
@@ -107,8 +108,7 @@ bool DenseKernel::addArguments() {
     if (failed(values) || failed(bias))
       return false;
     addWeights();
-    auto params =
-        numerics::getParams(cast<quant::QuantizedType>(getTensorType(in).getElementType()));
+    QuantParams params = products.getInputParams(getTensorType(in));
     int64_t outputsPerGroup = outputs / (shape.groups * shape.filterGroups);
     auto sums = makeInitialSums(outputs, params, *values, *bias, channels,
                                 shape.kernelRows * shape.kernelColumns, outputsPerGroup);
@@ -180,7 +180,7 @@ void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, const Origin &orig
   // Integer sums begin with the bias, float sums end with it.
   SmallVector<Value> acc;
   for (int64_t p = 0; p < panels; ++p)
-    acc.push_back(shape.isInteger ? loadInitialSums(p) : b.constF(0));
+    acc.push_back(shape.isInteger ? products.openSum(b, loadInitialSums(p)) : b.constF(0));
   SmallVector<Value> tileAcc;
   for (int64_t i = 0; i < tile.vectors; ++i)
     tileAcc.append(acc);
@@ -190,7 +190,10 @@ void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, const Origin &orig
     inBase = b.addIndex(inBase, origin.in);
   int64_t panelSize = shape.stepsPerPanel() * products.weightSize();
   Value panel = origin.panel ? b.addIndex(origin.panel, firstPanel) : firstPanel;
-  tileAcc = accumulate(b, args, inBase, b.mulIndex(panel, panelSize), panels, tileAcc);
+  tileAcc = TileSums(shape, products, tile, args[input], args[weights])
+                .add(b, inBase, b.mulIndex(panel, panelSize), panels, tileAcc);
+  for (Value &sum : tileAcc)
+    sum = products.closeSum(b, sum);
   for (int64_t p = 0; p < panels && !shape.isInteger; ++p) {
     Value bias = loadInitialSums(p);
     for (int64_t i = 0; i < tile.vectors; ++i)
@@ -221,78 +224,6 @@ SmallVector<Value> DenseKernel::getPositions(KernelBuilder &b, const Origin &ori
   Value first = b.mulIndex(origin.panel ? b.addIndex(origin.panel, firstPanel) : firstPanel, 16);
   return llvm::map_to_vector(llvm::seq(panels),
                              [&](int64_t p) { return b.addIndex(first, 16 * p); });
-}
-
-/// The input that one step multiplies with a panel's weights: the same in all lanes, or in all of a
-/// pixel's.
-SmallVector<Value> DenseKernel::loadInput(KernelBuilder &b, ValueRange args, Value at) {
-  Value bytes = products.broadcast(b, args[input], at);
-  for (int64_t pixel = 1; pixel < shape.pixelsPerVector; ++pixel) {
-    Value next = products.broadcast(b, args[input], b.addIndex(at, pixel * shape.inPixel));
-    SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, 64));
-    for (int64_t byte = 4 * shape.outputs * pixel; byte < 64; ++byte)
-      order[byte] += 64;
-    bytes = vector::ShuffleOp::create(b, bytes, next, order);
-  }
-  return products.split(b, bytes);
-}
-
-/// The sums over kernel rows, runs and steps: [N.accumulate] in any order, floats in that of
-/// [N.conv] and [N.linear].
-SmallVector<Value> DenseKernel::accumulate(KernelBuilder &b, ValueRange args, Value inBase,
-                                           Value panelBase, int64_t panels,
-                                           SmallVector<Value> acc) {
-  int64_t weightStep = products.weightSize(), panelSize = shape.stepsPerPanel() * weightStep;
-  auto oneStep = [&](Value in, Value w, ValueRange carried) {
-    SmallVector<Value> sums(carried);
-    SmallVector<SmallVector<Value>> panel, pixel(tile.vectors);
-    for (int64_t p = 0; p < panels; ++p)
-      panel.push_back(products.loadWeights(b, args[weights], b.addIndex(w, p * panelSize)));
-    auto load = [&](int64_t i) {
-      pixel[i] = loadInput(b, args, b.addIndex(in, i * shape.pixelsPerVector * shape.inPixel));
-    };
-    auto add = [&](int64_t i, int64_t p, size_t part) {
-      Value &sum = sums[i * panels + p];
-      sum = products.multiplyAdd(b, sum, pixel[i][part], panel[p][part]);
-    };
-    size_t parts = panel[0].size();
-    if (products.keepsInput(tile.vectors)) { // Each part of the weights is there while multiplied.
-      llvm::for_each(llvm::seq(tile.vectors), load);
-      for (size_t part = 0; part < parts; ++part)
-        for (int64_t n = 0; n < tile.vectors * panels; ++n)
-          add(n % tile.vectors, n / tile.vectors, part);
-      return sums;
-    }
-    for (int64_t i = 0; i < tile.vectors; ++i) {
-      load(i);
-      for (size_t n = 0; n < panels * parts; ++n)
-        add(i, n / parts, n % parts);
-    }
-    return sums;
-  };
-  auto run = [&](Value in, Value w, ValueRange carried) {
-    return b.loop(b.index(0), b.index(shape.stepsPerRun()), 1, carried,
-                  [&](Value k, ValueRange inner) {
-                    return oneStep(b.addIndex(in, b.mulIndex(k, products.inputs())),
-                                   b.addIndex(w, b.mulIndex(k, weightStep)), inner);
-                  });
-  };
-  int64_t runSize = shape.stepsPerRun() * weightStep, rowSize = runSize * shape.runsPerRow();
-  auto kernelRow = [&](Value in, Value w, ValueRange carried) {
-    if (shape.runsPerRow() == 1)
-      return run(in, w, carried);
-    return b.loop(b.index(0), b.index(shape.runsPerRow()), 1, carried,
-                  [&](Value x, ValueRange inner) {
-                    return run(b.addIndex(in, b.mulIndex(x, shape.kernelColumnStep)),
-                               b.addIndex(w, b.mulIndex(x, runSize)), inner);
-                  });
-  };
-  if (shape.kernelRows == 1)
-    return kernelRow(inBase, panelBase, acc);
-  return b.loop(b.index(0), b.index(shape.kernelRows), 1, acc, [&](Value y, ValueRange inner) {
-    return kernelRow(b.addIndex(inBase, b.mulIndex(y, shape.kernelRowStep)),
-                     b.addIndex(panelBase, b.mulIndex(y, rowSize)), inner);
-  });
 }
 
 /// Up to four vectors of stored values: packed together, then written; those without a place follow

@@ -92,7 +92,7 @@ bool DepthwiseKernel::addArguments() {
   input = signature.add(emitter.getBuffer(in));
   weights = signature.add(getDepthwiseWeights(emitter, filter.getDefiningOp<nn::ConstantOp>(),
                                               shape, products.readsI16()));
-  auto params = numerics::getParams(cast<quant::QuantizedType>(getTensorType(in).getElementType()));
+  QuantParams params = products.getInputParams(getTensorType(in));
   auto sums = makeInitialSums(shape.channels, params, *values, *bias, 1,
                               shape.kernelRows * shape.kernelColumns, 1);
   initial = signature.addParameters(sums, shape.blockSize());

@@ -60,7 +60,7 @@ struct ElementKernel : BytesMatmul {
 class TileKernel : BytesMatmul {
 public:
   TileKernel(ProgramEmitter &emitter, nn::MatmulOp op)
-      : BytesMatmul(emitter, op), products(*emitter.getLevel().products) {}
+      : BytesMatmul(emitter, op), products(emitter.getLevel().products->forValues()) {}
   /// Whether operands and result lie as tiles read and write them.
   bool chooseShape();
   void emit();

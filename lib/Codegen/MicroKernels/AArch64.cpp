@@ -13,13 +13,18 @@ using namespace octet::codegen;
 
 namespace {
 
-/// sdot multiplies signed bytes: u = s + 128 with s = u ^ 0x80, hence u . w = s . w + 128 * sum(w);
-/// the second term is an sdot of the weights with -128, which all dot products with the same
-/// weights share.
-struct LowerDot4Sdot : OpRewritePattern<kernel::Dot4Op> {
-  using OpRewritePattern::OpRewritePattern;
+/// Bytes are multiplied with their signs. Of unsigned ones, u = s + 128 with s = u ^ 0x80, hence
+/// u . w = s . w + 128 * sum(w); the second term is a product of the weights with -128, which all
+/// products with the same weights share.
+struct LowerDot4 : OpRewritePattern<kernel::Dot4Op> {
+  LowerDot4(MLIRContext *context, bool hasSdot)
+      : OpRewritePattern(context, /*benefit=*/2), hasSdot(hasSdot) {}
   LogicalResult matchAndRewrite(kernel::Dot4Op op, PatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    if (op.getIsSigned()) {
+      rewriter.replaceOp(op, dot(b, op.getAcc(), op.getA(), op.getB()));
+      return success();
+    }
     auto bytes = VectorType::get({64}, b.getI8Type());
     Value flip = arith::ConstantOp::create(
         b, DenseElementsAttr::get(bytes, (Attribute)b.getI8IntegerAttr(-128)));
@@ -32,20 +37,102 @@ struct LowerDot4Sdot : OpRewritePattern<kernel::Dot4Op> {
   }
 
 private:
-  static Value dot(ImplicitLocOpBuilder &b, Value acc, Value x, Value w) {
+  Value dot(ImplicitLocOpBuilder &b, Value acc, Value x, Value w) const {
+    SmallVector<Value> parts;
+    for (int64_t i = 0; i < 4; ++i) {
+      auto slice = [&](Value vector, int64_t size) {
+        return sliceVector(b, b.getLoc(), vector, size * i, size);
+      };
+      parts.push_back(
+          (hasSdot ? dotOfQuad : multiplyQuad)(b, slice(acc, 4), slice(x, 16), slice(w, 16)));
+    }
+    return concatVectors(b, b.getLoc(), parts);
+  }
+  /// The input last: LLVM takes it from a lane where it is the same in all.
+  static Value dotOfQuad(ImplicitLocOpBuilder &b, Value acc, Value x, Value w) {
+    return callIntrinsic(b, b.getLoc(), "llvm.aarch64.neon.sdot.v4i32.v16i8", acc.getType(),
+                         {acc, w, x});
+  }
+  /// Products in i16, which are added in pairs twice.
+  static Value multiplyQuad(ImplicitLocOpBuilder &b, Value acc, Value x, Value w) {
+    SmallVector<Value> pairs;
+    for (int64_t half : {0, 8})
+      pairs.push_back(callIntrinsic(
+          b, b.getLoc(), "llvm.aarch64.neon.saddlp.v4i32.v8i16", acc.getType(),
+          callIntrinsic(
+              b, b.getLoc(), "llvm.aarch64.neon.smull.v8i16", VectorType::get({8}, b.getI16Type()),
+              {sliceVector(b, b.getLoc(), x, half, 8), sliceVector(b, b.getLoc(), w, half, 8)})));
+    Value sums = callIntrinsic(b, b.getLoc(), "llvm.aarch64.neon.addp.v4i32", acc.getType(), pairs);
+    return arith::AddIOp::create(b, acc, sums);
+  }
+
+  bool hasSdot;
+};
+
+struct LowerAddPairs : OpRewritePattern<kernel::AddPairsOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(kernel::AddPairsOp op, PatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto type = VectorType::get({4}, b.getI32Type());
+    SmallVector<Value> parts;
+    for (int64_t lane = 0; lane < 32; lane += 4) {
+      Value sums = callIntrinsic(b, b.getLoc(), "llvm.aarch64.neon.saddlp.v4i32.v8i16", type,
+                                 sliceVector(b, b.getLoc(), op.getX(), 2 * lane, 8));
+      parts.push_back(
+          arith::AddIOp::create(b, sliceVector(b, b.getLoc(), op.getAcc(), lane, 4), sums));
+    }
+    rewriter.replaceOp(op, concatVectors(b, b.getLoc(), parts));
+    return success();
+  }
+};
+
+/// Rounds and converts in one instruction, ties to even whatever the mode.
+struct LowerRoundFcvtns : OpRewritePattern<kernel::RoundOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(kernel::RoundOp op, PatternRewriter &rewriter) const override {
+    if (op.getInput().getType() != VectorType::get({16}, rewriter.getF32Type()))
+      return rewriter.notifyMatchFailure(op, "requires sixteen lanes");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     SmallVector<Value> parts;
     for (int64_t i = 0; i < 4; ++i)
-      parts.push_back(callIntrinsic(
-          b, b.getLoc(), "llvm.aarch64.neon.sdot.v4i32.v16i8", VectorType::get({4}, b.getI32Type()),
-          {sliceVector(b, b.getLoc(), acc, 4 * i, 4), sliceVector(b, b.getLoc(), x, 16 * i, 16),
-           sliceVector(b, b.getLoc(), w, 16 * i, 16)}));
-    return concatVectors(b, b.getLoc(), parts);
+      parts.push_back(callIntrinsic(b, b.getLoc(), "llvm.aarch64.neon.fcvtns.v4i32.v4f32",
+                                    VectorType::get({4}, b.getI32Type()),
+                                    sliceVector(b, b.getLoc(), op.getInput(), 4 * i, 4)));
+    rewriter.replaceOp(op, concatVectors(b, b.getLoc(), parts));
+    return success();
+  }
+};
+
+/// Two saturating narrowings: to i16, then to u8.
+struct LowerPackNarrow : OpRewritePattern<kernel::PackOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(kernel::PackOp op, PatternRewriter &rewriter) const override {
+    if (op.getInLanes())
+      return rewriter.notifyMatchFailure(op, "requires the order of the inputs");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto narrow = [&](StringRef name, Type type, Value from) {
+      return callIntrinsic(b, b.getLoc(), name,
+                           VectorType::get({8 / (type.isInteger(16) ? 2 : 1)}, type), from);
+    };
+    SmallVector<Value> bytes;
+    for (Value input : op.getInputs())
+      for (int64_t half = 0; half < 16; half += 8) {
+        SmallVector<Value> words;
+        for (int64_t lane = half; lane < half + 8; lane += 4)
+          words.push_back(narrow("llvm.aarch64.neon.sqxtn.v4i16", b.getI16Type(),
+                                 sliceVector(b, b.getLoc(), input, lane, 4)));
+        bytes.push_back(narrow("llvm.aarch64.neon.sqxtun.v8i8", b.getI8Type(),
+                               concatVectors(b, b.getLoc(), words)));
+      }
+    rewriter.replaceOp(op, concatVectors(b, b.getLoc(), bytes));
+    return success();
   }
 };
 
 } // namespace
 
 void codegen::populateAArch64Lowering(RewritePatternSet &patterns, const CpuLevel &level) {
-  if (level.hasFeature("dotprod"))
-    patterns.add<LowerDot4Sdot>(patterns.getContext(), /*benefit=*/2);
+  patterns.add<LowerAddPairs, LowerRoundFcvtns, LowerPackNarrow>(patterns.getContext(),
+                                                                 /*benefit=*/2);
+  patterns.add<LowerDot4>(patterns.getContext(), level.hasFeature("dotprod"));
 }

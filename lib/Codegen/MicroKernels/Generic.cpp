@@ -83,13 +83,35 @@ struct LowerDot4 : OpRewritePattern<kernel::Dot4Op> {
     Value a = vector::BitCastOp::create(b, b.i32(), op.getA()),
           w = vector::BitCastOp::create(b, b.i32(), op.getB()), acc = op.getAcc();
     for (int byte = 0; byte < 4; ++byte) {
-      Value x =
-          arith::AndIOp::create(b, arith::ShRUIOp::create(b, a, b.constI(8 * byte)), b.constI(255));
-      Value y = arith::ShRSIOp::create(b, arith::ShLIOp::create(b, w, b.constI(24 - 8 * byte)),
-                                       b.constI(24));
+      auto extend = [&](Value bytes, bool isSigned) -> Value {
+        if (!isSigned)
+          return arith::AndIOp::create(b, arith::ShRUIOp::create(b, bytes, b.constI(8 * byte)),
+                                       b.constI(255));
+        Value top = arith::ShLIOp::create(b, bytes, b.constI(24 - 8 * byte));
+        return arith::ShRSIOp::create(b, top, b.constI(24));
+      };
+      Value x = extend(a, op.getIsSigned()), y = extend(w, /*isSigned=*/true);
       acc = b.add(acc, b.mul(x, y));
     }
     rewriter.replaceOp(op, acc);
+    return success();
+  }
+};
+
+/// Even and odd elements, widened.
+struct LowerAddPairs : OpRewritePattern<kernel::AddPairsOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(kernel::AddPairsOp op, PatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value sum = op.getAcc();
+    for (int64_t first : {0, 1}) {
+      SmallVector<int64_t> order;
+      for (int64_t lane = 0; lane < 32; ++lane)
+        order.push_back(2 * lane + first);
+      Value half = vector::ShuffleOp::create(b, op.getX(), op.getX(), order);
+      sum = arith::AddIOp::create(b, sum, arith::ExtSIOp::create(b, op.getType(), half));
+    }
+    rewriter.replaceOp(op, sum);
     return success();
   }
 };
@@ -121,6 +143,7 @@ struct LowerPack : OpRewritePattern<kernel::PackOp> {
 } // namespace
 
 void codegen::populateGenericLowering(RewritePatternSet &patterns) {
-  patterns.add<LowerBroadcast4, LowerRound, LowerScale, LowerDot4, LowerPack>(patterns.getContext(),
-                                                                              /*benefit=*/1);
+  patterns.add<LowerBroadcast4, LowerRound, LowerScale, LowerDot4, LowerAddPairs, LowerPack>(
+      patterns.getContext(),
+      /*benefit=*/1);
 }

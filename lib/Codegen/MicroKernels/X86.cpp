@@ -51,6 +51,8 @@ template <typename Op> struct RegisterPattern : OpRewritePattern<Op> {
 struct LowerDot4Vnni : RegisterPattern<kernel::Dot4Op> {
   using RegisterPattern::RegisterPattern;
   LogicalResult matchAndRewrite(kernel::Dot4Op op, PatternRewriter &rewriter) const override {
+    if (op.getIsSigned())
+      return rewriter.notifyMatchFailure(op, "requires unsigned bytes");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto type = VectorType::get({with.lanes()}, b.getI32Type());
     auto slice = [&](Value vector, int64_t lane, int64_t perLane) {
@@ -111,6 +113,8 @@ struct LowerDot2 : RegisterPattern<kernel::Dot2Op> {
 struct LowerDot4Madd : RegisterPattern<kernel::Dot4Op> {
   using RegisterPattern::RegisterPattern;
   LogicalResult matchAndRewrite(kernel::Dot4Op op, PatternRewriter &rewriter) const override {
+    if (op.getIsSigned())
+      return rewriter.notifyMatchFailure(op, "requires unsigned bytes");
     KernelBuilder b(op.getLoc(), rewriter, *lookupCpuLevel("reference"));
     auto [aEven, aOdd] = b.widenBytes(op.getA(), /*isSigned=*/false);
     auto [wEven, wOdd] = b.widenBytes(op.getB(), /*isSigned=*/true);

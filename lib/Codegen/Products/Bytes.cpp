@@ -11,8 +11,23 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
+QuantParams TileProducts::getInputParams(RankedTensorType input) const {
+  QuantParams params = numerics::getParams(cast<quant::QuantizedType>(input.getElementType()));
+  for (int32_t &zeroPoint : params.zeroPoints)
+    zeroPoint += inputShift();
+  return params;
+}
+
 Value TileProducts::broadcast(KernelBuilder &b, Value memory, Value at) const {
   return kernel::Broadcast4Op::create(b, VectorType::get({64}, b.getI8Type()), memory, at);
+}
+
+SmallVector<SmallVector<Value>> TileProducts::broadcastSteps(KernelBuilder &b, Value memory,
+                                                             Value at, int64_t steps) const {
+  SmallVector<SmallVector<Value>> inputs;
+  for (int64_t step = 0; step < steps; ++step)
+    inputs.push_back(split(b, broadcast(b, memory, b.addIndex(at, step * this->inputs()))));
+  return inputs;
 }
 
 Value TileProducts::load(KernelBuilder &b, Value memory, Value at) const {
@@ -33,7 +48,7 @@ struct ByteProducts : TileProducts {
   int64_t inputs() const override { return 4; }
   int64_t partSize() const override { return 64; }
   Value multiplyAdd(KernelBuilder &b, Value sum, Value input, Value weights) const override {
-    return kernel::Dot4Op::create(b, sum.getType(), sum, input, weights);
+    return kernel::Dot4Op::create(b, sum.getType(), sum, input, weights, /*is_signed=*/false);
   }
 };
 } // namespace

@@ -27,11 +27,18 @@ public:
   virtual int64_t partSize() const = 0;
   int64_t weightSize() const { return parts() * partSize(); }
 
-  /// How a dense layer multiplies whose weights are read by so many pixels: like this, or in a way
-  /// that takes less memory.
-  virtual const TileProducts &forDense(int64_t /*pixels*/, int64_t /*weightBytes*/) const {
+  /// How a dense layer multiplies whose weights are read by so many pixels, some of which may be
+  /// -128: like this, or in a way that takes less memory or holds larger sums.
+  virtual const TileProducts &forDense(int64_t /*pixels*/, int64_t /*weightBytes*/,
+                                       bool /*hasLeastWeights*/) const {
     return *this;
   }
+  /// How products of two values multiply, whose sums do not begin with what a shift takes off.
+  virtual const TileProducts &forValues() const { return *this; }
+  /// Added to every element of the input before it is multiplied.
+  virtual int64_t inputShift() const { return 0; }
+  /// The parameters of an input of this type behind the shift.
+  QuantParams getInputParams(mlir::RankedTensorType input) const;
   /// Whether a tile's input stays in registers while the weights come and go, or the other way
   /// round.
   virtual bool keepsInput(int64_t /*inputVectors*/) const { return false; }
@@ -44,6 +51,12 @@ public:
   virtual llvm::SmallVector<mlir::Value> split(KernelBuilder & /*b*/, mlir::Value input) const {
     return {input};
   }
+  /// How many steps' elements of a lane one load may bring, a power of two.
+  virtual int64_t stepsPerLoad() const { return 1; }
+  /// The input of so many steps, which lie side by side: the elements of one lane in all lanes,
+  /// split.
+  virtual llvm::SmallVector<llvm::SmallVector<mlir::Value>>
+  broadcastSteps(KernelBuilder &b, mlir::Value memory, mlir::Value at, int64_t steps) const;
   /// One part from memory, of weights or of input that was split before.
   virtual mlir::Value load(KernelBuilder &b, mlir::Value memory, mlir::Value at) const;
   /// All parts of a vector of weights.
@@ -52,6 +65,18 @@ public:
   /// `sum` and the products of a part of the input with the same part of the weights.
   virtual mlir::Value multiplyAdd(KernelBuilder &b, mlir::Value sum, mlir::Value input,
                                   mlir::Value weights) const = 0;
+
+  /// Vectors of sixteen lanes that a sum takes between `openSum` and `closeSum`.
+  virtual int64_t vectorsPerSum() const { return 1; }
+  virtual mlir::Value openSum(KernelBuilder & /*b*/, mlir::Value sum) const { return sum; }
+  virtual mlir::Value closeSum(KernelBuilder & /*b*/, mlir::Value sum) const { return sum; }
+  /// How many steps `multiplyAddSteps` takes, at most.
+  virtual int64_t stepsPerSum() const { return 1; }
+  /// `multiplyAdd` of several steps to an open sum.
+  virtual mlir::Value multiplyAddSteps(KernelBuilder &b, mlir::Value sum, mlir::ValueRange inputs,
+                                       mlir::ValueRange weights) const {
+    return multiplyAdd(b, sum, inputs[0], weights[0]);
+  }
 };
 
 /// One fused multiply-add in each lane.

@@ -34,12 +34,23 @@ func.func @vectors(%memory: memref<64xi8>, %at: index, %sums: vector<16xi32>, %w
   %x = kernel.broadcast4 %memory[%at] : memref<64xi8>
   // CHECK: kernel.dot4 %{{.*}}, %{{.*}}, %{{.*}}
   %dot = kernel.dot4 %sums, %x, %weights
-  %real = arith.sitofp %dot : vector<16xi32> to vector<16xf32>
+  // CHECK: kernel.dot4 %{{.*}}, %{{.*}}, %{{.*}} signed
+  %signed = kernel.dot4 %dot, %x, %weights signed
+  %real = arith.sitofp %signed : vector<16xi32> to vector<16xf32>
   // CHECK: kernel.round %{{.*}} : (vector<16xf32>) -> vector<16xi32>
   %exponent = kernel.round %real : (vector<16xf32>) -> vector<16xi32>
   // CHECK: kernel.scale %{{.*}}, %{{.*}} normal : (vector<16xf32>, vector<16xi32>) -> vector<16xf32>
   %y = kernel.scale %real, %exponent normal : (vector<16xf32>, vector<16xi32>) -> vector<16xf32>
   return %y : vector<16xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func @pairs
+func.func @pairs(%sums: vector<32xi32>, %products: vector<64xi16>) -> vector<32xi32> {
+  // CHECK: kernel.add_pairs %{{.*}}, %{{.*}}
+  %0 = kernel.add_pairs %sums, %products
+  return %0 : vector<32xi32>
 }
 
 // -----

@@ -117,17 +117,31 @@ def Kernel_StepOp : Kernel_Op<"step", [HasParent<"ProgramOp">]> {
 def Kernel_I32x16 : Type<CPred<"::octet::kernel::isVector($_self, 16, 32, false)">, "vector<16xi32>">, BuildableType<"::mlir::VectorType::get({16}, $_builder.getI32Type())">;
 def Kernel_F32x16 : Type<CPred<"::octet::kernel::isVector($_self, 16, 32, true)">, "vector<16xf32>">, BuildableType<"::mlir::VectorType::get({16}, $_builder.getF32Type())">;
 def Kernel_I16x32 : Type<CPred<"::octet::kernel::isVector($_self, 32, 16, false)">, "vector<32xi16>">, BuildableType<"::mlir::VectorType::get({32}, $_builder.getI16Type())">;
+def Kernel_I32x32 : Type<CPred<"::octet::kernel::isVector($_self, 32, 32, false)">, "vector<32xi32>">, BuildableType<"::mlir::VectorType::get({32}, $_builder.getI32Type())">;
+def Kernel_I16x64 : Type<CPred<"::octet::kernel::isVector($_self, 64, 16, false)">, "vector<64xi16>">, BuildableType<"::mlir::VectorType::get({64}, $_builder.getI16Type())">;
 def Kernel_I8x64 : Type<CPred<"::octet::kernel::isVector($_self, 64, 8, false)">, "vector<64xi8>">, BuildableType<"::mlir::VectorType::get({64}, $_builder.getI8Type())">;
 
 def Kernel_Dot4Op : Kernel_Op<"dot4", [Pure]> {
   let summary = "4-way dot product into 32-bit lanes";
   let description = [{
-    Lane i: `acc[i] + sum over j < 4 of u8(a[4 i + j]) * s8(b[4 i + j])`, exact, wrapping in 32 bits; never saturates.
-    Source: [N.accumulate]; VPDPBUSD of AVX-512 VNNI.
+    Lane i: `acc[i] + sum over j < 4 of u8(a[4 i + j]) * s8(b[4 i + j])`, exact, wrapping in 32 bits; never saturates. With
+    `signed`, the bytes of `a` are signed, too.
+    Source: [N.accumulate]; VPDPBUSD of AVX-512 VNNI, SDOT of AArch64.
   }];
-  let arguments = (ins Kernel_I32x16:$acc, Kernel_I8x64:$a, Kernel_I8x64:$b);
+  let arguments = (ins Kernel_I32x16:$acc, Kernel_I8x64:$a, Kernel_I8x64:$b, UnitAttr:$is_signed);
   let results = (outs Kernel_I32x16:$result);
-  let assemblyFormat = "$acc `,` $a `,` $b attr-dict";
+  let assemblyFormat = "$acc `,` $a `,` $b (`signed` $is_signed^)? attr-dict";
+}
+
+def Kernel_AddPairsOp : Kernel_Op<"add_pairs", [Pure]> {
+  let summary = "adds pairs of neighbouring i16 to 32-bit lanes";
+  let description = [{
+    Lane i: `acc[i] + x[2 i] + x[2 i + 1]` of signed i16, wrapping in 32 bits. Sums of two lanes for each result, as `x` has
+    four products for each. Source: [N.accumulate]; SADALP of AArch64.
+  }];
+  let arguments = (ins Kernel_I32x32:$acc, Kernel_I16x64:$x);
+  let results = (outs Kernel_I32x32:$result);
+  let assemblyFormat = "$acc `,` $x attr-dict";
 }
 
 def Kernel_Dot2Op : Kernel_Op<"dot2", [Pure]> {

@@ -1,0 +1,117 @@
+//===- DenseSums.cpp - the sums of a dense tile ---------------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "DenseSums.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::codegen;
+
+/// The input that steps multiply with a panel's weights, by step: the same in all lanes, or in all
+/// of a pixel's.
+SmallVector<SmallVector<Value>> TileSums::loadInput(KernelBuilder &b, Value at, int64_t steps) {
+  if (shape.pixelsPerVector == 1)
+    return products.broadcastSteps(b, input, at, steps);
+  Value bytes = products.broadcast(b, input, at);
+  for (int64_t pixel = 1; pixel < shape.pixelsPerVector; ++pixel) {
+    Value next = products.broadcast(b, input, b.addIndex(at, pixel * shape.inPixel));
+    SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, 64));
+    for (int64_t byte = 4 * shape.outputs * pixel; byte < 64; ++byte)
+      order[byte] += 64;
+    bytes = vector::ShuffleOp::create(b, bytes, next, order);
+  }
+  return {products.split(b, bytes)};
+}
+
+/// The sums with the products of so many steps, whose input one load brings.
+SmallVector<Value> TileSums::addSteps(KernelBuilder &b, Value in, Value w, int64_t steps,
+                                      int64_t panels, ValueRange carried) {
+  SmallVector<Value> sums(carried);
+  SmallVector<SmallVector<SmallVector<Value>>> pixels(tile.vectors);
+  auto load = [&](int64_t i) {
+    Value at = b.addIndex(in, i * shape.pixelsPerVector * shape.inPixel);
+    pixels[i] = loadInput(b, at, steps);
+  };
+  bool keepsInput = products.keepsInput(tile.vectors);
+  int64_t weightStep = products.weightSize(), panelSize = shape.stepsPerPanel() * weightStep,
+          together = std::min(steps, products.stepsPerSum());
+  for (int64_t step = 0; step < steps; step += together) {
+    SmallVector<SmallVector<SmallVector<Value>>> panel(panels);
+    for (int64_t p = 0; p < panels; ++p)
+      for (int64_t next = step; next < step + together; ++next)
+        panel[p].push_back(
+            products.loadWeights(b, weights, b.addIndex(w, p * panelSize + next * weightStep)));
+    auto add = [&](int64_t i, int64_t p, size_t part) {
+      SmallVector<Value> inputs, multiplied;
+      for (int64_t next = 0; next < together; ++next) {
+        inputs.push_back(pixels[i][step + next][part]);
+        multiplied.push_back(panel[p][next][part]);
+      }
+      Value &sum = sums[i * panels + p];
+      sum = products.multiplyAddSteps(b, sum, inputs, multiplied);
+    };
+    for (int64_t i = 0; i < tile.vectors && keepsInput && step == 0; ++i)
+      load(i);
+    size_t parts = panel[0][0].size();
+    if (keepsInput) { // Each part of the weights is there while multiplied.
+      for (size_t part = 0; part < parts; ++part)
+        for (int64_t n = 0; n < tile.vectors * panels; ++n)
+          add(n % tile.vectors, n / tile.vectors, part);
+      continue;
+    }
+    for (int64_t i = 0; i < tile.vectors; ++i) {
+      load(i);
+      for (size_t n = 0; n < panels * parts; ++n)
+        add(i, n / parts, n % parts);
+    }
+  }
+  return sums;
+}
+
+/// The sums over a run: as many steps at a time as a load brings, then half as many, and so on.
+SmallVector<Value> TileSums::addRun(KernelBuilder &b, Value in, Value w, int64_t panels,
+                                    ValueRange carried) {
+  SmallVector<Value> sums(carried);
+  int64_t done = 0, together = shape.pixelsPerVector == 1 ? products.stepsPerLoad() : 1;
+  for (; together > 0; together /= 2) {
+    int64_t count = (shape.stepsPerRun() - done) / together;
+    if (count == 0)
+      continue;
+    int64_t first = done;
+    sums = b.loop(b.index(0), b.index(count), 1, sums, [&](Value k, ValueRange inner) {
+      auto place = [&](Value base, int64_t size) {
+        Value at = b.addIndex(base, b.mulIndex(k, together * size));
+        return first == 0 ? at : b.addIndex(at, first * size);
+      };
+      return addSteps(b, place(in, products.inputs()), place(w, products.weightSize()), together,
+                      panels, inner);
+    });
+    done += count * together;
+  }
+  return sums;
+}
+
+SmallVector<Value> TileSums::add(KernelBuilder &b, Value inBase, Value panelBase, int64_t panels,
+                                 SmallVector<Value> acc) {
+  int64_t runSize = shape.stepsPerRun() * products.weightSize(),
+          rowSize = runSize * shape.runsPerRow();
+  auto kernelRow = [&](Value in, Value w, ValueRange carried) {
+    if (shape.runsPerRow() == 1)
+      return addRun(b, in, w, panels, carried);
+    return b.loop(b.index(0), b.index(shape.runsPerRow()), 1, carried,
+                  [&](Value x, ValueRange inner) {
+                    return addRun(b, b.addIndex(in, b.mulIndex(x, shape.kernelColumnStep)),
+                                  b.addIndex(w, b.mulIndex(x, runSize)), panels, inner);
+                  });
+  };
+  if (shape.kernelRows == 1)
+    return kernelRow(inBase, panelBase, acc);
+  return b.loop(b.index(0), b.index(shape.kernelRows), 1, acc, [&](Value y, ValueRange inner) {
+    return kernelRow(b.addIndex(inBase, b.mulIndex(y, shape.kernelRowStep)),
+                     b.addIndex(panelBase, b.mulIndex(y, rowSize)), inner);
+  });
+}

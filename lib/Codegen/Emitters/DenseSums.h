@@ -1,0 +1,44 @@
+//===- DenseSums.h - the sums of a dense tile -------------------*- C++ -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_LIB_CODEGEN_EMITTERS_DENSESUMS_H
+#define OCTET_LIB_CODEGEN_EMITTERS_DENSESUMS_H
+
+#include "../Products/Products.h"
+#include "DenseShape.h"
+
+namespace octet::codegen {
+
+/// Emits the loops that add products to the sums of one tile.
+class TileSums {
+public:
+  TileSums(const DenseShape &shape, const TileProducts &products, DenseTile tile, mlir::Value input,
+           mlir::Value weights)
+      : shape(shape), products(products), tile(tile), input(input), weights(weights) {}
+
+  /// The sums over kernel rows, runs and steps: [N.accumulate] in any order, floats in that of
+  /// [N.conv] and [N.linear]. `acc` has those of each vector of pixels with each of `panels`.
+  llvm::SmallVector<mlir::Value> add(KernelBuilder &b, mlir::Value inBase, mlir::Value panelBase,
+                                     int64_t panels, llvm::SmallVector<mlir::Value> acc);
+
+private:
+  llvm::SmallVector<mlir::Value> addRun(KernelBuilder &b, mlir::Value in, mlir::Value w,
+                                        int64_t panels, mlir::ValueRange carried);
+  llvm::SmallVector<mlir::Value> addSteps(KernelBuilder &b, mlir::Value in, mlir::Value w,
+                                          int64_t steps, int64_t panels, mlir::ValueRange carried);
+  llvm::SmallVector<llvm::SmallVector<mlir::Value>> loadInput(KernelBuilder &b, mlir::Value at,
+                                                              int64_t steps);
+
+  const DenseShape &shape;
+  const TileProducts &products;
+  const DenseTile tile;
+  const mlir::Value input, weights;
+};
+
+} // namespace octet::codegen
+
+#endif // OCTET_LIB_CODEGEN_EMITTERS_DENSESUMS_H
