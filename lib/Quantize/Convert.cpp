@@ -28,15 +28,14 @@ namespace octet {
 /// The observer's state: its statistics or, for a constant without, those of its elements.
 static FailureOr<SmallVector<char>> getState(ObserverOp observer, ObserveOp op) {
   ObserverAttrInterface attr = observer.getObserver();
-  RankedTensorType type = cast<RankedTensorType>(op.getInput().getType());
+  RankedTensorType type = op.getObservedType();
   SmallVector<char> state(attr.getStateBytes(type));
-  if (auto statistics = observer.getStatisticsAttr()) {
-    if (statistics.getNumElements() != (int64_t)state.size())
+  if (observer.getStatisticsAttr()) {
+    SmallVector<char> seen = observer.getState();
+    if (seen.size() != state.size())
       return observer.emitOpError("expected ")
-             << state.size() << " bytes of statistics, but got " << statistics.getNumElements();
-    // Not the raw data, which holds a splat's byte once.
-    return llvm::map_to_vector(statistics.getValues<int8_t>(),
-                               [](int8_t byte) { return (char)byte; });
+             << state.size() << " bytes of statistics, but got " << seen.size();
+    return seen;
   }
   attr.initState(type, state);
   if (state.empty())
@@ -68,12 +67,13 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
     markAnalysesPreserved<PolicyAnalysis>();
     SmallVector<Unit, 0> units;
     for (auto function : getOperation().getOps<FunctionOpInterface>())
-      for (Operation &op : function.getFunctionBody().getOps())
-        if (auto unit = backend->matchUnit(&op)) {
-          joinScales(*unit, types);
-          if (getType(unit->getOperand<WeightOp>()))
-            units.push_back(std::move(*unit));
-        }
+      for (Block *block : getNetworkBlocks(function))
+        for (Operation &op : *block)
+          if (auto unit = backend->matchUnit(&op)) {
+            joinScales(*unit, types);
+            if (getType(unit->getOperand<WeightOp>()))
+              units.push_back(std::move(*unit));
+          }
     getOperation().walk([&](ObserveOp op) { takeScalesOfParts(op, types); });
     for (const Unit &unit : units)
       raiseScales(unit);
@@ -95,9 +95,8 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
       auto state = getState(observer, op);
       if (failed(state))
         return WalkResult::interrupt();
-      auto type = observer.getObserver().getQuantizedType(
-          [&] { return observer.emitOpError(); }, cast<RankedTensorType>(op.getInput().getType()),
-          *state);
+      auto type = observer.getObserver().getQuantizedType([&] { return observer.emitOpError(); },
+                                                          op.getObservedType(), *state);
       if (failed(type))
         return WalkResult::interrupt();
       types[op] = *type;
