@@ -56,9 +56,10 @@ static void removeAttributes(Operation *op) {
 LogicalResult octet::removeOctet(ModuleOp module) {
   if (failed(inlineGroups(module)))
     return failure();
-  for (Operation &op : llvm::make_early_inc_range(module.getOps()))
+  module.walk([](Operation *op) {
     if (isa<BackendOp, QConfigMappingOp, ObserverOp>(op))
-      op.erase();
+      op->erase();
+  });
   module.walk([](Operation *op) { removeAttributes(op); });
   return success();
 }

@@ -186,6 +186,15 @@ struct LowerObservers : octet::impl::LowerObserversPassBase<LowerObservers> {
 
   LogicalResult lower() {
     ModuleOp module = getOperation();
+    WalkResult inside = module.walk([&](ObserveOp op) {
+      if (op->getParentOfType<ModuleOp>() == module)
+        return WalkResult::advance();
+      op.emitOpError("stands in a module inside of this one")
+          << Remedy("run octet-lower-observers on the inner module");
+      return WalkResult::interrupt();
+    });
+    if (inside.wasInterrupted())
+      return failure();
     Statistics statistics = initStatistics(module);
     for (auto &[symbol, state] : llvm::reverse(statistics))
       if (failed(addState(module, symbol, state)))

@@ -24,6 +24,8 @@ Statistics octet::initStatistics(ModuleOp module) {
   Statistics statistics;
   module.walk([&](ObserveOp op) {
     auto observer = SymbolTable::lookupNearestSymbolFrom<ObserverOp>(op, op.getObserverAttr());
+    if (observer->getParentOp() != module)
+      return; // of a module inside
     RankedTensorType type = op.getObservedType();
     int64_t bytes = observer.getObserver().getStateBytes(type);
     if (bytes == 0 || getConstantElements(op.getInput()))

@@ -4,6 +4,10 @@
 // RUN: octet-opt %s --allow-unregistered-dialect \
 // RUN:   --pass-pipeline='builtin.module(builtin.module(octet-attach-policy{backend=%S/Inputs/any-operand.mlir},octet-prepare))' \
 // RUN:   | FileCheck %s --check-prefix=INSIDE
+// The passes on the outer module leave the inner one's observers alone.
+// RUN: octet-opt %s --allow-unregistered-dialect \
+// RUN:   --pass-pipeline='builtin.module(builtin.module(octet-attach-policy{backend=%S/Inputs/any-operand.mlir},octet-prepare),octet-attach-policy{backend=%S/Inputs/any-operand.mlir},octet-convert)' \
+// RUN:   | FileCheck %s --check-prefix=INSIDE
 
 // CHECK: my.relu{{.*}}float{{.*}}OCT118 it stands in a module inside of the one that has the policy
 // CHECK-NEXT: -> run the passes on the inner module

@@ -34,7 +34,7 @@ def Octet_Dialect : Dialect {
   let dependentDialects = ["::mlir::quant::QuantDialect"];
 }
 
-/// A quantized type of upstream's quant dialect; tensors of static shape.
+/// A quantized type of upstream's quant dialect.
 def Octet_QuantizedType : Type<CPred<"::llvm::isa<::mlir::quant::UniformQuantizedType, "
   "::mlir::quant::UniformQuantizedPerAxisType>($_self)">, "uniform quantized type per tensor or axis">;
 /// Of a known rank; sizes may be known at run time only, in programs of other dialects than `nn`.
