@@ -81,6 +81,8 @@ std::optional<Unit> Backend::matchUnit(Operation *candidate) const {
     Unit unit{candidate, pattern, std::move(*match), {}};
     for (auto [leaf, operand] : unit.match.leaves) {
       auto argument = group ? dyn_cast<BlockArgument>(operand->get()) : nullptr;
+      if (group && !argument && isa<AnyOp>(leaf))
+        continue; // a constant in the group
       if (group && !argument)
         return std::nullopt;
       unit.leaves.push_back(

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Quant/IR/Quant.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "octet/Backend/Backend.h"
+#include "octet/Support/Constants.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
@@ -20,7 +21,7 @@ bool octet::isConstant(Value value) {
     value = GroupOp::lookThrough(op->getOperand(0));
     op = value.getDefiningOp();
   }
-  return op && op->hasTrait<OpTrait::ConstantLike>();
+  return (op && op->hasTrait<OpTrait::ConstantLike>()) || isMarkedWeight(value);
 }
 
 Operation *Match::lookup(MatchOp pattern) const {
@@ -32,14 +33,21 @@ Operation *Match::lookup(MatchOp pattern) const {
 
 static bool matchOp(MatchOp pattern, Operation *op, Match &match);
 
+/// Whether an operand is of the leaf's kind. Floats of other types than f32 match, so that the plan
+/// can say of the operator why it stays float.
+static bool isOfKind(Operation *leaf, Value value) {
+  if (isa<AnyOp>(leaf))
+    return true;
+  if (!isa<ActivationOp>(leaf))
+    return isConstant(value);
+  return !isConstant(value) && isa<FloatType>(getElementTypeOrSelf(value.getType()));
+}
+
 /// Binds a leaf to an operand; a leaf with two uses must match one value.
 static bool matchLeaf(Operation *leaf, OpOperand &operand, Match &match) {
-  bool isActivation = isa<ActivationOp>(leaf);
-  if (isActivation == isConstant(operand.get()))
+  if (!isOfKind(leaf, operand.get()))
     return false;
-  if (isActivation && !getElementTypeOrSelf(operand.get().getType()).isF32())
-    return false;
-  bool variadic = isActivation && cast<ActivationOp>(leaf).getVariadic();
+  bool variadic = isVariadicLeaf(leaf);
   for (auto [bound, other] : match.leaves)
     if (bound == leaf && !variadic && other->get() != operand.get())
       return false;
@@ -52,6 +60,8 @@ static bool matchLeaf(Operation *leaf, OpOperand &operand, Match &match) {
 static bool matchOperand(Value pattern, OpOperand &operand, Match &match) {
   if (auto inner = pattern.getDefiningOp<MatchOp>())
     return operand.get().getDefiningOp() &&
+           cast<OpResult>(pattern).getResultNumber() ==
+               cast<OpResult>(operand.get()).getResultNumber() &&
            llvm::range_size(pattern.getUses()) == llvm::range_size(operand.get().getUses()) &&
            matchOp(inner, operand.get().getDefiningOp(), match);
   return matchLeaf(pattern.getDefiningOp(), operand, match);
@@ -61,8 +71,9 @@ static bool matchOperand(Value pattern, OpOperand &operand, Match &match) {
 static bool matchOperands(ValueRange patterns, MutableArrayRef<OpOperand *> operands,
                           Match &match) {
   Operation *last = patterns.empty() ? nullptr : patterns.back().getDefiningOp();
-  bool optional = isa_and_nonnull<BiasOp>(last) && cast<BiasOp>(last).getOptional();
-  bool variadic = isa_and_nonnull<ActivationOp>(last) && cast<ActivationOp>(last).getVariadic();
+  bool variadic = last && isVariadicLeaf(last);
+  bool optional = (isa_and_nonnull<BiasOp>(last) && cast<BiasOp>(last).getOptional()) ||
+                  (isa_and_nonnull<AnyOp>(last) && variadic);
   if (operands.size() < patterns.size() - (optional ? 1 : 0) ||
       (operands.size() > patterns.size() && !variadic))
     return false;
@@ -82,8 +93,9 @@ static bool hasAttributes(Operation *op, DictionaryAttr wanted) {
 /// Whether name, attributes and constraints of one operator fit, without its operands.
 static bool fits(MatchOp pattern, Operation *op) {
   auto isName = [&](StringAttr name) { return name.getValue() == op->getName().getStringRef(); };
-  if (op->getNumResults() != 1 ||
-      llvm::none_of(pattern.getNames().getAsRange<StringAttr>(), isName))
+  bool hasResults = pattern.getVariadic() ? op->getNumResults() > 0
+                                          : op->getNumResults() == pattern->getNumResults();
+  if (!hasResults || llvm::none_of(pattern.getNames().getAsRange<StringAttr>(), isName))
     return false;
   if (!hasAttributes(op, pattern.getWithAttr()))
     return false;

@@ -27,14 +27,11 @@ private:
 };
 } // namespace
 
-static bool isVariadic(Operation *leaf) {
-  auto activation = dyn_cast_or_null<ActivationOp>(leaf);
-  return activation && activation.getVariadic();
-}
-
+/// Whether a leaf also matches no operand.
 static bool isOptional(Operation *leaf) {
   auto bias = dyn_cast_or_null<BiasOp>(leaf);
-  return bias && bias.getOptional();
+  auto any = dyn_cast_or_null<AnyOp>(leaf);
+  return (bias && bias.getOptional()) || (any && any.getVariadic());
 }
 
 /// Whether every element of `few` is one of `many`; null attributes are empty.
@@ -52,12 +49,17 @@ static bool isSubset(DictionaryAttr few, DictionaryAttr many) {
 
 bool Comparison::compareOperand(Value general, Value special) {
   Operation *a = general.getDefiningOp(), *b = special.getDefiningOp();
-  if (Operation *other = known.lookup(a); other && !isVariadic(a))
+  if (Operation *other = known.lookup(a); other && !isVariadicLeaf(a))
     return other == b;
   known[a] = b;
   auto inner = dyn_cast<MatchOp>(a), otherInner = dyn_cast<MatchOp>(b);
-  if (inner || otherInner)
+  if (inner && otherInner &&
+      cast<OpResult>(general).getResultNumber() != cast<OpResult>(special).getResultNumber())
+    return false;
+  if (inner || (otherInner && !isa<AnyOp>(a)))
     return inner && otherInner && compare(inner, otherInner);
+  if (isa<AnyOp>(a) || isa<AnyOp>(b))
+    return isa<AnyOp>(a);
   // Weights, biases and parameters all match constants.
   return isa<ActivationOp>(a) == isa<ActivationOp>(b);
 }
@@ -66,10 +68,10 @@ bool Comparison::compareOperands(ValueRange general, ValueRange special) {
   Operation *last = general.empty() ? nullptr : general.back().getDefiningOp(),
             *otherLast = special.empty() ? nullptr : special.back().getDefiningOp();
   bool mayVanish = isOptional(last);
-  if ((isVariadic(otherLast) && !isVariadic(last)) || (isOptional(otherLast) && !mayVanish))
+  if ((isVariadicLeaf(otherLast) && !isVariadicLeaf(last)) || (isOptional(otherLast) && !mayVanish))
     return false;
   if (special.size() + (mayVanish ? 1 : 0) < general.size() ||
-      (special.size() > general.size() && !isVariadic(last)))
+      (special.size() > general.size() && !isVariadicLeaf(last)))
     return false;
   for (auto [index, operand] : llvm::enumerate(special))
     if (!compareOperand(general[std::min<size_t>(index, general.size() - 1)], operand))
@@ -81,6 +83,9 @@ bool Comparison::compare(MatchOp general, MatchOp special) {
   bool hasNames = ignoreNames || isSubset(special.getNames(), general.getNames());
   if (!hasNames || !isSubset(general.getWithAttr(), special.getWithAttr()) ||
       !isSubset(general.getWhereAttr(), special.getWhereAttr()))
+    return false;
+  if (!general.getVariadic() &&
+      (special.getVariadic() || general->getNumResults() != special->getNumResults()))
     return false;
   if (special.getCommutative() && !general.getCommutative())
     return false;

@@ -123,10 +123,15 @@ LogicalResult Lowering::reportFallback(Operation *op, Outcome reason) {
   return success();
 }
 
-/// A group around one op says nothing that the op does not say.
+/// A group around one op says nothing that the op does not say; one with several results has no
+/// integer form.
 static void inlineGroupsOfOne(func::FuncOp function) {
   function.walk([](GroupOp group) {
     Block &body = group.getBody().front();
+    if (group->getNumResults() != 1) {
+      group.inlineBody();
+      return group.erase();
+    }
     if (!llvm::hasSingleElement(body.without_terminator()))
       return;
     Operation &op = body.front();

@@ -9,10 +9,10 @@
 #define OCTET_LIB_PIPELINES_RUNNETWORK_H
 
 #include "Samples.h"
-#include "Statistics.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "octet/Pipelines/Library.h"
 #include "octet/Pipelines/Options.h"
+#include "octet/Quantize/Statistics.h"
 #include "octet/Support/ModelLibrary.h"
 
 namespace octet {

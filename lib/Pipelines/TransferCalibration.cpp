@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "TransferCalibration.h"
-#include "Statistics.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Dialect/Octet/Origin.h"
 #include "octet/Pipelines/Measure.h"
+#include "octet/Quantize/Statistics.h"
 #include "octet/Support/Message.h"
 #include "octet/Support/Quote.h"
 
@@ -154,7 +154,7 @@ llvm::Error CalibrationTransfer::applyStatistics(ModuleOp module,
     if (llvm::Error error = checkParts(index, key.first, origin ? origin.getName().getValue() : ""))
       return error;
     auto found = statistics.find({key, getKind(observer)});
-    DenseIntElementsAttr known = found == statistics.end() ? DenseIntElementsAttr() : found->second;
+    DenseElementsAttr known = found == statistics.end() ? DenseElementsAttr() : found->second;
     // Values that share an observer here do so there.
     if (!known || known.getNumElements() != (int64_t)state->second.bytes.size() ||
         (observer.getStatistics() && observer.getStatisticsAttr() != known))

@@ -75,7 +75,7 @@ private:
   std::vector<Change> changes;
   bool hasOtherChanges = false; ///< the recipe changed more than constants
   /// By the value and the kind of observer.
-  std::map<std::pair<ValueKey, const void *>, mlir::DenseIntElementsAttr> statistics;
+  std::map<std::pair<ValueKey, const void *>, mlir::DenseElementsAttr> statistics;
 };
 
 } // namespace octet

@@ -110,6 +110,12 @@ static std::optional<Reason> checkWeight(DTypeAttr dtype, ObserverAttrInterface 
                                 axis, weight.getRank()),
                   "correct `octet.weight axis` in the backend"};
   auto channelAxis = observer.getSpec().channelAxis;
+  if (channelAxis && weight.isDynamicDim(axis))
+    return Reason{"OCT216",
+                  llvm::formatv("the weight observer has one scale per element of axis {0}, whose "
+                                "size is known at run time only",
+                                axis),
+                  "give the weights an observer of the whole tensor"};
   if (channelAxis && *channelAxis != axis)
     return Reason{"OCT208",
                   llvm::formatv("the weight observer has one scale per element of axis {0}, but "

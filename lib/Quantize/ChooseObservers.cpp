@@ -63,7 +63,8 @@ ObserverAttrInterface UnitIndex::getChannelObserver(Value value) const {
   PatternOp pattern = producer->unit->pattern;
   auto observer = producer->qconfig.getChannelActivation();
   auto axis = pattern.getChannelAxis();
-  if (!observer || !axis || observer.getSpec().channelAxis != (int64_t)*axis)
+  if (!observer || !axis || observer.getSpec().channelAxis != (int64_t)*axis ||
+      cast<ShapedType>(value.getType()).isDynamicDim(*axis))
     return nullptr;
   if (!takesObserver(*producer->unit, observer, /*isResult=*/true))
     return nullptr;

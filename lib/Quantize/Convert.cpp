@@ -28,15 +28,14 @@ namespace octet {
 /// The observer's state: its statistics or, for a constant without, those of its elements.
 static FailureOr<SmallVector<char>> getState(ObserverOp observer, ObserveOp op) {
   ObserverAttrInterface attr = observer.getObserver();
-  RankedTensorType type = cast<RankedTensorType>(op.getInput().getType());
+  RankedTensorType type = op.getObservedType();
   SmallVector<char> state(attr.getStateBytes(type));
-  if (auto statistics = observer.getStatisticsAttr()) {
-    if (statistics.getNumElements() != (int64_t)state.size())
+  if (observer.getStatisticsAttr()) {
+    SmallVector<char> seen = observer.getState();
+    if (seen.size() != state.size())
       return observer.emitOpError("expected ")
-             << state.size() << " bytes of statistics, but got " << statistics.getNumElements();
-    // Not the raw data, which holds a splat's byte once.
-    return llvm::map_to_vector(statistics.getValues<int8_t>(),
-                               [](int8_t byte) { return (char)byte; });
+             << state.size() << " bytes of statistics, but got " << seen.size();
+    return seen;
   }
   attr.initState(type, state);
   if (state.empty())
@@ -68,18 +67,19 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
     markAnalysesPreserved<PolicyAnalysis>();
     SmallVector<Unit, 0> units;
     for (auto function : getOperation().getOps<FunctionOpInterface>())
-      for (Operation &op : function.getFunctionBody().getOps())
-        if (auto unit = backend->matchUnit(&op)) {
-          joinScales(*unit, types);
-          if (getType(unit->getOperand<WeightOp>()))
-            units.push_back(std::move(*unit));
-        }
-    getOperation().walk([&](ObserveOp op) { takeScalesOfParts(op, types); });
+      for (Block *block : getNetworkBlocks(function))
+        for (Operation &op : *block)
+          if (auto unit = backend->matchUnit(&op)) {
+            joinScales(*unit, types);
+            if (getType(unit->getOperand<WeightOp>()))
+              units.push_back(std::move(*unit));
+          }
+    forEachObserve([&](ObserveOp op) { takeScalesOfParts(op, types); });
     for (const Unit &unit : units)
       raiseScales(unit);
     for (const Unit &unit : units)
       convertBias(unit);
-    getOperation().walk([&](ObserveOp op) { convertObserve(op); });
+    forEachObserve([&](ObserveOp op) { convertObserve(op); });
     for (auto observer : llvm::make_early_inc_range(getOperation().getOps<ObserverOp>()))
       observer.erase();
     getOperation().walk([](Operation *op) {
@@ -88,30 +88,41 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
     });
   }
 
+  /// Those of this module; a module inside has a policy and passes of its own.
+  void forEachObserve(llvm::function_ref<void(ObserveOp)> visit) {
+    getOperation().walk([&](ObserveOp op) {
+      if (op->getParentOfType<ModuleOp>() == getOperation())
+        visit(op);
+    });
+  }
+
   LogicalResult readObservers() {
     SmallVector<ObserveOp> vanishing;
-    WalkResult result = getOperation().walk([&](ObserveOp op) {
+    bool isWrong = false;
+    forEachObserve([&](ObserveOp op) {
+      if (isWrong)
+        return; // one error is enough
       auto observer = SymbolTable::lookupNearestSymbolFrom<ObserverOp>(op, op.getObserverAttr());
       auto state = getState(observer, op);
-      if (failed(state))
-        return WalkResult::interrupt();
-      auto type = observer.getObserver().getQuantizedType(
-          [&] { return observer.emitOpError(); }, cast<RankedTensorType>(op.getInput().getType()),
-          *state);
-      if (failed(type))
-        return WalkResult::interrupt();
+      isWrong |= failed(state);
+      if (isWrong)
+        return;
+      auto type = observer.getObserver().getQuantizedType([&] { return observer.emitOpError(); },
+                                                          op.getObservedType(), *state);
+      isWrong |= failed(type);
+      if (isWrong)
+        return;
       types[op] = *type;
       std::optional<double> eps = observer.getObserver().getSpec().eps;
       if (eps && hasLeastScales(*type, *eps) && !isConstant(op.getInput()))
         vanishing.push_back(op);
-      return WalkResult::advance();
     });
     if (!vanishing.empty())
       vanishing.front()->emitWarning("calibration saw only zeros, or numbers that the observer's "
                                      "least scale (its eps) is too large for")
           << " (values like this: " << vanishing.size() << "); int8 may lose them"
           << Remedy("check the samples, or give observers a smaller eps in the QConfig mapping");
-    return failure(result.wasInterrupted());
+    return failure(isWrong);
   }
 
   /// The observer in front of an operand, or null.

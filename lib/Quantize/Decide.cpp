@@ -57,10 +57,44 @@ static void explainNoPattern(Decision &decision, const Backend &backend,
             .str()};
 }
 
+bool octet::isObservable(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getElementType().isF32();
+}
+
+std::optional<Reason> octet::checkTypes(const Unit &unit) {
+  auto check = [](Type type, StringRef what) -> std::optional<Reason> {
+    if (isObservable(type))
+      return std::nullopt;
+    std::string text;
+    llvm::raw_string_ostream(text)
+        << what << " " << type << ", and observers take tensors of f32 of known rank";
+    bool isOtherFloat = isa<RankedTensorType>(type);
+    return Reason{"OCT117", text,
+                  isOtherFloat ? "convert the values around it to f32"
+                               : "infer the shapes of the program before"};
+  };
+  for (auto [leaf, operand] : unit.leaves)
+    if (isa<ActivationOp, WeightOp>(leaf))
+      if (auto reason = check(operand->get().getType(), "it reads a"))
+        return reason;
+  for (Type type : unit.op->getResultTypes())
+    if (isa<FloatType>(getElementTypeOrSelf(type)))
+      if (auto reason = check(type, "it computes a"))
+        return reason;
+  return std::nullopt;
+}
+
 Decision octet::decide(Operation *op, const Backend &backend, const QConfigMapping &mapping) {
   Decision decision{op, backend.matchUnit(op), nullptr, Verdict::Float, std::nullopt};
   if (!decision.unit) {
     explainNoPattern(decision, backend, mapping);
+    return decision;
+  }
+  decision.reason = checkTypes(*decision.unit);
+  if (decision.reason) {
+    Operation *entry = mapping.lookup(getAnchor(*decision.unit));
+    decision.isRefused = entry && octet::getQConfig(entry);
     return decision;
   }
   decision.reason = chooseQConfig(mapping, *decision.unit, decision.qconfig);

@@ -71,8 +71,7 @@ unsigned Edges::addReader(const Decision &decision, OpOperand &operand) {
   return addEdge({{value, {&operand}, /*isSecond=*/true}, wish, getType(wish)});
 }
 
-unsigned Edges::addResult(const Decision &decision, ArrayRef<unsigned> operands) {
-  Value value = decision.op->getResult(0);
+unsigned Edges::addResult(Value value, ArrayRef<unsigned> operands) {
   ObserverAttrInterface wish = units.getResultObserver(value);
   IntegerType type = getType(wish);
   if (!wish && !operands.empty())
@@ -108,11 +107,16 @@ void Edges::addUnit(const Decision &decision) {
   for (auto [leaf, operand] : decision.unit->leaves)
     if (isActivation(leaf))
       operands.push_back(addReader(decision, *operand));
-  std::optional<unsigned> result;
-  if (decision.verdict == Verdict::Quantized)
-    result = addResult(decision, operands);
-  if (isShared(decision))
-    shareWithResult(decision, operands, result);
+  SmallVector<unsigned> results;
+  for (Value result : decision.op->getResults())
+    if (decision.verdict == Verdict::Quantized && isObservable(result.getType()))
+      results.push_back(addResult(result, operands));
+  if (!isShared(decision))
+    return;
+  shareWithResult(decision, operands,
+                  results.empty() ? std::nullopt : std::optional(results.front()));
+  for (unsigned result : results)
+    unions.push_back({results.front(), result});
 }
 
 Edges::Edges(const Plan &plan, const UnitIndex &units) : plan(plan), units(units) {

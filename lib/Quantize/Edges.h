@@ -77,7 +77,7 @@ public:
 private:
   void addUnit(const Decision &decision);
   unsigned addReader(const Decision &decision, mlir::OpOperand &operand);
-  unsigned addResult(const Decision &decision, llvm::ArrayRef<unsigned> operands);
+  unsigned addResult(mlir::Value value, llvm::ArrayRef<unsigned> operands);
   unsigned addEdge(Edge edge);
   void shareWithResult(const Decision &decision, llvm::ArrayRef<unsigned> operands,
                        std::optional<unsigned> result);

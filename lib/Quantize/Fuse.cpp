@@ -9,6 +9,7 @@
 #include "Plan.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "octet/Dialect/Octet/Origin.h"
 #include "octet/Quantize/Passes.h"
 #include "llvm/ADT/SetVector.h"
@@ -40,34 +41,64 @@ static Operation *getAnchor(const Match &match) {
   return match.getRoot();
 }
 
-/// The operands of the group: those that the leaves matched, in the order of the pattern's leaves.
-static SetVector<Value> getInputs(PatternOp pattern, const Match &match) {
+namespace {
+/// What the operators of a match read from outside.
+struct Outside {
+  /// The operands of the group: those that the leaves matched, in the order of the pattern's
+  /// leaves, and those that regions read.
   SetVector<Value> inputs;
+  /// Constants that become a part of the group.
+  SetVector<Operation *> constants;
+};
+} // namespace
+
+static Outside getOutside(PatternOp pattern, const Match &match) {
+  Outside outside;
+  auto addUnlessConstant = [&](Value value) {
+    if (Operation *op = value.getDefiningOp(); op && op->hasTrait<OpTrait::ConstantLike>())
+      outside.constants.insert(op);
+    else
+      outside.inputs.insert(value);
+  };
   for (Operation &leaf : pattern.getBody().front())
     for (auto [bound, operand] : match.leaves)
-      if (bound == &leaf)
-        inputs.insert(operand->get());
-  return inputs;
+      if (bound != &leaf)
+        continue;
+      else if (isa<AnyOp>(leaf))
+        addUnlessConstant(operand->get());
+      else
+        outside.inputs.insert(operand->get());
+  SetVector<Value> captured;
+  for (Operation *op : llvm::make_second_range(match.ops))
+    getUsedValuesDefinedAbove(op->getRegions(), captured);
+  for (Value value : captured)
+    if (!llvm::is_contained(llvm::make_second_range(match.ops), value.getDefiningOp()))
+      addUnlessConstant(value);
+  return outside;
 }
 
 /// Wraps the matched operators into a group in the place of the root.
 static void wrap(const Backend &backend, PatternOp pattern, const Match &match) {
   Operation *root = match.getRoot();
-  SetVector<Value> inputs = getInputs(pattern, match);
+  auto [inputs, constants] = getOutside(pattern, match);
   Operation *anchor = getAnchor(match);
   OriginPropagation origins(anchor);
   OpBuilder builder(root, &origins);
-  auto group = GroupOp::create(builder, anchor->getLoc(), root->getResult(0).getType(),
+  auto group = GroupOp::create(builder, anchor->getLoc(), root->getResultTypes(),
                                backend.getReference(pattern), inputs.getArrayRef());
   Block &body = group.getBody().emplaceBlock();
   IRMapping mapping;
   for (Value input : inputs)
     mapping.map(input, body.addArgument(input.getType(), input.getLoc()));
   builder.setInsertionPointToEnd(&body);
+  for (Operation *constant : constants)
+    builder.clone(*constant, mapping);
   for (auto [_, op] : match.ops)
     builder.clone(*op, mapping);
-  YieldOp::create(builder, root->getLoc(), mapping.lookup(root->getResult(0)));
-  root->getResult(0).replaceAllUsesWith(group.getResult());
+  auto yielded =
+      llvm::map_to_vector(root->getResults(), [&](Value result) { return mapping.lookup(result); });
+  YieldOp::create(builder, root->getLoc(), yielded);
+  root->replaceAllUsesWith(group);
   for (auto [_, op] : llvm::reverse(match.ops))
     op->erase();
 }
@@ -109,8 +140,8 @@ struct Fuse : octet::impl::FusePassBase<Fuse> {
       return signalPassFailure();
     markAnalysesPreserved<PolicyAnalysis>();
     for (auto function : getOperation().getOps<FunctionOpInterface>())
-      for (Block &block : function.getFunctionBody())
-        fuse(*backend, block);
+      for (Block *block : getNetworkBlocks(function))
+        fuse(*backend, *block);
   }
 
   void fuse(const Backend &backend, Block &block) {

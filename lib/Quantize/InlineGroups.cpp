@@ -23,7 +23,7 @@ struct InlineGroups : octet::impl::InlineGroupsPassBase<InlineGroups> {
   void runOnOperation() override {
     getOperation()->walk([&](GroupOp group) {
       if (llvm::any_of(group->getOperandTypes(), isQuantized) ||
-          isQuantized(group.getResult().getType()))
+          llvm::any_of(group->getResultTypes(), isQuantized))
         return;
       group.inlineBody();
       group.erase();

@@ -183,16 +183,16 @@ void Linter::checkName(MatchOp match, StringRef name) {
   auto registered = RegisteredOperationName::lookup(name, match.getContext());
   if (!registered)
     return;
-  if (!registered->hasTrait<OpTrait::OneResult>() &&
+  bool isOne = match->getNumResults() == 1 && !match.getVariadic();
+  if (isOne && !registered->hasTrait<OpTrait::OneResult>() &&
       !registered->hasTrait<OpTrait::VariadicResults>())
     return report(match, "never matches " + quote(name) + ", which has not one result",
                   "omit the name");
   auto numOperands = getNumOperands(*registered);
   ValueRange inputs = match.getInputs();
   auto *last = inputs.empty() ? nullptr : inputs.back().getDefiningOp();
-  auto activation = dyn_cast_or_null<ActivationOp>(last);
   auto bias = dyn_cast_or_null<BiasOp>(last);
-  bool isOpen = (activation && activation.getVariadic()) || (bias && bias.getOptional());
+  bool isOpen = (last && isVariadicLeaf(last)) || (bias && bias.getOptional());
   if (numOperands && !isOpen && *numOperands != inputs.size())
     report(match,
            "never matches " + quote(name) + ", which has " + Twine(*numOperands) +

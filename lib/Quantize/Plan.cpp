@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Edges.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Dialect/NN/States.h"
 #include "octet/Support/Diagnostics.h"
@@ -15,22 +15,64 @@
 using namespace mlir;
 using namespace octet;
 
+/// Whether the regions of an operator are parts of the network, as those of `scf.if` are.
+static bool isControlFlow(Operation *op) {
+  return isa<RegionBranchOpInterface>(op) && !isa<GroupOp>(op);
+}
+
+static void addBlocks(Region &region, SmallVector<Block *> &blocks) {
+  for (Block &block : region) {
+    blocks.push_back(&block);
+    for (Operation &op : block)
+      if (isControlFlow(&op))
+        for (Region &inner : op.getRegions())
+          addBlocks(inner, blocks);
+  }
+}
+
+SmallVector<Block *> octet::getNetworkBlocks(FunctionOpInterface function) {
+  SmallVector<Block *> blocks;
+  addBlocks(function.getFunctionBody(), blocks);
+  return blocks;
+}
+
+/// Whether an operator is one of those that are decided about.
+static bool isPlanned(Operation *op) {
+  return !op->hasTrait<OpTrait::ConstantLike>() && !op->hasTrait<OpTrait::IsTerminator>() &&
+         !isa<ObserverOp>(op) && !isControlFlow(op);
+}
+
+bool Plan::isQuantizedInput(Value value) const {
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument && argument.getOwner()->isEntryBlock() &&
+         isa<FunctionOpInterface>(argument.getOwner()->getParentOp()) &&
+         llvm::is_contained(quantizedInputs, argument.getArgNumber());
+}
+
+bool Plan::isQuantizedOutput(OpOperand &use) const {
+  Operation *op = use.getOwner();
+  return op->hasTrait<OpTrait::ReturnLike>() && isa<FunctionOpInterface>(op->getParentOp()) &&
+         llvm::is_contained(quantizedOutputs, use.getOperandNumber());
+}
+
 namespace {
 
-/// Takes the decisions of one block.
+/// Takes the decisions of one function.
 class Planner {
 public:
-  Planner(Block &block, const Backend &backend, const QConfigMapping &mapping,
+  Planner(FunctionOpInterface function, const Backend &backend, const QConfigMapping &mapping,
           bool quantizedOutputs)
-      : block(block), backend(backend), mapping(mapping), quantizedOutputs(quantizedOutputs) {}
+      : function(function), backend(backend), mapping(mapping), quantizedOutputs(quantizedOutputs) {
+  }
 
   Plan run() {
     selectInterface();
     // Further columns of one bucket would be other weights than those of the next.
-    bool mayWatchColumns = !block.getParentOp()->getParentOp()->hasAttr(kBucketAttr);
-    for (Operation &op : block.without_terminator())
-      if (!op.hasTrait<OpTrait::ConstantLike>() && !isa<ObserverOp>(op))
-        plan.decisions.push_back(decide(&op, backend, mapping));
+    bool mayWatchColumns = !function->getParentOp()->hasAttr(kBucketAttr);
+    for (Block *block : getNetworkBlocks(function))
+      for (Operation &op : *block)
+        if (isPlanned(&op))
+          plan.decisions.push_back(decide(&op, backend, mapping));
     keepFloatWhatIsNotRead();
     keepFloatByStructure();
     do {
@@ -49,7 +91,7 @@ private:
   void keepFloatWhatIsNotRead();
   bool refuseWhatDoesNotFit();
 
-  Block &block;
+  FunctionOpInterface function;
   const Backend &backend;
   const QConfigMapping &mapping;
   const bool quantizedOutputs;
@@ -61,18 +103,12 @@ private:
 /// What the mapping names, or all.
 void Planner::selectInterface() {
   QConfigMappingOp op = mapping.getOp();
-  Operation *terminator = block.getTerminator();
-  auto select = [&](unsigned count, bool isOfFunction, std::optional<ArrayRef<int64_t>> named) {
-    if (quantizedOutputs)
-      return llvm::to_vector(llvm::seq<int64_t>(count));
-    return isOfFunction ? SmallVector<int64_t>(named.value_or(ArrayRef<int64_t>()))
-                        : SmallVector<int64_t>();
+  auto select = [&](unsigned count, std::optional<ArrayRef<int64_t>> named) {
+    return quantizedOutputs ? llvm::to_vector(llvm::seq<int64_t>(count))
+                            : SmallVector<int64_t>(named.value_or(ArrayRef<int64_t>()));
   };
-  plan.quantizedInputs =
-      select(block.getNumArguments(), block.isEntryBlock(), op.getQuantizedInputs());
-  plan.quantizedOutputs =
-      select(terminator->getNumOperands(), terminator->hasTrait<OpTrait::ReturnLike>(),
-             op.getQuantizedOutputs());
+  plan.quantizedInputs = select(function.getNumArguments(), op.getQuantizedInputs());
+  plan.quantizedOutputs = select(function.getNumResults(), op.getQuantizedOutputs());
 }
 
 void Planner::keepFloat(const DenseSet<Operation *> &ops, StringRef code, StringRef why) {
@@ -84,31 +120,38 @@ void Planner::keepFloat(const DenseSet<Operation *> &ops, StringRef code, String
 }
 
 void Planner::keepFloatByStructure() {
-  if (StringRef why = backend.getStatesReason(); !why.empty() && !quantizedOutputs)
-    keepFloat(findStateOps(block), "OCT107", why);
-  if (StringRef why = backend.getNormsReason(); !why.empty())
-    keepFloat(findNormOps(block), "OCT109", why);
+  StringRef states = backend.getStatesReason(), norms = backend.getNormsReason();
+  for (Block &block : function.getFunctionBody()) {
+    if (!states.empty() && !quantizedOutputs)
+      keepFloat(findStateOps(block), "OCT107", states);
+    if (!norms.empty())
+      keepFloat(findNormOps(block), "OCT109", norms);
+  }
   if (FloatFirstOp first = backend.getFloatFirst())
     keepFloat(findSmallFirstLayers(plan, first.getShare().convertToDouble()), "OCT113",
               first.getReason());
-  if (FloatProductsOp products = backend.getFloatProducts())
-    keepFloat(findSmallProducts(block, products.getShare().convertToDouble()), "OCT115",
-              products.getReason());
+  if (FloatProductsOp products = backend.getFloatProducts();
+      products && !function.getFunctionBody().empty())
+    keepFloat(findSmallProducts(function.getFunctionBody().front(),
+                                products.getShare().convertToDouble()),
+              "OCT115", products.getReason());
 }
 
 /// Backwards: a result that no quantized unit reads becomes what its pattern's `float_uses` says.
 void Planner::keepFloatWhatIsNotRead() {
   DenseSet<Value> read;
-  for (OpOperand &operand : block.getTerminator()->getOpOperands())
-    if (plan.isQuantizedOutput(operand) &&
-        !nn::getStateOfResult(cast<FunctionOpInterface>(block.getParentOp()),
-                              operand.getOperandNumber()))
-      read.insert(operand.get());
+  for (Block &block : function.getFunctionBody())
+    for (OpOperand &operand : block.getTerminator()->getOpOperands())
+      if (plan.isQuantizedOutput(operand) &&
+          !nn::getStateOfResult(function, operand.getOperandNumber()))
+        read.insert(operand.get());
   for (Decision &decision : llvm::reverse(plan.decisions)) {
     if (decision.verdict == Verdict::Float)
       continue;
     FloatUses floatUses = PatternOp(decision.unit->pattern).getFloatUses();
-    if (floatUses != FloatUses::observed && !read.contains(decision.op->getResult(0))) {
+    bool isRead = llvm::any_of(decision.op->getResults(),
+                               [&](Value result) { return read.contains(result); });
+    if (floatUses != FloatUses::observed && !isRead) {
       bool computes = floatUses == FloatUses::float_result;
       decision.verdict = computes ? Verdict::FloatResult : Verdict::Float;
       decision.reason = Reason{"OCT102", "no quantized operator reads the result", ""};
@@ -140,9 +183,12 @@ bool Planner::refuseWhatDoesNotFit() {
   for (Decision &decision : plan.decisions) {
     if (decision.verdict == Verdict::Float)
       continue;
-    ObserverAttrInterface result = ofValues.lookup(decision.op->getResult(0));
-    auto reason = checkObservers(*decision.unit, getInput, result);
-    if (isShared(decision) && !result)
+    auto results = llvm::map_to_vector(decision.op->getResults(),
+                                       [&](Value result) { return ofValues.lookup(result); });
+    std::optional<Reason> reason;
+    for (ObserverAttrInterface result : results)
+      reason = reason ? reason : checkObservers(*decision.unit, getInput, result);
+    if (isShared(decision) && !llvm::any_of(results, [](auto result) { return (bool)result; }))
       reason = Reason{"OCT213", "the QConfig reuses the observer of the inputs, which have none",
                       "give the operator an observer of its own in the QConfig mapping"};
     if (!reason)
@@ -181,6 +227,30 @@ static LogicalResult checkInterface(FunctionOpInterface function, QConfigMapping
       succeeded(check(mapping.getQuantizedOutputs(), function.getNumResults(), "output")));
 }
 
+/// Operators of a module inside of another one, which the policy's symbols do not reach. One that
+/// has a policy of its own was left to passes of its own.
+static Plan refuseNested(ModuleOp nested, const QConfigMapping &mapping) {
+  Plan plan;
+  if (!nested.getOps<BackendOp>().empty())
+    return plan;
+  nested.walk([&](FunctionOpInterface function) {
+    for (Block *block : getNetworkBlocks(function))
+      for (Operation &op : *block) {
+        if (!isPlanned(&op))
+          continue;
+        Operation *entry = mapping.lookup(&op);
+        bool isRefused =
+            entry && getQConfig(entry) && llvm::any_of(op.getResultTypes(), isObservable);
+        plan.decisions.push_back(
+            {&op, std::nullopt, nullptr, Verdict::Float,
+             Reason{"OCT118", "it stands in a module inside of the one that has the policy",
+                    "run the passes on the inner module: builtin.module(builtin.module(...))"},
+             isRefused});
+      }
+  });
+  return plan;
+}
+
 const std::vector<Plan> *PlanAnalysis::getPlans(bool quantizedOutputs) {
   std::optional<std::vector<Plan>> &known = plans[quantizedOutputs];
   if (known)
@@ -193,11 +263,14 @@ const std::vector<Plan> *PlanAnalysis::getPlans(bool quantizedOutputs) {
   for (auto function : cast<ModuleOp>(module).getOps<FunctionOpInterface>()) {
     if (failed(checkInterface(function, mapping->getOp())))
       return nullptr;
-    for (Block &block : function.getFunctionBody()) {
-      if (failed(checkIsFloat(block)) || failed(checkQConfigsOfUnits(*backend, *mapping, block)))
+    for (Block *block : getNetworkBlocks(function))
+      if (failed(checkIsFloat(*block)) || failed(checkQConfigsOfUnits(*backend, *mapping, *block)))
         return nullptr;
-      made.push_back(Planner(block, *backend, *mapping, quantizedOutputs).run());
-    }
+    if (!function.isExternal())
+      made.push_back(Planner(function, *backend, *mapping, quantizedOutputs).run());
   }
+  for (auto nested : cast<ModuleOp>(module).getOps<ModuleOp>())
+    if (Plan plan = refuseNested(nested, *mapping); !plan.decisions.empty())
+      made.push_back(std::move(plan));
   return &known.emplace(std::move(made));
 }

@@ -92,6 +92,9 @@ mlir::Operation *getAnchor(const Unit &unit);
 /// The QConfig of the unit's weighted operator (or its last), or why there is none.
 std::optional<Reason> chooseQConfig(const QConfigMapping &mapping, const Unit &unit,
                                     QConfigAttr &qconfig);
+/// Why a unit stays float whose values are of types that cannot be observed.
+std::optional<Reason> checkTypes(const Unit &unit);
+
 /// Fails, with an error emitted, if operators of one unit have object types with different
 /// activation observers.
 mlir::LogicalResult checkQConfigsOfUnits(const Backend &backend, const QConfigMapping &mapping,

@@ -55,8 +55,8 @@ static llvm::json::Array describe(ModuleOp module, const Backend &backend,
       rows.push_back(describe(mapping, op, anchor));
   };
   for (auto function : module.getOps<FunctionOpInterface>())
-    for (Block &block : function.getFunctionBody())
-      for (Operation &op : block) {
+    for (Block *block : getNetworkBlocks(function))
+      for (Operation &op : *block) {
         auto group = dyn_cast<GroupOp>(op);
         if (!group) {
           add(&op, &op);

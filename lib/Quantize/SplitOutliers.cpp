@@ -207,8 +207,7 @@ struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
   }
 
   void split(ObserverOp observer, Candidate &candidate) {
-    auto bytes = llvm::map_to_vector(observer.getStatisticsAttr().getValues<int8_t>(),
-                                     [](int8_t byte) { return (char)byte; });
+    SmallVector<char> bytes = observer.getState();
     auto kind = cast<ColumnMinMaxObserverAttr>(observer.getObserver());
     auto ranges = kind.getColumns(bytes);
     float min = 0, max = 0;
@@ -256,11 +255,11 @@ struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
   static ObserverOp createObserver(ObserverOp old, const Split &split) {
     OpBuilder builder(old);
     SmallVector<char> bytes = toBytes({split.low, split.high});
-    auto type = RankedTensorType::get({(int64_t)bytes.size()}, builder.getI8Type());
-    return ObserverOp::create(
+    auto observer = ObserverOp::create(
         builder, old.getLoc(), builder.getStringAttr(old.getSymName() + ".split"),
-        cast<ColumnMinMaxObserverAttr>(old.getObserver()).getPlain(),
-        cast<DenseIntElementsAttr>(DenseElementsAttr::getFromRawBuffer(type, bytes)));
+        cast<ColumnMinMaxObserverAttr>(old.getObserver()).getPlain(), nullptr);
+    observer.setState(bytes);
+    return observer;
   }
 
   /// A constant with a number for each column, those of the parts last.

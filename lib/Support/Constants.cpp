@@ -12,7 +12,9 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/SymbolTable.h"
 #include "mlir/IR/Verifier.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace octet;
@@ -27,9 +29,43 @@ Type octet::getStorageElementType(Type elementType) {
   return elementType.isF16() || elementType.isBF16() ? IntegerType::get(context, 16) : elementType;
 }
 
+/// The symbol that an operator without operands names, as a load of a global does; or null.
+static Operation *getNamedSymbol(Operation *op) {
+  if (op->getNumOperands() != 0)
+    return nullptr;
+  for (NamedAttribute attribute : op->getAttrDictionary())
+    if (auto symbol = dyn_cast<SymbolRefAttr>(attribute.getValue()))
+      return SymbolTable::lookupNearestSymbolFrom(op, symbol);
+  return nullptr;
+}
+
+/// The operator or symbol with the mark that makes the operator's results weights, or null.
+static Operation *getMarked(Operation *op) {
+  if (!op || op->hasAttr(kWeightAttr))
+    return op;
+  Operation *symbol = getNamedSymbol(op);
+  return symbol && symbol->hasAttr(kWeightAttr) ? symbol : nullptr;
+}
+
+bool octet::isMarkedWeight(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument)
+    return getMarked(value.getDefiningOp()) != nullptr;
+  auto function = dyn_cast_or_null<FunctionOpInterface>(argument.getOwner()->getParentOp());
+  return function && argument.getOwner()->isEntryBlock() &&
+         function.getArgAttr(argument.getArgNumber(), kWeightAttr);
+}
+
 ElementsAttr octet::getConstantElements(Value value) {
   ElementsAttr elements;
-  return matchPattern(value, m_Constant(&elements)) ? elements : ElementsAttr();
+  if (matchPattern(value, m_Constant(&elements)))
+    return elements;
+  if (Operation *marked = getMarked(value.getDefiningOp()))
+    for (NamedAttribute attribute : marked->getAttrDictionary())
+      if (auto held = dyn_cast<ElementsAttr>(attribute.getValue());
+          held && held.getType() == value.getType())
+        return held;
+  return {};
 }
 
 StringRef octet::getConstantName(ElementsAttr elements) {
@@ -85,7 +121,7 @@ ElementsAttr octet::makeElements(StringRef name, RankedTensorType type, ArrayRef
 /// A constant of `type`; null where the dialect, or the verifier of its op, does not want one.
 static Value materialize(OpBuilder &builder, Dialect *dialect, ElementsAttr elements, Type type,
                          Location loc) {
-  Operation *op = dialect->materializeConstant(builder, elements, type, loc);
+  Operation *op = dialect ? dialect->materializeConstant(builder, elements, type, loc) : nullptr;
   if (!op)
     return {};
   ScopedDiagnosticHandler silence(loc.getContext(), [](Diagnostic &) { return success(); });

@@ -152,7 +152,7 @@ octet.backend @b {
 // -----
 
 octet.backend @b {
-  // expected-error @+1 {{expected a region that ends with 'octet.yield' of one value}}
+  // expected-error @+1 {{expected a region that ends with 'octet.yield' of the root's results}}
   octet.pattern @p dtypes = [] {
     octet.yield
   }
@@ -455,3 +455,60 @@ octet.backend @b {
 
 // expected-error @+1 {{expected an operand and a dimension from 0, but got 0 and -2}}
 #from_the_end = #octet.attribute_is_dimension<"groups", operand 0, dimension -2, above 1>
+
+// -----
+
+octet.backend @b {
+  // expected-error @+1 {{expected to yield all results of one 'octet.match', in their order}}
+  octet.pattern @p dtypes = [] {
+    %x = octet.activation
+    %y:2 = octet.match ["my.halves"](%x)
+    octet.yield %y#1, %y#0 : none, none
+  }
+}
+
+// -----
+
+octet.backend @b {
+  octet.pattern @p dtypes = [] {
+    %x = octet.activation
+    // expected-error @+1 {{expected one result beside 'results variadic', but got 2}}
+    %y:2 = octet.match ["my.halves"](%x) results variadic
+    octet.yield %y#0, %y#1 : none, none
+  }
+}
+
+// -----
+
+octet.backend @b {
+  octet.pattern @p dtypes = [] {
+    %x = octet.activation
+    // expected-error @+1 {{expected a root beside 'results variadic', but a match reads it}}
+    %m = octet.match ["my.split"](%x) results variadic
+    %y = octet.match ["my.relu"](%m)
+    octet.yield %y : none
+  }
+}
+
+// -----
+
+octet.backend @b {
+  octet.pattern @p dtypes = [] {
+    %x = octet.activation
+    // expected-error @+1 {{expected a result}}
+    octet.match ["my.relu"](%x)
+    octet.yield %x : none
+  }
+}
+
+// -----
+
+octet.backend @b {
+  octet.pattern @p dtypes = [] {
+    %x = octet.activation
+    %sizes = octet.any variadic
+    // expected-error @+1 {{expected an optional or variadic operand in the last place only}}
+    %y = octet.match ["my.resize"](%sizes, %x)
+    octet.yield %y : none
+  }
+}

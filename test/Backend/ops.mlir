@@ -52,6 +52,25 @@ octet.backend @tutorial {
     %y = octet.match ["nn.clip", "my.clip"](%s) with {max = 6.0 : f32} where [#octet.attribute_in_range<"min", 0.0 : f32, 1.0 : f32>]
     octet.yield %y : none
   }
+  // CHECK: octet.pattern @cell
+  octet.pattern @cell dtypes = [@w8a8] {
+    %x = octet.activation
+    // CHECK: %[[TO:.*]] = octet.any
+    %to = octet.any
+    // CHECK: %[[REST:.*]] = octet.any variadic
+    %rest = octet.any variadic
+    // CHECK: %[[Y:.*]]:2 = octet.match ["my.cell"](%{{.*}}, %[[TO]], %[[REST]]) where [#octet.body<["arith.addf"]>]
+    %y:2 = octet.match ["my.cell"](%x, %to, %rest) where [#octet.body<["arith.addf"]>]
+    // CHECK: octet.yield %[[Y]]#0, %[[Y]]#1 : none, none
+    octet.yield %y#0, %y#1 : none, none
+  }
+  // CHECK: octet.pattern @split
+  octet.pattern @split dtypes = [@w8a8] observation = shared {
+    %x = octet.activation
+    // CHECK: octet.match ["my.split"](%{{.*}}) results variadic
+    %y = octet.match ["my.split"](%x) results variadic
+    octet.yield %y : none
+  }
   // CHECK: octet.float ["nn.softmax"] because "it is a choice"
   octet.float ["nn.softmax"] because "it is a choice"
   // CHECK: octet.float_states because "it is another one"

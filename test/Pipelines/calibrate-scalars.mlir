@@ -4,8 +4,8 @@
 // RUN: %python -c "import numpy; numpy.savez('%t.npz', x=numpy.array([1, 3], 'f'))"
 // RUN: octet-opt %s --octet-use-samples=files=%t.npz --octet-calibrate | FileCheck %s --check-prefix=TWO
 
-// ONE: octet.observer @x #octet.min_max<dtype = ui8> statistics dense<[0, 0, 64, 64, 0, 0, 64, 64]>
-// TWO: octet.observer @x #octet.min_max<dtype = ui8> statistics dense<[0, 0, -128, 63, 0, 0, 64, 64]>
+// ONE: octet.observer @x #octet.min_max<dtype = ui8> statistics dense<3.000000e+00> : tensor<2xf32>
+// TWO: octet.observer @x #octet.min_max<dtype = ui8> statistics dense<[1.000000e+00, 3.000000e+00]> : tensor<2xf32>
 octet.observer @x #octet.min_max<dtype = ui8>
 func.func @main(%x: tensor<f32> {nn.name = "x"}) -> (tensor<f32> {nn.name = "y"}) {
   %observed = octet.observe %x by @x : tensor<f32>

@@ -8,9 +8,9 @@
 // NOTHING: error: octet-calibrate has neither samples (octet-use-samples) nor statistics (load-statistics)
 
 // The range of the input is [-1, 2]; what a constant's observer sees is known without samples.
-// CHECK: octet.observer @x #octet.min_max<dtype = ui8> statistics dense<[0, 0, -128, -65, 0, 0, 0, 64]> : tensor<8xi8>
+// CHECK: octet.observer @x #octet.min_max<dtype = ui8> statistics dense<[-1.000000e+00, 2.000000e+00]> : tensor<2xf32>
 // CHECK: octet.observer @w #octet.min_max<dtype = si8>{{$}}
-// CHECK: octet.observer @negative #octet.min_max<dtype = ui8> statistics dense<[0, 0, 0, -64, 0, 0, -128, 63]> : tensor<8xi8>
+// CHECK: octet.observer @negative #octet.min_max<dtype = ui8> statistics dense<[-2.000000e+00, 1.000000e+00]> : tensor<2xf32>
 octet.observer @x #octet.min_max<dtype = ui8>
 octet.observer @w #octet.min_max<dtype = si8>
 octet.observer @negative #octet.min_max<dtype = ui8>

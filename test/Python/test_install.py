@@ -12,6 +12,8 @@ import sys
 import numpy as np
 import pytest
 
+from stock_opt import find
+
 INPUTS = pathlib.Path(__file__).resolve().parents[1] / "Inputs"
 
 
@@ -152,6 +154,36 @@ def test_the_compiler_uses_an_observer_from_a_plugin(prefix, outside, samples, t
     assert toy(network=tmp_path / "net.mlirbc") == library
     loaded = [data, f"--load-statistics={statistics}", f"--load-statistics={statistics}"]
     assert toy(*loaded) == library
+
+
+@pytest.mark.slow
+def test_a_stock_mlir_opt_uses_an_observer_and_a_constraint_from_a_second_plugin(prefix, outside, source, tmp_path):
+    """The policy of docs/observer-plugin.md on values with an even and an odd number of columns."""
+    page = (source / "docs" / "observer-plugin.md").read_text()
+    (tmp_path / "mine.mlir").write_text(re.search(r"^```mlir\n(.*?)^```", page, re.M | re.S)[1])
+    (tmp_path / "net.mlir").write_text("""func.func @net(%x: tensor<2x4xf32>, %y: tensor<2x3xf32>) -> (tensor<2x4xf32>, tensor<2x3xf32>) {
+  %0 = "my.relu"(%x) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %1 = "my.relu"(%y) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return %0, %1 : tensor<2x4xf32>, tensor<2x3xf32>
+}
+""")
+    octet = prefix / "lib" / "octet" / "OctetPlugin.so"
+    plugins = [f"--load-dialect-plugin={octet}", f"--load-pass-plugin={octet}", f"--load-dialect-plugin={outside / 'toy-observer.so'}"]
+
+    def stock(network, passes):
+        return run(find("mlir-opt"), "--allow-unregistered-dialect", *plugins, network, f"--pass-pipeline=builtin.module({passes})")
+
+    prepared = stock(tmp_path / "net.mlir", f"octet-attach-policy{{backend={tmp_path / 'mine.mlir'}}},octet-prepare")
+    assert prepared.count("octet.observe ") == 2 and prepared.count("#toy.largest\n") == 2
+    # The observer's own code on a global of its state; four bytes of the state are 6.0.
+    (tmp_path / "prepared.mlir").write_text(prepared)
+    lowered = stock(tmp_path / "prepared.mlir", "octet-lower-observers")
+    assert "arith.negf" in lowered and 'vector.print str "octet.observer @arg0 #toy.largest statistics dense<["' in lowered
+    statistics = "".join(f"octet.observer @{name} #toy.largest statistics dense<[0, 0, -64, 64, 0, 0, 0, 0]> : tensor<8xi8>\n"
+                         for name in re.findall(r"octet\.observer @(\w+)", prepared))
+    (tmp_path / "statistics.mlir").write_text(statistics)
+    reference = stock(tmp_path / "prepared.mlir", f"octet-load-statistics{{files={tmp_path / 'statistics.mlir'}}},octet-convert")
+    assert len(re.findall(r"octet\.quantize .*!quant\.uniform<u8:f32, 0\.0470588\d*:128>", reference)) == 2
 
 
 def test_tools_and_headers_are_installed(prefix):

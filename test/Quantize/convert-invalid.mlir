@@ -18,6 +18,15 @@ func.func @statistics_of_something_else(%x: tensor<2xf32>) -> tensor<2xf32> {
 
 // -----
 
+// expected-error @+1 {{expected 8 bytes of statistics, but got 4}}
+octet.observer @x #octet.min_max<dtype = ui8> statistics dense<1.0> : tensor<1xf32>
+func.func @statistics_in_numbers(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = octet.observe %x by @x : tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+
+// -----
+
 // From 0 to 1e-9: 255 steps of 2^-23 reach 3e-5.
 octet.observer @x #octet.min_max<dtype = ui8> statistics dense<[0, 0, 0, 0, 95, 112, -119, 48]> : tensor<8xi8>
 octet.observer @y #octet.min_max<dtype = ui8, eps = 1.0e-12> statistics dense<[0, 0, 0, 0, 95, 112, -119, 48]> : tensor<8xi8>

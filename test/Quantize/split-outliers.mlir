@@ -7,7 +7,7 @@
 
 // Calibration saw the last column up to 4 and the others up to 1: three further columns, and a fourth of zeros. Both readers get them, the one behind
 // the reshape, too, which moves floats now; nn.exp reads what the network was given.
-// CHECK: octet.observer @x.split #octet.min_max<dtype = ui8> statistics dense<{{.*}}> : tensor<8xi8>
+// CHECK: octet.observer @x.split #octet.min_max<dtype = ui8> statistics dense<{{.*}}> : tensor<2xf32>
 // CHECK-NOT: column_min_max
 // CHECK-LABEL: func.func @main
 // CHECK-SAME: %[[X:.*]]: tensor<2x4xf32>

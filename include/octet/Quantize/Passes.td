@@ -207,6 +207,49 @@ def LintBackendPass : Octet_QuantizePass<"octet-lint-backend", "::mlir::ModuleOp
   }];
 }
 
+def LowerObserversPass : Octet_QuantizePass<"octet-lower-observers", "::mlir::ModuleOp"> {
+  let summary = "turn observers into code of upstream dialects, so that any runner can calibrate";
+  let description = [{
+    Between `octet-prepare` and a compiler's own lowering, on a copy of the module: what it leaves is a program that computes the same
+    results and collects statistics, in dialects that MLIR has.
+
+    - Each `octet.observe` becomes `bufferization.to_buffer` and the observer's update of a global, `@octet_state_<observer>`, which
+      begins as the observer's initial state; a constant is not observed at run time. Groups are inlined. The policy and attributes
+      of Octet are removed.
+    - `@octet_print_statistics` prints the statistics with `vector.print`, as the file that `octet-load-statistics` reads.
+
+    Sizes that are known at run time only are loops over elements of size 1, which serves observers that merge. Errors: an observer whose
+    definition depends on runs or that keeps them apart (`moving_average_min_max`, `recording`) for values of such sizes; the
+    names that the pass makes are taken. Source: `docs/plugin.md`.
+  }];
+  let dependentDialects = ["::octet::OctetDialect", "::mlir::quant::QuantDialect", "::mlir::func::FuncDialect",
+    "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::vector::VectorDialect", "::mlir::bufferization::BufferizationDialect", "::mlir::tensor::TensorDialect"];
+  let statistics = [Statistic<"numObserved", "num-observed", "observed values">];
+}
+
+def LoadStatisticsPass : Octet_QuantizePass<"octet-load-statistics", "::mlir::ModuleOp"> {
+  let summary = "read the observers' statistics from files";
+  let description = [{
+    Each file (`docs/statistics.md`) has the statistics of every observer of activations; those of several files are merged. Errors: a
+    file that cannot be read; statistics of another network, or two files for an observer that cannot merge them. PyTorch: loading
+    the `state_dict` of a prepared model.
+  }];
+  let options = [ListOption<"files", "files", "std::string", "files of statistics">];
+  let statistics = [Statistic<"numObservers", "num-observers", "observers with statistics">];
+}
+
+def ToQuantPass : Octet_QuantizePass<"octet-to-quant", "::mlir::ModuleOp"> {
+  let summary = "leave the reference model in upstream's operators, for a compiler that goes on by itself";
+  let description = [{
+    `octet.quantize` becomes `quant.qcast`, `octet.dequantize` `quant.dcast`; groups are inlined; policy and attributes of
+    Octet are removed. What is left needs no plugin. Upstream folds `quant.dcast(quant.qcast(x))` to x in every canonicalization: match the pairs
+    before. Errors: a module with observers (convert first); quantized groups, which `octet-lower` makes. Source:
+    `docs/plugin.md`.
+  }];
+  let statistics = [Statistic<"numCasts", "num-casts", "quantize and dequantize operators replaced">];
+}
+
 def InlineGroupsPass : Octet_QuantizePass<"octet-inline-groups", ""> {
   let summary = "replace groups of float type by their bodies";
   let description = "Groups with quantized operands or results stay, because their types imply the quantization.";

@@ -14,6 +14,7 @@
 #ifndef OCTET_QUANTIZE_PLAN_H
 #define OCTET_QUANTIZE_PLAN_H
 
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "octet/Backend/Backend.h"
 
 namespace octet {
@@ -62,9 +63,10 @@ struct ObservedSet {
   llvm::SmallVector<mlir::Operation *, 0> ignoredReaders;
 };
 
+/// The plan of a function: the operators of its body and of the regions of control flow inside.
 struct Plan {
-  /// The block's arguments that come in as integers, and its terminator's operands that leave so,
-  /// by number, in ascending order.
+  /// The function's arguments that come in as integers, and the results that leave so, by number,
+  /// in ascending order.
   llvm::SmallVector<int64_t> quantizedInputs, quantizedOutputs;
   /// In program order.
   llvm::SmallVector<Decision, 0> decisions;
@@ -72,16 +74,10 @@ struct Plan {
   /// second one.
   llvm::SmallVector<ObservedSet, 0> observed;
 
-  /// Whether `value` is an argument that comes in as integers.
-  bool isQuantizedInput(mlir::Value value) const {
-    auto argument = llvm::dyn_cast<mlir::BlockArgument>(value);
-    return argument && llvm::is_contained(quantizedInputs, argument.getArgNumber());
-  }
-  /// Whether `use` is what a terminator returns as integers.
-  bool isQuantizedOutput(mlir::OpOperand &use) const {
-    return use.getOwner()->hasTrait<mlir::OpTrait::IsTerminator>() &&
-           llvm::is_contained(quantizedOutputs, use.getOperandNumber());
-  }
+  /// Whether `value` is an argument of the function that comes in as integers.
+  bool isQuantizedInput(mlir::Value value) const;
+  /// Whether `use` is what the function returns as integers.
+  bool isQuantizedOutput(mlir::OpOperand &use) const;
 };
 
 /// The plans of a module: ask the analysis manager for it. octet-prepare carries out those that
@@ -91,7 +87,8 @@ public:
   PlanAnalysis(mlir::Operation *module, mlir::AnalysisManager &analyses)
       : module(module), policy(analyses.getAnalysis<PolicyAnalysis>()) {}
 
-  /// One for each block of a function; `quantizedOutputs`: what comes in and is returned is
+  /// One for each function, and one for each module inside with operators that stay float for that
+  /// reason; `quantizedOutputs`: what comes in and is returned is
   /// quantized where it can be, and not only what the mapping says. Null, with an error emitted, if
   /// the module has no policy, a function lacks an argument or result that the mapping names, or a
   /// block contains observers or quantized values already.
@@ -107,6 +104,14 @@ private:
   /// By `quantizedOutputs`.
   std::optional<std::vector<Plan>> plans[2];
 };
+
+/// The blocks of a network: those of the function's body and of the regions of its control flow
+/// (RegionBranchOpInterface), each operator's behind its own. Regions of other operators are
+/// theirs.
+llvm::SmallVector<mlir::Block *> getNetworkBlocks(mlir::FunctionOpInterface function);
+
+/// Whether a value of this type can be observed: a tensor of f32 of known rank.
+bool isObservable(mlir::Type type);
 
 /// The decision about an operator by itself, whatever reads its result.
 Decision decide(mlir::Operation *op, const Backend &backend, const QConfigMapping &mapping);

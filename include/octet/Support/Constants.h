@@ -16,10 +16,18 @@
 /// `materializeConstant`: `nn.constant`, `arith.constant` and `tosa.const` are alike here.
 namespace octet {
 
+/// A unit, on an argument of a function, on an operator, or on a symbol that operators name: the
+/// values are weights, which are the same in every run, although no constant holds them.
+inline constexpr llvm::StringLiteral kWeightAttr = "octet.weight";
+
+/// Whether `value` is marked as a weight.
+bool isMarkedWeight(mlir::Value value);
+
 /// The integer or float type that a tensor of `type` (quantized or not) is stored as; signless.
 mlir::Type getStorageElementType(mlir::Type elementType);
 
-/// The elements of the constant that `value` is, or null.
+/// The elements of the constant that `value` is, or of the operator or symbol that is marked as a
+/// weight and holds an attribute of its type; else null.
 mlir::ElementsAttr getConstantElements(mlir::Value value);
 
 /// The resource name of a constant's elements, or "constant" if they are held inline.

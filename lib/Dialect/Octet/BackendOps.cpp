@@ -86,20 +86,44 @@ bool AttributeInRangeAttr::holds(Operation *op) const {
          value.getValueAsDouble() <= getHigh().getValueAsDouble();
 }
 
+bool BodyAttr::holds(Operation *op) const {
+  if (op->getNumRegions() != 1 || !op->getRegion(0).hasOneBlock())
+    return false;
+  SmallVector<StringRef> names;
+  for (Operation &inner : op->getRegion(0).front())
+    if (!inner.hasTrait<OpTrait::ConstantLike>() && !inner.hasTrait<OpTrait::IsTerminator>())
+      names.push_back(inner.getName().getStringRef());
+  return llvm::equal(names, getNames().getAsValueRange<StringAttr>());
+}
+
 //===----------------------------------------------------------------------===//
 // Patterns
 //===----------------------------------------------------------------------===//
 
+bool octet::isVariadicLeaf(Operation *leaf) {
+  if (auto activation = dyn_cast_if_present<ActivationOp>(leaf))
+    return activation.getVariadic();
+  auto any = dyn_cast_if_present<AnyOp>(leaf);
+  return any && any.getVariadic();
+}
+
 LogicalResult MatchOp::verify() {
   if (getNames().empty())
     return emitOpError("expected at least one operator name");
+  if (getValues().empty())
+    return emitOpError("expected a result");
+  if (getVariadic() && getValues().size() != 1)
+    return emitOpError("expected one result beside 'results variadic', but got ")
+           << getValues().size();
+  if (getVariadic() && llvm::any_of((*this)->getUsers(), llvm::IsaPred<MatchOp>))
+    return emitOpError("expected a root beside 'results variadic', but a match reads it");
   if (getCommutative() && getInputs().size() != 2)
     return emitOpError("expected two operands beside 'commutative', but got ")
            << getInputs().size();
   for (auto [index, input] : llvm::enumerate(getInputs())) {
     Operation *leaf = input.getDefiningOp();
-    bool mayVanish = isa_and_nonnull<ActivationOp>(leaf) && cast<ActivationOp>(leaf).getVariadic();
-    mayVanish |= isa_and_nonnull<BiasOp>(leaf) && cast<BiasOp>(leaf).getOptional();
+    bool mayVanish =
+        isVariadicLeaf(leaf) || (isa_and_nonnull<BiasOp>(leaf) && cast<BiasOp>(leaf).getOptional());
     if (mayVanish && index + 1 != getInputs().size())
       return emitOpError("expected an optional or variadic operand in the last place only");
   }
@@ -116,7 +140,7 @@ static LogicalResult verifyGraph(Operation *op, Block &block, Value root) {
     return op->emitOpError("expected the result of an 'octet.match' as the root");
   int64_t numWeights = 0, numBiases = 0;
   for (Operation &part : block.without_terminator()) {
-    if (!isa<ActivationOp, WeightOp, BiasOp, ParameterOp, MatchOp>(part))
+    if (!isa<ActivationOp, WeightOp, BiasOp, ParameterOp, AnyOp, MatchOp>(part))
       return op->emitOpError("expected only leaves and matches, but got '")
              << part.getName() << "'";
     if (part.use_empty())
@@ -131,10 +155,12 @@ static LogicalResult verifyGraph(Operation *op, Block &block, Value root) {
 
 LogicalResult PatternOp::verifyRegions() {
   auto yield = dyn_cast<YieldOp>(getBody().front().getTerminator());
-  if (!yield || yield.getValues().size() != 1)
-    return emitOpError("expected a region that ends with 'octet.yield' of one value");
+  if (!yield || yield.getValues().empty())
+    return emitOpError("expected a region that ends with 'octet.yield' of the root's results");
   if (failed(verifyGraph(*this, getBody().front(), yield.getValues()[0])))
     return failure();
+  if (yield.getValues() != yield.getValues()[0].getDefiningOp()->getResults())
+    return emitOpError("expected to yield all results of one 'octet.match', in their order");
   bool hasWeight = !getBody().getOps<WeightOp>().empty();
   if (hasWeight && getObservation() == Observation::shared)
     return emitOpError(

@@ -8,6 +8,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "octet/Dialect/Octet/Origin.h"
+#include "octet/Support/Constants.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -57,6 +58,7 @@ struct DiscardableAttribute {
 static constexpr DiscardableAttribute kDiscardableAttributes[] = {
     {kOriginAttr, "an '#octet.origin'", isOfType<OriginAttr>, false},
     {kDecisionAttr, "an '#octet.decision'", isOfType<DecisionAttr>, false},
+    {kWeightAttr, "a unit", isOfType<UnitAttr>, false},
     {kStageAttr, "the name of a stage", isStage, true},
     {kReportAttr, "a string", isOfType<StringAttr>, true},
     {kQuantizedIoAttr, "a unit", isOfType<UnitAttr>, true},
@@ -78,10 +80,10 @@ LogicalResult OctetDialect::verifyOperationAttribute(Operation *op, NamedAttribu
 
 /// Of an argument or a result.
 static LogicalResult verifySignatureAttribute(Operation *op, NamedAttribute attribute) {
-  if (attribute.getName() != kQuantizedAttr || isa<UnitAttr>(attribute.getValue()))
+  StringRef name = attribute.getName();
+  if ((name != kQuantizedAttr && name != kWeightAttr) || isa<UnitAttr>(attribute.getValue()))
     return success();
-  return op->emitOpError("expected a unit as '")
-         << kQuantizedAttr << "', but got " << attribute.getValue();
+  return op->emitOpError("expected a unit as '") << name << "', but got " << attribute.getValue();
 }
 
 LogicalResult OctetDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned,

@@ -25,6 +25,17 @@ static void printQConfigOrNone(OpAsmPrinter &printer, Operation *, QConfigAttr q
     printer << "none";
 }
 
+/// The names of an octet.match. It has as many results as its text names.
+static ParseResult parseMatchHead(OpAsmParser &parser, ArrayAttr &names,
+                                  SmallVectorImpl<Type> &results) {
+  results.assign(parser.getNumResults(), NoneType::get(parser.getContext()));
+  return parser.parseAttribute(names);
+}
+
+static void printMatchHead(OpAsmPrinter &printer, Operation *, ArrayAttr names, TypeRange) {
+  printer << names;
+}
+
 #define GET_OP_CLASSES
 #include "octet/Dialect/Octet/OctetOps.cpp.inc"
 
@@ -49,10 +60,46 @@ static LogicalResult verifyQuantized(Operation *op, Type type) {
 LogicalResult QuantizeOp::verify() { return verifyQuantized(*this, getResult().getType()); }
 LogicalResult DequantizeOp::verify() { return verifyQuantized(*this, getInput().getType()); }
 
+RankedTensorType ObserveOp::getObservedType() {
+  auto type = cast<RankedTensorType>(getInput().getType());
+  auto sizes = llvm::map_to_vector(
+      type.getShape(), [](int64_t size) { return ShapedType::isDynamic(size) ? 1 : size; });
+  return type.clone(sizes);
+}
+
 LogicalResult ObserveOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!symbols.lookupNearestSymbolFrom<ObserverOp>(*this, getObserverAttr()))
     return emitOpError("expected the symbol of an 'octet.observer', but got ") << getObserverAttr();
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Observers
+//===----------------------------------------------------------------------===//
+
+bool octet::isStatistics(Attribute attribute) {
+  auto elements = dyn_cast<DenseElementsAttr>(attribute);
+  Type type = elements ? elements.getElementType() : Type();
+  return type && elements.getType().getRank() == 1 &&
+         (type.isSignlessInteger(8) || type.isSignlessInteger(64) || type.isF32() || type.isF64());
+}
+
+SmallVector<char> ObserverOp::getState() {
+  SmallVector<char> state;
+  DenseElementsAttr statistics = getStatisticsAttr();
+  if (!statistics)
+    return state;
+  ArrayRef<char> raw = statistics.getRawData(); // a splat holds one number
+  for (int64_t i = 0; i < (statistics.isSplat() ? statistics.getNumElements() : 1); ++i)
+    state.append(raw.begin(), raw.end());
+  return state;
+}
+
+void ObserverOp::setState(ArrayRef<char> state) {
+  Type element = getObserver().getStateElementType();
+  int64_t size = state.size() * 8 / element.getIntOrFloatBitWidth();
+  setStatisticsAttr(
+      DenseElementsAttr::getFromRawBuffer(RankedTensorType::get({size}, element), state));
 }
 
 //===----------------------------------------------------------------------===//
@@ -93,7 +140,7 @@ void GroupOp::inlineBody() {
   Block &body = getBody().front();
   for (auto [argument, input] : llvm::zip(body.getArguments(), getInputs()))
     argument.replaceAllUsesWith(input);
-  getResult().replaceAllUsesWith(getYielded());
+  (*this)->replaceAllUsesWith(getTerminator()->getOperands());
   for (Operation &op : llvm::make_early_inc_range(body.without_terminator()))
     op.moveBefore(*this);
 }
@@ -120,13 +167,16 @@ LogicalResult GroupOp::verifyRegions() {
   if (block.getArgumentTypes() != getInputs().getTypes())
     return emitOpError("expected one block argument of the same type per operand");
   auto yield = dyn_cast<YieldOp>(block.getTerminator());
-  if (!yield || yield.getValues().size() != 1)
-    return emitOpError("expected a region that ends with 'octet.yield' of one value");
-  auto shaped = dyn_cast<ShapedType>(getResult().getType());
-  auto yielded = dyn_cast<ShapedType>(yield.getValues()[0].getType());
-  if (shaped && yielded && shaped.getShape() != yielded.getShape())
-    return emitOpError("expected to yield the shape [")
-           << shaped.getShape() << "], but got [" << yielded.getShape() << "]";
+  if (!yield || yield.getValues().size() != (*this)->getNumResults())
+    return emitOpError("expected a region that ends with 'octet.yield' of one value per result");
+  for (auto [result, value] : llvm::zip(getResultTypes(), yield.getValues().getTypes())) {
+    auto shaped = dyn_cast<ShapedType>(result), yielded = dyn_cast<ShapedType>(value);
+    if (!shaped || !yielded || !shaped.hasRank() || !yielded.hasRank())
+      continue;
+    if (shaped.getShape() != yielded.getShape())
+      return emitOpError("expected to yield the shape [")
+             << shaped.getShape() << "], but got [" << yielded.getShape() << "]";
+  }
   return success();
 }
 
@@ -146,9 +196,8 @@ ParseResult GroupOp::parse(OpAsmParser &parser, OperationState &result) {
     return failure();
   if (pattern)
     result.addAttribute(getPatternAttrName(result.name), pattern);
-  if (type.getNumInputs() != operands.size() || type.getNumResults() != 1)
-    return parser.emitError(parser.getNameLoc(),
-                            "expected one type per operand and one result type");
+  if (type.getNumInputs() != operands.size() || type.getNumResults() == 0)
+    return parser.emitError(parser.getNameLoc(), "expected one type per operand and a result type");
   for (auto [argument, input] : llvm::zip(arguments, type.getInputs()))
     argument.type = input;
   result.addTypes(type.getResults());

@@ -113,3 +113,33 @@ module attributes {octet.quantized_io = true} {}
 
 // expected-error @below {{expected 'octet.stage' on a module only}}
 func.func private @stage_of_a_function() attributes {octet.stage = "fuse"}
+
+// -----
+
+func.func @results_of_a_group(%x: tensor<2xf32>) {
+  // expected-error @below {{expected a region that ends with 'octet.yield' of one value per result}}
+  %y:2 = octet.group(%a = %x) : (tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+    octet.yield %a : tensor<2xf32>
+  }
+  return
+}
+
+// -----
+
+// expected-error @below {{a vector of i8, i64, f32 or f64}}
+octet.observer @x #octet.min_max<dtype = ui8> statistics dense<[[1.0, 2.0]]> : tensor<1x2xf32>
+
+// -----
+
+// expected-error @below {{expected a unit as 'octet.weight', but got 1}}
+func.func @mark_of_an_argument(%w: tensor<2xf32> {octet.weight = 1}) {
+  return
+}
+
+// -----
+
+func.func @mark_of_an_operator() {
+  // expected-error @below {{expected a unit as 'octet.weight', but got true}}
+  %w = arith.constant {octet.weight = true} 1.0 : f32
+  return
+}

@@ -31,6 +31,11 @@ func.func @group(%x: tensor<2xf32>) -> tensor<2xf32> {
     // CHECK: octet.yield
     octet.yield %r : tensor<2xf32>
   }
+  // CHECK: %[[G:.*]]:2 = octet.group(%[[A:.*]] = %{{.*}}) : (tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+  // CHECK-NEXT: octet.yield %[[A]], %[[A]] : tensor<2xf32>, tensor<2xf32>
+  %two:2 = octet.group(%a = %x) : (tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+    octet.yield %a, %a : tensor<2xf32>, tensor<2xf32>
+  }
   // CHECK: octet.group(%{{.*}} = %{{.*}}) : (tensor<2xf32>) -> tensor<2xf32> {
   %z = octet.group(%a = %y) : (tensor<2xf32>) -> tensor<2xf32> {
     %r = nn.tanh %a : (tensor<2xf32>) -> tensor<2xf32>

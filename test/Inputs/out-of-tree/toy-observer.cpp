@@ -1,5 +1,5 @@
-// An observer outside Octet's tree: the largest magnitude, which means a symmetric range of ui8
-// around 128.
+// An observer and a match constraint outside Octet's tree. The observer keeps the largest
+// magnitude, which means a symmetric range of ui8 around 128.
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -86,19 +86,36 @@ struct LargestAttr
   }
 };
 
+/// `#toy.even_columns`: holds for operators whose results have an even number of columns.
+struct EvenColumnsAttr : Attribute::AttrBase<EvenColumnsAttr, Attribute, AttributeStorage,
+                                             MatchConstraintAttrInterface::Trait> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(EvenColumnsAttr)
+  using Base::Base;
+  static constexpr StringLiteral name = "toy.even_columns";
+
+  bool holds(Operation *op) const {
+    return llvm::all_of(op->getResultTypes(), [](Type type) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      return tensor && tensor.getRank() > 0 && tensor.getShape().back() % 2 == 0;
+    });
+  }
+};
+
 struct ToyDialect : Dialect {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ToyDialect)
   static constexpr StringLiteral getDialectNamespace() { return "toy"; }
   explicit ToyDialect(MLIRContext *context)
       : Dialect(getDialectNamespace(), context, TypeID::get<ToyDialect>()) {
-    addAttributes<LargestAttr>();
+    addAttributes<LargestAttr, EvenColumnsAttr>();
   }
 
   Attribute parseAttribute(DialectAsmParser &parser, Type) const override {
+    if (succeeded(parser.parseOptionalKeyword("even_columns")))
+      return EvenColumnsAttr::get(getContext());
     return parser.parseKeyword("largest") ? Attribute() : LargestAttr::get(getContext());
   }
-  void printAttribute(Attribute, DialectAsmPrinter &printer) const override {
-    printer << "largest";
+  void printAttribute(Attribute attribute, DialectAsmPrinter &printer) const override {
+    printer << (isa<EvenColumnsAttr>(attribute) ? "even_columns" : "largest");
   }
 };
 } // namespace

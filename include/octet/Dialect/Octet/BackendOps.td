@@ -105,6 +105,17 @@ def Octet_AttributeInRangeAttr : Octet_ConstraintAttr<"AttributeInRange", "attri
   let assemblyFormat = "`<` $name `,` $low `,` $high `>`";
 }
 
+def Octet_BodyAttr : Octet_ConstraintAttr<"Body", "body"> {
+  let summary = "an operator's region consists of certain operators";
+  let description = [{
+    `#octet.body<["arith.maximumf"]>` on `linalg.generic` means an element-wise maximum: the operator has one region with one
+    block, which holds operators of these names in this order, and a terminator. Where a constant comes from, from inside or
+    outside, does not matter: constants are not counted. Errors: none.
+  }];
+  let parameters = (ins "::mlir::ArrayAttr":$names);
+  let assemblyFormat = "`<` $names `>`";
+}
+
 //===----------------------------------------------------------------------===//
 // Backends
 //===----------------------------------------------------------------------===//
@@ -148,8 +159,11 @@ def Octet_PatternOp : Octet_BackendPart<"pattern", [Symbol, IsolatedFromAbove, S
     its result quantized once, where it is read, instead of every operand.
     `channel_axis`: the result may have one scale and zero point per element of this axis.
 
-    Errors: a region that does not yield one `octet.match`; any other op inside; an unused leaf or match; more than one
-    weight, or a bias without a weight; `shared` together with a weight or with `channel_axis`, or without an activation; a
+    The region yields all results of the root, which are the unit's: each has an observer, or all have that of the inputs.
+    Values that regions of the matched operators read from outside become operands of the group, constants a part of it.
+
+    Errors: a region that does not yield the results of one `octet.match`; any other op inside; an unused leaf or match; more
+    than one weight, or a bias without a weight; `shared` together with a weight or with `channel_axis`, or without an activation; a
     symbol that is not an `octet.dtypes` of the backend. PyTorch: `BackendPatternConfig`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypedArrayAttrBase<FlatSymbolRefAttr, "symbols of octet.dtypes">:$dtypes,
@@ -301,19 +315,36 @@ def Octet_ParameterOp : Octet_Leaf<"parameter"> {
   let assemblyFormat = "(`vector` `along` $vector_axis^)? attr-dict";
 }
 
+def Octet_AnyOp : Octet_Leaf<"any"> {
+  let summary = "an operand that is left alone";
+  let description = [{
+    Matches any operand, constant or not, of any type; it is neither observed nor quantized: the destination of a `linalg`
+    operator, an axis, a size. A constant becomes a part of the group, so that verifiers that ask for constants see it. A
+    `variadic` leaf matches all remaining operands, also none, and must be the last operand of its `octet.match`. PyTorch:
+    `MatchAllNode`.
+  }];
+  let arguments = (ins UnitAttr:$variadic);
+  let assemblyFormat = "(`variadic` $variadic^)? attr-dict";
+}
+
 def Octet_MatchOp : Octet_Op<"match", [ParentOneOf<["PatternOp", "FoldOp"]>]> {
   let summary = "an operator of any dialect, by name and structure";
   let description = [{
-    Matches an operator of one of `names` with one result, these operands (in either order if `commutative`) and the
-    attributes of `with`, for which every constraint of `where` holds. Errors: no name; `commutative` with a number of
-    operands other than two; an optional or variadic leaf that is not the last operand; an attribute of `where` that is not a
-    constraint.
+    Matches an operator of one of `names` with these operands (in either order if `commutative`) and the attributes of `with`,
+    for which every constraint of `where` holds. It has as many results as the match: `%y:2 = octet.match …` stands for
+    an operator with two; with `results variadic` the match has one, which stands for one or more. Such a match is the
+    root. Errors: no name; no result; `commutative` with a number of operands other than two; an optional or variadic leaf that is not the last
+    operand; an attribute of `where` that is not a constraint; `results variadic` beside several results, or on a match that another one reads.
   }];
   let arguments = (ins StrArrayAttr:$names, Variadic<NoneType>:$inputs, UnitAttr:$commutative,
-      OptionalAttr<DictionaryAttr>:$with, OptionalAttr<ArrayAttr>:$where);
-  let results = (outs NoneType:$value);
-  let assemblyFormat = "$names `(` $inputs `)` (`commutative` $commutative^)? (`with` $with^)? (`where` $where^)? attr-dict";
+      OptionalAttr<DictionaryAttr>:$with, OptionalAttr<ArrayAttr>:$where, UnitAttr:$variadic);
+  let results = (outs Variadic<NoneType>:$values);
+  let assemblyFormat = [{
+    custom<MatchHead>($names, type($values)) `(` $inputs `)` (`results` `variadic` $variadic^)? (`commutative` $commutative^)?
+    (`with` $with^)? (`where` $where^)? attr-dict
+  }];
   let hasVerifier = 1;
+  let extraClassDeclaration = "::mlir::Value getValue() { return getValues().front(); }";
 }
 
 def Octet_AffineOp : Octet_Op<"affine", [Terminator, HasParent<"FoldOp">, AttrSizedOperandSegments]> {

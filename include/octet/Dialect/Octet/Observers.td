@@ -29,6 +29,11 @@ def Octet_Scheme : I32EnumAttr<"Scheme", "where zero lies in the quantized range
   let genSpecializedAttr = 0;
 }
 
+/// Of an observer whose state are ranges.
+defvar floatState = [{
+  ::mlir::Type getStateElementType() const { return ::mlir::Float32Type::get(getContext()); }
+}];
+
 /// An observer that derives scale and zero point from a range of real values.
 class Octet_RangeObserver<string name, string observerMnemonic, dag more = (ins)> : Octet_Observer<name, observerMnemonic> {
   code rangeDescription = [{
@@ -60,6 +65,7 @@ def Octet_MinMaxObserver : Octet_RangeObserver<"MinMaxObserver", "min_max"> {
   let description = [{
     One range for the whole tensor; merging takes the union. Source: [N.stat.min_max]; PyTorch: `MinMaxObserver`.
   }] # rangeDescription;
+  let extraClassDeclaration = floatState;
 }
 
 def Octet_MovingAverageMinMaxObserver : Octet_RangeObserver<"MovingAverageMinMaxObserver", "moving_average_min_max",
@@ -70,6 +76,7 @@ def Octet_MovingAverageMinMaxObserver : Octet_RangeObserver<"MovingAverageMinMax
     result depends on the order of the samples by definition, so statistics do not merge. A constant must be above 0 and at
     most 1. Source: [N.stat.moving_average]; PyTorch: `MovingAverageMinMaxObserver`.
   }] # rangeDescription;
+  let extraClassDeclaration = floatState;
 }
 
 def Octet_PerChannelMinMaxObserver : Octet_RangeObserver<"PerChannelMinMaxObserver", "per_channel_min_max",
@@ -79,6 +86,7 @@ def Octet_PerChannelMinMaxObserver : Octet_RangeObserver<"PerChannelMinMaxObserv
     One range per index of dimension `axis`, which is not negative; a tensor without that dimension is an error. Source:
     [N.stat.min_max]; PyTorch: `PerChannelMinMaxObserver`.
   }] # rangeDescription;
+  let extraClassDeclaration = floatState;
 }
 
 def Octet_ColumnMinMaxObserver : Octet_RangeObserver<"ColumnMinMaxObserver", "column_min_max"> {
@@ -105,6 +113,7 @@ def Octet_MovingAveragePerChannelMinMaxObserver
     `#octet.moving_average_min_max` for each index of dimension `axis`, as `#octet.per_channel_min_max` names it. Statistics
     do not merge. Source: [N.stat.moving_average]; PyTorch: `MovingAveragePerChannelMinMaxObserver`.
   }] # rangeDescription;
+  let extraClassDeclaration = floatState;
 }
 
 def Octet_HistogramObserver : Octet_RangeObserver<"HistogramObserver", "histogram",

@@ -51,6 +51,12 @@ struct ObserverSpec {
 /// with one subject exclude each other.
 mlir::DictionaryAttr getEntrySubject(mlir::Operation *entry);
 
+/// Whether an attribute can hold an observer's state: a vector of i8, i64, f32 or f64.
+bool isStatistics(mlir::Attribute attribute);
+
+/// Whether a leaf of a pattern stands for all remaining operands.
+bool isVariadicLeaf(mlir::Operation *leaf);
+
 /// A unit, on an argument or a result of a function: octet-quantize-signature makes it integers.
 inline constexpr llvm::StringLiteral kQuantizedAttr = "octet.quantized";
 

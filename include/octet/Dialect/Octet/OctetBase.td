@@ -34,10 +34,11 @@ def Octet_Dialect : Dialect {
   let dependentDialects = ["::mlir::quant::QuantDialect"];
 }
 
-/// A quantized type of upstream's quant dialect; tensors of static shape.
+/// A quantized type of upstream's quant dialect.
 def Octet_QuantizedType : Type<CPred<"::llvm::isa<::mlir::quant::UniformQuantizedType, "
   "::mlir::quant::UniformQuantizedPerAxisType>($_self)">, "uniform quantized type per tensor or axis">;
-def Octet_FloatTensor : StaticShapeTensorOf<[F32]>;
-def Octet_QuantizedTensor : StaticShapeTensorOf<[Octet_QuantizedType]>;
+/// Of a known rank; sizes may be known at run time only, in programs of other dialects than `nn`.
+def Octet_FloatTensor : RankedTensorOf<[F32]>;
+def Octet_QuantizedTensor : RankedTensorOf<[Octet_QuantizedType]>;
 
 #endif // OCTET_DIALECT_OCTET_OCTETBASE_TD

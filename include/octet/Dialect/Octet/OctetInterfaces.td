@@ -29,6 +29,9 @@ def Octet_ObserverAttrInterface : AttrInterface<"ObserverAttrInterface"> {
       "::llvm::MutableArrayRef<char>":$state)>,
     InterfaceMethod<"Bytes of state for a tensor of this type (a multiple of 8).",
       "int64_t", "getStateBytes", (ins "::mlir::RankedTensorType":$observed)>,
+    InterfaceMethod<"The type of the numbers that the state consists of, as IR shows them: i8, i64, f32 or f64.",
+      "::mlir::Type", "getStateElementType", (ins), "",
+      [{ return ::mlir::IntegerType::get($_attr.getContext(), 8); }]>,
     InterfaceMethod<"Writes the initial state.",
       "void", "initState", (ins "::mlir::RankedTensorType":$observed, "::llvm::MutableArrayRef<char>":$state)>,
     InterfaceMethod<[{

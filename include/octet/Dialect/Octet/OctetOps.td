@@ -51,21 +51,31 @@ def Octet_GroupOp : Octet_Op<"group", [IsolatedFromAbove, SingleBlock, Recursive
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a matched pattern, kept as one unit";
   let description = [{
-    The region computes the result from the operands (one block argument each) and ends with `octet.yield`. `pattern`
+    The region computes the results (one, as a rule) from the operands (one block argument each) and ends with `octet.yield`. `pattern`
     is the matched pattern of the module's backend (`@cpu::@conv_act`); groups created by lowering have none. Types are float
     before lowering; after it operands and result may be quantized: a quantized result means that the yielded real value is
     quantized by [N.epilogue]. The region may hold ops of any dialect. Errors: a symbol that is not an `octet.pattern`; block
-    arguments that differ from the operands in number or type; a region that does not yield one value of the result's shape.
+    arguments that differ from the operands in number or type; a region that does not yield one value of each result's shape.
     PyTorch: a fused module such as `ConvReLU2d`.
   }];
   let arguments = (ins OptionalAttr<SymbolRefAttr>:$pattern, Variadic<AnyType>:$inputs);
-  let results = (outs AnyType:$result);
+  let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
+  let builders = [OpBuilder<(ins "::mlir::TypeRange":$results, "::mlir::SymbolRefAttr":$pattern, "::mlir::ValueRange":$inputs), [{
+    if (pattern)
+      $_state.getOrAddProperties<Properties>().pattern = pattern;
+    $_state.addOperands(inputs);
+    $_state.addTypes(results);
+    $_state.addRegion();
+  }]>];
+  let skipDefaultBuilders = 1;
   let hasCustomAssemblyFormat = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::Operation *getTerminator() { return getBody().front().getTerminator(); }
-    /// The value of the body that is the group's result.
+    /// The first result; groups that octet-lower takes have no other.
+    ::mlir::Value getResult() { return getOperation()->getResult(0); }
+    /// The value of the body that is this result.
     ::mlir::Value getYielded() { return getTerminator()->getOperand(0); }
     /// The operand of an argument of the body; any other value unchanged.
     ::mlir::Value getOuter(::mlir::Value inner);
@@ -75,7 +85,7 @@ def Octet_GroupOp : Octet_Op<"group", [IsolatedFromAbove, SingleBlock, Recursive
     ::mlir::BlockArgument addInput(::mlir::Value value);
     /// Removes the operands whose arguments have no users.
     void dropUnusedInputs();
-    /// Moves the body in front of the group and replaces the group's result by the yielded value. The caller erases the
+    /// Moves the body in front of the group and replaces the group's results by the yielded values. The caller erases the
     /// group, which has no users any more.
     void inlineBody();
     /// Copies the body to the builder's insertion point and returns the copy of the yielded value. `mapping` maps every
@@ -98,14 +108,29 @@ def Octet_YieldOp : Octet_Op<"yield", [Pure, Terminator, ReturnLike]> {
 // Observers
 //===----------------------------------------------------------------------===//
 
+def Octet_StatisticsAttr : ElementsAttrBase<
+    CPred<"::octet::isStatistics($_self)">, "a vector of i8, i64, f32 or f64"> {
+  let storageType = "::mlir::DenseElementsAttr";
+  let returnType = "::mlir::DenseElementsAttr";
+  let convertFromStorage = "$_self";
+}
+
 def Octet_ObserverOp : Octet_Op<"observer", [Symbol]> {
   let summary = "an observer instance";
   let description = [{
     Values that name the same symbol share the instance and therefore range and quantized type. `statistics` holds the
-    observer's state as bytes after calibration; `octet-convert` refuses another size. PyTorch: an observer module.
+    observer's state after calibration, a vector of the numbers that it consists of (`docs/statistics.md`): for `min_max` the
+    smallest and the largest value, `statistics dense<[-1.0, 2.5]> : tensor<2xf32>`. The same bytes may be written as numbers of
+    another type. `octet-convert` refuses another size. PyTorch: an observer module.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, Octet_ObserverAttrInterface:$observer, OptionalAttr<SignlessIntElementsAttr<8>>:$statistics);
+  let arguments = (ins SymbolNameAttr:$sym_name, Octet_ObserverAttrInterface:$observer, OptionalAttr<Octet_StatisticsAttr>:$statistics);
   let assemblyFormat = "$sym_name $observer (`statistics` $statistics^)? attr-dict";
+  let extraClassDeclaration = [{
+    /// The state's bytes; empty without statistics.
+    ::llvm::SmallVector<char> getState();
+    /// Sets the statistics, as numbers of the observer's type.
+    void setState(::llvm::ArrayRef<char> state);
+  }];
 }
 
 def Octet_ObserveOp : Octet_Op<"observe", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, SameOperandsAndResultType]> {
@@ -117,6 +142,10 @@ def Octet_ObserveOp : Octet_Op<"observe", [DeclareOpInterfaceMethods<SymbolUserO
   let arguments = (ins Octet_FloatTensor:$input, FlatSymbolRefAttr:$observer);
   let results = (outs Octet_FloatTensor:$result);
   let assemblyFormat = "$input `by` $observer attr-dict `:` type($input)";
+  let extraClassDeclaration = [{
+    /// The type that statistics are of: that of the input, with sizes of 1 where they are known at run time only.
+    ::mlir::RankedTensorType getObservedType();
+  }];
 }
 
 //===----------------------------------------------------------------------===//

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef OCTET_LIB_PIPELINES_STATISTICS_H
-#define OCTET_LIB_PIPELINES_STATISTICS_H
+#ifndef OCTET_QUANTIZE_STATISTICS_H
+#define OCTET_QUANTIZE_STATISTICS_H
 
 #include "mlir/IR/BuiltinOps.h"
 #include "octet/Dialect/Octet/Octet.h"
@@ -44,4 +44,4 @@ llvm::Expected<Statistics> readStatistics(mlir::ModuleOp module, mlir::ModuleOp 
 
 } // namespace octet
 
-#endif // OCTET_LIB_PIPELINES_STATISTICS_H
+#endif // OCTET_QUANTIZE_STATISTICS_H

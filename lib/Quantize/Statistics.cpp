@@ -9,10 +9,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Statistics.h"
+#include "octet/Quantize/Statistics.h"
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Parser/Parser.h"
-#include "octet/Dialect/NN/NN.h"
+#include "octet/Support/Constants.h"
 #include "octet/Support/Files.h"
 #include "octet/Support/Quote.h"
 #include "llvm/Support/SourceMgr.h"
@@ -24,9 +24,11 @@ Statistics octet::initStatistics(ModuleOp module) {
   Statistics statistics;
   module.walk([&](ObserveOp op) {
     auto observer = SymbolTable::lookupNearestSymbolFrom<ObserverOp>(op, op.getObserverAttr());
-    auto type = cast<RankedTensorType>(op.getInput().getType());
+    if (observer->getParentOp() != module)
+      return; // of a module inside
+    RankedTensorType type = op.getObservedType();
     int64_t bytes = observer.getObserver().getStateBytes(type);
-    if (bytes == 0 || op.getInput().getDefiningOp<nn::ConstantOp>())
+    if (bytes == 0 || getConstantElements(op.getInput()))
       return;
     auto [it, isNew] = statistics.try_emplace(op.getObserver().str());
     if (!isNew)
@@ -38,12 +40,8 @@ Statistics octet::initStatistics(ModuleOp module) {
 }
 
 void octet::attachStatistics(ModuleOp module, const Statistics &statistics) {
-  auto i8 = IntegerType::get(module.getContext(), 8);
-  for (auto &[symbol, state] : statistics) {
-    auto type = RankedTensorType::get({(int64_t)state.bytes.size()}, i8);
-    module.lookupSymbol<ObserverOp>(symbol).setStatisticsAttr(
-        cast<DenseIntElementsAttr>(DenseElementsAttr::getFromRawBuffer(type, state.bytes)));
-  }
+  for (auto &[symbol, state] : statistics)
+    module.lookupSymbol<ObserverOp>(symbol).setState(state.bytes);
 }
 
 static llvm::Error makeError(StringRef path, const llvm::Twine &message) {
@@ -102,9 +100,8 @@ llvm::Expected<OwningOpRef<ModuleOp>> octet::openStatistics(ModuleOp module, Str
 /// The saved statistics for the network's observer; null if they are of another kind. Statistics of
 /// columns serve an observer of the whole, too.
 static std::optional<std::vector<char>> adaptStatistics(ObserverOp observer, ObserverOp saved) {
-  std::vector<char> bytes;
-  if (DenseIntElementsAttr values = saved.getStatisticsAttr())
-    bytes.assign(values.value_begin<int8_t>(), values.value_end<int8_t>());
+  SmallVector<char> state = saved.getState();
+  std::vector<char> bytes(state.begin(), state.end());
   if (observer.getObserver() == saved.getObserver())
     return bytes;
   auto columns = dyn_cast<ColumnMinMaxObserverAttr>(saved.getObserver());

@@ -1,0 +1,46 @@
+//===- ToQuant.cpp - the reference model in upstream's operators ----------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Leave.h"
+#include "octet/Quantize/Passes.h"
+#include "octet/Support/Diagnostics.h"
+
+using namespace mlir;
+using namespace octet;
+
+namespace octet {
+#define GEN_PASS_DEF_TOQUANTPASS
+#include "octet/Quantize/Passes.h.inc"
+} // namespace octet
+
+namespace {
+struct ToQuant : octet::impl::ToQuantPassBase<ToQuant> {
+  void runOnOperation() override {
+    WalkResult observed = getOperation().walk([](ObserveOp op) {
+      op.emitOpError("is an observer, which upstream does not have")
+          << Remedy("run octet-convert before");
+      return WalkResult::interrupt();
+    });
+    if (observed.wasInterrupted() || failed(removeOctet(getOperation())))
+      return signalPassFailure();
+    getOperation().walk([&](Operation *op) {
+      if (auto quantize = dyn_cast<QuantizeOp>(op))
+        replace<quant::QuantizeCastOp>(quantize);
+      else if (auto dequantize = dyn_cast<DequantizeOp>(op))
+        replace<quant::DequantizeCastOp>(dequantize);
+    });
+  }
+
+  template <typename CastOp, typename OctetOp> void replace(OctetOp op) {
+    OpBuilder builder(op);
+    op.replaceAllUsesWith(
+        CastOp::create(builder, op.getLoc(), op.getResult().getType(), op.getInput()).getResult());
+    op.erase();
+    ++numCasts;
+  }
+};
+} // namespace
