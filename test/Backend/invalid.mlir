@@ -50,6 +50,20 @@ octet.backend @b {
 // -----
 
 octet.backend @b {
+  // expected-error @+1 {{'octet.dtypes' op expected an input beside 'dynamic'}}
+  octet.dtypes @d dynamic weight = <si8>
+}
+
+// -----
+
+octet.backend @b {
+  // expected-error @+1 {{'octet.dtypes' op expected the output f32 beside 'dynamic', but got 'ui8'}}
+  octet.dtypes @d dynamic input = <ui8> output = <ui8>
+}
+
+// -----
+
+octet.backend @b {
   // expected-error @+1 {{expected the symbol of an 'octet.dtypes' of this backend, but got @missing}}
   octet.pattern @p dtypes = [@missing] {
     %x = octet.activation

@@ -87,8 +87,19 @@ bool AttributeInRangeAttr::holds(Operation *op) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Patterns
+// Data types and patterns
 //===----------------------------------------------------------------------===//
+
+LogicalResult DTypesOp::verify() {
+  if (!getDynamic())
+    return success();
+  if (!getInput())
+    return emitOpError("expected an input beside 'dynamic'");
+  if (getOutput() && !getOutput()->getType().isF32())
+    return emitOpError("expected the output f32 beside 'dynamic', but got ")
+           << getOutput()->getType();
+  return success();
+}
 
 LogicalResult MatchOp::verify() {
   if (getNames().empty())

@@ -127,12 +127,17 @@ class Octet_BackendPart<string mnemonic, list<Trait> traits = []>
 
 def Octet_DTypesOp : Octet_BackendPart<"dtypes", [Symbol]> {
   let summary = "one combination of data types that a pattern supports";
-  let description = "A missing member leaves the type of that value open. PyTorch: `DTypeConfig`.";
-  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<Octet_DTypeAttr>:$input, OptionalAttr<Octet_DTypeAttr>:$output,
+  let description = [{
+    A missing member leaves the type of that value open. `dynamic`: scale and zero point of the input are chosen in each run,
+    and the result is f32; a QConfig fits if its activation observer is `dynamic`, too (OCT215). Errors: `dynamic` without an
+    input, or with an output other than f32. PyTorch: `DTypeConfig`.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, UnitAttr:$dynamic, OptionalAttr<Octet_DTypeAttr>:$input, OptionalAttr<Octet_DTypeAttr>:$output,
       OptionalAttr<Octet_DTypeAttr>:$weight, OptionalAttr<TypeAttr>:$bias);
   let assemblyFormat = [{
-    $sym_name (`input` `=` $input^)? (`output` `=` $output^)? (`weight` `=` $weight^)? (`bias` `=` $bias^)? attr-dict
+    $sym_name (`dynamic` $dynamic^)? (`input` `=` $input^)? (`output` `=` $output^)? (`weight` `=` $weight^)? (`bias` `=` $bias^)? attr-dict
   }];
+  let hasVerifier = 1;
 }
 
 def Octet_PatternOp : Octet_BackendPart<"pattern", [Symbol, IsolatedFromAbove, SingleBlock,
