@@ -83,3 +83,31 @@ octet.qconfig_mapping @mapping {
   // CHECK: octet.module_name_object_type_order "body", "torch.nn.Linear", 1 none
   octet.module_name_object_type_order "body", "torch.nn.Linear", 1 none
 }
+
+// CHECK-LABEL: octet.backend @short includes "torch" {
+octet.backend @short includes "torch" {
+  // CHECK: octet.dtypes @d input = <ui8> {fx = {scale_max_upper_bound = 5.000000e-01 : f64}}
+  octet.dtypes @d input = <ui8> {fx = {scale_max_upper_bound = 0.5}}
+  // CHECK: octet.dtypes_list @all [@d]
+  octet.dtypes_list @all [@d]
+  // CHECK: octet.part @act of ["torch.nn.ReLU"] required {
+  octet.part @act of ["torch.nn.ReLU"] required {
+    %x = octet.activation
+    // CHECK: where [#octet.source_class<["torch.nn.ReLU"]>, #octet.source_class<["torch.nn.ReLU"], required = true>]
+    %y = octet.match ["nn.relu"](%x) where [#octet.source_class<["torch.nn.ReLU"]>, #octet.source_class<["torch.nn.ReLU"], required = true>]
+    octet.yield %y : none
+  }
+  // CHECK: octet.part @scale {
+  octet.part @scale {
+    %x = octet.activation
+    %s = octet.parameter
+    %y = octet.match ["nn.mul"](%x, %s) commutative
+    // CHECK: octet.affine %{{.*}} scale %{{.*}}
+    octet.affine %y scale %s
+  }
+  // CHECK: octet.chain @linear dtypes = [@all] observation = different one_activation = shared float_uses = float_result channel_axis = 1 : ["torch.nn.Linear", @act] -> optional [@act] {fx = {root_module = "torch.nn.Linear"}}
+  octet.chain @linear dtypes = [@all] one_activation = shared float_uses = float_result channel_axis = 1
+    : ["torch.nn.Linear", @act] -> optional [@act] {fx = {root_module = "torch.nn.Linear"}}
+  // CHECK: octet.fold_chain @linear channel_axis = -1 : ["torch.nn.Linear"] -> [@scale]
+  octet.fold_chain @linear channel_axis = -1 : ["torch.nn.Linear"] -> [@scale]
+}
