@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "octet/Backend/Backend.h"
+#include "Chains.h"
 #include "octet/Support/Diagnostics.h"
 
 using namespace mlir;
@@ -21,6 +21,12 @@ PolicyAnalysis::PolicyAnalysis(Operation *module) : module(module) {
 }
 
 const Backend *PolicyAnalysis::getBackend() const {
+  if (backends.size() == 1 && isUnresolved(backends.front().getOp())) {
+    backends.front().getOp().emitOpError("expected a backend whose inclusion and chains are "
+                                         "resolved")
+        << Remedy("octet-attach-policy does that");
+    return nullptr;
+  }
   if (backends.size() == 1)
     return &backends.front();
   module->emitError("expected one 'octet.backend' in the module, but got ")

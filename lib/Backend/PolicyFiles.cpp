@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BackendJson.h"
+#include "Chains.h"
 #include "MappingJson.h"
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/OperationSupport.h"
@@ -26,6 +28,8 @@ static const BuiltinFile *findBuiltin(StringRef name) {
   return found == getBuiltinFiles().end() ? nullptr : found;
 }
 
+static constexpr StringLiteral kBackendKind = "backend";
+
 /// Parses and verifies a built-in file or a file of that path; `kind` is for messages.
 static OwningOpRef<ModuleOp> parse(Location loc, StringRef kind, StringRef nameOrFile) {
   MLIRContext *context = loc.getContext();
@@ -46,7 +50,8 @@ static OwningOpRef<ModuleOp> parse(Location loc, StringRef kind, StringRef nameO
     return nullptr;
   }
   if (isJson((*buffer)->getBuffer()))
-    return parseJsonMapping((*buffer)->getBuffer(), context, nameOrFile);
+    return kind == kBackendKind ? parseJsonBackend((*buffer)->getBuffer(), context, nameOrFile)
+                                : parseJsonMapping((*buffer)->getBuffer(), context, nameOrFile);
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(*buffer), {});
   return parseSourceFile<ModuleOp>(sources, context);
@@ -81,10 +86,12 @@ static LogicalResult checkOperatorNames(Operation *policy) {
 }
 
 //===----------------------------------------------------------------------===//
-// Mappings that include others
+// Policies that include others
 //===----------------------------------------------------------------------===//
 
 static FailureOr<OwningOpRef<ModuleOp>> readMapping(Location loc, StringRef nameOrFile,
+                                                    SmallVector<std::string> &including);
+static FailureOr<OwningOpRef<ModuleOp>> readBackend(Location loc, StringRef nameOrFile,
                                                     SmallVector<std::string> &including);
 
 /// The only policy of its kind in a file, or null with an error emitted.
@@ -122,26 +129,35 @@ static bool isOutside(StringRef file) {
              llvm::make_range(llvm::sys::path::begin(file), llvm::sys::path::end(file)), "..");
 }
 
-/// Adds the entries of the included mapping that are not overridden. `including`: the chain of
-/// files to this mapping, which is last.
-static LogicalResult resolveInclusion(QConfigMappingOp mapping,
-                                      SmallVector<std::string> &including) {
-  if (!mapping.getIncludes())
-    return success();
-  std::string name = mapping.getIncludes()->str();
+/// The name under which an included file is read. `including`: the chain of files to this policy,
+/// which is last.
+static FailureOr<std::string> locateIncluded(Operation *policy, StringRef included,
+                                             ArrayRef<std::string> including) {
+  std::string name = included.str();
   if (isOutside(name))
-    return mapping.emitOpError("includes '")
+    return policy->emitOpError("includes '")
            << escapeText(name) << "', which is outside of its folder"
-           << Remedy("copy that file beside the mapping");
+           << Remedy("copy that file beside it");
   if (!including.empty() && !findBuiltin(name) && llvm::sys::path::is_relative(name)) {
     SmallString<128> path(llvm::sys::path::parent_path(including.back()));
     llvm::sys::path::append(path, name);
     name = path.str().str();
   }
   if (llvm::is_contained(including, name))
-    return mapping.emitOpError("includes '")
-           << escapeText(name) << "', which includes this mapping" << Remedy("omit one of them");
-  auto file = readMapping(mapping.getLoc(), name, including);
+    return policy->emitOpError("includes '")
+           << escapeText(name) << "', which includes this one" << Remedy("omit one of them");
+  return name;
+}
+
+/// Adds the entries of the included mapping that are not overridden.
+static LogicalResult resolveInclusion(QConfigMappingOp mapping,
+                                      SmallVector<std::string> &including) {
+  if (!mapping.getIncludes())
+    return success();
+  auto name = locateIncluded(mapping, *mapping.getIncludes(), including);
+  if (failed(name))
+    return failure();
+  auto file = readMapping(mapping.getLoc(), *name, including);
   if (failed(file))
     return failure();
   DenseSet<std::pair<OperationName, DictionaryAttr>> own;
@@ -154,6 +170,79 @@ static LogicalResult resolveInclusion(QConfigMappingOp mapping,
         builder.clone(entry);
   mapping.removeIncludesAttr();
   return success();
+}
+
+/// The name of a backend's entry: its symbol, or the base of a chain's; null if it has none.
+static StringAttr getEntryName(Operation &entry) {
+  auto name = entry.getAttrOfType<StringAttr>("base");
+  return name ? name : SymbolTable::getSymbolName(&entry);
+}
+
+/// Whether the backend has all data types of an entry of an included file.
+static bool hasDTypes(BackendOp backend, Operation &entry) {
+  auto chain = dyn_cast<ChainOp>(entry);
+  return !chain || llvm::all_of(chain.getDtypes().getAsRange<FlatSymbolRefAttr>(), [&](auto name) {
+    return SymbolTable::lookupSymbolIn(backend, name.getAttr());
+  });
+}
+
+/// Adds the entries of the included backend that are not overridden and whose data types there are.
+static LogicalResult resolveInclusion(BackendOp backend, SmallVector<std::string> &including) {
+  if (!backend.getIncludes())
+    return success();
+  auto name = locateIncluded(backend, *backend.getIncludes(), including);
+  if (failed(name))
+    return failure();
+  auto file = readBackend(backend.getLoc(), *name, including);
+  if (failed(file))
+    return failure();
+  // Chains have names of their own.
+  auto getSpace = [](Operation &entry) {
+    return isa<ChainOp>(entry) ? 1 : isa<FoldChainOp>(entry) ? 2 : 0;
+  };
+  DenseMap<std::pair<int, StringAttr>, Operation *> own;
+  for (Operation &entry : backend.getBody().front())
+    own.try_emplace({getSpace(entry), getEntryName(entry)}, &entry);
+  BackendOp included = *(**file).getOps<BackendOp>().begin();
+  auto builder = OpBuilder::atBlockEnd(&backend.getBody().front());
+  SmallVector<Operation *> chains;
+  for (Operation &entry : included.getBody().front()) {
+    StringAttr entryName = getEntryName(entry);
+    Operation *other = entryName ? own.lookup({getSpace(entry), entryName}) : nullptr;
+    if (other && other->getName() != entry.getName())
+      return other->emitOpError("has the name of another kind of entry in '")
+             << escapeText(*name) << "', @" << entryName.getValue() << Remedy("rename it");
+    if (other)
+      continue;
+    if (isa<ChainOp>(entry))
+      chains.push_back(&entry);
+    else
+      builder.clone(entry);
+  }
+  for (Operation *chain : chains)
+    if (hasDTypes(backend, *chain))
+      builder.clone(*chain);
+  backend.removeIncludesAttr();
+  return success();
+}
+
+LogicalResult octet::resolveInclusion(BackendOp backend) {
+  SmallVector<std::string> including;
+  return ::resolveInclusion(backend, including);
+}
+
+/// A file with one backend, its inclusion resolved, but not its chains.
+static FailureOr<OwningOpRef<ModuleOp>> readBackend(Location loc, StringRef nameOrFile,
+                                                    SmallVector<std::string> &including) {
+  OwningOpRef<ModuleOp> file = parse(loc, kBackendKind, nameOrFile);
+  auto backend = file ? getOnly<BackendOp>(*file, "a backend file") : BackendOp();
+  if (!backend || failed(checkOperatorNames(backend)))
+    return failure();
+  including.push_back(nameOrFile.str());
+  if (failed(resolveInclusion(backend, including)))
+    return failure();
+  including.pop_back();
+  return file;
 }
 
 /// A file with one mapping, its inclusion resolved.
@@ -229,18 +318,33 @@ static LogicalResult attachDefaultMapping(ModuleOp module, ModuleOp backendFile,
                       : attach(module, *(**file).getOps<QConfigMappingOp>().begin(), name);
 }
 
+/// Attaches the backend of a file; returns the file.
+static FailureOr<OwningOpRef<ModuleOp>> attachBackend(ModuleOp module, StringRef nameOrFile) {
+  SmallVector<std::string> including;
+  auto file = readBackend(module.getLoc(), nameOrFile, including);
+  if (failed(file))
+    return failure();
+  BackendOp backend = *(**file).getOps<BackendOp>().begin();
+  if (failed(resolveChains(backend)) || failed(attach(module, backend, nameOrFile)))
+    return failure();
+  return file;
+}
+
 LogicalResult octet::attachPolicy(ModuleOp module, StringRef backend, StringRef qconfigMapping) {
-  OwningOpRef<ModuleOp> backendFile;
   StringRef name = backend.empty() ? "cpu" : backend;
-  if (!backend.empty() || module.getOps<BackendOp>().empty()) {
-    backendFile = parse(module.getLoc(), "backend", name);
-    auto op = backendFile ? getOnly<BackendOp>(*backendFile, "a backend file") : BackendOp();
-    if (!op || failed(checkOperatorNames(op)) || failed(attach(module, op, name)))
+  SmallVector<std::string> including;
+  for (BackendOp own : module.getOps<BackendOp>())
+    if (isUnresolved(own) && (failed(resolveInclusion(own)) || failed(resolveChains(own))))
       return failure();
+  OwningOpRef<ModuleOp> backendFile;
+  if (!backend.empty() || module.getOps<BackendOp>().empty()) {
+    auto file = attachBackend(module, name);
+    if (failed(file))
+      return failure();
+    backendFile = std::move(*file);
   }
   if (qconfigMapping.empty())
     return attachDefaultMapping(module, backendFile ? *backendFile : ModuleOp(), name);
-  SmallVector<std::string> including;
   auto file = readMapping(module.getLoc(), qconfigMapping, including);
   return failed(file)
              ? failure()

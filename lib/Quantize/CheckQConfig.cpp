@@ -43,12 +43,35 @@ static std::optional<Reason> checkFloat(DTypeAttr dtype, FloatType type, StringR
       llvm::formatv("give the QConfig another {0} observer, or say none in the mapping", role)};
 }
 
+/// Data types and a QConfig of which one is dynamic and the other is not.
+static std::optional<Reason> checkKind(DTypesOp dtypes, QConfigAttr qconfig) {
+  bool isDynamic = qconfig.getActivation().getSpec().isDynamic;
+  if (isDynamic == dtypes.getDynamic())
+    return std::nullopt;
+  return Reason{"OCT215",
+                isDynamic ? "the activation observer is dynamic, but the pattern's data types are "
+                            "not"
+                          : "the pattern's data types are dynamic, but the activation observer is "
+                            "not",
+                isDynamic ? "add an octet.dtypes with `dynamic` to the pattern, or give the "
+                            "QConfig an observer such as #octet.min_max"
+                          : "give the QConfig the activation observer #octet.placeholder<dtype = "
+                            "ui8, dynamic = true>"};
+}
+
 /// One observer against one data type of the backend; `role` is what the message calls it.
 static std::optional<Reason> check(DTypeAttr dtype, ObserverAttrInterface observer,
                                    StringRef role) {
   ObserverSpec spec = observer.getSpec();
   if (spec.floatType)
     return checkFloat(dtype, spec.floatType, role);
+  if (spec.isDynamic)
+    return Reason{"OCT212",
+                  llvm::formatv("the {0} observer's integers have no scale ahead of time, but there "
+                                "are units of static 8-bit integers only",
+                                role),
+                  llvm::formatv("give the QConfig another {0} observer, or say none in the mapping",
+                                role)};
   if (!spec.dtype)
     return Reason{
         "OCT204",
@@ -132,6 +155,8 @@ static std::optional<Reason> checkActivation(DTypeAttr dtype, ObserverAttrInterf
 }
 
 static std::optional<Reason> checkActivations(DTypesOp dtypes, QConfigAttr qconfig) {
+  if (auto reason = checkKind(dtypes, qconfig))
+    return reason;
   if (auto reason = checkActivation(dtypes.getInputAttr(), qconfig.getActivation(), "activation"))
     return reason;
   auto result = qconfig.getResult() ? qconfig.getResult() : qconfig.getActivation();
@@ -178,7 +203,7 @@ std::optional<Reason> octet::findMisfit(const QConfigMapping &mapping, DTypesOp 
 }
 
 /// Nothing if `check` finds none in one of the pattern's combinations, else what it finds in the
-/// first.
+/// first of the QConfig's kind, or in the first.
 static std::optional<Reason> checkAny(PatternOp pattern,
                                       llvm::function_ref<std::optional<Reason>(DTypesOp)> check) {
   Reason first{"OCT103", ("pattern @" + pattern.getSymName() + " has no data types").str(),
@@ -190,7 +215,7 @@ static std::optional<Reason> checkAny(PatternOp pattern,
     auto reason = check(dtypes);
     if (!reason)
       return std::nullopt;
-    if (index == 0)
+    if (index == 0 || (first.code == "OCT215" && reason->code != "OCT215"))
       first = *reason;
   }
   return first;

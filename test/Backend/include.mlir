@@ -32,17 +32,20 @@
 // RUN: not octet-opt %t/inside.mlir --octet-attach-policy --octet-fuse --mlir-disable-threading -o /dev/null \
 // RUN:   --octet-attach-policy=qconfig-mapping=%t/own.mlir 2>&1 | FileCheck %s --check-prefix=TWO
 // TWO: error: the network was begun with octet.qconfig_mapping @inside and cannot go on with @own
-// RUN: cat %octet_src/lib/Backend/backends/cpu.mlir %t/own-builtin.mlir > %t/unresolved.mlir
+// RUN: cat %t/backend.mlir %t/own-builtin.mlir > %t/unresolved.mlir
 // RUN: not octet-opt %t/unresolved.mlir --octet-prepare 2>&1 | FileCheck %s --check-prefix=UNRESOLVED
 // UNRESOLVED: unresolved.mlir:{{[0-9]+}}:1: error: 'octet.qconfig_mapping' op expected a mapping whose inclusion is resolved; octet-attach-policy does that
 // RUN: not octet-opt %t/network.mlir --octet-attach-policy=qconfig-mapping=%t/unknown.mlir 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // UNKNOWN: unknown.mlir:1:1: error: cannot read QConfig mapping '{{.*}}nowhere': No such file or directory
-// UNKNOWN: note: expected a file, or a built-in name: cpu, cpu_default_mapping, fbgemm_default_mapping, onednn_default_mapping, qnnpack_default_mapping, qnnpack_symmetric_mapping, x86_default_mapping
+// UNKNOWN: note: expected a file, or a built-in name: cpu, cpu_default_mapping, executorch, fbgemm, fbgemm_default_mapping, native, onednn, onednn_default_mapping, qnnpack, qnnpack_default_mapping, qnnpack_symmetric_mapping, tensorrt, torch, x86, x86_default_mapping
 // RUN: not octet-opt %t/network.mlir --octet-attach-policy=qconfig-mapping=%t/circle.mlir 2>&1 | FileCheck %s --check-prefix=CIRCLE
-// CIRCLE: circle.mlir:1:1: error: 'octet.qconfig_mapping' op includes '{{.*}}circle.mlir', which includes this mapping; omit one of them
+// CIRCLE: circle.mlir:1:1: error: 'octet.qconfig_mapping' op includes '{{.*}}circle.mlir', which includes this one; omit one of them
 // RUN: not octet-opt %t/network.mlir --octet-attach-policy=qconfig-mapping=%t/outside.mlir 2>&1 | FileCheck %s --check-prefix=OUTSIDE
 // RUN: not octet-opt %t/network.mlir --octet-attach-policy=qconfig-mapping=%t/above.mlir 2>&1 | FileCheck %s --check-prefix=OUTSIDE
-// OUTSIDE: error: 'octet.qconfig_mapping' op includes '{{.*}}passwd', which is outside of its folder; copy that file beside the mapping
+// OUTSIDE: error: 'octet.qconfig_mapping' op includes '{{.*}}passwd', which is outside of its folder; copy that file beside it
+
+//--- backend.mlir
+octet.backend @b { octet.float ["nn.softmax"] because "it is a choice" }
 
 //--- outside.mlir
 octet.qconfig_mapping @outside includes "/etc/passwd" { octet.global none }

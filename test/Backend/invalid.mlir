@@ -50,6 +50,20 @@ octet.backend @b {
 // -----
 
 octet.backend @b {
+  // expected-error @+1 {{'octet.dtypes' op expected an input beside 'dynamic'}}
+  octet.dtypes @d dynamic weight = <si8>
+}
+
+// -----
+
+octet.backend @b {
+  // expected-error @+1 {{'octet.dtypes' op expected the output f32 beside 'dynamic', but got 'ui8'}}
+  octet.dtypes @d dynamic input = <ui8> output = <ui8>
+}
+
+// -----
+
+octet.backend @b {
   // expected-error @+1 {{expected the symbol of an 'octet.dtypes' of this backend, but got @missing}}
   octet.pattern @p dtypes = [@missing] {
     %x = octet.activation
@@ -455,6 +469,88 @@ octet.backend @b {
 
 // expected-error @+1 {{expected an operand and a dimension from 0, but got 0 and -2}}
 #from_the_end = #octet.attribute_is_dimension<"groups", operand 0, dimension -2, above 1>
+
+// -----
+
+octet.backend @b {
+  octet.part @p {
+    %x = octet.activation
+    // expected-error @+1 {{expected at least one class}}
+    %y = octet.match ["nn.relu"](%x) where [#octet.source_class<[]>]
+    octet.yield %y : none
+  }
+}
+
+// -----
+
+octet.backend @b {
+  octet.part @p {
+    %x = octet.activation
+    // expected-error @+1 {{expected names of classes, but got 1 : i64}}
+    %y = octet.match ["nn.relu"](%x) where [#octet.source_class<[1]>]
+    octet.yield %y : none
+  }
+}
+
+// -----
+
+octet.backend @b {
+  // expected-error @+1 {{expected a region that ends with 'octet.yield' of one value or with 'octet.affine'}}
+  octet.part @p {
+    %x = octet.activation
+    %y = octet.match ["nn.relu"](%x)
+    octet.yield
+  }
+}
+
+// -----
+
+octet.backend @b {
+  // expected-error @+1 {{expected the result of an 'octet.match' as the root}}
+  octet.part @p {
+    %x = octet.activation
+    octet.yield %x : none
+  }
+}
+
+// -----
+
+octet.backend @b {
+  // expected-error @+1 {{expected classes beside 'required'}}
+  octet.part @p required {
+    %x = octet.activation
+    %y = octet.match ["nn.relu"](%x)
+    octet.yield %y : none
+  }
+}
+
+// -----
+
+octet.backend @b {
+  // expected-error @+1 {{expected a first link that is not optional}}
+  octet.chain @c dtypes = [] : optional [@p]
+}
+
+// -----
+
+octet.backend @b {
+  // expected-error @+1 {{expected a list of parts or classes as a link, but got []}}
+  octet.chain @c dtypes = [] : [@p] -> []
+}
+
+// -----
+
+octet.backend @b {
+  // expected-error @+1 {{expected the symbol of a part or a class, but got 1 : i64}}
+  octet.fold_chain @c channel_axis = 1 : [@p] -> [1]
+}
+
+// -----
+
+octet.backend @b {
+  // expected-error @+1 {{expected at least one link, and a flag for each, but got 0 and 0}}
+  "octet.chain"() {base = "c", dtypes = [], links = [], optional = array<i1>} : () -> ()
+}
 
 // -----
 

@@ -7,6 +7,8 @@ octet.backend @tutorial {
   octet.dtypes @w8a8 input = <ui8 range [0, 255] scale_min 2.44140625e-4 : f64> output = <ui8> weight = <si8 range [-127, 127]> bias = f32
   // CHECK: octet.dtypes @unit output = <ui8 scale 3.906250e-03 : f64 zero_point 0>
   octet.dtypes @unit output = <ui8 scale 3.90625e-3 : f64 zero_point 0>
+  // CHECK: octet.dtypes @run_time dynamic input = <ui8> output = <f32> weight = <si8> bias = f32
+  octet.dtypes @run_time dynamic input = <ui8> output = <f32> weight = <si8> bias = f32
 
   // CHECK: octet.fold @conv_batch_norm channel_axis = 1 {
   octet.fold @conv_batch_norm channel_axis = 1 {
@@ -91,10 +93,40 @@ octet.qconfig_mapping @mapping {
   octet.global #octet.qconfig<activation = #octet.fixed_qparams<ui8, scale = 1.0 : f32, zero_point = 0>, weight = #octet.fixed_qparams<si8, scale = 1.0 : f32, zero_point = 0>>
   // CHECK: octet.object_type "nn.relu" none
   octet.object_type "nn.relu" none
+  // CHECK: octet.object_type "nn.linear" #octet.qconfig<activation = #octet.placeholder<dtype = ui8, dynamic = true, range = array<i64: 0, 254>, reduce_range = true, per_row = true>>
+  octet.object_type "nn.linear" #octet.qconfig<activation = #octet.placeholder<dtype = ui8, dynamic = true, range = [0, 254], reduce_range = true, per_row = true>>
   // CHECK: octet.module_name "head" none
   octet.module_name "head" none
   // CHECK: octet.module_name_regex "stage[0-9]+" none
   octet.module_name_regex "stage[0-9]+" none
   // CHECK: octet.module_name_object_type_order "body", "torch.nn.Linear", 1 none
   octet.module_name_object_type_order "body", "torch.nn.Linear", 1 none
+}
+
+// CHECK-LABEL: octet.backend @short includes "torch" {
+octet.backend @short includes "torch" {
+  // CHECK: octet.dtypes @d input = <ui8> {fx = {scale_max_upper_bound = 5.000000e-01 : f64}}
+  octet.dtypes @d input = <ui8> {fx = {scale_max_upper_bound = 0.5}}
+  // CHECK: octet.dtypes_list @all [@d]
+  octet.dtypes_list @all [@d]
+  // CHECK: octet.part @act of ["torch.nn.ReLU"] required {
+  octet.part @act of ["torch.nn.ReLU"] required {
+    %x = octet.activation
+    // CHECK: where [#octet.source_class<["torch.nn.ReLU"]>, #octet.source_class<["torch.nn.ReLU"], required = true>]
+    %y = octet.match ["nn.relu"](%x) where [#octet.source_class<["torch.nn.ReLU"]>, #octet.source_class<["torch.nn.ReLU"], required = true>]
+    octet.yield %y : none
+  }
+  // CHECK: octet.part @scale {
+  octet.part @scale {
+    %x = octet.activation
+    %s = octet.parameter
+    %y = octet.match ["nn.mul"](%x, %s) commutative
+    // CHECK: octet.affine %{{.*}} scale %{{.*}}
+    octet.affine %y scale %s
+  }
+  // CHECK: octet.chain @linear dtypes = [@all] observation = different one_activation = shared float_uses = float_result channel_axis = 1 : ["torch.nn.Linear", @act] -> optional [@act] {fx = {root_module = "torch.nn.Linear"}}
+  octet.chain @linear dtypes = [@all] one_activation = shared float_uses = float_result channel_axis = 1
+    : ["torch.nn.Linear", @act] -> optional [@act] {fx = {root_module = "torch.nn.Linear"}}
+  // CHECK: octet.fold_chain @linear channel_axis = -1 : ["torch.nn.Linear"] -> [@scale]
+  octet.fold_chain @linear channel_axis = -1 : ["torch.nn.Linear"] -> [@scale]
 }

@@ -7,10 +7,12 @@
 
 #include "../Driver.h"
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
+#include "octet/Backend/Backend.h"
 #include "octet/Export/OnnxExport.h"
 #include "octet/Import/Import.h"
 
 int main(int argc, char **argv) {
+  octet::registerBackendTranslations();
   octet::registerOnnxExport();
   octet::registerImports();
   return octet::runDriver(argc, argv, [](int argc, char **argv) {

@@ -182,6 +182,9 @@ private:
 llvm::LogicalResult attachPolicy(mlir::ModuleOp module, llvm::StringRef backend,
                                  llvm::StringRef qconfigMapping);
 
+/// Makes octet-translate read and write backends as PyTorch's dictionaries.
+void registerBackendTranslations();
+
 struct BuiltinFile {
   llvm::StringLiteral name;
   llvm::StringLiteral text;

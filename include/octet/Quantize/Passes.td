@@ -22,7 +22,7 @@ def AttachPolicyPass : Octet_QuantizePass<"octet-attach-policy", "::mlir::Module
   let description = [{
     Reads an `octet.backend` and an `octet.qconfig_mapping` from text and puts them behind the network, where `octet-fuse`,
     `octet-prepare`, `octet-explain`, `octet-convert` and `octet-correct-bias` read them. They stay until code generation. A
-    module that already has a policy keeps it. If the mapping includes another mapping, the inclusion is resolved.
+    module that already has a policy keeps it. Inclusions are resolved, and chains of the backend become patterns and folds.
 
     Errors: a file that cannot be read, does not hold exactly one backend or mapping, or names an operator that its dialect
     does not have; a policy other than the module's; a symbol of the module that has the policy's name.
@@ -203,7 +203,7 @@ def LintBackendPass : Octet_QuantizePass<"octet-lint-backend", "::mlir::ModuleOp
       with a bias of a type other than f32.
 
     `octet-opt --octet-attach-policy=backend=b.mlir --octet-lint-backend` on an empty module checks a file with its mapping;
-    `octet-opt --octet-lint-backend b.mlir` checks a file that holds a backend and no inclusion.
+    `octet-opt --octet-lint-backend b.mlir` checks a file that holds a backend without inclusion and chains.
   }];
 }
 

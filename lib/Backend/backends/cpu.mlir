@@ -6,176 +6,81 @@ octet.backend @cpu {
   octet.dtypes @w8a8 input = <ui8 range [0, 255]> output = <ui8 range [0, 255]> weight = <si8 range [-127, 127]> bias = f32
   octet.dtypes @a8 input = <ui8 range [0, 255]> output = <ui8 range [0, 255]>
 
-  //===--- Affine operators that disappear into the weights in front of them ---===//
+  //===--- Parts ---===//
 
-  octet.fold @conv_batch_norm channel_axis = 1 {
-    %x = octet.activation
-    %w = octet.weight axis = 0
-    %b = octet.bias optional
-    %c = octet.match ["nn.conv"](%x, %w, %b)
-    %scale = octet.parameter vector along 1
-    %shift = octet.parameter vector along 1
-    %mean = octet.parameter vector along 1
-    %variance = octet.parameter vector along 1
-    %y = octet.match ["nn.batch_norm"](%c, %scale, %shift, %mean, %variance)
-    octet.affine %y scale %scale shift %shift mean %mean variance %variance epsilon "epsilon"
-  }
-  octet.fold @conv_bias channel_axis = 1 {
-    %x = octet.activation
-    %w = octet.weight axis = 0
-    %b = octet.bias optional
-    %c = octet.match ["nn.conv"](%x, %w, %b)
-    %shift = octet.parameter
-    %y = octet.match ["nn.add"](%c, %shift) commutative
-    octet.affine %y shift %shift
-  }
-  octet.fold @conv_scale channel_axis = 1 {
-    %x = octet.activation
-    %w = octet.weight axis = 0
-    %b = octet.bias optional
-    %c = octet.match ["nn.conv"](%x, %w, %b)
-    %scale = octet.parameter
-    %y = octet.match ["nn.mul"](%c, %scale) commutative
-    octet.affine %y scale %scale
-  }
-  octet.fold @linear_batch_norm channel_axis = -1 {
-    %x = octet.activation
-    %w = octet.weight axis = 0
-    %b = octet.bias optional
-    %c = octet.match ["nn.linear"](%x, %w, %b)
-    %scale = octet.parameter vector along 1
-    %shift = octet.parameter vector along 1
-    %mean = octet.parameter vector along 1
-    %variance = octet.parameter vector along 1
-    %y = octet.match ["nn.batch_norm"](%c, %scale, %shift, %mean, %variance)
-    octet.affine %y scale %scale shift %shift mean %mean variance %variance epsilon "epsilon"
-  }
-  octet.fold @linear_bias channel_axis = -1 {
-    %x = octet.activation
-    %w = octet.weight axis = 0
-    %b = octet.bias optional
-    %c = octet.match ["nn.linear"](%x, %w, %b)
-    %shift = octet.parameter
-    %y = octet.match ["nn.add"](%c, %shift) commutative
-    octet.affine %y shift %shift
-  }
-  octet.fold @linear_scale channel_axis = -1 {
-    %x = octet.activation
-    %w = octet.weight axis = 0
-    %b = octet.bias optional
-    %c = octet.match ["nn.linear"](%x, %w, %b)
-    %scale = octet.parameter
-    %y = octet.match ["nn.mul"](%c, %scale) commutative
-    octet.affine %y scale %scale
-  }
-
-  //===--- Convolution: depthwise ones take activations quantized per channel ---===//
-
-  octet.pattern @depthwise_conv_act dtypes = [@w8a8] float_uses = float_result channel_axis = 1 {
-    %x = octet.activation channel_axis = 1
-    %w = octet.weight axis = 0
-    %b = octet.bias optional
-    %c = octet.match ["nn.conv"](%x, %w, %b) where #depthwise
-    %y = octet.match #unary(%c)
-    octet.yield %y : none
-  }
-  octet.pattern @depthwise_conv dtypes = [@w8a8] float_uses = float_result channel_axis = 1 {
-    %x = octet.activation channel_axis = 1
-    %w = octet.weight axis = 0
-    %b = octet.bias optional
-    %y = octet.match ["nn.conv"](%x, %w, %b) where #depthwise
-    octet.yield %y : none
-  }
-  octet.pattern @depthwise_conv_add_act dtypes = [@w8a8] float_uses = float_result channel_axis = 1 {
-    %x = octet.activation channel_axis = 1
-    %w = octet.weight axis = 0
-    %b = octet.bias optional
-    %r = octet.activation
-    %c = octet.match ["nn.conv"](%x, %w, %b) where #depthwise
-    %s = octet.match ["nn.add"](%c, %r) commutative where [#octet.same_shape]
-    %y = octet.match #unary(%s)
-    octet.yield %y : none
-  }
-  octet.pattern @depthwise_conv_add dtypes = [@w8a8] float_uses = float_result channel_axis = 1 {
-    %x = octet.activation channel_axis = 1
-    %w = octet.weight axis = 0
-    %b = octet.bias optional
-    %r = octet.activation
-    %c = octet.match ["nn.conv"](%x, %w, %b) where #depthwise
-    %y = octet.match ["nn.add"](%c, %r) commutative where [#octet.same_shape]
-    octet.yield %y : none
-  }
-  octet.pattern @conv_add_act dtypes = [@w8a8] float_uses = float_result channel_axis = 1 {
-    %x = octet.activation
-    %w = octet.weight axis = 0
-    %b = octet.bias optional
-    %r = octet.activation
-    %c = octet.match ["nn.conv"](%x, %w, %b)
-    %s = octet.match ["nn.add"](%c, %r) commutative where [#octet.same_shape]
-    %y = octet.match #unary(%s)
-    octet.yield %y : none
-  }
-  octet.pattern @conv_add dtypes = [@w8a8] float_uses = float_result channel_axis = 1 {
-    %x = octet.activation
-    %w = octet.weight axis = 0
-    %b = octet.bias optional
-    %r = octet.activation
-    %c = octet.match ["nn.conv"](%x, %w, %b)
-    %y = octet.match ["nn.add"](%c, %r) commutative where [#octet.same_shape]
-    octet.yield %y : none
-  }
-  octet.pattern @conv_act dtypes = [@w8a8] float_uses = float_result channel_axis = 1 {
-    %x = octet.activation
-    %w = octet.weight axis = 0
-    %b = octet.bias optional
-    %c = octet.match ["nn.conv"](%x, %w, %b)
-    %y = octet.match #unary(%c)
-    octet.yield %y : none
-  }
-  octet.pattern @conv dtypes = [@w8a8] float_uses = float_result channel_axis = 1 {
+  octet.part @convolution {
     %x = octet.activation
     %w = octet.weight axis = 0
     %b = octet.bias optional
     %y = octet.match ["nn.conv"](%x, %w, %b)
     octet.yield %y : none
   }
-
-  //===--- Linear ---===//
-
-  octet.pattern @linear_add_act dtypes = [@w8a8] float_uses = float_result {
-    %x = octet.activation splittable
+  // Depthwise ones take activations quantized per channel.
+  octet.part @depthwise_convolution {
+    %x = octet.activation channel_axis = 1
     %w = octet.weight axis = 0
     %b = octet.bias optional
-    %r = octet.activation
-    %c = octet.match ["nn.linear"](%x, %w, %b)
-    %s = octet.match ["nn.add"](%c, %r) commutative where [#octet.same_shape]
-    %y = octet.match #unary(%s)
+    %y = octet.match ["nn.conv"](%x, %w, %b) where #depthwise
     octet.yield %y : none
   }
-  octet.pattern @linear_add dtypes = [@w8a8] float_uses = float_result {
-    %x = octet.activation splittable
-    %w = octet.weight axis = 0
-    %b = octet.bias optional
-    %r = octet.activation
-    %c = octet.match ["nn.linear"](%x, %w, %b)
-    %y = octet.match ["nn.add"](%c, %r) commutative where [#octet.same_shape]
-    octet.yield %y : none
-  }
-  octet.pattern @linear_act dtypes = [@w8a8] float_uses = float_result {
-    %x = octet.activation splittable
-    %w = octet.weight axis = 0
-    %b = octet.bias optional
-    %c = octet.match ["nn.linear"](%x, %w, %b)
-    %y = octet.match #unary(%c)
-    octet.yield %y : none
-  }
-  octet.pattern @linear dtypes = [@w8a8] float_uses = float_result {
+  octet.part @linear_layer {
     %x = octet.activation splittable
     %w = octet.weight axis = 0
     %b = octet.bias optional
     %y = octet.match ["nn.linear"](%x, %w, %b)
     octet.yield %y : none
   }
+  octet.part @add {
+    %x = octet.activation
+    %r = octet.activation
+    %y = octet.match ["nn.add"](%x, %r) commutative where [#octet.same_shape]
+    octet.yield %y : none
+  }
+  octet.part @act {
+    %x = octet.activation
+    %y = octet.match #unary(%x)
+    octet.yield %y : none
+  }
+  octet.part @of_two {
+    %a = octet.activation
+    %b = octet.activation
+    %y = octet.match ["nn.add", "nn.sub", "nn.mul"](%a, %b)
+    octet.yield %y : none
+  }
+  octet.part @batch_norm {
+    %x = octet.activation
+    %scale = octet.parameter vector along 1
+    %shift = octet.parameter vector along 1
+    %mean = octet.parameter vector along 1
+    %variance = octet.parameter vector along 1
+    %y = octet.match ["nn.batch_norm"](%x, %scale, %shift, %mean, %variance)
+    octet.affine %y scale %scale shift %shift mean %mean variance %variance epsilon "epsilon"
+  }
+  octet.part @bias {
+    %x = octet.activation
+    %shift = octet.parameter
+    %y = octet.match ["nn.add"](%x, %shift) commutative
+    octet.affine %y shift %shift
+  }
+  octet.part @scale {
+    %x = octet.activation
+    %scale = octet.parameter
+    %y = octet.match ["nn.mul"](%x, %scale) commutative
+    octet.affine %y scale %scale
+  }
+
+  //===--- Affine operators that disappear into the weights in front of them ---===//
+
+  octet.fold_chain @conv channel_axis = 1 : [@convolution] -> [@batch_norm, @bias, @scale]
+  octet.fold_chain @linear channel_axis = -1 : [@linear_layer] -> [@batch_norm, @bias, @scale]
+
+  //===--- Products, what is added to them, what is computed of them ---===//
+
+  octet.chain @depthwise_conv dtypes = [@w8a8] float_uses = float_result channel_axis = 1
+    : [@depthwise_convolution] -> optional [@add] -> optional [@act]
+  octet.chain @conv dtypes = [@w8a8] float_uses = float_result channel_axis = 1
+    : [@convolution] -> optional [@add] -> optional [@act]
+  octet.chain @linear dtypes = [@w8a8] float_uses = float_result : [@linear_layer] -> optional [@add] -> optional [@act]
 
   //===--- Products of two activations ---===//
 
@@ -186,48 +91,13 @@ octet.backend @cpu {
     octet.yield %y : none
   }
 
-  //===--- Element-wise ---===//
+  //===--- Element-wise; batch norm that no weights took, as behind a concatenation ---===//
 
-  octet.pattern @binary_act dtypes = [@a8] float_uses = stays_float float_operands = stays_float channel_axis = 1 {
-    %a = octet.activation
-    %b = octet.activation
-    %s = octet.match ["nn.add", "nn.sub", "nn.mul"](%a, %b)
-    %y = octet.match #unary(%s)
-    octet.yield %y : none
-  }
-  octet.pattern @binary dtypes = [@a8] float_uses = stays_float float_operands = stays_float channel_axis = 1 {
-    %a = octet.activation
-    %b = octet.activation
-    %y = octet.match ["nn.add", "nn.sub", "nn.mul"](%a, %b)
-    octet.yield %y : none
-  }
-  octet.pattern @unary dtypes = [@a8] float_uses = stays_float float_operands = stays_float {
-    %x = octet.activation
-    %y = octet.match #unary(%x)
-    octet.yield %y : none
-  }
-
-  //===--- Batch norm that no weights took, as behind a concatenation ---===//
-
-  octet.pattern @batch_norm_act dtypes = [@a8] float_uses = stays_float float_operands = stays_float channel_axis = 1 {
-    %x = octet.activation
-    %scale = octet.parameter vector along 1
-    %shift = octet.parameter vector along 1
-    %mean = octet.parameter vector along 1
-    %variance = octet.parameter vector along 1
-    %n = octet.match ["nn.batch_norm"](%x, %scale, %shift, %mean, %variance)
-    %y = octet.match #unary(%n)
-    octet.yield %y : none
-  }
-  octet.pattern @batch_norm dtypes = [@a8] float_uses = stays_float float_operands = stays_float channel_axis = 1 {
-    %x = octet.activation
-    %scale = octet.parameter vector along 1
-    %shift = octet.parameter vector along 1
-    %mean = octet.parameter vector along 1
-    %variance = octet.parameter vector along 1
-    %y = octet.match ["nn.batch_norm"](%x, %scale, %shift, %mean, %variance)
-    octet.yield %y : none
-  }
+  octet.chain @binary dtypes = [@a8] float_uses = stays_float float_operands = stays_float channel_axis = 1
+    : [@of_two] -> optional [@act]
+  octet.chain @unary dtypes = [@a8] float_uses = stays_float float_operands = stays_float : [@act]
+  octet.chain @batch_norm dtypes = [@a8] float_uses = stays_float float_operands = stays_float channel_axis = 1
+    : [@batch_norm] -> optional [@act]
 
   //===--- Means: their range is much smaller than their input's, so they have a scale of their own ---===//
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/OperationSupport.h"
-#include "octet/Dialect/Octet/Octet.h"
+#include "octet/Dialect/Octet/Origin.h"
 #include "octet/Support/Diagnostics.h"
 #include "octet/Support/PythonRegex.h"
 #include "octet/Support/Quote.h"
@@ -80,6 +80,26 @@ bool AttributeIsDimensionAttr::holds(Operation *op) const {
          value.getInt() == (*shape)[getDimension()];
 }
 
+LogicalResult SourceClassAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                      ArrayAttr classes, bool) {
+  if (classes.empty())
+    return emitError() << "expected at least one class";
+  for (Attribute element : classes) {
+    auto name = dyn_cast<StringAttr>(element);
+    if (!name || name.empty())
+      return emitError() << "expected names of classes, but got " << element;
+  }
+  return success();
+}
+
+bool SourceClassAttr::holds(Operation *op) const {
+  OriginAttr origin = getOrigin(op);
+  StringAttr name = origin ? origin.getSourceClass() : StringAttr();
+  if (!name || !name.getValue().contains('.'))
+    return !getRequired();
+  return llvm::is_contained(getClasses(), name);
+}
+
 bool AttributeInRangeAttr::holds(Operation *op) const {
   auto value = dyn_cast_or_null<FloatAttr>(op->getAttrDictionary().get(getName()));
   return value && value.getValueAsDouble() >= getLow().getValueAsDouble() &&
@@ -97,7 +117,7 @@ bool BodyAttr::holds(Operation *op) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Patterns
+// Data types and patterns
 //===----------------------------------------------------------------------===//
 
 bool octet::isVariadicLeaf(Operation *leaf) {
@@ -105,6 +125,17 @@ bool octet::isVariadicLeaf(Operation *leaf) {
     return activation.getVariadic();
   auto any = dyn_cast_if_present<AnyOp>(leaf);
   return any && any.getVariadic();
+}
+
+LogicalResult DTypesOp::verify() {
+  if (!getDynamic())
+    return success();
+  if (!getInput())
+    return emitOpError("expected an input beside 'dynamic'");
+  if (getOutput() && !getOutput()->getType().isF32())
+    return emitOpError("expected the output f32 beside 'dynamic', but got ")
+           << getOutput()->getType();
+  return success();
 }
 
 LogicalResult MatchOp::verify() {
@@ -214,6 +245,19 @@ LogicalResult FoldOp::verifyRegions() {
   return verifyFoldedOperator(*this, affine);
 }
 
+LogicalResult PartOp::verifyRegions() {
+  Operation *end = getBody().front().getTerminator();
+  bool isEnd = isa<AffineOp>(end) || (isa<YieldOp>(end) && end->getNumOperands() == 1);
+  if (!isEnd)
+    return emitOpError("expected a region that ends with 'octet.yield' of one value or with "
+                       "'octet.affine'");
+  if (failed(verifyGraph(*this, getBody().front(), end->getOperand(0))))
+    return failure();
+  if (getRequired() && !getClasses())
+    return emitOpError("expected classes beside 'required'");
+  return success();
+}
+
 /// Operators that stay float on purpose must not have an unconditional pattern of their own.
 static LogicalResult verifyFloatOps(BackendOp backend, ArrayRef<PatternOp> patterns) {
   for (PatternOp pattern : patterns) {
@@ -245,8 +289,8 @@ LogicalResult FloatProductsOp::verify() { return verifyShare(*this); }
 LogicalResult BackendOp::verifyRegions() {
   SmallVector<PatternOp> patterns;
   for (Operation &part : getBody().front()) {
-    if (!isa<DTypesOp, PatternOp, FoldOp, FloatOp, FloatStatesOp, FloatNormsOp, FloatFirstOp,
-             FloatProductsOp, RecipeOp>(part))
+    if (!isa<DTypesOp, DTypesListOp, PartOp, PatternOp, ChainOp, FoldOp, FoldChainOp, FloatOp,
+             FloatStatesOp, FloatNormsOp, FloatFirstOp, FloatProductsOp, RecipeOp>(part))
       return emitOpError(
                  "expected dtypes, patterns, folds, float operators and a recipe, but got '")
              << part.getName() << "'";

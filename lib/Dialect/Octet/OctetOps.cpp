@@ -36,6 +36,28 @@ static void printMatchHead(OpAsmPrinter &printer, Operation *, ArrayAttr names, 
   printer << names;
 }
 
+/// `[@conv, "torch.nn.Conv2d"] -> optional [@act]`
+static ParseResult parseLinks(OpAsmParser &parser, ArrayAttr &links, DenseBoolArrayAttr &optional) {
+  SmallVector<Attribute> alternatives;
+  SmallVector<bool> flags;
+  do {
+    flags.push_back(succeeded(parser.parseOptionalKeyword("optional")));
+    ArrayAttr link;
+    if (parser.parseAttribute(link))
+      return failure();
+    alternatives.push_back(link);
+  } while (succeeded(parser.parseOptionalArrow()));
+  links = parser.getBuilder().getArrayAttr(alternatives);
+  optional = parser.getBuilder().getDenseBoolArrayAttr(flags);
+  return success();
+}
+
+static void printLinks(OpAsmPrinter &printer, Operation *, ArrayAttr links,
+                       DenseBoolArrayAttr optional) {
+  for (auto [index, link] : llvm::enumerate(links))
+    printer << (index ? " -> " : "") << (optional[index] ? "optional " : "") << link;
+}
+
 #define GET_OP_CLASSES
 #include "octet/Dialect/Octet/OctetOps.cpp.inc"
 

@@ -132,6 +132,13 @@ TEST_F(Statistics, PlaceholdersAndReusedObserversHaveNoType) {
   EXPECT_EQ(getError(reuse, update(reuse, {{1, 2, 3, 4, 5, 6}})),
             "the observer of the input gives the quantized type");
   EXPECT_TRUE(placeholder.getSpec().floatType.isF16());
+  ObserverAttrInterface dynamic =
+      parse("#octet.placeholder<dtype = ui8, dynamic = true, reduce_range = true, per_row = true>");
+  EXPECT_EQ(getError(dynamic, update(dynamic, {{1, 2, 3, 4, 5, 6}})),
+            "a placeholder has no quantized type: each run has its own");
+  EXPECT_TRUE(dynamic.getSpec().isDynamic && dynamic.getSpec().isPerRow);
+  EXPECT_EQ(std::make_pair(*dynamic.getSpec().quantMin, *dynamic.getSpec().quantMax),
+            std::make_pair(int64_t(0), int64_t(127)));
   EXPECT_TRUE(reuse.getSpec().reusesInput);
 }
 
@@ -343,7 +350,13 @@ TEST_F(Statistics, ParametersAreVerified) {
                            "#octet.mean_squared_error<dtype = ui8, axis = -1>",
                            "#octet.recording<runs = 0>",
                            "#octet.recording<runs = 65537>",
-                           "#octet.placeholder<dtype = i8>",
+                           "#octet.placeholder<dtype = i8, dynamic = true>",
+                           "#octet.placeholder<dtype = ui8>",
+                           "#octet.placeholder<dtype = index, dynamic = true>",
+                           "#octet.placeholder<dtype = f32, range = [0, 127]>",
+                           "#octet.placeholder<dtype = f32, dynamic = true, per_row = true>",
+                           "#octet.placeholder<dtype = f16, dynamic = true, reduce_range = true>",
+                           "#octet.placeholder<dtype = ui8, dynamic = true, range = [0, 256]>",
                            "#octet.channel_values<axis = -1>",
                            "#octet.channel_values<count = 0>",
                            "#octet.histogram<dtype = ui8, bins = 0>",

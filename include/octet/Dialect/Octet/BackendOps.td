@@ -95,6 +95,18 @@ def Octet_AttributeIsDimensionAttr : Octet_ConstraintAttr<"AttributeIsDimension"
   let assemblyFormat = "`<` $name `,` `operand` $operand `,` `dimension` $dimension `,` `above` $above `>`";
   let genVerifyDecl = 1;
 }
+def Octet_SourceClassAttr : Octet_ConstraintAttr<"SourceClass", "source_class"> {
+  let summary = "the class of the operator in the source is one of these";
+  let description = [{
+    Compares the class of the operator's origin, a name of Python such as `torch.nn.Linear`, `torch.nn.functional.linear` or
+    `torch.Tensor.relu`. An operator without such a class, as from ONNX (whose operator types have no dot), has any of them, so that it matches by
+    what it computes; with `required` it has none. Errors: no class, an empty one. Source: `docs/rationale/chains.md`. PyTorch: the
+    module class, function or method in a pattern.
+  }];
+  let parameters = (ins "::mlir::ArrayAttr":$classes, DefaultValuedParameter<"bool", "false">:$required);
+  let assemblyFormat = "`<` $classes (`,` `required` `=` $required^)? `>`";
+  let genVerifyDecl = 1;
+}
 def Octet_AttributeInRangeAttr : Octet_ConstraintAttr<"AttributeInRange", "attribute_in_range"> {
   let summary = "a float attribute lies in a closed interval";
   let description = [{
@@ -124,12 +136,15 @@ def Octet_BackendOp : Octet_Op<"backend", [Symbol, SymbolTable, IsolatedFromAbov
   let summary = "the quantized operators that a target supports";
   let description = [{
     A text file that `octet-attach-policy` reads into a network's module. Patterns are tried longest first, those of equal
-    length in the order of the file. Errors: anything but `octet.dtypes`, `octet.pattern`, `octet.fold`, `octet.float`,
+    length in the order of the file. `octet.chain` and `octet.fold_chain` are short for patterns and folds; `includes` names another file (by
+    its path beside this one, or a built-in name), whose entries follow but for those whose symbols this backend has, and for
+    chains whose data types it has not. `octet-attach-policy` resolves both. Errors: anything but `octet.dtypes`, `octet.dtypes_list`,
+    `octet.part`, `octet.pattern`, `octet.chain`, `octet.fold`, `octet.fold_chain`, `octet.float`,
     `octet.float_states`, `octet.float_norms`, `octet.float_first`, `octet.float_products` and at most one `octet.recipe` inside; two patterns with the same graph. PyTorch: `BackendConfig`.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name);
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$includes);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name $body attr-dict";
+  let assemblyFormat = "$sym_name (`includes` $includes^)? $body attr-dict";
   let hasRegionVerifier = 1;
 }
 
@@ -138,12 +153,17 @@ class Octet_BackendPart<string mnemonic, list<Trait> traits = []>
 
 def Octet_DTypesOp : Octet_BackendPart<"dtypes", [Symbol]> {
   let summary = "one combination of data types that a pattern supports";
-  let description = "A missing member leaves the type of that value open. PyTorch: `DTypeConfig`.";
-  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<Octet_DTypeAttr>:$input, OptionalAttr<Octet_DTypeAttr>:$output,
-      OptionalAttr<Octet_DTypeAttr>:$weight, OptionalAttr<TypeAttr>:$bias);
-  let assemblyFormat = [{
-    $sym_name (`input` `=` $input^)? (`output` `=` $output^)? (`weight` `=` $weight^)? (`bias` `=` $bias^)? attr-dict
+  let description = [{
+    A missing member leaves the type of that value open. `dynamic`: scale and zero point of the input are chosen in each run,
+    and the result is f32; a QConfig fits if its activation observer is `dynamic`, too (OCT215). `fx` keeps what only PyTorch
+    reads. Errors: `dynamic` without an input, or with an output other than f32. PyTorch: `DTypeConfig`.
   }];
+  let arguments = (ins SymbolNameAttr:$sym_name, UnitAttr:$dynamic, OptionalAttr<Octet_DTypeAttr>:$input, OptionalAttr<Octet_DTypeAttr>:$output,
+      OptionalAttr<Octet_DTypeAttr>:$weight, OptionalAttr<TypeAttr>:$bias, OptionalAttr<DictionaryAttr>:$fx);
+  let assemblyFormat = [{
+    $sym_name (`dynamic` $dynamic^)? (`input` `=` $input^)? (`output` `=` $output^)? (`weight` `=` $weight^)? (`bias` `=` $bias^)? attr-dict
+  }];
+  let hasVerifier = 1;
 }
 
 def Octet_PatternOp : Octet_BackendPart<"pattern", [Symbol, IsolatedFromAbove, SingleBlock,
@@ -157,7 +177,7 @@ def Octet_PatternOp : Octet_BackendPart<"pattern", [Symbol, IsolatedFromAbove, S
     (`observed`, as in PyTorch), the unit reads integers and writes floats (`float_result`), or the unit runs in float
     (`stays_float`). `float_operands` applies where all activations come from operators that stay float: a unit that does so, too (OCT108), has
     its result quantized once, where it is read, instead of every operand.
-    `channel_axis`: the result may have one scale and zero point per element of this axis.
+    `channel_axis`: the result may have one scale and zero point per element of this axis. `fx` keeps what only PyTorch reads.
 
     The region yields all results of the root, which are the unit's: each has an observer, or all have that of the inputs.
     Values that regions of the matched operators read from outside become operands of the group, constants a part of it.
@@ -170,7 +190,7 @@ def Octet_PatternOp : Octet_BackendPart<"pattern", [Symbol, IsolatedFromAbove, S
       DefaultValuedAttr<Octet_ObservationAttr, "::octet::Observation::different">:$observation,
       DefaultValuedAttr<Octet_FloatUsesAttr, "::octet::FloatUses::observed">:$float_uses,
       DefaultValuedAttr<Octet_FloatOperandsAttr, "::octet::FloatOperands::observed">:$float_operands,
-      OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$channel_axis);
+      OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$channel_axis, OptionalAttr<DictionaryAttr>:$fx);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `dtypes` `=` $dtypes (`observation` `=` $observation^)? (`float_uses` `=` $float_uses^)?
@@ -271,7 +291,7 @@ def Octet_RecipeOp : Octet_BackendPart<"recipe"> {
 //===----------------------------------------------------------------------===//
 
 /// Not pure: two identical leaves are two operands, which passes over the network must not merge.
-class Octet_Leaf<string mnemonic> : Octet_Op<mnemonic, [ParentOneOf<["PatternOp", "FoldOp"]>]> {
+class Octet_Leaf<string mnemonic> : Octet_Op<mnemonic, [ParentOneOf<["PatternOp", "FoldOp", "PartOp"]>]> {
   let results = (outs NoneType:$value);
 }
 
@@ -327,7 +347,7 @@ def Octet_AnyOp : Octet_Leaf<"any"> {
   let assemblyFormat = "(`variadic` $variadic^)? attr-dict";
 }
 
-def Octet_MatchOp : Octet_Op<"match", [ParentOneOf<["PatternOp", "FoldOp"]>]> {
+def Octet_MatchOp : Octet_Op<"match", [ParentOneOf<["PatternOp", "FoldOp", "PartOp"]>]> {
   let summary = "an operator of any dialect, by name and structure";
   let description = [{
     Matches an operator of one of `names` with these operands (in either order if `commutative`) and the attributes of `with`,
@@ -347,7 +367,7 @@ def Octet_MatchOp : Octet_Op<"match", [ParentOneOf<["PatternOp", "FoldOp"]>]> {
   let extraClassDeclaration = "::mlir::Value getValue() { return getValues().front(); }";
 }
 
-def Octet_AffineOp : Octet_Op<"affine", [Terminator, HasParent<"FoldOp">, AttrSizedOperandSegments]> {
+def Octet_AffineOp : Octet_Op<"affine", [Terminator, ParentOneOf<["FoldOp", "PartOp"]>, AttrSizedOperandSegments]> {
   let summary = "the root's result is k * x + b";
   let description = [{
     With k = scale / sqrt(variance + epsilon) and b = shift - mean * k, each per channel; a missing scale is 1, a missing

@@ -199,13 +199,22 @@ def Octet_FixedQParamsObserver : Octet_Observer<"FixedQParamsObserver", "fixed_q
 }
 
 def Octet_PlaceholderObserver : Octet_Observer<"PlaceholderObserver", "placeholder"> {
-  let summary = "no statistics: the values stay floats of a type";
+  let summary = "no statistics: the values stay floats, or are quantized by what each run sees";
   let description = [{
     Says that a value is not quantized ahead of time. A weight with `#octet.placeholder<dtype = f32>` stays float where the
-    backend's data types have that type for the weight; activations are quantized statically only, so that a QConfig with
-    this observer keeps its operator float (OCT212). PyTorch: `PlaceholderObserver` and `NoopObserver`.
+    backend's data types have that type for the weight; as the `activation` of a QConfig it keeps the operator float (OCT212).
+
+    With `dynamic = true` and an integer `dtype`, scale and zero point are chosen in each run: for the whole tensor, or with
+    `per_row = true` for each row, the elements along the last dimension. `range` and `reduce_range` are those of
+    `#octet.min_max`. Only the weighted activation of an operator is quantized, and its result is float.
+
+    Errors: an integer `dtype` without `dynamic`; a `range`, `reduce_range` or `per_row` beside a float `dtype`; those of the
+    parameters of `#octet.min_max`. Source: [N.choose_qparams]; PyTorch: `PlaceholderObserver` and `NoopObserver`.
   }];
-  let parameters = (ins "::mlir::FloatType":$dtype);
+  let genVerifyDecl = 1;
+  let parameters = (ins "::mlir::Type":$dtype, DefaultValuedParameter<"bool", "false">:$dynamic,
+    OptionalParameter<"::mlir::DenseI64ArrayAttr">:$range, DefaultValuedParameter<"bool", "false">:$reduce_range,
+    DefaultValuedParameter<"bool", "false">:$per_row);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

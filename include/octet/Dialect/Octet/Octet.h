@@ -36,6 +36,8 @@ struct ObserverSpec {
   mlir::IntegerType dtype;
   /// Instead of `dtype`: the values stay floats of this type.
   mlir::FloatType floatType;
+  /// Scale and zero point are chosen in each run, for each row or for all elements.
+  bool isDynamic = false, isPerRow = false;
   /// Instead of `dtype`: the result has the observer of the inputs.
   bool reusesInput = false;
   std::optional<int64_t> quantMin, quantMax;

@@ -153,6 +153,7 @@ def Octet_ObserveOp : Octet_Op<"observe", [DeclareOpInterfaceMethods<SymbolUserO
 //===----------------------------------------------------------------------===//
 
 include "octet/Dialect/Octet/BackendOps.td"
+include "octet/Dialect/Octet/ChainOps.td"
 include "octet/Dialect/Octet/MappingOps.td"
 
 #endif // OCTET_DIALECT_OCTET_OCTETOPS_TD

@@ -1,0 +1,40 @@
+// PyTorch's get_onednn_backend_config().
+octet.backend @onednn includes "torch" {
+  octet.dtypes @weighted input = <ui8> output = <ui8> weight = <si8> bias = f32
+  octet.dtypes @dynamic dynamic input = <ui8> output = <f32> weight = <si8> bias = f32
+  octet.dtypes @values input = <ui8> output = <ui8>
+  octet.dtypes @unit input = <ui8> output = <ui8 range [0, 255] scale 3.90625e-3 : f32 zero_point 0>
+  octet.dtypes @signed_unit input = <ui8> output = <ui8 range [0, 255] scale 7.8125e-3 : f32 zero_point 128>
+  octet.dtypes @normalized input = <ui8> output = <ui8> weight = <f32> bias = f32
+  octet.dtypes @bytes input = <f32> output = <f32> weight = <si8>
+
+  octet.dtypes_list @conv2d_types [@weighted]
+  octet.dtypes_list @conv_types [@weighted]
+  octet.dtypes_list @linear_types [@weighted, @dynamic]
+  octet.dtypes_list @fused_linear_types [@weighted, @dynamic]
+  octet.dtypes_list @binary_types [@values]
+  octet.dtypes_list @matmul_types [@values]
+  octet.dtypes_list @recurrent_types [@dynamic]
+  octet.dtypes_list @embedding_types [@bytes]
+  octet.dtypes_list @layer_norm_types [@normalized]
+  octet.dtypes_list @default_types [@values]
+  octet.dtypes_list @rectified_types [@values]
+  octet.dtypes_list @batch_norm_types [@values]
+  octet.dtypes_list @unit_types [@unit]
+  octet.dtypes_list @signed_unit_types [@signed_unit]
+  octet.dtypes_list @copy_types [@values]
+  octet.dtypes_list @more_copy_types [@values]
+
+  //===--- Convolutions with a residual, linear layers with further activations ---===//
+
+  octet.chain @residual_conv2d dtypes = [@weighted] : ["torch.nn.Conv2d"] -> optional ["torch.nn.BatchNorm2d"] -> [@add]
+      -> optional ["torch.nn.ReLU"]
+  octet.chain @trained_conv2d_add dtypes = [@weighted] : ["torch.ao.nn.intrinsic.ConvAdd2d",
+      "torch.ao.nn.intrinsic.ConvAddReLU2d"]
+  octet.chain @activated_linear dtypes = [@weighted, @dynamic] : ["torch.nn.Linear", "torch.nn.functional.linear"]
+      -> ["torch.nn.LeakyReLU", "torch.nn.functional.leaky_relu", "torch.nn.Tanh", "torch.tanh"]
+  octet.chain @activated_linear dtypes = [@weighted, @dynamic] : ["torch.nn.Linear"] -> ["torch.nn.BatchNorm1d"]
+      -> ["torch.nn.LeakyReLU"]
+  octet.chain @trained_linear_activation dtypes = [@weighted, @dynamic] : ["torch.ao.nn.intrinsic.LinearLeakyReLU",
+      "torch.ao.nn.intrinsic.LinearTanh"]
+}
