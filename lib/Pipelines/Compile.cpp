@@ -273,7 +273,7 @@ private:
   PipelineOptions getPipelineOptions() {
     PipelineOptions options{request.policy, request.calibration, request.progress,
                             getLevels(request.target)};
-    options.progress.onFigure = [this](StringRef key, int64_t value) { report.set(key, value); };
+    options.progress.onFigure = [this](StringRef key, auto value) { report.set(key, value); };
     options.calibration.saveStatistics.clear(); // they are written with the result
     if (!request.calibration.saveStatistics.empty())
       options.progress.onStatistics = [this](std::string text) { result.statistics = text; };

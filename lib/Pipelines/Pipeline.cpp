@@ -58,6 +58,11 @@ static void buildCalibrate(OpPassManager &pm, const PipelineOptions &options) {
   calibrate.loadStatistics.assign(saved.begin(), saved.end());
   calibrate.saveStatistics = options.calibration.saveStatistics;
   pm.addPass(createCalibratePass(calibrate));
+  if (options.calibration.comparesLayers) { // with the network's own weights and biases
+    CompareLayersPassOptions compare;
+    compare.output = "";
+    pm.addPass(createCompareLayersPass(compare));
+  }
   pm.addPass(createRunRecipePass({RecipePlace::AfterCalibrate}));
 }
 

@@ -67,6 +67,7 @@ static SmallVector<GivenOption> getOptions(const CompileRequest &request) {
           {"--calibration-data", !calibration.calibrationData.empty(), Stage::Calibrate},
           {"--load-statistics", !calibration.loadStatistics.empty(), Stage::Calibrate},
           {"--save-statistics", !calibration.saveStatistics.empty(), Stage::Calibrate},
+          {"--compare-layers", calibration.comparesLayers, Stage::Calibrate},
           {"--backend", !policy.backend.empty(), isFloat ? Stage::Fuse : Stage::Convert},
           {"--strict", policy.isStrict, Stage::Lower}};
 }

@@ -75,9 +75,12 @@ struct RunRecipe : octet::impl::RunRecipePassBase<RunRecipe> {
     RecipeOp recipe = backend->getRecipe();
     if (!recipe)
       return;
+    // The end of a pipeline within a pass drops all analyses of the module.
+    MeasureContext context = getAnalysis<MeasureContext>();
     FailureOr<OpPassManager> pipeline = parsePipeline(recipe, place);
     if (failed(pipeline) || failed(runPipeline(*pipeline, getOperation())))
       signalPassFailure();
+    getAnalysis<MeasureContext>() = context;
   }
 };
 } // namespace

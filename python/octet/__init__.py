@@ -12,6 +12,7 @@
 from ._compiler import QuantizedModel, compile, quantize
 from .errors import CompileError, CompileWarning, Error, InputError, LoadError, SaveError
 from ._buckets import Bucket, TensorInfo
+from .layers import LayerErrors, QConfigErrors, compare_layers, compare_qconfigs
 from .model import BoundModel, Model, load
 from .report import Report
 
@@ -23,12 +24,16 @@ __all__ = [
     "CompileWarning",
     "Error",
     "InputError",
+    "LayerErrors",
     "LoadError",
     "Model",
+    "QConfigErrors",
     "QuantizedModel",
     "Report",
     "SaveError",
     "TensorInfo",
+    "compare_layers",
+    "compare_qconfigs",
     "compile",
     "load",
     "quantize",

@@ -337,9 +337,13 @@ def quantize(
     states: Optional[States] = None,
     strict: bool = False,
     quantized_io: bool = False,
+    compare_layers: bool = False,
 ) -> QuantizedModel:
-    """Quantizes an ONNX network without compiling it to machine code. Arguments as in `compile`."""
+    """Quantizes an ONNX network without compiling it to machine code. Arguments as in `compile`; with `compare_layers`, the
+    report has the figures of `octet.compare_layers`."""
     options = _policy_options(backend, qconfig_mapping, input_shapes, input_values, states, strict, quantized_io)
+    if compare_layers:
+        options.append("--compare-layers")
     with _work_folder(model) as (folder, path):
         options.append(f"--calibration-data={write_calibration_data(calibration_data, folder / 'samples', bool(states))}")
         bytecode, onnx, report = folder / f"{path.stem}.mlirbc", folder / "quantized.onnx", folder / "report.json"

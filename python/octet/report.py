@@ -23,7 +23,7 @@ class Verdict(NamedTuple):
     note: str = ""
 
 
-def _show(foreign: str) -> str:
+def show(foreign: str) -> str:
     """Text from a file on one line: characters that are not printable are escaped, the middle of a long text is omitted."""
     text = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in foreign)
     return text if len(text) <= 200 else f"{text[:120]}...({len(text) - 180} more)...{text[-60:]}"
@@ -88,11 +88,11 @@ class Report(Sequence):  # type: ignore[type-arg]
         lines = [("layer", "operator", "verdict", "why")]
         for row in self._rows:
             why = f"{row.code} {row.reason}" if row.code else row.pattern
-            lines.append((_show(row.name), _show(row.operator), row.verdict, _show(why)))
+            lines.append((show(row.name), show(row.operator), row.verdict, show(why)))
             if row.remedy:
-                lines.append(("", "", "", f"-> {_show(row.remedy)}"))
+                lines.append(("", "", "", f"-> {show(row.remedy)}"))
             if row.note:
-                lines.append(("", "", "", f"note: {_show(row.note)}"))
+                lines.append(("", "", "", f"note: {show(row.note)}"))
         widths = [max(len(line[column]) for line in lines) for column in range(3)]
         return "\n".join(
             "  ".join([*(text.ljust(width) for text, width in zip(line, widths)), line[3]]).rstrip() for line in lines)

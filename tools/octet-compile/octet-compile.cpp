@@ -90,6 +90,10 @@ struct Options {
                             cl::desc("Threads of the calibration (default: one for each core);\n"
                                      "they change neither statistics nor the library")};
 
+  cl::opt<bool> compareLayers{
+      "compare-layers", cl::cat(calibration),
+      cl::desc("Measure the error of every quantized operator on samples, for --report")};
+
   cl::opt<Precision> precision{
       cl::desc("Precision:"), cl::init(Precision::Int8), cl::cat(policy),
       cl::values(clEnumValN(Precision::Float, "float", "Float code instead of int8"),
@@ -230,7 +234,7 @@ static Expected<CompileRequest> makeRequest(const Options &options) {
     return std::vector<std::string>(values.begin(), values.end());
   };
   request.calibration = {list(options.calibrationData), list(options.loadStatistics),
-                         options.saveStatistics, options.threads};
+                         options.saveStatistics, options.threads, options.compareLayers};
   request.target = {options.target, list(options.levels)};
   request.output.name = options.name;
   request.output.artifact = options.artifact;

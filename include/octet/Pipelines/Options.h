@@ -14,6 +14,7 @@
 
 #include "octet/Import/Import.h"
 #include "octet/Pipelines/Stages.h"
+#include "llvm/Support/JSON.h"
 #include <functional>
 #include <optional>
 #include <string>
@@ -46,6 +47,7 @@ struct CalibrationOptions {
   std::string saveStatistics; ///< a file to write; empty: none
   /// Of a run and of a measurement; 0: one for each core. They never change the result.
   unsigned threads = 0;
+  bool comparesLayers = false; ///< figures of octet-compare-layers for the report
 
   bool hasSource() const { return !calibrationData.empty() || !loadStatistics.empty(); }
 };
@@ -88,7 +90,7 @@ struct Progress {
   /// One more unit of work is done.
   std::function<void(const WorkDone &work)> onWork;
   /// A pass has a figure for the report.
-  std::function<void(llvm::StringRef key, int64_t value)> onFigure;
+  std::function<void(llvm::StringRef key, llvm::json::Value value)> onFigure;
   /// A calibration has ended: the text of its file of statistics.
   std::function<void(std::string text)> onStatistics;
 };

@@ -88,4 +88,63 @@ def CorrectBiasPass : Octet_RunningPass<"octet-correct-bias"> {
   ];
 }
 
+def CompareLayersPass : Octet_RunningPass<"octet-compare-layers"> {
+  let summary = "measure the error of every quantized operator";
+  let description = [{
+    Runs a calibrated network (between `octet-calibrate` and `octet-convert`) in float and as the reference model on up to 50
+    of the samples, chosen by content and not by order, and prints a row for each operator or group that runs quantized, but
+    not for those that only move values:
+
+    - `output`: its result against that of the float network, with the errors of all operators in front of it;
+    - `alone`: its result against that of its float twin, the same operators in float on the same dequantized inputs;
+    - `local`: against a twin that reads the inputs in front of their quantization, so that their rounding counts, too;
+    - `weights`: its weights against their values as integers.
+
+    Each as signal-to-noise ratio in decibels, in JSON also as normalized L2 and cosine [N.stat.distance]. Of a result with more
+    than `values` elements, about that many are compared, at positions that depend on the shape alone. The program is not
+    changed. Errors: no samples (`octet-use-samples`), or those of samples, as in `octet-calibrate`; a module without a function
+    `main`; a file that cannot be written. PyTorch: the Numeric Suite (`add_loggers`, `add_shadow_loggers`, `extract_weights`).
+  }];
+  let options = [
+    Option<"json", "json", "bool", "false", "print JSON instead of a table">,
+    Option<"output", "output", "std::string", "\"-\"", "file to write to; empty: the report alone">,
+    Option<"values", "values", "int64_t", "16384", "values of a result that are compared in each sample">];
+  let statistics = [Statistic<"numCompared", "num-compared", "operators that were compared">];
+}
+
+def EqualizePass : Pass<"octet-equalize", "::mlir::ModuleOp"> {
+  let summary = "give consecutive layers weights of equal ranges";
+  let description = [{
+    Where only a second convolution or linear layer reads a first one's result, through operators for which f(s x) = s f(x), a factor
+    for each channel between them can move from one's weights to the other's. The pass takes those factors that make
+    the ranges of the channel's weights equal in both, for all such pairs in turn until the weights settle. The network computes
+    the same but for rounding; channels with narrow ranges get more of the 256 integers. Runs on the float network, as in
+    `octet.recipe before_prepare "octet-equalize"`. Source: [N.equalize]; Nagel and others, "Data-Free Quantization Through Weight
+    Equalization and Bias Correction", 2019; PyTorch: `torch.ao.quantization._equalize.equalize`.
+  }];
+  let options = [
+    Option<"threshold", "threshold", "double", "1e-4", "the weights have settled where the norms of their changes are less in total">,
+    Option<"iterations", "iterations", "int64_t", "100", "rounds at most">];
+  let dependentDialects = ["::octet::nn::NNDialect"];
+  let statistics = [Statistic<"numPairs", "num-pairs", "pairs of layers">];
+}
+
+def EqualizeInputsPass : Octet_RunningPass<"octet-equalize-inputs"> {
+  let summary = "move ranges of input channels into the weights";
+  let description = [{
+    Multiplies each input channel of a convolution or linear layer by a factor, and divides the weights that read it: where
+    channels have unequal ranges, those with narrow ones get more integers. The factor is the root of the quotient of the
+    weights' range and the input's, which is measured on all samples (`octet-use-samples`); it is 1 where that is zero, infinite or no
+    number. A layer in front whose result nothing else reads takes the factors into its weights and bias; elsewhere a
+    multiplication is inserted. A layer whose input has other readers, too, is left as it is, with a warning. Runs on the float
+    network, as in `octet.recipe before_prepare "octet-equalize-inputs{layers=conv1,conv5}"`; without samples the pass warns and
+    changes nothing. Errors: those of samples, as in `octet-calibrate`; a module without a function `main`; a name in `layers`
+    that no layer has. Source: [N.equalize_inputs]; PyTorch: `_equalization_config` of `prepare_fx`.
+  }];
+  let options = [ListOption<"layers", "layers", "std::string", "names of the layers; all without names">];
+  let statistics = [
+    Statistic<"numEqualized", "num-equalized", "layers with other weights">,
+    Statistic<"numFactors", "num-factors", "multiplications that were inserted">];
+}
+
 #endif // OCTET_PIPELINES_PASSES_TD
