@@ -124,7 +124,7 @@ octet.backend @short includes "torch" {
     // CHECK: octet.affine %{{.*}} scale %{{.*}}
     octet.affine %y scale %s
   }
-  // CHECK: octet.chain @linear dtypes = [@all] observation = different one_activation = shared float_uses = float_result channel_axis = 1 : ["torch.nn.Linear", @act] -> optional [@act] {fx = {root_module = "torch.nn.Linear"}}
+  // CHECK: octet.chain @linear dtypes = [@all] one_activation = shared float_uses = float_result channel_axis = 1 : ["torch.nn.Linear", @act] -> optional [@act] {fx = {root_module = "torch.nn.Linear"}}
   octet.chain @linear dtypes = [@all] one_activation = shared float_uses = float_result channel_axis = 1
     : ["torch.nn.Linear", @act] -> optional [@act] {fx = {root_module = "torch.nn.Linear"}}
   // CHECK: octet.fold_chain @linear channel_axis = -1 : ["torch.nn.Linear"] -> [@scale]

@@ -148,7 +148,7 @@ class Case:
     modules: dict
     forward: object
     mapping: str = GLOBAL
-    backend: str = "fx_native.mlir"
+    backend: str = "native"
     #: Nodes of FX that are one operator here.
     aliases: dict = field(default_factory=dict)
     #: Histograms are compared to 1 %, and not with 1.13, which cuts their bounds.
@@ -247,8 +247,7 @@ CASES = {
     "convtranspose_bn": Case({"c": ("conv_transpose",), "bn": ("batch_norm",)},
                              lambda n: n.batch_norm(n.conv(n.inputs[0], "c", transposed=True), "c")),
     "bn_relu": Case({"bn": ("batch_norm",)}, lambda n: n.relu(n.batch_norm(n.inputs[0], "bn"), "bn")),
-    "bn1d_alone": Case({"bn": ("batch_norm",)}, lambda n: n.batch_norm(n.inputs[0], "bn", "torch.nn.BatchNorm1d"),
-                       mapping('octet.object_type "torch.nn.BatchNorm1d" none')),
+    "bn1d_alone": Case({"bn": ("batch_norm",)}, lambda n: n.batch_norm(n.inputs[0], "bn", "torch.nn.BatchNorm1d")),
     "conv_two_users_no_fuse": Case({"c": small_conv()}, two_users),
     "functional_linear_relu": Case({"l": L}, lambda n: n.relu(n.linear(n.inputs[0], "l", "linear"))),
     "functional_linear_kwargs": Case({"l": L}, lambda n: n.linear(n.inputs[0], "l", "linear")),
@@ -289,11 +288,11 @@ CASES = {
                                  lambda n: n.norm(n.conv(n.inputs[0], "c"), "g", [1, 2, 3], (2, 1, 1)),
                                  aliases={"group_norm": "g"}, only_new="1.13 quantizes the normalization's weight, too"),
     "groupnorm_module": Case({"c": small_conv(), "g": ("norm",)},
-                             lambda n: n.norm(n.conv(n.inputs[0], "c"), "g", [1, 2, 3], (2, 1, 1), "torch.nn.GroupNorm"),
-                             mapping('octet.object_type "torch.nn.GroupNorm" none')),
+                             lambda n: n.norm(n.conv(n.inputs[0], "c"), "g", [1, 2, 3], (2, 1, 1), "torch.nn.GroupNorm")),
     "interpolate": Case({"c": small_conv()}, interpolate),
     "avgpool_mean": Case({"c": small_conv()}, averages),
-    "dropout": Case({"a": L}, lambda n: n.add("nn.transpose", [n.linear(n.inputs[0], "a")], "d", attributes="permutation [0, 1]")),
+    "dropout": Case({"a": L}, lambda n: n.add("nn.transpose", [n.linear(n.inputs[0], "a")], "d", attributes="permutation [0, 1]",
+                                              source="torch.nn.Dropout")),
     "fp16_static_linear": Case({"a": L}, lambda n: n.linear(n.inputs[0], "a"), mapping(everything=qconfig(HALF, HALF))),
     "input_quantized": Case(
         {"a": L}, lambda n: n.linear(n.inputs[0], "a"), input_type=(0.0118, 85),
@@ -311,8 +310,7 @@ CASES = {
     "getattr_shape": Case({"a": L}, lambda n: n.reshape(n.linear(n.inputs[0], "a"), (2, 4), "reshape")),
     "stack_unsqueeze": Case({"a": L}, lambda n: n.reshape(
         stack(n, [n.linear(n.inputs[0], "a"), n.linear(n.inputs[0], "a", "a_1")], "stack"), (1, 2, 2, 4), "unsqueeze")),
-    "chunk_not_in_config": Case({"a": L, "b": ("linear", 2, 2)}, chunk,
-                                 mapping('octet.object_type "torch.chunk" none'), aliases={"chunk": "getitem"}),
+    "chunk_not_in_config": Case({"a": L, "b": ("linear", 2, 2)}, chunk, aliases={"chunk": "getitem"}),
     "tutorial_conv_relu": Case(TUTORIAL_MODULES, tutorial, TUTORIAL_MAPPING, "fx_tutorial.mlir"),
     "tutorial_conv_bn_relu_not_in_backend": Case(
         {**TUTORIAL_MODULES, "bn": ("batch_norm", 3)}, lambda n: tutorial(n, use_bn=True), TUTORIAL_MAPPING, "fx_tutorial.mlir"),

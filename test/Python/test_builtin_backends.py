@@ -128,7 +128,7 @@ def test_dictionary_is_a_backend(tool, tmp_path, source, recorded):
     (tmp_path / "empty.mlir").write_text("func.func @main() { return }\n")
     attach = "--octet-attach-policy=qconfig-mapping=fbgemm_default_mapping backend="
     text = tool("octet-opt", tmp_path / "empty.mlir", attach + str(tmp_path / "native.json")).stdout
-    assert re.search(r"octet.pattern @Conv2d_BatchNorm2d_ReLU dtypes = \[@types1\] \{", text)
+    assert re.search(r"octet.pattern @Conv2d_BatchNorm2d_ReLU_bn_relu dtypes = \[@types1\] \{", text)
     assert 'root_module = "nn.Conv2d"' in text
     builtin = tool("octet-opt", tmp_path / "empty.mlir", attach + "native").stdout
     graphs = [{re.sub(r", required = true|#octet.source_class<.*?>", "", match) for match in re.findall(r"octet.match \[.*", each)}

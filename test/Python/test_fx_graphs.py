@@ -124,7 +124,8 @@ def write(source, folder, case, record):
     if "{" in mapping:
         (folder / "mapping.mlir").write_text(mapping)
         mapping = folder / "mapping.mlir"
-    return folder / "network.mlir", folder / "samples.npz", source / "test" / "Python" / "Inputs" / case.backend, mapping
+    backend = source / "test" / "Python" / "Inputs" / case.backend if case.backend.endswith(".mlir") else case.backend
+    return folder / "network.mlir", folder / "samples.npz", backend, mapping
 
 
 def convert(tool, *arguments):
