@@ -23,6 +23,11 @@ ENGINES = ("qnnpack", "onednn", "x86", "fbgemm")
 OF_ENGINES = {**{name: case for name, case in fx_networks.CASES.items() if case.mapping == "qnnpack_default_mapping"},
               **fx_networks_of_2_13.CASES}
 
+#: Every network but those with a backend of their own.
+ALL = {name: case for name, case in {**fx_networks.CASES, **fx_networks_of_2_13.CASES}.items() if case.backend == "native"}
+#: PyTorch's own products differ in the last bit from version to version; the scales of 1.13 are met.
+LAST_BITS = {"functional_linear_kwargs", "cat", "fork_two_consumers", "same_module_twice"}
+
 
 class Graph:
     """What a reference model does, without the names of its quantize and dequantize nodes."""
@@ -158,7 +163,8 @@ def differ(ours, recorded, case):
 @pytest.fixture(scope="module")
 def records(shared_spec):
     files = {"1.13": "golden/fx_graphs", "2.13": "golden-2.13/fx_graphs_qnnpack_native",
-             **{engine: f"golden-2.13/fx_graphs_{engine}_native" for engine in ENGINES}}
+             **{engine: f"golden-2.13/fx_graphs_{engine}_native" for engine in ENGINES},
+             **{f"{engine} itself": f"golden-2.13/fx_graphs_{engine}_{engine}" for engine in ENGINES}}
     return {version: json.loads((shared_spec / f"{name}.json").read_text())["cases"] for version, name in files.items()}
 
 
@@ -221,6 +227,18 @@ def test_default_mappings_give_pytorchs_reference_model(tool, records, source, t
     if "reference" not in record:  # PyTorch's own limit
         assert record["error"].startswith("AssertionError: Per channel weight observer is not supported yet for ConvTranspose")
         return
+    ours = read_ir(convert(tool, source, tmp_path, case, record))
+    difference = differ(ours, read_record(record["reference"], case.aliases), case)
+    assert difference is None, difference
+
+
+@pytest.mark.parametrize("engine", [engine for engine in ENGINES if engine != "onednn"])
+@pytest.mark.parametrize("name", ALL)
+def test_own_backends_give_pytorchs_reference_model(tool, records, source, tmp_path, engine, name):
+    """With the BackendConfig of the engine instead of the native one."""
+    case = dataclasses.replace(ALL[name], backend=engine, mapping=ALL[name].mapping.replace("qnnpack_default", f"{engine}_default"))
+    case = dataclasses.replace(case, ulps=2) if name in LAST_BITS else case
+    record = records[f"{engine} itself"][name]
     ours = read_ir(convert(tool, source, tmp_path, case, record))
     difference = differ(ours, read_record(record["reference"], case.aliases), case)
     assert difference is None, difference
