@@ -90,14 +90,17 @@ bool Alignment::isInterruptedBy(Operation *op) const {
   return llvm::any_of(differences, [&](const Difference &d) { return d.between == op; });
 }
 
-/// What a constraint may be about: the attributes that it names, and the types of the operands.
+/// What a constraint may be about: the attributes that it names, the class in the source, and the
+/// types of the operands.
 static std::string describeForm(Operation *op, Attribute constraint) {
   std::string text;
   llvm::raw_string_ostream os(text);
   constraint.walk([&](StringAttr name) {
-    Attribute value = op->getAttrDictionary().get(name);
-    os << quote(name.getValue()) << " is " << (value ? print(value) : "missing") << ", ";
+    if (Attribute value = op->getAttrDictionary().get(name))
+      os << quote(name.getValue()) << " is " << print(value) << ", ";
   });
+  if (OriginAttr origin = getOrigin(op); origin && origin.getSourceClass())
+    os << "its class is " << quote(origin.getSourceClass().getValue()) << ", ";
   os << "operands are ";
   llvm::interleaveComma(op->getOperandTypes(), os);
   return text;

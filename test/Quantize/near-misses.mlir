@@ -58,6 +58,12 @@ octet.backend @b {
     %y = octet.match ["toy.conv"](%a, %w) where [#octet.attribute_is_dimension<"groups", operand 0, dimension 1, above 1>]
     octet.yield %y : none
   }
+  octet.pattern @shift dtypes = [@d] {
+    %a = octet.activation
+    %k = octet.parameter
+    %y = octet.match ["toy.shift"](%a, %k) where [#octet.same_shape]
+    octet.yield %y : none
+  }
   octet.pattern @split dtypes = [@d] {
     %a = octet.activation
     %y = octet.match ["toy.split", "toy.chunk", "toy.cut"](%a)
@@ -154,6 +160,7 @@ func.func @operands(%x: !m, %y: !m, %h: tensor<4x4xindex>) -> (!m, !m, !m, !m, !
 }
 func.func @attributes(%x: !t) -> !t {
   %w = nn.constant dense<1.0> : tensor<2x1x1x1xf32>
+  %w1 = nn.constant dense<1.0> : tensor<1x1x1x1xf32>
   // CHECK: e7 {{.*}} the nearest pattern @elu does not match: its attribute "alpha" is 2.000000e+00, not 1.000000e+00
   // CHECK-NEXT: -> add an octet.pattern whose `with` has this value
   %e = nn.elu %x alpha 2.0 {octet.origin = #octet.origin<"e7">} : (!t) -> !t
@@ -161,9 +168,11 @@ func.func @attributes(%x: !t) -> !t {
   %l = nn.leaky_relu %e alpha 2.0 {octet.origin = #octet.origin<"l7">} : (!t) -> !t
   // CHECK: d7 {{.*}} is not #octet.attribute_is_dimension<"groups", operand 0, dimension 1, above 1>: "groups" is 1, operands are tensor<1x2x4x4xf32>, tensor<2x1x1x1xf32>
   %d = "toy.conv"(%l, %w) {groups = 1, octet.origin = #octet.origin<"d7">} : (!t, tensor<2x1x1x1xf32>) -> !t
-  // CHECK: g7 {{.*}} above 1>: "groups" is missing, operands are
+  // CHECK: g7 {{.*}} above 1>: operands are
   %g = "toy.conv"(%d, %w) {octet.origin = #octet.origin<"g7">} : (!t, tensor<2x1x1x1xf32>) -> !t
-  return %g : !t
+  // CHECK: k7 {{.*}} does not match: its form is not #octet.same_shape: its class is "Shift", operands are tensor<1x2x4x4xf32>, tensor<1x1x1x1xf32>
+  %k = "toy.shift"(%g, %w1) {octet.origin = #octet.origin<"k7", "Shift", 0>} : (!t, tensor<1x1x1x1xf32>) -> !t
+  return %k : !t
 }
 // The batch norm between the convolution and the rectifier is what a built-in fold is for; its text stands once.
 func.func @fold(%x: !t) -> !t {
