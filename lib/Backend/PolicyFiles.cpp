@@ -8,6 +8,7 @@
 #include "BackendJson.h"
 #include "Chains.h"
 #include "MappingJson.h"
+#include "PolicyErrors.h"
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -52,9 +53,10 @@ static OwningOpRef<ModuleOp> parse(Location loc, StringRef kind, StringRef nameO
   if (isJson((*buffer)->getBuffer()))
     return kind == kBackendKind ? parseJsonBackend((*buffer)->getBuffer(), context, nameOrFile)
                                 : parseJsonMapping((*buffer)->getBuffer(), context, nameOrFile);
+  std::string text = (*buffer)->getBuffer().str();
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(*buffer), {});
-  return parseSourceFile<ModuleOp>(sources, context);
+  return parsePolicy(context, text, [&] { return parseSourceFile<ModuleOp>(sources, context); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -67,8 +69,12 @@ static LogicalResult checkOperatorName(Operation *entry, StringRef name) {
   bool isKnownDialect = context->getLoadedDialect(name.split('.').first);
   if (!isKnownDialect || RegisteredOperationName::lookup(name, context))
     return success();
+  std::vector<std::string> names;
+  for (RegisteredOperationName known : context->getRegisteredOperations())
+    if (known.getDialectNamespace() == name.split('.').first)
+      names.push_back(known.getStringRef().str());
   return entry->emitError("names the operator ")
-         << quote(name) << ", which its dialect does not have";
+         << quote(name) << ", which its dialect does not have" << Remedy(suggestNames(name, names));
 }
 
 /// Checks that the operators of patterns, folds, float ops and mapping entries exist.

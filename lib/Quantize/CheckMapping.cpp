@@ -50,18 +50,8 @@ private:
 };
 } // namespace
 
-/// The remedy that names up to three names near `wrong`, or "".
-template <typename Names> static std::string suggest(StringRef wrong, const Names &names) {
-  std::vector<std::pair<unsigned, StringRef>> near;
-  unsigned limit = std::max<unsigned>(2, wrong.size() / 2);
-  for (const std::string &name : names)
-    if (unsigned distance = wrong.edit_distance(name, true, limit); distance <= limit)
-      near.push_back({distance, name});
-  llvm::sort(near);
-  std::string text;
-  for (auto [_, name] : ArrayRef(near).take_front(3))
-    text += (text.empty() ? "the nearest names are " : ", ") + quote(name);
-  return text;
+static std::string suggest(StringRef wrong, const std::set<std::string> &names) {
+  return suggestNames(wrong, std::vector<std::string>(names.begin(), names.end()));
 }
 
 /// What is wrong with a number of an operator, or with the part and type that it belongs to.

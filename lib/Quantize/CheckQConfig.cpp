@@ -9,6 +9,7 @@
 #include "octet/Dialect/Kernel/Kernels.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <limits>
 
 using namespace mlir;
 using namespace octet;
@@ -181,9 +182,31 @@ bool octet::isQuantizedWidth(IntegerType type) {
   return kernel::isActivationWidth(type.getWidth());
 }
 
+static constexpr int64_t kOtherType = 4;
+
+/// How far an observer is from a data type: another type of integers is farther than a constraint
+/// that does not hold.
+static int64_t getDistance(DTypeAttr dtype, ObserverAttrInterface observer, StringRef role) {
+  if (!check(dtype, observer, role))
+    return 0;
+  return dtype && isSameInteger(dtype.getType(), observer.getSpec().dtype) ? 1 : kOtherType;
+}
+
+/// The same of a QConfig and a combination of data types.
+static int64_t getDistance(DTypesOp dtypes, QConfigAttr qconfig) {
+  auto result = qconfig.getResult() ? qconfig.getResult() : qconfig.getActivation();
+  int64_t distance = (checkKind(dtypes, qconfig) ? 4 * kOtherType : 0) +
+                     getDistance(dtypes.getInputAttr(), qconfig.getActivation(), "activation") +
+                     getDistance(dtypes.getOutputAttr(), result, "result");
+  if (qconfig.getWeight())
+    distance += getDistance(dtypes.getWeightAttr(), qconfig.getWeight(), "weight");
+  return distance;
+}
+
 std::optional<Reason> octet::findMisfit(const QConfigMapping &mapping, DTypesOp dtypes,
                                         bool hasWeight) {
-  std::optional<Reason> first;
+  std::optional<Reason> nearest;
+  int64_t least = std::numeric_limits<int64_t>::max();
   for (Operation &entry : QConfigMappingOp(mapping.getOp()).getBody().front()) {
     QConfigAttr qconfig = getQConfig(&entry);
     if (!qconfig)
@@ -196,52 +219,78 @@ std::optional<Reason> octet::findMisfit(const QConfigMapping &mapping, DTypesOp 
       reason = check(dtypes.getWeightAttr(), qconfig.getWeight(), "weight");
     if (!reason)
       return std::nullopt;
-    if (!first)
-      first = reason;
+    int64_t distance =
+        getDistance(dtypes, qconfig) + (hasWeight && !qconfig.getWeight() ? kOtherType : 0);
+    if (distance >= least)
+      continue;
+    least = distance;
+    nearest = reason;
   }
-  return first;
+  return nearest;
 }
 
 /// Nothing if `check` finds none in one of the pattern's combinations, else what it finds in the
-/// first of the QConfig's kind, or in the first.
+/// one of the least distance.
 static std::optional<Reason> checkAny(PatternOp pattern,
-                                      llvm::function_ref<std::optional<Reason>(DTypesOp)> check) {
-  Reason first{"OCT103", ("pattern @" + pattern.getSymName() + " has no data types").str(),
-               "list an octet.dtypes in the pattern"};
-  for (auto [index, symbol] :
-       llvm::enumerate(pattern.getDtypes().getAsRange<FlatSymbolRefAttr>())) {
+                                      llvm::function_ref<std::optional<Reason>(DTypesOp)> check,
+                                      llvm::function_ref<int64_t(DTypesOp)> getDistance) {
+  Reason nearest{"OCT103", ("pattern @" + pattern.getSymName() + " has no data types").str(),
+                 "list an octet.dtypes in the pattern"};
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (auto symbol : pattern.getDtypes().getAsRange<FlatSymbolRefAttr>()) {
     auto dtypes =
         cast<DTypesOp>(SymbolTable::lookupSymbolIn(pattern->getParentOp(), symbol.getAttr()));
     auto reason = check(dtypes);
     if (!reason)
       return std::nullopt;
-    if (index == 0 || (first.code == "OCT215" && reason->code != "OCT215"))
-      first = *reason;
+    int64_t distance = getDistance(dtypes);
+    if (distance >= least)
+      continue;
+    least = distance;
+    nearest = *reason;
+    if (pattern.getDtypes().size() > 1)
+      nearest.text += (", in the nearest data types, @" + symbol.getValue()).str();
   }
-  return first;
+  return nearest;
 }
 
 std::optional<Reason> octet::checkQConfig(const Unit &unit, QConfigAttr qconfig) {
-  return checkAny(unit.pattern,
-                  [&](DTypesOp dtypes) { return checkAgainst(dtypes, unit, qconfig); });
+  return checkAny(
+      unit.pattern, [&](DTypesOp dtypes) { return checkAgainst(dtypes, unit, qconfig); },
+      [&](DTypesOp dtypes) { return getDistance(dtypes, qconfig); });
 }
 
 std::optional<Reason>
 octet::checkObservers(const Unit &unit,
                       llvm::function_ref<ObserverAttrInterface(OpOperand &)> getInput,
                       ObserverAttrInterface result) {
-  return checkAny(unit.pattern, [&](DTypesOp dtypes) -> std::optional<Reason> {
+  auto forEachInput = [&](llvm::function_ref<void(ObserverAttrInterface)> visit) {
     for (auto [leaf, operand] : unit.leaves)
       if (auto observer = isa<ActivationOp>(leaf) ? getInput(*operand) : nullptr)
-        if (auto reason = check(dtypes.getInputAttr(), observer, "input's"))
-          return reason;
-    return result ? check(dtypes.getOutputAttr(), result, "result's") : std::nullopt;
-  });
+        visit(observer);
+  };
+  auto checkOne = [&](DTypesOp dtypes) {
+    std::optional<Reason> reason;
+    forEachInput([&](ObserverAttrInterface observer) {
+      if (!reason)
+        reason = check(dtypes.getInputAttr(), observer, "input's");
+    });
+    return reason || !result ? reason : check(dtypes.getOutputAttr(), result, "result's");
+  };
+  auto getDistanceOfOne = [&](DTypesOp dtypes) {
+    int64_t distance = result ? getDistance(dtypes.getOutputAttr(), result, "result's") : 0;
+    forEachInput([&](ObserverAttrInterface observer) {
+      distance += getDistance(dtypes.getInputAttr(), observer, "input's");
+    });
+    return distance;
+  };
+  return checkAny(unit.pattern, checkOne, getDistanceOfOne);
 }
 
 bool octet::takesObserver(const Unit &unit, ObserverAttrInterface observer, bool isResult) {
-  return !checkAny(unit.pattern, [&](DTypesOp dtypes) {
+  auto checkOne = [&](DTypesOp dtypes) {
     return check(isResult ? dtypes.getOutputAttr() : dtypes.getInputAttr(), observer,
                  isResult ? "result's" : "input's");
-  });
+  };
+  return !checkAny(unit.pattern, checkOne, [](DTypesOp) { return 0; });
 }

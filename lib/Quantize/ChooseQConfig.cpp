@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "NearMiss.h"
 #include "Plan.h"
 #include "octet/Support/Diagnostics.h"
-#include "octet/Support/Quote.h"
 
 using namespace mlir;
 using namespace octet;
@@ -39,12 +39,6 @@ std::optional<Reason> octet::chooseQConfig(const QConfigMapping &mapping, const 
   return std::nullopt;
 }
 
-/// "nn.relu 'act1'"
-static std::string describe(Operation *op) {
-  StringRef name = getSourceName(op);
-  return op->getName().getStringRef().str() + (name.empty() ? "" : " " + quote(name));
-}
-
 /// Operators of a unit with a weight have one QConfig. Entries for names say which; of object
 /// types, those of two operators must agree. An entry with a `result` is about an operator that
 /// stands alone. A unit without a weight, which PyTorch does not fuse into a module, has that of
@@ -62,12 +56,12 @@ static LogicalResult checkQConfigs(const QConfigMapping &mapping, const Unit &un
       continue;
     InFlightDiagnostic diagnostic =
         emitError(unit.op->getLoc())
-        << "expected one activation observer for the fused " << describe(anchor) << " and "
-        << describe(op) << ", but the QConfig mapping has two"
+        << "expected one activation observer for the fused " << describeOperator(anchor) << " and "
+        << describeOperator(op) << ", but the QConfig mapping has two"
         << Remedy("give both object types the same activation observer, or name one of the "
                   "operators by module_name");
-    diagnostic.attachNote(entry->getLoc()) << "the entry for " << describe(anchor);
-    diagnostic.attachNote(other->getLoc()) << "the entry for " << describe(op);
+    diagnostic.attachNote(entry->getLoc()) << "the entry for " << describeOperator(anchor);
+    diagnostic.attachNote(other->getLoc()) << "the entry for " << describeOperator(op);
     return diagnostic;
   }
   return success();

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "NearMiss.h"
 #include "Plan.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -45,16 +46,19 @@ static void explainNoPattern(Decision &decision, const Backend &backend,
     return;
   }
   decision.isRefused = entry && hasFloatResult(decision.op);
-  if (isa<GroupOp>(decision.op))
+  if (isa<GroupOp>(decision.op)) {
     decision.reason = {"OCT105",
                        ("backend @" + backend.getName() + " has no pattern for this group").str(),
                        "let octet-fuse make the groups"};
-  else
+    return;
+  }
+  decision.reason = explainNearMiss(decision.op, backend);
+  if (!decision.reason)
     decision.reason = {
         "OCT101", ("no pattern of backend @" + backend.getName() + " matches this " + name).str(),
-        ("add an octet.pattern that matches " + name +
-         ", or say none for it in the QConfig mapping")
-            .str()};
+        ("add an octet.pattern that matches " + name).str()};
+  if (decision.isRefused)
+    decision.reason->remedy += ", or say none for it in the QConfig mapping";
 }
 
 bool octet::isObservable(Type type) {
@@ -101,7 +105,9 @@ Decision octet::decide(Operation *op, const Backend &backend, const QConfigMappi
   if (!decision.reason)
     decision.reason = checkQConfig(*decision.unit, decision.qconfig);
   decision.isRefused = decision.reason && decision.qconfig;
-  if (!decision.reason)
+  if (!decision.reason) {
     decision.verdict = Verdict::Quantized;
+    decision.note = findLongerPattern(op, backend);
+  }
   return decision;
 }

@@ -41,6 +41,9 @@ static DenseMap<Operation *, Reason> collectNotes(const Plan &plan) {
     for (Operation *reader : set.ignoredReaders)
       notes.try_emplace(reader, getReasonOfIgnored());
   }
+  for (const Decision &decision : plan.decisions)
+    if (decision.note && decision.verdict != Verdict::Float)
+      notes.try_emplace(decision.op, *decision.note);
   return notes;
 }
 

@@ -9,6 +9,7 @@
 #include "mlir/Support/FileUtilities.h"
 #include "octet/Quantize/Passes.h"
 #include "octet/Support/Quote.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/ToolOutputFile.h"
 
@@ -20,10 +21,22 @@ namespace octet {
 #include "octet/Quantize/Passes.h.inc"
 } // namespace octet
 
-/// One line per operator, with a second one for the remedy. Texts may come from files.
+/// Remedies of more characters are printed once.
+static constexpr size_t kLongRemedy = 200;
+
+static std::string getText(const llvm::json::Value &row, StringRef key,
+                           std::string (*escape)(StringRef)) {
+  return escape(row.getAsObject()->getString(key).value_or(""));
+}
+
+/// One line per operator, with a second one for the remedy; a long remedy that several need stands
+/// once. Texts may come from files.
 static void printTable(const llvm::json::Array &rows, raw_ostream &os) {
   auto get = [](const llvm::json::Value &row, StringRef key) {
-    return escapeText(row.getAsObject()->getString(key).value_or(""));
+    return getText(row, key, escapeText);
+  };
+  auto getSentence = [](const llvm::json::Value &row, StringRef key) {
+    return getText(row, key, escapeSentence);
   };
   size_t nameWidth = 5, operatorWidth = 8;
   for (const llvm::json::Value &row : rows) {
@@ -39,16 +52,25 @@ static void printTable(const llvm::json::Array &rows, raw_ostream &os) {
     column(verdict, 13);
     os << why << '\n';
   };
+  llvm::StringMap<std::string> remedies;
+  bool hasCodes = false;
   line("layer", "operator", "verdict", "why");
   for (const llvm::json::Value &row : rows) {
-    std::string code = get(row, "code"),
-                why = code.empty() ? get(row, "pattern") : code + " " + get(row, "reason");
+    std::string code = get(row, "code"), note = getSentence(row, "note"),
+                why = code.empty() ? get(row, "pattern") : code + " " + getSentence(row, "reason");
+    hasCodes |= !code.empty() || !note.empty();
     line(get(row, "name"), get(row, "operator"), get(row, "verdict"), why);
-    if (std::string remedy = get(row, "remedy"); !remedy.empty())
+    std::string remedy = getSentence(row, "remedy");
+    auto [known, isNew] = remedies.try_emplace(remedy, get(row, "name"));
+    if (!isNew && remedy.size() > kLongRemedy && !known->second.empty())
+      remedy = "as for \"" + known->second + "\"";
+    if (!remedy.empty())
       line("", "", "", "-> " + remedy);
-    if (std::string note = get(row, "note"); !note.empty())
+    if (!note.empty())
       line("", "", "", "note: " + note);
   }
+  if (hasCodes)
+    os << "what the codes mean: docs/reasons.md\n";
 }
 
 namespace {

@@ -32,6 +32,8 @@ public:
       checkWeight(pattern);
       checkDTypes(pattern);
     }
+    for (FoldOp fold : backend.getFolds())
+      checkOrder(fold);
     backend.getOp()->walk([&](MatchOp match) { checkMatch(match); });
     checkUnusedDTypes();
     return numFindings;
@@ -47,6 +49,7 @@ private:
   }
 
   void checkOrder(PatternOp pattern);
+  void checkOrder(FoldOp fold);
   void checkWeight(PatternOp pattern);
   void checkDTypes(PatternOp pattern);
   void checkMatch(MatchOp match);
@@ -90,6 +93,22 @@ void Linter::checkOrder(PatternOp pattern) {
     if (!taken.empty())
       report(root, "never matches " + join(taken) + ", which an earlier pattern takes",
              "omit the names in one of the patterns", other, "the earlier pattern's match");
+  }
+}
+
+static MatchOp getRoot(FoldOp fold) {
+  return cast<AffineOp>(fold.getBody().front().getTerminator()).getRoot().getDefiningOp<MatchOp>();
+}
+
+/// Folds are tried in the order of the text.
+void Linter::checkOrder(FoldOp fold) {
+  for (FoldOp earlier : backend.getFolds()) {
+    if (earlier == fold)
+      return;
+    if (earlier.getChannelAxis() == fold.getChannelAxis() &&
+        subsumes(getRoot(earlier), getRoot(fold)))
+      return report(fold, "never matches: an earlier fold matches whatever it matches",
+                    "put it before that fold, or omit it", earlier, "the earlier fold");
   }
 }
 
@@ -139,6 +158,15 @@ void Linter::checkDTypes(PatternOp pattern) {
              "has a bias, which is f32, but its data types @" + symbol.getValue() +
                  " have another type for it",
              "give these data types `bias = f32`", dtypes, "the data types");
+    DTypeAttr input = dtypes.getInputAttr(), output = dtypes.getOutputAttr();
+    if (pattern.getObservation() == Observation::shared && input && output &&
+        input.getType() != output.getType())
+      report(pattern,
+             "shares the observer of its inputs with its result, but its data types @" +
+                 symbol.getValue() + " have another type for it",
+             "give input and output of these data types one type, or let the pattern observe its "
+             "result (`observation = different`)",
+             dtypes, "the data types");
     std::optional<Reason> reason = mapping ? findMisfit(*mapping, dtypes, hasWeight) : std::nullopt;
     if (reason)
       report(pattern,

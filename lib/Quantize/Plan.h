@@ -104,10 +104,10 @@ mlir::LogicalResult checkQConfigsOfUnits(const Backend &backend, const QConfigMa
 mlir::LogicalResult checkEntries(mlir::ModuleOp module, const QConfigMapping &mapping, bool strict);
 
 /// Nothing if the unit's QConfig fits one of the backend's combinations of data types, else why not
-/// the first.
+/// the nearest.
 std::optional<Reason> checkQConfig(const Unit &unit, QConfigAttr qconfig);
 
-/// Nothing if a QConfig of the mapping fits the data types, else why the first one does not.
+/// Nothing if a QConfig of the mapping fits the data types, else why the nearest does not.
 std::optional<Reason> findMisfit(const QConfigMapping &mapping, DTypesOp dtypes, bool hasWeight);
 /// Whether the integers are the same; signed types are written `si8` or `i8`.
 bool isSameInteger(mlir::Type a, mlir::IntegerType b);

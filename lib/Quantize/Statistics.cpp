@@ -14,6 +14,7 @@
 #include "mlir/Parser/Parser.h"
 #include "octet/Support/Constants.h"
 #include "octet/Support/Files.h"
+#include "octet/Support/Message.h"
 #include "octet/Support/Quote.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -46,6 +47,13 @@ void octet::attachStatistics(ModuleOp module, const Statistics &statistics) {
 
 static llvm::Error makeError(StringRef path, const llvm::Twine &message) {
   return llvm::createStringError("'" + path + "': " + message);
+}
+
+/// The statistics of another network, or of another policy.
+static llvm::Error makeMismatch(StringRef path, const llvm::Twine &message) {
+  return makeRemedyError("'" + path + "': " + message,
+                         "give statistics that were saved with this network, backend and QConfig "
+                         "mapping");
 }
 
 std::string octet::printStatistics(ModuleOp module) {
@@ -116,21 +124,21 @@ llvm::Expected<Statistics> octet::readStatistics(ModuleOp module, ModuleOp file,
   for (auto saved : file.getOps<ObserverOp>()) {
     auto it = expected.find(saved.getSymName().str());
     if (it == expected.end())
-      return makeError(path,
-                       "the network has no observer '" + escapeText(saved.getSymName()) + "'");
+      return makeMismatch(path,
+                          "the network has no observer '" + escapeText(saved.getSymName()) + "'");
     auto observer = module.lookupSymbol<ObserverOp>(saved.getSymName());
     std::optional<std::vector<char>> bytes = adaptStatistics(observer, saved);
     if (!bytes)
-      return makeError(path, "observer '" + escapeText(saved.getSymName()) +
-                                 "' is of another kind than the network's");
+      return makeMismatch(path, "observer '" + escapeText(saved.getSymName()) +
+                                    "' is of another kind than the network's");
     if (bytes->size() != it->second.bytes.size())
-      return makeError(path, "the statistics of observer '" + escapeText(saved.getSymName()) +
-                                 "' do not fit");
+      return makeMismatch(path, "the statistics of observer '" + escapeText(saved.getSymName()) +
+                                    "' do not fit");
     statistics[it->first] = {it->second.observed, std::move(*bytes)};
   }
   for (auto &[symbol, state] : expected)
     if (!statistics.count(symbol))
-      return makeError(path, "observer '" + escapeText(symbol) + "' is missing");
+      return makeMismatch(path, "observer '" + escapeText(symbol) + "' is missing");
   return statistics;
 }
 

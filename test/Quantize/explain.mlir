@@ -13,11 +13,13 @@
 // CHECK-NEXT: block1   nn.conv            float          OCT205 the QConfig mapping says none here
 // CHECK-NEXT: act      nn.conv+nn.tanh    float          OCT207 the QConfig mapping says none for the fused nn.tanh
 // CHECK-NEXT:                                            -> give all parts of a fused group a QConfig, or none of them
-// CHECK-NEXT: resize   nn.resize          float          OCT101 no pattern of backend @cpu matches this nn.resize
-// CHECK-NEXT:                                            -> add an octet.pattern that matches nn.resize, or say none for it in the QConfig mapping
+// CHECK-NEXT: resize   nn.resize          float          OCT116 the nearest pattern @resize_nearest does not match: its attribute "mode" is 1, not 0
+// CHECK-NEXT:                                            -> add an octet.pattern whose `with` has this value, or say none for it in the QConfig mapping
 // CHECK-NEXT: last     nn.conv            int8 to float  OCT102 no quantized operator reads the result
 // CHECK-NEXT: softmax  nn.softmax         float          OCT104 no integer form: its result spans many orders
 // CHECK-NEXT: product  nn.matmul          int8 to float  OCT102 no quantized operator reads the result
+
+// CHECK-NEXT: what the codes mean: docs/reasons.md
 
 // JSON: "location": "{{.*}}explain.mlir:[[#@LINE+20]]:8",
 // JSON: "name": "conv",

@@ -5,6 +5,7 @@
 // NONE: error: expected one 'octet.backend' in the module, but got 0; octet-attach-policy puts it there
 // RUN: octet-opt %t/order.mlir --octet-lint-backend --verify-diagnostics
 // RUN: octet-opt %t/any.mlir --allow-unregistered-dialect --octet-lint-backend --verify-diagnostics
+// RUN: octet-opt %t/folds.mlir --octet-lint-backend --verify-diagnostics
 // RUN: octet-opt %t/operators.mlir --octet-lint-backend --verify-diagnostics
 // RUN: octet-opt %t/dtypes.mlir --octet-lint-backend --verify-diagnostics
 // RUN: octet-opt %t/mapping.mlir --octet-lint-backend --verify-diagnostics
@@ -170,6 +171,40 @@ octet.backend @any {
   }
 }
 
+//--- folds.mlir
+func.func @main() { return }
+octet.backend @folds {
+  // expected-note @+1 {{the earlier fold}}
+  octet.fold @scale channel_axis = 1 {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %b = octet.bias optional
+    %c = octet.match ["nn.conv"](%x, %w, %b)
+    %k = octet.parameter
+    %y = octet.match ["nn.mul", "nn.div"](%c, %k)
+    octet.affine %y scale %k
+  }
+  // expected-error @+1 {{never matches: an earlier fold matches whatever it matches; put it before that fold, or omit it}}
+  octet.fold @again channel_axis = 1 {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %b = octet.bias
+    %c = octet.match ["nn.conv"](%x, %w, %b)
+    %k = octet.parameter
+    %y = octet.match ["nn.mul"](%c, %k)
+    octet.affine %y scale %k
+  }
+  octet.fold @of_the_last_axis channel_axis = -1 {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %b = octet.bias
+    %c = octet.match ["nn.conv"](%x, %w, %b)
+    %k = octet.parameter
+    %y = octet.match ["nn.mul"](%c, %k)
+    octet.affine %y scale %k
+  }
+}
+
 //--- operators.mlir
 func.func @main() { return }
 octet.backend @operators {
@@ -226,6 +261,14 @@ octet.backend @dtypes {
     %y = octet.match ["nn.linear"](%x, %w, %b)
     octet.yield %y : none
   }
+  // expected-note @+1 {{the data types}}
+  octet.dtypes @mixed input = <ui8> output = <si8>
+  // expected-error @+1 {{shares the observer of its inputs with its result, but its data types @mixed have another type for it; give input and output of these data types one type, or let the pattern observe its result}}
+  octet.pattern @shared dtypes = [@mixed] observation = shared {
+    %x = octet.activation
+    %y = octet.match ["nn.reshape"](%x)
+    octet.yield %y : none
+  }
   octet.dtypes @weighted input = <ui8> output = <ui8> weight = <si8>
   octet.pattern @weight_behind dtypes = [@weighted] {
     %x = octet.activation
@@ -250,7 +293,7 @@ octet.backend @mapped {
     %y = octet.match ["nn.relu"](%x)
     octet.yield %y : none
   }
-  // expected-error @+1 {{has the data types @narrow, which no QConfig of the mapping @m fits: the QConfig has no weight observer; add `weight = ...` to the QConfig, or omit the data types}}
+  // expected-error @+1 {{has the data types @narrow, which no QConfig of the mapping @m fits: the range of the weight observer does not lie inside the backend's [-64, 63]; give the weight observer a range inside [-64, 63], or omit the data types}}
   octet.pattern @linear dtypes = [@unsigned, @narrow] {
     %x = octet.activation
     %w = octet.weight axis = 0

@@ -195,12 +195,12 @@ def LintBackendPass : Octet_QuantizePass<"octet-lint-backend", "::mlir::ModuleOp
   let description = [{
     Errors, each with its place and a remedy, about the module's backend:
 
-    - A pattern never matches: an earlier one of the same length matches whatever it matches, or takes an operator of it.
+    - A pattern or fold never matches: an earlier one of the same length matches whatever it matches, or takes an operator of it.
     - A registered operator never has this number of operands, these attributes, or one result.
     - Data types that are in no pattern, that no observer yields, or, where the module has a QConfig mapping, that no QConfig
       of it fits.
     - A pattern without data types; one with a weight whose data types have none, or whose operator reads no activation; one
-      with a bias of a type other than f32.
+      with a bias of a type other than f32; one that shares the observer of its inputs, with another type for the result.
 
     `octet-opt --octet-attach-policy=backend=b.mlir --octet-lint-backend` on an empty module checks a file with its mapping;
     `octet-opt --octet-lint-backend b.mlir` checks a file that holds a backend without inclusion and chains.

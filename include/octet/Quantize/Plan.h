@@ -35,6 +35,8 @@ struct Decision {
   Verdict verdict = Verdict::Float;
   /// Set if `verdict` is not Quantized.
   std::optional<Reason> reason;
+  /// What is unusual about a unit that runs quantized.
+  std::optional<Reason> note;
   /// The mapping gives the operator a QConfig that is ignored: no pattern takes the operator, or
   /// not with this QConfig.
   bool isRefused = false;

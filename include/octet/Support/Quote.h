@@ -8,6 +8,7 @@
 #ifndef OCTET_SUPPORT_QUOTE_H
 #define OCTET_SUPPORT_QUOTE_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include <string>
 
@@ -18,8 +19,15 @@ namespace octet {
 /// reports as JSON and libraries hold the exact text.
 std::string escapeText(llvm::StringRef text);
 
-/// The same in double quotes: how messages show names.
+/// The same of a sentence that quotes names itself: quotes and backslashes stay, nothing is
+/// omitted.
+std::string escapeSentence(llvm::StringRef text);
+
+/// The first one's text in double quotes: how messages show names.
 std::string quote(llvm::StringRef name);
+
+/// The remedy that names up to three of `names` near `wrong`, or "".
+std::string suggestNames(llvm::StringRef wrong, llvm::ArrayRef<std::string> names);
 
 } // namespace octet
 

@@ -269,7 +269,7 @@ static LogicalResult verifyFloatOps(BackendOp backend, ArrayRef<PatternOp> patte
         if (llvm::is_contained(matches[0].getNames(), name))
           return (entry.emitOpError(
                       "expected operators that no pattern takes, but a pattern takes ")
-                  << quote(cast<StringAttr>(name).getValue()))
+                  << quote(cast<StringAttr>(name).getValue()) << Remedy("omit one of them"))
                      .attachNote(pattern->getLoc())
                  << "the pattern";
   }
@@ -303,7 +303,8 @@ LogicalResult BackendOp::verifyRegions() {
     });
     if (same != patterns.end())
       return (pattern.emitOpError(
-                  "expected a graph of its own, but an earlier pattern has the same"))
+                  "expected a graph of its own, but an earlier pattern has the same")
+              << Remedy("omit one of them"))
                  .attachNote(same->getLoc())
              << "the earlier pattern; it always wins";
     patterns.push_back(pattern);
@@ -350,7 +351,8 @@ LogicalResult QConfigMappingOp::verifyRegions() {
       return emitOpError("expected mapping entries only, but got '") << entry.getName() << "'";
     auto [place, isNew] = seen.try_emplace({entry.getName(), getEntrySubject(&entry)}, &entry);
     if (!isNew)
-      return (entry.emitOpError("expected one entry of this kind and key, but there is another"))
+      return (entry.emitOpError("expected one entry of this kind and key, but there is another")
+              << Remedy("omit one of them"))
                  .attachNote(place->second->getLoc())
              << "the other entry";
   }

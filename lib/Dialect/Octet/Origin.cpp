@@ -25,11 +25,18 @@ LogicalResult OriginAttr::verify(function_ref<InFlightDiagnostic()> emitError, S
   return success();
 }
 
+static constexpr StringLiteral kReasonCodes[] = {
+#define OCTET_REASON(code, title) code,
+#include "octet/Dialect/Octet/Reasons.def"
+};
+
 LogicalResult ReasonAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringAttr code,
                                  StringAttr text, StringAttr) {
   StringRef digits = code.getValue();
   if (!digits.consume_front("OCT") || digits.size() != 3 || !llvm::all_of(digits, llvm::isDigit))
     return emitError() << "expected a code of the form OCT123, but got " << code;
+  if (!llvm::is_contained(kReasonCodes, code.getValue()))
+    return emitError() << "expected a code of docs/reasons.md, but got " << code;
   if (text.empty())
     return emitError() << "expected a text beside the code, but got an empty one";
   return success();

@@ -63,6 +63,11 @@ func.func @sub_channel(%x: tensor<2x4x!quant.uniform<i8:f32:{0:1, 1:2}, {{1.0, 2
 
 // -----
 
+// expected-error @below {{expected a code of docs/reasons.md, but got "OCT199"}}
+#uncommon = #octet.reason<"OCT199", "no pattern", "">
+
+// -----
+
 // expected-error @below {{expected a text beside the code, but got an empty one}}
 #silent = #octet.reason<"OCT101", "", "">
 

@@ -8,8 +8,10 @@
 #include "octet/Support/Quote.h"
 #include "gtest/gtest.h"
 
+using octet::escapeSentence;
 using octet::escapeText;
 using octet::quote;
+using octet::suggestNames;
 
 TEST(Quote, ShowsPrintableTextAsItIs) {
   EXPECT_EQ(quote(""), "\"\"");
@@ -36,4 +38,17 @@ TEST(Quote, ShortensLongTextBetweenCharacters) {
   EXPECT_EQ(shown.size(), 2 * 180 + std::string("...(820 more)...").size());
   EXPECT_NE(shown.find("ü...(820 more)...ü"), std::string::npos);
   EXPECT_EQ(escapeText(std::string(200, 'x')), std::string(200, 'x'));
+}
+
+TEST(Quote, SentencesKeepTheirQuotesAndTheirLength) {
+  std::string text = std::string(1000, 'x') + " \"a\\b\"";
+  EXPECT_EQ(escapeSentence(text), text);
+  EXPECT_EQ(escapeSentence("a\n\x1b"), "a\\x0A\\x1B");
+}
+
+TEST(Quote, SuggestsThreeNearNames) {
+  EXPECT_EQ(suggestNames("maxmin", {"max_min", "min_max", "histogram", "maxmix", "maximum"}),
+            "the nearest names are \"max_min\", \"maxmix\", \"maximum\"");
+  EXPECT_EQ(suggestNames("nn.relu", {"entropy"}), "");
+  EXPECT_EQ(suggestNames("a", {}), "");
 }
