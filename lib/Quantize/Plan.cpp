@@ -105,7 +105,7 @@ void Planner::keepFloatWhatIsNotRead() {
                               operand.getOperandNumber()))
       read.insert(operand.get());
   for (Decision &decision : llvm::reverse(plan.decisions)) {
-    if (decision.verdict == Verdict::Float)
+    if (decision.verdict == Verdict::Float || isDynamic(decision))
       continue;
     FloatUses floatUses = PatternOp(decision.unit->pattern).getFloatUses();
     if (floatUses != FloatUses::observed && !read.contains(decision.op->getResult(0))) {
@@ -138,7 +138,7 @@ bool Planner::refuseWhatDoesNotFit() {
   };
   bool any = false;
   for (Decision &decision : plan.decisions) {
-    if (decision.verdict == Verdict::Float)
+    if (decision.verdict == Verdict::Float || isDynamic(decision))
       continue;
     ObserverAttrInterface result = ofValues.lookup(decision.op->getResult(0));
     auto reason = checkObservers(*decision.unit, getInput, result);
