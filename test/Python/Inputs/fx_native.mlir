@@ -1,6 +1,7 @@
 // PyTorch's native BackendConfig as far as the recorded networks use it, with its observation types and data types.
 octet.backend @native {
   octet.dtypes @w8 input = <ui8> output = <ui8> weight = <si8> bias = f32
+  octet.dtypes @dynamic dynamic input = <ui8> output = <f32> weight = <si8> bias = f32
   octet.dtypes @a8 input = <ui8> output = <ui8>
   octet.dtypes @slopes input = <ui8> output = <ui8> weight = <ui8>
   octet.dtypes @unit input = <ui8> output = <ui8 range [0, 255] scale 3.90625e-3 : f32 zero_point 0>
@@ -33,19 +34,34 @@ octet.backend @native {
 
   //===--- Products ---===//
 
-  octet.pattern @product_relu dtypes = [@w8] {
+  octet.pattern @conv_relu dtypes = [@w8] {
     %x = octet.activation
     %w = octet.weight axis = 0
     %b = octet.bias optional
-    %p = octet.match ["nn.conv", "nn.linear"](%x, %w, %b)
+    %p = octet.match ["nn.conv"](%x, %w, %b)
     %y = octet.match ["nn.relu"](%p)
     octet.yield %y : none
   }
-  octet.pattern @product dtypes = [@w8] {
+  octet.pattern @conv dtypes = [@w8] {
     %x = octet.activation
     %w = octet.weight axis = 0
     %b = octet.bias optional
-    %y = octet.match ["nn.conv", "nn.linear"](%x, %w, %b)
+    %y = octet.match ["nn.conv"](%x, %w, %b)
+    octet.yield %y : none
+  }
+  octet.pattern @linear_relu dtypes = [@w8, @dynamic] {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %b = octet.bias optional
+    %p = octet.match ["nn.linear"](%x, %w, %b)
+    %y = octet.match ["nn.relu"](%p)
+    octet.yield %y : none
+  }
+  octet.pattern @linear dtypes = [@w8, @dynamic] {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %b = octet.bias optional
+    %y = octet.match ["nn.linear"](%x, %w, %b)
     octet.yield %y : none
   }
 
