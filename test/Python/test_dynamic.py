@@ -87,6 +87,14 @@ def lstm(x, w, r, b, size):
     return np.stack(outputs)[:, None]
 
 
+def rnn(x, w, r, b, size):
+    h, outputs = np.zeros((1, size), f32), []
+    for step in product(x, w, (b[:size] + b[size:]).astype(f32)):
+        h = reference.tanh(step + product(h, r, None))
+        outputs.append(h)
+    return np.stack(outputs)[:, None]
+
+
 @pytest.mark.parametrize("kind, gates", [("LSTM", 4), ("GRU", 3), ("RNN", 1)])
 def test_recurrent_networks(kind, gates):
     rng, size, steps = np.random.default_rng(1), 20, 6
@@ -100,6 +108,8 @@ def test_recurrent_networks(kind, gates):
     assert len(linears) >= steps and all(row["verdict"] == "int8 to float" for row in linears)
     x = rng.normal(size=(steps, 1, 12)).astype(f32)
     got, exact = model(x)["y"], octet.compile(network)(x)["y"]
-    assert 0 < np.abs(got - exact).max() < 0.02
-    if kind == "LSTM":
-        np.testing.assert_allclose(got, lstm(x, w[0], r[0], b[0], size), rtol=0, atol=1e-6)  # gates in another order of sums
+    assert 0 < np.abs(got - exact).mean() < 0.02 * np.abs(exact).mean()
+    if kind != "GRU":
+        # Sums in another order round differently; an integer of the next state may be another one then, which it is not here.
+        wanted = {"LSTM": lstm, "RNN": rnn}[kind](x, w[0], r[0], b[0], size)
+        np.testing.assert_allclose(got, wanted, rtol=0, atol=1e-6)

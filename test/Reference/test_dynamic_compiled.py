@@ -2,10 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Linear layers quantized in each run: compiled code gives the law's bytes at every level of this machine."""
 
+import pathlib
+import sys
+
 import numpy as np
 import octet_reference as reference
 import pytest
-from test_compiled import LEVELS, driver, run_library, supports  # noqa: F401  (a fixture)
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "Integration"))
+import exactness  # noqa: E402
+from test_compiled import LEVELS, driver, run_library, supports  # noqa: E402, F401  (a fixture)
 
 f32 = np.float32
 
@@ -89,27 +95,22 @@ CASES = [((1, 64), 48, "", "channels", True, False), ((1, 67), 33, "relu", "chan
          ((3, 2, 2, 24), 40, "", "channels", True, True)]
 
 
-@pytest.mark.parametrize("shape, outputs, body, form, has_bias, per_row", CASES)
-def test_linear_layer(tool, driver, tmp_path, shape, outputs, body, form, has_bias, per_row):  # noqa: F811
+def make_case(folder, shape, outputs, body, form, has_bias, per_row):
+    """(arguments of octet-compile, the inputs one behind the other, the bits of the output)."""
     rng = np.random.default_rng(len(shape) * 1000 + outputs)
     weights = rng.normal(size=(outputs, shape[-1])).astype(f32)
     bias = rng.normal(size=outputs).astype(f32) if has_bias else None
     reduced = per_row and len(shape) == 3
     activation = f"#octet.placeholder<dtype = ui8, dynamic = true{', reduce_range = true' * reduced}{', per_row = true' * per_row}>"
-    (tmp_path / "backend.mlir").write_text(BACKEND)
-    (tmp_path / "mapping.mlir").write_text(
+    (folder / "backend.mlir").write_text(BACKEND)
+    (folder / "mapping.mlir").write_text(
         f"octet.qconfig_mapping @m {{\n  octet.global #octet.qconfig<activation = {activation}, weight = {WEIGHTS[form]}>\n}}\n")
-    (tmp_path / "network.mlir").write_text(make_network(shape, weights, bias, body))
-    library = tmp_path / "model.so"
-    done = tool("octet-compile", tmp_path / "network.mlir", f"--backend={tmp_path / 'backend.mlir'}", "--name=model",
-                f"--qconfig-mapping={tmp_path / 'mapping.mlir'}", "--cpu-level=" + ",".join(LEVELS), "-o", library)
-    assert "float [OCT" not in done.stderr
+    (folder / "network.mlir").write_text(make_network(shape, weights, bias, body))
     x = rng.normal(size=shape).astype(f32) * f32(3)
     x.reshape(-1, shape[-1])[: x.size // shape[-1] - 1][:1] = 0  # the first row of several has the scale of zeros
     x.reshape(-1)[-1] = np.nan  # does not count, and is quantized to the zero point
     inputs = [x]
-    integers, scales = quantize_weights(weights, form)
-    wanted = reference.linear_dynamic(x, integers, scales, bias, 0, 127 if reduced else 255, per_row)
+    wanted = reference.linear_dynamic(x, *quantize_weights(weights, form), bias, 0, 127 if reduced else 255, per_row)
     if body == "residual":
         inputs.append(rng.normal(size=wanted.shape).astype(f32))
         wanted = wanted + inputs[1]
@@ -117,8 +118,29 @@ def test_linear_layer(tool, driver, tmp_path, shape, outputs, body, form, has_bi
         wanted = getattr(reference, body)(wanted)
     wanted = np.ascontiguousarray(wanted, f32).ravel().view(np.uint32)
     assert len(np.unique(wanted)) > 3
-    given = np.concatenate([value.ravel() for value in inputs])
+    options = [folder / "network.mlir", "--name=model", f"--backend={folder / 'backend.mlir'}", f"--qconfig-mapping={folder / 'mapping.mlir'}"]
+    return options, np.concatenate([value.ravel() for value in inputs]), wanted
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_linear_layer(tool, driver, tmp_path, case):  # noqa: F811
+    options, given, wanted = make_case(tmp_path, *case)
+    library = tmp_path / "model.so"
+    done = tool("octet-compile", *options, "--cpu-level=" + ",".join(LEVELS), "-o", library)
+    assert "float [OCT" not in done.stderr
     for level in filter(lambda level: supports(library, level), LEVELS):
         for threads in (1, 2):
             got = run_library(driver, library, level, threads, tmp_path, given)
             assert np.array_equal(got, wanted), f"{level}, {threads} threads: {np.count_nonzero(got != wanted)} of {wanted.size} differ"
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_linear_layer_on_aarch64(tool, tmp_path, case):
+    if reason := exactness.why_no_arm():
+        pytest.skip(reason)
+    options, given, wanted = make_case(tmp_path, *case)
+    library, arm = tmp_path / "model.so", exactness.build_arm_driver(tmp_path)
+    tool("octet-compile", *options, f"--target={exactness.ARM_TARGET}", "--cpu-level=" + ",".join(level for level, _ in exactness.ARM_RUNS), "-o", library)
+    for level, cpu in exactness.ARM_RUNS:
+        got, = exactness.run_arm(arm, library, level, cpu, 1, ["x"], [{"x": given}], wanted.nbytes, tmp_path)
+        assert got == wanted.tobytes(), level

@@ -3,5 +3,6 @@
 #weights = #octet.per_channel_min_max<dtype = si8, scheme = symmetric, range = [-127, 127], axis = 0>
 
 octet.qconfig_mapping @cpu_dynamic_default {
+  octet.global none
   octet.object_type "nn.linear" #octet.qconfig<activation = #rows, weight = #weights>
 }
