@@ -50,8 +50,9 @@ static bool canLieAsImage(Value value) {
 
 /// Whether the values that `op` reads and writes had better lie alike.
 static bool keepsLayout(Operation *op) {
-  return !isa<nn::ReshapeOp, nn::TransposeOp, nn::RelayoutOp>(op) && !wantsRows(op) &&
-         !op->hasTrait<OpTrait::IsTerminator>();
+  return !isa<nn::ReshapeOp, nn::TransposeOp, nn::RelayoutOp, ChooseQParamsOp, QuantizeDynamicOp,
+              DequantizeDynamicOp>(op) &&
+         !wantsRows(op) && !op->hasTrait<OpTrait::IsTerminator>();
 }
 
 llvm::DenseSet<Value> codegen::findImages(func::FuncOp func) {

@@ -151,11 +151,16 @@ static bool isFallback(Operation *op) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     return tensor && isa<QuantizedType>(tensor.getElementType());
   };
-  if (isa<nn::ConstantOp, QuantizeOp, DequantizeOp, ObserveOp>(op) ||
+  if (isa<nn::ConstantOp, QuantizeOp, DequantizeOp, ChooseQParamsOp, QuantizeDynamicOp,
+          DequantizeDynamicOp, ObserveOp>(op) ||
       op->hasTrait<OpTrait::IsTerminator>() || llvm::any_of(op->getOperandTypes(), isQuantized))
     return false;
   return isPlanned(op) ||
-         llvm::any_of(op->getOperands(), [](Value v) { return v.getDefiningOp<DequantizeOp>(); }) ||
+         llvm::any_of(op->getOperands(),
+                      [](Value v) {
+                        return isa_and_nonnull<DequantizeOp, DequantizeDynamicOp>(
+                            v.getDefiningOp());
+                      }) ||
          llvm::any_of(op->getUsers(), llvm::IsaPred<QuantizeOp>);
 }
 

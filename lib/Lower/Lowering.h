@@ -44,6 +44,9 @@ struct Lowering {
   Outcome lowerGroup(GroupOp group);
   /// Products of two activations.
   Outcome lowerMatmul(nn::MatmulOp product);
+  /// A linear layer, alone or in the group `unit`, whose input is quantized in each run
+  /// [N.dynamic_product].
+  Outcome lowerDynamic(mlir::Operation *unit, nn::ProductOpInterface product);
   /// Data movement, max pools and nearest resampling: values are copied, a change of scale is a
   /// table [N.concat].
   Outcome lowerMovement(mlir::Operation *op);
@@ -72,6 +75,8 @@ private:
 bool isProduct(mlir::Operation *op);
 /// The quantized tensor behind a real-valued operand, or null.
 mlir::Value getQuantizedSource(mlir::Value real);
+/// What quantizes the input of a product, alone or in the group `unit`, in each run; or null.
+DequantizeDynamicOp getDynamicInput(mlir::Operation *unit, mlir::Operation *product);
 /// The quantize that is the only user of a real value, or null.
 QuantizeOp getOnlyQuantize(mlir::Value real);
 mlir::quant::QuantizedType getQuantizedType(mlir::Value value);

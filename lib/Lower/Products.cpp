@@ -88,6 +88,8 @@ static Outcome checkMatmul(nn::MatmulOp product, ArrayRef<Value> operands) {
 //===----------------------------------------------------------------------===//
 
 Outcome Lowering::lowerProduct(nn::ProductOpInterface product) {
+  if (getDynamicInput(product, product))
+    return lowerDynamic(product, product);
   SmallVector<Value> operands = llvm::map_to_vector(product->getOperands(), getQuantizedSource);
   if (Outcome outcome = checkProduct(product, operands); outcome != Outcome::Lowered)
     return outcome;
@@ -219,6 +221,8 @@ Outcome Lowering::lowerGroup(GroupOp group) {
   nn::ProductOpInterface product = findProduct(group);
   if (!product)
     return awaitQuantize(group);
+  if (getDynamicInput(group, product))
+    return lowerDynamic(group, product);
   SmallVector<Value> operands = getProductOperands(group, product);
   Outcome outcome = checkProduct(product, operands);
   if (outcome != Outcome::Lowered)

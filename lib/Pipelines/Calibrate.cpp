@@ -162,6 +162,8 @@ struct Calibrate : octet::impl::CalibratePassBase<Calibrate> {
 
   llvm::Error calibrate() {
     const MeasureContext &source = getAnalysis<MeasureContext>();
+    if (source.files.empty() && loadStatistics.empty() && !needsSamples(getOperation()))
+      return llvm::Error::success();
     if (source.files.empty() && loadStatistics.empty())
       return llvm::createStringError("octet-calibrate has neither samples (octet-use-samples) nor "
                                      "statistics (load-statistics)");

@@ -14,7 +14,6 @@
 #include "TransferCalibration.h"
 #include "mlir/Pass/PassManager.h"
 #include "octet/Backend/Backend.h"
-#include "octet/Dialect/NN/NN.h"
 #include "octet/Export/OnnxExport.h"
 #include "octet/Import/Import.h"
 #include "octet/Import/Passes.h"
@@ -202,11 +201,11 @@ private:
   /// Whether the network's own quantization is kept, and the precision that follows from it.
   llvm::Error settlePrecision() {
     isAdopted = reached < Stage::Prepare && isQuantizedNetwork(*module);
-    bool isInt8 = isAdopted || reached >= Stage::Prepare;
-    Precision &precision = request.policy.precision;
-    if (precision != Precision::AsInFile)
+    if (request.policy.precision != Precision::AsInFile)
       return isAdopted ? checkRequestForQuantized(request) : llvm::Error::success();
-    precision = isInt8 ? Precision::Int8 : Precision::Float;
+    bool isInt8 =
+        isAdopted || reached >= Stage::Prepare || quantizesWithoutSamples(&context, request.policy);
+    request.policy.precision = isInt8 ? Precision::Int8 : Precision::Float;
     if (isAdopted)
       return checkRequestForQuantized(request);
     return isInt8 ? llvm::Error::success() : checkRequest(request);
@@ -290,11 +289,13 @@ private:
       calibration.noteFloat(*module);
     if (stage == Stage::Prepare)
       return checkPlan();
-    if (stage == Stage::Calibrate && !isAdopted && !request.calibration.hasSource())
+    if (stage == Stage::Calibrate && !isAdopted && lacksSamples())
       return makeRemedyError("the network has observers without statistics",
                              "give --calibration-data");
     return llvm::Error::success();
   }
+
+  bool lacksSamples() { return !request.calibration.hasSource() && needsSamples(*module); }
 
   /// Checks the recipe before the calibration.
   llvm::Error checkBackend() {
@@ -306,11 +307,10 @@ private:
   }
 
   llvm::Error checkPlan() {
-    const PolicyOptions &policy = request.policy;
-    if (!isAdopted && !request.calibration.hasSource() && getLastStage() > Stage::Prepare)
+    if (!isAdopted && getLastStage() > Stage::Prepare && lacksSamples())
       return makeRemedyError("int8 code needs samples",
                              "give --calibration-data, or --float for float code");
-    if (policy.isIoQuantized)
+    if (request.policy.isIoQuantized)
       (*module)->setAttr(kQuantizedIoAttr, UnitAttr::get(&context));
     return llvm::Error::success();
   }

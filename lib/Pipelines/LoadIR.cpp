@@ -39,7 +39,7 @@ static Stage findStage(ModuleOp module) {
       bool isConstant = observe.getInput().getDefiningOp<nn::ConstantOp>();
       atLeast(!isConstant && observer.getStatisticsAttr() ? Stage::Calibrate : Stage::Prepare);
     }
-    if (isa<QuantizeOp, DequantizeOp>(op))
+    if (isa<QuantizeOp, DequantizeOp, QuantizeDynamicOp, DequantizeDynamicOp>(op))
       atLeast(isBegun ? stage : Stage::Convert);
     else if (llvm::any_of(op->getOperandTypes(), isQuantized) &&
              !op->hasTrait<OpTrait::IsTerminator>())

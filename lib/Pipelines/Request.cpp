@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Request.h"
+#include "octet/Quantize/Statistics.h"
+#include "octet/Backend/Backend.h"
 #include "octet/Pipelines/Compile.h"
 #include "octet/Pipelines/Library.h"
 #include "octet/Support/Message.h"
@@ -139,4 +141,14 @@ Error octet::checkRequestForIR(const CompileRequest &request, Stage passed) {
                              getName(*request.output.stopAfter) + "'");
   return checkEffect(request, "IR that has passed '" + getName(passed) + "'",
                      [&](Stage last) { return last <= passed; });
+}
+
+bool octet::quantizesWithoutSamples(mlir::MLIRContext *context, const PolicyOptions &policy) {
+  if (policy.backend.empty() && policy.qconfigMapping.empty())
+    return false;
+  mlir::OwningOpRef<mlir::ModuleOp> empty(mlir::ModuleOp::create(mlir::UnknownLoc::get(context)));
+  // What is wrong with the policy is said where the network gets it.
+  mlir::ScopedDiagnosticHandler silent(context, [](mlir::Diagnostic &) { return mlir::success(); });
+  return mlir::succeeded(attachPolicy(*empty, policy.backend, policy.qconfigMapping)) &&
+         !empty->getOps<QConfigMappingOp>().empty() && !needsSamples(*empty);
 }

@@ -34,6 +34,9 @@ llvm::Error checkRequestForQuantized(const CompileRequest &request);
 /// Refuses options of stages up to `passed`, which the IR has already passed.
 llvm::Error checkRequestForIR(const CompileRequest &request, Stage passed);
 
+/// Whether a policy is given whose QConfig mapping asks for no samples, as one that is dynamic.
+bool quantizesWithoutSamples(mlir::MLIRContext *context, const PolicyOptions &policy);
+
 } // namespace octet
 
 #endif // OCTET_LIB_PIPELINES_REQUEST_H

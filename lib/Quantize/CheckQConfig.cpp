@@ -66,13 +66,6 @@ static std::optional<Reason> check(DTypeAttr dtype, ObserverAttrInterface observ
   ObserverSpec spec = observer.getSpec();
   if (spec.floatType)
     return checkFloat(dtype, spec.floatType, role);
-  if (spec.isDynamic)
-    return Reason{
-        "OCT212",
-        llvm::formatv("the {0} observer's integers have no scale ahead of time, but there "
-                      "are units of static 8-bit integers only",
-                      role),
-        llvm::formatv("give the QConfig another {0} observer, or say none in the mapping", role)};
   if (!spec.dtype)
     return Reason{
         "OCT204",
@@ -160,6 +153,8 @@ static std::optional<Reason> checkActivations(DTypesOp dtypes, QConfigAttr qconf
     return reason;
   if (auto reason = checkActivation(dtypes.getInputAttr(), qconfig.getActivation(), "activation"))
     return reason;
+  if (dtypes.getDynamic()) // the result is float
+    return std::nullopt;
   auto result = qconfig.getResult() ? qconfig.getResult() : qconfig.getActivation();
   return checkActivation(dtypes.getOutputAttr(), result, "result");
 }
@@ -167,6 +162,10 @@ static std::optional<Reason> checkActivations(DTypesOp dtypes, QConfigAttr qconf
 static std::optional<Reason> checkAgainst(DTypesOp dtypes, const Unit &unit, QConfigAttr qconfig) {
   if (auto reason = checkActivations(dtypes, qconfig))
     return reason;
+  if (dtypes.getDynamic() && !unit.getWeightedActivation())
+    return Reason{"OCT217", "it multiplies no activation by a weight, as units that are dynamic do",
+                  "give the pattern data types without `dynamic`, and the QConfig an observer such "
+                  "as #octet.min_max"};
   for (auto [leaf, operand] : unit.leaves)
     if (auto weight = dyn_cast<WeightOp>(leaf))
       if (auto reason = checkWeight(dtypes.getWeightAttr(), qconfig.getWeight(), weight.getAxis(),

@@ -55,6 +55,35 @@ static bool hasLeastScales(quant::QuantizedType type, double eps) {
                       [&](double scale) { return scale == eps; });
 }
 
+static ObserverOp getObserver(ObserveOp op) {
+  return SymbolTable::lookupNearestSymbolFrom<ObserverOp>(op, op.getObserverAttr());
+}
+
+/// [N.choose_qparams] The observed value quantized, and dequantized, by the scale and zero point of
+/// each run.
+static Value quantizeInEachRun(OpBuilder &builder, ObserveOp op, const ObserverSpec &spec) {
+  auto tensor = cast<RankedTensorType>(op.getInput().getType());
+  SmallVector<int64_t> shape;
+  bool isPerRow = spec.isPerRow && tensor.getRank() > 0;
+  if (isPerRow) {
+    shape.assign(tensor.getShape().begin(), tensor.getShape().end());
+    shape.back() = 1;
+  }
+  auto [low, high] = getStorageRange(spec.dtype);
+  auto integers = quant::UniformQuantizedType::get(
+      spec.dtype.isUnsigned() ? 0 : quant::QuantizationFlags::Signed,
+      builder.getIntegerType(spec.dtype.getWidth()), builder.getF32Type(), 1.0, 0, low, high);
+  auto params = ChooseQParamsOp::create(
+      builder, op.getLoc(), RankedTensorType::get(shape, builder.getF32Type()),
+      RankedTensorType::get(shape, builder.getI32Type()), op.getInput(),
+      builder.getDenseI64ArrayAttr({*spec.quantMin, *spec.quantMax}), isPerRow);
+  auto quantized =
+      QuantizeDynamicOp::create(builder, op.getLoc(), tensor.clone(integers), op.getInput(),
+                                params.getScale(), params.getZeroPoint());
+  return DequantizeDynamicOp::create(builder, op.getLoc(), tensor, quantized, params.getScale(),
+                                     params.getZeroPoint());
+}
+
 namespace {
 struct Convert : octet::impl::ConvertPassBase<Convert> {
   /// The observed operand and the quantized type it will have.
@@ -74,7 +103,10 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
             if (getType(unit->getOperand<WeightOp>()))
               units.push_back(std::move(*unit));
           }
-    forEachObserve([&](ObserveOp op) { takeScalesOfParts(op, types); });
+    forEachObserve([&](ObserveOp op) {
+      if (types.contains(op))
+        takeScalesOfParts(op, types);
+    });
     for (const Unit &unit : units)
       raiseScales(unit);
     for (const Unit &unit : units)
@@ -100,9 +132,9 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
     SmallVector<ObserveOp> vanishing;
     bool isWrong = false;
     forEachObserve([&](ObserveOp op) {
-      if (isWrong)
-        return; // one error is enough
-      auto observer = SymbolTable::lookupNearestSymbolFrom<ObserverOp>(op, op.getObserverAttr());
+      ObserverOp observer = getObserver(op);
+      if (isWrong || observer.getObserver().getSpec().isDynamic) // one error is enough
+        return;
       auto state = getState(observer, op);
       isWrong |= failed(state);
       if (isWrong)
@@ -219,6 +251,11 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
   void convertObserve(ObserveOp op) {
     OriginPropagation origins(op);
     OpBuilder builder(op, &origins);
+    if (ObserverSpec spec = getObserver(op).getObserver().getSpec(); spec.isDynamic) {
+      op.replaceAllUsesWith(quantizeInEachRun(builder, op, spec));
+      ++numDynamic;
+      return op.erase();
+    }
     quant::QuantizedType type = types[op];
     auto values = getConstantValues<float>(op.getInput());
     Value weights =

@@ -27,6 +27,10 @@ static bool usesIntegers(Operation *op) {
       });
 }
 
+Reason octet::getReasonOfDynamic() {
+  return {"OCT216", "it is dynamic: its input is quantized in each run, its result is float", ""};
+}
+
 /// Decides about an operator without a pattern: it stays float on purpose, by the backend or the
 /// mapping, or against a QConfig of the mapping.
 static void explainNoPattern(Decision &decision, const Backend &backend,
@@ -105,9 +109,13 @@ Decision octet::decide(Operation *op, const Backend &backend, const QConfigMappi
   if (!decision.reason)
     decision.reason = checkQConfig(*decision.unit, decision.qconfig);
   decision.isRefused = decision.reason && decision.qconfig;
-  if (!decision.reason) {
-    decision.verdict = Verdict::Quantized;
-    decision.note = findLongerPattern(op, backend);
+  if (decision.reason)
+    return decision;
+  decision.verdict = Verdict::Quantized;
+  decision.note = findLongerPattern(op, backend);
+  if (isDynamic(decision)) {
+    decision.verdict = Verdict::FloatResult;
+    decision.reason = getReasonOfDynamic();
   }
   return decision;
 }

@@ -121,7 +121,7 @@ void Edges::addUnit(const Decision &decision) {
 
 Edges::Edges(const Plan &plan, const UnitIndex &units) : plan(plan), units(units) {
   for (const Decision &decision : plan.decisions)
-    if (decision.verdict != Verdict::Float)
+    if (decision.verdict != Verdict::Float && !isDynamic(decision))
       addUnit(decision);
 }
 

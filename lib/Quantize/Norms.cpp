@@ -57,6 +57,8 @@ public:
     const Decision *producer = byOp.lookup(op);
     if (!producer || producer->verdict == Verdict::Float)
       return producer;
+    if (isDynamic(*producer))
+      return true;
     return PatternOp(producer->unit->pattern).getObservation() == Observation::shared &&
            readsFloats(*producer->unit);
   }
@@ -88,7 +90,8 @@ static FloatOperands getFloatOperands(const Decision &decision) {
 static DenseSet<Value> findQuantizedOperands(const Plan &plan) {
   DenseSet<Value> found;
   for (const Decision &decision : plan.decisions)
-    if (decision.verdict != Verdict::Float && getFloatOperands(decision) != FloatOperands::follows)
+    if (decision.verdict != Verdict::Float && !isDynamic(decision) &&
+        getFloatOperands(decision) != FloatOperands::follows)
       for (auto [leaf, operand] : decision.unit->leaves)
         if (isa<ActivationOp>(leaf))
           found.insert(operand->get());
@@ -100,7 +103,7 @@ bool octet::keepFloatOnFloats(Plan &plan) {
   DenseSet<Value> quantized = findQuantizedOperands(plan);
   bool any = false;
   for (Decision &decision : plan.decisions) {
-    if (decision.verdict == Verdict::Float ||
+    if (decision.verdict == Verdict::Float || isDynamic(decision) ||
         getFloatOperands(decision) == FloatOperands::observed ||
         !values.readsFloats(*decision.unit))
       continue;

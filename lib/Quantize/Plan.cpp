@@ -146,7 +146,7 @@ void Planner::keepFloatWhatIsNotRead() {
           !nn::getStateOfResult(function, operand.getOperandNumber()))
         read.insert(operand.get());
   for (Decision &decision : llvm::reverse(plan.decisions)) {
-    if (decision.verdict == Verdict::Float)
+    if (decision.verdict == Verdict::Float || isDynamic(decision))
       continue;
     FloatUses floatUses = PatternOp(decision.unit->pattern).getFloatUses();
     bool isRead = llvm::any_of(decision.op->getResults(),
@@ -181,7 +181,7 @@ bool Planner::refuseWhatDoesNotFit() {
   };
   bool any = false;
   for (Decision &decision : plan.decisions) {
-    if (decision.verdict == Verdict::Float)
+    if (decision.verdict == Verdict::Float || isDynamic(decision))
       continue;
     auto results = llvm::map_to_vector(decision.op->getResults(),
                                        [&](Value result) { return ofValues.lookup(result); });

@@ -86,6 +86,13 @@ Reason getReasonOfIgnored();
 Reason getReasonOfSecond(const Plan &plan, const ObservedPoint &point,
                          ObserverAttrInterface observer);
 
+/// Whether the decision is about a unit that reads floats, quantizes them in each run, and writes
+/// floats: it has no observers of activations.
+inline bool isDynamic(const Decision &decision) {
+  return decision.qconfig && decision.qconfig.getActivation().getSpec().isDynamic;
+}
+Reason getReasonOfDynamic();
+
 /// The operator whose QConfig a unit gets: the weighted one, or the last.
 mlir::Operation *getAnchor(const Unit &unit);
 

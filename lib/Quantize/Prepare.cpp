@@ -133,7 +133,7 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
     for (const Decision &decision : plan.decisions) {
       if (decision.verdict == Verdict::Quantized)
         quantized.insert(decision.op);
-      if (decision.verdict != Verdict::Float)
+      if (decision.verdict != Verdict::Float && !isDynamic(decision))
         units.insert(decision.op);
     }
     DenseSet<OpOperand *> seconds;
@@ -153,10 +153,18 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
               [&](OpOperand &use) { return llvm::is_contained(point->readers, &use); });
     for (const Decision &decision : plan.decisions)
       if (decision.verdict != Verdict::Float)
-        for (OpOperand *operand : decision.unit->getOperands<WeightOp>())
-          if (!decision.qconfig.getWeight().getSpec().floatType)
-            insertWeight(symbols, operand, decision.qconfig.getWeight());
+        insertAtUnit(symbols, decision);
     return success();
+  }
+
+  /// What a unit observes for itself alone: its weights and, if it is dynamic, its input.
+  static void insertAtUnit(SymbolTable &symbols, const Decision &decision) {
+    if (isDynamic(decision))
+      insertForOne(symbols, decision.unit->getWeightedActivation(),
+                   decision.qconfig.getActivation());
+    for (OpOperand *operand : decision.unit->getOperands<WeightOp>())
+      if (!decision.qconfig.getWeight().getSpec().floatType)
+        insertForOne(symbols, operand, decision.qconfig.getWeight());
   }
 
   /// Refuses weights and biases that are not finite, which would otherwise show after the
@@ -211,15 +219,15 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
     numSecond += llvm::count_if(set.points, [](const ObservedPoint &p) { return p.isSecond; });
   }
 
-  /// Each user of a weight may have an observer of its own; equal observers are merged.
-  static void insertWeight(SymbolTable &symbols, OpOperand *operand, ObserverAttrInterface attr) {
-    Value weight = operand->get();
-    for (Operation *user : weight.getUsers())
+  /// Each such user of a value may have an observer of its own; equal observers are merged.
+  static void insertForOne(SymbolTable &symbols, OpOperand *operand, ObserverAttrInterface attr) {
+    Value value = operand->get();
+    for (Operation *user : value.getUsers())
       if (auto other = dyn_cast<ObserveOp>(user);
           other && symbols.lookup<ObserverOp>(other.getObserver()).getObserver() == attr)
         return operand->set(other.getResult());
-    ObserverOp observer = createObserver(symbols, weight.getLoc(), getValueName(weight), attr);
-    observe(weight, observer, [&](OpOperand &use) { return &use == operand; });
+    ObserverOp observer = createObserver(symbols, value.getLoc(), getValueName(value), attr);
+    observe(value, observer, [&](OpOperand &use) { return &use == operand; });
   }
 };
 } // namespace

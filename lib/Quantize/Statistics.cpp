@@ -12,6 +12,7 @@
 #include "octet/Quantize/Statistics.h"
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Parser/Parser.h"
+#include "octet/Backend/Backend.h"
 #include "octet/Support/Constants.h"
 #include "octet/Support/Files.h"
 #include "octet/Support/Message.h"
@@ -38,6 +39,18 @@ Statistics octet::initStatistics(ModuleOp module) {
     observer.getObserver().initState(type, it->second.bytes);
   });
   return statistics;
+}
+
+bool octet::needsSamples(ModuleOp module) {
+  if (!module.getOps<ObserverOp>().empty())
+    return !initStatistics(module).empty();
+  auto asks = [](Operation &entry) {
+    QConfigAttr qconfig = getQConfig(&entry);
+    return qconfig && !qconfig.getActivation().getSpec().isDynamic;
+  };
+  return llvm::any_of(module.getOps<QConfigMappingOp>(), [&](QConfigMappingOp mapping) {
+    return llvm::any_of(mapping.getBody().front(), asks);
+  });
 }
 
 void octet::attachStatistics(ModuleOp module, const Statistics &statistics) {

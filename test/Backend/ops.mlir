@@ -93,7 +93,7 @@ octet.qconfig_mapping @mapping {
   octet.global #octet.qconfig<activation = #octet.fixed_qparams<ui8, scale = 1.0 : f32, zero_point = 0>, weight = #octet.fixed_qparams<si8, scale = 1.0 : f32, zero_point = 0>>
   // CHECK: octet.object_type "nn.relu" none
   octet.object_type "nn.relu" none
-  // CHECK: octet.object_type "nn.linear" #octet.qconfig<activation = #octet.placeholder<dtype = ui8, dynamic = true, range = array<i64: 0, 254>, reduce_range = true, per_row = true>>
+  // CHECK: octet.object_type "nn.linear" #octet.qconfig<activation = #octet.placeholder<dtype = ui8, dynamic = true, range = [0, 254], reduce_range = true, per_row = true>>
   octet.object_type "nn.linear" #octet.qconfig<activation = #octet.placeholder<dtype = ui8, dynamic = true, range = [0, 254], reduce_range = true, per_row = true>>
   // CHECK: octet.module_name "head" none
   octet.module_name "head" none

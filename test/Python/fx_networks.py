@@ -22,6 +22,8 @@ def mapping(*entries, everything=qconfig(), interface=""):
 
 
 GLOBAL = mapping()
+#: `range` is the engine's, [0, 127] where its weights and activations are reduced.
+DYNAMIC = mapping(everything=qconfig("#octet.placeholder<dtype = ui8, dynamic = true>"))
 
 # The tensors of PyTorch's modules: parameters, then buffers.
 TENSORS = {
@@ -32,6 +34,9 @@ TENSORS = {
     "batch_norm": lambda c=2: ([("weight", (c,)), ("bias", (c,))], [("running_mean", (c,)), ("running_var", (c,))]),
     "prelu": lambda c=2: ([("weight", (c,))], []),
     "norm": lambda c=2: ([("weight", (c,)), ("bias", (c,))], []),
+    # weight_ih, weight_hh, bias_ih, bias_hh of as many gates.
+    "recurrent": lambda gates, i=4, h=3: ([("ih", (gates * h, i)), ("hh", (gates * h, h)), ("bias_ih", (gates * h,)),
+                                           ("bias_hh", (gates * h,))], []),
 }
 
 
@@ -116,6 +121,25 @@ class Network:
         scaled = add("nn.mul", [add("nn.div", [d, root]), self.parameter(f"{name}.weight", shape)])
         return add("nn.add", [scaled, self.parameter(f"{name}.bias", shape)])
 
+    def recurrent(self, x, module, cell):
+        """One layer, or a cell, from a state of zeros: the products of all steps, then those of each state but the first."""
+        size, batch = self.parameters[f"{module}.hh"].shape[1], x.shape[-2]
+        add = lambda op, operands, *rest: self.add(op, operands, module, *rest)  # noqa: E731
+        product = lambda value, part: add("nn.linear", [value, self.parameter(f"{module}.{part}"), self.parameter(f"{module}.bias_{part}")],  # noqa: E731
+                                          (*value.shape[:-1], len(self.parameters[f"{module}.{part}"])))
+        of_input = product(x, "ih")
+        width = of_input.shape[-1]
+        take = lambda value, k: add("nn.slice", [value], (batch, size), f"starts [0, {k * size}] sizes [{batch}, {size}] steps [1, 1]")  # noqa: E731
+        h = c = self.constant(np.zeros((batch, size)))
+        outputs, is_cell = [], len(x.shape) == 2
+        for step in range(1 if is_cell else x.shape[0]):
+            part = f"starts [{step}, 0, 0] sizes [1, {batch}, {width}] steps [1, 1, 1]"
+            gates = of_input if is_cell else add("nn.reshape", [add("nn.slice", [of_input], (1, batch, width), part)], (batch, width))
+            state = product(h, "hh") if step else self.constant(np.tile(self.parameters[f"{module}.bias_hh"], (batch, 1)))
+            h, c = cell(add, take, gates, state, h, c)
+            outputs.append(h if is_cell else add("nn.reshape", [h], (1, batch, size)))
+        return h if is_cell else add("nn.concat", outputs, (x.shape[0], batch, size), "axis 0")
+
     def relu(self, x, name="relu"):
         return self.add("nn.relu", [x], name)
 
@@ -143,6 +167,19 @@ class Network:
                           f"  return %{result.name} : {result.type}", "}"]) + "\n"
 
 
+def lstm(add, take, gates, state, h, c):
+    gates = add("nn.add", [gates, state])
+    i, f, o = (add("nn.sigmoid", [take(gates, k)]) for k in (0, 1, 3))
+    c = add("nn.add", [add("nn.mul", [f, c]), add("nn.mul", [i, add("nn.tanh", [take(gates, 2)])])])
+    return add("nn.mul", [o, add("nn.tanh", [c])]), c
+
+
+def gru(add, take, gates, state, h, c):
+    r, z = (add("nn.sigmoid", [add("nn.add", [take(gates, k), take(state, k)])]) for k in (0, 1))
+    n = add("nn.tanh", [add("nn.add", [take(gates, 2), add("nn.mul", [r, take(state, 2)])])])
+    return add("nn.add", [add("nn.mul", [z, add("nn.sub", [h, n])]), n]), c
+
+
 @dataclass
 class Case:
     modules: dict
@@ -159,6 +196,8 @@ class Case:
     input_type: tuple = ()
     #: PyTorch's float convolution rounds its sums in another order.
     ulps: int = 1
+    #: The outputs are those of PyTorch's lowered model, which quantizes inside of modules, too.
+    is_lowered: bool = False
     #: Why the record of 1.13 does not hold, if only that of 2.13 does.
     only_new: str = ""
 
@@ -295,6 +334,10 @@ CASES = {
     "dropout": Case({"a": L}, lambda n: n.add("nn.transpose", [n.linear(n.inputs[0], "a")], "d", attributes="permutation [0, 1]",
                                               source="torch.nn.Dropout")),
     "fp16_static_linear": Case({"a": L}, lambda n: n.linear(n.inputs[0], "a"), mapping(everything=qconfig(HALF, HALF))),
+    "dynamic_linear": Case({"a": L}, lambda n: n.relu(n.linear(n.inputs[0], "a"), "a"), DYNAMIC),
+    "dynamic_functional_linear": Case({"a": L}, lambda n: n.linear(n.inputs[0], "a", "linear"), DYNAMIC),
+    "dynamic_conv_not_lowered": Case({"c": ("conv",)}, lambda n: n.conv(n.inputs[0], "c"), DYNAMIC),
+    "gru_dynamic": Case({"g": ("recurrent", 4)}, lambda n: n.recurrent(n.inputs[0], "g", lstm), DYNAMIC, aliases={"getitem": "g"}, is_lowered=True),
     "input_quantized": Case(
         {"a": L}, lambda n: n.linear(n.inputs[0], "a"), input_type=(0.0118, 85),
         mapping=mapping(everything=f"#octet.qconfig<activation = #octet.fixed_qparams<ui8, scale = 0.0118 : f32, zero_point = 85>, "

@@ -1,7 +1,7 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The networks that spec/golden-2.13/fx_graphs_*.json has beside those of 1.13, in the dialect nn."""
-from fx_networks import LL, Case, L, mapping, small_conv
+from fx_networks import DYNAMIC, LL, Case, L, gru, lstm, mapping, small_conv
 
 DEFAULT = "qnnpack_default_mapping"
 CONV_BN = {"c": small_conv(), "bn": ("batch_norm",)}
@@ -64,7 +64,9 @@ CASES = {
     "x_default_linear": default(LL, lambda n: n.linear(n.relu(n.linear(n.inputs[0], "a"), "a"), "b")),
     "x_default_conv1d": default({"c": ("conv1d",)}, lambda n: n.conv(n.inputs[0], "c"), shapes=((1, 2, 1, 6),)),
     "x_silu_unsupported": default({"a": L}, lambda n: n.add("nn.silu", [n.linear(n.inputs[0], "a")], "silu")),
+    "x_gru_dynamic": Case({"g": ("recurrent", 3)}, lambda n: n.recurrent(n.inputs[0], "g", gru), DYNAMIC, aliases={"getitem": "g"}),
+    "x_lstmcell_dynamic": Case({"g": ("recurrent", 4)}, lambda n: n.recurrent(n.inputs[0], "g", lstm), DYNAMIC, aliases={"getitem": "g"}),
     "x_symmetric_qnnpack_linear": Case({"a": L}, lambda n: n.relu(n.linear(n.inputs[0], "a"), "a"), "qnnpack_symmetric_mapping"),
 }
-#: Recurrent networks and attention, embeddings, three-dimensional convolutions.
-DEVIATIONS = {"x_gru_dynamic", "x_lstmcell_dynamic", "x_embeddingbag_weight_only", "x_mha", "x_default_conv3d"}
+#: Attention, embeddings, three-dimensional convolutions.
+DEVIATIONS = {"x_embeddingbag_weight_only", "x_mha", "x_default_conv3d"}

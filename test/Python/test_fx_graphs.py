@@ -15,12 +15,11 @@ import pytest
 
 #: Records without a counterpart; docs/fx.md has the reasons.
 DEVIATIONS = {
-    "conv_bn_relu_qat", "embedding_weight_only", "dynamic_linear", "dynamic_functional_linear", "dynamic_conv_not_lowered",
-    "fp16_dynamic_linear", "gru_dynamic"}
+    "conv_bn_relu_qat", "embedding_weight_only", "fp16_dynamic_linear"}
 
 ENGINES = ("qnnpack", "onednn", "x86", "fbgemm")
 #: Networks whose mapping is the engine's, and those that only 2.13 has.
-OF_ENGINES = {**{name: case for name, case in fx_networks.CASES.items() if case.mapping == "qnnpack_default_mapping"},
+OF_ENGINES = {**{name: case for name, case in fx_networks.CASES.items() if case.mapping in ("qnnpack_default_mapping", fx_networks.DYNAMIC)},
               **fx_networks_of_2_13.CASES}
 
 #: Every network but those with a backend of their own.
@@ -35,7 +34,7 @@ class Graph:
     def __init__(self):
         self.sources = {}  # node -> its tensor operands; those that only pass on a value map to `passed`
         self.passed = {}  # dequantize or alias -> what it passes on
-        self.pairs = {}  # quantize node -> scale and zero point
+        self.pairs = {}  # quantize node -> scale and zero point; of one that finds them in each run 0 and the largest integer
         self.names = {}
 
     def describe(self, node):
@@ -60,8 +59,17 @@ class Graph:
         return found
 
     def quantized(self):
-        """(operator, how often quantized, zero point, scale) of every quantized value."""
-        return sorted((*self.describe(node), zero, scale) for node, (scale, zero) in self.pairs.items())
+        """(operator, how often quantized, zero point, scale) of every quantized value, but those inside of one module."""
+        return sorted((*self.describe(node), zero, scale) for node, (scale, zero) in self.pairs.items() if not self.is_inside(node))
+
+    def is_inside(self, node):
+        """Whether only parts of the module that computes a value read it quantized."""
+        readers, behind = set(), [node]
+        for passing in behind:
+            for reader, operands in self.sources.items():
+                if passing in operands:
+                    (behind.append if reader in self.passed else readers.add)(reader)
+        return {self.names.get(reader, reader) for reader in readers} == {self.describe(node)[0]}
 
 
 def read_record(lines, aliases):
@@ -73,6 +81,9 @@ def read_record(lines, aliases):
             values = re.search(r" = \[(.*)\]$", line)
             numbers[name] = float(values[1].split(",")[0]) if values else None
             constants.add(name)
+        elif target == "torch.quantize_per_tensor_dynamic":
+            graph.sources[name] = [arguments.split(",")[0]]
+            graph.pairs[name] = (0, 127 if "True" in arguments else 255)
         elif target.startswith("torch.quantize_per_"):
             source, scale, zero = [word.strip() for word in arguments.split(",")][:3]
             if source in constants:
@@ -95,16 +106,26 @@ def read_record(lines, aliases):
 
 def read_ir(text):
     """`main` of a converted network."""
-    graph, constants = Graph(), set()
+    graph, constants, ranges = Graph(), set(), {}
     main = text[text.index("func.func @main"):]
     for argument, name in re.findall(r'%(arg\d+): [^{]*\{nn.name = "(\w+)"\}', main.split("{\n", 1)[0] + main.split("\n")[0]):
         graph.sources[argument], graph.names[argument] = [], name
     for line in main.split("\n")[1:]:
         if line.strip() == "}":
             break
-        found = re.match(r"\s*(?:%(\w+) = )?([\w.]+) (.*)", line)
+        found = re.match(r"\s*(?:%(\w+)(?:, %\w+)? = )?([\w.]+) (.*)", line)
         result, op, rest = found.groups()
         operands = re.findall(r"%(\w+)", rest)
+        if op == "octet.choose_qparams":
+            ranges[result] = int(re.search(r"range \[0, (\d+)\]", rest)[1])
+            continue
+        if op in ("octet.quantize_dynamic", "octet.dequantize_dynamic"):
+            graph.sources[result], graph.names[result] = operands[:1], result
+            if op == "octet.dequantize_dynamic":
+                graph.passed[result] = operands[0]
+            else:
+                graph.pairs[result] = (0, ranges[operands[1]])
+            continue
         if op == "return":
             result = "output"
         if op == "nn.constant" or (operands and all(operand in constants for operand in operands)):
@@ -150,7 +171,7 @@ def differ(ours, recorded, case):
     if ours.edges() != recorded.edges():
         return f"readers: {sorted(ours.edges() ^ recorded.edges())}"
     pairs = list(zip(ours.quantized(), recorded.quantized()))
-    if [our[:2] for our, _ in pairs] != [their[:2] for _, their in pairs] or len(ours.pairs) != len(recorded.pairs):
+    if [value[:2] for value in ours.quantized()] != [value[:2] for value in recorded.quantized()]:
         return f"quantized values: {ours.quantized()}, recorded {recorded.quantized()}"
     for (*name, zero, scale), (*_, their_zero, their_scale) in pairs:
         if case.is_histogram and abs(zero - their_zero) <= 1 and abs(scale / their_scale - 1) <= 0.01:
@@ -203,7 +224,7 @@ def test_library_computes_pytorchs_reference_model(tool, records, source, tmp_pa
         inputs = {key: (np.rint(x / np.float32(scale)) + zero).astype(np.uint8) for key, x in inputs.items()}
     np.savez(tmp_path / "inputs.npz", **inputs)
     tool("octet-run", tmp_path / "model.so", "--input", tmp_path / "inputs.npz", "--output", tmp_path / "outputs.npz")
-    got, wanted = np.load(tmp_path / "outputs.npz")["output"], np.array(record["reference_out"])
+    got, wanted = np.load(tmp_path / "outputs.npz")["output"], np.array(record["lowered_out" if case.is_lowered else "reference_out"])
     graph = read_record(record["reference"], case.aliases)
     scale, zero = list(graph.pairs.values())[-1] if graph.pairs else (1e-6, 0)
     if got.dtype == np.uint8:
@@ -222,7 +243,10 @@ def test_every_record_of_2_13_has_a_network_or_is_left_out(records):
 @pytest.mark.parametrize("name", OF_ENGINES)
 def test_default_mappings_give_pytorchs_reference_model(tool, records, source, tmp_path, engine, name):
     case = OF_ENGINES[name]
-    case = dataclasses.replace(case, mapping=case.mapping.replace("qnnpack_default", f"{engine}_default"))
+    mapping = case.mapping.replace("qnnpack_default", f"{engine}_default")
+    if engine in ("x86", "fbgemm"):  # PyTorch reduces the range of dynamic quantization by the engine
+        mapping = mapping.replace("dynamic = true", "dynamic = true, reduce_range = true")
+    case = dataclasses.replace(case, mapping=mapping)
     record = records[engine][name]
     if "reference" not in record:  # PyTorch's own limit
         assert record["error"].startswith("AssertionError: Per channel weight observer is not supported yet for ConvTranspose")

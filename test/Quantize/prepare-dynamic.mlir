@@ -7,7 +7,7 @@
 // EXPLAIN-NEXT: -> add an octet.dtypes with `dynamic` to the pattern, or give the QConfig an observer such as #octet.min_max
 // EXPLAIN-NEXT: static nn.linear float OCT215 the pattern's data types are dynamic, but the activation observer is not
 // EXPLAIN-NEXT: -> give the QConfig the activation observer #octet.placeholder<dtype = ui8, dynamic = true>
-// EXPLAIN-NEXT: other_type nn.linear float OCT212
+// EXPLAIN-NEXT: other_type nn.linear float OCT204 the activation observer yields si8, but the backend takes ui8
 
 //--- backend.mlir
 octet.backend @b {

@@ -98,8 +98,9 @@ struct Options {
       cl::desc("Precision:"), cl::init(Precision::Int8), cl::cat(policy),
       cl::values(clEnumValN(Precision::Float, "float", "Float code instead of int8"),
                  clEnumValN(Precision::AsInFile, "as-in-file",
-                            "Int8 code for networks that are quantized in their file, float code\n"
-                            "for others; --float makes float code of both"))};
+                            "Int8 code for networks that are quantized in their file or whose\n"
+                            "--backend needs no samples, float code for others; --float makes\n"
+                            "float code of all"))};
   cl::opt<std::string> backend{
       "backend", cl::value_desc("name or file"), cl::cat(policy),
       cl::desc("Operators and types that can be quantized (default: cpu)")};

@@ -124,6 +124,8 @@ def ConvertPass : Octet_QuantizePass<"octet-convert", "::mlir::ModuleOp"> {
   let description = [{
     - An observed activation becomes `octet.quantize` and `octet.dequantize`; an observed constant is quantized at compile
       time and dequantized. A value that slices of channels read has their scales in these channels [N.parts].
+    - A value observed by `#octet.placeholder<dynamic = true>` becomes `octet.choose_qparams`, `octet.quantize_dynamic` and
+      `octet.dequantize_dynamic`: its scale and zero point are those of each run. The bias of such a unit stays float.
     - The bias of a quantized unit becomes int32 at `f32(s_x * s_w)` with a dequantize ([N.bias]). A weight's scale is raised
       where its bias would not fit into 2^30 steps.
     - Weights that are already integers with a dequantize, as a recovery pass may leave them, are not changed. If their bias
@@ -131,10 +133,11 @@ def ConvertPass : Octet_QuantizePass<"octet-convert", "::mlir::ModuleOp"> {
 
     Errors: an activation observer without statistics (calibrate first); statistics of the wrong size, or that give no scale
     because a NaN was seen. Values whose scale is their observer's eps get a warning. Source: [N.qparams], [N.quantize_weight],
-    [N.weight_scale], [N.bias], [N.parts]; PyTorch: `convert_to_reference_fx`.
+    [N.weight_scale], [N.bias], [N.parts], [N.choose_qparams]; PyTorch: `convert_to_reference_fx`.
   }];
   let statistics = [
     Statistic<"numActivations", "num-activations", "activations quantized">,
+    Statistic<"numDynamic", "num-dynamic", "activations quantized in each run">,
     Statistic<"numWeights", "num-weights", "weights quantized">,
     Statistic<"numBiases", "num-biases", "biases quantized">,
     Statistic<"numRaisedScales", "num-raised-scales", "weight scales raised so that the bias fits">

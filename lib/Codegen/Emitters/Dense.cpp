@@ -88,8 +88,7 @@ private:
 } // namespace
 
 bool DenseKernel::addArguments() {
-  Value in = fused.getOuter(fused.product->getOperand(0)),
-        filter = fused.getOuter(fused.product->getOperand(1));
+  Value in = fused.getInput(), filter = fused.getOuter(fused.product->getOperand(1));
   auto constant = filter.getDefiningOp<nn::ConstantOp>();
   if (!constant)
     return false;

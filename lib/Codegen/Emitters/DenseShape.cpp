@@ -158,8 +158,7 @@ static bool canShareVectors(const DenseShape &shape) {
 }
 
 std::optional<DenseShape> codegen::getDenseShape(const FusedOp &fused) {
-  RankedTensorType in = getTensorType(fused.getOuter(fused.product->getOperand(0))),
-                   out = getTensorType(fused.getResult());
+  RankedTensorType in = getTensorType(fused.getInput()), out = getTensorType(fused.getResult());
   std::optional<DenseShape> shape;
   if (auto conv = dyn_cast<nn::ConvOp>(fused.product))
     shape = getConvShape(fused, conv, in, out);

@@ -83,8 +83,7 @@ private:
 } // namespace
 
 bool DepthwiseKernel::addArguments() {
-  Value in = fused.getOuter(fused.product->getOperand(0)),
-        filter = fused.getOuter(fused.product->getOperand(1));
+  Value in = fused.getInput(), filter = fused.getOuter(fused.product->getOperand(1));
   auto values = nn::getConstantValues<int8_t>(filter);
   auto bias = getBiasValues<int32_t>(fused);
   if (failed(values) || failed(bias))

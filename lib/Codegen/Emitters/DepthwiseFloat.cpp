@@ -69,8 +69,7 @@ bool codegen::emitProductAs<kernel::Kernels::depthwise_f32>(ProgramEmitter &emit
   if (!shape)
     return false;
   const DepthwiseShape &s = *shape;
-  Value in = fused.getOuter(fused.product->getOperand(0)),
-        filter = fused.getOuter(fused.product->getOperand(1));
+  Value in = fused.getInput(), filter = fused.getOuter(fused.product->getOperand(1));
   auto values = nn::getConstantValues<float>(filter);
   auto bias = getBiasValues<float>(fused);
   if (failed(values) || failed(bias))

@@ -22,8 +22,7 @@ LogicalResult codegen::emitLinear(ProgramEmitter &emitter, nn::LinearOp op) {
 
 /// Whether a product's input and result have the elements of a kernel.
 static bool hasElements(const FusedOp &fused, kernel::Elements elements) {
-  RankedTensorType in = getTensorType(fused.getOuter(fused.product->getOperand(0))),
-                   out = getTensorType(fused.getResult());
+  RankedTensorType in = getTensorType(fused.getInput()), out = getTensorType(fused.getResult());
   switch (elements) {
   case kernel::Elements::any:
     return true;

@@ -9,6 +9,7 @@
 #include "octet/Dialect/NN/Constants.h"
 #include "octet/Numerics/Requantize.h"
 #include <cmath>
+#include <numeric>
 
 using namespace mlir;
 using namespace octet;
@@ -49,9 +50,9 @@ Value Epilogue::getResidual() const {
 }
 
 Epilogue::Form Epilogue::chooseForm() const {
-  if (!isQuantized(fused.getOuter(fused.product->getOperand(0)).getType()))
+  if (!isQuantized(fused.getInput().getType()))
     return Form::floats;
-  if (!resultIsQuantized)
+  if (!resultIsQuantized || fused.dynamic)
     return Form::general;
   if (fused.body.empty())
     return Form::requantize;
@@ -64,14 +65,14 @@ static bool isOneNumber(Value value) {
 }
 
 bool Epilogue::takesAnyOrder(const FusedOp &fused) {
-  return llvm::all_of(fused.getBodyInputs(),
-                      [&](Value inner) { return isOneNumber(fused.getOuter(inner)); });
+  return !fused.dynamic && llvm::all_of(fused.getBodyInputs(), [&](Value inner) {
+    return isOneNumber(fused.getOuter(inner));
+  });
 }
 
 /// The largest |f32(acc) * factor[c]|, or infinity.
 static float getProductBound(const FusedOp &fused, ArrayRef<float> factors) {
-  Value input = fused.getOuter(fused.product->getOperand(0)),
-        filter = fused.getOuter(fused.product->getOperand(1));
+  Value input = fused.getInput(), filter = fused.getOuter(fused.product->getOperand(1));
   FailureOr<SmallVector<int8_t, 0>> weights = nn::getConstantValues<int8_t>(filter);
   auto bias = getBiasValues<int32_t>(fused);
   if (failed(weights) || failed(bias))
@@ -99,15 +100,26 @@ static float getEpilogueBound(const FusedOp &fused, float productBound) {
   return getBodyBound(fused, bounds);
 }
 
+/// The sum of the weights of each output.
+static SmallVector<int32_t> getFilterSums(Value filter) {
+  auto weights = nn::getConstantValues<int8_t>(filter);
+  int64_t numOutputs = getTensorType(filter).getDimSize(0), count = weights->size() / numOutputs;
+  SmallVector<int32_t> sums;
+  for (int64_t o = 0; o < numOutputs; ++o)
+    sums.push_back(std::accumulate(weights->begin() + o * count, weights->begin() + (o + 1) * count,
+                                   int32_t(0)));
+  return sums;
+}
+
 /// M[c] or S[c], the residual's M, and whether their products are small enough to be rounded
 /// without a clamp.
 void Epilogue::addMultipliers() {
-  Value input = fused.getOuter(fused.product->getOperand(0)),
-        filter = fused.getOuter(fused.product->getOperand(1));
+  Value input = fused.getInput(), filter = fused.getOuter(fused.product->getOperand(1));
   SmallVector<float> factors = getAccumulatorScales(input, filter);
   float bound = 0; ///< of what is rounded
   if (form == Form::general) {
-    bound = getEpilogueBound(fused, getProductBound(fused, factors));
+    bound = fused.dynamic ? std::numeric_limits<float>::infinity()
+                          : getEpilogueBound(fused, getProductBound(fused, factors));
     isBounded = bound < std::numeric_limits<float>::infinity();
     if (resultIsQuantized)
       bound /= *llvm::min_element(paramsOf(fused.getResult()).scales);
@@ -129,6 +141,8 @@ void Epilogue::addMultipliers() {
     bound = std::max(bound, getProductBound(fused, factors));
   }
   multiplier = signature.addParameters(ArrayRef<float>(factors), block);
+  if (fused.dynamic)
+    filterSums = signature.addParameters(getFilterSums(filter), block);
   isSmall = bound < float(1 << 29);
   if (resultIsQuantized) {
     QuantParams out = paramsOf(fused.getResult());
@@ -169,6 +183,10 @@ Epilogue::Epilogue(const FusedOp &fused, Signature &signature, int64_t block)
   // Behind the parameters of channels, which are one record where they follow one another.
   result = signature.addTensor(fused.getResult(), perChannel ? Signature::Parameters::none
                                                              : Signature::Parameters::all);
+  if (fused.dynamic) {
+    dynamicScale = signature.addTensor(fused.getOuter(fused.dynamic->getOperand(1)));
+    dynamicZeroPoint = signature.addTensor(fused.getOuter(fused.dynamic->getOperand(2)));
+  }
   if (hasBody)
     for (Value input : fused.getBodyInputs())
       inputs.push_back({input, signature.addTensor(fused.getOuter(input))});
@@ -227,10 +245,24 @@ QuantizeOperands Epilogue::loadQuantizeOperands(KernelBuilder &b, ValueRange arg
   return by;
 }
 
+/// [N.dynamic_product] The zero point of the row moves out of the sum, its scale into the factor.
+void Epilogue::applyDynamic(KernelBuilder &b, ValueRange args, Value position, ValueRange indices,
+                            int64_t laneAxis, Value &acc, Value &factor) const {
+  Value row = b.index(0);
+  if (TensorView scales = signature.getTensor(dynamicScale, args); !scales.shape().empty())
+    row = b.linearIndex(indices.drop_back(), ArrayRef(scales.strides.steps).drop_back(), 0);
+  Value zeroPoint = b.loadSplat(signature.getTensor(dynamicZeroPoint, args).memory, row);
+  Value sums = loadPerChannel(b, args, filterSums, position, laneAxis);
+  acc = b.sub(acc, b.mul(zeroPoint, sums));
+  factor = b.mul(b.loadSplat(signature.getTensor(dynamicScale, args).memory, row), factor);
+}
+
 Value Epilogue::emit(KernelBuilder &b, ValueRange args, Value acc, Value position,
                      ValueRange indices, int64_t laneAxis) const {
   TensorView view = signature.getTensor(result, args);
   Value factor = multiplier < 0 ? Value() : loadPerChannel(b, args, multiplier, position, laneAxis);
+  if (fused.dynamic)
+    applyDynamic(b, args, position, indices, laneAxis, acc, factor);
   if (form == Form::requantize)
     return finish(b, args, b.mul(b.toFloat(acc), factor), position, laneAxis);
   if (form == Form::residual) {

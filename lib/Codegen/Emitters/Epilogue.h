@@ -52,6 +52,9 @@ private:
                              mlir::Value position, int64_t laneAxis) const;
   /// Storage bounds of the result.
   std::pair<mlir::Value, mlir::Value> loadBounds(KernelBuilder &b, mlir::ValueRange args) const;
+  void applyDynamic(KernelBuilder &b, mlir::ValueRange args, mlir::Value position,
+                    mlir::ValueRange indices, int64_t laneAxis, mlir::Value &acc,
+                    mlir::Value &factor) const;
   mlir::Value finish(KernelBuilder &b, mlir::ValueRange args, mlir::Value scaled,
                      mlir::Value position, int64_t laneAxis) const;
 
@@ -75,6 +78,8 @@ private:
       zeroPoints = -1; ///< of a result quantized per channel; behind reciprocals, their rests
   int bounds = -1;     ///< its [low, high]
   int residual = -1, residualMultiplier = -1;
+  int filterSums = -1, dynamicScale = -1,
+      dynamicZeroPoint = -1; ///< of an input that is quantized in each run
   llvm::SmallVector<std::pair<mlir::Value, int>> inputs; ///< body inputs as tensors
 };
 

@@ -16,6 +16,8 @@ FusedOp::FusedOp(Operation *op) : op(op) {
     auto candidate = dyn_cast<nn::ProductOpInterface>(part);
     if (!product && candidate && candidate.getWeightOperand())
       product = part;
+    else if (isa<DequantizeDynamicOp>(part))
+      dynamic = part;
     else
       body.push_back(part);
   };

@@ -17,8 +17,10 @@ namespace octet::codegen {
 /// An operator with what is fused behind it: an `octet.group`, or a plain op (a product
 /// without a body, or a body of one op).
 struct FusedOp {
-  mlir::Operation *op = nullptr;             ///< in the network
-  mlir::Operation *product = nullptr;        ///< product with weights, if any
+  mlir::Operation *op = nullptr;      ///< in the network
+  mlir::Operation *product = nullptr; ///< product with weights, if any
+  /// octet.dequantize_dynamic in front of the product, if its input is quantized in each run.
+  mlir::Operation *dynamic = nullptr;
   llvm::SmallVector<mlir::Operation *> body; ///< element-wise ops in order
   mlir::Value yielded;
 
@@ -28,6 +30,8 @@ struct FusedOp {
   /// The value in the network that a value of the body stands for: the operand of a block argument.
   mlir::Value getOuter(mlir::Value inner) const;
   mlir::Value getResult() const { return op->getResult(0); }
+  /// What the product multiplies, as it lies in memory: integers, or real numbers.
+  mlir::Value getInput() const { return getOuter((dynamic ? dynamic : product)->getOperand(0)); }
   /// Operands of the body that come from outside (not the product's), each once.
   llvm::SmallVector<mlir::Value> getBodyInputs() const;
 };

@@ -25,7 +25,7 @@ struct ProductArguments {
 
 static ProductArguments addProductArguments(Signature &signature, const FusedOp &fused) {
   ProductArguments arguments;
-  arguments.input = signature.addTensor(fused.getOuter(fused.product->getOperand(0)));
+  arguments.input = signature.addTensor(fused.getInput());
   arguments.filter = signature.addTensor(fused.getOuter(fused.product->getOperand(1)));
   if (fused.product->getNumOperands() > 2)
     arguments.bias = signature.addTensor(fused.getOuter(fused.product->getOperand(2)));

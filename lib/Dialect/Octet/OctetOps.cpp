@@ -89,6 +89,59 @@ RankedTensorType ObserveOp::getObservedType() {
   return type.clone(sizes);
 }
 
+//===----------------------------------------------------------------------===//
+// Scales chosen in each run
+//===----------------------------------------------------------------------===//
+
+/// The shape of scale and zero point: none, or that of `values` with one element in each row.
+static SmallVector<int64_t> getParameterShape(ArrayRef<int64_t> values, bool isPerRow) {
+  SmallVector<int64_t> shape(isPerRow ? values : ArrayRef<int64_t>());
+  if (isPerRow)
+    shape.back() = 1;
+  return shape;
+}
+
+LogicalResult ChooseQParamsOp::verify() {
+  ArrayRef<int64_t> range = getRange(), shape = getInput().getType().getShape();
+  if (range.size() != 2 || !(range[0] <= 0 && 0 <= range[1] && range[0] < range[1]))
+    return emitOpError("expected a range [low, high] with low <= 0 <= high and low < high, but "
+                       "got [")
+           << range << "]";
+  if (getPerRow() && shape.empty())
+    return emitOpError("expected a tensor with rows, but got ") << getInput().getType();
+  SmallVector<int64_t> expected = getParameterShape(shape, getPerRow());
+  for (Value result : getResults())
+    if (auto type = cast<RankedTensorType>(result.getType()); type.getShape() != ArrayRef(expected))
+      return emitOpError("expected results of ")
+             << RankedTensorType::get(expected, type.getElementType()) << ", but got " << type;
+  return success();
+}
+
+/// `integers` have the scale 1 and the zero point 0, and the parameters are of the tensor or of
+/// rows.
+static LogicalResult verifyDynamic(Operation *op, RankedTensorType integers) {
+  auto type = dyn_cast<quant::UniformQuantizedType>(integers.getElementType());
+  if (!type || !type.getExpressedType().isF32() || type.getScale() != 1 || type.getZeroPoint() != 0)
+    return op->emitOpError("expected integers of scale 1 and zero point 0, but got ")
+           << integers.getElementType();
+  auto values = cast<RankedTensorType>(op->getOperand(0).getType());
+  if (values.getShape() != cast<RankedTensorType>(op->getResult(0).getType()).getShape())
+    return op->emitOpError("expected a result of the input's shape, but got ")
+           << op->getResult(0).getType();
+  for (Value parameter : op->getOperands().drop_front()) {
+    auto shape = cast<RankedTensorType>(parameter.getType()).getShape();
+    bool isPerRow = !shape.empty() && values.getRank() > 0;
+    if (shape != cast<RankedTensorType>(op->getOperand(1).getType()).getShape() ||
+        shape != ArrayRef(getParameterShape(values.getShape(), isPerRow)))
+      return op->emitOpError("expected scale and zero point of the tensor or of each row, but got ")
+             << parameter.getType();
+  }
+  return success();
+}
+
+LogicalResult QuantizeDynamicOp::verify() { return verifyDynamic(*this, getResult().getType()); }
+LogicalResult DequantizeDynamicOp::verify() { return verifyDynamic(*this, getInput().getType()); }
+
 LogicalResult ObserveOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!symbols.lookupNearestSymbolFrom<ObserverOp>(*this, getObserverAttr()))
     return emitOpError("expected the symbol of an 'octet.observer', but got ") << getObserverAttr();

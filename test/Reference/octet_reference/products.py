@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .elementwise import fma
-from .quantization import QParams
+from .quantization import QParams, choose_qparams, quantize_dynamic
 
 f32 = np.float32
 
@@ -87,6 +87,16 @@ def linear_integer(x, zero_point, w, bias):
     kind = _exact_type(w, w.shape[0])
     acc = ((x.astype(np.int64) - int(np.asarray(zero_point).reshape(-1)[0])).astype(kind) @ w.astype(kind).T).astype(np.int64)
     return acc if bias is None else acc + np.asarray(bias).astype(np.int64)
+
+
+def linear_dynamic(x, w, w_scale, bias=None, low=0, high=255, per_row=False):
+    """[N.dynamic_product] of x [..., K] in float and integers w [N, K] with scales [N] or []."""
+    scale, zero = choose_qparams(x, low, high, per_row)
+    distances = (quantize_dynamic(x, scale, zero) - zero).astype(np.float64)
+    acc = (distances @ w.astype(np.float64).T).astype(f32)  # the sums are exact in f64
+    with np.errstate(all="ignore"):
+        y = acc * (scale * np.asarray(w_scale, f32))
+    return y if bias is None else y + np.asarray(bias, f32)
 
 
 def matmul_integer(a, a_zero, b, b_zero):

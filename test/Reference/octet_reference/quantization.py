@@ -86,6 +86,42 @@ def qparams(low, high, qmin=0, qmax=255, eps=2.0**-23, symmetric=False, custom_r
     return scale, int(np.clip(qmin - int(np.rint(n / scale)), qmin, qmax))
 
 
+LEAST_DYNAMIC_SCALE = f32(6.1e-5)
+
+
+def choose_qparams(x, low=0, high=255, per_row=False):
+    """[N.choose_qparams]: (scale as f32, zero point as int64), of shape () or, of rows, that of x with the last dimension 1."""
+    x = np.asarray(x, f32)
+    axes = (-1,) if per_row else tuple(range(x.ndim))
+    # Where nothing is a number there are only zeros.
+    p, n = (np.asarray(fold(np.where(np.isnan(x), f32(0), x), axis=axes, keepdims=per_row, initial=0), f32) for fold in (np.max, np.min))
+    steps = high - low
+    with np.errstate(all="ignore"):
+        scale = (p.astype(np.float64) - n.astype(np.float64)) / steps
+        scale = np.where((scale.astype(f32) == 0) | np.isinf(f32(1) / scale.astype(f32)), 0.1, scale)
+        is_small = scale < np.float64(LEAST_DYNAMIC_SCALE)
+        factor, reach = LEAST_DYNAMIC_SCALE / scale.astype(f32), LEAST_DYNAMIC_SCALE * f32(steps)
+        wider_p = np.where(n == 0, reach, np.where(p == 0, p, p * factor))
+        wider_n = np.where(n == 0, n, np.where(p == 0, -reach, n * factor))
+        n, p = np.where(is_small, wider_n, n).astype(np.float64), np.where(is_small, wider_p, p).astype(np.float64)
+        scale = np.where(is_small, np.float64(LEAST_DYNAMIC_SCALE), scale)
+        is_n_nearer = abs(low) - np.abs(n / scale) < abs(high) - np.abs(p / scale)
+        zero = np.where(is_n_nearer, low - n / scale, high - p / scale)
+        zero = np.where(zero > low, zero, low)
+        zero = np.where(zero < high, zero, high)
+    return scale.astype(f32), np.rint(zero).astype(np.int64)
+
+
+def quantize_dynamic(x, scale, zero_point, low=0, high=255):
+    """[N.quantize] with parameters that broadcast against x; the storage values as int64."""
+    x, zero_point = np.asarray(x, f32), np.asarray(zero_point, np.int64)
+    with np.errstate(all="ignore"):
+        t = x / np.asarray(scale, f32)
+        t = np.where(np.isnan(t), f32(0), t)
+        t = np.minimum(np.maximum(t, (low - zero_point).astype(f32)), (high - zero_point).astype(f32))
+    return np.rint(t).astype(np.int64) + zero_point
+
+
 def accumulator_scale(input_scale, filter_scale):
     """S[c] of [N.bias]."""
     return np.asarray(input_scale, f32) * np.asarray(filter_scale, f32)

@@ -43,6 +43,8 @@ def Octet_DequantizeOp : Octet_Op<"dequantize", [Pure, SameOperandsAndResultShap
   let hasVerifier = 1;
 }
 
+include "octet/Dialect/Octet/DynamicOps.td"
+
 //===----------------------------------------------------------------------===//
 // Groups
 //===----------------------------------------------------------------------===//

@@ -1,0 +1,57 @@
+// The CPU backend without calibration: linear layers, those of recurrent networks among them, whose inputs are quantized row by
+// row in each run. All else is float.
+#unary = ["nn.relu", "nn.clip", "nn.silu", "nn.hard_swish", "nn.sigmoid", "nn.hard_sigmoid", "nn.leaky_relu", "nn.tanh", "nn.elu", "nn.erf", "nn.softplus", "nn.gelu", "nn.abs", "nn.thresholded_relu"]
+
+octet.backend @cpu_dynamic {
+  octet.dtypes @w8 dynamic input = <ui8> weight = <si8 range [-127, 127]> bias = f32
+
+  octet.fold @conv_batch_norm channel_axis = 1 {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %b = octet.bias optional
+    %c = octet.match ["nn.conv"](%x, %w, %b)
+    %scale = octet.parameter vector along 1
+    %shift = octet.parameter vector along 1
+    %mean = octet.parameter vector along 1
+    %variance = octet.parameter vector along 1
+    %y = octet.match ["nn.batch_norm"](%c, %scale, %shift, %mean, %variance)
+    octet.affine %y scale %scale shift %shift mean %mean variance %variance epsilon "epsilon"
+  }
+  octet.fold @linear_batch_norm channel_axis = -1 {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %b = octet.bias optional
+    %c = octet.match ["nn.linear"](%x, %w, %b)
+    %scale = octet.parameter vector along 1
+    %shift = octet.parameter vector along 1
+    %mean = octet.parameter vector along 1
+    %variance = octet.parameter vector along 1
+    %y = octet.match ["nn.batch_norm"](%c, %scale, %shift, %mean, %variance)
+    octet.affine %y scale %scale shift %shift mean %mean variance %variance epsilon "epsilon"
+  }
+  octet.fold @linear_bias channel_axis = -1 {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %b = octet.bias optional
+    %c = octet.match ["nn.linear"](%x, %w, %b)
+    %shift = octet.parameter
+    %y = octet.match ["nn.add"](%c, %shift) commutative
+    octet.affine %y shift %shift
+  }
+
+  octet.pattern @linear_act dtypes = [@w8] {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %b = octet.bias optional
+    %c = octet.match ["nn.linear"](%x, %w, %b)
+    %y = octet.match #unary(%c)
+    octet.yield %y : none
+  }
+  octet.pattern @linear dtypes = [@w8] {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %b = octet.bias optional
+    %y = octet.match ["nn.linear"](%x, %w, %b)
+    octet.yield %y : none
+  }
+}

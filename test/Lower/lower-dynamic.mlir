@@ -1,0 +1,89 @@
+// RUN: octet-opt %s --octet-lower --split-input-file | FileCheck %s
+// RUN: octet-opt %s --octet-lower=strict=true --split-input-file --verify-diagnostics -o /dev/null
+
+!u = !quant.uniform<u8:f32, 1.0>
+!w = !quant.uniform<i8<-127:127>:f32:0, {0.1, 0.2}>
+
+// The sums are of integers; scale and zero point come from memory, the bias is added in float.
+// CHECK-LABEL: func.func @linear
+// CHECK-SAME: (%[[X:.*]]: tensor<2x3xf32>)
+// CHECK: %[[RS:.*]], %[[RZ:.*]] = octet.choose_qparams %[[X]]
+// CHECK: %[[Q:.*]] = octet.quantize_dynamic %[[X]] by %[[RS]], %[[RZ]]
+// CHECK: octet.group(%[[BQ:.*]] = %[[Q]], %[[S:.*]] = %[[RS]], %[[Z:.*]] = %[[RZ]], %[[W:.*]] = %{{.*}}, %[[B:.*]] = %{{.*}})
+// CHECK: %[[D:.*]] = octet.dequantize_dynamic %[[BQ]] by %[[S]], %[[Z]]
+// CHECK: %[[L:.*]] = nn.linear %[[D]], %[[W]] :
+// CHECK: nn.add %[[L]], %[[B]]
+// CHECK-NOT: octet.dequantize
+func.func @linear(%x: tensor<2x3xf32>) -> tensor<2x2xf32> {
+  %w = nn.constant dense<3> : tensor<2x3xi8> -> tensor<2x3x!w>
+  %b = nn.constant dense<0.5> : tensor<2xf32>
+  %s, %z = octet.choose_qparams %x range [0, 255] : (tensor<2x3xf32>) -> (tensor<f32>, tensor<i32>)
+  %q = octet.quantize_dynamic %x by %s, %z : (tensor<2x3xf32>, tensor<f32>, tensor<i32>) -> tensor<2x3x!u>
+  %d = octet.dequantize_dynamic %q by %s, %z : (tensor<2x3x!u>, tensor<f32>, tensor<i32>) -> tensor<2x3xf32>
+  %f = octet.dequantize %w : (tensor<2x3x!w>) -> tensor<2x3xf32>
+  %y = nn.linear %d, %f, %b : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2xf32>) -> tensor<2x2xf32>
+  return %y : tensor<2x2xf32>
+}
+
+// -----
+
+!u = !quant.uniform<u8:f32, 1.0>
+!w = !quant.uniform<i8<-127:127>:f32, 0.1>
+
+// What the unit has behind the product stays there, an addition of a float value too.
+// CHECK-LABEL: func.func @epilogue
+// CHECK: octet.group({{.*}} = %arg1)
+// CHECK: nn.linear
+// CHECK-NEXT: nn.add
+// CHECK-NEXT: nn.relu
+func.func @epilogue(%x: tensor<2x3xf32>, %r: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %w = nn.constant dense<3> : tensor<2x3xi8> -> tensor<2x3x!w>
+  %s, %z = octet.choose_qparams %x range [0, 255] per_row : (tensor<2x3xf32>) -> (tensor<2x1xf32>, tensor<2x1xi32>)
+  %q = octet.quantize_dynamic %x by %s, %z : (tensor<2x3xf32>, tensor<2x1xf32>, tensor<2x1xi32>) -> tensor<2x3x!u>
+  %d = octet.dequantize_dynamic %q by %s, %z : (tensor<2x3x!u>, tensor<2x1xf32>, tensor<2x1xi32>) -> tensor<2x3xf32>
+  %f = octet.dequantize %w : (tensor<2x3x!w>) -> tensor<2x3xf32>
+  %y = octet.group(%a = %d, %b = %f, %c = %r) : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x2xf32>) -> tensor<2x2xf32> {
+    %0 = nn.linear %a, %b : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x2xf32>
+    %1 = nn.add %0, %c : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+    %2 = nn.relu %1 : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    octet.yield %2 : tensor<2x2xf32>
+  }
+  return %y : tensor<2x2xf32>
+}
+
+// -----
+
+!u = !quant.uniform<u8:f32, 1.0>
+!w = !quant.uniform<i8<-127:127>:f32, 0.1>
+
+// CHECK-LABEL: func.func @conv
+// CHECK: octet.dequantize_dynamic
+// CHECK: nn.conv {{.*}}octet.decision = #octet.decision<verdict = float, reason = <"OCT308"
+func.func @conv(%x: tensor<1x1x2x2xf32>) -> tensor<1x1x2x2xf32> {
+  %w = nn.constant dense<3> : tensor<1x1x1x1xi8> -> tensor<1x1x1x1x!w>
+  %s, %z = octet.choose_qparams %x range [0, 255] : (tensor<1x1x2x2xf32>) -> (tensor<f32>, tensor<i32>)
+  %q = octet.quantize_dynamic %x by %s, %z : (tensor<1x1x2x2xf32>, tensor<f32>, tensor<i32>) -> tensor<1x1x2x2x!u>
+  %d = octet.dequantize_dynamic %q by %s, %z : (tensor<1x1x2x2x!u>, tensor<f32>, tensor<i32>) -> tensor<1x1x2x2xf32>
+  %f = octet.dequantize %w : (tensor<1x1x1x1x!w>) -> tensor<1x1x1x1xf32>
+  // expected-error @+1 {{stays float [OCT308]: its input is quantized in each run, and it is no linear layer of ui8; use dtype ui8, or observe the input with statistics, such as #octet.min_max}}
+  %y = nn.conv %d, %f : (tensor<1x1x2x2xf32>, tensor<1x1x1x1xf32>) -> tensor<1x1x2x2xf32>
+  return %y : tensor<1x1x2x2xf32>
+}
+
+// -----
+
+!s = !quant.uniform<i8:f32, 1.0>
+!w = !quant.uniform<i8<-127:127>:f32, 0.1>
+
+// CHECK-LABEL: func.func @signed
+// CHECK: nn.linear {{.*}}octet.decision = #octet.decision<verdict = float, reason = <"OCT308"
+func.func @signed(%x: tensor<2x3xf32>) -> tensor<2x2xf32> {
+  %w = nn.constant dense<3> : tensor<2x3xi8> -> tensor<2x3x!w>
+  %s, %z = octet.choose_qparams %x range [-128, 127] : (tensor<2x3xf32>) -> (tensor<f32>, tensor<i32>)
+  %q = octet.quantize_dynamic %x by %s, %z : (tensor<2x3xf32>, tensor<f32>, tensor<i32>) -> tensor<2x3x!s>
+  %d = octet.dequantize_dynamic %q by %s, %z : (tensor<2x3x!s>, tensor<f32>, tensor<i32>) -> tensor<2x3xf32>
+  %f = octet.dequantize %w : (tensor<2x3x!w>) -> tensor<2x3xf32>
+  // expected-error @+1 {{stays float [OCT308]}}
+  %y = nn.linear %d, %f : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x2xf32>
+  return %y : tensor<2x2xf32>
+}

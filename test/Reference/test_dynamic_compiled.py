@@ -1,0 +1,146 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Linear layers quantized in each run: compiled code gives the law's bytes at every level of this machine."""
+
+import pathlib
+import sys
+
+import numpy as np
+import octet_reference as reference
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "Integration"))
+import exactness  # noqa: E402
+from test_compiled import LEVELS, driver, run_library, supports  # noqa: E402, F401  (a fixture)
+
+f32 = np.float32
+
+BACKEND = """
+octet.backend @b {
+  octet.dtypes @dynamic dynamic input = <ui8> weight = <si8> bias = f32
+  octet.pattern @linear_act dtypes = [@dynamic] {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %b = octet.bias optional
+    %p = octet.match ["nn.linear"](%x, %w, %b)
+    %y = octet.match ["nn.relu", "nn.sigmoid"](%p)
+    octet.yield %y : none
+  }
+  octet.pattern @linear_add dtypes = [@dynamic] {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %b = octet.bias optional
+    %r = octet.activation
+    %p = octet.match ["nn.linear"](%x, %w, %b)
+    %y = octet.match ["nn.add"](%p, %r) commutative
+    octet.yield %y : none
+  }
+  octet.pattern @linear dtypes = [@dynamic] {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %b = octet.bias optional
+    %y = octet.match ["nn.linear"](%x, %w, %b)
+    octet.yield %y : none
+  }
+}
+"""
+WEIGHTS = {"tensor": "#octet.min_max<dtype = si8, scheme = symmetric, range = [-127, 127]>",
+           "channels": "#octet.per_channel_min_max<dtype = si8, scheme = symmetric, range = [-127, 127], axis = 0>"}
+
+
+def kind(shape):
+    return f"tensor<{'x'.join(map(str, shape))}xf32>"
+
+
+def constant(array):
+    return f'nn.constant dense<"0x{array.astype("<f4").tobytes().hex().upper()}"> : {kind(array.shape)}'
+
+
+def make_network(shape, weights, bias, body):
+    """One layer of [..., K], and what its unit has behind the product."""
+    result = (*shape[:-1], len(weights))
+    operands, types = ["%x", "%w"], [kind(shape), kind(weights.shape)]
+    lines = [f"%w = {constant(weights)}"]
+    if bias is not None:
+        lines.append(f"%b = {constant(bias)}")
+        operands.append("%b")
+        types.append(kind(bias.shape))
+    lines.append(f"%p = nn.linear {', '.join(operands)} : ({', '.join(types)}) -> {kind(result)}")
+    last = "%p"
+    if body == "residual":
+        lines.append(f"%a = nn.add %p, %r : ({kind(result)}, {kind(result)}) -> {kind(result)}")
+        last = "%a"
+    elif body:
+        lines.append(f"%a = nn.{body} %p : ({kind(result)}) -> {kind(result)}")
+        last = "%a"
+    residual = f', %r: {kind(result)} {{nn.name = "r"}}' if body == "residual" else ""
+    return (f'func.func @main(%x: {kind(shape)} {{nn.name = "x"}}{residual}) -> ({kind(result)} {{nn.name = "y"}}) {{\n  '
+            + "\n  ".join(lines) + f"\n  return {last} : {kind(result)}\n}}\n")
+
+
+def quantize_weights(weights, form):
+    """(integers, scale of each output)."""
+    axes = 1 if form == "channels" else None
+    extremes = np.broadcast_to(np.abs(weights).max(axis=axes), len(weights)).astype(f32)
+    scales = np.maximum(extremes / f32(127), f32(2.0**-23))
+    return reference.quantize_weight(weights, reference.QParams(scales, 0, -127, 127, 0)), scales
+
+
+# Rows of the input, depth, outputs; what follows; how weights and activations are quantized. Depths that are no multiple of
+# four, outputs that fill a part of a vector, one row (which has a kernel of its own), rows in several dimensions.
+CASES = [((1, 64), 48, "", "channels", True, False), ((1, 67), 33, "relu", "channels", False, False),
+         ((7, 32), 16, "sigmoid", "tensor", True, False), ((7, 30), 8, "", "channels", True, True),
+         ((2, 3, 20), 20, "relu", "channels", True, True), ((2, 1, 36), 5, "", "tensor", True, True),
+         ((1, 5, 64), 64, "residual", "channels", True, True), ((40, 128), 96, "residual", "channels", False, False),
+         ((3, 2, 2, 24), 40, "", "channels", True, True)]
+
+
+def make_case(folder, shape, outputs, body, form, has_bias, per_row):
+    """(arguments of octet-compile, the inputs one behind the other, the bits of the output)."""
+    rng = np.random.default_rng(len(shape) * 1000 + outputs)
+    weights = rng.normal(size=(outputs, shape[-1])).astype(f32)
+    bias = rng.normal(size=outputs).astype(f32) if has_bias else None
+    reduced = per_row and len(shape) == 3
+    activation = f"#octet.placeholder<dtype = ui8, dynamic = true{', reduce_range = true' * reduced}{', per_row = true' * per_row}>"
+    (folder / "backend.mlir").write_text(BACKEND)
+    (folder / "mapping.mlir").write_text(
+        f"octet.qconfig_mapping @m {{\n  octet.global #octet.qconfig<activation = {activation}, weight = {WEIGHTS[form]}>\n}}\n")
+    (folder / "network.mlir").write_text(make_network(shape, weights, bias, body))
+    x = rng.normal(size=shape).astype(f32) * f32(3)
+    x.reshape(-1, shape[-1])[: x.size // shape[-1] - 1][:1] = 0  # the first row of several has the scale of zeros
+    x.reshape(-1)[-1] = np.nan  # does not count, and is quantized to the zero point
+    inputs = [x]
+    wanted = reference.linear_dynamic(x, *quantize_weights(weights, form), bias, 0, 127 if reduced else 255, per_row)
+    if body == "residual":
+        inputs.append(rng.normal(size=wanted.shape).astype(f32))
+        wanted = wanted + inputs[1]
+    elif body:
+        wanted = getattr(reference, body)(wanted)
+    wanted = np.ascontiguousarray(wanted, f32).ravel().view(np.uint32)
+    assert len(np.unique(wanted)) > 3
+    options = [folder / "network.mlir", "--name=model", f"--backend={folder / 'backend.mlir'}", f"--qconfig-mapping={folder / 'mapping.mlir'}"]
+    return options, np.concatenate([value.ravel() for value in inputs]), wanted
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_linear_layer(tool, driver, tmp_path, case):  # noqa: F811
+    options, given, wanted = make_case(tmp_path, *case)
+    library = tmp_path / "model.so"
+    done = tool("octet-compile", *options, "--cpu-level=" + ",".join(LEVELS), "-o", library)
+    assert "float [OCT" not in done.stderr
+    for level in filter(lambda level: supports(library, level), LEVELS):
+        for threads in (1, 2):
+            got = run_library(driver, library, level, threads, tmp_path, given)
+            assert np.array_equal(got, wanted), f"{level}, {threads} threads: {np.count_nonzero(got != wanted)} of {wanted.size} differ"
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_linear_layer_on_aarch64(tool, tmp_path, case):
+    if reason := exactness.why_no_arm():
+        pytest.skip(reason)
+    options, given, wanted = make_case(tmp_path, *case)
+    library, arm = tmp_path / "model.so", exactness.build_arm_driver(tmp_path)
+    tool("octet-compile", *options, f"--target={exactness.ARM_TARGET}", "--cpu-level=" + ",".join(level for level, _ in exactness.ARM_RUNS), "-o", library)
+    for level, cpu in exactness.ARM_RUNS:
+        got, = exactness.run_arm(arm, library, level, cpu, 1, ["x"], [{"x": given}], wanted.nbytes, tmp_path)
+        assert got == wanted.tobytes(), level
