@@ -17,7 +17,8 @@ using namespace octet;
 bool octet::isConstant(Value value) {
   value = GroupOp::lookThrough(value);
   Operation *op = value.getDefiningOp();
-  while (isa_and_nonnull<ObserveOp, QuantizeOp, DequantizeOp, quant::StorageCastOp>(op)) {
+  while (isa_and_nonnull<ObserveOp, QuantizeOp, DequantizeOp, FakeQuantizeOp, quant::StorageCastOp>(
+      op)) {
     value = GroupOp::lookThrough(op->getOperand(0));
     op = value.getDefiningOp();
   }

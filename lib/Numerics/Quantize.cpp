@@ -98,6 +98,11 @@ float numerics::dequantize(int64_t q, const QuantParams &params, int64_t channel
   return static_cast<float>(q - params.getZeroPoint(channel)) * params.getScale(channel);
 }
 
+float numerics::fakeQuantize(float x, const QuantParams &params, int64_t channel) {
+  int64_t q = x != x ? params.low : quantizeWeight(x, params, channel);
+  return dequantize(q, params, channel);
+}
+
 void numerics::forEachElement(llvm::ArrayRef<int64_t> shape, const QuantParams &params,
                               llvm::function_ref<void(int64_t, int64_t)> element) {
   int64_t numChannels = params.scales.size(), inner = 1, count = 1;

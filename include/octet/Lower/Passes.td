@@ -63,6 +63,32 @@ def FoldConstantsPass : Pass<"octet-fold-constants", "::mlir::func::FuncOp"> {
   let statistics = [Statistic<"numFolded", "num-folded", "quantize and dequantize ops evaluated">];
 }
 
+def ExpandFakeQuantizePass : Pass<"octet-expand-fake-quantize", "::mlir::func::FuncOp"> {
+  let summary = "replace fake-quantize by quantize and dequantize";
+  let description = [{
+    `octet.fake_quantize` of a value becomes `octet.quantize` and `octet.dequantize` of its type; of a constant, the constant of
+    the rounded numbers. The numbers are the same but for ties: [N.quantize] divides where [N.fake_quantize] multiplies. Runs before
+    code generation and where a trained network is adopted as it is. Source: [N.fake_quantize].
+  }];
+  let dependentDialects = ["::octet::OctetDialect", "::octet::nn::NNDialect", "::mlir::quant::QuantDialect"];
+  let statistics = [Statistic<"numExpanded", "num-expanded", "fake-quantize operators replaced">];
+}
+
+def DecomposePass : Pass<"octet-decompose", "::mlir::func::FuncOp"> {
+  let summary = "spell out quantize and dequantize in upstream arithmetic on tensors of integers";
+  let description = [{
+    For compilers that go on by themselves: `octet.quantize`, `octet.dequantize` and `octet.fake_quantize` become operators of
+    `arith` and `math` on tensors, and quantized values tensors of their signless storage type. A scale per axis is a constant
+    that `linalg.broadcast` spreads. Quantizing multiplies by `f32(1 / scale)`, rounds, adds the zero point and clamps to the
+    storage bounds, as [N.fake_quantize] does. Other operators that take or give quantized tensors are an error: run the pass on
+    the reference model. Source: [N.fake_quantize], [N.dequantize]; PyTorch: `_convert_to_reference_decomposed_fx`, operators
+    `quantized_decomposed.*`.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect"];
+  let statistics = [Statistic<"numDecomposed", "num-decomposed", "operators spelled out">];
+}
+
 def QuantizeSignaturePass : Pass<"octet-quantize-signature", "::mlir::func::FuncOp"> {
   let summary = "give arguments and results quantized types where the integer program quantizes them";
   let description = [{

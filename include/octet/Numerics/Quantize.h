@@ -44,6 +44,8 @@ mlir::quant::QuantizedType withBounds(mlir::quant::QuantizedType type, int64_t l
 int64_t quantize(float x, const QuantParams &params, int64_t channel = 0);
 /// [N.quantize_weight] with the parameters of `channel`.
 int64_t quantizeWeight(float w, const QuantParams &params, int64_t channel = 0);
+/// [N.fake_quantize] with the parameters of `channel`.
+float fakeQuantize(float x, const QuantParams &params, int64_t channel = 0);
 /// [N.dequantize] with the parameters of `channel`.
 float dequantize(int64_t q, const QuantParams &params, int64_t channel = 0);
 

@@ -81,6 +81,9 @@ static LogicalResult verifyQuantized(Operation *op, Type type) {
 
 LogicalResult QuantizeOp::verify() { return verifyQuantized(*this, getResult().getType()); }
 LogicalResult DequantizeOp::verify() { return verifyQuantized(*this, getInput().getType()); }
+LogicalResult FakeQuantizeOp::verify() {
+  return verifyQuantized(*this, getInput().getType().clone(getQuantizedType()));
+}
 
 RankedTensorType ObserveOp::getObservedType() {
   auto type = cast<RankedTensorType>(getInput().getType());

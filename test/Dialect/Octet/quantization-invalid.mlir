@@ -8,6 +8,22 @@ func.func @axis(%x: tensor<2x3xf32>) {
 
 // -----
 
+func.func @axis_of_fake_quantize(%x: tensor<2x3xf32>) {
+  // expected-error @below {{expected one scale per element of axis 1, but got 2}}
+  %q = octet.fake_quantize %x as !quant.uniform<u8:f32:1, {0.5, 0.25}> : tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @type_of_fake_quantize(%x: tensor<2x3xf32>) {
+  // expected-error @below {{'quantized_type' failed to satisfy constraint: type attribute of uniform quantized type per tensor or axis}}
+  %q = octet.fake_quantize %x as f32 : tensor<2x3xf32>
+  return
+}
+
+// -----
+
 func.func @observer(%x: tensor<2x3xf32>) {
   // expected-error @below {{expected the symbol of an 'octet.observer', but got @missing}}
   %q = octet.observe %x by @missing : tensor<2x3xf32>

@@ -15,6 +15,15 @@ func.func @pairs_stay(%x: tensor<2xf32>) -> tensor<2xf32> {
   return %d2 : tensor<2xf32>
 }
 
+// CHECK-LABEL: func @rounded
+func.func @rounded(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  // CHECK: octet.fake_quantize %{{.*}} as !quant.uniform<u8<0:15>:f32, 5.000000e-01:3> : tensor<2x3xf32>
+  %0 = octet.fake_quantize %x as !quant.uniform<u8<0:15>:f32, 0.5:3> : tensor<2x3xf32>
+  // CHECK: octet.fake_quantize %{{.*}} as !quant.uniform<i8:f32:0, {5.000000e-01,2.500000e-01}> : tensor<2x3xf32>
+  %1 = octet.fake_quantize %0 as !quant.uniform<i8:f32:0, {0.5, 0.25}> : tensor<2x3xf32>
+  return %1 : tensor<2x3xf32>
+}
+
 octet.backend @mine {
   octet.pattern @act dtypes = [] {
     %x = octet.activation

@@ -57,6 +57,15 @@ def quantize_weight(w, params: QParams):
     return _round_and_clamp(np.asarray(t), params)
 
 
+def fake_quantize(x, params: QParams):
+    """[N.fake_quantize]: the rounded numbers, and where a gradient passes."""
+    x = np.asarray(x, f32)
+    with np.errstate(all="ignore"):
+        steps = np.rint(x * (f32(1) / params.along(params.scale, x.ndim))) + params.along(params.zero_point, x.ndim)
+    stored = np.where(np.isnan(steps), params.low, np.clip(steps, params.low, params.high))
+    return dequantize(stored, params), (steps >= params.low) & (steps <= params.high)
+
+
 def narrow(params: QParams, interval):
     """[N.narrow]: storage bounds that do what a clamp to `interval` does, or nothing."""
     if not interval[0] < interval[1]:

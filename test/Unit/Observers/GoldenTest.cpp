@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The records are those of $OCTET_SHARED/spec/golden*/observers.json; their README says how the
-// inputs are made.
+// The records are those of $OCTET_SHARED/spec/golden*/{observers,qdq}.json; their README says how
+// the inputs are made.
 //
 //===----------------------------------------------------------------------===//
 
@@ -97,16 +97,20 @@ std::string getObserverText(const llvm::json::Object &record) {
 class Golden : public testing::TestWithParam<const char *> {
 protected:
   void SetUp() override {
+    context.loadDialect<OctetDialect>();
+    load("observers.json", data);
+  }
+
+  static void load(const std::string &name, llvm::json::Object &records) {
     const char *shared = getenv("OCTET_SHARED");
     std::string path =
-        std::string(shared ? shared : "../shared") + "/spec/" + GetParam() + "/observers.json";
+        std::string(shared ? shared : "../shared") + "/spec/" + GetParam() + "/" + name;
     auto file = llvm::MemoryBuffer::getFile(path);
     if (!file)
       GTEST_SKIP() << path << " is absent (set OCTET_SHARED)";
     auto json = llvm::json::parse((*file)->getBuffer());
     ASSERT_TRUE(!!json) << llvm::toString(json.takeError());
-    data = *json->getAsObject();
-    context.loadDialect<OctetDialect>();
+    records = *json->getAsObject();
   }
 
   std::vector<Tensor> getInputs(llvm::StringRef name) {
@@ -204,6 +208,36 @@ TEST_P(Golden, HistogramsAgreeWithinTwoPercent) {
     ++compared;
   }
   EXPECT_EQ(compared, llvm::StringRef(GetParam()) == "golden" ? 0 : 90);
+}
+
+/// The range of a FakeQuantize module's observer after each of several inputs.
+TEST_P(Golden, FakeQuantizeCarriesAMovingAverage) {
+  llvm::json::Object modules;
+  load("qdq.json", modules);
+  int compared = 0;
+  for (const llvm::json::Value &value : *modules.getArray("fused_moving_avg_obs_fq")) {
+    const llvm::json::Object &record = *value.getAsObject();
+    int64_t low = *record.getInteger("quant_min"), high = *record.getInteger("quant_max");
+    std::string text =
+        llvm::formatv("#octet.moving_average_min_max<dtype = {0}, range = [{1}, {2}]>",
+                      low < 0 ? "si8" : "ui8", low, high);
+    auto observer = dyn_cast_or_null<ObserverAttrInterface>(parseAttribute(text, &context));
+    ASSERT_TRUE(observer) << text;
+    std::vector<Tensor> inputs = getInputs(*record.getString("seq"));
+    auto type = RankedTensorType::get(inputs[0].shape, Float32Type::get(&context));
+    std::vector<char> state(observer.getStateBytes(type));
+    observer.initState(type, state);
+    for (auto [input, step] : llvm::zip_equal(inputs, *record.getArray("steps"))) {
+      observer.updateState(type, input.values, state);
+      float range[2];
+      memcpy(range, state.data(), sizeof(range));
+      const llvm::json::Object &wanted = *step.getAsObject();
+      EXPECT_EQ(range[0], (float)*wanted.getArray("min_val")->front().getAsNumber()) << text;
+      EXPECT_EQ(range[1], (float)*wanted.getArray("max_val")->front().getAsNumber()) << text;
+      ++compared;
+    }
+  }
+  EXPECT_EQ(compared, 45);
 }
 
 INSTANTIATE_TEST_SUITE_P(PyTorch, Golden, testing::Values("golden", "golden-2.13"),

@@ -43,6 +43,21 @@ def Octet_DequantizeOp : Octet_Op<"dequantize", [Pure, SameOperandsAndResultShap
   let hasVerifier = 1;
 }
 
+def Octet_FakeQuantizeOp : Octet_Op<"fake_quantize", [Pure, SameOperandsAndResultType]> {
+  let summary = "real numbers, rounded as a quantized type rounds them";
+  let description = [{
+    `(clamp(rne(x * f32(1 / scale)) + zero point, low, high) - zero point) * scale` with the storage bounds of `quantized_type`,
+    per tensor or per axis; NaN gives the real number of `low`. In a network that was trained with quantization it stands
+    where a range was trained: `octet-prepare` keeps that range, gives the other values observers, and `octet-convert` writes
+    `octet.quantize` and `octet.dequantize` in its place. Errors: those of `octet.quantize`. Source: [N.fake_quantize];
+    PyTorch: `torch.fake_quantize_per_tensor_affine`, `FakeQuantize` behind its training.
+  }];
+  let arguments = (ins Octet_FloatTensor:$input, TypeAttrOf<Octet_QuantizedType>:$quantized_type);
+  let results = (outs Octet_FloatTensor:$result);
+  let assemblyFormat = "$input `as` $quantized_type attr-dict `:` type($input)";
+  let hasVerifier = 1;
+}
+
 include "octet/Dialect/Octet/DynamicOps.td"
 
 //===----------------------------------------------------------------------===//
