@@ -7,8 +7,12 @@ import re
 import pytest
 
 ENGINES = {"fbgemm_default_mapping": "fbgemm/ptq", "x86_default_mapping": "x86/ptq", "qnnpack_default_mapping": "qnnpack/ptq",
-           "onednn_default_mapping": "onednn/ptq", "qnnpack_symmetric_mapping": "_get_symmetric_qnnpack_qconfig_mapping"}
+           "onednn_default_mapping": "onednn/ptq", "qnnpack_symmetric_mapping": "_get_symmetric_qnnpack_qconfig_mapping",
+           "qnnpack_symmetric_qat_mapping": "_get_symmetric_qnnpack_qat_qconfig_mapping",
+           **{f"{engine}_default_qat_mapping": f"{engine}/qat" for engine in ("fbgemm", "x86", "qnnpack", "onednn")}}
 OBSERVERS = {"histogram": "HistogramObserver", "min_max": "MinMaxObserver", "per_channel_min_max": "PerChannelMinMaxObserver",
+             "moving_average_min_max": "MovingAverageMinMaxObserver",
+             "moving_average_per_channel_min_max": "MovingAveragePerChannelMinMaxObserver",
              "fixed_qparams": "FixedQParamsObserver", "reuse_input": "ReuseInputObserver", "placeholder": "PlaceholderObserver"}
 DTYPES = {"ui8": ("quint8", 0, 255), "si8": ("qint8", -128, 127)}
 # Names of PyTorch that one operator of Octet stands for.
@@ -37,12 +41,14 @@ def read_own(text):
     if "reduce_range = true" in parameters:
         low, high = low // 2, high // 2
     eps = re.search(r"eps = (\S+) : f32", parameters)
-    # PyTorch's bins are 2048 and its axis 0, as ours are.
+    # PyTorch's bins are 2048, its averages move by 0.01 and its axis is 0, as ours are.
     return name, dtype, "symmetric" in parameters, low, high, float(eps.group(1)) if eps else 2**-23
 
 
 def read_recorded(observer):
-    name = observer["class"]
+    # A FakeQuantize rounds in training; the observer inside decides when the network is converted.
+    name = observer.get("observer", observer["class"])
+    assert observer.get("averaging_constant", 0.01) == 0.01 and observer.get("fq_quant_min") in (None, observer.get("quant_min"))
     if name in ("ReuseInputObserver", "PlaceholderObserver"):
         return (name,)
     if name == "FixedQParamsObserver":
