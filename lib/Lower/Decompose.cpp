@@ -174,6 +174,12 @@ LogicalResult Decomposer::check() {
           << type << Remedy("quantize to 24 bits at most");
       return WalkResult::interrupt();
     }
+    if (isa<QuantizeOp, DequantizeOp, FakeQuantizeOp>(op) &&
+        !cast<RankedTensorType>(op->getOperand(0).getType()).hasStaticShape()) {
+      op->emitOpError("expected a static shape, but got ")
+          << op->getOperand(0).getType() << Remedy("give the network sizes first");
+      return WalkResult::interrupt();
+    }
     if (!isLeftOver(op))
       return WalkResult::advance();
     op->emitOpError("takes or gives quantized values")

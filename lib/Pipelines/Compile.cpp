@@ -198,17 +198,16 @@ private:
     return llvm::Error::success();
   }
 
-  /// Whether the network's own quantization is kept, and the precision that follows from it.
+  /// Whether the network's own quantization is kept, which samples complete; the precision then.
   llvm::Error settlePrecision() {
-    isAdopted = reached < Stage::Prepare && isQuantizedNetwork(*module);
-    if (request.policy.precision != Precision::AsInFile)
-      return isAdopted ? checkRequestForQuantized(request) : llvm::Error::success();
-    bool isInt8 =
-        isAdopted || reached >= Stage::Prepare || quantizesWithoutSamples(&context, request.policy);
-    request.policy.precision = isInt8 ? Precision::Int8 : Precision::Float;
-    if (isAdopted)
-      return checkRequestForQuantized(request);
-    return isInt8 ? llvm::Error::success() : checkRequest(request);
+    Precision &precision = request.policy.precision;
+    bool isInt8 = isQuantizedNetwork(*module) || reached >= Stage::Prepare;
+    isAdopted = reached < Stage::Prepare && isInt8 &&
+                (precision == Precision::Float || !request.calibration.hasSource());
+    isInt8 |= quantizesWithoutSamples(&context, request.policy);
+    if (precision == Precision::AsInFile)
+      precision = isInt8 ? Precision::Int8 : Precision::Float;
+    return isAdopted ? checkRequestForQuantized(request) : checkRequest(request);
   }
 
   llvm::Error tidy() {

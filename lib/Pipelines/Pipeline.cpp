@@ -34,6 +34,10 @@ StringRef octet::getName(Stage stage) { return getStages()[(size_t)stage].name; 
 static void buildImport(OpPassManager &pm, const PipelineOptions &) { buildTidyPipeline(pm); }
 
 static void buildFuse(OpPassManager &pm, const PipelineOptions &options) {
+  if (options.isAdopted)
+    pm.addNestedPass<func::FuncOp>(createExpandFakeQuantizePass());
+  else if (options.policy.precision == Precision::Int8)
+    pm.addPass(createToFakeQuantizePass());
   pm.addPass(createFusePass());
   if (options.isAdopted && options.policy.precision == Precision::Float)
     pm.addNestedPass<func::FuncOp>(createFoldConstantsPass());

@@ -61,6 +61,7 @@ llvm::Expected<LoadedNetwork> octet::loadFloatNetwork(ModuleOp module) {
   eraseObserves(*copy,
                 [](ObserveOp op) { return (bool)op.getInput().getDefiningOp<nn::ConstantOp>(); });
   PassManager pm(module.getContext());
+  pm.addNestedPass<func::FuncOp>(createExpandFakeQuantizePass());
   pm.addNestedPass<func::FuncOp>(createFoldConstantsPass());
   if (failed(pm.run(*copy)))
     return llvm::createStringError("the network cannot be made ready for samples");

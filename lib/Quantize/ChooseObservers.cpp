@@ -153,6 +153,10 @@ void Chooser::chooseTensorObserver(ObservedSet &set, ArrayRef<const Edge *> memb
   bool isFixedUnfit = false;
   for (const Edge *edge : members) {
     const ObservedPoint &point = edge->point;
+    if (edge->isTrained()) {
+      set.observer = edge->wish;
+      return;
+    }
     isFixedUnfit |=
         edge->isRescaling || (!point.isSecond && addsValues(point.value.getDefiningOp()));
     if (!edge->wish || edge->wish == set.observer)

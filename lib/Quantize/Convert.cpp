@@ -94,6 +94,10 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
     if (!backend || failed(readObservers()))
       return signalPassFailure();
     markAnalysesPreserved<PolicyAnalysis>();
+    getOperation().walk([&](FakeQuantizeOp op) {
+      if (op->getParentOfType<ModuleOp>() == getOperation())
+        convertTrained(op);
+    });
     SmallVector<Unit, 0> units;
     for (auto function : getOperation().getOps<FunctionOpInterface>())
       for (Block *block : getNetworkBlocks(function))
@@ -249,28 +253,35 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
   }
 
   void convertObserve(ObserveOp op) {
+    ObserverSpec spec = getObserver(op).getObserver().getSpec();
+    if (!spec.isDynamic)
+      return quantize(op, op.getInput(), types[op]);
     OriginPropagation origins(op);
     OpBuilder builder(op, &origins);
-    if (ObserverSpec spec = getObserver(op).getObserver().getSpec(); spec.isDynamic) {
-      op.replaceAllUsesWith(quantizeInEachRun(builder, op, spec));
-      ++numDynamic;
-      return op.erase();
-    }
-    quant::QuantizedType type = types[op];
-    auto values = getConstantValues<float>(op.getInput());
-    Value weights =
-        succeeded(values) ? quantizeWeights(builder, op.getInput(), *values, type) : Value();
-    if (weights) {
-      op.replaceAllUsesWith(weights);
-      ++numWeights;
-    } else {
-      auto tensor = cast<RankedTensorType>(op.getInput().getType());
-      auto quantized = QuantizeOp::create(builder, op.getLoc(), tensor.clone(type), op.getInput());
-      op.replaceAllUsesWith(
-          DequantizeOp::create(builder, op.getLoc(), tensor, quantized).getResult());
-      ++numActivations;
-    }
+    op.replaceAllUsesWith(quantizeInEachRun(builder, op, spec));
+    ++numDynamic;
     op.erase();
+  }
+
+  /// A value whose range was trained, by the same laws as one that was observed.
+  void convertTrained(FakeQuantizeOp op) {
+    quantize(op, op.getInput(), cast<quant::QuantizedType>(op.getQuantizedType()));
+  }
+
+  /// Puts integers of `type` with a dequantize in the place of `op`.
+  void quantize(Operation *op, Value input, quant::QuantizedType type) {
+    OriginPropagation origins(op);
+    OpBuilder builder(op, &origins);
+    auto values = getConstantValues<float>(input);
+    Value weights = succeeded(values) ? quantizeWeights(builder, input, *values, type) : Value();
+    ++(weights ? numWeights : numActivations);
+    if (!weights) {
+      auto tensor = cast<RankedTensorType>(input.getType());
+      auto quantized = QuantizeOp::create(builder, op->getLoc(), tensor.clone(type), input);
+      weights = DequantizeOp::create(builder, op->getLoc(), tensor, quantized);
+    }
+    op->getResult(0).replaceAllUsesWith(weights);
+    op->erase();
   }
 };
 } // namespace

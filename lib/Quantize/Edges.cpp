@@ -29,7 +29,7 @@ static IntegerType getType(ObserverAttrInterface observer) {
 /// Whether the edge's observer is also that of a reader who asks for `wish`, as FX has it: settings
 /// of one kind of observer do not matter.
 static bool serves(const Edge &edge, ObserverAttrInterface wish) {
-  if (!wish || !edge.type)
+  if (!wish || !edge.type || edge.isTrained())
     return true;
   ObserverAttrInterface first = edge.wish;
   bool isSameKind = edge.isGiven || !first || first.getTypeID() == wish.getTypeID();
@@ -47,9 +47,62 @@ unsigned Edges::addEdge(Edge edge) {
   return number;
 }
 
+quant::UniformQuantizedType octet::getTrainedType(FakeQuantizeOp op, bool isSigned) {
+  auto type = cast<quant::UniformQuantizedType>(op.getQuantizedType());
+  if (type.isSigned() == isSigned || type.getStorageTypeIntegralWidth() != 8)
+    return type;
+  int64_t offset = isSigned ? -128 : 128;
+  return quant::UniformQuantizedType::get(
+      isSigned ? quant::QuantizationFlags::Signed : 0, type.getStorageType(),
+      type.getExpressedType(), type.getScale(), type.getZeroPoint() + offset,
+      type.getStorageTypeMin() + offset, type.getStorageTypeMax() + offset);
+}
+
+/// Whether the units around a value ask for signed integers; those that it was trained with if
+/// there are none.
+static bool wantsSigned(FakeQuantizeOp op, const UnitIndex &units) {
+  ObserverAttrInterface wish;
+  for (Operation *user : op->getUsers())
+    if (const Decision *reader = units.lookup(user); reader && !wish)
+      wish = getInputObserver(*reader);
+  if (!wish && units.getProducer(op.getInput()))
+    wish = units.getResultObserver(op.getInput());
+  return wish && getType(wish) ? !getType(wish).isUnsigned()
+                               : cast<quant::QuantizedType>(op.getQuantizedType()).isSigned();
+}
+
+/// The observer that always gives the type that a value was trained with.
+static ObserverAttrInterface makeTrainedObserver(FakeQuantizeOp op, const UnitIndex &units) {
+  auto type = getTrainedType(op, wantsSigned(op, units));
+  auto dtype = IntegerType::get(type.getContext(), type.getStorageTypeIntegralWidth(),
+                                type.isSigned() ? IntegerType::Signed : IntegerType::Unsigned);
+  auto scale = FloatAttr::get(Float32Type::get(type.getContext()), type.getScale());
+  return FixedQParamsObserverAttr::get(type.getContext(), dtype, scale, type.getZeroPoint());
+}
+
+/// Values that are rounded to one type twice have one point.
+void Edges::addTrained(FakeQuantizeOp op) {
+  Value value = op.getInput();
+  bool isSecond = false;
+  for (unsigned number : byValue[value]) {
+    if (edges[number].point.trained.getQuantizedType() == op.getQuantizedType()) {
+      trained[op.getResult()] = number;
+      return;
+    }
+    isSecond = true;
+  }
+  ObserverAttrInterface observer = makeTrainedObserver(op, units);
+  trained[op.getResult()] =
+      addEdge({{value, {}, isSecond, op}, observer, getType(observer), /*isGiven=*/true});
+}
+
 /// The point where a unit reads an operand.
 unsigned Edges::addReader(const Decision &decision, OpOperand &operand) {
   Value value = operand.get();
+  if (auto known = trained.find(value); known != trained.end()) {
+    edges[known->second].point.readers.push_back(&operand);
+    return known->second;
+  }
   ObserverAttrInterface wish = getInputObserver(decision);
   if (byValue[value].empty()) {
     // An operator without observers of its own may compute the value.
@@ -72,6 +125,8 @@ unsigned Edges::addReader(const Decision &decision, OpOperand &operand) {
 }
 
 unsigned Edges::addResult(Value value, ArrayRef<unsigned> operands) {
+  if (auto number = getTrainedResult(value))
+    return *number;
   ObserverAttrInterface wish = units.getResultObserver(value);
   IntegerType type = getType(wish);
   if (!wish && !operands.empty())
@@ -79,10 +134,37 @@ unsigned Edges::addResult(Value value, ArrayRef<unsigned> operands) {
   return addEdge({{value, {}}, wish, type, /*isGiven=*/true});
 }
 
+/// The point behind a unit whose result has a trained range.
+std::optional<unsigned> Edges::getTrainedResult(Value value) const {
+  auto known = byValue.find(value);
+  bool isTrained = known != byValue.end() && edges[known->second.front()].isTrained();
+  return isTrained ? std::optional(known->second.front()) : std::nullopt;
+}
+
+/// Some of the points of a sharing unit have trained ranges, which do not change. If all operands
+/// have the same, it is the result's, too; else the result has a range of its own.
+void Edges::shareWithTrained(const Decision &decision, ArrayRef<unsigned> operands,
+                             std::optional<unsigned> result) {
+  if (!result || edges[*result].isTrained())
+    return;
+  ObserverAttrInterface first = edges[operands.front()].wish;
+  if (llvm::all_of(operands, [&](unsigned operand) {
+        return edges[operand].isTrained() && edges[operand].wish == first;
+      })) {
+    unions.push_back({operands.front(), *result});
+    return;
+  }
+  edges[*result].wish = getInputObserver(decision);
+  edges[*result].type = getType(edges[*result].wish);
+}
+
 /// The operands of a sharing unit and its result have one observer, apart from slices of channels
 /// whose operand may have a scale for each of them.
 void Edges::shareWithResult(const Decision &decision, ArrayRef<unsigned> operands,
                             std::optional<unsigned> result) {
+  auto isTrained = [&](unsigned number) { return edges[number].isTrained(); };
+  if (llvm::any_of(operands, isTrained) || (result && isTrained(*result)))
+    return shareWithTrained(decision, operands, result);
   for (unsigned operand : operands) {
     Value value = edges[operand].point.value;
     if (!units.isRescaled(decision, value)) {
@@ -116,10 +198,13 @@ void Edges::addUnit(const Decision &decision) {
   shareWithResult(decision, operands,
                   results.empty() ? std::nullopt : std::optional(results.front()));
   for (unsigned result : results)
-    unions.push_back({results.front(), result});
+    if (!edges[result].isTrained())
+      unions.push_back({results.front(), result});
 }
 
 Edges::Edges(const Plan &plan, const UnitIndex &units) : plan(plan), units(units) {
+  for (FakeQuantizeOp op : plan.trained)
+    addTrained(op);
   for (const Decision &decision : plan.decisions)
     if (decision.verdict != Verdict::Float && !isDynamic(decision))
       addUnit(decision);

@@ -62,6 +62,9 @@ struct Edge {
   bool isGiven = false;
   /// The operands of the unit that computes the value do not share its observer.
   bool isRescaling = false;
+
+  /// Whether the range was trained; readers take it, whatever they ask for.
+  bool isTrained() const { return (bool)point.trained; }
 };
 
 /// The points of a block and which of them share an observer.
@@ -75,10 +78,14 @@ public:
   bool hasOthers(const Edge &edge) const { return byValue.lookup(edge.point.value).size() > 1; }
 
 private:
+  void addTrained(FakeQuantizeOp op);
   void addUnit(const Decision &decision);
   unsigned addReader(const Decision &decision, mlir::OpOperand &operand);
   unsigned addResult(mlir::Value value, llvm::ArrayRef<unsigned> operands);
   unsigned addEdge(Edge edge);
+  std::optional<unsigned> getTrainedResult(mlir::Value value) const;
+  void shareWithTrained(const Decision &decision, llvm::ArrayRef<unsigned> operands,
+                        std::optional<unsigned> result);
   void shareWithResult(const Decision &decision, llvm::ArrayRef<unsigned> operands,
                        std::optional<unsigned> result);
 
@@ -86,6 +93,8 @@ private:
   const UnitIndex &units;
   llvm::SmallVector<Edge, 0> edges;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<unsigned, 1>> byValue;
+  /// By the rounded value.
+  llvm::DenseMap<mlir::Value, unsigned> trained;
   /// The first slice of a value's channel.
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, unsigned> parts;
   llvm::SmallVector<std::pair<unsigned, unsigned>, 0> unions;

@@ -97,7 +97,7 @@ struct Explain : octet::impl::ExplainPassBase<Explain> {
   }
 
   LogicalResult plan(llvm::json::Array &rows) {
-    if (isQuantizedNetwork(getOperation())) {
+    if (isQuantizedNetwork(getOperation()) && !hasTrainedRanges(getOperation())) {
       for (auto [op, decision] : readDecisions(getOperation()))
         rows.push_back(describeDecision(op, decision));
       return success();

@@ -162,7 +162,7 @@ struct Fuse : octet::impl::FusePassBase<Fuse> {
       numFused += !matched.empty();
     }
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-      if (op.hasTrait<OpTrait::ConstantLike>() && op.use_empty())
+      if ((op.hasTrait<OpTrait::ConstantLike>() || isa<FakeQuantizeOp>(op)) && op.use_empty())
         op.erase();
   }
 };

@@ -39,7 +39,7 @@ SmallVector<Block *> octet::getNetworkBlocks(FunctionOpInterface function) {
 /// Whether an operator is one of those that are decided about.
 static bool isPlanned(Operation *op) {
   return !op->hasTrait<OpTrait::ConstantLike>() && !op->hasTrait<OpTrait::IsTerminator>() &&
-         !isa<ObserverOp>(op) && !isControlFlow(op);
+         !isa<ObserverOp, FakeQuantizeOp>(op) && !isControlFlow(op);
 }
 
 bool Plan::isQuantizedInput(Value value) const {
@@ -70,9 +70,13 @@ public:
     // Further columns of one bucket would be other weights than those of the next.
     bool mayWatchColumns = !function->getParentOp()->hasAttr(kBucketAttr);
     for (Block *block : getNetworkBlocks(function))
-      for (Operation &op : *block)
+      for (Operation &op : *block) {
+        auto trained = dyn_cast<FakeQuantizeOp>(op);
+        if (trained && !isConstant(trained.getInput()))
+          plan.trained.push_back(trained);
         if (isPlanned(&op))
           plan.decisions.push_back(decide(&op, backend, mapping));
+      }
     keepFloatWhatIsNotRead();
     keepFloatByStructure();
     do {
@@ -140,6 +144,8 @@ void Planner::keepFloatByStructure() {
 /// Backwards: a result that no quantized unit reads becomes what its pattern's `float_uses` says.
 void Planner::keepFloatWhatIsNotRead() {
   DenseSet<Value> read;
+  for (FakeQuantizeOp trained : plan.trained)
+    read.insert(trained.getInput());
   for (Block &block : function.getFunctionBody())
     for (OpOperand &operand : block.getTerminator()->getOpOperands())
       if (plan.isQuantizedOutput(operand) &&
@@ -200,12 +206,22 @@ bool Planner::refuseWhatDoesNotFit() {
   return any;
 }
 
-/// Fails, with an error emitted, if the block contains observers or quantized values already.
+/// Fails, with an error emitted, if the block contains observers or quantized values already, or an
+/// activation was trained with a scale per channel.
 static LogicalResult checkIsFloat(Block &block) {
-  for (Operation &op : block)
-    if (isa<ObserveOp, QuantizeOp, DequantizeOp>(op))
+  for (Operation &op : block) {
+    if (isa<ObserveOp>(op))
       return op.emitOpError("expected a float program without observers")
              << Remedy("run this pass before octet-prepare");
+    if (isa<QuantizeOp, DequantizeOp>(op))
+      return op.emitOpError("expected a float program without quantized values")
+             << Remedy("run octet-to-fake-quantize first, which keeps their ranges");
+    auto trained = dyn_cast<FakeQuantizeOp>(op);
+    if (trained && !isConstant(trained.getInput()) &&
+        !isa<quant::UniformQuantizedType>(trained.getQuantizedType()))
+      return op.emitOpError("expected one scale for an activation, but got ")
+             << trained.getQuantizedType() << Remedy("train it with one scale for all channels");
+  }
   return success();
 }
 

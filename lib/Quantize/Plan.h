@@ -107,11 +107,15 @@ std::optional<Reason> checkTypes(const Unit &unit);
 mlir::LogicalResult checkQConfigsOfUnits(const Backend &backend, const QConfigMapping &mapping,
                                          mlir::Block &block);
 
+/// [N.signed] The type that a value was trained with, for the same real numbers in signed or
+/// unsigned integers if it has 8 bits.
+mlir::quant::UniformQuantizedType getTrainedType(FakeQuantizeOp op, bool isSigned);
+
 /// Warns of entries that apply to no operator; with `strict`, they are errors.
 mlir::LogicalResult checkEntries(mlir::ModuleOp module, const QConfigMapping &mapping, bool strict);
 
-/// Nothing if the unit's QConfig fits one of the backend's combinations of data types, else why not
-/// the nearest.
+/// Nothing if the unit's QConfig, and the types that its weights were trained with, fit one of the
+/// backend's combinations of data types, else why not the nearest.
 std::optional<Reason> checkQConfig(const Unit &unit, QConfigAttr qconfig);
 
 /// Nothing if a QConfig of the mapping fits the data types, else why the nearest does not.

@@ -163,7 +163,8 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
       insertForOne(symbols, decision.unit->getWeightedActivation(),
                    decision.qconfig.getActivation());
     for (OpOperand *operand : decision.unit->getOperands<WeightOp>())
-      if (!decision.qconfig.getWeight().getSpec().floatType)
+      if (!operand->get().getDefiningOp<FakeQuantizeOp>() &&
+          !decision.qconfig.getWeight().getSpec().floatType)
         insertForOne(symbols, operand, decision.qconfig.getWeight());
   }
 
@@ -204,19 +205,39 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
               llvm::function_ref<bool(OpOperand &)> reads) {
     Value first = set.points.front().value;
     Location loc = first.getLoc();
+    if (llvm::all_of(set.points, [](const ObservedPoint &point) { return (bool)point.trained; })) {
+      for (const ObservedPoint &point : set.points)
+        readTrained(point, set.observer);
+      return;
+    }
     ObserverOp observer = createObserver(symbols, loc, getValueName(first), set.observer);
     if (set.note)
       emitNote(loc, *set.note);
     for (Operation *reader : set.ignoredReaders)
       emitNote(reader->getLoc(), getReasonOfIgnored());
     for (const ObservedPoint &point : set.points)
-      if (point.isSecond)
+      if (point.trained)
+        readTrained(point, set.observer);
+      else if (point.isSecond)
         second.push_back({&point, observer});
       else
         observe(point.value, observer, reads);
     ++numObservers;
     numPerChannel += set.isPerChannel;
     numSecond += llvm::count_if(set.points, [](const ObservedPoint &p) { return p.isSecond; });
+  }
+
+  /// Units read a value of known range as it is rounded in its training.
+  static void readTrained(const ObservedPoint &point, ObserverAttrInterface observer) {
+    FakeQuantizeOp trained = point.trained;
+    bool isSigned = !observer.getSpec().dtype.isUnsigned();
+    trained.setQuantizedType(getTrainedType(trained, isSigned));
+    if (Operation *producer = point.value.getDefiningOp())
+      trained->moveAfter(producer);
+    else
+      trained->moveBefore(&cast<BlockArgument>(point.value).getOwner()->front());
+    for (OpOperand *reader : point.readers)
+      reader->set(trained.getResult());
   }
 
   /// Each such user of a value may have an observer of its own; equal observers are merged.

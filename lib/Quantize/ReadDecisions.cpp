@@ -13,10 +13,15 @@
 using namespace mlir;
 using namespace octet;
 
+bool octet::hasTrainedRanges(ModuleOp module) {
+  return module->walk([](FakeQuantizeOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
 bool octet::isQuantizedNetwork(ModuleOp module) {
   return module
       ->walk([](Operation *op) {
-        return isa<QuantizeOp, DequantizeOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+        return isa<QuantizeOp, DequantizeOp, FakeQuantizeOp>(op) ? WalkResult::interrupt()
+                                                                 : WalkResult::advance();
       })
       .wasInterrupted();
 }

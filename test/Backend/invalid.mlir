@@ -228,7 +228,7 @@ octet.backend @b {
     %c = octet.match ["nn.conv"](%x, %w, %b)
     %z = octet.activation
     %y = octet.match ["nn.mul"](%c, %z)
-    // expected-error @+1 {{expected 'octet.parameter' as scale, shift, mean and variance}}
+    // expected-error @+1 {{expected 'octet.parameter' as scale, divisor, shift, mean and variance}}
     octet.affine %y scale %z
   }
 }
@@ -245,6 +245,21 @@ octet.backend @b {
     %y = octet.match ["nn.mul"](%c, %v)
     // expected-error @+1 {{expected an epsilon beside the variance}}
     octet.affine %y variance %v
+  }
+}
+
+// -----
+
+octet.backend @b {
+  octet.fold @f channel_axis = 1 {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %b = octet.bias optional
+    %c = octet.match ["nn.conv"](%x, %w, %b)
+    %v = octet.parameter
+    %y = octet.match ["nn.div"](%c, %v)
+    // expected-error @+1 {{expected no scale and no variance beside a divisor}}
+    octet.affine %y scale %v divisor %v
   }
 }
 

@@ -23,3 +23,11 @@ func.func @wide_with_a_zero_point(%x: !wide) -> tensor<2xf32> {
   %y = octet.dequantize %x : (!wide) -> tensor<2xf32>
   return %y : tensor<2xf32>
 }
+
+// -----
+
+func.func @sizes_at_run_time(%x: tensor<?xf32>) -> tensor<?xf32> {
+  // expected-error @below {{expected a static shape, but got 'tensor<?xf32>'; give the network sizes first}}
+  %y = octet.fake_quantize %x as !quant.uniform<u8:f32, 0.5:3> : tensor<?xf32>
+  return %y : tensor<?xf32>
+}

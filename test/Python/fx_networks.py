@@ -4,6 +4,7 @@
 from dataclasses import dataclass, field
 
 import numpy as np
+from fx_training import training_form
 from test_golden_operators import constant, generate, kind
 
 VALUES = "#octet.min_max<dtype = ui8>"
@@ -109,6 +110,14 @@ class Network:
     def batch_norm(self, x, name, source=""):
         parts = [self.parameter(f"bn.{part}") for part in ("weight", "bias", "running_mean", "running_var")]
         return self.add("nn.batch_norm", [x, *parts], name, attributes="epsilon 1.0e-5", source=source)
+
+    def rounded(self, x, scale, zero, name, element="u8"):
+        """As a trained network rounds a value."""
+        result = Value(f"v{len(self.body)}", x.shape)
+        zero = f":{zero}" if zero else ""
+        self.body.append(f'  %{result.name} = octet.fake_quantize %{x.name} as !quant.uniform<{element}:f32, {scale:.12f}{zero}> '
+                         f'{{octet.origin = #octet.origin<"{name}">}} : {x.type}')
+        return result
 
     def norm(self, x, name, axes, shape, source=""):
         """Layer or group normalization."""
@@ -282,6 +291,7 @@ CASES = {
                                           mapping(everything=qconfig(weight=CHANNELS))),
     "conv_bn_relu": Case({"c": ("conv",), "bn": ("batch_norm",)},
                          lambda n: n.relu(n.batch_norm(n.conv(n.inputs[0], "c"), "c"), "c")),
+    "conv_bn_relu_qat": Case({"c": ("conv",), "bn": ("batch_norm",)}, training_form, "qnnpack_default_qat_mapping", "fx_training.mlir", ulps=2),
     "linear_bn": Case({"l": L, "bn": ("batch_norm", 4)}, lambda n: n.batch_norm(n.linear(n.inputs[0], "l"), "l")),
     "convtranspose_bn": Case({"c": ("conv_transpose",), "bn": ("batch_norm",)},
                              lambda n: n.batch_norm(n.conv(n.inputs[0], "c", transposed=True), "c")),

@@ -15,7 +15,7 @@ import pytest
 
 #: Records without a counterpart; docs/fx.md has the reasons.
 DEVIATIONS = {
-    "conv_bn_relu_qat", "embedding_weight_only", "fp16_dynamic_linear"}
+    "embedding_weight_only", "fp16_dynamic_linear"}
 
 ENGINES = ("qnnpack", "onednn", "x86", "fbgemm")
 #: Networks whose mapping is the engine's, and those that only 2.13 has.

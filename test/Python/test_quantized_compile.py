@@ -35,7 +35,7 @@ def test_no_samples_are_needed(compiler, file):
     assert code == 0 and "as in the file · 1 conv, 1 relu → int8" in text
 
 
-@pytest.mark.parametrize("option", ["--calibration-data=x.npz", "--load-statistics=x", "--save-statistics=x", "--qconfig-mapping=x"])
+@pytest.mark.parametrize("option", ["--save-statistics=x", "--qconfig-mapping=x"])
 def test_options_without_effect(compiler, file, option):
     code, text = compile_file(compiler, file, option)
     assert code == 1 and f"{option.split('=')[0]} has no effect with a network that is quantized in its file; omit it" in text

@@ -21,8 +21,10 @@ namespace octet {
 #define GEN_PASS_REGISTRATION
 #include "octet/Quantize/Passes.h.inc"
 
-/// Whether a network has quantized values already.
+/// Whether a network has quantized values, or ranges that were trained.
 bool isQuantizedNetwork(mlir::ModuleOp module);
+/// Whether it has ranges that were trained (octet.fake_quantize).
+bool hasTrainedRanges(mlir::ModuleOp module);
 
 /// The report's row of an operator or a group, from its `octet.decision`: name, operator, location
 /// (of IR from a file), verdict, macs, pattern, code, reason, remedy, refused, note.

@@ -34,6 +34,25 @@ def AttachPolicyPass : Octet_QuantizePass<"octet-attach-policy", "::mlir::Module
   ];
 }
 
+def ToFakeQuantizePass : Octet_QuantizePass<"octet-to-fake-quantize", "::mlir::ModuleOp"> {
+  let summary = "turn the quantize and dequantize pairs of a trained network into fake-quantize";
+  let description = [{
+    Before `octet-fuse`, for a network whose file quantizes a part of its values and that calibration is to complete:
+
+    - `octet.dequantize` of `octet.quantize` becomes `octet.fake_quantize` of that type.
+    - Dequantized constants become constants of f32, with `octet.fake_quantize` behind them if their integers have 8 bits.
+      Weights with a zero point become signed integers without, if their distances from it fit ([N.centered]).
+
+    Patterns then match between the values that have a range, `octet-prepare` keeps these ranges and gives the other values observers.
+    Errors: a quantized value that is not between a quantize and a dequantize, such as an argument in integers; an activation with a scale
+    per channel. Source: [N.fake_quantize]; PyTorch: `prepare_qat_fx` and training have come before.
+  }];
+  let statistics = [
+    Statistic<"numValues", "num-values", "values with a trained range">,
+    Statistic<"numConstants", "num-constants", "dequantized constants">
+  ];
+}
+
 def FusePass : Octet_QuantizePass<"octet-fuse", "::mlir::ModuleOp"> {
   let summary = "fold affine operators into weights, wrap matched patterns into groups";
   let description = [{
@@ -56,7 +75,8 @@ def PreparePass : Octet_QuantizePass<"octet-prepare", "::mlir::ModuleOp"> {
     scale name one `octet.observer`. A unit that asks for integers of another type than its input's producer, or for another
     kind of observer than the first reader of a float value, gets a second one of its own, in front of it alone; other
     settings than the first one's are ignored. A slice of channels does not share that of its operand if this may have one scale per
-    channel, nor that of a concatenation if others read the slice, too. Constant weights are observed, too. A remark with a stable code (`OCT...`) says of each
+    channel, nor that of a concatenation if others read the slice, too. Constant weights are observed, too. Values and weights with
+    an `octet.fake_quantize` keep its type, in the sign that the units around them ask for [N.signed], and have no observer; units read them through it. A remark with a stable code (`OCT...`) says of each
     operator that stays float why it does. The decision is stored as `octet.decision`; `octet-explain` prints all decisions
     as a table.
 
@@ -123,7 +143,7 @@ def ConvertPass : Octet_QuantizePass<"octet-convert", "::mlir::ModuleOp"> {
   let summary = "replace observers by quantize and dequantize, which gives the reference model";
   let description = [{
     - An observed activation becomes `octet.quantize` and `octet.dequantize`; an observed constant is quantized at compile
-      time and dequantized. A value that slices of channels read has their scales in these channels [N.parts].
+      time and dequantized. `octet.fake_quantize` becomes the same, with its own type. A value that slices of channels read has their scales in these channels [N.parts].
     - A value observed by `#octet.placeholder<dynamic = true>` becomes `octet.choose_qparams`, `octet.quantize_dynamic` and
       `octet.dequantize_dynamic`: its scale and zero point are those of each run. The bias of such a unit stays float.
     - The bias of a quantized unit becomes int32 at `f32(s_x * s_w)` with a dequantize ([N.bias]). A weight's scale is raised

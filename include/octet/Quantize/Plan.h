@@ -52,6 +52,8 @@ struct ObservedPoint {
   /// or it comes in quantized, they read it as the first observer rounds it: it is quantized twice
   /// in a row.
   bool isSecond = false;
+  /// What a trained network has here instead of an observer, or null.
+  FakeQuantizeOp trained = nullptr;
 };
 
 /// Places that share one observer.
@@ -70,6 +72,8 @@ struct Plan {
   /// The function's arguments that come in as integers, and the results that leave so, by number,
   /// in ascending order.
   llvm::SmallVector<int64_t> quantizedInputs, quantizedOutputs;
+  /// The values whose range was trained, each where it is rounded first to a type.
+  llvm::SmallVector<FakeQuantizeOp, 0> trained;
   /// In program order.
   llvm::SmallVector<Decision, 0> decisions;
   /// In the order of the first value's definition. A value has at most one point that is not a

@@ -68,11 +68,18 @@ octet.backend @cpu {
     %y = octet.match ["nn.mul"](%x, %scale) commutative
     octet.affine %y scale %scale
   }
+  // Behind weights that were trained as their product with a batch norm's factor.
+  octet.part @division {
+    %x = octet.activation
+    %divisor = octet.parameter
+    %y = octet.match ["nn.div"](%x, %divisor)
+    octet.affine %y divisor %divisor
+  }
 
   //===--- Affine operators that disappear into the weights in front of them ---===//
 
-  octet.fold_chain @conv channel_axis = 1 : [@convolution] -> [@batch_norm, @bias, @scale]
-  octet.fold_chain @linear channel_axis = -1 : [@linear_layer] -> [@batch_norm, @bias, @scale]
+  octet.fold_chain @conv channel_axis = 1 : [@convolution] -> [@batch_norm, @bias, @scale, @division]
+  octet.fold_chain @linear channel_axis = -1 : [@linear_layer] -> [@batch_norm, @bias, @scale, @division]
 
   //===--- Products, what is added to them, what is computed of them ---===//
 

@@ -236,12 +236,15 @@ LogicalResult FoldOp::verifyRegions() {
     return emitOpError("expected a weight and a bias to fold into");
   for (Value parameter : affine->getOperands().drop_front()) {
     if (!parameter.getDefiningOp<ParameterOp>())
-      return affine.emitOpError("expected 'octet.parameter' as scale, shift, mean and variance");
+      return affine.emitOpError("expected 'octet.parameter' as scale, divisor, shift, mean "
+                                "and variance");
     if (llvm::none_of(parameter.getUsers(), llvm::IsaPred<MatchOp>))
       return affine.emitOpError("expected parameters that an 'octet.match' reads");
   }
   if (affine.getVariance() && !affine.getEpsilon())
     return affine.emitOpError("expected an epsilon beside the variance");
+  if (affine.getDivisor() && (affine.getScale() || affine.getVariance()))
+    return affine.emitOpError("expected no scale and no variance beside a divisor");
   return verifyFoldedOperator(*this, affine);
 }
 

@@ -204,7 +204,7 @@ def Octet_FoldOp : Octet_BackendPart<"fold", [Symbol, IsolatedFromAbove, SingleB
   let description = [{
     The region is a graph as in `octet.pattern`. Its root applies an affine function per channel to the result of the
     operator that reads the weight and the bias. The region ends with `octet.affine`, which gives that function; the weight and the bias are
-    rewritten. `channel_axis` is the channel axis of the root's result; negative ones count from the end. Errors: those of the
+    rewritten; a weight with a trained type keeps its integers, and the type gets other scales. `channel_axis` is the channel axis of the root's result; negative ones count from the end. Errors: those of the
     graph of an `octet.pattern`; a region that does not end with `octet.affine`; no weight or no bias (which may be optional)
     to fold into; a root that does not read the operator with the weight; a bias of another operator; parameters of the affine
     function that are not `octet.parameter` or that no `octet.match` reads. PyTorch: `fuser_method` of `BackendPatternConfig`.
@@ -371,13 +371,13 @@ def Octet_AffineOp : Octet_Op<"affine", [Terminator, ParentOneOf<["FoldOp", "Par
   let summary = "the root's result is k * x + b";
   let description = [{
     With k = scale / sqrt(variance + epsilon) and b = shift - mean * k, each per channel; a missing scale is 1, a missing
-    shift or mean 0, a missing variance means k = scale. `epsilon` names the root's attribute; a variance without it is an
-    error. Source: [N.batch_norm].
+    shift or mean 0, a missing variance means k = scale. With a `divisor` k is its reciprocal. `epsilon` names the root's
+    attribute; a variance without it is an error, and so is a divisor beside a scale or a variance. Source: [N.batch_norm].
   }];
   let arguments = (ins NoneType:$root, Optional<NoneType>:$scale, Optional<NoneType>:$shift, Optional<NoneType>:$mean,
-      Optional<NoneType>:$variance, OptionalAttr<StrAttr>:$epsilon);
+      Optional<NoneType>:$variance, Optional<NoneType>:$divisor, OptionalAttr<StrAttr>:$epsilon);
   let assemblyFormat = [{
-    $root (`scale` $scale^)? (`shift` $shift^)? (`mean` $mean^)? (`variance` $variance^)? (`epsilon` $epsilon^)? attr-dict
+    $root (`scale` $scale^)? (`divisor` $divisor^)? (`shift` $shift^)? (`mean` $mean^)? (`variance` $variance^)? (`epsilon` $epsilon^)? attr-dict
   }];
 }
 

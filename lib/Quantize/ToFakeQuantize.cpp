@@ -1,0 +1,193 @@
+//===- ToFakeQuantize.cpp - pairs of a trained network as fake-quantize ---===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Plan.h"
+#include "octet/Numerics/Quantize.h"
+#include "octet/Quantize/Passes.h"
+#include "octet/Support/Constants.h"
+#include "octet/Support/Diagnostics.h"
+
+using namespace mlir;
+using namespace octet;
+using numerics::QuantParams;
+using quant::QuantizedType;
+
+namespace octet {
+#define GEN_PASS_DEF_TOFAKEQUANTIZEPASS
+#include "octet/Quantize/Passes.h.inc"
+} // namespace octet
+
+static QuantizedType getQuantizedType(Value quantized) {
+  return cast<QuantizedType>(cast<RankedTensorType>(quantized.getType()).getElementType());
+}
+
+//===----------------------------------------------------------------------===//
+// Constants
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A constant that is dequantized.
+struct Constant {
+  Value source; ///< the constant itself, in floats or integers
+  QuantizedType type;
+  SmallVector<int64_t, 0> stored;
+};
+} // namespace
+
+/// Integers of a constant, as they are or as a quantize makes them.
+static std::optional<Constant> readConstant(Value quantized) {
+  Constant constant{quantized, getQuantizedType(quantized), {}};
+  QuantParams params = numerics::getParams(constant.type);
+  if (auto storage = quantized.getDefiningOp<quant::StorageCastOp>())
+    constant.source = storage.getInput();
+  if (auto quantize = quantized.getDefiningOp<QuantizeOp>()) {
+    constant.source = quantize.getInput();
+    auto values = getConstantValues<float>(constant.source);
+    if (failed(values))
+      return std::nullopt;
+    constant.stored.resize(values->size());
+    numerics::forEachElement(
+        quantize.getInput().getType().getShape(), params, [&](int64_t i, int64_t channel) {
+          constant.stored[i] = numerics::quantize((*values)[i], params, channel);
+        });
+    return constant;
+  }
+  bool isUnsigned = !constant.type.isSigned();
+  if (auto bytes = getConstantValues<int8_t>(constant.source); succeeded(bytes))
+    for (int8_t byte : *bytes)
+      constant.stored.push_back(isUnsigned ? (uint8_t)byte : byte);
+  else if (auto wide = getConstantValues<int32_t>(constant.source); succeeded(wide))
+    constant.stored.assign(wide->begin(), wide->end());
+  else
+    return std::nullopt;
+  return constant;
+}
+
+/// [N.centered] Signed bytes with zero points of 0 for the same real numbers; the type itself if
+/// there are none.
+static QuantizedType getCenteredType(const Constant &constant, ArrayRef<int64_t> shape) {
+  QuantParams params = numerics::getParams(constant.type);
+  bool fits = true;
+  numerics::forEachElement(shape, params, [&](int64_t i, int64_t channel) {
+    int64_t distance = constant.stored[i] - params.getZeroPoint(channel);
+    fits &= distance >= -128 && distance <= 127;
+  });
+  if (!fits)
+    return constant.type;
+  llvm::fill(params.zeroPoints, 0);
+  params.low = -128;
+  params.high = 127;
+  QuantizedType like = quant::UniformQuantizedType::get(
+      quant::QuantizationFlags::Signed, IntegerType::get(constant.type.getContext(), 8),
+      constant.type.getExpressedType(), 1.0, 0, -128, 127);
+  return numerics::withParams(like, params);
+}
+
+/// The real numbers of a dequantized constant and, for bytes, where their range was trained. Null
+/// if the constant's dialect makes no others.
+static Value makeReals(OpBuilder &builder, DequantizeOp op, const Constant &constant) {
+  auto type = cast<RankedTensorType>(op.getResult().getType());
+  QuantParams params = numerics::getParams(constant.type);
+  SmallVector<float, 0> values(constant.stored.size());
+  numerics::forEachElement(type.getShape(), params, [&](int64_t i, int64_t channel) {
+    values[i] = numerics::dequantize(constant.stored[i], params, channel);
+  });
+  std::string name = (getConstantName(getConstantElements(constant.source)) + ".f32").str();
+  Value reals =
+      createConstantLike<float>(builder, op.getLoc(), constant.source, name, type, values);
+  if (!reals || constant.type.getStorageTypeIntegralWidth() != 8)
+    return reals;
+  return FakeQuantizeOp::create(builder, op.getLoc(), type, reals,
+                                TypeAttr::get(getCenteredType(constant, type.getShape())));
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+/// Says that a quantized value has no place between observers.
+static LogicalResult refuse(Operation *op, const Twine &why) {
+  return op->emitOpError() << why
+                           << Remedy("adopt the network as it is (octet-adopt), without samples");
+}
+
+namespace {
+struct ToFakeQuantize : octet::impl::ToFakeQuantizePassBase<ToFakeQuantize> {
+  void runOnOperation() override {
+    OriginPropagation origins;
+    OpBuilder builder(&getContext(), &origins);
+    WalkResult result = getOperation().walk([&](DequantizeOp op) {
+      if (!isOwn(op))
+        return WalkResult::advance();
+      builder.setInsertionPoint(op);
+      origins.setSource(getOrigin(op.getOperation()));
+      return WalkResult(replace(builder, op));
+    });
+    if (result.wasInterrupted())
+      return signalPassFailure();
+    result = getOperation().walk([&](QuantizeOp op) {
+      if (!isOwn(op))
+        return WalkResult::advance();
+      if (!op->use_empty())
+        return WalkResult(refuse(*op->user_begin(), "reads integers"));
+      op.erase();
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return signalPassFailure();
+    getOperation().walk([](Operation *op) {
+      if ((op->hasTrait<OpTrait::ConstantLike>() || isa<quant::StorageCastOp>(op)) &&
+          op->use_empty())
+        op->erase();
+    });
+  }
+
+  /// Modules inside of this one are left to passes of their own.
+  bool isOwn(Operation *op) { return op->getParentOfType<ModuleOp>() == getOperation(); }
+
+  LogicalResult replace(OpBuilder &builder, DequantizeOp op) {
+    Value source = op.getInput();
+    if (std::optional<Constant> constant = readConstant(source)) {
+      Value reals = makeReals(builder, op, *constant);
+      if (!reals)
+        return refuse(op, "reads a constant of a dialect that makes no others");
+      finish(op, reals);
+      ++numConstants;
+      return success();
+    }
+    auto quantize = source.getDefiningOp<QuantizeOp>();
+    if (!quantize)
+      return refuse(op, "reads integers that no octet.quantize makes");
+    if (numerics::getChannelAxis(getQuantizedType(source)) >= 0)
+      return refuse(op, "reads an activation with a scale per channel");
+    finish(op, round(builder, op, quantize));
+    return success();
+  }
+
+  static void finish(DequantizeOp op, Value replacement) {
+    op.replaceAllUsesWith(replacement);
+    op.erase();
+  }
+
+  /// The input of a pair, rounded once, whatever number of pairs there are.
+  Value round(OpBuilder &builder, DequantizeOp op, QuantizeOp quantize) {
+    Value input = quantize.getInput();
+    auto type = TypeAttr::get(getQuantizedType(quantize.getResult()));
+    auto isAlike = [&](FakeQuantizeOp other) {
+      return other && other.getQuantizedTypeAttr() == type;
+    };
+    if (auto same = input.getDefiningOp<FakeQuantizeOp>(); isAlike(same))
+      return same;
+    for (Operation *user : input.getUsers())
+      if (auto same = dyn_cast<FakeQuantizeOp>(user); isAlike(same))
+        return same;
+    ++numValues;
+    builder.setInsertionPoint(quantize); // in front of all readers
+    return FakeQuantizeOp::create(builder, op.getLoc(), input.getType(), input, type);
+  }
+};
+} // namespace

@@ -1,0 +1,58 @@
+// RUN: octet-opt %s --octet-to-fake-quantize --split-input-file | FileCheck %s
+
+!u = !quant.uniform<u8:f32, 0.5:3>
+!t = tensor<2xf32>
+
+// Several pairs of one value and type are one, in front of all readers, and so are two in a row.
+// CHECK-LABEL: func @pairs
+// CHECK-SAME: %[[X:.*]]: tensor<2xf32>
+// CHECK-NEXT: %[[F:.*]] = octet.fake_quantize %[[X]] as !quant.uniform<u8:f32, 5.000000e-01:3> : tensor<2xf32>
+// CHECK-NEXT: %[[A:.*]] = nn.relu %[[F]]
+// CHECK-NEXT: %[[B:.*]] = nn.exp %[[F]]
+// CHECK-NEXT: return %[[A]], %[[B]], %[[F]]
+func.func @pairs(%x: !t) -> (!t, !t, !t) {
+  %q = octet.quantize %x : (!t) -> tensor<2x!u>
+  %d = octet.dequantize %q : (tensor<2x!u>) -> !t
+  %a = nn.relu %d : (!t) -> !t
+  %q2 = octet.quantize %x : (!t) -> tensor<2x!u>
+  %d2 = octet.dequantize %q2 : (tensor<2x!u>) -> !t
+  %b = nn.exp %d2 : (!t) -> !t
+  %q3 = octet.quantize %d2 : (!t) -> tensor<2x!u>
+  %d3 = octet.dequantize %q3 : (tensor<2x!u>) -> !t
+  return %a, %b, %d3 : !t, !t, !t
+}
+
+// -----
+
+// 3 and 250 with zero point 128 are -125 and 122 steps of 0.5; those of 0 and 255 with zero point 0 do not fit.
+// CHECK-LABEL: func @weights
+// CHECK: %[[W:.*]] = nn.constant dense_resource<constant.f32> : tensor<2xf32>
+// CHECK: %[[F:.*]] = octet.fake_quantize %[[W]] as !quant.uniform<i8:f32, 5.000000e-01> : tensor<2xf32>
+// CHECK: %[[V:.*]] = nn.constant dense_resource<constant.f32_1> : tensor<2xf32>
+// CHECK: %[[G:.*]] = octet.fake_quantize %[[V]] as !quant.uniform<u8:f32, 5.000000e-01> : tensor<2xf32>
+// CHECK: return %[[F]], %[[G]]
+// CHECK-DAG: constant.f32: "0x10000000{{0*}}00007AC200007442"
+func.func @weights() -> (tensor<2xf32>, tensor<2xf32>) {
+  %w = nn.constant dense<[3, -6]> : tensor<2xi8> -> tensor<2x!quant.uniform<u8:f32, 0.5:128>>
+  %d = octet.dequantize %w : (tensor<2x!quant.uniform<u8:f32, 0.5:128>>) -> tensor<2xf32>
+  %v = nn.constant dense<[0, -1]> : tensor<2xi8> -> tensor<2x!quant.uniform<u8:f32, 0.5>>
+  %e = octet.dequantize %v : (tensor<2x!quant.uniform<u8:f32, 0.5>>) -> tensor<2xf32>
+  return %d, %e : tensor<2xf32>, tensor<2xf32>
+}
+
+// -----
+
+// Biases have 32 bits and become floats; floats with a pair get the integers of the division.
+// CHECK-LABEL: func @biases_and_floats
+// CHECK: %[[B:.*]] = nn.constant dense_resource<{{.*}}> : tensor<1xf32>
+// CHECK: %[[W:.*]] = nn.constant dense_resource<{{.*}}> : tensor<1xf32>
+// CHECK-NEXT: %[[F:.*]] = octet.fake_quantize %[[W]] as !quant.uniform<i8:f32, 0.0021485486067831516>
+// CHECK: return %[[B]], %[[F]]
+func.func @biases_and_floats() -> (tensor<1xf32>, tensor<1xf32>) {
+  %b = nn.constant dense<6> : tensor<1xi32> -> tensor<1x!quant.uniform<i32:f32, 0.5>>
+  %d = octet.dequantize %b : (tensor<1x!quant.uniform<i32:f32, 0.5>>) -> tensor<1xf32>
+  %w = nn.constant dense<0.25> : tensor<1xf32>
+  %q = octet.quantize %w : (tensor<1xf32>) -> tensor<1x!quant.uniform<u8:f32, 0.0021485486067831516>>
+  %e = octet.dequantize %q : (tensor<1x!quant.uniform<u8:f32, 0.0021485486067831516>>) -> tensor<1xf32>
+  return %d, %e : tensor<1xf32>, tensor<1xf32>
+}
