@@ -184,7 +184,7 @@ def test_completed(make_file, tmp_path):
     model = make_file(tmp_path)
     adopted = octet.compile(model.SerializeToString())
     samples = make_samples(model)
-    completed = octet.compile(model.SerializeToString(), {name: np.stack([sample[name] for sample in samples]) for name in samples[0]})
+    completed = octet.compile(model.SerializeToString(), calibration_data={name: np.stack([sample[name] for sample in samples]) for name in samples[0]})
     assert {row.verdict for row in completed.report if row.macs} <= {"int8", "int8 to float"}
     for feed in samples:
         for wanted, got in zip(adopted.run(feed).values(), completed.run(feed).values()):

@@ -15,6 +15,7 @@
 // CHECK: octet.group @cpu::@conv_act(%{{.*}} = %{{.*}}, %{{.*}} = %[[F]], %{{.*}} = %[[B]])
 // CHECK-NOT: nn.div
 // CHECK-NOT: nn.batch_norm
+// CHECK: return
 // CHECK-DAG: [[WEIGHT]]: "0x100000000000803F0000C0BF"
 // CHECK-DAG: [[BIAS]]: "0x100000000000204000000000"
 func.func @batch_norm_in_training_form(%x: !x) -> !y {
@@ -46,6 +47,7 @@ func.func @batch_norm_in_training_form(%x: !x) -> !y {
 // CHECK: %[[W:.*]] = nn.constant dense_resource<[[WEIGHT:.*]]> : tensor<2x1x1x1xf32>
 // CHECK: octet.fake_quantize %[[W]] as !quant.uniform<i8:f32:0, {2.500000e-01,5.000000e-01}> : tensor<2x1x1x1xf32>
 // CHECK-NOT: nn.mul
+// CHECK: return
 // CHECK: [[WEIGHT]]: "0x10000000000000400000C040"
 func.func @scales_per_channel(%x: !x) -> !y {
   %w = nn.constant dense_resource<w> : !w

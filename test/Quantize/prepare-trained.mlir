@@ -59,13 +59,13 @@ func.func @a_pair_behind_a_pattern(%x: !t) -> (!t, !t, !t) {
 !w = tensor<2x2x1x1xf32>
 
 // A unit that shares its input's observer has its trained range, or, where its inputs differ, one of its own.
-// CHECK-DAG: octet.observer @[[POOL:pool]] #octet.fixed_qparams<ui8, scale = 5.000000e-01 : f32, zero_point = 3>
-// CHECK-DAG: octet.observer @[[CAT:cat]] #octet.min_max<dtype = ui8>
+// CHECK-DAG: octet.observer @arg0 #octet.fixed_qparams<ui8, scale = 5.000000e-01 : f32, zero_point = 3>
+// CHECK-DAG: octet.observer @cat #octet.min_max<dtype = ui8>
 // CHECK-LABEL: func @shared
 // CHECK: %[[P:.*]] = nn.max_pool
-// CHECK: octet.observe %[[P]] by @[[POOL]]
+// CHECK: octet.observe %[[P]] by @arg0
 // CHECK: %[[C:.*]] = nn.concat
-// CHECK: octet.observe %[[C]] by @[[CAT]]
+// CHECK: octet.observe %[[C]] by @cat
 func.func @shared(%x: !i, %z: !o) -> (!o, tensor<1x2x2x2xf32>) {
   %w = nn.constant dense<1.0> : !w
   %v = nn.constant dense<1.0> : tensor<2x4x1x1xf32>
