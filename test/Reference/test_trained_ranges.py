@@ -18,7 +18,7 @@ def make(seed):
     rng = np.random.default_rng(seed + 500)
     observer = "#octet.min_max<dtype = %s>" % ("ui8" if seed % 2 else "si8")
     mapping = f"octet.qconfig_mapping @m {{ octet.global #octet.qconfig<activation = {observer}, weight = {plain.WEIGHT}> }}\n"
-    lines, rounded, types = [], {}, []
+    lines, rounded, types = [], {}, {}
     for line in network.splitlines():
         # Each use reads the rounded value or, as a use without a pair, the value itself.
         if " = nn." in line and "constant" not in line:
@@ -33,11 +33,12 @@ def make(seed):
             kind, type = re.search(r"tensor<16x\d+xf32>", line)[0], f"!quant.uniform<i8:f32, {rng.uniform(0.004, 0.01):.6f}>"
         else:
             scale, zero = f"{rng.uniform(0.02, 0.1):.6f}", int(rng.integers(60, 190))
-            types.append((float(scale), zero))
+            types[name + "f"] = (float(scale), zero)
             kind, type = KIND, f"!quant.uniform<u8:f32, {scale}:{zero}>" if rng.random() < 0.5 else f"!quant.uniform<i8:f32, {scale}:{zero - 128}>"
         lines.append(f"  {name}f = octet.fake_quantize {name} as {type} : {kind}")
         rounded[name] = name + "f"
-    return "\n".join(lines) + "\n", mapping, types
+    text = "\n".join(lines) + "\n"
+    return text, mapping, [type for name, type in types.items() if len(re.findall(name + r"\b", text)) > 1]  # those that are read
 
 
 def convert(tool, folder, seed):
