@@ -261,7 +261,7 @@ static Plan refuseNested(ModuleOp nested, const QConfigMapping &mapping) {
             {&op, std::nullopt, nullptr, Verdict::Float,
              Reason{"OCT118", "it stands in a module inside of the one that has the policy",
                     "run the passes on the inner module: builtin.module(builtin.module(...))"},
-             isRefused});
+             /*note=*/std::nullopt, isRefused});
       }
   });
   return plan;
