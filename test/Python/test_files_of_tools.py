@@ -178,9 +178,14 @@ def test_layers(make_file, tmp_path):
     assert {row.verdict for row in report if row.macs} <= {"int8", "int8 to float"}
 
 
+#: Of the largest output. A bias is an integer at the product's scale here, and a float in the file: with weights and activations of 4
+#: bits that scale is as large as a step of the output (1 / 64 of its range in Brevitas' file), and rounding may take two of them.
+BIAS_ERROR = 0.04
+
+
 @pytest.mark.parametrize("make_file", MAKERS, ids=NAMES)
 def test_completed(make_file, tmp_path):
-    """Samples add nothing to a file that is quantized throughout, but folds: results agree within few steps of the output."""
+    """Samples add nothing to a file that is quantized throughout, but folds and integer biases."""
     model = make_file(tmp_path)
     adopted = octet.compile(model.SerializeToString())
     samples = make_samples(model)
@@ -188,4 +193,4 @@ def test_completed(make_file, tmp_path):
     assert {row.verdict for row in completed.report if row.macs} <= {"int8", "int8 to float"}
     for feed in samples:
         for wanted, got in zip(adopted.run(feed).values(), completed.run(feed).values()):
-            assert np.abs(wanted - got).max() <= 0.03 * np.abs(wanted).max()
+            assert np.abs(wanted - got).max() <= BIAS_ERROR * np.abs(wanted).max()
