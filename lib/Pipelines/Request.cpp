@@ -150,5 +150,5 @@ bool octet::quantizesWithoutSamples(mlir::MLIRContext *context, const PolicyOpti
   // What is wrong with the policy is said where the network gets it.
   mlir::ScopedDiagnosticHandler silent(context, [](mlir::Diagnostic &) { return mlir::success(); });
   return mlir::succeeded(attachPolicy(*empty, policy.backend, policy.qconfigMapping)) &&
-         !empty->getOps<QConfigMappingOp>().empty() && !needsSamples(*empty);
+         !needsSamples(*empty);
 }

@@ -48,9 +48,10 @@ bool octet::needsSamples(ModuleOp module) {
     QConfigAttr qconfig = getQConfig(&entry);
     return qconfig && !qconfig.getActivation().getSpec().isDynamic;
   };
-  return llvm::any_of(module.getOps<QConfigMappingOp>(), [&](QConfigMappingOp mapping) {
-    return llvm::any_of(mapping.getBody().front(), asks);
-  });
+  auto mappings = module.getOps<QConfigMappingOp>();
+  return mappings.empty() || llvm::any_of(mappings, [&](QConfigMappingOp mapping) {
+           return llvm::any_of(mapping.getBody().front(), asks);
+         });
 }
 
 void octet::attachStatistics(ModuleOp module, const Statistics &statistics) {
