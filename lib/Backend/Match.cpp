@@ -17,8 +17,8 @@ using namespace octet;
 bool octet::isConstant(Value value) {
   value = GroupOp::lookThrough(value);
   Operation *op = value.getDefiningOp();
-  while (isa_and_nonnull<ObserveOp, QuantizeOp, DequantizeOp, FakeQuantizeOp, quant::StorageCastOp>(
-      op)) {
+  while (isa_and_nonnull<ObserveOp, QuantizeOp, DequantizeOp, DequantizeWeightsOp, FakeQuantizeOp,
+                         quant::StorageCastOp>(op)) {
     value = GroupOp::lookThrough(op->getOperand(0));
     op = value.getDefiningOp();
   }
@@ -34,6 +34,19 @@ Operation *Match::lookup(MatchOp pattern) const {
 
 static bool matchOp(MatchOp pattern, Operation *op, Match &match);
 
+/// Whether the pattern of a leaf has data types for inputs that stay float alone. What such a unit
+/// reads beside its weights may be positions, as those of an embedding, which PyTorch has as
+/// floats, too.
+static bool mayReadPositions(Operation *leaf) {
+  auto pattern = dyn_cast<PatternOp>(leaf->getParentOp());
+  return pattern && !pattern.getDtypes().empty() &&
+         llvm::all_of(pattern.getDtypes().getAsRange<FlatSymbolRefAttr>(), [&](auto symbol) {
+           auto dtypes = dyn_cast_or_null<DTypesOp>(
+               SymbolTable::lookupSymbolIn(pattern->getParentOp(), symbol.getAttr()));
+           return dtypes && dtypes.getInput() && isa<FloatType>(dtypes.getInput()->getType());
+         });
+}
+
 /// Whether an operand is of the leaf's kind. Floats of other types than f32 match, so that the plan
 /// can say of the operator why it stays float.
 static bool isOfKind(Operation *leaf, Value value) {
@@ -41,7 +54,9 @@ static bool isOfKind(Operation *leaf, Value value) {
     return true;
   if (!isa<ActivationOp>(leaf))
     return isConstant(value);
-  return !isConstant(value) && isa<FloatType>(getElementTypeOrSelf(value.getType()));
+  Type element = getElementTypeOrSelf(value.getType());
+  return !isConstant(value) &&
+         (isa<FloatType>(element) || (isa<IntegerType>(element) && mayReadPositions(leaf)));
 }
 
 /// Binds a leaf to an operand; a leaf with two uses must match one value.

@@ -153,6 +153,9 @@ onnx::TensorProto::DataType exporter::getDataType(Type elementType) {
                                   : onnx::TensorProto::FLOAT;
   bool isUnsigned = elementType.isUnsignedInteger();
   switch (elementType.getIntOrFloatBitWidth()) {
+  case 2:
+  case 4: // a byte for each element
+    return isUnsigned ? onnx::TensorProto::UINT8 : onnx::TensorProto::INT8;
   case 1:
     return onnx::TensorProto::BOOL;
   case 8:

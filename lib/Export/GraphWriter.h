@@ -82,6 +82,7 @@ llvm::LogicalResult writeOperator(GraphWriter &writer, mlir::Operation *op);
 void writeConstant(GraphWriter &writer, nn::ConstantOp op);
 llvm::LogicalResult writeQuantize(GraphWriter &writer, QuantizeOp op);
 llvm::LogicalResult writeDequantize(GraphWriter &writer, DequantizeOp op);
+llvm::LogicalResult writeDequantizeWeights(GraphWriter &writer, DequantizeWeightsOp op);
 
 } // namespace octet::exporter
 

@@ -33,6 +33,7 @@ static LogicalResult writeOp(GraphWriter &writer, Operation *op) {
       .Case([&](nn::ConstantOp constant) { return writeConstant(writer, constant), success(); })
       .Case([&](QuantizeOp quantize) { return writeQuantize(writer, quantize); })
       .Case([&](DequantizeOp dequantize) { return writeDequantize(writer, dequantize); })
+      .Case([&](DequantizeWeightsOp weights) { return writeDequantizeWeights(writer, weights); })
       .Case([&](GroupOp group) { return writeGroup(writer, group); })
       .Case([&](ObserveOp observe) {
         return writer.setName(observe.getResult(), writer.nameOf(observe.getInput())), success();

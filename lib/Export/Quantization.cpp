@@ -101,3 +101,23 @@ LogicalResult exporter::writeDequantize(GraphWriter &writer, DequantizeOp op) {
           type);
   return success();
 }
+
+/// Opset 20 has no integers of 4 bits and no real zero points: a Cast, and arithmetic.
+LogicalResult exporter::writeDequantizeWeights(GraphWriter &writer, DequantizeWeightsOp op) {
+  if (op.getBlock())
+    return op.emitOpError("has scales in blocks, which the ONNX file cannot say")
+           << Remedy("fold its weights first, with --octet-fold-constants");
+  std::string output = writer.nameResult(op, writer.nameOf(op.getWeights()) + "_dequantized");
+  std::string real = op.getScales() ? writer.makeUnique(output + "_stored") : output;
+  writer.addNode("Cast", {writer.nameOf(op.getWeights())}, real)
+      .attribute("to", int64_t(onnx::TensorProto::FLOAT));
+  if (!op.getScales())
+    return success();
+  if (op.getZeroPoints()) {
+    std::string distance = writer.makeUnique(output + "_distance");
+    writer.addNode("Sub", {real, writer.nameOf(op.getZeroPoints())}, distance);
+    real = distance;
+  }
+  writer.addNode("Mul", {real, writer.nameOf(op.getScales())}, output);
+  return success();
+}

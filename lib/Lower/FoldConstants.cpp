@@ -50,15 +50,18 @@ static FailureOr<SmallVector<int64_t, 0>> getStoredValues(Value value) {
     return failure();
   QuantizedType type = getQuantizedType(value);
   SmallVector<int64_t, 0> stored;
-  if (type.getStorageTypeIntegralWidth() == 8)
+  unsigned width = type.getStorageTypeIntegralWidth();
+  if (width <= 8)
     stored = widen(nn::getConstantValues<int8_t>(value));
-  if (type.getStorageTypeIntegralWidth() == 32)
+  else if (width <= 16)
+    stored = widen(nn::getConstantValues<int16_t>(value));
+  else if (width == 32)
     stored = widen(nn::getConstantValues<int32_t>(value));
   if (stored.empty())
     return failure();
-  if (!type.isSigned() && type.getStorageTypeIntegralWidth() == 8)
+  if (!type.isSigned() && width <= 16)
     for (int64_t &q : stored)
-      q &= 0xFF;
+      q &= (1 << width) - 1;
   return stored;
 }
 
@@ -80,6 +83,75 @@ bool lower::foldConstant(DequantizeOp dequantize) {
   return true;
 }
 
+/// The integer that `bits` are in a type of at most 8 bits.
+static int64_t getInteger(uint8_t bits, IntegerType type) {
+  int64_t q = bits & ((1 << type.getWidth()) - 1);
+  return !type.isUnsigned() && q >> (type.getWidth() - 1) ? q - (1 << type.getWidth()) : q;
+}
+
+/// The value that `bits` are in a type of floats of 16 bits.
+static float getReal(uint16_t bits, FloatType type) {
+  return llvm::APFloat(type.getFloatSemantics(), llvm::APInt(16, bits)).convertToFloat();
+}
+
+/// Where the scale of each element lies.
+static SmallVector<int64_t, 0> getScaleIndices(DequantizeWeightsOp op) {
+  ArrayRef<int64_t> shape = op.getWeights().getType().getShape(),
+                    scales = op.getScales().getType().getShape();
+  SmallVector<int64_t, 0> indices;
+  for (int64_t i = 0, count = op.getWeights().getType().getNumElements(); i < count; ++i) {
+    int64_t rest = i, index = 0, step = 1;
+    for (int64_t dim = shape.size() - 1; dim >= 0; --dim) {
+      index += rest % shape[dim] / op.getBlockSize(dim) * step;
+      rest /= shape[dim];
+      step *= scales[dim];
+    }
+    indices.push_back(index);
+  }
+  return indices;
+}
+
+/// The real numbers; none if an operand is not constant.
+static SmallVector<float, 0> dequantize(DequantizeWeightsOp op) {
+  auto constant = op.getWeights().getDefiningOp<nn::ConstantOp>();
+  Type element = op.getWeights().getType().getElementType();
+  if (!constant || element.getIntOrFloatBitWidth() > 16)
+    return {};
+  std::vector<char> bytes = nn::getConstantBytes(constant);
+  SmallVector<float, 0> values(constant.getType().getNumElements());
+  if (auto half = dyn_cast<FloatType>(element)) {
+    for (auto [i, value] : llvm::enumerate(values))
+      value = getReal(reinterpret_cast<const uint16_t *>(bytes.data())[i], half);
+    return values;
+  }
+  auto integer = cast<IntegerType>(element);
+  auto scales = nn::getConstantValues<float>(op.getScales());
+  FailureOr<SmallVector<float, 0>> zeroPoints;
+  if (op.getZeroPoints())
+    zeroPoints = nn::getConstantValues<float>(op.getZeroPoints());
+  else if (succeeded(scales))
+    zeroPoints = SmallVector<float, 0>(scales->size(), 0.0f);
+  if (integer.getWidth() > 8 || failed(scales) || failed(zeroPoints))
+    return {};
+  for (auto [i, index] : llvm::enumerate(getScaleIndices(op)))
+    values[i] = numerics::dequantizeWeight(getInteger(bytes[i], integer), (*scales)[index],
+                                           (*zeroPoints)[index]);
+  return values;
+}
+
+bool lower::foldConstant(DequantizeWeightsOp op) {
+  SmallVector<float, 0> values = dequantize(op);
+  if (values.empty())
+    return false;
+  auto constant = op.getWeights().getDefiningOp<nn::ConstantOp>();
+  OpBuilder builder(op);
+  std::string name = (nn::getConstantName(constant) + ".f32").str();
+  Value folded = nn::createConstant<float>(builder, constant.getLoc(), name,
+                                           op.getResult().getType(), ArrayRef<float>(values));
+  op.replaceAllUsesWith(folded);
+  return true;
+}
+
 namespace {
 class FoldConstants : public octet::impl::FoldConstantsPassBase<FoldConstants> {
   void runOnOperation() override {
@@ -92,6 +164,7 @@ class FoldConstants : public octet::impl::FoldConstantsPassBase<FoldConstants> {
     // Quantize first: its result may be dequantized next.
     getOperation().walk([&](QuantizeOp op) { fold(op); });
     getOperation().walk([&](DequantizeOp op) { fold(op); });
+    getOperation().walk([&](DequantizeWeightsOp op) { fold(op); });
     getOperation().walk([](nn::ConstantOp op) {
       if (op->use_empty())
         op.erase();

@@ -109,10 +109,18 @@ static bool isPlanned(Operation *op) {
   return planned && planned.getNumber() && planned.getVerdict() == Verdict::Quantized;
 }
 
+/// Whether the op, which reads f32 weights, was to have them in fewer bits.
+static bool isStoredWide(Operation *op) {
+  DecisionAttr planned = getDecision(op);
+  return planned && planned.getVerdict() == Verdict::WeightOnly &&
+         llvm::any_of(op->getOperands(),
+                      [](Value v) { return v.getDefiningOp<DequantizeWeightsOp>(); });
+}
+
 LogicalResult Lowering::reportFallback(Operation *op, Outcome reason) {
   const FloatReason &text =
       getFloatReasons()[static_cast<int>(reason) - static_cast<int>(Outcome::NoIntegerForm)];
-  if (text.isRefusal || isPlanned(op))
+  if (text.isRefusal || isPlanned(op) || isStoredWide(op))
     setStaysFloat(op, ReasonAttr::get(op->getContext(), text.code, text.why, text.remedy));
   remark::missed(op->getLoc(), remark::RemarkOpts::name(text.code).category("octet-lower"))
       << "stays float: " + text.why.str() << remark::suggest("{0}", text.remedy);
@@ -155,7 +163,7 @@ static bool isFallback(Operation *op) {
           DequantizeDynamicOp, ObserveOp>(op) ||
       op->hasTrait<OpTrait::IsTerminator>() || llvm::any_of(op->getOperandTypes(), isQuantized))
     return false;
-  return isPlanned(op) ||
+  return isPlanned(op) || isStoredWide(op) ||
          llvm::any_of(op->getOperands(),
                       [](Value v) {
                         return isa_and_nonnull<DequantizeOp, DequantizeDynamicOp>(
@@ -174,6 +182,8 @@ static void eraseDead(Block &block) {
 static void foldDequantizedConstants(Block &block) {
   for (auto dequantize : llvm::make_early_inc_range(block.getOps<DequantizeOp>()))
     foldConstant(dequantize);
+  for (auto dequantize : llvm::make_early_inc_range(block.getOps<DequantizeWeightsOp>()))
+    foldConstant(dequantize);
   eraseDead(block);
 }
 
@@ -187,6 +197,8 @@ static LogicalResult reportFallbacks(Block &block, Lowering &lowering,
     // An op that was not visited came out of a group whose product was lowered alone.
     auto found = outcomes.find(&op);
     Outcome outcome = found == outcomes.end() ? Outcome::RealOperand : found->second;
+    if (isStoredWide(&op))
+      outcome = Outcome::StoredWeights;
     if (failed(lowering.reportFallback(
             &op, outcome <= Outcome::NotConcerned ? Outcome::NoIntegerForm : outcome)))
       result = failure();
@@ -205,6 +217,7 @@ static LogicalResult lowerBlock(Block &block, Lowering &lowering) {
           outcomes.lookup(producer) == Outcome::NotConcerned)
         outcomes[producer] = outcome;
   }
+  groupStoredWeights(block);
   eraseDead(block);
   if (failed(reportFallbacks(block, lowering, outcomes)))
     return failure();

@@ -113,6 +113,12 @@ Outcome awaitQuantize(mlir::Operation *op);
 /// operand is none.
 bool foldConstant(QuantizeOp quantize);
 bool foldConstant(DequantizeOp dequantize);
+/// [N.dequantize_weights], or f32 of floats of 16 bits [N.half].
+bool foldConstant(DequantizeWeightsOp dequantize);
+
+/// Operators that compute with floats and have their weights in fewer bits: those with a kernel
+/// that reads the weights as they are stored become a group with their octet.dequantize_weights.
+void groupStoredWeights(mlir::Block &block);
 
 /// Takes clamps at the end of `body` into the storage bounds of `type`, which the yielded value is
 /// quantized to [N.narrow]: quantizing is monotone, so clamping before or behind it is the same.

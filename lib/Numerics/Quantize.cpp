@@ -103,6 +103,21 @@ float numerics::fakeQuantize(float x, const QuantParams &params, int64_t channel
   return dequantize(q, params, channel);
 }
 
+int64_t numerics::quantizeWeight(float w, float scale, float zeroPoint, int64_t low, int64_t high) {
+  float reciprocal = 1.0f / scale, t = w * reciprocal;
+  t = t + zeroPoint;
+  if (t != t)
+    t = 0.0f;
+  float least = static_cast<float>(low), greatest = static_cast<float>(high);
+  t = t < least ? least : t > greatest ? greatest : t;
+  return static_cast<int64_t>(numerics::roundNearestEven(t));
+}
+
+float numerics::dequantizeWeight(int64_t q, float scale, float zeroPoint) {
+  float distance = static_cast<float>(q) - zeroPoint;
+  return distance * scale;
+}
+
 void numerics::forEachElement(llvm::ArrayRef<int64_t> shape, const QuantParams &params,
                               llvm::function_ref<void(int64_t, int64_t)> element) {
   int64_t numChannels = params.scales.size(), inner = 1, count = 1;

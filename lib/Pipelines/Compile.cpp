@@ -201,7 +201,8 @@ private:
   /// Whether the network's own quantization is kept, which samples complete; the precision then.
   llvm::Error settlePrecision() {
     Precision &precision = request.policy.precision;
-    bool isInt8 = isQuantizedNetwork(*module) || reached >= Stage::Prepare;
+    bool isInt8 =
+        isQuantizedNetwork(*module, !beginsToQuantize(request)) || reached >= Stage::Prepare;
     isAdopted = reached < Stage::Prepare && isInt8 &&
                 (precision == Precision::Float || !request.calibration.hasSource());
     isInt8 |= quantizesWithoutSamples(&context, request.policy);

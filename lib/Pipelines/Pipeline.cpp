@@ -38,6 +38,8 @@ static void buildFuse(OpPassManager &pm, const PipelineOptions &options) {
     pm.addNestedPass<func::FuncOp>(createExpandFakeQuantizePass());
   else if (options.policy.precision == Precision::Int8)
     pm.addPass(createToFakeQuantizePass());
+  if (!options.isAdopted) // weights in few bits are observed as real numbers
+    pm.addNestedPass<func::FuncOp>(createFoldConstantsPass());
   pm.addPass(createFusePass());
   if (options.isAdopted && options.policy.precision == Precision::Float)
     pm.addNestedPass<func::FuncOp>(createFoldConstantsPass());

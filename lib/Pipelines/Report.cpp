@@ -110,18 +110,25 @@ static std::string getShortName(const json::Value &row) {
 }
 
 std::string octet::summarizeVerdicts(const json::Array &verdicts) {
-  std::map<std::string, int> quantized;
+  std::map<std::string, int> quantized, stored;
   std::map<std::pair<std::string, std::string>, int> floating;
   for (const json::Value &row : verdicts) {
     if (get(row, "verdict").starts_with("int8"))
       ++quantized[getShortName(row)];
+    else if (get(row, "verdict") == "weight only")
+      ++stored[getShortName(row)];
     else
       ++floating[{getShortName(row), (get(row, "code") + ": " + get(row, "reason")).str()}];
   }
-  std::vector<std::string> kinds;
-  for (auto &[name, count] : quantized)
-    kinds.push_back(std::to_string(count) + " " + name);
-  std::string text = kinds.empty() ? "nothing → int8" : join(kinds, ", ") + " → int8";
+  auto list = [](const std::map<std::string, int> &operators) {
+    std::vector<std::string> kinds;
+    for (auto &[name, count] : operators)
+      kinds.push_back(std::to_string(count) + " " + name);
+    return join(kinds, ", ");
+  };
+  std::string text = quantized.empty() ? "nothing → int8" : list(quantized) + " → int8";
+  if (!stored.empty())
+    text += " · " + list(stored) + " → weights in few bits";
   for (auto &[key, count] : floating)
     text += " · " + (count > 1 ? std::to_string(count) + " " : "") + key.first +
             (count > 1 ? " stay" : " stays") + " float [" + key.second + "]";

@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Request.h"
-#include "octet/Quantize/Statistics.h"
 #include "octet/Backend/Backend.h"
 #include "octet/Pipelines/Compile.h"
 #include "octet/Pipelines/Library.h"
+#include "octet/Quantize/Statistics.h"
 #include "octet/Support/Message.h"
 #include "octet/Support/Quote.h"
 #include "llvm/ADT/StringExtras.h"
@@ -124,6 +124,10 @@ Error octet::checkRequest(const CompileRequest &request) {
   if (request.policy.precision != Precision::Float)
     return Error::success();
   return checkEffect(request, "--float", [](Stage last) { return last > Stage::Fuse; });
+}
+
+bool octet::beginsToQuantize(const CompileRequest &request) {
+  return request.calibration.hasSource() || !request.policy.qconfigMapping.empty();
 }
 
 Error octet::checkRequestForQuantized(const CompileRequest &request) {

@@ -28,6 +28,8 @@ OutputKind getOutputKind(Artifact artifact);
 /// effect.
 llvm::Error checkRequest(const CompileRequest &request);
 
+/// Whether samples, statistics or a mapping are given.
+bool beginsToQuantize(const CompileRequest &request);
 /// Refuses options about the quantization, which the network's file gives.
 llvm::Error checkRequestForQuantized(const CompileRequest &request);
 

@@ -222,10 +222,12 @@ static bool addBiasBehind(OpBuilder &builder, nn::ProductOpInterface product) {
 //===----------------------------------------------------------------------===//
 
 /// Whether an operator reads a constant as the integers that it is dequantized from: weights,
-/// biases, parts of a concatenation.
+/// biases, parts of a concatenation, tables.
 static bool readsIntegers(OpOperand &use) {
+  auto dequantize = use.get().getDefiningOp<DequantizeOp>();
   return (getProduct(use.getOwner()) && use.getOperandNumber() > 0) ||
-         &kernel::getOperatorRow(use.getOwner()) == &kernel::Operators::movement;
+         &kernel::getOperatorRow(use.getOwner()) == &kernel::Operators::movement ||
+         (dequantize && kernel::readsStored(use, getStoredElementType(dequantize.getInput())));
 }
 
 /// Constants of other operators are real numbers.

@@ -34,14 +34,27 @@ bool octet::isSameInteger(Type a, IntegerType b) {
          integer.isUnsigned() == b.isUnsigned();
 }
 
-/// A placeholder: the value stays float, which the backend's data type must say.
+bool octet::isWeightOnly(DTypesOp dtypes) {
+  auto isFloat = [](DTypeAttr dtype) { return dtype && isa<FloatType>(dtype.getType()); };
+  DTypeAttr weight = dtypes.getWeightAttr();
+  bool hasFloatResult = isFloat(dtypes.getOutputAttr()) || dtypes.getDynamic();
+  return isFloat(dtypes.getInputAttr()) && hasFloatResult && weight && !weight.getType().isF32();
+}
+
+/// A placeholder: the value stays float, which the backend's data type must say. Results are f32
+/// before they are rounded, if they are.
 static std::optional<Reason> checkFloat(DTypeAttr dtype, FloatType type, StringRef role) {
-  if (role == "weight" && dtype && dtype.getType() == type)
+  if (dtype && (dtype.getType() == type || (role == "result" && dtype.getType().isF32())))
     return std::nullopt;
+  if (dtype && isa<FloatType>(dtype.getType()))
+    return Reason{"OCT204",
+                  llvm::formatv("the {0} observer leaves the values {1}, but the backend takes {2}",
+                                role, print(type), print(dtype.getType())),
+                  llvm::formatv("observe the {0} with #octet.placeholder<dtype = {1}>", role,
+                                print(dtype.getType()))};
   return Reason{
       "OCT212",
-      llvm::formatv("the {0} observer leaves the values {1}, but there are units of "
-                    "static 8-bit integers only",
+      llvm::formatv("the {0} observer leaves the values {1}, but the backend takes integers here",
                     role, print(type)),
       llvm::formatv("give the QConfig another {0} observer, or say none in the mapping", role)};
 }
@@ -62,30 +75,9 @@ static std::optional<Reason> checkKind(DTypesOp dtypes, QConfigAttr qconfig) {
                             "ui8, dynamic = true>"};
 }
 
-/// One observer against one data type of the backend; `role` is what the message calls it.
-static std::optional<Reason> check(DTypeAttr dtype, ObserverAttrInterface observer,
-                                   StringRef role) {
-  ObserverSpec spec = observer.getSpec();
-  if (spec.floatType)
-    return checkFloat(dtype, spec.floatType, role);
-  if (!spec.dtype)
-    return Reason{
-        "OCT204",
-        llvm::formatv("the {0} observer measures only and yields no quantized type", role),
-        llvm::formatv("give the QConfig another {0} observer, such as #octet.min_max", role)};
-  if (!kernel::isActivationWidth(spec.dtype.getWidth()))
-    return Reason{"OCT211",
-                  llvm::formatv("the {0} observer yields {1}, and there are 8-bit integers only",
-                                role, print(spec.dtype)),
-                  llvm::formatv("give the {0} observer the dtype ui8 or si8", role)};
-  if (!dtype || !isa<IntegerType>(dtype.getType()))
-    return std::nullopt;
-  if (!isSameInteger(dtype.getType(), spec.dtype))
-    return Reason{
-        "OCT204",
-        llvm::formatv("the {0} observer yields {1}, but the backend takes {2}", role,
-                      print(spec.dtype), print(dtype.getType())),
-        llvm::formatv("give the {0} observer the dtype {1}", role, print(dtype.getType()))};
+/// The backend's constraints on an observer of its integers.
+static std::optional<Reason> checkConstraints(DTypeAttr dtype, const ObserverSpec &spec,
+                                              StringRef role) {
   ArrayRef<int64_t> range = dtype.getRange();
   if (!range.empty() && !spec.fixedScale &&
       (!spec.quantMin || !spec.quantMax || *spec.quantMin < range[0] || *spec.quantMax > range[1]))
@@ -115,9 +107,73 @@ static std::optional<Reason> check(DTypeAttr dtype, ObserverAttrInterface observ
   return std::nullopt;
 }
 
-/// The weight's observer: present, and with channels along the pattern's axis, which the weight
-/// has.
-static std::optional<Reason> checkWeight(DTypeAttr dtype, ObserverAttrInterface observer,
+/// One observer against one data type of the backend; `role` is what the message calls it.
+static std::optional<Reason> check(DTypeAttr dtype, ObserverAttrInterface observer,
+                                   StringRef role) {
+  ObserverSpec spec = observer.getSpec();
+  if (spec.floatType)
+    return checkFloat(dtype, spec.floatType, role);
+  if (spec.isDynamic)
+    return Reason{
+        "OCT212",
+        llvm::formatv("the {0} observer's integers have no scale ahead of time, but there "
+                      "are units of static 8-bit integers only",
+                      role),
+        llvm::formatv("give the QConfig another {0} observer, or say none in the mapping", role)};
+  if (!spec.dtype)
+    return Reason{
+        "OCT204",
+        llvm::formatv("the {0} observer measures only and yields no quantized type", role),
+        llvm::formatv("give the QConfig another {0} observer, such as #octet.min_max", role)};
+  if (!kernel::isActivationWidth(spec.dtype.getWidth()))
+    return Reason{"OCT211",
+                  llvm::formatv("the {0} observer yields {1}, and there are integers of at most 16 "
+                                "bits only",
+                                role, print(spec.dtype)),
+                  llvm::formatv("give the {0} observer the dtype ui8 or si8", role)};
+  if (spec.hasFloatZeroPoints && role != "weight")
+    return Reason{"OCT204",
+                  llvm::formatv("the {0} observer yields real zero points, which weights alone may "
+                                "have",
+                                role),
+                  llvm::formatv("give the {0} observer the scheme affine or symmetric", role)};
+  if (!dtype)
+    return std::nullopt;
+  if (isa<FloatType>(dtype.getType()))
+    return Reason{"OCT204",
+                  llvm::formatv("the {0} observer yields {1}, but the backend takes {2}", role,
+                                print(spec.dtype), print(dtype.getType())),
+                  llvm::formatv("observe the {0} with #octet.placeholder<dtype = {1}>", role,
+                                print(dtype.getType()))};
+  if (!isSameInteger(dtype.getType(), spec.dtype))
+    return Reason{
+        "OCT204",
+        llvm::formatv("the {0} observer yields {1}, but the backend takes {2}", role,
+                      print(spec.dtype), print(dtype.getType())),
+        llvm::formatv("give the {0} observer the dtype {1}", role, print(dtype.getType()))};
+  return checkConstraints(dtype, spec, role);
+}
+
+static std::optional<Reason> checkWeightType(DTypesOp dtypes, ObserverAttrInterface observer) {
+  ObserverSpec spec = observer.getSpec();
+  if (spec.hasFloatZeroPoints && !isWeightOnly(dtypes))
+    return Reason{
+        "OCT204",
+        "the weight observer yields real zero points, but the backend multiplies integers",
+        "give the weight observer the scheme affine or symmetric"};
+  if (spec.hasFloatZeroPoints && spec.dtype.getWidth() > 8)
+    return Reason{
+        "OCT211",
+        llvm::formatv("the weight observer yields {0} with real zero points, which have at "
+                      "most 8 bits",
+                      print(spec.dtype)),
+        "give the weight observer the dtype ui8 or ui4"};
+  return check(dtypes.getWeightAttr(), observer, "weight");
+}
+
+/// The weight's observer: present, with channels along the pattern's axis, which the weight has,
+/// and with integer zero points where they are multiplied as integers.
+static std::optional<Reason> checkWeight(DTypesOp dtypes, ObserverAttrInterface observer,
                                          int64_t axis, ShapedType weight) {
   if (!observer)
     return Reason{"OCT208", "the QConfig has no weight observer",
@@ -141,7 +197,7 @@ static std::optional<Reason> checkWeight(DTypeAttr dtype, ObserverAttrInterface 
                                 "the result's channels lie on axis {1}",
                                 *channelAxis, axis),
                   llvm::formatv("set axis = {0} in the weight observer", axis)};
-  return check(dtype, observer, "weight");
+  return checkWeightType(dtypes, observer);
 }
 
 /// Weights that were trained with a type: the backend's integers, around 0.
@@ -169,11 +225,12 @@ static std::optional<Reason> checkTrained(DTypeAttr dtype, QuantizedType type, i
       "train them so, or compile the network without samples, as it is in its file"};
 }
 
-static std::optional<Reason> checkWeight(DTypeAttr dtype, ObserverAttrInterface observer,
+static std::optional<Reason> checkWeight(DTypesOp dtypes, ObserverAttrInterface observer,
                                          int64_t axis, OpOperand &operand) {
   if (auto trained = operand.get().getDefiningOp<FakeQuantizeOp>())
-    return checkTrained(dtype, cast<QuantizedType>(trained.getQuantizedType()), axis);
-  return checkWeight(dtype, observer, axis, cast<ShapedType>(operand.get().getType()));
+    return checkTrained(dtypes.getWeightAttr(), cast<QuantizedType>(trained.getQuantizedType()),
+                        axis);
+  return checkWeight(dtypes, observer, axis, cast<ShapedType>(operand.get().getType()));
 }
 
 /// An observer of activations; one that is reused is checked when it is known.
@@ -202,17 +259,12 @@ static std::optional<Reason> checkAgainst(DTypesOp dtypes, const Unit &unit, QCo
                   "as #octet.min_max"};
   for (auto [leaf, operand] : unit.leaves)
     if (auto weight = dyn_cast<WeightOp>(leaf))
-      if (auto reason =
-              checkWeight(dtypes.getWeightAttr(), qconfig.getWeight(), weight.getAxis(), *operand))
+      if (auto reason = checkWeight(dtypes, qconfig.getWeight(), weight.getAxis(), *operand))
         return reason;
   if (unit.getOperand<BiasOp>() && dtypes.getBias() && !dtypes.getBias()->isF32())
     return Reason{"OCT204", "the bias is f32, but the backend takes " + print(*dtypes.getBias()),
                   "use a backend that takes f32"};
   return std::nullopt;
-}
-
-bool octet::isQuantizedWidth(IntegerType type) {
-  return kernel::isActivationWidth(type.getWidth());
 }
 
 static constexpr int64_t kOtherType = 4;
@@ -249,7 +301,7 @@ std::optional<Reason> octet::findMisfit(const QConfigMapping &mapping, DTypesOp 
       reason = Reason{"OCT208", "the QConfig has no weight observer",
                       "add `weight = ...` to the QConfig"};
     if (!reason && hasWeight)
-      reason = check(dtypes.getWeightAttr(), qconfig.getWeight(), "weight");
+      reason = checkWeightType(dtypes, qconfig.getWeight());
     if (!reason)
       return std::nullopt;
     int64_t distance =
@@ -263,10 +315,11 @@ std::optional<Reason> octet::findMisfit(const QConfigMapping &mapping, DTypesOp 
 }
 
 /// Nothing if `check` finds none in one of the pattern's combinations, else what it finds in the
-/// one of the least distance.
+/// one of the least distance. `fitting`: the combination without a finding.
 static std::optional<Reason> checkAny(PatternOp pattern,
                                       llvm::function_ref<std::optional<Reason>(DTypesOp)> check,
-                                      llvm::function_ref<int64_t(DTypesOp)> getDistance) {
+                                      llvm::function_ref<int64_t(DTypesOp)> getDistance,
+                                      DTypesOp *fitting = nullptr) {
   Reason nearest{"OCT103", ("pattern @" + pattern.getSymName() + " has no data types").str(),
                  "list an octet.dtypes in the pattern"};
   int64_t least = std::numeric_limits<int64_t>::max();
@@ -274,6 +327,8 @@ static std::optional<Reason> checkAny(PatternOp pattern,
     auto dtypes =
         cast<DTypesOp>(SymbolTable::lookupSymbolIn(pattern->getParentOp(), symbol.getAttr()));
     auto reason = check(dtypes);
+    if (!reason && fitting)
+      *fitting = dtypes;
     if (!reason)
       return std::nullopt;
     int64_t distance = getDistance(dtypes);
@@ -287,10 +342,24 @@ static std::optional<Reason> checkAny(PatternOp pattern,
   return nearest;
 }
 
-std::optional<Reason> octet::checkQConfig(const Unit &unit, QConfigAttr qconfig) {
+static std::optional<Reason> findDTypes(const Unit &unit, QConfigAttr qconfig, DTypesOp &fitting) {
   return checkAny(
       unit.pattern, [&](DTypesOp dtypes) { return checkAgainst(dtypes, unit, qconfig); },
-      [&](DTypesOp dtypes) { return getDistance(dtypes, qconfig); });
+      [&](DTypesOp dtypes) { return getDistance(dtypes, qconfig); }, &fitting);
+}
+
+DTypeAttr octet::getOutputType(const Unit &unit, QConfigAttr qconfig) {
+  DTypesOp fitting;
+  (void)findDTypes(unit, qconfig, fitting);
+  return fitting ? fitting.getOutputAttr() : DTypeAttr();
+}
+
+std::optional<Reason> octet::checkQConfig(const Unit &unit, QConfigAttr qconfig, Verdict &verdict) {
+  DTypesOp fitting;
+  auto reason = findDTypes(unit, qconfig, fitting);
+  if (!reason)
+    verdict = isWeightOnly(fitting) ? Verdict::WeightOnly : Verdict::Quantized;
+  return reason;
 }
 
 std::optional<Reason>

@@ -17,7 +17,7 @@ using namespace octet;
 
 UnitIndex::UnitIndex(const Plan &plan) {
   for (const Decision &decision : plan.decisions)
-    if (decision.verdict != Verdict::Float)
+    if (decision.readsIntegers())
       byOp[decision.op] = &decision;
 }
 

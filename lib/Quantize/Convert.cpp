@@ -11,6 +11,7 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "octet/Backend/Backend.h"
+#include "octet/Dialect/NN/NN.h"
 #include "octet/Dialect/Octet/Origin.h"
 #include "octet/Numerics/Quantize.h"
 #include "octet/Quantize/Passes.h"
@@ -84,10 +85,18 @@ static Value quantizeInEachRun(OpBuilder &builder, ObserveOp op, const ObserverS
                                      params.getZeroPoint());
 }
 
+/// Whether each run has a scale of its own; floats of 16 bits have none.
+static bool isChosenInEachRun(const ObserverSpec &spec) {
+  return spec.isDynamic && !spec.floatType;
+}
+
 namespace {
 struct Convert : octet::impl::ConvertPassBase<Convert> {
   /// The observed operand and the quantized type it will have.
   DenseMap<Operation *, quant::QuantizedType> types;
+  /// What is kept with real zero points, and what as floats of 16 bits.
+  DenseMap<Operation *, std::pair<IntegerType, FloatQParams>> stored;
+  DenseMap<Operation *, FloatType> halves;
 
   void runOnOperation() override {
     const Backend *backend = getAnalysis<PolicyAnalysis>().getBackend();
@@ -132,25 +141,43 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
     });
   }
 
+  /// The type that an observed value has, in one of the maps.
+  LogicalResult readObserver(ObserverOp observer, ObserveOp op) {
+    ObserverSpec spec = observer.getObserver().getSpec();
+    if (spec.floatType) {
+      halves[op] = spec.floatType;
+      return success();
+    }
+    auto state = getState(observer, op);
+    if (failed(state))
+      return failure();
+    RankedTensorType tensor = op.getObservedType();
+    auto emitError = [&] { return observer.emitOpError(); };
+    if (spec.hasFloatZeroPoints && succeeded(getConstantValues<float>(op.getInput()))) {
+      auto params = observer.getObserver().getFloatQParams(emitError, tensor, *state);
+      if (succeeded(params))
+        stored[op] = {spec.dtype, *params};
+      return success(succeeded(params));
+    }
+    auto type = observer.getObserver().getQuantizedType(emitError, tensor, *state);
+    if (succeeded(type))
+      types[op] = *type;
+    return success(succeeded(type));
+  }
+
   LogicalResult readObservers() {
     SmallVector<ObserveOp> vanishing;
     bool isWrong = false;
     forEachObserve([&](ObserveOp op) {
       ObserverOp observer = getObserver(op);
-      if (isWrong || observer.getObserver().getSpec().isDynamic) // one error is enough
+      if (isWrong || isChosenInEachRun(observer.getObserver().getSpec())) // one error is enough
         return;
-      auto state = getState(observer, op);
-      isWrong |= failed(state);
+      isWrong |= failed(readObserver(observer, op));
       if (isWrong)
         return;
-      auto type = observer.getObserver().getQuantizedType([&] { return observer.emitOpError(); },
-                                                          op.getObservedType(), *state);
-      isWrong |= failed(type);
-      if (isWrong)
-        return;
-      types[op] = *type;
       std::optional<double> eps = observer.getObserver().getSpec().eps;
-      if (eps && hasLeastScales(*type, *eps) && !isConstant(op.getInput()))
+      quant::QuantizedType type = types.lookup(op);
+      if (type && eps && hasLeastScales(type, *eps) && !isConstant(op.getInput()))
         vanishing.push_back(op);
     });
     if (!vanishing.empty())
@@ -252,14 +279,40 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
     }
   }
 
+  /// Constants as integers with real zero points or as floats of 16 bits; null for others.
+  Value convertWeights(OpBuilder &builder, ObserveOp op) {
+    auto values = getConstantValues<float>(op.getInput());
+    if (failed(values))
+      return {};
+    if (auto it = stored.find(op); it != stored.end())
+      return storeWeights(builder, op.getInput(), *values, it->second.first, it->second.second);
+    if (FloatType half = halves.lookup(op))
+      return storeWeights(builder, op.getInput(), *values, half);
+    return {};
+  }
+
+  /// [N.half] A value rounded to floats of 16 bits.
+  static Value roundToHalf(OpBuilder &builder, ObserveOp op, FloatType half) {
+    auto tensor = cast<RankedTensorType>(op.getInput().getType());
+    Value rounded = nn::CastOp::create(builder, op.getLoc(), tensor.clone(half), op.getInput());
+    return nn::CastOp::create(builder, op.getLoc(), tensor, rounded);
+  }
+
   void convertObserve(ObserveOp op) {
-    ObserverSpec spec = getObserver(op).getObserver().getSpec();
-    if (!spec.isDynamic)
-      return quantize(op, op.getInput(), types[op]);
     OriginPropagation origins(op);
     OpBuilder builder(op, &origins);
-    op.replaceAllUsesWith(quantizeInEachRun(builder, op, spec));
-    ++numDynamic;
+    if (ObserverSpec spec = getObserver(op).getObserver().getSpec(); isChosenInEachRun(spec)) {
+      op.replaceAllUsesWith(quantizeInEachRun(builder, op, spec));
+      ++numDynamic;
+    } else if (Value weights = convertWeights(builder, op)) {
+      op.replaceAllUsesWith(weights);
+      ++numWeights;
+    } else if (FloatType half = halves.lookup(op)) {
+      op.replaceAllUsesWith(roundToHalf(builder, op, half));
+      ++numActivations;
+    } else {
+      return quantize(op, op.getInput(), types[op]);
+    }
     op.erase();
   }
 

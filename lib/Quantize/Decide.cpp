@@ -82,8 +82,11 @@ std::optional<Reason> octet::checkTypes(const Unit &unit) {
                   isOtherFloat ? "convert the values around it to f32"
                                : "infer the shapes of the program before"};
   };
+  auto isPosition = [](Operation *leaf, Type type) {
+    return isa<ActivationOp>(leaf) && isa<IntegerType>(getElementTypeOrSelf(type));
+  };
   for (auto [leaf, operand] : unit.leaves)
-    if (isa<ActivationOp, WeightOp>(leaf))
+    if (isa<ActivationOp, WeightOp>(leaf) && !isPosition(leaf, operand->get().getType()))
       if (auto reason = check(operand->get().getType(), "it reads a"))
         return reason;
   for (Type type : unit.op->getResultTypes())
@@ -107,11 +110,10 @@ Decision octet::decide(Operation *op, const Backend &backend, const QConfigMappi
   }
   decision.reason = chooseQConfig(mapping, *decision.unit, decision.qconfig);
   if (!decision.reason)
-    decision.reason = checkQConfig(*decision.unit, decision.qconfig);
+    decision.reason = checkQConfig(*decision.unit, decision.qconfig, decision.verdict);
   decision.isRefused = decision.reason && decision.qconfig;
   if (decision.reason)
     return decision;
-  decision.verdict = Verdict::Quantized;
   decision.note = findLongerPattern(op, backend);
   if (isDynamic(decision)) {
     decision.verdict = Verdict::FloatResult;

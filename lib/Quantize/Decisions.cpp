@@ -78,6 +78,8 @@ static StringRef print(Verdict verdict) {
     return "int8 to float";
   case Verdict::Float:
     return "float";
+  case Verdict::WeightOnly:
+    return "weight only";
   }
 }
 

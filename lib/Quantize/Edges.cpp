@@ -206,7 +206,7 @@ Edges::Edges(const Plan &plan, const UnitIndex &units) : plan(plan), units(units
   for (FakeQuantizeOp op : plan.trained)
     addTrained(op);
   for (const Decision &decision : plan.decisions)
-    if (decision.verdict != Verdict::Float && !isDynamic(decision))
+    if (decision.readsIntegers() && !isDynamic(decision))
       addUnit(decision);
 }
 

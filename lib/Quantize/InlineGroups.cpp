@@ -22,7 +22,8 @@ namespace {
 struct InlineGroups : octet::impl::InlineGroupsPassBase<InlineGroups> {
   void runOnOperation() override {
     getOperation()->walk([&](GroupOp group) {
-      if (llvm::any_of(group->getOperandTypes(), isQuantized) ||
+      bool readsStored = !group.getBody().getOps<DequantizeWeightsOp>().empty();
+      if (readsStored || llvm::any_of(group->getOperandTypes(), isQuantized) ||
           llvm::any_of(group->getResultTypes(), isQuantized))
         return;
       group.inlineBody();

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Plan.h"
+#include "octet/Dialect/Kernel/Kernels.h"
 #include "octet/Quantize/Passes.h"
 #include "octet/Support/Diagnostics.h"
 #include "octet/Support/Quote.h"
@@ -131,8 +132,8 @@ static std::string getImpossible(DTypeAttr dtype) {
     return "";
   std::string text;
   llvm::raw_string_ostream os(text);
-  if (!isQuantizedWidth(integer))
-    os << integer << ", and there are 8-bit integers only";
+  if (!kernel::isActivationWidth(integer.getWidth()))
+    os << integer << ", and there are integers of at most 16 bits only";
   else if (ArrayRef<int64_t> range = dtype.getRange();
            !range.empty() && (range[0] > 0 || range[1] < 0))
     os << "the range [" << range[0] << ", " << range[1]

@@ -55,7 +55,7 @@ public:
     if (op && op->hasTrait<OpTrait::ConstantLike>())
       return true;
     const Decision *producer = byOp.lookup(op);
-    if (!producer || producer->verdict == Verdict::Float)
+    if (!producer || !producer->readsIntegers())
       return producer;
     if (isDynamic(*producer))
       return true;
@@ -90,7 +90,7 @@ static FloatOperands getFloatOperands(const Decision &decision) {
 static DenseSet<Value> findQuantizedOperands(const Plan &plan) {
   DenseSet<Value> found;
   for (const Decision &decision : plan.decisions)
-    if (decision.verdict != Verdict::Float && !isDynamic(decision) &&
+    if (decision.readsIntegers() && !isDynamic(decision) &&
         getFloatOperands(decision) != FloatOperands::follows)
       for (auto [leaf, operand] : decision.unit->leaves)
         if (isa<ActivationOp>(leaf))
@@ -103,7 +103,7 @@ bool octet::keepFloatOnFloats(Plan &plan) {
   DenseSet<Value> quantized = findQuantizedOperands(plan);
   bool any = false;
   for (Decision &decision : plan.decisions) {
-    if (decision.verdict == Verdict::Float || isDynamic(decision) ||
+    if (!decision.readsIntegers() || isDynamic(decision) ||
         getFloatOperands(decision) == FloatOperands::observed ||
         !values.readsFloats(*decision.unit))
       continue;

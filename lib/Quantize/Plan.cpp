@@ -117,7 +117,7 @@ void Planner::selectInterface() {
 
 void Planner::keepFloat(const DenseSet<Operation *> &ops, StringRef code, StringRef why) {
   for (Decision &decision : plan.decisions)
-    if (decision.verdict != Verdict::Float && ops.contains(decision.op)) {
+    if (decision.readsIntegers() && ops.contains(decision.op)) {
       decision.verdict = Verdict::Float;
       decision.reason = Reason{code, why.str(), ""};
     }
@@ -152,7 +152,7 @@ void Planner::keepFloatWhatIsNotRead() {
           !nn::getStateOfResult(function, operand.getOperandNumber()))
         read.insert(operand.get());
   for (Decision &decision : llvm::reverse(plan.decisions)) {
-    if (decision.verdict == Verdict::Float || isDynamic(decision))
+    if (!decision.readsIntegers() || isDynamic(decision))
       continue;
     FloatUses floatUses = PatternOp(decision.unit->pattern).getFloatUses();
     bool isRead = llvm::any_of(decision.op->getResults(),
@@ -187,7 +187,7 @@ bool Planner::refuseWhatDoesNotFit() {
   };
   bool any = false;
   for (Decision &decision : plan.decisions) {
-    if (decision.verdict == Verdict::Float || isDynamic(decision))
+    if (!decision.readsIntegers() || isDynamic(decision))
       continue;
     auto results = llvm::map_to_vector(decision.op->getResults(),
                                        [&](Value result) { return ofValues.lookup(result); });

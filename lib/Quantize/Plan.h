@@ -67,6 +67,9 @@ void joinScales(const Unit &unit,
 void takeScalesOfParts(ObserveOp op,
                        llvm::DenseMap<mlir::Operation *, mlir::quant::QuantizedType> &types);
 
+/// The integers, or floats of 16 bits, that octet.dequantize or octet.dequantize_weights reads.
+mlir::Type getStoredElementType(mlir::Value stored);
+
 /// In a network that is quantized already, values that are only moved between a quantize and an
 /// operator are quantized on both sides. Returns how many became so.
 int64_t spreadQuantization(mlir::ModuleOp module);
@@ -89,7 +92,9 @@ Reason getReasonOfSecond(const Plan &plan, const ObservedPoint &point,
 /// Whether the decision is about a unit that reads floats, quantizes them in each run, and writes
 /// floats: it has no observers of activations.
 inline bool isDynamic(const Decision &decision) {
-  return decision.qconfig && decision.qconfig.getActivation().getSpec().isDynamic;
+  if (!decision.qconfig || decision.verdict == Verdict::WeightOnly)
+    return false;
+  return decision.qconfig.getActivation().getSpec().isDynamic;
 }
 Reason getReasonOfDynamic();
 
@@ -115,15 +120,17 @@ mlir::quant::UniformQuantizedType getTrainedType(FakeQuantizeOp op, bool isSigne
 mlir::LogicalResult checkEntries(mlir::ModuleOp module, const QConfigMapping &mapping, bool strict);
 
 /// Nothing if the unit's QConfig, and the types that its weights were trained with, fit one of the
-/// backend's combinations of data types, else why not the nearest.
-std::optional<Reason> checkQConfig(const Unit &unit, QConfigAttr qconfig);
+/// backend's combinations of data types, which give the verdict, else why not the nearest.
+std::optional<Reason> checkQConfig(const Unit &unit, QConfigAttr qconfig, Verdict &verdict);
+/// The output of the combination that the QConfig fits.
+DTypeAttr getOutputType(const Unit &unit, QConfigAttr qconfig);
+/// Whether units of these data types compute with floats, but have their weights in fewer bits.
+bool isWeightOnly(DTypesOp dtypes);
 
 /// Nothing if a QConfig of the mapping fits the data types, else why the nearest does not.
 std::optional<Reason> findMisfit(const QConfigMapping &mapping, DTypesOp dtypes, bool hasWeight);
 /// Whether the integers are the same; signed types are written `si8` or `i8`.
 bool isSameInteger(mlir::Type a, mlir::IntegerType b);
-/// Whether there are observers of this type.
-bool isQuantizedWidth(mlir::IntegerType type);
 
 /// The same of the observers that the unit's inputs and result have in the end (null: none).
 std::optional<Reason>

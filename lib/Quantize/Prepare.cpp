@@ -8,6 +8,7 @@
 #include "Plan.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "octet/Dialect/Octet/Origin.h"
 #include "octet/Quantize/Passes.h"
@@ -68,7 +69,7 @@ static void observe(Value value, ObserverOp observer,
 static void tell(const Decision &decision) {
   auto options = remark::RemarkOpts::name(decision.reason ? decision.reason->code : "quantized")
                      .category("octet-prepare");
-  if (decision.verdict == Verdict::Quantized)
+  if (!decision.reason)
     remark::passed(decision.op->getLoc(), options)
         << "pattern @" + PatternOp(decision.unit->pattern).getSymName().str();
   else
@@ -133,7 +134,7 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
     for (const Decision &decision : plan.decisions) {
       if (decision.verdict == Verdict::Quantized)
         quantized.insert(decision.op);
-      if (decision.verdict != Verdict::Float && !isDynamic(decision))
+      if (decision.readsIntegers() && !isDynamic(decision))
         units.insert(decision.op);
     }
     DenseSet<OpOperand *> seconds;
@@ -157,15 +158,40 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
     return success();
   }
 
-  /// What a unit observes for itself alone: its weights and, if it is dynamic, its input.
+  /// Whether the values stay f32.
+  static bool isSingle(ObserverAttrInterface observer) {
+    return observer.getSpec().floatType && observer.getSpec().floatType.isF32();
+  }
+
+  /// What a unit observes for itself alone: its weights, its input if it is dynamic, and what is
+  /// rounded to floats of 16 bits.
   static void insertAtUnit(SymbolTable &symbols, const Decision &decision) {
     if (isDynamic(decision))
       insertForOne(symbols, decision.unit->getWeightedActivation(),
                    decision.qconfig.getActivation());
+    if (decision.verdict == Verdict::WeightOnly)
+      insertRounding(symbols, decision);
     for (OpOperand *operand : decision.unit->getOperands<WeightOp>())
       if (!operand->get().getDefiningOp<FakeQuantizeOp>() &&
-          !decision.qconfig.getWeight().getSpec().floatType)
+          !isSingle(decision.qconfig.getWeight()))
         insertForOne(symbols, operand, decision.qconfig.getWeight());
+  }
+
+  /// The first activation of a unit that computes with floats of 16 bits, and its result if these
+  /// leave it, too.
+  static void insertRounding(SymbolTable &symbols, const Decision &decision) {
+    QConfigAttr qconfig = decision.qconfig;
+    OpOperand *input = decision.unit->getOperand<ActivationOp>();
+    bool isReal = input && getElementTypeOrSelf(input->get().getType()).isF32();
+    if (isReal && !isSingle(qconfig.getActivation()))
+      insertForOne(symbols, input, qconfig.getActivation());
+    DTypeAttr output = getOutputType(*decision.unit, qconfig);
+    auto result = qconfig.getResult() ? qconfig.getResult() : qconfig.getActivation();
+    if (!output || output.getType().isF32() || isSingle(result))
+      return;
+    Value value = decision.op->getResult(0);
+    observe(value, createObserver(symbols, value.getLoc(), getValueName(value), result),
+            [](OpOperand &) { return true; });
   }
 
   /// Refuses weights and biases that are not finite, which would otherwise show after the

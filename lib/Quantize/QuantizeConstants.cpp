@@ -68,7 +68,73 @@ static Value quantizeConstant(OpBuilder &builder, Value source, ArrayRef<float> 
 
 Value octet::quantizeWeights(OpBuilder &builder, Value source, ArrayRef<float> values,
                              QuantizedType type) {
-  return quantizeConstant<int8_t>(builder, source, values, type, ".i8", numerics::quantizeWeight);
+  auto law = [](float value, const numerics::QuantParams &params, int64_t channel) {
+    return numerics::quantizeWeight(value, params, channel);
+  };
+  if (type.getStorageTypeIntegralWidth() > 8)
+    return quantizeConstant<int16_t>(builder, source, values, type, ".i16", law);
+  return quantizeConstant<int8_t>(builder, source, values, type, ".i8", law);
+}
+
+/// A constant of these values in the dialect of `source`; null where that makes none.
+template <typename T>
+static Value createLike(OpBuilder &builder, Value source, const Twine &suffix, Type element,
+                        ArrayRef<int64_t> shape, ArrayRef<T> values) {
+  std::string name = (getConstantName(getConstantElements(source)) + suffix).str();
+  Value constant = createConstantLike<T>(builder, source.getLoc(), source, name,
+                                         RankedTensorType::get(shape, element), values);
+  bool isOfType = constant && cast<ShapedType>(constant.getType()).getElementType() == element;
+  return isOfType ? constant : Value();
+}
+
+Value octet::storeWeights(OpBuilder &builder, Value source, ArrayRef<float> values,
+                          IntegerType dtype, const FloatQParams &params) {
+  auto type = cast<RankedTensorType>(source.getType());
+  std::pair<int64_t, int64_t> bounds = getStorageRange(dtype);
+  numerics::QuantParams channels;
+  channels.axis = params.axis;
+  channels.scales = params.scales;
+  SmallVector<int8_t, 0> stored(values.size());
+  SmallVector<float, 0> reals(values.size());
+  numerics::forEachElement(type.getShape(), channels, [&](int64_t i, int64_t channel) {
+    float scale = params.scales[channel], zeroPoint = params.zeroPoints[channel];
+    int64_t q = numerics::quantizeWeight(values[i], scale, zeroPoint, bounds.first, bounds.second);
+    stored[i] = static_cast<int8_t>(q);
+    reals[i] = numerics::dequantizeWeight(q, scale, zeroPoint);
+  });
+  SmallVector<int64_t> shape(type.getRank(), 1);
+  if (params.axis >= 0)
+    shape[params.axis] = params.scales.size();
+  Value weights = createLike<int8_t>(builder, source, ".stored", dtype, type.getShape(), stored);
+  if (!weights)
+    return createLike<float>(builder, source, ".rounded", type.getElementType(), type.getShape(),
+                             reals);
+  Type f32 = builder.getF32Type();
+  Value scales = createLike<float>(builder, source, ".scales", f32, shape, params.scales),
+        zeroPoints =
+            createLike<float>(builder, source, ".zero_points", f32, shape, params.zeroPoints);
+  return DequantizeWeightsOp::create(builder, source.getLoc(), type, weights, scales, zeroPoints,
+                                     /*block=*/nullptr);
+}
+
+Value octet::storeWeights(OpBuilder &builder, Value source, ArrayRef<float> values,
+                          FloatType dtype) {
+  auto type = cast<RankedTensorType>(source.getType());
+  SmallVector<int16_t, 0> stored;
+  SmallVector<float, 0> reals;
+  for (float value : values) {
+    llvm::APFloat half(value);
+    bool isInexact;
+    half.convert(dtype.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &isInexact);
+    stored.push_back(static_cast<int16_t>(half.bitcastToAPInt().getZExtValue()));
+    reals.push_back(half.convertToFloat());
+  }
+  Value weights = createLike<int16_t>(builder, source, ".stored", dtype, type.getShape(), stored);
+  if (!weights)
+    return createLike<float>(builder, source, ".rounded", type.getElementType(), type.getShape(),
+                             reals);
+  return DequantizeWeightsOp::create(builder, source.getLoc(), type, weights, /*scales=*/Value(),
+                                     /*zero_points=*/Value(), /*block=*/nullptr);
 }
 
 Value octet::quantizeBias(OpBuilder &builder, Value source, ArrayRef<float> values,

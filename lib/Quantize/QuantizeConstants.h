@@ -22,11 +22,19 @@ mlir::quant::QuantizedType raiseWeightScales(mlir::quant::QuantizedType weight,
 mlir::quant::QuantizedType getBiasType(mlir::quant::QuantizedType weight,
                                        mlir::quant::QuantizedType input, int64_t size);
 
-/// [N.quantize_weight] The constant `source`, whose elements are `values`, as 8-bit integers: a
-/// constant of the same dialect, and its dequantized value. Null if that dialect makes no
-/// constants.
+/// [N.quantize_weight] The constant `source`, whose elements are `values`, as integers of at most
+/// 16 bits: a constant of the same dialect, and its dequantized value. Null if that dialect makes
+/// no constants.
 mlir::Value quantizeWeights(mlir::OpBuilder &builder, mlir::Value source,
                             llvm::ArrayRef<float> values, mlir::quant::QuantizedType type);
+/// [N.quantize_weight] The constant `source` as integers of `dtype`, at most 8 bits, with real zero
+/// points, and octet.dequantize_weights of it. Where its dialect has no such constants, one of the
+/// real numbers that these stand for.
+mlir::Value storeWeights(mlir::OpBuilder &builder, mlir::Value source, llvm::ArrayRef<float> values,
+                         mlir::IntegerType dtype, const FloatQParams &params);
+/// [N.half] The same as floats of 16 bits.
+mlir::Value storeWeights(mlir::OpBuilder &builder, mlir::Value source, llvm::ArrayRef<float> values,
+                         mlir::FloatType dtype);
 /// [N.bias] The same with 32-bit integers.
 mlir::Value quantizeBias(mlir::OpBuilder &builder, mlir::Value source, llvm::ArrayRef<float> values,
                          mlir::quant::QuantizedType type);

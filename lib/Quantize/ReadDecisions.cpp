@@ -13,17 +13,25 @@
 using namespace mlir;
 using namespace octet;
 
-bool octet::hasTrainedRanges(ModuleOp module) {
-  return module->walk([](FakeQuantizeOp) { return WalkResult::interrupt(); }).wasInterrupted();
-}
-
-bool octet::isQuantizedNetwork(ModuleOp module) {
+template <typename... Ops> static bool hasAny(ModuleOp module) {
   return module
       ->walk([](Operation *op) {
-        return isa<QuantizeOp, DequantizeOp, FakeQuantizeOp>(op) ? WalkResult::interrupt()
-                                                                 : WalkResult::advance();
+        return isa<Ops...>(op) ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
+}
+
+bool octet::hasTrainedRanges(ModuleOp module) { return hasAny<FakeQuantizeOp>(module); }
+
+bool octet::isQuantizedNetwork(ModuleOp module, bool byWeights) {
+  return hasAny<QuantizeOp, DequantizeOp, FakeQuantizeOp>(module) ||
+         (byWeights && hasAny<DequantizeWeightsOp>(module));
+}
+
+Type octet::getStoredElementType(Value stored) {
+  Type element = cast<ShapedType>(stored.getType()).getElementType();
+  auto quantized = dyn_cast<quant::QuantizedType>(element);
+  return quantized ? quantized.getStorageType() : element;
 }
 
 namespace {
@@ -54,6 +62,8 @@ public:
     bool readsQuantized = llvm::any_of(
         op->getOperands(), [&](Value operand) { return getKind(operand) >= Kind::Computed; });
     bool isRead = llvm::any_of(op->getResults(), [&](Value r) { return isQuantizedBehind(r); });
+    if (!readsQuantized && llvm::any_of(op->getOpOperands(), isStoredWeight))
+      return {Verdict::WeightOnly, std::nullopt};
     if (!readsQuantized && !isRead)
       return {Verdict::Float, Reason{"OCT111", "the file has it in float", ""}};
     if (row.input.storage == kernel::Storage::none)
@@ -68,6 +78,13 @@ public:
   }
 
 private:
+  /// A constant in few bits that a kernel reads as it is stored.
+  static bool isStoredWeight(OpOperand &operand) {
+    Operation *op = operand.get().getDefiningOp();
+    return isa_and_nonnull<DequantizeOp, DequantizeWeightsOp>(op) && isConstant(operand.get()) &&
+           kernel::readsStored(operand, getStoredElementType(op->getOperand(0)));
+  }
+
   static bool isProduct(Operation *op) {
     return &kernel::getOperatorRow(op) == &kernel::Operators::product;
   }
@@ -140,7 +157,7 @@ SmallVector<std::pair<Operation *, DecisionAttr>, 0> octet::readDecisions(Module
     Reader reader(function.getFunctionBody());
     for (Operation &op : function.getFunctionBody().getOps()) {
       if (op.hasTrait<OpTrait::ConstantLike>() || op.hasTrait<OpTrait::IsTerminator>() ||
-          isa<QuantizeOp, DequantizeOp>(op))
+          isa<QuantizeOp, DequantizeOp, DequantizeWeightsOp>(op))
         continue;
       auto [verdict, reason] = reader.decide(&op);
       decisions.push_back(

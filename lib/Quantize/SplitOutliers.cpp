@@ -171,7 +171,8 @@ struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
     candidate.observes.push_back(op);
     for (OpOperand &use : op.getResult().getUses()) {
       DecisionAttr decision = getDecision(use.getOwner());
-      if (!decision || decision.getVerdict() == Verdict::Float)
+      if (!decision || decision.getVerdict() == Verdict::Float ||
+          decision.getVerdict() == Verdict::WeightOnly)
         continue;
       std::optional<Unit> unit = backend.matchUnit(use.getOwner());
       if (unit && isSplittable(*unit, use) && getWeights(*unit))

@@ -22,8 +22,10 @@ using namespace octet;
 Type octet::getStorageElementType(Type elementType) {
   auto *context = elementType.getContext();
   if (auto quantized = dyn_cast<quant::QuantizedType>(elementType))
-    return IntegerType::get(context, quantized.getStorageTypeIntegralWidth());
-  if (auto integer = dyn_cast<IntegerType>(elementType)) // a truth value is a byte
+    return IntegerType::get(
+        context,
+        std::max<unsigned>(8, llvm::PowerOf2Ceil(quantized.getStorageTypeIntegralWidth())));
+  if (auto integer = dyn_cast<IntegerType>(elementType)) // a truth value, or 4 bits, are a byte
     return IntegerType::get(context, std::max(8u, integer.getWidth()));
   // Arithmetic on these is by their bits [N.half].
   return elementType.isF16() || elementType.isBF16() ? IntegerType::get(context, 16) : elementType;
@@ -96,14 +98,16 @@ template <typename T> FailureOr<SmallVector<T, 0>> octet::getConstantValues(Elem
     for (APFloat v : dense.getValues<APFloat>())
       values.push_back(v.convertToFloat());
   } else {
+    bool isUnsigned = type.getElementType().isUnsignedInteger();
     for (APInt v : dense.getValues<APInt>())
-      values.push_back((T)v.getSExtValue());
+      values.push_back((T)(isUnsigned ? v.getZExtValue() : v.getSExtValue()));
   }
   return values;
 }
 
 template FailureOr<SmallVector<float, 0>> octet::getConstantValues<float>(ElementsAttr);
 template FailureOr<SmallVector<int8_t, 0>> octet::getConstantValues<int8_t>(ElementsAttr);
+template FailureOr<SmallVector<int16_t, 0>> octet::getConstantValues<int16_t>(ElementsAttr);
 template FailureOr<SmallVector<int32_t, 0>> octet::getConstantValues<int32_t>(ElementsAttr);
 template FailureOr<SmallVector<int64_t, 0>> octet::getConstantValues<int64_t>(ElementsAttr);
 

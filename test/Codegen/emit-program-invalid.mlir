@@ -44,10 +44,10 @@ func.func @main(%x: tensor<1x2x1x1xf32>, %r: tensor<1x2x8x8xf32>) -> tensor<1x2x
 
 // -----
 
-!wide = !quant.uniform<u16:f32, 0.25>
+!wide = !quant.uniform<u32:f32, 0.25>
 func.func @main(%x: tensor<4x!wide>) -> tensor<4xf32> {
   %y = octet.group(%q = %x) : (tensor<4x!wide>) -> tensor<4xf32> {
-    // expected-error @below {{has code generation for 8-bit storage only, but got '!quant.uniform<u16:f32, 2.500000e-01>'; is the network lowered?}}
+    // expected-error @below {{has code generation for storage of at most 16 bits, but got '!quant.uniform<u32:f32, 2.500000e-01>'; is the network lowered?}}
     %r = octet.dequantize %q : (tensor<4x!wide>) -> tensor<4xf32>
     %n = nn.neg %r : (tensor<4xf32>) -> tensor<4xf32>
     octet.yield %n : tensor<4xf32>
@@ -59,16 +59,16 @@ func.func @main(%x: tensor<4x!wide>) -> tensor<4xf32> {
 
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %b = nn.constant dense<7> : tensor<4xi32> -> tensor<4x!quant.uniform<i32:f32, 0.25>>
-  // expected-error @below {{has code generation for 8-bit storage only, but got '!quant.uniform<i32:f32, 2.500000e-01>'; is the network lowered?}}
+  // expected-error @below {{has code generation for storage of at most 16 bits, but got '!quant.uniform<i32:f32, 2.500000e-01>'; is the network lowered?}}
   %y = octet.dequantize %b : (tensor<4x!quant.uniform<i32:f32, 0.25>>) -> tensor<4xf32>
   return %y : tensor<4xf32>
 }
 
 // -----
 
-!q = !quant.uniform<u16:f32, 0.25>
+!q = !quant.uniform<u32:f32, 0.25>
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{has code generation for 8-bit storage only, but got '!quant.uniform<u16:f32, 2.500000e-01>'; is the network lowered?}}
+  // expected-error @below {{has code generation for storage of at most 16 bits, but got '!quant.uniform<u32:f32, 2.500000e-01>'; is the network lowered?}}
   %q = octet.quantize %x : (tensor<4xf32>) -> tensor<4x!q>
   %y = octet.dequantize %q : (tensor<4x!q>) -> tensor<4xf32>
   return %y : tensor<4xf32>

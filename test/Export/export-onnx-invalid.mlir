@@ -32,6 +32,17 @@ func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 
+func.func @main(%i: tensor<2xi64>) -> tensor<2x4xf32> {
+  %q = nn.constant dense<1> : tensor<3x4xui4>
+  %s = nn.constant dense<0.5> : tensor<3x2xf32>
+  // expected-error @below {{has scales in blocks, which the ONNX file cannot say; fold its weights first, with --octet-fold-constants}}
+  %w = octet.dequantize_weights %q scales %s block [1, 2] : (tensor<3x4xui4>, tensor<3x2xf32>) -> tensor<3x4xf32>
+  %y = nn.gather %w, %i axis 0 : (tensor<3x4xf32>, tensor<2xi64>) -> tensor<2x4xf32>
+  return %y : tensor<2x4xf32>
+}
+
+// -----
+
 func.func @main() -> tensor<8xf32> {
   // expected-error @below {{has no data for the resource 'weights'}}
   %0 = nn.constant dense_resource<weights> : tensor<8xf32>

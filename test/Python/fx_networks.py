@@ -4,6 +4,7 @@
 from dataclasses import dataclass, field
 
 import numpy as np
+from fx_parameters import make_parameters
 from fx_training import training_form
 from test_golden_operators import constant, generate, kind
 
@@ -25,35 +26,6 @@ def mapping(*entries, everything=qconfig(), interface=""):
 GLOBAL = mapping()
 #: `range` is the engine's, [0, 127] where its weights and activations are reduced.
 DYNAMIC = mapping(everything=qconfig("#octet.placeholder<dtype = ui8, dynamic = true>"))
-
-# The tensors of PyTorch's modules: parameters, then buffers.
-TENSORS = {
-    "linear": lambda i=4, o=4: ([("weight", (o, i)), ("bias", (o,))], []),
-    "conv": lambda i=2, o=2, k=3: ([("weight", (o, i, k, k)), ("bias", (o,))], []),
-    "conv1d": lambda i=2, o=3, k=3: ([("weight", (o, i, 1, k)), ("bias", (o,))], []),
-    "conv_transpose": lambda i=2, o=2, k=3: ([("weight", (i, o, k, k)), ("bias", (o,))], []),
-    "batch_norm": lambda c=2: ([("weight", (c,)), ("bias", (c,))], [("running_mean", (c,)), ("running_var", (c,))]),
-    "prelu": lambda c=2: ([("weight", (c,))], []),
-    "norm": lambda c=2: ([("weight", (c,)), ("bias", (c,))], []),
-    # weight_ih, weight_hh, bias_ih, bias_hh of as many gates.
-    "recurrent": lambda gates, i=4, h=3: ([("ih", (gates * h, i)), ("hh", (gates * h, h)), ("bias_ih", (gates * h,)),
-                                           ("bias_hh", (gates * h,))], []),
-}
-
-
-def make_parameters(modules, seed):
-    """Values of all modules' tensors, each from the next seed."""
-    listed = []
-    for which in (0, 1):
-        for module, (what, *sizes) in modules.items():
-            listed += [(f"{module}.{name}", shape) for name, shape in TENSORS[what](*sizes)[which]]
-    values = {}
-    for i, (name, shape) in enumerate(listed):
-        is_positive = "running_var" in name or ("bn" in name and name.endswith("weight"))
-        low, high = (0.5, 1.5) if is_positive else (-0.5, 0.5)
-        values[name] = generate({"seed": seed + i, "shape": shape, "kind": "uniform", "lo": low, "hi": high})
-    return values
-
 
 @dataclass
 class Value:
@@ -98,6 +70,19 @@ class Network:
         w = self.parameters[f"{module}.weight"]
         return self.add("nn.linear", [x, self.constant(w), self.parameter(f"{module}.bias")], name or module,
                         (*x.shape[:-1], w.shape[0]))
+
+    def index(self, x):
+        """`x.long().clamp(0, 3)`"""
+        y = self.add("nn.cast", [x], "long", element="i64")
+        for op, number in (("nn.max", 0), ("nn.min", 3)):
+            bound = Value(f"v{len(self.body)}", (1,), "i64")
+            self.body.append(f"  %{bound.name} = nn.constant dense<{number}> : {bound.type}")
+            y = self.add(op, [y, bound], "clamp", element="i64")
+        return y
+
+    def embedding(self, indices, module, source="torch.nn.Embedding"):
+        w = self.parameters[f"{module}.weight"]
+        return self.add("nn.gather", [self.constant(w), indices], module, (*indices.shape, w.shape[1]), "axis 0", source)
 
     def conv(self, x, module, name=None, pad=0, transposed=False):
         w = self.parameters[f"{module}.weight"]
@@ -209,6 +194,8 @@ class Case:
     is_lowered: bool = False
     #: Why the record of 1.13 does not hold, if only that of 2.13 does.
     only_new: str = ""
+    #: What the library computes, from the network's parameters and samples, where PyTorch's two models contradict each other.
+    output: object = None
 
 
 L = ("linear",)
@@ -277,11 +264,19 @@ def interpolate(n):
     return n.add("nn.resize", [c], "interpolate", (1, 2, 6, 6), "size [6, 6] scales [2.0, 2.0] nearest asymmetric floor")
 
 
+def round_both(parameters, samples):
+    """Input and weights as float16: PyTorch's reference model does not round the weights, its kernel does not round the input."""
+    x, w = (array.astype(np.float16).astype(np.float32) for array in (samples["x"], parameters["a.weight"]))
+    return x @ w.T + parameters["a.bias"]
+
+
 TUTORIAL = qconfig("#octet.min_max<dtype = ui8, range = [0, 127], eps = 2.44140625e-4 : f32>")
 TUTORIAL_MAPPING = mapping(*(f'octet.object_type "{op}" {TUTORIAL}' for op in ("nn.linear", "nn.conv", "nn.batch_norm", "nn.relu")),
                            everything=None)
 TUTORIAL_MODULES = {"linear": ("linear", 10, 3), "conv": ("conv", 3, 3, 3)}
 HALF = "#octet.placeholder<dtype = f16>"
+DYNAMIC_HALF = "#octet.placeholder<dtype = f16, dynamic = true>"
+ROWS = qconfig("#octet.placeholder<dtype = f32>", "#octet.per_channel_min_max<dtype = ui8, scheme = affine_float_qparams, axis = 0>")
 CUT = "1.13 cuts the bounds of histograms"
 
 CASES = {
@@ -343,6 +338,10 @@ CASES = {
     "avgpool_mean": Case({"c": small_conv()}, averages),
     "dropout": Case({"a": L}, lambda n: n.add("nn.transpose", [n.linear(n.inputs[0], "a")], "d", attributes="permutation [0, 1]",
                                               source="torch.nn.Dropout")),
+    "embedding_weight_only": Case({"e": ("embedding",)}, lambda n: n.embedding(n.index(n.inputs[0]), "e"),
+                                  mapping(f'octet.object_type "torch.nn.Embedding" {ROWS}', everything=None)),
+    "fp16_dynamic_linear": Case({"a": L}, lambda n: n.linear(n.inputs[0], "a"), mapping(everything=qconfig(DYNAMIC_HALF, HALF)),
+                                output=round_both),
     "fp16_static_linear": Case({"a": L}, lambda n: n.linear(n.inputs[0], "a"), mapping(everything=qconfig(HALF, HALF))),
     "dynamic_linear": Case({"a": L}, lambda n: n.relu(n.linear(n.inputs[0], "a"), "a"), DYNAMIC),
     "dynamic_functional_linear": Case({"a": L}, lambda n: n.linear(n.inputs[0], "a", "linear"), DYNAMIC),

@@ -1,7 +1,7 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The networks that spec/golden-2.13/fx_graphs_*.json has beside those of 1.13, in the dialect nn."""
-from fx_networks import DYNAMIC, LL, Case, L, gru, lstm, mapping, small_conv
+from fx_networks import DYNAMIC, LL, ROWS, Case, L, gru, lstm, mapping, small_conv
 
 DEFAULT = "qnnpack_default_mapping"
 CONV_BN = {"c": small_conv(), "bn": ("batch_norm",)}
@@ -38,6 +38,12 @@ def narrow(n):
     return n.linear(half, "b")
 
 
+def bags_of_two(n):
+    indices = n.add("nn.reshape", [n.index(n.inputs[0])], "clamp", (2, 2), element="i64")
+    rows = n.embedding(indices, "e", "torch.nn.EmbeddingBag")
+    return n.add("nn.reduce_sum", [rows], "e", (2, 8), "axes [1]", "torch.nn.EmbeddingBag")
+
+
 def default(modules, forward, **options):
     """With the engine's default mapping, whose activations are histograms."""
     return Case(modules, forward, DEFAULT, is_histogram=True, **options)
@@ -66,7 +72,9 @@ CASES = {
     "x_silu_unsupported": default({"a": L}, lambda n: n.add("nn.silu", [n.linear(n.inputs[0], "a")], "silu")),
     "x_gru_dynamic": Case({"g": ("recurrent", 3)}, lambda n: n.recurrent(n.inputs[0], "g", gru), DYNAMIC, aliases={"getitem": "g"}),
     "x_lstmcell_dynamic": Case({"g": ("recurrent", 4)}, lambda n: n.recurrent(n.inputs[0], "g", lstm), DYNAMIC, aliases={"getitem": "g"}),
+    "x_embeddingbag_weight_only": Case({"e": ("embedding", 4, 8)}, bags_of_two,
+                                       mapping(f'octet.object_type "torch.nn.EmbeddingBag" {ROWS}', everything=None)),
     "x_symmetric_qnnpack_linear": Case({"a": L}, lambda n: n.relu(n.linear(n.inputs[0], "a"), "a"), "qnnpack_symmetric_mapping"),
 }
-#: Attention, embeddings, three-dimensional convolutions.
-DEVIATIONS = {"x_embeddingbag_weight_only", "x_mha", "x_default_conv3d"}
+#: Attention, three-dimensional convolutions.
+DEVIATIONS = {"x_mha", "x_default_conv3d"}

@@ -38,6 +38,6 @@ def test_every_pattern_has_a_row_and_every_cell_a_text(written, shared_spec):
     for index, name in enumerate(BACKENDS):
         cells = [row[index] for row in rows.values()]
         assert len(cells) - cells.count("no pattern") == sum(name in row for row in recorded.values())
-        assert all(re.fullmatch(r"int8|no pattern|(?:reference|float) OCT\d+|parts(?: OCT\d+)?", cell) for cell in cells)
+        assert all(re.fullmatch(r"int8|weight only|no pattern|(?:reference|float) OCT\d+|parts(?: OCT\d+)?", cell) for cell in cells)
     reasons = set(re.findall(r"OCT\d+", "".join(cell for row in rows.values() for cell in row)))
     assert reasons == set(re.findall(r"^\| (OCT\d+) \|", written, re.M))

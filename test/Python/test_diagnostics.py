@@ -168,7 +168,7 @@ def test_remedy_of_warnings(diagnose, tmp_path):
 
 def test_strict_error_before_calibration(diagnose, tmp_path):
     np.savez(tmp_path / "samples.npz", x=SAMPLES)
-    observer = "#octet.min_max<dtype = si16>"
+    observer = "#octet.min_max<dtype = si32>"
     (tmp_path / "mine.mlir").write_text(f"octet.qconfig_mapping @mine {{ octet.global #octet.qconfig<activation = {observer}> }}")
     options = [f"--calibration-data={tmp_path}/samples.npz", f"--qconfig-mapping={tmp_path}/mine.mlir"]
     code, [error] = diagnose(CONV, "--strict", *options)

@@ -234,8 +234,8 @@ octet.backend @operators {
 octet.backend @dtypes {
   // expected-error @+1 {{is in no pattern; list it in the `dtypes` of a pattern, or omit it}}
   octet.dtypes @unused input = <ui8> output = <ui8>
-  // expected-error @+1 {{fits no QConfig: its output is of si16, and there are 8-bit integers only; give the output another type or range}}
-  octet.dtypes @wide input = <ui8> output = <si16>
+  // expected-error @+1 {{fits no QConfig: its output is of si32, and there are integers of at most 16 bits only; give the output another type or range}}
+  octet.dtypes @wide input = <ui8> output = <si32>
   // expected-error @+1 {{fits no QConfig: its input is of the range [10, 20], which does not include 0, as every observer's does; give the input another type or range}}
   octet.dtypes @without_zero input = <ui8 range [10, 20]> output = <ui8>
   octet.dtypes @plain input = <ui8> output = <ui8>

@@ -19,10 +19,10 @@
 // EXPLAIN-NEXT: act nn.relu int8
 // EXPLAIN-NEXT: neg nn.neg int8
 // EXPLAIN-NEXT: float_weights nn.linear int8
-// EXPLAIN-NEXT: dynamic nn.elu float OCT212 the activation observer leaves the values f32, but there are units of static 8-bit integers only
+// EXPLAIN-NEXT: dynamic nn.elu float OCT212 the activation observer leaves the values f32, but the backend takes integers here
 // EXPLAIN-NEXT: -> give the QConfig another activation observer, or say none in the mapping
-// EXPLAIN-NEXT: half nn.linear float OCT212 the weight observer leaves the values f16, but there are units of static 8-bit integers only
-// EXPLAIN-NEXT: -> give the QConfig another weight observer, or say none in the mapping
+// EXPLAIN-NEXT: half nn.linear float OCT204 the weight observer leaves the values f16, but the backend takes f32
+// EXPLAIN-NEXT: -> observe the weight with #octet.placeholder<dtype = f32>
 // EXPLAIN-NEXT: recorded nn.silu float OCT204 the activation observer measures only and yields no quantized type
 
 //--- backend.mlir

@@ -5,7 +5,7 @@
 // CHECK: reuses {{.*}} float {{.*}}OCT204 the input's observer yields ui8, but the backend takes si8
 // CHECK: linear {{.*}} int8
 // CHECK-NEXT: note: OCT214 it reads si8 where the value is ui8 already
-// CHECK: wide {{.*}} float {{.*}}OCT211 the activation observer yields ui16, and there are 8-bit integers only
+// CHECK: wide {{.*}} float {{.*}}OCT211 the activation observer yields ui32, and there are integers of at most 16 bits only
 // CHECK-NEXT: -> give the activation observer the dtype ui8 or si8
 // CHECK: sum {{.*}} float {{.*}}OCT204 the activation observer measures only and yields no quantized type
 // CHECK: grouped {{.*}} float {{.*}}OCT208 the pattern says that the weight's channels lie on axis 4, but the weight has 4 dimensions

@@ -49,6 +49,11 @@ float fakeQuantize(float x, const QuantParams &params, int64_t channel = 0);
 /// [N.dequantize] with the parameters of `channel`.
 float dequantize(int64_t q, const QuantParams &params, int64_t channel = 0);
 
+/// [N.quantize_weight] with a real zero point.
+int64_t quantizeWeight(float w, float scale, float zeroPoint, int64_t low, int64_t high);
+/// [N.dequantize_weights]
+float dequantizeWeight(int64_t q, float scale, float zeroPoint);
+
 /// Calls `element(index, channel)` for every element of a tensor of `shape`, in order.
 void forEachElement(llvm::ArrayRef<int64_t> shape, const QuantParams &params,
                     llvm::function_ref<void(int64_t, int64_t)> element);

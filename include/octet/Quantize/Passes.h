@@ -21,8 +21,9 @@ namespace octet {
 #define GEN_PASS_REGISTRATION
 #include "octet/Quantize/Passes.h.inc"
 
-/// Whether a network has quantized values, or ranges that were trained.
-bool isQuantizedNetwork(mlir::ModuleOp module);
+/// Whether a network has quantized values already, or ranges that were trained; `byWeights`: or
+/// only weights in few bits.
+bool isQuantizedNetwork(mlir::ModuleOp module, bool byWeights = true);
 /// Whether it has ranges that were trained (octet.fake_quantize).
 bool hasTrainedRanges(mlir::ModuleOp module);
 

@@ -148,6 +148,9 @@ def ConvertPass : Octet_QuantizePass<"octet-convert", "::mlir::ModuleOp"> {
       `octet.dequantize_dynamic`: its scale and zero point are those of each run. The bias of such a unit stays float.
     - The bias of a quantized unit becomes int32 at `f32(s_x * s_w)` with a dequantize ([N.bias]). A weight's scale is raised
       where its bias would not fit into 2^30 steps.
+    - Weights with real zero points, and those that are rounded to floats of 16 bits, are stored so and read through
+      `octet.dequantize_weights`, in dialects whose constants have such types; else they become the real numbers that these
+      stand for. Activations of units of 16 bits are rounded by `nn.cast`.
     - Weights that are already integers with a dequantize, as a recovery pass may leave them, are not changed. If their bias
       does not fit, it stays float, with a warning.
 
@@ -275,7 +278,7 @@ def ToQuantPass : Octet_QuantizePass<"octet-to-quant", "::mlir::ModuleOp"> {
 
 def InlineGroupsPass : Octet_QuantizePass<"octet-inline-groups", ""> {
   let summary = "replace groups of float type by their bodies";
-  let description = "Groups with quantized operands or results stay, because their types imply the quantization.";
+  let description = "Groups with quantized operands or results stay, because their types imply the quantization, and so do those whose kernels read weights in few bits.";
   let statistics = [Statistic<"numInlined", "num-inlined", "groups inlined">];
 }
 

@@ -33,13 +33,18 @@ struct Decision {
   std::optional<Unit> unit;
   QConfigAttr qconfig;
   Verdict verdict = Verdict::Float;
-  /// Set if `verdict` is not Quantized.
+  /// Set if `verdict` is Float or FloatResult.
   std::optional<Reason> reason;
   /// What is unusual about a unit that runs quantized.
   std::optional<Reason> note;
   /// The mapping gives the operator a QConfig that is ignored: no pattern takes the operator, or
   /// not with this QConfig.
   bool isRefused = false;
+
+  /// Whether the operator reads quantized values.
+  bool readsIntegers() const {
+    return verdict == Verdict::Quantized || verdict == Verdict::FloatResult;
+  }
 };
 
 /// A place for an observer.

@@ -33,8 +33,8 @@ mlir::ElementsAttr getConstantElements(mlir::Value value);
 /// The resource name of a constant's elements, or "constant" if they are held inline.
 llvm::StringRef getConstantName(mlir::ElementsAttr elements);
 
-/// The elements as a copy of type T (float, int8_t, int32_t, int64_t; splats are expanded), or
-/// failure if they are null or of another storage type, or their resource is missing.
+/// The elements as a copy of type T (float, int8_t, int16_t, int32_t, int64_t; splats are
+/// expanded), or failure if they are null or of another storage type, or their resource is missing.
 template <typename T>
 llvm::FailureOr<llvm::SmallVector<T, 0>> getConstantValues(mlir::ElementsAttr elements);
 template <typename T>

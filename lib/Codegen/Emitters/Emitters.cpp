@@ -48,10 +48,12 @@ LogicalResult codegen::emitProduct(ProgramEmitter &emitter, const FusedOp &fused
 }
 
 LogicalResult codegen::emitGroup(ProgramEmitter &emitter, GroupOp op) {
+  if (!op.getBody().getOps<DequantizeWeightsOp>().empty())
+    return emitStored(emitter, op);
   FusedOp fused(op);
   for (Operation *inner : fused.body) {
     if (auto dequantize = dyn_cast<DequantizeOp>(inner)) {
-      if (failed(expectBytes(inner, dequantize.getInput().getType())))
+      if (failed(expectSmall(inner, dequantize.getInput().getType())))
         return failure();
     } else if (!inner->hasTrait<nn::Elementwise>()) {
       return inner->emitOpError("cannot stand in a fused group: it is not element-wise");

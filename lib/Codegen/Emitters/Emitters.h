@@ -25,7 +25,7 @@ void alignView(TensorView &view, llvm::ArrayRef<int64_t> outShape);
 /// A plain element-wise op, or a group without convolution or linear layer [N.elementwise].
 llvm::LogicalResult emitFusedElementwise(ProgramEmitter &emitter, const FusedOp &fused);
 /// Biases of the reference model have more bits; octet-lower evaluates their conversions.
-llvm::LogicalResult expectBytes(mlir::Operation *op, mlir::Type quantizedTensor);
+llvm::LogicalResult expectSmall(mlir::Operation *op, mlir::Type quantizedTensor);
 /// Loops over `shape` (the first dimension over [begin, end)); calls `body` with all indices.
 void emitLoopNest(KernelBuilder &b, llvm::ArrayRef<int64_t> shape, mlir::Value begin,
                   mlir::Value end, llvm::function_ref<void(mlir::ValueRange)> body);
@@ -40,6 +40,11 @@ mlir::Value foldRow(KernelBuilder &b, int64_t length, bool inVectors, float neut
 /// overlapping one.
 void copyRun(KernelBuilder &b, mlir::Value from, mlir::Value fromAt, mlir::Value to,
              mlir::Value toAt, int64_t size);
+/// [N.gather] A position from an index that may count from the end. One outside of `size` elements
+/// is reported, and 0 stands for it.
+mlir::Value getPosition(KernelBuilder &b, mlir::Value index, int64_t size, mlir::Value status);
+/// A group of octet.dequantize_weights and the operator that reads the weights as they are stored.
+llvm::LogicalResult emitStored(ProgramEmitter &emitter, GroupOp group);
 /// Copies a tensor to another one of the same shape.
 void emitWholeCopy(ProgramEmitter &emitter, mlir::Operation *op, mlir::Value input,
                    mlir::Value result);

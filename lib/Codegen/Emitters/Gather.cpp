@@ -11,9 +11,7 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
-/// [N.gather] A position from an index that may count from the end. One outside of `size` elements
-/// is reported, and 0 stands for it.
-static Value getPosition(KernelBuilder &b, Value index, int64_t size, Value status) {
+Value codegen::getPosition(KernelBuilder &b, Value index, int64_t size, Value status) {
   auto integer = [&](int64_t value) {
     return arith::ConstantOp::create(b, b.getI64IntegerAttr(value)).getResult();
   };

@@ -294,7 +294,7 @@ LogicalResult codegen::emitFusedElementwise(ProgramEmitter &emitter, const Fused
       llvm::hasSingleElement(operations) &&
       isa<nn::AddOp, nn::SubOp, nn::MulOp>(*operations.begin()) &&
       llvm::all_of(inputs, [](Value input) {
-        return isQuantized(input.getType()) && std::isfinite(256 * getLargestScale(input));
+        return isQuantized(input.getType()) && std::isfinite(0x1p16f * getLargestScale(input));
       });
   emitPointwise(emitter, fused.op, kernel::Kernels::elementwise, inputs, fused.getResult(),
                 [&](KernelBuilder &b, ValueRange values) {
@@ -309,16 +309,16 @@ LogicalResult codegen::emitFusedElementwise(ProgramEmitter &emitter, const Fused
 
 static Value identity(KernelBuilder &, ValueRange values) { return values[0]; }
 
-LogicalResult codegen::expectBytes(Operation *op, Type quantizedTensor) {
+LogicalResult codegen::expectSmall(Operation *op, Type quantizedTensor) {
   auto type = cast<quant::QuantizedType>(getElementTypeOrSelf(quantizedTensor));
-  if (type.getStorageTypeIntegralWidth() == 8)
+  if (kernel::matchForm(kernel::Operators::conversion.input, type, op) == kernel::Fit::yes)
     return success();
-  return op->emitOpError("has code generation for 8-bit storage only, but got ")
+  return op->emitOpError("has code generation for storage of at most 16 bits, but got ")
          << type << "; is the network lowered?";
 }
 
 LogicalResult codegen::emitQuantize(ProgramEmitter &emitter, QuantizeOp op) {
-  if (failed(expectBytes(op, op.getResult().getType())))
+  if (failed(expectSmall(op, op.getResult().getType())))
     return failure();
   if (emitQuantizePlanes(emitter, op))
     return success();
@@ -327,7 +327,7 @@ LogicalResult codegen::emitQuantize(ProgramEmitter &emitter, QuantizeOp op) {
 }
 
 LogicalResult codegen::emitDequantize(ProgramEmitter &emitter, DequantizeOp op) {
-  if (failed(expectBytes(op, op.getInput().getType())))
+  if (failed(expectSmall(op, op.getInput().getType())))
     return failure();
   emitPointwise(emitter, op, kernel::Kernels::dequantize, {op.getInput()}, op.getResult(),
                 identity);

@@ -40,7 +40,8 @@ static bool hasFullRange(const QuantParams &params) {
 int Signature::addTensor(Value value, Parameters parameters) {
   Tensor tensor{getTensorType(value), add(emitter.getBuffer(value))};
   auto quantized = dyn_cast<quant::QuantizedType>(tensor.type.getElementType());
-  if (quantized && quantized.getStorageTypeIntegralWidth() == 8 && parameters != Parameters::none) {
+  if (quantized && quantized.getStorageTypeIntegralWidth() <= 16 &&
+      parameters != Parameters::none) {
     QuantParams params = numerics::getParams(quantized);
     std::string key = keyOf(params);
     tensor.axis = params.axis;
@@ -156,7 +157,7 @@ Value codegen::loadRaw(KernelBuilder &b, const TensorView &view, ValueRange indi
                             : b.loadSplat(view.memory, index);
   if (!view.isQuantized())
     return widen(b, raw, view.type.getElementType());
-  if (!getElementTypeOrSelf(raw.getType()).isInteger(8))
+  if (getElementTypeOrSelf(raw.getType()).isInteger(32))
     return raw;
   return extend(b, raw, b.getI32Type(), isSigned(view));
 }
@@ -169,8 +170,8 @@ void codegen::storeRaw(KernelBuilder &b, Value value, const TensorView &view, Va
   Value index = b.linearIndex(indices, view.strides.steps, view.strides.offset);
   if (!view.isQuantized())
     value = narrow(b, value, view.type.getElementType());
-  else if (getStorageType(view.type).isInteger(8))
-    value = truncate(b, value);
+  else if (!getStorageType(view.type).isInteger(32))
+    value = arith::TruncIOp::create(b, b.ofLanes(getStorageType(view.type)), value);
   b.store(value, view.memory, index);
 }
 
@@ -239,7 +240,7 @@ void codegen::storeReal(KernelBuilder &b, Value value, const TensorView &view, V
   if (!view.isQuantized())
     return storeRaw(b, value, view, indices);
   auto type = cast<quant::QuantizedType>(view.type.getElementType());
-  bool packs = b.lanes == 16 && !b.level.isScalar() && !type.isSigned() &&
+  bool packs = b.lanes == 16 && !b.level.isScalar() && isUnsignedByte(view.type) &&
                hasFullRange(numerics::getParams(type));
   value = quantize(b, value, view, indices, laneAxis, packs);
   if (!packs)

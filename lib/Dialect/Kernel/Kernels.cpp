@@ -30,7 +30,14 @@ const OperatorRow &kernel::getOperatorRow(Operation *op) {
   return op->hasTrait<nn::Elementwise>() ? Operators::elementwise : Operators::other;
 }
 
-static unsigned getBits(Storage storage) { return storage == Storage::none ? 0 : 8; }
+/// Whether a form of this storage has integers of so many bits.
+static bool hasBits(Storage storage, unsigned bits) {
+  return storage == Storage::small ? bits <= 16 : storage != Storage::none && bits == 8;
+}
+
+static bool hasSign(Storage storage, bool isSigned) {
+  return storage == Storage::small || isSigned == (storage == Storage::si8);
+}
 
 static bool matchScales(Scales scales, QuantizedType type, Operation *op) {
   if (scales == Scales::several || isa<quant::UniformQuantizedType>(type))
@@ -51,8 +58,8 @@ static bool matchScales(Scales scales, QuantizedType type, Operation *op) {
 
 Fit kernel::matchForm(const FormRow &form, QuantizedType type, Operation *op) {
   auto isZero = [](int32_t zeroPoint) { return zeroPoint == 0; };
-  if (type.getStorageTypeIntegralWidth() != getBits(form.storage) ||
-      type.isSigned() != (form.storage == Storage::si8) ||
+  if (!hasBits(form.storage, type.getStorageTypeIntegralWidth()) ||
+      !hasSign(form.storage, type.isSigned()) ||
       (form.zeroPoints == ZeroPoints::zero &&
        !llvm::all_of(numerics::getParams(type).zeroPoints, isZero)))
     return Fit::other_storage;
@@ -64,7 +71,19 @@ bool kernel::isActivationWidth(unsigned bits) {
 #define OCTET_OPERATOR(name, operators, input, weights, result, layout) Operators::name,
 #include "octet/Dialect/Kernel/Kernels.def"
   };
-  return llvm::any_of(rows, [&](const OperatorRow &row) {
-    return row.input.storage != Storage::none && getBits(row.input.storage) == bits;
-  });
+  return llvm::any_of(rows,
+                      [&](const OperatorRow &row) { return hasBits(row.input.storage, bits); });
+}
+
+bool kernel::readsStored(OpOperand &use, Type element) {
+  enum class Floats { none, halves };
+  auto fits = [&](unsigned bits, Floats floats) {
+    return isa<FloatType>(element) ? floats == Floats::halves
+                                   : element.getIntOrFloatBitWidth() <= bits;
+  };
+#define OCTET_STORED_WEIGHTS(op_class, operand, integer_bits, floats)                              \
+  if (isa<op_class>(use.getOwner()) && use.getOperandNumber() == operand)                          \
+    return fits(integer_bits, Floats::floats);
+#include "octet/Dialect/Kernel/Kernels.def"
+  return false;
 }

@@ -32,13 +32,16 @@ std::vector<char> octet::nn::getConstantBytes(ConstantOp op) {
     const char *data = reinterpret_cast<const char *>(&value);
     bytes.insert(bytes.end(), data, data + sizeof(value));
   };
+  bool isUnsigned = cast<ShapedType>(op.getValue().getType()).getElementType().isUnsignedInteger();
   for (APInt bits : llvm::map_range(
            cast<DenseElementsAttr>(op.getValue()).getValues<Attribute>(), [](Attribute value) {
              auto real = dyn_cast<FloatAttr>(value);
              return real ? real.getValue().bitcastToAPInt() : cast<IntegerAttr>(value).getValue();
            })) {
+    if (bits.getBitWidth() == 1 || isUnsigned)
+      bits = bits.zext(std::max(8u, bits.getBitWidth()));
     if (bits.getBitWidth() <= 8)
-      append((int8_t)bits.getZExtValue());
+      append((int8_t)bits.getSExtValue());
     else if (bits.getBitWidth() == 16)
       append((int16_t)bits.getZExtValue());
     else if (bits.getBitWidth() == 32)

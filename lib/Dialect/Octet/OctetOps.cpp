@@ -145,6 +145,46 @@ static LogicalResult verifyDynamic(Operation *op, RankedTensorType integers) {
 LogicalResult QuantizeDynamicOp::verify() { return verifyDynamic(*this, getResult().getType()); }
 LogicalResult DequantizeDynamicOp::verify() { return verifyDynamic(*this, getInput().getType()); }
 
+int64_t DequantizeWeightsOp::getBlockSize(int64_t dim) {
+  if (getBlock())
+    return (*getBlock())[dim];
+  int64_t size = getWeights().getType().getDimSize(dim);
+  return getScales() && getScales().getType().getDimSize(dim) == size ? 1 : size;
+}
+
+LogicalResult DequantizeWeightsOp::verify() {
+  auto type = getWeights().getType();
+  if (type.getShape() != getResult().getType().getShape())
+    return emitOpError("expected a result of shape [")
+           << type.getShape() << "], but got [" << getResult().getType().getShape() << "]";
+  bool isFloat = isa<FloatType>(type.getElementType());
+  if (isFloat && (getScales() || getZeroPoints() || getBlock()))
+    return emitOpError("expected neither scales nor zero points of floats");
+  if (isFloat)
+    return success();
+  if (!getScales())
+    return emitOpError("expected scales of integers");
+  int64_t rank = type.getRank();
+  if (getBlock() && ((int64_t)getBlock()->size() != rank ||
+                     llvm::any_of(*getBlock(), [](int64_t size) { return size < 1; })))
+    return emitOpError("expected ")
+           << rank << " positive sizes of a block, but got [" << *getBlock() << "]";
+  ArrayRef<int64_t> scales = getScales().getType().getShape();
+  bool fits = (int64_t)scales.size() == rank;
+  for (int64_t dim = 0; dim < rank && fits; ++dim) {
+    int64_t size = type.getDimSize(dim);
+    fits = getBlock() ? scales[dim] == (int64_t)llvm::divideCeil(size, (*getBlock())[dim])
+                      : scales[dim] == 1 || scales[dim] == size;
+  }
+  if (!fits)
+    return emitOpError("expected one scale for each block of [")
+           << type.getShape() << "] elements, but got [" << scales << "]";
+  if (getZeroPoints() && getZeroPoints().getType().getShape() != scales)
+    return emitOpError("expected zero points of shape [")
+           << scales << "], but got [" << getZeroPoints().getType().getShape() << "]";
+  return success();
+}
+
 LogicalResult ObserveOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!symbols.lookupNearestSymbolFrom<ObserverOp>(*this, getObserverAttr()))
     return emitOpError("expected the symbol of an 'octet.observer', but got ") << getObserverAttr();

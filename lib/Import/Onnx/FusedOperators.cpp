@@ -11,6 +11,8 @@
 
 #include "Operators.h"
 #include "RecurrentActivations.h"
+#include "octet/Dialect/NN/Constants.h"
+#include "octet/Dialect/Octet/Octet.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
 
@@ -126,14 +128,18 @@ namespace {
 class BlockedMatrix {
 public:
   explicit BlockedMatrix(Node &node) : node(node) {}
-  /// The real numbers, [N, K].
-  FailureOr<HostTensor> dequantize();
+  /// The real numbers, [N, K]: octet.dequantize_weights of the integers, or, where columns choose
+  /// their blocks, a constant.
+  MaybeValue read();
 
 private:
   enum { kInput, kMatrix, kScales, kZeroPoints, kGroups };
 
   LogicalResult checkSizes();
-  /// Which block's parameters each column has.
+  Value store(ArrayRef<float> scales, ArrayRef<float> zeroPoints);
+  HostTensor dequantize(ArrayRef<int64_t> groups, ArrayRef<float> scales,
+                        ArrayRef<float> zeroPoints);
+  /// Which block's parameters each column has, where there is an input for that.
   FailureOr<Shape> readGroups();
   FailureOr<std::vector<float>> readZeroPoints();
   int64_t unpack(ArrayRef<int64_t> bytes, int64_t i) const {
@@ -169,12 +175,6 @@ LogicalResult BlockedMatrix::checkSizes() {
 }
 
 FailureOr<Shape> BlockedMatrix::readGroups() {
-  Shape groups;
-  if (!node.has(kGroups)) {
-    for (int64_t column = 0; column < columns; ++column)
-      groups.push_back(column / block);
-    return groups;
-  }
   auto given = node.integers(kGroups, "the columns' blocks");
   if (failed(given))
     return failure();
@@ -205,33 +205,62 @@ FailureOr<std::vector<float>> BlockedMatrix::readZeroPoints() {
   return zeroPoints;
 }
 
-FailureOr<HostTensor> BlockedMatrix::dequantize() {
-  if (failed(checkSizes()))
-    return failure();
-  auto groups = readGroups();
-  auto zeroPoints = readZeroPoints();
-  if (failed(groups) || failed(zeroPoints))
-    return failure();
+HostTensor BlockedMatrix::dequantize(ArrayRef<int64_t> groups, ArrayRef<float> scales,
+                                     ArrayRef<float> zeroPoints) {
   ArrayRef<int64_t> bytes = *node.constant(kMatrix)->integers();
-  std::vector<float> scales = *node.constant(kScales)->floats(), values;
+  std::vector<float> values;
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t column = 0; column < columns; ++column) {
-      int64_t group = row * blocks + (*groups)[column];
+      int64_t group = row * blocks + groups[column];
       auto stored = (float)unpack(bytes, row * blocks * block + column);
-      values.push_back((stored - (*zeroPoints)[group]) * scales[group]);
+      values.push_back((stored - zeroPoints[group]) * scales[group]);
     }
   return HostTensor{node.constant(kMatrix)->name, {rows, columns}, std::move(values)};
 }
 
+/// A constant has a byte for each integer; kernels pack them.
+Value BlockedMatrix::store(ArrayRef<float> scales, ArrayRef<float> zeroPoints) {
+  ArrayRef<int64_t> bytes = *node.constant(kMatrix)->integers();
+  SmallVector<int8_t, 0> stored;
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < columns; ++column)
+      stored.push_back(static_cast<int8_t>(unpack(bytes, row * blocks * block + column)));
+  OpBuilder &builder = node.builder();
+  auto integer = IntegerType::get(builder.getContext(), bits, IntegerType::Unsigned);
+  auto parameterType = RankedTensorType::get({rows, blocks}, node.f32());
+  Value weights =
+      nn::createConstant<int8_t>(builder, node.loc(), node.nameConstant("stored"),
+                                 RankedTensorType::get({rows, columns}, integer), stored);
+  Value scale = nn::createConstant<float>(builder, node.loc(), node.nameConstant("scales"),
+                                          parameterType, scales);
+  Value zeroPoint = nn::createConstant<float>(builder, node.loc(), node.nameConstant("zero_points"),
+                                              parameterType, zeroPoints);
+  return DequantizeWeightsOp::create(builder, node.loc(),
+                                     RankedTensorType::get({rows, columns}, node.f32()), weights,
+                                     scale, zeroPoint, builder.getDenseI64ArrayAttr({1, block}));
+}
+
+MaybeValue BlockedMatrix::read() {
+  if (failed(checkSizes()))
+    return failure();
+  auto zeroPoints = readZeroPoints();
+  if (failed(zeroPoints))
+    return failure();
+  std::vector<float> scales = *node.constant(kScales)->floats();
+  if (!node.has(kGroups))
+    return store(scales, *zeroPoints);
+  auto groups = readGroups();
+  return failed(groups) ? MaybeValue() : node.materialize(dequantize(*groups, scales, *zeroPoints));
+}
+
 LogicalResult octet::onnx_import::importMatMulNBits(Node &node) {
   constexpr unsigned kBias = 5;
-  auto matrix = BlockedMatrix(node).dequantize();
-  auto input = failed(matrix) ? MaybeValue() : node.value(0);
+  auto filter = BlockedMatrix(node).read();
+  auto input = failed(filter) ? MaybeValue() : node.value(0);
   if (failed(input))
     return failure();
-  auto filter = node.materialize(std::move(*matrix));
   auto bias = node.has(kBias) ? node.value(kBias) : MaybeValue(Value());
-  if (failed(filter) || failed(bias))
+  if (failed(bias))
     return failure();
   return node.setResult(node.create<nn::LinearOp>(*input, *filter, *bias));
 }

@@ -164,3 +164,59 @@ func.func @mark_of_an_operator() {
   %w = arith.constant {octet.weight = true} 1.0 : f32
   return
 }
+
+// -----
+
+func.func @weights_shape(%q: tensor<4x6xui4>, %s: tensor<4x1xf32>) {
+  // expected-error @below {{expected a result of shape [4, 6], but got [6, 4]}}
+  %x = octet.dequantize_weights %q scales %s : (tensor<4x6xui4>, tensor<4x1xf32>) -> tensor<6x4xf32>
+  return
+}
+
+// -----
+
+func.func @halves_scales(%q: tensor<4x6xf16>, %s: tensor<4x1xf32>) {
+  // expected-error @below {{expected neither scales nor zero points of floats}}
+  %x = octet.dequantize_weights %q scales %s : (tensor<4x6xf16>, tensor<4x1xf32>) -> tensor<4x6xf32>
+  return
+}
+
+// -----
+
+func.func @no_scales(%q: tensor<4x6xui4>) {
+  // expected-error @below {{expected scales of integers}}
+  %x = octet.dequantize_weights %q : (tensor<4x6xui4>) -> tensor<4x6xf32>
+  return
+}
+
+// -----
+
+func.func @scales_shape(%q: tensor<4x6xui4>, %s: tensor<4x2xf32>) {
+  // expected-error @below {{expected one scale for each block of [4, 6] elements, but got [4, 2]}}
+  %x = octet.dequantize_weights %q scales %s : (tensor<4x6xui4>, tensor<4x2xf32>) -> tensor<4x6xf32>
+  return
+}
+
+// -----
+
+func.func @blocks_shape(%q: tensor<4x6xui4>, %s: tensor<4x3xf32>) {
+  // expected-error @below {{expected one scale for each block of [4, 6] elements, but got [4, 3]}}
+  %x = octet.dequantize_weights %q scales %s block [1, 4] : (tensor<4x6xui4>, tensor<4x3xf32>) -> tensor<4x6xf32>
+  return
+}
+
+// -----
+
+func.func @block_sizes(%q: tensor<4x6xui4>, %s: tensor<4x3xf32>) {
+  // expected-error @below {{expected 2 positive sizes of a block, but got [0, 4]}}
+  %x = octet.dequantize_weights %q scales %s block [0, 4] : (tensor<4x6xui4>, tensor<4x3xf32>) -> tensor<4x6xf32>
+  return
+}
+
+// -----
+
+func.func @zero_points_shape(%q: tensor<4x6xui4>, %s: tensor<4x1xf32>, %z: tensor<1x1xf32>) {
+  // expected-error @below {{expected zero points of shape [4, 1], but got [1, 1]}}
+  %x = octet.dequantize_weights %q scales %s zero_points %z : (tensor<4x6xui4>, tensor<4x1xf32>, tensor<1x1xf32>) -> tensor<4x6xf32>
+  return
+}

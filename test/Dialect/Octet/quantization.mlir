@@ -24,6 +24,19 @@ func.func @rounded(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
   return %1 : tensor<2x3xf32>
 }
 
+// CHECK-LABEL: func @weights
+func.func @weights(%q: tensor<4x6xui4>, %s: tensor<4x1xf32>, %b: tensor<4x2xf32>, %h: tensor<4x6xbf16>)
+    -> (tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>) {
+  // CHECK: octet.dequantize_weights %{{.*}} scales %{{.*}} zero_points %{{.*}} : (tensor<4x6xui4>, tensor<4x1xf32>, tensor<4x1xf32>)
+  %rows = octet.dequantize_weights %q scales %s zero_points %s
+    : (tensor<4x6xui4>, tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x6xf32>
+  // CHECK: octet.dequantize_weights %{{.*}} scales %{{.*}} block [1, 4] :
+  %blocks = octet.dequantize_weights %q scales %b block [1, 4] : (tensor<4x6xui4>, tensor<4x2xf32>) -> tensor<4x6xf32>
+  // CHECK: octet.dequantize_weights %{{.*}} : (tensor<4x6xbf16>)
+  %halves = octet.dequantize_weights %h : (tensor<4x6xbf16>) -> tensor<4x6xf32>
+  return %rows, %blocks, %halves : tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>
+}
+
 octet.backend @mine {
   octet.pattern @act dtypes = [] {
     %x = octet.activation

@@ -26,6 +26,6 @@ octet.qconfig_mapping @m {
   octet.global #octet.qconfig<activation = #octet.min_max<dtype = ui8>, weight = #weight>
   octet.object_type "nn.linear" #octet.qconfig<activation = #octet.min_max<dtype = si8>, weight = #weight>
   octet.module_name "reuses" #octet.qconfig<activation = #octet.reuse_input, weight = #weight>
-  octet.module_name "wide" #octet.qconfig<activation = #octet.min_max<dtype = ui16>, weight = #weight>
+  octet.module_name "wide" #octet.qconfig<activation = #octet.min_max<dtype = ui32>, weight = #weight>
   octet.module_name "sum" #octet.qconfig<activation = #octet.channel_sum<axis = 1>, weight = #weight>
 }

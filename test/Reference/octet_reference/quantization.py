@@ -66,6 +66,22 @@ def fake_quantize(x, params: QParams):
     return dequantize(stored, params), (steps >= params.low) & (steps <= params.high)
 
 
+def quantize_stored(w, scale, zero_point, low, high):
+    """[N.quantize_weight] with real zero points; scale and zero point broadcast to `w`."""
+    with np.errstate(all="ignore"):
+        t = np.asarray(w, f32) * (f32(1) / np.asarray(scale, f32)) + np.asarray(zero_point, f32)
+    return np.rint(np.clip(np.where(np.isnan(t), f32(0), t), f32(low), f32(high))).astype(np.int64)
+
+
+def dequantize_weights(q, scale, zero_point, block=None):
+    """[N.dequantize_weights]; scales and zero points are one for each block of elements, or broadcast to `q`."""
+    q = np.asarray(q)
+    for axis, size in enumerate(block or ()):
+        scale, zero_point = (np.repeat(p, size, axis).take(range(q.shape[axis]), axis) for p in (scale, zero_point))
+    with np.errstate(all="ignore"):
+        return (q.astype(f32) - np.asarray(zero_point, f32)) * np.asarray(scale, f32)
+
+
 def narrow(params: QParams, interval):
     """[N.narrow]: storage bounds that do what a clamp to `interval` does, or nothing."""
     if not interval[0] < interval[1]:
@@ -93,6 +109,13 @@ def qparams(low, high, qmin=0, qmax=255, eps=2.0**-23, symmetric=False, custom_r
         return scale, 0 if qmin < 0 else (qmin + qmax) // 2 if custom_range else 128
     scale = max((p - n) / steps, f32(eps))
     return scale, int(np.clip(qmin - int(np.rint(n / scale)), qmin, qmax))
+
+
+def float_qparams(low, high, qmin=0, qmax=255, eps=2.0**-23):
+    """[N.qparams] with real zero points: (scale, zero point)."""
+    scale = (f32(high) - f32(low)) / f32(qmax - qmin)
+    scale = scale if scale > f32(eps) else f32(1)
+    return scale, -f32(low) / scale
 
 
 LEAST_DYNAMIC_SCALE = f32(6.1e-5)

@@ -12,6 +12,7 @@
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "octet/Dialect/Octet/Octet.h"
+#include "octet/Numerics/Quantize.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -66,10 +67,11 @@ std::string getObserverText(const llvm::json::Object &record) {
           .Case("MovingAveragePerChannelMinMax", "moving_average_per_channel_min_max")
           .Case("FixedQParams", "fixed_qparams")
           .Case("Histogram(1.13)", "histogram")
+          .Case("Histogram(2.1 rules)", "histogram")
           .Default("");
   llvm::StringRef scheme = args.getString("qscheme").value_or("per_tensor_affine");
   llvm::StringRef dtype = args.getString("dtype").value_or("quint8");
-  if (mnemonic.empty() || scheme.ends_with("float_qparams"))
+  if (mnemonic.empty())
     return "";
   if (mnemonic == "fixed_qparams")
     return llvm::formatv("#octet.fixed_qparams<ui8, scale = {0:e17} : f32, zero_point = {1}>",
@@ -78,6 +80,8 @@ std::string getObserverText(const llvm::json::Object &record) {
   text += dtype == "quint8" ? "ui8" : dtype == "qint8" ? "si8" : dtype == "qint32" ? "si32" : "ui4";
   if (scheme.ends_with("symmetric"))
     text += ", scheme = symmetric";
+  if (scheme.ends_with("float_qparams"))
+    text += ", scheme = affine_float_qparams";
   if (auto low = args.getInteger("quant_min"))
     text += ", range = [" + std::to_string(*low) + ", " +
             std::to_string(*args.getInteger("quant_max")) + "]";
@@ -94,23 +98,47 @@ std::string getObserverText(const llvm::json::Object &record) {
   return text + ">";
 }
 
+/// What is done with a record.
+enum class Use { exact, close, refused, none };
+
+/// For `none` with the reason.
+std::pair<Use, std::string> getUse(const llvm::json::Object &record, llvm::StringRef folder) {
+  llvm::StringRef name = *record.getString("observer");
+  llvm::StringRef error = record.getString("error").value_or("");
+  if (!name.starts_with("Histogram"))
+    return {error.empty() ? Use::exact : Use::refused, ""};
+  if (error.contains("'upsample_rate'"))
+    return {Use::none, "2.13 has no such argument"};
+  if (!error.empty())
+    return {Use::none, "the recording's own class, which 2.13 breaks"};
+  if (folder == "golden" && name == "Histogram(1.13)")
+    return {Use::none, "1.13 cuts the bounds of its bins to integers"};
+  if (folder == "golden" && record.getObject("args")->getInteger("bins").value_or(2048) < 100)
+    return {Use::none, "2.1 moves the upper bound by a part of its few bins"};
+  return {Use::close, ""};
+}
+
+/// Scales and zero points, of integers or real ones.
+struct Params {
+  std::vector<double> scales, zeroPoints;
+};
+
 class Golden : public testing::TestWithParam<const char *> {
 protected:
-  void SetUp() override {
-    context.loadDialect<OctetDialect>();
-    load("observers.json", data);
+  /// A file of the folder; empty if it is absent.
+  static llvm::json::Object read(llvm::StringRef name) {
+    const char *shared = getenv("OCTET_SHARED");
+    std::string folder = std::string(shared ? shared : "../shared") + "/spec/" + GetParam();
+    auto file = llvm::MemoryBuffer::getFile(folder + "/" + name + ".json");
+    return file ? std::move(*llvm::cantFail(llvm::json::parse((*file)->getBuffer())).getAsObject())
+                : llvm::json::Object();
   }
 
-  static void load(const std::string &name, llvm::json::Object &records) {
-    const char *shared = getenv("OCTET_SHARED");
-    std::string path =
-        std::string(shared ? shared : "../shared") + "/spec/" + GetParam() + "/" + name;
-    auto file = llvm::MemoryBuffer::getFile(path);
-    if (!file)
-      GTEST_SKIP() << path << " is absent (set OCTET_SHARED)";
-    auto json = llvm::json::parse((*file)->getBuffer());
-    ASSERT_TRUE(!!json) << llvm::toString(json.takeError());
-    records = *json->getAsObject();
+  void SetUp() override {
+    data = read("observers");
+    if (data.empty())
+      GTEST_SKIP() << "spec/" << GetParam() << " is absent (set OCTET_SHARED)";
+    context.loadDialect<OctetDialect>();
   }
 
   std::vector<Tensor> getInputs(llvm::StringRef name) {
@@ -123,97 +151,121 @@ protected:
     return tensors;
   }
 
-  quant::QuantizedType observe(ObserverAttrInterface observer, llvm::ArrayRef<Tensor> inputs) {
+  /// Calls `use(record, text of the observer, input)` for the records of this use; their number.
+  int forEach(
+      Use use,
+      llvm::function_ref<void(const llvm::json::Object &, const std::string &, llvm::StringRef)>
+          body) {
+    int count = 0;
+    for (const llvm::json::Value &value : *data.getArray("records")) {
+      const llvm::json::Object &record = *value.getAsObject();
+      if (getUse(record, GetParam()).first != use)
+        continue;
+      body(record, getObserverText(record), *record.getString("input"));
+      ++count;
+    }
+    return count;
+  }
+
+  /// None if the statistics give none.
+  Params observe(const std::string &text, llvm::ArrayRef<Tensor> inputs) {
+    auto observer = dyn_cast_or_null<ObserverAttrInterface>(parseAttribute(text, &context));
+    EXPECT_TRUE(observer) << text;
+    if (!observer)
+      return {};
     auto type = RankedTensorType::get(inputs[0].shape, Float32Type::get(&context));
     std::vector<char> state(observer.getStateBytes(type));
     observer.initState(type, state);
     for (const Tensor &input : inputs)
       observer.updateState(type, input.values, state);
-    auto quantized = observer.getQuantizedType([&] { return emitError(UnknownLoc::get(&context)); },
-                                               type, state);
-    return succeeded(quantized) ? *quantized : quant::QuantizedType();
+    auto emit = [&] { return emitError(UnknownLoc::get(&context)); };
+    auto widen = [](const auto &params) -> Params {
+      return {{params.scales.begin(), params.scales.end()},
+              {params.zeroPoints.begin(), params.zeroPoints.end()}};
+    };
+    if (observer.getSpec().hasFloatZeroPoints) {
+      auto params = observer.getFloatQParams(emit, type, state);
+      return succeeded(params) ? widen(*params) : Params();
+    }
+    auto quantized = observer.getQuantizedType(emit, type, state);
+    return succeeded(quantized) ? widen(numerics::getParams(*quantized)) : Params();
   }
 
   MLIRContext context;
   llvm::json::Object data;
 };
 
-void expectSame(quant::QuantizedType type, const llvm::json::Object &record, double scaleTolerance,
-                int64_t zeroTolerance, const std::string &what) {
+void expectSame(const Params &own, const llvm::json::Object &record, double scaleTolerance,
+                double zeroTolerance, const std::string &what) {
   const llvm::json::Array &scales = *record.getArray("scale"),
                           &zeroPoints = *record.getArray("zero_point");
-  llvm::SmallVector<double> ownScales;
-  llvm::SmallVector<int64_t> ownZeroPoints;
-  if (auto uniform = dyn_cast_or_null<quant::UniformQuantizedType>(type)) {
-    ownScales.push_back(uniform.getScale());
-    ownZeroPoints.push_back(uniform.getZeroPoint());
-  } else if (auto perAxis = dyn_cast_or_null<quant::UniformQuantizedPerAxisType>(type)) {
-    llvm::append_range(ownScales, perAxis.getScales());
-    llvm::append_range(ownZeroPoints, perAxis.getZeroPoints());
-  }
-  ASSERT_EQ(ownScales.size(), scales.size()) << what;
+  ASSERT_EQ(own.scales.size(), scales.size()) << what;
   for (size_t i = 0; i < scales.size(); ++i) {
-    double expected = *scales[i].getAsNumber();
-    EXPECT_LE(std::fabs(ownScales[i] - expected), scaleTolerance * expected)
-        << what << ": " << ownScales[i] << " " << expected;
-    EXPECT_LE(std::abs(ownZeroPoints[i] - *zeroPoints[i].getAsInteger()), zeroTolerance)
-        << what << ": " << ownZeroPoints[i] << " " << *zeroPoints[i].getAsInteger();
+    double scale = *scales[i].getAsNumber(), zeroPoint = *zeroPoints[i].getAsNumber();
+    EXPECT_LE(std::fabs(own.scales[i] - scale), scaleTolerance * scale)
+        << what << ": " << own.scales[i] << " " << scale;
+    EXPECT_LE(std::fabs(own.zeroPoints[i] - zeroPoint), zeroTolerance)
+        << what << ": " << own.zeroPoints[i] << " " << zeroPoint;
   }
 }
 
 TEST_P(Golden, RangeObserversAgreeBitForBit) {
-  int compared = 0;
-  for (const llvm::json::Value &value : *data.getArray("records")) {
-    const llvm::json::Object &record = *value.getAsObject();
-    std::string text = getObserverText(record);
-    if (text.empty() || llvm::StringRef(text).contains("histogram") || record.get("error"))
-      continue;
-    auto observer = dyn_cast_or_null<ObserverAttrInterface>(parseAttribute(text, &context));
-    ASSERT_TRUE(observer) << text;
-    std::string input = record.getString("input")->str();
-    expectSame(observe(observer, getInputs(input)), record, 0, 0, text + " of " + input);
-    ++compared;
-  }
-  EXPECT_EQ(compared, 263);
+  int compared = forEach(Use::exact, [&](auto &record, const std::string &text, auto input) {
+    expectSame(observe(text, getInputs(input)), record, 0, 0, text + " of " + input.str());
+  });
+  EXPECT_EQ(compared, 299);
 }
 
 TEST_P(Golden, ParametersThatPyTorchRefusesAreRefused) {
   ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) { return success(); });
-  int refused = 0;
-  for (const llvm::json::Value &value : *data.getArray("records")) {
-    const llvm::json::Object &record = *value.getAsObject();
-    // The errors about histograms are of the recording's own code.
-    if (!record.get("error") || record.getString("observer")->starts_with("Histogram"))
-      continue;
-    std::string text = getObserverText(record);
+  int refused = forEach(Use::refused, [&](auto &, const std::string &text, auto) {
     EXPECT_FALSE(parseAttribute(text, &context)) << text;
-    ++refused;
-  }
+  });
   EXPECT_EQ(refused, 21);
 }
 
 TEST_P(Golden, HistogramsAgreeWithinTwoPercent) {
-  int compared = 0;
-  for (const llvm::json::Value &value : *data.getArray("records")) {
-    const llvm::json::Object &record = *value.getAsObject();
-    std::string text = getObserverText(record);
-    // 1.13 cuts the bounds of its bins to integers; later versions do not.
-    bool isSound = llvm::StringRef(GetParam()) != "golden";
-    if (!llvm::StringRef(text).contains("histogram") || record.get("error") || !isSound)
-      continue;
-    auto observer = dyn_cast_or_null<ObserverAttrInterface>(parseAttribute(text, &context));
-    ASSERT_TRUE(observer) << text;
-    std::string input = record.getString("input")->str();
-    expectSame(observe(observer, getInputs(input)), record, 0.02, 2, text + " of " + input);
-    ++compared;
+  int compared = forEach(Use::close, [&](auto &record, const std::string &text, auto input) {
+    expectSame(observe(text, getInputs(input)), record, 0.02, 2, text + " of " + input.str());
+  });
+  EXPECT_EQ(compared, llvm::StringRef(GetParam()) == "golden" ? 90 : 160);
+}
+
+TEST_P(Golden, RecordsThatAreNotComparedHaveAReason) {
+  int leftOut = forEach(Use::none, [&](auto &record, const std::string &, auto) {
+    EXPECT_FALSE(getUse(record, GetParam()).second.empty());
+  });
+  EXPECT_EQ(leftOut, llvm::StringRef(GetParam()) == "golden" ? 110 : 40);
+  EXPECT_EQ(data.getArray("records")->size(), 520u);
+}
+
+/// [N.quantize_weight], [N.dequantize_weights]
+TEST_P(Golden, WeightsWithRealZeroPointsAreIntegersAsRecorded) {
+  llvm::json::Object records = read("qdq");
+  for (auto [name, bits] : {std::pair("quint8", 8), std::pair("quint4x2", 4)}) {
+    const llvm::json::Object &record =
+        *records.getObject(std::string("quantize_per_channel_float_qparams_") + name);
+    const llvm::json::Array &scales = *record.getArray("scale"),
+                            &zeroPoints = *record.getArray("zero_point"),
+                            &stored = *record.getArray("q"), &reals = *record.getArray("dq");
+    Tensor input = getInputs(*record.getString("input"))[0];
+    ASSERT_EQ(reals.size(), input.values.size());
+    for (size_t i = 0; i < reals.size(); ++i) {
+      size_t row = i / (reals.size() / input.shape[0]);
+      float scale = *scales[row].getAsNumber(), zeroPoint = *zeroPoints[row].getAsNumber();
+      int64_t q = numerics::quantizeWeight(input.values[i], scale, zeroPoint, 0, (1 << bits) - 1);
+      // Two integers of 4 bits in a byte, the first in the lower half.
+      int64_t byte = *stored[i * bits / 8].getAsInteger();
+      EXPECT_EQ(q, byte >> (i * bits % 8) & ((1 << bits) - 1)) << name << " " << i;
+      EXPECT_EQ(numerics::dequantizeWeight(q, scale, zeroPoint), (float)*reals[i].getAsNumber())
+          << name << " " << i;
+    }
   }
-  EXPECT_EQ(compared, llvm::StringRef(GetParam()) == "golden" ? 0 : 90);
 }
 
 /// The range of a FakeQuantize module's observer after each of several inputs.
 TEST_P(Golden, FakeQuantizeCarriesAMovingAverage) {
-  llvm::json::Object modules;
-  load("qdq.json", modules);
+  llvm::json::Object modules = read("qdq");
   int compared = 0;
   for (const llvm::json::Value &value : *modules.getArray("fused_moving_avg_obs_fq")) {
     const llvm::json::Object &record = *value.getAsObject();

@@ -343,6 +343,9 @@ TEST_F(Statistics, ParametersAreVerified) {
                            "#octet.moving_average_per_channel_min_max<dtype = ui8, axis = -1>",
                            "#octet.min_max<dtype = ui8, scheme = symmetric, reduce_range = true>",
                            "#octet.min_max<dtype = ui8, range = [0, 1], reduce_range = true>",
+                           "#octet.histogram<dtype = ui8, scheme = affine_float_qparams>",
+                           "#octet.moving_average_min_max<dtype = ui8, scheme = "
+                           "affine_float_qparams>",
                            "#octet.percentile<dtype = ui8, percentile = 0.0>",
                            "#octet.percentile<dtype = ui8, percentile = 100.5>",
                            "#octet.entropy<dtype = ui8, range = [0, 256]>",
@@ -375,6 +378,23 @@ TEST_F(Statistics, SpecsSayWhatIsPromised) {
   spec = parse("#octet.fixed_qparams<ui8, scale = 7.8125e-3 : f32, zero_point = 128>").getSpec();
   EXPECT_EQ(*spec.fixedScale, 0x1p-7);
   EXPECT_EQ(*spec.fixedZeroPoint, 128);
+}
+
+TEST_F(Statistics, RealZeroPointsAreNoType) {
+  ObserverAttrInterface observer =
+      parse("#octet.min_max<dtype = ui8, scheme = affine_float_qparams>");
+  State state = update(observer, {{1, 2, 3, 4, 5, 52}});
+  EXPECT_TRUE(observer.getSpec().hasFloatZeroPoints);
+  EXPECT_EQ(getError(observer, state),
+            "has real zero points, which weights of weight-only units alone may have");
+  auto emit = [&] { return emitError(UnknownLoc::get(&context)); };
+  FloatQParams params = *observer.getFloatQParams(emit, getType(), state);
+  EXPECT_EQ(params.axis, -1);
+  EXPECT_EQ(params.scales[0], 51.0f / 255.0f); // zero is not forced into the range
+  EXPECT_EQ(params.zeroPoints[0], -1.0f / params.scales[0]);
+  ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) { return success(); });
+  EXPECT_TRUE(failed(observer.getFloatQParams(emit, getType(), update(observer, {}))));
+  EXPECT_TRUE(failed(parse("#octet.histogram<dtype = ui8>").getFloatQParams(emit, getType(), {})));
 }
 
 } // namespace

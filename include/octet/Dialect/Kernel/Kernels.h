@@ -13,7 +13,7 @@
 
 namespace octet::kernel {
 
-enum class Storage { none, ui8, si8 };
+enum class Storage { none, ui8, si8, small };
 enum class ZeroPoints { any, zero };
 enum class Scales { one, several, output, depthwise, image };
 
@@ -53,6 +53,9 @@ enum class Fit { yes, other_storage, other_granularity };
 Fit matchForm(const FormRow &form, mlir::quant::QuantizedType type, mlir::Operation *op);
 /// Whether activations may be stored in so many bits.
 bool isActivationWidth(unsigned bits);
+/// Whether the owner of `use` has kernels that read weights of this type, an integer or a float, as
+/// they are stored.
+bool readsStored(mlir::OpOperand &use, mlir::Type element);
 
 enum class Elements { any, bytes, reals };
 enum class Bounds { constants, arguments, by_weights };

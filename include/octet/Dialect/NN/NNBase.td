@@ -47,6 +47,8 @@ def NN_Tensor : StaticShapeTensorOf<[F32, NN_Quantized, AnyInteger]>;
 
 /// A tensor as a caller may hold it: floats of any width, too.
 def NN_CastTensor : StaticShapeTensorOf<[F16, BF16, F32, F64, AnyInteger]>;
+/// A tensor of any of these, as constants are.
+def NN_ConstantTensor : StaticShapeTensorOf<[F16, BF16, F32, NN_Quantized, AnyInteger]>;
 /// Truth values.
 def NN_TruthTensor : StaticShapeTensorOf<[I1]>;
 /// Positions in a tensor.

@@ -77,11 +77,12 @@ def NN_ConstantOp : NN_Op<"constant", [ConstantLike]> {
   let description = [{
     The value is a `dense_resource` whose key is the source tensor's name (or `dense` for a few elements). Its element
     type is the storage type; the result type has the same shape and either that element type or a quantized type stored as
-    it (a constant of `!quant.uniform<i8:f32:0, {...}>` holds `i8` values). Errors: another shape or storage type; sparse elements;
+    it (a constant of `!quant.uniform<i8:f32:0, {...}>` holds `i8` values). Floats of 16 bits are weights for
+    `octet.dequantize_weights`, and no other operator reads them. Errors: another shape or storage type; sparse elements;
     a resource without data (readable text omits weights) or of another size. Counterpart: ONNX's initializers and Constant.
   }];
   let arguments = (ins ElementsAttr:$value);
-  let results = (outs NN_Tensor:$result);
+  let results = (outs NN_ConstantTensor:$result);
   let assemblyFormat = "$value attr-dict custom<ConstantType>(type($result), ref($value))";
   let hasFolder = 1;
   let hasVerifier = 1;

@@ -298,8 +298,9 @@ class Octet_Leaf<string mnemonic> : Octet_Op<mnemonic, [ParentOneOf<["PatternOp"
 def Octet_ActivationOp : Octet_Leaf<"activation"> {
   let summary = "a value computed at run time";
   let description = [{
-    Matches an operand of `f32` that is not constant. A `variadic` leaf matches all remaining operands and must be the last
-    operand of its `octet.match`. `channel_axis`: the value may have one scale and zero point per element of this axis.
+    Matches an operand of `f32` that is not constant; where all data types of the pattern leave the input in float, also one
+    of integers (the positions of a look-up). A `variadic` leaf matches all remaining operands and must be the last operand
+    of its `octet.match`. `channel_axis`: the value may have one scale and zero point per element of this axis.
     `splittable`: the value's last dimension is the last of the weight, and both may get more columns
     (`octet-split-outliers`).
   }];

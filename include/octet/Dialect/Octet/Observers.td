@@ -11,19 +11,21 @@
 include "octet/Dialect/Octet/OctetBase.td"
 include "octet/Dialect/Octet/OctetInterfaces.td"
 
-class Octet_Observer<string name, string observerMnemonic>
-    : AttrDef<Octet_Dialect, name, [DeclareAttrInterfaceMethods<Octet_ObserverAttrInterface>]> {
+class Octet_Observer<string name, string observerMnemonic, list<string> defaults = []>
+    : AttrDef<Octet_Dialect, name, [DeclareAttrInterfaceMethods<Octet_ObserverAttrInterface, defaults>]> {
   let mnemonic = observerMnemonic;
 }
 
 def Octet_Scheme : I32EnumAttr<"Scheme", "where zero lies in the quantized range", [
   I32EnumAttrCase<"affine", 0>,
-  I32EnumAttrCase<"symmetric", 1>
+  I32EnumAttrCase<"symmetric", 1>,
+  I32EnumAttrCase<"affine_float_qparams", 2>
 ]> {
   let description = [{
-    Where the observed range puts it (`affine`), or in the middle (`symmetric`: 0, for `ui8` 128 or the middle of a given
-    range). Source: [N.qparams]; PyTorch: `torch.per_tensor_affine`, `torch.per_tensor_symmetric` and their counterparts per
-    channel.
+    Where the observed range puts it (`affine`), in the middle (`symmetric`: 0, for `ui8` 128 or the middle of a given
+    range), or where the observed range puts it without rounding (`affine_float_qparams`, for weights that are read in their
+    bits and computed with as floats). Source: [N.qparams]; PyTorch: `torch.per_tensor_affine`, `torch.per_tensor_symmetric`
+    and their counterparts per channel, `torch.per_channel_affine_float_qparams`.
   }];
   let cppNamespace = "::octet";
   let genSpecializedAttr = 0;
@@ -35,7 +37,8 @@ defvar floatState = [{
 }];
 
 /// An observer that derives scale and zero point from a range of real values.
-class Octet_RangeObserver<string name, string observerMnemonic, dag more = (ins)> : Octet_Observer<name, observerMnemonic> {
+class Octet_RangeObserver<string name, string observerMnemonic, dag more = (ins), list<string> defaults = []>
+    : Octet_Observer<name, observerMnemonic, defaults> {
   code rangeDescription = [{
 
     `dtype` is the storage type with its sign (`ui8`, `si8`). The range [min, max] is widened to include 0, then
@@ -43,13 +46,16 @@ class Octet_RangeObserver<string name, string observerMnemonic, dag more = (ins)
     - `scheme = symmetric`: scale = max(max(-min, max) / ((qmax - qmin) / 2), eps), zero point 0; for `ui8` 128, or the middle
       of a given range.
 
+    `scheme = affine_float_qparams` does not widen the range: scale = (max - min) / (qmax - qmin), or 1 if that is not above
+    eps; zero point = -min / scale, a real number. `min_max` and the observers per channel have it, of weights only.
+
     All in f32 [N.qparams]. `range = [qmin, qmax]` sets scale and zero point only: the storage bounds of the type stay those
     of `dtype`, which is the default range. `reduce_range = true` halves both bounds of a given range, rounded down, or
     those of `ui8` and `si8`. `eps` is 2^-23 unless given.
 
     Errors: a dtype without a sign, or of fewer than 2 or more than 32 bits; an eps that is not a positive f32; a range that does
     not include 0 and another number, or exceeds that of the dtype; `reduce_range` with a symmetric `ui8`, or where it leaves
-    one number. Errors of `octet-convert`: no value or a NaN was seen; the scale is not finite.
+    one number; `affine_float_qparams` of another observer. Errors of `octet-convert`: no value or a NaN was seen; the scale is not finite.
   }];
   let parameters = !con((ins "::mlir::IntegerType":$dtype,
     DefaultValuedParameter<"::octet::Scheme", "::octet::Scheme::affine">:$scheme,
@@ -60,7 +66,11 @@ class Octet_RangeObserver<string name, string observerMnemonic, dag more = (ins)
   let genVerifyDecl = 1;
 }
 
-def Octet_MinMaxObserver : Octet_RangeObserver<"MinMaxObserver", "min_max"> {
+/// Those that may have real zero points.
+class Octet_FloatRangeObserver<string name, string observerMnemonic, dag more = (ins)>
+    : Octet_RangeObserver<name, observerMnemonic, more, ["getFloatQParams"]>;
+
+def Octet_MinMaxObserver : Octet_FloatRangeObserver<"MinMaxObserver", "min_max"> {
   let summary = "the smallest and the largest value";
   let description = [{
     One range for the whole tensor; merging takes the union. Source: [N.stat.min_max]; PyTorch: `MinMaxObserver`.
@@ -79,7 +89,7 @@ def Octet_MovingAverageMinMaxObserver : Octet_RangeObserver<"MovingAverageMinMax
   let extraClassDeclaration = floatState;
 }
 
-def Octet_PerChannelMinMaxObserver : Octet_RangeObserver<"PerChannelMinMaxObserver", "per_channel_min_max",
+def Octet_PerChannelMinMaxObserver : Octet_FloatRangeObserver<"PerChannelMinMaxObserver", "per_channel_min_max",
     (ins DefaultValuedParameter<"int64_t", "0">:$axis)> {
   let summary = "the smallest and the largest value of every channel";
   let description = [{
@@ -106,7 +116,7 @@ def Octet_ColumnMinMaxObserver : Octet_RangeObserver<"ColumnMinMaxObserver", "co
 }
 
 def Octet_MovingAveragePerChannelMinMaxObserver
-    : Octet_RangeObserver<"MovingAveragePerChannelMinMaxObserver", "moving_average_per_channel_min_max",
+    : Octet_FloatRangeObserver<"MovingAveragePerChannelMinMaxObserver", "moving_average_per_channel_min_max",
       (ins DefaultValuedParameter<"int64_t", "0">:$axis, OptionalParameter<"::mlir::FloatAttr">:$constant)> {
   let summary = "moving averages of the smallest and the largest value of every channel";
   let description = [{
@@ -202,7 +212,9 @@ def Octet_PlaceholderObserver : Octet_Observer<"PlaceholderObserver", "placehold
   let summary = "no statistics: the values stay floats, or are quantized by what each run sees";
   let description = [{
     Says that a value is not quantized ahead of time. A weight with `#octet.placeholder<dtype = f32>` stays float where the
-    backend's data types have that type for the weight; as the `activation` of a QConfig it keeps the operator float (OCT212).
+    backend's data types have that type for the weight; with `f16` or `bf16` it is rounded to that type. Activations stay
+    float where the data types have a float type for them, as those of weight-only units do; else the QConfig keeps its
+    operator float (OCT212).
 
     With `dynamic = true` and an integer `dtype`, scale and zero point are chosen in each run: for the whole tensor, or with
     `per_row = true` for each row, the elements along the last dimension. `range` and `reduce_range` are those of

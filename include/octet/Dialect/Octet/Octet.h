@@ -40,6 +40,8 @@ struct ObserverSpec {
   bool isDynamic = false, isPerRow = false;
   /// Instead of `dtype`: the result has the observer of the inputs.
   bool reusesInput = false;
+  /// Zero points are real numbers (ObserverAttrInterface::getFloatQParams).
+  bool hasFloatZeroPoints = false;
   std::optional<int64_t> quantMin, quantMax;
   /// The least scale.
   std::optional<double> eps;
@@ -47,6 +49,12 @@ struct ObserverSpec {
   /// Constants, if the observer ignores the data.
   std::optional<double> fixedScale;
   std::optional<int64_t> fixedZeroPoint;
+};
+
+/// Scales and real zero points: one of each, or one per index of `axis`.
+struct FloatQParams {
+  llvm::SmallVector<float> scales, zeroPoints;
+  int64_t axis = -1; ///< -1: per tensor
 };
 
 /// What a QConfig mapping's entry is about: its attributes but the QConfig. Entries of one kind

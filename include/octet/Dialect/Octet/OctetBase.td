@@ -39,6 +39,10 @@ def Octet_QuantizedType : Type<CPred<"::llvm::isa<::mlir::quant::UniformQuantize
   "::mlir::quant::UniformQuantizedPerAxisType>($_self)">, "uniform quantized type per tensor or axis">;
 /// Of a known rank; sizes may be known at run time only, in programs of other dialects than `nn`.
 def Octet_FloatTensor : RankedTensorOf<[F32]>;
+/// Weights in fewer bits: integers whose scales are operands, or floats of 16 bits.
+def Octet_StoredTensor : StaticShapeTensorOf<[AnyInteger, F16, BF16]>;
+/// Their scales, and the real numbers that they stand for.
+def Octet_StaticFloatTensor : StaticShapeTensorOf<[F32]>;
 def Octet_QuantizedTensor : RankedTensorOf<[Octet_QuantizedType]>;
 
 #endif // OCTET_DIALECT_OCTET_OCTETBASE_TD

@@ -48,7 +48,14 @@ def Octet_ObserverAttrInterface : AttrInterface<"ObserverAttrInterface"> {
       emitError) if they are unusable (NaN).
     }], "::llvm::FailureOr<::mlir::quant::QuantizedType>", "getQuantizedType",
       (ins "::llvm::function_ref<::mlir::InFlightDiagnostic()>":$emitError, "::mlir::RankedTensorType":$observed,
-      "::llvm::ArrayRef<char>":$state)>
+      "::llvm::ArrayRef<char>":$state)>,
+    InterfaceMethod<[{
+      The same where zero points are real numbers (`ObserverSpec::hasFloatZeroPoints`), which no quantized type has.
+    }], "::llvm::FailureOr<::octet::FloatQParams>", "getFloatQParams",
+      (ins "::llvm::function_ref<::mlir::InFlightDiagnostic()>":$emitError, "::mlir::RankedTensorType":$observed,
+      "::llvm::ArrayRef<char>":$state), /*methodBody=*/"", /*defaultImplementation=*/[{
+        return emitError() << "has no real zero points";
+      }]>
   ];
 }
 

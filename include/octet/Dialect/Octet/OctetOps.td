@@ -58,6 +58,30 @@ def Octet_FakeQuantizeOp : Octet_Op<"fake_quantize", [Pure, SameOperandsAndResul
   let hasVerifier = 1;
 }
 
+def Octet_DequantizeWeightsOp : Octet_Op<"dequantize_weights", [Pure, AttrSizedOperandSegments]> {
+  let summary = "weights in few bits to real numbers";
+  let description = [{
+    `(q - zero point) * scale` of integers, with real scales and zero points (0 if there are none); floats of 16 bits are
+    widened. Unlike `octet.dequantize`, which has its parameters in a type, it takes real zero points and one scale for each
+    block of `block` elements: dimension d of the scales and zero points is that of the weights divided by `block[d]`,
+    rounded up. Without `block` it is 1 or that of the weights. Errors: scales of floats, or none of integers; zero points of
+    another shape than the scales; sizes other than these. Source: [N.dequantize_weights]; PyTorch: `torch.dequantize` of
+    `torch.per_channel_affine_float_qparams`, and of `torch.float16`; ONNX DequantizeLinear with `block_size`.
+  }];
+  let arguments = (ins Octet_StoredTensor:$weights, Optional<Octet_StaticFloatTensor>:$scales,
+      Optional<Octet_StaticFloatTensor>:$zero_points, OptionalAttr<DenseI64ArrayAttr>:$block);
+  let results = (outs Octet_StaticFloatTensor:$result);
+  let assemblyFormat = [{
+    $weights (`scales` $scales^)? (`zero_points` $zero_points^)? (`block` $block^)? attr-dict
+    `:` functional-type(operands, results)
+  }];
+  let extraClassDeclaration = [{
+    /// How many elements along dimension `dim` have one scale.
+    int64_t getBlockSize(int64_t dim);
+  }];
+  let hasVerifier = 1;
+}
+
 include "octet/Dialect/Octet/DynamicOps.td"
 
 //===----------------------------------------------------------------------===//

@@ -36,10 +36,10 @@ def Octet_OriginAttr : AttrDef<Octet_Dialect, "Origin"> {
 
 def Octet_VerdictAttr : I32EnumAttr<"Verdict", "what becomes of an operator or a group", [
     I32EnumAttrCase<"Quantized", 0, "int8">, I32EnumAttrCase<"FloatResult", 1, "int8_to_float">,
-    I32EnumAttrCase<"Float", 2, "float">]> {
+    I32EnumAttrCase<"Float", 2, "float">, I32EnumAttrCase<"WeightOnly", 3, "weight_only">]> {
   let description = [{
-    The operator reads and writes quantized values (`int8`), reads quantized values and writes floats (`int8_to_float`), or
-    stays float (`float`).
+    The operator reads and writes quantized values (`int8`), reads quantized values and writes floats (`int8_to_float`),
+    stays float (`float`), or reads and writes floats, but has its weights in fewer bits (`weight_only`).
   }];
   let cppNamespace = "::octet";
 }

@@ -38,6 +38,10 @@ public:
   getQuantizedType(EmitError emitError, const QuantTarget &target, int64_t axis) const {
     return getQuantizedTypeOfRanges(emitError, target, ranges, axis);
   }
+  mlir::FailureOr<FloatQParams> getFloatQParams(EmitError emitError, const QuantTarget &target,
+                                                int64_t axis) const {
+    return getFloatQParamsOfRanges(emitError, target, ranges, axis);
+  }
 
 private:
   ChannelRanges() = default;

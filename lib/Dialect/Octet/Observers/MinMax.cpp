@@ -18,7 +18,7 @@ using namespace octet;
 
 LogicalResult MinMaxObserverAttr::verify(EmitError emitError, IntegerType dtype, Scheme scheme,
                                          DenseI64ArrayAttr range, FloatAttr eps, bool reduceRange) {
-  return verifyTarget(emitError, dtype, scheme, range, eps, reduceRange);
+  return verifyTarget(emitError, dtype, scheme, range, eps, reduceRange, /*mayBeFloat=*/true);
 }
 
 ObserverSpec MinMaxObserverAttr::getSpec() const { return getTarget(*this).getSpec(); }
@@ -62,4 +62,9 @@ FailureOr<quant::QuantizedType> MinMaxObserverAttr::getQuantizedType(EmitError e
                                                                      RankedTensorType,
                                                                      ArrayRef<char> state) const {
   return getQuantizedTypeOfRange(emitError, getTarget(*this), *stateAs<ValueRange32>(state));
+}
+
+FailureOr<FloatQParams> MinMaxObserverAttr::getFloatQParams(EmitError emitError, RankedTensorType,
+                                                            ArrayRef<char> state) const {
+  return getFloatQParamsOfRanges(emitError, getTarget(*this), *stateAs<ValueRange32>(state), -1);
 }

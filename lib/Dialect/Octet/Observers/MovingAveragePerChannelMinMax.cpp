@@ -22,7 +22,7 @@ LogicalResult MovingAveragePerChannelMinMaxObserverAttr::verify(EmitError emitEr
                                                                 int64_t axis, FloatAttr constant) {
   if (failed(verifyAxis(emitError, axis)) || failed(MovingAverage::verify(emitError, constant)))
     return failure();
-  return verifyTarget(emitError, dtype, scheme, range, eps, reduceRange);
+  return verifyTarget(emitError, dtype, scheme, range, eps, reduceRange, /*mayBeFloat=*/true);
 }
 
 ObserverSpec MovingAveragePerChannelMinMaxObserverAttr::getSpec() const {
@@ -82,4 +82,11 @@ FailureOr<quant::QuantizedType> MovingAveragePerChannelMinMaxObserverAttr::getQu
   if (failed(checkAxis(emitError, observed, getAxis())))
     return failure();
   return ChannelRanges::load(state).getQuantizedType(emitError, getTarget(*this), getAxis());
+}
+
+FailureOr<FloatQParams> MovingAveragePerChannelMinMaxObserverAttr::getFloatQParams(
+    EmitError emitError, RankedTensorType observed, ArrayRef<char> state) const {
+  if (failed(checkAxis(emitError, observed, getAxis())))
+    return failure();
+  return ChannelRanges::load(state).getFloatQParams(emitError, getTarget(*this), getAxis());
 }

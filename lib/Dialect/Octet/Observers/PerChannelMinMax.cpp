@@ -19,7 +19,7 @@ LogicalResult PerChannelMinMaxObserverAttr::verify(EmitError emitError, IntegerT
                                                    FloatAttr eps, bool reduceRange, int64_t axis) {
   if (failed(verifyAxis(emitError, axis)))
     return failure();
-  return verifyTarget(emitError, dtype, scheme, range, eps, reduceRange);
+  return verifyTarget(emitError, dtype, scheme, range, eps, reduceRange, /*mayBeFloat=*/true);
 }
 
 ObserverSpec PerChannelMinMaxObserverAttr::getSpec() const {
@@ -78,4 +78,12 @@ PerChannelMinMaxObserverAttr::getQuantizedType(EmitError emitError, RankedTensor
   if (failed(checkAxis(emitError, observed, getAxis())))
     return failure();
   return ChannelRanges::load(state).getQuantizedType(emitError, getTarget(*this), getAxis());
+}
+
+FailureOr<FloatQParams> PerChannelMinMaxObserverAttr::getFloatQParams(EmitError emitError,
+                                                                      RankedTensorType observed,
+                                                                      ArrayRef<char> state) const {
+  if (failed(checkAxis(emitError, observed, getAxis())))
+    return failure();
+  return ChannelRanges::load(state).getFloatQParams(emitError, getTarget(*this), getAxis());
 }

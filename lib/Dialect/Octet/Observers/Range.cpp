@@ -42,6 +42,7 @@ ObserverSpec QuantTarget::getSpec() const {
   spec.quantMin = quantMin;
   spec.quantMax = quantMax;
   spec.eps = eps;
+  spec.hasFloatZeroPoints = scheme == Scheme::affine_float_qparams;
   return spec;
 }
 
@@ -59,6 +60,12 @@ ScaleAndZeroPoint QuantTarget::compute(ValueRange32 range) const {
   return {scale, std::clamp(zeroPoint, quantMin, quantMax)};
 }
 
+std::pair<float, float> QuantTarget::computeFloat(ValueRange32 range) const {
+  float scale = (range.max - range.min) / (float)(quantMax - quantMin);
+  scale = scale > eps ? scale : 1.0f;
+  return {scale, -range.min / scale};
+}
+
 /// Refuses statistics that give no scale.
 static LogicalResult checkRange(EmitError emitError, const QuantTarget &target,
                                 ValueRange32 range) {
@@ -66,7 +73,8 @@ static LogicalResult checkRange(EmitError emitError, const QuantTarget &target,
     return emitError() << "expected numbers, but the observer has seen NaN";
   if (range.isEmpty())
     return emitError() << "expected statistics, but the observer has seen no values";
-  if (!std::isfinite(target.compute(range).scale))
+  bool isFloat = target.scheme == Scheme::affine_float_qparams;
+  if (!std::isfinite(isFloat ? target.computeFloat(range).first : target.compute(range).scale))
     return emitError() << "expected finite values, but the observer has seen "
                        << std::to_string(range.min) << " to " << std::to_string(range.max);
   return success();
@@ -81,9 +89,16 @@ quant::QuantizedType octet::getPerTensorType(IntegerType dtype, ScaleAndZeroPoin
                                           low, high);
 }
 
+/// A quantized type has integer zero points.
+static LogicalResult checkScheme(EmitError emitError, const QuantTarget &target) {
+  if (target.scheme != Scheme::affine_float_qparams)
+    return success();
+  return emitError() << "has real zero points, which weights of weight-only units alone may have";
+}
+
 FailureOr<quant::QuantizedType>
 octet::getQuantizedTypeOfRange(EmitError emitError, const QuantTarget &target, ValueRange32 range) {
-  if (failed(checkRange(emitError, target, range)))
+  if (failed(checkScheme(emitError, target)) || failed(checkRange(emitError, target, range)))
     return failure();
   return getPerTensorType(target.dtype, target.compute(range));
 }
@@ -92,6 +107,8 @@ FailureOr<quant::QuantizedType> octet::getQuantizedTypeOfRanges(EmitError emitEr
                                                                 const QuantTarget &target,
                                                                 ArrayRef<ValueRange32> ranges,
                                                                 int64_t axis) {
+  if (failed(checkScheme(emitError, target)))
+    return failure();
   SmallVector<double> scales;
   SmallVector<int64_t> zeroPoints;
   for (ValueRange32 range : ranges) {
@@ -110,6 +127,22 @@ FailureOr<quant::QuantizedType> octet::getQuantizedTypeOfRanges(EmitError emitEr
       high));
 }
 
+FailureOr<FloatQParams> octet::getFloatQParamsOfRanges(EmitError emitError,
+                                                       const QuantTarget &target,
+                                                       ArrayRef<ValueRange32> ranges,
+                                                       int64_t axis) {
+  FloatQParams params;
+  params.axis = axis;
+  for (ValueRange32 range : ranges) {
+    if (failed(checkRange(emitError, target, range)))
+      return failure();
+    auto [scale, zeroPoint] = target.computeFloat(range);
+    params.scales.push_back(scale);
+    params.zeroPoints.push_back(zeroPoint);
+  }
+  return params;
+}
+
 LogicalResult octet::verifyDType(EmitError emitError, IntegerType dtype) {
   if (dtype.isSignless() || dtype.getWidth() < 2 || dtype.getWidth() > 32)
     return emitError()
@@ -119,9 +152,12 @@ LogicalResult octet::verifyDType(EmitError emitError, IntegerType dtype) {
 }
 
 LogicalResult octet::verifyTarget(EmitError emitError, IntegerType dtype, Scheme scheme,
-                                  DenseI64ArrayAttr range, FloatAttr eps, bool reduceRange) {
+                                  DenseI64ArrayAttr range, FloatAttr eps, bool reduceRange,
+                                  bool mayBeFloat) {
   if (failed(verifyDType(emitError, dtype)))
     return failure();
+  if (scheme == Scheme::affine_float_qparams && !mayBeFloat)
+    return emitError() << "expected the scheme affine or symmetric, but got affine_float_qparams";
   if (reduceRange && scheme == Scheme::symmetric && dtype.isUnsigned() && dtype.getWidth() == 8)
     return emitError() << "expected no reduce_range with a symmetric ui8";
   if (eps && !((float)eps.getValueAsDouble() > 0 && std::isfinite((float)eps.getValueAsDouble())))

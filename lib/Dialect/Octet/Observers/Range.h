@@ -42,6 +42,8 @@ struct QuantTarget {
   ObserverSpec getSpec() const;
   /// [N.qparams] `range` must hold finite numbers.
   ScaleAndZeroPoint compute(ValueRange32 range) const;
+  /// The same of the scheme affine_float_qparams: scale and zero point.
+  std::pair<float, float> computeFloat(ValueRange32 range) const;
 };
 
 /// The parameters of a range observer's attribute.
@@ -62,11 +64,18 @@ mlir::FailureOr<mlir::quant::QuantizedType>
 getQuantizedTypeOfRanges(EmitError emitError, const QuantTarget &target,
                          llvm::ArrayRef<ValueRange32> ranges, int64_t axis);
 
+/// The same where zero points are real numbers; axis -1: one range.
+mlir::FailureOr<FloatQParams> getFloatQParamsOfRanges(EmitError emitError,
+                                                      const QuantTarget &target,
+                                                      llvm::ArrayRef<ValueRange32> ranges,
+                                                      int64_t axis);
+
 mlir::LogicalResult verifyDType(EmitError emitError, mlir::IntegerType dtype);
-/// The checks that the verifiers of all range observers share.
+/// The checks that the verifiers of all range observers share. `mayBeFloat`: zero points may be
+/// real numbers.
 mlir::LogicalResult verifyTarget(EmitError emitError, mlir::IntegerType dtype, Scheme scheme,
                                  mlir::DenseI64ArrayAttr range, mlir::FloatAttr eps,
-                                 bool reduceRange);
+                                 bool reduceRange, bool mayBeFloat = false);
 
 /// State blocks are plain structures or arrays.
 template <typename T> T *stateAs(llvm::MutableArrayRef<char> state) {
