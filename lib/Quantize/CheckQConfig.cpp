@@ -233,6 +233,21 @@ static std::optional<Reason> checkWeight(DTypesOp dtypes, ObserverAttrInterface 
   return checkWeight(dtypes, observer, axis, cast<ShapedType>(operand.get().getType()));
 }
 
+/// What a dynamic unit asks of its weighted activation.
+static std::optional<Reason> checkDynamic(const Unit &unit, const ObserverSpec &spec) {
+  OpOperand *activation = unit.getWeightedActivation();
+  if (!activation)
+    return Reason{"OCT217", "it multiplies no activation by a weight, as units that are dynamic do",
+                  "give the pattern data types without `dynamic`, and the QConfig an observer such "
+                  "as #octet.min_max"};
+  if (spec.isPerRow && !cast<ShapedType>(activation->get().getType()).hasStaticShape())
+    return Reason{"OCT216",
+                  "the activation observer has one scale per row, and the rows are known at run "
+                  "time only",
+                  "omit per_row in the activation observer"};
+  return std::nullopt;
+}
+
 /// An observer of activations; one that is reused is checked when it is known.
 static std::optional<Reason> checkActivation(DTypeAttr dtype, ObserverAttrInterface observer,
                                              StringRef role) {
@@ -253,10 +268,9 @@ static std::optional<Reason> checkActivations(DTypesOp dtypes, QConfigAttr qconf
 static std::optional<Reason> checkAgainst(DTypesOp dtypes, const Unit &unit, QConfigAttr qconfig) {
   if (auto reason = checkActivations(dtypes, qconfig))
     return reason;
-  if (dtypes.getDynamic() && !unit.getWeightedActivation())
-    return Reason{"OCT217", "it multiplies no activation by a weight, as units that are dynamic do",
-                  "give the pattern data types without `dynamic`, and the QConfig an observer such "
-                  "as #octet.min_max"};
+  if (dtypes.getDynamic())
+    if (auto reason = checkDynamic(unit, qconfig.getActivation().getSpec()))
+      return reason;
   for (auto [leaf, operand] : unit.leaves)
     if (auto weight = dyn_cast<WeightOp>(leaf))
       if (auto reason = checkWeight(dtypes, qconfig.getWeight(), weight.getAxis(), *operand))

@@ -28,7 +28,7 @@ static bool usesIntegers(Operation *op) {
 }
 
 Reason octet::getReasonOfDynamic() {
-  return {"OCT216", "it is dynamic: its input is quantized in each run, its result is float", ""};
+  return {"OCT218", "it is dynamic: its input is quantized in each run, its result is float", ""};
 }
 
 /// Decides about an operator without a pattern: it stays float on purpose, by the backend or the

@@ -58,14 +58,14 @@ func.func @epilogue(%x: tensor<2x3xf32>, %r: tensor<2x2xf32>) -> tensor<2x2xf32>
 
 // CHECK-LABEL: func.func @conv
 // CHECK: octet.dequantize_dynamic
-// CHECK: nn.conv {{.*}}octet.decision = #octet.decision<verdict = float, reason = <"OCT308"
+// CHECK: nn.conv {{.*}}octet.decision = #octet.decision<verdict = float, reason = <"OCT309"
 func.func @conv(%x: tensor<1x1x2x2xf32>) -> tensor<1x1x2x2xf32> {
   %w = nn.constant dense<3> : tensor<1x1x1x1xi8> -> tensor<1x1x1x1x!w>
   %s, %z = octet.choose_qparams %x range [0, 255] : (tensor<1x1x2x2xf32>) -> (tensor<f32>, tensor<i32>)
   %q = octet.quantize_dynamic %x by %s, %z : (tensor<1x1x2x2xf32>, tensor<f32>, tensor<i32>) -> tensor<1x1x2x2x!u>
   %d = octet.dequantize_dynamic %q by %s, %z : (tensor<1x1x2x2x!u>, tensor<f32>, tensor<i32>) -> tensor<1x1x2x2xf32>
   %f = octet.dequantize %w : (tensor<1x1x1x1x!w>) -> tensor<1x1x1x1xf32>
-  // expected-error @+1 {{stays float [OCT308]: its input is quantized in each run, and it is no linear layer of ui8; use dtype ui8, or observe the input with statistics, such as #octet.min_max}}
+  // expected-error @+1 {{stays float [OCT309]: its input is quantized in each run, and it is no linear layer of ui8; use dtype ui8, or observe the input with statistics, such as #octet.min_max}}
   %y = nn.conv %d, %f : (tensor<1x1x2x2xf32>, tensor<1x1x1x1xf32>) -> tensor<1x1x2x2xf32>
   return %y : tensor<1x1x2x2xf32>
 }
@@ -76,14 +76,14 @@ func.func @conv(%x: tensor<1x1x2x2xf32>) -> tensor<1x1x2x2xf32> {
 !w = !quant.uniform<i8<-127:127>:f32, 0.1>
 
 // CHECK-LABEL: func.func @signed
-// CHECK: nn.linear {{.*}}octet.decision = #octet.decision<verdict = float, reason = <"OCT308"
+// CHECK: nn.linear {{.*}}octet.decision = #octet.decision<verdict = float, reason = <"OCT309"
 func.func @signed(%x: tensor<2x3xf32>) -> tensor<2x2xf32> {
   %w = nn.constant dense<3> : tensor<2x3xi8> -> tensor<2x3x!w>
   %s, %z = octet.choose_qparams %x range [-128, 127] : (tensor<2x3xf32>) -> (tensor<f32>, tensor<i32>)
   %q = octet.quantize_dynamic %x by %s, %z : (tensor<2x3xf32>, tensor<f32>, tensor<i32>) -> tensor<2x3x!s>
   %d = octet.dequantize_dynamic %q by %s, %z : (tensor<2x3x!s>, tensor<f32>, tensor<i32>) -> tensor<2x3xf32>
   %f = octet.dequantize %w : (tensor<2x3x!w>) -> tensor<2x3xf32>
-  // expected-error @+1 {{stays float [OCT308]}}
+  // expected-error @+1 {{stays float [OCT309]}}
   %y = nn.linear %d, %f : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x2xf32>
   return %y : tensor<2x2xf32>
 }

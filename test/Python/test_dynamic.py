@@ -38,7 +38,7 @@ def test_linear_layers_need_no_samples():
     model = octet.compile(
         onnx_networks.make_network("h = MatMul(x, w)\na = Add(h, b)\nr = Relu(a)\ny = MatMul(r, v)", inputs={"x": [5, 24]},
                                    constants={"w": w, "v": v, "b": b}).SerializeToString(), backend="cpu_dynamic")
-    assert get_verdicts(model) == {("nn.linear+nn.relu", "int8 to float", "OCT216"), ("nn.linear", "int8 to float", "OCT216")}
+    assert get_verdicts(model) == {("nn.linear+nn.relu", "int8 to float", "OCT218"), ("nn.linear", "int8 to float", "OCT218")}
     x = rng.normal(size=(5, 24)).astype(f32) * np.array([1e-3, 1, 10, 100, 0], f32)[:, None]
     hidden = reference.relu(product(x, np.ascontiguousarray(w.T), b))
     np.testing.assert_array_equal(model(x)["y"], product(hidden, np.ascontiguousarray(v.T), None))

@@ -27,7 +27,7 @@
 // A float result: what reads it in integers observes it first, here in each run again.
 // CHECK-NOT: octet.quantize %
 
-// EXPLAIN: a nn.linear int8 to float OCT216 it is dynamic: its input is quantized in each run, its result is float
+// EXPLAIN: a nn.linear int8 to float OCT218 it is dynamic: its input is quantized in each run, its result is float
 // EXPLAIN: sum nn.add float OCT217 it multiplies no activation by a weight, as units that are dynamic do
 
 //--- backend.mlir
