@@ -4,6 +4,7 @@
 // RUN: not octet-opt %t/empty.mlir --octet-lint-backend 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: error: expected one 'octet.backend' in the module, but got 0; octet-attach-policy puts it there
 // RUN: octet-opt %t/order.mlir --octet-lint-backend --verify-diagnostics
+// RUN: octet-opt %t/any.mlir --allow-unregistered-dialect --octet-lint-backend --verify-diagnostics
 // RUN: octet-opt %t/operators.mlir --octet-lint-backend --verify-diagnostics
 // RUN: octet-opt %t/dtypes.mlir --octet-lint-backend --verify-diagnostics
 // RUN: octet-opt %t/mapping.mlir --octet-lint-backend --verify-diagnostics
@@ -110,6 +111,61 @@ octet.backend @order {
     %k = octet.parameter
     %b = octet.activation
     %y = octet.match ["nn.add"](%k, %b)
+    octet.yield %y : none
+  }
+}
+
+//--- any.mlir
+octet.backend @any {
+  octet.dtypes @d input = <ui8> output = <ui8>
+  // expected-note @+1 {{the earlier pattern}}
+  octet.pattern @rest dtypes = [@d] {
+    %x = octet.activation
+    %rest = octet.any variadic
+    %y = octet.match ["my.resize"](%x, %rest) results variadic
+    octet.yield %y : none
+  }
+  // A leaf that is left alone takes what any leaf takes, and any number of results those of a number.
+  // expected-error @+1 {{never matches: an earlier pattern of the same length matches whatever it matches; put it before that pattern, or omit it}}
+  octet.pattern @two dtypes = [@d] {
+    %x = octet.activation
+    %p = octet.parameter
+    %y:2 = octet.match ["my.resize"](%x, %p)
+    octet.yield %y#0, %y#1 : none, none
+  }
+  // Not the reverse, nor another number of results, nor another one of them.
+  octet.pattern @named dtypes = [@d] {
+    %x = octet.activation
+    %y:2 = octet.match ["my.halves"](%x)
+    octet.yield %y#0, %y#1 : none, none
+  }
+  octet.pattern @single dtypes = [@d] {
+    %x = octet.activation
+    %y = octet.match ["my.halves"](%x)
+    octet.yield %y : none
+  }
+  octet.pattern @any_number dtypes = [@d] {
+    %x = octet.any
+    %y = octet.match ["my.halves"](%x) results variadic
+    octet.yield %y : none
+  }
+  octet.pattern @first dtypes = [@d] {
+    %x = octet.activation
+    %m:2 = octet.match ["my.halves"](%x)
+    %y = octet.match ["my.relu"](%m#0)
+    octet.yield %y : none
+  }
+  octet.pattern @second dtypes = [@d] {
+    %x = octet.activation
+    %m:2 = octet.match ["my.halves"](%x)
+    %y = octet.match ["my.relu"](%m#1)
+    octet.yield %y : none
+  }
+  octet.pattern @one_operand dtypes = [@d] {
+    %x = octet.activation
+    %to = octet.any
+    // expected-error @+1 {{never matches "nn.relu", which has 1 operands, not 2; correct the operands, or omit the name}}
+    %y = octet.match ["my.relu", "nn.relu"](%x, %to)
     octet.yield %y : none
   }
 }
