@@ -43,10 +43,12 @@ func.func @integers(%x: tensor<2x!quant.uniform<u8:f32, 0.5>>) -> tensor<2x!quan
 // -----
 
 module {
+module {
   octet.observer @x #octet.min_max<dtype = ui8>
   func.func @inside(%x: tensor<2xf32>) -> tensor<2xf32> {
     // expected-error @+1 {{stands in a module inside of this one; run octet-lower-observers on the inner module}}
     %0 = octet.observe %x by @x : tensor<2xf32>
     return %0 : tensor<2xf32>
   }
+}
 }

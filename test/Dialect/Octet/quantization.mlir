@@ -23,18 +23,23 @@ octet.backend @mine {
   }
 }
 
-// CHECK-LABEL: func @group
+// CHECK-LABEL: func @group_of_two_results
+func.func @group_of_two_results(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+  // CHECK: %[[G:.*]]:2 = octet.group(%[[A:.*]] = %{{.*}}) : (tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+  // CHECK-NEXT: octet.yield %[[A]], %[[A]] : tensor<2xf32>, tensor<2xf32>
+  %two:2 = octet.group(%a = %x) : (tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+    octet.yield %a, %a : tensor<2xf32>, tensor<2xf32>
+  }
+  return %two#0, %two#1 : tensor<2xf32>, tensor<2xf32>
+}
+
+// CHECK-LABEL: func @group(
 func.func @group(%x: tensor<2xf32>) -> tensor<2xf32> {
   // CHECK: octet.group @mine::@act(%{{.*}} = %{{.*}}) : (tensor<2xf32>) -> tensor<2xf32> {
   %y = octet.group @mine::@act(%a = %x) : (tensor<2xf32>) -> tensor<2xf32> {
     %r = nn.relu %a : (tensor<2xf32>) -> tensor<2xf32>
     // CHECK: octet.yield
     octet.yield %r : tensor<2xf32>
-  }
-  // CHECK: %[[G:.*]]:2 = octet.group(%[[A:.*]] = %{{.*}}) : (tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
-  // CHECK-NEXT: octet.yield %[[A]], %[[A]] : tensor<2xf32>, tensor<2xf32>
-  %two:2 = octet.group(%a = %x) : (tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
-    octet.yield %a, %a : tensor<2xf32>, tensor<2xf32>
   }
   // CHECK: octet.group(%{{.*}} = %{{.*}}) : (tensor<2xf32>) -> tensor<2xf32> {
   %z = octet.group(%a = %y) : (tensor<2xf32>) -> tensor<2xf32> {
