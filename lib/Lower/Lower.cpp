@@ -131,6 +131,17 @@ LogicalResult Lowering::reportFallback(Operation *op, Outcome reason) {
   return success();
 }
 
+/// Constants that are a part of a group become its operands, which is where kernels read them.
+static void hoistConstants(func::FuncOp function) {
+  function.walk([](GroupOp group) {
+    for (Operation &op : llvm::make_early_inc_range(group.getBody().front()))
+      if (op.hasTrait<OpTrait::ConstantLike>()) {
+        op.moveBefore(group);
+        op.getResult(0).replaceAllUsesExcept(group.addInput(op.getResult(0)), group);
+      }
+  });
+}
+
 /// A group around one op says nothing that the op does not say; one with several results has no
 /// integer form.
 static void inlineGroupsOfOne(func::FuncOp function) {
@@ -240,6 +251,7 @@ struct Lower : octet::impl::LowerPassBase<Lower> {
     if (failed(expandBatchNorms(getOperation())))
       return signalPassFailure();
     normalizeStorage(getOperation());
+    hoistConstants(getOperation());
     inlineGroupsOfOne(getOperation());
     Lowering lowering(&getContext(), strict);
     for (Block &block : getOperation().getBody())

@@ -109,9 +109,28 @@ static llvm::Error runSideBySide(MutableArrayRef<NetworkRun> runs, const Samples
   });
 }
 
+/// Octet's own code runs a network with known sizes.
+static llvm::Error checkCanRun(ModuleOp module) {
+  constexpr StringLiteral remedy = "let another compiler run it, with octet-lower-observers";
+  auto function = module.lookupSymbol<func::FuncOp>("main");
+  if (!function || function.isExternal())
+    return makeRemedyError("octet-calibrate expects a function 'main', and there is none",
+                           "rename the network, or " + remedy);
+  for (Type type : function.getArgumentTypes())
+    if (auto tensor = dyn_cast<RankedTensorType>(type); !tensor || !tensor.hasStaticShape()) {
+      std::string text;
+      llvm::raw_string_ostream(text) << type;
+      return makeRemedyError("octet-calibrate expects inputs of known sizes, but got " + text,
+                             remedy);
+    }
+  return llvm::Error::success();
+}
+
 /// Runs all samples through the observed network.
 static llvm::Error observeSamples(ModuleOp module, const MeasureContext &source,
                                   Statistics &statistics) {
+  if (llvm::Error error = checkCanRun(module))
+    return error;
   // Errors of the samples show before the network is compiled.
   std::vector<octet_tensor> inputs = describeInputs(module);
   if (llvm::Expected<Samples> samples = Samples::open(source.files, inputs); !samples)

@@ -118,8 +118,13 @@ static LogicalResult addPrinter(ModuleOp module, const Statistics &statistics) {
 // Updates
 //===----------------------------------------------------------------------===//
 
-/// Whether an observer may see a tensor in parts: what it has seen merges, and it measures ranges.
-static bool takesParts(ObserverAttrInterface observer, const ObserverState &initial) {
+/// Whether an observer may see a tensor in parts: what it has seen merges, it measures ranges, and
+/// each channel of known number is in all parts.
+static bool takesParts(ObserverAttrInterface observer, RankedTensorType type,
+                       const ObserverState &initial) {
+  std::optional<int64_t> channelAxis = observer.getSpec().channelAxis;
+  if (channelAxis && *channelAxis < type.getRank() && type.isDynamicDim(*channelAxis))
+    return false;
   SmallVector<char> state(initial.bytes.begin(), initial.bytes.end());
   SmallVector<float, 0> zeros(initial.observed.getNumElements());
   observer.updateState(initial.observed, zeros, state);
@@ -130,9 +135,9 @@ static bool takesParts(ObserverAttrInterface observer, const ObserverState &init
 /// Loops over the dimensions whose size is known at run time only, and copies what is at one index
 /// of them to a buffer of known size.
 static void emitUpdateOfParts(OpBuilder &builder, Location loc, ObserverAttrInterface observer,
-                              const ObserverState &known, Value data, Value state) {
+                              RankedTensorType observed, Value data, Value state) {
   auto type = cast<MemRefType>(data.getType());
-  auto partType = MemRefType::get(known.observed.getShape(), type.getElementType());
+  auto partType = MemRefType::get(observed.getShape(), type.getElementType());
   Value part = memref::AllocOp::create(builder, loc, partType);
   SmallVector<Value> low, high, steps;
   for (auto [axis, size] : llvm::enumerate(type.getShape()))
@@ -152,7 +157,7 @@ static void emitUpdateOfParts(OpBuilder &builder, Location loc, ObserverAttrInte
         }
         Value seen = memref::SubViewOp::create(b, loc, data, offsets, sizes, strides);
         memref::CopyOp::create(b, loc, seen, part);
-        observer.emitUpdate(b, loc, known.observed, part, state);
+        observer.emitUpdate(b, loc, observed, part, state);
       });
   memref::DeallocOp::create(builder, loc, part);
 }
@@ -162,7 +167,7 @@ static LogicalResult lowerObserve(ObserveOp op, ObserverOp observer, const Obser
   Location loc = op.getLoc();
   auto type = cast<RankedTensorType>(op.getInput().getType());
   ObserverAttrInterface kind = observer.getObserver();
-  if (!type.hasStaticShape() && !takesParts(kind, state))
+  if (!type.hasStaticShape() && !takesParts(kind, type, state))
     return op.emitOpError("observes ")
            << type << ", which " << kind << " cannot see in parts"
            << Remedy("give the operator an observer whose statistics merge, or infer the shapes");
@@ -173,7 +178,7 @@ static LogicalResult lowerObserve(ObserveOp op, ObserverOp observer, const Obser
   if (type.hasStaticShape())
     kind.emitUpdate(builder, loc, type, data, bytes);
   else
-    emitUpdateOfParts(builder, loc, kind, state, data, bytes);
+    emitUpdateOfParts(builder, loc, kind, op.getObservedType(), data, bytes);
   return success();
 }
 
@@ -203,7 +208,8 @@ struct LowerObservers : octet::impl::LowerObserversPassBase<LowerObservers> {
       return failure();
     WalkResult result = module.walk([&](ObserveOp op) {
       auto known = statistics.find(op.getObserver().str());
-      bool isSeen = known != statistics.end() && !getConstantElements(op.getInput());
+      bool isSeen = known != statistics.end() && !getConstantElements(op.getInput()) &&
+                    op.getObservedType().getNumElements() > 0;
       if (isSeen && failed(lowerObserve(op, module.lookupSymbol<ObserverOp>(op.getObserver()),
                                         known->second)))
         return WalkResult::interrupt();

@@ -160,3 +160,41 @@ func.func @quantized_twice(%x: tensor<1x2x!quant.uniform<u8:f32, 0.5>>) -> tenso
   %1 = octet.quantize %0 : (tensor<1x2xf32>) -> tensor<1x2x!quant.uniform<u8:f32, 0.3:1>>
   return %1 : tensor<1x2x!quant.uniform<u8:f32, 0.3:1>>
 }
+
+// -----
+
+!q = !quant.uniform<u8:f32, 0.5:128>
+!y = !quant.uniform<u8:f32, 0.25:1>
+
+// A constant that is a part of a group is read as one outside is.
+// CHECK-LABEL: func @constant_in_a_group
+// CHECK-NEXT: nn.table
+// CHECK-NOT: octet.group
+func.func @constant_in_a_group(%xq: tensor<1x8x!q>) -> tensor<1x8xf32> {
+  %x = octet.dequantize %xq : (tensor<1x8x!q>) -> tensor<1x8xf32>
+  %s = octet.group(%0 = %x) : (tensor<1x8xf32>) -> tensor<1x8xf32> {
+    %three = nn.constant dense<3.0> : tensor<1x8xf32>
+    %a = nn.add %0, %three : (tensor<1x8xf32>, tensor<1x8xf32>) -> tensor<1x8xf32>
+    %r = nn.relu %a : (tensor<1x8xf32>) -> tensor<1x8xf32>
+    octet.yield %r : tensor<1x8xf32>
+  }
+  %sq = octet.quantize %s : (tensor<1x8xf32>) -> tensor<1x8x!y>
+  %sd = octet.dequantize %sq : (tensor<1x8x!y>) -> tensor<1x8xf32>
+  return %sd : tensor<1x8xf32>
+}
+
+// -----
+
+// A group of two results has no integer form.
+// CHECK-LABEL: func @group_of_two_results
+// CHECK-NEXT: nn.relu
+// CHECK-NEXT: nn.tanh
+// CHECK-NOT: octet.group
+func.func @group_of_two_results(%x: tensor<1x8xf32>) -> (tensor<1x8xf32>, tensor<1x8xf32>) {
+  %s:2 = octet.group(%0 = %x) : (tensor<1x8xf32>) -> (tensor<1x8xf32>, tensor<1x8xf32>) {
+    %a = nn.relu %0 : (tensor<1x8xf32>) -> tensor<1x8xf32>
+    %b = nn.tanh %0 : (tensor<1x8xf32>) -> tensor<1x8xf32>
+    octet.yield %a, %b : tensor<1x8xf32>, tensor<1x8xf32>
+  }
+  return %s#0, %s#1 : tensor<1x8xf32>, tensor<1x8xf32>
+}

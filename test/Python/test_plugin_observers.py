@@ -73,16 +73,20 @@ func.func @net(%x: tensor<2x5xf32>) -> tensor<2x5xf32> {
 
 
 def test_sizes_that_are_known_at_run_time(stock):
+    """Two values of different shapes share the observer."""
     samples = [np.random.RandomState(seed).randn(5, 3, 7).astype(np.float32) for seed in range(3)]
     network = """octet.observer @x #octet.min_max<dtype = ui8>
 func.func @net(%x: tensor<5x3x7xf32>) -> tensor<5x3x7xf32> {
   %0 = tensor.cast %x : tensor<5x3x7xf32> to tensor<?x3x?xf32>
   %1 = octet.observe %0 by @x : tensor<?x3x?xf32>
-  %2 = tensor.cast %1 : tensor<?x3x?xf32> to tensor<5x3x7xf32>
-  return %2 : tensor<5x3x7xf32>
+  %2 = tensor.collapse_shape %1 [[0], [1, 2]] : tensor<?x3x?xf32> into tensor<?x?xf32>
+  %3 = arith.addf %2, %2 : tensor<?x?xf32>
+  %4 = octet.observe %3 by @x : tensor<?x?xf32>
+  %5 = tensor.cast %1 : tensor<?x3x?xf32> to tensor<5x3x7xf32>
+  return %5 : tensor<5x3x7xf32>
 }
 """
-    expected = [np.float32(min(s.min() for s in samples)), np.float32(max(s.max() for s in samples))]
+    expected = [np.float32(2 * min(s.min() for s in samples)), np.float32(2 * max(s.max() for s in samples))]
     assert np.array_equal(np.float32(read_statistics(stock.calibrate(network, samples), "x")), expected)
 
 

@@ -18,6 +18,15 @@ func.func @recording_of_unknown_size(%x: tensor<?xf32>) -> tensor<?xf32> {
 
 // -----
 
+octet.observer @x #octet.per_channel_min_max<dtype = ui8, axis = 1>
+func.func @channels_of_unknown_number(%x: tensor<2x?xf32>) -> tensor<2x?xf32> {
+  // expected-error @+1 {{cannot see in parts}}
+  %0 = octet.observe %x by @x : tensor<2x?xf32>
+  return %0 : tensor<2x?xf32>
+}
+
+// -----
+
 // expected-error @+1 {{has the name "octet_print_statistics", which octet-lower-observers gives to what it makes; rename it}}
 func.func private @octet_print_statistics()
 

@@ -56,3 +56,14 @@ func.func @sizes_at_run_time(%x: tensor<?x4x?xf32>) -> tensor<?x4x?xf32> {
   %0 = octet.observe %x by @x : tensor<?x4x?xf32>
   return %0 : tensor<?x4x?xf32>
 }
+
+// -----
+
+// A tensor without elements shows an observer nothing.
+// CHECK-LABEL: func @no_elements(
+// CHECK-NEXT: return
+octet.observer @x #octet.min_max<dtype = ui8>
+func.func @no_elements(%x: tensor<0x4xf32>) -> tensor<0x4xf32> {
+  %0 = octet.observe %x by @x : tensor<0x4xf32>
+  return %0 : tensor<0x4xf32>
+}
