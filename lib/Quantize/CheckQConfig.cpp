@@ -130,7 +130,7 @@ static std::optional<Reason> checkWeight(DTypeAttr dtype, ObserverAttrInterface 
                   "correct `octet.weight axis` in the backend"};
   auto channelAxis = observer.getSpec().channelAxis;
   if (channelAxis && weight.isDynamicDim(axis))
-    return Reason{"OCT216",
+    return Reason{"OCT218",
                   llvm::formatv("the weight observer has one scale per element of axis {0}, whose "
                                 "size is known at run time only",
                                 axis),
@@ -229,8 +229,9 @@ static int64_t getDistance(DTypeAttr dtype, ObserverAttrInterface observer, Stri
 static int64_t getDistance(DTypesOp dtypes, QConfigAttr qconfig) {
   auto result = qconfig.getResult() ? qconfig.getResult() : qconfig.getActivation();
   int64_t distance = (checkKind(dtypes, qconfig) ? 4 * kOtherType : 0) +
-                     getDistance(dtypes.getInputAttr(), qconfig.getActivation(), "activation") +
-                     getDistance(dtypes.getOutputAttr(), result, "result");
+                     getDistance(dtypes.getInputAttr(), qconfig.getActivation(), "activation");
+  if (!dtypes.getDynamic())
+    distance += getDistance(dtypes.getOutputAttr(), result, "result");
   if (qconfig.getWeight())
     distance += getDistance(dtypes.getWeightAttr(), qconfig.getWeight(), "weight");
   return distance;

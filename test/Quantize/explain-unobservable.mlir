@@ -12,11 +12,11 @@
 // CHECK-NEXT: -> convert the values around it to f32
 // CHECK-NEXT: my.relu{{.*}}float{{.*}}OCT117 it reads a tensor<*xf32>
 // CHECK-NEXT: -> infer the shapes of the program before
-// CHECK-NEXT: my.dense{{.*}}float{{.*}}OCT216 the weight observer has one scale per element of axis 0, whose size is known at run time only
+// CHECK-NEXT: my.dense{{.*}}float{{.*}}OCT218 the weight observer has one scale per element of axis 0, whose size is known at run time only
 // CHECK-NEXT: -> give the weights an observer of the whole tensor
 
 // PREPARED: reason = <"OCT117"
-// PREPARED: reason = <"OCT216"
+// PREPARED: reason = <"OCT218"
 
 // STRICT: error: stays float [OCT117]: it reads a tensor<4xf16>
 func.func @main(%h: tensor<4xf16>, %u: tensor<*xf32>, %x: tensor<2xf32>, %w: tensor<?x2xf32> {octet.weight})
