@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Request.h"
-#include "octet/Quantize/Statistics.h"
 #include "octet/Backend/Backend.h"
 #include "octet/Pipelines/Compile.h"
 #include "octet/Pipelines/Library.h"
+#include "octet/Quantize/Statistics.h"
 #include "octet/Support/Message.h"
 #include "octet/Support/Quote.h"
 #include "llvm/ADT/StringExtras.h"
