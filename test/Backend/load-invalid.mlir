@@ -30,7 +30,7 @@
 // RUN: echo 'octet.backend @b { octet.pattern @p dtypes = [] observation = sometimes { } }' > %t/kind.mlir
 // RUN: not octet-opt %s --octet-attach-policy=backend=%t/kind.mlir 2>&1 | FileCheck %s --check-prefix=KIND
 
-// OBSERVER: observer.mlir:1:{{[0-9]+}}: error: unknown attribute `maxmin` in dialect `octet`; observers are {{.*}}histogram, {{.*}}min_max
+// OBSERVER: observer.mlir:1:{{[0-9]+}}: error: unknown attribute `maxmin` in dialect `octet`; observers are min_max, {{.*}}histogram
 // MISSPELT: misspelt.mlir:1:{{[0-9]+}}: error: unknown attribute `histogrm` in dialect `octet`; the nearest names are "histogram"
 // OBSERVER-NOT: error:
 // ENTRY: entry.mlir:1:{{[0-9]+}}: error: custom op 'octet.globl' is unknown; the nearest names are "octet.global"

@@ -83,7 +83,7 @@ def test_mappings_that_include_each_other(refuse, tmp_path):
     for own, other in (("a", "b"), ("b", "a")):
         (tmp_path / f"{own}.mlir").write_text(f'octet.qconfig_mapping @{own} includes "{other}.mlir" {{}}\n')
     error = refuse("backend=cpu qconfig-mapping=a.mlir")
-    assert re.match(r"b.mlir:1:1: error: .*includes 'a.mlir', which includes this mapping; omit one of them", error)
+    assert re.match(r"b.mlir:1:1: error: .*includes 'a.mlir', which includes this one; omit one of them", error)
 
 
 def test_calibration_never_run(refuse):

@@ -30,13 +30,13 @@ def write(body, shape, results=1):
 
 
 @pytest.fixture
-def run(tool, source, tmp_path):
-    """run(network, samples, backend=text, file of Inputs or built-in name, mapping=text, passes=(…)) gives the IR."""
+def run(tool, tmp_path):
+    """run(network, samples, backend=text or built-in name, mapping=text, passes=(…)) gives the IR."""
 
-    def run(network, samples=None, backend="fx_native.mlir", mapping=GLOBAL, passes=("--octet-calibrate", "--octet-convert")):
+    def run(network, samples=None, backend="native", mapping=GLOBAL, passes=("--octet-calibrate", "--octet-convert")):
         (tmp_path / "network.mlir").write_text(network)
         (tmp_path / "mapping.mlir").write_text(mapping)
-        path = source / "test" / "Python" / "Inputs" / backend if backend.endswith(".mlir") else backend
+        path = backend
         if "{" in backend:
             path = tmp_path / "backend.mlir"
             path.write_text(backend)

@@ -7,7 +7,7 @@
 // CHECK: layer
 // CHECK-NEXT: {{^}}a\x0Aforged int8\x1B[2J nn.relu float OCT104 no integer form: one\x0Atwo{{$}}
 // CHECK-NEXT: {{^}}xxxxxxxx{{x*}}...(40 more)...{{x*}}yyyy nn.relu float OCT104 {{[^\\]*}}one\x0Atwo{{$}}
-// CHECK-NEXT: what the codes mean
+// CHECK-NEXT: what the codes mean: docs/reasons.md{{$}}
 // CHECK-NOT: {{.}}
 // JSON: "name": "a\nforged  int8\u001b[2J",
 // JSON: "reason": "no integer form: one\ntwo",
