@@ -78,8 +78,10 @@ Outcome Lowering::lower(Operation *op) {
   const kernel::OperatorRow *row = &kernel::getOperatorRow(op);
   if (row == &Operators::average_pool || row == &Operators::mean)
     return lowerMean(op);
-  if (row == &Operators::sum)
-    return lowerSum(op);
+  if (row == &Operators::sum || row == &Operators::softmax)
+    return lowerToReal(op);
+  if (row == &Operators::resampling)
+    return lowerResampling(op);
   if (row == &Operators::max_pool || row == &Operators::movement)
     return lowerMovement(op);
   return isScalarOp(op) ? awaitQuantize(op) : Outcome::NotConcerned;
@@ -208,6 +210,8 @@ static LogicalResult reportFallbacks(Block &block, Lowering &lowering,
     // An op that was not visited came out of a group whose product was lowered alone.
     auto found = outcomes.find(&op);
     Outcome outcome = found == outcomes.end() ? Outcome::RealOperand : found->second;
+    if (outcome == Outcome::Separate)
+      continue;
     if (isStoredWide(&op))
       outcome = Outcome::StoredWeights;
     if (failed(lowering.reportFallback(

@@ -17,10 +17,12 @@
 namespace octet::lower {
 
 /// The outcome of an attempt to give an op its integer form: `Lowered`, `NotConcerned` (nothing
-/// quantized touches it), or why it stays float (Reasons.def).
+/// quantized touches it), `Separate` (it computes real numbers between a dequantize and a quantize
+/// of their own, which costs less), or why it stays float (Reasons.def).
 enum class Outcome {
   Lowered,
   NotConcerned,
+  Separate,
 #define OCTET_LOWER_REASON(name, code, refused, why, remedy) name,
 #include "octet/Lower/Reasons.def"
 };
@@ -52,8 +54,10 @@ struct Lowering {
   Outcome lowerMovement(mlir::Operation *op);
   /// Average pools and means over H and W [N.avg_pool].
   Outcome lowerMean(mlir::Operation *op);
-  /// Sums, which read quantized values and give real ones.
-  Outcome lowerSum(mlir::Operation *op);
+  /// Sums and softmax, which read quantized values and give real ones.
+  Outcome lowerToReal(mlir::Operation *op);
+  /// Linear resampling: the law of real numbers between those of quantized ones.
+  Outcome lowerResampling(mlir::Operation *op);
   /// The element-wise operators in front of a quantize: a table [N.table], or a group on quantized
   /// types [N.elementwise].
   Outcome lowerQuantize(QuantizeOp quantize);

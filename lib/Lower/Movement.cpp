@@ -161,7 +161,7 @@ Outcome Lowering::lowerMean(Operation *op) {
   });
 }
 
-Outcome Lowering::lowerSum(Operation *op) {
+Outcome Lowering::lowerToReal(Operation *op) {
   SmallVector<Value> sources;
   if (Outcome outcome = getSources(op, sources); outcome != Outcome::Lowered)
     return outcome;
@@ -169,4 +169,18 @@ Outcome Lowering::lowerSum(Operation *op) {
   Value result = op->getResult(0);
   result.replaceAllUsesWith(cloneOnto(builder, op, sources, result.getType()));
   return Outcome::Lowered;
+}
+
+Outcome Lowering::lowerResampling(Operation *op) {
+  // Fewer channels than lanes are interpolated one by one, whole vectors quantized.
+  constexpr int64_t kLanes = 16;
+  if (cast<RankedTensorType>(op->getResult(0).getType()).getDimSize(1) < kLanes)
+    return Outcome::Separate;
+  SmallVector<Value> sources;
+  if (Outcome outcome = getSources(op, sources); outcome != Outcome::Lowered)
+    return outcome;
+  return replaceQuantizes(op, [&](QuantizedType type) {
+    ++numLowered;
+    return cloneOnto(builder, op, sources, withElementType(op->getResult(0), type));
+  });
 }

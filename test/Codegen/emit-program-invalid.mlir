@@ -11,15 +11,6 @@ module {
 
 // -----
 
-!q = !quant.uniform<u8:f32, 0.5>
-func.func @main(%x: tensor<1x2x3x3x!q>) -> tensor<1x2x5x5x!q> {
-  // expected-error @below {{has code generation for linear resampling of floats only, but got 'tensor<1x2x3x3x!quant.uniform<u8:f32, 5.000000e-01>>'}}
-  %y = nn.resize %x size [5, 5] scales [1.666, 1.666] linear half_pixel floor : (tensor<1x2x3x3x!q>) -> tensor<1x2x5x5x!q>
-  return %y : tensor<1x2x5x5x!q>
-}
-
-// -----
-
 func.func @main(%x: tensor<1x4xf32>) -> tensor<1x4xf32> {
   %y = octet.group(%a = %x) : (tensor<1x4xf32>) -> tensor<1x4xf32> {
     // expected-error @below {{cannot stand in a fused group: it is not element-wise}}

@@ -95,8 +95,7 @@ func.func @what_stays_float(%xq: tensor<1x2x4x4x!q>, %real: tensor<1x2x4x4xf32>)
   %r = nn.reduce_mean %x axes [1] : (tensor<1x2x4x4xf32>) -> tensor<1x4x4xf32>
   %rq = octet.quantize %r : (tensor<1x4x4xf32>) -> tensor<1x4x4x!fine>
   %rd = octet.dequantize %rq : (tensor<1x4x4x!fine>) -> tensor<1x4x4xf32>
-  // CHECK: nn.softmax {{.*}} -> tensor<1x2x4x4xf32>
-  // expected-remark @below {{OCT104 | Category:octet-lower | Remark="stays float: no integer form"}}
+  // CHECK: nn.softmax {{.*}} : (tensor<1x2x4x4x!quant{{.*}}) -> tensor<1x2x4x4xf32>
   %s = nn.softmax %x axis 1 : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
   // CHECK: nn.concat {{.*}} -> tensor<1x4x4x4xf32>
   // expected-remark @below {{OCT301 | Category:octet-lower | Remark="stays float: an operand is real-valued"}}
@@ -171,4 +170,34 @@ func.func @slices_of_channels(%xq: tensor<1x4x2x2x!parts>) -> (tensor<1x2x2x2xf3
   %tq = octet.quantize %t : (tensor<1x1x2x2xf32>) -> tensor<1x1x2x2x!other>
   %td = octet.dequantize %tq : (tensor<1x1x2x2x!other>) -> tensor<1x1x2x2xf32>
   return %sd, %td : tensor<1x2x2x2xf32>, tensor<1x1x2x2xf32>
+}
+
+// -----
+
+!q = !quant.uniform<u8:f32, 0.5:128>
+!fine = !quant.uniform<u8:f32, 0.125:7>
+
+// Real numbers between those of both types: no table behind it, whether they are the same or not.
+// CHECK-LABEL: func @linear_resampling
+// CHECK-NEXT: nn.resize %{{.*}} linear {{.*}} : (tensor<1x16x4x4x!quant{{.*}}) -> tensor<1x16x5x5x!quant.uniform<u8:f32, 1.250000e-01:7>>
+// CHECK-NEXT: nn.resize %{{.*}} linear {{.*}} : (tensor<1x16x4x4x!quant{{.*}}) -> tensor<1x16x5x5x!quant.uniform<u8:f32, 5.000000e-01:128>>
+// CHECK-NEXT: return
+func.func @linear_resampling(%xq: tensor<1x16x4x4x!q>) -> (tensor<1x16x5x5x!q>, tensor<1x16x5x5x!fine>) {
+  %x = octet.dequantize %xq : (tensor<1x16x4x4x!q>) -> tensor<1x16x4x4xf32>
+  %y = nn.resize %x size [5, 5] scales [1.25, 1.25] linear half_pixel floor : (tensor<1x16x4x4xf32>) -> tensor<1x16x5x5xf32>
+  %same = octet.quantize %y : (tensor<1x16x5x5xf32>) -> tensor<1x16x5x5x!q>
+  %other = octet.quantize %y : (tensor<1x16x5x5xf32>) -> tensor<1x16x5x5x!fine>
+  return %same, %other : tensor<1x16x5x5x!q>, tensor<1x16x5x5x!fine>
+}
+
+// Too few for the lanes of a vector: between a dequantize and a quantize of their own, without a remark.
+// CHECK-LABEL: func @resampling_of_few_channels
+// CHECK-NEXT: octet.dequantize
+// CHECK-NEXT: nn.resize %{{.*}} linear {{.*}} -> tensor<1x15x5x5xf32>
+// CHECK-NEXT: octet.quantize
+func.func @resampling_of_few_channels(%xq: tensor<1x15x4x4x!q>) -> tensor<1x15x5x5x!q> {
+  %x = octet.dequantize %xq : (tensor<1x15x4x4x!q>) -> tensor<1x15x4x4xf32>
+  %y = nn.resize %x size [5, 5] scales [1.25, 1.25] linear half_pixel floor : (tensor<1x15x4x4xf32>) -> tensor<1x15x5x5xf32>
+  %q = octet.quantize %y : (tensor<1x15x5x5xf32>) -> tensor<1x15x5x5x!q>
+  return %q : tensor<1x15x5x5x!q>
 }

@@ -132,7 +132,7 @@ func.func @moved(%x: !x) -> tensor<2x1x!quant.uniform<u8:f32, 2.0>> {
 // EXPLAIN-NEXT:  free     nn.relu     float          OCT111 the file has it in float
 // EXPLAIN-NEXT:  half     nn.add      float          OCT112 the file does not quantize all of its operands
 // EXPLAIN-NEXT:                                      -> quantize them in the file
-// EXPLAIN-NEXT:  soft     nn.softmax  float          OCT104 no integer form
+// EXPLAIN-NEXT:  soft     nn.softmax  int8
 // EXPLAIN-NEXT:  last     nn.conv     int8 to float  OCT102 no quantized operator reads the result
 // EXPLAIN-NEXT:  unread   nn.relu     float          OCT102 no quantized operator reads the result
 func.func @rest(%x: !x, %r: tensor<1x2x4x4xf32>) -> (!y, !y, tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) {

@@ -13,8 +13,8 @@
 // CHECK-NEXT: block1   nn.conv            float          OCT205 the QConfig mapping says none here
 // CHECK-NEXT: act      nn.conv+nn.tanh    float          OCT207 the QConfig mapping says none for the fused nn.tanh
 // CHECK-NEXT:                                            -> give all parts of a fused group a QConfig, or none of them
-// CHECK-NEXT: resize   nn.resize          float          OCT116 the nearest pattern @resize_nearest does not match: its attribute "mode" is 1, not 0
-// CHECK-NEXT:                                            -> add an octet.pattern whose `with` has this value, or say none for it in the QConfig mapping
+// CHECK-NEXT: minus    nn.neg             float          OCT101 no pattern of backend @cpu matches this nn.neg
+// CHECK-NEXT:                                            -> add an octet.pattern that matches nn.neg, or say none for it in the QConfig mapping
 // CHECK-NEXT: last     nn.conv            int8 to float  OCT102 no quantized operator reads the result
 // CHECK-NEXT: softmax  nn.softmax         float          OCT104 no integer form: its result spans many orders
 // CHECK-NEXT: product  nn.matmul          int8 to float  OCT102 no quantized operator reads the result
@@ -47,7 +47,7 @@ func.func @main(%x: !t) -> !t {
   %3 = nn.conv %2, %w {octet.origin = #octet.origin<"block1">} : (!t, tensor<1x1x1x1xf32>) -> !t
   %4 = nn.conv %3, %w {octet.origin = #octet.origin<"act">} : (!t, tensor<1x1x1x1xf32>) -> !t
   %5 = nn.tanh %4 {octet.origin = #octet.origin<"tanh">} : (!t) -> !t
-  %6 = nn.resize %5 size [2, 2] scales [1.0, 1.0] linear half_pixel floor {octet.origin = #octet.origin<"resize">} : (!t) -> !t
+  %6 = nn.neg %5 {octet.origin = #octet.origin<"minus">} : (!t) -> !t
   %7 = nn.conv %1, %w {octet.origin = #octet.origin<"last">} : (!t, tensor<1x1x1x1xf32>) -> !t
   %8 = nn.softmax %7 axis 1 {octet.origin = #octet.origin<"softmax">} : (!t) -> !t
   %9 = nn.matmul %8, %8 {octet.origin = #octet.origin<"product">} : (!t, !t) -> !t

@@ -282,14 +282,16 @@ def test_reduction(tool, driver, tmp_path, kind, shape, axes):
     check(tool, driver, tmp_path, writer.text(), shape, options=["--float"])
 
 
+@pytest.mark.parametrize("is_float", [False, True])
 @pytest.mark.parametrize("shape, axis", [((2, 3, 5, 20), 3), ((3, 4, 37), 2), ((1, 7, 4, 6), 1), ((50, 6), 1)])
-def test_softmax(tool, driver, tmp_path, shape, axis):
-    """Rows that lie side by side, and others, split between threads."""
+def test_softmax(tool, driver, tmp_path, shape, axis, is_float):
+    """Rows that lie side by side, and others, split between threads; from bytes to the range that FX fixes."""
     writer = random_networks.Writer(0, shape)
-    writer.lines, writer.value = [], random_networks.Value("%x", shape, None, None)
-    writer.apply(f"nn.softmax {{0}} axis {axis}", shape, quantize=False)
+    if is_float:
+        writer.lines, writer.value = [], random_networks.Value("%x", shape, None, None)
+    writer.apply(f"nn.softmax {{0}} axis {axis}", shape, same=False, scale=np.float32(1 / 256), zero=0, quantize=not is_float)
     writer.results["y"] = writer.value
-    check(tool, driver, tmp_path, writer.text(), shape, spread=5, options=["--float"])
+    check(tool, driver, tmp_path, writer.text(), shape, spread=5, options=["--float"] if is_float else [])
 
 
 @pytest.mark.parametrize("quantize", [False, True])
@@ -326,7 +328,7 @@ def test_resize(tool, driver, tmp_path, coordinates, channels, is_float):
     sizes = {"floor": (9, 20), "ceil": (6, 5), "round_prefer_floor": (1, 23), "round_prefer_ceil": (13, 9)}
     for rounding, (rows, columns) in sizes.items():
         scales = [number(np.float32(new / old)) for new, old in zip((rows, columns), writer.value.shape[2:])]
-        mode = "nearest" if rounding != "ceil" or not is_float else "linear"
+        mode = "nearest" if rounding not in ("ceil", "round_prefer_ceil") else "linear"
         before = writer.value
         writer.apply(f"nn.resize {{0}} size [{rows}, {columns}] scales [{', '.join(scales)}] {mode} {coordinates} {rounding}",
                      (1, channels, rows, columns), quantize=not is_float)

@@ -144,9 +144,9 @@ octet.backend @cpu {
     %y = octet.match ["nn.concat"](%x)
     octet.yield %y : none
   }
-  octet.pattern @resize_nearest dtypes = [@a8] observation = shared float_uses = stays_float {
+  octet.pattern @resize dtypes = [@a8] observation = shared float_uses = stays_float {
     %x = octet.activation
-    %y = octet.match ["nn.resize"](%x) with {mode = 0 : i32}
+    %y = octet.match ["nn.resize"](%x)
     octet.yield %y : none
   }
 

@@ -44,7 +44,7 @@ public:
 
   void addArguments(Signature &signature);
 
-  /// The operands of one result: the positions of x_i and x_j, counted in elements, and g.
+  /// The operands of one result: i and j times the step, and g.
   struct Place {
     Value first, second, part;
   };
@@ -132,25 +132,25 @@ ResizedAxis::Place ResizedAxis::load(KernelBuilder &b, ValueRange args, Value o,
   return place;
 }
 
-/// Linear: first along W, then along H.
+/// Linear: first along W, then along H. Both tensors are real or quantized.
 static void emitInterpolation(KernelBuilder &b, const TensorView &x, const TensorView &y,
-                              Value from, Value to, int64_t channels, const ResizedAxis::Place &row,
-                              const ResizedAxis::Place &column) {
+                              Value image, Value resultRow, Value resultColumn,
+                              const ResizedAxis::Place &row, const ResizedAxis::Place &column) {
+  int64_t channels = x.shape()[1];
   bool areVectors =
       !b.level.isScalar() && channels >= 16 && x.strides.steps[1] == 1 && y.strides.steps[1] == 1;
+  int64_t laneAxis = areVectors ? 1 : -1;
   b.loopOverBlocks(channels, areVectors ? 16 : 1, [&](Value channel) {
     b.lanes = areVectors ? 16 : 1;
-    Value base = b.addIndex(from, b.mulIndex(channel, x.strides.steps[1]));
     auto mix = [&](Value part, Value first, Value second) {
       return b.fma(b.splat(part), b.sub(second, first), first);
     };
-    auto alongRow = [&](Value rowBase) {
-      auto at = [&](Value position) { return b.load(x.memory, b.addIndex(rowBase, position)); };
+    auto alongRow = [&](Value h) {
+      auto at = [&](Value w) { return loadReal(b, x, {image, channel, h, w}, laneAxis); };
       return mix(column.part, at(column.first), at(column.second));
     };
-    Value value = mix(row.part, alongRow(b.addIndex(base, row.first)),
-                      alongRow(b.addIndex(base, row.second)));
-    b.store(value, y.memory, b.addIndex(to, b.mulIndex(channel, y.strides.steps[1])));
+    Value value = mix(row.part, alongRow(row.first), alongRow(row.second));
+    storeReal(b, value, y, {image, channel, resultRow, resultColumn}, laneAxis);
     b.lanes = 1;
   });
 }
@@ -170,12 +170,10 @@ LogicalResult codegen::emitResize(ProgramEmitter &emitter, nn::ResizeOp op) {
   if (emitRepeat(emitter, op))
     return success();
   bool isLinear = op.getMode() == nn::ResizeMode::linear;
-  if (isLinear && isQuantized(op.getInput().getType()))
-    return op.emitOpError("has code generation for linear resampling of floats only, but got ")
-           << op.getInput().getType();
   Signature signature(emitter);
-  int source = signature.addTensor(op.getInput(), Signature::Parameters::none);
-  int target = signature.addTensor(op.getResult(), Signature::Parameters::none);
+  auto parameters = isLinear ? Signature::Parameters::all : Signature::Parameters::none;
+  int source = signature.addTensor(op.getInput(), parameters);
+  int target = signature.addTensor(op.getResult(), parameters);
   ResizedAxis rows(op, 0), columns(op, 1);
   rows.addArguments(signature);
   columns.addArguments(signature);
@@ -186,14 +184,16 @@ LogicalResult codegen::emitResize(ProgramEmitter &emitter, nn::ResizeOp op) {
       [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
         TensorView x = signature.getTensor(source, args), y = signature.getTensor(target, args);
         emitLoopNest(b, {shape[2], shape[0], shape[3]}, begin, end, [&](ValueRange i) {
-          ResizedAxis::Place row = rows.load(b, args, i[0], x.strides.steps[2]),
-                             column = columns.load(b, args, i[2], x.strides.steps[3]);
+          // Pixels are copied by their positions in memory, and interpolated by their indices.
+          ResizedAxis::Place row = rows.load(b, args, i[0], isLinear ? 1 : x.strides.steps[2]),
+                             column =
+                                 columns.load(b, args, i[2], isLinear ? 1 : x.strides.steps[3]);
+          if (isLinear)
+            return emitInterpolation(b, x, y, i[1], i[0], i[2], row, column);
           Value from = b.addIndex(b.mulIndex(i[1], x.strides.steps[0]), x.strides.offset);
           Value to = b.linearIndex({i[1], i[0], i[2]},
                                    {y.strides.steps[0], y.strides.steps[2], y.strides.steps[3]},
                                    y.strides.offset);
-          if (isLinear)
-            return emitInterpolation(b, x, y, from, to, shape[1], row, column);
           emitPixel(b, x, y, b.addIndex(b.addIndex(from, row.first), column.first), to, shape[1]);
         });
       });

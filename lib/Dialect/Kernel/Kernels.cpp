@@ -24,8 +24,12 @@ const OperatorRow &kernel::getOperatorRow(Operation *op) {
     return Operators::mean;
   if (isa<nn::ReduceSumOp>(op))
     return Operators::sum;
-  auto resize = dyn_cast<nn::ResizeOp>(op);
-  if (op->hasTrait<nn::DataMovement>() || (resize && resize.getMode() == nn::ResizeMode::nearest))
+  if (isa<nn::SoftmaxOp>(op))
+    return Operators::softmax;
+  if (auto resize = dyn_cast<nn::ResizeOp>(op))
+    return resize.getMode() == nn::ResizeMode::nearest ? Operators::movement
+                                                       : Operators::resampling;
+  if (op->hasTrait<nn::DataMovement>())
     return Operators::movement;
   return op->hasTrait<nn::Elementwise>() ? Operators::elementwise : Operators::other;
 }
