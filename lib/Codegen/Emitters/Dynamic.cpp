@@ -193,7 +193,7 @@ emitRows(ProgramEmitter &emitter, Operation *op, const kernel::KernelRow &kernel
 }
 
 LogicalResult codegen::emitQuantizeDynamic(ProgramEmitter &emitter, QuantizeDynamicOp op) {
-  if (failed(expectBytes(op, op.getResult().getType())))
+  if (failed(expectSmall(op, op.getResult().getType())))
     return failure();
   auto params =
       numerics::getParams(cast<quant::QuantizedType>(op.getResult().getType().getElementType()));
@@ -210,7 +210,7 @@ LogicalResult codegen::emitQuantizeDynamic(ProgramEmitter &emitter, QuantizeDyna
 }
 
 LogicalResult codegen::emitDequantizeDynamic(ProgramEmitter &emitter, DequantizeDynamicOp op) {
-  if (failed(expectBytes(op, op.getInput().getType())))
+  if (failed(expectSmall(op, op.getInput().getType())))
     return failure();
   emitRows(emitter, op, kernel::Kernels::dequantize,
            [&](KernelBuilder &b, const TensorView &x, const TensorView &y, ValueRange at,
