@@ -9,6 +9,7 @@
 #include "GraphWriter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
+#include "octet/Support/Diagnostics.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -34,6 +35,11 @@ static LogicalResult writeOp(GraphWriter &writer, Operation *op) {
       .Case([&](QuantizeOp quantize) { return writeQuantize(writer, quantize); })
       .Case([&](DequantizeOp dequantize) { return writeDequantize(writer, dequantize); })
       .Case([&](DequantizeWeightsOp weights) { return writeDequantizeWeights(writer, weights); })
+      .Case<ChooseQParamsOp, QuantizeDynamicOp, DequantizeDynamicOp>(
+          [](auto dynamic) -> LogicalResult {
+            return dynamic.emitOpError("has no ONNX operator: its scale is chosen in each run")
+                   << Remedy("give the QConfig observers that are not dynamic");
+          })
       .Case([&](GroupOp group) { return writeGroup(writer, group); })
       .Case([&](ObserveOp observe) {
         return writer.setName(observe.getResult(), writer.nameOf(observe.getInput())), success();

@@ -59,22 +59,6 @@ static std::optional<Reason> checkFloat(DTypeAttr dtype, FloatType type, StringR
       llvm::formatv("give the QConfig another {0} observer, or say none in the mapping", role)};
 }
 
-/// Data types and a QConfig of which one is dynamic and the other is not.
-static std::optional<Reason> checkKind(DTypesOp dtypes, QConfigAttr qconfig) {
-  bool isDynamic = qconfig.getActivation().getSpec().isDynamic;
-  if (isDynamic == dtypes.getDynamic())
-    return std::nullopt;
-  return Reason{"OCT215",
-                isDynamic ? "the activation observer is dynamic, but the pattern's data types are "
-                            "not"
-                          : "the pattern's data types are dynamic, but the activation observer is "
-                            "not",
-                isDynamic ? "add an octet.dtypes with `dynamic` to the pattern, or give the "
-                            "QConfig an observer such as #octet.min_max"
-                          : "give the QConfig the activation observer #octet.placeholder<dtype = "
-                            "ui8, dynamic = true>"};
-}
-
 /// The backend's constraints on an observer of its integers.
 static std::optional<Reason> checkConstraints(DTypeAttr dtype, const ObserverSpec &spec,
                                               StringRef role) {
@@ -231,21 +215,6 @@ static std::optional<Reason> checkWeight(DTypesOp dtypes, ObserverAttrInterface 
     return checkTrained(dtypes.getWeightAttr(), cast<QuantizedType>(trained.getQuantizedType()),
                         axis);
   return checkWeight(dtypes, observer, axis, cast<ShapedType>(operand.get().getType()));
-}
-
-/// What a dynamic unit asks of its weighted activation.
-static std::optional<Reason> checkDynamic(const Unit &unit, const ObserverSpec &spec) {
-  OpOperand *activation = unit.getWeightedActivation();
-  if (!activation)
-    return Reason{"OCT217", "it multiplies no activation by a weight, as units that are dynamic do",
-                  "give the pattern data types without `dynamic`, and the QConfig an observer such "
-                  "as #octet.min_max"};
-  if (spec.isPerRow && !cast<ShapedType>(activation->get().getType()).hasStaticShape())
-    return Reason{"OCT216",
-                  "the activation observer has one scale per row, and the rows are known at run "
-                  "time only",
-                  "omit per_row in the activation observer"};
-  return std::nullopt;
 }
 
 /// An observer of activations; one that is reused is checked when it is known.

@@ -98,6 +98,11 @@ inline bool isDynamic(const Decision &decision) {
 }
 Reason getReasonOfDynamic();
 
+/// Nothing if the data types and the QConfig are both dynamic, or neither.
+std::optional<Reason> checkKind(DTypesOp dtypes, QConfigAttr qconfig);
+/// What a dynamic unit asks of its weighted activation: nothing if it is so.
+std::optional<Reason> checkDynamic(const Unit &unit, const ObserverSpec &spec);
+
 /// The operator whose QConfig a unit gets: the weighted one, or the last.
 mlir::Operation *getAnchor(const Unit &unit);
 

@@ -20,12 +20,18 @@ namespace octet {
 namespace {
 struct ToQuant : octet::impl::ToQuantPassBase<ToQuant> {
   void runOnOperation() override {
-    WalkResult observed = getOperation().walk([](ObserveOp op) {
-      op.emitOpError("is an observer, which upstream does not have")
-          << Remedy("run octet-convert before");
+    WalkResult left = getOperation().walk([](Operation *op) {
+      if (isa<ObserveOp>(op))
+        op->emitOpError("is an observer, which upstream does not have")
+            << Remedy("run octet-convert before");
+      else if (isa<ChooseQParamsOp, QuantizeDynamicOp, DequantizeDynamicOp>(op))
+        op->emitOpError("has a scale that is computed, and upstream's are those of types")
+            << Remedy("give the QConfig observers that are not dynamic");
+      else
+        return WalkResult::advance();
       return WalkResult::interrupt();
     });
-    if (observed.wasInterrupted() || failed(removeOctet(getOperation())))
+    if (left.wasInterrupted() || failed(removeOctet(getOperation())))
       return signalPassFailure();
     getOperation().walk([&](Operation *op) {
       if (auto quantize = dyn_cast<QuantizeOp>(op))

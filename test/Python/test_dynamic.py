@@ -69,6 +69,13 @@ def test_stopped_compilations_go_on(tool, tmp_path):
         assert (tmp_path / "net.so").read_bytes() == (tmp_path / "whole.so").read_bytes(), stage
 
 
+def test_reference_model_has_no_onnx_form(tool, tmp_path):
+    (tmp_path / "net.onnx").write_bytes(onnx_networks.make_network("y = MatMul(x, w)", inputs={"x": [2, 8]}, constants={"w": (8, 4)}).SerializeToString())
+    done = tool("octet-compile", tmp_path / "net.onnx", "--backend=cpu_dynamic", "--emit=onnx", "-o", tmp_path / "out.onnx", check=False)
+    assert done.returncode and not (tmp_path / "out.onnx").exists()
+    assert "'octet.choose_qparams' op has no ONNX operator: its scale is chosen in each run; give the QConfig observers that are not dynamic" in done.stderr
+
+
 def sigmoid(x):
     return reference.sigmoid(np.asarray(x, f32))
 

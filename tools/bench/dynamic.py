@@ -66,8 +66,8 @@ NETWORKS = {"linear": make_linear, "lstm": make_lstm}
 def make_octet(octet, folder, path, x, threads):
     library = folder / "model.so"
     tool = Path(__file__).resolve().parents[2] / "build" / "bin" / "octet-compile"
-    subprocess.run([tool, path, "--backend=cpu_dynamic", "-o", library], check=True, stderr=subprocess.DEVNULL)
-    model = octet.Model(library, threads=threads)
+    subprocess.run([tool, path, "--backend=cpu_dynamic", "-o", library], check=True, capture_output=True)
+    model = octet.load(library, threads=threads)
     return model.bind({model.inputs[0].name: x})
 
 

@@ -270,7 +270,7 @@ def ToQuantPass : Octet_QuantizePass<"octet-to-quant", "::mlir::ModuleOp"> {
   let description = [{
     `octet.quantize` becomes `quant.qcast`, `octet.dequantize` `quant.dcast`; groups are inlined; policy and attributes of
     Octet are removed. What is left needs no plugin. Upstream folds `quant.dcast(quant.qcast(x))` to x in every canonicalization: match the pairs
-    before. Errors: a module with observers (convert first); quantized groups, which `octet-lower` makes. Source:
+    before. Errors: a module with observers (convert first); scales that are computed, as those of dynamic units; quantized groups, which `octet-lower` makes. Source:
     `docs/plugin.md`.
   }];
   let statistics = [Statistic<"numCasts", "num-casts", "quantize and dequantize operators replaced">];
