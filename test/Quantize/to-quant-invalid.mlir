@@ -1,8 +1,16 @@
-// RUN: octet-opt %s --verify-diagnostics --pass-pipeline='builtin.module(octet-to-quant)'
+// RUN: octet-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(octet-to-quant)'
 
 octet.observer @x #octet.min_max<dtype = ui8>
 func.func @observed(%x: tensor<2xf32>) -> tensor<2xf32> {
   // expected-error @+1 {{is an observer, which upstream does not have; run octet-convert before}}
   %0 = octet.observe %x by @x : tensor<2xf32>
   return %0 : tensor<2xf32>
+}
+
+// -----
+
+func.func @dynamic(%x: tensor<2x4xf32>) -> (tensor<f32>, tensor<i32>) {
+  // expected-error @+1 {{has no counterpart upstream; lower it before, or leave with another pass}}
+  %s, %z = octet.choose_qparams %x range [0, 255] : (tensor<2x4xf32>) -> (tensor<f32>, tensor<i32>)
+  return %s, %z : tensor<f32>, tensor<i32>
 }
