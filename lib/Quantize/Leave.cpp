@@ -63,3 +63,14 @@ LogicalResult octet::removeOctet(ModuleOp module) {
   module.walk([](Operation *op) { removeAttributes(op); });
   return success();
 }
+
+LogicalResult octet::checkNothingLeft(ModuleOp module) {
+  WalkResult result = module.walk([](Operation *op) {
+    if (!isa_and_nonnull<OctetDialect>(op->getDialect()))
+      return WalkResult::advance();
+    op->emitOpError("has no counterpart upstream")
+        << Remedy("lower it before, or leave with another pass");
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}

@@ -17,6 +17,9 @@ namespace octet {
 /// arithmetic.
 mlir::LogicalResult removeOctet(mlir::ModuleOp module);
 
+/// Fails, with an error emitted, if an operator of Octet is left, for which upstream has none.
+mlir::LogicalResult checkNothingLeft(mlir::ModuleOp module);
+
 } // namespace octet
 
 #endif // OCTET_LIB_QUANTIZE_LEAVE_H

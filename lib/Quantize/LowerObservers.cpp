@@ -185,7 +185,8 @@ static LogicalResult lowerObserve(ObserveOp op, ObserverOp observer, const Obser
 namespace {
 struct LowerObservers : octet::impl::LowerObserversPassBase<LowerObservers> {
   void runOnOperation() override {
-    if (failed(lower()) || failed(removeOctet(getOperation())))
+    if (failed(lower()) || failed(removeOctet(getOperation())) ||
+        failed(checkNothingLeft(getOperation())))
       signalPassFailure();
   }
 

@@ -39,6 +39,8 @@ struct ToQuant : octet::impl::ToQuantPassBase<ToQuant> {
       else if (auto dequantize = dyn_cast<DequantizeOp>(op))
         replace<quant::DequantizeCastOp>(dequantize);
     });
+    if (failed(checkNothingLeft(getOperation())))
+      signalPassFailure();
   }
 
   template <typename CastOp, typename OctetOp> void replace(OctetOp op) {

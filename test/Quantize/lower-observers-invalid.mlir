@@ -61,3 +61,12 @@ module {
   }
 }
 }
+
+// -----
+
+func.func @quantized(%x: tensor<2xf32>) -> tensor<2xf32> {
+  // expected-error @+1 {{has no counterpart upstream; lower it before, or leave with another pass}}
+  %0 = octet.quantize %x : (tensor<2xf32>) -> tensor<2x!quant.uniform<u8:f32, 0.5>>
+  %1 = octet.dequantize %0 : (tensor<2x!quant.uniform<u8:f32, 0.5>>) -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}

@@ -14,3 +14,11 @@ func.func @dynamic(%x: tensor<2xf32>) -> tensor<f32> {
   %s, %z = octet.choose_qparams %x range [0, 255] : (tensor<2xf32>) -> (tensor<f32>, tensor<i32>)
   return %s : tensor<f32>
 }
+
+// -----
+
+func.func @weight_only(%w: tensor<2xf16>) -> tensor<2xf32> {
+  // expected-error @+1 {{has no counterpart upstream; lower it before, or leave with another pass}}
+  %0 = octet.dequantize_weights %w : (tensor<2xf16>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}

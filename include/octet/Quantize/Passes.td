@@ -246,7 +246,7 @@ def LowerObserversPass : Octet_QuantizePass<"octet-lower-observers", "::mlir::Mo
 
     Sizes that are known at run time only are loops over elements of size 1, which serves observers that merge. Errors: an observer whose
     definition depends on runs or that keeps them apart (`moving_average_min_max`, `recording`) for values of such sizes; the
-    names that the pass makes are taken. Source: `docs/plugin.md`.
+    names that the pass makes are taken; quantized values. Source: `docs/plugin.md`.
   }];
   let dependentDialects = ["::octet::OctetDialect", "::mlir::quant::QuantDialect", "::mlir::func::FuncDialect",
     "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
@@ -270,7 +270,8 @@ def ToQuantPass : Octet_QuantizePass<"octet-to-quant", "::mlir::ModuleOp"> {
   let description = [{
     `octet.quantize` becomes `quant.qcast`, `octet.dequantize` `quant.dcast`; groups are inlined; policy and attributes of
     Octet are removed. What is left needs no plugin. Upstream folds `quant.dcast(quant.qcast(x))` to x in every canonicalization: match the pairs
-    before. Errors: a module with observers (convert first); scales that are computed, as those of dynamic units; quantized groups, which `octet-lower` makes. Source:
+    before. Errors: a module with observers (convert first); scales that are computed, as those of dynamic units; other operators without a
+    counterpart; quantized groups, which `octet-lower` makes. Source:
     `docs/plugin.md`.
   }];
   let statistics = [Statistic<"numCasts", "num-casts", "quantize and dequantize operators replaced">];
