@@ -218,7 +218,7 @@ static void setQuantized(GroupOp group) {
 Outcome Lowering::lowerGroup(GroupOp group) {
   nn::ProductOpInterface product = findProduct(group);
   if (!product)
-    return awaitQuantize(group);
+    return lowerMovementGroup(group);
   SmallVector<Value> operands = getProductOperands(group, product);
   Outcome outcome = checkProduct(product, operands);
   if (outcome != Outcome::Lowered)
