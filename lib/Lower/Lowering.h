@@ -52,6 +52,8 @@ struct Lowering {
   /// Data movement, max pools and nearest resampling: values are copied, a change of scale is a
   /// table [N.concat].
   Outcome lowerMovement(mlir::Operation *op);
+  /// The same for a group of data movement alone, as a stack or a pixel shuffle is.
+  Outcome lowerMovementGroup(GroupOp group);
   /// Average pools and means over H and W [N.avg_pool].
   Outcome lowerMean(mlir::Operation *op);
   /// Sums and softmax, which read quantized values and give real ones.

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
+#include "mlir/IR/IRMapping.h"
 #include "octet/Numerics/Requantize.h"
 
 using namespace mlir;
@@ -33,6 +34,11 @@ static QuantizedType getMovedType(Operation *op, QuantizedType type) {
   return numerics::withParams(type, params);
 }
 
+/// Groups that come here hold data movement alone.
+static const kernel::OperatorRow &getRow(Operation *op) {
+  return isa<GroupOp>(op) ? kernel::Operators::movement : kernel::getOperatorRow(op);
+}
+
 /// The quantized tensors behind all operands, or why there are none that the kernels take.
 static Outcome getSources(Operation *op, SmallVectorImpl<Value> &sources) {
   for (Value operand : op->getOperands())
@@ -42,8 +48,8 @@ static Outcome getSources(Operation *op, SmallVectorImpl<Value> &sources) {
   for (Value source : sources) {
     if (!source)
       return Outcome::RealOperand;
-    if (Outcome outcome = checkActivation(kernel::getOperatorRow(op).input,
-                                          getMovedType(op, getQuantizedType(source)), op);
+    if (Outcome outcome =
+            checkActivation(getRow(op).input, getMovedType(op, getQuantizedType(source)), op);
         outcome != Outcome::Lowered)
       return outcome;
   }
@@ -59,8 +65,7 @@ static Outcome replaceQuantizes(Operation *op,
     if (!quantize)
       continue;
     QuantizedType type = getQuantizedType(quantize.getResult());
-    if (Outcome unfit = checkActivation(kernel::getOperatorRow(op).result, type, op);
-        unfit != Outcome::Lowered)
+    if (Outcome unfit = checkActivation(getRow(op).result, type, op); unfit != Outcome::Lowered)
       return unfit;
     quantize.replaceAllUsesWith(makeResult(type));
     outcome = Outcome::Lowered;
@@ -116,6 +121,31 @@ Outcome Lowering::lowerMovement(Operation *op) {
     for (Value source : sources)
       operands.push_back(convertTo(source, type, op->getLoc()));
     return cloneOnto(builder, op, operands, withElementType(result, type));
+  });
+}
+
+Outcome Lowering::lowerMovementGroup(GroupOp group) {
+  Block &body = group.getBody().front();
+  auto isMovement = [](Operation &op) {
+    return &kernel::getOperatorRow(&op) == &kernel::Operators::movement;
+  };
+  if (!llvm::all_of(body.without_terminator(), isMovement))
+    return awaitQuantize(group);
+  SmallVector<Value> sources;
+  if (Outcome outcome = getSources(group, sources); outcome != Outcome::Lowered)
+    return outcome;
+  return replaceQuantizes(group, [&](QuantizedType type) {
+    ++numLowered;
+    IRMapping moved;
+    for (auto [argument, source] : llvm::zip_equal(body.getArguments(), sources))
+      moved.map(argument, convertTo(source, type, group.getLoc()));
+    for (Operation &op : body.without_terminator()) {
+      auto operands =
+          llvm::map_to_vector(op.getOperands(), [&](Value v) { return moved.lookup(v); });
+      Value result = op.getResult(0);
+      moved.map(result, cloneOnto(builder, &op, operands, withElementType(result, type)));
+    }
+    return moved.lookup(group.getYielded());
   });
 }
 

@@ -220,7 +220,7 @@ static void setQuantized(GroupOp group) {
 Outcome Lowering::lowerGroup(GroupOp group) {
   nn::ProductOpInterface product = findProduct(group);
   if (!product)
-    return awaitQuantize(group);
+    return lowerMovementGroup(group);
   if (getDynamicInput(group, product))
     return lowerDynamic(group, product);
   SmallVector<Value> operands = getProductOperands(group, product);

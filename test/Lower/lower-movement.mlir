@@ -201,3 +201,28 @@ func.func @resampling_of_few_channels(%xq: tensor<1x15x4x4x!q>) -> tensor<1x15x5
   %q = octet.quantize %y : (tensor<1x15x5x5xf32>) -> tensor<1x15x5x5x!q>
   return %q : tensor<1x15x5x5x!q>
 }
+
+// -----
+
+!q = !quant.uniform<u8:f32, 0.5:128>
+!fine = !quant.uniform<u8:f32, 0.125:7>
+
+// A stack of two values and a pixel shuffle, each a group: scales change in front, by tables.
+// CHECK-LABEL: func @groups_of_movement
+// CHECK-NEXT: %[[T:.*]] = nn.table %arg1, {{.*}} -> tensor<1x4x!quant.uniform<u8:f32, 5.000000e-01:128>>
+// CHECK-NEXT: %[[A:.*]] = nn.reshape %arg0 {{.*}} -> tensor<1x1x4x!quant
+// CHECK-NEXT: %[[B:.*]] = nn.reshape %[[T]] {{.*}} -> tensor<1x1x4x!quant
+// CHECK-NEXT: nn.concat %[[A]], %[[B]] axis 1 {{.*}} -> tensor<1x2x4x!quant.uniform<u8:f32, 5.000000e-01:128>>
+// CHECK-NEXT: return
+func.func @groups_of_movement(%xq: tensor<1x4x!q>, %yq: tensor<1x4x!fine>) -> tensor<1x2x4x!q> {
+  %x = octet.dequantize %xq : (tensor<1x4x!q>) -> tensor<1x4xf32>
+  %y = octet.dequantize %yq : (tensor<1x4x!fine>) -> tensor<1x4xf32>
+  %s = octet.group(%a = %x, %b = %y) : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x2x4xf32> {
+    %c = nn.reshape %a : (tensor<1x4xf32>) -> tensor<1x1x4xf32>
+    %d = nn.reshape %b : (tensor<1x4xf32>) -> tensor<1x1x4xf32>
+    %e = nn.concat %c, %d axis 1 : (tensor<1x1x4xf32>, tensor<1x1x4xf32>) -> tensor<1x2x4xf32>
+    octet.yield %e : tensor<1x2x4xf32>
+  }
+  %r = octet.quantize %s : (tensor<1x2x4xf32>) -> tensor<1x2x4x!q>
+  return %r : tensor<1x2x4x!q>
+}
