@@ -5,18 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Plan.h"
+#include "CheckQConfig.h"
 #include "octet/Dialect/Kernel/Kernels.h"
-#include "octet/Numerics/Quantize.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <limits>
 
 using namespace mlir;
 using namespace octet;
-using quant::QuantizedType;
 
-static std::string print(Type type) {
+std::string octet::printType(Type type) {
   std::string text;
   llvm::raw_string_ostream(text) << type;
   return text;
@@ -49,13 +47,13 @@ static std::optional<Reason> checkFloat(DTypeAttr dtype, FloatType type, StringR
   if (dtype && isa<FloatType>(dtype.getType()))
     return Reason{"OCT204",
                   llvm::formatv("the {0} observer leaves the values {1}, but the backend takes {2}",
-                                role, print(type), print(dtype.getType())),
+                                role, printType(type), printType(dtype.getType())),
                   llvm::formatv("observe the {0} with #octet.placeholder<dtype = {1}>", role,
-                                print(dtype.getType()))};
+                                printType(dtype.getType()))};
   return Reason{
       "OCT212",
       llvm::formatv("the {0} observer leaves the values {1}, but the backend takes integers here",
-                    role, print(type)),
+                    role, printType(type)),
       llvm::formatv("give the QConfig another {0} observer, or say none in the mapping", role)};
 }
 
@@ -92,8 +90,8 @@ static std::optional<Reason> checkConstraints(DTypeAttr dtype, const ObserverSpe
 }
 
 /// One observer against one data type of the backend; `role` is what the message calls it.
-static std::optional<Reason> check(DTypeAttr dtype, ObserverAttrInterface observer,
-                                   StringRef role) {
+std::optional<Reason> octet::checkObserver(DTypeAttr dtype, ObserverAttrInterface observer,
+                                           StringRef role) {
   ObserverSpec spec = observer.getSpec();
   if (spec.floatType)
     return checkFloat(dtype, spec.floatType, role);
@@ -113,7 +111,7 @@ static std::optional<Reason> check(DTypeAttr dtype, ObserverAttrInterface observ
     return Reason{"OCT211",
                   llvm::formatv("the {0} observer yields {1}, and there are integers of at most 16 "
                                 "bits only",
-                                role, print(spec.dtype)),
+                                role, printType(spec.dtype)),
                   llvm::formatv("give the {0} observer the dtype ui8 or si8", role)};
   if (spec.hasFloatZeroPoints && role != "weight")
     return Reason{"OCT204",
@@ -126,101 +124,22 @@ static std::optional<Reason> check(DTypeAttr dtype, ObserverAttrInterface observ
   if (isa<FloatType>(dtype.getType()))
     return Reason{"OCT204",
                   llvm::formatv("the {0} observer yields {1}, but the backend takes {2}", role,
-                                print(spec.dtype), print(dtype.getType())),
+                                printType(spec.dtype), printType(dtype.getType())),
                   llvm::formatv("observe the {0} with #octet.placeholder<dtype = {1}>", role,
-                                print(dtype.getType()))};
+                                printType(dtype.getType()))};
   if (!isSameInteger(dtype.getType(), spec.dtype))
     return Reason{
         "OCT204",
         llvm::formatv("the {0} observer yields {1}, but the backend takes {2}", role,
-                      print(spec.dtype), print(dtype.getType())),
-        llvm::formatv("give the {0} observer the dtype {1}", role, print(dtype.getType()))};
+                      printType(spec.dtype), printType(dtype.getType())),
+        llvm::formatv("give the {0} observer the dtype {1}", role, printType(dtype.getType()))};
   return checkConstraints(dtype, spec, role);
-}
-
-static std::optional<Reason> checkWeightType(DTypesOp dtypes, ObserverAttrInterface observer) {
-  ObserverSpec spec = observer.getSpec();
-  if (spec.hasFloatZeroPoints && !isWeightOnly(dtypes))
-    return Reason{
-        "OCT204",
-        "the weight observer yields real zero points, but the backend multiplies integers",
-        "give the weight observer the scheme affine or symmetric"};
-  if (spec.hasFloatZeroPoints && spec.dtype.getWidth() > 8)
-    return Reason{
-        "OCT211",
-        llvm::formatv("the weight observer yields {0} with real zero points, which have at "
-                      "most 8 bits",
-                      print(spec.dtype)),
-        "give the weight observer the dtype ui8 or ui4"};
-  return check(dtypes.getWeightAttr(), observer, "weight");
-}
-
-/// The weight's observer: present, with channels along the pattern's axis, which the weight has,
-/// and with integer zero points where they are multiplied as integers.
-static std::optional<Reason> checkWeight(DTypesOp dtypes, ObserverAttrInterface observer,
-                                         int64_t axis, ShapedType weight) {
-  if (!observer)
-    return Reason{"OCT208", "the QConfig has no weight observer",
-                  "add `weight = ...` to the QConfig"};
-  if (axis >= weight.getRank())
-    return Reason{"OCT208",
-                  llvm::formatv("the pattern says that the weight's channels lie on axis {0}, but "
-                                "the weight has {1} dimensions",
-                                axis, weight.getRank()),
-                  "correct `octet.weight axis` in the backend"};
-  auto channelAxis = observer.getSpec().channelAxis;
-  if (channelAxis && weight.isDynamicDim(axis))
-    return Reason{"OCT216",
-                  llvm::formatv("the weight observer has one scale per element of axis {0}, whose "
-                                "size is known at run time only",
-                                axis),
-                  "give the weights an observer of the whole tensor"};
-  if (channelAxis && *channelAxis != axis)
-    return Reason{"OCT208",
-                  llvm::formatv("the weight observer has one scale per element of axis {0}, but "
-                                "the result's channels lie on axis {1}",
-                                *channelAxis, axis),
-                  llvm::formatv("set axis = {0} in the weight observer", axis)};
-  return checkWeightType(dtypes, observer);
-}
-
-/// Weights that were trained with a type: the backend's integers, around 0.
-static std::optional<Reason> checkTrained(DTypeAttr dtype, QuantizedType type, int64_t axis) {
-  int64_t channelAxis = numerics::getChannelAxis(type);
-  if (channelAxis >= 0 && channelAxis != axis)
-    return Reason{"OCT208",
-                  llvm::formatv("its weights were trained with one scale per element of axis {0}, "
-                                "but the result's channels lie on axis {1}",
-                                channelAxis, axis),
-                  llvm::formatv("train them with scales along axis {0}", axis)};
-  auto isZero = [](int32_t zeroPoint) { return zeroPoint == 0; };
-  IntegerType stored =
-      IntegerType::get(type.getContext(), type.getStorageTypeIntegralWidth(),
-                       type.isSigned() ? IntegerType::Signed : IntegerType::Unsigned);
-  Type wanted =
-      dtype ? dtype.getType() : IntegerType::get(type.getContext(), 8, IntegerType::Signed);
-  if (isSameInteger(wanted, stored) && llvm::all_of(numerics::getParams(type).zeroPoints, isZero))
-    return std::nullopt;
-  return Reason{
-      "OCT204",
-      llvm::formatv("its weights were trained as {0}, but the backend takes {1} with zero "
-                    "points of 0",
-                    print(type), print(wanted)),
-      "train them so, or compile the network without samples, as it is in its file"};
-}
-
-static std::optional<Reason> checkWeight(DTypesOp dtypes, ObserverAttrInterface observer,
-                                         int64_t axis, OpOperand &operand) {
-  if (auto trained = operand.get().getDefiningOp<FakeQuantizeOp>())
-    return checkTrained(dtypes.getWeightAttr(), cast<QuantizedType>(trained.getQuantizedType()),
-                        axis);
-  return checkWeight(dtypes, observer, axis, cast<ShapedType>(operand.get().getType()));
 }
 
 /// An observer of activations; one that is reused is checked when it is known.
 static std::optional<Reason> checkActivation(DTypeAttr dtype, ObserverAttrInterface observer,
                                              StringRef role) {
-  return observer.getSpec().reusesInput ? std::nullopt : check(dtype, observer, role);
+  return observer.getSpec().reusesInput ? std::nullopt : checkObserver(dtype, observer, role);
 }
 
 static std::optional<Reason> checkActivations(DTypesOp dtypes, QConfigAttr qconfig) {
@@ -245,7 +164,8 @@ static std::optional<Reason> checkAgainst(DTypesOp dtypes, const Unit &unit, QCo
       if (auto reason = checkWeight(dtypes, qconfig.getWeight(), weight.getAxis(), *operand))
         return reason;
   if (unit.getOperand<BiasOp>() && dtypes.getBias() && !dtypes.getBias()->isF32())
-    return Reason{"OCT204", "the bias is f32, but the backend takes " + print(*dtypes.getBias()),
+    return Reason{"OCT204",
+                  "the bias is f32, but the backend takes " + printType(*dtypes.getBias()),
                   "use a backend that takes f32"};
   return std::nullopt;
 }
@@ -255,7 +175,7 @@ static constexpr int64_t kOtherType = 4;
 /// How far an observer is from a data type: another type of integers is farther than a constraint
 /// that does not hold.
 static int64_t getDistance(DTypeAttr dtype, ObserverAttrInterface observer, StringRef role) {
-  if (!check(dtype, observer, role))
+  if (!checkObserver(dtype, observer, role))
     return 0;
   return dtype && isSameInteger(dtype.getType(), observer.getSpec().dtype) ? 1 : kOtherType;
 }
@@ -358,9 +278,9 @@ octet::checkObservers(const Unit &unit,
     std::optional<Reason> reason;
     forEachInput([&](ObserverAttrInterface observer) {
       if (!reason)
-        reason = check(dtypes.getInputAttr(), observer, "input's");
+        reason = checkObserver(dtypes.getInputAttr(), observer, "input's");
     });
-    return reason || !result ? reason : check(dtypes.getOutputAttr(), result, "result's");
+    return reason || !result ? reason : checkObserver(dtypes.getOutputAttr(), result, "result's");
   };
   auto getDistanceOfOne = [&](DTypesOp dtypes) {
     int64_t distance = result ? getDistance(dtypes.getOutputAttr(), result, "result's") : 0;
@@ -374,8 +294,8 @@ octet::checkObservers(const Unit &unit,
 
 bool octet::takesObserver(const Unit &unit, ObserverAttrInterface observer, bool isResult) {
   auto checkOne = [&](DTypesOp dtypes) {
-    return check(isResult ? dtypes.getOutputAttr() : dtypes.getInputAttr(), observer,
-                 isResult ? "result's" : "input's");
+    return checkObserver(isResult ? dtypes.getOutputAttr() : dtypes.getInputAttr(), observer,
+                         isResult ? "result's" : "input's");
   };
   return !checkAny(unit.pattern, checkOne, [](DTypesOp) { return 0; });
 }

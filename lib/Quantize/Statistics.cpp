@@ -41,12 +41,21 @@ Statistics octet::initStatistics(ModuleOp module) {
   return statistics;
 }
 
+/// Whether an observer's scales come from what it sees ahead of time.
+static bool asksForSamples(ObserverAttrInterface observer) {
+  ObserverSpec spec = observer.getSpec();
+  return !spec.isDynamic && !spec.floatType;
+}
+
 bool octet::needsSamples(ModuleOp module) {
   if (!module.getOps<ObserverOp>().empty())
     return !initStatistics(module).empty();
   auto asks = [](Operation &entry) {
     QConfigAttr qconfig = getQConfig(&entry);
-    return qconfig && !qconfig.getActivation().getSpec().isDynamic;
+    if (!qconfig || qconfig.getActivation().getSpec().isDynamic) // results are float then
+      return false;
+    return asksForSamples(qconfig.getActivation()) ||
+           (qconfig.getResult() && asksForSamples(qconfig.getResult()));
   };
   auto mappings = module.getOps<QConfigMappingOp>();
   return mappings.empty() || llvm::any_of(mappings, [&](QConfigMappingOp mapping) {

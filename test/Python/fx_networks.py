@@ -196,6 +196,8 @@ class Case:
     only_new: str = ""
     #: What the library computes, from the network's parameters and samples, where PyTorch's two models contradict each other.
     output: object = None
+    #: Whether samples are needed.
+    is_calibrated: bool = True
 
 
 L = ("linear",)
@@ -339,7 +341,7 @@ CASES = {
     "dropout": Case({"a": L}, lambda n: n.add("nn.transpose", [n.linear(n.inputs[0], "a")], "d", attributes="permutation [0, 1]",
                                               source="torch.nn.Dropout")),
     "embedding_weight_only": Case({"e": ("embedding",)}, lambda n: n.embedding(n.index(n.inputs[0]), "e"),
-                                  mapping(f'octet.object_type "torch.nn.Embedding" {ROWS}', everything=None)),
+                                  mapping(f'octet.object_type "torch.nn.Embedding" {ROWS}', everything=None), is_calibrated=False),
     "fp16_dynamic_linear": Case({"a": L}, lambda n: n.linear(n.inputs[0], "a"), mapping(everything=qconfig(DYNAMIC_HALF, HALF)),
                                 output=round_both),
     "fp16_static_linear": Case({"a": L}, lambda n: n.linear(n.inputs[0], "a"), mapping(everything=qconfig(HALF, HALF))),

@@ -26,7 +26,8 @@ using Statistics = std::map<std::string, ObserverState>;
 /// Initial statistics for every observer of an activation that keeps statistics.
 Statistics initStatistics(mlir::ModuleOp module);
 /// Whether the network's observers or, where it has none yet, its QConfig mapping ask for
-/// statistics: those that are dynamic do not. Without a mapping it is not known, and true.
+/// statistics: those that are dynamic or leave values float do not. Without a mapping it is not
+/// known, and true.
 bool needsSamples(mlir::ModuleOp module);
 /// Stores statistics in the observers.
 void attachStatistics(mlir::ModuleOp module, const Statistics &statistics);

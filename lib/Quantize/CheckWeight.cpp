@@ -1,0 +1,93 @@
+//===- CheckWeight.cpp - do weights fit a pattern's data types -------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CheckQConfig.h"
+#include "octet/Numerics/Quantize.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace octet;
+using quant::QuantizedType;
+
+std::optional<Reason> octet::checkWeightType(DTypesOp dtypes, ObserverAttrInterface observer) {
+  ObserverSpec spec = observer.getSpec();
+  if (spec.hasFloatZeroPoints && !isWeightOnly(dtypes))
+    return Reason{
+        "OCT204",
+        "the weight observer yields real zero points, but the backend multiplies integers",
+        "give the weight observer the scheme affine or symmetric"};
+  if (spec.hasFloatZeroPoints && spec.dtype.getWidth() > 8)
+    return Reason{
+        "OCT211",
+        llvm::formatv("the weight observer yields {0} with real zero points, which have at "
+                      "most 8 bits",
+                      printType(spec.dtype)),
+        "give the weight observer the dtype ui8 or ui4"};
+  return checkObserver(dtypes.getWeightAttr(), observer, "weight");
+}
+
+/// The weight's observer: present, with channels along the pattern's axis, which the weight has,
+/// and with integer zero points where they are multiplied as integers.
+static std::optional<Reason> checkObservedWeight(DTypesOp dtypes, ObserverAttrInterface observer,
+                                                 int64_t axis, ShapedType weight) {
+  if (!observer)
+    return Reason{"OCT208", "the QConfig has no weight observer",
+                  "add `weight = ...` to the QConfig"};
+  if (axis >= weight.getRank())
+    return Reason{"OCT208",
+                  llvm::formatv("the pattern says that the weight's channels lie on axis {0}, but "
+                                "the weight has {1} dimensions",
+                                axis, weight.getRank()),
+                  "correct `octet.weight axis` in the backend"};
+  auto channelAxis = observer.getSpec().channelAxis;
+  if (channelAxis && weight.isDynamicDim(axis))
+    return Reason{"OCT216",
+                  llvm::formatv("the weight observer has one scale per element of axis {0}, whose "
+                                "size is known at run time only",
+                                axis),
+                  "give the weights an observer of the whole tensor"};
+  if (channelAxis && *channelAxis != axis)
+    return Reason{"OCT208",
+                  llvm::formatv("the weight observer has one scale per element of axis {0}, but "
+                                "the result's channels lie on axis {1}",
+                                *channelAxis, axis),
+                  llvm::formatv("set axis = {0} in the weight observer", axis)};
+  return checkWeightType(dtypes, observer);
+}
+
+/// Weights that were trained with a type: the backend's integers, around 0.
+static std::optional<Reason> checkTrained(DTypeAttr dtype, QuantizedType type, int64_t axis) {
+  int64_t channelAxis = numerics::getChannelAxis(type);
+  if (channelAxis >= 0 && channelAxis != axis)
+    return Reason{"OCT208",
+                  llvm::formatv("its weights were trained with one scale per element of axis {0}, "
+                                "but the result's channels lie on axis {1}",
+                                channelAxis, axis),
+                  llvm::formatv("train them with scales along axis {0}", axis)};
+  auto isZero = [](int32_t zeroPoint) { return zeroPoint == 0; };
+  IntegerType stored =
+      IntegerType::get(type.getContext(), type.getStorageTypeIntegralWidth(),
+                       type.isSigned() ? IntegerType::Signed : IntegerType::Unsigned);
+  Type wanted =
+      dtype ? dtype.getType() : IntegerType::get(type.getContext(), 8, IntegerType::Signed);
+  if (isSameInteger(wanted, stored) && llvm::all_of(numerics::getParams(type).zeroPoints, isZero))
+    return std::nullopt;
+  return Reason{
+      "OCT204",
+      llvm::formatv("its weights were trained as {0}, but the backend takes {1} with zero "
+                    "points of 0",
+                    printType(type), printType(wanted)),
+      "train them so, or compile the network without samples, as it is in its file"};
+}
+
+std::optional<Reason> octet::checkWeight(DTypesOp dtypes, ObserverAttrInterface observer,
+                                         int64_t axis, OpOperand &operand) {
+  if (auto trained = operand.get().getDefiningOp<FakeQuantizeOp>())
+    return checkTrained(dtypes.getWeightAttr(), cast<QuantizedType>(trained.getQuantizedType()),
+                        axis);
+  return checkObservedWeight(dtypes, observer, axis, cast<ShapedType>(operand.get().getType()));
+}
