@@ -7,14 +7,12 @@
 
 #include "Plan.h"
 #include "octet/Dialect/Kernel/Kernels.h"
-#include "octet/Numerics/Quantize.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <limits>
 
 using namespace mlir;
 using namespace octet;
-using quant::QuantizedType;
 
 static std::string print(Type type) {
   std::string text;
@@ -200,36 +198,10 @@ static std::optional<Reason> checkWeight(DTypesOp dtypes, ObserverAttrInterface 
   return checkWeightType(dtypes, observer);
 }
 
-/// Weights that were trained with a type: the backend's integers, around 0.
-static std::optional<Reason> checkTrained(DTypeAttr dtype, QuantizedType type, int64_t axis) {
-  int64_t channelAxis = numerics::getChannelAxis(type);
-  if (channelAxis >= 0 && channelAxis != axis)
-    return Reason{"OCT208",
-                  llvm::formatv("its weights were trained with one scale per element of axis {0}, "
-                                "but the result's channels lie on axis {1}",
-                                channelAxis, axis),
-                  llvm::formatv("train them with scales along axis {0}", axis)};
-  auto isZero = [](int32_t zeroPoint) { return zeroPoint == 0; };
-  IntegerType stored =
-      IntegerType::get(type.getContext(), type.getStorageTypeIntegralWidth(),
-                       type.isSigned() ? IntegerType::Signed : IntegerType::Unsigned);
-  Type wanted =
-      dtype ? dtype.getType() : IntegerType::get(type.getContext(), 8, IntegerType::Signed);
-  if (isSameInteger(wanted, stored) && llvm::all_of(numerics::getParams(type).zeroPoints, isZero))
-    return std::nullopt;
-  return Reason{
-      "OCT204",
-      llvm::formatv("its weights were trained as {0}, but the backend takes {1} with zero "
-                    "points of 0",
-                    print(type), print(wanted)),
-      "train them so, or compile the network without samples, as it is in its file"};
-}
-
 static std::optional<Reason> checkWeight(DTypesOp dtypes, ObserverAttrInterface observer,
                                          int64_t axis, OpOperand &operand) {
   if (auto trained = operand.get().getDefiningOp<FakeQuantizeOp>())
-    return checkTrained(dtypes.getWeightAttr(), cast<QuantizedType>(trained.getQuantizedType()),
-                        axis);
+    return checkTrainedWeight(dtypes.getWeightAttr(), trained, axis);
   return checkWeight(dtypes, observer, axis, cast<ShapedType>(operand.get().getType()));
 }
 
