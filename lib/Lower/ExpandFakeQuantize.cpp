@@ -18,20 +18,33 @@ namespace octet {
 #include "octet/Lower/Passes.h.inc"
 } // namespace octet
 
-/// [N.fake_quantize] The rounded numbers of a constant; null if the operand is none, or of a
-/// dialect that makes no constants.
+/// [N.fake_quantize] A constant of the rounded numbers of another one, in integers with a
+/// dequantize if they are bytes, which products want. Null if the operand is no constant, or of a
+/// dialect that makes no others.
 static Value roundConstant(OpBuilder &builder, FakeQuantizeOp op) {
   auto values = getConstantValues<float>(op.getInput());
   if (failed(values))
     return {};
   auto type = cast<RankedTensorType>(op.getResult().getType());
-  auto params = numerics::getParams(cast<quant::QuantizedType>(op.getQuantizedType()));
-  SmallVector<float, 0> rounded(values->size());
+  auto quantized = cast<quant::QuantizedType>(op.getQuantizedType());
+  auto params = numerics::getParams(quantized);
+  std::string name = getConstantName(getConstantElements(op.getInput())).str();
+  if (quantized.getStorageTypeIntegralWidth() == 8) {
+    SmallVector<int8_t, 0> stored(values->size());
+    numerics::forEachElement(type.getShape(), params, [&](int64_t i, int64_t channel) {
+      float rounded = numerics::fakeQuantize((*values)[i], params, channel);
+      stored[i] = (int8_t)numerics::quantizeWeight(rounded, params, channel);
+    });
+    Value constant = createConstantLike<int8_t>(builder, op.getLoc(), op.getInput(), name + ".i8",
+                                                type.clone(quantized), stored);
+    return constant ? DequantizeOp::create(builder, op.getLoc(), type, constant).getResult()
+                    : Value();
+  }
   numerics::forEachElement(type.getShape(), params, [&](int64_t i, int64_t channel) {
-    rounded[i] = numerics::fakeQuantize((*values)[i], params, channel);
+    (*values)[i] = numerics::fakeQuantize((*values)[i], params, channel);
   });
-  std::string name = (getConstantName(getConstantElements(op.getInput())) + ".rounded").str();
-  return createConstantLike<float>(builder, op.getLoc(), op.getInput(), name, type, rounded);
+  return createConstantLike<float>(builder, op.getLoc(), op.getInput(), name + ".rounded", type,
+                                   *values);
 }
 
 static Value makePair(OpBuilder &builder, FakeQuantizeOp op) {

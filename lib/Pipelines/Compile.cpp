@@ -203,7 +203,7 @@ private:
     Precision &precision = request.policy.precision;
     bool isInt8 =
         isQuantizedNetwork(*module, !beginsToQuantize(request)) || reached >= Stage::Prepare;
-    isAdopted = reached < Stage::Prepare && isInt8 &&
+    isAdopted = reached < (hasTrainedRanges(*module) ? Stage::Fuse : Stage::Prepare) && isInt8 &&
                 (precision == Precision::Float || !request.calibration.hasSource());
     isInt8 |= quantizesWithoutSamples(&context, request.policy);
     if (precision == Precision::AsInFile)

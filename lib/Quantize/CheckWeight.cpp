@@ -6,12 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "CheckQConfig.h"
-#include "octet/Numerics/Quantize.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace octet;
-using quant::QuantizedType;
 
 std::optional<Reason> octet::checkWeightType(DTypesOp dtypes, ObserverAttrInterface observer) {
   ObserverSpec spec = observer.getSpec();
@@ -59,35 +57,9 @@ static std::optional<Reason> checkObservedWeight(DTypesOp dtypes, ObserverAttrIn
   return checkWeightType(dtypes, observer);
 }
 
-/// Weights that were trained with a type: the backend's integers, around 0.
-static std::optional<Reason> checkTrained(DTypeAttr dtype, QuantizedType type, int64_t axis) {
-  int64_t channelAxis = numerics::getChannelAxis(type);
-  if (channelAxis >= 0 && channelAxis != axis)
-    return Reason{"OCT208",
-                  llvm::formatv("its weights were trained with one scale per element of axis {0}, "
-                                "but the result's channels lie on axis {1}",
-                                channelAxis, axis),
-                  llvm::formatv("train them with scales along axis {0}", axis)};
-  auto isZero = [](int32_t zeroPoint) { return zeroPoint == 0; };
-  IntegerType stored =
-      IntegerType::get(type.getContext(), type.getStorageTypeIntegralWidth(),
-                       type.isSigned() ? IntegerType::Signed : IntegerType::Unsigned);
-  Type wanted =
-      dtype ? dtype.getType() : IntegerType::get(type.getContext(), 8, IntegerType::Signed);
-  if (isSameInteger(wanted, stored) && llvm::all_of(numerics::getParams(type).zeroPoints, isZero))
-    return std::nullopt;
-  return Reason{
-      "OCT204",
-      llvm::formatv("its weights were trained as {0}, but the backend takes {1} with zero "
-                    "points of 0",
-                    printType(type), printType(wanted)),
-      "train them so, or compile the network without samples, as it is in its file"};
-}
-
 std::optional<Reason> octet::checkWeight(DTypesOp dtypes, ObserverAttrInterface observer,
                                          int64_t axis, OpOperand &operand) {
   if (auto trained = operand.get().getDefiningOp<FakeQuantizeOp>())
-    return checkTrained(dtypes.getWeightAttr(), cast<QuantizedType>(trained.getQuantizedType()),
-                        axis);
+    return checkTrainedWeight(dtypes.getWeightAttr(), trained, axis);
   return checkObservedWeight(dtypes, observer, axis, cast<ShapedType>(operand.get().getType()));
 }

@@ -47,17 +47,6 @@ unsigned Edges::addEdge(Edge edge) {
   return number;
 }
 
-quant::UniformQuantizedType octet::getTrainedType(FakeQuantizeOp op, bool isSigned) {
-  auto type = cast<quant::UniformQuantizedType>(op.getQuantizedType());
-  if (type.isSigned() == isSigned || type.getStorageTypeIntegralWidth() != 8)
-    return type;
-  int64_t offset = isSigned ? -128 : 128;
-  return quant::UniformQuantizedType::get(
-      isSigned ? quant::QuantizationFlags::Signed : 0, type.getStorageType(),
-      type.getExpressedType(), type.getScale(), type.getZeroPoint() + offset,
-      type.getStorageTypeMin() + offset, type.getStorageTypeMax() + offset);
-}
-
 /// Whether the units around a value ask for signed integers; those that it was trained with if
 /// there are none.
 static bool wantsSigned(FakeQuantizeOp op, const UnitIndex &units) {

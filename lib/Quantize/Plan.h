@@ -120,6 +120,9 @@ mlir::LogicalResult checkQConfigsOfUnits(const Backend &backend, const QConfigMa
 /// [N.signed] The type that a value was trained with, for the same real numbers in signed or
 /// unsigned integers if it has 8 bits.
 mlir::quant::UniformQuantizedType getTrainedType(FakeQuantizeOp op, bool isSigned);
+/// Nothing if weights that were trained so fit the backend's type: its integers, around 0, with
+/// scales along `axis` at most.
+std::optional<Reason> checkTrainedWeight(DTypeAttr dtype, FakeQuantizeOp op, int64_t axis);
 
 /// Warns of entries that apply to no operator; with `strict`, they are errors.
 mlir::LogicalResult checkEntries(mlir::ModuleOp module, const QConfigMapping &mapping, bool strict);

@@ -12,13 +12,24 @@ func.func @values_become_pairs(%x: tensor<2xf32>) -> tensor<2xf32> {
 }
 
 // 0.75 is a tie, to 2 steps of 0.5; 9.0 of the other channel is clamped to 15 steps of 0.25.
-// CHECK-LABEL: func @constants_are_rounded
-// CHECK: %[[C:.*]] = nn.constant dense_resource<w.rounded>
-// CHECK-NEXT: return %[[C]]
-// CHECK: w.rounded: "0x100000000000803F00007040"
-func.func @constants_are_rounded() -> tensor<2xf32> {
+// CHECK-LABEL: func @constants_become_integers
+// CHECK: %[[C:.*]] = nn.constant dense_resource<w.i8> : tensor<2xi8> -> tensor<2x!quant.uniform<i8<-15:15>:f32:0, {5.000000e-01,2.500000e-01}>>
+// CHECK-NEXT: %[[D:.*]] = octet.dequantize %[[C]]
+// CHECK-NEXT: return %[[D]]
+func.func @constants_become_integers() -> tensor<2xf32> {
   %w = nn.constant dense_resource<w> : tensor<2xf32>
   %0 = octet.fake_quantize %w as !quant.uniform<i8<-15:15>:f32:0, {0.5, 0.25}> : tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+
+// CHECK-LABEL: func @other_widths_become_rounded_numbers
+// CHECK: %[[C:.*]] = nn.constant dense_resource<w.rounded> : tensor<2xf32>
+// CHECK: return %[[C]]
+// CHECK-DAG: w.i8: "0x10000000020F"
+// CHECK-DAG: w.rounded: "0x100000000000803F00001041"
+func.func @other_widths_become_rounded_numbers() -> tensor<2xf32> {
+  %w = nn.constant dense_resource<w> : tensor<2xf32>
+  %0 = octet.fake_quantize %w as !quant.uniform<i16:f32, 0.5> : tensor<2xf32>
   return %0 : tensor<2xf32>
 }
 

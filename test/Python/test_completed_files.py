@@ -135,6 +135,49 @@ def test_batch_norm_in_training_form(compiler, tmp_path):
     assert different * 1000 <= total
 
 
+TRAINED = """func.func @main(%x: tensor<1x4xf32> {nn.name = "x"}) -> (tensor<1x3xf32> {nn.name = "y"}) {
+  %w = nn.constant dense<[[1.0, 0.5, -0.25, 0.1], [0.3, 0.2, 0.7, -0.9], [0.1, 0.2, 0.3, 0.4]]> : tensor<3x4xf32>
+  %xf = octet.fake_quantize %x as !quant.uniform<u8:f32, 0.02:128> : tensor<1x4xf32>
+  %wf = octet.fake_quantize %w as !quant.uniform<i8:f32, 0.01> : tensor<3x4xf32>
+  %l = nn.linear %xf, %wf {octet.origin = #octet.origin<"l">} : (tensor<1x4xf32>, tensor<3x4xf32>) -> tensor<1x3xf32>
+  %y = octet.fake_quantize %l as !quant.uniform<u8:f32, 0.03:100> : tensor<1x3xf32>
+  return %y : tensor<1x3xf32>
+}
+"""
+
+
+def test_trained_ir(compiler, tmp_path):
+    """A network with octet.fake_quantize, adopted, completed and in float: the same numbers."""
+    (tmp_path / "net.mlir").write_text(TRAINED)
+    x = np.array([[0.5, -1, 1.5, 0.25]], np.float32)
+    np.savez(tmp_path / "samples.npz", x=x[None])
+    for options, verdicts in ([], ["int8"]), (["--calibration-data", tmp_path / "samples.npz"], ["int8"]), (["--float"], []):
+        subprocess.run([compiler, tmp_path / "net.mlir", "-o", tmp_path / "net.so", *options], check=True, capture_output=True)
+        compiled = octet.load(tmp_path / "net.so")
+        assert [row.verdict for row in compiled.report] == verdicts
+        np.testing.assert_array_equal(np.rint(compiled.run({"x": x})["y"] / np.float32(0.03)), [[-12, 26, 13]])
+
+
+def test_going_on_from_every_stage(compiler, tmp_path):
+    """The library is the same through a stop; samples are given until they have been shown."""
+    model = make_file(pair_a=False)
+    (tmp_path / "net.onnx").write_bytes(model.SerializeToString())
+    samples = make_samples(model)
+    np.savez(tmp_path / "samples.npz", **{name: np.stack([sample[name] for sample in samples]) for name in samples[0]})
+    data = ["--calibration-data", tmp_path / "samples.npz"]
+    run = lambda *arguments: subprocess.run([compiler, *arguments], capture_output=True, text=True)  # noqa: E731
+    assert run(tmp_path / "net.onnx", *data, "-o", tmp_path / "net.so").returncode == 0
+    wanted = octet.load(tmp_path / "net.so").run(samples[0])["y"]
+    for stage in ("fuse", "prepare", "calibrate", "convert", "lower"):
+        stopped = tmp_path / f"{stage}.mlirbc"
+        assert run(tmp_path / "net.onnx", *data, "-o", stopped, f"--stop-after={stage}").returncode == 0
+        done = run(stopped, "-o", tmp_path / "net.so", *(data if stage in ("fuse", "prepare") else []))
+        assert done.returncode == 0, done.stderr
+        np.testing.assert_array_equal(octet.load(tmp_path / "net.so").run(samples[0])["y"], wanted)
+    done = run(tmp_path / "fuse.mlirbc", "-o", tmp_path / "net.so")
+    assert done.returncode == 1 and "give --calibration-data" in done.stderr
+
+
 def test_integers_that_come_in_are_refused(compiler, tmp_path):
     model = make("d = DequantizeLinear(x, xs, xz)\ny = Conv(d, w)", constants=dict(w=(8, 3, 3, 3), xs=np.float32(0.1), xz=np.uint8(3)),
                  types={"x": onnx.TensorProto.UINT8})

@@ -86,7 +86,7 @@ def fold(tool, folder, cases):
     results = ", ".join(f"%y{i}" for i in range(len(cases)))
     types = ", ".join(tensor(x.shape) for x, _ in cases)
     (folder / "fold.mlir").write_text(f"func.func @main() -> ({types}) {{\n{body}  return {results} : {types}\n}}\n")
-    text = tool("octet-opt", folder / "fold.mlir", "--octet-expand-fake-quantize").stdout
+    text = tool("octet-opt", folder / "fold.mlir", "--octet-expand-fake-quantize", "--octet-fold-constants").stdout
     blobs = dict(re.findall(r'([\w.]+): "0x[0-9A-F]{8}([0-9A-F]*)"', text))
     names = re.findall(r"nn\.constant dense_resource<([\w.]+)>", text)
     return [np.frombuffer(bytes.fromhex(blobs[name]), "<f4").reshape(x.shape) for name, (x, _) in zip(names, cases)]

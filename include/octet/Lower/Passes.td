@@ -66,8 +66,8 @@ def FoldConstantsPass : Pass<"octet-fold-constants", "::mlir::func::FuncOp"> {
 def ExpandFakeQuantizePass : Pass<"octet-expand-fake-quantize", "::mlir::func::FuncOp"> {
   let summary = "replace fake-quantize by quantize and dequantize";
   let description = [{
-    `octet.fake_quantize` of a value becomes `octet.quantize` and `octet.dequantize` of its type; of a constant, the constant of
-    the rounded numbers. The numbers are the same but for ties: [N.quantize] divides where [N.fake_quantize] multiplies. Runs before
+    `octet.fake_quantize` of a value becomes `octet.quantize` and `octet.dequantize` of its type; of a constant, a constant of
+    integers with `octet.dequantize`, or of the rounded numbers if its type has other than 8 bits. The numbers are the same but for ties: [N.quantize] divides where [N.fake_quantize] multiplies. Runs before
     code generation and where a trained network is adopted as it is. Source: [N.fake_quantize].
   }];
   let dependentDialects = ["::octet::OctetDialect", "::octet::nn::NNDialect", "::mlir::quant::QuantDialect"];
