@@ -95,13 +95,6 @@ std::optional<Reason> octet::checkObserver(DTypeAttr dtype, ObserverAttrInterfac
   ObserverSpec spec = observer.getSpec();
   if (spec.floatType)
     return checkFloat(dtype, spec.floatType, role);
-  if (spec.isDynamic)
-    return Reason{
-        "OCT212",
-        llvm::formatv("the {0} observer's integers have no scale ahead of time, but there "
-                      "are units of static 8-bit integers only",
-                      role),
-        llvm::formatv("give the QConfig another {0} observer, or say none in the mapping", role)};
   if (!spec.dtype)
     return Reason{
         "OCT204",
