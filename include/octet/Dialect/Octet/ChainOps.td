@@ -32,7 +32,8 @@ def Octet_PartOp : Octet_BackendPart<"part", [Symbol, IsolatedFromAbove, SingleB
     `of`: the classes of the source that compute this; all operators of the part have one of them, as
     `#octet.source_class` checks. `required`: operators without a class do not match.
 
-    Errors: those of the graph of an `octet.pattern`; no activation; `required` without classes.
+    Errors: those of the graph of an `octet.pattern`; `required` without classes; when the backend is read: no activation in
+    a part behind another.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrArrayAttr>:$classes, UnitAttr:$required);
   let regions = (region SizedRegion<1>:$body);
