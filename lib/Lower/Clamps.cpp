@@ -51,6 +51,34 @@ static QuantizedType narrow(QuantizedType type, Interval interval) {
                                         : QuantizedType();
 }
 
+/// Whether an operator gives real numbers, never NaN, if its operands are quantized, and takes a
+/// clamp behind it: a product, alone or in a group, or a sum, difference or product of two values.
+static bool takesClamp(Operation *op) {
+  auto isProduct = [](Operation &inner) {
+    return isa<nn::ConvOp, nn::LinearOp, nn::MatmulOp>(inner);
+  };
+  auto group = dyn_cast_if_present<GroupOp>(op);
+  return group ? llvm::any_of(group.getBody().front(), isProduct)
+               : op && (isProduct(*op) || isa<nn::AddOp, nn::SubOp, nn::MulOp>(op));
+}
+
+void lower::joinClamps(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    auto outer = op.hasOneUse() ? dyn_cast<QuantizeOp>(*op.user_begin()) : QuantizeOp();
+    if (!outer || !getClamp(&op))
+      continue;
+    auto dequantize = op.getOperand(0).getDefiningOp<DequantizeOp>();
+    auto inner = dequantize ? dequantize.getInput().getDefiningOp<QuantizeOp>() : QuantizeOp();
+    if (!inner || inner.getResult().getType() != outer.getResult().getType() ||
+        !dequantize->hasOneUse() || !inner->hasOneUse() ||
+        !takesClamp(inner.getInput().getDefiningOp()))
+      continue;
+    op.setOperand(0, inner.getInput());
+    dequantize->erase();
+    inner->erase();
+  }
+}
+
 QuantizedType lower::foldClamps(Block &body, QuantizedType type) {
   OpOperand &yielded = body.getTerminator()->getOpOperand(0);
   while (Operation *op = yielded.get().getDefiningOp()) {

@@ -259,6 +259,8 @@ struct Lower : octet::impl::LowerPassBase<Lower> {
     inlineGroupsOfOne(getOperation());
     Lowering lowering(&getContext(), strict);
     for (Block &block : getOperation().getBody())
+      joinClamps(block);
+    for (Block &block : getOperation().getBody())
       if (failed(lowerBlock(block, lowering)))
         return signalPassFailure();
     updateResultTypes(getOperation());

@@ -129,6 +129,9 @@ void groupStoredWeights(mlir::Block &block);
 /// Takes clamps at the end of `body` into the storage bounds of `type`, which the yielded value is
 /// quantized to [N.narrow]: quantizing is monotone, so clamping before or behind it is the same.
 mlir::quant::QuantizedType foldClamps(mlir::Block &body, mlir::quant::QuantizedType type);
+/// Moves clamps of quantized values in front of the quantize, where its type is that behind the
+/// clamp [N.join].
+void joinClamps(mlir::Block &block);
 /// Whether every reader of the quantized value takes whatever type it has.
 bool mayNarrow(QuantizeOp quantize);
 

@@ -531,3 +531,76 @@ func.func @sum(%aq: tensor<3x2x!a>) -> tensor<3x1xf32> {
   %s = nn.reduce_sum %a axes [1] keep_dims : (tensor<3x2xf32>) -> tensor<3x1xf32>
   return %s : tensor<3x1xf32>
 }
+
+// -----
+
+!x = !quant.uniform<u8:f32, 0.5:128>
+!w = !quant.uniform<i8:f32, 0.25>
+!y = !quant.uniform<u8:f32, 0.25:10>
+!z = !quant.uniform<u8:f32, 0.5:10>
+
+// A clamp that shares the quantized type of the product in front, as PyTorch has it: clamping before or behind the first quantize is the same.
+// CHECK-LABEL: func @clamp_of_a_quantized_product_is_its_storage_bounds
+// CHECK-NOT: nn.table
+// CHECK: nn.conv {{.*}} -> tensor<1x2x8x8x!quant.uniform<u8<10:34>:f32, 2.500000e-01:10>>
+// CHECK-NOT: nn.table
+func.func @clamp_of_a_quantized_product_is_its_storage_bounds(%xq: tensor<1x3x8x8x!x>) -> (tensor<1x2x8x8xf32>) {
+  %wq = nn.constant dense<1> : tensor<2x3x3x3xi8> -> tensor<2x3x3x3x!w>
+  %x = octet.dequantize %xq : (tensor<1x3x8x8x!x>) -> tensor<1x3x8x8xf32>
+  %w = octet.dequantize %wq : (tensor<2x3x3x3x!w>) -> tensor<2x3x3x3xf32>
+  %c = nn.conv %x, %w pads [1, 1, 1, 1] : (tensor<1x3x8x8xf32>, tensor<2x3x3x3xf32>) -> tensor<1x2x8x8xf32>
+  %cq = octet.quantize %c : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8x!y>
+  %cd = octet.dequantize %cq : (tensor<1x2x8x8x!y>) -> tensor<1x2x8x8xf32>
+  %r = nn.clip %cd min 0.0 max 6.0 : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
+  %rq = octet.quantize %r : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8x!y>
+  %rd = octet.dequantize %rq : (tensor<1x2x8x8x!y>) -> tensor<1x2x8x8xf32>
+  return %rd : tensor<1x2x8x8xf32>
+}
+
+// -----
+
+!x = !quant.uniform<u8:f32, 0.5:128>
+!w = !quant.uniform<i8:f32, 0.25>
+!y = !quant.uniform<u8:f32, 0.25:10>
+!z = !quant.uniform<u8:f32, 0.5:10>
+
+// The product is read unclamped, too.
+// CHECK-LABEL: func @clamp_of_a_product_that_another_reads_stays
+// CHECK: nn.conv {{.*}} -> tensor<1x2x8x8x!quant.uniform<u8:f32, 2.500000e-01:10>>
+// CHECK: nn.table
+func.func @clamp_of_a_product_that_another_reads_stays(%xq: tensor<1x3x8x8x!x>) -> (tensor<1x2x8x8xf32>, tensor<1x2x8x8xf32>) {
+  %wq = nn.constant dense<1> : tensor<2x3x3x3xi8> -> tensor<2x3x3x3x!w>
+  %x = octet.dequantize %xq : (tensor<1x3x8x8x!x>) -> tensor<1x3x8x8xf32>
+  %w = octet.dequantize %wq : (tensor<2x3x3x3x!w>) -> tensor<2x3x3x3xf32>
+  %c = nn.conv %x, %w pads [1, 1, 1, 1] : (tensor<1x3x8x8xf32>, tensor<2x3x3x3xf32>) -> tensor<1x2x8x8xf32>
+  %cq = octet.quantize %c : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8x!y>
+  %cd = octet.dequantize %cq : (tensor<1x2x8x8x!y>) -> tensor<1x2x8x8xf32>
+  %r = nn.clip %cd min 0.0 max 6.0 : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
+  %rq = octet.quantize %r : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8x!y>
+  %rd = octet.dequantize %rq : (tensor<1x2x8x8x!y>) -> tensor<1x2x8x8xf32>
+  return %rd, %cd : tensor<1x2x8x8xf32>, tensor<1x2x8x8xf32>
+}
+
+// -----
+
+!x = !quant.uniform<u8:f32, 0.5:128>
+!w = !quant.uniform<i8:f32, 0.25>
+!y = !quant.uniform<u8:f32, 0.25:10>
+!z = !quant.uniform<u8:f32, 0.5:10>
+
+// Quantized twice, to different types: the first rounds.
+// CHECK-LABEL: func @clamp_to_another_type_stays
+// CHECK: nn.conv {{.*}} -> tensor<1x2x8x8x!quant.uniform<u8:f32, 2.500000e-01:10>>
+// CHECK: nn.table
+func.func @clamp_to_another_type_stays(%xq: tensor<1x3x8x8x!x>) -> (tensor<1x2x8x8xf32>) {
+  %wq = nn.constant dense<1> : tensor<2x3x3x3xi8> -> tensor<2x3x3x3x!w>
+  %x = octet.dequantize %xq : (tensor<1x3x8x8x!x>) -> tensor<1x3x8x8xf32>
+  %w = octet.dequantize %wq : (tensor<2x3x3x3x!w>) -> tensor<2x3x3x3xf32>
+  %c = nn.conv %x, %w pads [1, 1, 1, 1] : (tensor<1x3x8x8xf32>, tensor<2x3x3x3xf32>) -> tensor<1x2x8x8xf32>
+  %cq = octet.quantize %c : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8x!y>
+  %cd = octet.dequantize %cq : (tensor<1x2x8x8x!y>) -> tensor<1x2x8x8xf32>
+  %r = nn.clip %cd min 0.0 max 6.0 : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
+  %rq = octet.quantize %r : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8x!z>
+  %rd = octet.dequantize %rq : (tensor<1x2x8x8x!z>) -> tensor<1x2x8x8xf32>
+  return %rd : tensor<1x2x8x8xf32>
+}
