@@ -37,7 +37,7 @@ BACKENDS = {
 MAPPINGS = {
     "an unknown observer": ("octet.global #octet.qconfig<activation = #octet.maxmin<dtype = ui8>>", "; observers are "),
     "an unknown scheme": (
-        "octet.global #octet.qconfig<activation = #octet.min_max<dtype = ui8, scheme = sym>>", "expected one of [affine, symmetric]"),
+        "octet.global #octet.qconfig<activation = #octet.min_max<dtype = ui8, scheme = sym>>", "expected one of [affine, symmetric"),
     "a type that is no type": ("octet.global #octet.qconfig<activation = #octet.min_max<dtype = u8>>", "types are written ui8, si8"),
     "an unknown entry": ("octet.globl none", 'the nearest names are "octet.global"'),
     "two entries of one subject": (f'octet.global none octet.object_type "nn.relu" none octet.object_type "nn.relu" {QCONFIG}',
