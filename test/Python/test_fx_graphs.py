@@ -116,7 +116,7 @@ def read_ir(text):
             break
         found = re.match(r"\s*(?:%(\w+)(?:, %\w+)? = )?([\w.]+) (.*)", line)
         result, op, rest = found.groups()
-        operands = re.findall(r"%(\w+)", rest)
+        operands = re.findall(r"%(\w+)", re.sub(r'"[^"]*"', "", rest))  # reasons hold the text of folds
         if op == "octet.choose_qparams":
             ranges[result] = int(re.search(r"range \[0, (\d+)\]", rest)[1])
             continue
