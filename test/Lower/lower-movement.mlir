@@ -207,7 +207,7 @@ func.func @resampling_of_few_channels(%xq: tensor<1x15x4x4x!q>) -> tensor<1x15x5
 !q = !quant.uniform<u8:f32, 0.5:128>
 !fine = !quant.uniform<u8:f32, 0.125:7>
 
-// A stack of two values and a pixel shuffle, each a group: scales change in front, by tables.
+// A stack of two values, as one group: scales change in front, by tables.
 // CHECK-LABEL: func @groups_of_movement
 // CHECK-NEXT: %[[T:.*]] = nn.table %arg1, {{.*}} -> tensor<1x4x!quant.uniform<u8:f32, 5.000000e-01:128>>
 // CHECK-NEXT: %[[A:.*]] = nn.reshape %arg0 {{.*}} -> tensor<1x1x4x!quant
