@@ -74,12 +74,24 @@ static llvm::Error blameSample(ModuleOp module, const LoadedNetwork &network,
 // The pass
 //===----------------------------------------------------------------------===//
 
+/// Whether statistics of several models do not merge, once each has seen something.
+static bool dependsOnOrder(ModuleOp module, const Statistics &statistics) {
+  return llvm::any_of(statistics, [&](auto &entry) {
+    auto &[symbol, initial] = entry;
+    auto observer = module.lookupSymbol<ObserverOp>(symbol).getObserver();
+    std::vector<char> state = initial.bytes;
+    observer.updateState(initial.observed,
+                         std::vector<float>(initial.observed.getNumElements(), 0.0f), state);
+    const std::vector<char> other = state;
+    return failed(observer.mergeState(initial.observed, state, other));
+  });
+}
+
 /// The number of models that run samples at once: one where statistics depend on the order of
 /// samples, or states on the sample before.
 static size_t getNumRuns(ModuleOp module, const LoadedNetwork &network,
                          const Statistics &statistics, const Samples &samples, unsigned threads) {
-  Statistics merged = statistics;
-  if (llvm::errorToBool(mergeStatistics(module, merged, statistics, "")) || network.keptBytes != 0)
+  if (dependsOnOrder(module, statistics) || network.keptBytes != 0)
     return 1;
   const octet_descriptor &descriptor = network.descriptor();
   int64_t bytes = descriptor.arena_bytes + 1;

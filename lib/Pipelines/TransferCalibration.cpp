@@ -79,6 +79,10 @@ static SmallVector<ObserveOp> listObserves(ModuleOp module) {
   return observes;
 }
 
+static int64_t getNumBytes(DenseElementsAttr statistics) {
+  return statistics.getNumElements() * statistics.getElementType().getIntOrFloatBitWidth() / 8;
+}
+
 static const void *getKind(ObserverOp observer) {
   return observer.getObserver().getAsOpaquePointer();
 }
@@ -156,7 +160,7 @@ llvm::Error CalibrationTransfer::applyStatistics(ModuleOp module,
     auto found = statistics.find({key, getKind(observer)});
     DenseElementsAttr known = found == statistics.end() ? DenseElementsAttr() : found->second;
     // Values that share an observer here do so there.
-    if (!known || known.getNumElements() != (int64_t)state->second.bytes.size() ||
+    if (!known || getNumBytes(known) != (int64_t)state->second.bytes.size() ||
         (observer.getStatistics() && observer.getStatisticsAttr() != known))
       return makeRemedyError("the value " + quote(op.getObserver()) +
                                  " is not observed, or in another way, in the bucket that is "

@@ -30,8 +30,9 @@ std::optional<Reason> octet::chooseQConfig(const QConfigMapping &mapping, const 
                   "add an octet.global to the mapping"};
   if (!qconfig)
     return getReasonOfNone();
+  // What is said of all operators says nothing of those that an entry's operator is fused with.
   for (auto [_, op] : unit.match.ops)
-    if (Operation *other = mapping.lookup(op); other && !getQConfig(other))
+    if (Operation *other = mapping.lookup(op); other && !isa<GlobalOp>(other) && !getQConfig(other))
       return Reason{
           "OCT207",
           ("the QConfig mapping says none for the fused " + op->getName().getStringRef()).str(),
