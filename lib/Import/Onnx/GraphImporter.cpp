@@ -259,6 +259,24 @@ LogicalResult GraphImporter::importNode(const onnx::NodeProto &proto) {
   return success();
 }
 
+FailureOr<SmallVector<Entry>> GraphImporter::apply(const onnx::NodeProto &node,
+                                                   ArrayRef<Entry> inputs, OriginAttr origin) {
+  refused.clear();
+  obstacles.clear();
+  current = origin;
+  checkNode(node);
+  bool isImported = obstacles.empty() && succeeded(importOperator(node, inputs));
+  SmallVector<Entry> results;
+  for (int i = 0; i < node.output_size(); ++i)
+    results.push_back(take(node, i));
+  if (!isImported || !obstacles.empty()) {
+    for (const Obstacle &obstacle : obstacles)
+      emitError(obstacle.loc) << obstacle.getText();
+    return failure();
+  }
+  return results;
+}
+
 LogicalResult GraphImporter::define(const onnx::NodeProto &node, unsigned output,
                                     const Entry &entry) {
   entries[node.output(output)] = entry;

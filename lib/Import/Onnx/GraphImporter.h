@@ -74,6 +74,9 @@ public:
   /// outputs, or failure behind an obstacle. Names of graphs around it are seen inside.
   llvm::FailureOr<llvm::SmallVector<Entry>> call(const onnx::GraphProto &body,
                                                  llvm::ArrayRef<Entry> arguments);
+  /// The results of one node of no graph, whose inputs are `inputs`; or failure after an error.
+  llvm::FailureOr<llvm::SmallVector<Entry>> apply(const onnx::NodeProto &node,
+                                                  llvm::ArrayRef<Entry> inputs, OriginAttr origin);
   /// Counts the nodes of a graph to be called; false if there are too many.
   bool mayInline(const onnx::GraphProto &body);
 

@@ -1,0 +1,341 @@
+//===- Builder.cpp - a network made operator by operator ------------------ ===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "octet/Import/Builder.h"
+#include "ElementTypes.h"
+#include "GraphImporter.h"
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/IR/Verifier.h"
+#include "octet/Dialect/NN/Constants.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::onnx_import;
+
+static onnx::ModelProto makeEmptyModel() {
+  onnx::ModelProto model;
+  auto *opset = model.add_opset_import();
+  opset->set_version(kNewestOpset);
+  opset = model.add_opset_import();
+  opset->set_domain("com.microsoft");
+  opset->set_version(1);
+  return model;
+}
+
+namespace {
+/// A value as operators of the table read it, and as ops of the dialect do; the second of a
+/// constant is made when one reads it.
+struct BuiltValue {
+  Entry entry;
+  RankedTensorType type; ///< of constants that the caller holds
+  ArrayRef<char> bytes;
+  std::string name;
+  Value made;
+};
+} // namespace
+
+struct NetworkBuilder::State {
+  State()
+      : context(MLIRContext::Threading::DISABLED),
+        handler(&context, [this](Diagnostic &diagnostic) {
+          (text += text.empty() ? "" : "\n") += diagnostic.str();
+          return success();
+        }) {
+    context.loadDialect<func::FuncDialect, nn::NNDialect, OctetDialect>();
+    module = ModuleOp::create(UnknownLoc::get(&context));
+    importer.emplace(*module, UnknownLoc::get(&context), model, reader, options);
+    OpBuilder &builder = importer->builder;
+    function = func::FuncOp::create(builder, UnknownLoc::get(&context), "main",
+                                    builder.getFunctionType({}, {}));
+    builder.setInsertionPointToStart(function.addEntryBlock());
+    loc = UnknownLoc::get(&context);
+  }
+
+  llvm::Error takeError() {
+    std::string taken = std::exchange(text, "");
+    return llvm::createStringError(taken.empty() ? "not supported" : taken);
+  }
+  Id push(BuiltValue value) {
+    values.push_back(std::move(value));
+    return values.size() - 1;
+  }
+  Value getValue(Id id);
+  Entry getEntry(Id id);
+
+  MLIRContext context;
+  std::string text; ///< of the diagnostics since the last error was taken
+  ScopedDiagnosticHandler handler;
+  const onnx::ModelProto model = makeEmptyModel();
+  const ImportOptions options;
+  TensorReader reader{""};
+  OwningOpRef<ModuleOp> module;
+  std::optional<GraphImporter> importer;
+  func::FuncOp function;
+  Location loc = UnknownLoc::get(&context);
+  std::string origin;
+  OriginAttr originAttr;
+  std::vector<BuiltValue> values;
+  SmallVector<std::string> inputs;
+  int64_t numComposed = 0;
+};
+
+/// The constant reads the caller's memory.
+Value NetworkBuilder::State::getValue(Id id) {
+  BuiltValue &value = values[id];
+  if (value.entry.value)
+    return value.entry.value;
+  if (value.made)
+    return value.made;
+  OpBuilder &builder = importer->builder;
+  bool isHeld = !value.entry.tensor && value.type.getElementType().isF32();
+  if (!isHeld)
+    return value.made = importer->materialize(getEntry(id).tensor);
+  Location place = NameLoc::get(builder.getStringAttr(value.name));
+  if (value.bytes.size() < 64) // few elements are inline, in memory that MLIR aligns
+    return value.made =
+               nn::createConstant(builder, place, value.name, value.type, value.bytes).getResult();
+  auto blob = UnmanagedAsmResourceBlob::allocateWithAlign(
+      value.bytes, alignof(double), [](void *, size_t, size_t) {}, /*dataIsMutable=*/false);
+  auto elements = DenseResourceElementsAttr::get(value.type, value.name, std::move(blob));
+  return value.made = nn::ConstantOp::create(builder, place, value.type, elements).getResult();
+}
+
+template <typename T> static std::vector<T> copyAs(ArrayRef<char> bytes) {
+  std::vector<T> values(bytes.size() / sizeof(T));
+  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
+  return values;
+}
+
+static std::vector<int64_t> copyIntegers(ArrayRef<char> bytes, Type element) {
+  if (element.isInteger(64))
+    return copyAs<int64_t>(bytes);
+  auto widen = [&](auto zero) {
+    auto values = copyAs<decltype(zero)>(bytes);
+    return std::vector<int64_t>(values.begin(), values.end());
+  };
+  bool isUnsigned = element.isUnsignedInteger() || element.isInteger(1);
+  switch (element.getIntOrFloatBitWidth()) {
+  case 32:
+    return isUnsigned ? widen(uint32_t()) : widen(int32_t());
+  case 16:
+    return isUnsigned ? widen(uint16_t()) : widen(int16_t());
+  default:
+    return isUnsigned ? widen(uint8_t()) : widen(int8_t());
+  }
+}
+
+Entry NetworkBuilder::State::getEntry(Id id) {
+  if (id < 0)
+    return {};
+  BuiltValue &value = values[id];
+  if (value.entry || value.bytes.data() == nullptr)
+    return value.entry;
+  auto tensor = std::make_shared<HostTensor>();
+  tensor->name = value.name;
+  tensor->shape = Shape(value.type.getShape());
+  tensor->type = getOnnxType(value.type.getElementType());
+  if (value.type.getElementType().isF32())
+    tensor->data = copyAs<float>(value.bytes);
+  else
+    tensor->data = copyIntegers(value.bytes, value.type.getElementType());
+  importer->addStored(tensor->size());
+  return value.entry = Entry{std::move(tensor), {}};
+}
+
+//===----------------------------------------------------------------------===//
+// Values without operands
+//===----------------------------------------------------------------------===//
+
+NetworkBuilder::NetworkBuilder() : state(std::make_unique<State>()) {}
+NetworkBuilder::~NetworkBuilder() = default;
+
+void NetworkBuilder::setOrigin(StringRef name, StringRef sourceClass, int64_t index, StringRef file,
+                               unsigned line) {
+  MLIRContext *context = &state->context;
+  auto nameAttr = StringAttr::get(context, name);
+  state->origin = name.str();
+  state->originAttr =
+      OriginAttr::get(context, nameAttr, StringAttr::get(context, sourceClass), index);
+  state->importer->origins.setSource(state->originAttr);
+  state->loc = file.empty() ? NameLoc::get(nameAttr)
+                            : NameLoc::get(nameAttr, FileLineColLoc::get(context, file, line, 0));
+}
+
+llvm::Expected<NetworkBuilder::Id> NetworkBuilder::addInput(StringRef name, const Type &type) {
+  mlir::Type element = getProgramType(&state->context, type.element);
+  if (!element)
+    return llvm::createStringError("inputs of this type are not supported");
+  BuiltValue value;
+  value.entry.value =
+      state->function.front().addArgument(RankedTensorType::get(type.shape, element),
+                                          NameLoc::get(StringAttr::get(&state->context, name)));
+  state->inputs.push_back(name.str());
+  return state->push(std::move(value));
+}
+
+llvm::Expected<NetworkBuilder::Id> NetworkBuilder::addConstant(StringRef name, const Type &type,
+                                                               ArrayRef<char> bytes) {
+  mlir::Type element = getProgramType(&state->context, type.element);
+  if (!element)
+    return llvm::createStringError("constants of this type are not supported");
+  BuiltValue value;
+  value.type = RankedTensorType::get(type.shape, element);
+  value.bytes = bytes;
+  value.name = name.str();
+  return state->push(std::move(value));
+}
+
+int64_t NetworkBuilder::getNumValues() const { return state->values.size(); }
+
+NetworkBuilder::Type NetworkBuilder::getType(Id id) const {
+  const BuiltValue &value = state->values[id];
+  if (value.entry.tensor)
+    return {
+        value.entry.tensor->elementType(),
+        std::vector<int64_t>(value.entry.tensor->shape.begin(), value.entry.tensor->shape.end())};
+  auto type = value.entry.value ? cast<RankedTensorType>(value.entry.value.getType()) : value.type;
+  return {getOnnxType(type.getElementType()), type.getShape().vec()};
+}
+
+//===----------------------------------------------------------------------===//
+// Operators
+//===----------------------------------------------------------------------===//
+
+static Attribute makeAttribute(Builder &builder, const AttributeValue &value) {
+  if (auto *flag = std::get_if<bool>(&value))
+    return *flag ? builder.getUnitAttr() : Attribute();
+  if (auto *integer = std::get_if<int64_t>(&value))
+    return builder.getI64IntegerAttr(*integer);
+  if (auto *real = std::get_if<double>(&value))
+    return builder.getF32FloatAttr(static_cast<float>(*real));
+  if (auto *integers = std::get_if<std::vector<int64_t>>(&value))
+    return builder.getDenseI64ArrayAttr(*integers);
+  if (auto *reals = std::get_if<std::vector<double>>(&value))
+    return builder.getDenseF32ArrayAttr(
+        llvm::map_to_vector(*reals, [](double x) { return (float)x; }));
+  if (auto *text = std::get_if<std::string>(&value))
+    return parseAttribute(*text, builder.getContext());
+  return builder.getStrArrayAttr(
+      llvm::map_to_vector(std::get<std::vector<std::string>>(value),
+                          [](const std::string &text) { return StringRef(text); }));
+}
+
+llvm::Expected<NetworkBuilder::Id> NetworkBuilder::add(StringRef op, ArrayRef<Id> operands,
+                                                       const AttributeValues &attributes,
+                                                       std::optional<std::vector<int64_t>> shape,
+                                                       std::optional<int32_t> element) {
+  OpBuilder &builder = state->importer->builder;
+  OperationState description(state->loc, ("nn." + op).str());
+  for (Id id : operands)
+    if (id >= 0)
+      description.operands.push_back(state->getValue(id));
+  for (const auto &[name, value] : attributes)
+    if (Attribute attribute = makeAttribute(builder, value))
+      description.addAttribute(name, attribute);
+  mlir::Type elementType = element ? getProgramType(&state->context, *element)
+                                   : getElementTypeOrSelf(description.operands.front().getType());
+  description.addTypes(RankedTensorType::get(shape.value_or(std::vector<int64_t>()), elementType));
+  Operation *made = builder.create(description);
+  if (auto inferring = dyn_cast<nn::InferShapeOpInterface>(made); inferring && !shape) {
+    auto inferred = inferring.inferResultShape();
+    if (succeeded(inferred))
+      made->getResult(0).setType(RankedTensorType::get(*inferred, elementType));
+  }
+  if (!state->text.empty() || failed(verify(made))) {
+    made->erase();
+    return state->takeError();
+  }
+  BuiltValue value;
+  value.entry.value = made->getResult(0);
+  return state->push(std::move(value));
+}
+
+static void setAttribute(onnx::AttributeProto &proto, const AttributeValue &value) {
+  using onnx::AttributeProto;
+  if (auto *flag = std::get_if<bool>(&value)) {
+    proto.set_type(AttributeProto::INT), proto.set_i(*flag);
+  } else if (auto *integer = std::get_if<int64_t>(&value)) {
+    proto.set_type(AttributeProto::INT), proto.set_i(*integer);
+  } else if (auto *real = std::get_if<double>(&value)) {
+    proto.set_type(AttributeProto::FLOAT), proto.set_f(static_cast<float>(*real));
+  } else if (auto *text = std::get_if<std::string>(&value)) {
+    proto.set_type(AttributeProto::STRING), proto.set_s(*text);
+  } else if (auto *integers = std::get_if<std::vector<int64_t>>(&value)) {
+    proto.set_type(AttributeProto::INTS);
+    for (int64_t number : *integers)
+      proto.add_ints(number);
+  } else if (auto *reals = std::get_if<std::vector<double>>(&value)) {
+    proto.set_type(AttributeProto::FLOATS);
+    for (double number : *reals)
+      proto.add_floats(static_cast<float>(number));
+  } else {
+    proto.set_type(AttributeProto::STRINGS);
+    for (const std::string &text : std::get<std::vector<std::string>>(value))
+      proto.add_strings(text);
+  }
+}
+
+llvm::Expected<std::vector<NetworkBuilder::Id>>
+NetworkBuilder::compose(StringRef op, ArrayRef<Id> operands, const AttributeValues &attributes,
+                        unsigned numResults) {
+  onnx::NodeProto node;
+  auto [domain, type] = op.split("::");
+  node.set_domain(type.empty() ? "" : domain.str());
+  node.set_op_type(type.empty() ? op.str() : type.str());
+  node.set_name(state->origin);
+  SmallVector<Entry> inputs;
+  for (Id id : operands)
+    inputs.push_back(state->getEntry(id));
+  for (unsigned i = 0; i < inputs.size(); ++i)
+    node.add_input(inputs[i] ? "x" + std::to_string(i) : "");
+  for (unsigned i = 0; i < numResults; ++i)
+    node.add_output(state->origin + "." + std::to_string(state->numComposed++));
+  for (const auto &[name, value] : attributes) {
+    auto *attribute = node.add_attribute();
+    attribute->set_name(name);
+    setAttribute(*attribute, value);
+  }
+  auto results = state->importer->apply(node, inputs, state->originAttr);
+  if (failed(results))
+    return state->takeError();
+  std::vector<Id> ids;
+  for (const Entry &entry : *results) {
+    BuiltValue value;
+    value.entry = entry;
+    ids.push_back(state->push(std::move(value)));
+  }
+  return ids;
+}
+
+//===----------------------------------------------------------------------===//
+// The end
+//===----------------------------------------------------------------------===//
+
+llvm::Error NetworkBuilder::finish(ArrayRef<std::pair<std::string, Id>> outputs) {
+  OpBuilder &builder = state->importer->builder;
+  SmallVector<Value> results;
+  SmallVector<DictionaryAttr> inputNames, outputNames;
+  auto makeName = [&](StringRef name) {
+    return builder.getDictionaryAttr(
+        builder.getNamedAttr(nn::kNameAttr, builder.getStringAttr(name)));
+  };
+  for (const auto &[name, id] : outputs) {
+    results.push_back(state->getValue(id));
+    outputNames.push_back(makeName(name));
+  }
+  for (const std::string &name : state->inputs)
+    inputNames.push_back(makeName(name));
+  func::FuncOp function = state->function;
+  func::ReturnOp::create(builder, function.getLoc(), results);
+  function.setFunctionType(
+      builder.getFunctionType(function.front().getArgumentTypes(), ValueRange(results).getTypes()));
+  function.setAllArgAttrs(inputNames);
+  function.setAllResultAttrs(outputNames);
+  return failed(verify(*state->module)) ? state->takeError() : llvm::Error::success();
+}
+
+ModuleOp NetworkBuilder::getModule() const { return *state->module; }

@@ -1,0 +1,109 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A network under construction: what the rows of the table of operators work with."""
+from __future__ import annotations
+
+from typing import Any, List, Optional, Sequence, Union
+
+import torch
+
+from ..._ir import Builder
+
+#: Element types by their numbers in ONNX's TensorProto.DataType; what the program has no type for is held as f32.
+_ELEMENTS = {torch.float32: 1, torch.uint8: 2, torch.int8: 3, torch.uint16: 4, torch.int16: 5, torch.int32: 6, torch.int64: 7, torch.bool: 9,
+             torch.uint32: 12}
+_DTYPES = {number: dtype for dtype, number in _ELEMENTS.items()}
+
+
+class Unsupported(Exception):
+    """A row cannot take an operator in this form; the text says which."""
+
+
+def held_as(dtype: torch.dtype) -> torch.dtype:
+    """The type in which the program holds elements: f32 for all floats."""
+    return torch.float32 if dtype.is_floating_point else dtype
+
+
+class Value:
+    """A tensor of the network: computed when it runs, or a constant (`tensor`) that becomes one of its weights when it is read."""
+
+    def __init__(self, net: "Net", number: int = -1, tensor: Optional[torch.Tensor] = None, name: str = "") -> None:
+        self.net, self.number, self.tensor, self.name = net, number, tensor, name
+        if tensor is not None:
+            self.shape, self.dtype = tuple(tensor.shape), held_as(tensor.dtype)
+        else:
+            element, shape = net.builder.get_type(number)
+            self.shape, self.dtype = tuple(shape), _DTYPES[element]
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    def axis(self, axis: int) -> int:
+        return axis % max(self.rank, 1)
+
+
+Operand = Union[Value, torch.Tensor, int, float, bool, None]
+
+
+class Net:
+    """Makes operators, all with the origin that was set last. `result` is what PyTorch computed for the one being translated."""
+
+    def __init__(self) -> None:
+        self.builder = Builder()
+        self.result: Any = None
+        self._origin, self._constants = "", 0
+
+    def set_origin(self, name: str, source_class: str, index: int, file: str, line: int) -> None:
+        self._origin = name
+        self.builder.set_origin(name, source_class, index, file, line)
+
+    def input(self, name: str, tensor: torch.Tensor) -> Value:
+        if tensor.dtype not in _ELEMENTS:
+            raise Unsupported(f"inputs of {tensor.dtype}; give float32")
+        return Value(self, self.builder.add_input(name, _ELEMENTS[tensor.dtype], list(tensor.shape)))
+
+    def constant(self, tensor: torch.Tensor, name: str = "") -> Value:
+        return Value(self, tensor=tensor, name=name)
+
+    def _number(self, operand: Operand, like: torch.dtype) -> int:
+        if operand is None:
+            return -1
+        if isinstance(operand, Value) and operand.number >= 0:
+            return operand.number
+        if isinstance(operand, (int, float)):
+            operand = torch.tensor([operand], dtype=like)
+        value = operand if isinstance(operand, Value) else self.constant(operand)
+        self._constants += not value.name
+        name = value.name or f"{self._origin}.constant{self._constants}"
+        array = value.tensor.detach().to(value.dtype).contiguous()
+        if value.dtype not in _ELEMENTS:
+            raise Unsupported(f"constants of {value.dtype}")
+        if array.dtype == torch.bool:
+            array = array.view(torch.uint8)
+        value.number = self.builder.add_constant(name, _ELEMENTS[value.dtype], array.numpy())
+        return value.number
+
+    def _numbers(self, operands: Sequence[Operand]) -> List[int]:
+        like = next((operand.dtype for operand in operands if isinstance(operand, Value)), torch.float32)
+        return [self._number(operand, like) for operand in operands]
+
+    def nn(self, op: str, *operands: Operand, shape: Optional[Sequence[int]] = None, dtype: Optional[torch.dtype] = None, **attributes: Any) -> Value:
+        """An op of the dialect nn."""
+        element = None if dtype is None else _ELEMENTS[held_as(dtype)]
+        return Value(self, self.builder.add(op, self._numbers(operands), None if shape is None else list(shape), element, **attributes))
+
+    def compose_all(self, op: str, *operands: Operand, results: int, **attributes: Any) -> List[Value]:
+        """The results of an ONNX operator, composed of ops of the dialect nn."""
+        numbers = self.builder.compose(op, self._numbers(operands), results, **attributes)
+        return [Value(self, number) for number in numbers]
+
+    def compose(self, op: str, *operands: Operand, **attributes: Any) -> Value:
+        return self.compose_all(op, *operands, results=1, **attributes)[0]
+
+    def reshape(self, x: Value, shape: Sequence[int]) -> Value:
+        return x if x.shape == tuple(shape) else self.nn("reshape", x, shape=shape)
+
+    def cast(self, x: Value, dtype: torch.dtype) -> Value:
+        dtype = held_as(dtype)
+        return x if x.dtype == dtype else self.nn("cast", x, dtype=dtype)

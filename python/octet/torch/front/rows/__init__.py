@@ -1,0 +1,4 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The rows of the table of operators, by subject."""
+from . import activations, elementwise, movement, normalization, pooling, products, reductions  # noqa: F401

@@ -1,0 +1,238 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Data movement: shapes, slices, concatenations, gathers."""
+from __future__ import annotations
+
+import operator
+from typing import Any, List, Optional, Sequence
+
+import torch
+from torch import nn
+
+from ..net import Net, Unsupported, Value
+from ..table import modules, operators
+
+
+@operators("view", "reshape", "flatten", "unflatten", "unsqueeze", "squeeze", "_unsafe_view", "view_as", "reshape_as", "_reshape_alias", "ravel", "resize")
+def reshape(net: Net, x: Value, *_: Any, **__: Any) -> Value:
+    """The elements in their order, in the shape that PyTorch computed."""
+    return net.nn("reshape", x, shape=net.result.shape)
+
+
+modules(nn.Flatten, nn.Unflatten)(lambda net, module, x: reshape(net, x))
+
+
+@operators("permute")
+def permute(net: Net, x: Value, *dims: Any) -> Value:
+    dims = dims[0] if len(dims) == 1 and isinstance(dims[0], (list, tuple)) else dims
+    return net.nn("transpose", x, permutation=[x.axis(dim) for dim in dims])
+
+
+@operators("transpose", "swapaxes", "swapdims")
+def transpose(net: Net, x: Value, dim0: int, dim1: int) -> Value:
+    order = list(range(x.rank))
+    order[x.axis(dim0)], order[x.axis(dim1)] = order[x.axis(dim1)], order[x.axis(dim0)]
+    return net.nn("transpose", x, permutation=order)
+
+
+@operators("t", "numpy_T", "mT")
+def t(net: Net, x: Value) -> Value:
+    return transpose(net, x, -2, -1) if x.rank > 1 else x
+
+
+@operators("movedim", "moveaxis")
+def movedim(net: Net, x: Value, source: Any, destination: Any) -> Value:
+    """Sizes that differ tell where PyTorch puts each dimension."""
+    names = torch.empty([1 + i for i in range(x.rank)]).movedim(source, destination).shape
+    return net.nn("transpose", x, permutation=[size - 1 for size in names])
+
+
+@operators("cat", "concat", "concatenate")
+def cat(net: Net, tensors: Sequence[Value], dim: int = 0, **kwargs: Any) -> Value:
+    dim = kwargs.get("axis", dim)
+    full = [net.cast(x, net.result.dtype) for x in tensors if x.shape != (0,)]
+    return net.nn("concat", *full, axis=full[0].axis(dim))
+
+
+@operators("stack")
+def stack(net: Net, tensors: Sequence[Value], dim: int = 0) -> Value:
+    axis = dim % (tensors[0].rank + 1)
+    shape = list(tensors[0].shape)
+    shape.insert(axis, 1)
+    return net.nn("concat", *(net.nn("reshape", x, shape=shape) for x in tensors), axis=axis)
+
+
+def slice_along(net: Net, x: Value, axis: int, start: int, size: int, step: int = 1) -> Value:
+    if start == 0 and size == x.shape[axis] and step == 1:
+        return x
+    at = lambda value, other: [value if i == axis else other[i] for i in range(x.rank)]  # noqa: E731
+    return net.nn("slice", x, starts=at(start, [0] * x.rank), sizes=at(size, x.shape), steps=at(step, [1] * x.rank))
+
+
+@operators("slice")
+def slice_(net: Net, x: Value, dim: int = 0, start: Optional[int] = None, end: Optional[int] = None, step: int = 1) -> Value:
+    axis = x.axis(dim)
+    first, last, step = slice(start, end, step).indices(x.shape[axis])
+    return slice_along(net, x, axis, first, len(range(first, last, step)), step)
+
+
+@operators("narrow")
+def narrow(net: Net, x: Value, dim: int, start: int, length: int) -> Value:
+    return slice_along(net, x, x.axis(dim), start % max(x.shape[dim], 1), length)
+
+
+@operators("select")
+def select(net: Net, x: Value, dim: int, index: int) -> Value:
+    axis = x.axis(dim)
+    part = slice_along(net, x, axis, index % x.shape[axis], 1)
+    return net.nn("reshape", part, shape=net.result.shape)
+
+
+def _parts(net: Net, x: Value, dim: int) -> tuple:
+    """The parts of a dimension as long as PyTorch's results."""
+    axis, start, parts = x.axis(dim), 0, []
+    for part in net.result:
+        parts.append(slice_along(net, x, axis, start, part.shape[axis]))
+        start += part.shape[axis]
+    return tuple(parts)
+
+
+@operators("split", "chunk", "split_with_sizes", "tensor_split")
+def split(net: Net, x: Value, sizes: Any, dim: int = 0) -> tuple:
+    return _parts(net, x, dim)
+
+
+@operators("unbind")
+def unbind(net: Net, x: Value, dim: int = 0) -> tuple:
+    axis = x.axis(dim)
+    shape = [size for i, size in enumerate(x.shape) if i != axis]
+    return tuple(net.nn("reshape", slice_along(net, x, axis, i, 1), shape=shape) for i in range(x.shape[axis]))
+
+
+def _index_list(index: Any, rank: int) -> List[Any]:
+    index = list(index) if isinstance(index, tuple) else [index]
+    used = sum(1 for item in index if item is not None and item is not Ellipsis)
+    if Ellipsis in [item for item in index if not isinstance(item, Value)]:
+        place = next(i for i, item in enumerate(index) if item is Ellipsis)
+        index[place:place + 1] = [slice(None)] * (rank - used)
+    return index
+
+
+@operators(operator.getitem)
+def getitem(net: Net, x: Value, index: Any) -> Value:
+    """Numbers, slices, None, Ellipsis; one tensor of positions."""
+    axis, result, gathered = 0, x, False
+    for item in _index_list(index, x.rank):
+        if item is None:
+            continue
+        if isinstance(item, Value):
+            if gathered or item.dtype == torch.bool:
+                raise Unsupported("more than one tensor of positions, or one of truth values; their shape depends on data")
+            result, gathered = net.nn("gather", result, net.cast(item, torch.int64), axis=axis), True
+            axis += item.rank
+            continue
+        if isinstance(item, int):
+            item = slice(item, item + 1 or None)
+        result = slice_(net, result, axis, item.start, item.stop, item.step or 1)
+        axis += 1
+    return net.reshape(result, net.result.shape)
+
+
+@operators("expand", "expand_as", "broadcast_to")
+def expand(net: Net, x: Value, *_: Any, **__: Any) -> Value:
+    return x if x.shape == tuple(net.result.shape) else net.compose("Expand", x, net.constant(torch.tensor(list(net.result.shape))))
+
+
+@operators("repeat", "tile")
+def repeat(net: Net, x: Value, *sizes: Any) -> Value:
+    sizes = list(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (list, tuple)) else list(sizes)
+    rank = max(len(sizes), x.rank)
+    sizes = [1] * (rank - len(sizes)) + sizes
+    return net.compose("Tile", net.reshape(x, (*[1] * (rank - x.rank), *x.shape)), net.constant(torch.tensor(sizes)))
+
+
+@operators("embedding")
+def embedding(net: Net, *args: Any, **kwargs: Any) -> Value:
+    """The function has the positions first, the ATen operator the table."""
+    first, second = args[:2] if len(args) > 1 else (args[0], kwargs["weight"])
+    indices, weight = (second, first) if first.dtype.is_floating_point else (first, second)
+    return net.nn("gather", weight, indices, axis=0)
+
+
+modules(nn.Embedding)(lambda net, module, x: net.nn("gather", module.weight, x, axis=0))
+
+
+@operators("index_select")
+def index_select(net: Net, x: Value, dim: int, index: Value) -> Value:
+    return net.nn("gather", x, index, axis=x.axis(dim))
+
+
+@operators("gather")
+def gather(net: Net, x: Value, dim: int, index: Value, **_: Any) -> Value:
+    return net.compose("GatherElements", x, index, axis=x.axis(dim))
+
+
+@operators("index")
+def index(net: Net, x: Value, indices: Sequence[Any]) -> Value:
+    return getitem(net, x, tuple(slice(None) if item is None else item for item in indices))
+
+
+@operators("pad", "constant_pad_nd")
+def pad(net: Net, x: Value, pad: Sequence[int], mode: Any = "constant", value: Optional[float] = None) -> Value:
+    if not isinstance(mode, str):
+        mode, value = "constant", mode
+    names = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+    low, high = [0] * x.rank, [0] * x.rank
+    for i in range(len(pad) // 2):
+        low[x.rank - 1 - i], high[x.rank - 1 - i] = pad[2 * i], pad[2 * i + 1]
+    sizes = net.constant(torch.tensor([*low, *high]))
+    if mode == "constant":
+        return net.compose("Pad", x, sizes, net.constant(torch.tensor(value or 0, dtype=x.dtype)))
+    return net.compose("Pad", x, sizes, mode=names[mode])
+
+
+@operators("pixel_shuffle")
+def pixel_shuffle(net: Net, x: Value, upscale_factor: int) -> Value:
+    return net.compose("DepthToSpace", x, blocksize=upscale_factor, mode="CRD")
+
+
+modules(nn.PixelShuffle)(lambda net, module, x: pixel_shuffle(net, x, module.upscale_factor))
+modules(nn.ZeroPad1d, nn.ZeroPad2d, nn.ZeroPad3d)(lambda net, module, x: pad(net, x, module.padding))
+modules(nn.ConstantPad1d, nn.ConstantPad2d, nn.ConstantPad3d)(lambda net, module, x: pad(net, x, module.padding, "constant", module.value))
+modules(nn.ReflectionPad1d, nn.ReflectionPad2d)(lambda net, module, x: pad(net, x, module.padding, "reflect"))
+modules(nn.ReplicationPad1d, nn.ReplicationPad2d)(lambda net, module, x: pad(net, x, module.padding, "replicate"))
+
+
+@operators("channel_shuffle")
+def channel_shuffle(net: Net, x: Value, groups: int) -> Value:
+    n, c, *sizes = x.shape
+    split = net.nn("reshape", x, shape=(n, groups, c // groups, *sizes))
+    moved = net.nn("transpose", split, permutation=[0, 2, 1, *range(3, split.rank)])
+    return net.nn("reshape", moved, shape=x.shape)
+
+
+@operators("flip")
+def flip(net: Net, x: Value, *dims: Any) -> Value:
+    dims = dims[0] if isinstance(dims[0], (list, tuple)) else dims
+    for dim in dims:
+        x = slice_along(net, x, x.axis(dim), x.shape[dim] - 1, x.shape[dim], -1)
+    return x
+
+
+@operators("roll")
+def roll(net: Net, x: Value, shifts: Any, dims: Any = None) -> Value:
+    shifts = [shifts] if isinstance(shifts, int) else shifts
+    dims = [dims] if isinstance(dims, int) else dims
+    for shift, dim in zip(shifts, dims):
+        axis = x.axis(dim)
+        shift %= x.shape[axis]
+        if shift:
+            last = slice_along(net, x, axis, x.shape[axis] - shift, shift)
+            x = net.nn("concat", last, slice_along(net, x, axis, 0, x.shape[axis] - shift), axis=axis)
+    return x
+
+
+@operators("zeros_like", "ones_like", "full_like", "empty_like", "new_zeros", "new_ones", "new_full", "new_empty", "new_tensor")
+def like(net: Net, *_: Any, **__: Any) -> Value:
+    """Of the tensor only its shape counts."""
+    return net.constant(net.result)

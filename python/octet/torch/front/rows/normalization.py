@@ -1,0 +1,103 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Normalizations."""
+from __future__ import annotations
+
+from typing import Any, Optional, Sequence
+
+import torch
+from torch import nn
+
+from ..net import Net, Unsupported, Value
+from ..table import modules, operators
+
+
+def _vector(net: Net, value: Optional[Value], size: int, otherwise: float) -> Value:
+    return net.constant(torch.full((size,), otherwise)) if value is None else value
+
+
+def _batch_norm(net: Net, x: Value, weight: Optional[Value], bias: Optional[Value], mean: Value, variance: Value, eps: float) -> Value:
+    channels = x.shape[1]
+    return net.nn("batch_norm", x, _vector(net, weight, channels, 1.0), _vector(net, bias, channels, 0.0), mean, variance, epsilon=float(eps))
+
+
+@operators("batch_norm")
+def batch_norm(net: Net, x: Value, *args: Any, **kwargs: Any) -> Value:
+    """The function has (mean, variance, weight, bias, training, momentum, eps), the ATen operator weight and bias first."""
+    names = ("running_mean", "running_var", "weight", "bias", "training", "momentum", "eps")
+    if len(args) > 6 and not isinstance(args[4], bool) or len(args) == 8:
+        names = ("weight", "bias", "running_mean", "running_var", "training", "momentum", "eps", "cudnn_enabled")
+    given = {**dict(zip(names, args)), **kwargs}
+    if given.get("training") or given.get("running_mean") is None:
+        raise Unsupported("batch norm with the statistics of the batch; call eval() first")
+    return _batch_norm(net, x, given.get("weight"), given.get("bias"), given["running_mean"], given["running_var"], given.get("eps", 1e-5))
+
+
+@operators("_native_batch_norm_legit_no_training", "native_batch_norm")
+def native_batch_norm(net: Net, x: Value, weight: Optional[Value], bias: Optional[Value], mean: Value, variance: Value, *rest: Any) -> tuple:
+    if len(rest) == 3 and rest[0]:
+        raise Unsupported("batch norm with the statistics of the batch; call eval() first")
+    return _batch_norm(net, x, weight, bias, mean, variance, rest[-1]), None, None
+
+
+@modules(nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
+def batch_norm_module(net: Net, module: Any, x: Value) -> Value:
+    if module.training or module.running_mean is None:
+        raise Unsupported("batch norm with the statistics of the batch; call eval() first")
+    return _batch_norm(net, x, module.weight, module.bias, module.running_mean, module.running_var, module.eps)
+
+
+@operators("layer_norm")
+def layer_norm(net: Net, x: Value, normalized_shape: Sequence[int], weight: Optional[Value] = None, bias: Optional[Value] = None,
+               eps: float = 1e-5, *_: Any) -> Value:
+    shape = tuple(normalized_shape) if not isinstance(normalized_shape, int) else (normalized_shape,)
+    scale = net.constant(torch.ones(shape)) if weight is None else weight
+    return net.compose("LayerNormalization", x, scale, bias, axis=x.rank - len(shape), epsilon=float(eps))
+
+
+@operators("native_layer_norm")
+def native_layer_norm(net: Net, x: Value, normalized_shape: Sequence[int], weight: Optional[Value], bias: Optional[Value], eps: float) -> tuple:
+    return layer_norm(net, x, normalized_shape, weight, bias, eps), None, None
+
+
+@operators("rms_norm")
+def rms_norm(net: Net, x: Value, normalized_shape: Sequence[int], weight: Optional[Value] = None, eps: Optional[float] = None) -> Value:
+    shape = tuple(normalized_shape) if not isinstance(normalized_shape, int) else (normalized_shape,)
+    scale = net.constant(torch.ones(shape)) if weight is None else weight
+    return net.compose("RMSNormalization", x, scale, axis=x.rank - len(shape), epsilon=float(torch.finfo(torch.float32).eps if eps is None else eps))
+
+
+@operators("group_norm")
+def group_norm(net: Net, x: Value, num_groups: int, weight: Optional[Value] = None, bias: Optional[Value] = None, eps: float = 1e-5, *_: Any) -> Value:
+    channels = x.shape[1]
+    return net.compose("GroupNormalization", x, _vector(net, weight, channels, 1.0), _vector(net, bias, channels, 0.0), num_groups=num_groups,
+                       epsilon=float(eps))
+
+
+@operators("native_group_norm")
+def native_group_norm(net: Net, x: Value, weight: Optional[Value], bias: Optional[Value], n: int, c: int, hw: int, group: int, eps: float) -> tuple:
+    return group_norm(net, x, group, weight, bias, eps), None, None
+
+
+@operators("instance_norm")
+def instance_norm(net: Net, x: Value, running_mean: Optional[Value] = None, running_var: Optional[Value] = None, weight: Optional[Value] = None,
+                  bias: Optional[Value] = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5, *_: Any) -> Value:
+    if not use_input_stats:
+        return _batch_norm(net, x, weight, bias, running_mean, running_var, eps)
+    channels = x.shape[1]
+    return net.compose("InstanceNormalization", x, _vector(net, weight, channels, 1.0), _vector(net, bias, channels, 0.0), epsilon=float(eps))
+
+
+@operators("normalize")
+def normalize(net: Net, x: Value, p: float = 2.0, dim: int = 1, eps: float = 1e-12, *_: Any) -> Value:
+    if p != 2:
+        raise Unsupported(f"norms of order {p} are not supported")
+    total = net.nn("reduce_sum", net.nn("mul", x, x), axes=[x.axis(dim)], keep_dims=True)
+    return net.nn("div", x, net.nn("max", net.nn("sqrt", total), float(eps)))
+
+
+modules(nn.LayerNorm)(lambda net, m, x: layer_norm(net, x, m.normalized_shape, m.weight, m.bias, m.eps))
+modules(nn.GroupNorm)(lambda net, m, x: group_norm(net, x, m.num_groups, m.weight, m.bias, m.eps))
+modules(nn.RMSNorm)(lambda net, m, x: rms_norm(net, x, m.normalized_shape, m.weight, m.eps))
+modules(nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d)(lambda net, m, x: instance_norm(
+    net, x, m.running_mean, m.running_var, m.weight, m.bias, m.running_mean is None, m.momentum, m.eps))

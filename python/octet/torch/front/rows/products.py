@@ -1,0 +1,147 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Convolutions and matrix products."""
+from __future__ import annotations
+
+from typing import Any, Optional, Sequence, Union
+
+import torch
+from torch import nn
+
+from ..net import Net, Unsupported, Value
+from ..table import modules, operators
+
+Sizes = Union[int, Sequence[int]]
+
+
+def spread(sizes: Sizes, rank: int) -> list:
+    """A size for each of `rank` dimensions."""
+    sizes = [sizes] if isinstance(sizes, int) else list(sizes)
+    return sizes * rank if len(sizes) == 1 else sizes
+
+
+@operators("linear")
+def linear(net: Net, input: Value, weight: Value, bias: Optional[Value] = None) -> Value:
+    if weight.rank == 1:
+        weight = transposed(net, weight, (1, weight.shape[0]))
+        return net.reshape(net.nn("linear", input, weight, bias), input.shape[:-1])
+    return net.nn("linear", input, weight, bias)
+
+
+def transposed(net: Net, weight: Value, shape: Sequence[int]) -> Value:
+    return net.constant(weight.tensor.reshape(shape), weight.name) if weight.tensor is not None else net.reshape(weight, shape)
+
+
+@modules(nn.Linear)
+def linear_module(net: Net, module: Any, input: Value) -> Value:
+    return linear(net, input, module.weight, module.bias)
+
+
+def _pad_same(kernel: Sequence[int], dilations: Sequence[int]) -> list:
+    totals = [d * (k - 1) for k, d in zip(kernel, dilations)]
+    return [total // 2 for total in totals] + [total - total // 2 for total in totals]
+
+
+@operators("conv1d", "conv2d", "conv3d")
+def conv(net: Net, input: Value, weight: Value, bias: Optional[Value] = None, stride: Sizes = 1, padding: Union[Sizes, str] = 0,
+         dilation: Sizes = 1, groups: int = 1) -> Value:
+    rank = weight.rank - 2
+    strides, dilations = spread(stride, rank), spread(dilation, rank)
+    if padding == "same":
+        pads = _pad_same(weight.shape[2:], dilations)
+    else:
+        pads = spread(0 if padding == "valid" else padding, rank) * 2
+    batched = input if input.rank == rank + 2 else net.reshape(input, (1, *input.shape))
+    result = net.compose("Conv", batched, weight, bias, strides=strides, pads=pads, dilations=dilations, group=groups)
+    return result if batched is input else net.reshape(result, result.shape[1:])
+
+
+@operators("conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
+def conv_transpose(net: Net, input: Value, weight: Value, bias: Optional[Value] = None, stride: Sizes = 1, padding: Sizes = 0,
+                   output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1) -> Value:
+    rank = weight.rank - 2
+    return net.compose("ConvTranspose", input, weight, bias, strides=spread(stride, rank), pads=spread(padding, rank) * 2,
+                       output_padding=spread(output_padding, rank), dilations=spread(dilation, rank), group=groups)
+
+
+@operators("convolution", "_convolution")
+def convolution(net: Net, input: Value, weight: Value, bias: Optional[Value], stride: Sizes, padding: Sizes, dilation: Sizes,
+                transposed: bool, output_padding: Sizes, groups: int, *_: Any) -> Value:
+    if transposed:
+        return conv_transpose(net, input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return conv(net, input, weight, bias, stride, padding, dilation, groups)
+
+
+@modules(nn.Conv1d, nn.Conv2d, nn.Conv3d)
+def conv_module(net: Net, module: Any, input: Value) -> Value:
+    padding = module.padding
+    if module.padding_mode != "zeros":
+        mode = {"circular": "wrap", "reflect": "reflect", "replicate": "edge"}[module.padding_mode]
+        sizes = list(module._reversed_padding_repeated_twice)
+        rank = len(sizes) // 2
+        low, high = sizes[0::2][::-1], sizes[1::2][::-1]
+        pads = torch.tensor([0, 0, *low, 0, 0, *high])
+        input, padding = net.compose("Pad", input, net.constant(pads), mode=mode), [0] * rank
+    return conv(net, input, module.weight, module.bias, module.stride, padding, module.dilation, module.groups)
+
+
+@modules(nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)
+def conv_transpose_module(net: Net, module: Any, input: Value, output_size: Any = None) -> Value:
+    if output_size is not None:
+        raise Unsupported("output_size is not supported; use output_padding")
+    return conv_transpose(net, input, module.weight, module.bias, module.stride, module.padding, module.output_padding, module.groups,
+                          module.dilation)
+
+
+@operators("matmul", "mm", "bmm", torch.Tensor.__matmul__)
+def matmul(net: Net, a: Value, b: Value) -> Value:
+    """A product with a constant matrix is a linear layer; vectors become matrices."""
+    if b.tensor is not None and b.rank == 2 and a.rank >= 1:
+        return net.nn("linear", a, net.constant(b.tensor.t().contiguous(), b.name))
+    left = net.reshape(a, (1, *a.shape)) if a.rank == 1 else a
+    right = net.reshape(b, (*b.shape, 1)) if b.rank == 1 else b
+    return net.reshape(net.nn("matmul", left, right), net.result.shape)
+
+
+@operators("addmm", "baddbmm")
+def addmm(net: Net, input: Value, a: Value, b: Value, *, beta: float = 1, alpha: float = 1) -> Value:
+    if beta == alpha == 1 and b.tensor is not None and b.rank == 2 and input.tensor is not None and input.rank == 1 \
+            and input.shape[0] == b.shape[1]:
+        return net.nn("linear", a, net.constant(b.tensor.t().contiguous(), b.name), input)
+    product, scaled = matmul(net, a, b), input
+    product = product if alpha == 1 else net.nn("mul", product, float(alpha))
+    scaled = scaled if beta == 1 else net.nn("mul", scaled, float(beta))
+    return net.nn("add", product, scaled)
+
+
+@operators("einsum")
+def einsum(net: Net, equation: str, *operands: Any) -> Value:
+    operands = operands[0] if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else operands
+    return net.compose("Einsum", *operands, equation=equation)
+
+
+@operators("scaled_dot_product_attention")
+def attention(net: Net, query: Value, key: Value, value: Value, attn_mask: Optional[Value] = None, dropout_p: float = 0.0,
+              is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False) -> Value:
+    """Softmax of scaled scores, times the values."""
+    if enable_gqa:
+        raise Unsupported("enable_gqa is not supported; repeat the keys and values")
+    order = [*range(key.rank - 2), key.rank - 1, key.rank - 2]
+    scores = net.nn("matmul", query, net.nn("transpose", key, permutation=order))
+    scores = net.nn("mul", scores, float(query.shape[-1] ** -0.5 if scale is None else scale))
+    if is_causal:
+        attn_mask = net.constant(torch.ones(scores.shape[-2:], dtype=torch.bool).tril())
+    if attn_mask is not None:
+        scores = _mask(net, scores, attn_mask)
+    return net.nn("matmul", net.nn("softmax", scores, axis=scores.rank - 1), value)
+
+
+def _mask(net: Net, scores: Value, mask: Value) -> Value:
+    if mask.dtype != torch.bool:
+        return net.nn("add", scores, mask)
+    if mask.tensor is not None:
+        bias = torch.zeros(mask.shape).masked_fill(~mask.tensor, torch.finfo(torch.float32).min)
+        return net.nn("add", scores, net.constant(bias))
+    return net.nn("select", mask, scores, torch.finfo(torch.float32).min, dtype=scores.dtype)
+
+

@@ -1,0 +1,148 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Reductions, positions of largest elements, running sums."""
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ..net import Net, Unsupported, Value
+from ..table import operators
+
+
+def _axes(x: Value, dim: Any) -> list:
+    if dim is None or dim == []:
+        return list(range(x.rank))
+    return sorted(x.axis(axis) for axis in ([dim] if isinstance(dim, int) else dim))
+
+
+def _reduce(net: Net, op: str, x: Value, dim: Any, keepdim: bool) -> Value:
+    if not x.dtype.is_floating_point:
+        x = net.cast(x, net.result.dtype)
+    if not x.dtype.is_floating_point:
+        names = {"reduce_sum": "ReduceSum", "reduce_max": "ReduceMax", "reduce_min": "ReduceMin", "reduce_prod": "ReduceProd"}
+        return net.compose(names[op], x, net.constant(torch.tensor(_axes(x, dim))), keepdims=int(keepdim))
+    return net.nn(op, x, axes=_axes(x, dim), keep_dims=bool(keepdim))
+
+
+@operators("mean")
+def mean(net: Net, x: Value, dim: Any = None, keepdim: bool = False, **_: Any) -> Value:
+    return _reduce(net, "reduce_mean", x, dim, keepdim)
+
+
+@operators("sum")
+def sum_(net: Net, x: Value, dim: Any = None, keepdim: bool = False, **_: Any) -> Value:
+    return _reduce(net, "reduce_sum", x, dim, keepdim)
+
+
+@operators("amax")
+def amax(net: Net, x: Value, dim: Any = (), keepdim: bool = False) -> Value:
+    return _reduce(net, "reduce_max", x, list([dim] if isinstance(dim, int) else dim) or None, keepdim)
+
+
+@operators("amin")
+def amin(net: Net, x: Value, dim: Any = (), keepdim: bool = False) -> Value:
+    return _reduce(net, "reduce_min", x, list([dim] if isinstance(dim, int) else dim) or None, keepdim)
+
+
+@operators("prod")
+def prod(net: Net, x: Value, dim: Any = None, keepdim: bool = False, **_: Any) -> Value:
+    return _reduce(net, "reduce_prod", x, dim, keepdim)
+
+
+def _extreme(net: Net, name: str, x: Value, args: tuple, dim: Any, keepdim: bool) -> Any:
+    """All elements, two tensors, or values and positions along a dimension."""
+    first = args[0] if args else dim
+    if isinstance(first, Value):
+        return net.nn(name, x, first)
+    if first is None:
+        return _reduce(net, f"reduce_{name}", x, None, False)
+    keepdim = args[1] if len(args) > 1 else keepdim
+    values = _reduce(net, f"reduce_{name}", x, first, keepdim)
+    return values, net.compose(f"Arg{name.capitalize()}", x, axis=x.axis(first), keepdims=int(keepdim))
+
+
+@operators("max")
+def max_(net: Net, x: Value, *args: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    return _extreme(net, "max", x, args, dim, keepdim)
+
+
+@operators("min")
+def min_(net: Net, x: Value, *args: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    return _extreme(net, "min", x, args, dim, keepdim)
+
+
+def _position(net: Net, op: str, x: Value, dim: Any, keepdim: bool) -> Value:
+    if dim is None:
+        return net.reshape(net.compose(op, net.reshape(x, (-1 if not x.rank else int(torch.tensor(x.shape).prod()),)), axis=0, keepdims=0), net.result.shape)
+    return net.compose(op, x, axis=x.axis(dim), keepdims=int(keepdim))
+
+
+@operators("argmax")
+def argmax(net: Net, x: Value, dim: Any = None, keepdim: bool = False) -> Value:
+    return _position(net, "ArgMax", x, dim, keepdim)
+
+
+@operators("argmin")
+def argmin(net: Net, x: Value, dim: Any = None, keepdim: bool = False) -> Value:
+    return _position(net, "ArgMin", x, dim, keepdim)
+
+
+@operators("topk")
+def topk(net: Net, x: Value, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple:
+    return tuple(net.compose_all("TopK", x, net.constant(torch.tensor([k])), results=2, axis=x.axis(dim), largest=int(largest)))
+
+
+@operators("cumsum")
+def cumsum(net: Net, x: Value, dim: int, **_: Any) -> Value:
+    return net.nn("cumulative_sum", net.cast(x, net.result.dtype), axis=x.axis(dim))
+
+
+@operators("var")
+def var(net: Net, x: Value, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Value:
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    axes = _axes(x, dim)
+    deviations = net.nn("sub", x, net.nn("reduce_mean", x, axes=axes, keep_dims=True))
+    squares = net.nn("mul", deviations, deviations)
+    total = net.nn("reduce_sum", squares, axes=axes, keep_dims=bool(keepdim))
+    count = int(torch.tensor([x.shape[axis] for axis in axes]).prod())
+    correction = correction if correction is not None else 1 if unbiased in (None, True) else 0
+    if count <= correction:
+        raise Unsupported(f"the variance of {count} elements")
+    return net.nn("div", total, float(count - correction))
+
+
+@operators("std")
+def std(net: Net, x: Value, *args: Any, **kwargs: Any) -> Value:
+    return net.nn("sqrt", var(net, x, *args, **kwargs))
+
+
+@operators("norm", "linalg_vector_norm")
+def norm(net: Net, x: Value, p: Any = 2, dim: Any = None, keepdim: bool = False, **_: Any) -> Value:
+    if p not in (2, None, "fro"):
+        raise Unsupported(f"norms of order {p} are not supported")
+    return net.nn("sqrt", net.nn("reduce_sum", net.nn("mul", x, x), axes=_axes(x, dim), keep_dims=bool(keepdim)))
+
+
+@operators("logsumexp")
+def logsumexp(net: Net, x: Value, dim: Any, keepdim: bool = False) -> Value:
+    return net.compose("ReduceLogSumExp", x, net.constant(torch.tensor(_axes(x, dim))), keepdims=int(keepdim))
+
+
+def _quantifier(net: Net, op: str, x: Value, dim: Any, keepdim: bool) -> Value:
+    """Truth values are compared as numbers."""
+    truth = x if x.dtype == torch.bool else net.nn("not", net.compose("Equal", x, net.constant(torch.zeros(1, dtype=x.dtype))))
+    numbers = net.cast(truth, torch.int32)
+    return net.cast(net.compose(op, numbers, net.constant(torch.tensor(_axes(x, dim))), keepdims=int(keepdim)), torch.bool)
+
+
+@operators("any")
+def any_(net: Net, x: Value, dim: Any = None, keepdim: bool = False) -> Value:
+    return _quantifier(net, "ReduceMax", x, dim, keepdim)
+
+
+@operators("all")
+def all_(net: Net, x: Value, dim: Any = None, keepdim: bool = False) -> Value:
+    return _quantifier(net, "ReduceMin", x, dim, keepdim)

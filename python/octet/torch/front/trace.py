@@ -1,0 +1,48 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tracing modules as PyTorch's FX quantization does: modules of torch.nn stay whole."""
+from __future__ import annotations
+
+from typing import Any, Iterable, Tuple
+
+import torch
+import torch.fx
+
+
+class Tracer(torch.fx.Tracer):
+    """PyTorch: `torch.ao.quantization.fx.tracer.QuantizationTracer`."""
+
+    record_stack_traces = True
+
+    def __init__(self, skipped_names: Iterable[str] = (), skipped_classes: Iterable[type] = ()) -> None:
+        super().__init__()
+        self._names, self._classes = set(skipped_names), tuple(skipped_classes)
+        self.record_stack_traces = True
+
+    def is_leaf_module(self, m: torch.nn.Module, module_qualified_name: str) -> bool:
+        is_of_torch = m.__module__.startswith(("torch.nn", "torch.ao.nn")) and not isinstance(m, torch.nn.Sequential)
+        return is_of_torch or module_qualified_name in self._names or type(m) in self._classes
+
+
+def trace(module: torch.nn.Module, tracer: Tracer) -> torch.fx.GraphModule:
+    """The module as a graph."""
+    graph = tracer.trace(module)
+    name = module.__class__.__name__
+    traced = torch.fx.GraphModule(module, graph, name)
+    traced.octet_scopes = dict(tracer.node_name_to_scope)
+    return traced
+
+
+def find_line(node: torch.fx.Node) -> Tuple[str, int, str]:
+    """File, line and text of the user's program that made a node: the innermost one outside of PyTorch."""
+    trace: Any = node.stack_trace or node.meta.get("stack_trace") or ""
+    lines = [line.strip() for line in trace.splitlines()]
+    for i in reversed(range(len(lines))):
+        if not lines[i].startswith('File "'):
+            continue
+        file, _, rest = lines[i][len('File "'):].partition('"')
+        if "/torch/" in file or file.startswith("<eval_with_key"):
+            continue
+        number = rest.split("line ")[1].split(",")[0]
+        return file, int(number), lines[i + 1] if i + 1 < len(lines) else ""
+    return "", 0, ""

@@ -1,0 +1,223 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""One graph becomes one network: the graph runs in PyTorch on example inputs, and every operator on the way is made in nn."""
+from __future__ import annotations
+
+import operator
+from collections import Counter
+from typing import Any, Dict, List, Sequence, Tuple
+
+import torch
+import torch.fx
+from torch.utils import _pytree as pytree
+
+from ...errors import CompileError
+from .._names import name_type
+from . import rows  # noqa: F401  (fills the table)
+from .decompose import decompose
+from .net import Net, Unsupported, Value, held_as
+from .table import MODULES, find_row, is_in_place
+from .trace import find_line
+
+
+class Network:
+    """The result: bytecode for the compiler, and what the graph's inputs and outputs are."""
+
+    def __init__(self, net: Net, inputs: List[str], outputs: List[str], spec: Any, lines: Dict[str, Tuple[str, int, str]]) -> None:
+        self._net, self.inputs, self.outputs, self.spec, self.lines = net, inputs, outputs, spec, lines
+
+    @property
+    def bytecode(self) -> bytes:
+        return self._net.builder.bytecode
+
+    @property
+    def text(self) -> str:
+        return self._net.builder.text
+
+
+def _has_values(tree: Any) -> bool:
+    """Whether a tensor in it is computed when the network runs."""
+    return any(isinstance(leaf, Value) and leaf.tensor is None for leaf in pytree.tree_leaves(tree))
+
+
+class _Translator:
+    def __init__(self, graph: torch.fx.GraphModule, names: Dict[str, Any]) -> None:
+        self.module, self.net = graph, Net()
+        self.scopes: Dict[str, Any] = getattr(graph, "octet_scopes", {})
+        self.real: Dict[torch.fx.Node, Any] = {}
+        self.made: Dict[torch.fx.Node, Any] = {}
+        self.counts: Counter = Counter()
+        self.taken: set = set()
+        self.lines: Dict[str, Tuple[str, int, str]] = {}
+        self.obstacles: List[str] = []
+        self.known: Dict[int, Value] = {}  # parameters, each a constant once
+        self.names = names
+
+    # ---- names ----
+    def origin(self, node: torch.fx.Node) -> Tuple[str, str, int]:
+        """The name of an operator, its class, and its number among those of its class in the same module."""
+        if node.op == "call_module":
+            target = str(node.target)
+            name, source = target, name_type(type(self.module.get_submodule(target)))
+            part = target.rpartition(".")[0]
+        else:
+            source = name_type(node.target if node.op == "call_function" else str(node.target))
+            part = self.scopes.get(node.name, ("",))[0] or ""
+            name = f"{part}.{node.name}" if part else node.name
+        if name in self.taken:
+            name = f"{part}.{node.name}" if part and node.op != "call_module" else node.name
+        self.taken.add(name)
+        self.counts[part, source] += 1
+        return name, source, self.counts[part, source] - 1
+
+    def fail(self, node: torch.fx.Node, name: str, source: str, reason: str) -> None:
+        file, line, text = self.lines[name]
+        place = f"{file}:{line}: " if file else ""
+        self.obstacles.append(f"{place}{source} ({name}): {reason}" + (f"\n    {text}" if text else ""))
+
+    # ---- nodes ----
+    def parameter(self, tensor: torch.Tensor, name: str) -> Value:
+        if id(tensor) not in self.known:
+            self.known[id(tensor)] = self.net.constant(tensor, self.names.get(name, name))
+        return self.known[id(tensor)]
+
+    def wrap(self, real: Any) -> Any:
+        """Constants of the tensors in a result that no input reaches."""
+        return pytree.tree_map(lambda leaf: self.net.constant(leaf) if isinstance(leaf, torch.Tensor) else leaf, real)
+
+    def assume(self, real: Any) -> Any:
+        """Placeholders for what could not be translated, so that all obstacles are found."""
+        return pytree.tree_map(lambda leaf: self.net.input("?", leaf) if isinstance(leaf, torch.Tensor) else leaf, real)
+
+    def call(self, node: torch.fx.Node) -> None:
+        args = torch.fx.map_arg(node.args, lambda n: self.real[n])
+        kwargs = torch.fx.map_arg(node.kwargs, lambda n: self.real[n])
+        values = torch.fx.map_arg((node.args, node.kwargs), lambda n: self.made[n])
+        module = self.module.get_submodule(str(node.target)) if node.op == "call_module" else None
+        if node.op == "call_method":
+            real = getattr(args[0], str(node.target))(*args[1:], **kwargs)
+        else:
+            real = (module if module is not None else node.target)(*args, **kwargs)
+        self.real[node] = real
+        if not any(isinstance(leaf, torch.Tensor) for leaf in pytree.tree_leaves(real)):
+            self.made[node] = real  # sizes and the like
+        elif not _has_values(values) and not isinstance(module, torch.nn.Module):
+            self.made[node] = self.wrap(real)
+        elif node.target is operator.getitem and not isinstance(values[0][0], Value):
+            self.made[node] = values[0][0][values[0][1]]
+        else:
+            self.made[node] = self.translate(node, module, values, real)
+        if is_in_place(node.target, node.op, {**kwargs, "inplace": kwargs.get("inplace") or getattr(module, "inplace", False)}):
+            self.made[node.args[0]] = self.made[node]
+
+    def translate(self, node: torch.fx.Node, module: Any, values: Any, real: Any) -> Any:
+        name, source, index = self.origin(node)
+        self.lines[name] = file, line, _ = find_line(node)
+        self.net.set_origin(name, source, index, file, line)
+        self.net.result = real
+        try:
+            return self.check(self.make(node, module, values), real)
+        except (Unsupported, ValueError, TypeError) as error:
+            self.fail(node, name, source, str(error))
+            return self.assume(real)
+
+    def make(self, node: torch.fx.Node, module: Any, values: Any) -> Any:
+        args, kwargs = values
+        if module is not None:
+            row = MODULES.get(type(module))
+            if row is not None:
+                return row(self.net, _Parameters(self, module, str(node.target)), *args, **kwargs)
+        else:
+            row = find_row(node.target, node.op)
+            if row is not None:
+                return row(self.net, *args, **kwargs)
+        return self.decompose(node, module, args, kwargs)
+
+    def decompose(self, node: torch.fx.Node, module: Any, args: Any, kwargs: Any) -> Any:
+        """What has no row is made of the ATen operators that PyTorch makes it of."""
+        real = torch.fx.map_arg((node.args, node.kwargs), lambda n: self.real[n])
+        function = module if module is not None else node.target if node.op == "call_function" else \
+            (lambda x, *rest, **named: getattr(x, str(node.target))(*rest, **named))
+        graph = decompose(function, *real)
+        if graph is None:
+            raise Unsupported("is not supported")
+        inner = [leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, Value)]
+        return self.inline(graph, inner, [leaf for leaf in pytree.tree_leaves(real) if isinstance(leaf, torch.Tensor)])
+
+    def inline(self, graph: torch.fx.GraphModule, values: Sequence[Value], real: Sequence[torch.Tensor]) -> Any:
+        """The results of a graph of ATen operators, all of which have the origin that was set last."""
+        made, reals = {}, {}
+        inputs = iter(zip(values, real))
+        for node in graph.graph.nodes:
+            if node.op == "placeholder":
+                made[node], reals[node] = next(inputs)
+            elif node.op == "get_attr":
+                reals[node] = getattr(graph, node.target)
+                made[node] = self.parameter(reals[node], "")
+            elif node.op == "output":
+                return torch.fx.map_arg(node.args[0], lambda n: made[n])
+            else:
+                args, kwargs = torch.fx.map_arg((node.args, node.kwargs), lambda n: reals[n])
+                reals[node] = self.net.result = node.target(*args, **kwargs)
+                args, kwargs = torch.fx.map_arg((node.args, node.kwargs), lambda n: made[n])
+                row = find_row(node.target, node.op)
+                if not _has_values((args, kwargs)):
+                    made[node] = self.wrap(reals[node])
+                elif node.target is operator.getitem and not isinstance(args[0], Value):
+                    made[node] = args[0][args[1]]
+                elif row is None:
+                    raise Unsupported(f"{node.target} is not supported")
+                else:
+                    made[node] = self.check(row(self.net, *args, **kwargs), reals[node])
+        raise AssertionError("a graph has an output")
+
+    def check(self, made: Any, real: Any) -> Any:
+        """A row's result must have PyTorch's shapes and types."""
+        leaves, expected = pytree.tree_leaves(made), pytree.tree_leaves(real)
+        for leaf, tensor in zip(leaves, expected):
+            if isinstance(tensor, torch.Tensor) and leaf is not None and (leaf.shape, leaf.dtype) != (tuple(tensor.shape), held_as(tensor.dtype)):
+                raise Unsupported(f"its result would be {leaf.dtype} {leaf.shape}, not {tensor.dtype} {tuple(tensor.shape)}")
+        return made
+
+
+class _Parameters:
+    """A module whose tensors are values of the network; all else is the module's own."""
+
+    def __init__(self, translator: _Translator, module: torch.nn.Module, path: str) -> None:
+        self._translator, self._module, self._path = translator, module, path
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._module, name)
+        if isinstance(found, torch.Tensor):
+            return self._translator.parameter(found, f"{self._path}.{name}")
+        return found
+
+
+def translate(graph: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> Network:
+    """The network that a graph is for inputs of these shapes. Raises CompileError with all operators that are not supported."""
+    translator = _Translator(graph, {})
+    net = translator.net
+    inputs, examples = [], list(example_inputs)
+    with torch.no_grad():
+        for node in graph.graph.nodes:
+            if node.op == "placeholder":
+                real = examples.pop(0) if examples else node.args[0]
+                real = real.detach().clone() if isinstance(real, torch.Tensor) else real
+                translator.real[node] = real
+                is_tensor = isinstance(real, torch.Tensor)
+                translator.made[node] = net.input(node.name, real) if is_tensor else real
+                inputs += [node.name] if is_tensor else []
+            elif node.op == "get_attr":
+                real = operator.attrgetter(str(node.target))(graph)
+                translator.real[node] = real
+                translator.made[node] = translator.parameter(real, str(node.target)) if isinstance(real, torch.Tensor) else real
+            elif node.op == "output":
+                result = torch.fx.map_arg(node.args[0], lambda n: translator.made[n])
+            else:
+                translator.call(node)
+    if translator.obstacles:
+        raise CompileError(f"{len(translator.obstacles)} operators are not supported:\n" + "\n".join(translator.obstacles))
+    leaves, spec = pytree.tree_flatten(result)
+    outputs = ["output" if len(leaves) == 1 else f"output{i}" for i in range(len(leaves))]
+    net.builder.finish([(name, net._number(leaf, torch.float32)) for name, leaf in zip(outputs, leaves)])
+    return Network(net, inputs, outputs, spec, translator.lines)
