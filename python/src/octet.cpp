@@ -327,6 +327,20 @@ NB_MODULE(_octet, module) {
             self.run(bucket, in.data(), out.data());
           },
           nb::arg("inputs"), nb::arg("outputs"), nb::arg("bucket") = 0)
+      .def(
+          "run_at",
+          [](Network &self, const std::vector<uintptr_t> &inputs,
+             const std::vector<uintptr_t> &outputs) {
+            const octet_descriptor &descriptor = self.descriptor();
+            if (inputs.size() != static_cast<size_t>(descriptor.num_inputs) ||
+                outputs.size() != static_cast<size_t>(descriptor.num_outputs))
+              throw std::invalid_argument("expected an address of each input and output");
+            self.run(Bucket(descriptor, 0), reinterpret_cast<const void *const *>(inputs.data()),
+                     reinterpret_cast<void *const *>(outputs.data()));
+          },
+          nb::arg("inputs"), nb::arg("outputs"),
+          "Runs on memory that the caller has checked: its types and shapes, and that it is "
+          "contiguous.")
       .def("profile", &profile, nb::arg("inputs"), nb::arg("outputs"), nb::arg("bucket") = 0)
       .def("reset", &Network::reset);
 

@@ -10,9 +10,9 @@ import torch
 from ..._ir import Builder
 
 #: Element types by their numbers in ONNX's TensorProto.DataType; what the program has no type for is held as f32.
-_ELEMENTS = {torch.float32: 1, torch.uint8: 2, torch.int8: 3, torch.uint16: 4, torch.int16: 5, torch.int32: 6, torch.int64: 7, torch.bool: 9,
+ELEMENTS = {torch.float32: 1, torch.uint8: 2, torch.int8: 3, torch.uint16: 4, torch.int16: 5, torch.int32: 6, torch.int64: 7, torch.bool: 9,
              torch.uint32: 12}
-_DTYPES = {number: dtype for dtype, number in _ELEMENTS.items()}
+_DTYPES = {number: dtype for dtype, number in ELEMENTS.items()}
 
 
 class Unsupported(Exception):
@@ -59,14 +59,15 @@ class Net:
         self.builder.set_origin(name, source_class, index, file, line)
 
     def input(self, name: str, tensor: torch.Tensor) -> Value:
-        if tensor.dtype not in _ELEMENTS:
+        if tensor.dtype not in ELEMENTS:
             raise Unsupported(f"inputs of {tensor.dtype}; give float32")
-        return Value(self, self.builder.add_input(name, _ELEMENTS[tensor.dtype], list(tensor.shape)))
+        return Value(self, self.builder.add_input(name, ELEMENTS[tensor.dtype], list(tensor.shape)))
 
     def constant(self, tensor: torch.Tensor, name: str = "") -> Value:
         return Value(self, tensor=tensor, name=name)
 
-    def _number(self, operand: Operand, like: torch.dtype) -> int:
+    def number(self, operand: Operand, like: torch.dtype = torch.float32) -> int:
+        """The builder's number of a value; numbers and tensors become constants."""
         if operand is None:
             return -1
         if isinstance(operand, Value) and operand.number >= 0:
@@ -77,20 +78,20 @@ class Net:
         self._constants += not value.name
         name = value.name or f"{self._origin}.constant{self._constants}"
         array = value.tensor.detach().to(value.dtype).contiguous()
-        if value.dtype not in _ELEMENTS:
+        if value.dtype not in ELEMENTS:
             raise Unsupported(f"constants of {value.dtype}")
         if array.dtype == torch.bool:
             array = array.view(torch.uint8)
-        value.number = self.builder.add_constant(name, _ELEMENTS[value.dtype], array.numpy())
+        value.number = self.builder.add_constant(name, ELEMENTS[value.dtype], array.numpy())
         return value.number
 
     def _numbers(self, operands: Sequence[Operand]) -> List[int]:
         like = next((operand.dtype for operand in operands if isinstance(operand, Value)), torch.float32)
-        return [self._number(operand, like) for operand in operands]
+        return [self.number(operand, like) for operand in operands]
 
     def nn(self, op: str, *operands: Operand, shape: Optional[Sequence[int]] = None, dtype: Optional[torch.dtype] = None, **attributes: Any) -> Value:
         """An op of the dialect nn."""
-        element = None if dtype is None else _ELEMENTS[held_as(dtype)]
+        element = None if dtype is None else ELEMENTS[held_as(dtype)]
         return Value(self, self.builder.add(op, self._numbers(operands), None if shape is None else list(shape), element, **attributes))
 
     def compose_all(self, op: str, *operands: Operand, results: int, **attributes: Any) -> List[Value]:

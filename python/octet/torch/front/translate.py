@@ -15,16 +15,22 @@ from ...errors import CompileError
 from .._names import name_type
 from . import rows  # noqa: F401  (fills the table)
 from .decompose import decompose
-from .net import Net, Unsupported, Value, held_as
+from .net import ELEMENTS, Net, Unsupported, Value, held_as
 from .table import MODULES, find_row, is_in_place
 from .trace import find_line
+
+
+class Output(int):
+    """The number of an output in place of its tensor."""
 
 
 class Network:
     """The result: bytecode for the compiler, and what the graph's inputs and outputs are."""
 
-    def __init__(self, net: Net, inputs: List[str], outputs: List[str], spec: Any, lines: Dict[str, Tuple[str, int, str]]) -> None:
-        self._net, self.inputs, self.outputs, self.spec, self.lines = net, inputs, outputs, spec, lines
+    def __init__(self, net: Net, inputs: List[str], outputs: List[str], result: Any, lines: Dict[str, Tuple[str, int, str]]) -> None:
+        self._net, self.inputs, self.outputs, self.lines = net, inputs, outputs, lines
+        #: What the graph returns, with numbers of outputs in place of tensors.
+        self.result = result
 
     @property
     def bytecode(self) -> bytes:
@@ -38,6 +44,10 @@ class Network:
 def _has_values(tree: Any) -> bool:
     """Whether a tensor in it is computed when the network runs."""
     return any(isinstance(leaf, Value) and leaf.tensor is None for leaf in pytree.tree_leaves(tree))
+
+
+#: A value of a type that no placeholder has, behind an obstacle.
+_MISSING = object()
 
 
 class _Translator:
@@ -87,7 +97,10 @@ class _Translator:
 
     def assume(self, real: Any) -> Any:
         """Placeholders for what could not be translated, so that all obstacles are found."""
-        return pytree.tree_map(lambda leaf: self.net.input("?", leaf) if isinstance(leaf, torch.Tensor) else leaf, real)
+        def make(leaf: Any) -> Any:
+            is_held = isinstance(leaf, torch.Tensor) and leaf.dtype in ELEMENTS
+            return self.net.input("?", leaf) if is_held else _MISSING if isinstance(leaf, torch.Tensor) else leaf
+        return pytree.tree_map(make, real)
 
     def call(self, node: torch.fx.Node) -> None:
         args = torch.fx.map_arg(node.args, lambda n: self.real[n])
@@ -101,6 +114,8 @@ class _Translator:
         self.real[node] = real
         if not any(isinstance(leaf, torch.Tensor) for leaf in pytree.tree_leaves(real)):
             self.made[node] = real  # sizes and the like
+        elif any(leaf is _MISSING for leaf in pytree.tree_leaves(values)):
+            self.made[node] = self.assume(real)
         elif not _has_values(values) and not isinstance(module, torch.nn.Module):
             self.made[node] = self.wrap(real)
         elif node.target is operator.getitem and not isinstance(values[0][0], Value):
@@ -218,6 +233,8 @@ def translate(graph: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> Net
     if translator.obstacles:
         raise CompileError(f"{len(translator.obstacles)} operators are not supported:\n" + "\n".join(translator.obstacles))
     leaves, spec = pytree.tree_flatten(result)
-    outputs = ["output" if len(leaves) == 1 else f"output{i}" for i in range(len(leaves))]
-    net.builder.finish([(name, net._number(leaf, torch.float32)) for name, leaf in zip(outputs, leaves)])
-    return Network(net, inputs, outputs, spec, translator.lines)
+    tensors = [leaf for leaf in leaves if isinstance(leaf, Value)]
+    outputs = ["output" if len(tensors) == 1 else f"output{i}" for i in range(len(tensors))]
+    net.builder.finish([(name, net.number(value)) for name, value in zip(outputs, tensors)])
+    places = [Output(tensors.index(leaf)) if isinstance(leaf, Value) else leaf for leaf in leaves]
+    return Network(net, inputs, outputs, pytree.tree_unflatten(places, spec), translator.lines)

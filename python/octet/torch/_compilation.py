@@ -1,0 +1,122 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Networks of traced modules through octet-compile: calibrated, converted, compiled; what it says is said about the user's lines."""
+from __future__ import annotations
+
+import re
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Dict, List, Optional, Sequence
+
+import numpy as np
+
+from .._compiler import _run_compiler, _temporary_folder, _write_temporary
+from ..calibration import write_calibration_data
+from ..errors import CompileError
+from ..model import Model
+from ..report import Report
+from .front import Network
+
+#: One sample by the names of inputs.
+Sample = Dict[str, np.ndarray]
+_IDLE_ENTRY = re.compile(r"the QConfig mapping's entry for \"(torch|operator)\.[\w.]+\" applies to no operator")
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A backend and a QConfig mapping: names of built-in ones, or texts in JSON. `is_float`: nothing is quantized."""
+
+    backend: str = "native"
+    mapping: str = ""
+    is_float: bool = False
+
+    def write(self, folder: Path) -> List[str]:
+        if self.is_float:
+            return ["--float"]
+        options = []
+        for option, text in (("backend", self.backend), ("qconfig-mapping", self.mapping)):
+            if text.lstrip().startswith("{"):
+                _write_temporary(folder / f"{option}.json", text.encode())
+                text = str(folder / f"{option}.json")
+            options += [f"--{option}={text}"] if text else []
+        return options
+
+
+@dataclass
+class Converted:
+    """A network behind octet-convert, compiled: `text` is the reference model, `statistics` those of its observers."""
+
+    model: Model
+    text: str = ""
+    bytecode: bytes = b""
+    statistics: str = ""
+    report: Optional[Report] = field(default=None, repr=False)
+
+
+def _quote_lines(error: CompileError, network: Network) -> CompileError:
+    """The error with the lines of the user's program that its operators come from."""
+    places = []
+    for node in dict.fromkeys(diagnostic.node for diagnostic in error.diagnostics):
+        file, line, text = network.lines.get(node, ("", 0, ""))
+        places += [f"{file}:{line}: {node}: {text}"] if file else []
+    return CompileError("\n  ".join([str(error), *places]), error.diagnostics)
+
+
+def _run(network: Network, source: Path, options: Sequence[str], folder: Path) -> None:
+    """Warnings are those that PyTorch's users expect: that default mappings have entries for other operators is none."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            _run_compiler(source, options, folder)
+        except CompileError as error:
+            raise _quote_lines(error, network) from None
+    for warning in caught:
+        if not _IDLE_ENTRY.search(str(warning.message)):
+            warnings.warn(warning.message, stacklevel=5)
+
+
+def prepare(network: Network, policy: Policy) -> str:
+    """The text of the prepared network. Raises CompileError for what the policy does not allow."""
+    with _temporary_folder() as folder:
+        source, output = folder / "model.mlirbc", folder / "prepared.mlirbc"
+        _write_temporary(source, network.bytecode)
+        _run(network, source, [*policy.write(folder), "--stop-after=prepare", "-o", str(output)], folder)
+        return output.with_suffix(".mlir").read_text("utf-8", "backslashreplace")
+
+
+def convert(network: Network, policy: Policy, samples: Sequence[Sample], statistics: Sequence[str], threads: int = 1) -> Converted:
+    """The network calibrated with samples, with statistics of earlier calibrations, or with none where it needs none."""
+    with _temporary_folder() as folder:
+        source, output, library = folder / "model.mlirbc", folder / "converted.mlirbc", folder / "model.so"
+        _write_temporary(source, network.bytecode)
+        options = policy.write(folder)
+        if samples:
+            options += [f"--calibration-data={write_calibration_data(iter(samples), folder / 'samples')}"]
+            options += [f"--save-statistics={folder / 'saved.mlir'}"]
+        for i, text in enumerate(statistics):
+            _write_temporary(folder / f"statistics{i}.mlir", text.encode())
+            options.append(f"--load-statistics={folder / f'statistics{i}.mlir'}")
+        if policy.is_float:
+            _run(network, source, [*options, "-o", str(library)], folder)
+            return Converted(Model(library.read_bytes(), "model.so", threads=threads))
+        report = folder / "report.json"
+        _run(network, source, [*options, f"--report={report}", "--stop-after=convert", "-o", str(output)], folder)
+        _run(network, output, ["-o", str(library)], folder)
+        saved = folder / "saved.mlir"
+        return Converted(Model(library.read_bytes(), "model.so", threads=threads),
+                         output.with_suffix(".mlir").read_text("utf-8", "backslashreplace"), output.read_bytes(),
+                         saved.read_text("utf-8") if saved.exists() else "", Report.parse(report.read_text("utf-8")))
+
+
+def save_onnx(bytecode: bytes) -> bytes:
+    """A reference model as an ONNX file with QuantizeLinear and DequantizeLinear."""
+    with _temporary_folder() as folder:
+        source, output = folder / "model.mlirbc", folder / "model.onnx"
+        _write_temporary(source, bytecode)
+        _run_compiler(source, ["--emit=onnx", "-o", str(output)], folder)
+        return output.read_bytes()
+
+
+def describe(inputs: Sequence[Any]) -> str:
+    return ", ".join(f"{tuple(x.shape)}" for x in inputs)

@@ -1,0 +1,176 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Modules that calibrate, and modules that run compiled code."""
+from __future__ import annotations
+
+import os
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
+
+import torch
+from torch.utils import _pytree as pytree
+
+from ..errors import InputError
+from ..model import Model, write_file
+from ..report import Report
+from . import _compilation
+from ._compilation import Converted, Policy, Sample
+from .front import Network, Output, translate
+
+#: The shapes and types of tensors.
+Key = Tuple[Tuple[Tuple[int, ...], torch.dtype], ...]
+
+
+def get_key(tensors: Sequence[torch.Tensor]) -> Key:
+    return tuple([(x.shape, x.dtype) for x in tensors])
+
+
+def _check_tensors(tensors: Sequence[Any]) -> None:
+    for i, x in enumerate(tensors):
+        if not isinstance(x, torch.Tensor):
+            raise InputError(f"input {i}: expected a tensor, but got {type(x).__name__}")
+        if x.device.type != "cpu":
+            raise InputError(f"input {i}: is on {x.device}; compiled code runs on the CPU: move it there with .cpu()")
+
+
+class Source:
+    """A traced module, its policy and what it was calibrated with; networks for the shapes of inputs that come."""
+
+    def __init__(self, graph: torch.fx.GraphModule, policy: Policy) -> None:
+        self.graph, self.policy = graph, policy
+        self.samples: Dict[Key, List[Sample]] = {}
+        self._networks: Dict[Key, Network] = {}
+
+    def get_network(self, inputs: Sequence[Any]) -> Network:
+        key = get_key(inputs)
+        if key not in self._networks:
+            self._networks[key] = translate(self.graph, inputs)
+        return self._networks[key]
+
+    def record(self, inputs: Sequence[Any]) -> None:
+        names = self.get_network(inputs).inputs
+        sample = {name: x.detach().numpy().copy() for name, x in zip(names, inputs)}
+        self.samples.setdefault(get_key(inputs), []).append(sample)
+
+    def calibrate(self) -> List[str]:
+        """The statistics of the samples of each shape."""
+        return [_compilation.convert(self._networks[key], self.policy, samples, []).statistics for key, samples in self.samples.items()]
+
+
+class PreparedModule(torch.nn.Module):
+    """What `prepare_fx` returns: computes as the float module does, and keeps what it is called with for calibration."""
+
+    def __init__(self, graph: torch.fx.GraphModule, policy: Policy, example_inputs: Sequence[Any]) -> None:
+        super().__init__()
+        self.float_module, self.example_inputs = graph, tuple(example_inputs)
+        self._source = Source(graph, policy)
+        self._text: Optional[str] = _compilation.prepare(self._source.get_network(self.example_inputs), policy)
+
+    @property
+    def code(self) -> str:
+        """The network with its observers, as text."""
+        return self._text or ""
+
+    def forward(self, *inputs: Any) -> Any:
+        _check_tensors(inputs)
+        self._source.record(inputs)
+        return self.float_module(*inputs)
+
+    def extra_repr(self) -> str:
+        return f"calibrated with {sum(map(len, self._source.samples.values()))} inputs"
+
+
+class _Run:
+    """A compiled network for inputs of one shape."""
+
+    def __init__(self, model: Model, result: Any) -> None:
+        self.model, self.result = model, result
+        self._run = model._network.run_at
+        self._outputs = [(tuple(output.shape), getattr(torch, output.dtype.name)) for output in model.outputs]
+
+    def __call__(self, inputs: Sequence[torch.Tensor]) -> Any:
+        """The inputs have the shapes and types that were compiled, and are contiguous."""
+        outputs = [torch.empty(shape, dtype=dtype) for shape, dtype in self._outputs]
+        self._run([x.data_ptr() for x in inputs], [y.data_ptr() for y in outputs])
+        if type(self.result) is Output:
+            return outputs[0]
+        return pytree.tree_map(lambda leaf: outputs[leaf] if isinstance(leaf, Output) else leaf, self.result)
+
+    def __reduce__(self) -> Any:
+        return _Run, (self.model, self.result)
+
+
+class CompiledModule(torch.nn.Module):
+    """What `convert_fx` returns: runs compiled code on tensors of the CPU, which it neither copies nor changes.
+
+    It was compiled for the shapes of the inputs that it was calibrated with; for others it is compiled when they come, with the
+    same statistics. A module that was pickled only has the shapes that it had then.
+    """
+
+    def __init__(self, source: Source, converted: Converted, network: Network, key: Key, statistics: Sequence[str]) -> None:
+        super().__init__()
+        self._source: Optional[Source] = source
+        self._statistics, self._converted = list(statistics), converted
+        self._runs: Dict[Any, Callable[..., Any]] = {key: _Run(converted.model, network.result)}
+
+    def forward(self, *inputs: Any) -> Any:
+        try:
+            run = self._runs[get_key(inputs)]
+        except (KeyError, AttributeError):
+            run = self._add(inputs)
+        for x in inputs:
+            if x.requires_grad or not x.is_cpu or not x.is_contiguous():
+                inputs = self._tidy(inputs)
+                break
+        return run(inputs)
+
+    def _add(self, inputs: Sequence[Any]) -> Callable[..., Any]:
+        _check_tensors(inputs)
+        if self._source is None:
+            shapes = "; ".join(_compilation.describe([torch.empty(shape, device="meta") for shape, _ in key]) for key in self._runs)
+            raise InputError(f"inputs of shapes {_compilation.describe(inputs)}: this module was compiled for {shapes}, and loaded without its "
+                             "source; call it with these shapes before it is saved")
+        network = self._source.get_network(inputs)
+        converted = _compilation.convert(network, self._source.policy, [], self._statistics, self._converted.model.threads)
+        run = self._runs[get_key(inputs)] = _Run(converted.model, network.result)
+        return run
+
+    def _tidy(self, inputs: Sequence[torch.Tensor]) -> List[torch.Tensor]:
+        _check_tensors(inputs)
+        if torch.is_grad_enabled() and any(x.requires_grad for x in inputs):
+            raise InputError("compiled code has no gradients: call it under torch.no_grad(), or detach() its inputs")
+        return [x.detach().contiguous() for x in inputs]
+
+    @property
+    def code(self) -> str:
+        """The reference model as text: float operators between octet.quantize and octet.dequantize."""
+        return self._converted.text
+
+    @property
+    def report(self) -> Optional[Report]:
+        """Every operator with its verdict, int8 or float, and the reason."""
+        return self._converted.report
+
+    @property
+    def model(self) -> Model:
+        """The compiled network for the shapes of calibration."""
+        return self._converted.model
+
+    def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Writes the network: a library (.so), the reference model as ONNX (.onnx) or as MLIR (.mlir, .mlirbc)."""
+        suffix = os.path.splitext(os.fspath(path))[1]
+        if suffix == ".onnx":
+            write_file(path, _compilation.save_onnx(self._converted.bytecode))
+        elif suffix == ".mlir":
+            write_file(path, self._converted.text.encode())
+        elif suffix == ".mlirbc":
+            write_file(path, self._converted.bytecode)
+        elif suffix == ".so":
+            self.model.save(path)
+        else:
+            raise InputError(f"{os.fspath(path)}: expected a name that ends in .so, .onnx, .mlir or .mlirbc")
+
+    def __getstate__(self) -> Dict[str, Any]:
+        return {**self.__dict__, "_source": None}
+
+    def extra_repr(self) -> str:
+        return self._converted.text

@@ -1,0 +1,88 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`prepare_fx`, `convert_fx` and their like. PyTorch: `torch.ao.quantization.quantize_fx`."""
+from __future__ import annotations
+
+from typing import Any, Optional, Tuple
+
+import torch
+
+from ..errors import CompileError, InputError
+from . import _compilation
+from ._compilation import Policy
+from ._modules import CompiledModule, PreparedModule, Source, get_key
+from ._policy import write_backend, write_mapping
+from .front.trace import Tracer, trace
+
+__all__ = ["convert_fx", "convert_to_reference_fx", "prepare_fx"]
+
+
+def _trace(model: torch.nn.Module, custom: Any) -> torch.fx.GraphModule:
+    if not isinstance(model, torch.nn.Module):
+        raise InputError(f"model: expected a torch.nn.Module, but got {type(model).__name__}")
+    members = custom.to_dict() if hasattr(custom, "to_dict") else custom or {}
+    tracer = Tracer(members.get("non_traceable_module_name", ()), members.get("non_traceable_module_class", ()))
+    try:
+        return trace(model, tracer)
+    except (torch.fx.proxy.TraceError, TypeError) as error:
+        raise InputError(f"{type(model).__name__} cannot be traced: {error}; its control flow may not depend on tensors: give the module that has "
+                         "it to PrepareCustomConfig.set_non_traceable_module_classes, or use torch.export") from error
+
+
+def make_policy(qconfig_mapping: Any, backend_config: Any, prepare_custom_config: Any = None) -> Policy:
+    backend = "native" if backend_config is None else backend_config if isinstance(backend_config, str) else write_backend(backend_config)
+    mapping = qconfig_mapping if isinstance(qconfig_mapping, str) else write_mapping(qconfig_mapping, prepare_custom_config)
+    return Policy(backend, mapping)
+
+
+def prepare_fx(model: torch.nn.Module, qconfig_mapping: Any, example_inputs: Tuple[Any, ...], prepare_custom_config: Any = None,
+               _equalization_config: Any = None, backend_config: Any = None) -> PreparedModule:
+    """A module to be calibrated: call it with representative inputs, then give it to `convert_fx`.
+
+    Args:
+      model: a module in evaluation mode.
+      qconfig_mapping: a `QConfigMapping`, Octet's or PyTorch's, or the name of a built-in one ("x86_default_mapping").
+      example_inputs: inputs of the shapes that the module will mostly be called with.
+      prepare_custom_config: a `PrepareCustomConfig`.
+      backend_config: a `BackendConfig`, or the name of a built-in backend ("x86", "cpu"); by default "native".
+
+    Raises: InputError for modules that cannot be traced, CompileError with all operators that are not supported, and their lines.
+    """
+    if isinstance(model, torch.nn.Module) and model.training:
+        raise InputError("model: is in training mode; call eval() first, or use prepare_qat_fx")
+    if isinstance(example_inputs, torch.Tensor):
+        example_inputs = (example_inputs,)
+    graph = _trace(model, prepare_custom_config)
+    return PreparedModule(graph, make_policy(qconfig_mapping, backend_config, prepare_custom_config), example_inputs)
+
+
+def _convert(prepared: PreparedModule) -> CompiledModule:
+    source: Source = prepared._source
+    statistics = source.calibrate() if len(source.samples) > 1 else []
+    key = next(iter(source.samples), None) or get_key(prepared.example_inputs)
+    network = source._networks[key]
+    samples = [] if statistics else source.samples.get(key, [])
+    try:
+        converted = _compilation.convert(network, source.policy, samples, statistics)
+    except CompileError as error:
+        if source.samples or "--calibration-data" not in str(error):
+            raise
+        raise InputError("the prepared module was never called: call it with representative inputs before it is converted") from None
+    return CompiledModule(source, converted, network, key, statistics or [converted.statistics] if converted.statistics or statistics else [])
+
+
+def convert_fx(graph_module: PreparedModule, convert_custom_config: Any = None, _remove_qconfig: bool = True, qconfig_mapping: Any = None,
+               backend_config: Any = None) -> CompiledModule:
+    """The calibrated module as compiled code. `code` and `print` show its reference model, `report` what became of each operator.
+
+    A `qconfig_mapping` or `backend_config` replaces that of `prepare_fx` if the observers stay the same.
+    """
+    if not isinstance(graph_module, PreparedModule):
+        raise InputError(f"expected a module that prepare_fx returned, but got {type(graph_module).__name__}")
+    return _convert(graph_module)
+
+
+def convert_to_reference_fx(graph_module: PreparedModule, convert_custom_config: Any = None, _remove_qconfig: bool = True,
+                            qconfig_mapping: Any = None, backend_config: Any = None) -> CompiledModule:
+    """As `convert_fx`, whose compiled code gives the numbers of its reference model: Octet has one law for both."""
+    return convert_fx(graph_module, convert_custom_config, _remove_qconfig, qconfig_mapping, backend_config)
