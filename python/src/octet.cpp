@@ -284,32 +284,7 @@ static PyType_Slot boundNetworkSlots[] = {{Py_tp_traverse, reinterpret_cast<void
                                           {Py_tp_clear, reinterpret_cast<void *>(clear)},
                                           {0, nullptr}};
 
-NB_MODULE(_octet, module) {
-  module.doc() = "Networks compiled by Octet, close to the C interface.";
-
-  nb::class_<Library>(module, "Library")
-      .def_static(
-          "load",
-          [](nb::bytes bytes, const std::string &name) {
-            return Library::load(std::string_view(bytes.c_str(), bytes.size()), name);
-          },
-          nb::arg("bytes"), nb::arg("name"))
-      .def_prop_ro("name", [](const Library &self) { return self.api().descriptor->name; })
-      .def_prop_ro("report_json",
-                   [](const Library &self) {
-                     const char *text = self.api().descriptor->report_json;
-                     return text ? text : "";
-                   })
-      .def_prop_ro("levels", [](const Library &self) { return describeLevels(self.api()); })
-      .def_prop_ro("arena_bytes",
-                   [](const Library &self) { return self.api().descriptor->arena_bytes; })
-      .def_prop_ro("weights_bytes",
-                   [](const Library &self) { return self.api().descriptor->weights_bytes; })
-      .def_prop_ro("buckets",
-                   [](const Library &self) { return describeBuckets(*self.api().descriptor); })
-      .def_prop_ro("paddings",
-                   [](const Library &self) { return describePaddings(*self.api().descriptor); });
-
+static void defineNetwork(nb::module_ &module) {
   nb::class_<Network>(module, "Network")
       .def(nb::init<std::shared_ptr<Library>, int32_t, const std::string &>(), nb::arg("library"),
            nb::arg("threads"), nb::arg("level"))
@@ -343,6 +318,35 @@ NB_MODULE(_octet, module) {
           "contiguous.")
       .def("profile", &profile, nb::arg("inputs"), nb::arg("outputs"), nb::arg("bucket") = 0)
       .def("reset", &Network::reset);
+}
+
+NB_MODULE(_octet, module) {
+  module.doc() = "Networks compiled by Octet, close to the C interface.";
+
+  nb::class_<Library>(module, "Library")
+      .def_static(
+          "load",
+          [](nb::bytes bytes, const std::string &name) {
+            return Library::load(std::string_view(bytes.c_str(), bytes.size()), name);
+          },
+          nb::arg("bytes"), nb::arg("name"))
+      .def_prop_ro("name", [](const Library &self) { return self.api().descriptor->name; })
+      .def_prop_ro("report_json",
+                   [](const Library &self) {
+                     const char *text = self.api().descriptor->report_json;
+                     return text ? text : "";
+                   })
+      .def_prop_ro("levels", [](const Library &self) { return describeLevels(self.api()); })
+      .def_prop_ro("arena_bytes",
+                   [](const Library &self) { return self.api().descriptor->arena_bytes; })
+      .def_prop_ro("weights_bytes",
+                   [](const Library &self) { return self.api().descriptor->weights_bytes; })
+      .def_prop_ro("buckets",
+                   [](const Library &self) { return describeBuckets(*self.api().descriptor); })
+      .def_prop_ro("paddings",
+                   [](const Library &self) { return describePaddings(*self.api().descriptor); });
+
+  defineNetwork(module);
 
   nb::class_<BoundNetwork>(module, "BoundNetwork", nb::type_slots(boundNetworkSlots))
       .def(nb::init<std::shared_ptr<Network>, std::vector<ConstArray>, std::vector<Array>,
