@@ -38,6 +38,7 @@ class Source:
     def __init__(self, graph: torch.fx.GraphModule, policy: Policy) -> None:
         self.graph, self.policy = graph, policy
         self.samples: Dict[Key, List[Sample]] = {}
+        self.statistics: Optional[List[str]] = None
         self._networks: Dict[Key, Network] = {}
 
     def get_network(self, inputs: Sequence[Any]) -> Network:
@@ -51,9 +52,17 @@ class Source:
         sample = {name: x.detach().numpy().copy() for name, x in zip(names, inputs)}
         self.samples.setdefault(get_key(inputs), []).append(sample)
 
-    def calibrate(self) -> List[str]:
-        """The statistics of the samples of each shape."""
-        return [_compilation.convert(self._networks[key], self.policy, samples, []).statistics for key, samples in self.samples.items()]
+    def convert(self, inputs: Sequence[Any], threads: int = 1) -> Tuple[Converted, Network]:
+        """Compiled code for inputs of these shapes. All shapes share the statistics of all samples."""
+        network, key = self.get_network(inputs), get_key(inputs)
+        if self.statistics is None and set(self.samples) == {key}:
+            converted = _compilation.convert(network, self.policy, self.samples[key], [], threads)
+            self.statistics = [converted.statistics]
+            return converted, network
+        if self.statistics is None:
+            self.statistics = [_compilation.convert(self._networks[other], self.policy, samples, []).statistics
+                               for other, samples in self.samples.items()]
+        return _compilation.convert(network, self.policy, [], self.statistics, threads), network
 
 
 class PreparedModule(torch.nn.Module):
@@ -99,6 +108,10 @@ class _Run:
         return _Run, (self.model, self.result)
 
 
+def make_run(converted: Converted, network: Network) -> Callable[..., Any]:
+    return _Run(converted.model, network.result)
+
+
 class CompiledModule(torch.nn.Module):
     """What `convert_fx` returns: runs compiled code on tensors of the CPU, which it neither copies nor changes.
 
@@ -106,11 +119,11 @@ class CompiledModule(torch.nn.Module):
     same statistics. A module that was pickled only has the shapes that it had then.
     """
 
-    def __init__(self, source: Source, converted: Converted, network: Network, key: Key, statistics: Sequence[str]) -> None:
+    def __init__(self, source: Source, example_inputs: Sequence[Any]) -> None:
         super().__init__()
         self._source: Optional[Source] = source
-        self._statistics, self._converted = list(statistics), converted
-        self._runs: Dict[Any, Callable[..., Any]] = {key: _Run(converted.model, network.result)}
+        self._converted, network = source.convert(example_inputs)
+        self._runs: Dict[Any, Callable[..., Any]] = {get_key(example_inputs): make_run(self._converted, network)}
 
     def forward(self, *inputs: Any) -> Any:
         try:
@@ -129,9 +142,7 @@ class CompiledModule(torch.nn.Module):
             shapes = "; ".join(_compilation.describe([torch.empty(shape, device="meta") for shape, _ in key]) for key in self._runs)
             raise InputError(f"inputs of shapes {_compilation.describe(inputs)}: this module was compiled for {shapes}, and loaded without its "
                              "source; call it with these shapes before it is saved")
-        network = self._source.get_network(inputs)
-        converted = _compilation.convert(network, self._source.policy, [], self._statistics, self._converted.model.threads)
-        run = self._runs[get_key(inputs)] = _Run(converted.model, network.result)
+        run = self._runs[get_key(inputs)] = make_run(*self._source.convert(inputs, self._converted.model.threads))
         return run
 
     def _tidy(self, inputs: Sequence[torch.Tensor]) -> List[torch.Tensor]:

@@ -8,9 +8,8 @@ from typing import Any, Optional, Tuple
 import torch
 
 from ..errors import CompileError, InputError
-from . import _compilation
 from ._compilation import Policy
-from ._modules import CompiledModule, PreparedModule, Source, get_key
+from ._modules import CompiledModule, PreparedModule, Source
 from ._policy import write_backend, write_mapping
 from .front.trace import Tracer, trace
 
@@ -58,17 +57,13 @@ def prepare_fx(model: torch.nn.Module, qconfig_mapping: Any, example_inputs: Tup
 
 def _convert(prepared: PreparedModule) -> CompiledModule:
     source: Source = prepared._source
-    statistics = source.calibrate() if len(source.samples) > 1 else []
-    key = next(iter(source.samples), None) or get_key(prepared.example_inputs)
-    network = source._networks[key]
-    samples = [] if statistics else source.samples.get(key, [])
+    inputs = [torch.empty(shape, dtype=dtype) for shape, dtype in next(iter(source.samples), ())] or prepared.example_inputs
     try:
-        converted = _compilation.convert(network, source.policy, samples, statistics)
+        return CompiledModule(source, inputs)
     except CompileError as error:
         if source.samples or "--calibration-data" not in str(error):
             raise
         raise InputError("the prepared module was never called: call it with representative inputs before it is converted") from None
-    return CompiledModule(source, converted, network, key, statistics or [converted.statistics] if converted.statistics or statistics else [])
 
 
 def convert_fx(graph_module: PreparedModule, convert_custom_config: Any = None, _remove_qconfig: bool = True, qconfig_mapping: Any = None,
