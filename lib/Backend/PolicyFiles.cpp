@@ -115,16 +115,30 @@ static std::pair<OperationName, DictionaryAttr> getSubject(Operation &entry) {
   return {entry.getName(), getEntrySubject(&entry)};
 }
 
+/// Whether a part of a backend in the file is of the class that an entry names.
+static bool hasPartOf(ModuleOp file, Operation *entry) {
+  auto type = dyn_cast<ObjectTypeOp>(entry);
+  WalkResult result = file.walk([&](PartOp part) {
+    ArrayAttr classes = part.getClassesAttr();
+    bool isOfType = type && classes && llvm::is_contained(classes, type.getKeyAttr());
+    return isOfType ? WalkResult::interrupt() : WalkResult::skip();
+  });
+  return result.wasInterrupted();
+}
+
 bool octet::isBuiltinEntry(Operation *entry) {
   return llvm::any_of(getBuiltinFiles(), [&](const BuiltinFile &builtin) {
-    if (!builtin.name.ends_with("_mapping"))
+    // Files are long, and one that does not have the text names nothing by it.
+    auto key = entry->getAttrOfType<StringAttr>("key");
+    if (key && !builtin.text.contains(key.getValue()))
       return false;
-    auto file = parse(entry->getLoc(), "QConfig mapping", builtin.name);
-    return llvm::any_of(file->getOps<QConfigMappingOp>(), [&](QConfigMappingOp mapping) {
-      return llvm::any_of(mapping.getBody().front(), [&](Operation &other) {
-        return getSubject(other) == getSubject(*entry);
-      });
-    });
+    auto file = parse(entry->getLoc(), "policy", builtin.name);
+    return hasPartOf(*file, entry) ||
+           llvm::any_of(file->getOps<QConfigMappingOp>(), [&](QConfigMappingOp mapping) {
+             return llvm::any_of(mapping.getBody().front(), [&](Operation &other) {
+               return getSubject(other) == getSubject(*entry);
+             });
+           });
   });
 }
 

@@ -51,6 +51,11 @@ def test_dictionaries_go_in_and_come_out(name):
     assert own.BackendConfig.from_dict(theirs.to_dict()).to_dict().keys() == theirs.to_dict().keys()
 
 
+@pytest.mark.parametrize("name", ("native", "tensorrt"))
+def test_dictionary_functions(name):
+    assert write_backend(getattr(own, f"get_{name}_backend_config_dict")()) == write_backend(getattr(own, f"get_{name}_backend_config")())
+
+
 def build(module):
     """A backend with all members that have a setter, from the classes of a module."""
     byte, scaled = module.DTypeWithConstraints(torch.quint8, 0, 255), module.DTypeWithConstraints(torch.qint8, -127, 127, 2**-12)

@@ -32,6 +32,16 @@ def test_default_mapping_is_pytorchs_and_octets(resolve, function, arguments, na
     assert resolve(own) == resolve(name)
 
 
+@pytest.mark.parametrize("function", ("get_default_qconfig_mapping", "get_default_qat_qconfig_mapping"))
+def test_entries_for_other_operators_are_no_warnings(tool, tmp_path, function):
+    """Default mappings are for all networks."""
+    (tmp_path / "mapping.json").write_text(write_mapping(getattr(qconfig_mapping, function)()))
+    (tmp_path / "network.mlir").write_text("func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
+                                           "  %y = nn.relu %x : (tensor<4xf32>) -> tensor<4xf32>\n  return %y : tensor<4xf32>\n}\n")
+    attach = f"--octet-attach-policy=backend=x86 qconfig-mapping={tmp_path / 'mapping.json'}"
+    assert tool("octet-opt", tmp_path / "network.mlir", attach, "--octet-prepare").stderr == ""
+
+
 def fill(mapping, qconfig):
     """A mapping with an entry of each level."""
     return (mapping.set_global(qconfig).set_object_type(torch.nn.Linear, None).set_object_type(torch.nn.functional.conv2d, qconfig)
@@ -65,6 +75,12 @@ def test_known_range_of_a_class_is_its_results():
     for everything in (None, fixed):
         (_, of_class), = json.loads(write_mapping(mapping.set_global(everything)))["object_type"]
         assert of_class["activation"] == text and "result" not in of_class
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+@pytest.mark.parametrize("function", ("get_default_qconfig_dict", "get_default_qat_qconfig_dict"))
+def test_dictionaries_of_defaults(function):
+    assert write_mapping(getattr(qconfig_mapping, function)("qnnpack")) == write_mapping(getattr(ao, function)("qnnpack"))
 
 
 def test_engine_is_pytorchs():

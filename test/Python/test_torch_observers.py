@@ -182,3 +182,11 @@ def test_other_engines_are_refused(function):
 def test_qconfigs_differ_by_what_they_say():
     assert not qconfig.qconfig_equals(names.default_qconfig, names.default_qat_qconfig)
     assert not qconfig.qconfig_equals(None, names.default_qconfig) and qconfig.qconfig_equals(None, None)
+
+
+def test_switches_reach_modules_that_have_them():
+    module = torch.nn.Sequential(ao.FakeQuantize(), torch.nn.ReLU())
+    module.apply(names.disable_observer).apply(names.disable_fake_quant)
+    assert module[0].observer_enabled[0] == module[0].fake_quant_enabled[0] == 0
+    module.apply(names.enable_observer).apply(names.enable_fake_quant)
+    assert module[0].observer_enabled[0] == module[0].fake_quant_enabled[0] == 1

@@ -189,7 +189,8 @@ struct BuiltinFile {
   llvm::StringLiteral name;
   llvm::StringLiteral text;
 };
-/// Whether a built-in mapping has an entry of this kind and subject.
+/// Whether a built-in mapping has an entry of this kind and subject, or a built-in backend a part
+/// of the class that the entry names.
 bool isBuiltinEntry(mlir::Operation *entry);
 /// The files of lib/Backend/backends.
 llvm::ArrayRef<BuiltinFile> getBuiltinFiles();

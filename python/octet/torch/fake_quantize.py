@@ -23,6 +23,7 @@ __all__ = [
     "default_fixed_qparams_range_neg1to1_fake_quant", "default_fused_act_fake_quant",
     "default_fused_per_channel_wt_fake_quant", "default_fused_wt_fake_quant", "default_histogram_fake_quant",
     "default_per_channel_weight_fake_quant", "default_symmetric_fixed_qparams_fake_quant", "default_weight_fake_quant",
+    "disable_fake_quant", "disable_observer", "enable_fake_quant", "enable_observer",
     "fused_per_channel_wt_fake_quant_range_neg_127_to_127", "fused_wt_fake_quant_range_neg_127_to_127",
 ]
 
@@ -62,6 +63,32 @@ class FixedQParamsFakeQuantize(FakeQuantize):
 
     def __init__(self, observer: Any = FixedQParamsObserver) -> None:
         super().__init__(observer)
+
+
+# ---- switches of modules that train, for torch.nn.Module.apply -----------------------------------------------------------
+def _call(module: torch.nn.Module, switch: str) -> None:
+    """Calls a switch if the module has it, as fake-quantize modules do."""
+    getattr(module, switch, lambda: None)()
+
+
+def disable_fake_quant(mod: torch.nn.Module) -> None:
+    """`model.apply(disable_fake_quant)`: values are no longer rounded. PyTorch: the function of this name."""
+    _call(mod, "disable_fake_quant")
+
+
+def enable_fake_quant(mod: torch.nn.Module) -> None:
+    """Values are rounded again. PyTorch: the function of this name."""
+    _call(mod, "enable_fake_quant")
+
+
+def disable_observer(mod: torch.nn.Module) -> None:
+    """Ranges are no longer observed. PyTorch: the function of this name."""
+    _call(mod, "disable_observer")
+
+
+def enable_observer(mod: torch.nn.Module) -> None:
+    """Ranges are observed again. PyTorch: the function of this name."""
+    _call(mod, "enable_observer")
 
 
 # ---- the names of common ones, as PyTorch defines them -------------------------------------------------------------------

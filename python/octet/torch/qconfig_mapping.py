@@ -19,7 +19,8 @@ from .qconfig import (
     default_symmetric_qnnpack_qconfig, get_default_qat_qconfig, get_default_qconfig,
 )
 
-__all__ = ["QConfigMapping", "get_default_qat_qconfig_mapping", "get_default_qconfig_mapping"]
+__all__ = ["QConfigMapping", "get_default_qat_qconfig_dict", "get_default_qat_qconfig_mapping", "get_default_qconfig_dict",
+           "get_default_qconfig_mapping"]
 
 ObjectType = Union[Callable[..., Any], str]
 
@@ -137,6 +138,16 @@ def get_default_qconfig_mapping(backend: str = "x86", version: int = 0) -> QConf
 def get_default_qat_qconfig_mapping(backend: str = "x86", version: int = 1) -> QConfigMapping:
     """The mapping of an engine for training. PyTorch: `get_default_qat_qconfig_mapping`."""
     return _make_default(get_default_qat_qconfig(backend, version), backend, is_qat=True)
+
+
+def get_default_qconfig_dict(backend: str = "x86", version: int = 0) -> Dict[str, Any]:
+    """The same as a dictionary. PyTorch: the function of this name, which is deprecated there."""
+    return get_default_qconfig_mapping(backend, version).to_dict()
+
+
+def get_default_qat_qconfig_dict(backend: str = "x86", version: int = 1) -> Dict[str, Any]:
+    """The same as a dictionary. PyTorch: the function of this name, which is deprecated there."""
+    return get_default_qat_qconfig_mapping(backend, version).to_dict()
 
 
 def _make_symmetric(qconfig: QConfig, is_qat: bool) -> QConfigMapping:

@@ -110,3 +110,13 @@ def get_tensorrt_backend_config() -> BackendConfig:
 def get_executorch_backend_config() -> BackendConfig:
     """PyTorch: `get_executorch_backend_config`."""
     return _make("executorch")
+
+
+def get_native_backend_config_dict() -> Dict[str, Any]:
+    """PyTorch: `get_native_backend_config_dict`."""
+    return get_native_backend_config().to_dict()
+
+
+def get_tensorrt_backend_config_dict() -> Dict[str, Any]:
+    """PyTorch: `get_tensorrt_backend_config_dict`."""
+    return get_tensorrt_backend_config().to_dict()
