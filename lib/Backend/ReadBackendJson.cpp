@@ -25,6 +25,8 @@ public:
 private:
   InFlightDiagnostic fail(const Twine &text) { return emitError(loc) << text; }
   LogicalResult readConfig(const llvm::json::Object &config);
+  const llvm::json::Object &getQuantization(const llvm::json::Object &config) const;
+  LogicalResult readDTypesList(const llvm::json::Object &config, SmallVector<Attribute> &symbols);
   LogicalResult readObservations(const llvm::json::Object &config);
   FailureOr<ArrayAttr> readLinks(const llvm::json::Object &config);
   FailureOr<FlatSymbolRefAttr> readDTypes(const llvm::json::Value &value);
@@ -38,6 +40,7 @@ private:
   Block *dtypesBlock = nullptr;
   llvm::MapVector<Attribute, FlatSymbolRefAttr> dtypes;
   llvm::StringSet<> names;
+  llvm::StringMap<const llvm::json::Object *> modules; ///< the configurations of single classes
   Observation observation = Observation::different;
   std::optional<Observation> oneActivation;
 };
@@ -212,28 +215,44 @@ LogicalResult Reader::readObservations(const llvm::json::Object &config) {
   return success();
 }
 
+/// The configuration that says how a pattern is quantized. PyTorch fuses a pattern into a module
+/// and quantizes that by its own configuration, so that the pattern's may have no data types.
+const llvm::json::Object &Reader::getQuantization(const llvm::json::Object &config) const {
+  const llvm::json::Value *types = config.get("dtype_configs");
+  bool hasTypes = types && !(types->getAsArray() && types->getAsArray()->empty());
+  auto fused = config.getString("fused_module");
+  const llvm::json::Object *found = fused && !hasTypes ? modules.lookup(*fused) : nullptr;
+  return found ? *found : config;
+}
+
+LogicalResult Reader::readDTypesList(const llvm::json::Object &config,
+                                     SmallVector<Attribute> &symbols) {
+  const llvm::json::Value *types = config.get("dtype_configs");
+  if (!types)
+    return success();
+  if (!types->getAsArray())
+    return fail("expected a list as \"dtype_configs\"");
+  for (const llvm::json::Value &element : *types->getAsArray()) {
+    auto symbol = readDTypes(element);
+    if (failed(symbol))
+      return failure();
+    symbols.push_back(*symbol);
+  }
+  return success();
+}
+
 LogicalResult Reader::readConfig(const llvm::json::Object &config) {
-  auto links = readLinks(config);
-  if (failed(links) || failed(readObservations(config)))
-    return failure();
+  const llvm::json::Object &quantization = getQuantization(config);
   SmallVector<Attribute> symbols;
+  auto links = readLinks(config);
+  if (failed(links) || failed(readObservations(quantization)) ||
+      failed(readDTypesList(quantization, symbols)))
+    return failure();
   NamedAttrList fx;
   for (const auto &[key, value] : config) {
     StringRef name = key;
-    if (name == "pattern" || name == "observation_type")
-      continue;
-    if (name != "dtype_configs") {
+    if (name != "pattern" && name != "observation_type" && name != "dtype_configs")
       fx.set(name, toAttribute(builder, value));
-      continue;
-    }
-    if (!value.getAsArray())
-      return fail("expected a list as \"dtype_configs\"");
-    for (const llvm::json::Value &element : *value.getAsArray()) {
-      auto symbol = readDTypes(element);
-      if (failed(symbol))
-        return failure();
-      symbols.push_back(*symbol);
-    }
   }
   ChainOp chain = ChainOp::create(
       builder, loc, makeName(*links), builder.getArrayAttr(symbols), observation,
@@ -265,6 +284,10 @@ OwningOpRef<ModuleOp> Reader::read(StringRef text) {
   dtypesBlock = &backend.getBody().emplaceBlock();
   Block chains;
   builder.setInsertionPointToEnd(&chains);
+  for (const llvm::json::Value &config : *configs)
+    if (const llvm::json::Object *object = config.getAsObject())
+      if (auto name = object->getString("pattern"))
+        modules[*name] = object;
   for (const llvm::json::Value &config : *configs) {
     if (!config.getAsObject())
       (void)fail("expected objects as \"configs\"");

@@ -136,6 +136,19 @@ def test_dictionary_is_a_backend(tool, tmp_path, source, recorded):
     assert {graph.split("(")[0] for graph in graphs[0]} == {graph.split("(")[0] for graph in graphs[1]}
 
 
+def test_pattern_is_quantized_as_its_fused_module(tool, tmp_path):
+    """PyTorch's tutorial says nothing about types where it fuses."""
+    module = {"observation_type": "INPUT_OUTPUT_NOT_OBSERVED", "dtype_configs": [{"input_dtype": {"dtype": "qint8"}}]}
+    fused = {"pattern": ["torch.nn.Conv2d", "torch.nn.ReLU"], "fused_module": "torch.ao.nn.intrinsic.ConvReLU2d"}
+    own = {"observation_type": "OUTPUT_SHARE_OBSERVER_WITH_INPUT", "dtype_configs": [{"input_dtype": {"dtype": "quint8"}}]}
+    for given, expected in (({"dtype_configs": []}, module), ({}, module), (own, own)):
+        configs = [{**fused, **given}, {"pattern": fused["fused_module"], **module}]
+        (tmp_path / "in.json").write_text(json.dumps({"name": "b", "configs": configs}))
+        tool("octet-translate", tmp_path / "in.json", "--import-backend-config", "-o", tmp_path / "backend.mlir")
+        again = json.loads(tool("octet-translate", tmp_path / "backend.mlir", "--export-backend-config").stdout)["configs"]
+        assert again[0] == {**fused, **expected}
+
+
 @pytest.mark.parametrize("text, message", [
     ("{", "expected JSON, but got something else"),
     ('{"configs": []}', 'expected an object with a "name" and a list "configs"'),

@@ -1,6 +1,7 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """prepare_fx and convert_fx: the same program as with PyTorch's own, and what its users may do with the result."""
+import copy
 import pickle
 import threading
 
@@ -151,9 +152,12 @@ def test_calibration_never_ran(network, samples):
         convert_fx(prepared)
 
 
-def test_training_mode_is_refused(samples):
-    with pytest.raises(octet.InputError, match=r"training mode; call eval\(\) first"):
-        prepare_fx(Network(), quantization.get_default_qconfig_mapping("x86"), (samples[0],))
+def test_training_mode_is_left(network, samples):
+    training = copy.deepcopy(network).train()
+    with pytest.warns(UserWarning, match=r"training mode, and a copy in evaluation mode is prepared; call eval\(\) first"):
+        prepared = prepare_fx(training, quantization.get_default_qconfig_mapping("x86"), (samples[0],))
+    assert torch.equal(prepared(samples[0]), network(samples[0]))
+    assert training.training and training.block.bn.num_batches_tracked == 0
 
 
 class Steered(nn.Module):

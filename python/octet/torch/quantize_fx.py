@@ -3,6 +3,8 @@
 """`prepare_fx`, `convert_fx` and their like. PyTorch: `torch.ao.quantization.quantize_fx`."""
 from __future__ import annotations
 
+import copy
+import warnings
 from typing import Any, Optional, Tuple
 
 import torch
@@ -39,7 +41,7 @@ def prepare_fx(model: torch.nn.Module, qconfig_mapping: Any, example_inputs: Tup
     """A module to be calibrated: call it with representative inputs, then give it to `convert_fx`.
 
     Args:
-      model: a module in evaluation mode.
+      model: a module; it should be in evaluation mode.
       qconfig_mapping: a `QConfigMapping`, Octet's or PyTorch's, or the name of a built-in one ("x86_default_mapping").
       example_inputs: inputs of the shapes that the module will mostly be called with.
       prepare_custom_config: a `PrepareCustomConfig`.
@@ -48,7 +50,9 @@ def prepare_fx(model: torch.nn.Module, qconfig_mapping: Any, example_inputs: Tup
     Raises: InputError for modules that cannot be traced, CompileError with all operators that are not supported, and their lines.
     """
     if isinstance(model, torch.nn.Module) and model.training:
-        raise InputError("model: is in training mode; call eval() first, or use prepare_qat_fx")
+        # PyTorch takes such models, and so programs do not always call eval().
+        warnings.warn("model: is in training mode, and a copy in evaluation mode is prepared; call eval() first", stacklevel=2)
+        model = copy.deepcopy(model).eval()
     if isinstance(example_inputs, torch.Tensor):
         example_inputs = (example_inputs,)
     graph = _trace(model, prepare_custom_config)
