@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ir.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "octet/Import/Builder.h"
 #include <nanobind/nanobind.h>
@@ -144,4 +145,6 @@ NB_MODULE(_ir, module) {
       .def("finish", &Builder::finish, nb::arg("outputs"))
       .def_prop_ro("bytecode", &Builder::getBytecode)
       .def_prop_ro("text", &Builder::getText);
+  octet::python::defineListing(module);
+  octet::python::defineObserver(module);
 }

@@ -49,8 +49,9 @@ public:
   /// The memory must stay as long as the builder. Integers are i64, truth values bytes of 0 and 1.
   llvm::Expected<Id> addConstant(llvm::StringRef name, const Type &type,
                                  llvm::ArrayRef<char> bytes);
-  /// An op of the dialect nn, named without its dialect. Its shape is inferred, or `shape`; the
-  /// type of its elements is that of its first operand, or `element`. A missing operand is -1.
+  /// An op of the dialect nn, named without its dialect, or of `octet`, named with it. Its shape is
+  /// inferred, or `shape`; the type of its elements is that of its first operand, or `element`. A
+  /// missing operand is -1.
   llvm::Expected<Id> add(llvm::StringRef op, llvm::ArrayRef<Id> operands,
                          const AttributeValues &attributes,
                          std::optional<std::vector<int64_t>> shape = {},

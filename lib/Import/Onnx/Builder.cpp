@@ -159,7 +159,9 @@ void NetworkBuilder::setOrigin(StringRef name, StringRef sourceClass, int64_t in
   auto nameAttr = StringAttr::get(context, name);
   state->origin = name.str();
   state->originAttr =
-      OriginAttr::get(context, nameAttr, StringAttr::get(context, sourceClass), index);
+      sourceClass.empty()
+          ? OriginAttr::get(nameAttr)
+          : OriginAttr::get(context, nameAttr, StringAttr::get(context, sourceClass), index);
   state->importer->origins.setSource(state->originAttr);
   state->loc = file.empty() ? NameLoc::get(nameAttr)
                             : NameLoc::get(nameAttr, FileLineColLoc::get(context, file, line, 0));
@@ -229,7 +231,7 @@ llvm::Expected<NetworkBuilder::Id> NetworkBuilder::add(StringRef op, ArrayRef<Id
                                                        std::optional<std::vector<int64_t>> shape,
                                                        std::optional<int32_t> element) {
   OpBuilder &builder = state->importer->builder;
-  OperationState description(state->loc, ("nn." + op).str());
+  OperationState description(state->loc, op.contains('.') ? op.str() : ("nn." + op).str());
   for (Id id : operands)
     if (id >= 0)
       description.operands.push_back(state->getValue(id));
@@ -279,6 +281,17 @@ static void setAttribute(onnx::AttributeProto &proto, const AttributeValue &valu
   }
 }
 
+/// A sequence is an image of one row, for example: such moves of data beside what an operator
+/// computes are none of the source's, and have no class there.
+static void takeClassOfMoves(Operation *first) {
+  bool computes = false;
+  for (Operation *op = first; op; op = op->getNextNode())
+    computes |= !op->hasTrait<nn::DataMovement>() && !isa<nn::ConstantOp>(op);
+  for (Operation *op = first; computes && op; op = op->getNextNode())
+    if (OriginAttr origin = getOrigin(op); origin && op->hasTrait<nn::DataMovement>())
+      setOrigin(op, OriginAttr::get(origin.getName()));
+}
+
 llvm::Expected<std::vector<NetworkBuilder::Id>>
 NetworkBuilder::compose(StringRef op, ArrayRef<Id> operands, const AttributeValues &attributes,
                         unsigned numResults) {
@@ -299,9 +312,12 @@ NetworkBuilder::compose(StringRef op, ArrayRef<Id> operands, const AttributeValu
     attribute->set_name(name);
     setAttribute(*attribute, value);
   }
+  Block &block = state->function.front();
+  Operation *last = block.empty() ? nullptr : &block.back();
   auto results = state->importer->apply(node, inputs, state->originAttr);
   if (failed(results))
     return state->takeError();
+  takeClassOfMoves(last ? last->getNextNode() : block.empty() ? nullptr : &block.front());
   std::vector<Id> ids;
   for (const Entry &entry : *results) {
     BuiltValue value;

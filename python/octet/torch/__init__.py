@@ -21,3 +21,4 @@ from .quant_type import QuantType  # noqa: E402, F401
 from .utils import MatchAllNode  # noqa: E402, F401
 from .backend_config import BackendConfig, BackendPatternConfig, DTypeConfig, DTypeWithConstraints, ObservationType  # noqa: E402, F401
 from .custom_configs import *  # noqa: E402, F403
+from ._training import freeze_bn_stats, update_bn_stats  # noqa: E402, F401

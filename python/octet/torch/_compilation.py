@@ -7,7 +7,7 @@ import re
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -76,13 +76,13 @@ def _run(network: Network, source: Path, options: Sequence[str], folder: Path) -
             warnings.warn(warning.message, stacklevel=5)
 
 
-def prepare(network: Network, policy: Policy) -> str:
-    """The text of the prepared network. Raises CompileError for what the policy does not allow."""
+def prepare(network: Network, policy: Policy) -> Tuple[str, bytes]:
+    """The prepared network as text and bytecode. Raises CompileError for what the policy does not allow."""
     with _temporary_folder() as folder:
         source, output = folder / "model.mlirbc", folder / "prepared.mlirbc"
         _write_temporary(source, network.bytecode)
         _run(network, source, [*policy.write(folder), "--stop-after=prepare", "-o", str(output)], folder)
-        return output.with_suffix(".mlir").read_text("utf-8", "backslashreplace")
+        return output.with_suffix(".mlir").read_text("utf-8", "backslashreplace"), output.read_bytes()
 
 
 def convert(network: Network, policy: Policy, samples: Sequence[Sample], statistics: Sequence[str], threads: int = 1) -> Converted:

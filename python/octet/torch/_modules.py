@@ -72,12 +72,8 @@ class PreparedModule(torch.nn.Module):
         super().__init__()
         self.float_module, self.example_inputs = graph, tuple(example_inputs)
         self._source = Source(graph, policy)
-        self._text: Optional[str] = _compilation.prepare(self._source.get_network(self.example_inputs), policy)
-
-    @property
-    def code(self) -> str:
-        """The network with its observers, as text."""
-        return self._text or ""
+        #: The network with its observers, as text.
+        self.code, _ = _compilation.prepare(self._source.get_network(self.example_inputs), policy)
 
     def forward(self, *inputs: Any) -> Any:
         _check_tensors(inputs)

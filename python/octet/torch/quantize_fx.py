@@ -13,9 +13,10 @@ from ..errors import CompileError, InputError
 from ._compilation import Policy
 from ._modules import CompiledModule, PreparedModule, Source
 from ._policy import write_backend, write_mapping
+from ._training import TrainingModule
 from .front.trace import Tracer, trace
 
-__all__ = ["convert_fx", "convert_to_reference_fx", "prepare_fx"]
+__all__ = ["convert_fx", "convert_to_reference_fx", "prepare_fx", "prepare_qat_fx"]
 
 
 def _trace(model: torch.nn.Module, custom: Any) -> torch.fx.GraphModule:
@@ -59,6 +60,18 @@ def prepare_fx(model: torch.nn.Module, qconfig_mapping: Any, example_inputs: Tup
     return PreparedModule(graph, make_policy(qconfig_mapping, backend_config, prepare_custom_config), example_inputs)
 
 
+def prepare_qat_fx(model: torch.nn.Module, qconfig_mapping: Any, example_inputs: Tuple[Any, ...], prepare_custom_config: Any = None,
+                   backend_config: Any = None) -> TrainingModule:
+    """A module to be trained: it rounds weights and values as the converted one will, and learns their ranges. Its parameters are those of
+    `model`, which is in training mode. Arguments and errors as of `prepare_fx`."""
+    if isinstance(model, torch.nn.Module) and not model.training:
+        raise InputError("model: is in evaluation mode; call train() first, or use prepare_fx")
+    if isinstance(example_inputs, torch.Tensor):
+        example_inputs = (example_inputs,)
+    graph = _trace(model, prepare_custom_config)
+    return TrainingModule(graph, make_policy(qconfig_mapping, backend_config, prepare_custom_config), example_inputs)
+
+
 def _convert(prepared: PreparedModule) -> CompiledModule:
     source: Source = prepared._source
     inputs = [torch.empty(shape, dtype=dtype) for shape, dtype in next(iter(source.samples), ())] or prepared.example_inputs
@@ -76,6 +89,8 @@ def convert_fx(graph_module: PreparedModule, convert_custom_config: Any = None, 
 
     A `qconfig_mapping` or `backend_config` replaces that of `prepare_fx` if the observers stay the same.
     """
+    if isinstance(graph_module, TrainingModule):
+        return CompiledModule(graph_module.make_source(), graph_module.example_inputs)
     if not isinstance(graph_module, PreparedModule):
         raise InputError(f"expected a module that prepare_fx returned, but got {type(graph_module).__name__}")
     return _convert(graph_module)

@@ -25,9 +25,13 @@ def held_as(dtype: torch.dtype) -> torch.dtype:
 
 
 class Value:
-    """A tensor of the network: computed when it runs, or a constant (`tensor`) that becomes one of its weights when it is read."""
+    """A tensor of the network: computed when it runs, or a constant (`tensor`) that becomes one of its weights when it is read.
 
-    def __init__(self, net: "Net", number: int = -1, tensor: Optional[torch.Tensor] = None, name: str = "") -> None:
+    A constant with a `rounding`, a quantized type, is read through `octet.fake_quantize`.
+    """
+
+    def __init__(self, net: "Net", number: int = -1, tensor: Optional[torch.Tensor] = None, name: str = "", rounding: str = "") -> None:
+        self.rounding = rounding
         self.net, self.number, self.tensor, self.name = net, number, tensor, name
         if tensor is not None:
             self.shape, self.dtype = tuple(tensor.shape), held_as(tensor.dtype)
@@ -52,19 +56,19 @@ class Net:
     def __init__(self) -> None:
         self.builder = Builder()
         self.result: Any = None
-        self._origin, self._constants = "", 0
+        self._origin, self._source, self._constants = "", ("", 0, "", 0), 0
 
     def set_origin(self, name: str, source_class: str, index: int, file: str, line: int) -> None:
-        self._origin = name
-        self.builder.set_origin(name, source_class, index, file, line)
+        self._origin, self._source = name, (source_class, index, file, line)
+        self.builder.set_origin(name, *self._source)
 
     def input(self, name: str, tensor: torch.Tensor) -> Value:
         if tensor.dtype not in ELEMENTS:
             raise Unsupported(f"inputs of {tensor.dtype}; give float32")
         return Value(self, self.builder.add_input(name, ELEMENTS[tensor.dtype], list(tensor.shape)))
 
-    def constant(self, tensor: torch.Tensor, name: str = "") -> Value:
-        return Value(self, tensor=tensor, name=name)
+    def constant(self, tensor: torch.Tensor, name: str = "", rounding: str = "") -> Value:
+        return Value(self, tensor=tensor, name=name, rounding=rounding)
 
     def number(self, operand: Operand, like: torch.dtype = torch.float32) -> int:
         """The builder's number of a value; numbers and tensors become constants."""
@@ -83,6 +87,8 @@ class Net:
         if array.dtype == torch.bool:
             array = array.view(torch.uint8)
         value.number = self.builder.add_constant(name, ELEMENTS[value.dtype], array.numpy())
+        if value.rounding:
+            value.number = self.builder.add("octet.fake_quantize", [value.number], list(value.shape), quantized_type=value.rounding)
         return value.number
 
     def _numbers(self, operands: Sequence[Operand]) -> List[int]:
@@ -103,7 +109,13 @@ class Net:
         return self.compose_all(op, *operands, results=1, **attributes)[0]
 
     def reshape(self, x: Value, shape: Sequence[int]) -> Value:
-        return x if x.shape == tuple(shape) else self.nn("reshape", x, shape=shape)
+        """For an operator that needs it in this shape: this is no reshape of the source, and has no class there."""
+        if x.shape == tuple(shape):
+            return x
+        self.builder.set_origin(self._origin, "", 0, *self._source[2:])
+        result = self.nn("reshape", x, shape=shape)
+        self.builder.set_origin(self._origin, *self._source)
+        return result
 
     def cast(self, x: Value, dtype: torch.dtype) -> Value:
         dtype = held_as(dtype)

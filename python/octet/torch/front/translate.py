@@ -31,6 +31,8 @@ class Network:
         self._net, self.inputs, self.outputs, self.lines = net, inputs, outputs, lines
         #: What the graph returns, with numbers of outputs in place of tensors.
         self.result = result
+        #: The graph's nodes by the origins of operators.
+        self.nodes: Dict[str, str] = {}
 
     @property
     def bytecode(self) -> bytes:
@@ -59,6 +61,7 @@ class _Translator:
         self.counts: Counter = Counter()
         self.taken: set = set()
         self.lines: Dict[str, Tuple[str, int, str]] = {}
+        self.nodes: Dict[str, str] = {}
         self.obstacles: List[str] = []
         self.known: Dict[int, Value] = {}  # parameters, each a constant once
         self.names = names
@@ -68,7 +71,8 @@ class _Translator:
         """The name of an operator, its class, and its number among those of its class in the same module."""
         if node.op == "call_module":
             target = str(node.target)
-            name, source = target, name_type(type(self.module.get_submodule(target)))
+            module = self.module.get_submodule(target)
+            name, source = target, name_type(type(getattr(module, "layer_in_training", module)))
             part = target.rpartition(".")[0]
         else:
             source = name_type(node.target if node.op == "call_function" else str(node.target))
@@ -127,6 +131,7 @@ class _Translator:
 
     def translate(self, node: torch.fx.Node, module: Any, values: Any, real: Any) -> Any:
         name, source, index = self.origin(node)
+        self.nodes[name] = node.name
         self.lines[name] = file, line, _ = find_line(node)
         self.net.set_origin(name, source, index, file, line)
         self.net.result = real
@@ -196,13 +201,13 @@ class _Translator:
 
 
 class _Parameters:
-    """A module whose tensors are values of the network; all else is the module's own."""
+    """A module whose tensors are values of the network; all else is the module's own, and `path` its path."""
 
     def __init__(self, translator: _Translator, module: torch.nn.Module, path: str) -> None:
         self._translator, self._module, self._path = translator, module, path
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._module, name)
+        found = self._path if name == "path" else getattr(self._module, name)
         if isinstance(found, torch.Tensor):
             return self._translator.parameter(found, f"{self._path}.{name}")
         return found
@@ -237,4 +242,6 @@ def translate(graph: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> Net
     outputs = ["output" if len(tensors) == 1 else f"output{i}" for i in range(len(tensors))]
     net.builder.finish([(name, net.number(value)) for name, value in zip(outputs, tensors)])
     places = [Output(tensors.index(leaf)) if isinstance(leaf, Value) else leaf for leaf in leaves]
-    return Network(net, inputs, outputs, pytree.tree_unflatten(places, spec), translator.lines)
+    network = Network(net, inputs, outputs, pytree.tree_unflatten(places, spec), translator.lines)
+    network.nodes = translator.nodes
+    return network

@@ -18,6 +18,9 @@ def _vector(net: Net, value: Optional[Value], size: int, otherwise: float) -> Va
 
 def _batch_norm(net: Net, x: Value, weight: Optional[Value], bias: Optional[Value], mean: Value, variance: Value, eps: float) -> Value:
     channels = x.shape[1]
+    if x.rank == 3:  # a sequence is an image of one row, as it is to convolutions
+        image = net.reshape(x, (*x.shape[:2], 1, x.shape[2]))
+        return net.reshape(_batch_norm(net, image, weight, bias, mean, variance, eps), x.shape)
     return net.nn("batch_norm", x, _vector(net, weight, channels, 1.0), _vector(net, bias, channels, 0.0), mean, variance, epsilon=float(eps))
 
 

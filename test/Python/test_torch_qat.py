@@ -1,0 +1,195 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""prepare_qat_fx: training step by step as PyTorch's, and what is left of the accuracy once it is converted."""
+import copy
+import io
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed (pip install torch)")
+octet = pytest.importorskip("octet")
+import octet.torch as quantization  # noqa: E402
+from octet.torch.quantize_fx import convert_fx, prepare_qat_fx  # noqa: E402
+from torch import nn  # noqa: E402
+
+
+class Digits(nn.Module):
+    """Handwritten digits of 8 x 8 pixels."""
+
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Sequential(nn.Conv2d(1, 16, 3, padding=1, bias=False), nn.BatchNorm2d(16), nn.ReLU())
+        self.conv, self.norm, self.relu = nn.Conv2d(16, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU()
+        self.head = nn.Linear(16 * 4, 10)
+
+    def forward(self, x):
+        y = self.stem(x)
+        y = self.relu(self.norm(self.conv(y)) + y)
+        return self.head(torch.flatten(nn.functional.max_pool2d(y, 4), 1))
+
+
+@pytest.fixture(scope="module")
+def data():
+    digits = pytest.importorskip("sklearn.datasets").load_digits()
+    images = torch.tensor(digits.images[:, None] / 16, dtype=torch.float32)
+    return images, torch.tensor(digits.target)
+
+
+def make(state=None):
+    torch.manual_seed(0)
+    module = Digits().train()
+    if state:
+        module.load_state_dict(state)
+    return module
+
+
+def train(module, data, steps, rate=0.05):
+    """The losses of some steps, always with the same batches; the last 300 samples are for evaluation."""
+    optimizer, generator, losses = torch.optim.SGD(module.parameters(), rate, momentum=0.9), np.random.default_rng(0), []
+    for _ in range(steps):
+        batch = torch.tensor(generator.permutation(len(data[0]) - 300)[:32])
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(module(data[0][batch]), data[1][batch])
+        loss.backward()
+        optimizer.step()
+        losses.append(float(loss.detach()))
+    return losses
+
+
+@torch.no_grad()
+def accuracy(module, data):
+    return float((module(data[0][-300:]).argmax(1) == data[1][-300:]).float().mean()) * 100
+
+
+@pytest.fixture(scope="module")
+def state(data):
+    """A float network's."""
+    module = make()
+    train(module, data, 150)
+    return module.state_dict()
+
+
+def prepare(data, version=1, state=None):
+    return prepare_qat_fx(make(state), quantization.get_default_qat_qconfig_mapping("x86", version=version), (data[0][:32],))
+
+
+@pytest.fixture(scope="module")
+def trained(data, state):
+    prepared = prepare(data, state=state)
+    train(prepared, data, 30, 0.005)
+    return prepared, convert_fx(prepared)
+
+
+@pytest.fixture(scope="module")
+def quantize_fx():
+    return pytest.importorskip("torch.ao.quantization.quantize_fx", reason="this PyTorch has no torch.ao.quantization")
+
+
+def prepare_theirs(quantize_fx, data, version=1, state=None):
+    from torch.ao.quantization import get_default_qat_qconfig_mapping
+    return quantize_fx.prepare_qat_fx(make(state), get_default_qat_qconfig_mapping("x86", version=version), (data[0][:32],))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_training_is_that_of_pytorch(quantize_fx, data):
+    """Step by step, with the roundings of version 0: those of version 1 choose scales of weights otherwise than convert does."""
+    theirs, ours = train(prepare_theirs(quantize_fx, data, 0), data, 8), train(prepare(data, 0), data, 8)
+    # Sums in another order, which move values across roundings.
+    np.testing.assert_allclose(ours, theirs, rtol=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_accuracy_is_that_of_pytorch(quantize_fx, data, state, trained):
+    theirs = prepare_theirs(quantize_fx, data, state=state)
+    train(theirs, data, 30, 0.005)
+    reached = accuracy(quantize_fx.convert_fx(theirs.eval()), data)
+    assert reached > 85 and accuracy(trained[1], data) >= reached - 1  # three of 300 pictures
+
+
+def test_converted_module_is_the_trained_one(data, trained):
+    prepared, converted = trained
+    prepared = copy.deepcopy(prepared).eval()
+    prepared.apply(quantization.disable_observer)
+    with torch.no_grad():
+        float_of_trained, ours = prepared(data[0][-300:]), converted(data[0][-300:])
+    # Integers one step apart go on to other layers, and in training values end at 127.
+    assert (float_of_trained - ours).abs().mean() < 0.02 * ours.abs().mean()
+    assert "octet.quantize" in converted.code and "fake_quantize" not in converted.code
+
+
+def test_norms_are_in_the_layers(trained):
+    prepared = trained[0]
+    names = [type(module).__name__ for module in prepared.module.modules()]
+    assert names.count("LayerInTraining") == 3
+    assert "norm" not in prepared.module.code and "stem_1" not in prepared.module.code
+
+
+def test_state_dict_round_trip(data, trained):
+    file = io.BytesIO()
+    torch.save(trained[0].state_dict(), file)
+    again = prepare(data)
+    again.load_state_dict(torch.load(io.BytesIO(file.getvalue())))
+    x = data[0][-300:]
+    assert torch.equal(convert_fx(again)(x), trained[1](x))
+
+
+def test_switches_of_training(data):
+    prepared, x = prepare(data), data[0][:32]
+    prepared.apply(quantization.disable_fake_quant)
+    prepared.apply(quantization.disable_observer)
+    expected = make()(x)
+    torch.testing.assert_close(prepared(x), expected, rtol=1e-4, atol=1e-5)
+    prepared.apply(quantization.enable_fake_quant)
+    prepared.apply(quantization.enable_observer)
+    assert not torch.allclose(prepared(x), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_frozen_statistics(data):
+    prepared, x = prepare(data), data[0][:32]
+    prepared(x)
+    norm = next(module for module in prepared.modules() if isinstance(module, nn.BatchNorm2d))
+    prepared.apply(quantization.freeze_bn_stats)
+    mean = norm.running_mean.clone()
+    prepared.train()
+    prepared(x)
+    assert torch.equal(norm.running_mean, mean)
+    prepared.apply(quantization.update_bn_stats)
+    prepared(x)
+    assert not torch.equal(norm.running_mean, mean)
+
+
+class Sequence(nn.Module):
+    """A convolution without batch norm over one dimension, a functional one with a parameter."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.norm = nn.Conv1d(3, 4, 3), nn.BatchNorm1d(4)
+        self.weight = nn.Parameter(torch.randn(5, 4))
+
+    def forward(self, x):
+        return nn.functional.linear(self.norm(self.conv(x)).mean(2), self.weight)
+
+
+def test_sequences_and_functional_layers():
+    torch.manual_seed(0)
+    x = torch.randn(4, 3, 9)
+    prepared = prepare_qat_fx(Sequence().train(), quantization.get_default_qat_qconfig_mapping("qnnpack"), (x,))
+    for _ in range(20):
+        prepared(x)
+    prepared.eval().apply(quantization.disable_observer)
+    converted = convert_fx(prepared)
+    with torch.no_grad():
+        assert (prepared(x) - converted(x)).abs().max() < 0.05 * prepared(x).abs().max()
+    assert str(converted.report).count("int8") >= 2
+
+
+def test_never_trained(data):
+    with pytest.raises(octet.InputError, match="was never trained: call it with training data"):
+        convert_fx(prepare(data))
+
+
+def test_modes_are_checked(data):
+    mapping = quantization.get_default_qat_qconfig_mapping("x86")
+    with pytest.raises(octet.InputError, match=r"evaluation mode; call train\(\) first, or use prepare_fx"):
+        prepare_qat_fx(make().eval(), mapping, (data[0][:1],))
