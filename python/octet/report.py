@@ -21,6 +21,8 @@ class Verdict(NamedTuple):
     location: str = ""
     macs: int = 0
     note: str = ""
+    #: The section of Octet's documents that explains the code.
+    page: str = ""
 
 
 def show(foreign: str) -> str:
@@ -94,8 +96,9 @@ class Report(Sequence):  # type: ignore[type-arg]
             if row.note:
                 lines.append(("", "", "", f"note: {show(row.note)}"))
         widths = [max(len(line[column]) for line in lines) for column in range(3)]
-        return "\n".join(
-            "  ".join([*(text.ljust(width) for text, width in zip(line, widths)), line[3]]).rstrip() for line in lines)
+        table = ["  ".join([*(text.ljust(width) for text, width in zip(line, widths)), line[3]]).rstrip() for line in lines]
+        has_codes = any(row.code or row.note for row in self._rows)
+        return "\n".join([*table, "what the codes mean: docs/reasons.md"] if has_codes else table)
 
     def __repr__(self) -> str:
         return f"<octet.Report of {len(self._rows)} operators>"

@@ -292,4 +292,14 @@ def InlineGroupsPass : Octet_QuantizePass<"octet-inline-groups", ""> {
   let statistics = [Statistic<"numInlined", "num-inlined", "groups inlined">];
 }
 
+def InlineCallsPass : Octet_QuantizePass<"octet-inline-calls", "::mlir::ModuleOp"> {
+  let summary = "replace calls by the bodies of the functions";
+  let description = [{
+    Between `octet-convert` and `octet-lower`: functions that a network calls are a matter of policy (`octet.qconfig_mapping`), and code is
+    made of one function. It concerns calls of functions with one block; a private function that nobody calls any more is removed.
+    Calls of functions without a body stay. Errors: a function that calls itself. PyTorch: no counterpart; standalone modules stay modules.
+  }];
+  let statistics = [Statistic<"numInlined", "num-inlined", "calls inlined">];
+}
+
 #endif // OCTET_QUANTIZE_PASSES_TD
