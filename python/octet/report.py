@@ -21,8 +21,6 @@ class Verdict(NamedTuple):
     location: str = ""
     macs: int = 0
     note: str = ""
-    #: The section of Octet's documents that explains the code.
-    page: str = ""
 
 
 def show(foreign: str) -> str:
@@ -44,7 +42,7 @@ class Report(Sequence):  # type: ignore[type-arg]
     """The verdict table of a compiled network: a sequence of `Verdict`s that prints as a table.
 
     `data` is the report of `octet-compile --report` as a dict: every verdict with all its fields, the network's size and, if
-    there is machine code, the code's size.
+    there is machine code, the code's size. That of a library lacks places: `location`, and `page`, which explains a code.
     """
 
     def __init__(self, data: Dict[str, Any]) -> None:
