@@ -14,6 +14,14 @@
 using namespace mlir;
 using namespace octet;
 
+FailureOr<llvm::json::Value> octet::parseJson(Location loc, StringRef text) {
+  llvm::Expected<llvm::json::Value> value = llvm::json::parse(text);
+  if (value)
+    return std::move(*value);
+  return emitError(loc) << "expected JSON, but got something else: "
+                        << llvm::toString(value.takeError());
+}
+
 namespace {
 /// A name of PyTorch and the type that it means.
 struct TypeRow {

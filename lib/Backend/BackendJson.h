@@ -20,6 +20,9 @@ namespace octet {
 
 /// A module with the backend of a JSON text, chains unresolved; null, with an error emitted at
 /// `file`, if it is none.
+/// The value that a text is; fails with an error emitted.
+llvm::FailureOr<llvm::json::Value> parseJson(mlir::Location loc, llvm::StringRef text);
+
 mlir::OwningOpRef<mlir::ModuleOp> parseJsonBackend(llvm::StringRef text, mlir::MLIRContext *context,
                                                    llvm::StringRef file);
 

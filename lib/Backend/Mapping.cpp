@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "octet/Backend/Backend.h"
 #include "octet/Dialect/Octet/Origin.h"
 #include "octet/Support/PythonRegex.h"
@@ -62,7 +63,35 @@ Operation *QConfigMapping::lookupType(Operation *candidate) const {
   return objectTypes.lookup(candidate->getName().getStringRef());
 }
 
+/// The mapping that the function has as its own, or null.
+static FlatSymbolRefAttr getOwnMapping(Operation *function) {
+  return function ? function->getAttrOfType<FlatSymbolRefAttr>(kMappingAttr) : nullptr;
+}
+
+bool octet::isOfFunction(QConfigMappingOp mapping) {
+  auto functions = mapping->getParentOp()->getRegion(0).getOps<FunctionOpInterface>();
+  return llvm::any_of(functions, [&](FunctionOpInterface function) {
+    FlatSymbolRefAttr own = getOwnMapping(function);
+    return own && own.getValue() == mapping.getSymName();
+  });
+}
+
+const QConfigMapping &QConfigMapping::getFor(Operation *candidate) const {
+  if (scopes.empty())
+    return *this;
+  Operation *function = candidate;
+  if (!isa<FunctionOpInterface>(candidate))
+    function = candidate->getParentOfType<FunctionOpInterface>();
+  FlatSymbolRefAttr own = getOwnMapping(function);
+  auto *scope = llvm::find_if(getScopes(), [&](const QConfigMapping &mapping) {
+    return own && own.getValue() == QConfigMappingOp(mapping.op).getSymName();
+  });
+  return scope == getScopes().end() ? *this : *scope;
+}
+
 Operation *QConfigMapping::lookup(Operation *candidate) const {
+  if (const QConfigMapping &scope = getFor(candidate); &scope != this)
+    return scope.lookup(candidate);
   if (Operation *entry = lookupOrder(getOrigin(candidate)))
     return entry;
   StringRef name = getSourceName(candidate);

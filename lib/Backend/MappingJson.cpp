@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MappingJson.h"
+#include "BackendJson.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Verifier.h"
 #include "octet/Support/Quote.h"
@@ -159,11 +160,9 @@ LogicalResult Reader::readMember(StringRef key, const llvm::json::Value &value) 
 }
 
 OwningOpRef<ModuleOp> Reader::read(StringRef text) {
-  llvm::Expected<llvm::json::Value> json = llvm::json::parse(text);
-  if (!json) {
-    (void)fail("expected JSON, but got something else: " + llvm::toString(json.takeError()));
+  FailureOr<llvm::json::Value> json = parseJson(loc, text);
+  if (failed(json))
     return nullptr;
-  }
   OwningOpRef<ModuleOp> module(ModuleOp::create(loc));
   builder.setInsertionPointToEnd(module->getBody());
   mapping = QConfigMappingOp::create(builder, loc, getString("mapping"), /*includes=*/nullptr,

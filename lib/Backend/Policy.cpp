@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Chains.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "octet/Dialect/Octet/Origin.h"
 #include "octet/Support/Diagnostics.h"
 
 using namespace mlir;
@@ -16,8 +18,30 @@ PolicyAnalysis::PolicyAnalysis(Operation *module) : module(module) {
     if (auto backend = dyn_cast<BackendOp>(op))
       backends.emplace_back(backend);
     else if (auto mapping = dyn_cast<QConfigMappingOp>(op))
-      mappings.emplace_back(mapping);
+      (isOfFunction(mapping) ? scopes : mappings).emplace_back(mapping);
   }
+  if (mappings.size() != 1)
+    return;
+  for (QConfigMapping &scope : scopes)
+    mappings.front().addScope(std::move(scope));
+}
+
+/// Every mapping that a function names is there.
+static LogicalResult checkScopes(Operation *module, const QConfigMapping &mapping) {
+  for (auto function : module->getRegion(0).getOps<FunctionOpInterface>()) {
+    auto own = function->getAttrOfType<FlatSymbolRefAttr>(kMappingAttr);
+    if (own && &mapping.getFor(function) == &mapping)
+      return function->emitOpError("names the QConfig mapping ")
+             << own << ", which is not in the module" << Remedy("add it, or omit the attribute");
+  }
+  return success();
+}
+
+static LogicalResult checkIsResolved(QConfigMappingOp mapping) {
+  if (!mapping.getIncludes())
+    return success();
+  return mapping.emitOpError("expected a mapping whose inclusion is resolved")
+         << Remedy("octet-attach-policy does that");
 }
 
 const Backend *PolicyAnalysis::getBackend() const {
@@ -40,11 +64,11 @@ const QConfigMapping *PolicyAnalysis::getMapping() const {
         << mappings.size() << Remedy("octet-attach-policy with a qconfig-mapping puts it there");
     return nullptr;
   }
-  QConfigMappingOp op = mappings.front().getOp();
-  if (op.getIncludes()) {
-    op.emitOpError("expected a mapping whose inclusion is resolved")
-        << Remedy("octet-attach-policy does that");
-    return nullptr;
-  }
-  return &mappings.front();
+  const QConfigMapping &mapping = mappings.front();
+  bool isRight = succeeded(checkIsResolved(mapping.getOp())) &&
+                 succeeded(checkScopes(module, mapping)) &&
+                 llvm::all_of(mapping.getScopes(), [](const QConfigMapping &scope) {
+                   return succeeded(checkIsResolved(scope.getOp()));
+                 });
+  return isRight ? &mapping : nullptr;
 }

@@ -287,13 +287,26 @@ static bool isSame(Operation *a, Operation *b) {
   return OperationEquivalence::isEquivalentTo(a, b, OperationEquivalence::IgnoreLocations);
 }
 
+/// Those of the module, without the mappings that functions have as their own.
+template <typename OpTy> static SmallVector<OpTy> getPolicies(ModuleOp module) {
+  SmallVector<OpTy> policies;
+  for (OpTy op : module.getOps<OpTy>())
+    if constexpr (std::is_same_v<OpTy, QConfigMappingOp>) {
+      if (!isOfFunction(op))
+        policies.push_back(op);
+    } else {
+      policies.push_back(op);
+    }
+  return policies;
+}
+
 /// Copies a policy behind the network; an error if the module has another one.
 template <typename OpTy>
 static LogicalResult attach(ModuleOp module, OpTy policy, StringRef source) {
   SymbolTable symbols(module);
-  auto all = module.getOps<OpTy>();
+  SmallVector<OpTy> all = getPolicies<OpTy>(module);
   if (!all.empty()) {
-    OpTy own = *all.begin();
+    OpTy own = all.front();
     if (llvm::hasSingleElement(all) && isSame(own, policy))
       return success();
     return module.emitError("the network was begun with ")
@@ -316,11 +329,8 @@ static LogicalResult attach(ModuleOp module, OpTy policy, StringRef source) {
 static LogicalResult attachDefaultMapping(ModuleOp module, ModuleOp backendFile,
                                           StringRef backendPath) {
   SmallVector<std::string> including;
-  auto own = module.getOps<QConfigMappingOp>();
-  if (!own.empty())
-    return success(llvm::all_of(own, [&](QConfigMappingOp mapping) {
-      return succeeded(resolveInclusion(mapping, including));
-    }));
+  if (!getPolicies<QConfigMappingOp>(module).empty())
+    return success();
   if (backendFile && !backendFile.getOps<QConfigMappingOp>().empty()) {
     auto mapping = getOnly<QConfigMappingOp>(backendFile, "the backend's file");
     including.push_back(backendPath.str());
@@ -355,6 +365,9 @@ LogicalResult octet::attachPolicy(ModuleOp module, StringRef backend, StringRef 
   SmallVector<std::string> including;
   for (BackendOp own : module.getOps<BackendOp>())
     if (isUnresolved(own) && (failed(resolveInclusion(own)) || failed(resolveChains(own))))
+      return failure();
+  for (QConfigMappingOp own : module.getOps<QConfigMappingOp>())
+    if ((qconfigMapping.empty() || isOfFunction(own)) && failed(::resolveInclusion(own, including)))
       return failure();
   OwningOpRef<ModuleOp> backendFile;
   if (!backend.empty() || module.getOps<BackendOp>().empty()) {

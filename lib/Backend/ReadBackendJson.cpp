@@ -265,11 +265,9 @@ LogicalResult Reader::readConfig(const llvm::json::Object &config) {
 }
 
 OwningOpRef<ModuleOp> Reader::read(StringRef text) {
-  llvm::Expected<llvm::json::Value> json = llvm::json::parse(text);
-  if (!json) {
-    (void)fail("expected JSON, but got something else: " + llvm::toString(json.takeError()));
+  FailureOr<llvm::json::Value> json = parseJson(loc, text);
+  if (failed(json))
     return nullptr;
-  }
   const llvm::json::Object *object = json->getAsObject();
   const llvm::json::Array *configs = object ? object->getArray("configs") : nullptr;
   auto name = object ? object->getString("name") : std::nullopt;

@@ -43,9 +43,18 @@ struct QuantizeSignature : octet::impl::QuantizeSignaturePassBase<QuantizeSignat
   using QuantizeSignaturePassBase::QuantizeSignaturePassBase;
 
   void runOnOperation() override {
-    func::FuncOp function = getOperation();
-    if (function.isExternal())
-      return;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!function.isExternal())
+        quantizeSignature(function);
+    SymbolTableCollection symbols;
+    getOperation().walk([&](func::CallOp call) {
+      if (auto function = symbols.lookupNearestSymbolFrom<func::FuncOp>(call, call.getCalleeAttr()))
+        adapt(call, function.getFunctionType());
+    });
+  }
+
+private:
+  void quantizeSignature(func::FuncOp function) {
     // States are no part of the interface.
     for (BlockArgument argument : function.getArguments()) {
       unsigned number = argument.getArgNumber();
@@ -66,7 +75,24 @@ struct QuantizeSignature : octet::impl::QuantizeSignaturePassBase<QuantizeSignat
                                                terminator.getOperandTypes()));
   }
 
-private:
+  /// The call's operands and results in the function's types.
+  static void adapt(func::CallOp call, FunctionType type) {
+    OriginPropagation origins(call.getOperation());
+    OpBuilder builder(call, &origins);
+    for (auto [operand, input] : llvm::zip_equal(call->getOpOperands(), type.getInputs()))
+      if (operand.get().getType() != input)
+        operand.set(QuantizeOp::create(builder, call.getLoc(), input, operand.get()));
+    builder.setInsertionPointAfter(call);
+    for (auto [result, output] : llvm::zip_equal(call.getResults(), type.getResults())) {
+      Type real = result.getType();
+      if (real == output)
+        continue;
+      result.setType(output);
+      auto dequantize = DequantizeOp::create(builder, call.getLoc(), real, result);
+      result.replaceAllUsesExcept(dequantize, dequantize);
+    }
+  }
+
   void quantizeArgument(BlockArgument argument) {
     if (!nn::holdsReals(argument.getType()))
       return; // integers already

@@ -198,26 +198,20 @@ struct Calibrate : octet::impl::CalibratePassBase<Calibrate> {
     if (source.files.empty() && loadStatistics.empty())
       return llvm::createStringError("octet-calibrate has neither samples (octet-use-samples) nor "
                                      "statistics (load-statistics)");
-    std::vector<OwningOpRef<ModuleOp>> files;
-    for (const std::string &path : loadStatistics) {
-      llvm::Expected<OwningOpRef<ModuleOp>> file = openStatistics(getOperation(), path);
-      if (!file)
-        return file.takeError();
-      files.push_back(std::move(*file));
-    }
+    llvm::Expected<StatisticsFiles> files = StatisticsFiles::open(getOperation(), loadStatistics);
+    if (!files)
+      return files.takeError();
     Statistics statistics = initStatistics(getOperation());
     if (!source.files.empty())
       if (llvm::Error error = observeSamples(getOperation(), source, statistics))
         return error;
-    for (auto [path, file] : llvm::zip_equal(loadStatistics, files)) {
-      llvm::Expected<Statistics> loaded = readStatistics(getOperation(), *file, path);
-      if (!loaded)
-        return loaded.takeError();
-      if (std::string problem = findUnusable(getOperation(), *loaded); !problem.empty())
-        return makeRemedyError("'" + path + "': " + problem, "make the file again");
-      if (llvm::Error error = mergeStatistics(getOperation(), statistics, *loaded, path))
-        return error;
-    }
+    auto check = [&](const Statistics &loaded, StringRef path) -> llvm::Error {
+      std::string problem = findUnusable(getOperation(), loaded);
+      return problem.empty() ? llvm::Error::success()
+                             : makeRemedyError("'" + path + "': " + problem, "make the file again");
+    };
+    if (llvm::Error error = files->merge(getOperation(), statistics, check))
+      return error;
     attachStatistics(getOperation(), statistics);
     if (source.progress.onStatistics)
       source.progress.onStatistics(printStatistics(getOperation()));

@@ -82,11 +82,13 @@ static void buildLower(OpPassManager &pm, const PipelineOptions &options) {
   lower.strict = options.policy.isStrict;
   QuantizeSignaturePassOptions signature;
   signature.markedOnly = !options.policy.isIoQuantized;
-  pm.addNestedPass<func::FuncOp>(createQuantizeSignaturePass(signature));
+  pm.addPass(createInlineCallsPass());
+  pm.addPass(createQuantizeSignaturePass(signature));
   pm.addNestedPass<func::FuncOp>(createLowerPass(lower));
 }
 
 static void buildLayout(OpPassManager &pm, const PipelineOptions &) {
+  pm.addPass(createInlineCallsPass());
   pm.addPass(createInlineGroupsPass());
   pm.addNestedPass<func::FuncOp>(createExpandBatchNormPass());
   pm.addNestedPass<func::FuncOp>(createFuseElementwisePass());

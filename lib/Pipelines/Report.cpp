@@ -52,7 +52,7 @@ bool Report::setFloat(std::optional<int64_t> number, json::Object decision) {
   json::Object &row = *rows[*number].getAsObject();
   if (row.getString("verdict") == "float")
     return false;
-  for (StringRef key : {"verdict", "code", "reason", "remedy", "refused"})
+  for (StringRef key : {"verdict", "code", "page", "reason", "remedy", "refused"})
     row[key] = std::move(decision[key]);
   return true;
 }
@@ -64,7 +64,7 @@ void Report::setQuantized(int64_t number) {
   json::Object &row = *(*rows)[number].getAsObject();
   row["verdict"] = "int8";
   row["refused"] = false;
-  for (StringRef key : {"code", "reason", "remedy"})
+  for (StringRef key : {"code", "page", "reason", "remedy"})
     row.erase(key);
 }
 
@@ -73,10 +73,10 @@ std::string Report::print() const { return formatv("{0:2}", json::Value(json::Ob
 /// The fields that differ between operators of one kind.
 static bool isOwn(StringRef key) { return key == "name" || key == "macs"; }
 
-/// The fields that a library omits: defaults, and locations.
+/// The fields that a library omits: defaults, and places of code and text.
 static bool isOmitted(StringRef key, const json::Value &value) {
-  return key == "location" || value == json::Value("") || value == json::Value(0) ||
-         value == json::Value(false);
+  return key == "location" || key == "page" || value == json::Value("") ||
+         value == json::Value(0) || value == json::Value(false);
 }
 
 std::string Report::printCompact() const {
@@ -132,7 +132,7 @@ std::string octet::summarizeVerdicts(const json::Array &verdicts) {
   for (auto &[key, count] : floating)
     text += " · " + (count > 1 ? std::to_string(count) + " " : "") + key.first +
             (count > 1 ? " stay" : " stays") + " float [" + key.second + "]";
-  return text;
+  return floating.empty() ? text : text + " · codes: docs/reasons.md";
 }
 
 void octet::reportFallbacks(mlir::ModuleOp module, Report &report) {

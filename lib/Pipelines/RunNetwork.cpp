@@ -14,6 +14,7 @@
 #include "octet/Emit/Emit.h"
 #include "octet/Lower/Passes.h"
 #include "octet/Pipelines/Library.h"
+#include "octet/Quantize/Passes.h"
 #include <chrono>
 #include <map>
 #include <mutex>
@@ -61,6 +62,7 @@ llvm::Expected<LoadedNetwork> octet::loadFloatNetwork(ModuleOp module) {
   eraseObserves(*copy,
                 [](ObserveOp op) { return (bool)op.getInput().getDefiningOp<nn::ConstantOp>(); });
   PassManager pm(module.getContext());
+  pm.addPass(createInlineCallsPass());
   pm.addNestedPass<func::FuncOp>(createExpandFakeQuantizePass());
   pm.addNestedPass<func::FuncOp>(createFoldConstantsPass());
   if (failed(pm.run(*copy)))

@@ -26,7 +26,8 @@ struct Subjects {
   Subjects(ModuleOp module, const QConfigMapping &mapping) {
     for (auto function : module.getOps<FunctionOpInterface>())
       function->walk([&](Operation *op) {
-        if (op == function || op->hasTrait<OpTrait::IsTerminator>() || isa<GroupOp>(op) ||
+        if (op == function || &mapping.getFor(op) != &mapping ||
+            op->hasTrait<OpTrait::IsTerminator>() || isa<GroupOp>(op) ||
             op->hasTrait<OpTrait::ConstantLike>())
           return;
         applied.insert(mapping.lookup(op));
@@ -92,7 +93,8 @@ static std::string getSubject(Operation *entry) {
   return quote(entry->getAttrOfType<StringAttr>("key").getValue());
 }
 
-LogicalResult octet::checkEntries(ModuleOp module, const QConfigMapping &mapping, bool strict) {
+/// Those of one mapping, without its scopes.
+static LogicalResult checkOwnEntries(ModuleOp module, const QConfigMapping &mapping, bool strict) {
   Subjects subjects(module, mapping);
   LogicalResult result = success();
   for (Operation &entry : QConfigMappingOp(mapping.getOp()).getBody().front()) {
@@ -106,5 +108,13 @@ LogicalResult octet::checkEntries(ModuleOp module, const QConfigMapping &mapping
         << Remedy(*remedy);
     result = failure(strict);
   }
+  return result;
+}
+
+LogicalResult octet::checkEntries(ModuleOp module, const QConfigMapping &mapping, bool strict) {
+  LogicalResult result = checkOwnEntries(module, mapping, strict);
+  for (const QConfigMapping &scope : mapping.getScopes())
+    if (failed(checkOwnEntries(module, scope, strict)))
+      result = failure();
   return result;
 }

@@ -92,6 +92,8 @@ static bool isChosenInEachRun(const ObserverSpec &spec) {
 
 namespace {
 struct Convert : octet::impl::ConvertPassBase<Convert> {
+  using ConvertPassBase::ConvertPassBase;
+
   /// The observed operand and the quantized type it will have.
   DenseMap<Operation *, quant::QuantizedType> types;
   /// What is kept with real zero points, and what as floats of 16 bits.
@@ -103,8 +105,9 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
     if (!backend || failed(readObservers()))
       return signalPassFailure();
     markAnalysesPreserved<PolicyAnalysis>();
+    bool isFinal = form == ConvertForm::Quantized;
     getOperation().walk([&](FakeQuantizeOp op) {
-      if (op->getParentOfType<ModuleOp>() == getOperation())
+      if (isFinal && op->getParentOfType<ModuleOp>() == getOperation())
         convertTrained(op);
     });
     SmallVector<Unit, 0> units;
@@ -123,8 +126,11 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
     for (const Unit &unit : units)
       raiseScales(unit);
     for (const Unit &unit : units)
-      convertBias(unit);
-    forEachObserve([&](ObserveOp op) { convertObserve(op); });
+      if (isFinal)
+        convertBias(unit);
+    if (!isFinal && failed(checkForms()))
+      return signalPassFailure();
+    forEachObserve([&](ObserveOp op) { isFinal ? convertObserve(op) : startTraining(op); });
     for (auto observer : llvm::make_early_inc_range(getOperation().getOps<ObserverOp>()))
       observer.erase();
     getOperation().walk([](Operation *op) {
@@ -313,6 +319,29 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
     } else {
       return quantize(op, op.getInput(), types[op]);
     }
+    op.erase();
+  }
+
+  /// Ranges that are trained are those of weights or of whole activations.
+  LogicalResult checkForms() {
+    for (auto [op, type] : types)
+      if (numerics::getChannelAxis(type) >= 0 && !isConstant(op->getOperand(0)))
+        return op->emitError("an activation with a scale per channel cannot be trained further")
+               << Remedy("give its QConfig no channel_activation");
+    return success();
+  }
+
+  /// What is rounded to a quantized type is so in training; everything else is a real number.
+  void startTraining(ObserveOp op) {
+    OriginPropagation origins(op);
+    OpBuilder builder(op, &origins);
+    Value value = op.getInput();
+    if (quant::QuantizedType type = types.lookup(op)) {
+      ++(isConstant(value) ? numWeights : numActivations);
+      value =
+          FakeQuantizeOp::create(builder, op.getLoc(), value.getType(), value, TypeAttr::get(type));
+    }
+    op.replaceAllUsesWith(value);
     op.erase();
   }
 

@@ -33,6 +33,21 @@ Reason octet::getReasonOfDynamic() {
 
 /// Decides about an operator without a pattern: it stays float on purpose, by the backend or the
 /// mapping, or against a QConfig of the mapping.
+/// A call computes nothing itself.
+static std::optional<Reason> explainCall(Operation *op) {
+  auto call = dyn_cast<CallOpInterface>(op);
+  auto callee = call ? dyn_cast<SymbolRefAttr>(call.getCallableForCallee()) : SymbolRefAttr();
+  if (!callee)
+    return std::nullopt;
+  auto function = dyn_cast_or_null<FunctionOpInterface>(call.resolveCallable());
+  bool isOpaque = !function || function.isExternal();
+  std::string name = "@" + callee.getLeafReference().str();
+  return Reason{"OCT121",
+                isOpaque ? "it calls " + name + ", which has no body here"
+                         : "it calls " + name + ", whose operators have decisions of their own",
+                ""};
+}
+
 static void explainNoPattern(Decision &decision, const Backend &backend,
                              const QConfigMapping &mapping) {
   StringRef name = decision.op->getName().getStringRef();
@@ -49,6 +64,9 @@ static void explainNoPattern(Decision &decision, const Backend &backend,
     decision.reason = getReasonOfNone();
     return;
   }
+  decision.reason = explainCall(decision.op);
+  if (decision.reason)
+    return;
   decision.isRefused = entry && hasFloatResult(decision.op);
   if (isa<GroupOp>(decision.op)) {
     decision.reason = {"OCT105",

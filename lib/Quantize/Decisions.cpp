@@ -102,6 +102,22 @@ static std::string getPlace(Operation *op) {
                : "";
 }
 
+/// Where a code is explained: the heading of its section in docs/reasons.md, as pages spell it in
+/// links.
+static std::string getPage(StringRef code) {
+  static constexpr std::pair<StringLiteral, StringLiteral> titles[] = {
+#define OCTET_REASON(code, title) {code, title},
+#include "octet/Dialect/Octet/Reasons.def"
+  };
+  auto *row = llvm::find_if(titles, [&](const auto &row) { return row.first == code; });
+  StringRef title = row == std::end(titles) ? StringRef() : StringRef(row->second);
+  std::string page = "docs/reasons.md#";
+  for (char c : (code + " " + title).str())
+    if (llvm::isAlnum(c) || c == ' ')
+      page += c == ' ' ? '-' : llvm::toLower(c);
+  return page;
+}
+
 llvm::json::Object octet::describeDecision(Operation *op, DecisionAttr decision) {
   llvm::json::Object row{{"name", getSourceName(op)},
                          {"operator", getOperators(op)},
@@ -116,6 +132,7 @@ llvm::json::Object octet::describeDecision(Operation *op, DecisionAttr decision)
             .str();
   if (ReasonAttr reason = decision.getReason()) {
     row["code"] = reason.getCode().getValue();
+    row["page"] = getPage(reason.getCode().getValue());
     row["reason"] = reason.getText().getValue();
     row["remedy"] = reason.getRemedy().getValue();
   }

@@ -33,21 +33,12 @@ struct LoadStatistics : octet::impl::LoadStatisticsPassBase<LoadStatistics> {
   llvm::Error load() {
     if (files.empty())
       return makeRemedyError("octet-load-statistics has no files", "give it some: files=...");
-    std::vector<OwningOpRef<ModuleOp>> opened;
-    for (const std::string &path : files) {
-      llvm::Expected<OwningOpRef<ModuleOp>> file = openStatistics(getOperation(), path);
-      if (!file)
-        return file.takeError();
-      opened.push_back(std::move(*file));
-    }
+    llvm::Expected<StatisticsFiles> opened = StatisticsFiles::open(getOperation(), files);
+    if (!opened)
+      return opened.takeError();
     Statistics statistics = initStatistics(getOperation());
-    for (auto [path, file] : llvm::zip_equal(files, opened)) {
-      llvm::Expected<Statistics> loaded = readStatistics(getOperation(), *file, path);
-      if (!loaded)
-        return loaded.takeError();
-      if (llvm::Error error = mergeStatistics(getOperation(), statistics, *loaded, path))
-        return error;
-    }
+    if (llvm::Error error = opened->merge(getOperation(), statistics))
+      return error;
     attachStatistics(getOperation(), statistics);
     numObservers += statistics.size();
     return llvm::Error::success();

@@ -104,15 +104,26 @@ private:
 
 } // namespace
 
+octet::Interface::Interface(FunctionOpInterface function, const QConfigMapping &mapping) {
+  const QConfigMapping &own = mapping.getFor(function);
+  QConfigMappingOp op = own.getOp();
+  if (!op.getQuantizedInputs() && !op.getQuantizedOutputs())
+    return;
+  if (&own == &mapping && !SymbolTable::symbolKnownUseEmpty(function, function->getParentOp()))
+    return;
+  llvm::append_range(inputs, op.getQuantizedInputs().value_or(ArrayRef<int64_t>()));
+  llvm::append_range(outputs, op.getQuantizedOutputs().value_or(ArrayRef<int64_t>()));
+}
+
 /// What the mapping names, or all.
 void Planner::selectInterface() {
-  QConfigMappingOp op = mapping.getOp();
-  auto select = [&](unsigned count, std::optional<ArrayRef<int64_t>> named) {
+  auto select = [&](unsigned count, ArrayRef<int64_t> named) {
     return quantizedOutputs ? llvm::to_vector(llvm::seq<int64_t>(count))
-                            : SmallVector<int64_t>(named.value_or(ArrayRef<int64_t>()));
+                            : SmallVector<int64_t>(named);
   };
-  plan.quantizedInputs = select(function.getNumArguments(), op.getQuantizedInputs());
-  plan.quantizedOutputs = select(function.getNumResults(), op.getQuantizedOutputs());
+  Interface interface(function, mapping);
+  plan.quantizedInputs = select(function.getNumArguments(), interface.inputs);
+  plan.quantizedOutputs = select(function.getNumResults(), interface.outputs);
 }
 
 void Planner::keepFloat(const DenseSet<Operation *> &ops, StringRef code, StringRef why) {
@@ -226,21 +237,21 @@ static LogicalResult checkIsFloat(Block &block) {
 }
 
 /// Fails, with an error emitted, if the function lacks an input or output that the mapping names.
-static LogicalResult checkInterface(FunctionOpInterface function, QConfigMappingOp mapping) {
-  auto check = [&](std::optional<ArrayRef<int64_t>> named, unsigned count, StringRef what) {
-    if (!named || named->empty() || named->back() < count)
+static LogicalResult checkInterface(FunctionOpInterface function, const QConfigMapping &mapping) {
+  Interface interface(function, mapping);
+  auto check = [&](ArrayRef<int64_t> named, unsigned count, StringRef what) {
+    if (named.empty() || named.back() < count)
       return success();
-    auto diagnostic = mapping.emitOpError("names the quantized ")
-                      << what << " " << named->back() << ", but " << quote(function.getName())
+    auto diagnostic = mapping.getFor(function).getOp().emitOpError("names the quantized ")
+                      << what << " " << named.back() << ", but " << quote(function.getName())
                       << " has " << count << Remedy("give numbers from 0 on");
     diagnostic.attachNote(function.getLoc()) << "the function";
     return failure();
   };
   if (function.isExternal())
     return success();
-  return success(
-      succeeded(check(mapping.getQuantizedInputs(), function.getNumArguments(), "input")) &&
-      succeeded(check(mapping.getQuantizedOutputs(), function.getNumResults(), "output")));
+  return success(succeeded(check(interface.inputs, function.getNumArguments(), "input")) &&
+                 succeeded(check(interface.outputs, function.getNumResults(), "output")));
 }
 
 /// Operators of a module inside of another one, which the policy's symbols do not reach. One that
@@ -277,7 +288,7 @@ const std::vector<Plan> *PlanAnalysis::getPlans(bool quantizedOutputs) {
     return nullptr;
   std::vector<Plan> made;
   for (auto function : cast<ModuleOp>(module).getOps<FunctionOpInterface>()) {
-    if (failed(checkInterface(function, mapping->getOp())))
+    if (failed(checkInterface(function, *mapping)))
       return nullptr;
     for (Block *block : getNetworkBlocks(function))
       if (failed(checkIsFloat(*block)) || failed(checkQConfigsOfUnits(*backend, *mapping, *block)))

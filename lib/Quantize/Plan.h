@@ -124,6 +124,13 @@ mlir::quant::UniformQuantizedType getTrainedType(FakeQuantizeOp op, bool isSigne
 /// scales along `axis` at most.
 std::optional<Reason> checkTrainedWeight(DTypeAttr dtype, FakeQuantizeOp op, int64_t axis);
 
+/// The inputs and outputs of a function that are integers by its mapping. That of the module says
+/// it of functions that no operator refers to.
+struct Interface {
+  Interface(mlir::FunctionOpInterface function, const QConfigMapping &mapping);
+  llvm::SmallVector<int64_t> inputs, outputs;
+};
+
 /// Warns of entries that apply to no operator; with `strict`, they are errors.
 mlir::LogicalResult checkEntries(mlir::ModuleOp module, const QConfigMapping &mapping, bool strict);
 

@@ -101,18 +101,19 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
       for (auto [op, decision] : getDecisionAttrs(plan, *policy.getBackend(), number))
         op->setAttr(kDecisionAttr, decision);
     }
-    markInterface(policy.getMapping()->getOp());
+    markInterface(*policy.getMapping());
   }
 
   /// Says octet-quantize-signature what the mapping names.
-  void markInterface(QConfigMappingOp mapping) {
+  void markInterface(const QConfigMapping &mapping) {
     auto unit = UnitAttr::get(&getContext());
     for (auto function : getOperation().getOps<FunctionOpInterface>()) {
       if (function.isExternal())
         continue;
-      for (int64_t number : mapping.getQuantizedInputs().value_or(ArrayRef<int64_t>()))
+      Interface interface(function, mapping);
+      for (int64_t number : interface.inputs)
         function.setArgAttr(number, kQuantizedAttr, unit);
-      for (int64_t number : mapping.getQuantizedOutputs().value_or(ArrayRef<int64_t>()))
+      for (int64_t number : interface.outputs)
         function.setResultAttr(number, kQuantizedAttr, unit);
     }
   }

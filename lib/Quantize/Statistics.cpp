@@ -175,3 +175,31 @@ llvm::Error octet::mergeStatistics(ModuleOp module, Statistics &statistics, cons
   }
   return llvm::Error::success();
 }
+
+llvm::Expected<StatisticsFiles> StatisticsFiles::open(ModuleOp module,
+                                                      ArrayRef<std::string> paths) {
+  StatisticsFiles opened;
+  for (const std::string &path : paths) {
+    llvm::Expected<OwningOpRef<ModuleOp>> file = openStatistics(module, path);
+    if (!file)
+      return file.takeError();
+    opened.files.emplace_back(path, std::move(*file));
+  }
+  return std::move(opened);
+}
+
+llvm::Error StatisticsFiles::merge(
+    ModuleOp module, Statistics &statistics,
+    llvm::function_ref<llvm::Error(const Statistics &, StringRef path)> check) const {
+  for (const auto &[path, file] : files) {
+    llvm::Expected<Statistics> loaded = readStatistics(module, *file, path);
+    if (!loaded)
+      return loaded.takeError();
+    if (check)
+      if (llvm::Error error = check(*loaded, path))
+        return error;
+    if (llvm::Error error = mergeStatistics(module, statistics, *loaded, path))
+      return error;
+  }
+  return llvm::Error::success();
+}

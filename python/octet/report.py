@@ -42,7 +42,7 @@ class Report(Sequence):  # type: ignore[type-arg]
     """The verdict table of a compiled network: a sequence of `Verdict`s that prints as a table.
 
     `data` is the report of `octet-compile --report` as a dict: every verdict with all its fields, the network's size and, if
-    there is machine code, the code's size.
+    there is machine code, the code's size. That of a library lacks places: `location`, and `page`, which explains a code.
     """
 
     def __init__(self, data: Dict[str, Any]) -> None:
@@ -94,8 +94,9 @@ class Report(Sequence):  # type: ignore[type-arg]
             if row.note:
                 lines.append(("", "", "", f"note: {show(row.note)}"))
         widths = [max(len(line[column]) for line in lines) for column in range(3)]
-        return "\n".join(
-            "  ".join([*(text.ljust(width) for text, width in zip(line, widths)), line[3]]).rstrip() for line in lines)
+        table = ["  ".join([*(text.ljust(width) for text, width in zip(line, widths)), line[3]]).rstrip() for line in lines]
+        has_codes = any(row.code or row.note for row in self._rows)
+        return "\n".join([*table, "what the codes mean: docs/reasons.md"] if has_codes else table)
 
     def __repr__(self) -> str:
         return f"<octet.Report of {len(self._rows)} operators>"

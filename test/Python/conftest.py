@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from stock_opt import StockOpt, find
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -49,6 +50,17 @@ def build_toy(tmp_path_factory, unbuilt):
 def toy(build_toy):
     """The path of the library of the network `toy`."""
     return build_toy("toy.c")
+
+
+@pytest.fixture
+def stock(build, unbuilt, tmp_path):
+    """A stock mlir-opt with the plugin, and MLIR's runner."""
+    plugin = build / "lib" / "OctetPlugin.so"
+    if not plugin.is_file():
+        unbuilt("the plugin is not built")
+    if not find("mlir-opt") or not find("mlir-runner"):
+        unbuilt("mlir-opt and mlir-runner are not installed")
+    return StockOpt(plugin, tmp_path)
 
 
 # A child's peak begins with its parent's: this small process stands between the tests and what they measure.

@@ -14,23 +14,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stock_opt import StockOpt, dense, find, insert
+from stock_opt import dense, insert
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "test" / "Reference"))
 from octet_reference.quantization import QParams, accumulator_scale, dequantize, qparams, quantize, quantize_bias, quantize_weight  # noqa: E402
 
 DIALECTS = ROOT / "test" / "Inputs" / "dialects"
-
-
-@pytest.fixture
-def stock(build, unbuilt, tmp_path):
-    plugin = build / "lib" / "OctetPlugin.so"
-    if not plugin.is_file():
-        unbuilt("the plugin is not built")
-    if not find("mlir-opt") or not find("mlir-runner"):
-        unbuilt("mlir-opt and mlir-runner are not installed")
-    return StockOpt(plugin, tmp_path)
 
 
 def eighths(seed, *shape, low=-8, high=9):

@@ -7,17 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from stock_opt import StockOpt, dense, find
-
-
-@pytest.fixture
-def stock(build, unbuilt, tmp_path):
-    plugin = build / "lib" / "OctetPlugin.so"
-    if not plugin.is_file():
-        unbuilt("the plugin is not built")
-    if not find("mlir-opt") or not find("mlir-runner"):
-        unbuilt("mlir-opt and mlir-runner are not installed")
-    return StockOpt(plugin, tmp_path)
+from stock_opt import dense
 
 
 def read_statistics(text, observer):

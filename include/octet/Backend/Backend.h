@@ -128,9 +128,15 @@ public:
   QConfigMapping(QConfigMapping &&) = default;
 
   /// The entry that applies to an operator: an octet.global, octet.object_type, ...; null if there
-  /// is none. Reads the operator's origin and name.
+  /// is none. Reads the operator's origin and name, and the mapping of its function.
   mlir::Operation *lookup(mlir::Operation *op) const;
   QConfigMappingOp getOp() const { return op; }
+
+  /// Functions may have a mapping of their own (octet.qconfig_mapping).
+  void addScope(QConfigMapping &&mapping) { scopes.push_back(std::move(mapping)); }
+  llvm::ArrayRef<QConfigMapping> getScopes() const { return scopes; }
+  /// That of the function that an operator is or stands in: its own, or this one.
+  const QConfigMapping &getFor(mlir::Operation *op) const;
 
 private:
   mlir::Operation *lookupName(llvm::StringRef name) const;
@@ -144,7 +150,11 @@ private:
   /// In the order of the text.
   std::vector<std::pair<llvm::Regex, mlir::Operation *>> expressions;
   mlir::Operation *global = nullptr;
+  std::vector<QConfigMapping> scopes;
 };
+
+/// Whether a function of the module has the mapping as its own.
+bool isOfFunction(QConfigMappingOp mapping);
 
 /// The part of the source that a name belongs to: up to its last '.' or '/'; "" at the top.
 llvm::StringRef getParentName(llvm::StringRef name);
@@ -171,7 +181,7 @@ public:
 private:
   mlir::Operation *module;
   llvm::SmallVector<Backend, 1> backends;
-  std::vector<QConfigMapping> mappings;
+  std::vector<QConfigMapping> mappings, scopes;
 };
 
 /// Puts the policy into the module. `backend` and `qconfigMapping` are names of built-in policies

@@ -89,14 +89,14 @@ def DecomposePass : Pass<"octet-decompose", "::mlir::func::FuncOp"> {
   let statistics = [Statistic<"numDecomposed", "num-decomposed", "operators spelled out">];
 }
 
-def QuantizeSignaturePass : Pass<"octet-quantize-signature", "::mlir::func::FuncOp"> {
+def QuantizeSignaturePass : Pass<"octet-quantize-signature", "::mlir::ModuleOp"> {
   let summary = "give arguments and results quantized types where the integer program quantizes them";
   let description = [{
     An argument whose only users quantize it, all to one type, gets that type; a result that is dequantized is returned
     without the dequantize. Only types with one scale per tensor are used. A warning names arguments and results that stay
     f32. The pass runs before `octet-lower`; results are quantized only if `octet-prepare` observed them
     (`quantized-outputs`, or `quantized_outputs` of the QConfig mapping). With `marked-only`, only arguments and results that
-    `octet-prepare` marked (`octet.quantized`) change. PyTorch: `input_quantized_idxs` and `output_quantized_idxs` of `PrepareCustomConfig`. Source:
+    `octet-prepare` marked (`octet.quantized`) change. Calls of such a function quantize its operands and dequantize its results. PyTorch: `input_quantized_idxs` and `output_quantized_idxs` of `PrepareCustomConfig`. Source:
     [N.quantize], [N.dequantize].
   }];
   let dependentDialects = ["::octet::OctetDialect"];

@@ -16,6 +16,9 @@
 
 namespace octet {
 
+/// What octet-convert puts in the place of observers.
+enum class ConvertForm { Quantized, FakeQuantize };
+
 #define GEN_PASS_DECL
 #include "octet/Quantize/Passes.h.inc"
 #define GEN_PASS_REGISTRATION

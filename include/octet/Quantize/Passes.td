@@ -154,10 +154,19 @@ def ConvertPass : Octet_QuantizePass<"octet-convert", "::mlir::ModuleOp"> {
     - Weights that are already integers with a dequantize, as a recovery pass may leave them, are not changed. If their bias
       does not fit, it stays float, with a warning.
 
+    With `form=fake-quantize` the network is to be trained further, by a framework that reads it: `octet.fake_quantize` stands at each
+    observed activation and weight, constants keep their real numbers, and what has no such form stays as it is: biases, inputs of
+    dynamic units, weights with real zero points, floats of 16 bits. `octet-prepare` reads the ranges from there, and gives the same
+    reference model if nothing was trained. PyTorch: `prepare_qat_fx`, with ranges that samples have given.
+
     Errors: an activation observer without statistics (calibrate first); statistics of the wrong size, or that give no scale
-    because a NaN was seen. Values whose scale is their observer's eps get a warning. Source: [N.qparams], [N.quantize_weight],
+    because a NaN was seen; fake-quantize of an activation with a scale per channel. Values whose scale is their observer's eps get a warning. Source: [N.qparams], [N.quantize_weight],
     [N.weight_scale], [N.bias], [N.parts], [N.choose_qparams]; PyTorch: `convert_to_reference_fx`.
   }];
+  let options = [Option<"form", "form", "::octet::ConvertForm", "::octet::ConvertForm::Quantized", "what takes the place of observers",
+    [{::llvm::cl::values(
+      clEnumValN(::octet::ConvertForm::Quantized, "quantized", "quantize and dequantize: the reference model"),
+      clEnumValN(::octet::ConvertForm::FakeQuantize, "fake-quantize", "octet.fake_quantize: a network to be trained"))}]>];
   let statistics = [
     Statistic<"numActivations", "num-activations", "activations quantized">,
     Statistic<"numDynamic", "num-dynamic", "activations quantized in each run">,
@@ -281,6 +290,16 @@ def InlineGroupsPass : Octet_QuantizePass<"octet-inline-groups", ""> {
   let summary = "replace groups of float type by their bodies";
   let description = "Groups with quantized operands or results stay, because their types imply the quantization, and so do those whose kernels read weights in few bits.";
   let statistics = [Statistic<"numInlined", "num-inlined", "groups inlined">];
+}
+
+def InlineCallsPass : Octet_QuantizePass<"octet-inline-calls", "::mlir::ModuleOp"> {
+  let summary = "replace calls by the bodies of the functions";
+  let description = [{
+    Between `octet-convert` and `octet-lower`: functions that a network calls are a matter of policy (`octet.qconfig_mapping`), and code is
+    made of one function. It concerns calls of functions with one block; a private function that nobody calls any more is removed.
+    Calls of functions without a body stay. Errors: a function that calls itself. PyTorch: no counterpart; standalone modules stay modules.
+  }];
+  let statistics = [Statistic<"numInlined", "num-inlined", "calls inlined">];
 }
 
 #endif // OCTET_QUANTIZE_PASSES_TD

@@ -46,6 +46,20 @@ llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> openStatistics(mlir::ModuleOp 
 llvm::Expected<Statistics> readStatistics(mlir::ModuleOp module, mlir::ModuleOp file,
                                           llvm::StringRef path);
 
+/// Several files: all are open before the observers of the network see anything.
+class StatisticsFiles {
+public:
+  static llvm::Expected<StatisticsFiles> open(mlir::ModuleOp module,
+                                              llvm::ArrayRef<std::string> paths);
+  /// Merges those of each file that passes `check` into `statistics`.
+  llvm::Error
+  merge(mlir::ModuleOp module, Statistics &statistics,
+        llvm::function_ref<llvm::Error(const Statistics &, llvm::StringRef path)> check = {}) const;
+
+private:
+  std::vector<std::pair<std::string, mlir::OwningOpRef<mlir::ModuleOp>>> files;
+};
+
 } // namespace octet
 
 #endif // OCTET_QUANTIZE_STATISTICS_H

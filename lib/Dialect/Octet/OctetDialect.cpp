@@ -58,6 +58,7 @@ struct DiscardableAttribute {
 static constexpr DiscardableAttribute kDiscardableAttributes[] = {
     {kOriginAttr, "an '#octet.origin'", isOfType<OriginAttr>, false},
     {kDecisionAttr, "an '#octet.decision'", isOfType<DecisionAttr>, false},
+    {kMappingAttr, "the symbol of a QConfig mapping", isOfType<FlatSymbolRefAttr>, false},
     {kWeightAttr, "a unit", isOfType<UnitAttr>, false},
     {kStageAttr, "the name of a stage", isStage, true},
     {kReportAttr, "a string", isOfType<StringAttr>, true},

@@ -4,6 +4,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// [N.recurrent] says which operators these are, in which order.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Recurrence.h"
 

@@ -16,5 +16,6 @@ from .products import (Window, batch_norm, conv, conv_integer, fold_batch_norm, 
 from .quantization import (QParams, accumulator_scale, choose_qparams, dequantize, dequantize_weights, fake_quantize, float_qparams,
                            narrow, qparams, quantize, quantize_bias, quantize_dynamic, quantize_stored, quantize_weight, real_accumulator,
                            requantize, residual)
+from .recurrent import gru, lstm, rnn
 
 __all__ = [name for name in dir() if not name.startswith("_")]

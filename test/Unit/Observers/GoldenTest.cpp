@@ -10,16 +10,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GoldenRecords.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "octet/Dialect/Octet/Octet.h"
 #include "octet/Numerics/Quantize.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "gtest/gtest.h"
 #include <cmath>
-#include <cstdlib>
 
 using namespace mlir;
 using namespace octet;
@@ -127,11 +125,7 @@ class Golden : public testing::TestWithParam<const char *> {
 protected:
   /// A file of the folder; empty if it is absent.
   static llvm::json::Object read(llvm::StringRef name) {
-    const char *shared = getenv("OCTET_SHARED");
-    std::string folder = std::string(shared ? shared : "../shared") + "/spec/" + GetParam();
-    auto file = llvm::MemoryBuffer::getFile(folder + "/" + name + ".json");
-    return file ? std::move(*llvm::cantFail(llvm::json::parse((*file)->getBuffer())).getAsObject())
-                : llvm::json::Object();
+    return readGoldenRecords(GetParam(), name);
   }
 
   void SetUp() override {

@@ -26,6 +26,9 @@ void setOrigin(mlir::Operation *op, OriginAttr origin);
 /// The source's name of an operator, or "".
 llvm::StringRef getSourceName(mlir::Operation *op);
 
+/// The discardable attribute of a function that names its own QConfig mapping.
+inline constexpr llvm::StringLiteral kMappingAttr = "octet.qconfig_mapping";
+
 /// The discardable attribute that holds the decision about an operator or a group.
 inline constexpr llvm::StringLiteral kDecisionAttr = "octet.decision";
 /// Null where nothing was decided.
