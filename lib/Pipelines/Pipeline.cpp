@@ -84,6 +84,7 @@ static void buildLower(OpPassManager &pm, const PipelineOptions &options) {
   signature.markedOnly = !options.policy.isIoQuantized;
   pm.addNestedPass<func::FuncOp>(createQuantizeSignaturePass(signature));
   pm.addNestedPass<func::FuncOp>(createLowerPass(lower));
+  pm.addNestedPass<func::FuncOp>(createJoinElementwisePass());
 }
 
 static void buildLayout(OpPassManager &pm, const PipelineOptions &) {
