@@ -85,6 +85,7 @@ static void buildLower(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createInlineCallsPass());
   pm.addPass(createQuantizeSignaturePass(signature));
   pm.addNestedPass<func::FuncOp>(createLowerPass(lower));
+  pm.addNestedPass<func::FuncOp>(createJoinElementwisePass());
 }
 
 static void buildLayout(OpPassManager &pm, const PipelineOptions &) {

@@ -5,6 +5,7 @@
 
     test/Integration/exactness.py                       all networks: 200 evaluation inputs (or all) and 50 random ones
     test/Integration/exactness.py --samples 5 --random 2 mnist_cntk
+    test/Integration/exactness.py --backend tensorrt --qconfig-mapping tensorrt_default_mapping mlperf_kws_dscnn
 
 A cell says how many inputs were compared, `=` if all outputs are the same bytes as those of the best level with one thread,
 and otherwise how many differ. The scalar level, QEMU and the NumPy reference are slow: they see the first inputs and the first
@@ -179,7 +180,8 @@ class Check:
     def __init__(self, octet, task, options, machines, folder):
         self.octet, self.folder, self.options, self.machines = octet, folder, options, machines
         shapes = networks.get_input_shapes(task)
-        self.quantized = octet.quantize(task.onnx, calibration_data=networks.as_arrays(task.calib()), input_shapes=shapes)
+        self.quantized = octet.quantize(task.onnx, calibration_data=networks.as_arrays(task.calib()), input_shapes=shapes,
+                                        backend=options.backend, qconfig_mapping=options.qconfig_mapping)
         real = [task.feed(i) for i in task._evals[: options.samples]]
         self.feeds = real + make_random_feeds(real, options.random)
         self.library = folder / "x86.so"
@@ -272,6 +274,8 @@ def check_network(octet, task, options, machines):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("networks", nargs="*", help="names of networks; all by default")
+    parser.add_argument("--backend", default="cpu", help="operators and types that can be quantized (cpu)")
+    parser.add_argument("--qconfig-mapping", help="observers of each operator (the backend's own)")
     parser.add_argument("--samples", type=int, default=200, help="evaluation inputs at most (200)")
     parser.add_argument("--random", type=int, default=50, help="random inputs (50)")
     parser.add_argument("--few", type=int, default=4, help="inputs for the scalar level and NumPy (4)")

@@ -47,9 +47,15 @@ def machines(tmp_path_factory):
     return exactness.Machines(tmp_path_factory.mktemp("machines"))
 
 
+# Backends of engines whose activations are signed: bounds within a byte, sums behind products.
+ENGINES = [("qnnpack", "qnnpack_symmetric_mapping"), ("tensorrt", "tensorrt_default_mapping")]
+CASES = [*((name, "cpu", None) for name in networks.BARS), ("mlperf_resnet8_cifar10", *ENGINES[0]), ("mlperf_resnet8_cifar10", *ENGINES[1]),
+         ("mlperf_kws_dscnn", *ENGINES[1]), ("mobilenet_v1_025_224_imagenet", *ENGINES[0])]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", networks.BARS)
-def test_same_bytes_everywhere(name, machines):
+@pytest.mark.parametrize("name, backend, mapping", CASES)
+def test_same_bytes_everywhere(name, backend, mapping, machines):
     octet = pytest.importorskip("octet")
     if networks.load_evaluate() is None:
         pytest.skip(f"the networks are not here ({networks.SHARED}/models; set OCTET_SHARED)")
@@ -57,7 +63,8 @@ def test_same_bytes_everywhere(name, machines):
         pytest.importorskip(module, reason="evaluate.py needs it")
     # QEMU and emulated instructions need minutes for what takes these two 10 ms and more.
     is_large = name in ("super_resolution_10", "yolox_nano")
-    options = SimpleNamespace(samples=3, random=2, few=2, arm=1 if is_large else 2, emulated=1 if is_large else 2)
+    options = SimpleNamespace(backend=backend, qconfig_mapping=mapping, samples=3, random=2, few=2, arm=1 if is_large else 2,
+                              emulated=1 if is_large else 2)
     cells, good, levels = exactness.check_network(octet, networks.get_tasks([name])[0], options, machines)
     assert good, cells
     assert {"sse2", "reference"} <= set(levels)

@@ -73,7 +73,8 @@ private:
                                   int64_t panels);
   void storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> acc, const Origin &origin,
                  Value row, Value column, Value firstPanel, int64_t panels);
-  void storeBytes(KernelBuilder &b, ArrayRef<Value> values, Value memory, ArrayRef<Value> places);
+  void storeBytes(KernelBuilder &b, ValueRange args, ArrayRef<Value> values, Value memory,
+                  ArrayRef<Value> places);
 
   ProgramEmitter &emitter;
   const FusedOp &fused;
@@ -227,12 +228,12 @@ SmallVector<Value> DenseKernel::getPositions(KernelBuilder &b, const Origin &ori
 
 /// Up to four vectors of stored values: packed together, then written; those without a place follow
 /// the one before.
-void DenseKernel::storeBytes(KernelBuilder &b, ArrayRef<Value> values, Value memory,
-                             ArrayRef<Value> places) {
+void DenseKernel::storeBytes(KernelBuilder &b, ValueRange args, ArrayRef<Value> values,
+                             Value memory, ArrayRef<Value> places) {
   SmallVector<Value> four(values);
   while (four.size() < 4)
     four.push_back(four.back());
-  Value packed = kernel::PackOp::create(b, four).getResult();
+  Value packed = epilogue->pack(b, args, four);
   for (size_t i = 0; i < places.size(); ++i) {
     int64_t size = usedLanes();
     size_t first = i;
@@ -258,7 +259,7 @@ void DenseKernel::storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> a
       return;
     if (epilogue->isLong())
       interleaving->finish();
-    storeBytes(b, values, result.memory, places);
+    storeBytes(b, args, values, result.memory, places);
     values.clear();
     places.clear();
   };

@@ -155,7 +155,7 @@ void DepthwiseKernel::storePixel(KernelBuilder &b, ValueRange args, ArrayRef<Val
         shape.kind == BlockKind::channels16 ? std::min<int64_t>(16, shape.channels) : 16;
     Value stored = values[0];
     if (isQuantizedResult)
-      stored = kernel::PackOp::create(b, values, /*inLanes=*/vectors == 4);
+      stored = epilogue->pack(b, args, values, /*inLanes=*/vectors == 4);
     if (valid < 16)
       stored = b.slice(stored, 0, valid);
     vector::StoreOp::create(b, stored, epilogue->getResult(args).memory,

@@ -147,14 +147,11 @@ Value codegen::emitBody(KernelBuilder &b, const FusedOp &fused,
   return applyBody(arithmetic, fused, std::move(known), Value());
 }
 
-float codegen::getBodyBound(const FusedOp &fused, const llvm::DenseMap<Value, float> &bounds) {
-  using Interval = numerics::IntervalArithmetic::Real;
+Interval codegen::getBodyRange(const FusedOp &fused,
+                               const llvm::DenseMap<Value, Interval> &ranges) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   numerics::IntervalArithmetic arithmetic;
-  llvm::DenseMap<Value, Interval> known;
-  for (auto [value, bound] : bounds)
-    known[value] = {-bound, bound};
-  return applyBody(arithmetic, fused, std::move(known), {-kInfinity, kInfinity}).getMagnitude();
+  return applyBody(arithmetic, fused, ranges, {-kInfinity, kInfinity});
 }
 
 bool codegen::hasLongChain(const FusedOp &fused) {

@@ -6,32 +6,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "Epilogue.h"
+#include "EpilogueBounds.h"
 #include "octet/Dialect/NN/Constants.h"
 #include "octet/Numerics/Requantize.h"
+#include "llvm/ADT/StringExtras.h"
 #include <cmath>
 #include <numeric>
 
 using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
-
-static quant::QuantizedType quantizedTypeOf(Value value) {
-  return cast<quant::QuantizedType>(getTensorType(value).getElementType());
-}
-
-static QuantParams paramsOf(Value value) { return numerics::getParams(quantizedTypeOf(value)); }
-
-static numerics::ProductTypes getProductTypes(Value input, Value filter) {
-  return {quantizedTypeOf(input), quantizedTypeOf(filter), getTensorType(filter).getDimSize(0)};
-}
-
-SmallVector<float> codegen::getAccumulatorScales(Value input, Value filter) {
-  numerics::ProductTypes types = getProductTypes(input, filter);
-  SmallVector<float> scales;
-  for (int64_t o = 0; o < types.numOutputs; ++o)
-    scales.push_back(types.scale(o));
-  return scales;
-}
 
 Value Epilogue::getResidual() const {
   auto add = fused.yielded.getDefiningOp<nn::AddOp>();
@@ -70,36 +54,6 @@ bool Epilogue::takesAnyOrder(const FusedOp &fused) {
   });
 }
 
-/// The largest |f32(acc) * factor[c]|, or infinity.
-static float getProductBound(const FusedOp &fused, ArrayRef<float> factors) {
-  Value input = fused.getInput(), filter = fused.getOuter(fused.product->getOperand(1));
-  FailureOr<SmallVector<int8_t, 0>> weights = nn::getConstantValues<int8_t>(filter);
-  auto bias = getBiasValues<int32_t>(fused);
-  if (failed(weights) || failed(bias))
-    return std::numeric_limits<float>::infinity();
-  float bound = 0;
-  auto sums = numerics::accumulatorBounds(getProductTypes(input, filter), *weights, *bias);
-  for (auto [sum, factor] : llvm::zip(sums, factors))
-    bound = std::max(bound, numerics::productBound(sum, factor));
-  return bound;
-}
-
-/// getBodyBound, from the bound of the product. Dequantized bytes are within 512 scales.
-static float getEpilogueBound(const FusedOp &fused, float productBound) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  llvm::DenseMap<Value, float> bounds{{fused.product->getResult(0), productBound}};
-  for (Value inner : fused.getBodyInputs()) {
-    Value outer = fused.getOuter(inner);
-    if (isQuantized(outer.getType()))
-      bounds[inner] = 512 * *llvm::max_element(paramsOf(outer).scales);
-    else if (auto values = nn::getConstantValues<float>(outer); succeeded(values))
-      for (float value : *values)
-        bounds[inner] =
-            std::max(bounds.lookup(inner), std::isnan(value) ? kInfinity : std::abs(value));
-  }
-  return getBodyBound(fused, bounds);
-}
-
 /// The sum of the weights of each output.
 static SmallVector<int32_t> getFilterSums(Value filter) {
   auto weights = nn::getConstantValues<int8_t>(filter);
@@ -111,6 +65,35 @@ static SmallVector<int32_t> getFilterSums(Value filter) {
   return sums;
 }
 
+/// [N.requantize] of what the body reads dequantized; `factors` become M[c] of that. The range of
+/// what it reads.
+Interval Epilogue::addRounding(MutableArrayRef<float> factors) {
+  QuantParams params = paramsOf(fused.getProductValue());
+  for (float &factor : factors)
+    factor = numerics::requantizeMultiplier(factor, params.scales[0]);
+  roundsNumbers = llvm::all_of(factors, [](float factor) { return std::isfinite(factor); });
+  RoundingClamps clamps(fused, getProductBound(fused, factors));
+  clampsBelow = clamps.below;
+  clampsAbove = clamps.above;
+  std::vector<float> values{float(params.low - params.zeroPoints[0]),
+                            float(params.high - params.zeroPoints[0]), params.scales[0]};
+  std::string key = "rounding";
+  for (float value : values)
+    key += "/" + llvm::utohexstr(llvm::bit_cast<uint32_t>(value));
+  rounding = signature.addWeights<float>(key, [&] { return values; });
+  return clamps.range;
+}
+
+/// The largest magnitude of what the body yields, or infinity.
+float Epilogue::addFactorsOfBody(MutableArrayRef<float> factors) {
+  if (fused.rounding)
+    return getEpilogueRange(fused, addRounding(factors)).getMagnitude();
+  if (fused.dynamic)
+    return std::numeric_limits<float>::infinity();
+  float bound = getProductBound(fused, factors);
+  return getEpilogueRange(fused, {-bound, bound}).getMagnitude();
+}
+
 /// M[c] or S[c], the residual's M, and whether their products are small enough to be rounded
 /// without a clamp.
 void Epilogue::addMultipliers() {
@@ -118,8 +101,7 @@ void Epilogue::addMultipliers() {
   SmallVector<float> factors = getAccumulatorScales(input, filter);
   float bound = 0; ///< of what is rounded
   if (form == Form::general) {
-    bound = fused.dynamic ? std::numeric_limits<float>::infinity()
-                          : getEpilogueBound(fused, getProductBound(fused, factors));
+    bound = addFactorsOfBody(factors);
     isBounded = bound < std::numeric_limits<float>::infinity();
     if (resultIsQuantized)
       bound /= *llvm::min_element(paramsOf(fused.getResult()).scales);
@@ -148,15 +130,14 @@ void Epilogue::addMultipliers() {
     QuantParams out = paramsOf(fused.getResult());
     multipliesByReciprocals = hasReciprocals(out);
     bool clampsItself = form == Form::general && multipliesByReciprocals;
-    packClamps = (isSmall || clampsItself) && out.low == 0 && out.high == 255;
+    packClamps = (isSmall || clampsItself) && isUnsignedByte(getTensorType(fused.getResult()));
+    byteBounds = ByteBounds(out);
   }
 }
 
 void Epilogue::addResultParameters() {
   QuantParams out = paramsOf(fused.getResult());
-  bool perChannel = out.axis >= 0;
-  zeroPointIsZero = llvm::all_of(out.zeroPoints, [](int32_t z) { return z == 0; });
-  if (!perChannel)
+  if (out.axis < 0)
     return; // they are in the tensor's own parameter block
   bounds = signature.addWeights<int32_t>(
       "bounds/" + std::to_string(out.low) + "," + std::to_string(out.high),
@@ -165,7 +146,7 @@ void Epilogue::addResultParameters() {
     scales = signature.addParameters(ArrayRef<float>(out.scales), block);
     reciprocals = signature.addReciprocals(out.scales, block);
   }
-  if (!zeroPointIsZero)
+  if (llvm::any_of(out.zeroPoints, [](int32_t z) { return z != 0; }))
     zeroPoints = signature.addParameters(ArrayRef<int32_t>(out.zeroPoints), block);
 }
 
@@ -200,9 +181,13 @@ Value Epilogue::loadPerChannel(KernelBuilder &b, ValueRange args, int number, Va
   return quarterStride ? b.loadQuarters(block, position, quarterStride) : b.load(block, position);
 }
 
+Value Epilogue::getBounds(ValueRange args) const {
+  return bounds >= 0 ? signature.getValue(bounds, args)
+                     : signature.getTensor(result, args).zeroPoints;
+}
+
 std::pair<Value, Value> Epilogue::loadBounds(KernelBuilder &b, ValueRange args) const {
-  Value block =
-      bounds >= 0 ? signature.getValue(bounds, args) : signature.getTensor(result, args).zeroPoints;
+  Value block = getBounds(args);
   return {b.loadSplat(block, b.index(kLow)), b.loadSplat(block, b.index(kHigh))};
 }
 
@@ -217,7 +202,7 @@ Value Epilogue::finish(KernelBuilder &b, ValueRange args, Value scaled, Value po
   };
   if (packClamps) {
     Value rounded = b.round(scaled);
-    return zeroPointIsZero ? rounded : b.add(rounded, loadZeroPoint());
+    return byteBounds.addsLow ? rounded : b.add(rounded, loadZeroPoint());
   }
   auto [low, high] = loadBounds(b, args);
   return roundAndClamp(b, scaled, low, high, loadZeroPoint());
@@ -230,6 +215,7 @@ QuantizeOperands Epilogue::loadQuantizeOperands(KernelBuilder &b, ValueRange arg
   QuantizeOperands by;
   by.isSmall = isSmall;
   by.packSaturates = packClamps;
+  by.addsZeroPoint = !(packClamps && byteBounds.addsLow);
   std::tie(by.low, by.high) = loadBounds(b, args);
   if (scales < 0) {
     by.scale = b.loadSplat(view.scales, b.index(0));
@@ -257,6 +243,25 @@ void Epilogue::applyDynamic(KernelBuilder &b, ValueRange args, Value position, V
   factor = b.mul(b.loadSplat(signature.getTensor(dynamicScale, args).memory, row), factor);
 }
 
+/// Behind the multiplication: [N.dequantize] of what is stored, without storing it.
+Value Epilogue::emitRounding(KernelBuilder &b, ValueRange args, Value scaled) const {
+  auto load = [&](int64_t i) {
+    return b.loadSplat(signature.getValue(rounding, args), b.index(i));
+  };
+  if (!roundsNumbers) {
+    Value isNumber = arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, scaled, scaled);
+    scaled = arith::SelectOp::create(b, isNumber, scaled, b.constF(0));
+  }
+  if (clampsBelow)
+    scaled = b.maxF(scaled, load(0));
+  if (clampsAbove)
+    scaled = b.minF(scaled, load(1));
+  if (!b.level.hasFma)
+    return b.mul(b.toFloat(b.round(scaled)), load(2));
+  // Rounding keeps the sign of a zero, which adding zero takes away.
+  return b.fma(math::RoundEvenOp::create(b, scaled), load(2), b.constF(0));
+}
+
 Value Epilogue::emit(KernelBuilder &b, ValueRange args, Value acc, Value position,
                      ValueRange indices, int64_t laneAxis) const {
   TensorView view = signature.getTensor(result, args);
@@ -273,8 +278,10 @@ Value Epilogue::emit(KernelBuilder &b, ValueRange args, Value acc, Value positio
     return finish(b, args, b.fma(b.toFloat(acc), factor, b.mul(centred, skipFactor)), position,
                   laneAxis);
   }
-  llvm::DenseMap<Value, Value> known;
-  known[fused.product->getResult(0)] = form == Form::floats ? acc : b.mul(b.toFloat(acc), factor);
+  Value value = form == Form::floats ? acc : b.mul(b.toFloat(acc), factor);
+  if (rounding >= 0)
+    value = emitRounding(b, args, value);
+  llvm::DenseMap<Value, Value> known{{fused.getProductValue(), value}};
   for (auto [value, number] : inputs) {
     TensorView input = signature.getTensor(number, args);
     if (isOneNumber(fused.getOuter(value))) { // in any order of lanes
@@ -293,12 +300,15 @@ Value Epilogue::emit(KernelBuilder &b, ValueRange args, Value acc, Value positio
   return result;
 }
 
+Value Epilogue::pack(KernelBuilder &b, ValueRange args, ValueRange values, bool inLanes) const {
+  Value bytes = kernel::PackOp::create(b, values, inLanes);
+  return packClamps ? byteBounds.clampBytes(b, bytes, getBounds(args)) : bytes;
+}
+
 void Epilogue::emitAndStore(KernelBuilder &b, ValueRange args, Value acc, ValueRange indices,
                             int64_t laneAxis) const {
   Value value = emit(b, args, acc, indices[channelAxis], indices, laneAxis);
-  if (packClamps) {
-    value = arith::MaxSIOp::create(b, value, b.constI(0));
-    value = arith::MinSIOp::create(b, value, b.constI(255));
-  }
+  if (packClamps)
+    value = byteBounds.clampWords(b, value, getBounds(args));
   storeRaw(b, value, signature.getTensor(result, args), indices);
 }

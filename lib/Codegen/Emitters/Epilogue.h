@@ -28,15 +28,16 @@ public:
   void readQuarters(int64_t stride) { quarterStride = stride; }
 
   bool isQuantizedResult() const { return resultIsQuantized; }
-  bool isLong() const { return hasLongChain(fused); }
-  /// Stored values that saturate at 0 and 255 need no further clamp.
-  bool packSaturates() const { return packClamps; }
+  bool isLong() const { return hasLongChain(fused) || rounding >= 0; }
 
-  /// `acc`: i32 (quantized product) or f32 lanes of the channels at `position`. Result: i32 storage
-  /// values (inside the bounds, or to be saturated by a pack if packSaturates()), or f32.
+  /// `acc`: i32 (quantized product) or f32 lanes of the channels at `position`. Result: i32 values
+  /// for pack(), or f32.
   mlir::Value emit(KernelBuilder &b, mlir::ValueRange args, mlir::Value acc, mlir::Value position,
                    mlir::ValueRange indices, int64_t laneAxis) const;
-  /// The same in natural order, clamped and stored at its place in the result.
+  /// Stored bytes of one or four vectors of a quantized result (kernel.pack).
+  mlir::Value pack(KernelBuilder &b, mlir::ValueRange args, mlir::ValueRange values,
+                   bool inLanes = false) const;
+  /// The value of emit() in natural order, stored at its place in the result.
   void emitAndStore(KernelBuilder &b, mlir::ValueRange args, mlir::Value acc,
                     mlir::ValueRange indices, int64_t laneAxis) const;
   TensorView getResult(mlir::ValueRange args) const { return signature.getTensor(result, args); }
@@ -50,11 +51,15 @@ private:
   mlir::Value getResidual() const;
   mlir::Value loadPerChannel(KernelBuilder &b, mlir::ValueRange args, int number,
                              mlir::Value position, int64_t laneAxis) const;
-  /// Storage bounds of the result.
+  /// Where [low, high] of the result are.
+  mlir::Value getBounds(mlir::ValueRange args) const;
   std::pair<mlir::Value, mlir::Value> loadBounds(KernelBuilder &b, mlir::ValueRange args) const;
   void applyDynamic(KernelBuilder &b, mlir::ValueRange args, mlir::Value position,
                     mlir::ValueRange indices, int64_t laneAxis, mlir::Value &acc,
                     mlir::Value &factor) const;
+  Interval addRounding(llvm::MutableArrayRef<float> factors);
+  float addFactorsOfBody(llvm::MutableArrayRef<float> factors);
+  mlir::Value emitRounding(KernelBuilder &b, mlir::ValueRange args, mlir::Value scaled) const;
   mlir::Value finish(KernelBuilder &b, mlir::ValueRange args, mlir::Value scaled,
                      mlir::Value position, int64_t laneAxis) const;
 
@@ -66,25 +71,25 @@ private:
   QuantizeOperands loadQuantizeOperands(KernelBuilder &b, mlir::ValueRange args,
                                         mlir::Value position, int64_t laneAxis) const;
 
-  bool packClamps = false; ///< what reaches a pack is inside int32, and the bounds are 0 and 255
+  bool packClamps = false; ///< what is rounded is inside int32: bounds are the pack's concern
   bool isSmall = false;    ///< what is rounded is proven to be inside int32
   bool isBounded = false;  ///< so is, in the general form, that values of the body are numbers
   bool multipliesByReciprocals = false; ///< instead of dividing by scales
-  bool zeroPointIsZero = false;         ///< in all channels
-  int64_t channelAxis;                  ///< of the result
-  int64_t quarterStride = 0;            ///< 0: lanes are side by side
-  int result, multiplier = -1;          ///< multiplier: M[c] or S[c]
+  bool roundsNumbers = false;           ///< of what is quantized before the body, products are
+  bool clampsBelow = true, clampsAbove = true; ///< and need these clamps
+  ByteBounds byteBounds;                       ///< behind a pack
+  int64_t channelAxis;                         ///< of the result
+  int64_t quarterStride = 0;                   ///< 0: lanes are side by side
+  int result, multiplier = -1;                 ///< multiplier: M[c] or S[c]
   int scales = -1, reciprocals = -1,
       zeroPoints = -1; ///< of a result quantized per channel; behind reciprocals, their rests
   int bounds = -1;     ///< its [low, high]
   int residual = -1, residualMultiplier = -1;
+  int rounding = -1; ///< of what is quantized before the body: [low, high, scale] around zero
   int filterSums = -1, dynamicScale = -1,
       dynamicZeroPoint = -1; ///< of an input that is quantized in each run
   llvm::SmallVector<std::pair<mlir::Value, int>> inputs; ///< body inputs as tensors
 };
-
-/// S[c] = f32(s_x * s_w[c]) of a quantized convolution or linear layer, one per output channel.
-llvm::SmallVector<float> getAccumulatorScales(mlir::Value input, mlir::Value filter);
 
 } // namespace octet::codegen
 

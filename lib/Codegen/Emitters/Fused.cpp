@@ -18,6 +18,9 @@ FusedOp::FusedOp(Operation *op) : op(op) {
       product = part;
     else if (isa<DequantizeDynamicOp>(part))
       dynamic = part;
+    else if (isa<QuantizeOp>(part) && product && part->getOperand(0) == product->getResult(0) &&
+             product->hasOneUse())
+      rounding = part;
     else
       body.push_back(part);
   };

@@ -10,9 +10,12 @@
 
 #include "Signature.h"
 #include "octet/Dialect/NN/Constants.h"
+#include "octet/Numerics/Arithmetic.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace octet::codegen {
+
+using Interval = numerics::IntervalArithmetic::Real;
 
 /// An operator with what is fused behind it: an `octet.group`, or a plain op (a product
 /// without a body, or a body of one op).
@@ -21,6 +24,8 @@ struct FusedOp {
   mlir::Operation *product = nullptr; ///< product with weights, if any
   /// octet.dequantize_dynamic in front of the product, if its input is quantized in each run.
   mlir::Operation *dynamic = nullptr;
+  /// octet.quantize of the product's result inside of the group, if the body reads that.
+  mlir::Operation *rounding = nullptr;
   llvm::SmallVector<mlir::Operation *> body; ///< element-wise ops in order
   mlir::Value yielded;
 
@@ -30,6 +35,8 @@ struct FusedOp {
   /// The value in the network that a value of the body stands for: the operand of a block argument.
   mlir::Value getOuter(mlir::Value inner) const;
   mlir::Value getResult() const { return op->getResult(0); }
+  /// The product as the body reads it.
+  mlir::Value getProductValue() const { return (rounding ? rounding : product)->getResult(0); }
   /// What the product multiplies, as it lies in memory: integers, or real numbers.
   mlir::Value getInput() const { return getOuter((dynamic ? dynamic : product)->getOperand(0)); }
   /// Operands of the body that come from outside (not the product's), each once.
@@ -48,9 +55,9 @@ template <typename T> llvm::FailureOr<llvm::SmallVector<T, 0>> getBiasValues(con
 mlir::Value emitBody(KernelBuilder &b, const FusedOp &fused,
                      llvm::DenseMap<mlir::Value, mlir::Value> known);
 
-/// The largest |x| of what the body yields, from those of the product's result and of the outer
-/// inputs; infinity where any of its values may be infinite or no number.
-float getBodyBound(const FusedOp &fused, const llvm::DenseMap<mlir::Value, float> &bounds);
+/// What the body yields, from the ranges of the product's value and of the outer inputs; unbounded
+/// where any of its values may be infinite or no number.
+Interval getBodyRange(const FusedOp &fused, const llvm::DenseMap<mlir::Value, Interval> &ranges);
 
 /// Whether an op of the body is a chain of many operations, in which each waits for the one before.
 bool hasLongChain(const FusedOp &fused);

@@ -194,6 +194,32 @@ Value codegen::roundAndClamp(KernelBuilder &b, Value scaled, Value low, Value hi
   return b.add(b.round(clamped), zeroPoint);
 }
 
+ByteBounds::ByteBounds(const QuantParams &params)
+    : isLowZero(params.low == 0), isHighFull(params.high == 255) {
+  addsLow = llvm::all_of(params.zeroPoints, [&](int32_t z) { return z == params.low; });
+}
+
+Value ByteBounds::clampBytes(KernelBuilder &b, Value bytes, Value bounds) const {
+  auto load = [&](int64_t bound) -> Value {
+    Value word = memref::LoadOp::create(b, bounds, b.index(bound));
+    Value byte = arith::TruncIOp::create(b, b.getI8Type(), word);
+    return vector::BroadcastOp::create(b, bytes.getType(), byte);
+  };
+  if (!isLowZero && addsLow)
+    bytes = LLVM::UAddSat::create(b, bytes, load(kLow));
+  else if (!isLowZero)
+    bytes = arith::MaxUIOp::create(b, bytes, load(kLow));
+  return isHighFull ? bytes : arith::MinUIOp::create(b, bytes, load(kHigh)).getResult();
+}
+
+Value ByteBounds::clampWords(KernelBuilder &b, Value words, Value bounds) const {
+  Value low = isLowZero ? b.constI(0) : b.loadSplat(bounds, b.index(kLow));
+  Value high = isHighFull ? b.constI(255) : b.loadSplat(bounds, b.index(kHigh));
+  if (addsLow && !isLowZero)
+    words = b.add(words, low);
+  return arith::MinSIOp::create(b, arith::MaxSIOp::create(b, words, low), high);
+}
+
 Value codegen::quantizeBy(KernelBuilder &b, Value value, const QuantizeOperands &by) {
   if (!by.reciprocal.first)
     return roundAndClamp(b, b.div(value, by.scale), by.low, by.high, by.zeroPoint);
@@ -212,7 +238,9 @@ Value codegen::quantizeBy(KernelBuilder &b, Value value, const QuantizeOperands 
   Value quotient = b.level.hasFma ? b.fma(value, by.reciprocal.first,
                                           b.fma(value, by.reciprocal.second, b.constF(0x1p-60f)))
                                   : b.div(value, by.scale);
-  Value stored = b.add(b.round(quotient), by.zeroPoint);
+  Value stored = b.round(quotient);
+  if (by.addsZeroPoint)
+    stored = b.add(stored, by.zeroPoint);
   if (by.packSaturates || !by.isSmall)
     return stored;
   return arith::MinSIOp::create(b, arith::MaxSIOp::create(b, stored, by.low), by.high);

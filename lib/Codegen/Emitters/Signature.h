@@ -115,13 +115,33 @@ mlir::Value loadReal(KernelBuilder &b, const TensorView &view, mlir::ValueRange 
 /// Stores a real value, [N.quantize] for quantized tensors.
 void storeReal(KernelBuilder &b, mlir::Value value, const TensorView &view,
                mlir::ValueRange indices, int64_t laneAxis);
+/// The storage bounds of unsigned bytes, applied behind a pack, where one instruction clamps four
+/// times as many values as in front of it. If the zero point is the lower bound, as behind a relu,
+/// it is added there, too: the pack saturates at 0, the addition at 255.
+struct ByteBounds {
+  ByteBounds() = default;
+  explicit ByteBounds(const QuantParams &params);
+
+  /// What is packed is without its zero point, which is the lower bound.
+  bool addsLow = false;
+
+  /// Bytes from a pack; `bounds`: memory of [low, high].
+  mlir::Value clampBytes(KernelBuilder &b, mlir::Value bytes, mlir::Value bounds) const;
+  /// The same of i32 lanes that are stored without a pack.
+  mlir::Value clampWords(KernelBuilder &b, mlir::Value words, mlir::Value bounds) const;
+
+private:
+  bool isLowZero = false, isHighFull = false;
+};
+
 /// Parameters of [N.quantize], one per lane or all lanes alike.
 struct QuantizeOperands {
   mlir::Value scale;
   std::pair<mlir::Value, mlir::Value> reciprocal; ///< in two parts; null: divide
   mlir::Value zeroPoint, low, high;
   bool isSmall = false;       ///< quotients are proven to be numbers within int32
-  bool packSaturates = false; ///< the bounds are 0 and 255 and a saturating pack follows
+  bool packSaturates = false; ///< the bounds are the concern of a saturating pack (ByteBounds)
+  bool addsZeroPoint = true;  ///< the pack does not (ByteBounds::addsLow)
 };
 /// [N.quantize] of real values; i32 storage values: clamped to the bounds, or proven to fit
 /// (`isSmall`) and clamped behind the rounding or by the pack. With the reciprocal (r, r') of a

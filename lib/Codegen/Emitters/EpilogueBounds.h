@@ -1,0 +1,40 @@
+//===- EpilogueBounds.h - what is proven of an epilogue's values -*- C++ -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_LIB_CODEGEN_EMITTERS_EPILOGUEBOUNDS_H
+#define OCTET_LIB_CODEGEN_EMITTERS_EPILOGUEBOUNDS_H
+
+#include "Fused.h"
+
+namespace octet::codegen {
+
+/// The parameters of a tensor's quantized type.
+QuantParams paramsOf(mlir::Value value);
+
+/// S[c] = f32(s_x * s_w[c]) of a quantized convolution or linear layer, one per output channel.
+llvm::SmallVector<float> getAccumulatorScales(mlir::Value input, mlir::Value filter);
+
+/// The largest |f32(acc) * factor[c]|, or infinity.
+float getProductBound(const FusedOp &fused, llvm::ArrayRef<float> factors);
+
+/// What the body yields for such products and all that its other operands may hold.
+Interval getEpilogueRange(const FusedOp &fused, Interval product);
+
+/// The clamps of a product's numbers (integers without the zero point) that is quantized before the
+/// body. One is not needed if the product never gets there, or if the stored result is the same
+/// from the bound on, as behind a relu that comes to zero anyhow.
+struct RoundingClamps {
+  bool below = true, above = true;
+  Interval range; ///< of the real numbers that the body reads
+
+  /// `bound`: the largest number without a clamp, or infinity.
+  RoundingClamps(const FusedOp &fused, float bound);
+};
+
+} // namespace octet::codegen
+
+#endif // OCTET_LIB_CODEGEN_EMITTERS_EPILOGUEBOUNDS_H

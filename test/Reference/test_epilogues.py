@@ -1,0 +1,77 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the backends of engines ask of epilogues: bounds narrower than a byte, operators on two quantized values behind products."""
+
+import numpy as np
+import pytest
+import random_networks
+from random_networks import number
+from test_compiled import check, driver  # noqa: F401
+
+
+def sum_of_products(writer, operator, clamp, make, zero):
+    """Two products, or a product and another value, which an operator of two reads; its result is quantized."""
+    first = writer.value
+    make()
+    other, writer.value = writer.value, first
+    make()
+    pair = [writer.value, other]
+    if writer.rng.random() < 0.5:
+        pair.reverse()
+    kind, shape = other.type, other.shape
+    name = writer.emit(f"nn.{operator} {pair[0].name}, {pair[1].name} : ({kind}, {kind})", shape)
+    if clamp:
+        name = writer.emit(f"nn.relu {name} : ({kind})", shape)
+    scale = np.float32(max(other.scale, pair[0].scale) * (20 if operator == "mul" else 0.9))
+    writer.value = writer.quantize(name, shape, scale, zero)
+
+
+@pytest.mark.parametrize("clamp, zero", [(False, 117), (True, 0), (True, 128)])
+@pytest.mark.parametrize("operator", ["add", "sub", "mul"])
+def test_operator_behind_products(tool, driver, tmp_path, operator, clamp, zero):  # noqa: F811
+    """The product in front computes it, with the bytes of two steps: its own result is rounded and clamped in between."""
+    writer = random_networks.Writer(7, (1, 24, 9, 11))
+    writer.ACTIVATIONS = [("nn.relu {0}", clamp)]
+    for make in (lambda: writer.convolution(24, (3, 3), pads=(1, 1, 1, 1)), lambda: writer.convolution(72, (1, 1)),
+                 lambda: writer.convolution(72, (3, 3), groups=72)):
+        sum_of_products(writer, operator, clamp, make, zero)
+    writer.results["features"] = writer.value
+    writer.apply("nn.reshape {0}", (1, int(np.prod(writer.value.shape))))
+    sum_of_products(writer, operator, clamp, lambda: writer.linear(20), zero)
+    writer.results["y"] = writer.value
+    text = writer.text()
+    check(tool, driver, tmp_path, text, writer.input_shape, spread=2)
+    tool("octet-compile", tmp_path / "model.mlir", "--stop-after=lower", "-o", tmp_path / "lowered.mlirbc")
+    assert (tmp_path / "lowered.mlir").read_text().count("= octet.quantize %") == 5  # of the input and of four products
+
+
+class BoundedWriter(random_networks.Writer):
+    """A clamp to [low, high] steps in front of each quantize; all have the zero point `zero`."""
+    clamp = zero_point = None
+
+    def quantize(self, name, shape, scale, zero, axis=None):
+        if self.clamp:
+            low, high = (number(np.float32(bound * np.max(scale))) for bound in self.clamp)
+            name = self.emit(f"nn.clip {name} min {low} max {high} : ({random_networks.tensor(shape)})", shape)
+            zero = self.zero_point
+        return super().quantize(name, shape, scale, zero, axis)
+
+
+@pytest.mark.parametrize("activation", [None, "silu {0}"])
+@pytest.mark.parametrize("zero, clamp", [(128, (0, 200)), (128, (0, 61)), (128, (-40, 300)), (100, (-300, 33)), (0, (0, 77)), (3, (2, 90))])
+def test_bounds(tool, driver, tmp_path, zero, clamp, activation):  # noqa: F811
+    """Narrower than a byte: from the zero point on, below it, above it, behind products of all kinds, alone or with an epilogue."""
+    writer = BoundedWriter(5, (1, 16, 9, 11))
+    writer.clamp, writer.zero_point = clamp, zero
+    writer.ACTIVATIONS = [("nn." + (activation or "relu {0}"), False)]
+    writer.convolution(72, (3, 3), pads=(1, 1, 1, 1))
+    writer.convolution(72, (3, 3), groups=72)
+    writer.convolution(16, (1, 1))
+    writer.convolution(16, (3, 3), pads=(1, 1, 1, 1), residual=True)
+    writer.results["features"] = writer.value
+    writer.convolution(8, (1, 1))
+    writer.convolution(8, (3, 3), groups=8)
+    writer.apply("nn.reshape {0}", (1, int(np.prod(writer.value.shape))))
+    writer.linear(20)
+    writer.results["y"] = writer.value
+    check(tool, driver, tmp_path, writer.text(), writer.input_shape, spread=2)
