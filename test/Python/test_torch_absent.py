@@ -1,6 +1,7 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """octet.torch without torch.ao, and without PyTorch; octet alone does not import PyTorch."""
+import os
 import subprocess
 import sys
 
@@ -32,13 +33,19 @@ for name in backend_config.__all__:
     if name.startswith("get_"):
         config = getattr(backend_config, name)()
         assert "torch.ao.nn.intrinsic.LinearReLU" in write_backend(config) or name == "get_executorch_backend_config", name
+from octet.torch import ns, quantize_dynamic, quantize_fx
+network, x = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2)).eval(), torch.ones(1, 8)
+prepared = quantize_fx.prepare_fx(network, qconfig_mapping.get_default_qconfig_mapping(), (x,), backend_config=backend_config.get_x86_backend_config())
+prepared(x)
+quantize_fx.convert_fx(prepared)(x), ns.compare_layers(prepared), quantize_dynamic(network)(x)
 assert not any(name.startswith("torch.ao") for name in sys.modules)
 print("used")
 """
 
 
 def run(code):
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={"PYTHONPATH": ":".join(sys.path), "PATH": ""})
+    environment = {**os.environ, "PYTHONPATH": ":".join(sys.path)}
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
 
 
 @pytest.fixture

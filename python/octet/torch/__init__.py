@@ -18,6 +18,10 @@ from .observer import *  # noqa: E402, F403
 from .qconfig import *  # noqa: E402, F403
 from .qconfig_mapping import *  # noqa: E402, F403
 from .quant_type import QuantType  # noqa: E402, F401
+from .fuse_modules import fuse_modules, fuse_modules_qat  # noqa: E402, F401
+from .quantize import *  # noqa: E402, F403
+from .stubs import *  # noqa: E402, F403
+from .statistics import get_observer_dict, get_observer_state_dict, load_observer_state_dict  # noqa: E402, F401
 from .utils import MatchAllNode  # noqa: E402, F401
 from .backend_config import BackendConfig, BackendPatternConfig, DTypeConfig, DTypeWithConstraints, ObservationType  # noqa: E402, F401
 from .custom_configs import *  # noqa: E402, F403

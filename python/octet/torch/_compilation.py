@@ -14,6 +14,7 @@ import numpy as np
 from .._compiler import _run_compiler, _temporary_folder, _write_temporary
 from ..calibration import write_calibration_data
 from ..errors import CompileError
+from ..layers import LayerErrors
 from ..model import Model
 from ..report import Report
 from .front import Network
@@ -85,18 +86,34 @@ def prepare(network: Network, policy: Policy) -> Tuple[str, bytes]:
         return output.with_suffix(".mlir").read_text("utf-8", "backslashreplace"), output.read_bytes()
 
 
+def _write_calibration(folder: Path, samples: Sequence[Sample], statistics: Sequence[str]) -> List[str]:
+    """Options for what a network is calibrated with."""
+    options = []
+    if samples:
+        options += [f"--calibration-data={write_calibration_data(iter(samples), folder / 'samples')}"]
+        options += [f"--save-statistics={folder / 'saved.mlir'}"]
+    for i, text in enumerate(statistics):
+        _write_temporary(folder / f"statistics{i}.mlir", text.encode())
+        options.append(f"--load-statistics={folder / f'statistics{i}.mlir'}")
+    return options
+
+
+def compare_layers(network: Network, policy: Policy, samples: Sequence[Sample], statistics: Sequence[str]) -> LayerErrors:
+    """The error of every quantized operator on the samples, calibrated with them and with the statistics of others."""
+    with _temporary_folder() as folder:
+        source, report = folder / "model.mlirbc", folder / "report.json"
+        _write_temporary(source, network.bytecode)
+        options = [*policy.write(folder), *_write_calibration(folder, samples, statistics), "--compare-layers"]
+        _run(network, source, [*options, f"--report={report}", "--stop-after=convert", "-o", str(folder / "converted.mlirbc")], folder)
+        return LayerErrors(Report.parse(report.read_text("utf-8")).data.get("layers", []))
+
+
 def convert(network: Network, policy: Policy, samples: Sequence[Sample], statistics: Sequence[str], threads: int = 1) -> Converted:
     """The network calibrated with samples, with statistics of earlier calibrations, or with none where it needs none."""
     with _temporary_folder() as folder:
         source, output, library = folder / "model.mlirbc", folder / "converted.mlirbc", folder / "model.so"
         _write_temporary(source, network.bytecode)
-        options = policy.write(folder)
-        if samples:
-            options += [f"--calibration-data={write_calibration_data(iter(samples), folder / 'samples')}"]
-            options += [f"--save-statistics={folder / 'saved.mlir'}"]
-        for i, text in enumerate(statistics):
-            _write_temporary(folder / f"statistics{i}.mlir", text.encode())
-            options.append(f"--load-statistics={folder / f'statistics{i}.mlir'}")
+        options = [*policy.write(folder), *_write_calibration(folder, samples, statistics)]
         if policy.is_float:
             _run(network, source, [*options, "-o", str(library)], folder)
             return Converted(Model(library.read_bytes(), "model.so", threads=threads))

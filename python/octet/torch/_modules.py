@@ -10,6 +10,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ..errors import InputError
+from ..layers import LayerErrors
 from ..model import Model, write_file
 from ..report import Report
 from . import _compilation
@@ -39,6 +40,7 @@ class Source:
         self.graph, self.policy = graph, policy
         self.samples: Dict[Key, List[Sample]] = {}
         self.statistics: Optional[List[str]] = None
+        self.loaded: List[str] = []
         self._networks: Dict[Key, Network] = {}
 
     def get_network(self, inputs: Sequence[Any]) -> Network:
@@ -52,16 +54,25 @@ class Source:
         sample = {name: x.detach().numpy().copy() for name, x in zip(names, inputs)}
         self.samples.setdefault(get_key(inputs), []).append(sample)
 
+    def measure(self, but: Optional[Key] = None) -> List[str]:
+        """The statistics that were loaded, and those of the samples of each shape."""
+        return [*self.loaded, *(_compilation.convert(self._networks[key], self.policy, samples, []).statistics
+                                for key, samples in self.samples.items() if key != but)]
+
+    def compare_layers(self) -> LayerErrors:
+        """The error of every quantized operator, on the samples of the shape that most of them have."""
+        key = max(self.samples, key=lambda key: len(self.samples[key]))
+        return _compilation.compare_layers(self._networks[key], self.policy, self.samples[key], self.measure(but=key))
+
     def convert(self, inputs: Sequence[Any], threads: int = 1) -> Tuple[Converted, Network]:
         """Compiled code for inputs of these shapes. All shapes share the statistics of all samples."""
         network, key = self.get_network(inputs), get_key(inputs)
-        if self.statistics is None and set(self.samples) == {key}:
+        if self.statistics is None and set(self.samples) == {key} and not self.loaded:
             converted = _compilation.convert(network, self.policy, self.samples[key], [], threads)
             self.statistics = [converted.statistics]
             return converted, network
         if self.statistics is None:
-            self.statistics = [_compilation.convert(self._networks[other], self.policy, samples, []).statistics
-                               for other, samples in self.samples.items()]
+            self.statistics = self.measure()
         return _compilation.convert(network, self.policy, [], self.statistics, threads), network
 
 

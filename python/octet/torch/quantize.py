@@ -1,0 +1,178 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The eager mode: QConfigs as attributes of modules. PyTorch: `torch.ao.quantization.quantize`.
+
+The attributes become a QConfig mapping, and the rest is that of `prepare_fx` and `convert_fx`. Modules are traced; they are compiled
+when they are called, as the eager mode has no example inputs.
+"""
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import Any, Callable, Dict, Iterable, Optional, Sequence, Tuple
+
+import torch
+from torch import nn
+
+from ..errors import CompileError, InputError
+from ._modules import CompiledModule, PreparedModule, Source
+from .qconfig import (
+    default_dynamic_qconfig, float16_dynamic_qconfig, float_qparams_weight_only_qconfig, float_qparams_weight_only_qconfig_4bit,
+    qconfig_equals,
+)
+from .qconfig_mapping import QConfigMapping
+from .quantize_fx import _trace, convert_fx, make_policy
+
+__all__ = ["convert", "default_eval_fn", "prepare", "propagate_qconfig_", "quantize", "quantize_dynamic"]
+
+
+# ---- QConfigs of modules ---------------------------------------------------------------------------------------------------
+def propagate_qconfig_(module: nn.Module, qconfig_dict: Optional[Dict[Any, Any]] = None, prepare_custom_config_dict: Any = None) -> None:
+    """Gives every module inside the QConfig of the one around it, or its own: by its name, by its class, or the one that it has."""
+    given = qconfig_dict or {}
+
+    def visit(part: nn.Module, around: Any, name: str) -> None:
+        around = given.get(name, given.get(type(part), around))
+        part.qconfig = around = getattr(part, "qconfig", around)
+        for child_name, child in part.named_children():
+            visit(child, around, f"{name}.{child_name}" if name else child_name)
+
+    visit(module, None, "")
+
+
+#: Octet's or PyTorch's, in which there are no operators.
+_MARKS = ("QuantStub", "DeQuantStub")
+
+
+def _read_qconfigs(model: nn.Module) -> QConfigMapping:
+    """The mapping that the attributes stand for: an entry for each module that has another QConfig than the one around it."""
+    mapping = QConfigMapping()
+    around: Dict[str, Any] = {}
+    for name, module in model.named_modules():
+        inherited = around.get(name.rpartition(".")[0]) if name else None
+        around[name] = own = getattr(module, "qconfig", inherited)
+        if not name:
+            mapping.set_global(own)
+        elif not qconfig_equals(own, inherited) and type(module).__name__ not in _MARKS:
+            mapping.set_module_name(name, own)
+    if all(qconfig is None for qconfig in around.values()):
+        warnings.warn("no module has a QConfig, so that nothing is quantized: set model.qconfig, for instance to "
+                      "get_default_qconfig('x86')", stacklevel=3)
+    return mapping
+
+
+# ---- modules ---------------------------------------------------------------------------------------------------------------
+class _Waiting(nn.Module):
+    """A traced module that is prepared or compiled when it is called, for the shapes that come. `made`: what became of it."""
+
+    def __init__(self, make: Callable[[Sequence[Any]], nn.Module]) -> None:
+        super().__init__()
+        self._make: Optional[Callable[[Sequence[Any]], nn.Module]] = make
+        self.made: Any = None
+
+    def forward(self, *inputs: Any) -> Any:
+        if self.made is None:
+            self.made = self._make(inputs)  # type: ignore[misc]
+        return self.made(*inputs)
+
+    def __getstate__(self) -> Dict[str, Any]:
+        if self.made is None:
+            raise InputError("the module was not compiled yet: call it once before it is saved")
+        return {**self.__dict__, "_make": None}
+
+
+class _Calibrating(_Waiting):
+    """What `prepare` returns."""
+
+    def __init__(self, graph: torch.fx.GraphModule, policy: Any) -> None:
+        super().__init__(lambda inputs: PreparedModule(graph, policy, inputs))
+        self.graph, self.policy = graph, policy
+
+
+def _make_converted(source: Source) -> _Waiting:
+    def make(inputs: Sequence[Any]) -> CompiledModule:
+        try:
+            return CompiledModule(source, inputs)
+        except CompileError as error:
+            if "--calibration-data" not in str(error):
+                raise
+            raise InputError("the prepared module was never called: call it with representative inputs before it is converted") from None
+
+    return _Waiting(make)
+
+
+def _install(model: nn.Module, replacement: nn.Module) -> nn.Module:
+    """Lets a module behave as another one, for programs that go on with the module that they gave."""
+    model.__dict__["forward"], model.__dict__["_octet"] = replacement.forward, replacement
+    return model
+
+
+def _start(model: nn.Module, mapping: QConfigMapping, inplace: bool) -> _Calibrating:
+    own = model if inplace and not model.training else copy.deepcopy(model).eval()
+    return _Calibrating(_trace(own, None), make_policy(mapping, "native"))
+
+
+def prepare(model: nn.Module, inplace: bool = False, allow_list: Any = None, observer_non_leaf_module_list: Any = None,
+            prepare_custom_config_dict: Any = None) -> nn.Module:
+    """A module to be calibrated by calls, with the QConfigs that the modules inside have as the attribute `qconfig`."""
+    if allow_list or observer_non_leaf_module_list or prepare_custom_config_dict:
+        raise InputError("prepare: classes of modules are chosen by the backend: use prepare_fx with a backend_config and a PrepareCustomConfig")
+    prepared = _start(model, _read_qconfigs(model), inplace)
+    return _install(model, prepared) if inplace else prepared
+
+
+def convert(module: nn.Module, mapping: Any = None, inplace: bool = False, remove_qconfig: bool = True, is_reference: bool = False,
+            convert_custom_config_dict: Any = None, use_precomputed_fake_quant: bool = False) -> nn.Module:
+    """The calibrated module as compiled code."""
+    calibrated = module.__dict__.get("_octet", module)
+    if not isinstance(calibrated, _Calibrating):
+        raise InputError(f"expected a module that prepare returned, but got {type(calibrated).__name__}")
+    if mapping or convert_custom_config_dict:
+        raise InputError("convert: there are no quantized modules to swap in: use prepare_fx with a backend_config")
+    made = calibrated.made
+    converted = convert_fx(made) if made is not None else _make_converted(Source(calibrated.graph, calibrated.policy))
+    return _install(module, converted) if inplace else converted
+
+
+# ---- in one step -------------------------------------------------------------------------------------------------------------
+def default_eval_fn(model: nn.Module, calib_data: Iterable[Tuple[Any, Any]]) -> None:
+    """Calls the model with the data of pairs of data and targets."""
+    for data, _ in calib_data:
+        model(data)
+
+
+def quantize(model: nn.Module, run_fn: Callable[..., Any], run_args: Sequence[Any], mapping: Any = None, inplace: bool = False) -> nn.Module:
+    """`prepare`, a call of `run_fn` with the prepared model and `run_args`, and `convert`."""
+    prepared = prepare(model, inplace)
+    run_fn(prepared, *run_args)
+    return convert(prepared, mapping, inplace)
+
+
+_LINEAR = (nn.Linear, nn.LSTM, nn.GRU, nn.LSTMCell, nn.RNNCell, nn.GRUCell)
+#: By the type of weights: the classes, and their QConfig.
+_DYNAMIC = {torch.qint8: (_LINEAR, default_dynamic_qconfig), torch.float16: (_LINEAR, float16_dynamic_qconfig),
+            torch.quint8: ((nn.EmbeddingBag, nn.Embedding), float_qparams_weight_only_qconfig),
+            torch.quint4x2: ((nn.EmbeddingBag,), float_qparams_weight_only_qconfig_4bit)}
+
+
+def quantize_dynamic(model: nn.Module, qconfig_spec: Any = None, dtype: torch.dtype = torch.qint8, mapping: Any = None,
+                     inplace: bool = False) -> nn.Module:
+    """A module whose weights are quantized now, and its values in each run.
+
+    Args:
+      qconfig_spec: classes or names of modules, or a dictionary from them to QConfigs; by default linear and recurrent layers, with
+        `dtype` of quint8 or quint4x2 embeddings.
+      dtype: of the weights.
+    """
+    if dtype not in _DYNAMIC:
+        raise InputError(f"dtype: expected {', '.join(map(str, _DYNAMIC))}, but got {dtype}")
+    if mapping:
+        raise InputError("mapping: there are no quantized modules to swap in; omit it")
+    types, qconfig = _DYNAMIC[dtype]
+    spec = qconfig_spec if isinstance(qconfig_spec, dict) else {key: qconfig for key in (types if qconfig_spec is None else qconfig_spec)}
+    result = QConfigMapping()
+    for key, value in spec.items():
+        (result.set_module_name if isinstance(key, str) else result.set_object_type)(key, value)
+    calibrated = _start(model, result, inplace)
+    converted = _make_converted(Source(calibrated.graph, calibrated.policy))
+    return _install(model, converted) if inplace else converted
