@@ -53,7 +53,8 @@ class Source:
 
     def calibrate(self) -> List[str]:
         """The statistics of the samples of each shape."""
-        return [_compilation.convert(self._networks[key], self.policy, samples, []).statistics for key, samples in self.samples.items()]
+        return [_compilation.convert(self._networks[key], self.policy, samples, [], is_compiled=False).statistics
+                for key, samples in self.samples.items()]
 
 
 class PreparedModule(torch.nn.Module):
@@ -102,15 +103,18 @@ class _Run:
 class CompiledModule(torch.nn.Module):
     """What `convert_fx` returns: runs compiled code on tensors of the CPU, which it neither copies nor changes.
 
-    It was compiled for the shapes of the inputs that it was calibrated with; for others it is compiled when they come, with the
-    same statistics. A module that was pickled only has the shapes that it had then.
+    It was compiled for the shapes of the inputs that it was calibrated with (a reference model is so when it is called first); for
+    others it is compiled when they come, with the same statistics. A module that was pickled only has the shapes that it had then.
     """
 
     def __init__(self, source: Source, converted: Converted, network: Network, key: Key, statistics: Sequence[str]) -> None:
         super().__init__()
         self._source: Optional[Source] = source
         self._statistics, self._converted = list(statistics), converted
-        self._runs: Dict[Any, Callable[..., Any]] = {key: _Run(converted.model, network.result)}
+        self._key, self._result = key, network.result
+        self._runs: Dict[Any, Callable[..., Any]] = {}
+        if converted.model is not None:
+            self._runs[key] = _Run(converted.model, network.result)
 
     def forward(self, *inputs: Any) -> Any:
         try:
@@ -125,12 +129,15 @@ class CompiledModule(torch.nn.Module):
 
     def _add(self, inputs: Sequence[Any]) -> Callable[..., Any]:
         _check_tensors(inputs)
+        if get_key(inputs) == self._key:
+            run = self._runs[self._key] = _Run(self.model, self._result)
+            return run
         if self._source is None:
             shapes = "; ".join(_compilation.describe([torch.empty(shape, device="meta") for shape, _ in key]) for key in self._runs)
             raise InputError(f"inputs of shapes {_compilation.describe(inputs)}: this module was compiled for {shapes}, and loaded without its "
                              "source; call it with these shapes before it is saved")
         network = self._source.get_network(inputs)
-        converted = _compilation.convert(network, self._source.policy, [], self._statistics, self._converted.model.threads)
+        converted = _compilation.convert(network, self._source.policy, [], self._statistics)
         run = self._runs[get_key(inputs)] = _Run(converted.model, network.result)
         return run
 
@@ -153,6 +160,8 @@ class CompiledModule(torch.nn.Module):
     @property
     def model(self) -> Model:
         """The compiled network for the shapes of calibration."""
+        if self._converted.model is None:
+            self._converted.model = _compilation.build(self._converted.bytecode)
         return self._converted.model
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:

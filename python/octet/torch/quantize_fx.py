@@ -12,7 +12,7 @@ from . import _compilation
 from ._compilation import Policy
 from ._modules import CompiledModule, PreparedModule, Source, get_key
 from ._policy import write_backend, write_mapping
-from .front.trace import Tracer, trace
+from .front.trace import Tracer, list_places, trace
 
 __all__ = ["convert_fx", "convert_to_reference_fx", "prepare_fx"]
 
@@ -29,9 +29,11 @@ def _trace(model: torch.nn.Module, custom: Any) -> torch.fx.GraphModule:
                          "it to PrepareCustomConfig.set_non_traceable_module_classes, or use torch.export") from error
 
 
-def make_policy(qconfig_mapping: Any, backend_config: Any, prepare_custom_config: Any = None) -> Policy:
+def make_policy(qconfig_mapping: Any, backend_config: Any, prepare_custom_config: Any = None,
+                graph: Optional[torch.fx.GraphModule] = None) -> Policy:
     backend = "native" if backend_config is None else backend_config if isinstance(backend_config, str) else write_backend(backend_config)
-    mapping = qconfig_mapping if isinstance(qconfig_mapping, str) else write_mapping(qconfig_mapping, prepare_custom_config)
+    places = list_places(graph) if graph is not None else ()
+    mapping = qconfig_mapping if isinstance(qconfig_mapping, str) else write_mapping(qconfig_mapping, prepare_custom_config, places=places)
     return Policy(backend, mapping)
 
 
@@ -53,22 +55,28 @@ def prepare_fx(model: torch.nn.Module, qconfig_mapping: Any, example_inputs: Tup
     if isinstance(example_inputs, torch.Tensor):
         example_inputs = (example_inputs,)
     graph = _trace(model, prepare_custom_config)
-    return PreparedModule(graph, make_policy(qconfig_mapping, backend_config, prepare_custom_config), example_inputs)
+    return PreparedModule(graph, make_policy(qconfig_mapping, backend_config, prepare_custom_config, graph), example_inputs)
 
 
-def _convert(prepared: PreparedModule) -> CompiledModule:
+def _convert(prepared: PreparedModule, is_compiled: bool) -> CompiledModule:
     source: Source = prepared._source
     statistics = source.calibrate() if len(source.samples) > 1 else []
     key = next(iter(source.samples), None) or get_key(prepared.example_inputs)
     network = source._networks[key]
     samples = [] if statistics else source.samples.get(key, [])
     try:
-        converted = _compilation.convert(network, source.policy, samples, statistics)
+        converted = _compilation.convert(network, source.policy, samples, statistics, is_compiled)
     except CompileError as error:
         if source.samples or "--calibration-data" not in str(error):
             raise
         raise InputError("the prepared module was never called: call it with representative inputs before it is converted") from None
     return CompiledModule(source, converted, network, key, statistics or [converted.statistics] if converted.statistics or statistics else [])
+
+
+def _check_prepared(module: Any) -> PreparedModule:
+    if not isinstance(module, PreparedModule):
+        raise InputError(f"expected a module that prepare_fx returned, but got {type(module).__name__}")
+    return module
 
 
 def convert_fx(graph_module: PreparedModule, convert_custom_config: Any = None, _remove_qconfig: bool = True, qconfig_mapping: Any = None,
@@ -77,12 +85,10 @@ def convert_fx(graph_module: PreparedModule, convert_custom_config: Any = None, 
 
     A `qconfig_mapping` or `backend_config` replaces that of `prepare_fx` if the observers stay the same.
     """
-    if not isinstance(graph_module, PreparedModule):
-        raise InputError(f"expected a module that prepare_fx returned, but got {type(graph_module).__name__}")
-    return _convert(graph_module)
+    return _convert(_check_prepared(graph_module), is_compiled=True)
 
 
 def convert_to_reference_fx(graph_module: PreparedModule, convert_custom_config: Any = None, _remove_qconfig: bool = True,
                             qconfig_mapping: Any = None, backend_config: Any = None) -> CompiledModule:
-    """As `convert_fx`, whose compiled code gives the numbers of its reference model: Octet has one law for both."""
-    return convert_fx(graph_module, convert_custom_config, _remove_qconfig, qconfig_mapping, backend_config)
+    """As `convert_fx`, whose code gives the numbers of its reference model (Octet has one law for both), compiled at the first call."""
+    return _convert(_check_prepared(graph_module), is_compiled=False)
