@@ -170,6 +170,34 @@ def is_confused(traced):
     return False
 
 
+#: Operators whose results have a known range, by the ends of their names.
+KNOWN_RANGES = ("sigmoid", "hardsigmoid", "tanh", "sigmoid_", "tanh_", "Sigmoid", "Hardsigmoid", "Tanh", "Softmax")
+
+
+def cuts_values(reference):
+    """Whether PyTorch quantizes a value with the known range of another: an input of a sigmoid, or what a sigmoid is joined with.
+
+    Octet gives such values a range of their own (docs/deviations.md).
+    """
+    def is_known(node):
+        kind = type(reference.get_submodule(str(node.target))).__name__ if node.op == "call_module" else str(getattr(node.target, "__name__", node.target))
+        return kind in KNOWN_RANGES
+
+    for node in reference.graph.nodes:
+        if "quantize_per_tensor" != getattr(node.target, "__name__", ""):
+            continue
+        scale = float(getattr(reference, str(node.args[1].target)))
+        if scale not in (1 / 256, 2 / 256):
+            continue
+        source = node.args[0]
+        while not is_known(source):
+            operands = [operand for operand in source.all_input_nodes if operand.op != "get_attr"]
+            if len(operands) != 1 or source.op == "placeholder":
+                return True
+            source = operands[0]
+    return False
+
+
 def convert_with_torch(module, mapping, inputs, samples, **options):
     from torch.ao.quantization import quantize_fx
     prepared = quantize_fx.prepare_fx(copy.deepcopy(module), mapping, inputs, **options)

@@ -210,7 +210,7 @@ def parts(rng, module, x):
         return None
     form = rng.randrange(4)
     if form == 0:
-        return lambda m, y: torch.cat(torch.chunk(y, 2, 1)[::-1], 1)
+        return lambda m, y: torch.cat([torch.chunk(y, 2, 1)[k] for k in (1, 0)], 1)
     if form == 1:
         return lambda m, y: y.chunk(2, dim=1)[0] + y.chunk(2, dim=1)[1]
     if form == 2:
