@@ -29,6 +29,12 @@ static bool changesOnesOnly(nn::ReshapeOp reshape) {
   return withoutOnes(reshape.getInput().getType()) == withoutOnes(reshape.getResult().getType());
 }
 
+/// Whether a move belongs to the operator that computes what it moves: both are of one origin.
+static bool isPart(Operation *move) {
+  Operation *source = move->getOperand(0).getDefiningOp();
+  return source && getOrigin(source) && getOrigin(source) == getOrigin(move);
+}
+
 static bool isOneConstant(Value value, int64_t mostDimensions) {
   auto constant = value.getDefiningOp<nn::ConstantOp>();
   return constant && constant.getType().getNumElements() == 1 &&
@@ -55,8 +61,8 @@ namespace {
 
 /// op(reshape(x), reshape(z)) -> reshape(op(x, z))
 struct SinkReshape : RewritePattern {
-  SinkReshape(MLIRContext *context, Pass::Statistic &numSunk)
-      : RewritePattern(MatchAnyOpTypeTag(), 1, context), numSunk(numSunk) {}
+  SinkReshape(MLIRContext *context, bool partsOnly, Pass::Statistic &numSunk)
+      : RewritePattern(MatchAnyOpTypeTag(), 1, context), partsOnly(partsOnly), numSunk(numSunk) {}
 
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
     if (!op->hasTrait<nn::Elementwise>())
@@ -64,7 +70,7 @@ struct SinkReshape : RewritePattern {
     nn::ReshapeOp first;
     for (Value operand : op->getOperands()) {
       auto reshape = operand.getDefiningOp<nn::ReshapeOp>();
-      if (reshape && !first)
+      if (reshape && !first && (!partsOnly || isPart(reshape)))
         first = reshape;
     }
     if (!first || !changesOnesOnly(first))
@@ -74,7 +80,7 @@ struct SinkReshape : RewritePattern {
     for (Value operand : op->getOperands()) {
       auto reshape = operand.getDefiningOp<nn::ReshapeOp>();
       bool isAlike = reshape && operand.getType() == op->getResult(0).getType() &&
-                     reshape.getInput().getType() == source;
+                     reshape.getInput().getType() == source && (!partsOnly || isPart(reshape));
       if (!isAlike && !isOneConstant(operand, source.getRank()))
         return rewriter.notifyMatchFailure(
             op, "requires operands of one shape or constants of one element");
@@ -88,14 +94,15 @@ struct SinkReshape : RewritePattern {
     return success();
   }
 
+  bool partsOnly;
   Pass::Statistic &numSunk;
 };
 
 /// op(moves(x)) -> moves(op(x)) of an x that a product with weights computes, with which op is
 /// fused then. Moves are reshapes and transposes.
 struct HoistActivation : RewritePattern {
-  HoistActivation(MLIRContext *context, Pass::Statistic &numSunk)
-      : RewritePattern(MatchAnyOpTypeTag(), 1, context), numSunk(numSunk) {}
+  HoistActivation(MLIRContext *context, bool partsOnly, Pass::Statistic &numSunk)
+      : RewritePattern(MatchAnyOpTypeTag(), 1, context), partsOnly(partsOnly), numSunk(numSunk) {}
 
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
     if (!op->hasTrait<nn::Elementwise>())
@@ -111,7 +118,7 @@ struct HoistActivation : RewritePattern {
       moves.push_back(source.getDefiningOp());
       source = moves.back()->getOperand(0);
     }
-    if (moves.empty() || !isOfProduct(source))
+    if (moves.empty() || !isOfProduct(source) || (partsOnly && !llvm::all_of(moves, isPart)))
       return rewriter.notifyMatchFailure(op, "requires what a product computes, moved");
     auto type = cast<RankedTensorType>(source.getType());
     for (OpOperand &operand : op->getOpOperands())
@@ -130,6 +137,7 @@ struct HoistActivation : RewritePattern {
     return success();
   }
 
+  bool partsOnly;
   Pass::Statistic &numSunk;
 };
 
@@ -168,8 +176,8 @@ struct Volume {
 /// op(volume(x), volume(z)) -> volume(op(x, z)), so that op is fused with the convolution that made
 /// x; also of a normalization of channels.
 struct SinkVolume : RewritePattern {
-  SinkVolume(MLIRContext *context, Pass::Statistic &numSunk)
-      : RewritePattern(MatchAnyOpTypeTag(), 1, context), numSunk(numSunk) {}
+  SinkVolume(MLIRContext *context, bool partsOnly, Pass::Statistic &numSunk)
+      : RewritePattern(MatchAnyOpTypeTag(), 1, context), partsOnly(partsOnly), numSunk(numSunk) {}
 
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
     bool isNorm = isa<nn::BatchNormOp>(op);
@@ -182,8 +190,9 @@ struct SinkVolume : RewritePattern {
       if (isOneConstant(operand, 4))
         continue;
       Volume volume(operand);
-      if (!volume.image || (first && (volume.image.getType() != first->image.getType() ||
-                                      volume.moves.size() != first->moves.size())))
+      if (!volume.image || (partsOnly && !llvm::all_of(volume.moves, isPart)) ||
+          (first && (volume.image.getType() != first->image.getType() ||
+                     volume.moves.size() != first->moves.size())))
         return rewriter.notifyMatchFailure(op, "requires volumes whose images are alike");
       isReadOnce |= volume.isReadOnce();
       operand = volume.image;
@@ -213,6 +222,7 @@ private:
     rewriter.replaceOp(op, last);
   }
 
+  bool partsOnly;
   Pass::Statistic &numSunk;
 };
 
@@ -299,12 +309,15 @@ struct SplitSequence : OpRewritePattern<nn::ReshapeOp> {
 
 /// reshape(reshape(x)) -> reshape(x), or x
 struct JoinReshapes : OpRewritePattern<nn::ReshapeOp> {
-  using OpRewritePattern::OpRewritePattern;
+  JoinReshapes(MLIRContext *context, bool partsOnly)
+      : OpRewritePattern(context), partsOnly(partsOnly) {}
 
   LogicalResult matchAndRewrite(nn::ReshapeOp reshape, PatternRewriter &rewriter) const override {
     auto inner = reshape.getInput().getDefiningOp<nn::ReshapeOp>();
     if (!inner)
       return rewriter.notifyMatchFailure(reshape, "requires a reshape of a reshape");
+    if (partsOnly && (!isPart(inner) || !isPartOfReader(reshape)))
+      return rewriter.notifyMatchFailure(reshape, "requires parts of other operators");
     if (inner.getInput().getType() == reshape.getType())
       rewriter.replaceOp(reshape, inner.getInput());
     else
@@ -312,6 +325,16 @@ struct JoinReshapes : OpRewritePattern<nn::ReshapeOp> {
                                [&] { reshape.getInputMutable().assign(inner.getInput()); });
     return success();
   }
+
+private:
+  /// Whether the operator that reads it was imported with it.
+  static bool isPartOfReader(nn::ReshapeOp reshape) {
+    return llvm::all_of(reshape->getUsers(), [&](Operation *user) {
+      return getOrigin(user) && getOrigin(user) == getOrigin(reshape.getOperation());
+    });
+  }
+
+  bool partsOnly;
 };
 
 /// transpose(concat(reshape(x), reshape(y))) -> concat(transpose(reshape(x)),
@@ -351,12 +374,17 @@ struct HoistTranspose : OpRewritePattern<nn::TransposeOp> {
 };
 
 struct SinkReshapesPass : octet::impl::SinkReshapesPassBase<SinkReshapesPass> {
+  using SinkReshapesPassBase::SinkReshapesPassBase;
+
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<SinkReshape>(&getContext(), numSunk);
-    patterns.add<SinkVolume, HoistActivation>(&getContext(), numSunk);
-    patterns.add<HoistTranspose>(&getContext(), numHoisted);
-    patterns.add<JoinReshapes, SplitSequence, SinkPadOfVolume, CancelTransposes>(&getContext());
+    patterns.add<SinkReshape, SinkVolume, HoistActivation>(&getContext(), partsOnly, numSunk);
+    patterns.add<JoinReshapes>(&getContext(), partsOnly);
+    patterns.add<SinkPadOfVolume, CancelTransposes>(&getContext());
+    if (!partsOnly) {
+      patterns.add<HoistTranspose>(&getContext(), numHoisted);
+      patterns.add<SplitSequence>(&getContext());
+    }
     OriginPropagation origins;
     GreedyRewriteConfig config;
     config.setListener(&origins);

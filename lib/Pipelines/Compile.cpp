@@ -213,7 +213,10 @@ private:
 
   llvm::Error tidy() {
     PassManager pm(&context);
-    buildTidyPipeline(pm);
+    if (request.policy.keepsOperators)
+      pm.addNestedPass<func::FuncOp>(createSinkReshapesPass({/*partsOnly=*/true}));
+    else
+      buildTidyPipeline(pm);
     if (failed(pm.run(*module)))
       return llvm::createStringError("a pass failed");
     ImportSummary summary = summarize(*module);

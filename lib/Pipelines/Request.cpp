@@ -63,6 +63,7 @@ static SmallVector<GivenOption> getOptions(const CompileRequest &request) {
   bool isFloat = policy.precision == Precision::Float;
   return {{"--input-shape", !request.import.inputShapes.empty(), Stage::Import},
           {"--input-value", !request.import.inputValues.empty(), Stage::Import},
+          {"--keep-operators", policy.keepsOperators, Stage::Fuse}, // tidies in front of it
           {"--state", !request.states.empty(), Stage::Fuse}, // marks the network in front of it
           {"--qconfig-mapping", !policy.qconfigMapping.empty(), Stage::Convert},
           {"--quantized-io", policy.isIoQuantized, Stage::Prepare},

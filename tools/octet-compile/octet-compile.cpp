@@ -114,6 +114,10 @@ struct Options {
       "strict", cl::cat(policy),
       cl::desc("Make it an error if an operator with a QConfig cannot be quantized;\n"
                "operators that the backend keeps float on purpose (octet.float) are no error")};
+  cl::opt<bool> keepOperators{
+      "keep-operators", cl::cat(policy),
+      cl::desc("Observe every operator that the network was written with: idioms stay in\n"
+               "small operators, reshapes and pads where they are")};
 
   cl::opt<std::string> path{"o", cl::Required, cl::value_desc("file"), cl::desc("Output file"),
                             cl::cat(output)};
@@ -229,8 +233,8 @@ static Expected<CompileRequest> makeRequest(const Options &options) {
   if (Error error = loadPlugins(options, request))
     return std::move(error);
   request.states.assign(options.states.begin(), options.states.end());
-  request.policy = {options.precision, options.backend, options.mapping, options.quantizedIo,
-                    options.strict};
+  request.policy = {options.precision,   options.backend, options.mapping,
+                    options.quantizedIo, options.strict,  options.keepOperators};
   auto list = [](const cl::list<std::string> &values) {
     return std::vector<std::string>(values.begin(), values.end());
   };

@@ -89,7 +89,12 @@ def SinkReshapesPass : Pass<"octet-sink-reshapes", "::mlir::func::FuncOp"> {
     one user, moves between the reshapes and the concatenation, where an NHWC image needs no copy. A sequence whose channels
     come first and which becomes an image, as in transformers with convolutions, is reshaped before it is transposed, for the same reason. Other operators stay as
     they are. Source: [N.concat] (a reshape moves no value).
+
+    With `parts-only`, what moves are the reshapes and transposes that an operator over one or three dimensions was imported
+    with: those of the same origin as the operator in front of them. Others are operators that a policy may observe.
   }];
+  let options = [Option<"partsOnly", "parts-only", "bool", "false",
+                        "Move only what belongs to the operator in front of it">];
   let dependentDialects = ["::octet::nn::NNDialect"];
   let statistics = [Statistic<"numSunk", "num-sunk", "Number of operators that reshapes moved behind">,
                     Statistic<"numHoisted", "num-hoisted", "Number of transposes moved in front of concatenations">];

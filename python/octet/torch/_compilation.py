@@ -35,7 +35,7 @@ class Policy:
     def write(self, folder: Path) -> List[str]:
         if self.is_float:
             return ["--float"]
-        options = []
+        options = ["--keep-operators"]
         for option, text in (("backend", self.backend), ("qconfig-mapping", self.mapping)):
             if text.lstrip().startswith("{"):
                 _write_temporary(folder / f"{option}.json", text.encode())
@@ -46,9 +46,9 @@ class Policy:
 
 @dataclass
 class Converted:
-    """A network behind octet-convert, compiled: `text` is the reference model, `statistics` those of its observers."""
+    """A network behind octet-convert, compiled if it was asked for: `text` is the reference model, `statistics` those of its observers."""
 
-    model: Model
+    model: Optional[Model]
     text: str = ""
     bytecode: bytes = b""
     statistics: str = ""
@@ -108,7 +108,8 @@ def compare_layers(network: Network, policy: Policy, samples: Sequence[Sample], 
         return LayerErrors(Report.parse(report.read_text("utf-8")).data.get("layers", []))
 
 
-def convert(network: Network, policy: Policy, samples: Sequence[Sample], statistics: Sequence[str], threads: int = 1) -> Converted:
+def convert(network: Network, policy: Policy, samples: Sequence[Sample], statistics: Sequence[str],
+            threads: int = 1, is_compiled: bool = True) -> Converted:
     """The network calibrated with samples, with statistics of earlier calibrations, or with none where it needs none."""
     with _temporary_folder() as folder:
         source, output, library = folder / "model.mlirbc", folder / "converted.mlirbc", folder / "model.so"
@@ -119,11 +120,21 @@ def convert(network: Network, policy: Policy, samples: Sequence[Sample], statist
             return Converted(Model(library.read_bytes(), "model.so", threads=threads))
         report = folder / "report.json"
         _run(network, source, [*options, f"--report={report}", "--stop-after=convert", "-o", str(output)], folder)
-        _run(network, output, ["-o", str(library)], folder)
+        if is_compiled:
+            _run(network, output, ["-o", str(library)], folder)
         saved = folder / "saved.mlir"
-        return Converted(Model(library.read_bytes(), "model.so", threads=threads),
+        return Converted(Model(library.read_bytes(), "model.so", threads=threads) if is_compiled else None,
                          output.with_suffix(".mlir").read_text("utf-8", "backslashreplace"), output.read_bytes(),
                          saved.read_text("utf-8") if saved.exists() else "", Report.parse(report.read_text("utf-8")))
+
+
+def build(bytecode: bytes) -> Model:
+    """The library of a reference model."""
+    with _temporary_folder() as folder:
+        source, library = folder / "model.mlirbc", folder / "model.so"
+        _write_temporary(source, bytecode)
+        _run_compiler(source, ["-o", str(library)], folder)
+        return Model(library.read_bytes(), "model.so")
 
 
 def save_onnx(bytecode: bytes) -> bytes:

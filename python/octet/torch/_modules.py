@@ -56,7 +56,7 @@ class Source:
 
     def measure(self, but: Optional[Key] = None) -> List[str]:
         """The statistics that were loaded, and those of the samples of each shape."""
-        return [*self.loaded, *(_compilation.convert(self._networks[key], self.policy, samples, []).statistics
+        return [*self.loaded, *(_compilation.convert(self._networks[key], self.policy, samples, [], is_compiled=False).statistics
                                 for key, samples in self.samples.items() if key != but)]
 
     def compare_layers(self) -> LayerErrors:
@@ -64,16 +64,16 @@ class Source:
         key = max(self.samples, key=lambda key: len(self.samples[key]))
         return _compilation.compare_layers(self._networks[key], self.policy, self.samples[key], self.measure(but=key))
 
-    def convert(self, inputs: Sequence[Any], threads: int = 1) -> Tuple[Converted, Network]:
+    def convert(self, inputs: Sequence[Any], threads: int = 1, is_compiled: bool = True) -> Tuple[Converted, Network]:
         """Compiled code for inputs of these shapes. All shapes share the statistics of all samples."""
         network, key = self.get_network(inputs), get_key(inputs)
         if self.statistics is None and set(self.samples) == {key} and not self.loaded:
-            converted = _compilation.convert(network, self.policy, self.samples[key], [], threads)
+            converted = _compilation.convert(network, self.policy, self.samples[key], [], threads, is_compiled)
             self.statistics = [converted.statistics]
             return converted, network
         if self.statistics is None:
             self.statistics = self.measure()
-        return _compilation.convert(network, self.policy, [], self.statistics, threads), network
+        return _compilation.convert(network, self.policy, [], self.statistics, threads, is_compiled), network
 
 
 class PreparedModule(torch.nn.Module):
@@ -122,15 +122,19 @@ def make_run(converted: Converted, network: Network) -> Callable[..., Any]:
 class CompiledModule(torch.nn.Module):
     """What `convert_fx` returns: runs compiled code on tensors of the CPU, which it neither copies nor changes.
 
-    It was compiled for the shapes of the inputs that it was calibrated with; for others it is compiled when they come, with the
-    same statistics. A module that was pickled only has the shapes that it had then.
+    It was compiled for the shapes of the inputs that it was calibrated with (a reference model is so when it is called first); for
+    others it is compiled when they come, with the same statistics. A module that was pickled only has the shapes that it had then.
     """
 
-    def __init__(self, source: Source, example_inputs: Sequence[Any]) -> None:
+    def __init__(self, source: Source, example_inputs: Sequence[Any], is_compiled: bool = True, threads: int = 1) -> None:
         super().__init__()
         self._source: Optional[Source] = source
-        self._converted, network = source.convert(example_inputs)
-        self._runs: Dict[Any, Callable[..., Any]] = {get_key(example_inputs): make_run(self._converted, network)}
+        self._key, self._threads = get_key(example_inputs), threads
+        self._converted, network = source.convert(example_inputs, threads, is_compiled)
+        self._result = network.result
+        self._runs: Dict[Any, Callable[..., Any]] = {}
+        if is_compiled:
+            self._runs[self._key] = make_run(self._converted, network)
 
     def forward(self, *inputs: Any) -> Any:
         try:
@@ -145,11 +149,14 @@ class CompiledModule(torch.nn.Module):
 
     def _add(self, inputs: Sequence[Any]) -> Callable[..., Any]:
         _check_tensors(inputs)
+        if get_key(inputs) == self._key:
+            run = self._runs[self._key] = _Run(self.model, self._result)
+            return run
         if self._source is None:
             shapes = "; ".join(_compilation.describe([torch.empty(shape, device="meta") for shape, _ in key]) for key in self._runs)
             raise InputError(f"inputs of shapes {_compilation.describe(inputs)}: this module was compiled for {shapes}, and loaded without its "
                              "source; call it with these shapes before it is saved")
-        run = self._runs[get_key(inputs)] = make_run(*self._source.convert(inputs, self._converted.model.threads))
+        run = self._runs[get_key(inputs)] = make_run(*self._source.convert(inputs, self._threads))
         return run
 
     def _tidy(self, inputs: Sequence[torch.Tensor]) -> List[torch.Tensor]:
@@ -171,6 +178,8 @@ class CompiledModule(torch.nn.Module):
     @property
     def model(self) -> Model:
         """The compiled network for the shapes of calibration."""
+        if self._converted.model is None:
+            self._converted.model = _compilation.build(self._converted.bytecode)
         return self._converted.model
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:

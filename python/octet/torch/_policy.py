@@ -7,7 +7,8 @@ PyTorch's objects are read by their `to_dict()`; nothing here imports `torch.ao`
 from __future__ import annotations
 
 import json
-from typing import Any, Dict, List, Optional
+import re
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import torch
 
@@ -79,7 +80,18 @@ def _write_keys(level: str, entry: Any) -> List[Any]:
     return [entry[0]]
 
 
-def write_mapping(qconfig_mapping: Any, prepare_custom_config: Any = None, engine: Optional[str] = None) -> str:
+def _spell_out(entries: List[Any], places: Sequence[Tuple[str, str]]) -> List[Any]:
+    """Regular expressions as PyTorch applies them, to the paths of modules: one for each operator that the first match is for."""
+    result, taken = [], set()
+    for pattern, qconfig in entries:
+        names = [name for name, path in places if re.match(pattern, path)]
+        result += [[f"{re.escape(name)}$", qconfig] for name in names if name not in taken] if names else [[pattern, qconfig]]
+        taken.update(names)
+    return result
+
+
+def write_mapping(qconfig_mapping: Any, prepare_custom_config: Any = None, engine: Optional[str] = None,
+                  places: Sequence[Tuple[str, str]] = ()) -> str:
     """The text of a QConfig mapping, in JSON.
 
     Args:
@@ -87,6 +99,7 @@ def write_mapping(qconfig_mapping: Any, prepare_custom_config: Any = None, engin
       prepare_custom_config: a `PrepareCustomConfig`, whose indexes and names of modules go into the mapping.
       engine: PyTorch's engine, which decides about the ranges of values that are quantized in each run; by default that of
         `torch.backends.quantized`.
+      places: the network's operators, each by its name and the path of its module; without them, expressions are matched with names.
     """
     members = _get_members(qconfig_mapping, "QConfigMapping")
     writer = _MappingWriter(members, engine or torch.backends.quantized.engine)
@@ -98,6 +111,7 @@ def write_mapping(qconfig_mapping: Any, prepare_custom_config: Any = None, engin
             place = f"{level} {', '.join(map(repr, keys))}"
             entries[tuple(keys)] = [*keys, writer.write(entry[-1], place, level == "object_type")]
         result[level] = list(entries.values())
+    result["module_name_regex"] = _spell_out(result["module_name_regex"], places)
     _add_custom(result, _get_members(prepare_custom_config or {}, "PrepareCustomConfig"))
     return json.dumps({key: value for key, value in result.items() if value or not isinstance(value, list)}, indent=1)
 

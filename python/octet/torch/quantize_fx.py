@@ -14,7 +14,7 @@ from ._compilation import Policy
 from ._modules import CompiledModule, PreparedModule, Source
 from ._policy import write_backend, write_mapping
 from ._training import TrainingModule
-from .front.trace import Tracer, trace
+from .front.trace import Tracer, list_places, trace
 
 __all__ = ["convert_fx", "convert_to_reference_fx", "prepare_fx", "prepare_qat_fx"]
 
@@ -31,9 +31,11 @@ def _trace(model: torch.nn.Module, custom: Any) -> torch.fx.GraphModule:
                          "it to PrepareCustomConfig.set_non_traceable_module_classes, or use torch.export") from error
 
 
-def make_policy(qconfig_mapping: Any, backend_config: Any, prepare_custom_config: Any = None) -> Policy:
+def make_policy(qconfig_mapping: Any, backend_config: Any, prepare_custom_config: Any = None,
+                graph: Optional[torch.fx.GraphModule] = None) -> Policy:
     backend = "native" if backend_config is None else backend_config if isinstance(backend_config, str) else write_backend(backend_config)
-    mapping = qconfig_mapping if isinstance(qconfig_mapping, str) else write_mapping(qconfig_mapping, prepare_custom_config)
+    places = list_places(graph) if graph is not None else ()
+    mapping = qconfig_mapping if isinstance(qconfig_mapping, str) else write_mapping(qconfig_mapping, prepare_custom_config, places=places)
     return Policy(backend, mapping)
 
 
@@ -57,7 +59,7 @@ def prepare_fx(model: torch.nn.Module, qconfig_mapping: Any, example_inputs: Tup
     if isinstance(example_inputs, torch.Tensor):
         example_inputs = (example_inputs,)
     graph = _trace(model, prepare_custom_config)
-    return PreparedModule(graph, make_policy(qconfig_mapping, backend_config, prepare_custom_config), example_inputs)
+    return PreparedModule(graph, make_policy(qconfig_mapping, backend_config, prepare_custom_config, graph), example_inputs)
 
 
 def prepare_qat_fx(model: torch.nn.Module, qconfig_mapping: Any, example_inputs: Tuple[Any, ...], prepare_custom_config: Any = None,
@@ -69,14 +71,18 @@ def prepare_qat_fx(model: torch.nn.Module, qconfig_mapping: Any, example_inputs:
     if isinstance(example_inputs, torch.Tensor):
         example_inputs = (example_inputs,)
     graph = _trace(model, prepare_custom_config)
-    return TrainingModule(graph, make_policy(qconfig_mapping, backend_config, prepare_custom_config), example_inputs)
+    return TrainingModule(graph, make_policy(qconfig_mapping, backend_config, prepare_custom_config, graph), example_inputs)
 
 
-def _convert(prepared: PreparedModule) -> CompiledModule:
+def _convert(prepared: Any, is_compiled: bool) -> CompiledModule:
+    if isinstance(prepared, TrainingModule):
+        return CompiledModule(prepared.make_source(), prepared.example_inputs, is_compiled)
+    if not isinstance(prepared, PreparedModule):
+        raise InputError(f"expected a module that prepare_fx returned, but got {type(prepared).__name__}")
     source: Source = prepared._source
     inputs = [torch.empty(shape, dtype=dtype) for shape, dtype in next(iter(source.samples), ())] or prepared.example_inputs
     try:
-        return CompiledModule(source, inputs)
+        return CompiledModule(source, inputs, is_compiled)
     except CompileError as error:
         if source.samples or "--calibration-data" not in str(error):
             raise
@@ -89,14 +95,10 @@ def convert_fx(graph_module: PreparedModule, convert_custom_config: Any = None, 
 
     A `qconfig_mapping` or `backend_config` replaces that of `prepare_fx` if the observers stay the same.
     """
-    if isinstance(graph_module, TrainingModule):
-        return CompiledModule(graph_module.make_source(), graph_module.example_inputs)
-    if not isinstance(graph_module, PreparedModule):
-        raise InputError(f"expected a module that prepare_fx returned, but got {type(graph_module).__name__}")
-    return _convert(graph_module)
+    return _convert(graph_module, is_compiled=True)
 
 
 def convert_to_reference_fx(graph_module: PreparedModule, convert_custom_config: Any = None, _remove_qconfig: bool = True,
                             qconfig_mapping: Any = None, backend_config: Any = None) -> CompiledModule:
-    """As `convert_fx`, whose compiled code gives the numbers of its reference model: Octet has one law for both."""
-    return convert_fx(graph_module, convert_custom_config, _remove_qconfig, qconfig_mapping, backend_config)
+    """As `convert_fx`, whose code gives the numbers of its reference model (Octet has one law for both), compiled at the first call."""
+    return _convert(graph_module, is_compiled=False)

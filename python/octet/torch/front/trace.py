@@ -3,7 +3,7 @@
 """Tracing modules as PyTorch's FX quantization does: modules of torch.nn stay whole."""
 from __future__ import annotations
 
-from typing import Any, Iterable, Tuple
+from typing import Any, Iterable, List, Tuple
 
 import torch
 import torch.fx
@@ -31,6 +31,19 @@ def trace(module: torch.nn.Module, tracer: Tracer) -> torch.fx.GraphModule:
     traced = torch.fx.GraphModule(module, graph, name)
     traced.octet_scopes = dict(tracer.node_name_to_scope)
     return traced
+
+
+def list_places(traced: torch.fx.GraphModule) -> List[Tuple[str, str]]:
+    """For each operator its name in the network and the path of the module by which PyTorch's mappings find it: of a function that
+    of the module around it."""
+    places = []
+    for node in traced.graph.nodes:
+        if node.op == "call_module":
+            places.append((str(node.target), str(node.target)))
+        elif node.op in ("call_function", "call_method"):
+            part = traced.octet_scopes.get(node.name, ("",))[0] or ""
+            places.append((f"{part}.{node.name}" if part else node.name, part))
+    return list(dict.fromkeys(places))
 
 
 def find_line(node: torch.fx.Node) -> Tuple[str, int, str]:

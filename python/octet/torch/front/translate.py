@@ -59,7 +59,6 @@ class _Translator:
         self.real: Dict[torch.fx.Node, Any] = {}
         self.made: Dict[torch.fx.Node, Any] = {}
         self.counts: Counter = Counter()
-        self.taken: set = set()
         self.lines: Dict[str, Tuple[str, int, str]] = {}
         self.nodes: Dict[str, str] = {}
         self.obstacles: List[str] = []
@@ -68,7 +67,10 @@ class _Translator:
 
     # ---- names ----
     def origin(self, node: torch.fx.Node) -> Tuple[str, str, int]:
-        """The name of an operator, its class, and its number among those of its class in the same module."""
+        """The name of an operator, its class, and its number among those of its class in the same module.
+
+        All calls of a module have its name, by which policies speak of them.
+        """
         if node.op == "call_module":
             target = str(node.target)
             module = self.module.get_submodule(target)
@@ -78,9 +80,6 @@ class _Translator:
             source = name_type(node.target if node.op == "call_function" else str(node.target))
             part = self.scopes.get(node.name, ("",))[0] or ""
             name = f"{part}.{node.name}" if part else node.name
-        if name in self.taken:
-            name = f"{part}.{node.name}" if part and node.op != "call_module" else node.name
-        self.taken.add(name)
         self.counts[part, source] += 1
         return name, source, self.counts[part, source] - 1
 
@@ -136,10 +135,19 @@ class _Translator:
         self.net.set_origin(name, source, index, file, line)
         self.net.result = real
         try:
-            return self.check(self.make(node, module, values), real)
+            return self.place(self.check(self.make(node, module, values), real), values)
         except (Unsupported, ValueError, TypeError) as error:
             self.fail(node, name, source, str(error))
             return self.assume(real)
+
+    def place(self, made: Any, values: Any) -> Any:
+        """What does nothing is an operator of its own all the same, which a policy may observe: a move that leaves all where it is."""
+        given = {leaf.number for leaf in pytree.tree_leaves(values) if isinstance(leaf, Value)}
+
+        def move(leaf: Any) -> Any:
+            is_given = isinstance(leaf, Value) and leaf.tensor is None and leaf.number in given
+            return self.net.nn("reshape", leaf, shape=leaf.shape) if is_given else leaf
+        return pytree.tree_map(move, made)
 
     def make(self, node: torch.fx.Node, module: Any, values: Any) -> Any:
         args, kwargs = values

@@ -3,13 +3,14 @@
 """Normalizations."""
 from __future__ import annotations
 
-from typing import Any, Optional, Sequence
+from typing import Any, Iterable, Optional, Sequence
 
 import torch
 from torch import nn
 
 from ..net import Net, Unsupported, Value
 from ..table import modules, operators
+from .products import transposed
 
 
 def _vector(net: Net, value: Optional[Value], size: int, otherwise: float) -> Value:
@@ -50,12 +51,24 @@ def batch_norm_module(net: Net, module: Any, x: Value) -> Value:
     return _batch_norm(net, x, module.weight, module.bias, module.running_mean, module.running_var, module.eps)
 
 
+def _standardize(net: Net, x: Value, axes: Iterable[int], eps: float, weight: Optional[Value], bias: Optional[Value], shape: Sequence[int]) -> Value:
+    """Values without their mean, over their deviation; then scaled if there is a weight or a bias, in that shape."""
+    axes = list(axes)
+    deviations = net.nn("sub", x, net.nn("reduce_mean", x, axes=axes, keep_dims=True))
+    variance = net.nn("reduce_mean", net.nn("mul", deviations, deviations), axes=axes, keep_dims=True)
+    result = net.nn("div", deviations, net.nn("sqrt", net.nn("add", variance, float(eps))))
+    if weight is None and bias is None:
+        return result
+    scale = net.constant(torch.ones(shape)) if weight is None else transposed(net, weight, shape)
+    shift = net.constant(torch.zeros(shape)) if bias is None else transposed(net, bias, shape)
+    return net.nn("add", net.nn("mul", result, scale), shift)
+
+
 @operators("layer_norm")
 def layer_norm(net: Net, x: Value, normalized_shape: Sequence[int], weight: Optional[Value] = None, bias: Optional[Value] = None,
                eps: float = 1e-5, *_: Any) -> Value:
     shape = tuple(normalized_shape) if not isinstance(normalized_shape, int) else (normalized_shape,)
-    scale = net.constant(torch.ones(shape)) if weight is None else weight
-    return net.compose("LayerNormalization", x, scale, bias, axis=x.rank - len(shape), epsilon=float(eps))
+    return _standardize(net, x, range(x.rank - len(shape), x.rank), eps, weight, bias, shape)
 
 
 @operators("native_layer_norm")
@@ -87,8 +100,7 @@ def instance_norm(net: Net, x: Value, running_mean: Optional[Value] = None, runn
                   bias: Optional[Value] = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5, *_: Any) -> Value:
     if not use_input_stats:
         return _batch_norm(net, x, weight, bias, running_mean, running_var, eps)
-    channels = x.shape[1]
-    return net.compose("InstanceNormalization", x, _vector(net, weight, channels, 1.0), _vector(net, bias, channels, 0.0), epsilon=float(eps))
+    return _standardize(net, x, range(2, x.rank), eps, weight, bias, (x.shape[1], *[1] * (x.rank - 2)))
 
 
 @operators("normalize")

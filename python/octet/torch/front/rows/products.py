@@ -16,7 +16,7 @@ Sizes = Union[int, Sequence[int]]
 
 def spread(sizes: Sizes, rank: int) -> list:
     """A size for each of `rank` dimensions."""
-    sizes = [sizes] if isinstance(sizes, int) else list(sizes)
+    sizes = [sizes] if isinstance(sizes, (int, float)) else list(sizes)
     return sizes * rank if len(sizes) == 1 else sizes
 
 

@@ -1,0 +1,222 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""PyTorch's reference models and those of octet.torch, compared: readers of values, scales and zero points."""
+import copy
+import re
+from collections import Counter
+
+import torch
+from fx_graph import HALF, Graph, read_ir, ulps
+from octet.torch._names import name_type
+from torch import nn
+from torch.nn import functional as F
+from torch.utils import _pytree as pytree
+
+
+#: What PyTorch's fusion takes together: the first module, and what comes behind it.
+FUSED = {nn.Conv2d, nn.ConvTranspose2d, nn.Linear, nn.BatchNorm2d}
+FUSED_BEHIND = {nn.BatchNorm2d, nn.BatchNorm1d, nn.ReLU, F.relu}
+
+
+class Recorder(torch.fx.Interpreter):
+    """Runs a graph and keeps the value of every node."""
+
+    def __init__(self, module):
+        super().__init__(module)
+        self.values = {}
+
+    def run_node(self, node):
+        self.values[node.name] = result = super().run_node(node)
+        return result
+
+
+def record(module, inputs):
+    recorder = Recorder(module)
+    with torch.no_grad():
+        recorder.run(*(x.clone() for x in inputs))
+    return recorder.values
+
+
+def _holds_tensor(value):
+    return any(isinstance(leaf, torch.Tensor) for leaf in pytree.tree_leaves(value))
+
+
+def find_aliases(traced, reference):
+    """Names of the float graph's nodes that fusion took out of the reference model: those of the nodes that have their place."""
+    kept, aliases = {node.name for node in reference.graph.nodes}, {}
+    for node in traced.graph.nodes:
+        if node.name not in kept and node.all_input_nodes:
+            source = node.all_input_nodes[0].name
+            aliases[node.name] = aliases.get(source, source)
+    return aliases
+
+
+def _read_quantize(graph, node, operands, values, constants):
+    dynamic = "dynamic" in str(node.target)
+    if operands[0] in constants:
+        constants.add(node.name)
+        return
+    graph.sources[node.name] = operands[:1]
+    value = values[node.name]
+    if node.args[1] is torch.float16:
+        graph.pairs[node.name] = HALF
+    elif dynamic:
+        graph.pairs[node.name] = (0, 127 if node.args[2] else 255)
+    else:
+        graph.pairs[node.name] = (value.q_scale(), value.q_zero_point())
+
+
+def read_module(module, inputs):
+    """What PyTorch's reference model does."""
+    graph, values, constants, parts = Graph(), record(module, inputs), set(), {}
+    for node in module.graph.nodes:
+        operands = [operand.name for operand in node.all_input_nodes]
+        if node.op == "get_attr":
+            constants.add(node.name)
+        elif "quantize_per" in str(node.target):
+            _read_quantize(graph, node, operands, values, constants)
+        elif node.op == "placeholder":
+            graph.sources[node.name], graph.names[node.name] = [], node.name
+        elif operands and all(operand in constants for operand in operands):
+            constants.add(node.name)
+        elif node.target == "dequantize":
+            graph.sources[node.name], graph.passed[node.name] = operands, operands[0]
+        elif node.op == "output" or _holds_tensor(values[node.name]):
+            graph.sources[node.name] = [operand for operand in operands if operand in graph.sources]
+            # A part of a tuple is the same operator's.
+            parts[node.name] = node.name
+            if str(node.target).endswith("getitem") or "getitem" in getattr(node.target, "__name__", ""):
+                if not isinstance(values[operands[0]], torch.Tensor):
+                    parts[node.name] = parts.get(operands[0], operands[0])
+            graph.names[node.name] = parts[node.name]
+    return graph
+
+
+def inline_groups(text):
+    """`main` without regions: the operators of a group stand in its place."""
+    lines, names, prefix = [], {}, ""
+
+    def rename(line):
+        return re.sub(r"%[\w#]+", lambda found: names.get(prefix + found[0], names.get(found[0], found[0])), line)
+
+    number, group = 0, None
+    for line in text.split("\n"):
+        found = re.match(r"\s*(%\w+)(?::\d+)? = octet.group @[\w.:@\"]+\((.*?)\)", line)
+        if found:
+            number, group = number + 1, found[1]
+            inner = {}
+            for argument, operand in re.findall(r"(%\w+) = (%[\w#]+)", found[2]):
+                inner[f"g{number}{argument}"] = names.get(operand, operand)
+            names.update(inner)
+            prefix = f"g{number}"
+            continue
+        if group and line.strip().startswith("octet.yield"):
+            operands = re.findall(r"%[\w#]+", line.split(":")[0])
+            names[group] = names.get(prefix + operands[0], operands[0])
+            continue
+        if group and line.strip() == "}":
+            group, prefix = None, ""
+            continue
+        if group:
+            for result in re.findall(r"%\w+", line.split(" = ")[0]) if " = " in line else []:
+                names[prefix + result] = f"%{prefix}_{result[1:]}"
+        lines.append(rename(line))
+    return "\n".join(lines)
+
+
+_PLACE = re.compile(r" loc\((?:[^()]|\([^()]*\))*\)")
+
+
+def read_text(text):
+    """The same of the text of a converted module."""
+    main = text[text.index("func.func @main"):]
+    main = re.sub(r"octet\.decision = #octet\.decision<.*?>(, |(?=\}))(?=octet\.origin|\})", "", _PLACE.sub("", main))
+    main = re.sub(r'octet\.origin<"([^"]+)", "[^"]+", (\d+)>', r'octet.origin<"\1#\2">', main)
+    return read_ir(inline_groups(main[:main.index("\n  }") + 4].replace("\n  }", "\n}")))
+
+
+def rename(graph, names):
+    graph.names = {key: names.get(name, name) for key, name in graph.names.items()}
+    return graph
+
+
+def list_names(traced, aliases):
+    """The node of FX, or the one that it was fused to, by Octet's name of an operator and its number among those of its class."""
+    names, counts = {}, Counter()
+    for node in traced.graph.nodes:
+        target = str(node.target)
+        if node.op == "call_module":
+            name, part, kind = target, target.rpartition(".")[0], type(traced.get_submodule(target))
+        elif node.op in ("call_function", "call_method"):
+            part, kind = traced.octet_scopes.get(node.name, ("",))[0] or "", name_type(node.target)
+            name = f"{part}.{node.name}" if part else node.name
+        else:
+            continue
+        names[f"{name}#{counts[part, kind]}"] = aliases.get(node.name, node.name)
+        counts[part, kind] += 1
+    return names
+
+
+def is_confused(traced):
+    """Whether a module is called several times and one of its calls is fused: PyTorch then fuses it for the others as well."""
+    calls = Counter(str(node.target) for node in traced.graph.nodes if node.op == "call_module")
+    for node in traced.graph.nodes:
+        if node.op == "call_module" and calls[str(node.target)] > 1 and len(node.users) == 1:
+            user = next(iter(node.users))
+            kind = type(traced.get_submodule(str(user.target))) if user.op == "call_module" else user.target
+            first = type(traced.get_submodule(str(node.target)))
+            if first in FUSED and kind in FUSED_BEHIND:
+                return True
+    return False
+
+
+#: Operators whose results have a known range, by the ends of their names.
+KNOWN_RANGES = ("sigmoid", "hardsigmoid", "tanh", "sigmoid_", "tanh_", "Sigmoid", "Hardsigmoid", "Tanh", "Softmax")
+
+
+def cuts_values(reference):
+    """Whether PyTorch quantizes a value with the known range of another: an input of a sigmoid, or what a sigmoid is joined with.
+
+    Octet gives such values a range of their own (docs/deviations.md).
+    """
+    def is_known(node):
+        kind = type(reference.get_submodule(str(node.target))).__name__ if node.op == "call_module" else str(getattr(node.target, "__name__", node.target))
+        return kind in KNOWN_RANGES
+
+    for node in reference.graph.nodes:
+        if "quantize_per_tensor" != getattr(node.target, "__name__", ""):
+            continue
+        scale = float(getattr(reference, str(node.args[1].target)))
+        if scale not in (1 / 256, 2 / 256):
+            continue
+        source = node.args[0]
+        while not is_known(source):
+            operands = [operand for operand in source.all_input_nodes if operand.op != "get_attr"]
+            if len(operands) != 1 or source.op == "placeholder":
+                return True
+            source = operands[0]
+    return False
+
+
+def convert_with_torch(module, mapping, inputs, samples, **options):
+    from torch.ao.quantization import quantize_fx
+    prepared = quantize_fx.prepare_fx(copy.deepcopy(module), mapping, inputs, **options)
+    with torch.no_grad():
+        for sample in samples:
+            prepared(*(x.clone() for x in sample))
+    return prepared
+
+
+def differ(ours, theirs, is_histogram=False, allowed=16):
+    """What is not the same, or nothing."""
+    if ours.edges() != theirs.edges():
+        return f"readers: only here {sorted(ours.edges() - theirs.edges())}, only PyTorch {sorted(theirs.edges() - ours.edges())}"
+    mine, other = ours.quantized(), theirs.quantized()
+    if [value[:2] for value in mine] != [value[:2] for value in other]:
+        return f"quantized values: {mine}, PyTorch {other}"
+    for (*name, zero, scale), (*_, their_zero, their_scale) in zip(mine, other):
+        if is_histogram and abs(zero - their_zero) <= 2 and abs(scale / their_scale - 1) <= 0.02:
+            continue
+        if zero != their_zero or ulps(scale, their_scale) > allowed:
+            return f"{name}: scale {scale!r}, zero point {zero}, PyTorch {their_scale!r}, {their_zero}"
+    return None
