@@ -41,6 +41,11 @@ class Network:
         return self._net.builder.text
 
 
+def has_size(node: torch.fx.Node) -> bool:
+    """Whether a number is known without the elements of tensors."""
+    return node.target not in ("item", "tolist", "__bool__", "__int__", "__float__", "equal", "allclose", "is_nonzero", torch.equal, torch.allclose, torch.is_nonzero)
+
+
 def _has_values(tree: Any) -> bool:
     """Whether a tensor in it is computed when the network runs."""
     return any(isinstance(leaf, Value) and leaf.tensor is None for leaf in pytree.tree_leaves(tree))
@@ -60,6 +65,7 @@ class _Translator:
         self.taken: set = set()
         self.lines: Dict[str, Tuple[str, int, str]] = {}
         self.obstacles: List[str] = []
+        self.stale: Dict[torch.fx.Node, str] = {}  # tensors that an operator in place has changed in part
         self.known: Dict[int, Value] = {}  # parameters, each a constant once
         self.names = names
 
@@ -103,16 +109,19 @@ class _Translator:
         return pytree.tree_map(make, real)
 
     def call(self, node: torch.fx.Node) -> None:
+        module = self.module.get_submodule(str(node.target)) if node.op == "call_module" else None
+        written = self.written(node, module)
         args = torch.fx.map_arg(node.args, lambda n: self.real[n])
         kwargs = torch.fx.map_arg(node.kwargs, lambda n: self.real[n])
         values = torch.fx.map_arg((node.args, node.kwargs), lambda n: self.made[n])
-        module = self.module.get_submodule(str(node.target)) if node.op == "call_module" else None
         if node.op == "call_method":
             real = getattr(args[0], str(node.target))(*args[1:], **kwargs)
         else:
             real = (module if module is not None else node.target)(*args, **kwargs)
-        self.real[node] = real
+        real = self.real[node] = self.real[written[0]] if written and real is None else real  # a statement
         if not any(isinstance(leaf, torch.Tensor) for leaf in pytree.tree_leaves(real)):
+            if _has_values(values) and isinstance(real, (bool, int, float)) and not has_size(node):
+                self.obstruct(node, "a number that the network computes steers the program; keep it a tensor")
             self.made[node] = real  # sizes and the like
         elif any(leaf is _MISSING for leaf in pytree.tree_leaves(values)):
             self.made[node] = self.assume(real)
@@ -122,8 +131,36 @@ class _Translator:
             self.made[node] = values[0][0][values[0][1]]
         else:
             self.made[node] = self.translate(node, module, values, real)
-        if is_in_place(node.target, node.op, {**kwargs, "inplace": kwargs.get("inplace") or getattr(module, "inplace", False)}):
-            self.made[node.args[0]] = self.made[node]
+        for other in written:
+            self.made[other] = self.made[node]
+
+    def written(self, node: torch.fx.Node, module: Any) -> List[torch.fx.Node]:
+        """The nodes whose tensor an operator in place changes. Views of it are lost: reading one is an obstacle."""
+        for read in node.all_input_nodes:
+            if read in self.stale:
+                self.obstruct(node, f"reads {read.name}, whose memory {self.stale[read]} has changed in place through another view; "
+                              "use the operator that returns a new tensor")
+        if not node.args or not is_in_place(node.target, node.op, {**node.kwargs, "inplace": node.kwargs.get("inplace") or getattr(module, "inplace", False)}):
+            return []
+        first = node.args[0]
+        before = self.real.get(first) if isinstance(first, torch.fx.Node) else None
+        if not isinstance(before, torch.Tensor):
+            return []
+        if first.op == "get_attr":
+            self.obstruct(node, f"changes {first.target} of the module; return the new value instead")
+        after, same = before.clone(), []
+        for other, real in self.real.items():
+            if isinstance(real, torch.Tensor) and real.data_ptr() == before.data_ptr() and (real.shape, real.stride()) == (before.shape, before.stride()):
+                same.append(other)
+            elif isinstance(real, torch.Tensor) and real.numel() and real.untyped_storage().data_ptr() == before.untyped_storage().data_ptr():
+                self.stale[other] = node.name
+        self.real.update(dict.fromkeys(same, after))
+        return same
+
+    def obstruct(self, node: torch.fx.Node, reason: str) -> None:
+        name, source, _ = self.origin(node)
+        self.lines[name] = find_line(node)
+        self.fail(node, name, source, reason)
 
     def translate(self, node: torch.fx.Node, module: Any, values: Any, real: Any) -> Any:
         name, source, index = self.origin(node)
@@ -205,7 +242,15 @@ class _Parameters:
         found = getattr(self._module, name)
         if isinstance(found, torch.Tensor):
             return self._translator.parameter(found, f"{self._path}.{name}")
-        return found
+        return self.part(name) if isinstance(found, torch.nn.Module) else found
+
+    @property
+    def module(self) -> Any:
+        return self._module
+
+    def part(self, name: str) -> "_Parameters":
+        """A module within it, or a function that it holds."""
+        return _Parameters(self._translator, operator.attrgetter(name)(self._module) if "." not in name else self._module.get_submodule(name), f"{self._path}.{name}")
 
 
 def translate(graph: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> Network:
