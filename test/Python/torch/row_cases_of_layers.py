@@ -28,6 +28,10 @@ RECURRENT = [
     ("lstm_cell", nn.LSTMCell(5, 3), (STEPS[0],)), ("gru_cell", nn.GRUCell(5, 3), (STEPS[0], torch.randn(2, 3))), ("rnn_cell", nn.RNNCell(5, 3), (STEPS[0],)),
     ("rnn_cell_relu", nn.RNNCell(5, 3, nonlinearity="relu"), (STEPS[0],)), ("lstm_dropout", nn.LSTM(5, 3, 2, dropout=0.5), (STEPS,)),
 ]
+_FUNCTIONS = {"lstm": (nn.LSTM(5, 3, 2), (torch.zeros(2, 2, 3), torch.ones(2, 2, 3))), "gru": (nn.GRU(5, 3, 2), torch.ones(2, 2, 3)),
+              "rnn_tanh": (nn.RNN(5, 3, 2), torch.zeros(2, 2, 3)), "rnn_relu": (nn.RNN(5, 3, 2), torch.ones(2, 2, 3))}
+RECURRENT += [(f"function_{name}", lambda x, of=getattr(torch, name), weights=[p.detach() for p in module.parameters()], states=states: of(x, states, weights, True, 2, 0.0, False, False, False),
+               (STEPS,)) for name, (module, states) in _FUNCTIONS.items()]
 MASK = torch.triu(torch.full((6, 6), float("-inf")), 1)
 
 

@@ -11,12 +11,14 @@ import torch
 import torch.fx
 from torch.utils import _pytree as pytree
 
-from ...errors import CompileError
+from ...errors import CompileError, InputError
 from .._names import name_type
 from . import rows  # noqa: F401  (fills the table)
 from .decompose import decompose
+from .memory import Memory
 from .net import ELEMENTS, Net, Unsupported, Value, held_as
-from .table import MODULES, find_row, is_in_place
+from .parameters import Parameters
+from .table import MODULES, find_row
 from .trace import find_line
 
 
@@ -41,9 +43,14 @@ class Network:
         return self._net.builder.text
 
 
-def has_size(node: torch.fx.Node) -> bool:
+_STEERING = ("item", "tolist", "__bool__", "__int__", "__float__", "equal", "allclose", "is_nonzero", "_local_scalar_dense")
+
+
+def _has_size(node: torch.fx.Node) -> bool:
     """Whether a number is known without the elements of tensors."""
-    return node.target not in ("item", "tolist", "__bool__", "__int__", "__float__", "equal", "allclose", "is_nonzero", torch.equal, torch.allclose, torch.is_nonzero)
+    target = node.target
+    name = target._schema.name.split("::")[1] if isinstance(target, torch._ops.OpOverload) else target if isinstance(target, str) else target.__name__
+    return name not in _STEERING
 
 
 def _has_values(tree: Any) -> bool:
@@ -55,31 +62,34 @@ def _has_values(tree: Any) -> bool:
 _MISSING = object()
 
 
-class _Translator:
-    def __init__(self, graph: torch.fx.GraphModule, names: Dict[str, Any]) -> None:
+class Translator:
+    """Walks a graph once. Front ends that know more of operators say it by another `origin`."""
+
+    def __init__(self, graph: torch.fx.GraphModule) -> None:
         self.module, self.net = graph, Net()
         self.scopes: Dict[str, Any] = getattr(graph, "octet_scopes", {})
-        self.real: Dict[torch.fx.Node, Any] = {}
+        self.memory = Memory(self.obstruct)
+        self.real = self.memory.real
         self.made: Dict[torch.fx.Node, Any] = {}
         self.counts: Counter = Counter()
         self.taken: set = set()
         self.lines: Dict[str, Tuple[str, int, str]] = {}
         self.obstacles: List[str] = []
-        self.stale: Dict[torch.fx.Node, str] = {}  # tensors that an operator in place has changed in part
         self.known: Dict[int, Value] = {}  # parameters, each a constant once
-        self.names = names
 
     # ---- names ----
-    def origin(self, node: torch.fx.Node) -> Tuple[str, str, int]:
-        """The name of an operator, its class, and its number among those of its class in the same module."""
+    def describe(self, node: torch.fx.Node) -> Tuple[str, str, str]:
+        """An operator's name, its class, and the module that it is in."""
         if node.op == "call_module":
             target = str(node.target)
-            name, source = target, name_type(type(self.module.get_submodule(target)))
-            part = target.rpartition(".")[0]
-        else:
-            source = name_type(node.target if node.op == "call_function" else str(node.target))
-            part = self.scopes.get(node.name, ("",))[0] or ""
-            name = f"{part}.{node.name}" if part else node.name
+            return target, name_type(type(self.module.get_submodule(target))), target.rpartition(".")[0]
+        part = self.scopes.get(node.name, ("",))[0] or ""
+        source = name_type(node.target if node.op == "call_function" else str(node.target))
+        return f"{part}.{node.name}" if part else node.name, source, part
+
+    def origin(self, node: torch.fx.Node) -> Tuple[str, str, int]:
+        """The name of an operator, its class, and its number among those of its class in the same module."""
+        name, source, part = self.describe(node)
         if name in self.taken:
             name = f"{part}.{node.name}" if part and node.op != "call_module" else node.name
         self.taken.add(name)
@@ -92,9 +102,50 @@ class _Translator:
         self.obstacles.append(f"{place}{source} ({name}): {reason}" + (f"\n    {text}" if text else ""))
 
     # ---- nodes ----
+    def run(self, example_inputs: Sequence[Any]) -> Network:
+        inputs, examples, result = [], list(example_inputs), None
+        with torch.no_grad():
+            for node in self.module.graph.nodes:
+                if node.op == "placeholder":
+                    real = examples.pop(0) if examples else node.args[0]
+                    inputs += self.take_input(node, real)
+                elif node.op == "get_attr":
+                    real = self.real[node] = operator.attrgetter(str(node.target))(self.module)
+                    self.made[node] = self.parameter(real, str(node.target)) if isinstance(real, torch.Tensor) else real
+                elif node.op == "output":
+                    result = torch.fx.map_arg(node.args[0], lambda n: self.made[n])
+                else:
+                    self.call(node)
+        if self.obstacles:
+            count = "1 operator is" if len(self.obstacles) == 1 else f"{len(self.obstacles)} operators are"
+            raise CompileError(f"{count} not supported:\n" + "\n".join(self.obstacles))
+        return self.finish(inputs, result)
+
+    def take_input(self, node: torch.fx.Node, real: Any) -> List[str]:
+        """The name of an input, if it is a tensor."""
+        if not isinstance(real, torch.Tensor):
+            self.real[node] = self.made[node] = real
+            return []
+        if real.device.type != "cpu":
+            raise InputError(f"the input {node.name} is on the device {real.device}: move the module and its inputs to the CPU")
+        self.real[node] = real.detach().clone()
+        try:
+            self.made[node] = self.net.input(node.name, real)
+        except Unsupported as error:
+            raise InputError(f"the input {node.name}: {error}") from None
+        return [node.name]
+
+    def finish(self, inputs: List[str], result: Any) -> Network:
+        leaves, spec = pytree.tree_flatten(result)
+        tensors = [leaf for leaf in leaves if isinstance(leaf, Value)]
+        outputs = ["output" if len(tensors) == 1 else f"output{i}" for i in range(len(tensors))]
+        self.net.builder.finish([(name, self.net.number(value)) for name, value in zip(outputs, tensors)])
+        places = [Output(tensors.index(leaf)) if isinstance(leaf, Value) else leaf for leaf in leaves]
+        return Network(self.net, inputs, outputs, pytree.tree_unflatten(places, spec), self.lines)
+
     def parameter(self, tensor: torch.Tensor, name: str) -> Value:
         if id(tensor) not in self.known:
-            self.known[id(tensor)] = self.net.constant(tensor, self.names.get(name, name))
+            self.known[id(tensor)] = self.net.constant(tensor, name)
         return self.known[id(tensor)]
 
     def wrap(self, real: Any) -> Any:
@@ -110,17 +161,21 @@ class _Translator:
 
     def call(self, node: torch.fx.Node) -> None:
         module = self.module.get_submodule(str(node.target)) if node.op == "call_module" else None
-        written = self.written(node, module)
+        written = self.memory.write(node, module)
         args = torch.fx.map_arg(node.args, lambda n: self.real[n])
         kwargs = torch.fx.map_arg(node.kwargs, lambda n: self.real[n])
         values = torch.fx.map_arg((node.args, node.kwargs), lambda n: self.made[n])
-        if node.op == "call_method":
-            real = getattr(args[0], str(node.target))(*args[1:], **kwargs)
-        else:
-            real = (module if module is not None else node.target)(*args, **kwargs)
+        try:
+            if node.op == "call_method":
+                real = getattr(args[0], str(node.target))(*args[1:], **kwargs)
+            else:
+                real = (module if module is not None else node.target)(*args, **kwargs)
+        except (RuntimeError, ValueError, TypeError, IndexError) as error:
+            file, line, text = find_line(node)
+            raise InputError(f"{file}:{line}: {text}\n  PyTorch itself fails there on the example inputs: {error}") from error
         real = self.real[node] = self.real[written[0]] if written and real is None else real  # a statement
         if not any(isinstance(leaf, torch.Tensor) for leaf in pytree.tree_leaves(real)):
-            if _has_values(values) and isinstance(real, (bool, int, float)) and not has_size(node):
+            if _has_values(values) and isinstance(real, (bool, int, float)) and not _has_size(node):
                 self.obstruct(node, "a number that the network computes steers the program; keep it a tensor")
             self.made[node] = real  # sizes and the like
         elif any(leaf is _MISSING for leaf in pytree.tree_leaves(values)):
@@ -134,29 +189,6 @@ class _Translator:
         for other in written:
             self.made[other] = self.made[node]
 
-    def written(self, node: torch.fx.Node, module: Any) -> List[torch.fx.Node]:
-        """The nodes whose tensor an operator in place changes. Views of it are lost: reading one is an obstacle."""
-        for read in node.all_input_nodes:
-            if read in self.stale:
-                self.obstruct(node, f"reads {read.name}, whose memory {self.stale[read]} has changed in place through another view; "
-                              "use the operator that returns a new tensor")
-        if not node.args or not is_in_place(node.target, node.op, {**node.kwargs, "inplace": node.kwargs.get("inplace") or getattr(module, "inplace", False)}):
-            return []
-        first = node.args[0]
-        before = self.real.get(first) if isinstance(first, torch.fx.Node) else None
-        if not isinstance(before, torch.Tensor):
-            return []
-        if first.op == "get_attr":
-            self.obstruct(node, f"changes {first.target} of the module; return the new value instead")
-        after, same = before.clone(), []
-        for other, real in self.real.items():
-            if isinstance(real, torch.Tensor) and real.data_ptr() == before.data_ptr() and (real.shape, real.stride()) == (before.shape, before.stride()):
-                same.append(other)
-            elif isinstance(real, torch.Tensor) and real.numel() and real.untyped_storage().data_ptr() == before.untyped_storage().data_ptr():
-                self.stale[other] = node.name
-        self.real.update(dict.fromkeys(same, after))
-        return same
-
     def obstruct(self, node: torch.fx.Node, reason: str) -> None:
         name, source, _ = self.origin(node)
         self.lines[name] = find_line(node)
@@ -169,16 +201,18 @@ class _Translator:
         self.net.result = real
         try:
             return self.check(self.make(node, module, values), real)
-        except (Unsupported, ValueError, TypeError) as error:
+        except (Unsupported, ValueError) as error:
             self.fail(node, name, source, str(error))
-            return self.assume(real)
+        except (TypeError, AttributeError, LookupError, RuntimeError) as error:  # arguments that the row does not expect
+            self.fail(node, name, source, f"is not supported with these arguments ({error})")
+        return self.assume(real)
 
     def make(self, node: torch.fx.Node, module: Any, values: Any) -> Any:
         args, kwargs = values
         if module is not None:
             row = MODULES.get(type(module))
             if row is not None:
-                return row(self.net, _Parameters(self, module, str(node.target)), *args, **kwargs)
+                return row(self.net, Parameters(self.parameter, module, str(node.target)), *args, **kwargs)
         else:
             row = find_row(node.target, node.op)
             if row is not None:
@@ -232,54 +266,6 @@ class _Translator:
         return made
 
 
-class _Parameters:
-    """A module whose tensors are values of the network; all else is the module's own."""
-
-    def __init__(self, translator: _Translator, module: torch.nn.Module, path: str) -> None:
-        self._translator, self._module, self._path = translator, module, path
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._module, name)
-        if isinstance(found, torch.Tensor):
-            return self._translator.parameter(found, f"{self._path}.{name}")
-        return self.part(name) if isinstance(found, torch.nn.Module) else found
-
-    @property
-    def module(self) -> Any:
-        return self._module
-
-    def part(self, name: str) -> "_Parameters":
-        """A module within it, or a function that it holds."""
-        return _Parameters(self._translator, operator.attrgetter(name)(self._module) if "." not in name else self._module.get_submodule(name), f"{self._path}.{name}")
-
-
 def translate(graph: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> Network:
     """The network that a graph is for inputs of these shapes. Raises CompileError with all operators that are not supported."""
-    translator = _Translator(graph, {})
-    net = translator.net
-    inputs, examples = [], list(example_inputs)
-    with torch.no_grad():
-        for node in graph.graph.nodes:
-            if node.op == "placeholder":
-                real = examples.pop(0) if examples else node.args[0]
-                real = real.detach().clone() if isinstance(real, torch.Tensor) else real
-                translator.real[node] = real
-                is_tensor = isinstance(real, torch.Tensor)
-                translator.made[node] = net.input(node.name, real) if is_tensor else real
-                inputs += [node.name] if is_tensor else []
-            elif node.op == "get_attr":
-                real = operator.attrgetter(str(node.target))(graph)
-                translator.real[node] = real
-                translator.made[node] = translator.parameter(real, str(node.target)) if isinstance(real, torch.Tensor) else real
-            elif node.op == "output":
-                result = torch.fx.map_arg(node.args[0], lambda n: translator.made[n])
-            else:
-                translator.call(node)
-    if translator.obstacles:
-        raise CompileError(f"{len(translator.obstacles)} operators are not supported:\n" + "\n".join(translator.obstacles))
-    leaves, spec = pytree.tree_flatten(result)
-    tensors = [leaf for leaf in leaves if isinstance(leaf, Value)]
-    outputs = ["output" if len(tensors) == 1 else f"output{i}" for i in range(len(tensors))]
-    net.builder.finish([(name, net.number(value)) for name, value in zip(outputs, tensors)])
-    places = [Output(tensors.index(leaf)) if isinstance(leaf, Value) else leaf for leaf in leaves]
-    return Network(net, inputs, outputs, pytree.tree_unflatten(places, spec), translator.lines)
+    return Translator(graph).run(example_inputs)

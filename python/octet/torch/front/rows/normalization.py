@@ -19,6 +19,8 @@ def _vector(net: Net, value: Optional[Value], size: int, otherwise: float) -> Va
 
 def _batch_norm(net: Net, x: Value, weight: Optional[Value], bias: Optional[Value], mean: Value, variance: Value, eps: float) -> Value:
     channels = x.shape[1]
+    if mean is None or variance is None:
+        raise Unsupported("batch norm without statistics; call eval() first")
     if any(value is not None and value.tensor is None for value in (weight, bias, mean, variance)):
         shape = (channels, *[1] * (x.rank - 2))
         spread = lambda value: net.reshape(value, shape)  # noqa: E731
@@ -87,7 +89,12 @@ def native_group_norm(net: Net, x: Value, weight: Optional[Value], bias: Optiona
 
 
 @operators("instance_norm")
-def instance_norm(net: Net, x: Value, running_mean: Optional[Value] = None, running_var: Optional[Value] = None, weight: Optional[Value] = None,
+def instance_norm(net: Net, x: Value, *args: Any, **kwargs: Any) -> Value:
+    """The ATen operator has weight and bias first, and one argument more."""
+    return _instance_norm(net, x, *args[2:4], *args[:2], *args[4:7]) if len(args) == 8 else _instance_norm(net, x, *args, **kwargs)
+
+
+def _instance_norm(net: Net, x: Value, running_mean: Optional[Value] = None, running_var: Optional[Value] = None, weight: Optional[Value] = None,
                   bias: Optional[Value] = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5, *_: Any) -> Value:
     if not use_input_stats:
         return _batch_norm(net, x, weight, bias, running_mean, running_var, eps)

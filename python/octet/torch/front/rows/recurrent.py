@@ -3,13 +3,14 @@
 """Recurrent networks, unrolled: one linear layer takes the whole sequence, one of each step takes the state."""
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any, List, Optional, Sequence, Tuple
 
 import torch
 from torch import nn
 
 from ..net import Net, Unsupported, Value
-from ..table import modules
+from ..table import modules, operators
 from .movement import slice_along
 
 #: Where ONNX has PyTorch's gates: (input, forget, cell, output) become (input, output, forget, cell), (reset, update, new) become (update, reset, new).
@@ -60,6 +61,7 @@ def _run(net: Net, module: Any, op: str, x: Value, states: Sequence[Optional[Val
         states = [state and net.reshape(state, (state.shape[0], 1, state.shape[1])) for state in states]
     elif module.batch_first:
         x = net.nn("transpose", x, permutation=[1, 0, 2])
+    states = [None if state is None or state.tensor is not None and not state.tensor.any() else state for state in states]
     lasts: List[List[Value]] = []
     for layer in range(module.num_layers):
         x, *last = _layer(net, module, op, layer, x, [state and slice_along(net, state, 0, layer * count, count) for state in states])
@@ -123,3 +125,27 @@ def gru_cell(net: Net, module: Any, x: Value, hx: Optional[Value] = None) -> Val
 def rnn_cell(net: Net, module: Any, x: Value, hx: Optional[Value] = None) -> Value:
     (parts,) = _gates(net, module, x, _state(net, module, x, hx), 1)
     return net.nn(module.nonlinearity, net.nn("add", *parts))
+
+
+def _function(op: str, nonlinearity: str = "tanh") -> Any:
+    """A row for the function, which has the weights of all layers and directions in one list."""
+    def row(net: Net, x: Value, hx: Any, weights: Sequence[Value], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool,
+            batch_first: bool) -> tuple:
+        if not isinstance(has_biases, bool):
+            raise Unsupported("packed sequences; give a padded tensor")
+        roles = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")[:4 if has_biases else 2]
+        ends = [f"l{layer}{end}" for layer in range(num_layers) for end in ("", "_reverse")[:1 + bidirectional]]
+        module = SimpleNamespace(**dict(zip((f"{role}_{end}" for end in ends for role in roles), weights)), num_layers=num_layers, dropout=dropout, training=train,
+                                 bidirectional=bidirectional, batch_first=batch_first, bias=has_biases, nonlinearity=nonlinearity,
+                                 hidden_size=weights[1].shape[1])
+        if weights[1].shape[0] != len(_GATES[op]) * weights[1].shape[1]:
+            raise Unsupported("proj_size")
+        sequence, lasts = _run(net, module, op, x, hx if isinstance(hx, (list, tuple)) else [hx])
+        return (sequence, *lasts)
+    return row
+
+
+operators("lstm")(_function("LSTM"))
+operators("gru")(_function("GRU"))
+operators("rnn_tanh")(_function("RNN"))
+operators("rnn_relu")(_function("RNN", "relu"))
