@@ -37,7 +37,7 @@ REFUSED = {
     "filter": (lambda x, w: F.conv1d(x, w), (X, torch.randn(2, 6, 3)), "a filter that is no constant"),
     "projected": (nn.LSTM(5, 6, proj_size=3), (X,), "proj_size"),
     "random": (lambda x: x + torch.randn_like(x), (X,), "is not supported"),
-    "adaptive": (lambda x: F.adaptive_max_pool1d(x, 2, return_indices=True), (X,), "positions of an adaptive pool; use max_pool with return_indices"),
+    "adaptive": (lambda x: F.adaptive_max_pool1d(x, 2, return_indices=True), (X,), "a result is read that is not computed"),
     "bags": (lambda p, w, o: F.embedding_bag(p, w, o), (P, torch.randn(4, 2), torch.tensor([0, 1])), "offsets that are computed; give a matrix of positions"),
     "interpolation": (lambda x: F.lp_pool1d(x, 3, 2), (X,), "norm_type=3"),
     "lstm_training": (nn.LSTM(5, 3, 2, dropout=0.5).train(), (X,), r"dropout in training; call eval\(\) first"),

@@ -34,6 +34,8 @@ def decompose(function: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[
         return function(*positional, **named)
 
     try:
-        return make_fx(torch.func.functionalize(run), decomposition_table=_decompositions())(*(leaves[place] for place in places))
+        graph = make_fx(torch.func.functionalize(run), decomposition_table=_decompositions())(*(leaves[place] for place in places))
+        graph.graph.eliminate_dead_code()
+        return graph
     except Exception:  # noqa: BLE001  (any failure of PyTorch's tracing means that it cannot tell)
         return None

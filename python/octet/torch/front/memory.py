@@ -11,6 +11,15 @@ import torch.fx
 from .table import is_in_place
 
 
+def _overlap(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether two views of the same memory have an element in common."""
+    if a.element_size() != b.element_size():
+        return bool(a.numel() and b.numel())
+    taken = torch.zeros(a.untyped_storage().nbytes() // a.element_size(), dtype=torch.bool)
+    taken.as_strided(a.shape, a.stride(), a.storage_offset()).fill_(True)
+    return bool(taken.as_strided(b.shape, b.stride(), b.storage_offset()).any())
+
+
 class Memory:
     """The tensors that PyTorch computed, and which of them an operator has changed through another view."""
 
@@ -39,7 +48,7 @@ class Memory:
                 continue
             if (real.data_ptr(), real.shape, real.stride()) == (before.data_ptr(), before.shape, before.stride()):
                 same.append(other)
-            elif real.numel():
+            elif _overlap(real, before):
                 self._stale[other] = node.name
         self.real.update(dict.fromkeys(same, after))
         return same

@@ -43,6 +43,8 @@ class Network:
         return self._net.builder.text
 
 
+_NOT_COMPUTED = "a result is read that is not computed, such as the positions of an adaptive pool's maxima or the statistics of a normalization"
+#: Operators that make numbers of a tensor's elements.
 _STEERING = ("item", "tolist", "__bool__", "__int__", "__float__", "equal", "allclose", "is_nonzero", "_local_scalar_dense")
 
 
@@ -60,6 +62,12 @@ def _has_values(tree: Any) -> bool:
 
 #: A value of a type that no placeholder has, behind an obstacle.
 _MISSING = object()
+#: A result that a row leaves out, as positions beside values; reading it is an obstacle.
+_LEFT_OUT = object()
+
+
+def _refuse(node: torch.fx.Node, reason: str) -> None:
+    raise Unsupported(reason)
 
 
 class Translator:
@@ -113,6 +121,9 @@ class Translator:
                     real = self.real[node] = operator.attrgetter(str(node.target))(self.module)
                     self.made[node] = self.parameter(real, str(node.target)) if isinstance(real, torch.Tensor) else real
                 elif node.op == "output":
+                    for read in node.all_input_nodes:
+                        if any(leaf is _LEFT_OUT for leaf in pytree.tree_leaves(self.made[read])):
+                            self.obstruct(read, _NOT_COMPUTED)
                     result = torch.fx.map_arg(node.args[0], lambda n: self.made[n])
                 else:
                     self.call(node)
@@ -178,12 +189,14 @@ class Translator:
             if _has_values(values) and isinstance(real, (bool, int, float)) and not _has_size(node):
                 self.obstruct(node, "a number that the network computes steers the program; keep it a tensor")
             self.made[node] = real  # sizes and the like
-        elif any(leaf is _MISSING for leaf in pytree.tree_leaves(values)):
-            self.made[node] = self.assume(real)
-        elif not _has_values(values) and not isinstance(module, torch.nn.Module):
-            self.made[node] = self.wrap(real)
         elif node.target is operator.getitem and not isinstance(values[0][0], Value):
             self.made[node] = values[0][0][values[0][1]]
+        elif any(leaf is _MISSING or leaf is _LEFT_OUT for leaf in pytree.tree_leaves(values)):
+            self.made[node] = self.assume(real)
+            if any(leaf is _LEFT_OUT for leaf in pytree.tree_leaves(values)):
+                self.obstruct(node, _NOT_COMPUTED)
+        elif not _has_values(values) and not isinstance(module, torch.nn.Module):
+            self.made[node] = self.wrap(real)
         else:
             self.made[node] = self.translate(node, module, values, real)
         for other in written:
@@ -232,7 +245,8 @@ class Translator:
 
     def inline(self, graph: torch.fx.GraphModule, values: Sequence[Value], real: Sequence[torch.Tensor]) -> Any:
         """The results of a graph of ATen operators, all of which have the origin that was set last."""
-        made, reals = {}, {}
+        memory = Memory(_refuse)
+        made, reals = {}, memory.real
         inputs = iter(zip(values, real))
         for node in graph.graph.nodes:
             if node.op == "placeholder":
@@ -243,23 +257,29 @@ class Translator:
             elif node.op == "output":
                 return torch.fx.map_arg(node.args[0], lambda n: made[n])
             else:
+                written = memory.write(node, None)
                 args, kwargs = torch.fx.map_arg((node.args, node.kwargs), lambda n: reals[n])
                 reals[node] = self.net.result = node.target(*args, **kwargs)
                 args, kwargs = torch.fx.map_arg((node.args, node.kwargs), lambda n: made[n])
                 row = find_row(node.target, node.op)
-                if not _has_values((args, kwargs)):
-                    made[node] = self.wrap(reals[node])
-                elif node.target is operator.getitem and not isinstance(args[0], Value):
+                if node.target is operator.getitem and not isinstance(args[0], Value):
                     made[node] = args[0][args[1]]
+                elif any(leaf is _LEFT_OUT for leaf in pytree.tree_leaves((args, kwargs))):
+                    raise Unsupported(_NOT_COMPUTED)
+                elif not _has_values((args, kwargs)):
+                    made[node] = self.wrap(reals[node])
                 elif row is None:
                     raise Unsupported(f"{node.target} is not supported")
                 else:
                     made[node] = self.check(row(self.net, *args, **kwargs), reals[node])
+                made.update(dict.fromkeys(written, made[node]))
         raise AssertionError("a graph has an output")
 
     def check(self, made: Any, real: Any) -> Any:
         """A row's result must have PyTorch's shapes and types."""
         leaves, expected = pytree.tree_leaves(made), pytree.tree_leaves(real)
+        if any(leaf is None and isinstance(tensor, torch.Tensor) for leaf, tensor in zip(leaves, expected)):
+            return type(made)(_LEFT_OUT if leaf is None else leaf for leaf in made)
         for leaf, tensor in zip(leaves, expected):
             if isinstance(tensor, torch.Tensor) and leaf is not None and (leaf.shape, leaf.dtype) != (tuple(tensor.shape), held_as(tensor.dtype)):
                 raise Unsupported(f"its result would be {leaf.dtype} {leaf.shape}, not {tensor.dtype} {tuple(tensor.shape)}")

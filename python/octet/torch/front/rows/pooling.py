@@ -52,9 +52,16 @@ def _avg_pool(net: Net, rank: int, x: Value, kernel_size: Sizes, stride: Optiona
     return pooled if divisor_override is None else net.nn("mul", pooled, math.prod(kernel) / divisor_override)
 
 
-def adaptive_pool(net: Net, rank: int, op: str, x: Value, output_size: Any, return_indices: bool = False) -> Value:
-    if return_indices or isinstance(net.result, tuple):
+def adaptive_pool(net: Net, rank: int, op: str, x: Value, output_size: Any, return_indices: bool = False) -> Any:
+    """The ATen operators of maxima return positions, too, which nothing may read."""
+    if return_indices:
         raise Unsupported("positions of an adaptive pool; use max_pool with return_indices")
+    if isinstance(net.result, tuple):
+        return _adaptive_pool(net, rank, op, x, output_size), None
+    return _adaptive_pool(net, rank, op, x, output_size)
+
+
+def _adaptive_pool(net: Net, rank: int, op: str, x: Value, output_size: Any) -> Value:
     sizes = x.shape[-rank:]
     wanted = [size if want is None else want for size, want in zip(sizes, spread(output_size, rank))]
     if wanted == [1] * rank:
