@@ -148,20 +148,20 @@ class LayerInTraining(nn.Module):
 @modules(FakeQuantizeModule)
 def _pass(net: Net, module: Any, x: Value) -> Value:
     """The compiler puts the rounding there, with the statistics of training; parameters have the type that training has found."""
-    return x if x.tensor is None else net.constant(x.tensor, x.name, module.choose(x.tensor))
+    return x if x.tensor is None else net.constant(x.tensor, x.name, module.module.choose(x.tensor))
 
 
 @modules(LayerInTraining)
 def _make_layer(net: Net, module: Any, x: Value) -> Value:
     """The layer with the batch norm in its weights and bias, and the type that training has found for the weights."""
-    layer, norm = module.layer, module.norm
+    layer, norm = module.module.layer, module.module.norm
     weight, bias = layer.weight, layer.bias
     if norm is not None:
         factor = norm.weight / torch.sqrt(norm.running_var + norm.eps)
         weight = weight * _column(factor, weight.dim(), 0)
         bias = ((0 if bias is None else bias) - norm.running_mean) * factor + norm.bias
     path = module.path
-    rounded = net.constant(weight, f"{path}.weight", module.weight_fake_quant.choose(weight))
+    rounded = net.constant(weight, f"{path}.weight", module.module.weight_fake_quant.choose(weight))
     folded = None if bias is None else net.constant(bias, f"{path}.bias")
     return MODULES[type(layer)](net, SimpleNamespace(**{**vars(layer), "weight": rounded, "bias": folded}), x)
 

@@ -3,6 +3,7 @@
 """Operators without a row, as PyTorch itself makes them of others."""
 from __future__ import annotations
 
+import functools
 from typing import Any, Callable, Dict, Optional, Tuple
 
 import torch
@@ -13,6 +14,7 @@ from torch.utils import _pytree as pytree
 from .table import ATEN
 
 
+@functools.lru_cache(maxsize=None)
 def _decompositions() -> Dict[Any, Callable[..., Any]]:
     """PyTorch's own, but for operators that have rows."""
     table = torch._decomp.core_aten_decompositions()
@@ -32,6 +34,8 @@ def decompose(function: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[
         return function(*positional, **named)
 
     try:
-        return make_fx(run, decomposition_table=_decompositions())(*(leaves[place] for place in places))
+        graph = make_fx(torch.func.functionalize(run), decomposition_table=_decompositions())(*(leaves[place] for place in places))
+        graph.graph.eliminate_dead_code()
+        return graph
     except Exception:  # noqa: BLE001  (any failure of PyTorch's tracing means that it cannot tell)
         return None

@@ -70,14 +70,14 @@ class Net:
     def constant(self, tensor: torch.Tensor, name: str = "", rounding: str = "") -> Value:
         return Value(self, tensor=tensor, name=name, rounding=rounding)
 
-    def number(self, operand: Operand, like: torch.dtype = torch.float32) -> int:
+    def number(self, operand: Operand, like: torch.dtype = torch.float32, rank: int = 1) -> int:
         """The builder's number of a value; numbers and tensors become constants."""
         if operand is None:
             return -1
         if isinstance(operand, Value) and operand.number >= 0:
             return operand.number
         if isinstance(operand, (int, float)):
-            operand = torch.tensor([operand], dtype=like)
+            operand = torch.tensor([operand] if rank else operand, dtype=like)
         value = operand if isinstance(operand, Value) else self.constant(operand)
         self._constants += not value.name
         name = value.name or f"{self._origin}.constant{self._constants}"
@@ -92,8 +92,10 @@ class Net:
         return value.number
 
     def _numbers(self, operands: Sequence[Operand]) -> List[int]:
-        like = next((operand.dtype for operand in operands if isinstance(operand, Value)), torch.float32)
-        return [self.number(operand, like) for operand in operands]
+        """Numbers among the operands have the type of the first tensor."""
+        tensors = [operand for operand in operands if isinstance(operand, Value)]
+        like, rank = (tensors[0].dtype, max(x.rank for x in tensors)) if tensors else (torch.float32, 1)
+        return [self.number(operand, like, rank) for operand in operands]
 
     def nn(self, op: str, *operands: Operand, shape: Optional[Sequence[int]] = None, dtype: Optional[torch.dtype] = None, **attributes: Any) -> Value:
         """An op of the dialect nn."""

@@ -50,6 +50,15 @@ def operators(*names: Any) -> Callable[[Row], Row]:
     return register
 
 
+def methods(*names: str) -> Callable[[Row], Row]:
+    """A row for methods whose arguments are in another order than the function's."""
+    def register(row: Row) -> Row:
+        for name in names:
+            METHODS[name] = METHODS[f"{name}_"] = row
+        return row
+    return register
+
+
 def find_row(target: Any, kind: str) -> Optional[Row]:
     """The row of an FX node's target; None if there is none."""
     if kind == "call_method":
@@ -59,10 +68,17 @@ def find_row(target: Any, kind: str) -> Optional[Row]:
     return FUNCTIONS.get(target)
 
 
+#: Statements that write their first operand.
+_IN_PLACE = (operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ifloordiv, operator.imod, operator.ipow, operator.iand, operator.ior,
+             operator.ixor, operator.setitem)
+
+
 def is_in_place(target: Any, kind: str, kwargs: Dict[str, Any]) -> bool:
     """Whether an operator writes its first operand."""
+    if getattr(target, "__module__", "") == "_operator":
+        return target in _IN_PLACE
     name = target if isinstance(target, str) else getattr(target, "__name__", "")
     if isinstance(target, torch._ops.OpOverload):
         name = target._schema.name
-    in_place = name.endswith("_") and not name.endswith("__") or bool(kwargs.get("inplace"))
-    return in_place or target in (operator.iadd, operator.isub, operator.imul, operator.itruediv)
+    is_statement = name.startswith("__i") and name.endswith("__") and name[3:-2] in ("add", "sub", "mul", "truediv", "and", "or", "xor")
+    return is_statement or name.endswith("_") and not name.endswith("__") or bool(kwargs.get("inplace"))

@@ -3,10 +3,23 @@
 """Tracing modules as PyTorch's FX quantization does: modules of torch.nn stay whole."""
 from __future__ import annotations
 
+import operator
+import os
 from typing import Any, Iterable, List, Tuple
 
 import torch
 import torch.fx
+
+
+#: Where PyTorch and this package lie.
+_TORCH, _HERE = os.path.dirname(torch.__file__) + os.sep, os.path.dirname(os.path.realpath(__file__)) + os.sep
+
+
+class _Proxy(torch.fx.Proxy):
+    """Also takes assignments to parts, which FX does not trace."""
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.tracer.create_proxy("call_function", operator.setitem, (self, index, value), {})
 
 
 class Tracer(torch.fx.Tracer):
@@ -18,6 +31,9 @@ class Tracer(torch.fx.Tracer):
         super().__init__()
         self._names, self._classes = set(skipped_names), tuple(skipped_classes)
         self.record_stack_traces = True
+
+    def proxy(self, node: torch.fx.Node) -> torch.fx.Proxy:
+        return _Proxy(node, self)
 
     def is_leaf_module(self, m: torch.nn.Module, module_qualified_name: str) -> bool:
         is_of_torch = m.__module__.startswith(("torch.nn", "torch.ao.nn")) and not isinstance(m, torch.nn.Sequential)
@@ -54,7 +70,7 @@ def find_line(node: torch.fx.Node) -> Tuple[str, int, str]:
         if not lines[i].startswith('File "'):
             continue
         file, _, rest = lines[i][len('File "'):].partition('"')
-        if "/torch/" in file or file.startswith("<eval_with_key"):
+        if file.startswith((_TORCH, _HERE)) or file.startswith("<eval_with_key"):
             continue
         number = rest.split("line ")[1].split(",")[0]
         return file, int(number), lines[i + 1] if i + 1 < len(lines) else ""

@@ -11,12 +11,14 @@ import torch
 import torch.fx
 from torch.utils import _pytree as pytree
 
-from ...errors import CompileError
+from ...errors import CompileError, InputError
 from .._names import name_type
 from . import rows  # noqa: F401  (fills the table)
 from .decompose import decompose
+from .memory import Memory
 from .net import ELEMENTS, Net, Unsupported, Value, held_as
-from .table import MODULES, find_row, is_in_place
+from .parameters import Parameters
+from .table import MODULES, find_row
 from .trace import find_line
 
 
@@ -43,6 +45,18 @@ class Network:
         return self._net.builder.text
 
 
+_NOT_COMPUTED = "a result is read that is not computed, such as the positions of an adaptive pool's maxima or the statistics of a normalization"
+#: Operators that make numbers of a tensor's elements.
+_STEERING = ("item", "tolist", "__bool__", "__int__", "__float__", "equal", "allclose", "is_nonzero", "_local_scalar_dense")
+
+
+def _has_size(node: torch.fx.Node) -> bool:
+    """Whether a number is known without the elements of tensors."""
+    target = node.target
+    name = target._schema.name.split("::")[1] if isinstance(target, torch._ops.OpOverload) else target if isinstance(target, str) else target.__name__
+    return name not in _STEERING
+
+
 def _has_values(tree: Any) -> bool:
     """Whether a tensor in it is computed when the network runs."""
     return any(isinstance(leaf, Value) and leaf.tensor is None for leaf in pytree.tree_leaves(tree))
@@ -50,36 +64,43 @@ def _has_values(tree: Any) -> bool:
 
 #: A value of a type that no placeholder has, behind an obstacle.
 _MISSING = object()
+#: A result that a row leaves out, as positions beside values; reading it is an obstacle.
+_LEFT_OUT = object()
 
 
-class _Translator:
-    def __init__(self, graph: torch.fx.GraphModule, names: Dict[str, Any]) -> None:
+def _refuse(node: torch.fx.Node, reason: str) -> None:
+    raise Unsupported(reason)
+
+
+class Translator:
+    """Walks a graph once. Front ends that know more of operators say it by another `origin`."""
+
+    def __init__(self, graph: torch.fx.GraphModule) -> None:
         self.module, self.net = graph, Net()
         self.scopes: Dict[str, Any] = getattr(graph, "octet_scopes", {})
-        self.real: Dict[torch.fx.Node, Any] = {}
+        self.memory = Memory(self.obstruct)
+        self.real = self.memory.real
         self.made: Dict[torch.fx.Node, Any] = {}
         self.counts: Counter = Counter()
         self.lines: Dict[str, Tuple[str, int, str]] = {}
         self.nodes: Dict[str, str] = {}
         self.obstacles: List[str] = []
         self.known: Dict[int, Value] = {}  # parameters, each a constant once
-        self.names = names
 
     # ---- names ----
-    def origin(self, node: torch.fx.Node) -> Tuple[str, str, int]:
-        """The name of an operator, its class, and its number among those of its class in the same module.
-
-        All calls of a module have its name, by which policies speak of them.
-        """
+    def describe(self, node: torch.fx.Node) -> Tuple[str, str, str]:
+        """An operator's name, its class, and the module that it is in. All calls of a module have its name, by which policies speak of them."""
         if node.op == "call_module":
             target = str(node.target)
             module = self.module.get_submodule(target)
-            name, source = target, name_type(type(getattr(module, "layer_in_training", module)))
-            part = target.rpartition(".")[0]
-        else:
-            source = name_type(node.target if node.op == "call_function" else str(node.target))
-            part = self.scopes.get(node.name, ("",))[0] or ""
-            name = f"{part}.{node.name}" if part else node.name
+            return target, name_type(type(getattr(module, "layer_in_training", module))), target.rpartition(".")[0]
+        part = self.scopes.get(node.name, ("",))[0] or ""
+        source = name_type(node.target if node.op == "call_function" else str(node.target))
+        return f"{part}.{node.name}" if part else node.name, source, part
+
+    def origin(self, node: torch.fx.Node) -> Tuple[str, str, int]:
+        """The name of an operator, its class, and its number among those of its class in the same module."""
+        name, source, part = self.describe(node)
         self.counts[part, source] += 1
         return name, source, self.counts[part, source] - 1
 
@@ -89,9 +110,55 @@ class _Translator:
         self.obstacles.append(f"{place}{source} ({name}): {reason}" + (f"\n    {text}" if text else ""))
 
     # ---- nodes ----
+    def run(self, example_inputs: Sequence[Any]) -> Network:
+        inputs, examples, result = [], list(example_inputs), None
+        with torch.no_grad():
+            for node in self.module.graph.nodes:
+                if node.op == "placeholder":
+                    real = examples.pop(0) if examples else node.args[0]
+                    inputs += self.take_input(node, real)
+                elif node.op == "get_attr":
+                    real = self.real[node] = operator.attrgetter(str(node.target))(self.module)
+                    self.made[node] = self.parameter(real, str(node.target)) if isinstance(real, torch.Tensor) else real
+                elif node.op == "output":
+                    for read in node.all_input_nodes:
+                        if any(leaf is _LEFT_OUT for leaf in pytree.tree_leaves(self.made[read])):
+                            self.obstruct(read, _NOT_COMPUTED)
+                    result = torch.fx.map_arg(node.args[0], lambda n: self.made[n])
+                else:
+                    self.call(node)
+        if self.obstacles:
+            count = "1 operator is" if len(self.obstacles) == 1 else f"{len(self.obstacles)} operators are"
+            raise CompileError(f"{count} not supported:\n" + "\n".join(self.obstacles))
+        return self.finish(inputs, result)
+
+    def take_input(self, node: torch.fx.Node, real: Any) -> List[str]:
+        """The name of an input, if it is a tensor."""
+        if not isinstance(real, torch.Tensor):
+            self.real[node] = self.made[node] = real
+            return []
+        if real.device.type != "cpu":
+            raise InputError(f"the input {node.name} is on the device {real.device}: move the module and its inputs to the CPU")
+        self.real[node] = real.detach().clone()
+        try:
+            self.made[node] = self.net.input(node.name, real)
+        except Unsupported as error:
+            raise InputError(f"the input {node.name}: {error}") from None
+        return [node.name]
+
+    def finish(self, inputs: List[str], result: Any) -> Network:
+        leaves, spec = pytree.tree_flatten(result)
+        tensors = [leaf for leaf in leaves if isinstance(leaf, Value)]
+        outputs = ["output" if len(tensors) == 1 else f"output{i}" for i in range(len(tensors))]
+        self.net.builder.finish([(name, self.net.number(value)) for name, value in zip(outputs, tensors)])
+        places = [Output(tensors.index(leaf)) if isinstance(leaf, Value) else leaf for leaf in leaves]
+        network = Network(self.net, inputs, outputs, pytree.tree_unflatten(places, spec), self.lines)
+        network.nodes = self.nodes
+        return network
+
     def parameter(self, tensor: torch.Tensor, name: str) -> Value:
         if id(tensor) not in self.known:
-            self.known[id(tensor)] = self.net.constant(tensor, self.names.get(name, name))
+            self.known[id(tensor)] = self.net.constant(tensor, name)
         return self.known[id(tensor)]
 
     def wrap(self, real: Any) -> Any:
@@ -106,27 +173,41 @@ class _Translator:
         return pytree.tree_map(make, real)
 
     def call(self, node: torch.fx.Node) -> None:
+        module = self.module.get_submodule(str(node.target)) if node.op == "call_module" else None
+        written = self.memory.write(node, module)
         args = torch.fx.map_arg(node.args, lambda n: self.real[n])
         kwargs = torch.fx.map_arg(node.kwargs, lambda n: self.real[n])
         values = torch.fx.map_arg((node.args, node.kwargs), lambda n: self.made[n])
-        module = self.module.get_submodule(str(node.target)) if node.op == "call_module" else None
-        if node.op == "call_method":
-            real = getattr(args[0], str(node.target))(*args[1:], **kwargs)
-        else:
-            real = (module if module is not None else node.target)(*args, **kwargs)
-        self.real[node] = real
+        try:
+            if node.op == "call_method":
+                real = getattr(args[0], str(node.target))(*args[1:], **kwargs)
+            else:
+                real = (module if module is not None else node.target)(*args, **kwargs)
+        except (RuntimeError, ValueError, TypeError, IndexError) as error:
+            file, line, text = find_line(node)
+            raise InputError(f"{file}:{line}: {text}\n  PyTorch itself fails there on the example inputs: {error}") from error
+        real = self.real[node] = self.real[written[0]] if written and real is None else real  # a statement
         if not any(isinstance(leaf, torch.Tensor) for leaf in pytree.tree_leaves(real)):
+            if _has_values(values) and isinstance(real, (bool, int, float)) and not _has_size(node):
+                self.obstruct(node, "a number that the network computes steers the program; keep it a tensor")
             self.made[node] = real  # sizes and the like
-        elif any(leaf is _MISSING for leaf in pytree.tree_leaves(values)):
-            self.made[node] = self.assume(real)
-        elif not _has_values(values) and not isinstance(module, torch.nn.Module):
-            self.made[node] = self.wrap(real)
         elif node.target is operator.getitem and not isinstance(values[0][0], Value):
             self.made[node] = values[0][0][values[0][1]]
+        elif any(leaf is _MISSING or leaf is _LEFT_OUT for leaf in pytree.tree_leaves(values)):
+            self.made[node] = self.assume(real)
+            if any(leaf is _LEFT_OUT for leaf in pytree.tree_leaves(values)):
+                self.obstruct(node, _NOT_COMPUTED)
+        elif not _has_values(values) and not isinstance(module, torch.nn.Module):
+            self.made[node] = self.wrap(real)
         else:
             self.made[node] = self.translate(node, module, values, real)
-        if is_in_place(node.target, node.op, {**kwargs, "inplace": kwargs.get("inplace") or getattr(module, "inplace", False)}):
-            self.made[node.args[0]] = self.made[node]
+        for other in written:
+            self.made[other] = self.made[node]
+
+    def obstruct(self, node: torch.fx.Node, reason: str) -> None:
+        name, source, _ = self.origin(node)
+        self.lines[name] = find_line(node)
+        self.fail(node, name, source, reason)
 
     def translate(self, node: torch.fx.Node, module: Any, values: Any, real: Any) -> Any:
         name, source, index = self.origin(node)
@@ -136,9 +217,11 @@ class _Translator:
         self.net.result = real
         try:
             return self.place(self.check(self.make(node, module, values), real), values)
-        except (Unsupported, ValueError, TypeError) as error:
+        except (Unsupported, ValueError) as error:
             self.fail(node, name, source, str(error))
-            return self.assume(real)
+        except (TypeError, AttributeError, LookupError, RuntimeError) as error:  # arguments that the row does not expect
+            self.fail(node, name, source, f"is not supported with these arguments ({error})")
+        return self.assume(real)
 
     def place(self, made: Any, values: Any) -> Any:
         """What does nothing is an operator of its own all the same, which a policy may observe: a move that leaves all where it is."""
@@ -154,7 +237,7 @@ class _Translator:
         if module is not None:
             row = MODULES.get(type(module))
             if row is not None:
-                return row(self.net, _Parameters(self, module, str(node.target)), *args, **kwargs)
+                return row(self.net, Parameters(self.parameter, module, str(node.target)), *args, **kwargs)
         else:
             row = find_row(node.target, node.op)
             if row is not None:
@@ -174,7 +257,8 @@ class _Translator:
 
     def inline(self, graph: torch.fx.GraphModule, values: Sequence[Value], real: Sequence[torch.Tensor]) -> Any:
         """The results of a graph of ATen operators, all of which have the origin that was set last."""
-        made, reals = {}, {}
+        memory = Memory(_refuse)
+        made, reals = {}, memory.real
         inputs = iter(zip(values, real))
         for node in graph.graph.nodes:
             if node.op == "placeholder":
@@ -185,71 +269,35 @@ class _Translator:
             elif node.op == "output":
                 return torch.fx.map_arg(node.args[0], lambda n: made[n])
             else:
+                written = memory.write(node, None)
                 args, kwargs = torch.fx.map_arg((node.args, node.kwargs), lambda n: reals[n])
                 reals[node] = self.net.result = node.target(*args, **kwargs)
                 args, kwargs = torch.fx.map_arg((node.args, node.kwargs), lambda n: made[n])
                 row = find_row(node.target, node.op)
-                if not _has_values((args, kwargs)):
-                    made[node] = self.wrap(reals[node])
-                elif node.target is operator.getitem and not isinstance(args[0], Value):
+                if node.target is operator.getitem and not isinstance(args[0], Value):
                     made[node] = args[0][args[1]]
+                elif any(leaf is _LEFT_OUT for leaf in pytree.tree_leaves((args, kwargs))):
+                    raise Unsupported(_NOT_COMPUTED)
+                elif not _has_values((args, kwargs)):
+                    made[node] = self.wrap(reals[node])
                 elif row is None:
                     raise Unsupported(f"{node.target} is not supported")
                 else:
                     made[node] = self.check(row(self.net, *args, **kwargs), reals[node])
+                made.update(dict.fromkeys(written, made[node]))
         raise AssertionError("a graph has an output")
 
     def check(self, made: Any, real: Any) -> Any:
         """A row's result must have PyTorch's shapes and types."""
         leaves, expected = pytree.tree_leaves(made), pytree.tree_leaves(real)
+        if any(leaf is None and isinstance(tensor, torch.Tensor) for leaf, tensor in zip(leaves, expected)):
+            return type(made)(_LEFT_OUT if leaf is None else leaf for leaf in made)
         for leaf, tensor in zip(leaves, expected):
             if isinstance(tensor, torch.Tensor) and leaf is not None and (leaf.shape, leaf.dtype) != (tuple(tensor.shape), held_as(tensor.dtype)):
                 raise Unsupported(f"its result would be {leaf.dtype} {leaf.shape}, not {tensor.dtype} {tuple(tensor.shape)}")
         return made
 
 
-class _Parameters:
-    """A module whose tensors are values of the network; all else is the module's own, and `path` its path."""
-
-    def __init__(self, translator: _Translator, module: torch.nn.Module, path: str) -> None:
-        self._translator, self._module, self._path = translator, module, path
-
-    def __getattr__(self, name: str) -> Any:
-        found = self._path if name == "path" else getattr(self._module, name)
-        if isinstance(found, torch.Tensor):
-            return self._translator.parameter(found, f"{self._path}.{name}")
-        return found
-
-
 def translate(graph: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> Network:
     """The network that a graph is for inputs of these shapes. Raises CompileError with all operators that are not supported."""
-    translator = _Translator(graph, {})
-    net = translator.net
-    inputs, examples = [], list(example_inputs)
-    with torch.no_grad():
-        for node in graph.graph.nodes:
-            if node.op == "placeholder":
-                real = examples.pop(0) if examples else node.args[0]
-                real = real.detach().clone() if isinstance(real, torch.Tensor) else real
-                translator.real[node] = real
-                is_tensor = isinstance(real, torch.Tensor)
-                translator.made[node] = net.input(node.name, real) if is_tensor else real
-                inputs += [node.name] if is_tensor else []
-            elif node.op == "get_attr":
-                real = operator.attrgetter(str(node.target))(graph)
-                translator.real[node] = real
-                translator.made[node] = translator.parameter(real, str(node.target)) if isinstance(real, torch.Tensor) else real
-            elif node.op == "output":
-                result = torch.fx.map_arg(node.args[0], lambda n: translator.made[n])
-            else:
-                translator.call(node)
-    if translator.obstacles:
-        raise CompileError(f"{len(translator.obstacles)} operators are not supported:\n" + "\n".join(translator.obstacles))
-    leaves, spec = pytree.tree_flatten(result)
-    tensors = [leaf for leaf in leaves if isinstance(leaf, Value)]
-    outputs = ["output" if len(tensors) == 1 else f"output{i}" for i in range(len(tensors))]
-    net.builder.finish([(name, net.number(value)) for name, value in zip(outputs, tensors)])
-    places = [Output(tensors.index(leaf)) if isinstance(leaf, Value) else leaf for leaf in leaves]
-    network = Network(net, inputs, outputs, pytree.tree_unflatten(places, spec), translator.lines)
-    network.nodes = translator.nodes
-    return network
+    return Translator(graph).run(example_inputs)

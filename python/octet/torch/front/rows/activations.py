@@ -74,6 +74,18 @@ def prelu(net: Net, x: Value, weight: Value) -> Value:
     return net.nn("prelu", x, slopes)
 
 
+@operators("celu")
+def celu(net: Net, x: Value, alpha: float = 1.0, *_: Any, **__: Any) -> Value:
+    return net.compose("Celu", x, alpha=float(alpha))
+
+
+@operators("rrelu")
+def rrelu(net: Net, x: Value, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, *_: Any, **__: Any) -> Value:
+    if training:
+        raise Unsupported("random slopes; call eval() first")
+    return net.nn("leaky_relu", x, alpha=(lower + upper) / 2)
+
+
 @operators("softmax", "_softmax")
 def softmax(net: Net, x: Value, dim: Any = None, *_: Any, **__: Any) -> Value:
     if dim is None:
@@ -129,5 +141,5 @@ modules(nn.Softsign)(lambda net, module, x: softsign(net, x))
 modules(nn.LogSigmoid)(lambda net, module, x: logsigmoid(net, x))
 modules(nn.GLU)(lambda net, module, x: glu(net, x, module.dim))
 modules(nn.Softmax2d)(lambda net, module, x: softmax(net, x, -3))
-
-
+modules(nn.CELU)(lambda net, module, x: celu(net, x, module.alpha))
+modules(nn.RReLU)(lambda net, module, x: rrelu(net, x, module.lower, module.upper, module.training))

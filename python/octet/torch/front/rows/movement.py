@@ -3,14 +3,14 @@
 """Data movement: shapes, slices, concatenations, gathers."""
 from __future__ import annotations
 
-import operator
-from typing import Any, List, Optional, Sequence
+import math
+from typing import Any, Optional, Sequence
 
 import torch
 from torch import nn
 
 from ..net import Net, Unsupported, Value
-from ..table import modules, operators
+from ..table import ATEN, METHODS, methods, modules, operators
 
 
 @operators("view", "reshape", "flatten", "unflatten", "unsqueeze", "squeeze", "_unsafe_view", "view_as", "reshape_as", "_reshape_alias", "ravel", "resize")
@@ -109,38 +109,20 @@ def unbind(net: Net, x: Value, dim: int = 0) -> tuple:
     return tuple(net.nn("reshape", slice_along(net, x, axis, i, 1), shape=shape) for i in range(x.shape[axis]))
 
 
-def _index_list(index: Any, rank: int) -> List[Any]:
-    index = list(index) if isinstance(index, tuple) else [index]
-    used = sum(1 for item in index if item is not None and item is not Ellipsis)
-    if Ellipsis in [item for item in index if not isinstance(item, Value)]:
-        place = next(i for i, item in enumerate(index) if item is Ellipsis)
-        index[place:place + 1] = [slice(None)] * (rank - used)
-    return index
-
-
-@operators(operator.getitem)
-def getitem(net: Net, x: Value, index: Any) -> Value:
-    """Numbers, slices, None, Ellipsis; one tensor of positions."""
-    axis, result, gathered = 0, x, False
-    for item in _index_list(index, x.rank):
-        if item is None:
-            continue
-        if isinstance(item, Value):
-            if gathered or item.dtype == torch.bool:
-                raise Unsupported("more than one tensor of positions, or one of truth values; their shape depends on data")
-            result, gathered = net.nn("gather", result, net.cast(item, torch.int64), axis=axis), True
-            axis += item.rank
-            continue
-        if isinstance(item, int):
-            item = slice(item, item + 1 or None)
-        result = slice_(net, result, axis, item.start, item.stop, item.step or 1)
-        axis += 1
-    return net.reshape(result, net.result.shape)
-
-
 @operators("expand", "expand_as", "broadcast_to")
 def expand(net: Net, x: Value, *_: Any, **__: Any) -> Value:
     return x if x.shape == tuple(net.result.shape) else net.compose("Expand", x, net.constant(torch.tensor(list(net.result.shape))))
+
+
+@operators("repeat_interleave")
+def repeat_interleave(net: Net, x: Value, repeats: Any, dim: Optional[int] = None, **_: Any) -> Value:
+    if not isinstance(repeats, int):
+        raise Unsupported("repeats that are computed")
+    x = net.reshape(x, (math.prod(x.shape),)) if dim is None else x
+    axis = 0 if dim is None else x.axis(dim)
+    each = net.reshape(x, (*x.shape[:axis + 1], 1, *x.shape[axis + 1:]))
+    shape = (*x.shape[:axis + 1], repeats, *x.shape[axis + 1:])
+    return net.reshape(net.compose("Expand", each, net.constant(torch.tensor(shape))), net.result.shape)
 
 
 @operators("repeat", "tile")
@@ -149,32 +131,6 @@ def repeat(net: Net, x: Value, *sizes: Any) -> Value:
     rank = max(len(sizes), x.rank)
     sizes = [1] * (rank - len(sizes)) + sizes
     return net.compose("Tile", net.reshape(x, (*[1] * (rank - x.rank), *x.shape)), net.constant(torch.tensor(sizes)))
-
-
-@operators("embedding")
-def embedding(net: Net, *args: Any, **kwargs: Any) -> Value:
-    """The function has the positions first, the ATen operator the table."""
-    first, second = args[:2] if len(args) > 1 else (args[0], kwargs["weight"])
-    indices, weight = (second, first) if first.dtype.is_floating_point else (first, second)
-    return net.nn("gather", weight, indices, axis=0)
-
-
-modules(nn.Embedding)(lambda net, module, x: net.nn("gather", module.weight, x, axis=0))
-
-
-@operators("index_select")
-def index_select(net: Net, x: Value, dim: int, index: Value) -> Value:
-    return net.nn("gather", x, index, axis=x.axis(dim))
-
-
-@operators("gather")
-def gather(net: Net, x: Value, dim: int, index: Value, **_: Any) -> Value:
-    return net.compose("GatherElements", x, index, axis=x.axis(dim))
-
-
-@operators("index")
-def index(net: Net, x: Value, indices: Sequence[Any]) -> Value:
-    return getitem(net, x, tuple(slice(None) if item is None else item for item in indices))
 
 
 @operators("pad", "constant_pad_nd")
@@ -199,11 +155,25 @@ def pixel_shuffle(net: Net, x: Value, upscale_factor: int) -> Value:
 modules(nn.PixelShuffle)(lambda net, module, x: pixel_shuffle(net, x, module.upscale_factor))
 modules(nn.ZeroPad1d, nn.ZeroPad2d, nn.ZeroPad3d)(lambda net, module, x: pad(net, x, module.padding))
 modules(nn.ConstantPad1d, nn.ConstantPad2d, nn.ConstantPad3d)(lambda net, module, x: pad(net, x, module.padding, "constant", module.value))
-modules(nn.ReflectionPad1d, nn.ReflectionPad2d)(lambda net, module, x: pad(net, x, module.padding, "reflect"))
-modules(nn.ReplicationPad1d, nn.ReplicationPad2d)(lambda net, module, x: pad(net, x, module.padding, "replicate"))
+modules(nn.ReflectionPad1d, nn.ReflectionPad2d, nn.ReflectionPad3d)(lambda net, module, x: pad(net, x, module.padding, "reflect"))
+modules(nn.CircularPad1d, nn.CircularPad2d, nn.CircularPad3d)(lambda net, module, x: pad(net, x, module.padding, "circular"))
+modules(nn.ReplicationPad1d, nn.ReplicationPad2d, nn.ReplicationPad3d)(lambda net, module, x: pad(net, x, module.padding, "replicate"))
 
 
-@operators("channel_shuffle")
+@operators("pixel_unshuffle")
+def pixel_unshuffle(net: Net, x: Value, downscale_factor: int) -> Value:
+    *batch, c, h, w = x.shape
+    factor, rank = downscale_factor, len(batch)
+    parts = net.reshape(x, (*batch, c, h // factor, factor, w // factor, factor))
+    moved = net.nn("transpose", parts, permutation=[*range(rank), *(rank + i for i in (0, 2, 4, 1, 3))])
+    return net.reshape(moved, net.result.shape)
+
+
+modules(nn.PixelUnshuffle)(lambda net, module, x: pixel_unshuffle(net, x, module.downscale_factor))
+modules(nn.ChannelShuffle)(lambda net, module, x: channel_shuffle(net, x, module.groups))
+
+
+@operators("channel_shuffle", "native_channel_shuffle")
 def channel_shuffle(net: Net, x: Value, groups: int) -> Value:
     n, c, *sizes = x.shape
     split = net.nn("reshape", x, shape=(n, groups, c // groups, *sizes))
@@ -223,6 +193,9 @@ def flip(net: Net, x: Value, *dims: Any) -> Value:
 def roll(net: Net, x: Value, shifts: Any, dims: Any = None) -> Value:
     shifts = [shifts] if isinstance(shifts, int) else shifts
     dims = [dims] if isinstance(dims, int) else dims
+    if not dims:
+        flat = net.reshape(x, (math.prod(x.shape),))
+        return net.reshape(roll(net, flat, shifts, [0]), x.shape)
     for shift, dim in zip(shifts, dims):
         axis = x.axis(dim)
         shift %= x.shape[axis]
@@ -232,7 +205,34 @@ def roll(net: Net, x: Value, shifts: Any, dims: Any = None) -> Value:
     return x
 
 
-@operators("zeros_like", "ones_like", "full_like", "empty_like", "new_zeros", "new_ones", "new_full", "new_empty", "new_tensor")
-def like(net: Net, *_: Any, **__: Any) -> Value:
-    """Of the tensor only its shape counts."""
-    return net.constant(net.result)
+def gather_flat(net: Net, x: Value, places: torch.Tensor) -> Value:
+    """Elements at constant positions, given in the order of the elements."""
+    return net.nn("gather", net.reshape(x, (math.prod(x.shape),)), net.constant(places), axis=0)
+
+
+def _viewed(name: str) -> Any:
+    """A row whose result has the elements that the same view of their positions has."""
+    def row(net: Net, x: Value, *args: Any, **kwargs: Any) -> Value:
+        places = torch.arange(math.prod(x.shape)).reshape(x.shape)
+        return gather_flat(net, x, getattr(places, name)(*args, **kwargs))
+    return row
+
+
+for _name in ("diagonal", "diag", "rot90"):
+    operators(_name)(_viewed(_name))
+methods("unfold")(_viewed("unfold"))
+ATEN["unfold"] = METHODS["unfold"]
+
+
+@operators("tril")
+def tril(net: Net, x: Value, diagonal: int = 0) -> Value:
+    return _triangle(net, x, torch.ones(x.shape[-2:], dtype=torch.bool).tril(diagonal))
+
+
+@operators("triu")
+def triu(net: Net, x: Value, diagonal: int = 0) -> Value:
+    return _triangle(net, x, torch.ones(x.shape[-2:], dtype=torch.bool).triu(diagonal))
+
+
+def _triangle(net: Net, x: Value, kept: torch.Tensor) -> Value:
+    return net.nn("select", net.constant(kept), x, net.constant(torch.zeros(1, dtype=x.dtype)), dtype=x.dtype)

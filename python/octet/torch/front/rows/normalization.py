@@ -11,6 +11,7 @@ from torch import nn
 from ..net import Net, Unsupported, Value
 from ..table import modules, operators
 from .products import transposed
+from .reductions import norm
 
 
 def _vector(net: Net, value: Optional[Value], size: int, otherwise: float) -> Value:
@@ -19,9 +20,17 @@ def _vector(net: Net, value: Optional[Value], size: int, otherwise: float) -> Va
 
 def _batch_norm(net: Net, x: Value, weight: Optional[Value], bias: Optional[Value], mean: Value, variance: Value, eps: float) -> Value:
     channels = x.shape[1]
+    if mean is None or variance is None:
+        raise Unsupported("batch norm without statistics; call eval() first")
     if x.rank == 3:  # a sequence is an image of one row, as it is to convolutions
         image = net.reshape(x, (*x.shape[:2], 1, x.shape[2]))
         return net.reshape(_batch_norm(net, image, weight, bias, mean, variance, eps), x.shape)
+    if any(value is not None and value.tensor is None for value in (weight, bias, mean, variance)):
+        shape = (channels, *[1] * (x.rank - 2))
+        spread = lambda value: net.reshape(value, shape)  # noqa: E731
+        y = net.nn("div", net.nn("sub", x, spread(mean)), net.nn("sqrt", net.nn("add", spread(variance), float(eps))))
+        y = y if weight is None else net.nn("mul", y, spread(weight))
+        return y if bias is None else net.nn("add", y, spread(bias))
     return net.nn("batch_norm", x, _vector(net, weight, channels, 1.0), _vector(net, bias, channels, 0.0), mean, variance, epsilon=float(eps))
 
 
@@ -96,7 +105,12 @@ def native_group_norm(net: Net, x: Value, weight: Optional[Value], bias: Optiona
 
 
 @operators("instance_norm")
-def instance_norm(net: Net, x: Value, running_mean: Optional[Value] = None, running_var: Optional[Value] = None, weight: Optional[Value] = None,
+def instance_norm(net: Net, x: Value, *args: Any, **kwargs: Any) -> Value:
+    """The ATen operator has weight and bias first, and one argument more."""
+    return _instance_norm(net, x, *args[2:4], *args[:2], *args[4:7]) if len(args) == 8 else _instance_norm(net, x, *args, **kwargs)
+
+
+def _instance_norm(net: Net, x: Value, running_mean: Optional[Value] = None, running_var: Optional[Value] = None, weight: Optional[Value] = None,
                   bias: Optional[Value] = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5, *_: Any) -> Value:
     if not use_input_stats:
         return _batch_norm(net, x, weight, bias, running_mean, running_var, eps)
@@ -104,11 +118,8 @@ def instance_norm(net: Net, x: Value, running_mean: Optional[Value] = None, runn
 
 
 @operators("normalize")
-def normalize(net: Net, x: Value, p: float = 2.0, dim: int = 1, eps: float = 1e-12, *_: Any) -> Value:
-    if p != 2:
-        raise Unsupported(f"norms of order {p} are not supported")
-    total = net.nn("reduce_sum", net.nn("mul", x, x), axes=[x.axis(dim)], keep_dims=True)
-    return net.nn("div", x, net.nn("max", net.nn("sqrt", total), float(eps)))
+def normalize(net: Net, x: Value, p: float = 2.0, dim: int = 1, eps: float = 1e-12, **_: Any) -> Value:
+    return net.nn("div", x, net.nn("max", norm(net, x, p, [dim], True), float(eps)))
 
 
 modules(nn.LayerNorm)(lambda net, m, x: layer_norm(net, x, m.normalized_shape, m.weight, m.bias, m.eps))

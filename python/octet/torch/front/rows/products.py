@@ -3,6 +3,7 @@
 """Convolutions and matrix products."""
 from __future__ import annotations
 
+import operator
 from typing import Any, Optional, Sequence, Union
 
 import torch
@@ -75,8 +76,10 @@ def _conv_of_rounded(net: Net, input: Value, weight: Value, bias: Optional[Value
 def conv_transpose(net: Net, input: Value, weight: Value, bias: Optional[Value] = None, stride: Sizes = 1, padding: Sizes = 0,
                    output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1) -> Value:
     rank = weight.rank - 2
-    return net.compose("ConvTranspose", input, weight, bias, strides=spread(stride, rank), pads=spread(padding, rank) * 2,
-                       output_padding=spread(output_padding, rank), dilations=spread(dilation, rank), group=groups)
+    batched = input if input.rank == rank + 2 else net.reshape(input, (1, *input.shape))
+    result = net.compose("ConvTranspose", batched, weight, bias, strides=spread(stride, rank), pads=spread(padding, rank) * 2,
+                         output_padding=spread(output_padding, rank), dilations=spread(dilation, rank), group=groups)
+    return result if batched is input else net.reshape(result, result.shape[1:])
 
 
 @operators("convolution", "_convolution")
@@ -108,7 +111,7 @@ def conv_transpose_module(net: Net, module: Any, input: Value, output_size: Any 
                           module.dilation)
 
 
-@operators("matmul", "mm", "bmm", torch.Tensor.__matmul__)
+@operators("matmul", "mm", "bmm", "mv", "dot", "vdot", torch.Tensor.__matmul__, operator.matmul)
 def matmul(net: Net, a: Value, b: Value) -> Value:
     """A product with a constant matrix is a linear layer; vectors become matrices."""
     if b.tensor is not None and b.rank == 2 and a.rank >= 1:
@@ -123,10 +126,12 @@ def addmm(net: Net, input: Value, a: Value, b: Value, *, beta: float = 1, alpha:
     if beta == alpha == 1 and b.tensor is not None and b.rank == 2 and input.tensor is not None and input.rank == 1 \
             and input.shape[0] == b.shape[1]:
         return net.nn("linear", a, net.constant(b.tensor.t().contiguous(), b.name), input)
-    product, scaled = matmul(net, a, b), input
+    return _sum(net, input, matmul(net, a, b), beta, alpha)
+
+
+def _sum(net: Net, input: Value, product: Value, beta: float, alpha: float) -> Value:
     product = product if alpha == 1 else net.nn("mul", product, float(alpha))
-    scaled = scaled if beta == 1 else net.nn("mul", scaled, float(beta))
-    return net.nn("add", product, scaled)
+    return net.nn("add", product, input if beta == 1 else net.nn("mul", input, float(beta)))
 
 
 @operators("einsum")
@@ -135,28 +140,51 @@ def einsum(net: Net, equation: str, *operands: Any) -> Value:
     return net.compose("Einsum", *operands, equation=equation)
 
 
-@operators("scaled_dot_product_attention")
-def attention(net: Net, query: Value, key: Value, value: Value, attn_mask: Optional[Value] = None, dropout_p: float = 0.0,
-              is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False) -> Value:
-    """Softmax of scaled scores, times the values."""
-    if enable_gqa:
-        raise Unsupported("enable_gqa is not supported; repeat the keys and values")
-    order = [*range(key.rank - 2), key.rank - 1, key.rank - 2]
-    scores = net.nn("matmul", query, net.nn("transpose", key, permutation=order))
-    scores = net.nn("mul", scores, float(query.shape[-1] ** -0.5 if scale is None else scale))
-    if is_causal:
-        attn_mask = net.constant(torch.ones(scores.shape[-2:], dtype=torch.bool).tril())
-    if attn_mask is not None:
-        scores = _mask(net, scores, attn_mask)
-    return net.nn("matmul", net.nn("softmax", scores, axis=scores.rank - 1), value)
+@operators("addbmm")
+def addbmm(net: Net, input: Value, a: Value, b: Value, *, beta: float = 1, alpha: float = 1) -> Value:
+    """The sum over the batch is a part of one product."""
+    left = net.reshape(net.nn("transpose", a, permutation=[1, 0, 2]), (a.shape[1], a.shape[0] * a.shape[2]))
+    return _sum(net, input, net.nn("matmul", left, net.reshape(b, (b.shape[0] * b.shape[1], b.shape[2]))), beta, alpha)
 
 
-def _mask(net: Net, scores: Value, mask: Value) -> Value:
-    if mask.dtype != torch.bool:
-        return net.nn("add", scores, mask)
-    if mask.tensor is not None:
-        bias = torch.zeros(mask.shape).masked_fill(~mask.tensor, torch.finfo(torch.float32).min)
-        return net.nn("add", scores, net.constant(bias))
-    return net.nn("select", mask, scores, torch.finfo(torch.float32).min, dtype=scores.dtype)
+@operators("addmv")
+def addmv(net: Net, input: Value, a: Value, b: Value, *, beta: float = 1, alpha: float = 1) -> Value:
+    return _sum(net, input, matmul(net, a, b), beta, alpha)
 
 
+@operators("addr")
+def addr(net: Net, input: Value, a: Value, b: Value, *, beta: float = 1, alpha: float = 1) -> Value:
+    return _sum(net, input, outer(net, a, b), beta, alpha)
+
+
+@operators("outer", "ger")
+def outer(net: Net, a: Value, b: Value) -> Value:
+    return net.nn("mul", net.reshape(a, (*a.shape, 1)), b)
+
+
+@operators("cross", "linalg_cross")
+def cross(net: Net, a: Value, b: Value, dim: Optional[int] = None, **_: Any) -> Value:
+    axis = a.axis(dim) if dim is not None else a.shape.index(3)
+    turned = lambda x, by: net.nn("gather", x, net.constant(torch.tensor([by, (by + 1) % 3, (by + 2) % 3])), axis=axis)  # noqa: E731
+    return net.nn("sub", net.nn("mul", turned(a, 1), turned(b, 2)), net.nn("mul", turned(a, 2), turned(b, 1)))
+
+
+@operators("bilinear")
+def bilinear(net: Net, a: Value, b: Value, weight: Value, bias: Optional[Value] = None) -> Value:
+    """A linear layer of the products of all pairs."""
+    pairs = net.nn("mul", net.reshape(a, (*a.shape, 1)), net.reshape(b, (*b.shape[:-1], 1, b.shape[-1])))
+    flat = net.reshape(pairs, (*a.shape[:-1], a.shape[-1] * b.shape[-1]))
+    return net.nn("linear", flat, transposed(net, weight, (weight.shape[0], flat.shape[-1])), bias)
+
+
+modules(nn.Bilinear)(lambda net, module, a, b: bilinear(net, a, b, module.weight, module.bias))
+
+
+@operators("cdist", "_cdist_forward")
+def cdist(net: Net, a: Value, b: Value, p: float = 2.0, *_: Any, **__: Any) -> Value:
+    if p not in (1, 2):
+        raise Unsupported(f"distances of order {p}")
+    apart = net.nn("sub", net.reshape(a, (*a.shape[:-1], 1, a.shape[-1])), net.reshape(b, (*b.shape[:-2], 1, *b.shape[-2:])))
+    sizes = net.nn("abs", apart) if p == 1 else net.nn("mul", apart, apart)
+    total = net.nn("reduce_sum", sizes, axes=[sizes.rank - 1], keep_dims=False)
+    return total if p == 1 else net.nn("sqrt", total)

@@ -3,12 +3,14 @@
 """Reductions, positions of largest elements, running sums."""
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
 
 from ..net import Net, Unsupported, Value
 from ..table import operators
+from .movement import slice_along
 
 
 def _axes(x: Value, dim: Any) -> list:
@@ -18,7 +20,7 @@ def _axes(x: Value, dim: Any) -> list:
 
 
 def _reduce(net: Net, op: str, x: Value, dim: Any, keepdim: bool) -> Value:
-    if not x.dtype.is_floating_point:
+    if isinstance(net.result, torch.Tensor):
         x = net.cast(x, net.result.dtype)
     if not x.dtype.is_floating_point:
         names = {"reduce_sum": "ReduceSum", "reduce_max": "ReduceMax", "reduce_min": "ReduceMin", "reduce_prod": "ReduceProd"}
@@ -99,15 +101,50 @@ def cumsum(net: Net, x: Value, dim: int, **_: Any) -> Value:
     return net.nn("cumulative_sum", net.cast(x, net.result.dtype), axis=x.axis(dim))
 
 
+@operators("cumprod")
+def cumprod(net: Net, x: Value, dim: int, **_: Any) -> Value:
+    return net.compose("CumProd", net.cast(x, net.result.dtype), net.constant(torch.tensor(x.axis(dim))))
+
+
+@operators("sort")
+def sort(net: Net, x: Value, *args: Any, dim: int = -1, descending: bool = False, stable: Any = None) -> tuple:
+    """Equal elements stay in their order. The ATen form with `stable` has it first."""
+    if args and (isinstance(args[0], bool) or args[0] is None):
+        args = args[1:]
+    dim, descending = (*args, *(dim, descending)[len(args):])
+    return topk(net, x, x.shape[dim], dim, descending)
+
+
+@operators("argsort")
+def argsort(net: Net, x: Value, dim: int = -1, descending: bool = False, stable: bool = False) -> Value:
+    return topk(net, x, x.shape[dim], dim, descending)[1]
+
+
+@operators("kthvalue")
+def kthvalue(net: Net, x: Value, k: int, dim: int = -1, keepdim: bool = False) -> tuple:
+    axis = x.axis(dim)
+    parts = (slice_along(net, part, axis, k - 1, 1) for part in topk(net, x, k, dim, False))
+    return tuple(part if keepdim else net.reshape(part, [size for i, size in enumerate(x.shape) if i != axis]) for part in parts)
+
+
+@operators("median")
+def median(net: Net, x: Value, dim: Any = None, keepdim: bool = False) -> Any:
+    """The lower one of two in the middle."""
+    if dim is None:
+        flat = net.reshape(x, (math.prod(x.shape),))
+        return kthvalue(net, flat, (flat.shape[0] + 1) // 2)[0]
+    return kthvalue(net, x, (x.shape[dim] + 1) // 2, dim, keepdim)
+
+
 @operators("var")
-def var(net: Net, x: Value, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Value:
+def var(net: Net, x: Value, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None, **_: Any) -> Value:
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     axes = _axes(x, dim)
     deviations = net.nn("sub", x, net.nn("reduce_mean", x, axes=axes, keep_dims=True))
     squares = net.nn("mul", deviations, deviations)
     total = net.nn("reduce_sum", squares, axes=axes, keep_dims=bool(keepdim))
-    count = int(torch.tensor([x.shape[axis] for axis in axes]).prod())
+    count = math.prod(x.shape[axis] for axis in axes)
     correction = correction if correction is not None else 1 if unbiased in (None, True) else 0
     if count <= correction:
         raise Unsupported(f"the variance of {count} elements")
@@ -119,11 +156,35 @@ def std(net: Net, x: Value, *args: Any, **kwargs: Any) -> Value:
     return net.nn("sqrt", var(net, x, *args, **kwargs))
 
 
+def _mean(net: Net, x: Value, dim: Any = None, keepdim: bool = False) -> Value:
+    return net.nn("reduce_mean", x, axes=_axes(x, None if isinstance(dim, bool) else dim), keep_dims=bool(keepdim))
+
+
+@operators("var_mean")
+def var_mean(net: Net, x: Value, *args: Any, **kwargs: Any) -> tuple:
+    return var(net, x, *args, **kwargs), _mean(net, x, args[0] if args else kwargs.get("dim"), args[2] if len(args) > 2 else kwargs.get("keepdim", False))
+
+
+@operators("std_mean")
+def std_mean(net: Net, x: Value, *args: Any, **kwargs: Any) -> tuple:
+    variance, mean = var_mean(net, x, *args, **kwargs)
+    return net.nn("sqrt", variance), mean
+
+
 @operators("norm", "linalg_vector_norm")
 def norm(net: Net, x: Value, p: Any = 2, dim: Any = None, keepdim: bool = False, **_: Any) -> Value:
-    if p not in (2, None, "fro"):
-        raise Unsupported(f"norms of order {p} are not supported")
-    return net.nn("sqrt", net.nn("reduce_sum", net.nn("mul", x, x), axes=_axes(x, dim), keep_dims=bool(keepdim)))
+    axes, p = {"axes": _axes(x, dim), "keep_dims": bool(keepdim)}, 2 if p in (None, "fro") else p
+    if not isinstance(p, (int, float)):
+        raise Unsupported(f"norms of order {p!r}")
+    if p == 2:
+        return net.nn("sqrt", net.nn("reduce_sum", net.nn("mul", x, x), **axes))
+    size = net.nn("abs", x)
+    if p in (1, math.inf, -math.inf):
+        return net.nn({1: "reduce_sum", math.inf: "reduce_max", -math.inf: "reduce_min"}[p], size, **axes)
+    if p == 0:
+        return net.nn("reduce_sum", net.nn("sign", size), **axes)
+    power = lambda base, exponent: net.compose("Pow", base, net.constant(torch.tensor(float(exponent))))  # noqa: E731
+    return power(net.nn("reduce_sum", power(size, p), **axes), 1 / p)
 
 
 @operators("logsumexp")

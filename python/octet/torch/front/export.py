@@ -1,0 +1,143 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs of torch.export become networks: lifted tensors are constants again, and origins are modules and functions as people wrote them."""
+from __future__ import annotations
+
+from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
+
+import torch
+import torch.fx
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind, OutputKind
+from torch.utils import _pytree as pytree
+
+from ...errors import CompileError
+from .._names import name_type
+from .table import is_in_place
+from .trace import find_line
+from .translate import Network, Translator
+
+#: Operators that only arrange what others compute.
+_ARRANGING = {"view", "reshape", "permute", "transpose", "t", "unsqueeze", "squeeze", "expand", "select", "slice", "clone", "contiguous", "unflatten", "flatten",
+              "zeros", "alias", "detach", "_to_copy", "to"}
+#: Parts of the names of operators for which modules are named.
+_MAIN = ("linear", "conv", "lstm", "gru", "rnn", "embedding", "norm", "pool")
+
+
+def _name(node: torch.fx.Node) -> str:
+    return node.target._schema.name.split("::")[1] if isinstance(node.target, torch._ops.OpOverload) else ""
+
+
+def _innermost(node: torch.fx.Node) -> Tuple[str, str, str]:
+    """Call, path and class of the module that a node is in."""
+    stack = list((node.meta.get("nn_module_stack") or {}).items())
+    if not stack:
+        return "", "", ""
+    call, (path, cls) = stack[-1]
+    return call, path.partition("@")[0], cls if isinstance(cls, str) else f"{cls.__module__}.{cls.__qualname__}"
+
+
+def _is_higher_order(node: torch.fx.Node) -> bool:
+    return isinstance(node.target, torch._ops.HigherOrderOperator)
+
+
+def _find_type(cls: str) -> Any:
+    module, _, name = cls.rpartition(".")
+    try:
+        return getattr(__import__(module, fromlist=[name]), name, cls)
+    except ImportError:
+        return cls
+
+
+class _Exported(Translator):
+    """Names: a module's main operator has its path and class, others those of the function that was called."""
+
+    def __init__(self, graph: torch.fx.GraphModule) -> None:
+        super().__init__(graph)
+        self._main = self._find_mains(graph)
+
+    def _find_mains(self, graph: torch.fx.GraphModule) -> Set[torch.fx.Node]:
+        groups: Dict[str, List[torch.fx.Node]] = {}
+        for node in graph.graph.nodes:
+            call, _, cls = _innermost(node)
+            if cls.startswith("torch.nn.") and _name(node) and _name(node) not in _ARRANGING:
+                groups.setdefault(call, []).append(node)
+        return {node for nodes in groups.values() for node in self._find_main(nodes)}
+
+    @staticmethod
+    def _find_main(nodes: List[torch.fx.Node]) -> List[torch.fx.Node]:
+        named = nodes if len(nodes) == 1 else [node for node in nodes if any(part in _name(node) for part in _MAIN)]
+        return named if len(named) == 1 else []
+
+    def describe(self, node: torch.fx.Node) -> Tuple[str, str, str]:
+        _, path, cls = _innermost(node)
+        if node in self._main:
+            return path or node.name, name_type(_find_type(cls)), path.rpartition(".")[0]
+        return f"{path}.{node.name}" if path else node.name, _name_function(node), path
+
+
+def _name_function(node: torch.fx.Node) -> str:
+    """The function that was called, where the node is all that it does; else the ATen operator."""
+    if not _name(node):
+        return name_type(node.target)
+    kind, _, name = (node.meta.get("torch_fn") or ("", ""))[1].partition(".")
+    if name and name in _name(node):
+        if "descriptor" in kind:
+            return f"torch.Tensor.{name}"
+        for place in (torch.nn.functional, torch):
+            if callable(getattr(place, name, None)):
+                return name_type(getattr(place, name))
+    return f"torch.ops.aten.{_name(node)}"
+
+
+def _functional(program: ExportedProgram) -> ExportedProgram:
+    """Without operators in place and without no_grad, which PyTorch keeps in programs for training."""
+    nodes = list(program.graph.nodes)
+    if any(node.op == "call_function" and (_is_higher_order(node) or is_in_place(node.target, node.op, node.kwargs)) for node in nodes):
+        return program.run_decompositions({})
+    return program
+
+
+def _find_obstacles(program: ExportedProgram) -> List[str]:
+    found = [f"the program changes {spec.target} of the module; call eval() first, or return the new value instead"
+             for spec in program.graph_signature.output_specs if spec.kind in (OutputKind.BUFFER_MUTATION, OutputKind.PARAMETER_MUTATION)]
+    for node in program.graph.nodes:
+        if _is_higher_order(node):
+            file, line, text = find_line(node)
+            found.append((f"{file}:{line}: " if file else "") + f"{node.target.name()}: control flow that depends on tensors is not supported" +
+                         (f"\n    {text}" if text else ""))
+    return found
+
+
+def _lower(program: ExportedProgram) -> torch.fx.GraphModule:
+    """A graph whose placeholders are the user's inputs; lifted tensors are attributes, and outputs are the user's."""
+    tensors = {**program.state_dict, **program.constants}
+    lifted = {spec.arg.name: spec.target for spec in program.graph_signature.input_specs
+              if spec.kind in (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)}
+    kept = [spec.kind == OutputKind.USER_OUTPUT for spec in program.graph_signature.output_specs]
+    graph, known = torch.fx.Graph(), {}
+    for node in program.graph.nodes:
+        if node.op == "placeholder" and node.name in lifted:
+            known[node] = graph.get_attr(lifted[node.name])
+        elif node.op == "output":
+            graph.output(tuple(known[value] if isinstance(value, torch.fx.Node) else value for value, is_kept in zip(node.args[0], kept) if is_kept))
+        elif node.op != "call_module":  # the checks of shapes
+            known[node] = graph.node_copy(node, lambda n: known[n])
+    attributes = {**{name: tensors[name] for name in lifted.values()}, **_modules_of(program)}
+    return torch.fx.GraphModule(attributes, graph)
+
+
+def _modules_of(program: ExportedProgram) -> Dict[str, Any]:
+    return {str(node.target): getattr(program.graph_module, str(node.target)) for node in program.graph.nodes if node.op == "get_attr"}
+
+
+def translate_exported(program: ExportedProgram, example_inputs: Optional[Sequence[Any]] = None) -> Network:
+    """The network that an exported program is, for its example inputs' shapes or those given. Raises CompileError with all obstacles."""
+    program = _functional(program)
+    obstacles = _find_obstacles(program)
+    if obstacles:
+        raise CompileError("the program is not supported:\n" + "\n".join(obstacles))
+    given = program.example_inputs if example_inputs is None else (tuple(example_inputs), {})
+    network = _Exported(_lower(program)).run(pytree.tree_leaves(given))
+    network.result = pytree.tree_unflatten(list(network.result), program.call_spec.out_spec)
+    return network

@@ -1,0 +1,206 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Architectures with random weights, through FX's tracing and through torch.export, compared with PyTorch.
+
+    python architectures.py [NAME...]    a line for each: operators, largest difference relative to the largest magnitude, or what failed
+"""
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+import torch
+from torch import nn
+
+sys.path.insert(0, str(Path(__file__).parent))
+import compare  # noqa: E402
+from octet.torch.front import trace, translate  # noqa: E402
+from octet.torch.front.export import translate_exported  # noqa: E402
+
+
+LIBRARY = torch.library.Library("torchvision", "FRAGMENT")
+
+
+def _image(size=64, batch=1):
+    return [torch.randn(batch, 3, size, size)]
+
+
+def _ids(length=16, words=100):
+    return [torch.randint(0, words, (1, length))]
+
+
+def _vision(name, size=64, **options):
+    def make():
+        # torchvision's own operators are missing beside a PyTorch of another build; the networks here need none.
+        for operator in ("nms", "qnms"):
+            if not hasattr(torch.ops.torchvision, operator):
+                LIBRARY.define(f"{operator}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+        import torchvision.models as models
+        place = models.segmentation if name.startswith("deeplab") else models
+        return getattr(place, name)(weights=None, **options), _image(size)
+    return make
+
+
+def _timm(name, size=224, **options):
+    def make():
+        _vision("resnet18")()  # timm imports torchvision
+        import timm
+        return timm.create_model(name, pretrained=False, **options), _image(size)
+    return make
+
+
+class UNet(nn.Module):
+    def __init__(self, width=8):
+        super().__init__()
+        block = lambda a, b: nn.Sequential(nn.Conv2d(a, b, 3, padding=1), nn.BatchNorm2d(b), nn.ReLU(inplace=True), nn.Conv2d(b, b, 3, padding=1), nn.ReLU())  # noqa: E731
+        self.down = nn.ModuleList([block(3, width), block(width, 2 * width)])
+        self.middle, self.pool = block(2 * width, 4 * width), nn.MaxPool2d(2)
+        self.rise = nn.ModuleList([nn.ConvTranspose2d(4 * width, 2 * width, 2, 2), nn.ConvTranspose2d(2 * width, width, 2, 2)])
+        self.up, self.head = nn.ModuleList([block(4 * width, 2 * width), block(2 * width, width)]), nn.Conv2d(width, 2, 1)
+
+    def forward(self, x):
+        kept = []
+        for down in self.down:
+            x = down(x)
+            kept.append(x)
+            x = self.pool(x)
+        x = self.middle(x)
+        for rise, up in zip(self.rise, self.up):
+            x = up(torch.cat([rise(x), kept.pop()], 1))
+        return self.head(x)
+
+
+class Tagger(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words, self.lstm, self.tags = nn.Embedding(100, 32), nn.LSTM(32, 24, 2, batch_first=True, bidirectional=True), nn.Linear(48, 9)
+
+    def forward(self, ids):
+        return self.tags(self.lstm(self.words(ids))[0]).log_softmax(-1)
+
+
+class Denoiser(nn.Module):
+    """A mask for the bands of each frame, as speech denoisers have it."""
+
+    def __init__(self, bands=40):
+        super().__init__()
+        self.into, self.gru, self.mask = nn.Linear(bands, 48), nn.GRU(48, 48, 2, batch_first=True), nn.Linear(48, bands)
+
+    def forward(self, frames, state):
+        y, state = self.gru(torch.tanh(self.into(frames)), state)
+        return frames * torch.sigmoid(self.mask(y)), state
+
+
+class Backbone(nn.Module):
+    """SSDLite's feature maps, which its heads read."""
+
+    def __init__(self):
+        super().__init__()
+        _vision("mobilenet_v3_large")()
+        from torchvision.models.detection import ssdlite320_mobilenet_v3_large
+        self.backbone = ssdlite320_mobilenet_v3_large(weights=None, weights_backbone=None).backbone
+
+    def forward(self, x):
+        return list(self.backbone(x).values())
+
+
+def _transformers(make):
+    def build():
+        _vision("resnet18")()
+        import transformers
+        transformers.logging.set_verbosity_error()
+        return make(transformers)
+    return build
+
+
+def _small(kind, **options):
+    sizes = {"vocab_size": 100, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64, "max_position_embeddings": 64}
+    return kind(**{**sizes, **options})
+
+
+def _distilbert(t):
+    config = t.DistilBertConfig(vocab_size=100, dim=32, n_layers=2, n_heads=4, hidden_dim=64, max_position_embeddings=64)
+    return Outputs(t.DistilBertForSequenceClassification(config)), [*_ids(), torch.ones(1, 16, dtype=torch.long)]
+
+
+def _whisper(t):
+    config = t.WhisperConfig(d_model=32, encoder_layers=2, encoder_attention_heads=4, encoder_ffn_dim=64, num_mel_bins=20, max_source_positions=50)
+    return Outputs(t.models.whisper.modeling_whisper.WhisperEncoder(config)), [torch.randn(1, 20, 100)]
+
+
+class Outputs(nn.Module):
+    """Tensors in place of the classes of transformers."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, *inputs):
+        results = self.model(*inputs, return_dict=False)
+        return [x for x in results if isinstance(x, torch.Tensor)]
+
+
+class OfTwo(Outputs):
+    def forward(self, ids, mask):
+        return [x for x in self.model(ids, attention_mask=mask, return_dict=False) if isinstance(x, torch.Tensor)]
+
+
+ARCHITECTURES = {
+    "resnet18": _vision("resnet18"), "resnet50": _vision("resnet50"), "mobilenet_v2": _vision("mobilenet_v2"), "mobilenet_v3_small": _vision("mobilenet_v3_small"),
+    "mobilenet_v3_large": _vision("mobilenet_v3_large"), "efficientnet_b0": _vision("efficientnet_b0"), "shufflenet_v2": _vision("shufflenet_v2_x1_0"),
+    "squeezenet": _vision("squeezenet1_1"), "densenet121": _vision("densenet121"), "regnet": _vision("regnet_y_400mf"), "convnext_tiny": _vision("convnext_tiny"),
+    "swin_tiny": _vision("swin_t"), "vit_b_16": _vision("vit_b_16", 32, image_size=32), "deeplabv3": _vision("deeplabv3_mobilenet_v3_large", weights_backbone=None),
+    "vit_tiny": _timm("vit_tiny_patch16_224"), "deit_tiny": _timm("deit_tiny_patch16_224"), "swin_tiny_of_timm": _timm("swin_tiny_patch4_window7_224"),
+    "unet": lambda: (UNet(), _image(32)), "ssdlite_backbone": lambda: (Backbone(), _image(128)), "lstm_tagger": lambda: (Tagger(), _ids(12)),
+    "gru_denoiser": lambda: (Denoiser(), [torch.rand(1, 10, 40), torch.zeros(2, 1, 48)]),
+    "bert_tiny": _transformers(lambda t: (OfTwo(t.BertModel(_small(t.BertConfig))), [*_ids(), torch.ones(1, 16, dtype=torch.long)])),
+    "minilm": _transformers(lambda t: (OfTwo(t.BertModel(_small(t.BertConfig, hidden_size=48, num_attention_heads=12))), [*_ids(24), torch.ones(1, 24, dtype=torch.long)])),
+    "distilbert": _transformers(_distilbert), "whisper_encoder": _transformers(_whisper),
+}
+
+
+def build(name):
+    """A module with seeded weights, whose statistics are not the initial ones, and inputs."""
+    torch.manual_seed(7)
+    module, inputs = ARCHITECTURES[name]()
+    for module_inside in module.modules():
+        if isinstance(module_inside, nn.BatchNorm2d):
+            nn.init.uniform_(module_inside.running_mean, -0.2, 0.2)
+            nn.init.uniform_(module_inside.running_var, 0.8, 1.2)
+    return module.eval(), inputs
+
+
+def make_network(module, inputs, way):
+    if way == "fx":
+        return translate(trace.trace(module, trace.Tracer()), compare.copy_of(inputs))
+    with torch.no_grad():
+        return translate_exported(torch.export.export(module, tuple(compare.copy_of(inputs))))
+
+
+def measure(module, inputs, network, folder):
+    """The largest difference from PyTorch relative to the largest magnitude of its output."""
+    with torch.no_grad():
+        expected = compare.leaves(module(*compare.copy_of(inputs)))
+    found = compare.run_compiled(network, inputs, folder)
+    assert len(found) == len(expected)
+    return max(float((torch.from_numpy(a) - b).abs().max() / b.abs().max()) for a, b in zip(found, expected))
+
+
+def main(names):
+    warnings.simplefilter("ignore")
+    for name in names or ARCHITECTURES:
+        for way in ("fx", "export"):
+            start = time.monotonic()
+            try:
+                module, inputs = build(name)
+                network = make_network(module, inputs, way)
+                with tempfile.TemporaryDirectory() as folder:
+                    difference = f"{measure(module, inputs, network, Path(folder)):.1e}"
+                print(f"{name:20} {way:7} {len(network.lines):5} operators, difference {difference}, {time.monotonic() - start:.0f} s", flush=True)
+            except Exception as error:  # noqa: BLE001  (a table of what fails)
+                print(f"{name:20} {way:7} {type(error).__name__}: {' | '.join(str(error).strip().splitlines())[:700]}", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
