@@ -159,6 +159,36 @@ Value KernelBuilder::round(Value value) { return kernel::RoundOp::create(*this, 
 
 Value KernelBuilder::toFloat(Value value) { return arith::SIToFPOp::create(*this, f32(), value); }
 
+Value KernelBuilder::smallToFloat(Value value) {
+  if (!level.convertsByAdding || lanes == 1)
+    return toFloat(value);
+  return sub(bitcast(add(value, constI(kMiddleBits)), getF32Type()), constF(kMiddle));
+}
+
+Value KernelBuilder::roundToWord(Value value, Value zeroPoint) {
+  if (!level.convertsByAdding || lanes == 1) {
+    Value rounded = round(value);
+    return zeroPoint ? add(rounded, zeroPoint) : rounded;
+  }
+  auto getWords = [&](Value from) -> Value {
+    return arith::TruncIOp::create(*this, ofLanes(getI16Type()), from);
+  };
+  Value words = getWords(bitcast(add(value, constF(kMiddle)), getI32Type()));
+  if (zeroPoint)
+    words = add(words, getWords(zeroPoint));
+  return arith::ExtSIOp::create(*this, i32(), words);
+}
+
+Value KernelBuilder::maxNumber(Value a, Value b) {
+  return level.hasMinMax && lanes > 1 ? arith::MaximumFOp::create(*this, a, b).getResult()
+                                      : maxF(a, b);
+}
+
+Value KernelBuilder::minNumber(Value a, Value b) {
+  return level.hasMinMax && lanes > 1 ? arith::MinimumFOp::create(*this, a, b).getResult()
+                                      : minF(a, b);
+}
+
 Value KernelBuilder::bitcast(Value value, Type element) {
   if (auto vector = dyn_cast<VectorType>(value.getType())) {
     int64_t bits = vector.getNumElements() * vector.getElementTypeBitWidth();

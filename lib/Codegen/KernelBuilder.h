@@ -99,6 +99,19 @@ public:
   mlir::Value selectLess(mlir::Value a, mlir::Value b, mlir::Value yes, mlir::Value no);
   mlir::Value round(mlir::Value value);   ///< f32 -> i32, ties to even
   mlir::Value toFloat(mlir::Value value); ///< i32 -> f32
+  // Conversions by additions: f32 from 2^23 to 2^24 are the integers, with these in their low bits.
+  // At levels that convert otherwise, as above.
+  /// The middle of these floats and its bits.
+  static constexpr float kMiddle = 0x1.8p23f;
+  static constexpr int32_t kMiddleBits = 0x4b400000;
+  /// i32 -> f32, of |value| <= 2^22.
+  mlir::Value smallToFloat(mlir::Value value);
+  /// f32 -> i32, ties to even, and `zeroPoint` (may be null) added, of values that fit in i16
+  /// before and behind the addition; so narrowing them again is no instruction.
+  mlir::Value roundToWord(mlir::Value value, mlir::Value zeroPoint);
+  /// `maxF` and `minF` of numbers, where a zero may be that of either sign.
+  mlir::Value maxNumber(mlir::Value a, mlir::Value b);
+  mlir::Value minNumber(mlir::Value a, mlir::Value b);
   mlir::Value bitcast(mlir::Value value, mlir::Type element);
   /// Elements [offset, offset + size) of a vector.
   mlir::Value slice(mlir::Value vector, int64_t offset, int64_t size);

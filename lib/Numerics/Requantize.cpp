@@ -61,6 +61,24 @@ llvm::SmallVector<int64_t, 0> numerics::accumulatorBounds(const ProductTypes &ty
   return bounds;
 }
 
+llvm::SmallVector<std::pair<int64_t, int64_t>, 0>
+numerics::accumulatorRanges(const ProductTypes &types, llvm::ArrayRef<int8_t> filter,
+                            llvm::ArrayRef<int32_t> bias) {
+  llvm::SmallVector<std::pair<int64_t, int64_t>, 0> ranges;
+  int64_t size = types.numOutputs ? filter.size() / types.numOutputs : 0;
+  for (int64_t output = 0; output < types.numOutputs; ++output) {
+    int64_t zeroPoint = types.input.getZeroPoint(types.inputChannel(output));
+    int64_t below = types.input.low - zeroPoint, above = types.input.high - zeroPoint;
+    int64_t low = bias.empty() ? 0 : bias[output], high = low;
+    for (int64_t weight : filter.slice(output * size, size)) {
+      low += std::min(weight * below, weight * above);
+      high += std::max(weight * below, weight * above);
+    }
+    ranges.push_back({low, high});
+  }
+  return ranges;
+}
+
 float numerics::productBound(int64_t bound, float multiplier) {
   // Rounding is monotone: the largest accumulator gives the largest product.
   return static_cast<float>(bound) * std::abs(multiplier);

@@ -13,6 +13,12 @@
 // CHECK: vector.shuffle {{.*}} [12, 13, 14, 15, 12, 13, 14, 15,
 // CHECK: kernel.dot4 {{.*}} signed
 // CHECK-NOT: kernel.dot4 {{.*}} %{{[0-9a-z_]+$}}
+// Sums are the bits of floats near 1.5 * 2^23, and so are rounded values, whose low bits are i16.
+// CHECK: %[[FLOAT:.*]] = arith.subf %{{.*}}, %{{.*}} : vector<16xf32>
+// CHECK: %[[SCALED:.*]] = arith.mulf %[[FLOAT]], %{{.*}} : vector<16xf32>
+// CHECK: %[[ROUNDED:.*]] = arith.addf %[[SCALED]], %{{.*}} : vector<16xf32>
+// CHECK: %[[BITS:.*]] = vector.bitcast %[[ROUNDED]] : vector<16xf32> to vector<16xi32>
+// CHECK: arith.trunci %[[BITS]] : vector<16xi32> to vector<16xi16>
 // CHECK-LABEL: module @neon
 // CHECK: func.func private @dense
 // CHECK: arith.muli {{.*}} : vector<64xi16>
@@ -40,4 +46,48 @@ func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}) {
   %w = nn.constant dense<-128> : tensor<32x32x1x1xi8> -> !w
   %0 = nn.conv %x, %w : (!x, !w) -> !x
   return %0 : !x
+}
+
+// -----
+
+// Channels that are 255 whatever the input do not keep the sums of others from being the bits of floats; at another scale they are
+// 176 to 178, and sums are converted.
+!x = tensor<8x48x!quant.uniform<u8:f32, 0.5>>
+!w = tensor<16x48x!quant.uniform<i8:f32, 0.5>>
+!b = tensor<16x!quant.uniform<i32:f32, 0.25>>
+!y = tensor<8x16x!quant.uniform<u8:f32, 16.0>>
+!z = tensor<8x16x!quant.uniform<u8:f32, 1.5e6>>
+
+// CHECK-LABEL: module @dotprod
+// CHECK-LABEL: func.func private @dense_1
+// CHECK-NOT: arith.sitofp
+// CHECK: arith.subf
+// CHECK-LABEL: func.func private @dense_2
+// CHECK: arith.sitofp {{.*}} vector<16xi32> to vector<16xf32>
+func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}, !z {nn.name = "z"}) {
+  %w = nn.constant dense<1> : tensor<16x48xi8> -> !w
+  %b = nn.constant dense<1073741824> : tensor<16xi32> -> !b
+  %0 = nn.linear %x, %w, %b {octet.origin = #octet.origin<"saturated">} : (!x, !w, !b) -> !y
+  %1 = nn.linear %x, %w, %b {octet.origin = #octet.origin<"large">} : (!x, !w, !b) -> !z
+  return %0, %1 : !y, !z
+}
+
+// -----
+
+// Four channels: loads of sixteen bytes serve four pixels, twelve bytes of a kernel row are three lanes. Five pixels of a row are 28
+// bytes.
+!x = tensor<1x4x5x7x!quant.uniform<u8:f32, 0.5:128>>
+!w = tensor<16x4x3x3x!quant.uniform<i8:f32, 0.5>>
+!y = tensor<1x16x3x5x!quant.uniform<u8:f32, 0.5:128>>
+
+// CHECK-LABEL: module @dotprod
+// CHECK: func.func private @dense
+// CHECK: arith.xori {{.*}} : vector<16xi8>
+// CHECK: arith.xori {{.*}} : vector<16xi8>
+// CHECK-NOT: arith.xori
+// CHECK: return
+func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}) {
+  %w = nn.constant dense<1> : tensor<16x4x3x3xi8> -> !w
+  %0 = nn.conv %x, %w : (!x, !w) -> !y
+  return %0 : !y
 }

@@ -1,4 +1,4 @@
-// RUN: octet-opt %s --split-input-file --octet-assign-layout --octet-emit-program=levels=avx512vnni,sse2 | FileCheck %s
+// RUN: octet-opt %s --split-input-file --octet-assign-layout --octet-emit-program=levels=avx512vnni,sse2,dotprod | FileCheck %s
 
 // Weights of a depthwise convolution lie in the library once and are written in each level's order when a model is made:
 // two output rows of 64 channels at a time where registers allow, one row of 16 elsewhere, and as
@@ -57,4 +57,27 @@ func.func @main(%x: tensor<1x16x8x18xf32> {nn.name = "x"}) -> (tensor<1x16x6x16x
   %w = nn.constant dense<0.5> : tensor<16x1x3x3xf32>
   %y = nn.conv %x, %w groups 16 : (tensor<1x16x8x18xf32>, tensor<16x1x3x3xf32>) -> tensor<1x16x6x16xf32>
   return %y : tensor<1x16x6x16xf32>
+}
+
+// -----
+
+// Small registers: rows of eight channels in blocks of sixteen bytes, two pixels each, which carry one of three columns along; sixteen
+// channels are a block, with two columns. Eight multiplications serve two rows of a column.
+!x = tensor<1x8x16x16x!quant.uniform<u8:f32, 0.5:128>>
+!w = tensor<8x1x3x3x!quant.uniform<i8:f32, 0.5>>
+!y = tensor<1x16x16x16x!quant.uniform<u8:f32, 0.5:128>>
+!v = tensor<16x1x3x3x!quant.uniform<i8:f32, 0.5>>
+// CHECK-LABEL: module @dotprod
+// CHECK-DAG: kernel.step @write_depthwise {{.*}} bounds [8, 1, 1, 2, 1, 3, 3] range 16
+// CHECK-DAG: kernel.step @write_depthwise {{.*}} bounds [16, 1, 1, 2, 1, 3, 3] range 16
+// CHECK: func.func private @depthwise
+// CHECK: scf.for {{.*}} to %{{.*}} step %{{.*}} iter_args(%{{[a-z0-9_]*}} = %{{[a-z0-9_]*}}) -> (vector<64xi8>)
+// CHECK: func.func private @depthwise
+// CHECK: scf.for {{.*}} iter_args(%{{[a-z0-9_]*}} = %{{[a-z0-9_]*}}, %{{[a-z0-9_]*}} = %{{[a-z0-9_]*}}) -> (vector<64xi8>, vector<64xi8>)
+func.func @main(%x: !x {nn.name = "x"}, %y: !y {nn.name = "y"}) -> (!x {nn.name = "p"}, !y {nn.name = "q"}) {
+  %w = nn.constant dense<1> : tensor<8x1x3x3xi8> -> !w
+  %v = nn.constant dense<1> : tensor<16x1x3x3xi8> -> !v
+  %0 = nn.conv %x, %w pads [1, 1, 1, 1] groups 8 : (!x, !w) -> !x
+  %1 = nn.conv %y, %v pads [1, 1, 1, 1] groups 16 : (!y, !v) -> !y
+  return %0, %1 : !x, !y
 }

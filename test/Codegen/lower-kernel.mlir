@@ -84,6 +84,18 @@ func.func @one_vector_is_packed(%x: vector<16xi32>) -> vector<16xi8> {
   return %0 : vector<16xi8>
 }
 
+// What was widened from words needs one narrowing.
+// CHECK-LABEL: func @words_are_packed
+// DOTPROD-NOT: sqxtn.v4i16
+// DOTPROD-COUNT-2: llvm.call_intrinsic "llvm.aarch64.neon.sqxtun.v8i8"
+// NEON-NOT: sqxtn.v4i16
+// CHECK: return
+func.func @words_are_packed(%x: vector<16xi16>) -> vector<16xi8> {
+  %0 = arith.extsi %x : vector<16xi16> to vector<16xi32>
+  %1 = kernel.pack %0 : vector<16xi8>
+  return %1 : vector<16xi8>
+}
+
 // Halves of four vectors pack in lanes of sixteen bytes as they are, two vectors with a permutation.
 // CHECK-LABEL: func @four_vectors_are_packed_in_lanes
 // VNNI-NOT: vector.shuffle

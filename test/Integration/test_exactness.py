@@ -187,7 +187,62 @@ func.func @main(%x: tensor<8x48x{value}> {{nn.name = "x"}}) -> (tensor<8x20x{res
     expected = np.repeat(np.clip(rounded, 0, 255).astype(np.uint8)[:, None], 20, axis=1)
     assert len(np.unique(expected)) > 4
     library = tmp_path / "net.so"
-    tool("octet-compile", tmp_path / "net.mlir", f"--target={exactness.ARM_TARGET}", "--cpu-level=dotprod,neon", "-o", library)
+    tool("octet-compile", tmp_path / "net.mlir", f"--target={exactness.ARM_TARGET}", f"--cpu-level={exactness.ARM_LEVELS}", "-o", library)
     for level, cpu in exactness.ARM_RUNS:
         got = exactness.run_arm(machines.arm_driver, library, level, cpu, 1, ["x"], [{"x": inputs}], expected.size, tmp_path)
         assert np.array_equal(np.frombuffer(got[0], np.uint8).reshape(8, 20), expected), level
+
+
+@pytest.mark.parametrize("scale", [16.0, 2.0e6])
+def test_large_biases_on_aarch64(scale, machines, tool, tmp_path):
+    """Sums that are the bits of floats, channels that are one bound whatever the input, and sums that are too large for that."""
+    if reason := exactness.why_no_arm():
+        pytest.skip(reason)
+    value, weights = "!quant.uniform<u8:f32, 5.0e-1:3>", "!quant.uniform<i8:f32, 5.0e-1>"
+    result = f"!quant.uniform<u8:f32, {scale:e}:100>"
+    rng = np.random.default_rng(7)
+    filters = rng.integers(-3, 4, (20, 48))
+    bias = np.array([0, 2 ** 30, -2 ** 30, 5_000_000, -5_000_000, 30_000, -30_000, 4_100_000, -4_100_000, 1] * 2)
+    (tmp_path / "net.mlir").write_text(f"""
+func.func @main(%x: tensor<8x48x{value}> {{nn.name = "x"}}) -> (tensor<8x20x{result}> {{nn.name = "y"}}) {{
+  %w = nn.constant dense<{filters.tolist()}> : tensor<20x48xi8> -> tensor<20x48x{weights}>
+  %b = nn.constant dense<{bias.tolist()}> : tensor<20xi32> -> tensor<20x!quant.uniform<i32:f32, 2.5e-1>>
+  %0 = nn.linear %x, %w, %b : (tensor<8x48x{value}>, tensor<20x48x{weights}>, tensor<20x!quant.uniform<i32:f32, 2.5e-1>>) -> tensor<8x20x{result}>
+  return %0 : tensor<8x20x{result}>
+}}
+""")
+    inputs = rng.integers(0, 256, (8, 48)).astype(np.uint8)
+    sums = (inputs.astype(np.int64) - 3) @ filters.T + bias
+    rounded = np.rint(np.float32(sums) * np.float32(np.float32(0.25) / np.float32(scale))) + 100  # [N.requantize]
+    expected = np.clip(rounded, 0, 255).astype(np.uint8)
+    assert len(np.unique(expected)) > 4
+    library = tmp_path / "net.so"
+    tool("octet-compile", tmp_path / "net.mlir", f"--target={exactness.ARM_TARGET}", f"--cpu-level={exactness.ARM_LEVELS}", "-o", library)
+    for level, cpu in exactness.ARM_RUNS:
+        got = exactness.run_arm(machines.arm_driver, library, level, cpu, 1, ["x"], [{"x": inputs}], expected.size, tmp_path)
+        assert np.array_equal(np.frombuffer(got[0], np.uint8).reshape(8, 20), expected), level
+
+
+@pytest.mark.parametrize("nodes, channels", [(DEPTHWISE, 2), (DEPTHWISE, 4), (DEPTHWISE, 8), (DEPTHWISE, 16), (DEPTHWISE, 32), (DEPTHWISE, 88),
+                                             (DENSE, 1), (DENSE, 2), (DENSE, 3), (DENSE, 4), (DENSE, 8), (DENSE, 12), (DENSE, 40)])
+def test_few_channels_on_aarch64(nodes, channels, machines, tool, tmp_path):
+    """The networks of test_channels_that_do_not_fill_vectors: loads that pixels share, flat rows, overlapping blocks."""
+    octet = pytest.importorskip("octet")
+    if reason := exactness.why_no_arm():
+        pytest.skip(reason)
+    rng = np.random.default_rng(channels)
+    depth = 1 if nodes is DEPTHWISE else channels
+    shapes = {"w": (channels, 3, 1, 1), "w1": (channels, depth, 1, 1), "w3": (channels, depth, 3, 3), "w5": (channels, depth, 5, 5),
+              "b": (channels,)}
+    network = make_network(nodes.replace("N", str(channels)), inputs={"x": [1, 3, 11, 43]}, outputs="pqrud", constants=shapes)
+    samples = rng.normal(size=(4, 1, 3, 11, 43)).astype(np.float32)
+    quantized = octet.quantize(network.SerializeToString(), calibration_data={"x": samples})
+    program = tmp_path / "net.mlirbc"
+    program.write_bytes(quantized._bytecode)
+    tool("octet-compile", program, "--cpu-level=reference", "-o", tmp_path / "x86.so")
+    tool("octet-compile", program, f"--target={exactness.ARM_TARGET}", f"--cpu-level={exactness.ARM_LEVELS}", "-o", tmp_path / "arm.so")
+    feeds = [{"x": samples[0]}]
+    expected = exactness.run_model(octet.load(tmp_path / "x86.so"), feeds)
+    for level, cpu in exactness.ARM_RUNS:
+        got = exactness.run_arm(machines.arm_driver, tmp_path / "arm.so", level, cpu, 1, ["x"], feeds, len(expected[0]), tmp_path)
+        assert got == expected, level

@@ -16,10 +16,11 @@ namespace octet {
 namespace codegen {
 class TileProducts;
 /// How tiles multiply bytes (lib/Codegen/Products): four at a time, four signed ones by those of a
-/// lane, these in i16, or as pairs of i16.
+/// lane, these in i16, eight bytes of two rows by those of two columns, or as pairs of i16.
 const TileProducts *getByteProducts();
 const TileProducts *getLaneProducts();
 const TileProducts *getPairedLaneProducts();
+const TileProducts *getMatrixProducts();
 const TileProducts *getPairProducts();
 } // namespace codegen
 
@@ -35,6 +36,10 @@ struct CpuLevel {
   /// of scalar loops.
   const codegen::TileProducts *products = nullptr;
   bool hasFma = false; ///< fused multiply-add is an instruction
+  /// Small numbers are converted between i32 and f32 by additions: the instructions for it are
+  /// slower.
+  bool convertsByAdding = false;
+  bool hasMinMax = false; ///< of floats, NaN where one is NaN, are instructions
   /// Kernels of products, too, become one where they differ in bounds only:
   /// less code, some percent slower.
   bool mergesKernels = false;

@@ -52,6 +52,11 @@ llvm::SmallVector<int64_t, 0> accumulatorBounds(const ProductTypes &types,
                                                 llvm::ArrayRef<int8_t> filter,
                                                 llvm::ArrayRef<int32_t> bias);
 
+/// The smallest and the largest acc per output channel, of whole sums.
+llvm::SmallVector<std::pair<int64_t, int64_t>, 0> accumulatorRanges(const ProductTypes &types,
+                                                                    llvm::ArrayRef<int8_t> filter,
+                                                                    llvm::ArrayRef<int32_t> bias);
+
 /// Beyond this an int32 sum is not proven to be exact. [N.overflow]
 inline constexpr int64_t kMaxAccumulator = (int64_t(1) << 31) - 1;
 /// Up to this f32(acc) is exact.

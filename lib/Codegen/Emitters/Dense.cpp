@@ -39,7 +39,8 @@ public:
       : emitter(emitter), fused(fused), shape(shape), signature(emitter),
         products(chooseProducts(fused, shape, emitter.getLevel())),
         tile(chooseTile(emitter.getLevel().accumulators / products.vectorsPerSum(), shape.columns,
-                        shape.panels(), shape.stepsPerPanel(), shape.pixelsPerVector)) {}
+                        shape.panels(), shape.stepsPerPanel(), shape.pixelsPerVector,
+                        products.mostVectors())) {}
 
   /// False if the weights or the bias are no constants of the product's types.
   bool addArguments();
@@ -95,6 +96,7 @@ bool DenseKernel::addArguments() {
     return false;
   int64_t channels = getTensorType(filter).getDimSize(1),
           outputs = getTensorType(filter).getDimSize(0);
+  ShiftedSums shifted;
   input = signature.add(emitter.getBuffer(in));
   int64_t block =
       shape.hasPartialGroups() ? 0 : kPanelOutputs; // groups begin anywhere: natural order
@@ -112,6 +114,8 @@ bool DenseKernel::addArguments() {
     int64_t outputsPerGroup = outputs / (shape.groups * shape.filterGroups);
     auto sums = makeInitialSums(outputs, params, *values, *bias, channels,
                                 shape.kernelRows * shape.kernelColumns, outputsPerGroup);
+    shifted = ShiftedSums(fused, emitter.getLevel());
+    shifted.addTo(sums);
     initial = signature.addParameters(sums, block);
   } else {
     auto sums = getBiasValues<float>(fused);
@@ -121,7 +125,7 @@ bool DenseKernel::addArguments() {
     sums->resize(outputs, 0.0f);
     initial = signature.addParameters(*sums, block);
   }
-  epilogue.emplace(fused, signature, block);
+  epilogue.emplace(fused, signature, block, shifted);
   signature.prepareParameters();
   return true;
 }

@@ -18,11 +18,11 @@ PanelOrder DenseShape::getPanelOrder(int64_t channels) const {
 }
 
 DenseTile codegen::chooseTile(int64_t accumulators, int64_t pixels, int64_t panels, int64_t steps,
-                              int64_t pixelsPerVector) {
+                              int64_t pixelsPerVector, int64_t mostVectors) {
   DenseTile best{1, 1};
   double bestCost = 1e30;
   for (int64_t width : {1, 2, 4, 8})
-    for (int64_t vectors = 1; vectors <= 14; ++vectors) {
+    for (int64_t vectors = 1; vectors <= mostVectors; ++vectors) {
       int64_t count = vectors * width, height = vectors * pixelsPerVector;
       if (count > accumulators || height > pixels || width > panels)
         continue;

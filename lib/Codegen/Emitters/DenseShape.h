@@ -58,7 +58,7 @@ struct DenseShape {
 /// For products of a row of pixels with panels, in so many steps. Few pixels: more panels; else
 /// tiles that divide a row well and keep enough accumulators busy.
 DenseTile chooseTile(int64_t accumulators, int64_t pixels, int64_t panels, int64_t steps,
-                     int64_t pixelsPerVector = 1);
+                     int64_t pixelsPerVector = 1, int64_t mostVectors = 14);
 
 /// The shape of a convolution or linear layer that tiles take.
 std::optional<DenseShape> getDenseShape(const FusedOp &fused);

@@ -27,19 +27,72 @@ SmallVector<SmallVector<Value>> TileSums::loadInput(KernelBuilder &b, Value at, 
   return {products.split(b, bytes)};
 }
 
+/// 64 bytes: `bytes` up to `begin`, from there on the four bytes of a lane, again and again.
+static Value insertRepeated(KernelBuilder &b, Value bytes, Value four, int64_t lane,
+                            int64_t begin) {
+  SmallVector<int64_t> order;
+  for (int64_t byte = 0; byte < 64; ++byte)
+    order.push_back(4 * lane + byte % 4);
+  Value repeated = vector::ShuffleOp::create(b, four, four, order);
+  if (begin == 0)
+    return repeated;
+  for (int64_t byte = 0; byte < 64; ++byte)
+    order[byte] = byte < begin ? byte : 64 + byte;
+  return vector::ShuffleOp::create(b, bytes, repeated, order);
+}
+
+/// The input of all vectors of pixels in a run. Four bytes that a step multiplies are a lane of one
+/// of the loads, which follow one another from each of the places that pixels have within four
+/// bytes.
+SmallVector<TileSums::Inputs> TileSums::loadWindow(KernelBuilder &b, Value at) {
+  int64_t pixels = tile.vectors * shape.pixelsPerVector, steps = shape.stepsPerRun();
+  std::array<int64_t, 4> lanes{}; ///< of each place
+  for (int64_t pixel = 0; pixel < pixels; ++pixel) {
+    int64_t first = pixel * shape.inPixel;
+    lanes[first % 4] = std::max(lanes[first % 4], first / 4 + steps);
+  }
+  llvm::DenseMap<int64_t, Value> loaded; ///< by the first byte
+  auto getFour = [&](int64_t byte) -> std::pair<Value, int64_t> {
+    int64_t place = byte % 4, lane = byte / 4, count = lanes[place];
+    int64_t size = count >= 4 ? 4 : count >= 2 ? 2 : 1;
+    int64_t first = std::min(lane / size * size, count - size); // the last one overlaps
+    Value &bytes = loaded[4 * first + place];
+    if (!bytes)
+      bytes = products.split(
+          b, vector::LoadOp::create(b, VectorType::get({4 * size}, b.getI8Type()), input,
+                                    ValueRange{b.addIndex(at, 4 * first + place)}))[0];
+    return {bytes, lane - first};
+  };
+  SmallVector<Inputs> inputs(tile.vectors);
+  for (int64_t i = 0; i < tile.vectors; ++i)
+    for (int64_t step = 0; step < steps; ++step) {
+      Value bytes;
+      for (int64_t n = 0; n < shape.pixelsPerVector; ++n) {
+        auto [four, lane] = getFour((i * shape.pixelsPerVector + n) * shape.inPixel + 4 * step);
+        bytes = insertRepeated(b, bytes, four, lane, 4 * shape.outputs * n);
+      }
+      inputs[i].push_back({bytes});
+    }
+  return inputs;
+}
+
 /// The sums with the products of so many steps, whose input one load brings.
 SmallVector<Value> TileSums::addSteps(KernelBuilder &b, Value in, Value w, int64_t steps,
                                       int64_t panels, ValueRange carried) {
   SmallVector<Value> sums(carried);
-  SmallVector<SmallVector<SmallVector<Value>>> pixels(tile.vectors);
+  SmallVector<Inputs> pixels(tile.vectors);
+  if (sharesLoads())
+    pixels = loadWindow(b, in);
   auto load = [&](int64_t i) {
     Value at = b.addIndex(in, i * shape.pixelsPerVector * shape.inPixel);
-    pixels[i] = loadInput(b, at, steps);
+    if (pixels[i].empty())
+      pixels[i] = loadInput(b, at, steps);
   };
   bool keepsInput = products.keepsInput(tile.vectors);
   int64_t weightStep = products.weightSize(), panelSize = shape.stepsPerPanel() * weightStep,
-          together = std::min(steps, products.stepsPerSum());
+          most = std::min(steps, products.stepsPerSum()), together;
   for (int64_t step = 0; step < steps; step += together) {
+    together = std::min(most, steps - step);
     SmallVector<SmallVector<SmallVector<Value>>> panel(panels);
     for (int64_t p = 0; p < panels; ++p)
       for (int64_t next = step; next < step + together; ++next)
@@ -75,6 +128,8 @@ SmallVector<Value> TileSums::addSteps(KernelBuilder &b, Value in, Value w, int64
 /// The sums over a run: as many steps at a time as a load brings, then half as many, and so on.
 SmallVector<Value> TileSums::addRun(KernelBuilder &b, Value in, Value w, int64_t panels,
                                     ValueRange carried) {
+  if (sharesLoads())
+    return addSteps(b, in, w, shape.stepsPerRun(), panels, carried);
   SmallVector<Value> sums(carried);
   int64_t done = 0, together = shape.pixelsPerVector == 1 ? products.stepsPerLoad() : 1;
   for (; together > 0; together /= 2) {

@@ -30,8 +30,13 @@ private:
                                         int64_t panels, mlir::ValueRange carried);
   llvm::SmallVector<mlir::Value> addSteps(KernelBuilder &b, mlir::Value in, mlir::Value w,
                                           int64_t steps, int64_t panels, mlir::ValueRange carried);
-  llvm::SmallVector<llvm::SmallVector<mlir::Value>> loadInput(KernelBuilder &b, mlir::Value at,
-                                                              int64_t steps);
+  using Inputs = llvm::SmallVector<llvm::SmallVector<mlir::Value>>; ///< [step][part]
+  Inputs loadInput(KernelBuilder &b, mlir::Value at, int64_t steps);
+  /// Whether pixels lie so near that loads bring what several of them multiply.
+  bool sharesLoads() const {
+    return products.stepsPerLoad() > 1 && shape.inPixel < 16 && shape.stepsPerRun() <= 8;
+  }
+  llvm::SmallVector<Inputs> loadWindow(KernelBuilder &b, mlir::Value at);
 
   const DenseShape &shape;
   const TileProducts &products;

@@ -61,6 +61,10 @@ private:
   void emitColumns(KernelBuilder &b, ValueRange args, const Block &block);
   void slideColumns(KernelBuilder &b, ValueRange args, const Block &block, ArrayRef<Value> initial,
                     Value inBase, Value outBase);
+  /// Input columns that the next pixel or block reads again.
+  int64_t countShared() const {
+    return shape.kernelColumns - shape.columnStride * shape.pixelsPerBlock();
+  }
   void shareColumns(KernelBuilder &b, ValueRange args, Value inBase,
                     function_ref<void(Value column, QuadsFn)> emitPixel);
   /// Input columns that so many pixels read.
@@ -94,8 +98,10 @@ bool DepthwiseKernel::addArguments() {
   QuantParams params = products.getInputParams(getTensorType(in));
   auto sums = makeInitialSums(shape.channels, params, *values, *bias, 1,
                               shape.kernelRows * shape.kernelColumns, 1);
+  ShiftedSums shifted(fused, emitter.getLevel());
+  shifted.addTo(sums);
   initial = signature.addParameters(sums, shape.blockSize());
-  epilogue.emplace(fused, signature, shape.blockSize());
+  epilogue.emplace(fused, signature, shape.blockSize(), shifted);
   if (shape.parts > 1)
     epilogue->readQuarters(16);
   signature.prepareParameters();
@@ -164,13 +170,17 @@ void DepthwiseKernel::storePixel(KernelBuilder &b, ValueRange args, ArrayRef<Val
 }
 
 DepthwiseKernel::Sharing DepthwiseKernel::chooseSharing() const {
-  int64_t shared = shape.kernelColumns - shape.columnStride;
-  if (shape.columnDilation != 1 || shared <= 0)
+  int64_t shared = countShared();
+  bool hasWholeBlocks = shape.kind == BlockKind::flat16
+                            ? shape.columns % shape.pixelsPerBlock() == 0
+                            : !shape.isFlat();
+  if (shape.columnDilation != 1 || shared <= 0 || !hasWholeBlocks)
     return Sharing::none;
   int64_t accumulators = emitter.getLevel().accumulators;
   if (accumulators >= 4 && shared * quads.columnQuads() <= std::min<int64_t>(8, accumulators))
     return Sharing::registers;
-  return sharedBytes() <= kMostStackBytes ? Sharing::memory : Sharing::none;
+  bool fits = sharedBytes() <= kMostStackBytes && !shape.isFlat();
+  return fits ? Sharing::memory : Sharing::none;
 }
 
 /// All columns of a strip for one block.
@@ -192,8 +202,9 @@ void DepthwiseKernel::emitColumns(KernelBuilder &b, ValueRange args, const Block
     storePixel(b, args, acc, block, b.addIndex(outBase, b.mulIndex(column, shape.outPixel)),
                column);
   };
-  if (shape.kind == BlockKind::flat64)
-    b.loopOverBlocks(shape.columns * shape.channels, 64, [&](Value first) {
+  Sharing sharing = chooseSharing();
+  if (shape.isFlat() && sharing != Sharing::registers)
+    b.loopOverBlocks(shape.columns * shape.channels, shape.blockSize(), [&](Value first) {
       Value base = b.addIndex(inBase, b.mulIndex(first, shape.columnStride));
       auto quadsOf = [&](Value k) {
         return loadColumn(b, args, b.addIndex(base, b.mulIndex(k, tap)));
@@ -201,7 +212,7 @@ void DepthwiseKernel::emitColumns(KernelBuilder &b, ValueRange args, const Block
       SmallVector<Value> acc = sumColumns(b, args, initial, block.weights, quadsOf);
       storePixel(b, args, acc, block, b.addIndex(outBase, first), b.index(0));
     });
-  else if (Sharing sharing = chooseSharing(); sharing == Sharing::registers)
+  else if (sharing == Sharing::registers)
     slideColumns(b, args, block, initial, inBase, outBase);
   else if (sharing == Sharing::memory)
     shareColumns(b, args, inBase, emitPixel);
@@ -214,15 +225,18 @@ void DepthwiseKernel::emitColumns(KernelBuilder &b, ValueRange args, const Block
   b.lanes = 1;
 }
 
-/// Pixel by pixel; quads that the next pixel needs again are carried along.
+/// Pixel by pixel, or block by block of a flat row; quads that the next one needs again are carried
+/// along.
 void DepthwiseKernel::slideColumns(KernelBuilder &b, ValueRange args, const Block &block,
                                    ArrayRef<Value> initial, Value inBase, Value outBase) {
-  int64_t kept = shape.kernelColumns - shape.columnStride;
+  int64_t kept = countShared(), pixels = shape.pixelsPerBlock();
   SmallVector<Value> carried;
   for (int64_t k = 0; k < kept; ++k)
     carried.append(loadColumn(b, args, b.addIndex(inBase, k * shape.inPixel)));
-  b.loop(b.index(0), b.index(shape.columns), 1, carried, [&](Value column, ValueRange inner) {
-    Value base = b.addIndex(inBase, b.mulIndex(column, shape.columnStride * shape.inPixel));
+  Value count = b.index(shape.columns / pixels);
+  b.loop(b.index(0), count, 1, carried, [&](Value column, ValueRange inner) {
+    Value base =
+        b.addIndex(inBase, b.mulIndex(column, pixels * shape.columnStride * shape.inPixel));
     SmallVector<Value> columns(inner), acc(initial);
     for (int64_t k = kept; k < shape.kernelColumns; ++k)
       columns.append(loadColumn(b, args, b.addIndex(base, k * shape.inPixel)));
@@ -231,8 +245,8 @@ void DepthwiseKernel::slideColumns(KernelBuilder &b, ValueRange args, const Bloc
           b, args[weights], acc,
           ArrayRef(columns).slice(k * quads.valuesPerColumn(), quads.valuesPerColumn()),
           b.addIndex(block.weights, k * quads.bytesPerColumn()));
-    storePixel(b, args, acc, block, b.addIndex(outBase, b.mulIndex(column, shape.outPixel)),
-               column);
+    storePixel(b, args, acc, block,
+               b.addIndex(outBase, b.mulIndex(column, pixels * shape.outPixel)), column);
     return SmallVector<Value>(ArrayRef(columns).take_back(kept * quads.valuesPerColumn()));
   });
 }
@@ -270,7 +284,7 @@ void DepthwiseKernel::emit() {
       [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
         b.loop(0, shape.blocks(), [&](Value block) {
           Value firstChannel = b.mulIndex(block, shape.blockSize()), firstPart = b.index(0);
-          if (shape.kind != BlockKind::flat64) {
+          if (!shape.isFlat()) {
             Value unclamped = firstChannel;
             firstChannel = b.createIndex<arith::MinUIOp>(
                 unclamped, b.index(shape.firstChannel(shape.blocks() - 1)));

@@ -49,16 +49,16 @@ Value DepthwiseQuads::loadBytes(KernelBuilder &b, Value input, Value at) const {
     return vector::LoadOp::create(b, VectorType::get({shape.partSize()}, b.getI8Type()), input,
                                   ValueRange{at});
   };
-  if (shape.kind != BlockKind::flat64 || shape.columnStride == 1)
+  if (!shape.isFlat() || shape.columnStride == 1)
     return load(at);
   // The second vector begins with the first one's last pixel, so that it ends with the last pixel
   // that is wanted.
-  int64_t pixels = 64 / shape.channels;
+  int64_t pixels = shape.pixelsPerBlock(), size = shape.blockSize();
   SmallVector<int64_t> order;
   for (int64_t pixel = 0; pixel < 2 * pixels; pixel += 2)
     for (int64_t channel = 0; channel < shape.channels; ++channel)
       order.push_back((pixel < pixels ? pixel : pixel + 1) * shape.channels + channel);
-  return vector::ShuffleOp::create(b, load(at), load(b.addIndex(at, 64 - shape.channels)), order);
+  return vector::ShuffleOp::create(b, load(at), load(b.addIndex(at, size - shape.channels)), order);
 }
 
 /// Rows are in the order of getDepthwiseWeights.

@@ -67,16 +67,18 @@ std::optional<DepthwiseShape> codegen::getDepthwiseShape(const FusedOp &fused,
   bool anyOrder = Epilogue::takesAnyOrder(fused) && isQuantized(out);
   // Every other pixel, if one shuffle of two vectors brings them side by side.
   bool hasFewRegisters = level.accumulators < 8;
-  bool canStride =
-      s.columnStride == 1 || (s.columnStride == 2 && channels >= 4 && !hasFewRegisters);
+  // Many registers of 16 bytes: no shuffles of more, and columns stay in registers.
+  bool hasSmallRegisters = level.registerBits == 128 && level.accumulators >= 4;
+  bool canStride = s.columnStride == 1 || (s.columnStride == 2 && channels >= 4 &&
+                                           (hasSmallRegisters || !hasFewRegisters));
   bool isTight = inLayout.getChannels() == channels && outLayout.getChannels() == channels;
   if (anyOrder && channels >= 64)
     s.kind = BlockKind::channels64;
   else if (anyOrder && 64 % channels == 0 && isTight && !s.isTransposed && canStride &&
-           s.columns * channels >= 64)
-    s.kind = BlockKind::flat64;
+           s.columns * channels >= 64 && !(hasSmallRegisters && channels >= 16))
+    s.kind = hasSmallRegisters ? BlockKind::flat16 : BlockKind::flat64;
   else
     s.kind = BlockKind::channels16;
-  s.parts = s.kind != BlockKind::channels16 && hasFewRegisters ? 4 : 1;
+  s.parts = s.blockSize() == 64 && hasFewRegisters ? 4 : 1;
   return s;
 }

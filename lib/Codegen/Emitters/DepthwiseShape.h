@@ -13,8 +13,8 @@
 
 namespace octet::codegen {
 
-/// Channels of a block, or 64 bytes of a row across pixels.
-enum class BlockKind { channels64, channels16, flat64 };
+/// Channels of a block, or so many bytes of a row across pixels.
+enum class BlockKind { channels64, channels16, flat64, flat16 };
 
 /// The images, kernel and blocks that a depthwise kernel walks over.
 struct DepthwiseShape {
@@ -27,15 +27,18 @@ struct DepthwiseShape {
   int64_t parts;             ///< of a block, computed one after the other
   bool isTransposed = false; ///< rows are the tensors' columns
 
-  int64_t blockSize() const { return kind == BlockKind::channels16 ? 16 : 64; }
+  bool isFlat() const { return kind == BlockKind::flat64 || kind == BlockKind::flat16; }
+  int64_t blockSize() const {
+    return kind == BlockKind::channels16 || kind == BlockKind::flat16 ? 16 : 64;
+  }
+  /// Pixels from one block of a row to the next.
+  int64_t pixelsPerBlock() const { return isFlat() ? blockSize() / channels : 1; }
   int64_t partSize() const { return blockSize() / parts; }
   int64_t vectors() const { return partSize() / 16; }
   int64_t inputRows() const { return (strip - 1) * rowStride + kernelRows; }
   int64_t quads() const { return llvm::divideCeil(inputRows(), 4); }
   /// Blocks along the channels (one for flat rows).
-  int64_t blocks() const {
-    return kind == BlockKind::flat64 ? 1 : llvm::divideCeil(channels, blockSize());
-  }
+  int64_t blocks() const { return isFlat() ? 1 : llvm::divideCeil(channels, blockSize()); }
   /// First channel of a block; the last block overlaps the one before where channels do not divide.
   int64_t firstChannel(int64_t block) const {
     return std::max<int64_t>(0, std::min(block * blockSize(), channels - blockSize()));

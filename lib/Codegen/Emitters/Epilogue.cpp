@@ -8,7 +8,6 @@
 #include "Epilogue.h"
 #include "EpilogueBounds.h"
 #include "octet/Dialect/NN/Constants.h"
-#include "octet/Numerics/Requantize.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cmath>
 #include <numeric>
@@ -100,11 +99,21 @@ void Epilogue::addMultipliers() {
   Value input = fused.getInput(), filter = fused.getOuter(fused.product->getOperand(1));
   SmallVector<float> factors = getAccumulatorScales(input, filter);
   float bound = 0; ///< of what is rounded
+  bool isProvenWord = false;
+  constexpr float kMostInWord = (1 << 15) - 512; // a zero point is added
   if (form == Form::general) {
     bound = addFactorsOfBody(factors);
     isBounded = bound < std::numeric_limits<float>::infinity();
-    if (resultIsQuantized)
-      bound /= *llvm::min_element(paramsOf(fused.getResult()).scales);
+    if (resultIsQuantized) {
+      float scale = *llvm::min_element(paramsOf(fused.getResult()).scales);
+      bound /= scale;
+      float most = bound;
+      if (shifted && !fused.rounding) {
+        float product = shifted.getProductBound(factors);
+        most = getEpilogueRange(fused, {-product, product}).getMagnitude() / scale;
+      }
+      isProvenWord = most < kMostInWord;
+    }
   } else {
     QuantParams out = paramsOf(fused.getResult());
     for (auto [c, factor] : llvm::enumerate(factors))
@@ -120,7 +129,11 @@ void Epilogue::addMultipliers() {
       residual = signature.addTensor(getResidual());
       residualMultiplier = signature.addParameters(ArrayRef<float>(skipFactors), block);
     }
+    float residualBound = bound;
     bound = std::max(bound, getProductBound(fused, factors));
+    shifted.replaceMultipliers(factors);
+    float most = shifted ? shifted.getProductBound(factors) : bound;
+    isProvenWord = residualBound + most < kMostInWord;
   }
   multiplier = signature.addParameters(ArrayRef<float>(factors), block);
   if (fused.dynamic)
@@ -132,6 +145,7 @@ void Epilogue::addMultipliers() {
     bool clampsItself = form == Form::general && multipliesByReciprocals;
     packClamps = (isSmall || clampsItself) && isUnsignedByte(getTensorType(fused.getResult()));
     byteBounds = ByteBounds(out);
+    isWord = fitsInWords(out) && (isSmall ? isProvenWord : clampsItself);
   }
 }
 
@@ -150,8 +164,9 @@ void Epilogue::addResultParameters() {
     zeroPoints = signature.addParameters(ArrayRef<int32_t>(out.zeroPoints), block);
 }
 
-Epilogue::Epilogue(const FusedOp &fused, Signature &signature, int64_t block)
-    : fused(fused), signature(signature), block(block),
+Epilogue::Epilogue(const FusedOp &fused, Signature &signature, int64_t block,
+                   const ShiftedSums &shifted)
+    : fused(fused), signature(signature), block(block), shifted(shifted),
       resultIsQuantized(isQuantized(fused.getResult().getType())) {
   form = chooseForm();
   channelAxis = fused.getProduct().getResultChannelAxis();
@@ -200,6 +215,8 @@ Value Epilogue::finish(KernelBuilder &b, ValueRange args, Value scaled, Value po
       return loadPerChannel(b, args, zeroPoints, position, laneAxis);
     return bounds >= 0 ? b.constI(0) : b.loadSplat(view.zeroPoints, b.index(kZeroPoints));
   };
+  if (packClamps && isWord && b.level.convertsByAdding)
+    return b.roundToWord(scaled, byteBounds.addsLow ? Value() : loadZeroPoint());
   if (packClamps) {
     Value rounded = b.round(scaled);
     return byteBounds.addsLow ? rounded : b.add(rounded, loadZeroPoint());
@@ -214,6 +231,7 @@ QuantizeOperands Epilogue::loadQuantizeOperands(KernelBuilder &b, ValueRange arg
   auto load = [&](int number) { return loadPerChannel(b, args, number, position, laneAxis); };
   QuantizeOperands by;
   by.isSmall = isSmall;
+  by.isWord = isWord;
   by.packSaturates = packClamps;
   by.addsZeroPoint = !(packClamps && byteBounds.addsLow);
   std::tie(by.low, by.high) = loadBounds(b, args);
@@ -229,6 +247,12 @@ QuantizeOperands Epilogue::loadQuantizeOperands(KernelBuilder &b, ValueRange arg
     by.reciprocal = {load(reciprocals), load(reciprocals + 1)};
   by.zeroPoint = zeroPoints >= 0 ? load(zeroPoints) : b.constI(0);
   return by;
+}
+
+Value Epilogue::sumToFloat(KernelBuilder &b, Value sum) const {
+  if (!shifted)
+    return b.toFloat(sum);
+  return b.sub(b.bitcast(sum, b.getF32Type()), b.constF(KernelBuilder::kMiddle));
 }
 
 /// [N.dynamic_product] The zero point of the row moves out of the sum, its scale into the factor.
@@ -269,16 +293,16 @@ Value Epilogue::emit(KernelBuilder &b, ValueRange args, Value acc, Value positio
   if (fused.dynamic)
     applyDynamic(b, args, position, indices, laneAxis, acc, factor);
   if (form == Form::requantize)
-    return finish(b, args, b.mul(b.toFloat(acc), factor), position, laneAxis);
+    return finish(b, args, b.mul(sumToFloat(b, acc), factor), position, laneAxis);
   if (form == Form::residual) {
     TensorView skip = signature.getTensor(residual, args);
     Value zeroPoint = loadParameter(b, skip.zeroPoints, kZeroPoints, skip.axis, indices, laneAxis);
-    Value centred = b.toFloat(b.sub(loadRaw(b, skip, indices, laneAxis), zeroPoint));
+    Value centred = b.smallToFloat(b.sub(loadRaw(b, skip, indices, laneAxis), zeroPoint));
     Value skipFactor = loadPerChannel(b, args, residualMultiplier, position, laneAxis);
-    return finish(b, args, b.fma(b.toFloat(acc), factor, b.mul(centred, skipFactor)), position,
+    return finish(b, args, b.fma(sumToFloat(b, acc), factor, b.mul(centred, skipFactor)), position,
                   laneAxis);
   }
-  Value value = form == Form::floats ? acc : b.mul(b.toFloat(acc), factor);
+  Value value = form == Form::floats ? acc : b.mul(sumToFloat(b, acc), factor);
   if (rounding >= 0)
     value = emitRounding(b, args, value);
   llvm::DenseMap<Value, Value> known{{fused.getProductValue(), value}};

@@ -9,6 +9,8 @@
 #define OCTET_LIB_CODEGEN_EMITTERS_EPILOGUE_H
 
 #include "Emitters.h"
+#include "ShiftedSums.h"
+#include "octet/Numerics/Requantize.h"
 
 namespace octet::codegen {
 
@@ -19,7 +21,8 @@ class Epilogue {
 public:
   /// Chooses the form and adds the arguments it needs. Parameters per channel are in lanes of
   /// blocks of `block` channels (getLaneChannel), or in natural order (0).
-  Epilogue(const FusedOp &fused, Signature &signature, int64_t block = 0);
+  Epilogue(const FusedOp &fused, Signature &signature, int64_t block = 0,
+           const ShiftedSums &shifted = {});
 
   /// Lanes may be in another order than channels: nothing but per-channel parameters is read.
   static bool takesAnyOrder(const FusedOp &fused);
@@ -60,12 +63,15 @@ private:
   Interval addRounding(llvm::MutableArrayRef<float> factors);
   float addFactorsOfBody(llvm::MutableArrayRef<float> factors);
   mlir::Value emitRounding(KernelBuilder &b, mlir::ValueRange args, mlir::Value scaled) const;
+  /// An accumulator as f32.
+  mlir::Value sumToFloat(KernelBuilder &b, mlir::Value sum) const;
   mlir::Value finish(KernelBuilder &b, mlir::ValueRange args, mlir::Value scaled,
                      mlir::Value position, int64_t laneAxis) const;
 
   const FusedOp &fused;
   Signature &signature;
   int64_t block; ///< channels whose lanes are in one order; 0: natural order
+  ShiftedSums shifted;
   Form form;
   bool resultIsQuantized;
   QuantizeOperands loadQuantizeOperands(KernelBuilder &b, mlir::ValueRange args,
@@ -73,6 +79,7 @@ private:
 
   bool packClamps = false; ///< what is rounded is inside int32: bounds are the pack's concern
   bool isSmall = false;    ///< what is rounded is proven to be inside int32
+  bool isWord = false;     ///< so it is inside int16, and the zero point may be added there
   bool isBounded = false;  ///< so is, in the general form, that values of the body are numbers
   bool multipliesByReciprocals = false; ///< instead of dividing by scales
   bool roundsNumbers = false;           ///< of what is quantized before the body, products are

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "EpilogueBounds.h"
-#include "octet/Numerics/Requantize.h"
 #include <cmath>
 
 using namespace mlir;
@@ -21,7 +20,7 @@ static quant::QuantizedType quantizedTypeOf(Value value) {
 
 QuantParams codegen::paramsOf(Value value) { return numerics::getParams(quantizedTypeOf(value)); }
 
-static numerics::ProductTypes getProductTypes(Value input, Value filter) {
+numerics::ProductTypes codegen::getProductTypes(Value input, Value filter) {
   return {quantizedTypeOf(input), quantizedTypeOf(filter), getTensorType(filter).getDimSize(0)};
 }
 

@@ -9,11 +9,15 @@
 #define OCTET_LIB_CODEGEN_EMITTERS_EPILOGUEBOUNDS_H
 
 #include "Fused.h"
+#include "octet/Numerics/Requantize.h"
 
 namespace octet::codegen {
 
 /// The parameters of a tensor's quantized type.
 QuantParams paramsOf(mlir::Value value);
+
+/// The parameters of a quantized product.
+numerics::ProductTypes getProductTypes(mlir::Value input, mlir::Value filter);
 
 /// S[c] = f32(s_x * s_w[c]) of a quantized convolution or linear layer, one per output channel.
 llvm::SmallVector<float> getAccumulatorScales(mlir::Value input, mlir::Value filter);

@@ -32,6 +32,10 @@ bool codegen::hasReciprocals(const QuantParams &params) {
          llvm::all_of(params.zeroPoints, isNear);
 }
 
+bool codegen::fitsInWords(const QuantParams &params) {
+  return hasReciprocals(params) && params.low >= -128 && params.high <= 255;
+}
+
 /// A saturating pack clamps to the storage bounds.
 static bool hasFullRange(const QuantParams &params) {
   return params.low == 0 && params.high == 255;
@@ -182,15 +186,17 @@ Value codegen::loadReal(KernelBuilder &b, const TensorView &view, ValueRange ind
     return raw;
   Value zeroPoint = loadParameterOf(b, view, view.zeroPoints, kZeroPoints, indices, laneAxis);
   Value scale = loadParameterOf(b, view, view.scales, 0, indices, laneAxis);
-  return b.mul(b.toFloat(b.sub(raw, zeroPoint)), scale);
+  Value centred = b.sub(raw, zeroPoint);
+  bool isSmall = getStorageType(view.type).isInteger(8);
+  return b.mul(isSmall ? b.smallToFloat(centred) : b.toFloat(centred), scale);
 }
 
 Value codegen::roundAndClamp(KernelBuilder &b, Value scaled, Value low, Value high,
                              Value zeroPoint) {
   Value isNumber = arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, scaled, scaled);
   Value number = arith::SelectOp::create(b, isNumber, scaled, b.constF(0));
-  Value clamped =
-      b.minF(b.maxF(number, b.toFloat(b.sub(low, zeroPoint))), b.toFloat(b.sub(high, zeroPoint)));
+  Value clamped = b.minNumber(b.maxNumber(number, b.toFloat(b.sub(low, zeroPoint))),
+                              b.toFloat(b.sub(high, zeroPoint)));
   return b.add(b.round(clamped), zeroPoint);
 }
 
@@ -232,15 +238,20 @@ Value codegen::quantizeBy(KernelBuilder &b, Value value, const QuantizeOperands 
     auto valueOf = [&](Value bound) {
       return b.mul(b.toFloat(b.sub(bound, by.zeroPoint)), by.scale);
     };
-    value = b.minF(b.maxF(value, valueOf(by.low)), valueOf(by.high));
+    value = b.minNumber(b.maxNumber(value, valueOf(by.low)), valueOf(by.high));
   }
   // Levels without fused multiply-add divide: emulating it takes longer.
   Value quotient = b.level.hasFma ? b.fma(value, by.reciprocal.first,
                                           b.fma(value, by.reciprocal.second, b.constF(0x1p-60f)))
                                   : b.div(value, by.scale);
-  Value stored = b.round(quotient);
-  if (by.addsZeroPoint)
-    stored = b.add(stored, by.zeroPoint);
+  Value stored;
+  if (by.isWord) {
+    stored = b.roundToWord(quotient, by.addsZeroPoint ? by.zeroPoint : Value());
+  } else {
+    stored = b.round(quotient);
+    if (by.addsZeroPoint)
+      stored = b.add(stored, by.zeroPoint);
+  }
   if (by.packSaturates || !by.isSmall)
     return stored;
   return arith::MinSIOp::create(b, arith::MaxSIOp::create(b, stored, by.low), by.high);
@@ -251,6 +262,7 @@ Value codegen::quantize(KernelBuilder &b, Value value, const TensorView &view, V
   auto params = numerics::getParams(cast<quant::QuantizedType>(view.type.getElementType()));
   QuantizeOperands by;
   by.packSaturates = packSaturates;
+  by.isWord = fitsInWords(params);
   auto loadScale = [&](int64_t part) {
     return loadParameterOf(b, view, view.scales, part * params.scales.size(), indices, laneAxis);
   };

@@ -140,6 +140,8 @@ struct QuantizeOperands {
   std::pair<mlir::Value, mlir::Value> reciprocal; ///< in two parts; null: divide
   mlir::Value zeroPoint, low, high;
   bool isSmall = false;       ///< quotients are proven to be numbers within int32
+  bool isWord = false;        ///< so they are, or clamped ones are, within i16, and the zero point
+                              ///< may be added there
   bool packSaturates = false; ///< the bounds are the concern of a saturating pack (ByteBounds)
   bool addsZeroPoint = true;  ///< the pack does not (ByteBounds::addsLow)
 };
@@ -160,6 +162,9 @@ mlir::Value quantize(KernelBuilder &b, mlir::Value value, const TensorView &view
                      mlir::ValueRange indices, int64_t laneAxis, bool packSaturates = false);
 /// Products with reciprocals in two parts round to the same integers as quotients (quantizeBy).
 bool hasReciprocals(const QuantParams &params);
+/// So that bytes are stored which, with and without their zero points, are i16 before a clamp that
+/// follows one of quotients.
+bool fitsInWords(const QuantParams &params);
 /// [N.quantize] behind the division: clamp in f32, round, add the zero point; i32 storage values.
 mlir::Value roundAndClamp(KernelBuilder &b, mlir::Value scaled, mlir::Value low, mlir::Value high,
                           mlir::Value zeroPoint);

@@ -103,7 +103,7 @@ struct LowerRoundFcvtns : OpRewritePattern<kernel::RoundOp> {
   }
 };
 
-/// Two saturating narrowings: to i16, then to u8.
+/// Two saturating narrowings: to i16, then to u8. Of i16 that were widened, the second is enough.
 struct LowerPackNarrow : OpRewritePattern<kernel::PackOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(kernel::PackOp op, PatternRewriter &rewriter) const override {
@@ -118,6 +118,11 @@ struct LowerPackNarrow : OpRewritePattern<kernel::PackOp> {
     for (Value input : op.getInputs())
       for (int64_t half = 0; half < 16; half += 8) {
         SmallVector<Value> words;
+        if (Value narrower = getWords(input)) {
+          bytes.push_back(narrow("llvm.aarch64.neon.sqxtun.v8i8", b.getI8Type(),
+                                 sliceVector(b, b.getLoc(), narrower, half, 8)));
+          continue;
+        }
         for (int64_t lane = half; lane < half + 8; lane += 4)
           words.push_back(narrow("llvm.aarch64.neon.sqxtn.v4i16", b.getI16Type(),
                                  sliceVector(b, b.getLoc(), input, lane, 4)));
@@ -126,6 +131,13 @@ struct LowerPackNarrow : OpRewritePattern<kernel::PackOp> {
       }
     rewriter.replaceOp(op, concatVectors(b, b.getLoc(), bytes));
     return success();
+  }
+
+private:
+  static Value getWords(Value input) {
+    auto widened = input.getDefiningOp<arith::ExtSIOp>();
+    bool hasWords = widened && getElementTypeOrSelf(widened.getIn().getType()).isInteger(16);
+    return hasWords ? widened.getIn() : Value();
   }
 };
 

@@ -21,6 +21,8 @@ struct LaneProducts : TileProducts {
   const TileProducts &forValues() const override { return *getByteProducts(); }
   bool keepsInput(int64_t /*inputVectors*/) const override { return true; }
   int64_t stepsPerLoad() const override { return 4; }
+  /// 32 registers: 4 * 5 sums, 5 of input, 4 of weights and what flips.
+  int64_t mostVectors() const override { return 5; }
 
   SmallVector<Value> split(KernelBuilder &b, Value input) const override {
     auto type = cast<VectorType>(input.getType());

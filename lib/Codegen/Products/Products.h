@@ -43,6 +43,9 @@ public:
   /// round.
   virtual bool keepsInput(int64_t /*inputVectors*/) const { return false; }
 
+  /// Vectors of pixels whose input fits in registers beside their sums with one panel.
+  virtual int64_t mostVectors() const { return 14; }
+
   /// Whether the weights are i16 in memory, which a prologue makes of their bytes.
   virtual bool readsI16() const { return false; }
   /// The input elements of one lane, in all lanes.

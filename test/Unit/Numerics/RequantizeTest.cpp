@@ -67,6 +67,18 @@ TEST_F(Products, BoundsFollowStorageBoundsAndChannels) {
   EXPECT_EQ(types.scale(1), 0.25f);
 }
 
+TEST_F(Products, RangesFollowTheSignsOfWeights) {
+  ProductTypes types{perTensor(false, 0.5, 100, 90, 255),
+                     perAxis(true, {0.25, 0.5}, {0, 0}, 0, -127, 127), 2};
+  int8_t filter[] = {1, -2, 3, -128, 0, 0};
+  int32_t bias[] = {-5, 7};
+  using Ranges = llvm::SmallVector<std::pair<int64_t, int64_t>, 0>;
+  EXPECT_EQ(
+      accumulatorRanges(types, filter, bias),
+      (Ranges{{-5 - 4 * 10 - 2 * 155, -5 + 4 * 155 + 2 * 10}, {7 - 128 * 155, 7 + 128 * 10}}));
+  EXPECT_EQ(accumulatorRanges(types, filter, {})[1], Ranges::value_type(-128 * 155, 128 * 10));
+}
+
 TEST_F(Products, DepthwiseInputsHaveTheirOwnParameters) {
   // Two outputs per input channel.
   ProductTypes types{perAxis(false, {0.5, 2.0}, {0, 255}, 1, 0, 255),

@@ -1,0 +1,74 @@
+//===- ShiftedSums.cpp - integer sums that are the bits of floats ---------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ShiftedSums.h"
+#include "EpilogueBounds.h"
+#include "octet/Dialect/NN/Constants.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::codegen;
+
+ShiftedSums::ShiftedSums(const FusedOp &fused, const CpuLevel &level) {
+  Value input = fused.getInput(), filter = fused.getOuter(fused.product->getOperand(1));
+  auto weights = nn::getConstantValues<int8_t>(filter);
+  auto bias = getBiasValues<int32_t>(fused);
+  if (!level.convertsByAdding || fused.dynamic || failed(weights) || failed(bias))
+    return;
+  QuantParams out;
+  if (isUnsignedByte(getTensorType(fused.getResult())) && fused.body.empty() &&
+      !fused.rounding)
+    out = numerics::getParams(
+        cast<quant::QuantizedType>(getTensorType(fused.getResult()).getElementType()));
+  // Beyond all differences of a byte and a zero point.
+  constexpr float kBeyond = 512;
+  auto ranges = numerics::accumulatorRanges(getProductTypes(input, filter), *weights, *bias);
+  SmallVector<float> scales = getAccumulatorScales(input, filter);
+  for (auto [c, range] : llvm::enumerate(ranges)) {
+    auto [low, high] = range;
+    float factor =
+        out.scales.empty() ? 0 : numerics::requantizeMultiplier(scales[c], out.getScale(c));
+    if (!add(low, high, (float)high * factor <= -kBeyond, (float)low * factor >= kBeyond)) {
+      *this = ShiftedSums();
+      return;
+    }
+  }
+}
+
+/// The next channel, or false if its sums are not small.
+bool ShiftedSums::add(int64_t low, int64_t high, bool isBelow, bool isAbove) {
+  constexpr int64_t kMost = 1 << 22;
+  int64_t bound = std::max(-low, high), offset = 0;
+  bool replaces = bound >= kMost && (isBelow || isAbove);
+  if (replaces) {
+    offset = isAbove ? kSaturated - low : -kSaturated - high;
+    bound = kSaturated + (high - low);
+  }
+  offsets.push_back(offset + KernelBuilder::kMiddleBits);
+  bounds.push_back(bound);
+  isSaturated.push_back(replaces);
+  return bound < kMost;
+}
+
+/// Sums wrap as the accumulator does.
+void ShiftedSums::addTo(MutableArrayRef<int32_t> initialSums) const {
+  for (auto [sum, offset] : llvm::zip(initialSums, offsets))
+    sum = (int32_t)(uint32_t)(sum + offset);
+}
+
+void ShiftedSums::replaceMultipliers(MutableArrayRef<float> multipliers) const {
+  for (auto [multiplier, replaces] : llvm::zip(multipliers, isSaturated))
+    if (replaces)
+      multiplier = kSaturatedMultiplier;
+}
+
+float ShiftedSums::getProductBound(ArrayRef<float> multipliers) const {
+  float most = 0;
+  for (auto [bound, multiplier] : llvm::zip(bounds, multipliers))
+    most = std::max(most, numerics::productBound(bound, multiplier));
+  return most;
+}

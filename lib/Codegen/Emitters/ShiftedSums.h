@@ -1,0 +1,44 @@
+//===- ShiftedSums.h - integer sums that are the bits of floats -*- C++ -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_LIB_CODEGEN_EMITTERS_SHIFTEDSUMS_H
+#define OCTET_LIB_CODEGEN_EMITTERS_SHIFTEDSUMS_H
+
+#include "Fused.h"
+
+namespace octet::codegen {
+
+/// Initial sums that are greater by KernelBuilder::kMiddleBits: the bits of sums are then those of
+/// floats, and one subtraction converts them. For that, sums must be within 22 bits and a sign.
+/// Channels whose stored value is the same bound whatever the input (their weights are tiny, so
+/// that the bias is large) get other sums and another multiplier, which give the same bound.
+struct ShiftedSums {
+  /// Of such a channel: its sums begin here or, below zero, end at the opposite.
+  static constexpr int64_t kSaturated = 1 << 20;
+  static constexpr float kSaturatedMultiplier = 0x1p-11f;
+
+  /// Nothing is shifted, as at levels that convert otherwise.
+  ShiftedSums() = default;
+  ShiftedSums(const FusedOp &fused, const CpuLevel &level);
+
+  explicit operator bool() const { return !offsets.empty(); }
+  void addTo(llvm::MutableArrayRef<int32_t> initialSums) const;
+  void replaceMultipliers(llvm::MutableArrayRef<float> multipliers) const;
+  /// The largest |sum * multiplier[c]|.
+  float getProductBound(llvm::ArrayRef<float> multipliers) const;
+
+private:
+  bool add(int64_t low, int64_t high, bool isBelow, bool isAbove);
+
+  llvm::SmallVector<int64_t> offsets; ///< of each channel
+  llvm::SmallVector<int64_t> bounds;  ///< of |sum|, before kMiddleBits are added
+  llvm::SmallVector<bool> isSaturated;
+};
+
+} // namespace octet::codegen
+
+#endif // OCTET_LIB_CODEGEN_EMITTERS_SHIFTEDSUMS_H
