@@ -58,6 +58,7 @@ private:
       return;
     SmallVector<StringRef> features;
     cpu.features.split(features, ',');
+    cpu.tuning.split(features, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
     auto attribute = LLVM::TargetFeaturesAttr::get(&getContext(), features);
     llvm::DenseSet<StringAttr> prologue;
     for (auto program : getOperation().getOps<kernel::ProgramOp>())

@@ -68,6 +68,9 @@ static void relax(void) { _mm_pause(); }
 static int has_dotprod(void) {
   return (getauxval(AT_HWCAP) & (1ul << 20 /* HWCAP_ASIMDDP */)) != 0;
 }
+static int has_i8mm(void) {
+  return has_dotprod() && (getauxval(AT_HWCAP2) & (1ul << 13 /* HWCAP2_I8MM */)) != 0;
+}
 static int has_neon(void) { return 1; }
 
 typedef uint64_t fp_control;

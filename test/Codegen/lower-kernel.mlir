@@ -2,6 +2,7 @@
 // RUN: octet-opt %s --octet-lower-kernel=level=avxvnni | FileCheck %s --check-prefixes=CHECK,AVXVNNI
 // RUN: octet-opt %s --octet-lower-kernel=level=avx2 | FileCheck %s --check-prefixes=CHECK,AVX2
 // RUN: octet-opt %s --octet-lower-kernel=level=sse2 | FileCheck %s --check-prefixes=CHECK,SSE2
+// RUN: octet-opt %s --octet-lower-kernel=level=i8mm | FileCheck %s --check-prefixes=CHECK,I8MM
 // RUN: octet-opt %s --octet-lower-kernel=level=dotprod | FileCheck %s --check-prefixes=CHECK,DOTPROD
 // RUN: octet-opt %s --octet-lower-kernel=level=neon | FileCheck %s --check-prefixes=CHECK,NEON
 // RUN: octet-opt %s --octet-lower-kernel=level=reference | FileCheck %s --check-prefixes=CHECK,PLAIN
@@ -40,6 +41,16 @@ func.func @four_products_are_added(%sum: vector<16xi32>, %x: vector<64xi8>, %w: 
 func.func @four_products_of_signed_bytes_are_added(%sum: vector<16xi32>, %x: vector<64xi8>, %w: vector<64xi8>) -> vector<16xi32> {
   %0 = kernel.dot4 %sum, %x, %w signed
   return %0 : vector<16xi32>
+}
+
+// Only levels that multiply matrices get these. Functions say what is fast on the level's cores, too.
+// CHECK-LABEL: func @eight_products_are_added
+// I8MM-SAME: target_features = #llvm.target_features<["+i8mm", "+dotprod", "+slow-paired-128"]>
+// I8MM: llvm.call_intrinsic "llvm.aarch64.neon.usmmla.v4i32.v16i8"
+// CHECK: return
+func.func @eight_products_are_added(%sum: vector<4xi32>, %x: vector<16xi8>, %w: vector<16xi8>) -> vector<4xi32> {
+  %0 = kernel.dot8 %sum, %x, %w
+  return %0 : vector<4xi32>
 }
 
 // CHECK-LABEL: func @pairs_are_added

@@ -28,15 +28,25 @@ CPUS = ("cortex-a55", "cortex-a72", "cortex-a76", "cortex-x1", "neoverse-n1", "n
 
 
 class Level:
-    """The multiply instruction of a CPU level: its pattern, products of one, and operands for the model's limit."""
+    """The multiply instructions of a CPU level: products of one by its pattern, and operands for the model's limit, of the first."""
 
-    def __init__(self, pattern, products, example, attributes=""):
-        self.pattern, self.products, self.example, self.attributes = re.compile(pattern), products, example, attributes
+    def __init__(self, products, example, attributes="", cpus=CPUS):
+        self.patterns = {re.compile(pattern): count for pattern, count in products.items()}
+        self.example, self.attributes, self.cpus = example, attributes, cpus
+
+    def count(self, text):
+        """Products of an instruction."""
+        return next((count for pattern, count in self.patterns.items() if pattern.match(text)), 0)
+
+    def most(self):
+        return max(self.patterns.values())
 
 
+DOT = r"^[su]dot\b"
 LEVELS = {
-    "dotprod": Level(r"^[su]dot\b", 16, "sdot v{0}.4s, v30.16b, v31.16b", "+dotprod"),
-    "neon": Level(r"^[su](mull|mlal)2?\b", 8, "smlal v{0}.8h, v30.8b, v31.8b"),
+    "i8mm": Level({r"^(us|s)mmla\b": 32, DOT: 16}, "usmmla v{0}.4s, v30.16b, v31.16b", "+dotprod,+i8mm", ("neoverse-n2", "neoverse-v1", "neoverse-v2")),
+    "dotprod": Level({DOT: 16}, "sdot v{0}.4s, v30.16b, v31.16b", "+dotprod"),
+    "neon": Level({r"^[su](mull|mlal)2?\b": 8}, "smlal v{0}.8h, v30.8b, v31.8b"),
 }
 
 
@@ -107,17 +117,20 @@ class Kernel:
         self.blocks = collections.Counter()
 
     def multiplies(self, block):
-        return sum(bool(self.level.pattern.match(text)) for text in block)
+        return sum(self.level.count(text) > 0 for text in block)
+
+    def products_of(self, block):
+        return sum(self.level.count(text) for text in block)
 
     def instructions(self):
         return sum(len(block) * count for block, count in self.blocks.items())
 
     def products(self):
-        return self.level.products * sum(self.multiplies(block) * count for block, count in self.blocks.items())
+        return sum(self.products_of(block) * count for block, count in self.blocks.items())
 
     def inner(self):
         """The block that multiplies most."""
-        return max(self.blocks, key=lambda block: self.multiplies(block) * self.blocks[block], default=())
+        return max(self.blocks, key=lambda block: self.products_of(block) * self.blocks[block], default=())
 
     def cycles(self, model):
         return sum(model[block] * count for block, count in self.blocks.items())
@@ -126,7 +139,7 @@ class Kernel:
 def get_limit(level, cpu):
     """Products of a cycle, for independent multiplications."""
     block = tuple(level.example.format(number) for number in range(24))
-    return level.products * len(block) / predict([block], cpu, level.attributes)[block]
+    return level.most() * len(block) / predict([block], cpu, level.attributes)[block]
 
 
 def count_kernels(library, addresses, level):
@@ -181,7 +194,7 @@ def print_network(network, kernels, models, has_kernels):
         block = kernel.inner()
         cells = []
         for cycles, limit in models.values():
-            rate = kernel.multiplies(block) * kernel.level.products / cycles[block] / limit
+            rate = kernel.products_of(block) / cycles[block] / limit
             cells.append(f"{kernel.cycles(cycles):8.0f} {100 * rate:3.0f} %")
         row = f"{kernel.name[-28:]:28} {kernel.calls:5} {kernel.products():9} {kernel.instructions():8} {kernel.multiplies(block):3} of {len(block):3}"
         print(f"  {row}  " + "  ".join(f"{cell:>14}" for cell in cells))
@@ -191,7 +204,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("networks", nargs="*", metavar="network", help="names of networks (default: all but the transformer)")
     parser.add_argument("--level", default="dotprod", choices=LEVELS)
-    parser.add_argument("--cpu", default=",".join(CPUS), help="cores, as llvm-mca names them")
+    parser.add_argument("--cpu", help="cores, as llvm-mca names them (default: those that have the level)")
     parser.add_argument("--kernels", action="store_true", help="a line for each kernel: cycles, and the inner loop's share of the limit")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
@@ -199,7 +212,7 @@ def main():
         driver = folder / "run_samples"
         run("aarch64-linux-gnu-gcc", "-O1", "-I", ROOT / "include", ROOT / "test/Integration/run_samples.c", "-o", driver, "-ldl")
         for task in networks.get_tasks(options.networks or None):
-            kernels, models = model(task, options.level, options.cpu.split(","), driver, folder)
+            kernels, models = model(task, options.level, options.cpu.split(",") if options.cpu else LEVELS[options.level].cpus, driver, folder)
             print_network(task.name, kernels, models, options.kernels)
 
 

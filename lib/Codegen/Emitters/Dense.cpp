@@ -26,8 +26,9 @@ static const TileProducts &chooseProducts(const FusedOp &fused, const DenseShape
     return getFloatProducts();
   auto weights = nn::getConstantValues<int8_t>(fused.getOuter(fused.product->getOperand(1)));
   bool hasLeastWeights = succeeded(weights) && llvm::is_contained(*weights, -128);
-  return level.products->forDense(shape.pixels(), shape.panels() * shape.stepsPerPanel() * 64,
-                                  hasLeastWeights);
+  return level.products->forDense({shape.pixels(), shape.columns, shape.runLength(),
+                                   shape.panels() * shape.stepsPerPanel() * 64, hasLeastWeights,
+                                   shape.pixelsPerVector > 1});
 }
 
 namespace {
@@ -37,10 +38,12 @@ class DenseKernel {
 public:
   DenseKernel(ProgramEmitter &emitter, const FusedOp &fused, const DenseShape &shape)
       : emitter(emitter), fused(fused), shape(shape), signature(emitter),
-        products(chooseProducts(fused, shape, emitter.getLevel())),
-        tile(chooseTile(emitter.getLevel().accumulators / products.vectorsPerSum(), shape.columns,
-                        shape.panels(), shape.stepsPerPanel(), shape.pixelsPerVector,
-                        products.mostVectors())) {}
+        products(chooseProducts(fused, shape, emitter.getLevel())) {
+    this->shape.bytesPerStep = products.inputs();
+    tile = chooseTile(emitter.getLevel().accumulators / products.vectorsPerSum(), shape.columns,
+                      shape.panels(), this->shape.stepsPerPanel(),
+                      shape.pixelsPerVector * products.pixelsPerSum(), products.getTileCosts());
+  }
 
   /// False if the weights or the bias are no constants of the product's types.
   bool addArguments();
@@ -61,7 +64,8 @@ private:
   int64_t unitsPerImage() const {
     return shape.rows > 1 ? shape.rows : llvm::divideCeil(shape.columns, tilePixels());
   }
-  int64_t tilePixels() const { return tile.vectors * shape.pixelsPerVector; }
+  int64_t tilePixels() const { return storedVectors() * shape.pixelsPerVector; }
+  int64_t storedVectors() const { return tile.vectors * products.pixelsPerSum(); }
   /// Lanes of a vector that are stored.
   int64_t usedLanes() const { return std::min<int64_t>(16, shape.outputs * shape.pixelsPerVector); }
   bool mayOverlap(KernelBuilder &b, int64_t panel, int64_t panels) const {
@@ -72,6 +76,7 @@ private:
                                 int64_t panels);
   SmallVector<Value> getPositions(KernelBuilder &b, const Origin &origin, Value firstPanel,
                                   int64_t panels);
+  SmallVector<Value> closeSums(KernelBuilder &b, ArrayRef<Value> sums, int64_t panels);
   void storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> acc, const Origin &origin,
                  Value row, Value column, Value firstPanel, int64_t panels);
   void storeBytes(KernelBuilder &b, ValueRange args, ArrayRef<Value> values, Value memory,
@@ -82,7 +87,7 @@ private:
   DenseShape shape;
   Signature signature;
   const TileProducts &products;
-  DenseTile tile;
+  DenseTile tile; ///< its vectors are those of sums
   int input = -1, weights = -1, initial = -1;
   std::optional<Epilogue> epilogue;
 };
@@ -102,7 +107,10 @@ bool DenseKernel::addArguments() {
       shape.hasPartialGroups() ? 0 : kPanelOutputs; // groups begin anywhere: natural order
   auto addWeights = [&] {
     PanelOrder order = shape.getPanelOrder(channels * shape.filterGroups);
-    weights = signature.add(getPanels(emitter, constant, order, products.readsI16()));
+    KernelArgument panels = getPanels(emitter, constant, order, products.readsI16());
+    if (products.readsJoinedSteps())
+      panels = joinSteps(emitter, panels, llvm::divideCeil(shape.runLength(), 4));
+    weights = signature.add(panels);
   };
   if (shape.isInteger) {
     auto values = nn::getConstantValues<int8_t>(filter);
@@ -184,7 +192,8 @@ void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, const Origin &orig
   // Integer sums begin with the bias, float sums end with it.
   SmallVector<Value> acc;
   for (int64_t p = 0; p < panels; ++p)
-    acc.push_back(shape.isInteger ? products.openSum(b, loadInitialSums(p)) : b.constF(0));
+    acc.append(shape.isInteger ? products.openSum(b, loadInitialSums(p))
+                               : SmallVector<Value>{b.constF(0)});
   SmallVector<Value> tileAcc;
   for (int64_t i = 0; i < tile.vectors; ++i)
     tileAcc.append(acc);
@@ -196,8 +205,7 @@ void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, const Origin &orig
   Value panel = origin.panel ? b.addIndex(origin.panel, firstPanel) : firstPanel;
   tileAcc = TileSums(shape, products, tile, args[input], args[weights])
                 .add(b, inBase, b.mulIndex(panel, panelSize), panels, tileAcc);
-  for (Value &sum : tileAcc)
-    sum = products.closeSum(b, sum);
+  tileAcc = closeSums(b, tileAcc, panels);
   for (int64_t p = 0; p < panels && !shape.isInteger; ++p) {
     Value bias = loadInitialSums(p);
     for (int64_t i = 0; i < tile.vectors; ++i)
@@ -205,6 +213,17 @@ void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, const Origin &orig
   }
   storeTile(b, args, tileAcc, origin, row, column, firstPanel, panels);
   b.lanes = 1;
+}
+
+/// Sums of pixels with panels, one vector for each.
+SmallVector<Value> DenseKernel::closeSums(KernelBuilder &b, ArrayRef<Value> sums, int64_t panels) {
+  SmallVector<Value> closed(storedVectors() * panels);
+  int64_t pixels = products.pixelsPerSum(), parts = products.partsPerSum();
+  for (int64_t i = 0; i < tile.vectors * panels; ++i)
+    for (auto [pixel, vector] :
+         llvm::enumerate(products.closeSums(b, sums.slice(i * parts, parts))))
+      closed[(i / panels * pixels + pixel) * panels + i % panels] = vector;
+  return closed;
 }
 
 /// The first output of each panel; the last panel of a group may overlap the one before.
@@ -273,7 +292,7 @@ void DenseKernel::storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> a
       b.addIndex(b.mulIndex(row, shape.outRow), b.mulIndex(column, shape.outPixel)), shape.outBase);
   if (origin.out)
     outBase = b.addIndex(outBase, origin.out);
-  for (int64_t i = 0; i < tile.vectors; ++i) {
+  for (int64_t i = 0; i < storedVectors(); ++i) {
     for (int64_t p = 0; p < panels; ++p) {
       if (values.empty())
         interleaving.emplace(b);

@@ -18,11 +18,11 @@ PanelOrder DenseShape::getPanelOrder(int64_t channels) const {
 }
 
 DenseTile codegen::chooseTile(int64_t accumulators, int64_t pixels, int64_t panels, int64_t steps,
-                              int64_t pixelsPerVector, int64_t mostVectors) {
+                              int64_t pixelsPerVector, const TileCosts &costs) {
   DenseTile best{1, 1};
   double bestCost = 1e30;
   for (int64_t width : {1, 2, 4, 8})
-    for (int64_t vectors = 1; vectors <= mostVectors; ++vectors) {
+    for (int64_t vectors = 1; vectors <= costs.mostVectors; ++vectors) {
       int64_t count = vectors * width, height = vectors * pixelsPerVector;
       if (count > accumulators || height > pixels || width > panels)
         continue;
@@ -30,8 +30,9 @@ DenseTile codegen::chooseTile(int64_t accumulators, int64_t pixels, int64_t pane
       // Dot products, loads of weights and broadcasts, and what does not overlap when too few
       // chains are in flight.
       double stalls = count < 4 ? (4.0 - count) * 0.8 : count < 8 ? (8.0 - count) * 0.1 : 0;
-      double cost =
-          tiles * (steps * (count + stalls + 0.12 * (width + 0.5 * height)) + 3.0 * count + 4);
+      double cost = tiles * (steps * (count + stalls + 0.12 * (width + 0.5 * height) +
+                                      (width - 1) * costs.nextPanel) +
+                             3.0 * count + 4);
       if (cost < bestCost) {
         bestCost = cost;
         best = {vectors, width};

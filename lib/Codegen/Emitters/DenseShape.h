@@ -8,6 +8,7 @@
 #ifndef OCTET_LIB_CODEGEN_EMITTERS_DENSESHAPE_H
 #define OCTET_LIB_CODEGEN_EMITTERS_DENSESHAPE_H
 
+#include "../Products/Products.h"
 #include "Fused.h"
 #include "Packing.h"
 #include "llvm/Support/MathExtras.h"
@@ -37,6 +38,7 @@ struct DenseShape {
   int64_t pixelsPerVector =
       1; ///< 2 of eight outputs, 4 of four, …: lanes of a pixel after those of the one before
   bool isTransposed = false; ///< rows are the tensors' columns
+  int64_t bytesPerStep = 4;  ///< of integers
 
   /// Of the result.
   int64_t pixels() const { return images * rows * columns; }
@@ -44,8 +46,10 @@ struct DenseShape {
   bool hasMergedRow() const { return kernelColumnStep == channels; }
   int64_t runLength() const { return hasMergedRow() ? kernelColumns * channels : channels; }
   int64_t runsPerRow() const { return hasMergedRow() ? 1 : kernelColumns; }
-  /// Steps of the innermost loop per run: four bytes or one float at a time.
-  int64_t stepsPerRun() const { return isInteger ? llvm::divideCeil(runLength(), 4) : runLength(); }
+  /// Steps of the innermost loop per run: some bytes or one float at a time.
+  int64_t stepsPerRun() const {
+    return isInteger ? llvm::divideCeil(runLength(), bytesPerStep) : runLength();
+  }
   int64_t stepsPerPanel() const { return kernelRows * runsPerRow() * stepsPerRun(); }
   int64_t panels() const { return llvm::divideCeil(outputs, kPanelOutputs); }
   /// Groups do not fill their panels: lanes that are left over are computed and not stored.
@@ -58,7 +62,7 @@ struct DenseShape {
 /// For products of a row of pixels with panels, in so many steps. Few pixels: more panels; else
 /// tiles that divide a row well and keep enough accumulators busy.
 DenseTile chooseTile(int64_t accumulators, int64_t pixels, int64_t panels, int64_t steps,
-                     int64_t pixelsPerVector = 1, int64_t mostVectors = 14);
+                     int64_t pixelsPerVector = 1, const TileCosts &costs = {});
 
 /// The shape of a convolution or linear layer that tiles take.
 std::optional<DenseShape> getDenseShape(const FusedOp &fused);

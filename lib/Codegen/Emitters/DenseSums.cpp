@@ -11,9 +11,18 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
-/// The input that steps multiply with a panel's weights, by step: the same in all lanes, or in all
-/// of a pixel's.
-SmallVector<SmallVector<Value>> TileSums::loadInput(KernelBuilder &b, Value at, int64_t steps) {
+/// The input, `size` elements of each step, that steps multiply with a panel's weights, by step:
+/// the same in all lanes, or in all of a pixel's.
+SmallVector<SmallVector<Value>> TileSums::loadInput(KernelBuilder &b, Value at, int64_t steps,
+                                                    int64_t size) {
+  if (int64_t pixels = products.pixelsPerSum(); pixels > 1) {
+    auto places = llvm::map_to_vector(
+        llvm::seq(pixels), [&](int64_t pixel) { return b.addIndex(at, pixel * shape.inPixel); });
+    Inputs inputs;
+    for (Value loaded : products.loadPixels(b, input, places, steps * size))
+      inputs.push_back({loaded});
+    return inputs;
+  }
   if (shape.pixelsPerVector == 1)
     return products.broadcastSteps(b, input, at, steps);
   Value bytes = products.broadcast(b, input, at);
@@ -76,23 +85,31 @@ SmallVector<TileSums::Inputs> TileSums::loadWindow(KernelBuilder &b, Value at) {
   return inputs;
 }
 
-/// The sums with the products of so many steps, whose input one load brings.
+/// The sums with the products of so many steps of `size` elements, whose input one load brings.
 SmallVector<Value> TileSums::addSteps(KernelBuilder &b, Value in, Value w, int64_t steps,
-                                      int64_t panels, ValueRange carried) {
+                                      int64_t size, int64_t panels, ValueRange carried) {
   SmallVector<Value> sums(carried);
   SmallVector<Inputs> pixels(tile.vectors);
   if (sharesLoads())
     pixels = loadWindow(b, in);
   auto load = [&](int64_t i) {
-    Value at = b.addIndex(in, i * shape.pixelsPerVector * shape.inPixel);
+    Value at = b.addIndex(in, i * shape.pixelsPerVector * products.pixelsPerSum() * shape.inPixel);
     if (pixels[i].empty())
-      pixels[i] = loadInput(b, at, steps);
+      pixels[i] = loadInput(b, at, steps, size);
   };
   bool keepsInput = products.keepsInput(tile.vectors);
   int64_t weightStep = products.weightSize(), panelSize = shape.stepsPerPanel() * weightStep,
           most = std::min(steps, products.stepsPerSum()), together;
   for (int64_t step = 0; step < steps; step += together) {
     together = std::min(most, steps - step);
+    if (products.partsPerSum() > 1) {
+      for (int64_t i = 0; i < tile.vectors && step == 0; ++i)
+        load(i);
+      auto inputs = llvm::map_to_vector(llvm::seq(tile.vectors),
+                                        [&](int64_t i) { return pixels[i][step][0]; });
+      addParts(b, inputs, b.addIndex(w, step * weightStep), panels, sums);
+      continue;
+    }
     SmallVector<SmallVector<SmallVector<Value>>> panel(panels);
     for (int64_t p = 0; p < panels; ++p)
       for (int64_t next = step; next < step + together; ++next)
@@ -125,15 +142,33 @@ SmallVector<Value> TileSums::addSteps(KernelBuilder &b, Value in, Value w, int64
   return sums;
 }
 
+/// One step of sums that have a value for each part of the weights, which are loaded where they are
+/// multiplied: LLVM keeps to that order, and otherwise more of them than registers are there at
+/// once.
+void TileSums::addParts(KernelBuilder &b, ArrayRef<Value> inputs, Value w, int64_t panels,
+                        MutableArrayRef<Value> sums) {
+  int64_t parts = products.partsPerSum(), panelSize = shape.stepsPerPanel() * products.weightSize();
+  for (int64_t p = 0; p < panels; ++p)
+    for (int64_t part = 0; part < parts; ++part) {
+      Value at = b.addIndex(w, p * panelSize + part * products.partSize());
+      Value multiplied = products.load(b, weights, at);
+      for (auto [i, input] : llvm::enumerate(inputs)) {
+        Value &sum = sums[((int64_t)i * panels + p) * parts + part];
+        sum = products.multiplyAdd(b, sum, input, multiplied);
+      }
+    }
+}
+
 /// The sums over a run: as many steps at a time as a load brings, then half as many, and so on.
 SmallVector<Value> TileSums::addRun(KernelBuilder &b, Value in, Value w, int64_t panels,
                                     ValueRange carried) {
   if (sharesLoads())
-    return addSteps(b, in, w, shape.stepsPerRun(), panels, carried);
+    return addSteps(b, in, w, shape.stepsPerRun(), products.inputs(), panels, carried);
   SmallVector<Value> sums(carried);
-  int64_t done = 0, together = shape.pixelsPerVector == 1 ? products.stepsPerLoad() : 1;
+  int64_t rest = getRest(), whole = shape.stepsPerRun() - (rest > 0), done = 0,
+          together = shape.pixelsPerVector == 1 ? products.stepsPerLoad() : 1;
   for (; together > 0; together /= 2) {
-    int64_t count = (shape.stepsPerRun() - done) / together;
+    int64_t count = (whole - done) / together;
     if (count == 0)
       continue;
     int64_t first = done;
@@ -143,10 +178,13 @@ SmallVector<Value> TileSums::addRun(KernelBuilder &b, Value in, Value w, int64_t
         return first == 0 ? at : b.addIndex(at, first * size);
       };
       return addSteps(b, place(in, products.inputs()), place(w, products.weightSize()), together,
-                      panels, inner);
+                      products.inputs(), panels, inner);
     });
     done += count * together;
   }
+  if (rest > 0)
+    sums = addSteps(b, b.addIndex(in, whole * products.inputs()),
+                    b.addIndex(w, whole * products.weightSize()), /*steps=*/1, rest, panels, sums);
   return sums;
 }
 

@@ -21,7 +21,8 @@ public:
       : shape(shape), products(products), tile(tile), input(input), weights(weights) {}
 
   /// The sums over kernel rows, runs and steps: [N.accumulate] in any order, floats in that of
-  /// [N.conv] and [N.linear]. `acc` has those of each vector of pixels with each of `panels`.
+  /// [N.conv] and [N.linear]. `acc` has those of each vector of pixels with each of `panels`, each
+  /// in its parts.
   llvm::SmallVector<mlir::Value> add(KernelBuilder &b, mlir::Value inBase, mlir::Value panelBase,
                                      int64_t panels, llvm::SmallVector<mlir::Value> acc);
 
@@ -29,12 +30,20 @@ private:
   llvm::SmallVector<mlir::Value> addRun(KernelBuilder &b, mlir::Value in, mlir::Value w,
                                         int64_t panels, mlir::ValueRange carried);
   llvm::SmallVector<mlir::Value> addSteps(KernelBuilder &b, mlir::Value in, mlir::Value w,
-                                          int64_t steps, int64_t panels, mlir::ValueRange carried);
+                                          int64_t steps, int64_t size, int64_t panels,
+                                          mlir::ValueRange carried);
+  void addParts(KernelBuilder &b, llvm::ArrayRef<mlir::Value> inputs, mlir::Value w, int64_t panels,
+                llvm::MutableArrayRef<mlir::Value> sums);
   using Inputs = llvm::SmallVector<llvm::SmallVector<mlir::Value>>; ///< [step][part]
-  Inputs loadInput(KernelBuilder &b, mlir::Value at, int64_t steps);
+  Inputs loadInput(KernelBuilder &b, mlir::Value at, int64_t steps, int64_t size);
+  /// Elements of a run that whole steps leave.
+  int64_t getRest() const {
+    return shape.isInteger ? (int64_t)llvm::alignTo(shape.runLength(), 4) % products.inputs() : 0;
+  }
   /// Whether pixels lie so near that loads bring what several of them multiply.
   bool sharesLoads() const {
-    return products.stepsPerLoad() > 1 && shape.inPixel < 16 && shape.stepsPerRun() <= 8;
+    return products.pixelsPerSum() == 1 && products.stepsPerLoad() > 1 && shape.inPixel < 16 &&
+           shape.stepsPerRun() <= 8;
   }
   llvm::SmallVector<Inputs> loadWindow(KernelBuilder &b, mlir::Value at);
 

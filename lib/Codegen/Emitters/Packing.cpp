@@ -149,3 +149,26 @@ KernelArgument codegen::widenToI16(ProgramEmitter &emitter, KernelArgument bytes
       {"write_i16", bytes, MemRefType::get({count}, b.getI16Type()), {}, count / 64}, writeI16);
   return {words.address, MemRefType::get({count * 2}, b.getI8Type())};
 }
+
+/// The runs [begin, end). Bounds: steps of a run. The memory is zero before.
+static void writeJoined(EmittedCode &c, Value from, Value to, ArrayRef<codegen::Index> bounds,
+                        codegen::Index begin, codegen::Index end) {
+  codegen::Index steps = bounds[0], joined = (steps + 1) / 2;
+  c.loop(begin, end, [&](codegen::Index run) {
+    c.loop(c.index(0), steps, [&](codegen::Index step) {
+      codegen::Index source = (run * steps + step) * 64,
+                     target = (run * joined + step / 2) * 128 + step % 2 * 4;
+      c.loop(c.index(0), c.index(64), [&](codegen::Index byte) {
+        c.copy(to, target + byte / 4 * 8 + byte % 4, from, source + byte);
+      });
+    });
+  });
+}
+
+KernelArgument codegen::joinSteps(ProgramEmitter &emitter, KernelArgument panels,
+                                  int64_t stepsPerRun) {
+  int64_t runs = panels.type.getNumElements() / (64 * stepsPerRun);
+  auto type = MemRefType::get({runs * (int64_t)llvm::divideCeil(stepsPerRun, 2) * 128},
+                              emitter.getBuilder().getI8Type());
+  return emitter.prepare({"write_joined", panels, type, {stepsPerRun}, runs}, writeJoined);
+}

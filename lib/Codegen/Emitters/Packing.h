@@ -54,6 +54,10 @@ KernelArgument getPanels(ProgramEmitter &emitter, nn::ConstantOp weights, PanelO
 /// few pixels otherwise.
 KernelArgument widenToI16(ProgramEmitter &emitter, KernelArgument bytes);
 
+/// An argument for panels of which, in every run of so many steps, two steps each are one of eight
+/// bytes a lane; what the last one lacks is zero.
+KernelArgument joinSteps(ProgramEmitter &emitter, KernelArgument panels, int64_t stepsPerRun);
+
 /// Parameters of a kernel's output channels (folded biases, multipliers, scales), one value each.
 class ParameterArrays {
 public:

@@ -69,6 +69,15 @@ private:
   bool hasSdot;
 };
 
+struct LowerDot8 : OpRewritePattern<kernel::Dot8Op> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(kernel::Dot8Op op, PatternRewriter &b) const override {
+    b.replaceOp(op, callIntrinsic(b, op.getLoc(), "llvm.aarch64.neon.usmmla.v4i32.v16i8",
+                                  op.getType(), op.getOperands()));
+    return success();
+  }
+};
+
 struct LowerAddPairs : OpRewritePattern<kernel::AddPairsOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(kernel::AddPairsOp op, PatternRewriter &rewriter) const override {
@@ -146,5 +155,7 @@ private:
 void codegen::populateAArch64Lowering(RewritePatternSet &patterns, const CpuLevel &level) {
   patterns.add<LowerAddPairs, LowerRoundFcvtns, LowerPackNarrow>(patterns.getContext(),
                                                                  /*benefit=*/2);
+  if (level.hasFeature("i8mm"))
+    patterns.add<LowerDot8>(patterns.getContext());
   patterns.add<LowerDot4>(patterns.getContext(), level.hasFeature("dotprod"));
 }

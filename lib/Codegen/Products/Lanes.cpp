@@ -5,70 +5,59 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Products.h"
+#include "Lanes.h"
 
 using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
-namespace {
-/// For levels that multiply signed bytes, four of them by the same four of any lane. Input is
-/// unsigned in memory: with the top bit flipped it is less by 128 and signed.
-struct LaneProducts : TileProducts {
-  int64_t inputs() const override { return 4; }
-  int64_t partSize() const override { return 64; }
-  int64_t inputShift() const override { return -128; }
-  const TileProducts &forValues() const override { return *getByteProducts(); }
-  bool keepsInput(int64_t /*inputVectors*/) const override { return true; }
-  int64_t stepsPerLoad() const override { return 4; }
-  /// 32 registers: 4 * 5 sums, 5 of input, 4 of weights and what flips.
-  int64_t mostVectors() const override { return 5; }
+SmallVector<Value> LaneProducts::split(KernelBuilder &b, Value input) const {
+  auto type = cast<VectorType>(input.getType());
+  Value flip = arith::ConstantOp::create(
+      b, DenseElementsAttr::get(type, (Attribute)b.getI8IntegerAttr(-128)));
+  return {arith::XOrIOp::create(b, input, flip)};
+}
 
-  SmallVector<Value> split(KernelBuilder &b, Value input) const override {
-    auto type = cast<VectorType>(input.getType());
-    Value flip = arith::ConstantOp::create(
-        b, DenseElementsAttr::get(type, (Attribute)b.getI8IntegerAttr(-128)));
-    return {arith::XOrIOp::create(b, input, flip)};
+SmallVector<SmallVector<Value>> LaneProducts::broadcastSteps(KernelBuilder &b, Value memory,
+                                                             Value at, int64_t steps) const {
+  auto type = VectorType::get({4 * steps}, b.getI8Type());
+  Value bytes = vector::LoadOp::create(b, type, memory, ValueRange{at});
+  bytes = split(b, bytes)[0];
+  SmallVector<SmallVector<Value>> inputs;
+  for (int64_t step = 0; step < steps; ++step) {
+    SmallVector<int64_t> order;
+    for (int64_t byte = 0; byte < 64; ++byte)
+      order.push_back(4 * step + byte % 4);
+    inputs.push_back({vector::ShuffleOp::create(b, bytes, bytes, order)});
   }
-  SmallVector<SmallVector<Value>> broadcastSteps(KernelBuilder &b, Value memory, Value at,
-                                                 int64_t steps) const override {
-    auto type = VectorType::get({4 * steps}, b.getI8Type());
-    Value bytes = vector::LoadOp::create(b, type, memory, ValueRange{at});
-    bytes = split(b, bytes)[0];
-    SmallVector<SmallVector<Value>> inputs;
-    for (int64_t step = 0; step < steps; ++step) {
-      SmallVector<int64_t> order;
-      for (int64_t byte = 0; byte < 64; ++byte)
-        order.push_back(4 * step + byte % 4);
-      inputs.push_back({vector::ShuffleOp::create(b, bytes, bytes, order)});
-    }
-    return inputs;
-  }
-  Value multiplyAdd(KernelBuilder &b, Value sum, Value input, Value weights) const override {
-    return kernel::Dot4Op::create(b, sum.getType(), sum, input, weights, /*is_signed=*/true);
-  }
-};
+  return inputs;
+}
+
+Value LaneProducts::multiplyAdd(KernelBuilder &b, Value sum, Value input, Value weights) const {
+  return kernel::Dot4Op::create(b, sum.getType(), sum, input, weights, /*is_signed=*/true);
+}
+
+namespace {
 /// Without an instruction for four products: two steps' products of bytes are added in i16, and
 /// pairs of those to a sum of two lanes each. With weights from -127 on, i16 hold |2 * 128 * 127|.
 struct PairedLaneProducts : LaneProducts {
   explicit PairedLaneProducts(int64_t steps) : steps(steps) {}
-  const TileProducts &forDense(int64_t pixels, int64_t weightBytes,
-                               bool hasLeastWeights) const override;
+  const TileProducts &forDense(const DenseWork &work) const override;
   int64_t vectorsPerSum() const override { return 4; } // two, and i16 on the way to them
-  Value openSum(KernelBuilder &b, Value sum) const override {
+  SmallVector<Value> openSum(KernelBuilder &b, Value sum) const override {
     SmallVector<int64_t> order;
     for (int64_t lane = 0; lane < 32; ++lane)
       order.push_back(lane % 2 == 0 ? lane / 2 : 16);
-    return vector::ShuffleOp::create(b, sum, b.constI(0), order);
+    return {vector::ShuffleOp::create(b, sum, b.constI(0), order)};
   }
-  Value closeSum(KernelBuilder &b, Value sum) const override {
+  SmallVector<Value> closeSums(KernelBuilder &b, ValueRange parts) const override {
     auto half = [&](int64_t first) -> Value {
       SmallVector<int64_t> order;
       for (int64_t lane = first; lane < 32; lane += 2)
         order.push_back(lane);
-      return vector::ShuffleOp::create(b, sum, sum, order);
+      return vector::ShuffleOp::create(b, parts[0], parts[0], order);
     };
-    return b.add(half(0), half(1));
+    return {b.add(half(0), half(1))};
   }
   /// LLVM begins the products of all steps at once, and more than these do not fit in registers.
   int64_t stepsPerLoad() const override { return steps; }
@@ -92,8 +81,8 @@ private:
 const PairedLaneProducts singleSteps(1), pairsOfSteps(2);
 } // namespace
 
-const TileProducts &PairedLaneProducts::forDense(int64_t, int64_t, bool hasLeastWeights) const {
-  return hasLeastWeights ? singleSteps : pairsOfSteps;
+const TileProducts &PairedLaneProducts::forDense(const DenseWork &work) const {
+  return work.hasLeastWeights ? singleSteps : pairsOfSteps;
 }
 
 const TileProducts *codegen::getPairedLaneProducts() { return &pairsOfSteps; }

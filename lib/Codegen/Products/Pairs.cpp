@@ -22,9 +22,8 @@ struct PairProducts : TileProducts {
 
   /// i16 take twice the memory. Few pixels of a layer with many weights wait
   /// for these: they are better off widening bytes.
-  const TileProducts &forDense(int64_t pixels, int64_t weightBytes,
-                               bool /*hasLeastWeights*/) const override {
-    if (pixels > (weightBytes < 64 * 1024 ? 1 : 16))
+  const TileProducts &forDense(const DenseWork &work) const override {
+    if (work.pixels > (work.weightBytes < 64 * 1024 ? 1 : 16))
       return *this;
     return *getByteProducts();
   }

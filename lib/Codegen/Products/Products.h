@@ -12,6 +12,22 @@
 
 namespace octet::codegen {
 
+/// What a dense layer does, for which it chooses how to multiply.
+struct DenseWork {
+  int64_t pixels;     ///< that read the weights
+  int64_t columns;    ///< of them, in a row
+  int64_t inputBytes; ///< side by side under a pixel
+  int64_t weightBytes;
+  bool hasLeastWeights; ///< -128
+  bool sharesVectors;   ///< between pixels, of few outputs
+};
+
+/// What a way to multiply says of tiles.
+struct TileCosts {
+  int64_t mostVectors = 14; ///< of pixels, whose input fits in registers beside their sums
+  double nextPanel = 0;     ///< of each panel but the first, in multiplications of vectors
+};
+
 /// How the tiles of dense and depthwise kernels multiply: what differs between CPU levels, and
 /// between integers and floats. A step multiplies a vector of sixteen lanes of the input,
 /// `inputs()` elements in each, by a vector of weights; both come in `parts()` values, which are
@@ -27,12 +43,9 @@ public:
   virtual int64_t partSize() const = 0;
   int64_t weightSize() const { return parts() * partSize(); }
 
-  /// How a dense layer multiplies whose weights are read by so many pixels, some of which may be
-  /// -128: like this, or in a way that takes less memory or holds larger sums.
-  virtual const TileProducts &forDense(int64_t /*pixels*/, int64_t /*weightBytes*/,
-                                       bool /*hasLeastWeights*/) const {
-    return *this;
-  }
+  /// How a dense layer multiplies: like this, or in a way that takes less memory, holds larger sums
+  /// or is faster.
+  virtual const TileProducts &forDense(const DenseWork & /*work*/) const { return *this; }
   /// How products of two values multiply, whose sums do not begin with what a shift takes off.
   virtual const TileProducts &forValues() const { return *this; }
   /// Added to every element of the input before it is multiplied.
@@ -43,11 +56,12 @@ public:
   /// round.
   virtual bool keepsInput(int64_t /*inputVectors*/) const { return false; }
 
-  /// Vectors of pixels whose input fits in registers beside their sums with one panel.
-  virtual int64_t mostVectors() const { return 14; }
+  virtual TileCosts getTileCosts() const { return {}; }
 
   /// Whether the weights are i16 in memory, which a prologue makes of their bytes.
   virtual bool readsI16() const { return false; }
+  /// Whether two steps of the weights are one, of eight bytes a lane, which a prologue makes.
+  virtual bool readsJoinedSteps() const { return false; }
   /// The input elements of one lane, in all lanes.
   virtual mlir::Value broadcast(KernelBuilder &b, mlir::Value memory, mlir::Value at) const;
   /// The parts of a vector of the input.
@@ -69,10 +83,26 @@ public:
   virtual mlir::Value multiplyAdd(KernelBuilder &b, mlir::Value sum, mlir::Value input,
                                   mlir::Value weights) const = 0;
 
-  /// Vectors of sixteen lanes that a sum takes between `openSum` and `closeSum`.
+  /// Vectors of sixteen lanes that a sum takes between `openSum` and `closeSums`.
   virtual int64_t vectorsPerSum() const { return 1; }
-  virtual mlir::Value openSum(KernelBuilder & /*b*/, mlir::Value sum) const { return sum; }
-  virtual mlir::Value closeSum(KernelBuilder & /*b*/, mlir::Value sum) const { return sum; }
+  /// The values that hold a sum: one, or one for each part of the weights.
+  virtual int64_t partsPerSum() const { return 1; }
+  virtual llvm::SmallVector<mlir::Value> openSum(KernelBuilder & /*b*/, mlir::Value sum) const {
+    return {sum};
+  }
+  /// One vector of sixteen lanes for each pixel.
+  virtual llvm::SmallVector<mlir::Value> closeSums(KernelBuilder & /*b*/,
+                                                   mlir::ValueRange parts) const {
+    return {parts[0]};
+  }
+  /// Pixels whose sums are held together: their input is loaded by `loadPixels`.
+  virtual int64_t pixelsPerSum() const { return 1; }
+  /// `size` bytes of the input of each of these pixels, from its place on, by step.
+  virtual llvm::SmallVector<mlir::Value> loadPixels(KernelBuilder & /*b*/, mlir::Value /*memory*/,
+                                                    llvm::ArrayRef<mlir::Value> /*at*/,
+                                                    int64_t /*size*/) const {
+    return {};
+  }
   /// How many steps `multiplyAddSteps` takes, at most.
   virtual int64_t stepsPerSum() const { return 1; }
   /// `multiplyAdd` of several steps to an open sum.

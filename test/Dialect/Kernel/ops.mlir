@@ -46,6 +46,15 @@ func.func @vectors(%memory: memref<64xi8>, %at: index, %sums: vector<16xi32>, %w
 
 // -----
 
+// CHECK-LABEL: func @matrices
+func.func @matrices(%sum: vector<4xi32>, %x: vector<16xi8>, %w: vector<16xi8>) -> vector<4xi32> {
+  // CHECK: kernel.dot8 %{{.*}}, %{{.*}}, %{{.*}}
+  %0 = kernel.dot8 %sum, %x, %w
+  return %0 : vector<4xi32>
+}
+
+// -----
+
 // CHECK-LABEL: func @pairs
 func.func @pairs(%sums: vector<32xi32>, %products: vector<64xi16>) -> vector<32xi32> {
   // CHECK: kernel.add_pairs %{{.*}}, %{{.*}}

@@ -119,14 +119,17 @@ TEST_F(Program, CrossCompiledNetworkPicksItsLevel) {
   if (!has("aarch64-linux-gnu-gcc") || !has("qemu-aarch64-static"))
     return skip("needs aarch64-linux-gnu-gcc and qemu-aarch64-static");
   std::string run = "qemu-aarch64-static -L /usr/aarch64-linux-gnu -cpu ";
-  emit("net", 1, {"dotprod", "neon", "reference"},
+  emit("net", 1, {"i8mm", "dotprod", "neon", "reference"},
        options(OutputKind::SharedLibrary, "aarch64-linux-gnu"), ".so");
   EXPECT_EQ(shell("aarch64-linux-gnu-gcc -I. " + input("ten-lines.c") + " ./net.so -o program"),
             "");
-  EXPECT_EQ(shell(run + "max ./program"), "0 2 5 8 dotprod\n");
+  EXPECT_EQ(shell(run + "max ./program"), "0 2 5 8 i8mm\n");
+  EXPECT_EQ(shell(run + "neoverse-n1 ./program"), "0 2 5 8 dotprod\n");
   EXPECT_EQ(shell(run + "cortex-a72 ./program"), "0 2 5 8 neon\n");
   EXPECT_EQ(shell("OCTET_CPU_LEVEL=reference " + run + "max ./program"), "0 2 5 8 reference\n");
   EXPECT_EQ(shell("OCTET_CPU_LEVEL=dotprod " + run + "cortex-a72 ./program"),
+            "1 0 0 0 \nexit code 1");
+  EXPECT_EQ(shell("OCTET_CPU_LEVEL=i8mm " + run + "neoverse-n1 ./program"),
             "1 0 0 0 \nexit code 1");
 
   for (StringRef name : {"first", "second"})

@@ -119,6 +119,8 @@ def Kernel_F32x16 : Type<CPred<"::octet::kernel::isVector($_self, 16, 32, true)"
 def Kernel_I16x32 : Type<CPred<"::octet::kernel::isVector($_self, 32, 16, false)">, "vector<32xi16>">, BuildableType<"::mlir::VectorType::get({32}, $_builder.getI16Type())">;
 def Kernel_I32x32 : Type<CPred<"::octet::kernel::isVector($_self, 32, 32, false)">, "vector<32xi32>">, BuildableType<"::mlir::VectorType::get({32}, $_builder.getI32Type())">;
 def Kernel_I16x64 : Type<CPred<"::octet::kernel::isVector($_self, 64, 16, false)">, "vector<64xi16>">, BuildableType<"::mlir::VectorType::get({64}, $_builder.getI16Type())">;
+def Kernel_I8x16 : Type<CPred<"::octet::kernel::isVector($_self, 16, 8, false)">, "vector<16xi8>">, BuildableType<"::mlir::VectorType::get({16}, $_builder.getI8Type())">;
+def Kernel_I32x4 : Type<CPred<"::octet::kernel::isVector($_self, 4, 32, false)">, "vector<4xi32>">, BuildableType<"::mlir::VectorType::get({4}, $_builder.getI32Type())">;
 def Kernel_I8x64 : Type<CPred<"::octet::kernel::isVector($_self, 64, 8, false)">, "vector<64xi8>">, BuildableType<"::mlir::VectorType::get({64}, $_builder.getI8Type())">;
 
 def Kernel_Dot4Op : Kernel_Op<"dot4", [Pure]> {
@@ -131,6 +133,17 @@ def Kernel_Dot4Op : Kernel_Op<"dot4", [Pure]> {
   let arguments = (ins Kernel_I32x16:$acc, Kernel_I8x64:$a, Kernel_I8x64:$b, UnitAttr:$is_signed);
   let results = (outs Kernel_I32x16:$result);
   let assemblyFormat = "$acc `,` $a `,` $b (`signed` $is_signed^)? attr-dict";
+}
+
+def Kernel_Dot8Op : Kernel_Op<"dot8", [Pure]> {
+  let summary = "products of two rows of eight bytes with two columns";
+  let description = [{
+    Lane 2 i + j: `acc[2 i + j] + sum over k < 8 of u8(a[8 i + k]) * s8(b[8 j + k])`, wrapping in 32 bits. Only levels that
+    multiply matrices get these. Source: [N.accumulate]; USMMLA of AArch64.
+  }];
+  let arguments = (ins Kernel_I32x4:$acc, Kernel_I8x16:$a, Kernel_I8x16:$b);
+  let results = (outs Kernel_I32x4:$result);
+  let assemblyFormat = "$acc `,` $a `,` $b attr-dict";
 }
 
 def Kernel_AddPairsOp : Kernel_Op<"add_pairs", [Pure]> {

@@ -1,0 +1,83 @@
+//===- Matrices.cpp - products of small matrices --------------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lanes.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::codegen;
+
+namespace {
+/// For levels that multiply eight bytes of two pixels by those of two outputs. Input stays
+/// unsigned. The sums of two pixels are one vector, blocks of two outputs of the first and the
+/// second pixel.
+struct MatrixTiles : TileProducts {
+  int64_t inputs() const override { return 8; }
+  int64_t parts() const override { return 8; }
+  int64_t partSize() const override { return 16; }
+  int64_t partsPerSum() const override { return 8; }
+  int64_t pixelsPerSum() const override { return 2; }
+  int64_t vectorsPerSum() const override { return 2; }
+  int64_t stepsPerLoad() const override { return 1; }
+  TileCosts getTileCosts() const override { return {/*mostVectors=*/3}; }
+  bool keepsInput(int64_t /*inputVectors*/) const override { return true; }
+  bool readsJoinedSteps() const override { return true; }
+
+  Value load(KernelBuilder &b, Value memory, Value at) const override {
+    return vector::LoadOp::create(b, VectorType::get({16}, b.getI8Type()), memory, ValueRange{at});
+  }
+  SmallVector<Value> loadPixels(KernelBuilder &b, Value memory, ArrayRef<Value> at,
+                                int64_t size) const override {
+    auto type = VectorType::get({size}, b.getI8Type());
+    Value first = vector::LoadOp::create(b, type, memory, ValueRange{at[0]}),
+          second = vector::LoadOp::create(b, type, memory, ValueRange{at[1]});
+    SmallVector<Value> steps;
+    for (int64_t begin = 0; begin < size; begin += 8) {
+      // Beyond the input there is anything, and the weights are zero.
+      SmallVector<int64_t> order;
+      for (int64_t byte = 0; byte < 16; ++byte)
+        order.push_back(byte / 8 * size + (begin + byte % 8) % size);
+      steps.push_back(vector::ShuffleOp::create(b, first, second, order));
+    }
+    return steps;
+  }
+  Value multiplyAdd(KernelBuilder &b, Value sum, Value input, Value weights) const override {
+    return kernel::Dot8Op::create(b, sum.getType(), sum, input, weights);
+  }
+  SmallVector<Value> openSum(KernelBuilder &b, Value sum) const override {
+    return llvm::map_to_vector(llvm::seq<int64_t>(8), [&](int64_t part) -> Value {
+      return vector::ShuffleOp::create(
+          b, sum, sum, ArrayRef<int64_t>{2 * part, 2 * part + 1, 2 * part, 2 * part + 1});
+    });
+  }
+  SmallVector<Value> closeSums(KernelBuilder &b, ValueRange parts) const override {
+    Value all = concatVectors(b, b.getLoc(), SmallVector<Value>(parts));
+    return llvm::map_to_vector(llvm::seq<int64_t>(2), [&](int64_t pixel) -> Value {
+      SmallVector<int64_t> order;
+      for (int64_t output = 0; output < 16; ++output)
+        order.push_back(output / 2 * 4 + 2 * pixel + output % 2);
+      return vector::ShuffleOp::create(b, all, all, order);
+    });
+  }
+};
+
+const MatrixTiles tiles;
+
+/// Single pixels, few channels and depthwise kernels multiply by lanes.
+struct MatrixProducts : LaneProducts {
+  const TileProducts &forDense(const DenseWork &work) const override {
+    if (work.columns < 2 || work.sharesVectors || work.inputBytes < 16)
+      return *this;
+    return tiles;
+  }
+};
+} // namespace
+
+const TileProducts *codegen::getMatrixProducts() {
+  static const MatrixProducts products;
+  return &products;
+}

@@ -1,0 +1,60 @@
+// RUN: octet-opt %s --split-input-file --octet-assign-layout --octet-emit-program=levels=i8mm | FileCheck %s
+
+// Eight channels of two pixels with those of two outputs. Weights are loaded where they are multiplied, after a prologue has joined
+// the steps of their panels, and input stays unsigned.
+!x = tensor<1x32x4x4x!quant.uniform<u8:f32, 0.5:128>>
+!w = tensor<32x32x1x1x!quant.uniform<i8:f32, 0.5>>
+
+// CHECK-LABEL: module @i8mm
+// CHECK: kernel.step @write_joined [#kernel.arg<weights {{[0-9]+}}>, #kernel.arg<prepared [[JOINED:[0-9]+]]>] bounds [8] range 2
+// CHECK: kernel.step @dense{{.*}}#kernel.arg<prepared [[JOINED]]>
+// CHECK: func.func private @dense
+// CHECK-NOT: arith.xori
+// CHECK: %[[FIRST:.*]] = vector.load {{.*}} vector<8xi8>
+// CHECK: %[[SECOND:.*]] = vector.load {{.*}} vector<8xi8>
+// CHECK: %[[STEP:.*]] = vector.shuffle %[[FIRST]], %[[SECOND]] [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]
+// CHECK: %[[WEIGHTS:.*]] = vector.load {{.*}} vector<16xi8>
+// CHECK-NEXT: kernel.dot8 {{.*}}, %[[STEP]], %[[WEIGHTS]]
+// CHECK-NEXT: kernel.dot8 {{.*}}, %[[WEIGHTS]]
+func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}) {
+  %w = nn.constant dense<1> : tensor<32x32x1x1xi8> -> !w
+  %0 = nn.conv %x, %w : (!x, !w) -> !x
+  return %0 : !x
+}
+
+// -----
+
+// Twenty channels: two steps and a rest of four bytes.
+!x = tensor<8x20x!quant.uniform<u8:f32, 0.5:128>>
+!w = tensor<16x20x!quant.uniform<i8:f32, 0.5>>
+!y = tensor<8x16x!quant.uniform<u8:f32, 0.5:128>>
+
+// CHECK-LABEL: module @i8mm
+// CHECK: kernel.step @write_joined {{.*}} bounds [5] range 1
+// CHECK: func.func private @dense
+// CHECK: vector.load {{.*}} vector<8xi8>
+// CHECK: scf.yield
+// CHECK: vector.load {{.*}} vector<4xi8>
+// CHECK: kernel.dot8
+func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}) {
+  %w = nn.constant dense<1> : tensor<16x20xi8> -> !w
+  %0 = nn.linear %x, %w : (!x, !w) -> !y
+  return %0 : !y
+}
+
+// -----
+
+// One pixel multiplies by lanes.
+!x = tensor<1x32x!quant.uniform<u8:f32, 0.5:128>>
+!w = tensor<16x32x!quant.uniform<i8:f32, 0.5>>
+!y = tensor<1x16x!quant.uniform<u8:f32, 0.5:128>>
+
+// CHECK-LABEL: module @i8mm
+// CHECK-NOT: kernel.dot8
+// CHECK: kernel.dot4 {{.*}} signed
+// CHECK-NOT: kernel.dot8
+func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}) {
+  %w = nn.constant dense<1> : tensor<16x32xi8> -> !w
+  %0 = nn.linear %x, %w : (!x, !w) -> !y
+  return %0 : !y
+}
