@@ -5,9 +5,9 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (pip install torch)")
 octet = pytest.importorskip("octet")
-import octet.torch.compile_backend  # noqa: E402
-from torch import nn  # noqa: E402
-from torch.nn import functional as F  # noqa: E402
+import octet.torch.compile_backend
+from torch import nn
+from torch.nn import functional as F
 
 
 class Network(nn.Module):

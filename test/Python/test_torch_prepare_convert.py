@@ -10,10 +10,10 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (pip install torch)")
 octet = pytest.importorskip("octet")
-import octet.torch as quantization  # noqa: E402
-from octet.torch.quantize_fx import convert_fx, prepare_fx  # noqa: E402
-from torch import nn  # noqa: E402
-from torch.nn import functional as F  # noqa: E402
+import octet.torch as quantization
+from octet.torch.quantize_fx import convert_fx, prepare_fx
+from torch import nn
+from torch.nn import functional as F
 
 
 class Block(nn.Module):

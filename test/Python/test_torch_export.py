@@ -2,25 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs of torch.export: the same rows in ATen's form, origins, structure of results, and what is refused."""
 import re
-import sys
 import warnings
 from pathlib import Path
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="programs of torch.export are translated")
-sys.path.insert(0, str(Path(__file__).parent))
+torch = pytest.importorskip("torch", reason="PyTorch is not installed (pip install torch)")
 
-import compare  # noqa: E402
-import row_cases  # noqa: E402
-import row_cases_of_layers  # noqa: E402
-import row_cases_of_networks  # noqa: E402
-import torch.nn.functional as F  # noqa: E402
-from octet.errors import CompileError  # noqa: E402
-from octet.torch.front.export import translate_exported  # noqa: E402
-from torch import nn  # noqa: E402
+import torch_compare as compare
+import torch_cases
+import torch_cases_of_layers
+import torch_cases_of_networks
+import torch.nn.functional as F
+from octet.errors import CompileError
+from octet.torch.front.export import translate_exported
+from torch import nn
 
-GROUPS = {**row_cases.GROUPS, **row_cases_of_networks.GROUPS, **row_cases_of_layers.GROUPS}
+GROUPS = {**torch_cases.GROUPS, **torch_cases_of_networks.GROUPS, **torch_cases_of_layers.GROUPS}
 
 
 def export(module, inputs):

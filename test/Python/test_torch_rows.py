@@ -1,21 +1,18 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Every row of the table of operators, compiled and compared with PyTorch."""
-import sys
-from pathlib import Path
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="rows are compared with PyTorch")
-sys.path.insert(0, str(Path(__file__).parent))
+torch = pytest.importorskip("torch", reason="PyTorch is not installed (pip install torch)")
 
-import compare  # noqa: E402
-import row_cases  # noqa: E402
-import row_cases_of_layers  # noqa: E402
-import row_cases_of_networks  # noqa: E402
-from octet.torch.front import table, trace, translate  # noqa: E402
+import torch_compare as compare
+import torch_cases
+import torch_cases_of_layers
+import torch_cases_of_networks
+from octet.torch.front import table, trace, translate
 
-GROUPS = {**row_cases.GROUPS, **row_cases_of_networks.GROUPS, **row_cases_of_layers.GROUPS}
+GROUPS = {**torch_cases.GROUPS, **torch_cases_of_networks.GROUPS, **torch_cases_of_layers.GROUPS}
 SIZE = 30  # cases in one compilation
 PARTS = {f"{name}{start // SIZE}": cases[start:start + SIZE] for name, cases in GROUPS.items() for start in range(0, len(cases), SIZE)}
 
