@@ -29,10 +29,10 @@ static bool changesOnesOnly(nn::ReshapeOp reshape) {
   return withoutOnes(reshape.getInput().getType()) == withoutOnes(reshape.getResult().getType());
 }
 
-/// Whether a move belongs to the operator that computes what it moves: both are of one origin.
+/// Whether a move belongs to the operator that computes what it moves: both have one name.
 static bool isPart(Operation *move) {
   Operation *source = move->getOperand(0).getDefiningOp();
-  return source && getOrigin(source) && getOrigin(source) == getOrigin(move);
+  return source && !getSourceName(move).empty() && getSourceName(source) == getSourceName(move);
 }
 
 static bool isOneConstant(Value value, int64_t mostDimensions) {

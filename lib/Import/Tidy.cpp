@@ -18,6 +18,10 @@ void octet::buildTidyPipeline(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createRaiseIdiomsPass());
 }
 
+void octet::buildOperatorTidyPipeline(OpPassManager &pm) {
+  pm.addNestedPass<func::FuncOp>(createSinkReshapesPass({/*partsOnly=*/true}));
+}
+
 void octet::registerTidyPipeline() {
   PassPipelineRegistration<>("octet-tidy",
                              "what every imported network goes through, whatever its source",

@@ -20,6 +20,8 @@ namespace octet {
 
 /// The passes from nn to nn that every imported network goes through, whatever its source.
 void buildTidyPipeline(mlir::OpPassManager &pm);
+/// The same for a network whose operators a policy observes one by one: all of them stay.
+void buildOperatorTidyPipeline(mlir::OpPassManager &pm);
 
 /// Registers it as `octet-tidy`.
 void registerTidyPipeline();
