@@ -4,15 +4,16 @@
 !w = tensor<64x16x1x1x!quant.uniform<i8:f32, 0.5>>
 !y = tensor<1x64x4x4x!quant.uniform<u8<128:255>:f32, 0.5:128>>
 
-// Bounds from the zero point on: the pack clamps from below, the addition of the zero point from above, 64 bytes at once. Single
-// elements are clamped as they are.
+// Bounds from the zero point on: the pack clamps from below, and the zero point is added to 64 bytes at once. Single elements are
+// clamped as they are.
 // CHECK-LABEL: module @avx512vnni
 // CHECK: func.func private @dense
 // CHECK: [[ROUNDED:%.+]] = kernel.round
 // CHECK-NOT: arith.add{{.*}}[[ROUNDED]]
 // CHECK: [[BYTES:%.+]] = kernel.pack [[ROUNDED]]{{.*}} : vector<64xi8>
-// CHECK: llvm.intr.uadd.sat([[BYTES]],
-// CHECK-NOT: arith.minui {{.*}} : vector
+// CHECK: [[MOST:%.+]] = arith.subi
+// CHECK: [[BELOW:%.+]] = arith.minui [[BYTES]],
+// CHECK: arith.addi [[BELOW]], {{.*}} : vector<64xi8>
 // CHECK-NOT: arith.maxsi {{.*}} : vector
 // CHECK-LABEL: module @reference
 // CHECK: func.func private @conv_loops
@@ -38,7 +39,6 @@ func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}) {
 // CHECK: [[ROUNDED:%.+]] = kernel.round
 // CHECK: [[STORED:%.+]] = arith.addi [[ROUNDED]],
 // CHECK: [[BYTES:%.+]] = kernel.pack [[STORED]]{{.*}} : vector<64xi8>
-// CHECK-NOT: llvm.intr.uadd.sat
 // CHECK: [[ABOVE:%.+]] = arith.maxui [[BYTES]],
 // CHECK: arith.minui [[ABOVE]],
 func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}) {

@@ -53,7 +53,7 @@ def EmitProgramPass : Pass<"octet-emit-program", "::mlir::ModuleOp"> {
   ];
   let dependentDialects = ["::octet::kernel::KernelDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
     "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::vector::VectorDialect",
-    "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect"];
+    "::mlir::func::FuncDialect"];
 }
 
 def MergeKernelsPass : Pass<"octet-merge-kernels", "::mlir::ModuleOp"> {

@@ -207,15 +207,20 @@ ByteBounds::ByteBounds(const QuantParams &params)
 
 Value ByteBounds::clampBytes(KernelBuilder &b, Value bytes, Value bounds) const {
   auto load = [&](int64_t bound) -> Value {
-    Value word = memref::LoadOp::create(b, bounds, b.index(bound));
+    return memref::LoadOp::create(b, bounds, b.index(bound));
+  };
+  auto spread = [&](Value word) -> Value {
     Value byte = arith::TruncIOp::create(b, b.getI8Type(), word);
     return vector::BroadcastOp::create(b, bytes.getType(), byte);
   };
-  if (!isLowZero && addsLow)
-    bytes = LLVM::UAddSat::create(b, bytes, load(kLow));
-  else if (!isLowZero)
-    bytes = arith::MaxUIOp::create(b, bytes, load(kLow));
-  return isHighFull ? bytes : arith::MinUIOp::create(b, bytes, load(kHigh)).getResult();
+  if (addsLow && !isLowZero) {
+    // Two instructions of any port instead of a saturating one, which fewer ports have.
+    Value low = load(kLow), most = arith::SubIOp::create(b, load(kHigh), low);
+    return b.add(arith::MinUIOp::create(b, bytes, spread(most)), spread(low));
+  }
+  if (!isLowZero)
+    bytes = arith::MaxUIOp::create(b, bytes, spread(load(kLow)));
+  return isHighFull ? bytes : arith::MinUIOp::create(b, bytes, spread(load(kHigh))).getResult();
 }
 
 Value ByteBounds::clampWords(KernelBuilder &b, Value words, Value bounds) const {

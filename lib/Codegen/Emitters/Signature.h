@@ -117,7 +117,7 @@ void storeReal(KernelBuilder &b, mlir::Value value, const TensorView &view,
                mlir::ValueRange indices, int64_t laneAxis);
 /// The storage bounds of unsigned bytes, applied behind a pack, where one instruction clamps four
 /// times as many values as in front of it. If the zero point is the lower bound, as behind a relu,
-/// it is added there, too: the pack saturates at 0, the addition at 255.
+/// it is added there, too.
 struct ByteBounds {
   ByteBounds() = default;
   explicit ByteBounds(const QuantParams &params);
