@@ -20,8 +20,7 @@ ShiftedSums::ShiftedSums(const FusedOp &fused, const CpuLevel &level) {
   if (!level.convertsByAdding || fused.dynamic || failed(weights) || failed(bias))
     return;
   QuantParams out;
-  if (isUnsignedByte(getTensorType(fused.getResult())) && fused.body.empty() &&
-      !fused.rounding)
+  if (isUnsignedByte(getTensorType(fused.getResult())) && fused.body.empty() && !fused.rounding)
     out = numerics::getParams(
         cast<quant::QuantizedType>(getTensorType(fused.getResult()).getElementType()));
   // Beyond all differences of a byte and a zero point.
