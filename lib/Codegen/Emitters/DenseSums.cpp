@@ -18,10 +18,7 @@ SmallVector<SmallVector<Value>> TileSums::loadInput(KernelBuilder &b, Value at, 
   if (int64_t pixels = products.pixelsPerSum(); pixels > 1) {
     auto places = llvm::map_to_vector(
         llvm::seq(pixels), [&](int64_t pixel) { return b.addIndex(at, pixel * shape.inPixel); });
-    Inputs inputs;
-    for (Value loaded : products.loadPixels(b, input, places, steps * size))
-      inputs.push_back({loaded});
-    return inputs;
+    return {SmallVector<Value>{products.loadPixels(b, input, places, size)}};
   }
   if (shape.pixelsPerVector == 1)
     return products.broadcastSteps(b, input, at, steps);

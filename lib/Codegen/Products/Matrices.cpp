@@ -22,7 +22,6 @@ struct MatrixTiles : TileProducts {
   int64_t partsPerSum() const override { return 8; }
   int64_t pixelsPerSum() const override { return 2; }
   int64_t vectorsPerSum() const override { return 2; }
-  int64_t stepsPerLoad() const override { return 1; }
   TileCosts getTileCosts() const override { return {/*mostVectors=*/3}; }
   bool keepsInput(int64_t /*inputVectors*/) const override { return true; }
   bool readsJoinedSteps() const override { return true; }
@@ -30,20 +29,16 @@ struct MatrixTiles : TileProducts {
   Value load(KernelBuilder &b, Value memory, Value at) const override {
     return vector::LoadOp::create(b, VectorType::get({16}, b.getI8Type()), memory, ValueRange{at});
   }
-  SmallVector<Value> loadPixels(KernelBuilder &b, Value memory, ArrayRef<Value> at,
-                                int64_t size) const override {
+  Value loadPixels(KernelBuilder &b, Value memory, ArrayRef<Value> at,
+                   int64_t size) const override {
     auto type = VectorType::get({size}, b.getI8Type());
     Value first = vector::LoadOp::create(b, type, memory, ValueRange{at[0]}),
           second = vector::LoadOp::create(b, type, memory, ValueRange{at[1]});
-    SmallVector<Value> steps;
-    for (int64_t begin = 0; begin < size; begin += 8) {
-      // Beyond the input there is anything, and the weights are zero.
-      SmallVector<int64_t> order;
-      for (int64_t byte = 0; byte < 16; ++byte)
-        order.push_back(byte / 8 * size + (begin + byte % 8) % size);
-      steps.push_back(vector::ShuffleOp::create(b, first, second, order));
-    }
-    return steps;
+    // Beyond the input there is anything, and the weights are zero.
+    SmallVector<int64_t> order;
+    for (int64_t byte = 0; byte < 16; ++byte)
+      order.push_back(byte / 8 * size + byte % 8 % size);
+    return vector::ShuffleOp::create(b, first, second, order);
   }
   Value multiplyAdd(KernelBuilder &b, Value sum, Value input, Value weights) const override {
     return kernel::Dot8Op::create(b, sum.getType(), sum, input, weights);

@@ -97,10 +97,9 @@ public:
   }
   /// Pixels whose sums are held together: their input is loaded by `loadPixels`.
   virtual int64_t pixelsPerSum() const { return 1; }
-  /// `size` bytes of the input of each of these pixels, from its place on, by step.
-  virtual llvm::SmallVector<mlir::Value> loadPixels(KernelBuilder & /*b*/, mlir::Value /*memory*/,
-                                                    llvm::ArrayRef<mlir::Value> /*at*/,
-                                                    int64_t /*size*/) const {
+  /// The input of a step of each of these pixels, at its place, of which `size` bytes are there.
+  virtual mlir::Value loadPixels(KernelBuilder & /*b*/, mlir::Value /*memory*/,
+                                 llvm::ArrayRef<mlir::Value> /*at*/, int64_t /*size*/) const {
     return {};
   }
   /// How many steps `multiplyAddSteps` takes, at most.
