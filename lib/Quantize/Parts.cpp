@@ -41,6 +41,9 @@ static ObserveOp getObserve(Value value) {
 void octet::joinScales(const Unit &unit, DenseMap<Operation *, QuantizedType> &types) {
   // On YOLOv8, scales of a half and a third of the result's are no better than the result's.
   constexpr double kFarSmaller = 0.25;
+  DecisionAttr decision = getDecision(unit.op);
+  if (decision && decision.getVerdict() != Verdict::Quantized) // floats are not rescaled
+    return;
   SmallVector<OpOperand *> operands = unit.getOperands<ActivationOp>();
   if (operands.size() < 2 || PatternOp(unit.pattern).getObservation() != Observation::shared)
     return;

@@ -145,6 +145,41 @@ def test_pytorchs_marks_and_qconfigs_are_read(samples):
     assert torch.equal(names.quantize(make(ao), calibrate, (samples,))(samples[0]), expected(samples[0]))
 
 
+def train(model, samples):
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for x in samples:
+        optimizer.zero_grad()
+        model(x).square().mean().backward()
+        optimizer.step()
+
+
+@pytest.mark.parametrize("inplace", (False, True))
+def test_training_is_that_of_prepare_qat_fx(samples, inplace):
+    from octet.torch.quantize_fx import convert_fx, prepare_qat_fx
+
+    model, expected = make(names).train(), make(names).train()
+    model.qconfig = names.get_default_qat_qconfig("qnnpack")
+    prepared = prepare_qat_fx(expected, names.QConfigMapping().set_global(model.qconfig), (samples[0],))
+    train(prepared, samples)
+    before = model.fc.weight.clone()
+    converted = names.quantize_qat(model, train, (samples,), inplace)
+    with torch.no_grad():
+        assert torch.equal(converted.eval()(samples[0]), convert_fx(prepared)(samples[0]))
+    assert (converted is model) == inplace == (not torch.equal(before, model.fc.weight))
+
+
+def test_prepared_training_module(samples):
+    model = make(names).train()
+    model.qconfig = names.get_default_qat_qconfig("qnnpack")
+    prepared = names.prepare_qat(model)
+    train(prepared, samples)
+    assert not torch.equal(dict(prepared.named_parameters())["graph.fc.weight"], model.fc.weight)
+    with torch.no_grad():
+        values = prepared.eval()(samples[0])
+        step = (names.convert(prepared)(samples[0]) - values).abs().max() / values.abs().max()
+    assert step < 0.02  # rounded in training as in integers, but for ties and biases
+
+
 def test_default_eval_fn(samples):
     seen = []
     names.default_eval_fn(seen.append, [(1, "a"), (2, "b")])
@@ -158,6 +193,9 @@ def test_default_eval_fn(samples):
     (lambda model: names.convert(names.prepare(model))(torch.zeros(1, 3, 6, 6)), "was never called: call it with representative inputs"),
     (lambda model: names.quantize_dynamic(model, dtype=torch.qint32), "dtype: expected torch.qint8, torch.float16, torch.quint8"),
     (lambda model: names.quantize_dynamic(model, mapping={nn.Linear: nn.Linear}), "there are no quantized modules to swap in; omit it"),
+    (lambda model: names.prepare_qat(model), "model: is in evaluation mode; call train() first, or use prepare"),
+    (lambda model: names.prepare_qat(model.train(), mapping={nn.Linear: nn.Linear}), "there are no modules to swap in; omit it"),
+    (lambda model: names.convert(names.prepare_qat(model.train())), "was never trained: call it with training data"),
     (lambda model: names.fuse_modules(model, ["conv", "bn"]), "Marked has no module 'bn'; it has 'quant', 'conv'"),
     (lambda model: names.fuse_modules_qat(model, [["conv", "bn"]]), "Marked has no module 'bn'"),
 ])

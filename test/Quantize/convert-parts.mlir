@@ -57,3 +57,20 @@ func.func @operands_of_a_concatenation(%x: tensor<1x2x1x1xf32>, %y: tensor<1x2x1
   %3 = octet.observe %2 by @all : tensor<1x4x1x1xf32>
   return %3 : tensor<1x4x1x1xf32>
 }
+
+// -----
+
+octet.observer @near #octet.fixed_qparams<ui8, scale = 0.501 : f32, zero_point = 7>
+octet.observer @all #octet.fixed_qparams<ui8, scale = 2.0 : f32, zero_point = 0>
+
+// CHECK-LABEL: func @operands_of_a_float_concatenation
+// CHECK-COUNT-2: octet.quantize {{.*}} -> tensor<1x2x1x1x!quant.uniform<u8:f32, 0.50{{[0-9]+}}:7>>
+// CHECK: nn.concat
+// CHECK-NEXT: octet.quantize {{.*}} -> tensor<1x4x1x1x!quant.uniform<u8:f32, 2.000000e+00>>
+func.func @operands_of_a_float_concatenation(%x: tensor<1x2x1x1xf32>, %y: tensor<1x2x1x1xf32>) -> tensor<1x4x1x1xf32> {
+  %0 = octet.observe %x by @near : tensor<1x2x1x1xf32>
+  %1 = octet.observe %y by @near : tensor<1x2x1x1xf32>
+  %2 = nn.concat %0, %1 axis 1 {octet.decision = #octet.decision<number = 0, verdict = float, reason = <"OCT205", "the QConfig mapping says none here", "">>} : (tensor<1x2x1x1xf32>, tensor<1x2x1x1xf32>) -> tensor<1x4x1x1xf32>
+  %3 = octet.observe %2 by @all : tensor<1x4x1x1xf32>
+  return %3 : tensor<1x4x1x1xf32>
+}

@@ -26,6 +26,8 @@ from .front.table import MODULES, modules
 class FakeQuantizeModule(nn.Module):
     """Observes what it is called with and rounds it. PyTorch: `torch.ao.quantization.FakeQuantize`."""
 
+    is_mark = True  # for the front end: no operator, but a place where the compiler rounds
+
     def __init__(self, text: str) -> None:
         super().__init__()
         self.text, self._shape = text, None

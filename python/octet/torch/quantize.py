@@ -8,57 +8,22 @@ when they are called, as the eager mode has no example inputs.
 from __future__ import annotations
 
 import copy
-import warnings
 from typing import Any, Callable, Dict, Iterable, Optional, Sequence, Tuple
 
 import torch
 from torch import nn
 
 from ..errors import CompileError, InputError
+from ._module_qconfigs import propagate_qconfig_, read_qconfigs
 from ._modules import CompiledModule, PreparedModule, Source
+from ._training import TrainingModule
 from .qconfig import (
     default_dynamic_qconfig, float16_dynamic_qconfig, float_qparams_weight_only_qconfig, float_qparams_weight_only_qconfig_4bit,
-    qconfig_equals,
 )
 from .qconfig_mapping import QConfigMapping
 from .quantize_fx import _trace, convert_fx, make_policy
 
-__all__ = ["convert", "default_eval_fn", "prepare", "propagate_qconfig_", "quantize", "quantize_dynamic"]
-
-
-# ---- QConfigs of modules ---------------------------------------------------------------------------------------------------
-def propagate_qconfig_(module: nn.Module, qconfig_dict: Optional[Dict[Any, Any]] = None, prepare_custom_config_dict: Any = None) -> None:
-    """Gives every module inside the QConfig of the one around it, or its own: by its name, by its class, or the one that it has."""
-    given = qconfig_dict or {}
-
-    def visit(part: nn.Module, around: Any, name: str) -> None:
-        around = given.get(name, given.get(type(part), around))
-        part.qconfig = around = getattr(part, "qconfig", around)
-        for child_name, child in part.named_children():
-            visit(child, around, f"{name}.{child_name}" if name else child_name)
-
-    visit(module, None, "")
-
-
-#: Octet's or PyTorch's, in which there are no operators.
-_MARKS = ("QuantStub", "DeQuantStub")
-
-
-def _read_qconfigs(model: nn.Module) -> QConfigMapping:
-    """The mapping that the attributes stand for: an entry for each module that has another QConfig than the one around it."""
-    mapping = QConfigMapping()
-    around: Dict[str, Any] = {}
-    for name, module in model.named_modules():
-        inherited = around.get(name.rpartition(".")[0]) if name else None
-        around[name] = own = getattr(module, "qconfig", inherited)
-        if not name:
-            mapping.set_global(own)
-        elif not qconfig_equals(own, inherited) and type(module).__name__ not in _MARKS:
-            mapping.set_module_name(name, own)
-    if all(qconfig is None for qconfig in around.values()):
-        warnings.warn("no module has a QConfig, so that nothing is quantized: set model.qconfig, for instance to "
-                      "get_default_qconfig('x86')", stacklevel=3)
-    return mapping
+__all__ = ["convert", "default_eval_fn", "prepare", "prepare_qat", "propagate_qconfig_", "quantize", "quantize_dynamic", "quantize_qat"]
 
 
 # ---- modules ---------------------------------------------------------------------------------------------------------------
@@ -73,6 +38,8 @@ class _Waiting(nn.Module):
     def forward(self, *inputs: Any) -> Any:
         if self.made is None:
             self.made = self._make(inputs)  # type: ignore[misc]
+            if not self.training:
+                self.made.eval()
         return self.made(*inputs)
 
     def __getstate__(self) -> Dict[str, Any]:
@@ -82,11 +49,14 @@ class _Waiting(nn.Module):
 
 
 class _Calibrating(_Waiting):
-    """What `prepare` returns."""
+    """What `prepare` and `prepare_qat` return; `kind` says what of."""
 
-    def __init__(self, graph: torch.fx.GraphModule, policy: Any) -> None:
-        super().__init__(lambda inputs: PreparedModule(graph, policy, inputs))
-        self.graph, self.policy = graph, policy
+    def __init__(self, model: nn.Module, mapping: QConfigMapping, kind: Callable[..., nn.Module] = PreparedModule) -> None:
+        graph = _trace(model, None)
+        policy = make_policy(mapping, "native", graph=graph)
+        super().__init__(lambda inputs: kind(graph, policy, inputs))
+        self.graph, self.policy, self.is_training = graph, policy, kind is TrainingModule
+        self.training = model.training
 
 
 def _make_converted(source: Source) -> _Waiting:
@@ -101,15 +71,26 @@ def _make_converted(source: Source) -> _Waiting:
     return _Waiting(make)
 
 
+class _Substitute:
+    """What a module does in place of its own `forward`, in its mode of training or evaluation."""
+
+    def __init__(self, model: nn.Module, module: nn.Module) -> None:
+        self.model, self.module = model, module
+
+    def forward(self, *inputs: Any) -> Any:
+        if self.module.training != self.model.training:
+            self.module.train(self.model.training)
+        return self.module(*inputs)
+
+
 def _install(model: nn.Module, replacement: nn.Module) -> nn.Module:
     """Lets a module behave as another one, for programs that go on with the module that they gave."""
-    model.__dict__["forward"], model.__dict__["_octet"] = replacement.forward, replacement
+    model.__dict__["forward"], model.__dict__["_octet"] = _Substitute(model, replacement).forward, replacement
     return model
 
 
-def _start(model: nn.Module, mapping: QConfigMapping, inplace: bool) -> _Calibrating:
-    own = model if inplace and not model.training else copy.deepcopy(model).eval()
-    return _Calibrating(_trace(own, None), make_policy(mapping, "native"))
+def _evaluate(model: nn.Module, inplace: bool) -> nn.Module:
+    return model if inplace and not model.training else copy.deepcopy(model).eval()
 
 
 def prepare(model: nn.Module, inplace: bool = False, allow_list: Any = None, observer_non_leaf_module_list: Any = None,
@@ -117,7 +98,17 @@ def prepare(model: nn.Module, inplace: bool = False, allow_list: Any = None, obs
     """A module to be calibrated by calls, with the QConfigs that the modules inside have as the attribute `qconfig`."""
     if allow_list or observer_non_leaf_module_list or prepare_custom_config_dict:
         raise InputError("prepare: classes of modules are chosen by the backend: use prepare_fx with a backend_config and a PrepareCustomConfig")
-    prepared = _start(model, _read_qconfigs(model), inplace)
+    prepared = _Calibrating(_evaluate(model, inplace), read_qconfigs(model))
+    return _install(model, prepared) if inplace else prepared
+
+
+def prepare_qat(model: nn.Module, mapping: Any = None, inplace: bool = False) -> nn.Module:
+    """A module to be trained, with the QConfigs that the modules inside have; `model` is in training mode."""
+    if not model.training:
+        raise InputError("model: is in evaluation mode; call train() first, or use prepare")
+    if mapping:
+        raise InputError("mapping: there are no modules to swap in; omit it")
+    prepared = _Calibrating(model if inplace else copy.deepcopy(model), read_qconfigs(model), TrainingModule)
     return _install(model, prepared) if inplace else prepared
 
 
@@ -130,6 +121,8 @@ def convert(module: nn.Module, mapping: Any = None, inplace: bool = False, remov
     if mapping or convert_custom_config_dict:
         raise InputError("convert: there are no quantized modules to swap in: use prepare_fx with a backend_config")
     made = calibrated.made
+    if calibrated.is_training and made is None:
+        raise InputError("the prepared module was never trained: call it with training data before it is converted")
     converted = convert_fx(made) if made is not None else _make_converted(Source(calibrated.graph, calibrated.policy))
     return _install(module, converted) if inplace else converted
 
@@ -146,6 +139,13 @@ def quantize(model: nn.Module, run_fn: Callable[..., Any], run_args: Sequence[An
     prepared = prepare(model, inplace)
     run_fn(prepared, *run_args)
     return convert(prepared, mapping, inplace)
+
+
+def quantize_qat(model: nn.Module, run_fn: Callable[..., Any], run_args: Sequence[Any], inplace: bool = False) -> nn.Module:
+    """`prepare_qat`, a call of `run_fn` with the prepared model and `run_args`, which trains it, and `convert`."""
+    prepared = prepare_qat((model if inplace else copy.deepcopy(model)).train(), inplace=True)
+    run_fn(prepared, *run_args)
+    return convert(prepared, inplace=True)
 
 
 _LINEAR = (nn.Linear, nn.LSTM, nn.GRU, nn.LSTMCell, nn.RNNCell, nn.GRUCell)
@@ -173,6 +173,6 @@ def quantize_dynamic(model: nn.Module, qconfig_spec: Any = None, dtype: torch.dt
     result = QConfigMapping()
     for key, value in spec.items():
         (result.set_module_name if isinstance(key, str) else result.set_object_type)(key, value)
-    calibrated = _start(model, result, inplace)
+    calibrated = _Calibrating(_evaluate(model, inplace), result)
     converted = _make_converted(Source(calibrated.graph, calibrated.policy))
     return _install(model, converted) if inplace else converted

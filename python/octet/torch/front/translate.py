@@ -216,7 +216,8 @@ class Translator:
         self.net.set_origin(name, source, index, file, line)
         self.net.result = real
         try:
-            return self.place(self.check(self.make(node, module, values), real), values)
+            made = self.check(self.make(node, module, values), real)
+            return made if getattr(module, "is_mark", False) else self.place(made, values)
         except (Unsupported, ValueError) as error:
             self.fail(node, name, source, str(error))
         except (TypeError, AttributeError, LookupError, RuntimeError) as error:  # arguments that the row does not expect
