@@ -4,7 +4,10 @@
 
 Every other seed gives Octet its own objects, the rest PyTorch's.
 """
+import copy
+import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from collections import Counter
@@ -17,14 +20,16 @@ if __name__ == "__main__":
 import octet.torch  # noqa: E402
 import torch  # noqa: E402
 import torch_graphs  # noqa: E402
+import torch_operators  # noqa: E402
 import torch_random  # noqa: E402
 import torch_random_policies as policies  # noqa: E402
+from octet._compiler import find_compiler  # noqa: E402
 from octet.torch import _compilation, quantize_fx  # noqa: E402
 from octet.torch.front.trace import Tracer, trace  # noqa: E402
 from torch.ao import quantization as ao  # noqa: E402
 from torch.ao.quantization import backend_config as ao_backends  # noqa: E402
 from torch.ao.quantization.backend_config import x86  # noqa: E402
-from torch.ao.quantization.quantize_fx import convert_to_reference_fx  # noqa: E402
+from torch.ao.quantization.quantize_fx import convert_fx, convert_to_reference_fx  # noqa: E402
 
 THEIRS = SimpleNamespace(**{**vars(ao_backends), **vars(x86), **vars(ao)})
 OURS = SimpleNamespace(**{**vars(octet.torch.backend_config), **vars(octet.torch)})
@@ -53,6 +58,7 @@ class Case:
             prepared = torch_graphs.prepare_with_torch(self.module, self.mapping, self.inputs, self.samples, backend_config=self.backend)
             is_torn = torch_graphs.is_torn(prepared, self.backend or THEIRS.get_native_backend_config())
             is_split = torch_graphs.has_split_group(prepared)
+            self.prepared = copy.deepcopy(prepared)
             reference = convert_to_reference_fx(prepared)
         except Exception as error:  # noqa: BLE001  (PyTorch's own limits)
             raise LeftOut(f"PyTorch raises {type(error).__name__}") from error
@@ -83,10 +89,43 @@ def check(seed):
     return torch_graphs.differ(ours, torch_graphs.read_module(reference, case.inputs), case.is_histogram)
 
 
+def run_cut(case, converted, inputs):
+    """The outputs of a converted module that was cut, by name."""
+    compiler = Path(find_compiler())
+    with tempfile.TemporaryDirectory() as folder:
+        source, library = Path(folder) / "cut.mlir", Path(folder) / "cut.so"
+        converted.save(Path(folder) / "model.mlirbc")
+        text = subprocess.run([compiler.parent / "octet-opt", Path(folder) / "model.mlirbc"], check=True, capture_output=True, text=True).stdout
+        source.write_text(torch_operators.cut(text)[0])
+        subprocess.run([compiler, source, "-o", library], check=True, capture_output=True)
+        model = octet.load(library)
+        inputs = {**dict(zip(converted._source.get_network(case.inputs).inputs, case.inputs)), **inputs}
+        return model.run({x.name: inputs[x.name].contiguous().numpy() for x in model.inputs})
+
+
+def count_operators(seed, engine):
+    """What torch_operators.compare says of a module; LeftOut if there is nothing to compare."""
+    case = Case(seed)
+    torch.backends.quantized.engine, before = engine, torch.backends.quantized.engine
+    try:
+        reference = case.prepare_theirs()
+        converted = quantize_fx.convert_to_reference_fx(case.prepare_ours())
+        names = torch_graphs.list_names(case.traced, torch_graphs.find_aliases(case.traced, reference))
+        if not torch_graphs.read_module(reference, case.inputs).pairs or torch_graphs.is_dynamic(reference):
+            raise LeftOut("nothing static")
+        try:
+            lowered = convert_fx(case.prepared)
+        except Exception:  # noqa: BLE001  (PyTorch's own limits)
+            lowered = None
+        return torch_operators.compare(case, reference, lowered, converted, names, lambda *args: run_cut(case, *args))
+    finally:
+        torch.backends.quantized.engine = before
+
+
 def run(seeds):
     """What differs by seed, and how many were left out for which reason."""
     wrong, reasons, prepare = {}, Counter(), _compilation.prepare
-    _compilation.prepare = lambda *_: ""  # converting says the same
+    _compilation.prepare = lambda *_: ("", b"")  # converting says the same
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for seed in seeds:
@@ -104,6 +143,26 @@ def run(seeds):
     return wrong, reasons
 
 
+def main_operators(first, last, engine):
+    counts, reasons = {}, Counter()
+    _compilation.prepare = lambda *_: ("", b"")
+    warnings.simplefilter("ignore")
+    for seed in range(first, last):
+        try:
+            for kind, numbers in count_operators(seed, engine).items():
+                torch_operators.add_counts(counts, kind, numbers)
+                if numbers[2]:
+                    print(f"{seed}: {kind}: {numbers}", flush=True)
+        except LeftOut as reason:
+            reasons[str(reason)] += 1
+        except Exception as error:  # noqa: BLE001  (each is a finding)
+            print(f"{seed}: {type(error).__name__}: {error}"[:600], flush=True)
+    for (against, kind), (elements, one, farther) in sorted(counts.items()):
+        print(f"{against:10} {kind:24} {elements:8} {one:6} {farther:6}")
+    print(dict(torch_operators.total(counts)), dict(reasons))
+    return False
+
+
 def main(first, last):
     start = time.monotonic()
     wrong, reasons = run(range(first, last))
@@ -113,4 +172,5 @@ def main(first, last):
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), int(sys.argv[2])))
+    numbers = int(sys.argv[1]), int(sys.argv[2])
+    sys.exit(main_operators(*numbers, sys.argv[3]) if len(sys.argv) > 3 else main(*numbers))

@@ -155,6 +155,7 @@ def list_names(traced, aliases):
         else:
             continue
         names[f"{name}#{counts[part, kind]}"] = aliases.get(node.name, node.name)
+        names.setdefault(name, aliases.get(node.name, node.name))  # moves of data that an operator needs have no class
         counts[part, kind] += 1
     return names
 
@@ -239,6 +240,11 @@ def has_split_group(prepared):
 def _is_dynamic(node):
     """Whether a unit is quantized in each run."""
     return any(operand.target == "dequantize" and "dynamic" in str(operand.args[0].target) for operand in node.all_input_nodes)
+
+
+def is_dynamic(reference):
+    """Whether a unit of the model is."""
+    return any(_is_dynamic(node) for node in reference.graph.nodes)
 
 
 def reads_dynamic(reference):
