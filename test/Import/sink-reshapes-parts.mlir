@@ -18,9 +18,9 @@ func.func @part_of_its_operator(%x: !image, %w: tensor<4x4x1x3xf32>) -> !image {
   // ALL: %[[C:.*]] = nn.conv
   // ALL-NEXT: nn.relu %[[C]]
   %0 = nn.conv %x, %w pads [0, 1, 0, 1] {octet.origin = #conv} : (!image, tensor<4x4x1x3xf32>) -> !image
-  %1 = nn.reshape %0 {octet.origin = #conv} : (!image) -> !line
+  %1 = nn.reshape %0 {octet.origin = #octet.origin<"conv">} : (!image) -> !line
   %2 = nn.relu %1 {octet.origin = #octet.origin<"relu", "torch.nn.ReLU", 0>} : (!line) -> !line
-  %3 = nn.reshape %2 {octet.origin = #next} : (!line) -> !image
+  %3 = nn.reshape %2 {octet.origin = #octet.origin<"next">} : (!line) -> !image
   %4 = nn.conv %3, %w pads [0, 1, 0, 1] {octet.origin = #next} : (!image, tensor<4x4x1x3xf32>) -> !image
   return %4 : !image
 }

@@ -143,24 +143,33 @@ def run(seeds):
     return wrong, reasons
 
 
-def main_operators(first, last, engine):
-    counts, reasons = {}, Counter()
+def run_operators(seeds, engine):
+    """The sums of count_operators, what went wrong by seed, and how many were left out for which reason."""
+    counts, faults, reasons, prepare = {}, {}, Counter(), _compilation.prepare
     _compilation.prepare = lambda *_: ("", b"")
-    warnings.simplefilter("ignore")
-    for seed in range(first, last):
-        try:
-            for kind, numbers in count_operators(seed, engine).items():
-                torch_operators.add_counts(counts, kind, numbers)
-                if numbers[2]:
-                    print(f"{seed}: {kind}: {numbers}", flush=True)
-        except LeftOut as reason:
-            reasons[str(reason)] += 1
-        except Exception as error:  # noqa: BLE001  (each is a finding)
-            print(f"{seed}: {type(error).__name__}: {error}"[:600], flush=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for seed in seeds:
+            try:
+                for kind, numbers in count_operators(seed, engine).items():
+                    torch_operators.add_counts(counts, kind, numbers)
+                    if numbers[2]:
+                        print(f"{seed}: {kind}: {numbers[2]} of {numbers[0]} differ by more than a step", flush=True)
+            except LeftOut as reason:
+                reasons[str(reason)] += 1
+            except Exception as error:  # noqa: BLE001  (each is a finding)
+                faults[seed] = f"{type(error).__name__}: {error}"
+                print(f"{seed}: {faults[seed]}"[:600], flush=True)
+    _compilation.prepare = prepare
+    return counts, faults, reasons
+
+
+def main_operators(first, last, engine):
+    counts, faults, reasons = run_operators(range(first, last), engine)
     for (against, kind), (elements, one, farther) in sorted(counts.items()):
         print(f"{against:10} {kind:24} {elements:8} {one:6} {farther:6}")
-    print(dict(torch_operators.total(counts)), dict(reasons))
-    return False
+    print({" ".join(key): number for key, number in torch_operators.total(counts).items()}, dict(reasons), f"{len(faults)} faults")
+    return bool(faults)
 
 
 def main(first, last):
