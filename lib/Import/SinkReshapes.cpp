@@ -29,10 +29,13 @@ static bool changesOnesOnly(nn::ReshapeOp reshape) {
   return withoutOnes(reshape.getInput().getType()) == withoutOnes(reshape.getResult().getType());
 }
 
-/// Whether a move belongs to the operator that computes what it moves: both have one name.
+static bool isOfOneName(Operation *a, Operation *b) {
+  return a && !getSourceName(a).empty() && getSourceName(a) == getSourceName(b);
+}
+
+/// Whether a move belongs to the operator that computes what it moves.
 static bool isPart(Operation *move) {
-  Operation *source = move->getOperand(0).getDefiningOp();
-  return source && !getSourceName(move).empty() && getSourceName(source) == getSourceName(move);
+  return isOfOneName(move->getOperand(0).getDefiningOp(), move);
 }
 
 static bool isOneConstant(Value value, int64_t mostDimensions) {
@@ -329,9 +332,8 @@ struct JoinReshapes : OpRewritePattern<nn::ReshapeOp> {
 private:
   /// Whether the operator that reads it was imported with it.
   static bool isPartOfReader(nn::ReshapeOp reshape) {
-    return llvm::all_of(reshape->getUsers(), [&](Operation *user) {
-      return getOrigin(user) && getOrigin(user) == getOrigin(reshape.getOperation());
-    });
+    return llvm::all_of(reshape->getUsers(),
+                        [&](Operation *user) { return isOfOneName(user, reshape); });
   }
 
   bool partsOnly;

@@ -1,39 +1,44 @@
-// RUN: octet-opt %s --octet-sink-reshapes=parts-only | FileCheck %s
+// RUN: octet-opt %s --octet-sink-reshapes=parts-only=true | FileCheck %s
+// RUN: octet-opt %s --octet-sink-reshapes=parts-only=false | FileCheck %s --check-prefix=ALL
 
 !line = tensor<1x4x9xf32>
 !image = tensor<1x4x1x9xf32>
+#conv = #octet.origin<"conv", "torch.nn.Conv1d", 0>
+#next = #octet.origin<"next", "torch.nn.Conv1d", 1>
+#squeeze = #octet.origin<"squeeze", "torch.squeeze", 0>
+#again = #octet.origin<"unsqueeze", "torch.unsqueeze", 0>
 
-// The reshape belongs to the operator in front of it.
-// CHECK-LABEL: func.func @part
-func.func @part(%x: !image) -> !line {
-  // CHECK-NEXT: %[[T:.*]] = nn.tanh %{{.*}} {octet.origin = #octet.origin<"a", "torch.nn.Tanh", 0>} : (tensor<1x4x1x9xf32>)
-  // CHECK-NEXT: %[[R:.*]] = nn.relu %[[T]] {{.*}} -> tensor<1x4x1x9xf32>
-  // CHECK-NEXT: nn.reshape %[[R]]
-  %0 = nn.tanh %x {octet.origin = #octet.origin<"a", "torch.nn.Tanh", 0>} : (!image) -> !image
-  %1 = nn.reshape %0 {octet.origin = #octet.origin<"a">} : (!image) -> !line
-  %2 = nn.relu %1 {octet.origin = #octet.origin<"b", "torch.nn.ReLU", 0>} : (!line) -> !line
-  return %2 : !line
+// The reshape behind a convolution over one dimension is a part of it, and so is the one in front of the next.
+// CHECK-LABEL: func.func @part_of_its_operator
+// ALL-LABEL: func.func @part_of_its_operator
+func.func @part_of_its_operator(%x: !image, %w: tensor<4x4x1x3xf32>) -> !image {
+  // CHECK: %[[C:.*]] = nn.conv
+  // CHECK-NEXT: %[[R:.*]] = nn.relu %[[C]] {{.*}} -> tensor<1x4x1x9xf32>
+  // CHECK-NEXT: nn.conv %[[R]]
+  // ALL: %[[C:.*]] = nn.conv
+  // ALL-NEXT: nn.relu %[[C]]
+  %0 = nn.conv %x, %w pads [0, 1, 0, 1] {octet.origin = #conv} : (!image, tensor<4x4x1x3xf32>) -> !image
+  %1 = nn.reshape %0 {octet.origin = #octet.origin<"conv">} : (!image) -> !line
+  %2 = nn.relu %1 {octet.origin = #octet.origin<"relu", "torch.nn.ReLU", 0>} : (!line) -> !line
+  %3 = nn.reshape %2 {octet.origin = #octet.origin<"next">} : (!line) -> !image
+  %4 = nn.conv %3, %w pads [0, 1, 0, 1] {octet.origin = #next} : (!image, tensor<4x4x1x3xf32>) -> !image
+  return %4 : !image
 }
 
-// The reshape is an operator of the source.
-// CHECK-LABEL: func.func @own_operator
-func.func @own_operator(%x: !image) -> !line {
-  // CHECK-NEXT: nn.tanh
-  // CHECK-NEXT: %[[R:.*]] = nn.reshape
-  // CHECK-NEXT: nn.relu %[[R]] {{.*}} -> tensor<1x4x9xf32>
-  %0 = nn.tanh %x {octet.origin = #octet.origin<"a", "torch.nn.Tanh", 0>} : (!image) -> !image
-  %1 = nn.reshape %0 {octet.origin = #octet.origin<"r", "torch.Tensor.reshape", 0>} : (!image) -> !line
-  %2 = nn.relu %1 {octet.origin = #octet.origin<"b", "torch.nn.ReLU", 0>} : (!line) -> !line
-  return %2 : !line
-}
-
-// Without a source nothing is known.
-// CHECK-LABEL: func.func @without_origin
-func.func @without_origin(%x: !image) -> !line {
-  // CHECK: nn.reshape
-  // CHECK-NEXT: nn.relu
-  %0 = nn.tanh %x : (!image) -> !image
-  %1 = nn.reshape %0 : (!image) -> !line
-  %2 = nn.relu %1 : (!line) -> !line
-  return %2 : !line
+// Operators of their own stay where they are, also those that undo one another.
+// CHECK-LABEL: func.func @operator_of_its_own
+// ALL-LABEL: func.func @operator_of_its_own
+func.func @operator_of_its_own(%x: !image, %w: tensor<4x4x1x3xf32>) -> !image {
+  // CHECK: nn.conv
+  // CHECK-NEXT: nn.reshape {{.*}} -> tensor<1x4x9xf32>
+  // CHECK-NEXT: nn.relu {{.*}} -> tensor<1x4x9xf32>
+  // CHECK-NEXT: nn.reshape {{.*}} -> tensor<1x4x1x9xf32>
+  // ALL: nn.conv
+  // ALL-NOT: nn.reshape
+  // ALL: return
+  %0 = nn.conv %x, %w pads [0, 1, 0, 1] {octet.origin = #conv} : (!image, tensor<4x4x1x3xf32>) -> !image
+  %1 = nn.reshape %0 {octet.origin = #squeeze} : (!image) -> !line
+  %2 = nn.relu %1 {octet.origin = #octet.origin<"relu", "torch.nn.ReLU", 0>} : (!line) -> !line
+  %3 = nn.reshape %2 {octet.origin = #again} : (!line) -> !image
+  return %3 : !image
 }

@@ -1,76 +1,185 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random modules through PyTorch's FX quantization and octet.torch: `torch_fuzz.py 0 5000` prints what differs, seed by seed."""
-import random
+"""Random modules through PyTorch's FX quantization and octet.torch: `torch_fuzz.py 0 5000` prints what differs, seed by seed.
+
+Every other seed gives Octet its own objects, the rest PyTorch's.
+"""
+import copy
+import subprocess
 import sys
+import tempfile
 import time
 import warnings
+from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "build" / "python"))
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "build" / "python"))
+import octet.torch  # noqa: E402
 import torch  # noqa: E402
 import torch_graphs  # noqa: E402
+import torch_operators  # noqa: E402
 import torch_random  # noqa: E402
-from octet.torch import quantize_fx  # noqa: E402
+import torch_random_policies as policies  # noqa: E402
+from octet._compiler import find_compiler  # noqa: E402
+from octet.torch import _compilation, quantize_fx  # noqa: E402
 from octet.torch.front.trace import Tracer, trace  # noqa: E402
 from torch.ao import quantization as ao  # noqa: E402
-from torch.ao.quantization.quantize_fx import convert_to_reference_fx  # noqa: E402
+from torch.ao.quantization import backend_config as ao_backends  # noqa: E402
+from torch.ao.quantization.backend_config import x86  # noqa: E402
+from torch.ao.quantization.quantize_fx import convert_fx, convert_to_reference_fx  # noqa: E402
+
+THEIRS = SimpleNamespace(**{**vars(ao_backends), **vars(x86), **vars(ao)})
+OURS = SimpleNamespace(**{**vars(octet.torch.backend_config), **vars(octet.torch)})
 
 
-#: Of modules that PyTorch itself mistakes.
-SKIPPED = "left out"
+class LeftOut(Exception):
+    """A module that PyTorch itself mistakes or refuses, or that holds a deviation (docs/deviations.md); the text says which."""
 
 
-def make_case(seed):
-    rng = random.Random(seed)
-    module, inputs = torch_random.make_network(seed)
-    activation = ao.MinMaxObserver.with_args(dtype=torch.quint8)
-    weight = rng.choice((ao.default_weight_observer, ao.default_per_channel_weight_observer))
-    mapping = ao.get_default_qconfig_mapping("qnnpack").set_global(ao.QConfig(activation=activation, weight=weight))
-    samples = [inputs, tuple(torch.randn_like(x) for x in inputs)]
-    return module, inputs, mapping, samples, {}
+class Case:
+    """A module with inputs, samples and policies, made from a seed."""
+
+    def __init__(self, seed):
+        self.seed = seed
+        self.module, self.inputs = torch_random.make_network(seed)
+        self.samples = [self.inputs, tuple(torch.randn_like(x) for x in self.inputs)]
+        self.traced = trace(self.module, Tracer())
+        self.backend = policies.make_backend(seed, THEIRS)
+        self.mapping, self.is_histogram = policies.make_mapping(seed, THEIRS, self.traced)
+
+    def prepare_theirs(self):
+        """PyTorch's reference model; LeftOut if there is nothing to compare."""
+        if torch_graphs.is_confused(self.traced):
+            raise LeftOut("fused for several calls")
+        try:
+            prepared = torch_graphs.prepare_with_torch(self.module, self.mapping, self.inputs, self.samples, backend_config=self.backend)
+            is_torn = torch_graphs.is_torn(prepared, self.backend or THEIRS.get_native_backend_config())
+            is_split = torch_graphs.has_split_group(prepared)
+            self.prepared = copy.deepcopy(prepared)
+            reference = convert_to_reference_fx(prepared)
+        except Exception as error:  # noqa: BLE001  (PyTorch's own limits)
+            raise LeftOut(f"PyTorch raises {type(error).__name__}") from error
+        for found, name in ((is_torn, "torn"), (is_split, "split"), (torch_graphs.cuts_values(reference), "cut"),
+                            (torch_graphs.reuses_floats(reference), "reused floats"), (torch_graphs.reads_dynamic(reference), "behind dynamic")):
+            if found:
+                raise LeftOut(name)
+        return reference
+
+    def prepare_ours(self):
+        mapping, backend = self.mapping, self.backend
+        if self.seed % 2:
+            mapping, _ = policies.make_mapping(self.seed, OURS, self.traced)
+            backend = policies.make_backend(self.seed, OURS)
+        prepared = quantize_fx.prepare_fx(self.module, mapping, self.inputs, backend_config=backend)
+        for sample in self.samples:
+            prepared(*(x.clone() for x in sample))
+        return prepared
 
 
 def check(seed):
-    """What differs, or nothing."""
-    module, inputs, mapping, samples, options = make_case(seed)
-    traced = trace(module, Tracer())
-    if torch_graphs.is_confused(traced):
-        return SKIPPED
-    try:
-        reference = convert_to_reference_fx(torch_graphs.convert_with_torch(module, mapping, inputs, samples, **options))
-    except Exception:  # noqa: BLE001  (PyTorch's own limits)
-        return SKIPPED
-    if torch_graphs.cuts_values(reference):
-        return SKIPPED
-    prepared = quantize_fx.prepare_fx(module, mapping, inputs, **options)
-    for sample in samples:
-        prepared(*(x.clone() for x in sample))
-    converted = quantize_fx.convert_to_reference_fx(prepared)
-    names = torch_graphs.list_names(traced, torch_graphs.find_aliases(traced, reference))
+    """What differs, or None."""
+    case = Case(seed)
+    reference = case.prepare_theirs()
+    converted = quantize_fx.convert_to_reference_fx(case.prepare_ours())
+    names = torch_graphs.list_names(case.traced, torch_graphs.find_aliases(case.traced, reference))
     ours = torch_graphs.rename(torch_graphs.read_text(converted.code), names)
-    return torch_graphs.differ(ours, torch_graphs.read_module(reference, inputs))
+    return torch_graphs.differ(ours, torch_graphs.read_module(reference, case.inputs), case.is_histogram)
+
+
+def run_cut(case, converted, inputs):
+    """The outputs of a converted module that was cut, by name."""
+    compiler = Path(find_compiler())
+    with tempfile.TemporaryDirectory() as folder:
+        source, library = Path(folder) / "cut.mlir", Path(folder) / "cut.so"
+        converted.save(Path(folder) / "model.mlirbc")
+        text = subprocess.run([compiler.parent / "octet-opt", Path(folder) / "model.mlirbc"], check=True, capture_output=True, text=True).stdout
+        source.write_text(torch_operators.cut(text)[0])
+        subprocess.run([compiler, source, "-o", library], check=True, capture_output=True)
+        model = octet.load(library)
+        inputs = {**dict(zip(converted._source.get_network(case.inputs).inputs, case.inputs)), **inputs}
+        return model.run({x.name: inputs[x.name].contiguous().numpy() for x in model.inputs})
+
+
+def count_operators(seed, engine):
+    """What torch_operators.compare says of a module; LeftOut if there is nothing to compare."""
+    case = Case(seed)
+    torch.backends.quantized.engine, before = engine, torch.backends.quantized.engine
+    try:
+        reference = case.prepare_theirs()
+        converted = quantize_fx.convert_to_reference_fx(case.prepare_ours())
+        names = torch_graphs.list_names(case.traced, torch_graphs.find_aliases(case.traced, reference))
+        if not torch_graphs.read_module(reference, case.inputs).pairs or torch_graphs.is_dynamic(reference):
+            raise LeftOut("nothing static")
+        try:
+            lowered = convert_fx(case.prepared)
+        except Exception:  # noqa: BLE001  (PyTorch's own limits)
+            lowered = None
+        return torch_operators.compare(case, reference, lowered, converted, names, lambda *args: run_cut(case, *args))
+    finally:
+        torch.backends.quantized.engine = before
+
+
+def run(seeds):
+    """What differs by seed, and how many were left out for which reason."""
+    wrong, reasons, prepare = {}, Counter(), _compilation.prepare
+    _compilation.prepare = lambda *_: ("", b"")  # converting says the same
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for seed in seeds:
+            try:
+                found = check(seed)
+            except LeftOut as reason:
+                reasons[str(reason)] += 1
+                continue
+            except Exception as error:  # noqa: BLE001  (each is a finding)
+                found = f"{type(error).__name__}: {error}"
+            if found:
+                wrong[seed] = found
+                print(f"{seed}: {found}"[:900], flush=True)
+    _compilation.prepare = prepare
+    return wrong, reasons
+
+
+def run_operators(seeds, engine):
+    """The sums of count_operators, what went wrong by seed, and how many were left out for which reason."""
+    counts, faults, reasons, prepare = {}, {}, Counter(), _compilation.prepare
+    _compilation.prepare = lambda *_: ("", b"")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for seed in seeds:
+            try:
+                for kind, numbers in count_operators(seed, engine).items():
+                    torch_operators.add_counts(counts, kind, numbers)
+                    if numbers[2]:
+                        print(f"{seed}: {kind}: {numbers[2]} of {numbers[0]} differ by more than a step", flush=True)
+            except LeftOut as reason:
+                reasons[str(reason)] += 1
+            except Exception as error:  # noqa: BLE001  (each is a finding)
+                faults[seed] = f"{type(error).__name__}: {error}"
+                print(f"{seed}: {faults[seed]}"[:600], flush=True)
+    _compilation.prepare = prepare
+    return counts, faults, reasons
+
+
+def main_operators(first, last, engine):
+    counts, faults, reasons = run_operators(range(first, last), engine)
+    for (against, kind), (elements, one, farther) in sorted(counts.items()):
+        print(f"{against:10} {kind:24} {elements:8} {one:6} {farther:6}")
+    print({" ".join(key): number for key, number in torch_operators.total(counts).items()}, dict(reasons), f"{len(faults)} faults")
+    return bool(faults)
 
 
 def main(first, last):
-    warnings.filterwarnings("ignore")
-    from octet.torch import _compilation
-    _compilation.prepare = lambda *_: ""
-    wrong, skipped, start = 0, 0, time.monotonic()
-    for seed in range(first, last):
-        try:
-            found = check(seed)
-        except Exception as error:  # noqa: BLE001  (each is a finding)
-            found = f"{type(error).__name__}: {error}"
-        if found is SKIPPED:
-            skipped += 1
-        elif found:
-            wrong += 1
-            print(f"{seed}: {found}"[:900], flush=True)
-    print(f"{last - first} modules, {wrong} differ, {skipped} left out, {time.monotonic() - start:.0f} s")
-    return wrong
+    start = time.monotonic()
+    wrong, reasons = run(range(first, last))
+    left_out = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+    print(f"{last - first} modules, {len(wrong)} differ, {sum(reasons.values())} left out ({left_out}), {time.monotonic() - start:.0f} s")
+    return bool(wrong)
 
 
 if __name__ == "__main__":
-    sys.exit(bool(main(int(sys.argv[1]), int(sys.argv[2]))))
+    numbers = int(sys.argv[1]), int(sys.argv[2])
+    sys.exit(main_operators(*numbers, sys.argv[3]) if len(sys.argv) > 3 else main(*numbers))

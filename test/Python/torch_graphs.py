@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """PyTorch's reference models and those of octet.torch, compared: readers of values, scales and zero points."""
 import copy
+import operator
 import re
 from collections import Counter
 
@@ -9,6 +10,7 @@ import torch
 from fx_graph import HALF, Graph, read_ir, ulps
 from octet.torch._names import name_type
 from torch import nn
+from torch.ao.quantization.qconfig import qconfig_equals
 from torch.nn import functional as F
 from torch.utils import _pytree as pytree
 
@@ -153,6 +155,7 @@ def list_names(traced, aliases):
         else:
             continue
         names[f"{name}#{counts[part, kind]}"] = aliases.get(node.name, node.name)
+        names.setdefault(name, aliases.get(node.name, node.name))  # moves of data that an operator needs have no class
         counts[part, kind] += 1
     return names
 
@@ -198,7 +201,64 @@ def cuts_values(reference):
     return False
 
 
-def convert_with_torch(module, mapping, inputs, samples, **options):
+def _is_observer(module, node):
+    return node.op == "call_module" and "activation_post_process" in str(node.target)
+
+
+def is_torn(prepared, backend):
+    """Whether an operator that shares its input's observer has another in the end.
+
+    PyTorch gives the operands of a concatenation the observer of the first one; operators in front that share theirs keep what they had.
+    """
+    shared = {config.pattern for config in backend.configs if config.observation_type.name == "OUTPUT_SHARE_OBSERVER_WITH_INPUT"}
+    for node in prepared.graph.nodes:
+        kind = type(prepared.get_submodule(str(node.target))) if node.op == "call_module" else node.target
+        operands = [operand for operand in node.all_input_nodes if operand.op != "get_attr"]
+        one = len(operands) == 1 and kind in (operator.add, operator.mul, torch.add, torch.mul)
+        observers = {id(prepared.get_submodule(str(near.target))) for near in (*operands, *node.users) if _is_observer(prepared, near)}
+        if (kind in shared or one) and len(observers) > 1:
+            return True
+    return False
+
+
+def reuses_floats(reference):
+    """Whether a reshape that reuses the observer of its input reads a value that has none: PyTorch takes the result for quantized."""
+    return any(node.op == "call_method" and node.target == "reshape" and node.args[0].target != "dequantize" for node in reference.graph.nodes)
+
+
+def has_split_group(prepared):
+    """Whether an activation behind the operator that it is one pattern with has a QConfig of its own: the result's, for PyTorch."""
+    qconfigs = prepared.meta["_observed_graph_module_attrs"].node_name_to_qconfig
+    for node in prepared.graph.nodes:
+        kind = type(prepared.get_submodule(str(node.target))) if node.op == "call_module" else node.target
+        if kind in (F.relu, torch.relu, nn.ReLU) and not _is_observer(prepared, node.args[0]) and node.args[0].name in qconfigs:
+            if not qconfig_equals(qconfigs[node.name], qconfigs[node.args[0].name]):
+                return True
+    return False
+
+
+def _is_dynamic(node):
+    """Whether a unit is quantized in each run."""
+    return any(operand.target == "dequantize" and "dynamic" in str(operand.args[0].target) for operand in node.all_input_nodes)
+
+
+def is_dynamic(reference):
+    """Whether a unit of the model is."""
+    return any(_is_dynamic(node) for node in reference.graph.nodes)
+
+
+def reads_dynamic(reference):
+    """Whether a unit whose result is quantized reads the float result of a dynamic one: PyTorch does not quantize it there."""
+    for node in reference.graph.nodes:
+        if getattr(node.target, "__name__", "") == "quantize_per_tensor" and node.args[0].op != "get_attr":
+            behind = [node.args[0]]
+            behind += [operand for operand in node.args[0].all_input_nodes if operand.target != "dequantize"]
+            if any(_is_dynamic(operand) for unit in behind[1:] for operand in (unit, *unit.all_input_nodes)):
+                return True
+    return False
+
+
+def prepare_with_torch(module, mapping, inputs, samples, **options):
     from torch.ao.quantization import quantize_fx
     prepared = quantize_fx.prepare_fx(copy.deepcopy(module), mapping, inputs, **options)
     with torch.no_grad():

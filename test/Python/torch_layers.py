@@ -73,7 +73,7 @@ VALUE_FUNCTIONS = (
     lambda x: x.sigmoid(), lambda x: torch.tanh(x), lambda x: x.tanh(), lambda x: F.relu6(x), lambda x: F.hardtanh(x, -0.7, 0.6),
     lambda x: torch.clamp(x, -0.5, 0.5), lambda x: x.clamp(-1, 1), lambda x: F.dropout(x, 0.2, False), lambda x: x.contiguous(),
     lambda x: x.detach(), lambda x: x + 2, lambda x: x * 0.5, lambda x: 1.5 + x, lambda x: torch.add(x, 0.25), lambda x: F.relu(x * 3),
-    lambda x: torch.relu(x + 1), lambda x: x.mean(-1, keepdim=True), lambda x: torch.repeat_interleave(x, 2, 1), lambda x: x.repeat_interleave(2, 1),
+    lambda x: torch.relu(x + 1), lambda x: x.mean(-1, keepdim=True),
     lambda x: torch.squeeze(torch.unsqueeze(x, 0), 0), lambda x: x.transpose(-1, -2), lambda x: torch.flatten(x, -2), lambda x: x + x,
     lambda x: F.layer_norm(x, x.shape[-1:]), lambda x: x.masked_fill(x > 0.5, 0.25),
 )

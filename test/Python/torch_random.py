@@ -31,7 +31,7 @@ class RandomModule(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.steps, self.outputs, self.form = [], [], "one"
+        self.steps, self.outputs, self.form, self.count = [], [], "one", 0
 
     def add(self, layer, kind):
         """The name of a submodule."""
@@ -266,6 +266,7 @@ def _nested(rng, module, values, i, depth):
         inner = nn.Sequential(conv_, layers.make_batch_norm(rng, channels), nn.ReLU()).eval()
     else:
         inner = make_module(rng, [values[i]], rng.randint(1, 4), depth - 1)
+        _choose_outputs(inner, inner.outputs)
     name = module.add(inner, "block")
     return Step(lambda m, x: getattr(m, name)(x), [i])
 
@@ -288,6 +289,7 @@ def _draw(rng, module, values, depth):
 def make_module(rng, inputs, length, depth):
     """A module that takes these inputs and has about so many steps."""
     module, values = _with_inputs(RandomModule().eval(), len(inputs)), list(inputs)
+    module.count = len(inputs)
     for _ in range(length * 3):
         if len(module.steps) == length:
             break
@@ -296,19 +298,28 @@ def make_module(rng, inputs, length, depth):
             continue
         with torch.no_grad():
             # In-place forms are drawn where nothing else reads their operand; the copies are for the probing here.
-            result = step_.run(module.eval(), *(values[k].clone() for k in step_.reads))
+            try:
+                result = step_.run(module.eval(), *(values[k].clone() for k in step_.reads))
+            except ValueError:  # an operator that has limits on shapes
+                continue
         if isinstance(result, torch.Tensor) and result.numel() and result.numel() <= 20000 and result.isfinite().all() and result.abs().max() < 1e4:
             module.steps.append(step_)
             values.append(result)
-    _remove_idle(module, len(inputs))
+    if not module.steps:
+        module.steps.append(Step(lambda m, x: F.relu(x), [len(inputs) - 1]))
+        values.append(values[-1])
     module.outputs = [len(values) - 1]
     return module.eval()
 
 
-def _remove_idle(module, count):
-    """Submodules of steps that were drawn and dropped stay: modules have such in practice, too."""
-    if not module.steps:
-        module.steps.append(Step(lambda m, x: F.relu(x), [count - 1]))
+def _choose_outputs(module, outputs):
+    """Steps that none of them needs compute nothing. Their submodules stay, as in practice."""
+    module.outputs, needed = outputs, set(outputs)
+    for number in reversed(range(len(module.steps))):
+        if module.count + number in needed:
+            needed.update(module.steps[number].reads)
+        else:
+            module.steps[number] = Step(lambda m: None, [])
 
 
 def make_network(seed):
@@ -320,6 +331,6 @@ def make_network(seed):
     module = make_module(rng, inputs, rng.randint(1, 10), 2)
     unread = set(range(len(inputs) + len(module.steps))) - {k for step_ in module.steps for k in step_.reads}
     extra = sorted(unread - set(range(len(inputs))) - set(module.outputs))
-    module.outputs += rng.sample(extra, min(len(extra), rng.randrange(3)))
+    _choose_outputs(module, module.outputs + rng.sample(extra, min(len(extra), rng.randrange(3))))
     module.form = rng.choice(("one", "one", "dict")) if len(module.outputs) > 1 else "one"
     return module, tuple(inputs)

@@ -91,7 +91,7 @@ def SinkReshapesPass : Pass<"octet-sink-reshapes", "::mlir::func::FuncOp"> {
     they are. Source: [N.concat] (a reshape moves no value).
 
     With `parts-only`, what moves are the reshapes and transposes that an operator over one or three dimensions was imported
-    with: those whose origin has the name of the operator in front of them. Others are operators that a policy may observe.
+    with: those of the same name as the operator in front of them. Others are operators that a policy may observe.
   }];
   let options = [Option<"partsOnly", "parts-only", "bool", "false",
                         "Move only what belongs to the operator in front of it">];

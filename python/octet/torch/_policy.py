@@ -85,7 +85,9 @@ def _spell_out(entries: List[Any], places: Sequence[Tuple[str, str]]) -> List[An
     result, taken = [], set()
     for pattern, qconfig in entries:
         names = [name for name, path in places if re.match(pattern, path)]
-        result += [[f"{re.escape(name)}$", qconfig] for name in names if name not in taken] if names else [[pattern, qconfig]]
+        result += [[f"{re.escape(name)}$", qconfig] for name in names if name not in taken]
+        if not any(re.match(pattern, name) for name, _ in places) and not names:
+            result.append([pattern, qconfig])  # said to be idle when the network is compiled
         taken.update(names)
     return result
 

@@ -82,6 +82,7 @@ class Translator:
         self.real = self.memory.real
         self.made: Dict[torch.fx.Node, Any] = {}
         self.counts: Counter = Counter()
+        self.numbers: Dict[torch.fx.Node, int] = {}
         self.lines: Dict[str, Tuple[str, int, str]] = {}
         self.nodes: Dict[str, str] = {}
         self.obstacles: List[str] = []
@@ -99,10 +100,12 @@ class Translator:
         return f"{part}.{node.name}" if part else node.name, source, part
 
     def origin(self, node: torch.fx.Node) -> Tuple[str, str, int]:
-        """The name of an operator, its class, and its number among those of its class in the same module."""
+        """The name of an operator, its class, and its number among those of its class in the same module. Calls that become no operator count."""
         name, source, part = self.describe(node)
-        self.counts[part, source] += 1
-        return name, source, self.counts[part, source] - 1
+        if node not in self.numbers:
+            self.numbers[node] = self.counts[part, source]
+            self.counts[part, source] += 1
+        return name, source, self.numbers[node]
 
     def fail(self, node: torch.fx.Node, name: str, source: str, reason: str) -> None:
         file, line, text = self.lines[name]
@@ -175,6 +178,7 @@ class Translator:
     def call(self, node: torch.fx.Node) -> None:
         module = self.module.get_submodule(str(node.target)) if node.op == "call_module" else None
         written = self.memory.write(node, module)
+        self.origin(node)
         args = torch.fx.map_arg(node.args, lambda n: self.real[n])
         kwargs = torch.fx.map_arg(node.kwargs, lambda n: self.real[n])
         values = torch.fx.map_arg((node.args, node.kwargs), lambda n: self.made[n])

@@ -3,6 +3,7 @@
 """Normalizations."""
 from __future__ import annotations
 
+import math
 from typing import Any, Iterable, Optional, Sequence
 
 import torch
@@ -94,9 +95,14 @@ def rms_norm(net: Net, x: Value, normalized_shape: Sequence[int], weight: Option
 
 @operators("group_norm")
 def group_norm(net: Net, x: Value, num_groups: int, weight: Optional[Value] = None, bias: Optional[Value] = None, eps: float = 1e-5, *_: Any) -> Value:
-    channels = x.shape[1]
-    return net.compose("GroupNormalization", x, _vector(net, weight, channels, 1.0), _vector(net, bias, channels, 0.0), num_groups=num_groups,
-                       epsilon=float(eps))
+    """The reshapes are parts of the operator, and have its class."""
+    channels, sizes = x.shape[1], [1] * (x.rank - 2)
+    rows = net.nn("reshape", x, shape=(x.shape[0], num_groups, math.prod(x.shape[1:]) // num_groups))
+    result = net.nn("reshape", _standardize(net, rows, [2], eps, None, None, ()), shape=x.shape)
+    if weight is None and bias is None:
+        return result
+    scale = transposed(net, _vector(net, weight, channels, 1.0), (channels, *sizes))
+    return net.nn("add", net.nn("mul", result, scale), transposed(net, _vector(net, bias, channels, 0.0), (channels, *sizes)))
 
 
 @operators("native_group_norm")

@@ -1,0 +1,75 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Modules of which PyTorch's reference model and Octet's differ on purpose: the rows of docs/deviations.md."""
+from types import SimpleNamespace
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed (pip install torch)")
+pytest.importorskip("torch.ao.quantization.quantize_fx", reason="this PyTorch has no torch.ao.quantization")
+pytest.importorskip("octet")
+import torch_fuzz  # noqa: E402
+import torch_graphs  # noqa: E402
+from octet.torch.front.trace import Tracer, trace  # noqa: E402
+from torch import nn  # noqa: E402
+from torch.ao import quantization as ao  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+
+VALUES = ao.QConfig(activation=ao.MinMaxObserver.with_args(dtype=torch.quint8), weight=ao.default_weight_observer)
+NARROW = ao.QConfig(activation=ao.MinMaxObserver.with_args(dtype=torch.quint8, reduce_range=True), weight=ao.default_weight_observer)
+
+
+class Layers(nn.Module):
+    """Two layers, and a forward function of them."""
+
+    def __init__(self, compute):
+        super().__init__()
+        self.a, self.b, self.relu, self.compute = nn.Linear(4, 4), nn.Linear(4, 4), nn.ReLU(), compute
+
+    def forward(self, x):
+        return self.compute(self, x)
+
+
+def _torn(m, x):
+    first, second = m.a(x), m.b(x)
+    return torch.cat([second, F.hardtanh(first)], 1)
+
+
+def _unread(m, x):
+    y = m.a(x)
+    torch.cat([y, x], 1)
+    return y
+
+
+def _static(mapping):
+    return mapping.set_global(VALUES)
+
+
+#: The module's function, its mapping, and how the comparison of random modules knows it; unread results are not drawn.
+CASES = {
+    "split": (lambda m, x: F.relu(F.linear(x, m.a.weight)), lambda q: q.set_global(VALUES).set_object_type(F.linear, NARROW), "split"),
+    "torn": (_torn, _static, "torn"),
+    "unread": (_unread, _static, None),
+    "confused": (lambda m, x: m.a(m.relu(m.a(x))), _static, "fused for several calls"),
+    "behind_dynamic": (lambda m, x: m.b(m.a(x)), lambda q: q.set_global(VALUES).set_module_name("a", ao.default_dynamic_qconfig), "behind dynamic"),
+    "reused_floats": (lambda m, x: m.a(x.reshape(-1, 4)), lambda q: q.set_global(VALUES).set_object_type("reshape", ao.default_reuse_input_qconfig),
+                      "reused floats"),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", CASES)
+def test_differs_from_pytorch(compiler, name):
+    compute, make, reason = CASES[name]
+    torch.manual_seed(0)
+    module, inputs = Layers(compute).eval(), (torch.randn(3, 4),)
+    case = SimpleNamespace(seed=0, module=module, inputs=inputs, samples=[inputs], traced=trace(module, Tracer()), backend=None,
+                           mapping=make(ao.QConfigMapping()))
+    if reason:
+        with pytest.raises(torch_fuzz.LeftOut, match=reason):
+            torch_fuzz.Case.prepare_theirs(case)
+    reference = torch_fuzz.convert_to_reference_fx(torch_graphs.prepare_with_torch(module, case.mapping, inputs, [inputs]))
+    converted = torch_fuzz.quantize_fx.convert_to_reference_fx(torch_fuzz.Case.prepare_ours(case))
+    names = torch_graphs.list_names(case.traced, torch_graphs.find_aliases(case.traced, reference))
+    ours = torch_graphs.rename(torch_graphs.read_text(converted.code), names)
+    assert torch_graphs.differ(ours, torch_graphs.read_module(reference, inputs))

@@ -1,0 +1,28 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The operators of random modules on the integers of PyTorch's reference models; `torch_fuzz.py 0 500 x86` takes other seeds."""
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed (pip install torch)")
+pytest.importorskip("torch.ao.quantization.quantize_fx", reason="this PyTorch has no torch.ao.quantization")
+pytest.importorskip("octet")
+import torch_fuzz  # noqa: E402
+import torch_operators  # noqa: E402
+
+MODULES = 24
+
+
+@pytest.mark.parametrize("engine", ["x86", "qnnpack"])
+def test_operators_give_pytorchs_integers(compiler, engine):
+    counts, faults, _ = torch_fuzz.run_operators(range(MODULES), engine)
+    assert not faults
+    total = torch_operators.total(counts)
+    assert not total["reference", "farther"] and not total["lowered", "farther"]
+    # Sums with an int32 bias round otherwise than those with a float bias: 2 of 1000 elements, by a step.
+    assert total["reference", "elements"] > 2000 and total["reference", "one"] <= 0.002 * total["reference", "elements"]
+    assert total["lowered", "elements"] > 1000 and total["lowered", "one"] <= 0.002 * total["lowered", "elements"]
+
+
+def test_a_wrong_integer_is_seen():
+    a, b = torch.tensor([1, 2, 3]), torch.tensor([1, 3, 5])
+    assert torch_operators.count_steps(a, b) == (3, 1, 1)

@@ -1,0 +1,44 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Random modules: what PyTorch's reference models quantize, and what those of octet.torch do. `torch_fuzz.py` takes other seeds."""
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed (pip install torch)")
+pytest.importorskip("torch.ao.quantization.quantize_fx", reason="this PyTorch has no torch.ao.quantization")
+pytest.importorskip("octet")
+import torch_fuzz  # noqa: E402
+import torch_graphs  # noqa: E402
+import torch_random  # noqa: E402
+
+#: Of so many modules, those of which most are compared: the others hold a deviation, or PyTorch refuses them.
+MODULES, BATCH = 200, 20
+
+
+def test_same_seed_same_module():
+    first, again, other = (torch_fuzz.Case(seed) for seed in (3, 3, 4))
+    assert str(first.traced.graph) == str(again.traced.graph) != str(other.traced.graph)
+    assert all(torch.equal(a, b) for a, b in zip(first.inputs, again.inputs))
+
+
+@pytest.mark.parametrize("first", range(0, MODULES, BATCH))
+def test_reference_models_are_pytorchs(compiler, first):
+    wrong, left_out = torch_fuzz.run(range(first, first + BATCH))
+    assert not wrong
+    assert sum(left_out.values()) < BATCH * 3 // 4
+
+
+def test_a_difference_is_found(compiler):
+    """Of a comparison with the models of other modules."""
+    class Other(torch_fuzz.Case):
+        def prepare_ours(self):
+            self.module, self.inputs = torch_random.make_network(self.seed)
+            for parameter in self.module.parameters():
+                parameter.data *= 1.5
+            return super().prepare_ours()
+
+    case = Other(2)
+    reference = case.prepare_theirs()
+    converted = torch_fuzz.quantize_fx.convert_to_reference_fx(case.prepare_ours())
+    names = torch_graphs.list_names(case.traced, torch_graphs.find_aliases(case.traced, reference))
+    ours = torch_graphs.rename(torch_graphs.read_text(converted.code), names)
+    assert torch_graphs.differ(ours, torch_graphs.read_module(reference, case.inputs), case.is_histogram)
