@@ -85,7 +85,7 @@ ACTIVATIONS = (
                                                    nn.ELU, nn.SELU, nn.CELU, nn.Mish, nn.Softplus, nn.Softsign, nn.LogSigmoid, nn.Tanhshrink, nn.Hardshrink,
                                                    nn.Softshrink, nn.RReLU, nn.PReLU)]
     + [("gelu_tanh", lambda x: F.gelu(x, approximate="tanh"), (X,)), ("module_gelu_tanh", nn.GELU("tanh"), (X,)), ("softplus_beta", nn.Softplus(2.0), (X,)),
-       ("leaky_slope", nn.LeakyReLU(0.3), (X,)), ("elu_alpha", lambda x: F.elu(x, 0.5), (X,)), ("celu_alpha", lambda x: F.celu(x, 0.5), (X,)),
+       ("softplus_threshold", nn.Softplus(1.0, 0.5), (X,)), ("leaky_slope", nn.LeakyReLU(0.3), (X,)), ("elu_alpha", lambda x: F.elu(x, 0.5), (X,)), ("celu_alpha", lambda x: F.celu(x, 0.5), (X,)),
        ("prelu_channels", nn.PReLU(6), (X,)), ("prelu", lambda x, w: F.prelu(x, w), (X, torch.rand(6))), ("threshold", lambda x: F.threshold(x, 0.1, 0.0), (X,)),
        ("threshold_value", lambda x: F.threshold(x, 0.1, 20.0), (X,)), ("module_threshold", nn.Threshold(0.1, 2.0), (X,)), ("softmax", nn.Softmax(-1), (X,)),
        ("log_softmax", nn.LogSoftmax(1), (X,)), ("softmin", nn.Softmin(1), (X,)), ("softmax2d", nn.Softmax2d(), (IMAGE,)), ("glu", nn.GLU(-2), (X,)),

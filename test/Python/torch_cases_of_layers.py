@@ -72,6 +72,8 @@ SAMPLES = {1: torch.randn(2, 4, 11), 2: IMAGE, 3: torch.randn(1, 4, 5, 6, 7)}
 ATEN = [
     *((f"nearest{r}d", lambda x, r=r: getattr(A, f"upsample_nearest{r}d").default(x, [5, 11, 6][:r]), (x,)) for r, x in SAMPLES.items()),
     *((f"nearest_exact{r}d", lambda x, r=r: getattr(A, f"_upsample_nearest_exact{r}d").default(x, [5, 11, 6][:r]), (x,)) for r, x in SAMPLES.items()),
+    *((f"{name}_pad{r}d", lambda x, r=r, name=name: getattr(A, f"{name}_pad{r}d").default(x, [1, 2] * r), (x,)) for r, x in SAMPLES.items()
+      for name in ("reflection", "replication")),
     ("linear", lambda x: A.upsample_linear1d.default(x, [15], False), (SAMPLES[1],)), ("trilinear", lambda x: A.upsample_trilinear3d.default(x, [5, 11, 6], True), (SAMPLES[3],)),
     ("softmax", lambda x: A._softmax.default(x, 1, False), (X,)), ("log_softmax", lambda x: A._log_softmax.default(x, 1, False), (X,)),
     ("layer_norm", lambda x, w, b: A.native_layer_norm.default(x, [8], w, b, 1e-5)[0], (X, torch.randn(8), torch.randn(8))),

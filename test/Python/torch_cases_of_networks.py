@@ -91,7 +91,7 @@ NORMALIZATION = [
     ("layer_norm", _norm(nn.LayerNorm, 5), (X,)), ("layer_norm_two", _norm(nn.LayerNorm, (6, 5)), (X,)), ("layer_norm_function", lambda x: F.layer_norm(x, (5,)), (X,)),
     ("rms_norm", _norm(nn.RMSNorm, 5), (X,)), ("rms_norm_function", lambda x: F.rms_norm(x, (5,), eps=1e-6), (X,)), ("group_norm", _norm(nn.GroupNorm, 4, 8), (IMAGE,)),
     ("group_norm_function", lambda x: F.group_norm(x, 2), (IMAGE,)), ("instance_norm1d", _norm(nn.InstanceNorm1d, 4, affine=True), (SEQUENCE,)),
-    ("instance_norm", nn.InstanceNorm2d(8), (IMAGE,)), ("instance_norm3d", nn.InstanceNorm3d(4), (VOLUME,)), ("instance_norm_tracked", _norm(nn.InstanceNorm2d, 8, track_running_stats=True), (IMAGE,)),
+    ("instance_norm", nn.InstanceNorm2d(8), (IMAGE,)), ("instance_norm_unbatched", nn.InstanceNorm1d(4), (SEQUENCE[0],)), ("instance_norm3d", nn.InstanceNorm3d(4), (VOLUME,)), ("instance_norm_tracked", _norm(nn.InstanceNorm2d, 8, track_running_stats=True), (IMAGE,)),
     ("instance_norm_function", lambda x: F.instance_norm(x), (IMAGE,)), ("normalize", lambda x: F.normalize(x, dim=-1), (X,)), ("normalize_1", lambda x: F.normalize(x, p=1.0, dim=1), (X,)),
     ("local_response_norm", nn.LocalResponseNorm(3), (IMAGE,)), ("local_response_norm_function", lambda x: F.local_response_norm(x, 5, k=2.0), (IMAGE,)),
     ("cosine_similarity", lambda x, y: F.cosine_similarity(x, y, dim=-1), (X, Y)), ("module_cosine_similarity", nn.CosineSimilarity(1), (X, Y)),
@@ -128,7 +128,7 @@ PRODUCTS = [
     ("linear_vector", lambda x, w: F.linear(x, w), (X, torch.randn(5))), ("conv1d", nn.Conv1d(4, 6, 3, padding=1), (SEQUENCE,)), ("conv2d", nn.Conv2d(8, 6, 3, 2, 1, groups=2), (IMAGE,)),
     ("conv3d", nn.Conv3d(4, 6, 3), (VOLUME,)), ("depthwise", nn.Conv2d(8, 8, 3, groups=8, dilation=2), (IMAGE,)), ("same", nn.Conv2d(8, 4, 4, padding="same"), (IMAGE,)),
     ("valid", nn.Conv2d(8, 4, 2, padding="valid"), (IMAGE,)), ("reflected", nn.Conv2d(8, 4, 3, padding=1, padding_mode="reflect"), (IMAGE,)), ("circular", nn.Conv1d(4, 4, 3, padding=1, padding_mode="circular"), (SEQUENCE,)),
-    ("replicated", nn.Conv2d(8, 4, 3, padding=(1, 2), padding_mode="replicate"), (IMAGE,)), ("unbatched", nn.Conv2d(8, 4, 3), (IMAGE[0],)), ("strides", nn.Conv2d(8, 4, (3, 1), stride=(2, 1), padding=(1, 0)), (IMAGE,)),
+    ("circular_unbatched", nn.Conv2d(8, 4, 3, padding=1, padding_mode="circular"), (IMAGE[0],)), ("replicated", nn.Conv2d(8, 4, 3, padding=(1, 2), padding_mode="replicate"), (IMAGE,)), ("unbatched", nn.Conv2d(8, 4, 3), (IMAGE[0],)), ("strides", nn.Conv2d(8, 4, (3, 1), stride=(2, 1), padding=(1, 0)), (IMAGE,)),
    
     ("conv_function", lambda x: F.conv2d(x, torch.ones(4, 8, 3, 3), stride=2), (IMAGE,)), ("conv_transpose_function", lambda x: F.conv_transpose2d(x, torch.ones(8, 3, 2, 2)), (IMAGE,)),
     ("addr", lambda c, x, y: torch.addr(c, x, y, beta=0.5), (torch.randn(3, 4), torch.randn(3), torch.randn(4))), ("operator_matmul", operator.matmul, (X, Y.mT.contiguous())),
