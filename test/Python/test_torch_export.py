@@ -4,6 +4,7 @@
 import re
 import warnings
 from pathlib import Path
+from typing import List, NamedTuple
 
 import pytest
 
@@ -15,7 +16,7 @@ import torch_cases_of_layers
 import torch_cases_of_networks
 import torch.nn.functional as F
 from octet.errors import CompileError
-from octet.torch.front.export import translate_exported
+from octet.torch.front.export import make_graph, translate_exported
 from torch import nn
 
 GROUPS = {**torch_cases.GROUPS, **torch_cases_of_networks.GROUPS, **torch_cases_of_layers.GROUPS}
@@ -90,6 +91,30 @@ def test_names_and_structure(tmp_path):
         expected = module(x)
     found = compare.run_compiled(network, [x], tmp_path)
     assert [compare.find_difference(a, b) for a, b in zip(found, compare.leaves(expected))] == [None, None]
+
+
+class Named(nn.Module):
+    """Returns a class of its own, as the models of some packages do."""
+
+    def forward(self, x):
+        return Pair(x + 1, [x * 2])
+
+
+class Pair(NamedTuple):
+    first: torch.Tensor
+    rest: List[torch.Tensor]
+
+
+def test_results_of_other_classes():
+    assert translate_exported(export(Named(), [torch.randn(3)])).result == Pair(0, [1])
+
+
+def test_the_graph_is_a_module():
+    module, x = Model().eval(), torch.randn(3, 8)
+    graph = make_graph(export(module, [x]))
+    with torch.no_grad():
+        found, expected = graph(x), module(x)
+    assert torch.equal(found["y"], expected["y"]) and torch.equal(found["pair"][0], expected["pair"][0])
 
 
 def test_other_inputs(tmp_path):

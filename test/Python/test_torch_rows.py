@@ -55,6 +55,6 @@ def test_every_row_is_tested(monkeypatch):
     for cases in PARTS.values():
         module = compare.Cases([(f"case{i}", function, inputs) for i, (_, function, inputs) in enumerate(cases)]).make()
         translate(trace.trace(module, trace.Tracer()), compare.copy_of(module.inputs))
-    assert [cls.__name__ for cls in table.MODULES if cls not in classes] == []
+    assert [cls.__name__ for cls in table.MODULES if cls not in classes and cls.__module__.startswith("torch.nn.")] == []
     untested = ", ".join(sorted(name for row, name in names.items() if row not in reached))
     assert untested == ""

@@ -1,6 +1,7 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Recurrent networks and Transformers, and operators under the names that torch.export gives them: (name, callable or module, inputs)."""
+
 import torch
 from torch import nn
 
@@ -21,17 +22,37 @@ class StatesOfLSTM(nn.Module):
 
 
 RECURRENT = [
-    ("lstm", nn.LSTM(5, 3), (STEPS,)), ("gru", nn.GRU(5, 3), (STEPS,)), ("rnn", nn.RNN(5, 3), (STEPS,)), ("rnn_relu", nn.RNN(5, 3, nonlinearity="relu"), (STEPS,)),
+    ("lstm", nn.LSTM(5, 3), (STEPS,)),
+    ("gru", nn.GRU(5, 3), (STEPS,)),
+    ("rnn", nn.RNN(5, 3), (STEPS,)),
+    ("rnn_relu", nn.RNN(5, 3, nonlinearity="relu"), (STEPS,)),
     *((cls.__name__ + "_deep", cls(5, 3, 2, batch_first=True, bidirectional=True), (FIRST,)) for cls in (nn.LSTM, nn.GRU, nn.RNN)),
-    ("lstm_plain", nn.LSTM(5, 3, bias=False), (STEPS,)), ("lstm_unbatched", nn.LSTM(5, 3), (STEPS[:, 0],)), ("gru_states", nn.GRU(5, 3, 2), (STEPS, torch.randn(2, 2, 3))),
+    ("lstm_plain", nn.LSTM(5, 3, bias=False), (STEPS,)),
+    ("lstm_unbatched", nn.LSTM(5, 3), (STEPS[:, 0],)),
+    ("gru_states", nn.GRU(5, 3, 2), (STEPS, torch.randn(2, 2, 3))),
     ("lstm_states", StatesOfLSTM(), (FIRST, torch.randn(2, 2, 3), torch.randn(2, 2, 3))),
-    ("lstm_cell", nn.LSTMCell(5, 3), (STEPS[0],)), ("gru_cell", nn.GRUCell(5, 3), (STEPS[0], torch.randn(2, 3))), ("rnn_cell", nn.RNNCell(5, 3), (STEPS[0],)),
-    ("rnn_cell_relu", nn.RNNCell(5, 3, nonlinearity="relu"), (STEPS[0],)), ("lstm_dropout", nn.LSTM(5, 3, 2, dropout=0.5), (STEPS,)),
+    ("lstm_cell", nn.LSTMCell(5, 3), (STEPS[0],)),
+    ("gru_cell", nn.GRUCell(5, 3), (STEPS[0], torch.randn(2, 3))),
+    ("rnn_cell", nn.RNNCell(5, 3), (STEPS[0],)),
+    ("rnn_cell_relu", nn.RNNCell(5, 3, nonlinearity="relu"), (STEPS[0],)),
+    ("lstm_dropout", nn.LSTM(5, 3, 2, dropout=0.5), (STEPS,)),
 ]
-_FUNCTIONS = {"lstm": (nn.LSTM(5, 3, 2), (torch.zeros(2, 2, 3), torch.ones(2, 2, 3))), "gru": (nn.GRU(5, 3, 2), torch.ones(2, 2, 3)),
-              "rnn_tanh": (nn.RNN(5, 3, 2), torch.zeros(2, 2, 3)), "rnn_relu": (nn.RNN(5, 3, 2), torch.ones(2, 2, 3))}
-RECURRENT += [(f"function_{name}", lambda x, of=getattr(torch, name), weights=[p.detach() for p in module.parameters()], states=states: of(x, states, weights, True, 2, 0.0, False, False, False),
-               (STEPS,)) for name, (module, states) in _FUNCTIONS.items()]
+_FUNCTIONS = {
+    "lstm": (nn.LSTM(5, 3, 2), (torch.zeros(2, 2, 3), torch.ones(2, 2, 3))),
+    "gru": (nn.GRU(5, 3, 2), torch.ones(2, 2, 3)),
+    "rnn_tanh": (nn.RNN(5, 3, 2), torch.zeros(2, 2, 3)),
+    "rnn_relu": (nn.RNN(5, 3, 2), torch.ones(2, 2, 3)),
+}
+RECURRENT += [
+    (
+        f"function_{name}",
+        lambda x, of=getattr(torch, name), weights=[p.detach() for p in module.parameters()], states=states: of(
+            x, states, weights, True, 2, 0.0, False, False, False
+        ),
+        (STEPS,),
+    )
+    for name, (module, states) in _FUNCTIONS.items()
+]
 MASK = torch.triu(torch.full((6, 6), float("-inf")), 1)
 
 
@@ -44,12 +65,18 @@ def _decoder(**kwargs):
 
 
 TRANSFORMERS = [
-    ("attention", nn.MultiheadAttention(8, 2), (X, X, X)), ("attention_batch_first", nn.MultiheadAttention(8, 4, batch_first=True), (X, X[:, :3], X[:, :3])),
-    ("attention_plain", nn.MultiheadAttention(8, 2, bias=False), (X, X, X)), ("attention_of_sizes", nn.MultiheadAttention(8, 2, kdim=5, vdim=3, batch_first=True), (X, torch.randn(2, 4, 5), torch.randn(2, 4, 3))),
-    ("attention_bias_kv", nn.MultiheadAttention(8, 2, add_bias_kv=True, add_zero_attn=True, batch_first=True), (X, X, X)), ("attention_unbatched", nn.MultiheadAttention(8, 2), (X[0], X[0], X[0])),
-    ("encoder_layer", _encoder(), (X,)), ("encoder_layer_first", _encoder(norm_first=True, activation="gelu"), (X,)),
-    ("encoder", nn.TransformerEncoder(_encoder(), 2), (X,)), ("decoder_layer", _decoder(norm_first=True), (X, X[:, :3])),
-    ("decoder", nn.TransformerDecoder(_decoder(), 2, nn.LayerNorm(8)), (X, X[:, :3])), ("transformer", nn.Transformer(8, 2, 1, 1, 16, batch_first=True), (X, X[:, :4])),
+    ("attention", nn.MultiheadAttention(8, 2), (X, X, X)),
+    ("attention_batch_first", nn.MultiheadAttention(8, 4, batch_first=True), (X, X[:, :3], X[:, :3])),
+    ("attention_plain", nn.MultiheadAttention(8, 2, bias=False), (X, X, X)),
+    ("attention_of_sizes", nn.MultiheadAttention(8, 2, kdim=5, vdim=3, batch_first=True), (X, torch.randn(2, 4, 5), torch.randn(2, 4, 3))),
+    ("attention_bias_kv", nn.MultiheadAttention(8, 2, add_bias_kv=True, add_zero_attn=True, batch_first=True), (X, X, X)),
+    ("attention_unbatched", nn.MultiheadAttention(8, 2), (X[0], X[0], X[0])),
+    ("encoder_layer", _encoder(), (X,)),
+    ("encoder_layer_first", _encoder(norm_first=True, activation="gelu"), (X,)),
+    ("encoder", nn.TransformerEncoder(_encoder(), 2), (X,)),
+    ("decoder_layer", _decoder(norm_first=True), (X, X[:, :3])),
+    ("decoder", nn.TransformerDecoder(_decoder(), 2, nn.LayerNorm(8)), (X, X[:, :3])),
+    ("transformer", nn.Transformer(8, 2, 1, 1, 16, batch_first=True), (X, X[:, :4])),
 ]
 
 
@@ -62,8 +89,13 @@ class Masked(nn.Module):
         self.register_buffer("mask", MASK)
 
     def forward(self, x, padding):
-        return (self.attention(x, x, x, key_padding_mask=padding, attn_mask=self.mask), self.attention(x, x, x, need_weights=False)[0],
-                self.attention(x, x, x, average_attn_weights=False), self.encoder(x, src_mask=self.mask, src_key_padding_mask=padding), self.encoder(x, self.mask, is_causal=True))
+        return (
+            self.attention(x, x, x, key_padding_mask=padding, attn_mask=self.mask),
+            self.attention(x, x, x, need_weights=False)[0],
+            self.attention(x, x, x, average_attn_weights=False),
+            self.encoder(x, src_mask=self.mask, src_key_padding_mask=padding),
+            self.encoder(x, self.mask, is_causal=True),
+        )
 
 
 TRANSFORMERS.append(("masked", Masked(), (X, torch.tensor([[False] * 6, [False] * 4 + [True] * 2]))))
@@ -72,20 +104,35 @@ SAMPLES = {1: torch.randn(2, 4, 11), 2: IMAGE, 3: torch.randn(1, 4, 5, 6, 7)}
 ATEN = [
     *((f"nearest{r}d", lambda x, r=r: getattr(A, f"upsample_nearest{r}d").default(x, [5, 11, 6][:r]), (x,)) for r, x in SAMPLES.items()),
     *((f"nearest_exact{r}d", lambda x, r=r: getattr(A, f"_upsample_nearest_exact{r}d").default(x, [5, 11, 6][:r]), (x,)) for r, x in SAMPLES.items()),
-    ("linear", lambda x: A.upsample_linear1d.default(x, [15], False), (SAMPLES[1],)), ("trilinear", lambda x: A.upsample_trilinear3d.default(x, [5, 11, 6], True), (SAMPLES[3],)),
-    ("softmax", lambda x: A._softmax.default(x, 1, False), (X,)), ("log_softmax", lambda x: A._log_softmax.default(x, 1, False), (X,)),
+    *(
+        (f"{name}_pad{r}d", lambda x, r=r, name=name: getattr(A, f"{name}_pad{r}d").default(x, [1, 2] * r), (x,))
+        for r, x in SAMPLES.items()
+        for name in ("reflection", "replication")
+    ),
+    ("linear", lambda x: A.upsample_linear1d.default(x, [15], False), (SAMPLES[1],)),
+    ("trilinear", lambda x: A.upsample_trilinear3d.default(x, [5, 11, 6], True), (SAMPLES[3],)),
+    ("softmax", lambda x: A._softmax.default(x, 1, False), (X,)),
+    ("log_softmax", lambda x: A._log_softmax.default(x, 1, False), (X,)),
     ("layer_norm", lambda x, w, b: A.native_layer_norm.default(x, [8], w, b, 1e-5)[0], (X, torch.randn(8), torch.randn(8))),
     ("group_norm", lambda x: A.native_group_norm.default(x, None, None, 2, 8, 63, 4, 1e-5)[0], (IMAGE,)),
     ("convolution", lambda x: A.convolution.default(x, torch.ones(4, 8, 3, 3), None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1), (IMAGE,)),
     ("convolution_transposed", lambda x: A.convolution.default(x, torch.ones(8, 4, 3, 3), None, [2, 2], [1, 1], [1, 1], True, [1, 1], 1), (IMAGE,)),
     ("nearest_vec", lambda x: A.upsample_nearest2d.vec(x, None, [2.0, 1.5]), (IMAGE,)),
     ("bilinear", lambda x: A.upsample_bilinear2d.default(x, [5, 11], True), (IMAGE,)),
-    ("bilinear_vec", lambda x: A.upsample_bilinear2d.vec(x, None, False, [2.0, 1.7]), (IMAGE,)), ("bicubic", lambda x: A.upsample_bicubic2d.default(x, [5, 11], False), (IMAGE,)),
-    ("antialias", lambda x: A._upsample_bilinear2d_aa.default(x, [5, 4], False), (IMAGE,)), ("bicubic_antialias", lambda x: A._upsample_bicubic2d_aa.default(x, [5, 4], False), (IMAGE,)),
+    ("bilinear_vec", lambda x: A.upsample_bilinear2d.vec(x, None, False, [2.0, 1.7]), (IMAGE,)),
+    ("bicubic", lambda x: A.upsample_bicubic2d.default(x, [5, 11], False), (IMAGE,)),
+    ("antialias", lambda x: A._upsample_bilinear2d_aa.default(x, [5, 4], False), (IMAGE,)),
+    ("bicubic_antialias", lambda x: A._upsample_bicubic2d_aa.default(x, [5, 4], False), (IMAGE,)),
     ("grid", lambda x, g: A.grid_sampler_2d.default(x, g, 0, 0, False), (IMAGE, torch.rand(2, 4, 5, 2) * 2 - 1)),
-    ("batch_norm", lambda x, m, v: A._native_batch_norm_legit_no_training.default(x, None, None, m, v, 0.1, 1e-5)[0], (IMAGE, torch.randn(8), torch.rand(8) + 0.5)),
-    ("index", lambda x: A.index.Tensor(x, [None, torch.tensor([1, 0])]), (X,)), ("index_put", lambda x, y: A.index_put.default(x, [torch.tensor([1, 0])], y, True), (X, X * 2)),
-    ("slice", lambda x: A.slice.Tensor(x, 1, 0, 9223372036854775807, 2), (X,)), ("unfold", lambda x: A.im2col.default(x, [3, 3], [1, 1], [1, 1], [2, 2]), (IMAGE,)),
+    (
+        "batch_norm",
+        lambda x, m, v: A._native_batch_norm_legit_no_training.default(x, None, None, m, v, 0.1, 1e-5)[0],
+        (IMAGE, torch.randn(8), torch.rand(8) + 0.5),
+    ),
+    ("index", lambda x: A.index.Tensor(x, [None, torch.tensor([1, 0])]), (X,)),
+    ("index_put", lambda x, y: A.index_put.default(x, [torch.tensor([1, 0])], y, True), (X, X * 2)),
+    ("slice", lambda x: A.slice.Tensor(x, 1, 0, 9223372036854775807, 2), (X,)),
+    ("unfold", lambda x: A.im2col.default(x, [3, 3], [1, 1], [1, 1], [2, 2]), (IMAGE,)),
     ("scatter_reduce", lambda x, y: x.scatter_reduce(1, torch.zeros(2, 3, 8, dtype=torch.long), y[:, :3], "amax"), (X, X + 0.5)),
 ]
 GROUPS = {"recurrent": RECURRENT, "transformers": TRANSFORMERS, "aten": ATEN}

@@ -15,7 +15,7 @@ from ..model import Model, write_file
 from ..report import Report
 from . import _compilation
 from ._compilation import Converted, Policy, Sample
-from .front import Network, Output, translate
+from .front import Network, Output, hold, translate
 
 #: The shapes and types of tensors.
 Key = Tuple[Tuple[Tuple[int, ...], torch.dtype], ...]
@@ -51,7 +51,7 @@ class Source:
 
     def record(self, inputs: Sequence[Any]) -> None:
         names = self.get_network(inputs).inputs
-        sample = {name: x.detach().numpy().copy() for name, x in zip(names, inputs)}
+        sample = {name: hold(x).numpy().copy() for name, x in zip(names, inputs)}
         self.samples.setdefault(get_key(inputs), []).append(sample)
 
     def measure(self, but: Optional[Key] = None) -> List[str]:
@@ -115,8 +115,31 @@ class _Run:
         return _Run, (self.model, self.result)
 
 
+class _WideRun(_Run):
+    """The same for tensors of types that programs hold as f32: taken and returned in their own."""
+
+    def __init__(self, model: Model, result: Any, types: Sequence[torch.dtype]) -> None:
+        super().__init__(model, result)
+        self.types = types
+
+    def __call__(self, inputs: Sequence[torch.Tensor]) -> Any:
+        result = super().__call__([hold(x) for x in inputs])
+        leaves, spec = pytree.tree_flatten(result)
+        types = iter(self.types)
+        return pytree.tree_unflatten([leaf.to(next(types)) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves], spec)
+
+    def __reduce__(self) -> Any:
+        return _WideRun, (self.model, self.result, self.types)
+
+
 def make_run(converted: Converted, network: Network) -> Callable[..., Any]:
-    return _Run(converted.model, network.result)
+    return _make_run(converted.model, network.result, network.input_types, network.output_types)
+
+
+def _make_run(model: Model, result: Any, input_types: Sequence[torch.dtype], output_types: Sequence[torch.dtype]) -> Callable[..., Any]:
+    if all(dtype == torch.float32 or not dtype.is_floating_point for dtype in (*input_types, *output_types)):
+        return _Run(model, result)
+    return _WideRun(model, result, output_types)
 
 
 class CompiledModule(torch.nn.Module):
@@ -131,7 +154,7 @@ class CompiledModule(torch.nn.Module):
         self._source: Optional[Source] = source
         self._key, self._threads = get_key(example_inputs), threads
         self._converted, network = source.convert(example_inputs, threads, is_compiled)
-        self._result = network.result
+        self._signature = (network.result, network.input_types, network.output_types)
         self._runs: Dict[Any, Callable[..., Any]] = {}
         if is_compiled:
             self._runs[self._key] = make_run(self._converted, network)
@@ -150,7 +173,7 @@ class CompiledModule(torch.nn.Module):
     def _add(self, inputs: Sequence[Any]) -> Callable[..., Any]:
         _check_tensors(inputs)
         if get_key(inputs) == self._key:
-            run = self._runs[self._key] = _Run(self.model, self._result)
+            run = self._runs[self._key] = make_run(self._converted, self._network)
             return run
         if self._source is None:
             shapes = "; ".join(_compilation.describe([torch.empty(shape, device="meta") for shape, _ in key]) for key in self._runs)

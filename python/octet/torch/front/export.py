@@ -15,7 +15,7 @@ from ...errors import CompileError
 from .._names import name_type
 from .table import is_in_place
 from .trace import find_line
-from .translate import Network, Translator
+from .translate import Network, Translator, translate
 
 #: Operators that only arrange what others compute.
 _ARRANGING = {"view", "reshape", "permute", "transpose", "t", "unsqueeze", "squeeze", "expand", "select", "slice", "clone", "contiguous", "unflatten", "flatten",
@@ -49,7 +49,7 @@ def _find_type(cls: str) -> Any:
         return cls
 
 
-class _Exported(Translator):
+class Exported(Translator):
     """Names: a module's main operator has its path and class, others those of the function that was called."""
 
     def __init__(self, graph: torch.fx.GraphModule) -> None:
@@ -68,6 +68,12 @@ class _Exported(Translator):
     def _find_main(nodes: List[torch.fx.Node]) -> List[torch.fx.Node]:
         named = nodes if len(nodes) == 1 else [node for node in nodes if any(part in _name(node) for part in _MAIN)]
         return named if len(named) == 1 else []
+
+    def finish(self, inputs: List[str], result: Any) -> Network:
+        network = super().finish(inputs, result)
+        spec = self.module.octet_spec
+        network.result = network.result if spec is None else pytree.tree_unflatten(list(network.result), spec)
+        return network
 
     def describe(self, node: torch.fx.Node) -> Tuple[str, str, str]:
         _, path, cls = _innermost(node)
@@ -109,8 +115,13 @@ def _find_obstacles(program: ExportedProgram) -> List[str]:
     return found
 
 
-def _lower(program: ExportedProgram) -> torch.fx.GraphModule:
-    """A graph whose placeholders are the user's inputs; lifted tensors are attributes, and outputs are the user's."""
+def _is_plain(spec: pytree.TreeSpec) -> bool:
+    """Whether graphs can hold a structure: lists, tuples and dicts."""
+    return spec.type in (None, tuple, list, dict) and all(map(_is_plain, spec.children()))
+
+
+def _take_lifted(program: ExportedProgram) -> Tuple[torch.fx.Graph, Dict[str, Any]]:
+    """A graph whose placeholders are the user's inputs, and the tensors that it reads as attributes; its outputs are the user's."""
     tensors = {**program.state_dict, **program.constants}
     lifted = {spec.arg.name: spec.target for spec in program.graph_signature.input_specs
               if spec.kind in (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)}
@@ -120,24 +131,29 @@ def _lower(program: ExportedProgram) -> torch.fx.GraphModule:
         if node.op == "placeholder" and node.name in lifted:
             known[node] = graph.get_attr(lifted[node.name])
         elif node.op == "output":
-            graph.output(tuple(known[value] if isinstance(value, torch.fx.Node) else value for value, is_kept in zip(node.args[0], kept) if is_kept))
+            leaves = [known[value] if isinstance(value, torch.fx.Node) else value for value, is_kept in zip(node.args[0], kept) if is_kept]
+            spec = program.call_spec.out_spec
+            graph.output(pytree.tree_unflatten(leaves, spec) if _is_plain(spec) else tuple(leaves))
         elif node.op != "call_module":  # the checks of shapes
             known[node] = graph.node_copy(node, lambda n: known[n])
-    attributes = {**{name: tensors[name] for name in lifted.values()}, **_modules_of(program)}
-    return torch.fx.GraphModule(attributes, graph)
+    return graph, {name: tensors[name] for name in lifted.values()}
 
 
-def _modules_of(program: ExportedProgram) -> Dict[str, Any]:
-    return {str(node.target): getattr(program.graph_module, str(node.target)) for node in program.graph.nodes if node.op == "get_attr"}
-
-
-def translate_exported(program: ExportedProgram, example_inputs: Optional[Sequence[Any]] = None) -> Network:
-    """The network that an exported program is, for its example inputs' shapes or those given. Raises CompileError with all obstacles."""
+def make_graph(program: ExportedProgram) -> torch.fx.GraphModule:
+    """The program as a module of its user's inputs, which `translate` takes. Raises CompileError with what is refused as a whole."""
     program = _functional(program)
     obstacles = _find_obstacles(program)
     if obstacles:
         raise CompileError("the program is not supported:\n" + "\n".join(obstacles))
+    graph, tensors = _take_lifted(program)
+    held = {str(node.target): getattr(program.graph_module, str(node.target)) for node in program.graph.nodes if node.op == "get_attr"}
+    module = torch.fx.GraphModule({**tensors, **held}, graph)
+    module.octet_translator = Exported
+    module.octet_spec = None if _is_plain(program.call_spec.out_spec) else program.call_spec.out_spec
+    return module
+
+
+def translate_exported(program: ExportedProgram, example_inputs: Optional[Sequence[Any]] = None) -> Network:
+    """The network that an exported program is, for its example inputs' shapes or those given. Raises CompileError with all obstacles."""
     given = program.example_inputs if example_inputs is None else (tuple(example_inputs), {})
-    network = _Exported(_lower(program)).run(pytree.tree_leaves(given))
-    network.result = pytree.tree_unflatten(list(network.result), program.call_spec.out_spec)
-    return network
+    return translate(make_graph(program), pytree.tree_leaves(given))

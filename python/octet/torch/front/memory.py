@@ -34,7 +34,8 @@ class Memory:
             if read in self._stale:
                 self._obstruct(node, f"reads {read.name}, whose memory {self._stale[read]} has changed in place through another view; "
                                "use the operator that returns a new tensor")
-        if not node.args or not is_in_place(node.target, node.op, {**node.kwargs, "inplace": node.kwargs.get("inplace") or getattr(module, "inplace", False)}):
+        inplace = node.kwargs.get("inplace") or getattr(module, "inplace", False)
+        if not node.args or not is_in_place(node.target, node.op, {**node.kwargs, "inplace": inplace}):
             return []
         first = node.args[0]
         before = self.real.get(first) if isinstance(first, torch.fx.Node) else None

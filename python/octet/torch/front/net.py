@@ -24,6 +24,11 @@ def held_as(dtype: torch.dtype) -> torch.dtype:
     return torch.float32 if dtype.is_floating_point else dtype
 
 
+def hold(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor as the program takes it."""
+    return tensor.detach().to(held_as(tensor.dtype)).contiguous()
+
+
 class Value:
     """A tensor of the network: computed when it runs, or a constant (`tensor`) that becomes one of its weights when it is read.
 
@@ -63,9 +68,10 @@ class Net:
         self.builder.set_origin(name, *self._source)
 
     def input(self, name: str, tensor: torch.Tensor) -> Value:
-        if tensor.dtype not in ELEMENTS:
+        dtype = held_as(tensor.dtype)
+        if dtype not in ELEMENTS:
             raise Unsupported(f"inputs of {tensor.dtype}; give float32")
-        return Value(self, self.builder.add_input(name, ELEMENTS[tensor.dtype], list(tensor.shape)))
+        return Value(self, self.builder.add_input(name, ELEMENTS[dtype], list(tensor.shape)))
 
     def constant(self, tensor: torch.Tensor, name: str = "", rounding: str = "") -> Value:
         return Value(self, tensor=tensor, name=name, rounding=rounding)
@@ -81,7 +87,7 @@ class Net:
         value = operand if isinstance(operand, Value) else self.constant(operand)
         self._constants += not value.name
         name = value.name or f"{self._origin}.constant{self._constants}"
-        array = value.tensor.detach().to(value.dtype).contiguous()
+        array = hold(value.tensor)
         if value.dtype not in ELEMENTS:
             raise Unsupported(f"constants of {value.dtype}")
         if array.dtype == torch.bool:

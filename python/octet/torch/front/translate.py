@@ -33,6 +33,9 @@ class Network:
         self._net, self.inputs, self.outputs, self.lines = net, inputs, outputs, lines
         #: What the graph returns, with numbers of outputs in place of tensors.
         self.result = result
+        #: The types that the graph takes and returns; the program holds all floats as f32.
+        self.input_types: List[torch.dtype] = []
+        self.output_types: List[torch.dtype] = []
         #: The graph's nodes by the origins of operators.
         self.nodes: Dict[str, str] = {}
 
@@ -114,7 +117,7 @@ class Translator:
 
     # ---- nodes ----
     def run(self, example_inputs: Sequence[Any]) -> Network:
-        inputs, examples, result = [], list(example_inputs), None
+        inputs, examples, result, real_result = [], list(example_inputs), None, None
         with torch.no_grad():
             for node in self.module.graph.nodes:
                 if node.op == "placeholder":
@@ -128,12 +131,16 @@ class Translator:
                         if any(leaf is _LEFT_OUT for leaf in pytree.tree_leaves(self.made[read])):
                             self.obstruct(read, _NOT_COMPUTED)
                     result = torch.fx.map_arg(node.args[0], lambda n: self.made[n])
+                    real_result = torch.fx.map_arg(node.args[0], lambda n: self.real[n])
                 else:
                     self.call(node)
         if self.obstacles:
             count = "1 operator is" if len(self.obstacles) == 1 else f"{len(self.obstacles)} operators are"
             raise CompileError(f"{count} not supported:\n" + "\n".join(self.obstacles))
-        return self.finish(inputs, result)
+        network = self.finish(inputs, result)
+        network.input_types = [x.dtype for x in example_inputs if isinstance(x, torch.Tensor)]
+        network.output_types = [x.dtype for x in pytree.tree_leaves(real_result) if isinstance(x, torch.Tensor)]
+        return network
 
     def take_input(self, node: torch.fx.Node, real: Any) -> List[str]:
         """The name of an input, if it is a tensor."""
@@ -305,4 +312,4 @@ class Translator:
 
 def translate(graph: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> Network:
     """The network that a graph is for inputs of these shapes. Raises CompileError with all operators that are not supported."""
-    return Translator(graph).run(example_inputs)
+    return getattr(graph, "octet_translator", Translator)(graph).run(example_inputs)

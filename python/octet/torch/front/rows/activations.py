@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import nn
 
 from ..net import Net, Unsupported, Value
@@ -62,9 +63,13 @@ def elu(net: Net, x: Value, alpha: float = 1.0, *scales: Any, **__: Any) -> Valu
 
 @operators("softplus")
 def softplus(net: Net, x: Value, beta: float = 1.0, threshold: float = 20.0) -> Value:
-    if beta == 1:
-        return net.nn("softplus", x)
-    return net.nn("div", net.nn("softplus", net.nn("mul", x, float(beta))), float(beta))
+    """Beyond the threshold PyTorch returns x, from which 20 and more cannot be told in f32."""
+    scaled = x if beta == 1 else net.nn("mul", x, float(beta))
+    y = net.nn("softplus", scaled)
+    y = y if beta == 1 else net.nn("div", y, float(beta))
+    if threshold >= 20:
+        return y
+    return net.nn("select", net.compose("Less", net.constant(torch.tensor([float(threshold)])), scaled), x, y, dtype=x.dtype)
 
 
 @operators("prelu")
@@ -131,7 +136,7 @@ modules(nn.Hardsigmoid)(lambda net, module, x: hardsigmoid(net, x))
 modules(nn.GELU)(lambda net, module, x: gelu(net, x, module.approximate))
 modules(nn.LeakyReLU)(lambda net, module, x: leaky_relu(net, x, module.negative_slope))
 modules(nn.ELU)(lambda net, module, x: elu(net, x, module.alpha))
-modules(nn.Softplus)(lambda net, module, x: softplus(net, x, module.beta))
+modules(nn.Softplus)(lambda net, module, x: softplus(net, x, module.beta, module.threshold))
 modules(nn.PReLU)(lambda net, module, x: prelu(net, x, module.weight))
 modules(nn.Softmax)(lambda net, module, x: softmax(net, x, module.dim))
 modules(nn.LogSoftmax)(lambda net, module, x: log_softmax(net, x, module.dim))

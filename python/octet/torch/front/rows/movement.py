@@ -13,7 +13,7 @@ from ..net import Net, Unsupported, Value
 from ..table import ATEN, METHODS, methods, modules, operators
 
 
-@operators("view", "reshape", "flatten", "unflatten", "unsqueeze", "squeeze", "_unsafe_view", "view_as", "reshape_as", "_reshape_alias", "ravel", "resize")
+@operators("view", "reshape", "flatten", "unflatten", "unsqueeze", "squeeze", "_unsafe_view", "view_as", "reshape_as", "_reshape_alias", "ravel")
 def reshape(net: Net, x: Value, *_: Any, **__: Any) -> Value:
     """The elements in their order, in the shape that PyTorch computed."""
     return net.nn("reshape", x, shape=net.result.shape)
@@ -145,6 +145,11 @@ def pad(net: Net, x: Value, pad: Sequence[int], mode: Any = "constant", value: O
     if mode == "constant":
         return net.compose("Pad", x, sizes, net.constant(torch.tensor(value or 0, dtype=x.dtype)))
     return net.compose("Pad", x, sizes, mode=names[mode])
+
+
+for _rank in (1, 2, 3):
+    operators(f"reflection_pad{_rank}d")(lambda net, x, padding: pad(net, x, padding, "reflect"))
+    operators(f"replication_pad{_rank}d")(lambda net, x, padding: pad(net, x, padding, "replicate"))
 
 
 @operators("pixel_shuffle")

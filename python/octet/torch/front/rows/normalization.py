@@ -131,5 +131,9 @@ def normalize(net: Net, x: Value, p: float = 2.0, dim: int = 1, eps: float = 1e-
 modules(nn.LayerNorm)(lambda net, m, x: layer_norm(net, x, m.normalized_shape, m.weight, m.bias, m.eps))
 modules(nn.GroupNorm)(lambda net, m, x: group_norm(net, x, m.num_groups, m.weight, m.bias, m.eps))
 modules(nn.RMSNorm)(lambda net, m, x: rms_norm(net, x, m.normalized_shape, m.weight, m.eps))
-modules(nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d)(lambda net, m, x: instance_norm(
-    net, x, m.running_mean, m.running_var, m.weight, m.bias, m.running_mean is None, m.momentum, m.eps))
+@modules(nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d)
+def instance_norm_module(net: Net, module: Any, x: Value) -> Value:
+    """Also without a batch, which the function does not take."""
+    batched = x if x.rank != module.module._get_no_batch_dim() else net.reshape(x, (1, *x.shape))
+    y = _instance_norm(net, batched, module.running_mean, module.running_var, module.weight, module.bias, module.running_mean is None, module.momentum, module.eps)
+    return net.reshape(y, x.shape)

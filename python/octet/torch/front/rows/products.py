@@ -98,7 +98,8 @@ def conv_module(net: Net, module: Any, input: Value) -> Value:
         sizes = list(module._reversed_padding_repeated_twice)
         rank = len(sizes) // 2
         low, high = sizes[0::2][::-1], sizes[1::2][::-1]
-        pads = torch.tensor([0, 0, *low, 0, 0, *high])
+        outer = [0] * (input.rank - rank)
+        pads = torch.tensor([*outer, *low, *outer, *high])
         input, padding = net.compose("Pad", input, net.constant(pads), mode=mode), [0] * rank
     return conv(net, input, module.weight, module.bias, module.stride, padding, module.dilation, module.groups)
 

@@ -77,7 +77,7 @@ def min_(net: Net, x: Value, *args: Any, dim: Any = None, keepdim: bool = False)
 
 def _position(net: Net, op: str, x: Value, dim: Any, keepdim: bool) -> Value:
     if dim is None:
-        return net.reshape(net.compose(op, net.reshape(x, (-1 if not x.rank else int(torch.tensor(x.shape).prod()),)), axis=0, keepdims=0), net.result.shape)
+        return net.reshape(net.compose(op, net.reshape(x, (math.prod(x.shape),)), axis=0, keepdims=0), net.result.shape)
     return net.compose(op, x, axis=x.axis(dim), keepdims=int(keepdim))
 
 
@@ -162,7 +162,8 @@ def _mean(net: Net, x: Value, dim: Any = None, keepdim: bool = False) -> Value:
 
 @operators("var_mean")
 def var_mean(net: Net, x: Value, *args: Any, **kwargs: Any) -> tuple:
-    return var(net, x, *args, **kwargs), _mean(net, x, args[0] if args else kwargs.get("dim"), args[2] if len(args) > 2 else kwargs.get("keepdim", False))
+    dim, keepdim = args[0] if args else kwargs.get("dim"), args[2] if len(args) > 2 else kwargs.get("keepdim", False)
+    return var(net, x, *args, **kwargs), _mean(net, x, dim, keepdim)
 
 
 @operators("std_mean")

@@ -11,6 +11,7 @@ from torch import nn
 from ..net import Net, Unsupported, Value
 from ..table import FUNCTIONS, MODULES, modules
 from .attention import masked, transposed_keys
+from .movement import slice_along
 
 
 def _swapped(net: Net, x: Value) -> Value:
@@ -23,7 +24,7 @@ def _projections(net: Net, m: Any, inputs: Tuple[Value, Value, Value]) -> list:
     part = lambda value, i: value and net.constant(value.tensor[i * size:(i + 1) * size], f"{value.name}.{'qkv'[i]}")  # noqa: E731
     if weight is not None and inputs[0] is inputs[1] is inputs[2]:
         joined = net.nn("linear", inputs[0], weight, bias)
-        return [net.nn("slice", joined, starts=[*[0] * (joined.rank - 1), i * size], sizes=[*joined.shape[:-1], size], steps=[1] * joined.rank) for i in range(3)]
+        return [slice_along(net, joined, joined.rank - 1, i * size, size) for i in range(3)]
     weights = [part(weight, i) for i in range(3)] if weight is not None else [m.q_proj_weight, m.k_proj_weight, m.v_proj_weight]
     return [net.nn("linear", x, weights[i], part(bias, i)) for i, x in enumerate(inputs)]
 
