@@ -82,7 +82,15 @@ static void insertProduct(const ScaledLayer &layer, ArrayRef<double> factors) {
   Value constant = nn::createConstant<float>(
       builder, loc, (getSourceName(layer.getProduct()) + ".factors").str(), type.clone(shape),
       SmallVector<float, 0>(factors.begin(), factors.end()));
-  input.set(nn::MulOp::create(builder, loc, type, input.get(), constant));
+  auto product = nn::MulOp::create(builder, loc, type, input.get(), constant);
+  // What it computes is quantized: the policy, which is about the network, has no say in it.
+  auto reason = ReasonAttr::get(builder.getContext(), "OCT122",
+                                "octet-equalize-inputs put it there, in front of the quantize", "");
+  product->setAttr(kDecisionAttr,
+                   DecisionAttr::get(builder.getContext(), /*number=*/std::nullopt, Verdict::Float,
+                                     SymbolRefAttr(), reason, /*note=*/ReasonAttr(),
+                                     /*refused=*/false));
+  input.set(product);
 }
 
 namespace {

@@ -114,7 +114,18 @@ std::optional<Reason> octet::checkTypes(const Unit &unit) {
   return std::nullopt;
 }
 
+/// What a recovery pass has decided about an operator that it inserted.
+static std::optional<Reason> getReasonOfRecovery(Operation *op) {
+  DecisionAttr decision = getDecision(op);
+  ReasonAttr reason = decision ? decision.getReason() : ReasonAttr();
+  if (!reason || reason.getCode().getValue() != "OCT122")
+    return std::nullopt;
+  return Reason{reason.getCode().getValue(), reason.getText().str(), reason.getRemedy().str()};
+}
+
 Decision octet::decide(Operation *op, const Backend &backend, const QConfigMapping &mapping) {
+  if (auto reason = getReasonOfRecovery(op))
+    return {op, std::nullopt, nullptr, Verdict::Float, reason};
   Decision decision{op, backend.matchUnit(op), nullptr, Verdict::Float, std::nullopt};
   if (!decision.unit) {
     explainNoPattern(decision, backend, mapping);

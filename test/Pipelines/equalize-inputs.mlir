@@ -18,7 +18,7 @@
 // CHECK-NEXT: "right"
 // CHECK-LABEL: func.func @main
 // CHECK: %[[F:.*]] = nn.constant dense_resource<first.factors> : tensor<1x2x1x1xf32>
-// CHECK: %[[X:.*]] = nn.mul %{{.*}}, %[[F]] {octet.origin = #octet.origin<"first">}
+// CHECK: %[[X:.*]] = nn.mul %{{.*}}, %[[F]] {octet.decision = {{.*}}OCT122{{.*}}octet.origin = #octet.origin<"first">}
 // CHECK: octet.group {{.*}} = %[[X]],
 // CHECK-NOT: nn.mul
 // CHECK: return

@@ -153,6 +153,15 @@ def test_equalization_of_the_worst_layer(with_recipe):
     assert after[-1].output.sqnr > before[-1].output.sqnr + 6 and everything[-1].output.sqnr > before[-1].output.sqnr + 6
 
 
+def test_strict_takes_the_factors(with_recipe):
+    """The multiplication by the factors is the pass's, not the network's: it stays float, which is no error."""
+    network, data = uneven_network()
+    model = octet.compile(network, calibration_data=data, backend=with_recipe("octet-equalize-inputs"), strict=True)
+    factors, *layers = model.report.data["operators"]
+    assert (factors["operator"], factors["code"], factors["refused"]) == ("nn.mul", "OCT122", False)
+    assert len(layers) == 3 and all(row["verdict"].startswith("int8") for row in layers)
+
+
 # ---- consecutive layers --------------------------------------------------------------------------------------------------
 #: What `torch.ao.quantization._equalize.equalize` of 2.13 makes of the layers below, threshold 1e-4.
 RECORDED = [
