@@ -100,10 +100,10 @@ SmallVector<Value> TileSums::addSteps(KernelBuilder &b, Value in, Value w, int64
   for (int64_t step = 0; step < steps; step += together) {
     together = std::min(most, steps - step);
     if (products.partsPerSum() > 1) {
-      for (int64_t i = 0; i < tile.vectors && step == 0; ++i)
-        load(i);
-      auto inputs = llvm::map_to_vector(llvm::seq(tile.vectors),
-                                        [&](int64_t i) { return pixels[i][step][0]; });
+      auto inputs = llvm::map_to_vector(llvm::seq(tile.vectors), [&](int64_t i) {
+        Value at = b.addIndex(in, i * products.pixelsPerSum() * shape.inPixel);
+        return loadInput(b, b.addIndex(at, step * products.inputs()), /*steps=*/1, size)[0][0];
+      });
       addParts(b, inputs, b.addIndex(w, step * weightStep), panels, sums);
       continue;
     }

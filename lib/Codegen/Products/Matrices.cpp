@@ -13,8 +13,8 @@ using namespace octet::codegen;
 
 namespace {
 /// For levels that multiply eight bytes of two pixels by those of two outputs. Input stays
-/// unsigned. The sums of two pixels are one vector, blocks of two outputs of the first and the
-/// second pixel.
+/// unsigned. The sums of two pixels are eight values, each two outputs of the first and the second
+/// pixel.
 struct MatrixTiles : TileProducts {
   int64_t inputs() const override { return 8; }
   int64_t parts() const override { return 8; }
@@ -22,7 +22,9 @@ struct MatrixTiles : TileProducts {
   int64_t partsPerSum() const override { return 8; }
   int64_t pixelsPerSum() const override { return 2; }
   int64_t vectorsPerSum() const override { return 2; }
-  TileCosts getTileCosts() const override { return {/*mostVectors=*/3}; }
+  int64_t stepsPerLoad() const override { return 2; }
+  /// 16 registers of sums: with 24, LLVM keeps some of them on the stack.
+  TileCosts getTileCosts() const override { return {/*mostVectors=*/2}; }
   bool keepsInput(int64_t /*inputVectors*/) const override { return true; }
   bool readsJoinedSteps() const override { return true; }
 
