@@ -63,6 +63,12 @@ def test_all_levels_are_written():
     assert repr(own).splitlines()[0] == repr(theirs).splitlines()[0] and len(repr(own).splitlines()) == len(repr(theirs).splitlines())
 
 
+def test_a_name_of_two_operators_has_one_entry():
+    mapping = QConfigMapping().set_module_name_regex("body.*", None).set_module_name_regex(".*", None)
+    places = [("body.relu", "body.relu"), ("body.relu", "body"), ("fc", "fc")]
+    assert json.loads(write_mapping(mapping, places=places))["module_name_regex"] == [[r"body\.relu$", None], ["fc$", None]]
+
+
 def test_known_range_of_a_class_is_its_results():
     """As in the built-in mappings; a module by name has it for its inputs, too, and so has a mapping without another range."""
     fixed = QConfig(FixedQParamsObserver.with_args(scale=0.5, zero_point=0), default_weight_observer)

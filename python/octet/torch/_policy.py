@@ -84,7 +84,8 @@ def _spell_out(entries: List[Any], places: Sequence[Tuple[str, str]]) -> List[An
     """Regular expressions as PyTorch applies them, to the paths of modules: one for each operator that the first match is for."""
     result, taken = [], set()
     for pattern, qconfig in entries:
-        names = [name for name, path in places if re.match(pattern, path)]
+        # A function and a module beside it may have one name.
+        names = list(dict.fromkeys(name for name, path in places if re.match(pattern, path)))
         result += [[f"{re.escape(name)}$", qconfig] for name in names if name not in taken]
         if not any(re.match(pattern, name) for name, _ in places) and not names:
             result.append([pattern, qconfig])  # said to be idle when the network is compiled

@@ -13,6 +13,7 @@ from ..errors import CompileError, InputError
 from ._compilation import Policy
 from ._modules import CompiledModule, PreparedModule, Source
 from ._policy import write_backend, write_mapping
+from ._settled import check_settled
 from ._training import TrainingModule
 from .front.trace import Tracer, list_places, trace
 
@@ -52,6 +53,8 @@ def prepare_fx(model: torch.nn.Module, qconfig_mapping: Any, example_inputs: Tup
 
     Raises: InputError for modules that cannot be traced, CompileError with all operators that are not supported, and their lines.
     """
+    if _equalization_config is not None:
+        raise InputError("_equalization_config: name octet-equalize-inputs in the recipe of a backend file instead (docs/numeric-suite.md)")
     if isinstance(model, torch.nn.Module) and model.training:
         # PyTorch takes such models, and so programs do not always call eval().
         warnings.warn("model: is in training mode, and a copy in evaluation mode is prepared; call eval() first", stacklevel=2)
@@ -74,7 +77,20 @@ def prepare_qat_fx(model: torch.nn.Module, qconfig_mapping: Any, example_inputs:
     return TrainingModule(graph, make_policy(qconfig_mapping, backend_config, prepare_custom_config, graph), example_inputs)
 
 
-def _convert(prepared: Any, is_compiled: bool) -> CompiledModule:
+def _check_arguments(prepared: Any, custom: Any, qconfig_mapping: Any, backend_config: Any) -> None:
+    members = custom.to_dict() if hasattr(custom, "to_dict") else custom or {}
+    if members.get("observed_to_quantized_custom_module_class"):
+        raise InputError("ConvertCustomConfig: observed_to_quantized_custom_module_class has no counterpart; write a pattern on the operators of "
+                         "the module in a backend file (docs/write-a-backend.md)")
+    if qconfig_mapping is not None or backend_config is not None:
+        settled, graph = (prepared._policy, prepared.module) if isinstance(prepared, TrainingModule) else (prepared._source.policy, prepared.float_module)
+        given = make_policy({} if qconfig_mapping is None else qconfig_mapping, backend_config, None, graph)
+        check_settled(settled, given, qconfig_mapping is not None, backend_config is not None)
+
+
+def _convert(prepared: Any, is_compiled: bool, *arguments: Any) -> CompiledModule:
+    if isinstance(prepared, (PreparedModule, TrainingModule)):
+        _check_arguments(prepared, *arguments)
     if isinstance(prepared, TrainingModule):
         return CompiledModule(prepared.make_source(), prepared.example_inputs, is_compiled)
     if not isinstance(prepared, PreparedModule):
@@ -93,12 +109,12 @@ def convert_fx(graph_module: PreparedModule, convert_custom_config: Any = None, 
                backend_config: Any = None) -> CompiledModule:
     """The calibrated module as compiled code. `code` and `print` show its reference model, `report` what became of each operator.
 
-    A `qconfig_mapping` or `backend_config` replaces that of `prepare_fx` if the observers stay the same.
+    `qconfig_mapping` and `backend_config` say nothing new: other ones than those of `prepare_fx` are refused.
     """
-    return _convert(graph_module, is_compiled=True)
+    return _convert(graph_module, True, convert_custom_config, qconfig_mapping, backend_config)
 
 
 def convert_to_reference_fx(graph_module: PreparedModule, convert_custom_config: Any = None, _remove_qconfig: bool = True,
                             qconfig_mapping: Any = None, backend_config: Any = None) -> CompiledModule:
     """As `convert_fx`, whose code gives the numbers of its reference model (Octet has one law for both), compiled at the first call."""
-    return _convert(graph_module, is_compiled=False)
+    return _convert(graph_module, False, convert_custom_config, qconfig_mapping, backend_config)
