@@ -213,10 +213,7 @@ private:
 
   llvm::Error tidy() {
     PassManager pm(&context);
-    if (request.policy.keepsOperators)
-      pm.addNestedPass<func::FuncOp>(createSinkReshapesPass({/*partsOnly=*/true}));
-    else
-      buildTidyPipeline(pm);
+    buildTidyPipeline(pm, request.policy.keepsOperators);
     if (failed(pm.run(*module)))
       return llvm::createStringError("a pass failed");
     ImportSummary summary = summarize(*module);
