@@ -11,19 +11,17 @@
 
 using namespace mlir;
 
-void octet::buildTidyPipeline(OpPassManager &pm) {
-  pm.addNestedPass<func::FuncOp>(createSinkReshapesPass());
+void octet::buildTidyPipeline(OpPassManager &pm, bool keepsOperators) {
+  pm.addNestedPass<func::FuncOp>(createSinkReshapesPass({/*partsOnly=*/keepsOperators}));
+  if (keepsOperators)
+    return;
   pm.addNestedPass<func::FuncOp>(createFoldIntoWeightsPass());
   pm.addNestedPass<func::FuncOp>(createFlushWeightsPass());
   pm.addNestedPass<func::FuncOp>(createRaiseIdiomsPass());
 }
 
-void octet::buildOperatorTidyPipeline(OpPassManager &pm) {
-  pm.addNestedPass<func::FuncOp>(createSinkReshapesPass({/*partsOnly=*/true}));
-}
-
 void octet::registerTidyPipeline() {
   PassPipelineRegistration<>("octet-tidy",
                              "what every imported network goes through, whatever its source",
-                             buildTidyPipeline);
+                             [](OpPassManager &pm) { buildTidyPipeline(pm); });
 }

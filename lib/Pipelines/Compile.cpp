@@ -213,7 +213,7 @@ private:
 
   llvm::Error tidy() {
     PassManager pm(&context);
-    (request.policy.keepsOperators ? buildOperatorTidyPipeline : buildTidyPipeline)(pm);
+    buildTidyPipeline(pm, request.policy.keepsOperators);
     if (failed(pm.run(*module)))
       return llvm::createStringError("a pass failed");
     ImportSummary summary = summarize(*module);

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """prepare_fx and convert_fx: the same program as with PyTorch's own, and what its users may do with the result."""
 import copy
+import copy
 import pickle
 import threading
 
@@ -192,3 +193,47 @@ def test_wrong_inputs(converted):
         converted(np.zeros((1, 3, 16, 16), np.float32))
     with pytest.raises(octet.InputError, match="input 0: is on meta"):
         converted(torch.zeros(1, 3, 16, 16, device="meta"))
+
+
+class Named(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x, other=None, scale=2.0):
+        return {"sum": self.layer(x) + other, "pair": (self.layer(other) * scale, x)}
+
+
+@pytest.fixture(scope="module")
+def named():
+    torch.manual_seed(0)
+    module, inputs = Named().eval(), (torch.randn(3, 4), torch.randn(3, 4))
+    prepared = prepare_fx(module, quantization.get_default_qconfig_mapping("x86"), inputs)
+    first = prepared(inputs[0], other=inputs[1])
+    assert torch.equal(first["sum"], module(*inputs)["sum"])
+    return prepared, convert_fx(prepared), inputs
+
+
+def test_inputs_by_name_and_results_in_dictionaries(named):
+    _, converted, (x, other) = named
+    expected, by_name = converted(x, other), converted(other=other, x=x)
+    assert list(expected) == ["sum", "pair"] and type(expected["pair"]) is tuple
+    assert torch.equal(by_name["sum"], expected["sum"]) and torch.equal(by_name["pair"][0], expected["pair"][0])
+
+
+@pytest.mark.parametrize("inputs, given, message", [
+    (1, ("z",), "input 'z': there is none; the inputs are x, other"),
+    (1, ("x",), "input 'x': is given twice"),
+    (0, ("other",), "input 'x': is missing; give it in front of those behind it"),
+])
+def test_wrong_names_are_refused(named, inputs, given, message):
+    _, converted, tensors = named
+    with pytest.raises(octet.InputError, match=message):
+        converted(*tensors[:inputs], **dict.fromkeys(given, tensors[0]))
+
+
+def test_copies(named):
+    prepared, converted, inputs = named
+    again = convert_fx(copy.deepcopy(prepared))
+    assert torch.equal(again(*inputs)["sum"], converted(*inputs)["sum"])
+    assert torch.equal(copy.deepcopy(converted)(*inputs)["sum"], converted(*inputs)["sum"])

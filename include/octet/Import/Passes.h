@@ -18,10 +18,9 @@ namespace octet {
 #define GEN_PASS_REGISTRATION
 #include "octet/Import/Passes.h.inc"
 
-/// The passes from nn to nn that every imported network goes through, whatever its source.
-void buildTidyPipeline(mlir::OpPassManager &pm);
-/// The same for a network whose operators a policy observes one by one: all of them stay.
-void buildOperatorTidyPipeline(mlir::OpPassManager &pm);
+/// The passes from nn to nn that every imported network goes through, whatever its source; only
+/// those that leave its operators as they are where a policy is about these.
+void buildTidyPipeline(mlir::OpPassManager &pm, bool keepsOperators = false);
 
 /// Registers it as `octet-tidy`.
 void registerTidyPipeline();

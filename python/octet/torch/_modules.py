@@ -38,6 +38,8 @@ class Source:
 
     def __init__(self, graph: torch.fx.GraphModule, policy: Policy) -> None:
         self.graph, self.policy = graph, policy
+        #: The arguments of the module.
+        self.names = [str(node.target) for node in graph.graph.nodes if node.op == "placeholder"]
         self.samples: Dict[Key, List[Sample]] = {}
         self.statistics: Optional[List[str]] = None
         self.loaded: List[str] = []
@@ -76,6 +78,18 @@ class Source:
         return _compilation.convert(network, self.policy, [], self.statistics, threads, is_compiled), network
 
 
+def _order(names: Sequence[str], inputs: Sequence[Any], named: Dict[str, Any]) -> Tuple[Any, ...]:
+    """Inputs that are given by position and by name, in the order of the module's."""
+    rest = names[len(inputs):]
+    for name in named:
+        if name not in rest:
+            raise InputError(f"input {name!r}: {'is given twice' if name in names else 'there is none'}; the inputs are {', '.join(names)}")
+    wanted = rest[:max(rest.index(name) for name in named) + 1]
+    if missing := [name for name in wanted if name not in named]:
+        raise InputError(f"input {missing[0]!r}: is missing; give it in front of those behind it")
+    return (*inputs, *(named[name] for name in wanted))
+
+
 class PreparedModule(torch.nn.Module):
     """What `prepare_fx` returns: computes as the float module does, and keeps what it is called with for calibration."""
 
@@ -86,7 +100,8 @@ class PreparedModule(torch.nn.Module):
         #: The network with its observers, as text.
         self.code, _ = _compilation.prepare(self._source.get_network(self.example_inputs), policy)
 
-    def forward(self, *inputs: Any) -> Any:
+    def forward(self, *inputs: Any, **named: Any) -> Any:
+        inputs = _order(self._source.names, inputs, named) if named else inputs
         _check_tensors(inputs)
         self._source.record(inputs)
         return self.float_module(*inputs)
@@ -152,14 +167,15 @@ class CompiledModule(torch.nn.Module):
     def __init__(self, source: Source, example_inputs: Sequence[Any], is_compiled: bool = True, threads: int = 1) -> None:
         super().__init__()
         self._source: Optional[Source] = source
-        self._key, self._threads = get_key(example_inputs), threads
+        self._key, self._threads, self._names = get_key(example_inputs), threads, source.names
         self._converted, network = source.convert(example_inputs, threads, is_compiled)
         self._signature = (network.result, network.input_types, network.output_types)
         self._runs: Dict[Any, Callable[..., Any]] = {}
         if is_compiled:
             self._runs[self._key] = make_run(self._converted, network)
 
-    def forward(self, *inputs: Any) -> Any:
+    def forward(self, *inputs: Any, **named: Any) -> Any:
+        inputs = _order(self._names, inputs, named) if named else inputs
         try:
             run = self._runs[get_key(inputs)]
         except (KeyError, AttributeError):

@@ -39,6 +39,9 @@ class Network:
         #: The graph's nodes by the origins of operators.
         self.nodes: Dict[str, str] = {}
 
+    def __deepcopy__(self, memo: Dict[int, Any]) -> "Network":
+        return self  # it does not change
+
     @property
     def bytecode(self) -> bytes:
         return self._net.builder.bytecode
