@@ -84,6 +84,7 @@ def test_names_and_structure(tmp_path):
     assert any(origin[:1] + origin[2:3] == ("linear", "torch.nn.functional.linear") for origin in origins)
     assert any(origin[:1] + origin[2:3] == ("relu", "torch.nn.ReLU") for origin in origins)
     assert any(origin[2] == "torch.nn.functional.gelu" for origin in origins)
+    assert {origin[2] for origin in origins if origin[0] in ("add", "mul")} == {"operator.add", "operator.mul"}
     file, line, text = network.lines["tied"]
     assert (file, text) == (__file__, "y = self.tied(y) + self.shift")
     assert Path(__file__).read_text().split("\n")[line - 1].strip() == text

@@ -36,6 +36,20 @@ def _mutate_part(x):
     return x + 1
 
 
+class Rotary(nn.Module):
+    """Positions as turns of pairs of numbers."""
+
+    def __init__(self):
+        super().__init__()
+        angles = torch.outer(torch.arange(8.0), 1.0 / 100 ** (torch.arange(0, 6, 2) / 6))
+        self.register_buffer("turns", torch.polar(torch.ones_like(angles), angles), persistent=False)
+
+    def forward(self, x):
+        pairs = torch.view_as_complex(x.float().unflatten(-1, (-1, 2)))
+        turned = pairs * self.turns[:5][None, :, None]
+        return torch.view_as_real(turned).flatten(3).type_as(x)
+
+
 def _norm(cls, *args, **kwargs):
     """A normalization with parameters and statistics that are not the initial ones."""
     module = cls(*args, **kwargs)
@@ -244,7 +258,17 @@ POOLING = [
     ("grid_sample_border", lambda x, g: F.grid_sample(x, g, padding_mode="border", align_corners=True), (IMAGE, torch.rand(2, 4, 5, 2) * 2.4 - 1.2)),
     ("affine_grid", lambda t: F.affine_grid(t, (2, 8, 4, 5), align_corners=False), (torch.randn(2, 2, 3),)),
 ]
+def _turn(x, y):
+    """Sums, products and views of complex numbers."""
+    a, b = torch.view_as_complex(x), torch.view_as_complex(y)
+    c = (a * b + a - b * 2.0).transpose(0, 1)[..., None, 0].expand(-1, 2)
+    return torch.view_as_real(c.reshape(-1).clone()), torch.view_as_real(a * torch.view_as_complex(torch.ones(3, 2)))
+
+
 PRODUCTS = [
+    ("rotary", Rotary(), (torch.randn(2, 5, 4, 6),)),
+    ("complex", _turn, (torch.randn(2, 3, 2), torch.randn(2, 3, 2))),
+    ("polar", lambda x, y: torch.view_as_real(torch.polar(x, y)), (X, Y)),
     ("linear", nn.Linear(5, 3), (X,)),
     ("linear_plain", nn.Linear(5, 3, bias=False), (X,)),
     ("linear_function", lambda x, w: F.linear(x, w), (X, torch.randn(4, 5))),

@@ -23,6 +23,10 @@ _ARRANGING = {"view", "reshape", "permute", "transpose", "t", "unsqueeze", "sque
 #: Parts of the names of operators for which modules are named.
 _MAIN = ("linear", "conv", "lstm", "gru", "rnn", "embedding", "norm", "pool")
 
+#: Programs do not tell x + y and x += y from x.add(y) and x.add_(y); all are what FX's tracing calls the sign.
+_SIGNS = {"add": "operator.add", "sub": "operator.sub", "mul": "operator.mul", "div": "operator.truediv", "matmul": "operator.matmul"}
+_OPERATORS = {"iadd": "add", "isub": "sub", "imul": "mul", "truediv": "div", "itruediv": "div"}
+
 
 def _name(node: torch.fx.Node) -> str:
     return node.target._schema.name.split("::")[1] if isinstance(node.target, torch._ops.OpOverload) else ""
@@ -87,6 +91,9 @@ def _name_function(node: torch.fx.Node) -> str:
     if not _name(node):
         return name_type(node.target)
     kind, _, name = (node.meta.get("torch_fn") or ("", ""))[1].partition(".")
+    plain = name.strip("_")
+    if "descriptor" in kind and _OPERATORS.get(plain, plain) == _name(node) and _name(node) in _SIGNS:
+        return _SIGNS[_name(node)]
     if name and name in _name(node):
         if "descriptor" in kind:
             return f"torch.Tensor.{name}"

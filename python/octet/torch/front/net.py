@@ -20,8 +20,8 @@ class Unsupported(Exception):
 
 
 def held_as(dtype: torch.dtype) -> torch.dtype:
-    """The type in which the program holds elements: f32 for all floats."""
-    return torch.float32 if dtype.is_floating_point else dtype
+    """The type in which the program holds elements: f32 for all floats, pairs of it for complex numbers."""
+    return torch.float32 if dtype.is_floating_point else torch.complex64 if dtype.is_complex else dtype
 
 
 def hold(tensor: torch.Tensor) -> torch.Tensor:
@@ -50,6 +50,14 @@ class Value:
 
     def axis(self, axis: int) -> int:
         return axis % max(self.rank, 1)
+
+
+class Complex(Value):
+    """A tensor of complex numbers: a value whose last dimension has the real and the imaginary parts. Few rows take it."""
+
+    def __init__(self, pair: Value) -> None:
+        self.net, self.number, self.tensor, self.name, self.pair = pair.net, -1, None, "", pair
+        self.shape, self.dtype = pair.shape[:-1], torch.complex64
 
 
 Operand = Union[Value, torch.Tensor, int, float, bool, None]

@@ -18,6 +18,8 @@ MODULES: Dict[type, Row] = {}
 FUNCTIONS: Dict[Any, Row] = {}
 METHODS: Dict[str, Row] = {}
 ATEN: Dict[str, Row] = {}
+#: Rows of complex numbers, by those of reals.
+COMPLEX: Dict[Row, Row] = {}
 
 
 def modules(*classes: type) -> Callable[[Row], Row]:

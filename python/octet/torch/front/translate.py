@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import torch
 import torch.fx
@@ -18,7 +18,7 @@ from .decompose import decompose
 from .memory import Memory
 from .net import ELEMENTS, Net, Unsupported, Value, held_as
 from .parameters import Parameters
-from .table import MODULES, find_row
+from .table import COMPLEX, MODULES, Row, find_row
 from .trace import find_line
 
 
@@ -72,6 +72,15 @@ def _has_values(tree: Any) -> bool:
 _MISSING = object()
 #: A result that a row leaves out, as positions beside values; reading it is an obstacle.
 _LEFT_OUT = object()
+
+
+def _fit(row: Optional[Row], values: Any) -> Optional[Row]:
+    """The row for complex numbers, if there are any."""
+    if not any(isinstance(leaf, Value) and leaf.dtype == torch.complex64 for leaf in pytree.tree_leaves(values)):
+        return row
+    if row not in COMPLEX:
+        raise Unsupported("complex numbers")
+    return COMPLEX[row]
 
 
 def _refuse(node: torch.fx.Node, reason: str) -> None:
@@ -161,6 +170,8 @@ class Translator:
 
     def finish(self, inputs: List[str], result: Any) -> Network:
         leaves, spec = pytree.tree_flatten(result)
+        if any(isinstance(leaf, Value) and leaf.dtype == torch.complex64 for leaf in leaves):
+            raise CompileError("the graph returns complex numbers; return torch.view_as_real of them")
         tensors = [leaf for leaf in leaves if isinstance(leaf, Value)]
         outputs = ["output" if len(tensors) == 1 else f"output{i}" for i in range(len(tensors))]
         self.net.builder.finish([(name, self.net.number(value)) for name, value in zip(outputs, tensors)])
@@ -205,7 +216,7 @@ class Translator:
             if _has_values(values) and isinstance(real, (bool, int, float)) and not _has_size(node):
                 self.obstruct(node, "a number that the network computes steers the program; keep it a tensor")
             self.made[node] = real  # sizes and the like
-        elif node.target is operator.getitem and not isinstance(values[0][0], Value):
+        elif node.target is operator.getitem and isinstance(values[0][0], (list, tuple, dict)):
             self.made[node] = values[0][0][values[0][1]]
         elif any(leaf is _MISSING or leaf is _LEFT_OUT for leaf in pytree.tree_leaves(values)):
             self.made[node] = self.assume(real)
@@ -243,7 +254,7 @@ class Translator:
         given = {leaf.number for leaf in pytree.tree_leaves(values) if isinstance(leaf, Value)}
 
         def move(leaf: Any) -> Any:
-            is_given = isinstance(leaf, Value) and leaf.tensor is None and leaf.number in given
+            is_given = isinstance(leaf, Value) and leaf.tensor is None and leaf.number >= 0 and leaf.number in given
             return self.net.nn("reshape", leaf, shape=leaf.shape) if is_given else leaf
         return pytree.tree_map(move, made)
 
@@ -254,7 +265,7 @@ class Translator:
             if row is not None:
                 return row(self.net, Parameters(self.parameter, module, str(node.target)), *args, **kwargs)
         else:
-            row = find_row(node.target, node.op)
+            row = _fit(find_row(node.target, node.op), values)
             if row is not None:
                 return row(self.net, *args, **kwargs)
         return self.decompose(node, module, args, kwargs)
@@ -288,7 +299,7 @@ class Translator:
                 args, kwargs = torch.fx.map_arg((node.args, node.kwargs), lambda n: reals[n])
                 reals[node] = self.net.result = node.target(*args, **kwargs)
                 args, kwargs = torch.fx.map_arg((node.args, node.kwargs), lambda n: made[n])
-                row = find_row(node.target, node.op)
+                row = _fit(find_row(node.target, node.op), (args, kwargs))
                 if node.target is operator.getitem and not isinstance(args[0], Value):
                     made[node] = args[0][args[1]]
                 elif any(leaf is _LEFT_OUT for leaf in pytree.tree_leaves((args, kwargs))):

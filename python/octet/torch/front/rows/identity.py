@@ -19,8 +19,8 @@ def to(net: Net, x: Value, *_: Any, **__: Any) -> Value:
     return net.cast(x, net.result.dtype)
 
 
-@operators("clone", "contiguous", "detach", "alias", "lift_fresh_copy", "lift_fresh", "cpu", "requires_grad", "positive", "detach_copy", "real", "conj", "resolve_conj",
-           "resolve_neg", "_assert_tensor_metadata")
+@operators("clone", "contiguous", "detach", "alias", "lift_fresh_copy", "lift_fresh", "cpu", "requires_grad", "positive", "detach_copy", "resolve_conj", "resolve_neg",
+           "_assert_tensor_metadata")
 def identity(net: Net, x: Value, *_: Any, **__: Any) -> Value:
     return x
 
