@@ -29,13 +29,16 @@ static bool changesOnesOnly(nn::ReshapeOp reshape) {
   return withoutOnes(reshape.getInput().getType()) == withoutOnes(reshape.getResult().getType());
 }
 
-static bool isOfOneName(Operation *a, Operation *b) {
-  return a && !getSourceName(a).empty() && getSourceName(a) == getSourceName(b);
+/// Moves of an operator may lack its class and number, by which calls of one name differ.
+static bool isOfOneCall(Operation *a, Operation *b) {
+  OriginAttr x = a ? getOrigin(a) : OriginAttr(), y = getOrigin(b);
+  return x && y && x.getName() == y.getName() &&
+         (!x.getIndex() || !y.getIndex() || x.getIndex() == y.getIndex());
 }
 
 /// Whether a move belongs to the operator that computes what it moves.
 static bool isPart(Operation *move) {
-  return isOfOneName(move->getOperand(0).getDefiningOp(), move);
+  return isOfOneCall(move->getOperand(0).getDefiningOp(), move);
 }
 
 static bool isOneConstant(Value value, int64_t mostDimensions) {
@@ -319,7 +322,8 @@ struct JoinReshapes : OpRewritePattern<nn::ReshapeOp> {
     auto inner = reshape.getInput().getDefiningOp<nn::ReshapeOp>();
     if (!inner)
       return rewriter.notifyMatchFailure(reshape, "requires a reshape of a reshape");
-    if (partsOnly && (!isPart(inner) || !isPartOfReader(reshape)))
+    auto readsPart = [&](Operation *user) { return isOfOneCall(user, reshape); };
+    if (partsOnly && (!isPart(inner) || !llvm::all_of(reshape->getUsers(), readsPart)))
       return rewriter.notifyMatchFailure(reshape, "requires parts of other operators");
     if (inner.getInput().getType() == reshape.getType())
       rewriter.replaceOp(reshape, inner.getInput());
@@ -327,13 +331,6 @@ struct JoinReshapes : OpRewritePattern<nn::ReshapeOp> {
       rewriter.modifyOpInPlace(reshape,
                                [&] { reshape.getInputMutable().assign(inner.getInput()); });
     return success();
-  }
-
-private:
-  /// Whether the operator that reads it was imported with it.
-  static bool isPartOfReader(nn::ReshapeOp reshape) {
-    return llvm::all_of(reshape->getUsers(),
-                        [&](Operation *user) { return isOfOneName(user, reshape); });
   }
 
   bool partsOnly;

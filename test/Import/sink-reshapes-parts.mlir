@@ -42,3 +42,17 @@ func.func @operator_of_its_own(%x: !image, %w: tensor<4x4x1x3xf32>) -> !image {
   %3 = nn.reshape %2 {octet.origin = #again} : (!line) -> !image
   return %3 : !image
 }
+
+// Two calls of one module are two operators.
+// CHECK-LABEL: func.func @calls_of_one_name
+// ALL-LABEL: func.func @calls_of_one_name
+func.func @calls_of_one_name(%x: !line) -> !line {
+  // CHECK-NEXT: nn.reshape
+  // CHECK-NEXT: nn.reshape
+  // CHECK-NEXT: nn.relu
+  // ALL-NEXT: nn.relu
+  %0 = nn.reshape %x {octet.origin = #octet.origin<"drop", "torch.nn.Dropout", 0>} : (!line) -> !line
+  %1 = nn.reshape %0 {octet.origin = #octet.origin<"drop", "torch.nn.Dropout", 1>} : (!line) -> !line
+  %2 = nn.relu %1 {octet.origin = #octet.origin<"relu", "torch.nn.ReLU", 0>} : (!line) -> !line
+  return %2 : !line
+}
