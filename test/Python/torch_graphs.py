@@ -248,14 +248,12 @@ def is_dynamic(reference):
 
 
 def reads_dynamic(reference):
-    """Whether a unit whose result is quantized reads the float result of a dynamic one: PyTorch does not quantize it there."""
-    for node in reference.graph.nodes:
-        if getattr(node.target, "__name__", "") == "quantize_per_tensor" and node.args[0].op != "get_attr":
-            behind = [node.args[0]]
-            behind += [operand for operand in node.args[0].all_input_nodes if operand.target != "dequantize"]
-            if any(_is_dynamic(operand) for unit in behind[1:] for operand in (unit, *unit.all_input_nodes)):
-                return True
-    return False
+    """Whether more than an output reads the float result of a dynamic unit beside static ones: PyTorch takes it for quantized."""
+    def is_further(user):
+        return user.op != "output" and "dynamic" not in str(user.target)
+
+    has_static = any(getattr(node.target, "__name__", "") == "quantize_per_tensor" for node in reference.graph.nodes)
+    return has_static and any(_is_dynamic(node) and any(map(is_further, node.users)) for node in reference.graph.nodes)
 
 
 def prepare_with_torch(module, mapping, inputs, samples, **options):
