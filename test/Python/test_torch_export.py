@@ -106,6 +106,21 @@ class Pair(NamedTuple):
     rest: List[torch.Tensor]
 
 
+class Head(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.active, self.pool, self.linear = nn.ReLU(inplace=True), nn.AdaptiveAvgPool2d(1), nn.Linear(3, 2)
+
+    def forward(self, x):
+        return self.linear(torch.flatten(self.pool(self.active(x * 1)), 1))
+
+
+def test_decomposed_calls_keep_their_function():
+    """Programs with operators in place are decomposed, and flatten is a view there."""
+    origins = find_origins(translate_exported(export(Head(), [torch.randn(1, 3, 6, 6)])))
+    assert "torch.flatten" in [origin[2] for origin in origins if origin[0] == "reshape"]
+
+
 def test_results_of_other_classes():
     assert translate_exported(export(Named(), [torch.randn(3)])).result == Pair(0, [1])
 

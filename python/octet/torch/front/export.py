@@ -3,6 +3,7 @@
 """Programs of torch.export become networks: lifted tensors are constants again, and origins are modules and functions as people wrote them."""
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
 import torch
@@ -59,6 +60,7 @@ class Exported(Translator):
     def __init__(self, graph: torch.fx.GraphModule) -> None:
         super().__init__(graph)
         self._main = self._find_mains(graph)
+        self._calls = Counter(_call(node)[0] for node in graph.graph.nodes if _name(node))
 
     def _find_mains(self, graph: torch.fx.GraphModule) -> Set[torch.fx.Node]:
         groups: Dict[str, List[torch.fx.Node]] = {}
@@ -83,18 +85,24 @@ class Exported(Translator):
         _, path, cls = _innermost(node)
         if node in self._main:
             return path or node.name, name_type(_find_type(cls)), path.rpartition(".")[0]
-        return f"{path}.{node.name}" if path else node.name, _name_function(node), path
+        is_alone = self._calls[_call(node)[0]] == 1
+        return f"{path}.{node.name}" if path else node.name, _name_function(node, is_alone), path
 
 
-def _name_function(node: torch.fx.Node) -> str:
+def _call(node: torch.fx.Node) -> Tuple[str, str]:
+    """A call in the program, and the function: ("relu_1", "function.relu")."""
+    return node.meta.get("torch_fn") or ("", "")
+
+
+def _name_function(node: torch.fx.Node, is_alone: bool) -> str:
     """The function that was called, where the node is all that it does; else the ATen operator."""
     if not _name(node):
         return name_type(node.target)
-    kind, _, name = (node.meta.get("torch_fn") or ("", ""))[1].partition(".")
+    kind, _, name = _call(node)[1].partition(".")
     plain = name.strip("_")
     if "descriptor" in kind and _OPERATORS.get(plain, plain) == _name(node) and _name(node) in _SIGNS:
         return _SIGNS[_name(node)]
-    if name and name in _name(node):
+    if name and (is_alone or name in _name(node)):
         if "descriptor" in kind:
             return f"torch.Tensor.{name}"
         for place in (torch.nn.functional, torch):
