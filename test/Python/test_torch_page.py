@@ -16,4 +16,4 @@ def test_the_page_is_a_program(compiler, tmp_path, monkeypatch):
     path.write_text("\n".join(blocks))  # messages quote lines of files
     space = {"__name__": "page"}
     exec(compile(path.read_text(), str(path), "exec"), space)
-    assert {"network.so", "network.onnx"} <= {file.name for file in tmp_path.iterdir()} and len(blocks) == 5
+    assert {"network.so", "network.onnx"} <= {file.name for file in tmp_path.iterdir()} and len(blocks) == 8

@@ -188,6 +188,29 @@ def test_operators_that_are_not_supported_are_listed_with_their_lines(samples):
     assert "z = torch.nonzero(x)" in text
 
 
+def test_later_samples_count_in_later_conversions(network, samples):
+    prepared = prepare_fx(network, quantization.get_default_qconfig_mapping("qnnpack"), (samples[0],))
+    prepared(samples[0])
+    first = convert_fx(prepared)
+    expected, batch = first(samples[0]), torch.cat(samples[:2])
+    prepared(samples[1] * 5)
+    second = convert_fx(prepared)
+    assert torch.equal(first(samples[0]), expected) and not torch.equal(second(samples[0]), expected)
+    assert torch.equal(first(batch)[:1], expected)
+
+
+def test_exported_programs(network, samples):
+    program = torch.export.export(network, (samples[0],))
+    exported, traced = (quantize(model, samples, backend_config="x86") for model in (program, network))
+    assert str(exported.report).count(" int8 ") == str(traced.report).count(" int8 ")
+    assert torch.equal(exported(samples[0]), traced(samples[0]))
+
+
+def test_neither_module_nor_program(samples):
+    with pytest.raises(octet.InputError, match="expected a torch.nn.Module or a torch.export.ExportedProgram, but got function"):
+        prepare_fx(quantize, quantization.get_default_qconfig_mapping("x86"), (samples[0],))
+
+
 def test_wrong_inputs(converted):
     with pytest.raises(octet.InputError, match="input 0: expected a tensor, but got ndarray"):
         converted(np.zeros((1, 3, 16, 16), np.float32))

@@ -36,7 +36,7 @@ def test_a_difference_is_found(compiler):
                 parameter.data *= 1.5
             return super().prepare_ours()
 
-    case = Other(2)
+    case = Other(1)
     reference = case.prepare_theirs()
     converted = torch_fuzz.quantize_fx.convert_to_reference_fx(case.prepare_ours())
     names = torch_graphs.list_names(case.traced, torch_graphs.find_aliases(case.traced, reference))

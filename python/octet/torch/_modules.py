@@ -45,6 +45,13 @@ class Source:
         self.loaded: List[str] = []
         self._networks: Dict[Key, Network] = {}
 
+    def copy(self) -> "Source":
+        """With the samples that there are, for a module that later ones do not change."""
+        other = Source(self.graph, self.policy)
+        other.__dict__.update({**self.__dict__, "samples": {key: list(samples) for key, samples in self.samples.items()},
+                               "_networks": dict(self._networks)})
+        return other
+
     def get_network(self, inputs: Sequence[Any]) -> Network:
         key = get_key(inputs)
         if key not in self._networks:
@@ -189,7 +196,7 @@ class CompiledModule(torch.nn.Module):
     def _add(self, inputs: Sequence[Any]) -> Callable[..., Any]:
         _check_tensors(inputs)
         if get_key(inputs) == self._key:
-            run = self._runs[self._key] = make_run(self._converted, self._network)
+            run = self._runs[self._key] = _make_run(self.model, *self._signature)
             return run
         if self._source is None:
             shapes = "; ".join(_compilation.describe([torch.empty(shape, device="meta") for shape, _ in key]) for key in self._runs)

@@ -15,14 +15,17 @@ from ._modules import CompiledModule, PreparedModule, Source
 from ._policy import write_backend, write_mapping
 from ._settled import check_settled
 from ._training import TrainingModule
+from .front.export import make_graph
 from .front.trace import Tracer, list_places, trace
 
 __all__ = ["convert_fx", "convert_to_reference_fx", "prepare_fx", "prepare_qat_fx"]
 
 
-def _trace(model: torch.nn.Module, custom: Any) -> torch.fx.GraphModule:
+def _trace(model: Any, custom: Any) -> torch.fx.GraphModule:
+    if isinstance(model, torch.export.ExportedProgram):
+        return make_graph(model)
     if not isinstance(model, torch.nn.Module):
-        raise InputError(f"model: expected a torch.nn.Module, but got {type(model).__name__}")
+        raise InputError(f"model: expected a torch.nn.Module or a torch.export.ExportedProgram, but got {type(model).__name__}")
     members = custom.to_dict() if hasattr(custom, "to_dict") else custom or {}
     tracer = Tracer(members.get("non_traceable_module_name", ()), members.get("non_traceable_module_class", ()))
     try:
@@ -40,12 +43,12 @@ def make_policy(qconfig_mapping: Any, backend_config: Any, prepare_custom_config
     return Policy(backend, mapping)
 
 
-def prepare_fx(model: torch.nn.Module, qconfig_mapping: Any, example_inputs: Tuple[Any, ...], prepare_custom_config: Any = None,
+def prepare_fx(model: Any, qconfig_mapping: Any, example_inputs: Tuple[Any, ...], prepare_custom_config: Any = None,
                _equalization_config: Any = None, backend_config: Any = None) -> PreparedModule:
     """A module to be calibrated: call it with representative inputs, then give it to `convert_fx`.
 
     Args:
-      model: a module; it should be in evaluation mode.
+      model: a module, which should be in evaluation mode, or a program of `torch.export`.
       qconfig_mapping: a `QConfigMapping`, Octet's or PyTorch's, or the name of a built-in one ("x86_default_mapping").
       example_inputs: inputs of the shapes that the module will mostly be called with.
       prepare_custom_config: a `PrepareCustomConfig`.
@@ -95,7 +98,7 @@ def _convert(prepared: Any, is_compiled: bool, *arguments: Any) -> CompiledModul
         return CompiledModule(prepared.make_source(), prepared.example_inputs, is_compiled)
     if not isinstance(prepared, PreparedModule):
         raise InputError(f"expected a module that prepare_fx returned, but got {type(prepared).__name__}")
-    source: Source = prepared._source
+    source: Source = prepared._source.copy()
     inputs = [torch.empty(shape, dtype=dtype) for shape, dtype in next(iter(source.samples), ())] or prepared.example_inputs
     try:
         return CompiledModule(source, inputs, is_compiled)

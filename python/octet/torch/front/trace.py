@@ -52,12 +52,12 @@ def trace(module: torch.nn.Module, tracer: Tracer) -> torch.fx.GraphModule:
 def list_places(traced: torch.fx.GraphModule) -> List[Tuple[str, str]]:
     """For each operator its name in the network and the path of the module by which PyTorch's mappings find it: of a function that
     of the module around it."""
-    places = []
+    places, scopes = [], getattr(traced, "octet_scopes", {})  # which exported programs do not have
     for node in traced.graph.nodes:
         if node.op == "call_module":
             places.append((str(node.target), str(node.target)))
         elif node.op in ("call_function", "call_method"):
-            part = traced.octet_scopes.get(node.name, ("",))[0] or ""
+            part = scopes.get(node.name, ("",))[0] or ""
             places.append((f"{part}.{node.name}" if part else node.name, part))
     return list(dict.fromkeys(places))
 
