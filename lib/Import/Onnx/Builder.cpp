@@ -226,6 +226,20 @@ static Attribute makeAttribute(Builder &builder, const AttributeValue &value) {
                           [](const std::string &text) { return StringRef(text); }));
 }
 
+template <unsigned N> using ExactlyN = OpTrait::NOperands<N>;
+template <unsigned N> using AtLeastN = OpTrait::AtLeastNOperands<N>;
+
+/// Whether an op has as many operands as shape inference reads; its verifier would say so only
+/// later.
+static bool hasItsOperands(Operation *op) {
+  unsigned count = op->getNumOperands();
+  return !(op->hasTrait<OpTrait::OneOperand>() && count != 1) &&
+         !(op->hasTrait<ExactlyN<2>::Impl>() && count != 2) &&
+         !(op->hasTrait<ExactlyN<3>::Impl>() && count != 3) &&
+         !(op->hasTrait<ExactlyN<5>::Impl>() && count != 5) &&
+         !(op->hasTrait<AtLeastN<2>::Impl>() && count < 2);
+}
+
 llvm::Expected<NetworkBuilder::Id> NetworkBuilder::add(StringRef op, ArrayRef<Id> operands,
                                                        const AttributeValues &attributes,
                                                        std::optional<std::vector<int64_t>> shape,
@@ -238,11 +252,14 @@ llvm::Expected<NetworkBuilder::Id> NetworkBuilder::add(StringRef op, ArrayRef<Id
   for (const auto &[name, value] : attributes)
     if (Attribute attribute = makeAttribute(builder, value))
       description.addAttribute(name, attribute);
+  if (!element && description.operands.empty())
+    return llvm::createStringError("an op without operands needs a type of elements");
   mlir::Type elementType = element ? getProgramType(&state->context, *element)
                                    : getElementTypeOrSelf(description.operands.front().getType());
   description.addTypes(RankedTensorType::get(shape.value_or(std::vector<int64_t>()), elementType));
   Operation *made = builder.create(description);
-  if (auto inferring = dyn_cast<nn::InferShapeOpInterface>(made); inferring && !shape) {
+  auto inferring = dyn_cast<nn::InferShapeOpInterface>(made);
+  if (inferring && !shape && hasItsOperands(made)) {
     auto inferred = inferring.inferResultShape();
     if (succeeded(inferred))
       made->getResult(0).setType(RankedTensorType::get(*inferred, elementType));
