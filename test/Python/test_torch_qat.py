@@ -193,3 +193,9 @@ def test_modes_are_checked(data):
     mapping = quantization.get_default_qat_qconfig_mapping("x86")
     with pytest.raises(octet.InputError, match=r"evaluation mode; call train\(\) first, or use prepare_fx"):
         prepare_qat_fx(make().eval(), mapping, (data[0][:1],))
+
+
+def test_exported_programs_are_refused(data):
+    program = torch.export.export(make().eval(), (data[0][:1],))
+    with pytest.raises(octet.InputError, match="hold no layers to be trained; give the module"):
+        prepare_qat_fx(program, quantization.get_default_qat_qconfig_mapping("x86"), (data[0][:1],))

@@ -25,4 +25,4 @@ from .statistics import get_observer_dict, get_observer_state_dict, load_observe
 from .utils import MatchAllNode  # noqa: E402, F401
 from .backend_config import BackendConfig, BackendPatternConfig, DTypeConfig, DTypeWithConstraints, ObservationType  # noqa: E402, F401
 from .custom_configs import *  # noqa: E402, F403
-from ._training import freeze_bn_stats, update_bn_stats  # noqa: E402, F401
+from ._rounding import freeze_bn_stats, update_bn_stats  # noqa: E402, F401

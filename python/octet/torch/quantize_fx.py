@@ -72,6 +72,8 @@ def prepare_qat_fx(model: torch.nn.Module, qconfig_mapping: Any, example_inputs:
                    backend_config: Any = None) -> TrainingModule:
     """A module to be trained: it rounds weights and values as the converted one will, and learns their ranges. Its parameters are those of
     `model`, which is in training mode. Arguments and errors as of `prepare_fx`."""
+    if isinstance(model, torch.export.ExportedProgram):
+        raise InputError("model: exported programs hold no layers to be trained; give the module")
     if isinstance(model, torch.nn.Module) and not model.training:
         raise InputError("model: is in evaluation mode; call train() first, or use prepare_fx")
     if isinstance(example_inputs, torch.Tensor):

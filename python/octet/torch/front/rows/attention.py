@@ -3,8 +3,7 @@
 """Attention of queries, keys and values; nn.MultiheadAttention and the Transformer's layers, whose linear layers stay such."""
 from __future__ import annotations
 
-import math
-from typing import Any, Optional, Tuple
+from typing import Any, Optional
 
 import torch
 

@@ -1,0 +1,121 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Where training rounds: in the graph, at the places of observers in the prepared network."""
+from __future__ import annotations
+
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+import torch
+from torch import nn
+
+from ..errors import InputError
+from ._rounding import FakeQuantizeModule, LayerInTraining
+
+
+class Inserter:
+    """Puts roundings into a graph where the prepared network has observers."""
+
+    def __init__(self, graph: torch.fx.GraphModule, names: Dict[str, str], listing: Dict[str, Any], inputs: Sequence[str]) -> None:
+        copy, known, self.observers = torch.fx.Graph(), {}, listing["observers"]
+        for node in graph.graph.nodes:
+            known[node] = copy.node_copy(node, lambda n: known[n])
+        self.graph = torch.fx.GraphModule(graph, copy)  # with the same layers in modules of its own
+        self.nodes = {node.name: known[node] for node in graph.graph.nodes}
+        self.by_origin = {origin: self.nodes[name] for origin, name in names.items()}
+        self.by_origin.update({name: self.nodes[name] for name in inputs})
+        self.operators = listing["operators"]
+        self.makers: Dict[int, Any] = {number: {"op": "input", "name": name} for number, name in zip(listing["inputs"], inputs)}
+        self.makers.update({result: operator for operator in self.operators for result in operator["results"]})
+        self.inserted: Dict[Tuple[torch.fx.Node, str], torch.fx.Node] = {}
+        self.symbols: Dict[str, str] = {}  # module paths by the symbols of observers
+        self.weights: set = set()  # symbols of those that parameters have
+
+    def run(self) -> torch.fx.GraphModule:
+        for operator in self.operators:
+            if operator["op"] == "octet.observe" or self.is_inside(operator):
+                continue
+            for operand in operator["operands"]:
+                value, symbols = self.look_behind(operand)
+                if symbols:
+                    self.insert(operator, value, symbols)
+        self.graph.delete_all_unused_submodules()
+        self.graph.graph.lint()
+        self.graph.recompile()
+        return self.graph
+
+    def is_inside(self, operator: Dict[str, Any]) -> bool:
+        """Whether this makes an image of a sequence for a layer, or the reverse, and is no operator of the graph."""
+        node = self.by_origin.get(operator["name"])
+        return operator["op"] == "nn.reshape" and node is not None and node.op == "call_module" and not isinstance(
+            self.graph.get_submodule(str(node.target)), (nn.Flatten, nn.Unflatten))
+
+    def look_behind(self, value: int) -> Tuple[int, List[str]]:
+        """What is observed, and the symbols of the observers, first to last."""
+        symbols: List[str] = []
+        while (maker := self.makers[value])["op"] == "octet.observe" or self.is_inside(maker):
+            if maker.get("observer") and maker["observer"] not in symbols:
+                symbols.insert(0, maker["observer"])
+            value = maker["operands"][0]
+        return value, symbols
+
+    def insert(self, reader: Dict[str, Any], value: int, symbols: Sequence[str]) -> None:
+        """One value that an operator reads through observers."""
+        maker = self.makers[value]
+        node = self.nodes["output"] if reader["op"] == "func.return" else self.by_origin.get(reader["name"])
+        if maker["op"] == "nn.constant":
+            self.insert_weight(node, reader, maker["name"], symbols[-1])
+        elif maker["name"] == reader["name"] or node is None or maker["name"] not in self.by_origin:
+            raise InputError(f"{reader['name'] or 'the output'}: values inside of a module are quantized, which cannot be trained; give the module "
+                             "None in the QConfigMapping")
+        else:
+            self.insert_value(self.by_origin[maker["name"]], node, symbols)
+
+    def insert_value(self, producer: torch.fx.Node, reader: torch.fx.Node, symbols: Sequence[str]) -> None:
+        last = producer
+        for symbol in symbols:
+            if (last, symbol) not in self.inserted:
+                path = self.symbols.get(symbol) or self.add_module(FakeQuantizeModule(self.observers[symbol]))
+                self.symbols[symbol] = path
+                with self.graph.graph.inserting_after(last):
+                    self.inserted[last, symbol] = self.graph.graph.call_module(path, (last,))
+            last = self.inserted[last, symbol]
+        reader.replace_input_with(producer, last)
+
+    def add_module(self, module: nn.Module) -> str:
+        """The path of a new module."""
+        path = f"activation_post_process_{len(self.symbols)}"
+        self.graph.add_submodule(path, module)
+        return path
+
+    def insert_weight(self, node: Optional[torch.fx.Node], reader: Dict[str, Any], name: str, symbol: str) -> None:
+        if node is None or node.op == "call_function":
+            self.insert_parameter(node, name, symbol)
+            return
+        path = str(node.target)
+        layer = self.graph.get_submodule(path)
+        if isinstance(layer, LayerInTraining):
+            return
+        norm = self.find_norm(node)
+        replaced = LayerInTraining(layer, self.observers[symbol], self.graph.get_submodule(str(norm.target)) if norm else None)
+        parent, _, last = path.rpartition(".")
+        setattr(self.graph.get_submodule(parent), last, replaced)
+        if norm:
+            norm.replace_all_uses_with(node)
+            self.by_origin[str(norm.target)] = node
+            self.graph.graph.erase_node(norm)
+            self.graph.delete_submodule(str(norm.target))  # or it would be switched there, too
+
+    def find_norm(self, node: torch.fx.Node) -> Optional[torch.fx.Node]:
+        """The batch norm that the compiler has folded into a layer's weights: the network computes nothing of its name."""
+        norms = [user for user in node.users if user.op == "call_module" and isinstance(
+            self.graph.get_submodule(str(user.target)), nn.modules.batchnorm._BatchNorm)]
+        names = {operator["name"] for operator in self.operators if operator["op"] not in ("nn.reshape", "octet.observe")}
+        return norms[0] if len(norms) == len(node.users) == 1 and str(norms[0].target) not in names else None
+
+    def insert_parameter(self, node: Optional[torch.fx.Node], name: str, symbol: str) -> None:
+        sources = [source for source in node.all_input_nodes if source.op == "get_attr" and source.target == name] if node else []
+        for source in sources:
+            self.insert_value(source, node, [symbol])
+            self.weights.add(symbol)
+        if not sources and node:
+            raise InputError(f"{node.name}: its weight '{name}' is computed; give a parameter")
