@@ -72,6 +72,15 @@ def _call(module, layer, kind):
     return lambda m, x: getattr(m, name)(x)
 
 
+def _chain(*parts):
+    """One after the other."""
+    def run(m, y):
+        for part in parts:
+            y = part(m, y)
+        return y
+    return run
+
+
 @step(4, weight=8)
 def conv(rng, module, x):
     """A convolution with what may be fused to it."""
@@ -79,13 +88,7 @@ def conv(rng, module, x):
     channels = first(module, x).shape[1]
     rest = [_call(module, layers.make_batch_norm(rng, channels), "bn")] if rng.random() < 0.5 else []
     rest += [_activation(rng, module)] if rng.random() < 0.6 else []
-
-    def run(m, y):
-        y = first(m, y)
-        for part in rest:
-            y = part(m, y)
-        return y
-    return run
+    return _chain(first, *rest)
 
 
 @step(2, 3, weight=8)
@@ -95,13 +98,7 @@ def linear(rng, module, x):
     if x.dim() == 2 and rng.random() < 0.2:
         rest.append(_call(module, layers.spread(rng, nn.BatchNorm1d(first(module, x).shape[1])), "bn"))
     rest += [_activation(rng, module)] if rng.random() < 0.5 else []
-
-    def run(m, y):
-        y = first(m, y)
-        for part in rest:
-            y = part(m, y)
-        return y
-    return run
+    return _chain(first, *rest)
 
 
 def _activation(rng, module):

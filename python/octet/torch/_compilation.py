@@ -3,8 +3,6 @@
 """Networks of traced modules through octet-compile: calibrated, converted, compiled; what it says is said about the user's lines."""
 from __future__ import annotations
 
-import re
-import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence, Tuple
@@ -21,7 +19,6 @@ from .front import Network
 
 #: One sample by the names of inputs.
 Sample = Dict[str, np.ndarray]
-_IDLE_ENTRY = re.compile(r"the QConfig mapping's entry for \"(torch|operator)\.[\w.]+\" applies to no operator")
 
 
 @dataclass(frozen=True)
@@ -65,16 +62,10 @@ def _quote_lines(error: CompileError, network: Network) -> CompileError:
 
 
 def _run(network: Network, source: Path, options: Sequence[str], folder: Path) -> None:
-    """Warnings are those that PyTorch's users expect: that default mappings have entries for other operators is none."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            _run_compiler(source, options, folder)
-        except CompileError as error:
-            raise _quote_lines(error, network) from None
-    for warning in caught:
-        if not _IDLE_ENTRY.search(str(warning.message)):
-            warnings.warn(warning.message, stacklevel=5)
+    try:
+        _run_compiler(source, options, folder)
+    except CompileError as error:
+        raise _quote_lines(error, network) from None
 
 
 def prepare(network: Network, policy: Policy) -> Tuple[str, bytes]:
