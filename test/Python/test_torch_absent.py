@@ -77,3 +77,10 @@ def test_without_torch_the_remedy_is_named():
     done = run(WITHOUT.format(gone="torch") + "import octet.torch")
     assert done.returncode == 1
     assert "ImportError: octet.torch needs PyTorch, which Octet does not install: pip install torch" in done.stderr
+
+
+def test_without_the_builder_the_remedy_is_named():
+    pytest.importorskip("torch", reason="PyTorch is not installed (pip install torch)")
+    done = run("import torch\n" + WITHOUT.format(gone="octet._ir") + "import octet.torch")
+    assert done.returncode == 1
+    assert "ImportError: octet.torch needs octet._ir, which Octet's own build makes" in done.stderr

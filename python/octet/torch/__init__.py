@@ -13,6 +13,12 @@ try:
 except ImportError as error:
     raise ImportError("octet.torch needs PyTorch, which Octet does not install: pip install torch") from error
 
+try:
+    from .. import _ir as _unused  # noqa: F401
+except ImportError as error:
+    raise ImportError("octet.torch needs octet._ir, which Octet's own build makes and `pip install ./python` does not: put build/python on "
+                      "PYTHONPATH") from error
+
 from .fake_quantize import *  # noqa: E402, F403
 from .observer import *  # noqa: E402, F403
 from .qconfig import *  # noqa: E402, F403

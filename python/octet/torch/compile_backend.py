@@ -5,7 +5,7 @@
     fast = torch.compile(module, backend="octet")  # float
     fast = torch.compile(module, backend="octet", options={"calibration_calls": 32})  # int8 from the 33rd call on
 
-`import octet.torch` registers the backend. Options: `calibration_calls`, so many calls run in PyTorch and are what each graph is
+`import octet.torch.compile_backend` registers the backend (and loads Dynamo). Options: `calibration_calls`, so many calls run in PyTorch and are what each graph is
 calibrated with; `backend_config` ("cpu" by default) and `qconfig_mapping` as of `prepare_fx`; `threads`.
 """
 from __future__ import annotations
