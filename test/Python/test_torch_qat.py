@@ -44,11 +44,14 @@ def make(state=None):
     return module
 
 
-def train(module, data, steps, rate=0.05):
-    """The losses of some steps, always with the same batches; the last 300 samples are for evaluation."""
-    optimizer, generator, losses = torch.optim.SGD(module.parameters(), rate, momentum=0.9), np.random.default_rng(0), []
+HELD_OUT = 1000
+
+
+def train(module, data, steps, rate=0.05, seed=0):
+    """The losses of some steps, the same batches for the same seed; the last samples are for evaluation."""
+    optimizer, generator, losses = torch.optim.SGD(module.parameters(), rate, momentum=0.9), np.random.default_rng(seed), []
     for _ in range(steps):
-        batch = torch.tensor(generator.permutation(len(data[0]) - 300)[:32])
+        batch = torch.tensor(generator.permutation(len(data[0]) - HELD_OUT)[:32])
         optimizer.zero_grad()
         loss = nn.functional.cross_entropy(module(data[0][batch]), data[1][batch])
         loss.backward()
@@ -59,7 +62,7 @@ def train(module, data, steps, rate=0.05):
 
 @torch.no_grad()
 def accuracy(module, data):
-    return float((module(data[0][-300:]).argmax(1) == data[1][-300:]).float().mean()) * 100
+    return float((module(data[0][-HELD_OUT:]).argmax(1) == data[1][-HELD_OUT:]).float().mean()) * 100
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +107,15 @@ def test_accuracy_is_that_of_pytorch(quantize_fx, data, state, trained):
     theirs = prepare_theirs(quantize_fx, data, state=state)
     train(theirs, data, 30, 0.005)
     reached = accuracy(quantize_fx.convert_fx(theirs.eval()), data)
-    assert reached > 85 and accuracy(trained[1], data) >= reached - 1  # three of 300 pictures
+    # Sums in another order move a training's accuracy by 0.15 points; tools/bench/torch_training.py has the mean of many.
+    assert reached > 85 and accuracy(trained[1], data) >= reached - 0.5
+
+
+def test_conversion_keeps_accuracy(data, trained):
+    prepared, converted = trained
+    prepared = copy.deepcopy(prepared).eval()
+    prepared.apply(quantization.disable_observer)
+    assert accuracy(converted, data) >= accuracy(prepared, data) - 0.5
 
 
 def test_converted_module_is_the_trained_one(data, trained):
@@ -112,7 +123,7 @@ def test_converted_module_is_the_trained_one(data, trained):
     prepared = copy.deepcopy(prepared).eval()
     prepared.apply(quantization.disable_observer)
     with torch.no_grad():
-        float_of_trained, ours = prepared(data[0][-300:]), converted(data[0][-300:])
+        float_of_trained, ours = prepared(data[0][-HELD_OUT:]), converted(data[0][-HELD_OUT:])
     # Integers one step apart go on to other layers, and in training values end at 127.
     assert (float_of_trained - ours).abs().mean() < 0.02 * ours.abs().mean()
     assert "octet.quantize" in converted.code and "fake_quantize" not in converted.code
@@ -130,7 +141,7 @@ def test_state_dict_round_trip(data, trained):
     torch.save(trained[0].state_dict(), file)
     again = prepare(data)
     again.load_state_dict(torch.load(io.BytesIO(file.getvalue())))
-    x = data[0][-300:]
+    x = data[0][-HELD_OUT:]
     assert torch.equal(convert_fx(again)(x), trained[1](x))
 
 
