@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """prepare_fx and convert_fx: the same program as with PyTorch's own, and what its users may do with the result."""
 import copy
-import copy
 import pickle
+import re
 import threading
 
 import numpy as np
@@ -168,9 +168,22 @@ class Steered(nn.Module):
         return -x
 
 
-def test_control_flow_on_tensors_is_refused(samples):
-    with pytest.raises(octet.InputError, match="Steered cannot be traced: .*control flow.*torch.export"):
-        prepare_fx(Steered().eval(), quantization.get_default_qconfig_mapping("x86"), (samples[0],))
+class Counted(nn.Module):
+    def forward(self, x):
+        return x * len(x)
+
+
+class Mistaken(nn.Module):
+    def forward(self, x):
+        return x + self.missing
+
+
+@pytest.mark.parametrize("module, line, reason", [(Steered, "if x.sum() > 0:", "control flow"), (Counted, "return x * len(x)", "'len' is not supported"),
+                                                  (Mistaken, "return x + self.missing", "no attribute 'missing'")])
+def test_what_fx_does_not_trace_is_refused(samples, module, line, reason):
+    expected = rf'{module.__name__} cannot be traced at .*test_torch_prepare_convert.py:\d+ \("{re.escape(line)}"\): .*{reason}.*torch.export'
+    with pytest.raises(octet.InputError, match=expected):
+        prepare_fx(module().eval(), quantization.get_default_qconfig_mapping("x86"), (samples[0],))
 
 
 class Unknown(nn.Module):

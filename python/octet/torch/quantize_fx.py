@@ -16,7 +16,7 @@ from ._policy import write_backend, write_mapping
 from ._settled import check_settled
 from ._training import TrainingModule
 from .front.export import make_graph
-from .front.trace import Tracer, list_places, trace
+from .front.trace import Tracer, describe_line, list_places, trace
 
 __all__ = ["convert_fx", "convert_to_reference_fx", "prepare_fx", "prepare_qat_fx"]
 
@@ -30,9 +30,9 @@ def _trace(model: Any, custom: Any) -> torch.fx.GraphModule:
     tracer = Tracer(members.get("non_traceable_module_name", ()), members.get("non_traceable_module_class", ()))
     try:
         return trace(model, tracer)
-    except (torch.fx.proxy.TraceError, TypeError) as error:
-        raise InputError(f"{type(model).__name__} cannot be traced: {error}; its control flow may not depend on tensors: give the module that has "
-                         "it to PrepareCustomConfig.set_non_traceable_module_classes, or use torch.export") from error
+    except Exception as error:  # of FX, and of the user's program, which did not get tensors
+        raise InputError(f"{type(model).__name__} cannot be traced{describe_line(error)}: {error}; give the module that has the line to "
+                         "PrepareCustomConfig.set_non_traceable_module_classes, or use torch.export") from error
 
 
 def make_policy(qconfig_mapping: Any, backend_config: Any, prepare_custom_config: Any = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import operator
 import os
+import traceback
 from typing import Any, Iterable, List, Tuple
 
 import torch
@@ -13,6 +14,7 @@ import torch.fx
 
 #: Where PyTorch and this package lie.
 _TORCH, _HERE = os.path.dirname(torch.__file__) + os.sep, os.path.dirname(os.path.realpath(__file__)) + os.sep
+_PACKAGE = os.path.dirname(os.path.dirname(_HERE)) + os.sep
 
 
 class _Proxy(torch.fx.Proxy):
@@ -60,6 +62,12 @@ def list_places(traced: torch.fx.GraphModule) -> List[Tuple[str, str]]:
             part = scopes.get(node.name, ("",))[0] or ""
             places.append((f"{part}.{node.name}" if part else node.name, part))
     return list(dict.fromkeys(places))
+
+
+def describe_line(error: BaseException) -> str:
+    """The innermost line of the user's program in an error's traceback, or nothing."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith((_TORCH, _PACKAGE, "<"))]
+    return f' at {frames[-1].filename}:{frames[-1].lineno} ("{frames[-1].line}")' if frames else ""
 
 
 def find_line(node: torch.fx.Node) -> Tuple[str, int, str]:
