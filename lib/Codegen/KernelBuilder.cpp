@@ -98,6 +98,21 @@ Value KernelBuilder::loadQuarters(Value memory, Value index, int64_t stride) {
   return concatVectors(*this, getLoc(), parts);
 }
 
+Value KernelBuilder::reload(Value memory, Value index) {
+  return level.reloadsOperands && lanes == 16 ? reloadQuarters(memory, index, 4)
+                                              : load(memory, index);
+}
+
+Value KernelBuilder::reloadQuarters(Value memory, Value index, int64_t stride) {
+  if (!level.reloadsOperands)
+    return loadQuarters(memory, index, stride);
+  auto type = VectorType::get({4}, cast<MemRefType>(memory.getType()).getElementType());
+  SmallVector<Value> parts;
+  for (int64_t i = 0; i < 4; ++i)
+    parts.push_back(kernel::ReloadOp::create(*this, type, memory, addIndex(index, i * stride)));
+  return concatVectors(*this, getLoc(), parts);
+}
+
 void KernelBuilder::store(Value value, Value memory, Value index) {
   if (isa<VectorType>(value.getType()))
     vector::StoreOp::create(*this, value, memory, ValueRange{index});

@@ -78,8 +78,11 @@ public:
   // Memory: `lanes` consecutive elements.
   mlir::Value load(mlir::Value memory, mlir::Value index);
   void store(mlir::Value value, mlir::Value memory, mlir::Value index);
+  /// `load` of what an instruction overwrites, at levels that load it each time.
+  mlir::Value reload(mlir::Value memory, mlir::Value index);
   /// Sixteen lanes: four elements each at `index`, `index + stride` and so on.
   mlir::Value loadQuarters(mlir::Value memory, mlir::Value index, int64_t stride);
+  mlir::Value reloadQuarters(mlir::Value memory, mlir::Value index, int64_t stride);
   /// Memory of `count` elements for the time of the call.
   mlir::Value allocateOnStack(int64_t count, mlir::Type element);
   /// One element, repeated in all lanes.

@@ -53,6 +53,19 @@ func.func @eight_products_are_added(%sum: vector<4xi32>, %x: vector<16xi8>, %w: 
   return %0 : vector<4xi32>
 }
 
+// One place is loaded as often as it is said.
+// CHECK-LABEL: func @reloads
+// I8MM-COUNT-2: llvm.load volatile %{{.*}} {alignment = 4 : i64} : !llvm.ptr -> vector<4xf32>
+// DOTPROD-COUNT-2: llvm.load volatile
+// NEON-COUNT-2: llvm.load volatile
+// PLAIN: vector.load {{.*}} : memref<64xf32>, vector<4xf32>
+// CHECK: return
+func.func @reloads(%memory: memref<64xf32>, %at: index) -> (vector<4xf32>, vector<4xf32>) {
+  %0 = kernel.reload %memory[%at] : memref<64xf32>, vector<4xf32>
+  %1 = kernel.reload %memory[%at] : memref<64xf32>, vector<4xf32>
+  return %0, %1 : vector<4xf32>, vector<4xf32>
+}
+
 // CHECK-LABEL: func @pairs_are_added
 // NEON-COUNT-8: llvm.call_intrinsic "llvm.aarch64.neon.saddlp.v4i32.v8i16"
 // PLAIN-COUNT-2: arith.extsi {{.*}} : vector<32xi16> to vector<32xi32>

@@ -5,6 +5,7 @@
 
     test/Integration/fuzz.py                    seeds 0 to 99
     test/Integration/fuzz.py 500 600 --keep wrong/
+    test/Integration/fuzz.py --arm              AArch64 code under QEMU, too
 
 Float results may differ from onnxruntime's by TOLERANCE; int8 results are the same bytes at every level that this CPU has
 (VNNI emulated where it has the rest) with 1 and 2 threads. Prints what is wrong or refused, a line each, and keeps
@@ -72,7 +73,18 @@ def compare_float(octet, path, model, feeds):
                 yield f"float code gives {got[wrong][0]:g}, onnxruntime {want[wrong][0]:g}; the largest is {scale:g}"
 
 
-def compare_int8(octet, path, samples, feeds, emulator):
+def compare_arm(octet, quantized, folder, arm_driver, feeds, expected):
+    """What is wrong with int8 code for AArch64."""
+    library = folder / "arm.so"
+    exactness.compile_for_arm(octet, quantized, library)
+    for level, cpu in exactness.ARM_RUNS:
+        got = exactness.run_arm(arm_driver, library, level, cpu, 1, list(feeds[0]), feeds, len(expected[0]), folder)
+        cell, good = exactness.compare(expected, got)
+        if not good:
+            yield f"{level} under QEMU differs from the reference: {cell}"
+
+
+def compare_int8(octet, path, samples, feeds, emulator, arm_driver=None):
     """What is wrong with int8 code."""
     quantized = octet.quantize(path, calibration_data=samples)
     library, reference = path.with_suffix(".so"), path.with_suffix(".qdq.onnx")
@@ -88,15 +100,17 @@ def compare_int8(octet, path, samples, feeds, emulator):
         cell, good = exactness.compare(expected, exactness.run_emulated(octet, emulator, library, level, feeds))
         if not good:
             yield f"emulated {level} differs from the reference: {cell}"
+    if arm_driver:
+        yield from compare_arm(octet, quantized, path.parent, arm_driver, feeds, expected)
 
 
-def check(octet, seed, folder, emulator):
+def check(octet, seed, folder, emulator, arm_driver=None):
     """What is wrong with the network of a seed; its file is in `folder`."""
     model, path = make_random_model(seed), folder / f"{seed}.onnx"
     onnx.save(model, path)
     samples, feeds = make_feeds(model, seed)
     try:
-        return [*compare_float(octet, path, model, feeds), *compare_int8(octet, path, samples, feeds, emulator)]
+        return [*compare_float(octet, path, model, feeds), *compare_int8(octet, path, samples, feeds, emulator, arm_driver)]
     except octet.CompileError as error:
         return [f"refused: {error}"]
 
@@ -106,13 +120,17 @@ def main():
     parser.add_argument("first", nargs="?", type=int, default=0)
     parser.add_argument("end", nargs="?", type=int, help="100 seeds by default")
     parser.add_argument("--keep", type=Path, help="folder for the networks with which something is wrong")
+    parser.add_argument("--arm", action="store_true", help="every AArch64 level under QEMU, too")
     options = parser.parse_args()
+    if options.arm and (why := exactness.why_no_arm()):
+        parser.error(f"--arm: {why}")
     octet, counts = tables.import_octet(), collections.Counter()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         emulator = exactness.build_emulator(folder) if exactness.list_emulated() else None
+        arm_driver = exactness.build_arm_driver(folder) if options.arm else None
         for seed in range(options.first, options.first + 100 if options.end is None else options.end):
-            problems = check(octet, seed, folder, emulator)
+            problems = check(octet, seed, folder, emulator, arm_driver)
             counts["wrong" if problems else "right"] += 1
             for problem in problems:
                 print(f"{seed}: {problem}", flush=True)

@@ -33,6 +33,12 @@ def test_random_network(seed, tmp_path, emulator):
     assert fuzz.check(octet, seed, tmp_path, emulator) == []
 
 
+@pytest.mark.skipif(bool(exactness.why_no_arm()), reason=str(exactness.why_no_arm()))
+@pytest.mark.parametrize("seed", range(10, 13))
+def test_random_network_under_qemu(seed, tmp_path):
+    assert fuzz.check(octet, seed, tmp_path, None, exactness.build_arm_driver(tmp_path)) == []
+
+
 # A detector's outputs, patches of a vision transformer, a pixel shuffle; the images may have a border for other readers, rows
 # of one pixel, and dimensions of size 1 in between.
 MOVEMENT = """

@@ -40,6 +40,8 @@ struct CpuLevel {
   /// Small numbers are converted between i32 and f32 by additions: the instructions for it are
   /// slower.
   bool convertsByAdding = false;
+  /// Instructions overwrite an operand, and loading it again takes less than copying it before.
+  bool reloadsOperands = false;
   bool hasMinMax = false; ///< of floats, NaN where one is NaN, are instructions
   /// Kernels of products, too, become one where they differ in bounds only:
   /// less code, some percent slower.

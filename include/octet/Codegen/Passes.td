@@ -86,7 +86,8 @@ def LowerKernelPass : Pass<"octet-lower-kernel", "::mlir::ModuleOp"> {
     `target_features`. An unknown level is an error. Source: section 1 and [N.accumulate] of `docs/numerics.md`.
   }];
   let options = [Option<"level", "level", "std::string", "", "the CPU level; default: that of the module's program">];
-  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect", "::mlir::vector::VectorDialect"];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::vector::VectorDialect"];
 }
 
 #endif // OCTET_CODEGEN_PASSES_TD

@@ -189,14 +189,18 @@ void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, const Origin &orig
   b.lanes = 16;
   SmallVector<Value> positions = getPositions(b, origin, firstPanel, panels);
   auto loadInitialSums = [&](int64_t panel) { return b.load(args[initial], positions[panel]); };
+  // Sums that are the initial ones as they lie are loaded for each vector of pixels.
+  bool reloads = b.level.reloadsOperands && shape.isInteger && products.vectorsPerSum() == 1;
   // Integer sums begin with the bias, float sums end with it.
-  SmallVector<Value> acc;
-  for (int64_t p = 0; p < panels; ++p)
+  SmallVector<Value> acc, tileAcc;
+  for (int64_t p = 0; p < panels && !reloads; ++p)
     acc.append(shape.isInteger ? products.openSum(b, loadInitialSums(p))
                                : SmallVector<Value>{b.constF(0)});
-  SmallVector<Value> tileAcc;
-  for (int64_t i = 0; i < tile.vectors; ++i)
+  for (int64_t i = 0; i < tile.vectors; ++i) {
+    for (int64_t p = 0; p < panels && reloads; ++p)
+      tileAcc.push_back(b.reload(args[initial], positions[p]));
     tileAcc.append(acc);
+  }
   Value inBase = b.addIndex(
       b.addIndex(b.mulIndex(row, shape.inRow), b.mulIndex(column, shape.inPixel)), shape.inBase);
   if (origin.in)

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DenseSums.h"
+#include <map>
 
 using namespace mlir;
 using namespace octet;
@@ -82,11 +83,13 @@ SmallVector<TileSums::Inputs> TileSums::loadWindow(KernelBuilder &b, Value at) {
   return inputs;
 }
 
-/// The sums with the products of so many steps of `size` elements, whose input one load brings.
+/// The sums with the products of so many steps of `size` elements, whose input one load brings, or
+/// is there already.
 SmallVector<Value> TileSums::addSteps(KernelBuilder &b, Value in, Value w, int64_t steps,
-                                      int64_t size, int64_t panels, ValueRange carried) {
+                                      int64_t size, int64_t panels, ValueRange carried,
+                                      SmallVector<Inputs> pixels) {
   SmallVector<Value> sums(carried);
-  SmallVector<Inputs> pixels(tile.vectors);
+  pixels.resize(tile.vectors);
   if (sharesLoads())
     pixels = loadWindow(b, in);
   auto load = [&](int64_t i) {
@@ -185,11 +188,42 @@ SmallVector<Value> TileSums::addRun(KernelBuilder &b, Value in, Value w, int64_t
   return sums;
 }
 
+/// The sums over a kernel row, as many channels at a time as a load brings: what it brings is
+/// multiplied for all pixels whose kernels cover it.
+SmallVector<Value> TileSums::addColumns(KernelBuilder &b, Value in, Value w, int64_t panels,
+                                        ValueRange carried) {
+  int64_t together = products.stepsPerLoad(), size = products.inputs(),
+          stepsPerColumn = shape.channels / size;
+  return b.loop(
+      b.index(0), b.index(stepsPerColumn / together), 1, carried, [&](Value k, ValueRange inner) {
+        Value from = b.addIndex(in, b.mulIndex(k, together * size)),
+              weightsFrom = b.addIndex(w, b.mulIndex(k, together * products.weightSize()));
+        SmallVector<Value> sums(inner);
+        std::map<int64_t, Inputs> loaded; ///< by distance from the tile's first input pixel
+        for (int64_t column = 0; column < shape.kernelColumns; ++column) {
+          SmallVector<Inputs> pixels;
+          for (int64_t i = 0; i < tile.vectors; ++i) {
+            int64_t place = i * shape.inPixel + column * shape.kernelColumnStep;
+            Inputs &bytes = loaded[place];
+            if (bytes.empty())
+              bytes = loadInput(b, b.addIndex(from, place), together, size);
+            pixels.push_back(bytes);
+          }
+          int64_t skipped = column * stepsPerColumn * products.weightSize();
+          sums = addSteps(b, from, b.addIndex(weightsFrom, skipped), together, size, panels, sums,
+                          pixels);
+        }
+        return sums;
+      });
+}
+
 SmallVector<Value> TileSums::add(KernelBuilder &b, Value inBase, Value panelBase, int64_t panels,
                                  SmallVector<Value> acc) {
   int64_t runSize = shape.stepsPerRun() * products.weightSize(),
           rowSize = runSize * shape.runsPerRow();
   auto kernelRow = [&](Value in, Value w, ValueRange carried) {
+    if (sharesColumns())
+      return addColumns(b, in, w, panels, carried);
     if (shape.runsPerRow() == 1)
       return addRun(b, in, w, panels, carried);
     return b.loop(b.index(0), b.index(shape.runsPerRow()), 1, carried,

@@ -29,12 +29,13 @@ public:
 private:
   llvm::SmallVector<mlir::Value> addRun(KernelBuilder &b, mlir::Value in, mlir::Value w,
                                         int64_t panels, mlir::ValueRange carried);
-  llvm::SmallVector<mlir::Value> addSteps(KernelBuilder &b, mlir::Value in, mlir::Value w,
-                                          int64_t steps, int64_t size, int64_t panels,
-                                          mlir::ValueRange carried);
   void addParts(KernelBuilder &b, llvm::ArrayRef<mlir::Value> inputs, mlir::Value w, int64_t panels,
                 llvm::MutableArrayRef<mlir::Value> sums);
   using Inputs = llvm::SmallVector<llvm::SmallVector<mlir::Value>>; ///< [step][part]
+  llvm::SmallVector<mlir::Value> addSteps(KernelBuilder &b, mlir::Value in, mlir::Value w,
+                                          int64_t steps, int64_t size, int64_t panels,
+                                          mlir::ValueRange carried,
+                                          llvm::SmallVector<Inputs> pixels = {});
   Inputs loadInput(KernelBuilder &b, mlir::Value at, int64_t steps, int64_t size);
   /// Elements of a run that whole steps leave.
   int64_t getRest() const {
@@ -46,6 +47,20 @@ private:
            shape.stepsPerRun() <= 8;
   }
   llvm::SmallVector<Inputs> loadWindow(KernelBuilder &b, mlir::Value at);
+  /// Whether pixels of a tile multiply the same input pixels, under other kernel columns, of which
+  /// whole loads follow one another.
+  bool sharesColumns() const {
+    return products.stepsPerLoad() > 2 && products.pixelsPerSum() == 1 && shape.isInteger &&
+           shape.pixelsPerVector == 1 && tile.vectors > 1 && shape.kernelColumns > 1 &&
+           shape.kernelColumns <= kMostSharedColumns &&
+           shape.inPixel < shape.kernelColumns * shape.kernelColumnStep &&
+           shape.inPixel % shape.kernelColumnStep == 0 &&
+           shape.channels % (products.inputs() * products.stepsPerLoad()) == 0;
+  }
+  llvm::SmallVector<mlir::Value> addColumns(KernelBuilder &b, mlir::Value in, mlir::Value w,
+                                            int64_t panels, mlir::ValueRange carried);
+
+  static constexpr int64_t kMostSharedColumns = 5; ///< code is written for each of them
 
   const DenseShape &shape;
   const TileProducts &products;

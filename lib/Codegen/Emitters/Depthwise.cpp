@@ -59,7 +59,8 @@ private:
   void storePixel(KernelBuilder &b, ValueRange args, ArrayRef<Value> acc, const Block &block,
                   Value place, Value column);
   void emitColumns(KernelBuilder &b, ValueRange args, const Block &block);
-  void slideColumns(KernelBuilder &b, ValueRange args, const Block &block, ArrayRef<Value> initial,
+  using SumsFn = function_ref<SmallVector<Value>()>;
+  void slideColumns(KernelBuilder &b, ValueRange args, const Block &block, SumsFn getInitialSums,
                     Value inBase, Value outBase);
   /// Input columns that the next pixel or block reads again.
   int64_t countShared() const {
@@ -112,13 +113,15 @@ bool DepthwiseKernel::addArguments() {
 SmallVector<Value> DepthwiseKernel::loadInitialSums(KernelBuilder &b, ValueRange args,
                                                     Value position) {
   SmallVector<Value> row, acc;
-  for (int64_t vector = 0; vector < shape.vectors(); ++vector) {
-    Value at = b.addIndex(position, 16 * vector);
-    row.push_back(shape.parts > 1 ? b.loadQuarters(args[initial], at, 16)
-                                  : b.load(args[initial], at));
+  for (int64_t out = 0; out < shape.strip; ++out) {
+    for (int64_t vector = 0; vector < shape.vectors() && (out == 0 || b.level.reloadsOperands);
+         ++vector) {
+      Value at = b.addIndex(position, 16 * vector);
+      row.push_back(shape.parts > 1 ? b.reloadQuarters(args[initial], at, 16)
+                                    : b.reload(args[initial], at));
+    }
+    llvm::append_range(acc, ArrayRef(row).take_back(shape.vectors()));
   }
-  for (int64_t out = 0; out < shape.strip; ++out)
-    acc.append(row);
   return acc;
 }
 
@@ -195,10 +198,15 @@ void DepthwiseKernel::emitColumns(KernelBuilder &b, ValueRange args, const Block
     inBase = b.addIndex(inBase, b.mulIndex(block.image, shape.inImage));
     outBase = b.addIndex(outBase, b.mulIndex(block.image, shape.outImage));
   }
-  SmallVector<Value> initial = loadInitialSums(b, args, block.position);
+  SmallVector<Value> loaded;
+  if (!b.level.reloadsOperands)
+    loaded = loadInitialSums(b, args, block.position);
+  auto getInitialSums = [&] {
+    return b.level.reloadsOperands ? loadInitialSums(b, args, block.position) : loaded;
+  };
   int64_t tap = shape.columnDilation * shape.inPixel;
   auto emitPixel = [&](Value column, QuadsFn quadsOf) {
-    SmallVector<Value> acc = sumColumns(b, args, initial, block.weights, quadsOf);
+    SmallVector<Value> acc = sumColumns(b, args, getInitialSums(), block.weights, quadsOf);
     storePixel(b, args, acc, block, b.addIndex(outBase, b.mulIndex(column, shape.outPixel)),
                column);
   };
@@ -209,11 +217,11 @@ void DepthwiseKernel::emitColumns(KernelBuilder &b, ValueRange args, const Block
       auto quadsOf = [&](Value k) {
         return loadColumn(b, args, b.addIndex(base, b.mulIndex(k, tap)));
       };
-      SmallVector<Value> acc = sumColumns(b, args, initial, block.weights, quadsOf);
+      SmallVector<Value> acc = sumColumns(b, args, getInitialSums(), block.weights, quadsOf);
       storePixel(b, args, acc, block, b.addIndex(outBase, first), b.index(0));
     });
   else if (sharing == Sharing::registers)
-    slideColumns(b, args, block, initial, inBase, outBase);
+    slideColumns(b, args, block, getInitialSums, inBase, outBase);
   else if (sharing == Sharing::memory)
     shareColumns(b, args, inBase, emitPixel);
   else
@@ -228,7 +236,7 @@ void DepthwiseKernel::emitColumns(KernelBuilder &b, ValueRange args, const Block
 /// Pixel by pixel, or block by block of a flat row; quads that the next one needs again are carried
 /// along.
 void DepthwiseKernel::slideColumns(KernelBuilder &b, ValueRange args, const Block &block,
-                                   ArrayRef<Value> initial, Value inBase, Value outBase) {
+                                   SumsFn getInitialSums, Value inBase, Value outBase) {
   int64_t kept = countShared(), pixels = shape.pixelsPerBlock();
   SmallVector<Value> carried;
   for (int64_t k = 0; k < kept; ++k)
@@ -237,7 +245,7 @@ void DepthwiseKernel::slideColumns(KernelBuilder &b, ValueRange args, const Bloc
   b.loop(b.index(0), count, 1, carried, [&](Value column, ValueRange inner) {
     Value base =
         b.addIndex(inBase, b.mulIndex(column, pixels * shape.columnStride * shape.inPixel));
-    SmallVector<Value> columns(inner), acc(initial);
+    SmallVector<Value> columns(inner), acc = getInitialSums();
     for (int64_t k = kept; k < shape.kernelColumns; ++k)
       columns.append(loadColumn(b, args, b.addIndex(base, k * shape.inPixel)));
     for (int64_t k = 0; k < shape.kernelColumns; ++k)

@@ -136,6 +136,11 @@ void Epilogue::addMultipliers() {
     isProvenWord = residualBound + most < kMostInWord;
   }
   multiplier = signature.addParameters(ArrayRef<float>(factors), block);
+  if (shifted.beginsAtLeast()) {
+    auto products =
+        llvm::map_to_vector(factors, [](float factor) { return -ShiftedSums::kLeast * factor; });
+    leastProducts = signature.addParameters(ArrayRef<float>(products), block);
+  }
   if (fused.dynamic)
     filterSums = signature.addParameters(getFilterSums(filter), block);
   isSmall = bound < float(1 << 29);
@@ -189,10 +194,13 @@ Epilogue::Epilogue(const FusedOp &fused, Signature &signature, int64_t block,
 }
 
 Value Epilogue::loadPerChannel(KernelBuilder &b, ValueRange args, int number, Value position,
-                               int64_t laneAxis) const {
+                               int64_t laneAxis, bool again) const {
   Value block = signature.getValue(number, args);
   if (laneAxis != channelAxis)
     return b.loadSplat(block, position);
+  if (again)
+    return quarterStride ? b.reloadQuarters(block, position, quarterStride)
+                         : b.reload(block, position);
   return quarterStride ? b.loadQuarters(block, position, quarterStride) : b.load(block, position);
 }
 
@@ -255,6 +263,16 @@ Value Epilogue::sumToFloat(KernelBuilder &b, Value sum) const {
   return b.sub(b.bitcast(sum, b.getF32Type()), b.constF(KernelBuilder::kMiddle));
 }
 
+/// [N.requantize] The sum times its multiplier; sums below zero may give anything below zero where
+/// these begin at the least float.
+Value Epilogue::scaleSum(KernelBuilder &b, ValueRange args, Value acc, Value factor, Value position,
+                         int64_t laneAxis) const {
+  if (leastProducts < 0)
+    return b.mul(sumToFloat(b, acc), factor);
+  Value least = loadPerChannel(b, args, leastProducts, position, laneAxis, /*again=*/true);
+  return b.fma(b.bitcast(acc, b.getF32Type()), factor, least);
+}
+
 /// [N.dynamic_product] The zero point of the row moves out of the sum, its scale into the factor.
 void Epilogue::applyDynamic(KernelBuilder &b, ValueRange args, Value position, ValueRange indices,
                             int64_t laneAxis, Value &acc, Value &factor) const {
@@ -293,7 +311,7 @@ Value Epilogue::emit(KernelBuilder &b, ValueRange args, Value acc, Value positio
   if (fused.dynamic)
     applyDynamic(b, args, position, indices, laneAxis, acc, factor);
   if (form == Form::requantize)
-    return finish(b, args, b.mul(sumToFloat(b, acc), factor), position, laneAxis);
+    return finish(b, args, scaleSum(b, args, acc, factor, position, laneAxis), position, laneAxis);
   if (form == Form::residual) {
     TensorView skip = signature.getTensor(residual, args);
     Value zeroPoint = loadParameter(b, skip.zeroPoints, kZeroPoints, skip.axis, indices, laneAxis);

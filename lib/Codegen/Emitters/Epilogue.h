@@ -53,7 +53,9 @@ private:
   /// The quantized operand of the only addition, if the body is just that.
   mlir::Value getResidual() const;
   mlir::Value loadPerChannel(KernelBuilder &b, mlir::ValueRange args, int number,
-                             mlir::Value position, int64_t laneAxis) const;
+                             mlir::Value position, int64_t laneAxis, bool again = false) const;
+  mlir::Value scaleSum(KernelBuilder &b, mlir::ValueRange args, mlir::Value acc, mlir::Value factor,
+                       mlir::Value position, int64_t laneAxis) const;
   /// Where [low, high] of the result are.
   mlir::Value getBounds(mlir::ValueRange args) const;
   std::pair<mlir::Value, mlir::Value> loadBounds(KernelBuilder &b, mlir::ValueRange args) const;
@@ -88,6 +90,7 @@ private:
   int64_t channelAxis;                         ///< of the result
   int64_t quarterStride = 0;                   ///< 0: lanes are side by side
   int result, multiplier = -1;                 ///< multiplier: M[c] or S[c]
+  int leastProducts = -1;                      ///< what sums begin with, times M[c]: -2^23 * M[c]
   int scales = -1, reciprocals = -1,
       zeroPoints = -1; ///< of a result quantized per channel; behind reciprocals, their rests
   int bounds = -1;     ///< its [low, high]

@@ -7,7 +7,7 @@
 //
 // A network input is dense NCHW; what reads it wants NHWC bytes. Sixteen pixels of up to four
 // planes at a time: each plane's values are quantized in lanes and shifted to their byte of the
-// pixel's lane.
+// pixel's lane, or, where values are rounded to i16, to that of half a lane.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,19 +41,58 @@ static std::optional<Planes> getPlanes(RankedTensorType in, RankedTensorType out
   return std::nullopt;
 }
 
-/// Sixteen pixels of the channels from `channel`: one lane each.
+namespace {
+/// Joins the values of four channels, one after the other: in lanes of i32, or, where values are
+/// rounded to i16, in two vectors of these, which are interleaved.
+class FourChannels {
+public:
+  explicit FourChannels(KernelBuilder &b)
+      : b(b), size(b.level.convertsByAdding ? 2 : 4), parts(4 / size),
+        type(VectorType::get({16}, b.getIntegerType(8 * size))) {}
+
+  void add(Value i32) {
+    Value value = size == 4 ? i32 : arith::TruncIOp::create(b, type, i32).getResult();
+    Value &part = parts[count / size];
+    if (int64_t bits = 8 * (count % size))
+      value = arith::ShLIOp::create(b, value, constant(bits));
+    part = part ? arith::OrIOp::create(b, part, value) : value;
+    ++count;
+  }
+  /// The bytes of sixteen pixels.
+  Value getBytes() const {
+    if (size == 4)
+      return b.bitcast(parts[0], b.getI8Type());
+    SmallVector<int64_t> order;
+    for (int64_t pixel = 0; pixel < 16; ++pixel)
+      order.append({pixel, 16 + pixel});
+    Value second = parts[1] ? parts[1] : constant(0);
+    return b.bitcast(vector::ShuffleOp::create(b, parts[0], second, order), b.getI8Type());
+  }
+
+private:
+  Value constant(int64_t value) const {
+    auto element = b.getIntegerAttr(type.getElementType(), value);
+    return arith::ConstantOp::create(b, DenseElementsAttr::get(type, (Attribute)element));
+  }
+
+  KernelBuilder &b;
+  int64_t size; ///< bytes of an element
+  SmallVector<Value> parts;
+  VectorType type;
+  int64_t count = 0;
+};
+} // namespace
+
+/// Sixteen pixels of the channels from `channel`: four bytes each.
 static Value quantizeFour(KernelBuilder &b, const TensorView &x, const TensorView &y,
                           int64_t channel, Value pixel) {
-  Value lanes;
+  FourChannels joined(b);
   for (int64_t i = 0; i < 4 && channel + i < x.shape()[1]; ++i) {
     SmallVector<Value> at{b.index(0), b.index(channel + i)};
-    Value q = quantize(b, b.load(x.memory, b.addIndex(pixel, (channel + i) * x.strides.steps[1])),
-                       y, at, -1);
-    if (i > 0)
-      q = arith::ShLIOp::create(b, q, b.constI(8 * i));
-    lanes = lanes ? arith::OrIOp::create(b, lanes, q) : q;
+    joined.add(quantize(b, b.load(x.memory, b.addIndex(pixel, (channel + i) * x.strides.steps[1])),
+                        y, at, -1));
   }
-  return lanes;
+  return joined.getBytes();
 }
 
 bool codegen::emitQuantizePlanes(ProgramEmitter &emitter, QuantizeOp op) {
@@ -80,8 +119,7 @@ bool codegen::emitQuantizePlanes(ProgramEmitter &emitter, QuantizeOp op) {
             to = b.addIndex(to, b.mulIndex(image, y.strides.steps[0]));
           }
           for (int64_t channel = 0; channel < x.shape()[1]; channel += 4) {
-            Value lanes = quantizeFour(b, x, y, channel, from);
-            Value bytes = vector::BitCastOp::create(b, VectorType::get({64}, b.getI8Type()), lanes);
+            Value bytes = quantizeFour(b, x, y, channel, from);
             if (pitch == 4) {
               vector::StoreOp::create(b, bytes, y.memory, ValueRange{to});
               continue;

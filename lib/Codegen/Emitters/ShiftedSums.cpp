@@ -13,6 +13,14 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
+/// Whether sums below zero give the lower bound, and 2^23 times each multiplier is a number.
+static bool dropsNegativeSums(const QuantParams &out, ArrayRef<float> multipliers) {
+  constexpr float kMost = 0x1p100f;
+  return !out.scales.empty() &&
+         llvm::all_of(out.zeroPoints, [&](int64_t zeroPoint) { return zeroPoint <= out.low; }) &&
+         llvm::all_of(multipliers, [](float multiplier) { return multiplier < kMost; });
+}
+
 ShiftedSums::ShiftedSums(const FusedOp &fused, const CpuLevel &level) {
   Value input = fused.getInput(), filter = fused.getOuter(fused.product->getOperand(1));
   auto weights = nn::getConstantValues<int8_t>(filter);
@@ -26,11 +34,13 @@ ShiftedSums::ShiftedSums(const FusedOp &fused, const CpuLevel &level) {
   // Beyond all differences of a byte and a zero point.
   constexpr float kBeyond = 512;
   auto ranges = numerics::accumulatorRanges(getProductTypes(input, filter), *weights, *bias);
-  SmallVector<float> scales = getAccumulatorScales(input, filter);
-  for (auto [c, range] : llvm::enumerate(ranges)) {
+  SmallVector<float> multipliers = getAccumulatorScales(input, filter);
+  for (auto [c, multiplier] : llvm::enumerate(multipliers))
+    multiplier =
+        out.scales.empty() ? 0 : numerics::requantizeMultiplier(multiplier, out.getScale(c));
+  dropsNegative = level.reloadsOperands && dropsNegativeSums(out, multipliers);
+  for (auto [range, factor] : llvm::zip(ranges, multipliers)) {
     auto [low, high] = range;
-    float factor =
-        out.scales.empty() ? 0 : numerics::requantizeMultiplier(scales[c], out.getScale(c));
     if (!add(low, high, (float)high * factor <= -kBeyond, (float)low * factor >= kBeyond)) {
       *this = ShiftedSums();
       return;
@@ -47,7 +57,7 @@ bool ShiftedSums::add(int64_t low, int64_t high, bool isBelow, bool isAbove) {
     offset = isAbove ? kSaturated - low : -kSaturated - high;
     bound = kSaturated + (high - low);
   }
-  offsets.push_back(offset + KernelBuilder::kMiddleBits);
+  offsets.push_back(offset + (dropsNegative ? kLeastBits : KernelBuilder::kMiddleBits));
   bounds.push_back(bound);
   isSaturated.push_back(replaces);
   return bound < kMost;

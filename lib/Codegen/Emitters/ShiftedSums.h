@@ -14,6 +14,10 @@ namespace octet::codegen {
 
 /// Initial sums that are greater by KernelBuilder::kMiddleBits: the bits of sums are then those of
 /// floats, and one subtraction converts them. For that, sums must be within 22 bits and a sign.
+/// Where all sums below zero give the least byte, as behind a relu, the floats begin at 2^23. A
+/// product with a multiplier M less 2^23 * M, which is exact, is then that of the sum, rounded once
+/// by an FMA: below zero it is half of that, and as good. An FMA overwrites what it adds to: only
+/// levels that reload operands gain.
 /// Channels whose stored value is the same bound whatever the input (their weights are tiny, so
 /// that the bias is large) get other sums and another multiplier, which give the same bound.
 struct ShiftedSums {
@@ -26,6 +30,10 @@ struct ShiftedSums {
   ShiftedSums(const FusedOp &fused, const CpuLevel &level);
 
   explicit operator bool() const { return !offsets.empty(); }
+  static constexpr float kLeast = 0x1p23f;
+  static constexpr int32_t kLeastBits = 0x4b000000;
+  /// Whether the floats begin at `kLeast`, not in the middle.
+  bool beginsAtLeast() const { return dropsNegative; }
   void addTo(llvm::MutableArrayRef<int32_t> initialSums) const;
   void replaceMultipliers(llvm::MutableArrayRef<float> multipliers) const;
   /// The largest |sum * multiplier[c]|.
@@ -37,6 +45,7 @@ private:
   llvm::SmallVector<int64_t> offsets; ///< of each channel
   llvm::SmallVector<int64_t> bounds;  ///< of |sum|, before kMiddleBits are added
   llvm::SmallVector<bool> isSaturated;
+  bool dropsNegative = false;
 };
 
 } // namespace octet::codegen

@@ -78,6 +78,25 @@ struct LowerDot8 : OpRewritePattern<kernel::Dot8Op> {
   }
 };
 
+/// A volatile load: LLVM keeps no other in the loop that it is in, but copies registers.
+struct LowerReloadVolatile : OpRewritePattern<kernel::ReloadOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(kernel::ReloadOp op, PatternRewriter &rewriter) const override {
+    constexpr unsigned kBytes = 4; // of an element
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value base = memref::ExtractAlignedPointerAsIndexOp::create(b, op.getBase());
+    Value offset =
+        arith::MulIOp::create(b, op.getIndex(), arith::ConstantIndexOp::create(b, kBytes));
+    Value address =
+        arith::IndexCastOp::create(b, b.getI64Type(), arith::AddIOp::create(b, base, offset));
+    Value pointer =
+        LLVM::IntToPtrOp::create(b, LLVM::LLVMPointerType::get(b.getContext()), address);
+    rewriter.replaceOpWithNewOp<LLVM::LoadOp>(op, op.getType(), pointer, /*alignment=*/kBytes,
+                                              /*isVolatile=*/true);
+    return success();
+  }
+};
+
 struct LowerAddPairs : OpRewritePattern<kernel::AddPairsOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(kernel::AddPairsOp op, PatternRewriter &rewriter) const override {
@@ -153,8 +172,9 @@ private:
 } // namespace
 
 void codegen::populateAArch64Lowering(RewritePatternSet &patterns, const CpuLevel &level) {
-  patterns.add<LowerAddPairs, LowerRoundFcvtns, LowerPackNarrow>(patterns.getContext(),
-                                                                 /*benefit=*/2);
+  patterns.add<LowerAddPairs, LowerReloadVolatile, LowerRoundFcvtns, LowerPackNarrow>(
+      patterns.getContext(),
+      /*benefit=*/2);
   if (level.hasFeature("i8mm"))
     patterns.add<LowerDot8>(patterns.getContext());
   patterns.add<LowerDot4>(patterns.getContext(), level.hasFeature("dotprod"));

@@ -37,6 +37,15 @@ struct LowerBroadcast4 : OpRewritePattern<kernel::Broadcast4Op> {
   }
 };
 
+struct LowerReload : OpRewritePattern<kernel::ReloadOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(kernel::ReloadOp op, PatternRewriter &b) const override {
+    b.replaceOpWithNewOp<vector::LoadOp>(op, cast<VectorType>(op.getType()), op.getBase(),
+                                         ValueRange{op.getIndex()});
+    return success();
+  }
+};
+
 struct LowerRound : OpRewritePattern<kernel::RoundOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(kernel::RoundOp op, PatternRewriter &b) const override {
@@ -143,7 +152,7 @@ struct LowerPack : OpRewritePattern<kernel::PackOp> {
 } // namespace
 
 void codegen::populateGenericLowering(RewritePatternSet &patterns) {
-  patterns.add<LowerBroadcast4, LowerRound, LowerScale, LowerDot4, LowerAddPairs, LowerPack>(
-      patterns.getContext(),
-      /*benefit=*/1);
+  patterns.add<LowerBroadcast4, LowerReload, LowerRound, LowerScale, LowerDot4, LowerAddPairs,
+               LowerPack>(patterns.getContext(),
+                          /*benefit=*/1);
 }

@@ -46,6 +46,15 @@ func.func @vectors(%memory: memref<64xi8>, %at: index, %sums: vector<16xi32>, %w
 
 // -----
 
+// CHECK-LABEL: func @reloads
+func.func @reloads(%memory: memref<64xf32>, %at: index) -> vector<4xf32> {
+  // CHECK: kernel.reload %{{.*}}[%{{.*}}] : memref<64xf32>, vector<4xf32>
+  %0 = kernel.reload %memory[%at] : memref<64xf32>, vector<4xf32>
+  return %0 : vector<4xf32>
+}
+
+// -----
+
 // CHECK-LABEL: func @matrices
 func.func @matrices(%sum: vector<4xi32>, %x: vector<16xi8>, %w: vector<16xi8>) -> vector<4xi32> {
   // CHECK: kernel.dot8 %{{.*}}, %{{.*}}, %{{.*}}
