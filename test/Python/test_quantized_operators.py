@@ -19,6 +19,10 @@ INT4 = helper.tensor_dtype_to_np_dtype(TensorProto.INT4)
 pytestmark = pytest.mark.usefixtures("compiler")
 BIN = pathlib.Path(os.environ.get("OCTET_BIN", pathlib.Path(__file__).parents[2] / "build" / "bin"))
 
+TRANSPOSED = ("d = DequantizeLinear(x, xs, xz)\nwd = DequantizeLinear{}(w, ws, wz)\nt = ConvTranspose<{}>(d, wd)\n"
+              "y = QuantizeLinear(t, ys, yz)")
+T = dict(w=integers((4, 5, 3, 3), -127, 128, np.int8), ws=SCALES[:5], wz=np.zeros(5, np.int8), ys=np.float32(0.1137))
+
 # name: (nodes, arguments of `make`): exact, ties included
 EXACT = {
     "conv": ("y = QLinearConv<pads=[1,1,1,1]>(x, xs, xz, w, ws, wz, ys, yz, b)", dict(constants={**A, **W}, inputs=IMAGE, types=INT)),
@@ -42,6 +46,9 @@ EXACT = {
                 dict(constants={**A, "ys2": np.float32(1 / 255), "yz2": np.uint8(0)}, inputs=IMAGE, types=INT)),
     "leaky_relu": ("y = com.microsoft.QLinearLeakyRelu<alpha=0.1>(x, xs, xz, ys, yz)", dict(constants=A, inputs=IMAGE, types=INT)),
     "global_pool": ("y = com.microsoft.QLinearGlobalAveragePool(x, xs, xz, ys, yz)", dict(constants=A, inputs=IMAGE, types=INT)),
+    "transposed": (TRANSPOSED.format("<axis=1>", "strides=[2,2]"), dict(constants={**A, **T}, inputs=IMAGE, types=INT)),
+    "transposed_in_groups": (TRANSPOSED.format("<axis=1>", "group=2, strides=[2,3], pads=[1,0,0,1]"), dict(constants={**A, **T}, inputs=IMAGE, types=INT)),
+    "transposed_per_tensor": (TRANSPOSED.format("", "dilations=[2,1]"), dict(constants={**A, **T, "ws": SCALES[0], "wz": np.int8(3)}, inputs=IMAGE, types=INT)),
     "microsoft_pair": ("q = com.microsoft.QuantizeLinear(x, xs, xz)\ny = com.microsoft.DequantizeLinear(q, xs, xz)",
                        dict(constants=A, inputs=IMAGE)),
     "opset_10": ("q = QuantizeLinear(x, xs, xz)\ny = DequantizeLinear(q, xs, xz)", dict(constants=A, inputs=IMAGE, opset=10)),
@@ -217,6 +224,18 @@ BAD = {
     "type of a product's zero point": ("q, s, z = DynamicQuantizeLinear(x)\nm = MatMulInteger(q, w, z, wz)\ny = Cast<to=1>(m)",
                                        dict(w=np.zeros((8, 2), np.int8), wz=np.uint8(3)), "has a zero point of another type than its integers"),
 }
+
+
+@pytest.mark.parametrize("name", ["transposed", "transposed_in_groups", "transposed_per_tensor"])
+def test_transposed_convolutions_run_in_integers(name):
+    nodes, arguments = EXACT[name]
+    assert {row.verdict for row in octet.compile(make(nodes, **arguments).SerializeToString()).report if row.macs} == {"int8"}
+
+
+def test_scales_of_inputs_stay_float():
+    """Of a transposed convolution: no output channel has one scale."""
+    model = make(TRANSPOSED.format("<axis=0>", "strides=[2,2]"), constants={**A, **T, "ws": SCALES[:4], "wz": np.zeros(4, np.int8)}, inputs=IMAGE, types=INT)
+    assert {row.verdict for row in octet.compile(model.SerializeToString()).report if row.macs} == {"float"}
 
 
 def refuse(tmp_path, model):
