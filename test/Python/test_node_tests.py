@@ -39,6 +39,8 @@ test_attention_4d_causal_nonpad_batch_prefill test_attention_4d_gqa_with_past_an
 test_causal_conv_with_state_silu test_cumprod_2d_int32 test_flexattention_gqa test_flexattention_relative_positional test_linear_attention_gated_delta_mqa
 test_swiglu_float16 test_pow_types_int64_float32 test_quantizelinear_int16 test_range_int32_type_negative_delta_expanded test_tensorscatter_circular
 test_center_crop_pad_crop_and_pad test_col2im_5d test_det_nd test_roialign_aligned_true test_roialign_mode_max
+test_nonmaxsuppression_two_classes test_nonmaxsuppression_two_batches test_nonmaxsuppression_center_point_box_format test_dequantizelinear_e4m3fn_zero_point
+test_dequantizelinear_float4e2m1
 """.split()
 
 
@@ -58,7 +60,11 @@ def test_right(compiler, cases, name):
 def test_refusal_names_the_operator(compiler, cases):
     import octet
 
-    assert node_tests.judge(octet, cases["test_nonmaxsuppression_two_classes"]) == ("refused", "NonMaxSuppression: the shape of its result depends on data")
+    assert node_tests.judge(octet, cases["test_nonzero_example"]) == ("refused", "NonZero: the shape of its result depends on data")
+
+
+def test_named_operators_exist():
+    assert node_tests.NAMED == {name for name in node_tests.NAMED if onnx.defs.has(name)}
 
 
 class FakeCompiler:
@@ -116,14 +122,16 @@ def test_table_counts_by_operator(capsys):
     counts, reasons = node_tests.count_by_operator({"a": "Relu", "b": "Fancy", "c": "Relu"}, verdicts)
     assert node_tests.print_table(counts, reasons) == 1
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert lines[1:] == [["Fancy", "1", "Fancy:", "no"], ["Relu", "1", "1", "1.0"], "3 tests: 1 right, 1 refused, 1 wrong, 0 crashed".split()]
+    assert lines[1:] == [["Fancy", "1", "Fancy:", "no", "(1)"], ["Relu", "1", "1", "1.0", "(1)"], "3 tests: 1 right, 1 refused, 1 wrong, 0 crashed".split(),
+                         "right of operators of inference: 1 of 2 (50.0%)".split()]
 
 
-def test_page_names_operators_that_are_refused_as_a_whole():
-    verdicts = {"a": ("right", "0"), "b": ("refused", "Fancy: a|b"), "c": ("refused", "Relu: a|b")}
-    page = node_tests.format_page(*node_tests.count_by_operator({"a": "Relu", "b": "Fancy", "c": "Relu"}, verdicts))
-    assert "1 of 3 are right, 0 wrong, 0 crashed" in page
-    assert "\n| `Relu` | 1 | 1 | Relu: a\\|b |\n" in page and page.endswith("No test is taken of `Fancy`.\n")
+def test_page_says_what_is_not_taken():
+    verdicts = {"a": ("right", "0"), "b": ("refused", "Fancy: its result is random"), "c": ("refused", "Relu: a|b"), "d": ("refused", "Relu: a|b")}
+    page = node_tests.format_page(*node_tests.count_by_operator({"a": "Relu", "b": "Fancy", "c": "Relu", "d": "Relu"}, verdicts))
+    assert "1 of 4 are right, 0 wrong, 0 crashed" in page and "1 of 3 (33.3%) are right" in page
+    assert "\n| `Fancy` |  | 1 | random numbers (1) |\n| `Relu` | 1 | 2 | Relu: a\\|b (2) |\n" in page
+    assert page.endswith("All refusals: Relu: a|b (2); random numbers (1).\n")
 
 
 def test_page_is_of_these_tests(cases):

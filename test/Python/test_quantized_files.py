@@ -88,15 +88,20 @@ def quantize_by_onnxruntime(model, folder, quant_format, activation_type, weight
     return onnx.load(folder / "quantized.onnx")
 
 
+def list_integers(model):
+    """Tensors of integers that are no constants."""
+    constants = {tensor.name for tensor in model.graph.initializer}
+    return [node.output[0] for node in model.graph.node
+            if node.op_type.startswith(("QLinear", "QGemm")) or (node.op_type == "QuantizeLinear" and node.input[0] not in constants)]
+
+
 def cut_into_layers(model):
     """The network with every tensor of 8-bit integers as an output, and as an input of what reads it: each layer by itself;
     and the uncut network with these outputs."""
     layers, whole = onnx.ModelProto(), onnx.ModelProto()
     layers.CopyFrom(model)
     whole.CopyFrom(model)
-    constants = {tensor.name for tensor in model.graph.initializer}
-    integers = [node.output[0] for node in model.graph.node
-                if node.op_type.startswith(("QLinear", "QGemm")) or (node.op_type == "QuantizeLinear" and node.input[0] not in constants)]
+    integers = list_integers(model)
     for name in integers:
         whole.graph.output.append(onnx.ValueInfoProto(name=name))
     session = open_onnxruntime(whole)

@@ -19,6 +19,10 @@ INT4 = helper.tensor_dtype_to_np_dtype(TensorProto.INT4)
 pytestmark = pytest.mark.usefixtures("compiler")
 BIN = pathlib.Path(os.environ.get("OCTET_BIN", pathlib.Path(__file__).parents[2] / "build" / "bin"))
 
+TRANSPOSED = ("d = DequantizeLinear(x, xs, xz)\nwd = DequantizeLinear{}(w, ws, wz)\nt = ConvTranspose<{}>(d, wd)\n"
+              "y = QuantizeLinear(t, ys, yz)")
+T = dict(w=integers((4, 5, 3, 3), -127, 128, np.int8), ws=SCALES[:5], wz=np.zeros(5, np.int8), ys=np.float32(0.1137))
+
 # name: (nodes, arguments of `make`): exact, ties included
 EXACT = {
     "conv": ("y = QLinearConv<pads=[1,1,1,1]>(x, xs, xz, w, ws, wz, ys, yz, b)", dict(constants={**A, **W}, inputs=IMAGE, types=INT)),
@@ -42,6 +46,9 @@ EXACT = {
                 dict(constants={**A, "ys2": np.float32(1 / 255), "yz2": np.uint8(0)}, inputs=IMAGE, types=INT)),
     "leaky_relu": ("y = com.microsoft.QLinearLeakyRelu<alpha=0.1>(x, xs, xz, ys, yz)", dict(constants=A, inputs=IMAGE, types=INT)),
     "global_pool": ("y = com.microsoft.QLinearGlobalAveragePool(x, xs, xz, ys, yz)", dict(constants=A, inputs=IMAGE, types=INT)),
+    "transposed": (TRANSPOSED.format("<axis=1>", "strides=[2,2]"), dict(constants={**A, **T}, inputs=IMAGE, types=INT)),
+    "transposed_in_groups": (TRANSPOSED.format("<axis=1>", "group=2, strides=[2,3], pads=[1,0,0,1]"), dict(constants={**A, **T}, inputs=IMAGE, types=INT)),
+    "transposed_per_tensor": (TRANSPOSED.format("", "dilations=[2,1]"), dict(constants={**A, **T, "ws": SCALES[0], "wz": np.int8(3)}, inputs=IMAGE, types=INT)),
     "microsoft_pair": ("q = com.microsoft.QuantizeLinear(x, xs, xz)\ny = com.microsoft.DequantizeLinear(q, xs, xz)",
                        dict(constants=A, inputs=IMAGE)),
     "opset_10": ("q = QuantizeLinear(x, xs, xz)\ny = DequantizeLinear(q, xs, xz)", dict(constants=A, inputs=IMAGE, opset=10)),
@@ -148,7 +155,7 @@ BAD = {
     "16 bits": (SIGMOID.format("s, z2"), dict(s=np.float32(1), z=np.uint8(0), z2=np.uint16(0)), "quantized values of UINT16; quantize the network to 8 bits"),
     "16 bits of another type": ("q = QuantizeLinear(x, s, z)\ny = DequantizeLinear(q, s, z2)", dict(s=np.float32(1), z=np.uint16(0), z2=np.int16(0)),
                                 "has a zero point of INT16 for integers of UINT16; store both in the same type"),
-    "4 bits": (PAIR, dict(s=np.float32(1), z=np.zeros((), INT4)), "quantized values of number 22; quantize the network to 8 bits"),
+    "4 bits": (PAIR, dict(s=np.float32(1), z=np.zeros((), INT4)), "quantized values of INT4; quantize the network to 8 bits"),
     "run time to 32 bits": ("m = ReduceMax<keepdims=0>(x)\nq = QuantizeLinear(x, m, z)\ny = DequantizeLinear(q, s, z)",
                             dict(s=np.float32(1), z=np.int32(0)), "quantized values of INT32; quantize the network to 8 bits"),
     "quantized to 32 bits": (PAIR, dict(s=np.float32(1), z=np.int32(0)), "has a zero point of INT32; expected one of 8 bits"),
@@ -219,6 +226,18 @@ BAD = {
 }
 
 
+@pytest.mark.parametrize("name", ["transposed", "transposed_in_groups", "transposed_per_tensor"])
+def test_transposed_convolutions_run_in_integers(name):
+    nodes, arguments = EXACT[name]
+    assert {row.verdict for row in octet.compile(make(nodes, **arguments).SerializeToString()).report if row.macs} == {"int8"}
+
+
+def test_scales_of_inputs_stay_float():
+    """Of a transposed convolution: no output channel has one scale."""
+    model = make(TRANSPOSED.format("<axis=0>", "strides=[2,2]"), constants={**A, **T, "ws": SCALES[:4], "wz": np.zeros(4, np.int8)}, inputs=IMAGE, types=INT)
+    assert {row.verdict for row in octet.compile(model.SerializeToString()).report if row.macs} == {"float"}
+
+
 def refuse(tmp_path, model):
     """The message with which the import of a network is refused."""
     (tmp_path / "net.onnx").write_bytes(model.SerializeToString())
@@ -243,11 +262,36 @@ def test_zero_point_out_of_range(tmp_path):
     assert "has the zero point 256 for integers of UINT8; expected one from 0 to 255" in refuse(tmp_path, model)
 
 
-@pytest.mark.parametrize("type", [TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT4E2M1])
-def test_other_types_are_named(type, tmp_path):
+@pytest.mark.parametrize("name", ["FLOAT8E4M3FN", "FLOAT4E2M1", "INT4"])
+def test_other_types_are_named(name, tmp_path):
     model = make(PAIR, constants=dict(s=np.float32(1)), opset=21)
-    model.graph.initializer.append(helper.make_tensor("z", type, [], [0]))
-    assert 'the initializer "z" has the element type' in refuse(tmp_path, model)
+    model.graph.initializer.append(helper.make_tensor("z", getattr(TensorProto, name), [], [0]))
+    assert f"quantized values of {name}; quantize the network to 8 bits" in refuse(tmp_path, model)
+
+
+@pytest.mark.parametrize("name", ["FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ", "FLOAT8E8M0", "FLOAT4E2M1"])
+@pytest.mark.parametrize("is_raw", [False, True])
+def test_small_floats_as_weights(name, is_raw):
+    """Numbers of the type and one more, so that the last byte of those of four bits is not full. Powers near 2^-127 are not
+    among them: weights that small beside others become zero."""
+    kind = getattr(TensorProto, name)
+    first, count = {"FLOAT4E2M1": (0, 16), "FLOAT8E8M0": (100, 60)}.get(name, (0, 256))
+    values = (first + np.arange(count + 1) % count).astype(np.uint8).view(helper.tensor_dtype_to_np_dtype(kind))
+    tensor = onnx.numpy_helper.from_array(values, "w")
+    if not is_raw:
+        tensor.int32_data.extend(tensor.raw_data)
+        tensor.ClearField("raw_data")
+    wanted = values.astype(np.float32) * np.float32(0.5)
+    model = make("d = DequantizeLinear(w, s)\ny = Mul(x, d)", constants=dict(s=np.float32(0.5)), inputs={"x": [len(values)]}, opset=25)
+    model.graph.initializer.append(tensor)
+    got = octet.compile(model.SerializeToString()).run({"x": np.ones(len(values), np.float32)})["y"]
+    np.testing.assert_array_equal(got, wanted)
+
+
+def test_outputs_of_small_floats_are_named(tmp_path):
+    model = make("y = Identity(w)", constants={})
+    model.graph.initializer.append(helper.make_tensor("w", TensorProto.FLOAT8E5M2, [2], [1, 2]))
+    assert 'the output "y" is a constant of FLOAT8E5M2' in refuse(tmp_path, model)
 
 
 @pytest.mark.parametrize("name, low, is_raw", [("UINT4", 0, False), ("INT4", -8, True), ("UINT2", 0, True), ("INT2", -2, False)])

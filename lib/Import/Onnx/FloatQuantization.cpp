@@ -88,6 +88,8 @@ bool octet::onnx_import::quantizesInFloat(Node &node) {
 
 bool octet::onnx_import::dequantizesInFloat(Node &node) {
   const Entry &entry = node.entry(kInput);
+  if (entry.tensor && isSmallFloat(entry.tensor->type))
+    return true;
   if (entry.tensor)
     return entry.tensor->isInteger() &&
            (isUnlikeTypes(node) || isWide(entry.tensor->type) || isNarrow(entry.tensor->type));

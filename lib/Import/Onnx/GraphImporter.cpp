@@ -149,7 +149,7 @@ static StringRef explainAbsence(const onnx::NodeProto &node) {
   if (!isOnnxDomain(node.domain()))
     return "no such operator here";
   return llvm::StringSwitch<StringRef>(node.op_type())
-      .Cases({"ImageDecoder", "NonMaxSuppression", "NonZero", "Unique"}, shape)
+      .Cases({"ImageDecoder", "NonZero", "Unique"}, shape)
       .Cases({"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike"}, random)
       .Cases({"RandomUniform", "RandomUniformLike"}, random)
       .Cases({"NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"}, training)

@@ -46,8 +46,10 @@ template <typename Stored, typename Held> HostTensor::Data decodeRaw(StringRef r
   return values;
 }
 
-float halfToFloat(uint16_t bits, const llvm::fltSemantics &semantics) {
-  llvm::APFloat value(semantics, llvm::APInt(16, bits));
+float toFloat(uint64_t bits, const llvm::fltSemantics &semantics) {
+  unsigned size = llvm::APFloat::semanticsSizeInBits(semantics);
+  llvm::APFloat value(semantics, llvm::APInt(size, bits, /*isSigned=*/false,
+                                             /*implicitTrunc=*/true));
   bool losesInfo;
   value.convert(llvm::APFloat::IEEEsingle(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
   return value.convertToFloat();
@@ -58,7 +60,7 @@ template <const llvm::fltSemantics &(*semantics)()> HostTensor::Data decodeHalf(
   for (size_t i = 0; i < values.size(); ++i) {
     uint16_t bits;
     memcpy(&bits, raw.data() + 2 * i, 2);
-    values[i] = halfToFloat(bits, semantics());
+    values[i] = toFloat(bits, semantics());
   }
   return values;
 }
@@ -73,7 +75,7 @@ template <const llvm::fltSemantics &(*semantics)()>
 HostTensor::Data decodeHalfField(const TensorProto &tensor) {
   std::vector<float> values;
   for (int32_t bits : tensor.int32_data())
-    values.push_back(halfToFloat((uint16_t)bits, semantics()));
+    values.push_back(toFloat((uint16_t)bits, semantics()));
   return values;
 }
 
@@ -95,6 +97,22 @@ HostTensor::Data decodePackedField(const TensorProto &tensor) {
   return decodePacked<bits, isSigned>(std::string(bytes.begin(), bytes.end()));
 }
 
+/// Floats of 8 or 4 bits, packed like integers.
+template <unsigned bits, const llvm::fltSemantics &(*semantics)()>
+HostTensor::Data decodeSmall(StringRef raw) {
+  HostTensor::Data stored = decodePacked<bits, false>(raw);
+  std::vector<float> values;
+  for (int64_t bitPattern : std::get<std::vector<int64_t>>(stored))
+    values.push_back(toFloat(bitPattern, semantics()));
+  return values;
+}
+
+template <unsigned bits, const llvm::fltSemantics &(*semantics)()>
+HostTensor::Data decodeSmallField(const TensorProto &tensor) {
+  const auto &bytes = tensor.int32_data();
+  return decodeSmall<bits, semantics>(std::string(bytes.begin(), bytes.end()));
+}
+
 using Repeated32 = const google::protobuf::RepeatedField<int32_t> &;
 using Repeated64 = const google::protobuf::RepeatedField<int64_t> &;
 using RepeatedU64 = const google::protobuf::RepeatedField<uint64_t> &;
@@ -109,6 +127,12 @@ template <typename Stored> constexpr ElementType smallInteger(int32_t type) {
 template <unsigned bits, bool isSigned> constexpr ElementType packedInteger(int32_t type) {
   return {type, bits, &TensorProto::int32_data_size, decodePacked<bits, isSigned>,
           decodePackedField<bits, isSigned>};
+}
+
+template <unsigned bits, const llvm::fltSemantics &(*semantics)()>
+constexpr ElementType smallFloat(int32_t type) {
+  return {type, bits, &TensorProto::int32_data_size, decodeSmall<bits, semantics>,
+          decodeSmallField<bits, semantics>};
 }
 
 const ElementType kElementTypes[] = {
@@ -132,6 +156,12 @@ const ElementType kElementTypes[] = {
     packedInteger<4, true>(kInt4),
     packedInteger<2, false>(kUInt2),
     packedInteger<2, true>(kInt2),
+    smallFloat<8, llvm::APFloat::Float8E4M3FN>(kFloat8E4M3FN),
+    smallFloat<8, llvm::APFloat::Float8E4M3FNUZ>(kFloat8E4M3FNUZ),
+    smallFloat<8, llvm::APFloat::Float8E5M2>(kFloat8E5M2),
+    smallFloat<8, llvm::APFloat::Float8E5M2FNUZ>(kFloat8E5M2FNUZ),
+    smallFloat<8, llvm::APFloat::Float8E8M0FNU>(kFloat8E8M0),
+    smallFloat<4, llvm::APFloat::Float4E2M1FN>(kFloat4E2M1),
     {TensorProto::UINT32, 32, &TensorProto::uint64_data_size, decodeRaw<uint32_t, int64_t>,
      decodeField<int64_t, RepeatedU64, &TensorProto::uint64_data>},
     {TensorProto::UINT64, 64, &TensorProto::uint64_data_size, decodeRaw<uint64_t, int64_t>,
@@ -162,10 +192,22 @@ StringRef getEntry(const TensorProto &tensor, StringRef key) {
 
 bool octet::onnx_import::isElementTypeSupported(int32_t type) { return findElementType(type); }
 
+bool octet::onnx_import::isSmallFloat(int32_t type) {
+  return (type >= kFloat8E4M3FN && type <= kFloat8E5M2FNUZ) || type == kFloat4E2M1 ||
+         type == kFloat8E8M0;
+}
+
+/// Types that ONNX's messages of this build do not name, from kFloat8E4M3FN on.
+static constexpr llvm::StringLiteral kNewerTypes[] = {
+    "FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ", "UINT4",
+    "INT4",         "FLOAT4E2M1",     "FLOAT8E8M0", "UINT2",          "INT2"};
+
 std::string octet::onnx_import::printElementType(int32_t type) {
-  return TensorProto::DataType_IsValid(type)
-             ? TensorProto::DataType_Name((TensorProto::DataType)type)
-             : "number " + std::to_string(type);
+  if (TensorProto::DataType_IsValid(type))
+    return TensorProto::DataType_Name((TensorProto::DataType)type);
+  size_t newer = type - kFloat8E4M3FN;
+  return newer < std::size(kNewerTypes) ? kNewerTypes[newer].str()
+                                        : "number " + std::to_string(type);
 }
 
 Expected<llvm::MemoryBuffer *> TensorReader::openExternal(StringRef location) {

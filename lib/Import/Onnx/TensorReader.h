@@ -37,10 +37,15 @@ private:
 /// TensorProto::DataTypes of integers of a few bits, which older versions of ONNX lack. Constants
 /// may have them.
 inline constexpr int32_t kUInt4 = 21, kInt4 = 22, kUInt2 = 25, kInt2 = 26;
+/// The same of floats of 8 and 4 bits, whose values are held as f32.
+inline constexpr int32_t kFloat8E4M3FN = 17, kFloat8E4M3FNUZ = 18, kFloat8E5M2 = 19,
+                         kFloat8E5M2FNUZ = 20, kFloat4E2M1 = 23, kFloat8E8M0 = 24;
 
 /// Whether tensors of this TensorProto::DataType can be read.
 bool isElementTypeSupported(int32_t type);
-/// "FLOAT", "number 77"
+/// Whether the type is one of floats of 8 or 4 bits.
+bool isSmallFloat(int32_t type);
+/// "FLOAT", "FLOAT8E5M2", "number 77"
 std::string printElementType(int32_t type);
 
 /// An error whose text is the concatenation of the arguments.

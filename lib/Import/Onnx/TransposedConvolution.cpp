@@ -120,6 +120,28 @@ static int64_t getTap(Axes axes, int64_t phase, int64_t tap) {
   return place;
 }
 
+/// The type of stored integers whose channels along `axis` are the first dimension of a tensor that
+/// has all of them for every group, and each of them for every phase; none if the integers have
+/// scales along another axis.
+static quant::QuantizedType spreadChannels(quant::QuantizedType type, int64_t axis, int64_t groups,
+                                           int64_t phases) {
+  auto perAxis = dyn_cast_or_null<quant::UniformQuantizedPerAxisType>(type);
+  if (!perAxis)
+    return type;
+  if (perAxis.getQuantizedDimension() != axis)
+    return {};
+  SmallVector<double> scales;
+  SmallVector<int64_t> zeroPoints;
+  for (int64_t group = 0; group < groups; ++group)
+    for (auto [scale, zeroPoint] : llvm::zip(perAxis.getScales(), perAxis.getZeroPoints())) {
+      scales.append(phases, scale);
+      zeroPoints.append(phases, zeroPoint);
+    }
+  return quant::UniformQuantizedPerAxisType::get(
+      perAxis.getFlags(), perAxis.getStorageType(), perAxis.getExpressedType(), scales, zeroPoints,
+      /*quantizedDimension=*/0, perAxis.getStorageTypeMin(), perAxis.getStorageTypeMax());
+}
+
 /// From [inputs][outputs of a group][kernel] to [output of a group, phase][inputs of a
 /// group][taps].
 static HostTensor makePhases(const HostTensor &filter, int64_t groups, Axes axes) {
@@ -137,7 +159,8 @@ static HostTensor makePhases(const HostTensor &filter, int64_t groups, Axes axes
                     channel = (group * inputs + input) * outputs + output;
             to.push_back(place < 0 ? 0.0f : from[channel * size + place]);
           }
-  return {filter.name, shape, std::move(to)};
+  return {filter.name, shape, std::move(to), /*type=*/0,
+          spreadChannels(filter.quantized, /*axis=*/1, groups, countPhases(axes))};
 }
 
 /// The bias, once for every phase.
@@ -153,7 +176,11 @@ static FailureOr<Value> makeBias(Node &node, int64_t outputs, int64_t phases) {
   std::vector<float> repeated;
   for (float value : *bias)
     repeated.insert(repeated.end(), phases, value);
-  return node.materialize({node.constant(2)->name, {outputs * phases}, std::move(repeated)});
+  return node.materialize({node.constant(2)->name,
+                           {outputs * phases},
+                           std::move(repeated),
+                           /*type=*/0,
+                           spreadChannels(node.constant(2)->quantized, 0, 1, phases)});
 }
 
 /// The input channels, in groups, are those of the filter.

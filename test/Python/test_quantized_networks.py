@@ -1,0 +1,86 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Networks of some dozens of layers that are quantized in their file, from end to end, integer for integer beside onnxruntime."""
+
+import numpy as np
+import pytest
+
+octet = pytest.importorskip("octet")
+onnx = pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+from deep_networks import make_inverted, make_mixer, make_residual, make_u_net, write_trained  # noqa: E402
+from onnx import helper  # noqa: E402
+from quantized_networks import I8, U8, make_feed, open_onnxruntime  # noqa: E402
+from test_quantized_files import FORMS, compare_layers, list_integers, quantize_by_onnxruntime  # noqa: E402
+
+pytestmark = [pytest.mark.usefixtures("compiler"), pytest.mark.filterwarnings("ignore::octet.CompileWarning")]
+
+
+def by_onnxruntime(network, form):
+    return lambda folder: quantize_by_onnxruntime(network(), folder, **FORMS[form])
+
+
+# Static files of onnxruntime in both forms, and those of quantization-aware training: PyTorch's pairs on float weights, Brevitas'
+# Q, Clip and DQ of 4 bits.
+MAKERS = {
+    "residual, QDQ": by_onnxruntime(make_residual, "qdq"),
+    "residual, operators": by_onnxruntime(make_residual, "operators"),
+    "residual, trained": lambda _: write_trained(make_residual()),
+    "inverted, QDQ per channel": by_onnxruntime(make_inverted, "qdq_i8_per_channel"),
+    "inverted, operators": by_onnxruntime(make_inverted, "operators"),
+    "inverted, trained, 4 bits": lambda _: write_trained(make_inverted(), bits=4, clips=True),
+    "u_net, QDQ": by_onnxruntime(make_u_net, "qdq"),
+    "u_net, QDQ per channel": by_onnxruntime(make_u_net, "qdq_i8_per_channel"),
+    "u_net, trained": lambda _: write_trained(make_u_net()),
+    "u_net, trained, 4 bits": lambda _: write_trained(make_u_net(), bits=4, clips=True),
+    "mixer, QDQ per channel": by_onnxruntime(make_mixer, "qdq_i8_per_channel"),
+}
+
+
+def expose_integers(model):
+    """The network with every tensor of 8-bit integers as an output."""
+    whole = onnx.ModelProto()
+    whole.CopyFrom(model)
+    whole.graph.output.extend(onnx.ValueInfoProto(name=name) for name in list_integers(model))
+    session = open_onnxruntime(whole)
+    results = session.run(None, make_feed(session, 0))
+    del whole.graph.output[len(model.graph.output):]
+    for value, array in list(zip(session.get_outputs(), results))[len(model.graph.output):]:
+        if array.dtype in (np.uint8, np.int8):
+            whole.graph.output.append(helper.make_tensor_value_info(value.name, U8 if array.dtype == np.uint8 else I8, array.shape))
+    return whole
+
+
+def compare_integers(model, runs=3):
+    """How many integers of all layers differ from end to end, of how many, and the largest difference."""
+    whole = expose_integers(model)
+    session, compiled = open_onnxruntime(whole), octet.compile(whole.SerializeToString())
+    different = total = largest = 0
+    for seed in range(runs):
+        feed = make_feed(session, seed)
+        for wanted, got in zip(session.run(None, feed), compiled.run(feed).values()):
+            if wanted.dtype != np.float32:
+                steps = np.abs(np.asarray(got).astype(int) - wanted.astype(int))
+                different, total, largest = different + np.count_nonzero(steps), total + steps.size, max(largest, steps.max())
+    return different, total, largest
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_from_end_to_end(name, tmp_path):
+    """Without a tie in any layer, no integer differs from end to end; behind a tie, layers compute with another integer. Every
+    multiply-add is one of integers."""
+    model = MAKERS[name](tmp_path)
+    ties, total, step = compare_layers(model)
+    different, _, largest = compare_integers(model)
+    print(f"{name}: {ties} ties of {total} integers; from end to end {different} differ, by {largest} at most")
+    assert ties * 10000 <= total and step <= 1
+    assert different * 50 <= total and largest <= 8 if ties else different == 0
+    report = octet.compile(model.SerializeToString()).report
+    assert {row.verdict for row in report if row.macs} <= {"int8", "int8 to float"}
+
+
+def test_levels_agree(tmp_path):
+    model = MAKERS["u_net, QDQ per channel"](tmp_path)
+    feed = make_feed(open_onnxruntime(model), 7)
+    scalar = octet.compile(model.SerializeToString(), cpu_level="reference").run(feed)
+    np.testing.assert_array_equal(octet.compile(model.SerializeToString()).run(feed)["y"], scalar["y"])
