@@ -119,6 +119,16 @@ def convert(network: Network, policy: Policy, samples: Sequence[Sample], statist
                          saved.read_text("utf-8") if saved.exists() else "", Report.parse(report.read_text("utf-8")))
 
 
+def fuse(network: Network, policy: Policy) -> Tuple[str, Model]:
+    """The float network behind octet-fuse, as text and compiled."""
+    with _temporary_folder() as folder:
+        source, output, library = folder / "model.mlirbc", folder / "fused.mlirbc", folder / "model.so"
+        _write_temporary(source, network.bytecode)
+        _run(network, source, [*policy.write(folder), "--float", "--stop-after=fuse", "-o", str(output)], folder)
+        _run(network, output, ["--float", "-o", str(library)], folder)
+        return output.with_suffix(".mlir").read_text("utf-8", "backslashreplace"), Model(library.read_bytes(), "model.so")
+
+
 def build(bytecode: bytes) -> Model:
     """The library of a reference model."""
     with _temporary_folder() as folder:

@@ -119,8 +119,20 @@ def _functional(program: ExportedProgram) -> ExportedProgram:
     return program
 
 
+def _find_written(program: ExportedProgram) -> List[str]:
+    """The user's inputs that the program writes, with the lines: compiled code leaves its inputs as they are."""
+    nodes, found = {node.name: node for node in program.graph.nodes}, []
+    for spec in program.graph_signature.output_specs:
+        if spec.kind == OutputKind.USER_INPUT_MUTATION:
+            file, line, text = find_line(nodes[spec.arg.name])
+            found.append((f"{file}:{line}: " if file else "") + f"the program changes its input {spec.target}; change a copy (x.clone()), or use the "
+                         "operator that returns a new tensor" + (f"\n    {text}" if text else ""))
+    return found
+
+
 def _find_obstacles(program: ExportedProgram) -> List[str]:
-    found = [f"the program changes {spec.target} of the module; call eval() first, or return the new value instead"
+    found = _find_written(program)
+    found += [f"the program changes {spec.target} of the module; call eval() first, or return the new value instead"
              for spec in program.graph_signature.output_specs if spec.kind in (OutputKind.BUFFER_MUTATION, OutputKind.PARAMETER_MUTATION)]
     for node in program.graph.nodes:
         if _is_higher_order(node):
