@@ -10,6 +10,7 @@ from typing import Any, Optional, Tuple
 import torch
 
 from ..errors import CompileError, InputError
+from ._bucket_module import BucketModule, make_buckets
 from ._compilation import Policy
 from ._fused import FusedModule
 from ._modules import CompiledModule, PreparedModule, Source
@@ -125,15 +126,15 @@ def _check_arguments(prepared: Any, custom: Any, qconfig_mapping: Any, backend_c
         check_settled(settled, given, qconfig_mapping is not None, backend_config is not None)
 
 
-def _convert(prepared: Any, is_compiled: bool, custom: Any, *policy: Any) -> CompiledModule:
+def _convert(prepared: Any, is_compiled: bool, custom: Any, *policy: Any, buckets: Any = None, pad: Any = None) -> CompiledModule:
     if isinstance(prepared, (PreparedModule, TrainingModule)):
         _check_arguments(prepared, custom, *policy)
-    converted = _compile(prepared, is_compiled)
+    converted = _compile(prepared, is_compiled, buckets, pad)
     preserve_attributes(prepared, converted, custom)
     return converted
 
 
-def _compile(prepared: Any, is_compiled: bool) -> CompiledModule:
+def _compile(prepared: Any, is_compiled: bool, buckets: Any, pad: Any) -> CompiledModule:
     if isinstance(prepared, TrainingModule):
         return CompiledModule(prepared.make_source(), prepared.example_inputs, is_compiled)
     if not isinstance(prepared, PreparedModule):
@@ -141,6 +142,8 @@ def _compile(prepared: Any, is_compiled: bool) -> CompiledModule:
     source: Source = prepared._source.copy()
     inputs = [torch.empty(shape, dtype=dtype) for shape, dtype in next(iter(source.samples), ())] or prepared.example_inputs
     try:
+        if buckets is not None:
+            return BucketModule(source, make_buckets(source, buckets, prepared.example_inputs), pad)
         return CompiledModule(source, inputs, is_compiled)
     except CompileError as error:
         if source.samples or "--calibration-data" not in str(error):
@@ -149,12 +152,13 @@ def _compile(prepared: Any, is_compiled: bool) -> CompiledModule:
 
 
 def convert_fx(graph_module: PreparedModule, convert_custom_config: Any = None, _remove_qconfig: bool = True, qconfig_mapping: Any = None,
-               backend_config: Any = None) -> CompiledModule:
+               backend_config: Any = None, *, buckets: Any = None, pad: Any = None) -> CompiledModule:
     """The calibrated module as compiled code. `code` and `print` show its reference model, `report` what became of each operator.
 
-    `qconfig_mapping` and `backend_config` say nothing new: other ones than those of `prepare_fx` are refused.
+    `qconfig_mapping` and `backend_config` say nothing new: other ones than those of `prepare_fx` are refused. `buckets` and `pad`, for exported
+    programs with open sizes, are those of `compile_program`: one library for several shapes.
     """
-    return _convert(graph_module, True, convert_custom_config, qconfig_mapping, backend_config)
+    return _convert(graph_module, True, convert_custom_config, qconfig_mapping, backend_config, buckets=buckets, pad=pad)
 
 
 def convert_to_reference_fx(graph_module: PreparedModule, convert_custom_config: Any = None, _remove_qconfig: bool = True,

@@ -14,6 +14,7 @@ from torch.utils import _pytree as pytree
 
 from ...errors import CompileError
 from .._names import name_type
+from .dims import Dims
 from .table import is_in_place
 from .trace import find_line
 from .translate import Network, Translator, translate
@@ -176,6 +177,7 @@ def make_graph(program: ExportedProgram) -> torch.fx.GraphModule:
     held = {str(node.target): getattr(program.graph_module, str(node.target)) for node in program.graph.nodes if node.op == "get_attr"}
     module = torch.fx.GraphModule({**tensors, **held}, graph)
     module.octet_translator = Exported
+    module.octet_dims = Dims(program, [node for node in graph.nodes if node.op == "placeholder"])
     module.octet_spec = None if _is_plain(program.call_spec.out_spec) else program.call_spec.out_spec
     return module
 
