@@ -10,7 +10,8 @@ pytest.importorskip("torch", reason="PyTorch is not installed (pip install torch
 pytest.importorskip("octet")
 
 #: For each page the number of its blocks, the files that it writes, and a package that it needs besides PyTorch.
-PAGES = {"torch.md": (8, {"network.so", "network.onnx"}, None), "torch-export.md": (5, {"tagger.so", "lengths.so", "quantized.so"}, None)}
+PAGES = {"torch.md": (8, {"network.so", "network.onnx"}, None), "torch-export.md": (6, {"tagger.so", "lengths.so", "quantized.so"}, "torchao"),
+         "torch-dynamic.md": (4, {"tagger.so"}, None)}
 
 
 @pytest.mark.filterwarnings("ignore")

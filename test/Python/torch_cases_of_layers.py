@@ -156,4 +156,23 @@ ATEN = [
     ("unfold", lambda x: A.im2col.default(x, [3, 3], [1, 1], [1, 1], [2, 2]), (IMAGE,)),
     ("scatter_reduce", lambda x, y: x.scatter_reduce(1, torch.zeros(2, 3, 8, dtype=torch.long), y[:, :3], "amax"), (X, X + 0.5)),
 ]
+SCALES, ZEROS = torch.tensor([0.125, 0.25, 0.5, 0.0625, 0.125, 0.25]), torch.tensor([3, 0, -2, 1, 0, 5])
+
+
+def _round_trip(x):
+    """As PT2E's converted graphs have it; scales are powers of two, since PyTorch multiplies by the inverse."""
+    decomposed = torch.ops.quantized_decomposed
+    whole = decomposed.quantize_per_tensor.default(x, 0.0625, 100, 0, 255, torch.uint8)
+    narrow = decomposed.quantize_per_tensor.tensor(x, torch.tensor(0.0625), torch.tensor(-3), -20, 19, torch.int8)
+    each = decomposed.quantize_per_channel.default(x, SCALES, ZEROS, 1, -128, 127, torch.int8)
+    return (whole, decomposed.dequantize_per_tensor.default(whole, 0.0625, 100, 0, 255, torch.uint8) + 1,
+            decomposed.dequantize_per_tensor.default(narrow, 0.0625, -3, -20, 19, torch.int8),
+            decomposed.dequantize_per_channel.default(each, SCALES, ZEROS, 1, -128, 127, torch.int8))
+
+
+try:
+    import torch.ao.quantization.fx._decomposed  # noqa: F401  (registers the operators)
+    ATEN.append(("quantized", _round_trip, (X,)))
+except ImportError:
+    pass
 GROUPS = {"recurrent": RECURRENT, "transformers": TRANSFORMERS, "aten": ATEN}

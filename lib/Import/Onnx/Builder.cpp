@@ -158,7 +158,12 @@ NetworkBuilder::Type NetworkBuilder::getType(Id id) const {
         value.entry.tensor->elementType(),
         std::vector<int64_t>(value.entry.tensor->shape.begin(), value.entry.tensor->shape.end())};
   auto type = value.entry.value ? cast<RankedTensorType>(value.entry.value.getType()) : value.type;
-  return {getOnnxType(type.getElementType()), type.getShape().vec()};
+  mlir::Type element = type.getElementType();
+  if (auto quantized = dyn_cast<quant::QuantizedType>(element)) // as the front end has it
+    element =
+        IntegerType::get(&state->context, quantized.getStorageTypeIntegralWidth(),
+                         quantized.isSigned() ? IntegerType::Signless : IntegerType::Unsigned);
+  return {getOnnxType(element), type.getShape().vec()};
 }
 
 //===----------------------------------------------------------------------===//

@@ -3,7 +3,7 @@
 """Programs of torch.export as compiled code, without samples."""
 from __future__ import annotations
 
-from typing import Any, Mapping, Optional, Sequence
+from typing import Any, Mapping, Optional, Sequence, Tuple
 
 import torch
 from torch.utils import _pytree as pytree
@@ -12,18 +12,28 @@ from ..errors import InputError
 from ._bucket_module import BucketModule, make_buckets
 from ._compilation import Policy
 from ._modules import CompiledModule, Source
-from .front import make_graph
+from .front import make_graph, make_graph_of_module
+from .front.dims import make_zeros
 
 __all__ = ["compile_program"]
 
 
-def compile_program(program: torch.export.ExportedProgram, example_inputs: Optional[Sequence[Any]] = None, *,
+def _read(program: Any) -> Tuple[torch.fx.GraphModule, Any]:
+    """The program's graph and its example inputs; those of a module of one have the shapes of the export."""
+    if isinstance(program, torch.export.ExportedProgram):
+        return make_graph(program), program.example_inputs
+    if not isinstance(program, torch.fx.GraphModule) or not hasattr(program.graph._codegen, "pytree_info"):
+        raise InputError(f"program: expected a torch.export.ExportedProgram, or its module, but got {type(program).__name__}; see prepare_fx for modules")
+    return make_graph_of_module(program), make_zeros(program.graph)
+
+
+def compile_program(program: Any, example_inputs: Optional[Sequence[Any]] = None, *,
                     buckets: Optional[Mapping[str, Sequence[int]]] = None, pad: Optional[Mapping[str, float]] = None,
                     threads: int = 1) -> CompiledModule:
     """A program in compiled code: float, or int8 where the program is quantized (docs/torch-export.md).
 
     Args:
-      program: of `torch.export.export`.
+      program: of `torch.export.export`, or its module, also as `convert_pt2e` returns it.
       example_inputs: inputs of the shapes to compile for, by default those of the export.
       buckets: lengths by the names of the program's `Dim`s, as in {"seq": [16, 64]}; lists are of one length, or of one element. One library
         has the code for all of them.
@@ -31,10 +41,9 @@ def compile_program(program: torch.export.ExportedProgram, example_inputs: Optio
 
     Raises: InputError for open sizes without buckets, CompileError with all operators that are not supported, and their lines.
     """
-    if not isinstance(program, torch.export.ExportedProgram):
-        raise InputError(f"program: expected a torch.export.ExportedProgram, but got {type(program).__name__}; see prepare_fx for modules")
-    source = Source(make_graph(program), Policy(precision="as-in-file"))
-    given = tuple(pytree.tree_leaves(program.example_inputs if example_inputs is None else tuple(example_inputs)))
+    graph, examples = _read(program)
+    source = Source(graph, Policy(precision="as-in-file"))
+    given = tuple(pytree.tree_leaves(examples if example_inputs is None else tuple(example_inputs)))
     if buckets is not None:
         return BucketModule(source, make_buckets(source, buckets, given), pad, threads)
     dims = source.graph.octet_dims

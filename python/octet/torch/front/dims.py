@@ -7,7 +7,6 @@ import re
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import torch
-from torch.export import ExportedProgram
 
 from ...errors import InputError
 
@@ -16,14 +15,14 @@ class Dims:
     """The open sizes of a program's inputs by the names of their `Dim`s. One without a name, as of `Dim.AUTO` or in a program that was
     loaded, is called by its first place: "ids.1" is the input ids' second dimension."""
 
-    def __init__(self, program: ExportedProgram, inputs: Sequence[torch.fx.Node]) -> None:
+    def __init__(self, inputs: Sequence[torch.fx.Node], ranges: Mapping[Any, Any]) -> None:
         self._shapes = [getattr(node.meta.get("val"), "shape", ()) for node in inputs]
         self._symbols: Dict[str, Any] = {}
         for node, shape in zip(inputs, self._shapes):
             for axis, size in enumerate(shape):
                 if isinstance(size, torch.SymInt):
                     self._add(size, node.name, axis)
-        self._ranges = {str(symbol): limits for symbol, limits in program.range_constraints.items()}
+        self._ranges = {str(symbol): limits for symbol, limits in ranges.items()}
 
     def _get_range(self, symbol: Any) -> Tuple[int, Optional[int]]:
         """The least and the greatest length; None where there is no greatest."""
@@ -76,6 +75,13 @@ class Dims:
             made.append(tuple(_resize(x, [int(size.node.expr.subs(sizes)) if isinstance(size, torch.SymInt) else size for size in shape])
                               for x, shape in zip(examples, self._shapes)))
         return made
+
+
+def make_zeros(graph: torch.fx.Graph) -> Tuple[torch.Tensor, ...]:
+    """Inputs of the shapes that a graph was exported with."""
+    values = [node.meta["val"] for node in graph.nodes if node.op == "placeholder"]
+    # int() would close an open size.
+    return tuple(torch.zeros([size.node.hint if isinstance(size, torch.SymInt) else size for size in x.shape], dtype=x.dtype) for x in values)
 
 
 def _resize(x: Any, shape: Sequence[int]) -> Any:

@@ -19,7 +19,7 @@ from .memory import Memory
 from .net import ELEMENTS, Net, Output, Unfinished, Unsupported, Value, held_as
 from .parameters import Parameters
 from .standalone import call_standalone
-from .table import COMPLEX, MODULES, Row, find_row
+from .table import COMPLEX, KEPT, MODULES, Row, find_row
 from .trace import find_line
 
 
@@ -33,8 +33,9 @@ class Network:
         #: The types that the graph takes and returns; the program holds all floats as f32.
         self.input_types: List[torch.dtype] = []
         self.output_types: List[torch.dtype] = []
-        #: The graph's nodes by the origins of operators.
+        #: The graph's nodes by the names of operators, and by their whole origins.
         self.nodes: Dict[str, str] = {}
+        self.calls: Dict[Tuple[str, str, int], str] = {}
 
     def __deepcopy__(self, memo: Dict[int, Any]) -> "Network":
         return self  # it does not change
@@ -184,7 +185,7 @@ class Translator:
         self.net.builder.finish([(name, self.net.number(value)) for name, value in zip(outputs, tensors)])
         places = [Output(tensors.index(leaf)) if isinstance(leaf, Value) else leaf for leaf in leaves]
         network = Network(self.net, inputs, outputs, pytree.tree_unflatten(places, spec), self.lines)
-        network.nodes = self.nodes
+        network.nodes, network.calls = self.nodes, {self.origin(node): node.name for node in self.numbers}
         return network
 
     def parameter(self, tensor: torch.Tensor, name: str) -> Value:
@@ -229,7 +230,7 @@ class Translator:
             self.made[node] = self.assume(real)
             if any(leaf is _LEFT_OUT for leaf in pytree.tree_leaves(values)):
                 self.obstruct(node, _NOT_COMPUTED)
-        elif not _has_values(values) and not isinstance(module, torch.nn.Module):
+        elif not _has_values(values) and module is None and find_row(node.target, node.op) not in KEPT:
             self.made[node] = self.wrap(real)
         else:
             self.made[node] = self.translate(node, module, values, real)
