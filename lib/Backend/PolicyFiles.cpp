@@ -14,6 +14,8 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"
 #include "octet/Backend/Backend.h"
+#include "octet/Backend/FunctionMapping.h"
+#include "octet/Dialect/Octet/Origin.h"
 #include "octet/Support/Diagnostics.h"
 #include "octet/Support/Files.h"
 #include "octet/Support/Quote.h"
@@ -277,6 +279,18 @@ static FailureOr<OwningOpRef<ModuleOp>> readMapping(Location loc, StringRef name
     return failure();
   including.pop_back();
   return file;
+}
+
+LogicalResult octet::addMappingOfFunction(ModuleOp module, Operation *function, StringRef text) {
+  StringRef name = SymbolTable::getSymbolName(function).getValue();
+  OwningOpRef<ModuleOp> file = parseJsonMapping(text, module.getContext(), name);
+  auto mapping = file ? getOnly<QConfigMappingOp>(*file, "the mapping") : QConfigMappingOp();
+  if (!mapping || failed(checkOperatorNames(mapping)))
+    return failure();
+  mapping.setSymName((name + ".mapping").str());
+  mapping->moveBefore(module.getBody(), module.getBody()->end());
+  function->setAttr(kMappingAttr, FlatSymbolRefAttr::get(mapping.getSymNameAttr()));
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -99,6 +99,78 @@ llvm::Error octet::checkFit(const Bucket &first, const Bucket &other) {
                  [&](unsigned i, StringRef name) { return a.getResultAttr(i, name); });
 }
 
+static std::string listNames(unsigned count, llvm::function_ref<Attribute(unsigned)> get) {
+  std::string names;
+  for (unsigned i = 0; i < count; ++i) {
+    auto name = dyn_cast_or_null<StringAttr>(get(i));
+    names += " " + quote(name ? name.getValue() : "");
+  }
+  return names;
+}
+
+/// The names of the inputs and of the outputs.
+static std::array<std::string, 2> listNames(const Bucket &bucket) {
+  func::FuncOp network = getNetwork(bucket);
+  return {listNames(network.getNumArguments(),
+                    [&](unsigned i) { return network.getArgAttr(i, nn::kNameAttr); }),
+          listNames(network.getNumResults(),
+                    [&](unsigned i) { return network.getResultAttr(i, nn::kNameAttr); })};
+}
+
+static llvm::Error checkNames(const Bucket &first, const Bucket &other) {
+  std::array<std::string, 2> names = listNames(first), others = listNames(other);
+  for (unsigned i : {0, 1})
+    if (names[i] != others[i])
+      return makeRemedyError("the " + Twine(i == 0 ? "inputs" : "outputs") + " are" + names[i] +
+                                 " for " + printShapes(first.shapes) + ", but" + others[i] +
+                                 " for " + printShapes(other.shapes),
+                             "give one network for several shapes");
+  return llvm::Error::success();
+}
+
+llvm::Error octet::checkUnstarted(StringRef file, Stage reached) {
+  if (reached <= Stage::Import)
+    return llvm::Error::success();
+  return makeRemedyError("--bucket takes networks that no stage has passed, but '" +
+                             escapeText(file) + "' has passed '" + getName(reached) + "'",
+                         "give the networks in front of it");
+}
+
+/// The inputs' shapes, by their names.
+static InputShapes readShapes(const Bucket &bucket) {
+  func::FuncOp network = getNetwork(bucket);
+  InputShapes shapes;
+  for (BlockArgument argument : network.getArguments())
+    if (auto name = network.getArgAttrOfType<StringAttr>(argument.getArgNumber(), nn::kNameAttr))
+      shapes[name.str()] =
+          llvm::to_vector<4>(cast<RankedTensorType>(argument.getType()).getShape());
+  return shapes;
+}
+
+static int64_t countElements(const Bucket &bucket) {
+  int64_t elements = 0;
+  for (Type type : getNetwork(bucket).getArgumentTypes())
+    elements += cast<RankedTensorType>(type).getNumElements();
+  return elements;
+}
+
+llvm::Error octet::orderBuckets(std::vector<Bucket> &buckets, std::vector<InputShapes> &shapes) {
+  shapes.clear();
+  llvm::stable_sort(buckets, [](const Bucket &a, const Bucket &b) {
+    return countElements(a) > countElements(b);
+  });
+  for (Bucket &bucket : buckets) {
+    bucket.shapes = readShapes(bucket);
+    if (llvm::is_contained(shapes, bucket.shapes))
+      return makeRemedyError("--bucket gives the bucket " + printShapes(bucket.shapes) + " twice",
+                             "omit one of them");
+    shapes.push_back(bucket.shapes);
+    if (llvm::Error error = checkNames(buckets.front(), bucket))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
 /// Whether an input can hold a number.
 static bool canHold(Type element, double number) {
   if (isa<FloatType>(element))

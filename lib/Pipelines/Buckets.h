@@ -18,6 +18,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "octet/Import/Import.h"
+#include "octet/Pipelines/Stages.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/Error.h"
 #include <unordered_map>
@@ -43,6 +44,13 @@ private:
 
 /// An error if the two differ in more of their inputs, outputs and states than sizes.
 llvm::Error checkFit(const Bucket &first, const Bucket &other);
+
+/// An error if a bucket's file was taken through stages.
+llvm::Error checkUnstarted(llvm::StringRef file, Stage reached);
+
+/// Sorts buckets that were read from files, the largest first, and notes their shapes. An error if
+/// two are of the same shapes, or have other inputs or outputs.
+llvm::Error orderBuckets(std::vector<Bucket> &buckets, std::vector<InputShapes> &shapes);
 
 /// An error if a padding names no input of the network or is no value of it.
 llvm::Error checkPaddings(const Bucket &bucket, const llvm::StringMap<double> &paddings);

@@ -14,7 +14,6 @@
 #include "TransferCalibration.h"
 #include "mlir/Pass/PassManager.h"
 #include "octet/Backend/Backend.h"
-#include "octet/Export/OnnxExport.h"
 #include "octet/Import/Import.h"
 #include "octet/Import/Passes.h"
 #include "octet/Lower/Passes.h"
@@ -136,31 +135,43 @@ private:
     return request.output.stopAfter.value_or(Stage::Lower);
   }
 
-  /// Imports the network for every bucket.
+  /// Imports the network for every bucket, from one file or from a file for each.
   llvm::Error load() {
-    FailureOr<NetworkFile> file = openNetwork(&context, request.model);
-    if (failed(file))
-      return llvm::createStringError("the network cannot be read");
+    SmallVector<StringRef> files{request.model};
+    llvm::append_range(files, request.furtherBuckets);
     if (request.buckets.empty())
       request.buckets.push_back(request.import.inputShapes);
-    for (const InputShapes &shapes : request.buckets) {
-      Bucket bucket{shapes, {}};
-      request.import.inputShapes = shapes;
-      auto load = [&] { return loadBucket(*file); };
-      nameBucket(shapes);
-      if (llvm::Error error = buckets.empty() ? load() : quietly(load))
-        return error;
-      if (request.buckets.size() > 1) {
-        constants.share(*module);
-        (*module)->setAttr(kBucketAttr, UnitAttr::get(&context));
-      }
-      bucket.module = std::move(module);
-      buckets.push_back(std::move(bucket));
+    bool isOnly = files.size() == 1 && request.buckets.size() == 1;
+    for (StringRef path : files) {
+      FailureOr<NetworkFile> file = openNetwork(&context, path);
+      if (failed(file))
+        return llvm::createStringError("the network cannot be read");
+      for (const InputShapes &shapes : request.buckets)
+        if (llvm::Error error = addBucket(*file, shapes, isOnly))
+          return error;
     }
     diagnostics.bucket.clear();
-    if (llvm::Error error = checkPaddings(buckets.front(), request.paddings))
+    if (files.size() > 1)
+      if (llvm::Error error = orderBuckets(buckets, request.buckets))
+        return error;
+    llvm::Error error = checkPaddings(buckets.front(), request.paddings);
+    return error ? std::move(error) : checkBuckets();
+  }
+
+  llvm::Error addBucket(const NetworkFile &file, const InputShapes &shapes, bool isOnly) {
+    request.import.inputShapes = shapes;
+    auto load = [&] { return loadBucket(file); };
+    nameBucket(shapes);
+    if (llvm::Error error = buckets.empty() ? load() : quietly(load))
       return error;
-    return checkBuckets();
+    if (!isOnly) {
+      if (llvm::Error error = checkUnstarted(file.buffer->getBufferIdentifier(), reached))
+        return error;
+      constants.share(*module);
+      (*module)->setAttr(kBucketAttr, UnitAttr::get(&context));
+    }
+    buckets.push_back({shapes, std::move(module)});
+    return llvm::Error::success();
   }
 
   llvm::Error loadBucket(const NetworkFile &file) {
@@ -184,12 +195,8 @@ private:
 
   /// Makes the states that are asked for, and reports all that the network has.
   llvm::Error keepStates() {
-    if (!request.states.empty()) {
-      PassManager pm(&context);
-      pm.addPass(createKeepStatesPass({llvm::to_vector<0>(request.states)}));
-      if (failed(pm.run(*module)))
-        return llvm::createStringError("a pass failed");
-    }
+    if (failed(octet::keepStates(*module, request.states)))
+      return llvm::createStringError("a pass failed");
     llvm::json::Array states = describeStates(module->lookupSymbol<func::FuncOp>("main"));
     if (states.empty())
       return llvm::Error::success();
@@ -333,15 +340,8 @@ private:
     if (request.output.stopAfter || request.output.artifact == Artifact::MLIR)
       return writeIR(*module, reached, report, result.bytes, result.companion);
     if (request.output.artifact == Artifact::ONNX)
-      return writeOnnx();
+      return writeOnnx(*module, result.bytes);
     return writeCode();
-  }
-
-  llvm::Error writeOnnx() {
-    llvm::raw_svector_ostream os(result.bytes);
-    if (failed(exportOnnx(*module, os)))
-      return llvm::createStringError("the network cannot be written as ONNX");
-    return llvm::Error::success();
   }
 
   llvm::Error writeCode() {

@@ -8,9 +8,13 @@
 #include "LoadIR.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassManager.h"
 #include "octet/Codegen/Passes.h"
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Dialect/Octet/Octet.h"
+#include "octet/Dialect/Octet/QuantizedSource.h"
+#include "octet/Export/OnnxExport.h"
+#include "octet/Import/Passes.h"
 
 using namespace mlir;
 using namespace octet;
@@ -26,7 +30,8 @@ static Stage findStage(ModuleOp module) {
       if (info.name == name.getValue())
         stage = std::min(info.stage, Stage::Program);
   // A network may have been quantized in its file.
-  bool isBegun = module->hasAttr(kStageAttr) && stage < Stage::Prepare;
+  bool isBegun = module->hasAttr(kQuantizedSourceAttr) ||
+                 (module->hasAttr(kStageAttr) && stage < Stage::Prepare);
   auto atLeast = [&](Stage other) { stage = std::max(stage, other); };
   module.walk([&](Operation *op) {
     if (isa<ModuleOp>(op) && op != module)
@@ -48,6 +53,14 @@ static Stage findStage(ModuleOp module) {
   return stage;
 }
 
+LogicalResult octet::keepStates(ModuleOp module, ArrayRef<std::string> states) {
+  if (states.empty())
+    return success();
+  PassManager pm(module.getContext());
+  pm.addPass(createKeepStatesPass({llvm::to_vector<0>(states)}));
+  return pm.run(module);
+}
+
 bool octet::isTidied(ModuleOp module) { return module->hasAttr(kStageAttr); }
 
 llvm::Error octet::takeUp(ModuleOp module, Stage &passed, Report &report) {
@@ -65,6 +78,7 @@ llvm::Error octet::takeUp(ModuleOp module, Stage &passed, Report &report) {
   if (!begun)
     return begun.takeError();
   report = std::move(*begun);
+  module->removeAttr(kQuantizedSourceAttr);
   return llvm::Error::success();
 }
 
@@ -82,5 +96,12 @@ llvm::Error octet::writeIR(ModuleOp module, Stage passed, const Report &report,
   llvm::raw_svector_ostream os(bytecode);
   if (failed(writeBytecodeToFile(module, os)))
     return llvm::createStringError("the IR cannot be written as bytecode");
+  return llvm::Error::success();
+}
+
+llvm::Error octet::writeOnnx(ModuleOp module, llvm::SmallVectorImpl<char> &bytes) {
+  llvm::raw_svector_ostream os(bytes);
+  if (failed(exportOnnx(module, os)))
+    return llvm::createStringError("the network cannot be written as ONNX");
   return llvm::Error::success();
 }

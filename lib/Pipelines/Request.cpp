@@ -85,6 +85,8 @@ static Error checkEffect(const CompileRequest &request, const Twine &with,
 
 /// A file of IR or ONNX holds the network for one set of shapes.
 static Error checkBuckets(const CompileRequest &request) {
+  if (!request.furtherBuckets.empty() && request.buckets.size() > 1)
+    return makeRemedyError("both --bucket and --input-shape give buckets", "omit one of them");
   Artifact artifact = request.output.artifact;
   StringRef option = request.output.stopAfter     ? "--stop-after"
                      : artifact == Artifact::MLIR ? "--emit=mlir"
@@ -94,6 +96,9 @@ static Error checkBuckets(const CompileRequest &request) {
     return Error::success();
   if (!request.paddings.empty())
     return makeRemedyError("--pad has no effect with " + option, "omit it");
+  if (!request.furtherBuckets.empty())
+    return makeRemedyError(
+        "--bucket gives several buckets, but " + option + " writes the network for one", "omit it");
   if (request.buckets.size() > 1)
     return makeRemedyError("--input-shape gives " + Twine(request.buckets.size()) +
                                " buckets, but " + option + " writes the network for one",

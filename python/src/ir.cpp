@@ -97,6 +97,13 @@ public:
     NetworkBuilder::Type type = builder.getType(id);
     return {type.element, type.shape};
   }
+  void addFunction(const std::string &symbol, const Builder &network, const std::string &mapping) {
+    if (llvm::Error error = builder.addFunction(symbol, network.builder, mapping))
+      throw nb::value_error(llvm::toString(std::move(error)).c_str());
+  }
+  std::vector<Id> call(const std::string &symbol, const std::vector<Id> &operands) {
+    return check(builder.call(symbol, checkIds(operands)));
+  }
   void finish(const std::vector<std::pair<std::string, Id>> &outputs) {
     if (llvm::Error error = builder.finish(outputs))
       throw nb::value_error(llvm::toString(std::move(error)).c_str());
@@ -141,6 +148,9 @@ NB_MODULE(_ir, module) {
            nb::arg("attributes"))
       .def("compose", &Builder::compose, nb::arg("op"), nb::arg("operands"),
            nb::arg("results_") = 1, nb::arg("attributes"))
+      .def("add_function", &Builder::addFunction, nb::arg("symbol"), nb::arg("network"),
+           nb::arg("mapping") = "")
+      .def("call", &Builder::call, nb::arg("symbol"), nb::arg("operands"))
       .def("get_type", &Builder::getType, nb::arg("value"))
       .def("finish", &Builder::finish, nb::arg("outputs"))
       .def_prop_ro("bytecode", &Builder::getBytecode)

@@ -53,6 +53,9 @@ static nb::dict describe(Operation &op, Numbers &numbers) {
   result["operands"] = numbers.get(op.getOperands());
   result["results"] = numbers.get(op.getResults());
   result["name"] = getName(&op);
+  OriginAttr origin = getOrigin(&op);
+  result["class"] = origin && origin.getSourceClass() ? origin.getSourceClass().str() : "";
+  result["index"] = origin ? origin.getIndex().value_or(0) : 0;
   auto observe = dyn_cast<ObserveOp>(op);
   result["observer"] = observe ? observe.getObserver().str() : std::string();
   nb::list types;

@@ -27,6 +27,38 @@ def test_a_network(builder):
         "nn.constant", "nn.linear", "nn.softplus", "func.return"]
 
 
+def make_relu(shape):
+    part = ir.Builder()
+    part.set_origin("part.relu", "torch.nn.ReLU", 0)
+    part.finish([("y", part.add("relu", [part.add_input("x", 1, shape)]))])
+    return part
+
+
+def test_a_function(builder):
+    x = builder.add_input("x", 1, [2, 3])
+    builder.add_function("part", make_relu([2, 3]), '{"": null, "module_name": [["part.relu", null]]}')
+    (y,) = builder.call("part", [x])
+    (z,) = builder.call("part", [y])
+    builder.finish([("z", z)])
+    assert builder.text.count("call @part(") == 2
+    assert "func.func private @part(%arg0: tensor<2x3xf32>" in builder.text and "octet.qconfig_mapping = @part.mapping" in builder.text
+    assert 'octet.module_name "part.relu" none' in builder.text
+
+
+def test_wrong_calls(builder):
+    x = builder.add_input("x", 1, [2, 3])
+    with pytest.raises(ValueError, match="there is no such function"):
+        builder.call("part", [x])
+    builder.add_function("part", make_relu([2, 4]))
+    for operands in ([x], [], [x, x]):
+        with pytest.raises(ValueError, match="the operands are not those of the function"):
+            builder.call("part", operands)
+    with pytest.raises(ValueError, match="not supported"):
+        builder.add_function("part", make_relu([2, 3]))
+    with pytest.raises(ValueError, match="JSON"):
+        builder.add_function("other", make_relu([2, 3]), "{")
+
+
 @pytest.mark.parametrize("op, operands", [("linear", 1), ("add", 1), ("relu", 2), ("batch_norm", 1), ("relu", 0), ("conv", 0)])
 def test_wrong_numbers_of_operands(builder, op, operands):
     x = builder.add_input("x", 1, [2, 3])

@@ -72,3 +72,13 @@ def test_unknown_options_are_refused(network, samples):
     compiled = torch.compile(network, backend="octet", options={"precision": "int8"})
     with pytest.raises(Exception, match=r"expected some of \['backend_config', .*but got \['precision'\]"):
         compiled(samples[0])
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("masked", (False, True))
+def test_layers_with_a_fast_path(masked):
+    torch.manual_seed(0)
+    torch._dynamo.reset()
+    layer, x = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval(), torch.randn(2, 6, 8)
+    masks = {"src_key_padding_mask": torch.tensor([[False] * 6, [False] * 4 + [True] * 2])} if masked else {}
+    assert is_near(torch.compile(layer, backend="octet")(x, **masks), layer(x, **masks))

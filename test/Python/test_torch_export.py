@@ -162,6 +162,11 @@ class Counting(nn.Module):
         return x * self.count
 
 
+class Writing(nn.Module):
+    def forward(self, x):
+        return x.add_(1) * 2  # the caller's tensor
+
+
 class Branching(nn.Module):
     def forward(self, x):
         return torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x - 1, (x,))
@@ -175,6 +180,7 @@ class Faulty(nn.Module):
 
 @pytest.mark.parametrize("module, text", [
     (Counting(), "the program changes count of the module; call eval() first, or return the new value instead"),
+    (Writing(), "the program changes its input x; change a copy (x.clone()), or use the operator that returns a new tensor\n    return x.add_(1) * 2"),
     (Branching(), "cond: control flow that depends on tensors is not supported"),
     (Faulty(), "y = torch.special.gammaln(x)"),
 ])

@@ -108,8 +108,6 @@ def test_custom_config_goes_into_the_mapping(resolve):  # noqa: F811
 
 
 @pytest.mark.parametrize("key, value, remedy", [
-    ("standalone_module_name", [("m", None, (), None, None)], "prepare and convert that module by itself"),
-    ("standalone_module_class", [(torch.nn.Tanh, None, (), None, None)], "prepare and convert those modules by themselves"),
     ("float_to_observed_custom_module_class", {"static": {torch.nn.Tanh: torch.nn.ReLU}}, "write a pattern on the operators"),
 ])
 def test_what_has_no_counterpart_is_refused(key, value, remedy):

@@ -155,7 +155,7 @@ def test_calibration_never_ran(network, samples):
 
 def test_training_mode_is_left(network, samples):
     training = copy.deepcopy(network).train()
-    with pytest.warns(UserWarning, match=r"training mode, and a copy in evaluation mode is prepared; call eval\(\) first"):
+    with pytest.warns(UserWarning, match=r"training mode, and a copy in evaluation mode is taken; call eval\(\) first"):
         prepared = prepare_fx(training, quantization.get_default_qconfig_mapping("x86"), (samples[0],))
     assert torch.equal(prepared(samples[0]), network(samples[0]))
     assert training.training and training.block.bn.num_batches_tracked == 0

@@ -98,6 +98,27 @@ class Masked(nn.Module):
         )
 
 
+class Fast(nn.Module):
+    """The functions that layers call in evaluation without gradients."""
+
+    def __init__(self, use_gelu, norm_first):
+        super().__init__()
+        layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+        self.attention = nn.ParameterList([layer.self_attn.in_proj_weight, torch.randn(24), layer.self_attn.out_proj.weight, torch.randn(8)])
+        self.norms = nn.ParameterList([torch.randn(8) for _ in range(4)])
+        self.feed = nn.ParameterList([layer.linear1.weight, layer.linear1.bias, layer.linear2.weight, layer.linear2.bias])
+        self.flags = (use_gelu, norm_first, 1e-5)
+
+    def forward(self, x, padding):
+        weights = [*self.attention], [*self.norms], [*self.feed]
+        masks = (None, None), (padding, 1), (MASK.expand(2, 2, 6, 6), 2), (MASK, 0)
+        layers = [torch._transformer_encoder_layer_fwd(x, 8, 2, *weights[0], *self.flags, *weights[1], *weights[2], *mask) for mask in masks]
+        attended = torch._native_multi_head_attention(x, x, x, 8, 2, *weights[0], mask=padding, mask_type=1)
+        each = torch._native_multi_head_attention(x, x, x, 8, 2, *weights[0], average_attn_weights=False)
+        return (*layers, attended[0], attended[1], each[0], each[1], torch._native_multi_head_attention(x, x, x, 8, 2, *weights[0], need_weights=False)[0])
+
+
+TRANSFORMERS += [(f"fast_{flags}", Fast(*flags), (X, torch.tensor([[False] * 6, [False] * 4 + [True] * 2]))) for flags in ((True, False), (False, True))]
 TRANSFORMERS.append(("masked", Masked(), (X, torch.tensor([[False] * 6, [False] * 4 + [True] * 2]))))
 A = torch.ops.aten
 SAMPLES = {1: torch.randn(2, 4, 11), 2: IMAGE, 3: torch.randn(1, 4, 5, 6, 7)}
@@ -135,4 +156,23 @@ ATEN = [
     ("unfold", lambda x: A.im2col.default(x, [3, 3], [1, 1], [1, 1], [2, 2]), (IMAGE,)),
     ("scatter_reduce", lambda x, y: x.scatter_reduce(1, torch.zeros(2, 3, 8, dtype=torch.long), y[:, :3], "amax"), (X, X + 0.5)),
 ]
+SCALES, ZEROS = torch.tensor([0.125, 0.25, 0.5, 0.0625, 0.125, 0.25]), torch.tensor([3, 0, -2, 1, 0, 5])
+
+
+def _round_trip(x):
+    """As PT2E's converted graphs have it; scales are powers of two, since PyTorch multiplies by the inverse."""
+    decomposed = torch.ops.quantized_decomposed
+    whole = decomposed.quantize_per_tensor.default(x, 0.0625, 100, 0, 255, torch.uint8)
+    narrow = decomposed.quantize_per_tensor.tensor(x, torch.tensor(0.0625), torch.tensor(-3), -20, 19, torch.int8)
+    each = decomposed.quantize_per_channel.default(x, SCALES, ZEROS, 1, -128, 127, torch.int8)
+    return (whole, decomposed.dequantize_per_tensor.default(whole, 0.0625, 100, 0, 255, torch.uint8) + 1,
+            decomposed.dequantize_per_tensor.default(narrow, 0.0625, -3, -20, 19, torch.int8),
+            decomposed.dequantize_per_channel.default(each, SCALES, ZEROS, 1, -128, 127, torch.int8))
+
+
+try:
+    import torch.ao.quantization.fx._decomposed  # noqa: F401  (registers the operators)
+    ATEN.append(("quantized", _round_trip, (X,)))
+except ImportError:
+    pass
 GROUPS = {"recurrent": RECURRENT, "transformers": TRANSFORMERS, "aten": ATEN}

@@ -53,6 +53,10 @@ struct Options {
   cl::list<std::string> inputValues{
       "input-value", cl::value_desc("name=16000"), cl::cat(network),
       cl::desc("Make an input a constant, every element of which is this number; may be repeated")};
+  cl::list<std::string> furtherBuckets{
+      "bucket", cl::value_desc("file"), cl::cat(network),
+      cl::desc("The same network for other shapes, as a further bucket of the library; may be\n"
+               "repeated; for networks of MLIR, which have one shape each")};
   cl::list<std::string> paddings{
       "pad", cl::value_desc("name=0"), cl::cat(network),
       cl::desc("Number with which an input that is smaller than a bucket is filled up behind its\n"
@@ -227,17 +231,18 @@ static Error readInputOptions(const Options &options, CompileRequest &request) {
 
 static Expected<CompileRequest> makeRequest(const Options &options) {
   CompileRequest request;
+  auto list = [](const cl::list<std::string> &values) {
+    return std::vector<std::string>(values.begin(), values.end());
+  };
   request.model = options.model;
   if (Error error = readInputOptions(options, request))
     return std::move(error);
   if (Error error = loadPlugins(options, request))
     return std::move(error);
+  request.furtherBuckets = list(options.furtherBuckets);
   request.states.assign(options.states.begin(), options.states.end());
   request.policy = {options.precision,   options.backend, options.mapping,
                     options.quantizedIo, options.strict,  options.keepOperators};
-  auto list = [](const cl::list<std::string> &values) {
-    return std::vector<std::string>(values.begin(), values.end());
-  };
   request.calibration = {list(options.calibrationData), list(options.loadStatistics),
                          options.saveStatistics, options.threads, options.compareLayers};
   request.target = {options.target, list(options.levels)};
@@ -290,6 +295,8 @@ Error OutputFiles::checkDistinct(const CompileRequest &request) const {
       {request.model, "the network"},
       {request.policy.backend, "the backend"},
       {request.policy.qconfigMapping, "the QConfig mapping"}};
+  for (const std::string &file : request.furtherBuckets)
+    files.push_back({file, "--bucket"});
   for (const std::string &file : request.calibration.calibrationData)
     files.push_back({file, "--calibration-data"});
   for (const std::string &file : request.calibration.loadStatistics)

@@ -59,6 +59,12 @@ public:
   /// The results of an ONNX operator of the newest opset ("ConvTranspose", "com.microsoft::Gelu").
   llvm::Expected<std::vector<Id>> compose(llvm::StringRef op, llvm::ArrayRef<Id> operands,
                                           const AttributeValues &attributes, unsigned numResults);
+  /// Adds a finished network as a function of this one, which `call` calls. `mapping`: the text of
+  /// a QConfig mapping that is the function's own, or empty.
+  llvm::Error addFunction(llvm::StringRef symbol, const NetworkBuilder &network,
+                          llvm::StringRef mapping);
+  /// The results of a function that was added.
+  llvm::Expected<std::vector<Id>> call(llvm::StringRef symbol, llvm::ArrayRef<Id> operands);
   Type getType(Id value) const;
   int64_t getNumValues() const;
   /// Ends the function. Two outputs may be one value.

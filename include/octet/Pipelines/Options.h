@@ -104,6 +104,8 @@ struct CompileRequest {
   ImportOptions import;
   /// Input shapes of each bucket, the largest first (listBuckets); empty: those of `import` alone.
   std::vector<InputShapes> buckets;
+  /// Paths of the same network for further shapes, each a bucket; such networks fix their shapes.
+  std::vector<std::string> furtherBuckets;
   /// Numbers by the names of inputs with which values are filled up to a bucket's shape.
   llvm::StringMap<double> paddings;
   /// Inputs and outputs that the library keeps, as in "h=hn", or "auto" (octet-keep-states).

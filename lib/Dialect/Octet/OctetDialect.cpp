@@ -8,6 +8,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "octet/Dialect/Octet/Origin.h"
+#include "octet/Dialect/Octet/QuantizedSource.h"
 #include "octet/Support/Constants.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -64,6 +65,7 @@ static constexpr DiscardableAttribute kDiscardableAttributes[] = {
     {kReportAttr, "a string", isOfType<StringAttr>, true},
     {kQuantizedIoAttr, "a unit", isOfType<UnitAttr>, true},
     {kBucketAttr, "a unit", isOfType<UnitAttr>, true},
+    {kQuantizedSourceAttr, "a unit", isOfType<UnitAttr>, true},
 };
 
 LogicalResult OctetDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {

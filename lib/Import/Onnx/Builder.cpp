@@ -5,18 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "octet/Import/Builder.h"
+#include "BuilderState.h"
 #include "ElementTypes.h"
-#include "GraphImporter.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Verifier.h"
 #include "octet/Dialect/NN/Constants.h"
+#include "octet/Dialect/Octet/QuantizedSource.h"
 
 using namespace mlir;
 using namespace octet;
 using namespace octet::onnx_import;
 
-static onnx::ModelProto makeEmptyModel() {
+onnx::ModelProto onnx_import::makeEmptyModel() {
   onnx::ModelProto model;
   auto *opset = model.add_opset_import();
   opset->set_version(kNewestOpset);
@@ -26,62 +26,20 @@ static onnx::ModelProto makeEmptyModel() {
   return model;
 }
 
-namespace {
-/// A value as operators of the table read it, and as ops of the dialect do; the second of a
-/// constant is made when one reads it.
-struct BuiltValue {
-  Entry entry;
-  RankedTensorType type; ///< of constants that the caller holds
-  ArrayRef<char> bytes;
-  std::string name;
-  Value made;
-};
-} // namespace
-
-struct NetworkBuilder::State {
-  State()
-      : context(MLIRContext::Threading::DISABLED),
-        handler(&context, [this](Diagnostic &diagnostic) {
-          (text += text.empty() ? "" : "\n") += diagnostic.str();
-          return success();
-        }) {
-    context.loadDialect<func::FuncDialect, nn::NNDialect, OctetDialect>();
-    module = ModuleOp::create(UnknownLoc::get(&context));
-    importer.emplace(*module, UnknownLoc::get(&context), model, reader, options);
-    OpBuilder &builder = importer->builder;
-    function = func::FuncOp::create(builder, UnknownLoc::get(&context), "main",
-                                    builder.getFunctionType({}, {}));
-    builder.setInsertionPointToStart(function.addEntryBlock());
-    loc = UnknownLoc::get(&context);
-  }
-
-  llvm::Error takeError() {
-    std::string taken = std::exchange(text, "");
-    return llvm::createStringError(taken.empty() ? "not supported" : taken);
-  }
-  Id push(BuiltValue value) {
-    values.push_back(std::move(value));
-    return values.size() - 1;
-  }
-  Value getValue(Id id);
-  Entry getEntry(Id id);
-
-  MLIRContext context;
-  std::string text; ///< of the diagnostics since the last error was taken
-  ScopedDiagnosticHandler handler;
-  const onnx::ModelProto model = makeEmptyModel();
-  const ImportOptions options;
-  TensorReader reader{""};
-  OwningOpRef<ModuleOp> module;
-  std::optional<GraphImporter> importer;
-  func::FuncOp function;
-  Location loc = UnknownLoc::get(&context);
-  std::string origin;
-  OriginAttr originAttr;
-  std::vector<BuiltValue> values;
-  SmallVector<std::string> inputs;
-  int64_t numComposed = 0;
-};
+NetworkBuilder::State::State()
+    : context(MLIRContext::Threading::DISABLED), handler(&context, [this](Diagnostic &diagnostic) {
+        (text += text.empty() ? "" : "\n") += diagnostic.str();
+        return success();
+      }) {
+  context.loadDialect<func::FuncDialect, nn::NNDialect, OctetDialect>();
+  module = ModuleOp::create(UnknownLoc::get(&context));
+  importer.emplace(*module, UnknownLoc::get(&context), model, reader, options);
+  OpBuilder &builder = importer->builder;
+  function = func::FuncOp::create(builder, UnknownLoc::get(&context), "main",
+                                  builder.getFunctionType({}, {}));
+  builder.setInsertionPointToStart(function.addEntryBlock());
+  loc = UnknownLoc::get(&context);
+}
 
 /// The constant reads the caller's memory.
 Value NetworkBuilder::State::getValue(Id id) {
@@ -200,7 +158,12 @@ NetworkBuilder::Type NetworkBuilder::getType(Id id) const {
         value.entry.tensor->elementType(),
         std::vector<int64_t>(value.entry.tensor->shape.begin(), value.entry.tensor->shape.end())};
   auto type = value.entry.value ? cast<RankedTensorType>(value.entry.value.getType()) : value.type;
-  return {getOnnxType(type.getElementType()), type.getShape().vec()};
+  mlir::Type element = type.getElementType();
+  if (auto quantized = dyn_cast<quant::QuantizedType>(element)) // as the front end has it
+    element =
+        IntegerType::get(&state->context, quantized.getStorageTypeIntegralWidth(),
+                         quantized.isSigned() ? IntegerType::Signless : IntegerType::Unsigned);
+  return {getOnnxType(element), type.getShape().vec()};
 }
 
 //===----------------------------------------------------------------------===//
@@ -368,6 +331,11 @@ llvm::Error NetworkBuilder::finish(ArrayRef<std::pair<std::string, Id>> outputs)
       builder.getFunctionType(function.front().getArgumentTypes(), ValueRange(results).getTypes()));
   function.setAllArgAttrs(inputNames);
   function.setAllResultAttrs(outputNames);
+  auto isQuantized = [](Operation *op) {
+    return isa<QuantizeOp, DequantizeOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+  };
+  if (state->module->walk(isQuantized).wasInterrupted())
+    (*state->module)->setAttr(kQuantizedSourceAttr, builder.getUnitAttr());
   return failed(verify(*state->module)) ? state->takeError() : llvm::Error::success();
 }
 

@@ -25,6 +25,7 @@ from .qconfig import *  # noqa: E402, F403
 from .qconfig_mapping import *  # noqa: E402, F403
 from .quant_type import QuantType  # noqa: E402, F401
 from .fuse_modules import fuse_modules, fuse_modules_qat  # noqa: E402, F401
+from .program import compile_program  # noqa: E402, F401
 from .quantize import *  # noqa: E402, F403
 from .stubs import *  # noqa: E402, F403
 from .statistics import get_observer_dict, get_observer_state_dict, load_observer_state_dict  # noqa: E402, F401

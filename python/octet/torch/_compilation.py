@@ -23,15 +23,16 @@ Sample = Dict[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Policy:
-    """A backend and a QConfig mapping: names of built-in ones, or texts in JSON. `is_float`: nothing is quantized."""
+    """A backend and a QConfig mapping: names of built-in ones, or texts in JSON. They are for the precision "int8"; others are "float", and
+    "as-in-file": int8 where the network is quantized."""
 
     backend: str = "native"
     mapping: str = ""
-    is_float: bool = False
+    precision: str = "int8"
 
     def write(self, folder: Path) -> List[str]:
-        if self.is_float:
-            return ["--float"]
+        if self.precision != "int8":
+            return [f"--{self.precision}"]
         options = ["--keep-operators"]
         for option, text in (("backend", self.backend), ("qconfig-mapping", self.mapping)):
             if text.lstrip().startswith("{"):
@@ -106,10 +107,11 @@ def convert(network: Network, policy: Policy, samples: Sequence[Sample], statist
         source, output, library = folder / "model.mlirbc", folder / "converted.mlirbc", folder / "model.so"
         _write_temporary(source, network.bytecode)
         options = [*policy.write(folder), *_write_calibration(folder, samples, statistics)]
-        if policy.is_float:
-            _run(network, source, [*options, "-o", str(library)], folder)
-            return Converted(Model(library.read_bytes(), "model.so", threads=threads))
         report = folder / "report.json"
+        if policy.precision != "int8":
+            _run(network, source, [*options, f"--report={report}", "-o", str(library)], folder)
+            return Converted(Model(library.read_bytes(), "model.so", threads=threads), network.text, network.bytecode, "",
+                             Report.parse(report.read_text("utf-8")))
         _run(network, source, [*options, f"--report={report}", "--stop-after=convert", "-o", str(output)], folder)
         if is_compiled:
             _run(network, output, ["-o", str(library)], folder)
@@ -117,6 +119,35 @@ def convert(network: Network, policy: Policy, samples: Sequence[Sample], statist
         return Converted(Model(library.read_bytes(), "model.so", threads=threads) if is_compiled else None,
                          output.with_suffix(".mlir").read_text("utf-8", "backslashreplace"), output.read_bytes(),
                          saved.read_text("utf-8") if saved.exists() else "", Report.parse(report.read_text("utf-8")))
+
+
+def convert_buckets(networks: Sequence[Network], policy: Policy, number: int, samples: Sequence[Sample], statistics: Sequence[str],
+                    pad: Sequence[str], threads: int) -> Converted:
+    """One library for several shapes, calibrated with samples of the shapes of the network with this number. Its text is that network's."""
+    with _temporary_folder() as folder:
+        files, library = [folder / f"model{i}.mlirbc" for i in range(len(networks))], folder / "model.so"
+        for file, network in zip(files, networks):
+            _write_temporary(file, network.bytecode)
+        first, report = networks[number], folder / "report.json"
+        options = [*policy.write(folder), *_write_calibration(folder, samples, statistics), f"--report={report}"]
+        text, bytecode = first.text, first.bytecode
+        if policy.precision == "int8":
+            output = folder / "converted.mlirbc"
+            _run(first, files[number], [*options, "--stop-after=convert", "-o", str(output)], folder)
+            text, bytecode = output.with_suffix(".mlir").read_text("utf-8", "backslashreplace"), output.read_bytes()
+        further = [f"--bucket={file}" for file in files[1:]]
+        _run(first, files[0], [*options, *further, *pad, "-o", str(library)], folder)
+        return Converted(Model(library.read_bytes(), "model.so", threads=threads), text, bytecode, "", Report.parse(report.read_text("utf-8")))
+
+
+def fuse(network: Network, policy: Policy) -> Tuple[str, Model]:
+    """The float network behind octet-fuse, as text and compiled."""
+    with _temporary_folder() as folder:
+        source, output, library = folder / "model.mlirbc", folder / "fused.mlirbc", folder / "model.so"
+        _write_temporary(source, network.bytecode)
+        _run(network, source, [*policy.write(folder), "--float", "--stop-after=fuse", "-o", str(output)], folder)
+        _run(network, output, ["--float", "-o", str(library)], folder)
+        return output.with_suffix(".mlir").read_text("utf-8", "backslashreplace"), Model(library.read_bytes(), "model.so")
 
 
 def build(bytecode: bytes) -> Model:
@@ -133,7 +164,7 @@ def save_onnx(bytecode: bytes) -> bytes:
     with _temporary_folder() as folder:
         source, output = folder / "model.mlirbc", folder / "model.onnx"
         _write_temporary(source, bytecode)
-        _run_compiler(source, ["--emit=onnx", "-o", str(output)], folder)
+        _run_compiler(source, ["--as-in-file", "--emit=onnx", "-o", str(output)], folder)
         return output.read_bytes()
 
 

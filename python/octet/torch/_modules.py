@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 import torch
 from torch.utils import _pytree as pytree
 
-from ..errors import InputError
+from ..errors import CompileWarning, InputError
 from ..layers import LayerErrors
 from ..model import Model, write_file
 from ..report import Report
@@ -72,6 +73,12 @@ class Source:
         """The error of every quantized operator, on the samples of the shape that most of them have."""
         key = max(self.samples, key=lambda key: len(self.samples[key]))
         return _compilation.compare_layers(self._networks[key], self.policy, self.samples[key], self.measure(but=key))
+
+    def choose_samples(self, buckets: Sequence[Sequence[Any]]) -> Tuple[int, List[Sample], List[str]]:
+        """The number of the bucket that most samples have the shapes of, these, and the statistics of all others."""
+        keys = [get_key(inputs) for inputs in buckets]
+        number = max(range(len(keys)), key=lambda i: len(self.samples.get(keys[i], ())))
+        return number, self.samples.get(keys[number], []), self.measure(but=keys[number]) if self.samples else self.statistics or self.loaded
 
     def convert(self, inputs: Sequence[Any], threads: int = 1, is_compiled: bool = True) -> Tuple[Converted, Network]:
         """Compiled code for inputs of these shapes. All shapes share the statistics of all samples."""
@@ -176,6 +183,9 @@ class CompiledModule(torch.nn.Module):
         self._source: Optional[Source] = source
         self._key, self._threads, self._names = get_key(example_inputs), threads, source.names
         self._converted, network = source.convert(example_inputs, threads, is_compiled)
+        dims = getattr(source.graph, "octet_dims", None)
+        #: Sizes that the program leaves open, and files do not.
+        self._open = dims.describe() if dims else ""
         self._signature = (network.result, network.input_types, network.output_types)
         self._runs: Dict[Any, Callable[..., Any]] = {}
         if is_compiled:
@@ -238,6 +248,10 @@ class CompiledModule(torch.nn.Module):
         elif suffix == ".mlirbc":
             write_file(path, self._converted.bytecode)
         elif suffix == ".so":
+            if self._open:
+                shapes = _compilation.describe([torch.empty(shape, device="meta") for shape, _ in self._key])
+                warnings.warn(f"{os.fspath(path)}: the program's sizes {self._open} are open, but the library is for {shapes} alone: give convert_fx "
+                              "buckets", CompileWarning, stacklevel=2)
             self.model.save(path)
         else:
             raise InputError(f"{os.fspath(path)}: expected a name that ends in .so, .onnx, .mlir or .mlirbc")

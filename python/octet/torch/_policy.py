@@ -17,12 +17,6 @@ from ._names import name_type
 from ._observers import is_fixed, write_observer
 
 _LEVELS = ("object_type", "module_name_regex", "module_name", "module_name_object_type_order")
-#: Members of PyTorch's custom configs without a counterpart, and what to do instead.
-_REFUSED = {
-    "standalone_module_name": "prepare and convert that module by itself",
-    "standalone_module_class": "prepare and convert those modules by themselves",
-    "float_to_observed_custom_module_class": "write a pattern on the operators of the module in a backend file (docs/write-a-backend.md)",
-}
 
 
 def _get_members(policy: Any, what: str) -> Dict[str, Any]:
@@ -93,8 +87,15 @@ def _spell_out(entries: List[Any], places: Sequence[Tuple[str, str]]) -> List[An
     return result
 
 
+def _add_prefix(result: Dict[str, Any], prefix: str) -> None:
+    """Entries about names become those of operators within a module."""
+    for level in ("module_name", "module_name_object_type_order"):
+        result[level] = [[f"{prefix}.{name}" if name else prefix, *rest] for name, *rest in result[level]]
+    result["module_name_regex"] = [[f"{re.escape(prefix)}\\.{pattern.removeprefix('^')}", qconfig] for pattern, qconfig in result["module_name_regex"]]
+
+
 def write_mapping(qconfig_mapping: Any, prepare_custom_config: Any = None, engine: Optional[str] = None,
-                  places: Sequence[Tuple[str, str]] = ()) -> str:
+                  places: Sequence[Tuple[str, str]] = (), prefix: str = "") -> str:
     """The text of a QConfig mapping, in JSON.
 
     Args:
@@ -102,6 +103,7 @@ def write_mapping(qconfig_mapping: Any, prepare_custom_config: Any = None, engin
       prepare_custom_config: a `PrepareCustomConfig`, whose indexes and names of modules go into the mapping.
       engine: PyTorch's engine, which decides about the ranges of values that are quantized in each run; by default that of
         `torch.backends.quantized`.
+      prefix: the path of the module that the mapping is about, if that is a part of the network.
       places: the network's operators, each by its name and the path of its module; without them, expressions are matched with names.
     """
     members = _get_members(qconfig_mapping, "QConfigMapping")
@@ -116,13 +118,15 @@ def write_mapping(qconfig_mapping: Any, prepare_custom_config: Any = None, engin
         result[level] = list(entries.values())
     result["module_name_regex"] = _spell_out(result["module_name_regex"], places)
     _add_custom(result, _get_members(prepare_custom_config or {}, "PrepareCustomConfig"))
+    if prefix:
+        _add_prefix(result, prefix)
     return json.dumps({key: value for key, value in result.items() if value or not isinstance(value, list)}, indent=1)
 
 
 def _add_custom(result: Dict[str, Any], custom: Dict[str, Any]) -> None:
-    for key, remedy in _REFUSED.items():
-        if custom.get(key):
-            raise InputError(f"PrepareCustomConfig: {key} has no counterpart; {remedy}")
+    if custom.get("float_to_observed_custom_module_class"):
+        raise InputError("PrepareCustomConfig: float_to_observed_custom_module_class has no counterpart; write a pattern on the operators of the module "
+                         "in a backend file (docs/write-a-backend.md)")
     result["quantized_inputs"] = list(custom.get("input_quantized_idxs", ()))
     result["quantized_outputs"] = list(custom.get("output_quantized_idxs", ()))
     untraced = list(custom.get("non_traceable_module_name", ()))

@@ -21,10 +21,15 @@ def _list_entries(mapping: Dict[str, Any]) -> Dict[Tuple[Any, ...], Any]:
     return {**entries, ("",): mapping.get("")}
 
 
+def is_same_backend(settled: str, given: str) -> bool:
+    """Whether two texts or names are of one backend; a built-in one may be given as a text with its name."""
+    backend, other = _read(settled), _read(given)
+    return backend == other or backend == (other["name"] if isinstance(other, dict) else other)
+
+
 def check_settled(settled: Policy, given: Policy, has_mapping: bool, has_backend: bool) -> None:
     """Refuses another backend, and entries that the mapping of `prepare_fx` does not have."""
-    backend, other = _read(settled.backend), _read(given.backend)
-    if has_backend and backend != other and backend != (other["name"] if isinstance(other, dict) else other):
+    if has_backend and not is_same_backend(settled.backend, given.backend):
         raise InputError("backend_config: is not that of prepare_fx, which decided what is quantized; prepare the module with this one")
     mapping, other = _read(settled.mapping), _read(given.mapping)
     if not has_mapping or mapping == other:

@@ -87,5 +87,5 @@ def octet_backend(graph: torch.fx.GraphModule, example_inputs: Sequence[Any], *,
     if unknown := sorted(set(options) - _OPTIONS):
         raise InputError(f"options: expected some of {sorted(_OPTIONS)}, but got {unknown}")
     calls = int(options.get("calibration_calls", 0))
-    policy = Policy(is_float=True) if not calls else make_policy(options.get("qconfig_mapping") or "", options.get("backend_config") or "cpu")
+    policy = Policy(precision="float") if not calls else make_policy(options.get("qconfig_mapping") or "", options.get("backend_config") or "cpu")
     return _Graph(graph, policy, calls, int(options.get("threads", 1)))

@@ -10,24 +10,31 @@ from typing import Any, Optional, Tuple
 import torch
 
 from ..errors import CompileError, InputError
+from ._bucket_module import BucketModule, make_buckets
 from ._compilation import Policy
+from ._fused import FusedModule
 from ._modules import CompiledModule, PreparedModule, Source
 from ._policy import write_backend, write_mapping
+from ._preserved import get_members, preserve_attributes
 from ._settled import check_settled
+from ._standalone import add_standalone, list_standalone
 from ._training import TrainingModule
 from .front.export import make_graph
 from .front.trace import Tracer, describe_line, list_places, trace
 
-__all__ = ["convert_fx", "convert_to_reference_fx", "prepare_fx", "prepare_qat_fx"]
+__all__ = ["convert_fx", "convert_to_reference_fx", "fuse_fx", "prepare_fx", "prepare_qat_fx"]
 
 
 def _trace(model: Any, custom: Any) -> torch.fx.GraphModule:
     if isinstance(model, torch.export.ExportedProgram):
         return make_graph(model)
+    if isinstance(model, FusedModule):
+        return model.float_module
     if not isinstance(model, torch.nn.Module):
         raise InputError(f"model: expected a torch.nn.Module or a torch.export.ExportedProgram, but got {type(model).__name__}")
-    members = custom.to_dict() if hasattr(custom, "to_dict") else custom or {}
-    tracer = Tracer(members.get("non_traceable_module_name", ()), members.get("non_traceable_module_class", ()))
+    members = get_members(custom)
+    names, classes = list_standalone(custom)
+    tracer = Tracer([*members.get("non_traceable_module_name", ()), *names], [*members.get("non_traceable_module_class", ()), *classes])
     try:
         return trace(model, tracer)
     except Exception as error:  # of FX, and of the user's program, which did not get tensors
@@ -35,12 +42,34 @@ def _trace(model: Any, custom: Any) -> torch.fx.GraphModule:
                          "PrepareCustomConfig.set_non_traceable_module_classes, or use torch.export") from error
 
 
+def _name_backend(backend_config: Any) -> str:
+    """The name of a built-in backend, or a backend's text."""
+    return "native" if backend_config is None else backend_config if isinstance(backend_config, str) else write_backend(backend_config)
+
+
 def make_policy(qconfig_mapping: Any, backend_config: Any, prepare_custom_config: Any = None,
                 graph: Optional[torch.fx.GraphModule] = None) -> Policy:
-    backend = "native" if backend_config is None else backend_config if isinstance(backend_config, str) else write_backend(backend_config)
+    backend = _name_backend(backend_config)
     places = list_places(graph) if graph is not None else ()
     mapping = qconfig_mapping if isinstance(qconfig_mapping, str) else write_mapping(qconfig_mapping, prepare_custom_config, places=places)
     return Policy(backend, mapping)
+
+
+def _evaluate(model: Any) -> Any:
+    """PyTorch takes models in training mode, and so programs do not always call eval()."""
+    if not isinstance(model, torch.nn.Module) or not model.training:
+        return model
+    warnings.warn("model: is in training mode, and a copy in evaluation mode is taken; call eval() first", stacklevel=3)
+    return copy.deepcopy(model).eval()
+
+
+def fuse_fx(model: Any, fuse_custom_config: Any = None, backend_config: Any = None) -> FusedModule:
+    """The float module with its batch norms in the weights and the patterns of the backend as groups, in compiled code. `code` and `print`
+    show the network once it was called. `prepare_fx` fuses by itself. Arguments and errors as of `prepare_fx`."""
+    graph = _trace(_evaluate(model), None)
+    fused = FusedModule(graph, Policy(_name_backend(backend_config)))
+    preserve_attributes(model, fused, fuse_custom_config)
+    return fused
 
 
 def prepare_fx(model: Any, qconfig_mapping: Any, example_inputs: Tuple[Any, ...], prepare_custom_config: Any = None,
@@ -58,14 +87,14 @@ def prepare_fx(model: Any, qconfig_mapping: Any, example_inputs: Tuple[Any, ...]
     """
     if _equalization_config is not None:
         raise InputError("_equalization_config: name octet-equalize-inputs in the recipe of a backend file instead (docs/numeric-suite.md)")
-    if isinstance(model, torch.nn.Module) and model.training:
-        # PyTorch takes such models, and so programs do not always call eval().
-        warnings.warn("model: is in training mode, and a copy in evaluation mode is prepared; call eval() first", stacklevel=2)
-        model = copy.deepcopy(model).eval()
+    model = _evaluate(model)
     if isinstance(example_inputs, torch.Tensor):
         example_inputs = (example_inputs,)
     graph = _trace(model, prepare_custom_config)
-    return PreparedModule(graph, make_policy(qconfig_mapping, backend_config, prepare_custom_config, graph), example_inputs)
+    add_standalone(graph, prepare_custom_config, _name_backend(backend_config), _trace, _name_backend)
+    prepared = PreparedModule(graph, make_policy(qconfig_mapping, backend_config, prepare_custom_config, graph), example_inputs)
+    preserve_attributes(model, prepared, prepare_custom_config)
+    return prepared
 
 
 def prepare_qat_fx(model: torch.nn.Module, qconfig_mapping: Any, example_inputs: Tuple[Any, ...], prepare_custom_config: Any = None,
@@ -78,12 +107,16 @@ def prepare_qat_fx(model: torch.nn.Module, qconfig_mapping: Any, example_inputs:
         raise InputError("model: is in evaluation mode; call train() first, or use prepare_fx")
     if isinstance(example_inputs, torch.Tensor):
         example_inputs = (example_inputs,)
+    if any(list_standalone(prepare_custom_config)):
+        raise InputError("PrepareCustomConfig: standalone modules are not trained by themselves; give their names entries in the QConfigMapping")
     graph = _trace(model, prepare_custom_config)
-    return TrainingModule(graph, make_policy(qconfig_mapping, backend_config, prepare_custom_config, graph), example_inputs)
+    training = TrainingModule(graph, make_policy(qconfig_mapping, backend_config, prepare_custom_config, graph), example_inputs)
+    preserve_attributes(model, training, prepare_custom_config)
+    return training
 
 
 def _check_arguments(prepared: Any, custom: Any, qconfig_mapping: Any, backend_config: Any) -> None:
-    members = custom.to_dict() if hasattr(custom, "to_dict") else custom or {}
+    members = get_members(custom)
     if members.get("observed_to_quantized_custom_module_class"):
         raise InputError("ConvertCustomConfig: observed_to_quantized_custom_module_class has no counterpart; write a pattern on the operators of "
                          "the module in a backend file (docs/write-a-backend.md)")
@@ -93,9 +126,15 @@ def _check_arguments(prepared: Any, custom: Any, qconfig_mapping: Any, backend_c
         check_settled(settled, given, qconfig_mapping is not None, backend_config is not None)
 
 
-def _convert(prepared: Any, is_compiled: bool, *arguments: Any) -> CompiledModule:
+def _convert(prepared: Any, is_compiled: bool, custom: Any, *policy: Any, buckets: Any = None, pad: Any = None) -> CompiledModule:
     if isinstance(prepared, (PreparedModule, TrainingModule)):
-        _check_arguments(prepared, *arguments)
+        _check_arguments(prepared, custom, *policy)
+    converted = _compile(prepared, is_compiled, buckets, pad)
+    preserve_attributes(prepared, converted, custom)
+    return converted
+
+
+def _compile(prepared: Any, is_compiled: bool, buckets: Any, pad: Any) -> CompiledModule:
     if isinstance(prepared, TrainingModule):
         return CompiledModule(prepared.make_source(), prepared.example_inputs, is_compiled)
     if not isinstance(prepared, PreparedModule):
@@ -103,6 +142,8 @@ def _convert(prepared: Any, is_compiled: bool, *arguments: Any) -> CompiledModul
     source: Source = prepared._source.copy()
     inputs = [torch.empty(shape, dtype=dtype) for shape, dtype in next(iter(source.samples), ())] or prepared.example_inputs
     try:
+        if buckets is not None:
+            return BucketModule(source, make_buckets(source, buckets, prepared.example_inputs), pad)
         return CompiledModule(source, inputs, is_compiled)
     except CompileError as error:
         if source.samples or "--calibration-data" not in str(error):
@@ -111,12 +152,13 @@ def _convert(prepared: Any, is_compiled: bool, *arguments: Any) -> CompiledModul
 
 
 def convert_fx(graph_module: PreparedModule, convert_custom_config: Any = None, _remove_qconfig: bool = True, qconfig_mapping: Any = None,
-               backend_config: Any = None) -> CompiledModule:
+               backend_config: Any = None, *, buckets: Any = None, pad: Any = None) -> CompiledModule:
     """The calibrated module as compiled code. `code` and `print` show its reference model, `report` what became of each operator.
 
-    `qconfig_mapping` and `backend_config` say nothing new: other ones than those of `prepare_fx` are refused.
+    `qconfig_mapping` and `backend_config` say nothing new: other ones than those of `prepare_fx` are refused. `buckets` and `pad`, for exported
+    programs with open sizes, are those of `compile_program`: one library for several shapes.
     """
-    return _convert(graph_module, True, convert_custom_config, qconfig_mapping, backend_config)
+    return _convert(graph_module, True, convert_custom_config, qconfig_mapping, backend_config, buckets=buckets, pad=pad)
 
 
 def convert_to_reference_fx(graph_module: PreparedModule, convert_custom_config: Any = None, _remove_qconfig: bool = True,

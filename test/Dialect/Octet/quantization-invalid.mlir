@@ -127,6 +127,11 @@ module attributes {octet.report = 3} {}
 
 // -----
 
+// expected-error @below {{expected a unit as 'octet.quantized_source', but got "yes"}}
+module attributes {octet.quantized_source = "yes"} {}
+
+// -----
+
 // expected-error @below {{expected a unit as 'octet.quantized_io', but got true}}
 module attributes {octet.quantized_io = true} {}
 

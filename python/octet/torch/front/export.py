@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
 import torch
 import torch.fx
@@ -14,6 +14,7 @@ from torch.utils import _pytree as pytree
 
 from ...errors import CompileError
 from .._names import name_type
+from .dims import Dims
 from .table import is_in_place
 from .trace import find_line
 from .translate import Network, Translator, translate
@@ -119,8 +120,20 @@ def _functional(program: ExportedProgram) -> ExportedProgram:
     return program
 
 
+def _find_written(program: ExportedProgram) -> List[str]:
+    """The user's inputs that the program writes, with the lines: compiled code leaves its inputs as they are."""
+    nodes, found = {node.name: node for node in program.graph.nodes}, []
+    for spec in program.graph_signature.output_specs:
+        if spec.kind == OutputKind.USER_INPUT_MUTATION:
+            file, line, text = find_line(nodes[spec.arg.name])
+            found.append((f"{file}:{line}: " if file else "") + f"the program changes its input {spec.target}; change a copy (x.clone()), or use the "
+                         "operator that returns a new tensor" + (f"\n    {text}" if text else ""))
+    return found
+
+
 def _find_obstacles(program: ExportedProgram) -> List[str]:
-    found = [f"the program changes {spec.target} of the module; call eval() first, or return the new value instead"
+    found = _find_written(program)
+    found += [f"the program changes {spec.target} of the module; call eval() first, or return the new value instead"
              for spec in program.graph_signature.output_specs if spec.kind in (OutputKind.BUFFER_MUTATION, OutputKind.PARAMETER_MUTATION)]
     for node in program.graph.nodes:
         if _is_higher_order(node):
@@ -162,10 +175,28 @@ def make_graph(program: ExportedProgram) -> torch.fx.GraphModule:
         raise CompileError("the program is not supported:\n" + "\n".join(obstacles))
     graph, tensors = _take_lifted(program)
     held = {str(node.target): getattr(program.graph_module, str(node.target)) for node in program.graph.nodes if node.op == "get_attr"}
-    module = torch.fx.GraphModule({**tensors, **held}, graph)
+    return _finish({**tensors, **held}, graph, program.call_spec.out_spec, program.range_constraints)
+
+
+def _finish(attributes: Any, graph: torch.fx.Graph, spec: pytree.TreeSpec, ranges: Mapping[Any, Any]) -> torch.fx.GraphModule:
+    module = torch.fx.GraphModule(attributes, graph)
     module.octet_translator = Exported
-    module.octet_spec = None if _is_plain(program.call_spec.out_spec) else program.call_spec.out_spec
+    module.octet_dims = Dims([node for node in graph.nodes if node.op == "placeholder"], ranges)
+    module.octet_spec = None if _is_plain(spec) else spec
     return module
+
+
+def make_graph_of_module(module: torch.fx.GraphModule) -> torch.fx.GraphModule:
+    """The same of `ExportedProgram.module()`, and of what PT2E made of it."""
+    graph, known = torch.fx.Graph(), {}
+    spec = module.graph._codegen.pytree_info.out_spec
+    for node in module.graph.nodes:
+        if node.op == "output":
+            leaves = [known[value] if isinstance(value, torch.fx.Node) else value for value in node.args[0]]
+            graph.output(pytree.tree_unflatten(leaves, spec) if _is_plain(spec) else tuple(leaves))
+        elif node.op != "call_module":  # the checks of shapes
+            known[node] = graph.node_copy(node, lambda n: known[n])
+    return _finish(module, graph, spec, {})
 
 
 def translate_exported(program: ExportedProgram, example_inputs: Optional[Sequence[Any]] = None) -> Network:

@@ -15,8 +15,20 @@ ELEMENTS = {torch.float32: 1, torch.uint8: 2, torch.int8: 3, torch.uint16: 4, to
 _DTYPES = {number: dtype for dtype, number in ELEMENTS.items()}
 
 
+class Output(int):
+    """The number of an output in place of its tensor."""
+
+
 class Unsupported(Exception):
     """A row cannot take an operator in this form; the text says which."""
+
+
+class Unfinished(Exception):
+    """The obstacles in a part of a network."""
+
+    def __init__(self, obstacles: List[str]) -> None:
+        super().__init__()
+        self.obstacles = obstacles
 
 
 def held_as(dtype: torch.dtype) -> torch.dtype:
@@ -123,6 +135,13 @@ class Net:
 
     def compose(self, op: str, *operands: Operand, **attributes: Any) -> Value:
         return self.compose_all(op, *operands, results=1, **attributes)[0]
+
+    def add_function(self, symbol: str, network: Any, mapping: str) -> None:
+        """A finished network as a function, with the text of a mapping of its own or an empty one."""
+        self.builder.add_function(symbol, network.builder, mapping)
+
+    def call(self, symbol: str, operands: Sequence[int]) -> List[Value]:
+        return [Value(self, number) for number in self.builder.call(symbol, list(operands))]
 
     def reshape(self, x: Value, shape: Sequence[int]) -> Value:
         """For an operator that needs it in this shape: this is no reshape of the source, and has no class there."""

@@ -8,7 +8,7 @@ It returns the results as PyTorch has them: a `Value`, or a tuple of such.
 from __future__ import annotations
 
 import operator
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, Optional, Set
 
 import torch
 
@@ -18,6 +18,8 @@ MODULES: Dict[type, Row] = {}
 FUNCTIONS: Dict[Any, Row] = {}
 METHODS: Dict[str, Row] = {}
 ATEN: Dict[str, Row] = {}
+#: Rows whose operators stay in the network where their operands are constants.
+KEPT: Set[Row] = set()
 #: Rows of complex numbers, by those of reals.
 COMPLEX: Dict[Row, Row] = {}
 
@@ -66,7 +68,7 @@ def find_row(target: Any, kind: str) -> Optional[Row]:
     if kind == "call_method":
         return METHODS.get(target)
     if isinstance(target, torch._ops.OpOverload):
-        return ATEN.get(target._schema.name.split("::")[1]) if target.namespace == "aten" else None
+        return ATEN.get(target._schema.name.removeprefix("aten::"))
     return FUNCTIONS.get(target)
 
 

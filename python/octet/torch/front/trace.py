@@ -6,6 +6,7 @@ from __future__ import annotations
 import operator
 import os
 import traceback
+from dataclasses import dataclass
 from typing import Any, Iterable, List, Tuple
 
 import torch
@@ -49,6 +50,14 @@ def trace(module: torch.nn.Module, tracer: Tracer) -> torch.fx.GraphModule:
     traced = torch.fx.GraphModule(module, graph, name)
     traced.octet_scopes = dict(tracer.node_name_to_scope)
     return traced
+
+
+@dataclass(frozen=True)
+class Standalone:
+    """A module that is a function of the network: its graph, and the text of its own QConfig mapping, if it has one."""
+
+    graph: torch.fx.GraphModule
+    mapping: str
 
 
 def list_places(traced: torch.fx.GraphModule) -> List[Tuple[str, str]]:

@@ -16,14 +16,11 @@ from .._names import name_type
 from . import rows  # noqa: F401  (fills the table)
 from .decompose import decompose
 from .memory import Memory
-from .net import ELEMENTS, Net, Unsupported, Value, held_as
+from .net import ELEMENTS, Net, Output, Unfinished, Unsupported, Value, held_as
 from .parameters import Parameters
-from .table import COMPLEX, MODULES, Row, find_row
+from .standalone import call_standalone
+from .table import COMPLEX, KEPT, MODULES, Row, find_row
 from .trace import find_line
-
-
-class Output(int):
-    """The number of an output in place of its tensor."""
 
 
 class Network:
@@ -36,11 +33,16 @@ class Network:
         #: The types that the graph takes and returns; the program holds all floats as f32.
         self.input_types: List[torch.dtype] = []
         self.output_types: List[torch.dtype] = []
-        #: The graph's nodes by the origins of operators.
+        #: The graph's nodes by the names of operators, and by their whole origins.
         self.nodes: Dict[str, str] = {}
+        self.calls: Dict[Tuple[str, str, int], str] = {}
 
     def __deepcopy__(self, memo: Dict[int, Any]) -> "Network":
         return self  # it does not change
+
+    @property
+    def builder(self) -> Any:
+        return self._net.builder
 
     @property
     def bytecode(self) -> bytes:
@@ -90,8 +92,11 @@ def _refuse(node: torch.fx.Node, reason: str) -> None:
 class Translator:
     """Walks a graph once. Front ends that know more of operators say it by another `origin`."""
 
-    def __init__(self, graph: torch.fx.GraphModule) -> None:
+    def __init__(self, graph: torch.fx.GraphModule, prefix: str = "") -> None:
         self.module, self.net = graph, Net()
+        #: The path of the module, with a dot behind it, if it is a part of a network.
+        self.prefix = prefix
+        self.functions: Dict[Any, Tuple[str, Network]] = {}  # of standalone modules, by their paths and inputs
         self.scopes: Dict[str, Any] = getattr(graph, "octet_scopes", {})
         self.memory = Memory(self.obstruct)
         self.real = self.memory.real
@@ -109,8 +114,9 @@ class Translator:
         if node.op == "call_module":
             target = str(node.target)
             module = self.module.get_submodule(target)
+            target = self.prefix + target
             return target, name_type(type(getattr(module, "layer_in_training", module))), target.rpartition(".")[0]
-        part = self.scopes.get(node.name, ("",))[0] or ""
+        part = (self.prefix + (self.scopes.get(node.name, ("",))[0] or "")).rstrip(".")
         source = name_type(node.target if node.op == "call_function" else str(node.target))
         return f"{part}.{node.name}" if part else node.name, source, part
 
@@ -137,7 +143,7 @@ class Translator:
                     inputs += self.take_input(node, real)
                 elif node.op == "get_attr":
                     real = self.real[node] = operator.attrgetter(str(node.target))(self.module)
-                    self.made[node] = self.parameter(real, str(node.target)) if isinstance(real, torch.Tensor) else real
+                    self.made[node] = self.parameter(real, self.prefix + str(node.target)) if isinstance(real, torch.Tensor) else real
                 elif node.op == "output":
                     for read in node.all_input_nodes:
                         if any(leaf is _LEFT_OUT for leaf in pytree.tree_leaves(self.made[read])):
@@ -146,6 +152,8 @@ class Translator:
                     real_result = torch.fx.map_arg(node.args[0], lambda n: self.real[n])
                 else:
                     self.call(node)
+        if self.obstacles and self.prefix:
+            raise Unfinished(self.obstacles)
         if self.obstacles:
             count = "1 operator is" if len(self.obstacles) == 1 else f"{len(self.obstacles)} operators are"
             raise CompileError(f"{count} not supported:\n" + "\n".join(self.obstacles))
@@ -177,7 +185,7 @@ class Translator:
         self.net.builder.finish([(name, self.net.number(value)) for name, value in zip(outputs, tensors)])
         places = [Output(tensors.index(leaf)) if isinstance(leaf, Value) else leaf for leaf in leaves]
         network = Network(self.net, inputs, outputs, pytree.tree_unflatten(places, spec), self.lines)
-        network.nodes = self.nodes
+        network.nodes, network.calls = self.nodes, {self.origin(node): node.name for node in self.numbers}
         return network
 
     def parameter(self, tensor: torch.Tensor, name: str) -> Value:
@@ -222,7 +230,7 @@ class Translator:
             self.made[node] = self.assume(real)
             if any(leaf is _LEFT_OUT for leaf in pytree.tree_leaves(values)):
                 self.obstruct(node, _NOT_COMPUTED)
-        elif not _has_values(values) and not isinstance(module, torch.nn.Module):
+        elif not _has_values(values) and module is None and find_row(node.target, node.op) not in KEPT:
             self.made[node] = self.wrap(real)
         else:
             self.made[node] = self.translate(node, module, values, real)
@@ -243,6 +251,8 @@ class Translator:
         try:
             made = self.check(self.make(node, module, values), real)
             return made if getattr(module, "is_mark", False) else self.place(made, values)
+        except Unfinished as error:
+            self.obstacles += error.obstacles
         except (Unsupported, ValueError) as error:
             self.fail(node, name, source, str(error))
         except (TypeError, AttributeError, LookupError, RuntimeError) as error:  # arguments that the row does not expect
@@ -260,10 +270,13 @@ class Translator:
 
     def make(self, node: torch.fx.Node, module: Any, values: Any) -> Any:
         args, kwargs = values
+        standalone = getattr(self.module, "octet_standalone", {}).get(str(node.target)) if module is not None else None
+        if standalone is not None:
+            return call_standalone(self, node, standalone, values)
         if module is not None:
             row = MODULES.get(type(module))
             if row is not None:
-                return row(self.net, Parameters(self.parameter, module, str(node.target)), *args, **kwargs)
+                return row(self.net, Parameters(self.parameter, module, self.prefix + str(node.target)), *args, **kwargs)
         else:
             row = _fit(find_row(node.target, node.op), values)
             if row is not None:

@@ -31,7 +31,24 @@ def attention(net: Net, query: Value, key: Value, value: Value, attn_mask: Optio
         attn_mask = net.constant(torch.ones(scores.shape[-2:], dtype=torch.bool).tril())
     if attn_mask is not None:
         scores = masked(net, scores, attn_mask)
-    return net.nn("matmul", net.nn("softmax", scores, axis=scores.rank - 1), value)
+    attended = net.nn("matmul", net.nn("softmax", scores, axis=scores.rank - 1), value)
+    return attended if attn_mask is None else _without_masked_rows(net, attended, attn_mask)
+
+
+def _without_masked_rows(net: Net, attended: Value, mask: Value) -> Value:
+    """Zeros for queries whose keys are all left out, of which softmax would make the mean or NaN."""
+    if mask.tensor is not None:
+        lowest = mask.tensor if mask.dtype == torch.bool else mask.tensor != -torch.inf
+        is_kept = lowest.any(-1, keepdim=True)
+        kept = net.constant(is_kept)
+        if is_kept.all():
+            return attended
+    else:
+        numbers = net.cast(mask, torch.float32)
+        most = net.nn("reduce_max", numbers, axes=[mask.rank - 1], keep_dims=True)
+        least = 0.5 if mask.dtype == torch.bool else torch.finfo(torch.float32).min
+        kept = net.compose("GreaterOrEqual", most, net.constant(torch.tensor([least])))
+    return net.nn("select", kept, attended, net.constant(torch.zeros(1)), dtype=torch.float32)
 
 
 def _repeated(net: Net, x: Value, times: int) -> Value:

@@ -116,10 +116,13 @@ def expand(net: Net, x: Value, *_: Any, **__: Any) -> Value:
 
 @operators("repeat_interleave")
 def repeat_interleave(net: Net, x: Value, repeats: Any, dim: Optional[int] = None, **_: Any) -> Value:
-    if not isinstance(repeats, int):
-        raise Unsupported("repeats that are computed")
     x = net.reshape(x, (math.prod(x.shape),)) if dim is None else x
     axis = 0 if dim is None else x.axis(dim)
+    if isinstance(repeats, Value):
+        if repeats.tensor is None:
+            raise Unsupported("repeats that are computed; the size of the result depends on them")
+        places = torch.arange(x.shape[axis]).repeat_interleave(repeats.tensor)
+        return net.nn("gather", x, net.constant(places), axis=axis)
     each = net.reshape(x, (*x.shape[:axis + 1], 1, *x.shape[axis + 1:]))
     shape = (*x.shape[:axis + 1], repeats, *x.shape[axis + 1:])
     return net.reshape(net.compose("Expand", each, net.constant(torch.tensor(shape))), net.result.shape)

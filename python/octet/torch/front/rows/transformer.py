@@ -3,7 +3,7 @@
 """nn.MultiheadAttention, and the layers of nn.Transformer composed of rows, so that linear layers stay such."""
 from __future__ import annotations
 
-from typing import Any, Optional, Tuple
+from typing import Any, Optional, Sequence, Tuple
 
 import torch
 from torch import nn
@@ -51,9 +51,15 @@ def _bias_of(net: Net, mask: Optional[Value], shape: Any, added: int) -> Optiona
     return net.nn("pad", mask, low=[0] * mask.rank, high=[*[0] * (mask.rank - 1), added]) if added else mask
 
 
-def _heads(net: Net, m: Any, x: Value) -> Value:
-    b, length, _ = x.shape
-    return net.nn("transpose", net.reshape(x, (b, length, m.num_heads, m.head_dim)), permutation=[0, 2, 1, 3])
+def _attend(net: Net, q: Value, k: Value, v: Value, heads: int, biases: Sequence[Value]) -> Tuple[Value, Value]:
+    """What queries [batch, length, size] attend to, in their shape, and the weights."""
+    (b, length, size), each = q.shape, q.shape[2] // heads
+    q, k, v = (net.nn("transpose", net.reshape(x, (b, x.shape[1], heads, each)), permutation=[0, 2, 1, 3]) for x in (q, k, v))
+    scores = net.nn("matmul", net.nn("mul", q, float(each) ** -0.5), transposed_keys(net, k))
+    for bias in biases:
+        scores = masked(net, scores, bias)
+    weights = net.nn("softmax", scores, axis=3)
+    return net.reshape(net.nn("transpose", net.nn("matmul", weights, v), permutation=[0, 2, 1, 3]), (b, length, size)), weights
 
 
 @modules(nn.MultiheadAttention)
@@ -67,15 +73,11 @@ def attention(net: Net, m: Any, query: Value, key: Value, value: Value, key_padd
     inputs = (arrange(query),) * 3 if same else tuple(map(arrange, (query, key, value)))
     q, k, v = _projections(net, m, inputs)
     k, v = _added(net, m, k, m.bias_k), _added(net, m, v, m.bias_v)
-    b, length, size, added = q.shape[0], q.shape[1], k.shape[1], k.shape[1] - inputs[1].shape[1]
-    q, k, v = (_heads(net, m, x) for x in (q, k, v))
-    scores = net.nn("matmul", net.nn("mul", q, float(m.head_dim) ** -0.5), transposed_keys(net, k))
-    for mask, shape in ((attn_mask, lambda s: s if len(s) == 2 else (b, m.num_heads, *s[1:])), (key_padding_mask, lambda s: (b, 1, 1, s[-1]))):
-        bias = _bias_of(net, mask, shape, added)
-        scores = scores if bias is None else masked(net, scores, bias)
-    weights = net.nn("softmax", scores, axis=3)
-    y = net.nn("transpose", net.nn("matmul", weights, v), permutation=[0, 2, 1, 3])
-    y = net.nn("linear", net.reshape(y, (b, length, m.embed_dim)), m.out_proj.weight, m.out_proj.bias)
+    b, added = q.shape[0], k.shape[1] - inputs[1].shape[1]
+    biases = (_bias_of(net, attn_mask, lambda s: s if len(s) == 2 else (b, m.num_heads, *s[1:]), added),
+              _bias_of(net, key_padding_mask, lambda s: (b, 1, 1, s[-1]), added))
+    attended, weights = _attend(net, q, k, v, m.num_heads, [bias for bias in biases if bias is not None])
+    y = net.nn("linear", attended, m.out_proj.weight, m.out_proj.bias)
     y = y if m.batch_first and is_batched else net.reshape(y, y.shape[1:]) if not is_batched else _swapped(net, y)
     if not need_weights:
         return y, None
