@@ -10,10 +10,13 @@
 // CHECK: kernel.step @dense{{.*}}#kernel.arg<prepared [[JOINED]]>
 // CHECK: func.func private @dense
 // CHECK-NOT: arith.xori
-// CHECK: %[[FIRST:.*]] = vector.load {{.*}} vector<8xi8>
-// CHECK: %[[SECOND:.*]] = vector.load {{.*}} vector<8xi8>
-// CHECK: %[[STEP:.*]] = vector.shuffle %[[FIRST]], %[[SECOND]] [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]
-// CHECK: %[[WEIGHTS:.*]] = vector.load {{.*}} vector<16xi8>
+// CHECK: %[[FIRST:.*]] = vector.load {{.*}} vector<16xi8>
+// CHECK: %[[SECOND:.*]] = vector.load {{.*}} vector<16xi8>
+// CHECK: %[[FIRST64:.*]] = vector.bitcast %[[FIRST]] : vector<16xi8> to vector<2xi64>
+// CHECK: %[[SECOND64:.*]] = vector.bitcast %[[SECOND]] : vector<16xi8> to vector<2xi64>
+// CHECK: %[[PAIR:.*]] = vector.shuffle %[[FIRST64]], %[[SECOND64]] [0, 2]
+// CHECK: %[[STEP:.*]] = vector.bitcast %[[PAIR]] : vector<2xi64> to vector<16xi8>
+// CHECK: %[[WEIGHTS:.*]] = vector.load %arg1[{{.*}} vector<16xi8>
 // CHECK-NEXT: kernel.dot8 {{.*}}, %[[STEP]], %[[WEIGHTS]]
 // CHECK-NEXT: kernel.dot8 {{.*}}, %[[WEIGHTS]]
 func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}) {
@@ -32,7 +35,7 @@ func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}) {
 // CHECK-LABEL: module @i8mm
 // CHECK: kernel.step @write_joined {{.*}} bounds [5] range 1
 // CHECK: func.func private @dense
-// CHECK: vector.load {{.*}} vector<8xi8>
+// CHECK: vector.load {{.*}} vector<16xi8>
 // CHECK: scf.yield
 // CHECK: vector.load {{.*}} vector<4xi8>
 // CHECK: kernel.dot8
@@ -92,5 +95,25 @@ func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}) {
 func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}) {
   %w = nn.constant dense<1> : tensor<16x32xi8> -> !w
   %0 = nn.linear %x, %w : (!x, !w) -> !y
+  return %0 : !y
+}
+
+// -----
+
+// Two pixels of a 3x3 convolution: three kernel columns multiply four input pixels, each of which is loaded once by the time that LLVM has
+// seen equal loads; a loop over kernel rows is all there is.
+!x = tensor<1x16x4x4x!quant.uniform<u8:f32, 0.5:128>>
+!w = tensor<16x16x3x3x!quant.uniform<i8:f32, 0.5>>
+!y = tensor<1x16x2x2x!quant.uniform<u8:f32, 0.5:128>>
+
+// CHECK-LABEL: module @i8mm
+// CHECK: func.func private @dense
+// CHECK: scf.for {{.*}} iter_args
+// CHECK-COUNT-48: kernel.dot8
+// CHECK: scf.yield
+// CHECK-NOT: kernel.dot8
+func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}) {
+  %w = nn.constant dense<1> : tensor<16x16x3x3xi8> -> !w
+  %0 = nn.conv %x, %w : (!x, !w) -> !y
   return %0 : !y
 }

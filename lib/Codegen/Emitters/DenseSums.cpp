@@ -19,7 +19,10 @@ SmallVector<SmallVector<Value>> TileSums::loadInput(KernelBuilder &b, Value at, 
   if (int64_t pixels = products.pixelsPerSum(); pixels > 1) {
     auto places = llvm::map_to_vector(
         llvm::seq(pixels), [&](int64_t pixel) { return b.addIndex(at, pixel * shape.inPixel); });
-    return {SmallVector<Value>{products.loadPixels(b, input, places, size)}};
+    Inputs inputs;
+    for (Value step : products.loadPixels(b, input, places, steps, size))
+      inputs.push_back({step});
+    return inputs;
   }
   if (shape.pixelsPerVector == 1)
     return products.broadcastSteps(b, input, at, steps);
@@ -103,10 +106,11 @@ SmallVector<Value> TileSums::addSteps(KernelBuilder &b, Value in, Value w, int64
   for (int64_t step = 0; step < steps; step += together) {
     together = std::min(most, steps - step);
     if (products.partsPerSum() > 1) {
-      auto inputs = llvm::map_to_vector(llvm::seq(tile.vectors), [&](int64_t i) {
-        Value at = b.addIndex(in, i * products.pixelsPerSum() * shape.inPixel);
-        return loadInput(b, b.addIndex(at, step * products.inputs()), /*steps=*/1, size)[0][0];
-      });
+      SmallVector<Value> inputs;
+      for (int64_t i = 0; i < tile.vectors; ++i) {
+        load(i);
+        inputs.push_back(pixels[i][step][0]);
+      }
       addParts(b, inputs, b.addIndex(w, step * weightStep), panels, sums);
       continue;
     }
@@ -203,7 +207,8 @@ SmallVector<Value> TileSums::addColumns(KernelBuilder &b, Value in, Value w, int
         for (int64_t column = 0; column < shape.kernelColumns; ++column) {
           SmallVector<Inputs> pixels;
           for (int64_t i = 0; i < tile.vectors; ++i) {
-            int64_t place = i * shape.inPixel + column * shape.kernelColumnStep;
+            int64_t place =
+                i * products.pixelsPerSum() * shape.inPixel + column * shape.kernelColumnStep;
             Inputs &bytes = loaded[place];
             if (bytes.empty())
               bytes = loadInput(b, b.addIndex(from, place), together, size);

@@ -50,9 +50,9 @@ private:
   /// Whether pixels of a tile multiply the same input pixels, under other kernel columns, of which
   /// whole loads follow one another.
   bool sharesColumns() const {
-    return products.stepsPerLoad() > 2 && products.pixelsPerSum() == 1 && shape.isInteger &&
-           shape.pixelsPerVector == 1 && tile.vectors > 1 && shape.kernelColumns > 1 &&
-           shape.kernelColumns <= kMostSharedColumns &&
+    return products.stepsPerLoad() > 1 && products.stepsPerSum() == 1 && shape.isInteger &&
+           shape.pixelsPerVector == 1 && tile.vectors * products.pixelsPerSum() > 1 &&
+           shape.kernelColumns > 1 && shape.kernelColumns <= kMostSharedColumns &&
            shape.inPixel < shape.kernelColumns * shape.kernelColumnStep &&
            shape.inPixel % shape.kernelColumnStep == 0 &&
            shape.channels % (products.inputs() * products.stepsPerLoad()) == 0;

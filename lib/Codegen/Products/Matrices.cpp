@@ -24,23 +24,32 @@ struct MatrixTiles : TileProducts {
   int64_t vectorsPerSum() const override { return 2; }
   int64_t stepsPerLoad() const override { return 2; }
   /// 16 registers of sums: with 24, LLVM keeps some of them on the stack.
-  TileCosts getTileCosts() const override { return {/*mostVectors=*/2}; }
+  TileCosts getTileCosts() const override { return {/*mostVectors=*/2, /*nextPanel=*/1}; }
   bool keepsInput(int64_t /*inputVectors*/) const override { return true; }
   bool readsJoinedSteps() const override { return true; }
 
   Value load(KernelBuilder &b, Value memory, Value at) const override {
     return vector::LoadOp::create(b, VectorType::get({16}, b.getI8Type()), memory, ValueRange{at});
   }
-  Value loadPixels(KernelBuilder &b, Value memory, ArrayRef<Value> at,
-                   int64_t size) const override {
-    auto type = VectorType::get({size}, b.getI8Type());
+  SmallVector<Value> loadPixels(KernelBuilder &b, Value memory, ArrayRef<Value> at, int64_t steps,
+                                int64_t size) const override {
+    auto type = VectorType::get({steps * size}, b.getI8Type());
     Value first = vector::LoadOp::create(b, type, memory, ValueRange{at[0]}),
           second = vector::LoadOp::create(b, type, memory, ValueRange{at[1]});
+    if (size == 8) // As i64, LLVM interleaves; bytes are copied and inserted, twice as many.
+      return llvm::map_to_vector(llvm::seq(steps), [&](int64_t step) -> Value {
+        Value words = vector::ShuffleOp::create(b, b.bitcast(first, b.getI64Type()),
+                                                b.bitcast(second, b.getI64Type()),
+                                                ArrayRef<int64_t>{step, steps + step});
+        return b.bitcast(words, b.getI8Type());
+      });
     // Beyond the input there is anything, and the weights are zero.
-    SmallVector<int64_t> order;
-    for (int64_t byte = 0; byte < 16; ++byte)
-      order.push_back(byte / 8 * size + byte % 8 % size);
-    return vector::ShuffleOp::create(b, first, second, order);
+    return llvm::map_to_vector(llvm::seq(steps), [&](int64_t step) -> Value {
+      SmallVector<int64_t> order;
+      for (int64_t byte = 0; byte < 16; ++byte)
+        order.push_back((byte / 8 * steps + step) * size + byte % 8 % size);
+      return vector::ShuffleOp::create(b, first, second, order);
+    });
   }
   Value multiplyAdd(KernelBuilder &b, Value sum, Value input, Value weights) const override {
     return kernel::Dot8Op::create(b, sum.getType(), sum, input, weights);

@@ -97,9 +97,11 @@ public:
   }
   /// Pixels whose sums are held together: their input is loaded by `loadPixels`.
   virtual int64_t pixelsPerSum() const { return 1; }
-  /// The input of a step of each of these pixels, at its place, of which `size` bytes are there.
-  virtual mlir::Value loadPixels(KernelBuilder & /*b*/, mlir::Value /*memory*/,
-                                 llvm::ArrayRef<mlir::Value> /*at*/, int64_t /*size*/) const {
+  /// The input of so many steps of each of these pixels, at its place, of which `size` bytes a step
+  /// are there.
+  virtual llvm::SmallVector<mlir::Value> loadPixels(KernelBuilder & /*b*/, mlir::Value /*memory*/,
+                                                    llvm::ArrayRef<mlir::Value> /*at*/,
+                                                    int64_t /*steps*/, int64_t /*size*/) const {
     return {};
   }
   /// How many steps `multiplyAddSteps` takes, at most.
