@@ -9,7 +9,7 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 f32 = np.float32
-OPSETS = [7, 8, 9, 10, 11, 12, 13, 17, 18, 20]
+OPSETS = [7, 8, 9, 10, 11, 12, 13, 17, 18, 20, 22, 23]
 MAX_ELEMENTS = 60000
 
 
@@ -18,6 +18,14 @@ class Input:
 
     def __init__(self, value, since):
         self.value, self.since = value, since
+
+
+def list_reads(nodes):
+    """Names that nodes and graphs inside of them read."""
+    for node in nodes:
+        yield from node.input
+        for attribute in node.attribute:
+            yield from list_reads(attribute.g.node)
 
 
 def make_session(model):
@@ -35,7 +43,7 @@ class Network:
     def __init__(self, seed):
         self.rng = rng = np.random.default_rng(seed)
         self.opset = int(rng.choice(OPSETS))
-        self.nodes, self.constants, self.count = [], [], 0
+        self.nodes, self.pending, self.constants, self.count = [], [], [], 0
         image = [self.one_of(1, 1, 1, 2, 3), int(rng.choice([1, 2, 3, 8, 12, 16, 20, 40, 64, 100])), *self.numbers(2, 4, 28)]
         shapes = [image, [1, int(rng.integers(2, 40))], [1, *self.numbers(2, 2, 12)], [int(rng.integers(2, 4)), 3, *self.numbers(2, 5, 10)]]
         self.input_shape = shapes[rng.choice(4, p=[0.75, 0.1, 0.08, 0.07])]
@@ -75,17 +83,24 @@ class Network:
         return self.constants[-1].name
 
     def model(self, outputs):
-        read = {name for node in self.nodes for name in node.input}
+        read = set(list_reads(self.nodes))
         constants = [tensor for tensor in self.constants if tensor.name in read]
         inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, self.input_shape)]
         if self.opset < 9:  # up to IR version 3, initializers are inputs
             inputs += [helper.make_tensor_value_info(t.name, t.data_type, t.dims) for t in constants]
         results = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs]
         graph = helper.make_graph(self.nodes, "random", inputs, results, constants)
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset), helper.make_opsetid("com.microsoft", 1)], ir_version=3 if self.opset < 9 else 8)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset), helper.make_opsetid("com.microsoft", 1)], ir_version=3 if self.opset < 9 else 8 if self.opset < 21 else 10)
+
+    def inner(self, operator, inputs, num_outputs=1, **attributes):
+        """A node that is added with the next one that `add` adds, and whose first result, of any type, only what follows in the step reads."""
+        names = [value if isinstance(value, str) else self.constant(value) for value in inputs]
+        outputs = [self.fresh("i") for _ in range(num_outputs)]
+        self.pending.append(helper.make_node(operator, names, outputs, name=f"{operator}_{self.count}", **attributes))
+        return outputs[0]
 
     def add(self, operator, inputs, num_outputs=1, **arguments):
-        """Adds a node and returns its last result; None if it cannot be."""
+        """Adds a node, and the inner ones before it, and returns its last result; None if it cannot be."""
         names = [value if isinstance(value, str) else self.constant(value) for value in inputs]
         attributes = {}
         for name, value in arguments.items():
@@ -98,14 +113,16 @@ class Network:
         outputs = [self.fresh("v") for _ in range(num_outputs)]
         while names[-1] == "":
             names.pop()
-        self.nodes.append(helper.make_node(operator, names, outputs, name=f"{operator}_{self.count}", **attributes))
+        count = len(self.nodes)
+        self.nodes += [*self.pending, helper.make_node(operator, names, outputs, name=f"{operator}_{self.count}", **attributes)]
+        self.pending.clear()
         try:
             sample = np.random.default_rng(1).normal(size=self.input_shape).astype(f32)
             results = make_session(self.model(outputs)).run(None, {"x": sample})
         except Exception:  # onnxruntime has no common class for its errors
             results = []
         if not results or not all(0 < r.size < MAX_ELEMENTS and np.isfinite(r).all() and np.abs(r).max() < 1e6 for r in results):
-            self.nodes.pop()
+            del self.nodes[count:]
             return None
         self.values.update((name, list(array.shape)) for name, array in zip(outputs, results))
         self.last = outputs[-1]

@@ -1,6 +1,6 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random ONNX networks of the operators that compute (not of shape arithmetic), in the opsets 7 to 20: random attributes, shapes and wiring.
+"""Random ONNX networks of the operators that compute (not of shape arithmetic), in the opsets 7 to 23: random attributes, shapes and wiring.
 
 A step proposes a node behind a value of a growing network, which drops what onnxruntime does not take.
 """
@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 import onnx
+import function_steps
+import integer_steps
 import sampling_steps
-from growing_network import Input, Network
+import sequence_steps
+from growing_network import Input, Network, list_reads
 from onnx import helper
 
 f32 = np.float32
@@ -357,27 +360,17 @@ def volume(net, x):
     y and net.one_of(convolution, convolution, transposed_convolution, pool)(net, y)
 
 
-def fused(net, x):
-    """Operators that onnxruntime's optimizers write."""
-    shape, size, domain = net.values[x], net.values[x][-1], {"domain": "com.microsoft"}
-    bias = net.weight(size, spread=0.3)
-    net.one_of(
-        lambda: net.add("BiasGelu", [x, bias], **domain),
-        lambda: net.add("QuickGelu", [x], alpha=net.one_of(1.702, 0.7), **domain),
-        lambda: net.add("FusedMatMul", [x, net.weight(net.one_of(1, 8, 20), size)], transB=1, alpha=net.one_of(1.0, 0.5), **domain),
-        lambda: net.add("SkipLayerNormalization", [x, net.like(shape), net.positive(size), bias], epsilon=0.01, **domain),
-        lambda: net.add("MultiHeadAttention", [x, x, x], num_heads=net.one_of(*(heads for heads in (1, 2, 4) if size % heads == 0)), **domain),
-        lambda: net.add("FusedConv", [x, net.weight(8, shape[1], *[1] * (len(shape) - 2)), net.weight(8)], activation=net.one_of("Relu", "Tanh"), **domain))()
-
-
 # Step, how often, the ranks that it takes.
 STEPS = [(convolution, 7, (3, 4, 5)), (transposed_convolution, 1, (3, 4, 5)), (activation, 4, (1, 2, 3, 4)), (binary, 4, (1, 2, 3, 4)), (pool, 2, (3, 4, 5)), (global_pool, 1, (3, 4, 5)),
-         (volume, 1, (4,)), (fused, 1, (2, 3, 4)),
+         (volume, 1, (4,)), (function_steps.fused, 2, (2, 3, 4)), (function_steps.bounded, 1, (1, 2, 3, 4)), (function_steps.pooled, 1, (3, 4)),
          (mean, 1, (1, 2, 3, 4)), (gemm, 2, (2,)), (matmul, 1, (2, 3, 4)), (batch_norm, 1, (2, 3, 4)), (reshape, 1, (1, 2, 3, 4)),
          (transpose, 1, (2, 3, 4)), (concatenation, 2, (1, 2, 3, 4)), (slicing, 1, (1, 2, 3, 4)), (padding, 1, (1, 2, 3, 4)),
          (resizing, 1, (4,)), (function, 2, (1, 2, 3, 4)), (reduction, 1, (1, 2, 3, 4)), (normalization, 1, (2, 3, 4)),
          (extremes, 1, (1, 2, 3, 4)), (rearrangement, 1, (1, 2, 3, 4)), (choice, 1, (1, 2, 3, 4)), (positions, 1, (1, 2, 3, 4)),
-         (sampling_steps.sampling, 1, (4,)), (sampling_steps.deformation, 1, (4,)), (sampling_steps.transform, 1, (2, 3)), (sampling_steps.boxes, 1, (4,)), (sampling_steps.unfolding, 1, (2, 3, 4))]
+         (sampling_steps.sampling, 1, (4,)), (sampling_steps.deformation, 1, (4,)), (sampling_steps.transform, 1, (2, 3)), (sampling_steps.boxes, 1, (4,)), (sampling_steps.unfolding, 1, (2, 3, 4)),
+         *[(step, 1, (1, 2, 3, 4)) for step in (integer_steps.arithmetic, integer_steps.truth, integer_steps.ranking, integer_steps.scattering, integer_steps.known,
+                                                sequence_steps.control_flow, sequence_steps.lists)],
+         (sequence_steps.recurrence, 2, (3,)), (sequence_steps.attention, 4, (3,))]
 
 
 def make_random_model(seed):
@@ -389,9 +382,10 @@ def make_random_model(seed):
         step, _, ranks = STEPS[net.rng.choice(len(STEPS), p=weights / weights.sum())]
         x = net.pick()
         if len(net.values[x]) in ranks:
+            net.pending.clear()
             step(net, x)
-    read = {name for node in net.nodes for name in node.input}
-    outputs = [name for node in net.nodes for name in node.output if name not in read]
+    read = set(list_reads(net.nodes))
+    outputs = [name for node in net.nodes for name in node.output if name not in read and name in net.values]
     inner = [name for node in net.nodes for name in node.output if name in read and name in net.values]
     if inner and net.often(0.15):
         outputs.append(net.one_of(*inner))

@@ -118,6 +118,9 @@ CASES = {
     "reduce_mean": ("y = ReduceMean<axes=[-1,2], keepdims=0>(x)", {}),
     "reduce_mean_axes_input": ("y = ReduceMean(x, a)", dict(opset=18, constants={"a": i64(1)})),
     "reduce_mean_all": ("y = ReduceMean(x)", {}),
+    "reductions_of_constants": ("a = ReduceMax<axes=[1]>(p)\nb = ReduceMin<axes=[0], keepdims=0>(p)\nc = ReduceProd(p)\nd = ReduceL1<axes=[-1]>(p)\n"
+                                "e = ReduceLogSumExp<axes=[0,1]>(p)\nf = ReduceLogSum<axes=[1]>(q)\ny = Sum(x, a, b, c, d, e, f)",
+                                dict(constants={"p": (8, 8), "q": np.arange(1, 65, dtype=np.float32).reshape(8, 8)})),
     "sums": ("a = Sum(x)\nb = Sum(a, p)\ny = Sum(b, x, q, a)", dict(constants={"p": (3, 1, 1), "q": f32(3)})),
     "arithmetic": ("a = Add(x, p)\nb = Sub(p, a)\nc = Mul(b, x)\ny = Div(c, q)", dict(constants={"p": (3, 1, 1), "q": f32(3)})),
     "activations": ("a = Sigmoid(x)\nb = Tanh(a)\nc = Exp(b)\nd = Sqrt(c)\ne = Neg(d)\nf = Elu<alpha=0.7>(e)\ny = Relu(f)\nz = LeakyRelu<alpha=0.2>(e)", dict(outputs=("y", "z", "f"))),

@@ -47,7 +47,7 @@ ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Reshape Resize Ro
 ScatterND Selu Shape Shrink Sigmoid Sign Sin Sinh Size Slice Softmax Softplus Softsign SpaceToDepth Split Sqrt Squeeze Sub Sum Swish Tan Tanh
 ThresholdedRelu Tile TopK Transpose Trilu Unsqueeze Upsample Where Xor""".split())
 # What refusals have in common, in words of the documentation: a part of the reason -> what is not taken.
-KINDS = {"operator of training|training_mode": "training", "dimension 0|without elements|without a trip": "tensors without elements",
+KINDS = {"operator of training|training_mode": "training", "dimension 0|(without|no) elements|without a trip": "tensors without elements",
          "FLOAT[48]|INT[24]\\b": "floats of 8 and 4 bits, integers of 4 and 2", "STRING": "texts", "is no tensor|sequence|optional": "sequences, optionals",
          "depends on data": "shapes that depend on data", "is random": "random numbers", "UINT64": "uint64"}
 

@@ -9,6 +9,7 @@
 #include "Operators.h"
 #include "mlir/IR/TypeUtilities.h"
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace octet;
@@ -183,6 +184,11 @@ static LogicalResult foldReduction(
 static bool readsIntegers(Node &node) { return node.constant(0) && node.constant(0)->isInteger(); }
 static bool readsReals(Node &node) { return node.constant(0) && !node.constant(0)->isInteger(); }
 
+static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// NaN if one is NaN.
+static double lesser(double a, double b) { return std::isnan(a) || a < b ? a : b; }
+
 LogicalResult onnx_import::importReduceSum(Node &node) {
   if (readsIntegers(node))
     return foldReduction(node, int64_t(0),
@@ -196,18 +202,24 @@ LogicalResult onnx_import::importReduceProd(Node &node) {
   if (readsIntegers(node))
     return foldReduction(node, int64_t(1),
                          [](int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); });
+  if (readsReals(node))
+    return foldReduction(node, 1.0, std::multiplies<double>());
   return importReduction(node, Reduction::product);
 }
 
 LogicalResult onnx_import::importReduceMax(Node &node) {
   if (readsIntegers(node))
     return foldReduction(node, INT64_MIN, [](int64_t a, int64_t b) { return std::max(a, b); });
+  if (readsReals(node))
+    return foldReduction(node, -kInfinity, [](double a, double b) { return -lesser(-a, -b); });
   return importReduction(node, Reduction::max);
 }
 
 LogicalResult onnx_import::importReduceMin(Node &node) {
   if (readsIntegers(node))
     return foldReduction(node, INT64_MAX, [](int64_t a, int64_t b) { return std::min(a, b); });
+  if (readsReals(node))
+    return foldReduction(node, kInfinity, [](double a, double b) { return lesser(a, b); });
   return importReduction(node, Reduction::min);
 }
 
@@ -219,6 +231,8 @@ LogicalResult onnx_import::importReduceMean(Node &node) {
 }
 
 LogicalResult onnx_import::importReduceL1(Node &node) {
+  if (readsReals(node))
+    return foldReduction(node, 0.0, [](double sum, double x) { return sum + std::abs(x); });
   return importReduction(node, [&](MaybeValue x, ShapeRef axes) {
     return reduce(node, node.compute<nn::AbsOp>(x), Reduction::sum, axes);
   });
@@ -246,7 +260,11 @@ LogicalResult onnx_import::importReduceSumSquare(Node &node) {
   });
 }
 
+static double logOfSum(double sum, size_t) { return std::log(sum); }
+
 LogicalResult onnx_import::importReduceLogSum(Node &node) {
+  if (readsReals(node))
+    return foldReduction(node, 0.0, std::plus<double>(), logOfSum);
   return importReduction(
       node,
       [&](MaybeValue x, ShapeRef axes) {
@@ -256,6 +274,8 @@ LogicalResult onnx_import::importReduceLogSum(Node &node) {
 }
 
 LogicalResult onnx_import::importReduceLogSumExp(Node &node) {
+  if (readsReals(node) && node.constant(0)->size() == 0) // of numbers, no exponential overflows
+    return foldReduction(node, 0.0, std::plus<double>(), logOfSum);
   return importReduction(
       node, [&](MaybeValue x, ShapeRef axes) { return reduceLogSumExp(node, x, axes); },
       /*takesIntegers=*/false);

@@ -1,0 +1,83 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Steps of random networks: functions of bounded values, pools by powers and their inverse, normalizations of newer opsets, and what
+onnxruntime's optimizers write."""
+from __future__ import annotations
+
+import numpy as np
+from growing_network import Input
+
+f32 = np.float32
+
+
+def bounded(net, x):
+    """Functions of values that are kept where they are smooth."""
+    shape = net.values[x]
+    operator = net.one_of("Asin", "Acos", "Atanh", "Acosh", "Asinh", "Cosh", "Reciprocal", "ReduceLogSum", "CastLike", *["GroupNormalization"] * 2 * (net.opset >= 21),
+                          *["RMSNormalization"] * 2 * (net.opset >= 23))
+    if operator in ("Asin", "Acos", "Atanh"):
+        net.add(operator, [net.inner("Mul", [net.inner("Tanh", [x]), f32(0.8)])])
+    elif operator in ("Acosh", "Reciprocal"):
+        net.add(operator, [net.inner("Add", [net.inner("Abs", [x]), f32(1.3)])])
+    elif operator in ("Asinh", "Cosh"):
+        net.add(operator, [net.inner("Tanh", [x]) if operator == "Cosh" else x])
+    elif operator == "ReduceLogSum":
+        net.add(operator, [net.inner("Add", [net.inner("Abs", [x]), f32(0.3)])], axes=Input(np.array([len(shape) - 1]), 18))
+    elif operator == "CastLike":
+        net.opset >= 15 and net.add(operator, [net.inner("Cast", ["x"], to=6), x])
+    elif operator == "RMSNormalization":
+        axis = int(net.rng.integers(len(shape)))
+        net.add(operator, [x, net.positive(*shape[axis:])], axis=axis, epsilon=0.01)
+    elif len(shape) > 2:
+        groups = net.one_of(*(n for n in (1, 2, 4) if shape[1] % n == 0))
+        net.add(operator, [x, net.positive(shape[1]), net.weight(shape[1], spread=0.3)], num_groups=groups, epsilon=0.01)
+
+
+def pooled(net, x):
+    """Pools by powers; a max pool of the input and its inverse."""
+    size = net.values[x][2:]
+    kernel = [min(n, net.one_of(1, 2, 3)) for n in size]
+    operator = net.one_of("LpPool", "GlobalLpPool", *["MaxUnpool"] * (net.opset >= 11 and len(net.input_shape) > 2))
+    if operator == "LpPool":
+        net.add(operator, [x], kernel_shape=kernel, strides=[net.one_of(1, 2) for _ in size], p=net.one_of(1, 2))
+    elif operator == "GlobalLpPool":
+        net.add(operator, [x], p=net.one_of(1, 2))
+    else:
+        spatial = net.input_shape[2:]
+        window = {"kernel_shape": [2] * len(spatial), "strides": [2] * len(spatial)}
+        largest = net.inner("MaxPool", ["x"], 2, **window)
+        net.add(operator, [largest, net.pending[-1].output[1]], **window)
+
+
+def fused(net, x):
+    """Operators that onnxruntime's optimizers write."""
+    shape, size, domain = net.values[x], net.values[x][-1], {"domain": "com.microsoft"}
+    bias, heads = net.weight(size, spread=0.3), net.one_of(*(heads for heads in (1, 2, 4) if size % heads == 0))
+    net.one_of(
+        lambda: net.add("BiasGelu", [x, bias], **domain),
+        lambda: net.add("QuickGelu", [x], alpha=net.one_of(1.702, 0.7), **domain),
+        lambda: net.add("FusedMatMul", [x, net.weight(net.one_of(1, 8, 20), size)], transB=1, alpha=net.one_of(1.0, 0.5), **domain),
+        lambda: net.add("SkipLayerNormalization", [x, net.like(shape), net.positive(size), bias], epsilon=0.01, **domain),
+        lambda: net.add("MultiHeadAttention", [x, x, x], num_heads=heads, **domain),
+        lambda: net.add("FusedConv", [x, net.weight(8, shape[1], *[1] * (len(shape) - 2)), net.weight(8)], activation=net.one_of("Relu", "Tanh"), **domain),
+        lambda: net.add("FastGelu", [x, bias], **domain),
+        lambda: len(shape) == 2 and net.add("BiasSoftmax", [x, net.weight(*shape, spread=0.5)], axis=1, is_inner_broadcast=0, **domain),
+        lambda: net.add("SkipSimplifiedLayerNormalization", [x, net.like(shape), net.positive(size)], epsilon=0.01, **domain),
+        lambda: net.add("SimplifiedLayerNormalization", [x, net.positive(size)], epsilon=0.01, axis=-1),
+        lambda: len(shape) == 2 and net.add("FusedGemm", [x, net.weight(9, size), net.weight(9)], transB=1, activation=net.one_of("Relu", "Tanh"), **domain),
+        lambda: len(shape) == 3 and size // heads % 2 == 0 and rotary(net, x, shape, heads),
+        lambda: size % 16 == 0 and few_bits(net, x, size))()
+
+
+def rotary(net, x, shape, heads):
+    angles = net.rng.uniform(-3, 3, (shape[1] + 2, shape[2] // heads // 2))
+    net.add("RotaryEmbedding", [x, np.arange(shape[1])[None].repeat(shape[0], 0), np.cos(angles).astype(f32), np.sin(angles).astype(f32)],
+            num_heads=heads, domain="com.microsoft")
+
+
+def few_bits(net, x, size):
+    """Weights of four bits in blocks of sixteen."""
+    outputs = net.one_of(3, 8, 17)
+    weights = net.rng.integers(0, 256, (outputs, size // 16, 8)).astype(np.uint8)
+    scales = net.rng.uniform(0.005, 0.03, (outputs, size // 16)).astype(f32)
+    net.add("MatMulNBits", [x, weights, scales], K=size, N=outputs, bits=4, block_size=16, domain="com.microsoft")
