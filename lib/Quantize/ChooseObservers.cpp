@@ -151,7 +151,7 @@ ObserverAttrInterface Chooser::getFollowingObserver(ArrayRef<const Edge *> membe
 /// An observer that follows the data suits every member, constants suit none but their own.
 void Chooser::chooseTensorObserver(ObservedSet &set, ArrayRef<const Edge *> members) {
   bool isFixedUnfit = false;
-  for (const Edge *edge : members) {
+  for (const Edge *edge : edges.getByWish(members)) {
     const ObservedPoint &point = edge->point;
     if (edge->isTrained()) {
       set.observer = edge->wish;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Plan.h"
+#include "InnerValues.h"
 #include "QuantizeConstants.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -102,6 +102,7 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
 
   void runOnOperation() override {
     const Backend *backend = getAnalysis<PolicyAnalysis>().getBackend();
+    forEachObserve(observeInnerValues);
     if (!backend || failed(readObservers()))
       return signalPassFailure();
     markAnalysesPreserved<PolicyAnalysis>();

@@ -158,6 +158,8 @@ void Edges::shareWithResult(const Decision &decision, ArrayRef<unsigned> operand
     Value value = edges[operand].point.value;
     if (!units.isRescaled(decision, value)) {
       unions.push_back({operand, result.value_or(operands.front())});
+      if (result && operand == operands.front())
+        edges[*result].first = operand;
       continue;
     }
     if (!units.isPart(decision.op)) {
@@ -208,4 +210,19 @@ SmallVector<SmallVector<const Edge *, 1>, 0> Edges::getSets() {
   for (auto [number, edge] : llvm::enumerate(edges))
     sets[classes[number]].push_back(&edge);
   return sets;
+}
+
+SmallVector<const Edge *, 1> Edges::getByWish(ArrayRef<const Edge *> set) const {
+  SmallVector<const Edge *, 1> sorted(set);
+  auto last = llvm::find_if(llvm::reverse(set), [](const Edge *edge) { return edge->first; });
+  if (last == set.rend())
+    return sorted;
+  const Edge *first = *last;
+  while (first->first)
+    first = &edges[*first->first];
+  if (first->wish &&
+      first->wish.getSpec().fixedScale) // a known range is that of its operator alone
+    return sorted;
+  llvm::stable_sort(sorted, [&](const Edge *a, const Edge *b) { return a == first && b != first; });
+  return sorted;
 }

@@ -62,6 +62,8 @@ struct Edge {
   bool isGiven = false;
   /// The operands of the unit that computes the value do not share its observer.
   bool isRescaling = false;
+  /// The first operand of the unit that computes the value, if the two share an observer.
+  std::optional<unsigned> first = std::nullopt;
 
   /// Whether the range was trained; readers take it, whatever they ask for.
   bool isTrained() const { return (bool)point.trained; }
@@ -74,6 +76,9 @@ public:
 
   /// The edges of each observer, in the order of the first one's definition.
   llvm::SmallVector<llvm::SmallVector<const Edge *, 1>, 0> getSets();
+  /// The edges of a set, those first whose wish counts most: FX gives all operands of a unit the
+  /// observer of the first one.
+  llvm::SmallVector<const Edge *, 1> getByWish(llvm::ArrayRef<const Edge *> set) const;
   /// Whether the value of the edge has other points, too.
   bool hasOthers(const Edge &edge) const { return byValue.lookup(edge.point.value).size() > 1; }
 

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Plan.h"
+#include "Edges.h"
+#include "InnerValues.h"
 #include "octet/Dialect/NN/NN.h"
 
 using namespace mlir;
@@ -103,11 +104,15 @@ bool octet::keepFloatOnFloats(Plan &plan) {
   DenseSet<Value> quantized = findQuantizedOperands(plan);
   bool any = false;
   for (Decision &decision : plan.decisions) {
-    if (!decision.readsIntegers() || isDynamic(decision) ||
-        getFloatOperands(decision) == FloatOperands::observed ||
+    if (!decision.readsIntegers() || isDynamic(decision))
+      continue;
+    // The end of an operator of the source is what its beginning is: an LSTM that stays float does
+    // not join its states in integers.
+    bool isEnd = isShared(decision) && isPartOfProducer(decision.op);
+    if ((getFloatOperands(decision) == FloatOperands::observed && !isEnd) ||
         !values.readsFloats(*decision.unit))
       continue;
-    if (getFloatOperands(decision) == FloatOperands::follows &&
+    if (getFloatOperands(decision) == FloatOperands::follows && !isEnd &&
         llvm::any_of(decision.unit->leaves, [&](auto leaf) {
           return isa<ActivationOp>(leaf.first) && quantized.contains(leaf.second->get());
         }))

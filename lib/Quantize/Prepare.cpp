@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Plan.h"
+#include "InnerValues.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -224,6 +224,15 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
            << Remedy("repair it, or keep the operator float in the QConfig mapping (none)");
   }
 
+  /// Whether the set has what becomes of the value inside of an operator of the source, too.
+  /// octet-convert gives such a value its type.
+  static bool isInner(const ObservedPoint &point, const ObservedSet &set) {
+    Value outer = getOuterValue(point.value);
+    return outer && llvm::any_of(set.points, [&](const ObservedPoint &other) {
+             return other.value == outer && !other.isSecond && !other.trained;
+           });
+  }
+
   /// `reads`: the uses that see the quantized value: all of what is computed in integers; of what
   /// float operators compute, or comes from outside, those by units. Second points, which may read
   /// what other observers see, are left for later.
@@ -247,7 +256,7 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
         readTrained(point, set.observer);
       else if (point.isSecond)
         second.push_back({&point, observer});
-      else
+      else if (!isInner(point, set))
         observe(point.value, observer, reads);
     ++numObservers;
     numPerChannel += set.isPerChannel;

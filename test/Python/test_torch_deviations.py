@@ -10,13 +10,22 @@ pytest.importorskip("torch.ao.quantization.quantize_fx", reason="this PyTorch ha
 pytest.importorskip("octet")
 import torch_fuzz  # noqa: E402
 import torch_graphs  # noqa: E402
+import torch_layers  # noqa: E402
 from octet.torch.front.trace import Tracer, trace  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.ao import quantization as ao  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
+KNOWN = ao.get_default_qconfig_mapping("x86").object_type_qconfigs[torch.sigmoid]
 VALUES = ao.QConfig(activation=ao.MinMaxObserver.with_args(dtype=torch.quint8), weight=ao.default_weight_observer)
 NARROW = ao.QConfig(activation=ao.MinMaxObserver.with_args(dtype=torch.quint8, reduce_range=True), weight=ao.default_weight_observer)
+
+
+SYMMETRIC = ao.QConfig(activation=ao.MinMaxObserver.with_args(dtype=torch.quint8, qscheme=torch.per_tensor_symmetric), weight=ao.default_weight_observer)
+
+
+def _spread(norm):
+    return torch_layers.spread(None, norm)
 
 
 class Layers(nn.Module):
@@ -25,6 +34,8 @@ class Layers(nn.Module):
     def __init__(self, compute):
         super().__init__()
         self.a, self.b, self.relu, self.compute = nn.Linear(4, 4), nn.Linear(4, 4), nn.ReLU(), compute
+        self.norm, self.other = (_spread(nn.BatchNorm1d(4)) for _ in range(2))
+        self.up, self.norm_of_images, self.norm_of_rows = nn.ConvTranspose2d(1, 2, 3, padding=1), _spread(nn.BatchNorm2d(2)), nn.LayerNorm(4)
 
     def forward(self, x):
         return self.compute(self, x)
@@ -41,6 +52,10 @@ def _unread(m, x):
     return y
 
 
+def _norm_with_relu(m, x):
+    return m.relu(m.norm_of_images(m.up(x.reshape(1, 1, 3, 4))))
+
+
 def _static(mapping):
     return mapping.set_global(VALUES)
 
@@ -52,6 +67,10 @@ CASES = {
     "unread": (_unread, _static, None),
     "confused": (lambda m, x: m.a(m.relu(m.a(x))), _static, "fused for several calls"),
     "behind_dynamic": (lambda m, x: m.b(m.a(x)), lambda q: q.set_global(VALUES).set_module_name("a", ao.default_dynamic_qconfig), "behind dynamic"),
+    "second_norm": (lambda m, x: m.other(m.norm(m.a(x))), _static, "second norm"),
+    "norm_with_relu": (_norm_with_relu, _static, "norm with relu"),
+    "ignored_entry": (lambda m, x: m.relu(m.a(x)), lambda q: q.set_global(VALUES).set_object_type(nn.Linear, None), "ignored entry"),
+    "cut": (lambda m, x: torch.sigmoid(torch.sin(x)) + m.a(x), lambda q: q.set_global(VALUES).set_object_type(torch.sigmoid, KNOWN), "cut"),
     "reused_floats": (lambda m, x: m.a(x.reshape(-1, 4)), lambda q: q.set_global(VALUES).set_object_type("reshape", ao.default_reuse_input_qconfig),
                       "reused floats"),
 }
@@ -73,3 +92,14 @@ def test_differs_from_pytorch(compiler, name):
     names = torch_graphs.list_names(case.traced, torch_graphs.find_aliases(case.traced, reference))
     ours = torch_graphs.rename(torch_graphs.read_text(converted.code), names)
     assert torch_graphs.differ(ours, torch_graphs.read_module(reference, inputs))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_entry_of_a_fused_function_is_not_ignored(compiler):
+    """PyTorch fuses it to the module, whose entry counts alone."""
+    torch.manual_seed(0)
+    module, inputs = Layers(lambda m, x: F.relu(m.a(x))).eval(), (torch.randn(3, 4),)
+    mapping = ao.QConfigMapping().set_global(VALUES).set_object_type(F.relu, SYMMETRIC)
+    torch_graphs.prepare_with_torch(module, mapping, inputs, [inputs])
+    with pytest.raises(torch_fuzz.octet.CompileError, match="expected one activation observer for the fused nn.linear"):
+        torch_fuzz.quantize_fx.prepare_fx(module, mapping, inputs)(*inputs)

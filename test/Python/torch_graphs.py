@@ -2,22 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """PyTorch's reference models and those of octet.torch, compared: readers of values, scales and zero points."""
 import copy
-import operator
 import re
 from collections import Counter
 
 import torch
 from fx_graph import HALF, Graph, read_ir, ulps
 from octet.torch._names import name_type
-from torch import nn
-from torch.ao.quantization.qconfig import qconfig_equals
-from torch.nn import functional as F
 from torch.utils import _pytree as pytree
 
-
-#: What PyTorch's fusion takes together: the first module, and what comes behind it.
-FUSED = {nn.Conv2d, nn.ConvTranspose2d, nn.Linear, nn.BatchNorm2d}
-FUSED_BEHIND = {nn.BatchNorm2d, nn.BatchNorm1d, nn.ReLU, F.relu}
 
 
 class Recorder(torch.fx.Interpreter):
@@ -129,12 +121,28 @@ def inline_groups(text):
 _PLACE = re.compile(r" loc\((?:[^()]|\([^()]*\))*\)")
 
 
+def drop_moved_reshapes(text):
+    """`main` without the reshapes that tidying has moved behind an operator, whose origin they have: their readers read the operator."""
+    lines, origins, names = [], {}, {}
+    for line in text.split("\n"):
+        line = re.sub(r"%\w+", lambda found: names.get(found[0], found[0]), line)
+        found = re.match(r'\s*(%\w+) = ([\w.]+) (%\w+) .*octet.origin<"([^"]+)">', line)
+        if found:
+            result, op, operand, origin = found.groups()
+            if op == "nn.reshape" and origins.get(operand) == origin:
+                names[result] = operand
+                continue
+            origins[result] = origin
+        lines.append(line)
+    return "\n".join(lines)
+
+
 def read_text(text):
     """The same of the text of a converted module."""
     main = text[text.index("func.func @main"):]
     main = re.sub(r"octet\.decision = #octet\.decision<.*?>(, |(?=\}))(?=octet\.origin|\})", "", _PLACE.sub("", main))
     main = re.sub(r'octet\.origin<"([^"]+)", "[^"]+", (\d+)>', r'octet.origin<"\1#\2">', main)
-    return read_ir(inline_groups(main[:main.index("\n  }") + 4].replace("\n  }", "\n}")))
+    return read_ir(drop_moved_reshapes(inline_groups(main[:main.index("\n  }") + 4].replace("\n  }", "\n}"))))
 
 
 def rename(graph, names):
@@ -158,102 +166,6 @@ def list_names(traced, aliases):
         names.setdefault(name, aliases.get(node.name, node.name))  # moves of data that an operator needs have no class
         counts[part, kind] += 1
     return names
-
-
-def is_confused(traced):
-    """Whether a module is called several times and one of its calls is fused: PyTorch then fuses it for the others as well."""
-    calls = Counter(str(node.target) for node in traced.graph.nodes if node.op == "call_module")
-    for node in traced.graph.nodes:
-        if node.op == "call_module" and calls[str(node.target)] > 1 and len(node.users) == 1:
-            user = next(iter(node.users))
-            kind = type(traced.get_submodule(str(user.target))) if user.op == "call_module" else user.target
-            first = type(traced.get_submodule(str(node.target)))
-            if first in FUSED and kind in FUSED_BEHIND:
-                return True
-    return False
-
-
-#: Operators whose results have a known range, by the ends of their names.
-KNOWN_RANGES = ("sigmoid", "hardsigmoid", "tanh", "sigmoid_", "tanh_", "Sigmoid", "Hardsigmoid", "Tanh", "Softmax")
-
-
-def cuts_values(reference):
-    """Whether PyTorch quantizes a value with the known range of another: an input of a sigmoid, or what a sigmoid is joined with.
-
-    Octet gives such values a range of their own (docs/deviations.md).
-    """
-    def is_known(node):
-        kind = type(reference.get_submodule(str(node.target))).__name__ if node.op == "call_module" else str(getattr(node.target, "__name__", node.target))
-        return kind in KNOWN_RANGES
-
-    for node in reference.graph.nodes:
-        if "quantize_per_tensor" != getattr(node.target, "__name__", ""):
-            continue
-        scale = float(getattr(reference, str(node.args[1].target)))
-        if scale not in (1 / 256, 2 / 256):
-            continue
-        source = node.args[0]
-        while not is_known(source):
-            operands = [operand for operand in source.all_input_nodes if operand.op != "get_attr"]
-            if len(operands) != 1 or source.op == "placeholder":
-                return True
-            source = operands[0]
-    return False
-
-
-def _is_observer(module, node):
-    return node.op == "call_module" and "activation_post_process" in str(node.target)
-
-
-def is_torn(prepared, backend):
-    """Whether an operator that shares its input's observer has another in the end.
-
-    PyTorch gives the operands of a concatenation the observer of the first one; operators in front that share theirs keep what they had.
-    """
-    shared = {config.pattern for config in backend.configs if config.observation_type.name == "OUTPUT_SHARE_OBSERVER_WITH_INPUT"}
-    for node in prepared.graph.nodes:
-        kind = type(prepared.get_submodule(str(node.target))) if node.op == "call_module" else node.target
-        operands = [operand for operand in node.all_input_nodes if operand.op != "get_attr"]
-        one = len(operands) == 1 and kind in (operator.add, operator.mul, torch.add, torch.mul)
-        observers = {id(prepared.get_submodule(str(near.target))) for near in (*operands, *node.users) if _is_observer(prepared, near)}
-        if (kind in shared or one) and len(observers) > 1:
-            return True
-    return False
-
-
-def reuses_floats(reference):
-    """Whether a reshape that reuses the observer of its input reads a value that has none: PyTorch takes the result for quantized."""
-    return any(node.op == "call_method" and node.target == "reshape" and node.args[0].target != "dequantize" for node in reference.graph.nodes)
-
-
-def has_split_group(prepared):
-    """Whether an activation behind the operator that it is one pattern with has a QConfig of its own: the result's, for PyTorch."""
-    qconfigs = prepared.meta["_observed_graph_module_attrs"].node_name_to_qconfig
-    for node in prepared.graph.nodes:
-        kind = type(prepared.get_submodule(str(node.target))) if node.op == "call_module" else node.target
-        if kind in (F.relu, torch.relu, nn.ReLU) and not _is_observer(prepared, node.args[0]) and node.args[0].name in qconfigs:
-            if not qconfig_equals(qconfigs[node.name], qconfigs[node.args[0].name]):
-                return True
-    return False
-
-
-def _is_dynamic(node):
-    """Whether a unit is quantized in each run."""
-    return any(operand.target == "dequantize" and "dynamic" in str(operand.args[0].target) for operand in node.all_input_nodes)
-
-
-def is_dynamic(reference):
-    """Whether a unit of the model is."""
-    return any(_is_dynamic(node) for node in reference.graph.nodes)
-
-
-def reads_dynamic(reference):
-    """Whether more than an output reads the float result of a dynamic unit beside static ones: PyTorch takes it for quantized."""
-    def is_further(user):
-        return user.op != "output" and "dynamic" not in str(user.target)
-
-    has_static = any(getattr(node.target, "__name__", "") == "quantize_per_tensor" for node in reference.graph.nodes)
-    return has_static and any(_is_dynamic(node) and any(map(is_further, node.users)) for node in reference.graph.nodes)
 
 
 def prepare_with_torch(module, mapping, inputs, samples, **options):

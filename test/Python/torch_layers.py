@@ -41,6 +41,21 @@ def make_conv(rng, shape):
     return nn.Conv2d(channels, rng.choice((4, 8, 12)), kernel, stride=rng.choice((1, 1, 2)), padding=kernel // 2, groups=groups, bias=has_bias)
 
 
+#: Rows of the embeddings.
+WORDS = 10
+
+
+def make_embedding(rng):
+    if rng.random() < 0.3:
+        return nn.EmbeddingBag(WORDS, rng.choice((4, 8)), mode=rng.choice(("sum", "mean")))
+    return nn.Embedding(WORDS, rng.choice((4, 8)))
+
+
+def make_recurrent(rng, features):
+    kind = rng.choice((nn.LSTM, nn.LSTM, nn.GRU))
+    return kind(features, rng.choice((4, 6)), rng.choice((1, 1, 2)), bidirectional=rng.random() < 0.3)
+
+
 def make_linear(rng, features):
     return nn.Linear(features, rng.choice((4, 8, 12)), bias=rng.random() < 0.8)
 

@@ -193,6 +193,13 @@ def from_sequence(rng, module, x):
     return rng.choice((lambda m, y: y.mean(1), lambda m, y: y.transpose(1, 2), lambda m, y: y.unsqueeze(1)))
 
 
+@step(3, weight=2)
+def recurrent(rng, module, x):
+    """All results of a recurrent layer over the first dimension."""
+    name = module.add(layers.make_recurrent(rng, x.shape[-1]), "rnn")
+    return lambda m, y: getattr(m, name)(y)[0]
+
+
 @step(2)
 def from_matrix(rng, module, x):
     if x.shape[1] % 4 == 0 and rng.random() < 0.5:
@@ -215,17 +222,23 @@ def parts(rng, module, x):
     return lambda m, y: torch.split(y, y.shape[1] // 2, 1)[1]
 
 
+def _list_reals(values):
+    return [k for k, value in enumerate(values) if value.is_floating_point()]
+
+
 def _join(rng, module, values, i):
     """A step with several operands of the shape of value i, or None."""
-    same = [k for k, value in enumerate(values) if value.shape == values[i].shape]
-    joined = [k for k, value in enumerate(values) if value.dim() == values[i].dim() and value.dim() > 1
-              and value.shape[:1] + value.shape[2:] == values[i].shape[:1] + values[i].shape[2:]]
+    same = [k for k in _list_reals(values) if values[k].shape == values[i].shape]
+    joined = [k for k in _list_reals(values) if values[k].dim() == values[i].dim() and values[k].dim() > 1
+              and values[k].shape[:1] + values[k].shape[2:] == values[i].shape[:1] + values[i].shape[2:]]
+    if not joined:
+        return None
     other = rng.choice(same)
     relu = rng.choice((None, None, F.relu, torch.relu, "module"))
     if relu == "module":
         name = module.add(nn.ReLU(), "relu")
     end = (lambda m, y: y) if relu is None else (lambda m, y: getattr(m, name)(y)) if relu == "module" else (lambda m, y: relu(y))
-    form = rng.choice(("add", "add", "torch.add", "mul", "torch.mul", "sub", "cat", "cat", "stack", "matmul", "maximum"))
+    form = rng.choice(("add", "add", "torch.add", "mul", "torch.mul", "sub", "cat", "stack", "matmul", "maximum"))
     if form == "cat" and sum(values[k].shape[1] for k in joined[-3:]) <= 24:
         chosen = [i, rng.choice(joined)] + ([rng.choice(joined)] if rng.random() < 0.2 else [])
         return Step(lambda m, *ys: torch.cat(ys, 1), chosen)
@@ -270,11 +283,11 @@ def _nested(rng, module, values, i, depth):
 
 def _draw(rng, module, values, depth):
     """The next step; it mostly reads the newest value."""
-    i = len(values) - 1 if rng.random() < 0.75 else rng.randrange(len(values))
+    i = len(values) - 1 if rng.random() < 0.75 else rng.choice(_list_reals(values))
     kind = rng.random()
     if kind < 0.2:
         return _join(rng, module, values, i)
-    if kind < 0.27:
+    if kind < 0.25:
         return _again(rng, module, values, i)
     if kind < 0.37 and depth:
         return _nested(rng, module, values, i, depth)
@@ -287,6 +300,11 @@ def make_module(rng, inputs, length, depth):
     """A module that takes these inputs and has about so many steps."""
     module, values = _with_inputs(RandomModule().eval(), len(inputs)), list(inputs)
     module.count = len(inputs)
+    for i, x in enumerate(inputs):
+        if not x.is_floating_point():
+            module.steps.append(Step(_call(module, layers.make_embedding(rng), "embedding"), [i]))
+            values.append(module.steps[-1].run(module, x).detach())
+    length += len(module.steps)
     for _ in range(length * 3):
         if len(module.steps) == length:
             break
@@ -319,12 +337,19 @@ def _choose_outputs(module, outputs):
             module.steps[number] = Step(lambda m: None, [])
 
 
+def make_like(x):
+    """Another sample for an input."""
+    return torch.randn_like(x) if x.is_floating_point() else torch.randint(0, layers.WORDS, x.shape)
+
+
 def make_network(seed):
     """A module and its example inputs."""
     rng = random.Random(seed)
     torch.manual_seed(seed)
     shape = rng.choice(((2, 3, 8, 8), (1, 4, 9, 7), (2, 8, 6, 6), (3, 8), (2, 12), (2, 5, 8)))
     inputs = [torch.randn(shape) for _ in range(rng.choice((1, 1, 1, 2, 3)))]
+    if rng.random() < 0.1:
+        inputs = [torch.randint(0, layers.WORDS, (2, 5))] + inputs[:rng.randrange(2)]
     module = make_module(rng, inputs, rng.randint(1, 10), 2)
     unread = set(range(len(inputs) + len(module.steps))) - {k for step_ in module.steps for k in step_.reads}
     extra = sorted(unread - set(range(len(inputs))) - set(module.outputs))

@@ -8,7 +8,7 @@ from octet.torch._policy import write_pattern
 from torch import nn
 from torch.nn import functional as F
 
-ENGINES = ("x86", "fbgemm", "qnnpack")
+ENGINES = ("x86", "fbgemm", "qnnpack", "onednn")
 
 
 def _make_activation(rng, space):
@@ -49,7 +49,8 @@ def _add_levels(rng, space, mapping, traced):
         level = rng.randrange(4)
         if level == 0:
             kind = type(traced.get_submodule(node.target)) if node.op == "call_module" else node.target
-            if kind not in (getattr, nn.ReLU, nn.BatchNorm1d, nn.BatchNorm2d):
+            # Entries of a part of what is fused are mostly deviations.
+            if kind not in (getattr, nn.ReLU, nn.BatchNorm1d, nn.BatchNorm2d) and (kind not in (F.relu, torch.relu, "relu", "relu_") or rng.random() < 0.1):
                 mapping.set_object_type(kind, qconfig)
         elif level == 1 and names:
             name = rng.choice(names)
@@ -75,8 +76,18 @@ def _set_known(space, mapping, engine, activation):
 
 
 def make_mapping(seed, space, traced):
-    """A mapping, and whether it has histograms."""
+    """A mapping, and whether it has histograms. Embeddings, of which only weights are quantized, have entries of their own."""
     rng = random.Random(seed)
+    mapping, is_histogram = _make_mapping(rng, space, traced)
+    kinds = {type(module) for module in traced.modules()}
+    for kind, choices in ((nn.Embedding, ("float_qparams_weight_only_qconfig", "float_qparams_weight_only_qconfig_4bit")),
+                          (nn.EmbeddingBag, ("float_qparams_weight_only_qconfig",))):
+        if kind in kinds and rng.random() < 0.7:
+            mapping.set_object_type(kind, getattr(space, rng.choice(choices)))
+    return mapping, is_histogram
+
+
+def _make_mapping(rng, space, traced):
     kind, engine = rng.random(), rng.choice(ENGINES)
     if kind < 0.2:
         return space.get_default_qconfig_mapping(engine), True
@@ -102,6 +113,34 @@ def make_backend(seed, space):
     for config in full.configs:
         # By the pattern's name: the two lists are in different orders. What is fused stays, with the classes that fusion makes.
         name = write_pattern(config.pattern)
-        if isinstance(name, list) or name.startswith("torch.ao.") or random.Random(f"{seed} {name}").random() < 0.85:
-            backend.set_backend_pattern_config(config)
+        is_plain = not isinstance(name, list) and not name.startswith("torch.ao.")
+        own = random.Random(f"{seed} {name}")
+        if is_plain and own.random() > 0.85:
+            continue
+        backend.set_backend_pattern_config(_change(own, space, config) if is_plain and kind > 0.87 else config)
     return backend
+
+
+#: Constraints that some observers keep and others break.
+NARROWER = {"quant_min_lower_bound": 0, "quant_max_upper_bound": 127}
+FINER = {"scale_min_lower_bound": 2 ** -12}
+
+
+def _change(rng, space, config):
+    """The config with constraints on its data types, or another observation type if it only passes on values."""
+    members = config.to_dict()
+    different, shared = space.ObservationType.OUTPUT_USE_DIFFERENT_OBSERVER_AS_INPUT, space.ObservationType.OUTPUT_SHARE_OBSERVER_WITH_INPUT
+    has_weights = any(dtypes.weight_dtype for dtypes in config.dtype_configs)
+    if not has_weights and config.observation_type == shared and rng.random() < 0.25:
+        members["observation_type"] = different
+    if rng.random() < 0.25:
+        bounds = rng.choice((NARROWER, FINER))
+        members["dtype_configs"] = [_constrain(space, dtypes, bounds).to_dict() for dtypes in config.dtype_configs]
+    return type(config).from_dict(members)
+
+
+def _constrain(space, dtypes, bounds):
+    def narrow(old):
+        return space.DTypeWithConstraints(dtype=torch.quint8, **bounds) if old.dtype == torch.quint8 and old.scale_exact_match is None else old
+    return space.DTypeConfig(input_dtype=narrow(dtypes.input_dtype_with_constraints), output_dtype=narrow(dtypes.output_dtype_with_constraints),
+                             weight_dtype=dtypes.weight_dtype_with_constraints, bias_dtype=dtypes.bias_dtype, is_dynamic=dtypes.is_dynamic)

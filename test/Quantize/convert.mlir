@@ -165,3 +165,28 @@ func.func @weights_are_multiplied_by_the_reciprocal(%x: tensor<1x1xf32>) -> tens
   return %2 : tensor<1x1xf32>
 }
 {-# dialect_resources: { builtin: { w: "0x040000004F772A41" } } #-}
+
+// -----
+
+octet.observer @up #octet.fixed_qparams<ui8, scale = 0.5 : f32, zero_point = 128>
+
+// A value inside of an operator of the source, which is not observed, has the type of the result. What stays float has none.
+// CHECK-LABEL: func @inner_values_have_the_type_of_the_result
+// CHECK: %[[Y:.*]] = nn.sin
+// CHECK-NEXT: %[[Q:.*]] = octet.quantize %[[Y]] {{.*}} -> tensor<1x4x!quant.uniform<u8:f32, 5.000000e-01:128>>
+// CHECK-NEXT: %[[D:.*]] = octet.dequantize %[[Q]]
+// CHECK-NEXT: %[[S:.*]] = nn.slice %[[D]]
+// CHECK-NEXT: octet.quantize %[[S]] {{.*}} -> tensor<1x3x!quant.uniform<u8:f32, 5.000000e-01:128>>
+// CHECK: %[[Z:.*]] = nn.sin
+// CHECK-NEXT: %[[R:.*]] = nn.slice %[[Z]]
+// CHECK-NEXT: octet.quantize %[[R]]
+// KEPT-LABEL: func @inner_values_have_the_type_of_the_result
+func.func @inner_values_have_the_type_of_the_result(%x: tensor<1x4xf32>) -> (tensor<1x3xf32>, tensor<1x3xf32>) {
+  %0 = nn.sin %x {octet.origin = #octet.origin<"up">} : (tensor<1x4xf32>) -> tensor<1x4xf32>
+  %1 = nn.slice %0 starts [0, 1] sizes [1, 3] steps [1, 1] {octet.decision = #octet.decision<verdict = int8>, octet.origin = #octet.origin<"up">} : (tensor<1x4xf32>) -> tensor<1x3xf32>
+  %2 = octet.observe %1 by @up : tensor<1x3xf32>
+  %3 = nn.sin %x {octet.origin = #octet.origin<"other">} : (tensor<1x4xf32>) -> tensor<1x4xf32>
+  %4 = nn.slice %3 starts [0, 1] sizes [1, 3] steps [1, 1] {octet.origin = #octet.origin<"other">} : (tensor<1x4xf32>) -> tensor<1x3xf32>
+  %5 = octet.observe %4 by @up : tensor<1x3xf32>
+  return %2, %5 : tensor<1x3xf32>, tensor<1x3xf32>
+}

@@ -40,3 +40,22 @@ func.func @padding_outside_the_range(%x: !t) -> tensor<1x2x6x6xf32> {
   %2 = nn.conv %1, %w : (tensor<1x2x6x6xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x6x6xf32>
   return %2 : tensor<1x2x6x6xf32>
 }
+
+// -----
+
+// The first operand's observer is that of all, in whichever order they are computed.
+// CHECK: octet.observer @add #octet.min_max<dtype = ui8, scheme = symmetric>
+// CHECK-LABEL: func @first_operand_decides
+!t = tensor<1x2x4x4xf32>
+func.func @first_operand_decides(%x: !t) -> tensor<1x4x4x4xf32> {
+  %0 = nn.add %x, %x {octet.origin = #octet.origin<"add">} : (!t, !t) -> !t
+  %1 = nn.mul %x, %x {octet.origin = #octet.origin<"mul">} : (!t, !t) -> !t
+  %2 = nn.concat %1, %0 axis 1 : (!t, !t) -> tensor<1x4x4x4xf32>
+  %w = nn.constant dense<1.0> : tensor<4x4x1x1xf32>
+  %3 = nn.conv %2, %w : (tensor<1x4x4x4xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x4x4xf32>
+  return %3 : tensor<1x4x4x4xf32>
+}
+octet.qconfig_mapping @own {
+  octet.global #octet.qconfig<activation = #octet.min_max<dtype = ui8>, weight = #octet.min_max<dtype = si8, scheme = symmetric>>
+  octet.object_type "nn.mul" #octet.qconfig<activation = #octet.min_max<dtype = ui8, scheme = symmetric>, weight = #octet.min_max<dtype = si8, scheme = symmetric>>
+}

@@ -1,0 +1,162 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which deviation of docs/deviations.md a module holds, read from what PyTorch makes of it."""
+import operator
+from collections import Counter
+
+import torch
+from torch import nn
+from torch.ao.nn.intrinsic import BNReLU2d
+from torch.ao.nn.intrinsic.modules.fused import _FusedModule
+from torch.ao.quantization.qconfig import qconfig_equals
+from torch.nn import functional as F
+
+#: What PyTorch's fusion takes together: the first module, and what comes behind it.
+FUSED = {nn.Conv2d, nn.ConvTranspose2d, nn.Linear, nn.BatchNorm2d}
+FUSED_BEHIND = {nn.BatchNorm2d, nn.BatchNorm1d, nn.ReLU, F.relu}
+RELUS = (F.relu, torch.relu, nn.ReLU)
+#: The scales of operators whose results have a known range, by their names.
+KNOWN_SCALES = {name: 1 / 256 for name in ("sigmoid", "hardsigmoid", "sigmoid_", "hardsigmoid_", "Sigmoid", "Hardsigmoid", "Softmax")}
+KNOWN_SCALES |= {name: 2 / 256 for name in ("tanh", "tanh_", "Tanh")}
+
+
+def get_kind(module, node):
+    """The class of the module that a node calls, or its function or method."""
+    return type(module.get_submodule(str(node.target))) if node.op == "call_module" else node.target
+
+
+def get_operands(node):
+    return [operand for operand in node.all_input_nodes if operand.op != "get_attr"]
+
+
+def get_shared(backend):
+    """The classes and functions whose results have the observer of their inputs."""
+    return {config.pattern for config in backend.configs if config.observation_type.name == "OUTPUT_SHARE_OBSERVER_WITH_INPUT"}
+
+
+def is_confused(traced):
+    """Whether a module is called several times and one of its calls is fused: PyTorch then fuses it for the others as well."""
+    calls = Counter(str(node.target) for node in traced.graph.nodes if node.op == "call_module")
+    for node in traced.graph.nodes:
+        if node.op == "call_module" and calls[str(node.target)] > 1 and len(node.users) == 1:
+            if get_kind(traced, node) in FUSED and get_kind(traced, next(iter(node.users))) in FUSED_BEHIND:
+                return True
+    return False
+
+
+def is_cut(reference, shared):
+    """Whether PyTorch quantizes a value with the known range of another: an input of a sigmoid, or what a sigmoid is joined with."""
+    for node in reference.graph.nodes:
+        if "quantize_per_tensor" != getattr(node.target, "__name__", ""):
+            continue
+        scale, source = float(getattr(reference, str(node.args[1].target))), node.args[0]
+        if scale not in KNOWN_SCALES.values():
+            continue
+        while True:
+            kind = get_kind(reference, source)
+            name = getattr(kind, "__name__", str(kind))
+            if KNOWN_SCALES.get(name) == scale:
+                break
+            if len(get_operands(source)) != 1 or not (kind in shared or name in ("dequantize", "quantize_per_tensor")):
+                return True
+            source = get_operands(source)[0]
+    return False
+
+
+def is_observer(module, node):
+    return node.op == "call_module" and "activation_post_process" in str(node.target)
+
+
+def is_torn(prepared, shared):
+    """Whether an operator that shares its input's observer has another in the end.
+
+    PyTorch gives the operands of a concatenation the observer of the first one; operators in front that share theirs keep what they had.
+    """
+    for node in prepared.graph.nodes:
+        kind, operands, readers = get_kind(prepared, node), get_operands(node), list(node.users)
+        one = sum(isinstance(argument, torch.fx.Node) for argument in node.args) == 1 and kind in (operator.add, operator.mul, torch.add, torch.mul)
+        if one and len(readers) == 1 and get_kind(prepared, readers[0]) in RELUS:
+            readers = list(readers[0].users)
+        observers = {id(prepared.get_submodule(str(near.target))) for near in (*operands, *readers) if is_observer(prepared, near)}
+        if (kind in shared or one) and len(observers) > 1:
+            return True
+    return False
+
+
+def has_split_group(prepared):
+    """Whether an activation behind the operator that it is one pattern with has a QConfig of its own: the result's, for PyTorch."""
+    qconfigs = prepared.meta["_observed_graph_module_attrs"].node_name_to_qconfig
+    for node in prepared.graph.nodes:
+        if get_kind(prepared, node) in RELUS and not is_observer(prepared, node.args[0]) and node.args[0].name in qconfigs:
+            if not qconfig_equals(qconfigs[node.name], qconfigs[node.args[0].name]):
+                return True
+    return False
+
+
+def ignores_entry(prepared, mapping):
+    """Whether the mapping says none for the class of a fused module's part, or something for a function in it: PyTorch looks elsewhere."""
+    entries = mapping.object_type_qconfigs
+    for node in prepared.graph.nodes:
+        module = prepared.get_submodule(str(node.target)) if node.op == "call_module" else None
+        if isinstance(module, _FusedModule):
+            if any(type(part) in entries and entries[type(part)] is None for part in module.children()) or F.relu in entries:
+                return True
+    return False
+
+
+def reuses_floats(reference):
+    """Whether a reshape that reuses the observer of its input reads a value that has none: PyTorch takes the result for quantized."""
+    return any(node.op == "call_method" and node.target == "reshape" and node.args[0].target != "dequantize" for node in reference.graph.nodes)
+
+
+def has_second_norm(reference):
+    """Whether a batch norm stands behind a convolution or linear layer that has taken one in: the pattern takes it, too, the fusion does not."""
+    norms = (nn.BatchNorm1d, nn.BatchNorm2d, BNReLU2d)
+    return any(get_kind(reference, node) in norms and get_operands(node)[0].op == "call_module"
+               and "reference" in get_kind(reference, get_operands(node)[0]).__module__ for node in reference.graph.nodes)
+
+
+def keeps_norm(reference):
+    """Whether a batch norm behind a transposed convolution without stride forms a unit with its relu."""
+    for node in reference.graph.nodes:
+        if get_kind(reference, node) is BNReLU2d:
+            source = node.args[0]
+            while source.op not in ("call_module", "placeholder"):
+                source = get_operands(source)[0]
+            module = reference.get_submodule(str(source.target)) if source.op == "call_module" else None
+            if isinstance(module, nn.ConvTranspose2d) and module.stride == (1, 1):
+                return True
+    return False
+
+
+def is_dynamic_unit(node):
+    """Whether a unit is quantized in each run."""
+    return any(operand.target == "dequantize" and "dynamic" in str(operand.args[0].target) for operand in node.all_input_nodes)
+
+
+def is_dynamic(reference):
+    """Whether a unit of the model is."""
+    return any(is_dynamic_unit(node) for node in reference.graph.nodes)
+
+
+def reads_dynamic(reference):
+    """Whether more than an output reads the float result of a dynamic unit beside static ones: PyTorch takes it for quantized."""
+    def is_further(user):
+        return user.op != "output" and "dynamic" not in str(user.target)
+
+    has_static = any(getattr(node.target, "__name__", "") == "quantize_per_tensor" for node in reference.graph.nodes)
+    return has_static and any(is_dynamic_unit(node) and any(map(is_further, node.users)) for node in reference.graph.nodes)
+
+
+def find_in_prepared(prepared, backend, mapping):
+    """The name of a deviation, or None."""
+    rows = {"torn": lambda: is_torn(prepared, get_shared(backend)), "split": lambda: has_split_group(prepared),
+            "ignored entry": lambda: ignores_entry(prepared, mapping)}
+    return next((name for name, holds in rows.items() if holds()), None)
+
+
+def find_in_reference(reference, backend):
+    rows = {"cut": lambda: is_cut(reference, get_shared(backend)), "reused floats": lambda: reuses_floats(reference),
+            "second norm": lambda: has_second_norm(reference), "norm with relu": lambda: keeps_norm(reference),
+            "behind dynamic": lambda: reads_dynamic(reference)}
+    return next((name for name, holds in rows.items() if holds()), None)
