@@ -53,6 +53,8 @@ public:
   int64_t lanes = 1;
   /// Operands of element-wise ops are known to be numbers (they come from integer accumulators).
   bool valuesAreFinite = false;
+  /// The largest magnitude of what is quantized next, in steps, or infinity.
+  float quotientBound = std::numeric_limits<float>::infinity();
 
   // Index arithmetic; constants fold unless the structure is to be kept.
   template <typename OpTy, typename... Args> mlir::Value createIndex(Args &&...args) {

@@ -20,12 +20,23 @@ bool codegen::isReadThrough(nn::ReshapeOp op) {
          getReshapedStrides(op.getInput().getType(), op.getResult().getType().getShape());
 }
 
+bool codegen::isPartOfShuffle(nn::TransposeOp op) {
+  auto source = op.getInput().getDefiningOp<nn::ReshapeOp>();
+  if (!source || !isReadThrough(source) || !op->hasOneUse())
+    return false;
+  auto target = dyn_cast<nn::ReshapeOp>(*op->user_begin());
+  return target && getLayout(target.getType()) &&
+         getReshapedStrides(target.getType(), op.getType().getShape());
+}
+
 Value codegen::getAliasRoot(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     auto reshape = dyn_cast<nn::ReshapeOp>(op);
     auto isDense = [](TypedValue<RankedTensorType> tensor) { return isRowMajor(tensor.getType()); };
     bool isView = reshape && ((isDense(reshape.getInput()) && isDense(reshape.getResult())) ||
                               isReadThrough(reshape));
+    auto transpose = dyn_cast<nn::TransposeOp>(op);
+    isView |= transpose && isPartOfShuffle(transpose);
     if (!isView && !isa<ObserveOp>(op))
       break;
     value = op->getOperand(0);

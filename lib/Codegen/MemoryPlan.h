@@ -27,13 +27,17 @@ struct MemoryPlan {
 /// Plans by lifetimes in program order: values that are never alive together may share memory.
 MemoryPlan planMemory(mlir::func::FuncOp func);
 
-/// The value whose memory this one shares: the input of observers and of reshapes that move nothing
-/// or are read through.
+/// The value whose memory this one shares: the input of observers, of reshapes that move nothing or
+/// are read through, and of what such a reshape moves beside.
 mlir::Value getAliasRoot(mlir::Value value);
 
 /// A reshape of a tensor in NHWC that strides can express and that only transpositions read: they
 /// read the tensor itself.
 bool isReadThrough(nn::ReshapeOp op);
+
+/// A transposition of such a tensor that only a reshape to another image reads, as of channels that
+/// become pixels: the reshape moves all at once.
+bool isPartOfShuffle(nn::TransposeOp op);
 
 /// Bytes that kernels may read past the end of an arena buffer.
 inline constexpr int64_t kArenaSlack = 256;

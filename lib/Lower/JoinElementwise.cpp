@@ -1,4 +1,4 @@
-//===- JoinElementwise.cpp - element-wise groups into products' epilogues -===//
+//===- JoinElementwise.cpp - element-wise groups into what they read -----===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -66,31 +66,66 @@ static nn::ProductOpInterface findProduct(GroupOp group) {
   return last;
 }
 
-/// Replaces the product and the group by one group, in whose body the product's result is quantized
-/// and dequantized in between.
-static void join(nn::ProductOpInterface product, GroupOp group) {
-  OriginPropagation origins(product);
+/// The element-wise group whose result only `group` reads, in its shape, or null. What one byte is
+/// computed from is a table's concern.
+static GroupOp findGroup(GroupOp group) {
+  auto readsSeveral = [](GroupOp group) {
+    return llvm::count_if(group.getInputs(), [](Value input) { return isQuantized(input); }) > 1;
+  };
+  constexpr unsigned kMostInputs = 8; // in registers
+  for (Value input : group.getInputs()) {
+    auto inner = input.getDefiningOp<GroupOp>();
+    bool isAlike = inner && isElementwise(inner) && readsSeveral(inner) && readsSeveral(group) &&
+                   cast<RankedTensorType>(input.getType()).getShape() ==
+                       cast<RankedTensorType>(group.getResult().getType()).getShape() &&
+                   isa<quant::UniformQuantizedType>(getQuantizedType(input));
+    if (isAlike && input.hasOneUse() && inner->getBlock() == group->getBlock() &&
+        inner.getInputs().size() + group.getInputs().size() <= kMostInputs)
+      return inner;
+  }
+  return nullptr;
+}
+
+/// Replaces an op, of one quantized result, and the group by one group, in whose body this result
+/// is quantized and dequantized in between; `compute` gives the op's real numbers.
+static void join(Operation *op, GroupOp group,
+                 function_ref<Value(OpBuilder &, IRMapping &inside)> compute) {
+  OriginPropagation origins(op);
   OpBuilder builder(group, &origins);
-  Value rounded = product->getResult(0);
-  llvm::SmallSetVector<Value, 4> inputs(product->operand_begin(), product->operand_end());
+  Value rounded = op->getResult(0);
+  llvm::SmallSetVector<Value, 4> inputs(op->operand_begin(), op->operand_end());
   for (Value input : group.getInputs())
     if (input != rounded)
       inputs.insert(input);
-  auto joined = GroupOp::create(builder, product->getLoc(), group.getResult().getType(),
+  auto joined = GroupOp::create(builder, op->getLoc(), group.getResult().getType(),
                                 /*pattern=*/nullptr, inputs.getArrayRef());
   Block *body = builder.createBlock(&joined.getBody());
   IRMapping inside;
   for (Value input : inputs)
     inside.map(input, body->addArgument(input.getType(), input.getLoc()));
-  Operation *copy = builder.clone(*product, inside);
-  copy->getResult(0).setType(withElementType(rounded, builder.getF32Type()));
+  Value real = compute(builder, inside);
   inside.map(rounded,
-             QuantizeOp::create(builder, product->getLoc(), rounded.getType(), copy->getResult(0))
-                 .getResult());
+             QuantizeOp::create(builder, op->getLoc(), rounded.getType(), real).getResult());
   YieldOp::create(builder, group.getLoc(), group.cloneBody(builder, inside));
   group.getResult().replaceAllUsesWith(joined.getResult());
   group.erase();
-  product->erase();
+  op->erase();
+}
+
+/// With a product in front.
+static void joinProduct(nn::ProductOpInterface product, GroupOp group) {
+  join(product, group, [&](OpBuilder &builder, IRMapping &inside) {
+    Operation *copy = builder.clone(*product, inside);
+    Type real = withElementType(product->getResult(0), builder.getF32Type());
+    copy->getResult(0).setType(real);
+    return copy->getResult(0);
+  });
+}
+
+/// With another element-wise group in front.
+static void joinGroup(GroupOp inner, GroupOp group) {
+  join(inner, group,
+       [&](OpBuilder &builder, IRMapping &inside) { return inner.cloneBody(builder, inside); });
 }
 
 namespace {
@@ -98,11 +133,15 @@ struct JoinElementwise : octet::impl::JoinElementwisePassBase<JoinElementwise> {
   void runOnOperation() override {
     for (Block &block : getOperation().getBody())
       for (auto group : llvm::make_early_inc_range(block.getOps<GroupOp>()))
-        if (isElementwise(group))
-          if (nn::ProductOpInterface product = findProduct(group)) {
-            join(product, group);
-            ++numJoined;
-          }
+        if (isElementwise(group)) {
+          nn::ProductOpInterface product = findProduct(group);
+          GroupOp inner = product ? nullptr : findGroup(group);
+          if (product)
+            joinProduct(product, group);
+          else if (inner)
+            joinGroup(inner, group);
+          numJoined += product || inner;
+        }
   }
 };
 } // namespace

@@ -105,3 +105,62 @@ func.func @other_storage(%x: !x, %r: !r) -> !wide {
   }
   return %y : !wide
 }
+
+// A scaled image beside the image, without a product: one group, in which the scaled image is rounded.
+// CHECK-LABEL: func @scaled_image
+// CHECK-SAME: ([[X:%.+]]: tensor{{.*}}, [[G:%.+]]: tensor
+// CHECK-NEXT: octet.group([[A:%.+]] = [[X]], [[B:%.+]] = [[G]])
+// CHECK-SAME: octet.origin = #octet.origin<"scaled">
+// CHECK: [[P:%.+]] = nn.mul
+// CHECK-NEXT: [[Q:%.+]] = octet.quantize [[P]] {{.*}} -> tensor<1x16x4x4x!quant.uniform<u8:f32, 7.500000e-01:100>>
+// CHECK: [[D:%.+]] = octet.dequantize [[Q]]
+// CHECK-NEXT: [[S:%.+]] = nn.add {{.*}}, [[D]]
+// CHECK-NEXT: octet.yield [[S]]
+// CHECK-NOT: octet.group
+!g = tensor<1x16x1x1x!quant.uniform<u8:f32, 0.004>>
+!gf = tensor<1x16x1x1xf32>
+func.func @scaled_image(%x: !x, %g: !g) -> !y {
+  %p = octet.group(%0 = %x, %1 = %g) attributes {octet.origin = #octet.origin<"scaled">} : (!x, !g) -> !p {
+    %2 = octet.dequantize %0 : (!x) -> !f
+    %3 = octet.dequantize %1 : (!g) -> !gf
+    %4 = nn.mul %2, %3 : (!f, !gf) -> !f
+    octet.yield %4 : !f
+  }
+  %y = octet.group(%0 = %x, %1 = %p) attributes {octet.origin = #octet.origin<"sum">} : (!x, !p) -> !y {
+    %2 = octet.dequantize %0 : (!x) -> !f
+    %3 = octet.dequantize %1 : (!p) -> !f
+    %4 = nn.add %2, %3 : (!f, !f) -> !f
+    octet.yield %4 : !f
+  }
+  return %y : !y
+}
+
+// One byte's function is a table, and what is read twice stays.
+// CHECK-LABEL: func @apart
+// CHECK-COUNT-4: octet.group
+func.func @apart(%x: !x, %r: !r) -> (!y, !y, !p) {
+  %s = octet.group(%0 = %x) : (!x) -> !p {
+    %2 = octet.dequantize %0 : (!x) -> !f
+    %4 = nn.silu %2 : (!f) -> !f
+    octet.yield %4 : !f
+  }
+  %y = octet.group(%0 = %r, %1 = %s) : (!r, !p) -> !y {
+    %2 = octet.dequantize %0 : (!r) -> !f
+    %3 = octet.dequantize %1 : (!p) -> !f
+    %4 = nn.add %2, %3 : (!f, !f) -> !f
+    octet.yield %4 : !f
+  }
+  %p = octet.group(%0 = %x, %1 = %r) : (!x, !r) -> !p {
+    %2 = octet.dequantize %0 : (!x) -> !f
+    %3 = octet.dequantize %1 : (!r) -> !f
+    %4 = nn.mul %2, %3 : (!f, !f) -> !f
+    octet.yield %4 : !f
+  }
+  %z = octet.group(%0 = %x, %1 = %p) : (!x, !p) -> !y {
+    %2 = octet.dequantize %0 : (!x) -> !f
+    %3 = octet.dequantize %1 : (!p) -> !f
+    %4 = nn.add %2, %3 : (!f, !f) -> !f
+    octet.yield %4 : !f
+  }
+  return %y, %z, %p : !y, !y, !p
+}

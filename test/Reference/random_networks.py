@@ -250,7 +250,7 @@ def elementwise(w):
 def gate(w, channels, per_channel):
     """Squeeze and excite: the image times a number per channel that comes from its means."""
     w.convolution(channels, (1, 1), channels=per_channel)
-    image = w.value
+    image = w.image = w.value
     n, c, h, wd = image.shape
     w.apply(f"nn.avg_pool {{0}} kernel [{h}, {wd}]", (n, c, 1, 1), same=False, scale=f32(0.02), zero=120)
     w.convolution(channels, (1, 1))

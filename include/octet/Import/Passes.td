@@ -100,4 +100,17 @@ def SinkReshapesPass : Pass<"octet-sink-reshapes", "::mlir::func::FuncOp"> {
                     Statistic<"numHoisted", "num-hoisted", "Number of transposes moved in front of concatenations">];
 }
 
+def SinkShufflesPass : Pass<"octet-sink-shuffles", "::mlir::func::FuncOp"> {
+  let summary = "move what spreads channels over pixels behind operators on each channel";
+  let description = [{
+    A transposed convolution is a convolution whose outputs, in phases, are spread over pixels by reshapes and a transpose, as a
+    pixel shuffle spreads them. Element-wise operators and batch normalizations behind these, whose other operands are constants of
+    one number or of one for each channel, move in front of them, with each constant repeated for the phases of its channel: there
+    they are fused with the convolution, and what is spread are integers. Inner values must have no other user. Other operators
+    stay as they are. Source: [N.concat] (a reshape moves no value).
+  }];
+  let dependentDialects = ["::octet::nn::NNDialect"];
+  let statistics = [Statistic<"numSunk", "num-sunk", "Number of operators that shuffles moved behind">];
+}
+
 #endif // OCTET_IMPORT_PASSES_TD

@@ -42,16 +42,18 @@ def LowerPass : Pass<"octet-lower", "::mlir::func::FuncOp"> {
 }
 
 def JoinElementwisePass : Pass<"octet-join-elementwise", "::mlir::func::FuncOp"> {
-  let summary = "compute element-wise groups where the product in front of them writes its result";
+  let summary = "compute element-wise groups where what is in front of them writes its result";
   let description = [{
     Behind `octet-lower`: a convolution or linear layer of a quantized result with one reader, an element-wise `octet.group` of
     the same shape, becomes a group with the product, `octet.quantize`, `octet.dequantize` and the element-wise operators. The
     numbers are those of the two steps, which the product's kernel computes in registers; that a sum of two quantized values
     reads and writes memory of its own is saved. Of several products the last one takes the group. Backends without a pattern
-    of a product and a sum need this, such as those of PyTorch's engines. Source: [N.requantize], [N.elementwise].
+    of a product and a sum need this, such as those of PyTorch's engines. Where no product does, an element-wise group of the same shape, with
+    one reader, takes it likewise, as a scaled image that is added to the image, if both read several quantized values (of one, a
+    table is made). Source: [N.requantize], [N.elementwise].
   }];
   let dependentDialects = ["::octet::OctetDialect"];
-  let statistics = [Statistic<"numJoined", "num-joined", "groups that a product took into its epilogue">];
+  let statistics = [Statistic<"numJoined", "num-joined", "groups that are computed with what they read">];
 }
 
 def ExpandBatchNormPass : Pass<"octet-expand-batch-norm", "::mlir::func::FuncOp"> {

@@ -11,9 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Products/Products.h"
+#include "DenseKernel.h"
 #include "DenseSums.h"
-#include "Epilogue.h"
 #include "Packing.h"
 
 using namespace mlir;
@@ -31,68 +30,17 @@ static const TileProducts &chooseProducts(const FusedOp &fused, const DenseShape
                                    shape.pixelsPerVector > 1});
 }
 
-namespace {
-
-/// The arguments and the code of one dense kernel.
-class DenseKernel {
-public:
-  DenseKernel(ProgramEmitter &emitter, const FusedOp &fused, const DenseShape &shape)
-      : emitter(emitter), fused(fused), shape(shape), signature(emitter),
-        products(chooseProducts(fused, shape, emitter.getLevel())) {
-    this->shape.bytesPerStep = products.inputs();
-    tile = chooseTile(emitter.getLevel().accumulators / products.vectorsPerSum(), shape.columns,
-                      shape.panels(), this->shape.stepsPerPanel(),
-                      shape.pixelsPerVector * products.pixelsPerSum(), products.getTileCosts());
-  }
-
-  /// False if the weights or the bias are no constants of the product's types.
-  bool addArguments();
-  void emit(const kernel::KernelRow &row);
-
-private:
-  /// Where an image and a group begin: elements of the input and the result, panels and outputs.
-  /// Null: where all begins.
-  struct Origin {
-    Value image, in, out, panel, output;
-  };
-  void emitGroup(KernelBuilder &b, ValueRange args, Value begin, Value end, Value group);
-  void emitUnit(KernelBuilder &b, ValueRange args, Value unit, Origin origin, Value firstPanel,
-                int64_t panels);
-  void emitTile(KernelBuilder &b, ValueRange args, const Origin &origin, Value row, Value column,
-                Value firstPanel, int64_t panels);
-  /// A unit of the range: a row of tiles, or one tile where there is one row.
-  int64_t unitsPerImage() const {
-    return shape.rows > 1 ? shape.rows : llvm::divideCeil(shape.columns, tilePixels());
-  }
-  int64_t tilePixels() const { return storedVectors() * shape.pixelsPerVector; }
-  int64_t storedVectors() const { return tile.vectors * products.pixelsPerSum(); }
-  /// Lanes of a vector that are stored.
-  int64_t usedLanes() const { return std::min<int64_t>(16, shape.outputs * shape.pixelsPerVector); }
-  bool mayOverlap(KernelBuilder &b, int64_t panel, int64_t panels) const {
-    return panel + 1 == panels &&
-           (shape.lastPanelOverlaps() || (b.keepsStructure && shape.outputs >= 16));
-  }
-  SmallVector<Value> getOutputs(KernelBuilder &b, const Origin &origin, Value firstPanel,
-                                int64_t panels);
-  SmallVector<Value> getPositions(KernelBuilder &b, const Origin &origin, Value firstPanel,
-                                  int64_t panels);
-  SmallVector<Value> closeSums(KernelBuilder &b, ArrayRef<Value> sums, int64_t panels);
-  void storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> acc, const Origin &origin,
-                 Value row, Value column, Value firstPanel, int64_t panels);
-  void storeBytes(KernelBuilder &b, ValueRange args, ArrayRef<Value> values, Value memory,
-                  ArrayRef<Value> places);
-
-  ProgramEmitter &emitter;
-  const FusedOp &fused;
-  DenseShape shape;
-  Signature signature;
-  const TileProducts &products;
-  DenseTile tile; ///< its vectors are those of sums
-  int input = -1, weights = -1, initial = -1;
-  std::optional<Epilogue> epilogue;
-};
-
-} // namespace
+DenseKernel::DenseKernel(ProgramEmitter &emitter, const FusedOp &fused, const DenseShape &shape)
+    : emitter(emitter), fused(fused), shape(shape), signature(emitter),
+      products(chooseProducts(fused, shape, emitter.getLevel())) {
+  this->shape.bytesPerStep = products.inputs();
+  int64_t accumulators = emitter.getLevel().accumulators / products.vectorsPerSum(),
+          steps = this->shape.stepsPerPanel();
+  tile = canHalvePanel()
+             ? chooseHalvedTile(accumulators, shape.columns, shape.panels(), steps)
+             : chooseTile(accumulators, shape.columns, shape.panels(), steps,
+                          shape.pixelsPerVector * products.pixelsPerSum(), products.getTileCosts());
+}
 
 bool DenseKernel::addArguments() {
   Value in = fused.getInput(), filter = fused.getOuter(fused.product->getOperand(1));
@@ -156,20 +104,24 @@ void DenseKernel::emitGroup(KernelBuilder &b, ValueRange args, Value begin, Valu
     origin.panel = b.mulIndex(group, shape.panels());
     origin.output = b.mulIndex(group, shape.outputs);
   }
-  auto emitPanels = [&](Value firstPanel, int64_t panels) {
-    b.loop(begin, end, 1, [&](Value unit) { emitUnit(b, args, unit, origin, firstPanel, panels); });
+  auto emitPanels = [&](Panels panels) {
+    b.loop(begin, end, 1, [&](Value unit) { emitUnit(b, args, unit, origin, panels); });
   };
-  if (b.keepsStructure) // what divides in one shape does not in another
+  if (b.keepsStructure && !tile.hasHalfPanel) // what divides in one shape does not in another
     return b.loopOverBlocks(shape.panels(), tile.panels,
-                            [&](Value firstPanel) { emitPanels(firstPanel, tile.panels); });
-  int64_t whole = shape.panels() / tile.panels, rest = shape.panels() % tile.panels;
-  b.loop(0, whole, [&](Value i) { emitPanels(b.mulIndex(i, tile.panels), tile.panels); });
+                            [&](Value first) { emitPanels({first, tile.panels}); });
+  int64_t whole = wholePanels() / tile.panels, rest = wholePanels() % tile.panels;
+  if (tile.hasHalfPanel && rest == 0) {
+    --whole;
+    rest = tile.panels;
+  }
+  b.loop(0, whole, [&](Value i) { emitPanels({b.mulIndex(i, tile.panels), tile.panels}); });
   if (rest)
-    emitPanels(b.index(whole * tile.panels), rest);
+    emitPanels({b.index(whole * tile.panels), rest, tile.hasHalfPanel});
 }
 
 void DenseKernel::emitUnit(KernelBuilder &b, ValueRange args, Value unit, Origin origin,
-                           Value firstPanel, int64_t panels) {
+                           Panels panels) {
   if (shape.images > 1) {
     std::tie(origin.image, unit) = b.divideIndex(unit, unitsPerImage(), shape.images);
     Value inImage = b.mulIndex(origin.image, shape.inImage);
@@ -178,15 +130,15 @@ void DenseKernel::emitUnit(KernelBuilder &b, ValueRange args, Value unit, Origin
   }
   if (shape.rows == 1)
     return emitTile(b, args, origin, b.index(0), b.getBlock(unit, shape.columns, tilePixels()),
-                    firstPanel, panels);
-  b.loopOverBlocks(shape.columns, tilePixels(), [&](Value column) {
-    emitTile(b, args, origin, unit, column, firstPanel, panels);
-  });
+                    panels);
+  b.loopOverBlocks(shape.columns, tilePixels(),
+                   [&](Value column) { emitTile(b, args, origin, unit, column, panels); });
 }
 
 void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, const Origin &origin, Value row,
-                           Value column, Value firstPanel, int64_t panels) {
+                           Value column, Panels of) {
   b.lanes = 16;
+  auto [firstPanel, panels, hasHalf] = of;
   SmallVector<Value> positions = getPositions(b, origin, firstPanel, panels);
   auto loadInitialSums = [&](int64_t panel) { return b.load(args[initial], positions[panel]); };
   // Sums that are the initial ones as they lie are loaded for each vector of pixels.
@@ -201,6 +153,9 @@ void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, const Origin &orig
       tileAcc.push_back(b.reload(args[initial], positions[p]));
     tileAcc.append(acc);
   }
+  if (hasHalf)
+    tileAcc.append(tile.vectors / 2,
+                   b.loadRepeated(args[initial], getHalfPosition(b), kPanelOutputs / 2));
   Value inBase = b.addIndex(
       b.addIndex(b.mulIndex(row, shape.inRow), b.mulIndex(column, shape.inPixel)), shape.inBase);
   if (origin.in)
@@ -215,13 +170,14 @@ void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, const Origin &orig
     for (int64_t i = 0; i < tile.vectors; ++i)
       tileAcc[i * panels + p] = b.add(tileAcc[i * panels + p], bias);
   }
-  storeTile(b, args, tileAcc, origin, row, column, firstPanel, panels);
+  storeTile(b, args, tileAcc, origin, row, column, of);
   b.lanes = 1;
 }
 
 /// Sums of pixels with panels, one vector for each.
 SmallVector<Value> DenseKernel::closeSums(KernelBuilder &b, ArrayRef<Value> sums, int64_t panels) {
   SmallVector<Value> closed(storedVectors() * panels);
+  llvm::append_range(closed, sums.drop_front(tile.vectors * panels * products.partsPerSum()));
   int64_t pixels = products.pixelsPerSum(), parts = products.partsPerSum();
   for (int64_t i = 0; i < tile.vectors * panels; ++i)
     for (auto [pixel, vector] :
@@ -251,85 +207,6 @@ SmallVector<Value> DenseKernel::getPositions(KernelBuilder &b, const Origin &ori
   Value first = b.mulIndex(origin.panel ? b.addIndex(origin.panel, firstPanel) : firstPanel, 16);
   return llvm::map_to_vector(llvm::seq(panels),
                              [&](int64_t p) { return b.addIndex(first, 16 * p); });
-}
-
-/// Up to four vectors of stored values: packed together, then written; those without a place follow
-/// the one before.
-void DenseKernel::storeBytes(KernelBuilder &b, ValueRange args, ArrayRef<Value> values,
-                             Value memory, ArrayRef<Value> places) {
-  SmallVector<Value> four(values);
-  while (four.size() < 4)
-    four.push_back(four.back());
-  Value packed = epilogue->pack(b, args, four);
-  for (size_t i = 0; i < places.size(); ++i) {
-    int64_t size = usedLanes();
-    size_t first = i;
-    while (i + 1 < places.size() && !places[i + 1]) {
-      size += 16;
-      ++i;
-    }
-    vector::StoreOp::create(b, b.slice(packed, first * 16, size), memory,
-                            ValueRange{places[first]});
-  }
-}
-
-void DenseKernel::storeTile(KernelBuilder &b, ValueRange args, ArrayRef<Value> acc,
-                            const Origin &origin, Value row, Value column, Value firstPanel,
-                            int64_t panels) {
-  TensorView result = epilogue->getResult(args);
-  bool isConv = isa<nn::ConvOp>(fused.product);
-  int64_t laneAxis = fused.getProduct().getResultChannelAxis();
-  SmallVector<Value> values, places;
-  std::optional<Interleaving> interleaving;
-  auto flush = [&] {
-    if (values.empty())
-      return;
-    if (epilogue->isLong())
-      interleaving->finish();
-    storeBytes(b, args, values, result.memory, places);
-    values.clear();
-    places.clear();
-  };
-  SmallVector<Value> positions = getPositions(b, origin, firstPanel, panels),
-                     channels = getOutputs(b, origin, firstPanel, panels);
-  Value outBase = b.addIndex(
-      b.addIndex(b.mulIndex(row, shape.outRow), b.mulIndex(column, shape.outPixel)), shape.outBase);
-  if (origin.out)
-    outBase = b.addIndex(outBase, origin.out);
-  for (int64_t i = 0; i < storedVectors(); ++i) {
-    for (int64_t p = 0; p < panels; ++p) {
-      if (values.empty())
-        interleaving.emplace(b);
-      Value pixel = b.addIndex(column, i * shape.pixelsPerVector);
-      SmallVector<Value> indices;
-      if (isConv) {
-        // One long row of pixels stands for all rows and images: their indices stay zero and
-        // columns run through.
-        indices = {origin.image ? origin.image : b.index(0), channels[p], row, pixel};
-        if (shape.isTransposed)
-          std::swap(indices[2], indices[3]);
-      } else {
-        indices.assign(result.type.getRank() - 1, b.index(0));
-        indices.back() = pixel;
-        indices.push_back(channels[p]);
-      }
-      Value value = epilogue->emit(b, args, acc[i * panels + p], positions[p], indices, laneAxis);
-      Value place =
-          b.addIndex(b.addIndex(outBase, channels[p]), i * shape.pixelsPerVector * shape.outPixel);
-      if (!epilogue->isQuantizedResult()) {
-        vector::StoreOp::create(b, b.slice(value, 0, usedLanes()), result.memory,
-                                ValueRange{place});
-        continue;
-      }
-      interleaving->next();
-      values.push_back(value);
-      bool isFirst = (p == 0 && shape.pixelsPerVector == 1) || values.size() == 1;
-      places.push_back(isFirst || mayOverlap(b, p, panels) ? place : Value());
-      if (values.size() == 4)
-        flush();
-    }
-  }
-  flush();
 }
 
 static bool emitTiles(ProgramEmitter &emitter, const FusedOp &fused, const kernel::KernelRow &row) {

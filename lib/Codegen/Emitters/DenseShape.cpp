@@ -17,6 +17,16 @@ PanelOrder DenseShape::getPanelOrder(int64_t channels) const {
           kernelColumns / runsPerRow()};
 }
 
+/// What a row of tiles of `height` pixels and `width` panels costs, which are `count` sums.
+static double getTileCost(int64_t steps, double count, int64_t width, int64_t height,
+                          const TileCosts &costs) {
+  // Dot products, loads of weights and broadcasts, and what does not overlap when too few
+  // chains are in flight.
+  double stalls = count < 4 ? (4.0 - count) * 0.8 : count < 8 ? (8.0 - count) * 0.1 : 0;
+  return steps * (count + stalls + 0.12 * (width + 0.5 * height) + (width - 1) * costs.nextPanel) +
+         3.0 * count + 4;
+}
+
 DenseTile codegen::chooseTile(int64_t accumulators, int64_t pixels, int64_t panels, int64_t steps,
                               int64_t pixelsPerVector, const TileCosts &costs) {
   DenseTile best{1, 1};
@@ -27,15 +37,40 @@ DenseTile codegen::chooseTile(int64_t accumulators, int64_t pixels, int64_t pane
       if (count > accumulators || height > pixels || width > panels)
         continue;
       double tiles = llvm::divideCeil(pixels, height) * llvm::divideCeil(panels, width);
-      // Dot products, loads of weights and broadcasts, and what does not overlap when too few
-      // chains are in flight.
-      double stalls = count < 4 ? (4.0 - count) * 0.8 : count < 8 ? (8.0 - count) * 0.1 : 0;
-      double cost = tiles * (steps * (count + stalls + 0.12 * (width + 0.5 * height) +
-                                      (width - 1) * costs.nextPanel) +
-                             3.0 * count + 4);
+      double cost = tiles * getTileCost(steps, count, width, height, costs);
       if (cost < bestCost) {
         bestCost = cost;
         best = {vectors, width};
+      }
+    }
+  return best;
+}
+
+DenseTile codegen::chooseHalvedTile(int64_t accumulators, int64_t pixels, int64_t panels,
+                                    int64_t steps) {
+  TileCosts costs;
+  DenseTile best = chooseTile(accumulators, pixels, panels, steps);
+  auto getCost = [&](int64_t vectors, int64_t width, double count) {
+    return llvm::divideCeil(pixels, vectors) * getTileCost(steps, count, width, vectors, costs);
+  };
+  auto getWholeCost = [&](const DenseTile &tile) {
+    int64_t rest = panels % tile.panels;
+    double cost =
+        panels / tile.panels * getCost(tile.vectors, tile.panels, tile.vectors * tile.panels);
+    return rest ? cost + getCost(tile.vectors, rest, tile.vectors * rest) : cost;
+  };
+  double bestCost = getWholeCost(best);
+  int64_t whole = panels - 1;
+  for (int64_t width : {1, 2, 4, 8})
+    for (int64_t vectors = 2; vectors <= std::min(costs.mostVectors, pixels); vectors += 2) {
+      if (width > whole || vectors * width + vectors / 2 > accumulators)
+        continue;
+      int64_t last = (whole - 1) % width + 1; // of the tiles with half a panel beside
+      double cost = (whole - last) / width * getCost(vectors, width, vectors * width) +
+                    getCost(vectors, last, vectors * (last + 0.5));
+      if (cost < bestCost) {
+        bestCost = cost;
+        best = {vectors, width, /*hasHalfPanel=*/true};
       }
     }
   return best;

@@ -18,6 +18,9 @@ namespace octet::codegen {
 /// Vectors of pixels (mostly one) and panels of a tile.
 struct DenseTile {
   int64_t vectors, panels;
+  /// Whether eight outputs behind the last whole panel are computed in the tiles of this panel, for
+  /// two pixels in one vector.
+  bool hasHalfPanel = false;
 };
 
 /// A dense convolution or linear layer as rows of pixels. Of several groups each is such a product
@@ -63,6 +66,10 @@ struct DenseShape {
 /// tiles that divide a row well and keep enough accumulators busy.
 DenseTile chooseTile(int64_t accumulators, int64_t pixels, int64_t panels, int64_t steps,
                      int64_t pixelsPerVector = 1, const TileCosts &costs = {});
+
+/// The tile of a layer whose last panel has eight outputs: with half a panel, if that costs less
+/// than the whole one, half of which is computed twice.
+DenseTile chooseHalvedTile(int64_t accumulators, int64_t pixels, int64_t panels, int64_t steps);
 
 /// The shape of a convolution or linear layer that tiles take.
 std::optional<DenseShape> getDenseShape(const FusedOp &fused);

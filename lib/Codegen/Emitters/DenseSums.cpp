@@ -86,6 +86,13 @@ SmallVector<TileSums::Inputs> TileSums::loadWindow(KernelBuilder &b, Value at) {
   return inputs;
 }
 
+/// The weights of a panel for so many steps.
+TileSums::Inputs TileSums::loadPanel(KernelBuilder &b, Value at, int64_t steps) {
+  return llvm::map_to_vector(llvm::seq(steps), [&](int64_t step) {
+    return products.loadWeights(b, weights, b.addIndex(at, step * products.weightSize()));
+  });
+}
+
 /// The sums with the products of so many steps of `size` elements, whose input one load brings, or
 /// is there already.
 SmallVector<Value> TileSums::addSteps(KernelBuilder &b, Value in, Value w, int64_t steps,
@@ -114,36 +121,57 @@ SmallVector<Value> TileSums::addSteps(KernelBuilder &b, Value in, Value w, int64
       addParts(b, inputs, b.addIndex(w, step * weightStep), panels, sums);
       continue;
     }
-    SmallVector<SmallVector<SmallVector<Value>>> panel(panels);
+    SmallVector<Inputs> panel;
     for (int64_t p = 0; p < panels; ++p)
-      for (int64_t next = step; next < step + together; ++next)
-        panel[p].push_back(
-            products.loadWeights(b, weights, b.addIndex(w, p * panelSize + next * weightStep)));
+      panel.push_back(loadPanel(b, b.addIndex(w, p * panelSize + step * weightStep), together));
+    auto getPart = [&](ArrayRef<SmallVector<Value>> values, size_t part) {
+      return llvm::map_to_vector(values, [&](auto &step) { return step[part]; });
+    };
     auto add = [&](int64_t i, int64_t p, size_t part) {
-      SmallVector<Value> inputs, multiplied;
-      for (int64_t next = 0; next < together; ++next) {
-        inputs.push_back(pixels[i][step + next][part]);
-        multiplied.push_back(panel[p][next][part]);
-      }
       Value &sum = sums[i * panels + p];
-      sum = products.multiplyAddSteps(b, sum, inputs, multiplied);
+      sum = products.multiplyAddSteps(b, sum,
+                                      getPart(ArrayRef(pixels[i]).slice(step, together), part),
+                                      getPart(panel[p], part));
     };
     for (int64_t i = 0; i < tile.vectors && keepsInput && step == 0; ++i)
       load(i);
+    MutableArrayRef<Value> halves = MutableArrayRef(sums).drop_front(tile.vectors * panels);
+    auto addHalf = [&](int64_t i) { // with the pixel before
+      if (i % 2 == 1 && !halves.empty())
+        addHalfPanel(b, b.addIndex(w, panels * panelSize + step * weightStep), pixels[i - 1][step],
+                     pixels[i][step], halves[i / 2]);
+    };
     size_t parts = panel[0][0].size();
     if (keepsInput) { // Each part of the weights is there while multiplied.
       for (size_t part = 0; part < parts; ++part)
         for (int64_t n = 0; n < tile.vectors * panels; ++n)
           add(n % tile.vectors, n / tile.vectors, part);
+      for (int64_t i = 0; i < tile.vectors; ++i)
+        addHalf(i);
       continue;
     }
     for (int64_t i = 0; i < tile.vectors; ++i) {
       load(i);
       for (size_t n = 0; n < panels * parts; ++n)
         add(i, n / parts, n % parts);
+      addHalf(i);
     }
   }
   return sums;
+}
+
+/// The input of two pixels, in eight lanes each, by the second half of a panel, whose first half is
+/// that of the panel before.
+void TileSums::addHalfPanel(KernelBuilder &b, Value w, ArrayRef<Value> first,
+                            ArrayRef<Value> second, Value &sum) {
+  for (int64_t part = 0; part < products.parts(); ++part) {
+    int64_t size = cast<VectorType>(first[part].getType()).getNumElements();
+    SmallVector<int64_t> order = llvm::map_to_vector(
+        llvm::seq<int64_t>(0, size), [&](int64_t i) { return i < size / 2 ? i : size + i; });
+    Value both = vector::ShuffleOp::create(b, first[part], second[part], order);
+    Value at = b.addIndex(w, part * products.partSize());
+    sum = products.multiplyAdd(b, sum, both, products.loadSecondHalf(b, weights, at));
+  }
 }
 
 /// One step of sums that have a value for each part of the weights, which are loaded where they are

@@ -22,7 +22,7 @@ public:
 
   /// The sums over kernel rows, runs and steps: [N.accumulate] in any order, floats in that of
   /// [N.conv] and [N.linear]. `acc` has those of each vector of pixels with each of `panels`, each
-  /// in its parts.
+  /// in its parts; behind these are those of two pixels each with half a panel, if there are more.
   llvm::SmallVector<mlir::Value> add(KernelBuilder &b, mlir::Value inBase, mlir::Value panelBase,
                                      int64_t panels, llvm::SmallVector<mlir::Value> acc);
 
@@ -36,6 +36,9 @@ private:
                                           int64_t steps, int64_t size, int64_t panels,
                                           mlir::ValueRange carried,
                                           llvm::SmallVector<Inputs> pixels = {});
+  Inputs loadPanel(KernelBuilder &b, mlir::Value at, int64_t steps);
+  void addHalfPanel(KernelBuilder &b, mlir::Value w, llvm::ArrayRef<mlir::Value> first,
+                    llvm::ArrayRef<mlir::Value> second, mlir::Value &sum);
   Inputs loadInput(KernelBuilder &b, mlir::Value at, int64_t steps, int64_t size);
   /// Elements of a run that whole steps leave.
   int64_t getRest() const {

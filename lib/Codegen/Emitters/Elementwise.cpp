@@ -9,8 +9,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Fused.h"
+#include "EpilogueBounds.h"
 #include "octet/Dialect/NN/IntegerLaws.h"
+#include "octet/Numerics/Quantize.h"
 
 using namespace mlir;
 using namespace octet;
@@ -96,11 +97,46 @@ private:
 };
 } // namespace
 
+/// [N.quantize] and [N.dequantize] of a value between operators, in registers.
+static Value emitRounding(KernelBuilder &b, const QuantParams &params, Value value) {
+  Value scale = b.constF(params.scales[0]);
+  if (!b.valuesAreFinite) {
+    Value isNumber = arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, value, value);
+    value = arith::SelectOp::create(b, isNumber, value, b.constF(0));
+  }
+  bool multiplies = b.level.hasFma && hasReciprocals(params);
+  Value quotient = multiplies
+                       ? b.fma(value, b.constF(1 / params.scales[0]),
+                               b.fma(value, b.constF(numerics::reciprocalRest(params.scales[0])),
+                                     b.constF(0x1p-60f)))
+                       : b.div(value, scale);
+  quotient = b.minNumber(b.maxNumber(quotient, b.constF(params.low - params.zeroPoints[0])),
+                         b.constF(params.high - params.zeroPoints[0]));
+  if (!b.level.hasFma)
+    return b.mul(b.toFloat(b.round(quotient)), scale);
+  // Rounding keeps the sign of a zero, which adding zero takes away.
+  return b.fma(math::RoundEvenOp::create(b, quotient), scale, b.constF(0));
+}
+
+/// What a value is behind a quantize and a dequantize of these parameters.
+static Value round(EmitArithmetic &arithmetic, const QuantParams &params, Value value) {
+  return emitRounding(arithmetic.b, params, value);
+}
+static Interval round(numerics::IntervalArithmetic &, const QuantParams &params, Interval value) {
+  if (!value.isBounded())
+    return value;
+  return {numerics::dequantize(params.low, params, 0),
+          numerics::dequantize(params.high, params, 0)};
+}
+static int round(numerics::DepthArithmetic &, const QuantParams &, int value) { return value + 6; }
+
 /// One op of a body; its operands are real values already, dequantized ones, too.
 template <typename A>
 static std::optional<nn::Real<A>> apply(A &arithmetic, Operation *op, nn::Reals<A> operands) {
   if (isa<DequantizeOp>(op))
     return operands.front();
+  if (isa<QuantizeOp>(op))
+    return round(arithmetic, paramsOf(op->getResult(0)), operands.front());
   if (nn::isOfReals(op))
     return nn::applyLaw(arithmetic, op, operands);
   if constexpr (std::is_same_v<A, EmitArithmetic>) {

@@ -47,6 +47,14 @@ LogicalResult codegen::emitProduct(ProgramEmitter &emitter, const FusedOp &fused
   return fused.op->emitOpError("has no kernel; see the rows of Kernels.def");
 }
 
+/// Whether an op rounds numbers to bytes, which are dequantized at once.
+static bool isRounding(Operation *op) {
+  auto quantize = dyn_cast<QuantizeOp>(op);
+  return quantize && isUnsignedByte(quantize.getType()) &&
+         isa<quant::UniformQuantizedType>(quantize.getType().getElementType()) &&
+         llvm::all_of(op->getUsers(), llvm::IsaPred<DequantizeOp>);
+}
+
 LogicalResult codegen::emitGroup(ProgramEmitter &emitter, GroupOp op) {
   if (!op.getBody().getOps<DequantizeWeightsOp>().empty())
     return emitStored(emitter, op);
@@ -55,7 +63,7 @@ LogicalResult codegen::emitGroup(ProgramEmitter &emitter, GroupOp op) {
     if (auto dequantize = dyn_cast<DequantizeOp>(inner)) {
       if (failed(expectSmall(inner, dequantize.getInput().getType())))
         return failure();
-    } else if (!inner->hasTrait<nn::Elementwise>()) {
+    } else if (!inner->hasTrait<nn::Elementwise>() && !isRounding(inner)) {
       return inner->emitOpError("cannot stand in a fused group: it is not element-wise");
     }
   }

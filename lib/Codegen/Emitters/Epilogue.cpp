@@ -198,6 +198,8 @@ Value Epilogue::loadPerChannel(KernelBuilder &b, ValueRange args, int number, Va
   Value block = signature.getValue(number, args);
   if (laneAxis != channelAxis)
     return b.loadSplat(block, position);
+  if (period)
+    return b.loadRepeated(block, position, period);
   if (again)
     return quarterStride ? b.reloadQuarters(block, position, quarterStride)
                          : b.reload(block, position);

@@ -29,6 +29,8 @@ public:
 
   /// From now on four lanes each are at the positions `position`, `position + stride` and so on.
   void readQuarters(int64_t stride) { quarterStride = stride; }
+  /// From now on lanes hold so many channels, again and again (0: all are others).
+  void readRepeated(int64_t channels) { period = channels; }
 
   bool isQuantizedResult() const { return resultIsQuantized; }
   bool isLong() const { return hasLongChain(fused) || rounding >= 0; }
@@ -89,6 +91,7 @@ private:
   ByteBounds byteBounds;                       ///< behind a pack
   int64_t channelAxis;                         ///< of the result
   int64_t quarterStride = 0;                   ///< 0: lanes are side by side
+  int64_t period = 0;                          ///< 0: lanes are different channels
   int result, multiplier = -1;                 ///< multiplier: M[c] or S[c]
   int leastProducts = -1;                      ///< what sums begin with, times M[c]: -2^23 * M[c]
   int scales = -1, reciprocals = -1,

@@ -73,6 +73,13 @@ Interval codegen::getEpilogueRange(const FusedOp &fused, Interval product) {
   return getBodyRange(fused, ranges);
 }
 
+Interval codegen::getElementwiseRange(const FusedOp &fused) {
+  llvm::DenseMap<Value, Interval> ranges;
+  for (Value inner : fused.getBodyInputs())
+    ranges[inner] = getRange(fused.getOuter(inner));
+  return getBodyRange(fused, ranges);
+}
+
 /// Whether all products of a range give the same stored values.
 static bool isConstantBeyond(const FusedOp &fused, Interval product) {
   Interval result = getEpilogueRange(fused, product);

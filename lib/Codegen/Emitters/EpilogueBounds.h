@@ -28,6 +28,9 @@ float getProductBound(const FusedOp &fused, llvm::ArrayRef<float> factors);
 /// What the body yields for such products and all that its other operands may hold.
 Interval getEpilogueRange(const FusedOp &fused, Interval product);
 
+/// What operators without a product yield, for all that they may read.
+Interval getElementwiseRange(const FusedOp &fused);
+
 /// The clamps of a product's numbers (integers without the zero point) that is quantized before the
 /// body. One is not needed if the product never gets there, or if the stored result is the same
 /// from the bound on, as behind a relu that comes to zero anyhow.

@@ -28,6 +28,8 @@ struct StridedCopy {
   /// Where both sides are bytes with the same channels and the same pitch: what lies between two
   /// pixels may go along.
   int64_t channels = 0, pitch = 0;
+  /// Elements between those that are copied may be read, and as many behind the last one.
+  bool mayReadBetween = false;
 
   void addDimension(int64_t size, int64_t inputStep, int64_t resultStep) {
     shape.push_back(size);
@@ -49,6 +51,7 @@ StridedCopy StridedCopy::normalized() const {
   StridedCopy copy;
   copy.inputBase = inputBase;
   copy.resultBase = resultBase;
+  copy.mayReadBetween = mayReadBetween;
   for (size_t d : order) {
     bool isPixel = pitch && shape[d] == channels && inputSteps[d] == 1 && resultSteps[d] == 1;
     int64_t size = isPixel ? pitch : shape[d];
@@ -170,6 +173,19 @@ static void emitFlatCopy(ProgramEmitter &emitter, Operation *op, const Signature
                   });
 }
 
+/// Every second or fourth byte becomes bytes side by side: the low ones of wider integers.
+static void copySparseRun(KernelBuilder &b, Value from, Value fromAt, int64_t step, Value to,
+                          Value toAt, int64_t size) {
+  constexpr int64_t kLanes = 16;
+  b.loopOverBlocks(size, kLanes, [&](Value at) {
+    Value bytes = vector::LoadOp::create(b, VectorType::get({step * kLanes}, b.getI8Type()), from,
+                                         ValueRange{b.addIndex(fromAt, b.mulIndex(at, step))});
+    Value wide = b.bitcast(bytes, b.getIntegerType(8 * step));
+    Value low = arith::TruncIOp::create(b, VectorType::get({kLanes}, b.getI8Type()), wide);
+    vector::StoreOp::create(b, low, to, ValueRange{b.addIndex(toAt, at)});
+  });
+}
+
 static void emitCopy(ProgramEmitter &emitter, Operation *op, Value input, Value result,
                      const StridedCopy &given) {
   StridedCopy copy = given.normalized();
@@ -187,17 +203,24 @@ static void emitCopy(ProgramEmitter &emitter, Operation *op, Value input, Value 
       !emitter.getLevel().isScalar() && copy.inputSteps.back() == 1 && copy.resultSteps.back() == 1;
   if (hasRuns && copy.shape.size() == 1)
     return emitFlatCopy(emitter, op, signature, copy);
+  bool hasSparseRuns = !emitter.getLevel().isScalar() && copy.mayReadBetween &&
+                       llvm::is_contained({2, 4}, copy.inputSteps.back()) &&
+                       copy.resultSteps.back() == 1 && copy.shape.back() >= 16;
   emitter.addStep(
       op, kernel::Kernels::copy, signature.arguments, copy.shape[0],
       [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
         ArrayRef<int64_t> walked(copy.shape);
-        emitLoopNest(b, hasRuns ? walked.drop_back() : walked, begin, end, [&](ValueRange i) {
+        bool walksRuns = hasRuns || hasSparseRuns;
+        emitLoopNest(b, walksRuns ? walked.drop_back() : walked, begin, end, [&](ValueRange i) {
           Value from =
               b.linearIndex(i, ArrayRef(copy.inputSteps).take_front(i.size()), copy.inputBase);
           Value to =
               b.linearIndex(i, ArrayRef(copy.resultSteps).take_front(i.size()), copy.resultBase);
           if (hasRuns)
             return copyRun(b, args[source], from, args[target], to, copy.shape.back());
+          if (hasSparseRuns)
+            return copySparseRun(b, args[source], from, copy.inputSteps.back(), args[target], to,
+                                 copy.shape.back());
           b.store(b.load(args[source], from), args[target], to);
         });
       });
@@ -248,9 +271,11 @@ LogicalResult codegen::emitSlice(ProgramEmitter &emitter, nn::SliceOp op) {
   return success();
 }
 
-LogicalResult codegen::emitTranspose(ProgramEmitter &emitter, nn::TransposeOp op) {
-  Value input = op.getInput();
-  Strides from = getStrides(getTensorType(input)), to = getStrides(op.getResult().getType());
+/// A transposition, whose result lies at `to`.
+static void emitTransposition(ProgramEmitter &emitter, Operation *op, nn::TransposeOp transpose,
+                              Value result, const Strides &to) {
+  Value input = transpose.getInput();
+  Strides from = getStrides(getTensorType(input));
   if (auto reshape = input.getDefiningOp<nn::ReshapeOp>(); reshape && isReadThrough(reshape)) {
     from = *getReshapedStrides(reshape.getInput().getType(), shapeOf(input));
     input = reshape.getInput();
@@ -258,9 +283,16 @@ LogicalResult codegen::emitTranspose(ProgramEmitter &emitter, nn::TransposeOp op
   StridedCopy copy;
   copy.inputBase = from.offset;
   copy.resultBase = to.offset;
-  for (auto [d, axis] : llvm::enumerate(op.getPermutation()))
-    copy.addDimension(shapeOf(op.getResult())[d], from.steps[axis], to.steps[d]);
-  emitCopy(emitter, op, input, op.getResult(), copy);
+  copy.mayReadBetween =
+      result != transpose.getResult() && getStorageType(getTensorType(input)).isInteger(8);
+  for (auto [d, axis] : llvm::enumerate(transpose.getPermutation()))
+    copy.addDimension(transpose.getType().getDimSize(d), from.steps[axis], to.steps[d]);
+  emitCopy(emitter, op, input, result, copy);
+}
+
+LogicalResult codegen::emitTranspose(ProgramEmitter &emitter, nn::TransposeOp op) {
+  if (!isPartOfShuffle(op))
+    emitTransposition(emitter, op, op, op.getResult(), getStrides(op.getType()));
   return success();
 }
 
@@ -278,6 +310,12 @@ LogicalResult codegen::emitReshape(ProgramEmitter &emitter, nn::ReshapeOp op) {
   RankedTensorType in = op.getInput().getType(), out = op.getResult().getType();
   if (getAliasRoot(op.getResult()) != op.getResult())
     return success(); // shares its input's memory
+  if (auto moved = op.getInput().getDefiningOp<nn::TransposeOp>();
+      moved && isPartOfShuffle(moved)) {
+    emitTransposition(emitter, op, moved, op.getResult(),
+                      *getReshapedStrides(out, moved.getType().getShape()));
+    return success();
+  }
   bool inIsDense = isRowMajor(in), outIsDense = isRowMajor(out);
   if (!inIsDense && !outIsDense)
     return op.emitOpError("has code generation where one side is dense only");

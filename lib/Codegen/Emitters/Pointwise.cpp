@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emitters.h"
+#include "EpilogueBounds.h"
 #include "octet/Numerics/Quantize.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
@@ -72,7 +73,7 @@ static constexpr int64_t kFlatBlock = 1024;
 
 /// Elements for which a walk loads once what repeats: few enough that what it works on stays in the
 /// first cache.
-static constexpr int64_t kRepeats = 4;
+static constexpr int64_t kRepeats = 4; // as many as emitVectors takes
 
 /// An element per element of the result, in the same order without gaps.
 static bool isSideBySide(const TensorView &view, const TensorView &result) {
@@ -149,7 +150,9 @@ private:
   ArrayRef<TensorView> getInputs() const { return ArrayRef(views).drop_back(); }
   const TensorView &getResult() const { return views.back(); }
   void bind(ValueRange args);
+  SmallVector<Value> loadInputs(KernelBuilder &b, int64_t laneAxis);
   void emitElement(KernelBuilder &b, int64_t lanes);
+  void emitVectors(KernelBuilder &b, int64_t axis, Value first, bool areSideBySide);
   void emitLine(KernelBuilder &b, int64_t axis, Value lower, Value upper);
   void emitNest(KernelBuilder &b, size_t depth, Value begin, Value end);
   void emitFlat(KernelBuilder &b, Value begin, Value end);
@@ -180,16 +183,51 @@ void PointwiseKernel::bind(ValueRange args) {
       flatten(view, result, period);
 }
 
+SmallVector<Value> PointwiseKernel::loadInputs(KernelBuilder &b, int64_t laneAxis) {
+  return llvm::map_to_vector(
+      getInputs(), [&](const TensorView &view) { return loadReal(b, view, indices, laneAxis); });
+}
+
+/// Behind one vector: what `compute` knows of its values is not known of others.
+static void forgetBounds(KernelBuilder &b) {
+  b.valuesAreFinite = false;
+  b.quotientBound = std::numeric_limits<float>::infinity();
+}
+
 /// The element at `indices`, and those that follow in the other lanes.
 void PointwiseKernel::emitElement(KernelBuilder &b, int64_t lanes) {
   b.lanes = lanes;
   int64_t laneAxis = lanes > 1 ? walk.laneAxis : -1;
-  SmallVector<Value> values;
-  for (const TensorView &view : getInputs())
-    values.push_back(loadReal(b, view, indices, laneAxis));
-  storeReal(b, compute(b, values), getResult(), indices, laneAxis);
-  b.valuesAreFinite = false;
+  storeReal(b, compute(b, loadInputs(b, laneAxis)), getResult(), indices, laneAxis);
+  forgetBounds(b);
   b.lanes = 1;
+}
+
+/// Four vectors from `first` on along an axis, which are side by side if it is that of the lanes;
+/// bytes are packed together.
+void PointwiseKernel::emitVectors(KernelBuilder &b, int64_t axis, Value first, bool areSideBySide) {
+  SmallVector<Value> values, places;
+  for (int64_t i = 0; i < 4; ++i) {
+    indices[axis] = b.addIndex(first, areSideBySide ? 16 * i : i);
+    b.lanes = 16;
+    const TensorView &result = getResult();
+    if (!storesPacked(b, result)) {
+      emitElement(b, 16);
+      continue;
+    }
+    Value real = compute(b, loadInputs(b, walk.laneAxis));
+    values.push_back(quantize(b, real, result, indices, walk.laneAxis, /*packSaturates=*/true));
+    places.push_back(b.linearIndex(indices, result.strides.steps, result.strides.offset));
+    forgetBounds(b);
+  }
+  b.lanes = 1;
+  if (values.empty())
+    return;
+  Value packed = kernel::PackOp::create(b, values);
+  if (areSideBySide)
+    return b.store(packed, getResult().memory, places[0]);
+  for (auto [i, place] : llvm::enumerate(places))
+    b.store(b.slice(packed, 16 * i, 16), getResult().memory, place);
 }
 
 /// One dimension from `lower` to `upper` in single lanes.
@@ -212,6 +250,9 @@ void PointwiseKernel::emitNest(KernelBuilder &b, size_t depth, Value begin, Valu
   if (depth + 1 == walk.order.size()) {
     if (walk.laneAxis < 0)
       return emitLine(b, axis, lower, upper);
+    if (int64_t size = getResult().shape()[axis]; depth > 0 && size % 64 == 0 && !b.keepsStructure)
+      return b.loopOverBlocks(
+          size, 64, [&](Value first) { emitVectors(b, axis, first, /*areSideBySide=*/true); });
     return b.loopOverBlocks(getResult().shape()[axis], 16, inLanes);
   }
   auto overAxis = [&](function_ref<void()> body) {
@@ -228,10 +269,8 @@ void PointwiseKernel::emitNest(KernelBuilder &b, size_t depth, Value begin, Valu
       size >= kRepeats)
     return b.loopOverBlocks(size, kRepeats, [&](Value first) {
       b.loopOverBlocks(getResult().shape()[walk.laneAxis], 16, [&](Value lane) {
-        for (int64_t i = 0; i < kRepeats; ++i) {
-          indices[axis] = b.addIndex(first, i);
-          inLanes(lane);
-        }
+        indices[walk.laneAxis] = lane;
+        emitVectors(b, axis, first, /*areSideBySide=*/false);
       });
     });
   overAxis([&] { emitNest(b, depth + 1, begin, end); });
@@ -243,6 +282,10 @@ void PointwiseKernel::emitFlat(KernelBuilder &b, Value begin, Value end) {
         upper = b.createIndex<arith::MinUIOp>(b.mulIndex(end, kFlatBlock), b.index(count));
   if (walk.laneAxis < 0)
     return emitLine(b, 0, lower, upper);
+  if (count >= 64)
+    return b.loop(lower, upper, 64, [&](Value i) {
+      emitVectors(b, 0, b.clampBlock(i, count, 64), /*areSideBySide=*/true);
+    });
   b.loop(lower, upper, 16, [&](Value i) {
     indices[0] = b.clampBlock(i, count, 16);
     emitElement(b, 16);
@@ -278,6 +321,8 @@ void codegen::emitPointwise(ProgramEmitter &emitter, Operation *op, const kernel
                   });
 }
 
+static float getLeastScale(Value value) { return *llvm::min_element(paramsOf(value).scales); }
+
 static float getLargestScale(Value value) {
   auto type = cast<quant::QuantizedType>(getElementTypeOrSelf(value));
   return *llvm::max_element(numerics::getParams(type).scales);
@@ -296,9 +341,14 @@ LogicalResult codegen::emitFusedElementwise(ProgramEmitter &emitter, const Fused
       llvm::all_of(inputs, [](Value input) {
         return isQuantized(input.getType()) && std::isfinite(0x1p16f * getLargestScale(input));
       });
+  Interval range = getElementwiseRange(fused);
+  float bound = isQuantized(fused.getResult().getType())
+                    ? range.getMagnitude() / getLeastScale(fused.getResult())
+                    : range.getMagnitude();
   emitPointwise(emitter, fused.op, kernel::Kernels::elementwise, inputs, fused.getResult(),
                 [&](KernelBuilder &b, ValueRange values) {
-                  b.valuesAreFinite = isFinite;
+                  b.valuesAreFinite = isFinite || range.isBounded();
+                  b.quotientBound = bound;
                   llvm::DenseMap<Value, Value> known;
                   for (auto [value, real] : llvm::zip(inner, values))
                     known[value] = real;

@@ -267,7 +267,9 @@ Value codegen::quantize(KernelBuilder &b, Value value, const TensorView &view, V
   auto params = numerics::getParams(cast<quant::QuantizedType>(view.type.getElementType()));
   QuantizeOperands by;
   by.packSaturates = packSaturates;
-  by.isWord = fitsInWords(params);
+  by.isSmall = hasReciprocals(params) && b.quotientBound < float(1 << 29);
+  constexpr float kMostInWord = (1 << 15) - 512; // a zero point is added
+  by.isWord = fitsInWords(params) && (!by.isSmall || b.quotientBound < kMostInWord);
   auto loadScale = [&](int64_t part) {
     return loadParameterOf(b, view, view.scales, part * params.scales.size(), indices, laneAxis);
   };
@@ -280,13 +282,16 @@ Value codegen::quantize(KernelBuilder &b, Value value, const TensorView &view, V
   return quantizeBy(b, value, by);
 }
 
+bool codegen::storesPacked(KernelBuilder &b, const TensorView &view) {
+  return b.lanes == 16 && !b.level.isScalar() && view.isQuantized() && isUnsignedByte(view.type) &&
+         hasFullRange(numerics::getParams(cast<quant::QuantizedType>(view.type.getElementType())));
+}
+
 void codegen::storeReal(KernelBuilder &b, Value value, const TensorView &view, ValueRange indices,
                         int64_t laneAxis) {
   if (!view.isQuantized())
     return storeRaw(b, value, view, indices);
-  auto type = cast<quant::QuantizedType>(view.type.getElementType());
-  bool packs = b.lanes == 16 && !b.level.isScalar() && isUnsignedByte(view.type) &&
-               hasFullRange(numerics::getParams(type));
+  bool packs = storesPacked(b, view);
   value = quantize(b, value, view, indices, laneAxis, packs);
   if (!packs)
     return storeRaw(b, value, view, indices);

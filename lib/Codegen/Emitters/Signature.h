@@ -112,6 +112,9 @@ void storeRaw(KernelBuilder &b, mlir::Value value, const TensorView &view,
 /// Real values: [N.dequantize] for quantized tensors.
 mlir::Value loadReal(KernelBuilder &b, const TensorView &view, mlir::ValueRange indices,
                      int64_t laneAxis);
+/// Whether sixteen lanes of a quantized tensor are stored by a saturating pack, which is the only
+/// clamp.
+bool storesPacked(KernelBuilder &b, const TensorView &view);
 /// Stores a real value, [N.quantize] for quantized tensors.
 void storeReal(KernelBuilder &b, mlir::Value value, const TensorView &view,
                mlir::ValueRange indices, int64_t laneAxis);

@@ -31,7 +31,16 @@ SmallVector<SmallVector<Value>> TileProducts::broadcastSteps(KernelBuilder &b, V
 }
 
 Value TileProducts::load(KernelBuilder &b, Value memory, Value at) const {
-  return vector::LoadOp::create(b, VectorType::get({64}, b.getI8Type()), memory, ValueRange{at});
+  return fromBytes(
+      b, vector::LoadOp::create(b, VectorType::get({64}, b.getI8Type()), memory, ValueRange{at}));
+}
+
+Value TileProducts::loadSecondHalf(KernelBuilder &b, Value memory, Value at) const {
+  Value half = vector::LoadOp::create(b, VectorType::get({32}, b.getI8Type()), memory,
+                                      ValueRange{b.addIndex(at, 32)});
+  SmallVector<int64_t> twice =
+      llvm::map_to_vector(llvm::seq<int64_t>(0, 64), [](int64_t byte) { return byte % 32; });
+  return fromBytes(b, vector::ShuffleOp::create(b, half, half, twice));
 }
 
 SmallVector<Value> TileProducts::loadWeights(KernelBuilder &b, Value memory, Value at) const {
@@ -47,6 +56,7 @@ namespace {
 struct ByteProducts : TileProducts {
   int64_t inputs() const override { return 4; }
   int64_t partSize() const override { return 64; }
+  bool takesHalfPanels() const override { return true; }
   Value multiplyAdd(KernelBuilder &b, Value sum, Value input, Value weights) const override {
     return kernel::Dot4Op::create(b, sum.getType(), sum, input, weights, /*is_signed=*/false);
   }

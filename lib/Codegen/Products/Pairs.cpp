@@ -30,13 +30,14 @@ struct PairProducts : TileProducts {
   /// Few pixels fit in registers, but not all the weights.
   bool keepsInput(int64_t inputVectors) const override { return inputVectors <= 2; }
 
+  bool takesHalfPanels() const override { return true; }
   bool readsI16() const override { return true; }
   SmallVector<Value> split(KernelBuilder &b, Value input) const override {
     auto [even, odd] = b.widenBytes(input, /*isSigned=*/false);
     return {even, odd};
   }
-  Value load(KernelBuilder &b, Value memory, Value at) const override {
-    return b.bitcast(TileProducts::load(b, memory, at), b.getI16Type());
+  Value fromBytes(KernelBuilder &b, Value bytes) const override {
+    return b.bitcast(bytes, b.getI16Type());
   }
   Value multiplyAdd(KernelBuilder &b, Value sum, Value input, Value weights) const override {
     return kernel::Dot2Op::create(b, sum.getType(), sum, input, weights);

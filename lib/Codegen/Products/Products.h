@@ -52,6 +52,8 @@ public:
   virtual int64_t inputShift() const { return 0; }
   /// The parameters of an input of this type behind the shift.
   QuantParams getInputParams(mlir::RankedTensorType input) const;
+  /// Whether vectors may hold two pixels of eight outputs, and tiles such vectors beside others.
+  virtual bool takesHalfPanels() const { return false; }
   /// Whether a tile's input stays in registers while the weights come and go, or the other way
   /// round.
   virtual bool keepsInput(int64_t /*inputVectors*/) const { return false; }
@@ -76,6 +78,10 @@ public:
   broadcastSteps(KernelBuilder &b, mlir::Value memory, mlir::Value at, int64_t steps) const;
   /// One part from memory, of weights or of input that was split before.
   virtual mlir::Value load(KernelBuilder &b, mlir::Value memory, mlir::Value at) const;
+  /// The same of weights, lanes 8 to 15 in both halves.
+  mlir::Value loadSecondHalf(KernelBuilder &b, mlir::Value memory, mlir::Value at) const;
+  /// 64 bytes of weights as they are multiplied.
+  virtual mlir::Value fromBytes(KernelBuilder & /*b*/, mlir::Value bytes) const { return bytes; }
   /// All parts of a vector of weights.
   llvm::SmallVector<mlir::Value> loadWeights(KernelBuilder &b, mlir::Value memory,
                                              mlir::Value at) const;

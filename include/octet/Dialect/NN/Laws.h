@@ -5,10 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Each law of docs/numerics.md, section 4, "Element by element", written once, over an arithmetic A
-// (octet/Numerics/Arithmetic.h): numbers of the compiler, emitted code, bounds, depth. To add an
-// op, add one `law` for its class. The formulas give the same bits as the page; some are reordered,
-// or clamp where no bit changes, to be faster.
+// Each law of docs/numerics.md, section 4, "Element by element", once, over an arithmetic A
+// (octet/Numerics/Arithmetic.h): numbers of the compiler, emitted code, bounds, depth. Formulas
+// give the bits of the page; some are reordered, or clamp where no bit changes, to be faster.
 //
 //===----------------------------------------------------------------------===//
 
@@ -240,9 +239,10 @@ template <typename A> Real<A> law(A &a, HardSigmoidOp op, Reals<A> x) {
   return hardSigmoid(a, x[0], op.getAlpha().convertToFloat(), op.getBeta().convertToFloat());
 }
 
-/// [N.hard_swish]
+/// [N.hard_swish] Clamped from above first, which changes no number: LLVM has fewer instructions.
 template <typename A> Real<A> law(A &a, HardSwishOp, Reals<A> x) {
-  return a.mul(x[0], hardSigmoid(a, x[0], 1.0f / 6.0f, 0.5f));
+  Real<A> sum = a.fma(a.real(1.0f / 6.0f), x[0], a.real(0.5f));
+  return a.mul(x[0], a.max(a.min(sum, a.real(1.0f)), a.real(0)));
 }
 
 /// [N.exp]
