@@ -153,7 +153,13 @@ class Computed(nn.Module):
         return torch.ops.quantized_decomposed.quantize_per_tensor.tensor(x, scale, torch.tensor(0), 0, 255, torch.uint8)
 
 
+class Integers(nn.Module):
+    def forward(self, x):
+        return torch.ops.quantized_decomposed.dequantize_per_tensor.default(x.int(), 0.5, 0, -2**31, 2**31 - 1, torch.int32)
+
+
 @pytest.mark.parametrize("module, inputs, message", [
+    (Integers(), (torch.randn(3),), "integers of torch.int32; give int8 or uint8"),
     (Wide(), (torch.randn(3),), "integers of torch.int16; give int8 or uint8"),
     (Computed(), (torch.randn(3), torch.tensor(0.5)), "scales that the network computes; quantize statically"),
 ])

@@ -164,8 +164,9 @@ def _round_trip(x):
     decomposed = torch.ops.quantized_decomposed
     whole = decomposed.quantize_per_tensor.default(x, 0.0625, 100, 0, 255, torch.uint8)
     narrow = decomposed.quantize_per_tensor.tensor(x, torch.tensor(0.0625), torch.tensor(-3), -20, 19, torch.int8)
+    bias = decomposed.dequantize_per_channel.default(torch.tensor([-500, 3, 0, 70000, 1, 2], dtype=torch.int32), SCALES, ZEROS * 0, 0, -2**31, 2**31 - 1, torch.int32)
     each = decomposed.quantize_per_channel.default(x, SCALES, ZEROS, 1, -128, 127, torch.int8)
-    return (whole, decomposed.dequantize_per_tensor.default(whole, 0.0625, 100, 0, 255, torch.uint8) + 1,
+    return (whole, x + bias.reshape(6, 1), decomposed.dequantize_per_tensor.default(whole, 0.0625, 100, 0, 255, torch.uint8) + 1,
             decomposed.dequantize_per_tensor.default(narrow, 0.0625, -3, -20, 19, torch.int8),
             decomposed.dequantize_per_channel.default(each, SCALES, ZEROS, 1, -128, 127, torch.int8))
 

@@ -3,7 +3,7 @@
 """A network under construction: what the rows of the table of operators work with."""
 from __future__ import annotations
 
-from typing import Any, List, Optional, Sequence, Union
+from typing import Any, Dict, List, Optional, Sequence, Union
 
 import torch
 
@@ -81,6 +81,7 @@ class Net:
     def __init__(self) -> None:
         self.builder = Builder()
         self.result: Any = None
+        self.kept: Dict[int, Value] = {}  # which queries a mask of attention leaves keys, by the mask
         self._origin, self._source, self._constants = "", ("", 0, "", 0), 0
 
     def set_origin(self, name: str, source_class: str, index: int, file: str, line: int) -> None:

@@ -37,18 +37,22 @@ def attention(net: Net, query: Value, key: Value, value: Value, attn_mask: Optio
 
 def _without_masked_rows(net: Net, attended: Value, mask: Value) -> Value:
     """Zeros for queries whose keys are all left out, of which softmax would make the mean or NaN."""
-    if mask.tensor is not None:
-        lowest = mask.tensor if mask.dtype == torch.bool else mask.tensor != -torch.inf
-        is_kept = lowest.any(-1, keepdim=True)
-        kept = net.constant(is_kept)
-        if is_kept.all():
-            return attended
-    else:
-        numbers = net.cast(mask, torch.float32)
-        most = net.nn("reduce_max", numbers, axes=[mask.rank - 1], keep_dims=True)
-        least = 0.5 if mask.dtype == torch.bool else torch.finfo(torch.float32).min
-        kept = net.compose("GreaterOrEqual", most, net.constant(torch.tensor([least])))
+    kept = _find_kept(net, mask)
+    if kept.tensor is not None and kept.tensor.all():
+        return attended
     return net.nn("select", kept, attended, net.constant(torch.zeros(1)), dtype=torch.float32)
+
+
+def _find_kept(net: Net, mask: Value) -> Value:
+    """Which queries have a key; once for a mask that several layers have."""
+    if mask.tensor is not None:
+        left = mask.tensor if mask.dtype == torch.bool else mask.tensor != -torch.inf
+        return net.constant(left.any(-1, keepdim=True))
+    if mask.number not in net.kept:
+        most = net.nn("reduce_max", net.cast(mask, torch.float32), axes=[mask.rank - 1], keep_dims=True)
+        least = 0.5 if mask.dtype == torch.bool else torch.finfo(torch.float32).min
+        net.kept[mask.number] = net.compose("GreaterOrEqual", most, net.constant(torch.tensor([least])))
+    return net.kept[mask.number]
 
 
 def _repeated(net: Net, x: Value, times: int) -> Value:

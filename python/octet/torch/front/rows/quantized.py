@@ -22,8 +22,8 @@ def _known(parameter: Union[Value, float, int], dtype: torch.dtype) -> torch.Ten
     return torch.tensor(parameter, dtype=dtype)
 
 
-def _parameters(net: Net, scale: Any, zero_point: Any, dtype: torch.dtype) -> Any:
-    if dtype not in _BYTES:
+def _parameters(net: Net, scale: Any, zero_point: Any, dtype: torch.dtype, is_constant: bool = False) -> Any:
+    if dtype not in _BYTES and not (is_constant and dtype == torch.int32):  # biases
         raise Unsupported(f"integers of {dtype}; give int8 or uint8")
     zeros = torch.zeros_like(_known(scale, torch.float32)) if zero_point is None else _known(zero_point, torch.int64)
     return net.constant(_known(scale, torch.float32).reshape(zeros.shape)), net.constant(zeros.to(dtype))
@@ -39,7 +39,7 @@ def _quantize(net: Net, x: Value, scale: Any, zero_point: Any, low: int, high: i
 
 
 def _dequantize(net: Net, x: Value, scale: Any, zero_point: Any, dtype: torch.dtype, axis: int = 0) -> Value:
-    return net.compose("DequantizeLinear", x, *_parameters(net, scale, zero_point, dtype), axis=axis)
+    return net.compose("DequantizeLinear", x, *_parameters(net, scale, zero_point, dtype, x.tensor is not None), axis=axis)
 
 
 def quantize_per_tensor(net: Net, x: Value, scale: Any, zero_point: Any, quant_min: int, quant_max: int, dtype: torch.dtype) -> Value:
