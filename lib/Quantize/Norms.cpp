@@ -40,6 +40,26 @@ DenseSet<Operation *> octet::findNormOps(Block &block) {
   return found;
 }
 
+/// A number, or one for each channel.
+static bool isVector(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  Operation *source = value.getDefiningOp();
+  return type && source && source->hasTrait<OpTrait::ConstantLike>() &&
+         llvm::count_if(type.getShape(), [](int64_t size) { return size != 1; }) <= 1;
+}
+
+/// What an operator scales or shifts by a constant, if nothing else reads it: the unit that
+/// computes it takes the operator into its epilogue.
+static Value getScaled(Operation *op) {
+  if (!op->hasTrait<nn::Elementwise>() || op->getNumOperands() != 2)
+    return {};
+  for (auto [value, other] : {std::pair(0, 1), std::pair(1, 0)})
+    if (isVector(op->getOperand(other)) && op->getOperand(value).hasOneUse() &&
+        op->getOperand(value).getDefiningOp())
+      return op->getOperand(value);
+  return {};
+}
+
 namespace {
 
 /// Which values operators that stay float compute.
@@ -56,8 +76,10 @@ public:
     if (op && op->hasTrait<OpTrait::ConstantLike>())
       return true;
     const Decision *producer = byOp.lookup(op);
-    if (!producer || !producer->readsIntegers())
-      return producer;
+    if (!producer || !producer->readsIntegers()) {
+      Value scaled = op ? getScaled(op) : Value();
+      return producer && (!scaled || isFloat(scaled));
+    }
     if (isDynamic(*producer))
       return true;
     return PatternOp(producer->unit->pattern).getObservation() == Observation::shared &&

@@ -16,6 +16,7 @@ import compare  # noqa: E402
 import networks  # noqa: E402
 import onnx_files  # noqa: E402
 import packaged  # noqa: E402
+import packaged_accuracy  # noqa: E402
 import peers  # noqa: E402
 import speed  # noqa: E402
 import survey  # noqa: E402
@@ -49,6 +50,27 @@ def test_two_compilers_code_is_timed_and_compared(monkeypatch):
 
 def test_geometric_mean():
     assert tables.geometric_mean([1, 4, 16]) == pytest.approx(4)
+
+
+def test_lines_are_compared_by_their_characters():
+    """Class 0 is a blank; equal neighbours are one character."""
+    outputs = lambda *classes: [np.eye(5)[list(classes)][None]]  # noqa: E731
+    assert packaged_accuracy.read_line(outputs(1, 1, 0, 1, 2, 2, 0)) == [1, 1, 2]
+    assert [packaged_accuracy.count_edits(a, b) for a, b in (("abc", "abc"), ("abc", "axc"), ("abc", "bc"), ("", "ab"))] == [0, 1, 1, 2]
+    assert packaged_accuracy.judge_lines([outputs(1, 0, 2), outputs(3, 4)], [outputs(1, 0, 2), outputs(3, 3)]) == 0.75
+
+
+def test_shares_of_integers():
+    row = lambda operator, verdict, macs: SimpleNamespace(operator=operator, verdict=verdict, macs=macs)  # noqa: E731
+    report = [row("nn.conv+nn.relu", "int8", 60), row("nn.conv", "int8 to float", 20), row("nn.linear", "int8", 10), row("nn.matmul", "float", 10)]
+    assert packaged_accuracy.get_shares(report) == (0.75, 0.7, 0.9)
+
+
+def test_peers_that_fail_are_no_best(monkeypatch, capsys):
+    monkeypatch.setattr(packaged_accuracy, "run_peer", lambda name, task, feeds: {"a": 1, "b": 3}[name])
+    task = SimpleNamespace(name="net")
+    assert packaged_accuracy.run_best(("a", "b", "none"), task, [], lambda value: value) == 3
+    assert packaged_accuracy.run_best(("none",), task, [], lambda value: value) is None and "net: none: 'none'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("seconds, text", [(None, "missing"), (17.04e-6, "17.0"), (298.4e-6, "298"), (14.8e-3, "14800")])

@@ -1,0 +1,252 @@
+#!/usr/bin/env python3
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What int8 costs in networks of Python packages, default settings, beside onnxruntime's static int8 and NNCF's best preset.
+
+    tools/bench/packaged_accuracy.py                       all whose package is installed (tools/dev/setup --networks)
+    tools/bench/packaged_accuracy.py ppocr4_rec nudenet --evaluate 200
+    tools/bench/packaged_accuracy.py --files zoo/          networks of make_networks.py as well: signal to noise, dB
+
+Lines of text are drawn, pictures and sound are those of the shared data, files those of Python's library. Calibration and evaluation
+have no sample in common. Every measure compares with float, which is onnxruntime's: "characters" is 1 less the edit distance over the
+length of what float reads; "boxes" is the F1 of detections; "same" is the share of samples with the same answer; "SQNR" in dB. "conv" is the
+share of the convolutions' multiply-adds whose operands and result are integers; "all" of all multiply-adds, "to float" with those that have float results.
+"""
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+
+import networks
+import numpy as np
+import onnx_files
+import packaged
+import peers
+import tables
+from survey import get_sqnr
+
+PEERS = {"ort": ("ort-u8s8",), "nncf": ("ov-int8", "ov-mixed", "ov-transf")}
+
+
+# ---- samples -------------------------------------------------------------------------------------------------------------
+def list_pictures():
+    folder = networks.SHARED / "models" / "data" / "imagenet_sample_500"
+    if not folder.is_dir():
+        raise SystemExit(f"no pictures: {folder} is missing (set OCTET_SHARED)")
+    return sorted(folder.glob("*.jpg"))
+
+
+def read_picture(index, size):
+    from PIL import Image
+
+    files = list_pictures()
+    return np.asarray(Image.open(files[index % len(files)]).convert("RGB").resize(size, Image.BILINEAR), np.float32)
+
+
+def draw_line(index, width=320):
+    """A line of words in one of some fonts, sizes and colours, with noise, as PP-OCR's recognition reads it."""
+    import pydoc_data.topics
+    from PIL import Image, ImageDraw, ImageFont
+
+    rng, fonts = np.random.default_rng(index), sorted(Path("/usr/share/fonts/truetype/dejavu").glob("DejaVuS*.ttf"))
+    if not fonts:
+        raise SystemExit("no fonts: install fonts-dejavu")
+    words = [word for _, text in sorted(pydoc_data.topics.topics.items()) for word in text.split() if word.isascii()]
+    text = " ".join(words[(start := int(rng.integers(len(words) - 4))): start + int(rng.integers(1, 4))])[:24]
+    font = ImageFont.truetype(str(fonts[rng.integers(len(fonts))]), 30)
+    paper, ink = rng.integers(150, 256, 3), rng.integers(0, 100, 3)
+    image = Image.new("RGB", (int(font.getlength(text)) + 12, 48), tuple(map(int, paper)))
+    ImageDraw.Draw(image).text((6, 5), text, tuple(map(int, ink)), font)
+    image = image.resize((min(width, image.width), 48), Image.BILINEAR)
+    pixels = np.clip(np.asarray(image, np.float32) + rng.normal(scale=rng.uniform(0, 12), size=(48, image.width, 1)), 0, 255)
+    line = np.zeros((3, 48, width), np.float32)
+    line[:, :, : image.width] = (pixels.transpose(2, 0, 1)[::-1] / 255 - 0.5) / 0.5
+    return {"x": line[None]}
+
+
+def make_image(index, name, size, scale, offset, is_last):
+    """A picture as numbers x * scale + offset, channels first or last."""
+    picture = read_picture(index, size) * np.float32(scale) + np.float32(offset)
+    return {name: np.ascontiguousarray(picture if is_last else picture.transpose(2, 0, 1), np.float32)[None]}
+
+
+def read_bytes(index):
+    """The first and last 1024 bytes of a file of Python's library, as magika reads them."""
+    import os
+
+    files = sorted(path for path in Path(os.__file__).parent.glob("**/*") if path.is_file() and path.stat().st_size > 2048)
+    data = files[index * 7919 % len(files)].read_bytes()
+    return {"bytes": np.frombuffer(data[:1024].lstrip().ljust(1024, b"\0")[:1024] + data[-1024:], np.uint8).astype(np.int32)[None]}
+
+
+def crop_picture(index, name, size):
+    """A window of a picture, as the second and third network of MTCNN read it."""
+    rng, picture = np.random.default_rng(index), read_picture(index, (96, 96))
+    top, left = rng.integers(0, 96 - size, 2)
+    return {name: ((picture[top: top + size, left: left + size] - 127.5) / 128)[None]}
+
+
+# ---- measures ------------------------------------------------------------------------------------------------------------
+def count_edits(a, b):
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        before, row[0] = row[0], i
+        for j, y in enumerate(b, 1):
+            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (x != y))
+    return row[-1]
+
+
+def read_line(outputs):
+    """What the best class of every column says, equal neighbours once, without blanks."""
+    best = outputs[0][0].argmax(-1)
+    return [int(c) for c, before in zip(best, [0, *best[:-1]]) if c and c != before]
+
+
+def judge_lines(expected, got):
+    lines = [(read_line(a), read_line(b)) for a, b in zip(expected, got)]
+    return 1 - sum(count_edits(a, b) for a, b in lines) / max(1, sum(len(a) for a, _ in lines))
+
+
+def find_boxes(outputs, least=0.2, overlap=0.45):
+    """(class, corners) of YOLOv8's detections."""
+    evaluate, found = networks.load_evaluate(), outputs[0][0].T
+    scores, classes = found[:, 4:].max(1), found[:, 4:].argmax(1)
+    corners, kept = np.concatenate([found[:, :2] - found[:, 2:4] / 2, found[:, :2] + found[:, 2:4] / 2], 1), []
+    for i in np.argsort(-scores, kind="stable"):
+        if scores[i] < least:
+            break
+        if all(classes[i] != classes[j] or evaluate.iou(corners[i], corners[j]) < overlap for j in kept):
+            kept.append(i)
+    return [(classes[i], corners[i]) for i in kept]
+
+
+def judge_boxes(expected, got):
+    evaluate, both, either = networks.load_evaluate(), 0, 0
+    for a, b in zip(map(find_boxes, expected), map(find_boxes, got)):
+        either += len(a) + len(b)
+        for kind, box in a:
+            match = next((i for i, (other, place) in enumerate(b) if other == kind and evaluate.iou(box, place) >= 0.5), None)
+            if match is not None:
+                both += 1
+                b.pop(match)
+    return 2 * both / max(1, either)
+
+
+def judge_classes(expected, got):
+    return float(np.mean([np.argmax(a[0]) == np.argmax(b[0]) for a, b in zip(expected, got)]))
+
+
+def judge_threshold(least, output):
+    """The share of elements whose last column is on the same side of a threshold."""
+    return lambda expected, got: float(np.mean([(a[output][..., -1] > least) == (b[output][..., -1] > least) for a, b in zip(expected, got)]))
+
+
+def judge_noise(expected, got):
+    stack = lambda outputs: [np.stack(arrays) for arrays in zip(*outputs)]  # noqa: E731
+    return get_sqnr(stack(got), stack(expected))
+
+
+@dataclass(frozen=True)
+class Case:
+    """How a network is fed and judged."""
+
+    sample: object  # index -> feed
+    measure: str
+    judge: object  # (outputs of float, outputs) -> a number
+
+
+def make_cases():
+    line = Case(draw_line, "characters", judge_lines)
+    picture = lambda **arguments: lambda index: make_image(index, **arguments)  # noqa: E731
+    mtcnn = {"size": (160, 120), "scale": 1 / 128, "offset": -127.5 / 128, "is_last": True}
+    return {
+        "ppocr4_rec": line, "ppocr5_rec": line,
+        "ppocr4_det": Case(picture(name="x", size=(320, 320), scale=1 / 58, offset=-2.1, is_last=False), "SQNR", judge_noise),
+        "nudenet": Case(picture(name="images", size=(320, 320), scale=1 / 255, offset=0, is_last=False), "boxes", judge_boxes),
+        "magika": Case(read_bytes, "same", judge_classes),
+        "mtcnn_pnet": Case(picture(name="input_1", **mtcnn), "same", judge_threshold(0.6, 1)),
+        "mtcnn_rnet": Case(lambda index: crop_picture(index, "input_2", 24), "same", judge_threshold(0.7, 1)),
+        "mtcnn_onet": Case(lambda index: crop_picture(index, "input_3", 48), "same", judge_threshold(0.7, 2)),
+    }
+
+
+# ---- libraries -----------------------------------------------------------------------------------------------------------
+def run_peer(name, task, feeds):
+    get_model, path = peers.PEERS[name][1], None
+    path = get_model(task)
+    if path.suffix == ".xml":
+        import openvino
+
+        compiled = openvino.Core().compile_model(str(path), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+        return [[np.array(array) for array in compiled(feed).values()] for feed in feeds]
+    session = onnx_files.make_session(path)
+    return [session.run(None, feed) for feed in feeds]
+
+
+def run_best(names, task, feeds, judge):
+    """The best value of some peers; None if none of them takes the network."""
+    values = []
+    for name in names:
+        try:
+            values.append(judge(run_peer(name, task, feeds)))
+        except Exception as error:  # whatever a peer throws
+            print(f"  {task.name}: {name}: {str(error).strip().splitlines()[0][:120] if str(error).strip() else type(error).__name__}", file=sys.stderr)
+    return max(values, default=None)
+
+
+def get_shares(report):
+    """Of convolutions in integers throughout; of all operators; of these with float results."""
+    count = lambda rows: sum(row.macs for row in rows)  # noqa: E731
+    convolutions = [row for row in report if row.operator.startswith("nn.conv")]
+    whole = lambda rows: count(row for row in rows if row.verdict == "int8")  # noqa: E731
+    products = whole(report) + count(row for row in report if row.verdict == "int8 to float")
+    total = max(1, count(report))
+    return whole(convolutions) / max(1, count(convolutions)), whole(report) / total, products / total
+
+
+def measure(octet, task, feeds, measure_name, judge):
+    expected = [task.session.run(None, feed) for feed in feeds]
+    model = octet.compile(task.onnx, calibration_data=networks.as_arrays(task.calib()), input_shapes=task.shapes or None)
+    got = [list(model.run(feed).values()) for feed in feeds]
+    rate = lambda outputs: judge(expected, outputs)  # noqa: E731
+    values = [rate(got), *(run_best(names, task, feeds, rate) for names in PEERS.values())]
+    show = lambda value: "-" if value is None else f"{value:.1f} dB" if measure_name == "SQNR" else f"{value:.2%}"  # noqa: E731
+    return [measure_name, *map(show, values), *(f"{share:.1%}" for share in get_shares(model.report)), len(feeds)]
+
+
+def make_packaged_task(name, case, count):
+    network = packaged.find([name])
+    if not network:
+        return None
+    network, calibration = network[0], [case.sample(index) for index in range(count)]
+    return SimpleNamespace(name=name, onnx=network.path, shapes=network.shapes, session=onnx_files.make_session(network.path), calib=lambda: calibration)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    cases = make_cases()
+    parser.add_argument("names", nargs="*", metavar="name", help=", ".join(cases) + "; all by default")
+    parser.add_argument("--files", nargs="*", type=Path, default=[], help="ONNX files or folders; the first half of their samples calibrates")
+    parser.add_argument("--calibrate", type=int, default=64, help="number of samples that calibrate")
+    parser.add_argument("--evaluate", type=int, default=128, help="number of samples that judge")
+    options = parser.parse_args()
+    if unknown := sorted(set(options.names) - set(cases)):
+        parser.error(f"unknown network {', '.join(unknown)}; there are {', '.join(cases)}")
+    octet, table = tables.import_octet(), tables.Table(network=24, measure=10, octet=9, ort=9, nncf=9, conv=7, all=7, to_float=8, samples=7)
+    for name in options.names or ([] if options.files else cases):
+        if task := make_packaged_task(name, cases[name], options.calibrate):
+            feeds = [cases[name].sample(options.calibrate + index) for index in range(options.evaluate)]
+            table.row(name, *measure(octet, task, feeds, cases[name].measure, cases[name].judge))
+    for file in onnx_files.find_files(options.files):
+        task = onnx_files.make_task(file, {})
+        feeds = task.calib()
+        calibration, feeds = feeds[: len(feeds) // 2], feeds[len(feeds) // 2:]
+        task.calib = lambda kept=calibration: kept
+        table.row(task.name, *measure(octet, task, feeds, "SQNR", judge_noise))
+
+
+if __name__ == "__main__":
+    main()
