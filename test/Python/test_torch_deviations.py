@@ -9,6 +9,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (pip insta
 pytest.importorskip("torch.ao.quantization.quantize_fx", reason="this PyTorch has no torch.ao.quantization")
 pytest.importorskip("octet")
 import torch_fuzz  # noqa: E402
+import torch_fuzz_training  # noqa: E402
 import torch_graphs  # noqa: E402
 import torch_layers  # noqa: E402
 import torch_weights  # noqa: E402
@@ -120,3 +121,17 @@ def test_transposed_weights_have_scales_of_output_channels(compiler):
     ours = torch_weights.read_ours(torch_fuzz.quantize_fx.convert_to_reference_fx(prepared)._converted.bytecode)["0.weight"][0]
     expected = module[0].weight.detach().abs().amax((0, 2, 3)) / 127.5
     assert ours.scales == pytest.approx(expected.numpy(), rel=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_trained_layer_with_norm_and_relu_is_one_unit(compiler):
+    torch.manual_seed(0)
+    module, inputs = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.ReLU()).train(), (torch.randn(3, 4),)
+    mapping = ao.get_default_qat_qconfig_mapping("x86")
+    counts = []
+    for quantization in (torch_fuzz_training.theirs, torch_fuzz.quantize_fx):
+        prepared = quantization.prepare_qat_fx(module, mapping, inputs)
+        prepared(*inputs)
+        counts.append(quantization.convert_to_reference_fx(prepared.eval()))
+    assert len(torch_graphs.read_module(counts[0], inputs).pairs) == 3
+    assert len(torch_graphs.read_text(counts[1].code).pairs) == 2

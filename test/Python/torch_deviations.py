@@ -8,6 +8,8 @@ import torch
 from torch import nn
 from torch.ao.nn.intrinsic import BNReLU2d
 from torch.ao.nn.intrinsic.modules.fused import _FusedModule
+from torch.ao.nn.intrinsic.qat import LinearBn1d
+from torch.ao.quantization.fake_quantize import FixedQParamsFakeQuantize
 from torch.ao.quantization.observer import FixedQParamsObserver
 from torch.ao.quantization.qconfig import qconfig_equals
 from torch.nn import functional as F
@@ -15,6 +17,7 @@ from torch.nn import functional as F
 #: What PyTorch's fusion takes together: the first module, and what comes behind it.
 FUSED = {nn.Conv2d, nn.ConvTranspose2d, nn.Linear, nn.BatchNorm2d}
 FUSED_BEHIND = {nn.BatchNorm2d, nn.BatchNorm1d, nn.ReLU, F.relu}
+KNOWN = (FixedQParamsObserver, FixedQParamsFakeQuantize)
 RELUS = (F.relu, torch.relu, nn.ReLU)
 #: The scales of operators whose results have a known range, by their names.
 KNOWN_SCALES = {name: 1 / 256 for name in ("sigmoid", "hardsigmoid", "sigmoid_", "hardsigmoid_", "Sigmoid", "Hardsigmoid", "Softmax")}
@@ -54,7 +57,7 @@ def is_cut(prepared, backend):
     qconfigs, patterns = prepared.meta["_observed_graph_module_attrs"].node_name_to_qconfig, [config.pattern for config in backend.configs]
     for node in prepared.graph.nodes:
         observer = prepared.get_submodule(str(node.target)) if is_observer(prepared, node) else None
-        if not isinstance(observer, FixedQParamsObserver):
+        if not isinstance(observer, KNOWN):
             continue
         source = node.args[0]
         while not _knows(prepared, source, float(observer.scale), qconfigs, patterns):
@@ -69,7 +72,7 @@ def _knows(prepared, node, scale, qconfigs, patterns):
     """Whether a unit has results of this known scale."""
     kind, qconfig = get_kind(prepared, node), qconfigs.get(node.name)
     has_scale = KNOWN_SCALES.get(getattr(kind, "__name__", str(kind))) == scale
-    return has_scale and kind in patterns and qconfig and isinstance(qconfig.activation(), FixedQParamsObserver)
+    return has_scale and kind in patterns and qconfig and isinstance(qconfig.activation(), KNOWN)
 
 
 def is_torn(prepared, shared):
@@ -124,6 +127,12 @@ def has_second_norm(reference):
                and "reference" in get_kind(reference, get_operands(node)[0]).__module__ for node in reference.graph.nodes)
 
 
+def splits_trained_norm(prepared):
+    """Whether a relu stands behind a linear layer that is trained with a batch norm: it is no part of the unit."""
+    return any(get_kind(prepared, node) in RELUS and get_kind(prepared, source) is LinearBn1d for node in prepared.graph.nodes
+               for observer in get_operands(node) for source in (observer, *get_operands(observer)))
+
+
 def keeps_norm(reference):
     """Whether a batch norm behind a transposed convolution without stride forms a unit with its relu."""
     for node in reference.graph.nodes:
@@ -160,7 +169,8 @@ def reads_dynamic(reference, mapping):
 def find_in_prepared(traced, prepared, backend, mapping):
     """The name of a deviation, or None."""
     rows = {"torn": lambda: is_torn(prepared, get_shared(backend)), "split": lambda: has_split_group(prepared),
-            "cut": lambda: is_cut(prepared, backend), "ignored entry": lambda: ignores_entry(traced, prepared, mapping)}
+            "cut": lambda: is_cut(prepared, backend),
+            "trained norm and relu": lambda: splits_trained_norm(prepared), "ignored entry": lambda: ignores_entry(traced, prepared, mapping)}
     return next((name for name, holds in rows.items() if holds()), None)
 
 

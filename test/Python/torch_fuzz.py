@@ -132,10 +132,11 @@ def count_operators(seed, engine):
         torch.backends.quantized.engine = before
 
 
-def run(seeds):
-    """What differs by seed, and how many were left out for which reason."""
+def run(seeds, check=check, is_prepared=False):
+    """What differs by seed, and how many were left out for which reason. `is_prepared`: the prepared network is needed."""
     wrong, reasons, prepare = {}, Counter(), _compilation.prepare
-    _compilation.prepare = lambda *_: ("", b"")  # converting says the same
+    if not is_prepared:
+        _compilation.prepare = lambda *_: ("", b"")  # converting says the same
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for seed in seeds:
