@@ -6,31 +6,33 @@
 //===----------------------------------------------------------------------===//
 
 #include "InnerValues.h"
+#include "octet/Dialect/NN/NN.h"
 #include "octet/Dialect/Octet/Origin.h"
 
 using namespace mlir;
 using namespace octet;
 
-static bool onlyMoves(Operation *op) {
+static bool movesData(Operation *op) {
   auto group = dyn_cast<GroupOp>(op);
   return group ? llvm::all_of(group.getBody().front().without_terminator(),
-                              [](Operation &inner) { return movesOne(&inner); })
-               : movesOne(op);
+                              [](Operation &inner) { return movesData(&inner); })
+               : op->hasTrait<nn::DataMovement>();
 }
 
-bool octet::isPartOfProducer(Operation *op) {
+bool octet::movesOfProducer(Operation *op) {
   OriginAttr origin = getOrigin(op);
-  return origin && !origin.getSourceClass() && llvm::any_of(op->getOperands(), [&](Value operand) {
+  return origin && !origin.getSourceClass() && movesData(op) &&
+         llvm::any_of(op->getOperands(), [&](Value operand) {
            Operation *producer = operand.getDefiningOp();
            return producer && !isa<ObserveOp>(producer) &&
                   getSourceName(producer) == origin.getName().getValue();
          });
 }
 
-/// Whether `op` is such a part and all that becomes of its operand.
+/// Whether all values of the only operand that are left are those of the result.
 static bool movesInside(Operation *op) {
   return op->getNumOperands() == 1 && op->getNumResults() == 1 && op->getOperand(0).hasOneUse() &&
-         isPartOfProducer(op) && onlyMoves(op);
+         !isa<nn::FillOpInterface>(op) && movesOfProducer(op);
 }
 
 Value octet::getInnerValue(Value value) {

@@ -18,9 +18,10 @@
 
 namespace octet {
 
-/// Whether `op` is a part of the operator of the source that computes one of its operands. Moves
-/// that a program of PyTorch has itself have a class, and those of other files a name of their own.
-bool isPartOfProducer(mlir::Operation *op);
+/// Whether `op` moves values and is a part of the operator of the source that computes one of its
+/// operands. Moves that a program of PyTorch has itself have a class, and those of other files a
+/// name of their own.
+bool movesOfProducer(mlir::Operation *op);
 /// What `value` is inside of the operator that computes it in the source, before it is moved; null
 /// if it is not moved there.
 mlir::Value getInnerValue(mlir::Value value);

@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Edges.h"
 #include "InnerValues.h"
 #include "octet/Dialect/NN/NN.h"
 
@@ -130,7 +129,7 @@ bool octet::keepFloatOnFloats(Plan &plan) {
       continue;
     // The end of an operator of the source is what its beginning is: an LSTM that stays float does
     // not join its states in integers.
-    bool isEnd = isShared(decision) && isPartOfProducer(decision.op);
+    bool isEnd = movesOfProducer(decision.op);
     if ((getFloatOperands(decision) == FloatOperands::observed && !isEnd) ||
         !values.readsFloats(*decision.unit))
       continue;

@@ -9,8 +9,10 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (pip insta
 pytest.importorskip("torch.ao.quantization.quantize_fx", reason="this PyTorch has no torch.ao.quantization")
 pytest.importorskip("octet")
 import torch_fuzz  # noqa: E402
+import torch_fuzz_training  # noqa: E402
 import torch_graphs  # noqa: E402
 import torch_layers  # noqa: E402
+import torch_weights  # noqa: E402
 from octet.torch.front.trace import Tracer, trace  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.ao import quantization as ao  # noqa: E402
@@ -103,3 +105,33 @@ def test_entry_of_a_fused_function_is_not_ignored(compiler):
     torch_graphs.prepare_with_torch(module, mapping, inputs, [inputs])
     with pytest.raises(torch_fuzz.octet.CompileError, match="expected one activation observer for the fused nn.linear"):
         torch_fuzz.quantize_fx.prepare_fx(module, mapping, inputs)(*inputs)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_transposed_weights_have_scales_of_output_channels(compiler):
+    torch.manual_seed(0)
+    module, inputs = nn.Sequential(nn.ConvTranspose2d(3, 2, 1)).eval(), (torch.randn(1, 3, 4, 4),)
+    # PyTorch refuses such observers in entries of other levels.
+    rows = ao.QConfig(activation=VALUES.activation, weight=ao.default_per_channel_weight_observer)
+    mapping = ao.QConfigMapping().set_global(VALUES).set_module_name_regex("0", rows)
+    reference = torch_fuzz.convert_to_reference_fx(torch_graphs.prepare_with_torch(module, mapping, inputs, [inputs]))
+    assert len(torch_weights.read_theirs(reference)["0.weight"][0].scales) == 3
+    prepared = torch_fuzz.quantize_fx.prepare_fx(module, mapping, inputs)
+    prepared(*inputs)
+    ours = torch_weights.read_ours(torch_fuzz.quantize_fx.convert_to_reference_fx(prepared)._converted.bytecode)["0.weight"][0]
+    expected = module[0].weight.detach().abs().amax((0, 2, 3)) / 127.5
+    assert ours.scales == pytest.approx(expected.numpy(), rel=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_trained_layer_with_norm_and_relu_is_one_unit(compiler):
+    torch.manual_seed(0)
+    module, inputs = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.ReLU()).train(), (torch.randn(3, 4),)
+    mapping = ao.get_default_qat_qconfig_mapping("x86")
+    counts = []
+    for quantization in (torch_fuzz_training.theirs, torch_fuzz.quantize_fx):
+        prepared = quantization.prepare_qat_fx(module, mapping, inputs)
+        prepared(*inputs)
+        counts.append(quantization.convert_to_reference_fx(prepared.eval()))
+    assert len(torch_graphs.read_module(counts[0], inputs).pairs) == 3
+    assert len(torch_graphs.read_text(counts[1].code).pairs) == 2

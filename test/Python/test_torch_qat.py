@@ -210,3 +210,14 @@ def test_exported_programs_are_refused(data):
     program = torch.export.export(make().eval(), (data[0][:1],))
     with pytest.raises(octet.InputError, match="hold no layers to be trained; give the module"):
         prepare_qat_fx(program, quantization.get_default_qat_qconfig_mapping("x86"), (data[0][:1],))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_known_ranges_and_layers_without_bias_are_trained(compiler):
+    torch.manual_seed(0)
+    module, x = nn.Sequential(nn.Linear(4, 4), nn.PReLU(), nn.Sigmoid()).train(), torch.randn(3, 4)
+    prepared = prepare_qat_fx(module, quantization.get_default_qat_qconfig_mapping("qnnpack"), (x,))
+    prepared(x).square().mean().backward()
+    converted = convert_fx(prepared.eval())
+    assert {row["verdict"] for row in converted.report.data["operators"]} == {"int8"}
+    assert (converted(x) - module.eval()(x)).abs().max() < 0.02

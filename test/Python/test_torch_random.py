@@ -7,6 +7,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (pip insta
 pytest.importorskip("torch.ao.quantization.quantize_fx", reason="this PyTorch has no torch.ao.quantization")
 pytest.importorskip("octet")
 import torch_fuzz  # noqa: E402
+import torch_fuzz_training  # noqa: E402
 import torch_graphs  # noqa: E402
 import torch_random  # noqa: E402
 
@@ -23,6 +24,13 @@ def test_same_seed_same_module():
 @pytest.mark.parametrize("first", range(0, MODULES, BATCH))
 def test_reference_models_are_pytorchs(compiler, first):
     wrong, left_out = torch_fuzz.run(range(first, first + BATCH))
+    assert not wrong
+    assert sum(left_out.values()) < BATCH * 3 // 4
+
+
+def test_trained_models_are_pytorchs(compiler):
+    """Placement, and qparams within what two steps of training leave; `torch_fuzz_training.py` takes other seeds."""
+    wrong, left_out = torch_fuzz.run(range(BATCH), torch_fuzz_training.check, is_prepared=True)
     assert not wrong
     assert sum(left_out.values()) < BATCH * 3 // 4
 

@@ -8,12 +8,16 @@ import torch
 from torch import nn
 from torch.ao.nn.intrinsic import BNReLU2d
 from torch.ao.nn.intrinsic.modules.fused import _FusedModule
+from torch.ao.nn.intrinsic.qat import LinearBn1d
+from torch.ao.quantization.fake_quantize import FixedQParamsFakeQuantize
+from torch.ao.quantization.observer import FixedQParamsObserver
 from torch.ao.quantization.qconfig import qconfig_equals
 from torch.nn import functional as F
 
 #: What PyTorch's fusion takes together: the first module, and what comes behind it.
 FUSED = {nn.Conv2d, nn.ConvTranspose2d, nn.Linear, nn.BatchNorm2d}
 FUSED_BEHIND = {nn.BatchNorm2d, nn.BatchNorm1d, nn.ReLU, F.relu}
+KNOWN = (FixedQParamsObserver, FixedQParamsFakeQuantize)
 RELUS = (F.relu, torch.relu, nn.ReLU)
 #: The scales of operators whose results have a known range, by their names.
 KNOWN_SCALES = {name: 1 / 256 for name in ("sigmoid", "hardsigmoid", "sigmoid_", "hardsigmoid_", "Sigmoid", "Hardsigmoid", "Softmax")}
@@ -44,27 +48,31 @@ def is_confused(traced):
     return False
 
 
-def is_cut(reference, shared):
-    """Whether PyTorch quantizes a value with the known range of another: an input of a sigmoid, or what a sigmoid is joined with."""
-    for node in reference.graph.nodes:
-        if "quantize_per_tensor" != getattr(node.target, "__name__", ""):
+def is_observer(module, node):
+    return node.op == "call_module" and "activation_post_process" in str(node.target)
+
+
+def is_cut(prepared, backend):
+    """Whether PyTorch gives a value the known range of another: an input of a sigmoid, or what a sigmoid is joined with."""
+    qconfigs, patterns = prepared.meta["_observed_graph_module_attrs"].node_name_to_qconfig, [config.pattern for config in backend.configs]
+    for node in prepared.graph.nodes:
+        observer = prepared.get_submodule(str(node.target)) if is_observer(prepared, node) else None
+        if not isinstance(observer, KNOWN):
             continue
-        scale, source = float(getattr(reference, str(node.args[1].target))), node.args[0]
-        if scale not in KNOWN_SCALES.values():
-            continue
-        while True:
-            kind = get_kind(reference, source)
-            name = getattr(kind, "__name__", str(kind))
-            if KNOWN_SCALES.get(name) == scale:
-                break
-            if len(get_operands(source)) != 1 or not (kind in shared or name in ("dequantize", "quantize_per_tensor")):
+        source = node.args[0]
+        while not _knows(prepared, source, float(observer.scale), qconfigs, patterns):
+            kind, operands = get_kind(prepared, source), get_operands(source)
+            if len(operands) != 1 or not (kind in get_shared(backend) or is_observer(prepared, source)):
                 return True
-            source = get_operands(source)[0]
+            source = operands[0]
     return False
 
 
-def is_observer(module, node):
-    return node.op == "call_module" and "activation_post_process" in str(node.target)
+def _knows(prepared, node, scale, qconfigs, patterns):
+    """Whether a unit has results of this known scale."""
+    kind, qconfig = get_kind(prepared, node), qconfigs.get(node.name)
+    has_scale = KNOWN_SCALES.get(getattr(kind, "__name__", str(kind))) == scale
+    return has_scale and kind in patterns and qconfig and isinstance(qconfig.activation(), KNOWN)
 
 
 def is_torn(prepared, shared):
@@ -93,9 +101,12 @@ def has_split_group(prepared):
     return False
 
 
-def ignores_entry(prepared, mapping):
-    """Whether the mapping says none for the class of a fused module's part, or something for a function in it: PyTorch looks elsewhere."""
-    entries = mapping.object_type_qconfigs
+def ignores_entry(traced, prepared, mapping):
+    """Whether the mapping says none for a fused module's part, by name or class, or something for a function in it: PyTorch looks elsewhere."""
+    entries, called = mapping.object_type_qconfigs, {str(node.target) for node in prepared.graph.nodes}
+    for node in traced.graph.nodes:
+        if node.op == "call_module" and str(node.target) not in called and mapping.module_name_qconfigs.get(node.target, mapping) is None:
+            return True
     for node in prepared.graph.nodes:
         module = prepared.get_submodule(str(node.target)) if node.op == "call_module" else None
         if isinstance(module, _FusedModule):
@@ -114,6 +125,12 @@ def has_second_norm(reference):
     norms = (nn.BatchNorm1d, nn.BatchNorm2d, BNReLU2d)
     return any(get_kind(reference, node) in norms and get_operands(node)[0].op == "call_module"
                and "reference" in get_kind(reference, get_operands(node)[0]).__module__ for node in reference.graph.nodes)
+
+
+def splits_trained_norm(prepared):
+    """Whether a relu stands behind a linear layer that is trained with a batch norm: it is no part of the unit."""
+    return any(get_kind(prepared, node) in RELUS and get_kind(prepared, source) is LinearBn1d for node in prepared.graph.nodes
+               for observer in get_operands(node) for source in (observer, *get_operands(observer)))
 
 
 def keeps_norm(reference):
@@ -139,24 +156,26 @@ def is_dynamic(reference):
     return any(is_dynamic_unit(node) for node in reference.graph.nodes)
 
 
-def reads_dynamic(reference):
-    """Whether more than an output reads the float result of a dynamic unit beside static ones: PyTorch takes it for quantized."""
+def reads_dynamic(reference, mapping):
+    """Whether more than an output reads the float result of a dynamic unit where others are static: PyTorch takes it for quantized."""
     def is_further(user):
         return user.op != "output" and "dynamic" not in str(user.target)
 
-    has_static = any(getattr(node.target, "__name__", "") == "quantize_per_tensor" for node in reference.graph.nodes)
+    qconfigs = [mapping.global_qconfig, *mapping.object_type_qconfigs.values(), *mapping.module_name_qconfigs.values()]
+    has_static = any(qconfig and not getattr(qconfig.activation(), "is_dynamic", False) for qconfig in qconfigs)
     return has_static and any(is_dynamic_unit(node) and any(map(is_further, node.users)) for node in reference.graph.nodes)
 
 
-def find_in_prepared(prepared, backend, mapping):
+def find_in_prepared(traced, prepared, backend, mapping):
     """The name of a deviation, or None."""
     rows = {"torn": lambda: is_torn(prepared, get_shared(backend)), "split": lambda: has_split_group(prepared),
-            "ignored entry": lambda: ignores_entry(prepared, mapping)}
+            "cut": lambda: is_cut(prepared, backend),
+            "trained norm and relu": lambda: splits_trained_norm(prepared), "ignored entry": lambda: ignores_entry(traced, prepared, mapping)}
     return next((name for name, holds in rows.items() if holds()), None)
 
 
-def find_in_reference(reference, backend):
-    rows = {"cut": lambda: is_cut(reference, get_shared(backend)), "reused floats": lambda: reuses_floats(reference),
+def find_in_reference(reference, mapping):
+    rows = {"reused floats": lambda: reuses_floats(reference),
             "second norm": lambda: has_second_norm(reference), "norm with relu": lambda: keeps_norm(reference),
-            "behind dynamic": lambda: reads_dynamic(reference)}
+            "behind dynamic": lambda: reads_dynamic(reference, mapping)}
     return next((name for name, holds in rows.items() if holds()), None)

@@ -133,7 +133,7 @@ def _change(rng, space, config):
     has_weights = any(dtypes.weight_dtype for dtypes in config.dtype_configs)
     if not has_weights and config.observation_type == shared and rng.random() < 0.25:
         members["observation_type"] = different
-    if rng.random() < 0.25:
+    if rng.random() < 0.1:
         bounds = rng.choice((NARROWER, FINER))
         members["dtype_configs"] = [_constrain(space, dtypes, bounds).to_dict() for dtypes in config.dtype_configs]
     return type(config).from_dict(members)

@@ -241,6 +241,40 @@ octet.backend @torch {
     octet.yield %y : none
   }
 
+  // The reshapes bring the channels of a group together.
+  octet.part @group_norm of ["torch.nn.functional.group_norm"] {
+    %x = octet.activation
+    %epsilon = octet.parameter
+    %scale = octet.parameter
+    %shift = octet.parameter
+    %g = octet.match ["nn.reshape"](%x)
+    %m = octet.match ["nn.reduce_mean"](%g)
+    %d = octet.match ["nn.sub"](%g, %m)
+    %s = octet.match ["nn.mul"](%d, %d)
+    %v = octet.match ["nn.reduce_mean"](%s)
+    %e = octet.match ["nn.add"](%v, %epsilon)
+    %r = octet.match ["nn.sqrt"](%e)
+    %n = octet.match ["nn.div"](%d, %r)
+    %a = octet.match ["nn.reshape"](%n)
+    %w = octet.match ["nn.mul"](%a, %scale)
+    %y = octet.match ["nn.add"](%w, %shift)
+    octet.yield %y : none
+  }
+  octet.part @group_norm_without_scale of ["torch.nn.functional.group_norm"] {
+    %x = octet.activation
+    %epsilon = octet.parameter
+    %g = octet.match ["nn.reshape"](%x)
+    %m = octet.match ["nn.reduce_mean"](%g)
+    %d = octet.match ["nn.sub"](%g, %m)
+    %s = octet.match ["nn.mul"](%d, %d)
+    %v = octet.match ["nn.reduce_mean"](%s)
+    %e = octet.match ["nn.add"](%v, %epsilon)
+    %r = octet.match ["nn.sqrt"](%e)
+    %n = octet.match ["nn.div"](%d, %r)
+    %y = octet.match ["nn.reshape"](%n)
+    octet.yield %y : none
+  }
+
   //===--- Activations ---===//
 
   octet.part @relu of ["torch.nn.ReLU", "torch.nn.functional.relu", "torch.relu", "torch.Tensor.relu", "torch.Tensor.relu_"] {

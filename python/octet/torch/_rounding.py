@@ -62,7 +62,8 @@ class FakeQuantizeModule(nn.Module):
         scales, zeros, low, high, axis = observer.choose()
         self.scale, self.zero_point = torch.tensor(scales, dtype=torch.float32), torch.tensor(zeros, dtype=torch.int32)
         self.range = torch.tensor([low, high, axis])
-        self.state = torch.frombuffer(bytearray(observer.state), dtype=torch.uint8)
+        if observer.state:  # a known range has none
+            self.state = torch.frombuffer(bytearray(observer.state), dtype=torch.uint8)
 
     def choose(self, x: torch.Tensor) -> str:
         """The quantized type of a tensor that is observed once more; nothing is kept of it."""
@@ -152,7 +153,7 @@ def _pass(net: Net, module: Any, x: Value) -> Value:
 def _make_layer(net: Net, module: Any, x: Value) -> Value:
     """The layer with the batch norm in its weights and bias, and the type that training has found for the weights."""
     layer, norm = module.module.layer, module.module.norm
-    weight, bias = layer.weight, layer.bias
+    weight, bias = layer.weight, getattr(layer, "bias", None)
     if norm is not None:
         factor = norm.weight / torch.sqrt(norm.running_var + norm.eps)
         weight = weight * _column(factor, weight.dim(), 0)
