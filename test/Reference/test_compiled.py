@@ -305,6 +305,22 @@ def test_pixel_shuffle(tool, driver, tmp_path, quantize):
     check(tool, driver, tmp_path, writer.text(), writer.input_shape)
 
 
+@pytest.mark.parametrize("factors", [(2, 2), (1, 2), (2, 1), (4, 1), (3, 1)])
+@pytest.mark.parametrize("channels", [3, 16, 24])
+def test_channels_become_pixels(tool, driver, tmp_path, channels, factors):
+    """Between two convolutions, the second of which reads a border: one step, of every second or fourth byte, or of others."""
+    writer = random_networks.Writer(channels, (1, 3, 5, 7))
+    (high, wide), rows, columns = factors, 5, 7
+    writer.convolution(channels * high * wide, (1, 1))
+    writer.apply("nn.reshape {0}", (1, channels, high, wide, rows, columns))
+    writer.apply("nn.transpose {0} permutation [0, 1, 4, 2, 5, 3]", (1, channels, rows, high, columns, wide))
+    writer.apply("nn.reshape {0}", (1, channels, rows * high, columns * wide))
+    writer.results["shuffled"] = writer.value
+    writer.convolution(8, (3, 3), pads=(1, 1, 1, 1))
+    writer.results["y"] = writer.value
+    check(tool, driver, tmp_path, writer.text(), writer.input_shape)
+
+
 @pytest.mark.parametrize("per_channel", [False, True])
 @pytest.mark.parametrize("channels, rows, columns", [(2, 5, 7), (4, 3, 5), (8, 24, 48), (8, 3, 3), (12, 4, 9), (24, 4, 9), (40, 3, 2)])
 def test_gate(tool, driver, tmp_path, channels, rows, columns, per_channel):

@@ -86,6 +86,11 @@ SmallVector<TileSums::Inputs> TileSums::loadWindow(KernelBuilder &b, Value at) {
   return inputs;
 }
 
+/// One part of each step.
+static SmallVector<Value> getPart(ArrayRef<SmallVector<Value>> steps, size_t part) {
+  return llvm::map_to_vector(steps, [&](auto &step) { return step[part]; });
+}
+
 /// The weights of a panel for so many steps.
 TileSums::Inputs TileSums::loadPanel(KernelBuilder &b, Value at, int64_t steps) {
   return llvm::map_to_vector(llvm::seq(steps), [&](int64_t step) {
@@ -121,12 +126,9 @@ SmallVector<Value> TileSums::addSteps(KernelBuilder &b, Value in, Value w, int64
       addParts(b, inputs, b.addIndex(w, step * weightStep), panels, sums);
       continue;
     }
-    SmallVector<Inputs> panel;
-    for (int64_t p = 0; p < panels; ++p)
-      panel.push_back(loadPanel(b, b.addIndex(w, p * panelSize + step * weightStep), together));
-    auto getPart = [&](ArrayRef<SmallVector<Value>> values, size_t part) {
-      return llvm::map_to_vector(values, [&](auto &step) { return step[part]; });
-    };
+    auto panel = llvm::map_to_vector(llvm::seq(panels), [&](int64_t p) {
+      return loadPanel(b, b.addIndex(w, p * panelSize + step * weightStep), together);
+    });
     auto add = [&](int64_t i, int64_t p, size_t part) {
       Value &sum = sums[i * panels + p];
       sum = products.multiplyAddSteps(b, sum,
@@ -146,8 +148,7 @@ SmallVector<Value> TileSums::addSteps(KernelBuilder &b, Value in, Value w, int64
       for (size_t part = 0; part < parts; ++part)
         for (int64_t n = 0; n < tile.vectors * panels; ++n)
           add(n % tile.vectors, n / tile.vectors, part);
-      for (int64_t i = 0; i < tile.vectors; ++i)
-        addHalf(i);
+      llvm::for_each(llvm::seq(tile.vectors), addHalf);
       continue;
     }
     for (int64_t i = 0; i < tile.vectors; ++i) {
