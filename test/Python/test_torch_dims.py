@@ -137,6 +137,9 @@ def test_other_refusals(network, program):
     prepared(*make_inputs(10))
     with pytest.raises(octet.InputError, match="only programs of torch.export have open sizes"):
         convert_fx(prepared, buckets={"seq": [8]})
+    for make in (lambda: compile_program(fixed, pad={"ids": 0}), lambda: convert_fx(prepared, pad={"ids": 0})):
+        with pytest.raises(octet.InputError, match="pad: fills inputs up to a bucket, and there are none; give buckets, or omit it"):
+            make()
     batches = export(network, make_inputs(10, 2), Dim("batch"), Dim("seq"))
     with pytest.raises(octet.InputError, match="'batch' has 2 lengths, but another Dim 3; give one for each bucket, or one for all"):
         compile_program(batches, buckets={"batch": [1, 2], "seq": [8, 16, 32]})
