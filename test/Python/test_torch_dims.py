@@ -131,12 +131,15 @@ def test_other_refusals(network, program):
     fixed = torch.export.export(network, make_inputs(10))
     with pytest.raises(octet.InputError, match="the program's sizes are fixed; export it with dynamic_shapes"):
         compile_program(fixed, buckets={"seq": [8]})
-    with pytest.raises(octet.InputError, match="expected a torch.export.ExportedProgram, but got Network; see prepare_fx"):
+    with pytest.raises(octet.InputError, match="expected a torch.export.ExportedProgram, or its module, but got Network; see prepare_fx"):
         compile_program(network)
     prepared = prepare_fx(network, "x86_default_mapping", make_inputs(10), backend_config="x86")
     prepared(*make_inputs(10))
     with pytest.raises(octet.InputError, match="only programs of torch.export have open sizes"):
         convert_fx(prepared, buckets={"seq": [8]})
+    for make in (lambda: compile_program(fixed, pad={"ids": 0}), lambda: convert_fx(prepared, pad={"ids": 0})):
+        with pytest.raises(octet.InputError, match="pad: fills inputs up to a bucket, and there are none; give buckets, or omit it"):
+            make()
     batches = export(network, make_inputs(10, 2), Dim("batch"), Dim("seq"))
     with pytest.raises(octet.InputError, match="'batch' has 2 lengths, but another Dim 3; give one for each bucket, or one for all"):
         compile_program(batches, buckets={"batch": [1, 2], "seq": [8, 16, 32]})
@@ -150,6 +153,18 @@ def test_one_shape_of_several(program, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error", octet.CompileWarning)
         compile_program(program, buckets={"seq": [12]}).save(tmp_path / "net.so")
+
+
+def test_files_of_a_float_program(network, tmp_path):
+    inputs = make_inputs(10)
+    module = compile_program(torch.export.export(network, inputs))
+    arrays = {"ids": inputs[0].numpy(), "mask": inputs[1].numpy()}
+    for suffix in ("onnx", "mlir", "mlirbc", "so"):
+        module.save(tmp_path / f"net.{suffix}")
+    for suffix in ("onnx", "mlirbc"):
+        found = octet.compile(tmp_path / f"net.{suffix}").run(arrays)
+        np.testing.assert_allclose(found["output0"], module(*inputs)["each"].numpy(), atol=1e-6)
+    assert "nn.linear" in (tmp_path / "net.mlir").read_text()
 
 
 class Sized(nn.Module):

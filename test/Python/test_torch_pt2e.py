@@ -134,7 +134,7 @@ def test_open_sizes():
 @torch.no_grad()
 def test_refusals(network, samples):
     quantizer = X86InductorQuantizer().set_global(get_default_x86_inductor_quantization_config(is_dynamic=True))
-    with pytest.raises(octet.CompileError, match="torch.ops.aten.choose_qparams.* is not supported"):
+    with pytest.raises(octet.CompileError, match="torch.ops.quantized_decomposed.choose_qparams.* is not supported"):
         compile_program(convert(network, samples, quantizer))
     prepared = quantize_pt2e.prepare_pt2e(torch.export.export(network, (samples[0],)).module(), BackendQuantizer("x86"))
     with pytest.raises(octet.InputError, match="the prepared module was never called"):

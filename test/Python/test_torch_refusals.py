@@ -29,6 +29,7 @@ REFUSED = {
     "dropout_module": (nn.Dropout(0.5).train(), (X,), r"random elements; call eval\(\) first"),
     "batch_norm": (nn.BatchNorm1d(6).train(), (X,), r"the statistics of the batch; call eval\(\) first"),
     "mask": (lambda x: x[x > 0], (X,), "the size of the result depends on data; multiply by the mask or use torch.where"),
+    "repeats": (lambda x, p: x.repeat_interleave(p, dim=1), (X[:, :3], P), "repeats that are computed; the size of the result depends on them"),
     "one_hot": (lambda p: F.one_hot(p), (P,), "num_classes that is not given"),
     "item": (lambda x: x * x.sum().item(), (X,), "a number that the network computes steers the program; keep it a tensor"),
     "view": (_view_changed, (X,), "whose memory add_ has changed in place through another view; use the operator that returns a new tensor"),

@@ -58,6 +58,11 @@ class _Always(Dict[Any, Callable[..., Any]]):
         return _Always, (self.run,)
 
 
+def check_pad(buckets: Any, pad: Any) -> None:
+    if pad and buckets is None:
+        raise InputError("pad: fills inputs up to a bucket, and there are none; give buckets, or omit it")
+
+
 def make_buckets(source: Source, lengths: Mapping[str, Sequence[int]], examples: Sequence[Any]) -> List[Any]:
     """Inputs of each bucket's shapes."""
     dims = getattr(source.graph, "octet_dims", None)

@@ -9,7 +9,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ..errors import InputError
-from ._bucket_module import BucketModule, make_buckets
+from ._bucket_module import BucketModule, check_pad, make_buckets
 from ._compilation import Policy
 from ._modules import CompiledModule, Source
 from .front import make_graph, make_graph_of_module
@@ -41,6 +41,7 @@ def compile_program(program: Any, example_inputs: Optional[Sequence[Any]] = None
 
     Raises: InputError for open sizes without buckets, CompileError with all operators that are not supported, and their lines.
     """
+    check_pad(buckets, pad)
     graph, examples = _read(program)
     source = Source(graph, Policy(precision="as-in-file"))
     given = tuple(pytree.tree_leaves(examples if example_inputs is None else tuple(example_inputs)))

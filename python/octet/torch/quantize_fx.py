@@ -10,7 +10,7 @@ from typing import Any, Optional, Tuple
 import torch
 
 from ..errors import CompileError, InputError
-from ._bucket_module import BucketModule, make_buckets
+from ._bucket_module import BucketModule, check_pad, make_buckets
 from ._compilation import Policy
 from ._fused import FusedModule
 from ._modules import CompiledModule, PreparedModule, Source
@@ -129,6 +129,7 @@ def _check_arguments(prepared: Any, custom: Any, qconfig_mapping: Any, backend_c
 def _convert(prepared: Any, is_compiled: bool, custom: Any, *policy: Any, buckets: Any = None, pad: Any = None) -> CompiledModule:
     if isinstance(prepared, (PreparedModule, TrainingModule)):
         _check_arguments(prepared, custom, *policy)
+    check_pad(buckets, pad)
     converted = _compile(prepared, is_compiled, buckets, pad)
     preserve_attributes(prepared, converted, custom)
     return converted

@@ -109,7 +109,7 @@ def _name_function(node: torch.fx.Node, is_alone: bool) -> str:
         for place in (torch.nn.functional, torch):
             if callable(getattr(place, name, None)):
                 return name_type(getattr(place, name))
-    return f"torch.ops.aten.{_name(node)}"
+    return f"torch.ops.{node.target.namespace}.{_name(node)}"
 
 
 def _functional(program: ExportedProgram) -> ExportedProgram:
