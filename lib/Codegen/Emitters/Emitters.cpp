@@ -58,8 +58,8 @@ static bool isRounding(Operation *op) {
 LogicalResult codegen::emitGroup(ProgramEmitter &emitter, GroupOp op) {
   if (!op.getBody().getOps<DequantizeWeightsOp>().empty())
     return emitStored(emitter, op);
-  if (!op.getBody().getOps<nn::MatmulOp>().empty())
-    return emitAttention(emitter, op);
+  if (emitAttention(emitter, op))
+    return success();
   FusedOp fused(op);
   for (Operation *inner : fused.body) {
     if (auto dequantize = dyn_cast<DequantizeOp>(inner)) {
