@@ -278,8 +278,7 @@ template <typename A> Real<A> geluOfErf(A &a, Real<A> x) {
   return a.keepNaN(x, a.fma(v, tail, positive));
 }
 
-/// [N.gelu] 1 + tanh(u) is 2 / (1 + exp(-2 u)), which keeps small results precise; below -10 they
-/// are less than 2^-100. u = sqrt(2 / pi) (t + 0.044715 t^3).
+/// [N.gelu] 1 + tanh(u) is 2 / (1 + exp(-2 u)), precise where small: less than 2^-100 below -10.
 template <typename A> Real<A> law(A &a, GeluOp op, Reals<A> operands) {
   if (op.getForm() == GeluForm::none)
     return geluOfErf(a, operands[0]);
