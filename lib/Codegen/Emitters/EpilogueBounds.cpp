@@ -75,7 +75,7 @@ Interval codegen::getEpilogueRange(const FusedOp &fused, Interval product) {
 Interval codegen::getElementwiseRange(const FusedOp &fused) {
   llvm::DenseMap<Value, Interval> ranges;
   for (Value inner : fused.getBodyInputs())
-    ranges[inner] = getRange(fused.getOuter(inner));
+    ranges[inner] = getOperandRange(fused.getOuter(inner));
   return getBodyRange(fused, ranges);
 }
 
