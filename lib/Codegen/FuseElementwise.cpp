@@ -39,6 +39,12 @@ static bool isPart(Operation *op) {
          isExactInRegisters(op->getResult(0).getType());
 }
 
+/// A product in integers whose real results an epilogue may read.
+static bool isProduct(Operation *op) {
+  return isa<nn::LinearOp>(op) && isQuantized(op->getOperand(0).getType()) &&
+         !isQuantized(op->getResult(0).getType());
+}
+
 namespace {
 /// Operators that are computed element by element for the result of the last of them.
 class Chain {
@@ -48,6 +54,7 @@ public:
     for (size_t i = 0; i < parts.size(); ++i)
       for (Value operand : parts[i]->getOperands())
         add(operand.getDefiningOp());
+    addProduct();
   }
 
   bool isWorthwhile() const { return parts.size() > 1; }
@@ -65,6 +72,28 @@ private:
     parts.insert(op);
     if (getInputs().size() > kMostInputs)
       parts.remove(op);
+  }
+
+  /// Adds the only product whose results the parts read, if what they read beside has the elements
+  /// of the result, or those of a row of it.
+  void addProduct() {
+    llvm::SetVector<Value> inputs = getInputs();
+    auto isRow = [&](Value input) {
+      ArrayRef<int64_t> shape = getTensorType(input).getShape();
+      return shape.empty() || ShapedType::getNumElements(shape.drop_back()) == 1;
+    };
+    Operation *product = nullptr;
+    for (Value input : inputs) {
+      Operation *op = input.getDefiningOp();
+      bool isAlike =
+          getTensorType(input).getShape() == getTensorType(root->getResult(0)).getShape();
+      if (!isAlike && !isRow(input))
+        return;
+      if (op && isAlike && isProduct(op) && op->hasOneUse() && !product)
+        product = op;
+    }
+    if (product)
+      parts.insert(product);
   }
 
   llvm::SetVector<Value> getInputs() const {

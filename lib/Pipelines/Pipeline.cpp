@@ -92,6 +92,7 @@ static void buildLayout(OpPassManager &pm, const PipelineOptions &) {
   pm.addPass(createInlineCallsPass());
   pm.addPass(createInlineGroupsPass());
   pm.addNestedPass<func::FuncOp>(createExpandBatchNormPass());
+  pm.addNestedPass<func::FuncOp>(createFuseAttentionPass());
   pm.addNestedPass<func::FuncOp>(createFuseElementwisePass());
   pm.addNestedPass<func::FuncOp>(createAssignLayoutPass());
 }

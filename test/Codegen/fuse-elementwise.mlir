@@ -54,3 +54,32 @@ func.func @image(%x: tensor<1x4x8x8xf32>, %w: tensor<4x4x1x1xf32>) -> tensor<1x4
   %c = nn.conv %b, %w : (tensor<1x4x8x8xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x8x8xf32>
   return %c : tensor<1x4x8x8xf32>
 }
+
+// -----
+
+!q = !quant.uniform<u8:f32, 0.5:3>
+!w = !quant.uniform<i8:f32, 0.25>
+
+// A linear layer in integers whose real results only the sum reads: the residual is part of its epilogue, and so is a vector
+// for all rows; one for each row is not.
+// CHECK-LABEL: func @residual
+// CHECK: octet.group(%{{.*}} = %arg1, %{{.*}} = %arg0, %{{.*}} = %{{.*}})
+// CHECK-NEXT: %[[L:.*]] = nn.linear
+// CHECK-NEXT: %[[A:.*]] = nn.add %[[L]], %{{.*}}
+// CHECK-NEXT: octet.yield %[[A]]
+// CHECK: octet.group
+// CHECK-NEXT: nn.linear
+// CHECK-NEXT: nn.mul
+// CHECK: nn.linear
+// CHECK-NOT: octet.group
+// CHECK: nn.mul
+func.func @residual(%x: tensor<4x8x!q>, %r: tensor<4x32xf32>, %v: tensor<32xf32>, %c: tensor<4x1xf32>) -> (tensor<4x32xf32>, tensor<4x32xf32>, tensor<4x32xf32>) {
+  %w = nn.constant dense<1> : tensor<32x8xi8> -> tensor<32x8x!w>
+  %l = nn.linear %x, %w : (tensor<4x8x!q>, tensor<32x8x!w>) -> tensor<4x32xf32>
+  %a = nn.add %l, %r : (tensor<4x32xf32>, tensor<4x32xf32>) -> tensor<4x32xf32>
+  %m = nn.linear %x, %w : (tensor<4x8x!q>, tensor<32x8x!w>) -> tensor<4x32xf32>
+  %b = nn.mul %m, %v : (tensor<4x32xf32>, tensor<32xf32>) -> tensor<4x32xf32>
+  %n = nn.linear %x, %w : (tensor<4x8x!q>, tensor<32x8x!w>) -> tensor<4x32xf32>
+  %d = nn.mul %n, %c : (tensor<4x32xf32>, tensor<4x1xf32>) -> tensor<4x32xf32>
+  return %a, %b, %d : tensor<4x32xf32>, tensor<4x32xf32>, tensor<4x32xf32>
+}

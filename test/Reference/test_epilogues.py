@@ -75,3 +75,22 @@ def test_bounds(tool, driver, tmp_path, zero, clamp, activation):  # noqa: F811
     writer.linear(20)
     writer.results["y"] = writer.value
     check(tool, driver, tmp_path, writer.text(), writer.input_shape, spread=2)
+
+
+@pytest.mark.parametrize("activation", [None, "nn.gelu {0} none"])
+@pytest.mark.parametrize("rows, columns", [(1, 20), (13, 40), (197, 16)])
+def test_residual_of_reals(tool, driver, tmp_path, rows, columns, activation):  # noqa: F811
+    """A linear layer whose real results are added to others, by its epilogue; those that are read elsewhere, too."""
+    writer = random_networks.Writer(3, (rows, 24))
+    residual = writer.emit(f"nn.linear {writer.value.name}, {(w := writer.weight(columns, 24))[0]} : "
+                           f"({writer.value.type}, {random_networks.tensor(w[2].shape)})", (rows, columns))
+    kind = random_networks.tensor((rows, columns))
+    for seed in range(2):
+        weight = writer.weight(columns, 24)
+        name = writer.emit(f"nn.linear {writer.value.name}, {weight[0]} : ({writer.value.type}, {random_networks.tensor(weight[2].shape)})",
+                           (rows, columns))
+        if activation:
+            name = writer.emit(f"{activation.format(name)} : ({kind})", (rows, columns))
+        residual = writer.emit(f"nn.add {residual}, {name} : ({kind}, {kind})", (rows, columns))
+        writer.results[f"y{seed}"] = random_networks.Value(residual, (rows, columns), None, None)
+    check(tool, driver, tmp_path, writer.text(), writer.input_shape)

@@ -14,11 +14,25 @@ def FuseElementwisePass : Pass<"octet-fuse-elementwise", "::mlir::func::FuncOp">
   let summary = "chains of element-wise operators become one step";
   let description = [{
     An element-wise operator, or a quantize, and the element-wise operators and dequantizes that compute its operands for it
-    alone, in its shape, become one `octet.group`: values between them stay in registers, and no bit changes. Images
+    alone, in its shape, become one `octet.group`: values between them stay in registers, and no bit changes. A linear layer in
+    integers with real results that only they read joins them, so that a residual is added where the product is stored. Images
     (octet-assign-layout) are left as they are; their chains are the products' epilogues. Source: `docs/rationale/kernels.md`.
   }];
   let statistics = [Statistic<"numFused", "num-fused", "groups made">];
   let dependentDialects = ["::octet::nn::NNDialect", "::octet::OctetDialect"];
+}
+
+def FuseAttentionPass : Pass<"octet-fuse-attention", "::mlir::func::FuncOp"> {
+  let summary = "attention in integers becomes one step";
+  let description = [{
+    A product of quantized values, what octet-prepare-attention makes of the softmax behind it, the product that reads its
+    result, and the division by the sum become one `octet.group`, if they are read by one another only: scores and weights of
+    some rows stay on the stack, and no bit changes. Element-wise operators on the scores (masks) and a quantize of the result
+    join them. The group's last operand is the memory in which the columns of both products are packed. Left as they are:
+    fewer than 16 columns or 4 rows, and rows of which the stack does not hold four. Source: `docs/rationale/attention.md`.
+  }];
+  let statistics = [Statistic<"numFused", "num-fused", "groups made">];
+  let dependentDialects = ["::octet::nn::NNDialect", "::octet::OctetDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def AssignLayoutPass : Pass<"octet-assign-layout", "::mlir::func::FuncOp"> {

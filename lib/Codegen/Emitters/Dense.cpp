@@ -162,7 +162,7 @@ void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, const Origin &orig
     inBase = b.addIndex(inBase, origin.in);
   int64_t panelSize = shape.stepsPerPanel() * products.weightSize();
   Value panel = origin.panel ? b.addIndex(origin.panel, firstPanel) : firstPanel;
-  tileAcc = TileSums(shape, products, tile, args[input], args[weights])
+  tileAcc = TileSums(shape, products, tile, args[input], args[weights], waitsForWeights(b))
                 .add(b, inBase, b.mulIndex(panel, panelSize), panels, tileAcc);
   tileAcc = closeSums(b, tileAcc, panels);
   for (int64_t p = 0; p < panels && !shape.isInteger; ++p) {

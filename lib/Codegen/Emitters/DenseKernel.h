@@ -54,6 +54,13 @@ private:
   }
   int64_t tilePixels() const { return storedVectors() * shape.pixelsPerVector; }
   int64_t storedVectors() const { return tile.vectors * products.pixelsPerSum(); }
+  /// Whether weights come from memory or far caches, so that few tiles wait for each of them.
+  bool waitsForWeights(KernelBuilder &b) const {
+    constexpr int64_t kMostTiles = 64, kManyBytes = 64 * 1024;
+    int64_t tiles = shape.images * shape.rows * llvm::divideCeil(shape.columns, tilePixels());
+    return !b.keepsStructure && shape.isInteger && tiles > 1 && tiles <= kMostTiles &&
+           shape.panels() * shape.stepsPerPanel() * products.weightSize() >= kManyBytes;
+  }
   /// Lanes of a vector that are stored.
   int64_t usedLanes() const { return std::min<int64_t>(16, shape.outputs * shape.pixelsPerVector); }
   bool mayOverlap(KernelBuilder &b, int64_t panel, int64_t panels) const {

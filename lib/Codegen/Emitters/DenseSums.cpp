@@ -98,6 +98,17 @@ TileSums::Inputs TileSums::loadPanel(KernelBuilder &b, Value at, int64_t steps) 
   });
 }
 
+/// Brings what the panels behind these have for the same steps into the second cache. Beyond the
+/// last ones are mostly those of the next layer.
+void TileSums::prefetchPanels(KernelBuilder &b, Value w, int64_t steps, int64_t panels) {
+  constexpr int64_t kLine = 64;
+  int64_t panelSize = shape.stepsPerPanel() * products.weightSize();
+  for (int64_t p = panels; p < 2 * panels; ++p)
+    for (int64_t at = 0; at < steps * products.weightSize(); at += kLine)
+      memref::PrefetchOp::create(b, weights, ValueRange{b.addIndex(w, p * panelSize + at)},
+                                 /*isWrite=*/false, /*localityHint=*/2, /*isDataCache=*/true);
+}
+
 /// The sums with the products of so many steps of `size` elements, whose input one load brings, or
 /// is there already.
 SmallVector<Value> TileSums::addSteps(KernelBuilder &b, Value in, Value w, int64_t steps,
@@ -115,6 +126,8 @@ SmallVector<Value> TileSums::addSteps(KernelBuilder &b, Value in, Value w, int64
   bool keepsInput = products.keepsInput(tile.vectors);
   int64_t weightStep = products.weightSize(), panelSize = shape.stepsPerPanel() * weightStep,
           most = std::min(steps, products.stepsPerSum()), together;
+  if (prefetches)
+    prefetchPanels(b, w, steps, panels);
   for (int64_t step = 0; step < steps; step += together) {
     together = std::min(most, steps - step);
     if (products.partsPerSum() > 1) {

@@ -16,9 +16,11 @@ namespace octet::codegen {
 /// Emits the loops that add products to the sums of one tile.
 class TileSums {
 public:
+  /// `prefetches`: the next panels' weights, while these are multiplied.
   TileSums(const DenseShape &shape, const TileProducts &products, DenseTile tile, mlir::Value input,
-           mlir::Value weights)
-      : shape(shape), products(products), tile(tile), input(input), weights(weights) {}
+           mlir::Value weights, bool prefetches = false)
+      : shape(shape), products(products), tile(tile), input(input), weights(weights),
+        prefetches(prefetches) {}
 
   /// The sums over kernel rows, runs and steps: [N.accumulate] in any order, floats in that of
   /// [N.conv] and [N.linear]. `acc` has those of each vector of pixels with each of `panels`, each
@@ -64,11 +66,13 @@ private:
                                             int64_t panels, mlir::ValueRange carried);
 
   static constexpr int64_t kMostSharedColumns = 5; ///< code is written for each of them
+  void prefetchPanels(KernelBuilder &b, mlir::Value w, int64_t steps, int64_t panels);
 
   const DenseShape &shape;
   const TileProducts &products;
   const DenseTile tile;
   const mlir::Value input, weights;
+  const bool prefetches;
 };
 
 } // namespace octet::codegen

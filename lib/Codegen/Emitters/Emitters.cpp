@@ -58,6 +58,8 @@ static bool isRounding(Operation *op) {
 LogicalResult codegen::emitGroup(ProgramEmitter &emitter, GroupOp op) {
   if (!op.getBody().getOps<DequantizeWeightsOp>().empty())
     return emitStored(emitter, op);
+  if (emitAttention(emitter, op))
+    return success();
   FusedOp fused(op);
   for (Operation *inner : fused.body) {
     if (auto dequantize = dyn_cast<DequantizeOp>(inner)) {
@@ -82,7 +84,7 @@ static LogicalResult refuseIntegers(Operation *op) {
 }
 
 LogicalResult codegen::emitOperator(ProgramEmitter &emitter, Operation *op) {
-  if (isa<nn::ConstantOp>(op))
+  if (isa<nn::ConstantOp, tensor::EmptyOp>(op))
     return success();
   bool isAlias = getAliasRoot(op->getResult(0)) != op->getResult(0);
   if (!isAlias)

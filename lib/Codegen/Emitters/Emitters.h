@@ -63,6 +63,8 @@ bool emitProductAs(ProgramEmitter &emitter, const FusedOp &fused);
 #include "octet/Dialect/Kernel/Kernels.def"
 /// A product of two quantized values.
 llvm::LogicalResult emitMatmulOfBytes(ProgramEmitter &emitter, nn::MatmulOp op);
+/// A group that octet-fuse-attention made; false if it is none.
+bool emitAttention(ProgramEmitter &emitter, GroupOp group);
 /// Dense NCHW floats to NHWC bytes; false if the shapes are not its.
 bool emitQuantizePlanes(ProgramEmitter &emitter, QuantizeOp op);
 

@@ -45,8 +45,7 @@ float codegen::getProductBound(const FusedOp &fused, ArrayRef<float> factors) {
   return bound;
 }
 
-/// What an operand of the body may hold.
-static Interval getRange(Value outer) {
+Interval codegen::getOperandRange(Value outer) {
   Interval range{0, 0};
   auto add = [&](float value) {
     bool isNumber = !std::isnan(value);
@@ -69,14 +68,14 @@ static Interval getRange(Value outer) {
 Interval codegen::getEpilogueRange(const FusedOp &fused, Interval product) {
   llvm::DenseMap<Value, Interval> ranges{{fused.getProductValue(), product}};
   for (Value inner : fused.getBodyInputs())
-    ranges[inner] = getRange(fused.getOuter(inner));
+    ranges[inner] = getOperandRange(fused.getOuter(inner));
   return getBodyRange(fused, ranges);
 }
 
 Interval codegen::getElementwiseRange(const FusedOp &fused) {
   llvm::DenseMap<Value, Interval> ranges;
   for (Value inner : fused.getBodyInputs())
-    ranges[inner] = getRange(fused.getOuter(inner));
+    ranges[inner] = getOperandRange(fused.getOuter(inner));
   return getBodyRange(fused, ranges);
 }
 

@@ -25,6 +25,9 @@ llvm::SmallVector<float> getAccumulatorScales(mlir::Value input, mlir::Value fil
 /// The largest |f32(acc) * factor[c]|, or infinity.
 float getProductBound(const FusedOp &fused, llvm::ArrayRef<float> factors);
 
+/// What an operand of the body may hold.
+Interval getOperandRange(mlir::Value outer);
+
 /// What the body yields for such products and all that its other operands may hold.
 Interval getEpilogueRange(const FusedOp &fused, Interval product);
 

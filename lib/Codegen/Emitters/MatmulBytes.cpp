@@ -5,17 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A unit packs some panels of sixteen columns of the right operand on the stack, as the weights of
-// a dense layer lie, and multiplies rows of the left operand by them. With b' = b - 128, which is a
-// signed byte, a sum over k of (a - za) * (b - zb) is
-//   a . b'  -  za * (sum of b')  +  (128 - zb) * (sum of a - K * za):
-// the second part is of a column, the third of a row.
+// A unit packs some panels of sixteen columns of the right operand on the stack, and multiplies
+// rows of the left operand by them.
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Products/Products.h"
 #include "DenseShape.h"
 #include "Emitters.h"
+#include "MatmulPanels.h"
 #include "octet/Numerics/Requantize.h"
 
 using namespace mlir;
@@ -60,22 +57,16 @@ struct ElementKernel : BytesMatmul {
 class TileKernel : BytesMatmul {
 public:
   TileKernel(ProgramEmitter &emitter, nn::MatmulOp op)
-      : BytesMatmul(emitter, op), products(emitter.getLevel().products->forValues()) {}
+      : BytesMatmul(emitter, op), panels(emitter.getLevel(), depth) {}
   /// Whether operands and result lie as tiles read and write them.
   bool chooseShape();
   void emit();
 
 private:
-  int64_t steps() const { return llvm::divideCeil(depth, products.inputs()); }
   void emitUnit(KernelBuilder &b, ValueRange args, Value unit);
-  Value packPanel(KernelBuilder &b, Value base, int64_t panel);
-  Value sumRow(KernelBuilder &b, Value base);
   void emitTile(KernelBuilder &b, ValueRange args, MutableArrayRef<Value> indices, Value row,
                 ArrayRef<Value> columnsOfPanels, ArrayRef<Value> initial);
-  /// All lanes of all parts 1, but those from element `count` on.
-  SmallVector<Value> makeOnes(KernelBuilder &b, int64_t count);
-
-  const TileProducts &products;
+  MatmulPanels panels;
   DenseTile tile{1, 1};
   SmallVector<int64_t> units; ///< matrices, blocks of columns, parts of the rows
   Value packed;
@@ -158,17 +149,17 @@ bool TileKernel::chooseShape() {
   auto isSideBySide = [](Value value) {
     return getStrides(getTensorType(value)).steps.back() == 1;
   };
-  int64_t panelBytes = steps() * products.weightSize();
+  int64_t panelBytes = panels.panelBytes();
   // The last bytes of a row are read together with what follows them.
   bool hasSlack = emitter.getBuffer(op.getLhs()).address.getSpace() == kernel::Space::arena;
   if (columns < kPanelOutputs || panelBytes > 2 * kMostStackBytes || !hasSlack ||
       !llvm::all_of(ValueRange{op.getLhs(), op.getRhs(), op.getResult()}, isSideBySide))
     return false;
-  int64_t panels = llvm::divideCeil(columns, kPanelOutputs);
+  int64_t count = llvm::divideCeil(columns, kPanelOutputs);
   tile = chooseTile(level.accumulators, rows,
-                    std::clamp<int64_t>(kMostStackBytes / panelBytes, 1, panels), steps());
+                    std::clamp<int64_t>(kMostStackBytes / panelBytes, 1, count), panels.steps());
   units.assign(shape.begin(), shape.end() - 2);
-  units.push_back(llvm::divideCeil(panels, tile.panels));
+  units.push_back(llvm::divideCeil(count, tile.panels));
   // A part of the rows packs for itself, which is worth it where threads would have nothing to do.
   constexpr int64_t kFewUnits = 8, kRowsOfPart = 128;
   bool hasFew = ShapedType::getNumElements(units) < kFewUnits;
@@ -181,90 +172,17 @@ void TileKernel::emit() {
                   ShapedType::getNumElements(units),
                   [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
                     setViews(args);
-                    int64_t bytes = tile.panels * steps() * products.weightSize();
+                    int64_t bytes = tile.panels * panels.panelBytes();
                     packed = b.allocateOnStack(bytes, b.getI8Type());
                     b.loop(begin, end, 1, [&](Value unit) { emitUnit(b, args, unit); });
                   });
 }
 
-SmallVector<Value> TileKernel::makeOnes(KernelBuilder &b, int64_t count) {
-  SmallVector<int8_t> bytes(64, 0);
-  std::fill_n(bytes.begin(), count, 1);
-  auto type = VectorType::get({64}, b.getI8Type());
-  Value ones = arith::ConstantOp::create(b, DenseElementsAttr::get(type, ArrayRef(bytes)));
-  return products.split(b, ones);
-}
-
-/// Writes a panel, whose first element is at `base`: four rows of the right operand side by side in
-/// each lane, each byte less 128. Returns the sums of its columns.
-Value TileKernel::packPanel(KernelBuilder &b, Value base, int64_t panel) {
-  auto row = VectorType::get({16}, b.getI8Type());
-  SmallVector<int64_t> order;
-  for (int64_t lane = 0; lane < 16; ++lane)
-    for (int64_t i = 0; i < 4; ++i)
-      order.push_back(i * 16 + lane);
-  auto splatByte = [&](Type type, int8_t value) -> Value {
-    return arith::ConstantOp::create(
-        b, DenseElementsAttr::get(cast<ShapedType>(type), b.getI8IntegerAttr(value)));
-  };
-  SmallVector<Value> ones = makeOnes(b, 64);
-  auto packStep = [&](Value step, int64_t count, Value sum) {
-    SmallVector<Value> quad;
-    for (int64_t i = 0; i < 4; ++i) {
-      Value at = b.addIndex(base, b.mulIndex(b.addIndex(b.mulIndex(step, 4), i), rhsInner));
-      quad.push_back(i < count ? (Value)vector::LoadOp::create(b, row, rhs.memory, ValueRange{at})
-                               : splatByte(row, -128));
-    }
-    Value bytes = concatVectors(b, b.getLoc(), quad);
-    bytes = vector::ShuffleOp::create(b, bytes, bytes, order);
-    bytes = arith::XOrIOp::create(b, bytes, splatByte(bytes.getType(), -128));
-    SmallVector<Value> parts{bytes};
-    if (products.readsI16()) {
-      auto [even, odd] = b.widenBytes(bytes, /*isSigned=*/true);
-      parts = {even, odd};
-    }
-    Value place = b.addIndex(b.mulIndex(step, products.weightSize()),
-                             panel * steps() * products.weightSize());
-    for (auto [part, value] : llvm::enumerate(parts)) {
-      b.store(b.bitcast(value, b.getI8Type()), packed,
-              b.addIndex(place, part * products.partSize()));
-      sum = products.multiplyAdd(b, sum, ones[part], value);
-    }
-    return sum;
-  };
-  Value sum = b.loop(b.index(0), b.index(depth / 4), 1, ValueRange{b.constI(0)},
-                     [&](Value step, ValueRange carried) {
-                       return SmallVector<Value>{packStep(step, 4, carried[0])};
-                     })[0];
-  if (depth % 4)
-    sum = packStep(b.index(depth / 4), depth % 4, sum);
-  return sum;
-}
-
-/// The sum of a row of the left operand, in all lanes.
-Value TileKernel::sumRow(KernelBuilder &b, Value base) {
-  auto addTo = [&](Value sum, Value at, ArrayRef<Value> ones) {
-    Value bytes =
-        vector::LoadOp::create(b, VectorType::get({64}, b.getI8Type()), lhs.memory, ValueRange{at});
-    for (auto [part, one] : llvm::zip(products.split(b, bytes), ones))
-      sum = products.multiplyAdd(b, sum, part, one);
-    return sum;
-  };
-  SmallVector<Value> ones = makeOnes(b, 64);
-  Value sum = b.loop(b.index(0), b.index(depth / 64), 1, ValueRange{b.constI(0)},
-                     [&](Value i, ValueRange carried) {
-                       Value at = b.addIndex(base, b.mulIndex(i, 64));
-                       return SmallVector<Value>{addTo(carried[0], at, ones)};
-                     })[0];
-  if (depth % 64)
-    sum = addTo(sum, b.addIndex(base, depth / 64 * 64), makeOnes(b, depth % 64));
-  return b.splat(vector::ReductionOp::create(b, vector::CombiningKind::ADD, sum));
-}
-
 void TileKernel::emitUnit(KernelBuilder &b, ValueRange args, Value unit) {
   SmallVector<Value> indices = b.splitIndex(unit, units);
   Value part = indices.pop_back_val();
-  Value firstPanel = b.mulIndex(indices.pop_back_val(), tile.panels);
+  Value firstPanel =
+      b.getBlock(indices.pop_back_val(), llvm::divideCeil(columns, kPanelOutputs), tile.panels);
   indices.append(2, b.index(0));
   b.lanes = 16;
   SmallVector<Value> first, initial;
@@ -274,7 +192,9 @@ void TileKernel::emitUnit(KernelBuilder &b, ValueRange args, Value unit) {
         b.clampBlock(b.mulIndex(b.addIndex(firstPanel, p), kPanelOutputs), columns, kPanelOutputs));
     indices[rank - 1] = first.back();
     Value base = b.linearIndex(indices, rhs.strides.steps, rhs.strides.offset);
-    initial.push_back(b.mul(packPanel(b, base, p), minusZero));
+    Value sums =
+        panels.pack(b, rhs.memory, base, rhsInner, packed, b.index(p * panels.panelBytes()));
+    initial.push_back(b.mul(sums, minusZero));
   }
   int64_t blocks = llvm::divideCeil(rows, tile.vectors),
           perPart = llvm::divideCeil(blocks, units.back());
@@ -288,34 +208,18 @@ void TileKernel::emitUnit(KernelBuilder &b, ValueRange args, Value unit) {
 
 void TileKernel::emitTile(KernelBuilder &b, ValueRange args, MutableArrayRef<Value> indices,
                           Value row, ArrayRef<Value> columnsOfPanels, ArrayRef<Value> initial) {
-  SmallVector<Value> sums, bases;
-  Value zero = loadZeroPoint(b, lhs), shift = b.sub(b.constI(128), loadZeroPoint(b, rhs));
-  Value depthTimesZero = b.mul(zero, b.constI(depth));
+  SmallVector<Value> sums, bases, places;
   for (int64_t i = 0; i < tile.vectors; ++i) {
     indices[rank - 2] = b.addIndex(row, i);
     bases.push_back(b.linearIndex(indices, lhs.strides.steps, lhs.strides.offset));
-    Value ofRow = b.mul(shift, b.sub(sumRow(b, bases.back()), depthTimesZero));
+    Value ofRow = panels.getPartOfRow(b, lhs.memory, bases.back(), loadZeroPoint(b, lhs),
+                                      loadZeroPoint(b, rhs));
     for (Value ofColumn : initial)
       sums.push_back(b.add(ofColumn, ofRow));
   }
-  int64_t panelSize = steps() * products.weightSize();
-  sums = b.loop(b.index(0), b.index(steps()), 1, sums, [&](Value step, ValueRange carried) {
-    SmallVector<Value> next(carried);
-    SmallVector<SmallVector<Value>> panels;
-    for (int64_t p = 0; p < tile.panels; ++p)
-      panels.push_back(products.loadWeights(
-          b, packed, b.addIndex(b.mulIndex(step, products.weightSize()), p * panelSize)));
-    for (int64_t i = 0; i < tile.vectors; ++i) {
-      Value at = b.addIndex(bases[i], b.mulIndex(step, products.inputs()));
-      SmallVector<Value> input = products.split(b, products.broadcast(b, lhs.memory, at));
-      for (int64_t p = 0; p < tile.panels; ++p)
-        for (auto [part, x] : llvm::enumerate(input)) {
-          Value &sum = next[i * tile.panels + p];
-          sum = products.multiplyAdd(b, sum, x, panels[p][part]);
-        }
-    }
-    return next;
-  });
+  for (int64_t p = 0; p < tile.panels; ++p)
+    places.push_back(b.index(p * panels.panelBytes()));
+  sums = panels.multiply(b, lhs.memory, bases, packed, places, std::move(sums));
   for (int64_t i = 0; i < tile.vectors; ++i)
     for (int64_t p = 0; p < tile.panels; ++p) {
       indices[rank - 2] = b.addIndex(row, i);

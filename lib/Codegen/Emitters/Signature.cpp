@@ -42,7 +42,11 @@ static bool hasFullRange(const QuantParams &params) {
 }
 
 int Signature::addTensor(Value value, Parameters parameters) {
-  Tensor tensor{getTensorType(value), add(emitter.getBuffer(value))};
+  return addTensor(getTensorType(value), add(emitter.getBuffer(value)), parameters);
+}
+
+int Signature::addTensor(RankedTensorType type, int memory, Parameters parameters) {
+  Tensor tensor{type, memory};
   auto quantized = dyn_cast<quant::QuantizedType>(tensor.type.getElementType());
   if (quantized && quantized.getStorageTypeIntegralWidth() <= 16 &&
       parameters != Parameters::none) {
@@ -92,7 +96,7 @@ void Signature::prepareParameters() {
 
 TensorView Signature::getTensor(int number, ValueRange args) const {
   const Tensor &tensor = tensors[number];
-  TensorView view(args[tensor.memory], tensor.type);
+  TensorView view(tensor.memory >= 0 ? args[tensor.memory] : Value(), tensor.type);
   view.axis = tensor.axis;
   view.scales = tensor.scales >= 0 ? args[tensor.scales] : Value();
   view.zeroPoints = tensor.zeroPoints >= 0 ? args[tensor.zeroPoints] : Value();
@@ -262,11 +266,10 @@ Value codegen::quantizeBy(KernelBuilder &b, Value value, const QuantizeOperands 
   return arith::MinSIOp::create(b, arith::MaxSIOp::create(b, stored, by.low), by.high);
 }
 
-Value codegen::quantize(KernelBuilder &b, Value value, const TensorView &view, ValueRange indices,
-                        int64_t laneAxis, bool packSaturates) {
+QuantizeOperands codegen::loadQuantizeOperands(KernelBuilder &b, const TensorView &view,
+                                               ValueRange indices, int64_t laneAxis) {
   auto params = numerics::getParams(cast<quant::QuantizedType>(view.type.getElementType()));
   QuantizeOperands by;
-  by.packSaturates = packSaturates;
   by.isSmall = hasReciprocals(params) && b.quotientBound < float(1 << 29);
   constexpr float kMostInWord = (1 << 15) - 512; // a zero point is added
   by.isWord = fitsInWords(params) && (!by.isSmall || b.quotientBound < kMostInWord);
@@ -279,6 +282,13 @@ Value codegen::quantize(KernelBuilder &b, Value value, const TensorView &view, V
   by.zeroPoint = loadParameterOf(b, view, view.zeroPoints, kZeroPoints, indices, laneAxis);
   by.low = b.loadSplat(view.zeroPoints, b.index(kLow));
   by.high = b.loadSplat(view.zeroPoints, b.index(kHigh));
+  return by;
+}
+
+Value codegen::quantize(KernelBuilder &b, Value value, const TensorView &view, ValueRange indices,
+                        int64_t laneAxis, bool packSaturates) {
+  QuantizeOperands by = loadQuantizeOperands(b, view, indices, laneAxis);
+  by.packSaturates = packSaturates;
   return quantizeBy(b, value, by);
 }
 

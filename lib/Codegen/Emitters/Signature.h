@@ -23,6 +23,10 @@ public:
   enum class Parameters { all, integers, none };
   /// Adds a tensor; returns its number.
   int addTensor(mlir::Value value, Parameters parameters = Parameters::all);
+  /// Adds the parameters of a quantized tensor that lies in no memory of the program.
+  int addParametersOf(mlir::RankedTensorType type) {
+    return addTensor(type, /*memory=*/-1, Parameters::all);
+  }
   /// Adds constant data; returns its number.
   template <typename T>
   int addWeights(llvm::StringRef key, llvm::function_ref<std::vector<T>()> make) {
@@ -74,6 +78,8 @@ private:
       return padded;
     });
   }
+
+  int addTensor(mlir::RankedTensorType type, int memory, Parameters parameters);
 
   /// An argument for the array that was added to the parameters last.
   int addArray(mlir::Type element) {
@@ -160,6 +166,9 @@ struct QuantizeOperands {
 /// Quantize.NoQuotientIsTooNearTheMiddleOfTwoFloats goes through all scales and x for which that
 /// happens.
 mlir::Value quantizeBy(KernelBuilder &b, mlir::Value value, const QuantizeOperands &by);
+/// The parameters of a tensor at an element.
+QuantizeOperands loadQuantizeOperands(KernelBuilder &b, const TensorView &view,
+                                      mlir::ValueRange indices, int64_t laneAxis);
 /// [N.quantize] with the parameters of a tensor; `packSaturates` as above.
 mlir::Value quantize(KernelBuilder &b, mlir::Value value, const TensorView &view,
                      mlir::ValueRange indices, int64_t laneAxis, bool packSaturates = false);

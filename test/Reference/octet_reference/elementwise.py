@@ -270,9 +270,12 @@ def gelu(x, form="none"):
     """[N.gelu] in the form that ONNX names."""
     x = np.asarray(x, f32)
     if form in ("none", b"none"):
-        u = np.where(np.abs(x) < f32(5.8), np.abs(x), f32(5.8))
-        p = _polynomial(u, 0xB7C06B53, 0x3A0BC53E, 0xBBB789A2, 0x3D17A4D9, 0x3EA2D059, 0x3F4C4699, 0x3F3171C7)
-        return np.where(np.isnan(x), x, fma(-u, exp(-p), np.where(x > 0, x, f32(0))))
+        v = np.where(np.abs(x) < f32(5.8), -np.abs(x), f32(-5.8))
+        q = _polynomial(v, 0x380ACBC8, 0x3A49A493, 0x3C0464C3, 0x3D5AC68B, 0xBEEAE40B, 0x3F935A93, 0xBF7FFF8C)
+        n = np.rint(q)
+        t = _polynomial(sub(q, n), 0x3AAE046E, 0x3C1E8629, 0x3D635B73, 0x3E75FC8C, 0x3F317214, 0x3F800001)
+        tail = mul(t, np.exp2(n).astype(f32))
+        return np.where(np.isnan(x), x, fma(v, tail, np.where(x > 0, x, f32(0))))
     t = np.where(x > -10, x, f32(-10))
     v = mul(t, fma(mul(t, t), from_bits(0x3D922279), from_bits(0x3FCC422A)))
     return np.where(np.isnan(x), x, div(t, add(f32(1), exp(-_not_below_minus_87(v)))))

@@ -75,9 +75,8 @@ template <typename A> Real<A> exp(A &a, Real<A> x) {
   return a.keepNaN(x, e);
 }
 
-// An exponential below exp(-20), which is less than 2^-25, does not change a bit of a sum with 1 or
-// -1. The following laws therefore clamp the argument, so that no subnormal numbers occur, which
-// some CPUs handle in microcode.
+// An exponential below exp(-20) < 2^-25 changes no bit of a sum with 1 or -1. The following laws
+// clamp the argument, so that no subnormal numbers occur, which some CPUs handle in microcode.
 
 /// `numerator / (1 + exp(-t))` with t = x < -87 ? -87 : x, which is the numerator if none is given.
 template <typename A>
@@ -264,26 +263,27 @@ template <typename A> Real<A> law(A &a, SoftplusOp, Reals<A> operands) {
   });
 }
 
-/// [N.gelu] max(x, 0) - u * T(u) with u = |x| and T(u) = (1 - erf(u / sqrt(2))) / 2 as exp(-P(u)),
-/// which is less than 2^-27 from 5.8 on.
+/// [N.gelu] max(x, 0) + v * T(v) with v = -|x| and T(v) = (1 + erf(v / sqrt(2))) / 2 as 2^Q(v), by
+/// its whole part and a polynomial of the rest; it is less than 2^-27 up to -5.8.
 template <typename A> Real<A> geluOfErf(A &a, Real<A> x) {
-  Real<A> positive = a.max(x, a.real(0)), u = a.min(a.max(positive, a.neg(x)), a.real(5.8f));
-  Real<A> tail = a.monotone(u, [](auto &a, auto u) {
-    auto p = polynomial(a, u, 0xB7C06B53,
-                        {0x3A0BC53E, 0xBBB789A2, 0x3D17A4D9, 0x3EA2D059, 0x3F4C4699, 0x3F3171C7});
-    return expOfClamped(a, p, /*isNegated=*/true, /*isNormal=*/true);
+  Real<A> positive = a.max(x, a.real(0)), v = a.max(a.min(a.neg(positive), x), a.real(-5.8f));
+  Real<A> tail = a.monotone(v, [](auto &a, auto v) {
+    auto q = polynomial(a, v, 0x380ACBC8,
+                        {0x3A49A493, 0x3C0464C3, 0x3D5AC68B, 0xBEEAE40B, 0x3F935A93, 0xBF7FFF8C});
+    auto n = a.round(q);
+    auto t = polynomial(a, a.sub(q, a.toReal(n)), 0x3AAE046E,
+                        {0x3C1E8629, 0x3D635B73, 0x3E75FC8C, 0x3F317214, 0x3F800001});
+    return a.scale(t, n, /*isNormal=*/true);
   });
-  return a.keepNaN(x, a.fma(a.neg(u), tail, positive));
+  return a.keepNaN(x, a.fma(v, tail, positive));
 }
 
-/// [N.gelu] 1 + tanh(u) is 2 / (1 + exp(-2 u)), which keeps small results precise; below -10 they
-/// are less than 2^-100.
+/// [N.gelu] 1 + tanh(u) is 2 / (1 + exp(-2 u)), precise where small: less than 2^-100 below -10.
 template <typename A> Real<A> law(A &a, GeluOp op, Reals<A> operands) {
   if (op.getForm() == GeluForm::none)
     return geluOfErf(a, operands[0]);
   Real<A> x = operands[0], t = a.max(x, a.real(-10.0f));
-  Real<A> twice =
-      a.mul(t, a.fma(a.mul(t, t), a.bits(0x3D922279), a.bits(0x3FCC422A))); // 2 sqrt(2 / pi)
+  Real<A> twice = a.mul(t, a.fma(a.mul(t, t), a.bits(0x3D922279), a.bits(0x3FCC422A)));
   return divideByLogistic<A>(a, a.keepNaN(x, twice), t);
 }
 

@@ -1,0 +1,94 @@
+//===- FuseAttention.cpp - attention in integers as one step --------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Attention.h"
+#include "MemoryPlan.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "octet/Dialect/Octet/Origin.h"
+
+namespace octet {
+#define GEN_PASS_DEF_FUSEATTENTIONPASS
+#include "octet/Codegen/Passes.h.inc"
+} // namespace octet
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::codegen;
+
+/// Whether a value will lie in the arena, where a row may be read together with what follows it.
+static bool isInside(Value value) {
+  Value root = getAliasRoot(value);
+  return root.getDefiningOp() && !root.getDefiningOp<nn::ConstantOp>() &&
+         llvm::none_of(root.getUsers(),
+                       [](Operation *user) { return user->hasTrait<OpTrait::IsTerminator>(); });
+}
+
+/// Whether tiles take it: vectors of columns on both sides, and the scores and weights of at least
+/// four rows on the stack.
+static bool isWorthwhile(Attention &a) {
+  constexpr int64_t kFewestRows = 4;
+  int64_t columns = a.getColumns(), width = a.values.getType().getShape().back();
+  return columns >= 16 && width >= 16 && a.getRows() >= kFewestRows &&
+         (columns * 5 + 128) * kFewestRows <= kMostStackBytes && isInside(a.scores.getLhs());
+}
+
+/// The quantize that alone reads the result, if kernels store such bytes.
+static QuantizeOp getQuantize(Operation *division) {
+  if (!division->hasOneUse())
+    return {};
+  auto quantize = dyn_cast<QuantizeOp>(*division->user_begin());
+  return quantize && isUnsignedByte(getTensorType(quantize.getResult())) ? quantize : QuantizeOp();
+}
+
+/// Moves the parts into a group, which has the memory it works in as its last operand.
+static void makeGroup(Attention &a) {
+  QuantizeOp quantize = getQuantize(a.division);
+  Operation *root = quantize ? quantize.getOperation() : a.division;
+  SmallVector<Operation *> parts = a.getParts();
+  llvm::SetVector<Value> inputs;
+  for (Operation *part : parts)
+    for (Value operand : part->getOperands())
+      if (!llvm::is_contained(parts, operand.getDefiningOp()))
+        inputs.insert(operand);
+  OriginPropagation origins(root);
+  OpBuilder builder(root, &origins);
+  int64_t bytes =
+      a.getNumMatrices() * (PackedOperand(a.scores).bytes() + PackedOperand(a.values).bytes());
+  inputs.insert(tensor::EmptyOp::create(builder, root->getLoc(), ArrayRef<int64_t>{bytes},
+                                        builder.getI8Type()));
+  auto group = GroupOp::create(builder, root->getLoc(), root->getResult(0).getType(),
+                               /*pattern=*/nullptr, inputs.getArrayRef());
+  Block *body = builder.createBlock(&group.getBody());
+  IRMapping inside;
+  for (Value input : inputs)
+    inside.map(input, body->addArgument(input.getType(), input.getLoc()));
+  for (Operation *part : parts)
+    builder.clone(*part, inside);
+  YieldOp::create(builder, root->getLoc(), inside.lookup(a.division->getResult(0)));
+  root->getResult(0).replaceAllUsesWith(group.getResult());
+  if (quantize)
+    quantize.erase();
+  for (Operation *part : llvm::reverse(parts))
+    part->erase();
+}
+
+namespace {
+/// See Passes.td.
+struct FuseAttention : octet::impl::FuseAttentionPassBase<FuseAttention> {
+  void runOnOperation() override {
+    SmallVector<Attention> found; // before any of them changes the network
+    getOperation().walk([&](QuantizeOp weights) {
+      if (auto attention = Attention::match(weights); attention && isWorthwhile(*attention))
+        found.push_back(*attention);
+    });
+    for (Attention &attention : found)
+      makeGroup(attention);
+    numFused += found.size();
+  }
+};
+} // namespace
