@@ -143,8 +143,7 @@ SmallVector<Value> TileSums::addSteps(KernelBuilder &b, Value in, Value w, int64
       for (size_t part = 0; part < parts; ++part)
         for (int64_t n = 0; n < tile.vectors * panels; ++n)
           add(n % tile.vectors, n / tile.vectors, part);
-      for (int64_t i = 0; i < tile.vectors; ++i)
-        addHalf(i);
+      llvm::for_each(llvm::seq(tile.vectors), addHalf);
       continue;
     }
     for (int64_t i = 0; i < tile.vectors; ++i) {
