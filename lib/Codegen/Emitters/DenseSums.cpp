@@ -131,11 +131,8 @@ SmallVector<Value> TileSums::addSteps(KernelBuilder &b, Value in, Value w, int64
   for (int64_t step = 0; step < steps; step += together) {
     together = std::min(most, steps - step);
     if (products.partsPerSum() > 1) {
-      SmallVector<Value> inputs;
-      for (int64_t i = 0; i < tile.vectors; ++i) {
-        load(i);
-        inputs.push_back(pixels[i][step][0]);
-      }
+      llvm::for_each(llvm::seq(tile.vectors), load);
+      auto inputs = llvm::map_to_vector(pixels, [&](Inputs &of) { return of[step][0]; });
       addParts(b, inputs, b.addIndex(w, step * weightStep), panels, sums);
       continue;
     }

@@ -241,8 +241,7 @@ void DepthwiseKernel::slideColumns(KernelBuilder &b, ValueRange args, const Bloc
   SmallVector<Value> carried;
   for (int64_t k = 0; k < kept; ++k)
     carried.append(loadColumn(b, args, b.addIndex(inBase, k * shape.inPixel)));
-  Value count = b.index(shape.columns / pixels);
-  b.loop(b.index(0), count, 1, carried, [&](Value column, ValueRange inner) {
+  auto emitBlock = [&](Value column, ValueRange inner) {
     Value base =
         b.addIndex(inBase, b.mulIndex(column, pixels * shape.columnStride * shape.inPixel));
     SmallVector<Value> columns(inner), acc = getInitialSums();
@@ -256,7 +255,22 @@ void DepthwiseKernel::slideColumns(KernelBuilder &b, ValueRange args, const Bloc
     storePixel(b, args, acc, block,
                b.addIndex(outBase, b.mulIndex(column, pixels * shape.outPixel)), column);
     return SmallVector<Value>(ArrayRef(columns).take_back(kept * quads.valuesPerColumn()));
+  };
+  int64_t count = shape.columns / pixels, together = shape.kernelColumns;
+  bool hasFewValues = shape.strip == 1 && shape.parts == 1;
+  if (b.level.registerBits != 128 || !hasFewValues) {
+    b.loop(b.index(0), b.index(count), 1, carried, emitBlock);
+    return;
+  }
+  // As many blocks a turn as there are kernel columns: then all columns are where they began, and
+  // none was copied. Of more rows or parts, LLVM spills more than that saves.
+  carried = b.loop(b.index(0), b.index(count / together), 1, carried, [&](Value i, ValueRange in) {
+    SmallVector<Value> columns(in);
+    for (int64_t n = 0; n < together; ++n)
+      columns = emitBlock(b.addIndex(b.mulIndex(i, together), n), columns);
+    return columns;
   });
+  b.loop(b.index(count / together * together), b.index(count), 1, carried, emitBlock);
 }
 
 /// Some pixels at a time, whose columns' quads are made first.
