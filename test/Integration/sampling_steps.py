@@ -22,7 +22,8 @@ def sampling(net, x):
         grid = y and net.add("Tanh", [y])
     if net.opset >= 20 and net.often(0.3):
         theta = net.rng.normal(size=(n, 2, 3)).astype(f32)
-        grid = net.inner("AffineGrid", [theta, np.array([n, channels, *net.numbers(2, 1, 12)])], align_corners=int(net.often(0.5)))
+        # Of one place, whose corners are the same, onnxruntime makes 1, PyTorch and Octet 0, and ONNX's reference -1.
+        grid = net.inner("AffineGrid", [theta, np.array([n, channels, *net.numbers(2, 2, 12)])], align_corners=int(net.often(0.5)))
     if grid is not None:
         net.add("GridSample", [x, grid], mode={"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode) if net.opset >= 20 else mode,
                 padding_mode=net.one_of("zeros", "border", "reflection"), align_corners=int(net.often(0.5)))
