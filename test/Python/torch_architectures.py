@@ -3,6 +3,8 @@
 """Architectures with random weights, through FX's tracing and through torch.export, compared with PyTorch.
 
     python test/Python/torch_architectures.py [NAME...]    a line for each: operators, largest difference relative to the largest magnitude, or what failed
+
+A name that is not in ARCHITECTURES is one of timm's models, at the size that timm gives it, at most 224 where others are allowed.
 """
 import sys
 import tempfile
@@ -46,6 +48,17 @@ def _timm(name, size=224, **options):
         _vision("resnet18")()  # timm imports torchvision
         import timm
         return timm.create_model(name, pretrained=False, **options), _image(size)
+    return make
+
+
+def _any_of_timm(name):
+    def make():
+        import timm
+        module = timm.create_model(name, pretrained=False)
+        config = module.pretrained_cfg
+        size = config["input_size"][-1]
+        return module, _image(size if config.get("fixed_input_size") else min(size, 224))
+    _vision("resnet18")()
     return make
 
 
@@ -164,7 +177,7 @@ ARCHITECTURES = {
 def build(name):
     """A module with seeded weights, and inputs. What networks begin with as zeros or almost so gets numbers that show in the result."""
     torch.manual_seed(7)
-    module, inputs = ARCHITECTURES[name]()
+    module, inputs = (ARCHITECTURES.get(name) or _any_of_timm(name))()
     for tensor in module.parameters():
         if tensor.abs().max() < 1e-3:
             nn.init.normal_(tensor, std=0.1)
