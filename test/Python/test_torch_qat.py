@@ -195,6 +195,65 @@ def test_sequences_and_functional_layers():
     assert str(converted.report).count("int8") >= 2
 
 
+class Parts(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 8, 3)
+
+    def forward(self, x):
+        a, b = torch.chunk(self.conv(x), 2, 1)
+        return torch.cat([b, a, b], 1) + a.sum(1, keepdim=True)
+
+
+class CalledTwice(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.layer = nn.Conv2d(3, 8, 3), nn.Conv2d(4, 4, 1)
+
+    def forward(self, x):
+        a, b = self.conv(x).split(4, 1)
+        return self.layer(a) - self.layer(self.layer(b))
+
+
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm, self.head = nn.LSTM(8, 6), nn.Linear(6, 2)
+
+    def forward(self, x):
+        return self.head(self.lstm(x)[0])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("module", [Parts, CalledTwice, Recurrent])
+def test_parts_of_tuples_and_shared_layers(quantize_fx, module):
+    from torch.ao.quantization import disable_observer, get_default_qat_qconfig_mapping
+    torch.manual_seed(0)
+    float_module, x = module().train(), torch.randn((5, 1, 8) if module is Recurrent else (1, 3, 8, 8))
+    theirs = quantize_fx.prepare_qat_fx(copy.deepcopy(float_module), get_default_qat_qconfig_mapping("x86", version=0), (x,))
+    ours = prepare_qat_fx(float_module, quantization.get_default_qat_qconfig_mapping("x86", version=0), (x,))
+    for _ in range(3):
+        theirs(x), ours(x)
+    theirs.eval().apply(disable_observer)
+    ours.eval().apply(quantization.disable_observer)
+    with torch.no_grad():
+        torch.testing.assert_close(ours(x), theirs(x), rtol=0, atol=1e-6)
+
+
+class Transposed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up = nn.ConvTranspose2d(3, 4, 2, 2)
+
+    def forward(self, x):
+        return self.up(x)
+
+
+def test_transposed_convolutions_are_refused():
+    with pytest.raises(octet.InputError, match="up: transposed convolutions cannot be trained; give the module None in the QConfigMapping"):
+        prepare_qat_fx(Transposed().train(), quantization.get_default_qat_qconfig_mapping("x86"), (torch.randn(1, 3, 4, 4),))
+
+
 def test_never_trained(data):
     with pytest.raises(octet.InputError, match="was never trained: call it with training data"):
         convert_fx(prepare(data))

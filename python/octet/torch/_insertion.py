@@ -3,50 +3,53 @@
 """Where training rounds: in the graph, at the places of observers in the prepared network."""
 from __future__ import annotations
 
+import operator
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import torch
 from torch import nn
 
 from ..errors import InputError
+from .front.translate import Network
 from ._rounding import FakeQuantizeModule, LayerInTraining
 
 
 class Inserter:
     """Puts roundings into a graph where the prepared network has observers."""
 
-    def __init__(self, graph: torch.fx.GraphModule, names: Dict[str, str], listing: Dict[str, Any], inputs: Sequence[str]) -> None:
+    def __init__(self, graph: torch.fx.GraphModule, network: Network, listing: Dict[str, Any]) -> None:
         copy, known, self.observers = torch.fx.Graph(), {}, listing["observers"]
         for node in graph.graph.nodes:
             known[node] = copy.node_copy(node, lambda n: known[n])
         self.graph = torch.fx.GraphModule(graph, copy)  # with the same layers in modules of its own
         self.nodes = {node.name: known[node] for node in graph.graph.nodes}
-        self.by_origin = {origin: self.nodes[name] for origin, name in names.items()}
-        self.by_origin.update({name: self.nodes[name] for name in inputs})
+        self.by_origin = {origin: self.nodes[name] for origin, name in network.nodes.items()}
+        self.by_origin.update({name: self.nodes[name] for name in network.inputs})
+        self.by_call = {call: self.nodes[name] for call, name in network.calls.items()}
         self.operators = listing["operators"]
-        self.makers: Dict[int, Any] = {number: {"op": "input", "name": name} for number, name in zip(listing["inputs"], inputs)}
-        self.makers.update({result: operator for operator in self.operators for result in operator["results"]})
+        self.makers: Dict[int, Any] = {number: {"op": "input", "name": name} for number, name in zip(listing["inputs"], network.inputs)}
+        self.makers.update({result: maker for maker in self.operators for result in maker["results"]})
         self.inserted: Dict[Tuple[torch.fx.Node, str], torch.fx.Node] = {}
         self.symbols: Dict[str, str] = {}  # module paths by the symbols of observers
         self.weights: set = set()  # symbols of those that parameters have
 
     def run(self) -> torch.fx.GraphModule:
-        for operator in self.operators:
-            if operator["op"] == "octet.observe" or self.is_inside(operator):
+        for reader in self.operators:
+            if reader["op"] == "octet.observe" or self.is_inside(reader):
                 continue
-            for operand in operator["operands"]:
+            for operand in reader["operands"]:
                 value, symbols = self.look_behind(operand)
                 if symbols:
-                    self.insert(operator, value, symbols)
+                    self.insert(reader, value, symbols)
         self.graph.delete_all_unused_submodules()
         self.graph.graph.lint()
         self.graph.recompile()
         return self.graph
 
-    def is_inside(self, operator: Dict[str, Any]) -> bool:
+    def is_inside(self, op: Dict[str, Any]) -> bool:
         """Whether this makes an image of a sequence for a layer, or the reverse, and is no operator of the graph."""
-        node = self.by_origin.get(operator["name"])
-        return operator["op"] == "nn.reshape" and node is not None and node.op == "call_module" and not isinstance(
+        node = self.find_node(op)
+        return op["op"] == "nn.reshape" and node is not None and node.op == "call_module" and not isinstance(
             self.graph.get_submodule(str(node.target)), (nn.Flatten, nn.Unflatten))
 
     def look_behind(self, value: int) -> Tuple[int, List[str]]:
@@ -61,14 +64,36 @@ class Inserter:
     def insert(self, reader: Dict[str, Any], value: int, symbols: Sequence[str]) -> None:
         """One value that an operator reads through observers."""
         maker = self.makers[value]
-        node = self.nodes["output"] if reader["op"] == "func.return" else self.by_origin.get(reader["name"])
+        node = self.nodes["output"] if reader["op"] == "func.return" else self.find_node(reader)
         if maker["op"] == "nn.constant":
             self.insert_weight(node, reader, maker["name"], symbols[-1])
-        elif maker["name"] == reader["name"] or node is None or maker["name"] not in self.by_origin:
+            return
+        producer = self.find_node(maker)
+        if node is None or producer is None or producer is node:
             raise InputError(f"{reader['name'] or 'the output'}: values inside of a module are quantized, which cannot be trained; give the module "
                              "None in the QConfigMapping")
-        else:
-            self.insert_value(self.by_origin[maker["name"]], node, symbols)
+        self.insert_value(self.find_part(producer, node, reader, value), node, symbols)
+
+    def find_node(self, op: Dict[str, Any]) -> Optional[torch.fx.Node]:
+        """The call that an operator belongs to; what is inside of a module has no class, and the module's name."""
+        return self.by_call.get((op["name"], op.get("class"), op.get("index"))) or self.by_origin.get(op["name"])
+
+    def find_part(self, producer: torch.fx.Node, node: torch.fx.Node, reader: Dict[str, Any], value: int) -> torch.fx.Node:
+        """The node of a value that is a part of the producer's tuple, or else the producer."""
+        inputs = [self.look_behind_roundings(node) for node in node.all_input_nodes]
+        if producer in inputs:
+            return producer
+        parts = [part for part in inputs if part.target is operator.getitem and self.look_behind_roundings(part.args[0]) is producer]
+        values = [other for other in dict.fromkeys(self.look_behind(operand)[0] for operand in reader["operands"])
+                  if self.makers[other].get("name") == self.makers[value]["name"]]
+        if len(parts) != len(values):
+            raise InputError(f"{reader['name']}: reads parts of {producer.name} that training does not find; give the module None in the QConfigMapping")
+        return parts[values.index(value)]
+
+    def look_behind_roundings(self, node: torch.fx.Node) -> torch.fx.Node:
+        while node.op == "call_module" and isinstance(self.graph.get_submodule(str(node.target)), FakeQuantizeModule):
+            node = node.all_input_nodes[0]
+        return node
 
     def insert_value(self, producer: torch.fx.Node, reader: torch.fx.Node, symbols: Sequence[str]) -> None:
         last = producer
@@ -95,6 +120,8 @@ class Inserter:
         layer = self.graph.get_submodule(path)
         if isinstance(layer, LayerInTraining):
             return
+        if isinstance(layer, nn.modules.conv._ConvTransposeNd):
+            raise InputError(f"{path}: transposed convolutions cannot be trained; give the module None in the QConfigMapping")
         norm = self.find_norm(node)
         replaced = LayerInTraining(layer, self.observers[symbol], self.graph.get_submodule(str(norm.target)) if norm else None)
         parent, _, last = path.rpartition(".")
@@ -109,7 +136,7 @@ class Inserter:
         """The batch norm that the compiler has folded into a layer's weights: the network computes nothing of its name."""
         norms = [user for user in node.users if user.op == "call_module" and isinstance(
             self.graph.get_submodule(str(user.target)), nn.modules.batchnorm._BatchNorm)]
-        names = {operator["name"] for operator in self.operators if operator["op"] not in ("nn.reshape", "octet.observe")}
+        names = {known["name"] for known in self.operators if known["op"] not in ("nn.reshape", "octet.observe")}
         return norms[0] if len(norms) == len(node.users) == 1 and str(norms[0].target) not in names else None
 
     def insert_parameter(self, node: Optional[torch.fx.Node], name: str, symbol: str) -> None:

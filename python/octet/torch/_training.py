@@ -30,7 +30,7 @@ class TrainingModule(nn.Module):
             module.training = modes[name]
         text, bytecode = _compilation.prepare(network, policy)
         self.code = text
-        inserter = Inserter(graph, network.nodes, list_operators(bytecode), network.inputs)
+        inserter = Inserter(graph, network, list_operators(bytecode))
         self.module = inserter.run()
         self.module.octet_scopes = graph.octet_scopes
         self._symbols = {symbol: path for symbol, path in inserter.symbols.items() if symbol not in inserter.weights}
