@@ -198,10 +198,10 @@ def test_sequences_and_functional_layers():
 class Parts(nn.Module):
     def __init__(self):
         super().__init__()
-        self.conv = nn.Conv2d(3, 8, 3)
+        self.conv, self.same = nn.Conv2d(3, 8, 3), nn.Identity()
 
     def forward(self, x):
-        a, b = torch.chunk(self.conv(x), 2, 1)
+        a, b = torch.chunk(self.same(self.conv(x)), 2, 1)
         return torch.cat([b, a, b], 1) + a.sum(1, keepdim=True)
 
 

@@ -3,7 +3,6 @@
 """Where training rounds: in the graph, at the places of observers in the prepared network."""
 from __future__ import annotations
 
-import operator
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import torch
@@ -29,6 +28,7 @@ class Inserter:
         self.operators = listing["operators"]
         self.makers: Dict[int, Any] = {number: {"op": "input", "name": name} for number, name in zip(listing["inputs"], network.inputs)}
         self.makers.update({result: maker for maker in self.operators for result in maker["results"]})
+        self.computing = {self.find_node(op) for op in self.operators if op["op"] != "octet.observe" and not self.is_inside(op)}
         self.inserted: Dict[Tuple[torch.fx.Node, str], torch.fx.Node] = {}
         self.symbols: Dict[str, str] = {}  # module paths by the symbols of observers
         self.weights: set = set()  # symbols of those that parameters have
@@ -72,27 +72,34 @@ class Inserter:
         if node is None or producer is None or producer is node:
             raise InputError(f"{reader['name'] or 'the output'}: values inside of a module are quantized, which cannot be trained; give the module "
                              "None in the QConfigMapping")
-        self.insert_value(self.find_part(producer, node, reader, value), node, symbols)
+        for source in self.find_inputs(producer, node, reader, value):
+            self.insert_value(source, node, symbols)
 
     def find_node(self, op: Dict[str, Any]) -> Optional[torch.fx.Node]:
         """The call that an operator belongs to; what is inside of a module has no class, and the module's name."""
         return self.by_call.get((op["name"], op.get("class"), op.get("index"))) or self.by_origin.get(op["name"])
 
-    def find_part(self, producer: torch.fx.Node, node: torch.fx.Node, reader: Dict[str, Any], value: int) -> torch.fx.Node:
-        """The node of a value that is a part of the producer's tuple, or else the producer."""
-        inputs = [self.look_behind_roundings(node) for node in node.all_input_nodes]
-        if producer in inputs:
-            return producer
-        parts = [part for part in inputs if part.target is operator.getitem and self.look_behind_roundings(part.args[0]) is producer]
-        values = [other for other in dict.fromkeys(self.look_behind(operand)[0] for operand in reader["operands"])
-                  if self.makers[other].get("name") == self.makers[value]["name"]]
-        if len(parts) != len(values):
-            raise InputError(f"{reader['name']}: reads parts of {producer.name} that training does not find; give the module None in the QConfigMapping")
-        return parts[values.index(value)]
+    def find_inputs(self, producer: torch.fx.Node, node: torch.fx.Node, reader: Dict[str, Any], value: int) -> List[torch.fx.Node]:
+        """What a call reads of what another one computes: that, parts of its tuple, or what has no operator in the network (an identity) behind it."""
+        found = [other for other in map(self.look_behind_roundings, node.all_input_nodes) if self.find_source(other) is producer]
+        read = dict.fromkeys(self.look_behind(operand)[0] for operand in reader["operands"])
+        values = [other for other in read if self.makers[other]["op"] != "nn.constant" and self.find_node(self.makers[other]) is producer]
+        if len(values) == 1 and found:
+            return found
+        if len(values) != len(found):
+            raise InputError(f"{reader['name'] or 'the output'}: what it reads of {producer.name} is not found in the module; give {producer.name} None in "
+                             "the QConfigMapping")
+        return [found[values.index(value)]]
 
     def look_behind_roundings(self, node: torch.fx.Node) -> torch.fx.Node:
         while node.op == "call_module" and isinstance(self.graph.get_submodule(str(node.target)), FakeQuantizeModule):
             node = node.all_input_nodes[0]
+        return node
+
+    def find_source(self, node: torch.fx.Node) -> torch.fx.Node:
+        """The call whose result, or a part of it, a node passes on: one without an operator, and no size."""
+        while node not in self.computing and node.all_input_nodes and node.target not in (getattr, "size", "dim", "numel"):
+            node = self.look_behind_roundings(node.all_input_nodes[0])
         return node
 
     def insert_value(self, producer: torch.fx.Node, reader: torch.fx.Node, symbols: Sequence[str]) -> None:
