@@ -64,7 +64,7 @@ def check(seed):
     """What differs after training, or None."""
     module, inputs = make(seed)
     engine = ENGINES[seed % len(ENGINES)]
-    mapping, backend = torch_fuzz.THEIRS.get_default_qat_qconfig_mapping(engine), torch_fuzz.THEIRS.get_native_backend_config()
+    mapping, backend = torch_fuzz.THEIRS.get_default_qat_qconfig_mapping(engine, version=0), torch_fuzz.THEIRS.get_native_backend_config()
     traced = trace(module, Tracer())
     if torch_deviations.is_confused(traced):
         raise torch_fuzz.LeftOut("fused for several calls")

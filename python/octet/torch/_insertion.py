@@ -144,7 +144,10 @@ class Inserter:
         norms = [user for user in node.users if user.op == "call_module" and isinstance(
             self.graph.get_submodule(str(user.target)), nn.modules.batchnorm._BatchNorm)]
         names = {known["name"] for known in self.operators if known["op"] not in ("nn.reshape", "octet.observe")}
-        return norms[0] if len(norms) == len(node.users) == 1 and str(norms[0].target) not in names else None
+        if len(norms) != 1 or len(node.users) != 1 or str(norms[0].target) in names:
+            return None
+        calls = [other for other in self.graph.graph.nodes if other.target == norms[0].target]
+        return norms[0] if len(calls) == 1 else None
 
     def insert_parameter(self, node: Optional[torch.fx.Node], name: str, symbol: str) -> None:
         sources = [source for source in node.all_input_nodes if source.op == "get_attr" and source.target == name] if node else []
