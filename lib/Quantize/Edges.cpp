@@ -157,9 +157,10 @@ void Edges::shareWithResult(const Decision &decision, ArrayRef<unsigned> operand
   for (unsigned operand : operands) {
     Value value = edges[operand].point.value;
     if (!units.isRescaled(decision, value)) {
-      unions.push_back({operand, result.value_or(operands.front())});
-      if (result && operand == operands.front())
-        edges[*result].first = operand;
+      if (operand == operands.front() && result)
+        unions.push_back({operand, *result});
+      else
+        unions.push_back({result.value_or(operands.front()), operand});
       continue;
     }
     if (!units.isPart(decision.op)) {
@@ -203,8 +204,11 @@ Edges::Edges(const Plan &plan, const UnitIndex &units) : plan(plan), units(units
 
 SmallVector<SmallVector<const Edge *, 1>, 0> Edges::getSets() {
   llvm::IntEqClasses classes(edges.size());
-  for (auto [a, b] : unions)
-    classes.join(a, b);
+  leaders = llvm::to_vector<0>(llvm::seq<unsigned>(0, edges.size()));
+  for (auto [leader, follower] : unions) {
+    classes.join(leader, follower);
+    leaders[getLeader(follower)] = getLeader(leader);
+  }
   classes.compress();
   SmallVector<SmallVector<const Edge *, 1>, 0> sets(classes.getNumClasses());
   for (auto [number, edge] : llvm::enumerate(edges))
@@ -212,17 +216,18 @@ SmallVector<SmallVector<const Edge *, 1>, 0> Edges::getSets() {
   return sets;
 }
 
+unsigned Edges::getLeader(unsigned number) const {
+  while (leaders[number] != number)
+    number = leaders[number];
+  return number;
+}
+
 SmallVector<const Edge *, 1> Edges::getByWish(ArrayRef<const Edge *> set) const {
   SmallVector<const Edge *, 1> sorted(set);
-  auto last = llvm::find_if(llvm::reverse(set), [](const Edge *edge) { return edge->first; });
-  if (last == set.rend())
-    return sorted;
-  const Edge *first = *last;
-  while (first->first)
-    first = &edges[*first->first];
-  if (first->wish &&
-      first->wish.getSpec().fixedScale) // a known range is that of its operator alone
-    return sorted;
-  llvm::stable_sort(sorted, [&](const Edge *a, const Edge *b) { return a == first && b != first; });
+  const Edge *first = &edges[getLeader(set.front() - edges.data())];
+  // A known range is that of its operator alone.
+  if (!first->wish || !first->wish.getSpec().fixedScale)
+    llvm::stable_sort(sorted,
+                      [&](const Edge *a, const Edge *b) { return a == first && b != first; });
   return sorted;
 }

@@ -62,8 +62,6 @@ struct Edge {
   bool isGiven = false;
   /// The operands of the unit that computes the value do not share its observer.
   bool isRescaling = false;
-  /// The first operand of the unit that computes the value, if the two share an observer.
-  std::optional<unsigned> first = std::nullopt;
 
   /// Whether the range was trained; readers take it, whatever they ask for.
   bool isTrained() const { return (bool)point.trained; }
@@ -83,6 +81,7 @@ public:
   bool hasOthers(const Edge &edge) const { return byValue.lookup(edge.point.value).size() > 1; }
 
 private:
+  unsigned getLeader(unsigned number) const;
   void addTrained(FakeQuantizeOp op);
   void addUnit(const Decision &decision);
   unsigned addReader(const Decision &decision, mlir::OpOperand &operand);
@@ -102,7 +101,10 @@ private:
   llvm::DenseMap<mlir::Value, unsigned> trained;
   /// The first slice of a value's channel.
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, unsigned> parts;
+  /// Edges that share an observer, in the order of the program; the first one's is kept.
   llvm::SmallVector<std::pair<unsigned, unsigned>, 0> unions;
+  /// From each edge towards the one whose observer its set has.
+  llvm::SmallVector<unsigned, 0> leaders;
 };
 
 /// The observers of the plan's units. `mayWatchColumns`: columns may be split later.

@@ -127,11 +127,10 @@ class Placed:
         return observer
 
     def unite(self, a, b):
-        a, b = sorted((self.find(a), self.find(b)))
-        self.same[b] = a
+        self.same[self.find(b)] = self.find(a)
 
     def describe(self, observers):
-        """Each observer as its instance and that one's specification: the first one's of those that are united."""
+        """Each observer as its instance and that one's specification: of those that are united, the first operand's."""
         return [(self.find(observer), str(self.specs[self.find(observer)])) for observer in observers]
 
 

@@ -155,7 +155,7 @@ MODIFIED = "y = ai.onnx.preview.FlexAttention<score_mod = m ({0}) => (float[a,b,
     ("uint16[2] x", "y = BitCast<to=10>(x)", {}, "bits of floats that are computed at run time, or of halves"),
     ("int16[2] x", "c = BitCast<to=5>(w)\ny = Add(x, c)", dict(w=np.float16([1, 2])), "bits of floats that are computed at run time, or of halves"),
     ("int32[2] x", "y = BitCast<to=3>(x)", {}, "BitCast casts bits of INT32 to INT8"),
-    ("int32[2] x", "y = BitCast<to=21>(x)", {}, "a cast of bits to number 21"),
+    ("int32[2] x", "y = BitCast<to=21>(x)", {}, "a cast of bits to UINT4"),
     ("float[2,5] x, int64[2] t", "y = SoftmaxCrossEntropyLoss(x, t)", {}, "(SoftmaxCrossEntropyLoss, domain ai.onnx, opset 28): an operator of training"),
     ("float[2,5] x", "y = ai.onnx.preview.training.Gradient(x)", {}, "(Gradient, domain ai.onnx.preview.training, opset 1): an operator of training"),
 ])

@@ -28,10 +28,15 @@ def export(module, inputs):
         return torch.export.export(module.eval(), tuple(compare.copy_of(inputs)))
 
 
+def on_copies(function):
+    """Programs that write their inputs are refused."""
+    return function if isinstance(function, nn.Module) else lambda *inputs: function(*(x.clone() if isinstance(x, torch.Tensor) else x for x in inputs))
+
+
 @pytest.mark.parametrize("group", GROUPS)
 def test_rows(group, tmp_path):
     """Every third case, to keep the test short; what PyTorch itself cannot export is not among them."""
-    cases = [(f"{name}_{i}".replace(".", "_"), function, inputs) for i, (name, function, inputs) in enumerate(GROUPS[group])][::3]
+    cases = [(f"{name}_{i}".replace(".", "_"), on_copies(function), inputs) for i, (name, function, inputs) in enumerate(GROUPS[group])][::3]
     module = compare.Cases(cases).make()
     with torch.no_grad():
         expected = module(*compare.copy_of(module.inputs))

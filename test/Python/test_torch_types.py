@@ -28,7 +28,7 @@ def test_types(dtype):
     torch.manual_seed(4)
     module = Model().eval().to(dtype)
     inputs = [torch.randn(3, 8).to(dtype), torch.arange(3)]
-    source = Source(trace.trace(module, trace.Tracer()), Policy(is_float=True))
+    source = Source(trace.trace(module, trace.Tracer()), Policy(precision="float"))
     run = make_run(*source.convert(inputs))
     result = run(inputs)
     wanted = module.float()(inputs[0].float(), inputs[1])  # the weights are those that the type holds
