@@ -5,10 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ApplyPatterns.h"
 #include "mlir/IR/PatternMatch.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "octet/Dialect/NN/Constants.h"
-#include "octet/Dialect/Octet/Origin.h"
 #include "octet/Import/Passes.h"
 
 namespace octet {
@@ -180,11 +179,7 @@ struct FoldIntoWeightsPass : octet::impl::FoldIntoWeightsPassBase<FoldIntoWeight
     patterns.add<FoldPad>(&getContext(), numPads);
     patterns.add<CropKernel>(&getContext(), numCropped);
     patterns.add<FoldBias<nn::ConvOp>, FoldBias<nn::LinearOp>>(&getContext(), numBiases);
-    OriginPropagation origins;
-    GreedyRewriteConfig config;
-    config.setListener(&origins);
-    config.enableFolding(false).enableConstantCSE(false); // constants keep their locations
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns), config)))
+    if (failed(applyToNetwork(getOperation(), std::move(patterns))))
       signalPassFailure();
   }
 };

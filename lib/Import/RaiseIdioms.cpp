@@ -5,10 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ApplyPatterns.h"
 #include "mlir/IR/PatternMatch.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "octet/Dialect/NN/Constants.h"
-#include "octet/Dialect/Octet/Origin.h"
 #include "octet/Import/Passes.h"
 #include <array>
 #include <cmath>
@@ -315,11 +314,7 @@ struct RaiseIdiomsPass : octet::impl::RaiseIdiomsPassBase<RaiseIdiomsPass> {
     patterns.add<RaiseHardSwish<nn::MulOp>, RaiseHardSwish<nn::DivOp>>(context, numRaised, 2);
     patterns.add<RaiseSilu, RaiseGelu, RaiseClip, RaiseHardSigmoid<nn::MulOp>,
                  RaiseHardSigmoid<nn::DivOp>>(context, numRaised, 1);
-    OriginPropagation origins;
-    GreedyRewriteConfig config;
-    config.setListener(&origins);
-    config.enableFolding(false).enableConstantCSE(false); // constants keep their locations
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns), config)))
+    if (failed(applyToNetwork(getOperation(), std::move(patterns))))
       signalPassFailure();
   }
 };

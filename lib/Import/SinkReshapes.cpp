@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ApplyPatterns.h"
 #include "mlir/IR/TypeUtilities.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Dialect/Octet/Origin.h"
 #include "octet/Import/Passes.h"
@@ -384,11 +384,7 @@ struct SinkReshapesPass : octet::impl::SinkReshapesPassBase<SinkReshapesPass> {
       patterns.add<HoistTranspose>(&getContext(), numHoisted);
       patterns.add<SplitSequence>(&getContext());
     }
-    OriginPropagation origins;
-    GreedyRewriteConfig config;
-    config.setListener(&origins);
-    config.enableFolding(false).enableConstantCSE(false); // constants keep their locations
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns), config)))
+    if (failed(applyToNetwork(getOperation(), std::move(patterns))))
       signalPassFailure();
   }
 };

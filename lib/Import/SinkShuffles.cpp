@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "ApplyPatterns.h"
 #include "octet/Dialect/NN/Constants.h"
-#include "octet/Dialect/Octet/Origin.h"
 #include "octet/Import/Passes.h"
 
 namespace octet {
@@ -60,7 +59,7 @@ private:
 /// Whether an operator computes every element from one of its first operand and from constants of
 /// one number, or of one for each channel.
 static bool isChannelwise(Operation *op) {
-  auto isConstant = [](Value value) { return value.getDefiningOp<nn::ConstantOp>(); };
+  auto isConstant = [](Value value) { return succeeded(nn::getConstantValues<float>(value)); };
   if (isa<nn::BatchNormOp>(op))
     return llvm::all_of(llvm::drop_begin(op->getOperands()), isConstant);
   if (!op->hasTrait<nn::Elementwise>() || op->getNumResults() != 1 ||
@@ -93,20 +92,18 @@ static bool isOfConvolution(Value value) {
 /// that of the tensor whose channels they are, or 1.
 static Value repeatPerChannel(nn::ConstantOp constant, int64_t phases, int64_t rank,
                               PatternRewriter &rewriter) {
-  auto values = nn::getConstantValues<float>(constant);
-  if (failed(values))
-    return {};
-  if (values->size() > 1 || rank == 1) {
+  SmallVector<float, 0> values = *nn::getConstantValues<float>(constant);
+  if (values.size() > 1 || rank == 1) {
     SmallVector<float, 0> repeated;
-    for (float value : *values)
+    for (float value : values)
       repeated.append(phases, value);
     values = std::move(repeated);
   }
   SmallVector<int64_t> shape(std::max<int64_t>(1, rank - 1), 1);
-  shape[0] = values->size();
+  shape[0] = values.size();
   std::string name = (nn::getConstantName(constant) + ".repeated").str();
   return nn::createConstant<float>(rewriter, constant.getLoc(), name,
-                                   constant.getType().clone(shape), *values);
+                                   constant.getType().clone(shape), values);
 }
 
 namespace {
@@ -127,8 +124,6 @@ struct SinkShuffle : RewritePattern {
     for (Value value : llvm::drop_begin(op->getOperands()))
       operands.push_back(repeatPerChannel(value.getDefiningOp<nn::ConstantOp>(), shuffle.phases,
                                           isa<nn::BatchNormOp>(op) ? 1 : type.getRank(), rewriter));
-    if (!llvm::all_of(operands, [](Value operand) { return operand; }))
-      return rewriter.notifyMatchFailure(op, "requires constants of floats");
     move(op, operands, shuffle, rewriter);
     ++numSunk;
     return success();
@@ -157,11 +152,7 @@ struct SinkShufflesPass : octet::impl::SinkShufflesPassBase<SinkShufflesPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<SinkShuffle>(&getContext(), numSunk);
-    OriginPropagation origins;
-    GreedyRewriteConfig config;
-    config.setListener(&origins);
-    config.enableFolding(false).enableConstantCSE(false); // constants keep their locations
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns), config)))
+    if (failed(applyToNetwork(getOperation(), std::move(patterns))))
       signalPassFailure();
   }
 };

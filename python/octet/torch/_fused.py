@@ -11,7 +11,7 @@ import torch
 from ..errors import InputError
 from . import _compilation
 from ._compilation import Converted, Policy
-from ._modules import Source, _check_tensors, _order, get_key, make_run
+from ._modules import Source, _order, get_key, make_run, tidy
 
 
 class FusedModule(torch.nn.Module):
@@ -27,13 +27,11 @@ class FusedModule(torch.nn.Module):
 
     def forward(self, *inputs: Any, **named: Any) -> Any:
         inputs = _order(self._source.names, inputs, named) if named else inputs
-        _check_tensors(inputs)
-        if torch.is_grad_enabled() and any(x.requires_grad for x in inputs):
-            raise InputError("compiled code has no gradients: call it under torch.no_grad(), or detach() its inputs")
+        inputs = tidy(inputs)
         key = get_key(inputs)
         if key not in self._runs:
             self._runs[key] = self._compile(inputs)
-        return self._runs[key]([x.detach().contiguous() for x in inputs])
+        return self._runs[key](inputs)
 
     def _compile(self, inputs: Sequence[Any]) -> Callable[..., Any]:
         network = self._source.get_network(inputs)

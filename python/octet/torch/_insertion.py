@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from ..errors import InputError
+from ._listing import Listing
 from .front.translate import Network
 from ._rounding import FakeQuantizeModule, LayerInTraining
 
@@ -16,25 +17,21 @@ from ._rounding import FakeQuantizeModule, LayerInTraining
 class Inserter:
     """Puts roundings into a graph where the prepared network has observers."""
 
-    def __init__(self, graph: torch.fx.GraphModule, network: Network, listing: Dict[str, Any]) -> None:
-        copy, known, self.observers = torch.fx.Graph(), {}, listing["observers"]
+    def __init__(self, graph: torch.fx.GraphModule, network: Network, listing: Listing) -> None:
+        copy, known, self.listing = torch.fx.Graph(), {}, listing
         for node in graph.graph.nodes:
             known[node] = copy.node_copy(node, lambda n: known[n])
         self.graph = torch.fx.GraphModule(graph, copy)  # with the same layers in modules of its own
         self.nodes = {node.name: known[node] for node in graph.graph.nodes}
         self.by_origin = {origin: self.nodes[name] for origin, name in network.nodes.items()}
-        self.by_origin.update({name: self.nodes[name] for name in network.inputs})
-        self.by_call = {call: self.nodes[name] for call, name in network.calls.items()}
-        self.operators = listing["operators"]
-        self.makers: Dict[int, Any] = {number: {"op": "input", "name": name} for number, name in zip(listing["inputs"], network.inputs)}
-        self.makers.update({result: maker for maker in self.operators for result in maker["results"]})
-        self.computing = {self.find_node(op) for op in self.operators if op["op"] != "octet.observe" and not self.is_inside(op)}
+        self.tensors = {self.nodes[name] for name in network.tensors}
+        self.computing = {self.find_node(op) for op in self.listing.operators if op["op"] != "octet.observe" and not self.is_inside(op)}
         self.inserted: Dict[Tuple[torch.fx.Node, str], torch.fx.Node] = {}
         self.symbols: Dict[str, str] = {}  # module paths by the symbols of observers
         self.weights: set = set()  # symbols of those that parameters have
 
     def run(self) -> torch.fx.GraphModule:
-        for reader in self.operators:
+        for reader in self.listing.operators:
             if reader["op"] == "octet.observe" or self.is_inside(reader):
                 continue
             for operand in reader["operands"]:
@@ -55,7 +52,7 @@ class Inserter:
     def look_behind(self, value: int) -> Tuple[int, List[str]]:
         """What is observed, and the symbols of the observers, first to last."""
         symbols: List[str] = []
-        while (maker := self.makers[value])["op"] == "octet.observe" or self.is_inside(maker):
+        while (maker := self.listing.makers[value])["op"] == "octet.observe" or self.is_inside(maker):
             if maker.get("observer") and maker["observer"] not in symbols:
                 symbols.insert(0, maker["observer"])
             value = maker["operands"][0]
@@ -63,7 +60,7 @@ class Inserter:
 
     def insert(self, reader: Dict[str, Any], value: int, symbols: Sequence[str]) -> None:
         """One value that an operator reads through observers."""
-        maker = self.makers[value]
+        maker = self.listing.makers[value]
         node = self.nodes["output"] if reader["op"] == "func.return" else self.find_node(reader)
         if maker["op"] == "nn.constant":
             self.insert_weight(node, reader, maker["name"], symbols[-1])
@@ -77,13 +74,13 @@ class Inserter:
 
     def find_node(self, op: Dict[str, Any]) -> Optional[torch.fx.Node]:
         """The call that an operator belongs to; what is inside of a module has no class, and the module's name."""
-        return self.by_call.get((op["name"], op.get("class"), op.get("index"))) or self.by_origin.get(op["name"])
+        return self.nodes.get(self.listing.find_node(op) or "") or self.by_origin.get(op["name"])
 
     def find_inputs(self, producer: torch.fx.Node, node: torch.fx.Node, reader: Dict[str, Any], value: int) -> List[torch.fx.Node]:
         """What a call reads of what another one computes: that, parts of its tuple, or what has no operator in the network (an identity) behind it."""
         found = [other for other in map(self.look_behind_roundings, node.all_input_nodes) if self.find_source(other) is producer]
         read = dict.fromkeys(self.look_behind(operand)[0] for operand in reader["operands"])
-        values = [other for other in read if self.makers[other]["op"] != "nn.constant" and self.find_node(self.makers[other]) is producer]
+        values = [other for other in read if self.listing.makers[other]["op"] != "nn.constant" and self.find_node(self.listing.makers[other]) is producer]
         if len(values) == 1 and found:
             return found
         if len(values) != len(found):
@@ -97,8 +94,8 @@ class Inserter:
         return node
 
     def find_source(self, node: torch.fx.Node) -> torch.fx.Node:
-        """The call whose result, or a part of it, a node passes on: one without an operator, and no size."""
-        while node not in self.computing and node.all_input_nodes and node.target not in (getattr, "size", "dim", "numel"):
+        """The call whose result, or a part of it, a node passes on: one without an operator."""
+        while node not in self.computing and node in self.tensors and node.all_input_nodes:
             node = self.look_behind_roundings(node.all_input_nodes[0])
         return node
 
@@ -106,7 +103,7 @@ class Inserter:
         last = producer
         for symbol in symbols:
             if (last, symbol) not in self.inserted:
-                path = self.symbols.get(symbol) or self.add_module(FakeQuantizeModule(self.observers[symbol]))
+                path = self.symbols.get(symbol) or self.add_module(FakeQuantizeModule(self.listing.observers[symbol]))
                 self.symbols[symbol] = path
                 with self.graph.graph.inserting_after(last):
                     self.inserted[last, symbol] = self.graph.graph.call_module(path, (last,))
@@ -130,7 +127,7 @@ class Inserter:
         if isinstance(layer, nn.modules.conv._ConvTransposeNd):
             raise InputError(f"{path}: transposed convolutions cannot be trained; give the module None in the QConfigMapping")
         norm = self.find_norm(node)
-        replaced = LayerInTraining(layer, self.observers[symbol], self.graph.get_submodule(str(norm.target)) if norm else None)
+        replaced = LayerInTraining(layer, self.listing.observers[symbol], self.graph.get_submodule(str(norm.target)) if norm else None)
         parent, _, last = path.rpartition(".")
         setattr(self.graph.get_submodule(parent), last, replaced)
         if norm:
@@ -143,7 +140,7 @@ class Inserter:
         """The batch norm that the compiler has folded into a layer's weights: the network computes nothing of its name."""
         norms = [user for user in node.users if user.op == "call_module" and isinstance(
             self.graph.get_submodule(str(user.target)), nn.modules.batchnorm._BatchNorm)]
-        names = {known["name"] for known in self.operators if known["op"] not in ("nn.reshape", "octet.observe")}
+        names = {known["name"] for known in self.listing.operators if known["op"] not in ("nn.reshape", "octet.observe")}
         if len(norms) != 1 or len(node.users) != 1 or str(norms[0].target) in names:
             return None
         calls = [other for other in self.graph.graph.nodes if other.target == norms[0].target]

@@ -171,6 +171,14 @@ def _make_run(model: Model, result: Any, input_types: Sequence[torch.dtype], out
     return _WideRun(model, result, output_types)
 
 
+def tidy(inputs: Sequence[Any]) -> List[torch.Tensor]:
+    """Inputs as compiled code reads them. Raises InputError for those that it cannot take."""
+    _check_tensors(inputs)
+    if torch.is_grad_enabled() and any(x.requires_grad for x in inputs):
+        raise InputError("compiled code has no gradients: call it under torch.no_grad(), or detach() its inputs")
+    return [x.detach().contiguous() for x in inputs]
+
+
 class CompiledModule(torch.nn.Module):
     """What `convert_fx` returns: runs compiled code on tensors of the CPU, which it neither copies nor changes.
 
@@ -199,7 +207,7 @@ class CompiledModule(torch.nn.Module):
             run = self._add(inputs)
         for x in inputs:
             if x.requires_grad or not x.is_cpu or not x.is_contiguous():
-                inputs = self._tidy(inputs)
+                inputs = tidy(inputs)
                 break
         return run(inputs)
 
@@ -214,12 +222,6 @@ class CompiledModule(torch.nn.Module):
                              "source; call it with these shapes before it is saved")
         run = self._runs[get_key(inputs)] = make_run(*self._source.convert(inputs, self._threads))
         return run
-
-    def _tidy(self, inputs: Sequence[torch.Tensor]) -> List[torch.Tensor]:
-        _check_tensors(inputs)
-        if torch.is_grad_enabled() and any(x.requires_grad for x in inputs):
-            raise InputError("compiled code has no gradients: call it under torch.no_grad(), or detach() its inputs")
-        return [x.detach().contiguous() for x in inputs]
 
     @property
     def code(self) -> str:

@@ -9,11 +9,11 @@ from typing import Any, Sequence
 import torch
 from torch import nn
 
-from .._ir import list_operators
 from ..errors import InputError
 from . import _compilation
 from ._compilation import Policy
 from ._insertion import Inserter
+from ._listing import Listing
 from ._modules import Source
 from ._rounding import FakeQuantizeModule
 
@@ -30,7 +30,7 @@ class TrainingModule(nn.Module):
             module.training = modes[name]
         text, bytecode = _compilation.prepare(network, policy)
         self.code = text
-        inserter = Inserter(graph, network, list_operators(bytecode))
+        inserter = Inserter(graph, network, Listing(network, bytecode))
         self.module = inserter.run()
         self.module.octet_scopes = graph.octet_scopes
         self._symbols = {symbol: path for symbol, path in inserter.symbols.items() if symbol not in inserter.weights}

@@ -22,7 +22,6 @@ try:
 except ImportError as error:
     raise ImportError("octet.torch.pt2e needs torchao, which Octet does not install: pip install torchao") from error
 
-from .._ir import list_operators
 from ..errors import InputError
 from . import _compilation
 from ._rounding import FakeQuantizeModule
@@ -73,18 +72,15 @@ def _get_dtype(text: str) -> Optional[torch.dtype]:
 class _Annotator:
     """Writes what a prepared network says into the annotations of a graph's nodes."""
 
-    def __init__(self, graph: torch.fx.Graph, network: Any, listing: Dict[str, Any]) -> None:
+    def __init__(self, graph: torch.fx.Graph, listing: Listing) -> None:
         self.nodes = {node.name: node for node in graph.nodes}
         self.output = next(node for node in graph.nodes if node.op == "output")
-        self.calls, self.operators = network.calls, listing["operators"]
-        self.texts: Dict[str, str] = listing["observers"]
-        self.makers: Dict[int, Any] = {number: {"op": "input", "name": name} for number, name in zip(listing["inputs"], network.inputs)}
-        self.makers.update({result: operator for operator in self.operators for result in operator["results"]})
+        self.listing = listing
         self.specs: Dict[str, Any] = {}  # by the symbols of observers
         self.annotations: Dict[torch.fx.Node, QuantizationAnnotation] = {}
 
     def run(self) -> None:
-        for operator in self.operators:
+        for operator in self.listing.operators:
             reader = self.output if operator["op"] == "func.return" else self.find_node(operator)
             if reader is None or operator["op"] == "octet.observe":
                 continue
@@ -94,15 +90,13 @@ class _Annotator:
             node.meta["quantization_annotation"] = annotation
 
     def find_node(self, operator: Dict[str, Any]) -> Optional[torch.fx.Node]:
-        if operator["op"] == "input":
-            return self.nodes.get(operator["name"])
-        return self.nodes.get(self.calls.get((operator["name"], operator.get("class"), operator.get("index")), ""))
+        return self.nodes.get(self.listing.find_node(operator) or "")
 
     def look_behind(self, value: int, reader: Dict[str, Any]) -> Tuple[Dict[str, Any], List[str]]:
         """What makes a value, in front of moves that are the reader's own, and the observers in between, first to last."""
         symbols: List[str] = []
         while True:
-            maker = self.makers[value]
+            maker = self.listing.makers[value]
             if maker["op"] == "octet.observe":
                 symbols.insert(0, maker["observer"])
             elif maker["op"] != "nn.reshape" or maker["class"] or maker["name"] != reader["name"]:
@@ -112,7 +106,7 @@ class _Annotator:
     def annotate(self, reader: torch.fx.Node, operator: Dict[str, Any], maker: Dict[str, Any], symbols: List[str]) -> None:
         """One value that an operator reads through observers."""
         producer = self.find_weight(reader, maker["name"]) if maker["op"] == "nn.constant" else self.find_node(maker)
-        symbols = [symbol for symbol in symbols if _get_dtype(self.texts[symbol])]
+        symbols = [symbol for symbol in symbols if _get_dtype(self.listing.observers[symbol])]
         if producer is None or producer is reader or not symbols:
             return
         if len(symbols) > 1 or reader is self.output:
@@ -132,8 +126,8 @@ class _Annotator:
         if symbol in self.specs:
             return self.specs[symbol]
         self.specs[symbol] = SharedQuantizationSpec(place)
-        dtype = _get_dtype(self.texts[symbol])
-        return QuantizationSpec(dtype, BackendObserver.with_args(text=self.texts[symbol], dtype=dtype))
+        dtype = _get_dtype(self.listing.observers[symbol])
+        return QuantizationSpec(dtype, BackendObserver.with_args(text=self.listing.observers[symbol], dtype=dtype))
 
 
 class BackendQuantizer(Quantizer):
@@ -150,7 +144,7 @@ class BackendQuantizer(Quantizer):
         graph = make_graph_of_module(model)
         network = translate(graph, make_zeros(graph.graph))
         _, bytecode = _compilation.prepare(network, make_policy(self._mapping, self._backend))
-        _Annotator(model.graph, network, list_operators(bytecode)).run()
+        _Annotator(model.graph, Listing(network, bytecode)).run()
         return model
 
     def validate(self, model: torch.fx.GraphModule) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
 import torch
 import torch.fx
@@ -36,6 +36,8 @@ class Network:
         #: The graph's nodes by the names of operators, and by their whole origins.
         self.nodes: Dict[str, str] = {}
         self.calls: Dict[Tuple[str, str, int], str] = {}
+        #: Names of the nodes that are tensors.
+        self.tensors: Set[str] = set()
 
     def __deepcopy__(self, memo: Dict[int, Any]) -> "Network":
         return self  # it does not change
@@ -186,6 +188,7 @@ class Translator:
         places = [Output(tensors.index(leaf)) if isinstance(leaf, Value) else leaf for leaf in leaves]
         network = Network(self.net, inputs, outputs, pytree.tree_unflatten(places, spec), self.lines)
         network.nodes, network.calls = self.nodes, {self.origin(node): node.name for node in self.numbers}
+        network.tensors = {node.name for node, made in self.made.items() if isinstance(made, Value)}
         return network
 
     def parameter(self, tensor: torch.Tensor, name: str) -> Value:
