@@ -24,6 +24,7 @@ except ImportError as error:
 
 from ..errors import InputError
 from . import _compilation
+from ._listing import Listing
 from ._rounding import FakeQuantizeModule
 from .front import make_graph_of_module, translate
 from .front.dims import make_zeros
