@@ -135,6 +135,8 @@ private:
 } // namespace
 
 NB_MODULE(_ir, module) {
+  // PyTorch holds graphs, and what they hold, until the process ends.
+  nb::set_leak_warnings(false);
   module.doc() = "Networks made operator by operator, in the dialect nn.";
   nb::class_<Builder>(module, "Builder")
       .def(nb::init<>())

@@ -180,3 +180,16 @@ def test_without_torchao_the_remedy_is_named():
     script = "import sys; sys.modules['torchao'] = None\nimport octet.torch.pt2e"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert "octet.torch.pt2e needs torchao, which Octet does not install: pip install torchao" in done.stderr
+
+
+def test_the_end_of_a_process_is_silent():
+    """PyTorch holds prepared graphs until then, and with them observers of the extension."""
+    script = """
+import torch
+from octet.torch.pt2e import BackendQuantizer
+from torchao.quantization.pt2e.quantize_pt2e import prepare_pt2e
+x = torch.zeros(1, 3)
+prepare_pt2e(torch.export.export(torch.nn.Sequential(torch.nn.Linear(3, 3)).eval(), (x,)).module(), BackendQuantizer("x86", "x86_default_mapping"))(x)
+"""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0 and "leaked" not in done.stderr
