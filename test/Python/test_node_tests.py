@@ -128,7 +128,7 @@ def test_table_counts_by_operator(capsys):
 def test_page_says_what_is_not_taken():
     verdicts = {"a": ("right", "0"), "b": ("refused", "Fancy: its result is random"), "c": ("refused", "Relu: a|b"), "d": ("refused", "Relu: a|b")}
     page = node_tests.format_page(*node_tests.count_by_operator({"a": "Relu", "b": "Fancy", "c": "Relu", "d": "Relu"}, verdicts))
-    assert "1 of 4 are right, 0 wrong, 0 crashed" in page and "1 of 3 (33.3%) are right" in page
+    assert "1 of 4 are right, 0 wrong, 0 crashed" in page and "random numbers: 1 of 3 (33.3%)." in page
     assert "\n| `Fancy` |  | 1 | random numbers (1) |\n| `Relu` | 1 | 2 | Relu: a\\|b (2) |\n" in page
     assert page.endswith("All refusals: Relu: a|b (2); random numbers (1).\n")
 
