@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Attention.h"
+#include "Groups.h"
 #include "MemoryPlan.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/IRMapping.h"
 #include "octet/Dialect/Octet/Origin.h"
 
 namespace octet {
@@ -45,36 +45,18 @@ static QuantizeOp getQuantize(Operation *division) {
   return quantize && isUnsignedByte(getTensorType(quantize.getResult())) ? quantize : QuantizeOp();
 }
 
-/// Moves the parts into a group, which has the memory it works in as its last operand.
+/// The group has the memory it works in as its last operand.
 static void makeGroup(Attention &a) {
-  QuantizeOp quantize = getQuantize(a.division);
-  Operation *root = quantize ? quantize.getOperation() : a.division;
   SmallVector<Operation *> parts = a.getParts();
-  llvm::SetVector<Value> inputs;
-  for (Operation *part : parts)
-    for (Value operand : part->getOperands())
-      if (!llvm::is_contained(parts, operand.getDefiningOp()))
-        inputs.insert(operand);
-  OriginPropagation origins(root);
-  OpBuilder builder(root, &origins);
+  if (QuantizeOp quantize = getQuantize(a.division))
+    parts.push_back(quantize);
   int64_t bytes =
       a.getNumMatrices() * (PackedOperand(a.scores).bytes() + PackedOperand(a.values).bytes());
-  inputs.insert(tensor::EmptyOp::create(builder, root->getLoc(), ArrayRef<int64_t>{bytes},
-                                        builder.getI8Type()));
-  auto group = GroupOp::create(builder, root->getLoc(), root->getResult(0).getType(),
-                               /*pattern=*/nullptr, inputs.getArrayRef());
-  Block *body = builder.createBlock(&group.getBody());
-  IRMapping inside;
-  for (Value input : inputs)
-    inside.map(input, body->addArgument(input.getType(), input.getLoc()));
-  for (Operation *part : parts)
-    builder.clone(*part, inside);
-  YieldOp::create(builder, root->getLoc(), inside.lookup(a.division->getResult(0)));
-  root->getResult(0).replaceAllUsesWith(group.getResult());
-  if (quantize)
-    quantize.erase();
-  for (Operation *part : llvm::reverse(parts))
-    part->erase();
+  OriginPropagation origins(parts.back());
+  OpBuilder builder(parts.back(), &origins);
+  Value scratch = tensor::EmptyOp::create(builder, parts.back()->getLoc(), ArrayRef<int64_t>{bytes},
+                                          builder.getI8Type());
+  moveIntoGroup(parts, scratch);
 }
 
 namespace {

@@ -6,11 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Buffers.h"
+#include "Groups.h"
 #include "Images.h"
-#include "mlir/IR/IRMapping.h"
-#include "octet/Dialect/Octet/Octet.h"
-#include "octet/Dialect/Octet/Origin.h"
-#include "llvm/ADT/SetVector.h"
 
 namespace octet {
 #define GEN_PASS_DEF_FUSEELEMENTWISEPASS
@@ -24,26 +21,7 @@ using namespace octet::codegen;
 /// More would not stay in registers.
 static constexpr size_t kMostOps = 16, kMostInputs = 8;
 
-/// Whether a value of this type is the same in a register as in memory, where half precision, for
-/// one, is rounded.
-static bool isExactInRegisters(Type type) {
-  Type element = getElementTypeOrSelf(type);
-  return element.isF32() || element.isInteger(1) || element.isInteger(64);
-}
-
 static bool isRoot(Operation *op) { return op->hasTrait<nn::Elementwise>() || isa<QuantizeOp>(op); }
-
-/// Whether `op` may be computed where its result is read.
-static bool isPart(Operation *op) {
-  return (op->hasTrait<nn::Elementwise>() || isa<DequantizeOp>(op)) && op->getNumResults() == 1 &&
-         isExactInRegisters(op->getResult(0).getType());
-}
-
-/// A product in integers whose real results an epilogue may read.
-static bool isProduct(Operation *op) {
-  return isa<nn::LinearOp>(op) && isQuantized(op->getOperand(0).getType()) &&
-         !isQuantized(op->getResult(0).getType());
-}
 
 namespace {
 /// Operators that are computed element by element for the result of the last of them.
@@ -58,13 +36,13 @@ public:
   }
 
   bool isWorthwhile() const { return parts.size() > 1; }
-  GroupOp makeGroup();
+  GroupOp makeGroup() { return moveIntoGroup(parts.getArrayRef()); }
 
 private:
   /// Adds an op all of whose readers are parts already; else one of them adds it later, or it is
   /// read elsewhere.
   void add(Operation *op) {
-    if (!op || parts.size() == kMostOps || parts.contains(op) || !isPart(op) ||
+    if (!op || parts.size() == kMostOps || parts.contains(op) || !isElementwisePart(op) ||
         getTensorType(op->getResult(0)).getShape() != getTensorType(root->getResult(0)).getShape())
       return;
     if (!llvm::all_of(op->getUsers(), [&](Operation *user) { return parts.contains(user); }))
@@ -89,50 +67,19 @@ private:
           getTensorType(input).getShape() == getTensorType(root->getResult(0)).getShape();
       if (!isAlike && !isRow(input))
         return;
-      if (op && isAlike && isProduct(op) && op->hasOneUse() && !product)
+      if (op && isAlike && isRealProduct(op) && op->hasOneUse() && !product)
         product = op;
     }
     if (product)
       parts.insert(product);
   }
 
-  llvm::SetVector<Value> getInputs() const {
-    llvm::SetVector<Value> inputs;
-    for (Operation *part : parts)
-      for (Value operand : part->getOperands())
-        if (!parts.contains(operand.getDefiningOp()))
-          inputs.insert(operand);
-    return inputs;
-  }
+  llvm::SetVector<Value> getInputs() const { return codegen::getInputs(parts.getArrayRef()); }
 
   Operation *root;
   llvm::SetVector<Operation *> parts;
 };
 } // namespace
-
-/// Erases the parts; the result is quantized if the root is a quantize.
-GroupOp Chain::makeGroup() {
-  OriginPropagation origins(root);
-  OpBuilder builder(root, &origins);
-  llvm::SetVector<Value> inputs = getInputs();
-  auto group = GroupOp::create(builder, root->getLoc(), root->getResult(0).getType(),
-                               /*pattern=*/nullptr, inputs.getArrayRef());
-  Block *body = builder.createBlock(&group.getBody());
-  IRMapping inside;
-  for (Value input : inputs)
-    inside.map(input, body->addArgument(input.getType(), input.getLoc()));
-  SmallVector<Operation *> inOrder(parts.begin(), parts.end());
-  llvm::sort(inOrder, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-  for (Operation *part : inOrder)
-    if (!isa<QuantizeOp>(part))
-      builder.clone(*part, inside);
-  Value yielded = isa<QuantizeOp>(root) ? root->getOperand(0) : root->getResult(0);
-  YieldOp::create(builder, root->getLoc(), inside.lookup(yielded));
-  root->getResult(0).replaceAllUsesWith(group.getResult());
-  for (Operation *part : llvm::reverse(inOrder))
-    part->erase();
-  return group;
-}
 
 namespace {
 /// See Passes.td.

@@ -35,6 +35,19 @@ def FuseAttentionPass : Pass<"octet-fuse-attention", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::octet::nn::NNDialect", "::octet::OctetDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def FuseRowsPass : Pass<"octet-fuse-rows", "::mlir::func::FuncOp"> {
+  let summary = "normalizations along the last dimension become one step";
+  let description = [{
+    An element-wise operator, or a quantize, becomes one `octet.group` with the means, sums and extremes of rows that it needs,
+    and with the element-wise operators in front of these and behind, if they are read by one another only: a row is in the
+    first cache from its first reduction to its result, and no bit changes. Operators in front of a reduction are computed again
+    for each of its readers; long chains (exp, gelu) and what a product's epilogue may compute stay outside. Left as they are:
+    rows of fewer than 16 elements, and images (octet-assign-layout). Source: `docs/rationale/kernels.md`.
+  }];
+  let statistics = [Statistic<"numFused", "num-fused", "groups made">];
+  let dependentDialects = ["::octet::nn::NNDialect", "::octet::OctetDialect"];
+}
+
 def AssignLayoutPass : Pass<"octet-assign-layout", "::mlir::func::FuncOp"> {
   let summary = "chooses how tensors lie in memory";
   let description = [{

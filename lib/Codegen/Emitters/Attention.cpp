@@ -79,7 +79,7 @@ private:
   Signature signature;
   Product scores, values;
   int scratch = -1, result = -1;
-  std::optional<AttentionBody> onScores, onValues;
+  std::optional<PartialBody> onScores, onValues;
   std::optional<AttentionRows> rows;
   bool inTiles;
   int64_t tileRows = 1, unitRows = 1;
@@ -109,11 +109,13 @@ AttentionKernel::AttentionKernel(ProgramEmitter &emitter, GroupOp group, Attenti
   values.lhs = signature.addParametersOf(values.lhsType);
   addArguments(scores);
   addArguments(values);
-  onScores.emplace(group, parts.onScores.getArrayRef(), parts.largest.getInput(), signature);
+  auto addInput = [&](Value outer) { return signature.addTensor(outer); };
+  onScores.emplace(group, parts.onScores.getArrayRef(), parts.largest.getInput(), signature,
+                   addInput);
   float most = scores.getScale() * 0x1p31f;
   Interval range = onScores->getRange(parts.scores.getResult(), {-most, most});
   rows.emplace(parts, group, range, signature);
-  onValues.emplace(group, parts.division, parts.division->getResult(0), signature);
+  onValues.emplace(group, parts.division, parts.division->getResult(0), signature, addInput);
   result = signature.addTensor(group.getResult());
 }
 

@@ -13,49 +13,6 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
-static constexpr int64_t kLanes = 16;
-
-//===----------------------------------------------------------------------===//
-// Element-wise operators
-//===----------------------------------------------------------------------===//
-
-static FusedOp makeFused(GroupOp group, ArrayRef<Operation *> ops, Value yielded) {
-  FusedOp fused(group);
-  fused.product = fused.rounding = fused.dynamic = nullptr;
-  fused.body.assign(ops.begin(), ops.end());
-  fused.yielded = yielded;
-  return fused;
-}
-
-AttentionBody::AttentionBody(GroupOp group, ArrayRef<Operation *> ops, Value yielded,
-                             Signature &signature)
-    : fused(makeFused(group, ops, yielded)), signature(signature) {
-  for (Value inner : fused.getBodyInputs())
-    inputs.push_back({inner, signature.addTensor(fused.getOuter(inner))});
-}
-
-Value AttentionBody::emit(KernelBuilder &b, ValueRange args, ArrayRef<int64_t> shape,
-                          ValueRange indices, llvm::DenseMap<Value, Value> known) const {
-  int64_t laneAxis = b.lanes > 1 ? shape.size() - 1 : -1;
-  for (auto [inner, number] : inputs) {
-    TensorView view = signature.getTensor(number, args);
-    alignView(view, shape);
-    known[inner] = loadReal(b, view, indices, laneAxis);
-  }
-  return emitBody(b, fused, std::move(known));
-}
-
-Interval AttentionBody::getRange(Value inner, Interval range) const {
-  llvm::DenseMap<Value, Interval> ranges{{inner, range}};
-  for (auto [input, number] : inputs)
-    ranges[input] = getOperandRange(fused.getOuter(input));
-  return getBodyRange(fused, ranges);
-}
-
-//===----------------------------------------------------------------------===//
-// Rows
-//===----------------------------------------------------------------------===//
-
 /// `difference` is never positive.
 static Interval getDifferenceRange(Interval scores) {
   return {numerics::IntervalArithmetic().sub(scores, scores).low, 0};
@@ -63,7 +20,8 @@ static Interval getDifferenceRange(Interval scores) {
 
 AttentionRows::AttentionRows(Attention &parts, GroupOp group, Interval range, Signature &signature)
     : parts(parts), signature(signature),
-      body(group, parts.onDifferences.getArrayRef(), parts.weights.getInput(), signature),
+      body(group, parts.onDifferences.getArrayRef(), parts.weights.getInput(), signature,
+           [&](Value outer) { return signature.addTensor(outer); }),
       params(signature.addParametersOf(getTensorType(parts.weights.getResult()))) {
   Interval difference = getDifferenceRange(range),
            result = body.getRange(parts.difference.getResult(), difference);
@@ -81,56 +39,29 @@ Value AttentionRows::loadZeroPoint(KernelBuilder &b, ValueRange args) const {
   return b.loadSplat(signature.getTensor(params, args).zeroPoints, b.index(kZeroPoints));
 }
 
-/// The last elements of a row, of which `vector` has sixteen: those that belong to lanes behind the
-/// last whole vector, in these; `neutral` in others.
-static Value moveRest(KernelBuilder &b, Value vector, int64_t rest, float neutral) {
-  SmallVector<int64_t> order;
-  for (int64_t lane = 0; lane < kLanes; ++lane)
-    order.push_back(lane < rest ? kLanes - rest + lane : kLanes + lane);
-  return vector::ShuffleOp::create(b, vector, b.constF(neutral), order);
-}
-
-/// The lanes by the tree of [N.lanes].
-static Value joinLanes(KernelBuilder &b, Value vector, JoinFn join) {
-  for (int64_t half = kLanes / 2; half >= 1; half /= 2) {
-    SmallVector<int64_t> order;
-    for (int64_t lane = 0; lane < kLanes; ++lane)
-      order.push_back((lane + half) % kLanes);
-    vector = join(b, vector, vector::ShuffleOp::create(b, vector, vector, order));
-  }
-  return vector::ExtractOp::create(b, vector, int64_t(0));
-}
-
-/// [N.lanes] over a row. `element(k)` is an element or, with b.lanes 16, those from k on, of which
-/// the last sixteen overlap the ones before: it must not matter that it is called for some twice.
-Value AttentionRows::fold(KernelBuilder &b, float neutral, function_ref<Value(Value)> element,
-                          JoinFn join) const {
-  int64_t length = parts.scores.getType().getShape().back(), rest = length % kLanes;
+/// [N.lanes] over a row of scores; `element(k)` may be called for some of them twice.
+static Value fold(KernelBuilder &b, int64_t length, float neutral,
+                  function_ref<Value(Value)> element, JoinFn join) {
   if (b.lanes == 1)
     return foldRow(b, length, /*inVectors=*/false, neutral, element, join);
-  Value lanes = b.loop(b.index(0), b.index(length - rest), kLanes, ValueRange{b.constF(neutral)},
-                       [&](Value k, ValueRange carried) {
-                         return SmallVector<Value>{join(b, carried[0], element(k))};
-                       })[0];
-  if (rest)
-    lanes = join(b, lanes, moveRest(b, element(b.index(length - kLanes)), rest, neutral));
-  return joinLanes(b, lanes, join);
+  auto elements = [&](Value k) { return SmallVector<Value>{element(k)}; };
+  return foldVectors(b, length, /*rows=*/1, neutral, elements, join)[0];
 }
 
 Value AttentionRows::emit(KernelBuilder &b, ValueRange args, MutableArrayRef<Value> indices,
                           Value scores, Value scoresAt, Value weights, Value weightsAt) const {
   auto loadScore = [&](Value k) { return b.load(scores, b.addIndex(scoresAt, k)); };
+  auto shape = parts.scores.getType().getShape();
   Value largest =
-      b.splat(fold(b, -std::numeric_limits<float>::infinity(), loadScore,
+      b.splat(fold(b, shape.back(), -std::numeric_limits<float>::infinity(), loadScore,
                    [](KernelBuilder &b, Value acc, Value x) { return b.maxF(x, acc); }));
   QuantizeOperands by =
       loadQuantizeOperands(b, signature.getTensor(params, args), indices, /*laneAxis=*/-1);
   by.isSmall = isSmall;
   by.packSaturates = isInside; // nothing is left to be clamped
   by.addsZeroPoint = hasZeroPoint;
-  auto shape = parts.scores.getType().getShape();
   return fold(
-      b, 0,
+      b, shape.back(), 0,
       [&](Value k) {
         indices.back() = k;
         Value difference = b.sub(loadScore(k), largest);

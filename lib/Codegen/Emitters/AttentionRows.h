@@ -9,28 +9,9 @@
 #define OCTET_LIB_CODEGEN_EMITTERS_ATTENTIONROWS_H
 
 #include "../Attention.h"
-#include "Emitters.h"
+#include "PartialBody.h"
 
 namespace octet::codegen {
-
-/// Element-wise operators of an attention, and what they read from outside.
-class AttentionBody {
-public:
-  /// Adds the arguments.
-  AttentionBody(GroupOp group, mlir::ArrayRef<mlir::Operation *> ops, mlir::Value yielded,
-                Signature &signature);
-
-  /// What they yield at `indices` of `shape`; `known`: values of the group that they read.
-  mlir::Value emit(KernelBuilder &b, mlir::ValueRange args, mlir::ArrayRef<int64_t> shape,
-                   mlir::ValueRange indices, llvm::DenseMap<mlir::Value, mlir::Value> known) const;
-  /// The same for ranges.
-  Interval getRange(mlir::Value inner, Interval range) const;
-
-private:
-  FusedOp fused;
-  const Signature &signature;
-  llvm::SmallVector<std::pair<mlir::Value, int>> inputs;
-};
 
 /// Makes the weights of a row of scores, and their sum.
 class AttentionRows {
@@ -46,12 +27,9 @@ public:
   mlir::Value loadZeroPoint(KernelBuilder &b, mlir::ValueRange args) const;
 
 private:
-  mlir::Value fold(KernelBuilder &b, float neutral,
-                   llvm::function_ref<mlir::Value(mlir::Value)> element, JoinFn join) const;
-
   Attention &parts;
   const Signature &signature;
-  AttentionBody body; ///< f
+  PartialBody body; ///< f
   int params;         ///< of the weights
   bool isFinite;      ///< differences and what f makes of them are numbers
   bool isSmall;       ///< the latter over the scale are within int16, with a zero point, too

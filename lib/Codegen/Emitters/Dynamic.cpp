@@ -152,7 +152,7 @@ LogicalResult codegen::emitChooseQParams(ProgramEmitter &emitter, ChooseQParamsO
 /// Calls `element` for all elements of the tensors, sixteen at a time where they lie side by side,
 /// with the row's scale and zero point in all lanes.
 static void
-emitRows(ProgramEmitter &emitter, Operation *op, const kernel::KernelRow &kernel,
+emitOverRows(ProgramEmitter &emitter, Operation *op, const kernel::KernelRow &kernel,
          llvm::function_ref<void(KernelBuilder &, const TensorView &x, const TensorView &y,
                                  ValueRange at, int64_t laneAxis, Value scale, Value zeroPoint)>
              element) {
@@ -197,7 +197,7 @@ LogicalResult codegen::emitQuantizeDynamic(ProgramEmitter &emitter, QuantizeDyna
     return failure();
   auto params =
       numerics::getParams(cast<quant::QuantizedType>(op.getResult().getType().getElementType()));
-  emitRows(emitter, op, kernel::Kernels::quantize,
+  emitOverRows(emitter, op, kernel::Kernels::quantize,
            [&](KernelBuilder &b, const TensorView &x, const TensorView &y, ValueRange at,
                int64_t laneAxis, Value scale, Value zeroPoint) {
              Value scaled = b.div(loadReal(b, x, at, laneAxis), scale);
@@ -212,7 +212,7 @@ LogicalResult codegen::emitQuantizeDynamic(ProgramEmitter &emitter, QuantizeDyna
 LogicalResult codegen::emitDequantizeDynamic(ProgramEmitter &emitter, DequantizeDynamicOp op) {
   if (failed(expectSmall(op, op.getInput().getType())))
     return failure();
-  emitRows(emitter, op, kernel::Kernels::dequantize,
+  emitOverRows(emitter, op, kernel::Kernels::dequantize,
            [&](KernelBuilder &b, const TensorView &x, const TensorView &y, ValueRange at,
                int64_t laneAxis, Value scale, Value zeroPoint) {
              Value distance = b.sub(loadRaw(b, x, at, laneAxis), zeroPoint);

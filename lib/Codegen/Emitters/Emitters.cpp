@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Rows.h"
 #include "Emitters.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -60,6 +61,10 @@ LogicalResult codegen::emitGroup(ProgramEmitter &emitter, GroupOp op) {
     return emitStored(emitter, op);
   if (emitAttention(emitter, op))
     return success();
+  if (isRowGroup(op)) {
+    emitRowGroup(emitter, op);
+    return success();
+  }
   FusedOp fused(op);
   for (Operation *inner : fused.body) {
     if (auto dequantize = dyn_cast<DequantizeOp>(inner)) {

@@ -36,6 +36,12 @@ using JoinFn = llvm::function_ref<mlir::Value(KernelBuilder &, mlir::Value acc, 
 /// on.
 mlir::Value foldRow(KernelBuilder &b, int64_t length, bool inVectors, float neutral,
                     llvm::function_ref<mlir::Value(mlir::Value k)> element, JoinFn join);
+/// The same with b.lanes 16, of several rows of sixteen elements or more: `elements(k)` are those of
+/// each row from k on. The last sixteen overlap the ones before, so it must not matter that it is
+/// called for some twice.
+using RowElementsFn = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value k)>;
+llvm::SmallVector<mlir::Value> foldVectors(KernelBuilder &b, int64_t length, int64_t rows,
+                                           float neutral, RowElementsFn elements, JoinFn join);
 /// Copies `size` elements that lie side by side: whole vectors, then what is left by a smaller or
 /// overlapping one.
 void copyRun(KernelBuilder &b, mlir::Value from, mlir::Value fromAt, mlir::Value to,
@@ -65,6 +71,8 @@ bool emitProductAs(ProgramEmitter &emitter, const FusedOp &fused);
 llvm::LogicalResult emitMatmulOfBytes(ProgramEmitter &emitter, nn::MatmulOp op);
 /// A group that octet-fuse-attention made; false if it is none.
 bool emitAttention(ProgramEmitter &emitter, GroupOp group);
+/// A group that octet-fuse-rows made.
+void emitRowGroup(ProgramEmitter &emitter, GroupOp group);
 /// Dense NCHW floats to NHWC bytes; false if the shapes are not its.
 bool emitQuantizePlanes(ProgramEmitter &emitter, QuantizeOp op);
 

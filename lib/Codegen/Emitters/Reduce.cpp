@@ -42,6 +42,44 @@ Value codegen::foldRow(KernelBuilder &b, int64_t length, bool inVectors, float n
   return lanes[0];
 }
 
+/// The last elements of a row, of which `vector` has sixteen: those that belong to lanes behind the
+/// last whole vector, in these; `neutral` in others.
+static Value moveRest(KernelBuilder &b, Value vector, int64_t rest, float neutral) {
+  SmallVector<int64_t> order;
+  for (int64_t lane = 0; lane < kLanes; ++lane)
+    order.push_back(lane < rest ? kLanes - rest + lane : kLanes + lane);
+  return vector::ShuffleOp::create(b, vector, b.constF(neutral), order);
+}
+
+/// The lanes by the tree of [N.lanes].
+static Value joinLanes(KernelBuilder &b, Value vector, JoinFn join) {
+  for (int64_t half = kLanes / 2; half >= 1; half /= 2) {
+    SmallVector<int64_t> order;
+    for (int64_t lane = 0; lane < kLanes; ++lane)
+      order.push_back((lane + half) % kLanes);
+    vector = join(b, vector, vector::ShuffleOp::create(b, vector, vector, order));
+  }
+  return vector::ExtractOp::create(b, vector, int64_t(0));
+}
+
+SmallVector<Value> codegen::foldVectors(KernelBuilder &b, int64_t length, int64_t rows,
+                                        float neutral, RowElementsFn elements, JoinFn join) {
+  int64_t rest = length % kLanes;
+  auto joinAll = [&](ValueRange lanes, ArrayRef<Value> values) {
+    return llvm::map_to_vector(llvm::zip_equal(lanes, values), [&](auto pair) {
+      return join(b, std::get<0>(pair), std::get<1>(pair));
+    });
+  };
+  SmallVector<Value> lanes(rows, b.constF(neutral));
+  lanes = b.loop(b.index(0), b.index(length - rest), kLanes, lanes,
+                 [&](Value k, ValueRange carried) { return joinAll(carried, elements(k)); });
+  if (rest)
+    lanes = joinAll(lanes, llvm::map_to_vector(elements(b.index(length - kLanes)), [&](Value last) {
+                      return moveRest(b, last, rest, neutral);
+                    }));
+  return llvm::map_to_vector(lanes, [&](Value vector) { return joinLanes(b, vector, join); });
+}
+
 namespace {
 
 /// The loops of one reduction.
