@@ -70,6 +70,11 @@ public:
     for (size_t i = 0; i < parts.size(); ++i)
       for (Value operand : parts[i]->getOperands())
         add(operand.getDefiningOp());
+    for (Operation *op : parts) // readers come before what they read
+      if (llvm::any_of(op->getUsers(), [&](Operation *user) {
+            return parts.contains(user) && (reducesRows(user) || reduced.contains(user));
+          }))
+        reduced.insert(op);
     while (parts.remove_if([&](Operation *op) { return op != root && !belongs(op); }))
       ;
   }
@@ -102,7 +107,7 @@ private:
   bool belongs(Operation *op) const {
     if (!isReadByParts(op))
       return false;
-    if (reducesRows(op) || getShape(op->getResult(0)) == ArrayRef(rows) || !isReadByReduction(op))
+    if (reducesRows(op) || getShape(op->getResult(0)) == ArrayRef(rows) || !reduced.contains(op))
       return true;
     bool readsProduct = llvm::any_of(op->getOperands(), [](Value operand) {
       Operation *producer = operand.getDefiningOp();
@@ -111,16 +116,9 @@ private:
     return !readsProduct && !hasLongChain(FusedOp(op));
   }
 
-  /// Whether a reduction of the row needs this element of it.
-  bool isReadByReduction(Operation *op) const {
-    return llvm::any_of(op->getUsers(), [&](Operation *user) {
-      return reducesRows(user) ||
-             (getShape(user->getResult(0)) == ArrayRef(shape) && isReadByReduction(user));
-    });
-  }
-
   SmallVector<int64_t> shape, rows;
   llvm::SetVector<Operation *> parts;
+  llvm::DenseSet<Operation *> reduced; ///< whose elements a reduction needs
 };
 
 /// See Passes.td.

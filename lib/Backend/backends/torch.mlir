@@ -213,6 +213,7 @@ octet.backend @torch {
       "torch.nn.InstanceNorm1d", "torch.nn.InstanceNorm2d", "torch.nn.InstanceNorm3d", "torch.nn.functional.instance_norm"] {
     %x = octet.activation
     %epsilon = octet.parameter
+    %one = octet.parameter
     %scale = octet.parameter
     %shift = octet.parameter
     %m = octet.match ["nn.reduce_mean"](%x)
@@ -221,7 +222,8 @@ octet.backend @torch {
     %v = octet.match ["nn.reduce_mean"](%s)
     %e = octet.match ["nn.add"](%v, %epsilon)
     %r = octet.match ["nn.sqrt"](%e)
-    %n = octet.match ["nn.div"](%d, %r)
+    %i = octet.match ["nn.div"](%one, %r)
+    %n = octet.match ["nn.mul"](%d, %i)
     %w = octet.match ["nn.mul"](%n, %scale)
     %y = octet.match ["nn.add"](%w, %shift)
     octet.yield %y : none
@@ -231,13 +233,15 @@ octet.backend @torch {
       "torch.nn.functional.instance_norm"] {
     %x = octet.activation
     %epsilon = octet.parameter
+    %one = octet.parameter
     %m = octet.match ["nn.reduce_mean"](%x)
     %d = octet.match ["nn.sub"](%x, %m)
     %s = octet.match ["nn.mul"](%d, %d)
     %v = octet.match ["nn.reduce_mean"](%s)
     %e = octet.match ["nn.add"](%v, %epsilon)
     %r = octet.match ["nn.sqrt"](%e)
-    %y = octet.match ["nn.div"](%d, %r)
+    %i = octet.match ["nn.div"](%one, %r)
+    %y = octet.match ["nn.mul"](%d, %i)
     octet.yield %y : none
   }
 
@@ -245,6 +249,7 @@ octet.backend @torch {
   octet.part @group_norm of ["torch.nn.functional.group_norm"] {
     %x = octet.activation
     %epsilon = octet.parameter
+    %one = octet.parameter
     %scale = octet.parameter
     %shift = octet.parameter
     %g = octet.match ["nn.reshape"](%x)
@@ -254,7 +259,8 @@ octet.backend @torch {
     %v = octet.match ["nn.reduce_mean"](%s)
     %e = octet.match ["nn.add"](%v, %epsilon)
     %r = octet.match ["nn.sqrt"](%e)
-    %n = octet.match ["nn.div"](%d, %r)
+    %i = octet.match ["nn.div"](%one, %r)
+    %n = octet.match ["nn.mul"](%d, %i)
     %a = octet.match ["nn.reshape"](%n)
     %w = octet.match ["nn.mul"](%a, %scale)
     %y = octet.match ["nn.add"](%w, %shift)
@@ -263,6 +269,7 @@ octet.backend @torch {
   octet.part @group_norm_without_scale of ["torch.nn.functional.group_norm"] {
     %x = octet.activation
     %epsilon = octet.parameter
+    %one = octet.parameter
     %g = octet.match ["nn.reshape"](%x)
     %m = octet.match ["nn.reduce_mean"](%g)
     %d = octet.match ["nn.sub"](%g, %m)
@@ -270,7 +277,8 @@ octet.backend @torch {
     %v = octet.match ["nn.reduce_mean"](%s)
     %e = octet.match ["nn.add"](%v, %epsilon)
     %r = octet.match ["nn.sqrt"](%e)
-    %n = octet.match ["nn.div"](%d, %r)
+    %i = octet.match ["nn.div"](%one, %r)
+    %n = octet.match ["nn.mul"](%d, %i)
     %y = octet.match ["nn.reshape"](%n)
     octet.yield %y : none
   }

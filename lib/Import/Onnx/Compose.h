@@ -30,13 +30,14 @@ MaybeValue reduce(Node &node, MaybeValue x, Reduction reduction, ShapeRef axes,
 /// log(sum(exp(x))) over `axes`, which are kept with size 1; no exponential of it overflows.
 MaybeValue reduceLogSumExp(Node &node, MaybeValue x, ShapeRef axes);
 
-/// What normalization over some axes computes; in the order in which exporters write it.
+/// What normalization over some axes computes, by the functions that ONNX gives; `inverse`: of the
+/// deviation.
 struct Normalized {
-  MaybeValue mean, deviation, result;
+  MaybeValue mean, inverse, result;
 };
-/// (x - mean) / sqrt(variance + epsilon)
+/// (x - mean) * (1 / sqrt(variance + epsilon))
 Normalized normalize(Node &node, MaybeValue x, ShapeRef axes, float epsilon);
-/// x / sqrt(mean(x^2) + epsilon); it has no mean.
+/// x * (1 / sqrt(mean(x^2) + epsilon)); it has no mean.
 Normalized normalizeByMeanSquare(Node &node, MaybeValue x, ShapeRef axes, float epsilon);
 
 /// `value` as i64, or an error if it holds floats.

@@ -50,7 +50,7 @@ static LogicalResult setNormalizedSum(Node &node, MaybeValue sum, const Normaliz
     return failure();
   if (node.wants(1) && succeeded(x.mean) && failed(node.setResult(x.mean, 1)))
     return failure();
-  if (node.wants(2) && failed(node.setResult(raiseTo(node, x.deviation, -1), 2)))
+  if (node.wants(2) && failed(node.setResult(x.inverse, 2)))
     return failure();
   return node.wants(3) ? node.setResult(sum, 3) : success();
 }

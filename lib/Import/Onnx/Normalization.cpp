@@ -22,19 +22,24 @@ static MaybeValue getDeviation(Node &node, MaybeValue variance, float epsilon) {
       node.compute<nn::AddOp>(variance, node.number("epsilon", epsilon)));
 }
 
+/// Its reciprocal: one division for each row, in place of one for each element.
+static MaybeValue invertDeviation(Node &node, MaybeValue variance, float epsilon) {
+  return raiseTo(node, getDeviation(node, variance, epsilon), -1);
+}
+
 Normalized onnx_import::normalize(Node &node, MaybeValue x, ShapeRef axes, float epsilon) {
   auto mean = reduce(node, x, Reduction::mean, axes);
   auto centered = node.compute<nn::SubOp>(x, mean);
   auto variance = reduce(node, node.compute<nn::MulOp>(centered, centered), Reduction::mean, axes);
-  auto deviation = getDeviation(node, variance, epsilon);
-  return {mean, deviation, node.compute<nn::DivOp>(centered, deviation)};
+  auto inverse = invertDeviation(node, variance, epsilon);
+  return {mean, inverse, node.compute<nn::MulOp>(centered, inverse)};
 }
 
 Normalized onnx_import::normalizeByMeanSquare(Node &node, MaybeValue x, ShapeRef axes,
                                               float epsilon) {
   auto meanSquare = reduce(node, node.compute<nn::MulOp>(x, x), Reduction::mean, axes);
-  auto deviation = getDeviation(node, meanSquare, epsilon);
-  return {MaybeValue(), deviation, node.compute<nn::DivOp>(x, deviation)};
+  auto inverse = invertDeviation(node, meanSquare, epsilon);
+  return {MaybeValue(), inverse, node.compute<nn::MulOp>(x, inverse)};
 }
 
 /// `x` times input 1, plus input 2 if there is one; both in a shape that broadcasts.
@@ -107,7 +112,7 @@ LogicalResult onnx_import::importLayerNormalization(Node &node) {
     return failure();
   if (node.wants(1) && failed(node.setResult(x.mean, 1)))
     return failure();
-  return node.wants(2) ? node.setResult(raiseTo(node, x.deviation, -1), 2) : success();
+  return node.wants(2) ? node.setResult(x.inverse, 2) : success();
 }
 
 /// onnxruntime's SimplifiedLayerNormalization has the inverse deviation as its second result.
@@ -118,7 +123,7 @@ LogicalResult onnx_import::importRMSNormalization(Node &node) {
   Normalized x = normalizeByMeanSquare(node, node.value(0), *axes, node.getFloat("epsilon", 1e-5f));
   if (failed(node.setResult(node.compute<nn::MulOp>(x.result, node.value(1)))))
     return failure();
-  return node.wants(1) ? node.setResult(raiseTo(node, x.deviation, -1), 1) : success();
+  return node.wants(1) ? node.setResult(x.inverse, 1) : success();
 }
 
 LogicalResult onnx_import::importInstanceNormalization(Node &node) {

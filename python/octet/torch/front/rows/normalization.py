@@ -66,7 +66,7 @@ def _standardize(net: Net, x: Value, axes: Iterable[int], eps: float, weight: Op
     axes = list(axes)
     deviations = net.nn("sub", x, net.nn("reduce_mean", x, axes=axes, keep_dims=True))
     variance = net.nn("reduce_mean", net.nn("mul", deviations, deviations), axes=axes, keep_dims=True)
-    result = net.nn("div", deviations, net.nn("sqrt", net.nn("add", variance, float(eps))))
+    result = net.nn("mul", deviations, net.nn("div", 1.0, net.nn("sqrt", net.nn("add", variance, float(eps)))))
     if weight is None and bias is None:
         return result
     scale = net.constant(torch.ones(shape)) if weight is None else transposed(net, weight, shape)
