@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Rows.h"
 #include "Buffers.h"
 #include "Emitters/Fused.h"
 #include "Groups.h"
 #include "Images.h"
+#include "Rows.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace octet {
@@ -80,8 +80,7 @@ public:
   }
 
   bool isWorthwhile() const {
-    return llvm::any_of(parts, reducesRows) &&
-           getInputs(parts.getArrayRef()).size() <= kMostInputs;
+    return llvm::any_of(parts, reducesRows) && getInputs(parts.getArrayRef()).size() <= kMostInputs;
   }
   ArrayRef<Operation *> getParts() const { return parts.getArrayRef(); }
 

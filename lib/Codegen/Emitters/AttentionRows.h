@@ -30,10 +30,10 @@ private:
   Attention &parts;
   const Signature &signature;
   PartialBody body; ///< f
-  int params;         ///< of the weights
-  bool isFinite;      ///< differences and what f makes of them are numbers
-  bool isSmall;       ///< the latter over the scale are within int16, with a zero point, too
-  bool isInside;      ///< they are quantized within the bounds
+  int params;       ///< of the weights
+  bool isFinite;    ///< differences and what f makes of them are numbers
+  bool isSmall;     ///< the latter over the scale are within int16, with a zero point, too
+  bool isInside;    ///< they are quantized within the bounds
   bool hasZeroPoint;
 };
 

@@ -153,9 +153,9 @@ LogicalResult codegen::emitChooseQParams(ProgramEmitter &emitter, ChooseQParamsO
 /// with the row's scale and zero point in all lanes.
 static void
 emitOverRows(ProgramEmitter &emitter, Operation *op, const kernel::KernelRow &kernel,
-         llvm::function_ref<void(KernelBuilder &, const TensorView &x, const TensorView &y,
-                                 ValueRange at, int64_t laneAxis, Value scale, Value zeroPoint)>
-             element) {
+             llvm::function_ref<void(KernelBuilder &, const TensorView &x, const TensorView &y,
+                                     ValueRange at, int64_t laneAxis, Value scale, Value zeroPoint)>
+                 element) {
   Signature signature(emitter);
   int input = signature.addTensor(op->getOperand(0)),
       scale = signature.addTensor(op->getOperand(1)),
@@ -197,15 +197,15 @@ LogicalResult codegen::emitQuantizeDynamic(ProgramEmitter &emitter, QuantizeDyna
     return failure();
   auto params =
       numerics::getParams(cast<quant::QuantizedType>(op.getResult().getType().getElementType()));
-  emitOverRows(emitter, op, kernel::Kernels::quantize,
-           [&](KernelBuilder &b, const TensorView &x, const TensorView &y, ValueRange at,
-               int64_t laneAxis, Value scale, Value zeroPoint) {
-             Value scaled = b.div(loadReal(b, x, at, laneAxis), scale);
-             storeRaw(
-                 b,
+  emitOverRows(
+      emitter, op, kernel::Kernels::quantize,
+      [&](KernelBuilder &b, const TensorView &x, const TensorView &y, ValueRange at,
+          int64_t laneAxis, Value scale, Value zeroPoint) {
+        Value scaled = b.div(loadReal(b, x, at, laneAxis), scale);
+        storeRaw(b,
                  roundAndClamp(b, scaled, b.constI(params.low), b.constI(params.high), zeroPoint),
                  y, at);
-           });
+      });
   return success();
 }
 
@@ -213,10 +213,10 @@ LogicalResult codegen::emitDequantizeDynamic(ProgramEmitter &emitter, Dequantize
   if (failed(expectSmall(op, op.getInput().getType())))
     return failure();
   emitOverRows(emitter, op, kernel::Kernels::dequantize,
-           [&](KernelBuilder &b, const TensorView &x, const TensorView &y, ValueRange at,
-               int64_t laneAxis, Value scale, Value zeroPoint) {
-             Value distance = b.sub(loadRaw(b, x, at, laneAxis), zeroPoint);
-             storeRaw(b, b.mul(b.toFloat(distance), scale), y, at);
-           });
+               [&](KernelBuilder &b, const TensorView &x, const TensorView &y, ValueRange at,
+                   int64_t laneAxis, Value scale, Value zeroPoint) {
+                 Value distance = b.sub(loadRaw(b, x, at, laneAxis), zeroPoint);
+                 storeRaw(b, b.mul(b.toFloat(distance), scale), y, at);
+               });
   return success();
 }

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Rows.h"
 #include "Emitters.h"
+#include "../Rows.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;

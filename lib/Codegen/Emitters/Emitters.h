@@ -36,9 +36,9 @@ using JoinFn = llvm::function_ref<mlir::Value(KernelBuilder &, mlir::Value acc, 
 /// on.
 mlir::Value foldRow(KernelBuilder &b, int64_t length, bool inVectors, float neutral,
                     llvm::function_ref<mlir::Value(mlir::Value k)> element, JoinFn join);
-/// The same with b.lanes 16, of several rows of sixteen elements or more: `elements(k)` are those of
-/// each row from k on. The last sixteen overlap the ones before, so it must not matter that it is
-/// called for some twice.
+/// The same with b.lanes 16, of several rows of sixteen elements or more: `elements(k)` are those
+/// of each row from k on. The last sixteen overlap the ones before, so it must not matter that it
+/// is called for some twice.
 using RowElementsFn = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value k)>;
 llvm::SmallVector<mlir::Value> foldVectors(KernelBuilder &b, int64_t length, int64_t rows,
                                            float neutral, RowElementsFn elements, JoinFn join);

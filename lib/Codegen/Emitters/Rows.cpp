@@ -158,8 +158,7 @@ void RowsKernel::emitRows(KernelBuilder &b, ValueRange args, MutableArrayRef<Row
     }
     for (Row &row : rows) {
       row.at.back() = b.index(0);
-      row.known[stage.op->getResult(0)] =
-          stage.body.emit(b, args, shapeOfRows, row.at, row.known);
+      row.known[stage.op->getResult(0)] = stage.body.emit(b, args, shapeOfRows, row.at, row.known);
     }
   }
   b.lanes = lanes;
@@ -194,8 +193,7 @@ void RowsKernel::store(KernelBuilder &b, ValueRange args, MutableArrayRef<Row> r
 
 void RowsKernel::emit() {
   int64_t count = ShapedType::getNumElements(shapeOfRows), block = std::min(count, kRows);
-  emitter.addStep(group, kernel::Kernels::rows, signature.arguments,
-                  llvm::divideCeil(count, block),
+  emitter.addStep(group, kernel::Kernels::rows, signature.arguments, llvm::divideCeil(count, block),
                   [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
                     int64_t lanes = isInVectors(b, args) ? 16 : 1;
                     b.loop(begin, end, 1, [&](Value i) {
