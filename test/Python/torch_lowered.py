@@ -66,13 +66,12 @@ def quantize_dynamic_ours(module, samples):
 
 # ---- layers --------------------------------------------------------------------------------------------------------------------
 def list_modules(converted):
-    """Names of the quantized modules with weights and of calls of quantized functions with weights, and what stays float, by name."""
+    """Names of the quantized modules with weights, and of calls of quantized functions with weights."""
     parts = {name: part for name, part in converted.named_modules() if type(part).__module__.startswith("torch.ao.nn")}
     names = [name for name, part in parts.items() if hasattr(part, "_packed_params") or hasattr(part, "_all_weight_values")]
     calls = [node.name for node in getattr(converted, "graph", torch.fx.Graph()).nodes
              if str(node.target).startswith("quantized.") and any(word in str(node.target) for word in ("linear", "conv"))]
-    rest = {name: type(part).__name__ for name, part in converted.named_modules() if name not in parts}
-    return [*(name for name in names if not any(name.startswith(f"{other}.") for other in names)), *calls], rest
+    return [*(name for name in names if not any(name.startswith(f"{other}.") for other in names)), *calls]
 
 
 def list_layers(program):
@@ -86,13 +85,17 @@ def list_layers(program):
 
 
 def compare_layers(name, way):
-    """PyTorch's names, the kinds of what it leaves float, and Octet's rows of products."""
+    """PyTorch's names, classes or operators by names of modules, and Octet's rows of products."""
     module, inputs = architectures.build(name)
     samples, is_traced = [inputs], (name, "fx") not in architectures.NOT_TRACED
     with torch.no_grad():
-        theirs, rest = list_modules(quantize_theirs(module, samples)) if way == "fx" else list_layers(quantize_program(module, samples, is_traced))
+        if way == "fx":
+            kinds = {name: type(part).__name__ for name, part in module.named_modules()}
+            theirs = list_modules(quantize_theirs(module, samples))
+        else:
+            theirs, kinds = list_layers(quantize_program(module, samples, is_traced))
         ours = quantize_dynamic_ours(module, samples) if has_recurrence(module) else quantize_ours(module, samples, way)
-        return theirs, rest, [row for row in ours.report if row.macs]
+        return theirs, kinds, [row for row in ours.report if row.macs]
 
 
 def find_missing(theirs, rows):
@@ -103,6 +106,14 @@ def find_missing(theirs, rows):
     return [name for name in theirs if not all(verdicts.get(name, [False]))]
 
 
+def find_kind(kinds, row):
+    """What PyTorch has in place of an operator of Octet's: the innermost module that it knows."""
+    name = row.name
+    while name and name not in kinds:
+        name = name.rpartition(".")[0]
+    return kinds.get(name, row.operator)
+
+
 def main(names):
     warnings.simplefilter("ignore")
     for name in names or architectures.ARCHITECTURES:
@@ -110,7 +121,7 @@ def main(names):
             if (name, way) in architectures.NOT_TRACED:
                 continue
             try:
-                theirs, rest, rows = compare_layers(name, way)
+                theirs, kinds, rows = compare_layers(name, way)
             except Exception as error:  # noqa: BLE001  (a table of what fails)
                 print(f"{name:20} {way:7} {type(error).__name__}: {' | '.join(str(error).strip().splitlines())[:300]}", flush=True)
                 continue
@@ -119,7 +130,7 @@ def main(names):
             print(f"{name:20} {way:7} PyTorch {len(theirs)}, Octet lacks {len(missing)} and has {len(more)} more", flush=True)
             for text in [*(f"lacks {row.name}: {row.code} {row.reason}" for row in rows if row.name in missing),
                          *(f"lacks {name}: there is no such layer" for name in missing if name not in {row.name for row in rows}),
-                         *(f"more {row.name}: {row.pattern}; PyTorch leaves {rest.get(row.name, row.operator)} float" for row in more.values())]:
+                         *(f"more {row.name}: {row.pattern}; PyTorch leaves {find_kind(kinds, row)} float" for row in more.values())]:
                 print(f"  {text}")
 
 
