@@ -48,6 +48,7 @@ def test_layers_that_pytorch_lowers_are_lowered(name, way):
 
 
 def test_layers_that_octet_leaves_float_are_found():
-    """A layer that is float, one that is so in part, one that is not there."""
-    rows = [Verdict("a", "nn.conv", "int8"), Verdict("b", "nn.linear", "int8"), Verdict("b", "nn.linear", "float"), Verdict("c", "nn.conv", "float")]
-    assert lowered.find_missing(["a", "b", "c", "d"], rows) == ["b", "c", "d"]
+    """A layer that is float, one that is so in part, one that is not there; functions, in a module where products without weights are float."""
+    rows = [Verdict("a", "nn.conv", "int8"), Verdict("b", "nn.linear", "int8"), Verdict("b", "nn.linear", "float"), Verdict("c", "nn.conv", "float"),
+            Verdict("e.linear", "nn.linear", "int8"), Verdict("e.matmul", "nn.matmul", "float"), Verdict("f.linear", "nn.linear", "float")]
+    assert lowered.find_missing(["a", "b", "c", "d", "e", "f"], rows) == ["b", "c", "d", "f"]

@@ -81,7 +81,7 @@ def list_layers(program):
     is_dequantized = lambda node: isinstance(node, torch.fx.Node) and "dequantize" in str(node.target)  # noqa: E731
     find_module = lambda node: list(node.meta["nn_module_stack"].values())[-1][0]  # noqa: E731
     names = [find_module(node) for node in calls if is_layer(node) and all(map(is_dequantized, node.args[:2]))]
-    return names, {find_module(node): str(node.target) for node in calls}
+    return names, {find_module(node): str(node.target) for node in sorted(calls, key=is_layer)}  # layers rather than what is beside them
 
 
 def compare_layers(name, way):
@@ -99,10 +99,12 @@ def compare_layers(name, way):
 
 
 def find_missing(theirs, rows):
-    """PyTorch's layers that Octet leaves float, even in part."""
+    """PyTorch's layers that Octet leaves float, even in part. PyTorch's programs name a function by the module that calls it."""
     verdicts = {}
     for row in rows:
-        verdicts.setdefault(row.name, []).append(row.verdict.startswith("int8"))
+        if row.operator.startswith(("nn.linear", "nn.conv")):
+            name = row.name if row.name in theirs else row.name.rpartition(".")[0]
+            verdicts.setdefault(name, []).append(row.verdict.startswith("int8"))
     return [name for name in theirs if not all(verdicts.get(name, [False]))]
 
 
@@ -126,10 +128,10 @@ def main(names):
                 print(f"{name:20} {way:7} {type(error).__name__}: {' | '.join(str(error).strip().splitlines())[:300]}", flush=True)
                 continue
             missing = find_missing(theirs, rows)
-            more = {row.name: row for row in rows if row.verdict.startswith("int8") and row.name not in theirs}
+            more = {row.name: row for row in rows if row.verdict.startswith("int8") and not {row.name, row.name.rpartition(".")[0]} & set(theirs)}
             print(f"{name:20} {way:7} PyTorch {len(theirs)}, Octet lacks {len(missing)} and has {len(more)} more", flush=True)
             for text in [*(f"lacks {row.name}: {row.code} {row.reason}" for row in rows if row.name in missing),
-                         *(f"lacks {name}: there is no such layer" for name in missing if name not in {row.name for row in rows}),
+                         *(f"lacks {name}" for name in missing if name not in {row.name for row in rows}),
                          *(f"more {row.name}: {row.pattern}; PyTorch leaves {find_kind(kinds, row)} float" for row in more.values())]:
                 print(f"  {text}")
 
