@@ -58,6 +58,8 @@ public:
   }
 
   std::pair<Verdict, std::optional<Reason>> decide(Operation *op) {
+    if (isDynamicProduct(op))
+      return {Verdict::FloatResult, getReasonOfDynamic()};
     const kernel::OperatorRow &row = kernel::getOperatorRow(op);
     bool readsQuantized = llvm::any_of(
         op->getOperands(), [&](Value operand) { return getKind(operand) >= Kind::Computed; });
@@ -83,6 +85,13 @@ private:
     Operation *op = operand.get().getDefiningOp();
     return isa_and_nonnull<DequantizeOp, DequantizeWeightsOp>(op) && isConstant(operand.get()) &&
            kernel::readsStored(operand, getStoredElementType(op->getOperand(0)));
+  }
+
+  /// [N.dynamic_product]
+  static bool isDynamicProduct(Operation *op) {
+    auto linear = dyn_cast<nn::LinearOp>(op);
+    return linear && linear.getInput().getDefiningOp<DequantizeDynamicOp>() &&
+           linear.getFilter().getDefiningOp<DequantizeOp>() && isConstant(linear.getFilter());
   }
 
   static bool isProduct(Operation *op) {
@@ -157,7 +166,8 @@ SmallVector<std::pair<Operation *, DecisionAttr>, 0> octet::readDecisions(Module
     Reader reader(function.getFunctionBody());
     for (Operation &op : function.getFunctionBody().getOps()) {
       if (op.hasTrait<OpTrait::ConstantLike>() || op.hasTrait<OpTrait::IsTerminator>() ||
-          isa<QuantizeOp, DequantizeOp, DequantizeWeightsOp>(op))
+          isa<QuantizeOp, DequantizeOp, DequantizeWeightsOp, ChooseQParamsOp, QuantizeDynamicOp,
+              DequantizeDynamicOp>(op))
         continue;
       auto [verdict, reason] = reader.decide(&op);
       decisions.push_back(

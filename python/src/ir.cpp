@@ -89,6 +89,10 @@ public:
     return check(
         builder.add(op, checkIds(operands), readAttributes(attributes), std::move(shape), element));
   }
+  std::vector<Id> addTyped(const std::string &op, const std::vector<Id> &operands,
+                           const std::vector<std::string> &types, const nb::kwargs &attributes) {
+    return check(builder.addTyped(op, checkIds(operands), readAttributes(attributes), types));
+  }
   std::vector<Id> compose(const std::string &op, const std::vector<Id> &operands,
                           unsigned numResults, const nb::kwargs &attributes) {
     return check(builder.compose(op, checkIds(operands), readAttributes(attributes), numResults));
@@ -147,6 +151,8 @@ NB_MODULE(_ir, module) {
            nb::arg("array"))
       .def("add", &Builder::add, nb::arg("op"), nb::arg("operands"),
            nb::arg("shape_").none() = nb::none(), nb::arg("element_").none() = nb::none(),
+           nb::arg("attributes"))
+      .def("add_typed", &Builder::addTyped, nb::arg("op"), nb::arg("operands"), nb::arg("types_"),
            nb::arg("attributes"))
       .def("compose", &Builder::compose, nb::arg("op"), nb::arg("operands"),
            nb::arg("results_") = 1, nb::arg("attributes"))

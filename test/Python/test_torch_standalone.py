@@ -97,6 +97,63 @@ def test_parameters_are_pytorchs(network, samples, by_class):
     assert read_parameters(accepted.code) == read_parameters(mine.code)
 
 
+def export(module, *inputs, **options):
+    return torch.export.export(module, inputs, **options)
+
+
+@pytest.mark.parametrize("by_class", (False, True), ids=("name", "class"))
+def test_parts_of_exported_programs_are_those_of_modules(network, samples, by_class):
+    """The same integers: what a program has of a module is the module."""
+    found = []
+    for source in (network, export(network, samples[0])):
+        mapping = own.QConfigMapping().set_global(own.default_qconfig)
+        converted = quantize(prepare_fx, convert_fx, source, samples, mapping, configure(own, own.PrepareCustomConfig(), by_class))
+        found.append((converted(samples[0]), read_parameters(converted.code)))
+        verdicts = {(row.name, row.operator): (row.verdict, row.code) for row in converted.report}
+        assert verdicts["block", "func.call"][1] == "OCT121" and verdicts["block.conv", "nn.conv+nn.relu"][0] == "int8"
+    assert torch.equal(found[0][0], found[1][0]) and found[0][1] == found[1][1] and len(found[0][1]) == 4
+
+
+class Pair(nn.Module):
+    """A part with a part inside, two results, a number, and a weight that is read outside, too."""
+
+    def __init__(self):
+        super().__init__()
+        self.block = Block()
+
+    def forward(self, x, y):
+        z = self.block(x) + y
+        return z, z.shape[-1] * torch.sigmoid(z)
+
+
+class Nested(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.pair, self.head = Pair(), nn.Conv2d(4, 2, 1)
+
+    def forward(self, x):
+        first, second = self.pair(x, x * 2)
+        return self.head(first * second) + self.pair.block.conv.weight.mean()
+
+
+@pytest.mark.parametrize("is_open", (False, True), ids=("fixed", "open"))
+def test_parts_inside_of_parts_of_a_program(is_open):
+    torch.manual_seed(2)
+    network, x = Nested().eval(), torch.randn(2, 4, 6, 6)
+    inner = own.PrepareCustomConfig().set_standalone_module_class(Block, own.QConfigMapping().set_module_name("conv", own.default_qconfig), (), None, None)
+    custom = own.PrepareCustomConfig().set_standalone_module_name("pair", own.QConfigMapping(), (), inner, None)
+    program = export(network, x, dynamic_shapes={"x": {0: torch.export.Dim("batch", min=2, max=8)}} if is_open else None)
+    converted = quantize(prepare_fx, convert_fx, program, [x], own.QConfigMapping().set_global(own.default_qconfig), custom)
+    assert "func.func private @standalone.pair(" in converted.code and "func.func private @standalone.pair.block(" in converted.code
+    verdicts = {row.name: row.verdict for row in converted.report}
+    assert verdicts["pair.block.conv"].startswith("int8") and verdicts["head"].startswith("int8") and verdicts["pair.add"] == "float"
+    with torch.no_grad():
+        assert (converted(x) - network(x)).abs().max() < 0.05 * network(x).abs().max()
+        if is_open:
+            y = torch.randn(3, 4, 6, 6)
+            assert (converted(y) - network(y)).abs().max() < 0.1 * network(y).abs().max()
+
+
 def test_integers_cross_the_border(network, samples):
     custom = configure(own, own.PrepareCustomConfig(), False, quantized=True)
     converted = quantize(prepare_fx, convert_fx, network, samples, own.QConfigMapping().set_global(own.default_qconfig), custom)
@@ -157,6 +214,15 @@ def test_obstacles_inside_are_listed_with_the_others():
 def test_refusals(network, samples, entry, message):
     with pytest.raises(octet.InputError, match=message):
         prepare_fx(network, own.QConfigMapping(), (samples[0],), own.PrepareCustomConfig().set_standalone_module_name(*entry))
+
+
+def test_several_calls_in_a_program_are_refused():
+    custom = configure(own, own.PrepareCustomConfig(), False)
+    program = export(Twice().eval(), torch.randn(1, 4, 8, 8))
+    with pytest.raises(octet.InputError, match="standalone module 'block': the program calls it several times.*give prepare_fx the module instead"):
+        prepare_fx(program, own.QConfigMapping(), (torch.randn(1, 4, 8, 8),), custom)
+    with pytest.raises(octet.InputError, match="the model calls no module 'blocks'"):
+        prepare_fx(program, own.QConfigMapping(), (), own.PrepareCustomConfig().set_standalone_module_name("blocks", None, (), None, None))
 
 
 def test_training_is_refused(samples):

@@ -31,6 +31,11 @@ def _ids(length=16, words=100):
     return [torch.randint(0, words, (1, length))]
 
 
+def _sentence(length=16, words=100):
+    """Words, and a mask that hides none."""
+    return [*_ids(length, words), torch.ones(1, length, dtype=torch.long)]
+
+
 def _vision(name, size=64, **options):
     def make():
         # torchvision's own operators are missing beside a PyTorch of another build; the networks here need none.
@@ -84,9 +89,10 @@ class UNet(nn.Module):
 
 
 class Tagger(nn.Module):
-    def __init__(self):
+    def __init__(self, words=100, width=32, hidden=24):
         super().__init__()
-        self.words, self.lstm, self.tags = nn.Embedding(100, 32), nn.LSTM(32, 24, 2, batch_first=True, bidirectional=True), nn.Linear(48, 9)
+        self.words, self.tags = nn.Embedding(words, width), nn.Linear(2 * hidden, 9)
+        self.lstm = nn.LSTM(width, hidden, 2, batch_first=True, bidirectional=True)
 
     def forward(self, ids):
         return self.tags(self.lstm(self.words(ids))[0]).log_softmax(-1)
@@ -95,9 +101,9 @@ class Tagger(nn.Module):
 class Denoiser(nn.Module):
     """A mask for the bands of each frame, as speech denoisers have it."""
 
-    def __init__(self, bands=40):
+    def __init__(self, bands=40, hidden=48):
         super().__init__()
-        self.into, self.gru, self.mask = nn.Linear(bands, 48), nn.GRU(48, 48, 2, batch_first=True), nn.Linear(48, bands)
+        self.into, self.gru, self.mask = nn.Linear(bands, hidden), nn.GRU(hidden, hidden, 2, batch_first=True), nn.Linear(hidden, bands)
 
     def forward(self, frames, state):
         y, state = self.gru(torch.tanh(self.into(frames)), state)
@@ -126,19 +132,24 @@ def _transformers(make):
     return build
 
 
-def _small(kind, **options):
-    sizes = {"vocab_size": 100, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64, "max_position_embeddings": 64}
-    return kind(**{**sizes, **options})
+def _bert(length=16, hidden_size=32, num_attention_heads=4, intermediate_size=64, num_hidden_layers=2, vocab_size=100, max_position_embeddings=64):
+    sizes = dict(hidden_size=hidden_size, num_attention_heads=num_attention_heads, intermediate_size=intermediate_size, num_hidden_layers=num_hidden_layers,
+                 vocab_size=vocab_size, max_position_embeddings=max_position_embeddings)
+    return _transformers(lambda t: (OfTwo(t.BertModel(t.BertConfig(**sizes))), _sentence(length, vocab_size)))
 
 
-def _distilbert(t):
-    config = t.DistilBertConfig(vocab_size=100, dim=32, n_layers=2, n_heads=4, hidden_dim=64, max_position_embeddings=64)
-    return Outputs(t.DistilBertForSequenceClassification(config)), [*_ids(), torch.ones(1, 16, dtype=torch.long)]
+def _distilbert(length=16, **sizes):
+    def make(t):
+        config = t.DistilBertConfig(**sizes)
+        return Outputs(t.DistilBertForSequenceClassification(config)), _sentence(length, config.vocab_size)
+    return _transformers(make)
 
 
-def _whisper(t):
-    config = t.WhisperConfig(d_model=32, encoder_layers=2, encoder_attention_heads=4, encoder_ffn_dim=64, num_mel_bins=20, max_source_positions=50)
-    return Outputs(t.models.whisper.modeling_whisper.WhisperEncoder(config)), [torch.randn(1, 20, 100)]
+def _whisper(**sizes):
+    def make(t):
+        config = t.WhisperConfig(**sizes)
+        return Outputs(t.models.whisper.modeling_whisper.WhisperEncoder(config)), [torch.randn(1, config.num_mel_bins, 2 * config.max_source_positions)]
+    return _transformers(make)
 
 
 class Outputs(nn.Module):
@@ -168,16 +179,29 @@ ARCHITECTURES = {
     "vit_tiny": _timm("vit_tiny_patch16_224"), "deit_tiny": _timm("deit_tiny_patch16_224"), "swin_tiny_of_timm": _timm("swin_tiny_patch4_window7_224"),
     "unet": lambda: (UNet(), _image(32)), "ssdlite_backbone": lambda: (Backbone(), _image(128)), "lstm_tagger": lambda: (Tagger(), _ids(12)),
     "gru_denoiser": lambda: (Denoiser(), [torch.rand(1, 10, 40), torch.zeros(2, 1, 48)]),
-    "bert_tiny": _transformers(lambda t: (OfTwo(t.BertModel(_small(t.BertConfig))), [*_ids(), torch.ones(1, 16, dtype=torch.long)])),
-    "minilm": _transformers(lambda t: (OfTwo(t.BertModel(_small(t.BertConfig, hidden_size=48, num_attention_heads=12))), [*_ids(24), torch.ones(1, 24, dtype=torch.long)])),
-    "distilbert": _transformers(_distilbert), "whisper_encoder": _transformers(_whisper),
+    "bert_tiny": _bert(), "minilm": _bert(24, hidden_size=48, num_attention_heads=12),
+    "distilbert": _distilbert(vocab_size=100, dim=32, n_layers=2, n_heads=4, hidden_dim=64, max_position_embeddings=64),
+    "whisper_encoder": _whisper(d_model=32, encoder_layers=2, encoder_attention_heads=4, encoder_ffn_dim=64, num_mel_bins=20, max_source_positions=50),
+}
+#: Those that are smaller above than they are used, at the size that people use.
+AT_FULL_SIZE = {
+    **{name: _vision(name, 224) for name in ("resnet18", "resnet50", "mobilenet_v2", "mobilenet_v3_small", "mobilenet_v3_large", "efficientnet_b0",
+                                             "densenet121", "convnext_tiny", "vit_b_16")},
+    "shufflenet_v2": _vision("shufflenet_v2_x1_0", 224), "squeezenet": _vision("squeezenet1_1", 224), "regnet": _vision("regnet_y_400mf", 224),
+    "swin_tiny": _vision("swin_t", 224), "deeplabv3": _vision("deeplabv3_mobilenet_v3_large", 224, weights_backbone=None),
+    "unet": lambda: (UNet(32), _image(256)), "ssdlite_backbone": lambda: (Backbone(), _image(320)),
+    "lstm_tagger": lambda: (Tagger(10000, 128, 256), _ids(32, 10000)),
+    "gru_denoiser": lambda: (Denoiser(257, 256), [torch.rand(1, 100, 257), torch.zeros(2, 1, 256)]),
+    "bert_tiny": _bert(128, 128, 2, 512, 2, 30522, 512), "minilm": _bert(128, 384, 12, 1536, 6, 30522, 512), "distilbert": _distilbert(128),
+    "whisper_encoder": _whisper(d_model=384, encoder_layers=4, encoder_attention_heads=6, encoder_ffn_dim=1536),
 }
 
 
-def build(name):
+def build(name, is_full=False):
     """A module with seeded weights, and inputs. What networks begin with as zeros or almost so gets numbers that show in the result."""
     torch.manual_seed(7)
-    module, inputs = (ARCHITECTURES.get(name) or _any_of_timm(name))()
+    make = is_full and AT_FULL_SIZE.get(name) or ARCHITECTURES.get(name) or _any_of_timm(name)
+    module, inputs = make()
     for tensor in module.parameters():
         if tensor.abs().max() < 1e-3:
             nn.init.normal_(tensor, std=0.1)

@@ -171,9 +171,20 @@ def _round_trip(x):
             decomposed.dequantize_per_channel.default(each, SCALES, ZEROS, 1, -128, 127, torch.int8))
 
 
+def _round_in_each_run(x, low, high, dtype):
+    decomposed = torch.ops.quantized_decomposed
+    scale, zero = decomposed.choose_qparams.tensor(x, low, high, 2.0**-12, dtype)
+    stored = decomposed.quantize_per_tensor.tensor(x, scale, zero, low, high, dtype)
+    return decomposed.dequantize_per_tensor.tensor(stored, scale, zero, low, high, dtype)
+
+
 try:
     import torch.ao.quantization.fx._decomposed  # noqa: F401  (registers the operators)
-    ATEN.append(("quantized", _round_trip, (X,)))
+    ATEN += [
+        ("quantized", _round_trip, (X,)),
+        ("dynamic", lambda x: _round_in_each_run(x, 0, 255, torch.uint8), (X,)),
+        ("dynamic_signed", lambda x: _round_in_each_run(x, -128, 127, torch.int8), (X * 3 + 1,)),
+    ]
 except ImportError:
     pass
 GROUPS = {"recurrent": RECURRENT, "transformers": TRANSFORMERS, "aten": ATEN}

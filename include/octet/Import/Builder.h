@@ -56,6 +56,10 @@ public:
                          const AttributeValues &attributes,
                          std::optional<std::vector<int64_t>> shape = {},
                          std::optional<int32_t> element = {});
+  /// An op whose results have these types, as MLIR writes them.
+  llvm::Expected<std::vector<Id>> addTyped(llvm::StringRef op, llvm::ArrayRef<Id> operands,
+                                           const AttributeValues &attributes,
+                                           llvm::ArrayRef<std::string> types);
   /// The results of an ONNX operator of the newest opset ("ConvTranspose", "com.microsoft::Gelu").
   llvm::Expected<std::vector<Id>> compose(llvm::StringRef op, llvm::ArrayRef<Id> operands,
                                           const AttributeValues &attributes, unsigned numResults);

@@ -203,37 +203,67 @@ static bool hasItsOperands(Operation *op) {
          !(op->hasTrait<AtLeastN<2>::Impl>() && count < 2);
 }
 
+OperationState NetworkBuilder::State::describe(StringRef op, ArrayRef<Id> operands,
+                                               const AttributeValues &attributes) {
+  OperationState description(loc, op.contains('.') ? op.str() : ("nn." + op).str());
+  for (Id id : operands)
+    if (id >= 0)
+      description.operands.push_back(getValue(id));
+  for (const auto &[name, value] : attributes)
+    if (Attribute attribute = makeAttribute(importer->builder, value))
+      description.addAttribute(name, attribute);
+  return description;
+}
+
+llvm::Expected<std::vector<NetworkBuilder::Id>>
+NetworkBuilder::State::takeResults(Operation *made) {
+  if (!text.empty() || failed(verify(made))) {
+    made->erase();
+    return takeError();
+  }
+  std::vector<Id> ids;
+  for (Value result : made->getResults()) {
+    BuiltValue value;
+    value.entry.value = result;
+    ids.push_back(push(std::move(value)));
+  }
+  return ids;
+}
+
+llvm::Expected<std::vector<NetworkBuilder::Id>>
+NetworkBuilder::addTyped(StringRef op, ArrayRef<Id> operands, const AttributeValues &attributes,
+                         ArrayRef<std::string> types) {
+  OperationState description = state->describe(op, operands, attributes);
+  for (const std::string &text : types) {
+    mlir::Type type = parseType(text, &state->context);
+    if (!type)
+      return state->takeError();
+    description.addTypes(type);
+  }
+  return state->takeResults(state->importer->builder.create(description));
+}
+
 llvm::Expected<NetworkBuilder::Id> NetworkBuilder::add(StringRef op, ArrayRef<Id> operands,
                                                        const AttributeValues &attributes,
                                                        std::optional<std::vector<int64_t>> shape,
                                                        std::optional<int32_t> element) {
-  OpBuilder &builder = state->importer->builder;
-  OperationState description(state->loc, op.contains('.') ? op.str() : ("nn." + op).str());
-  for (Id id : operands)
-    if (id >= 0)
-      description.operands.push_back(state->getValue(id));
-  for (const auto &[name, value] : attributes)
-    if (Attribute attribute = makeAttribute(builder, value))
-      description.addAttribute(name, attribute);
+  OperationState description = state->describe(op, operands, attributes);
   if (!element && description.operands.empty())
     return llvm::createStringError("an op without operands needs a type of elements");
   mlir::Type elementType = element ? getProgramType(&state->context, *element)
                                    : getElementTypeOrSelf(description.operands.front().getType());
   description.addTypes(RankedTensorType::get(shape.value_or(std::vector<int64_t>()), elementType));
-  Operation *made = builder.create(description);
+  Operation *made = state->importer->builder.create(description);
   auto inferring = dyn_cast<nn::InferShapeOpInterface>(made);
   if (inferring && !shape && hasItsOperands(made)) {
     auto inferred = inferring.inferResultShape();
     if (succeeded(inferred))
       made->getResult(0).setType(RankedTensorType::get(*inferred, elementType));
   }
-  if (!state->text.empty() || failed(verify(made))) {
-    made->erase();
-    return state->takeError();
-  }
-  BuiltValue value;
-  value.entry.value = made->getResult(0);
-  return state->push(std::move(value));
+  auto ids = state->takeResults(made);
+  if (!ids)
+    return ids.takeError();
+  return ids->front();
 }
 
 static void setAttribute(onnx::AttributeProto &proto, const AttributeValue &value) {

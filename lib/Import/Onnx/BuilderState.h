@@ -40,6 +40,11 @@ struct NetworkBuilder::State {
   }
   mlir::Value getValue(Id id);
   onnx_import::Entry getEntry(Id id);
+  /// An op without results.
+  mlir::OperationState describe(llvm::StringRef op, llvm::ArrayRef<Id> operands,
+                                const AttributeValues &attributes);
+  /// The results of an op that was made; it is erased if it does not verify.
+  llvm::Expected<std::vector<Id>> takeResults(mlir::Operation *made);
 
   mlir::MLIRContext context;
   std::string text; ///< of the diagnostics since the last error was taken

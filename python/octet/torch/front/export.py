@@ -58,8 +58,8 @@ def _find_type(cls: str) -> Any:
 class Exported(Translator):
     """Names: a module's main operator has its path and class, others those of the function that was called."""
 
-    def __init__(self, graph: torch.fx.GraphModule) -> None:
-        super().__init__(graph)
+    def __init__(self, graph: torch.fx.GraphModule, prefix: str = "") -> None:
+        super().__init__(graph, prefix)
         self._main = self._find_mains(graph)
         self._calls = Counter(_call(node)[0] for node in graph.graph.nodes if _name(node))
 
@@ -83,6 +83,9 @@ class Exported(Translator):
         return network
 
     def describe(self, node: torch.fx.Node) -> Tuple[str, str, str]:
+        if node.op == "call_module":  # a part
+            path, cls = node.meta["octet_place"]
+            return path, name_type(_find_type(cls)), path.rpartition(".")[0]
         _, path, cls = _innermost(node)
         if node in self._main:
             return path or node.name, name_type(_find_type(cls)), path.rpartition(".")[0]

@@ -3,7 +3,7 @@
 """A network under construction: what the rows of the table of operators work with."""
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Sequence, Union
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 import torch
 
@@ -72,6 +72,15 @@ class Complex(Value):
         self.shape, self.dtype = pair.shape[:-1], torch.complex64
 
 
+class InEachRun(Value):
+    """What PT2E computes of a value that is quantized in each run: scale, zero point, integers. A dequantize makes all three of it at once."""
+
+    def __init__(self, like: torch.Tensor, source: Value, bounds: Tuple[int, int, torch.dtype]) -> None:
+        self.net, self.number, self.tensor, self.name, self.rounding = source.net, -1, None, "", ""
+        self.shape, self.dtype = tuple(like.shape), held_as(like.dtype)
+        self.source, self.bounds = source, bounds
+
+
 Operand = Union[Value, torch.Tensor, int, float, bool, None]
 
 
@@ -103,6 +112,8 @@ class Net:
             return -1
         if isinstance(operand, Value) and operand.number >= 0:
             return operand.number
+        if isinstance(operand, InEachRun):
+            raise Unsupported("scales or integers of values that are quantized in each run, which only a dequantize reads")
         if isinstance(operand, (int, float)):
             operand = torch.tensor([operand] if rank else operand, dtype=like)
         value = operand if isinstance(operand, Value) else self.constant(operand)
@@ -128,6 +139,13 @@ class Net:
         """An op of the dialect nn."""
         element = None if dtype is None else ELEMENTS[held_as(dtype)]
         return Value(self, self.builder.add(op, self._numbers(operands), None if shape is None else list(shape), element, **attributes))
+
+    def round_in_each_run(self, x: Value, low: int, high: int) -> Value:
+        """A value quantized and dequantized, in bytes, at the scale that its elements in this run give."""
+        shape = "".join(f"{size}x" for size in x.shape)
+        params = self.builder.add_typed("octet.choose_qparams", [self.number(x)], ["tensor<f32>", "tensor<i32>"], range=[low, high])
+        stored = self.builder.add_typed("octet.quantize_dynamic", [self.number(x), *params], [f"tensor<{shape}!quant.uniform<u8:f32, 1.0>>"])
+        return Value(self, self.builder.add_typed("octet.dequantize_dynamic", [*stored, *params], [f"tensor<{shape}f32>"])[0])
 
     def compose_all(self, op: str, *operands: Operand, results: int, **attributes: Any) -> List[Value]:
         """The results of an ONNX operator, composed of ops of the dialect nn."""

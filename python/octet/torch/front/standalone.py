@@ -32,7 +32,7 @@ def call_standalone(outer: Any, node: torch.fx.Node, standalone: Standalone, val
 
 
 def _add_function(outer: Any, node: torch.fx.Node, standalone: Standalone, reals: List[Any]) -> Any:
-    path = outer.prefix + str(node.target)
+    path = standalone.path
     symbol = f"standalone.{path}" + (f".{len(outer.functions)}" if outer.functions else "")
     network = type(outer)(standalone.graph, f"{path}.").run(reals)
     outer.net.add_function(symbol, network, standalone.mapping)

@@ -54,10 +54,11 @@ def trace(module: torch.nn.Module, tracer: Tracer) -> torch.fx.GraphModule:
 
 @dataclass(frozen=True)
 class Standalone:
-    """A module that is a function of the network: its graph, and the text of its own QConfig mapping, if it has one."""
+    """A module that is a function of the network: its graph, the text of its own QConfig mapping, if it has one, and its path."""
 
     graph: torch.fx.GraphModule
     mapping: str
+    path: str
 
 
 def list_places(traced: torch.fx.GraphModule) -> List[Tuple[str, str]]:

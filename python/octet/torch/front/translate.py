@@ -184,7 +184,10 @@ class Translator:
             raise CompileError("the graph returns complex numbers; return torch.view_as_real of them")
         tensors = [leaf for leaf in leaves if isinstance(leaf, Value)]
         outputs = ["output" if len(tensors) == 1 else f"output{i}" for i in range(len(tensors))]
-        self.net.builder.finish([(name, self.net.number(value)) for name, value in zip(outputs, tensors)])
+        try:
+            self.net.builder.finish([(name, self.net.number(value)) for name, value in zip(outputs, tensors)])
+        except Unsupported as error:
+            raise CompileError(f"the graph returns {error}") from None
         places = [Output(tensors.index(leaf)) if isinstance(leaf, Value) else leaf for leaf in leaves]
         network = Network(self.net, inputs, outputs, pytree.tree_unflatten(places, spec), self.lines)
         network.nodes, network.calls = self.nodes, {self.origin(node): node.name for node in self.numbers}

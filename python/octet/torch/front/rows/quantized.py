@@ -1,13 +1,13 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Quantize and dequantize of graphs that PT2E converted. Scales and zero points are the graph's (docs/quantized-files.md)."""
+"""Quantize and dequantize of graphs that PT2E converted. Scales and zero points are the graph's (docs/quantized-files.md), or those of each run."""
 from __future__ import annotations
 
-from typing import Any, Union
+from typing import Any, Tuple, Union
 
 import torch
 
-from ..net import Net, Unsupported, Value
+from ..net import InEachRun, Net, Unsupported, Value
 from ..table import ATEN, KEPT
 
 _BYTES = (torch.uint8, torch.int8)
@@ -42,11 +42,44 @@ def _dequantize(net: Net, x: Value, scale: Any, zero_point: Any, dtype: torch.dt
     return net.compose("DequantizeLinear", x, *_parameters(net, scale, zero_point, dtype, x.tensor is not None), axis=axis)
 
 
+# ---- scales of each run ------------------------------------------------------------------------------------------------------
+def choose_qparams(net: Net, x: Value, quant_min: int, quant_max: int, eps: float, dtype: torch.dtype) -> Tuple[Value, Value]:
+    """By [N.choose_qparams], which has a bound of its own for small scales."""
+    if dtype not in _BYTES:
+        raise Unsupported(f"integers of {dtype}; give int8 or uint8")
+    scale, zero_point = (InEachRun(like, x, (quant_min, quant_max, dtype)) for like in net.result)
+    return scale, zero_point
+
+
+def _check_choice(choice: Any, *parameters: Any) -> None:
+    """A value's parameters are those that were chosen for it."""
+    if any(not isinstance(other, InEachRun) or other.source is not choice.source or other.bounds != choice.bounds for other in parameters):
+        raise Unsupported("scales that the network computes of something else than the value; quantize statically")
+
+
+def _quantize_in_each_run(net: Net, x: Value, scale: InEachRun, zero_point: Any, bounds: Tuple[int, int, torch.dtype]) -> Value:
+    _check_choice(InEachRun(net.result, x, bounds), scale, zero_point)
+    return InEachRun(net.result, x, bounds)
+
+
+def _dequantize_in_each_run(net: Net, x: InEachRun, *parameters: Any) -> Value:
+    """Signed bytes are unsigned ones less 128, and so are their zero points: their distances are the same."""
+    _check_choice(x, *parameters)
+    low, high, dtype = x.bounds
+    lowest = torch.iinfo(dtype).min
+    return net.round_in_each_run(x.source, low - lowest, high - lowest)
+
+
+# ---- rows --------------------------------------------------------------------------------------------------------------------
 def quantize_per_tensor(net: Net, x: Value, scale: Any, zero_point: Any, quant_min: int, quant_max: int, dtype: torch.dtype) -> Value:
+    if isinstance(scale, InEachRun):
+        return _quantize_in_each_run(net, x, scale, zero_point, (quant_min, quant_max, dtype))
     return _quantize(net, x, scale, zero_point, quant_min, quant_max, dtype)
 
 
 def dequantize_per_tensor(net: Net, x: Value, scale: Any, zero_point: Any, quant_min: int, quant_max: int, dtype: torch.dtype, **_: Any) -> Value:
+    if isinstance(x, InEachRun):
+        return _dequantize_in_each_run(net, x, scale, zero_point)
     return _dequantize(net, x, scale, zero_point, dtype)
 
 
@@ -58,6 +91,7 @@ def dequantize_per_channel(net: Net, x: Value, scale: Any, zero_point: Any, axis
     return _dequantize(net, x, scale, zero_point, dtype, x.axis(axis))
 
 
+ATEN["quantized_decomposed::choose_qparams"] = choose_qparams
 for _row in (quantize_per_tensor, dequantize_per_tensor, quantize_per_channel, dequantize_per_channel):
     ATEN[f"quantized_decomposed::{_row.__name__}"] = _row
     KEPT.add(_row)
