@@ -95,7 +95,12 @@ struct SinkReshape : RewritePattern {
     Operation *sunk = rewriter.clone(*op);
     sunk->setOperands(operands);
     sunk->getResult(0).setType(source);
-    rewriter.replaceOpWithNewOp<nn::ReshapeOp>(op, op->getResult(0).getType(), sunk->getResult(0));
+    auto moved = rewriter.replaceOpWithNewOp<nn::ReshapeOp>(op, op->getResult(0).getType(),
+                                                            sunk->getResult(0));
+    // A part without a class stays one: patterns of the operator's class are not for moves.
+    OriginAttr origin = getOrigin(sunk), part = getOrigin(first.getOperation());
+    if (origin && part && !part.getSourceClass())
+      setOrigin(moved, OriginAttr::get(origin.getName()));
     ++numSunk;
     return success();
   }

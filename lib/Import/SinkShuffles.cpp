@@ -21,7 +21,7 @@ static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(valu
 
 namespace {
 /// Reshapes and transposes behind which every channel of [N, C * phases, ...] lies in one of the
-/// channels of [N, C, ...], so many side by side in each.
+/// channels of [N, C, ...], so many side by side in each, and slices of its pixels.
 struct Shuffle {
   Value source; ///< in front of the moves; null if `value` is not shuffled
   SmallVector<Operation *> moves;
@@ -47,6 +47,10 @@ private:
           to.getDimSize(1) == 0 || from.getDimSize(1) % to.getDimSize(1) != 0)
         return false;
       phases *= from.getDimSize(1) / to.getDimSize(1);
+    } else if (isa_and_present<nn::SliceOp>(op)) {
+      RankedTensorType from = typeOf(op->getOperand(0)), to = typeOf(op->getResult(0));
+      if (from.getRank() < 3 || from.getShape().take_front(2) != to.getShape().take_front(2))
+        return false;
     } else {
       return false;
     }
@@ -88,6 +92,15 @@ static bool isOfConvolution(Value value) {
   return false;
 }
 
+/// Whether the moves are no operators of their own, but what a convolution was imported with.
+static bool areParts(const Shuffle &shuffle) {
+  Operation *conv = shuffle.source.getDefiningOp();
+  return llvm::all_of(shuffle.moves, [&](Operation *move) {
+    OriginAttr origin = getOrigin(move);
+    return origin && !origin.getSourceClass() && origin.getName().getValue() == getSourceName(conv);
+  });
+}
+
 /// The constant, each of its numbers for a channel as often as the channel has phases; `rank` is
 /// that of the tensor whose channels they are, or 1.
 static Value repeatPerChannel(nn::ConstantOp constant, int64_t phases, int64_t rank,
@@ -109,8 +122,8 @@ static Value repeatPerChannel(nn::ConstantOp constant, int64_t phases, int64_t r
 namespace {
 /// op(shuffle(x)) -> shuffle(op(x)) of an x that a convolution computes.
 struct SinkShuffle : RewritePattern {
-  SinkShuffle(MLIRContext *context, Pass::Statistic &numSunk)
-      : RewritePattern(MatchAnyOpTypeTag(), 1, context), numSunk(numSunk) {}
+  SinkShuffle(MLIRContext *context, bool partsOnly, Pass::Statistic &numSunk)
+      : RewritePattern(MatchAnyOpTypeTag(), 1, context), partsOnly(partsOnly), numSunk(numSunk) {}
 
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
     if (op->getNumOperands() == 0 || !isa<RankedTensorType>(op->getOperand(0).getType()) ||
@@ -119,6 +132,8 @@ struct SinkShuffle : RewritePattern {
     Shuffle shuffle(op->getOperand(0));
     if (!shuffle.source || !isOfConvolution(shuffle.source))
       return rewriter.notifyMatchFailure(op, "requires channels of a convolution, shuffled");
+    if (partsOnly && !(isa<nn::BatchNormOp>(op) && areParts(shuffle)))
+      return rewriter.notifyMatchFailure(op, "requires a normalization behind parts");
     RankedTensorType type = typeOf(shuffle.source);
     SmallVector<Value> operands{shuffle.source};
     for (Value value : llvm::drop_begin(op->getOperands()))
@@ -145,13 +160,16 @@ private:
     rewriter.replaceOp(op, last);
   }
 
+  bool partsOnly;
   Pass::Statistic &numSunk;
 };
 
 struct SinkShufflesPass : octet::impl::SinkShufflesPassBase<SinkShufflesPass> {
+  using SinkShufflesPassBase::SinkShufflesPassBase;
+
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<SinkShuffle>(&getContext(), numSunk);
+    patterns.add<SinkShuffle>(&getContext(), partsOnly, numSunk);
     if (failed(applyToNetwork(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

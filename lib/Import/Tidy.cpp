@@ -13,9 +13,9 @@ using namespace mlir;
 
 void octet::buildTidyPipeline(OpPassManager &pm, bool keepsOperators) {
   pm.addNestedPass<func::FuncOp>(createSinkReshapesPass({/*partsOnly=*/keepsOperators}));
+  pm.addNestedPass<func::FuncOp>(createSinkShufflesPass({/*partsOnly=*/keepsOperators}));
   if (keepsOperators)
     return;
-  pm.addNestedPass<func::FuncOp>(createSinkShufflesPass());
   pm.addNestedPass<func::FuncOp>(createFoldIntoWeightsPass());
   pm.addNestedPass<func::FuncOp>(createFlushWeightsPass());
   pm.addNestedPass<func::FuncOp>(createRaiseIdiomsPass());

@@ -98,6 +98,14 @@ public:
     return any;
   }
 
+  /// Whether operators that stay float compute all operands themselves, and pass none on.
+  bool isBehindFloats(Operation *op) const {
+    return llvm::none_of(op->getOperands(), [&](Value operand) {
+      const Decision *producer = byOp.lookup(operand.getDefiningOp());
+      return producer && producer->readsIntegers() && !isDynamic(*producer);
+    });
+  }
+
 private:
   DenseMap<Operation *, const Decision *> byOp;
 };
@@ -129,7 +137,7 @@ bool octet::keepFloatOnFloats(Plan &plan) {
       continue;
     // The end of an operator of the source is what its beginning is: an LSTM that stays float does
     // not join its states in integers.
-    bool isEnd = movesOfProducer(decision.op);
+    bool isEnd = movesOfProducer(decision.op) && values.isBehindFloats(decision.op);
     if ((getFloatOperands(decision) == FloatOperands::observed && !isEnd) ||
         !values.readsFloats(*decision.unit))
       continue;

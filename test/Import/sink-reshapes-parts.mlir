@@ -25,6 +25,24 @@ func.func @part_of_its_operator(%x: !image, %w: tensor<4x4x1x3xf32>) -> !image {
   return %4 : !image
 }
 
+// Behind the operator, a part without a class is one of the operator's: patterns of its class are not for moves.
+// CHECK-LABEL: func.func @part_without_class
+// ALL-LABEL: func.func @part_without_class
+func.func @part_without_class(%x: !image, %w: tensor<4x4x1x3xf32>) -> (!line, !line) {
+  // CHECK: nn.relu {{.*}}#octet.origin<"relu", "torch.nn.ReLU", 0>
+  // CHECK-NEXT: nn.reshape {{.*}}#octet.origin<"relu">}
+  // CHECK: nn.tanh {{.*}}#octet.origin<"tanh", "torch.tanh", 0>
+  // CHECK-NEXT: nn.reshape {{.*}}#octet.origin<"tanh", "torch.tanh", 0>
+  // ALL: nn.reshape {{.*}}#octet.origin<"relu">}
+  %0 = nn.conv %x, %w pads [0, 1, 0, 1] {octet.origin = #conv} : (!image, tensor<4x4x1x3xf32>) -> !image
+  %1 = nn.reshape %0 {octet.origin = #octet.origin<"conv">} : (!image) -> !line
+  %2 = nn.relu %1 {octet.origin = #octet.origin<"relu", "torch.nn.ReLU", 0>} : (!line) -> !line
+  %3 = nn.conv %x, %w pads [0, 1, 0, 1] {octet.origin = #next} : (!image, tensor<4x4x1x3xf32>) -> !image
+  %4 = nn.reshape %3 {octet.origin = #next} : (!image) -> !line
+  %5 = nn.tanh %4 {octet.origin = #octet.origin<"tanh", "torch.tanh", 0>} : (!line) -> !line
+  return %2, %5 : !line, !line
+}
+
 // Operators of their own stay where they are, also those that undo one another.
 // CHECK-LABEL: func.func @operator_of_its_own
 // ALL-LABEL: func.func @operator_of_its_own

@@ -1,4 +1,5 @@
-// RUN: octet-opt %s --octet-sink-shuffles | FileCheck %s
+// RUN: octet-opt %s --octet-sink-shuffles=parts-only=false | FileCheck %s
+// RUN: octet-opt %s --octet-sink-shuffles=parts-only=true | FileCheck %s --check-prefix=PARTS
 
 !x = tensor<1x3x4x4xf32>
 !phases = tensor<1x8x4x4xf32>
@@ -84,4 +85,35 @@ func.func @stays(%x: !x, %w: tensor<8x3x1x1xf32>, %z: !y, %f: !phases) -> (!y, !
 }
 
 // Of channels 1 and 2, four times each.
+
+// A slice cuts the pads of a transposed convolution off. With parts only, a normalization moves in front of its moves, and no other
+// operator; moves of another name are operators of their own.
+#up = #octet.origin<"up", "torch.nn.ConvTranspose2d", 0>
+// CHECK-LABEL: func.func @pads_are_cut
+// PARTS-LABEL: func.func @pads_are_cut
+func.func @pads_are_cut(%x: !x, %w: tensor<8x3x1x1xf32>) -> (tensor<1x2x7x7xf32>, !y) {
+  // CHECK: nn.batch_norm {{.*}} -> tensor<1x8x4x4xf32>
+  // CHECK-NEXT: nn.relu {{.*}} -> tensor<1x8x4x4xf32>
+  // CHECK: nn.slice
+  // PARTS: %[[C:.*]] = nn.conv
+  // PARTS: nn.batch_norm %[[C]], {{.*}} -> tensor<1x8x4x4xf32>
+  // PARTS: nn.slice
+  // PARTS-NEXT: nn.relu {{.*}} -> tensor<1x2x7x7xf32>
+  // PARTS: nn.batch_norm {{.*}} -> tensor<1x2x8x8xf32>
+  %p = nn.constant dense<[3.0, 4.0]> : tensor<2xf32>
+  %0 = nn.conv %x, %w {octet.origin = #up} : (!x, tensor<8x3x1x1xf32>) -> !phases
+  %1 = nn.reshape %0 {octet.origin = #octet.origin<"up">} : (!phases) -> !split
+  %2 = nn.transpose %1 permutation [0, 1, 4, 2, 5, 3] {octet.origin = #octet.origin<"up">} : (!split) -> !moved
+  %3 = nn.reshape %2 {octet.origin = #octet.origin<"up">} : (!moved) -> !y
+  %4 = nn.slice %3 starts [0, 0, 1, 1] sizes [1, 2, 7, 7] steps [1, 1, 1, 1] {octet.origin = #octet.origin<"up">} : (!y) -> tensor<1x2x7x7xf32>
+  %5 = nn.batch_norm %4, %p, %p, %p, %p : (tensor<1x2x7x7xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x2x7x7xf32>
+  %6 = nn.relu %5 : (tensor<1x2x7x7xf32>) -> tensor<1x2x7x7xf32>
+  %7 = nn.conv %x, %w {octet.origin = #up} : (!x, tensor<8x3x1x1xf32>) -> !phases
+  %8 = nn.reshape %7 {octet.origin = #octet.origin<"shuffle">} : (!phases) -> !split
+  %9 = nn.transpose %8 permutation [0, 1, 4, 2, 5, 3] {octet.origin = #octet.origin<"shuffle">} : (!split) -> !moved
+  %10 = nn.reshape %9 {octet.origin = #octet.origin<"shuffle">} : (!moved) -> !y
+  %11 = nn.batch_norm %10, %p, %p, %p, %p : (!y, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> !y
+  return %6, %11 : tensor<1x2x7x7xf32>, !y
+}
+
 // CHECK: constant.repeated: "0x100000000000803F0000803F0000803F0000803F00000040000000400000004000000040"

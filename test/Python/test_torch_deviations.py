@@ -37,6 +37,7 @@ class Layers(nn.Module):
         super().__init__()
         self.a, self.b, self.relu, self.compute = nn.Linear(4, 4), nn.Linear(4, 4), nn.ReLU(), compute
         self.norm, self.other = (_spread(nn.BatchNorm1d(4)) for _ in range(2))
+        self.wide = nn.ConvTranspose2d(1, 2, 3, stride=2, padding=1)
         self.up, self.norm_of_images, self.norm_of_rows = nn.ConvTranspose2d(1, 2, 3, padding=1), _spread(nn.BatchNorm2d(2)), nn.LayerNorm(4)
 
     def forward(self, x):
@@ -58,11 +59,20 @@ def _norm_with_relu(m, x):
     return m.relu(m.norm_of_images(m.up(x.reshape(1, 1, 3, 4))))
 
 
+def _wide(m, x):
+    return torch.sin(m.wide(x.reshape(1, 1, 3, 4)))
+
+
 def _static(mapping):
     return mapping.set_global(VALUES)
 
 
-#: The module's function, its mapping, and how the comparison of random modules knows it; unread results are not drawn.
+def _without_slices():
+    full, backend = ao.backend_config.get_native_backend_config(), ao.backend_config.BackendConfig("without_slices")
+    return backend.set_backend_pattern_configs([config for config in full.configs if config.pattern is not torch.narrow])
+
+
+#: The module's function, its mapping, how the comparison of random modules knows it (unread results are not drawn), and another backend than the default.
 CASES = {
     "split": (lambda m, x: F.relu(F.linear(x, m.a.weight)), lambda q: q.set_global(VALUES).set_object_type(F.linear, NARROW), "split"),
     "torn": (_torn, _static, "torn"),
@@ -75,21 +85,23 @@ CASES = {
     "cut": (lambda m, x: torch.sigmoid(torch.sin(x)) + m.a(x), lambda q: q.set_global(VALUES).set_object_type(torch.sigmoid, KNOWN), "cut"),
     "reused_floats": (lambda m, x: m.a(x.reshape(-1, 4)), lambda q: q.set_global(VALUES).set_object_type("reshape", ao.default_reuse_input_qconfig),
                       "reused floats"),
+    "moves_without_patterns": (_wide, _static, "moves without patterns", _without_slices),
 }
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", CASES)
 def test_differs_from_pytorch(compiler, name):
-    compute, make, reason = CASES[name]
+    compute, make, reason, *backend = CASES[name]
     torch.manual_seed(0)
     module, inputs = Layers(compute).eval(), (torch.randn(3, 4),)
-    case = SimpleNamespace(seed=0, module=module, inputs=inputs, samples=[inputs], traced=trace(module, Tracer()), backend=None,
+    case = SimpleNamespace(seed=0, module=module, inputs=inputs, samples=[inputs], traced=trace(module, Tracer()),
+                           backend=backend[0]() if backend else None,
                            mapping=make(ao.QConfigMapping()))
     if reason:
         with pytest.raises(torch_fuzz.LeftOut, match=reason):
             torch_fuzz.Case.prepare_theirs(case)
-    reference = torch_fuzz.convert_to_reference_fx(torch_graphs.prepare_with_torch(module, case.mapping, inputs, [inputs]))
+    reference = torch_fuzz.convert_to_reference_fx(torch_graphs.prepare_with_torch(module, case.mapping, inputs, [inputs], backend_config=case.backend))
     converted = torch_fuzz.quantize_fx.convert_to_reference_fx(torch_fuzz.Case.prepare_ours(case))
     names = torch_graphs.list_names(case.traced, torch_graphs.find_aliases(case.traced, reference))
     ours = torch_graphs.rename(torch_graphs.read_text(converted.code), names)

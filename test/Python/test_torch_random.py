@@ -7,6 +7,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (pip insta
 pytest.importorskip("torch.ao.quantization.quantize_fx", reason="this PyTorch has no torch.ao.quantization")
 pytest.importorskip("octet")
 import torch_fuzz  # noqa: E402
+import torch_fuzz_observers  # noqa: E402
 import torch_fuzz_training  # noqa: E402
 import torch_graphs  # noqa: E402
 import torch_random  # noqa: E402
@@ -26,6 +27,14 @@ def test_reference_models_are_pytorchs(compiler, first):
     wrong, left_out = torch_fuzz.run(range(first, first + BATCH))
     assert not wrong
     assert sum(left_out.values()) < BATCH * 3 // 4
+
+
+def test_observers_are_pytorchs(compiler):
+    """On the same values; `torch_fuzz_observers.py` takes other seeds."""
+    wrong, left_out, counts = torch_fuzz_observers.run(range(2 * BATCH))
+    assert not wrong
+    assert sum(left_out.values()) < BATCH // 2
+    assert all(counts[kind.__name__] for kind in torch_fuzz_observers.KINDS)
 
 
 def test_trained_models_are_pytorchs(compiler):
@@ -50,3 +59,12 @@ def test_a_difference_is_found(compiler):
     names = torch_graphs.list_names(case.traced, torch_graphs.find_aliases(case.traced, reference))
     ours = torch_graphs.rename(torch_graphs.read_text(converted.code), names)
     assert torch_graphs.differ(ours, torch_graphs.read_module(reference, case.inputs), case.is_histogram)
+
+
+def test_a_difference_of_observers_is_found():
+    observer = torch_fuzz_observers.ao.MinMaxObserver()
+    observer(torch.tensor([-1.0, 2.0]))
+    scale, zero = (float(x) for x in observer.calculate_qparams())
+    assert torch_fuzz_observers.differ(observer, int(zero), scale) is None
+    assert torch_fuzz_observers.differ(observer, int(zero) + 1, scale)
+    assert torch_fuzz_observers.differ(observer, int(zero), scale * (1 + 4e-7))

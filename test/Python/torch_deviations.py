@@ -75,6 +75,13 @@ def _knows(prepared, node, scale, qconfigs, patterns):
     return has_scale and kind in patterns and qconfig and isinstance(qconfig.activation(), KNOWN)
 
 
+def lacks_moves(traced, backend):
+    """Whether a backend has no pattern for what a transposed convolution with a stride is computed by here: a shuffle and a slice."""
+    patterns = {config.pattern for config in backend.configs}
+    has_moves = torch.narrow in patterns and patterns & {nn.PixelShuffle, nn.PixelUnshuffle, F.pixel_shuffle, F.pixel_unshuffle}
+    return not has_moves and any(isinstance(module, nn.ConvTranspose2d) and module.stride != (1, 1) for module in traced.modules())
+
+
 def is_torn(prepared, shared):
     """Whether an operator that shares its input's observer has another in the end.
 
@@ -121,10 +128,16 @@ def reuses_floats(reference):
 
 
 def has_second_norm(reference):
-    """Whether a batch norm stands behind a convolution or linear layer that has taken one in: the pattern takes it, too, the fusion does not."""
-    norms = (nn.BatchNorm1d, nn.BatchNorm2d, BNReLU2d)
-    return any(get_kind(reference, node) in norms and get_operands(node)[0].op == "call_module"
-               and "reference" in get_kind(reference, get_operands(node)[0]).__module__ for node in reference.graph.nodes)
+    """Whether a batch norm stands behind a convolution or linear layer that has taken one in: the pattern takes it, too, the fusion does not.
+
+    The fusion leaves none behind a layer that nothing else reads.
+    """
+    norms, layers = (nn.BatchNorm1d, nn.BatchNorm2d, BNReLU2d), (nn.Conv2d, nn.ConvTranspose2d, nn.Linear)
+    for node in reference.graph.nodes:
+        source = get_operands(node)[0] if get_kind(reference, node) in norms else None
+        if source is not None and source.op == "call_module" and len(source.users) == 1 and isinstance(reference.get_submodule(str(source.target)), layers):
+            return True
+    return False
 
 
 def splits_trained_norm(prepared):
@@ -134,14 +147,14 @@ def splits_trained_norm(prepared):
 
 
 def keeps_norm(reference):
-    """Whether a batch norm behind a transposed convolution without stride forms a unit with its relu."""
+    """Whether a batch norm behind a transposed convolution forms a unit with its relu."""
     for node in reference.graph.nodes:
         if get_kind(reference, node) is BNReLU2d:
             source = node.args[0]
             while source.op not in ("call_module", "placeholder"):
                 source = get_operands(source)[0]
             module = reference.get_submodule(str(source.target)) if source.op == "call_module" else None
-            if isinstance(module, nn.ConvTranspose2d) and module.stride == (1, 1):
+            if isinstance(module, nn.ConvTranspose2d):
                 return True
     return False
 
@@ -170,6 +183,7 @@ def find_in_prepared(traced, prepared, backend, mapping):
     """The name of a deviation, or None."""
     rows = {"torn": lambda: is_torn(prepared, get_shared(backend)), "split": lambda: has_split_group(prepared),
             "cut": lambda: is_cut(prepared, backend),
+            "moves without patterns": lambda: lacks_moves(traced, backend),
             "trained norm and relu": lambda: splits_trained_norm(prepared), "ignored entry": lambda: ignores_entry(traced, prepared, mapping)}
     return next((name for name, holds in rows.items() if holds()), None)
 

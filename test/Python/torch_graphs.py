@@ -121,8 +121,25 @@ def inline_groups(text):
 _PLACE = re.compile(r" loc\((?:[^()]|\([^()]*\))*\)")
 
 
+def number_parts(text):
+    """`main` with classes and numbers for the moves that an operator needs, which have none: those of the call that they read, or of the next one."""
+    lines, calls = text.split("\n"), {}
+    origins = [re.search(r'octet.origin<"([^"|]+)\|?([^"]*)">', line) for line in lines]
+    for k, (line, origin) in enumerate(zip(lines, origins)):
+        if not origin:
+            continue
+        name, call = origin.groups()
+        results, _, rest = line.partition(" = ")
+        if not call:
+            read = (calls[operand][1] for operand in re.findall(r"%\w+", rest) if calls.get(operand, ("", ""))[0] == name)
+            call = next(read, "") or next((later[2] for later in origins[k:] if later and later[1] == name and later[2]), "")
+            lines[k] = line.replace(origin[0], f'octet.origin<"{name}|{call}">') if call else line
+        calls.update((result, (name, call)) for result in re.findall(r"%\w+", results))
+    return "\n".join(lines)
+
+
 def drop_moved_reshapes(text):
-    """`main` without the reshapes that tidying has moved behind an operator, whose origin they have: their readers read the operator.
+    """`main` without the reshapes that tidying has moved behind an operator, whose name they have: their readers read the operator.
 
     A quantize behind such a reshape repeats the one in front of it.
     """
@@ -150,8 +167,8 @@ def read_text(text):
     """The same of the text of a converted module."""
     main = text[text.index("func.func @main"):]
     main = re.sub(r"octet\.decision = #octet\.decision<.*?>(, |(?=\}))(?=octet\.origin|\})", "", _PLACE.sub("", main))
-    main = re.sub(r'octet\.origin<"([^"]+)", "[^"]+", (\d+)>', r'octet.origin<"\1#\2">', main)
-    return read_ir(drop_moved_reshapes(inline_groups(main[:main.index("\n  }") + 4].replace("\n  }", "\n}"))))
+    main = re.sub(r'octet\.origin<"([^"]+)", "([^"]+)", (\d+)>', r'octet.origin<"\1|\2#\3">', main)
+    return read_ir(drop_moved_reshapes(number_parts(inline_groups(main[:main.index("\n  }") + 4].replace("\n  }", "\n}")))))
 
 
 def rename(graph, names):
@@ -160,7 +177,7 @@ def rename(graph, names):
 
 
 def list_names(traced, aliases):
-    """The node of FX, or the one that it was fused to, by Octet's name of an operator and its number among those of its class."""
+    """The node of FX, or the one that it was fused to, by Octet's name of an operator, its class and its number among those of the class."""
     names, counts = {}, Counter()
     for node in traced.graph.nodes:
         target = str(node.target)
@@ -171,7 +188,7 @@ def list_names(traced, aliases):
             name = f"{part}.{node.name}" if part else node.name
         else:
             continue
-        names[f"{name}#{counts[part, kind]}"] = aliases.get(node.name, node.name)
+        names[f"{name}|{name_type(kind)}#{counts[part, kind]}"] = aliases.get(node.name, node.name)
         names.setdefault(name, aliases.get(node.name, node.name))  # moves of data that an operator needs have no class
         counts[part, kind] += 1
     return names
@@ -187,7 +204,11 @@ def prepare_with_torch(module, mapping, inputs, samples, **options):
 
 
 def differ(ours, theirs, is_histogram=False, allowed=16):
-    """What is not the same, or nothing."""
+    """What is not the same, or nothing.
+
+    Float kernels sum in another order than PyTorch's, so that observers are given values with other last bits: `allowed` units in the last place.
+    Given the same values, they are within one: `torch_fuzz_observers.py`.
+    """
     if ours.edges() != theirs.edges():
         return f"readers: only here {sorted(ours.edges() - theirs.edges())}, only PyTorch {sorted(theirs.edges() - ours.edges())}"
     mine, other = (sorted(set(graph.quantized())) for graph in (ours, theirs))  # one value may be quantized for each reader

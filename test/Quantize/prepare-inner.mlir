@@ -34,6 +34,20 @@ func.func @slice_of_the_program(%x: !t) -> tensor<1x4x3x3xf32> {
 
 // -----
 
+// Behind an operator that reads floats, but passes on integers, a part moves integers.
+// CHECK-LABEL: func @parts_behind_integers
+// CHECK: nn.relu {{.*}}verdict = int8
+// CHECK: nn.reshape {{.*}}verdict = int8
+!t = tensor<1x4xf32>
+func.func @parts_behind_integers(%x: !t) -> tensor<4xf32> {
+  %0 = nn.sin %x {octet.origin = #octet.origin<"sin", "torch.sin", 0>} : (!t) -> !t
+  %1 = nn.relu %0 {octet.origin = #octet.origin<"relu", "torch.nn.ReLU", 0>} : (!t) -> !t
+  %2 = nn.reshape %1 {octet.origin = #octet.origin<"relu">} : (!t) -> tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
+
+// -----
+
 // An operator that stays float does not move its parts in integers.
 // CHECK-LABEL: func @parts_of_a_float_operator
 // CHECK-NOT: octet.observe

@@ -104,11 +104,16 @@ def SinkShufflesPass : Pass<"octet-sink-shuffles", "::mlir::func::FuncOp"> {
   let summary = "move what spreads channels over pixels behind operators on each channel";
   let description = [{
     A transposed convolution is a convolution whose outputs, in phases, are spread over pixels by reshapes and a transpose, as a
-    pixel shuffle spreads them. Element-wise operators and batch normalizations behind these, whose other operands are constants of
+    pixel shuffle spreads them; pads are cut off by a slice. Element-wise operators and batch normalizations behind these, whose other operands are constants of
     one number or of one for each channel, move in front of them, with each constant repeated for the phases of its channel: there
     they are fused with the convolution, and what is spread are integers. Inner values must have no other user. Other operators
     stay as they are. Source: [N.concat] (a reshape moves no value).
+
+    With `parts-only`, only batch normalizations move, in front of what a transposed convolution was imported with: moves of its
+    name. There they are folded into its weights.
   }];
+  let options = [Option<"partsOnly", "parts-only", "bool", "false",
+                        "Move only batch normalizations, in front of parts of a convolution">];
   let dependentDialects = ["::octet::nn::NNDialect"];
   let statistics = [Statistic<"numSunk", "num-sunk", "Number of operators that shuffles moved behind">];
 }
