@@ -50,26 +50,35 @@ func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}) {
 
 // -----
 
-// Channels that are 255 whatever the input do not keep the sums of others from being the bits of floats; at another scale they are
-// 176 to 178, and sums are converted.
+// Channels that are 255 whatever the input do not keep the sums of others from being the bits of floats. At another scale they are
+// 176 to 178: what is taken off their floats is a parameter. Sums that may differ by more than 2^23 are converted.
 !x = tensor<8x48x!quant.uniform<u8:f32, 0.5>>
 !w = tensor<16x48x!quant.uniform<i8:f32, 0.5>>
 !b = tensor<16x!quant.uniform<i32:f32, 0.25>>
 !y = tensor<8x16x!quant.uniform<u8:f32, 16.0>>
 !z = tensor<8x16x!quant.uniform<u8:f32, 1.5e6>>
+!v = tensor<8x272x!quant.uniform<u8:f32, 0.5>>
+!u = tensor<16x272x!quant.uniform<i8:f32, 0.5>>
 
 // CHECK-LABEL: module @dotprod
-// CHECK-LABEL: func.func private @dense_1
+// CHECK-LABEL: func.func private @dense_2
 // CHECK-NOT: arith.sitofp
 // CHECK: arith.subf
-// CHECK-LABEL: func.func private @dense_2
+// CHECK-LABEL: func.func private @dense_3
+// CHECK-NOT: arith.sitofp
+// CHECK: %[[MIDDLES:.*]] = vector.load %arg4[{{.*}} vector<16xf32>
+// CHECK: %[[FLOAT:.*]] = vector.bitcast {{.*}} : vector<16xi32> to vector<16xf32>
+// CHECK-NEXT: arith.subf %[[FLOAT]], %[[MIDDLES]] : vector<16xf32>
+// CHECK-LABEL: func.func private @dense_4
 // CHECK: arith.sitofp {{.*}} vector<16xi32> to vector<16xf32>
-func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}, !z {nn.name = "z"}) {
+func.func @main(%x: !x {nn.name = "x"}, %v: !v {nn.name = "v"}) -> (!y {nn.name = "y"}, !z {nn.name = "z"}, !z {nn.name = "a"}) {
   %w = nn.constant dense<1> : tensor<16x48xi8> -> !w
+  %u = nn.constant dense<127> : tensor<16x272xi8> -> !u
   %b = nn.constant dense<1073741824> : tensor<16xi32> -> !b
   %0 = nn.linear %x, %w, %b {octet.origin = #octet.origin<"saturated">} : (!x, !w, !b) -> !y
-  %1 = nn.linear %x, %w, %b {octet.origin = #octet.origin<"large">} : (!x, !w, !b) -> !z
-  return %0, %1 : !y, !z
+  %1 = nn.linear %x, %w, %b {octet.origin = #octet.origin<"far">} : (!x, !w, !b) -> !z
+  %2 = nn.linear %v, %u, %b {octet.origin = #octet.origin<"wide">} : (!v, !u, !b) -> !z
+  return %0, %1, %2 : !y, !z, !z
 }
 
 // -----

@@ -81,3 +81,28 @@ func.func @main(%x: !x {nn.name = "x"}, %y: !y {nn.name = "y"}) -> (!x {nn.name 
   %1 = nn.conv %y, %v pads [1, 1, 1, 1] groups 16 : (!y, !v) -> !y
   return %0, %1 : !x, !y
 }
+
+// -----
+
+// Stride 2: three blocks are one turn, so that the column that a block carries along is where it began after as many turns as a kernel has
+// columns, and none is copied. The last of sixteen pixels are a loop of their own.
+!x = tensor<1x16x32x32x!quant.uniform<u8:f32, 0.5:128>>
+!y = tensor<1x16x16x16x!quant.uniform<u8:f32, 0.5:128>>
+!w = tensor<16x1x3x3x!quant.uniform<i8:f32, 0.5>>
+// CHECK: module @dotprod
+// CHECK: func.func private @depthwise
+// CHECK: scf.for {{.*}} iter_args(%{{[a-z0-9_]*}} = %{{[a-z0-9_]*}}) -> (vector<64xi8>)
+// CHECK-COUNT-9: kernel.dot4
+// CHECK-NOT: kernel.dot4
+// CHECK: scf.yield %{{[a-z0-9_]*}} : vector<64xi8>
+// CHECK: scf.for {{.*}} iter_args(%{{[a-z0-9_]*}} = %{{[a-z0-9_]*}}) -> (vector<64xi8>)
+// CHECK-COUNT-3: kernel.dot4
+// CHECK-NOT: kernel.dot4
+// CHECK: scf.yield %{{[a-z0-9_]*}} : vector<64xi8>
+// CHECK-NOT: kernel.dot4
+// CHECK: return
+func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}) {
+  %w = nn.constant dense<1> : tensor<16x1x3x3xi8> -> !w
+  %0 = nn.conv %x, %w strides [2, 2] pads [1, 1, 0, 0] groups 16 : (!x, !w) -> !y
+  return %0 : !y
+}

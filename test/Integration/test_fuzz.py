@@ -39,6 +39,27 @@ def test_random_network_under_qemu(seed, tmp_path):
     assert fuzz.check(octet, seed, tmp_path, None, exactness.build_arm_driver(tmp_path)) == []
 
 
+# Channels whose weights are so small that biases are far beyond 2^22 steps and beyond 2^24, where floats leave integers out.
+FAR = """
+a = Conv<group=16, pads=[1,1,1,1]>(x, w, b)
+b1 = Relu(a)
+c = Conv(b1, v, b)
+y = Conv<pads=[1,1,1,1]>(c, u, b)
+"""
+
+
+@pytest.mark.skipif(bool(exactness.why_no_arm()), reason=str(exactness.why_no_arm()))
+def test_sums_far_from_zero_under_qemu(tmp_path):
+    rng = np.random.default_rng(7)
+    sizes = np.geomspace(1e-6, 1, 16)[:, None, None, None]
+    weights = {name: (sizes * rng.normal(size=shape)).astype(np.float32) for name, shape in (("w", (16, 1, 3, 3)), ("v", (16, 16, 1, 1)), ("u", (16, 16, 3, 3)))}
+    model = make_network(FAR, inputs={"x": [1, 16, 9, 11]}, outputs=("y",), constants={**weights, "b": rng.normal(size=16).astype(np.float32)})
+    path = tmp_path / "far.onnx"
+    onnx.save(model, path)
+    samples, feeds = fuzz.make_feeds(model, 0)
+    assert [*fuzz.compare_int8(octet, path, samples, feeds, None, exactness.build_arm_driver(tmp_path))] == []
+
+
 # A detector's outputs, patches of a vision transformer, a pixel shuffle; the images may have a border for other readers, rows
 # of one pixel, and dimensions of size 1 in between.
 MOVEMENT = """

@@ -57,9 +57,19 @@ def count_products(path):
     return total
 
 
-def test_blocks_end_where_qemu_ends_them():
+def test_blocks_end_with_jumps_and_not_with_pages():
     library = model.Library.__new__(model.Library)
-    library.instructions = {0xff8: "mov x0, x1", 0xffc: "add x0, x0, #1", 0x1000: "b.ne there", 0x1004: "ret"}
-    assert library.block(0xff8) == ("mov x0, x1", "add x0, x0, #1")
-    assert library.block(0x1000) == ("b.ne there",)
+    library.instructions = {0xff8: "mov x0, x1", 0xffc: "add x0, x0, #1", 0x1000: "sub x0, x0, #1", 0x1004: "b.ne there", 0x1008: "ret"}
+    assert library.block(0xff8) == ("mov x0, x1", "add x0, x0, #1", "sub x0, x0, #1", "b.ne there")
     assert library.block(0x2000) == ()
+    assert library.continues(0xff8, 0x1000)
+    assert not library.continues(0x1000, 0x1000)  # a loop from there
+    assert not library.continues(0x1008, 0x1000)
+    assert not library.continues(0xff8, 0xffc)  # by a jump: QEMU divides blocks at the ends of pages only
+
+
+def test_first_turns_of_loops_count():
+    loop, kernel = ("sdot v0.4s, v1.16b, v2.16b", "b.ne there"), model.Kernel("dense", model.LEVELS["dotprod"])
+    kernel.blocks.update({("mov x0, x1", *loop): 3, loop: 30, ("ret",): 3})
+    assert kernel.inner() == loop
+    assert kernel.inner_instructions() == 2 * 33

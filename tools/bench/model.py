@@ -57,6 +57,9 @@ def run(*command, **options):
     return done.stdout
 
 
+JUMP = re.compile(r"(b|bl|blr|br|ret|b\..*|cbz|cbnz|tbz|tbnz|svc)\b")
+
+
 # ---- what is executed ----------------------------------------------------------------------------------------------------
 class Library:
     """The instructions of a shared library, by address, and where its functions begin."""
@@ -73,14 +76,18 @@ class Library:
         self.entry = next(words[-1] for words in symbols if words[-1].endswith("_octet_model_v1"))
 
     def block(self, address):
-        """The instructions from an address to the first that jumps, or to the end of the page, where QEMU divides blocks."""
+        """The instructions from an address to the first that jumps."""
         found = []
         while address in self.instructions:
             found.append(self.instructions[address])
             address += 4
-            if address % 4096 == 0 or re.match(r"(b|bl|blr|br|ret|b\..*|cbz|cbnz|tbz|tbnz|svc)\b", found[-1]):
+            if JUMP.match(found[-1]):
                 break
         return tuple(found)
+
+    def continues(self, before, address):
+        """Whether a block is but the rest of the one executed before, which QEMU divides at the ends of pages."""
+        return address % 4096 == 0 and before < address < before + 4 * len(self.block(before))
 
 
 def trace(library, driver, level, inputs, runs, folder):
@@ -95,7 +102,8 @@ def trace(library, driver, level, inputs, runs, folder):
     executed = collections.Counter(addresses)
     bases = {address - entry for address in executed if (address - entry) % 4096 == 0}
     base = max(bases, key=lambda base: sum(base + function in executed for function in library.functions))
-    return [address - base for address in addresses if address - base in library.instructions]
+    blocks = [address - base for address in addresses if address - base in library.instructions]
+    return [block for before, block in zip([0, *blocks], blocks) if not library.continues(before, block)]
 
 
 # ---- what it takes -------------------------------------------------------------------------------------------------------
@@ -131,6 +139,11 @@ class Kernel:
     def inner(self):
         """The block that multiplies most."""
         return max(self.blocks, key=lambda block: self.products_of(block) * self.blocks[block], default=())
+
+    def inner_instructions(self):
+        """Those of the loop around that block. Its first turn is the end of the block in front of it."""
+        loop = self.inner()
+        return len(loop) * sum(count for block, count in self.blocks.items() if block[-len(loop):] == loop)
 
     def cycles(self, model):
         return sum(model[block] * count for block, count in self.blocks.items())
@@ -181,7 +194,7 @@ def model(task, level_name, cpus, driver, folder):
 def print_network(network, kernels, models, has_kernels):
     products = sum(kernel.products() for kernel in kernels)
     instructions = sum(kernel.instructions() for kernel in kernels)
-    inner = sum(len(kernel.inner()) * kernel.blocks[kernel.inner()] for kernel in kernels if kernel.products())
+    inner = sum(kernel.inner_instructions() for kernel in kernels if kernel.products())
     print(f"\n{network}: {products / 1e6:.1f} M products, {instructions / 1e6:.2f} M instructions, {instructions / max(1, inner):.2f} x those of inner loops")
     print(f"  {'core':14} {'cycles':>10} {'of the limit':>13}")
     for cpu, (cycles, limit) in models.items():

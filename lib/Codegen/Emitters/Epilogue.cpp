@@ -136,6 +136,8 @@ void Epilogue::addMultipliers() {
     isProvenWord = residualBound + most < kMostInWord;
   }
   multiplier = signature.addParameters(ArrayRef<float>(factors), block);
+  if (shifted.hasMiddles())
+    middles = signature.addParameters(shifted.getMiddles(), block);
   if (shifted.beginsAtLeast()) {
     auto products =
         llvm::map_to_vector(factors, [](float factor) { return -ShiftedSums::kLeast * factor; });
@@ -259,10 +261,13 @@ QuantizeOperands Epilogue::loadQuantizeOperands(KernelBuilder &b, ValueRange arg
   return by;
 }
 
-Value Epilogue::sumToFloat(KernelBuilder &b, Value sum) const {
+Value Epilogue::sumToFloat(KernelBuilder &b, ValueRange args, Value sum, Value position,
+                           int64_t laneAxis) const {
   if (!shifted)
     return b.toFloat(sum);
-  return b.sub(b.bitcast(sum, b.getF32Type()), b.constF(KernelBuilder::kMiddle));
+  Value middle = middles < 0 ? b.constF(KernelBuilder::kMiddle)
+                             : loadPerChannel(b, args, middles, position, laneAxis);
+  return b.sub(b.bitcast(sum, b.getF32Type()), middle);
 }
 
 /// [N.requantize] The sum times its multiplier; sums below zero may give anything below zero where
@@ -270,7 +275,7 @@ Value Epilogue::sumToFloat(KernelBuilder &b, Value sum) const {
 Value Epilogue::scaleSum(KernelBuilder &b, ValueRange args, Value acc, Value factor, Value position,
                          int64_t laneAxis) const {
   if (leastProducts < 0)
-    return b.mul(sumToFloat(b, acc), factor);
+    return b.mul(sumToFloat(b, args, acc, position, laneAxis), factor);
   Value least = loadPerChannel(b, args, leastProducts, position, laneAxis, /*again=*/true);
   return b.fma(b.bitcast(acc, b.getF32Type()), factor, least);
 }
@@ -319,10 +324,13 @@ Value Epilogue::emit(KernelBuilder &b, ValueRange args, Value acc, Value positio
     Value zeroPoint = loadParameter(b, skip.zeroPoints, kZeroPoints, skip.axis, indices, laneAxis);
     Value centred = b.smallToFloat(b.sub(loadRaw(b, skip, indices, laneAxis), zeroPoint));
     Value skipFactor = loadPerChannel(b, args, residualMultiplier, position, laneAxis);
-    return finish(b, args, b.fma(sumToFloat(b, acc), factor, b.mul(centred, skipFactor)), position,
-                  laneAxis);
+    return finish(
+        b, args,
+        b.fma(sumToFloat(b, args, acc, position, laneAxis), factor, b.mul(centred, skipFactor)),
+        position, laneAxis);
   }
-  Value value = form == Form::floats ? acc : b.mul(sumToFloat(b, acc), factor);
+  Value value =
+      form == Form::floats ? acc : b.mul(sumToFloat(b, args, acc, position, laneAxis), factor);
   if (rounding >= 0)
     value = emitRounding(b, args, value);
   llvm::DenseMap<Value, Value> known{{fused.getProductValue(), value}};

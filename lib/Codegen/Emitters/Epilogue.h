@@ -68,7 +68,8 @@ private:
   float addFactorsOfBody(llvm::MutableArrayRef<float> factors);
   mlir::Value emitRounding(KernelBuilder &b, mlir::ValueRange args, mlir::Value scaled) const;
   /// An accumulator as f32.
-  mlir::Value sumToFloat(KernelBuilder &b, mlir::Value sum) const;
+  mlir::Value sumToFloat(KernelBuilder &b, mlir::ValueRange args, mlir::Value sum,
+                         mlir::Value position, int64_t laneAxis) const;
   mlir::Value finish(KernelBuilder &b, mlir::ValueRange args, mlir::Value scaled,
                      mlir::Value position, int64_t laneAxis) const;
 
@@ -93,6 +94,7 @@ private:
   int64_t quarterStride = 0;                   ///< 0: lanes are side by side
   int64_t period = 0;                          ///< 0: lanes are different channels
   int result, multiplier = -1;                 ///< multiplier: M[c] or S[c]
+  int middles = -1;                            ///< what is taken off the floats that sums are
   int leastProducts = -1;                      ///< what sums begin with, times M[c]: -2^23 * M[c]
   int scales = -1, reciprocals = -1,
       zeroPoints = -1; ///< of a result quantized per channel; behind reciprocals, their rests

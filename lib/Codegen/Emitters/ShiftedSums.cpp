@@ -38,7 +38,6 @@ ShiftedSums::ShiftedSums(const FusedOp &fused, const CpuLevel &level) {
   for (auto [c, multiplier] : llvm::enumerate(multipliers))
     multiplier =
         out.scales.empty() ? 0 : numerics::requantizeMultiplier(multiplier, out.getScale(c));
-  dropsNegative = level.reloadsOperands && dropsNegativeSums(out, multipliers);
   for (auto [range, factor] : llvm::zip(ranges, multipliers)) {
     auto [low, high] = range;
     if (!add(low, high, (float)high * factor <= -kBeyond, (float)low * factor >= kBeyond)) {
@@ -46,21 +45,35 @@ ShiftedSums::ShiftedSums(const FusedOp &fused, const CpuLevel &level) {
       return;
     }
   }
+  dropsNegative = level.reloadsOperands && !hasMiddles() && dropsNegativeSums(out, multipliers);
+  for (int64_t &offset : offsets)
+    offset += dropsNegative ? kLeastBits - KernelBuilder::kMiddleBits : 0;
 }
 
-/// The next channel, or false if its sums are not small.
+/// The next channel, or false if its sums are not side by side.
 bool ShiftedSums::add(int64_t low, int64_t high, bool isBelow, bool isAbove) {
   constexpr int64_t kMost = 1 << 22;
-  int64_t bound = std::max(-low, high), offset = 0;
-  bool replaces = bound >= kMost && (isBelow || isAbove);
+  int64_t bound = std::max(-low, high), shift = 0;
+  bool isSmall = bound < kMost, replaces = !isSmall && (isBelow || isAbove);
+  float middle = KernelBuilder::kMiddle;
   if (replaces) {
-    offset = isAbove ? kSaturated - low : -kSaturated - high;
+    shift = isAbove ? kSaturated - low : -kSaturated - high;
     bound = kSaturated + (high - low);
+    isSmall = bound < kMost;
+  } else if (!isSmall) {
+    middle = KernelBuilder::kMiddle - (float)(low + (high - low) / 2);
+    shift = (int64_t)middle - (int64_t)KernelBuilder::kMiddle;
+    isSmall = std::max(-(low + shift), high + shift) < kMost;
   }
-  offsets.push_back(offset + (dropsNegative ? kLeastBits : KernelBuilder::kMiddleBits));
+  offsets.push_back(KernelBuilder::kMiddleBits + shift);
   bounds.push_back(bound);
+  middles.push_back(middle);
   isSaturated.push_back(replaces);
-  return bound < kMost;
+  return isSmall;
+}
+
+bool ShiftedSums::hasMiddles() const {
+  return llvm::any_of(middles, [](float middle) { return middle != KernelBuilder::kMiddle; });
 }
 
 /// Sums wrap as the accumulator does.

@@ -18,6 +18,8 @@ namespace octet::codegen {
 /// product with a multiplier M less 2^23 * M, which is exact, is then that of the sum, rounded once
 /// by an FMA: below zero it is half of that, and as good. An FMA overwrites what it adds to: only
 /// levels that reload operands gain.
+/// Sums that are far from zero and near one another (of tiny weights with a large bias) have a
+/// middle of their own, a float: taking it off gives the sum, rounded as a conversion rounds it.
 /// Channels whose stored value is the same bound whatever the input (their weights are tiny, so
 /// that the bias is large) get other sums and another multiplier, which give the same bound.
 struct ShiftedSums {
@@ -34,6 +36,10 @@ struct ShiftedSums {
   static constexpr int32_t kLeastBits = 0x4b000000;
   /// Whether the floats begin at `kLeast`, not in the middle.
   bool beginsAtLeast() const { return dropsNegative; }
+  /// Whether some channels' middles are other than `KernelBuilder::kMiddle`.
+  bool hasMiddles() const;
+  /// What is taken off each channel's floats.
+  llvm::ArrayRef<float> getMiddles() const { return middles; }
   void addTo(llvm::MutableArrayRef<int32_t> initialSums) const;
   void replaceMultipliers(llvm::MutableArrayRef<float> multipliers) const;
   /// The largest |sum * multiplier[c]|.
@@ -44,6 +50,7 @@ private:
 
   llvm::SmallVector<int64_t> offsets; ///< of each channel
   llvm::SmallVector<int64_t> bounds;  ///< of |sum|, before kMiddleBits are added
+  llvm::SmallVector<float> middles;
   llvm::SmallVector<bool> isSaturated;
   bool dropsNegative = false;
 };
