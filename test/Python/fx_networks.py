@@ -112,7 +112,8 @@ class Network:
         d = add("nn.sub", [x, mean])
         variance = add("nn.reduce_mean", [add("nn.mul", [d, d])], kept, f"axes {list(axes)} keep_dims")
         root = add("nn.sqrt", [add("nn.add", [variance, self.constant([1e-5])])])
-        scaled = add("nn.mul", [add("nn.div", [d, root]), self.parameter(f"{name}.weight", shape)])
+        inverse = add("nn.div", [self.constant([1]), root], kept)
+        scaled = add("nn.mul", [add("nn.mul", [d, inverse]), self.parameter(f"{name}.weight", shape)])
         return add("nn.add", [scaled, self.parameter(f"{name}.bias", shape)])
 
     def recurrent(self, x, module, cell):

@@ -149,7 +149,7 @@ def norm(w, record, x):
     d = w.op("nn.sub", [x, mean], x[1])
     variance = w.op("nn.reduce_mean", [w.op("nn.mul", [d, d], x[1])], flat, "axes [2, 3] keep_dims")
     root = w.op("nn.sqrt", [w.op("nn.add", [variance, w.constant([1e-5])], flat)], flat)
-    return w.op("nn.div", [d, root], x[1])
+    return w.op("nn.mul", [d, w.op("nn.div", [w.constant([1]), root], flat)], x[1])
 
 
 def simple(name, attributes=""):
