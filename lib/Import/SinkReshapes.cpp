@@ -36,9 +36,17 @@ static bool isOfOneCall(Operation *a, Operation *b) {
          (!x.getIndex() || !y.getIndex() || x.getIndex() == y.getIndex());
 }
 
-/// Whether a move belongs to the operator that computes what it moves.
+/// Whether a move belongs to an operator that computes what it moves. An operator that only moves,
+/// as a pixel shuffle, has no parts.
 static bool isPart(Operation *move) {
-  return isOfOneCall(move->getOperand(0).getDefiningOp(), move);
+  Operation *source = move;
+  while (source->hasTrait<nn::DataMovement>() && source->getNumOperands() > 0) {
+    Operation *producer = source->getOperand(0).getDefiningOp();
+    if (!isOfOneCall(producer, move))
+      return false;
+    source = producer;
+  }
+  return true;
 }
 
 static bool isOneConstant(Value value, int64_t mostDimensions) {
