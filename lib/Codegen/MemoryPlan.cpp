@@ -29,12 +29,20 @@ bool codegen::isPartOfShuffle(nn::TransposeOp op) {
          getReshapedStrides(target.getType(), op.getType().getShape());
 }
 
+/// Whether a reshape writes what its transpose would have: it is no view, though both be dense.
+static bool endsShuffle(nn::ReshapeOp op) {
+  auto moved = op.getInput().getDefiningOp<nn::TransposeOp>();
+  return moved && isPartOfShuffle(moved);
+}
+
 Value codegen::getAliasRoot(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     auto reshape = dyn_cast<nn::ReshapeOp>(op);
     auto isDense = [](TypedValue<RankedTensorType> tensor) { return isRowMajor(tensor.getType()); };
-    bool isView = reshape && ((isDense(reshape.getInput()) && isDense(reshape.getResult())) ||
-                              isReadThrough(reshape));
+    bool isView =
+        reshape &&
+        ((isDense(reshape.getInput()) && isDense(reshape.getResult()) && !endsShuffle(reshape)) ||
+         isReadThrough(reshape));
     auto transpose = dyn_cast<nn::TransposeOp>(op);
     isView |= transpose && isPartOfShuffle(transpose);
     if (!isView && !isa<ObserveOp>(op))

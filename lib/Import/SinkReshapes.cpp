@@ -36,9 +36,15 @@ static bool isOfOneCall(Operation *a, Operation *b) {
          (!x.getIndex() || !y.getIndex() || x.getIndex() == y.getIndex());
 }
 
-/// Whether a move belongs to the operator that computes what it moves.
+/// Whether a move belongs to an operator that computes what it moves. A pixel shuffle only moves.
 static bool isPart(Operation *move) {
-  return isOfOneCall(move->getOperand(0).getDefiningOp(), move);
+  Operation *source = move;
+  do {
+    source = source->getOperand(0).getDefiningOp();
+    if (!isOfOneCall(source, move))
+      return false;
+  } while (source->hasTrait<nn::DataMovement>() && source->getNumOperands() > 0);
+  return true;
 }
 
 static bool isOneConstant(Value value, int64_t mostDimensions) {
@@ -95,8 +101,8 @@ struct SinkReshape : RewritePattern {
     Operation *sunk = rewriter.clone(*op);
     sunk->setOperands(operands);
     sunk->getResult(0).setType(source);
-    auto moved = rewriter.replaceOpWithNewOp<nn::ReshapeOp>(op, op->getResult(0).getType(),
-                                                            sunk->getResult(0));
+    Type type = op->getResult(0).getType();
+    auto moved = rewriter.replaceOpWithNewOp<nn::ReshapeOp>(op, type, sunk->getResult(0));
     // A part without a class stays one: patterns of the operator's class are not for moves.
     OriginAttr origin = getOrigin(sunk), part = getOrigin(first.getOperation());
     if (origin && part && !part.getSourceClass())
@@ -109,8 +115,7 @@ struct SinkReshape : RewritePattern {
   Pass::Statistic &numSunk;
 };
 
-/// op(moves(x)) -> moves(op(x)) of an x that a product with weights computes, with which op is
-/// fused then. Moves are reshapes and transposes.
+/// op(moves(x)) -> moves(op(x)) of an x that a product with weights computes, to be fused with it.
 struct HoistActivation : RewritePattern {
   HoistActivation(MLIRContext *context, bool partsOnly, Pass::Statistic &numSunk)
       : RewritePattern(MatchAnyOpTypeTag(), 1, context), partsOnly(partsOnly), numSunk(numSunk) {}
@@ -274,8 +279,7 @@ struct SinkPadOfVolume : OpRewritePattern<nn::PadOp> {
   }
 };
 
-/// A volume whose channels, in groups, move behind its slices again: only a reshape. Others have
-/// been joined.
+/// A volume whose channels, in groups, move behind its slices again: only a reshape.
 struct CancelTransposes : OpRewritePattern<nn::TransposeOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -341,8 +345,7 @@ struct JoinReshapes : OpRewritePattern<nn::ReshapeOp> {
   bool partsOnly;
 };
 
-/// transpose(concat(reshape(x), reshape(y))) -> concat(transpose(reshape(x)),
-/// transpose(reshape(y)))
+/// transpose(concat(reshape(x), ...)) -> concat(transpose(reshape(x)), ...)
 struct HoistTranspose : OpRewritePattern<nn::TransposeOp> {
   HoistTranspose(MLIRContext *context, Pass::Statistic &numHoisted)
       : OpRewritePattern(context), numHoisted(numHoisted) {}

@@ -74,3 +74,18 @@ func.func @calls_of_one_name(%x: !line) -> !line {
   %2 = nn.relu %1 {octet.origin = #octet.origin<"relu", "torch.nn.ReLU", 0>} : (!line) -> !line
   return %2 : !line
 }
+
+// A pixel shuffle is moves only: none of them is a part of it.
+// CHECK-LABEL: func.func @operator_of_moves
+// ALL-LABEL: func.func @operator_of_moves
+func.func @operator_of_moves(%x: tensor<1x4x1x1xf32>) -> tensor<1x1x2x2xf32> {
+  // CHECK-COUNT-2: nn.reshape
+  // CHECK-NEXT: nn.relu {{.*}} -> tensor<1x1x2x2xf32>
+  // ALL: nn.relu {{.*}} -> tensor<1x1x1x2x1x2xf32>
+  // ALL-NEXT: nn.reshape
+  %0 = nn.reshape %x {octet.origin = #octet.origin<"shuffle", "torch.nn.PixelShuffle", 0>} : (tensor<1x4x1x1xf32>) -> tensor<1x1x2x2x1x1xf32>
+  %1 = nn.transpose %0 permutation [0, 1, 4, 2, 5, 3] {octet.origin = #octet.origin<"shuffle", "torch.nn.PixelShuffle", 0>} : (tensor<1x1x2x2x1x1xf32>) -> tensor<1x1x1x2x1x2xf32>
+  %2 = nn.reshape %1 {octet.origin = #octet.origin<"shuffle", "torch.nn.PixelShuffle", 0>} : (tensor<1x1x1x2x1x2xf32>) -> tensor<1x1x2x2xf32>
+  %3 = nn.relu %2 {octet.origin = #octet.origin<"relu", "torch.nn.ReLU", 0>} : (tensor<1x1x2x2xf32>) -> tensor<1x1x2x2xf32>
+  return %3 : tensor<1x1x2x2xf32>
+}

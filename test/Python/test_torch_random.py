@@ -13,7 +13,7 @@ import torch_graphs  # noqa: E402
 import torch_random  # noqa: E402
 
 #: Of so many modules, those of which most are compared: the others hold a deviation, or PyTorch refuses them.
-MODULES, BATCH = 140, 20
+MODULES, BATCH = 200, 20
 
 
 def test_same_seed_same_module():

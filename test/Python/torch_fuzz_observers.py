@@ -24,8 +24,6 @@ from torch.ao import quantization as ao  # noqa: E402
 KINDS = (ao.MinMaxObserver, ao.MovingAverageMinMaxObserver, ao.HistogramObserver)
 #: Units in the last place between scales; zero points are equal.
 ULPS = 1
-#: Histograms, whose bins differ (docs/deviations.md): a part of a scale, and steps of a zero point.
-NEAR, STEPS_OF_ZERO = 0.02, 2
 
 
 class Layers(nn.Module):
@@ -96,7 +94,8 @@ def observe(cases):
 def differ(observer, zero, scale):
     their_scale, their_zero = (float(x) for x in observer.calculate_qparams())
     if type(observer) is ao.HistogramObserver:
-        same = abs(scale / their_scale - 1) <= NEAR and abs(zero - their_zero) <= STEPS_OF_ZERO
+        near, steps = torch_graphs.NEAR_OF_HISTOGRAMS, torch_graphs.STEPS_OF_HISTOGRAMS
+        same = abs(scale / their_scale - 1) <= near and abs(zero - their_zero) <= steps
     else:
         same = zero == their_zero and ulps(scale, their_scale) <= ULPS
     return None if same else f"{type(observer).__name__}: scale {scale!r}, zero point {zero}, PyTorch {their_scale!r}, {their_zero:.0f}"

@@ -10,6 +10,8 @@ from fx_graph import HALF, Graph, read_ir, ulps
 from octet.torch._names import name_type
 from torch.utils import _pytree as pytree
 
+#: Histograms, whose bins differ (docs/deviations.md): a part of a scale, and steps of a zero point.
+NEAR_OF_HISTOGRAMS, STEPS_OF_HISTOGRAMS = 0.05, 2
 
 
 class Recorder(torch.fx.Interpreter):
@@ -215,7 +217,7 @@ def differ(ours, theirs, is_histogram=False, allowed=16):
     if [value[:2] for value in mine] != [value[:2] for value in other]:
         return f"quantized values: {mine}, PyTorch {other}"
     for (*name, zero, scale), (*_, their_zero, their_scale) in zip(mine, other):
-        if is_histogram and their_scale and abs(zero - their_zero) <= 2 and abs(scale / their_scale - 1) <= 0.02:
+        if is_histogram and their_scale and abs(zero - their_zero) <= STEPS_OF_HISTOGRAMS and abs(scale / their_scale - 1) <= NEAR_OF_HISTOGRAMS:
             continue
         # The zero point of a range that is symmetric but for the last bits lies in the middle of two integers.
         is_tie = abs(zero - their_zero) == 1 and zero + their_zero in (127, 255)

@@ -321,6 +321,18 @@ def test_channels_become_pixels(tool, driver, tmp_path, channels, factors):
     check(tool, driver, tmp_path, writer.text(), writer.input_shape)
 
 
+def test_four_channels_become_one(tool, driver, tmp_path):
+    """An image of one channel is dense and channels last: a pool reads what was moved."""
+    writer = random_networks.Writer(0, (1, 3, 5, 7))
+    writer.convolution(4, (1, 1))
+    writer.apply("nn.reshape {0}", (1, 1, 2, 2, 5, 7))
+    writer.apply("nn.transpose {0} permutation [0, 1, 4, 2, 5, 3]", (1, 1, 5, 2, 7, 2))
+    writer.apply("nn.reshape {0}", (1, 1, 10, 14))
+    writer.apply("nn.max_pool {0} kernel [2, 2] strides [2, 2] pads [1, 1, 1, 1]", (1, 1, 6, 8))
+    writer.results["y"] = writer.value
+    check(tool, driver, tmp_path, writer.text(), writer.input_shape)
+
+
 @pytest.mark.parametrize("per_channel", [False, True])
 @pytest.mark.parametrize("channels, rows, columns", [(2, 5, 7), (4, 3, 5), (8, 24, 48), (8, 3, 3), (12, 4, 9), (24, 4, 9), (40, 3, 2)])
 def test_gate(tool, driver, tmp_path, channels, rows, columns, per_channel):
