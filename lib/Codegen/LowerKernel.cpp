@@ -58,15 +58,21 @@ private:
       return;
     SmallVector<StringRef> features;
     cpu.features.split(features, ',');
-    cpu.tuning.split(features, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+    bool isForCore = !cpu.tuning.empty() && llvm::isAlpha(cpu.tuning.front());
+    if (!isForCore)
+      cpu.tuning.split(features, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
     auto attribute = LLVM::TargetFeaturesAttr::get(&getContext(), features);
     llvm::DenseSet<StringAttr> prologue;
     for (auto program : getOperation().getOps<kernel::ProgramOp>())
       for (auto step : program.getPrologue().getOps<kernel::StepOp>())
         prologue.insert(step.getKernelAttr().getAttr());
-    for (auto func : getOperation().getOps<func::FuncOp>())
-      if (!prologue.contains(func.getSymNameAttr()))
-        func->setAttr("target_features", attribute);
+    for (auto func : getOperation().getOps<func::FuncOp>()) {
+      if (prologue.contains(func.getSymNameAttr()))
+        continue;
+      func->setAttr("target_features", attribute);
+      if (isForCore)
+        func->setAttr("tune_cpu", StringAttr::get(&getContext(), cpu.tuning));
+    }
   }
 };
 } // namespace

@@ -46,6 +46,7 @@ func.func @four_products_of_signed_bytes_are_added(%sum: vector<16xi32>, %x: vec
 // Only levels that multiply matrices get these. Functions say what is fast on the level's cores, too.
 // CHECK-LABEL: func @eight_products_are_added
 // I8MM-SAME: target_features = #llvm.target_features<["+i8mm", "+dotprod", "+slow-paired-128"]>
+// DOTPROD-SAME: target_features = #llvm.target_features<["+dotprod"]>, tune_cpu = "neoverse-n1"
 // I8MM: llvm.call_intrinsic "llvm.aarch64.neon.usmmla.v4i32.v16i8"
 // CHECK: return
 func.func @eight_products_are_added(%sum: vector<4xi32>, %x: vector<16xi8>, %w: vector<16xi8>) -> vector<4xi32> {

@@ -30,7 +30,7 @@ struct CpuLevel {
   llvm::StringRef arch;     ///< "x86_64", "aarch64" or "any"
   llvm::StringRef features; ///< of the target beyond its baseline:
                             ///< comma-separated, with signs
-  llvm::StringRef tuning;   ///< features of that kind that say what is fast, not what is there
+  llvm::StringRef tuning;   ///< what is fast, not what is there: such features, or a core
   int64_t registerBits = 128;
   int64_t accumulators = 1; ///< of sixteen 32-bit lanes, that fit in registers beside operands
   /// How tiles multiply; null: there are no tiles, this is the reference path
