@@ -47,6 +47,11 @@ static bool isPart(Operation *move) {
   return true;
 }
 
+/// A part that no pattern of a backend is about.
+static bool isPartWithoutClass(Operation *move) {
+  return isPart(move) && !getOrigin(move).getSourceClass();
+}
+
 static bool isOneConstant(Value value, int64_t mostDimensions) {
   auto constant = value.getDefiningOp<nn::ConstantOp>();
   return constant && constant.getType().getNumElements() == 1 &&
@@ -332,7 +337,9 @@ struct JoinReshapes : OpRewritePattern<nn::ReshapeOp> {
     if (!inner)
       return rewriter.notifyMatchFailure(reshape, "requires a reshape of a reshape");
     auto readsPart = [&](Operation *user) { return isOfOneCall(user, reshape); };
-    if (partsOnly && (!isPart(inner) || !llvm::all_of(reshape->getUsers(), readsPart)))
+    auto isBetween = [&] { return isPartWithoutClass(inner) && isPartWithoutClass(reshape); };
+    if (partsOnly && !isBetween() &&
+        (!isPart(inner) || !llvm::all_of(reshape->getUsers(), readsPart)))
       return rewriter.notifyMatchFailure(reshape, "requires parts of other operators");
     if (inner.getInput().getType() == reshape.getType())
       rewriter.replaceOp(reshape, inner.getInput());

@@ -89,3 +89,18 @@ func.func @operator_of_moves(%x: tensor<1x4x1x1xf32>) -> tensor<1x1x2x2xf32> {
   %3 = nn.relu %2 {octet.origin = #octet.origin<"relu", "torch.nn.ReLU", 0>} : (tensor<1x1x2x2xf32>) -> tensor<1x1x2x2xf32>
   return %3 : tensor<1x1x2x2xf32>
 }
+
+// Parts that undo one another are gone, whoever reads them.
+// CHECK-LABEL: func.func @parts_that_cancel
+// ALL-LABEL: func.func @parts_that_cancel
+func.func @parts_that_cancel(%x: !image, %w: tensor<4x4x1x3xf32>) -> !image {
+  // CHECK: %[[R:.*]] = nn.relu {{.*}} -> tensor<1x4x1x9xf32>
+  // CHECK-NEXT: return %[[R]]
+  // ALL: %[[R:.*]] = nn.relu
+  // ALL-NEXT: return %[[R]]
+  %0 = nn.conv %x, %w pads [0, 1, 0, 1] {octet.origin = #conv} : (!image, tensor<4x4x1x3xf32>) -> !image
+  %1 = nn.reshape %0 {octet.origin = #octet.origin<"conv">} : (!image) -> !line
+  %2 = nn.reshape %1 {octet.origin = #octet.origin<"conv">} : (!line) -> !image
+  %3 = nn.relu %2 {octet.origin = #octet.origin<"relu", "torch.nn.ReLU", 0>} : (!image) -> !image
+  return %3 : !image
+}

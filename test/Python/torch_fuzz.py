@@ -187,7 +187,8 @@ def main_operators(first, last, engine):
     counts, faults, reasons = run_operators(range(first, last), engine)
     for (against, kind), (elements, one, farther) in sorted(counts.items()):
         print(f"{against:10} {kind:24} {elements:8} {one:6} {farther:6}")
-    print({" ".join(key): number for key, number in torch_operators.total(counts).items()}, dict(reasons), f"{len(faults)} faults")
+    print({" ".join(key): number for key, number in torch_operators.total(counts).items()},
+          {" ".join(key): number for key, number in torch_operators.total(counts, with_norm=False).items() if key[0] == "int32 bias"}, dict(reasons), f"{len(faults)} faults")
     return bool(faults)
 
 

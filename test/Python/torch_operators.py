@@ -4,18 +4,23 @@
 
 The reference model of Octet is cut where values are quantized: what is quantized goes out, what readers dequantize comes in.
 """
+import copy
+import operator
 import re
 from collections import Counter, defaultdict
 
 import numpy as np
 import torch
 import torch_graphs
+import torch_weights
 
 _QUANTIZE = re.compile(r"    (%\w+) = octet\.quantize (%\w+) .*: \((tensor<.*?>)\) -> (tensor<.*>)$")
 _DEQUANTIZE = re.compile(r"    (%\w+) = octet\.dequantize (%\w+) .*: \((tensor<.*>)\) -> (tensor<.*?>)$")
 
 #: Lowered operators that are wrong in PyTorch: docs/deviations.md.
 WRONG_IN_PYTORCH = {"PReLU"}
+#: Behind the class of a layer whose weight has a batch norm in it: its integers may be a step from PyTorch's (torch_weights.py).
+WITH_NORM = " with norm"
 
 
 def cut(text):
@@ -58,11 +63,11 @@ def _get_integers(value):
     return value.int_repr().to(torch.int32)
 
 
-def find_operator(reference, node):
-    """The class or function whose result a quantize node has."""
+def find_operator(reference, node, folded=()):
+    """The class or function whose result a quantize node has; marked where a batch norm was folded into a weight, by whose name `folded` has it."""
     source = reference_node(reference, node).args[0]
     if source.op == "call_module":
-        return type(reference.get_submodule(str(source.target))).__name__
+        return type(reference.get_submodule(str(source.target))).__name__ + (WITH_NORM if f"{source.target}.weight" in folded else "")
     return getattr(source.target, "__name__", str(source.target))
 
 
@@ -76,22 +81,63 @@ def count_steps(ours, expected):
     return steps.numel(), int((steps == 1).sum()), int((steps > 1).sum())
 
 
-class LoweredRecorder(torch.fx.Interpreter):
-    """Runs PyTorch's lowered model, each operator on the reference model's integers; `own` has what the operators give on these."""
+def _find_layer(module, node):
+    """The scales of a layer's weight and its bias, or None: of a reference module, or of a function that reads a quantized weight."""
+    if node.op == "call_module":
+        layer = module.get_submodule(str(node.target))
+        layer = layer[0] if isinstance(layer, torch.nn.Sequential) else layer
+        is_quantized = getattr(layer, "weight_qscheme", None) in (torch.per_tensor_affine, torch.per_channel_affine)
+        return (layer.weight_scale, layer.bias) if is_quantized and layer.bias is not None else None
+    bias = node.args[2] if len(node.args) > 2 else node.kwargs.get("bias")
+    weight = node.args[1] if node.op == "call_function" and len(node.args) > 1 else None
+    if not (isinstance(bias, torch.fx.Node) and bias.op == "get_attr" and isinstance(weight, torch.fx.Node) and weight.target == "dequantize"):
+        return None
+    scale = weight.args[0].args[1]
+    scale = operator.attrgetter(scale.target)(module) if isinstance(scale, torch.fx.Node) else torch.tensor(scale)
+    return scale, operator.attrgetter(bias.target)(module)
 
-    def __init__(self, module, expected):
+
+def round_biases(reference, values):
+    """A copy of PyTorch's reference model whose layers have the biases of integer kernels: whole multiples of both scales (docs/deviations.md)."""
+    module = copy.deepcopy(reference)
+    for node in module.graph.nodes:
+        source = node.args[0] if node.args and isinstance(node.args[0], torch.fx.Node) else None
+        if source is None or source.target != "dequantize" or (found := _find_layer(module, node)) is None:
+            continue
+        scale, bias = values[source.args[0].name].q_scale() * found[0].to(torch.float64), found[1]
+        with torch.no_grad():
+            bias.copy_((bias.to(torch.float64) / scale).round() * scale)
+    return module
+
+
+class Recorder(torch.fx.Interpreter):
+    """Runs a quantized model, each operator on the reference model's integers; `own` has what the operators give on these."""
+
+    def __init__(self, module, expected, names=None):
         super().__init__(module)
-        self.expected, self.own = list(expected), []
+        self.expected, self.own, self.names = list(expected), [], names
 
     def run_node(self, node):
         result = super().run_node(node)
-        if isinstance(result, torch.Tensor) and result.is_quantized:
+        if isinstance(result, torch.Tensor) and result.is_quantized and (self.names is None or node.name in self.names):
             self.own.append(result)
             given = self.expected[len(self.own) - 1] if len(self.own) <= len(self.expected) else None
             if given is None or given.shape != result.shape or abs(given.q_scale() / result.q_scale() - 1) > 1e-6:
                 raise LookupError("the lowered model has other quantized values")
             return given.clone()  # the next operator may write it
         return result
+
+
+def run_operators(module, inputs, order, values, names=None):
+    """What the operators of a quantized model give, by the nodes of the reference model; nothing if it has other quantized values. `names`: of the
+    nodes that quantize values, where others quantize weights."""
+    recorder = Recorder(module, [values[name] for name in order], names)
+    try:
+        with torch.no_grad():
+            recorder.run(*(x.clone() for x in inputs))
+    except (LookupError, RuntimeError):  # scales that PyTorch's operators with numbers drop, kernels that it lacks
+        return {}
+    return dict(zip(order, recorder.own))
 
 
 def add_counts(counts, kind, numbers):
@@ -108,28 +154,27 @@ def compare(case, reference, lowered, converted, names, run_cut):
     ours = torch_graphs.rename(torch_graphs.read_text(converted.code), names)
     nodes = pair(ours, theirs)
     outputs = run_cut(converted, {f"cut{k}": values[node].dequantize() for k, node in enumerate(nodes)})
-    counts, own = {}, {}
-    if lowered is not None:
-        order = [node.name for node in reference.graph.nodes if node.name in theirs.pairs]
-        recorder = LoweredRecorder(lowered, [values[name] for name in order])
-        try:
-            with torch.no_grad():
-                recorder.run(*(x.clone() for x in case.inputs))
-            own = dict(zip(order, recorder.own))
-        except (LookupError, RuntimeError):  # scales that PyTorch's operators with numbers drop, kernels that it lacks
-            own = {}
+    order = [node.name for node in reference.graph.nodes if node.name in theirs.pairs]
+    own = {} if lowered is None else run_operators(lowered, case.inputs, order, values)
+    rounded = run_operators(round_biases(reference, values), case.inputs, order, values, set(order))
+    folded = {name for name, weights in torch_weights.read_ours(converted._converted.bytecode).items() if any(weight.is_folded for weight in weights)}
+    counts = {}
     for k, node in enumerate(nodes):
-        scale, zero, kind = values[node].q_scale(), values[node].q_zero_point(), find_operator(reference, node)
+        scale, zero, kind = values[node].q_scale(), values[node].q_zero_point(), find_operator(reference, node, folded)
         mine = (torch.from_numpy(outputs[f"out{k}"]) / scale).round().to(torch.int32) + zero
         add_counts(counts, ("reference", kind), count_steps(mine, _get_integers(values[node])))
+        add_counts(counts, ("int32 bias", kind), count_steps(mine, _get_integers(rounded[node])))
         if node in own and kind not in WRONG_IN_PYTORCH:
             add_counts(counts, ("lowered", kind), count_steps(mine, _get_integers(own[node])))
     return counts
 
 
-def total(counts):
+def total(counts, with_norm=True):
+    """The sums over all operators, or over those without a batch norm."""
     result = Counter()
-    for (against, _), numbers in counts.items():
+    for (against, kind), numbers in counts.items():
+        if kind.endswith(WITH_NORM) and not with_norm:
+            continue
         for name, number in zip(("elements", "one", "farther"), numbers):
             result[against, name] += number
     return result
