@@ -47,11 +47,6 @@ static bool isPart(Operation *move) {
   return true;
 }
 
-/// A part that no pattern of a backend is about.
-static bool isPartWithoutClass(Operation *move) {
-  return isPart(move) && !getOrigin(move).getSourceClass();
-}
-
 static bool isOneConstant(Value value, int64_t mostDimensions) {
   auto constant = value.getDefiningOp<nn::ConstantOp>();
   return constant && constant.getType().getNumElements() == 1 &&
@@ -75,7 +70,6 @@ static bool isOfProduct(Value value) {
 }
 
 namespace {
-
 /// op(reshape(x), reshape(z)) -> reshape(op(x, z))
 struct SinkReshape : RewritePattern {
   SinkReshape(MLIRContext *context, bool partsOnly, Pass::Statistic &numSunk)
@@ -337,8 +331,8 @@ struct JoinReshapes : OpRewritePattern<nn::ReshapeOp> {
     if (!inner)
       return rewriter.notifyMatchFailure(reshape, "requires a reshape of a reshape");
     auto readsPart = [&](Operation *user) { return isOfOneCall(user, reshape); };
-    auto isBetween = [&] { return isPartWithoutClass(inner) && isPartWithoutClass(reshape); };
-    if (partsOnly && !isBetween() &&
+    auto hasNoPattern = [](Operation *op) { return isPart(op) && !getOrigin(op).getSourceClass(); };
+    if (partsOnly && !(hasNoPattern(inner) && hasNoPattern(reshape)) &&
         (!isPart(inner) || !llvm::all_of(reshape->getUsers(), readsPart)))
       return rewriter.notifyMatchFailure(reshape, "requires parts of other operators");
     if (inner.getInput().getType() == reshape.getType())
@@ -403,5 +397,4 @@ struct SinkReshapesPass : octet::impl::SinkReshapesPassBase<SinkReshapesPass> {
       signalPassFailure();
   }
 };
-
 } // namespace
