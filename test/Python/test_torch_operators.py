@@ -9,7 +9,7 @@ pytest.importorskip("octet")
 import torch_fuzz  # noqa: E402
 import torch_operators  # noqa: E402
 
-MODULES = 24
+MODULES = 40
 
 
 @pytest.mark.parametrize("engine", ["x86", "qnnpack"])
