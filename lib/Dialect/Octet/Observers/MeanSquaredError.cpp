@@ -178,15 +178,6 @@ static ValueRange32 searchParts(const Histogram &histogram, const QuantTarget &t
   return search.getRange(search.low, search.high);
 }
 
-/// Refuses what a smaller range would hide: values, or a range, beyond the largest f32.
-static LogicalResult checkFinite(EmitError emitError, const QuantTarget &target,
-                                 const Histogram &histogram) {
-  if (histogram.infinities)
-    return emitError() << "expected finite values, but the observer has seen "
-                       << histogram.infinities << " infinite ones";
-  return success(succeeded(getQuantizedTypeOfRange(emitError, target, histogram.header.range)));
-}
-
 FailureOr<quant::QuantizedType>
 MeanSquaredErrorObserverAttr::getQuantizedType(EmitError emitError, RankedTensorType observed,
                                                ArrayRef<char> state) const {
@@ -197,7 +188,7 @@ MeanSquaredErrorObserverAttr::getQuantizedType(EmitError emitError, RankedTensor
   SmallVector<ValueRange32> ranges;
   for (int64_t channel = 0; channel < getNumHistograms(observed, getAxis()); ++channel) {
     FailureOr<Histogram> histogram = kind.read(emitError, slice(state, kind, channel));
-    if (failed(histogram) || failed(checkFinite(emitError, target, *histogram)))
+    if (failed(histogram))
       return failure();
     ranges.push_back(searchParts(*histogram, target));
   }
