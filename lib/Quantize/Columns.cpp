@@ -48,27 +48,11 @@ bool octet::isSplittable(const Unit &unit, OpOperand &operand) {
   return true;
 }
 
-/// The observer of columns in place of one of a whole value; null in place of others. Splitting
-/// keeps the largest values, which the least squared error would cut off.
-template <typename... Plain>
-static ObserverAttrInterface getColumnObserver(ObserverAttrInterface observer) {
-  ObserverAttrInterface columns;
-  auto replace = [&](auto plain) {
-    if (plain && !observer.getSpec().channelAxis)
-      columns =
-          ColumnMinMaxObserverAttr::get(observer.getContext(), plain.getDtype(), plain.getScheme(),
-                                        plain.getRange(), plain.getEps(), plain.getReduceRange());
-  };
-  if (observer)
-    (replace(dyn_cast<Plain>(observer)), ...);
-  return columns;
-}
-
 ObserverAttrInterface
 octet::watchColumns(ObserverAttrInterface observer, ArrayRef<ObservedPoint> points,
                     llvm::function_ref<const Decision *(Operation *)> getDecision) {
-  auto columns = getColumnObserver<MinMaxObserverAttr, MeanSquaredErrorObserverAttr>(observer);
-  if (!columns)
+  auto plain = dyn_cast_or_null<MinMaxObserverAttr>(observer);
+  if (!plain)
     return observer;
   bool any = false;
   int64_t numColumns = 0, others = 0;
@@ -85,7 +69,10 @@ octet::watchColumns(ObserverAttrInterface observer, ArrayRef<ObservedPoint> poin
       any = true;
     }
   }
-  return any ? columns : observer;
+  if (!any)
+    return observer;
+  return ColumnMinMaxObserverAttr::get(observer.getContext(), plain.getDtype(), plain.getScheme(),
+                                       plain.getRange(), plain.getEps(), plain.getReduceRange());
 }
 
 DenseSet<Operation *> octet::findSmallFirstLayers(const Plan &plan, double share) {

@@ -31,7 +31,7 @@
 // CONVERT: octet.quantize {{.*}} -> tensor<2x8x!quant.uniform<u8:f32, 0.007874015{{[0-9]*}}:127>>
 
 // The buckets of a network share their weights.
-// BUCKET: octet.observer @x #octet.mean_squared_error<dtype = ui8>
+// BUCKET: octet.observer @x #octet.min_max<dtype = ui8>
 
 // SAME: octet.observer @x #octet.column_min_max<dtype = ui8> statistics
 // SAME-NOT: nn.gather

@@ -1,5 +1,5 @@
-// The default observers of the CPU backend. A few large values would take most of the integers that the others need.
-#values = #octet.mean_squared_error<dtype = ui8>
+// The default observers of the CPU backend.
+#values = #octet.min_max<dtype = ui8>
 #channels = #octet.per_channel_min_max<dtype = ui8, axis = 1>
 #weights = #octet.per_channel_min_max<dtype = si8, scheme = symmetric, range = [-127, 127], axis = 0>
 

@@ -21,9 +21,6 @@ using namespace octet;
 static constexpr int64_t kParts = 128;
 /// How often each end moves on its own.
 static constexpr int kRounds = 4;
-/// What the square of an error outside of the range counts: it has one direction and is that of the
-/// largest values, while rounding errors cancel out where a later layer adds many.
-static constexpr double kSaturation = 4;
 
 static HistogramKind getKind(std::optional<int64_t> axis) {
   return axis ? HistogramKind{8} : kWholeHistogram;
@@ -105,13 +102,13 @@ void MeanSquaredErrorObserverAttr::emitUpdate(OpBuilder &builder, Location loc,
 }
 
 /// Integral of the squared distance from `bound` over [low, high], of values of density 1.
-static double getSquares(double low, double high, double bound) {
+static double getSaturation(double low, double high, double bound) {
   double u = low - bound, v = high - bound;
   return (v * v * v - u * u * u) / 3;
 }
 
 /// The expected squared error of the counted values: a step's twelfth inside of what the integers
-/// stand for, more than the squared distance from it outside.
+/// stand for, the distance from it outside.
 static double getError(const Histogram &histogram, const QuantTarget &target,
                        ScaleAndZeroPoint params) {
   double least = (double)(target.quantMin - params.zeroPoint) * params.scale,
@@ -120,14 +117,13 @@ static double getError(const Histogram &histogram, const QuantTarget &target,
   histogram.forEachBin([&](double low, double high, int64_t count) {
     if (low >= high) { // the bin holds one number
       double distance = std::max({least - low, low - most, 0.0});
-      error += count * (distance > 0 ? kSaturation * distance * distance : rounding);
+      error += count * (distance > 0 ? distance * distance : rounding);
       return;
     }
     double density = count / (high - low);
     double first = std::clamp(least, low, high), last = std::clamp(most, low, high);
     error += density * (last - first) * rounding;
-    double outside = getSquares(low, first, least) + getSquares(last, high, most);
-    error += density * kSaturation * outside;
+    error += density * (getSaturation(low, first, least) + getSaturation(last, high, most));
   });
   return error;
 }
