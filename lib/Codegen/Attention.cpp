@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Attention.h"
+#include "Rows.h"
 
 using namespace mlir;
 using namespace octet;
@@ -20,11 +21,6 @@ static bool isBytes(Value value) {
 static bool isRealOf(Value value, ArrayRef<int64_t> shape) {
   RankedTensorType type = getTensorType(value);
   return type.getElementType().isF32() && type.getShape() == shape;
-}
-
-template <typename OpTy> static bool reducesRows(OpTy op) {
-  return op.getKeepDims() &&
-         op.getAxes() == ArrayRef<int64_t>{op.getInput().getType().getRank() - 1};
 }
 
 /// Bytes times bytes, real numbers, and as many matrices on both sides.

@@ -28,9 +28,7 @@ static constexpr size_t kMostOps = 24, kMostInputs = 8;
 bool codegen::reducesRows(Operation *op) {
   auto isOfRows = [](auto reduce) {
     int64_t rank = reduce.getInput().getType().getRank();
-    return reduce.getKeepDims() && reduce.getAxes() == ArrayRef<int64_t>{rank - 1} &&
-           reduce.getInput().getType().getElementType().isF32() &&
-           reduce.getType().getElementType().isF32();
+    return reduce.getKeepDims() && reduce.getAxes() == ArrayRef<int64_t>{rank - 1};
   };
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case<nn::ReduceMeanOp, nn::ReduceSumOp, nn::ReduceMaxOp, nn::ReduceMinOp>(isOfRows)
@@ -51,13 +49,15 @@ bool codegen::isRowGroup(GroupOp group) {
 
 static ArrayRef<int64_t> getShape(Value value) { return getTensorType(value).getShape(); }
 
+static bool isReal(Value value) { return getTensorType(value).getElementType().isF32(); }
+
 /// Whether a row's result may be stored: real numbers, or integers by [N.quantize].
 static bool isRoot(Operation *op) {
   if (op->getNumResults() != 1 || !(op->hasTrait<nn::Elementwise>() || isa<QuantizeOp>(op)))
     return false;
   RankedTensorType type = getTensorType(op->getResult(0));
   return type.getRank() >= 1 && type.getShape().back() >= kShortest &&
-         (isQuantized(type) || type.getElementType().isF32());
+         (isQuantized(type) || isReal(op->getResult(0)));
 }
 
 namespace {
@@ -95,7 +95,8 @@ private:
     if (!op || parts.size() == kMostOps || op->getNumResults() != 1 || !isReadByParts(op))
       return;
     ArrayRef<int64_t> own = getShape(op->getResult(0));
-    bool isReduction = reducesRows(op) && getShape(op->getOperand(0)) == ArrayRef(shape);
+    bool isReduction = reducesRows(op) && isReal(op->getOperand(0)) && isReal(op->getResult(0)) &&
+                       getShape(op->getOperand(0)) == ArrayRef(shape);
     bool isElementwise = isElementwisePart(op) && (own == ArrayRef(shape) || own == ArrayRef(rows));
     if (isReduction || isElementwise)
       parts.insert(op);

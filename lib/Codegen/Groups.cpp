@@ -14,7 +14,9 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
-bool codegen::isExactInRegisters(Type type) {
+/// Whether a value of this type is the same in a register as in memory, where half precision, for
+/// one, is rounded.
+static bool isExactInRegisters(Type type) {
   Type element = getElementTypeOrSelf(type);
   return element.isF32() || element.isInteger(1) || element.isInteger(64);
 }

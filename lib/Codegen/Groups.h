@@ -13,10 +13,6 @@
 
 namespace octet::codegen {
 
-/// Whether a value of this type is the same in a register as in memory, where half precision, for
-/// one, is rounded.
-bool isExactInRegisters(mlir::Type type);
-
 /// Whether kernels compute `op` element by element where its result is read.
 bool isElementwisePart(mlir::Operation *op);
 

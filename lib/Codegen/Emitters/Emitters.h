@@ -31,6 +31,13 @@ void emitLoopNest(KernelBuilder &b, llvm::ArrayRef<int64_t> shape, mlir::Value b
                   mlir::Value end, llvm::function_ref<void(mlir::ValueRange)> body);
 /// Joins an accumulator and an element.
 using JoinFn = llvm::function_ref<mlir::Value(KernelBuilder &, mlir::Value acc, mlir::Value x)>;
+/// How a reduction of real numbers joins elements, and what it begins with.
+struct Fold {
+  float neutral;
+  mlir::Value (*join)(KernelBuilder &, mlir::Value acc, mlir::Value x);
+};
+/// Of a mean that of its sum.
+Fold getFold(mlir::Operation *reduction);
 /// Joins the elements of a row in sixteen lanes, each from `neutral` on, and the lanes by a tree
 /// [N.lanes]. `element(k)` is element k, or with `inVectors` (and b.lanes 16) the elements from k
 /// on.

@@ -6,12 +6,27 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emitters.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
 static constexpr int64_t kLanes = 16;
+
+static Value add(KernelBuilder &b, Value acc, Value x) { return b.add(acc, x); }
+static Value multiply(KernelBuilder &b, Value acc, Value x) { return b.mul(acc, x); }
+static Value max(KernelBuilder &b, Value acc, Value x) { return b.maxF(x, acc); }
+static Value min(KernelBuilder &b, Value acc, Value x) { return b.minF(x, acc); }
+
+Fold codegen::getFold(Operation *reduction) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  return llvm::TypeSwitch<Operation *, Fold>(reduction)
+      .Case([](nn::ReduceMaxOp) { return Fold{-kInfinity, max}; })
+      .Case([](nn::ReduceMinOp) { return Fold{kInfinity, min}; })
+      .Case([](nn::ReduceProdOp) { return Fold{1, multiply}; })
+      .Default([](Operation *) { return Fold{0, add}; });
+}
 
 Value codegen::foldRow(KernelBuilder &b, int64_t length, bool inVectors, float neutral,
                        function_ref<Value(Value)> element, JoinFn join) {
@@ -95,7 +110,7 @@ public:
         kept.push_back(d);
   }
 
-  LogicalResult emit(float neutral, JoinFn join);
+  LogicalResult emit(Fold fold);
 
 private:
   /// The last kept dimension whose elements lie side by side in both tensors and fill four lanes or
@@ -182,7 +197,8 @@ void Reduction::emitOne(KernelBuilder &b, ValueRange args, ArrayRef<Value> at, i
   storeReal(b, result, y, getResultIndices(b, at), resultAxis);
 }
 
-LogicalResult Reduction::emit(float neutral, JoinFn join) {
+LogicalResult Reduction::emit(Fold fold) {
+  auto [neutral, join] = fold;
   int64_t laneAxis = findLaneAxis();
   SmallVector<int64_t> rows(shape);
   for (int64_t axis : axes)
@@ -191,7 +207,8 @@ LogicalResult Reduction::emit(float neutral, JoinFn join) {
     rows[laneAxis] = 1;
   signature.emitter.addStep(
       op, kernel::Kernels::reduce, signature.arguments, ShapedType::getNumElements(rows),
-      [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
+      [&, neutral = neutral, join = join](KernelBuilder &b, ValueRange args, Value begin,
+                                          Value end) {
         b.loop(begin, end, 1, [&](Value row) {
           SmallVector<Value> at = b.splitIndex(row, rows);
           if (laneAxis < 0)
@@ -208,30 +225,22 @@ LogicalResult Reduction::emit(float neutral, JoinFn join) {
   return success();
 }
 
-static Value add(KernelBuilder &b, Value acc, Value x) { return b.add(acc, x); }
-
 LogicalResult codegen::emitReduceMean(ProgramEmitter &emitter, nn::ReduceMeanOp op) {
-  return Reduction(emitter, op).emit(0, add);
+  return Reduction(emitter, op).emit(getFold(op));
 }
 
 LogicalResult codegen::emitReduceSum(ProgramEmitter &emitter, nn::ReduceSumOp op) {
-  return Reduction(emitter, op).emit(0, add);
+  return Reduction(emitter, op).emit(getFold(op));
 }
 
 LogicalResult codegen::emitReduceMax(ProgramEmitter &emitter, nn::ReduceMaxOp op) {
-  return Reduction(emitter, op)
-      .emit(-std::numeric_limits<float>::infinity(),
-            [](KernelBuilder &b, Value acc, Value x) { return b.maxF(x, acc); });
+  return Reduction(emitter, op).emit(getFold(op));
 }
 
 LogicalResult codegen::emitReduceMin(ProgramEmitter &emitter, nn::ReduceMinOp op) {
-  return Reduction(emitter, op)
-      .emit(std::numeric_limits<float>::infinity(),
-            [](KernelBuilder &b, Value acc, Value x) { return b.minF(x, acc); });
+  return Reduction(emitter, op).emit(getFold(op));
 }
 
 LogicalResult codegen::emitReduceProd(ProgramEmitter &emitter, nn::ReduceProdOp op) {
-  return Reduction(emitter, op).emit(1, [](KernelBuilder &b, Value acc, Value x) {
-    return b.mul(acc, x);
-  });
+  return Reduction(emitter, op).emit(getFold(op));
 }

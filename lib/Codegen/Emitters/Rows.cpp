@@ -12,7 +12,6 @@
 
 #include "../Rows.h"
 #include "PartialBody.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -117,18 +116,9 @@ Value RowsKernel::emitElement(KernelBuilder &b, ValueRange args, const PartialBo
   return body.emit(b, args, shape, row.at, std::move(known));
 }
 
-static Value add(KernelBuilder &b, Value acc, Value x) { return b.add(acc, x); }
-static Value max(KernelBuilder &b, Value acc, Value x) { return b.maxF(x, acc); }
-static Value min(KernelBuilder &b, Value acc, Value x) { return b.minF(x, acc); }
-
 void RowsKernel::reduce(KernelBuilder &b, ValueRange args, const Stage &stage,
                         MutableArrayRef<Row> rows) const {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  using Fold = std::pair<float, Value (*)(KernelBuilder &, Value, Value)>;
-  auto [neutral, join] = llvm::TypeSwitch<Operation *, Fold>(stage.op)
-                             .Case([&](nn::ReduceMaxOp) { return Fold(-kInfinity, max); })
-                             .Case([&](nn::ReduceMinOp) { return Fold(kInfinity, min); })
-                             .Default([&](Operation *) { return Fold(0, add); });
+  auto [neutral, join] = getFold(stage.op);
   SmallVector<Value> results;
   if (b.lanes > 1) {
     auto elements = [&](Value k) {
