@@ -1,8 +1,6 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Modules of which PyTorch's reference model and Octet's differ on purpose: the rows of docs/deviations.md."""
-from types import SimpleNamespace
-
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (pip install torch)")
@@ -82,30 +80,48 @@ CASES = {
     "second_norm": (lambda m, x: m.other(m.norm(m.a(x))), _static, "second norm"),
     "norm_with_relu": (_norm_with_relu, _static, "norm with relu"),
     "ignored_entry": (lambda m, x: m.relu(m.a(x)), lambda q: q.set_global(VALUES).set_object_type(nn.Linear, None), "ignored entry"),
-    "cut": (lambda m, x: torch.sigmoid(torch.sin(x)) + m.a(x), lambda q: q.set_global(VALUES).set_object_type(torch.sigmoid, KNOWN), "cut"),
+    "cut": (lambda m, x: torch.sigmoid(torch.sin(x)) + m.a(x), lambda q: q.set_global(VALUES).set_object_type(torch.sigmoid, KNOWN), None),
     "reused_floats": (lambda m, x: m.a(x.reshape(-1, 4)), lambda q: q.set_global(VALUES).set_object_type("reshape", ao.default_reuse_input_qconfig),
                       "reused floats"),
     "moves_without_patterns": (_wide, _static, "moves without patterns", _without_slices),
 }
 
 
+class Case(torch_fuzz.Case):
+    def __init__(self, module, inputs, mapping, backend):
+        self.seed, self.module, self.inputs, self.samples, self.traced = 0, module, inputs, [inputs], trace(module, Tracer())
+        self.mapping, self.backend, self.is_histogram = mapping, backend, False
+
+
+def _make_case(name):
+    """One of CASES, and how the comparison of random modules knows it."""
+    compute, make, reason, *backend = CASES[name]
+    torch.manual_seed(0)
+    return Case(Layers(compute).eval(), (torch.randn(3, 4),), make(ao.QConfigMapping()), backend[0]() if backend else None), reason
+
+
+def _read_ours(case, reference):
+    converted = torch_fuzz.quantize_fx.convert_to_reference_fx(case.prepare_ours())
+    return torch_graphs.rename(torch_graphs.read_text(converted.code), torch_graphs.list_names(case.traced, torch_graphs.find_aliases(case.traced, reference)))
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", CASES)
 def test_differs_from_pytorch(compiler, name):
-    compute, make, reason, *backend = CASES[name]
-    torch.manual_seed(0)
-    module, inputs = Layers(compute).eval(), (torch.randn(3, 4),)
-    case = SimpleNamespace(seed=0, module=module, inputs=inputs, samples=[inputs], traced=trace(module, Tracer()),
-                           backend=backend[0]() if backend else None,
-                           mapping=make(ao.QConfigMapping()))
+    case, reason = _make_case(name)
     if reason:
         with pytest.raises(torch_fuzz.LeftOut, match=reason):
-            torch_fuzz.Case.prepare_theirs(case)
-    reference = torch_fuzz.convert_to_reference_fx(torch_graphs.prepare_with_torch(module, case.mapping, inputs, [inputs], backend_config=case.backend))
-    converted = torch_fuzz.quantize_fx.convert_to_reference_fx(torch_fuzz.Case.prepare_ours(case))
-    names = torch_graphs.list_names(case.traced, torch_graphs.find_aliases(case.traced, reference))
-    ours = torch_graphs.rename(torch_graphs.read_text(converted.code), names)
-    assert torch_graphs.differ(ours, torch_graphs.read_module(reference, inputs))
+            case.prepare_theirs()
+    reference = torch_fuzz.convert_to_reference_fx(torch_graphs.prepare_with_torch(case.module, case.mapping, case.inputs, case.samples, backend_config=case.backend))
+    assert torch_graphs.differ(_read_ours(case, reference), torch_graphs.read_module(reference, case.inputs))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_of_values_cut_to_a_known_range_the_range_alone_differs(compiler):
+    case, _ = _make_case("cut")
+    reference = case.prepare_theirs()
+    assert case.cut == {"sin"}
+    assert not torch_graphs.differ(_read_ours(case, reference), torch_graphs.read_module(reference, case.inputs), cut=case.cut)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -52,20 +52,24 @@ def is_observer(module, node):
     return node.op == "call_module" and "activation_post_process" in str(node.target)
 
 
-def is_cut(prepared, backend):
-    """Whether PyTorch gives a value the known range of another: an input of a sigmoid, or what a sigmoid is joined with."""
+def list_cut(prepared, backend):
+    """Names of values to which PyTorch gives the known range of another: inputs of a sigmoid, what a sigmoid is joined with, all that share the observer."""
     qconfigs, patterns = prepared.meta["_observed_graph_module_attrs"].node_name_to_qconfig, [config.pattern for config in backend.configs]
+    names, cut = {}, set()
     for node in prepared.graph.nodes:
         observer = prepared.get_submodule(str(node.target)) if is_observer(prepared, node) else None
         if not isinstance(observer, KNOWN):
             continue
         source = node.args[0]
+        # A part of a tuple goes by the name of the operator that gives it.
+        names.setdefault(id(observer), set()).update([source.name, *(operand.name for operand in get_operands(source) if get_kind(prepared, source) is operator.getitem)])
         while not _knows(prepared, source, float(observer.scale), qconfigs, patterns):
             kind, operands = get_kind(prepared, source), get_operands(source)
             if len(operands) != 1 or not (kind in get_shared(backend) or is_observer(prepared, source)):
-                return True
+                cut.add(id(observer))
+                break
             source = operands[0]
-    return False
+    return set().union(*(names[observer] for observer in cut))
 
 
 def _knows(prepared, node, scale, qconfigs, patterns):
@@ -182,7 +186,6 @@ def reads_dynamic(reference, mapping):
 def find_in_prepared(traced, prepared, backend, mapping):
     """The name of a deviation, or None."""
     rows = {"torn": lambda: is_torn(prepared, get_shared(backend)), "split": lambda: has_split_group(prepared),
-            "cut": lambda: is_cut(prepared, backend),
             "moves without patterns": lambda: lacks_moves(traced, backend),
             "trained norm and relu": lambda: splits_trained_norm(prepared), "ignored entry": lambda: ignores_entry(traced, prepared, mapping)}
     return next((name for name, holds in rows.items() if holds()), None)

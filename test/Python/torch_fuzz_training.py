@@ -72,6 +72,8 @@ def check(seed):
         prepared = theirs.prepare_qat_fx(copy.deepcopy(module), mapping, inputs)
         if found := torch_deviations.find_in_prepared(traced, prepared, backend, mapping):
             raise torch_fuzz.LeftOut(found)
+        if torch_deviations.list_cut(prepared, backend):
+            raise torch_fuzz.LeftOut("cut")
         reference = theirs.convert_to_reference_fx(train(prepared, inputs))
         if found := torch_deviations.find_in_reference(reference, mapping):
             raise torch_fuzz.LeftOut(found)
