@@ -61,6 +61,11 @@ def _wide(m, x):
     return torch.sin(m.wide(x.reshape(1, 1, 3, 4)))
 
 
+def _joined_known_range(m, x):
+    y = torch.sigmoid(x)
+    return torch.cat([y - x, y], 1)
+
+
 def _static(mapping):
     return mapping.set_global(VALUES)
 
@@ -81,6 +86,7 @@ CASES = {
     "norm_with_relu": (_norm_with_relu, _static, "norm with relu"),
     "ignored_entry": (lambda m, x: m.relu(m.a(x)), lambda q: q.set_global(VALUES).set_object_type(nn.Linear, None), "ignored entry"),
     "cut": (lambda m, x: torch.sigmoid(torch.sin(x)) + m.a(x), lambda q: q.set_global(VALUES).set_object_type(torch.sigmoid, KNOWN), None),
+    "joined_known_range": (_joined_known_range, lambda q: q.set_global(VALUES).set_object_type(torch.sigmoid, KNOWN), None),
     "reused_floats": (lambda m, x: m.a(x.reshape(-1, 4)), lambda q: q.set_global(VALUES).set_object_type("reshape", ao.default_reuse_input_qconfig),
                       "reused floats"),
     "moves_without_patterns": (_wide, _static, "moves without patterns", _without_slices),

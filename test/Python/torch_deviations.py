@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Which deviation of docs/deviations.md a module holds, read from what PyTorch makes of it."""
 import operator
+import re
 from collections import Counter
 
 import torch
@@ -112,11 +113,17 @@ def has_split_group(prepared):
     return False
 
 
+def _find_by_name(mapping, name):
+    """The entry for a module by its name, or the mapping itself."""
+    patterns = (qconfig for pattern, qconfig in mapping.module_name_regex_qconfigs.items() if re.match(pattern, name))
+    return mapping.module_name_qconfigs.get(name, next(patterns, mapping))
+
+
 def ignores_entry(traced, prepared, mapping):
     """Whether the mapping says none for a fused module's part, by name or class, or something for a function in it: PyTorch looks elsewhere."""
     entries, called = mapping.object_type_qconfigs, {str(node.target) for node in prepared.graph.nodes}
     for node in traced.graph.nodes:
-        if node.op == "call_module" and str(node.target) not in called and mapping.module_name_qconfigs.get(node.target, mapping) is None:
+        if node.op == "call_module" and str(node.target) not in called and _find_by_name(mapping, str(node.target)) is None:
             return True
     for node in prepared.graph.nodes:
         module = prepared.get_submodule(str(node.target)) if node.op == "call_module" else None

@@ -11,7 +11,7 @@ from octet.torch._names import name_type
 from torch.utils import _pytree as pytree
 
 #: Histograms, whose bins differ (docs/deviations.md): a part of a scale, and steps of a zero point.
-NEAR_OF_HISTOGRAMS, STEPS_OF_HISTOGRAMS = 0.05, 2
+NEAR_OF_HISTOGRAMS, STEPS_OF_HISTOGRAMS = 0.05, 4
 
 
 class Recorder(torch.fx.Interpreter):
