@@ -80,17 +80,34 @@ static SmallVector<int8_t, 0> splitWeights(ArrayRef<int16_t> weights, ArrayRef<i
   return parts;
 }
 
+/// What quantizes the product's input in each run, with scale and zero point of the tensor, or
+/// null.
+static QuantizeDynamicOp getDynamicSource(nn::ProductOpInterface product) {
+  auto input = product->getOperand(0).getDefiningOp<DequantizeDynamicOp>();
+  auto quantize = input ? input.getInput().getDefiningOp<QuantizeDynamicOp>() : nullptr;
+  return quantize && quantize.getScale().getType().getRank() == 0 ? quantize : nullptr;
+}
+
 /// The product's input `numTimes`, side by side along the channels, with the same quantized type.
 static Value repeatInput(OpBuilder &builder, nn::ProductOpInterface product, int64_t numTimes) {
   Value input = product->getOperand(0);
-  Value repeated = nn::createInferred<nn::ConcatOp>(
-      builder, product->getLoc(), builder.getF32Type(),
-      ValueRange(SmallVector<Value>(numTimes, input)), product.getInputChannelAxis());
+  Location loc = product->getLoc();
+  QuantizeDynamicOp dynamic = getDynamicSource(product);
+  SmallVector<Value> values(numTimes, dynamic ? dynamic.getInput() : input);
+  Value repeated = nn::createInferred<nn::ConcatOp>(builder, loc, builder.getF32Type(), values,
+                                                    product.getInputChannelAxis());
   auto type = cast<RankedTensorType>(repeated.getType());
-  Value stored =
-      QuantizeOp::create(builder, product->getLoc(),
-                         type.clone(getQuantizedType(getQuantizedSource(input))), repeated);
-  return DequantizeOp::create(builder, product->getLoc(), type, stored);
+  if (dynamic) {
+    auto own = input.getDefiningOp<DequantizeDynamicOp>();
+    Value stored =
+        QuantizeDynamicOp::create(builder, loc, type.clone(getQuantizedType(own.getInput())),
+                                  repeated, dynamic.getScale(), dynamic.getZeroPoint());
+    return DequantizeDynamicOp::create(builder, loc, type, stored, own.getScale(),
+                                       own.getZeroPoint());
+  }
+  Value stored = QuantizeOp::create(
+      builder, loc, type.clone(getQuantizedType(getQuantizedSource(input))), repeated);
+  return DequantizeOp::create(builder, loc, type, stored);
 }
 
 /// `type` for filters: signed bytes with zero points of 0.
@@ -109,8 +126,8 @@ static QuantizedType getCenteredType(QuantizedType type) {
 static bool mayRepeatInput(nn::ProductOpInterface product) {
   auto conv = dyn_cast<nn::ConvOp>(product.getOperation());
   Value input = getQuantizedSource(product->getOperand(0));
-  return (!conv || conv.getGroups() == 1) && input &&
-         isa<quant::UniformQuantizedType>(getQuantizedType(input));
+  bool hasOneScale = input && isa<quant::UniformQuantizedType>(getQuantizedType(input));
+  return (!conv || conv.getGroups() == 1) && (hasOneScale || getDynamicSource(product));
 }
 
 /// [N.centered] Filters have zero points of 0: their integers become distances from the zero
@@ -254,6 +271,14 @@ static bool foldConstant(OpBuilder &builder, DequantizeOp dequantize) {
 namespace {
 struct Adopt : octet::impl::AdoptPassBase<Adopt> {
   void runOnOperation() override {
+    OriginPropagation origins;
+    OpBuilder builder(&getContext(), &origins);
+    SmallVector<nn::LinearOp> linears;
+    getOperation().walk([&](nn::LinearOp linear) { linears.push_back(linear); });
+    for (nn::LinearOp linear : linears) {
+      origins.setSource(getOrigin(linear.getOperation()));
+      numScales += takeDynamicScales(builder, linear);
+    }
     if (describeDecisions(getOperation()).empty()) // else the pass has run
       decide();
     numSpread += spreadQuantization(getOperation());
@@ -262,8 +287,6 @@ struct Adopt : octet::impl::AdoptPassBase<Adopt> {
       if (nn::ProductOpInterface product = getProduct(op))
         products.push_back(product);
     });
-    OriginPropagation origins;
-    OpBuilder builder(&getContext(), &origins);
     for (nn::ProductOpInterface product : products) {
       builder.setInsertionPoint(product);
       origins.setSource(getOrigin(product));

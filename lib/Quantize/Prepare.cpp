@@ -150,9 +150,11 @@ struct Prepare : octet::impl::PreparePassBase<Prepare> {
                plan.isQuantizedOutput(use) ||
                (units.contains(use.getOwner()) && !seconds.contains(&use));
       });
-    for (auto [point, observer] : second)
-      observe(point->readers.front()->get(), observer,
-              [&](OpOperand &use) { return llvm::is_contained(point->readers, &use); });
+    for (auto &[point, observer] : second) {
+      ArrayRef<OpOperand *> readers = point->readers;
+      observe(readers.front()->get(), observer,
+              [&](OpOperand &use) { return llvm::is_contained(readers, &use); });
+    }
     for (const Decision &decision : plan.decisions)
       if (decision.verdict != Verdict::Float)
         insertAtUnit(symbols, decision);

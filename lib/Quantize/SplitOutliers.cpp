@@ -82,7 +82,7 @@ void addParts(SmallVectorImpl<Part> &parts, ArrayRef<float> reaches, float step,
 
 /// How far columns reach to one side.
 SmallVector<float, 0> getReaches(Columns columns, bool isAbove) {
-  return map_to_vector<0>(
+  return llvm::map_to_vector<0>(
       columns, [&](auto range) { return std::max(isAbove ? range.second : -range.first, 0.0f); });
 }
 

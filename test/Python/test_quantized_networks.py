@@ -10,7 +10,7 @@ onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 from deep_networks import make_inverted, make_mixer, make_residual, make_u_net, write_trained  # noqa: E402
 from onnx import helper  # noqa: E402
-from quantized_networks import I8, U8, make_feed, open_onnxruntime  # noqa: E402
+from quantized_networks import I8, U8, compare, make_feed, open_onnxruntime  # noqa: E402
 from test_quantized_files import FORMS, compare_layers, list_integers, quantize_by_onnxruntime  # noqa: E402
 
 pytestmark = [pytest.mark.usefixtures("compiler"), pytest.mark.filterwarnings("ignore::octet.CompileWarning")]
@@ -35,6 +35,14 @@ MAKERS = {
     "u_net, trained, 4 bits": lambda _: write_trained(make_u_net(), bits=4, clips=True),
     "mixer, QDQ per channel": by_onnxruntime(make_mixer, "qdq_i8_per_channel"),
 }
+
+
+def quantize_in_each_run(model, folder, weights, per_channel=False):
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    onnx.save(model, folder / "float.onnx")
+    quantize_dynamic(folder / "float.onnx", folder / "dynamic.onnx", weight_type=QuantType[weights], per_channel=per_channel)
+    return onnx.load(folder / "dynamic.onnx")
 
 
 def expose_integers(model):
@@ -79,8 +87,18 @@ def test_from_end_to_end(name, tmp_path):
     assert {row.verdict for row in report if row.macs} <= {"int8", "int8 to float"}
 
 
-def test_levels_agree(tmp_path):
-    model = MAKERS["u_net, QDQ per channel"](tmp_path)
+@pytest.mark.parametrize("weights, per_channel", [("QInt8", False), ("QInt8", True), ("QUInt8", False)])
+def test_quantized_in_each_run(weights, per_channel, tmp_path):
+    """No result differs from onnxruntime's, and every multiply-add is one of integers."""
+    model = quantize_in_each_run(make_mixer(), tmp_path, weights, per_channel)
+    different, _, largest = compare(model)
+    assert different == 0, largest
+    assert {row.verdict for row in octet.compile(model.SerializeToString()).report if row.macs} == {"int8 to float"}
+
+
+@pytest.mark.parametrize("name", ["u_net, QDQ per channel", "mixer, in each run"])
+def test_levels_agree(name, tmp_path):
+    model = MAKERS[name](tmp_path) if name in MAKERS else quantize_in_each_run(make_mixer(), tmp_path, "QUInt8")
     feed = make_feed(open_onnxruntime(model), 7)
     scalar = octet.compile(model.SerializeToString(), cpu_level="reference").run(feed)
     np.testing.assert_array_equal(octet.compile(model.SerializeToString()).run(feed)["y"], scalar["y"])

@@ -75,6 +75,26 @@ def test_infinite_values_give_an_infinite_scale():
     assert reference.choose_qparams([-1, np.inf]) == (np.inf, 0)
 
 
+@pytest.mark.parametrize("low, high, scale, zero", [(-1, 254, 1, 1), (2, 510, 2, 0), (-255, -1, 1, 255), (0, 0, 2.0**-126, 0), (-0.5, 254.5, 1, 0), (-1.5, 253.5, 1, 2)])
+def test_onnx_has_a_rule_of_its_own(low, high, scale, zero):
+    assert reference.choose_qparams_as_onnx(np.array([low, np.nan, high], f32)) == (f32(scale), zero)
+
+
+def test_onnxs_rule_is_onnxruntimes():
+    onnx, onnxruntime = pytest.importorskip("onnx"), pytest.importorskip("onnxruntime")
+    node = onnx.helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"])
+    values = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT if name in "xs" else onnx.TensorProto.UINT8, None) for name in "xqsz"]
+    graph = onnx.helper.make_graph([node], "dynamic", values[:1], values[1:])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        x = (rng.uniform(-1, 1, 33) * 10.0 ** rng.integers(-6, 6) + rng.uniform(-1, 1)).astype(f32)
+        q, scale, zero = session.run(None, {"x": x})
+        assert reference.choose_qparams_as_onnx(x) == (scale, zero)
+        np.testing.assert_array_equal(reference.quantize_dynamic(x, scale, zero), q)
+
+
 def test_product_is_of_distances_from_the_zero_point():
     rng = np.random.default_rng(1)
     x, w = rng.uniform(-1, 3, (2, 7)).astype(f32), rng.integers(-127, 128, (3, 7)).astype(np.int8)

@@ -188,6 +188,8 @@ def AdoptPass : Octet_QuantizePass<"octet-adopt", "::mlir::ModuleOp"> {
       or a linear layer has two filters side by side and reads its input twice (three if a distance is 255).
     - A bias that is float, or not quantized at f32(s_x * s_w), is added behind the product.
     - Dequantized constants that are neither weights nor moved become floats.
+    - Where the sums of a linear layer that is quantized in each run are multiplied by the scale of the input and constants of the
+      outputs behind it, these become the scales of its operands.
 
     What the file has in float stays float. Source: [N.centered], [N.bias_behind]; ONNX QuantizeLinear, DequantizeLinear.
   }];
@@ -197,6 +199,7 @@ def AdoptPass : Octet_QuantizePass<"octet-adopt", "::mlir::ModuleOp"> {
     Statistic<"numSpread", "num-spread", "moved values that are quantized, too">,
     Statistic<"numCentered", "num-centered", "weights whose zero point became 0">,
     Statistic<"numBiases", "num-biases", "biases added behind their product">,
+    Statistic<"numScales", "num-scales", "products that took the scales behind them">,
     Statistic<"numFolded", "num-folded", "dequantized constants that became floats">
   ];
 }

@@ -18,6 +18,21 @@ static constexpr int64_t kLanes = 16;
 // Scale and zero point
 //===----------------------------------------------------------------------===//
 
+static Value toInteger(KernelBuilder &b, Value small) {
+  // Adding and subtracting it rounds what is small beside it.
+  Value shift = arith::ConstantOp::create(b, b.getF64FloatAttr(0x1.8p52));
+  return arith::FPToSIOp::create(b, b.getI32Type(), b.sub(b.add(small, shift), shift));
+}
+
+/// [N.dynamic] Scale (f32) and zero point (i32) of values from `min` to `max` (f32), zero among
+/// them.
+static std::pair<Value, Value> chooseAsOnnx(KernelBuilder &b, Value min, Value max) {
+  Value zero = b.constF(0), most = b.constF(255);
+  Value scale = b.maxF(b.div(b.sub(max, min), most), b.constF(std::numeric_limits<float>::min()));
+  Value point = b.minF(b.maxF(b.sub(zero, b.div(min, scale)), zero), most);
+  return {scale, toInteger(b, arith::ExtFOp::create(b, b.getF64Type(), point))};
+}
+
 namespace {
 /// [N.choose_qparams] of one range, in code; f64 where nothing else is said.
 class ChooseParams {
@@ -62,8 +77,7 @@ private:
     Value point = select(isMinNearer, b.sub(real(low), fromMin), b.sub(real(high), fromMax));
     point = select(less(real(low), point), point, real(low));
     point = select(less(point, real(high)), point, real(high));
-    Value shift = real(0x1.8p52); // adding and subtracting it rounds what is small beside it
-    return arith::FPToSIOp::create(b, b.getI32Type(), b.sub(b.add(point, shift), shift));
+    return toInteger(b, point);
   }
 
   Value real(double value) { return arith::ConstantOp::create(b, b.getF64FloatAttr(value)); }
@@ -132,7 +146,9 @@ LogicalResult codegen::emitChooseQParams(ProgramEmitter &emitter, ChooseQParamsO
                        return SmallVector<Value>{foldRowOf(b, x, at, carried[0], smaller),
                                                  foldRowOf(b, x, at, carried[1], larger)};
                      });
-          auto [s, z] = ChooseParams(b, op.getRange()).emit(extremes[0], extremes[1]);
+          auto [s, z] = op.getOnnx()
+                            ? chooseAsOnnx(b, extremes[0], extremes[1])
+                            : ChooseParams(b, op.getRange()).emit(extremes[0], extremes[1]);
           b.store(s, signature.getTensor(scale, args).memory, place);
           b.store(z, signature.getTensor(zeroPoint, args).memory, place);
         };

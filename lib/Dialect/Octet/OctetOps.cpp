@@ -110,6 +110,8 @@ LogicalResult ChooseQParamsOp::verify() {
     return emitOpError("expected a range [low, high] with low <= 0 <= high and low < high, but "
                        "got [")
            << range << "]";
+  if (getOnnx() && range != ArrayRef<int64_t>{0, 255})
+    return emitOpError("expected the range [0, 255] of ONNX's rule, but got [") << range << "]";
   if (getPerRow() && shape.empty())
     return emitOpError("expected a tensor with rows, but got ") << getInput().getType();
   SmallVector<int64_t> expected = getParameterShape(shape, getPerRow());

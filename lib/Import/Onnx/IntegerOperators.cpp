@@ -14,6 +14,7 @@
 #include "Compose.h"
 #include "Operators.h"
 #include "Quantization.h"
+#include "octet/Dialect/NN/Constants.h"
 #include "octet/Dialect/Octet/Octet.h"
 #include "octet/Numerics/Quantize.h"
 #include "octet/Numerics/Requantize.h"
@@ -29,35 +30,45 @@ using quant::QuantizedType;
 /// [N.dynamic] The largest |q - zero point| of 8-bit integers.
 static constexpr int64_t kMostDistance = 255;
 
+/// A constant of no dimensions.
+template <typename T> static Value makeNumber(Node &node, StringRef role, Type element, T value) {
+  return nn::createConstant<T>(node.builder(), node.loc(), node.nameConstant(role),
+                               RankedTensorType::get({}, element), ArrayRef<T>(value));
+}
+
+static Value makeOne(Node &node) { return makeNumber<float>(node, "one", node.f32(), 1); }
+static Value makeZeroPoint(Node &node, int32_t value) {
+  return makeNumber<int32_t>(node, "zero_point", node.builder().getI32Type(), value);
+}
+
+/// Integers that are quantized at run time, or what they are above a zero point, as f32.
+static Value holdAsFloats(Node &node, Value integers, Value zeroPoint) {
+  return DequantizeDynamicOp::create(node.builder(), node.loc(),
+                                     RankedTensorType::get(shapeOf(integers), node.f32()), integers,
+                                     makeOne(node), zeroPoint);
+}
+
 LogicalResult octet::onnx_import::importDynamicQuantizeLinear(Node &node) {
-  auto x = node.value(0), zero = node.number("zero", 0);
-  if (failed(x) || failed(zero))
+  auto x = node.value(0);
+  if (failed(x))
     return failure();
-  Shape axes = allAxes(node.rank(0));
-  auto high = node.compute<nn::MaxOp>(reduce(node, *x, Reduction::max, axes), zero);
-  auto low = node.compute<nn::MinOp>(reduce(node, *x, Reduction::min, axes), zero);
-  auto scale =
-      node.compute<nn::DivOp>(node.compute<nn::SubOp>(high, low), node.number("range", 255));
-  // Of zeros only: any scale gives the zero point.
-  scale = node.compute<nn::MaxOp>(scale, node.number("least", std::numeric_limits<float>::min()));
-  auto clip = [&](MaybeValue value) -> MaybeValue {
-    if (failed(value))
-      return failure();
-    return node.create<nn::ClipOp>(*value, llvm::APFloat(0.0f), llvm::APFloat(255.0f));
-  };
-  auto zeroPoint = node.compute<nn::RoundOp>(
-      clip(node.compute<nn::SubOp>(zero, node.compute<nn::DivOp>(low, scale))));
-  auto rounded = node.compute<nn::RoundOp>(node.compute<nn::DivOp>(x, scale));
-  auto integers = clip(node.compute<nn::AddOp>(rounded, zeroPoint));
-  if (failed(integers))
+  OpBuilder &builder = node.builder();
+  auto getScalarType = [](Type element) { return RankedTensorType::get({}, element); };
+  auto params = ChooseQParamsOp::create(builder, node.loc(), getScalarType(node.f32()),
+                                        getScalarType(builder.getI32Type()), *x,
+                                        builder.getDenseI64ArrayAttr({0, 255}),
+                                        /*per_row=*/false, /*onnx=*/true);
+  Value integers = QuantizeDynamicOp::create(
+      builder, node.loc(),
+      RankedTensorType::get(shapeOf(*x), makeUnitType(builder, TensorProto::UINT8)), *x,
+      params.getScale(), params.getZeroPoint());
+  Entry held{nullptr, holdAsFloats(node, integers, makeZeroPoint(node, 0)), TensorProto::UINT8};
+  auto zeroPoint = node.cast(params.getZeroPoint(), node.f32());
+  if (failed(zeroPoint) || failed(node.setResult(held)) ||
+      (node.wants(1) && failed(node.setResult(params.getScale(), 1))))
     return failure();
-  if (failed(node.setResult(Entry{nullptr, *integers, TensorProto::UINT8})))
-    return failure();
-  if (node.wants(1) && failed(node.setResult(node.reshape(*scale, {}), 1)))
-    return failure();
-  return node.wants(2)
-             ? node.setResult(Entry{nullptr, node.reshape(*zeroPoint, {}), TensorProto::UINT8}, 2)
-             : success();
+  return node.wants(2) ? node.setResult(Entry{nullptr, *zeroPoint, TensorProto::UINT8}, 2)
+                       : success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -121,6 +132,22 @@ static FailureOr<Entry> getDistances(Node &node, unsigned i, unsigned zeroPoint,
   return failed(same) ? FailureOr<Entry>() : Entry{nullptr, *same};
 }
 
+template <typename OpTy> static OpTy getProducer(const Entry &entry) {
+  return entry.value ? entry.value.getDefiningOp<OpTy>() : OpTy();
+}
+
+/// [N.dynamic_product] The integers of input 0 above the zero point in input 2, as products of
+/// integers read them, if they were quantized at run time; else null.
+static Value getDynamicInput(Node &node) {
+  auto held = getProducer<DequantizeDynamicOp>(node.entry(0));
+  if (!held)
+    return {};
+  if (!node.has(2))
+    return holdAsFloats(node, held.getInput(), makeZeroPoint(node, 0));
+  auto zeroPoint = getProducer<nn::CastOp>(node.entry(2));
+  return zeroPoint ? holdAsFloats(node, held.getInput(), zeroPoint.getInput()) : Value();
+}
+
 /// The largest sum of |w| over the weights of an output, which are `count` neighbours.
 static int64_t getLargestSum(ArrayRef<float> weights, int64_t outputs, bool areColumns) {
   int64_t count = weights.size() / std::max<int64_t>(outputs, 1), largest = 0;
@@ -169,6 +196,13 @@ static FailureOr<Entry> multiply(Node &node, LogicalResult (*import)(Node &), co
   return failed(sum) ? FailureOr<Entry>() : Entry{nullptr, *sum};
 }
 
+static LogicalResult setAccumulator(Node &node, FailureOr<Entry> product) {
+  if (failed(product))
+    return failure();
+  product->integers = TensorProto::INT32;
+  return node.setResult(*product);
+}
+
 /// ConvInteger, MatMulInteger: `axis` holds the outputs of the second operand.
 static LogicalResult importIntegerProduct(Node &node, LogicalResult (*import)(Node &),
                                           int64_t axis) {
@@ -180,11 +214,10 @@ static LogicalResult importIntegerProduct(Node &node, LogicalResult (*import)(No
     return failure();
   int64_t outputs = node.shape(1)[axis];
   int64_t largest = getLargestSum(*rhs->tensor->floats(), outputs, /*areColumns=*/axis > 0);
-  auto product = multiply(node, import, *lhs, *rhs, largest);
-  if (failed(product))
-    return failure();
-  product->integers = TensorProto::INT32;
-  return node.setResult(*product);
+  if (axis > 0 && largest * kMostDistance <= numerics::kMaxAccumulator)
+    if (Value dynamic = getDynamicInput(node))
+      return setAccumulator(node, node.compose(import, {Entry{nullptr, dynamic}, *rhs}));
+  return setAccumulator(node, multiply(node, import, *lhs, *rhs, largest));
 }
 
 LogicalResult octet::onnx_import::importConvInteger(Node &node) {

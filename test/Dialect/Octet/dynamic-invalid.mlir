@@ -8,6 +8,14 @@ func.func @range(%x: tensor<2x3xf32>) -> tensor<f32> {
 
 // -----
 
+func.func @range_of_onnx(%x: tensor<2x3xf32>) -> tensor<f32> {
+  // expected-error @+1 {{'octet.choose_qparams' op expected the range [0, 255] of ONNX's rule, but got [0, 127]}}
+  %s, %z = octet.choose_qparams %x range [0, 127] onnx : (tensor<2x3xf32>) -> (tensor<f32>, tensor<i32>)
+  return %s : tensor<f32>
+}
+
+// -----
+
 func.func @no_rows(%x: tensor<f32>) -> tensor<f32> {
   // expected-error @+1 {{'octet.choose_qparams' op expected a tensor with rows, but got 'tensor<f32>'}}
   %s, %z = octet.choose_qparams %x range [0, 255] per_row : (tensor<f32>) -> (tensor<f32>, tensor<i32>)

@@ -20,3 +20,10 @@ func.func @of_rows(%x: tensor<2x3xf32>) -> (tensor<2x1xf32>, tensor<2x1xi32>) {
   %s, %z = octet.choose_qparams %x range [-64, 63] per_row : (tensor<2x3xf32>) -> (tensor<2x1xf32>, tensor<2x1xi32>)
   return %s, %z : tensor<2x1xf32>, tensor<2x1xi32>
 }
+
+// CHECK-LABEL: func.func @as_onnx
+func.func @as_onnx(%x: tensor<2x3xf32>) -> (tensor<f32>, tensor<i32>) {
+  // CHECK: octet.choose_qparams %{{.*}} range [0, 255] onnx :
+  %s, %z = octet.choose_qparams %x range [0, 255] onnx : (tensor<2x3xf32>) -> (tensor<f32>, tensor<i32>)
+  return %s, %z : tensor<f32>, tensor<i32>
+}

@@ -144,6 +144,16 @@ def choose_qparams(x, low=0, high=255, per_row=False):
     return scale.astype(f32), np.rint(zero).astype(np.int64)
 
 
+def choose_qparams_as_onnx(x):
+    """[N.dynamic]: (scale as f32, zero point as int64) of DynamicQuantizeLinear."""
+    x = np.asarray(x, f32)
+    p, n = (f32(fold(np.where(np.isnan(x), f32(0), x), initial=0)) for fold in (np.max, np.min))
+    with np.errstate(all="ignore"):
+        scale = max((p - n) / f32(255), np.finfo(f32).tiny)
+        zero = np.rint(np.minimum(np.maximum(f32(0) - n / scale, f32(0)), f32(255)))
+    return scale, np.int64(zero)
+
+
 def quantize_dynamic(x, scale, zero_point, low=0, high=255):
     """[N.quantize] with parameters that broadcast against x; the storage values as int64."""
     x, zero_point = np.asarray(x, f32), np.asarray(zero_point, np.int64)

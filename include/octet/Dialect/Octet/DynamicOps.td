@@ -17,12 +17,13 @@ def Octet_ChooseQParamsOp : Octet_Op<"choose_qparams", [Pure]> {
   let description = [{
     From the smallest and the largest value of the tensor, or with `per_row` of each row, the elements along the last
     dimension. `range` is the quantized range. The results are of rank 0; of rows they have the input's shape with the last
-    dimension 1. Errors: a range that does not include 0 and another number; results of another shape; `per_row` of a tensor
-    of rank 0. Source: [N.choose_qparams]; PyTorch: `torch.choose_qparams` and `quantized_decomposed.choose_qparams`.
+    dimension 1. `onnx` chooses as ONNX's DynamicQuantizeLinear does, whose range is [0, 255]. Errors: a range that does not
+    include 0 and another number; `onnx` with another range; results of another shape; `per_row` of a tensor of rank 0.
+    Source: [N.choose_qparams], [N.dynamic]; PyTorch: `torch.choose_qparams` and `quantized_decomposed.choose_qparams`.
   }];
-  let arguments = (ins Octet_FloatTensor:$input, DenseI64ArrayAttr:$range, UnitAttr:$per_row);
+  let arguments = (ins Octet_FloatTensor:$input, DenseI64ArrayAttr:$range, UnitAttr:$per_row, UnitAttr:$onnx);
   let results = (outs Octet_FloatTensor:$scale, Octet_ZeroPointTensor:$zero_point);
-  let assemblyFormat = "$input `range` $range (`per_row` $per_row^)? attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$input `range` $range (`per_row` $per_row^)? (`onnx` $onnx^)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 

@@ -1,0 +1,132 @@
+//===- DynamicScales.cpp - scales that a file multiplies sums by ----------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// ONNX's MatMulInteger gives a sum of integers, which the file multiplies by the product of two
+// scales: that of the input, which is chosen in each run, and a constant of the weights. Here both
+// belong to the operands, and the product multiplies by the same number ([N.dynamic_product]).
+//
+//===----------------------------------------------------------------------===//
+
+#include "Plan.h"
+#include "octet/Dialect/NN/Constants.h"
+#include "octet/Numerics/Quantize.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace octet;
+using numerics::QuantParams;
+using quant::QuantizedType;
+
+static Value skipReshapes(Value value) {
+  while (auto reshape = value.getDefiningOp<nn::ReshapeOp>())
+    value = reshape.getInput();
+  return value;
+}
+
+static bool isNumber(Value value) { return cast<RankedTensorType>(value.getType()).getRank() == 0; }
+
+/// The scale of an operand, and the constants by which the file multiplies it (1 if it does not);
+/// missing if `factor` is no such product.
+static std::pair<Value, SmallVector<float, 0>> splitFactor(Value factor) {
+  factor = skipReshapes(factor);
+  if (auto product = factor.getDefiningOp<nn::MulOp>())
+    for (auto [scale, other] : {std::pair(product.getLhs(), product.getRhs()),
+                                std::pair(product.getRhs(), product.getLhs())}) {
+      auto constants = nn::getConstantValues<float>(skipReshapes(other));
+      if (succeeded(constants) && isNumber(skipReshapes(scale)))
+        return {skipReshapes(scale), std::move(*constants)};
+    }
+  return isNumber(factor) ? std::pair(factor, SmallVector<float, 0>{1})
+                          : std::pair(Value(), SmallVector<float, 0>());
+}
+
+/// The multiplication that alone reads the product, past reshapes that keep rows.
+static nn::MulOp findMul(Value product) {
+  auto getLast = [](Value value) {
+    auto shape = cast<RankedTensorType>(value.getType()).getShape();
+    return shape.empty() ? 0 : shape.back();
+  };
+  Value value = product;
+  while (value.hasOneUse() && getLast(value) == getLast(product)) {
+    Operation *user = *value.user_begin();
+    if (auto mul = dyn_cast<nn::MulOp>(user))
+      return mul;
+    if (!isa<nn::ReshapeOp>(user))
+      return {};
+    value = user->getResult(0);
+  }
+  return {};
+}
+
+/// Whether constants of the shape of `factor` are one for all outputs, or one for each.
+static bool areOfOutputs(Value factor, size_t count, int64_t numOutputs) {
+  auto shape = cast<RankedTensorType>(factor.getType()).getShape();
+  return count == 1 || ((int64_t)count == numOutputs && shape.back() == numOutputs);
+}
+
+static bool isOne(Value scale) {
+  auto values = nn::getConstantValues<float>(scale);
+  return succeeded(values) && values->size() == 1 && values->front() == 1;
+}
+
+static bool isInFrontOf(Value value, Operation *op) {
+  Operation *producer = value.getDefiningOp();
+  return !producer || (producer->getBlock() == op->getBlock() && producer->isBeforeInBlock(op));
+}
+
+/// `type`, whose scales are 1, with those of the outputs of a linear layer.
+static QuantizedType withScales(QuantizedType type, ArrayRef<float> scales) {
+  QuantParams params = numerics::getParams(type);
+  if (scales.size() == 1 && params.axis < 0)
+    return quant::UniformQuantizedType::get(
+        type.getFlags(), type.getStorageType(), type.getExpressedType(), scales.front(),
+        params.getZeroPoint(0), type.getStorageTypeMin(), type.getStorageTypeMax());
+  size_t count = std::max(scales.size(), params.zeroPoints.size());
+  SmallVector<double> all(count, scales.front());
+  SmallVector<int64_t> zeroPoints;
+  for (size_t i = 0; i < count; ++i) {
+    all[i] = scales[scales.size() == 1 ? 0 : i];
+    zeroPoints.push_back(params.getZeroPoint(i));
+  }
+  return quant::UniformQuantizedPerAxisType::get(
+      type.getFlags(), type.getStorageType(), type.getExpressedType(), all, zeroPoints,
+      /*quantizedDimension=*/0, type.getStorageTypeMin(), type.getStorageTypeMax());
+}
+
+bool octet::takeDynamicScales(OpBuilder &builder, nn::LinearOp linear) {
+  auto input = linear.getInput().getDefiningOp<DequantizeDynamicOp>();
+  auto weights = linear.getFilter().getDefiningOp<DequantizeOp>();
+  auto constant = weights ? weights.getInput().getDefiningOp<nn::ConstantOp>() : nullptr;
+  nn::MulOp mul = findMul(linear.getResult());
+  if (!input || !constant || !mul || linear.getBias() || !isOne(input.getScale()))
+    return false;
+  bool isLeft = skipReshapes(mul.getLhs()) == linear.getResult();
+  Value sums = isLeft ? mul.getLhs() : mul.getRhs(), factor = isLeft ? mul.getRhs() : mul.getLhs();
+  auto [scale, constants] = splitFactor(factor);
+  auto stored = nn::getConstantValues<int8_t>(weights.getInput());
+  auto tensor = cast<RankedTensorType>(weights.getInput().getType());
+  auto type = cast<QuantizedType>(tensor.getElementType());
+  bool areUnits =
+      llvm::all_of(numerics::getParams(type).scales, [](float scale) { return scale == 1; });
+  if (!scale || !isInFrontOf(scale, linear) || failed(stored) || !areUnits ||
+      sums.getType() != mul.getType() ||
+      !areOfOutputs(factor, constants.size(), tensor.getDimSize(0)) ||
+      !llvm::all_of(constants, [](float c) { return c > 0 && std::isnormal(c); }))
+    return false;
+  builder.setInsertionPoint(linear);
+  Value own = nn::createConstant<int8_t>(builder, constant.getLoc(),
+                                         (nn::getConstantName(constant) + ".scaled").str(),
+                                         tensor.clone(withScales(type, constants)), *stored);
+  linear.getFilterMutable().assign(
+      DequantizeOp::create(builder, constant.getLoc(), weights.getResult().getType(), own));
+  linear.getInputMutable().assign(
+      DequantizeDynamicOp::create(builder, input.getLoc(), input.getResult().getType(),
+                                  input.getInput(), scale, input.getZeroPoint()));
+  mul.getResult().replaceAllUsesWith(sums);
+  mul.erase();
+  return true;
+}

@@ -1,0 +1,100 @@
+// Sums of integers that a file multiplies by the scale of the input and constants of the weights.
+// RUN: octet-opt %s --octet-adopt --canonicalize | FileCheck %s
+
+!q = tensor<2x3x8x!quant.uniform<u8:f32, 1.0>>
+!w = tensor<4x8x!quant.uniform<i8:f32, 1.0>>
+!x = tensor<2x3x8xf32>
+!y = tensor<2x3x4xf32>
+
+// CHECK-LABEL: func @of_the_tensor
+// CHECK:         nn.constant {{.*}}-> tensor<4x8x!quant.uniform<i8:f32, 2.500000e-01>>
+// CHECK:         %[[S:.*]], %[[Z:.*]] = octet.choose_qparams
+// CHECK:         %[[X:.*]] = octet.dequantize_dynamic %{{.*}} by %[[S]], %[[Z]]
+// CHECK:         %[[Y:.*]] = nn.linear %[[X]]
+// CHECK-NEXT:    return %[[Y]]
+func.func @of_the_tensor(%x: !x) -> !y {
+  %s, %z = octet.choose_qparams %x range [0, 255] onnx : (!x) -> (tensor<f32>, tensor<i32>)
+  %q = octet.quantize_dynamic %x by %s, %z : (!x, tensor<f32>, tensor<i32>) -> !q
+  %one = nn.constant dense<1.0> : tensor<f32>
+  %c = nn.constant dense<0.25> : tensor<f32>
+  %d = octet.dequantize_dynamic %q by %one, %z : (!q, tensor<f32>, tensor<i32>) -> !x
+  %w = nn.constant dense<3> : tensor<4x8xi8> -> !w
+  %f = octet.dequantize %w : (!w) -> tensor<4x8xf32>
+  %a = nn.linear %d, %f : (!x, tensor<4x8xf32>) -> !y
+  %t = nn.mul %s, %c : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %y = nn.mul %a, %t : (!y, tensor<f32>) -> !y
+  return %y : !y
+}
+
+// Of each output, behind a reshape, the factor on the left.
+// CHECK-LABEL: func @of_outputs
+// CHECK:         -> tensor<4x8x!quant.uniform<i8:f32:0, {5.000000e-01,2.500000e-01,1.250000e-01,1.000000e+00}>>
+// CHECK:         %[[A:.*]] = nn.linear
+// CHECK-NEXT:    %[[Y:.*]] = nn.reshape %[[A]]
+// CHECK-NEXT:    return %[[Y]]
+func.func @of_outputs(%x: !x) -> tensor<6x4xf32> {
+  %s, %z = octet.choose_qparams %x range [0, 255] onnx : (!x) -> (tensor<f32>, tensor<i32>)
+  %q = octet.quantize_dynamic %x by %s, %z : (!x, tensor<f32>, tensor<i32>) -> !q
+  %one = nn.constant dense<1.0> : tensor<f32>
+  %c = nn.constant dense<[0.5, 0.25, 0.125, 1.0]> : tensor<4xf32>
+  %d = octet.dequantize_dynamic %q by %one, %z : (!q, tensor<f32>, tensor<i32>) -> !x
+  %w = nn.constant dense<3> : tensor<4x8xi8> -> !w
+  %f = octet.dequantize %w : (!w) -> tensor<4x8xf32>
+  %a = nn.linear %d, %f : (!x, tensor<4x8xf32>) -> !y
+  %r = nn.reshape %a : (!y) -> tensor<6x4xf32>
+  %t = nn.mul %c, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %y = nn.mul %t, %r : (tensor<4xf32>, tensor<6x4xf32>) -> tensor<6x4xf32>
+  return %y : tensor<6x4xf32>
+}
+
+// A factor that is no scale of weights stays behind the sums.
+// CHECK-LABEL: func @negative
+// CHECK:         nn.linear
+// CHECK-NEXT:    nn.mul
+// CHECK-NEXT:    nn.mul
+func.func @negative(%x: !x) -> !y {
+  %s, %z = octet.choose_qparams %x range [0, 255] onnx : (!x) -> (tensor<f32>, tensor<i32>)
+  %q = octet.quantize_dynamic %x by %s, %z : (!x, tensor<f32>, tensor<i32>) -> !q
+  %one = nn.constant dense<1.0> : tensor<f32>
+  %c = nn.constant dense<-0.25> : tensor<f32>
+  %d = octet.dequantize_dynamic %q by %one, %z : (!q, tensor<f32>, tensor<i32>) -> !x
+  %w = nn.constant dense<3> : tensor<4x8xi8> -> !w
+  %f = octet.dequantize %w : (!w) -> tensor<4x8xf32>
+  %a = nn.linear %d, %f : (!x, tensor<4x8xf32>) -> !y
+  %t = nn.mul %s, %c : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %y = nn.mul %a, %t : (!y, tensor<f32>) -> !y
+  return %y : !y
+}
+
+// Sums that others read, too, stay sums.
+// CHECK-LABEL: func @two_readers
+// CHECK:         nn.linear
+// CHECK-NEXT:    nn.mul
+func.func @two_readers(%x: !x) -> (!y, !y) {
+  %s, %z = octet.choose_qparams %x range [0, 255] onnx : (!x) -> (tensor<f32>, tensor<i32>)
+  %q = octet.quantize_dynamic %x by %s, %z : (!x, tensor<f32>, tensor<i32>) -> !q
+  %one = nn.constant dense<1.0> : tensor<f32>
+  %d = octet.dequantize_dynamic %q by %one, %z : (!q, tensor<f32>, tensor<i32>) -> !x
+  %w = nn.constant dense<3> : tensor<4x8xi8> -> !w
+  %f = octet.dequantize %w : (!w) -> tensor<4x8xf32>
+  %a = nn.linear %d, %f : (!x, tensor<4x8xf32>) -> !y
+  %y = nn.mul %a, %s : (!y, tensor<f32>) -> !y
+  return %a, %y : !y, !y
+}
+
+// Unsigned weights far from their zero point are two filters, which read the integers twice.
+// CHECK-LABEL: func @unsigned
+// CHECK:         %[[X:.*]] = nn.concat %arg0, %arg0 axis 2
+// CHECK:         octet.quantize_dynamic %[[X]]
+// CHECK:         nn.linear {{.*}} (tensor<2x3x16xf32>, tensor<4x16xf32>)
+func.func @unsigned(%x: !x) -> !y {
+  %s, %z = octet.choose_qparams %x range [0, 255] onnx : (!x) -> (tensor<f32>, tensor<i32>)
+  %q = octet.quantize_dynamic %x by %s, %z : (!x, tensor<f32>, tensor<i32>) -> !q
+  %one = nn.constant dense<1.0> : tensor<f32>
+  %d = octet.dequantize_dynamic %q by %one, %z : (!q, tensor<f32>, tensor<i32>) -> !x
+  %w = nn.constant dense<255> : tensor<4x8xi8> -> tensor<4x8x!quant.uniform<u8:f32, 1.0:100>>
+  %f = octet.dequantize %w : (tensor<4x8x!quant.uniform<u8:f32, 1.0:100>>) -> tensor<4x8xf32>
+  %a = nn.linear %d, %f : (!x, tensor<4x8xf32>) -> !y
+  %y = nn.mul %a, %s : (!y, tensor<f32>) -> !y
+  return %y : !y
+}
