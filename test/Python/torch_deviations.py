@@ -114,9 +114,13 @@ def has_split_group(prepared):
 
 
 def _find_by_name(mapping, name):
-    """The entry for a module by its name, or the mapping itself."""
-    patterns = (qconfig for pattern, qconfig in mapping.module_name_regex_qconfigs.items() if re.match(pattern, name))
-    return mapping.module_name_qconfigs.get(name, next(patterns, mapping))
+    """The entry for a module by its name or that of a module around it, else by an expression, or the mapping itself."""
+    parts = name.split(".")
+    around = (".".join(parts[:count]) for count in range(len(parts), 0, -1))
+    for module in around:
+        if module in mapping.module_name_qconfigs:
+            return mapping.module_name_qconfigs[module]
+    return next((qconfig for pattern, qconfig in mapping.module_name_regex_qconfigs.items() if re.match(pattern, name)), mapping)
 
 
 def ignores_entry(traced, prepared, mapping):
