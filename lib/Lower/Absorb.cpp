@@ -46,6 +46,24 @@ static SmallVector<Operation *> getReaders(Value value, int64_t channelAxis) {
   return {};
 }
 
+/// The element-wise operators on constants and on floats of the same shape that read `value`, one
+/// behind the other, each the only reader.
+static SmallVector<Operation *> getReadersOfFloats(Value value, int64_t channelAxis) {
+  SmallVector<Operation *> readers;
+  auto isBeside = [&](Value operand) {
+    return operand.getType() == value.getType() || isChannelConstant(operand, value, channelAxis);
+  };
+  while (value.hasOneUse()) {
+    Operation *user = *value.user_begin();
+    if (!isScalarOp(user) || user->getResult(0).getType() != value.getType() ||
+        !llvm::all_of(user->getOperands(), isBeside))
+      return readers;
+    readers.push_back(user);
+    value = user->getResult(0);
+  }
+  return readers;
+}
+
 /// Copies `op`, or the ops of a group, to the builder's place; returns the copy of its result.
 static Value copyInto(OpBuilder &builder, Operation *op, IRMapping &mapping) {
   if (auto group = dyn_cast<GroupOp>(op))
@@ -65,10 +83,8 @@ bool lower::isChannelConstant(Value constant, Value value, int64_t channelAxis) 
   });
 }
 
-bool lower::absorbReaders(Operation *product, int64_t channelAxis) {
-  SmallVector<Operation *> readers = getReaders(product->getResult(0), channelAxis);
-  if (readers.empty())
-    return false;
+/// One group of the product and its readers, behind the last one.
+static void absorb(Operation *product, ArrayRef<Operation *> readers) {
   llvm::SmallSetVector<Value, 4> inputs(product->operand_begin(), product->operand_end());
   Value value = product->getResult(0);
   for (Operation *reader : readers) {
@@ -94,5 +110,18 @@ bool lower::absorbReaders(Operation *product, int64_t channelAxis) {
     builder.clone(*reader, mapping);
   YieldOp::create(builder, group.getLoc(), mapping.lookup(value));
   value.replaceAllUsesWith(group.getResult());
-  return true;
+}
+
+bool lower::absorbReaders(Operation *product, int64_t channelAxis) {
+  auto readers = getReaders(product->getResult(0), channelAxis);
+  if (!readers.empty())
+    absorb(product, readers);
+  return !readers.empty();
+}
+
+bool lower::absorbReadersOfFloats(Operation *product, int64_t channelAxis) {
+  auto readers = getReadersOfFloats(product->getResult(0), channelAxis);
+  if (!readers.empty())
+    absorb(product, readers);
+  return !readers.empty();
 }

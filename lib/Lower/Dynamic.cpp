@@ -99,6 +99,8 @@ Outcome Lowering::lowerDynamic(Operation *unit, nn::ProductOpInterface product) 
   Value filter = getQuantizedSource(getOuter(unit, product->getOperand(1)));
   if (Outcome outcome = check(product, input, filter); outcome != Outcome::Lowered)
     return outcome;
+  if (unit == product && absorbReadersOfFloats(product, product.getResultChannelAxis()))
+    return Outcome::Lowered;
   if (auto group = dyn_cast<GroupOp>(unit); group && !isEpilogueSupported(group, product)) {
     group.inlineBody(); // most of the work is the product's: the rest stays float
     builder.setInsertionPoint(product);

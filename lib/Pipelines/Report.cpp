@@ -110,17 +110,18 @@ static std::string getShortName(const json::Value &row) {
 }
 
 std::string octet::summarizeVerdicts(const json::Array &verdicts) {
-  std::map<std::string, int> quantized, stored;
-  std::map<std::pair<std::string, std::string>, int> floating;
+  using Kinds = std::map<std::string, int>;
+  Kinds quantized, stored;
+  std::map<std::string, Kinds> floating; // by reason
   for (const json::Value &row : verdicts) {
     if (get(row, "verdict").starts_with("int8"))
       ++quantized[getShortName(row)];
     else if (get(row, "verdict") == "weight only")
       ++stored[getShortName(row)];
     else
-      ++floating[{getShortName(row), (get(row, "code") + ": " + get(row, "reason")).str()}];
+      ++floating[(get(row, "code") + ": " + get(row, "reason")).str()][getShortName(row)];
   }
-  auto list = [](const std::map<std::string, int> &operators) {
+  auto list = [](const Kinds &operators) {
     std::vector<std::string> kinds;
     for (auto &[name, count] : operators)
       kinds.push_back(std::to_string(count) + " " + name);
@@ -129,9 +130,11 @@ std::string octet::summarizeVerdicts(const json::Array &verdicts) {
   std::string text = quantized.empty() ? "nothing → int8" : list(quantized) + " → int8";
   if (!stored.empty())
     text += " · " + list(stored) + " → weights in few bits";
-  for (auto &[key, count] : floating)
-    text += " · " + (count > 1 ? std::to_string(count) + " " : "") + key.first +
-            (count > 1 ? " stay" : " stays") + " float [" + key.second + "]";
+  for (auto &[reason, kinds] : floating) {
+    bool isOne = kinds.size() == 1 && kinds.begin()->second == 1;
+    text += " · " + (isOne ? kinds.begin()->first + " stays" : list(kinds) + " stay") + " float [" +
+            reason + "]";
+  }
   return floating.empty() ? text : text + " · codes: docs/reasons.md";
 }
 

@@ -87,3 +87,32 @@ func.func @signed(%x: tensor<2x3xf32>) -> tensor<2x2xf32> {
   %y = nn.linear %d, %f : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x2xf32>
   return %y : tensor<2x2xf32>
 }
+
+// -----
+
+!u = !quant.uniform<u8:f32, 1.0>
+!w = !quant.uniform<i8<-127:127>:f32, 0.1>
+
+// Element-wise operators behind a product that is in no group belong to its epilogue, up to one that reads others.
+// CHECK-LABEL: func.func @readers
+// CHECK: octet.group({{.*}} = %arg1)
+// CHECK: nn.linear
+// CHECK-NEXT: nn.add
+// CHECK-NEXT: nn.gelu
+// CHECK-NEXT: nn.add
+// CHECK-NEXT: octet.yield
+// CHECK: nn.mul %{{.*}}, %arg2
+func.func @readers(%x: tensor<2x3xf32>, %r: tensor<2x2xf32>, %c: tensor<2x1xf32>) -> tensor<2x2xf32> {
+  %w = nn.constant dense<3> : tensor<2x3xi8> -> tensor<2x3x!w>
+  %b = nn.constant dense<0.5> : tensor<2xf32>
+  %s, %z = octet.choose_qparams %x range [0, 255] : (tensor<2x3xf32>) -> (tensor<f32>, tensor<i32>)
+  %q = octet.quantize_dynamic %x by %s, %z : (tensor<2x3xf32>, tensor<f32>, tensor<i32>) -> tensor<2x3x!u>
+  %d = octet.dequantize_dynamic %q by %s, %z : (tensor<2x3x!u>, tensor<f32>, tensor<i32>) -> tensor<2x3xf32>
+  %f = octet.dequantize %w : (tensor<2x3x!w>) -> tensor<2x3xf32>
+  %0 = nn.linear %d, %f : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x2xf32>
+  %1 = nn.add %0, %b : (tensor<2x2xf32>, tensor<2xf32>) -> tensor<2x2xf32>
+  %2 = nn.gelu %1 none : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %3 = nn.add %r, %2 : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %4 = nn.mul %3, %c : (tensor<2x2xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
+  return %4 : tensor<2x2xf32>
+}

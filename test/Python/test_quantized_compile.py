@@ -73,6 +73,15 @@ def test_strict(compiler, tmp_path):
     assert code == 1 and "error: " in text and message in text
 
 
+def test_operators_that_stay_float_for_one_reason_are_told_together(compiler, tmp_path):
+    model = make("e = Exp(x)\ns = Sin(e)\nt = Exp(s)\nq = QuantizeLinear(t, xs, xz)\ny = DequantizeLinear(q, xs, xz)\nz = Exp(y)\nw = Sin(z)\nv = Exp(w)",
+                 constants=A, inputs=IMAGE, outputs=("v",))
+    (tmp_path / "net.onnx").write_bytes(model.SerializeToString())
+    code, text = compile_file(compiler, tmp_path / "net.onnx")
+    assert code == 0, text
+    assert " · 2 exp, 1 sin stay float [OCT102: no quantized operator reads the result] · 1 exp, 1 sin stay float [OCT111: the file has it in float] · exp stays float [OCT112" in text
+
+
 def test_parts_without_an_integer_form_are_float_in_the_report(tmp_path):
     """A sum whose result nothing quantizes, and a mean that has no kernel, between quantized values."""
     model = make("q = QuantizeLinear(x, xs, xz)\nd = DequantizeLinear(q, xs, xz)\nm = ReduceMean<axes=[1]>(d)\n"

@@ -22,6 +22,7 @@ BIN = pathlib.Path(os.environ.get("OCTET_BIN", pathlib.Path(__file__).parents[2]
 TRANSPOSED = ("d = DequantizeLinear(x, xs, xz)\nwd = DequantizeLinear{}(w, ws, wz)\nt = ConvTranspose<{}>(d, wd)\n"
               "y = QuantizeLinear(t, ys, yz)")
 T = dict(w=integers((4, 5, 3, 3), -127, 128, np.int8), ws=SCALES[:5], wz=np.zeros(5, np.int8), ys=np.float32(0.1137))
+PER_OUTPUT = dict(ws=SCALES, wz=np.zeros(8, np.int8), b=np.linspace(-1, 2, 8, dtype=np.float32))
 
 # name: (nodes, arguments of `make`): exact, ties included
 EXACT = {
@@ -64,6 +65,10 @@ EXACT = {
     "moved_input": ("f = Flatten(x)\ny = DequantizeLinear(f, xs, xz)", dict(constants=A, inputs=IMAGE, types={"x": U8})),
     "dynamic": ("q, s, z = DynamicQuantizeLinear(x)\na = MatMulInteger(q, w, z, wz)\nf = Cast<to=1>(a)\nt = Mul(s, ws)\n"
                 "y = Mul(f, t)", dict(constants=M, inputs=ROWS)),
+    "dynamic_fused": ("y = com.microsoft.DynamicQuantizeMatMul(x, w, ws, wz)", dict(constants=M, inputs=ROWS)),
+    "dynamic_fused_with_bias": ("y = com.microsoft.DynamicQuantizeMatMul(x, w, ws, wz, b)", dict(constants={**M, **PER_OUTPUT}, inputs=ROWS)),
+    "dynamic_to_float": ("q, s, z = DynamicQuantizeLinear(x)\ny = com.microsoft.MatMulIntegerToFloat(q, w, s, ws, z, wz)", dict(constants={**M, **PER_OUTPUT}, inputs=ROWS)),
+    "integers_to_float": ("y = com.microsoft.MatMulIntegerToFloat(x, w, xs, ws, xz)", dict(constants={**A, **M}, inputs=ROWS, types={"x": U8})),
     "dynamic_results": ("y, s, z = DynamicQuantizeLinear(x)", dict(inputs=ROWS, outputs=("y", "s", "z"), types={"y": U8, "z": U8})),
     "dynamic_beyond_2^24": ("q, s, z = DynamicQuantizeLinear(x)\na = MatMulInteger(q, w, z)\nf = Cast<to=1>(a)\ny = Mul(f, s)",
                             dict(constants={"w": integers((2000, 4), -128, 128, np.int8)}, inputs={"x": [3, 2000]})),

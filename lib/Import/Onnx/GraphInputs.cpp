@@ -126,7 +126,8 @@ quant::QuantizedType GraphImporter::findQuantizedType(StringRef name, int32_t el
       if (!needed.contains(&proto) || !row || found == proto.input().end() ||
           row->import == importQuantizeLinear)
         continue;
-      if (row->import == importConvInteger || row->import == importMatMulInteger)
+      if (llvm::is_contained({importConvInteger, importMatMulInteger, importMatMulIntegerToFloat},
+                             row->import))
         return makeUnitType(builder, elementType);
       bool isMoved = !row->takesQuantized || row->import == importIdentity;
       if (isMoved && proto.output_size() > 0)

@@ -48,27 +48,32 @@ static Value holdAsFloats(Node &node, Value integers, Value zeroPoint) {
                                      makeOne(node), zeroPoint);
 }
 
-LogicalResult octet::onnx_import::importDynamicQuantizeLinear(Node &node) {
+/// The results of DynamicQuantizeLinear on input 0.
+static FailureOr<std::array<Entry, 3>> quantizeInEachRun(Node &node) {
   auto x = node.value(0);
   if (failed(x))
     return failure();
   OpBuilder &builder = node.builder();
   auto getScalarType = [](Type element) { return RankedTensorType::get({}, element); };
-  auto params = ChooseQParamsOp::create(builder, node.loc(), getScalarType(node.f32()),
-                                        getScalarType(builder.getI32Type()), *x,
-                                        builder.getDenseI64ArrayAttr({0, 255}),
-                                        /*per_row=*/false, /*onnx=*/true);
+  auto params = ChooseQParamsOp::create(
+      builder, node.loc(), getScalarType(node.f32()), getScalarType(builder.getI32Type()), *x,
+      builder.getDenseI64ArrayAttr({0, 255}), /*per_row=*/false, /*onnx=*/true);
   Value integers = QuantizeDynamicOp::create(
       builder, node.loc(),
       RankedTensorType::get(shapeOf(*x), makeUnitType(builder, TensorProto::UINT8)), *x,
       params.getScale(), params.getZeroPoint());
-  Entry held{nullptr, holdAsFloats(node, integers, makeZeroPoint(node, 0)), TensorProto::UINT8};
   auto zeroPoint = node.cast(params.getZeroPoint(), node.f32());
-  if (failed(zeroPoint) || failed(node.setResult(held)) ||
-      (node.wants(1) && failed(node.setResult(params.getScale(), 1))))
+  if (failed(zeroPoint))
     return failure();
-  return node.wants(2) ? node.setResult(Entry{nullptr, *zeroPoint, TensorProto::UINT8}, 2)
-                       : success();
+  Value held = holdAsFloats(node, integers, makeZeroPoint(node, 0));
+  return std::array<Entry, 3>{Entry{nullptr, held, TensorProto::UINT8},
+                              Entry{nullptr, params.getScale()},
+                              Entry{nullptr, *zeroPoint, TensorProto::UINT8}};
+}
+
+LogicalResult octet::onnx_import::importDynamicQuantizeLinear(Node &node) {
+  auto results = quantizeInEachRun(node);
+  return failed(results) ? failure() : node.setResults(*results);
 }
 
 //===----------------------------------------------------------------------===//
@@ -230,6 +235,38 @@ LogicalResult octet::onnx_import::importMatMulInteger(Node &node) {
   if (node.rank(1) != 2)
     return node.unsupported("a second operand of shape " + printShape(node.shape(1)));
   return importIntegerProduct(node, importMatMul, 1);
+}
+
+/// The product's sums times both scales, and the bias, if there is one.
+static LogicalResult scaleSums(Node &node, FailureOr<Entry> sums, const Entry &scale,
+                               unsigned otherScale, unsigned bias) {
+  auto factor = node.compute<nn::MulOp>(node.toValue(scale), node.value(otherScale));
+  if (failed(sums))
+    return failure();
+  auto result = node.compute<nn::MulOp>(MaybeValue(sums->value), factor);
+  if (node.has(bias))
+    result = node.compute<nn::AddOp>(result, node.value(bias));
+  return node.setResult(result);
+}
+
+static Entry getEntry(Node &node, unsigned i) { return node.has(i) ? node.entry(i) : Entry(); }
+
+LogicalResult octet::onnx_import::importDynamicQuantizeMatMul(Node &node) {
+  auto x = quantizeInEachRun(node);
+  if (failed(x))
+    return failure();
+  auto &[integers, scale, zeroPoint] = *x;
+  return scaleSums(
+      node,
+      node.compose(importMatMulInteger, {integers, node.entry(1), zeroPoint, getEntry(node, 3)}),
+      scale, 2, 4);
+}
+
+LogicalResult octet::onnx_import::importMatMulIntegerToFloat(Node &node) {
+  return scaleSums(node,
+                   node.compose(importMatMulInteger, {node.entry(0), node.entry(1),
+                                                      getEntry(node, 4), getEntry(node, 5)}),
+                   node.entry(2), 3, 6);
 }
 
 //===----------------------------------------------------------------------===//
