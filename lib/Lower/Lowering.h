@@ -111,8 +111,8 @@ bool isChannelConstant(mlir::Value constant, mlir::Value value, int64_t channelA
 /// its quantize belong to its epilogue, whether the backend has a pattern for them or not [N.form].
 /// Makes one group of all, behind the last one; false if there are none.
 bool absorbReaders(mlir::Operation *product, int64_t channelAxis);
-/// The same of a product whose result is float, up to what is no such operator; further operands are
-/// floats of the result's shape.
+/// The same of a product whose result is float, up to what is no such operator; further operands
+/// are floats of the result's shape.
 bool absorbReadersOfFloats(mlir::Operation *product, int64_t channelAxis);
 
 /// For element-wise ops, which are lowered from the quantize behind them: whether there is one.
