@@ -134,6 +134,47 @@ def test_linear_layer(tool, driver, tmp_path, case):  # noqa: F811
             assert np.array_equal(got, wanted), f"{level}, {threads} threads: {np.count_nonzero(got != wanted)} of {wanted.size} differ"
 
 
+def make_onnx_case(folder, shape, outputs):
+    """The same of a layer as ONNX's files have it: sums times both scales, a bias, GELU."""
+    rng = np.random.default_rng(outputs)
+    weights, bias = rng.integers(-128, 128, (outputs, shape[-1])).astype(np.int8), rng.normal(size=outputs).astype(f32)
+    x = (rng.normal(size=shape) + 1).astype(f32)
+    x.ravel()[-1] = np.nan
+    result = (*shape[:-1], outputs)
+    kinds = {"q": f"tensor<{'x'.join(map(str, shape))}x!quant.uniform<u8:f32, 1.0>>", "w": f"tensor<{outputs}x{shape[-1]}x!quant.uniform<i8:f32, 1.0>>"}
+    (folder / "network.mlir").write_text(f"""
+func.func @main(%x: {kind(shape)} {{nn.name = "x"}}) -> ({kind(result)} {{nn.name = "y"}}) {{
+  %s, %z = octet.choose_qparams %x range [0, 255] onnx : ({kind(shape)}) -> (tensor<f32>, tensor<i32>)
+  %q = octet.quantize_dynamic %x by %s, %z : ({kind(shape)}, tensor<f32>, tensor<i32>) -> {kinds["q"]}
+  %one = nn.constant dense<1.0> : tensor<f32>
+  %c = nn.constant dense<0.0123> : tensor<f32>
+  %b = {constant(bias)}
+  %w = nn.constant dense<"0x{weights.tobytes().hex().upper()}"> : tensor<{outputs}x{shape[-1]}xi8> -> {kinds["w"]}
+  %d = octet.dequantize_dynamic %q by %one, %z : ({kinds["q"]}, tensor<f32>, tensor<i32>) -> {kind(shape)}
+  %f = octet.dequantize %w : ({kinds["w"]}) -> {kind(weights.shape)}
+  %a = nn.linear %d, %f : ({kind(shape)}, {kind(weights.shape)}) -> {kind(result)}
+  %t = nn.mul %s, %c : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %m = nn.mul %a, %t : ({kind(result)}, tensor<f32>) -> {kind(result)}
+  %r = nn.add %m, %b : ({kind(result)}, {kind(bias.shape)}) -> {kind(result)}
+  %y = nn.relu %r : ({kind(result)}) -> {kind(result)}
+  return %y : {kind(result)}
+}}
+""")
+    wanted = reference.relu(reference.linear_dynamic(x, weights, f32(0.0123), bias, onnx=True))
+    assert len(np.unique(wanted)) > 3
+    return [folder / "network.mlir", "--name=model", "--as-in-file"], x.ravel(), np.ascontiguousarray(wanted, f32).ravel().view(np.uint32)
+
+
+@pytest.mark.parametrize("shape, outputs", [((1, 64), 48), ((7, 30), 20), ((2, 3, 100), 33)])
+def test_linear_layer_of_onnx(tool, driver, tmp_path, shape, outputs):  # noqa: F811
+    options, given, wanted = make_onnx_case(tmp_path, shape, outputs)
+    library = tmp_path / "model.so"
+    done = tool("octet-compile", *options, "--cpu-level=" + ",".join(LEVELS), "-o", library)
+    assert "float [OCT" not in done.stderr
+    for level in filter(lambda level: supports(library, level), LEVELS):
+        assert np.array_equal(run_library(driver, library, level, 2, tmp_path, given), wanted), level
+
+
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_linear_layer_on_aarch64(tool, tmp_path, case):
     if reason := exactness.why_no_arm():

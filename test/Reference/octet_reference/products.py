@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .elementwise import fma
-from .quantization import QParams, choose_qparams, quantize_dynamic
+from .quantization import QParams, choose_qparams, choose_qparams_as_onnx, quantize_dynamic
 
 f32 = np.float32
 
@@ -89,9 +89,9 @@ def linear_integer(x, zero_point, w, bias):
     return acc if bias is None else acc + np.asarray(bias).astype(np.int64)
 
 
-def linear_dynamic(x, w, w_scale, bias=None, low=0, high=255, per_row=False):
-    """[N.dynamic_product] of x [..., K] in float and integers w [N, K] with scales [N] or []."""
-    scale, zero = choose_qparams(x, low, high, per_row)
+def linear_dynamic(x, w, w_scale, bias=None, low=0, high=255, per_row=False, onnx=False):
+    """[N.dynamic_product] of x [..., K] in float and integers w [N, K] with scales [N] or []; `onnx`: with scale and zero point of [N.dynamic]."""
+    scale, zero = choose_qparams_as_onnx(x) if onnx else choose_qparams(x, low, high, per_row)
     distances = (quantize_dynamic(x, scale, zero) - zero).astype(np.float64)
     acc = (distances @ w.astype(np.float64).T).astype(f32)  # the sums are exact in f64
     with np.errstate(all="ignore"):

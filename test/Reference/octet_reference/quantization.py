@@ -150,7 +150,7 @@ def choose_qparams_as_onnx(x):
     p, n = (f32(fold(np.where(np.isnan(x), f32(0), x), initial=0)) for fold in (np.max, np.min))
     with np.errstate(all="ignore"):
         scale = max((p - n) / f32(255), np.finfo(f32).tiny)
-        zero = np.rint(np.minimum(np.maximum(f32(0) - n / scale, f32(0)), f32(255)))
+        zero = np.rint(np.fmin(np.fmax(f32(0) - n / scale, f32(0)), f32(255)))
     return scale, np.int64(zero)
 
 
