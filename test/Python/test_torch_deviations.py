@@ -82,6 +82,7 @@ CASES = {
     "unread": (_unread, _static, None),
     "confused": (lambda m, x: m.a(m.relu(m.a(x))), _static, "fused for several calls"),
     "behind_dynamic": (lambda m, x: m.b(m.a(x)), lambda q: q.set_global(VALUES).set_module_name("a", ao.default_dynamic_qconfig), "behind dynamic"),
+    "lost_dynamic": (lambda m, x: torch.cat([m.b(x), m.a(x)], 1), lambda q: q.set_global(VALUES).set_module_name("a", ao.default_dynamic_qconfig), "lost dynamic"),
     "second_norm": (lambda m, x: m.other(m.norm(m.a(x))), _static, "second norm"),
     "norm_with_relu": (_norm_with_relu, _static, "norm with relu"),
     "ignored_entry": (lambda m, x: m.relu(m.a(x)), lambda q: q.set_global(VALUES).set_object_type(nn.Linear, None), "ignored entry"),

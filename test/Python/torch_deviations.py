@@ -184,6 +184,18 @@ def is_dynamic(reference):
     return any(is_dynamic_unit(node) for node in reference.graph.nodes)
 
 
+def has_lost_dynamic(prepared):
+    """Whether a layer whose QConfig is dynamic has a static observer in front: that of a concatenation behind it."""
+    qconfigs = prepared.meta["_observed_graph_module_attrs"].node_name_to_qconfig
+    for node in prepared.graph.nodes:
+        qconfig = qconfigs.get(node.name) if get_kind(prepared, node) in (nn.Linear, F.linear) else None
+        if qconfig and getattr(qconfig.activation(), "is_dynamic", False):
+            observers = (prepared.get_submodule(str(operand.target)) for operand in get_operands(node) if is_observer(prepared, operand))
+            if any(not getattr(observer, "is_dynamic", False) for observer in observers):
+                return True
+    return False
+
+
 def reads_dynamic(reference, mapping):
     """Whether more than an output reads the float result of a dynamic unit where others are static: PyTorch takes it for quantized."""
     def is_further(user):
@@ -197,6 +209,7 @@ def reads_dynamic(reference, mapping):
 def find_in_prepared(traced, prepared, backend, mapping):
     """The name of a deviation, or None."""
     rows = {"torn": lambda: is_torn(prepared, get_shared(backend)), "split": lambda: has_split_group(prepared),
+            "lost dynamic": lambda: has_lost_dynamic(prepared),
             "moves without patterns": lambda: lacks_moves(traced, backend),
             "trained norm and relu": lambda: splits_trained_norm(prepared), "ignored entry": lambda: ignores_entry(traced, prepared, mapping)}
     return next((name for name, holds in rows.items() if holds()), None)
