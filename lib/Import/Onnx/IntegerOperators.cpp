@@ -149,8 +149,9 @@ static Value getDynamicInput(Node &node) {
     return {};
   if (!node.has(2))
     return holdAsFloats(node, held.getInput(), makeZeroPoint(node, 0));
-  auto zeroPoint = getProducer<nn::CastOp>(node.entry(2));
-  return zeroPoint ? holdAsFloats(node, held.getInput(), zeroPoint.getInput()) : Value();
+  auto cast = getProducer<nn::CastOp>(node.entry(2));
+  bool isChosen = cast && cast.getInput().getDefiningOp<ChooseQParamsOp>();
+  return isChosen ? holdAsFloats(node, held.getInput(), cast.getInput()) : Value();
 }
 
 /// The largest sum of |w| over the weights of an output, which are `count` neighbours.
