@@ -10,7 +10,7 @@ onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 from deep_networks import make_inverted, make_mixer, make_residual, make_u_net, write_trained  # noqa: E402
 from onnx import helper  # noqa: E402
-from quantized_networks import I8, U8, compare, make_feed, open_onnxruntime  # noqa: E402
+from quantized_networks import I8, U8, compare, make, make_feed, open_onnxruntime  # noqa: E402
 from test_quantized_files import FORMS, compare_layers, list_integers, quantize_by_onnxruntime  # noqa: E402
 
 pytestmark = [pytest.mark.usefixtures("compiler"), pytest.mark.filterwarnings("ignore::octet.CompileWarning")]
@@ -93,6 +93,20 @@ def test_quantized_in_each_run(weights, per_channel, tmp_path):
     model = quantize_in_each_run(make_mixer(), tmp_path, weights, per_channel)
     different, _, largest = compare(model)
     assert different == 0, largest
+    assert {row.verdict for row in octet.compile(model.SerializeToString()).report if row.macs} == {"int8 to float"}
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize("weights, per_channel", [("QInt8", False), ("QInt8", True)])
+def test_recurrent_layers_are_quantized_in_each_run(direction, weights, per_channel, tmp_path):
+    """DynamicQuantizeLSTM, whose gates onnxruntime computes by other polynomials."""
+    count = 2 if direction == "bidirectional" else 1
+    model = make(f'y, h, c = LSTM<direction="{direction}", hidden_size=16>(x, w, r, b)', inputs={"x": [7, 2, 24]}, outputs=("y", "h", "c"),
+                 constants={"w": (count, 64, 24), "r": (count, 64, 16), "b": (count, 128)})
+    model = quantize_in_each_run(model, tmp_path, weights, per_channel)
+    assert [node.op_type for node in model.graph.node] == ["DynamicQuantizeLSTM"]
+    _, _, largest = compare(model)
+    assert largest <= 2e-6
     assert {row.verdict for row in octet.compile(model.SerializeToString()).report if row.macs} == {"int8 to float"}
 
 

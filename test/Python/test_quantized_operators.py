@@ -22,6 +22,7 @@ BIN = pathlib.Path(os.environ.get("OCTET_BIN", pathlib.Path(__file__).parents[2]
 TRANSPOSED = ("d = DequantizeLinear(x, xs, xz)\nwd = DequantizeLinear{}(w, ws, wz)\nt = ConvTranspose<{}>(d, wd)\n"
               "y = QuantizeLinear(t, ys, yz)")
 T = dict(w=integers((4, 5, 3, 3), -127, 128, np.int8), ws=SCALES[:5], wz=np.zeros(5, np.int8), ys=np.float32(0.1137))
+RECURRENT = "f = Reshape(x, n)\ng, h, c = com.microsoft.DynamicQuantizeLSTM<hidden_size=2>(f, w, u, , , , , , {})\ny = Relu(g)"
 PER_OUTPUT = dict(ws=SCALES, wz=np.zeros(8, np.int8), b=np.linspace(-1, 2, 8, dtype=np.float32))
 
 # name: (nodes, arguments of `make`): exact, ties included
@@ -226,6 +227,15 @@ BAD = {
                          "attribute to=6"),
     "zero points of a product": ("q, s, z = DynamicQuantizeLinear(x)\nm = MatMulInteger(q, w, z, wz)\ny = Cast<to=1>(m)",
                                  dict(w=np.zeros((8, 2), np.int8), wz=np.zeros(3, np.int8)), "has 3 zero points for a tensor of shape 8x2"),
+    "scales of a recurrent layer": (RECURRENT.format("s, z, t, v"), dict(n=np.array([8, 3, 8]), w=np.zeros((1, 8, 8), np.int8), u=np.zeros((1, 2, 8), np.int8),
+                                    s=np.ones(3, np.float32), z=np.zeros(3, np.int8), t=np.ones(1, np.float32), v=np.zeros(1, np.int8)),
+                                    "has 3 scales and 3 zero points of weights of shape 1x8x8"),
+    "recurrent layer without scales": (RECURRENT.format(", , t, v"), dict(n=np.array([8, 3, 8]), w=np.zeros((1, 8, 8), np.int8), u=np.zeros((1, 2, 8), np.int8),
+                                       t=np.ones(1, np.float32), v=np.zeros(1, np.int8)), "has weights without a scale or a zero point"),
+    "recurrent layer of floats": (RECURRENT.format("t, v, t, v"), dict(n=np.array([8, 3, 8]), w=np.zeros((1, 8, 8), np.float32), u=np.zeros((1, 2, 8), np.int8),
+                                  t=np.ones(1, np.float32), v=np.zeros(1, np.int8)), "has weights of FLOAT; expected 8-bit integers"),
+    "zero points of a recurrent layer": (RECURRENT.format("t, v, t, v"), dict(n=np.array([8, 3, 8]), w=np.zeros((1, 8, 8), np.int8), u=np.zeros((1, 2, 8), np.int8),
+                                         t=np.ones(1, np.float32), v=np.zeros(1, np.uint8)), "has a zero point of another type than its integers"),
     "type of a product's zero point": ("q, s, z = DynamicQuantizeLinear(x)\nm = MatMulInteger(q, w, z, wz)\ny = Cast<to=1>(m)",
                                        dict(w=np.zeros((8, 2), np.int8), wz=np.uint8(3)), "has a zero point of another type than its integers"),
 }

@@ -48,26 +48,43 @@ static Value holdAsFloats(Node &node, Value integers, Value zeroPoint) {
                                      makeOne(node), zeroPoint);
 }
 
+namespace {
+/// [N.dynamic]
+struct Dynamic {
+  Value integers, scale, zeroPoint;
+};
+} // namespace
+
+static Dynamic chooseAndQuantize(Node &node, Value x) {
+  OpBuilder &builder = node.builder();
+  auto getScalarType = [](Type element) { return RankedTensorType::get({}, element); };
+  auto params = ChooseQParamsOp::create(
+      builder, node.loc(), getScalarType(node.f32()), getScalarType(builder.getI32Type()), x,
+      builder.getDenseI64ArrayAttr({0, 255}), /*per_row=*/false, /*onnx=*/true);
+  auto type = RankedTensorType::get(shapeOf(x), makeUnitType(builder, TensorProto::UINT8));
+  Value integers = QuantizeDynamicOp::create(builder, node.loc(), type, x, params.getScale(),
+                                             params.getZeroPoint());
+  return {integers, params.getScale(), params.getZeroPoint()};
+}
+
+Value octet::onnx_import::roundInEachRun(Node &node, Value x) {
+  auto [integers, scale, zeroPoint] = chooseAndQuantize(node, x);
+  return DequantizeDynamicOp::create(node.builder(), node.loc(), x.getType(), integers, scale,
+                                     zeroPoint);
+}
+
 /// The results of DynamicQuantizeLinear on input 0.
 static FailureOr<std::array<Entry, 3>> quantizeInEachRun(Node &node) {
   auto x = node.value(0);
   if (failed(x))
     return failure();
-  OpBuilder &builder = node.builder();
-  auto getScalarType = [](Type element) { return RankedTensorType::get({}, element); };
-  auto params = ChooseQParamsOp::create(
-      builder, node.loc(), getScalarType(node.f32()), getScalarType(builder.getI32Type()), *x,
-      builder.getDenseI64ArrayAttr({0, 255}), /*per_row=*/false, /*onnx=*/true);
-  Value integers = QuantizeDynamicOp::create(
-      builder, node.loc(),
-      RankedTensorType::get(shapeOf(*x), makeUnitType(builder, TensorProto::UINT8)), *x,
-      params.getScale(), params.getZeroPoint());
-  auto zeroPoint = node.cast(params.getZeroPoint(), node.f32());
+  Dynamic dynamic = chooseAndQuantize(node, *x);
+  auto zeroPoint = node.cast(dynamic.zeroPoint, node.f32());
   if (failed(zeroPoint))
     return failure();
-  Value held = holdAsFloats(node, integers, makeZeroPoint(node, 0));
+  Value held = holdAsFloats(node, dynamic.integers, makeZeroPoint(node, 0));
   return std::array<Entry, 3>{Entry{nullptr, held, TensorProto::UINT8},
-                              Entry{nullptr, params.getScale()},
+                              Entry{nullptr, dynamic.scale},
                               Entry{nullptr, *zeroPoint, TensorProto::UINT8}};
 }
 

@@ -52,6 +52,9 @@ llvm::FailureOr<mlir::Value> reinterpret(Node &node, mlir::Value integers,
 /// Real numbers as integers of `type`.
 llvm::FailureOr<Entry> quantize(Node &node, const Entry &reals, mlir::quant::QuantizedType type);
 
+/// Real numbers as the integers of [N.dynamic] stand for them.
+mlir::Value roundInEachRun(Node &node, mlir::Value x);
+
 /// A quantized value as f32.
 mlir::Value makeReal(Node &node, mlir::Value quantized);
 

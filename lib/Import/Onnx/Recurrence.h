@@ -8,6 +8,7 @@
 #ifndef OCTET_LIB_IMPORT_ONNX_RECURRENCE_H
 #define OCTET_LIB_IMPORT_ONNX_RECURRENCE_H
 
+#include "Quantization.h"
 #include "RecurrentActivations.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -24,19 +25,35 @@ struct State {
 /// One RNN, GRU or LSTM.
 class Recurrence {
 public:
-  Recurrence(Node &node, Cell cell) : node(node), cell(cell) {}
+  Recurrence(Node &node, Cell cell, bool isDynamic = false)
+      : node(node), cell(cell), isDynamic(isDynamic) {}
   llvm::LogicalResult run();
 
 private:
-  enum { kInput, kWeights, kRecurrent, kBias, kLengths, kHidden, kCellState, kPeepholes };
+  enum {
+    kInput,
+    kWeights,
+    kRecurrent,
+    kBias,
+    kLengths,
+    kHidden,
+    kCellState,
+    kPeepholes,
+    kWeightScale, ///< of DynamicQuantizeLSTM, as what follows: zero points, the same of kRecurrent
+    kRecurrentScale = kWeightScale + 2
+  };
 
   llvm::LogicalResult readSizes();
-  llvm::LogicalResult checkConstant(unsigned i, ShapeRef expected, llvm::StringRef role);
+  llvm::LogicalResult checkConstant(unsigned i, ShapeRef expected, llvm::StringRef role,
+                                    bool isStored = false);
   llvm::LogicalResult readLengths();
   llvm::LogicalResult readActivations();
 
   /// Rows [begin, begin + count) of direction `d` of constant `i`.
   MaybeValue getPart(unsigned i, int64_t d, llvm::StringRef role, int64_t begin, int64_t count);
+  /// The same of weights that the file holds as integers, [inputs, rows].
+  MaybeValue getStoredPart(unsigned i, int64_t d, llvm::StringRef key, int64_t begin,
+                           int64_t count);
   /// Both biases of the gates, as far as they may be added to the input's product.
   MaybeValue getBias(int64_t d);
   State getInitialState(int64_t d);
@@ -58,7 +75,7 @@ private:
   MaybeValue linear(MaybeValue x, MaybeValue filter, MaybeValue bias = mlir::Value()) {
     if (llvm::failed(x) || llvm::failed(filter) || llvm::failed(bias))
       return llvm::failure();
-    return node.create<nn::LinearOp>(*x, *filter, *bias);
+    return node.create<nn::LinearOp>(isDynamic ? roundInEachRun(node, *x) : *x, *filter, *bias);
   }
   /// Activation `i` of direction `d`.
   MaybeValue apply(int64_t d, unsigned i, MaybeValue x);
@@ -76,6 +93,7 @@ private:
 
   Node &node;
   Cell cell;
+  bool isDynamic; ///< weights are integers, and products quantize what they read in each run
   llvm::StringRef direction;
   int64_t steps = 0, batch = 0, width = 0, size = 0, directions = 1;
   bool isBatchFirst = false;

@@ -11,6 +11,7 @@
 
 #include "Operators.h"
 #include "Recurrence.h"
+#include "TensorReader.h"
 
 using namespace mlir;
 using namespace octet;
@@ -23,15 +24,19 @@ static constexpr int64_t kMostSteps = 1024;
 // Sizes and parameters
 //===----------------------------------------------------------------------===//
 
-LogicalResult Recurrence::checkConstant(unsigned i, ShapeRef expected, StringRef role) {
+LogicalResult Recurrence::checkConstant(unsigned i, ShapeRef expected, StringRef role,
+                                        bool isStored) {
   if (!node.has(i))
     return success();
   const HostTensor *tensor = node.constant(i);
   if (!tensor)
     return node.unsupported(role + " that are no constants");
-  if (ShapeRef(tensor->shape) != expected || tensor->isInteger())
+  if (ShapeRef(tensor->shape) != expected)
     return node.invalid("has " + role + " of shape " + printShape(tensor->shape) + "; expected " +
                         printShape(expected));
+  if (tensor->isInteger() != isStored)
+    return node.invalid("has " + role + " of " + printElementType(tensor->elementType()) +
+                        "; expected " + (isStored ? "8-bit integers" : "floats"));
   return success();
 }
 
@@ -44,15 +49,19 @@ LogicalResult Recurrence::readSizes() {
     return node.invalid("has an input of shape " + printShape(shape) + " and weights of shape " +
                         printShape(node.shape(kWeights)) + "; expected three dimensions each");
   steps = shape[isBatchFirst ? 1 : 0], batch = shape[isBatchFirst ? 0 : 1], width = shape[2];
-  size = node.getInt("hidden_size", node.shape(kWeights)[1] / numGates());
+  size = node.getInt("hidden_size", node.shape(kWeights)[isDynamic ? 2 : 1] / numGates());
   if (size < 1 || size > kMaxElements / 8)
     return node.invalid("has hidden_size=" + Twine(size));
   if (steps > kMostSteps)
     return node.unsupported("a sequence of " + Twine(steps) + " steps (at most " +
                             Twine(kMostSteps) + ")");
   int64_t rows = numGates() * size;
-  if (failed(checkConstant(kWeights, {directions, rows, width}, "weights")) ||
-      failed(checkConstant(kRecurrent, {directions, rows, size}, "recurrent weights")) ||
+  auto checkWeights = [&](unsigned i, int64_t inputs, StringRef role) {
+    Shape shape = isDynamic ? Shape{directions, inputs, rows} : Shape{directions, rows, inputs};
+    return checkConstant(i, shape, role, /*isStored=*/isDynamic);
+  };
+  if (failed(checkWeights(kWeights, width, "weights")) ||
+      failed(checkWeights(kRecurrent, size, "recurrent weights")) ||
       failed(checkConstant(kBias, {directions, 2 * rows}, "biases")) ||
       failed(checkConstant(kPeepholes, {directions, 3 * size}, "peephole weights")))
     return failure();
@@ -111,6 +120,8 @@ MaybeValue Recurrence::getPart(unsigned i, int64_t d, StringRef role, int64_t be
   std::string key = (role + Twine(d)).str();
   if (auto found = parts.find(key); found != parts.end())
     return found->second;
+  if (isDynamic && (i == kWeights || i == kRecurrent))
+    return getStoredPart(i, d, key, begin, count);
   const HostTensor &tensor = *node.constant(i);
   Shape shape(ShapeRef(tensor.shape).drop_front());
   int64_t row = *countElements(ShapeRef(shape).drop_front());
@@ -119,6 +130,45 @@ MaybeValue Recurrence::getPart(unsigned i, int64_t d, StringRef role, int64_t be
   auto first = all.begin() + (d * tensor.shape[1] + begin) * row;
   auto value = node.materialize(
       {node.nameConstant(key), shape, std::vector<float>(first, first + count * row)});
+  if (succeeded(value))
+    parts[key] = *value;
+  return value;
+}
+
+MaybeValue Recurrence::getStoredPart(unsigned i, int64_t d, StringRef key, int64_t begin,
+                                     int64_t count) {
+  const HostTensor &tensor = *node.constant(i);
+  int64_t inputs = tensor.shape[1], rows = tensor.shape[2];
+  unsigned scale = i == kWeights ? kWeightScale : kRecurrentScale;
+  if (!node.has(scale) || !node.has(scale + 1))
+    return node.invalid("has weights without a scale or a zero point");
+  auto scales = node.floats(scale, "scales of weights");
+  auto zeroPoints = node.integers(scale + 1, "zero points of weights");
+  if (failed(scales) || failed(zeroPoints))
+    return failure();
+  bool isPerRow = (int64_t)scales->size() == directions * rows;
+  if (scales->size() != zeroPoints->size() || (!isPerRow && (int64_t)scales->size() != directions))
+    return node.invalid("has " + Twine(scales->size()) + " scales and " +
+                        Twine(zeroPoints->size()) + " zero points of weights of shape " +
+                        printShape(tensor.shape));
+  if (node.constant(scale + 1)->type != tensor.type)
+    return node.invalid("has a zero point of another type than its integers");
+  numerics::QuantParams params;
+  params.axis = isPerRow ? 0 : -1;
+  for (int64_t row = 0; row < (isPerRow ? count : 1); ++row) {
+    int64_t at = isPerRow ? d * rows + begin + row : d;
+    params.scales.push_back((*scales)[at]);
+    params.zeroPoints.push_back((*zeroPoints)[at]);
+  }
+  std::vector<int64_t> part(count * inputs);
+  for (int64_t row = 0; row < count; ++row)
+    for (int64_t k = 0; k < inputs; ++k)
+      part[row * inputs + k] = (*tensor.integers())[(d * inputs + k) * rows + begin + row];
+  auto type = makeQuantizedType(node, tensor.type, params);
+  if (failed(type))
+    return failure();
+  HostTensor stored{node.nameConstant(key), {count, inputs}, std::move(part), tensor.type};
+  auto value = node.toValue(dequantize(node, stored, *type));
   if (succeeded(value))
     parts[key] = *value;
   return value;
@@ -276,4 +326,7 @@ LogicalResult octet::onnx_import::importGRU(Node &node) {
 }
 LogicalResult octet::onnx_import::importLSTM(Node &node) {
   return Recurrence(node, Cell::lstm).run();
+}
+LogicalResult octet::onnx_import::importDynamicQuantizeLSTM(Node &node) {
+  return Recurrence(node, Cell::lstm, /*isDynamic=*/true).run();
 }
