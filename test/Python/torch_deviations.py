@@ -184,14 +184,16 @@ def is_dynamic(reference):
     return any(is_dynamic_unit(node) for node in reference.graph.nodes)
 
 
-def has_lost_dynamic(prepared):
-    """Whether a layer whose QConfig is dynamic has a static observer in front: that of a concatenation behind it."""
+def has_lost_dynamic(prepared, shared):
+    """Whether a layer whose QConfig is dynamic has the static observer of a concatenation behind it, or has lost its own with that of an operator in front."""
     qconfigs = prepared.meta["_observed_graph_module_attrs"].node_name_to_qconfig
     for node in prepared.graph.nodes:
         qconfig = qconfigs.get(node.name) if get_kind(prepared, node) in (nn.Linear, F.linear) else None
-        if qconfig and getattr(qconfig.activation(), "is_dynamic", False):
-            observers = (prepared.get_submodule(str(operand.target)) for operand in get_operands(node) if is_observer(prepared, operand))
-            if any(not getattr(observer, "is_dynamic", False) for observer in observers):
+        if not qconfig or not getattr(qconfig.activation(), "is_dynamic", False):
+            continue
+        for operand in get_operands(node):
+            kind = get_kind(prepared, operand)
+            if kind in shared or (is_observer(prepared, operand) and not getattr(prepared.get_submodule(str(operand.target)), "is_dynamic", False)):
                 return True
     return False
 
@@ -209,7 +211,7 @@ def reads_dynamic(reference, mapping):
 def find_in_prepared(traced, prepared, backend, mapping):
     """The name of a deviation, or None."""
     rows = {"torn": lambda: is_torn(prepared, get_shared(backend)), "split": lambda: has_split_group(prepared),
-            "lost dynamic": lambda: has_lost_dynamic(prepared),
+            "lost dynamic": lambda: has_lost_dynamic(prepared, get_shared(backend)),
             "moves without patterns": lambda: lacks_moves(traced, backend),
             "trained norm and relu": lambda: splits_trained_norm(prepared), "ignored entry": lambda: ignores_entry(traced, prepared, mapping)}
     return next((name for name, holds in rows.items() if holds()), None)
