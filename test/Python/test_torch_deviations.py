@@ -75,6 +75,14 @@ def _without_slices():
     return backend.set_backend_pattern_configs([config for config in full.configs if config.pattern is not torch.narrow])
 
 
+def _half_of_bytes():
+    half = ao.backend_config.DTypeWithConstraints(dtype=torch.quint8, quant_min_lower_bound=0, quant_max_upper_bound=127)
+    kind = ao.backend_config.DTypeConfig(input_dtype=half, output_dtype=torch.float, weight_dtype=torch.qint8, bias_dtype=torch.float, is_dynamic=True)
+    layer = ao.backend_config.BackendPatternConfig(nn.Linear).set_observation_type(ao.backend_config.ObservationType.OUTPUT_USE_DIFFERENT_OBSERVER_AS_INPUT)
+    layer.set_root_module(nn.Linear).set_reference_quantized_module(torch.ao.nn.quantized.reference.Linear).add_dtype_config(kind)
+    return ao.backend_config.BackendConfig("half").set_backend_pattern_config(layer)
+
+
 #: The module's function, its mapping, how the comparison of random modules knows it (unread results are not drawn), and another backend than the default.
 CASES = {
     "split": (lambda m, x: F.relu(F.linear(x, m.a.weight)), lambda q: q.set_global(VALUES).set_object_type(F.linear, NARROW), "split"),
@@ -83,6 +91,7 @@ CASES = {
     "confused": (lambda m, x: m.a(m.relu(m.a(x))), _static, "fused for several calls"),
     "behind_dynamic": (lambda m, x: m.b(m.a(x)), lambda q: q.set_global(VALUES).set_module_name("a", ao.default_dynamic_qconfig), "behind dynamic"),
     "lost_dynamic": (lambda m, x: torch.cat([m.b(x), m.a(x)], 1), lambda q: q.set_global(VALUES).set_module_name("a", ao.default_dynamic_qconfig), "lost dynamic"),
+    "exceeds_reduced": (lambda m, x: m.a(x), lambda q: q.set_module_name("a", ao.default_dynamic_qconfig), "exceeds reduced", _half_of_bytes),
     "second_norm": (lambda m, x: m.other(m.norm(m.a(x))), _static, "second norm"),
     "norm_with_relu": (_norm_with_relu, _static, "norm with relu"),
     "ignored_entry": (lambda m, x: m.relu(m.a(x)), lambda q: q.set_global(VALUES).set_object_type(nn.Linear, None), "ignored entry"),

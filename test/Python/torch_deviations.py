@@ -184,18 +184,28 @@ def is_dynamic(reference):
     return any(is_dynamic_unit(node) for node in reference.graph.nodes)
 
 
-def has_lost_dynamic(prepared, shared):
-    """Whether a layer whose QConfig is dynamic has the static observer of a concatenation behind it, or has lost its own with that of an operator in front."""
+def list_dynamic_layers(prepared):
+    """Linear layers whose QConfig is dynamic, and the observer that it asks for."""
     qconfigs = prepared.meta["_observed_graph_module_attrs"].node_name_to_qconfig
     for node in prepared.graph.nodes:
         qconfig = qconfigs.get(node.name) if get_kind(prepared, node) in (nn.Linear, F.linear) else None
-        if not qconfig or not getattr(qconfig.activation(), "is_dynamic", False):
-            continue
-        for operand in get_operands(node):
-            kind = get_kind(prepared, operand)
-            if kind in shared or (is_observer(prepared, operand) and not getattr(prepared.get_submodule(str(operand.target)), "is_dynamic", False)):
-                return True
-    return False
+        observer = qconfig and qconfig.activation()
+        if getattr(observer, "is_dynamic", False):
+            yield node, observer
+
+
+def has_lost_dynamic(prepared):
+    """Whether a layer whose QConfig is dynamic has a static observer in front: that of a concatenation behind it."""
+    observers = (prepared.get_submodule(str(operand.target)) for node, _ in list_dynamic_layers(prepared)
+                 for operand in get_operands(node) if is_observer(prepared, operand))
+    return any(not getattr(observer, "is_dynamic", False) for observer in observers)
+
+
+def exceeds_reduced(prepared, backend):
+    """Whether the range of a dynamic observer lies outside of that of the backend, though the kernels of x86 and fbgemm quantize to half of it."""
+    most = {config.pattern: min((kind.input_dtype_with_constraints.quant_max_upper_bound or 255 for kind in config.dtype_configs if kind.is_dynamic), default=255)
+            for config in backend.configs}
+    return any(observer.quant_max > most.get(get_kind(prepared, node), 255) for node, observer in list_dynamic_layers(prepared) if observer.dtype == torch.quint8)
 
 
 def reads_dynamic(reference, mapping):
@@ -211,7 +221,8 @@ def reads_dynamic(reference, mapping):
 def find_in_prepared(traced, prepared, backend, mapping):
     """The name of a deviation, or None."""
     rows = {"torn": lambda: is_torn(prepared, get_shared(backend)), "split": lambda: has_split_group(prepared),
-            "lost dynamic": lambda: has_lost_dynamic(prepared, get_shared(backend)),
+            "lost dynamic": lambda: has_lost_dynamic(prepared),
+            "exceeds reduced": lambda: exceeds_reduced(prepared, backend),
             "moves without patterns": lambda: lacks_moves(traced, backend),
             "trained norm and relu": lambda: splits_trained_norm(prepared), "ignored entry": lambda: ignores_entry(traced, prepared, mapping)}
     return next((name for name, holds in rows.items() if holds()), None)
