@@ -198,7 +198,7 @@ struct Calibrate : octet::impl::CalibratePassBase<Calibrate> {
     if (source.files.empty() && loadStatistics.empty())
       return llvm::createStringError("octet-calibrate has neither samples (octet-use-samples) nor "
                                      "statistics (load-statistics)");
-    llvm::Expected<StatisticsFiles> files = StatisticsFiles::open(getOperation(), loadStatistics);
+    llvm::Expected<StatisticsFiles> files = StatisticsFiles::open(&getContext(), loadStatistics);
     if (!files)
       return files.takeError();
     Statistics statistics = initStatistics(getOperation());

@@ -104,8 +104,7 @@ namespace {
 /// Chooses the observers of one block.
 class Chooser {
 public:
-  Chooser(const Plan &plan, bool mayWatchColumns)
-      : units(plan), edges(plan, units), mayWatchColumns(mayWatchColumns) {}
+  explicit Chooser(const Plan &plan) : units(plan), edges(plan, units) {}
 
   SmallVector<ObservedSet, 0> run() {
     SmallVector<ObservedSet, 0> sets;
@@ -122,11 +121,12 @@ private:
   void choose(ObservedSet &set, ArrayRef<const Edge *> members);
   void chooseTensorObserver(ObservedSet &set, ArrayRef<const Edge *> members);
   ObserverAttrInterface getFollowingObserver(ArrayRef<const Edge *> members);
+  QConfigAttr getAsker(const Edge &edge);
+  ObserverAttrInterface getColumnObserver(const ObservedSet &set, ArrayRef<const Edge *> members);
   void collectIgnoredReaders(ObservedSet &set);
 
   UnitIndex units;
   Edges edges;
-  const bool mayWatchColumns;
 };
 } // namespace
 
@@ -184,6 +184,32 @@ void Chooser::collectIgnoredReaders(ObservedSet &set) {
     }
 }
 
+/// The QConfig whose `activation` the edge asks for, or null.
+QConfigAttr Chooser::getAsker(const Edge &edge) {
+  const Decision *producer = edge.point.isSecond ? nullptr : units.getProducer(edge.point.value);
+  if (producer)
+    return producer->qconfig.getResult() ? QConfigAttr() : producer->qconfig;
+  for (OpOperand *use : edge.point.readers) {
+    QConfigAttr qconfig = units.lookup(use->getOwner())->qconfig;
+    if (qconfig.getActivation() == edge.wish)
+      return qconfig;
+  }
+  return nullptr;
+}
+
+/// The `column_activation` beside the `activation` that the set has, if the columns of all its
+/// values may be split; else null.
+ObserverAttrInterface Chooser::getColumnObserver(const ObservedSet &set,
+                                                 ArrayRef<const Edge *> members) {
+  bool hasOthers = llvm::any_of(members, [&](const Edge *edge) { return edges.hasOthers(*edge); });
+  if (hasOthers || !areSplittable(set.points, [&](Operation *op) { return units.lookup(op); }))
+    return nullptr;
+  for (const Edge *edge : edges.getByWish(members))
+    if (QConfigAttr asker = getAsker(*edge); asker && asker.getActivation() == set.observer)
+      return asker.getColumnActivation();
+  return nullptr;
+}
+
 void Chooser::choose(ObservedSet &set, ArrayRef<const Edge *> members) {
   if (members.size() == 1 && !members.front()->point.isSecond)
     set.observer = units.getChannelObserver(members.front()->point.value);
@@ -191,15 +217,11 @@ void Chooser::choose(ObservedSet &set, ArrayRef<const Edge *> members) {
   if (set.isPerChannel)
     return;
   chooseTensorObserver(set, members);
-  bool isOnlyOne = llvm::none_of(members, [&](const Edge *edge) { return edges.hasOthers(*edge); });
-  if (mayWatchColumns && isOnlyOne)
-    set.observer =
-        watchColumns(set.observer, set.points, [&](Operation *op) { return units.lookup(op); });
+  if (ObserverAttrInterface columns = getColumnObserver(set, members))
+    set.observer = columns;
 }
 
-SmallVector<ObservedSet, 0> octet::chooseObservers(const Plan &plan, bool mayWatchColumns) {
-  return Chooser(plan, mayWatchColumns).run();
-}
+SmallVector<ObservedSet, 0> octet::chooseObservers(const Plan &plan) { return Chooser(plan).run(); }
 
 //===----------------------------------------------------------------------===//
 // Explaining

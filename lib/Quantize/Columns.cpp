@@ -12,14 +12,12 @@
 using namespace mlir;
 using namespace octet;
 
-/// The sizes of a table of several rows with `numColumns` columns; a layer on a single row is as
-/// slow as its weights are read, which more columns would cost in full.
-static bool hasRows(Value value, int64_t &numColumns) {
+/// The columns of a value with several, however many rows it has: these differ among shapes of one
+/// network, whose observers are the same. Else 0.
+static int64_t getNumColumns(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
-  if (!type || !type.hasStaticShape() || type.getRank() == 0)
-    return false;
-  numColumns = type.getShape().back();
-  return numColumns > 1 && type.getNumElements() > numColumns;
+  bool hasColumns = type && type.getRank() > 0 && !type.isDynamicDim(type.getRank() - 1);
+  return hasColumns && type.getShape().back() > 1 ? type.getShape().back() : 0;
 }
 
 static bool isShared(const Unit &unit) {
@@ -48,31 +46,23 @@ bool octet::isSplittable(const Unit &unit, OpOperand &operand) {
   return true;
 }
 
-ObserverAttrInterface
-octet::watchColumns(ObserverAttrInterface observer, ArrayRef<ObservedPoint> points,
-                    llvm::function_ref<const Decision *(Operation *)> getDecision) {
-  auto plain = dyn_cast_or_null<MinMaxObserverAttr>(observer);
-  if (!plain)
-    return observer;
+bool octet::areSplittable(ArrayRef<ObservedPoint> points,
+                          llvm::function_ref<const Decision *(Operation *)> getDecision) {
   bool any = false;
-  int64_t numColumns = 0, others = 0;
+  int64_t numColumns = getNumColumns(points.front().value);
   for (const ObservedPoint &point : points) {
-    if (!hasRows(point.value, others) || (numColumns && others != numColumns))
-      return observer;
-    numColumns = others;
+    if (numColumns == 0 || getNumColumns(point.value) != numColumns)
+      return false;
     for (OpOperand *use : point.readers) {
       const Decision *reader = getDecision(use->getOwner());
       if (isShared(*reader->unit) && isa<nn::ReshapeOp>(reader->op))
         continue;
       if (!isSplittable(*reader->unit, *use))
-        return observer;
+        return false;
       any = true;
     }
   }
-  if (!any)
-    return observer;
-  return ColumnMinMaxObserverAttr::get(observer.getContext(), plain.getDtype(), plain.getScheme(),
-                                       plain.getRange(), plain.getEps(), plain.getReduceRange());
+  return any;
 }
 
 DenseSet<Operation *> octet::findSmallFirstLayers(const Plan &plan, double share) {

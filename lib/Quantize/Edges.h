@@ -107,8 +107,8 @@ private:
   llvm::SmallVector<unsigned, 0> leaders;
 };
 
-/// The observers of the plan's units. `mayWatchColumns`: columns may be split later.
-llvm::SmallVector<ObservedSet, 0> chooseObservers(const Plan &plan, bool mayWatchColumns);
+/// The observers of the plan's units.
+llvm::SmallVector<ObservedSet, 0> chooseObservers(const Plan &plan);
 
 } // namespace octet
 

@@ -33,7 +33,7 @@ struct LoadStatistics : octet::impl::LoadStatisticsPassBase<LoadStatistics> {
   llvm::Error load() {
     if (files.empty())
       return makeRemedyError("octet-load-statistics has no files", "give it some: files=...");
-    llvm::Expected<StatisticsFiles> opened = StatisticsFiles::open(getOperation(), files);
+    llvm::Expected<StatisticsFiles> opened = StatisticsFiles::open(&getContext(), files);
     if (!opened)
       return opened.takeError();
     Statistics statistics = initStatistics(getOperation());

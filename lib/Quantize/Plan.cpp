@@ -67,8 +67,6 @@ public:
 
   Plan run() {
     selectInterface();
-    // Further columns of one bucket would be other weights than those of the next.
-    bool mayWatchColumns = !function->getParentOp()->hasAttr(kBucketAttr);
     for (Block *block : getNetworkBlocks(function))
       for (Operation &op : *block) {
         auto trained = dyn_cast<FakeQuantizeOp>(op);
@@ -83,7 +81,7 @@ public:
       do
         keepFloatWhatIsNotRead();
       while (keepFloatOnFloats(plan));
-      plan.observed = chooseObservers(plan, mayWatchColumns);
+      plan.observed = chooseObservers(plan);
     } while (refuseWhatDoesNotFit());
     return std::move(plan);
   }

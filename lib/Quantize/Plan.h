@@ -52,11 +52,10 @@ bool keepFloatOnFloats(Plan &plan);
 int64_t countWeights(mlir::Operation *op);
 /// Whether octet-split-outliers may add columns to this operand of the unit and to the weights.
 bool isSplittable(const Unit &unit, mlir::OpOperand &operand);
-/// The observer of `points`, which share it: one that keeps statistics of columns where all that
-/// read them quantized are units whose columns may be split.
-ObserverAttrInterface
-watchColumns(ObserverAttrInterface observer, llvm::ArrayRef<ObservedPoint> points,
-             llvm::function_ref<const Decision *(mlir::Operation *)> getDecision);
+/// Whether all that read these values quantized, which share an observer, are units whose columns
+/// may be split.
+bool areSplittable(llvm::ArrayRef<ObservedPoint> points,
+                   llvm::function_ref<const Decision *(mlir::Operation *)> getDecision);
 /// The channels along `axis` that a slice takes of its operand; none if `op` is no slice.
 llvm::SmallVector<int64_t> getPart(mlir::Operation *op, int64_t axis);
 /// Operands of a unit that joins several values take the scale of its result, in `types` of

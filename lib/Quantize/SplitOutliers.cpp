@@ -150,6 +150,9 @@ struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
     if (!backend)
       return signalPassFailure();
     markAnalysesPreserved<PolicyAnalysis>();
+    // Further columns of one bucket would be other weights than those of the next.
+    if (getOperation()->hasAttr(kBucketAttr))
+      return;
     llvm::MapVector<Operation *, Candidate> candidates;
     getOperation().walk([&](ObserveOp op) {
       auto observer = SymbolTable::lookupNearestSymbolFrom<ObserverOp>(op, op.getObserverAttr());
@@ -167,8 +170,16 @@ struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
         split(cast<ObserverOp>(observer), candidate);
   }
 
+  /// A layer on a single row is as slow as its weights are read, which more columns would cost in
+  /// full.
+  static bool hasRows(RankedTensorType type) {
+    return type.hasStaticShape() && type.getRank() > 0 &&
+           type.getNumElements() > type.getShape().back();
+  }
+
   static void collect(Candidate &candidate, const Backend &backend, ObserveOp op) {
     candidate.observes.push_back(op);
+    candidate.isRefused |= !hasRows(op.getObservedType());
     for (OpOperand &use : op.getResult().getUses()) {
       DecisionAttr decision = getDecision(use.getOwner());
       if (!decision || decision.getVerdict() == Verdict::Float ||

@@ -116,33 +116,8 @@ static llvm::Expected<OwningOpRef<ModuleOp>> parseFile(MLIRContext *context, Str
   return std::move(file);
 }
 
-llvm::Expected<OwningOpRef<ModuleOp>> octet::openStatistics(ModuleOp module, StringRef path) {
-  llvm::Expected<OwningOpRef<ModuleOp>> file = parseFile(module.getContext(), path);
-  if (!file)
-    return file.takeError();
-  for (auto saved : (*file)->getOps<ObserverOp>())
-    if (auto observer = module.lookupSymbol<ObserverOp>(saved.getSymName()))
-      if (auto columns = dyn_cast<ColumnMinMaxObserverAttr>(observer.getObserver()))
-        if (columns.getPlain() == saved.getObserver())
-          observer.setObserverAttr(saved.getObserver());
-  return file;
-}
-
-/// The saved statistics for the network's observer; null if they are of another kind. Statistics of
-/// columns serve an observer of the whole, too.
-static std::optional<std::vector<char>> adaptStatistics(ObserverOp observer, ObserverOp saved) {
-  SmallVector<char> state = saved.getState();
-  std::vector<char> bytes(state.begin(), state.end());
-  if (observer.getObserver() == saved.getObserver())
-    return bytes;
-  auto columns = dyn_cast<ColumnMinMaxObserverAttr>(saved.getObserver());
-  if (!columns || columns.getPlain() != observer.getObserver())
-    return std::nullopt;
-  SmallVector<char> plain = columns.getPlainState(bytes);
-  return std::vector<char>(plain.begin(), plain.end());
-}
-
-llvm::Expected<Statistics> octet::readStatistics(ModuleOp module, ModuleOp file, StringRef path) {
+/// The statistics in `file` for the observers of `module`.
+static llvm::Expected<Statistics> readStatistics(ModuleOp module, ModuleOp file, StringRef path) {
   Statistics statistics, expected = initStatistics(module);
   for (auto saved : file.getOps<ObserverOp>()) {
     auto it = expected.find(saved.getSymName().str());
@@ -150,14 +125,14 @@ llvm::Expected<Statistics> octet::readStatistics(ModuleOp module, ModuleOp file,
       return makeMismatch(path,
                           "the network has no observer '" + escapeText(saved.getSymName()) + "'");
     auto observer = module.lookupSymbol<ObserverOp>(saved.getSymName());
-    std::optional<std::vector<char>> bytes = adaptStatistics(observer, saved);
-    if (!bytes)
+    if (observer.getObserver() != saved.getObserver())
       return makeMismatch(path, "observer '" + escapeText(saved.getSymName()) +
                                     "' is of another kind than the network's");
-    if (bytes->size() != it->second.bytes.size())
+    SmallVector<char> bytes = saved.getState();
+    if (bytes.size() != it->second.bytes.size())
       return makeMismatch(path, "the statistics of observer '" + escapeText(saved.getSymName()) +
                                     "' do not fit");
-    statistics[it->first] = {it->second.observed, std::move(*bytes)};
+    statistics[it->first] = {it->second.observed, {bytes.begin(), bytes.end()}};
   }
   for (auto &[symbol, state] : expected)
     if (!statistics.count(symbol))
@@ -176,11 +151,11 @@ llvm::Error octet::mergeStatistics(ModuleOp module, Statistics &statistics, cons
   return llvm::Error::success();
 }
 
-llvm::Expected<StatisticsFiles> StatisticsFiles::open(ModuleOp module,
+llvm::Expected<StatisticsFiles> StatisticsFiles::open(MLIRContext *context,
                                                       ArrayRef<std::string> paths) {
   StatisticsFiles opened;
   for (const std::string &path : paths) {
-    llvm::Expected<OwningOpRef<ModuleOp>> file = openStatistics(module, path);
+    llvm::Expected<OwningOpRef<ModuleOp>> file = parseFile(context, path);
     if (!file)
       return file.takeError();
     opened.files.emplace_back(path, std::move(*file));

@@ -49,6 +49,20 @@ octet.backend @b {
 
 // -----
 
+octet.qconfig_mapping @m {
+  // expected-error @+1 {{expected a column_activation of the type of the activation, but got #octet.column_min_max<dtype = si8> beside #octet.min_max<dtype = ui8>}}
+  octet.global #octet.qconfig<activation = #octet.min_max<dtype = ui8>, column_activation = #octet.column_min_max<dtype = si8>>
+}
+
+// -----
+
+octet.qconfig_mapping @m {
+  // expected-error @+1 {{expected a column_activation with one scale that follows the data, but got #octet.per_channel_min_max<dtype = ui8>}}
+  octet.global #octet.qconfig<activation = #octet.min_max<dtype = ui8>, column_activation = #octet.per_channel_min_max<dtype = ui8>>
+}
+
+// -----
+
 octet.backend @b {
   // expected-error @+1 {{'octet.dtypes' op expected an input beside 'dynamic'}}
   octet.dtypes @d dynamic weight = <si8>

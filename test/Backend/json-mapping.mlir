@@ -5,7 +5,7 @@
 // RUN: octet-opt %t/network.mlir --octet-attach-policy=qconfig-mapping=%t/including.json | FileCheck %s
 // CHECK: octet.qconfig_mapping @mapping {
 // CHECK-NEXT: octet.global none
-// CHECK-NEXT: octet.object_type "nn.sigmoid" #octet.qconfig<activation = #octet.min_max<dtype = ui8>, result =
+// CHECK-NEXT: octet.object_type "nn.sigmoid" #octet.qconfig<activation = #octet.mean_squared_error<dtype = ui8>, result =
 
 // DEFINE: %{file} =
 // DEFINE: %{wrong} = not octet-opt %t/network.mlir --octet-attach-policy=qconfig-mapping=%t/%{file}.json 2>&1 | FileCheck %s
@@ -38,7 +38,7 @@
 // QCONFIG: qconfig.json:1:1: error: expected null or an object with an "activation" as a QConfig
 // REDEFINE: %{file} = member
 // RUN: %{wrong} --check-prefix=MEMBER
-// MEMBER: member.json:1:1: error: expected "activation", "result", "weight" and "channel_activation" in a QConfig, but got "bias"
+// MEMBER: member.json:1:1: error: expected "activation", "result", "weight", "channel_activation" and "column_activation" in a QConfig, but got "bias"
 // REDEFINE: %{file} = observer
 // RUN: %{wrong} --check-prefix=OBSERVER
 // OBSERVER: observer.json:1:1: error: expected the text of an observer as "activation", such as "#octet.min_max<dtype = ui8>"
@@ -60,6 +60,7 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   "": {"activation": "#octet.min_max<dtype = ui8>", "weight": "#octet.min_max<dtype = si8>"},
   "object_type": [["nn.relu", null],
                   ["nn.sigmoid", {"activation": "#octet.min_max<dtype = ui8>", "channel_activation": "#octet.per_channel_min_max<dtype = ui8>",
+                                  "column_activation": "#octet.column_min_max<dtype = ui8>",
                                   "result": "#octet.fixed_qparams<ui8, scale = 1.0 : f32, zero_point = 0>"}]],
   "module_name": [["head", null]],
   "module_name_regex": [["b", null], ["a", null]],
@@ -75,7 +76,8 @@ octet.qconfig_mapping @mine {
   octet.module_name_regex "a" none
   octet.object_type "nn.relu" none
   octet.object_type "nn.sigmoid" #octet.qconfig<activation = #octet.min_max<dtype = ui8>,
-    channel_activation = #octet.per_channel_min_max<dtype = ui8>, result = #octet.fixed_qparams<ui8, scale = 1.0 : f32, zero_point = 0>>
+    channel_activation = #octet.per_channel_min_max<dtype = ui8>, column_activation = #octet.column_min_max<dtype = ui8>,
+    result = #octet.fixed_qparams<ui8, scale = 1.0 : f32, zero_point = 0>>
 }
 
 //--- including.json

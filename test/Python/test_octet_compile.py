@@ -222,8 +222,8 @@ def test_statistics_merge(run, tool, folder):
     ("octet.observer @other #octet.min_max<dtype = ui8> statistics dense<0> : tensor<8xi8>", "the network has no observer 'other'"),
     (r'octet.observer @"o\0Ather" #octet.min_max<dtype = ui8> statistics dense<0> : tensor<8xi8>', r"the network has no observer 'o\x0Ather'"),
     ("octet.observer @x #octet.min_max<dtype = si8> statistics dense<0> : tensor<8xi8>", "observer 'x' is of another kind"),
-    ("octet.observer @x #octet.min_max<dtype = ui8> statistics dense<0> : tensor<4xi8>", "the statistics of observer 'x' do not fit"),
-    ("octet.observer @x #octet.min_max<dtype = ui8>", "the statistics of observer 'x' do not fit"),
+    ("octet.observer @x #octet.mean_squared_error<dtype = ui8> statistics dense<0> : tensor<4xi8>", "the statistics of observer 'x' do not fit"),
+    ("octet.observer @x #octet.mean_squared_error<dtype = ui8>", "the statistics of observer 'x' do not fit"),
 ])
 def test_statistics_must_fit(refuse, folder, text, message):
     (folder / "wrong.stats").write_text(text)
@@ -281,13 +281,15 @@ def test_samples_that_overflow_are_named(refuse, folder, magnitude, where):
 
 
 def test_statistics_that_overflow_are_refused(run, refuse, folder):
-    run("--calibration-data=samples.npz", "--save-statistics=good.stats", "--stop-after=calibrate", "-o", "s.mlirbc")
+    (folder / "extremes.mlir").write_text("octet.qconfig_mapping @extremes { octet.global #octet.qconfig<activation = #octet.min_max<dtype = ui8>, weight = "
+                                          "#octet.per_channel_min_max<dtype = si8, scheme = symmetric, range = [-127, 127], axis = 0>> }")
+    run("--qconfig-mapping=extremes.mlir", "--calibration-data=samples.npz", "--save-statistics=good.stats", "--stop-after=calibrate", "-o", "s.mlirbc")
     zero_to_infinity = "[0.0, 0x7F800000]"
     text, count = re.subn(r"(@x #octet\.min_max<[^>]*> statistics dense<)\[[^]]*\]", rf"\g<1>{zero_to_infinity}",
                           (folder / "good.stats").read_text())
     assert count == 1
     (folder / "wrong.stats").write_text(text)
-    assert "the values of 'x': expected finite values" in refuse("--load-statistics=wrong.stats")
+    assert "the values of 'x': expected finite values" in refuse("--qconfig-mapping=extremes.mlir", "--load-statistics=wrong.stats")
 
 
 @pytest.mark.parametrize("tensor, index", [("w0", [1, 2, 0, 1]), ("b2", [3])])

@@ -67,6 +67,12 @@ def draw_line(index, width=320):
     return {"x": line[None]}
 
 
+def turn_line(index):
+    """A line as PP-OCR's classifier of directions reads it; every second one is upside down."""
+    line = draw_line(index, 192)["x"]
+    return {"x": np.ascontiguousarray(line[..., ::-1, ::-1]) if index % 2 else line}
+
+
 def make_image(index, name, size, scale, offset, is_last):
     """A picture as numbers x * scale + offset, channels first or last."""
     picture = read_picture(index, size) * np.float32(scale) + np.float32(offset)
@@ -159,12 +165,12 @@ class Case:
 
 
 def make_cases():
-    line = Case(draw_line, "characters", judge_lines)
+    line, turned = Case(draw_line, "characters", judge_lines), Case(turn_line, "same", judge_classes)
     picture = lambda **arguments: lambda index: make_image(index, **arguments)  # noqa: E731
+    page = Case(picture(name="x", size=(320, 320), scale=1 / 58, offset=-2.1, is_last=False), "SQNR", judge_noise)
     mtcnn = {"size": (160, 120), "scale": 1 / 128, "offset": -127.5 / 128, "is_last": True}
     return {
-        "ppocr4_rec": line, "ppocr5_rec": line,
-        "ppocr4_det": Case(picture(name="x", size=(320, 320), scale=1 / 58, offset=-2.1, is_last=False), "SQNR", judge_noise),
+        "ppocr4_rec": line, "ppocr5_rec": line, "ppocr4_cls": turned, "ppocr5_cls": turned, "ppocr4_det": page, "ppocr5_det": page,
         "nudenet": Case(picture(name="images", size=(320, 320), scale=1 / 255, offset=0, is_last=False), "boxes", judge_boxes),
         "magika": Case(read_bytes, "same", judge_classes),
         "mtcnn_pnet": Case(picture(name="input_1", **mtcnn), "same", judge_threshold(0.6, 1)),

@@ -38,18 +38,11 @@ llvm::Error mergeStatistics(mlir::ModuleOp module, Statistics &statistics, const
 
 /// The text of a file of statistics: the observers of a calibrated network.
 std::string printStatistics(mlir::ModuleOp module);
-/// Parses such a file. Where it has the range of a value and the network's observer asks for the
-/// range of each column, that observer becomes `min_max`.
-llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> openStatistics(mlir::ModuleOp module,
-                                                                 llvm::StringRef path);
-/// The statistics in `file` for the observers of `module`, behind openStatistics of every file.
-llvm::Expected<Statistics> readStatistics(mlir::ModuleOp module, mlir::ModuleOp file,
-                                          llvm::StringRef path);
 
-/// Several files: all are open before the observers of the network see anything.
+/// Several such files: all are parsed before the observers of the network see anything.
 class StatisticsFiles {
 public:
-  static llvm::Expected<StatisticsFiles> open(mlir::ModuleOp module,
+  static llvm::Expected<StatisticsFiles> open(mlir::MLIRContext *context,
                                               llvm::ArrayRef<std::string> paths);
   /// Merges those of each file that passes `check` into `statistics`.
   llvm::Error

@@ -1,10 +1,12 @@
-// The default observers of the CPU backend.
-#values = #octet.min_max<dtype = ui8>
+// The default observers of the CPU backend. A few large values would take most of the integers that the others need; those of
+// rows get further columns instead.
+#values = #octet.mean_squared_error<dtype = ui8>
 #channels = #octet.per_channel_min_max<dtype = ui8, axis = 1>
+#columns = #octet.column_min_max<dtype = ui8>
 #weights = #octet.per_channel_min_max<dtype = si8, scheme = symmetric, range = [-127, 127], axis = 0>
 
 octet.qconfig_mapping @cpu_default {
-  octet.global #octet.qconfig<activation = #values, weight = #weights, channel_activation = #channels>
+  octet.global #octet.qconfig<activation = #values, weight = #weights, channel_activation = #channels, column_activation = #columns>
 
   // Results whose range is known.
   octet.object_type "nn.sigmoid" #octet.qconfig<

@@ -19,6 +19,23 @@ using namespace octet;
 // Attributes
 //===----------------------------------------------------------------------===//
 
+LogicalResult QConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  ObserverAttrInterface activation, ObserverAttrInterface,
+                                  ObserverAttrInterface, ObserverAttrInterface,
+                                  ObserverAttrInterface columnActivation) {
+  if (!columnActivation)
+    return success();
+  ObserverSpec spec = columnActivation.getSpec();
+  if (spec.dtype != activation.getSpec().dtype)
+    return emitError() << "expected a column_activation of the type of the activation, but got "
+                       << columnActivation << " beside " << activation;
+  if (!spec.dtype || spec.isDynamic || spec.channelAxis || spec.fixedScale)
+    return emitError() << "expected a column_activation with one scale that follows the data, but "
+                          "got "
+                       << columnActivation;
+  return success();
+}
+
 LogicalResult DTypeAttr::verify(function_ref<InFlightDiagnostic()> emitError, Type type,
                                 ArrayRef<int64_t> range, FloatAttr scaleMin, FloatAttr scale,
                                 std::optional<int64_t> zeroPoint) {

@@ -67,12 +67,16 @@ def Octet_QConfigAttr : Octet_Attr<"QConfig", "qconfig"> {
   let description = [{
     `activation` observes inputs and results, `weight` weights. `result`, if given, observes the results instead, as for
     operators whose results have a known range. `channel_activation`, if given, replaces `activation` where the backend
-    allows one scale and zero point per channel. PyTorch: `QConfig`.
+    allows one scale and zero point per channel. `column_activation`, if given, replaces `activation` where all that read the
+    value quantized are layers whose columns octet-split-outliers may split. Errors: a `column_activation` of another type than `activation`,
+    or with other than one scale that follows the data. PyTorch: `QConfig`.
   }];
   let parameters = (ins "::octet::ObserverAttrInterface":$activation, OptionalParameter<"::octet::ObserverAttrInterface">:$result,
       OptionalParameter<"::octet::ObserverAttrInterface">:$weight,
-      OptionalParameter<"::octet::ObserverAttrInterface">:$channel_activation);
+      OptionalParameter<"::octet::ObserverAttrInterface">:$channel_activation,
+      OptionalParameter<"::octet::ObserverAttrInterface">:$column_activation);
   let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
 }
 
 class Octet_ConstraintAttr<string name, string attrMnemonic>

@@ -103,15 +103,14 @@ def Octet_ColumnMinMaxObserver : Octet_RangeObserver<"ColumnMinMaxObserver", "co
   let summary = "the smallest and the largest value of every column, for one scale";
   let description = [{
     The scale is that of `min_max`; the statistics are one range per index of the last dimension, which tell octet-split-outliers
-    the columns that are far wider than the others. octet-prepare puts it in place of `min_max` where columns may be split. Source:
-    [N.stat.min_max]; PyTorch: no counterpart.
+    the columns that are far wider than the others. As `column_activation` of a QConfig it observes the values whose columns may
+    be split. Source: [N.stat.min_max]; PyTorch: no counterpart.
   }] # rangeDescription;
   let extraClassDeclaration = [{
     /// The smallest and the largest value of each column.
     ::llvm::SmallVector<std::pair<float, float>, 0> getColumns(::llvm::ArrayRef<char> state) const;
-    /// `min_max` with the same parameters, and what it would have kept where this one kept `state`.
+    /// `min_max` with the same parameters.
     ::octet::ObserverAttrInterface getPlain() const;
-    ::llvm::SmallVector<char> getPlainState(::llvm::ArrayRef<char> state) const;
   }];
 }
 
@@ -164,8 +163,9 @@ def Octet_MeanSquaredErrorObserver : Octet_RangeObserver<"MeanSquaredErrorObserv
   let description = [{
     Counts as `#octet.histogram` does, with `axis` in 256 bins of either sign for every index of that dimension. Of parts of
     both ends of the range seen, in steps of 1/128, those with the least expected error are searched, each error with the
-    scale and zero point that the parts lead to. Errors: a negative axis; a tensor without that dimension. Source:
-    [N.stat.histogram], [N.stat.squared_error]; PyTorch: no counterpart.
+    scale and zero point that the parts lead to; squared errors of values outside count four times, since they have one
+    direction. Errors: a negative axis; a tensor without that dimension. Source: [N.stat.histogram], [N.stat.squared_error];
+    PyTorch: no counterpart.
   }] # rangeDescription;
 }
 

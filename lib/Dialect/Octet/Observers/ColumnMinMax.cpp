@@ -86,12 +86,6 @@ static ValueRange32 getRangeOfAll(ArrayRef<std::pair<float, float>> columns) {
   return all;
 }
 
-SmallVector<char> ColumnMinMaxObserverAttr::getPlainState(ArrayRef<char> state) const {
-  ValueRange32 all = getRangeOfAll(getColumns(state));
-  auto *bytes = reinterpret_cast<const char *>(&all);
-  return SmallVector<char>(bytes, bytes + sizeof(all));
-}
-
 FailureOr<quant::QuantizedType>
 ColumnMinMaxObserverAttr::getQuantizedType(EmitError emitError, RankedTensorType,
                                            ArrayRef<char> state) const {

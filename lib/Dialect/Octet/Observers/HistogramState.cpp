@@ -104,7 +104,8 @@ FailureOr<Histogram> HistogramKind::read(EmitError emitError, ArrayRef<char> sta
   if (!(isFinite || header.range.isEmpty()) || header.exponent < kMinExponent ||
       header.exponent > 128 - binBits)
     return emitError() << "expected the statistics of a histogram, but got damaged ones";
-  return Histogram{header, counts.take_front(numBins), counts.slice(numBins, numBins)};
+  return Histogram{header, counts.take_front(numBins), counts.slice(numBins, numBins),
+                   counts[2 * numBins]};
 }
 
 double Histogram::getBinWidth() const { return std::ldexp(1.0, header.exponent); }

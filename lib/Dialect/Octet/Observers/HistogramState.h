@@ -31,6 +31,7 @@ struct Histogram {
   HistogramHeader header;
   /// The bins for values from 0 upwards, and those for negative ones by magnitude.
   llvm::ArrayRef<int64_t> positive, negative;
+  int64_t infinities;
 
   int64_t getNumBins() const { return positive.size(); }
   double getBinWidth() const;

@@ -21,6 +21,9 @@ using namespace octet;
 static constexpr int64_t kParts = 128;
 /// How often each end moves on its own.
 static constexpr int kRounds = 4;
+/// What the square of an error outside of the range counts: it has one direction and is that of the
+/// largest values, while rounding errors cancel out where a later layer adds many.
+static constexpr double kSaturation = 4;
 
 static HistogramKind getKind(std::optional<int64_t> axis) {
   return axis ? HistogramKind{8} : kWholeHistogram;
@@ -102,13 +105,13 @@ void MeanSquaredErrorObserverAttr::emitUpdate(OpBuilder &builder, Location loc,
 }
 
 /// Integral of the squared distance from `bound` over [low, high], of values of density 1.
-static double getSaturation(double low, double high, double bound) {
+static double getSquares(double low, double high, double bound) {
   double u = low - bound, v = high - bound;
   return (v * v * v - u * u * u) / 3;
 }
 
 /// The expected squared error of the counted values: a step's twelfth inside of what the integers
-/// stand for, the distance from it outside.
+/// stand for, more than the squared distance from it outside.
 static double getError(const Histogram &histogram, const QuantTarget &target,
                        ScaleAndZeroPoint params) {
   double least = (double)(target.quantMin - params.zeroPoint) * params.scale,
@@ -117,13 +120,14 @@ static double getError(const Histogram &histogram, const QuantTarget &target,
   histogram.forEachBin([&](double low, double high, int64_t count) {
     if (low >= high) { // the bin holds one number
       double distance = std::max({least - low, low - most, 0.0});
-      error += count * (distance > 0 ? distance * distance : rounding);
+      error += count * (distance > 0 ? kSaturation * distance * distance : rounding);
       return;
     }
     double density = count / (high - low);
     double first = std::clamp(least, low, high), last = std::clamp(most, low, high);
     error += density * (last - first) * rounding;
-    error += density * (getSaturation(low, first, least) + getSaturation(last, high, most));
+    double outside = getSquares(low, first, least) + getSquares(last, high, most);
+    error += density * kSaturation * outside;
   });
   return error;
 }
@@ -174,6 +178,15 @@ static ValueRange32 searchParts(const Histogram &histogram, const QuantTarget &t
   return search.getRange(search.low, search.high);
 }
 
+/// Refuses what a smaller range would hide: values, or a range, beyond the largest f32.
+static LogicalResult checkFinite(EmitError emitError, const QuantTarget &target,
+                                 const Histogram &histogram) {
+  if (histogram.infinities)
+    return emitError() << "expected finite values, but the observer has seen "
+                       << histogram.infinities << " infinite ones";
+  return success(succeeded(getQuantizedTypeOfRange(emitError, target, histogram.header.range)));
+}
+
 FailureOr<quant::QuantizedType>
 MeanSquaredErrorObserverAttr::getQuantizedType(EmitError emitError, RankedTensorType observed,
                                                ArrayRef<char> state) const {
@@ -184,7 +197,7 @@ MeanSquaredErrorObserverAttr::getQuantizedType(EmitError emitError, RankedTensor
   SmallVector<ValueRange32> ranges;
   for (int64_t channel = 0; channel < getNumHistograms(observed, getAxis()); ++channel) {
     FailureOr<Histogram> histogram = kind.read(emitError, slice(state, kind, channel));
-    if (failed(histogram))
+    if (failed(histogram) || failed(checkFinite(emitError, target, *histogram)))
       return failure();
     ranges.push_back(searchParts(*histogram, target));
   }

@@ -1,0 +1,42 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Ranges that the default mapping gives to values, against the extremes that were seen [N.stat.squared_error]."""
+import numpy as np
+import pytest
+
+octet = pytest.importorskip("octet")
+pytest.importorskip("onnx")
+from onnx_networks import make_network  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("compiler")
+
+SHAPE = (1, 8, 256, 256)
+
+
+@pytest.fixture
+def extremes(source, tmp_path):
+    """The path of the default mapping with the extremes as ranges."""
+    text = (source / "lib" / "Backend" / "backends" / "cpu_default_mapping.mlir").read_text()
+    assert text.count("#octet.mean_squared_error<dtype = ui8>") == 1
+    (tmp_path / "extremes.mlir").write_text(text.replace("#octet.mean_squared_error<dtype = ui8>", "#octet.min_max<dtype = ui8>"))
+    return str(tmp_path / "extremes.mlir")
+
+
+def get_decibels(expected, got):
+    return 10 * np.log10(np.mean(expected.astype(np.float64) ** 2) / np.mean((expected - got).astype(np.float64) ** 2))
+
+
+@pytest.mark.parametrize("largest, gain", [(20, 6), (1, -0.5)])
+def test_a_few_large_values_do_not_take_the_integers(largest, gain, extremes):
+    """Of eight million normal values that calibrate one is as large as `largest`; those that judge are like all others."""
+    random = np.random.default_rng(7)
+    near_identity = (np.eye(8) + random.normal(0, 0.02, (8, 8))).astype(np.float32)
+    network = make_network("r = Conv(x, w)\na = Relu(r)\ny = Conv(a, w)", inputs={"x": list(SHAPE)},
+                           constants={"w": near_identity[:, :, None, None]}).SerializeToString()
+    data = random.normal(size=(16, *SHAPE)).astype(np.float32)
+    data[0, 0, 0, 0, 0] = largest
+    x = random.normal(size=SHAPE).astype(np.float32)
+    expected = octet.compile(network)(x)["y"]
+    on, off = (get_decibels(expected, octet.compile(network, calibration_data={"x": data}, **options)(x)["y"])
+               for options in ({}, {"qconfig_mapping": extremes}))
+    assert on > off + gain, (on, off)
