@@ -105,28 +105,6 @@ def test_signed_activations(tool, driver, tmp_path, seed):
         np.testing.assert_array_equal(values.view(np.uint32), results[1][name].view(np.uint32))
 
 
-class FloatBiases(random_networks.Writer):
-    """Biases that are no whole multiples of the scales of sums; some are as large as all results, some beyond them."""
-    others = 0  # that are no numbers
-
-    def bias(self, scale):
-        spread = self.rng.choice([2000, 30000, 3e9], len(scale), p=[0.8, 0.15, 0.05])
-        values = (self.rng.normal(size=len(scale)) * spread * scale).astype(np.float32)
-        values[:self.others] = [np.inf, -np.inf, np.nan][:min(self.others, len(scale))]
-        return self.constant(values, "f32")
-
-
-@pytest.mark.parametrize("seed, others", [(10, 0), (11, 0), (12, 0), (13, 0), (15, 0), (16, 0), (10, 3)])
-def test_float_biases(tool, driver, tmp_path, monkeypatch, seed, others):
-    """[N.float_bias] in all forms of products, at all levels."""
-    monkeypatch.setattr(random_networks, "Writer", FloatBiases)
-    monkeypatch.setattr(FloatBiases, "others", others)
-    text, shape = random_networks.random_network(seed)
-    check(tool, driver, tmp_path, text, shape, seed)
-    tool("octet-compile", tmp_path / "model.mlir", "--stop-after=lower", "-o", tmp_path / "lowered.mlirbc")
-    assert "i32:f32" not in (tmp_path / "lowered.mlir").read_text()
-
-
 def test_mean_of_nothing(tool, driver, tmp_path):
     """Dilated windows whose taps all miss the input: 0 times infinity is NaN, which is stored as the zero point."""
     writer = random_networks.Writer(0, (1, 20, 2, 9))

@@ -96,8 +96,22 @@ float Epilogue::addFactorsOfBody(MutableArrayRef<float> factors, MutableArrayRef
   return getEpilogueRange(fused, {-bound, bound}).getMagnitude();
 }
 
-/// M[c] or S[c], B[c] or b[c], the residual's M, and whether their products are small enough to be rounded
-/// without a clamp.
+/// [N.residual] The operand that is added, and its M. The largest magnitude of their products.
+float Epilogue::addResidual(const QuantParams &out, size_t numOutputs) {
+  QuantParams skip = paramsOf(getResidual());
+  SmallVector<float> factors;
+  for (size_t c = 0; c < std::max(skip.scales.size(), out.scales.size()); ++c)
+    factors.push_back(numerics::residualMultiplier(skip.getScale(c), out.getScale(c)));
+  float bound = 512 * *llvm::max_element(factors);
+  if (factors.size() == 1)
+    factors.assign(numOutputs, factors[0]);
+  residual = signature.addTensor(getResidual());
+  residualMultiplier = signature.addParameters(ArrayRef<float>(factors), block);
+  return bound;
+}
+
+/// M[c] or S[c], B[c] or b[c], the residual's M, and whether their products are small enough to be
+/// rounded without a clamp.
 void Epilogue::addMultipliers() {
   Value input = fused.getInput(), filter = fused.getOuter(fused.product->getOperand(1));
   SmallVector<float> factors = getAccumulatorScales(input, filter);
@@ -124,19 +138,8 @@ void Epilogue::addMultipliers() {
       factor = numerics::requantizeMultiplier(factor, out.getScale(c));
     for (auto [c, addend] : llvm::enumerate(added))
       addend = numerics::addend(addend, out.getScale(c));
-    if (form == Form::residual) {
-      QuantParams skip = paramsOf(getResidual());
-      SmallVector<float> skipFactors;
-      for (size_t c = 0; c < std::max(skip.scales.size(), out.scales.size()); ++c)
-        skipFactors.push_back(numerics::residualMultiplier(skip.getScale(c), out.getScale(c)));
-      bound = 512 * *llvm::max_element(skipFactors);
-      if (skipFactors.size() == 1)
-        skipFactors.assign(factors.size(), skipFactors[0]);
-      residual = signature.addTensor(getResidual());
-      residualMultiplier = signature.addParameters(ArrayRef<float>(skipFactors), block);
-    }
-    float residualBound = bound;
-    bound = std::max(bound, getProductBound(fused, factors, added));
+    float residualBound = form == Form::residual ? addResidual(out, factors.size()) : 0;
+    bound = std::max(residualBound, getProductBound(fused, factors, added));
     shifted.replaceMultipliers(factors);
     float most = shifted ? shifted.getProductBound(factors, added) : bound;
     isProvenWord = residualBound + most < kMostInWord;
@@ -278,8 +281,8 @@ Value Epilogue::sumToFloat(KernelBuilder &b, ValueRange args, Value sum, Value p
   return b.sub(b.bitcast(sum, b.getF32Type()), middle);
 }
 
-/// [N.requantize], [N.float_bias] The sum times its multiplier, and what is added; sums below zero may give anything below zero where
-/// these begin at the least float.
+/// [N.requantize], [N.float_bias] The sum times its multiplier, and what is added; sums below zero
+/// may give anything below zero where these begin at the least float.
 Value Epilogue::scaleSum(KernelBuilder &b, ValueRange args, Value acc, Value factor, Value addend,
                          Value position, int64_t laneAxis) const {
   if (leastProducts < 0) {
@@ -340,9 +343,8 @@ Value Epilogue::emit(KernelBuilder &b, ValueRange args, Value acc, Value positio
     return finish(b, args, scaleSum(b, args, acc, factor, other, position, laneAxis), position,
                   laneAxis);
   }
-  Value value = form == Form::floats
-                    ? acc
-                    : scaleSum(b, args, acc, factor, addend, position, laneAxis);
+  Value value =
+      form == Form::floats ? acc : scaleSum(b, args, acc, factor, addend, position, laneAxis);
   if (rounding >= 0)
     value = emitRounding(b, args, value);
   llvm::DenseMap<Value, Value> known{{fused.getProductValue(), value}};

@@ -67,6 +67,7 @@ private:
   Interval addRounding(llvm::MutableArrayRef<float> factors, llvm::MutableArrayRef<float> addends);
   float addFactorsOfBody(llvm::MutableArrayRef<float> factors,
                          llvm::MutableArrayRef<float> addends);
+  float addResidual(const QuantParams &out, size_t numOutputs);
   mlir::Value emitRounding(KernelBuilder &b, mlir::ValueRange args, mlir::Value scaled) const;
   /// An accumulator as f32.
   mlir::Value sumToFloat(KernelBuilder &b, mlir::ValueRange args, mlir::Value sum,
@@ -95,7 +96,7 @@ private:
   int64_t quarterStride = 0;                   ///< 0: lanes are side by side
   int64_t period = 0;                          ///< 0: lanes are different channels
   int result, multiplier = -1;                 ///< multiplier: M[c] or S[c]
-  int addends = -1;            ///< B[c] or b[c] of a bias in floats
+  int addends = -1;                            ///< B[c] or b[c] of a bias in floats
   int middles = -1;                            ///< what is taken off the floats that sums are
   int leastProducts = -1;                      ///< what sums begin with, times M[c]: -2^23 * M[c]
   int scales = -1, reciprocals = -1,

@@ -43,8 +43,8 @@ float codegen::getProductBound(const FusedOp &fused, ArrayRef<float> factors,
   float bound = 0;
   auto sums = numerics::accumulatorBounds(getProductTypes(input, filter), *weights, *bias);
   for (auto [c, sum] : llvm::enumerate(sums))
-    bound = std::max(
-        bound, numerics::productBound(sum, factors[c], addends.empty() ? 0 : addends[c]));
+    bound =
+        std::max(bound, numerics::productBound(sum, factors[c], addends.empty() ? 0 : addends[c]));
   return bound;
 }
 

@@ -49,8 +49,7 @@ bool hasFloatBias(const FusedOp &fused);
 /// The values of the product's bias; empty if it has none, or for int32_t a float one. Fails if it
 /// is not a constant of T.
 template <typename T> llvm::FailureOr<llvm::SmallVector<T, 0>> getBiasValues(const FusedOp &fused) {
-  if (fused.product->getNumOperands() < 3 ||
-      (std::is_same_v<T, int32_t> && hasFloatBias(fused)))
+  if (fused.product->getNumOperands() < 3 || (std::is_same_v<T, int32_t> && hasFloatBias(fused)))
     return llvm::SmallVector<T, 0>();
   return nn::getConstantValues<T>(fused.getOuter(fused.product->getOperand(2)));
 }
