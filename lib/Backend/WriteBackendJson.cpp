@@ -54,10 +54,13 @@ static FailureOr<json::Value> writeDTypes(DTypesOp dtypes) {
       return dtypes.emitOpError("has no counterpart in PyTorch: ") << dtype.getType();
     object[name] = writeDType(dtype, fx ? fx.getAs<DictionaryAttr>(name) : DictionaryAttr());
   }
-  if (dtypes.getBias() && getFxName(*dtypes.getBias()).empty())
-    return dtypes.emitOpError("has no counterpart in PyTorch: ") << *dtypes.getBias();
-  if (dtypes.getBias())
-    object["bias_dtype"] = getFxName(*dtypes.getBias());
+  if (std::optional<Type> bias = dtypes.getBias()) {
+    // PyTorch has the type in the network; what a kernel makes of the bias, it does not say.
+    Type given = bias->isSignedInteger(32) ? Float32Type::get(dtypes.getContext()) : *bias;
+    if (getFxName(given).empty())
+      return dtypes.emitOpError("has no counterpart in PyTorch: ") << given;
+    object["bias_dtype"] = getFxName(given);
+  }
   if (dtypes.getDynamic())
     object["is_dynamic"] = true;
   return json::Value(std::move(object));

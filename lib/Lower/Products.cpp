@@ -42,6 +42,21 @@ static bool isBiasSupported(QuantizedType bias, const ProductTypes &types) {
   });
 }
 
+/// The bias in units of the accumulator; nothing if it is added to the product in floats, by
+/// [N.float_bias]. Fails if it has another form, or is not constant.
+static LogicalResult readBias(Value bias, const ProductTypes &types,
+                              SmallVector<int32_t, 0> &offsets) {
+  if (!bias)
+    return failure();
+  if (!isa<QuantizedType>(getElementTypeOrSelf(bias.getType())))
+    return nn::getConstantValues<float>(bias);
+  auto values = nn::getConstantValues<int32_t>(bias);
+  if (failed(values) || !isBiasSupported(getQuantizedType(bias), types))
+    return failure();
+  offsets = std::move(*values);
+  return success();
+}
+
 /// Whether `product` on these quantized operands has the integer form [N.accumulate], with the
 /// proof of [N.overflow].
 static Outcome checkProduct(nn::ProductOpInterface product, ArrayRef<Value> operands) {
@@ -57,14 +72,8 @@ static Outcome checkProduct(nn::ProductOpInterface product, ArrayRef<Value> oper
   int64_t numOutputs = cast<RankedTensorType>(operands[1].getType()).getDimSize(0);
   ProductTypes types(input, filter, numOutputs);
   SmallVector<int32_t, 0> offsets;
-  if (operands.size() > 2) {
-    FailureOr<SmallVector<int32_t, 0>> bias = failure();
-    if (operands[2])
-      bias = nn::getConstantValues<int32_t>(operands[2]);
-    if (failed(bias) || !isBiasSupported(getQuantizedType(operands[2]), types))
-      return Outcome::Bias;
-    offsets = std::move(*bias);
-  }
+  if (operands.size() > 2 && failed(readBias(operands[2], types, offsets)))
+    return Outcome::Bias;
   bool fits = llvm::all_of(numerics::accumulatorBounds(types, *weights, offsets),
                            [](int64_t bound) { return bound <= numerics::kMaxAccumulator; });
   return fits ? Outcome::Lowered : Outcome::Overflow;
@@ -83,6 +92,16 @@ static Outcome checkMatmul(nn::MatmulOp product, ArrayRef<Value> operands) {
   return depth <= numerics::kMaxAccumulator / (255 * 255) ? Outcome::Lowered : Outcome::Overflow;
 }
 
+/// The quantized tensors behind the operands, by the operands in the network; a float bias is what
+/// it is. Null where there are none.
+static SmallVector<Value> getSources(nn::ProductOpInterface product,
+                                     llvm::function_ref<Value(Value)> getOuter) {
+  return llvm::map_to_vector(product->getOpOperands(), [&](OpOperand &operand) {
+    Value outer = getOuter(operand.get()), source = outer ? getQuantizedSource(outer) : Value();
+    return source || &operand != product.getBiasOperand() ? source : outer;
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // Rewriting
 //===----------------------------------------------------------------------===//
@@ -90,7 +109,7 @@ static Outcome checkMatmul(nn::MatmulOp product, ArrayRef<Value> operands) {
 Outcome Lowering::lowerProduct(nn::ProductOpInterface product) {
   if (getDynamicInput(product, product))
     return lowerDynamic(product, product);
-  SmallVector<Value> operands = llvm::map_to_vector(product->getOperands(), getQuantizedSource);
+  SmallVector<Value> operands = getSources(product, [](Value operand) { return operand; });
   if (Outcome outcome = checkProduct(product, operands); outcome != Outcome::Lowered)
     return outcome;
   if (!absorbReaders(product, product.getResultChannelAxis()))
@@ -130,9 +149,9 @@ static nn::ProductOpInterface findProduct(GroupOp group) {
 }
 
 /// The quantized tensors behind the product's operands, which are operands of the group.
-static SmallVector<Value> getProductOperands(GroupOp group, Operation *product) {
-  return llvm::map_to_vector(product->getOperands(), [&](Value operand) {
-    return isa<BlockArgument>(operand) ? getQuantizedSource(group.getOuter(operand)) : Value();
+static SmallVector<Value> getProductOperands(GroupOp group, nn::ProductOpInterface product) {
+  return getSources(product, [&](Value operand) {
+    return isa<BlockArgument>(operand) ? group.getOuter(operand) : Value();
   });
 }
 

@@ -28,6 +28,8 @@ float numerics::averageMultiplier(float inputScale, float resultScale, int64_t c
   return inputScale / (resultScale * static_cast<float>(count));
 }
 
+float numerics::addend(float bias, float resultScale) { return bias / resultScale; }
+
 int32_t numerics::quantizeBias(float bias, float accumulatorScale) {
   double q = std::nearbyint(static_cast<double>(bias) / static_cast<double>(accumulatorScale));
   if (q != q)
@@ -79,7 +81,7 @@ numerics::accumulatorRanges(const ProductTypes &types, llvm::ArrayRef<int8_t> fi
   return ranges;
 }
 
-float numerics::productBound(int64_t bound, float multiplier) {
+float numerics::productBound(int64_t bound, float multiplier, float addend) {
   // Rounding is monotone: the largest accumulator gives the largest product.
-  return static_cast<float>(bound) * std::abs(multiplier);
+  return std::fma(static_cast<float>(bound), std::abs(multiplier), std::abs(addend));
 }

@@ -194,9 +194,8 @@ static FailureOr<SmallVector<float, 0>> getRealValues(Value bias) {
 }
 
 /// Whether the bias counts in units of the accumulator.
-static bool isAtScaleOfProduct(Value bias, const numerics::ProductTypes &types) {
-  Value source = getQuantizedSource(bias);
-  if (!source || getQuantizedType(source).getStorageTypeIntegralWidth() != 32)
+static bool isAtScaleOfProduct(Value source, const numerics::ProductTypes &types) {
+  if (getQuantizedType(source).getStorageTypeIntegralWidth() != 32)
     return false;
   QuantParams params = numerics::getParams(getQuantizedType(source));
   return llvm::all_of(llvm::seq(types.numOutputs), [&](int64_t output) {
@@ -204,33 +203,22 @@ static bool isAtScaleOfProduct(Value bias, const numerics::ProductTypes &types) 
   });
 }
 
-/// [N.bias_behind] Another bias is added behind the product, as the real numbers that it is.
-static bool addBiasBehind(OpBuilder &builder, nn::ProductOpInterface product) {
+/// [N.float_bias] Another bias is added as the real numbers that it is.
+static bool makeBiasReal(OpBuilder &builder, nn::ProductOpInterface product) {
   Value input = getQuantizedSource(product->getOperand(0)),
         weights = getQuantizedSource(product.getWeightOperand()->get());
   OpOperand *bias = product.getBiasOperand();
-  if (!input || !weights || !bias)
+  Value stored = bias ? getQuantizedSource(bias->get()) : Value();
+  if (!input || !weights || !stored)
     return false;
   int64_t numOutputs = cast<ShapedType>(weights.getType()).getDimSize(0);
   numerics::ProductTypes types(getQuantizedType(input), getQuantizedType(weights), numOutputs);
-  bool hasScales = types.filter.axis <= 0;
   auto values = getRealValues(bias->get());
-  if (!hasScales || isAtScaleOfProduct(bias->get(), types) || failed(values))
+  if (types.filter.axis > 0 || isAtScaleOfProduct(stored, types) || failed(values))
     return false;
-  Value result = product->getResult(0);
-  int64_t behind = cast<ShapedType>(result.getType()).getRank() - product.getResultChannelAxis();
-  SmallVector<int64_t> shape(behind, 1);
-  shape.front() = numOutputs;
-  builder.setInsertionPointAfter(product);
-  Value stored = getQuantizedSource(bias->get());
-  std::string name =
-      (getConstantName(getConstantElements(stored ? stored : bias->get())) + ".added").str();
-  Value addend =
-      nn::createConstant<float>(builder, bias->get().getLoc(), name,
-                                RankedTensorType::get(shape, builder.getF32Type()), *values);
-  auto sum = nn::AddOp::create(builder, product->getLoc(), result.getType(), result, addend);
-  result.replaceAllUsesExcept(sum, sum);
-  product->eraseOperand(bias->getOperandNumber());
+  std::string name = (getConstantName(getConstantElements(stored)) + ".f32").str();
+  bias->set(nn::createConstant<float>(builder, stored.getLoc(), name,
+                                      cast<RankedTensorType>(bias->get().getType()), *values));
   return true;
 }
 
@@ -291,7 +279,7 @@ struct Adopt : octet::impl::AdoptPassBase<Adopt> {
       builder.setInsertionPoint(product);
       origins.setSource(getOrigin(product));
       numCentered += centerWeights(builder, product);
-      numBiases += addBiasBehind(builder, product);
+      numBiases += makeBiasReal(builder, product);
     }
     getOperation().walk([&](DequantizeOp op) { numFolded += foldConstant(builder, op); });
   }

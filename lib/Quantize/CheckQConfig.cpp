@@ -32,6 +32,11 @@ bool octet::isSameInteger(Type a, IntegerType b) {
          integer.isUnsigned() == b.isUnsigned();
 }
 
+bool octet::takesBias(DTypesOp dtypes) {
+  std::optional<Type> bias = dtypes.getBias();
+  return !bias || bias->isF32() || bias->isSignedInteger(32);
+}
+
 bool octet::isWeightOnly(DTypesOp dtypes) {
   auto isFloat = [](DTypeAttr dtype) { return dtype && isa<FloatType>(dtype.getType()); };
   DTypeAttr weight = dtypes.getWeightAttr();
@@ -156,10 +161,10 @@ static std::optional<Reason> checkAgainst(DTypesOp dtypes, const Unit &unit, QCo
     if (auto weight = dyn_cast<WeightOp>(leaf))
       if (auto reason = checkWeight(dtypes, qconfig.getWeight(), weight.getAxis(), *operand))
         return reason;
-  if (unit.getOperand<BiasOp>() && dtypes.getBias() && !dtypes.getBias()->isF32())
+  if (unit.getOperand<BiasOp>() && !takesBias(dtypes))
     return Reason{"OCT204",
                   "the bias is f32, but the backend takes " + printType(*dtypes.getBias()),
-                  "use a backend that takes f32"};
+                  "use a backend whose data types have `bias = f32` or `bias = si32`"};
   return std::nullopt;
 }
 

@@ -14,6 +14,9 @@ namespace octet {
 
 std::string printType(mlir::Type type);
 
+/// Whether the data types say what becomes of a bias of f32: f32, or integers (si32, or nothing).
+bool takesBias(DTypesOp dtypes);
+
 /// One observer against one data type of the backend; `role` is what the message calls it.
 std::optional<Reason> checkObserver(DTypeAttr dtype, ObserverAttrInterface observer,
                                     llvm::StringRef role);

@@ -220,6 +220,21 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
     return !perAxis || perAxis.getQuantizedDimension() == (int64_t)(*leaves.begin()).getAxis();
   }
 
+  /// [N.float_bias] What the pattern's first static data types of such an input say.
+  static bool addsBiasInFloats(PatternOp pattern, quant::QuantizedType input) {
+    for (auto symbol : pattern.getDtypes().getAsRange<FlatSymbolRefAttr>()) {
+      auto dtypes =
+          cast<DTypesOp>(SymbolTable::lookupSymbolIn(pattern->getParentOp(), symbol.getAttr()));
+      DTypeAttr given = dtypes.getInputAttr();
+      auto integers = given ? dyn_cast<IntegerType>(given.getType()) : IntegerType();
+      if (!dtypes.getDynamic() &&
+          (!given || (integers && integers.isSigned() == input.isSigned() &&
+                      integers.getWidth() == input.getStorageTypeIntegralWidth())))
+        return dtypes.getBias() && dtypes.getBias()->isF32();
+    }
+    return false;
+  }
+
   /// A bias that becomes int32: the activation and the weights of its unit are quantized, and it
   /// has known values, one for each scale of the weights.
   struct ProductBias {
@@ -232,7 +247,8 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
     OpOperand *operand = unit.getOperand<BiasOp>();
     quant::QuantizedType input = getType(unit.getWeightedActivation()),
                          weight = getType(unit.getOperand<WeightOp>());
-    if (!input || !weight || !operand || !hasScalesOfChannels(unit, weight))
+    if (!input || !weight || !operand || !hasScalesOfChannels(unit, weight) ||
+        addsBiasInFloats(unit.pattern, input))
       return std::nullopt;
     auto values = getConstantValues<float>(operand->get());
     if (failed(values))

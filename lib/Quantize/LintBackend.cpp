@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CheckQConfig.h"
 #include "Plan.h"
 #include "octet/Dialect/Kernel/Kernels.h"
 #include "octet/Quantize/Passes.h"
@@ -154,11 +155,11 @@ void Linter::checkDTypes(PatternOp pattern) {
     if (hasWeight && !dtypes.getWeight())
       report(pattern, "has a weight, but its data types @" + symbol.getValue() + " have none",
              "give these data types `weight = ...`", dtypes, "the data types");
-    if (hasBias && dtypes.getBias() && !dtypes.getBias()->isF32())
+    if (hasBias && !takesBias(dtypes))
       report(pattern,
              "has a bias, which is f32, but its data types @" + symbol.getValue() +
                  " have another type for it",
-             "give these data types `bias = f32`", dtypes, "the data types");
+             "give these data types `bias = f32` or `bias = si32`", dtypes, "the data types");
     DTypeAttr input = dtypes.getInputAttr(), output = dtypes.getOutputAttr();
     if (pattern.getObservation() == Observation::shared && input && output &&
         input.getType() != output.getType())

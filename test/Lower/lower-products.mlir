@@ -237,6 +237,51 @@ func.func @per_channel_input_of_a_full_convolution(%xq: tensor<1x2x8x8x!x>) -> t
 
 !x = !quant.uniform<u8:f32, 0.5>
 !w = !quant.uniform<i8:f32, 0.25>
+!y = !quant.uniform<u8:f32, 0.03125:2>
+
+// A bias of real numbers stays what it is, alone and in front of a residual.
+// CHECK-LABEL: func @float_bias
+// CHECK: %[[B:.*]] = nn.constant dense<1.500000e+00> : tensor<2xf32>
+// CHECK: nn.linear %{{.*}}, %{{.*}}, %[[B]] : {{.*}}, tensor<2xf32>) -> tensor<1x2x!quant
+// CHECK: octet.group({{.*}} = %[[B]]) : {{.*}}, tensor<2xf32>) -> tensor<1x2x!quant
+// CHECK-NEXT: nn.linear {{.*}}, tensor<2xf32>) -> tensor<1x2xf32>
+func.func @float_bias(%xq: tensor<1x2x!x>) -> (tensor<1x2x!y>, tensor<1x2x!y>) {
+  %wq = nn.constant dense<3> : tensor<2x2xi8> -> tensor<2x2x!w>
+  %b = nn.constant dense<1.5> : tensor<2xf32>
+  %x = octet.dequantize %xq : (tensor<1x2x!x>) -> tensor<1x2xf32>
+  %w = octet.dequantize %wq : (tensor<2x2x!w>) -> tensor<2x2xf32>
+  %y = nn.linear %x, %w, %b : (tensor<1x2xf32>, tensor<2x2xf32>, tensor<2xf32>) -> tensor<1x2xf32>
+  %yq = octet.quantize %y : (tensor<1x2xf32>) -> tensor<1x2x!y>
+  %z = octet.group(%0 = %x, %1 = %w, %2 = %b) : (tensor<1x2xf32>, tensor<2x2xf32>, tensor<2xf32>) -> tensor<1x2xf32> {
+    %3 = nn.linear %0, %1, %2 : (tensor<1x2xf32>, tensor<2x2xf32>, tensor<2xf32>) -> tensor<1x2xf32>
+    %4 = nn.add %3, %0 : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x2xf32>
+    octet.yield %4 : tensor<1x2xf32>
+  }
+  %zq = octet.quantize %z : (tensor<1x2xf32>) -> tensor<1x2x!y>
+  return %yq, %zq : tensor<1x2x!y>, tensor<1x2x!y>
+}
+
+// -----
+
+!x = !quant.uniform<u8:f32, 0.5>
+!w = !quant.uniform<i8:f32, 0.25>
+
+// One that is not known at compile time is none that an epilogue adds.
+// CHECK-LABEL: func @unknown_float_bias
+// CHECK: nn.linear {{.*}} : (tensor<1x2xf32>
+func.func @unknown_float_bias(%xq: tensor<1x2x!x>, %b: tensor<2xf32>) -> tensor<1x2xf32> {
+  %wq = nn.constant dense<3> : tensor<2x2xi8> -> tensor<2x2x!w>
+  %x = octet.dequantize %xq : (tensor<1x2x!x>) -> tensor<1x2xf32>
+  %w = octet.dequantize %wq : (tensor<2x2x!w>) -> tensor<2x2xf32>
+  // expected-remark @below {{OCT306 | Category:octet-lower | Remark="stays float: the bias is not a constant of 32-bit values at the accumulator's scale"}}
+  %y = nn.linear %x, %w, %b : (tensor<1x2xf32>, tensor<2x2xf32>, tensor<2xf32>) -> tensor<1x2xf32>
+  return %y : tensor<1x2xf32>
+}
+
+// -----
+
+!x = !quant.uniform<u8:f32, 0.5>
+!w = !quant.uniform<i8:f32, 0.25>
 !b = !quant.uniform<i32:f32, 0.25>
 
 // CHECK-LABEL: func @bias_at_another_scale

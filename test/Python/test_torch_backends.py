@@ -13,7 +13,9 @@ import importlib
 
 import octet
 from octet.torch import backend_config as own
+from octet.torch import quantize_fx
 from octet.torch._policy import write_backend, write_config
+from octet.torch.qconfig_mapping import get_default_qconfig_mapping
 from torch_policy import BACKENDS
 from test_builtin_backends import describe, get_pattern
 
@@ -54,6 +56,21 @@ def test_dictionaries_go_in_and_come_out(name):
 @pytest.mark.parametrize("name", ("native", "tensorrt"))
 def test_dictionary_functions(name):
     assert write_backend(getattr(own, f"get_{name}_backend_config_dict")()) == write_backend(getattr(own, f"get_{name}_backend_config")())
+
+
+@pytest.mark.parametrize("engine, bias", [("x86", "f32"), ("fbgemm", "f32"), ("onednn", "f32"), ("qnnpack", "qint32")])
+def test_the_engine_decides_about_biases(monkeypatch, engine, bias):
+    """Its kernels add floats, or integers; dynamic layers always add floats."""
+    for name in ("native", "qnnpack"):
+        types = [types for config in json.loads(write_backend(getattr(own, f"get_{name}_backend_config")(), engine))["configs"]
+                 for types in config["dtype_configs"] if "bias_dtype" in types]
+        assert {types["bias_dtype"] for types in types if not types.get("is_dynamic")} == {bias}
+        assert {types["bias_dtype"] for types in types if types.get("is_dynamic")} == {"f32"}
+    monkeypatch.setattr(torch.backends.quantized, "engine", engine)
+    layer, x = torch.nn.Sequential(torch.nn.Linear(4, 4)).eval(), torch.ones(1, 4)
+    prepared = quantize_fx.prepare_fx(layer, get_default_qconfig_mapping(engine), (x,))
+    prepared(x)
+    assert ("i32:f32" in quantize_fx.convert_to_reference_fx(prepared).code) == (engine == "qnnpack")
 
 
 def build(module):

@@ -13,15 +13,14 @@
 !w = tensor<2x2x1x1x!quant.uniform<u8:f32, 0.25:128>>
 !y = tensor<1x2x4x4x!quant.uniform<u8:f32, 2.0>>
 
-// The weights lie around 0, the float bias behind the product.
+// The weights lie around 0; the float bias stays.
 // CHECK-LABEL: func @float_bias
 // CHECK:         %[[W:.*]] = nn.constant dense_resource<constant.i8> : tensor<2x2x1x1xi8> -> tensor<2x2x1x1x!quant.uniform<i8:f32, 2.500000e-01>>
 // CHECK:         %[[F:.*]] = octet.dequantize %[[W]]
-// CHECK:         %[[C:.*]] = nn.conv %{{.*}}, %[[F]] {octet.decision = #octet.decision<number = 0, verdict = int8>
-// CHECK:         nn.add %[[C]], %{{.*}} : (tensor<1x2x4x4xf32>, tensor<2x1x1xf32>)
+// CHECK:         %[[C:.*]] = nn.conv %{{.*}}, %[[F]], %{{.*}} {octet.decision = #octet.decision<number = 0, verdict = int8>
+// CHECK:         octet.quantize %[[C]]
 // LOWERED-LABEL: func @float_bias
-// LOWERED:         octet.group
-// LOWERED-NEXT:      nn.conv {{.*}}!quant.uniform<u8
+// LOWERED:         nn.conv {{.*}}, tensor<2xf32>) -> tensor<1x2x4x4x!quant.uniform<u8
 // EXPLAIN:       layer    operator    verdict        why
 // EXPLAIN-NEXT:  first    nn.conv     int8
 func.func @float_bias(%x: !x) -> !y {
@@ -40,6 +39,7 @@ func.func @float_bias(%x: !x) -> !y {
 // LOWERED-LABEL: func @stored_bias
 // LOWERED:         nn.conv %arg0, %{{.*}}, %{{.*}}!quant.uniform<i32:f32, 1.250000e-01>>) -> tensor<1x2x4x4x!quant.uniform<u8:f32, 2.000000e+00>>
 // EXPLAIN-NEXT:  second   nn.conv     int8
+// EXPLAIN-NEXT:  another  nn.conv     int8
 func.func @stored_bias(%x: !x) -> !y {
   %w = nn.constant dense<3> : tensor<2x2x1x1xi8> -> tensor<2x2x1x1x!quant.uniform<i8:f32, 0.25>>
   %b = nn.constant dense<[100, 200]> : tensor<2xi32> -> tensor<2x!quant.uniform<i32:f32, 0.125>>
@@ -47,6 +47,23 @@ func.func @stored_bias(%x: !x) -> !y {
   %1 = octet.dequantize %w : (tensor<2x2x1x1x!quant.uniform<i8:f32, 0.25>>) -> tensor<2x2x1x1xf32>
   %2 = octet.dequantize %b : (tensor<2x!quant.uniform<i32:f32, 0.125>>) -> tensor<2xf32>
   %3 = nn.conv %0, %1, %2 {octet.origin = #octet.origin<"second">} : (tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32>, tensor<2xf32>) -> tensor<1x2x4x4xf32>
+  %4 = octet.quantize %3 : (tensor<1x2x4x4xf32>) -> !y
+  return %4 : !y
+}
+
+// One at another scale is the real numbers that it stands for.
+// CHECK-LABEL: func @bias_at_another_scale
+// CHECK:         %[[B:.*]] = nn.constant dense_resource<constant.f32{{.*}}> : tensor<2xf32>
+// CHECK:         nn.conv %{{.*}}, %{{.*}}, %[[B]] {{.*}}tensor<2xf32>)
+// LOWERED-LABEL: func @bias_at_another_scale
+// LOWERED:         nn.conv {{.*}}, tensor<2xf32>) -> tensor<1x2x4x4x!quant.uniform<u8
+func.func @bias_at_another_scale(%x: !x) -> !y {
+  %w = nn.constant dense<3> : tensor<2x2x1x1xi8> -> tensor<2x2x1x1x!quant.uniform<i8:f32, 0.25>>
+  %b = nn.constant dense<[100, 200]> : tensor<2xi32> -> tensor<2x!quant.uniform<i32:f32, 0.25>>
+  %0 = octet.dequantize %x : (!x) -> tensor<1x2x4x4xf32>
+  %1 = octet.dequantize %w : (tensor<2x2x1x1x!quant.uniform<i8:f32, 0.25>>) -> tensor<2x2x1x1xf32>
+  %2 = octet.dequantize %b : (tensor<2x!quant.uniform<i32:f32, 0.25>>) -> tensor<2xf32>
+  %3 = nn.conv %0, %1, %2 {octet.origin = #octet.origin<"another">} : (tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32>, tensor<2xf32>) -> tensor<1x2x4x4xf32>
   %4 = octet.quantize %3 : (tensor<1x2x4x4xf32>) -> !y
   return %4 : !y
 }

@@ -253,7 +253,7 @@ octet.backend @dtypes {
     octet.yield %y : none
   }
   // expected-error @+2 {{has a weight, but its data types @half_bias have none; give these data types `weight = ...`}}
-  // expected-error @+1 {{has a bias, which is f32, but its data types @half_bias have another type for it; give these data types `bias = f32`}}
+  // expected-error @+1 {{has a bias, which is f32, but its data types @half_bias have another type for it; give these data types `bias = f32` or `bias = si32`}}
   octet.pattern @linear dtypes = [@half_bias] {
     %x = octet.activation
     %w = octet.weight axis = 0

@@ -8,7 +8,7 @@ f32 = np.float32
 
 
 def number(value):
-    return repr(float(value))
+    return repr(float(value)) if np.isfinite(value) else f"0x{f32(value).view(np.uint32):08X}"
 
 
 def tensor(shape, element="f32"):

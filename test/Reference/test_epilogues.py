@@ -1,6 +1,6 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the backends of engines ask of epilogues: bounds narrower than a byte, operators on two quantized values behind products."""
+"""What the backends of engines ask of epilogues: bounds narrower than a byte, operators on two quantized values behind products, biases in floats."""
 
 import numpy as np
 import pytest
@@ -94,3 +94,25 @@ def test_residual_of_reals(tool, driver, tmp_path, rows, columns, activation):  
         residual = writer.emit(f"nn.add {residual}, {name} : ({kind}, {kind})", (rows, columns))
         writer.results[f"y{seed}"] = random_networks.Value(residual, (rows, columns), None, None)
     check(tool, driver, tmp_path, writer.text(), writer.input_shape)
+
+
+class FloatBiases(random_networks.Writer):
+    """Biases that are no whole multiples of the scales of sums; some are as large as all results, some beyond them."""
+    others = 0  # that are no numbers
+
+    def bias(self, scale):
+        spread = self.rng.choice([2000, 30000, 3e9], len(scale), p=[0.8, 0.15, 0.05])
+        values = (self.rng.normal(size=len(scale)) * spread * scale).astype(np.float32)
+        values[:self.others] = [np.inf, -np.inf, np.nan][:min(self.others, len(scale))]
+        return self.constant(values, "f32")
+
+
+@pytest.mark.parametrize("seed, others", [(10, 0), (11, 0), (12, 0), (13, 0), (15, 0), (16, 0), (10, 3)])
+def test_float_biases(tool, driver, tmp_path, monkeypatch, seed, others):  # noqa: F811
+    """[N.float_bias] in all forms of products, at all levels."""
+    monkeypatch.setattr(random_networks, "Writer", FloatBiases)
+    monkeypatch.setattr(FloatBiases, "others", others)
+    text, shape = random_networks.random_network(seed)
+    check(tool, driver, tmp_path, text, shape, seed)
+    tool("octet-compile", tmp_path / "model.mlir", "--stop-after=lower", "-o", tmp_path / "lowered.mlirbc")
+    assert "i32:f32" not in (tmp_path / "lowered.mlir").read_text()

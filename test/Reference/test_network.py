@@ -127,7 +127,7 @@ def test_forms_differ():
     assert np.any(with_skip != reference.quantize(real + f32(-3) * f32(0.0285), Y))
 
 
-def test_bias_at_another_scale_stays_float():
+def test_bias_at_another_scale_is_added_in_floats():
     b = Builder()
     x = b.qdq(b.input("x", 2, 8), 0.03, 117)
     filters, values, scale = b.weight(5, 8)
@@ -135,8 +135,26 @@ def test_bias_at_another_scale_stays_float():
     real = b.output(b.node("Gemm", x, filters, bias, transB=1), 1)
     image = b.rng.normal(size=(2, 8)).astype(f32)
     tensors = reference.Network(b.model()).run({"x": image}, all_tensors=True)
-    wanted = reference.linear(tensors[x], tensors[filters], tensors[bias])
-    np.testing.assert_array_equal(tensors[real], wanted)
+    acc = reference.linear_integer(reference.quantize(image, X), [117], values, None)
+    exact = acc * (f32(0.03) * scale).astype(np.float64) + tensors[bias]  # exact in f64
+    np.testing.assert_array_equal(tensors[real], exact.astype(f32))
+
+
+def test_float_bias_is_rounded_with_the_product():
+    """[N.float_bias] against exact arithmetic: one rounding of product and bias, none of the bias to the scale of the sums."""
+    rng = np.random.default_rng(3)
+    acc, skip = rng.integers(-20000, 20000, (64, 16)), rng.integers(0, 256, (64, 16))
+    scale, bias = rng.uniform(1e-4, 2e-4, 16).astype(f32), rng.normal(size=16).astype(f32)
+    multiplier, addend = (scale / Y.scale).astype(np.float64), (bias / Y.scale).astype(np.float64)
+    products = (acc * multiplier + addend).astype(f32)
+    np.testing.assert_array_equal(reference.requantize(acc, scale, Y, 1, bias), np.clip(np.rint(products), -40, 215) + 40)
+    factor = np.float64(f32(0.0285) / Y.scale[0])
+    sums = (acc * multiplier + ((skip - 93) * factor + addend).astype(f32)).astype(f32)
+    wanted = np.clip(np.rint(sums), -40, 215) + 40
+    np.testing.assert_array_equal(reference.residual(acc, scale, skip, QParams(0.0285, 93), Y, 1, bias), wanted)
+    wide = scale * 400  # about a step of the result
+    integers = reference.quantize_bias(bias, wide)
+    assert np.any(reference.requantize(acc // 400 + integers, wide, Y, 1) != reference.requantize(acc // 400, wide, Y, 1, bias))
 
 
 @pytest.mark.parametrize("kind, rank", [("Gemm", 2), ("MatMul", 2), ("MatMul", 3)])

@@ -27,6 +27,9 @@ float averageMultiplier(float inputScale, float resultScale, int64_t count);
 /// bq = clamp(rne(f64(b) / f64(S[c])), +-(2^31 - 1)). [N.bias]
 int32_t quantizeBias(float bias, float accumulatorScale);
 
+/// B[c] = f32(b[c] / s_y[c]). [N.float_bias]
+float addend(float bias, float resultScale);
+
 /// The parameters of one convolution or linear layer of `numOutputs` channels.
 struct ProductTypes {
   QuantParams input, filter;
@@ -62,9 +65,9 @@ inline constexpr int64_t kMaxAccumulator = (int64_t(1) << 31) - 1;
 /// Up to this f32(acc) is exact.
 inline constexpr int64_t kMaxExactInFloat = int64_t(1) << 24;
 
-/// The largest |f32(acc) * multiplier| for |acc| <= bound. If it fits int32 and the result
-/// saturates in a narrower integer anyway, Codegen needs no clamp in f32.
-float productBound(int64_t bound, float multiplier);
+/// The largest |fma(f32(acc), multiplier, addend)| for |acc| <= bound. If it fits int32 and the
+/// result saturates in a narrower integer anyway, Codegen needs no clamp in f32.
+float productBound(int64_t bound, float multiplier, float addend = 0);
 
 } // namespace octet::numerics
 

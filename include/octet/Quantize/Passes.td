@@ -147,7 +147,8 @@ def ConvertPass : Octet_QuantizePass<"octet-convert", "::mlir::ModuleOp"> {
       time and dequantized. `octet.fake_quantize` becomes the same, with its own type. A value that slices of channels read has their scales in these channels [N.parts].
     - A value observed by `#octet.placeholder<dynamic = true>` becomes `octet.choose_qparams`, `octet.quantize_dynamic` and
       `octet.dequantize_dynamic`: its scale and zero point are those of each run. The bias of such a unit stays float.
-    - The bias of a quantized unit becomes int32 at `f32(s_x * s_w)` with a dequantize ([N.bias]). A weight's scale is raised
+    - The bias of a quantized unit becomes int32 at `f32(s_x * s_w)` with a dequantize ([N.bias]), unless its data types have
+      `bias = f32`: then it stays ([N.float_bias]). A weight's scale is raised
       where its bias would not fit into 2^30 steps.
     - Weights with real zero points, and those that are rounded to floats of 16 bits, are stored so and read through
       `octet.dequantize_weights`, in dialects whose constants have such types; else they become the real numbers that these
@@ -187,19 +188,19 @@ def AdoptPass : Octet_QuantizePass<"octet-adopt", "::mlir::ModuleOp"> {
     - Values that are only moved between a quantize and an operator are quantized on both sides.
     - Integers of weights become their distances from the zero points. Where these are not signed bytes, a convolution of one group
       or a linear layer has two filters side by side and reads its input twice (three if a distance is 255).
-    - A bias that is float, or not quantized at f32(s_x * s_w), is added behind the product.
+    - A bias that is not quantized at f32(s_x * s_w) is the real numbers that it stands for.
     - Dequantized constants that are neither weights nor moved become floats.
     - Where the sums of a linear layer that is quantized in each run are multiplied by the scale of the input and constants of the
       outputs behind it, these become the scales of its operands.
 
-    What the file has in float stays float. Source: [N.centered], [N.bias_behind]; ONNX QuantizeLinear, DequantizeLinear.
+    What the file has in float stays float. Source: [N.centered], [N.float_bias]; ONNX QuantizeLinear, DequantizeLinear.
   }];
   let statistics = [
     Statistic<"numQuantized", "num-quantized", "operators that the file quantizes">,
     Statistic<"numFloat", "num-float", "operators that are float in the file">,
     Statistic<"numSpread", "num-spread", "moved values that are quantized, too">,
     Statistic<"numCentered", "num-centered", "weights whose zero point became 0">,
-    Statistic<"numBiases", "num-biases", "biases added behind their product">,
+    Statistic<"numBiases", "num-biases", "quantized biases that became real numbers">,
     Statistic<"numScales", "num-scales", "products that took the scales behind them">,
     Statistic<"numFolded", "num-folded", "dequantized constants that became floats">
   ];

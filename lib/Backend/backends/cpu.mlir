@@ -3,7 +3,7 @@
 #depthwise = [#octet.attribute_is_dimension<"groups", operand 0, dimension 1, above 1>]
 
 octet.backend @cpu {
-  octet.dtypes @w8a8 input = <ui8 range [0, 255]> output = <ui8 range [0, 255]> weight = <si8> bias = f32
+  octet.dtypes @w8a8 input = <ui8 range [0, 255]> output = <ui8 range [0, 255]> weight = <si8> bias = si32
   octet.dtypes @a8 input = <ui8 range [0, 255]> output = <ui8 range [0, 255]>
 
   //===--- Parts ---===//

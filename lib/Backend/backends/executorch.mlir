@@ -1,8 +1,8 @@
 // PyTorch's get_executorch_backend_config().
 octet.backend @executorch includes "torch" {
   octet.dtypes @symmetric input = <si8 scale_min 2.44140625e-4 : f32> output = <si8 scale_min 2.44140625e-4 : f32>
-    weight = <si8 range [-127, 127] scale_min 2.44140625e-4 : f32> bias = f32
-  octet.dtypes @weighted input = <ui8> output = <ui8> weight = <si8> bias = f32
+    weight = <si8 range [-127, 127] scale_min 2.44140625e-4 : f32> bias = si32
+  octet.dtypes @weighted input = <ui8> output = <ui8> weight = <si8> bias = si32
   octet.dtypes @dynamic dynamic input = <ui8> output = <f32> weight = <si8> bias = f32
   octet.dtypes @dynamic_symmetric dynamic input = <si8 scale_min 2.44140625e-4 : f32> output = <f32>
     weight = <si8 range [-127, 127] scale_min 2.44140625e-4 : f32> bias = f32

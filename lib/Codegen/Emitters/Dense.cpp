@@ -63,7 +63,7 @@ bool DenseKernel::addArguments() {
   if (shape.isInteger) {
     auto values = nn::getConstantValues<int8_t>(filter);
     auto bias = getBiasValues<int32_t>(fused);
-    if (failed(values) || failed(bias))
+    if (failed(values) || failed(bias) || failed(getAddends(fused)))
       return false;
     addWeights();
     QuantParams params = products.getInputParams(getTensorType(in));

@@ -91,7 +91,7 @@ bool DepthwiseKernel::addArguments() {
   Value in = fused.getInput(), filter = fused.getOuter(fused.product->getOperand(1));
   auto values = nn::getConstantValues<int8_t>(filter);
   auto bias = getBiasValues<int32_t>(fused);
-  if (failed(values) || failed(bias))
+  if (failed(values) || failed(bias) || failed(getAddends(fused)))
     return false;
   input = signature.add(emitter.getBuffer(in));
   weights = signature.add(getDepthwiseWeights(emitter, filter.getDefiningOp<nn::ConstantOp>(),

@@ -64,14 +64,17 @@ static SmallVector<int32_t> getFilterSums(Value filter) {
   return sums;
 }
 
-/// [N.requantize] of what the body reads dequantized; `factors` become M[c] of that. The range of
-/// what it reads.
-Interval Epilogue::addRounding(MutableArrayRef<float> factors) {
+/// [N.requantize] of what the body reads dequantized; `factors` become M[c] and `addends` B[c] of
+/// that. The range of what it reads.
+Interval Epilogue::addRounding(MutableArrayRef<float> factors, MutableArrayRef<float> addends) {
   QuantParams params = paramsOf(fused.getProductValue());
   for (float &factor : factors)
     factor = numerics::requantizeMultiplier(factor, params.scales[0]);
-  roundsNumbers = llvm::all_of(factors, [](float factor) { return std::isfinite(factor); });
-  RoundingClamps clamps(fused, getProductBound(fused, factors));
+  for (float &addend : addends)
+    addend = numerics::addend(addend, params.scales[0]);
+  auto isNumber = [](float value) { return std::isfinite(value); };
+  roundsNumbers = llvm::all_of(factors, isNumber) && llvm::all_of(addends, isNumber);
+  RoundingClamps clamps(fused, getProductBound(fused, factors, addends));
   clampsBelow = clamps.below;
   clampsAbove = clamps.above;
   std::vector<float> values{float(params.low - params.zeroPoints[0]),
@@ -84,32 +87,47 @@ Interval Epilogue::addRounding(MutableArrayRef<float> factors) {
 }
 
 /// The largest magnitude of what the body yields, or infinity.
-float Epilogue::addFactorsOfBody(MutableArrayRef<float> factors) {
+float Epilogue::addFactorsOfBody(MutableArrayRef<float> factors, MutableArrayRef<float> addends) {
   if (fused.rounding)
-    return getEpilogueRange(fused, addRounding(factors)).getMagnitude();
+    return getEpilogueRange(fused, addRounding(factors, addends)).getMagnitude();
   if (fused.dynamic)
     return std::numeric_limits<float>::infinity();
-  float bound = getProductBound(fused, factors);
+  float bound = getProductBound(fused, factors, addends);
   return getEpilogueRange(fused, {-bound, bound}).getMagnitude();
 }
 
-/// M[c] or S[c], the residual's M, and whether their products are small enough to be rounded
-/// without a clamp.
+/// [N.residual] The operand that is added, and its M. The largest magnitude of their products.
+float Epilogue::addResidual(const QuantParams &out, size_t numOutputs) {
+  QuantParams skip = paramsOf(getResidual());
+  SmallVector<float> factors;
+  for (size_t c = 0; c < std::max(skip.scales.size(), out.scales.size()); ++c)
+    factors.push_back(numerics::residualMultiplier(skip.getScale(c), out.getScale(c)));
+  float bound = 512 * *llvm::max_element(factors);
+  if (factors.size() == 1)
+    factors.assign(numOutputs, factors[0]);
+  residual = signature.addTensor(getResidual());
+  residualMultiplier = signature.addParameters(ArrayRef<float>(factors), block);
+  return bound;
+}
+
+/// M[c] or S[c], B[c] or b[c], the residual's M, and whether their products are small enough to be
+/// rounded without a clamp.
 void Epilogue::addMultipliers() {
   Value input = fused.getInput(), filter = fused.getOuter(fused.product->getOperand(1));
   SmallVector<float> factors = getAccumulatorScales(input, filter);
+  SmallVector<float, 0> added = *getAddends(fused);
   float bound = 0; ///< of what is rounded
   bool isProvenWord = false;
   constexpr float kMostInWord = (1 << 15) - 512; // a zero point is added
   if (form == Form::general) {
-    bound = addFactorsOfBody(factors);
+    bound = addFactorsOfBody(factors, added);
     isBounded = bound < std::numeric_limits<float>::infinity();
     if (resultIsQuantized) {
       float scale = *llvm::min_element(paramsOf(fused.getResult()).scales);
       bound /= scale;
       float most = bound;
       if (shifted && !fused.rounding) {
-        float product = shifted.getProductBound(factors);
+        float product = shifted.getProductBound(factors, added);
         most = getEpilogueRange(fused, {-product, product}).getMagnitude() / scale;
       }
       isProvenWord = most < kMostInWord;
@@ -118,24 +136,17 @@ void Epilogue::addMultipliers() {
     QuantParams out = paramsOf(fused.getResult());
     for (auto [c, factor] : llvm::enumerate(factors))
       factor = numerics::requantizeMultiplier(factor, out.getScale(c));
-    if (form == Form::residual) {
-      QuantParams skip = paramsOf(getResidual());
-      SmallVector<float> skipFactors;
-      for (size_t c = 0; c < std::max(skip.scales.size(), out.scales.size()); ++c)
-        skipFactors.push_back(numerics::residualMultiplier(skip.getScale(c), out.getScale(c)));
-      bound = 512 * *llvm::max_element(skipFactors);
-      if (skipFactors.size() == 1)
-        skipFactors.assign(factors.size(), skipFactors[0]);
-      residual = signature.addTensor(getResidual());
-      residualMultiplier = signature.addParameters(ArrayRef<float>(skipFactors), block);
-    }
-    float residualBound = bound;
-    bound = std::max(bound, getProductBound(fused, factors));
+    for (auto [c, addend] : llvm::enumerate(added))
+      addend = numerics::addend(addend, out.getScale(c));
+    float residualBound = form == Form::residual ? addResidual(out, factors.size()) : 0;
+    bound = std::max(residualBound, getProductBound(fused, factors, added));
     shifted.replaceMultipliers(factors);
-    float most = shifted ? shifted.getProductBound(factors) : bound;
+    float most = shifted ? shifted.getProductBound(factors, added) : bound;
     isProvenWord = residualBound + most < kMostInWord;
   }
   multiplier = signature.addParameters(ArrayRef<float>(factors), block);
+  if (!added.empty())
+    addends = signature.addParameters(ArrayRef<float>(added), block);
   if (shifted.hasMiddles())
     middles = signature.addParameters(shifted.getMiddles(), block);
   if (shifted.beginsAtLeast()) {
@@ -270,12 +281,14 @@ Value Epilogue::sumToFloat(KernelBuilder &b, ValueRange args, Value sum, Value p
   return b.sub(b.bitcast(sum, b.getF32Type()), middle);
 }
 
-/// [N.requantize] The sum times its multiplier; sums below zero may give anything below zero where
-/// these begin at the least float.
-Value Epilogue::scaleSum(KernelBuilder &b, ValueRange args, Value acc, Value factor, Value position,
-                         int64_t laneAxis) const {
-  if (leastProducts < 0)
-    return b.mul(sumToFloat(b, args, acc, position, laneAxis), factor);
+/// [N.requantize], [N.float_bias] The sum times its multiplier, and what is added; sums below zero
+/// may give anything below zero where these begin at the least float.
+Value Epilogue::scaleSum(KernelBuilder &b, ValueRange args, Value acc, Value factor, Value addend,
+                         Value position, int64_t laneAxis) const {
+  if (leastProducts < 0) {
+    Value sum = sumToFloat(b, args, acc, position, laneAxis);
+    return addend ? b.fma(sum, factor, addend) : b.mul(sum, factor);
+  }
   Value least = loadPerChannel(b, args, leastProducts, position, laneAxis, /*again=*/true);
   return b.fma(b.bitcast(acc, b.getF32Type()), factor, least);
 }
@@ -317,20 +330,21 @@ Value Epilogue::emit(KernelBuilder &b, ValueRange args, Value acc, Value positio
   Value factor = multiplier < 0 ? Value() : loadPerChannel(b, args, multiplier, position, laneAxis);
   if (fused.dynamic)
     applyDynamic(b, args, position, indices, laneAxis, acc, factor);
+  Value addend = addends < 0 ? Value() : loadPerChannel(b, args, addends, position, laneAxis);
   if (form == Form::requantize)
-    return finish(b, args, scaleSum(b, args, acc, factor, position, laneAxis), position, laneAxis);
+    return finish(b, args, scaleSum(b, args, acc, factor, addend, position, laneAxis), position,
+                  laneAxis);
   if (form == Form::residual) {
     TensorView skip = signature.getTensor(residual, args);
     Value zeroPoint = loadParameter(b, skip.zeroPoints, kZeroPoints, skip.axis, indices, laneAxis);
     Value centred = b.smallToFloat(b.sub(loadRaw(b, skip, indices, laneAxis), zeroPoint));
     Value skipFactor = loadPerChannel(b, args, residualMultiplier, position, laneAxis);
-    return finish(
-        b, args,
-        b.fma(sumToFloat(b, args, acc, position, laneAxis), factor, b.mul(centred, skipFactor)),
-        position, laneAxis);
+    Value other = addend ? b.fma(centred, skipFactor, addend) : b.mul(centred, skipFactor);
+    return finish(b, args, scaleSum(b, args, acc, factor, other, position, laneAxis), position,
+                  laneAxis);
   }
   Value value =
-      form == Form::floats ? acc : b.mul(sumToFloat(b, args, acc, position, laneAxis), factor);
+      form == Form::floats ? acc : scaleSum(b, args, acc, factor, addend, position, laneAxis);
   if (rounding >= 0)
     value = emitRounding(b, args, value);
   llvm::DenseMap<Value, Value> known{{fused.getProductValue(), value}};

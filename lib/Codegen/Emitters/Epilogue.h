@@ -57,15 +57,17 @@ private:
   mlir::Value loadPerChannel(KernelBuilder &b, mlir::ValueRange args, int number,
                              mlir::Value position, int64_t laneAxis, bool again = false) const;
   mlir::Value scaleSum(KernelBuilder &b, mlir::ValueRange args, mlir::Value acc, mlir::Value factor,
-                       mlir::Value position, int64_t laneAxis) const;
+                       mlir::Value addend, mlir::Value position, int64_t laneAxis) const;
   /// Where [low, high] of the result are.
   mlir::Value getBounds(mlir::ValueRange args) const;
   std::pair<mlir::Value, mlir::Value> loadBounds(KernelBuilder &b, mlir::ValueRange args) const;
   void applyDynamic(KernelBuilder &b, mlir::ValueRange args, mlir::Value position,
                     mlir::ValueRange indices, int64_t laneAxis, mlir::Value &acc,
                     mlir::Value &factor) const;
-  Interval addRounding(llvm::MutableArrayRef<float> factors);
-  float addFactorsOfBody(llvm::MutableArrayRef<float> factors);
+  Interval addRounding(llvm::MutableArrayRef<float> factors, llvm::MutableArrayRef<float> addends);
+  float addFactorsOfBody(llvm::MutableArrayRef<float> factors,
+                         llvm::MutableArrayRef<float> addends);
+  float addResidual(const QuantParams &out, size_t numOutputs);
   mlir::Value emitRounding(KernelBuilder &b, mlir::ValueRange args, mlir::Value scaled) const;
   /// An accumulator as f32.
   mlir::Value sumToFloat(KernelBuilder &b, mlir::ValueRange args, mlir::Value sum,
@@ -94,6 +96,7 @@ private:
   int64_t quarterStride = 0;                   ///< 0: lanes are side by side
   int64_t period = 0;                          ///< 0: lanes are different channels
   int result, multiplier = -1;                 ///< multiplier: M[c] or S[c]
+  int addends = -1;                            ///< B[c] or b[c] of a bias in floats
   int middles = -1;                            ///< what is taken off the floats that sums are
   int leastProducts = -1;                      ///< what sums begin with, times M[c]: -2^23 * M[c]
   int scales = -1, reciprocals = -1,

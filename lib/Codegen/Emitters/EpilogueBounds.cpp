@@ -32,16 +32,19 @@ SmallVector<float> codegen::getAccumulatorScales(Value input, Value filter) {
   return scales;
 }
 
-float codegen::getProductBound(const FusedOp &fused, ArrayRef<float> factors) {
+float codegen::getProductBound(const FusedOp &fused, ArrayRef<float> factors,
+                               ArrayRef<float> addends) {
   Value input = fused.getInput(), filter = fused.getOuter(fused.product->getOperand(1));
   FailureOr<SmallVector<int8_t, 0>> weights = nn::getConstantValues<int8_t>(filter);
   auto bias = getBiasValues<int32_t>(fused);
-  if (failed(weights) || failed(bias))
+  bool isUnbounded = llvm::any_of(addends, [](float addend) { return !std::isfinite(addend); });
+  if (failed(weights) || failed(bias) || isUnbounded)
     return kInfinity;
   float bound = 0;
   auto sums = numerics::accumulatorBounds(getProductTypes(input, filter), *weights, *bias);
-  for (auto [sum, factor] : llvm::zip(sums, factors))
-    bound = std::max(bound, numerics::productBound(sum, factor));
+  for (auto [c, sum] : llvm::enumerate(sums))
+    bound =
+        std::max(bound, numerics::productBound(sum, factors[c], addends.empty() ? 0 : addends[c]));
   return bound;
 }
 

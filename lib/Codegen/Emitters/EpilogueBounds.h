@@ -22,8 +22,9 @@ numerics::ProductTypes getProductTypes(mlir::Value input, mlir::Value filter);
 /// S[c] = f32(s_x * s_w[c]) of a quantized convolution or linear layer, one per output channel.
 llvm::SmallVector<float> getAccumulatorScales(mlir::Value input, mlir::Value filter);
 
-/// The largest |f32(acc) * factor[c]|, or infinity.
-float getProductBound(const FusedOp &fused, llvm::ArrayRef<float> factors);
+/// The largest |fma(f32(acc), factor[c], addend[c])|, or infinity; no addends are zeros.
+float getProductBound(const FusedOp &fused, llvm::ArrayRef<float> factors,
+                      llvm::ArrayRef<float> addends);
 
 /// What an operand of the body may hold.
 Interval getOperandRange(mlir::Value outer);

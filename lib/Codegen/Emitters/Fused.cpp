@@ -39,6 +39,15 @@ Value FusedOp::getOuter(Value inner) const {
   return group ? group.getOuter(inner) : inner;
 }
 
+bool codegen::hasFloatBias(const FusedOp &fused) {
+  return fused.product->getNumOperands() > 2 && isQuantized(fused.getInput().getType()) &&
+         !isQuantized(fused.getOuter(fused.product->getOperand(2)).getType());
+}
+
+FailureOr<SmallVector<float, 0>> codegen::getAddends(const FusedOp &fused) {
+  return hasFloatBias(fused) ? getBiasValues<float>(fused) : SmallVector<float, 0>();
+}
+
 SmallVector<Value> FusedOp::getBodyInputs() const {
   llvm::SetVector<Value> inputs;
   for (Operation *inner : body)

@@ -43,12 +43,19 @@ struct FusedOp {
   llvm::SmallVector<mlir::Value> getBodyInputs() const;
 };
 
-/// The values of the product's bias; empty if it has none. Fails if it is not a constant of T.
+/// [N.float_bias] Whether the product sums integers and its bias is a real number.
+bool hasFloatBias(const FusedOp &fused);
+
+/// The values of the product's bias; empty if it has none, or for int32_t a float one. Fails if it
+/// is not a constant of T.
 template <typename T> llvm::FailureOr<llvm::SmallVector<T, 0>> getBiasValues(const FusedOp &fused) {
-  if (fused.product->getNumOperands() < 3)
+  if (fused.product->getNumOperands() < 3 || (std::is_same_v<T, int32_t> && hasFloatBias(fused)))
     return llvm::SmallVector<T, 0>();
   return nn::getConstantValues<T>(fused.getOuter(fused.product->getOperand(2)));
 }
+
+/// [N.float_bias] The values of such a bias; empty if it has none. Fails if it is not a constant.
+llvm::FailureOr<llvm::SmallVector<float, 0>> getAddends(const FusedOp &fused);
 
 /// Values of the body's ops by the float laws; `known` starts with the outer inputs (real values)
 /// and the product's result.

@@ -37,7 +37,7 @@ static Kind getKind(ArrayRef<int32_t> values) {
 
 void ParameterArrays::addArray(int64_t kind, int64_t channels) {
   assert((this->channels == 0 || this->channels == channels) && "expected one value a channel");
-  assert(numArrays < 7 && "the kinds do not fit into a bound of 32 bits");
+  assert(numArrays < 8 && "the kinds do not fit into a bound of 32 bits");
   this->channels = channels;
   kinds += kind << 4 * numArrays++;
 }

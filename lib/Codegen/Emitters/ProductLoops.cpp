@@ -27,7 +27,7 @@ static ProductArguments addProductArguments(Signature &signature, const FusedOp 
   ProductArguments arguments;
   arguments.input = signature.addTensor(fused.getInput());
   arguments.filter = signature.addTensor(fused.getOuter(fused.product->getOperand(1)));
-  if (fused.product->getNumOperands() > 2)
+  if (fused.product->getNumOperands() > 2 && !hasFloatBias(fused)) // that is the epilogue's
     arguments.bias = signature.addTensor(fused.getOuter(fused.product->getOperand(2)));
   return arguments;
 }
@@ -60,7 +60,7 @@ template <>
 bool codegen::emitProductAs<kernel::Kernels::conv_loops>(ProgramEmitter &emitter,
                                                          const FusedOp &fused) {
   auto conv = dyn_cast<nn::ConvOp>(fused.product);
-  if (!conv)
+  if (!conv || failed(getAddends(fused)))
     return false;
   Signature signature(emitter);
   ProductArguments arguments = addProductArguments(signature, fused);
@@ -113,7 +113,7 @@ template <>
 bool codegen::emitProductAs<kernel::Kernels::linear_loops>(ProgramEmitter &emitter,
                                                            const FusedOp &fused) {
   auto linear = dyn_cast<nn::LinearOp>(fused.product);
-  if (!linear)
+  if (!linear || failed(getAddends(fused)))
     return false;
   Signature signature(emitter);
   ProductArguments arguments = addProductArguments(signature, fused);

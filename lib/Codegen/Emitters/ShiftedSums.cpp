@@ -27,6 +27,7 @@ ShiftedSums::ShiftedSums(const FusedOp &fused, const CpuLevel &level) {
   auto bias = getBiasValues<int32_t>(fused);
   if (!level.convertsByAdding || fused.dynamic || failed(weights) || failed(bias))
     return;
+  bool adds = hasFloatBias(fused); // to the products: their sign is not that of the sums
   QuantParams out;
   if (isUnsignedByte(getTensorType(fused.getResult())) && fused.body.empty() && !fused.rounding)
     out = numerics::getParams(
@@ -40,12 +41,14 @@ ShiftedSums::ShiftedSums(const FusedOp &fused, const CpuLevel &level) {
         out.scales.empty() ? 0 : numerics::requantizeMultiplier(multiplier, out.getScale(c));
   for (auto [range, factor] : llvm::zip(ranges, multipliers)) {
     auto [low, high] = range;
-    if (!add(low, high, (float)high * factor <= -kBeyond, (float)low * factor >= kBeyond)) {
+    bool isBelow = (float)high * factor <= -kBeyond, isAbove = (float)low * factor >= kBeyond;
+    if (!add(low, high, isBelow && !adds, isAbove && !adds)) {
       *this = ShiftedSums();
       return;
     }
   }
-  dropsNegative = level.reloadsOperands && !hasMiddles() && dropsNegativeSums(out, multipliers);
+  dropsNegative =
+      level.reloadsOperands && !adds && !hasMiddles() && dropsNegativeSums(out, multipliers);
   for (int64_t &offset : offsets)
     offset += dropsNegative ? kLeastBits - KernelBuilder::kMiddleBits : 0;
 }
@@ -88,9 +91,10 @@ void ShiftedSums::replaceMultipliers(MutableArrayRef<float> multipliers) const {
       multiplier = kSaturatedMultiplier;
 }
 
-float ShiftedSums::getProductBound(ArrayRef<float> multipliers) const {
+float ShiftedSums::getProductBound(ArrayRef<float> multipliers, ArrayRef<float> addends) const {
   float most = 0;
-  for (auto [bound, multiplier] : llvm::zip(bounds, multipliers))
-    most = std::max(most, numerics::productBound(bound, multiplier));
+  for (auto [c, bound] : llvm::enumerate(bounds))
+    most = std::max(
+        most, numerics::productBound(bound, multipliers[c], addends.empty() ? 0 : addends[c]));
   return most;
 }

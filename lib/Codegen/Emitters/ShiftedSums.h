@@ -42,8 +42,8 @@ struct ShiftedSums {
   llvm::ArrayRef<float> getMiddles() const { return middles; }
   void addTo(llvm::MutableArrayRef<int32_t> initialSums) const;
   void replaceMultipliers(llvm::MutableArrayRef<float> multipliers) const;
-  /// The largest |sum * multiplier[c]|.
-  float getProductBound(llvm::ArrayRef<float> multipliers) const;
+  /// The largest |fma(sum, multiplier[c], addend[c])|; no addends are zeros.
+  float getProductBound(llvm::ArrayRef<float> multipliers, llvm::ArrayRef<float> addends) const;
 
 private:
   bool add(int64_t low, int64_t high, bool isBelow, bool isAbove);

@@ -189,10 +189,26 @@ def _get_graph(config: Dict[str, Any]) -> str:
     return json.dumps([sort(config[key]), *(config.get(name) for name in decides)])
 
 
-def write_backend(backend_config: Any) -> str:
-    """The text of a backend, in JSON: of a `BackendConfig`, Octet's or PyTorch's, or the dictionary that it is made from."""
+def _quantize_biases(config: Dict[str, Any]) -> None:
+    """The biases of sums of integers become integers, too."""
+    for types in config.get("dtype_configs", ()):
+        if types.get("bias_dtype") == "f32" and not types.get("is_dynamic"):
+            types["bias_dtype"] = "qint32"
+
+
+def write_backend(backend_config: Any, engine: Optional[str] = None) -> str:
+    """The text of a backend, in JSON.
+
+    Args:
+      backend_config: a `BackendConfig`, Octet's or PyTorch's, or the dictionary that it is made from.
+      engine: PyTorch's engine, whose kernels decide about biases: those of qnnpack add integers, all others floats. By default that of
+        `torch.backends.quantized`.
+    """
     members = _get_members(backend_config, "BackendConfig")
     configs = list(map(write_config, members.get("configs", ())))
     graphs = {_get_graph(config): config for config in reversed(configs)}
     kept = [config for config in configs if graphs[_get_graph(config)] is config]
+    if (engine or torch.backends.quantized.engine) == "qnnpack":
+        for config in kept:
+            _quantize_biases(config)
     return json.dumps({"name": members.get("name") or "torch", "configs": kept}, indent=1)

@@ -19,6 +19,7 @@ from ._preserved import get_members, preserve_attributes
 from ._settled import check_settled
 from ._standalone import add_standalone, list_standalone
 from ._training import TrainingModule
+from .backend_config import get_native_backend_config
 from .front.export import make_graph
 from .front.trace import Tracer, describe_line, list_places, trace
 
@@ -44,6 +45,8 @@ def _trace(model: Any, custom: Any) -> torch.fx.GraphModule:
 
 def _name_backend(backend_config: Any) -> str:
     """The name of a built-in backend, or a backend's text."""
+    if backend_config is None and torch.backends.quantized.engine == "qnnpack":
+        backend_config = get_native_backend_config()  # with that engine's biases
     return "native" if backend_config is None else backend_config if isinstance(backend_config, str) else write_backend(backend_config)
 
 

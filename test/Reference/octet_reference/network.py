@@ -15,6 +15,8 @@ from . import operators, pools, products, quantization
 from .graph import Graph, Node
 from .quantization import QParams
 
+f32 = np.float32
+
 ACTIVATION_TYPES = (np.uint8, np.int8)  # [N.signed]
 INTEGER_TYPES = {np.dtype(np.uint8): (0, 255), np.dtype(np.int8): (-128, 127), np.dtype(np.int32): (-(2**31), 2**31 - 1)}
 
@@ -37,11 +39,12 @@ class Quantized:
 
 @dataclass
 class Product:
-    """A product with an integer form: its accumulator, S[c], and the axis of c."""
+    """A product with an integer form: its accumulator, S[c], the axis of c, and a bias that is added in floats."""
 
     accumulator: np.ndarray
     scale: np.ndarray
     axis: int
+    bias: np.ndarray | None = None
 
 
 class Network:
@@ -159,7 +162,7 @@ class Evaluation:
         integer = self.integer_product(node, bias_name)
         if integer:
             self.products[node.output] = integer
-            self.values[node.output] = quantization.real_accumulator(integer.accumulator, integer.scale, integer.axis)
+            self.values[node.output] = quantization.real_accumulator(integer.accumulator, integer.scale, integer.axis, integer.bias)
         else:
             real = (self.get(name) for name in (*node.inputs[:2], bias_name))
             self.values[node.output] = self.float_product(node, *real)
@@ -198,13 +201,13 @@ class Evaluation:
         form = self.check_product(node, x, w, bias_name) if x and w else None
         if form is None:
             return None
-        filters, scale, bias = form
+        filters, scale, bias, real_bias = form
         if node.type == "Conv":
             accumulator = products.conv_integer(x.values, x.params.zero_point, filters, bias,
                                                 operators.conv_window(node, filters), node.attribute("group", 1))
-            return Product(accumulator, scale, 1)
+            return Product(accumulator, scale, 1, real_bias)
         accumulator = products.linear_integer(x.values, x.params.zero_point, filters, bias)
-        return Product(accumulator, scale, accumulator.ndim - 1)
+        return Product(accumulator, scale, accumulator.ndim - 1, real_bias)
 
     def product_of_activations(self, x, w):
         """[N.matmul] of two quantized values with one scale each, unless a sum may overflow."""
@@ -216,7 +219,7 @@ class Evaluation:
         return Product(accumulator, np.broadcast_to(scale, accumulator.shape[-1]), accumulator.ndim - 1)
 
     def check_product(self, node, x, w, bias_name):
-        """(filter rows, S[c], integer bias) if the product has an integer form, else nothing."""
+        """(filter rows, S[c], integer bias, or real one by [N.float_bias]) if the product has an integer form, else nothing."""
         if not x.is_activation or w.values.dtype != np.int8 or node.inputs[1] not in self.network.graph.is_constant:
             return None
         if node.type != "Conv" and not self.is_linear(node):
@@ -232,17 +235,16 @@ class Evaluation:
             return None
         scale = quantization.accumulator_scale(np.repeat(x.params.scale, outputs // channels),
                                                np.broadcast_to(w.params.scale, outputs))
-        bias = None
+        bias = real_bias = None
         if bias_name:
             held = self.quantized.get(bias_name)
-            if not held or held.values.dtype != np.int32 or held.params.zero_point.any():
+            if bias_name not in self.network.graph.is_constant:
                 return None
-            if np.any(held.params.scale != scale):
-                return None
-            bias = held.values
+            counts = held and held.values.dtype == np.int32 and not held.params.zero_point.any() and np.all(held.params.scale == scale)
+            bias, real_bias = (held.values, None) if counts else (None, np.asarray(self.values[bias_name], f32))
         if not products.proves_no_overflow(filters, bias, x.params, outputs):
             return None
-        return filters, scale, bias
+        return filters, scale, bias, real_bias
 
     def add(self, node):
         folded = self.network.folded_adds.get(node.output)
@@ -270,7 +272,7 @@ class Evaluation:
             return None
         product = self.products.get(source)
         if product:
-            return quantization.requantize(product.accumulator, product.scale, params, product.axis)
+            return quantization.requantize(product.accumulator, product.scale, params, product.axis, product.bias)
         node = graph.producer(source)
         if not node or node.type != "Add":
             return None
@@ -279,7 +281,7 @@ class Evaluation:
             if (product and graph.only_read_once(first) and other and other.is_activation and other.is_per_tensor
                     and other.values.shape == product.accumulator.shape):
                 return quantization.residual(product.accumulator, product.scale, other.values, other.params, params,
-                                             product.axis)
+                                             product.axis, product.bias)
         return None
 
     # Facts about a value survive a transposition of constants; activations of one operator have two nodes.

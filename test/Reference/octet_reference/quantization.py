@@ -181,22 +181,34 @@ def _per_output(values, rank, axis):
     return values.reshape([-1 if d == axis else 1 for d in range(rank)])
 
 
-def real_accumulator(acc, scale, axis):
-    """[N.epilogue]: f32(acc) * S[c]; `axis` holds the output channels."""
-    return acc.astype(f32) * _per_output(np.asarray(scale, f32), acc.ndim, axis)
+def _scale(acc, factor, addend, axis):
+    """f32(acc) times its factor; [N.float_bias]: plus the addend, rounded once."""
+    product = acc.astype(f32), _per_output(np.asarray(factor, f32), acc.ndim, axis)
+    return product[0] * product[1] if addend is None else fma(*product, _per_output(addend, acc.ndim, axis))
 
 
-def requantize(acc, scale, result: QParams, axis):
+def _in_steps(bias, result: QParams):
+    """B[c] of [N.float_bias]."""
+    return None if bias is None else bias / result.scale
+
+
+def real_accumulator(acc, scale, axis, bias=None):
+    """[N.epilogue]: f32(acc) * S[c]; `axis` holds the output channels. `bias`: of [N.float_bias]."""
+    with np.errstate(all="ignore"):
+        return _scale(acc, scale, bias, axis)
+
+
+def requantize(acc, scale, result: QParams, axis, bias=None):
     """[N.requantize]"""
     with np.errstate(all="ignore"):
-        multiplier = _per_output(np.asarray(scale, f32) / result.scale, acc.ndim, axis)
-        return _round_and_clamp(acc.astype(f32) * multiplier, result)
+        return _round_and_clamp(_scale(acc, np.asarray(scale, f32) / result.scale, _in_steps(bias, result), axis), result)
 
 
-def residual(acc, scale, other, other_params: QParams, result: QParams, axis):
+def residual(acc, scale, other, other_params: QParams, result: QParams, axis, bias=None):
     """[N.residual]: `other` holds the storage values of the operand that is added."""
     with np.errstate(all="ignore"):
         multiplier = _per_output(np.asarray(scale, f32) / result.scale, acc.ndim, axis)
         factor = _per_output(other_params.scale / result.scale, acc.ndim, axis)
         centred = (np.asarray(other).astype(np.int64) - other_params.zero_point[0]).astype(f32)
-        return _round_and_clamp(fma(acc.astype(f32), multiplier, centred * factor), result)
+        addend = centred * factor if bias is None else fma(centred, factor, _per_output(_in_steps(bias, result), acc.ndim, axis))
+        return _round_and_clamp(fma(acc.astype(f32), multiplier, addend), result)

@@ -159,8 +159,9 @@ def Octet_DTypesOp : Octet_BackendPart<"dtypes", [Symbol]> {
   let summary = "one combination of data types that a pattern supports";
   let description = [{
     A missing member leaves the type of that value open. `dynamic`: scale and zero point of the input are chosen in each run,
-    and the result is f32; a QConfig fits if its activation observer is `dynamic`, too (OCT215). `fx` keeps what only PyTorch
-    reads. Errors: `dynamic` without an input, or with an output other than f32. PyTorch: `DTypeConfig`.
+    and the result is f32; a QConfig fits if its activation observer is `dynamic`, too (OCT215). `bias`, what becomes of a bias, which
+    is f32 in the network: `f32`, it is added to the product in floats ([N.float_bias]), or `si32`, or missing, it is an integer at the scale of
+    the sums ([N.bias]). `fx` keeps what only PyTorch reads. Errors: `dynamic` without an input, or with an output other than f32. PyTorch: `DTypeConfig`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, UnitAttr:$dynamic, OptionalAttr<Octet_DTypeAttr>:$input, OptionalAttr<Octet_DTypeAttr>:$output,
       OptionalAttr<Octet_DTypeAttr>:$weight, OptionalAttr<TypeAttr>:$bias, OptionalAttr<DictionaryAttr>:$fx);
