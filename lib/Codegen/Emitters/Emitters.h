@@ -49,6 +49,10 @@ mlir::Value foldRow(KernelBuilder &b, int64_t length, bool inVectors, float neut
 using RowElementsFn = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value k)>;
 llvm::SmallVector<mlir::Value> foldVectors(KernelBuilder &b, int64_t length, int64_t rows,
                                            float neutral, RowElementsFn elements, JoinFn join);
+/// Either of them, as b.lanes says, of several rows; `element` may be called for some twice.
+llvm::SmallVector<mlir::Value>
+foldRows(KernelBuilder &b, int64_t length, int64_t rows, float neutral,
+         llvm::function_ref<mlir::Value(int64_t row, mlir::Value k)> element, JoinFn join);
 /// Copies `size` elements that lie side by side: whole vectors, then what is left by a smaller or
 /// overlapping one.
 void copyRun(KernelBuilder &b, mlir::Value from, mlir::Value fromAt, mlir::Value to,

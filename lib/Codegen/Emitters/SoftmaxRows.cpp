@@ -38,8 +38,6 @@ private:
   /// Of several rows, whose first elements these indices are.
   using Rows = MutableArrayRef<SmallVector<Value>>;
   void emitRows(KernelBuilder &b, ValueRange args, Rows rows);
-  SmallVector<Value> fold(KernelBuilder &b, size_t rows, float neutral,
-                          function_ref<Value(size_t row, Value k)> element, JoinFn join) const;
 
   ProgramEmitter &emitter;
   GroupOp group;
@@ -95,38 +93,22 @@ bool SoftmaxRows::isInVectors(KernelBuilder &b, ValueRange args) const {
          llvm::all_of(numbers, [&](auto &entry) { return getStep(entry.second) <= 1; });
 }
 
-/// [N.lanes] over each row; `element` may be called for some of them twice.
-SmallVector<Value> SoftmaxRows::fold(KernelBuilder &b, size_t rows, float neutral,
-                                     function_ref<Value(size_t, Value)> element,
-                                     JoinFn join) const {
-  if (b.lanes == 1)
-    return llvm::map_to_vector(llvm::seq(rows), [&](size_t row) {
-      return foldRow(
-          b, shape.back(), /*inVectors=*/false, neutral, [&](Value k) { return element(row, k); },
-          join);
-    });
-  auto elements = [&](Value k) {
-    return llvm::map_to_vector(llvm::seq(rows), [&](size_t row) { return element(row, k); });
-  };
-  return foldVectors(b, shape.back(), rows, neutral, elements, join);
-}
-
 void SoftmaxRows::emitRows(KernelBuilder &b, ValueRange args, Rows rows) {
   auto load = [&](Value memory, size_t row, Value k) {
     return b.load(memory, getPlace(b, row, k));
   };
-  SmallVector<Value> largest = fold(
-      b, rows.size(), -std::numeric_limits<float>::infinity(),
-      [&](size_t row, Value k) {
+  SmallVector<Value> largest = foldRows(
+      b, shape.back(), rows.size(), -std::numeric_limits<float>::infinity(),
+      [&](int64_t row, Value k) {
         rows[row].back() = k;
         Value x = before.emit(b, args, shape, rows[row], llvm::DenseMap<Value, Value>());
         b.store(x, values, getPlace(b, row, k));
         return x;
       },
       [](KernelBuilder &b, Value acc, Value x) { return b.maxF(x, acc); });
-  SmallVector<Value> sums = fold(
-      b, rows.size(), 0,
-      [&](size_t row, Value k) {
+  SmallVector<Value> sums = foldRows(
+      b, shape.back(), rows.size(), 0,
+      [&](int64_t row, Value k) {
         Value e = emitExp(b, b.sub(load(values, row, k), b.splat(largest[row])));
         b.store(e, exponentials, getPlace(b, row, k));
         return e;
