@@ -19,6 +19,9 @@ bool reducesRows(mlir::Operation *op);
 /// The shape of what there is one of for each row.
 llvm::SmallVector<int64_t> getShapeOfRows(llvm::ArrayRef<int64_t> shape);
 
+/// Whether rows of a softmax are vectors, and the numbers and exponentials of one fit on the stack.
+bool isSoftmaxOfRows(nn::SoftmaxOp op);
+
 /// Whether octet-fuse-rows made the group: reductions of rows among element-wise operators.
 bool isRowGroup(GroupOp group);
 

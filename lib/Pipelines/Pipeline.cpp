@@ -93,6 +93,7 @@ static void buildLayout(OpPassManager &pm, const PipelineOptions &) {
   pm.addPass(createInlineGroupsPass());
   pm.addNestedPass<func::FuncOp>(createExpandBatchNormPass());
   pm.addNestedPass<func::FuncOp>(createFuseAttentionPass());
+  pm.addNestedPass<func::FuncOp>(createFuseSoftmaxPass());
   pm.addNestedPass<func::FuncOp>(createFuseRowsPass());
   pm.addNestedPass<func::FuncOp>(createFuseElementwisePass());
   pm.addNestedPass<func::FuncOp>(createAssignLayoutPass());

@@ -154,3 +154,18 @@ func.func @lanes_are_rounded(%x: vector<16xf32>) -> vector<16xi32> {
   %0 = kernel.round %x : (vector<16xf32>) -> vector<16xi32>
   return %0 : vector<16xi32>
 }
+
+// The power of two of an exponential, with the float of its exponent beside: with AVX-512 the exponent stays a float.
+// CHECK-LABEL: func @exponent
+// VNNI: %[[N:.*]] = llvm.call_intrinsic "llvm.roundeven.v16f32"(%arg1)
+// VNNI: %[[R:.*]] = arith.subf %arg1, %[[N]]
+// VNNI: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"(%{{.*}}, %[[N]],
+// AVX2: arith.sitofp
+// AVX2: arith.shli
+func.func @exponent(%x: vector<16xf32>, %q: vector<16xf32>) -> (vector<16xf32>, vector<16xf32>) {
+  %n = kernel.round %q : (vector<16xf32>) -> vector<16xi32>
+  %f = arith.sitofp %n : vector<16xi32> to vector<16xf32>
+  %r = arith.subf %q, %f : vector<16xf32>
+  %y = kernel.scale %x, %n normal : (vector<16xf32>, vector<16xi32>) -> vector<16xf32>
+  return %r, %y : vector<16xf32>, vector<16xf32>
+}

@@ -216,6 +216,18 @@ def test_transposition(tool, driver, tmp_path, rows, columns, is_float):
     check(tool, driver, tmp_path, writer.text(), writer.input_shape, options=["--float"] if is_float else [])
 
 
+@pytest.mark.parametrize("is_float", [False, True])
+@pytest.mark.parametrize("shape, permutation", [((3, 37, 21), [0, 2, 1]), ((2, 3, 20, 16), [1, 0, 3, 2]), ((2, 19, 3, 18), [0, 2, 3, 1])])
+def test_transposition_of_matrices(tool, driver, tmp_path, shape, permutation, is_float):
+    """Several, also where a further dimension lies between rows and columns."""
+    writer = random_networks.Writer(0, shape)
+    if is_float:
+        writer.lines, writer.value = [], random_networks.Value("%x", shape, None, None)
+    writer.apply(f"nn.transpose {{0}} permutation {permutation}", tuple(shape[axis] for axis in permutation), quantize=not is_float)
+    writer.results["y"] = writer.value
+    check(tool, driver, tmp_path, writer.text(), writer.input_shape, options=["--float"] if is_float else [])
+
+
 @pytest.mark.parametrize("left, right", [
     ((5, 9), (9, 16)), ((1, 9), (9, 37)), ((30, 3), (3, 20)), ((7, 4), (4, 15)), ((2, 50, 8), (8, 130)),
     ((1, 4, 13, 7), (1, 4, 7, 40)), ((2, 1, 6, 5), (3, 5, 21)), ((3, 25, 5), (2, 3, 5, 17))])

@@ -48,6 +48,18 @@ def FuseRowsPass : Pass<"octet-fuse-rows", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::octet::nn::NNDialect", "::octet::OctetDialect"];
 }
 
+def FuseSoftmaxPass : Pass<"octet-fuse-softmax", "::mlir::func::FuncOp"> {
+  let summary = "a softmax of rows becomes one step with what is around it";
+  let description = [{
+    A softmax over the last dimension, the element-wise operators in front of it (masks) and behind it, and a quantize of the
+    result become one `octet.group`, if they are read by one another only: the numbers and exponentials of some rows stay on the
+    stack, and no bit changes. Sums that a product's epilogue may compute stay outside. Left as they are: rows of fewer than 16
+    elements or more than the stack holds, and images (octet-assign-layout). Source: `docs/rationale/attention.md`.
+  }];
+  let statistics = [Statistic<"numFused", "num-fused", "groups made">];
+  let dependentDialects = ["::octet::nn::NNDialect", "::octet::OctetDialect"];
+}
+
 def AssignLayoutPass : Pass<"octet-assign-layout", "::mlir::func::FuncOp"> {
   let summary = "chooses how tensors lie in memory";
   let description = [{

@@ -222,12 +222,22 @@ void AttentionKernel::emitScores(KernelBuilder &b, ValueRange args) {
 }
 
 void AttentionKernel::emitWeights(KernelBuilder &b, ValueRange args) {
-  b.loop(0, unitRows, [&](Value i) {
-    SmallVector<Value> place(indices);
-    place[place.size() - 2] = b.addIndex(indices[indices.size() - 2], i);
-    Value sum = rows->emit(b, args, place, scoresMemory, b.mulIndex(i, scoresRow()), weightsMemory,
-                           b.mulIndex(i, weightsRow()));
-    memref::StoreOp::create(b, sum, sums, ValueRange{i});
+  constexpr int64_t kMostTogether = 4;
+  int64_t together = inTiles ? std::min(unitRows, kMostTogether) : 1;
+  b.loopOverBlocks(unitRows, together, [&](Value first) {
+    SmallVector<AttentionRows::Row> of;
+    SmallVector<Value> numbers;
+    for (int64_t i = 0; i < together; ++i) {
+      Value number = numbers.emplace_back(b.addIndex(first, i));
+      auto &row = of.emplace_back();
+      row.indices = indices;
+      row.indices[indices.size() - 2] = b.addIndex(indices[indices.size() - 2], number);
+      row.scoresAt = b.mulIndex(number, scoresRow());
+      row.weightsAt = b.mulIndex(number, weightsRow());
+    }
+    for (auto [number, sum] :
+         llvm::zip_equal(numbers, rows->emit(b, args, of, scoresMemory, weightsMemory)))
+      memref::StoreOp::create(b, sum, sums, ValueRange{number});
   });
 }
 

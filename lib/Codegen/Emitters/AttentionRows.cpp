@@ -39,38 +39,33 @@ Value AttentionRows::loadZeroPoint(KernelBuilder &b, ValueRange args) const {
   return b.loadSplat(signature.getTensor(params, args).zeroPoints, b.index(kZeroPoints));
 }
 
-/// [N.lanes] over a row of scores; `element(k)` may be called for some of them twice.
-static Value fold(KernelBuilder &b, int64_t length, float neutral,
-                  function_ref<Value(Value)> element, JoinFn join) {
-  if (b.lanes == 1)
-    return foldRow(b, length, /*inVectors=*/false, neutral, element, join);
-  auto elements = [&](Value k) { return SmallVector<Value>{element(k)}; };
-  return foldVectors(b, length, /*rows=*/1, neutral, elements, join)[0];
-}
-
-Value AttentionRows::emit(KernelBuilder &b, ValueRange args, MutableArrayRef<Value> indices,
-                          Value scores, Value scoresAt, Value weights, Value weightsAt) const {
-  auto loadScore = [&](Value k) { return b.load(scores, b.addIndex(scoresAt, k)); };
+SmallVector<Value> AttentionRows::emit(KernelBuilder &b, ValueRange args, MutableArrayRef<Row> rows,
+                                       Value scores, Value weights) const {
+  auto loadScore = [&](int64_t row, Value k) {
+    return b.load(scores, b.addIndex(rows[row].scoresAt, k));
+  };
   auto shape = parts.scores.getType().getShape();
-  Value largest =
-      b.splat(fold(b, shape.back(), -std::numeric_limits<float>::infinity(), loadScore,
-                   [](KernelBuilder &b, Value acc, Value x) { return b.maxF(x, acc); }));
+  SmallVector<Value> largest =
+      foldRows(b, shape.back(), rows.size(), -std::numeric_limits<float>::infinity(), loadScore,
+               [](KernelBuilder &b, Value acc, Value x) { return b.maxF(x, acc); });
+  for (Value &number : largest)
+    number = b.splat(number);
   QuantizeOperands by =
-      loadQuantizeOperands(b, signature.getTensor(params, args), indices, /*laneAxis=*/-1);
+      loadQuantizeOperands(b, signature.getTensor(params, args), rows[0].indices, /*laneAxis=*/-1);
   by.isSmall = isSmall;
   by.packSaturates = isInside; // nothing is left to be clamped
   by.addsZeroPoint = hasZeroPoint;
-  return fold(
-      b, shape.back(), 0,
-      [&](Value k) {
-        indices.back() = k;
-        Value difference = b.sub(loadScore(k), largest);
+  return foldRows(
+      b, shape.back(), rows.size(), 0,
+      [&](int64_t row, Value k) {
+        rows[row].indices.back() = k;
+        Value difference = b.sub(loadScore(row, k), largest[row]);
         b.valuesAreFinite = isFinite;
-        Value weight =
-            body.emit(b, args, shape, indices, {{parts.difference.getResult(), difference}});
+        Value weight = body.emit(b, args, shape, rows[row].indices,
+                                 {{parts.difference.getResult(), difference}});
         Value stored = quantizeBy(b, weight, by);
         b.valuesAreFinite = false;
-        b.store(truncate(b, stored), weights, b.addIndex(weightsAt, k));
+        b.store(truncate(b, stored), weights, b.addIndex(rows[row].weightsAt, k));
         Value centred = hasZeroPoint ? b.sub(stored, by.zeroPoint) : stored;
         return b.mul(b.smallToFloat(centred), by.scale);
       },

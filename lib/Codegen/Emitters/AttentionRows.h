@@ -13,17 +13,21 @@
 
 namespace octet::codegen {
 
-/// Makes the weights of a row of scores, and their sum.
+/// Makes the weights of rows of scores, and their sums.
 class AttentionRows {
 public:
   /// `range`: of the scores. Adds the arguments.
   AttentionRows(Attention &parts, GroupOp group, Interval range, Signature &signature);
 
-  /// Writes the weights of the scores from `scoresAt` on to `weightsAt` of `weights`; returns their
-  /// sum. `indices`: of the row, whose last one this sets.
-  mlir::Value emit(KernelBuilder &b, mlir::ValueRange args,
-                   mlir::MutableArrayRef<mlir::Value> indices, mlir::Value scores,
-                   mlir::Value scoresAt, mlir::Value weights, mlir::Value weightsAt) const;
+  struct Row {
+    llvm::SmallVector<mlir::Value> indices; ///< the last one is of a column
+    mlir::Value scoresAt, weightsAt;        ///< where its scores and weights begin
+  };
+  /// Writes the weights of the scores; returns their sums. Rows go side by side, so that a CPU is
+  /// busy while one waits.
+  llvm::SmallVector<mlir::Value> emit(KernelBuilder &b, mlir::ValueRange args,
+                                      mlir::MutableArrayRef<Row> rows, mlir::Value scores,
+                                      mlir::Value weights) const;
   mlir::Value loadZeroPoint(KernelBuilder &b, mlir::ValueRange args) const;
 
 private:

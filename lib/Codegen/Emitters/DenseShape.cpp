@@ -29,12 +29,15 @@ static double getTileCost(int64_t steps, double count, int64_t width, int64_t he
 
 DenseTile codegen::chooseTile(int64_t accumulators, int64_t pixels, int64_t panels, int64_t steps,
                               int64_t pixelsPerVector, const TileCosts &costs) {
+  // Three panels read each of their weights for eight vectors of pixels, or not at all.
+  constexpr int64_t kThree = 3, kFewestVectors = 8;
   DenseTile best{1, 1};
   double bestCost = 1e30;
-  for (int64_t width : {1, 2, 4, 8})
+  for (int64_t width : {1, 2, 3, 4, 8})
     for (int64_t vectors = 1; vectors <= costs.mostVectors; ++vectors) {
       int64_t count = vectors * width, height = vectors * pixelsPerVector;
-      if (count > accumulators || height > pixels || width > panels)
+      if (count > accumulators || height > pixels || width > panels ||
+          (width == kThree && vectors < kFewestVectors))
         continue;
       double tiles = llvm::divideCeil(pixels, height) * llvm::divideCeil(panels, width);
       double cost = tiles * getTileCost(steps, count, width, height, costs);

@@ -49,6 +49,10 @@ mlir::Value foldRow(KernelBuilder &b, int64_t length, bool inVectors, float neut
 using RowElementsFn = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value k)>;
 llvm::SmallVector<mlir::Value> foldVectors(KernelBuilder &b, int64_t length, int64_t rows,
                                            float neutral, RowElementsFn elements, JoinFn join);
+/// Either of them, as b.lanes says, of several rows; `element` may be called for some twice.
+llvm::SmallVector<mlir::Value>
+foldRows(KernelBuilder &b, int64_t length, int64_t rows, float neutral,
+         llvm::function_ref<mlir::Value(int64_t row, mlir::Value k)> element, JoinFn join);
 /// Copies `size` elements that lie side by side: whole vectors, then what is left by a smaller or
 /// overlapping one.
 void copyRun(KernelBuilder &b, mlir::Value from, mlir::Value fromAt, mlir::Value to,
@@ -78,6 +82,8 @@ bool emitProductAs(ProgramEmitter &emitter, const FusedOp &fused);
 llvm::LogicalResult emitMatmulOfBytes(ProgramEmitter &emitter, nn::MatmulOp op);
 /// A group that octet-fuse-attention made; false if it is none.
 bool emitAttention(ProgramEmitter &emitter, GroupOp group);
+/// A group that octet-fuse-softmax made; false if it is none.
+bool emitSoftmaxGroup(ProgramEmitter &emitter, GroupOp group);
 /// A group that octet-fuse-rows made.
 void emitRowGroup(ProgramEmitter &emitter, GroupOp group);
 /// Dense NCHW floats to NHWC bytes; false if the shapes are not its.

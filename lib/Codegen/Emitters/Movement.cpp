@@ -110,42 +110,54 @@ static SmallVector<Value> transposeSquare(KernelBuilder &b, SmallVector<Value> r
 }
 
 namespace {
-/// A copy between two dimensions each of which is side by side on one side only, in blocks of rows
-/// and columns; the last block may overlap the one before.
+/// A copy in which one dimension is side by side on the one side and another one on the other side,
+/// in blocks of rows and columns of these two; the last block may overlap the one before.
 class Transposition {
 public:
   Transposition(const StridedCopy &copy, Type element)
       : copy(copy), columns(16 / (element.getIntOrFloatBitWidth() / 8)),
         type(VectorType::get({columns}, element)),
-        rows(copy.shape[0] >= kMostRows ? kMostRows : columns) {}
+        rowAxis(llvm::find(copy.inputSteps, 1) - copy.inputSteps.begin()),
+        columnAxis(copy.shape.size() - 1) {
+    if (rowAxis >= columnAxis)
+      return;
+    rows = copy.shape[rowAxis] >= kMostRows ? kMostRows : columns;
+    blocks.assign(copy.shape.begin(), copy.shape.end() - 1);
+    blocks[rowAxis] = llvm::divideCeil(copy.shape[rowAxis], rows);
+  }
 
   bool isOne() const {
-    return copy.shape.size() == 2 && copy.inputSteps[0] == 1 && copy.inputSteps[1] != 1 &&
-           copy.resultSteps[1] == 1 && copy.shape[0] >= rows && copy.shape[1] >= columns;
+    return rowAxis < columnAxis && copy.resultSteps.back() == 1 && copy.shape[rowAxis] >= rows &&
+           copy.shape.back() >= columns;
   }
-  int64_t getRange() const { return llvm::divideCeil(copy.shape[0], rows); }
+  int64_t getRange() const { return ShapedType::getNumElements(blocks); }
 
   void emit(KernelBuilder &b, ValueRange args, Value begin, Value end) const {
     b.loop(begin, end, 1, [&](Value unit) {
-      Value firstRow = b.getBlock(unit, copy.shape[0], rows);
-      b.loopOverBlocks(copy.shape[1], columns, [&](Value column) {
-        for (int64_t row = 0; row < rows; row += columns)
-          emitSquare(b, args, b.addIndex(firstRow, row), column);
+      SmallVector<Value> indices = b.splitIndex(unit, blocks);
+      Value firstRow = b.getBlock(indices[rowAxis], copy.shape[rowAxis], rows);
+      b.loopOverBlocks(copy.shape.back(), columns, [&](Value column) {
+        SmallVector<Value> at(indices);
+        at.push_back(column);
+        for (int64_t row = 0; row < rows; row += columns) {
+          at[rowAxis] = b.addIndex(firstRow, row);
+          emitSquare(b, args, at);
+        }
       });
     });
   }
 
 private:
-  void emitSquare(KernelBuilder &b, ValueRange args, Value row, Value column) const {
-    Value from = b.linearIndex({row, column}, copy.inputSteps, copy.inputBase);
-    Value to = b.linearIndex({row, column}, copy.resultSteps, copy.resultBase);
+  void emitSquare(KernelBuilder &b, ValueRange args, ArrayRef<Value> at) const {
+    Value from = b.linearIndex(at, copy.inputSteps, copy.inputBase);
+    Value to = b.linearIndex(at, copy.resultSteps, copy.resultBase);
     SmallVector<Value> square;
     for (int64_t i = 0; i < columns; ++i)
       square.push_back(vector::LoadOp::create(
-          b, type, args[0], ValueRange{b.addIndex(from, i * copy.inputSteps[1])}));
+          b, type, args[0], ValueRange{b.addIndex(from, i * copy.inputSteps[columnAxis])}));
     for (auto [i, value] : llvm::enumerate(transposeSquare(b, square)))
       vector::StoreOp::create(b, value, args[1],
-                              ValueRange{b.addIndex(to, i * copy.resultSteps[0])});
+                              ValueRange{b.addIndex(to, i * copy.resultSteps[rowAxis])});
   }
 
   /// So many of the input's elements side by side are a cache line for floats.
@@ -154,7 +166,9 @@ private:
   const StridedCopy &copy;
   int64_t columns; ///< 16 bytes
   VectorType type;
-  int64_t rows; ///< of a block
+  size_t rowAxis, columnAxis;  ///< side by side in the input, in the result
+  int64_t rows = 1;            ///< of a block
+  SmallVector<int64_t> blocks; ///< of rows, of each index of the other dimensions
 };
 } // namespace
 

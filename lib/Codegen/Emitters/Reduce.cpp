@@ -95,6 +95,20 @@ SmallVector<Value> codegen::foldVectors(KernelBuilder &b, int64_t length, int64_
   return llvm::map_to_vector(lanes, [&](Value vector) { return joinLanes(b, vector, join); });
 }
 
+SmallVector<Value> codegen::foldRows(KernelBuilder &b, int64_t length, int64_t rows, float neutral,
+                                     function_ref<Value(int64_t, Value)> element, JoinFn join) {
+  if (b.lanes > 1) {
+    auto elements = [&](Value k) {
+      return llvm::map_to_vector(llvm::seq(rows), [&](int64_t row) { return element(row, k); });
+    };
+    return foldVectors(b, length, rows, neutral, elements, join);
+  }
+  return llvm::map_to_vector(llvm::seq(rows), [&](int64_t row) {
+    auto ofRow = [&](Value k) { return element(row, k); };
+    return foldRow(b, length, /*inVectors=*/false, neutral, ofRow, join);
+  });
+}
+
 namespace {
 
 /// The loops of one reduction.

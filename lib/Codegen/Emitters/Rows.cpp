@@ -119,19 +119,10 @@ Value RowsKernel::emitElement(KernelBuilder &b, ValueRange args, const PartialBo
 void RowsKernel::reduce(KernelBuilder &b, ValueRange args, const Stage &stage,
                         MutableArrayRef<Row> rows) const {
   auto [neutral, join] = getFold(stage.op);
-  SmallVector<Value> results;
-  if (b.lanes > 1) {
-    auto elements = [&](Value k) {
-      return llvm::map_to_vector(
-          rows, [&](Row &row) { return emitElement(b, args, stage.body, row, k); });
-    };
-    results = foldVectors(b, shape.back(), rows.size(), neutral, elements, join);
-  } else {
-    for (Row &row : rows)
-      results.push_back(foldRow(
-          b, shape.back(), /*inVectors=*/false, neutral,
-          [&](Value k) { return emitElement(b, args, stage.body, row, k); }, join));
-  }
+  auto element = [&](int64_t row, Value k) {
+    return emitElement(b, args, stage.body, rows[row], k);
+  };
+  SmallVector<Value> results = foldRows(b, shape.back(), rows.size(), neutral, element, join);
   b.lanes = 1;
   for (auto [row, result] : llvm::zip_equal(rows, results))
     row.known[stage.op->getResult(0)] =

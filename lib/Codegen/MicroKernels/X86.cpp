@@ -70,6 +70,22 @@ struct LowerDot4Vnni : RegisterPattern<kernel::Dot4Op> {
   }
 };
 
+/// The exponent as a float. One that was rounded stays a float, which also takes the place of what
+/// was made of the integer: -0 instead of 0 changes no result of an exponential.
+Value makeFloatExponent(ImplicitLocOpBuilder &b, PatternRewriter &rewriter, Value exponent,
+                        Type type) {
+  auto call = exponent.getDefiningOp<LLVM::CallIntrinsicOp>();
+  if (!call || !call.getIntrin().starts_with("llvm.lrint"))
+    return arith::SIToFPOp::create(b, type, exponent);
+  rewriter.setInsertionPointAfter(call);
+  Value rounded =
+      callIntrinsic(rewriter, call.getLoc(), "llvm.roundeven.v16f32", type, call.getArgs());
+  for (Operation *user : llvm::to_vector(exponent.getUsers()))
+    if (isa<arith::SIToFPOp>(user))
+      rewriter.replaceAllUsesWith(user->getResult(0), rounded);
+  return rounded;
+}
+
 /// AVX-512 scales by a power of two in one instruction, rounding once.
 struct LowerScale512 : OpRewritePattern<kernel::ScaleOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -77,7 +93,8 @@ struct LowerScale512 : OpRewritePattern<kernel::ScaleOp> {
     if (!isa<VectorType>(op.getType()))
       return rewriter.notifyMatchFailure(op, "requires a vector");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value exponent = arith::SIToFPOp::create(b, op.getType(), op.getExponent());
+    Value exponent = makeFloatExponent(b, rewriter, op.getExponent(), op.getType());
+    rewriter.setInsertionPoint(op);
     Value all = arith::ConstantOp::create(b, b.getI16IntegerAttr(-1));
     Value currentRounding = arith::ConstantOp::create(b, b.getI32IntegerAttr(4));
     rewriter.replaceOp(

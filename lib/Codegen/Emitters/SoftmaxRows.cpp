@@ -1,0 +1,159 @@
+//===- SoftmaxRows.cpp - softmax of rows as one step ----------------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The numbers of some rows and their exponentials lie on the stack between the operators in front
+// of the softmax and those behind it. By [N.softmax] and the laws of the operators.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Attention.h"
+#include "../Groups.h"
+#include "../Rows.h"
+#include "PartialBody.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::codegen;
+
+namespace {
+class SoftmaxRows {
+public:
+  SoftmaxRows(ProgramEmitter &emitter, GroupOp group, nn::SoftmaxOp softmax);
+  void emit();
+
+private:
+  /// So many rows at a time, so that a CPU is busy while one waits, if they fit on the stack.
+  static constexpr int64_t kMostRows = 4;
+  int64_t getRowsTogether() const {
+    return kMostRows * 2 * paddedLength() * 4 <= kMostStackBytes ? kMostRows : 1;
+  }
+  int64_t paddedLength() const { return llvm::alignTo(shape.back(), 16); }
+
+  PartialBody makeBody(Value yielded);
+  bool isInVectors(KernelBuilder &b, ValueRange args) const;
+  /// Of several rows, whose first elements these indices are.
+  using Rows = MutableArrayRef<SmallVector<Value>>;
+  void emitRows(KernelBuilder &b, ValueRange args, Rows rows);
+
+  ProgramEmitter &emitter;
+  GroupOp group;
+  nn::SoftmaxOp softmax;
+  SmallVector<int64_t> shape, shapeOfRows;
+  Signature signature;
+  llvm::MapVector<Value, int> numbers; ///< arguments of the group's operands
+  PartialBody before, after;
+  int target;
+
+  // Inside the body.
+  Value values, exponentials; ///< memory on the stack
+  Value getPlace(KernelBuilder &b, size_t row, Value k) const {
+    return b.addIndex(k, row * paddedLength());
+  }
+};
+} // namespace
+
+SoftmaxRows::SoftmaxRows(ProgramEmitter &emitter, GroupOp group, nn::SoftmaxOp softmax)
+    : emitter(emitter), group(group), softmax(softmax), shape(softmax.getType().getShape()),
+      shapeOfRows(shape), signature(emitter), before(makeBody(softmax.getInput())),
+      after(makeBody(group.getYielded())), target(signature.addTensor(group.getResult())) {
+  shapeOfRows.back() = 1;
+}
+
+/// The operators that compute a value of the group, those in front of the softmax excepted.
+PartialBody SoftmaxRows::makeBody(Value yielded) {
+  llvm::SetVector<Value> needed;
+  needed.insert(yielded);
+  for (size_t i = 0; i < needed.size(); ++i)
+    if (Operation *op = needed[i].getDefiningOp(); op && op != softmax)
+      needed.insert_range(op->getOperands());
+  SmallVector<Operation *> ops;
+  for (Operation &op : group.getBody().front().without_terminator())
+    if (&op != softmax && needed.contains(op.getResult(0)))
+      ops.push_back(&op);
+  return PartialBody(group, ops, yielded, signature, [&](Value outer) {
+    auto [entry, isNew] = numbers.try_emplace(outer, -1);
+    if (isNew)
+      entry->second = signature.addTensor(outer);
+    return entry->second;
+  });
+}
+
+/// Whether the elements of rows lie side by side, or are alike, in all tensors.
+bool SoftmaxRows::isInVectors(KernelBuilder &b, ValueRange args) const {
+  auto getStep = [&](int number) {
+    TensorView view = signature.getTensor(number, args);
+    alignView(view, shape);
+    return view.strides.steps.back();
+  };
+  return !b.level.isScalar() && getStep(target) == 1 &&
+         llvm::all_of(numbers, [&](auto &entry) { return getStep(entry.second) <= 1; });
+}
+
+void SoftmaxRows::emitRows(KernelBuilder &b, ValueRange args, Rows rows) {
+  auto load = [&](Value memory, size_t row, Value k) {
+    return b.load(memory, getPlace(b, row, k));
+  };
+  SmallVector<Value> largest = foldRows(
+      b, shape.back(), rows.size(), -std::numeric_limits<float>::infinity(),
+      [&](int64_t row, Value k) {
+        rows[row].back() = k;
+        Value x = before.emit(b, args, shape, rows[row], llvm::DenseMap<Value, Value>());
+        b.store(x, values, getPlace(b, row, k));
+        return x;
+      },
+      [](KernelBuilder &b, Value acc, Value x) { return b.maxF(x, acc); });
+  SmallVector<Value> sums = foldRows(
+      b, shape.back(), rows.size(), 0,
+      [&](int64_t row, Value k) {
+        Value e = emitExp(b, b.sub(load(values, row, k), b.splat(largest[row])));
+        b.store(e, exponentials, getPlace(b, row, k));
+        return e;
+      },
+      [](KernelBuilder &b, Value acc, Value e) { return b.add(acc, e); });
+  TensorView y = signature.getTensor(target, args);
+  b.loopOverBlocks(shape.back(), b.lanes, [&](Value k) {
+    for (auto [row, indices] : llvm::enumerate(rows)) {
+      indices.back() = k;
+      Value part = b.div(load(exponentials, row, k), b.splat(sums[row]));
+      Value result = after.emit(b, args, shape, indices, {{softmax.getResult(), part}});
+      storeReal(b, result, y, indices, b.lanes > 1 ? (int64_t)shape.size() - 1 : -1);
+    }
+  });
+}
+
+void SoftmaxRows::emit() {
+  int64_t count = ShapedType::getNumElements(shapeOfRows),
+          block = std::min(count, getRowsTogether());
+  emitter.addStep(group, kernel::Kernels::softmax, signature.arguments,
+                  llvm::divideCeil(count, block),
+                  [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
+                    int64_t lanes = isInVectors(b, args) ? 16 : 1;
+                    values = b.allocateOnStack(block * paddedLength(), b.getF32Type());
+                    exponentials = b.allocateOnStack(block * paddedLength(), b.getF32Type());
+                    b.loop(begin, end, 1, [&](Value i) {
+                      Value first = b.getBlock(i, count, block);
+                      SmallVector<SmallVector<Value>> rows;
+                      for (int64_t k = 0; k < block; ++k)
+                        rows.push_back(b.splitIndex(b.addIndex(first, k), shapeOfRows));
+                      b.lanes = lanes;
+                      emitRows(b, args, rows);
+                      b.lanes = 1;
+                    });
+                  });
+}
+
+bool codegen::emitSoftmaxGroup(ProgramEmitter &emitter, GroupOp group) {
+  auto found = group.getBody().getOps<nn::SoftmaxOp>();
+  if (found.empty() || !isSoftmaxOfRows(*found.begin()))
+    return false;
+  nn::SoftmaxOp softmax = *found.begin();
+  auto isPart = [&](Operation &op) { return &op == softmax || isElementwisePart(&op); };
+  if (!llvm::all_of(group.getBody().front().without_terminator(), isPart))
+    return false;
+  SoftmaxRows(emitter, group, softmax).emit();
+  return true;
+}

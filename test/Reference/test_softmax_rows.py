@@ -1,0 +1,28 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Softmax as one step with the operators around it."""
+
+import numpy as np
+import pytest
+import random_networks
+from test_compiled import check, driver  # noqa: F401
+
+
+@pytest.mark.parametrize("quantize", [False, True])
+@pytest.mark.parametrize("shape", [(2, 3, 5, 20), (3, 4, 37), (7, 16), (2, 300)])
+def test_softmax_with_mask(tool, driver, tmp_path, shape, quantize):
+    """One step with what is in front and behind; a row that is masked altogether is no number, and becomes zeros."""
+    writer = random_networks.Writer(0, shape)
+    writer.lines = []
+    mask = np.where(writer.rng.random(shape[-2:]) < 0.3, -np.inf, 0).astype(np.float32)
+    mask[-1] = -np.inf
+    mask_name = writer.constant(mask, "f32")
+    writer.lines[-1] = writer.lines[-1].replace("-inf", "0xFF800000")  # as MLIR writes it
+    whole, rows, bits = random_networks.tensor(shape), random_networks.tensor(mask.shape), f"tensor<{'x'.join(map(str, shape))}xi1>"
+    sums = writer.emit(f"nn.add %x, {mask_name} : ({whole}, {rows})", shape)
+    parts = writer.emit(f"nn.softmax {sums} axis {len(shape) - 1} : ({whole})", shape)
+    writer.lines.append(f"%numbers = nn.compare equal {parts}, {parts} : ({whole}, {whole}) -> {bits}")
+    zero = writer.constant(np.zeros(1, np.float32), "f32")
+    name = writer.emit(f"nn.select %numbers, {parts}, {zero} : ({bits}, {whole}, tensor<1xf32>)", shape)
+    writer.results["y"] = writer.quantize(name, shape, np.float32(1 / 256), 0) if quantize else random_networks.Value(name, shape, None, None)
+    check(tool, driver, tmp_path, writer.text(), shape, spread=2, options=[] if quantize else ["--float"])
