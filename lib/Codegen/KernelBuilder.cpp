@@ -103,14 +103,28 @@ Value KernelBuilder::reload(Value memory, Value index) {
                                               : load(memory, index);
 }
 
+/// Sixteen lanes: four each from these places.
+static Value reloadFrom(KernelBuilder &b, Value memory, ArrayRef<Value> places) {
+  auto type = VectorType::get({4}, cast<MemRefType>(memory.getType()).getElementType());
+  auto parts = llvm::map_to_vector(
+      places, [&](Value at) -> Value { return kernel::ReloadOp::create(b, type, memory, at); });
+  return concatVectors(b, b.getLoc(), parts);
+}
+
 Value KernelBuilder::reloadQuarters(Value memory, Value index, int64_t stride) {
   if (!level.reloadsOperands)
     return loadQuarters(memory, index, stride);
-  auto type = VectorType::get({4}, cast<MemRefType>(memory.getType()).getElementType());
-  SmallVector<Value> parts;
-  for (int64_t i = 0; i < 4; ++i)
-    parts.push_back(kernel::ReloadOp::create(*this, type, memory, addIndex(index, i * stride)));
-  return concatVectors(*this, getLoc(), parts);
+  return reloadFrom(*this, memory, llvm::map_to_vector(llvm::seq<int64_t>(0, 4), [&](int64_t i) {
+    return addIndex(index, i * stride);
+  }));
+}
+
+Value KernelBuilder::reloadRepeated(Value memory, Value index, int64_t period) {
+  if (!level.reloadsOperands || lanes != 16 || period % 4 != 0)
+    return loadRepeated(memory, index, period);
+  return reloadFrom(*this, memory, llvm::map_to_vector(llvm::seq<int64_t>(0, 4), [&](int64_t i) {
+    return addIndex(index, 4 * i % period);
+  }));
 }
 
 void KernelBuilder::store(Value value, Value memory, Value index) {
@@ -161,6 +175,11 @@ Value KernelBuilder::div(Value a, Value b) { return arith::DivFOp::create(*this,
 
 Value KernelBuilder::fma(Value a, Value b, Value c) { return math::FmaOp::create(*this, a, b, c); }
 
+Value KernelBuilder::mulReciprocal(Value value, Value reciprocal, Value rest) {
+  Value small = level.hasFastSubnormals ? mul(value, rest) : fma(value, rest, constF(0x1p-60f));
+  return fma(value, reciprocal, small);
+}
+
 Value KernelBuilder::maxF(Value a, Value b) { return selectLess(b, a, a, b); }
 
 Value KernelBuilder::minF(Value a, Value b) { return selectLess(a, b, a, b); }
@@ -180,18 +199,26 @@ Value KernelBuilder::smallToFloat(Value value) {
   return sub(bitcast(add(value, constI(kMiddleBits)), getF32Type()), constF(kMiddle));
 }
 
-Value KernelBuilder::roundToWord(Value value, Value zeroPoint) {
-  if (!level.convertsByAdding || lanes == 1) {
-    Value rounded = round(value);
-    return zeroPoint ? add(rounded, zeroPoint) : rounded;
-  }
+/// The low halves of i32 and of a zero point (may be null), added.
+static Value addWords(KernelBuilder &b, Value rounded, Value zeroPoint) {
   auto getWords = [&](Value from) -> Value {
-    return arith::TruncIOp::create(*this, ofLanes(getI16Type()), from);
+    return arith::TruncIOp::create(b, b.ofLanes(b.getI16Type()), from);
   };
-  Value words = getWords(bitcast(add(value, constF(kMiddle)), getI32Type()));
+  Value words = getWords(rounded);
   if (zeroPoint)
-    words = add(words, getWords(zeroPoint));
-  return arith::ExtSIOp::create(*this, i32(), words);
+    words = b.add(words, getWords(zeroPoint));
+  return arith::ExtSIOp::create(b, b.i32(), words);
+}
+
+Value KernelBuilder::roundToWord(Value value, Value zeroPoint) {
+  if (level.convertsByAdding && lanes > 1)
+    return addWords(*this, bitcast(add(value, constF(kMiddle)), getI32Type()), zeroPoint);
+  Value rounded = round(value);
+  return zeroPoint ? add(rounded, zeroPoint) : rounded;
+}
+
+Value KernelBuilder::roundNaNToWord(Value value, Value zeroPoint) {
+  return addWords(*this, round(value), zeroPoint);
 }
 
 Value KernelBuilder::maxNumber(Value a, Value b) {

@@ -91,6 +91,7 @@ public:
   mlir::Value loadSplat(mlir::Value memory, mlir::Value index);
   /// Lane i: element `index + i % period`.
   mlir::Value loadRepeated(mlir::Value memory, mlir::Value index, int64_t period);
+  mlir::Value reloadRepeated(mlir::Value memory, mlir::Value index, int64_t period);
 
   // Arithmetic of the law of numbers, lane by lane.
   mlir::Value add(mlir::Value a, mlir::Value b);
@@ -98,6 +99,8 @@ public:
   mlir::Value mul(mlir::Value a, mlir::Value b);
   mlir::Value div(mlir::Value a, mlir::Value b);
   mlir::Value fma(mlir::Value a, mlir::Value b, mlir::Value c);
+  /// `value` times a reciprocal in two parts (quantizeBy).
+  mlir::Value mulReciprocal(mlir::Value value, mlir::Value reciprocal, mlir::Value rest);
   /// `a > b ? a : b` and `a < b ? a : b` (b where a is NaN).
   mlir::Value maxF(mlir::Value a, mlir::Value b);
   mlir::Value minF(mlir::Value a, mlir::Value b);
@@ -114,6 +117,9 @@ public:
   /// f32 -> i32, ties to even, and `zeroPoint` (may be null) added, of values that fit in i16
   /// before and behind the addition; so narrowing them again is no instruction.
   mlir::Value roundToWord(mlir::Value value, mlir::Value zeroPoint);
+  /// The same by the instruction for it, which gives zero for NaN.
+  bool roundsNaNToZero() const { return level.convertsByAdding && lanes == 16; }
+  mlir::Value roundNaNToWord(mlir::Value value, mlir::Value zeroPoint);
   /// `maxF` and `minF` of numbers, where a zero may be that of either sign.
   mlir::Value maxNumber(mlir::Value a, mlir::Value b);
   mlir::Value minNumber(mlir::Value a, mlir::Value b);

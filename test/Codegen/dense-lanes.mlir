@@ -100,3 +100,21 @@ func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}) {
   %0 = nn.conv %x, %w : (!x, !w) -> !y
   return %0 : !y
 }
+
+// -----
+
+// Eight channels: the weights of both steps stay in registers, beside the sums of two pixels.
+!x = tensor<1x8x8x32x!quant.uniform<u8:f32, 0.5:128>>
+!w = tensor<16x8x1x1x!quant.uniform<i8:f32, 0.5>>
+!y = tensor<1x16x8x32x!quant.uniform<u8:f32, 0.5:128>>
+
+// CHECK-LABEL: module @dotprod
+// CHECK: func.func private @dense
+// CHECK-COUNT-4: kernel.dot4
+// CHECK-NOT: kernel.dot4
+// CHECK-LABEL: module @neon
+func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}) {
+  %w = nn.constant dense<1> : tensor<16x8x1x1xi8> -> !w
+  %0 = nn.conv %x, %w : (!x, !w) -> !y
+  return %0 : !y
+}

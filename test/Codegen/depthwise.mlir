@@ -61,23 +61,27 @@ func.func @main(%x: tensor<1x16x8x18xf32> {nn.name = "x"}) -> (tensor<1x16x6x16x
 
 // -----
 
-// Small registers: rows of eight channels in blocks of sixteen bytes, two pixels each, which carry one of three columns along; sixteen
-// channels are a block, with two columns. Eight multiplications serve two rows of a column.
+// Small registers: eight channels of two rows are one vector, and three pixels a turn of the loop, which carries two columns of eight
+// channels along. Where kernels have more columns, their weights do not fit in registers: rows of eight channels are in blocks of
+// sixteen bytes, two pixels each, which carry three of five columns along.
 !x = tensor<1x8x16x16x!quant.uniform<u8:f32, 0.5:128>>
-!w = tensor<8x1x3x3x!quant.uniform<i8:f32, 0.5>>
+!w = tensor<8x1x3x5x!quant.uniform<i8:f32, 0.5>>
 !y = tensor<1x16x16x16x!quant.uniform<u8:f32, 0.5:128>>
 !v = tensor<16x1x3x3x!quant.uniform<i8:f32, 0.5>>
 // CHECK-LABEL: module @dotprod
-// CHECK-DAG: kernel.step @write_depthwise {{.*}} bounds [8, 1, 1, 2, 1, 3, 3] range 16
-// CHECK-DAG: kernel.step @write_depthwise {{.*}} bounds [16, 1, 1, 2, 1, 3, 3] range 16
+// CHECK-DAG: kernel.step @write_depthwise {{.*}} bounds [8, 1, 1, 2, 1, 3, 5] range 16
+// CHECK-DAG: kernel.step @write_depthwise_pairs {{.*}} bounds [3, 3] range 32
 // CHECK: func.func private @depthwise
-// CHECK: scf.for {{.*}} to %{{.*}} step %{{.*}} iter_args(%{{[a-z0-9_]*}} = %{{[a-z0-9_]*}}) -> (vector<64xi8>)
+// CHECK: scf.for {{.*}} -> (vector<64xi8>, vector<64xi8>, vector<64xi8>)
 // CHECK: func.func private @depthwise
-// CHECK: scf.for {{.*}} iter_args(%{{[a-z0-9_]*}} = %{{[a-z0-9_]*}}, %{{[a-z0-9_]*}} = %{{[a-z0-9_]*}}) -> (vector<64xi8>, vector<64xi8>)
+// CHECK: scf.for {{.*}} -> (vector<32xi8>, vector<32xi8>)
+// CHECK-COUNT-9: kernel.dot4
+// CHECK-NOT: kernel.dot4
+// CHECK: scf.yield %{{[a-z0-9_]*}}, %{{[a-z0-9_]*}} : vector<32xi8>, vector<32xi8>
 func.func @main(%x: !x {nn.name = "x"}, %y: !y {nn.name = "y"}) -> (!x {nn.name = "p"}, !y {nn.name = "q"}) {
-  %w = nn.constant dense<1> : tensor<8x1x3x3xi8> -> !w
+  %w = nn.constant dense<1> : tensor<8x1x3x5xi8> -> !w
   %v = nn.constant dense<1> : tensor<16x1x3x3xi8> -> !v
-  %0 = nn.conv %x, %w pads [1, 1, 1, 1] groups 8 : (!x, !w) -> !x
+  %0 = nn.conv %x, %w pads [1, 2, 1, 2] groups 8 : (!x, !w) -> !x
   %1 = nn.conv %y, %v pads [1, 1, 1, 1] groups 16 : (!y, !v) -> !y
   return %0, %1 : !x, !y
 }

@@ -122,6 +122,16 @@ t = Sigmoid(s)
 u = Mul(s, t)
 d = Conv<group=N, strides=[2,2], dilations=[1,3]>(a, w3)
 """
+DEPTHWISE_ROWS = """
+a = Conv(x, w, b)
+c = Relu(a)
+p = Conv<group=N, pads=[1,1,1,1]>(c, w3, b)
+q = Conv<group=N, pads=[0,1,1,1]>(p, w3)
+e = Conv<group=N, pads=[0,1,0,1]>(q, w13)
+r = Conv<group=N, pads=[1,1,1,0]>(e, w32, b)
+u = Conv<group=N, pads=[1,1,1,0], strides=[1,2]>(r, w31)
+d = Conv<group=N, pads=[1,1,1,1], strides=[1,2]>(p, w3, b)
+"""
 DENSE = """
 a = Conv(x, w, b)
 p = Conv<pads=[1,1,1,1], strides=[2,2]>(a, w3, b)
@@ -224,6 +234,7 @@ func.func @main(%x: tensor<8x48x{value}> {{nn.name = "x"}}) -> (tensor<8x20x{res
 
 
 @pytest.mark.parametrize("nodes, channels", [(DEPTHWISE, 2), (DEPTHWISE, 4), (DEPTHWISE, 8), (DEPTHWISE, 16), (DEPTHWISE, 32), (DEPTHWISE, 88),
+                                             (DEPTHWISE_ROWS, 8), (DEPTHWISE_ROWS, 24), (DEPTHWISE_ROWS, 48),
                                              (DENSE, 1), (DENSE, 2), (DENSE, 3), (DENSE, 4), (DENSE, 8), (DENSE, 12), (DENSE, 40)])
 def test_few_channels_on_aarch64(nodes, channels, machines, tool, tmp_path):
     """The networks of test_channels_that_do_not_fill_vectors: loads that pixels share, flat rows, overlapping blocks."""
@@ -231,9 +242,9 @@ def test_few_channels_on_aarch64(nodes, channels, machines, tool, tmp_path):
     if reason := exactness.why_no_arm():
         pytest.skip(reason)
     rng = np.random.default_rng(channels)
-    depth = 1 if nodes is DEPTHWISE else channels
+    depth = channels if nodes is DENSE else 1
     shapes = {"w": (channels, 3, 1, 1), "w1": (channels, depth, 1, 1), "w3": (channels, depth, 3, 3), "w5": (channels, depth, 5, 5),
-              "b": (channels,)}
+              "w13": (channels, depth, 1, 3), "w31": (channels, depth, 3, 1), "w32": (channels, depth, 3, 2), "b": (channels,)}
     network = make_network(nodes.replace("N", str(channels)), inputs={"x": [1, 3, 11, 43]}, outputs="pqrud", constants=shapes)
     samples = rng.normal(size=(4, 1, 3, 11, 43)).astype(np.float32)
     quantized = octet.quantize(network.SerializeToString(), calibration_data={"x": samples})
@@ -246,3 +257,37 @@ def test_few_channels_on_aarch64(nodes, channels, machines, tool, tmp_path):
     for level, cpu in exactness.ARM_RUNS:
         got = exactness.run_arm(machines.arm_driver, tmp_path / "arm.so", level, cpu, 1, ["x"], feeds, len(expected[0]), tmp_path)
         assert got == expected, level
+
+
+@pytest.mark.parametrize("zero", [121, 0, 255])
+@pytest.mark.parametrize("reader", ["", "nn.conv"])
+def test_inputs_are_clamped_on_aarch64(reader, zero, machines, tool, tmp_path):
+    """Halves and what is next to them, infinities and NaN: rows of pixels, and planes that become bytes side by side for a convolution."""
+    if reason := exactness.why_no_arm():
+        pytest.skip(reason)
+    scale, shape = np.float32(0.02), (1, 3, 17, 16)
+    halves = ((np.arange(-4, 262) - 0.5 - zero) * np.float64(scale)).astype(np.float32)
+    x = np.concatenate([np.float32([np.nan, -np.nan, np.inf, -np.inf, 3e38, -3e38, 1e-45, -0.0]), halves, np.nextafter(halves, np.float32(0)),
+                        np.nextafter(halves, np.copysign(np.float32(np.inf), halves))])
+    x.view(np.uint32)[1] = 0xFFC12345  # a NaN with other bits
+    x = np.resize(x, shape)
+    with np.errstate(over="ignore"):
+        quotients = x / scale
+    number = np.clip(np.where(np.isnan(quotients), 0, quotients), 0 - zero, 255 - zero)  # [N.quantize]
+    expected = (np.rint(number) + zero).astype(np.uint8)
+    value = f"tensor<1x3x17x16x!quant.uniform<u8:f32, {scale}:{zero}>>"
+    weights = "tensor<3x3x1x1x!quant.uniform<i8:f32, 1.0>>"
+    copy = f"""
+  %w = nn.constant dense<{np.eye(3, dtype=int)[:, :, None, None].tolist()}> : tensor<3x3x1x1xi8> -> {weights}
+  %1 = {reader} %0, %w : ({value}, {weights}) -> {value}""" if reader else ""
+    (tmp_path / "net.mlir").write_text(f"""
+func.func @main(%x: tensor<1x3x17x16xf32> {{nn.name = "x"}}) -> ({value} {{nn.name = "y"}}) {{
+  %0 = octet.quantize %x : (tensor<1x3x17x16xf32>) -> {value}{copy}
+  return %{1 if reader else 0} : {value}
+}}
+""")
+    library = tmp_path / "net.so"
+    tool("octet-compile", tmp_path / "net.mlir", f"--target={exactness.ARM_TARGET}", f"--cpu-level={exactness.ARM_LEVELS}", "-o", library)
+    for level, cpu in exactness.ARM_RUNS:
+        got = exactness.run_arm(machines.arm_driver, library, level, cpu, 1, ["x"], [{"x": x}], expected.size, tmp_path)
+        assert np.array_equal(np.frombuffer(got[0], np.uint8).reshape(shape), expected), level

@@ -38,8 +38,9 @@ struct CpuLevel {
   const codegen::TileProducts *products = nullptr;
   bool hasFma = false; ///< fused multiply-add is an instruction
   /// Small numbers are converted between i32 and f32 by additions: the instructions for it are
-  /// slower.
+  /// slower. Of sixteen lanes they give zero for NaN.
   bool convertsByAdding = false;
+  bool hasFastSubnormals = false; ///< such results take as long as others
   /// Instructions overwrite an operand, and loading it again takes less than copying it before.
   bool reloadsOperands = false;
   bool hasMinMax = false; ///< of floats, NaN where one is NaN, are instructions

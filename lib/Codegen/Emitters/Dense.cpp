@@ -25,9 +25,9 @@ static const TileProducts &chooseProducts(const FusedOp &fused, const DenseShape
     return getFloatProducts();
   auto weights = nn::getConstantValues<int8_t>(fused.getOuter(fused.product->getOperand(1)));
   bool hasLeastWeights = succeeded(weights) && llvm::is_contained(*weights, -128);
-  return level.products->forDense({shape.pixels(), shape.columns, shape.runLength(),
-                                   shape.panels() * shape.stepsPerPanel() * 64, hasLeastWeights,
-                                   shape.pixelsPerVector > 1});
+  return level.products->forDense(
+      {shape.pixels(), shape.columns, shape.runLength(), shape.stepsPerPanel(),
+       shape.panels() * shape.stepsPerPanel() * 64, hasLeastWeights, shape.pixelsPerVector > 1});
 }
 
 DenseKernel::DenseKernel(ProgramEmitter &emitter, const FusedOp &fused, const DenseShape &shape)

@@ -48,6 +48,13 @@ private:
     Value weights;  ///< where its weights begin
   };
 
+  struct Channels {
+    Value block, first, firstPart;
+  };
+  Channels getChannels(KernelBuilder &b, Value block) const;
+  int64_t strips() const { return llvm::divideCeil(shape.rows, shape.strip); }
+  void emitStrip(KernelBuilder &b, ValueRange args, const Channels &of, Value unit);
+
   SmallVector<Value> loadColumn(KernelBuilder &b, ValueRange args, Value base) {
     return quads.loadColumn(b, args[input], base);
   }
@@ -101,8 +108,10 @@ bool DepthwiseKernel::addArguments() {
                               shape.kernelRows * shape.kernelColumns, 1);
   ShiftedSums shifted(fused, emitter.getLevel());
   shifted.addTo(sums);
-  initial = signature.addParameters(sums, shape.blockSize());
-  epilogue.emplace(fused, signature, shape.blockSize(), shifted);
+  initial = signature.addParameters(sums, shape.parameterBlock());
+  epilogue.emplace(fused, signature, shape.parameterBlock(), shifted);
+  if (shape.kind == BlockKind::rows8)
+    epilogue->readRepeated(shape.blockSize());
   if (shape.parts > 1)
     epilogue->readQuarters(16);
   signature.prepareParameters();
@@ -112,6 +121,8 @@ bool DepthwiseKernel::addArguments() {
 /// The initial sums of a strip: [output row][vector].
 SmallVector<Value> DepthwiseKernel::loadInitialSums(KernelBuilder &b, ValueRange args,
                                                     Value position) {
+  if (shape.kind == BlockKind::rows8)
+    return {b.reloadRepeated(args[initial], position, shape.blockSize())};
   SmallVector<Value> row, acc;
   for (int64_t out = 0; out < shape.strip; ++out) {
     for (int64_t vector = 0; vector < shape.vectors() && (out == 0 || b.level.reloadsOperands);
@@ -146,7 +157,7 @@ void DepthwiseKernel::storePixel(KernelBuilder &b, ValueRange args, ArrayRef<Val
   bool isQuantizedResult = epilogue->isQuantizedResult();
   SmallVector<Value> all;
   Interleaving interleaving(b);
-  for (int64_t i = 0; i < shape.strip * vectors; ++i) {
+  for (int64_t i = 0; i < shape.vectorRows() * vectors; ++i) {
     int64_t out = i / vectors, vector = i % vectors;
     SmallVector<Value> indices{block.image, block.firstChannel, b.addIndex(block.firstRow, out),
                                column};
@@ -159,14 +170,14 @@ void DepthwiseKernel::storePixel(KernelBuilder &b, ValueRange args, ArrayRef<Val
   if (epilogue->isLong())
     interleaving.finish();
   for (int64_t out = 0; out < shape.strip; ++out) {
-    ArrayRef<Value> values = ArrayRef(all).slice(out * vectors, vectors);
-    int64_t valid =
-        shape.kind == BlockKind::channels16 ? std::min<int64_t>(16, shape.channels) : 16;
+    bool isOfTwoRows = shape.kind == BlockKind::rows8;
+    ArrayRef<Value> values = ArrayRef(all).slice(isOfTwoRows ? 0 : out * vectors, vectors);
+    int64_t valid = shape.kind == BlockKind::channels16 ? shape.channels : shape.blockSize();
     Value stored = values[0];
     if (isQuantizedResult)
       stored = epilogue->pack(b, args, values, /*inLanes=*/vectors == 4);
     if (valid < 16)
-      stored = b.slice(stored, 0, valid);
+      stored = b.slice(stored, isOfTwoRows ? out * valid : 0, valid);
     vector::StoreOp::create(b, stored, epilogue->getResult(args).memory,
                             ValueRange{b.addIndex(place, out * shape.outRow)});
   }
@@ -257,7 +268,7 @@ void DepthwiseKernel::slideColumns(KernelBuilder &b, ValueRange args, const Bloc
     return SmallVector<Value>(ArrayRef(columns).take_back(kept * quads.valuesPerColumn()));
   };
   int64_t count = shape.columns / pixels, together = shape.kernelColumns;
-  bool hasFewValues = shape.strip == 1 && shape.parts == 1;
+  bool hasFewValues = (shape.strip == 1 || shape.kind == BlockKind::rows8) && shape.parts == 1;
   if (b.level.registerBits != 128 || !hasFewValues) {
     b.loop(b.index(0), b.index(count), 1, carried, emitBlock);
     return;
@@ -299,37 +310,49 @@ void DepthwiseKernel::shareColumns(KernelBuilder &b, ValueRange args, Value inBa
   });
 }
 
+/// Where a block's channels and, of several parts, the first that is not in the block before lie.
+DepthwiseKernel::Channels DepthwiseKernel::getChannels(KernelBuilder &b, Value block) const {
+  Channels of{block, b.mulIndex(block, shape.blockSize()), b.index(0)};
+  if (shape.isFlat())
+    return of;
+  Value unclamped = of.first;
+  of.first =
+      b.createIndex<arith::MinUIOp>(unclamped, b.index(shape.firstChannel(shape.blocks() - 1)));
+  if (shape.parts > 1)
+    of.firstPart = b.createIndex<arith::DivUIOp>(b.createIndex<arith::SubIOp>(unclamped, of.first),
+                                                 b.index(shape.partSize()));
+  return of;
+}
+
+/// A strip of one block.
+void DepthwiseKernel::emitStrip(KernelBuilder &b, ValueRange args, const Channels &of, Value unit) {
+  auto [image, strip] = b.divideIndex(unit, strips(), shape.images);
+  Value firstRow = b.getBlock(strip, shape.rows, shape.strip);
+  b.loop(of.firstPart, b.index(shape.parts), 1, [&, image = image](Value part) {
+    Value weights = b.mulIndex(b.addIndex(b.mulIndex(of.block, shape.parts), part),
+                               shape.vectorRows() * quads.bytesPerRow());
+    Value position = b.addIndex(b.mulIndex(of.block, shape.blockSize()), b.mulIndex(part, 4));
+    emitColumns(b, args,
+                {image, firstRow, b.addIndex(of.first, b.mulIndex(part, shape.partSize())),
+                 position, weights});
+  });
+}
+
 void DepthwiseKernel::emit() {
-  int64_t strips = llvm::divideCeil(shape.rows, shape.strip);
   emitter.addStep(
-      fused.op, kernel::Kernels::depthwise, signature.arguments, shape.images * strips,
+      fused.op, kernel::Kernels::depthwise, signature.arguments, shape.images * strips(),
       [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
-        b.loop(0, shape.blocks(), [&](Value block) {
-          Value firstChannel = b.mulIndex(block, shape.blockSize()), firstPart = b.index(0);
-          if (!shape.isFlat()) {
-            Value unclamped = firstChannel;
-            firstChannel = b.createIndex<arith::MinUIOp>(
-                unclamped, b.index(shape.firstChannel(shape.blocks() - 1)));
-            // The last block leaves out parts that lie in the one before.
-            if (shape.parts > 1)
-              firstPart = b.createIndex<arith::DivUIOp>(
-                  b.createIndex<arith::SubIOp>(unclamped, firstChannel), b.index(shape.partSize()));
-          }
-          b.loop(begin, end, 1, [&](Value unit) {
-            Value image, strip;
-            std::tie(image, strip) = b.divideIndex(unit, strips, shape.images);
-            Value firstRow = b.getBlock(strip, shape.rows, shape.strip);
-            b.loop(firstPart, b.index(shape.parts), 1, [&](Value part) {
-              Value weights = b.mulIndex(b.addIndex(b.mulIndex(block, shape.parts), part),
-                                         shape.strip * quads.bytesPerRow());
-              Value position =
-                  b.addIndex(b.mulIndex(block, shape.blockSize()), b.mulIndex(part, 4));
-              emitColumns(b, args,
-                          {image, firstRow,
-                           b.addIndex(firstChannel, b.mulIndex(part, shape.partSize())), position,
-                           weights});
-            });
+        auto emitBlocks = [&](function_ref<void(Value block)> emitBlock) {
+          b.loop(0, shape.blocks(), emitBlock);
+        };
+        // Blocks are a small part of what lies side by side: it is read while it is near.
+        if (shape.kind == BlockKind::rows8)
+          return b.loop(begin, end, 1, [&](Value unit) {
+            emitBlocks([&](Value block) { emitStrip(b, args, getChannels(b, block), unit); });
           });
+        emitBlocks([&](Value block) {
+          Channels of = getChannels(b, block);
+          b.loop(begin, end, 1, [&](Value unit) { emitStrip(b, args, of, unit); });
         });
       });
 }

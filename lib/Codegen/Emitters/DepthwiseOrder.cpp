@@ -59,9 +59,38 @@ static void writeDepthwiseI16(EmittedCode &c, Value from, Value to, ArrayRef<Ind
               [](Index lane, Index inQuad) { return lane * 2 + inQuad % 2 * 32 + inQuad / 2; });
 }
 
+/// The lanes [begin, end) of blocks of eight channels and two output rows. Bounds: kernel rows and
+/// columns. The memory is zero before.
+static void writePairs(EmittedCode &c, Value from, Value to, ArrayRef<Index> bounds, Index begin,
+                       Index end) {
+  Index kernelRows = bounds[0], kernelColumns = bounds[1];
+  c.loop(begin, end, [&](Index position) {
+    Index block = position / 16, lane = position % 16, output = lane / 8;
+    Index source = (block * 8 + lane % 8) * kernelRows * kernelColumns;
+    Index target = block * kernelColumns * 64 + lane * 4 + output;
+    c.loop(c.index(0), kernelRows, [&](Index row) {
+      c.loop(c.index(0), kernelColumns, [&](Index column) {
+        c.copy(to, target + row + column * 64, from, source + row * kernelColumns + column);
+      });
+    });
+  });
+}
+
 KernelArgument codegen::getDepthwiseWeights(ProgramEmitter &emitter, nn::ConstantOp weights,
                                             const DepthwiseShape &shape, bool asI16) {
   Builder b = emitter.getBuilder();
+  if (shape.kind == BlockKind::rows8) {
+    assert(!asI16 && "levels with rows of eight channels multiply bytes");
+    int64_t lanes = shape.channels * 2;
+    auto type = MemRefType::get({lanes * 4 * shape.kernelColumns}, b.getI8Type());
+    KernelArgument pairs = emitter.prepare({"write_depthwise_pairs",
+                                            emitter.getRowMajor(weights, OCTET_WEIGHTS_UNIT),
+                                            type,
+                                            {shape.kernelRows, shape.kernelColumns},
+                                            lanes},
+                                           writePairs);
+    return {pairs.address, type};
+  }
   int64_t lanes = shape.blocks() * shape.blockSize();
   int64_t count = lanes * 4 * shape.strip * shape.kernelColumns * shape.quads();
   KernelArgument order =

@@ -11,10 +11,24 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
+/// The elements of two vectors in turn.
+static Value zip(KernelBuilder &b, Value x, Value y) {
+  SmallVector<int64_t> order;
+  int64_t size = cast<VectorType>(x.getType()).getNumElements();
+  for (int64_t i = 0; i < size; ++i)
+    order.append({i, size + i});
+  return vector::ShuffleOp::create(b, x, y, order);
+}
+
 /// Unpacks bytes, then words, inside each 16-byte lane: vector g holds bytes 4g..4g+3 of every
 /// lane, four rows each.
 SmallVector<Value> DepthwiseQuads::interleave(KernelBuilder &b, ArrayRef<Value> rows) const {
   int64_t size = shape.partSize();
+  if (shape.kind == BlockKind::rows8) {
+    auto zipAsWords = [&](Value x, Value y) { return b.bitcast(zip(b, x, y), b.getI16Type()); };
+    Value words = zip(b, zipAsWords(rows[0], rows[1]), zipAsWords(rows[2], rows[3]));
+    return {b.bitcast(words, b.getI8Type())};
+  }
   auto bytes = VectorType::get({size}, b.getI8Type()),
        words = VectorType::get({size / 2}, b.getI16Type());
   auto unpack = [&](Value x, Value y, int64_t perLane, bool isHigh) -> Value {
@@ -89,6 +103,8 @@ void DepthwiseQuads::addProducts(KernelBuilder &b, Value weights, MutableArrayRe
         int64_t place = number / vectors * bytesPerRow() + (before + vector * parts + part) * 64;
         Value w = products.load(b, weights, b.addIndex(at, place));
         Value x = column[before + vector * usedParts(quad) + part];
+        if (shape.kind == BlockKind::rows8)
+          x = concatVectors(b, b.getLoc(), {x, x});
         sum = products.multiplyAdd(b, sum, x, w);
       }
 }

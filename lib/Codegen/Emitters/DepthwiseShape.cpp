@@ -23,6 +23,28 @@ static void transpose(DepthwiseShape &s) {
   s.isTransposed = true;
 }
 
+/// `isTight`: pixels lie side by side.
+static BlockKind chooseKind(const DepthwiseShape &s, const CpuLevel &level, bool isTight) {
+  // Every other pixel, if one shuffle of two vectors brings them side by side.
+  bool hasFewRegisters = level.accumulators < 8;
+  // Many registers of 16 bytes: no shuffles of more, and columns stay in registers.
+  bool hasSmallRegisters = level.registerBits == 128 && level.accumulators >= 4;
+  bool canStride = s.columnStride == 1 || (s.columnStride == 2 && s.channels >= 4 &&
+                                           (hasSmallRegisters || !hasFewRegisters));
+  // Eight channels of two rows: their weights stay in registers, beside the columns.
+  bool hasHalfBlocks = hasSmallRegisters && s.strip == 2 && s.inputRows() == 4 &&
+                       s.kernelColumns <= 3 && s.columnDilation == 1 &&
+                       (s.channels == 8 || s.channels % 16 == 0);
+  if (hasHalfBlocks)
+    return BlockKind::rows8;
+  if (s.channels >= 64)
+    return BlockKind::channels64;
+  if (64 % s.channels == 0 && isTight && !s.isTransposed && canStride &&
+      s.columns * s.channels >= 64 && !(hasSmallRegisters && s.channels >= 16))
+    return hasSmallRegisters ? BlockKind::flat16 : BlockKind::flat64;
+  return BlockKind::channels16;
+}
+
 std::optional<DepthwiseShape> codegen::getDepthwiseShape(const FusedOp &fused,
                                                          const CpuLevel &level) {
   auto conv = dyn_cast<nn::ConvOp>(fused.product);
@@ -65,20 +87,8 @@ std::optional<DepthwiseShape> codegen::getDepthwiseShape(const FusedOp &fused,
   int64_t wanted = !isStrip ? 1 : s.kernelRows == 5 && level.accumulators >= 8 ? 4 : 2;
   s.strip = std::min(wanted, s.rows);
   bool anyOrder = Epilogue::takesAnyOrder(fused) && isQuantized(out);
-  // Every other pixel, if one shuffle of two vectors brings them side by side.
-  bool hasFewRegisters = level.accumulators < 8;
-  // Many registers of 16 bytes: no shuffles of more, and columns stay in registers.
-  bool hasSmallRegisters = level.registerBits == 128 && level.accumulators >= 4;
-  bool canStride = s.columnStride == 1 || (s.columnStride == 2 && channels >= 4 &&
-                                           (hasSmallRegisters || !hasFewRegisters));
   bool isTight = inLayout.getChannels() == channels && outLayout.getChannels() == channels;
-  if (anyOrder && channels >= 64)
-    s.kind = BlockKind::channels64;
-  else if (anyOrder && 64 % channels == 0 && isTight && !s.isTransposed && canStride &&
-           s.columns * channels >= 64 && !(hasSmallRegisters && channels >= 16))
-    s.kind = hasSmallRegisters ? BlockKind::flat16 : BlockKind::flat64;
-  else
-    s.kind = BlockKind::channels16;
-  s.parts = s.blockSize() == 64 && hasFewRegisters ? 4 : 1;
+  s.kind = anyOrder ? chooseKind(s, level, isTight) : BlockKind::channels16;
+  s.parts = s.blockSize() == 64 && level.accumulators < 8 ? 4 : 1;
   return s;
 }

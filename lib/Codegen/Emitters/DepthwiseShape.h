@@ -13,8 +13,9 @@
 
 namespace octet::codegen {
 
-/// Channels of a block, or so many bytes of a row across pixels.
-enum class BlockKind { channels64, channels16, flat64, flat16 };
+/// Channels of a block, or so many bytes of a row across pixels. `rows8`: eight channels of two
+/// output rows are the lanes of one vector.
+enum class BlockKind { channels64, channels16, rows8, flat64, flat16 };
 
 /// The images, kernel and blocks that a depthwise kernel walks over.
 struct DepthwiseShape {
@@ -29,12 +30,18 @@ struct DepthwiseShape {
 
   bool isFlat() const { return kind == BlockKind::flat64 || kind == BlockKind::flat16; }
   int64_t blockSize() const {
+    if (kind == BlockKind::rows8)
+      return 8;
     return kind == BlockKind::channels16 || kind == BlockKind::flat16 ? 16 : 64;
   }
+  /// Of parameters per channel.
+  int64_t parameterBlock() const { return std::max<int64_t>(blockSize(), 16); }
   /// Pixels from one block of a row to the next.
   int64_t pixelsPerBlock() const { return isFlat() ? blockSize() / channels : 1; }
   int64_t partSize() const { return blockSize() / parts; }
-  int64_t vectors() const { return partSize() / 16; }
+  int64_t vectors() const { return std::max<int64_t>(partSize() / 16, 1); }
+  /// Rows of the strip with vectors of their own.
+  int64_t vectorRows() const { return kind == BlockKind::rows8 ? 1 : strip; }
   int64_t inputRows() const { return (strip - 1) * rowStride + kernelRows; }
   int64_t quads() const { return llvm::divideCeil(inputRows(), 4); }
   /// Blocks along the channels (one for flat rows).
@@ -53,7 +60,8 @@ std::optional<DepthwiseShape> getDepthwiseShape(const FusedOp &fused, const CpuL
 /// row][kernel column], as the kernel reads them: [block][part][output row of the strip][kernel
 /// column][four input rows][vector][lane][input row], with zeros where an input row is none of the
 /// output row's; if the last four are two only, the second is at the third place, so that both are
-/// even ones. `asI16`: as widenToI16 does. Lanes of a block are in the order of getLaneChannel or,
+/// even ones. `rows8`: [block][kernel column][output row][lane of eight][input row]. `asI16`: as
+/// widenToI16 does. Lanes of a block are in the order of getLaneChannel or,
 /// in several parts, natural.
 KernelArgument getDepthwiseWeights(ProgramEmitter &emitter, nn::ConstantOp weights,
                                    const DepthwiseShape &shape, bool asI16);

@@ -106,9 +106,8 @@ static Value emitRounding(KernelBuilder &b, const QuantParams &params, Value val
   }
   bool multiplies = b.level.hasFma && hasReciprocals(params);
   Value quotient = multiplies
-                       ? b.fma(value, b.constF(1 / params.scales[0]),
-                               b.fma(value, b.constF(numerics::reciprocalRest(params.scales[0])),
-                                     b.constF(0x1p-60f)))
+                       ? b.mulReciprocal(value, b.constF(1 / params.scales[0]),
+                                         b.constF(numerics::reciprocalRest(params.scales[0])))
                        : b.div(value, scale);
   quotient = b.minNumber(b.maxNumber(quotient, b.constF(params.low - params.zeroPoints[0])),
                          b.constF(params.high - params.zeroPoints[0]));

@@ -212,7 +212,8 @@ Value Epilogue::loadPerChannel(KernelBuilder &b, ValueRange args, int number, Va
   if (laneAxis != channelAxis)
     return b.loadSplat(block, position);
   if (period)
-    return b.loadRepeated(block, position, period);
+    return again ? b.reloadRepeated(block, position, period)
+                 : b.loadRepeated(block, position, period);
   if (again)
     return quarterStride ? b.reloadQuarters(block, position, quarterStride)
                          : b.reload(block, position);

@@ -7,7 +7,7 @@
 //
 // A network input is dense NCHW; what reads it wants NHWC bytes. Sixteen pixels of up to four
 // planes at a time: each plane's values are quantized in lanes and shifted to their byte of the
-// pixel's lane, or, where values are rounded to i16, to that of half a lane.
+// pixel's lane, or, where values are rounded to i16, those of two planes are joined.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,9 +53,13 @@ public:
   void add(Value i32) {
     Value value = size == 4 ? i32 : arith::TruncIOp::create(b, type, i32).getResult();
     Value &part = parts[count / size];
-    if (int64_t bits = 8 * (count % size))
-      value = arith::ShLIOp::create(b, value, constant(bits));
-    part = part ? arith::OrIOp::create(b, part, value) : value;
+    if (size == 2) {
+      part = part ? joinLowBytes(part, value) : value;
+    } else {
+      if (int64_t bits = 8 * (count % size))
+        value = arith::ShLIOp::create(b, value, constant(bits));
+      part = part ? arith::OrIOp::create(b, part, value) : value;
+    }
     ++count;
   }
   /// The bytes of sixteen pixels.
@@ -70,6 +74,15 @@ public:
   }
 
 private:
+  /// The low bytes of two vectors of i16 in turn: one instruction.
+  Value joinLowBytes(Value first, Value second) {
+    SmallVector<int64_t> order;
+    for (int64_t byte = 0; byte < 32; byte += 2)
+      order.append({byte, 32 + byte});
+    return b.bitcast(vector::ShuffleOp::create(b, b.bitcast(first, b.getI8Type()),
+                                               b.bitcast(second, b.getI8Type()), order),
+                     b.getI16Type());
+  }
   Value constant(int64_t value) const {
     auto element = b.getIntegerAttr(type.getElementType(), value);
     return arith::ConstantOp::create(b, DenseElementsAttr::get(type, (Attribute)element));

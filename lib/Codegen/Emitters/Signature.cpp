@@ -238,7 +238,8 @@ Value ByteBounds::clampWords(KernelBuilder &b, Value words, Value bounds) const 
 Value codegen::quantizeBy(KernelBuilder &b, Value value, const QuantizeOperands &by) {
   if (!by.reciprocal.first)
     return roundAndClamp(b, b.div(value, by.scale), by.low, by.high, by.zeroPoint);
-  if (!b.valuesAreFinite) {
+  bool roundsNaN = !b.valuesAreFinite && by.isWord && b.roundsNaNToZero();
+  if (!b.valuesAreFinite && !roundsNaN) {
     Value isNumber = arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, value, value);
     value = arith::SelectOp::create(b, isNumber, value, b.constF(0));
   }
@@ -250,12 +251,13 @@ Value codegen::quantizeBy(KernelBuilder &b, Value value, const QuantizeOperands 
     value = b.minNumber(b.maxNumber(value, valueOf(by.low)), valueOf(by.high));
   }
   // Levels without fused multiply-add divide: emulating it takes longer.
-  Value quotient = b.level.hasFma ? b.fma(value, by.reciprocal.first,
-                                          b.fma(value, by.reciprocal.second, b.constF(0x1p-60f)))
-                                  : b.div(value, by.scale);
+  Value quotient = b.level.hasFma
+                       ? b.mulReciprocal(value, by.reciprocal.first, by.reciprocal.second)
+                       : b.div(value, by.scale);
   Value stored;
   if (by.isWord) {
-    stored = b.roundToWord(quotient, by.addsZeroPoint ? by.zeroPoint : Value());
+    Value zeroPoint = by.addsZeroPoint ? by.zeroPoint : Value();
+    stored = roundsNaN ? b.roundNaNToWord(quotient, zeroPoint) : b.roundToWord(quotient, zeroPoint);
   } else {
     stored = b.round(quotient);
     if (by.addsZeroPoint)

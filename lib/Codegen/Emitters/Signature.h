@@ -158,7 +158,8 @@ struct QuantizeOperands {
 /// (`isSmall`) and clamped behind the rounding or by the pack. With the reciprocal (r, r') of a
 /// scale in [2^-80, 2^80], `rne(fma(x, r, fma(x, r', 2^-60)))` is `rne(x / scale)` for all x with
 /// |x / scale| < 256, and greater x give integers beyond 255. (Without 2^-60, products of small x
-/// would be subnormal, which some CPUs make in microcode.) Source: Brisebarre and Muller,
+/// would be subnormal, which some CPUs make in microcode; at levels whose CPUs do not, x * r' is
+/// not added to it.) Source: Brisebarre and Muller,
 /// "Correctly rounded multiplication by arbitrary precision constants", 2008. Proof: for quotients
 /// from 1/4 on the sum is within 2^-46 of the quotient, relatively, before its last rounding, so
 /// that both round to the same float unless the middle of two floats is that near; and two

@@ -38,6 +38,22 @@ Value LaneProducts::multiplyAdd(KernelBuilder &b, Value sum, Value input, Value 
 }
 
 namespace {
+/// Of two steps, all weights stay in registers, beside what the results need; sums of more pixels
+/// do not fit there.
+struct TwoSteps : LaneProducts {
+  TileCosts getTileCosts() const override { return {/*mostVectors=*/2, /*nextPanel=*/1.2}; }
+};
+
+const TwoSteps twoSteps;
+} // namespace
+
+const TileProducts &LaneProducts::forDense(const DenseWork &work) const {
+  if (work.steps == 2 && !work.sharesVectors)
+    return twoSteps;
+  return *this;
+}
+
+namespace {
 /// Without an instruction for four products: two steps' products of bytes are added in i16, and
 /// pairs of those to a sum of two lanes each. With weights from -127 on, i16 hold |2 * 128 * 127|.
 struct PairedLaneProducts : LaneProducts {

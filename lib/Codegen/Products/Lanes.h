@@ -18,6 +18,7 @@ struct LaneProducts : TileProducts {
   int64_t inputs() const override { return 4; }
   int64_t partSize() const override { return 64; }
   int64_t inputShift() const override { return -128; }
+  const TileProducts &forDense(const DenseWork &work) const override;
   const TileProducts &forValues() const override { return *getByteProducts(); }
   bool keepsInput(int64_t /*inputVectors*/) const override { return true; }
   int64_t stepsPerLoad() const override { return 4; }

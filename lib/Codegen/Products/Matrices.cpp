@@ -77,7 +77,7 @@ const MatrixTiles tiles;
 struct MatrixProducts : LaneProducts {
   const TileProducts &forDense(const DenseWork &work) const override {
     if (work.columns < 2 || work.sharesVectors || work.inputBytes < 16)
-      return *this;
+      return LaneProducts::forDense(work);
     return tiles;
   }
 };

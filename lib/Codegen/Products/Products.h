@@ -17,6 +17,7 @@ struct DenseWork {
   int64_t pixels;     ///< that read the weights
   int64_t columns;    ///< of them, in a row
   int64_t inputBytes; ///< side by side under a pixel
+  int64_t steps;      ///< of a panel
   int64_t weightBytes;
   bool hasLeastWeights; ///< -128
   bool sharesVectors;   ///< between pixels, of few outputs

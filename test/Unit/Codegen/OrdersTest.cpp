@@ -43,8 +43,26 @@ static int64_t getRow(const DepthwiseShape &s, int64_t quad, int64_t place) {
   return place % 2 == 0 ? 4 * quad + place / 2 : -1;
 }
 
+/// Of eight channels and two output rows a vector: each lane has the rows that its output row
+/// reads.
+static std::vector<int8_t> makeRowsOfEight(const DepthwiseShape &s, ArrayRef<int8_t> weights) {
+  std::vector<int8_t> expected;
+  for (int64_t block = 0; block < s.blocks(); ++block)
+    for (int64_t column = 0; column < s.kernelColumns; ++column)
+      for (int64_t lane = 0; lane < 16; ++lane)
+        for (int64_t row = 0; row < 4; ++row) {
+          int64_t channel = 8 * block + lane % 8, tap = row - lane / 8;
+          bool isTap = tap >= 0 && tap < s.kernelRows;
+          expected.push_back(
+              isTap ? weights[(channel * s.kernelRows + tap) * s.kernelColumns + column] : 0);
+        }
+  return expected;
+}
+
 /// All that a depthwise kernel of such a shape reads.
 static std::vector<int8_t> makeDepthwise(const DepthwiseShape &s, ArrayRef<int8_t> weights) {
+  if (s.kind == BlockKind::rows8)
+    return makeRowsOfEight(s, weights);
   std::vector<int8_t> expected;
   for (int64_t part = 0; part < s.blocks() * s.parts; ++part)
     for (int64_t out = 0; out < s.strip; ++out)
@@ -74,7 +92,8 @@ TEST(Orders, StripsOfDepthwiseWeights) {
       {BlockKind::channels64, 100, 4, 1, 1, 3, 3}, {BlockKind::flat64, 8, 1, 2, 1, 3, 3},
       {BlockKind::flat64, 8, 4, 1, 1, 3, 3},       {BlockKind::channels16, 10, 1, 1, 2, 3, 3},
       {BlockKind::channels16, 20, 1, 2, 1, 5, 5},  {BlockKind::channels16, 20, 1, 1, 1, 2, 2},
-      {BlockKind::channels16, 20, 1, 1, 1, 5, 1}};
+      {BlockKind::channels16, 20, 1, 1, 1, 5, 1},  {BlockKind::rows8, 16, 1, 2, 1, 3, 3},
+      {BlockKind::rows8, 8, 1, 2, 1, 3, 2}};
   PreparedWeights prepared;
   SmallVector<std::pair<KernelArgument, KernelArgument>> arguments;
   std::vector<std::vector<int8_t>> expected;
@@ -90,8 +109,11 @@ TEST(Orders, StripsOfDepthwiseWeights) {
     std::vector<int8_t> weights = makeBytes(c.channels * c.kernelRows * c.kernelColumns);
     nn::ConstantOp constant =
         prepared.addConstant({c.channels, 1, c.kernelRows, c.kernelColumns}, weights);
-    arguments.push_back({getDepthwiseWeights(*prepared.emitter, constant, shape, /*asI16=*/false),
-                         getDepthwiseWeights(*prepared.emitter, constant, shape, /*asI16=*/true)});
+    KernelArgument bytes = getDepthwiseWeights(*prepared.emitter, constant, shape, /*asI16=*/false);
+    bool takesI16 = c.kind != BlockKind::rows8;
+    arguments.push_back({bytes, takesI16 ? getDepthwiseWeights(*prepared.emitter, constant, shape,
+                                                               /*asI16=*/true)
+                                         : widenToI16(*prepared.emitter, bytes)});
     expected.push_back(makeDepthwise(shape, weights));
   }
   for (auto [number, pair] : llvm::enumerate(arguments)) {

@@ -194,7 +194,8 @@ def Kernel_ReloadOp : Kernel_Op<"reload", [MemoryEffects<[MemRead, MemWrite]>]> 
 def Kernel_RoundOp : Kernel_Op<"round", [Pure]> {
   let summary = "float to integer, ties to even";
   let description = [{
-    One value or lane by lane, for |x| < 2^31; the caller has clamped. The result for NaN is unspecified. Source: `rne` in
+    One value or lane by lane, for |x| < 2^31; the caller has clamped. The result for NaN is unspecified, but
+    for sixteen lanes on AArch64, where it is zero. Source: `rne` in
     section 1 of `docs/numerics.md`; `llvm.lrint`, CVTPS2DQ.
   }];
   let arguments = (ins AnyTypeOf<[F32, VectorOfRankAndType<[1], [F32]>]>:$input);
