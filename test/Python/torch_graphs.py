@@ -224,8 +224,8 @@ def differ(ours, theirs, is_histogram=False, cut=(), allowed=16):
             continue
         # The zero point of a range that is symmetric but for the last bits lies in the middle of two integers.
         is_tie = abs(zero - their_zero) == 1 and zero + their_zero in (127, 255)
-        # Of the normalization of equal values nothing is left but roundings, below the least scale.
-        is_nothing = allowed > 16 and scale == their_scale == LEAST_SCALE
-        if (zero != their_zero and not is_tie and not is_nothing) or ulps(scale, their_scale) > allowed:
+        # Of the normalization of equal values nothing is left but roundings, near the least scale.
+        is_nothing = allowed > 16 and max(scale, their_scale) <= 8 * LEAST_SCALE
+        if not is_nothing and ((zero != their_zero and not is_tie) or ulps(scale, their_scale) > allowed):
             return f"{name}: scale {scale!r}, zero point {zero}, PyTorch {their_scale!r}, {their_zero}"
     return None
