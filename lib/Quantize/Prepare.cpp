@@ -52,12 +52,28 @@ static ObserverOp createObserver(SymbolTable &symbols, Location loc, StringRef n
   return op;
 }
 
+/// Where `value` is observed: behind it, arguments in their order, which is that of the updates of an
+/// observer that they share.
+static void setPlaceToObserve(OpBuilder &builder, Value value) {
+  builder.setInsertionPointAfterValue(value);
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument)
+    return;
+  auto isInFront = [&](Operation &op) {
+    auto observe = dyn_cast<ObserveOp>(op);
+    auto other = observe ? dyn_cast<BlockArgument>(observe.getInput()) : BlockArgument();
+    return other && other.getArgNumber() < argument.getArgNumber();
+  };
+  builder.setInsertionPoint(argument.getOwner(),
+                            llvm::find_if_not(*argument.getOwner(), isInFront));
+}
+
 /// Inserts an octet.observe of `value`; `readers` selects the uses that it replaces.
 static void observe(Value value, ObserverOp observer,
                     llvm::function_ref<bool(OpOperand &)> readers) {
   OriginPropagation origins(getOrigin(value));
   OpBuilder builder(value.getContext(), &origins);
-  builder.setInsertionPointAfterValue(value);
+  setPlaceToObserve(builder, value);
   Location loc = isa<BlockArgument>(value) ? observer.getLoc() : value.getLoc();
   auto op =
       ObserveOp::create(builder, loc, value.getType(), value, FlatSymbolRefAttr::get(observer));

@@ -1,6 +1,6 @@
 // Layers of no dialect that Octet knows.
 octet.backend @any {
-  octet.dtypes @w8a8 input = <ui8> output = <ui8> weight = <si8> bias = f32
+  octet.dtypes @w8a8 input = <ui8> output = <ui8> weight = <si8> bias = si32
   octet.pattern @linear dtypes = [@w8a8] float_uses = float_result {
     %x = octet.activation
     %w = octet.weight axis = 0
