@@ -27,7 +27,7 @@ using namespace octet::onnx_import;
 using onnx::TensorProto;
 using quant::QuantizedType;
 
-/// [N.dynamic] The largest |q - zero point| of 8-bit integers.
+/// [N.dynamic_conv] The largest |q - zero point| of 8-bit integers.
 static constexpr int64_t kMostDistance = 255;
 
 /// A constant of no dimensions.
