@@ -52,8 +52,8 @@ static ObserverOp createObserver(SymbolTable &symbols, Location loc, StringRef n
   return op;
 }
 
-/// Where `value` is observed: behind it, arguments in their order, which is that of the updates of an
-/// observer that they share.
+/// Where `value` is observed: behind it, arguments in their order, which is that of the updates of
+/// an observer that they share.
 static void setPlaceToObserve(OpBuilder &builder, Value value) {
   builder.setInsertionPointAfterValue(value);
   auto argument = dyn_cast<BlockArgument>(value);
