@@ -112,15 +112,9 @@ static void absorb(Operation *product, ArrayRef<Operation *> readers) {
   value.replaceAllUsesWith(group.getResult());
 }
 
-bool lower::absorbReaders(Operation *product, int64_t channelAxis) {
-  auto readers = getReaders(product->getResult(0), channelAxis);
-  if (!readers.empty())
-    absorb(product, readers);
-  return !readers.empty();
-}
-
-bool lower::absorbReadersOfFloats(Operation *product, int64_t channelAxis) {
-  auto readers = getReadersOfFloats(product->getResult(0), channelAxis);
+bool lower::absorbReaders(Operation *product, int64_t channelAxis, bool givesFloats) {
+  auto find = givesFloats ? getReadersOfFloats : getReaders;
+  SmallVector<Operation *> readers = find(product->getResult(0), channelAxis);
   if (!readers.empty())
     absorb(product, readers);
   return !readers.empty();

@@ -99,7 +99,7 @@ Outcome Lowering::lowerDynamic(Operation *unit, nn::ProductOpInterface product) 
   Value filter = getQuantizedSource(getOuter(unit, product->getOperand(1)));
   if (Outcome outcome = check(product, input, filter); outcome != Outcome::Lowered)
     return outcome;
-  if (unit == product && absorbReadersOfFloats(product, product.getResultChannelAxis()))
+  if (unit == product && absorbReaders(product, product.getResultChannelAxis(), true))
     return Outcome::Lowered;
   if (auto group = dyn_cast<GroupOp>(unit); group && !isEpilogueSupported(group, product)) {
     group.inlineBody(); // most of the work is the product's: the rest stays float

@@ -109,11 +109,10 @@ bool isChannelConstant(mlir::Value constant, mlir::Value value, int64_t channelA
 
 /// Element-wise operators on constants and residuals between a product (or a group around one) and
 /// its quantize belong to its epilogue, whether the backend has a pattern for them or not [N.form].
-/// Makes one group of all, behind the last one; false if there are none.
-bool absorbReaders(mlir::Operation *product, int64_t channelAxis);
-/// The same of a product whose result is float, up to what is no such operator; further operands
-/// are floats of the result's shape.
-bool absorbReadersOfFloats(mlir::Operation *product, int64_t channelAxis);
+/// Makes one group of all, behind the last one; false if there are none. `givesFloats`: of a
+/// product whose result is float, up to what is no such operator; further operands are floats of
+/// its shape.
+bool absorbReaders(mlir::Operation *product, int64_t channelAxis, bool givesFloats = false);
 
 /// For element-wise ops, which are lowered from the quantize behind them: whether there is one.
 Outcome awaitQuantize(mlir::Operation *op);

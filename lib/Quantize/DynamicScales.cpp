@@ -81,20 +81,12 @@ static bool isInFrontOf(Value value, Operation *op) {
 /// `type`, whose scales are 1, with those of the outputs of a linear layer.
 static QuantizedType withScales(QuantizedType type, ArrayRef<float> scales) {
   QuantParams params = numerics::getParams(type);
-  if (scales.size() == 1 && params.axis < 0)
-    return quant::UniformQuantizedType::get(
-        type.getFlags(), type.getStorageType(), type.getExpressedType(), scales.front(),
-        params.getZeroPoint(0), type.getStorageTypeMin(), type.getStorageTypeMax());
   size_t count = std::max(scales.size(), params.zeroPoints.size());
-  SmallVector<double> all(count, scales.front());
-  SmallVector<int64_t> zeroPoints;
-  for (size_t i = 0; i < count; ++i) {
-    all[i] = scales[scales.size() == 1 ? 0 : i];
-    zeroPoints.push_back(params.getZeroPoint(i));
-  }
-  return quant::UniformQuantizedPerAxisType::get(
-      type.getFlags(), type.getStorageType(), type.getExpressedType(), all, zeroPoints,
-      /*quantizedDimension=*/0, type.getStorageTypeMin(), type.getStorageTypeMax());
+  params.scales.assign(scales.begin(), scales.end());
+  params.scales.resize(count, scales.front());
+  params.zeroPoints.resize(count, params.zeroPoints.front());
+  params.axis = count > 1 ? 0 : params.axis;
+  return numerics::withParams(type, params);
 }
 
 bool octet::takeDynamicScales(OpBuilder &builder, nn::LinearOp linear) {

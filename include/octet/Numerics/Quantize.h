@@ -35,7 +35,7 @@ QuantParams getParams(mlir::quant::QuantizedType type);
 /// Whether scales, zero points and storage type agree (bounds may differ), so that a plain copy
 /// converts values of one type to the other.
 bool haveSameParams(mlir::quant::QuantizedType a, mlir::quant::QuantizedType b);
-/// `type` with other scales, zero points and storage bounds; it stays per tensor or per axis.
+/// `type` with other scales, zero points, storage bounds and axis.
 mlir::quant::QuantizedType withParams(mlir::quant::QuantizedType type, const QuantParams &params);
 /// `type` with other storage bounds.
 mlir::quant::QuantizedType withBounds(mlir::quant::QuantizedType type, int64_t low, int64_t high);

@@ -48,3 +48,21 @@ Interval PartialBody::getRange(Value inner, Interval range) const {
     ranges[input] = getOperandRange(fused.getOuter(input));
   return getBodyRange(fused, ranges);
 }
+
+int RowOperands::add(Value outer) {
+  auto [entry, isNew] = numbers.try_emplace(outer, -1);
+  if (isNew)
+    entry->second = signature.addTensor(outer);
+  return entry->second;
+}
+
+bool RowOperands::areInVectors(const KernelBuilder &b, ValueRange args, ArrayRef<int64_t> shape,
+                               int target) const {
+  auto getStep = [&](int number) {
+    TensorView view = signature.getTensor(number, args);
+    alignView(view, shape);
+    return view.strides.steps.back();
+  };
+  return !b.level.isScalar() && getStep(target) == 1 &&
+         llvm::all_of(numbers, [&](auto &entry) { return getStep(entry.second) <= 1; });
+}

@@ -31,6 +31,21 @@ private:
   llvm::SmallVector<std::pair<mlir::Value, int>> inputs;
 };
 
+/// The operands that the bodies of a kernel of rows read, each once in the signature.
+class RowOperands {
+public:
+  explicit RowOperands(Signature &signature) : signature(signature) {}
+  int add(mlir::Value outer);
+  /// Whether the elements of rows of `shape` lie side by side in them and in `target`, or are
+  /// alike.
+  bool areInVectors(const KernelBuilder &b, mlir::ValueRange args, mlir::ArrayRef<int64_t> shape,
+                    int target) const;
+
+private:
+  Signature &signature;
+  llvm::MapVector<mlir::Value, int> numbers;
+};
+
 } // namespace octet::codegen
 
 #endif // OCTET_LIB_CODEGEN_EMITTERS_PARTIALBODY_H

@@ -39,7 +39,6 @@ private:
 
   PartialBody makeBody(ArrayRef<Operation *> ops, Value yielded);
   PartialBody makeBodyOf(Value element);
-  bool isInVectors(KernelBuilder &b, ValueRange args) const;
   void reduce(KernelBuilder &b, ValueRange args, const Stage &stage,
               MutableArrayRef<Row> rows) const;
   void emitRows(KernelBuilder &b, ValueRange args, MutableArrayRef<Row> rows, int64_t lanes) const;
@@ -51,7 +50,7 @@ private:
   GroupOp group;
   SmallVector<int64_t> shape, shapeOfRows;
   Signature signature;
-  llvm::MapVector<Value, int> numbers; ///< arguments of the group's operands
+  RowOperands operands;
   SmallVector<Stage> stages;
   std::optional<PartialBody> last;
   int target;
@@ -60,7 +59,7 @@ private:
 
 RowsKernel::RowsKernel(ProgramEmitter &emitter, GroupOp group)
     : emitter(emitter), group(group), shape(getTensorType(group.getResult()).getShape()),
-      shapeOfRows(getShapeOfRows(shape)), signature(emitter) {
+      shapeOfRows(getShapeOfRows(shape)), signature(emitter), operands(signature) {
   for (Operation &op : group.getBody().front().without_terminator())
     if (reducesRows(&op))
       stages.push_back({&op, makeBodyOf(op.getOperand(0))});
@@ -71,12 +70,8 @@ RowsKernel::RowsKernel(ProgramEmitter &emitter, GroupOp group)
 }
 
 PartialBody RowsKernel::makeBody(ArrayRef<Operation *> ops, Value yielded) {
-  return PartialBody(group, ops, yielded, signature, [&](Value outer) {
-    auto [entry, isNew] = numbers.try_emplace(outer, -1);
-    if (isNew)
-      entry->second = signature.addTensor(outer);
-    return entry->second;
-  });
+  return PartialBody(group, ops, yielded, signature,
+                     [&](Value outer) { return operands.add(outer); });
 }
 
 /// The operators that compute an element of the row from values of the row.
@@ -93,17 +88,6 @@ PartialBody RowsKernel::makeBodyOf(Value element) {
         getTensorType(op.getResult(0)).getShape() == ArrayRef(shape))
       ops.push_back(&op);
   return makeBody(ops, element);
-}
-
-/// Whether the elements of rows lie side by side, or are alike, in all tensors.
-bool RowsKernel::isInVectors(KernelBuilder &b, ValueRange args) const {
-  auto getStep = [&](int number) {
-    TensorView view = signature.getTensor(number, args);
-    alignView(view, shape);
-    return view.strides.steps.back();
-  };
-  return !b.level.isScalar() && getStep(target) == 1 &&
-         llvm::all_of(numbers, [&](auto &entry) { return getStep(entry.second) <= 1; });
 }
 
 /// What a body yields at element `k` of a row, or from there on.
@@ -176,7 +160,7 @@ void RowsKernel::emit() {
   int64_t count = ShapedType::getNumElements(shapeOfRows), block = std::min(count, kRows);
   emitter.addStep(group, kernel::Kernels::rows, signature.arguments, llvm::divideCeil(count, block),
                   [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
-                    int64_t lanes = isInVectors(b, args) ? 16 : 1;
+                    int64_t lanes = operands.areInVectors(b, args, shape, target) ? 16 : 1;
                     b.loop(begin, end, 1, [&](Value i) {
                       Value first = b.getBlock(i, count, block);
                       SmallVector<Row> rows(block);

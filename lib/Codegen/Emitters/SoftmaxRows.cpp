@@ -34,7 +34,6 @@ private:
   int64_t paddedLength() const { return llvm::alignTo(shape.back(), 16); }
 
   PartialBody makeBody(Value yielded);
-  bool isInVectors(KernelBuilder &b, ValueRange args) const;
   /// Of several rows, whose first elements these indices are.
   using Rows = MutableArrayRef<SmallVector<Value>>;
   void emitRows(KernelBuilder &b, ValueRange args, Rows rows);
@@ -44,7 +43,7 @@ private:
   nn::SoftmaxOp softmax;
   SmallVector<int64_t> shape, shapeOfRows;
   Signature signature;
-  llvm::MapVector<Value, int> numbers; ///< arguments of the group's operands
+  RowOperands operands;
   PartialBody before, after;
   int target;
 
@@ -58,8 +57,9 @@ private:
 
 SoftmaxRows::SoftmaxRows(ProgramEmitter &emitter, GroupOp group, nn::SoftmaxOp softmax)
     : emitter(emitter), group(group), softmax(softmax), shape(softmax.getType().getShape()),
-      shapeOfRows(shape), signature(emitter), before(makeBody(softmax.getInput())),
-      after(makeBody(group.getYielded())), target(signature.addTensor(group.getResult())) {
+      shapeOfRows(shape), signature(emitter), operands(signature),
+      before(makeBody(softmax.getInput())), after(makeBody(group.getYielded())),
+      target(signature.addTensor(group.getResult())) {
   shapeOfRows.back() = 1;
 }
 
@@ -74,23 +74,8 @@ PartialBody SoftmaxRows::makeBody(Value yielded) {
   for (Operation &op : group.getBody().front().without_terminator())
     if (&op != softmax && needed.contains(op.getResult(0)))
       ops.push_back(&op);
-  return PartialBody(group, ops, yielded, signature, [&](Value outer) {
-    auto [entry, isNew] = numbers.try_emplace(outer, -1);
-    if (isNew)
-      entry->second = signature.addTensor(outer);
-    return entry->second;
-  });
-}
-
-/// Whether the elements of rows lie side by side, or are alike, in all tensors.
-bool SoftmaxRows::isInVectors(KernelBuilder &b, ValueRange args) const {
-  auto getStep = [&](int number) {
-    TensorView view = signature.getTensor(number, args);
-    alignView(view, shape);
-    return view.strides.steps.back();
-  };
-  return !b.level.isScalar() && getStep(target) == 1 &&
-         llvm::all_of(numbers, [&](auto &entry) { return getStep(entry.second) <= 1; });
+  return PartialBody(group, ops, yielded, signature,
+                     [&](Value outer) { return operands.add(outer); });
 }
 
 void SoftmaxRows::emitRows(KernelBuilder &b, ValueRange args, Rows rows) {
@@ -131,7 +116,7 @@ void SoftmaxRows::emit() {
   emitter.addStep(group, kernel::Kernels::softmax, signature.arguments,
                   llvm::divideCeil(count, block),
                   [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
-                    int64_t lanes = isInVectors(b, args) ? 16 : 1;
+                    int64_t lanes = operands.areInVectors(b, args, shape, target) ? 16 : 1;
                     values = b.allocateOnStack(block * paddedLength(), b.getF32Type());
                     exponentials = b.allocateOnStack(block * paddedLength(), b.getF32Type());
                     b.loop(begin, end, 1, [&](Value i) {
