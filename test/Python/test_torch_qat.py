@@ -10,6 +10,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (pip install torch)")
 octet = pytest.importorskip("octet")
 import octet.torch as quantization  # noqa: E402
+from octet.torch._rounding import FakeQuantizeModule  # noqa: E402
 from octet.torch.quantize_fx import convert_fx, prepare_qat_fx  # noqa: E402
 from torch import nn  # noqa: E402
 
@@ -100,6 +101,41 @@ def test_training_is_that_of_pytorch(quantize_fx, data):
     theirs, ours = train(prepare_theirs(quantize_fx, data, 0), data, 8), train(prepare(data, 0), data, 8)
     # Sums in another order, which move values across roundings.
     np.testing.assert_allclose(ours, theirs, rtol=1e-3)
+
+
+class ReadTwice(nn.Module):
+    """A value and an identity of it are operands of one operator."""
+
+    def __init__(self):
+        super().__init__()
+        self.dropout = nn.Dropout(0.0)
+
+    def forward(self, x):
+        y = torch.relu(torch.mul(x, x) * 3)
+        return self.dropout(y) * y
+
+
+def list_rounded(module, kind, x):
+    """The largest value that each call of a rounding reads."""
+    found = []
+    for part in module.modules():
+        if isinstance(part, kind):
+            part.register_forward_hook(lambda _, inputs, result: found.append(float(inputs[0].detach().max())))
+    module(x)
+    return found
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_identity_reads_what_is_rounded(quantize_fx):
+    """Each value is rounded, and observed, as often as in PyTorch."""
+    from torch.ao.quantization import get_default_qat_qconfig_mapping
+    torch.manual_seed(0)
+    x = torch.randn(3, 8)
+    theirs = quantize_fx.prepare_qat_fx(ReadTwice().train(), get_default_qat_qconfig_mapping("x86", version=0), (x,))
+    ours = prepare_qat_fx(ReadTwice().train(), quantization.get_default_qat_qconfig_mapping("x86", version=0), (x,))
+    expected = list_rounded(theirs, torch.ao.quantization.FakeQuantize, x)
+    assert len(expected) > 3
+    assert list_rounded(ours, FakeQuantizeModule, x) == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -34,10 +34,10 @@ class Inserter:
         for reader in self.listing.operators:
             if reader["op"] == "octet.observe" or self.is_inside(reader):
                 continue
-            for operand in reader["operands"]:
+            for number, operand in enumerate(reader["operands"]):
                 value, symbols = self.look_behind(operand)
                 if symbols:
-                    self.insert(reader, value, symbols)
+                    self.insert(reader, number, value, symbols)
         self.graph.delete_all_unused_submodules()
         self.graph.graph.lint()
         self.graph.recompile()
@@ -58,8 +58,8 @@ class Inserter:
             value = maker["operands"][0]
         return value, symbols
 
-    def insert(self, reader: Dict[str, Any], value: int, symbols: Sequence[str]) -> None:
-        """One value that an operator reads through observers."""
+    def insert(self, reader: Dict[str, Any], number: int, value: int, symbols: Sequence[str]) -> None:
+        """One value that an operator reads through observers, as its operand of this number."""
         maker = self.listing.makers[value]
         node = self.nodes["output"] if reader["op"] == "func.return" else self.find_node(reader)
         if maker["op"] == "nn.constant":
@@ -69,20 +69,26 @@ class Inserter:
         if node is None or producer is None or producer is node:
             raise InputError(f"{reader['name'] or 'the output'}: values inside of a module are quantized, which cannot be trained; give the module "
                              "None in the QConfigMapping")
-        for source in self.find_inputs(producer, node, reader, value):
-            self.insert_value(source, node, symbols)
+        for source in self.find_inputs(producer, node, reader, number, value):
+            # Of several observers the value's own stands in front of identities, which have no operator, the others behind them.
+            first, first_reader = self.find_first(source, node)
+            own = symbols[:1] if first is not source and len(symbols) > 1 else []
+            self.insert_value(first, first_reader, own)
+            self.insert_value(source, node, symbols[len(own):])
 
     def find_node(self, op: Dict[str, Any]) -> Optional[torch.fx.Node]:
         """The call that an operator belongs to; what is inside of a module has no class, and the module's name."""
         return self.nodes.get(self.listing.find_node(op) or "") or self.by_origin.get(op["name"])
 
-    def find_inputs(self, producer: torch.fx.Node, node: torch.fx.Node, reader: Dict[str, Any], value: int) -> List[torch.fx.Node]:
+    def find_inputs(self, producer: torch.fx.Node, node: torch.fx.Node, reader: Dict[str, Any], number: int, value: int) -> List[torch.fx.Node]:
         """What a call reads of what another one computes: that, parts of its tuple, or what has no operator in the network (an identity) behind it."""
         found = [other for other in map(self.look_behind_roundings, node.all_input_nodes) if self.find_source(other) is producer]
         read = dict.fromkeys(self.look_behind(operand)[0] for operand in reader["operands"])
         values = [other for other in read if self.listing.makers[other]["op"] != "nn.constant" and self.find_node(self.listing.makers[other]) is producer]
         if len(values) == 1 and found:
-            return found
+            # Read several times, behind identities and not, each has the observers of its own operand.
+            numbers = [k for k, operand in enumerate(reader["operands"]) if self.look_behind(operand)[0] == value]
+            return [found[numbers.index(number)]] if len(numbers) == len(found) else found
         if len(values) != len(found):
             raise InputError(f"{reader['name'] or 'the output'}: what it reads of {producer.name} is not found in the module; give {producer.name} None in "
                              "the QConfigMapping")
@@ -98,6 +104,15 @@ class Inserter:
         while node not in self.computing and node in self.tensors and node.all_input_nodes:
             node = self.look_behind_roundings(node.all_input_nodes[0])
         return node
+
+    def find_first(self, node: torch.fx.Node, reader: torch.fx.Node) -> Tuple[torch.fx.Node, torch.fx.Node]:
+        """The tensor that a node passes on as it is, and what reads it."""
+        while node not in self.computing and node in self.tensors and node.all_input_nodes:
+            before = self.look_behind_roundings(node.all_input_nodes[0])
+            if before not in self.tensors:
+                break
+            node, reader = before, node
+        return node, reader
 
     def insert_value(self, producer: torch.fx.Node, reader: torch.fx.Node, symbols: Sequence[str]) -> None:
         last = producer
