@@ -150,6 +150,8 @@ def has_second_norm(reference):
     norms, layers = (nn.BatchNorm1d, nn.BatchNorm2d, BNReLU2d), (nn.Conv2d, nn.ConvTranspose2d, nn.Linear)
     for node in reference.graph.nodes:
         source = get_operands(node)[0] if get_kind(reference, node) in norms else None
+        while source is not None and "quantize" in str(source.target):  # as layers that are trained have it in between
+            source = get_operands(source)[0]
         if source is not None and source.op == "call_module" and len(source.users) == 1 and isinstance(reference.get_submodule(str(source.target)), layers):
             return True
     return False
@@ -230,6 +232,6 @@ def find_in_prepared(traced, prepared, backend, mapping):
 
 def find_in_reference(reference, mapping):
     rows = {"reused floats": lambda: reuses_floats(reference),
-            "second norm": lambda: has_second_norm(reference), "norm with relu": lambda: keeps_norm(reference),
+            "norm with relu": lambda: keeps_norm(reference), "second norm": lambda: has_second_norm(reference),
             "behind dynamic": lambda: reads_dynamic(reference, mapping)}
     return next((name for name, holds in rows.items() if holds()), None)
