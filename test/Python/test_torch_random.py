@@ -11,6 +11,7 @@ import torch_fuzz_observers  # noqa: E402
 import torch_fuzz_training  # noqa: E402
 import torch_graphs  # noqa: E402
 import torch_random  # noqa: E402
+from torch import nn  # noqa: E402
 
 #: Of so many modules, those of which most are compared: the others hold a deviation, or PyTorch refuses them.
 MODULES, BATCH = 200, 20
@@ -42,6 +43,24 @@ def test_trained_models_are_pytorchs(compiler):
     wrong, left_out = torch_fuzz.run(range(BATCH), torch_fuzz_training.check, is_prepared=True)
     assert not wrong
     assert sum(left_out.values()) < BATCH * 3 // 4
+
+
+@pytest.mark.parametrize("size, wanted", [(1, 2), (5, 2), (5, 3)])
+def test_windows_of_several_sizes_have_the_scale_of_their_input(compiler, size, wanted):
+    """An adaptive pool is means of slices, joined: parts of one operator."""
+    class Pool(torch_fuzz.Case):
+        def __init__(self):
+            torch.manual_seed(0)
+            layers = nn.Sequential(nn.Conv2d(2, 3, 1), nn.AdaptiveAvgPool2d(wanted), nn.Conv2d(3, 2, 1)).eval()
+            self.seed, self.module, self.inputs, self.is_histogram, self.backend = 0, layers, (torch.randn(1, 2, size, size),), False, None
+            self.samples, self.traced = [self.inputs], torch_fuzz.trace(layers, torch_fuzz.Tracer())
+            values = torch_fuzz.ao.QConfig(activation=torch_fuzz.ao.MinMaxObserver, weight=torch_fuzz.ao.default_weight_observer)
+            self.mapping = torch_fuzz.ao.QConfigMapping().set_global(values)
+
+    case = Pool()
+    reference, converted = case.prepare_theirs(), torch_fuzz.quantize_fx.convert_to_reference_fx(case.prepare_ours())
+    names = torch_graphs.list_names(case.traced, torch_graphs.find_aliases(case.traced, reference))
+    assert torch_graphs.differ(torch_graphs.rename(torch_graphs.read_text(converted.code), names), torch_graphs.read_module(reference, case.inputs)) is None
 
 
 def test_a_difference_is_found(compiler):

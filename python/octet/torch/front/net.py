@@ -162,14 +162,16 @@ class Net:
     def call(self, symbol: str, operands: Sequence[int]) -> List[Value]:
         return [Value(self, number) for number in self.builder.call(symbol, list(operands))]
 
-    def reshape(self, x: Value, shape: Sequence[int]) -> Value:
-        """For an operator that needs it in this shape: this is no reshape of the source, and has no class there."""
-        if x.shape == tuple(shape):
-            return x
+    def move(self, op: str, *operands: Operand, **attributes: Any) -> Value:
+        """An op of the dialect nn that an operator needs to move data: the source has none such, and it has no class there."""
         self.builder.set_origin(self._origin, "", 0, *self._source[2:])
-        result = self.nn("reshape", x, shape=shape)
+        result = self.nn(op, *operands, **attributes)
         self.builder.set_origin(self._origin, *self._source)
         return result
+
+    def reshape(self, x: Value, shape: Sequence[int]) -> Value:
+        """For an operator that needs it in this shape."""
+        return x if x.shape == tuple(shape) else self.move("reshape", x, shape=shape)
 
     def cast(self, x: Value, dtype: torch.dtype) -> Value:
         dtype = held_as(dtype)

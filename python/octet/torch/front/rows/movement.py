@@ -62,11 +62,12 @@ def stack(net: Net, tensors: Sequence[Value], dim: int = 0) -> Value:
     return net.nn("concat", *(net.nn("reshape", x, shape=shape) for x in tensors), axis=axis)
 
 
-def slice_along(net: Net, x: Value, axis: int, start: int, size: int, step: int = 1) -> Value:
+def slice_along(net: Net, x: Value, axis: int, start: int, size: int, step: int = 1, is_move: bool = False) -> Value:
+    """`is_move`: for an operator that needs it, see Net.move."""
     if start == 0 and size == x.shape[axis] and step == 1:
         return x
     at = lambda value, other: [value if i == axis else other[i] for i in range(x.rank)]  # noqa: E731
-    return net.nn("slice", x, starts=at(start, [0] * x.rank), sizes=at(size, x.shape), steps=at(step, [1] * x.rank))
+    return (net.move if is_move else net.nn)("slice", x, starts=at(start, [0] * x.rank), sizes=at(size, x.shape), steps=at(step, [1] * x.rank))
 
 
 @operators("slice")

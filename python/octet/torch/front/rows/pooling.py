@@ -80,8 +80,8 @@ def _adapt(net: Net, op: str, x: Value, axis: int, want: int) -> Value:
     if size == want:
         return x
     edges = [(i * size // want, -(-(i + 1) * size // want)) for i in range(want)]
-    parts = [net.nn(name, slice_along(net, x, axis, start, end - start), axes=[axis], keep_dims=True) for start, end in edges]
-    return net.nn("concat", *parts, axis=axis)
+    windows = [slice_along(net, x, axis, start, end - start, is_move=True) for start, end in edges]
+    return net.move("concat", *(net.nn(name, window, axes=[axis], keep_dims=True) for window in windows), axis=axis)
 
 
 def _lp_pool(net: Net, rank: int, x: Value, norm_type: float, kernel_size: Sizes, stride: Optional[Sizes] = None, ceil_mode: bool = False) -> Value:
