@@ -277,17 +277,65 @@ def test_parts_of_tuples_and_shared_layers(quantize_fx, module):
 
 
 class Transposed(nn.Module):
-    def __init__(self):
+    def __init__(self, norm=nn.Identity):
         super().__init__()
-        self.up = nn.ConvTranspose2d(3, 4, 2, 2)
+        self.up, self.norm, self.head = nn.ConvTranspose2d(4, 4, 3, 2, groups=2), norm(4), nn.Conv2d(4, 2, 1)
 
     def forward(self, x):
-        return self.up(x)
+        return self.head(torch.relu(self.norm(self.up(x))))
 
 
-def test_transposed_convolutions_are_refused():
-    with pytest.raises(octet.InputError, match="up: transposed convolutions cannot be trained; give the module None in the QConfigMapping"):
-        prepare_qat_fx(Transposed().train(), quantization.get_default_qat_qconfig_mapping("x86"), (torch.randn(1, 3, 4, 4),))
+class CalledTransposed(Transposed):
+    def forward(self, x):
+        return self.head(nn.functional.conv_transpose2d(x, self.up.weight, stride=2, groups=2))
+
+
+class Volumes(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.head = nn.Conv3d(1, 3, 2, stride=(2, 1, 1)), nn.Conv3d(3, 2, 1)
+
+    def forward(self, x):
+        return self.head(torch.relu(self.conv(x[:, None])))
+
+
+def train_steps(module, x):
+    optimizer = torch.optim.SGD(module.parameters(), 0.01)
+    for _ in range(3):
+        optimizer.zero_grad()
+        module(x).square().mean().backward()
+        optimizer.step()
+    return module.eval()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("module", [Transposed, CalledTransposed, Volumes])
+def test_transposed_and_deep_convolutions(quantize_fx, module):
+    from torch.ao.quantization import get_default_qat_qconfig_mapping
+    torch.manual_seed(0)
+    float_module, x = module().train(), torch.randn(1, 4, 4, 4)
+    theirs = train_steps(quantize_fx.prepare_qat_fx(copy.deepcopy(float_module), get_default_qat_qconfig_mapping("x86", version=0), (x,)), x)
+    ours = train_steps(prepare_qat_fx(float_module, quantization.get_default_qat_qconfig_mapping("x86", version=0), (x,)), x)
+    with torch.no_grad():
+        expected = theirs(x)
+        torch.testing.assert_close(ours(x), expected, rtol=0, atol=1e-6)
+        converted = convert_fx(ours)
+        assert not [row for row in converted.report if row.verdict != "int8" and "relu" not in row.name]
+        y, reference = converted(x), quantize_fx.convert_to_reference_fx(theirs)(x)
+    step = (expected.max() - expected.min()) / 127
+    assert (y - reference).abs().max() <= step * 1.01 and (y - reference).abs().gt(step / 2).float().mean() < 0.05
+
+
+def test_a_norm_behind_a_transposed_convolution(compiler):
+    """PyTorch refuses to train these two. Conversion folds the norm, so that its result is rounded, and not the convolution's."""
+    torch.manual_seed(0)
+    x = torch.randn(1, 4, 4, 4)
+    ours = train_steps(prepare_qat_fx(Transposed(nn.BatchNorm2d).train(), quantization.get_default_qat_qconfig_mapping("x86", version=0), (x,)), x)
+    names = [node.name for node in ours.module.graph.nodes]
+    assert names[names.index("up") + 1] == "norm" and "activation_post_process" in names[names.index("norm") + 1]
+    with torch.no_grad():
+        expected = ours(x)
+        assert (convert_fx(ours)(x) - expected).abs().max() < 0.05 * expected.abs().max()
 
 
 def test_never_trained(data):

@@ -27,7 +27,7 @@ NEAR, STEPS_OF_ZERO = 0.02, 2
 
 
 #: What octet.torch refuses to train, with a remedy.
-REFUSED = ("values inside of a module are quantized, which cannot be trained", "transposed convolutions cannot be trained")
+REFUSED = ("values inside of a module are quantized, which cannot be trained",)
 
 
 def train(module, inputs):

@@ -11,6 +11,8 @@
 #include "mlir/IR/Verifier.h"
 #include "octet/Dialect/NN/Constants.h"
 #include "octet/Dialect/Octet/QuantizedSource.h"
+#include "octet/Numerics/Quantize.h"
+#include "octet/Support/Constants.h"
 
 using namespace mlir;
 using namespace octet;
@@ -102,6 +104,26 @@ Entry NetworkBuilder::State::getEntry(Id id) {
     tensor->data = copyIntegers(value.bytes, value.type.getElementType());
   importer->addStored(tensor->size());
   return value.entry = Entry{std::move(tensor), {}};
+}
+
+Entry NetworkBuilder::State::getRounded(Id id) {
+  Entry entry = getEntry(id);
+  auto op = entry.value ? entry.value.getDefiningOp<FakeQuantizeOp>() : nullptr;
+  if (!op)
+    return entry;
+  auto values = getConstantValues<float>(op.getInput());
+  if (failed(values))
+    return entry;
+  auto tensor = std::make_shared<HostTensor>();
+  tensor->name = getConstantName(getConstantElements(op.getInput())).str();
+  tensor->shape = Shape(cast<RankedTensorType>(op.getType()).getShape());
+  tensor->quantized = cast<quant::QuantizedType>(op.getQuantizedType());
+  auto params = numerics::getParams(tensor->quantized);
+  numerics::forEachElement(tensor->shape, params, [&](int64_t i, int64_t channel) {
+    (*values)[i] = numerics::fakeQuantize((*values)[i], params, channel);
+  });
+  tensor->data = std::vector<float>(values->begin(), values->end());
+  return {std::move(tensor), {}};
 }
 
 //===----------------------------------------------------------------------===//
@@ -312,7 +334,7 @@ NetworkBuilder::compose(StringRef op, ArrayRef<Id> operands, const AttributeValu
   node.set_name(state->origin);
   SmallVector<Entry> inputs;
   for (Id id : operands)
-    inputs.push_back(state->getEntry(id));
+    inputs.push_back(state->getRounded(id));
   for (unsigned i = 0; i < inputs.size(); ++i)
     node.add_input(inputs[i] ? "x" + std::to_string(i) : "");
   for (unsigned i = 0; i < numResults; ++i)

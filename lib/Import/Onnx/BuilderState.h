@@ -40,6 +40,8 @@ struct NetworkBuilder::State {
   }
   mlir::Value getValue(Id id);
   onnx_import::Entry getEntry(Id id);
+  /// Of a constant that a fake-quantize rounds, the rounded numbers: composed operators move them.
+  onnx_import::Entry getRounded(Id id);
   /// An op without results.
   mlir::OperationState describe(llvm::StringRef op, llvm::ArrayRef<Id> operands,
                                 const AttributeValues &attributes);

@@ -13,6 +13,8 @@ from ._listing import Listing
 from .front.translate import Network
 from ._rounding import FakeQuantizeModule, LayerInTraining
 
+_MOVES = ("nn.reshape", "nn.transpose", "nn.slice", "nn.concat", "octet.group")
+
 
 class Inserter:
     """Puts roundings into a graph where the prepared network has observers."""
@@ -29,10 +31,11 @@ class Inserter:
         self.inserted: Dict[Tuple[torch.fx.Node, str], torch.fx.Node] = {}
         self.symbols: Dict[str, str] = {}  # module paths by the symbols of observers
         self.weights: set = set()  # symbols of those that parameters have
+        self.results: Dict[torch.fx.Node, torch.fx.Node] = {}  # batch norms that conversion folds into the layers in front
 
     def run(self) -> torch.fx.GraphModule:
         for reader in self.listing.operators:
-            if reader["op"] == "octet.observe" or self.is_inside(reader):
+            if reader["op"] in ("octet.observe", "octet.yield") or self.is_inside(reader):
                 continue
             for number, operand in enumerate(reader["operands"]):
                 value, symbols = self.look_behind(operand)
@@ -44,10 +47,14 @@ class Inserter:
         return self.graph
 
     def is_inside(self, op: Dict[str, Any]) -> bool:
-        """Whether this makes an image of a sequence for a layer, or the reverse, and is no operator of the graph."""
+        """Whether this moves elements for a layer (images of a sequence or of a volume, and the reverse), and is no operator of the graph."""
         node = self.find_node(op)
-        return op["op"] == "nn.reshape" and node is not None and node.op == "call_module" and not isinstance(
-            self.graph.get_submodule(str(node.target)), (nn.Flatten, nn.Unflatten))
+        if node is None or node.op != "call_module" or op["op"] not in _MOVES:
+            return False
+        module = self.graph.get_submodule(str(node.target))
+        if op["op"] == "nn.reshape":
+            return not isinstance(module, (nn.Flatten, nn.Unflatten))
+        return isinstance(module, (nn.modules.conv._ConvNd, LayerInTraining))
 
     def look_behind(self, value: int) -> Tuple[int, List[str]]:
         """What is observed, and the symbols of the observers, first to last."""
@@ -65,7 +72,7 @@ class Inserter:
         if maker["op"] == "nn.constant":
             self.insert_weight(node, reader, maker["name"], symbols[-1])
             return
-        producer = self.find_node(maker)
+        producer = self.find_producer(maker)
         if node is None or producer is None or producer is node:
             raise InputError(f"{reader['name'] or 'the output'}: values inside of a module are quantized, which cannot be trained; give the module "
                              "None in the QConfigMapping")
@@ -80,11 +87,16 @@ class Inserter:
         """The call that an operator belongs to; what is inside of a module has no class, and the module's name."""
         return self.nodes.get(self.listing.find_node(op) or "") or self.by_origin.get(op["name"])
 
+    def find_producer(self, op: Dict[str, Any]) -> Optional[torch.fx.Node]:
+        """The call whose result is an operator's."""
+        node = self.find_node(op)
+        return self.results.get(node, node) if node else None
+
     def find_inputs(self, producer: torch.fx.Node, node: torch.fx.Node, reader: Dict[str, Any], number: int, value: int) -> List[torch.fx.Node]:
         """What a call reads of what another one computes: that, parts of its tuple, or what has no operator in the network (an identity) behind it."""
         found = [other for other in map(self.look_behind_roundings, node.all_input_nodes) if self.find_source(other) is producer]
         read = dict.fromkeys(self.look_behind(operand)[0] for operand in reader["operands"])
-        values = [other for other in read if self.listing.makers[other]["op"] != "nn.constant" and self.find_node(self.listing.makers[other]) is producer]
+        values = [other for other in read if self.listing.makers[other]["op"] != "nn.constant" and self.find_producer(self.listing.makers[other]) is producer]
         if len(values) == 1 and found:
             # Read several times, behind identities and not, each has the observers of its own operand.
             numbers = [k for k, operand in enumerate(reader["operands"]) if self.look_behind(operand)[0] == value]
@@ -139,9 +151,12 @@ class Inserter:
         layer = self.graph.get_submodule(path)
         if isinstance(layer, LayerInTraining):
             return
-        if isinstance(layer, nn.modules.conv._ConvTransposeNd):
-            raise InputError(f"{path}: transposed convolutions cannot be trained; give the module None in the QConfigMapping")
         norm = self.find_norm(node)
+        if isinstance(layer, nn.modules.conv._ConvTransposeNd):  # as in PyTorch, its weights are rounded at conversion only
+            if norm:
+                self.results[node] = norm
+                self.computing.add(norm)
+            return
         replaced = LayerInTraining(layer, self.listing.observers[symbol], self.graph.get_submodule(str(norm.target)) if norm else None)
         parent, _, last = path.rpartition(".")
         setattr(self.graph.get_submodule(parent), last, replaced)

@@ -53,23 +53,8 @@ def conv(net: Net, input: Value, weight: Value, bias: Optional[Value] = None, st
     else:
         pads = spread(0 if padding == "valid" else padding, rank) * 2
     batched = input if input.rank == rank + 2 else net.reshape(input, (1, *input.shape))
-    if weight.rounding:
-        return _conv_of_rounded(net, batched, weight, bias, strides, pads, dilations, groups)
     result = net.compose("Conv", batched, weight, bias, strides=strides, pads=pads, dilations=dilations, group=groups)
     return result if batched is input else net.reshape(result, result.shape[1:])
-
-
-def _conv_of_rounded(net: Net, input: Value, weight: Value, bias: Optional[Value], strides: list, pads: list, dilations: list,
-                     groups: int) -> Value:
-    """With weights that training has rounded; a sequence is an image of one row."""
-    if weight.rank > 4:
-        raise Unsupported("training of convolutions over three dimensions")
-    if weight.rank == 3:
-        input = net.reshape(input, (*input.shape[:2], 1, input.shape[2]))
-        weight = net.constant(weight.tensor.unsqueeze(2), weight.name, weight.rounding)
-        strides, pads, dilations = [1, *strides], [0, pads[0], 0, pads[1]], [1, *dilations]
-    result = net.nn("conv", input, weight, bias, strides=strides, pads=pads, dilations=dilations, groups=groups)
-    return net.reshape(result, net.result.shape)
 
 
 @operators("conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
