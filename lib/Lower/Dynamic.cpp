@@ -1,4 +1,4 @@
-//===- Dynamic.cpp - linear layers that are quantized in each run ---------===//
+//===- Dynamic.cpp - products that are quantized in each run --------------===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,11 +23,45 @@ DequantizeDynamicOp lower::getDynamicInput(Operation *unit, Operation *product) 
   return getOuter(unit, product->getOperand(0)).getDefiningOp<DequantizeDynamicOp>();
 }
 
+static bool isPadded(Operation *product) {
+  auto conv = dyn_cast<nn::ConvOp>(product);
+  return conv && llvm::any_of(conv.getPads(), [](int64_t pad) { return pad != 0; });
+}
+
+/// A linear layer, or a convolution with one scale whose floats can be padded with zeros.
+static bool isProductOfDynamic(Operation *product, DequantizeDynamicOp input) {
+  if (isa<nn::LinearOp>(product))
+    return true;
+  bool hasOneScale = cast<RankedTensorType>(input.getScale().getType()).getRank() == 0;
+  return isa<nn::ConvOp>(product) && hasOneScale &&
+         (!isPadded(product) || input.getInput().getDefiningOp<QuantizeDynamicOp>());
+}
+
+/// The integers that the product reads: zeros around the floats become the zero point, and change
+/// neither that nor the scale, which are those of a range with zero.
+static Value makePadded(OpBuilder &builder, nn::ProductOpInterface product,
+                        DequantizeDynamicOp input) {
+  if (!isPadded(product))
+    return input.getInput();
+  auto quantize = input.getInput().getDefiningOp<QuantizeDynamicOp>();
+  ArrayRef<int64_t> pads = cast<nn::ConvOp>(product.getOperation()).getPads();
+  SmallVector<int64_t> low{0, 0, pads[0], pads[1]}, high{0, 0, pads[2], pads[3]};
+  auto type = cast<RankedTensorType>(input.getInput().getType());
+  SmallVector<int64_t> shape(type.getShape());
+  for (unsigned i = 0; i < 4; ++i)
+    shape[i] += low[i] + high[i];
+  Location loc = product->getLoc();
+  Value x = nn::PadOp::create(builder, loc, RankedTensorType::get(shape, builder.getF32Type()),
+                              quantize.getInput(), low, high, llvm::APFloat(0.0f));
+  return QuantizeDynamicOp::create(builder, loc, type.clone(shape), x, input.getScale(),
+                                   input.getZeroPoint());
+}
+
 /// Whether the product has the form [N.dynamic_product], with the proof of [N.overflow].
 static Outcome check(nn::ProductOpInterface product, DequantizeDynamicOp input, Value filter) {
   const kernel::OperatorRow &row = kernel::getOperatorRow(product);
   quant::QuantizedType integers = getQuantizedType(input.getInput());
-  if (!isa<nn::LinearOp>(product) ||
+  if (!isProductOfDynamic(product, input) ||
       checkActivation(row.input, integers, product) != Outcome::Lowered)
     return Outcome::Dynamic;
   FailureOr<SmallVector<int8_t, 0>> weights = failure();
@@ -79,10 +113,13 @@ static void fillBody(OpBuilder &builder, GroupOp lowered, Operation *unit,
     mapping.map(value, body->getArgument(4 + i));
   Location loc = product->getLoc();
   Type real = product->getResult(0).getType();
+  auto integers = cast<RankedTensorType>(body->getArgument(0).getType());
   Value x =
-      DequantizeDynamicOp::create(builder, loc, product->getOperand(0).getType(),
+      DequantizeDynamicOp::create(builder, loc, integers.clone(builder.getF32Type()),
                                   body->getArgument(0), body->getArgument(1), body->getArgument(2));
   Value y = cloneOnto(builder, product, {x, body->getArgument(3)}, real);
+  if (auto conv = y.getDefiningOp<nn::ConvOp>())
+    conv.setPads({0, 0, 0, 0});
   if (product->getNumOperands() > 2)
     y = nn::AddOp::create(builder, loc, real, y, mapping.lookup(product->getOperand(2)));
   mapping.map(product->getResult(0), y);
@@ -92,6 +129,18 @@ static void fillBody(OpBuilder &builder, GroupOp lowered, Operation *unit,
       if (&op != product)
         builder.clone(op, mapping);
   YieldOp::create(builder, loc, mapping.lookup(group ? group.getYielded() : product->getResult(0)));
+}
+
+/// The bias as what is added: a constant along the channels of a convolution's result.
+static Value makeAddend(OpBuilder &builder, Operation *unit, nn::ProductOpInterface product) {
+  Value bias = getOuter(unit, product->getOperand(2));
+  auto values = nn::getConstantValues<float>(bias);
+  if (!isa<nn::ConvOp>(product) || failed(values))
+    return bias;
+  std::string name = nn::getConstantName(bias.getDefiningOp<nn::ConstantOp>()).str();
+  auto type = cast<RankedTensorType>(bias.getType());
+  return nn::createConstant<float>(builder, bias.getLoc(), name + ".channels",
+                                   type.clone({type.getDimSize(0), 1, 1}), *values);
 }
 
 Outcome Lowering::lowerDynamic(Operation *unit, nn::ProductOpInterface product) {
@@ -106,14 +155,15 @@ Outcome Lowering::lowerDynamic(Operation *unit, nn::ProductOpInterface product) 
     builder.setInsertionPoint(product);
     unit = product;
   }
-  SmallVector<Value> inputs{input.getInput(), input.getScale(), input.getZeroPoint(), filter};
+  SmallVector<Value> inputs{makePadded(builder, product, input), input.getScale(),
+                            input.getZeroPoint(), filter};
   SmallVector<Value> further;
   auto add = [&](Value inner, Value outer) {
     further.push_back(inner);
     inputs.push_back(outer);
   };
   if (product->getNumOperands() > 2)
-    add(product->getOperand(2), getOuter(unit, product->getOperand(2)));
+    add(product->getOperand(2), makeAddend(builder, unit, product));
   if (auto group = dyn_cast<GroupOp>(unit))
     for (auto [argument, outer] : getFurtherInputs(group, product))
       add(argument, outer);

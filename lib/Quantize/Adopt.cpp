@@ -261,11 +261,11 @@ struct Adopt : octet::impl::AdoptPassBase<Adopt> {
   void runOnOperation() override {
     OriginPropagation origins;
     OpBuilder builder(&getContext(), &origins);
-    SmallVector<nn::LinearOp> linears;
-    getOperation().walk([&](nn::LinearOp linear) { linears.push_back(linear); });
-    for (nn::LinearOp linear : linears) {
-      origins.setSource(getOrigin(linear.getOperation()));
-      numScales += takeDynamicScales(builder, linear);
+    SmallVector<nn::ProductOpInterface> ofEachRun;
+    getOperation().walk([&](nn::ProductOpInterface product) { ofEachRun.push_back(product); });
+    for (nn::ProductOpInterface product : ofEachRun) {
+      origins.setSource(getOrigin(product));
+      numScales += takeDynamicScales(builder, product);
     }
     if (describeDecisions(getOperation()).empty()) // else the pass has run
       decide();

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// ONNX's MatMulInteger gives a sum of integers, which the file multiplies by the product of two
-// scales: that of the input, which is chosen in each run, and a constant of the weights. Here both
-// belong to the operands, and the product multiplies by the same number ([N.dynamic_product]).
+// ONNX's MatMulInteger and ConvInteger give sums of integers, which the file multiplies by the
+// product of two scales: that of the input, which is chosen in each run, and a constant of the
+// weights. Here both belong to the operands, and the product multiplies by the same number
+// ([N.dynamic_product]).
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,28 +45,43 @@ static std::pair<Value, SmallVector<float, 0>> splitFactor(Value factor) {
                           : std::pair(Value(), SmallVector<float, 0>());
 }
 
-/// The multiplication that alone reads the product, past reshapes that keep rows.
-static nn::MulOp findMul(Value product) {
-  auto getLast = [](Value value) {
-    auto shape = cast<RankedTensorType>(value.getType()).getShape();
-    return shape.empty() ? 0 : shape.back();
-  };
-  Value value = product;
-  while (value.hasOneUse() && getLast(value) == getLast(product)) {
+static ArrayRef<int64_t> getShape(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+/// Whether the outputs are the same dimension in both: the last, or a convolution's second.
+static bool keepsOutputs(nn::ProductOpInterface product, Value before, Value behind) {
+  unsigned numKept = isa<nn::ConvOp>(product) ? 2 : 1;
+  ArrayRef<int64_t> from = getShape(before), to = getShape(behind);
+  if (from.size() < numKept || to.size() < numKept)
+    return false;
+  return isa<nn::ConvOp>(product) ? from.take_front(numKept) == to.take_front(numKept)
+                                  : from.back() == to.back();
+}
+
+/// The multiplication that alone reads the product, past reshapes that keep the outputs.
+static nn::MulOp findMul(nn::ProductOpInterface product) {
+  Value value = product->getResult(0);
+  while (value.hasOneUse()) {
     Operation *user = *value.user_begin();
     if (auto mul = dyn_cast<nn::MulOp>(user))
       return mul;
-    if (!isa<nn::ReshapeOp>(user))
+    if (!isa<nn::ReshapeOp>(user) || !keepsOutputs(product, value, user->getResult(0)))
       return {};
     value = user->getResult(0);
   }
   return {};
 }
 
-/// Whether constants of the shape of `factor` are one for all outputs, or one for each.
-static bool areOfOutputs(Value factor, size_t count, int64_t numOutputs) {
-  auto shape = cast<RankedTensorType>(factor.getType()).getShape();
-  return count == 1 || ((int64_t)count == numOutputs && shape.back() == numOutputs);
+/// Whether constants of the shape of `factor` are one for all outputs of `sums`, or one for each.
+static bool areOfOutputs(nn::ProductOpInterface product, Value sums, Value factor, size_t count) {
+  if (count == 1)
+    return true;
+  size_t behind = isa<nn::ConvOp>(product) ? getShape(sums).size() - 1 : 1;
+  ArrayRef<int64_t> shape = getShape(factor);
+  int64_t numOutputs = getShape(product->getOperand(1))[0];
+  return (int64_t)count == numOutputs && shape.size() >= behind &&
+         shape[shape.size() - behind] == numOutputs;
 }
 
 static bool isOne(Value scale) {
@@ -89,14 +105,17 @@ static QuantizedType withScales(QuantizedType type, ArrayRef<float> scales) {
   return numerics::withParams(type, params);
 }
 
-bool octet::takeDynamicScales(OpBuilder &builder, nn::LinearOp linear) {
-  auto input = linear.getInput().getDefiningOp<DequantizeDynamicOp>();
-  auto weights = linear.getFilter().getDefiningOp<DequantizeOp>();
-  auto constant = weights ? weights.getInput().getDefiningOp<nn::ConstantOp>() : nullptr;
-  nn::MulOp mul = findMul(linear.getResult());
-  if (!input || !constant || !mul || linear.getBias() || !isOne(input.getScale()))
+bool octet::takeDynamicScales(OpBuilder &builder, nn::ProductOpInterface product) {
+  OpOperand *activation = &product->getOpOperand(0), *filter = product.getWeightOperand();
+  if (!filter || product.getBiasOperand())
     return false;
-  bool isLeft = skipReshapes(mul.getLhs()) == linear.getResult();
+  auto input = activation->get().getDefiningOp<DequantizeDynamicOp>();
+  auto weights = filter->get().getDefiningOp<DequantizeOp>();
+  auto constant = weights ? weights.getInput().getDefiningOp<nn::ConstantOp>() : nullptr;
+  nn::MulOp mul = findMul(product);
+  if (!input || !constant || !mul || !isOne(input.getScale()))
+    return false;
+  bool isLeft = skipReshapes(mul.getLhs()) == product->getResult(0);
   Value sums = isLeft ? mul.getLhs() : mul.getRhs(), factor = isLeft ? mul.getRhs() : mul.getLhs();
   auto [scale, constants] = splitFactor(factor);
   auto stored = nn::getConstantValues<int8_t>(weights.getInput());
@@ -104,20 +123,17 @@ bool octet::takeDynamicScales(OpBuilder &builder, nn::LinearOp linear) {
   auto type = cast<QuantizedType>(tensor.getElementType());
   bool areUnits =
       llvm::all_of(numerics::getParams(type).scales, [](float scale) { return scale == 1; });
-  if (!scale || !isInFrontOf(scale, linear) || failed(stored) || !areUnits ||
-      sums.getType() != mul.getType() ||
-      !areOfOutputs(factor, constants.size(), tensor.getDimSize(0)) ||
+  if (!scale || !isInFrontOf(scale, product) || failed(stored) || !areUnits ||
+      sums.getType() != mul.getType() || !areOfOutputs(product, sums, factor, constants.size()) ||
       !llvm::all_of(constants, [](float c) { return c > 0 && std::isnormal(c); }))
     return false;
-  builder.setInsertionPoint(linear);
+  builder.setInsertionPoint(product);
   Value own = nn::createConstant<int8_t>(builder, constant.getLoc(),
                                          (nn::getConstantName(constant) + ".scaled").str(),
                                          tensor.clone(withScales(type, constants)), *stored);
-  linear.getFilterMutable().assign(
-      DequantizeOp::create(builder, constant.getLoc(), weights.getResult().getType(), own));
-  linear.getInputMutable().assign(
-      DequantizeDynamicOp::create(builder, input.getLoc(), input.getResult().getType(),
-                                  input.getInput(), scale, input.getZeroPoint()));
+  filter->set(DequantizeOp::create(builder, constant.getLoc(), weights.getResult().getType(), own));
+  activation->set(DequantizeDynamicOp::create(builder, input.getLoc(), input.getResult().getType(),
+                                              input.getInput(), scale, input.getZeroPoint()));
   mul.getResult().replaceAllUsesWith(sums);
   mul.erase();
   return true;

@@ -72,9 +72,9 @@ mlir::Type getStoredElementType(mlir::Value stored);
 /// In a network that is quantized already, values that are only moved between a quantize and an
 /// operator are quantized on both sides. Returns how many became so.
 int64_t spreadQuantization(mlir::ModuleOp module);
-/// In such a network, a linear layer on integers that are quantized in each run takes the scales by
+/// In such a network, a product of integers that are quantized in each run takes the scales by
 /// which its sums are multiplied behind it. True if it does.
-bool takeDynamicScales(mlir::OpBuilder &builder, nn::LinearOp linear);
+bool takeDynamicScales(mlir::OpBuilder &builder, nn::ProductOpInterface product);
 /// Whether `op` moves the values of its only operand and brings in no others.
 bool movesOne(mlir::Operation *op);
 /// The type of the integers that `op` could move instead of the real numbers that it moves, or

@@ -89,9 +89,9 @@ private:
 
   /// [N.dynamic_product]
   static bool isDynamicProduct(Operation *op) {
-    auto linear = dyn_cast<nn::LinearOp>(op);
-    return linear && linear.getInput().getDefiningOp<DequantizeDynamicOp>() &&
-           linear.getFilter().getDefiningOp<DequantizeOp>() && isConstant(linear.getFilter());
+    return isa<nn::LinearOp, nn::ConvOp>(op) &&
+           op->getOperand(0).getDefiningOp<DequantizeDynamicOp>() &&
+           op->getOperand(1).getDefiningOp<DequantizeOp>() && isConstant(op->getOperand(1));
   }
 
   static bool isProduct(Operation *op) {

@@ -56,16 +56,43 @@ func.func @epilogue(%x: tensor<2x3xf32>, %r: tensor<2x2xf32>) -> tensor<2x2xf32>
 !u = !quant.uniform<u8:f32, 1.0>
 !w = !quant.uniform<i8<-127:127>:f32, 0.1>
 
+// Zeros around the values become the zero point; the bias lies along the channels.
 // CHECK-LABEL: func.func @conv
-// CHECK: octet.dequantize_dynamic
-// CHECK: nn.conv {{.*}}octet.decision = #octet.decision<verdict = float, reason = <"OCT309"
+// CHECK-SAME: (%[[X:.*]]: tensor<1x1x2x2xf32>)
+// CHECK: %[[RS:.*]], %[[RZ:.*]] = octet.choose_qparams %[[X]]
+// CHECK: %[[P:.*]] = nn.pad %[[X]] low [0, 0, 1, 0] high [0, 0, 1, 2]
+// CHECK: %[[Q:.*]] = octet.quantize_dynamic %[[P]] by %[[RS]], %[[RZ]]
+// CHECK: %[[C:.*]] = nn.constant dense_resource<constant.channels> : tensor<1x1x1xf32>
+// CHECK: octet.group(%[[BQ:.*]] = %[[Q]], %[[S:.*]] = %[[RS]], %[[Z:.*]] = %[[RZ]], %[[W:.*]] = %{{.*}}, %[[B:.*]] = %[[C]])
+// CHECK: %[[D:.*]] = octet.dequantize_dynamic %[[BQ]] by %[[S]], %[[Z]]
+// CHECK: %[[L:.*]] = nn.conv %[[D]], %[[W]] :
+// CHECK: nn.add %[[L]], %[[B]]
 func.func @conv(%x: tensor<1x1x2x2xf32>) -> tensor<1x1x2x2xf32> {
-  %w = nn.constant dense<3> : tensor<1x1x1x1xi8> -> tensor<1x1x1x1x!w>
+  %w = nn.constant dense<3> : tensor<1x1x3x3xi8> -> tensor<1x1x3x3x!w>
+  %b = nn.constant dense<0.5> : tensor<1xf32>
   %s, %z = octet.choose_qparams %x range [0, 255] : (tensor<1x1x2x2xf32>) -> (tensor<f32>, tensor<i32>)
   %q = octet.quantize_dynamic %x by %s, %z : (tensor<1x1x2x2xf32>, tensor<f32>, tensor<i32>) -> tensor<1x1x2x2x!u>
   %d = octet.dequantize_dynamic %q by %s, %z : (tensor<1x1x2x2x!u>, tensor<f32>, tensor<i32>) -> tensor<1x1x2x2xf32>
+  %f = octet.dequantize %w : (tensor<1x1x3x3x!w>) -> tensor<1x1x3x3xf32>
+  %y = nn.conv %d, %f, %b pads [1, 0, 1, 2] : (tensor<1x1x2x2xf32>, tensor<1x1x3x3xf32>, tensor<1xf32>) -> tensor<1x1x2x2xf32>
+  return %y : tensor<1x1x2x2xf32>
+}
+
+// -----
+
+!u = !quant.uniform<u8:f32, 1.0>
+!w = !quant.uniform<i8<-127:127>:f32, 0.1>
+
+// The sums of a convolution have elements of many rows.
+// CHECK-LABEL: func.func @conv_of_rows
+// CHECK: nn.conv {{.*}}octet.decision = #octet.decision<verdict = float, reason = <"OCT309"
+func.func @conv_of_rows(%x: tensor<1x1x2x2xf32>) -> tensor<1x1x2x2xf32> {
+  %w = nn.constant dense<3> : tensor<1x1x1x1xi8> -> tensor<1x1x1x1x!w>
+  %s, %z = octet.choose_qparams %x range [0, 255] per_row : (tensor<1x1x2x2xf32>) -> (tensor<1x1x2x1xf32>, tensor<1x1x2x1xi32>)
+  %q = octet.quantize_dynamic %x by %s, %z : (tensor<1x1x2x2xf32>, tensor<1x1x2x1xf32>, tensor<1x1x2x1xi32>) -> tensor<1x1x2x2x!u>
+  %d = octet.dequantize_dynamic %q by %s, %z : (tensor<1x1x2x2x!u>, tensor<1x1x2x1xf32>, tensor<1x1x2x1xi32>) -> tensor<1x1x2x2xf32>
   %f = octet.dequantize %w : (tensor<1x1x1x1x!w>) -> tensor<1x1x1x1xf32>
-  // expected-error @+1 {{stays float [OCT309]: its input is quantized in each run, and it is no linear layer of ui8; use dtype ui8, or observe the input with statistics, such as #octet.min_max}}
+  // expected-error @+1 {{stays float [OCT309]: its input is quantized in each run, and it is no linear layer of ui8, nor a convolution with one scale; use dtype ui8 without per_row, or observe the input with statistics, such as #octet.min_max}}
   %y = nn.conv %d, %f : (tensor<1x1x2x2xf32>, tensor<1x1x1x1xf32>) -> tensor<1x1x2x2xf32>
   return %y : tensor<1x1x2x2xf32>
 }

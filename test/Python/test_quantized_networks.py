@@ -87,13 +87,18 @@ def test_from_end_to_end(name, tmp_path):
     assert {row.verdict for row in report if row.macs} <= {"int8", "int8 to float"}
 
 
+@pytest.mark.parametrize("make_float", [make_mixer, make_residual, make_inverted, make_u_net])
 @pytest.mark.parametrize("weights, per_channel", [("QInt8", False), ("QInt8", True), ("QUInt8", False)])
-def test_quantized_in_each_run(weights, per_channel, tmp_path):
-    """No result differs from onnxruntime's, and every multiply-add is one of integers."""
-    model = quantize_in_each_run(make_mixer(), tmp_path, weights, per_channel)
+def test_quantized_in_each_run(make_float, weights, per_channel, tmp_path):
+    """No result differs from onnxruntime's but by the mean of a pool, which has another order. Multiply-adds are those of integers, but of what the
+    file has in float, and of depthwise convolutions whose weights are no signed bytes above their zero point."""
+    model = quantize_in_each_run(make_float(), tmp_path, weights, per_channel)
     different, _, largest = compare(model)
-    assert different == 0, largest
-    assert {row.verdict for row in octet.compile(model.SerializeToString()).report if row.macs} == {"int8 to float"}
+    assert largest < 1e-5 if any(node.op_type == "GlobalAveragePool" for node in model.graph.node) else different == 0
+    is_depthwise = lambda node: any(attribute.name == "group" and attribute.i > 1 for attribute in node.attribute)  # noqa: E731
+    left_float = {node.name for node in model.graph.node if node.op_type == "ConvTranspose" or (weights == "QUInt8" and is_depthwise(node))}
+    report = octet.compile(model.SerializeToString()).report
+    assert {row.verdict for row in report if row.macs and row.name not in left_float} == {"int8 to float"}
 
 
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
@@ -110,9 +115,9 @@ def test_recurrent_layers_are_quantized_in_each_run(direction, weights, per_chan
     assert {row.verdict for row in octet.compile(model.SerializeToString()).report if row.macs} == {"int8 to float"}
 
 
-@pytest.mark.parametrize("name", ["u_net, QDQ per channel", "mixer, in each run"])
+@pytest.mark.parametrize("name", ["u_net, QDQ per channel", "mixer, in each run", "u_net, in each run"])
 def test_levels_agree(name, tmp_path):
-    model = MAKERS[name](tmp_path) if name in MAKERS else quantize_in_each_run(make_mixer(), tmp_path, "QUInt8")
+    model = MAKERS[name](tmp_path) if name in MAKERS else quantize_in_each_run(make_mixer() if name.startswith("mixer") else make_u_net(), tmp_path, "QUInt8")
     feed = make_feed(open_onnxruntime(model), 7)
     scalar = octet.compile(model.SerializeToString(), cpu_level="reference").run(feed)
     np.testing.assert_array_equal(octet.compile(model.SerializeToString()).run(feed)["y"], scalar["y"])

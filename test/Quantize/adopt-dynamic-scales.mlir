@@ -47,6 +47,46 @@ func.func @of_outputs(%x: !x) -> tensor<6x4xf32> {
   return %y : tensor<6x4xf32>
 }
 
+// Of each output of a convolution over a sequence, which is an image of one row.
+// CHECK-LABEL: func @of_channels
+// CHECK:         -> tensor<4x3x1x1x!quant.uniform<i8:f32:0, {5.000000e-01,2.500000e-01,1.250000e-01,1.000000e+00}>>
+// CHECK:         %[[A:.*]] = nn.conv
+// CHECK-NEXT:    %[[Y:.*]] = nn.reshape %[[A]]
+// CHECK-NEXT:    return %[[Y]]
+func.func @of_channels(%x: tensor<2x3x1x4xf32>) -> tensor<2x4x4xf32> {
+  %s, %z = octet.choose_qparams %x range [0, 255] onnx : (tensor<2x3x1x4xf32>) -> (tensor<f32>, tensor<i32>)
+  %q = octet.quantize_dynamic %x by %s, %z : (tensor<2x3x1x4xf32>, tensor<f32>, tensor<i32>) -> tensor<2x3x1x4x!quant.uniform<u8:f32, 1.0>>
+  %one = nn.constant dense<1.0> : tensor<f32>
+  %c = nn.constant dense<[[0.5], [0.25], [0.125], [1.0]]> : tensor<4x1xf32>
+  %d = octet.dequantize_dynamic %q by %one, %z : (tensor<2x3x1x4x!quant.uniform<u8:f32, 1.0>>, tensor<f32>, tensor<i32>) -> tensor<2x3x1x4xf32>
+  %w = nn.constant dense<3> : tensor<4x3x1x1xi8> -> tensor<4x3x1x1x!quant.uniform<i8:f32, 1.0>>
+  %f = octet.dequantize %w : (tensor<4x3x1x1x!quant.uniform<i8:f32, 1.0>>) -> tensor<4x3x1x1xf32>
+  %a = nn.conv %d, %f : (tensor<2x3x1x4xf32>, tensor<4x3x1x1xf32>) -> tensor<2x4x1x4xf32>
+  %r = nn.reshape %a : (tensor<2x4x1x4xf32>) -> tensor<2x4x4xf32>
+  %t = nn.mul %s, %c : (tensor<f32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  %y = nn.mul %r, %t : (tensor<2x4x4xf32>, tensor<4x1xf32>) -> tensor<2x4x4xf32>
+  return %y : tensor<2x4x4xf32>
+}
+
+// Numbers along the pixels are no scales of outputs.
+// CHECK-LABEL: func @of_pixels
+// CHECK:         nn.conv
+// CHECK:         nn.mul
+// CHECK-NEXT:    nn.mul
+func.func @of_pixels(%x: tensor<2x3x1x4xf32>) -> tensor<2x4x1x4xf32> {
+  %s, %z = octet.choose_qparams %x range [0, 255] onnx : (tensor<2x3x1x4xf32>) -> (tensor<f32>, tensor<i32>)
+  %q = octet.quantize_dynamic %x by %s, %z : (tensor<2x3x1x4xf32>, tensor<f32>, tensor<i32>) -> tensor<2x3x1x4x!quant.uniform<u8:f32, 1.0>>
+  %one = nn.constant dense<1.0> : tensor<f32>
+  %c = nn.constant dense<[0.5, 0.25, 0.125, 1.0]> : tensor<4xf32>
+  %d = octet.dequantize_dynamic %q by %one, %z : (tensor<2x3x1x4x!quant.uniform<u8:f32, 1.0>>, tensor<f32>, tensor<i32>) -> tensor<2x3x1x4xf32>
+  %w = nn.constant dense<3> : tensor<4x3x1x1xi8> -> tensor<4x3x1x1x!quant.uniform<i8:f32, 1.0>>
+  %f = octet.dequantize %w : (tensor<4x3x1x1x!quant.uniform<i8:f32, 1.0>>) -> tensor<4x3x1x1xf32>
+  %a = nn.conv %d, %f : (tensor<2x3x1x4xf32>, tensor<4x3x1x1xf32>) -> tensor<2x4x1x4xf32>
+  %t = nn.mul %s, %c : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  %y = nn.mul %a, %t : (tensor<2x4x1x4xf32>, tensor<4xf32>) -> tensor<2x4x1x4xf32>
+  return %y : tensor<2x4x1x4xf32>
+}
+
 // A factor that is no scale of weights stays behind the sums.
 // CHECK-LABEL: func @negative
 // CHECK:         nn.linear

@@ -1,6 +1,6 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Linear layers quantized in each run: compiled code gives the law's bytes at every level of this machine."""
+"""Linear layers and convolutions quantized in each run: compiled code gives the law's bytes at every level of this machine."""
 
 import pathlib
 import sys
@@ -18,28 +18,28 @@ f32 = np.float32
 BACKEND = """
 octet.backend @b {
   octet.dtypes @dynamic dynamic input = <ui8> weight = <si8> bias = f32
-  octet.pattern @linear_act dtypes = [@dynamic] {
+  octet.pattern @product_act dtypes = [@dynamic] {
     %x = octet.activation
     %w = octet.weight axis = 0
     %b = octet.bias optional
-    %p = octet.match ["nn.linear"](%x, %w, %b)
+    %p = octet.match ["nn.linear", "nn.conv"](%x, %w, %b)
     %y = octet.match ["nn.relu", "nn.sigmoid"](%p)
     octet.yield %y : none
   }
-  octet.pattern @linear_add dtypes = [@dynamic] {
+  octet.pattern @product_add dtypes = [@dynamic] {
     %x = octet.activation
     %w = octet.weight axis = 0
     %b = octet.bias optional
     %r = octet.activation
-    %p = octet.match ["nn.linear"](%x, %w, %b)
+    %p = octet.match ["nn.linear", "nn.conv"](%x, %w, %b)
     %y = octet.match ["nn.add"](%p, %r) commutative
     octet.yield %y : none
   }
-  octet.pattern @linear dtypes = [@dynamic] {
+  octet.pattern @product dtypes = [@dynamic] {
     %x = octet.activation
     %w = octet.weight axis = 0
     %b = octet.bias optional
-    %y = octet.match ["nn.linear"](%x, %w, %b)
+    %y = octet.match ["nn.linear", "nn.conv"](%x, %w, %b)
     octet.yield %y : none
   }
 }
@@ -95,7 +95,7 @@ CASES = [((1, 64), 48, "", "channels", True, False), ((1, 67), 33, "relu", "chan
          ((3, 2, 2, 24), 40, "", "channels", True, True)]
 
 
-def make_case(folder, shape, outputs, body, form, has_bias, per_row):
+def make_linear(folder, shape, outputs, body, form, has_bias, per_row):
     """(arguments of octet-compile, the inputs one behind the other, the bits of the output)."""
     rng = np.random.default_rng(len(shape) * 1000 + outputs)
     weights = rng.normal(size=(outputs, shape[-1])).astype(f32)
@@ -122,9 +122,54 @@ def make_case(folder, shape, outputs, body, form, has_bias, per_row):
     return options, np.concatenate([value.ravel() for value in inputs]), wanted
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_linear_layer(tool, driver, tmp_path, case):  # noqa: F811
-    options, given, wanted = make_case(tmp_path, *case)
+# Shape of the input, outputs, kernel, strides, pads, dilations, groups; what follows; how weights are quantized; whether there is a bias.
+CONVOLUTIONS = [((1, 16, 9, 11), 24, (1, 1), (1, 1), (0, 0, 0, 0), (1, 1), 1, "", "channels", True),
+                ((1, 3, 12, 12), 8, (3, 3), (2, 2), (1, 1, 1, 1), (1, 1), 1, "relu", "channels", True),
+                ((2, 32, 7, 7), 33, (3, 3), (1, 1), (1, 1, 1, 1), (1, 1), 1, "residual", "channels", True),
+                ((1, 16, 10, 9), 16, (3, 3), (1, 1), (1, 0, 2, 1), (1, 1), 16, "sigmoid", "tensor", False),
+                ((1, 8, 10, 9), 8, (5, 5), (2, 1), (2, 2, 2, 2), (1, 1), 8, "", "channels", True),
+                ((1, 12, 8, 8), 20, (3, 3), (1, 1), (2, 2, 2, 2), (2, 2), 4, "relu", "channels", True),
+                ((1, 1, 1, 64), 20, (1, 16), (1, 4), (0, 3, 0, 3), (1, 1), 1, "", "channels", False),
+                ((1, 20, 1, 30), 40, (1, 3), (1, 1), (0, 1, 0, 1), (1, 1), 1, "relu", "tensor", True)]
+
+
+def make_convolution(folder, shape, outputs, kernel, strides, pads, dilations, groups, body, form, has_bias):
+    rng = np.random.default_rng(outputs + shape[1])
+    weights = rng.normal(size=(outputs, shape[1] // groups, *kernel)).astype(f32)
+    bias = rng.normal(size=outputs).astype(f32) if has_bias else None
+    x = (rng.normal(size=shape) + 1).astype(f32)
+    x.ravel()[-1] = np.nan
+    integers, scales = quantize_weights(weights.reshape(outputs, -1), form)
+    wanted = reference.conv_dynamic(x, integers.reshape(weights.shape), scales, bias, reference.Window(kernel, strides, pads, dilations), groups)
+    result, inputs = wanted.shape, [x]
+    operands, types = ["%x", "%w"] + ["%b"] * has_bias, [kind(shape), kind(weights.shape)] + [kind((outputs,))] * has_bias
+    lines = [f"%w = {constant(weights)}"] + ([f"%b = {constant(bias)}"] if has_bias else [])
+    lines.append(f"%p = nn.conv {', '.join(operands)} strides {list(strides)} pads {list(pads)} dilations {list(dilations)} groups {groups} : "
+                 f"({', '.join(types)}) -> {kind(result)}")
+    if body == "residual":
+        inputs.append(rng.normal(size=result).astype(f32))
+        lines.append(f"%y = nn.add %p, %r : ({kind(result)}, {kind(result)}) -> {kind(result)}")
+        wanted = wanted + inputs[1]
+    elif body:
+        lines.append(f"%y = nn.{body} %p : ({kind(result)}) -> {kind(result)}")
+        wanted = getattr(reference, body)(wanted)
+    residual = f', %r: {kind(result)} {{nn.name = "r"}}' if body == "residual" else ""
+    (folder / "backend.mlir").write_text(BACKEND)
+    (folder / "mapping.mlir").write_text("octet.qconfig_mapping @m {\n  octet.global #octet.qconfig<"
+                                         f"activation = #octet.placeholder<dtype = ui8, dynamic = true>, weight = {WEIGHTS[form]}>\n}}\n")
+    (folder / "network.mlir").write_text(
+        f'func.func @main(%x: {kind(shape)} {{nn.name = "x"}}{residual}) -> ({kind(result)} {{nn.name = "y"}}) {{\n  '
+        + "\n  ".join(lines) + f"\n  return {'%y' if body else '%p'} : {kind(result)}\n}}\n")
+    options = [folder / "network.mlir", "--name=model", f"--backend={folder / 'backend.mlir'}", f"--qconfig-mapping={folder / 'mapping.mlir'}"]
+    return options, np.concatenate([value.ravel() for value in inputs]), np.ascontiguousarray(wanted, f32).ravel().view(np.uint32)
+
+
+PRODUCTS = [*((make_linear, case) for case in CASES), *((make_convolution, case) for case in CONVOLUTIONS)]
+
+
+@pytest.mark.parametrize("make, case", PRODUCTS, ids=str)
+def test_product(tool, driver, tmp_path, make, case):  # noqa: F811
+    options, given, wanted = make(tmp_path, *case)
     library = tmp_path / "model.so"
     done = tool("octet-compile", *options, "--cpu-level=" + ",".join(LEVELS), "-o", library)
     assert "float [OCT" not in done.stderr
@@ -175,11 +220,11 @@ def test_linear_layer_of_onnx(tool, driver, tmp_path, shape, outputs):  # noqa: 
         assert np.array_equal(run_library(driver, library, level, 2, tmp_path, given), wanted), level
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_linear_layer_on_aarch64(tool, tmp_path, case):
+@pytest.mark.parametrize("make, case", PRODUCTS, ids=str)
+def test_on_aarch64(tool, tmp_path, make, case):
     if reason := exactness.why_no_arm():
         pytest.skip(reason)
-    options, given, wanted = make_case(tmp_path, *case)
+    options, given, wanted = make(tmp_path, *case)
     library, arm = tmp_path / "model.so", exactness.build_arm_driver(tmp_path)
     tool("octet-compile", *options, f"--target={exactness.ARM_TARGET}", "--cpu-level=" + ",".join(level for level, _ in exactness.ARM_RUNS), "-o", library)
     for level, cpu in exactness.ARM_RUNS:

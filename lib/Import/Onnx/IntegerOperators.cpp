@@ -237,7 +237,7 @@ static LogicalResult importIntegerProduct(Node &node, LogicalResult (*import)(No
     return failure();
   int64_t outputs = node.shape(1)[axis];
   int64_t largest = getLargestSum(*rhs->tensor->floats(), outputs, /*areColumns=*/axis > 0);
-  if (axis > 0 && largest * kMostDistance <= numerics::kMaxAccumulator)
+  if (largest * kMostDistance <= numerics::kMaxAccumulator)
     if (Value dynamic = getDynamicInput(node))
       return setAccumulator(node, node.compose(import, {Entry{nullptr, dynamic}, *rhs}));
   return setAccumulator(node, multiply(node, import, *lhs, *rhs, largest));

@@ -99,6 +99,14 @@ def linear_dynamic(x, w, w_scale, bias=None, low=0, high=255, per_row=False, onn
     return y if bias is None else y + np.asarray(bias, f32)
 
 
+def conv_dynamic(x, w, w_scale, bias, window: Window, groups=1):
+    """[N.dynamic_product] of x [N, I, H, W] in float and integers w with scales [O] or []."""
+    scale, zero = choose_qparams(x, 0, 255)
+    acc = conv_integer(quantize_dynamic(x, scale, zero), zero, w, None, window, groups).astype(f32)
+    y = acc * (scale * np.asarray(w_scale, f32)).reshape(-1, 1, 1)
+    return y if bias is None else y + np.asarray(bias, f32).reshape(-1, 1, 1)
+
+
 def matmul_integer(a, a_zero, b, b_zero):
     """[N.accumulate] of two activations: a [..., M, K] and b [..., K, N], each with one zero point."""
     a, b = (x.astype(np.int64) - int(np.asarray(zero).reshape(-1)[0]) for x, zero in ((a, a_zero), (b, b_zero)))
