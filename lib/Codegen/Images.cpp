@@ -48,10 +48,19 @@ static bool canLieAsImage(Value value) {
   return type && type.getRank() == 4 && !value.getDefiningOp<nn::ConstantOp>();
 }
 
+/// What is quantized in each run, with a scale for each row.
+static bool isOfRows(Operation *op) {
+  auto isScalar = [](Value scale) {
+    return cast<RankedTensorType>(scale.getType()).getRank() == 0;
+  };
+  if (auto choose = dyn_cast<ChooseQParamsOp>(op))
+    return !isScalar(choose.getScale());
+  return isa<QuantizeDynamicOp, DequantizeDynamicOp>(op) && !isScalar(op->getOperand(1));
+}
+
 /// Whether the values that `op` reads and writes had better lie alike.
 static bool keepsLayout(Operation *op) {
-  return !isa<nn::ReshapeOp, nn::TransposeOp, nn::RelayoutOp, ChooseQParamsOp, QuantizeDynamicOp,
-              DequantizeDynamicOp>(op) &&
+  return !isa<nn::ReshapeOp, nn::TransposeOp, nn::RelayoutOp>(op) && !isOfRows(op) &&
          !wantsRows(op) && !op->hasTrait<OpTrait::IsTerminator>();
 }
 

@@ -105,6 +105,23 @@ static QuantizedType withScales(QuantizedType type, ArrayRef<float> scales) {
   return numerics::withParams(type, params);
 }
 
+void octet::reshapeBeforeQuantize(OpBuilder &builder, nn::ProductOpInterface product) {
+  auto reshape = product->getOperand(0).getDefiningOp<nn::ReshapeOp>();
+  auto held = reshape ? reshape.getInput().getDefiningOp<DequantizeDynamicOp>() : nullptr;
+  auto quantize = held ? held.getInput().getDefiningOp<QuantizeDynamicOp>() : nullptr;
+  if (!quantize || !isNumber(quantize.getScale()) || !isNumber(held.getScale()))
+    return;
+  builder.setInsertionPoint(product);
+  Location loc = reshape.getLoc();
+  auto type = reshape.getResult().getType();
+  auto stored = cast<RankedTensorType>(held.getInput().getType()).clone(type.getShape());
+  Value x = nn::ReshapeOp::create(builder, loc, type, quantize.getInput());
+  Value q = QuantizeDynamicOp::create(builder, loc, stored, x, quantize.getScale(),
+                                      quantize.getZeroPoint());
+  product->setOperand(
+      0, DequantizeDynamicOp::create(builder, loc, type, q, held.getScale(), held.getZeroPoint()));
+}
+
 bool octet::takeDynamicScales(OpBuilder &builder, nn::ProductOpInterface product) {
   OpOperand *activation = &product->getOpOperand(0), *filter = product.getWeightOperand();
   if (!filter || product.getBiasOperand())

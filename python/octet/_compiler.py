@@ -255,7 +255,7 @@ def compile(
         (one sample each, in the network's shapes), which is streamed. With `states` the leading axis is time, and an
         iterable gives one such dict for each sequence, which begins from zeros. Without samples the result is float,
         unless the file is quantized already, or the backend quantizes in each run, and needs none.
-      backend: the operators and types that can be quantized: "cpu", "cpu_dynamic" for linear layers without samples, or the
+      backend: the operators and types that can be quantized: "cpu", "cpu_dynamic" for products without samples, or the
         path of a backend file.
       qconfig_mapping: path of a file that chooses the observers of each layer; by default the backend's own mapping.
       input_shapes: shapes by name of inputs whose shapes the file does not fix. A list of shapes makes one network for all of

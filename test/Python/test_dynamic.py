@@ -46,8 +46,20 @@ def test_linear_layers_need_no_samples():
     assert 0 < np.abs(model(x)["y"] - exact).max() < 0.02 * np.abs(exact).max()
 
 
+def test_convolutions_need_no_samples():
+    rng = np.random.default_rng(2)
+    k, b = rng.normal(size=(4, 3, 3, 3)).astype(f32), rng.normal(size=4).astype(f32)
+    network = onnx_networks.make_network("c = Conv<pads=[1,1,1,1]>(x, k, b)\ny = Relu(c)", inputs={"x": [2, 3, 9, 7]}, constants={"k": k, "b": b})
+    model = octet.compile(network.SerializeToString(), backend="cpu_dynamic")
+    assert get_verdicts(model) == {("nn.conv+nn.relu", "int8 to float", "OCT218")}
+    x = rng.normal(size=(2, 3, 9, 7)).astype(f32)
+    integers, scales = quantize_weights(k.reshape(4, -1))
+    wanted = reference.relu(reference.conv_dynamic(x, integers.reshape(k.shape), scales, b, reference.Window((3, 3), pads=(1, 1, 1, 1))))
+    np.testing.assert_array_equal(model(x)["y"], wanted)
+
+
 def test_other_operators_stay_float_and_are_no_errors():
-    network = onnx_networks.make_network("c = Conv(x, k)\ny = Softmax(c)", constants={"k": (4, 3, 3, 3)}).SerializeToString()
+    network = onnx_networks.make_network("c = Conv<group=3>(x, k)\ny = Softmax(c)", constants={"k": (3, 1, 3, 3)}).SerializeToString()
     model = octet.compile(network, backend="cpu_dynamic", strict=True)
     assert {verdict for _, verdict, _ in get_verdicts(model)} == {"float"}
 

@@ -101,6 +101,15 @@ def test_quantized_in_each_run(make_float, weights, per_channel, tmp_path):
     assert {row.verdict for row in report if row.macs and row.name not in left_float} == {"int8 to float"}
 
 
+def test_convolutions_over_sequences_are_quantized_in_each_run(tmp_path):
+    model = make("a = Conv<kernel_shape=[3], pads=[1, 1], strides=[2]>(x, w, b)\nr = Relu(a)\ny = Conv<kernel_shape=[1]>(r, v, c)", inputs={"x": [2, 8, 30]},
+                 constants={"w": (24, 8, 3), "b": (24,), "v": (5, 24, 1), "c": (5,)})
+    model = quantize_in_each_run(model, tmp_path, "QInt8")
+    different, _, largest = compare(model)
+    assert different == 0, largest
+    assert {row.verdict for row in octet.compile(model.SerializeToString()).report if row.macs} == {"int8 to float"}
+
+
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
 @pytest.mark.parametrize("weights, per_channel", [("QInt8", False), ("QInt8", True)])
 def test_recurrent_layers_are_quantized_in_each_run(direction, weights, per_channel, tmp_path):

@@ -68,6 +68,25 @@ func.func @of_channels(%x: tensor<2x3x1x4xf32>) -> tensor<2x4x4xf32> {
   return %y : tensor<2x4x4xf32>
 }
 
+// A sequence is reshaped in front of the quantize, whose scale stays.
+// CHECK-LABEL: func @of_sequences
+// CHECK-SAME:    (%[[IN:.*]]: tensor<2x3x4xf32>)
+// CHECK:         %[[S:.*]], %[[Z:.*]] = octet.choose_qparams %[[IN]]
+// CHECK:         %[[X:.*]] = nn.reshape %[[IN]]
+// CHECK:         %[[Q:.*]] = octet.quantize_dynamic %[[X]] by %[[S]], %[[Z]]
+// CHECK:         %[[D:.*]] = octet.dequantize_dynamic %[[Q]] by %[[S]], %[[Z]]
+// CHECK:         nn.conv %[[D]]
+func.func @of_sequences(%x: tensor<2x3x4xf32>) -> tensor<2x4x1x4xf32> {
+  %s, %z = octet.choose_qparams %x range [0, 255] onnx : (tensor<2x3x4xf32>) -> (tensor<f32>, tensor<i32>)
+  %q = octet.quantize_dynamic %x by %s, %z : (tensor<2x3x4xf32>, tensor<f32>, tensor<i32>) -> tensor<2x3x4x!quant.uniform<u8:f32, 1.0>>
+  %d = octet.dequantize_dynamic %q by %s, %z : (tensor<2x3x4x!quant.uniform<u8:f32, 1.0>>, tensor<f32>, tensor<i32>) -> tensor<2x3x4xf32>
+  %r = nn.reshape %d : (tensor<2x3x4xf32>) -> tensor<2x3x1x4xf32>
+  %w = nn.constant dense<3> : tensor<4x3x1x1xi8> -> tensor<4x3x1x1x!quant.uniform<i8:f32, 1.0>>
+  %f = octet.dequantize %w : (tensor<4x3x1x1x!quant.uniform<i8:f32, 1.0>>) -> tensor<4x3x1x1xf32>
+  %a = nn.conv %r, %f : (tensor<2x3x1x4xf32>, tensor<4x3x1x1xf32>) -> tensor<2x4x1x4xf32>
+  return %a : tensor<2x4x1x4xf32>
+}
+
 // Numbers along the pixels are no scales of outputs.
 // CHECK-LABEL: func @of_pixels
 // CHECK:         nn.conv

@@ -1,5 +1,5 @@
 // The CPU backend without calibration: linear layers, those of recurrent networks among them, whose inputs are quantized row by
-// row in each run. All else is float.
+// row in each run, and convolutions of one group, whose inputs are quantized as a whole. All else is float.
 #unary = ["nn.relu", "nn.clip", "nn.silu", "nn.hard_swish", "nn.sigmoid", "nn.hard_sigmoid", "nn.leaky_relu", "nn.tanh", "nn.elu", "nn.erf", "nn.softplus", "nn.gelu", "nn.abs", "nn.thresholded_relu"]
 
 octet.backend @cpu_dynamic {
@@ -54,4 +54,22 @@ octet.backend @cpu_dynamic {
     %y = octet.match ["nn.linear"](%x, %w, %b)
     octet.yield %y : none
   }
+
+  octet.pattern @conv_act dtypes = [@w8] {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %b = octet.bias optional
+    %c = octet.match ["nn.conv"](%x, %w, %b) with {groups = 1 : i64}
+    %y = octet.match #unary(%c)
+    octet.yield %y : none
+  }
+  octet.pattern @conv dtypes = [@w8] {
+    %x = octet.activation
+    %w = octet.weight axis = 0
+    %b = octet.bias optional
+    %y = octet.match ["nn.conv"](%x, %w, %b) with {groups = 1 : i64}
+    octet.yield %y : none
+  }
+
+  octet.float ["nn.conv"] because "convolutions of several groups take less time than the search for the extremes of their input"
 }

@@ -122,6 +122,26 @@ static TensorView viewRows(TensorView view, bool asOneRow) {
   return view;
 }
 
+/// The dimension whose elements lie side by side, of which a tensor has one scale: the channels of
+/// images. The last one of a scalar or of a tensor with a scale for each row.
+static int64_t getLaneAxis(RankedTensorType type, bool isPerRow) {
+  ArrayRef<int64_t> steps = getStrides(type).steps;
+  auto *found = llvm::find(steps, 1);
+  return isPerRow || found == steps.end() ? type.getRank() - 1 : found - steps.begin();
+}
+
+/// The same elements in another order: `axis` is the last dimension.
+static TensorView moveLast(TensorView view, int64_t axis) {
+  if (axis < 0 || axis == view.type.getRank() - 1)
+    return view;
+  SmallVector<int64_t> shape(view.shape());
+  std::rotate(shape.begin() + axis, shape.begin() + axis + 1, shape.end());
+  SmallVectorImpl<int64_t> &steps = view.strides.steps;
+  std::rotate(steps.begin() + axis, steps.begin() + axis + 1, steps.end());
+  view.type = RankedTensorType::get(shape, view.type.getElementType());
+  return view;
+}
+
 static SmallVector<int64_t> getRows(ArrayRef<int64_t> shape) {
   SmallVector<int64_t> rows(shape);
   rows.back() = 1;
@@ -136,7 +156,10 @@ LogicalResult codegen::emitChooseQParams(ProgramEmitter &emitter, ChooseQParamsO
   emitter.addStep(
       op, kernel::Kernels::reduce, signature.arguments, op.getScale().getType().getNumElements(),
       [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
-        TensorView x = viewRows(signature.getTensor(input, args), /*asOneRow=*/!isPerRow);
+        TensorView given = signature.getTensor(input, args);
+        TensorView x = viewRows(given, /*asOneRow=*/!isPerRow);
+        if (x.shape() == given.shape())
+          x = moveLast(x, getLaneAxis(given.type, isPerRow));
         SmallVector<int64_t> rows = getRows(x.shape());
         auto emitRange = [&](Value first, Value last, Value place) {
           auto extremes =
@@ -178,12 +201,16 @@ emitOverRows(ProgramEmitter &emitter, Operation *op, const kernel::KernelRow &ke
       zeroPoint = signature.addTensor(op->getOperand(2)),
       result = signature.addTensor(op->getResult(0));
   bool isPerRow = getTensorType(op->getOperand(1)).getRank() > 0;
-  auto shape = getTensorType(op->getResult(0)).getShape();
-  int64_t range = shape.empty() ? 1 : ShapedType::getNumElements(getRows(shape));
+  auto type = getTensorType(op->getResult(0));
+  int64_t axis = getLaneAxis(type, isPerRow), size = axis < 0 ? 1 : type.getDimSize(axis);
+  int64_t range = size == 0 ? 0 : type.getNumElements() / size;
   emitter.addStep(op, kernel, signature.arguments, range,
                   [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
-                    TensorView x = viewRows(signature.getTensor(input, args), /*asOneRow=*/false),
-                               y = viewRows(signature.getTensor(result, args), /*asOneRow=*/false);
+                    auto view = [&](int number) {
+                      return moveLast(
+                          viewRows(signature.getTensor(number, args), /*asOneRow=*/false), axis);
+                    };
+                    TensorView x = view(input), y = view(result);
                     Value scales = signature.getTensor(scale, args).memory,
                           zeroPoints = signature.getTensor(zeroPoint, args).memory;
                     int64_t last = x.shape().size() - 1, length = x.shape()[last];
