@@ -10,12 +10,13 @@
 
 Float results may differ from onnxruntime's by TOLERANCE; int8 results are the same bytes at every level that this CPU has
 (VNNI emulated where it has the rest) with 1 and 2 threads. Prints what is wrong or refused, a line each, and keeps
-those networks on request; exit code 1 if there is any.
+those networks on request; exit code 1 if there is any. Ctrl-C ends it with the counts so far.
 """
 from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
 import subprocess
 import sys
 import tempfile
@@ -33,6 +34,7 @@ from random_onnx import make_random_model  # noqa: E402
 
 # Of the largest magnitude, or of 1 where all is small: sums in another order, other polynomials.
 TOLERANCE = 1e-4
+BEST_LEVEL = next((level.name for level in exactness.levels.read_levels() if level.runs_here), None)
 
 
 def is_dynamic(model):
@@ -66,9 +68,9 @@ def spell_out_sigmoid(model):
     return spelt_out
 
 
-def compare_float(octet, path, model, feeds, level=None):
-    """What is wrong with float code, of the best level or a given one."""
-    session, compiled = make_session(spell_out_sigmoid(model)), octet.compile(path, cpu_level=level)
+def compare_float(octet, path, model, feeds):
+    """What is wrong with float code of the best level."""
+    session, compiled = make_session(spell_out_sigmoid(model)), octet.compile(path, cpu_level=BEST_LEVEL)
     for feed in feeds:
         for want, got in zip(session.run(None, feed), compiled.run(feed).values()):
             if want.shape != got.shape:
@@ -214,28 +216,28 @@ def main():
     if options.arm and (why := exactness.why_no_arm()):
         parser.error(f"--arm: {why}")
     seeds = range(options.first, options.first + 100 if options.end is None else options.end)
-    octet, wrong, operators = tables.import_octet(), set(), collections.Counter()
-    with tempfile.TemporaryDirectory() as name:
+    octet, checked, wrong, operators = tables.import_octet(), set(), set(), collections.Counter()
+    with tempfile.TemporaryDirectory() as name, contextlib.suppress(KeyboardInterrupt):
         folder = Path(name)
         emulator = exactness.build_emulator(folder) if exactness.list_emulated() else None
         arm_driver = exactness.build_arm_driver(folder) if options.arm else None
         for models in take_batches(seeds, options.together):
-            for model in models.values():
-                operators.update(set(list_operators(model.graph)))
-            if options.list_operators:
-                continue
-            with tempfile.TemporaryDirectory() as files:
-                problems = check_together(octet, models, Path(files), emulator, arm_driver)
+            problems = {}
+            if not options.list_operators:
+                with tempfile.TemporaryDirectory() as files:
+                    problems = check_together(octet, models, Path(files), emulator, arm_driver)
             for seed, found in problems.items():
-                wrong.add(seed)
                 for problem in found:
                     print(f"{seed}: {problem}", flush=True)
                 if options.keep:
                     options.keep.mkdir(parents=True, exist_ok=True)
                     onnx.save(models[seed], options.keep / f"{seed}.onnx")
+            checked, wrong = checked | models.keys(), wrong | problems.keys()
+            for model in models.values():
+                operators.update(set(list_operators(model.graph)))
     print_operators(operators)
     if not options.list_operators:
-        print(f"{len(seeds) - len(wrong)} networks right, {len(wrong)} wrong or refused")
+        print(f"{len(checked - wrong)} networks right, {len(wrong)} wrong or refused")
     return 1 if wrong else 0
 
 
