@@ -187,6 +187,8 @@ def function(net, x):
                           "ThresholdedRelu", "Shrink", "Tan", "Sinh", "Hardmax", "Mod")
     if operator in ("Sign", "Round", "Floor", "Ceil", "ThresholdedRelu", "Shrink", "Hardmax"):
         net.add(operator, ["x"])
+    elif operator == "Tan":  # away from its poles, where the last bit of x decides
+        net.add(operator, [net.inner("Mul", [net.inner("Tanh", [x]), f32(1.4)])])
     elif operator == "Mod":
         net.add(operator, ["x", f32(net.one_of(0.3, -1.7))], fmod=1)
     elif operator in ("Log", "Pow"):
