@@ -105,12 +105,15 @@ def why_no_arm():
 
 
 def compile_for_arm(octet, quantized, library):
-    """Python compiles for its own machine; the compiler's command line for any."""
+    """Python compiles for its own machine; the compiler's command line for any. Takes a QuantizedModel, or the path of a network that is
+    compiled as it is in its file."""
     from octet import _compiler
-    bytecode = library.with_suffix(".mlirbc")
-    bytecode.write_bytes(quantized._bytecode)
+    source, options = quantized, ["--as-in-file"]
+    if not isinstance(quantized, Path):
+        source, options = library.with_suffix(".mlirbc"), []
+        source.write_bytes(quantized._bytecode)
     names = ",".join(level for level, _ in ARM_RUNS)
-    command = [_compiler.find_compiler(), bytecode, f"--target={ARM_TARGET}", f"--cpu-level={names}", "-o", library]
+    command = [_compiler.find_compiler(), source, *options, f"--target={ARM_TARGET}", f"--cpu-level={names}", "-o", library]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
@@ -157,9 +160,9 @@ def build_emulator(folder):
     return library
 
 
-def run_emulated(octet, emulator, library, level, feeds):
+def run_emulated(octet, emulator, library, level, feeds, entry=None):
     """The outputs of a library's level with VNNI emulated."""
-    variables = {"OCTET_EMULATED": str(library), "OCTET_EMULATED_ENTRY": find_entry(library)}
+    variables = {"OCTET_EMULATED": str(library), "OCTET_EMULATED_ENTRY": entry or find_entry(library)}
     os.environ.update(variables)
     try:
         return run_model(octet.load(emulator, cpu_level=level), feeds)

@@ -53,20 +53,36 @@ def fused(net, x):
     """Operators that onnxruntime's optimizers write."""
     shape, size, domain = net.values[x], net.values[x][-1], {"domain": "com.microsoft"}
     bias, heads = net.weight(size, spread=0.3), net.one_of(*(heads for heads in (1, 2, 4) if size % heads == 0))
-    net.one_of(
-        lambda: net.add("BiasGelu", [x, bias], **domain),
-        lambda: net.add("QuickGelu", [x], alpha=net.one_of(1.702, 0.7), **domain),
-        lambda: net.add("FusedMatMul", [x, net.weight(net.one_of(1, 8, 20), size)], transB=1, alpha=net.one_of(1.0, 0.5), **domain),
-        lambda: net.add("SkipLayerNormalization", [x, net.like(shape), net.positive(size), bias], epsilon=0.01, **domain),
-        lambda: net.add("MultiHeadAttention", [x, x, x], num_heads=heads, **domain),
-        lambda: net.add("FusedConv", [x, net.weight(8, shape[1], *[1] * (len(shape) - 2)), net.weight(8)], activation=net.one_of("Relu", "Tanh"), **domain),
-        lambda: net.add("FastGelu", [x, bias], **domain),
-        lambda: len(shape) == 2 and net.add("BiasSoftmax", [x, net.weight(*shape, spread=0.5)], axis=1, is_inner_broadcast=0, **domain),
-        lambda: net.add("SkipSimplifiedLayerNormalization", [x, net.like(shape), net.positive(size)], epsilon=0.01, **domain),
-        lambda: net.add("SimplifiedLayerNormalization", [x, net.positive(size)], epsilon=0.01, axis=-1),
-        lambda: len(shape) == 2 and net.add("FusedGemm", [x, net.weight(9, size), net.weight(9)], transB=1, activation=net.one_of("Relu", "Tanh"), **domain),
-        lambda: len(shape) == 3 and size // heads % 2 == 0 and rotary(net, x, shape, heads),
-        lambda: size % 16 == 0 and few_bits(net, x, size))()
+    norm = [net.positive(size), bias]
+    steps = [lambda: net.add("BiasGelu", [x, bias], **domain),
+             lambda: net.add("Gelu", [x], **domain),
+             lambda: net.add("QuickGelu", [x], alpha=net.one_of(1.702, 0.7), **domain),
+             lambda: net.add("FusedMatMul", [x, net.weight(net.one_of(1, 8, 20), size)], transB=1, alpha=net.one_of(1.0, 0.5), **domain),
+             lambda: net.add("SkipLayerNormalization", [x, net.like(shape), *norm], epsilon=0.01, **domain),
+             lambda: net.add("FastGelu", [x, bias], **domain),
+             lambda: net.add("SkipSimplifiedLayerNormalization", [x, net.like(shape), net.positive(size)], epsilon=0.01, **domain),
+             lambda: net.add("SimplifiedLayerNormalization", [x, net.positive(size)], epsilon=0.01, axis=-1)]
+    if len(shape) == 2:
+        steps += [lambda: net.add("FusedGemm", [x, net.weight(9, size), net.weight(9)], transB=1, activation=net.one_of("Relu", "Tanh"), **domain)]
+    else:
+        steps += [lambda: net.add("FusedConv", [x, net.weight(8, shape[1], *[1] * (len(shape) - 2)), net.weight(8)], activation=net.one_of("Relu", "Tanh"), **domain)]
+    if len(shape) == 3:
+        steps += [lambda: net.add("MultiHeadAttention", [x, x, x], num_heads=heads, **domain),
+                  lambda: net.add("Attention", [x, net.weight(3 * size, size).T, net.weight(3 * size, spread=0.3)], num_heads=heads, **domain)]
+        steps += [lambda: rotary(net, x, shape, heads)] * 2 * (size // heads % 2 == 0)
+    if len(net.input_shape) == 2 and net.opset >= 10:
+        steps += [lambda: embedding(net)] * 3
+    steps += [lambda: few_bits(net, x, size)] * 3 * (size % 16 == 0)
+    net.one_of(*steps)()
+
+
+def embedding(net):
+    """Rows of tables by the input's whole numbers, and by place."""
+    rows, size, length = net.one_of(5, 20), net.one_of(8, 12), net.input_shape[1]
+    numbers = net.inner("Mod", [net.inner("Cast", [net.inner("Mul", ["x", f32(3.7)])], to=6), np.array(rows, np.int32)])
+    tables = [net.weight(n, size, spread=1) for n in (rows, length + 1)]
+    inputs = [numbers, "", *tables, "", net.positive(size), net.weight(size, spread=0.3)]
+    net.add("Identity", [net.inner("EmbedLayerNormalization", inputs, 2, epsilon=0.01, domain="com.microsoft")])
 
 
 def rotary(net, x, shape, heads):
@@ -81,3 +97,26 @@ def few_bits(net, x, size):
     weights = net.rng.integers(0, 256, (outputs, size // 16, 8)).astype(np.uint8)
     scales = net.rng.uniform(0.005, 0.03, (outputs, size // 16)).astype(f32)
     net.add("MatMulNBits", [x, weights, scales], K=size, N=outputs, bits=4, block_size=16, domain="com.microsoft")
+
+
+def recent(net, x):
+    """Operators of the newest opsets, and values that may be absent."""
+    shape = net.values[x]
+    steps = []
+    if net.opset >= 15:
+        steps += [lambda: net.add("OptionalGetElement", [net.inner("Optional", [x])]),
+                  lambda: net.add("Cast", [net.inner("OptionalHasElement", [net.inner("Optional", [x])])], to=1)]
+    if net.opset >= 24:
+        steps += [lambda: net.add("Swish", [x], alpha=net.one_of(0.7, 1.0, 1.702)),
+                  lambda: len(shape) > 2 and scatter(net, x, shape)]
+    if net.opset >= 26:
+        steps += [lambda: net.add("CumProd", [net.inner("Tanh", [x]), np.array(net.one_of(0, len(shape) - 1))], exclusive=int(net.often(0.3)), reverse=int(net.often(0.3))),
+                  lambda: net.add("BitCast", [net.inner("BitCast", [x], to=6)], to=1)]
+    steps and net.one_of(*steps)()
+
+
+def scatter(net, x, shape):
+    """Rows put into a cache, from a place for each sample."""
+    rows = net.one_of(*range(1, shape[-2] + 1))
+    places = net.rng.integers(0, shape[-2] - rows + 1, shape[0])
+    net.add("TensorScatter", [x, net.weight(*shape[:-2], rows, shape[-1], spread=0.5), places], axis=-2, mode=net.one_of("linear", "circular"))

@@ -6,15 +6,18 @@
     test/Integration/fuzz.py                    seeds 0 to 99
     test/Integration/fuzz.py 500 600 --keep wrong/
     test/Integration/fuzz.py --arm              AArch64 code under QEMU, too
+    test/Integration/fuzz.py 0 9999 --list-operators    only count what the networks are made of
 
 Float results may differ from onnxruntime's by TOLERANCE; int8 results are the same bytes at every level that this CPU has
 (VNNI emulated where it has the rest) with 1 and 2 threads. Prints what is wrong or refused, a line each, and keeps
-those networks on request; exit code 1 if there is any.
+those networks on request; exit code 1 if there is any. Ctrl-C ends it with the counts so far.
 """
 from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -31,14 +34,20 @@ from random_onnx import make_random_model  # noqa: E402
 
 # Of the largest magnitude, or of 1 where all is small: sums in another order, other polynomials.
 TOLERANCE = 1e-4
+BEST_LEVEL = next((level.name for level in exactness.levels.read_levels() if level.runs_here), None)
+
+
+def is_dynamic(model):
+    """Whether scales of the network are chosen in each run."""
+    return any(node.op_type.startswith("DynamicQuantize") for node in model.graph.node)
 
 
 def make_feeds(model, seed, count=6):
     """Standard normal samples; the last one is far outside what the others span."""
     rng = np.random.default_rng(seed)
-    shape = [d.dim_value for d in model.graph.input[0].type.tensor_type.shape.dim]
-    feeds = [{"x": rng.normal(size=shape).astype(np.float32)} for _ in range(count)]
-    return feeds, [*feeds[:2], {"x": feeds[0]["x"] * 4}]
+    name, shape = model.graph.input[0].name, [d.dim_value for d in model.graph.input[0].type.tensor_type.shape.dim]
+    feeds = [{name: rng.normal(size=shape).astype(np.float32)} for _ in range(count)]
+    return feeds, [*feeds[:2], {name: feeds[0][name] * 4}]
 
 
 def spell_out_sigmoid(model):
@@ -60,8 +69,8 @@ def spell_out_sigmoid(model):
 
 
 def compare_float(octet, path, model, feeds):
-    """What is wrong with float code."""
-    session, compiled = make_session(spell_out_sigmoid(model)), octet.compile(path)
+    """What is wrong with float code of the best level."""
+    session, compiled = make_session(spell_out_sigmoid(model)), octet.compile(path, cpu_level=BEST_LEVEL)
     for feed in feeds:
         for want, got in zip(session.run(None, feed), compiled.run(feed).values()):
             if want.shape != got.shape:
@@ -85,34 +94,114 @@ def compare_arm(octet, quantized, folder, arm_driver, feeds, expected):
 
 
 def compare_int8(octet, path, samples, feeds, emulator, arm_driver=None):
-    """What is wrong with int8 code."""
-    quantized = octet.quantize(path, calibration_data=samples)
+    """What is wrong with int8 code. Where scales are chosen in each run, the scalar level stands in for the reference, which has no such operators."""
     library, reference = path.with_suffix(".so"), path.with_suffix(".qdq.onnx")
-    quantized.compile(cpu_level=exactness.X86_LEVELS).save(library)
-    quantized.save_onnx(reference)
-    expected = exactness.run_reference(reference, feeds)
+    if is_dynamic(onnx.load(path)):
+        quantized = path
+        octet.compile(path, cpu_level=exactness.X86_LEVELS).save(library)
+        expected = exactness.run_model(octet.load(library, cpu_level="reference"), feeds)
+    else:
+        quantized = octet.quantize(path, calibration_data=samples)
+        quantized.compile(cpu_level=exactness.X86_LEVELS).save(library)
+        quantized.save_onnx(reference)
+        expected = exactness.run_reference(reference, feeds)
     for level in exactness.get_levels_here(octet.load(library)):
         for threads in (1, 2):
             cell, good = exactness.compare(expected, exactness.run_model(octet.load(library, threads=threads, cpu_level=level), feeds))
             if not good:
                 yield f"{level} with {threads} threads differs from the reference: {cell}"
+    entry, here = exactness.find_entry(library), exactness.get_levels_here(octet.load(library))
     for level in exactness.list_emulated() if emulator else []:
-        cell, good = exactness.compare(expected, exactness.run_emulated(octet, emulator, library, level, feeds))
+        if level in here:
+            continue
+        cell, good = exactness.compare(expected, exactness.run_emulated(octet, emulator, library, level, feeds, entry))
         if not good:
             yield f"emulated {level} differs from the reference: {cell}"
     if arm_driver:
         yield from compare_arm(octet, quantized, path.parent, arm_driver, feeds, expected)
 
 
-def check(octet, seed, folder, emulator, arm_driver=None):
-    """What is wrong with the network of a seed; its file is in `folder`."""
-    model, path = make_random_model(seed), folder / f"{seed}.onnx"
+def check_model(octet, model, path, samples, feeds, emulator, arm_driver):
     onnx.save(model, path)
-    samples, feeds = make_feeds(model, seed)
     try:
         return [*compare_float(octet, path, model, feeds), *compare_int8(octet, path, samples, feeds, emulator, arm_driver)]
     except octet.CompileError as error:
         return [f"refused: {error}"]
+
+
+def check(octet, seed, folder, emulator, arm_driver=None):
+    """What is wrong with the network of a seed; its file is in `folder`."""
+    model = make_random_model(seed)
+    return check_model(octet, model, folder / f"{seed}.onnx", *make_feeds(model, seed), emulator, arm_driver)
+
+
+# ---- several networks in one file ----------------------------------------------------------------------------------------------
+def rename(graph, prefix):
+    """Puts a prefix in front of all names of a graph and of the graphs inside."""
+    for named in (*graph.node, *graph.input, *graph.output, *graph.initializer, *graph.value_info):
+        named.name = named.name and prefix + named.name
+    for node in graph.node:
+        for names in (node.input, node.output):
+            names[:] = [name and prefix + name for name in names]
+        for attribute in node.attribute:
+            rename(attribute.g, prefix)
+
+
+def join(models):
+    """One model of several of the same opset, whose names get their seeds in front, and the samples and feeds of all."""
+    whole, parts = onnx.ModelProto(), []
+    whole.CopyFrom(next(iter(models.values())))
+    whole.graph.Clear()
+    for seed, model in models.items():
+        named = onnx.ModelProto()
+        named.CopyFrom(model)
+        rename(named.graph, f"s{seed}.")
+        whole.graph.MergeFrom(named.graph)
+        parts.append(make_feeds(named, seed))
+    whole.graph.name = "together"
+    return whole, *([{name: array for feed in feeds for name, array in feed.items()} for feeds in zip(*kind)] for kind in zip(*parts))
+
+
+def check_together(octet, models, folder, emulator, arm_driver=None):
+    """What is wrong, by seed. Compiling many in one file costs a fraction; if there is a problem, each is compiled alone to know whose it is."""
+    model, samples, feeds = join(models)
+    problems = check_model(octet, model, folder / f"together_{min(models)}.onnx", samples, feeds, emulator, arm_driver)
+    if not problems:
+        return {}
+    if len(models) == 1:
+        return {min(models): problems}
+    alone = {seed: found for seed in models if (found := check(octet, seed, folder, emulator, arm_driver))}
+    return alone or {min(models): [f"only together with {', '.join(map(str, list(models)[1:]))}: {problem}" for problem in problems]}
+
+
+def take_batches(seeds, size):
+    """Random models by seed, in dicts of those of one opset."""
+    batches = collections.defaultdict(dict)
+    for seed in seeds:
+        model = make_random_model(seed)
+        kind = model.opset_import[0].version, is_dynamic(model)
+        batches[kind][seed] = model
+        if len(batches[kind]) == size:
+            yield batches.pop(kind)
+    yield from batches.values()
+
+
+# ---- what they are made of -----------------------------------------------------------------------------------------------------
+def list_operators(graph):
+    """Operators of a graph and the graphs inside, with their domains."""
+    for node in graph.node:
+        yield f"{node.domain}.{node.op_type}".lstrip(".")
+        for attribute in node.attribute:
+            yield from list_operators(attribute.g)
+
+
+def print_operators(counts):
+    """In how many networks each operator was, and what Octet imports that was in none."""
+    print(", ".join(f"{name} {count}" for name, count in sorted(counts.items())))
+    from octet import _compiler
+    listed = subprocess.run([_compiler.find_compiler(), "--list-operators"], check=True, capture_output=True, text=True).stdout
+    known = {line.split()[0] for line in listed.splitlines()[1:] if line.strip()}
+    print(f"{len(counts)} operators; never made: {', '.join(sorted(known - counts.keys())) or 'none'}")
 
 
 def main():
@@ -121,24 +210,35 @@ def main():
     parser.add_argument("end", nargs="?", type=int, help="100 seeds by default")
     parser.add_argument("--keep", type=Path, help="folder for the networks with which something is wrong")
     parser.add_argument("--arm", action="store_true", help="every AArch64 level under QEMU, too")
+    parser.add_argument("--together", type=int, default=8, help="networks of one opset that are compiled as one file (8)")
+    parser.add_argument("--list-operators", action="store_true", help="compile nothing")
     options = parser.parse_args()
     if options.arm and (why := exactness.why_no_arm()):
         parser.error(f"--arm: {why}")
-    octet, counts = tables.import_octet(), collections.Counter()
-    with tempfile.TemporaryDirectory() as name:
+    seeds = range(options.first, options.first + 100 if options.end is None else options.end)
+    octet, checked, wrong, operators = tables.import_octet(), set(), set(), collections.Counter()
+    with tempfile.TemporaryDirectory() as name, contextlib.suppress(KeyboardInterrupt):
         folder = Path(name)
         emulator = exactness.build_emulator(folder) if exactness.list_emulated() else None
         arm_driver = exactness.build_arm_driver(folder) if options.arm else None
-        for seed in range(options.first, options.first + 100 if options.end is None else options.end):
-            problems = check(octet, seed, folder, emulator, arm_driver)
-            counts["wrong" if problems else "right"] += 1
-            for problem in problems:
-                print(f"{seed}: {problem}", flush=True)
-            if problems and options.keep:
-                options.keep.mkdir(parents=True, exist_ok=True)
-                (options.keep / f"{seed}.onnx").write_bytes((folder / f"{seed}.onnx").read_bytes())
-    print(f"{counts['right']} networks right, {counts['wrong']} wrong or refused")
-    return 1 if counts["wrong"] else 0
+        for models in take_batches(seeds, options.together):
+            problems = {}
+            if not options.list_operators:
+                with tempfile.TemporaryDirectory() as files:
+                    problems = check_together(octet, models, Path(files), emulator, arm_driver)
+            for seed, found in problems.items():
+                for problem in found:
+                    print(f"{seed}: {problem}", flush=True)
+                if options.keep:
+                    options.keep.mkdir(parents=True, exist_ok=True)
+                    onnx.save(models[seed], options.keep / f"{seed}.onnx")
+            checked, wrong = checked | models.keys(), wrong | problems.keys()
+            for model in models.values():
+                operators.update(set(list_operators(model.graph)))
+    print_operators(operators)
+    if not options.list_operators:
+        print(f"{len(checked - wrong)} networks right, {len(wrong)} wrong or refused")
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 f32 = np.float32
-OPSETS = [7, 8, 9, 10, 11, 12, 13, 17, 18, 20, 22, 23]
+OPSETS = [7, 8, 9, 10, 11, 12, 13, 17, 18, 20, 22, 23, 24, 26]
 MAX_ELEMENTS = 60000
 
 
@@ -118,10 +118,11 @@ class Network:
         self.pending.clear()
         try:
             sample = np.random.default_rng(1).normal(size=self.input_shape).astype(f32)
-            results = make_session(self.model(outputs)).run(None, {"x": sample})
+            session = make_session(self.model(outputs))
+            results, far = (session.run(None, {"x": sample * factor}) for factor in (1, 4))  # as far as the feeds of a test go
         except Exception:  # onnxruntime has no common class for its errors
-            results = []
-        if not results or not all(0 < r.size < MAX_ELEMENTS and np.isfinite(r).all() and np.abs(r).max() < 1e6 for r in results):
+            results = far = []
+        if not results or not all(0 < r.size < MAX_ELEMENTS and np.isfinite(r).all() and np.abs(r).max() < 1e6 for r in results) or not all(np.isfinite(r).all() for r in far):
             del self.nodes[count:]
             return None
         self.values.update((name, list(array.shape)) for name, array in zip(outputs, results))

@@ -1,6 +1,6 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random ONNX networks of the operators that compute (not of shape arithmetic), in the opsets 7 to 23: random attributes, shapes and wiring.
+"""Random ONNX networks of the operators that compute (not of shape arithmetic), in the opsets 7 to 26: random attributes, shapes and wiring.
 
 A step proposes a node behind a value of a growing network, which drops what onnxruntime does not take.
 """
@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 import function_steps
 import integer_steps
+import quantized_steps
 import sampling_steps
 import sequence_steps
 from growing_network import Input, Network, list_reads
@@ -186,6 +187,8 @@ def function(net, x):
                           "ThresholdedRelu", "Shrink", "Tan", "Sinh", "Hardmax", "Mod")
     if operator in ("Sign", "Round", "Floor", "Ceil", "ThresholdedRelu", "Shrink", "Hardmax"):
         net.add(operator, ["x"])
+    elif operator == "Tan":  # away from its poles, where the last bit of x decides
+        net.add(operator, [net.inner("Mul", [net.inner("Tanh", [x]), f32(1.4)])])
     elif operator == "Mod":
         net.add(operator, ["x", f32(net.one_of(0.3, -1.7))], fmod=1)
     elif operator in ("Log", "Pow"):
@@ -211,7 +214,9 @@ def normalization(net, x):
     if operator == "LayerNormalization":
         axis = int(net.rng.integers(1, len(shape)))
         net.add(operator, [x, net.positive(*shape[axis:]), net.weight(*shape[axis:], spread=0.3)], axis=axis, epsilon=0.01)
-    elif operator == "InstanceNormalization":
+    elif operator == "InstanceNormalization":  # of one element, onnxruntime's own error is that of its magnitude
+        if np.prod(shape[2:]) == 1:
+            return
         net.add(operator, [x, net.positive(shape[1]), net.weight(shape[1], spread=0.3)], epsilon=0.01)
     elif operator == "LRN":
         net.add(operator, [x], size=net.one_of(1, 3, 5), alpha=0.3)
@@ -370,6 +375,7 @@ STEPS = [(convolution, 7, (3, 4, 5)), (transposed_convolution, 1, (3, 4, 5)), (a
          (sampling_steps.sampling, 1, (4,)), (sampling_steps.deformation, 1, (4,)), (sampling_steps.transform, 1, (2, 3)), (sampling_steps.boxes, 1, (4,)), (sampling_steps.unfolding, 1, (2, 3, 4)),
          *[(step, 1, (1, 2, 3, 4)) for step in (integer_steps.arithmetic, integer_steps.truth, integer_steps.ranking, integer_steps.scattering, integer_steps.known,
                                                 sequence_steps.control_flow, sequence_steps.lists)],
+         (function_steps.recent, 2, (1, 2, 3, 4)), (quantized_steps.quantized, 2, (1, 2, 3, 4)),
          (sequence_steps.recurrence, 2, (3,)), (sequence_steps.attention, 4, (3,))]
 
 

@@ -193,6 +193,42 @@ def test_sigmoid_of_onnxruntime_is_not_blamed(tmp_path):
     assert list(fuzz.compare_float(octet, path, model, feeds)) == []
 
 
+def test_networks_together(tmp_path, emulator):
+    """Networks of one opset, and those that choose scales in each run, in one file each."""
+    batches = list(fuzz.take_batches(range(60), 8))
+    assert sorted(seed for batch in batches for seed in batch) == list(range(60))
+    static = next(batch for batch in batches if len(batch) > 3 and not any(map(fuzz.is_dynamic, batch.values())))
+    dynamic = next(batch for batch in batches if all(map(fuzz.is_dynamic, batch.values())))
+    for batch in (static, dynamic):
+        model, samples, feeds = fuzz.join(batch)
+        assert {value.name for value in model.graph.input} >= set(samples[0]) == set(feeds[0]) == {f"s{seed}.x" for seed in batch}
+        assert fuzz.check_together(octet, batch, tmp_path, emulator) == {}
+
+
+def test_a_wrong_network_among_others_is_found(tmp_path, monkeypatch):
+    """Neg stands in the file where another network has Relu."""
+    models = {seed: make_model(operator) for seed, operator in enumerate(["Tanh", "Neg", "Abs"])}
+    monkeypatch.setattr(fuzz, "make_random_model", models.get)
+    compile = octet.compile
+
+    def miscompile(path, **options):
+        model = onnx.load(path)
+        for node in model.graph.node:
+            node.op_type = node.op_type.replace("Neg", "Relu")
+        onnx.save(model, path)
+        return compile(path, **options)
+    monkeypatch.setattr(octet, "compile", miscompile)
+    assert list(fuzz.check_together(octet, models, tmp_path, None)) == [1]
+
+
+def test_operators_are_counted(capsys):
+    import collections
+    fuzz.print_operators(collections.Counter({name: 2 for name in fuzz.list_operators(random_onnx.make_random_model(3).graph)}))
+    counted, missing, _ = capsys.readouterr().out.split("\n")
+    assert all(f"{node.op_type} 2" in counted for node in random_onnx.make_random_model(3).graph.node)
+    assert "NonMaxSuppression" in missing and "operator," not in missing
+
+
 def test_wrong_bytes_are_noticed(tmp_path, monkeypatch):
     path = tmp_path / "net.onnx"
     model = random_onnx.make_random_model(0)
