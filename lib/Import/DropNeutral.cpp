@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Exporters leave them behind: a copy as a sum with 0, the factor 1 of x * sigmoid(1 * x). They hide
-// an idiom, and the border to an operator with integers, from what looks for these.
+// Exporters leave them behind: a copy as a sum with 0, the factor 1 of x * sigmoid(1 * x). They
+// hide an idiom, and the border to an operator with integers, from what looks for these.
 //
 //===----------------------------------------------------------------------===//
 
