@@ -12,6 +12,8 @@
 using namespace mlir;
 
 void octet::buildTidyPipeline(OpPassManager &pm, bool keepsOperators) {
+  if (!keepsOperators)
+    pm.addNestedPass<func::FuncOp>(createDropNeutralPass());
   pm.addNestedPass<func::FuncOp>(createSinkReshapesPass({/*partsOnly=*/keepsOperators}));
   pm.addNestedPass<func::FuncOp>(createSinkShufflesPass({/*partsOnly=*/keepsOperators}));
   if (keepsOperators)

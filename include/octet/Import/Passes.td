@@ -10,6 +10,16 @@
 
 include "mlir/Pass/PassBase.td"
 
+def DropNeutralPass : Pass<"octet-drop-neutral", "::mlir::func::FuncOp"> {
+  let summary = "drop sums with 0 and products with 1";
+  let description = [{
+    `x + 0`, `x - 0`, `x * 1` and `x / 1` with constants of f32 that do not widen the shape become `x`. Exporters write copies so,
+    and the factor of `x * sigmoid(1 * x)`. Other operators stay as they are. Source: [N.neutral].
+  }];
+  let dependentDialects = ["::octet::nn::NNDialect"];
+  let statistics = [Statistic<"numDropped", "num-dropped", "Number of operators that became their operand">];
+}
+
 def FoldIntoWeightsPass : Pass<"octet-fold-into-weights", "::mlir::func::FuncOp"> {
   let summary = "fold zero pads and added biases into convolutions and linear layers, crop kernels that meet padding";
   let description = [{

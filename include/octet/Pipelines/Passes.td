@@ -147,4 +147,19 @@ def EqualizeInputsPass : Octet_RunningPass<"octet-equalize-inputs"> {
     Statistic<"numFactors", "num-factors", "multiplications that were inserted">];
 }
 
+def EqualizeChannelsPass : Octet_RunningPass<"octet-equalize-channels"> {
+  let summary = "move ranges of input channels into the weights of a calibrated network, where that gains";
+  let description = [{
+    Runs a calibrated network (between `octet-calibrate` and `octet-convert`) in float on all samples and measures the range of
+    each input channel of every convolution without groups whose input nothing else reads and a quantized unit computes element by element
+    or as a product. Where the estimated error of the layer's results, by rounding its input and its weights, falls below
+    `gain` times of what it was, a multiplication by a factor for each channel is inserted in front of the input's observer, and the
+    weights are divided by the factors. The factor is the root of the quotient of the weights' largest magnitude and the
+    channel's range. Without samples (`octet-use-samples`), and in a bucket, nothing changes. Errors: those of samples, as in
+    `octet-calibrate`; a module without a function `main`. Source: [N.equalize_channels].
+  }];
+  let options = [Option<"gain", "gain", "double", "0.7", "the largest part of the error that may be left">];
+  let statistics = [Statistic<"numEqualized", "num-equalized", "layers with other weights">];
+}
+
 #endif // OCTET_PIPELINES_PASSES_TD

@@ -1,0 +1,44 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Channels of unequal ranges in front of a convolution, against the same backend without their equalization [N.equalize_channels]."""
+import numpy as np
+import pytest
+
+octet = pytest.importorskip("octet")
+pytest.importorskip("onnx")
+from onnx_networks import make_network  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("compiler")
+
+
+def run_all(network, samples, **options):
+    """The output for each of the samples."""
+    model = octet.compile(network.SerializeToString(), **options)
+    return np.concatenate([model(sample)["y"] for sample in samples])
+
+
+def get_decibels(expected, got):
+    return 10 * np.log10(np.mean(expected.astype(np.float64) ** 2) / np.mean((expected - got).astype(np.float64) ** 2))
+
+
+@pytest.mark.parametrize("spread, least, most", [(64, 6, 60), (1, 0, 0)])
+@pytest.mark.parametrize("act", ["a = Relu(c)", "s = Mul(c, two)\nt = HardSwish(s)\nm = Mul(t, two)\na = Add(m, two)"])
+def test_channels_of_unequal_ranges_share_a_scale(act, spread, least, most, source, tmp_path):
+    """PP-OCR's recognition: gates leave channels with ranges that the next convolution's weights undo. Equal channels are left alone."""
+    random = np.random.default_rng(5)
+    factors = np.geomspace(1, spread, 16).astype(np.float32)
+    w = (random.normal(size=(16, 16)) / 4).astype(np.float32)
+    network = make_network(f"c = Conv(x, u)\n{act}\ny = Conv(a, v)", inputs={"x": [1, 16, 12, 12]},
+                           constants={"u": (w * factors[:, None])[:, :, None, None], "v": (w.T / factors)[:, :, None, None], "two": np.full(1, 2, np.float32)})
+    draw = lambda count: random.normal(size=(count, 1, 16, 12, 12)).astype(np.float32)  # noqa: E731
+    data, samples = {"x": draw(16)}, list(draw(8))
+    text = (source / "lib" / "Backend" / "backends" / "cpu.mlir").read_text()
+    assert text.count("octet-equalize-channels,") == 1
+    (tmp_path / "off.mlir").write_text(text.replace("octet-equalize-channels,", ""))
+    off = str(tmp_path / "off.mlir")
+    expected = run_all(network, samples)
+    gains = {name: get_decibels(expected, run_all(network, samples, calibration_data=data, **options))
+             for name, options in {"on": {}, "off": {"backend": off, "qconfig_mapping": "cpu_default_mapping"}}.items()}
+    assert least <= gains["on"] - gains["off"] <= most, gains
+    report = octet.compile(network.SerializeToString(), calibration_data=data).report
+    assert next(row for row in report if row.operator.startswith("nn.conv")).verdict == "int8"
