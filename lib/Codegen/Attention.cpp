@@ -51,6 +51,26 @@ static bool findReaders(Attention &a) {
          isRealOf(a.division->getResult(0), a.values.getType().getShape());
 }
 
+/// Adds the division, and a choice of its numbers where nothing else reads them.
+static void findResult(Attention &a) {
+  a.onValues.insert(a.division);
+  Value divided = a.division->getResult(0);
+  llvm::SetVector<Operation *> readers(divided.user_begin(), divided.user_end());
+  nn::SelectOp select;
+  nn::CompareOp compare;
+  for (Operation *reader : readers) {
+    if (auto op = dyn_cast<nn::SelectOp>(reader))
+      select = op;
+    else if (auto op = dyn_cast<nn::CompareOp>(reader))
+      compare = op;
+  }
+  if (readers.size() == 2 && select && compare && compare->hasOneUse() &&
+      compare.getLhs() == compare.getRhs() && select.getCondition() == compare.getResult() &&
+      select.getYes() == divided && getTensorType(select.getNo()).getNumElements() == 1 &&
+      select.getType() == divided.getType())
+    a.onValues.insert_range(ArrayRef<Operation *>{compare, select});
+}
+
 /// Adds what is computed for `parts` alone, from the weights on up to the scores.
 static void findProducers(Attention &a, llvm::SetVector<Operation *> &parts) {
   ArrayRef<int64_t> shape = getTensorType(a.weights.getResult()).getShape();
@@ -132,11 +152,13 @@ std::optional<Attention> Attention::match(QuantizeOp weights) {
   findProducers(attention, producers);
   if (!sortProducers(attention, producers))
     return std::nullopt;
+  findResult(attention);
   return attention;
 }
 
 SmallVector<Operation *> Attention::getParts() {
-  SmallVector<Operation *> parts{scores, largest, difference, weights, values, sum, division};
+  SmallVector<Operation *> parts{scores, largest, difference, weights, values, sum};
+  llvm::append_range(parts, onValues);
   llvm::append_range(parts, onScores);
   llvm::append_range(parts, onDifferences);
   llvm::sort(parts, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });

@@ -27,11 +27,14 @@ struct Attention {
   nn::ReduceSumOp sum;       ///< sum(w)
   mlir::Operation *division; ///< what reads both, element by element
   llvm::SetVector<mlir::Operation *> onScores, onDifferences; ///< g, f
+  /// The division, and what replaces its NaN in rows that are masked altogether.
+  llvm::SetVector<mlir::Operation *> onValues;
 
   /// The attention whose weights these are, if its operators are read by one another only.
   static std::optional<Attention> match(QuantizeOp weights);
 
   llvm::SmallVector<mlir::Operation *> getParts();
+  mlir::Value getResult() { return onValues.back()->getResult(0); }
   int64_t getRank() { return scores.getType().getRank(); }
   /// Of the scores.
   int64_t getRows() { return scores.getType().getDimSize(getRank() - 2); }

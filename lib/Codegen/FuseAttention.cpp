@@ -38,17 +38,17 @@ static bool isWorthwhile(Attention &a) {
 }
 
 /// The quantize that alone reads the result, if kernels store such bytes.
-static QuantizeOp getQuantize(Operation *division) {
-  if (!division->hasOneUse())
+static QuantizeOp getQuantize(Value result) {
+  if (!result.hasOneUse())
     return {};
-  auto quantize = dyn_cast<QuantizeOp>(*division->user_begin());
+  auto quantize = dyn_cast<QuantizeOp>(*result.user_begin());
   return quantize && isUnsignedByte(getTensorType(quantize.getResult())) ? quantize : QuantizeOp();
 }
 
 /// The group has the memory it works in as its last operand.
 static void makeGroup(Attention &a) {
   SmallVector<Operation *> parts = a.getParts();
-  if (QuantizeOp quantize = getQuantize(a.division))
+  if (QuantizeOp quantize = getQuantize(a.getResult()))
     parts.push_back(quantize);
   int64_t bytes =
       a.getNumMatrices() * (PackedOperand(a.scores).bytes() + PackedOperand(a.values).bytes());

@@ -39,13 +39,48 @@ DenseSet<Operation *> octet::findSmallProducts(Block &block, double share) {
                                                                      : DenseSet<Operation *>();
 }
 
+/// The only element of a constant, or nothing.
+static std::optional<float> getNumber(Value value) {
+  auto constant = value.getDefiningOp<nn::ConstantOp>();
+  if (!constant || constant.getType().getNumElements() != 1)
+    return std::nullopt;
+  FailureOr<SmallVector<float, 0>> values = nn::getConstantValues<float>(constant);
+  return succeeded(values) ? std::optional((*values)[0]) : std::nullopt;
+}
+
+/// What alone reads `value`, and gives zero where that is NaN, as exporters write behind a softmax
+/// whose rows may be masked altogether; or null.
+static nn::SelectOp getZeroing(Value value) {
+  nn::CompareOp compare;
+  nn::SelectOp select;
+  for (Operation *user : value.getUsers()) {
+    if (auto other = dyn_cast<nn::CompareOp>(user); other && (!compare || compare == other))
+      compare = other;
+    else if (auto other = dyn_cast<nn::SelectOp>(user); other && (!select || select == other))
+      select = other;
+    else
+      return nullptr;
+  }
+  if (!compare || !select || compare.getPredicate() != nn::Predicate::equal ||
+      compare.getLhs() != compare.getRhs() || !compare->hasOneUse())
+    return nullptr;
+  Value isNumber = compare.getResult();
+  auto complement = dyn_cast<nn::NotOp>(*compare->user_begin());
+  if (complement && complement->hasOneUse())
+    isNumber = complement.getResult();
+  Value number = complement ? select.getNo() : select.getYes(),
+        other = complement ? select.getYes() : select.getNo();
+  bool isZeroing = select.getCondition() == isNumber && number == value && getNumber(other) == 0.0f;
+  return isZeroing && select.getType() == value.getType() ? select : nn::SelectOp();
+}
+
 /// The product of two activations that alone reads a softmax over rows, as its left operand. Only
-/// reshapes that keep the rows are between them.
-static nn::MatmulOp getReader(nn::SoftmaxOp softmax) {
+/// reshapes that keep the rows are between them, and `zeroing`, if any.
+static nn::MatmulOp getReader(nn::SoftmaxOp softmax, nn::SelectOp zeroing) {
   auto shape = softmax.getType().getShape().take_back(2);
   if ((int64_t)softmax.getAxis() != softmax.getType().getRank() - 1 || shape.size() < 2)
     return nullptr;
-  Value value = softmax.getResult();
+  Value value = zeroing ? zeroing.getResult() : softmax.getResult();
   while (value.hasOneUse()) {
     OpOperand &use = *value.use_begin();
     if (auto reshape = dyn_cast<nn::ReshapeOp>(use.getOwner());
@@ -67,15 +102,6 @@ static RankedTensorType perRow(RankedTensorType type) {
   SmallVector<int64_t> shape(type.getShape());
   shape.back() = 1;
   return RankedTensorType::get(shape, type.getElementType());
-}
-
-/// The only element of a constant, or nothing.
-static std::optional<float> getNumber(Value value) {
-  auto constant = value.getDefiningOp<nn::ConstantOp>();
-  if (!constant || constant.getType().getNumElements() != 1)
-    return std::nullopt;
-  FailureOr<SmallVector<float, 0>> values = nn::getConstantValues<float>(constant);
-  return succeeded(values) ? std::optional((*values)[0]) : std::nullopt;
 }
 
 /// Lets `operand` read what is in front of a product with a number, which alone it reads, perhaps
@@ -124,8 +150,31 @@ static void moveFactors(OpBuilder &builder, OriginPropagation &origins, nn::Matm
     result.replaceAllUsesExcept(scaled, scaled.getDefiningOp());
 }
 
+/// `value`, or zero where it is NaN.
+static Value zeroNaN(OpBuilder &builder, Location loc, Value value, Value zero) {
+  auto type = cast<RankedTensorType>(value.getType());
+  auto isNumber = nn::CompareOp::create(builder, loc, type.clone(builder.getI1Type()),
+                                        nn::Predicate::equal, value, value);
+  return nn::SelectOp::create(builder, loc, type, isNumber, value, zero);
+}
+
+/// Erases `zeroing` and its condition, which nothing reads any more. The zero.
+static Value eraseZeroing(nn::SelectOp zeroing) {
+  Operation *condition = zeroing.getCondition().getDefiningOp();
+  auto complement = dyn_cast<nn::NotOp>(condition);
+  Value zero = complement ? zeroing.getYes() : zeroing.getNo();
+  zeroing->erase();
+  if (complement) {
+    condition = complement.getOperand().getDefiningOp();
+    complement->erase();
+  }
+  condition->erase();
+  return zero;
+}
+
+/// Rows whose weights `zeroing` made zeros are divided by zero now: it moves behind the division.
 static void defer(OpBuilder &builder, OriginPropagation &origins, nn::SoftmaxOp softmax,
-                  nn::MatmulOp product) {
+                  nn::SelectOp zeroing, nn::MatmulOp product) {
   // The factor of differences is that of the numbers.
   float factor = takeFactor(softmax.getInputMutable());
   builder.setInsertionPoint(softmax);
@@ -138,14 +187,21 @@ static void defer(OpBuilder &builder, OriginPropagation &origins, nn::SoftmaxOp 
   Value differences = nn::SubOp::create(builder, loc, type, softmax.getInput(), largest);
   Value exponentials =
       nn::ExpOp::create(builder, loc, type, multiply(builder, loc, differences, factor));
-  softmax.getResult().replaceAllUsesWith(exponentials);
+  Value zero;
+  if (zeroing) {
+    zeroing.getResult().replaceAllUsesWith(exponentials);
+    zero = eraseZeroing(zeroing);
+  } else {
+    softmax.getResult().replaceAllUsesWith(exponentials);
+  }
   builder.setInsertionPointAfter(product);
   Value weights = product.getLhs();
   RankedTensorType rows = perRow(product.getLhs().getType());
   Value sums = nn::ReduceSumOp::create(builder, loc, rows, weights, rows.getRank() - 1,
                                        /*keep_dims=*/true);
   auto quotient = nn::DivOp::create(builder, loc, product.getType(), product.getResult(), sums);
-  product.getResult().replaceAllUsesExcept(quotient, quotient);
+  Value result = zero ? zeroNaN(builder, loc, quotient, zero) : Value(quotient);
+  product.getResult().replaceAllUsesExcept(result, quotient);
   softmax.erase();
 }
 
@@ -170,11 +226,13 @@ struct PrepareAttention : octet::impl::PrepareAttentionPassBase<PrepareAttention
     }
     for (nn::MatmulOp product : products)
       moveFactors(builder, origins, product);
-    for (nn::SoftmaxOp softmax : softmaxes)
-      if (nn::MatmulOp product = getReader(softmax)) {
-        defer(builder, origins, softmax, product);
+    for (nn::SoftmaxOp softmax : softmaxes) {
+      nn::SelectOp zeroing = getZeroing(softmax.getResult());
+      if (nn::MatmulOp product = getReader(softmax, zeroing)) {
+        defer(builder, origins, softmax, zeroing, product);
         ++numDeferred;
       }
+    }
   }
 };
 } // namespace

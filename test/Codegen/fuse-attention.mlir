@@ -86,3 +86,42 @@ func.func @other_forms(%x: tensor<8x8x!q>, %k: tensor<8x32x!q>, %v: tensor<32x16
   %y1 = nn.div %p1, %c1 : (tensor<8x16xf32>, tensor<8x1xf32>) -> tensor<8x16xf32>
   return %y, %y1 : tensor<8x16xf32>, tensor<8x16xf32>
 }
+
+// -----
+
+!q = !quant.uniform<u8:f32, 0.5:3>
+!e = !quant.uniform<u8:f32, 0.25>
+
+// Quotients that are NaN, in rows that are masked altogether, become zeros within the step; not those that something else reads.
+// CHECK-LABEL: func @masked_altogether
+// CHECK: octet.group
+// CHECK: %[[Y:.*]] = nn.div
+// CHECK: %[[C:.*]] = nn.compare equal %[[Y]], %[[Y]]
+// CHECK: %[[Z:.*]] = nn.select %[[C]], %[[Y]],
+// CHECK: octet.yield %[[Z]]
+// CHECK: octet.group
+// CHECK: %[[Y1:.*]] = nn.div
+// CHECK-NEXT: octet.yield %[[Y1]]
+func.func @masked_altogether(%x: tensor<8x8x!q>, %k: tensor<8x32x!q>, %v: tensor<32x16x!q>) -> (tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>) {
+  %t = nn.transpose %x permutation [1, 0] : (tensor<8x8x!q>) -> tensor<8x8x!q>
+  %zero = nn.constant dense<0.0> : tensor<f32>
+  %s = nn.matmul %t, %k : (tensor<8x8x!q>, tensor<8x32x!q>) -> tensor<8x32xf32>
+  %m = nn.reduce_max %s axes [1] keep_dims : (tensor<8x32xf32>) -> tensor<8x1xf32>
+  %d = nn.sub %s, %m : (tensor<8x32xf32>, tensor<8x1xf32>) -> tensor<8x32xf32>
+  %w = octet.quantize %d : (tensor<8x32xf32>) -> tensor<8x32x!e>
+  %p = nn.matmul %w, %v : (tensor<8x32x!e>, tensor<32x16x!q>) -> tensor<8x16xf32>
+  %c = nn.reduce_sum %w axes [1] keep_dims : (tensor<8x32x!e>) -> tensor<8x1xf32>
+  %y = nn.div %p, %c : (tensor<8x16xf32>, tensor<8x1xf32>) -> tensor<8x16xf32>
+  %n = nn.compare equal %y, %y : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x16xi1>
+  %z = nn.select %n, %y, %zero : (tensor<8x16xi1>, tensor<8x16xf32>, tensor<f32>) -> tensor<8x16xf32>
+  %s1 = nn.matmul %t, %k : (tensor<8x8x!q>, tensor<8x32x!q>) -> tensor<8x32xf32>
+  %m1 = nn.reduce_max %s1 axes [1] keep_dims : (tensor<8x32xf32>) -> tensor<8x1xf32>
+  %d1 = nn.sub %s1, %m1 : (tensor<8x32xf32>, tensor<8x1xf32>) -> tensor<8x32xf32>
+  %w1 = octet.quantize %d1 : (tensor<8x32xf32>) -> tensor<8x32x!e>
+  %p1 = nn.matmul %w1, %v : (tensor<8x32x!e>, tensor<32x16x!q>) -> tensor<8x16xf32>
+  %c1 = nn.reduce_sum %w1 axes [1] keep_dims : (tensor<8x32x!e>) -> tensor<8x1xf32>
+  %y1 = nn.div %p1, %c1 : (tensor<8x16xf32>, tensor<8x1xf32>) -> tensor<8x16xf32>
+  %n1 = nn.compare equal %y1, %y1 : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x16xi1>
+  %z1 = nn.select %n1, %y1, %zero : (tensor<8x16xi1>, tensor<8x16xf32>, tensor<f32>) -> tensor<8x16xf32>
+  return %z, %z1, %y1 : tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>
+}

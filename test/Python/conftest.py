@@ -138,7 +138,7 @@ def float_products_backend(tmp_path_factory):
     """A backend file that keeps products of two activations float, as buckets do."""
     text = (ROOT / "lib/Backend/backends/cpu.mlir").read_text()
     path = tmp_path_factory.mktemp("backend") / "cpu.mlir"
-    path.write_text(text.replace("octet.float_products share = 0.05", "octet.float_products share = 1.0"))
+    path.write_text(text.replace("octet.float_products share = 0.02", "octet.float_products share = 1.0"))
     assert path.read_text() != text
     return path
 

@@ -1,5 +1,5 @@
-// RUN: octet-opt %s --octet-attach-policy --octet-prepare-attention | FileCheck %s
-// RUN: octet-opt %s --octet-attach-policy --octet-prepare-attention --octet-explain 2>&1 | FileCheck %s --check-prefix=EXPLAIN
+// RUN: octet-opt %s -split-input-file --octet-attach-policy --octet-prepare-attention | FileCheck %s
+// RUN: octet-opt %s -split-input-file --octet-attach-policy --octet-prepare-attention --octet-explain 2>&1 | FileCheck %s --check-prefix=EXPLAIN
 
 // The queries' and the scores' factors come behind the product and the differences; the weights of attention are divided by
 // their sums behind the product with the values.
@@ -33,5 +33,78 @@ func.func @main(%q: tensor<1x8x4xf32> {nn.name = "q"}, %k: tensor<1x4x8xf32> {nn
   %w = nn.softmax %f axis 2 {octet.origin = #octet.origin<"weights">} : (tensor<1x8x8xf32>) -> tensor<1x8x8xf32>
   %r = nn.reshape %w : (tensor<1x8x8xf32>) -> tensor<8x8xf32>
   %y = nn.matmul %r, %v {octet.origin = #octet.origin<"sums">} : (tensor<8x8xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %y : tensor<8x4xf32>
+}
+
+// -----
+
+// Weights that are NaN and become zeros, in rows that are masked altogether: quotients do so instead.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[Z:.*]] = nn.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NOT: nn.compare
+// CHECK: %[[E:.*]] = nn.exp
+// CHECK: %[[P:.*]] = nn.matmul %[[E]],
+// CHECK: %[[N:.*]] = nn.reduce_sum %[[E]]
+// CHECK: %[[Y:.*]] = nn.div %[[P]], %[[N]]
+// CHECK: %[[C:.*]] = nn.compare equal %[[Y]], %[[Y]]
+// CHECK: %[[R:.*]] = nn.select %[[C]], %[[Y]], %[[Z]]
+// CHECK: return %[[R]]
+func.func @main(%q: tensor<8x4xf32> {nn.name = "q"}, %k: tensor<4x8xf32> {nn.name = "k"}, %v: tensor<8x4xf32> {nn.name = "v"}) -> tensor<8x4xf32> {
+  %zero = nn.constant dense<0.0> : tensor<f32>
+  %s = nn.matmul %q, %k : (tensor<8x4xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+  %w = nn.softmax %s axis 1 : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %n = nn.compare equal %w, %w : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xi1>
+  %c = nn.not %n : (tensor<8x8xi1>) -> tensor<8x8xi1>
+  %r = nn.select %c, %zero, %w : (tensor<8x8xi1>, tensor<f32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %y = nn.matmul %r, %v : (tensor<8x8xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %y : tensor<8x4xf32>
+}
+
+// -----
+
+// The same without a complement.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: nn.softmax
+// CHECK: %[[Y:.*]] = nn.div
+// CHECK: %[[C:.*]] = nn.compare equal %[[Y]], %[[Y]]
+// CHECK: nn.select %[[C]], %[[Y]],
+func.func @main(%q: tensor<8x4xf32> {nn.name = "q"}, %k: tensor<4x8xf32> {nn.name = "k"}, %v: tensor<8x4xf32> {nn.name = "v"}) -> tensor<8x4xf32> {
+  %zero = nn.constant dense<0.0> : tensor<f32>
+  %s = nn.matmul %q, %k : (tensor<8x4xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+  %w = nn.softmax %s axis 1 : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %n = nn.compare equal %w, %w : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xi1>
+  %r = nn.select %n, %w, %zero : (tensor<8x8xi1>, tensor<8x8xf32>, tensor<f32>) -> tensor<8x8xf32>
+  %y = nn.matmul %r, %v : (tensor<8x8xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %y : tensor<8x4xf32>
+}
+
+// -----
+
+// Another number than zero, and the other way round: weights that are numbers become zeros.
+// CHECK-LABEL: func.func @main
+// CHECK: nn.softmax
+// CHECK-NOT: nn.div %
+func.func @main(%q: tensor<8x4xf32> {nn.name = "q"}, %k: tensor<4x8xf32> {nn.name = "k"}, %v: tensor<8x4xf32> {nn.name = "v"}) -> tensor<8x4xf32> {
+  %zero = nn.constant dense<1.0> : tensor<f32>
+  %s = nn.matmul %q, %k : (tensor<8x4xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+  %w = nn.softmax %s axis 1 : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %n = nn.compare equal %w, %w : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xi1>
+  %r = nn.select %n, %w, %zero : (tensor<8x8xi1>, tensor<8x8xf32>, tensor<f32>) -> tensor<8x8xf32>
+  %y = nn.matmul %r, %v : (tensor<8x8xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %y : tensor<8x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @main
+// CHECK: nn.softmax
+// CHECK-NOT: nn.div %
+func.func @main(%q: tensor<8x4xf32> {nn.name = "q"}, %k: tensor<4x8xf32> {nn.name = "k"}, %v: tensor<8x4xf32> {nn.name = "v"}) -> tensor<8x4xf32> {
+  %zero = nn.constant dense<0.0> : tensor<f32>
+  %s = nn.matmul %q, %k : (tensor<8x4xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+  %w = nn.softmax %s axis 1 : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %n = nn.compare equal %w, %w : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xi1>
+  %r = nn.select %n, %zero, %w : (tensor<8x8xi1>, tensor<f32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %y = nn.matmul %r, %v : (tensor<8x8xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
   return %y : tensor<8x4xf32>
 }

@@ -38,6 +38,13 @@ class Attention:
         self.lines.append(f"%v{self.count} = nn.constant dense<{values.tolist()}> : {tensor(values.shape)}")
         return self.emit(f"nn.reshape %v{self.count} : ({tensor(values.shape)})", shape)
 
+    def mask(self, hidden):
+        """Zeros, and minus infinity where `hidden`."""
+        values = np.where(hidden, np.float32(-np.inf), np.float32(0)).astype(np.float32)
+        numbers = ", ".join(f"0x{bits:08X}" for bits in values.reshape(-1).view(np.uint32))
+        self.lines.append(f"%mask = nn.constant dense<[{numbers}]> : {tensor((values.size,))}")
+        return self.emit(f"nn.reshape %mask : ({tensor((values.size,))})", values.shape)
+
     def operand(self, shape, seed):
         """It depends on the input, too: a constant would make the product a linear layer."""
         return self.emit(f"nn.add {self.constant(shape, seed)}, {self.one} : ({tensor(shape)}, tensor<1xf32>)", shape)
@@ -47,8 +54,14 @@ class Attention:
         q = self.emit(f"octet.quantize {name} : ({tensor(shape)})", shape, kind)
         return self.emit(f"octet.dequantize {q} : ({tensor(shape, kind)})", shape)
 
-    def finish(self, scores, factor=None, result=None):
-        """The softmax of `scores`, times v; the differences may have a factor; the result may be quantized."""
+    def zero_nan(self, value):
+        self.lines.append("%zero = nn.constant dense<0.0> : tensor<f32>")
+        shape = tensor(self.values_shape)
+        is_number = self.emit(f"nn.compare equal {value}, {value} : ({shape}, {shape})", self.values_shape, "i1")
+        return self.emit(f"nn.select {is_number}, {value}, %zero : ({tensor(self.values_shape, 'i1')}, {shape}, tensor<f32>)", self.values_shape)
+
+    def finish(self, scores, factor=None, result=None, zeroed=False):
+        """The softmax of `scores`, times v; the differences may have a factor; the result may be quantized, and its NaN be zeros."""
         shape, column = self.scores_shape, (*self.scores_shape[:-1], 1)
         axis = len(shape) - 1
         largest = self.emit(f"nn.reduce_max {scores} axes [{axis}] keep_dims : ({tensor(shape)})", column)
@@ -61,6 +74,8 @@ class Attention:
         product = self.emit(f"nn.matmul {e}, {self.v} : ({tensor(shape)}, {tensor(v_shape)})", self.values_shape)
         total = self.emit(f"nn.reduce_sum {e} axes [{axis}] keep_dims : ({tensor(shape)})", column)
         y = self.emit(f"nn.div {product}, {total} : ({tensor(self.values_shape)}, {tensor(column)})", self.values_shape)
+        if zeroed:
+            y = self.zero_nan(y)
         if result:
             y = self.quantize(y, self.values_shape, *result)
         body, shape = "\n  ".join(self.lines), tensor(self.values_shape)
@@ -102,6 +117,21 @@ def test_masks(tool, driver, tmp_path, mask):  # noqa: F811
     scaled = attention.emit(f"nn.mul {masked}, {attention.constant((1,), 4)} : ({shape}, tensor<1xf32>)", attention.scores_shape)
     check(tool, driver, tmp_path, attention.finish(scaled), attention.input_shape)
     assert count_steps(tool, tmp_path) == 1
+
+
+@pytest.mark.parametrize("result", [None, (0.004, 117)])
+@pytest.mark.parametrize("rows, columns, width", [(11, 50, 24), (4, 16, 16), (7, 37, 20)])
+def test_masked_altogether(tool, driver, tmp_path, rows, columns, width, result):  # noqa: F811
+    """Rows without a number, whose quotients are NaN, and rows of which a part is masked."""
+    attention = Attention((2,), rows, 24, columns, width)
+    hidden = np.random.default_rng(5).random((rows, columns)) < 0.4
+    hidden[[0, rows // 2]], hidden[1] = True, False
+    shape = tensor(attention.scores_shape)
+    masked = attention.emit(f"nn.add {attention.scores}, {attention.mask(hidden)} : ({shape}, {tensor(hidden.shape)})", attention.scores_shape)
+    check(tool, driver, tmp_path, attention.finish(masked, result=result, zeroed=True), attention.input_shape)
+    assert count_steps(tool, tmp_path) == 1
+    step = (tmp_path / "layout.mlir").read_text().partition("tensor.empty()")[2].partition("octet.yield")[0]
+    assert "nn.select" in step
 
 
 @pytest.mark.parametrize("matrices, rows, depth, columns, width", [((2,), 7, 9, 15, 20), ((), 3, 8, 16, 16), ((), 6, 8, 16, 15), ((), 4, 4, 4000, 16)])

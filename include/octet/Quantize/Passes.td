@@ -105,7 +105,8 @@ def PrepareAttentionPass : Octet_QuantizePass<"octet-prepare-attention", "::mlir
 
     8 bits with one scale hold the weights of attention badly: rows of many nearly equal weights have few
     steps. softmax(x) · v becomes (e · v) / sum(e) with e = exp(x - max(x)), whose largest number in every row is 1. It concerns a
-    softmax over the last dimension whose only reader multiplies it with another activation. Where the backend keeps such products float
+    softmax over the last dimension whose only reader multiplies it with another activation. Zeros in place of NaN, as of rows that are
+    masked altogether, are then put behind the division. Where the backend keeps such products float
     (`octet.float_products`) nothing changes. Errors: none. Source: [N.softmax],
     [N.reduce], [N.exp]; PyTorch: no counterpart.
   }];

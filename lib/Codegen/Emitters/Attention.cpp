@@ -115,7 +115,7 @@ AttentionKernel::AttentionKernel(ProgramEmitter &emitter, GroupOp group, Attenti
   float most = scores.getScale() * 0x1p31f;
   Interval range = onScores->getRange(parts.scores.getResult(), {-most, most});
   rows.emplace(parts, group, range, signature);
-  onValues.emplace(group, parts.division, parts.division->getResult(0), signature, addInput);
+  onValues.emplace(group, parts.onValues.getArrayRef(), parts.getResult(), signature, addInput);
   result = signature.addTensor(group.getResult());
 }
 
