@@ -66,13 +66,15 @@ bool DenseKernel::addArguments() {
     if (failed(values) || failed(bias) || failed(getAddends(fused)))
       return false;
     addWeights();
-    QuantParams params = products.getInputParams(getTensorType(in));
     int64_t outputsPerGroup = outputs / (shape.groups * shape.filterGroups);
-    auto sums = makeInitialSums(outputs, params, *values, *bias, channels,
-                                shape.kernelRows * shape.kernelColumns, outputsPerGroup);
+    auto makeSums = [&](const TileProducts &by) {
+      return makeInitialSums(outputs, by.getInputParams(getTensorType(in)), *values, *bias,
+                             channels, shape.kernelRows * shape.kernelColumns, outputsPerGroup);
+    };
     shifted = ShiftedSums(fused, emitter.getLevel());
-    shifted.addTo(sums);
-    initial = signature.addParameters(sums, block);
+    initial = shifted ? shifted.addSums(signature, makeSums(products),
+                                        makeSums(*emitter.getLevel().products), block)
+                      : signature.addParameters(makeSums(products), block);
   } else {
     auto sums = getBiasValues<float>(fused);
     if (failed(nn::getConstantValues<float>(filter)) || failed(sums))

@@ -85,6 +85,27 @@ void ShiftedSums::addTo(MutableArrayRef<int32_t> initialSums) const {
     sum = (int32_t)(uint32_t)(sum + offset);
 }
 
+int ShiftedSums::addSums(Signature &signature, std::vector<int32_t> sums,
+                         std::vector<int32_t> signedSums, int64_t block) const {
+  addTo(sums);
+  if (!block)
+    return signature.addParameters(ArrayRef<int32_t>(sums), block);
+  constexpr int32_t kUnit = ParameterArrays::kBeyondUnit,
+                    kLower = KernelBuilder::kMiddleBits - kLeastBits;
+  static_assert(kLower % kUnit == 0);
+  addTo(signedSums);
+  std::vector<int32_t> beyond;
+  for (auto [sum, signedSum] : llvm::zip(sums, signedSums)) {
+    beyond.push_back((int32_t)((uint32_t)sum - (uint32_t)signedSum) / kUnit);
+    signedSum = (int32_t)((uint32_t)signedSum - KernelBuilder::kMiddleBits);
+    if (!dropsNegative)
+      continue;
+    beyond.back() -= kLower / kUnit;
+    signedSum += kLower;
+  }
+  return signature.addShifted(signedSums, beyond, block);
+}
+
 void ShiftedSums::replaceMultipliers(MutableArrayRef<float> multipliers) const {
   for (auto [multiplier, replaces] : llvm::zip(multipliers, isSaturated))
     if (replaces)
