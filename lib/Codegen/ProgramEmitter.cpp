@@ -209,7 +209,8 @@ void ProgramEmitter::addStep(Operation *op, const kernel::KernelRow &row,
   builder.setInsertionPointToEnd(&program.getBody().front());
   auto step = kernel::StepOp::create(
       builder, op->getLoc(), FlatSymbolRefAttr::get(it->second), builder.getArrayAttr(addresses),
-      /*bounds=*/builder.getDenseI64ArrayAttr({}), builder.getI64IntegerAttr(range));
+      /*bounds=*/builder.getDenseI64ArrayAttr({}), builder.getI64IntegerAttr(range),
+      /*shared_level=*/StringAttr());
   setOrigin(step, getOrigin(op));
   ++numSteps;
 }

@@ -21,7 +21,7 @@ static bool dropsNegativeSums(const QuantParams &out, ArrayRef<float> multiplier
          llvm::all_of(multipliers, [](float multiplier) { return multiplier < kMost; });
 }
 
-ShiftedSums::ShiftedSums(const FusedOp &fused, const CpuLevel &level) {
+ShiftedSums::ShiftedSums(const FusedOp &fused, const CpuLevel &level, bool isRepeated) {
   Value input = fused.getInput(), filter = fused.getOuter(fused.product->getOperand(1));
   auto weights = nn::getConstantValues<int8_t>(filter);
   auto bias = getBiasValues<int32_t>(fused);
@@ -47,8 +47,8 @@ ShiftedSums::ShiftedSums(const FusedOp &fused, const CpuLevel &level) {
       return;
     }
   }
-  dropsNegative =
-      level.reloadsOperands && !adds && !hasMiddles() && dropsNegativeSums(out, multipliers);
+  dropsNegative = level.reloadsOperands && isRepeated && !adds && !hasMiddles() &&
+                  dropsNegativeSums(out, multipliers);
   for (int64_t &offset : offsets)
     offset += dropsNegative ? kLeastBits - KernelBuilder::kMiddleBits : 0;
 }

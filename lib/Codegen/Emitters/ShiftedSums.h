@@ -29,7 +29,8 @@ struct ShiftedSums {
 
   /// Nothing is shifted, as at levels that convert otherwise.
   ShiftedSums() = default;
-  ShiftedSums(const FusedOp &fused, const CpuLevel &level);
+  /// `isRepeated`: a tile has several of them, which begin alike.
+  ShiftedSums(const FusedOp &fused, const CpuLevel &level, bool isRepeated = true);
 
   explicit operator bool() const { return !offsets.empty(); }
   static constexpr float kLeast = 0x1p23f;
