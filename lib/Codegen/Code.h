@@ -22,6 +22,7 @@ class Index {
 public:
   Index(KernelBuilder &b, mlir::Value value) : b(&b), value(value) {}
   operator mlir::Value() const { return value; }
+  KernelBuilder &builder() const { return *b; }
 
   template <typename T> Index operator+(T rhs) const { return apply<mlir::arith::AddIOp>(rhs); }
   template <typename T> Index operator-(T rhs) const { return apply<mlir::arith::SubIOp>(rhs); }

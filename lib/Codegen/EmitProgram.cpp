@@ -165,7 +165,7 @@ struct EmitProgram : octet::impl::EmitProgramPassBase<EmitProgram> {
       if (failed(checkArena(bucket.func, bucket.plan)))
         return signalPassFailure();
     }
-    WeightsPool pool(/*sharesBeginnings=*/buckets.size() > 1);
+    WeightsPool pool;
     SmallVector<kernel::ProgramOp> programs;
     SmallVector<Prologue> prologues;
     Merging merging = areDenseKernelsLarge(func) ? Merging::dense : Merging::byRow;

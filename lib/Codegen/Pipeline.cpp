@@ -37,4 +37,5 @@ void octet::buildLevelPipeline(OpPassManager &pm) {
   nested.addNestedPass<LLVM::LLVMFuncOp>(createArithToLLVMConversionPass());
   nested.addPass(createConvertControlFlowToLLVMPass());
   nested.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createShareKernelsPass());
 }

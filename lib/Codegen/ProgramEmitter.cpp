@@ -40,14 +40,13 @@ int64_t WeightsPool::add(StringRef key, function_ref<std::vector<char>()> make,
   std::vector<char> data = make();
   uint64_t size = std::max<uint64_t>(llvm::PowerOf2Ceil(data.size()), OCTET_WEIGHTS_UNIT);
   alignment = std::min<uint64_t>(alignment, size);
-  if (int64_t known = sharesBeginnings ? find(data, alignment) : -1; known >= 0) {
+  if (int64_t known = find(data, alignment); known >= 0) {
     it->second = {known, (int64_t)data.size()};
     return known;
   }
   blob.resize(llvm::alignTo(blob.size(), alignment));
   it->second = {(int64_t)blob.size(), (int64_t)data.size()};
-  if (sharesBeginnings)
-    beginnings.emplace(hashBeginning(data), it->second);
+  beginnings.emplace(hashBeginning(data), it->second);
   blob.insert(blob.end(), data.begin(), data.end());
   return it->second.first;
 }
@@ -210,7 +209,8 @@ void ProgramEmitter::addStep(Operation *op, const kernel::KernelRow &row,
   builder.setInsertionPointToEnd(&program.getBody().front());
   auto step = kernel::StepOp::create(
       builder, op->getLoc(), FlatSymbolRefAttr::get(it->second), builder.getArrayAttr(addresses),
-      /*bounds=*/builder.getDenseI64ArrayAttr({}), builder.getI64IntegerAttr(range));
+      /*bounds=*/builder.getDenseI64ArrayAttr({}), builder.getI64IntegerAttr(range),
+      /*shared_level=*/StringAttr());
   setOrigin(step, getOrigin(op));
   ++numSteps;
 }

@@ -19,13 +19,11 @@
 
 namespace octet::codegen {
 
-/// Packed constant data, shared by all levels: an entry is made once per key.
+/// Packed constant data, shared by all levels: an entry is made once per key. Entries that begin
+/// one that was there before, as tables for shorter inputs and parameters of other levels do, are
+/// part of it.
 class WeightsPool {
 public:
-  /// With several buckets, entries that begin another one, as tables for shorter inputs do, are
-  /// part of it.
-  explicit WeightsPool(bool sharesBeginnings = false) : sharesBeginnings(sharesBeginnings) {}
-
   /// Byte offset of the data that `make` returns, or of what an equal key gave before.
   int64_t add(llvm::StringRef key, llvm::function_ref<std::vector<char>()> make,
               uint64_t alignment = 64);
@@ -37,7 +35,6 @@ private:
   /// Where the data lie already, or -1.
   int64_t find(llvm::ArrayRef<char> data, uint64_t alignment);
 
-  const bool sharesBeginnings;
   std::vector<char> blob;
   llvm::StringMap<std::pair<int64_t, int64_t>> entries; ///< offset and size
   /// Offset and size by a hash of the first bytes.

@@ -81,7 +81,7 @@ void Prologue::emit(ArrayRef<size_t> order) {
     kernel::StepOp::create(builder, program.getLoc(), step.function,
                            builder.getArrayAttr({place(step.source), target}),
                            builder.getDenseI64ArrayAttr(step.bounds),
-                           builder.getI64IntegerAttr(step.range));
+                           builder.getI64IntegerAttr(step.range), /*shared_level=*/StringAttr());
   }
 }
 

@@ -61,9 +61,9 @@ static int64_t countCodeBytes(StringRef prefix, ArrayRef<LevelCode> levels,
   StringSet<> largest, smaller;
   for (const LevelCode &level : levels) {
     for (const StepInfo &step : getLargest(level))
-      largest.insert(getLevelSymbol(prefix, level.level, step.symbol));
+      largest.insert(getStepSymbol(prefix, level.level, step));
     for (const StepInfo &step : getSmaller(level))
-      smaller.insert(getLevelSymbol(prefix, level.level, step.symbol));
+      smaller.insert(getStepSymbol(prefix, level.level, step));
   }
   int64_t bytes = 0;
   for (const Bytes &object : objects) {

@@ -36,6 +36,7 @@ static StepInfo getStepInfo(kernel::StepOp step) {
   for (auto argument : step.getArgs().getAsRange<kernel::ArgAttr>())
     info.addresses.push_back(getAddress(argument));
   info.bounds = step.getBounds().vec();
+  info.sharedLevel = step.getSharedLevel().value_or("").str();
   return info;
 }
 

@@ -105,7 +105,7 @@ Constant *DescriptorBuilder::tensors(ArrayRef<TensorInfo> infos) {
 }
 
 Function *DescriptorBuilder::kernel(StringRef level, const StepInfo &step) {
-  std::string symbol = getLevelSymbol(prefix, level, step.symbol);
+  std::string symbol = getStepSymbol(prefix, level, step);
   auto *function =
       cast<Function>(module.getOrInsertFunction(symbol, getKernelType(context, step)).getCallee());
   function->setVisibility(GlobalValue::HiddenVisibility);

@@ -66,13 +66,13 @@ struct LevelPart {
 /// and are divided among the cores.
 static constexpr unsigned kInstructionsPerPart = 2048;
 
-static Error divideLevel(StringRef prefix, LevelCode &level, ArrayRef<StepInfo> prologue,
+static Error divideLevel(StringRef prefix, LevelCode &level, ArrayRef<StepInfo> shared,
                          StringSet<> &defined, const EmitOptions &options,
                          std::vector<LevelPart> &parts) {
   auto machine = createBaselineMachine(options.triple);
   if (!machine)
     return machine.takeError();
-  if (Error error = prepareLevel(prefix, level, prologue, defined, **machine))
+  if (Error error = prepareLevel(prefix, level, shared, defined, **machine))
     return error;
   Module &module = *level.code.module;
   unsigned count =
@@ -162,6 +162,20 @@ static Error checkLevels(const ProgramInfo &program, ArrayRef<LevelCode> levels)
   return Error::success();
 }
 
+/// The steps of all prologues, and those of runs whose functions several levels have.
+static std::vector<StepInfo> getSharedSteps(ArrayRef<LevelCode> levels) {
+  std::vector<StepInfo> shared;
+  for (const LevelCode &level : levels) {
+    for (const StepInfo &step : level.prologue) {
+      shared.push_back(step);
+      shared.back().sharedLevel = kPrologue;
+    }
+    copy_if(level.steps, std::back_inserter(shared),
+            [](const StepInfo &step) { return !step.sharedLevel.empty(); });
+  }
+  return shared;
+}
+
 Expected<SmallVector<char, 0>> octet::emitProgram(const ProgramInfo &program,
                                                   std::vector<LevelCode> levels,
                                                   const EmitOptions &options,
@@ -174,13 +188,11 @@ Expected<SmallVector<char, 0>> octet::emitProgram(const ProgramInfo &program,
   Expected<Bytes> runtime = compileRuntime(program, levels, options);
   if (!runtime)
     return runtime.takeError();
-  std::vector<StepInfo> prologue;
-  for (const LevelCode &level : levels)
-    append_range(prologue, level.prologue);
+  std::vector<StepInfo> shared = getSharedSteps(levels);
   StringSet<> defined;
   std::vector<LevelPart> divided;
   for (LevelCode &level : levels)
-    if (Error error = divideLevel(prefix, level, prologue, defined, options, divided))
+    if (Error error = divideLevel(prefix, level, shared, defined, options, divided))
       return error;
   std::vector<std::optional<Expected<Bytes>>> results(divided.size());
   {

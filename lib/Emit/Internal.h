@@ -24,6 +24,9 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createBaselineMachine(llvm:
 /// The symbol of a function of one level in the finished network.
 std::string getLevelSymbol(llvm::StringRef prefix, llvm::StringRef level, llvm::StringRef symbol);
 
+/// That of the function that a step calls, at this level or as one that others have, too.
+std::string getStepSymbol(llvm::StringRef prefix, llvm::StringRef level, const StepInfo &step);
+
 /// In the place of a level's name: the prefix of functions of prologues, which the finished network
 /// has once for all levels.
 inline constexpr llvm::StringLiteral kPrologue = "prologue";
@@ -70,11 +73,10 @@ private:
 };
 
 /// Gives every definition of a level's module the network's and level's prefix, hides the kernels
-/// that steps call and makes the rest internal. `prologue` has the steps of all prologues: their
-/// functions stay in the first level that has them, which are then among `defined`.
-llvm::Error prepareLevel(llvm::StringRef prefix, LevelCode &level,
-                         llvm::ArrayRef<StepInfo> prologue, llvm::StringSet<> &defined,
-                         llvm::TargetMachine &machine);
+/// that steps call and makes the rest internal. `shared` has all steps whose functions several
+/// levels may have: they stay in the first level that has them, and are then among `defined`.
+llvm::Error prepareLevel(llvm::StringRef prefix, LevelCode &level, llvm::ArrayRef<StepInfo> shared,
+                         llvm::StringSet<> &defined, llvm::TargetMachine &machine);
 
 /// The descriptor, the weights and the runtime, in a new context.
 llvm::Expected<OwnedModule> buildRuntimeModule(const ProgramInfo &program,

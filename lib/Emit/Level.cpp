@@ -16,6 +16,10 @@ std::string octet::getLevelSymbol(StringRef prefix, StringRef level, StringRef s
   return (prefix + "_" + level + "_" + symbol).str();
 }
 
+std::string octet::getStepSymbol(StringRef prefix, StringRef level, const StepInfo &step) {
+  return getLevelSymbol(prefix, step.sharedLevel.empty() ? level : step.sharedLevel, step.symbol);
+}
+
 /// LLVM spills a vector register without aligning the stack for it, because it decides on the frame
 /// before it allocates registers; a 64-byte spill on a 16-byte-aligned stack costs two cache lines
 /// each time. So ask for it beforehand.
@@ -46,28 +50,29 @@ static void addRanges(Module &module, ArrayRef<StepInfo> steps) {
     }
   }
   for (auto &[argument, range] : ranges)
-    if (argument.first) // steps of prologues call functions of other levels, too
+    if (argument.first) // shared steps call functions of other levels, too
       argument.first->addParamAttrs(argument.second,
                                     AttrBuilder(module.getContext()).addRangeAttr(range));
 }
 
-/// Removes the functions of prologues that another level defines; returns the others.
-static StringSet<> takePrologue(Module &module, ArrayRef<StepInfo> prologue, StringSet<> &defined) {
-  addRanges(module, prologue);
-  StringSet<> taken;
-  for (const StepInfo &step : prologue) {
+/// Removes the shared functions that another level defines; of the others, whose they are.
+static StringMap<std::string> takeShared(Module &module, ArrayRef<StepInfo> shared,
+                                         StringSet<> &defined) {
+  addRanges(module, shared);
+  StringMap<std::string> taken;
+  for (const StepInfo &step : shared) {
     Function *function = module.getFunction(step.symbol);
     if (!function || function->isDeclaration() || taken.contains(step.symbol))
       continue;
     if (defined.insert(step.symbol).second)
-      taken.insert(step.symbol);
+      taken[step.symbol] = step.sharedLevel;
     else
       function->deleteBody();
   }
   return taken;
 }
 
-Error octet::prepareLevel(StringRef prefix, LevelCode &level, ArrayRef<StepInfo> prologue,
+Error octet::prepareLevel(StringRef prefix, LevelCode &level, ArrayRef<StepInfo> shared,
                           StringSet<> &defined, TargetMachine &machine) {
   Module &module = *level.code.module;
   module.setModuleIdentifier(prefix);
@@ -75,20 +80,22 @@ Error octet::prepareLevel(StringRef prefix, LevelCode &level, ArrayRef<StepInfo>
   module.setTargetTriple(machine.getTargetTriple());
   module.setDataLayout(machine.createDataLayout());
 
-  addRanges(module, level.steps);
-  StringSet<> kernels, shared = takePrologue(module, prologue, defined);
-  for (const StepInfo &step : level.steps)
-    kernels.insert(step.symbol);
+  std::vector<StepInfo> steps;
+  copy_if(level.steps, std::back_inserter(steps),
+          [](const StepInfo &step) { return step.sharedLevel.empty(); });
+  addRanges(module, steps);
+  StringMap<std::string> kernels = takeShared(module, shared, defined);
+  for (const StepInfo &step : steps)
+    kernels[step.symbol] = level.level;
   for (GlobalValue &value : module.global_values()) {
     if (value.isDeclaration())
       continue;
-    bool isShared = shared.contains(value.getName()),
-         isKernel = isShared || kernels.contains(value.getName());
+    auto kernel = kernels.find(value.getName());
+    bool isKernel = kernel != kernels.end();
     value.setLinkage(isKernel ? GlobalValue::ExternalLinkage : GlobalValue::InternalLinkage);
     value.setVisibility(isKernel ? GlobalValue::HiddenVisibility : GlobalValue::DefaultVisibility);
     value.setDSOLocal(true);
-    value.setName(
-        getLevelSymbol(prefix, isShared ? kPrologue.str() : level.level, value.getName()));
+    value.setName(getLevelSymbol(prefix, isKernel ? kernel->second : level.level, value.getName()));
     if (auto *function = dyn_cast<Function>(&value)) {
       prepareFunction(*function);
       if (!isKernel) // Functions are code that kernels share instead of holding copies.

@@ -84,8 +84,9 @@ Error octet::checkSteps(const ProgramInfo &program, const LevelCode &level) {
 }
 
 bool StepInfo::operator==(const StepInfo &other) const {
-  return std::tie(symbol, range, name, addresses, bounds) ==
-         std::tie(other.symbol, other.range, other.name, other.addresses, other.bounds);
+  return std::tie(symbol, range, name, addresses, bounds, sharedLevel) ==
+         std::tie(other.symbol, other.range, other.name, other.addresses, other.bounds,
+                  other.sharedLevel);
 }
 
 size_t LevelCode::countSteps(size_t bucket) const {

@@ -65,9 +65,9 @@ func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}) {
 // -----
 
 // Sums below zero give the zero point: an FMA scales sums that are floats from 2^23 on, and what it overwrites is loaded for each.
-!x = tensor<1x32x!quant.uniform<u8:f32, 0.5:128>>
-!w = tensor<16x32x!quant.uniform<i8:f32, 0.5>>
-!y = tensor<1x16x!quant.uniform<u8:f32, 0.5>>
+!x = tensor<4x8x!quant.uniform<u8:f32, 0.5:128>>
+!w = tensor<16x8x!quant.uniform<i8:f32, 0.5>>
+!y = tensor<4x16x!quant.uniform<u8:f32, 0.5>>
 
 // CHECK-LABEL: module @i8mm
 // CHECK-COUNT-4: kernel.reload {{.*}} : memref<{{.*}}xi32{{.*}}>, vector<4xi32>
@@ -75,7 +75,7 @@ func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}) {
 // CHECK-COUNT-4: kernel.reload {{.*}} : memref<{{.*}}xf32{{.*}}>, vector<4xf32>
 // CHECK: math.fma
 func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}) {
-  %w = nn.constant dense<1> : tensor<16x32xi8> -> !w
+  %w = nn.constant dense<1> : tensor<16x8xi8> -> !w
   %0 = nn.linear %x, %w : (!x, !w) -> !y
   return %0 : !y
 }
@@ -83,12 +83,33 @@ func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}) {
 // -----
 
 // Sums below zero are stored as well: they are converted before they are scaled.
-!x = tensor<1x32x!quant.uniform<u8:f32, 0.5:128>>
-!w = tensor<16x32x!quant.uniform<i8:f32, 0.5>>
-!y = tensor<1x16x!quant.uniform<u8:f32, 0.5:1>>
+!x = tensor<4x8x!quant.uniform<u8:f32, 0.5:128>>
+!w = tensor<16x8x!quant.uniform<i8:f32, 0.5>>
+!y = tensor<4x16x!quant.uniform<u8:f32, 0.5:1>>
 
 // CHECK-LABEL: module @i8mm
 // CHECK: kernel.dot4 {{.*}} signed
+// CHECK-NOT: math.fma
+// CHECK: arith.subf
+// CHECK: arith.mulf
+func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}) {
+  %w = nn.constant dense<1> : tensor<16x8xi8> -> !w
+  %0 = nn.linear %x, %w : (!x, !w) -> !y
+  return %0 : !y
+}
+
+// -----
+
+// One pixel has nothing to load again: its kernel is that of level dotprod.
+!x = tensor<1x32x!quant.uniform<u8:f32, 0.5:128>>
+!w = tensor<16x32x!quant.uniform<i8:f32, 0.5>>
+!y = tensor<1x16x!quant.uniform<u8:f32, 0.5>>
+
+// CHECK-LABEL: module @i8mm
+// CHECK-NOT: kernel.reload
+// CHECK-NOT: math.fma
+// CHECK: kernel.dot4 {{.*}} signed
+// CHECK-NOT: kernel.reload
 // CHECK-NOT: math.fma
 // CHECK: arith.subf
 // CHECK: arith.mulf

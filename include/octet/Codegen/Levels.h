@@ -47,6 +47,9 @@ struct CpuLevel {
   /// Kernels of products, too, become one where they differ in bounds only:
   /// less code, some percent slower.
   bool mergesKernels = false;
+  /// Kernels that other such levels have as well are one function: features are instructions that
+  /// kernels ask for, and the compiler makes the same of everything else.
+  bool sharesKernels = false;
   /// Libraries have it without being told so. Each level makes them larger.
   bool isDefault = true;
 

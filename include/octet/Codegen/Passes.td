@@ -129,4 +129,16 @@ def LowerKernelPass : Pass<"octet-lower-kernel", "::mlir::ModuleOp"> {
     "::mlir::vector::VectorDialect"];
 }
 
+def ShareKernelsPass : Pass<"octet-share-kernels", "::mlir::ModuleOp"> {
+  let summary = "kernel functions that several CPU levels have are the same function";
+  let description = [{
+    Of the nested modules whose levels share kernels (`sharesKernels` in Levels.def), functions in LLVM dialect whose code is equal
+    get the same name, the target features of the last such level, which are enough for them, and the core for which one of them is
+    scheduled. Their steps say the level (`of`), and a library has them once. Left as they are: functions that need other symbols.
+    Source: `docs/rationale/aarch64.md`.
+  }];
+  let statistics = [Statistic<"numShared", "num-shared", "functions that several levels have">];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 #endif // OCTET_CODEGEN_PASSES_TD

@@ -66,6 +66,8 @@ struct StepInfo {
   std::string name;
   std::vector<StepAddress> addresses = {};
   std::vector<int64_t> bounds = {};
+  /// Of a function that several levels have, with the same symbol: the last of them, or empty.
+  std::string sharedLevel = {};
 
   bool operator==(const StepInfo &other) const;
 };

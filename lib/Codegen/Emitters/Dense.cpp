@@ -66,13 +66,15 @@ bool DenseKernel::addArguments() {
     if (failed(values) || failed(bias) || failed(getAddends(fused)))
       return false;
     addWeights();
-    QuantParams params = products.getInputParams(getTensorType(in));
     int64_t outputsPerGroup = outputs / (shape.groups * shape.filterGroups);
-    auto sums = makeInitialSums(outputs, params, *values, *bias, channels,
-                                shape.kernelRows * shape.kernelColumns, outputsPerGroup);
-    shifted = ShiftedSums(fused, emitter.getLevel());
-    shifted.addTo(sums);
-    initial = signature.addParameters(sums, block);
+    auto makeSums = [&](const TileProducts &by) {
+      return makeInitialSums(outputs, by.getInputParams(getTensorType(in)), *values, *bias,
+                             channels, shape.kernelRows * shape.kernelColumns, outputsPerGroup);
+    };
+    shifted = ShiftedSums(fused, emitter.getLevel(), /*isRepeated=*/shape.pixels() > 1);
+    initial = shifted ? shifted.addSums(signature, makeSums(products),
+                                        makeSums(*emitter.getLevel().products), block)
+                      : signature.addParameters(makeSums(products), block);
   } else {
     auto sums = getBiasValues<float>(fused);
     if (failed(nn::getConstantValues<float>(filter)) || failed(sums))
@@ -142,7 +144,8 @@ void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, const Origin &orig
   SmallVector<Value> positions = getPositions(b, origin, firstPanel, panels);
   auto loadInitialSums = [&](int64_t panel) { return b.load(args[initial], positions[panel]); };
   // Sums that are the initial ones as they lie are loaded for each vector of pixels.
-  bool reloads = b.level.reloadsOperands && shape.isInteger && products.vectorsPerSum() == 1;
+  bool reloads = b.level.reloadsOperands && shape.isInteger && shape.pixels() > 1 &&
+                 products.vectorsPerSum() == 1;
   // Integer sums begin with the bias, float sums end with it.
   SmallVector<Value> acc, tileAcc;
   for (int64_t p = 0; p < panels && !reloads; ++p)

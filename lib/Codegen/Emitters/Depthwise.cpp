@@ -107,8 +107,8 @@ bool DepthwiseKernel::addArguments() {
   auto sums = makeInitialSums(shape.channels, params, *values, *bias, 1,
                               shape.kernelRows * shape.kernelColumns, 1);
   ShiftedSums shifted(fused, emitter.getLevel());
-  shifted.addTo(sums);
-  initial = signature.addParameters(sums, shape.parameterBlock());
+  initial = shifted ? shifted.addSums(signature, sums, sums, shape.parameterBlock())
+                    : signature.addParameters(sums, shape.parameterBlock());
   epilogue.emplace(fused, signature, shape.parameterBlock(), shifted);
   if (shape.kind == BlockKind::rows8)
     epilogue->readRepeated(shape.blockSize());

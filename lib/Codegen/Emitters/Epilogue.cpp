@@ -152,7 +152,8 @@ void Epilogue::addMultipliers() {
   if (shifted.beginsAtLeast()) {
     auto products =
         llvm::map_to_vector(factors, [](float factor) { return -ShiftedSums::kLeast * factor; });
-    leastProducts = signature.addParameters(ArrayRef<float>(products), block);
+    leastProducts = block ? signature.addLeastProducts()
+                          : signature.addParameters(ArrayRef<float>(products), block);
   }
   if (fused.dynamic)
     filterSums = signature.addParameters(getFilterSums(filter), block);

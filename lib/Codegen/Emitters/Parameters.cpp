@@ -9,9 +9,14 @@
 // in as few bytes as an array of them needs, and no reciprocals. A model gets arrays of four bytes
 // a value in the order of lanes, whole blocks of them, so that kernels load vectors.
 //
+// Levels whose sums are the bits of floats (ShiftedSums) hold them without these, so that they are
+// short. What one such level's sums have beyond another's is behind all arrays, in front of which
+// both levels' bytes are the same, and in the library once.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Packing.h"
+#include "ShiftedSums.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -19,11 +24,24 @@ using namespace octet;
 using namespace octet::codegen;
 
 /// The source of an array's values: stored integers, of as many bytes as the number says (floats
-/// are kFull), or the reciprocals of the floats before them and the rests of these.
-enum Kind : int64_t { kByte = 1, kHalf = 2, kTriple = 3, kFull = 4, kReciprocal, kReciprocalRest };
+/// are kFull), or the reciprocals of the floats before them, the rests of these, or products of the
+/// floats with -2^23. Beyond kShifted, integers to which KernelBuilder::kMiddleBits are added;
+/// beyond kBeyond, those that times ParameterArrays::kBeyondUnit are added to the first array.
+enum Kind : int64_t {
+  kByte = 1,
+  kHalf = 2,
+  kTriple = 3,
+  kFull = 4,
+  kReciprocal,
+  kReciprocalRest,
+  kLeastProduct,
+  kShifted = 8,
+  kBeyond = 12
+};
 
-/// A step takes the kinds of its arrays as digits of a bound.
+/// A step takes the kinds of its arrays as digits of a bound, of 32 bits with its sign.
 static constexpr int64_t kKinds = 16;
+static constexpr size_t kMostArrays = 8;
 
 /// How few bytes hold all of the integers: one without a sign, two, three or four with it.
 static Kind getKind(ArrayRef<int32_t> values) {
@@ -37,17 +55,21 @@ static Kind getKind(ArrayRef<int32_t> values) {
 
 void ParameterArrays::addArray(int64_t kind, int64_t channels) {
   assert((this->channels == 0 || this->channels == channels) && "expected one value a channel");
-  assert(numArrays < 8 && "the kinds do not fit into a bound of 32 bits");
+  assert(arrays.size() < kMostArrays && "the kinds do not fit into a bound of 32 bits");
   this->channels = channels;
-  kinds += kind << 4 * numArrays++;
+  arrays.push_back(kind);
+}
+
+void ParameterArrays::appendIntegers(ArrayRef<int32_t> perChannel, int64_t size) {
+  for (int32_t value : perChannel)
+    for (int byte = 0; byte < size; ++byte)
+      values.push_back(char(value >> 8 * byte));
 }
 
 void ParameterArrays::add(ArrayRef<int32_t> perChannel) {
   Kind kind = getKind(perChannel);
   addArray(kind, perChannel.size());
-  for (int32_t value : perChannel)
-    for (int byte = 0; byte < kind; ++byte)
-      values.push_back(char(value >> 8 * byte));
+  appendIntegers(perChannel, kind);
 }
 
 void ParameterArrays::add(ArrayRef<float> perChannel) {
@@ -59,6 +81,42 @@ void ParameterArrays::add(ArrayRef<float> perChannel) {
 void ParameterArrays::addReciprocals() {
   addArray(kReciprocal, channels);
   addArray(kReciprocalRest, channels);
+}
+
+void ParameterArrays::addLeastProducts() { addArray(kLeastProduct, channels); }
+
+void ParameterArrays::addShifted(ArrayRef<int32_t> sums, ArrayRef<int32_t> beyond) {
+  assert(arrays.empty() && "expected shifted sums to be the first array");
+  shiftedSums.assign(sums.begin(), sums.end());
+  sumsBeyond.assign(beyond.begin(), beyond.end());
+  addArray(kShifted, sums.size());
+}
+
+/// Without room for what is beyond the sums, they are stored as a whole.
+void ParameterArrays::close() {
+  numTargets = arrays.size();
+  if (shiftedSums.empty())
+    return;
+  Kind kind = getKind(shiftedSums), kindBeyond = getKind(sumsBeyond);
+  bool isZero = llvm::all_of(sumsBeyond, [](int32_t value) { return value == 0; });
+  std::vector<char> others = std::move(values);
+  values.clear();
+  if (kind < kFull && kindBeyond < kFull && (isZero || arrays.size() + 1 < kMostArrays)) {
+    arrays.front() = kShifted + kind;
+    appendIntegers(shiftedSums, kind);
+  } else {
+    isZero = true;
+    arrays.front() = kFull;
+    for (auto [sum, beyond] : llvm::zip(shiftedSums, sumsBeyond))
+      sum = (int32_t)(uint32_t)((int64_t)sum + KernelBuilder::kMiddleBits +
+                                (int64_t)beyond * kBeyondUnit);
+    appendIntegers(shiftedSums, kFull);
+  }
+  llvm::append_range(values, others);
+  if (isZero)
+    return;
+  addArray(kBeyond + kindBeyond, channels);
+  appendIntegers(sumsBeyond, kindBeyond);
 }
 
 int64_t ParameterArrays::getPositions() const { return llvm::alignTo(channels, block); }
@@ -80,6 +138,24 @@ static Value loadExtended(EmittedCode &c, Value from, Index place, Index size) {
   return arith::ShRSIOp::create(b, arith::ShLIOp::create(b, word, shift), shift);
 }
 
+/// `word`, or what `other` gives if the condition holds.
+static Value replaceIf(KernelBuilder &b, Value condition, Value word,
+                       function_ref<Value(KernelBuilder &)> other) {
+  auto either = scf::IfOp::create(
+      b, condition,
+      [&](OpBuilder &inner, Location loc) {
+        KernelBuilder then(loc, inner, b.level);
+        scf::YieldOp::create(then, other(then));
+      },
+      [&](OpBuilder &inner, Location loc) { scf::YieldOp::create(inner, loc, word); });
+  return either.getResult(0);
+}
+
+static Value isBeyond(Index kind, int64_t other) {
+  return arith::CmpIOp::create(kind.builder(), arith::CmpIPredicate::ugt, kind,
+                               kind.constant(other));
+}
+
 /// 1 / x in f32, or what that leaves out of 1 / x; the bits of both.
 static Value invert(KernelBuilder &b, Value word, Value isReciprocal) {
   Value x = b.bitcast(word, b.getF32Type()), reciprocal = b.div(b.constF(1), x);
@@ -92,10 +168,27 @@ static Value invert(KernelBuilder &b, Value word, Value isReciprocal) {
   return b.bitcast(arith::SelectOp::create(b, isReciprocal, reciprocal, rest), b.getI32Type());
 }
 
+/// What the float is times -2^23; its bits.
+static Value getLeastProduct(KernelBuilder &b, Value word) {
+  Value product = b.mul(b.bitcast(word, b.getF32Type()), b.constF(-ShiftedSums::kLeast));
+  return b.bitcast(product, b.getI32Type());
+}
+
+/// Writes a value beyond kShifted: to its place, or beyond kBeyond to that of the first array.
+static Value shift(KernelBuilder &b, Value word, Value isMore, Value to, Index position) {
+  auto select = [&](Value yes, Value no) -> Value {
+    return arith::SelectOp::create(b, isMore, yes, no);
+  };
+  Value factor = select(b.constI(ParameterArrays::kBeyondUnit), b.constI(1)),
+        before = select(b.load(to, position), b.constI(KernelBuilder::kMiddleBits));
+  return b.add(b.mul(word, factor), before);
+}
+
 /// Bounds: channels, block, arrays, their kinds. `from` [array][channel], `to` [array][position].
 static void writeParameters(EmittedCode &c, Value from, Value to, ArrayRef<Index> bounds,
                             Index begin, Index end) {
   KernelBuilder &b = c.b;
+  const bool hasShifts = b.level.convertsByAdding;
   Index channels = bounds[0], block = bounds[1], arrays = bounds[2];
   Index positions = (channels + block - 1) / block * block;
   c.loop(begin, end, [&](Index position) {
@@ -103,32 +196,48 @@ static void writeParameters(EmittedCode &c, Value from, Value to, ArrayRef<Index
     b.loop(
         c.index(0), arrays, 1, {bounds[3], c.index(0), position}, [&](Value, ValueRange carried) {
           Index kinds(b, carried[0]), source(b, carried[1]), target(b, carried[2]);
-          Index kind = kinds % kKinds, size = c.min(kind, c.index(kFull));
-          Value isReciprocal = kind == kReciprocal;
-          Value inverts = arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, kind, size);
-          source = source - c.select(inverts, channels * 4, c.index(0));
+          Index kind = kinds % kKinds, size = c.min(kind, c.index(kFull)), place = target;
+          Value isReciprocal = kind == kReciprocal, isShifted, isMore;
+          if (hasShifts) {
+            isShifted = isBeyond(kind, kShifted);
+            isMore = isBeyond(kind, kBeyond);
+            kind = c.select(isShifted, kind & 3, kind);
+            size = c.min(kind, c.index(kFull));
+            place = c.select(isMore, position, target);
+          }
+          Value derives = arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, kind, size);
+          source = source - c.select(derives, channels * 4, c.index(0));
           Value word = loadExtended(c, from, source + channel * size, size);
           // Integers, read as floats, may take long to divide.
-          auto inverse = scf::IfOp::create(
-              b, inverts,
-              [&](OpBuilder &inner, Location loc) {
-                KernelBuilder then(loc, inner, b.level);
-                scf::YieldOp::create(then, invert(then, word, isReciprocal));
-              },
-              [&](OpBuilder &inner, Location loc) { scf::YieldOp::create(inner, loc, word); });
-          b.store(inverse.getResult(0), to, target);
+          word = replaceIf(b, derives, word, [&](KernelBuilder &then) {
+            Value inverse = invert(then, word, isReciprocal);
+            if (!hasShifts)
+              return inverse;
+            return arith::SelectOp::create(then, kind == kLeastProduct, getLeastProduct(then, word),
+                                           inverse)
+                .getResult();
+          });
+          if (hasShifts)
+            word = replaceIf(b, isShifted, word, [&](KernelBuilder &then) {
+              return shift(then, word, isMore, to, position);
+            });
+          b.store(word, to, place);
           return SmallVector<Value>{kinds / kKinds, source + channels * size, target + positions};
         });
   });
 }
 
-KernelArgument ParameterArrays::prepare(ProgramEmitter &emitter) const {
+KernelArgument ParameterArrays::prepare(ProgramEmitter &emitter) {
+  close();
   KernelArgument source = emitter.getWeights<int8_t>(
       "parameters/" + std::string(values.begin(), values.end()),
       [&] { return std::vector<int8_t>(values.begin(), values.end()); }, OCTET_WEIGHTS_UNIT);
-  int64_t positions = getPositions();
-  auto target = MemRefType::get({positions * numArrays}, emitter.getBuilder().getI32Type());
-  return emitter.prepare(
-      {"write_parameters", source, target, {channels, block, numArrays, kinds}, positions},
-      writeParameters);
+  int64_t positions = getPositions(), numArrays = arrays.size(), kinds = 0;
+  for (int64_t kind : llvm::reverse(arrays))
+    kinds = kinds * kKinds + kind;
+  auto target = MemRefType::get({positions * numTargets}, emitter.getBuilder().getI32Type());
+  StringRef name =
+      emitter.getLevel().convertsByAdding ? "write_shifted_parameters" : "write_parameters";
+  return emitter.prepare({name, source, target, {channels, block, numArrays, kinds}, positions},
+                         writeParameters);
 }

@@ -21,7 +21,7 @@ static bool dropsNegativeSums(const QuantParams &out, ArrayRef<float> multiplier
          llvm::all_of(multipliers, [](float multiplier) { return multiplier < kMost; });
 }
 
-ShiftedSums::ShiftedSums(const FusedOp &fused, const CpuLevel &level) {
+ShiftedSums::ShiftedSums(const FusedOp &fused, const CpuLevel &level, bool isRepeated) {
   Value input = fused.getInput(), filter = fused.getOuter(fused.product->getOperand(1));
   auto weights = nn::getConstantValues<int8_t>(filter);
   auto bias = getBiasValues<int32_t>(fused);
@@ -47,8 +47,8 @@ ShiftedSums::ShiftedSums(const FusedOp &fused, const CpuLevel &level) {
       return;
     }
   }
-  dropsNegative =
-      level.reloadsOperands && !adds && !hasMiddles() && dropsNegativeSums(out, multipliers);
+  dropsNegative = level.reloadsOperands && isRepeated && !adds && !hasMiddles() &&
+                  dropsNegativeSums(out, multipliers);
   for (int64_t &offset : offsets)
     offset += dropsNegative ? kLeastBits - KernelBuilder::kMiddleBits : 0;
 }
@@ -83,6 +83,27 @@ bool ShiftedSums::hasMiddles() const {
 void ShiftedSums::addTo(MutableArrayRef<int32_t> initialSums) const {
   for (auto [sum, offset] : llvm::zip(initialSums, offsets))
     sum = (int32_t)(uint32_t)(sum + offset);
+}
+
+int ShiftedSums::addSums(Signature &signature, std::vector<int32_t> sums,
+                         std::vector<int32_t> signedSums, int64_t block) const {
+  addTo(sums);
+  if (!block)
+    return signature.addParameters(ArrayRef<int32_t>(sums), block);
+  constexpr int32_t kUnit = ParameterArrays::kBeyondUnit,
+                    kLower = KernelBuilder::kMiddleBits - kLeastBits;
+  static_assert(kLower % kUnit == 0);
+  addTo(signedSums);
+  std::vector<int32_t> beyond;
+  for (auto [sum, signedSum] : llvm::zip(sums, signedSums)) {
+    beyond.push_back((int32_t)((uint32_t)sum - (uint32_t)signedSum) / kUnit);
+    signedSum = (int32_t)((uint32_t)signedSum - KernelBuilder::kMiddleBits);
+    if (!dropsNegative)
+      continue;
+    beyond.back() -= kLower / kUnit;
+    signedSum += kLower;
+  }
+  return signature.addShifted(signedSums, beyond, block);
 }
 
 void ShiftedSums::replaceMultipliers(MutableArrayRef<float> multipliers) const {

@@ -29,7 +29,8 @@ struct ShiftedSums {
 
   /// Nothing is shifted, as at levels that convert otherwise.
   ShiftedSums() = default;
-  ShiftedSums(const FusedOp &fused, const CpuLevel &level);
+  /// `isRepeated`: a tile has several of them, which begin alike.
+  ShiftedSums(const FusedOp &fused, const CpuLevel &level, bool isRepeated = true);
 
   explicit operator bool() const { return !offsets.empty(); }
   static constexpr float kLeast = 0x1p23f;
@@ -40,12 +41,16 @@ struct ShiftedSums {
   bool hasMiddles() const;
   /// What is taken off each channel's floats.
   llvm::ArrayRef<float> getMiddles() const { return middles; }
-  void addTo(llvm::MutableArrayRef<int32_t> initialSums) const;
+  /// Adds an argument for initial sums, which are shifted. `signedSums` are those of signed input,
+  /// which the library holds for all levels.
+  int addSums(Signature &signature, std::vector<int32_t> sums, std::vector<int32_t> signedSums,
+              int64_t block) const;
   void replaceMultipliers(llvm::MutableArrayRef<float> multipliers) const;
   /// The largest |fma(sum, multiplier[c], addend[c])|; no addends are zeros.
   float getProductBound(llvm::ArrayRef<float> multipliers, llvm::ArrayRef<float> addends) const;
 
 private:
+  void addTo(llvm::MutableArrayRef<int32_t> sums) const;
   bool add(int64_t low, int64_t high, bool isBelow, bool isAbove);
 
   llvm::SmallVector<int64_t> offsets; ///< of each channel

@@ -72,6 +72,17 @@ int Signature::addTensor(RankedTensorType type, int memory, Parameters parameter
   return tensors.size() - 1;
 }
 
+int Signature::addShifted(ArrayRef<int32_t> sums, ArrayRef<int32_t> beyond, int64_t block) {
+  assert(!parameters && "expected shifted sums to be the first parameters");
+  parameters.emplace(block).addShifted(sums, beyond);
+  return addArray(emitter.getBuilder().getI32Type());
+}
+
+int Signature::addLeastProducts() {
+  parameters->addLeastProducts();
+  return addArray(emitter.getBuilder().getF32Type());
+}
+
 int Signature::addReciprocals(ArrayRef<float> perChannel, int64_t block) {
   if (block) {
     parameters->addReciprocals();

@@ -41,6 +41,9 @@ public:
   int addParameters(llvm::ArrayRef<float> perChannel, int64_t block) {
     return addPerChannel(perChannel, block);
   }
+  /// ParameterArrays::addShifted and addLeastProducts, of lanes in blocks.
+  int addShifted(llvm::ArrayRef<int32_t> sums, llvm::ArrayRef<int32_t> beyond, int64_t block);
+  int addLeastProducts();
   /// The same for both parts of the reciprocals (numerics::reciprocalRest) of the floats that were
   /// added last; returns the number of the first, behind which the other is.
   int addReciprocals(llvm::ArrayRef<float> perChannel, int64_t block);

@@ -258,3 +258,61 @@ TEST(Orders, ParametersOfEverySize) {
     EXPECT_EQ(floats[16 * 6 + channel], numerics::reciprocalRest(value));
   }
 }
+
+/// Sums are the bits of floats, and those of unsigned input differ from the library's by multiples
+/// of 128: of two bytes, of three, or without room for them.
+TEST(Orders, ShiftedSums) {
+  PreparedWeights prepared("i8mm");
+  const std::vector<float> factors = {3.0f, 0.25f};
+  struct Case {
+    std::vector<int32_t> sums, beyond;
+    int otherArrays;
+    KernelArgument argument;
+  };
+  std::vector<Case> cases = {{{-7, 200}, {0, 0}, 0, {}},
+                             {{100000, -5}, {300, -32768}, 1, {}},
+                             {{-4000000, 1}, {1, 40000}, 2, {}},
+                             {{1 << 24, 1}, {1, 2}, 0, {}},
+                             {{9, 1}, {1, -2}, 5, {}}};
+  for (Case &c : cases) {
+    ParameterArrays arrays(16);
+    arrays.addShifted(c.sums, c.beyond);
+    arrays.add(ArrayRef<float>(factors));
+    arrays.addLeastProducts();
+    for (int i = 0; i < c.otherArrays; ++i)
+      arrays.add(ArrayRef<int32_t>{i, 1000 * i});
+    c.argument = arrays.prepare(*prepared.emitter);
+  }
+  for (const Case &c : cases) {
+    StringRef bytes = prepared.read(c.argument);
+    ASSERT_EQ(bytes.size(), (3u + c.otherArrays) * 16 * 4);
+    auto *words = reinterpret_cast<const int32_t *>(bytes.data());
+    auto *floats = reinterpret_cast<const float *>(bytes.data());
+    for (size_t channel : {0, 1}) {
+      EXPECT_EQ(words[channel],
+                0x4b400000 + c.sums[channel] + ParameterArrays::kBeyondUnit * c.beyond[channel]);
+      EXPECT_EQ(floats[16 + channel], factors[channel]);
+      EXPECT_EQ(floats[32 + channel], factors[channel] * -0x1p23f);
+      for (int i = 0; i < c.otherArrays; ++i)
+        EXPECT_EQ(words[16 * (3 + i) + channel], channel ? 1000 * i : i);
+    }
+  }
+}
+
+/// What begins as an entry that is there is part of it.
+TEST(Orders, BeginningsOfWeightsAreShared) {
+  WeightsPool pool;
+  auto bytes = [](size_t count) {
+    return [=] {
+      std::vector<char> values(count);
+      for (size_t i = 0; i < count; ++i)
+        values[i] = (char)i;
+      return values;
+    };
+  };
+  int64_t other = pool.add("other", [] { return std::vector<char>(4, 99); }, 4);
+  int64_t longer = pool.add("longer", bytes(200), 4);
+  EXPECT_NE(longer, other);
+  EXPECT_EQ(pool.add("shorter", bytes(150), 4), longer);
+  EXPECT_NE(pool.add("longest", bytes(201), 4), longer);
+}

@@ -24,7 +24,7 @@ static DialectRegistry makeRegistry() {
   return registry;
 }
 
-PreparedWeights::PreparedWeights() : context(makeRegistry()) {
+PreparedWeights::PreparedWeights(StringRef levelName) : context(makeRegistry()) {
   context.loadDialect<arith::ArithDialect, func::FuncDialect, memref::MemRefDialect, nn::NNDialect,
                       scf::SCFDialect, kernel::KernelDialect>();
   OpBuilder builder(&context);
@@ -37,7 +37,7 @@ PreparedWeights::PreparedWeights() : context(makeRegistry()) {
   program = kernel::ProgramOp::create(builder, loc, "main", "reference", 0, 0, 0, none, none,
                                       ElementsAttr(), DictionaryAttr());
   program.getBody().emplaceBlock();
-  emitter = std::make_unique<codegen::ProgramEmitter>(level, pool, *lookupCpuLevel("reference"),
+  emitter = std::make_unique<codegen::ProgramEmitter>(level, pool, *lookupCpuLevel(levelName),
                                                       codegen::Merging::byRow);
   emitter->beginProgram(program, plan);
 }

@@ -16,7 +16,8 @@ namespace octet::test {
 /// A library that only prepares weights: its prologue is emitted, compiled and run.
 class PreparedWeights {
 public:
-  PreparedWeights();
+  /// The prologue is that of this level; it runs everywhere.
+  explicit PreparedWeights(llvm::StringRef level = "reference");
 
   /// A constant of signed bytes.
   nn::ConstantOp addConstant(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int8_t> values);

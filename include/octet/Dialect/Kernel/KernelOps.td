@@ -100,14 +100,15 @@ def Kernel_StepOp : Kernel_Op<"step", [HasParent<"ProgramOp">]> {
   let description = [{
     Calls `kernel(args..., bounds..., begin, end)` for sub-ranges that cover [0, `range`) once, in any order and on any
     thread. `bounds` are the sizes and strides that a kernel of several shapes takes as arguments (`octet-merge-kernels`).
-    `octet.origin` carries the operator's name. `kernel` is a function of as many memrefs as there are `args` and as many
+    `octet.origin` carries the operator's name. `of`: other levels have the kernel, too, with the same name, and this is
+    the last of them (`octet-share-kernels`). `kernel` is a function of as many memrefs as there are `args` and as many
     indices as there are `bounds`, and two. Errors: `args` that are no addresses; when the library is emitted, a kernel with
     another signature, a range that is not 1 to 2^31 - 1, a bound of more than 32 bits. Source: `octet_step_record` in
     records.h.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, TypedArrayAttrBase<Kernel_ArgAttr, "addresses">:$args,
-      DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$bounds, I64Attr:$range);
-  let assemblyFormat = "$kernel $args (`bounds` $bounds^)? `range` $range attr-dict";
+      DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$bounds, I64Attr:$range, OptionalAttr<StrAttr>:$shared_level);
+  let assemblyFormat = "$kernel $args (`bounds` $bounds^)? `range` $range (`of` $shared_level^)? attr-dict";
 }
 
 //===----------------------------------------------------------------------===//
