@@ -50,8 +50,8 @@ measureInputs(ModuleOp network, const Layers &layers, const MeasureContext &cont
         /*range=*/nullptr, /*eps=*/nullptr, /*reduce_range=*/false,
         layer.getProduct().getInputChannelAxis());
     // The network's inputs have no operator that could be tapped.
-    taps.push_back(
-        {nn::ReshapeOp::create(builder, op->getLoc(), value.getType(), value), observer});
+    taps.push_back({nn::ReshapeOp::create(builder, op->getLoc(), value.getType(), value), observer,
+                    /*offsetAxis=*/std::nullopt});
   }
   return measureFloat(*copy, taps, context);
 }

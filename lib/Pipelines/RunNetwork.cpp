@@ -137,7 +137,7 @@ llvm::Error octet::runInParallel(unsigned threads, size_t count,
   auto runEvery = [&](size_t first, size_t step) {
     for (size_t i = first; i < count; i += step)
       if (llvm::Error error = run(i)) {
-        std::lock_guard lock(mutex);
+        std::lock_guard<std::mutex> lock(mutex);
         errors[i] = llvm::toString(std::move(error));
         return;
       }

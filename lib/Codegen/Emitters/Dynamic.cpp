@@ -125,9 +125,10 @@ static TensorView viewRows(TensorView view, bool asOneRow) {
 /// The dimension whose elements lie side by side, of which a tensor has one scale: the channels of
 /// images. The last one of a scalar or of a tensor with a scale for each row.
 static int64_t getLaneAxis(RankedTensorType type, bool isPerRow) {
-  ArrayRef<int64_t> steps = getStrides(type).steps;
-  auto *found = llvm::find(steps, 1);
-  return isPerRow || found == steps.end() ? type.getRank() - 1 : found - steps.begin();
+  Strides strides = getStrides(type);
+  auto *found = llvm::find(strides.steps, 1);
+  bool isLast = isPerRow || found == strides.steps.end();
+  return isLast ? type.getRank() - 1 : found - strides.steps.begin();
 }
 
 /// The same elements in another order: `axis` is the last dimension.
