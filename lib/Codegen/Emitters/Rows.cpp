@@ -12,6 +12,7 @@
 
 #include "../Rows.h"
 #include "PartialBody.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -33,8 +34,9 @@ private:
   /// Some rows at a time, so that a CPU is busy while one waits for a sum.
   static constexpr int64_t kRows = 4;
   struct Row {
-    SmallVector<Value> at;              ///< the indices of its first element
-    llvm::DenseMap<Value, Value> known; ///< what there is one of for the row
+    SmallVector<Value> at; ///< the indices of its first element
+    /// What there is one of for the row, in an order that makes equal kernels equal.
+    llvm::MapVector<Value, Value> known;
   };
 
   PartialBody makeBody(ArrayRef<Operation *> ops, Value yielded);
@@ -123,7 +125,9 @@ void RowsKernel::emitRows(KernelBuilder &b, ValueRange args, MutableArrayRef<Row
     }
     for (Row &row : rows) {
       row.at.back() = b.index(0);
-      row.known[stage.op->getResult(0)] = stage.body.emit(b, args, shapeOfRows, row.at, row.known);
+      row.known[stage.op->getResult(0)] =
+          stage.body.emit(b, args, shapeOfRows, row.at,
+                          llvm::DenseMap<Value, Value>(row.known.begin(), row.known.end()));
     }
   }
   b.lanes = lanes;
