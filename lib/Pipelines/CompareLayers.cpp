@@ -169,7 +169,7 @@ struct CompareLayers : octet::impl::CompareLayersPassBase<CompareLayers> {
     markAllAnalysesPreserved();
     const MeasureContext &context = getAnalysis<MeasureContext>();
     const Backend *backend = getAnalysis<PolicyAnalysis>().getBackend();
-    if (!backend || failed(findLayers(getOperation(), *backend))) // says what is no network
+    if (failed(findLayers(getOperation(), backend))) // says what is no network
       return signalPassFailure();
     if (context.files.empty()) {
       getOperation().emitError("the layers are not compared: octet-compare-layers needs samples, "

@@ -138,10 +138,7 @@ struct CorrectBias : octet::impl::CorrectBiasPassBase<CorrectBias> {
 
   void runOnOperation() override {
     const MeasureContext &context = getAnalysis<MeasureContext>();
-    const Backend *backend = getAnalysis<PolicyAnalysis>().getBackend();
-    FailureOr<SmallVector<Layer, 0>> layers = failure();
-    if (backend)
-      layers = findLayers(getOperation(), *backend);
+    auto layers = findLayers(getOperation(), getAnalysis<PolicyAnalysis>().getBackend());
     if (failed(layers))
       return signalPassFailure();
     if (context.files.empty()) {

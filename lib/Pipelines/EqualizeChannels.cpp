@@ -238,10 +238,7 @@ struct EqualizeChannels : octet::impl::EqualizeChannelsPassBase<EqualizeChannels
 
   void runOnOperation() override {
     const MeasureContext &context = getAnalysis<MeasureContext>();
-    const Backend *backend = getAnalysis<PolicyAnalysis>().getBackend();
-    FailureOr<SmallVector<Layer, 0>> layers = failure();
-    if (backend)
-      layers = findLayers(getOperation(), *backend);
+    auto layers = findLayers(getOperation(), getAnalysis<PolicyAnalysis>().getBackend());
     if (failed(layers))
       return signalPassFailure();
     // Factors of one bucket would be other weights than those of the next.

@@ -15,7 +15,9 @@
 using namespace mlir;
 using namespace octet;
 
-FailureOr<SmallVector<Layer, 0>> octet::findLayers(ModuleOp module, const Backend &backend) {
+FailureOr<SmallVector<Layer, 0>> octet::findLayers(ModuleOp module, const Backend *backend) {
+  if (!backend)
+    return failure();
   auto network = module.lookupSymbol<func::FuncOp>("main");
   if (!network)
     return module.emitError("expected a network, a function 'main'");
@@ -23,7 +25,7 @@ FailureOr<SmallVector<Layer, 0>> octet::findLayers(ModuleOp module, const Backen
     return failure();
   SmallVector<Layer, 0> layers;
   for (Operation &op : network.getBody().front()) {
-    std::optional<Unit> unit = backend.matchUnit(&op);
+    std::optional<Unit> unit = backend->matchUnit(&op);
     OpOperand *weight = unit ? unit->getOperand<WeightOp>() : nullptr;
     if (!weight || !weight->get().getDefiningOp<ObserveOp>())
       continue;

@@ -87,9 +87,9 @@ struct Layer {
 };
 
 /// The layers of the network in the order of the program, or an error about a module that is no
-/// network.
+/// network. Fails without a backend, which the policy has said then.
 llvm::FailureOr<llvm::SmallVector<Layer, 0>> findLayers(mlir::ModuleOp module,
-                                                        const Backend &backend);
+                                                        const Backend *backend);
 
 /// How much the mean of each channel is greater in the float network; `tap` is one of sums.
 llvm::SmallVector<float, 0> getMeanErrors(const Tap &tap, const Measured &measured);
