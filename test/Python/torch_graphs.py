@@ -12,7 +12,7 @@ from torch.utils import _pytree as pytree
 
 LEAST_SCALE = 2.0**-23
 #: Histograms, whose bins differ (docs/deviations.md): a part of a scale, and steps of a zero point.
-NEAR_OF_HISTOGRAMS, STEPS_OF_HISTOGRAMS = 0.05, 4
+NEAR_OF_HISTOGRAMS, STEPS_OF_HISTOGRAMS = 0.08, 4
 
 
 class Recorder(torch.fx.Interpreter):
