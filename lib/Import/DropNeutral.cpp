@@ -31,7 +31,7 @@ static bool isAll(Value value, float number) {
 }
 
 namespace {
-/// x + 0, x - 0, x * 1, x / 1 -> x
+/// [N.neutral] x + 0, x - 0, x * 1, x / 1 -> x
 template <typename OpTy> struct DropNeutral : OpRewritePattern<OpTy> {
   DropNeutral(MLIRContext *context, Pass::Statistic &numDropped)
       : OpRewritePattern<OpTy>(context), numDropped(numDropped) {}

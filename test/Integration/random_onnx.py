@@ -187,7 +187,9 @@ def function(net, x):
                           "ThresholdedRelu", "Shrink", "Tan", "Sinh", "Hardmax", "Mod")
     if operator in ("Sign", "Round", "Floor", "Ceil", "ThresholdedRelu", "Shrink", "Hardmax"):
         net.add(operator, ["x"])
-    elif operator == "Tan":  # away from its poles, where the last bit of x decides
+    elif operator in ("Sin", "Cos"):  # of large numbers the last bit decides
+        net.add(operator, [net.inner("Mul", [net.inner("Softsign", [x]), f32(20)])])
+    elif operator == "Tan":  # away from its poles, as well
         net.add(operator, [net.inner("Mul", [net.inner("Tanh", [x]), f32(1.4)])])
     elif operator == "Mod":
         net.add(operator, ["x", f32(net.one_of(0.3, -1.7))], fmod=1)
