@@ -43,18 +43,17 @@ static Value makePadded(OpBuilder &builder, nn::ProductOpInterface product,
                         DequantizeDynamicOp input) {
   if (!isPadded(product))
     return input.getInput();
+  // The scale of the integers: the product may read them by another one, as files do.
   auto quantize = input.getInput().getDefiningOp<QuantizeDynamicOp>();
   ArrayRef<int64_t> pads = cast<nn::ConvOp>(product.getOperation()).getPads();
-  SmallVector<int64_t> low{0, 0, pads[0], pads[1]}, high{0, 0, pads[2], pads[3]};
-  auto type = cast<RankedTensorType>(input.getInput().getType());
-  SmallVector<int64_t> shape(type.getShape());
-  for (unsigned i = 0; i < 4; ++i)
-    shape[i] += low[i] + high[i];
   Location loc = product->getLoc();
-  Value x = nn::PadOp::create(builder, loc, RankedTensorType::get(shape, builder.getF32Type()),
-                              quantize.getInput(), low, high, llvm::APFloat(0.0f));
-  return QuantizeDynamicOp::create(builder, loc, type.clone(shape), x, input.getScale(),
-                                   input.getZeroPoint());
+  auto padded =
+      nn::createInferred<nn::PadOp>(builder, loc, builder.getF32Type(), quantize.getInput(),
+                                    ArrayRef<int64_t>{0, 0, pads[0], pads[1]},
+                                    ArrayRef<int64_t>{0, 0, pads[2], pads[3]}, llvm::APFloat(0.0f));
+  auto type = cast<RankedTensorType>(input.getInput().getType());
+  return QuantizeDynamicOp::create(builder, loc, type.clone(padded.getType().getShape()), padded,
+                                   quantize.getScale(), quantize.getZeroPoint());
 }
 
 /// Whether the product has the form [N.dynamic_product], with the proof of [N.overflow].
@@ -134,13 +133,13 @@ static void fillBody(OpBuilder &builder, GroupOp lowered, Operation *unit,
 /// The bias as what is added: a constant along the channels of a convolution's result.
 static Value makeAddend(OpBuilder &builder, Operation *unit, nn::ProductOpInterface product) {
   Value bias = getOuter(unit, product->getOperand(2));
-  auto values = nn::getConstantValues<float>(bias);
-  if (!isa<nn::ConvOp>(product) || failed(values))
+  if (!isa<nn::ConvOp>(product))
     return bias;
   std::string name = nn::getConstantName(bias.getDefiningOp<nn::ConstantOp>()).str();
   auto type = cast<RankedTensorType>(bias.getType());
   return nn::createConstant<float>(builder, bias.getLoc(), name + ".channels",
-                                   type.clone({type.getDimSize(0), 1, 1}), *values);
+                                   type.clone({type.getDimSize(0), 1, 1}),
+                                   *nn::getConstantValues<float>(bias));
 }
 
 Outcome Lowering::lowerDynamic(Operation *unit, nn::ProductOpInterface product) {
@@ -155,6 +154,9 @@ Outcome Lowering::lowerDynamic(Operation *unit, nn::ProductOpInterface product) 
     builder.setInsertionPoint(product);
     unit = product;
   }
+  if (isa<nn::ConvOp>(product) && product.getBiasOperand() &&
+      failed(nn::getConstantValues<float>(getOuter(unit, product->getOperand(2)))))
+    return Outcome::Bias;
   SmallVector<Value> inputs{makePadded(builder, product, input), input.getScale(),
                             input.getZeroPoint(), filter};
   SmallVector<Value> further;

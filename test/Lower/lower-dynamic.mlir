@@ -81,6 +81,28 @@ func.func @conv(%x: tensor<1x1x2x2xf32>) -> tensor<1x1x2x2xf32> {
 // -----
 
 !u = !quant.uniform<u8:f32, 1.0>
+!w = !quant.uniform<i8<-127:127>:f32, 1.0>
+
+// Sums of a file are those of the integers, whose own scale is another one.
+// CHECK-LABEL: func.func @conv_of_integers
+// CHECK: %[[RS:.*]], %[[RZ:.*]] = octet.choose_qparams
+// CHECK: %[[P:.*]] = nn.pad
+// CHECK: %[[Q:.*]] = octet.quantize_dynamic %[[P]] by %[[RS]], %[[RZ]]
+// CHECK: octet.group({{.*}} = %[[Q]], {{.*}} = %[[ONE:[a-z0-9]+]], {{.*}} = %[[RZ]],
+func.func @conv_of_integers(%x: tensor<1x1x2x2xf32>) -> tensor<1x1x2x2xf32> {
+  %w = nn.constant dense<3> : tensor<1x1x3x3xi8> -> tensor<1x1x3x3x!w>
+  %one = nn.constant dense<1.0> : tensor<f32>
+  %s, %z = octet.choose_qparams %x range [0, 255] onnx : (tensor<1x1x2x2xf32>) -> (tensor<f32>, tensor<i32>)
+  %q = octet.quantize_dynamic %x by %s, %z : (tensor<1x1x2x2xf32>, tensor<f32>, tensor<i32>) -> tensor<1x1x2x2x!u>
+  %d = octet.dequantize_dynamic %q by %one, %z : (tensor<1x1x2x2x!u>, tensor<f32>, tensor<i32>) -> tensor<1x1x2x2xf32>
+  %f = octet.dequantize %w : (tensor<1x1x3x3x!w>) -> tensor<1x1x3x3xf32>
+  %y = nn.conv %d, %f pads [1, 1, 1, 1] : (tensor<1x1x2x2xf32>, tensor<1x1x3x3xf32>) -> tensor<1x1x2x2xf32>
+  return %y : tensor<1x1x2x2xf32>
+}
+
+// -----
+
+!u = !quant.uniform<u8:f32, 1.0>
 !w = !quant.uniform<i8<-127:127>:f32, 0.1>
 
 // The sums of a convolution have elements of many rows.

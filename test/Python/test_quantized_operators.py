@@ -75,6 +75,7 @@ EXACT = {
                             dict(constants={"w": integers((2000, 4), -128, 128, np.int8)}, inputs={"x": [3, 2000]})),
     "dynamic_conv": ("q, s, z = DynamicQuantizeLinear(x)\na = ConvInteger<pads=[1,1,1,1]>(q, w, z, wz)\nf = Cast<to=1>(a)\n"
                      "y = Mul(f, s)", dict(constants=WU, inputs=IMAGE)),
+    "dynamic_conv_sums": ("q, s, z = DynamicQuantizeLinear(x)\na = ConvInteger<pads=[1,1,1,1]>(q, w, z)\ny = Cast<to=1>(a)", dict(constants=W, inputs=IMAGE)),
     "integer_conv": ("q = QuantizeLinear(x, xs, xz)\na = ConvInteger<pads=[1,1,1,1]>(q, w, xz)\nf = Cast<to=1>(a)\n"
                      "y = Mul(f, ys)", dict(constants={**A, **W}, inputs=IMAGE)),
     "integer_matmul": ("a = MatMulInteger(x, w, xz)\ny = Cast<to=1>(a)", dict(constants={**A, **M}, inputs=ROWS, types={"x": U8})),
