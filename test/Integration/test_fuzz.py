@@ -177,6 +177,15 @@ def make_model(operator):
     return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=8)
 
 
+def test_a_constant_that_is_quantized_as_a_value(tmp_path, emulator):
+    """Behind a transposition the constant is no weight: the product is that of two activations."""
+    rng = np.random.default_rng(0)
+    model = make_network('y = Einsum<equation="bij,kj->bik">(x, c)', inputs={"x": [1, 10, 6]}, constants={"c": rng.normal(size=(7, 6)).astype(np.float32)})
+    path = tmp_path / "net.onnx"
+    onnx.save(model, path)
+    assert list(fuzz.compare_int8(octet, path, *fuzz.make_feeds(model, 0), emulator)) == []
+
+
 def test_a_wrong_network_is_noticed(tmp_path):
     model, path = make_model("Relu"), tmp_path / "neg.onnx"
     onnx.save(make_model("Neg"), path)

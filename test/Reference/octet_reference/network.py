@@ -196,8 +196,8 @@ class Evaluation:
 
     def integer_product(self, node, bias_name):
         x, w = (self.quantized.get(name) for name in node.inputs[:2])
-        if x and w and node.type == "MatMul" and (w.is_activation or not self.is_linear(node)):
-            return self.product_of_activations(x, w)  # also of a constant that is quantized as a value
+        if x and w and node.type == "MatMul" and (w.values.dtype == np.uint8 or not self.is_linear(node)):
+            return self.product_of_activations(x, w)  # of a constant that is quantized as a value, too
         form = self.check_product(node, x, w, bias_name) if x and w else None
         if form is None:
             return None
