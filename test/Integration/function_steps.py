@@ -110,8 +110,7 @@ def recent(net, x):
         steps += [lambda: net.add("Swish", [x], alpha=net.one_of(0.7, 1.0, 1.702)),
                   lambda: len(shape) > 2 and scatter(net, x, shape)]
     if net.opset >= 26:
-        steps += [lambda: net.add("CumProd", [net.inner("Tanh", [x]), np.array(net.one_of(0, len(shape) - 1))], exclusive=int(net.often(0.3)), reverse=int(net.often(0.3))),
-                  lambda: net.add("BitCast", [net.inner("BitCast", [x], to=6)], to=1)]
+        steps += [lambda: net.add("CumProd", [net.inner("Tanh", [x]), np.array(net.one_of(0, len(shape) - 1))], exclusive=int(net.often(0.3)), reverse=int(net.often(0.3)))]
     steps and net.one_of(*steps)()
 
 
