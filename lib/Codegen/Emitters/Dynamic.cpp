@@ -114,14 +114,6 @@ static Value foldRowOf(KernelBuilder &b, const TensorView &x, SmallVector<Value>
   return join(b, acc, extreme);
 }
 
-/// A tensor as rows: of rank 1 at least, one row if all elements lie side by side and `asOneRow`.
-static TensorView viewRows(TensorView view, bool asOneRow) {
-  if (view.shape().empty() || (asOneRow && isRowMajor(view.type)))
-    return TensorView(view.memory, RankedTensorType::get({view.type.getNumElements()},
-                                                         view.type.getElementType()));
-  return view;
-}
-
 /// The dimension whose elements lie side by side, of which a tensor has one scale: the channels of
 /// images. The last one of a scalar or of a tensor with a scale for each row.
 static int64_t getLaneAxis(RankedTensorType type, bool isPerRow) {
@@ -131,9 +123,13 @@ static int64_t getLaneAxis(RankedTensorType type, bool isPerRow) {
   return isLast ? type.getRank() - 1 : found - strides.steps.begin();
 }
 
-/// The same elements in another order: `axis` is the last dimension.
-static TensorView moveLast(TensorView view, int64_t axis) {
-  if (axis < 0 || axis == view.type.getRank() - 1)
+/// A tensor as rows along `axis`, which becomes the last dimension: of rank 1 at least, one row if
+/// all elements lie side by side and `asOneRow`.
+static TensorView viewRows(TensorView view, bool asOneRow, int64_t axis) {
+  if (view.shape().empty() || (asOneRow && isRowMajor(view.type)))
+    return TensorView(view.memory, RankedTensorType::get({view.type.getNumElements()},
+                                                         view.type.getElementType()));
+  if (axis == view.type.getRank() - 1)
     return view;
   SmallVector<int64_t> shape(view.shape());
   std::rotate(shape.begin() + axis, shape.begin() + axis + 1, shape.end());
@@ -158,9 +154,7 @@ LogicalResult codegen::emitChooseQParams(ProgramEmitter &emitter, ChooseQParamsO
       op, kernel::Kernels::reduce, signature.arguments, op.getScale().getType().getNumElements(),
       [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
         TensorView given = signature.getTensor(input, args);
-        TensorView x = viewRows(given, /*asOneRow=*/!isPerRow);
-        if (x.shape() == given.shape())
-          x = moveLast(x, getLaneAxis(given.type, isPerRow));
+        TensorView x = viewRows(given, /*asOneRow=*/!isPerRow, getLaneAxis(given.type, isPerRow));
         SmallVector<int64_t> rows = getRows(x.shape());
         auto emitRange = [&](Value first, Value last, Value place) {
           auto extremes =
@@ -208,8 +202,7 @@ emitOverRows(ProgramEmitter &emitter, Operation *op, const kernel::KernelRow &ke
   emitter.addStep(op, kernel, signature.arguments, range,
                   [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
                     auto view = [&](int number) {
-                      return moveLast(
-                          viewRows(signature.getTensor(number, args), /*asOneRow=*/false), axis);
+                      return viewRows(signature.getTensor(number, args), /*asOneRow=*/false, axis);
                     };
                     TensorView x = view(input), y = view(result);
                     Value scales = signature.getTensor(scale, args).memory,
