@@ -252,8 +252,12 @@ struct EqualizeChannels : octet::impl::EqualizeChannelsPassBase<EqualizeChannels
       emitError(UnknownLoc::get(&getContext())) << Cause(measured.takeError());
       return signalPassFailure();
     }
+    int64_t numLayers = 0;
     for (auto [candidate, statistics] : llvm::zip_equal(candidates, *measured))
-      equalize(candidate, readRanges(statistics));
+      numLayers += equalize(candidate, readRanges(statistics));
+    numEqualized += numLayers;
+    if (context.progress.onFigure)
+      context.progress.onFigure("equalized_layers", numLayers);
   }
 
   SmallVector<Candidate, 0> findCandidates(ArrayRef<Layer> layers) {
@@ -281,10 +285,11 @@ struct EqualizeChannels : octet::impl::EqualizeChannelsPassBase<EqualizeChannels
     });
   }
 
-  void equalize(const Candidate &candidate, const Ranges &ranges) {
+  /// Whether the layer gains.
+  bool equalize(const Candidate &candidate, const Ranges &ranges) {
     std::optional<Weights> weights = Weights::get(candidate);
     if (!weights)
-      return;
+      return false;
     SmallVector<double, 0> factors = getFactors(*weights, ranges), ones(factors.size(), 1);
     SmallVector<char> extremes = getExtremes(ranges, factors);
     double scale = getScale(candidate.observer, getPlain(candidate.observer.getObserver()),
@@ -292,10 +297,10 @@ struct EqualizeChannels : octet::impl::EqualizeChannelsPassBase<EqualizeChannels
     double before = estimateError(*weights, ranges, candidate.scale, ones),
            after = estimateError(*weights, ranges, scale, factors);
     if (!(scale > 0 && after < gain * before))
-      return;
+      return false;
     insertFactors(candidate, factors, extremes);
     divideWeights(candidate, *weights, factors);
-    ++numEqualized;
+    return true;
   }
 };
 } // namespace
