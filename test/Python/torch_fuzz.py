@@ -39,7 +39,7 @@ OURS = SimpleNamespace(**{**vars(octet.torch.backend_config), **vars(octet.torch
 
 #: Units in the last place between scales of values that differ in their last bits, where a difference of nearly equal numbers or a normalization of
 #: small ones follows. `torch_fuzz_observers.py` compares observers without them.
-AMPLIFIED = 1024
+AMPLIFIED = 2048
 
 
 class LeftOut(Exception):
