@@ -256,7 +256,7 @@ struct EqualizeChannels : octet::impl::EqualizeChannelsPassBase<EqualizeChannels
     for (auto [candidate, statistics] : llvm::zip_equal(candidates, *measured))
       numLayers += equalize(candidate, readRanges(statistics));
     numEqualized += numLayers;
-    if (context.progress.onFigure)
+    if (numLayers && context.progress.onFigure)
       context.progress.onFigure("equalized_layers", numLayers);
   }
 

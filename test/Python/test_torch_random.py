@@ -81,9 +81,23 @@ def test_a_difference_is_found(compiler):
 
 
 def test_a_difference_of_observers_is_found():
+    values = [torch.tensor([-1.0, 2.0])]
     observer = torch_fuzz_observers.ao.MinMaxObserver()
-    observer(torch.tensor([-1.0, 2.0]))
+    observer(values[0])
     scale, zero = (float(x) for x in observer.calculate_qparams())
-    assert torch_fuzz_observers.differ(observer, int(zero), scale) is None
-    assert torch_fuzz_observers.differ(observer, int(zero) + 1, scale)
-    assert torch_fuzz_observers.differ(observer, int(zero), scale * (1 + 4e-7))
+    assert torch_fuzz_observers.differ(observer, values, int(zero), scale) is None
+    assert torch_fuzz_observers.differ(observer, values, int(zero) + 1, scale)
+    assert torch_fuzz_observers.differ(observer, values, int(zero), scale * (1 + 4e-7))
+
+
+def test_a_histogram_that_rounds_worse_is_found():
+    """One that differs by more than bins do may round its values as well as PyTorch's, never worse."""
+    values = [torch.linspace(-1, 2, 4096)]
+    observer = torch_fuzz_observers.ao.HistogramObserver()
+    observer(values[0])
+    scale, zero = (float(x) for x in observer.calculate_qparams())
+    assert torch_fuzz_observers.differ(observer, values, int(zero), scale * 1.04) is None
+    assert torch_fuzz_observers.differ(observer, values, int(zero), scale * 1.2)
+    observer.min_val, observer.max_val = 4 * observer.min_val, 4 * observer.max_val
+    observer._non_linear_param_search = lambda: (observer.min_val, observer.max_val)
+    assert torch_fuzz_observers.differ(observer, values, int(zero), scale) is None
