@@ -5,13 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PolicyFiles.h"
 #include "BackendJson.h"
 #include "Chains.h"
 #include "MappingJson.h"
 #include "PolicyErrors.h"
 #include "mlir/Bytecode/BytecodeReader.h"
-#include "mlir/IR/OperationSupport.h"
-#include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"
 #include "octet/Backend/Backend.h"
 #include "octet/Backend/FunctionMapping.h"
@@ -26,7 +25,7 @@
 using namespace mlir;
 using namespace octet;
 
-static const BuiltinFile *findBuiltin(StringRef name) {
+const BuiltinFile *octet::findBuiltin(StringRef name) {
   auto *found = llvm::find_if(getBuiltinFiles(), [&](auto &file) { return file.name == name; });
   return found == getBuiltinFiles().end() ? nullptr : found;
 }
@@ -79,8 +78,7 @@ static LogicalResult checkOperatorName(Operation *entry, StringRef name) {
          << quote(name) << ", which its dialect does not have" << Remedy(suggestNames(name, names));
 }
 
-/// Checks that the operators of patterns, folds, float ops and mapping entries exist.
-static LogicalResult checkOperatorNames(Operation *policy) {
+LogicalResult octet::checkOperatorNames(Operation *policy) {
   WalkResult result = policy->walk([](Operation *op) {
     if (auto entry = dyn_cast<ObjectTypeOp>(op))
       return WalkResult(checkOperatorName(op, entry.getKey()));
@@ -96,21 +94,6 @@ static LogicalResult checkOperatorNames(Operation *policy) {
 //===----------------------------------------------------------------------===//
 // Policies that include others
 //===----------------------------------------------------------------------===//
-
-static FailureOr<OwningOpRef<ModuleOp>> readMapping(Location loc, StringRef nameOrFile,
-                                                    SmallVector<std::string> &including);
-static FailureOr<OwningOpRef<ModuleOp>> readBackend(Location loc, StringRef nameOrFile,
-                                                    SmallVector<std::string> &including);
-
-/// The only policy of its kind in a file, or null with an error emitted.
-template <typename OpTy> static OpTy getOnly(ModuleOp file, StringRef where) {
-  auto ops = llvm::to_vector(file.getOps<OpTy>());
-  if (ops.size() == 1)
-    return ops.front();
-  file.emitError("expected one '")
-      << OpTy::getOperationName() << "' in " << where << ", but got " << ops.size();
-  return {};
-}
 
 /// The kind and the subject of an entry, which no other entry of the mapping has.
 static std::pair<OperationName, DictionaryAttr> getSubject(Operation &entry) {
@@ -171,8 +154,7 @@ static FailureOr<std::string> locateIncluded(Operation *policy, StringRef includ
   return name;
 }
 
-/// Adds the entries of the included mapping that are not overridden.
-static LogicalResult resolveInclusion(QConfigMappingOp mapping,
+LogicalResult octet::resolveInclusion(QConfigMappingOp mapping,
                                       SmallVector<std::string> &including) {
   if (!mapping.getIncludes())
     return success();
@@ -208,6 +190,14 @@ static bool hasDTypes(BackendOp backend, Operation &entry) {
   });
 }
 
+/// Gives a backend's recipe those places of the included one that it does not name.
+static void complete(RecipeOp recipe, RecipeOp included) {
+  if (!recipe.getBeforePrepareAttr())
+    recipe.setBeforePrepareAttr(included.getBeforePrepareAttr());
+  if (!recipe.getAfterCalibrateAttr())
+    recipe.setAfterCalibrateAttr(included.getAfterCalibrateAttr());
+}
+
 /// Adds the entries of the included backend that are not overridden and whose data types there are.
 static LogicalResult resolveInclusion(BackendOp backend, SmallVector<std::string> &including) {
   if (!backend.getIncludes())
@@ -228,7 +218,12 @@ static LogicalResult resolveInclusion(BackendOp backend, SmallVector<std::string
   BackendOp included = *(**file).getOps<BackendOp>().begin();
   auto builder = OpBuilder::atBlockEnd(&backend.getBody().front());
   SmallVector<Operation *> chains;
+  auto recipes = llvm::to_vector(backend.getBody().getOps<RecipeOp>());
   for (Operation &entry : included.getBody().front()) {
+    if (auto recipe = dyn_cast<RecipeOp>(entry); recipe && !recipes.empty()) {
+      complete(recipes.front(), recipe);
+      continue;
+    }
     StringAttr entryName = getEntryName(entry);
     Operation *other = entryName ? own.lookup({getSpace(entry), entryName}) : nullptr;
     if (other && other->getName() != entry.getName())
@@ -253,22 +248,20 @@ LogicalResult octet::resolveInclusion(BackendOp backend) {
   return ::resolveInclusion(backend, including);
 }
 
-/// A file with one backend, its inclusion resolved, but not its chains.
-static FailureOr<OwningOpRef<ModuleOp>> readBackend(Location loc, StringRef nameOrFile,
+FailureOr<OwningOpRef<ModuleOp>> octet::readBackend(Location loc, StringRef nameOrFile,
                                                     SmallVector<std::string> &including) {
   OwningOpRef<ModuleOp> file = parse(loc, kBackendKind, nameOrFile);
   auto backend = file ? getOnly<BackendOp>(*file, "a backend file") : BackendOp();
   if (!backend || failed(checkOperatorNames(backend)))
     return failure();
   including.push_back(nameOrFile.str());
-  if (failed(resolveInclusion(backend, including)))
+  if (failed(::resolveInclusion(backend, including)))
     return failure();
   including.pop_back();
   return file;
 }
 
-/// A file with one mapping, its inclusion resolved.
-static FailureOr<OwningOpRef<ModuleOp>> readMapping(Location loc, StringRef nameOrFile,
+FailureOr<OwningOpRef<ModuleOp>> octet::readMapping(Location loc, StringRef nameOrFile,
                                                     SmallVector<std::string> &including) {
   OwningOpRef<ModuleOp> file = parse(loc, "QConfig mapping", nameOrFile);
   auto mapping = file ? getOnly<QConfigMappingOp>(*file, "the file") : QConfigMappingOp();
@@ -291,109 +284,4 @@ LogicalResult octet::addMappingOfFunction(ModuleOp module, Operation *function, 
   mapping->moveBefore(module.getBody(), module.getBody()->end());
   function->setAttr(kMappingAttr, FlatSymbolRefAttr::get(mapping.getSymNameAttr()));
   return success();
-}
-
-//===----------------------------------------------------------------------===//
-// The module's policy
-//===----------------------------------------------------------------------===//
-
-static bool isSame(Operation *a, Operation *b) {
-  return OperationEquivalence::isEquivalentTo(a, b, OperationEquivalence::IgnoreLocations);
-}
-
-/// Those of the module, without the mappings that functions have as their own.
-template <typename OpTy> static SmallVector<OpTy> getPolicies(ModuleOp module) {
-  SmallVector<OpTy> policies;
-  for (OpTy op : module.getOps<OpTy>())
-    if constexpr (std::is_same_v<OpTy, QConfigMappingOp>) {
-      if (!isOfFunction(op))
-        policies.push_back(op);
-    } else {
-      policies.push_back(op);
-    }
-  return policies;
-}
-
-/// Copies a policy behind the network; an error if the module has another one.
-template <typename OpTy>
-static LogicalResult attach(ModuleOp module, OpTy policy, StringRef source) {
-  SymbolTable symbols(module);
-  SmallVector<OpTy> all = getPolicies<OpTy>(module);
-  if (!all.empty()) {
-    OpTy own = all.front();
-    if (llvm::hasSingleElement(all) && isSame(own, policy))
-      return success();
-    return module.emitError("the network was begun with ")
-           << OpTy::getOperationName() << " @" << escapeText(own.getSymName())
-           << " and cannot go on with @" << escapeText(policy.getSymName()) << " from '"
-           << escapeText(source) << "', which is another one"
-           << Remedy("omit that, or begin again with the float network");
-  }
-  if (symbols.lookup(policy.getSymName()))
-    return policy.emitError("the policy @")
-           << escapeText(policy.getSymName())
-           << " cannot be put into the module, which has a symbol of this name"
-           << Remedy("rename the policy");
-  OpBuilder::atBlockEnd(module.getBody()).clone(*policy);
-  return success();
-}
-
-/// Attaches the default mapping: the module's own with its inclusion resolved, the one in the
-/// backend's file, or the built-in one for the backend, if there is one.
-static LogicalResult attachDefaultMapping(ModuleOp module, ModuleOp backendFile,
-                                          StringRef backendPath) {
-  SmallVector<std::string> including;
-  if (!getPolicies<QConfigMappingOp>(module).empty())
-    return success();
-  if (backendFile && !backendFile.getOps<QConfigMappingOp>().empty()) {
-    auto mapping = getOnly<QConfigMappingOp>(backendFile, "the backend's file");
-    including.push_back(backendPath.str());
-    if (!mapping || failed(checkOperatorNames(mapping)) ||
-        failed(resolveInclusion(mapping, including)))
-      return failure();
-    return attach(module, mapping, backendPath);
-  }
-  auto backends = module.getOps<BackendOp>();
-  std::string name = ((*backends.begin()).getSymName() + "_default_mapping").str();
-  if (!findBuiltin(name))
-    return success();
-  auto file = readMapping(module.getLoc(), name, including);
-  return failed(file) ? failure()
-                      : attach(module, *(**file).getOps<QConfigMappingOp>().begin(), name);
-}
-
-/// Attaches the backend of a file; returns the file.
-static FailureOr<OwningOpRef<ModuleOp>> attachBackend(ModuleOp module, StringRef nameOrFile) {
-  SmallVector<std::string> including;
-  auto file = readBackend(module.getLoc(), nameOrFile, including);
-  if (failed(file))
-    return failure();
-  BackendOp backend = *(**file).getOps<BackendOp>().begin();
-  if (failed(resolveChains(backend)) || failed(attach(module, backend, nameOrFile)))
-    return failure();
-  return file;
-}
-
-LogicalResult octet::attachPolicy(ModuleOp module, StringRef backend, StringRef qconfigMapping) {
-  StringRef name = backend.empty() ? "cpu" : backend;
-  SmallVector<std::string> including;
-  for (BackendOp own : module.getOps<BackendOp>())
-    if (isUnresolved(own) && (failed(resolveInclusion(own)) || failed(resolveChains(own))))
-      return failure();
-  for (QConfigMappingOp own : module.getOps<QConfigMappingOp>())
-    if ((qconfigMapping.empty() || isOfFunction(own)) && failed(::resolveInclusion(own, including)))
-      return failure();
-  OwningOpRef<ModuleOp> backendFile;
-  if (!backend.empty() || module.getOps<BackendOp>().empty()) {
-    auto file = attachBackend(module, name);
-    if (failed(file))
-      return failure();
-    backendFile = std::move(*file);
-  }
-  if (qconfigMapping.empty())
-    return attachDefaultMapping(module, backendFile ? *backendFile : ModuleOp(), name);
-  auto file = readMapping(module.getLoc(), qconfigMapping, including);
-  return failed(file)
-             ? failure()
-             : attach(module, *(**file).getOps<QConfigMappingOp>().begin(), qconfigMapping);
 }

@@ -65,6 +65,20 @@
 // RUN: not octet-opt %t/network.mlir --octet-attach-policy=backend=%t/circle.mlir 2>&1 | FileCheck %s --check-prefix=CIRCLE
 // CIRCLE: error: 'octet.backend' op includes '{{.*}}circle.mlir', which includes this one; omit one of them
 
+// Of recipes, places that are not named are those of the included file.
+// RUN: octet-opt %t/network.mlir --octet-attach-policy=backend=%t/before.mlir | FileCheck %s --check-prefix=BEFORE
+// RUN: octet-opt %t/network.mlir --octet-attach-policy=backend=%t/after.mlir | FileCheck %s --check-prefix=AFTER
+// BEFORE-COUNT-1: octet.recipe before_prepare "octet-equalize" after_calibrate "octet-split-outliers{{.*}}octet-correct-bias"
+// BEFORE-NOT: octet.recipe
+// AFTER-COUNT-1: octet.recipe before_prepare "octet-prepare-attention" after_calibrate "octet-correct-bias"
+// AFTER-NOT: octet.recipe
+
+//--- before.mlir
+octet.backend @own includes "cpu" { octet.recipe before_prepare "octet-equalize" }
+
+//--- after.mlir
+octet.backend @own includes "cpu" { octet.recipe after_calibrate "octet-correct-bias" }
+
 //--- network.mlir
 func.func @main(%x: tensor<1x4xf32>) -> tensor<1x4xf32> { return %x : tensor<1x4xf32> }
 octet.qconfig_mapping @m { octet.global none }

@@ -180,6 +180,53 @@ def test_prepared_training_module(samples):
     assert step < 0.02  # rounded in training as in integers, but for ties and biases
 
 
+class Doubled(nn.Linear):
+    """A program's own module in place of `nn.Linear`."""
+
+    @classmethod
+    def from_float(cls, mod, use_precomputed_fake_quant=False):
+        made = cls(mod.in_features, mod.out_features)
+        made.weight, made.bias, made.precomputed = nn.Parameter(2 * mod.weight), mod.bias, use_precomputed_fake_quant
+        return made
+
+
+class Observed(Doubled):
+    @classmethod
+    def from_observed(cls, mod):
+        return cls.from_float(mod)
+
+
+class Plain(nn.ReLU):
+    @classmethod
+    def from_float(cls, mod):
+        return cls()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_modules_are_swapped_as_pytorchs_are():
+    calls = []
+
+    def swap(module, mod, *arguments, qconfig=True):
+        mod = copy.deepcopy(mod)
+        if qconfig:
+            mod.qconfig = module.get_default_qconfig("qnnpack")
+        mod.register_forward_pre_hook(lambda _, x: calls.append("before"))
+        mod.register_forward_hook(lambda _, x, y: calls.append("behind"))
+        swapped = module.swap_module(mod, *arguments)
+        return swapped is mod, type(swapped), getattr(swapped, "precomputed", None), swapped(torch.ones(2, 4)).sum().item()
+
+    torch.manual_seed(2)
+    linear = nn.Linear(4, 4)
+    parametrized = nn.utils.parametrize.register_parametrization(copy.deepcopy(linear), "weight", nn.Identity())
+    mapping = {nn.Linear: Doubled, nn.ReLU: Plain}
+    for mod, arguments, qconfig in ((linear, (mapping, {}), True), (linear, (mapping, {}, True), True), (linear, (mapping, {}), False),
+                                    (linear, (mapping, {nn.Linear: Observed}), True), (parametrized, (mapping, {}), True),
+                                    (nn.ReLU(), (mapping, {}), True), (nn.Tanh(), (mapping, {}), True)):
+        own, theirs = (swap(module, mod, *arguments, qconfig=qconfig) for module in (names, ao))
+        assert own == theirs
+    assert calls == 14 * ["before", "behind"]
+
+
 def test_default_eval_fn(samples):
     seen = []
     names.default_eval_fn(seen.append, [(1, "a"), (2, "b")])

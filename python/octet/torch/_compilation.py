@@ -3,7 +3,8 @@
 """Networks of traced modules through octet-compile: calibrated, converted, compiled; what it says is said about the user's lines."""
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import json
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
@@ -24,11 +25,12 @@ Sample = Dict[str, np.ndarray]
 @dataclass(frozen=True)
 class Policy:
     """A backend and a QConfig mapping: names of built-in ones, or texts in JSON. They are for the precision "int8"; others are "float", and
-    "as-in-file": int8 where the network is quantized."""
+    "as-in-file": int8 where the network is quantized. `equalized`: the layers of `octet-equalize-inputs`."""
 
     backend: str = "native"
     mapping: str = ""
     precision: str = "int8"
+    equalized: Tuple[str, ...] = ()
 
     def write(self, folder: Path) -> List[str]:
         if self.precision != "int8":
@@ -39,7 +41,18 @@ class Policy:
                 _write_temporary(folder / f"{option}.json", text.encode())
                 text = str(folder / f"{option}.json")
             options += [f"--{option}={text}"] if text else []
+        if self.equalized:
+            options[1] = f"--backend={self._write_recipe(folder)}"
         return options
+
+    def _write_recipe(self, folder: Path) -> Path:
+        """A backend that is the given one, whose text is in the folder already, and equalizes."""
+        is_text = self.backend.lstrip().startswith("{")
+        name, included = (json.loads(self.backend)["name"], "backend.json") if is_text else (self.backend, self.backend)
+        recipe = f"octet-equalize-inputs{{layers={','.join(self.equalized)}}}"
+        path = folder / "equalizing.mlir"
+        _write_temporary(path, f'octet.backend @{json.dumps(name)} includes {json.dumps(included)} {{ octet.recipe before_prepare "{recipe}" }}'.encode())
+        return path
 
 
 @dataclass
@@ -71,11 +84,22 @@ def _run(network: Network, source: Path, options: Sequence[str], folder: Path) -
 
 def prepare(network: Network, policy: Policy) -> Tuple[str, bytes]:
     """The prepared network as text and bytecode. Raises CompileError for what the policy does not allow."""
+    policy = replace(policy, equalized=())  # there are no samples yet
     with _temporary_folder() as folder:
         source, output = folder / "model.mlirbc", folder / "prepared.mlirbc"
         _write_temporary(source, network.bytecode)
         _run(network, source, [*policy.write(folder), "--stop-after=prepare", "-o", str(output)], folder)
         return output.with_suffix(".mlir").read_text("utf-8", "backslashreplace"), output.read_bytes()
+
+
+def list_layers(network: Network, policy: Policy) -> List[str]:
+    """The convolutions and linear layers that a policy quantizes, by their names."""
+    with _temporary_folder() as folder:
+        source, report = folder / "model.mlirbc", folder / "report.json"
+        _write_temporary(source, network.bytecode)
+        _run(network, source, [*policy.write(folder), f"--report={report}", "--stop-after=prepare", "-o", str(folder / "prepared.mlirbc")], folder)
+        rows = Report.parse(report.read_text("utf-8"))
+        return [row.name for row in rows if row.operator.split("+")[0] in ("nn.conv", "nn.linear") and row.verdict.startswith("int8")]
 
 
 def _write_calibration(folder: Path, samples: Sequence[Sample], statistics: Sequence[str]) -> List[str]:

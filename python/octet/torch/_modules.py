@@ -83,6 +83,12 @@ class Source:
     def convert(self, inputs: Sequence[Any], threads: int = 1, is_compiled: bool = True) -> Tuple[Converted, Network]:
         """Compiled code for inputs of these shapes. All shapes share the statistics of all samples."""
         network, key = self.get_network(inputs), get_key(inputs)
+        if self.policy.equalized and (self.samples or self.loaded):
+            # The factors come from the samples, and statistics are of values that were multiplied by them.
+            if set(self.samples) != {key} or self.loaded:
+                raise InputError(f"inputs of shapes {_compilation.describe(inputs)}: a module whose inputs are equalized is calibrated by calls with "
+                                 "these shapes alone; prepare it for them, or omit _equalization_config")
+            return _compilation.convert(network, self.policy, self.samples[key], [], threads, is_compiled), network
         if self.statistics is None and set(self.samples) == {key} and not self.loaded:
             converted = _compilation.convert(network, self.policy, self.samples[key], [], threads, is_compiled)
             self.statistics = [converted.statistics]

@@ -16,10 +16,10 @@ from ..errors import InputError
 from ._names import name_type
 from ._observers import is_fixed, write_observer
 
-_LEVELS = ("object_type", "module_name_regex", "module_name", "module_name_object_type_order")
+LEVELS = ("object_type", "module_name_regex", "module_name", "module_name_object_type_order")
 
 
-def _get_members(policy: Any, what: str) -> Dict[str, Any]:
+def read_members(policy: Any, what: str) -> Dict[str, Any]:
     members = policy.to_dict() if hasattr(policy, "to_dict") else policy
     if not isinstance(members, dict):
         raise InputError(f"expected a {what} or its dictionary, but got {type(policy).__name__}")
@@ -106,10 +106,10 @@ def write_mapping(qconfig_mapping: Any, prepare_custom_config: Any = None, engin
       prefix: the path of the module that the mapping is about, if that is a part of the network.
       places: the network's operators, each by its name and the path of its module; without them, expressions are matched with names.
     """
-    members = _get_members(qconfig_mapping, "QConfigMapping")
+    members = read_members(qconfig_mapping, "QConfigMapping")
     writer = _MappingWriter(members, engine or torch.backends.quantized.engine)
     result: Dict[str, Any] = {"name": "torch", "": writer.write(writer.everything, "all operators")}
-    for level in _LEVELS:
+    for level in LEVELS:
         entries = {}
         for entry in members.get(level, ()):
             keys = _write_keys(level, entry)
@@ -117,7 +117,7 @@ def write_mapping(qconfig_mapping: Any, prepare_custom_config: Any = None, engin
             entries[tuple(keys)] = [*keys, writer.write(entry[-1], place, level == "object_type")]
         result[level] = list(entries.values())
     result["module_name_regex"] = _spell_out(result["module_name_regex"], places)
-    _add_custom(result, _get_members(prepare_custom_config or {}, "PrepareCustomConfig"))
+    _add_custom(result, read_members(prepare_custom_config or {}, "PrepareCustomConfig"))
     if prefix:
         _add_prefix(result, prefix)
     return json.dumps({key: value for key, value in result.items() if value or not isinstance(value, list)}, indent=1)
@@ -172,7 +172,7 @@ def write_pattern(pattern: Any) -> Any:
 
 def write_config(config: Any) -> Dict[str, Any]:
     """A pattern's config, or its dictionary, with names in place of classes, functions, types and enumerations."""
-    members = _get_members(config, "BackendPatternConfig")
+    members = read_members(config, "BackendPatternConfig")
     patterns = ("pattern", "pattern_complex_format")
     return {key: write_pattern(value) if key in patterns else _write_value(value) for key, value in members.items()}
 
@@ -204,7 +204,7 @@ def write_backend(backend_config: Any, engine: Optional[str] = None) -> str:
       engine: PyTorch's engine, whose kernels decide about biases: those of qnnpack add integers, all others floats. By default that of
         `torch.backends.quantized`.
     """
-    members = _get_members(backend_config, "BackendConfig")
+    members = read_members(backend_config, "BackendConfig")
     configs = list(map(write_config, members.get("configs", ())))
     graphs = {_get_graph(config): config for config in reversed(configs)}
     kept = [config for config in configs if graphs[_get_graph(config)] is config]

@@ -8,6 +8,7 @@ when they are called, as the eager mode has no example inputs.
 from __future__ import annotations
 
 import copy
+import inspect
 from typing import Any, Callable, Dict, Iterable, Optional, Sequence, Tuple
 
 import torch
@@ -23,7 +24,8 @@ from .qconfig import (
 from .qconfig_mapping import QConfigMapping
 from .quantize_fx import _trace, convert_fx, make_policy
 
-__all__ = ["convert", "default_eval_fn", "prepare", "prepare_qat", "propagate_qconfig_", "quantize", "quantize_dynamic", "quantize_qat"]
+__all__ = ["convert", "default_eval_fn", "prepare", "prepare_qat", "propagate_qconfig_", "quantize", "quantize_dynamic", "quantize_qat",
+           "swap_module"]
 
 
 # ---- modules ---------------------------------------------------------------------------------------------------------------
@@ -125,6 +127,34 @@ def convert(module: nn.Module, mapping: Any = None, inplace: bool = False, remov
         raise InputError("the prepared module was never trained: call it with training data before it is converted")
     converted = convert_fx(made) if made is not None else _make_converted(Source(calibrated.graph, calibrated.policy))
     return _install(module, converted) if inplace else converted
+
+
+# ---- a program's own modules -------------------------------------------------------------------------------------------------
+def swap_module(mod: nn.Module, mapping: Dict[Any, Any], custom_module_class_mapping: Dict[Any, Any],
+                use_precomputed_fake_quant: bool = False) -> nn.Module:
+    """What a program puts in place of a module with a QConfig, with the module's hooks; the module itself where it has nothing for its class.
+
+    Args:
+      mapping: classes of modules to classes of the program's with `from_float`; Octet has none of its own.
+      custom_module_class_mapping: the same with `from_observed`, which goes first.
+    """
+    if getattr(mod, "qconfig", None) is None:
+        return mod
+    kind = nn.utils.parametrize.type_before_parametrizations(mod)
+    if kind in custom_module_class_mapping:
+        swapped = custom_module_class_mapping[kind].from_observed(mod)
+    elif kind in mapping:
+        make = mapping[kind].from_float
+        takes_choice = "use_precomputed_fake_quant" in inspect.signature(make).parameters
+        swapped = make(mod, use_precomputed_fake_quant=use_precomputed_fake_quant) if takes_choice else make(mod)
+    else:
+        return mod
+    for hook in mod._forward_pre_hooks.values():
+        swapped.register_forward_pre_hook(hook)
+    for hook in mod._forward_hooks.values():
+        swapped.register_forward_hook(hook)
+    devices = {tensor.device for tensor in (*mod.parameters(), *mod.buffers())}
+    return swapped.to(devices.pop()) if len(devices) == 1 else swapped
 
 
 # ---- in one step -------------------------------------------------------------------------------------------------------------

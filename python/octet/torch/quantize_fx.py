@@ -12,6 +12,7 @@ import torch
 from ..errors import CompileError, InputError
 from ._bucket_module import BucketModule, check_pad, make_buckets
 from ._compilation import Policy
+from ._equalization import add_equalization
 from ._fused import FusedModule
 from ._modules import CompiledModule, PreparedModule, Source
 from ._policy import write_backend, write_mapping
@@ -84,18 +85,21 @@ def prepare_fx(model: Any, qconfig_mapping: Any, example_inputs: Tuple[Any, ...]
       qconfig_mapping: a `QConfigMapping`, Octet's or PyTorch's, or the name of a built-in one ("x86_default_mapping").
       example_inputs: inputs of the shapes that the module will mostly be called with.
       prepare_custom_config: a `PrepareCustomConfig`.
+      _equalization_config: a mapping whose entries are `EqualizationQConfig`s of `octet.torch.fx._equalize`: which layers have inputs whose channels
+        get equal ranges. They are calibrated with inputs of one shape.
       backend_config: a `BackendConfig`, or the name of a built-in backend ("x86", "cpu"); by default "native".
 
     Raises: InputError for modules that cannot be traced, CompileError with all operators that are not supported, and their lines.
     """
-    if _equalization_config is not None:
-        raise InputError("_equalization_config: name octet-equalize-inputs in the recipe of a backend file instead (docs/numeric-suite.md)")
     model = _evaluate(model)
     if isinstance(example_inputs, torch.Tensor):
         example_inputs = (example_inputs,)
     graph = _trace(model, prepare_custom_config)
     add_standalone(graph, prepare_custom_config, _name_backend(backend_config), _trace, _name_backend)
-    prepared = PreparedModule(graph, make_policy(qconfig_mapping, backend_config, prepare_custom_config, graph), example_inputs)
+    policy = make_policy(qconfig_mapping, backend_config, prepare_custom_config, graph)
+    if _equalization_config is not None:
+        policy = add_equalization(policy, _equalization_config, graph, example_inputs)
+    prepared = PreparedModule(graph, policy, example_inputs)
     preserve_attributes(model, prepared, prepare_custom_config)
     return prepared
 

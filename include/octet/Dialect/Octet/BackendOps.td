@@ -141,8 +141,8 @@ def Octet_BackendOp : Octet_Op<"backend", [Symbol, SymbolTable, IsolatedFromAbov
   let description = [{
     A text file that `octet-attach-policy` reads into a network's module. Patterns are tried longest first, those of equal
     length in the order of the file. `octet.chain` and `octet.fold_chain` are short for patterns and folds; `includes` names another file (by
-    its path beside this one, or a built-in name), whose entries follow but for those whose symbols this backend has, and for
-    chains whose data types it has not. `octet-attach-policy` resolves both. Errors: anything but `octet.dtypes`, `octet.dtypes_list`,
+    its path beside this one, or a built-in name), whose entries follow but for those whose symbols this backend has, for
+    chains whose data types it has not, and for places of a recipe that it names. `octet-attach-policy` resolves both. Errors: anything but `octet.dtypes`, `octet.dtypes_list`,
     `octet.part`, `octet.pattern`, `octet.chain`, `octet.fold`, `octet.fold_chain`, `octet.float`,
     `octet.float_states`, `octet.float_norms`, `octet.float_first`, `octet.float_products` and at most one `octet.recipe` inside; two patterns with the same graph. PyTorch: `BackendConfig`.
   }];

@@ -13,7 +13,7 @@ import torch
 
 from ...errors import InputError
 from ...layers import LayerErrors
-from .._modules import CompiledModule, PreparedModule
+from .._modules import CompiledModule, PreparedModule, Source
 
 #: {layer: {kind of result: {name of the model: [entry]}}}, as PyTorch's results.
 Results = Dict[str, Dict[str, Dict[str, List[Dict[str, Any]]]]]
@@ -27,9 +27,13 @@ def compare_layers(model: PreparedModule) -> LayerErrors:
     """Every quantized operator with its four figures, of the samples that the prepared module was called with."""
     if not isinstance(model, PreparedModule):
         raise InputError(f"expected a module that prepare_fx returned, but got {type(model).__name__}")
-    if not model._source.samples:
+    return compare_source(model._source)
+
+
+def compare_source(source: Source) -> LayerErrors:
+    if not source.samples:
         raise InputError("the prepared module was never called: call it with representative inputs before its layers are compared")
-    return model._source.compare_layers()
+    return source.compare_layers()
 
 
 # ---- the figures, by the functions that stand for them ------------------------------------------------------------------
