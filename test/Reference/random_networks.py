@@ -80,7 +80,7 @@ class Writer:
 
     # Operators behind a product: op text with {} for the operand, and whether results are positive.
     ACTIVATIONS = [("nn.relu {0}", True), ("nn.clip {0} min 0.0 max {1}", True), ("nn.silu {0}", False), ("nn.hard_swish {0}", False),
-                   ("nn.leaky_relu {0} alpha 0.1", False), ("nn.sigmoid {0}", True), ("nn.tanh {0}", False),
+                   ("nn.gelu {0} none", False), ("nn.gelu {0} tanh", False), ("nn.leaky_relu {0} alpha 0.1", False), ("nn.sigmoid {0}", True), ("nn.tanh {0}", False),
                    ("nn.elu {0} alpha 0.5", False), ("nn.hard_sigmoid {0} alpha 0.2 beta 0.5", True),
                    ("nn.clip {0} min -1.0 max {1}", False), ("nn.sqrt {0}", True), ("nn.exp {0}", True)]
 

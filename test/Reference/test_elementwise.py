@@ -121,6 +121,25 @@ def test_functions_of_exp(function, exact, bound):
     assert np.max(np.abs(function(x) - wanted) / np.maximum(1, np.abs(wanted))) < bound
 
 
+@pytest.mark.parametrize("name, function, near, far", [
+    ("silu", lambda x: x / (1 + np.exp(-x)), (2.5e-4, 8.5), 1.9e-3),
+    ("gelu", lambda x: x / 2 * (1 + np.array([math.erf(v) for v in x / np.sqrt(2)])), (1.2e-4, 3.8), 3.9e-4),
+    ("gelu_tanh", lambda x: x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))), (1.2e-4, 3.8), 3.9e-4),
+])
+@pytest.mark.parametrize("scale", [2.0**-10, 0.0173, 1, 37.3, 2.0**10])
+def test_activations_in_steps(name, function, near, far, scale):
+    """The bounds of [N.activation], in units of the result."""
+    x = np.linspace(-12, 12, 4001)
+    t = (x / scale).astype(f32)
+    x = t.astype(np.float64) * scale
+    rounding = np.spacing(np.abs(t)) * scale
+    error = np.abs(reference.activation_in_steps(t, name, f32(scale)).astype(np.float64) * scale - function(x)) - rounding
+    bound, limit = near
+    assert np.max(error[np.abs(x) < limit]) < bound and np.max(error) < far
+    ends = reference.activation_in_steps(np.array([0, np.inf, -np.inf], f32), name, f32(scale))
+    assert ends[0] == 0 and ends[1] == np.inf and -2e-3 < ends[2] * scale < 0
+
+
 def test_erf_is_within_one_ulp():
     x = every(20011, -5, 5)
     exact = np.array([math.erf(v) for v in x.astype(np.float64)])

@@ -57,7 +57,7 @@ class BoundedWriter(random_networks.Writer):
         return super().quantize(name, shape, scale, zero, axis)
 
 
-@pytest.mark.parametrize("activation", [None, "silu {0}"])
+@pytest.mark.parametrize("activation", [None, "silu {0}", "gelu {0} tanh"])
 @pytest.mark.parametrize("zero, clamp", [(128, (0, 200)), (128, (0, 61)), (128, (-40, 300)), (100, (-300, 33)), (0, (0, 77)), (3, (2, 90))])
 def test_bounds(tool, driver, tmp_path, zero, clamp, activation):  # noqa: F811
     """Narrower than a byte: from the zero point on, below it, above it, behind products of all kinds, alone or with an epilogue."""
@@ -73,6 +73,38 @@ def test_bounds(tool, driver, tmp_path, zero, clamp, activation):  # noqa: F811
     writer.convolution(8, (3, 3), groups=8)
     writer.apply("nn.reshape {0}", (1, int(np.prod(writer.value.shape))))
     writer.linear(20)
+    writer.results["y"] = writer.value
+    check(tool, driver, tmp_path, writer.text(), writer.input_shape, spread=2)
+
+
+class ShiftedWriter(random_networks.Writer):
+    """A number of each channel is taken off in front of every quantize, between two others; as where columns are split."""
+    order = ("sub", "max", "min")
+
+    def quantize(self, name, shape, scale, zero, axis=None):
+        if np.ndim(scale) == 0:
+            channels, own = (shape[1], (shape[1], 1, 1)) if len(shape) == 4 else (shape[-1], (shape[-1],))
+            for step in self.order:
+                values = self.rng.normal(size=own) * 40 * scale + {"sub": 0, "max": -150, "min": 150}[step] * scale
+                values = np.where(self.rng.random(own) < 0.3, {"sub": 0, "max": -np.inf, "min": np.inf}[step], values)
+                if step == "max" and "sub" not in self.order:
+                    values = values.flat[:1]  # one for all
+                constant = self.constant(values.astype(np.float32), "f32")
+                name = self.emit(f"nn.{step} {name}, {constant} : ({random_networks.tensor(shape)}, {random_networks.tensor(values.shape)})", shape)
+        return super().quantize(name, shape, scale, zero, axis)
+
+
+@pytest.mark.parametrize("activation", ["silu {0}", "gelu {0} none", "gelu {0} tanh"])
+@pytest.mark.parametrize("order", [("sub", "max", "min"), ("max",), ("min", "sub")])
+def test_numbers_of_channels_behind_activations(tool, driver, tmp_path, activation, order):  # noqa: F811
+    writer = ShiftedWriter(7, (1, 16, 9, 11))
+    writer.order, writer.ACTIVATIONS = order, [("nn." + activation, False)]
+    writer.convolution(72, (3, 3), pads=(1, 1, 1, 1))
+    writer.convolution(72, (3, 3), groups=72)
+    writer.convolution(5, (1, 1))
+    writer.results["features"] = writer.value
+    writer.apply("nn.reshape {0}", (1, int(np.prod(writer.value.shape))))
+    writer.linear(40)
     writer.results["y"] = writer.value
     check(tool, driver, tmp_path, writer.text(), writer.input_shape, spread=2)
 

@@ -101,9 +101,35 @@ def test_residual_of_another_shape_is_an_epilogue():
     conv.check(b.node("Add", conv.real, skip), Y, reference.quantize(real, Y))
 
 
+@pytest.mark.parametrize("clamp", [False, True])
+@pytest.mark.parametrize("name", ["silu", "gelu", "gelu_tanh"])
+def test_activation(name, clamp):
+    conv = Conv()
+    b, params = conv.builder, QParams(Y.scale, Y.zero_point, 40 if clamp else 0, 255)
+    real = b.node("Mul", b.node("Sigmoid", conv.real), conv.real) if name == "silu" else b.node(
+        "Gelu", conv.real, approximate="tanh" if name == "gelu_tanh" else "none")
+    wanted = reference.activate(conv.accumulator, conv.scale, name, params, 1)
+    exact = getattr(reference, name.removesuffix("_tanh"))(reference.real_accumulator(conv.accumulator, conv.scale, 1), *(["tanh"] if "tanh" in name else []))
+    difference = wanted - reference.quantize(exact, params)
+    assert 0 < np.abs(difference).max() <= 1 and np.mean(difference != 0) < 0.03
+    conv.check(b.node("Relu", real) if clamp else real, Y, wanted)
+
+
+def test_activation_in_very_small_steps_is_an_epilogue():
+    conv, params = Conv(), QParams(2.0**-11, 90)
+    b, real = conv.builder, reference.real_accumulator(conv.accumulator, conv.scale, 1)
+    conv.check(b.node("Mul", conv.real, b.node("Sigmoid", conv.real)), params, reference.quantize(reference.silu(real), params))
+    for scale in (2.0**-11, 2.0**11):
+        assert reference.activate(conv.accumulator, conv.scale, "silu", QParams(scale, 0), 1) is None
+    for result, sums in ((QParams(1, 0), [1, np.inf]), (QParams([1, 2], [0, 0], axis=1), [1, 1])):
+        assert reference.activate(np.ones((1, 2, 1, 1)), f32(sums), "gelu", result, 1) is None
+    assert reference.activate(np.ones((1, 2, 1, 1)), f32([1, 1]), "gelu", QParams(1, 0), 1, bias=f32([0, np.nan])) is None
+
+
 def test_activation_on_the_real_accumulator():
     conv = Conv()
     b, real = conv.builder, reference.real_accumulator(conv.accumulator, conv.scale, 1)
+    conv.builder.output(conv.real, 1)
     conv.check(b.node("Mul", conv.real, b.node("Sigmoid", conv.real)), Y, reference.quantize(reference.silu(real), Y))
     conv = Conv()
     b = conv.builder

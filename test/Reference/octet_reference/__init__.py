@@ -13,8 +13,8 @@ from .network import Network
 from .pools import average_pool, average_pool_integer, max_pool, mean_integer, reduce
 from .products import (Window, batch_norm, conv, conv_dynamic, conv_integer, fold_batch_norm, linear, linear_dynamic, linear_integer, matmul,
                        proves_no_overflow)
-from .quantization import (QParams, accumulator_scale, choose_qparams, choose_qparams_as_onnx, dequantize, dequantize_weights, fake_quantize, float_qparams,
-                           narrow, qparams, quantize, quantize_bias, quantize_dynamic, quantize_stored, quantize_weight, real_accumulator,
+from .quantization import (QParams, accumulator_scale, activate, activation_in_steps, choose_qparams, choose_qparams_as_onnx, dequantize,
+                           dequantize_weights, fake_quantize, float_qparams, narrow, qparams, quantize, quantize_bias, quantize_dynamic, quantize_stored, quantize_weight, real_accumulator,
                            requantize, residual)
 from .recurrent import gru, lstm, rnn
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import operators, pools, products, quantization
+from . import elementwise, operators, pools, products, quantization
 from .graph import Graph, Node
 from .quantization import QParams
 
@@ -45,6 +45,7 @@ class Product:
     scale: np.ndarray
     axis: int
     bias: np.ndarray | None = None
+    has_weights: bool = True
 
 
 class Network:
@@ -216,7 +217,7 @@ class Evaluation:
             return None
         accumulator = products.matmul_integer(x.values, x.params.zero_point, w.values, w.params.zero_point)
         scale = quantization.accumulator_scale(x.params.scale, w.params.scale)
-        return Product(accumulator, np.broadcast_to(scale, accumulator.shape[-1]), accumulator.ndim - 1)
+        return Product(accumulator, np.broadcast_to(scale, accumulator.shape[-1]), accumulator.ndim - 1, has_weights=False)
 
     def check_product(self, node, x, w, bias_name):
         """(filter rows, S[c], integer bias, or real one by [N.float_bias]) if the product has an integer form, else nothing."""
@@ -256,7 +257,7 @@ class Evaluation:
             self.products[node.output] = self.products[folded]
 
     def quantize_product(self, source, params):
-        """[N.requantize] or [N.residual], if [N.form] says so."""
+        """[N.requantize], [N.residual] or [N.activation], if [N.form] says so."""
         graph = self.network.graph
         params = QParams(params.scale, params.zero_point, params.low, params.high, params.axis)
         while graph.only_read_once(source):
@@ -273,6 +274,9 @@ class Evaluation:
         product = self.products.get(source)
         if product:
             return quantization.requantize(product.accumulator, product.scale, params, product.axis, product.bias)
+        activated = self.quantize_activation(source, params)
+        if activated is not None:
+            return activated
         node = graph.producer(source)
         if not node or node.type != "Add":
             return None
@@ -283,6 +287,38 @@ class Evaluation:
                 return quantization.residual(product.accumulator, product.scale, other.values, other.params, params,
                                              product.axis, product.bias)
         return None
+
+    def find_steps_behind(self, source):
+        """The differences with constants, maxima and minima in front of `source`, the last one first, and what they are of."""
+        graph, steps = self.network.graph, []
+        while (node := graph.producer(source)) and node.type in ("Sub", "Max", "Min") and graph.only_read_once(source):
+            constants = [name for name in node.inputs if name in graph.is_constant]
+            others = [name for name in node.inputs if name not in graph.is_constant]
+            if len(others) != 1 or len(constants) != 1 or (node.type == "Sub" and others[0] != node.inputs[0]):
+                break
+            steps.append((node.type, np.asarray(self.values[constants[0]])))
+            source = others[0]
+        return steps, source
+
+    def quantize_activation(self, source, params):
+        """[N.activation], if there is one and nothing else reads the product."""
+        graph = self.network.graph
+        behind, source = self.find_steps_behind(source)
+        node = graph.producer(source)
+        if not node or node.type not in ("Mul", "Gelu") or not graph.only_read_once(source):
+            return None
+        if node.type == "Gelu":
+            value, name, readers = node.inputs[0], "gelu_tanh" if node.attribute("approximate", "none") == "tanh" else "gelu", 1
+        else:
+            gates = [value for value, gate in (node.inputs, node.inputs[::-1])
+                     if operators.gated_activation(graph, value, gate) is elementwise.silu]
+            if not gates:
+                return None
+            value, name, readers = gates[0], "silu", 2
+        product = self.products.get(value)
+        if not product or not product.has_weights or graph.num_readers[value] != readers:
+            return None
+        return quantization.activate(product.accumulator, product.scale, name, params, product.axis, product.bias, behind[::-1])
 
     # Facts about a value survive a transposition of constants; activations of one operator have two nodes.
 
