@@ -32,6 +32,12 @@ def test_float_buckets_are_the_networks_alone(level):
         assert_equal(network.run(sample), alone.run(sample))
 
 
+def test_sizes_of_dimensions_by_name():
+    model = make_network("float[N,T] x, float[1,T] z", "float[N,T] y", "y = Add(x, z)", {})
+    network = octet.compile(model, input_shapes={"N": (2,), "T": [(3,), (7,)]}, cpu_level="reference")
+    assert [[value.shape for value in bucket.inputs] for bucket in network.buckets] == [[(2, 7), (1, 7)], [(2, 3), (1, 3)]]
+
+
 @pytest.mark.parametrize("calibrated", LENGTHS)
 def test_int8_buckets_share_one_calibration(compile_files, plain_backend, calibrated):
     samples = make_sentences(calibrated, 8)

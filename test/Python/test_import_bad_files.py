@@ -346,6 +346,11 @@ def test_input_shape_flag(tmp_path):
     expect_error(tmp_path, model, 'names "z", but the inputs are "x"', flags=["--input-shape=z=1x3x8x8"])
     for bad in ("x", "x=", "x=1x-3x8x8", "x=1xax8x8", "=1x3x8x8"):
         expect_error(tmp_path, model, "expected a name and positive sizes, as in x=1x3x224x224", flags=["--input-shape=" + bad])
+    expect_error(tmp_path, model, 'names "N", but the inputs are "x"', flags=["--input-shape=N=2x3,H=9"])
+    expect_error(tmp_path, model, "Nx3xHx8", flags=["--input-shape=N=2"])
+    expect_error(tmp_path, model, "contradicts", flags=["--input-shape=N=2,x=3x3x9x8"])
+    namesakes = make_network("y = Relu(x)\nz = Relu(N)", inputs={"x": ["N", 3], "N": ["K"]}, outputs=("y", "z"))
+    expect_error(tmp_path, namesakes, 'the input "x" has the shape Nx3', flags=["--input-shape=N=2"])
     expect_error(tmp_path, model, "twice", flags=["--input-shape=x=1x3x8x8", "--input-shape=x=2x3x8x8"])
 
 

@@ -58,6 +58,7 @@ CASES = {
     "conv_depthwise": ("y = Conv<group=3>(x, w)", dict(constants={"w": (6, 1, 3, 3)})),
     "conv_1d": ("y = Conv<pads=[2,1], strides=[2]>(x, w)", dict(inputs=LINE, constants={"w": (4, 3, 3)})),
     "conv_bias_of_two_dimensions": ("f = Reshape(b, n)\ny = Conv(x, w, f)", dict(constants={**W, "b": (1, 4), "n": i64(-1)})),
+    "conv_of_a_computed_filter": ("k = Cos(w)\nl = Tan(k)\nm = Pow(l, n)\nf = Max(m, k, w)\ny = Conv<strides=[64,64]>(x, f)", dict(inputs={"x": [1, 1, 160, 160]}, constants={"w": (8, 1, 96, 96), "n": i64(2)})),
     "conv_plus_vector": ("c = Conv(x, w)\ny = Add(b, c)", dict(opset=8, constants={**W, "b": (4, 1, 1)})),
     "conv_transpose": ("y = ConvTranspose(x, w, b)", dict(constants={"w": (3, 4, 3, 3), "b": (4,)})),
     "conv_transpose_strides": ("y = ConvTranspose<strides=[2,3], pads=[1,0,2,1], output_padding=[1,2]>(x, w)", dict(constants={"w": (3, 4, 3, 5)})),

@@ -56,6 +56,7 @@ CASES = {
     "stft_of_a_given_window": ("y = STFT<onesided=0>(x, s, w, l)", dict(
         opset=17, inputs={**SIGNAL, "w": [16]}, constants={"s": np.int64(5), "l": np.int64(16)})),
     "stft_without_window": ("y = STFT(x, s, , l)", dict(opset=17, inputs=SIGNAL, constants={"s": np.int64(8), "l": np.int64(16)})),
+    "stft_of_two_dimensions": ("y = STFT(x, s, w)", dict(opset=17, inputs={"x": [2, 40]}, constants={"s": np.int64(7), "w": (12,)})),
     "hann_window": ("w = HannWindow<periodic=0>(n)\ny = Mul(x, w)", dict(opset=17, constants={"n": np.int64(8)})),
     "mel_weights": ("w = MelWeightMatrix(n, l, r, a, b)\ny = MatMul(x, w)", dict(
         opset=17, inputs={"x": [4, 33]}, constants={"n": np.int64(8), "l": np.int64(64), "r": np.int64(8000), "a": np.float32(30), "b": np.float32(3500)})),

@@ -76,6 +76,11 @@ EXACT = {
     "dynamic_conv": ("q, s, z = DynamicQuantizeLinear(x)\na = ConvInteger<pads=[1,1,1,1]>(q, w, z, wz)\nf = Cast<to=1>(a)\n"
                      "y = Mul(f, s)", dict(constants=WU, inputs=IMAGE)),
     "dynamic_conv_sums": ("q, s, z = DynamicQuantizeLinear(x)\na = ConvInteger<pads=[1,1,1,1]>(q, w, z)\ny = Cast<to=1>(a)", dict(constants=W, inputs=IMAGE)),
+    "dynamic_conv_with_bias": ("q, s, z = DynamicQuantizeLinear(x)\na = ConvInteger<pads=[1,1,1,1]>(q, w, z, wz)\nt = Mul(s, bs)\nd = Div(v, t)\n"
+                               "e = Floor(d)\ni = Cast<to=6>(e)\nc = Add(a, i)\nf = Cast<to=1>(c)\ny = Mul(f, t)",
+                               dict(constants={**WU, "bs": np.float32(0.01), "v": np.linspace(-1, 2, 8, dtype=np.float32)[:, None, None]}, inputs=IMAGE)),
+    "sums_less_integers": ("a = MatMulInteger(x, w, xz)\nc = Sub(n, a)\ny = Cast<to=1>(c)",
+                           dict(constants={**A, **M, "n": np.arange(-3, 5, dtype=np.int32)}, inputs=ROWS, types={"x": U8})),
     "integer_conv": ("q = QuantizeLinear(x, xs, xz)\na = ConvInteger<pads=[1,1,1,1]>(q, w, xz)\nf = Cast<to=1>(a)\n"
                      "y = Mul(f, ys)", dict(constants={**A, **W}, inputs=IMAGE)),
     "integer_matmul": ("a = MatMulInteger(x, w, xz)\ny = Cast<to=1>(a)", dict(constants={**A, **M}, inputs=ROWS, types={"x": U8})),
@@ -214,6 +219,8 @@ BAD = {
                                              "integers of a tensor that is quantized at run time"),
     "dynamic zero points": ("q, s, z = DynamicQuantizeLinear(x)\nm = MatMulInteger(q, w, zs)\ny = Cast<to=1>(m)",
                             dict(w=np.zeros((8, 2), np.int8), zs=np.zeros(8, np.uint8)), "several zero points of a tensor quantized at run time"),
+    "sums and integers of 64 bits": ("q, s, z = DynamicQuantizeLinear(x)\nm = MatMulInteger(q, w)\na = Add(m, n)\ny = Cast<to=1>(a)",
+                                     dict(w=np.zeros((8, 2), np.int8), n=np.int64(3)), "has operands of INT32 and INT64"),
     "filter of two dimensions": ("q, s, z = DynamicQuantizeLinear(x)\nm = ConvInteger(q, w)\ny = Cast<to=1>(m)",
                                  dict(w=np.zeros((8, 2), np.int8)), "has a filter of shape 8x2"),
     "matrices of three dimensions": ("q, s, z = DynamicQuantizeLinear(x)\nm = MatMulInteger(q, w)\ny = Cast<to=1>(m)",

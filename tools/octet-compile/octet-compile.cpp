@@ -48,8 +48,10 @@ struct Options {
   cl::opt<std::string> model{cl::Positional, cl::Required, cl::desc("<network>"), cl::cat(network)};
   cl::list<std::string> inputShapes{
       "input-shape", cl::value_desc("name=1x3x224x224,..."), cl::cat(network),
-      cl::desc("Shape of an input that the file does not fix; may be repeated; lists of sizes, as\n"
-               "in ids=1x{16,32},mask=1x{16,32}, make one library for several shapes (buckets)")};
+      cl::desc(
+          "Shape of an input that the file does not fix, or size of a dimension that it names, as\n"
+          "in batch=1; may be repeated; lists of sizes, as in ids=1x{16,32},mask=1x{16,32} or\n"
+          "sequence={16,32}, make one library for several shapes (buckets)")};
   cl::list<std::string> inputValues{
       "input-value", cl::value_desc("name=16000"), cl::cat(network),
       cl::desc("Make an input a constant, every element of which is this number; may be repeated")};

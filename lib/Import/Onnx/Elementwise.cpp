@@ -108,7 +108,7 @@ template <typename OpTy> static MaybeValue combineInputs(Node &node) {
 template <typename OpTy, typename Function>
 static LogicalResult importVariadic(Node &node, Function function) {
   return node.numInputs() == 2 ? importBinary<OpTy>(node, function)
-                               : node.setResult(combineInputs<OpTy>(node));
+                               : node.setSmallComputed(combineInputs<OpTy>(node));
 }
 
 LogicalResult octet::onnx_import::importSum(Node &node) {
@@ -338,7 +338,8 @@ LogicalResult octet::onnx_import::importPow(Node &node) {
     return importIntegerPow(node);
   const HostTensor *constant = node.constant(1);
   if (!constant || constant->size() != 1 || constant->shape.size() > node.shape(0).size())
-    return node.setResult(node.compute<nn::PowOp>(node.value(0), getExponent(node)));
+    return node.setSmallComputed(node.compute<nn::PowOp>(node.value(0), getExponent(node)));
   float power = castTensor<float>(*constant).floats()->front();
-  return power == 0.5f ? importSqrt(node) : node.setResult(raiseTo(node, node.value(0), power));
+  return power == 0.5f ? importSqrt(node)
+                       : node.setSmallComputed(raiseTo(node, node.value(0), power));
 }

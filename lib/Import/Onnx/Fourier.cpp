@@ -159,9 +159,8 @@ LogicalResult onnx_import::importDFT(Node &node) {
   return node.setResult(exchangeWithLast(node, apply(node, rows, transform), *axis));
 }
 
-/// Frames [batch, frames, length, parts] of a signal [batch, elements, parts].
-static MaybeValue cutFrames(Node &node, int64_t length, int64_t step) {
-  Shape shape = node.shape(0);
+/// Frames [batch, frames, length, parts] of a signal of `shape` [batch, elements, parts].
+static MaybeValue cutFrames(Node &node, ShapeRef shape, int64_t length, int64_t step) {
   int64_t frames = (shape[1] - length) / step + 1;
   if (!countElements({frames, length}, kMaxConstantElements))
     return node.unsupported(Twine(frames) + " frames of " + Twine(length) + " elements");
@@ -170,10 +169,11 @@ static MaybeValue cutFrames(Node &node, int64_t length, int64_t step) {
   auto signal = node.value(0);
   if (failed(indices) || failed(signal))
     return failure();
-  return node.create<nn::GatherOp>(*signal, *indices, /*axis=*/1);
+  return node.create<nn::GatherOp>(node.reshape(*signal, shape), *indices, /*axis=*/1);
 }
 
-/// A window that is a constant is part of the matrix.
+/// A signal of two dimensions is real, as onnxruntime takes it. A window that is a constant is part
+/// of the matrix.
 LogicalResult onnx_import::importSTFT(Node &node) {
   constexpr unsigned kStep = 1, kWindow = 2, kLength = 3;
   Shape shape = node.shape(0);
@@ -184,14 +184,14 @@ LogicalResult onnx_import::importSTFT(Node &node) {
   auto length = getCount(node, kLength, "a frame_length", otherwise);
   if (failed(step) || failed(length))
     return failure();
-  if (shape.size() != 3 || node.rank(0) != 3 || shape[2] > 2 || *length > shape[1] || *step < 1 ||
+  if (shape.size() != 3 || shape[2] > 2 || *length > shape[1] || *step < 1 ||
       (node.has(kWindow) && node.shape(kWindow) != Shape{*length}))
     return node.invalid("has frames of " + Twine(*length) + " elements of a signal of shape " +
                         printShape(node.shape(0)));
   Transform transform{*length, *length};
   transform.isOneSided = node.getInt("onesided", 1);
   transform.isInputComplex = shape[2] == 2;
-  auto frames = cutFrames(node, *length, *step);
+  auto frames = cutFrames(node, shape, *length, *step);
   if (node.constant(kWindow)) {
     auto window = node.floats(kWindow, "a window");
     if (failed(window))

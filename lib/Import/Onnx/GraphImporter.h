@@ -102,6 +102,9 @@ private:
                                             int32_t elementType, ShapeRef shape);
   llvm::FailureOr<Shape> getInputShape(const onnx::ValueInfoProto &input);
   llvm::LogicalResult checkOptions();
+  bool isInput(llvm::StringRef name) const;
+  /// The size that `--input-shape` gives the dimensions of inputs of this name, or -1.
+  int64_t getSize(llvm::StringRef dimension) const;
   llvm::LogicalResult checkNamesInput(llvm::StringRef option, llvm::StringRef name);
   void addConstantInput(const onnx::ValueInfoProto &input, ShapeRef shape);
   llvm::LogicalResult finishFunction();

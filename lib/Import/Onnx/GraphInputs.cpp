@@ -17,22 +17,37 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::onnx_import;
 
+bool GraphImporter::isInput(StringRef name) const {
+  return !isInitializer(name) && llvm::any_of(graph.input(), [&](const auto &input) {
+    return name == StringRef(input.name());
+  });
+}
+
+int64_t GraphImporter::getSize(StringRef dimension) const {
+  auto given = options.inputShapes.find(dimension.str());
+  bool isGiven = given != options.inputShapes.end() && given->second.size() == 1;
+  return isGiven && !isInput(dimension) ? given->second.front() : -1;
+}
+
 LogicalResult GraphImporter::checkNamesInput(StringRef option, StringRef name) {
-  auto isInput = [&](const onnx::ValueInfoProto &input) { return !isInitializer(input.name()); };
-  for (const auto &input : graph.input())
-    if (isInput(input) && name == StringRef(input.name()))
-      return success();
+  if (isInput(name))
+    return success();
   auto diagnostic = emitError(fileLoc)
                     << option << " names " << quote(name) << ", but the inputs are";
   for (const auto &input : graph.input())
-    if (isInput(input))
+    if (isInput(input.name()))
       diagnostic << " " << quote(input.name());
   return diagnostic;
 }
 
 LogicalResult GraphImporter::checkOptions() {
+  llvm::StringSet<> dimensions;
+  for (const auto &input : graph.input())
+    for (const auto &dim : input.type().tensor_type().shape().dim())
+      dimensions.insert(dim.dim_param());
   for (const auto &entry : options.inputShapes)
-    if (failed(checkNamesInput("--input-shape", entry.first)))
+    if (!(entry.second.size() == 1 && dimensions.contains(entry.first)) &&
+        failed(checkNamesInput("--input-shape", entry.first)))
       return failure();
   for (const auto &entry : options.inputValues)
     if (failed(checkNamesInput("--input-value", entry.first())))
@@ -62,7 +77,7 @@ FailureOr<Shape> GraphImporter::getInputShape(const onnx::ValueInfoProto &input)
   std::string printed;
   for (const auto &dim : type.shape().dim()) {
     bool known = dim.has_dim_value() && dim.dim_value() != -1;
-    shape.push_back(known ? dim.dim_value() : -1);
+    shape.push_back(known ? dim.dim_value() : getSize(dim.dim_param()));
     printed += (printed.empty() ? "" : "x") + printDimension(dim, known);
     if (known && dim.dim_value() < 1)
       return refuse("has the dimension " + Twine(dim.dim_value()) + "; expected a positive one");

@@ -371,7 +371,7 @@ LogicalResult Node::setComputed(FailureOr<Value> value) {
 }
 
 LogicalResult Node::setSmallComputed(FailureOr<Value> value) {
-  constexpr int64_t kMostElements = 1 << 16;
+  constexpr int64_t kMostElements = 1 << 20;
   bool isSmall = succeeded(value) && countElements(shapeOf(*value), kMostElements);
   return isSmall ? setComputed(value) : setResult(value);
 }

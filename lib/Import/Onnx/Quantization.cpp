@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Quantization.h"
+#include "Compose.h"
 #include "Operators.h"
+#include "TensorReader.h"
 #include "octet/Dialect/Kernel/Kernels.h"
 #include "octet/Dialect/NN/Constants.h"
 #include "octet/Dialect/Octet/Octet.h"
@@ -197,6 +199,26 @@ static FailureOr<IntegerKind> getReals(Node &node, SmallVectorImpl<Entry> &reals
   return kind;
 }
 
+/// Adds or subtracts sums of products and other integers of their type, such as a bias, all held as
+/// f32.
+static LogicalResult importOnSums(Node &node, LogicalResult (*import)(Node &)) {
+  SmallVector<Entry> held;
+  for (unsigned i = 0; i < node.numInputs(); ++i) {
+    const Entry &entry = node.entry(i);
+    if (!entry.integers && node.elementType(i) != TensorProto::INT32)
+      return node.invalid("has operands of INT32 and " + printElementType(node.elementType(i)));
+    auto value = entry.integers ? MaybeValue(entry.value) : node.cast(node.any(i), node.f32());
+    if (failed(value))
+      return failure();
+    held.push_back({nullptr, *value});
+  }
+  auto result = node.compose(import, held);
+  if (failed(result))
+    return failure();
+  result->integers = TensorProto::INT32;
+  return node.setResult(*result);
+}
+
 LogicalResult octet::onnx_import::importOnReals(Node &node, LogicalResult (*import)(Node &)) {
   auto holdsIntegers = [&](unsigned i) { return (bool)IntegerKind(node.entry(i)); };
   if (llvm::none_of(llvm::seq(node.numInputs()), holdsIntegers))
@@ -205,6 +227,8 @@ LogicalResult octet::onnx_import::importOnReals(Node &node, LogicalResult (*impo
   auto kind = getReals(node, reals);
   if (failed(kind))
     return failure();
+  if (kind->held == TensorProto::INT32 && (import == importAdd || import == importSub))
+    return importOnSums(node, import);
   Operation *before = &node.builder().getBlock()->back();
   auto results = node.composeAll(import, reals);
   if (failed(results))

@@ -15,7 +15,7 @@ using namespace octet::onnx_import;
 /// sin(x) / cos(x)
 LogicalResult onnx_import::importTan(Node &node) {
   auto x = node.value(0);
-  return node.setResult(
+  return node.setSmallComputed(
       node.compute<nn::DivOp>(node.compute<nn::SinOp>(x), node.compute<nn::CosOp>(x)));
 }
 
@@ -32,13 +32,13 @@ static MaybeValue getAsin(Node &node, MaybeValue x) {
 }
 
 LogicalResult onnx_import::importAsin(Node &node) {
-  return node.setResult(getAsin(node, node.value(0)));
+  return node.setSmallComputed(getAsin(node, node.value(0)));
 }
 
 /// pi / 2 - asin(x)
 LogicalResult onnx_import::importAcos(Node &node) {
-  return node.setResult(node.compute<nn::SubOp>(node.number("right_angle", 1.57079632679f),
-                                                getAsin(node, node.value(0))));
+  return node.setSmallComputed(node.compute<nn::SubOp>(node.number("right_angle", 1.57079632679f),
+                                                       getAsin(node, node.value(0))));
 }
 
 //===----------------------------------------------------------------------===//
@@ -54,8 +54,8 @@ static MaybeValue getHalfExp(Node &node, MaybeValue x, MaybeValue half) {
 /// exp(x) / 2 plus or minus exp(-x) / 2.
 template <typename OpTy> static LogicalResult importHyperbolic(Node &node) {
   auto x = node.value(0), half = node.number("half", 0.5f);
-  return node.setResult(node.compute<OpTy>(getHalfExp(node, x, half),
-                                           getHalfExp(node, node.compute<nn::NegOp>(x), half)));
+  return node.setSmallComputed(node.compute<OpTy>(
+      getHalfExp(node, x, half), getHalfExp(node, node.compute<nn::NegOp>(x), half)));
 }
 
 LogicalResult onnx_import::importSinh(Node &node) { return importHyperbolic<nn::SubOp>(node); }
@@ -66,7 +66,7 @@ LogicalResult onnx_import::importAsinh(Node &node) {
   auto x = node.value(0);
   auto square = node.compute<nn::AddOp>(node.compute<nn::MulOp>(x, x), node.number("one", 1));
   auto sum = node.compute<nn::AddOp>(node.compute<nn::AbsOp>(x), node.compute<nn::SqrtOp>(square));
-  return node.setResult(
+  return node.setSmallComputed(
       node.compute<nn::MulOp>(node.compute<nn::SignOp>(x), node.compute<nn::LogOp>(sum)));
 }
 
@@ -75,7 +75,7 @@ LogicalResult onnx_import::importAcosh(Node &node) {
   auto x = node.value(0), one = node.number("one", 1);
   auto square =
       node.compute<nn::MulOp>(node.compute<nn::SubOp>(x, one), node.compute<nn::AddOp>(x, one));
-  return node.setResult(
+  return node.setSmallComputed(
       node.compute<nn::LogOp>(node.compute<nn::AddOp>(x, node.compute<nn::SqrtOp>(square))));
 }
 
@@ -84,6 +84,6 @@ LogicalResult onnx_import::importAtanh(Node &node) {
   auto x = node.value(0), one = node.number("one", 1);
   auto ratio =
       node.compute<nn::DivOp>(node.compute<nn::AddOp>(one, x), node.compute<nn::SubOp>(one, x));
-  return node.setResult(
+  return node.setSmallComputed(
       node.compute<nn::MulOp>(node.compute<nn::LogOp>(ratio), node.number("half", 0.5f)));
 }
