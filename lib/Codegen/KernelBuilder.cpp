@@ -98,17 +98,22 @@ Value KernelBuilder::loadQuarters(Value memory, Value index, int64_t stride) {
   return concatVectors(*this, getLoc(), parts);
 }
 
-Value KernelBuilder::reload(Value memory, Value index) {
-  return level.reloadsOperands && lanes == 16 ? reloadQuarters(memory, index, 4)
-                                              : load(memory, index);
-}
-
-/// Sixteen lanes: four each from these places.
+/// Sixteen lanes: as many as a register has from each of these places.
 static Value reloadFrom(KernelBuilder &b, Value memory, ArrayRef<Value> places) {
-  auto type = VectorType::get({4}, cast<MemRefType>(memory.getType()).getElementType());
+  int64_t lanes = 16 / (int64_t)places.size();
+  auto type = VectorType::get({lanes}, cast<MemRefType>(memory.getType()).getElementType());
   auto parts = llvm::map_to_vector(
       places, [&](Value at) -> Value { return kernel::ReloadOp::create(b, type, memory, at); });
   return concatVectors(b, b.getLoc(), parts);
+}
+
+Value KernelBuilder::reload(Value memory, Value index) {
+  if (!level.reloadsOperands || lanes != 16)
+    return load(memory, index);
+  SmallVector<Value> places;
+  for (int64_t lane = 0; lane < 16; lane += registerLanes)
+    places.push_back(addIndex(index, lane));
+  return reloadFrom(*this, memory, places);
 }
 
 Value KernelBuilder::reloadQuarters(Value memory, Value index, int64_t stride) {

@@ -51,6 +51,7 @@ public:
   /// Lanes that lane-generic helpers work on: 1 or 16; helpers of integers and of conversions take
   /// any.
   int64_t lanes = 1;
+  int64_t registerLanes = 4; ///< of a register that holds what is loaded again
   /// Operands of element-wise ops are known to be numbers (they come from integer accumulators).
   bool valuesAreFinite = false;
   /// The largest magnitude of what is quantized next, in steps, or infinity.

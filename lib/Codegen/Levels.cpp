@@ -11,6 +11,9 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/TargetParser/Host.h"
+#if defined(__aarch64__) && defined(__linux__)
+#include <sys/prctl.h>
+#endif
 
 using namespace octet;
 
@@ -43,9 +46,20 @@ bool CpuLevel::hasFeature(llvm::StringRef feature) const {
   return llvm::is_contained(llvm::split(features, ','), ("+" + feature).str());
 }
 
+/// The length of this thread's SVE registers, or 0.
+static int64_t getScalableBits() {
+#if defined(__aarch64__) && defined(__linux__)
+  int length = prctl(PR_SVE_GET_VL);
+  return length < 0 ? 0 : 8 * (length & PR_SVE_VL_LEN_MASK);
+#else
+  return 0;
+#endif
+}
+
 bool CpuLevel::runsHere() const {
   static const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
   return suits(llvm::sys::getProcessTriple()) &&
+         (scalableBits == 0 || scalableBits == getScalableBits()) &&
          llvm::all_of(llvm::split(features, ','), [](llvm::StringRef feature) {
            return !feature.consume_front("+") || host.lookup(feature);
          });

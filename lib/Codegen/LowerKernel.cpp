@@ -51,6 +51,25 @@ private:
     return lookupCpuLevel(level);
   }
 
+  static bool hasScalableVectors(func::FuncOp func) {
+    auto isScalable = [](Type type) {
+      auto vector = dyn_cast<VectorType>(type);
+      return vector && vector.isScalable();
+    };
+    return func
+        .walk([&](Operation *op) {
+          return llvm::any_of(op->getResultTypes(), isScalable) ? WalkResult::interrupt()
+                                                                : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
+  /// The one length of SVE's registers that the level's CPUs have, in units of 128 bits.
+  LLVM::VScaleRangeAttr getVectorLength(const CpuLevel &cpu) {
+    auto length = IntegerAttr::get(IntegerType::get(&getContext(), 32), cpu.scalableBits / 128);
+    return LLVM::VScaleRangeAttr::get(&getContext(), length, length);
+  }
+
   /// The target machine is the baseline; each function says what it may use beyond. Functions of
   /// prologues are those of all levels.
   void setTargetFeatures(const CpuLevel &cpu) {
@@ -70,6 +89,8 @@ private:
       if (prologue.contains(func.getSymNameAttr()))
         continue;
       func->setAttr("target_features", attribute);
+      if (hasScalableVectors(func))
+        func->setAttr("vscale_range", getVectorLength(cpu));
       if (isForCore)
         func->setAttr("tune_cpu", StringAttr::get(&getContext(), cpu.tuning));
     }

@@ -64,6 +64,7 @@ static void relax(void) { _mm_pause(); }
 
 #elif defined(__aarch64__)
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 
 static int has_dotprod(void) {
   return (getauxval(AT_HWCAP) & (1ul << 20 /* HWCAP_ASIMDDP */)) != 0;
@@ -72,6 +73,16 @@ static int has_i8mm(void) {
   return has_dotprod() && (getauxval(AT_HWCAP2) & (1ul << 13 /* HWCAP2_I8MM */)) != 0;
 }
 static int has_neon(void) { return 1; }
+/* SVE with registers of exactly so many bits; an error where there is none. */
+static int has_sve(int bits) {
+  int length = prctl(PR_SVE_GET_VL);
+  return length >= 0 && 8 * (length & PR_SVE_VL_LEN_MASK) == bits;
+}
+static int has_sve256(void) {
+  return has_i8mm() && has_sve(256) &&
+         (getauxval(AT_HWCAP2) & (1ul << 9 /* HWCAP2_SVEI8MM */)) != 0;
+}
+static int has_sve512(void) { return has_sve(512); }
 
 typedef uint64_t fp_control;
 static fp_control get_fp_control(void) {

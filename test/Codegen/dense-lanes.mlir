@@ -1,7 +1,13 @@
 // RUN: octet-opt %s --split-input-file --octet-assign-layout --octet-emit-program=levels=dotprod,neon | FileCheck %s
+// RUN: octet-opt %s --split-input-file --octet-assign-layout --octet-emit-program=levels=sve512 | FileCheck %s --check-prefix=SVE512
 
 // AArch64: one load brings the input of four steps (32 bytes: two loads), which is flipped once and multiplied lane by lane. Without dot products,
-// two steps' products are added in i16.
+// two steps' products are added in i16. Where a register holds all lanes, each step is loaded into them and flipped.
+// SVE512-LABEL: module @sve512
+// SVE512: func.func private @dense
+// SVE512: %[[BYTES:.*]] = kernel.broadcast4
+// SVE512: %[[SIGNED:.*]] = arith.xori %[[BYTES]], %{{.*}} : vector<64xi8>
+// SVE512-COUNT-2: kernel.dot4 %{{.*}}, %[[SIGNED]], %{{.*}} signed
 !x = tensor<1x32x4x4x!quant.uniform<u8:f32, 0.5:128>>
 !w = tensor<32x32x1x1x!quant.uniform<i8:f32, 0.5>>
 

@@ -1,4 +1,5 @@
 // RUN: octet-opt %s --split-input-file --octet-assign-layout --octet-emit-program=levels=i8mm | FileCheck %s
+// RUN: octet-opt %s --split-input-file --octet-assign-layout --octet-emit-program=levels=sve256 | FileCheck %s --check-prefix=SVE256
 
 // Eight channels of two pixels with those of two outputs. Weights are loaded where they are multiplied, after a prologue has joined
 // the steps of their panels, and input stays unsigned.
@@ -19,6 +20,14 @@
 // CHECK: %[[WEIGHTS:.*]] = vector.load %arg1[{{.*}} vector<16xi8>
 // CHECK-NEXT: kernel.dot8 {{.*}}, %[[STEP]], %[[WEIGHTS]]
 // CHECK-NEXT: kernel.dot8 {{.*}}, %[[WEIGHTS]]
+
+// Four outputs fill a register of 256 bits, in which input is there twice. Tiles are of two panels, which share that.
+// SVE256-LABEL: module @sve256
+// SVE256: func.func private @dense
+// SVE256: vector.shuffle {{.*}} [0, 2, 0, 2] : vector<2xi64>, vector<2xi64>
+// SVE256-COUNT-32: kernel.dot8 {{.*}} : vector<8xi32>
+// SVE256-NOT: kernel.dot8
+// SVE256: return
 func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}) {
   %w = nn.constant dense<1> : tensor<32x32x1x1xi8> -> !w
   %0 = nn.conv %x, %w : (!x, !w) -> !x

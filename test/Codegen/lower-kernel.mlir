@@ -2,6 +2,8 @@
 // RUN: octet-opt %s --octet-lower-kernel=level=avxvnni | FileCheck %s --check-prefixes=CHECK,AVXVNNI
 // RUN: octet-opt %s --octet-lower-kernel=level=avx2 | FileCheck %s --check-prefixes=CHECK,AVX2
 // RUN: octet-opt %s --octet-lower-kernel=level=sse2 | FileCheck %s --check-prefixes=CHECK,SSE2
+// RUN: octet-opt %s --octet-lower-kernel=level=sve512 | FileCheck %s --check-prefixes=CHECK,SVE512
+// RUN: octet-opt %s --octet-lower-kernel=level=sve256 | FileCheck %s --check-prefixes=CHECK,SVE256
 // RUN: octet-opt %s --octet-lower-kernel=level=i8mm | FileCheck %s --check-prefixes=CHECK,I8MM
 // RUN: octet-opt %s --octet-lower-kernel=level=dotprod | FileCheck %s --check-prefixes=CHECK,DOTPROD
 // RUN: octet-opt %s --octet-lower-kernel=level=neon | FileCheck %s --check-prefixes=CHECK,NEON
@@ -16,6 +18,8 @@
 // AVXVNNI-COUNT-2: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.256"
 // AVX2-COUNT-4: llvm.call_intrinsic "llvm.x86.avx2.pmadd.wd"
 // SSE2-COUNT-8: llvm.call_intrinsic "llvm.x86.sse2.pmadd.wd"
+// SVE512-COUNT-2: llvm.call_intrinsic "llvm.aarch64.sve.sdot.nxv4i32"
+// SVE256-COUNT-8: llvm.call_intrinsic "llvm.aarch64.neon.sdot.v4i32.v16i8"
 // DOTPROD-COUNT-8: llvm.call_intrinsic "llvm.aarch64.neon.sdot.v4i32.v16i8"
 // NEON-COUNT-16: llvm.call_intrinsic "llvm.aarch64.neon.{{smull.v8i16|saddlp.v4i32.v8i16|addp.v4i32}}"
 // PLAIN-NOT: llvm.call_intrinsic
@@ -50,12 +54,24 @@ func.func @four_products_of_signed_bytes_are_added(%sum: vector<16xi32>, %x: vec
 // I8MM: llvm.call_intrinsic "llvm.aarch64.neon.usmmla.v4i32.v16i8"
 // CHECK: return
 func.func @eight_products_are_added(%sum: vector<4xi32>, %x: vector<16xi8>, %w: vector<16xi8>) -> vector<4xi32> {
-  %0 = kernel.dot8 %sum, %x, %w
+  %0 = kernel.dot8 %sum, %x, %w : vector<4xi32>
   return %0 : vector<4xi32>
+}
+
+// A register of SVE. Only functions that have some are told how long these are.
+// CHECK-LABEL: func @two_matrices_are_added
+// SVE256-SAME: target_features = #llvm.target_features<["+sve", "+i8mm", "+dotprod", "+slow-paired-128"]>, vscale_range = #llvm.vscale_range<minRange = 2 : i32, maxRange = 2 : i32>
+// SVE256: %[[SUM:.*]] = vector.scalable.insert %arg0, %{{.*}}[0] : vector<8xi32> into vector<[4]xi32>
+// SVE256: llvm.call_intrinsic "llvm.aarch64.sve.usmmla.nxv4i32"(%[[SUM]]
+// CHECK: return
+func.func @two_matrices_are_added(%sum: vector<8xi32>, %x: vector<32xi8>, %w: vector<32xi8>) -> vector<8xi32> {
+  %0 = kernel.dot8 %sum, %x, %w : vector<8xi32>
+  return %0 : vector<8xi32>
 }
 
 // One place is loaded as often as it is said.
 // CHECK-LABEL: func @reloads
+// SVE256-NOT: vscale_range
 // I8MM-COUNT-2: llvm.load volatile %{{.*}} {alignment = 4 : i64} : !llvm.ptr -> vector<4xf32>
 // DOTPROD-COUNT-2: llvm.load volatile
 // NEON-COUNT-2: llvm.load volatile

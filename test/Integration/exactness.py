@@ -31,8 +31,8 @@ import networks  # noqa: E402
 import tables  # noqa: E402
 
 X86_LEVELS = levels.get_names("x86_64")
-# Level, the CPU that QEMU plays: all levels on the largest, the baseline on one that has nothing else.
-ARM_RUNS = [(level, "cortex-a72" if level == "neon" else "max") for level in levels.get_names("aarch64") if level != "reference"]
+# Level, the CPU that QEMU plays: all levels on the largest, with registers of the level's length, the baseline on one that has nothing else.
+ARM_RUNS = [(level, "cortex-a72" if level == "neon" else f"max,{level}=on" if level.startswith("sve") else "max") for level in levels.get_names("aarch64") if level != "reference"]
 ARM_LEVELS = ",".join(level for level, _ in ARM_RUNS)
 ARM_TARGET = "aarch64-linux-gnu"
 SYSROOT = Path("/usr/aarch64-linux-gnu")

@@ -29,7 +29,8 @@ def digits(tmp_path_factory):
 @pytest.mark.parametrize("level", model.LEVELS)
 def test_products_are_counted_and_weighed(digits, level):
     task, driver, folder = digits
-    fast, slow = ("neoverse-v2", "neoverse-n2") if level == "i8mm" else ("neoverse-n1", "cortex-a55")
+    fast, slow = {"sve512": ("a64fx", "cortex-a510"), "sve256": ("neoverse-v1", "cortex-a510"),
+                  "i8mm": ("neoverse-v2", "neoverse-n2")}.get(level, ("neoverse-n1", "cortex-a55"))
     kernels, models = model.model(task, level, [fast, slow], driver, folder)
     products = sum(kernel.products() for kernel in kernels)
     # Tiles add what overlaps and fills lanes, which is less than the work itself.

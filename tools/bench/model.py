@@ -30,9 +30,9 @@ CPUS = ("cortex-a55", "cortex-a72", "cortex-a76", "cortex-x1", "neoverse-n1", "n
 class Level:
     """The multiply instructions of a CPU level: products of one by its pattern, and operands for the model's limit, of the first."""
 
-    def __init__(self, products, example, attributes="", cpus=CPUS):
+    def __init__(self, products, example, attributes="", cpus=CPUS, qemu="max,sve=off"):
         self.patterns = {re.compile(pattern): count for pattern, count in products.items()}
-        self.example, self.attributes, self.cpus = example, attributes, cpus
+        self.example, self.attributes, self.cpus, self.qemu = example, attributes, cpus, qemu
 
     def count(self, text):
         """Products of an instruction."""
@@ -44,6 +44,8 @@ class Level:
 
 DOT = r"^[su]dot\b"
 LEVELS = {
+    "sve512": Level({r"^sdot z": 64}, "sdot z{0}.s, z30.b, z31.b", "+sve", ("a64fx",), "a64fx"),
+    "sve256": Level({r"^usmmla z": 64, DOT: 16}, "usmmla z{0}.s, z30.b, z31.b", "+sve,+dotprod,+i8mm", ("neoverse-v1",), "max,sve256=on"),
     "i8mm": Level({r"^(us|s)mmla\b": 32, DOT: 16}, "usmmla v{0}.4s, v30.16b, v31.16b", "+dotprod,+i8mm", ("neoverse-n2", "neoverse-v1", "neoverse-v2")),
     "dotprod": Level({DOT: 16}, "sdot v{0}.4s, v30.16b, v31.16b", "+dotprod"),
     "neon": Level({r"^[su](mull|mlal)2?\b": 8}, "smlal v{0}.8h, v30.8b, v31.8b"),
@@ -90,11 +92,11 @@ class Library:
         return address % 4096 == 0 and before < address < before + 4 * len(self.block(before))
 
 
-def trace(library, driver, level, inputs, runs, folder):
+def trace(library, driver, level, cpu, inputs, runs, folder):
     """The addresses of the library's blocks that are executed, with so many runs of the network."""
     log, samples = folder / "trace", folder / "samples"
     samples.write_bytes(inputs * runs)
-    run("qemu-aarch64-static", "-L", SYSROOT, "-cpu", "max,sve=off", "-d", "exec,nochain", "-D", log, driver, library.path, library.entry,
+    run("qemu-aarch64-static", "-L", SYSROOT, "-cpu", cpu, "-d", "exec,nochain", "-D", log, driver, library.path, library.entry,
         level, "1", samples, folder / "outputs")
     addresses = [int(line.split("/")[1], 16) for line in log.read_text().splitlines() if line.startswith("Trace")]
     entry = next(address for address, name in library.functions.items() if name == library.entry)
@@ -185,7 +187,7 @@ def model(task, level_name, cpus, driver, folder):
     run(ROOT / "build" / "bin" / "octet-compile", program, "--target=aarch64-linux-gnu", f"--cpu-level={level_name}", "-o", path, "--name=net")
     library = Library(path)
     # What one run more executes; the rest is loading and the prologue.
-    once, twice = (collections.Counter(trace(library, driver, level_name, inputs, runs, folder)) for runs in (1, 2))
+    once, twice = (collections.Counter(trace(library, driver, level_name, level.qemu, inputs, runs, folder)) for runs in (1, 2))
     kernels = count_kernels(library, twice - once, level)
     blocks = sorted({block for kernel in kernels for block in kernel.blocks})
     return kernels, {cpu: (predict(blocks, cpu, level.attributes), get_limit(level, cpu)) for cpu in cpus}

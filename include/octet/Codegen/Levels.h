@@ -16,11 +16,14 @@ namespace octet {
 namespace codegen {
 class TileProducts;
 /// How tiles multiply bytes (lib/Codegen/Products): four at a time, four signed ones by those of a
-/// lane, these in i16, eight bytes of two rows by those of two columns, or as pairs of i16.
+/// lane, these in i16, four signed ones in all of a register's lanes, eight bytes of two rows by
+/// those of two columns (in registers of 128 or 256 bits), or as pairs of i16.
 const TileProducts *getByteProducts();
 const TileProducts *getLaneProducts();
 const TileProducts *getPairedLaneProducts();
+const TileProducts *getRepeatedProducts();
 const TileProducts *getMatrixProducts();
+const TileProducts *getMatrix256Products();
 const TileProducts *getPairProducts();
 } // namespace codegen
 
@@ -32,6 +35,7 @@ struct CpuLevel {
                             ///< comma-separated, with signs
   llvm::StringRef tuning;   ///< what is fast, not what is there: such features, or a core
   int64_t registerBits = 128;
+  int64_t scalableBits = 0; ///< the length that SVE's registers have; 0: they are not used
   int64_t accumulators = 1; ///< of sixteen 32-bit lanes, that fit in registers beside operands
   /// How tiles multiply; null: there are no tiles, this is the reference path
   /// of scalar loops.

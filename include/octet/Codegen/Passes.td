@@ -115,14 +115,15 @@ def LowerKernelPass : Pass<"octet-lower-kernel", "::mlir::ModuleOp"> {
 
     | op | x86-64 | AArch64 | everywhere else |
     |---|---|---|---|
-    | `kernel.dot4` | VPDPBUSD with VNNI, else PMADDWD on widened bytes (never PMADDUBSW, which saturates) | SDOT on bytes less 128, with the dot product extension | products |
+    | `kernel.dot4` | VPDPBUSD with VNNI, else PMADDWD on widened bytes (never PMADDUBSW, which saturates) | SDOT on bytes less 128, with the dot product extension or SVE of 512 bits | products |
+    | `kernel.dot8` | not made | USMMLA, of SVE where a vector is longer than sixteen bytes | not made |
     | `kernel.dot2` | PMADDWD | not made | not made |
     | `kernel.pack` | saturating packs, VPMOVUSDB with AVX-512 | clamps | clamps |
     | `kernel.scale` | VSCALEFPS (vectors) with AVX-512, else two products | two products | two products |
 
     `kernel.round` is `llvm.lrint` and `kernel.broadcast4` a load everywhere. Where the level has no fused multiply-add, `math.fma` becomes calls of functions that compute it exactly: the f64 sum is rounded to odd before it is
     rounded to f32 (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008). Functions get the level's
-    `target_features`. An unknown level is an error. Source: section 1 and [N.accumulate] of `docs/numerics.md`.
+    `target_features`, and those with vectors of SVE their length (`vscale_range`). An unknown level is an error. Source: section 1 and [N.accumulate] of `docs/numerics.md`.
   }];
   let options = [Option<"level", "level", "std::string", "", "the CPU level; default: that of the module's program">];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",

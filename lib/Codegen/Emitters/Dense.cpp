@@ -34,7 +34,7 @@ DenseKernel::DenseKernel(ProgramEmitter &emitter, const FusedOp &fused, const De
     : emitter(emitter), fused(fused), shape(shape), signature(emitter),
       products(chooseProducts(fused, shape, emitter.getLevel())) {
   this->shape.bytesPerStep = products.inputs();
-  int64_t accumulators = emitter.getLevel().accumulators / products.vectorsPerSum(),
+  int64_t accumulators = products.countSums(emitter.getLevel().accumulators),
           steps = this->shape.stepsPerPanel();
   tile = canHalvePanel()
              ? chooseHalvedTile(accumulators, shape.columns, shape.panels(), steps)
@@ -140,6 +140,7 @@ void DenseKernel::emitUnit(KernelBuilder &b, ValueRange args, Value unit, Origin
 void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, const Origin &origin, Value row,
                            Value column, Panels of) {
   b.lanes = 16;
+  b.registerLanes = products.registerLanes();
   auto [firstPanel, panels, hasHalf] = of;
   SmallVector<Value> positions = getPositions(b, origin, firstPanel, panels);
   auto loadInitialSums = [&](int64_t panel) { return b.load(args[initial], positions[panel]); };

@@ -11,14 +11,33 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
+/// A vector as one of SVE, whose length the function knows: no instruction.
+static Value toScalable(ImplicitLocOpBuilder &b, Value fixed) {
+  constexpr int64_t kBits = 128; // of a vector, times its length
+  Type element = getElementTypeOrSelf(fixed.getType());
+  auto type =
+      VectorType::get({kBits / element.getIntOrFloatBitWidth()}, element, /*scalableDims=*/true);
+  return vector::ScalableInsertOp::create(b, fixed, LLVM::PoisonOp::create(b, type), /*pos=*/0);
+}
+
+/// An SVE intrinsic on fixed vectors that fill registers.
+static Value callScalable(ImplicitLocOpBuilder &b, StringRef name, VectorType type,
+                          ValueRange operands) {
+  auto scalable =
+      llvm::map_to_vector(operands, [&](Value operand) { return toScalable(b, operand); });
+  Value result = callIntrinsic(b, b.getLoc(), name, scalable[0].getType(), scalable);
+  return vector::ScalableExtractOp::create(b, type, result, /*pos=*/0);
+}
+
 namespace {
 
 /// Bytes are multiplied with their signs. Of unsigned ones, u = s + 128 with s = u ^ 0x80, hence
 /// u . w = s . w + 128 * sum(w); the second term is a product of the weights with -128, which all
 /// products with the same weights share.
 struct LowerDot4 : OpRewritePattern<kernel::Dot4Op> {
-  LowerDot4(MLIRContext *context, bool hasSdot)
-      : OpRewritePattern(context, /*benefit=*/2), hasSdot(hasSdot) {}
+  LowerDot4(MLIRContext *context, const CpuLevel &level)
+      : OpRewritePattern(context, /*benefit=*/2), hasSdot(level.hasFeature("dotprod")),
+        isOneRegister(level.scalableBits == 512) {}
   LogicalResult matchAndRewrite(kernel::Dot4Op op, PatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     if (op.getIsSigned()) {
@@ -38,6 +57,9 @@ struct LowerDot4 : OpRewritePattern<kernel::Dot4Op> {
 
 private:
   Value dot(ImplicitLocOpBuilder &b, Value acc, Value x, Value w) const {
+    if (isOneRegister)
+      return callScalable(b, "llvm.aarch64.sve.sdot.nxv4i32", cast<VectorType>(acc.getType()),
+                          {acc, w, x});
     SmallVector<Value> parts;
     for (int64_t i = 0; i < 4; ++i) {
       auto slice = [&](Value vector, int64_t size) {
@@ -66,14 +88,21 @@ private:
     return arith::AddIOp::create(b, acc, sums);
   }
 
-  bool hasSdot;
+  bool hasSdot, isOneRegister;
 };
 
+/// More than sixteen bytes fill a register of SVE.
 struct LowerDot8 : OpRewritePattern<kernel::Dot8Op> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(kernel::Dot8Op op, PatternRewriter &b) const override {
-    b.replaceOp(op, callIntrinsic(b, op.getLoc(), "llvm.aarch64.neon.usmmla.v4i32.v16i8",
-                                  op.getType(), op.getOperands()));
+  LogicalResult matchAndRewrite(kernel::Dot8Op op, PatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto type = cast<VectorType>(op.getType());
+    if (type.getNumElements() > 4)
+      rewriter.replaceOp(
+          op, callScalable(b, "llvm.aarch64.sve.usmmla.nxv4i32", type, op.getOperands()));
+    else
+      rewriter.replaceOp(op, callIntrinsic(b, op.getLoc(), "llvm.aarch64.neon.usmmla.v4i32.v16i8",
+                                           type, op.getOperands()));
     return success();
   }
 };
@@ -177,5 +206,5 @@ void codegen::populateAArch64Lowering(RewritePatternSet &patterns, const CpuLeve
       /*benefit=*/2);
   if (level.hasFeature("i8mm"))
     patterns.add<LowerDot8>(patterns.getContext());
-  patterns.add<LowerDot4>(patterns.getContext(), level.hasFeature("dotprod"));
+  patterns.add<LowerDot4>(patterns.getContext(), level);
 }

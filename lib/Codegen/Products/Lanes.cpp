@@ -101,6 +101,28 @@ const TileProducts &PairedLaneProducts::forDense(const DenseWork &work) const {
   return work.hasLeastWeights ? singleSteps : pairsOfSteps;
 }
 
+namespace {
+/// For registers of sixteen 32-bit lanes. A product with a lane takes twice as long there, so that
+/// four bytes of input are loaded into all lanes.
+struct RepeatedProducts : LaneProducts {
+  const TileProducts &forDense(const DenseWork & /*work*/) const override { return *this; }
+  /// Of registers that hold a quarter.
+  int64_t countSums(int64_t accumulators) const override { return 4 * accumulators; }
+  TileCosts getTileCosts() const override { return {}; }
+  bool keepsInput(int64_t /*inputVectors*/) const override { return false; }
+  int64_t stepsPerLoad() const override { return 1; }
+  SmallVector<SmallVector<Value>> broadcastSteps(KernelBuilder &b, Value memory, Value at,
+                                                 int64_t steps) const override {
+    return TileProducts::broadcastSteps(b, memory, at, steps);
+  }
+};
+} // namespace
+
+const TileProducts *codegen::getRepeatedProducts() {
+  static const RepeatedProducts products;
+  return &products;
+}
+
 const TileProducts *codegen::getPairedLaneProducts() { return &pairsOfSteps; }
 
 const TileProducts *codegen::getLaneProducts() {

@@ -92,6 +92,10 @@ public:
 
   /// Vectors of sixteen lanes that a sum takes between `openSum` and `closeSums`.
   virtual int64_t vectorsPerSum() const { return 1; }
+  /// 32-bit lanes of a register that holds sums.
+  virtual int64_t registerLanes() const { return 4; }
+  /// How many sums a level's registers hold.
+  virtual int64_t countSums(int64_t accumulators) const { return accumulators / vectorsPerSum(); }
   /// The values that hold a sum: one, or one for each part of the weights.
   virtual int64_t partsPerSum() const { return 1; }
   virtual llvm::SmallVector<mlir::Value> openSum(KernelBuilder & /*b*/, mlir::Value sum) const {

@@ -19,6 +19,12 @@ bool octet::kernel::isVector(Type type, int64_t lanes, unsigned width, bool isFl
          isa<FloatType>(vector.getElementType()) == isFloat;
 }
 
+Type octet::kernel::getBytesOfLanes(Type type) {
+  constexpr int64_t kBytes = 4;
+  return VectorType::get({kBytes * cast<VectorType>(type).getNumElements()},
+                         IntegerType::get(type.getContext(), 8));
+}
+
 #include "octet/Dialect/Kernel/KernelDialect.cpp.inc"
 #include "octet/Dialect/Kernel/KernelEnums.cpp.inc"
 

@@ -57,9 +57,34 @@ func.func @reloads(%memory: memref<64xf32>, %at: index) -> vector<4xf32> {
 
 // CHECK-LABEL: func @matrices
 func.func @matrices(%sum: vector<4xi32>, %x: vector<16xi8>, %w: vector<16xi8>) -> vector<4xi32> {
-  // CHECK: kernel.dot8 %{{.*}}, %{{.*}}, %{{.*}}
-  %0 = kernel.dot8 %sum, %x, %w
+  // CHECK: kernel.dot8 %{{.*}}, %{{.*}}, %{{.*}} : vector<4xi32>
+  %0 = kernel.dot8 %sum, %x, %w : vector<4xi32>
   return %0 : vector<4xi32>
+}
+
+// -----
+
+// CHECK-LABEL: func @two_matrices
+func.func @two_matrices(%sum: vector<8xi32>, %x: vector<32xi8>, %w: vector<32xi8>) -> vector<8xi32> {
+  // CHECK: kernel.dot8 %{{.*}}, %{{.*}}, %{{.*}} : vector<8xi32>
+  %0 = kernel.dot8 %sum, %x, %w : vector<8xi32>
+  return %0 : vector<8xi32>
+}
+
+// -----
+
+func.func @fewer_bytes_than_lanes_take(%sum: vector<8xi32>, %x: vector<16xi8>, %w: vector<32xi8>) {
+  // expected-error @below {{'kernel.dot8' op failed to verify that eight bytes of two rows for four lanes}}
+  "kernel.dot8"(%sum, %x, %w) : (vector<8xi32>, vector<16xi8>, vector<32xi8>) -> vector<8xi32>
+  return
+}
+
+// -----
+
+func.func @fewer_weights_than_lanes_take(%sum: vector<8xi32>, %x: vector<32xi8>, %w: vector<16xi8>) {
+  // expected-error @below {{'kernel.dot8' op failed to verify that eight bytes of two columns for four lanes}}
+  "kernel.dot8"(%sum, %x, %w) : (vector<8xi32>, vector<32xi8>, vector<16xi8>) -> vector<8xi32>
+  return
 }
 
 // -----

@@ -119,15 +119,22 @@ TEST_F(Program, CrossCompiledNetworkPicksItsLevel) {
   if (!has("aarch64-linux-gnu-gcc") || !has("qemu-aarch64-static"))
     return skip("needs aarch64-linux-gnu-gcc and qemu-aarch64-static");
   std::string run = "qemu-aarch64-static -L /usr/aarch64-linux-gnu -cpu ";
-  emit("net", 1, {"i8mm", "dotprod", "neon", "reference"},
+  emit("net", 1, {"sve512", "sve256", "i8mm", "dotprod", "neon", "reference"},
        options(OutputKind::SharedLibrary, "aarch64-linux-gnu"), ".so");
   EXPECT_EQ(shell("aarch64-linux-gnu-gcc -I. " + input("ten-lines.c") + " ./net.so -o program"),
             "");
-  EXPECT_EQ(shell(run + "max ./program"), "0 2 5 8 i8mm\n");
+  EXPECT_EQ(shell(run + "a64fx ./program"), "0 2 5 8 sve512\n");
+  EXPECT_EQ(shell(run + "max,sve512=on ./program"), "0 2 5 8 sve512\n");
+  EXPECT_EQ(shell(run + "max,sve256=on ./program"), "0 2 5 8 sve256\n");
+  for (StringRef other :
+       {"sve=off", "sve128=on", "sve384=on", "sve1024=on,sve-default-vector-length=128"})
+    EXPECT_EQ(shell(run + "max," + other.str() + " ./program"), "0 2 5 8 i8mm\n") << other.str();
   EXPECT_EQ(shell(run + "neoverse-n1 ./program"), "0 2 5 8 dotprod\n");
   EXPECT_EQ(shell(run + "cortex-a72 ./program"), "0 2 5 8 neon\n");
   EXPECT_EQ(shell("OCTET_CPU_LEVEL=reference " + run + "max ./program"), "0 2 5 8 reference\n");
   EXPECT_EQ(shell("OCTET_CPU_LEVEL=dotprod " + run + "cortex-a72 ./program"),
+            "1 0 0 0 \nexit code 1");
+  EXPECT_EQ(shell("OCTET_CPU_LEVEL=sve512 " + run + "max,sve256=on ./program"),
             "1 0 0 0 \nexit code 1");
   EXPECT_EQ(shell("OCTET_CPU_LEVEL=i8mm " + run + "neoverse-n1 ./program"),
             "1 0 0 0 \nexit code 1");

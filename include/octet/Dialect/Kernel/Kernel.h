@@ -22,6 +22,8 @@
 namespace octet::kernel {
 /// A one-dimensional vector of this many lanes of integers or floats of this width.
 bool isVector(mlir::Type type, int64_t lanes, unsigned width, bool isFloat);
+/// Of a vector of 32-bit lanes, the vector of their bytes.
+mlir::Type getBytesOfLanes(mlir::Type type);
 } // namespace octet::kernel
 
 #include "octet/Dialect/Kernel/KernelDialect.h.inc"

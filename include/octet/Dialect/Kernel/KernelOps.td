@@ -120,8 +120,6 @@ def Kernel_F32x16 : Type<CPred<"::octet::kernel::isVector($_self, 16, 32, true)"
 def Kernel_I16x32 : Type<CPred<"::octet::kernel::isVector($_self, 32, 16, false)">, "vector<32xi16>">, BuildableType<"::mlir::VectorType::get({32}, $_builder.getI16Type())">;
 def Kernel_I32x32 : Type<CPred<"::octet::kernel::isVector($_self, 32, 32, false)">, "vector<32xi32>">, BuildableType<"::mlir::VectorType::get({32}, $_builder.getI32Type())">;
 def Kernel_I16x64 : Type<CPred<"::octet::kernel::isVector($_self, 64, 16, false)">, "vector<64xi16>">, BuildableType<"::mlir::VectorType::get({64}, $_builder.getI16Type())">;
-def Kernel_I8x16 : Type<CPred<"::octet::kernel::isVector($_self, 16, 8, false)">, "vector<16xi8>">, BuildableType<"::mlir::VectorType::get({16}, $_builder.getI8Type())">;
-def Kernel_I32x4 : Type<CPred<"::octet::kernel::isVector($_self, 4, 32, false)">, "vector<4xi32>">, BuildableType<"::mlir::VectorType::get({4}, $_builder.getI32Type())">;
 def Kernel_I8x64 : Type<CPred<"::octet::kernel::isVector($_self, 64, 8, false)">, "vector<64xi8>">, BuildableType<"::mlir::VectorType::get({64}, $_builder.getI8Type())">;
 
 def Kernel_Dot4Op : Kernel_Op<"dot4", [Pure]> {
@@ -136,15 +134,17 @@ def Kernel_Dot4Op : Kernel_Op<"dot4", [Pure]> {
   let assemblyFormat = "$acc `,` $a `,` $b (`signed` $is_signed^)? attr-dict";
 }
 
-def Kernel_Dot8Op : Kernel_Op<"dot8", [Pure]> {
+def Kernel_Dot8Op : Kernel_Op<"dot8", [Pure, AllTypesMatch<["acc", "result"]>,
+    TypesMatchWith<"eight bytes of two rows for four lanes", "acc", "a", "getBytesOfLanes($_self)">,
+    TypesMatchWith<"eight bytes of two columns for four lanes", "acc", "b", "getBytesOfLanes($_self)">]> {
   let summary = "products of two rows of eight bytes with two columns";
   let description = [{
-    Lane 2 i + j: `acc[2 i + j] + sum over k < 8 of u8(a[8 i + k]) * s8(b[8 j + k])`, wrapping in 32 bits. Only levels that
-    multiply matrices get these. Source: [N.accumulate]; USMMLA of AArch64.
+    Lane 2 i + j of each four: `acc[2 i + j] + sum over k < 8 of u8(a[8 i + k]) * s8(b[8 j + k])` of the same sixteen bytes, wrapping in
+    32 bits; as many fours as fill a register. Only levels that multiply matrices get these. Source: [N.accumulate]; USMMLA of AArch64.
   }];
-  let arguments = (ins Kernel_I32x4:$acc, Kernel_I8x16:$a, Kernel_I8x16:$b);
-  let results = (outs Kernel_I32x4:$result);
-  let assemblyFormat = "$acc `,` $a `,` $b attr-dict";
+  let arguments = (ins VectorOfLengthAndType<[4, 8, 16], [I32]>:$acc, VectorOfLengthAndType<[16, 32, 64], [I8]>:$a, VectorOfLengthAndType<[16, 32, 64], [I8]>:$b);
+  let results = (outs VectorOfLengthAndType<[4, 8, 16], [I32]>:$result);
+  let assemblyFormat = "$acc `,` $a `,` $b attr-dict `:` type($acc)";
 }
 
 def Kernel_AddPairsOp : Kernel_Op<"add_pairs", [Pure]> {
