@@ -8,9 +8,10 @@
 // [N.bias_correction] The results of every weighted operator are summed per channel, exactly, in
 // the float network and in the reference model, where the error of a layer is corrected before any
 // sample goes on to the next. A later product averages what single values miss, so that it gains
-// from a mean of zero. An output is read value by value, and its mean error may be that of a few
-// large ones: there a channel is corrected only if its values come closer to the float network's,
-// on samples that the mean does not know.
+// from a mean of zero; but the mean of few samples is uncertain, the more so where a channel has
+// few elements, and only what is certain of it is corrected. An output is read value by value, and
+// its mean error may be that of a few large ones: there a channel is corrected only if its values
+// come closer to the float network's, on samples that the mean does not know.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,16 +35,18 @@ using namespace mlir;
 using namespace octet;
 
 namespace {
-/// The errors of a layer whose results leave the network, float minus reference: sums of channels
-/// and some values.
-class LeavingErrors {
+/// The errors of a layer, float minus reference: sums of channels.
+class SampleErrors {
 public:
   /// `sums`: of the layer's tap of sums, with the samples apart.
-  LeavingErrors(const Layer &layer, const Measured &sums);
+  SampleErrors(const Layer &layer, const Measured &sums);
 
-  /// What is added to the bias of each channel: its mean error, or 0 where that does not help.
-  /// `values`: of the layer's tap of values.
-  SmallVector<float, 0> getCorrections(const Measured &values) const;
+  /// What is added to the bias of each channel: the certain part of its mean error.
+  SmallVector<float, 0> getCorrections() const;
+
+  /// The same for a layer whose results leave the network: 0 where that does not help. `values`: of
+  /// the layer's tap of values.
+  SmallVector<float, 0> getJudgedCorrections(const Measured &values) const;
 
   /// One kept value.
   struct Value {
@@ -53,6 +56,8 @@ public:
 
 private:
   double getMean(size_t channel, std::optional<size_t> without = std::nullopt) const;
+  double getVariance(size_t channel) const;
+  double getCertainty() const;
   bool isBetter(size_t channel, ArrayRef<Value> values) const;
 
   size_t numSamples, numChannels;
@@ -66,7 +71,7 @@ template <typename T> static ArrayRef<T> getArray(const TapStatistics &statistic
   return {reinterpret_cast<const T *>(statistics.data()), statistics.size() / sizeof(T)};
 }
 
-LeavingErrors::LeavingErrors(const Layer &layer, const Measured &measured)
+SampleErrors::SampleErrors(const Layer &layer, const Measured &measured)
     : numSamples(measured.numSamples) {
   for (auto [floating, reference] :
        llvm::zip_equal(measured.floatingSamples, measured.referenceSamples)) {
@@ -81,7 +86,7 @@ LeavingErrors::LeavingErrors(const Layer &layer, const Measured &measured)
 }
 
 /// The mean error of a channel over all samples but one; a single sample is not left out.
-double LeavingErrors::getMean(size_t channel, std::optional<size_t> without) const {
+double SampleErrors::getMean(size_t channel, std::optional<size_t> without) const {
   int64_t sum = 0, numUsed = 0;
   for (size_t sample = 0; sample < numSamples; ++sample)
     if (sample != without || numSamples == 1) {
@@ -92,7 +97,7 @@ double LeavingErrors::getMean(size_t channel, std::optional<size_t> without) con
 }
 
 /// A channel's typical magnitude in the float network.
-static double getMedian(ArrayRef<LeavingErrors::Value> values) {
+static double getMedian(ArrayRef<SampleErrors::Value> values) {
   auto magnitudes = llvm::map_to_vector(values, [](auto &value) { return value.magnitude; });
   auto middle = magnitudes.begin() + magnitudes.size() / 2;
   std::nth_element(magnitudes.begin(), middle, magnitudes.end());
@@ -100,7 +105,7 @@ static double getMedian(ArrayRef<LeavingErrors::Value> values) {
 }
 
 /// [N.bias_correction] Each sample judges the mean of the others; a single one judges its own.
-bool LeavingErrors::isBetter(size_t channel, ArrayRef<Value> values) const {
+bool SampleErrors::isBetter(size_t channel, ArrayRef<Value> values) const {
   SmallVector<double, 0> means;
   for (size_t sample = 0; sample < numSamples; ++sample)
     means.push_back(getMean(channel, sample));
@@ -114,8 +119,37 @@ bool LeavingErrors::isBetter(size_t channel, ArrayRef<Value> values) const {
   return after < before;
 }
 
-SmallVector<float, 0> LeavingErrors::getCorrections(const Measured &measured) const {
+/// That of the mean error of a channel, by how far samples differ; 0 of a single one.
+double SampleErrors::getVariance(size_t channel) const {
+  double mean = getMean(channel), sum = 0;
+  for (const SmallVector<int64_t, 0> &errors : sums) {
+    double deviation = (double)errors[channel] * 0x1p-24 / count - mean;
+    sum += deviation * deviation;
+  }
+  return numSamples == 1 ? 0 : sum / ((double)numSamples * (double)(numSamples - 1));
+}
+
+/// [N.bias_correction] The share of the squared mean errors that is not chance.
+double SampleErrors::getCertainty() const {
+  double squares = 0, variances = 0;
+  for (size_t channel = 0; channel < numChannels; ++channel) {
+    double mean = getMean(channel);
+    squares += mean * mean;
+    variances += getVariance(channel);
+  }
+  return variances < squares ? 1 - variances / squares : 0;
+}
+
+SmallVector<float, 0> SampleErrors::getCorrections() const {
+  double certainty = getCertainty();
   SmallVector<float, 0> corrections;
+  for (size_t channel = 0; channel < numChannels; ++channel)
+    corrections.push_back((float)(certainty * getMean(channel)));
+  return corrections;
+}
+
+SmallVector<float, 0> SampleErrors::getJudgedCorrections(const Measured &measured) const {
+  SmallVector<float, 0> corrections = getCorrections();
   for (size_t channel = 0; channel < numChannels; ++channel) {
     SmallVector<Value> values;
     for (size_t sample = 0; sample < numSamples; ++sample) {
@@ -125,8 +159,8 @@ SmallVector<float, 0> LeavingErrors::getCorrections(const Measured &measured) co
         values.push_back(
             {(double)floating[i] - reference[i], std::abs((double)floating[i]), sample});
     }
-    bool helps = isBetter(channel, values);
-    corrections.push_back(helps ? (float)getMean(channel) : 0.0f);
+    if (!isBetter(channel, values))
+      corrections[channel] = 0;
   }
   return corrections;
 }
@@ -160,10 +194,10 @@ struct CorrectBias : octet::impl::CorrectBiasPassBase<CorrectBias> {
   /// A layer's taps: one of sums, and where it is judged one of values behind it.
   SmallVector<Tap> getTaps(const Layer &layer) {
     Tap sums = layer.getSumTap();
+    sums.keepsSamples = judged;
     if (!judged || !layer.isLeaving())
       return {sums};
     sums.offsetAxis.reset();
-    sums.keepsSamples = true;
     return {sums, layer.getValuesTap()};
   }
 
@@ -176,16 +210,18 @@ struct CorrectBias : octet::impl::CorrectBiasPassBase<CorrectBias> {
       layerOfTap.resize(taps.size(), &layer);
     }
     auto start = std::chrono::steady_clock::now();
-    std::optional<LeavingErrors> leaving;
+    std::optional<SampleErrors> errors;
     SmallVector<SmallVector<float, 0>, 0> corrections;
     auto use = [&](const Measured &measured) {
       const Tap &tap = taps[measured.tap];
-      if (tap.keepsSamples && !tap.offsetAxis) {
-        leaving.emplace(*layerOfTap[measured.tap], measured);
+      bool isOfSums = isa<ChannelSumObserverAttr>(tap.observer);
+      if (isOfSums && tap.keepsSamples)
+        errors.emplace(*layerOfTap[measured.tap], measured);
+      if (!tap.offsetAxis)
         return;
-      }
-      corrections.push_back(tap.keepsSamples ? leaving->getCorrections(measured)
-                                             : getMeanErrors(tap, measured));
+      corrections.push_back(!tap.keepsSamples ? getMeanErrors(tap, measured)
+                            : isOfSums        ? errors->getCorrections()
+                                              : errors->getJudgedCorrections(measured));
       llvm::copy(corrections.back(), measured.offset.begin());
       std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
       if (context.progress.onWork)

@@ -151,3 +151,17 @@ def plain_backend(float_products_backend):
     path.write_text(re.sub("octet.recipe .*", "", text))
     assert path.read_text() != text
     return path
+
+
+@pytest.fixture
+def write_backend(source, tmp_path):
+    """write_backend(old, new) is the path of the CPU backend with another text in one place."""
+
+    def write(old, new):
+        text = (source / "lib" / "Backend" / "backends" / "cpu.mlir").read_text()
+        assert text.count(old) == 1
+        path = tmp_path / f"backend{len(list(tmp_path.iterdir()))}.mlir"
+        path.write_text(text.replace(old, new))
+        return str(path)
+
+    return write

@@ -6,6 +6,7 @@ import pytest
 
 octet = pytest.importorskip("octet")
 pytest.importorskip("onnx")
+from decibels import get_decibels  # noqa: E402
 from onnx_networks import make_network  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("compiler")
@@ -20,10 +21,6 @@ def extremes(source, tmp_path):
     assert text.count("#octet.mean_squared_error<dtype = ui8>") == 1
     (tmp_path / "extremes.mlir").write_text(text.replace("#octet.mean_squared_error<dtype = ui8>", "#octet.min_max<dtype = ui8>"))
     return str(tmp_path / "extremes.mlir")
-
-
-def get_decibels(expected, got):
-    return 10 * np.log10(np.mean(expected.astype(np.float64) ** 2) / np.mean((expected - got).astype(np.float64) ** 2))
 
 
 @pytest.mark.parametrize("largest, gain", [(20, 6), (1, -0.5)])

@@ -6,6 +6,7 @@ import pytest
 
 octet = pytest.importorskip("octet")
 pytest.importorskip("onnx")
+from decibels import get_decibels  # noqa: E402
 from onnx_networks import make_network  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("compiler")
@@ -15,10 +16,6 @@ def run_all(network, samples, **options):
     """The output for each of the samples."""
     model = octet.compile(network.SerializeToString(), **options)
     return np.concatenate([model(sample)["y"] for sample in samples])
-
-
-def get_decibels(expected, got):
-    return 10 * np.log10(np.mean(expected.astype(np.float64) ** 2) / np.mean((expected - got).astype(np.float64) ** 2))
 
 
 @pytest.mark.parametrize("spread, least, most", [(64, 6, 60), (1, 0, 0)])

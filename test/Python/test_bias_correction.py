@@ -1,0 +1,163 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Bias correction where it helps and where it would harm, against the same backend without the rules, and without any correction."""
+import numpy as np
+import pytest
+
+octet = pytest.importorskip("octet")
+pytest.importorskip("onnx")
+from decibels import get_decibels  # noqa: E402
+from onnx_networks import make_network  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("compiler")
+
+CHANNELS = 64
+RECIPE = 'octet.recipe before_prepare "octet-prepare-attention" after_calibrate "octet-split-outliers,octet-equalize-channels,octet-correct-bias"'
+
+
+@pytest.fixture
+def unjudged(write_backend):
+    return write_backend(RECIPE, 'octet.recipe after_calibrate "octet-correct-bias{judged=false}"')
+
+
+@pytest.fixture
+def uncorrected(write_backend):
+    return write_backend(RECIPE, "")
+
+
+def run_all(network, samples, **options):
+    """The first output for each of the samples."""
+    model = octet.compile(network.SerializeToString(), **options)
+    return np.concatenate([next(iter(model(sample).values())) for sample in samples])
+
+
+def make_head(nodes="y = Conv(x, w, b)", outputs=("y",), **constants):
+    """A detector's head: logits near 0 decide, and all weights are rounded in the same direction."""
+    weights = -(np.random.default_rng(1).integers(40, 90, (2, CHANNELS, 1, 1)) + 0.45) / 127
+    weights[:, 0] = -1
+    bias = -0.05 * weights.sum((1, 2, 3))
+    return make_network(nodes, inputs={"x": [1, CHANNELS, 8, 8]},
+                        constants={"w": weights.astype(np.float32), "b": bias.astype(np.float32), **constants}, outputs=outputs)
+
+
+def make_maps(count, seed, share):
+    """Inputs of the head, small at most places and large at a share of them, where the logits are near -234."""
+    random = np.random.default_rng(seed)
+    maps = random.uniform(0, 0.1, (count, 1, CHANNELS, 8, 8))
+    is_large = random.uniform(size=(count, 1, 1, 8, 8)) < share
+    return np.where(is_large, random.uniform(6.6, 7.6, maps.shape), maps).astype(np.float32)
+
+
+def agree(expected, got):
+    """The share of the logits near 0 on whose sign both agree."""
+    near = np.abs(expected) < 5
+    assert near.mean() > 0.5 and expected.min() < -200
+    return np.mean((expected > 0)[near] == (got > 0)[near])
+
+
+# The logits leave beside boxes, from which they are sliced off in front of another product.
+BOXES = """
+c = Conv(x, w, b)
+o = Conv(x, v)
+j = Concat<axis = 1>(o, c)
+r = Reshape(j, lines)
+t = Transpose<perm = [0, 2, 1]>(r)
+d, y = Split<axis = 2>(t, sizes)
+k = Transpose<perm = [0, 2, 1]>(d)
+i = Reshape(k, image)
+s = Softmax<axis = 1>(i)
+z = Conv(s, u)
+"""
+
+
+def make_head_with_boxes():
+    return make_head(BOXES, outputs=("y", "z"), v=(4, CHANNELS, 1, 1), u=(2, 4, 1, 1), lines=np.array([1, 6, 64]), sizes=np.array([4, 2]),
+                     image=np.array([1, 4, 8, 8]))
+
+
+@pytest.mark.parametrize("make", [make_head, make_head_with_boxes])
+def test_a_correction_by_a_few_large_errors_is_left_out(make, unjudged, uncorrected):
+    network, data, samples = make(), {"x": make_maps(30, 0, 0.1)}, make_maps(20, 1, 0.1)
+    expected = run_all(network, samples)
+    on, off, without = (agree(expected, run_all(network, samples, calibration_data=data, backend=backend))
+                        for backend in ("cpu", unjudged, uncorrected))
+    assert on > off + 0.2 and on >= without - 0.005, (on, off, without)
+
+
+def test_a_correction_that_most_values_need_is_made(unjudged, uncorrected):
+    network, data, samples = make_head(), {"x": make_maps(30, 0, 1)}, make_maps(20, 1, 1)
+    expected = run_all(network, samples)
+    on, off, without = (get_decibels(expected, run_all(network, samples, calibration_data=data, backend=backend))
+                        for backend in ("cpu", unjudged, uncorrected))
+    assert on > off - 0.5 and on > without + 6, (on, off, without)
+
+
+def test_one_sample_judges_its_own_correction(unjudged):
+    network, data, samples = make_head(), {"x": make_maps(1, 0, 0.1)}, make_maps(20, 1, 0.1)
+    expected = run_all(network, samples)
+    on, off = (agree(expected, run_all(network, samples, calibration_data=data, backend=backend)) for backend in ("cpu", unjudged))
+    assert on > off + 0.2, (on, off)
+
+
+@pytest.mark.parametrize("count", [1, 9])
+def test_layers_with_a_product_behind_them_are_not_judged(count, unjudged, tmp_path):
+    """The same head in front of a product: of one sample the mean errors are certain, of nine that differ they are not."""
+    head = make_head(nodes="c = Conv(x, w, b)\nt = Conv(c, v)\ny = ReduceMean(t)", v=(4, 2, 8, 8))
+    libraries = []
+    for backend in ("cpu", unjudged):
+        octet.compile(head.SerializeToString(), calibration_data={"x": make_maps(count, 0, 0.1)}, backend=backend).save(tmp_path / "net.so")
+        libraries.append((tmp_path / "net.so").read_bytes())
+    assert (libraries[0] == libraries[1]) == (count == 1)
+
+
+def make_layers(count=6, size=64):
+    """Layers whose channels have one element each, so that two samples say little of their mean errors."""
+    names = [f"w{i}" for i in range(count)]
+    nodes = [f"c{i} = Gemm<transB = 1>({f'r{i - 1}' if i else 'x'}, {name})\nr{i} = Relu(c{i})" for i, name in enumerate(names)]
+    random = np.random.default_rng(2)
+    constants = {name: random.normal(0, np.sqrt(2 / size), (size, size)).astype(np.float32) for name in [*names, "v"]}
+    return make_network("\n".join([*nodes, f"y = Gemm<transB = 1>(r{count - 1}, v)"]), inputs={"x": [1, size]}, constants=constants)
+
+
+@pytest.fixture
+def measure_layers(unjudged, uncorrected):
+    """measure_layers(count, size) is the decibels with the rule, with all of the mean errors, and without correction."""
+
+    def measure(count, size):
+        random = np.random.default_rng(0)
+        network, samples = make_layers(), random.normal(size=(100, 1, 64)).astype(np.float32)
+        data = {"x": random.normal(0, size, (count, 1, 64)).astype(np.float32)}
+        expected = run_all(network, samples)
+        return [get_decibels(expected, run_all(network, samples, calibration_data=data, backend=backend))
+                for backend in ("cpu", unjudged, uncorrected)]
+
+    return measure
+
+
+def test_mean_errors_by_chance_are_not_corrected(measure_layers):
+    on, off, _ = measure_layers(count=2, size=3)  # large, so that no sample leaves the ranges
+    assert on > off + 2, (on, off)
+
+
+def test_mean_errors_of_many_samples_are_corrected(measure_layers):
+    on, off, without = measure_layers(count=30, size=1)
+    assert on > off - 0.2 and on > without + 0.5, (on, off, without)
+
+
+def test_corrections_depend_neither_on_order_nor_on_threads(compiler, tool, tmp_path):
+    """Of a network of two layers, some of whose channels are corrected and others not."""
+    constants = {"v": (CHANNELS, CHANNELS, 1, 1), "w": (4, CHANNELS, 1, 1)}
+    network = make_network("c = Conv(x, v)\nr = Relu(c)\ny = Conv(r, w)", inputs={"x": [1, CHANNELS, 8, 8]}, constants=constants)
+    (tmp_path / "net.onnx").write_bytes(network.SerializeToString())
+    maps = make_maps(11, 0, 0.1)
+
+    def correct(order, threads):
+        np.savez(tmp_path / "samples.npz", x=maps[order])
+        tool("octet-compile", tmp_path / "net.onnx", f"--calibration-data={tmp_path / 'samples.npz'}", f"--threads={threads}",
+             "--stop-after=convert", "-o", tmp_path / "net.mlirbc")
+        return (tmp_path / "net.mlir").read_text()
+
+    first = correct(list(range(11)), 1)
+    assert ".bias" in first
+    assert correct(list(range(10, -1, -1)), 1) == first
+    assert correct([7, 3, 0, 10, 1, 9, 4, 2, 8, 6, 5], 3) == first
