@@ -134,7 +134,7 @@ def SplitOutliersPass : Octet_QuantizePass<"octet-split-outliers", "::mlir::Modu
   let options = [
     Option<"columns", "columns", "double", "0.04", "further columns, as a part of those that there are">,
     Option<"cost", "cost", "double", "0.002", "further columns of a small layer, as a part of the network's weights and multiply-adds">,
-    Option<"gain", "gain", "double", "0.75", "largest part of the range that is worth further columns">
+    Option<"gain", "gain", "double", "0.65", "largest part of the range that is worth further columns">
   ];
   let statistics = [
     Statistic<"numSplit", "num-split", "values with further columns">,
