@@ -41,7 +41,7 @@ func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}, !y3 {nn.name = "
 
 // -----
 
-// Four vectors go through SiLU in step.
+// Four vectors go through a sigmoid in step.
 !x = tensor<1x16x8x8x!quant.uniform<u8:f32, 0.5:128>>
 !w = tensor<16x16x1x1x!quant.uniform<i8:f32, 0.5>>
 
@@ -54,7 +54,7 @@ func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}) {
   %w = nn.constant dense<1> : tensor<16x16x1x1xi8> -> !w
   %0 = octet.group(%a = %x, %b = %w) : (!x, !w) -> !x {
     %1 = nn.conv %a, %b : (!x, !w) -> tensor<1x16x8x8xf32>
-    %2 = nn.silu %1 : (tensor<1x16x8x8xf32>) -> tensor<1x16x8x8xf32>
+    %2 = nn.sigmoid %1 : (tensor<1x16x8x8xf32>) -> tensor<1x16x8x8xf32>
     octet.yield %2 : tensor<1x16x8x8xf32>
   }
   return %0 : !x
@@ -74,4 +74,42 @@ func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}) {
   %w = nn.constant dense<1> : tensor<16x1x3x3xi8> -> !w
   %0 = nn.conv %x, %w strides [2, 2] pads [1, 1, 1, 1] groups 16 : (!x, !w) -> !y
   return %0 : !y
+}
+
+// -----
+
+// SiLU and GELU, and what splits columns behind them, are computed in steps of the result. Without one scale they are not.
+!x = tensor<1x16x8x8x!quant.uniform<u8:f32, 0.5:128>>
+!w = tensor<16x16x1x1x!quant.uniform<i8:f32, 0.5>>
+!z = tensor<1x16x8x8x!quant.uniform<u8:f32, 1.0e-4:128>>
+
+// CHECK-LABEL: func.func private @dense
+// CHECK-COUNT-4: math.absf
+// CHECK-COUNT-36: math.fma
+// CHECK-NOT: math.fma
+// CHECK-COUNT-4: arith.subf
+// CHECK-COUNT-4: arith.cmpf
+// CHECK-NOT: arith.divf
+// CHECK: vector.store
+// CHECK-LABEL: func.func private @dense
+// CHECK-NOT: math.absf
+// CHECK: arith.divf
+// CHECK: vector.store
+func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}, !z {nn.name = "z"}) {
+  %w = nn.constant dense<1> : tensor<16x16x1x1xi8> -> !w
+  %shift = nn.constant dense<1.0> : tensor<16x1x1xf32>
+  %low = nn.constant dense<-20.0> : tensor<1xf32>
+  %0 = octet.group(%a = %x, %b = %w, %c = %shift, %d = %low) : (!x, !w, tensor<16x1x1xf32>, tensor<1xf32>) -> !x {
+    %1 = nn.conv %a, %b : (!x, !w) -> tensor<1x16x8x8xf32>
+    %2 = nn.silu %1 : (tensor<1x16x8x8xf32>) -> tensor<1x16x8x8xf32>
+    %3 = nn.sub %2, %c : (tensor<1x16x8x8xf32>, tensor<16x1x1xf32>) -> tensor<1x16x8x8xf32>
+    %4 = nn.max %3, %d : (tensor<1x16x8x8xf32>, tensor<1xf32>) -> tensor<1x16x8x8xf32>
+    octet.yield %4 : tensor<1x16x8x8xf32>
+  }
+  %5 = octet.group(%a = %x, %b = %w) : (!x, !w) -> !z {
+    %1 = nn.conv %a, %b : (!x, !w) -> tensor<1x16x8x8xf32>
+    %2 = nn.silu %1 : (tensor<1x16x8x8xf32>) -> tensor<1x16x8x8xf32>
+    octet.yield %2 : tensor<1x16x8x8xf32>
+  }
+  return %0, %5 : !x, !z
 }
