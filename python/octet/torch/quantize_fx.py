@@ -12,7 +12,7 @@ import torch
 from ..errors import CompileError, InputError
 from ._bucket_module import BucketModule, check_pad, make_buckets
 from ._compilation import Policy
-from ._equalization import add_equalization
+from ._equalization_config import add_equalization
 from ._fused import FusedModule
 from ._modules import CompiledModule, PreparedModule, Source
 from ._policy import write_backend, write_mapping
