@@ -1,4 +1,4 @@
-// RUN: octet-opt %s --octet-sink-shuffles=parts-only=false | FileCheck %s
+// RUN: octet-opt %s --octet-sink-shuffles=parts-only=false --mlir-disable-threading | FileCheck %s
 // RUN: octet-opt %s --octet-sink-shuffles=parts-only=true | FileCheck %s --check-prefix=PARTS
 
 !x = tensor<1x3x4x4xf32>

@@ -57,8 +57,3 @@ def test_another_policy_is_refused(prepared, given, message):
     with pytest.raises(octet.InputError) as error:
         convert_fx(prepared, **{name: make() for name, make in given.items()})
     assert message in str(error.value)
-
-
-def test_equalization_is_a_recipe():
-    with pytest.raises(octet.InputError, match="_equalization_config: name octet-equalize-inputs in the recipe of a backend file"):
-        prepare_fx(nn.Linear(4, 4).eval(), make_mapping(), (torch.ones(1, 4),), _equalization_config=object())
