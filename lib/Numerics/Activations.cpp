@@ -55,7 +55,7 @@ std::optional<StepActivation> StepActivation::get(Activation activation, float s
   return result;
 }
 
-float StepActivation::getBound(float bound, float scale) {
-  constexpr float kMostOfTail = 0.5f; // 0.28 of silu
-  return bound + kMostOfTail / scale;
+float StepActivation::getTailBound(float scale) {
+  constexpr float kMost = 0.5f; // 0.28 of silu
+  return kMost / scale;
 }

@@ -82,6 +82,18 @@ def test_layers_are_chosen_as_by_mappings(kind, config, layers):
     assert prepare(prepare_fx, names, model, samples, config, "x86")._source.policy.equalized == layers
 
 
+def test_a_layer_that_is_called_twice_is_named_once():
+    class Twice(Linears):
+        def forward(self, x):
+            return self.second(self.relu(self.second(self.first(x))))
+
+    model, samples = Twice().eval(), [torch.randn(2, 6) for _ in range(3)]
+    prepared = prepare(prepare_fx, names, model, samples, {"": OURS}, "qnnpack")
+    assert prepared._source.policy.equalized == ("first", "second")
+    for x in samples:
+        assert (convert_fx(prepared)(x) - model(x)).abs().max() < 0.05 * model(x).abs().max()
+
+
 def test_float_layers_are_left_alone():
     model, samples = make(Linears)
     mapping = names.get_default_qconfig_mapping("x86").set_module_name("second", None)
@@ -193,6 +205,21 @@ def test_modules_and_copies():
     consecutive.cross_layer_equalization(fused[0].first, fused[0].second)
     their_consecutive.cross_layer_equalization(fused[1].first, fused[1].second)
     assert all(torch.equal(p, q) for p, q in zip(fused[0].parameters(), fused[1].parameters()))
+
+
+def test_channels_of_equal_weights_keep_them():
+    """PyTorch's become infinite and NaN (docs/deviations.md)."""
+    models = [make(Convs)[0] for _ in range(3)]
+    with torch.no_grad():
+        for model in models:
+            model.first.weight[2] = 0
+    own, theirs, before = models
+    consecutive.equalize(own, [["first", "second"]])
+    their_consecutive.cross_layer_equalization(theirs.first, theirs.second)
+    assert not theirs.first.weight.isfinite().all()
+    assert torch.equal(own.first.weight[2], before.first.weight[2]) and torch.equal(own.second.weight[:, 2], before.second.weight[:, 2])
+    x = torch.randn(1, 3, 8, 8)
+    torch.testing.assert_close(own(x), before(x), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("pairs, message", [

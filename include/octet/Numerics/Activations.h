@@ -23,8 +23,8 @@ struct StepActivation {
 
   /// Nothing for scales with which coefficients may not be normal numbers.
   static std::optional<StepActivation> get(Activation activation, float scale);
-  /// The largest |max(t, 0) + u * Q(u)| for |t| <= bound.
-  static float getBound(float bound, float scale);
+  /// The largest |u * Q(u)|.
+  static float getTailBound(float scale);
 };
 
 } // namespace octet::numerics

@@ -187,7 +187,7 @@ float Epilogue::addActivation() {
   llvm::append_range(values, form.steps.coefficients);
   activation = signature.addWeights<float>(makeKey("activation", values), [&] { return values; });
   numCoefficients = form.steps.coefficients.size();
-  float bound = numerics::StepActivation::getBound(0, paramsOf(fused.getResult()).scales[0]);
+  float bound = numerics::StepActivation::getTailBound(paramsOf(fused.getResult()).scales[0]);
   for (auto &[op, numbers] : form.behind) {
     behind.push_back({op, signature.addParameters(ArrayRef<float>(numbers), block)});
     float most = 0;

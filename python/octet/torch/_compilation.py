@@ -22,6 +22,18 @@ from .front import Network
 Sample = Dict[str, np.ndarray]
 
 
+def _is_text(policy: str) -> bool:
+    return policy.lstrip().startswith("{")
+
+
+def _write_policy(folder: Path, name: str, policy: str) -> str:
+    """The path of a policy's text, or a name as it is."""
+    if not _is_text(policy):
+        return policy
+    _write_temporary(folder / f"{name}.json", policy.encode())
+    return str(folder / f"{name}.json")
+
+
 @dataclass(frozen=True)
 class Policy:
     """A backend and a QConfig mapping: names of built-in ones, or texts in JSON. They are for the precision "int8"; others are "float", and
@@ -35,24 +47,17 @@ class Policy:
     def write(self, folder: Path) -> List[str]:
         if self.precision != "int8":
             return [f"--{self.precision}"]
-        options = ["--keep-operators"]
-        for option, text in (("backend", self.backend), ("qconfig-mapping", self.mapping)):
-            if text.lstrip().startswith("{"):
-                _write_temporary(folder / f"{option}.json", text.encode())
-                text = str(folder / f"{option}.json")
-            options += [f"--{option}={text}"] if text else []
+        backend, mapping = (_write_policy(folder, name, text) for name, text in (("backend", self.backend), ("qconfig-mapping", self.mapping)))
         if self.equalized:
-            options[1] = f"--backend={self._write_recipe(folder)}"
-        return options
+            backend = self._write_recipe(folder, backend)
+        return ["--keep-operators", f"--backend={backend}", *([f"--qconfig-mapping={mapping}"] if mapping else [])]
 
-    def _write_recipe(self, folder: Path) -> Path:
-        """A backend that is the given one, whose text is in the folder already, and equalizes."""
-        is_text = self.backend.lstrip().startswith("{")
-        name, included = (json.loads(self.backend)["name"], "backend.json") if is_text else (self.backend, self.backend)
-        recipe = f"octet-equalize-inputs{{layers={','.join(self.equalized)}}}"
-        path = folder / "equalizing.mlir"
+    def _write_recipe(self, folder: Path, backend: str) -> str:
+        """The path of a backend that is the given one, a name or a file in the folder, and equalizes."""
+        path, recipe = folder / "equalizing.mlir", f"octet-equalize-inputs{{layers={','.join(self.equalized)}}}"
+        name, included = (json.loads(self.backend)["name"], Path(backend).name) if _is_text(self.backend) else (backend, backend)
         _write_temporary(path, f'octet.backend @{json.dumps(name)} includes {json.dumps(included)} {{ octet.recipe before_prepare "{recipe}" }}'.encode())
-        return path
+        return str(path)
 
 
 @dataclass

@@ -35,4 +35,5 @@ def add_equalization(policy: Policy, config: Any, graph: torch.fx.GraphModule, e
     network = translate(graph, example_inputs)
     chosen = list_layers(network, Policy("native", write_mapping(mapping, places=list_places(graph))))
     quantized = list_layers(network, policy)
-    return replace(policy, equalized=tuple(name for name in chosen if name in quantized))
+    # A layer that is called twice has two rows.
+    return replace(policy, equalized=tuple(dict.fromkeys(name for name in chosen if name in quantized)))

@@ -45,6 +45,7 @@ def cross_layer_equalization(module1: nn.Module, module2: nn.Module, output_axis
     if outputs != inputs:
         raise InputError(f"module2: has {inputs} inputs, but module1 {outputs} outputs; name modules that follow one another")
     factors = torch.sqrt(_get_range(first.weight, output_axis) / (_get_range(second.weight, input_axis) + 1e-9))
+    factors = torch.where((factors > 0) & factors.isfinite(), factors, torch.ones_like(factors))  # one of a channel of equal weights
     inverse = torch.reciprocal(factors)
     if first.bias is not None:
         first.bias = nn.Parameter(first.bias * inverse)

@@ -31,7 +31,7 @@ TEST(Activations, AreNearTheirFunctions) {
       for (double x = -12; x < 12; x += 0.003) {
         float t = (float)(x / scale), y = apply(*steps, t);
         ASSERT_NEAR(y * (double)scale, function(t * (double)scale), bound) << x;
-        ASSERT_LE(std::fabs(y), StepActivation::getBound(std::fabs(t), scale)) << x;
+        ASSERT_LE(std::fabs(y - std::max(t, 0.0f)), StepActivation::getTailBound(scale)) << x;
       }
     }
   };
