@@ -257,6 +257,7 @@ struct Lower : octet::impl::LowerPassBase<Lower> {
     normalizeStorage(getOperation());
     hoistConstants(getOperation());
     inlineGroupsOfOne(getOperation());
+    markCoarseActivations(getOperation());
     Lowering lowering(&getContext(), strict);
     for (Block &block : getOperation().getBody())
       joinClamps(block);

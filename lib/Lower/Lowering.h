@@ -131,6 +131,9 @@ void groupStoredWeights(mlir::Block &block);
 /// Takes clamps at the end of `body` into the storage bounds of `type`, which the yielded value is
 /// quantized to [N.narrow]: quantizing is monotone, so clamping before or behind it is the same.
 mlir::quant::QuantizedType foldClamps(mlir::Block &body, mlir::quant::QuantizedType type);
+/// [N.coarse] Says at silu and gelu where 8 bits of the result are kept.
+void markCoarseActivations(mlir::func::FuncOp function);
+
 /// Moves clamps of quantized values in front of the quantize, where its type is that behind the
 /// clamp [N.join].
 void joinClamps(mlir::Block &block);

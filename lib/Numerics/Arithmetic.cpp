@@ -29,6 +29,7 @@ float HostArithmetic::div(float x, float y) { return x / y; }
 float HostArithmetic::fma(float x, float y, float z) { return std::fma(x, y, z); }
 float HostArithmetic::sqrt(float x) { return std::sqrt(x); }
 float HostArithmetic::neg(float x) { return -x; }
+float HostArithmetic::abs(float x) { return std::abs(x); }
 int32_t HostArithmetic::round(float x) { return static_cast<int32_t>(roundNearestEven(x)); }
 float HostArithmetic::toReal(int32_t n) { return static_cast<float>(n); }
 

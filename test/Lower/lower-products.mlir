@@ -150,7 +150,7 @@ func.func @real_residual(%xq: tensor<1x2x8x8x!x>, %real: tensor<1x2x8x8xf32>) ->
 // CHECK-LABEL: func @silu_stays_in_the_body
 // CHECK: octet.group(%[[A:.*]] = %{{.*}}, %[[F:.*]] = %{{.*}}) : {{.*}} -> tensor<1x2x!quant.uniform<u8:f32, 3.125000e-02:2>>
 // CHECK-NEXT: %[[C:.*]] = nn.linear %[[A]], %[[F]] : {{.*}} -> tensor<1x2xf32>
-// CHECK-NEXT: %[[S:.*]] = nn.silu %[[C]]
+// CHECK-NEXT: %[[S:.*]] = nn.silu %[[C]] {coarse}
 // CHECK-NEXT: octet.yield %[[S]]
 func.func @silu_stays_in_the_body(%xq: tensor<1x2x!x>) -> tensor<1x2xf32> {
   %wq = nn.constant dense<1> : tensor<2x2xi8> -> tensor<2x2x!w>

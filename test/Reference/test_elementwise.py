@@ -126,18 +126,14 @@ def test_functions_of_exp(function, exact, bound):
     ("gelu", lambda x: x / 2 * (1 + np.array([math.erf(v) for v in x / np.sqrt(2)])), (1.2e-4, 3.8), 3.9e-4),
     ("gelu_tanh", lambda x: x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))), (1.2e-4, 3.8), 3.9e-4),
 ])
-@pytest.mark.parametrize("scale", [2.0**-10, 0.0173, 1, 37.3, 2.0**10])
-def test_activations_in_steps(name, function, near, far, scale):
-    """The bounds of [N.activation], in units of the result."""
-    x = np.linspace(-12, 12, 4001)
-    t = (x / scale).astype(f32)
-    x = t.astype(np.float64) * scale
-    rounding = np.spacing(np.abs(t)) * scale
-    error = np.abs(reference.activation_in_steps(t, name, f32(scale)).astype(np.float64) * scale - function(x)) - rounding
+def test_coarse_activations(name, function, near, far):
+    """The bounds of [N.coarse]."""
+    x = every(4001, -12, 12)
+    error = np.abs(reference.coarse(x, name).astype(np.float64) - function(x.astype(np.float64)))
     bound, limit = near
     assert np.max(error[np.abs(x) < limit]) < bound and np.max(error) < far
-    ends = reference.activation_in_steps(np.array([0, np.inf, -np.inf], f32), name, f32(scale))
-    assert ends[0] == 0 and ends[1] == np.inf and -2e-3 < ends[2] * scale < 0
+    ends = reference.coarse(np.array([0, np.inf, -np.inf, np.nan], f32), name)
+    assert ends[0] == 0 and ends[1] == np.inf and -2e-3 < ends[2] < 0 and ends[3] == ends[2]
 
 
 def test_erf_is_within_one_ulp():

@@ -101,38 +101,51 @@ def test_residual_of_another_shape_is_an_epilogue():
     conv.check(b.node("Add", conv.real, skip), Y, reference.quantize(real, Y))
 
 
-@pytest.mark.parametrize("clamp", [False, True])
+def write_activation(builder, name, value):
+    if name == "silu":
+        return builder.node("Mul", builder.node("Sigmoid", value), value)
+    return builder.node("Gelu", value, approximate="tanh" if name == "gelu_tanh" else "none")
+
+
+@pytest.mark.parametrize("behind", ["nothing", "clamp", "residual", "several"])
 @pytest.mark.parametrize("name", ["silu", "gelu", "gelu_tanh"])
-def test_activation(name, clamp):
+def test_coarse_activation(name, behind):
     conv = Conv()
-    b, params = conv.builder, QParams(Y.scale, Y.zero_point, 40 if clamp else 0, 255)
-    real = b.node("Mul", b.node("Sigmoid", conv.real), conv.real) if name == "silu" else b.node(
-        "Gelu", conv.real, approximate="tanh" if name == "gelu_tanh" else "none")
-    wanted = reference.activate(conv.accumulator, conv.scale, name, params, 1)
-    exact = getattr(reference, name.removesuffix("_tanh"))(reference.real_accumulator(conv.accumulator, conv.scale, 1), *(["tanh"] if "tanh" in name else []))
-    difference = wanted - reference.quantize(exact, params)
-    assert 0 < np.abs(difference).max() <= 1 and np.mean(difference != 0) < 0.03
-    conv.check(b.node("Relu", real) if clamp else real, Y, wanted)
+    b, real = conv.builder, reference.real_accumulator(conv.accumulator, conv.scale, 1)
+    value, wanted = write_activation(b, name, conv.real), reference.coarse(real, name)
+    exact = reference.silu(real) if name == "silu" else reference.gelu(real, "tanh" if "tanh" in name else "none")
+    assert 0 < np.abs(wanted - exact).max() < 2e-3
+    if behind == "clamp":
+        value, wanted = b.node("Relu", value), reference.relu(wanted)
+    if behind in ("residual", "several"):
+        skip = f32(np.random.default_rng(5).normal(size=wanted.shape))
+        value, wanted = b.node("Add", skip, value), reference.add(skip, wanted)
+    if behind == "several":
+        value, wanted = b.node("Sub", value, f32(1)), reference.sub(wanted, f32(1))
+    conv.check(value, Y, reference.quantize(wanted, Y))
 
 
-def test_activation_in_very_small_steps_is_an_epilogue():
+def test_activations_that_are_not_coarse():
+    """Small steps; several readers; a product behind it; a quantized value in front of it."""
     conv, params = Conv(), QParams(2.0**-11, 90)
     b, real = conv.builder, reference.real_accumulator(conv.accumulator, conv.scale, 1)
-    conv.check(b.node("Mul", conv.real, b.node("Sigmoid", conv.real)), params, reference.quantize(reference.silu(real), params))
-    for scale in (2.0**-11, 2.0**11):
-        assert reference.activate(conv.accumulator, conv.scale, "silu", QParams(scale, 0), 1) is None
-    for result, sums in ((QParams(1, 0), [1, np.inf]), (QParams([1, 2], [0, 0], axis=1), [1, 1])):
-        assert reference.activate(np.ones((1, 2, 1, 1)), f32(sums), "gelu", result, 1) is None
-    assert reference.activate(np.ones((1, 2, 1, 1)), f32([1, 1]), "gelu", QParams(1, 0), 1, bias=f32([0, np.nan])) is None
+    conv.check(write_activation(b, "silu", conv.real), params, reference.quantize(reference.silu(real), params))
+    conv = Conv()
+    value = write_activation(conv.builder, "gelu", conv.real)
+    conv.builder.output(value, 1)
+    conv.check(value, Y, reference.quantize(reference.gelu(real), Y))
+    conv = Conv()
+    value = conv.builder.node("Mul", write_activation(conv.builder, "gelu", conv.real), f32(2))
+    conv.check(value, Y, reference.quantize(reference.mul(reference.gelu(real), f32(2)), Y))
+    conv = Conv()
+    value = write_activation(conv.builder, "silu", conv.builder.qdq(conv.real, Y.scale[0], Y.zero_point[0]))
+    stored = reference.dequantize(reference.requantize(conv.accumulator, conv.scale, Y, 1), Y)
+    conv.check(value, Y, reference.quantize(reference.silu(stored), Y))
 
 
-def test_activation_on_the_real_accumulator():
+def test_hard_swish_of_the_real_accumulator():
     conv = Conv()
     b, real = conv.builder, reference.real_accumulator(conv.accumulator, conv.scale, 1)
-    conv.builder.output(conv.real, 1)
-    conv.check(b.node("Mul", conv.real, b.node("Sigmoid", conv.real)), Y, reference.quantize(reference.silu(real), Y))
-    conv = Conv()
-    b = conv.builder
     gate = b.node("HardSigmoid", conv.real, alpha=1 / 6, beta=0.5)
     conv.check(b.node("Mul", gate, conv.real), Y, reference.quantize(reference.hard_swish(real), Y))
 

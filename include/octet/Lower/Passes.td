@@ -21,6 +21,7 @@ def LowerPass : Pass<"octet-lower", "::mlir::func::FuncOp"> {
       accumulator. A result that is used as a real number is `f32`.
     - Element-wise operators between one quantized input and one quantized result become one `nn.table`; with several
       inputs they become an `octet.group` on quantized types.
+    - `nn.silu` and `nn.gelu` that 8 bits are kept of become `coarse` ([N.coarse]).
     - Pools and data movement take quantized types; a change of scale becomes a table in front or behind.
     - Activations in signed bytes become unsigned, with a zero point greater by 128. Arguments and results keep their types:
       a table flips the sign bit behind or in front of them.

@@ -36,6 +36,7 @@ struct HostArithmetic {
   Real fma(Real x, Real y, Real z);
   Real sqrt(Real x);
   Real neg(Real x);
+  Real abs(Real x);
   /// `x > y ? x : y` and `x < y ? x : y`: y where x is NaN.
   Real max(Real x, Real y) { return x > y ? x : y; }
   Real min(Real x, Real y) { return x < y ? x : y; }
@@ -51,6 +52,8 @@ struct HostArithmetic {
   template <typename Function> Real monotone(Real x, Function function) {
     return function(*this, x);
   }
+  /// `function()`, which differs from x by `distance` at most.
+  template <typename Function> Real near(Real, float, Function function) { return function(); }
 };
 
 /// Intervals that contain every result for operands in given intervals. IEEE operations are
@@ -74,6 +77,7 @@ struct IntervalArithmetic {
   Real fma(Real x, Real y, Real z);
   Real sqrt(Real x);
   Real neg(Real x) { return {-x.high, -x.low}; }
+  Real abs(Real x) { return {std::max({x.low, -x.high, 0.0f}), std::max(-x.low, x.high)}; }
   Real max(Real x, Real y);
   Real min(Real x, Real y);
   Real selectLess(Real x, Real y, Real yes, Real no);
@@ -84,6 +88,9 @@ struct IntervalArithmetic {
   template <typename Function> Real monotone(Real x, Function function) {
     HostArithmetic host;
     return x.isBounded() ? widen(function(host, x.low), function(host, x.high)) : x;
+  }
+  template <typename Function> Real near(Real x, float distance, Function) {
+    return add(x, {-distance, distance});
   }
 
 private:
@@ -105,6 +112,7 @@ struct DepthArithmetic {
   Real fma(Real x, Real y, Real z) { return 1 + std::max({x, y, z}); }
   Real sqrt(Real x) { return 1 + x; }
   Real neg(Real x) { return 1 + x; }
+  Real abs(Real x) { return 1 + x; }
   Real max(Real x, Real y) { return 1 + std::max(x, y); }
   Real min(Real x, Real y) { return 1 + std::max(x, y); }
   Real selectLess(Real x, Real y, Real yes, Real no) { return 1 + std::max({x, y, yes, no}); }
@@ -115,6 +123,7 @@ struct DepthArithmetic {
   template <typename Function> Real monotone(Real x, Function function) {
     return function(*this, x);
   }
+  template <typename Function> Real near(Real, float, Function function) { return function(); }
 };
 
 /// Real numbers, integers and truth values of the compiler, for the laws of integers

@@ -32,6 +32,7 @@ struct EmitArithmetic {
   Value fma(Value x, Value y, Value z) { return b.fma(x, y, z); }
   Value sqrt(Value x) { return math::SqrtOp::create(b, x); }
   Value neg(Value x) { return arith::NegFOp::create(b, x); }
+  Value abs(Value x) { return math::AbsFOp::create(b, x); }
   Value max(Value x, Value y) { return b.maxF(x, y); }
   Value min(Value x, Value y) { return b.minF(x, y); }
   Value selectLess(Value x, Value y, Value yes, Value no) { return b.selectLess(x, y, yes, no); }
@@ -49,6 +50,7 @@ struct EmitArithmetic {
   template <typename Function> Value monotone(Value x, Function function) {
     return function(*this, x);
   }
+  template <typename Function> Value near(Value, float, Function function) { return function(); }
 
   KernelBuilder &b;
 };

@@ -141,26 +141,6 @@ Value Epilogue::emitRounding(KernelBuilder &b, ValueRange args, Value scaled) co
   return b.fma(math::RoundEvenOp::create(b, scaled), load(2), b.constF(0));
 }
 
-/// [N.activation] behind the multiplication.
-Value Epilogue::emitActivation(KernelBuilder &b, ValueRange args, Value scaled, Value position,
-                               int64_t laneAxis) const {
-  auto load = [&](int64_t i) {
-    return b.loadSplat(signature.getValue(activation, args), b.index(i));
-  };
-  Value size = b.minNumber(math::AbsFOp::create(b, scaled), load(0));
-  Value tail = load(1);
-  for (int64_t i = 1; i < numCoefficients; ++i)
-    tail = b.fma(tail, size, load(1 + i));
-  Value value = b.fma(size, tail, b.maxNumber(scaled, b.constF(0)));
-  for (auto [op, number] : behind) {
-    Value other = loadPerChannel(b, args, number, position, laneAxis);
-    value = isa<nn::SubOp>(op)   ? b.sub(value, other)
-            : isa<nn::MaxOp>(op) ? b.maxNumber(value, other)
-                                 : b.minNumber(value, other);
-  }
-  return value;
-}
-
 Value Epilogue::emit(KernelBuilder &b, ValueRange args, Value acc, Value position,
                      ValueRange indices, int64_t laneAxis) const {
   TensorView view = signature.getTensor(result, args);
@@ -168,12 +148,9 @@ Value Epilogue::emit(KernelBuilder &b, ValueRange args, Value acc, Value positio
   if (fused.dynamic)
     applyDynamic(b, args, position, indices, laneAxis, acc, factor);
   Value addend = addends < 0 ? Value() : loadPerChannel(b, args, addends, position, laneAxis);
-  if (form == Form::requantize || form == Form::activation) {
-    Value scaled = scaleSum(b, args, acc, factor, addend, position, laneAxis);
-    if (form == Form::activation)
-      scaled = emitActivation(b, args, scaled, position, laneAxis);
-    return finish(b, args, scaled, position, laneAxis);
-  }
+  if (form == Form::requantize)
+    return finish(b, args, scaleSum(b, args, acc, factor, addend, position, laneAxis), position,
+                  laneAxis);
   if (form == Form::residual) {
     TensorView skip = signature.getTensor(residual, args);
     Value zeroPoint = loadParameter(b, skip.zeroPoints, kZeroPoints, skip.axis, indices, laneAxis);

@@ -10,14 +10,13 @@
 
 #include "Emitters.h"
 #include "ShiftedSums.h"
-#include "octet/Numerics/Activations.h"
 #include "octet/Numerics/Requantize.h"
 
 namespace octet::codegen {
 
 /// From the accumulator of a convolution or linear layer to the stored value, in the form that the
-/// law prescribes for the fused body: [N.requantize], [N.residual], [N.activation], [N.epilogue],
-/// or float throughout.
+/// law prescribes for the fused body: [N.requantize], [N.residual], [N.epilogue], or float
+/// throughout.
 class Epilogue {
 public:
   /// Chooses the form and adds the arguments it needs. Parameters per channel are in lanes of
@@ -49,15 +48,12 @@ public:
   TensorView getResult(mlir::ValueRange args) const { return signature.getTensor(result, args); }
 
 private:
-  enum class Form { requantize, residual, activation, general, floats };
+  enum class Form { requantize, residual, general, floats };
   Form chooseForm() const;
   void addMultipliers();
   void addResultParameters();
   /// The quantized operand of the only addition, if the body is just that.
   mlir::Value getResidual() const;
-  struct ActivationForm;
-  /// The activation in steps of the result, if the body is just that.
-  std::optional<ActivationForm> getActivation() const;
   mlir::Value loadPerChannel(KernelBuilder &b, mlir::ValueRange args, int number,
                              mlir::Value position, int64_t laneAxis, bool again = false) const;
   mlir::Value scaleSum(KernelBuilder &b, mlir::ValueRange args, mlir::Value acc, mlir::Value factor,
@@ -73,9 +69,6 @@ private:
                          llvm::MutableArrayRef<float> addends);
   float addResidual(const QuantParams &out, size_t numOutputs);
   mlir::Value emitRounding(KernelBuilder &b, mlir::ValueRange args, mlir::Value scaled) const;
-  float addActivation();
-  mlir::Value emitActivation(KernelBuilder &b, mlir::ValueRange args, mlir::Value scaled,
-                             mlir::Value position, int64_t laneAxis) const;
   /// An accumulator as f32.
   mlir::Value sumToFloat(KernelBuilder &b, mlir::ValueRange args, mlir::Value sum,
                          mlir::Value position, int64_t laneAxis) const;
@@ -110,8 +103,6 @@ private:
       zeroPoints = -1; ///< of a result quantized per channel; behind reciprocals, their rests
   int bounds = -1;     ///< its [low, high]
   int residual = -1, residualMultiplier = -1;
-  int activation = -1, numCoefficients = 0;                    ///< [limit, coefficients of Q]
-  llvm::SmallVector<std::pair<mlir::Operation *, int>> behind; ///< of the activation; constants
   int rounding = -1; ///< of what is quantized before the body: [low, high, scale] around zero
   int filterSums = -1, dynamicScale = -1,
       dynamicZeroPoint = -1; ///< of an input that is quantized in each run

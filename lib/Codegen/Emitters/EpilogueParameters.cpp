@@ -32,83 +32,6 @@ Value Epilogue::getResidual() const {
   return sameShape ? outer : Value();
 }
 
-/// [N.activation] The activation, and what follows it: operators, each with one number for a
-/// channel, in steps of the result.
-struct Epilogue::ActivationForm {
-  numerics::StepActivation steps;
-  SmallVector<std::pair<Operation *, SmallVector<float>>> behind;
-};
-
-static std::optional<numerics::Activation> getKind(Operation *op) {
-  if (auto gelu = dyn_cast<nn::GeluOp>(op))
-    return gelu.getForm() == nn::GeluForm::none ? numerics::Activation::gelu
-                                                : numerics::Activation::geluTanh;
-  return isa<nn::SiluOp>(op) ? std::optional(numerics::Activation::silu) : std::nullopt;
-}
-
-/// The constant that `op` takes off `value`, or compares it with; else null.
-static Value getConstantOperand(Operation *op, Value value) {
-  if (isa<nn::SubOp, nn::MaxOp, nn::MinOp>(op) && op->getOperand(0) == value)
-    return op->getOperand(1);
-  return isa<nn::MaxOp, nn::MinOp>(op) && op->getOperand(1) == value ? op->getOperand(0) : Value();
-}
-
-/// The numbers of a constant, one for each channel of `type` along `axis`; fails for others.
-static FailureOr<SmallVector<float>> getChannelNumbers(Value constant, RankedTensorType type,
-                                                       int64_t axis) {
-  RankedTensorType own = getTensorType(constant);
-  int64_t channels = type.getDimSize(axis), count = own.getNumElements(),
-          ownAxis = axis - (type.getRank() - own.getRank());
-  bool isOfChannels = ownAxis >= 0 && own.getRank() <= type.getRank() && count == channels &&
-                      own.getDimSize(ownAxis) == channels;
-  auto values = isQuantized(own) ? FailureOr<SmallVector<float, 0>>(failure())
-                                 : nn::getConstantValues<float>(constant);
-  if (failed(values) || (count != 1 && !isOfChannels))
-    return failure();
-  return count == 1 ? SmallVector<float>(channels, values->front())
-                    : SmallVector<float>(values->begin(), values->end());
-}
-
-/// Whether a number may be taken off, or be a bound.
-static bool isUsable(Operation *op, float number) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  return std::isfinite(number) || (isa<nn::MaxOp>(op) && number == -kInfinity) ||
-         (isa<nn::MinOp>(op) && number == kInfinity);
-}
-
-std::optional<Epilogue::ActivationForm> Epilogue::getActivation() const {
-  if (fused.body.empty() || fused.rounding ||
-      fused.body[0]->getOperand(0) != fused.getProductValue())
-    return std::nullopt;
-  QuantParams out = paramsOf(fused.getResult());
-  auto kind = getKind(fused.body[0]);
-  auto steps =
-      kind && out.axis < 0 ? numerics::StepActivation::get(*kind, out.scales[0]) : std::nullopt;
-  SmallVector<float> factors =
-      getAccumulatorScales(fused.getInput(), fused.getOuter(fused.product->getOperand(1)));
-  auto isNumber = [&](float value) { return std::isfinite(value / out.scales[0]); };
-  if (!steps || !llvm::all_of(factors, isNumber) || !llvm::all_of(*getAddends(fused), isNumber))
-    return std::nullopt;
-  ActivationForm form{*steps, {}};
-  Value value = fused.body[0]->getResult(0);
-  for (Operation *op : ArrayRef(fused.body).drop_front()) {
-    Value constant = value.hasOneUse() ? getConstantOperand(op, value) : Value();
-    auto numbers = constant && isa<BlockArgument>(constant)
-                       ? getChannelNumbers(fused.getOuter(constant), getTensorType(value),
-                                           fused.getProduct().getResultChannelAxis())
-                       : FailureOr<SmallVector<float>>(failure());
-    if (failed(numbers))
-      return std::nullopt;
-    for (float &number : *numbers)
-      number = numerics::addend(number, out.scales[0]);
-    if (!llvm::all_of(*numbers, [&](float number) { return isUsable(op, number); }))
-      return std::nullopt;
-    form.behind.push_back({op, std::move(*numbers)});
-    value = op->getResult(0);
-  }
-  return value == fused.yielded ? std::optional(std::move(form)) : std::nullopt;
-}
-
 Epilogue::Form Epilogue::chooseForm() const {
   if (!isQuantized(fused.getInput().getType()))
     return Form::floats;
@@ -116,7 +39,7 @@ Epilogue::Form Epilogue::chooseForm() const {
     return Form::general;
   if (fused.body.empty())
     return Form::requantize;
-  return getResidual() ? Form::residual : getActivation() ? Form::activation : Form::general;
+  return getResidual() ? Form::residual : Form::general;
 }
 
 /// The sum of the weights of each output.
@@ -180,24 +103,6 @@ float Epilogue::addResidual(const QuantParams &out, size_t numOutputs) {
   return bound;
 }
 
-/// [N.activation] The largest magnitude of what may be more than the product's.
-float Epilogue::addActivation() {
-  ActivationForm form = *getActivation();
-  std::vector<float> values{form.steps.limit};
-  llvm::append_range(values, form.steps.coefficients);
-  activation = signature.addWeights<float>(makeKey("activation", values), [&] { return values; });
-  numCoefficients = form.steps.coefficients.size();
-  float bound = numerics::StepActivation::getTailBound(paramsOf(fused.getResult()).scales[0]);
-  for (auto &[op, numbers] : form.behind) {
-    behind.push_back({op, signature.addParameters(ArrayRef<float>(numbers), block)});
-    float most = 0;
-    for (float number : numbers)
-      most = std::max(most, std::isfinite(number) ? std::fabs(number) : 0);
-    bound += most;
-  }
-  return bound;
-}
-
 /// M[c] or S[c], B[c] or b[c], the residual's M, and whether their products are small enough to be
 /// rounded without a clamp.
 void Epilogue::addMultipliers() {
@@ -226,9 +131,7 @@ void Epilogue::addMultipliers() {
       factor = numerics::requantizeMultiplier(factor, out.getScale(c));
     for (auto [c, addend] : llvm::enumerate(added))
       addend = numerics::addend(addend, out.getScale(c));
-    float otherBound = form == Form::residual     ? addResidual(out, factors.size())
-                       : form == Form::activation ? addActivation()
-                                                  : 0;
+    float otherBound = form == Form::residual ? addResidual(out, factors.size()) : 0;
     bound = otherBound + getProductBound(fused, factors, added);
     shifted.replaceMultipliers(factors);
     float most = shifted ? otherBound + shifted.getProductBound(factors, added) : bound;

@@ -16,18 +16,18 @@ namespace {
 /// The instructions on vector registers of one width. Wider ones are preferred.
 struct Registers {
   int64_t bits;
-  StringLiteral dot4, multiplyAdd, packI32, packI16;
+  StringLiteral dot4, multiplyAdd, packI32, packI16, maximum;
 
   int64_t lanes() const { return bits / 32; }
   PatternBenefit benefit() const { return bits == 128 ? 2 : bits == 256 ? 3 : 4; }
 };
 constexpr Registers registers[] = {
     {128, "llvm.x86.avx512.vpdpbusd.128", "llvm.x86.sse2.pmadd.wd", "llvm.x86.sse2.packssdw.128",
-     "llvm.x86.sse2.packuswb.128"},
+     "llvm.x86.sse2.packuswb.128", "llvm.x86.sse.max.ps"},
     {256, "llvm.x86.avx512.vpdpbusd.256", "llvm.x86.avx2.pmadd.wd", "llvm.x86.avx2.packssdw",
-     "llvm.x86.avx2.packuswb"},
+     "llvm.x86.avx2.packuswb", "llvm.x86.avx.max.ps.256"},
     {512, "llvm.x86.avx512.vpdpbusd.512", "llvm.x86.avx512.pmaddw.d.512",
-     "llvm.x86.avx512.packssdw.512", "llvm.x86.avx512.packuswb.512"},
+     "llvm.x86.avx512.packssdw.512", "llvm.x86.avx512.packuswb.512", "llvm.x86.avx512.max.ps.512"},
 };
 
 /// A pattern that works register by register.
@@ -142,6 +142,33 @@ struct LowerDot4Madd : RegisterPattern<kernel::Dot4Op> {
   }
 };
 
+/// `0 < x ? x : 0`, of which LLVM makes a comparison and a mask.
+struct LowerMaxWithZero : RegisterPattern<arith::SelectOp> {
+  using RegisterPattern::RegisterPattern;
+  LogicalResult matchAndRewrite(arith::SelectOp op, PatternRewriter &rewriter) const override {
+    auto compare = op.getCondition().getDefiningOp<arith::CmpFOp>();
+    Value x = op.getTrueValue(), zero = op.getFalseValue();
+    auto type = dyn_cast<VectorType>(op.getType());
+    if (!compare || compare.getPredicate() != arith::CmpFPredicate::OLT ||
+        compare.getLhs() != zero || compare.getRhs() != x || !matchPattern(zero, m_PosZeroFloat()))
+      return rewriter.notifyMatchFailure(op, "requires the larger one of a value and zero");
+    if (!type || type.getShape() != ArrayRef<int64_t>{16} || !type.getElementType().isF32())
+      return rewriter.notifyMatchFailure(op, "requires sixteen f32");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto part = VectorType::get({with.lanes()}, b.getF32Type());
+    auto slice = [&](Value value, int64_t lane) {
+      return sliceVector(b, b.getLoc(), value, lane, with.lanes());
+    };
+    rewriter.replaceOp(op, forRegisters(b, with, [&](int64_t lane) {
+                         SmallVector<Value> operands{slice(x, lane), slice(zero, lane)};
+                         if (with.bits == 512) // the current rounding
+                           operands.push_back(arith::ConstantOp::create(b, b.getI32IntegerAttr(4)));
+                         return callIntrinsic(b, b.getLoc(), with.maximum, part, operands);
+                       }));
+    return success();
+  }
+};
+
 /// Saturating packs. They work inside 16-byte lanes: registers
 /// that hold more than one of these need a permutation of 32-bit lanes, unless that order is
 /// wanted.
@@ -213,6 +240,7 @@ void codegen::populateX86Lowering(RewritePatternSet &patterns, const CpuLevel &l
     patterns.add<LowerDot4Vnni>(context, widest);
   else
     patterns.add<LowerDot4Madd, LowerDot2>(context, widest);
+  patterns.add<LowerMaxWithZero>(context, widest);
   if (level.hasFeature("avx512f"))
     patterns.add<LowerPackOne512, LowerScale512>(context, /*benefit=*/5);
 }

@@ -281,6 +281,22 @@ def gelu(x, form="none"):
     return np.where(np.isnan(x), x, div(t, add(f32(1), exp(-_not_below_minus_87(v)))))
 
 
+#: Where tails of [N.coarse] end, and the bits of coefficients from the highest power on.
+TAILS = {
+    "silu": (8.5, 0x34C97775, 0xB787743E, 0x399978E1, 0xBB3C14FB, 0x3C82D8CD, 0xBD394A8D, 0x3C92FEAC, 0x3E7B2098, 0xBF00082D),
+    "gelu": (3.8, 0x3A3F9CB0, 0xBC3534D9, 0x3D81B69B, 0xBE1E26D7, 0x3D7B6364, 0x3EC25EA8, 0xBEFF0C7A),
+    "gelu_tanh": (3.8, 0x3A38A957, 0xBC2F18D8, 0x3D7B3201, 0xBE18E8DC, 0x3D62544C, 0x3EC3E677, 0xBEFF4D16),
+}
+
+
+def coarse(x, name):
+    """[N.coarse]"""
+    x = np.asarray(x, f32)
+    limit, *coefficients = TAILS[name]
+    u = np.where(np.abs(x) < f32(limit), np.abs(x), f32(limit))
+    return fma(u, _polynomial(u, *coefficients), np.where(x > 0, x, f32(0)))
+
+
 def hard_sigmoid(x, alpha, beta):
     """[N.hard_sigmoid]"""
     return clip(fma(f32(alpha), x, f32(beta)), 0, 1)

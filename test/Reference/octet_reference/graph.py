@@ -41,6 +41,7 @@ class Graph:
         self.inputs = [i.name for i in graph.input if i.name not in self.constants]
         self.outputs = [o.name for o in graph.output]
         self.writer = {output: node for node in self.nodes for output in node.outputs}
+        self.reader = {name: node for node in self.nodes for name in node.inputs if name}  # of several, the last one
         self.num_readers = {name: 0 for name in [*self.constants, *self.inputs, *self.writer]}
         for name in [*self.outputs, *(name for node in self.nodes for name in node.inputs if name)]:
             self.num_readers[name] += 1

@@ -45,7 +45,6 @@ class Product:
     scale: np.ndarray
     axis: int
     bias: np.ndarray | None = None
-    has_weights: bool = True
 
 
 class Network:
@@ -104,7 +103,7 @@ class Evaluation:
     def evaluate(self, node: Node):
         special = {"QuantizeLinear": self.quantize, "DequantizeLinear": self.dequantize, "Conv": self.product,
                    "Gemm": self.product, "MatMul": self.product, "Add": self.add, "Transpose": self.transpose,
-                   "Mul": self.multiply}
+                   "Mul": self.multiply, "Gelu": self.gelu}
         handler = special.get(node.type)
         if handler:
             handler(node)
@@ -217,7 +216,7 @@ class Evaluation:
             return None
         accumulator = products.matmul_integer(x.values, x.params.zero_point, w.values, w.params.zero_point)
         scale = quantization.accumulator_scale(x.params.scale, w.params.scale)
-        return Product(accumulator, np.broadcast_to(scale, accumulator.shape[-1]), accumulator.ndim - 1, has_weights=False)
+        return Product(accumulator, np.broadcast_to(scale, accumulator.shape[-1]), accumulator.ndim - 1)
 
     def check_product(self, node, x, w, bias_name):
         """(filter rows, S[c], integer bias, or real one by [N.float_bias]) if the product has an integer form, else nothing."""
@@ -257,7 +256,7 @@ class Evaluation:
             self.products[node.output] = self.products[folded]
 
     def quantize_product(self, source, params):
-        """[N.requantize], [N.residual] or [N.activation], if [N.form] says so."""
+        """[N.requantize] or [N.residual], if [N.form] says so."""
         graph = self.network.graph
         params = QParams(params.scale, params.zero_point, params.low, params.high, params.axis)
         while graph.only_read_once(source):
@@ -274,9 +273,6 @@ class Evaluation:
         product = self.products.get(source)
         if product:
             return quantization.requantize(product.accumulator, product.scale, params, product.axis, product.bias)
-        activated = self.quantize_activation(source, params)
-        if activated is not None:
-            return activated
         node = graph.producer(source)
         if not node or node.type != "Add":
             return None
@@ -287,38 +283,6 @@ class Evaluation:
                 return quantization.residual(product.accumulator, product.scale, other.values, other.params, params,
                                              product.axis, product.bias)
         return None
-
-    def find_steps_behind(self, source):
-        """The differences with constants, maxima and minima in front of `source`, the last one first, and what they are of."""
-        graph, steps = self.network.graph, []
-        while (node := graph.producer(source)) and node.type in ("Sub", "Max", "Min") and graph.only_read_once(source):
-            constants = [name for name in node.inputs if name in graph.is_constant]
-            others = [name for name in node.inputs if name not in graph.is_constant]
-            if len(others) != 1 or len(constants) != 1 or (node.type == "Sub" and others[0] != node.inputs[0]):
-                break
-            steps.append((node.type, np.asarray(self.values[constants[0]])))
-            source = others[0]
-        return steps, source
-
-    def quantize_activation(self, source, params):
-        """[N.activation], if there is one and nothing else reads the product."""
-        graph = self.network.graph
-        behind, source = self.find_steps_behind(source)
-        node = graph.producer(source)
-        if not node or node.type not in ("Mul", "Gelu") or not graph.only_read_once(source):
-            return None
-        if node.type == "Gelu":
-            value, name, readers = node.inputs[0], "gelu_tanh" if node.attribute("approximate", "none") == "tanh" else "gelu", 1
-        else:
-            gates = [value for value, gate in (node.inputs, node.inputs[::-1])
-                     if operators.gated_activation(graph, value, gate) is elementwise.silu]
-            if not gates:
-                return None
-            value, name, readers = gates[0], "silu", 2
-        product = self.products.get(value)
-        if not product or not product.has_weights or graph.num_readers[value] != readers:
-            return None
-        return quantization.activate(product.accumulator, product.scale, name, params, product.axis, product.bias, behind[::-1])
 
     # Facts about a value survive a transposition of constants; activations of one operator have two nodes.
 
@@ -335,6 +299,28 @@ class Evaluation:
         for value, gate in (node.inputs, node.inputs[::-1]):
             activation = operators.gated_activation(self.network.graph, value, gate)
             if activation:
-                self.values[node.output] = activation(self.values[value])
+                is_coarse = activation is elementwise.silu and self.is_coarse(value, node.output)
+                self.values[node.output] = elementwise.coarse(self.values[value], "silu") if is_coarse else activation(self.values[value])
                 return
         operators.evaluate(node, self.values)
+
+    def gelu(self, node):
+        if not self.is_coarse(node.inputs[0], node.output):
+            operators.evaluate(node, self.values)
+            return
+        form = node.attribute("approximate", "none")
+        self.values[node.output] = elementwise.coarse(self.values[node.inputs[0]], "gelu" if form == "none" else "gelu_tanh")
+
+    def is_coarse(self, value, result):
+        """Whether an activation of `value` is [N.coarse]."""
+        graph = self.network.graph
+        producer, reader = graph.producer(value), graph.reader.get(result)
+        if producer and producer.type == "DequantizeLinear":
+            return False
+        while graph.only_read_once(result) and reader and reader.type in ("Add", "Sub", "Max", "Min", "Relu", "Clip"):
+            result = reader.output
+            reader = graph.reader.get(result)
+        if not graph.only_read_once(result) or not reader or reader.type != "QuantizeLinear":
+            return False
+        scales, zero_points = (np.asarray(self.values[name]) for name in reader.inputs[1:3])
+        return zero_points.dtype in ACTIVATION_TYPES and bool((scales >= 2.0**-10).all())

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .elementwise import fma, from_bits
+from .elementwise import fma
 
 f32 = np.float32
 
@@ -202,66 +202,6 @@ def requantize(acc, scale, result: QParams, axis, bias=None):
     """[N.requantize]"""
     with np.errstate(all="ignore"):
         return _round_and_clamp(_scale(acc, np.asarray(scale, f32) / result.scale, _in_steps(bias, result), axis), result)
-
-
-#: Where [N.activation] ends, and the bits of coefficients from the lowest power on.
-TAILS = {
-    "silu": (8.5, (0xBF00082D, 0x3E7B2098, 0x3C92FEAC, 0xBD394A8D, 0x3C82D8CD, 0xBB3C14FB, 0x399978E1, 0xB787743E, 0x34C97775)),
-    "gelu": (3.8, (0xBEFF0C7A, 0x3EC25EA8, 0x3D7B6364, 0xBE1E26D7, 0x3D81B69B, 0xBC3534D9, 0x3A3F9CB0)),
-    "gelu_tanh": (3.8, (0xBEFF4D16, 0x3EC3E677, 0x3D62544C, 0xBE18E8DC, 0x3D7B3201, 0xBC2F18D8, 0x3A38A957)),
-}
-
-
-def _channel_numbers(values, rank, axis, channels):
-    """A number, or one for each channel, ready to be broadcast; else nothing."""
-    if values.dtype != f32 or values.ndim > rank:
-        return None
-    shape = [1] * (rank - values.ndim) + list(values.shape)
-    is_of_channels = values.size == channels and shape[axis] == channels and values.ndim >= rank - axis
-    return values.reshape(shape) if values.size == 1 or is_of_channels else None
-
-
-def _is_usable(step, numbers):
-    allowed = {"Sub": [], "Max": [-np.inf], "Min": [np.inf]}[step]
-    return np.all(np.isfinite(numbers) | np.isin(numbers, allowed))
-
-
-def activate(acc, scale, name, result: QParams, axis, bias=None, behind=()):
-    """[N.activation], or nothing where it does not apply. `behind`: ("Sub", "Max" or "Min", constant), the first one first."""
-    with np.errstate(all="ignore"):
-        multiplier, addend = np.asarray(scale, f32) / result.scale, _in_steps(bias, result)
-    steps = result.scale[0]
-    if result.axis is not None or not 2.0**-10 <= steps <= 2.0**10 or not np.isfinite(multiplier).all():
-        return None
-    if addend is not None and not np.isfinite(addend).all():
-        return None
-    constants = []
-    for step, values in behind:
-        numbers = _channel_numbers(values, acc.ndim, axis, acc.shape[axis])
-        with np.errstate(all="ignore"):
-            numbers = None if numbers is None else numbers / steps
-        if numbers is None or not _is_usable(step, numbers):
-            return None
-        constants.append((step, numbers))
-    with np.errstate(all="ignore"):
-        value = activation_in_steps(_scale(acc, multiplier, addend, axis), name, steps)
-        for step, numbers in constants:
-            value = {"Sub": np.subtract, "Max": np.maximum, "Min": np.minimum}[step](value, numbers)
-    return _round_and_clamp(value, result)
-
-
-def activation_in_steps(t, name, scale):
-    limit, tail = TAILS[name]
-    power, coefficients = np.float64(1), []
-    for bits in tail:
-        coefficients.append(f32(np.float64(from_bits(bits)) * power))
-        power *= np.float64(scale)
-    limit = f32(limit / np.float64(scale))
-    u = np.where(np.abs(t) < limit, np.abs(t), limit)
-    q = np.full_like(u, coefficients[-1])
-    for coefficient in coefficients[-2::-1]:
-        q = fma(q, u, coefficient)
-    return fma(u, q, np.where(t > 0, t, f32(0)))
 
 
 def residual(acc, scale, other, other_params: QParams, result: QParams, axis, bias=None):

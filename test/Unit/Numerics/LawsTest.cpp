@@ -184,6 +184,19 @@ TEST_F(Laws, GeluIsCloseAbsolutely) {
   EXPECT_TRUE(std::isnan(tanh(notANumber)));
 }
 
+TEST_F(Laws, CoarseActivationsAreNearTheirFunctions) {
+  for (auto [op, near] :
+       {std::pair("silu", 1.9e-3f), std::pair("gelu none", 3.9e-4f), std::pair("gelu tanh", 3.9e-4f)}) {
+    auto exact = get(op), coarse = get((op + StringRef(" {coarse}")).str());
+    for (float x = -12.0f; x < 12.0f; x += 0.001f)
+      EXPECT_NEAR(coarse(x), exact(x), near) << op << x;
+    EXPECT_EQ(coarse(0.0f), 0.0f);
+    EXPECT_EQ(coarse(infinity), infinity);
+    EXPECT_NEAR(coarse(-infinity), 0.0f, near);
+    EXPECT_NEAR(coarse(notANumber), 0.0f, near);
+  }
+}
+
 TEST_F(Laws, Clamps) {
   EXPECT_EQ(compute("relu", -1.0f), 0.0f);
   EXPECT_EQ(compute("relu", notANumber), 0.0f);
@@ -221,11 +234,14 @@ static constexpr StringRef unaryOps[] = {"relu",
                                          "elu alpha 2.0",
                                          "sigmoid",
                                          "silu",
+                                         "silu {coarse}",
                                          "tanh",
                                          "erf",
                                          "softplus",
                                          "gelu none",
                                          "gelu tanh",
+                                         "gelu none {coarse}",
+                                         "gelu tanh {coarse}",
                                          "hard_sigmoid alpha 0.2 beta 0.5",
                                          "hard_swish",
                                          "exp",
@@ -283,6 +299,7 @@ TEST_F(Laws, BoundsAreNotFarFromResults) {
   EXPECT_EQ(bound("clip min -1.5 max 6.0", 100.0f), 6.0f);
   EXPECT_EQ(bound("leaky_relu alpha -3.0", 2.0f), 6.0f);
   EXPECT_LE(bound("silu", 3.0f), 3.0f);
+  EXPECT_LE(bound("silu {coarse}", 30.0f), 30.6f);
   EXPECT_NEAR(bound("sigmoid", 1e30f), 1.0f, 1e-5);
   EXPECT_NEAR(bound("tanh", 1e30f), 1.0f, 1e-5);
   EXPECT_NEAR(bound("elu alpha 2.0", 1.5f), 2 * (1 - std::exp(-1.5)), 1e-5);

@@ -86,6 +86,36 @@ Real<A> divideByLogistic(A &a, Real<A> x, std::optional<Real<A>> numerator = std
   return a.div(numerator.value_or(t), a.add(a.keepNaN(x, e), a.real(1.0f)));
 }
 
+/// [N.coarse] `max(x, 0)` and a tail, a polynomial in |x| without a constant up to `limit`, from
+/// where on it is nearly zero. Polynomials found by Remez' algorithm, then rounded.
+template <typename A>
+Real<A> addTail(A &a, Real<A> x, float limit, uint32_t highest,
+                std::initializer_list<uint32_t> others) {
+  constexpr float kMostOfTail = 0.5f; // 0.28 of silu
+  Real<A> base = a.max(x, a.real(0));
+  return a.near(base, kMostOfTail, [&] {
+    Real<A> u = a.min(a.abs(x), a.real(limit));
+    return a.fma(u, polynomial(a, u, highest, others), base);
+  });
+}
+
+/// [N.coarse]
+template <typename A> Real<A> coarseSilu(A &a, Real<A> x) {
+  return addTail(a, x, 8.5f, 0x34C97775,
+                 {0xB787743E, 0x399978E1, 0xBB3C14FB, 0x3C82D8CD, 0xBD394A8D, 0x3C92FEAC,
+                  0x3E7B2098, 0xBF00082D});
+}
+
+/// [N.coarse]
+template <typename A> Real<A> coarseGelu(A &a, Real<A> x, GeluForm form) {
+  constexpr float kLimit = 3.8f;
+  if (form == GeluForm::none)
+    return addTail(a, x, kLimit, 0x3A3F9CB0,
+                   {0xBC3534D9, 0x3D81B69B, 0xBE1E26D7, 0x3D7B6364, 0x3EC25EA8, 0xBEFF0C7A});
+  return addTail(a, x, kLimit, 0x3A38A957,
+                 {0xBC2F18D8, 0x3D7B3201, 0xBE18E8DC, 0x3D62544C, 0x3EC3E677, 0xBEFF4D16});
+}
+
 /// [N.tanh]
 template <typename A> Real<A> tanh(A &a, Real<A> x) {
   return a.monotone(x, [](auto &a, auto x) {
@@ -227,8 +257,10 @@ template <typename A> Real<A> law(A &a, SigmoidOp, Reals<A> x) {
   return divideByLogistic<A>(a, x[0], a.real(1.0f));
 }
 
-/// [N.silu]
-template <typename A> Real<A> law(A &a, SiluOp, Reals<A> x) { return divideByLogistic(a, x[0]); }
+/// [N.silu], [N.coarse]
+template <typename A> Real<A> law(A &a, SiluOp op, Reals<A> x) {
+  return op.getCoarse() ? coarseSilu(a, x[0]) : divideByLogistic(a, x[0]);
+}
 
 /// [N.tanh]
 template <typename A> Real<A> law(A &a, TanhOp, Reals<A> x) { return tanh(a, x[0]); }
@@ -280,6 +312,8 @@ template <typename A> Real<A> geluOfErf(A &a, Real<A> x) {
 
 /// [N.gelu] 1 + tanh(u) is 2 / (1 + exp(-2 u)), precise where small: less than 2^-100 below -10.
 template <typename A> Real<A> law(A &a, GeluOp op, Reals<A> operands) {
+  if (op.getCoarse())
+    return coarseGelu(a, operands[0], op.getForm());
   if (op.getForm() == GeluForm::none)
     return geluOfErf(a, operands[0]);
   Real<A> x = operands[0], t = a.max(x, a.real(-10.0f));

@@ -61,8 +61,10 @@ def NN_SigmoidOp : NN_UnaryOp<"sigmoid", "logistic function", "`1 / (1 + exp(-x)
     "[N.sigmoid]; ONNX Sigmoid, `torch.sigmoid`">;
 def NN_TanhOp : NN_UnaryOp<"tanh", "hyperbolic tangent", "`(exp(2 x) - 1) / (exp(2 x) + 1)` with 2 x clipped to 20 and -20",
     "[N.tanh]; ONNX Tanh, `torch.tanh`">;
-def NN_SiluOp : NN_UnaryOp<"silu", "sigmoid linear unit", "`x / (1 + exp(-x))`",
-    "[N.silu]; ONNX Mul and Sigmoid, `torch.nn.functional.silu`">;
+def NN_SiluOp : NN_UnaryOp<"silu", "sigmoid linear unit", "`x / (1 + exp(-x))`, `coarse` within 2e-3 of that",
+    "[N.silu], [N.coarse]; ONNX Mul and Sigmoid, `torch.nn.functional.silu`"> {
+  let arguments = (ins NN_Tensor:$input, UnitAttr:$coarse);
+}
 def NN_HardSwishOp : NN_UnaryOp<"hard_swish", "hard swish", "`x * clip(x / 6 + 0.5, 0, 1)`",
     "[N.hard_swish]; ONNX HardSwish, `torch.nn.functional.hardswish`">;
 def NN_ExpOp : NN_UnaryOp<"exp", "exponential function", "`exp(x)` within 0.89 ulp", "[N.exp]; ONNX Exp, `torch.exp`">;
@@ -71,9 +73,10 @@ def NN_ErfOp : NN_UnaryOp<"erf", "error function", "`2 / sqrt(pi)` times the int
 def NN_SoftplusOp : NN_UnaryOp<"softplus", "smooth rectifier", "`log(1 + exp(x))` within 2 ulp",
     "[N.softplus]; ONNX Softplus, `torch.nn.functional.softplus`">;
 def NN_GeluOp : NN_UnaryOp<"gelu", "Gaussian error linear unit",
-    "`x / 2 * (1 + erf(x / sqrt(2)))` (`none`) or `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))` (`tanh`)",
-    "[N.gelu]; Hendrycks and Gimpel, \"Gaussian Error Linear Units\", 2016; ONNX Gelu, `torch.nn.functional.gelu`"> {
-  let arguments = (ins NN_Tensor:$input, NN_GeluFormAttr:$form);
+    "`x / 2 * (1 + erf(x / sqrt(2)))` (`none`) or `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))` (`tanh`), "
+    # "`coarse` within 4e-4 of that",
+    "[N.gelu], [N.coarse]; Hendrycks and Gimpel, \"Gaussian Error Linear Units\", 2016; ONNX Gelu, `torch.nn.functional.gelu`"> {
+  let arguments = (ins NN_Tensor:$input, NN_GeluFormAttr:$form, UnitAttr:$coarse);
   let assemblyFormat = "$input $form attr-dict `:` functional-type(operands, results)";
 }
 def NN_SqrtOp : NN_UnaryOp<"sqrt", "square root", "correctly rounded", "[N.sqrt]; ONNX Sqrt, `torch.sqrt`">;

@@ -1,0 +1,55 @@
+//===- CoarseActivations.cpp - activations of which 8 bits are kept -------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::lower;
+
+/// Follows `value` into groups and out of them to its only reader; null if there are several.
+static Operation *getOnlyReader(Value value) {
+  while (value.hasOneUse()) {
+    OpOperand &use = *value.use_begin();
+    if (auto group = dyn_cast<GroupOp>(use.getOwner()))
+      value = group.getBody().getArgument(use.getOperandNumber());
+    else if (isa<YieldOp>(use.getOwner()))
+      value = use.getOwner()->getParentOp()->getResult(use.getOperandNumber());
+    else
+      return use.getOwner();
+  }
+  return nullptr;
+}
+
+/// Whether a quantize keeps 8 bits, in steps that are larger than what is coarse.
+static bool isCoarse(QuantizeOp quantize) {
+  constexpr double kLeastScale = 0x1p-10;
+  auto type = getQuantizedType(quantize.getResult());
+  return type.getStorageTypeIntegralWidth() == 8 &&
+         llvm::all_of(numerics::getParams(type).scales,
+                      [](float scale) { return scale >= kLeastScale; });
+}
+
+/// Whether 8 bits are all that is kept of `value`; no operator before makes errors larger.
+static bool isKeptCoarsely(Value value) {
+  Operation *reader = getOnlyReader(value);
+  while (
+      isa_and_nonnull<nn::AddOp, nn::SubOp, nn::MaxOp, nn::MinOp, nn::ReluOp, nn::ClipOp>(reader))
+    reader = getOnlyReader(reader->getResult(0));
+  auto quantize = dyn_cast_if_present<QuantizeOp>(reader);
+  return quantize && isCoarse(quantize);
+}
+
+void lower::markCoarseActivations(func::FuncOp function) {
+  function.walk([](Operation *op) {
+    // Of a quantized value, a table has any function.
+    if (isa<nn::SiluOp, nn::GeluOp>(op) &&
+        !getQuantizedSource(GroupOp::lookThrough(op->getOperand(0))) &&
+        isKeptCoarsely(op->getResult(0)))
+      op->setAttr("coarse", UnitAttr::get(op->getContext()));
+  });
+}

@@ -1,0 +1,71 @@
+// RUN: octet-opt %s --split-input-file --octet-lower | FileCheck %s
+
+// [N.coarse] Which silu and gelu are coarse.
+
+!x = !quant.uniform<u8:f32, 0.5>
+!w = !quant.uniform<i8:f32, 0.25>
+!y = !quant.uniform<u8:f32, 0.03125:2>
+
+// Into a group and out of it.
+// CHECK-LABEL: func @of_a_group
+// CHECK: nn.silu %{{.*}} {coarse}
+func.func @of_a_group(%xq: tensor<1x2x!x>) -> tensor<1x2x!y> {
+  %wq = nn.constant dense<1> : tensor<2x2xi8> -> tensor<2x2x!w>
+  %x = octet.dequantize %xq : (tensor<1x2x!x>) -> tensor<1x2xf32>
+  %w = octet.dequantize %wq : (tensor<2x2x!w>) -> tensor<2x2xf32>
+  %y = octet.group(%0 = %x, %1 = %w) : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32> {
+    %c = nn.linear %0, %1 : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32>
+    %r = nn.silu %c : (tensor<1x2xf32>) -> tensor<1x2xf32>
+    octet.yield %r : tensor<1x2xf32>
+  }
+  %z = octet.group(%0 = %y, %1 = %x) : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x2xf32> {
+    %s = nn.sub %1, %0 : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x2xf32>
+    %r = nn.relu %s : (tensor<1x2xf32>) -> tensor<1x2xf32>
+    octet.yield %r : tensor<1x2xf32>
+  }
+  %yq = octet.quantize %z : (tensor<1x2xf32>) -> tensor<1x2x!y>
+  return %yq : tensor<1x2x!y>
+}
+
+// -----
+
+!y = !quant.uniform<u8:f32:1, {0.03125, 0.0009765625}>
+
+// Scales of channels; the product before is none of integers.
+// CHECK-LABEL: func @of_floats
+// CHECK: nn.gelu %arg0 tanh {coarse}
+func.func @of_floats(%x: tensor<1x2xf32>) -> tensor<1x2x!y> {
+  %y = nn.gelu %x tanh : (tensor<1x2xf32>) -> tensor<1x2xf32>
+  %yq = octet.quantize %y : (tensor<1x2xf32>) -> tensor<1x2x!y>
+  return %yq : tensor<1x2x!y>
+}
+
+// -----
+
+!y = !quant.uniform<u8:f32:1, {0.03125, 0.0009765}>
+!z = !quant.uniform<u8:f32, 0.25>
+!h = !quant.uniform<u16:f32, 0.25>
+
+// A small step, two readers, 16 bits, a product behind it, a result that is f32; a table.
+// CHECK-LABEL: func @exact
+// CHECK-NOT: coarse
+// CHECK: return
+func.func @exact(%x: tensor<1x2xf32>, %q: tensor<1x2x!z>) -> (tensor<1x2x!y>, tensor<1x2x!z>, tensor<1x2x!h>, tensor<1x2x!z>, tensor<1x2xf32>, tensor<1x2x!z>) {
+  %0 = nn.gelu %x none : (tensor<1x2xf32>) -> tensor<1x2xf32>
+  %q0 = octet.quantize %0 : (tensor<1x2xf32>) -> tensor<1x2x!y>
+  %1 = nn.gelu %x tanh : (tensor<1x2xf32>) -> tensor<1x2xf32>
+  %q1 = octet.quantize %1 : (tensor<1x2xf32>) -> tensor<1x2x!z>
+  %2 = nn.silu %x : (tensor<1x2xf32>) -> tensor<1x2xf32>
+  %q2 = octet.quantize %2 : (tensor<1x2xf32>) -> tensor<1x2x!h>
+  %3 = nn.silu %x : (tensor<1x2xf32>) -> tensor<1x2xf32>
+  %4 = nn.mul %3, %x : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x2xf32>
+  %q4 = octet.quantize %4 : (tensor<1x2xf32>) -> tensor<1x2x!z>
+  %d = octet.dequantize %q : (tensor<1x2x!z>) -> tensor<1x2xf32>
+  %5 = octet.group(%a = %d, %b = %x) : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x2xf32> {
+    %6 = nn.silu %a : (tensor<1x2xf32>) -> tensor<1x2xf32>
+    %7 = nn.add %6, %b : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x2xf32>
+    octet.yield %7 : tensor<1x2xf32>
+  }
+  %q5 = octet.quantize %5 : (tensor<1x2xf32>) -> tensor<1x2x!z>
+  return %q0, %q1, %q2, %q4, %1, %q5 : tensor<1x2x!y>, tensor<1x2x!z>, tensor<1x2x!h>, tensor<1x2x!z>, tensor<1x2xf32>, tensor<1x2x!z>
+}
