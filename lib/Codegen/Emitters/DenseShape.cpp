@@ -22,8 +22,9 @@ static double getTileCost(int64_t steps, double count, int64_t width, int64_t he
                           const TileCosts &costs) {
   // Dot products, loads of weights and broadcasts, and what does not overlap when too few
   // chains are in flight.
+  double nextPanel = width * steps <= costs.stepsInCache ? costs.nextPanel : 0;
   double stalls = count < 4 ? (4.0 - count) * 0.8 : count < 8 ? (8.0 - count) * 0.1 : 0;
-  return steps * (count + stalls + 0.12 * (width + 0.5 * height) + (width - 1) * costs.nextPanel) +
+  return steps * (count + stalls + 0.12 * (width + 0.5 * height) + (width - 1) * nextPanel) +
          3.0 * count + 4;
 }
 

@@ -30,6 +30,13 @@ struct PairProducts : TileProducts {
   /// Few pixels fit in registers, but not all the weights.
   bool keepsInput(int64_t inputVectors) const override { return inputVectors <= 2; }
 
+  /// A pixel's bytes are widened once for all panels, which each pixel reads from the first cache.
+  TileCosts getTileCosts() const override {
+    TileCosts costs;
+    costs.nextPanel = -0.5;
+    costs.stepsInCache = 24 * 1024 / weightSize();
+    return costs;
+  }
   bool takesHalfPanels() const override { return true; }
   bool readsI16() const override { return true; }
   SmallVector<Value> split(KernelBuilder &b, Value input) const override {
