@@ -185,8 +185,8 @@ TEST_F(Laws, GeluIsCloseAbsolutely) {
 }
 
 TEST_F(Laws, CoarseActivationsAreNearTheirFunctions) {
-  for (auto [op, near] :
-       {std::pair("silu", 1.9e-3f), std::pair("gelu none", 3.9e-4f), std::pair("gelu tanh", 3.9e-4f)}) {
+  for (auto [op, near] : {std::pair("silu", 1.9e-3f), std::pair("gelu none", 3.9e-4f),
+                          std::pair("gelu tanh", 3.9e-4f)}) {
     auto exact = get(op), coarse = get((op + StringRef(" {coarse}")).str());
     for (float x = -12.0f; x < 12.0f; x += 0.001f)
       EXPECT_NEAR(coarse(x), exact(x), near) << op << x;
