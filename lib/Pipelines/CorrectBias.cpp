@@ -19,6 +19,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "octet/Codegen/Passes.h"
 #include "octet/Dialect/NN/NN.h"
+#include "octet/Dialect/NN/States.h"
 #include "octet/Pipelines/Measure.h"
 #include "octet/Pipelines/Passes.h"
 #include "octet/Support/Diagnostics.h"
@@ -165,6 +166,21 @@ SmallVector<float, 0> SampleErrors::getJudgedCorrections(const Measured &measure
   return corrections;
 }
 
+/// The operators from which the network computes the states that it keeps: a mean over all steps is
+/// wrong for most of them, and a state adds up what it is given.
+static DenseSet<Operation *> findOperatorsOfStates(ModuleOp module) {
+  DenseSet<Operation *> found;
+  SmallVector<Value> values;
+  auto network = module.lookupSymbol<func::FuncOp>("main");
+  for (OpOperand &result : network.getBody().front().getTerminator()->getOpOperands())
+    if (nn::getStateOfResult(network, result.getOperandNumber()))
+      values.push_back(result.get());
+  while (!values.empty())
+    if (Operation *op = values.pop_back_val().getDefiningOp(); op && found.insert(op).second)
+      llvm::append_range(values, op->getOperands());
+  return found;
+}
+
 namespace {
 /// See Passes.td.
 struct CorrectBias : octet::impl::CorrectBiasPassBase<CorrectBias> {
@@ -181,6 +197,10 @@ struct CorrectBias : octet::impl::CorrectBiasPassBase<CorrectBias> {
           << Remedy("give some with --calibration-data, too");
       return;
     }
+    if (judged)
+      llvm::erase_if(*layers, [found = findOperatorsOfStates(getOperation())](const Layer &layer) {
+        return found.contains(layer.unit.op);
+      });
     llvm::Expected<int64_t> corrected = correct(*layers, context);
     if (!corrected) {
       emitError(UnknownLoc::get(&getContext())) << Cause(corrected.takeError());
