@@ -19,7 +19,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "octet/Codegen/Passes.h"
 #include "octet/Dialect/NN/NN.h"
-#include "octet/Dialect/NN/States.h"
 #include "octet/Pipelines/Measure.h"
 #include "octet/Pipelines/Passes.h"
 #include "octet/Support/Diagnostics.h"
@@ -166,15 +165,36 @@ SmallVector<float, 0> SampleErrors::getJudgedCorrections(const Measured &measure
   return corrections;
 }
 
-/// The operators from which the network computes the states that it keeps: a mean over all steps is
-/// wrong for most of them, and a state adds up what it is given.
+/// Whether values keep their identity in `op`: it moves them, or computes element by element.
+static bool isTransparent(Operation &op) {
+  if (auto group = dyn_cast<GroupOp>(op))
+    return llvm::all_of(group.getBody().front().without_terminator(), isTransparent);
+  return op.hasTrait<nn::Elementwise>() || op.hasTrait<nn::DataMovement>() || isa<ObserveOp>(op);
+}
+
+/// The next values of states: an input reaches a result of its type through transparent operators,
+/// and there are other inputs.
+static SmallVector<Value> findStates(Block &block) {
+  SmallVector<Value> states;
+  for (BlockArgument input : block.getArguments()) {
+    DenseSet<Value> reached{input};
+    auto isReached = [&](Value value) { return reached.contains(value); };
+    for (Operation &op : block.without_terminator())
+      if (isTransparent(op) && llvm::any_of(op.getOperands(), isReached))
+        reached.insert_range(op.getResults());
+    for (Value result : block.getTerminator()->getOperands())
+      if (block.getNumArguments() > 1 && result.getType() == input.getType() && isReached(result))
+        states.push_back(result);
+  }
+  return states;
+}
+
+/// The operators from which a recurrent network computes its states: a mean over all steps is wrong
+/// for most of them, and a state adds up what it is given.
 static DenseSet<Operation *> findOperatorsOfStates(ModuleOp module) {
   DenseSet<Operation *> found;
-  SmallVector<Value> values;
-  auto network = module.lookupSymbol<func::FuncOp>("main");
-  for (OpOperand &result : network.getBody().front().getTerminator()->getOpOperands())
-    if (nn::getStateOfResult(network, result.getOperandNumber()))
-      values.push_back(result.get());
+  SmallVector<Value> values =
+      findStates(module.lookupSymbol<func::FuncOp>("main").getBody().front());
   while (!values.empty())
     if (Operation *op = values.pop_back_val().getDefiningOp(); op && found.insert(op).second)
       llvm::append_range(values, op->getOperands());

@@ -76,7 +76,7 @@ def CorrectBiasPass : Octet_RunningPass<"octet-correct-bias"> {
     error is measured. A layer's mean errors are made smaller by the share that may be chance, as samples differ. A layer whose
     result leaves the network without a further product is judged: its channels are corrected where that lowers the absolute
     errors of single values, large ones weighed less, on samples from which the mean was not computed. Layers from whose results a state is computed
-    that the network keeps (`nn.state`) stay as they are. A layer without a bias
+    (a result that an input of its type reaches through operators that move values or compute element by element, where there are other inputs) stay as they are. A layer without a bias
     gets one. Without samples (`octet-use-samples`) the pass warns and changes nothing. Errors: those of samples, as in `octet-calibrate`; a module without a function `main`. Source:
     [N.bias_correction]; Nagel and others, "Data-Free Quantization Through Weight Equalization and Bias Correction", 2019;
     PyTorch: `torch.ao.quantization._correct_bias`.
