@@ -103,6 +103,7 @@ namespace {
 /// See Passes.td.
 struct ScaleEachRun : octet::impl::ScaleEachRunPassBase<ScaleEachRun> {
   using ScaleEachRunPassBase::ScaleEachRunPassBase;
+  DenseMap<Operation *, bool> observers;
   DenseSet<Value> varying;      ///< and what is computed from them
   DenseMap<Value, Value> moved; ///< values of integers, and the same as floats
 
@@ -120,7 +121,7 @@ struct ScaleEachRun : octet::impl::ScaleEachRunPassBase<ScaleEachRun> {
       bool isBehind = llvm::any_of(op->getOperands(), [&](Value x) { return varying.contains(x); });
       if (isBehind)
         varying.insert_range(op->getResults());
-      if (!observe || isInteger(observe) || !varies(observe, isBehind ? further : share))
+      if (!observe || isInteger(observe) || !hasVarying(observe, isBehind ? further : share))
         return;
       varying.insert(observe);
       for (OpOperand &use : observe.getResult().getUses())
@@ -136,6 +137,14 @@ struct ScaleEachRun : octet::impl::ScaleEachRunPassBase<ScaleEachRun> {
     for (Value value : old)
       eraseUnread(value, erased);
     numLayers += inputs.size();
+  }
+
+  /// One answer for all values of an observer, that of the first.
+  bool hasVarying(ObserveOp op, double part) {
+    auto [known, isNew] = observers.try_emplace(getObserver(op), false);
+    if (isNew)
+      known->second = varies(op, part);
+    return known->second;
   }
 
   /// Whether a part of the value comes in as integers.

@@ -3,10 +3,12 @@
 // RUN: octet-opt %t.mlir --octet-scale-each-run | FileCheck %s
 // RUN: octet-opt %t.mlir --octet-scale-each-run --octet-convert | FileCheck %s --check-prefix=CONVERT
 // RUN: octet-opt %t.mlir --octet-scale-each-run=share=0.05 | FileCheck %s --check-prefix=SAME
+// RUN: octet-opt %t.mlir --octet-scale-each-run=further=0.05 | FileCheck %s --check-prefix=FIRST
+// RUN: sed 's/octet.stage/octet.bucket, &/; s/^module {/module attributes {octet.bucket} {/' %t.mlir | octet-opt --octet-scale-each-run | FileCheck %s --check-prefix=SAME
 // RUN: sed 's/nn.name = "x"/octet.quantized, &/' %t.mlir | octet-opt --octet-scale-each-run | FileCheck %s --check-prefix=INTEGERS
 
 // Three of four samples are a tenth as large as the first. The padding moves floats for the first layer; the second one reads floats of the first;
-// the depthwise layer, which takes no scale of a run, keeps the integers.
+// buckets share what was decided by their statistics.
 // CHECK-DAG: octet.observer @x.run #octet.placeholder<dtype = ui8, dynamic = true>
 // CHECK-DAG: octet.observer @first.run #octet.placeholder<dtype = ui8, dynamic = true>
 // CHECK-LABEL: func.func @main
@@ -16,6 +18,9 @@
 // CHECK: %[[D:.*]] = octet.observe %[[C]] by @first.run
 // CHECK: nn.conv %[[D]], {{.*}}verdict = int8_to_float, {{.*}}OCT218
 // CONVERT-COUNT-2: octet.choose_qparams
+// FIRST-NOT: @first.run
+// FIRST: @x.run
+// FIRST-NOT: @first.run
 // SAME-NOT: placeholder
 // INTEGERS-NOT: @x.run
 func.func @main(%x: tensor<1x1x2x32xf32> {nn.name = "x"}) -> tensor<1x2x2x32xf32> {

@@ -7,7 +7,6 @@
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "octet/Dialect/Octet/Octet.h"
-#include "octet/Dialect/Octet/TypicalPeak.h"
 #include "gtest/gtest.h"
 #include <cstring>
 #include <limits>
@@ -90,20 +89,6 @@ TEST_F(Statistics, OrderAndShardsLeaveNoTrace) {
     ASSERT_TRUE(succeeded(observer.mergeState(getType(), first, update(observer, {}))));
     EXPECT_EQ(first, whole) << text;
   }
-}
-
-TEST_F(Statistics, HalfOfTheRunsDoNotExceedTheTypicalPeak) {
-  auto whole = cast<MeanSquaredErrorObserverAttr>(parse("#octet.mean_squared_error<dtype = ui8>")),
-       channels = cast<MeanSquaredErrorObserverAttr>(
-           parse("#octet.mean_squared_error<dtype = ui8, axis = 1>"));
-  // Peaks lie in quarters of an octave, by magnitude; infinities are none.
-  std::vector<std::vector<float>> runs = {{0.01f, 0}, {-0.1f, 0.05f}, {3}, {kInf}, {-8}};
-  EXPECT_EQ(getTypicalPeak(whole, update(whole, runs)), 3.5f);
-  runs.push_back({0});
-  EXPECT_EQ(getTypicalPeak(whole, update(whole, runs)), 0.109375f);
-  EXPECT_EQ(getTypicalPeak(whole, update(whole, {})), 0);
-  EXPECT_EQ(getTypicalPeak(whole, update(whole, {{kNaN, 1}})), 0);
-  EXPECT_EQ(getTypicalPeak(channels, update(channels, {{1, 2, 3, 4, 5, 6}})), 0);
 }
 
 TEST_F(Statistics, MovingAveragesDoNotMerge) {
