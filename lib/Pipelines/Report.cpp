@@ -61,7 +61,10 @@ void Report::revise(int64_t number, const json::Object &decision) {
   json::Array *rows = root.getArray("operators");
   json::Object *row =
       rows && number < (int64_t)rows->size() ? (*rows)[number].getAsObject() : nullptr;
-  if (!row || row->getString("verdict") == decision.getString("verdict"))
+  auto isSame = [&](StringRef key) {
+    return row->getString(key).value_or("") == decision.getString(key).value_or("");
+  };
+  if (!row || (isSame("verdict") && isSame("code")))
     return;
   for (StringRef key : {"verdict", "code", "page", "reason", "remedy"})
     (*row)[key] = decision.getString(key).value_or("").str();
