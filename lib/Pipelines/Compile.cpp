@@ -268,6 +268,7 @@ private:
 
   /// Notes the result of a calibration for further buckets, or gives it to one of them.
   llvm::Error transferCalibration() {
+    reportRecipe(*module, report);
     if (buckets.size() == 1 || isAdopted)
       return llvm::Error::success();
     if (isFurther)
@@ -303,7 +304,6 @@ private:
   }
 
   bool lacksSamples() { return !request.calibration.hasSource() && needsSamples(*module); }
-
   /// Checks the recipe before the calibration.
   llvm::Error checkBackend() {
     PolicyAnalysis policy(*module);

@@ -57,6 +57,19 @@ bool Report::setFloat(std::optional<int64_t> number, json::Object decision) {
   return true;
 }
 
+void Report::revise(int64_t number, const json::Object &decision) {
+  json::Array *rows = root.getArray("operators");
+  json::Object *row =
+      rows && number < (int64_t)rows->size() ? (*rows)[number].getAsObject() : nullptr;
+  auto isSame = [&](StringRef key) {
+    return row->getString(key).value_or("") == decision.getString(key).value_or("");
+  };
+  if (!row || (isSame("verdict") && isSame("code")))
+    return;
+  for (StringRef key : {"verdict", "code", "page", "reason", "remedy"})
+    (*row)[key] = decision.getString(key).value_or("").str();
+}
+
 void Report::setQuantized(int64_t number) {
   json::Array *rows = root.getArray("operators");
   if (!rows || number >= (int64_t)rows->size())
@@ -136,6 +149,13 @@ std::string octet::summarizeVerdicts(const json::Array &verdicts) {
             reason + "]";
   }
   return floating.empty() ? text : text + " · codes: docs/reasons.md";
+}
+
+void octet::reportRecipe(mlir::ModuleOp module, Report &report) {
+  module->walk([&](mlir::Operation *op) {
+    if (DecisionAttr decision = getDecision(op); decision && decision.getNumber())
+      report.revise(*decision.getNumber(), describeDecision(op));
+  });
 }
 
 void octet::reportFallbacks(mlir::ModuleOp module, Report &report) {

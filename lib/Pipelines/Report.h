@@ -25,6 +25,8 @@ public:
   bool has(llvm::StringRef key) const { return root.get(key); }
   /// The operator of row `number` runs in integers, although it was planned otherwise.
   void setQuantized(int64_t number);
+  /// Records in the row of its decision that a recipe decided otherwise.
+  void revise(int64_t number, const llvm::json::Object &decision);
   /// Records in the row of its decision, or in a new row, that an operator stays float against the
   /// policy. False if it was float before.
   bool setFloat(std::optional<int64_t> number, llvm::json::Object decision);
@@ -37,6 +39,9 @@ public:
 private:
   llvm::json::Object root;
 };
+
+/// Records what the recipe behind the calibration decided otherwise than octet-prepare.
+void reportRecipe(mlir::ModuleOp module, Report &report);
 
 /// Warns of operators that stay float against the policy and records them; operators that
 /// octet-lower moved into an epilogue run in int8.

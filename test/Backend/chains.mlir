@@ -68,7 +68,7 @@
 // Of recipes, places that are not named are those of the included file.
 // RUN: octet-opt %t/network.mlir --octet-attach-policy=backend=%t/before.mlir | FileCheck %s --check-prefix=BEFORE
 // RUN: octet-opt %t/network.mlir --octet-attach-policy=backend=%t/after.mlir | FileCheck %s --check-prefix=AFTER
-// BEFORE-COUNT-1: octet.recipe before_prepare "octet-equalize" after_calibrate "octet-split-outliers{{.*}}octet-correct-bias"
+// BEFORE-COUNT-1: octet.recipe before_prepare "octet-equalize" after_calibrate "octet-scale-each-run{{.*}}octet-correct-bias"
 // BEFORE-NOT: octet.recipe
 // AFTER-COUNT-1: octet.recipe before_prepare "octet-prepare-attention" after_calibrate "octet-correct-bias"
 // AFTER-NOT: octet.recipe

@@ -11,7 +11,7 @@
 
 // The first layer's results differ in their ranges by 100, and the second one's weights undo it. Two read the second one's
 // results, and the network's input has no operator that could take factors.
-// CHECK: octet.observer @relu #octet.min_max<dtype = ui8> statistics
+// CHECK: octet.observer @relu #octet.min_max<dtype = ui8{{.*}}> statistics
 // CHECK-LABEL: func.func @main
 // CHECK: %[[G:.*]] = octet.group {{.*}}@cpu::@conv
 // CHECK: %[[F:.*]] = nn.constant dense_resource<second.factors> : tensor<1x2x1x1xf32>

@@ -12,7 +12,7 @@ from onnx_networks import make_network  # noqa: E402
 pytestmark = pytest.mark.usefixtures("compiler")
 
 CHANNELS = 64
-RECIPE = 'octet.recipe before_prepare "octet-prepare-attention" after_calibrate "octet-split-outliers,octet-equalize-channels,octet-correct-bias"'
+RECIPE = 'octet.recipe before_prepare "octet-prepare-attention" after_calibrate "octet-scale-each-run,octet-split-outliers,octet-equalize-channels,octet-correct-bias"'
 
 
 @pytest.fixture
@@ -161,3 +161,21 @@ def test_corrections_depend_neither_on_order_nor_on_threads(compiler, tool, tmp_
     assert ".bias" in first
     assert correct(list(range(10, -1, -1)), 1) == first
     assert correct([7, 3, 0, 10, 1, 9, 4, 2, 8, 6, 5], 3) == first
+
+
+def test_layers_of_a_state_are_left_alone(compiler, tool, tmp_path):
+    """A mean over all steps is wrong for most of them, and a state adds up what it is given."""
+    random = np.random.default_rng(6)
+    np.savez(tmp_path / "samples.npz", **{name: random.normal(size=(8, 4, size)).astype(np.float32) for name, size in (("x", 8), ("h", 16))})
+
+    def correct(*outputs):
+        """The calibrated network. A layer without a bias gets one, of its own name, when it is corrected."""
+        network = make_network("p = MatMul(x, w)\ng = Sigmoid(p)\nhn = Mul(g, h)\ny = MatMul(hn, v)", inputs={"x": [4, 8], "h": [4, 16]},
+                               outputs=outputs, constants={"w": (8, 16), "v": (16, 8)})
+        (tmp_path / "net.onnx").write_bytes(network.SerializeToString())
+        tool("octet-compile", tmp_path / "net.onnx", f"--calibration-data={tmp_path / 'samples.npz'}", "--stop-after=calibrate", "-o", tmp_path / "net.mlirbc")
+        return (tmp_path / "net.mlir").read_text()
+
+    # The gate multiplies an input that leaves again, or that does not.
+    assert "p.bias" in correct("y")
+    assert "p.bias" not in correct("y", "hn")

@@ -13,6 +13,7 @@ onnx = pytest.importorskip("onnx")
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "Reference"))
 import octet_reference as reference  # noqa: E402
 import onnx_networks  # noqa: E402
+from decibels import get_decibels  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("compiler")
 f32 = np.float32
@@ -20,7 +21,7 @@ f32 = np.float32
 
 def quantize_weights(weights):
     """(integers, scale of each output) as the default mapping has them."""
-    scales = np.maximum(np.abs(weights).max(axis=1).astype(f32) / f32(127), f32(2.0**-23))
+    scales = np.maximum(np.abs(weights).max(axis=1).astype(f32) / f32(127), f32(2.0**-60))
     return reference.quantize_weight(weights, reference.QParams(scales, 0, -127, 127, 0)), scales
 
 
@@ -44,6 +45,23 @@ def test_linear_layers_need_no_samples():
     np.testing.assert_array_equal(model(x)["y"], product(hidden, np.ascontiguousarray(v.T), None))
     exact = np.maximum(x.astype(np.float64) @ w + b, 0) @ v
     assert 0 < np.abs(model(x)["y"] - exact).max() < 0.02 * np.abs(exact).max()
+
+
+def test_a_small_layer_that_reads_the_inputs_stays_float(source, tmp_path):
+    """Columns of an input may differ much, as the first coefficients of a spectrum do, which one scale for a row leaves few steps."""
+    rng = np.random.default_rng(4)
+    sizes = np.geomspace(1, 1000, 8).astype(f32)
+    u, w, v = (rng.normal(size=size).astype(f32) for size in ((8, 64), (64, 512), (512, 64)))
+    network = onnx_networks.make_network("h = MatMul(x, u)\na = Relu(h)\nm = MatMul(a, w)\nb = Relu(m)\ny = MatMul(b, v)", inputs={"x": [5, 8]},
+                                         constants={"u": u / sizes[:, None], "w": w, "v": v}).SerializeToString()
+    text = (source / "lib" / "Backend" / "backends" / "cpu_dynamic.mlir").read_text()
+    assert text.count("  octet.float_first ") == 1
+    (tmp_path / "off.mlir").write_text(text.replace("  octet.float_first ", "  // "))
+    off = octet.compile(network, backend=str(tmp_path / "off.mlir"), qconfig_mapping="cpu_dynamic_default_mapping")
+    on, exact = octet.compile(network, backend="cpu_dynamic"), octet.compile(network)
+    assert [row["code"] for row in on.report.data["operators"] if row["macs"]] == ["OCT113", "OCT218", "OCT218"]
+    x = rng.normal(size=(5, 8)).astype(f32) * sizes
+    assert get_decibels(exact(x)["y"], on(x)["y"]) > get_decibels(exact(x)["y"], off(x)["y"]) + 10
 
 
 def test_convolutions_need_no_samples():

@@ -222,8 +222,8 @@ def test_statistics_merge(run, tool, folder):
     ("octet.observer @other #octet.min_max<dtype = ui8> statistics dense<0> : tensor<8xi8>", "the network has no observer 'other'"),
     (r'octet.observer @"o\0Ather" #octet.min_max<dtype = ui8> statistics dense<0> : tensor<8xi8>', r"the network has no observer 'o\x0Ather'"),
     ("octet.observer @x #octet.min_max<dtype = si8> statistics dense<0> : tensor<8xi8>", "observer 'x' is of another kind"),
-    ("octet.observer @x #octet.mean_squared_error<dtype = ui8> statistics dense<0> : tensor<4xi8>", "the statistics of observer 'x' do not fit"),
-    ("octet.observer @x #octet.mean_squared_error<dtype = ui8>", "the statistics of observer 'x' do not fit"),
+    ("octet.observer @x #octet.mean_squared_error<dtype = ui8, eps = 8.67361737E-19 : f32> statistics dense<0> : tensor<4xi8>", "the statistics of observer 'x' do not fit"),
+    ("octet.observer @x #octet.mean_squared_error<dtype = ui8, eps = 8.67361737E-19 : f32>", "the statistics of observer 'x' do not fit"),
 ])
 def test_statistics_must_fit(refuse, folder, text, message):
     (folder / "wrong.stats").write_text(text)

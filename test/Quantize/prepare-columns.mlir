@@ -17,10 +17,10 @@ octet.qconfig_mapping @mine {
 //--- network.mlir
 // `first` reads the input in two shapes of the same columns. `relu` computes what only `second` reads, `second` what another
 // operator reads, too.
-// CHECK-DAG: octet.observer @x #octet.column_min_max<dtype = ui8>
-// CHECK-DAG: octet.observer @relu #octet.column_min_max<dtype = ui8>
-// CHECK-DAG: octet.observer @second #octet.mean_squared_error<dtype = ui8>
-// CHECK-DAG: octet.observer @z #octet.column_min_max<dtype = ui8>
+// CHECK-DAG: octet.observer @x #octet.column_min_max<dtype = ui8,
+// CHECK-DAG: octet.observer @relu #octet.column_min_max<dtype = ui8,
+// CHECK-DAG: octet.observer @second #octet.mean_squared_error<dtype = ui8,
+// CHECK-DAG: octet.observer @z #octet.column_min_max<dtype = ui8,
 
 // MINE-DAG: octet.observer @x #octet.percentile<dtype = ui8>
 // MINE-DAG: octet.observer @relu #octet.mean_squared_error<dtype = ui8>

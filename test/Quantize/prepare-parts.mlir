@@ -2,9 +2,9 @@
 // RUN: octet-opt %s --octet-attach-policy --octet-fuse --octet-prepare --split-input-file | FileCheck %s
 
 // Each slice is observed by itself, and the producer may write their scales.
-// CHECK-DAG: octet.observer @relu #octet.per_channel_min_max<dtype = ui8, axis = 1>
-// CHECK-DAG: octet.observer @low #octet.mean_squared_error<dtype = ui8>
-// CHECK-DAG: octet.observer @high #octet.mean_squared_error<dtype = ui8>
+// CHECK-DAG: octet.observer @relu #octet.per_channel_min_max<dtype = ui8,{{.*}} axis = 1>
+// CHECK-DAG: octet.observer @low #octet.mean_squared_error<dtype = ui8,
+// CHECK-DAG: octet.observer @high #octet.mean_squared_error<dtype = ui8,
 // CHECK-LABEL: func @slices_of_channels
 // CHECK: octet.observe %{{.*}} by @relu
 // CHECK: octet.observe %{{.*}} by @low
@@ -26,9 +26,9 @@ func.func @slices_of_channels(%x: !t) -> (!h, !h) {
 // -----
 
 // The first two slices have channel 1 in common, so that they share an observer; the third has its own.
-// CHECK-COUNT-1: octet.observer @{{(first|second)}} #octet.mean_squared_error<dtype = ui8>
+// CHECK-COUNT-1: octet.observer @{{(first|second)}} #octet.mean_squared_error<dtype = ui8,
 // CHECK-NOT: octet.observer @{{(first|second)}}
-// CHECK: octet.observer @third #octet.mean_squared_error<dtype = ui8>
+// CHECK: octet.observer @third #octet.mean_squared_error<dtype = ui8,
 // CHECK-LABEL: func @slices_that_overlap
 // CHECK: octet.observe %{{.*}} by @[[SHARED:(first|second)]]
 // CHECK: octet.observe %{{.*}} by @[[SHARED]]
@@ -53,7 +53,7 @@ func.func @slices_that_overlap(%x: !t) -> (!h, !h, !one) {
 // -----
 
 // A dense convolution reads the whole value and takes one scale.
-// CHECK: octet.observer @conv #octet.mean_squared_error<dtype = ui8>
+// CHECK: octet.observer @conv #octet.mean_squared_error<dtype = ui8,
 // CHECK-NOT: octet.observer @low
 // CHECK-LABEL: func @another_reader_wants_one_scale
 !t = tensor<1x4x4x4xf32>
@@ -71,7 +71,7 @@ func.func @another_reader_wants_one_scale(%x: !t) -> (!h, !t) {
 // -----
 
 // Nothing requantizes the network's input per channel, and a known range has no parts.
-// CHECK-DAG: octet.observer @x #octet.mean_squared_error<dtype = ui8>
+// CHECK-DAG: octet.observer @x #octet.mean_squared_error<dtype = ui8,
 // CHECK-DAG: octet.observer @sigmoid #octet.fixed_qparams<ui8
 // CHECK-NOT: octet.observer @low
 // CHECK-LABEL: func @producers_without_a_scale_per_channel
@@ -93,9 +93,9 @@ func.func @producers_without_a_scale_per_channel(%x: !t {nn.name = "x"}) -> (!h,
 // -----
 
 // The slice that others read keeps an observer of its own behind the concatenation, the other one does not.
-// CHECK-DAG: octet.observer @conv #octet.per_channel_min_max<dtype = ui8, axis = 1>
-// CHECK-DAG: octet.observer @whole #octet.mean_squared_error<dtype = ui8>
-// CHECK-DAG: octet.observer @read #octet.mean_squared_error<dtype = ui8>
+// CHECK-DAG: octet.observer @conv #octet.per_channel_min_max<dtype = ui8,{{.*}} axis = 1>
+// CHECK-DAG: octet.observer @whole #octet.mean_squared_error<dtype = ui8,
+// CHECK-DAG: octet.observer @read #octet.mean_squared_error<dtype = ui8,
 // CHECK-LABEL: func @a_slice_in_a_concatenation
 // CHECK: octet.observe %{{.*}} by @conv
 // CHECK: octet.observe %{{.*}} by @whole
@@ -120,8 +120,8 @@ func.func @a_slice_in_a_concatenation(%x: !t) -> !h {
 // -----
 
 // A sigmoid's range does not hold for the slice.
-// CHECK-DAG: octet.observer @read #octet.mean_squared_error<dtype = ui8>
-// CHECK-DAG: octet.observer @sigmoid #octet.mean_squared_error<dtype = ui8>
+// CHECK-DAG: octet.observer @read #octet.mean_squared_error<dtype = ui8,
+// CHECK-DAG: octet.observer @sigmoid #octet.mean_squared_error<dtype = ui8,
 // CHECK-NOT: fixed_qparams
 // CHECK-LABEL: func @a_slice_beside_a_known_range
 !t = tensor<1x4x4x4xf32>

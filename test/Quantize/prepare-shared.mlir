@@ -2,7 +2,7 @@
 // RUN: octet-opt %s --octet-attach-policy --octet-prepare --split-input-file | FileCheck %s
 
 // A sigmoid and a tanh know different ranges: neither holds for both.
-// CHECK: octet.observer @sigmoid #octet.mean_squared_error<dtype = ui8>
+// CHECK: octet.observer @sigmoid #octet.mean_squared_error<dtype = ui8,
 // CHECK-LABEL: func @constants_that_differ
 !t = tensor<1x2x4x4xf32>
 func.func @constants_that_differ(%x: !t) -> tensor<1x2x4x4xf32> {
@@ -30,7 +30,7 @@ func.func @padding_with_zeros(%x: !t) -> tensor<1x2x6x6xf32> {
 
 // -----
 
-// CHECK: octet.observer @sigmoid #octet.mean_squared_error<dtype = ui8>
+// CHECK: octet.observer @sigmoid #octet.mean_squared_error<dtype = ui8,
 // CHECK-LABEL: func @padding_outside_the_range
 !t = tensor<1x2x4x4xf32>
 func.func @padding_outside_the_range(%x: !t) -> tensor<1x2x6x6xf32> {

@@ -5,7 +5,7 @@
 !w = tensor<2x2xf32>
 
 // The layers between which a range was trained are two units, although linear and relu would be one.
-// CHECK: octet.observer @relu #octet.column_min_max<dtype = ui8>
+// CHECK: octet.observer @relu #octet.column_min_max<dtype = ui8,
 // CHECK-NEXT: octet.observer @fc.weight #octet.per_channel_min_max
 // CHECK-NEXT: func.func @a_pair_inside_of_a_pattern_splits_it
 // CHECK-SAME: %[[X:[^:]*]]: tensor<1x2xf32>
@@ -60,7 +60,7 @@ func.func @a_pair_behind_a_pattern(%x: !t) -> (!t, !t, !t) {
 
 // A unit that shares its input's observer has its trained range, or, where its inputs differ, one of its own.
 // CHECK-DAG: octet.observer @arg0 #octet.fixed_qparams<ui8, scale = 5.000000e-01 : f32, zero_point = 3>
-// CHECK-DAG: octet.observer @cat #octet.mean_squared_error<dtype = ui8>
+// CHECK-DAG: octet.observer @cat #octet.mean_squared_error<dtype = ui8,
 // CHECK-LABEL: func @shared
 // CHECK: %[[P:.*]] = nn.max_pool
 // CHECK: octet.observe %[[P]] by @arg0

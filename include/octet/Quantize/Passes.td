@@ -141,6 +141,23 @@ def SplitOutliersPass : Octet_QuantizePass<"octet-split-outliers", "::mlir::Modu
     Statistic<"numColumns", "num-columns", "further columns">
   ];
 }
+
+def ScaleEachRunPass : Octet_QuantizePass<"octet-scale-each-run", "::mlir::ModuleOp"> {
+  let summary = "give inputs of layers whose size varies from run to run a scale of each run";
+  let description = [{
+    Between `octet-calibrate` and `octet-convert`. Sound and its spectra are loud in a few samples and quiet in most, which one scale
+    for all leaves a few of 256 steps. Where half of the runs that `mean_squared_error` (without `axis`) has seen stay below `share`
+    of what its integers reach, or below `further` of it behind such a value, linear layers and convolutions of one group read the value as floats, and quantize it in each run as
+    those with `#octet.placeholder<dynamic = true>` do: row by row, and as a whole. Their products are of integers as before. Operators that only
+    move the value move floats then. Values that come in as integers stay as they are. Errors: none. Source: [N.vary], [N.stat.peak];
+    PyTorch: no counterpart.
+  }];
+  let options = [
+    Option<"share", "share", "double", "0.17", "the part of the range that half of the runs stay below">,
+    Option<"further", "further", "double", "0.45", "the same of values that are computed from such ones">];
+  let statistics = [Statistic<"numLayers", "num-layers", "layers whose input is quantized in each run">];
+}
+
 def ConvertPass : Octet_QuantizePass<"octet-convert", "::mlir::ModuleOp"> {
   let summary = "replace observers by quantize and dequantize, which gives the reference model";
   let description = [{

@@ -1,9 +1,9 @@
 // The default observers of the CPU backend. A few large values would take most of the integers that the others need; those of
-// rows get further columns instead.
-#values = #octet.mean_squared_error<dtype = ui8>
-#channels = #octet.per_channel_min_max<dtype = ui8, axis = 1>
-#columns = #octet.column_min_max<dtype = ui8>
-#weights = #octet.per_channel_min_max<dtype = si8, scheme = symmetric, range = [-127, 127], axis = 0>
+// rows get further columns instead. The least scale is 2^-60: products of two are normal numbers, and values may be as small as they like.
+#values = #octet.mean_squared_error<dtype = ui8, eps = 8.67361738e-19 : f32>
+#channels = #octet.per_channel_min_max<dtype = ui8, eps = 8.67361738e-19 : f32, axis = 1>
+#columns = #octet.column_min_max<dtype = ui8, eps = 8.67361738e-19 : f32>
+#weights = #octet.per_channel_min_max<dtype = si8, scheme = symmetric, range = [-127, 127], eps = 8.67361738e-19 : f32, axis = 0>
 
 octet.qconfig_mapping @cpu_default {
   octet.global #octet.qconfig<activation = #values, weight = #weights, channel_activation = #channels, column_activation = #columns>

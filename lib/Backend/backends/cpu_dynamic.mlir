@@ -40,7 +40,7 @@ octet.backend @cpu_dynamic {
   }
 
   octet.pattern @linear_act dtypes = [@w8] {
-    %x = octet.activation
+    %x = octet.activation splittable
     %w = octet.weight axis = 0
     %b = octet.bias optional
     %c = octet.match ["nn.linear"](%x, %w, %b)
@@ -48,7 +48,7 @@ octet.backend @cpu_dynamic {
     octet.yield %y : none
   }
   octet.pattern @linear dtypes = [@w8] {
-    %x = octet.activation
+    %x = octet.activation splittable
     %w = octet.weight axis = 0
     %b = octet.bias optional
     %y = octet.match ["nn.linear"](%x, %w, %b)
@@ -70,6 +70,8 @@ octet.backend @cpu_dynamic {
     %y = octet.match ["nn.conv"](%x, %w, %b) with {groups = 1 : i64}
     octet.yield %y : none
   }
+
+  octet.float_first share = 0.01 because "it reads an input of the network, whose columns may differ much, and is small beside the network"
 
   octet.float ["nn.conv"] because "convolutions of several groups take less time than the search for the extremes of their input"
 }

@@ -20,6 +20,9 @@ using namespace octet;
 /// Narrower bins than this would need a reciprocal beyond f32.
 static constexpr int64_t kMinExponent = -120;
 
+/// [N.stat.peak] A peak's bin is given by the highest bits of its f32, without the sign.
+static constexpr int32_t kPeakShift = 21;
+
 static_assert(sizeof(HistogramHeader) == 16);
 
 //===----------------------------------------------------------------------===//
@@ -39,11 +42,19 @@ void HistogramKind::init(MutableArrayRef<char> state) const {
   getHeader(state).exponent = kMinExponent;
 }
 
+static uint32_t getBits(float x) {
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof(bits));
+  return bits;
+}
+
+static float getMagnitude(ValueRange32 range) {
+  return std::max(std::fabs(range.min), std::fabs(range.max));
+}
+
 /// The exponent that lets 2^binBits bins reach `magnitude` (finite).
 static int32_t getExponent(float magnitude, int64_t binBits) {
-  uint32_t bits;
-  memcpy(&bits, &magnitude, sizeof(bits));
-  return std::max<int32_t>((int32_t)(bits >> 23) - 126 - binBits, kMinExponent);
+  return std::max<int32_t>((int32_t)(getBits(magnitude) >> 23) - 126 - binBits, kMinExponent);
 }
 
 static void widen(MutableArrayRef<char> state, int64_t numBins, int32_t exponent) {
@@ -61,15 +72,19 @@ static void widen(MutableArrayRef<char> state, int64_t numBins, int32_t exponent
 }
 
 void HistogramKind::update(ArrayRef<float> data, MutableArrayRef<char> state) const {
-  ValueRange32 &range = getHeader(state).range;
+  ValueRange32 &range = getHeader(state).range, seen;
   for (float x : data)
     if (std::isfinite(x))
-      range.include(x);
-  if (!range.isEmpty())
-    widen(state, getNumBins(),
-          getExponent(std::max(std::fabs(range.min), std::fabs(range.max)), binBits));
-  float inverse = std::ldexp(1.0f, -getHeader(state).exponent);
+      seen.include(x);
   int64_t *counts = getCounts(state);
+  if (!seen.isEmpty()) {
+    range.include(seen.min);
+    range.include(seen.max);
+    widen(state, getNumBins(), getExponent(getMagnitude(range), binBits));
+    if (numPeaks)
+      ++counts[2 * getNumBins() + 2 + (getBits(getMagnitude(seen)) >> kPeakShift)];
+  }
+  float inverse = std::ldexp(1.0f, -getHeader(state).exponent);
   for (float x : data) {
     int64_t counter = 2 * getNumBins() + (std::isnan(x) ? 1 : 0);
     if (std::isfinite(x))
@@ -105,7 +120,7 @@ FailureOr<Histogram> HistogramKind::read(EmitError emitError, ArrayRef<char> sta
       header.exponent > 128 - binBits)
     return emitError() << "expected the statistics of a histogram, but got damaged ones";
   return Histogram{header, counts.take_front(numBins), counts.slice(numBins, numBins),
-                   counts[2 * numBins]};
+                   counts[2 * numBins], counts.take_back(numPeaks)};
 }
 
 double Histogram::getBinWidth() const { return std::ldexp(1.0, header.exponent); }
@@ -115,6 +130,20 @@ int64_t Histogram::getTotal() const {
   for (int64_t count : llvm::concat<const int64_t>(positive, negative))
     total += count;
   return total;
+}
+
+float Histogram::getTypicalPeak() const {
+  int64_t total = 0, sum = 0;
+  for (int64_t count : peaks)
+    total += count;
+  for (auto [bin, count] : llvm::enumerate(peaks))
+    if (sum += count; count && 2 * sum >= total) {
+      uint32_t bits = ((uint32_t)bin + 1) << kPeakShift;
+      float end;
+      memcpy(&end, &bits, sizeof(end));
+      return end;
+    }
+  return 0;
 }
 
 void Histogram::forEachBin(llvm::function_ref<void(double, double, int64_t)> bin) const {
@@ -153,18 +182,39 @@ struct Emitter {
     return getView(b.getI64Type(), kind.getNumCounters(), sizeof(HistogramHeader));
   }
 
+  /// The largest magnitude in a range; 0 if it is empty.
+  Value emitMagnitude(Value min, Value max) {
+    Value isEmpty = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, min, max);
+    Value magnitude =
+        emitMax(b, loc, math::AbsFOp::create(b, loc, min), math::AbsFOp::create(b, loc, max));
+    return arith::SelectOp::create(b, loc, isEmpty, f32(0.0f), magnitude);
+  }
+
+  /// Counts a run with such finite elements; one without any counts nowhere.
+  void emitPeak(MinMax seen) {
+    Value bits =
+        arith::BitcastOp::create(b, loc, b.getI32Type(), emitMagnitude(seen.min, seen.max));
+    Value bin = arith::IndexCastOp::create(b, loc, b.getIndexType(),
+                                           arith::ShRUIOp::create(b, loc, bits, i32(kPeakShift)));
+    Value counters = getCounters();
+    Value counter = arith::AddIOp::create(b, loc, bin, index(2 * kind.getNumBins() + 2));
+    Value isSome = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLE, seen.min, seen.max);
+    Value one = arith::ExtUIOp::create(b, loc, b.getI64Type(), isSome);
+    Value count = memref::LoadOp::create(b, loc, counters, counter);
+    memref::StoreOp::create(b, loc, arith::AddIOp::create(b, loc, count, one), counters, counter);
+  }
+
   /// Includes the finite elements in the range and returns its largest magnitude; 0 if it is empty.
   Value emitRange(const FlatTensor &tensor, Value base) {
     MinMax seen = emitMinMax(b, loc, tensor, base, Values::Finite);
+    if (kind.numPeaks)
+      emitPeak(seen);
     Value range = getView(b.getF32Type(), 2, offsetof(HistogramHeader, range));
     Value min = emitMin(b, loc, seen.min, memref::LoadOp::create(b, loc, range, index(0)));
     Value max = emitMax(b, loc, seen.max, memref::LoadOp::create(b, loc, range, index(1)));
     memref::StoreOp::create(b, loc, emitPlusZero(b, loc, min), range, index(0));
     memref::StoreOp::create(b, loc, emitPlusZero(b, loc, max), range, index(1));
-    Value isEmpty = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, min, max);
-    Value magnitude =
-        emitMax(b, loc, math::AbsFOp::create(b, loc, min), math::AbsFOp::create(b, loc, max));
-    return arith::SelectOp::create(b, loc, isEmpty, f32(0.0f), magnitude);
+    return emitMagnitude(min, max);
   }
 
   /// Widens the bins to hold `magnitude` and returns the exponent.

@@ -32,23 +32,26 @@ struct Histogram {
   /// The bins for values from 0 upwards, and those for negative ones by magnitude.
   llvm::ArrayRef<int64_t> positive, negative;
   int64_t infinities;
+  llvm::ArrayRef<int64_t> peaks; ///< runs by their largest finite magnitude
 
   int64_t getNumBins() const { return positive.size(); }
   double getBinWidth() const;
   /// The number of finite values.
   int64_t getTotal() const;
+  /// [N.stat.peak] What half of the runs do not exceed; 0 without runs.
+  float getTypicalPeak() const;
   /// Calls `bin(low, high, count)` for every bin that holds values, upwards; bounds lie within the
   /// range.
   void forEachBin(llvm::function_ref<void(double, double, int64_t)> bin) const;
 };
 
-/// A kind of histogram: 2^binBits bins of either sign.
+/// A kind of histogram: 2^binBits bins of either sign, and the number of bins for peaks of runs.
 struct HistogramKind {
-  int64_t binBits;
+  int64_t binBits, numPeaks = 0;
 
   int64_t getNumBins() const { return int64_t(1) << binBits; }
-  /// The bins of both signs, infinities, NaN.
-  int64_t getNumCounters() const { return 2 * getNumBins() + 2; }
+  /// The bins of both signs, infinities, NaN, peaks.
+  int64_t getNumCounters() const { return 2 * getNumBins() + 2 + numPeaks; }
   int64_t getBytes() const { return sizeof(HistogramHeader) + sizeof(int64_t) * getNumCounters(); }
 
   void init(llvm::MutableArrayRef<char> state) const;
@@ -62,8 +65,8 @@ struct HistogramKind {
                   mlir::Value base, mlir::Value state, mlir::Value offset) const;
 };
 
-/// What the observers of whole tensors use.
-inline constexpr HistogramKind kWholeHistogram{12};
+/// What the observers of whole tensors use. Peaks lie in four bins for each power of two.
+inline constexpr HistogramKind kWholeHistogram{12, 1024};
 
 } // namespace octet
 

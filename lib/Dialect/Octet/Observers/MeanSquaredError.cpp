@@ -12,6 +12,7 @@
 #include "ChannelRanges.h"
 #include "HistogramState.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "octet/Dialect/Octet/TypicalPeak.h"
 #include <algorithm>
 
 using namespace mlir;
@@ -203,4 +204,12 @@ MeanSquaredErrorObserverAttr::getQuantizedType(EmitError emitError, RankedTensor
   }
   return getAxis() ? getQuantizedTypeOfRanges(emitError, target, ranges, *getAxis())
                    : getQuantizedTypeOfRange(emitError, target, ranges.front());
+}
+
+float octet::getTypicalPeak(MeanSquaredErrorObserverAttr observer, ArrayRef<char> state) {
+  auto ignore = [] { return InFlightDiagnostic(); };
+  FailureOr<Histogram> histogram = failure();
+  if (!observer.getAxis())
+    histogram = kWholeHistogram.read(ignore, state);
+  return succeeded(histogram) ? histogram->getTypicalPeak() : 0;
 }

@@ -1,0 +1,40 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Samples that differ much in size, as sound does, against the same backend with one scale for all of them [N.vary]."""
+import numpy as np
+import pytest
+
+octet = pytest.importorskip("octet")
+pytest.importorskip("onnx")
+from decibels import get_decibels  # noqa: E402
+from onnx_networks import make_network  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("compiler")
+
+
+def run_all(network, samples, **options):
+    """The output for each of the samples, and the report."""
+    model = octet.compile(network, **options)
+    return np.concatenate([model(sample)["y"] for sample in samples]), model.report
+
+
+@pytest.mark.parametrize("sizes, least, most", [([1, 0.02, 0.02, 0.02], 12, 60), ([1, 0.5, 0.5, 0.5], 0, 0)])
+@pytest.mark.parametrize("front", ["p = Identity(x)", "p = Pad(x, pads)"])
+def test_quiet_samples_take_a_scale_of_their_own(front, sizes, least, most, source, tmp_path):
+    """A loud sample among quiet ones leaves these all of their steps; samples of about one size share a scale."""
+    random = np.random.default_rng(3)
+    network = make_network(f"{front}\nc = Conv(p, u)\na = Relu(c)\ny = Conv(a, v)", inputs={"x": [1, 1, 16, 16]},
+                           constants={"u": (8, 1, 3, 3), "v": (4, 8, 1, 1), "pads": np.array([0, 0, 1, 1, 0, 0, 1, 1])}).SerializeToString()
+    draw = lambda sizes: np.stack([random.normal(size=(1, 1, 16, 16)) * size for size in sizes]).astype(np.float32)  # noqa: E731
+    data, samples = {"x": draw(sizes * 4)}, list(draw(sizes[1:] * 4))
+    text = (source / "lib" / "Backend" / "backends" / "cpu.mlir").read_text()
+    assert text.count("octet-scale-each-run,") == 1
+    (tmp_path / "off.mlir").write_text(text.replace("octet-scale-each-run,", ""))
+    off = {"backend": str(tmp_path / "off.mlir"), "qconfig_mapping": "cpu_default_mapping"}
+    expected, _ = run_all(network, samples)
+    (on, report), (without, _) = (run_all(network, samples, calibration_data=data, **options) for options in ({}, off))
+    gain = get_decibels(expected, on) - get_decibels(expected, without)
+    assert least <= gain <= most, gain
+    codes = [row.code for row in report if row.operator.startswith("nn.conv")]
+    assert codes == (["OCT218", "OCT218"] if least else ["", "OCT102"])
+    assert report.int8_share == 1
