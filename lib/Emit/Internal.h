@@ -83,6 +83,9 @@ llvm::Expected<OwnedModule> buildRuntimeModule(const ProgramInfo &program,
                                                llvm::ArrayRef<LevelCode> levels,
                                                llvm::TargetMachine &machine);
 
+/// Addresses of the kinds that the core which a function is scheduled for prefers.
+void chooseAddresses(llvm::Function &function);
+
 /// Runs LLVM's optimizations.
 void optimize(llvm::Module &module, llvm::TargetMachine &machine);
 

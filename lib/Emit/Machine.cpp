@@ -96,6 +96,8 @@ void octet::optimize(Module &module, TargetMachine &machine) {
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, callGraph, modules);
   builder.buildPerModuleDefaultPipeline(OptimizationLevel::O3).run(module, modules);
+  for (Function &function : module)
+    chooseAddresses(function);
 }
 
 Expected<Bytes> octet::generateCode(Module &module, TargetMachine &machine, CodeGenFileType type) {

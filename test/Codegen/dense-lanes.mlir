@@ -56,7 +56,8 @@ func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}) {
 
 // -----
 
-// Channels that are 255 whatever the input do not keep the sums of others from being the bits of floats. At another scale they are
+// Channels that are 255 whatever the input do not keep the sums of others from being the bits of floats, which an FMA converts and scales where
+// all below zero give the least byte. At another scale they are
 // 176 to 178: what is taken off their floats is a parameter. Sums that may differ by more than 2^23 are converted.
 !x = tensor<8x48x!quant.uniform<u8:f32, 0.5>>
 !w = tensor<16x48x!quant.uniform<i8:f32, 0.5>>
@@ -69,7 +70,7 @@ func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}) {
 // CHECK-LABEL: module @dotprod
 // CHECK-LABEL: func.func private @dense_2
 // CHECK-NOT: arith.sitofp
-// CHECK: arith.subf
+// CHECK: math.fma
 // CHECK-LABEL: func.func private @dense_3
 // CHECK-NOT: arith.sitofp
 // CHECK: %[[MIDDLES:.*]] = vector.load %arg4[{{.*}} vector<16xf32>
@@ -121,6 +122,24 @@ func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}) {
 // CHECK-LABEL: module @neon
 func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}) {
   %w = nn.constant dense<1> : tensor<16x8x1x1xi8> -> !w
+  %0 = nn.conv %x, %w : (!x, !w) -> !y
+  return %0 : !y
+}
+
+// -----
+
+// Sixteen channels: those of four steps of one panel.
+!x = tensor<1x16x8x32x!quant.uniform<u8:f32, 0.5:128>>
+!w = tensor<32x16x1x1x!quant.uniform<i8:f32, 0.5>>
+!y = tensor<1x32x8x32x!quant.uniform<u8:f32, 0.5:128>>
+
+// CHECK-LABEL: module @dotprod
+// CHECK: func.func private @dense
+// CHECK-COUNT-8: kernel.dot4
+// CHECK-NOT: kernel.dot4
+// CHECK-LABEL: module @neon
+func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}) {
+  %w = nn.constant dense<1> : tensor<32x16x1x1xi8> -> !w
   %0 = nn.conv %x, %w : (!x, !w) -> !y
   return %0 : !y
 }

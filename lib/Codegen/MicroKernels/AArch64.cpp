@@ -111,16 +111,15 @@ struct LowerDot8 : OpRewritePattern<kernel::Dot8Op> {
 struct LowerReloadVolatile : OpRewritePattern<kernel::ReloadOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(kernel::ReloadOp op, PatternRewriter &rewriter) const override {
-    constexpr unsigned kBytes = 4; // of an element
+    constexpr unsigned kAlignment = 4; // of elements
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value base = memref::ExtractAlignedPointerAsIndexOp::create(b, op.getBase());
-    Value offset =
-        arith::MulIOp::create(b, op.getIndex(), arith::ConstantIndexOp::create(b, kBytes));
-    Value address =
-        arith::IndexCastOp::create(b, b.getI64Type(), arith::AddIOp::create(b, base, offset));
-    Value pointer =
-        LLVM::IntToPtrOp::create(b, LLVM::LLVMPointerType::get(b.getContext()), address);
-    rewriter.replaceOpWithNewOp<LLVM::LoadOp>(op, op.getType(), pointer, /*alignment=*/kBytes,
+    auto type = LLVM::LLVMPointerType::get(b.getContext());
+    Value base = arith::IndexCastOp::create(
+              b, b.getI64Type(), memref::ExtractAlignedPointerAsIndexOp::create(b, op.getBase())),
+          index = arith::IndexCastOp::create(b, b.getI64Type(), op.getIndex());
+    Value pointer = LLVM::GEPOp::create(b, type, getElementTypeOrSelf(op.getType()),
+                                        LLVM::IntToPtrOp::create(b, type, base), index);
+    rewriter.replaceOpWithNewOp<LLVM::LoadOp>(op, op.getType(), pointer, kAlignment,
                                               /*isVolatile=*/true);
     return success();
   }

@@ -38,18 +38,18 @@ Value LaneProducts::multiplyAdd(KernelBuilder &b, Value sum, Value input, Value 
 }
 
 namespace {
-/// Of two steps, all weights stay in registers, beside what the results need; sums of more pixels
-/// do not fit there.
-struct TwoSteps : LaneProducts {
-  TileCosts getTileCosts() const override { return {/*mostVectors=*/2, /*nextPanel=*/1.2}; }
+/// Of few steps, a panel's weights stay in registers, beside what the results need; sums of more
+/// pixels and other panels' weights do not fit there.
+struct FewSteps : LaneProducts {
+  TileCosts getTileCosts() const override { return {/*mostVectors=*/2, /*nextPanel=*/4}; }
 };
 
-const TwoSteps twoSteps;
+const FewSteps fewSteps;
 } // namespace
 
 const TileProducts &LaneProducts::forDense(const DenseWork &work) const {
-  if (work.steps == 2 && !work.sharesVectors)
-    return twoSteps;
+  if (work.steps >= 2 && work.steps <= 4 && !work.sharesVectors)
+    return fewSteps;
   return *this;
 }
 

@@ -1,0 +1,173 @@
+//===- Addresses.cpp - how functions for a core address memory ------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Neoverse N1 loads a vector register in one operation where the offset has nine bits and a sign
+// (LDUR), in two where it is scaled and unsigned (LDR), and two registers in three (LDP). LLVM
+// takes LDUR only where the others cannot have the offset. Pointers pass through an empty piece of
+// assembly, or LLVM would take them apart again.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Internal.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/Operator.h"
+#include <set>
+
+using namespace llvm;
+using namespace octet;
+
+/// The same value, of which LLVM does not know where it comes from.
+static Value *hideOrigin(IRBuilder<> &b, Value *value) {
+  auto *type = FunctionType::get(value->getType(), {value->getType()}, /*isVarArg=*/false);
+  return b.CreateCall(InlineAsm::get(type, "", "=r,0", /*hasSideEffects=*/false), {value});
+}
+
+namespace {
+using Parts = std::vector<std::pair<Value *, int64_t>>; ///< times a factor
+
+/// An access in a loop: what of its address is the same in all turns, and what is not.
+struct LoopAccess {
+  Instruction *instruction;
+  Parts row, column;
+  Value *base;
+  int64_t offset;
+};
+} // namespace
+
+static std::optional<LoopAccess> getAccess(Instruction &instruction, const Loop &loop) {
+  Value *pointer = getLoadStorePointerOperand(&instruction);
+  SmallMapVector<Value *, APInt, 4> parts;
+  APInt offset(64, 0);
+  while (auto *element = dyn_cast_or_null<GEPOperator>(pointer)) {
+    if (!element->collectOffset(instruction.getDataLayout(), 64, parts, offset))
+      return std::nullopt;
+    pointer = element->getPointerOperand();
+  }
+  if (!pointer || !loop.isLoopInvariant(pointer))
+    return std::nullopt;
+  LoopAccess access{&instruction, {}, {}, pointer, offset.getSExtValue()};
+  bool areWords = true;
+  for (auto &[value, factor] : parts) {
+    areWords &= value->getType()->isIntegerTy(64);
+    (loop.isLoopInvariant(value) ? access.row : access.column)
+        .push_back({value, factor.getSExtValue()});
+  }
+  if (access.row.empty() || access.column.empty() || !areWords)
+    return std::nullopt;
+  return access;
+}
+
+static Value *addParts(IRBuilder<> &b, Value *pointer, const Parts &parts) {
+  for (auto [value, factor] : parts)
+    pointer = b.CreatePtrAdd(pointer, b.CreateMul(value, b.getInt64(factor)));
+  return pointer;
+}
+
+/// In a loop over columns, each row has a register, and all share what counts. LLVM counts in one
+/// register for each row and column.
+static void separateRows(Loop &loop) {
+  std::map<std::pair<Value *, Parts>, Value *> rows;
+  std::set<std::pair<Parts, int64_t>> columns;
+  SmallVector<LoopAccess> accesses;
+  for (BasicBlock *block : loop.blocks())
+    for (Instruction &instruction : *block)
+      if (auto access = getAccess(instruction, loop)) {
+        rows[{access->base, access->row}] = nullptr;
+        columns.insert({access->column, access->offset});
+        accesses.push_back(*access);
+      }
+  if (!loop.getLoopPreheader() || accesses.size() <= rows.size() + columns.size())
+    return;
+  for (LoopAccess &of : accesses) {
+    Value *&row = rows[{of.base, of.row}];
+    IRBuilder<> before(loop.getLoopPreheader()->getTerminator()), b(of.instruction);
+    if (!row)
+      row = hideOrigin(before, addParts(before, of.base, of.row));
+    unsigned operand = isa<LoadInst>(of.instruction) ? LoadInst::getPointerOperandIndex()
+                                                     : StoreInst::getPointerOperandIndex();
+    of.instruction->setOperand(operand,
+                               b.CreatePtrAdd(addParts(b, row, of.column), b.getInt64(of.offset)));
+  }
+}
+
+namespace {
+/// A load of a vector at a constant distance from a pointer.
+struct VectorLoad {
+  LoadInst *load;
+  int64_t offset, size;
+};
+} // namespace
+
+constexpr int64_t kRegister = 16;
+/// Offsets from -256 to 255 that are no multiples of sixteen: loads of pairs cannot have them.
+constexpr int64_t kReach = 512, kMiddle = 248;
+constexpr int64_t kFewest = 2; ///< registers to load that are worth a pointer
+
+/// The loads of whole registers by the pointers that they are at a constant distance from.
+static MapVector<Value *, SmallVector<VectorLoad>> collectLoads(Function &function) {
+  const DataLayout &layout = function.getParent()->getDataLayout();
+  MapVector<Value *, SmallVector<VectorLoad>> loads;
+  for (BasicBlock &block : function)
+    for (Instruction &instruction : block) {
+      auto *load = dyn_cast<LoadInst>(&instruction);
+      if (!load || !load->getType()->isVectorTy() || isa<ScalableVectorType>(load->getType()))
+        continue;
+      int64_t size = layout.getTypeStoreSize(load->getType());
+      APInt offset(64, 0);
+      Value *base = load->getPointerOperand()->stripAndAccumulateConstantOffsets(
+          layout, offset, /*AllowNonInbounds=*/true);
+      if (size >= kRegister && size <= kReach && offset.getSExtValue() >= 0)
+        loads[base].push_back({load, offset.getSExtValue(), size});
+    }
+  return loads;
+}
+
+/// A pointer at this distance from one.
+static Value *createPointer(Value *base, int64_t offset, Function &function) {
+  BasicBlock::iterator place = function.getEntryBlock().getFirstInsertionPt();
+  if (auto *definition = dyn_cast<Instruction>(base))
+    place = *definition->getInsertionPointAfterDef();
+  IRBuilder<> b(place->getParent(), place);
+  return hideOrigin(b, b.CreatePtrAdd(base, b.getInt64(offset)));
+}
+
+/// Loads at constant distances from a pointer get one in their middle.
+static void shortenOffsets(Function &function) {
+  for (auto &[base, loads] : collectLoads(function)) {
+    llvm::stable_sort(loads, [](auto &a, auto &b) { return a.offset < b.offset; });
+    for (size_t first = 0, end; first < loads.size(); first = end) {
+      int64_t begin = loads[first].offset, registers = 0;
+      for (end = first; end < loads.size() && loads[end].offset + loads[end].size <= begin + kReach;
+           ++end)
+        registers += loads[end].size / kRegister;
+      if (registers < kFewest)
+        continue;
+      Value *pointer = createPointer(base, begin + kMiddle, function);
+      for (const VectorLoad &of : ArrayRef(loads).slice(first, end - first)) {
+        IRBuilder<> b(of.load);
+        of.load->setOperand(LoadInst::getPointerOperandIndex(),
+                            b.CreatePtrAdd(pointer, b.getInt64(of.offset - begin - kMiddle)));
+      }
+    }
+  }
+}
+
+void octet::chooseAddresses(Function &function) {
+  if (function.getFnAttribute("tune-cpu").getValueAsString() != "neoverse-n1")
+    return;
+  DominatorTree dominators(function);
+  LoopInfo loops(dominators);
+  for (Loop *loop : loops.getLoopsInPreorder())
+    if (loop->isInnermost())
+      separateRows(*loop);
+  shortenOffsets(function);
+}
