@@ -5,9 +5,9 @@ random networks need not know all rules."""
 from __future__ import annotations
 
 import numpy as np
-import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
+from unsigned_weights import with_unsigned_weights
 
 f32 = np.float32
 OPSETS = [7, 8, 9, 10, 11, 12, 13, 17, 18, 20, 22, 23, 24, 26]
@@ -29,38 +29,13 @@ def list_reads(nodes):
             yield from list_reads(attribute.g.node)
 
 
-# Inputs of operators that hold weights, their zero points, and those of what they are multiplied by, if the file has them.
-WEIGHTS = {"MatMulInteger": [(1, 3, 2)], "ConvInteger": [(1, 3, 2)], "QLinearConv": [(3, 5, 2)], "QLinearMatMul": [(3, 5, 2)], "QGemm": [(3, 5, 2)],
-           "DynamicQuantizeMatMul": [(1, 3, None)], "MatMulIntegerToFloat": [(1, 5, 4)], "DynamicQuantizeLSTM": [(1, 9, None), (2, 11, None)]}
-
-
-def store_unsigned(graph, signed):
-    """Weights of i8 as u8 with zero points 128 higher: without VNNI, sums of u8 by i8 saturate in onnxruntime, those of u8 by u8 do not."""
-    for node in graph.node:
-        for attribute in node.attribute:
-            store_unsigned(attribute.g, signed)
-        for weights, zero_point, other in WEIGHTS.get(node.op_type, []):
-            if other is not None and node.input[other] in signed:
-                continue  # onnxruntime has no products of i8 by u8
-            if not all(i < len(node.input) and node.input[i] in signed for i in (weights, zero_point)):
-                continue
-            for i in (weights, zero_point):
-                array = (signed[node.input[i]].astype(np.int16) + 128).astype(np.uint8)
-                node.input[i] += ".unsigned"
-                if all(tensor.name != node.input[i] for tensor in graph.initializer):
-                    graph.initializer.append(numpy_helper.from_array(array, node.input[i]))
-
-
 def make_session(model):
     """onnxruntime on one thread without graph optimizations."""
-    given, model = model, onnx.ModelProto()
-    model.CopyFrom(given)
-    store_unsigned(model.graph, {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer if tensor.data_type == TensorProto.INT8})
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = 1
     options.log_severity_level = 4
-    return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(with_unsigned_weights(model).SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
 class Network:
