@@ -55,27 +55,64 @@ static SmallVector<int16_t, 0> getDistances(ArrayRef<int8_t> stored, ArrayRef<in
   return distances;
 }
 
-/// The number of signed bytes whose sum is any of `weights`: 1, 2, or 3 for 255.
-static int64_t countParts(ArrayRef<int16_t> weights) {
-  int64_t numParts = 1;
-  for (int16_t weight : weights)
-    numParts = std::max<int64_t>(numParts, weight < -128 ? 2 : (weight + 126) / 127);
-  return numParts;
+/// The number of signed bytes whose sum is `weight`: 1, 2, or 3 for 255.
+static int64_t countParts(int64_t weight) {
+  return weight < -128 ? 2 : std::max<int64_t>(1, (weight + 126) / 127);
 }
 
-/// Each weight as the part of it that a signed byte holds and, behind all input channels (the
-/// second dimension), `numParts` - 1 times the part of the rest.
+/// Runs of input channels that are copied one by one; where there would be more, all channels are.
+static constexpr int64_t kMostRuns = 16;
+
+/// Calls `run(first, count)` for each run of channels one behind the other.
+static void forEachRun(ArrayRef<int64_t> channels, function_ref<void(int64_t, int64_t)> run) {
+  for (size_t i = 0, next; i < channels.size(); i = next) {
+    for (next = i + 1; next < channels.size() && channels[next] == channels[next - 1] + 1;)
+      ++next;
+    run(channels[i], next - i);
+  }
+}
+
+/// The input channels (the second dimension) of weights that no signed byte holds, as often as the
+/// product has to read them again; where their number is a multiple of four, it stays one.
+static SmallVector<int64_t> findRepeated(ArrayRef<int16_t> weights, ArrayRef<int64_t> shape) {
+  int64_t numChannels = shape[1], size = 1, most = 0, numRuns = 0;
+  for (int64_t dim : shape.drop_front(2))
+    size *= dim;
+  SmallVector<int64_t> numTimes(numChannels, 0), repeated;
+  for (auto [i, weight] : llvm::enumerate(weights)) {
+    int64_t &count = numTimes[i / size % numChannels];
+    count = std::max(count, countParts(weight) - 1);
+    most = std::max(most, count);
+  }
+  for (auto [channel, count] : llvm::enumerate(numTimes))
+    repeated.append(count, channel);
+  while (numChannels % 4 == 0 && repeated.size() % 4)
+    repeated.push_back((repeated.back() + 1) % numChannels); // nothing is left for these
+  forEachRun(repeated, [&](int64_t, int64_t) { ++numRuns; });
+  if (numRuns <= kMostRuns)
+    return repeated;
+  repeated.clear();
+  for (int64_t i = 0; i < most; ++i)
+    llvm::append_range(repeated, llvm::seq(numChannels));
+  return repeated;
+}
+
+/// Each weight as the part of it that a signed byte holds and, behind all input channels, parts of
+/// the rest for those that are repeated.
 static SmallVector<int8_t, 0> splitWeights(ArrayRef<int16_t> weights, ArrayRef<int64_t> shape,
-                                           int64_t numParts) {
+                                           ArrayRef<int64_t> repeated) {
   SmallVector<int8_t, 0> parts;
-  int64_t size = weights.size() / std::max<int64_t>(shape[0], 1);
+  int64_t size = weights.size() / std::max<int64_t>(shape[0] * shape[1], 1);
   for (int64_t output = 0; output < shape[0]; ++output) {
-    SmallVector<int16_t> rest(weights.slice(output * size, size));
-    for (int64_t part = 0; part < numParts; ++part)
-      for (int16_t &weight : rest) {
+    SmallVector<int16_t> rest(weights.slice(output * shape[1] * size, shape[1] * size));
+    auto takePart = [&](int64_t channel) {
+      for (int16_t &weight : MutableArrayRef<int16_t>(rest).slice(channel * size, size)) {
         parts.push_back((int8_t)std::clamp<int16_t>(weight, -128, 127));
         weight -= parts.back();
       }
+    };
+    llvm::for_each(llvm::seq(shape[1]), takePart);
+    llvm::for_each(repeated, takePart);
   }
   return parts;
 }
@@ -88,26 +125,48 @@ static QuantizeDynamicOp getDynamicSource(nn::ProductOpInterface product) {
   return quantize && quantize.getScale().getType().getRank() == 0 ? quantize : nullptr;
 }
 
-/// The product's input `numTimes`, side by side along the channels, with the same quantized type.
-static Value repeatInput(OpBuilder &builder, nn::ProductOpInterface product, int64_t numTimes) {
+/// A value of integers of `type` that moved on as real numbers: those integers again.
+static Value restore(OpBuilder &builder, Location loc, Value moved, QuantizedType type) {
+  auto real = cast<RankedTensorType>(moved.getType());
+  Value stored = QuantizeOp::create(builder, loc, real.clone(type), moved);
+  return DequantizeOp::create(builder, loc, real, stored);
+}
+
+static Value takeChannels(OpBuilder &builder, Location loc, Value value, int64_t axis,
+                          int64_t first, int64_t count) {
+  SmallVector<int64_t> sizes(cast<ShapedType>(value.getType()).getShape()), starts(sizes.size(), 0),
+      steps(sizes.size(), 1);
+  if (sizes[axis] == count)
+    return value;
+  starts[axis] = first, sizes[axis] = count;
+  return nn::createInferred<nn::SliceOp>(builder, loc, builder.getF32Type(), value, starts, sizes,
+                                         steps);
+}
+
+/// The product's input with some channels again behind all, with the same quantized type.
+static Value repeatInput(OpBuilder &builder, nn::ProductOpInterface product,
+                         ArrayRef<int64_t> channels) {
   Value input = product->getOperand(0);
   Location loc = product->getLoc();
+  int64_t axis = product.getInputChannelAxis();
   QuantizeDynamicOp dynamic = getDynamicSource(product);
-  SmallVector<Value> values(numTimes, dynamic ? dynamic.getInput() : input);
-  Value repeated = nn::createInferred<nn::ConcatOp>(builder, loc, builder.getF32Type(), values,
-                                                    product.getInputChannelAxis());
-  auto type = cast<RankedTensorType>(repeated.getType());
-  if (dynamic) {
-    auto own = input.getDefiningOp<DequantizeDynamicOp>();
-    Value stored =
-        QuantizeDynamicOp::create(builder, loc, type.clone(getQuantizedType(own.getInput())),
-                                  repeated, dynamic.getScale(), dynamic.getZeroPoint());
-    return DequantizeDynamicOp::create(builder, loc, type, stored, own.getScale(),
-                                       own.getZeroPoint());
-  }
-  Value stored = QuantizeOp::create(
-      builder, loc, type.clone(getQuantizedType(getQuantizedSource(input))), repeated);
-  return DequantizeOp::create(builder, loc, type, stored);
+  QuantizedType type = dynamic ? nullptr : getQuantizedType(getQuantizedSource(input));
+  SmallVector<Value> values{dynamic ? dynamic.getInput() : input};
+  forEachRun(channels, [&](int64_t first, int64_t count) {
+    Value taken = takeChannels(builder, loc, values[0], axis, first, count);
+    values.push_back(dynamic || taken == input ? taken : restore(builder, loc, taken, type));
+  });
+  Value repeated =
+      nn::createInferred<nn::ConcatOp>(builder, loc, builder.getF32Type(), values, axis);
+  if (!dynamic)
+    return restore(builder, loc, repeated, type);
+  auto own = input.getDefiningOp<DequantizeDynamicOp>();
+  auto real = cast<RankedTensorType>(repeated.getType());
+  Value stored =
+      QuantizeDynamicOp::create(builder, loc, real.clone(getQuantizedType(own.getInput())),
+                                repeated, dynamic.getScale(), dynamic.getZeroPoint());
+  return DequantizeDynamicOp::create(builder, loc, real, stored, own.getScale(),
+                                     own.getZeroPoint());
 }
 
 /// `type` for filters: signed bytes with zero points of 0.
@@ -131,8 +190,7 @@ static bool mayRepeatInput(nn::ProductOpInterface product) {
 }
 
 /// [N.centered] Filters have zero points of 0: their integers become distances from the zero
-/// points. Where these are no signed bytes, the product has two or three filters, side by side, for
-/// its input as many times.
+/// points. Where these are no signed bytes, the filter has more input channels, for what is left.
 static bool centerWeights(OpBuilder &builder, nn::ProductOpInterface product) {
   Value weights = getQuantizedSource(product.getWeightOperand()->get());
   auto constant = weights ? weights.getDefiningOp<nn::ConstantOp>() : nullptr;
@@ -147,13 +205,13 @@ static bool centerWeights(OpBuilder &builder, nn::ProductOpInterface product) {
     return false;
   SmallVector<int64_t> shape(cast<ShapedType>(weights.getType()).getShape());
   auto distances = getDistances(*stored, shape, type);
-  int64_t numParts = countParts(distances);
-  auto bytes = splitWeights(distances, shape, numParts);
-  if (numParts > 1) {
+  SmallVector<int64_t> repeated = findRepeated(distances, shape);
+  auto bytes = splitWeights(distances, shape, repeated);
+  if (!repeated.empty()) {
     if (!mayRepeatInput(product))
       return false;
-    shape[1] *= numParts;
-    product->setOperand(0, repeatInput(builder, product, numParts));
+    shape[1] += repeated.size();
+    product->setOperand(0, repeatInput(builder, product, repeated));
   }
   Value centered = nn::createConstant<int8_t>(
       builder, constant.getLoc(), (nn::getConstantName(constant) + ".i8").str(),

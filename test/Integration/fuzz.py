@@ -26,7 +26,7 @@ import numpy as np
 import onnx
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tools" / "bench"), str(ROOT / "test" / "Reference")]
+sys.path[:0] = [str(ROOT / "tools" / "bench"), str(ROOT / "test" / "Reference"), str(ROOT / "test" / "Python")]
 import exactness  # noqa: E402
 import tables  # noqa: E402
 from growing_network import make_session  # noqa: E402

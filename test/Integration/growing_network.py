@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
+from unsigned_weights import with_unsigned_weights
 
 f32 = np.float32
 OPSETS = [7, 8, 9, 10, 11, 12, 13, 17, 18, 20, 22, 23, 24, 26]
@@ -34,7 +35,7 @@ def make_session(model):
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = 1
     options.log_severity_level = 4
-    return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(with_unsigned_weights(model).SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
 class Network:

@@ -7,6 +7,7 @@ import octet
 import onnxruntime
 from onnx import TensorProto, helper
 from onnx_networks import make_network
+from unsigned_weights import with_unsigned_weights
 
 U8, I8, I32 = TensorProto.UINT8, TensorProto.INT8, TensorProto.INT32
 
@@ -15,7 +16,7 @@ def open_onnxruntime(model):
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads, options.log_severity_level = 1, 3
-    return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(with_unsigned_weights(model).SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
 def make(nodes, *, types={}, **arguments):

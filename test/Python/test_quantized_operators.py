@@ -23,6 +23,7 @@ TRANSPOSED = ("d = DequantizeLinear(x, xs, xz)\nwd = DequantizeLinear{}(w, ws, w
               "y = QuantizeLinear(t, ys, yz)")
 T = dict(w=integers((4, 5, 3, 3), -127, 128, np.int8), ws=SCALES[:5], wz=np.zeros(5, np.int8), ys=np.float32(0.1137))
 RECURRENT = "f = Reshape(x, n)\ng, h, c = com.microsoft.DynamicQuantizeLSTM<hidden_size=2>(f, w, u, , , , , , {})\ny = Relu(g)"
+FEW = dict(w=np.where(np.arange(288).reshape(8, 4, 3, 3) == 17, 255, integers((8, 4, 3, 3), 0, 200, np.uint8)).astype(np.uint8), ws=np.float32(0.02))
 PER_OUTPUT = dict(ws=SCALES, wz=np.zeros(8, np.int8), b=np.linspace(-1, 2, 8, dtype=np.float32))
 
 # name: (nodes, arguments of `make`): exact, ties included
@@ -33,6 +34,13 @@ EXACT = {
     "conv_1d": ("y = QLinearConv<pads=[1,1]>(x, xs, xz, w, ws, wz, ys, yz, b)",
                 dict(constants={**A, **W, "w": integers((8, 4, 3), -127, 128, np.int8)}, inputs={"x": [1, 4, 30]}, types=INT)),
     "conv_9_bits": ("y = QLinearConv(x, xs, xz, w, ws, wz, ys, yz)", dict(constants={**A, **WU}, inputs=IMAGE, types=INT)),
+    "conv_9_bits_of_a_channel": ("y = QLinearConv(x, xs, xz, w, ws, wz, ys, yz)", dict(constants={**A, **FEW, "wz": np.uint8(100)}, inputs=IMAGE, types=INT)),
+    "conv_9_bits_of_a_channel_dynamic": (
+        "q, s, z = DynamicQuantizeLinear(x)\nm = ConvInteger(q, w, z, wz)\nf = Cast<to=1>(m)\nt = Mul(s, ws)\ny = Mul(f, t)",
+        dict(constants={**FEW, "wz": np.uint8(100)}, inputs=IMAGE)),
+    "matmul_9_bits_of_channels": ("y = QLinearMatMul(x, xs, xz, w, ws, wz, ys, yz)", dict(
+        constants={**A, **M, "w": np.where(np.arange(512).reshape(64, 8) % 170 == 9, 255, integers((64, 8), 0, 200, np.uint8)).astype(np.uint8),
+                   "wz": np.uint8(100)}, inputs=ROWS, types=INT)),
     "conv_up_to_255": ("y = QLinearConv(x, xs, xz, w, ws, wz, ys, yz)",
                        dict(constants={**A, **WU, "w": integers((8, 4, 3, 3), 250, 256, np.uint8), "wz": np.uint8(0), "ys": np.float32(2)},
                             inputs=IMAGE, types=INT)),

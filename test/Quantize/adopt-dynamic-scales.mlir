@@ -157,3 +157,22 @@ func.func @unsigned(%x: !x) -> !y {
   %y = nn.mul %a, %s : (!y, tensor<f32>) -> !y
   return %y : !y
 }
+
+// Only what a signed byte does not hold is read again: one input, and three beside it, as 8 is a multiple of four.
+// CHECK-LABEL: func @few_unsigned
+// CHECK:         %[[ONE:.*]] = nn.slice %arg0 starts [0, 0, 6] sizes [2, 3, 2]
+// CHECK:         %[[TWO:.*]] = nn.slice %arg0 starts [0, 0, 0] sizes [2, 3, 2]
+// CHECK:         %[[X:.*]] = nn.concat %arg0, %[[ONE]], %[[TWO]] axis 2
+// CHECK:         octet.quantize_dynamic %[[X]]
+// CHECK:         nn.linear {{.*}} (tensor<2x3x12xf32>, tensor<1x12xf32>)
+func.func @few_unsigned(%x: !x) -> tensor<2x3x1xf32> {
+  %s, %z = octet.choose_qparams %x range [0, 255] onnx : (!x) -> (tensor<f32>, tensor<i32>)
+  %q = octet.quantize_dynamic %x by %s, %z : (!x, tensor<f32>, tensor<i32>) -> !q
+  %one = nn.constant dense<1.0> : tensor<f32>
+  %d = octet.dequantize_dynamic %q by %one, %z : (!q, tensor<f32>, tensor<i32>) -> !x
+  %w = nn.constant dense<[[0, 1, 2, 3, 4, 5, 255, 7]]> : tensor<1x8xi8> -> tensor<1x8x!quant.uniform<u8:f32, 1.0:100>>
+  %f = octet.dequantize %w : (tensor<1x8x!quant.uniform<u8:f32, 1.0:100>>) -> tensor<1x8xf32>
+  %a = nn.linear %d, %f : (!x, tensor<1x8xf32>) -> tensor<2x3x1xf32>
+  %y = nn.mul %a, %s : (tensor<2x3x1xf32>, tensor<f32>) -> tensor<2x3x1xf32>
+  return %y : tensor<2x3x1xf32>
+}

@@ -68,13 +68,16 @@ func.func @bias_at_another_scale(%x: !x) -> !y {
   return %4 : !y
 }
 
-// 255 - 100 is no signed byte: 127 and 28 are two, and the input is read twice.
+// 255 - 100 is no signed byte: 127 and 28 are two, and the second channel is read twice.
 // CHECK-LABEL: func @two_filters
-// CHECK:         %[[X2:.*]] = nn.concat %{{.*}}, %{{.*}} axis 1 {octet.origin = #octet.origin<"third">} : (tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) -> tensor<1x4x4x4xf32>
-// CHECK:         octet.quantize %[[X2]] {octet.origin = #octet.origin<"third">} : (tensor<1x4x4x4xf32>) -> tensor<1x4x4x4x!quant.uniform<u8:f32, 5.000000e-01:10>>
-// CHECK:         tensor<2x4x1x1xi8> -> tensor<2x4x1x1x!quant.uniform<i8:f32, 2.500000e-01>>
+// CHECK:         %[[SECOND:.*]] = nn.slice %[[X:.*]] starts [0, 1, 0, 0] sizes [1, 1, 4, 4]
+// CHECK:         octet.quantize %[[SECOND]]
+// CHECK:         %[[X2:.*]] = nn.concat %[[X]], %{{.*}} axis 1 {octet.origin = #octet.origin<"third">} : (tensor<1x2x4x4xf32>, tensor<1x1x4x4xf32>) -> tensor<1x3x4x4xf32>
+// CHECK:         octet.quantize %[[X2]] {octet.origin = #octet.origin<"third">} : (tensor<1x3x4x4xf32>) -> tensor<1x3x4x4x!quant.uniform<u8:f32, 5.000000e-01:10>>
+// CHECK:         tensor<2x3x1x1xi8> -> tensor<2x3x1x1x!quant.uniform<i8:f32, 2.500000e-01>>
 // LOWERED-LABEL: func @two_filters
-// LOWERED:         nn.conv %{{.*}} : (tensor<1x4x4x4x!quant.uniform<u8:f32, 5.000000e-01:10>>, tensor<2x4x1x1x!quant.uniform<i8:f32, 2.500000e-01>>)
+// LOWERED-NOT:     octet.dequantize
+// LOWERED:         nn.conv %{{.*}} : (tensor<1x3x4x4x!quant.uniform<u8:f32, 5.000000e-01:10>>, tensor<2x3x1x1x!quant.uniform<i8:f32, 2.500000e-01>>)
 // EXPLAIN-NEXT:  third    nn.conv     int8
 func.func @two_filters(%x: !x) -> !y {
   %w = nn.constant dense<[[[[0]], [[255]]], [[[100]], [[1]]]]> : tensor<2x2x1x1xi8> -> tensor<2x2x1x1x!quant.uniform<u8:f32, 0.25:100>>

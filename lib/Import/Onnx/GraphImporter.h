@@ -63,6 +63,8 @@ public:
   /// An nn.constant of a host tensor, one per tensor; its dequantized value if the file holds
   /// integers.
   mlir::Value materialize(const HostTensorRef &tensor);
+  /// The nn.constants of transposed matrices; another matrix may come to lie where one was.
+  llvm::DenseMap<const HostTensor *, std::pair<HostTensorRef::weak_type, mlir::Value>> transposed;
   /// The host tensor of an nn.constant that `materialize` made.
   HostTensorRef getConstant(mlir::Value constant) const;
   /// Counts elements of constants: those in the file, and those computed from them, whose number is

@@ -37,8 +37,9 @@ static FailureOr<Value> getFilter(Node &node, unsigned i, bool transposed, float
     return node.invalid("multiplies by a matrix of integers");
   if (transposed && factor == 1)
     return node.value(i);
-  HostTensor filter = transposed ? tensor : transpose(tensor, {1, 0});
-  return node.materialize(factor == 1 ? filter : scale(filter, factor));
+  if (factor == 1)
+    return node.materializeTransposed(i);
+  return node.materialize(scale(transposed ? tensor : transpose(tensor, {1, 0}), factor));
 }
 
 /// Gemm's C as the bias [N] of nn.linear times `beta`, if it is a constant that is the same for

@@ -245,6 +245,16 @@ FailureOr<Value> Node::materialize(HostTensor tensor) {
   return importer.materialize(std::make_shared<HostTensor>(std::move(tensor)));
 }
 
+FailureOr<Value> Node::materializeTransposed(unsigned i) {
+  auto &[source, value] = importer.transposed[inputs[i].tensor.get()];
+  if (value && source.lock() == inputs[i].tensor)
+    return value;
+  auto made = materialize(transpose(*inputs[i].tensor, {1, 0}));
+  if (succeeded(made))
+    source = inputs[i].tensor, value = *made;
+  return made;
+}
+
 FailureOr<Value> Node::cast(FailureOr<Value> value, Type element) {
   if (failed(value) || getElementTypeOrSelf(*value) == element)
     return value;

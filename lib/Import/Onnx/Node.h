@@ -103,6 +103,9 @@ public:
                                                        llvm::ArrayRef<Entry> inputs);
   /// Makes an nn.constant of a computed tensor.
   llvm::FailureOr<mlir::Value> materialize(HostTensor tensor);
+  /// An nn.constant of the constant matrix that input `i` is, transposed; nodes that share the
+  /// matrix share it.
+  llvm::FailureOr<mlir::Value> materializeTransposed(unsigned i);
 
   /// Creates an op with its shape inferred, its elements as those of its first operand. What its
   /// verifier refuses is `invalid`.

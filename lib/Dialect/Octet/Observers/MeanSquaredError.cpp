@@ -111,25 +111,60 @@ static double getSquares(double low, double high, double bound) {
   return (v * v * v - u * u * u) / 3;
 }
 
+namespace {
+/// A bin that holds values, with what does not depend on the range that is tried.
+struct Bin {
+  double low, high;
+  double density; ///< or the number of values where all have one value
+  double number;
+
+  Bin(double low, double high, int64_t count)
+      : low(low), high(high), density(count), number(count) {
+    if (isOneValue())
+      return;
+    density = count / (high - low);
+    number = density * (high - low);
+  }
+  bool isOneValue() const { return low >= high; }
+};
+} // namespace
+
+static std::vector<Bin> listBins(const Histogram &histogram) {
+  std::vector<Bin> bins;
+  histogram.forEachBin(
+      [&](double low, double high, int64_t count) { bins.emplace_back(low, high, count); });
+  return bins;
+}
+
 /// The expected squared error of the counted values: a step's twelfth inside of what the integers
-/// stand for, more than the squared distance from it outside.
-static double getError(const Histogram &histogram, const QuantTarget &target,
-                       ScaleAndZeroPoint params) {
+/// stand for, more than the squared distance from it outside. Once it is `enough`, it only grows.
+static double getError(ArrayRef<Bin> bins, const QuantTarget &target, ScaleAndZeroPoint params,
+                       double enough) {
   double least = (double)(target.quantMin - params.zeroPoint) * params.scale,
          most = (double)(target.quantMax - params.zeroPoint) * params.scale,
          rounding = (double)params.scale * params.scale / 12, error = 0;
-  histogram.forEachBin([&](double low, double high, int64_t count) {
-    if (low >= high) { // the bin holds one number
+  auto addOuter = [&](const Bin &bin) {
+    auto [low, high, density, number] = bin;
+    if (bin.isOneValue()) {
       double distance = std::max({least - low, low - most, 0.0});
-      error += count * (distance > 0 ? kSaturation * distance * distance : rounding);
+      error += number * (distance > 0 ? kSaturation * distance * distance : rounding);
       return;
     }
-    double density = count / (high - low);
     double first = std::clamp(least, low, high), last = std::clamp(most, low, high);
     error += density * (last - first) * rounding;
     double outside = getSquares(low, first, least) + getSquares(last, high, most);
     error += density * kSaturation * outside;
-  });
+  };
+  // Most bins lie inside, where this sum is all that is left of the above, to the last bit.
+  const Bin *inner = llvm::partition_point(bins, [&](const Bin &bin) { return bin.low < least; });
+  const Bin *outer =
+      std::partition_point(inner, bins.end(), [&](const Bin &bin) { return bin.high <= most; });
+  for (const Bin *bin = bins.begin(); bin != inner && error < enough; ++bin)
+    addOuter(*bin);
+  for (const Bin &bin : llvm::make_range(inner, outer))
+    error += bin.number * rounding;
+  for (const Bin *bin = outer; bin != bins.end() && error < enough; ++bin)
+    addOuter(*bin);
   return error;
 }
 
@@ -138,6 +173,7 @@ namespace {
 struct Search {
   const Histogram &histogram;
   const QuantTarget &target;
+  std::vector<Bin> bins = listBins(histogram);
   int64_t low = kParts, high = kParts;
   double least = std::numeric_limits<double>::infinity();
 
@@ -153,7 +189,7 @@ struct Search {
     int64_t keptLow = low, keptHigh = high;
     for (int64_t part = kParts; part >= 1; --part) {
       int64_t nextLow = movesLow ? part : keptLow, nextHigh = movesHigh ? part : keptHigh;
-      double error = getError(histogram, target, target.compute(getRange(nextLow, nextHigh)));
+      double error = getError(bins, target, target.compute(getRange(nextLow, nextHigh)), least);
       if (!(error < least))
         continue;
       least = error;
