@@ -12,8 +12,10 @@
 using namespace mlir;
 
 void octet::buildTidyPipeline(OpPassManager &pm, bool keepsOperators) {
-  if (!keepsOperators)
+  if (!keepsOperators) {
     pm.addNestedPass<func::FuncOp>(createDropNeutralPass());
+    pm.addNestedPass<func::FuncOp>(createSinkTransposesPass());
+  }
   pm.addNestedPass<func::FuncOp>(createSinkReshapesPass({/*partsOnly=*/keepsOperators}));
   pm.addNestedPass<func::FuncOp>(createSinkShufflesPass({/*partsOnly=*/keepsOperators}));
   if (keepsOperators)

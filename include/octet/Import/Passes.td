@@ -110,6 +110,19 @@ def SinkReshapesPass : Pass<"octet-sink-reshapes", "::mlir::func::FuncOp"> {
                     Statistic<"numHoisted", "num-hoisted", "Number of transposes moved in front of concatenations">];
 }
 
+def SinkTransposesPass : Pass<"octet-sink-transposes", "::mlir::func::FuncOp"> {
+  let summary = "move transposes of images behind element-wise operators, and drop those that cancel out";
+  let description = [{
+    Where channels come last, as in TensorFlow, an exporter writes transposes around convolutions and pools, and what is added or
+    multiplied per channel stands between two of them. An element-wise operator whose operands are images that were transposed
+    alike, and constants of one number or of numbers along one dimension, moves in front of the transposes, which then often
+    cancel out: there it is fused with its convolution. An image is what a convolution, pool or normalization computes, with
+    element-wise operators behind it. A transpose that other operators read stays where it is. Source: [N.concat] (a transpose moves values).
+  }];
+  let dependentDialects = ["::octet::nn::NNDialect"];
+  let statistics = [Statistic<"numSunk", "num-sunk", "Number of operators that transposes moved behind">];
+}
+
 def SinkShufflesPass : Pass<"octet-sink-shuffles", "::mlir::func::FuncOp"> {
   let summary = "move what spreads channels over pixels behind operators on each channel";
   let description = [{
