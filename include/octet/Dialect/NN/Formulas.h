@@ -13,6 +13,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/bit.h"
 #include <optional>
+#include <tuple>
 
 namespace octet::nn {
 
