@@ -190,6 +190,8 @@ private:
     if (reached == Stage::Import && !isTidied(*module))
       if (llvm::Error error = tidy())
         return error;
+    if (request.policy.hasStaticScales || request.output.artifact == Artifact::ONNX)
+      (*module)->setAttr(kStaticScalesAttr, UnitAttr::get(&context));
     return keepStates();
   }
 

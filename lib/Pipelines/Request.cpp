@@ -67,6 +67,7 @@ static SmallVector<GivenOption> getOptions(const CompileRequest &request) {
           {"--state", !request.states.empty(), Stage::Fuse}, // marks the network in front of it
           {"--qconfig-mapping", !policy.qconfigMapping.empty(), Stage::Convert},
           {"--quantized-io", policy.isIoQuantized, Stage::Prepare},
+          {"--static-scales", policy.hasStaticScales, Stage::Calibrate},
           {"--calibration-data", !calibration.calibrationData.empty(), Stage::Calibrate},
           {"--load-statistics", !calibration.loadStatistics.empty(), Stage::Calibrate},
           {"--save-statistics", !calibration.saveStatistics.empty(), Stage::Calibrate},

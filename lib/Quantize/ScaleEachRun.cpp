@@ -49,9 +49,13 @@ static bool varies(ObserveOp op, double share) {
   SmallVector<char> state = observer.getState();
   auto emitError = [&] { return observer.emitOpError(); };
   auto type = kind.getQuantizedType(emitError, op.getObservedType(), state);
+  if (failed(type))
+    return false;
+  auto uniform = cast<quant::UniformQuantizedType>(*type);
   double peak = getTypicalPeak(kind, state);
-  return succeeded(type) && peak > 0 &&
-         peak < share * getReach(cast<quant::UniformQuantizedType>(*type));
+  // Of the least scale, the reach says nothing; octet-convert warns of it.
+  return uniform.getScale() > kind.getSpec().eps.value_or(0) && peak > 0 &&
+         peak < share * getReach(uniform);
 }
 
 /// A layer whose kernels take a scale of each run: linear, or a convolution of one group.
@@ -113,7 +117,7 @@ struct ScaleEachRun : octet::impl::ScaleEachRunPassBase<ScaleEachRun> {
       return signalPassFailure();
     markAnalysesPreserved<PolicyAnalysis>();
     // The buckets of a network share their statistics, and what was decided by them.
-    if (getOperation()->hasAttr(kBucketAttr))
+    if (getOperation()->hasAttr(kBucketAttr) || getOperation()->hasAttr(kStaticScalesAttr))
       return;
     SmallVector<OpOperand *> inputs;
     getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {

@@ -341,14 +341,14 @@ def quantize(
     compare_layers: bool = False,
 ) -> QuantizedModel:
     """Quantizes an ONNX network without compiling it to machine code. Arguments as in `compile`; with `compare_layers`, the
-    report has the figures of `octet.compare_layers`."""
+    report has the figures of `octet.compare_layers`. All scales are static, as the ONNX file needs it (`--static-scales`)."""
     options = _policy_options(backend, qconfig_mapping, input_shapes, input_values, states, strict, quantized_io)
     if compare_layers:
         options.append("--compare-layers")
     with _work_folder(model) as (folder, path):
         options.append(f"--calibration-data={write_calibration_data(calibration_data, folder / 'samples', bool(states))}")
         bytecode, onnx, report = folder / f"{path.stem}.mlirbc", folder / "quantized.onnx", folder / "report.json"
-        _run_compiler(path, [*options, "--stop-after=convert", f"--report={report}", "-o", str(bytecode)], folder)
+        _run_compiler(path, [*options, "--static-scales", "--stop-after=convert", f"--report={report}", "-o", str(bytecode)], folder)
         _run_compiler(bytecode, ["--emit=onnx", "-o", str(onnx)], folder)
         text = bytecode.with_suffix(".mlir").read_text("utf-8", "backslashreplace")
         return QuantizedModel(bytecode.read_bytes(), text, onnx.read_bytes(), report.read_text("utf-8"), path.stem)

@@ -102,14 +102,18 @@ def test_constant_vector_as_operand():
     np.testing.assert_allclose(octet.compile(network)(rows[:1])["y"], rows[:1] @ vector, rtol=1e-6)
 
 
-def test_values_too_small_for_their_scale_are_warned_of_once():
-    """Biases are corrected, for which a copy of the network is converted first."""
+def test_values_too_small_for_their_scale_are_warned_of_once(tmp_path):
+    """Biases are corrected, for which a copy of the network is converted first. The least scale is PyTorch's."""
     from onnx_networks import make_network as parse_network
 
     weights = RANDOM.normal(size=(4, 4)).astype(np.float32)
+    (tmp_path / "mapping.mlir").write_text(
+        "octet.qconfig_mapping @mine {\n  octet.global #octet.qconfig<activation = #octet.mean_squared_error<dtype = ui8>, "
+        "weight = #octet.per_channel_min_max<dtype = si8, scheme = symmetric, range = [-127, 127], axis = 0>>\n}\n")
     network = parse_network("a = MatMul(x, w)\ny = MatMul(a, v)", inputs={"x": [1, 4]}, constants={"w": 1e-12 * weights, "v": weights})
     with pytest.warns(octet.CompileWarning, match="observer's least scale") as record:
-        octet.compile(network.SerializeToString(), calibration_data={"x": SAMPLES[0, 0, 0, :, :4].reshape(8, 1, 4)})
+        octet.compile(network.SerializeToString(), calibration_data={"x": SAMPLES[0, 0, 0, :, :4].reshape(8, 1, 4)},
+                      qconfig_mapping=str(tmp_path / "mapping.mlir"))
     assert sum(str(warning.message).count("least scale") for warning in record) == 1
 
 

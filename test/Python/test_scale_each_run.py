@@ -38,3 +38,9 @@ def test_quiet_samples_take_a_scale_of_their_own(front, sizes, least, most, sour
     codes = [row.code for row in report if row.operator.startswith("nn.conv")]
     assert codes == (["OCT218", "OCT218"] if least else ["", "OCT102"])
     assert report.int8_share == 1
+    # A file of ONNX has no such scales.
+    quantized = octet.quantize(network, calibration_data=data)
+    static, _ = run_all(network, samples, calibration_data=data, **off) if least else (on, None)
+    model = quantized.compile()
+    np.testing.assert_array_equal(np.concatenate([model(sample)["y"] for sample in samples]), static)
+    quantized.save_onnx(tmp_path / "net.onnx")

@@ -34,5 +34,10 @@ def with_unsigned_weights(model):
     """The network, with weights of i8 that are multiplied by u8 stored as u8: the same numbers."""
     changed = onnx.ModelProto()
     changed.CopyFrom(model)
-    _store_unsigned(changed.graph, {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer if tensor.data_type == TensorProto.INT8})
+    signed = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer if tensor.data_type == TensorProto.INT8}
+    _store_unsigned(changed.graph, signed)
+    used = {name for node in changed.graph.node for name in node.input} | {value.name for value in changed.graph.output}
+    for tensor in [tensor for tensor in changed.graph.initializer if tensor.name in signed and tensor.name not in used]:
+        if not any(value.name == tensor.name for value in changed.graph.input):
+            changed.graph.initializer.remove(tensor)
     return changed

@@ -120,6 +120,10 @@ struct Options {
       "strict", cl::cat(policy),
       cl::desc("Make it an error if an operator with a QConfig cannot be quantized;\n"
                "operators that the backend keeps float on purpose (octet.float) are no error")};
+  cl::opt<bool> staticScales{
+      "static-scales", cl::cat(policy),
+      cl::desc("Values whose size varies from sample to sample have one scale, too, as ONNX\n"
+               "files need it (implied by --emit=onnx)")};
   cl::opt<bool> keepOperators{
       "keep-operators", cl::cat(policy),
       cl::desc("Observe every operator that the network was written with: idioms stay in\n"
@@ -243,8 +247,9 @@ static Expected<CompileRequest> makeRequest(const Options &options) {
     return std::move(error);
   request.furtherBuckets = list(options.furtherBuckets);
   request.states.assign(options.states.begin(), options.states.end());
-  request.policy = {options.precision,   options.backend, options.mapping,
-                    options.quantizedIo, options.strict,  options.keepOperators};
+  request.policy = {options.precision,    options.backend, options.mapping,
+                    options.quantizedIo,  options.strict,  options.staticScales,
+                    options.keepOperators};
   request.calibration = {list(options.calibrationData), list(options.loadStatistics),
                          options.saveStatistics, options.threads, options.compareLayers};
   request.target = {options.target, list(options.levels)};

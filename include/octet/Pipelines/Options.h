@@ -35,6 +35,7 @@ struct PolicyOptions {
   std::string backend, qconfigMapping;
   bool isIoQuantized = false;  ///< inputs and outputs are integers where the network quantizes them
   bool isStrict = false;       ///< an operator that stays float against the policy is an error
+  bool hasStaticScales = false; ///< recipes give no scales of each run; implied for Artifact::ONNX
   bool keepsOperators = false; ///< the policy is about operators as the source has them
 };
 

@@ -65,6 +65,7 @@ static constexpr DiscardableAttribute kDiscardableAttributes[] = {
     {kReportAttr, "a string", isOfType<StringAttr>, true},
     {kQuantizedIoAttr, "a unit", isOfType<UnitAttr>, true},
     {kBucketAttr, "a unit", isOfType<UnitAttr>, true},
+    {kStaticScalesAttr, "a unit", isOfType<UnitAttr>, true},
     {kQuantizedSourceAttr, "a unit", isOfType<UnitAttr>, true},
 };
 

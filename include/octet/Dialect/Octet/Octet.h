@@ -79,6 +79,8 @@ inline constexpr llvm::StringLiteral kReportAttr = "octet.report";
 inline constexpr llvm::StringLiteral kQuantizedIoAttr = "octet.quantized_io";
 /// A unit: the network is compiled for several shapes, which share their weights.
 inline constexpr llvm::StringLiteral kBucketAttr = "octet.bucket";
+/// A unit: recipes give no scales of each run, which files of ONNX do not hold.
+inline constexpr llvm::StringLiteral kStaticScalesAttr = "octet.static_scales";
 
 } // namespace octet
 
