@@ -234,8 +234,7 @@ private:
     return llvm::Error::success();
   }
 
-  /// Attaches the policy to the module before the first stage that reads it; the policy of a module
-  /// that has one is compared with the request's.
+  /// Attaches the policy before the first stage that reads it, or compares it with the module's.
   llvm::Error attachPolicy(Stage last) {
     const PolicyOptions &policy = request.policy;
     bool isGiven = !policy.backend.empty() || !policy.qconfigMapping.empty();
@@ -324,7 +323,6 @@ private:
     return llvm::Error::success();
   }
 
-  /// The decisions of octet-prepare.
   void reportPlan() {
     llvm::json::Array verdicts = describeDecisions(*module);
     std::string source = isAdopted

@@ -122,8 +122,7 @@ struct Options {
                "operators that the backend keeps float on purpose (octet.float) are no error")};
   cl::opt<bool> staticScales{
       "static-scales", cl::cat(policy),
-      cl::desc("Values whose size varies from sample to sample have one scale, too, as ONNX\n"
-               "files need it (implied by --emit=onnx)")};
+      cl::desc("No scales that are chosen in each run (implied by --emit=onnx)")};
   cl::opt<bool> keepOperators{
       "keep-operators", cl::cat(policy),
       cl::desc("Observe every operator that the network was written with: idioms stay in\n"

@@ -33,10 +33,10 @@ struct PolicyOptions {
   Precision precision = Precision::Int8;
   /// Names of built-in policies or files; empty: the policy of the IR, else "cpu" and its mapping.
   std::string backend, qconfigMapping;
-  bool isIoQuantized = false;  ///< inputs and outputs are integers where the network quantizes them
-  bool isStrict = false;       ///< an operator that stays float against the policy is an error
+  bool isIoQuantized = false; ///< inputs and outputs are integers where the network quantizes them
+  bool isStrict = false;      ///< an operator that stays float against the policy is an error
   bool hasStaticScales = false; ///< recipes give no scales of each run; implied for Artifact::ONNX
-  bool keepsOperators = false; ///< the policy is about operators as the source has them
+  bool keepsOperators = false;  ///< the policy is about operators as the source has them
 };
 
 /// The sources of the observers' statistics.
