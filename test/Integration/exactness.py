@@ -186,7 +186,7 @@ class Check:
         shapes = networks.get_input_shapes(task)
         self.quantized = octet.quantize(task.onnx, calibration_data=networks.as_arrays(task.calib()), input_shapes=shapes,
                                         backend=options.backend, qconfig_mapping=options.qconfig_mapping)
-        real = [task.feed(i) for i in task._evals[: options.samples]]
+        real = task.samples(options.samples)
         self.feeds = real + make_random_feeds(real, options.random)
         self.library = folder / "x86.so"
         self.quantized.compile(cpu_level=X86_LEVELS).save(self.library)
