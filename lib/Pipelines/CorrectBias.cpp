@@ -21,6 +21,7 @@
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Pipelines/Measure.h"
 #include "octet/Pipelines/Passes.h"
+#include "octet/Quantize/States.h"
 #include "octet/Support/Diagnostics.h"
 #include <algorithm>
 #include <chrono>
@@ -165,42 +166,6 @@ SmallVector<float, 0> SampleErrors::getJudgedCorrections(const Measured &measure
   return corrections;
 }
 
-/// Whether values keep their identity in `op`: it moves them, or computes element by element.
-static bool isTransparent(Operation &op) {
-  if (auto group = dyn_cast<GroupOp>(op))
-    return llvm::all_of(group.getBody().front().without_terminator(), isTransparent);
-  return op.hasTrait<nn::Elementwise>() || op.hasTrait<nn::DataMovement>() || isa<ObserveOp>(op);
-}
-
-/// The next values of states: an input reaches a result of its type through transparent operators,
-/// and there are other inputs.
-static SmallVector<Value> findStates(Block &block) {
-  SmallVector<Value> states;
-  for (BlockArgument input : block.getArguments()) {
-    DenseSet<Value> reached{input};
-    auto isReached = [&](Value value) { return reached.contains(value); };
-    for (Operation &op : block.without_terminator())
-      if (isTransparent(op) && llvm::any_of(op.getOperands(), isReached))
-        reached.insert_range(op.getResults());
-    for (Value result : block.getTerminator()->getOperands())
-      if (block.getNumArguments() > 1 && result.getType() == input.getType() && isReached(result))
-        states.push_back(result);
-  }
-  return states;
-}
-
-/// The operators from which a recurrent network computes its states: a mean over all steps is wrong
-/// for most of them, and a state adds up what it is given.
-static DenseSet<Operation *> findOperatorsOfStates(ModuleOp module) {
-  DenseSet<Operation *> found;
-  SmallVector<Value> values =
-      findStates(module.lookupSymbol<func::FuncOp>("main").getBody().front());
-  while (!values.empty())
-    if (Operation *op = values.pop_back_val().getDefiningOp(); op && found.insert(op).second)
-      llvm::append_range(values, op->getOperands());
-  return found;
-}
-
 namespace {
 /// See Passes.td.
 struct CorrectBias : octet::impl::CorrectBiasPassBase<CorrectBias> {
@@ -217,10 +182,11 @@ struct CorrectBias : octet::impl::CorrectBiasPassBase<CorrectBias> {
           << Remedy("give some with --calibration-data, too");
       return;
     }
-    if (judged)
-      llvm::erase_if(*layers, [found = findOperatorsOfStates(getOperation())](const Layer &layer) {
-        return found.contains(layer.unit.op);
-      });
+    if (judged) {
+      auto main = getOperation().lookupSymbol<func::FuncOp>("main");
+      auto sources = findStateSources(main.getBody().front());
+      llvm::erase_if(*layers, [&](const Layer &layer) { return sources.contains(layer.unit.op); });
+    }
     llvm::Expected<int64_t> corrected = correct(*layers, context);
     if (!corrected) {
       emitError(UnknownLoc::get(&getContext())) << Cause(corrected.takeError());

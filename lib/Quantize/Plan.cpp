@@ -9,6 +9,7 @@
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Dialect/NN/States.h"
+#include "octet/Quantize/States.h"
 #include "octet/Support/Diagnostics.h"
 #include "octet/Support/Quote.h"
 

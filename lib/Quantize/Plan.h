@@ -29,10 +29,6 @@ getDecisionAttrs(const Plan &plan, const Backend &backend, int64_t &number);
 llvm::SmallVector<std::pair<mlir::Operation *, DecisionAttr>, 0>
 readDecisions(mlir::ModuleOp module);
 
-/// The operators that pass a value from an input to an output of the block by moving it or
-/// computing element by element, and slices of such inputs.
-llvm::DenseSet<mlir::Operation *> findStateOps(mlir::Block &block);
-
 /// The element-wise operators and means whose results a normalization squares and averages,
 /// directly or behind others of them.
 llvm::DenseSet<mlir::Operation *> findNormOps(mlir::Block &block);

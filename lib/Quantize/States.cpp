@@ -11,8 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Plan.h"
+#include "octet/Quantize/States.h"
 #include "octet/Dialect/NN/NN.h"
+#include "octet/Dialect/Octet/Octet.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -24,7 +25,7 @@ static bool isTransparent(Operation *op) {
     return llvm::all_of(group.getBody().front().without_terminator(),
                         [](Operation &op) { return isTransparent(&op); });
   return op->hasTrait<nn::Elementwise>() || op->hasTrait<nn::DataMovement>() ||
-         op->hasTrait<OpTrait::ConstantLike>();
+         op->hasTrait<OpTrait::ConstantLike>() || isa<ObserveOp>(op);
 }
 
 static bool isOneOf(const DenseSet<Value> &values, ValueRange range) {
@@ -52,5 +53,30 @@ DenseSet<Operation *> octet::findStateOps(Block &block) {
     if (isOneOf(leaving, op->getResults()) || isa<nn::SliceOp>(op))
       found.insert(op);
   }
+  return found;
+}
+
+/// The values that an input reaches through transparent operators.
+static DenseSet<Value> findReached(Block &block, Value input) {
+  DenseSet<Value> reached{input};
+  for (Operation &op : block.without_terminator())
+    if (isTransparent(&op) && isOneOf(reached, op.getOperands()))
+      reached.insert_range(op.getResults());
+  return reached;
+}
+
+DenseSet<Operation *> octet::findStateSources(Block &block) {
+  SmallVector<Value> values;
+  if (block.getNumArguments() > 1)
+    for (Value input : block.getArguments()) {
+      DenseSet<Value> reached = findReached(block, input);
+      for (Value output : block.getTerminator()->getOperands())
+        if (output.getType() == input.getType() && reached.contains(output))
+          values.push_back(output);
+    }
+  DenseSet<Operation *> found;
+  while (!values.empty())
+    if (Operation *op = values.pop_back_val().getDefiningOp(); op && found.insert(op).second)
+      llvm::append_range(values, op->getOperands());
   return found;
 }

@@ -1,0 +1,27 @@
+//===- States.h - what recurrent networks keep from run to run --*- C++ -*-===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef OCTET_QUANTIZE_STATES_H
+#define OCTET_QUANTIZE_STATES_H
+
+#include "mlir/IR/Block.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace octet {
+
+/// The operators that pass a value from an input to an output of the block by moving it or
+/// computing element by element, and slices of such inputs.
+llvm::DenseSet<mlir::Operation *> findStateOps(mlir::Block &block);
+
+/// The operators from which the next values of states are computed, all the way up. Such a value is
+/// an output that an input of its type reaches by being moved and computed with element by element,
+/// where there are other inputs.
+llvm::DenseSet<mlir::Operation *> findStateSources(mlir::Block &block);
+
+} // namespace octet
+
+#endif // OCTET_QUANTIZE_STATES_H
