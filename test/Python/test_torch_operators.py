@@ -19,10 +19,11 @@ HAS_VNNI = "_vnni" in Path("/proc/cpuinfo").read_text()
 @pytest.mark.parametrize("engine", ["x86", "qnnpack"])
 def test_operators_give_pytorchs_integers(compiler, engine):
     counts, faults, _ = torch_fuzz.run_operators(range(MODULES), engine)
-    saturates = engine == "x86" and not HAS_VNNI
     assert not faults
+    if engine == "x86" and not HAS_VNNI:
+        counts = {key: numbers for key, numbers in counts.items() if not (key[0] == "lowered" and key[1].lower().startswith(("conv", "linear")))}
     total = torch_operators.total(counts)
-    assert not total["reference", "farther"] and (not total["lowered", "farther"] or saturates)
+    assert not total["reference", "farther"] and not total["lowered", "farther"]
     # The reference model adds biases in floats, as x86 does. With the int32 biases of qnnpack, which round otherwise, it agrees with that.
     model = "int32 bias" if engine == "qnnpack" else "reference"
     assert total["int32 bias", "elements"] == total["reference", "elements"]
@@ -30,8 +31,7 @@ def test_operators_give_pytorchs_integers(compiler, engine):
     unfolded = torch_operators.total(counts, with_norm=False)
     assert unfolded[model, "elements"] > 2000 and unfolded[model, "one"] <= 0.0001 * unfolded[model, "elements"]
     assert total["reference", "elements"] > 2000 and total["reference", "one"] <= 0.002 * total["reference", "elements"]
-    assert total["lowered", "elements"] > 1000
-    assert total["lowered", "one"] + total["lowered", "farther"] <= (0.02 if saturates else 0.002) * total["lowered", "elements"]
+    assert total["lowered", "elements"] > 1000 and total["lowered", "one"] <= 0.002 * total["lowered", "elements"]
 
 
 def test_a_wrong_integer_is_seen():
