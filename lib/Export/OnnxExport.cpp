@@ -38,7 +38,8 @@ static LogicalResult writeOp(GraphWriter &writer, Operation *op) {
       .Case<ChooseQParamsOp, QuantizeDynamicOp, DequantizeDynamicOp>(
           [](auto dynamic) -> LogicalResult {
             return dynamic.emitOpError("has no ONNX operator: its scale is chosen in each run")
-                   << Remedy("give the QConfig observers that are not dynamic");
+                   << Remedy("give the QConfig observers that are not dynamic, or quantize with "
+                             "--static-scales where the recipe chose so");
           })
       .Case([&](GroupOp group) { return writeGroup(writer, group); })
       .Case([&](ObserveOp observe) {

@@ -44,3 +44,20 @@ def test_quiet_samples_take_a_scale_of_their_own(front, sizes, least, most, sour
     model = quantized.compile()
     np.testing.assert_array_equal(np.concatenate([model(sample)["y"] for sample in samples]), static)
     quantized.save_onnx(tmp_path / "net.onnx")
+
+
+def test_files_of_onnx_have_static_scales(tool, tmp_path):
+    random = np.random.default_rng(3)
+    network = make_network("y = Conv(x, w)", inputs={"x": [1, 1, 8, 8]}, constants={"w": (4, 1, 3, 3)})
+    (tmp_path / "net.onnx").write_bytes(network.SerializeToString())
+    sizes = np.tile([1, 0.02, 0.02, 0.02], 4).astype(np.float32)
+    np.savez(tmp_path / "x.npz", x=random.normal(size=(16, 1, 1, 8, 8)).astype(np.float32) * sizes[:, None, None, None, None])
+    quantize = ["octet-compile", tmp_path / "net.onnx", f"--calibration-data={tmp_path / 'x.npz'}"]
+    export = ["octet-compile", tmp_path / "net.mlirbc", "--emit=onnx", "-o", tmp_path / "out.onnx"]
+    tool(*quantize, "--emit=onnx", "-o", tmp_path / "at_once.onnx")
+    tool(*quantize, "--stop-after=convert", "-o", tmp_path / "net.mlirbc")
+    done = tool(*export, check=False)
+    assert done.returncode and "or quantize with --static-scales where the recipe chose so" in done.stderr
+    tool(*quantize, "--static-scales", "--stop-after=convert", "-o", tmp_path / "net.mlirbc")
+    tool(*export)
+    assert (tmp_path / "out.onnx").read_bytes() == (tmp_path / "at_once.onnx").read_bytes()
