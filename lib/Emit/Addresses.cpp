@@ -20,6 +20,8 @@
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Operator.h"
+#include <map>
+#include <optional>
 #include <set>
 
 using namespace llvm;

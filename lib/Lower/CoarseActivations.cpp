@@ -45,11 +45,11 @@ static bool isKeptCoarsely(Value value) {
 }
 
 void lower::markCoarseActivations(func::FuncOp function) {
-  function.walk([](Operation *op) {
+  auto mark = [](auto op) {
     // Of a quantized value, a table has any function.
-    if (isa<nn::SiluOp, nn::GeluOp>(op) &&
-        !getQuantizedSource(GroupOp::lookThrough(op->getOperand(0))) &&
-        isKeptCoarsely(op->getResult(0)))
-      op->setAttr("coarse", UnitAttr::get(op->getContext()));
-  });
+    if (!getQuantizedSource(GroupOp::lookThrough(op.getInput())) && isKeptCoarsely(op.getResult()))
+      op.setCoarse(true);
+  };
+  function.walk([&](nn::SiluOp op) { mark(op); });
+  function.walk([&](nn::GeluOp op) { mark(op); });
 }

@@ -53,13 +53,6 @@ static SmallVector<int32_t> getFilterSums(Value filter) {
   return sums;
 }
 
-static std::string makeKey(StringRef name, ArrayRef<float> values) {
-  std::string key = name.str();
-  for (float value : values)
-    key += "/" + llvm::utohexstr(llvm::bit_cast<uint32_t>(value));
-  return key;
-}
-
 /// [N.requantize] of what the body reads dequantized; `factors` become M[c] and `addends` B[c] of
 /// that. The range of what it reads.
 Interval Epilogue::addRounding(MutableArrayRef<float> factors, MutableArrayRef<float> addends) {
@@ -75,7 +68,10 @@ Interval Epilogue::addRounding(MutableArrayRef<float> factors, MutableArrayRef<f
   clampsAbove = clamps.above;
   std::vector<float> values{float(params.low - params.zeroPoints[0]),
                             float(params.high - params.zeroPoints[0]), params.scales[0]};
-  rounding = signature.addWeights<float>(makeKey("rounding", values), [&] { return values; });
+  std::string key = "rounding";
+  for (float value : values)
+    key += "/" + llvm::utohexstr(llvm::bit_cast<uint32_t>(value));
+  rounding = signature.addWeights<float>(key, [&] { return values; });
   return clamps.range;
 }
 

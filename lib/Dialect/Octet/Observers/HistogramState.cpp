@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/bit.h"
 #include <cmath>
 #include <cstddef>
 #include <cstring>
@@ -42,19 +43,14 @@ void HistogramKind::init(MutableArrayRef<char> state) const {
   getHeader(state).exponent = kMinExponent;
 }
 
-static uint32_t getBits(float x) {
-  uint32_t bits;
-  memcpy(&bits, &x, sizeof(bits));
-  return bits;
-}
-
 static float getMagnitude(ValueRange32 range) {
   return std::max(std::fabs(range.min), std::fabs(range.max));
 }
 
 /// The exponent that lets 2^binBits bins reach `magnitude` (finite).
 static int32_t getExponent(float magnitude, int64_t binBits) {
-  return std::max<int32_t>((int32_t)(getBits(magnitude) >> 23) - 126 - binBits, kMinExponent);
+  return std::max<int32_t>((int32_t)(llvm::bit_cast<uint32_t>(magnitude) >> 23) - 126 - binBits,
+                           kMinExponent);
 }
 
 static void widen(MutableArrayRef<char> state, int64_t numBins, int32_t exponent) {
@@ -82,7 +78,7 @@ void HistogramKind::update(ArrayRef<float> data, MutableArrayRef<char> state) co
     range.include(seen.max);
     widen(state, getNumBins(), getExponent(getMagnitude(range), binBits));
     if (numPeaks)
-      ++counts[2 * getNumBins() + 2 + (getBits(getMagnitude(seen)) >> kPeakShift)];
+      ++counts[2 * getNumBins() + 2 + (llvm::bit_cast<uint32_t>(getMagnitude(seen)) >> kPeakShift)];
   }
   float inverse = std::ldexp(1.0f, -getHeader(state).exponent);
   for (float x : data) {
@@ -137,12 +133,8 @@ float Histogram::getTypicalPeak() const {
   for (int64_t count : peaks)
     total += count;
   for (auto [bin, count] : llvm::enumerate(peaks))
-    if (sum += count; count && 2 * sum >= total) {
-      uint32_t bits = ((uint32_t)bin + 1) << kPeakShift;
-      float end;
-      memcpy(&end, &bits, sizeof(end));
-      return end;
-    }
+    if (sum += count; count && 2 * sum >= total)
+      return llvm::bit_cast<float>(((uint32_t)bin + 1) << kPeakShift);
   return 0;
 }
 
