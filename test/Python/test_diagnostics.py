@@ -96,6 +96,7 @@ def test_samples(diagnose, tmp_path, arrays, array, message, remedy):
 
 @pytest.mark.parametrize("options, remedy", [
     (["--float", "--strict"], "omit it"),
+    (["--float", "--static-scales"], "omit it"),
     (["--stop-after=import", "--emit=asm"], "omit --emit"),
     ([], "give --calibration-data, or --float for float code"),
 ])
