@@ -2,14 +2,14 @@
 
 // Of several images each row of each is a unit of the range.
 !x = tensor<3x16x8x8x!quant.uniform<u8:f32, 0.5:128>>
-!w = tensor<16x16x3x3x!quant.uniform<i8:f32, 0.5>>
+!w = tensor<16x16x5x5x!quant.uniform<i8:f32, 0.5>>
 // CHECK-LABEL: module @avx2
 // CHECK: kernel.step @dense{{.*}} range 24
 // CHECK: func.func private @dense
 // CHECK: arith.divui
 func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}) {
-  %w = nn.constant dense<1> : tensor<16x16x3x3xi8> -> !w
-  %0 = nn.conv %x, %w pads [1, 1, 1, 1] : (!x, !w) -> !x
+  %w = nn.constant dense<1> : tensor<16x16x5x5xi8> -> !w
+  %0 = nn.conv %x, %w pads [2, 2, 2, 2] : (!x, !w) -> !x
   return %0 : !x
 }
 

@@ -11,22 +11,22 @@
 // CHECK: module @avx2
 // CHECK: kernel.program @main level "avx2" arena {{[0-9]+}} state 0 prepared [[PREPARED:[0-9]+]] inputs [#kernel.tensor<"x", tensor<1x16x16x16x
 // CHECK-SAME: weights [[WEIGHTS:dense_resource<[a-z0-9_]+>]] {{.*}}prologue {
-// CHECK: kernel.step @dense{{[_a-z0-9]*}} [#kernel.arg<arena 0>, #kernel.arg<prepared [[FILTER:[0-9]+]]>, {{.*}}] range 16
+// CHECK: kernel.step @dense{{[_a-z0-9]*}} [#kernel.arg<arena 0>, #kernel.arg<prepared [[FILTER:[0-9]+]]>, {{.*}}] range 8
 // CHECK: kernel.program @bucket1 level "avx2" arena {{[0-9]+}} state 0 prepared [[PREPARED]] inputs [#kernel.tensor<"x", tensor<1x16x8x8x
 // CHECK-SAME: weights [[WEIGHTS]]
 // CHECK-NOT: prologue {
-// CHECK: kernel.step @dense{{[_a-z0-9]*}} [#kernel.arg<arena 0>, #kernel.arg<prepared [[FILTER]]>, {{.*}}] range 8
+// CHECK: kernel.step @dense{{[_a-z0-9]*}} [#kernel.arg<arena 0>, #kernel.arg<prepared [[FILTER]]>, {{.*}}] range 4
 // CHECK: module @reference
 // CHECK: kernel.program @main level "reference"
 // CHECK: kernel.program @bucket1 level "reference"
 
 // The kernel of both is one.
 // LLVM: kernel.program @main
-// LLVM: kernel.step @[[KERNEL:dense[_a-z0-9]+]] [{{.*}}] bounds {{.*}} range 16
+// LLVM: kernel.step @[[KERNEL:dense[_a-z0-9]+]] [{{.*}}] bounds {{.*}} range 8
 // LLVM: llvm.func {{.*}}@[[KERNEL]](
 // LLVM-NOT: llvm.func {{.*}}@dense
 // LLVM: kernel.program @bucket1
-// LLVM: kernel.step @[[KERNEL]] [{{.*}}] bounds {{.*}} range 8
+// LLVM: kernel.step @[[KERNEL]] [{{.*}}] bounds {{.*}} range 4
 // LLVM-NOT: llvm.func {{.*}}@dense
 func.func @bucket1(%x: !small {nn.name = "x"}) -> (!small {nn.name = "y"}) {
   %w = nn.constant dense<1> : tensor<16x16x3x3xi8> -> !w

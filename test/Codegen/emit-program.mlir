@@ -9,8 +9,8 @@
 // without a border. No step writes where it reads, and none passes what its kernel does not use (the scale of the result).
 // CHECK: module @avx2
 // CHECK: kernel.program @main level "avx2" arena {{[0-9]+}} state 0 prepared {{[0-9]+}} inputs [#kernel.tensor<"x",
-// CHECK: kernel.step @[[CONV:dense[_a-z0-9]+]] [#kernel.arg<arena [[A:[0-9]+]]>, {{.*}}#kernel.arg<arena [[B:[0-9]+]]>{{.*}}] range 8
-// CHECK: kernel.step @[[CONV]] [#kernel.arg<arena [[B]]>, {{.*}}#kernel.arg<arena [[A]]>{{.*}}] range 8
+// CHECK: kernel.step @[[CONV:dense[_a-z0-9]+]] [#kernel.arg<arena [[A:[0-9]+]]>, {{.*}}#kernel.arg<arena [[B:[0-9]+]]>{{.*}}] range 4
+// CHECK: kernel.step @[[CONV]] [#kernel.arg<arena [[B]]>, {{.*}}#kernel.arg<arena [[A]]>{{.*}}] range 4
 // CHECK: kernel.step @[[LAST:dense[_a-z0-9]+]] [#kernel.arg<arena [[A]]>,
 // CHECK-COUNT-2: func.func private @dense
 // CHECK-NOT: func.func private @dense
@@ -20,8 +20,8 @@
 
 // LLVM: module @sse2
 // LLVM: kernel.program @main level "sse2"
-// LLVM: kernel.step @[[KERNEL:dense[_a-z0-9]+]] [{{(#kernel.arg<[a-z]+ [0-9]+>(, )?){6}\] bounds}} [{{[0-9]+, [0-9]+}}] range 8
-// LLVM: llvm.func {{.*}}@[[KERNEL]]({{(%[^ ]*: !llvm.ptr {llvm.noalias}, ){6}(%[^ ]*: i64(, )?){4}\)}}
+// LLVM: kernel.step @[[KERNEL:dense[_a-z0-9]+]] [{{(#kernel.arg<[a-z]+ [0-9]+>(, )?){6}\] bounds}} [{{[0-9]+, [0-9]+, [0-9]+}}] range 4
+// LLVM: llvm.func {{.*}}@[[KERNEL]]({{(%[^ ]*: !llvm.ptr {llvm.noalias}, ){6}(%[^ ]*: i64(, )?){5}\)}}
 // LLVM-NOT: func.func
 func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}) {
   %w = nn.constant dense<1> : tensor<16x16x3x3xi8> -> !w

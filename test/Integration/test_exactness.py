@@ -144,16 +144,26 @@ u = Mul(s, t)
 d = Conv(u, w1)
 """
 
+SQUARES = """
+a = Conv(x, w, b)
+p = Conv<pads=[1,1,1,1]>(a, w3, b)
+q = Conv<pads=[0,1,1,0]>(p, w3)
+r = Conv<pads=[2,1,2,1], strides=[2,1], dilations=[2,1]>(a, w3, b)
+s = Conv<pads=[1,1,1,1]>(q, w3, b)
+u = Add(q, s)
+d = Conv(u, w39, b9)
+"""
+
 
 @pytest.mark.parametrize("nodes, channels", [(DEPTHWISE, 2), (DEPTHWISE, 4), (DEPTHWISE, 8), (DEPTHWISE, 16), (DEPTHWISE, 32),
-                                             (DEPTHWISE, 48), (DEPTHWISE, 88), (DEPTHWISE, 100), (DENSE, 1), (DENSE, 2), (DENSE, 3), (DENSE, 4), (DENSE, 8), (DENSE, 12)])
+                                             (SQUARES, 16), (SQUARES, 20), (SQUARES, 36), (SQUARES, 72), (DEPTHWISE, 48), (DEPTHWISE, 88), (DEPTHWISE, 100), (DENSE, 1), (DENSE, 2), (DENSE, 3), (DENSE, 4), (DENSE, 8), (DENSE, 12)])
 def test_channels_that_do_not_fill_vectors(nodes, channels, machines, tmp_path):
     """Vectors run over pixels or overlap: all strides, dilations, two images, residuals, SiLU, integer and f32 results."""
     octet = pytest.importorskip("octet")
     rng = np.random.default_rng(channels)
     depth = 1 if nodes is DEPTHWISE else channels
     shapes = {"w": (channels, 3, 1, 1), "w1": (channels, depth, 1, 1), "w3": (channels, depth, 3, 3), "w5": (channels, depth, 5, 5),
-              "b": (channels,)}
+              "w39": (9, depth, 3, 3), "b": (channels,), "b9": (9,)}
     network = make_network(nodes.replace("N", str(channels)), inputs={"x": [2, 3, 11, 43]}, outputs="pqrud", constants=shapes)
     samples = rng.normal(size=(4, 2, 3, 11, 43)).astype(np.float32)
     model = octet.compile(network.SerializeToString(), calibration_data={"x": samples}, cpu_level=exactness.X86_LEVELS)

@@ -36,6 +36,11 @@ DenseKernel::DenseKernel(ProgramEmitter &emitter, const FusedOp &fused, const De
   this->shape.bytesPerStep = products.inputs();
   int64_t accumulators = products.countSums(emitter.getLevel().accumulators),
           steps = this->shape.stepsPerPanel();
+  if (WinogradTiles tiles(this->shape, products); tiles.fits()) {
+    winograd.emplace(tiles);
+    tile = {WinogradTiles::kOutputs, /*panels=*/1};
+    return;
+  }
   tile = canHalvePanel()
              ? chooseHalvedTile(accumulators, shape.columns, shape.panels(), steps)
              : chooseTile(accumulators, shape.columns, shape.panels(), steps,
@@ -55,7 +60,10 @@ bool DenseKernel::addArguments() {
       shape.hasPartialGroups() ? 0 : kPanelOutputs; // groups begin anywhere: natural order
   auto addWeights = [&] {
     PanelOrder order = shape.getPanelOrder(channels * shape.filterGroups);
-    KernelArgument panels = getPanels(emitter, constant, order, products.readsI16());
+    KernelArgument panels =
+        getPanels(emitter, constant, order, /*asI16=*/products.readsI16() && !winograd);
+    if (winograd)
+      panels = winograd->transformWeights(emitter, panels);
     if (products.readsJoinedSteps())
       panels = joinSteps(emitter, panels, llvm::divideCeil(shape.runLength(), 4));
     weights = signature.add(panels);
@@ -89,8 +97,10 @@ bool DenseKernel::addArguments() {
 }
 
 void DenseKernel::emit(const kernel::KernelRow &row) {
-  emitter.addStep(fused.op, row, signature.arguments, shape.images * unitsPerImage(),
+  emitter.addStep(fused.op, row, signature.arguments, countUnits(),
                   [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
+                    if (winograd)
+                      return emitWinograd(b, args, begin, end);
                     if (shape.groups == 1)
                       return emitGroup(b, args, begin, end, Value());
                     b.loop(0, shape.groups,
@@ -120,6 +130,31 @@ void DenseKernel::emitGroup(KernelBuilder &b, ValueRange args, Value begin, Valu
   b.loop(0, whole, [&](Value i) { emitPanels({b.mulIndex(i, tile.panels), tile.panels}); });
   if (rest)
     emitPanels({b.index(whole * tile.panels), rest, tile.hasHalfPanel});
+}
+
+void DenseKernel::emitWinograd(KernelBuilder &b, ValueRange args, Value begin, Value end) {
+  b.lanes = 16;
+  b.registerLanes = products.registerLanes();
+  winograd->allocate(b);
+  b.loop(begin, end, 1, [&](Value block) {
+    winograd->transformInput(b, args[input], block);
+    b.loop(0, shape.panels(), [&](Value panel) {
+      winograd->multiply(b, args[weights], block, panel);
+      winograd->forTiles(b, block, [&](Value number) {
+        auto [image, row, column] = winograd->getPlace(b, block, number);
+        Origin origin{image, /*in=*/{}, b.mulIndex(image, shape.outImage)};
+        Panels panels{panel, 1};
+        Value sums = b.load(args[initial], getPositions(b, origin, panel, 1)[0]);
+        auto results = winograd->transformSums(b, number);
+        for (Value &result : results)
+          result = b.add(result, sums);
+        for (int64_t y = 0; y < WinogradTiles::kOutputs; ++y)
+          storeTile(b, args, ArrayRef(results).slice(y * 2, 2), origin, b.addIndex(row, y), column,
+                    panels);
+      });
+    });
+  });
+  b.lanes = 1;
 }
 
 void DenseKernel::emitUnit(KernelBuilder &b, ValueRange args, Value unit, Origin origin,

@@ -10,6 +10,7 @@
 
 #include "DenseShape.h"
 #include "Epilogue.h"
+#include "Winograd.h"
 
 namespace octet::codegen {
 
@@ -44,11 +45,15 @@ private:
     int64_t count;
     bool hasHalf = false;
   };
+  void emitWinograd(KernelBuilder &b, mlir::ValueRange args, mlir::Value begin, mlir::Value end);
   void emitUnit(KernelBuilder &b, mlir::ValueRange args, mlir::Value unit, Origin origin,
                 Panels panels);
   void emitTile(KernelBuilder &b, mlir::ValueRange args, const Origin &origin, mlir::Value row,
                 mlir::Value column, Panels panels);
   /// A unit of the range: a row of tiles, or one tile where there is one row.
+  int64_t countUnits() const {
+    return winograd ? winograd->countBlocks() : shape.images * unitsPerImage();
+  }
   int64_t unitsPerImage() const {
     return shape.rows > 1 ? shape.rows : llvm::divideCeil(shape.columns, tilePixels());
   }
@@ -101,6 +106,7 @@ private:
   DenseShape shape;
   Signature signature;
   const TileProducts &products;
+  std::optional<WinogradTiles> winograd;
   DenseTile tile; ///< its vectors are those of sums
   int input = -1, weights = -1, initial = -1;
   std::optional<Epilogue> epilogue;
