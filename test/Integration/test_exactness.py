@@ -146,12 +146,15 @@ d = Conv(u, w1)
 
 SQUARES = """
 a = Conv(x, w, b)
-p = Conv<pads=[1,1,1,1]>(a, w3, b)
-q = Conv<pads=[0,1,1,0]>(p, w3)
+c = Conv<pads=[1,1,1,1]>(a, w3, b)
+e = Conv<pads=[0,1,1,0]>(c, w3)
+s = Conv<pads=[1,1,1,1]>(e, w3, b)
+p = Add(e, s)
+q = Conv<pads=[1,1,1,1], strides=[2,2]>(p, w3, b)
 r = Conv<pads=[2,1,2,1], strides=[2,1], dilations=[2,1]>(a, w3, b)
-s = Conv<pads=[1,1,1,1]>(q, w3, b)
-u = Add(q, s)
-d = Conv(u, w39, b9)
+t = Conv<pads=[0,1,0,1]>(p, w13)
+u = Conv<pads=[1,0,0,0]>(t, w31, b)
+d = Conv<strides=[1,2]>(p, w39, b9)
 """
 
 
@@ -163,7 +166,7 @@ def test_channels_that_do_not_fill_vectors(nodes, channels, machines, tmp_path):
     rng = np.random.default_rng(channels)
     depth = 1 if nodes is DEPTHWISE else channels
     shapes = {"w": (channels, 3, 1, 1), "w1": (channels, depth, 1, 1), "w3": (channels, depth, 3, 3), "w5": (channels, depth, 5, 5),
-              "w39": (9, depth, 3, 3), "b": (channels,), "b9": (9,)}
+              "w13": (channels, depth, 1, 3), "w31": (channels, depth, 3, 1), "w39": (9, depth, 3, 3), "b": (channels,), "b9": (9,)}
     network = make_network(nodes.replace("N", str(channels)), inputs={"x": [2, 3, 11, 43]}, outputs="pqrud", constants=shapes)
     samples = rng.normal(size=(4, 2, 3, 11, 43)).astype(np.float32)
     model = octet.compile(network.SerializeToString(), calibration_data={"x": samples}, cpu_level=exactness.X86_LEVELS)

@@ -38,7 +38,7 @@ DenseKernel::DenseKernel(ProgramEmitter &emitter, const FusedOp &fused, const De
           steps = this->shape.stepsPerPanel();
   if (WinogradTiles tiles(this->shape, products); tiles.fits()) {
     winograd.emplace(tiles);
-    tile = {WinogradTiles::kOutputs, /*panels=*/1};
+    tile = {winograd->outputColumns(), /*panels=*/1};
     return;
   }
   tile = canHalvePanel()
@@ -142,15 +142,17 @@ void DenseKernel::emitWinograd(KernelBuilder &b, ValueRange args, Value begin, V
       winograd->multiply(b, args[weights], block, panel);
       winograd->forTiles(b, block, [&](Value number) {
         auto [image, row, column] = winograd->getPlace(b, block, number);
-        Origin origin{image, /*in=*/{}, b.mulIndex(image, shape.outImage)};
+        Origin origin;
+        origin.image = image;
+        origin.out = b.mulIndex(image, shape.outImage);
         Panels panels{panel, 1};
         Value sums = b.load(args[initial], getPositions(b, origin, panel, 1)[0]);
         auto results = winograd->transformSums(b, number);
         for (Value &result : results)
           result = b.add(result, sums);
-        for (int64_t y = 0; y < WinogradTiles::kOutputs; ++y)
-          storeTile(b, args, ArrayRef(results).slice(y * 2, 2), origin, b.addIndex(row, y), column,
-                    panels);
+        for (int64_t y = 0; y < winograd->outputRows(); ++y)
+          storeTile(b, args, ArrayRef(results).slice(y * tile.vectors, tile.vectors), origin,
+                    b.addIndex(row, y), column, panels);
       });
     });
   });

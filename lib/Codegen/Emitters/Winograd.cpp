@@ -1,4 +1,4 @@
-//===- Winograd.cpp - 3x3 convolutions by fewer products ------------------===//
+//===- Winograd.cpp - convolutions by fewer products ----------------------===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,22 +13,94 @@ using namespace octet;
 using namespace octet::codegen;
 using codegen::Index;
 
-static constexpr int64_t kKernel = 3, kLanes = kPanelOutputs;
+static constexpr int64_t kLanes = kPanelOutputs;
 /// A caller's stack may be small. So few channels also have sums of which four times each fits in
 /// i32; on the way there they may wrap.
 static constexpr int64_t kMostStackBytes = 80 * 1024;
-static_assert(kMostStackBytes / (4 * WinogradTiles::kPlaces * 2) * kKernel * kKernel * 128 * 255 <
+static_assert(kMostStackBytes / (4 * 16 * 2) * 9 * 128 * 255 <
               std::numeric_limits<int32_t>::max() / 4);
+
+//===----------------------------------------------------------------------===//
+// One axis
+//===----------------------------------------------------------------------===//
+
+/// With a stride of two, even inputs are those of a filter of the outer taps; the middle one is
+/// multiplied as it is.
+WinogradAxis::Values WinogradAxis::transformInput(KernelBuilder &b, ArrayRef<Value> in) const {
+  if (taps == 1)
+    return Values(in);
+  if (stride == 1)
+    return {b.sub(in[0], in[2]), b.add(in[1], in[2]), b.sub(in[2], in[1]), b.sub(in[1], in[3])};
+  return {b.sub(in[0], in[2]), in[2], b.sub(in[2], in[4]), in[1], in[3]};
+}
+
+WinogradAxis::Values WinogradAxis::transformFilter(KernelBuilder &b, ArrayRef<Value> w) const {
+  if (taps == 1)
+    return Values(w);
+  Value outer = b.add(w[0], w[2]);
+  if (stride == 1)
+    return {b.add(w[0], w[0]), b.add(outer, w[1]), b.sub(outer, w[1]), b.add(w[2], w[2])};
+  return {w[0], outer, w[2], w[1], w[1]};
+}
+
+WinogradAxis::Values WinogradAxis::transformSums(KernelBuilder &b, ArrayRef<Value> sums) const {
+  if (taps == 1)
+    return Values(sums);
+  if (stride == 1)
+    return {b.add(b.add(sums[0], sums[1]), sums[2]), b.sub(b.sub(sums[1], sums[2]), sums[3])};
+  return {b.add(b.add(sums[0], sums[1]), sums[3]), b.add(b.sub(sums[1], sums[2]), sums[4])};
+}
+
+namespace {
+/// The values of a tile, [row][column].
+using Grid = SmallVector<WinogradAxis::Values>;
+using Transform = WinogradAxis::Values (WinogradAxis::*)(KernelBuilder &, ArrayRef<Value>) const;
+} // namespace
+
+/// Transforms rows, then columns.
+static Grid transformGrid(KernelBuilder &b, ArrayRef<WinogradAxis::Values> grid,
+                          const WinogradAxis &vertical, const WinogradAxis &horizontal,
+                          Transform transform) {
+  Grid rows = llvm::map_to_vector(
+      grid, [&](const auto &row) { return (horizontal.*transform)(b, row); });
+  Grid result;
+  for (size_t x = 0; x < rows[0].size(); ++x) {
+    auto column = llvm::map_to_vector(rows, [&](const auto &row) { return row[x]; });
+    auto values = (vertical.*transform)(b, column);
+    result.resize(values.size());
+    for (auto [row, value] : llvm::zip(result, values))
+      row.push_back(value);
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Which convolutions, and how many tiles
+//===----------------------------------------------------------------------===//
+
+/// Of outputs so far apart, in elements of taps; 0: no stride.
+static WinogradAxis getAxis(int64_t taps, int64_t outputStep, int64_t tapStep) {
+  return {taps, taps > 1 && outputStep % tapStep == 0 ? outputStep / tapStep : 0};
+}
+
+WinogradTiles::WinogradTiles(const DenseShape &shape, const TileProducts &products)
+    : shape(shape), products(products),
+      vertical(getAxis(shape.kernelRows, shape.inRow, shape.kernelRowStep)),
+      horizontal(getAxis(shape.kernelColumns, shape.inPixel, shape.kernelColumnStep)) {}
+
+/// At least 1.4 times fewer: transforms take time.
+bool WinogradTiles::savesProducts() const {
+  int64_t products = outputRows() * outputColumns() * vertical.taps * horizontal.taps;
+  return 10 * products >= 14 * countPlaces();
+}
 
 bool WinogradTiles::fits() const {
   constexpr int64_t kFewestTiles = 9;
   return products.readsI16() && shape.isInteger && shape.groups == 1 && shape.filterGroups == 1 &&
-         shape.pixelsPerVector == 1 && shape.kernelRows == kKernel &&
-         shape.kernelColumns == kKernel && shape.hasMergedRow() &&
-         shape.inPixel == shape.kernelColumnStep && shape.inRow == shape.kernelRowStep &&
-         shape.channels >= kLanes && shape.channels % products.inputs() == 0 &&
-         std::min(shape.rows, shape.columns) >= kOutputs && countTiles() >= kFewestTiles &&
-         kGroup * bytesPerTile() <= kMostStackBytes;
+         shape.pixelsPerVector == 1 && vertical.isKnown() && horizontal.isKnown() &&
+         savesProducts() && shape.channels >= kLanes && shape.channels % products.inputs() == 0 &&
+         shape.rows >= outputRows() && shape.columns >= outputColumns() &&
+         countTiles() >= kFewestTiles && kGroup * bytesPerTile() <= kMostStackBytes;
 }
 
 int64_t WinogradTiles::mostTiles() const {
@@ -39,63 +111,10 @@ int64_t WinogradTiles::mostTiles() const {
 /// As many as have room share weights that lie far away; else all threads have some.
 int64_t WinogradTiles::tilesPerBlock() const {
   constexpr int64_t kFewestBlocks = 8, kNear = 256 * 1024;
-  if (shape.panels() * kPlaces * placeSize() > kNear)
+  if (shape.panels() * countPlaces() * placeSize() > kNear)
     return mostTiles();
   return std::clamp<int64_t>(llvm::alignDown(countTiles() / kFewestBlocks, kGroup), kGroup,
                              mostTiles());
-}
-
-/// Twice the transform of a filter's row or column.
-static std::array<Value, WinogradTiles::kInputs> transformFilter(KernelBuilder &b, Value first,
-                                                                 Value second, Value third) {
-  Value outer = b.add(first, third);
-  return {b.add(first, first), b.add(outer, second), b.sub(outer, second), b.add(third, third)};
-}
-
-/// The channels [begin, end) of all panels, one behind the other. Bounds: channels.
-static void writeWinograd(EmittedCode &c, Value from, Value to, ArrayRef<Index> bounds, Index begin,
-                          Index end) {
-  Index channels = bounds[0], tap = channels * kLanes;
-  auto load = [&](Index at) -> Value {
-    return arith::ExtSIOp::create(c.b, c.b.getI16Type(), c.b.load(from, at));
-  };
-  c.loop(begin, end, [&](Index position) {
-    Index panel = position / channels, channel = position % channels;
-    c.loop(c.index(0), c.index(kLanes), [&](Index lane) {
-      Index source =
-          panel * (kKernel * kKernel) * tap + channel / 4 * (4 * kLanes) + lane * 4 + channel % 4;
-      Index target = panel * WinogradTiles::kPlaces * tap + channel / 2 * (2 * kLanes) + lane * 2 +
-                     channel % 2;
-      std::array<std::array<Value, WinogradTiles::kInputs>, kKernel> rows;
-      for (int64_t y = 0; y < kKernel; ++y)
-        rows[y] = transformFilter(c.b, load(source + tap * (kKernel * y)),
-                                  load(source + tap * (kKernel * y + 1)),
-                                  load(source + tap * (kKernel * y + 2)));
-      for (int64_t x = 0; x < WinogradTiles::kInputs; ++x)
-        for (auto [y, value] :
-             llvm::enumerate(transformFilter(c.b, rows[0][x], rows[1][x], rows[2][x])))
-          c.b.store(value, to, target + tap * (int64_t)(y * WinogradTiles::kInputs + x));
-    });
-  });
-}
-
-KernelArgument WinogradTiles::transformWeights(ProgramEmitter &emitter,
-                                               KernelArgument panels) const {
-  Builder b = emitter.getBuilder();
-  int64_t bytes = shape.panels() * kPlaces * placeSize();
-  KernelArgument words = emitter.prepare({"write_winograd",
-                                          panels,
-                                          MemRefType::get({bytes / 2}, b.getI16Type()),
-                                          {shape.channels},
-                                          shape.panels() * shape.channels},
-                                         writeWinograd);
-  return {words.address, MemRefType::get({bytes}, b.getI8Type())};
-}
-
-void WinogradTiles::allocate(KernelBuilder &b) {
-  int64_t tiles = kPlaces * mostTiles();
-  transformed = b.allocateOnStack(tiles * shape.channels * 2, b.getI8Type());
-  sums = b.allocateOnStack(tiles * kLanes, b.getI32Type());
 }
 
 Value WinogradTiles::countTilesOf(KernelBuilder &b, Value block) const {
@@ -120,36 +139,82 @@ WinogradTiles::Place WinogradTiles::getPlace(KernelBuilder &b, Value block, Valu
                                        b.index(countTiles() - 1));
   std::tie(row, column) = b.divideIndex(tile, tilesPerRow(), shape.images * rowsOfTiles());
   std::tie(image, row) = b.divideIndex(row, rowsOfTiles(), shape.images);
-  return {image, b.getBlock(row, shape.rows, kOutputs),
-          b.getBlock(column, shape.columns, kOutputs)};
+  return {image, b.getBlock(row, shape.rows, outputRows()),
+          b.getBlock(column, shape.columns, outputColumns())};
 }
 
-/// The transform of four inputs of a row or column.
-static std::array<Value, WinogradTiles::kInputs>
-transformFour(KernelBuilder &b, const std::array<Value, WinogradTiles::kInputs> &in) {
-  return {b.sub(in[0], in[2]), b.add(in[1], in[2]), b.sub(in[2], in[1]), b.sub(in[1], in[3])};
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+/// The channels [begin, end) of all panels, one behind the other. Bounds: channels.
+static void writeWinograd(EmittedCode &c, Value from, Value to, Index channels, Index begin,
+                          Index end, const WinogradAxis &vertical, const WinogradAxis &horizontal) {
+  Index tap = channels * kLanes; // elements
+  int64_t taps = vertical.taps * horizontal.taps, places = vertical.places() * horizontal.places();
+  c.loop(begin, end, [&](Index position) {
+    Index panel = position / channels, channel = position % channels;
+    c.loop(c.index(0), c.index(kLanes), [&](Index lane) {
+      Index source = panel * taps * tap + channel / 4 * (4 * kLanes) + lane * 4 + channel % 4;
+      Index target = panel * places * tap + channel / 2 * (2 * kLanes) + lane * 2 + channel % 2;
+      Grid filter(vertical.taps);
+      for (int64_t i = 0; i < taps; ++i)
+        filter[i / horizontal.taps].push_back(arith::ExtSIOp::create(
+            c.b, c.b.getI16Type(), c.b.load(from, source + tap * i)));
+      Index place = target;
+      for (ArrayRef<Value> row :
+           transformGrid(c.b, filter, vertical, horizontal, &WinogradAxis::transformFilter))
+        for (Value value : row) {
+          c.b.store(value, to, place);
+          place = place + tap;
+        }
+    });
+  });
+}
+
+KernelArgument WinogradTiles::transformWeights(ProgramEmitter &emitter,
+                                               KernelArgument panels) const {
+  Builder b = emitter.getBuilder();
+  int64_t bytes = shape.panels() * countPlaces() * placeSize();
+  std::string function = llvm::formatv("write_winograd_{0}x{1}_{2}x{3}", vertical.taps,
+                                       horizontal.taps, vertical.places(), horizontal.places());
+  KernelArgument words = emitter.prepare(
+      {function, panels, MemRefType::get({bytes / 2}, b.getI16Type()), {shape.channels},
+       shape.panels() * shape.channels},
+      [&](EmittedCode &c, Value from, Value to, ArrayRef<Index> bounds, Index begin, Index end) {
+        writeWinograd(c, from, to, bounds[0], begin, end, vertical, horizontal);
+      });
+  return {words.address, MemRefType::get({bytes}, b.getI8Type())};
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+void WinogradTiles::allocate(KernelBuilder &b) {
+  int64_t vectors = countPlaces() * mostTiles();
+  transformed = b.allocateOnStack(vectors * shape.channels * 2, b.getI8Type());
+  sums = b.allocateOnStack(vectors * kLanes, b.getI32Type());
 }
 
 /// Sixteen channels of a tile.
 void WinogradTiles::transformChannels(KernelBuilder &b, Value input, Value from, Value to) {
   auto words = VectorType::get({kLanes}, b.getI16Type());
-  std::array<std::array<Value, kInputs>, kInputs> rows;
-  for (int64_t y = 0; y < kInputs; ++y) {
-    std::array<Value, kInputs> in;
+  Grid inputs(vertical.places());
+  for (int64_t y = 0; y < vertical.places(); ++y) {
     Value row = b.addIndex(from, y * shape.kernelRowStep);
-    for (int64_t x = 0; x < kInputs; ++x) {
-      Value at = b.addIndex(row, x * shape.kernelColumnStep);
-      in[x] = arith::ExtUIOp::create(b, words, b.load(input, at));
+    for (int64_t x = 0; x < horizontal.places(); ++x) {
+      Value bytes = b.load(input, b.addIndex(row, x * shape.kernelColumnStep));
+      inputs[y].push_back(arith::ExtUIOp::create(b, words, bytes));
     }
-    rows[y] = transformFour(b, in);
   }
-  int64_t place = mostTiles() * shape.channels * 2;
-  for (int64_t x = 0; x < kInputs; ++x) {
-    auto column = transformFour(b, {rows[0][x], rows[1][x], rows[2][x], rows[3][x]});
-    for (auto [y, value] : llvm::enumerate(column))
-      vector::StoreOp::create(b, b.bitcast(value, b.getI8Type()), transformed,
-                              ValueRange{b.addIndex(to, (y * kInputs + x) * place)});
-  }
+  int64_t place = 0;
+  for (ArrayRef<Value> row :
+       transformGrid(b, inputs, vertical, horizontal, &WinogradAxis::transformInput))
+    for (Value value : row) {
+      Value at = b.addIndex(to, place++ * mostTiles() * shape.channels * 2);
+      vector::StoreOp::create(b, b.bitcast(value, b.getI8Type()), transformed, ValueRange{at});
+    }
 }
 
 void WinogradTiles::transformInput(KernelBuilder &b, Value input, Value block) {
@@ -166,27 +231,33 @@ void WinogradTiles::transformInput(KernelBuilder &b, Value input, Value block) {
   });
 }
 
+/// The sums of a group of tiles at one place, over all channels.
+SmallVector<Value> WinogradTiles::multiplySteps(KernelBuilder &b, Value weights, Value weightsBase,
+                                                Value in) {
+  SmallVector<Value> zeros(kGroup, b.constI(0));
+  return b.loop(
+      b.index(0), b.index(shape.channels / 2), 1, zeros, [&](Value step, ValueRange carried) {
+        Value loaded = products.load(
+            b, weights, b.addIndex(weightsBase, b.mulIndex(step, products.partSize())));
+        Value at = b.addIndex(in, b.mulIndex(step, 4));
+        SmallVector<Value> next;
+        for (auto [i, sum] : llvm::enumerate(carried)) {
+          Value two =
+              products.broadcast(b, transformed, b.addIndex(at, i * shape.channels * 2));
+          next.push_back(products.multiplyAdd(b, sum, products.fromBytes(b, two), loaded));
+        }
+        return next;
+      });
+}
+
 void WinogradTiles::multiply(KernelBuilder &b, Value weights, Value block, Value panel) {
-  int64_t tileSize = shape.channels * 2;
   Value groups = countGroups(b, block);
-  b.loop(0, kPlaces, [&](Value place) {
-    Value panelBase = b.mulIndex(b.addIndex(b.mulIndex(panel, kPlaces), place), placeSize());
+  b.loop(0, countPlaces(), [&](Value place) {
+    Value weightsBase =
+        b.mulIndex(b.addIndex(b.mulIndex(panel, countPlaces()), place), placeSize());
     b.loop(b.index(0), groups, 1, [&](Value group) {
       Value first = b.addIndex(b.mulIndex(place, mostTiles()), b.mulIndex(group, kGroup));
-      Value in = b.mulIndex(first, tileSize);
-      SmallVector<Value> zeros(kGroup, b.constI(0));
-      auto done = b.loop(
-          b.index(0), b.index(shape.channels / 2), 1, zeros, [&](Value step, ValueRange carried) {
-            Value loaded = products.load(
-                b, weights, b.addIndex(panelBase, b.mulIndex(step, products.partSize())));
-            Value at = b.addIndex(in, b.mulIndex(step, 4));
-            SmallVector<Value> next;
-            for (auto [i, sum] : llvm::enumerate(carried)) {
-              Value two = products.broadcast(b, transformed, b.addIndex(at, i * tileSize));
-              next.push_back(products.multiplyAdd(b, sum, products.fromBytes(b, two), loaded));
-            }
-            return next;
-          });
+      auto done = multiplySteps(b, weights, weightsBase, b.mulIndex(first, shape.channels * 2));
       for (auto [i, sum] : llvm::enumerate(done))
         b.store(sum, sums, b.mulIndex(b.addIndex(first, i), kLanes));
     });
@@ -194,24 +265,16 @@ void WinogradTiles::multiply(KernelBuilder &b, Value weights, Value block, Value
 }
 
 SmallVector<Value> WinogradTiles::transformSums(KernelBuilder &b, Value tile) {
-  auto add = [&](Value first, Value second, Value third) {
-    return b.add(b.add(first, second), third);
-  };
-  auto sub = [&](Value first, Value second, Value third) {
-    return b.sub(b.sub(first, second), third);
-  };
-  std::array<std::array<Value, kInputs>, kOutputs> rows;
+  Grid grid(vertical.places());
   Value base = b.mulIndex(tile, kLanes);
-  for (int64_t x = 0; x < kInputs; ++x) {
-    std::array<Value, kInputs> column;
-    for (int64_t y = 0; y < kInputs; ++y)
-      column[y] = b.load(sums, b.addIndex(base, (y * kInputs + x) * mostTiles() * kLanes));
-    rows[0][x] = add(column[0], column[1], column[2]);
-    rows[1][x] = sub(column[1], column[2], column[3]);
-  }
+  for (int64_t place = 0; place < countPlaces(); ++place)
+    grid[place / horizontal.places()].push_back(
+        b.load(sums, b.addIndex(base, place * mostTiles() * kLanes)));
   SmallVector<Value> results;
-  for (auto &row : rows)
-    for (Value sum : {add(row[0], row[1], row[2]), sub(row[1], row[2], row[3])})
-      results.push_back(arith::ShRSIOp::create(b, sum, b.constI(2)));
+  int64_t shift = vertical.shift() + horizontal.shift();
+  for (ArrayRef<Value> row :
+       transformGrid(b, grid, vertical, horizontal, &WinogradAxis::transformSums))
+    for (Value sum : row)
+      results.push_back(shift == 0 ? sum : arith::ShRSIOp::create(b, sum, b.constI(shift)));
   return results;
 }
