@@ -90,6 +90,26 @@ func.func @main(%x: !x {nn.name = "x"}, %v: !v {nn.name = "v"}) -> (!y {nn.name 
 
 // -----
 
+// Products beyond i32, of a result with a tiny scale: they are numbers, which are clamped and rounded to i16 as others are.
+!x = tensor<8x48x!quant.uniform<u8:f32, 0.5:128>>
+!w = tensor<16x48x!quant.uniform<i8:f32, 0.5>>
+!y = tensor<8x16x!quant.uniform<u8:f32, 1.0e-18:128>>
+
+// CHECK-LABEL: module @dotprod
+// CHECK: func.func private @dense
+// CHECK-NOT: arith.cmpf
+// CHECK: %[[LEAST:.*]] = arith.maximumf
+// CHECK: %[[CLAMPED:.*]] = arith.minimumf %[[LEAST]]
+// CHECK: %[[ROUNDED:.*]] = arith.addf %[[CLAMPED]]
+// CHECK: vector.bitcast %[[ROUNDED]] : vector<16xf32> to vector<16xi32>
+func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}) {
+  %w = nn.constant dense<1> : tensor<16x48xi8> -> !w
+  %0 = nn.linear %x, %w : (!x, !w) -> !y
+  return %0 : !y
+}
+
+// -----
+
 // Four channels: loads of sixteen bytes serve four pixels, twelve bytes of a kernel row are three lanes. Five pixels of a row are 28
 // bytes.
 !x = tensor<1x4x5x7x!quant.uniform<u8:f32, 0.5:128>>

@@ -62,7 +62,12 @@ Value Epilogue::finish(KernelBuilder &b, ValueRange args, Value scaled, Value po
     return byteBounds.addsLow ? rounded : b.add(rounded, loadZeroPoint());
   }
   auto [low, high] = loadBounds(b, args);
-  return roundAndClamp(b, scaled, low, high, loadZeroPoint());
+  Value zeroPoint = loadZeroPoint();
+  if (!isWord || !b.level.convertsByAdding)
+    return roundAndClamp(b, scaled, low, high, zeroPoint);
+  Value clamped = b.minNumber(b.maxNumber(scaled, b.toFloat(b.sub(low, zeroPoint))),
+                              b.toFloat(b.sub(high, zeroPoint)));
+  return b.roundToWord(clamped, zeroPoint);
 }
 
 QuantizeOperands Epilogue::loadQuantizeOperands(KernelBuilder &b, ValueRange args, Value position,

@@ -86,7 +86,7 @@ private:
 
   bool packClamps = false; ///< what is rounded is inside int32: bounds are the pack's concern
   bool isSmall = false;    ///< what is rounded is proven to be inside int32
-  bool isWord = false;     ///< so it is inside int16, and the zero point may be added there
+  bool isWord = false;     ///< inside int16, so or once clamped; zero points may be added there
   bool isBounded = false;  ///< so is, in the general form, that values of the body are numbers
   bool multipliesByReciprocals = false; ///< instead of dividing by scales
   bool roundsNumbers = false;           ///< of what is quantized before the body, products are

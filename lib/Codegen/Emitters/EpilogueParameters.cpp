@@ -128,10 +128,10 @@ void Epilogue::addMultipliers() {
     for (auto [c, addend] : llvm::enumerate(added))
       addend = numerics::addend(addend, out.getScale(c));
     float otherBound = form == Form::residual ? addResidual(out, factors.size()) : 0;
-    bound = otherBound + getProductBound(fused, factors, added);
     shifted.replaceMultipliers(factors);
-    float most = shifted ? otherBound + shifted.getProductBound(factors, added) : bound;
-    isProvenWord = most < kMostInWord;
+    bound = otherBound + (shifted ? shifted.getProductBound(factors, added)
+                                  : getProductBound(fused, factors, added));
+    isProvenWord = bound < kMostInWord;
   }
   multiplier = signature.addParameters(ArrayRef<float>(factors), block);
   if (!added.empty())
@@ -153,7 +153,11 @@ void Epilogue::addMultipliers() {
     bool clampsItself = form == Form::general && multipliesByReciprocals;
     packClamps = (isSmall || clampsItself) && isUnsignedByte(getTensorType(fused.getResult()));
     byteBounds = ByteBounds(out);
-    isWord = fitsInWords(out) && (isSmall ? isProvenWord : clampsItself);
+    // Behind a clamp, which needs numbers: their bound is one.
+    bool isWordOnceClamped = form == Form::general
+                                 ? clampsItself
+                                 : bound < std::numeric_limits<float>::infinity();
+    isWord = fitsInWords(out) && (isSmall ? isProvenWord : isWordOnceClamped);
   }
 }
 
