@@ -88,6 +88,24 @@ func.func @main(%x: !x {nn.name = "x"}, %y: !y {nn.name = "y"}) -> (!x {nn.name 
 
 // -----
 
+// Eight channels more than sixteen: parameters are in blocks of sixteen, of which the last overlaps, and has the last eight channels behind
+// those eight that it has again.
+!x = tensor<1x24x16x16x!quant.uniform<u8:f32, 0.5:128>>
+!w = tensor<24x1x3x3x!quant.uniform<i8:f32, 0.5>>
+// CHECK: module @dotprod
+// CHECK: kernel.step @write_depthwise_pairs {{.*}} bounds [3, 3] range 48
+// CHECK: func.func private @depthwise
+// CHECK: %[[LAST:.*]] = arith.divui %{{.*}}, %{{.*}} : index
+// CHECK: %[[HALF:.*]] = arith.muli %[[LAST]], %{{.*}} : index
+// CHECK: arith.addi %{{.*}}, %[[HALF]] : index
+func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}) {
+  %w = nn.constant dense<1> : tensor<24x1x3x3xi8> -> !w
+  %0 = nn.conv %x, %w pads [1, 1, 1, 1] groups 24 : (!x, !w) -> !x
+  return %0 : !x
+}
+
+// -----
+
 // Stride 2: three blocks are one turn, so that the column that a block carries along is where it began after as many turns as a kernel has
 // columns, and none is copied. The last of sixteen pixels are a loop of their own.
 !x = tensor<1x16x32x32x!quant.uniform<u8:f32, 0.5:128>>

@@ -52,6 +52,7 @@ private:
     Value block, first, firstPart;
   };
   Channels getChannels(KernelBuilder &b, Value block) const;
+  Value getPosition(KernelBuilder &b, Value block) const;
   int64_t strips() const { return llvm::divideCeil(shape.rows, shape.strip); }
   void emitStrip(KernelBuilder &b, ValueRange args, const Channels &of, Value unit);
 
@@ -324,6 +325,17 @@ DepthwiseKernel::Channels DepthwiseKernel::getChannels(KernelBuilder &b, Value b
   return of;
 }
 
+/// Of a block's first parameter. The last sixteen overlap those before where channels are half of
+/// sixteen more.
+Value DepthwiseKernel::getPosition(KernelBuilder &b, Value block) const {
+  int64_t size = shape.blockSize();
+  Value position = b.mulIndex(block, size);
+  if (shape.channels <= size || shape.channels % shape.parameterBlock() != size)
+    return position;
+  Value isLast = b.createIndex<arith::DivUIOp>(b.addIndex(block, 1), b.index(shape.blocks()));
+  return b.addIndex(position, b.mulIndex(isLast, size));
+}
+
 /// A strip of one block.
 void DepthwiseKernel::emitStrip(KernelBuilder &b, ValueRange args, const Channels &of, Value unit) {
   auto [image, strip] = b.divideIndex(unit, strips(), shape.images);
@@ -331,7 +343,7 @@ void DepthwiseKernel::emitStrip(KernelBuilder &b, ValueRange args, const Channel
   b.loop(of.firstPart, b.index(shape.parts), 1, [&, image = image](Value part) {
     Value weights = b.mulIndex(b.addIndex(b.mulIndex(of.block, shape.parts), part),
                                shape.vectorRows() * quads.bytesPerRow());
-    Value position = b.addIndex(b.mulIndex(of.block, shape.blockSize()), b.mulIndex(part, 4));
+    Value position = b.addIndex(getPosition(b, of.block), b.mulIndex(part, 4));
     emitColumns(b, args,
                 {image, firstRow, b.addIndex(of.first, b.mulIndex(part, shape.partSize())),
                  position, weights});

@@ -33,8 +33,7 @@ static BlockKind chooseKind(const DepthwiseShape &s, const CpuLevel &level, bool
                                            (hasSmallRegisters || !hasFewRegisters));
   // Eight channels of two rows: their weights stay in registers, beside the columns.
   bool hasHalfBlocks = hasSmallRegisters && s.strip == 2 && s.inputRows() == 4 &&
-                       s.kernelColumns <= 3 && s.columnDilation == 1 &&
-                       (s.channels == 8 || s.channels % 16 == 0);
+                       s.kernelColumns <= 3 && s.columnDilation == 1 && s.channels % 8 == 0;
   if (hasHalfBlocks)
     return BlockKind::rows8;
   if (s.channels >= 64)
