@@ -154,9 +154,8 @@ void Epilogue::addMultipliers() {
     packClamps = (isSmall || clampsItself) && isUnsignedByte(getTensorType(fused.getResult()));
     byteBounds = ByteBounds(out);
     // Behind a clamp, which needs numbers: their bound is one.
-    bool isWordOnceClamped = form == Form::general
-                                 ? clampsItself
-                                 : bound < std::numeric_limits<float>::infinity();
+    bool isWordOnceClamped =
+        form == Form::general ? clampsItself : bound < std::numeric_limits<float>::infinity();
     isWord = fitsInWords(out) && (isSmall ? isProvenWord : isWordOnceClamped);
   }
 }
