@@ -60,6 +60,14 @@ def test_lines_are_compared_by_their_characters():
     assert packaged_accuracy.judge_lines([outputs(1, 0, 2), outputs(3, 4)], [outputs(1, 0, 2), outputs(3, 3)]) == 0.75
 
 
+def test_standard_error_is_that_of_a_mean():
+    mean = lambda expected, got: float(np.mean(np.equal(expected, got)))  # noqa: E731
+    assert packaged_accuracy.get_standard_error(mean, [1, 1, 1, 1], [1, 0, 1, 0], parts=2) == 0.5
+    assert packaged_accuracy.get_standard_error(mean, [1] * 4, [1] * 4) == 0 and packaged_accuracy.get_standard_error(mean, [1] * 3, [1] * 3) is None
+    draws = np.random.default_rng(0).integers(0, 2, 6400).tolist()
+    assert abs(packaged_accuracy.get_standard_error(mean, [1] * 6400, draws) - 0.5 / 80) < 0.003
+
+
 def test_shares_of_integers():
     row = lambda operator, verdict, macs: SimpleNamespace(operator=operator, verdict=verdict, macs=macs)  # noqa: E731
     report = [row("nn.conv+nn.relu", "int8", 60), row("nn.conv", "int8 to float", 20), row("nn.linear", "int8", 10), row("nn.matmul", "float", 10)]

@@ -9,7 +9,8 @@
 
 Lines of text are drawn, pictures and sound are those of the shared data, files those of Python's library. Calibration and evaluation
 have no sample in common. Every measure compares with float, which is onnxruntime's: "characters" is 1 less the edit distance over the
-length of what float reads; "boxes" is the F1 of detections; "same" is the share of samples with the same answer; "SQNR" in dB. "conv" is the
+length of what float reads; "boxes" is the F1 of detections; "same" is the share of samples with the same answer; "SQNR" in dB. "error" is the
+standard error of Octet's figure, in percent or dB, by how far parts of the samples differ: a difference of less than twice as much may be chance. "conv" is the
 share of the convolutions' multiply-adds whose operands and result are integers; "all" of all multiply-adds, "to float" with those that have float results.
 """
 from __future__ import annotations
@@ -155,6 +156,14 @@ def judge_noise(expected, got):
     return get_sqnr(stack(got), stack(expected))
 
 
+def get_standard_error(judge, expected, got, parts=16):
+    """That of a measure over all samples, by its values over `parts` interleaved parts of them; None of too few samples."""
+    parts = min(parts, len(expected) // 2)
+    if parts < 2:
+        return None
+    return float(np.std([judge(expected[part::parts], got[part::parts]) for part in range(parts)], ddof=1) / np.sqrt(parts))
+
+
 @dataclass(frozen=True)
 class Case:
     """How a network is fed and judged."""
@@ -220,7 +229,9 @@ def measure(octet, task, feeds, measure_name, judge):
     rate = lambda outputs: judge(expected, outputs)  # noqa: E731
     values = [rate(got), *(run_best(names, task, feeds, rate) for names in PEERS.values())]
     show = lambda value: "-" if value is None else f"{value:.1f} dB" if measure_name == "SQNR" else f"{value:.2%}"  # noqa: E731
-    return [measure_name, *map(show, values), *(f"{share:.1%}" for share in get_shares(model.report)), len(feeds)]
+    error, scale = get_standard_error(judge, expected, got), 1 if measure_name == "SQNR" else 100
+    error = "-" if error is None else f"{error * scale:.2f}"
+    return [measure_name, show(values[0]), error, *map(show, values[1:]), *(f"{share:.1%}" for share in get_shares(model.report)), len(feeds)]
 
 
 def make_packaged_task(name, case, count):
@@ -241,7 +252,7 @@ def main():
     options = parser.parse_args()
     if unknown := sorted(set(options.names) - set(cases)):
         parser.error(f"unknown network {', '.join(unknown)}; there are {', '.join(cases)}")
-    octet, table = tables.import_octet(), tables.Table(network=24, measure=10, octet=9, ort=9, nncf=9, conv=7, all=7, to_float=8, samples=7)
+    octet, table = tables.import_octet(), tables.Table(network=24, measure=10, octet=9, error=5, ort=9, nncf=9, conv=7, all=7, to_float=8, samples=7)
     for name in options.names or ([] if options.files else cases):
         if task := make_packaged_task(name, cases[name], options.calibrate):
             feeds = [cases[name].sample(options.calibrate + index) for index in range(options.evaluate)]
