@@ -96,6 +96,8 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
 
   /// The observed operand and the quantized type it will have.
   DenseMap<Operation *, quant::QuantizedType> types;
+  /// Of observers whose statistics do not depend on the value: a search each would cost.
+  DenseMap<Operation *, quant::UniformQuantizedType> known;
   /// What is kept with real zero points, and what as floats of 16 bits.
   DenseMap<Operation *, std::pair<IntegerType, FloatQParams>> stored;
   DenseMap<Operation *, FloatType> halves;
@@ -155,6 +157,10 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
       halves[op] = spec.floatType;
       return success();
     }
+    if (auto type = known.lookup(observer)) {
+      types[op] = type;
+      return success();
+    }
     auto state = getState(observer, op);
     if (failed(state))
       return failure();
@@ -167,9 +173,13 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
       return success(succeeded(params));
     }
     auto type = observer.getObserver().getQuantizedType(emitError, tensor, *state);
-    if (succeeded(type))
-      types[op] = *type;
-    return success(succeeded(type));
+    if (failed(type))
+      return failure();
+    types[op] = *type;
+    auto uniform = dyn_cast<quant::UniformQuantizedType>(*type);
+    if (uniform && observer.getStatisticsAttr())
+      known[observer] = uniform;
+    return success();
   }
 
   LogicalResult readObservers() {
