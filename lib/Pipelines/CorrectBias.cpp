@@ -185,6 +185,8 @@ struct CorrectBias : octet::impl::CorrectBiasPassBase<CorrectBias> {
     if (judged) {
       auto main = getOperation().lookupSymbol<func::FuncOp>("main");
       auto sources = findStateSources(main.getBody().front());
+      sources.insert_range(findRecurrentUnits(
+          llvm::map_to_vector(*layers, [](const Layer &layer) { return &layer.unit; })));
       llvm::erase_if(*layers, [&](const Layer &layer) { return sources.contains(layer.unit.op); });
     }
     llvm::Expected<int64_t> corrected = correct(*layers, context);

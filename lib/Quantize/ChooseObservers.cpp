@@ -104,7 +104,8 @@ namespace {
 /// Chooses the observers of one block.
 class Chooser {
 public:
-  explicit Chooser(const Plan &plan) : units(plan), edges(plan, units) {}
+  Chooser(const Plan &plan, const DenseSet<Operation *> &recurrent)
+      : units(plan), edges(plan, units, recurrent) {}
 
   SmallVector<ObservedSet, 0> run() {
     SmallVector<ObservedSet, 0> sets;
@@ -221,7 +222,10 @@ void Chooser::choose(ObservedSet &set, ArrayRef<const Edge *> members) {
     set.observer = columns;
 }
 
-SmallVector<ObservedSet, 0> octet::chooseObservers(const Plan &plan) { return Chooser(plan).run(); }
+SmallVector<ObservedSet, 0> octet::chooseObservers(const Plan &plan,
+                                                   const DenseSet<Operation *> &recurrent) {
+  return Chooser(plan, recurrent).run();
+}
 
 //===----------------------------------------------------------------------===//
 // Explaining

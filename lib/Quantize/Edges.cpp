@@ -174,13 +174,24 @@ void Edges::shareWithResult(const Decision &decision, ArrayRef<unsigned> operand
   }
 }
 
+/// The state that the steps of a recurrence multiply has one range, and their code is the same.
+void Edges::shareBetweenSteps(const Unit &unit, OpOperand *operand, unsigned number) {
+  if (!recurrent.contains(unit.op) || operand != unit.getWeightedActivation() ||
+      edges[number].isTrained())
+    return;
+  Value weights = unit.getOperand<WeightOp>()->get();
+  unions.push_back({steps.try_emplace(weights, number).first->second, number});
+}
+
 void Edges::addUnit(const Decision &decision) {
   if (PatternOp(decision.unit->pattern).getObservation() == Observation::none)
     return;
   SmallVector<unsigned> operands;
   for (auto [leaf, operand] : decision.unit->leaves)
-    if (isActivation(leaf))
+    if (isActivation(leaf)) {
       operands.push_back(addReader(decision, *operand));
+      shareBetweenSteps(*decision.unit, operand, operands.back());
+    }
   SmallVector<unsigned> results;
   for (Value result : decision.op->getResults())
     if (decision.verdict == Verdict::Quantized && isObservable(result.getType()))
@@ -194,7 +205,8 @@ void Edges::addUnit(const Decision &decision) {
       unions.push_back({results.front(), result});
 }
 
-Edges::Edges(const Plan &plan, const UnitIndex &units) : plan(plan), units(units) {
+Edges::Edges(const Plan &plan, const UnitIndex &units, const DenseSet<Operation *> &recurrent)
+    : plan(plan), units(units), recurrent(recurrent) {
   for (FakeQuantizeOp op : plan.trained)
     addTrained(op);
   for (const Decision &decision : plan.decisions)

@@ -70,7 +70,9 @@ struct Edge {
 /// The points of a block and which of them share an observer.
 class Edges {
 public:
-  Edges(const Plan &plan, const UnitIndex &units);
+  /// Units of `recurrent` with the same weights share the observer of their inputs.
+  Edges(const Plan &plan, const UnitIndex &units,
+        const llvm::DenseSet<mlir::Operation *> &recurrent);
 
   /// The edges of each observer, in the order of the first one's definition.
   llvm::SmallVector<llvm::SmallVector<const Edge *, 1>, 0> getSets();
@@ -84,6 +86,7 @@ private:
   unsigned getLeader(unsigned number) const;
   void addTrained(FakeQuantizeOp op);
   void addUnit(const Decision &decision);
+  void shareBetweenSteps(const Unit &unit, mlir::OpOperand *operand, unsigned number);
   unsigned addReader(const Decision &decision, mlir::OpOperand &operand);
   unsigned addResult(mlir::Value value, llvm::ArrayRef<unsigned> operands);
   unsigned addEdge(Edge edge);
@@ -95,12 +98,15 @@ private:
 
   const Plan &plan;
   const UnitIndex &units;
+  const llvm::DenseSet<mlir::Operation *> &recurrent;
   llvm::SmallVector<Edge, 0> edges;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<unsigned, 1>> byValue;
   /// By the rounded value.
   llvm::DenseMap<mlir::Value, unsigned> trained;
   /// The first slice of a value's channel.
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, unsigned> parts;
+  /// Where the first step of a recurrence reads, by its weights.
+  llvm::DenseMap<mlir::Value, unsigned> steps;
   /// Edges that share an observer, in the order of the program; the first one's is kept.
   llvm::SmallVector<std::pair<unsigned, unsigned>, 0> unions;
   /// From each edge towards the one whose observer its set has.
@@ -108,7 +114,8 @@ private:
 };
 
 /// The observers of the plan's units.
-llvm::SmallVector<ObservedSet, 0> chooseObservers(const Plan &plan);
+llvm::SmallVector<ObservedSet, 0>
+chooseObservers(const Plan &plan, const llvm::DenseSet<mlir::Operation *> &recurrent);
 
 } // namespace octet
 

@@ -82,7 +82,7 @@ public:
       do
         keepFloatWhatIsNotRead();
       while (keepFloatOnFloats(plan));
-      plan.observed = chooseObservers(plan);
+      plan.observed = chooseObservers(plan, recurrent);
     } while (refuseWhatDoesNotFit());
     return std::move(plan);
   }
@@ -91,6 +91,7 @@ private:
   void selectInterface();
   void keepFloat(const DenseSet<Operation *> &ops, StringRef code, StringRef why);
   void keepFloatByStructure();
+  void keepRecurrencesFloat(StringRef why);
   void keepFloatWhatIsNotRead();
   bool refuseWhatDoesNotFit();
 
@@ -99,6 +100,8 @@ private:
   const QConfigMapping &mapping;
   const bool quantizedOutputs;
   Plan plan;
+  /// Units that are steps of a recurrence whose states stay float.
+  DenseSet<Operation *> recurrent;
 };
 
 } // namespace
@@ -133,6 +136,16 @@ void Planner::keepFloat(const DenseSet<Operation *> &ops, StringRef code, String
     }
 }
 
+/// What a recurrence computes between its products, whose input has one scale in all steps.
+void Planner::keepRecurrencesFloat(StringRef why) {
+  SmallVector<const Unit *> units;
+  for (const Decision &decision : plan.decisions)
+    if (decision.readsIntegers() && !isDynamic(decision))
+      units.push_back(&*decision.unit);
+  recurrent = findRecurrentUnits(units);
+  keepFloat(findRecurrentOps(units, recurrent), "OCT107", why);
+}
+
 void Planner::keepFloatByStructure() {
   StringRef states = backend.getStatesReason(), norms = backend.getNormsReason();
   for (Block &block : function.getFunctionBody()) {
@@ -141,6 +154,8 @@ void Planner::keepFloatByStructure() {
     if (!norms.empty())
       keepFloat(findNormOps(block), "OCT109", norms);
   }
+  if (!states.empty() && !quantizedOutputs)
+    keepRecurrencesFloat(states);
   if (FloatFirstOp first = backend.getFloatFirst())
     keepFloat(findSmallFirstLayers(plan, first.getShare().convertToDouble()), "OCT113",
               first.getReason());

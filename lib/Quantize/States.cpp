@@ -1,4 +1,4 @@
-//===- States.cpp - operators on the way from an input to an output -------===//
+//===- States.cpp - what passes from step to step of a recurrence ---------===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,13 +7,14 @@
 //
 // A recurrent network's state comes in, is moved, scaled by gates and added to, and leaves. What is
 // lost on that way is lost for every later step, while what passes a product (gates, candidates) is
-// computed anew each time.
+// computed anew each time. The steps may be runs of the network, or all in one network.
 //
 //===----------------------------------------------------------------------===//
 
 #include "octet/Quantize/States.h"
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Dialect/Octet/Octet.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -27,6 +28,9 @@ static bool isTransparent(Operation *op) {
   return op->hasTrait<nn::Elementwise>() || op->hasTrait<nn::DataMovement>() ||
          op->hasTrait<OpTrait::ConstantLike>() || isa<ObserveOp>(op);
 }
+
+/// Of a transparent operator: whether it does not only move values.
+static bool computes(Operation *op) { return op->hasTrait<nn::Elementwise>() || isa<GroupOp>(op); }
 
 static bool isOneOf(const DenseSet<Value> &values, ValueRange range) {
   return llvm::any_of(range, [&](Value value) { return values.contains(value); });
@@ -78,5 +82,81 @@ DenseSet<Operation *> octet::findStateSources(Block &block) {
   while (!values.empty())
     if (Operation *op = values.pop_back_val().getDefiningOp(); op && found.insert(op).second)
       llvm::append_range(values, op->getOperands());
+  return found;
+}
+
+/// Fewer layers with the same weights, one behind another, are no recurrence.
+static constexpr unsigned kLeastSteps = 3;
+
+/// Whether the units, which have the same weights, are steps: each reads the result of one before,
+/// computed with element by element.
+static bool isRecurrence(ArrayRef<const Unit *> sharing) {
+  DenseMap<Operation *, OpOperand *> inputs;
+  for (const Unit *unit : sharing)
+    inputs[unit->op] = unit->getWeightedActivation();
+  DenseMap<Value, unsigned> steps; // that a value has passed
+  DenseSet<Value> computed;
+  for (Operation *op = sharing.front()->op; op; op = op->getNextNode()) {
+    unsigned number = 0;
+    if (OpOperand *input = inputs.lookup(op)) {
+      number = computed.contains(input->get()) ? steps.lookup(input->get()) + 1 : 1;
+      if (number == kLeastSteps)
+        return true;
+    } else if (isTransparent(op)) {
+      for (Value operand : op->getOperands())
+        number = std::max(number, steps.lookup(operand));
+      if (number && (computes(op) || isOneOf(computed, op->getOperands())))
+        computed.insert_range(op->getResults());
+    }
+    for (Value result : op->getResults())
+      if (number)
+        steps[result] = number;
+  }
+  return false;
+}
+
+DenseSet<Operation *> octet::findRecurrentUnits(ArrayRef<const Unit *> units) {
+  llvm::MapVector<std::pair<Value, Block *>, SmallVector<const Unit *>> byWeights;
+  for (const Unit *unit : units)
+    if (OpOperand *weights = unit->getOperand<WeightOp>(); weights && unit->getWeightedActivation())
+      byWeights[{weights->get(), unit->op->getBlock()}].push_back(unit);
+  DenseSet<Operation *> found;
+  for (auto &[weights, sharing] : byWeights)
+    if (sharing.size() > 1 && isRecurrence(sharing))
+      for (const Unit *unit : sharing)
+        found.insert(unit->op);
+  return found;
+}
+
+/// Whether an operator joins what it moves, as the states of all steps.
+static bool joins(Operation *op) {
+  return op->hasTrait<nn::DataMovement>() && op->getNumOperands() > 1;
+}
+
+DenseSet<Operation *> octet::findRecurrentOps(ArrayRef<const Unit *> units,
+                                              const DenseSet<Operation *> &recurrent) {
+  SmallVector<Operation *> before, behind;
+  for (const Unit *unit : units)
+    if (recurrent.contains(unit->op)) {
+      before.push_back(unit->getWeightedActivation()->get().getDefiningOp());
+      llvm::append_range(behind, unit->op->getUsers());
+    }
+  DenseSet<Operation *> seen, found;
+  auto visit = [&](Operation *op) {
+    if (!op || !isTransparent(op) || joins(op) || !seen.insert(op).second)
+      return false;
+    if (computes(op))
+      found.insert(op);
+    return true;
+  };
+  while (!before.empty())
+    if (Operation *op = before.pop_back_val(); visit(op))
+      for (Value operand : op->getOperands())
+        before.push_back(operand.getDefiningOp());
+  // The last step's results, which no other step reads.
+  seen = found;
+  while (!behind.empty())
+    if (Operation *op = behind.pop_back_val(); visit(op))
+      llvm::append_range(behind, op->getUsers());
   return found;
 }

@@ -170,6 +170,30 @@ def test_affine_behind_activations(tmp_path, emulator):
     assert [*fuzz.compare_float(octet, path, model, feeds), *fuzz.compare_int8(octet, path, samples, feeds, emulator)] == []
 
 
+# Both directions, lengths, a layer behind another, a step that reads two products, and a sum with what goes in.
+RECURRENT = """
+a, ah, ac = LSTM<hidden_size=12, direction="bidirectional">(x, w4, r4, b4, lengths)
+t = Transpose<perm=[0,2,1,3]>(a)
+b = Reshape(t, rows)
+c, ch = GRU<hidden_size=12, linear_before_reset=1>(b, w3, r3, b3)
+d = GRU<hidden_size=12>(b, w3, r3)
+e, eh = RNN<hidden_size=12>(b, w1, r1)
+f = Add(c, e)
+g = Add(f, d)
+y = Relu(g)
+"""
+
+
+def test_recurrences(tmp_path, emulator):
+    constants = {"w4": (2, 48, 6), "r4": (2, 48, 12), "b4": (2, 96), "w3": (1, 36, 24), "r3": (1, 36, 12), "b3": (1, 72), "w1": (1, 12, 24), "r1": (1, 12, 12),
+                 "lengths": np.int32([7, 4]), "rows": np.int64([7, 2, 24])}
+    model, path = make_network(RECURRENT, inputs={"x": [7, 2, 6]}, constants=constants, outputs=("y", "ac", "eh"), opset=14), tmp_path / "recurrent.onnx"
+    onnx.save(model, path)
+    samples, feeds = fuzz.make_feeds(model, 0)
+    arm_driver = None if exactness.why_no_arm() else exactness.build_arm_driver(tmp_path)
+    assert [*fuzz.compare_float(octet, path, model, feeds), *fuzz.compare_int8(octet, path, samples, feeds, emulator, arm_driver)] == []
+
+
 def make_model(operator):
     tensor = onnx.helper.make_tensor_value_info
     graph = onnx.helper.make_graph([onnx.helper.make_node(operator, ["x"], ["y"])], "one", [tensor("x", onnx.TensorProto.FLOAT, [1, 8])],

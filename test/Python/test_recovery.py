@@ -87,6 +87,37 @@ def test_states_and_gates_stay_float(write_backend):
     assert all(row.verdict == "float" for row in report if "nn.linear" not in row.operator)
 
 
+def make_sequence(operator, steps):
+    """A recurrent operator over a whole sequence; an LSTM that rarely forgets, whose cells reach far beyond 1."""
+    random, gates = np.random.default_rng(3), {"LSTM": 4, "GRU": 3}[operator]
+    bias = random.normal(0, 0.5, (1, 2 * gates * SIZE))
+    if operator == "LSTM":
+        bias[:, 2 * SIZE : 3 * SIZE] = 4
+    constants = {"w": random.normal(0, 0.4, (1, gates * SIZE, SIZE)), "r": random.normal(0, 0.2, (1, gates * SIZE, SIZE)), "b": bias}
+    return make_network(f"y = {operator}<hidden_size = {SIZE}>(x, w, r, b)", inputs={"x": [steps, 1, SIZE]},
+                        constants={name: value.astype(np.float32) for name, value in constants.items()}).SerializeToString()
+
+
+@pytest.mark.parametrize("operator", ["LSTM", "GRU"])
+def test_states_between_the_steps_of_a_sequence_stay_float(operator, write_backend, tmp_path):
+    """Forty steps in one network: more accurate, and one step's code serves all of them."""
+    network, random = make_sequence(operator, 40), np.random.default_rng(5)
+    samples = [{"x": random.normal(size=(40, 1, SIZE)).astype(np.float32)} for _ in range(12)]
+    expected = np.concatenate([octet.compile(network).run(sample)["y"] for sample in samples[8:]])
+
+    def measure(backend):
+        model = octet.compile(network, calibration_data=samples[:8], backend=backend, cpu_level="sse2")
+        model.save(path := tmp_path / "net.so")
+        got = np.concatenate([model.run(sample)["y"] for sample in samples[8:]])
+        return get_decibels(expected, got), path.stat().st_size, model.report
+
+    (on, on_bytes, report), (off, off_bytes, _) = measure("cpu"), measure(write_backend(STATES, ""))
+    assert on > off + 1 and on_bytes < off_bytes / 2, (on, off, on_bytes, off_bytes)
+    products = [row for row in report if row.operator.startswith("nn.linear")]
+    assert sum(row.verdict.startswith("int8") for row in products) >= 39
+    assert {row.verdict for row in report if row.code == "OCT107"} == {"float"}
+
+
 CONVOLUTIONS = {
     "moved input, last sum, relu and softmax": """
         t = Transpose<perm = [0, 1, 3, 2]>(x)

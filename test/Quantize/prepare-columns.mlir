@@ -28,6 +28,7 @@ octet.qconfig_mapping @mine {
 // MINE-DAG: octet.observer @z #octet.min_max<dtype = ui8>
 func.func @main(%x: tensor<2x4xf32> {nn.name = "x"}, %z: tensor<2x4xf32> {nn.name = "z"}) -> (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>) {
   %w = nn.constant dense<1.0> : tensor<4x4xf32>
+  %v = nn.constant dense<2.0> : tensor<4x4xf32>
   %r = nn.reshape %x {octet.origin = #octet.origin<"rows">} : (tensor<2x4xf32>) -> tensor<1x2x4xf32>
   %a = nn.linear %r, %w {octet.origin = #octet.origin<"first">} : (tensor<1x2x4xf32>, tensor<4x4xf32>) -> tensor<1x2x4xf32>
   %b = nn.reshape %a {octet.origin = #octet.origin<"back">} : (tensor<1x2x4xf32>) -> tensor<2x4xf32>
@@ -35,7 +36,7 @@ func.func @main(%x: tensor<2x4xf32> {nn.name = "x"}, %z: tensor<2x4xf32> {nn.nam
   %d = nn.linear %c, %w {octet.origin = #octet.origin<"second">} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
   %e = nn.linear %d, %w {octet.origin = #octet.origin<"third">} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
   %f = nn.relu %d {octet.origin = #octet.origin<"other">} : (tensor<2x4xf32>) -> tensor<2x4xf32>
-  %h = nn.linear %f, %w {octet.origin = #octet.origin<"fourth">} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  %h = nn.linear %f, %v {octet.origin = #octet.origin<"fourth">} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
   %g = nn.linear %z, %w {octet.origin = #octet.origin<"last">} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
   return %e, %h, %g : tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>
 }

@@ -9,6 +9,7 @@
 #define OCTET_QUANTIZE_STATES_H
 
 #include "mlir/IR/Block.h"
+#include "octet/Backend/Backend.h"
 #include "llvm/ADT/DenseSet.h"
 
 namespace octet {
@@ -21,6 +22,16 @@ llvm::DenseSet<mlir::Operation *> findStateOps(mlir::Block &block);
 /// an output that an input of its type reaches by being moved and computed with element by element,
 /// where there are other inputs.
 llvm::DenseSet<mlir::Operation *> findStateSources(mlir::Block &block);
+
+/// The units of a recurrence whose steps the network holds one after the other: at least three of
+/// a block with the same weights, each of which reads the result of one before, computed with
+/// element by element in between.
+llvm::DenseSet<mlir::Operation *> findRecurrentUnits(llvm::ArrayRef<const Unit *> units);
+
+/// What such a recurrence computes element by element: gates, candidates and states.
+llvm::DenseSet<mlir::Operation *>
+findRecurrentOps(llvm::ArrayRef<const Unit *> units,
+                 const llvm::DenseSet<mlir::Operation *> &recurrent);
 
 } // namespace octet
 
