@@ -264,6 +264,8 @@ struct Lower : octet::impl::LowerPassBase<Lower> {
     for (Block &block : getOperation().getBody())
       if (failed(lowerBlock(block, lowering)))
         return signalPassFailure();
+    for (Block &block : getOperation().getBody())
+      numConstant += replaceConstantOutputs(block);
     updateResultTypes(getOperation());
     numLowered += lowering.numLowered;
     numTables += lowering.numTables;

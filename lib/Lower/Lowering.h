@@ -134,6 +134,10 @@ mlir::quant::QuantizedType foldClamps(mlir::Block &body, mlir::quant::QuantizedT
 /// [N.coarse] Says at silu and gelu where 8 bits of the result are kept.
 void markCoarseActivations(mlir::func::FuncOp function);
 
+/// Gives channels whose stored value is the same whatever a convolution or linear layer reads no
+/// weights, and that value as a bias. The number of layers that have such channels.
+int64_t replaceConstantOutputs(mlir::Block &block);
+
 /// Moves clamps of quantized values in front of the quantize, where its type is that behind the
 /// clamp [N.join].
 void joinClamps(mlir::Block &block);

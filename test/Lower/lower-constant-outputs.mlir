@@ -9,13 +9,13 @@
 // point as a bias, and scales by which they are multiplied by one. The fourth comes near a half, so that it depends on what is read.
 // CHECK-LABEL: func @constant_outputs
 // CHECK-SAME: %[[X:.*]]: tensor
-// CHECK: %[[W:.*]] = nn.constant dense_resource<[[WEIGHTS:.*]]> : tensor<4x1x1x1xi8> -> {{.*}}{5.000000e-01,2.000000e+00,2.000000e+00,9.5367431640625E-7}>>
-// CHECK: %[[B:.*]] = nn.constant dense_resource<[[BIASES:.*]]> : tensor<4xi32> -> {{.*}}{2.500000e-01,1.000000e+00,1.000000e+00,4.76837158203125E-7}>>
+// CHECK: %[[W:.*]] = nn.constant dense_resource<[[$WEIGHTS:.*]]> : tensor<4x1x1x1xi8> -> {{.*}}{5.000000e-01,2.000000e+00,2.000000e+00,9.5367431640625E-7}>>
+// CHECK: %[[B:.*]] = nn.constant dense_resource<[[$BIASES:.*]]> : tensor<4xi32> -> {{.*}}{2.500000e-01,1.000000e+00,1.000000e+00,4.76837158203125E-7}>>
 // CHECK: nn.conv %[[X]], %[[W]], %[[B]]
 // CHECK-LABEL: func @one_scale
 // CHECK: nn.constant dense<1> : tensor<4x1x1x1xi8>
-// CHECK: [[WEIGHTS]]: "0x{{[0-9A-F]{8}}}01000003"
-// CHECK: [[BIASES]]: "0x{{[0-9A-F]{8}}}00000000F6FFFFFF0800000000FF0F01"
+// CHECK: [[$WEIGHTS]]: "0x1000000001000003"
+// CHECK: [[$BIASES]]: "0x1000000000000000F6FFFFFF0800000000FF0F01"
 func.func @constant_outputs(%x: !x) -> !y {
   %w = nn.constant dense<[[[[1]]], [[[1]]], [[[3]]], [[[3]]]]> : tensor<4x1x1x1xi8> -> !w
   %b = nn.constant dense<[0, -2000, 16777216, 17825536]> : tensor<4xi32> -> !b

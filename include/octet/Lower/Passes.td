@@ -22,6 +22,8 @@ def LowerPass : Pass<"octet-lower", "::mlir::func::FuncOp"> {
     - Element-wise operators between one quantized input and one quantized result become one `nn.table`; with several
       inputs they become an `octet.group` on quantized types.
     - `nn.silu` and `nn.gelu` that 8 bits are kept of become `coarse` ([N.coarse]).
+    - Channels of a convolution or linear layer whose stored value is the same whatever the layer reads get no weights: the value
+      is their bias. Those that a network never uses have tiny scales and huge biases, for whose sake kernels would clamp all.
     - Pools and data movement take quantized types; a change of scale becomes a table in front or behind.
     - Activations in signed bytes become unsigned, with a zero point greater by 128. Arguments and results keep their types:
       a table flips the sign bit behind or in front of them.
@@ -38,7 +40,8 @@ def LowerPass : Pass<"octet-lower", "::mlir::func::FuncOp"> {
   let statistics = [
     Statistic<"numLowered", "num-lowered", "operators and groups on quantized types">,
     Statistic<"numTables", "num-tables", "element-wise operators that became a table">,
-    Statistic<"numFallback", "num-fallback", "operators that stay float between dequantize and quantize">
+    Statistic<"numFallback", "num-fallback", "operators that stay float between dequantize and quantize">,
+    Statistic<"numConstant", "num-constant", "layers of which a channel is the same whatever they read">
   ];
 }
 
