@@ -61,8 +61,8 @@ using Transform = WinogradAxis::Values (WinogradAxis::*)(KernelBuilder &, ArrayR
 static Grid transformGrid(KernelBuilder &b, ArrayRef<WinogradAxis::Values> grid,
                           const WinogradAxis &vertical, const WinogradAxis &horizontal,
                           Transform transform) {
-  Grid rows = llvm::map_to_vector(
-      grid, [&](const auto &row) { return (horizontal.*transform)(b, row); });
+  Grid rows =
+      llvm::map_to_vector(grid, [&](const auto &row) { return (horizontal.*transform)(b, row); });
   Grid result;
   for (size_t x = 0; x < rows[0].size(); ++x) {
     auto column = llvm::map_to_vector(rows, [&](const auto &row) { return row[x]; });
@@ -159,8 +159,8 @@ static void writeWinograd(EmittedCode &c, Value from, Value to, Index channels, 
       Index target = panel * places * tap + channel / 2 * (2 * kLanes) + lane * 2 + channel % 2;
       Grid filter(vertical.taps);
       for (int64_t i = 0; i < taps; ++i)
-        filter[i / horizontal.taps].push_back(arith::ExtSIOp::create(
-            c.b, c.b.getI16Type(), c.b.load(from, source + tap * i)));
+        filter[i / horizontal.taps].push_back(
+            arith::ExtSIOp::create(c.b, c.b.getI16Type(), c.b.load(from, source + tap * i)));
       Index place = target;
       for (ArrayRef<Value> row :
            transformGrid(c.b, filter, vertical, horizontal, &WinogradAxis::transformFilter))
@@ -179,7 +179,10 @@ KernelArgument WinogradTiles::transformWeights(ProgramEmitter &emitter,
   std::string function = llvm::formatv("write_winograd_{0}x{1}_{2}x{3}", vertical.taps,
                                        horizontal.taps, vertical.places(), horizontal.places());
   KernelArgument words = emitter.prepare(
-      {function, panels, MemRefType::get({bytes / 2}, b.getI16Type()), {shape.channels},
+      {function,
+       panels,
+       MemRefType::get({bytes / 2}, b.getI16Type()),
+       {shape.channels},
        shape.panels() * shape.channels},
       [&](EmittedCode &c, Value from, Value to, ArrayRef<Index> bounds, Index begin, Index end) {
         writeWinograd(c, from, to, bounds[0], begin, end, vertical, horizontal);
@@ -242,8 +245,7 @@ SmallVector<Value> WinogradTiles::multiplySteps(KernelBuilder &b, Value weights,
         Value at = b.addIndex(in, b.mulIndex(step, 4));
         SmallVector<Value> next;
         for (auto [i, sum] : llvm::enumerate(carried)) {
-          Value two =
-              products.broadcast(b, transformed, b.addIndex(at, i * shape.channels * 2));
+          Value two = products.broadcast(b, transformed, b.addIndex(at, i * shape.channels * 2));
           next.push_back(products.multiplyAdd(b, sum, products.fromBytes(b, two), loaded));
         }
         return next;

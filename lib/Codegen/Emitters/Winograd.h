@@ -73,9 +73,7 @@ private:
   int64_t tilesPerBlock() const;
   int64_t countPlaces() const { return vertical.places() * horizontal.places(); }
   /// Of transformed input and of sums.
-  int64_t bytesPerTile() const {
-    return countPlaces() * (shape.channels * 2 + kPanelOutputs * 4);
-  }
+  int64_t bytesPerTile() const { return countPlaces() * (shape.channels * 2 + kPanelOutputs * 4); }
   /// Bytes of a panel's weights at one place.
   int64_t placeSize() const { return shape.channels / 2 * products.partSize(); }
   bool savesProducts() const;
