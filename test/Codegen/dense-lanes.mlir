@@ -56,9 +56,8 @@ func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}) {
 
 // -----
 
-// Channels that are 255 whatever the input do not keep the sums of others from being the bits of floats, which an FMA converts and scales where
-// all below zero give the least byte. At another scale they are
-// 176 to 178: what is taken off their floats is a parameter. Sums that may differ by more than 2^23 are converted.
+// Sums are the bits of floats, which an FMA converts and scales where all below zero give the least byte. Of a large bias
+// what is taken off their floats is a parameter. Sums that may differ by more than 2^23 are converted.
 !x = tensor<8x48x!quant.uniform<u8:f32, 0.5>>
 !w = tensor<16x48x!quant.uniform<i8:f32, 0.5>>
 !b = tensor<16x!quant.uniform<i32:f32, 0.25>>
@@ -81,8 +80,9 @@ func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}) {
 func.func @main(%x: !x {nn.name = "x"}, %v: !v {nn.name = "v"}) -> (!y {nn.name = "y"}, !z {nn.name = "z"}, !z {nn.name = "a"}) {
   %w = nn.constant dense<1> : tensor<16x48xi8> -> !w
   %u = nn.constant dense<127> : tensor<16x272xi8> -> !u
+  %s = nn.constant dense<7> : tensor<16xi32> -> !b
   %b = nn.constant dense<1073741824> : tensor<16xi32> -> !b
-  %0 = nn.linear %x, %w, %b {octet.origin = #octet.origin<"saturated">} : (!x, !w, !b) -> !y
+  %0 = nn.linear %x, %w, %s {octet.origin = #octet.origin<"near">} : (!x, !w, !b) -> !y
   %1 = nn.linear %x, %w, %b {octet.origin = #octet.origin<"far">} : (!x, !w, !b) -> !z
   %2 = nn.linear %v, %u, %b {octet.origin = #octet.origin<"wide">} : (!v, !u, !b) -> !z
   return %0, %1, %2 : !y, !z, !z

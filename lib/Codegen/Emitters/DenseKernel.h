@@ -45,15 +45,16 @@ private:
     int64_t count;
     bool hasHalf = false;
   };
+  /// Blocks of tiles, each transformed once for all panels.
   void emitWinograd(KernelBuilder &b, mlir::ValueRange args, mlir::Value begin, mlir::Value end);
   void emitUnit(KernelBuilder &b, mlir::ValueRange args, mlir::Value unit, Origin origin,
                 Panels panels);
   void emitTile(KernelBuilder &b, mlir::ValueRange args, const Origin &origin, mlir::Value row,
                 mlir::Value column, Panels panels);
-  /// A unit of the range: a row of tiles, or one tile where there is one row.
   int64_t countUnits() const {
     return winograd ? winograd->countBlocks() : shape.images * unitsPerImage();
   }
+  /// A unit of the range: a row of tiles, or one tile where there is one row.
   int64_t unitsPerImage() const {
     return shape.rows > 1 ? shape.rows : llvm::divideCeil(shape.columns, tilePixels());
   }

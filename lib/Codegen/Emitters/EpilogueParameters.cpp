@@ -128,7 +128,6 @@ void Epilogue::addMultipliers() {
     for (auto [c, addend] : llvm::enumerate(added))
       addend = numerics::addend(addend, out.getScale(c));
     float otherBound = form == Form::residual ? addResidual(out, factors.size()) : 0;
-    shifted.replaceMultipliers(factors);
     bound = otherBound + (shifted ? shifted.getProductBound(factors, added)
                                   : getProductBound(fused, factors, added));
     isProvenWord = bound < kMostInWord;

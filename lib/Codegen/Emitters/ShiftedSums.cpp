@@ -32,21 +32,16 @@ ShiftedSums::ShiftedSums(const FusedOp &fused, const CpuLevel &level, bool isRep
   if (isUnsignedByte(getTensorType(fused.getResult())) && fused.body.empty() && !fused.rounding)
     out = numerics::getParams(
         cast<quant::QuantizedType>(getTensorType(fused.getResult()).getElementType()));
-  // Beyond all differences of a byte and a zero point.
-  constexpr float kBeyond = 512;
-  auto ranges = numerics::accumulatorRanges(getProductTypes(input, filter), *weights, *bias);
+  for (auto [low, high] :
+       numerics::accumulatorRanges(getProductTypes(input, filter), *weights, *bias))
+    if (!add(low, high)) {
+      *this = ShiftedSums();
+      return;
+    }
   SmallVector<float> multipliers = getAccumulatorScales(input, filter);
   for (auto [c, multiplier] : llvm::enumerate(multipliers))
     multiplier =
         out.scales.empty() ? 0 : numerics::requantizeMultiplier(multiplier, out.getScale(c));
-  for (auto [range, factor] : llvm::zip(ranges, multipliers)) {
-    auto [low, high] = range;
-    bool isBelow = (float)high * factor <= -kBeyond, isAbove = (float)low * factor >= kBeyond;
-    if (!add(low, high, isBelow && !adds, isAbove && !adds)) {
-      *this = ShiftedSums();
-      return;
-    }
-  }
   dropsNegative = level.reloadsOperands && isRepeated && !adds && !hasMiddles() &&
                   dropsNegativeSums(out, multipliers);
   for (int64_t &offset : offsets)
@@ -54,16 +49,12 @@ ShiftedSums::ShiftedSums(const FusedOp &fused, const CpuLevel &level, bool isRep
 }
 
 /// The next channel, or false if its sums are not side by side.
-bool ShiftedSums::add(int64_t low, int64_t high, bool isBelow, bool isAbove) {
+bool ShiftedSums::add(int64_t low, int64_t high) {
   constexpr int64_t kMost = 1 << 22;
   int64_t bound = std::max(-low, high), shift = 0;
-  bool isSmall = bound < kMost, replaces = !isSmall && (isBelow || isAbove);
+  bool isSmall = bound < kMost;
   float middle = KernelBuilder::kMiddle;
-  if (replaces) {
-    shift = isAbove ? kSaturated - low : -kSaturated - high;
-    bound = kSaturated + (high - low);
-    isSmall = bound < kMost;
-  } else if (!isSmall) {
+  if (!isSmall) {
     middle = KernelBuilder::kMiddle - (float)(low + (high - low) / 2);
     shift = (int64_t)middle - (int64_t)KernelBuilder::kMiddle;
     isSmall = std::max(-(low + shift), high + shift) < kMost;
@@ -71,7 +62,6 @@ bool ShiftedSums::add(int64_t low, int64_t high, bool isBelow, bool isAbove) {
   offsets.push_back(KernelBuilder::kMiddleBits + shift);
   bounds.push_back(bound);
   middles.push_back(middle);
-  isSaturated.push_back(replaces);
   return isSmall;
 }
 
@@ -104,12 +94,6 @@ int ShiftedSums::addSums(Signature &signature, std::vector<int32_t> sums,
     signedSum += kLower;
   }
   return signature.addShifted(signedSums, beyond, block);
-}
-
-void ShiftedSums::replaceMultipliers(MutableArrayRef<float> multipliers) const {
-  for (auto [multiplier, replaces] : llvm::zip(multipliers, isSaturated))
-    if (replaces)
-      multiplier = kSaturatedMultiplier;
 }
 
 float ShiftedSums::getProductBound(ArrayRef<float> multipliers, ArrayRef<float> addends) const {

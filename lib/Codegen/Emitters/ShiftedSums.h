@@ -20,13 +20,7 @@ namespace octet::codegen {
 /// levels that reload operands gain.
 /// Sums that are far from zero and near one another (of tiny weights with a large bias) have a
 /// middle of their own, a float: taking it off gives the sum, rounded as a conversion rounds it.
-/// Channels whose stored value is the same bound whatever the input (their weights are tiny, so
-/// that the bias is large) get other sums and another multiplier, which give the same bound.
 struct ShiftedSums {
-  /// Of such a channel: its sums begin here or, below zero, end at the opposite.
-  static constexpr int64_t kSaturated = 1 << 20;
-  static constexpr float kSaturatedMultiplier = 0x1p-11f;
-
   /// Nothing is shifted, as at levels that convert otherwise.
   ShiftedSums() = default;
   /// `isRepeated`: a tile has several of them, which begin alike.
@@ -45,18 +39,16 @@ struct ShiftedSums {
   /// which the library holds for all levels.
   int addSums(Signature &signature, std::vector<int32_t> sums, std::vector<int32_t> signedSums,
               int64_t block) const;
-  void replaceMultipliers(llvm::MutableArrayRef<float> multipliers) const;
   /// The largest |fma(sum, multiplier[c], addend[c])|; no addends are zeros.
   float getProductBound(llvm::ArrayRef<float> multipliers, llvm::ArrayRef<float> addends) const;
 
 private:
   void addTo(llvm::MutableArrayRef<int32_t> sums) const;
-  bool add(int64_t low, int64_t high, bool isBelow, bool isAbove);
+  bool add(int64_t low, int64_t high);
 
   llvm::SmallVector<int64_t> offsets; ///< of each channel
   llvm::SmallVector<int64_t> bounds;  ///< of |sum|, before kMiddleBits are added
   llvm::SmallVector<float> middles;
-  llvm::SmallVector<bool> isSaturated;
   bool dropsNegative = false;
 };
 
