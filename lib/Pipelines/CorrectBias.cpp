@@ -182,7 +182,7 @@ struct CorrectBias : octet::impl::CorrectBiasPassBase<CorrectBias> {
           << Remedy("give some with --calibration-data, too");
       return;
     }
-    if (judged) {
+    if (judged) { // a mean over all steps is wrong for most, and a state adds up what it is given
       auto main = getOperation().lookupSymbol<func::FuncOp>("main");
       auto sources = findStateSources(main.getBody().front());
       sources.insert_range(findRecurrentUnits(

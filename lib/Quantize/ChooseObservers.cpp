@@ -104,8 +104,7 @@ namespace {
 /// Chooses the observers of one block.
 class Chooser {
 public:
-  Chooser(const Plan &plan, const DenseSet<Operation *> &recurrent)
-      : units(plan), edges(plan, units, recurrent) {}
+  explicit Chooser(const Plan &plan) : units(plan), edges(plan, units) {}
 
   SmallVector<ObservedSet, 0> run() {
     SmallVector<ObservedSet, 0> sets;
@@ -222,10 +221,7 @@ void Chooser::choose(ObservedSet &set, ArrayRef<const Edge *> members) {
     set.observer = columns;
 }
 
-SmallVector<ObservedSet, 0> octet::chooseObservers(const Plan &plan,
-                                                   const DenseSet<Operation *> &recurrent) {
-  return Chooser(plan, recurrent).run();
-}
+SmallVector<ObservedSet, 0> octet::chooseObservers(const Plan &plan) { return Chooser(plan).run(); }
 
 //===----------------------------------------------------------------------===//
 // Explaining

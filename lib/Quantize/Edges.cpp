@@ -176,7 +176,7 @@ void Edges::shareWithResult(const Decision &decision, ArrayRef<unsigned> operand
 
 /// The state that the steps of a recurrence multiply has one range, and their code is the same.
 void Edges::shareBetweenSteps(const Unit &unit, OpOperand *operand, unsigned number) {
-  if (!recurrent.contains(unit.op) || operand != unit.getWeightedActivation() ||
+  if (!plan.recurrent.contains(unit.op) || operand != unit.getWeightedActivation() ||
       edges[number].isTrained())
     return;
   Value weights = unit.getOperand<WeightOp>()->get();
@@ -205,8 +205,7 @@ void Edges::addUnit(const Decision &decision) {
       unions.push_back({results.front(), result});
 }
 
-Edges::Edges(const Plan &plan, const UnitIndex &units, const DenseSet<Operation *> &recurrent)
-    : plan(plan), units(units), recurrent(recurrent) {
+Edges::Edges(const Plan &plan, const UnitIndex &units) : plan(plan), units(units) {
   for (FakeQuantizeOp op : plan.trained)
     addTrained(op);
   for (const Decision &decision : plan.decisions)

@@ -70,9 +70,7 @@ struct Edge {
 /// The points of a block and which of them share an observer.
 class Edges {
 public:
-  /// Units of `recurrent` with the same weights share the observer of their inputs.
-  Edges(const Plan &plan, const UnitIndex &units,
-        const llvm::DenseSet<mlir::Operation *> &recurrent);
+  Edges(const Plan &plan, const UnitIndex &units);
 
   /// The edges of each observer, in the order of the first one's definition.
   llvm::SmallVector<llvm::SmallVector<const Edge *, 1>, 0> getSets();
@@ -98,7 +96,6 @@ private:
 
   const Plan &plan;
   const UnitIndex &units;
-  const llvm::DenseSet<mlir::Operation *> &recurrent;
   llvm::SmallVector<Edge, 0> edges;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<unsigned, 1>> byValue;
   /// By the rounded value.
@@ -114,8 +111,7 @@ private:
 };
 
 /// The observers of the plan's units.
-llvm::SmallVector<ObservedSet, 0>
-chooseObservers(const Plan &plan, const llvm::DenseSet<mlir::Operation *> &recurrent);
+llvm::SmallVector<ObservedSet, 0> chooseObservers(const Plan &plan);
 
 } // namespace octet
 

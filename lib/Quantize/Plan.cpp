@@ -82,7 +82,7 @@ public:
       do
         keepFloatWhatIsNotRead();
       while (keepFloatOnFloats(plan));
-      plan.observed = chooseObservers(plan, recurrent);
+      plan.observed = chooseObservers(plan);
     } while (refuseWhatDoesNotFit());
     return std::move(plan);
   }
@@ -100,8 +100,6 @@ private:
   const QConfigMapping &mapping;
   const bool quantizedOutputs;
   Plan plan;
-  /// Units that are steps of a recurrence whose states stay float.
-  DenseSet<Operation *> recurrent;
 };
 
 } // namespace
@@ -142,8 +140,8 @@ void Planner::keepRecurrencesFloat(StringRef why) {
   for (const Decision &decision : plan.decisions)
     if (decision.readsIntegers() && !isDynamic(decision))
       units.push_back(&*decision.unit);
-  recurrent = findRecurrentUnits(units);
-  keepFloat(findRecurrentOps(units, recurrent), "OCT107", why);
+  plan.recurrent = findRecurrentUnits(units);
+  keepFloat(findRecurrentOps(units, plan.recurrent), "OCT107", why);
 }
 
 void Planner::keepFloatByStructure() {

@@ -81,6 +81,9 @@ struct Plan {
   llvm::SmallVector<FakeQuantizeOp, 0> trained;
   /// In program order.
   llvm::SmallVector<Decision, 0> decisions;
+  /// The steps of recurrences whose states stay float: those with the same weights share the
+  /// observer of their inputs.
+  llvm::DenseSet<mlir::Operation *> recurrent;
   /// In the order of the first value's definition. A value has at most one point that is not a
   /// second one.
   llvm::SmallVector<ObservedSet, 0> observed;
