@@ -194,6 +194,22 @@ class Crnn(nn.Module):
         return self.label(self.lstm(self.convolutions(x).squeeze(2).permute(2, 0, 1))[0])
 
 
+def layer(channels, size, stride=1):
+    """A convolution with as many results as inputs, of which `size` x `size` are computed."""
+    return nn.Sequential(nn.Conv2d(channels, channels, 3, stride, padding=1), nn.ReLU()), (torch.randn(1, channels, size * stride, size * stride),)
+
+
+class Recurrence(nn.Module):
+    """An LSTM over so many steps."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(64, 128)
+
+    def forward(self, x):
+        return self.lstm(x)[0]
+
+
 NETWORKS = {
     "vit_tiny": lambda: from_timm("vit_tiny_patch16_224"), "deit_small": lambda: from_timm("deit_small_patch16_224"),
     "swin_tiny": lambda: from_timm("swin_tiny_patch4_window7_224"), "convnext_tiny": lambda: from_timm("convnext_tiny"),
@@ -210,6 +226,10 @@ NETWORKS = {
     "u_net": lambda: (UNet(), (torch.randn(1, 3, 128, 128),)), "conformer_block": lambda: (ConformerBlock(), (torch.randn(1, 100, 144),)),
     "lstm_tagger": lambda: (Tagger(), (torch.randint(0, 5000, (1, 40)),)), "gru_denoiser": lambda: (Denoiser(), (torch.randn(1, 50, 42),)),
     "crnn": lambda: (Crnn(), (torch.randn(1, 1, 32, 128),)), "minilm": lambda: minilm(),
+    "vovnet19b_slim": lambda: from_timm("ese_vovnet19b_slim"), "dla46_c": lambda: from_timm("dla46_c"),
+    **{f"conv3x3_{channels}x{size}": lambda channels=channels, size=size: layer(channels, size) for channels, size in ((64, 56), (128, 28), (256, 14), (512, 7))},
+    **{f"conv3x3_{channels}x{size}_strides": lambda channels=channels, size=size: layer(channels, size, 2) for channels, size in ((64, 56), (256, 14))},
+    **{f"lstm_{steps}": lambda steps=steps: (Recurrence(), (torch.randn(steps, 1, 64),)) for steps in (200, 1000)},
 }
 
 
