@@ -21,6 +21,7 @@ void octet::buildTidyPipeline(OpPassManager &pm, bool keepsOperators) {
   if (keepsOperators)
     return;
   pm.addNestedPass<func::FuncOp>(createFoldIntoWeightsPass());
+  pm.addNestedPass<func::FuncOp>(createJoinStepsPass());
   pm.addNestedPass<func::FuncOp>(createFlushWeightsPass());
   pm.addNestedPass<func::FuncOp>(createRaiseIdiomsPass());
 }
