@@ -7,6 +7,7 @@
 
 #include "MemoryPlan.h"
 #include "octet/Dialect/NN/States.h"
+#include "octet/Runtime/records.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -52,7 +53,32 @@ Value codegen::getAliasRoot(Value value) {
   return value;
 }
 
+/// Offset of a slice in its input, in bytes, if its elements lie side by side there.
+static std::optional<int64_t> findOffset(nn::SliceOp slice) {
+  RankedTensorType whole = slice.getInput().getType();
+  if (!isRowMajor(whole) || !isRowMajor(slice.getType()))
+    return std::nullopt;
+  bool isWhole = true; // of the dimensions behind
+  int64_t offset = 0;
+  for (auto [size, step, start, all, stride] :
+       llvm::reverse(llvm::zip_equal(slice.getSizes(), slice.getSteps(), slice.getStarts(),
+                                     whole.getShape(), getStrides(whole).steps))) {
+    if (size > 1 && (!isWhole || step != 1))
+      return std::nullopt;
+    isWhole &= size == all;
+    offset += start * stride;
+  }
+  return offset * (getStorageType(whole).getIntOrFloatBitWidth() / 8);
+}
+
 namespace {
+/// A part of an arena buffer.
+struct View {
+  Value root;
+  int64_t offset; ///< in bytes
+};
+using Views = llvm::MapVector<Value, View>;
+
 /// An arena buffer: the root value and the steps between which it is alive.
 struct Lifetime {
   Value root;
@@ -61,18 +87,41 @@ struct Lifetime {
 };
 } // namespace
 
+/// Slices of arena buffers that need no copy: they begin where an address can.
+static Views findViews(func::FuncOp func, const DenseMap<Value, kernel::ArgAttr> &fixed) {
+  Views views;
+  for (auto slice : func.getOps<nn::SliceOp>()) {
+    std::optional<int64_t> offset = findOffset(slice);
+    Value root = getAliasRoot(slice.getInput());
+    if (!offset || fixed.contains(slice) || fixed.contains(root) ||
+        root.getDefiningOp<nn::ConstantOp>())
+      continue;
+    View view{root, *offset};
+    if (auto outer = views.find(root); outer != views.end())
+      view = {outer->second.root, outer->second.offset + *offset};
+    if (view.offset % OCTET_MEMORY_UNIT == 0)
+      views.insert({slice, view});
+  }
+  return views;
+}
+
 /// Lifetimes of all roots that live in the arena, in program order.
 static SmallVector<Lifetime> collectLifetimes(func::FuncOp func,
-                                              const DenseMap<Value, kernel::ArgAttr> &fixed) {
+                                              const DenseMap<Value, kernel::ArgAttr> &fixed,
+                                              const Views &views) {
   llvm::MapVector<Value, Lifetime> lifetimes;
   for (auto [position, op] : llvm::enumerate(func.getBody().front())) {
-    for (Value operand : op.getOperands())
-      if (auto it = lifetimes.find(getAliasRoot(operand)); it != lifetimes.end())
+    for (Value operand : op.getOperands()) {
+      Value root = getAliasRoot(operand);
+      if (auto view = views.find(root); view != views.end())
+        root = view->second.root;
+      if (auto it = lifetimes.find(root); it != lifetimes.end())
         it->second.last = position;
+    }
     if (isa<nn::ConstantOp>(op))
       continue;
     for (Value result : op.getResults())
-      if (getAliasRoot(result) == result && !fixed.contains(result))
+      if (getAliasRoot(result) == result && !fixed.contains(result) && !views.contains(result))
         lifetimes.insert({result, Lifetime{result, (int64_t)position, (int64_t)position,
                                            getBufferBytes(getTensorType(result))}});
   }
@@ -132,11 +181,19 @@ MemoryPlan codegen::planMemory(func::FuncOp func) {
   MemoryPlan plan;
   MLIRContext *context = func.getContext();
   placeInterface(func, plan);
-  SmallVector<Lifetime> lifetimes = collectLifetimes(func, plan.addresses);
+  Views views = findViews(func, plan.addresses);
+  SmallVector<Lifetime> lifetimes = collectLifetimes(func, plan.addresses, views);
   plan.arenaBytes = placeBuffers(lifetimes) + kArenaSlack;
+  auto getAddress = [&](int64_t offset) {
+    return kernel::ArgAttr::get(context, kernel::Space::arena, offset);
+  };
   for (const Lifetime &buffer : lifetimes)
-    plan.addresses[buffer.root] =
-        kernel::ArgAttr::get(context, kernel::Space::arena, buffer.offset);
+    plan.addresses[buffer.root] = getAddress(buffer.offset);
+  for (auto &[slice, view] : views) {
+    plan.addresses[slice] =
+        getAddress(plan.addresses.lookup(view.root).getOffset() + view.offset);
+    plan.views.insert(slice);
+  }
   func.walk([&](ObserveOp op) {
     StringAttr symbol = op.getObserverAttr().getAttr();
     if (plan.observerStates.count(symbol))

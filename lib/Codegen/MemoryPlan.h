@@ -11,6 +11,7 @@
 #include "Buffers.h"
 #include "octet/Dialect/Octet/Octet.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace octet::codegen {
@@ -20,6 +21,8 @@ namespace octet::codegen {
 struct MemoryPlan {
   llvm::DenseMap<mlir::Value, kernel::ArgAttr> addresses;    ///< not for constants
   llvm::MapVector<mlir::StringAttr, int64_t> observerStates; ///< offset by observer symbol
+  /// Results of slices that lie in the tensor they are cut from: nothing writes them.
+  llvm::DenseSet<mlir::Value> views;
   int64_t arenaBytes = 0;
   int64_t stateBytes = 0;
 };

@@ -65,6 +65,8 @@ public:
 
   /// The memory of a tensor value: arena, input, output, or (row-major copy of a constant) weights.
   KernelArgument getBuffer(mlir::Value value);
+  /// Whether the value is a part of another one's memory.
+  bool isView(mlir::Value value) const { return plan->views.contains(value); }
   /// An argument for constant data of T, made once per key.
   template <typename T>
   KernelArgument getWeights(llvm::StringRef key, llvm::function_ref<std::vector<T>()> make,

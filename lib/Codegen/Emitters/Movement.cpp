@@ -276,6 +276,8 @@ LogicalResult codegen::emitConcat(ProgramEmitter &emitter, nn::ConcatOp op) {
 }
 
 LogicalResult codegen::emitSlice(ProgramEmitter &emitter, nn::SliceOp op) {
+  if (emitter.isView(op.getResult()))
+    return success();
   StridedCopy copy = copyInto(op.getInput(), op.getResult(), op.getSizes());
   for (size_t d = 0; d < copy.shape.size(); ++d) {
     copy.inputBase += op.getStarts()[d] * copy.inputSteps[d];
