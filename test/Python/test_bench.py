@@ -57,15 +57,33 @@ def test_lines_are_compared_by_their_characters():
     outputs = lambda *classes: [np.eye(5)[list(classes)][None]]  # noqa: E731
     assert packaged_accuracy.read_line(outputs(1, 1, 0, 1, 2, 2, 0)) == [1, 1, 2]
     assert [packaged_accuracy.count_edits(a, b) for a, b in (("abc", "abc"), ("abc", "axc"), ("abc", "bc"), ("", "ab"))] == [0, 1, 1, 2]
-    assert packaged_accuracy.judge_lines([outputs(1, 0, 2), outputs(3, 4)], [outputs(1, 0, 2), outputs(3, 3)]) == 0.75
+    counts = [packaged_accuracy.count_lines(a, b) for a, b in ((outputs(1, 0, 2), outputs(1, 0, 2)), (outputs(3, 4), outputs(3, 3)))]
+    assert packaged_accuracy.CHARACTERS.get_figure(counts) == 0.75
 
 
 def test_standard_error_is_that_of_a_mean():
-    mean = lambda expected, got: float(np.mean(np.equal(expected, got)))  # noqa: E731
-    assert packaged_accuracy.get_standard_error(mean, [1, 1, 1, 1], [1, 0, 1, 0], parts=2) == 0.5
-    assert packaged_accuracy.get_standard_error(mean, [1] * 4, [1] * 4) == 0 and packaged_accuracy.get_standard_error(mean, [1] * 3, [1] * 3) is None
-    draws = np.random.default_rng(0).integers(0, 2, 6400).tolist()
-    assert abs(packaged_accuracy.get_standard_error(mean, [1] * 6400, draws) - 0.5 / 80) < 0.003
+    mean = packaged_accuracy.SAME
+    assert mean.get_standard_error([(1, 1), (0, 1), (1, 1), (0, 1)], parts=2) == 0.5
+    assert mean.get_standard_error([(1, 1)] * 4) == 0 and mean.get_standard_error([(1, 1)] * 3) is None
+    draws = np.random.default_rng(0).integers(0, 2, 6400)
+    assert abs(mean.get_standard_error([(draw, 1) for draw in draws]) - 0.5 / 80) < 0.003
+
+
+def test_noise_of_samples_is_that_of_all_at_once():
+    rng = np.random.default_rng(0)
+    expected = rng.normal(loc=3, size=(2, 5, 40)).astype(np.float32)
+    got = expected + rng.normal(scale=[[[0.1]], [[0.02]]], size=expected.shape).astype(np.float32)
+    counts = [packaged_accuracy.count_noise(expected[:, sample], got[:, sample]) for sample in range(5)]
+    assert packaged_accuracy.SQNR.get_figure(counts) == pytest.approx(survey.get_sqnr(got, expected), abs=1e-4)
+
+
+def test_no_outputs_are_kept():
+    """One sample at a time: each is fed to all libraries before the next is drawn."""
+    drawn, task = [], SimpleNamespace(session=SimpleNamespace(run=lambda names, feed: [np.array([feed])]))
+    feeds = (drawn.append(feed) or feed for feed in range(3))
+    runs = {"a": lambda feed: [np.array([drawn[-1]])], "b": lambda feed: [np.array([-1])]}
+    counts = packaged_accuracy.count_samples(runs, task, feeds, packaged_accuracy.Measure("sum", lambda a, b: (int(a[0][0] == b[0][0]), 1), None))
+    assert counts == {"a": [(1, 1)] * 3, "b": [(0, 1)] * 3}
 
 
 def test_shares_of_integers():
@@ -74,11 +92,11 @@ def test_shares_of_integers():
     assert packaged_accuracy.get_shares(report) == (0.75, 0.7, 0.9)
 
 
-def test_peers_that_fail_are_no_best(monkeypatch, capsys):
-    monkeypatch.setattr(packaged_accuracy, "run_peer", lambda name, task, feeds: {"a": 1, "b": 3}[name])
-    task = SimpleNamespace(name="net")
-    assert packaged_accuracy.run_best(("a", "b", "none"), task, [], lambda value: value) == 3
-    assert packaged_accuracy.run_best(("none",), task, [], lambda value: value) is None and "net: none: 'none'" in capsys.readouterr().err
+def test_peers_that_fail_are_left_out(monkeypatch, capsys):
+    monkeypatch.setattr(packaged_accuracy, "load_peer", lambda name, task: {"a": len, "b": lambda feed: feed[5]}[name])
+    task = SimpleNamespace(name="net", calib=lambda: [[1]])
+    assert packaged_accuracy.load_peers(("a", "b", "none"), task) == {"a": len}
+    assert "net: b: list index out of range" in (text := capsys.readouterr().err) and "net: none: 'none'" in text
 
 
 @pytest.mark.parametrize("seconds, text", [(None, "missing"), (17.04e-6, "17.0"), (298.4e-6, "298"), (14.8e-3, "14800")])

@@ -27,7 +27,7 @@ import onnx_files
 import packaged
 import peers
 import tables
-from survey import get_sqnr
+from survey import get_decibels
 
 PEERS = {"ort": ("ort-u8s8",), "nncf": ("ov-int8", "ov-mixed", "ov-transf")}
 
@@ -112,9 +112,9 @@ def read_line(outputs):
     return [int(c) for c, before in zip(best, [0, *best[:-1]]) if c and c != before]
 
 
-def judge_lines(expected, got):
-    lines = [(read_line(a), read_line(b)) for a, b in zip(expected, got)]
-    return 1 - sum(count_edits(a, b) for a, b in lines) / max(1, sum(len(a) for a, _ in lines))
+def count_lines(expected, got):
+    a, b = read_line(expected), read_line(got)
+    return count_edits(a, b), len(a)
 
 
 def find_boxes(outputs, least=0.2, overlap=0.45):
@@ -130,38 +130,69 @@ def find_boxes(outputs, least=0.2, overlap=0.45):
     return [(classes[i], corners[i]) for i in kept]
 
 
-def judge_boxes(expected, got):
-    evaluate, both, either = networks.load_evaluate(), 0, 0
-    for a, b in zip(map(find_boxes, expected), map(find_boxes, got)):
-        either += len(a) + len(b)
-        for kind, box in a:
-            match = next((i for i, (other, place) in enumerate(b) if other == kind and evaluate.iou(box, place) >= 0.5), None)
-            if match is not None:
-                both += 1
-                b.pop(match)
-    return 2 * both / max(1, either)
+def count_boxes(expected, got):
+    evaluate, both, found, others = networks.load_evaluate(), 0, find_boxes(expected), find_boxes(got)
+    count = len(found) + len(others)
+    for kind, box in found:
+        match = next((i for i, (other, place) in enumerate(others) if other == kind and evaluate.iou(box, place) >= 0.5), None)
+        if match is not None:
+            both += 1
+            others.pop(match)
+    return 2 * both, count
 
 
-def judge_classes(expected, got):
-    return float(np.mean([np.argmax(a[0]) == np.argmax(b[0]) for a, b in zip(expected, got)]))
+def count_classes(expected, got):
+    return np.argmax(expected[0]) == np.argmax(got[0]), 1
 
 
-def judge_threshold(least, output):
-    """The share of elements whose last column is on the same side of a threshold."""
-    return lambda expected, got: float(np.mean([(a[output][..., -1] > least) == (b[output][..., -1] > least) for a, b in zip(expected, got)]))
+def make_threshold_count(least, output):
+    """How many elements' last column is on the same side of a threshold."""
+
+    def count(expected, got):
+        same = (expected[output][..., -1] > least) == (got[output][..., -1] > least)
+        return same.sum(), same.size
+
+    return count
 
 
-def judge_noise(expected, got):
-    stack = lambda outputs: [np.stack(arrays) for arrays in zip(*outputs)]  # noqa: E731
-    return get_sqnr(stack(got), stack(expected))
+def count_noise(expected, got):
+    """Of every output: squares of errors, numbers, their squares, how many."""
+    pairs = [(np.float64(a), np.float64(b)) for a, b in zip(expected, got)]
+    return [[np.square(a - b).sum(), a.sum(), np.square(a).sum(), a.size] for a, b in pairs]
 
 
-def get_standard_error(judge, expected, got, parts=16):
-    """That of a measure over all samples, by its values over `parts` interleaved parts of them; None of too few samples."""
-    parts = min(parts, len(expected) // 2)
-    if parts < 2:
-        return None
-    return float(np.std([judge(expected[part::parts], got[part::parts]) for part in range(parts)], ddof=1) / np.sqrt(parts))
+def get_noise(sums):
+    errors, numbers, squares, counts = np.transpose(sums)
+    return get_decibels(errors / counts, squares / counts - np.square(numbers / counts))
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A figure that follows from sums over samples, of which each gives its part."""
+
+    name: str
+    count: object  # (outputs of float, outputs) -> numbers
+    rate: object  # their sums -> the figure
+
+    def get_figure(self, counts):
+        return float(self.rate(np.sum(counts, axis=0, dtype=np.float64)))
+
+    def get_standard_error(self, counts, parts=16):
+        """That of the figure, by its values over `parts` interleaved parts of the samples; None of too few samples."""
+        parts = min(parts, len(counts) // 2)
+        if parts < 2:
+            return None
+        return float(np.std([self.get_figure(counts[part::parts]) for part in range(parts)], ddof=1) / np.sqrt(parts))
+
+
+def get_share(sums):
+    return sums[0] / max(1, sums[1])
+
+
+CHARACTERS = Measure("characters", count_lines, lambda sums: 1 - get_share(sums))
+BOXES = Measure("boxes", count_boxes, get_share)
+SAME = Measure("same", count_classes, get_share)
+SQNR = Measure("SQNR", count_noise, get_noise)
 
 
 @dataclass(frozen=True)
@@ -169,47 +200,59 @@ class Case:
     """How a network is fed and judged."""
 
     sample: object  # index -> feed
-    measure: str
-    judge: object  # (outputs of float, outputs) -> a number
+    measure: Measure
 
 
 def make_cases():
-    line, turned = Case(draw_line, "characters", judge_lines), Case(turn_line, "same", judge_classes)
+    line, turned = Case(draw_line, CHARACTERS), Case(turn_line, SAME)
     picture = lambda **arguments: lambda index: make_image(index, **arguments)  # noqa: E731
-    page = Case(picture(name="x", size=(320, 320), scale=1 / 58, offset=-2.1, is_last=False), "SQNR", judge_noise)
+    page = Case(picture(name="x", size=(320, 320), scale=1 / 58, offset=-2.1, is_last=False), SQNR)
     mtcnn = {"size": (160, 120), "scale": 1 / 128, "offset": -127.5 / 128, "is_last": True}
+    threshold = lambda least, output: Measure("same", make_threshold_count(least, output), get_share)  # noqa: E731
     return {
         "ppocr4_rec": line, "ppocr5_rec": line, "ppocr4_cls": turned, "ppocr5_cls": turned, "ppocr4_det": page, "ppocr5_det": page,
-        "nudenet": Case(picture(name="images", size=(320, 320), scale=1 / 255, offset=0, is_last=False), "boxes", judge_boxes),
-        "magika": Case(read_bytes, "same", judge_classes),
-        "mtcnn_pnet": Case(picture(name="input_1", **mtcnn), "same", judge_threshold(0.6, 1)),
-        "mtcnn_rnet": Case(lambda index: crop_picture(index, "input_2", 24), "same", judge_threshold(0.7, 1)),
-        "mtcnn_onet": Case(lambda index: crop_picture(index, "input_3", 48), "same", judge_threshold(0.7, 2)),
+        "nudenet": Case(picture(name="images", size=(320, 320), scale=1 / 255, offset=0, is_last=False), BOXES),
+        "magika": Case(read_bytes, SAME),
+        "mtcnn_pnet": Case(picture(name="input_1", **mtcnn), threshold(0.6, 1)),
+        "mtcnn_rnet": Case(lambda index: crop_picture(index, "input_2", 24), threshold(0.7, 1)),
+        "mtcnn_onet": Case(lambda index: crop_picture(index, "input_3", 48), threshold(0.7, 2)),
     }
 
 
 # ---- libraries -----------------------------------------------------------------------------------------------------------
-def run_peer(name, task, feeds):
-    get_model, path = peers.PEERS[name][1], None
-    path = get_model(task)
+def load_peer(name, task):
+    """feed -> outputs of a peer's int8."""
+    path = peers.PEERS[name][1](task)
     if path.suffix == ".xml":
         import openvino
 
         compiled = openvino.Core().compile_model(str(path), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
-        return [[np.array(array) for array in compiled(feed).values()] for feed in feeds]
+        return lambda feed: [np.array(array) for array in compiled(feed).values()]
     session = onnx_files.make_session(path)
-    return [session.run(None, feed) for feed in feeds]
+    return lambda feed: session.run(None, feed)
 
 
-def run_best(names, task, feeds, judge):
-    """The best value of some peers; None if none of them takes the network."""
-    values = []
+def load_peers(names, task):
+    """Those that take the network, by name."""
+    runs = {}
     for name in names:
         try:
-            values.append(judge(run_peer(name, task, feeds)))
+            run = load_peer(name, task)
+            run(task.calib()[0])
+            runs[name] = run
         except Exception as error:  # whatever a peer throws
             print(f"  {task.name}: {name}: {str(error).strip().splitlines()[0][:120] if str(error).strip() else type(error).__name__}", file=sys.stderr)
-    return max(values, default=None)
+    return runs
+
+
+def count_samples(runs, task, feeds, measure):
+    """What every sample gives to the measure, by the names of `runs`; outputs are not kept."""
+    counts = {name: [] for name in runs}
+    for feed in feeds:
+        expected = task.session.run(None, feed)
+        for name, run in runs.items():
+            counts[name].append(measure.count(expected, run(feed)))
+    return counts
 
 
 def get_shares(report):
@@ -222,16 +265,16 @@ def get_shares(report):
     return whole(convolutions) / max(1, count(convolutions)), whole(report) / total, products / total
 
 
-def measure(octet, task, feeds, measure_name, judge):
-    expected = [task.session.run(None, feed) for feed in feeds]
+def measure_network(octet, task, feeds, measure):
     model = octet.compile(task.onnx, calibration_data=networks.as_arrays(task.calib()), input_shapes=task.shapes or None)
-    got = [list(model.run(feed).values()) for feed in feeds]
-    rate = lambda outputs: judge(expected, outputs)  # noqa: E731
-    values = [rate(got), *(run_best(names, task, feeds, rate) for names in PEERS.values())]
-    show = lambda value: "-" if value is None else f"{value:.1f} dB" if measure_name == "SQNR" else f"{value:.2%}"  # noqa: E731
-    error, scale = get_standard_error(judge, expected, got), 1 if measure_name == "SQNR" else 100
-    error = "-" if error is None else f"{error * scale:.2f}"
-    return [measure_name, show(values[0]), error, *map(show, values[1:]), *(f"{share:.1%}" for share in get_shares(model.report)), len(feeds)]
+    runs = {"octet": lambda feed: list(model.run(feed).values()), **load_peers(sum(PEERS.values(), ()), task)}
+    counts = count_samples(runs, task, feeds, measure)
+    best = [max((measure.get_figure(counts[name]) for name in names if name in counts), default=None) for names in (("octet",), *PEERS.values())]
+    show = lambda value: "-" if value is None else f"{value:.1f} dB" if measure is SQNR else f"{value:.2%}"  # noqa: E731
+    error = measure.get_standard_error(counts["octet"])
+    error = "-" if error is None else f"{error * (1 if measure is SQNR else 100):.2f}"
+    shares = [f"{share:.1%}" for share in get_shares(model.report)]
+    return [measure.name, show(best[0]), error, *map(show, best[1:]), *shares, len(counts["octet"])]
 
 
 def make_packaged_task(name, case, count):
@@ -255,14 +298,14 @@ def main():
     octet, table = tables.import_octet(), tables.Table(network=24, measure=10, octet=9, error=5, ort=9, nncf=9, conv=7, all=7, to_float=8, samples=7)
     for name in options.names or ([] if options.files else cases):
         if task := make_packaged_task(name, cases[name], options.calibrate):
-            feeds = [cases[name].sample(options.calibrate + index) for index in range(options.evaluate)]
-            table.row(name, *measure(octet, task, feeds, cases[name].measure, cases[name].judge))
+            feeds = map(cases[name].sample, range(options.calibrate, options.calibrate + options.evaluate))
+            table.row(name, *measure_network(octet, task, feeds, cases[name].measure))
     for file in onnx_files.find_files(options.files):
         task = onnx_files.make_task(file, {})
         feeds = task.calib()
         calibration, feeds = feeds[: len(feeds) // 2], feeds[len(feeds) // 2:]
         task.calib = lambda kept=calibration: kept
-        table.row(task.name, *measure(octet, task, feeds, "SQNR", judge_noise))
+        table.row(task.name, *measure_network(octet, task, feeds, SQNR))
 
 
 if __name__ == "__main__":

@@ -34,10 +34,15 @@ TOLERANCE = 1e-4
 DIFFERENCE = 1e-6  # onnxruntime's own sigmoid is 1e-7 off, which is much where all results are 1e-6
 
 
-def get_sqnr(got, expected):
+def get_decibels(errors, variances):
     """Signal to noise of all outputs, dB; each has the same weight."""
-    noise = sum(np.square(a - b, dtype=np.float64).mean() / max(np.var(b, dtype=np.float64), 1e-30) for a, b in zip(got, expected))
-    return -10 * np.log10(max(noise / len(expected), 1e-30))
+    return -10 * np.log10(max(np.mean(errors / np.maximum(variances, 1e-30)), 1e-30))
+
+
+def get_sqnr(got, expected):
+    pairs = list(zip(got, expected))
+    errors = [np.square(a - b, dtype=np.float64).mean() for a, b in pairs]
+    return get_decibels(np.array(errors), np.array([np.var(b, dtype=np.float64) for _, b in pairs]))
 
 
 def name_needs(message):
