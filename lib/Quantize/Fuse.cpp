@@ -12,6 +12,7 @@
 #include "mlir/Transforms/RegionUtils.h"
 #include "octet/Dialect/Octet/Origin.h"
 #include "octet/Quantize/Passes.h"
+#include "octet/Quantize/States.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -103,6 +104,29 @@ static void wrap(const Backend &backend, PatternOp pattern, const Match &match) 
     op->erase();
 }
 
+/// What a recurrence adds to the product of its state stays as exact as the state: the product of
+/// the inputs of all steps.
+static DenseSet<Operation *> findGates(const Backend &backend, Block &block) {
+  std::vector<Unit> units;
+  for (Operation &op : block)
+    if (auto unit = backend.matchUnit(&op); unit && unit->getOperand<WeightOp>())
+      units.push_back(std::move(*unit));
+  SmallVector<const Unit *> products;
+  for (const Unit &unit : units)
+    products.push_back(&unit);
+  return findRecurrentOps(products, findRecurrentUnits(products));
+}
+
+/// What the backend keeps float by structure.
+static DenseSet<Operation *> findFloats(const Backend &backend, Block &block) {
+  DenseSet<Operation *> floats;
+  if (!backend.getNormsReason().empty())
+    floats = findNormOps(block);
+  if (!backend.getStatesReason().empty())
+    floats.insert_range(findGates(backend, block));
+  return floats;
+}
+
 /// Whether an operator of the match that is to stay float reads more than what another operator of
 /// the match computes: as part of the unit that operand would be quantized.
 static bool bringsIn(const Match &match, const DenseSet<Operation *> &floats) {
@@ -151,9 +175,7 @@ struct Fuse : octet::impl::FusePassBase<Fuse> {
     if (llvm::any_of(block, llvm::IsaPred<QuantizeOp, DequantizeOp>))
       return; // Patterns are what the policy quantizes.
     SmallVector<Operation *> ops = llvm::to_vector(llvm::make_pointer_range(block));
-    DenseSet<Operation *> erased, floats;
-    if (!backend.getNormsReason().empty())
-      floats = findNormOps(block);
+    DenseSet<Operation *> erased, floats = findFloats(backend, block);
     for (Operation *op : llvm::reverse(ops)) {
       if (erased.contains(op))
         continue;

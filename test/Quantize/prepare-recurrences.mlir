@@ -60,3 +60,29 @@ func.func @shared(%x: tensor<1x4xf32> {nn.name = "x"}) -> (tensor<1x4xf32>, tens
   %c = nn.linear %r, %w {octet.origin = #octet.origin<"again">} : (tensor<1x4xf32>, tensor<4x4xf32>) -> tensor<1x4xf32>
   return %b, %c : tensor<1x4xf32>, tensor<1x4xf32>
 }
+
+// What steps add to the products of their state is no 8-bit operand of these: the product of the inputs has a float result, as the sums have.
+// CHECK: inputs {{.*}}nn.linear {{.*}}int8 to float
+// CHECK: state1 {{.*}}nn.linear {{.*}}int8 to float
+// CHECK: sum1 {{.*}}nn.add {{.*}}float {{.*}}OCT107
+// CHECK: state3 {{.*}}nn.linear {{.*}}int8 to float
+// CHECK: sum3 {{.*}}nn.add {{.*}}float
+
+// WITHOUT: inputs {{.*}}nn.linear {{.*}}int8 {{ *}}cpu::linear
+// WITHOUT: state1 {{.*}}nn.linear+nn.add+nn.tanh {{.*}}int8
+func.func @sums(%x: tensor<1x4xf32> {nn.name = "x"}) -> tensor<1x4xf32> {
+  %w = nn.constant dense<0.5> : tensor<4x4xf32>
+  %v = nn.constant dense<0.25> : tensor<4x4xf32>
+  %c = nn.linear %x, %v {octet.origin = #octet.origin<"inputs">} : (tensor<1x4xf32>, tensor<4x4xf32>) -> tensor<1x4xf32>
+  %h0 = nn.tanh %c {octet.origin = #octet.origin<"start">} : (tensor<1x4xf32>) -> tensor<1x4xf32>
+  %p1 = nn.linear %h0, %w {octet.origin = #octet.origin<"state1">} : (tensor<1x4xf32>, tensor<4x4xf32>) -> tensor<1x4xf32>
+  %s1 = nn.add %c, %p1 {octet.origin = #octet.origin<"sum1">} : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32>
+  %h1 = nn.tanh %s1 {octet.origin = #octet.origin<"next1">} : (tensor<1x4xf32>) -> tensor<1x4xf32>
+  %p2 = nn.linear %h1, %w {octet.origin = #octet.origin<"state2">} : (tensor<1x4xf32>, tensor<4x4xf32>) -> tensor<1x4xf32>
+  %s2 = nn.add %c, %p2 {octet.origin = #octet.origin<"sum2">} : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32>
+  %h2 = nn.tanh %s2 {octet.origin = #octet.origin<"next2">} : (tensor<1x4xf32>) -> tensor<1x4xf32>
+  %p3 = nn.linear %h2, %w {octet.origin = #octet.origin<"state3">} : (tensor<1x4xf32>, tensor<4x4xf32>) -> tensor<1x4xf32>
+  %s3 = nn.add %c, %p3 {octet.origin = #octet.origin<"sum3">} : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32>
+  %h3 = nn.tanh %s3 {octet.origin = #octet.origin<"next3">} : (tensor<1x4xf32>) -> tensor<1x4xf32>
+  return %h3 : tensor<1x4xf32>
+}

@@ -59,7 +59,8 @@ def FusePass : Octet_QuantizePass<"octet-fuse", "::mlir::ModuleOp"> {
     First every `octet.fold` of the backend is applied until none matches: batch norm, and constant scales and shifts
     behind a convolution or linear layer, are folded into its weight and bias ([N.batch_norm], in f64, rounded once). Then
     operators are visited in reverse order. The longest pattern of more than one operator that ends at the visited operator
-    and does not overlap an earlier match becomes one `octet.group`, with the origin of its weighted operator. A module
+    and does not overlap an earlier match becomes one `octet.group`, with the origin of its weighted operator. Operators that the backend
+    keeps float by structure (`octet.float_norms`, `octet.float_states` in a recurrence) bring no operands of their own into a group. A module
     without `octet.backend` is an error, as in all passes that read it. PyTorch: `fuse_fx`.
   }];
   let statistics = [
