@@ -180,8 +180,12 @@ def test_survey_judges_a_file(awkward, compiler, monkeypatch, capsys):
 
 def test_survey_makes_samples():
     rng = np.random.default_rng(0)
-    make = lambda kind, shape, content=0: onnx_files.make_array(rng, SimpleNamespace(type=f"tensor({kind})"), shape, content)  # noqa: E731
+    make = lambda kind, shape, content=None: onnx_files.make_array(rng, SimpleNamespace(name="x", type=f"tensor({kind})"), shape, content)  # noqa: E731
     assert make("int64", (), 16000).tolist() == [16000] * onnx_files.NUM_SAMPLES
+    assert make("float", (), 46.875).tolist() == [46.875] * onnx_files.NUM_SAMPLES
+    assert not make("int64", (2,)).any()
+    with pytest.raises(SystemExit, match="the size batch of the input x is not known: give --input-shape x="):
+        make("float", ("batch", 3))
     ids, mask = make("int32", (3, 50), (5, 8)), make("bool", (4,), 1)
     assert ids.dtype == np.int32 and ids.min() == 5 and ids.max() == 7 and mask.dtype == np.bool_ and mask.all()
     images, rows = make("float", (1, 3, 40, 50)), make("float16", (3, 40))

