@@ -31,6 +31,20 @@ func.func @four_products_are_added(%sum: vector<16xi32>, %x: vector<64xi8>, %w: 
   return %0 : vector<16xi32>
 }
 
+// That instruction where no sum of two products saturates, if the level has it.
+// CHECK-LABEL: func @four_products_that_fit_are_added
+// VNNI-NOT: pmadd
+// VNNI: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"
+// AVX2-COUNT-2: llvm.call_intrinsic "llvm.x86.avx2.pmadd.ub.sw"
+// AVX2-COUNT-2: llvm.call_intrinsic "llvm.x86.avx2.pmadd.wd"
+// AVX2-NOT: llvm.call_intrinsic
+// SSE2-COUNT-8: llvm.call_intrinsic "llvm.x86.sse2.pmadd.wd"
+// CHECK: return
+func.func @four_products_that_fit_are_added(%sum: vector<16xi32>, %x: vector<64xi8>, %w: vector<64xi8>) -> vector<16xi32> {
+  %0 = kernel.dot4 %sum, %x, %w pairs_fit
+  return %0 : vector<16xi32>
+}
+
 // AArch64 multiplies signed bytes: nothing is flipped and taken off again. No other level gets these.
 // CHECK-LABEL: func @four_products_of_signed_bytes_are_added
 // DOTPROD-NOT: arith.xori

@@ -17,7 +17,8 @@ namespace codegen {
 class TileProducts;
 /// How tiles multiply bytes (lib/Codegen/Products): four at a time, four signed ones by those of a
 /// lane, these in i16, four signed ones in all of a register's lanes, eight bytes of two rows by
-/// those of two columns (in registers of 128 or 256 bits), or as pairs of i16.
+/// those of two columns (in registers of 128 or 256 bits), as pairs of i16, or these beside pairs
+/// of bytes whose products fit in i16.
 const TileProducts *getByteProducts();
 const TileProducts *getLaneProducts();
 const TileProducts *getPairedLaneProducts();
@@ -25,6 +26,7 @@ const TileProducts *getRepeatedProducts();
 const TileProducts *getMatrixProducts();
 const TileProducts *getMatrix256Products();
 const TileProducts *getPairProducts();
+const TileProducts *getMixedPairProducts();
 } // namespace codegen
 
 /// A CPU level: a row of octet/Runtime/Levels.def.

@@ -14,6 +14,7 @@
 #include "DenseKernel.h"
 #include "DenseSums.h"
 #include "Packing.h"
+#include "SortedSteps.h"
 
 using namespace mlir;
 using namespace octet;
@@ -23,11 +24,18 @@ static const TileProducts &chooseProducts(const FusedOp &fused, const DenseShape
                                           const CpuLevel &level) {
   if (!shape.isInteger)
     return getFloatProducts();
-  auto weights = nn::getConstantValues<int8_t>(fused.getOuter(fused.product->getOperand(1)));
+  Value filter = fused.getOuter(fused.product->getOperand(1));
+  auto weights = nn::getConstantValues<int8_t>(filter);
   bool hasLeastWeights = succeeded(weights) && llvm::is_contained(*weights, -128);
-  return level.products->forDense(
-      {shape.pixels(), shape.columns, shape.runLength(), shape.stepsPerPanel(),
-       shape.panels() * shape.stepsPerPanel() * 64, hasLeastWeights, shape.pixelsPerVector > 1});
+  bool fillsHalf = shape.outputs == kPanelOutputs * 3 / 2; // of 32 lanes a quarter: half panels
+  bool isPlain = !fillsHalf && succeeded(weights) && shape.filterGroups == 1 &&
+                 shape.pixelsPerVector == 1 && !WinogradTiles(shape, *level.products).fits();
+  double largePairs =
+      isPlain ? countLargePairs(*weights, getTensorType(filter).getDimSize(1), shape) : 1;
+  return level.products->forDense({shape.pixels(), shape.columns, shape.runLength(),
+                                   shape.stepsPerPanel(),
+                                   shape.panels() * shape.stepsPerPanel() * 64, hasLeastWeights,
+                                   largePairs, shape.pixelsPerVector > 1});
 }
 
 DenseKernel::DenseKernel(ProgramEmitter &emitter, const FusedOp &fused, const DenseShape &shape)
@@ -39,6 +47,10 @@ DenseKernel::DenseKernel(ProgramEmitter &emitter, const FusedOp &fused, const De
   if (WinogradTiles tiles(this->shape, products); tiles.fits()) {
     winograd.emplace(tiles);
     tile = {winograd->outputColumns(), /*panels=*/1};
+    return;
+  }
+  if (products.sortsSteps()) {
+    tile = chooseTile(accumulators, shape.columns, /*panels=*/1, steps);
     return;
   }
   tile = canHalvePanel()
@@ -64,6 +76,8 @@ bool DenseKernel::addArguments() {
         getPanels(emitter, constant, order, /*asI16=*/products.readsI16() && !winograd);
     if (winograd)
       panels = winograd->transformWeights(emitter, panels);
+    if (products.sortsSteps())
+      panels = SortedSteps(shape.stepsPerRun()).sort(emitter, panels);
     if (products.readsJoinedSteps())
       panels = joinSteps(emitter, panels, llvm::divideCeil(shape.runLength(), 4));
     weights = signature.add(panels);
@@ -201,7 +215,7 @@ void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, const Origin &orig
       b.addIndex(b.mulIndex(row, shape.inRow), b.mulIndex(column, shape.inPixel)), shape.inBase);
   if (origin.in)
     inBase = b.addIndex(inBase, origin.in);
-  int64_t panelSize = shape.stepsPerPanel() * products.weightSize();
+  int64_t panelSize = shape.kernelRows * shape.runsPerRow() * getRunSize(shape, products);
   Value panel = origin.panel ? b.addIndex(origin.panel, firstPanel) : firstPanel;
   tileAcc = TileSums(shape, products, tile, args[input], args[weights], waitsForWeights(b))
                 .add(b, inBase, b.mulIndex(panel, panelSize), panels, tileAcc);

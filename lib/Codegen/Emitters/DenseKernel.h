@@ -64,7 +64,8 @@ private:
   bool waitsForWeights(KernelBuilder &b) const {
     constexpr int64_t kMostTiles = 64, kManyBytes = 64 * 1024;
     int64_t tiles = shape.images * shape.rows * llvm::divideCeil(shape.columns, tilePixels());
-    return !b.keepsStructure && shape.isInteger && tiles > 1 && tiles <= kMostTiles &&
+    return !b.keepsStructure && shape.isInteger && !products.sortsSteps() && tiles > 1 &&
+           tiles <= kMostTiles &&
            shape.panels() * shape.stepsPerPanel() * products.weightSize() >= kManyBytes;
   }
   /// Lanes of a vector that are stored.

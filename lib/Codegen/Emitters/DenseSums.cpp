@@ -6,11 +6,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "DenseSums.h"
+#include "SortedSteps.h"
 #include <map>
 
 using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
+
+int64_t codegen::getRunSize(const DenseShape &shape, const TileProducts &products) {
+  int64_t steps = shape.stepsPerRun();
+  return products.sortsSteps() ? SortedSteps(steps).bytesPerRun() : steps * products.weightSize();
+}
 
 /// The input, `size` elements of each step, that steps multiply with a panel's weights, by step:
 /// the same in all lanes, or in all of a pixel's.
@@ -205,6 +211,11 @@ void TileSums::addParts(KernelBuilder &b, ArrayRef<Value> inputs, Value w, int64
 /// The sums over a run: as many steps at a time as a load brings, then half as many, and so on.
 SmallVector<Value> TileSums::addRun(KernelBuilder &b, Value in, Value w, int64_t panels,
                                     ValueRange carried) {
+  if (products.sortsSteps()) {
+    auto pixels = llvm::map_to_vector(llvm::seq(tile.vectors),
+                                      [&](int64_t i) { return b.addIndex(in, i * shape.inPixel); });
+    return SortedSteps(shape.stepsPerRun()).add(b, products, input, pixels, weights, w, carried);
+  }
   if (sharesLoads())
     return addSteps(b, in, w, shape.stepsPerRun(), products.inputs(), panels, carried);
   SmallVector<Value> sums(carried);
@@ -263,8 +274,7 @@ SmallVector<Value> TileSums::addColumns(KernelBuilder &b, Value in, Value w, int
 
 SmallVector<Value> TileSums::add(KernelBuilder &b, Value inBase, Value panelBase, int64_t panels,
                                  SmallVector<Value> acc) {
-  int64_t runSize = shape.stepsPerRun() * products.weightSize(),
-          rowSize = runSize * shape.runsPerRow();
+  int64_t runSize = getRunSize(shape, products), rowSize = runSize * shape.runsPerRow();
   auto kernelRow = [&](Value in, Value w, ValueRange carried) {
     if (sharesColumns())
       return addColumns(b, in, w, panels, carried);

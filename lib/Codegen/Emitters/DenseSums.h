@@ -13,6 +13,9 @@
 
 namespace octet::codegen {
 
+/// Elements of a panel's weights in a run.
+int64_t getRunSize(const DenseShape &shape, const TileProducts &products);
+
 /// Emits the loops that add products to the sums of one tile.
 class TileSums {
 public:

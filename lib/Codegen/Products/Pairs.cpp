@@ -50,7 +50,36 @@ struct PairProducts : TileProducts {
     return kernel::Dot2Op::create(b, sum.getType(), sum, input, weights);
   }
 };
+
+/// Bytes are multiplied, and two products added, in one instruction, which saturates: where two
+/// weights are small enough, never.
+struct SortedPairProducts : PairProducts {
+  bool readsI16() const override { return false; }
+  bool takesHalfPanels() const override { return false; }
+  bool sortsSteps() const override { return true; }
+  Value multiplyAddFitting(KernelBuilder &b, Value sum, Value input, Value weights) const override {
+    return kernel::Dot4Op::create(b, sum.getType(), sum, input, weights, /*is_signed=*/false,
+                                  /*pairs_fit=*/true);
+  }
+};
+
+const SortedPairProducts sortedPairs;
+
+/// For levels that multiply pairs of bytes, too: two thirds of the instructions.
+struct MixedPairProducts : PairProducts {
+  const TileProducts &forDense(const DenseWork &work) const override {
+    constexpr double kMost = 0.5;
+    const TileProducts &products = PairProducts::forDense(work);
+    bool sorts = products.readsI16() && work.largePairs <= kMost;
+    return sorts ? sortedPairs : products;
+  }
+};
 } // namespace
+
+const TileProducts *codegen::getMixedPairProducts() {
+  static const MixedPairProducts products;
+  return &products;
+}
 
 const TileProducts *codegen::getPairProducts() {
   static const PairProducts products;

@@ -20,6 +20,7 @@ struct DenseWork {
   int64_t steps;      ///< of a panel
   int64_t weightBytes;
   bool hasLeastWeights; ///< -128
+  double largePairs;    ///< share of steps with pairs of large weights (SortedSteps)
   bool sharesVectors;   ///< between pixels, of few outputs
 };
 
@@ -66,6 +67,14 @@ public:
   virtual bool readsI16() const { return false; }
   /// Whether two steps of the weights are one, of eight bytes a lane, which a prologue makes.
   virtual bool readsJoinedSteps() const { return false; }
+  /// Whether the steps of a panel's run lie in an order of their own: those for which
+  /// `multiplyAddFitting` is exact before the others.
+  virtual bool sortsSteps() const { return false; }
+  /// `multiplyAdd` of bytes where sums of two products fit in i16.
+  virtual mlir::Value multiplyAddFitting(KernelBuilder & /*b*/, mlir::Value sum,
+                                         mlir::Value /*input*/, mlir::Value /*weights*/) const {
+    return sum;
+  }
   /// The input elements of one lane, in all lanes.
   virtual mlir::Value broadcast(KernelBuilder &b, mlir::Value memory, mlir::Value at) const;
   /// The parts of a vector of the input.

@@ -36,7 +36,9 @@ func.func @vectors(%memory: memref<64xi8>, %at: index, %sums: vector<16xi32>, %w
   %dot = kernel.dot4 %sums, %x, %weights
   // CHECK: kernel.dot4 %{{.*}}, %{{.*}}, %{{.*}} signed
   %signed = kernel.dot4 %dot, %x, %weights signed
-  %real = arith.sitofp %signed : vector<16xi32> to vector<16xf32>
+  // CHECK: kernel.dot4 %{{.*}}, %{{.*}}, %{{.*}} pairs_fit
+  %fitting = kernel.dot4 %signed, %x, %weights pairs_fit
+  %real = arith.sitofp %fitting : vector<16xi32> to vector<16xf32>
   // CHECK: kernel.round %{{.*}} : (vector<16xf32>) -> vector<16xi32>
   %exponent = kernel.round %real : (vector<16xf32>) -> vector<16xi32>
   // CHECK: kernel.scale %{{.*}}, %{{.*}} normal : (vector<16xf32>, vector<16xi32>) -> vector<16xf32>

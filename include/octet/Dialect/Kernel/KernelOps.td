@@ -126,12 +126,13 @@ def Kernel_Dot4Op : Kernel_Op<"dot4", [Pure]> {
   let summary = "4-way dot product into 32-bit lanes";
   let description = [{
     Lane i: `acc[i] + sum over j < 4 of u8(a[4 i + j]) * s8(b[4 i + j])`, exact, wrapping in 32 bits; never saturates. With
-    `signed`, the bytes of `a` are signed, too.
-    Source: [N.accumulate]; VPDPBUSD of AVX-512 VNNI, SDOT of AArch64.
+    `signed`, the bytes of `a` are signed, too. With `pairs_fit`, sums of two products, j of 0 and 1 or of 2 and 3, are known
+    to fit in i16.
+    Source: [N.accumulate]; VPDPBUSD of AVX-512 VNNI, SDOT of AArch64; with `pairs_fit` VPMADDUBSW of AVX2.
   }];
-  let arguments = (ins Kernel_I32x16:$acc, Kernel_I8x64:$a, Kernel_I8x64:$b, UnitAttr:$is_signed);
+  let arguments = (ins Kernel_I32x16:$acc, Kernel_I8x64:$a, Kernel_I8x64:$b, UnitAttr:$is_signed, UnitAttr:$pairs_fit);
   let results = (outs Kernel_I32x16:$result);
-  let assemblyFormat = "$acc `,` $a `,` $b (`signed` $is_signed^)? attr-dict";
+  let assemblyFormat = "$acc `,` $a `,` $b (`signed` $is_signed^)? (`pairs_fit` $pairs_fit^)? attr-dict";
 }
 
 def Kernel_Dot8Op : Kernel_Op<"dot8", [Pure, AllTypesMatch<["acc", "result"]>,
