@@ -15,7 +15,7 @@ using namespace octet::codegen;
 /// Bytes with one scale.
 static bool isBytes(Value value) {
   RankedTensorType type = getTensorType(value);
-  return isa<quant::UniformQuantizedType>(type.getElementType()) && isUnsignedByte(type);
+  return isa<quant::UniformQuantizedType>(type.getElementType()) && isByte(type);
 }
 
 static bool isRealOf(Value value, ArrayRef<int64_t> shape) {

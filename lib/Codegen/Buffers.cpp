@@ -92,9 +92,13 @@ bool codegen::isRowMajor(RankedTensorType type) {
          (isOnePixel || type.getDimSize(1) == 1);
 }
 
-bool codegen::isUnsignedByte(RankedTensorType type) {
+bool codegen::isByte(RankedTensorType type) {
   auto quantized = dyn_cast<quant::QuantizedType>(type.getElementType());
-  return quantized && !quantized.isSigned() && quantized.getStorageTypeIntegralWidth() == 8;
+  return quantized && quantized.getStorageTypeIntegralWidth() == 8;
+}
+
+bool codegen::isSigned(RankedTensorType quantized) {
+  return cast<quant::QuantizedType>(quantized.getElementType()).isSigned();
 }
 
 bool codegen::isQuantized(Type type) {

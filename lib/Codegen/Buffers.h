@@ -46,8 +46,9 @@ bool hasBorder(mlir::RankedTensorType type);
 bool isRowMajor(mlir::RankedTensorType type);
 
 bool isQuantized(mlir::Type tensorType);
-/// Unsigned 8-bit storage: what the kernels' dot products take.
-bool isUnsignedByte(mlir::RankedTensorType type);
+/// 8-bit storage.
+bool isByte(mlir::RankedTensorType type);
+bool isSigned(mlir::RankedTensorType quantized);
 
 /// A key that tells a constant from every other in the module.
 std::string getConstantKey(nn::ConstantOp constant);

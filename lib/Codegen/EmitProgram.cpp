@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Products/Products.h"
 #include "ProgramEmitter.h"
+#include "SignBytes.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "octet/Dialect/NN/States.h"
@@ -137,6 +139,12 @@ static LogicalResult checkArena(func::FuncOp func, const MemoryPlan &plan) {
                                   << (kMost >> 30) << " GiB" << Remedy("give smaller input shapes");
 }
 
+/// Whether a level's dot products take signed bytes; all of an architecture take the same.
+static bool multipliesSigned(StringRef name) {
+  const CpuLevel *level = lookupCpuLevel(name);
+  return level && level->products && level->products->takesSigned();
+}
+
 namespace {
 /// See Passes.td.
 struct EmitProgram : octet::impl::EmitProgramPassBase<EmitProgram> {
@@ -161,6 +169,8 @@ struct EmitProgram : octet::impl::EmitProgramPassBase<EmitProgram> {
     for (Bucket &bucket : buckets) {
       if (failed(verifyNetwork(bucket.func)) || failed(checkWeights(bucket.func)))
         return signalPassFailure();
+      if (llvm::any_of(levels, multipliesSigned))
+        signBytes(bucket.func);
       bucket.plan = planMemory(bucket.func);
       if (failed(checkArena(bucket.func, bucket.plan)))
         return signalPassFailure();

@@ -42,7 +42,7 @@ static QuantizeOp getQuantize(Value result) {
   if (!result.hasOneUse())
     return {};
   auto quantize = dyn_cast<QuantizeOp>(*result.user_begin());
-  return quantize && isUnsignedByte(getTensorType(quantize.getResult())) ? quantize : QuantizeOp();
+  return quantize && isByte(getTensorType(quantize.getResult())) ? quantize : QuantizeOp();
 }
 
 /// The group has the memory it works in as its last operand.

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelBuilder.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace octet;
@@ -215,9 +216,25 @@ static Value addWords(KernelBuilder &b, Value rounded, Value zeroPoint) {
   return arith::ExtSIOp::create(b, b.i32(), words);
 }
 
+/// A number that is the same in all lanes of all calls, and even: beside it, halves are rounded to
+/// even numbers as they are without it.
+static std::optional<int32_t> getEvenNumber(Value value) {
+  IntegerAttr number;
+  if (value && matchPattern(value, m_Constant(&number)) && number.getInt() % 2 == 0)
+    return number.getInt();
+  DenseIntElementsAttr numbers;
+  if (!value || !matchPattern(value, m_Constant(&numbers)) || !numbers.isSplat())
+    return std::nullopt;
+  int64_t splat = numbers.getSplatValue<APInt>().getSExtValue();
+  return splat % 2 == 0 ? std::optional<int32_t>(splat) : std::nullopt;
+}
+
 Value KernelBuilder::roundToWord(Value value, Value zeroPoint) {
-  if (level.convertsByAdding && lanes > 1)
-    return addWords(*this, bitcast(add(value, constF(kMiddle)), getI32Type()), zeroPoint);
+  if (level.convertsByAdding && lanes > 1) {
+    std::optional<int32_t> even = getEvenNumber(zeroPoint);
+    Value sum = add(value, constF(kMiddle + even.value_or(0)));
+    return addWords(*this, bitcast(sum, getI32Type()), even ? Value() : zeroPoint);
+  }
   Value rounded = round(value);
   return zeroPoint ? add(rounded, zeroPoint) : rounded;
 }

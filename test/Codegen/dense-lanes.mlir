@@ -1,20 +1,19 @@
 // RUN: octet-opt %s --split-input-file --octet-assign-layout --octet-emit-program=levels=dotprod,neon | FileCheck %s
 // RUN: octet-opt %s --split-input-file --octet-assign-layout --octet-emit-program=levels=sve512 | FileCheck %s --check-prefix=SVE512
 
-// AArch64: one load brings the input of four steps (32 bytes: two loads), which is flipped once and multiplied lane by lane. Without dot products,
-// two steps' products are added in i16. Where a register holds all lanes, each step is loaded into them and flipped.
+// AArch64: one load brings the input of four steps (32 bytes: two loads), which is multiplied lane by lane. Without dot products,
+// two steps' products are added in i16. Where a register holds all lanes, each step is loaded into them.
 // SVE512-LABEL: module @sve512
 // SVE512: func.func private @dense
 // SVE512: %[[BYTES:.*]] = kernel.broadcast4
-// SVE512: %[[SIGNED:.*]] = arith.xori %[[BYTES]], %{{.*}} : vector<64xi8>
-// SVE512-COUNT-2: kernel.dot4 %{{.*}}, %[[SIGNED]], %{{.*}} signed
+// SVE512-COUNT-2: kernel.dot4 %{{.*}}, %[[BYTES]], %{{.*}} signed
 !x = tensor<1x32x4x4x!quant.uniform<u8:f32, 0.5:128>>
 !w = tensor<32x32x1x1x!quant.uniform<i8:f32, 0.5>>
 
 // CHECK-LABEL: module @dotprod
 // CHECK: func.func private @dense
 // CHECK: vector.load {{.*}} vector<16xi8>
-// CHECK: arith.xori {{.*}} : vector<16xi8>
+// CHECK-NOT: arith.xori
 // CHECK: vector.shuffle {{.*}} [0, 1, 2, 3, 0, 1, 2, 3,
 // CHECK: vector.shuffle {{.*}} [12, 13, 14, 15, 12, 13, 14, 15,
 // CHECK: kernel.dot4 {{.*}} signed
@@ -67,15 +66,15 @@ func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}) {
 !u = tensor<16x272x!quant.uniform<i8:f32, 0.5>>
 
 // CHECK-LABEL: module @dotprod
-// CHECK-LABEL: func.func private @dense_2
+// CHECK-LABEL: func.func private @dense_4
 // CHECK-NOT: arith.sitofp
 // CHECK: math.fma
-// CHECK-LABEL: func.func private @dense_3
+// CHECK-LABEL: func.func private @dense_5
 // CHECK-NOT: arith.sitofp
 // CHECK: %[[MIDDLES:.*]] = vector.load %arg4[{{.*}} vector<16xf32>
 // CHECK: %[[FLOAT:.*]] = vector.bitcast {{.*}} : vector<16xi32> to vector<16xf32>
 // CHECK-NEXT: arith.subf %[[FLOAT]], %[[MIDDLES]] : vector<16xf32>
-// CHECK-LABEL: func.func private @dense_4
+// CHECK-LABEL: func.func private @dense_6
 // CHECK: arith.sitofp {{.*}} vector<16xi32> to vector<16xf32>
 func.func @main(%x: !x {nn.name = "x"}, %v: !v {nn.name = "v"}) -> (!y {nn.name = "y"}, !z {nn.name = "z"}, !z {nn.name = "a"}) {
   %w = nn.constant dense<1> : tensor<16x48xi8> -> !w
@@ -118,9 +117,9 @@ func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}) {
 
 // CHECK-LABEL: module @dotprod
 // CHECK: func.func private @dense
-// CHECK: arith.xori {{.*}} : vector<16xi8>
-// CHECK: arith.xori {{.*}} : vector<16xi8>
-// CHECK-NOT: arith.xori
+// CHECK: vector.load {{.*}} vector<16xi8>
+// CHECK: vector.load {{.*}} vector<16xi8>
+// CHECK-NOT: vector.load %arg0{{.*}} vector<16xi8>
 // CHECK: return
 func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}) {
   %w = nn.constant dense<1> : tensor<16x4x3x3xi8> -> !w

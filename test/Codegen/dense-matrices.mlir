@@ -2,7 +2,7 @@
 // RUN: octet-opt %s --split-input-file --octet-assign-layout --octet-emit-program=levels=sve256 | FileCheck %s --check-prefix=SVE256
 
 // Eight channels of two pixels with those of two outputs. Weights are loaded where they are multiplied, after a prologue has joined
-// the steps of their panels, and input stays unsigned.
+// the steps of their panels.
 !x = tensor<1x32x4x4x!quant.uniform<u8:f32, 0.5:128>>
 !w = tensor<32x32x1x1x!quant.uniform<i8:f32, 0.5>>
 

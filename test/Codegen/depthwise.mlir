@@ -1,4 +1,5 @@
-// RUN: octet-opt %s --split-input-file --octet-assign-layout --octet-emit-program=levels=avx512vnni,sse2,dotprod | FileCheck %s
+// RUN: octet-opt %s --split-input-file --octet-assign-layout --octet-emit-program=levels=avx512vnni,sse2 | FileCheck %s
+// RUN: octet-opt %s --split-input-file --octet-assign-layout --octet-emit-program=levels=dotprod | FileCheck %s --check-prefix=ARM
 
 // Weights of a depthwise convolution lie in the library once and are written in each level's order when a model is made:
 // two output rows of 64 channels at a time where registers allow, one row of 16 elsewhere, and as
@@ -68,16 +69,16 @@ func.func @main(%x: tensor<1x16x8x18xf32> {nn.name = "x"}) -> (tensor<1x16x6x16x
 !w = tensor<8x1x3x5x!quant.uniform<i8:f32, 0.5>>
 !y = tensor<1x16x16x16x!quant.uniform<u8:f32, 0.5:128>>
 !v = tensor<16x1x3x3x!quant.uniform<i8:f32, 0.5>>
-// CHECK-LABEL: module @dotprod
-// CHECK-DAG: kernel.step @write_depthwise {{.*}} bounds [8, 1, 1, 2, 1, 3, 5] range 16
-// CHECK-DAG: kernel.step @write_depthwise_pairs {{.*}} bounds [3, 3] range 32
-// CHECK: func.func private @depthwise
-// CHECK: scf.for {{.*}} -> (vector<64xi8>, vector<64xi8>, vector<64xi8>)
-// CHECK: func.func private @depthwise
-// CHECK: scf.for {{.*}} -> (vector<32xi8>, vector<32xi8>)
-// CHECK-COUNT-9: kernel.dot4
-// CHECK-NOT: kernel.dot4
-// CHECK: scf.yield %{{[a-z0-9_]*}}, %{{[a-z0-9_]*}} : vector<32xi8>, vector<32xi8>
+// ARM-LABEL: module @dotprod
+// ARM-DAG: kernel.step @write_depthwise {{.*}} bounds [8, 1, 1, 2, 1, 3, 5] range 16
+// ARM-DAG: kernel.step @write_depthwise_pairs {{.*}} bounds [3, 3] range 32
+// ARM: func.func private @depthwise
+// ARM: scf.for {{.*}} -> (vector<64xi8>, vector<64xi8>, vector<64xi8>)
+// ARM: func.func private @depthwise
+// ARM: scf.for {{.*}} -> (vector<32xi8>, vector<32xi8>)
+// ARM-COUNT-9: kernel.dot4
+// ARM-NOT: kernel.dot4
+// ARM: scf.yield %{{[a-z0-9_]*}}, %{{[a-z0-9_]*}} : vector<32xi8>, vector<32xi8>
 func.func @main(%x: !x {nn.name = "x"}, %y: !y {nn.name = "y"}) -> (!x {nn.name = "p"}, !y {nn.name = "q"}) {
   %w = nn.constant dense<1> : tensor<8x1x3x5xi8> -> !w
   %v = nn.constant dense<1> : tensor<16x1x3x3xi8> -> !v
@@ -92,12 +93,12 @@ func.func @main(%x: !x {nn.name = "x"}, %y: !y {nn.name = "y"}) -> (!x {nn.name 
 // those eight that it has again.
 !x = tensor<1x24x16x16x!quant.uniform<u8:f32, 0.5:128>>
 !w = tensor<24x1x3x3x!quant.uniform<i8:f32, 0.5>>
-// CHECK: module @dotprod
-// CHECK: kernel.step @write_depthwise_pairs {{.*}} bounds [3, 3] range 48
-// CHECK: func.func private @depthwise
-// CHECK: %[[LAST:.*]] = arith.divui %{{.*}}, %{{.*}} : index
-// CHECK: %[[HALF:.*]] = arith.muli %[[LAST]], %{{.*}} : index
-// CHECK: arith.addi %{{.*}}, %[[HALF]] : index
+// ARM: module @dotprod
+// ARM: kernel.step @write_depthwise_pairs {{.*}} bounds [3, 3] range 48
+// ARM: func.func private @depthwise
+// ARM: %[[LAST:.*]] = arith.divui %{{.*}}, %{{.*}} : index
+// ARM: %[[HALF:.*]] = arith.muli %[[LAST]], %{{.*}} : index
+// ARM: arith.addi %{{.*}}, %[[HALF]] : index
 func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}) {
   %w = nn.constant dense<1> : tensor<24x1x3x3xi8> -> !w
   %0 = nn.conv %x, %w pads [1, 1, 1, 1] groups 24 : (!x, !w) -> !x
@@ -111,18 +112,18 @@ func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}) {
 !x = tensor<1x16x32x32x!quant.uniform<u8:f32, 0.5:128>>
 !y = tensor<1x16x16x16x!quant.uniform<u8:f32, 0.5:128>>
 !w = tensor<16x1x3x3x!quant.uniform<i8:f32, 0.5>>
-// CHECK: module @dotprod
-// CHECK: func.func private @depthwise
-// CHECK: scf.for {{.*}} iter_args(%{{[a-z0-9_]*}} = %{{[a-z0-9_]*}}) -> (vector<64xi8>)
-// CHECK-COUNT-9: kernel.dot4
-// CHECK-NOT: kernel.dot4
-// CHECK: scf.yield %{{[a-z0-9_]*}} : vector<64xi8>
-// CHECK: scf.for {{.*}} iter_args(%{{[a-z0-9_]*}} = %{{[a-z0-9_]*}}) -> (vector<64xi8>)
-// CHECK-COUNT-3: kernel.dot4
-// CHECK-NOT: kernel.dot4
-// CHECK: scf.yield %{{[a-z0-9_]*}} : vector<64xi8>
-// CHECK-NOT: kernel.dot4
-// CHECK: return
+// ARM: module @dotprod
+// ARM: func.func private @depthwise
+// ARM: scf.for {{.*}} iter_args(%{{[a-z0-9_]*}} = %{{[a-z0-9_]*}}) -> (vector<64xi8>)
+// ARM-COUNT-9: kernel.dot4
+// ARM-NOT: kernel.dot4
+// ARM: scf.yield %{{[a-z0-9_]*}} : vector<64xi8>
+// ARM: scf.for {{.*}} iter_args(%{{[a-z0-9_]*}} = %{{[a-z0-9_]*}}) -> (vector<64xi8>)
+// ARM-COUNT-3: kernel.dot4
+// ARM-NOT: kernel.dot4
+// ARM: scf.yield %{{[a-z0-9_]*}} : vector<64xi8>
+// ARM-NOT: kernel.dot4
+// ARM: return
 func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}) {
   %w = nn.constant dense<1> : tensor<16x1x3x3xi8> -> !w
   %0 = nn.conv %x, %w strides [2, 2] pads [1, 1, 0, 0] groups 16 : (!x, !w) -> !y

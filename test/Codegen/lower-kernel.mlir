@@ -18,10 +18,6 @@
 // AVXVNNI-COUNT-2: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.256"
 // AVX2-COUNT-4: llvm.call_intrinsic "llvm.x86.avx2.pmadd.wd"
 // SSE2-COUNT-8: llvm.call_intrinsic "llvm.x86.sse2.pmadd.wd"
-// SVE512-COUNT-2: llvm.call_intrinsic "llvm.aarch64.sve.sdot.nxv4i32"
-// SVE256-COUNT-8: llvm.call_intrinsic "llvm.aarch64.neon.sdot.v4i32.v16i8"
-// DOTPROD-COUNT-8: llvm.call_intrinsic "llvm.aarch64.neon.sdot.v4i32.v16i8"
-// NEON-COUNT-16: llvm.call_intrinsic "llvm.aarch64.neon.{{smull.v8i16|saddlp.v4i32.v8i16|addp.v4i32}}"
 // PLAIN-NOT: llvm.call_intrinsic
 // PLAIN-COUNT-4: arith.muli
 // PLAIN-NOT: llvm.call_intrinsic
@@ -45,8 +41,10 @@ func.func @four_products_that_fit_are_added(%sum: vector<16xi32>, %x: vector<64x
   return %0 : vector<16xi32>
 }
 
-// AArch64 multiplies signed bytes: nothing is flipped and taken off again. No other level gets these.
+// AArch64 multiplies signed bytes. No other level gets these.
 // CHECK-LABEL: func @four_products_of_signed_bytes_are_added
+// SVE512: llvm.call_intrinsic "llvm.aarch64.sve.sdot.nxv4i32"
+// SVE256-COUNT-4: llvm.call_intrinsic "llvm.aarch64.neon.sdot.v4i32.v16i8"
 // DOTPROD-NOT: arith.xori
 // DOTPROD-COUNT-4: llvm.call_intrinsic "llvm.aarch64.neon.sdot.v4i32.v16i8"
 // DOTPROD-NOT: llvm.call_intrinsic
@@ -65,7 +63,7 @@ func.func @four_products_of_signed_bytes_are_added(%sum: vector<16xi32>, %x: vec
 // CHECK-LABEL: func @eight_products_are_added
 // I8MM-SAME: target_features = #llvm.target_features<["+i8mm", "+dotprod", "+slow-paired-128"]>
 // DOTPROD-SAME: target_features = #llvm.target_features<["+dotprod"]>, tune_cpu = "neoverse-n1"
-// I8MM: llvm.call_intrinsic "llvm.aarch64.neon.usmmla.v4i32.v16i8"
+// I8MM: llvm.call_intrinsic "llvm.aarch64.neon.smmla.v4i32.v16i8"
 // CHECK: return
 func.func @eight_products_are_added(%sum: vector<4xi32>, %x: vector<16xi8>, %w: vector<16xi8>) -> vector<4xi32> {
   %0 = kernel.dot8 %sum, %x, %w : vector<4xi32>
@@ -76,7 +74,7 @@ func.func @eight_products_are_added(%sum: vector<4xi32>, %x: vector<16xi8>, %w: 
 // CHECK-LABEL: func @two_matrices_are_added
 // SVE256-SAME: target_features = #llvm.target_features<["+sve", "+i8mm", "+dotprod", "+slow-paired-128"]>, vscale_range = #llvm.vscale_range<minRange = 2 : i32, maxRange = 2 : i32>
 // SVE256: %[[SUM:.*]] = vector.scalable.insert %arg0, %{{.*}}[0] : vector<8xi32> into vector<[4]xi32>
-// SVE256: llvm.call_intrinsic "llvm.aarch64.sve.usmmla.nxv4i32"(%[[SUM]]
+// SVE256: llvm.call_intrinsic "llvm.aarch64.sve.smmla.nxv4i32"(%[[SUM]]
 // CHECK: return
 func.func @two_matrices_are_added(%sum: vector<8xi32>, %x: vector<32xi8>, %w: vector<32xi8>) -> vector<8xi32> {
   %0 = kernel.dot8 %sum, %x, %w : vector<8xi32>
@@ -136,6 +134,22 @@ func.func @two_products_of_words_are_added(%sum: vector<16xi32>, %x: vector<32xi
 // CHECK: return
 func.func @one_vector_is_packed(%x: vector<16xi32>) -> vector<16xi8> {
   %0 = kernel.pack %x : vector<16xi8>
+  return %0 : vector<16xi8>
+}
+
+// The same to signed bytes, which AArch64 stores.
+// CHECK-LABEL: func @one_vector_is_packed_with_signs
+// CHECK-NOT: kernel.pack
+// VNNI-NOT: llvm.call_intrinsic
+// SSE2-NOT: llvm.call_intrinsic
+// NEON-COUNT-2: llvm.call_intrinsic "llvm.aarch64.neon.sqxtn.v4i16"
+// NEON: llvm.call_intrinsic "llvm.aarch64.neon.sqxtn.v8i8"
+// PLAIN: %[[LOW:.*]] = arith.maxsi
+// PLAIN: arith.minsi %[[LOW]]
+// PLAIN: arith.trunci
+// CHECK: return
+func.func @one_vector_is_packed_with_signs(%x: vector<16xi32>) -> vector<16xi8> {
+  %0 = kernel.pack %x signed : vector<16xi8>
   return %0 : vector<16xi8>
 }
 

@@ -1,4 +1,5 @@
-// RUN: octet-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(octet-assign-layout),octet-emit-program{levels=avx512vnni,avx2,sse2,dotprod,neon,reference},builtin.module(octet-merge-kernels))' | FileCheck %s
+// RUN: octet-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(octet-assign-layout),octet-emit-program{levels=avx512vnni,avx2,sse2,reference},builtin.module(octet-merge-kernels))' | FileCheck %s
+// RUN: octet-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(octet-assign-layout),octet-emit-program{levels=dotprod,neon,reference},builtin.module(octet-merge-kernels))' | FileCheck %s --check-prefix=ARM
 
 !i = tensor<1x16x32x32x!quant.uniform<u8:f32, 0.5:128>>
 !x = tensor<1x16x16x16x!quant.uniform<u8:f32, 0.5:128>>
@@ -27,17 +28,18 @@
 // CHECK: func.func private @depthwise
 // CHECK: func.func private @dense
 // CHECK-NOT: func.func private @{{depthwise|dense}}
-// CHECK: module @dotprod
-// CHECK: func.func private @dense
-// CHECK: func.func private @depthwise
-// CHECK: func.func private @dense
-// CHECK: func.func private @dense
-// CHECK-NOT: func.func private @{{depthwise|dense}}
-// CHECK: module @neon
-// CHECK: func.func private @dense
-// CHECK: func.func private @depthwise
-// CHECK: func.func private @dense
-// CHECK-NOT: func.func private @{{depthwise|dense}}
+// ARM: module @dotprod
+// ARM: func.func private @dense
+// ARM: func.func private @depthwise
+// ARM: func.func private @dense
+// ARM: func.func private @dense
+// ARM-NOT: func.func private @{{depthwise|dense}}
+// ARM: module @neon
+// ARM: func.func private @dense
+// ARM: func.func private @depthwise
+// ARM: func.func private @dense
+// ARM-NOT: func.func private @{{depthwise|dense}}
+// ARM: module @reference
 // CHECK: module @reference
 // CHECK-NOT: kernel.mergeable
 func.func @main(%x: !i {nn.name = "x"}) -> (!z {nn.name = "y"}) {

@@ -12,13 +12,13 @@
 !w = tensor<16x16x3x3x!quant.uniform<i8:f32, 0.5>>
 !b = tensor<16x!quant.uniform<i32:f32, 0.25>>
 
+// CHECK-LABEL: {{^}}net_dotprod_depthwise
+// CHECK-COUNT-4: ldr d{{[0-9]+}}, [x{{[0-9]+}}], #48
 // CHECK-LABEL: {{^}}net_dotprod_dense
 // CHECK-NOT: ldp q
 // CHECK: ldur q{{[0-9]+}}, [x{{[0-9]+}}, #-248]
 // CHECK-NOT: ldp q
 // CHECK: sdot
-// CHECK-LABEL: {{^}}net_dotprod_depthwise
-// CHECK-COUNT-4: ldr d{{[0-9]+}}, [x{{[0-9]+}}], #48
 func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}) {
   %d = nn.constant dense<1> : tensor<16x1x3x3xi8> -> !d
   %w = nn.constant dense<1> : tensor<16x16x3x3xi8> -> !w

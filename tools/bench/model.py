@@ -45,8 +45,8 @@ class Level:
 DOT = r"^[su]dot\b"
 LEVELS = {
     "sve512": Level({r"^sdot z": 64}, "sdot z{0}.s, z30.b, z31.b", "+sve", ("a64fx",), "a64fx"),
-    "sve256": Level({r"^usmmla z": 64, DOT: 16}, "usmmla z{0}.s, z30.b, z31.b", "+sve,+dotprod,+i8mm", ("neoverse-v1",), "max,sve256=on"),
-    "i8mm": Level({r"^(us|s)mmla\b": 32, DOT: 16}, "usmmla v{0}.4s, v30.16b, v31.16b", "+dotprod,+i8mm", ("neoverse-n2", "neoverse-v1", "neoverse-v2")),
+    "sve256": Level({r"^smmla z": 64, DOT: 16}, "smmla z{0}.s, z30.b, z31.b", "+sve,+dotprod,+i8mm", ("neoverse-v1",), "max,sve256=on"),
+    "i8mm": Level({r"^smmla\b": 32, DOT: 16}, "smmla v{0}.4s, v30.16b, v31.16b", "+dotprod,+i8mm", ("neoverse-n2", "neoverse-v1", "neoverse-v2")),
     "dotprod": Level({DOT: 16}, "sdot v{0}.4s, v30.16b, v31.16b", "+dotprod"),
     "neon": Level({r"^[su](mull|mlal)2?\b": 8}, "smlal v{0}.8h, v30.8b, v31.8b"),
 }

@@ -77,7 +77,8 @@ def EmitProgramPass : Pass<"octet-emit-program", "::mlir::ModuleOp"> {
   let summary = "network to steps and kernel functions, one nested module per CPU level";
   let description = [{
     Every operator becomes one or more `kernel.step`s on addresses in one arena that is planned here with reuse; kernel
-    functions are shared by all steps of the same shape. Weights are packed into one blob that all levels share. Other
+    functions are shared by all steps of the same shape. For levels of AArch64, which multiply signed bytes, unsigned 8-bit values
+    inside the network become signed ones of the same real numbers. Weights are packed into one blob that all levels share. Other
     functions than `main` are the same network for smaller inputs (buckets): each has a `kernel.program` of its own, with the
     same kernels, weights and prepared memory. Errors: no
     function `main`; an unknown level, or one twice; an operator without code generation; more than 1792 MiB of
@@ -115,8 +116,8 @@ def LowerKernelPass : Pass<"octet-lower-kernel", "::mlir::ModuleOp"> {
 
     | op | x86-64 | AArch64 | everywhere else |
     |---|---|---|---|
-    | `kernel.dot4` | VPDPBUSD with VNNI, else PMADDWD on widened bytes (never PMADDUBSW, which saturates) | SDOT on bytes less 128, with the dot product extension or SVE of 512 bits | products |
-    | `kernel.dot8` | not made | USMMLA, of SVE where a vector is longer than sixteen bytes | not made |
+    | `kernel.dot4` | VPDPBUSD with VNNI, else PMADDWD on widened bytes (never PMADDUBSW, which saturates) | SDOT of signed bytes, with the dot product extension or SVE of 512 bits; not made of unsigned ones | products |
+    | `kernel.dot8` | not made | SMMLA, of SVE where a vector is longer than sixteen bytes | not made |
     | `kernel.dot2` | PMADDWD | not made | not made |
     | `kernel.pack` | saturating packs, VPMOVUSDB with AVX-512 | clamps | clamps |
     | `kernel.scale` | VSCALEFPS (vectors) with AVX-512, else two products | two products | two products |

@@ -304,7 +304,7 @@ void AttentionKernel::emitElements(KernelBuilder &b, ValueRange args, const Prod
   Value factor = b.loadSplat(signature.getValue(product.factor, args), b.index(0));
   Value za = loadZeroPoint(b, args, product.lhs), zb = loadZeroPoint(b, args, product.rhs);
   auto load = [&](Value memory, Value at, Value zeroPoint) {
-    return b.sub(arith::ExtUIOp::create(b, b.i32(), b.load(memory, at)), zeroPoint);
+    return b.sub(extendByte(b, b.load(memory, at), isSigned(right.type)), zeroPoint);
   };
   b.loop(b.index(0), b.index(product.packed.columns), 1, [&](Value column) {
     indices.back() = column;

@@ -13,6 +13,7 @@
 
 #include "DenseKernel.h"
 #include "DenseSums.h"
+#include "EpilogueBounds.h"
 #include "Packing.h"
 #include "SortedSteps.h"
 
@@ -89,14 +90,11 @@ bool DenseKernel::addArguments() {
       return false;
     addWeights();
     int64_t outputsPerGroup = outputs / (shape.groups * shape.filterGroups);
-    auto makeSums = [&](const TileProducts &by) {
-      return makeInitialSums(outputs, by.getInputParams(getTensorType(in)), *values, *bias,
-                             channels, shape.kernelRows * shape.kernelColumns, outputsPerGroup);
-    };
+    auto sums = makeInitialSums(outputs, paramsOf(in), *values, *bias, channels,
+                                shape.kernelRows * shape.kernelColumns, outputsPerGroup);
     shifted = ShiftedSums(fused, emitter.getLevel(), /*isRepeated=*/shape.pixels() > 1);
-    initial = shifted ? shifted.addSums(signature, makeSums(products),
-                                        makeSums(*emitter.getLevel().products), block)
-                      : signature.addParameters(makeSums(products), block);
+    initial =
+        shifted ? shifted.addSums(signature, sums, block) : signature.addParameters(sums, block);
   } else {
     auto sums = getBiasValues<float>(fused);
     if (failed(nn::getConstantValues<float>(filter)) || failed(sums))

@@ -16,6 +16,7 @@
 
 #include "DepthwiseQuads.h"
 #include "Epilogue.h"
+#include "EpilogueBounds.h"
 #include "Packing.h"
 
 using namespace mlir;
@@ -104,11 +105,11 @@ bool DepthwiseKernel::addArguments() {
   input = signature.add(emitter.getBuffer(in));
   weights = signature.add(getDepthwiseWeights(emitter, filter.getDefiningOp<nn::ConstantOp>(),
                                               shape, products.readsI16()));
-  QuantParams params = products.getInputParams(getTensorType(in));
+  QuantParams params = paramsOf(in);
   auto sums = makeInitialSums(shape.channels, params, *values, *bias, 1,
                               shape.kernelRows * shape.kernelColumns, 1);
   ShiftedSums shifted(fused, emitter.getLevel());
-  initial = shifted ? shifted.addSums(signature, sums, sums, shape.parameterBlock())
+  initial = shifted ? shifted.addSums(signature, sums, shape.parameterBlock())
                     : signature.addParameters(sums, shape.parameterBlock());
   epilogue.emplace(fused, signature, shape.parameterBlock(), shifted);
   if (shape.kind == BlockKind::rows8)

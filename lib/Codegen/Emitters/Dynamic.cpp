@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emitters.h"
+#include "EpilogueBounds.h"
 #include "octet/Numerics/ChooseQParams.h"
 
 using namespace mlir;
@@ -234,25 +235,28 @@ LogicalResult codegen::emitQuantizeDynamic(ProgramEmitter &emitter, QuantizeDyna
     return failure();
   auto params =
       numerics::getParams(cast<quant::QuantizedType>(op.getResult().getType().getElementType()));
-  emitOverRows(
-      emitter, op, kernel::Kernels::quantize,
-      [&](KernelBuilder &b, const TensorView &x, const TensorView &y, ValueRange at,
-          int64_t laneAxis, Value scale, Value zeroPoint) {
-        Value scaled = b.div(loadReal(b, x, at, laneAxis), scale);
-        storeRaw(b,
-                 roundAndClamp(b, scaled, b.constI(params.low), b.constI(params.high), zeroPoint),
-                 y, at);
-      });
+  emitOverRows(emitter, op, kernel::Kernels::quantize,
+               [&](KernelBuilder &b, const TensorView &x, const TensorView &y, ValueRange at,
+                   int64_t laneAxis, Value scale, Value zeroPoint) {
+                 Value scaled = b.div(loadReal(b, x, at, laneAxis), scale),
+                       shift = b.constI(params.zeroPoints[0]);
+                 storeRaw(b,
+                          roundAndClamp(b, scaled, b.constI(params.low), b.constI(params.high),
+                                        b.add(zeroPoint, shift)),
+                          y, at);
+               });
   return success();
 }
 
 LogicalResult codegen::emitDequantizeDynamic(ProgramEmitter &emitter, DequantizeDynamicOp op) {
   if (failed(expectSmall(op, op.getInput().getType())))
     return failure();
+  int32_t shift = paramsOf(op.getInput()).zeroPoints[0];
   emitOverRows(emitter, op, kernel::Kernels::dequantize,
                [&](KernelBuilder &b, const TensorView &x, const TensorView &y, ValueRange at,
                    int64_t laneAxis, Value scale, Value zeroPoint) {
-                 Value distance = b.sub(loadRaw(b, x, at, laneAxis), zeroPoint);
+                 Value distance =
+                     b.sub(loadRaw(b, x, at, laneAxis), b.add(zeroPoint, b.constI(shift)));
                  storeRaw(b, b.mul(b.toFloat(distance), scale), y, at);
                });
   return success();

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emitters.h"
+#include "../Products/Products.h"
 #include "../Rows.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -22,13 +23,14 @@ LogicalResult codegen::emitLinear(ProgramEmitter &emitter, nn::LinearOp op) {
 }
 
 /// Whether a product's input and result have the elements of a kernel.
-static bool hasElements(const FusedOp &fused, kernel::Elements elements) {
+static bool hasElements(const FusedOp &fused, kernel::Elements elements, const CpuLevel &level) {
   RankedTensorType in = getTensorType(fused.getInput()), out = getTensorType(fused.getResult());
   switch (elements) {
   case kernel::Elements::any:
     return true;
   case kernel::Elements::bytes:
-    return isUnsignedByte(in) && (isUnsignedByte(out) || !isQuantized(out));
+    return isByte(in) && isSigned(in) == level.products->takesSigned() &&
+           (isByte(out) || !isQuantized(out));
   case kernel::Elements::reals:
     return !isQuantized(in) && !isQuantized(out);
   }
@@ -43,7 +45,8 @@ LogicalResult codegen::emitProduct(ProgramEmitter &emitter, const FusedOp &fused
 #include "octet/Dialect/Kernel/Kernels.def"
   };
   for (auto [row, emit] : kernels)
-    if (emitter.has(*row) && hasElements(fused, row->elements) && emit(emitter, fused))
+    if (emitter.has(*row) && hasElements(fused, row->elements, emitter.getLevel()) &&
+        emit(emitter, fused))
       return success();
   return fused.op->emitOpError("has no kernel; see the rows of Kernels.def");
 }
@@ -51,7 +54,7 @@ LogicalResult codegen::emitProduct(ProgramEmitter &emitter, const FusedOp &fused
 /// Whether an op rounds numbers to bytes, which are dequantized at once.
 static bool isRounding(Operation *op) {
   auto quantize = dyn_cast<QuantizeOp>(op);
-  return quantize && isUnsignedByte(quantize.getType()) &&
+  return quantize && isByte(quantize.getType()) &&
          isa<quant::UniformQuantizedType>(quantize.getType().getElementType()) &&
          llvm::all_of(op->getUsers(), llvm::IsaPred<DequantizeOp>);
 }

@@ -51,6 +51,8 @@ Value Epilogue::finish(KernelBuilder &b, ValueRange args, Value scaled, Value po
                        int64_t laneAxis) const {
   TensorView view = signature.getTensor(result, args);
   auto loadZeroPoint = [&] {
+    if (byteBounds.hasLeastZeroPoints)
+      return b.constI(-128);
     if (zeroPoints >= 0)
       return loadPerChannel(b, args, zeroPoints, position, laneAxis);
     return bounds >= 0 ? b.constI(0) : b.loadSplat(view.zeroPoints, b.index(kZeroPoints));
@@ -84,13 +86,17 @@ QuantizeOperands Epilogue::loadQuantizeOperands(KernelBuilder &b, ValueRange arg
     by.scale = b.loadSplat(view.scales, b.index(0));
     if (multipliesByReciprocals)
       by.reciprocal = {b.loadSplat(view.scales, b.index(1)), b.loadSplat(view.scales, b.index(2))};
-    by.zeroPoint = b.loadSplat(view.zeroPoints, b.index(kZeroPoints));
+    by.zeroPoint = byteBounds.hasLeastZeroPoints
+                       ? b.constI(-128)
+                       : b.loadSplat(view.zeroPoints, b.index(kZeroPoints));
     return by;
   }
   by.scale = load(scales);
   if (multipliesByReciprocals)
     by.reciprocal = {load(reciprocals), load(reciprocals + 1)};
-  by.zeroPoint = zeroPoints >= 0 ? load(zeroPoints) : b.constI(0);
+  by.zeroPoint = byteBounds.hasLeastZeroPoints ? b.constI(-128)
+                 : zeroPoints >= 0             ? load(zeroPoints)
+                                               : b.constI(0);
   return by;
 }
 
@@ -189,7 +195,7 @@ Value Epilogue::emit(KernelBuilder &b, ValueRange args, Value acc, Value positio
 }
 
 Value Epilogue::pack(KernelBuilder &b, ValueRange args, ValueRange values, bool inLanes) const {
-  Value bytes = kernel::PackOp::create(b, values, inLanes);
+  Value bytes = kernel::PackOp::create(b, values, byteBounds.isSigned, inLanes);
   return packClamps ? byteBounds.clampBytes(b, bytes, getBounds(args)) : bytes;
 }
 

@@ -150,8 +150,7 @@ void Epilogue::addMultipliers() {
     QuantParams out = paramsOf(fused.getResult());
     multipliesByReciprocals = hasReciprocals(out);
     bool clampsItself = form == Form::general && multipliesByReciprocals;
-    packClamps = (isSmall || clampsItself) && isUnsignedByte(getTensorType(fused.getResult()));
-    byteBounds = ByteBounds(out);
+    packClamps = (isSmall || clampsItself) && isByte(getTensorType(fused.getResult()));
     // Behind a clamp, which needs numbers: their bound is one.
     bool isWordOnceClamped =
         form == Form::general ? clampsItself : bound < std::numeric_limits<float>::infinity();
@@ -161,6 +160,7 @@ void Epilogue::addMultipliers() {
 
 void Epilogue::addResultParameters() {
   QuantParams out = paramsOf(fused.getResult());
+  byteBounds = ByteBounds(out);
   if (out.axis < 0)
     return; // they are in the tensor's own parameter block
   bounds = signature.addWeights<int32_t>(
@@ -170,7 +170,8 @@ void Epilogue::addResultParameters() {
     scales = signature.addParameters(ArrayRef<float>(out.scales), block);
     reciprocals = signature.addReciprocals(out.scales, block);
   }
-  if (llvm::any_of(out.zeroPoints, [](int32_t z) { return z != 0; }))
+  if (!byteBounds.hasLeastZeroPoints &&
+      llvm::any_of(out.zeroPoints, [](int32_t z) { return z != 0; }))
     zeroPoints = signature.addParameters(ArrayRef<int32_t>(out.zeroPoints), block);
 }
 

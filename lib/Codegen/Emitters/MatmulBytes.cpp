@@ -126,8 +126,8 @@ void ElementKernel::emit() {
           auto load = [&](const TensorView &view, Value k, int64_t inner) {
             Value at = b.addIndex(b.linearIndex(indices, view.strides.steps, view.strides.offset),
                                   b.mulIndex(k, inner));
-            Value raw = arith::ExtUIOp::create(b, b.i32(), b.load(view.memory, at));
-            return b.sub(raw, loadZeroPoint(b, view));
+            return b.sub(extendByte(b, b.load(view.memory, at), isSigned(view.type)),
+                         loadZeroPoint(b, view));
           };
           Value acc = b.loop(b.index(0), b.index(depth), 1, ValueRange{b.constI(0)},
                              [&](Value k, ValueRange carried) {

@@ -24,7 +24,7 @@ static Value splatByte(KernelBuilder &b, Type type, int8_t value) {
       b, DenseElementsAttr::get(cast<ShapedType>(type), b.getI8IntegerAttr(value)));
 }
 
-/// Four rows of the columns side by side in each lane, each byte less 128; those that are not there
+/// Four rows of the columns side by side in each lane, as signed bytes; those that are not there
 /// are zero.
 Value MatmulPanels::packStep(KernelBuilder &b, Value from, ArrayRef<Value> rows, Value to, Value at,
                              Value sum) const {
@@ -37,10 +37,11 @@ Value MatmulPanels::packStep(KernelBuilder &b, Value from, ArrayRef<Value> rows,
   for (Value place : rows)
     quad.push_back(vector::LoadOp::create(b, row, from, ValueRange{place}));
   while (quad.size() < 4)
-    quad.push_back(splatByte(b, row, -128));
+    quad.push_back(splatByte(b, row, (int8_t)-offset()));
   Value bytes = concatVectors(b, b.getLoc(), quad);
   bytes = vector::ShuffleOp::create(b, bytes, bytes, order);
-  bytes = arith::XOrIOp::create(b, bytes, splatByte(b, bytes.getType(), -128));
+  if (offset() != 0) // flipping the top bit takes it off
+    bytes = arith::XOrIOp::create(b, bytes, splatByte(b, bytes.getType(), -128));
   SmallVector<Value> parts{bytes};
   if (products.readsI16()) {
     auto [even, odd] = b.widenBytes(bytes, /*isSigned=*/true);
@@ -89,7 +90,7 @@ Value MatmulPanels::sumRow(KernelBuilder &b, Value memory, Value base) const {
 
 Value MatmulPanels::getPartOfRow(KernelBuilder &b, Value memory, Value base, Value za,
                                  Value zb) const {
-  Value shift = b.sub(b.constI(128), zb), depthTimesZero = b.mul(za, b.constI(depth));
+  Value shift = b.sub(b.constI(offset()), zb), depthTimesZero = b.mul(za, b.constI(depth));
   return b.mul(shift, b.sub(sumRow(b, memory, base), depthTimesZero));
 }
 

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Sixteen columns of the right operand are packed as the weights of a dense layer lie, and rows of
-// the left operand are multiplied by them. With b' = b - 128, which is a signed byte, a sum over k
-// of (a - za) * (b - zb) is
-//   a . b'  -  za * (sum of b')  +  (128 - zb) * (sum of a - K * za):
+// the left operand are multiplied by them. With b' = b - offset, which is a signed byte (offset is
+// 128 for unsigned b, else 0), a sum over k of (a - za) * (b - zb) is
+//   a . b'  -  za * (sum of b')  +  (offset - zb) * (sum of a - K * za):
 // the second part is of a column, the third of a row.
 //
 //===----------------------------------------------------------------------===//
@@ -45,6 +45,7 @@ public:
                                           llvm::SmallVector<mlir::Value> sums) const;
 
 private:
+  int32_t offset() const { return products.takesSigned() ? 0 : 128; }
   mlir::Value packStep(KernelBuilder &b, mlir::Value from, llvm::ArrayRef<mlir::Value> rows,
                        mlir::Value to, mlir::Value at, mlir::Value sum) const;
   /// All lanes of all parts 1, but those from element `count` on.

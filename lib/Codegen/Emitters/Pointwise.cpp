@@ -223,7 +223,7 @@ void PointwiseKernel::emitVectors(KernelBuilder &b, int64_t axis, Value first, b
   b.lanes = 1;
   if (values.empty())
     return;
-  Value packed = kernel::PackOp::create(b, values);
+  Value packed = kernel::PackOp::create(b, values, isSigned(getResult().type));
   if (areSideBySide)
     return b.store(packed, getResult().memory, places[0]);
   for (auto [i, place] : llvm::enumerate(places))

@@ -29,8 +29,7 @@ struct Planes {
 
 static std::optional<Planes> getPlanes(RankedTensorType in, RankedTensorType out) {
   nn::LayoutAttr layout = getLayout(out);
-  if (!layout || getLayout(in) || in.getRank() != 4 || layout.getChannels() % 4 ||
-      !isUnsignedByte(out))
+  if (!layout || getLayout(in) || in.getRank() != 4 || layout.getChannels() % 4 || !isByte(out))
     return std::nullopt;
   Strides y = getStrides(out);
   int64_t height = in.getDimSize(2), width = in.getDimSize(3);

@@ -154,7 +154,7 @@ void RowsKernel::store(KernelBuilder &b, ValueRange args, MutableArrayRef<Row> r
   }
   if (!packs)
     return;
-  Value packed = kernel::PackOp::create(b, words);
+  Value packed = kernel::PackOp::create(b, words, isSigned(y.type));
   for (auto [i, row] : llvm::enumerate(rows))
     b.store(b.slice(packed, 16 * i, 16), y.memory,
             b.linearIndex(row.at, y.strides.steps, y.strides.offset));

@@ -29,7 +29,7 @@ ShiftedSums::ShiftedSums(const FusedOp &fused, const CpuLevel &level, bool isRep
     return;
   bool adds = hasFloatBias(fused); // to the products: their sign is not that of the sums
   QuantParams out;
-  if (isUnsignedByte(getTensorType(fused.getResult())) && fused.body.empty() && !fused.rounding)
+  if (isByte(getTensorType(fused.getResult())) && fused.body.empty() && !fused.rounding)
     out = numerics::getParams(
         cast<quant::QuantizedType>(getTensorType(fused.getResult()).getElementType()));
   for (auto [low, high] :
@@ -75,25 +75,17 @@ void ShiftedSums::addTo(MutableArrayRef<int32_t> initialSums) const {
     sum = (int32_t)(uint32_t)(sum + offset);
 }
 
-int ShiftedSums::addSums(Signature &signature, std::vector<int32_t> sums,
-                         std::vector<int32_t> signedSums, int64_t block) const {
+int ShiftedSums::addSums(Signature &signature, std::vector<int32_t> sums, int64_t block) const {
   addTo(sums);
   if (!block)
     return signature.addParameters(ArrayRef<int32_t>(sums), block);
   constexpr int32_t kUnit = ParameterArrays::kBeyondUnit,
                     kLower = KernelBuilder::kMiddleBits - kLeastBits;
   static_assert(kLower % kUnit == 0);
-  addTo(signedSums);
-  std::vector<int32_t> beyond;
-  for (auto [sum, signedSum] : llvm::zip(sums, signedSums)) {
-    beyond.push_back((int32_t)((uint32_t)sum - (uint32_t)signedSum) / kUnit);
-    signedSum = (int32_t)((uint32_t)signedSum - KernelBuilder::kMiddleBits);
-    if (!dropsNegative)
-      continue;
-    beyond.back() -= kLower / kUnit;
-    signedSum += kLower;
-  }
-  return signature.addShifted(signedSums, beyond, block);
+  for (int32_t &sum : sums)
+    sum = (int32_t)((uint32_t)sum - KernelBuilder::kMiddleBits + (dropsNegative ? kLower : 0));
+  std::vector<int32_t> beyond(sums.size(), dropsNegative ? -kLower / kUnit : 0);
+  return signature.addShifted(sums, beyond, block);
 }
 
 float ShiftedSums::getProductBound(ArrayRef<float> multipliers, ArrayRef<float> addends) const {

@@ -35,10 +35,8 @@ struct ShiftedSums {
   bool hasMiddles() const;
   /// What is taken off each channel's floats.
   llvm::ArrayRef<float> getMiddles() const { return middles; }
-  /// Adds an argument for initial sums, which are shifted. `signedSums` are those of signed input,
-  /// which the library holds for all levels.
-  int addSums(Signature &signature, std::vector<int32_t> sums, std::vector<int32_t> signedSums,
-              int64_t block) const;
+  /// Adds an argument for initial sums, which are shifted.
+  int addSums(Signature &signature, std::vector<int32_t> sums, int64_t block) const;
   /// The largest |fma(sum, multiplier[c], addend[c])|; no addends are zeros.
   float getProductBound(llvm::ArrayRef<float> multipliers, llvm::ArrayRef<float> addends) const;
 

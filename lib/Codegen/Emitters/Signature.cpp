@@ -37,9 +37,7 @@ bool codegen::fitsInWords(const QuantParams &params) {
 }
 
 /// A saturating pack clamps to the storage bounds.
-static bool hasFullRange(const QuantParams &params) {
-  return params.low == 0 && params.high == 255;
-}
+static bool hasFullRange(const QuantParams &params) { return params.high - params.low == 255; }
 
 int Signature::addTensor(Value value, Parameters parameters) {
   return addTensor(getTensorType(value), add(emitter.getBuffer(value)), parameters);
@@ -128,10 +126,6 @@ static Value loadParameterOf(KernelBuilder &b, const TensorView &view, Value blo
   return loadParameter(b, block, base, view.axis, indices, laneAxis);
 }
 
-static bool isSigned(const TensorView &view) {
-  return cast<quant::QuantizedType>(view.type.getElementType()).isSigned();
-}
-
 static Value extend(KernelBuilder &b, Value value, Type wider, bool isSigned) {
   if (isSigned)
     return arith::ExtSIOp::create(b, b.ofLanes(wider), value);
@@ -178,7 +172,11 @@ Value codegen::loadRaw(KernelBuilder &b, const TensorView &view, ValueRange indi
     return widen(b, raw, view.type.getElementType());
   if (getElementTypeOrSelf(raw.getType()).isInteger(32))
     return raw;
-  return extend(b, raw, b.getI32Type(), isSigned(view));
+  return extend(b, raw, b.getI32Type(), isSigned(view.type));
+}
+
+Value codegen::extendByte(KernelBuilder &b, Value byte, bool isSigned) {
+  return extend(b, byte, b.getI32Type(), isSigned);
 }
 
 Value codegen::truncate(KernelBuilder &b, Value value) {
@@ -215,9 +213,14 @@ Value codegen::roundAndClamp(KernelBuilder &b, Value scaled, Value low, Value hi
   return b.add(b.round(clamped), zeroPoint);
 }
 
-ByteBounds::ByteBounds(const QuantParams &params)
-    : isLowZero(params.low == 0), isHighFull(params.high == 255) {
-  addsLow = llvm::all_of(params.zeroPoints, [&](int32_t z) { return z == params.low; });
+ByteBounds::ByteBounds(const QuantParams &params) : isSigned(params.low < 0) {
+  auto areAll = [&](int64_t zeroPoint) {
+    return llvm::all_of(params.zeroPoints, [&](int32_t z) { return z == zeroPoint; });
+  };
+  isLowLeast = params.low == least();
+  isHighFull = params.high == least() + 255;
+  addsLow = !isSigned && areAll(params.low);
+  hasLeastZeroPoints = isSigned && areAll(least());
 }
 
 Value ByteBounds::clampBytes(KernelBuilder &b, Value bytes, Value bounds) const {
@@ -228,20 +231,25 @@ Value ByteBounds::clampBytes(KernelBuilder &b, Value bytes, Value bounds) const 
     Value byte = arith::TruncIOp::create(b, b.getI8Type(), word);
     return vector::BroadcastOp::create(b, bytes.getType(), byte);
   };
-  if (addsLow && !isLowZero) {
+  if (isSigned) {
+    if (!isLowLeast)
+      bytes = arith::MaxSIOp::create(b, bytes, spread(load(kLow)));
+    return isHighFull ? bytes : arith::MinSIOp::create(b, bytes, spread(load(kHigh))).getResult();
+  }
+  if (addsLow && !isLowLeast) {
     // Two instructions of any port instead of a saturating one, which fewer ports have.
     Value low = load(kLow), most = arith::SubIOp::create(b, load(kHigh), low);
     return b.add(arith::MinUIOp::create(b, bytes, spread(most)), spread(low));
   }
-  if (!isLowZero)
+  if (!isLowLeast)
     bytes = arith::MaxUIOp::create(b, bytes, spread(load(kLow)));
   return isHighFull ? bytes : arith::MinUIOp::create(b, bytes, spread(load(kHigh))).getResult();
 }
 
 Value ByteBounds::clampWords(KernelBuilder &b, Value words, Value bounds) const {
-  Value low = isLowZero ? b.constI(0) : b.loadSplat(bounds, b.index(kLow));
-  Value high = isHighFull ? b.constI(255) : b.loadSplat(bounds, b.index(kHigh));
-  if (addsLow && !isLowZero)
+  Value low = isLowLeast ? b.constI(least()) : b.loadSplat(bounds, b.index(kLow));
+  Value high = isHighFull ? b.constI(least() + 255) : b.loadSplat(bounds, b.index(kHigh));
+  if (addsLow && !isLowLeast)
     words = b.add(words, low);
   return arith::MinSIOp::create(b, arith::MaxSIOp::create(b, words, low), high);
 }
@@ -292,7 +300,9 @@ QuantizeOperands codegen::loadQuantizeOperands(KernelBuilder &b, const TensorVie
   by.scale = loadScale(0);
   if (hasReciprocals(params))
     by.reciprocal = {loadScale(1), loadScale(2)};
-  by.zeroPoint = loadParameterOf(b, view, view.zeroPoints, kZeroPoints, indices, laneAxis);
+  by.zeroPoint = ByteBounds(params).hasLeastZeroPoints
+                     ? b.constI(-128)
+                     : loadParameterOf(b, view, view.zeroPoints, kZeroPoints, indices, laneAxis);
   by.low = b.loadSplat(view.zeroPoints, b.index(kLow));
   by.high = b.loadSplat(view.zeroPoints, b.index(kHigh));
   return by;
@@ -306,7 +316,7 @@ Value codegen::quantize(KernelBuilder &b, Value value, const TensorView &view, V
 }
 
 bool codegen::storesPacked(KernelBuilder &b, const TensorView &view) {
-  return b.lanes == 16 && !b.level.isScalar() && view.isQuantized() && isUnsignedByte(view.type) &&
+  return b.lanes == 16 && !b.level.isScalar() && view.isQuantized() && isByte(view.type) &&
          hasFullRange(numerics::getParams(cast<quant::QuantizedType>(view.type.getElementType())));
 }
 
@@ -318,6 +328,6 @@ void codegen::storeReal(KernelBuilder &b, Value value, const TensorView &view, V
   value = quantize(b, value, view, indices, laneAxis, packs);
   if (!packs)
     return storeRaw(b, value, view, indices);
-  Value packed = kernel::PackOp::create(b, ValueRange{value});
+  Value packed = kernel::PackOp::create(b, ValueRange{value}, isSigned(view.type));
   b.store(packed, view.memory, b.linearIndex(indices, view.strides.steps, view.strides.offset));
 }

@@ -127,9 +127,9 @@ bool storesPacked(KernelBuilder &b, const TensorView &view);
 /// Stores a real value, [N.quantize] for quantized tensors.
 void storeReal(KernelBuilder &b, mlir::Value value, const TensorView &view,
                mlir::ValueRange indices, int64_t laneAxis);
-/// The storage bounds of unsigned bytes, applied behind a pack, where one instruction clamps four
-/// times as many values as in front of it. If the zero point is the lower bound, as behind a relu,
-/// it is added there, too.
+/// The storage bounds of bytes, applied behind a pack, where one instruction clamps four times as
+/// many values as in front of it. If the zero point is the lower bound, as behind a relu, it is
+/// added there to unsigned bytes, too.
 struct ByteBounds {
   ByteBounds() = default;
   explicit ByteBounds(const QuantParams &params);
@@ -142,8 +142,13 @@ struct ByteBounds {
   /// The same of i32 lanes that are stored without a pack.
   mlir::Value clampWords(KernelBuilder &b, mlir::Value words, mlir::Value bounds) const;
 
+  /// Of signed bytes, all zero points are -128, as behind a relu.
+  bool hasLeastZeroPoints = false;
+  bool isSigned = false;
+
 private:
-  bool isLowZero = false, isHighFull = false;
+  int32_t least() const { return isSigned ? -128 : 0; }
+  bool isLowLeast = false, isHighFull = false;
 };
 
 /// Parameters of [N.quantize], one per lane or all lanes alike.
@@ -186,6 +191,8 @@ mlir::Value roundAndClamp(KernelBuilder &b, mlir::Value scaled, mlir::Value low,
                           mlir::Value zeroPoint);
 /// 8-bit storage type of i32 lanes.
 mlir::Value truncate(KernelBuilder &b, mlir::Value value);
+/// Bytes as i32.
+mlir::Value extendByte(KernelBuilder &b, mlir::Value byte, bool isSigned);
 
 } // namespace octet::codegen
 

@@ -28,7 +28,7 @@ static SmallVector<unsigned> getWalk(RankedTensorType type) {
 /// A storage byte without its sign.
 static Value loadByte(KernelBuilder &b, const TensorView &view, ValueRange indices) {
   Value raw = loadRaw(b, view, indices, /*laneAxis=*/-1);
-  return isUnsignedByte(view.type) ? raw : arith::AndIOp::create(b, raw, b.constI(255)).getResult();
+  return isSigned(view.type) ? arith::AndIOp::create(b, raw, b.constI(255)).getResult() : raw;
 }
 
 /// Whether the table flips the sign bit: signed activations of a caller become unsigned ones, or

@@ -31,27 +31,16 @@ static Value callScalable(ImplicitLocOpBuilder &b, StringRef name, VectorType ty
 
 namespace {
 
-/// Bytes are multiplied with their signs. Of unsigned ones, u = s + 128 with s = u ^ 0x80, hence
-/// u . w = s . w + 128 * sum(w); the second term is a product of the weights with -128, which all
-/// products with the same weights share.
+/// Of signed bytes.
 struct LowerDot4 : OpRewritePattern<kernel::Dot4Op> {
   LowerDot4(MLIRContext *context, const CpuLevel &level)
       : OpRewritePattern(context, /*benefit=*/2), hasSdot(level.hasFeature("dotprod")),
         isOneRegister(level.scalableBits == 512) {}
   LogicalResult matchAndRewrite(kernel::Dot4Op op, PatternRewriter &rewriter) const override {
+    if (!op.getIsSigned())
+      return rewriter.notifyMatchFailure(op, "requires signed bytes");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    if (op.getIsSigned()) {
-      rewriter.replaceOp(op, dot(b, op.getAcc(), op.getA(), op.getB()));
-      return success();
-    }
-    auto bytes = VectorType::get({64}, b.getI8Type());
-    Value flip = arith::ConstantOp::create(
-        b, DenseElementsAttr::get(bytes, (Attribute)b.getI8IntegerAttr(-128)));
-    Value zero = arith::ConstantOp::create(b, b.getZeroAttr(op.getType()));
-    Value shifted = arith::XOrIOp::create(b, op.getA(), flip);
-    Value negatedTerm = dot(b, zero, flip, op.getB());
-    rewriter.replaceOpWithNewOp<arith::SubIOp>(op, dot(b, op.getAcc(), shifted, op.getB()),
-                                               negatedTerm);
+    rewriter.replaceOp(op, dot(b, op.getAcc(), op.getA(), op.getB()));
     return success();
   }
 
@@ -98,10 +87,10 @@ struct LowerDot8 : OpRewritePattern<kernel::Dot8Op> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto type = cast<VectorType>(op.getType());
     if (type.getNumElements() > 4)
-      rewriter.replaceOp(
-          op, callScalable(b, "llvm.aarch64.sve.usmmla.nxv4i32", type, op.getOperands()));
+      rewriter.replaceOp(op,
+                         callScalable(b, "llvm.aarch64.sve.smmla.nxv4i32", type, op.getOperands()));
     else
-      rewriter.replaceOp(op, callIntrinsic(b, op.getLoc(), "llvm.aarch64.neon.usmmla.v4i32.v16i8",
+      rewriter.replaceOp(op, callIntrinsic(b, op.getLoc(), "llvm.aarch64.neon.smmla.v4i32.v16i8",
                                            type, op.getOperands()));
     return success();
   }
@@ -159,7 +148,8 @@ struct LowerRoundFcvtns : OpRewritePattern<kernel::RoundOp> {
   }
 };
 
-/// Two saturating narrowings: to i16, then to u8. Of i16 that were widened, the second is enough.
+/// Two saturating narrowings: to i16, then to bytes. Of i16 that were widened, the second is
+/// enough.
 struct LowerPackNarrow : OpRewritePattern<kernel::PackOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(kernel::PackOp op, PatternRewriter &rewriter) const override {
@@ -170,20 +160,21 @@ struct LowerPackNarrow : OpRewritePattern<kernel::PackOp> {
       return callIntrinsic(b, b.getLoc(), name,
                            VectorType::get({8 / (type.isInteger(16) ? 2 : 1)}, type), from);
     };
+    StringRef toBytes =
+        op.getIsSigned() ? "llvm.aarch64.neon.sqxtn.v8i8" : "llvm.aarch64.neon.sqxtun.v8i8";
     SmallVector<Value> bytes;
     for (Value input : op.getInputs())
       for (int64_t half = 0; half < 16; half += 8) {
         SmallVector<Value> words;
         if (Value narrower = getWords(input)) {
-          bytes.push_back(narrow("llvm.aarch64.neon.sqxtun.v8i8", b.getI8Type(),
-                                 sliceVector(b, b.getLoc(), narrower, half, 8)));
+          bytes.push_back(
+              narrow(toBytes, b.getI8Type(), sliceVector(b, b.getLoc(), narrower, half, 8)));
           continue;
         }
         for (int64_t lane = half; lane < half + 8; lane += 4)
           words.push_back(narrow("llvm.aarch64.neon.sqxtn.v4i16", b.getI16Type(),
                                  sliceVector(b, b.getLoc(), input, lane, 4)));
-        bytes.push_back(narrow("llvm.aarch64.neon.sqxtun.v8i8", b.getI8Type(),
-                               concatVectors(b, b.getLoc(), words)));
+        bytes.push_back(narrow(toBytes, b.getI8Type(), concatVectors(b, b.getLoc(), words)));
       }
     rewriter.replaceOp(op, concatVectors(b, b.getLoc(), bytes));
     return success();

@@ -132,9 +132,10 @@ struct LowerPack : OpRewritePattern<kernel::PackOp> {
     KernelBuilder b(op.getLoc(), rewriter, *lookupCpuLevel("reference"));
     b.lanes = 16;
     SmallVector<Value> parts;
+    int32_t low = op.getIsSigned() ? -128 : 0;
     for (Value input : op.getInputs()) {
-      Value clamped =
-          arith::MinSIOp::create(b, arith::MaxSIOp::create(b, input, b.constI(0)), b.constI(255));
+      Value clamped = arith::MinSIOp::create(b, arith::MaxSIOp::create(b, input, b.constI(low)),
+                                             b.constI(low + 255));
       parts.push_back(arith::TruncIOp::create(b, b.ofLanes(b.getI8Type()), clamped));
     }
     Value packed = concatVectors(b, op.getLoc(), parts);

@@ -193,8 +193,8 @@ struct LowerPack : RegisterPattern<kernel::PackOp> {
   using RegisterPattern::RegisterPattern;
   LogicalResult matchAndRewrite(kernel::PackOp op, PatternRewriter &rewriter) const override {
     int64_t lanes = with.lanes(), count = op.getInputs().size() * 16 / (4 * lanes);
-    if (count == 0)
-      return rewriter.notifyMatchFailure(op, "requires four registers");
+    if (count == 0 || op.getIsSigned())
+      return rewriter.notifyMatchFailure(op, "requires four registers of unsigned bytes");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto words = VectorType::get({2 * lanes}, b.getI16Type()),
          bytes = VectorType::get({4 * lanes}, b.getI8Type());
@@ -230,8 +230,8 @@ struct LowerPack : RegisterPattern<kernel::PackOp> {
 struct LowerPackOne512 : OpRewritePattern<kernel::PackOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(kernel::PackOp op, PatternRewriter &rewriter) const override {
-    if (op.getInputs().size() != 1)
-      return rewriter.notifyMatchFailure(op, "requires one vector");
+    if (op.getInputs().size() != 1 || op.getIsSigned())
+      return rewriter.notifyMatchFailure(op, "requires one vector of unsigned bytes");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto bytes = VectorType::get({16}, b.getI8Type());
     Value zero = arith::ConstantOp::create(b, b.getZeroAttr(op.getInputs()[0].getType()));

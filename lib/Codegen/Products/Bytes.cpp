@@ -11,13 +11,6 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
-QuantParams TileProducts::getInputParams(RankedTensorType input) const {
-  QuantParams params = numerics::getParams(cast<quant::QuantizedType>(input.getElementType()));
-  for (int32_t &zeroPoint : params.zeroPoints)
-    zeroPoint += inputShift();
-  return params;
-}
-
 Value TileProducts::broadcast(KernelBuilder &b, Value memory, Value at) const {
   return kernel::Broadcast4Op::create(b, VectorType::get({64}, b.getI8Type()), memory, at);
 }
@@ -54,16 +47,26 @@ namespace {
 /// For levels with an instruction that multiplies bytes and adds four products
 /// (or without any).
 struct ByteProducts : TileProducts {
+  explicit ByteProducts(bool isSigned = false) : isSigned(isSigned) {}
   int64_t inputs() const override { return 4; }
   int64_t partSize() const override { return 64; }
   bool takesHalfPanels() const override { return true; }
   Value multiplyAdd(KernelBuilder &b, Value sum, Value input, Value weights) const override {
-    return kernel::Dot4Op::create(b, sum.getType(), sum, input, weights, /*is_signed=*/false);
+    return kernel::Dot4Op::create(b, sum.getType(), sum, input, weights, isSigned);
   }
+  bool takesSigned() const override { return isSigned; }
+
+private:
+  bool isSigned;
 };
 } // namespace
 
 const TileProducts *codegen::getByteProducts() {
   static const ByteProducts products;
   return &products;
+}
+
+const TileProducts &codegen::getSignedProducts() {
+  static const ByteProducts products(/*isSigned=*/true);
+  return products;
 }

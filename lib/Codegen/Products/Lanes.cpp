@@ -11,18 +11,10 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
-SmallVector<Value> LaneProducts::split(KernelBuilder &b, Value input) const {
-  auto type = cast<VectorType>(input.getType());
-  Value flip = arith::ConstantOp::create(
-      b, DenseElementsAttr::get(type, (Attribute)b.getI8IntegerAttr(-128)));
-  return {arith::XOrIOp::create(b, input, flip)};
-}
-
 SmallVector<SmallVector<Value>> LaneProducts::broadcastSteps(KernelBuilder &b, Value memory,
                                                              Value at, int64_t steps) const {
   auto type = VectorType::get({4 * steps}, b.getI8Type());
   Value bytes = vector::LoadOp::create(b, type, memory, ValueRange{at});
-  bytes = split(b, bytes)[0];
   SmallVector<SmallVector<Value>> inputs;
   for (int64_t step = 0; step < steps; ++step) {
     SmallVector<int64_t> order;

@@ -12,21 +12,19 @@
 
 namespace octet::codegen {
 
-/// For levels that multiply signed bytes, four of them by the same four of any lane. Input is
-/// unsigned in memory: with the top bit flipped it is less by 128 and signed.
+/// For levels that multiply signed bytes, four of them by the same four of any lane.
 struct LaneProducts : TileProducts {
   int64_t inputs() const override { return 4; }
   int64_t partSize() const override { return 64; }
-  int64_t inputShift() const override { return -128; }
+  bool takesSigned() const override { return true; }
   const TileProducts &forDense(const DenseWork &work) const override;
-  const TileProducts &forValues() const override { return *getByteProducts(); }
+  const TileProducts &forValues() const override { return getSignedProducts(); }
   bool keepsInput(int64_t /*inputVectors*/) const override { return true; }
   int64_t stepsPerLoad() const override { return 4; }
-  /// 32 registers: 4 * 5 sums, 5 of input, 4 of weights and what flips.
+  /// 32 registers: 4 * 5 sums, 5 of input and 4 of weights.
   /// Weights of the next panel lie too far from those of the first for loads of pairs.
   TileCosts getTileCosts() const override { return {/*mostVectors=*/5, /*nextPanel=*/1.2}; }
 
-  llvm::SmallVector<mlir::Value> split(KernelBuilder &b, mlir::Value input) const override;
   llvm::SmallVector<llvm::SmallVector<mlir::Value>> broadcastSteps(KernelBuilder &b,
                                                                    mlir::Value memory,
                                                                    mlir::Value at,

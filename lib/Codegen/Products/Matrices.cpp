@@ -13,7 +13,7 @@ using namespace octet::codegen;
 
 namespace {
 /// For levels that multiply eight bytes of two pixels by those of two outputs, in each sixteen
-/// bytes of a register. Input stays unsigned. The sums of two pixels are some values, whose fours
+/// bytes of a register. The sums of two pixels are some values, whose fours
 /// are two outputs of the first and the second pixel.
 struct MatrixTiles : TileProducts {
   explicit MatrixTiles(int64_t fours) : fours(fours) {}
@@ -35,6 +35,7 @@ struct MatrixTiles : TileProducts {
   }
   bool keepsInput(int64_t /*inputVectors*/) const override { return true; }
   bool readsJoinedSteps() const override { return true; }
+  bool takesSigned() const override { return true; }
 
   Value load(KernelBuilder &b, Value memory, Value at) const override {
     return vector::LoadOp::create(b, VectorType::get({partSize()}, b.getI8Type()), memory,

@@ -49,12 +49,10 @@ public:
   /// How a dense layer multiplies: like this, or in a way that takes less memory, holds larger sums
   /// or is faster.
   virtual const TileProducts &forDense(const DenseWork & /*work*/) const { return *this; }
-  /// How products of two values multiply, whose sums do not begin with what a shift takes off.
+  /// How products of two values multiply.
   virtual const TileProducts &forValues() const { return *this; }
-  /// Added to every element of the input before it is multiplied.
-  virtual int64_t inputShift() const { return 0; }
-  /// The parameters of an input of this type behind the shift.
-  QuantParams getInputParams(mlir::RankedTensorType input) const;
+  /// Whether bytes of the input are signed.
+  virtual bool takesSigned() const { return false; }
   /// Whether vectors may hold two pixels of eight outputs, and tiles such vectors beside others.
   virtual bool takesHalfPanels() const { return false; }
   /// Whether a tile's input stays in registers while the weights come and go, or the other way
@@ -133,6 +131,9 @@ public:
     return multiplyAdd(b, sum, inputs[0], weights[0]);
   }
 };
+
+/// Four signed bytes a lane.
+const TileProducts &getSignedProducts();
 
 /// One fused multiply-add in each lane.
 const TileProducts &getFloatProducts();

@@ -55,9 +55,10 @@ LogicalResult ProgramOp::verify() {
   return success();
 }
 
-void PackOp::build(OpBuilder &builder, OperationState &state, ValueRange inputs, bool inLanes) {
+void PackOp::build(OpBuilder &builder, OperationState &state, ValueRange inputs, bool isSigned,
+                   bool inLanes) {
   build(builder, state, VectorType::get({16 * (int64_t)inputs.size()}, builder.getI8Type()), inputs,
-        inLanes);
+        inLanes, isSigned);
 }
 
 LogicalResult PackOp::verify() {

@@ -140,8 +140,8 @@ def Kernel_Dot8Op : Kernel_Op<"dot8", [Pure, AllTypesMatch<["acc", "result"]>,
     TypesMatchWith<"eight bytes of two columns for four lanes", "acc", "b", "getBytesOfLanes($_self)">]> {
   let summary = "products of two rows of eight bytes with two columns";
   let description = [{
-    Lane 2 i + j of each four: `acc[2 i + j] + sum over k < 8 of u8(a[8 i + k]) * s8(b[8 j + k])` of the same sixteen bytes, wrapping in
-    32 bits; as many fours as fill a register. Only levels that multiply matrices get these. Source: [N.accumulate]; USMMLA of AArch64.
+    Lane 2 i + j of each four: `acc[2 i + j] + sum over k < 8 of a[8 i + k] * b[8 j + k]` of the same sixteen bytes, signed, wrapping in
+    32 bits; as many fours as fill a register. Only levels that multiply matrices get these. Source: [N.accumulate]; SMMLA of AArch64.
   }];
   let arguments = (ins VectorOfLengthAndType<[4, 8, 16], [I32]>:$acc, VectorOfLengthAndType<[16, 32, 64], [I8]>:$a, VectorOfLengthAndType<[16, 32, 64], [I8]>:$b);
   let results = (outs VectorOfLengthAndType<[4, 8, 16], [I32]>:$result);
@@ -218,17 +218,17 @@ def Kernel_ScaleOp : Kernel_Op<"scale", [Pure]> {
 }
 
 def Kernel_PackOp : Kernel_Op<"pack", [Pure]> {
-  let summary = "32-bit lanes to unsigned bytes, saturating";
+  let summary = "32-bit lanes to bytes, saturating";
   let description = [{
-    One or four vectors of sixteen lanes to 16 or 64 bytes in the same order: `clamp(x, 0, 255)` for any x. With
-    `in_lanes`, byte `16 l + 4 v + k` is lane `4 l + k` of vector v: the order that packing inside 16-byte lanes gives.
+    One or four vectors of sixteen lanes to 16 or 64 bytes in the same order: `clamp(x, 0, 255)` for any x, or with `signed`
+    `clamp(x, -128, 127)`. With `in_lanes`, byte `16 l + 4 v + k` is lane `4 l + k` of vector v: the order that packing inside 16-byte lanes gives.
     Errors: another number of vectors; `in_lanes` with one; a result of another size. Source: PACKSSDW and PACKUSWB.
   }];
-  let arguments = (ins Variadic<Kernel_I32x16>:$inputs, UnitAttr:$in_lanes);
+  let arguments = (ins Variadic<Kernel_I32x16>:$inputs, UnitAttr:$in_lanes, UnitAttr:$is_signed);
   let results = (outs AnyVectorOfNonZeroRank:$result);
-  let assemblyFormat = "$inputs (`in_lanes` $in_lanes^)? attr-dict `:` type($result)";
+  let assemblyFormat = "$inputs (`in_lanes` $in_lanes^)? (`signed` $is_signed^)? attr-dict `:` type($result)";
   let hasVerifier = 1;
-  let builders = [OpBuilder<(ins "::mlir::ValueRange":$inputs, CArg<"bool", "false">:$inLanes)>];
+  let builders = [OpBuilder<(ins "::mlir::ValueRange":$inputs, "bool":$isSigned, CArg<"bool", "false">:$inLanes)>];
 }
 
 #endif // OCTET_DIALECT_KERNEL_KERNELOPS_TD

@@ -1,0 +1,137 @@
+//===- SignBytes.cpp - unsigned activations as signed ones ----------------===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Of CPUs that multiply signed bytes: the unsigned byte q with zero point z stands for the same
+// real number as the signed byte q - 128 with zero point z - 128. [N.signed]
+//
+//===----------------------------------------------------------------------===//
+
+#include "SignBytes.h"
+#include "Buffers.h"
+#include "octet/Dialect/NN/Constants.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::codegen;
+using quant::QuantizedType;
+
+static constexpr int64_t kOffset = 128;
+static constexpr uint8_t kSignBit = 0x80;
+
+static bool isUnsignedByte(Type type) {
+  auto quantized = dyn_cast<QuantizedType>(getElementTypeOrSelf(type));
+  return quantized && !quantized.isSigned() && quantized.getStorageTypeIntegralWidth() == 8;
+}
+
+/// The signed type whose storage value q - 128 stands for the same real number as q of `type`.
+static QuantizedType getSignedType(QuantizedType type) {
+  unsigned flags = type.getFlags() | unsigned(quant::QuantizationFlags::Signed);
+  int64_t low = type.getStorageTypeMin() - kOffset, high = type.getStorageTypeMax() - kOffset;
+  if (auto uniform = dyn_cast<quant::UniformQuantizedType>(type))
+    return quant::UniformQuantizedType::get(flags, type.getStorageType(), type.getExpressedType(),
+                                            uniform.getScale(), uniform.getZeroPoint() - kOffset,
+                                            low, high);
+  auto perAxis = cast<quant::UniformQuantizedPerAxisType>(type);
+  auto zeroPoints = llvm::map_to_vector(perAxis.getZeroPoints(),
+                                        [](int64_t zeroPoint) { return zeroPoint - kOffset; });
+  return quant::UniformQuantizedPerAxisType::get(
+      flags, type.getStorageType(), type.getExpressedType(), perAxis.getScales(), zeroPoints,
+      perAxis.getQuantizedDimension(), low, high);
+}
+
+static void setSigned(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (type && isUnsignedByte(type))
+    value.setType(type.clone(getSignedType(cast<QuantizedType>(type.getElementType()))));
+}
+
+/// What changes nothing, until one of its sides becomes signed.
+static nn::TableOp createCopy(OpBuilder &builder, Value value) {
+  SmallVector<int8_t> table;
+  for (int64_t q = 0; q < 256; ++q)
+    table.push_back(static_cast<int8_t>(q));
+  return nn::TableOp::create(builder, value.getLoc(), value.getType(), value, table);
+}
+
+/// Callers give and get bytes as the network says. Returns the values that stay unsigned.
+static llvm::DenseSet<Value> separateCallers(func::FuncOp network) {
+  llvm::DenseSet<Value> outside;
+  Block &body = network.getBody().front();
+  auto builder = OpBuilder::atBlockBegin(&body);
+  for (BlockArgument input : body.getArguments())
+    if (isUnsignedByte(input.getType())) {
+      outside.insert(input);
+      nn::TableOp copy = createCopy(builder, input);
+      input.replaceAllUsesExcept(copy.getResult(), copy);
+    }
+  builder.setInsertionPoint(body.getTerminator());
+  for (OpOperand &output : body.getTerminator()->getOpOperands())
+    if (isUnsignedByte(output.get().getType())) {
+      output.set(createCopy(builder, output.get()).getResult());
+      outside.insert(output.get());
+    }
+  return outside;
+}
+
+static void flipConstant(nn::ConstantOp constant) {
+  std::vector<char> bytes = nn::getConstantBytes(constant);
+  for (char &byte : bytes)
+    byte ^= kSignBit;
+  setSigned(constant.getResult());
+  OpBuilder builder(constant);
+  auto name = (nn::getConstantName(constant) + ".i8").str();
+  auto flipped = nn::createConstant(builder, constant.getLoc(), name, constant.getType(), bytes);
+  constant.replaceAllUsesWith(flipped.getResult());
+  constant.erase();
+}
+
+/// A table whose sides become signed, or not; one that then changes nothing goes.
+static void flipTable(nn::TableOp op, bool flipsInput, bool flipsResult) {
+  SmallVector<int8_t> table(op.getTable());
+  for (int64_t q = 0; q < 256; ++q)
+    table[q ^ (flipsInput ? kSignBit : 0)] = op.getTable()[q] ^ (flipsResult ? kSignBit : 0);
+  op.setTable(table);
+  bool isCopy = llvm::all_of(llvm::enumerate(table),
+                             [](auto entry) { return uint8_t(entry.value()) == entry.index(); });
+  if (!isCopy || op.getInput().getType() != op.getType())
+    return;
+  op.replaceAllUsesWith(op.getInput());
+  op.erase();
+}
+
+void codegen::signBytes(func::FuncOp network) {
+  llvm::DenseSet<Value> outside = separateCallers(network);
+  struct Table {
+    nn::TableOp op;
+    bool flipsInput, flipsResult;
+  };
+  SmallVector<Table> tables;
+  SmallVector<nn::ConstantOp> constants;
+  auto becomesSigned = [&](Value value) {
+    return isUnsignedByte(value.getType()) && !outside.contains(value);
+  };
+  network.walk([&](Operation *op) {
+    if (auto table = dyn_cast<nn::TableOp>(op))
+      tables.push_back({table, becomesSigned(table.getInput()), becomesSigned(table.getResult())});
+    else if (auto constant = dyn_cast<nn::ConstantOp>(op);
+             constant && becomesSigned(constant.getResult()))
+      constants.push_back(constant);
+  });
+  llvm::for_each(constants, flipConstant);
+  network.walk([&](Operation *op) {
+    for (Value result : op->getResults())
+      if (!outside.contains(result))
+        setSigned(result);
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (Value argument : block.getArguments())
+          if (!outside.contains(argument))
+            setSigned(argument);
+  });
+  for (const Table &table : tables)
+    flipTable(table.op, table.flipsInput, table.flipsResult);
+}
