@@ -36,9 +36,19 @@ struct EmitArithmetic {
   Value max(Value x, Value y) { return b.maxF(x, y); }
   Value min(Value x, Value y) { return b.minF(x, y); }
   Value selectLess(Value x, Value y, Value yes, Value no) { return b.selectLess(x, y, yes, no); }
-  Value round(Value x) { return b.round(x); }
-  Value toReal(Value n) { return b.toFloat(n); }
+  /// Exponents: small integers. By an addition they come with the bits of the middle, 1.5 * 2^23,
+  /// that shifting into an exponent drops.
+  Value round(Value x) {
+    return convertsByAdding() ? b.bitcast(b.add(x, b.constF(b.kMiddle)), b.getI32Type())
+                              : b.round(x);
+  }
+  Value toReal(Value n) {
+    return convertsByAdding() ? b.sub(b.bitcast(n, b.getF32Type()), b.constF(b.kMiddle))
+                              : b.toFloat(n);
+  }
   Value scale(Value x, Value n, bool isNormal) {
+    if (convertsByAdding() && !isNormal)
+      n = b.sub(n, b.constI(b.kMiddleBits));
     return kernel::ScaleOp::create(b, b.f32(), x, n, isNormal);
   }
   Value keepNaN(Value x, Value y) {
@@ -53,6 +63,9 @@ struct EmitArithmetic {
   template <typename Function> Value near(Value, float, Function function) { return function(); }
 
   KernelBuilder &b;
+
+private:
+  bool convertsByAdding() const { return b.level.convertsByAdding && b.lanes > 1; }
 };
 
 /// The same for the laws of integers: f32, i64 and i1.
