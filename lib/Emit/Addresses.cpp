@@ -16,7 +16,6 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/Dominators.h"
-#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Operator.h"
@@ -27,8 +26,7 @@
 using namespace llvm;
 using namespace octet;
 
-/// The same value, of which LLVM does not know where it comes from.
-static Value *hideOrigin(IRBuilder<> &b, Value *value) {
+Value *octet::hideOrigin(IRBuilder<> &b, Value *value) {
   auto *type = FunctionType::get(value->getType(), {value->getType()}, /*isVarArg=*/false);
   return b.CreateCall(InlineAsm::get(type, "", "=r,0", /*hasSideEffects=*/false), {value});
 }

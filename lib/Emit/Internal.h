@@ -10,6 +10,7 @@
 
 #include "octet/Emit/Emit.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Target/TargetMachine.h"
 #include <map>
@@ -85,6 +86,12 @@ llvm::Expected<OwnedModule> buildRuntimeModule(const ProgramInfo &program,
 
 /// Addresses of the kinds that the core which a function is scheduled for prefers.
 void chooseAddresses(llvm::Function &function);
+
+/// The same value, of which LLVM does not know where it comes from.
+llvm::Value *hideOrigin(llvm::IRBuilder<> &b, llvm::Value *value);
+
+/// In loops, loads constants that an instruction overwrites each time, where LLVM would copy them.
+void reloadAddends(llvm::Function &function);
 
 /// Runs LLVM's optimizations.
 void optimize(llvm::Module &module, llvm::TargetMachine &machine);

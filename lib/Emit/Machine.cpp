@@ -96,8 +96,10 @@ void octet::optimize(Module &module, TargetMachine &machine) {
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, callGraph, modules);
   builder.buildPerModuleDefaultPipeline(OptimizationLevel::O3).run(module, modules);
-  for (Function &function : module)
+  for (Function &function : module) {
     chooseAddresses(function);
+    reloadAddends(function);
+  }
 }
 
 Expected<Bytes> octet::generateCode(Module &module, TargetMachine &machine, CodeGenFileType type) {
