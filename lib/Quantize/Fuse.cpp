@@ -106,15 +106,15 @@ static void wrap(const Backend &backend, PatternOp pattern, const Match &match) 
 
 /// What a recurrence adds to the product of its state stays as exact as the state: the product of
 /// the inputs of all steps.
-static DenseSet<Operation *> findGates(const Backend &backend, Block &block) {
+static DenseSet<Operation *> findGateSums(const Backend &backend, Block &block) {
   std::vector<Unit> units;
   for (Operation &op : block)
     if (auto unit = backend.matchUnit(&op); unit && unit->getOperand<WeightOp>())
       units.push_back(std::move(*unit));
-  SmallVector<const Unit *> products;
+  SmallVector<const Unit *> layers;
   for (const Unit &unit : units)
-    products.push_back(&unit);
-  return findRecurrentOps(products, findRecurrentUnits(products));
+    layers.push_back(&unit);
+  return findGateSums(block, layers);
 }
 
 /// What the backend keeps float by structure.
@@ -123,7 +123,7 @@ static DenseSet<Operation *> findFloats(const Backend &backend, Block &block) {
   if (!backend.getNormsReason().empty())
     floats = findNormOps(block);
   if (!backend.getStatesReason().empty())
-    floats.insert_range(findGates(backend, block));
+    floats.insert_range(findGateSums(backend, block));
   return floats;
 }
 

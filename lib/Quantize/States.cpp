@@ -160,3 +160,46 @@ DenseSet<Operation *> octet::findRecurrentOps(ArrayRef<const Unit *> units,
       llvm::append_range(behind, op->getUsers());
   return found;
 }
+
+/// Of `ops`, those that read the result of one of `steps`, directly or not, beside a value that is
+/// no such result; none if only the first step has such a reader, as of a residual.
+static SmallVector<Operation *> findMeetings(Block &block, const DenseSet<Operation *> &steps,
+                                             const DenseSet<Operation *> &ops) {
+  DenseSet<Operation *> behind, behindSecond;
+  auto isBehind = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    return behind.contains(op) || steps.contains(op);
+  };
+  SmallVector<Operation *> found;
+  bool any = false;
+  for (Operation &op : block) {
+    if (llvm::none_of(op.getOperands(), isBehind))
+      continue;
+    behind.insert(&op);
+    bool isSecond = steps.contains(&op) || llvm::any_of(op.getOperands(), [&](Value value) {
+                      return behindSecond.contains(value.getDefiningOp());
+                    });
+    if (isSecond)
+      behindSecond.insert(&op);
+    if (ops.contains(&op) && llvm::any_of(op.getOperands(), [&](Value value) {
+          Operation *source = value.getDefiningOp();
+          return !isBehind(value) && !(source && source->hasTrait<OpTrait::ConstantLike>());
+        })) {
+      found.push_back(&op);
+      any |= isSecond;
+    }
+  }
+  return any ? found : SmallVector<Operation *>();
+}
+
+DenseSet<Operation *> octet::findGateSums(Block &block, ArrayRef<const Unit *> units) {
+  DenseSet<Operation *> recurrent = findRecurrentUnits(units), found;
+  DenseSet<Operation *> ops = findRecurrentOps(units, recurrent);
+  llvm::MapVector<Value, DenseSet<Operation *>> byWeights;
+  for (const Unit *unit : units)
+    if (recurrent.contains(unit->op))
+      byWeights[unit->getOperand<WeightOp>()->get()].insert(unit->op);
+  for (auto &[weights, steps] : byWeights)
+    found.insert_range(findMeetings(block, steps, ops));
+  return found;
+}

@@ -23,7 +23,6 @@
 // FUSE: octet.group @cpu::@linear_add
 func.func @main(%x: tensor<2x4xf32> {nn.name = "x"}) -> tensor<2x4xf32> {
   %w = nn.constant dense<0.5> : tensor<4x4xf32>
-  %u = nn.constant dense<0.25> : tensor<4x4xf32>
   %g = nn.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
   %eps = nn.constant dense<1.0e-5> : tensor<f32>
   %a = nn.linear %x, %w {octet.origin = #octet.origin<"first">} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
@@ -37,7 +36,7 @@ func.func @main(%x: tensor<2x4xf32> {nn.name = "x"}) -> tensor<2x4xf32> {
   %k = nn.div %g, %r {octet.origin = #octet.origin<"factor">} : (tensor<4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
   %h = nn.mul %s, %k {octet.origin = #octet.origin<"gamma">} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
   %b = nn.sub %h, %k {octet.origin = #octet.origin<"beta">} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
-  %l = nn.linear %b, %u {octet.origin = #octet.origin<"second">} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  %l = nn.linear %b, %w {octet.origin = #octet.origin<"second">} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
   %t = nn.add %l, %b {octet.origin = #octet.origin<"behind">} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
   %y = nn.linear %t, %w {octet.origin = #octet.origin<"third">} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
   return %y : tensor<2x4xf32>

@@ -33,6 +33,11 @@ llvm::DenseSet<mlir::Operation *>
 findRecurrentOps(llvm::ArrayRef<const Unit *> units,
                  const llvm::DenseSet<mlir::Operation *> &recurrent);
 
+/// The operators of these that add what comes from outside to what a recurrence has computed, such
+/// as the product of a step's input. A residual, which its own steps compute, is none.
+llvm::DenseSet<mlir::Operation *> findGateSums(mlir::Block &block,
+                                               llvm::ArrayRef<const Unit *> units);
+
 } // namespace octet
 
 #endif // OCTET_QUANTIZE_STATES_H
