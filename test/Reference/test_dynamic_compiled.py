@@ -167,7 +167,7 @@ def make_convolution(folder, shape, outputs, kernel, strides, pads, dilations, g
 PRODUCTS = [*((make_linear, case) for case in CASES), *((make_convolution, case) for case in CONVOLUTIONS)]
 
 
-@pytest.mark.parametrize("make, case", PRODUCTS, ids=str)
+@pytest.mark.parametrize("make, case", PRODUCTS, ids=lambda value: getattr(value, "__name__", str(value)))
 def test_product(tool, driver, tmp_path, make, case):  # noqa: F811
     options, given, wanted = make(tmp_path, *case)
     library = tmp_path / "model.so"
@@ -220,7 +220,7 @@ def test_linear_layer_of_onnx(tool, driver, tmp_path, shape, outputs):  # noqa: 
         assert np.array_equal(run_library(driver, library, level, 2, tmp_path, given), wanted), level
 
 
-@pytest.mark.parametrize("make, case", PRODUCTS, ids=str)
+@pytest.mark.parametrize("make, case", PRODUCTS, ids=lambda value: getattr(value, "__name__", str(value)))
 def test_on_aarch64(tool, tmp_path, make, case):
     if reason := exactness.why_no_arm():
         pytest.skip(reason)
