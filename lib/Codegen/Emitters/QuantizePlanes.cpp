@@ -45,8 +45,8 @@ namespace {
 /// rounded to i16, in two vectors of these, which are interleaved.
 class FourChannels {
 public:
-  explicit FourChannels(KernelBuilder &b)
-      : b(b), size(b.level.convertsByAdding ? 2 : 4), parts(4 / size),
+  FourChannels(KernelBuilder &b, bool isSigned)
+      : b(b), isSigned(isSigned), size(b.level.convertsByAdding ? 2 : 4), parts(4 / size),
         type(VectorType::get({16}, b.getIntegerType(8 * size))) {}
 
   void add(Value i32) {
@@ -55,6 +55,8 @@ public:
     if (size == 2) {
       part = part ? joinLowBytes(part, value) : value;
     } else {
+      if (isSigned)
+        value = arith::AndIOp::create(b, value, constant(255));
       if (int64_t bits = 8 * (count % size))
         value = arith::ShLIOp::create(b, value, constant(bits));
       part = part ? arith::OrIOp::create(b, part, value) : value;
@@ -88,6 +90,7 @@ private:
   }
 
   KernelBuilder &b;
+  bool isSigned;
   int64_t size; ///< bytes of an element
   SmallVector<Value> parts;
   VectorType type;
@@ -98,7 +101,7 @@ private:
 /// Sixteen pixels of the channels from `channel`: four bytes each.
 static Value quantizeFour(KernelBuilder &b, const TensorView &x, const TensorView &y,
                           int64_t channel, Value pixel) {
-  FourChannels joined(b);
+  FourChannels joined(b, isSigned(y.type));
   for (int64_t i = 0; i < 4 && channel + i < x.shape()[1]; ++i) {
     SmallVector<Value> at{b.index(0), b.index(channel + i)};
     joined.add(quantize(b, b.load(x.memory, b.addIndex(pixel, (channel + i) * x.strides.steps[1])),
