@@ -240,7 +240,7 @@ Value KernelBuilder::roundToWord(Value value, Value zeroPoint) {
 }
 
 Value KernelBuilder::roundNaNToWord(Value value, Value zeroPoint) {
-  return addWords(*this, round(value), zeroPoint);
+  return addWords(*this, bitcast(add(value, constF(kMiddle)), getI32Type()), zeroPoint);
 }
 
 Value KernelBuilder::maxNumber(Value a, Value b) {

@@ -118,7 +118,7 @@ public:
   /// f32 -> i32, ties to even, and `zeroPoint` (may be null) added, of values that fit in i16
   /// before and behind the addition; so narrowing them again is no instruction.
   mlir::Value roundToWord(mlir::Value value, mlir::Value zeroPoint);
-  /// The same by the instruction for it, which gives zero for NaN.
+  /// The same of any value that was computed: NaN gives zero, its low half (cpu.h).
   bool roundsNaNToZero() const { return level.convertsByAdding && lanes == 16; }
   mlir::Value roundNaNToWord(mlir::Value value, mlir::Value zeroPoint);
   /// `maxF` and `minF` of numbers, where a zero may be that of either sign.

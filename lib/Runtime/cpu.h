@@ -91,7 +91,8 @@ static fp_control get_fp_control(void) {
   return value;
 }
 static void set_fp_control(fp_control value) { __asm__ volatile("msr fpcr, %0" : : "r"(value)); }
-#define DEFAULT_FP_CONTROL 0ull
+/* As x86's; all NaN that are computed are one, whose low half is zero: kernels round it to that. */
+#define DEFAULT_FP_CONTROL (1ull << 25 /* FPCR.DN */)
 
 static void relax(void) { __asm__ volatile("yield"); }
 
