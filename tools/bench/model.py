@@ -14,6 +14,7 @@ and after.
 import argparse
 import bisect
 import collections
+import functools
 import pathlib
 import re
 import subprocess
@@ -68,15 +69,18 @@ class Library:
 
     def __init__(self, path):
         self.path = path
-        self.instructions = {}
+        self.instructions, self.targets = {}, {}
         for line in run(LLVM / "llvm-objdump", "-d", "--no-show-raw-insn", "--mattr=+all", path).splitlines():
             if match := re.match(r"\s*([0-9a-f]+):\s+(.*)", line):
                 text = match[2].replace("\t", " ").split("//")[0].strip()
                 self.instructions[int(match[1], 16)] = re.sub(r"0x[0-9a-f]+ <.*>", "there", text)
+                if target := re.search(r"0x([0-9a-f]+) <", text):
+                    self.targets[int(match[1], 16)] = int(target[1], 16)
         symbols = [line.split() for line in run("nm", path).splitlines()]
         self.functions = {int(words[0], 16): words[2] for words in symbols if len(words) == 3 and words[1] in "tT" and words[2][0] != "$"}
         self.entry = next(words[-1] for words in symbols if words[-1].endswith("_octet_model_v1"))
 
+    @functools.cache
     def block(self, address):
         """The instructions from an address to the first that jumps."""
         found = []
@@ -88,8 +92,9 @@ class Library:
         return tuple(found)
 
     def continues(self, before, address):
-        """Whether a block is but the rest of the one executed before, which QEMU divides at the ends of pages."""
-        return address % 4096 == 0 and before < address < before + 4 * len(self.block(before))
+        """Whether a block is but the rest of the one executed before, which QEMU divides at the ends of pages and where it is long."""
+        last = before + 4 * len(self.block(before)) - 4
+        return before < address <= last and self.targets.get(last) != address
 
 
 def trace(library, driver, level, cpu, inputs, runs, folder):
