@@ -190,8 +190,7 @@ MemoryPlan codegen::planMemory(func::FuncOp func) {
   for (const Lifetime &buffer : lifetimes)
     plan.addresses[buffer.root] = getAddress(buffer.offset);
   for (auto &[slice, view] : views) {
-    plan.addresses[slice] =
-        getAddress(plan.addresses.lookup(view.root).getOffset() + view.offset);
+    plan.addresses[slice] = getAddress(plan.addresses.lookup(view.root).getOffset() + view.offset);
     plan.views.insert(slice);
   }
   func.walk([&](ObserveOp op) {
