@@ -12,41 +12,22 @@
 
 #include "SignBytes.h"
 #include "Buffers.h"
-#include "octet/Dialect/NN/Constants.h"
+#include "octet/Dialect/NN/SignBits.h"
 
 using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 using quant::QuantizedType;
 
-static constexpr int64_t kOffset = 128;
-static constexpr uint8_t kSignBit = 0x80;
-
 static bool isUnsignedByte(Type type) {
   auto quantized = dyn_cast<QuantizedType>(getElementTypeOrSelf(type));
   return quantized && !quantized.isSigned() && quantized.getStorageTypeIntegralWidth() == 8;
 }
 
-/// The signed type whose storage value q - 128 stands for the same real number as q of `type`.
-static QuantizedType getSignedType(QuantizedType type) {
-  unsigned flags = type.getFlags() | unsigned(quant::QuantizationFlags::Signed);
-  int64_t low = type.getStorageTypeMin() - kOffset, high = type.getStorageTypeMax() - kOffset;
-  if (auto uniform = dyn_cast<quant::UniformQuantizedType>(type))
-    return quant::UniformQuantizedType::get(flags, type.getStorageType(), type.getExpressedType(),
-                                            uniform.getScale(), uniform.getZeroPoint() - kOffset,
-                                            low, high);
-  auto perAxis = cast<quant::UniformQuantizedPerAxisType>(type);
-  auto zeroPoints = llvm::map_to_vector(perAxis.getZeroPoints(),
-                                        [](int64_t zeroPoint) { return zeroPoint - kOffset; });
-  return quant::UniformQuantizedPerAxisType::get(
-      flags, type.getStorageType(), type.getExpressedType(), perAxis.getScales(), zeroPoints,
-      perAxis.getQuantizedDimension(), low, high);
-}
-
 static void setSigned(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (type && isUnsignedByte(type))
-    value.setType(type.clone(getSignedType(cast<QuantizedType>(type.getElementType()))));
+    value.setType(type.clone(nn::flipSign(cast<QuantizedType>(type.getElementType()))));
 }
 
 /// What changes nothing, until one of its sides becomes signed.
@@ -78,14 +59,9 @@ static llvm::DenseSet<Value> separateCallers(func::FuncOp network) {
 }
 
 static void flipConstant(nn::ConstantOp constant) {
-  std::vector<char> bytes = nn::getConstantBytes(constant);
-  for (char &byte : bytes)
-    byte ^= kSignBit;
   setSigned(constant.getResult());
   OpBuilder builder(constant);
-  auto name = (nn::getConstantName(constant) + ".i8").str();
-  auto flipped = nn::createConstant(builder, constant.getLoc(), name, constant.getType(), bytes);
-  constant.replaceAllUsesWith(flipped.getResult());
+  constant.replaceAllUsesWith(nn::flipSignBits(builder, constant, constant.getType()).getResult());
   constant.erase();
 }
 
@@ -93,7 +69,8 @@ static void flipConstant(nn::ConstantOp constant) {
 static void flipTable(nn::TableOp op, bool flipsInput, bool flipsResult) {
   SmallVector<int8_t> table(op.getTable());
   for (int64_t q = 0; q < 256; ++q)
-    table[q ^ (flipsInput ? kSignBit : 0)] = op.getTable()[q] ^ (flipsResult ? kSignBit : 0);
+    table[q ^ (flipsInput ? nn::kSignBit : 0)] =
+        op.getTable()[q] ^ (flipsResult ? nn::kSignBit : 0);
   op.setTable(table);
   bool isCopy = llvm::all_of(llvm::enumerate(table),
                              [](auto entry) { return uint8_t(entry.value()) == entry.index(); });

@@ -12,36 +12,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
-#include "octet/Dialect/NN/Constants.h"
+#include "octet/Dialect/NN/SignBits.h"
 
 using namespace mlir;
 using namespace octet;
 using namespace octet::lower;
 using quant::QuantizedType;
 
-/// The distance between the two zero points; in 8 bits, adding it flips the sign bit.
-static constexpr int64_t kOffset = 128;
-static constexpr uint8_t kSignBit = 0x80;
-
 static bool isSignedByte(Value value) {
   QuantizedType type = getQuantizedType(value);
   return type.isSigned() && type.getStorageTypeIntegralWidth() == 8;
-}
-
-/// The unsigned type whose storage value q + 128 stands for the same real number as q of `type`.
-static QuantizedType getUnsignedType(QuantizedType type) {
-  unsigned flags = type.getFlags() & ~unsigned(quant::QuantizationFlags::Signed);
-  int64_t low = type.getStorageTypeMin() + kOffset, high = type.getStorageTypeMax() + kOffset;
-  if (auto uniform = dyn_cast<quant::UniformQuantizedType>(type))
-    return quant::UniformQuantizedType::get(flags, type.getStorageType(), type.getExpressedType(),
-                                            uniform.getScale(), uniform.getZeroPoint() + kOffset,
-                                            low, high);
-  auto perAxis = cast<quant::UniformQuantizedPerAxisType>(type);
-  auto zeroPoints = llvm::map_to_vector(perAxis.getZeroPoints(),
-                                        [](int64_t zeroPoint) { return zeroPoint + kOffset; });
-  return quant::UniformQuantizedPerAxisType::get(
-      flags, type.getStorageType(), type.getExpressedType(), perAxis.getScales(), zeroPoints,
-      perAxis.getQuantizedDimension(), low, high);
 }
 
 /// Whether a product, alone or in a group, reads `real` as its filter: weights are signed.
@@ -56,24 +36,18 @@ static bool isFilter(Value real) {
 /// `value`, which is stored in bytes, with the sign bits flipped, as `type`.
 static Value flipSignBits(OpBuilder &builder, Value value, Type type) {
   builder.setInsertionPointAfterValue(value);
-  if (auto constant = value.getDefiningOp<nn::ConstantOp>()) {
-    std::vector<char> bytes = nn::getConstantBytes(constant);
-    for (char &byte : bytes)
-      byte ^= kSignBit;
-    return nn::createConstant(builder, constant.getLoc(),
-                              (nn::getConstantName(constant) + ".u8").str(),
-                              cast<RankedTensorType>(type), ArrayRef(bytes));
-  }
+  if (auto constant = value.getDefiningOp<nn::ConstantOp>())
+    return nn::flipSignBits(builder, constant, cast<RankedTensorType>(type));
   SmallVector<int8_t> table;
   for (int64_t q = 0; q < 256; ++q)
-    table.push_back(static_cast<int8_t>(q ^ kSignBit));
+    table.push_back(static_cast<int8_t>(q ^ nn::kSignBit));
   return nn::TableOp::create(builder, value.getLoc(), type, value, table);
 }
 
 void lower::normalizeStorage(func::FuncOp function) {
   OpBuilder builder(function.getContext());
   auto getNormalized = [](Value value) {
-    return withElementType(value, getUnsignedType(getQuantizedType(value)));
+    return withElementType(value, nn::flipSign(getQuantizedType(value)));
   };
   auto isDequantizedFilter = [](Operation *user) {
     auto dequantize = dyn_cast<DequantizeOp>(user);
