@@ -20,13 +20,12 @@ using namespace octet::codegen;
 using quant::QuantizedType;
 
 static bool isUnsignedByte(Type type) {
-  auto quantized = dyn_cast<QuantizedType>(getElementTypeOrSelf(type));
-  return quantized && !quantized.isSigned() && quantized.getStorageTypeIntegralWidth() == 8;
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && isByte(tensor) && !isSigned(tensor);
 }
 
 static void setSigned(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  if (type && isUnsignedByte(type))
+  if (auto type = dyn_cast<RankedTensorType>(value.getType()); isUnsignedByte(type))
     value.setType(type.clone(nn::flipSign(cast<QuantizedType>(type.getElementType()))));
 }
 

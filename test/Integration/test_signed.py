@@ -43,6 +43,14 @@ def read_digits():
     return folder / "digits.onnx", samples, {}, [{name: samples[name][i : i + 1] for name in samples} for i in range(8)]
 
 
+def read_image():
+    """The same of rows of sixteen pixels, which are quantized four channels at a time, also where biases are corrected."""
+    network = make_network("a = Conv<pads=[1,1,1,1]>(x, w, b)\ny = Relu(a)", inputs={"x": [1, 3, 16, 16]}, outputs="y",
+                           constants={"w": (16, 3, 3, 3), "b": (16,)}).SerializeToString()
+    samples = np.random.default_rng(2).normal(size=(8, 1, 3, 16, 16)).astype(np.float32)
+    return network, {"x": samples}, {}, [{"x": sample} for sample in samples]
+
+
 def read_task(name):
     """The same of a shared network, with evaluation samples: equal outputs are equally accurate."""
     if networks.load_evaluate() is None:
@@ -57,10 +65,11 @@ def read_task(name):
 SHARED = ["mlperf_resnet8_cifar10", "mlperf_kws_dscnn", "mobilenet_v1_025_224_imagenet"]
 
 
-@pytest.mark.parametrize("name", ["digits", *(pytest.param(name, marks=pytest.mark.slow) for name in SHARED)])
+@pytest.mark.parametrize("name", ["digits", "image", *(pytest.param(name, marks=pytest.mark.slow) for name in SHARED)])
 def test_same_library(name, signed, tmp_path):
     """Byte for byte, code, weights and report: so it is as accurate and as fast."""
-    onnx, samples, options, feeds = read_digits() if name == "digits" else read_task(name)
+    own = {"digits": read_digits, "image": read_image}
+    onnx, samples, options, feeds = own[name]() if name in own else read_task(name)
     unsigned, other = (octet.compile(onnx, calibration_data=samples, **options, **policy) for policy in ({}, signed))
     assert other.report.int8_share >= 0.99 and not other.report.refused
     path, other_path = tmp_path / "unsigned.so", tmp_path / "signed.so"

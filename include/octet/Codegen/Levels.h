@@ -44,7 +44,7 @@ struct CpuLevel {
   const codegen::TileProducts *products = nullptr;
   bool hasFma = false; ///< fused multiply-add is an instruction
   /// Small numbers are converted between i32 and f32 by additions: the instructions for it are
-  /// slower. Of sixteen lanes they give zero for NaN.
+  /// slower. The low half of a sum with NaN is zero (DEFAULT_FP_CONTROL).
   bool convertsByAdding = false;
   bool hasFastSubnormals = false; ///< such results take as long as others
   /// Instructions overwrite an operand, and loading it again takes less than copying it before.

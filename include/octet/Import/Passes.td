@@ -42,10 +42,9 @@ def FoldIntoWeightsPass : Pass<"octet-fold-into-weights", "::mlir::func::FuncOp"
 def JoinStepsPass : Pass<"octet-join-steps", "::mlir::func::FuncOp"> {
   let summary = "multiply all steps of a sequence by a weight at once";
   let description = [{
-    A recurrent cell called in a loop multiplies each step of its input by a weight of its own accord. Linear layers with one
-    weight and bias that read slices of one index along one dimension of the same value become one layer on the value, and slices of its
-    result, if there are two such indices at least and they are half of the dimension at least: weights are read once, and a product
-    of many rows is faster than as many of one. Other operators stay as they are. Source: [N.linear] (a row's sum reads no other row).
+    A recurrent cell called in a loop multiplies each step of its input by itself. Linear layers with one weight and bias that
+    read slices of one index along one dimension of the same value become one layer on the value, and slices of its result, if
+    at least two indices, and half of the dimension, are read: the weight is read once for all of them. Other operators stay as they are. Source: [N.linear] (a row's sum reads no other row).
   }];
   let dependentDialects = ["::octet::nn::NNDialect"];
   let statistics = [Statistic<"numJoined", "num-joined", "Number of layers that became part of one">];

@@ -31,12 +31,14 @@ static const TileProducts &chooseProducts(const FusedOp &fused, const DenseShape
   bool fillsHalf = shape.outputs == kPanelOutputs * 3 / 2; // of 32 lanes a quarter: half panels
   bool isPlain = !fillsHalf && succeeded(weights) && shape.filterGroups == 1 &&
                  shape.pixelsPerVector == 1 && !WinogradTiles(shape, *level.products).fits();
-  double largePairs =
-      isPlain ? countLargePairs(*weights, getTensorType(filter).getDimSize(1), shape) : 1;
+  auto countLargePairs = [&] {
+    return isPlain ? codegen::countLargePairs(*weights, getTensorType(filter).getDimSize(1), shape)
+                   : 1;
+  };
   return level.products->forDense({shape.pixels(), shape.columns, shape.runLength(),
                                    shape.stepsPerPanel(),
                                    shape.panels() * shape.stepsPerPanel() * 64, hasLeastWeights,
-                                   largePairs, shape.pixelsPerVector > 1});
+                                   countLargePairs, shape.pixelsPerVector > 1});
 }
 
 DenseKernel::DenseKernel(ProgramEmitter &emitter, const FusedOp &fused, const DenseShape &shape)

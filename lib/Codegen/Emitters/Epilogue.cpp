@@ -51,8 +51,6 @@ Value Epilogue::finish(KernelBuilder &b, ValueRange args, Value scaled, Value po
                        int64_t laneAxis) const {
   TensorView view = signature.getTensor(result, args);
   auto loadZeroPoint = [&] {
-    if (byteBounds.hasLeastZeroPoints)
-      return b.constI(-128);
     if (zeroPoints >= 0)
       return loadPerChannel(b, args, zeroPoints, position, laneAxis);
     return bounds >= 0 ? b.constI(0) : b.loadSplat(view.zeroPoints, b.index(kZeroPoints));
@@ -86,17 +84,15 @@ QuantizeOperands Epilogue::loadQuantizeOperands(KernelBuilder &b, ValueRange arg
     by.scale = b.loadSplat(view.scales, b.index(0));
     if (multipliesByReciprocals)
       by.reciprocal = {b.loadSplat(view.scales, b.index(1)), b.loadSplat(view.scales, b.index(2))};
-    by.zeroPoint = byteBounds.hasLeastZeroPoints
-                       ? b.constI(-128)
-                       : b.loadSplat(view.zeroPoints, b.index(kZeroPoints));
+    by.zeroPoint = byteBounds.getZeroPoint(
+        b, [&] { return b.loadSplat(view.zeroPoints, b.index(kZeroPoints)); });
     return by;
   }
   by.scale = load(scales);
   if (multipliesByReciprocals)
     by.reciprocal = {load(reciprocals), load(reciprocals + 1)};
-  by.zeroPoint = byteBounds.hasLeastZeroPoints ? b.constI(-128)
-                 : zeroPoints >= 0             ? load(zeroPoints)
-                                               : b.constI(0);
+  by.zeroPoint =
+      byteBounds.getZeroPoint(b, [&] { return zeroPoints >= 0 ? load(zeroPoints) : b.constI(0); });
   return by;
 }
 

@@ -70,10 +70,8 @@ public:
   void addReciprocals();
   /// The floats that were added last, times -2^23.
   void addLeastProducts();
-  /// The first array: so many integers beyond KernelBuilder::kMiddleBits, and for each what is
-  /// added to that in units of kBeyondUnit. It lies behind all arrays.
-  void addShifted(llvm::ArrayRef<int32_t> sums, llvm::ArrayRef<int32_t> beyond);
-  static constexpr int32_t kBeyondUnit = 128;
+  /// Integers, to which ShiftedSums::getFirstBits are added.
+  void addShifted(llvm::ArrayRef<int32_t> sums, bool beginAtLeast);
   /// Values of an array in whole blocks.
   int64_t getPositions() const;
   /// An argument for all arrays, one behind the other, in the order of lanes, four bytes a value.
@@ -82,13 +80,9 @@ public:
 private:
   void addArray(int64_t kind, int64_t channels);
   void appendIntegers(llvm::ArrayRef<int32_t> perChannel, int64_t size);
-  /// Stores the shifted sums.
-  void close();
 
   int64_t block, channels = 0;
-  int64_t numTargets = 0;            ///< arrays that a kernel gets
   llvm::SmallVector<int64_t> arrays; ///< their kinds
-  llvm::SmallVector<int32_t> shiftedSums, sumsBeyond;
   std::vector<char> values;
 };
 

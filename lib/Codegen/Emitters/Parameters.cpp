@@ -26,7 +26,7 @@ using namespace octet::codegen;
 /// The source of an array's values: stored integers, of as many bytes as the number says (floats
 /// are kFull), or the reciprocals of the floats before them, the rests of these, or products of the
 /// floats with -2^23. Beyond kShifted, integers to which KernelBuilder::kMiddleBits are added;
-/// beyond kBeyond, those that times ParameterArrays::kBeyondUnit are added to the first array.
+/// beyond kShiftedToLeast, ShiftedSums::kLeastBits.
 enum Kind : int64_t {
   kByte = 1,
   kHalf = 2,
@@ -36,12 +36,12 @@ enum Kind : int64_t {
   kReciprocalRest,
   kLeastProduct,
   kShifted = 8,
-  kBeyond = 12
+  kShiftedToLeast = 12
 };
 
 /// A step takes the kinds of its arrays as digits of a bound, of 32 bits with its sign.
 static constexpr int64_t kKinds = 16;
-static constexpr size_t kMostArrays = 8;
+[[maybe_unused]] static constexpr size_t kMostArrays = 8;
 
 /// How few bytes hold all of the integers: one without a sign, two, three or four with it.
 static Kind getKind(ArrayRef<int32_t> values) {
@@ -85,38 +85,17 @@ void ParameterArrays::addReciprocals() {
 
 void ParameterArrays::addLeastProducts() { addArray(kLeastProduct, channels); }
 
-void ParameterArrays::addShifted(ArrayRef<int32_t> sums, ArrayRef<int32_t> beyond) {
-  assert(arrays.empty() && "expected shifted sums to be the first array");
-  shiftedSums.assign(sums.begin(), sums.end());
-  sumsBeyond.assign(beyond.begin(), beyond.end());
-  addArray(kShifted, sums.size());
-}
-
-/// Without room for what is beyond the sums, they are stored as a whole.
-void ParameterArrays::close() {
-  numTargets = arrays.size();
-  if (shiftedSums.empty())
+void ParameterArrays::addShifted(ArrayRef<int32_t> sums, bool beginAtLeast) {
+  if (Kind kind = getKind(sums); kind < kFull) {
+    addArray((beginAtLeast ? kShiftedToLeast : kShifted) + kind, sums.size());
+    appendIntegers(sums, kind);
     return;
-  Kind kind = getKind(shiftedSums), kindBeyond = getKind(sumsBeyond);
-  bool isZero = llvm::all_of(sumsBeyond, [](int32_t value) { return value == 0; });
-  std::vector<char> others = std::move(values);
-  values.clear();
-  if (kind < kFull && kindBeyond < kFull && (isZero || arrays.size() + 1 < kMostArrays)) {
-    arrays.front() = kShifted + kind;
-    appendIntegers(shiftedSums, kind);
-  } else {
-    isZero = true;
-    arrays.front() = kFull;
-    for (auto [sum, beyond] : llvm::zip(shiftedSums, sumsBeyond))
-      sum = (int32_t)(uint32_t)((int64_t)sum + KernelBuilder::kMiddleBits +
-                                (int64_t)beyond * kBeyondUnit);
-    appendIntegers(shiftedSums, kFull);
   }
-  llvm::append_range(values, others);
-  if (isZero)
-    return;
-  addArray(kBeyond + kindBeyond, channels);
-  appendIntegers(sumsBeyond, kindBeyond);
+  SmallVector<int32_t> whole;
+  for (int32_t sum : sums)
+    whole.push_back((int32_t)((uint32_t)sum + (uint32_t)ShiftedSums::getFirstBits(beginAtLeast)));
+  addArray(kFull, sums.size());
+  appendIntegers(whole, kFull);
 }
 
 int64_t ParameterArrays::getPositions() const { return llvm::alignTo(channels, block); }
@@ -174,16 +153,6 @@ static Value getLeastProduct(KernelBuilder &b, Value word) {
   return b.bitcast(product, b.getI32Type());
 }
 
-/// Writes a value beyond kShifted: to its place, or beyond kBeyond to that of the first array.
-static Value shift(KernelBuilder &b, Value word, Value isMore, Value to, Index position) {
-  auto select = [&](Value yes, Value no) -> Value {
-    return arith::SelectOp::create(b, isMore, yes, no);
-  };
-  Value factor = select(b.constI(ParameterArrays::kBeyondUnit), b.constI(1)),
-        before = select(b.load(to, position), b.constI(KernelBuilder::kMiddleBits));
-  return b.add(b.mul(word, factor), before);
-}
-
 /// Bounds: channels, block, arrays, their kinds. `from` [array][channel], `to` [array][position].
 static void writeParameters(EmittedCode &c, Value from, Value to, ArrayRef<Index> bounds,
                             Index begin, Index end) {
@@ -196,14 +165,13 @@ static void writeParameters(EmittedCode &c, Value from, Value to, ArrayRef<Index
     b.loop(
         c.index(0), arrays, 1, {bounds[3], c.index(0), position}, [&](Value, ValueRange carried) {
           Index kinds(b, carried[0]), source(b, carried[1]), target(b, carried[2]);
-          Index kind = kinds % kKinds, size = c.min(kind, c.index(kFull)), place = target;
-          Value isReciprocal = kind == kReciprocal, isShifted, isMore;
+          Index kind = kinds % kKinds, size = c.min(kind, c.index(kFull));
+          Value isReciprocal = kind == kReciprocal, isShifted, isToLeast;
           if (hasShifts) {
             isShifted = isBeyond(kind, kShifted);
-            isMore = isBeyond(kind, kBeyond);
+            isToLeast = isBeyond(kind, kShiftedToLeast);
             kind = c.select(isShifted, kind & 3, kind);
             size = c.min(kind, c.index(kFull));
-            place = c.select(isMore, position, target);
           }
           Value derives = arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, kind, size);
           source = source - c.select(derives, channels * 4, c.index(0));
@@ -219,23 +187,24 @@ static void writeParameters(EmittedCode &c, Value from, Value to, ArrayRef<Index
           });
           if (hasShifts)
             word = replaceIf(b, isShifted, word, [&](KernelBuilder &then) {
-              return shift(then, word, isMore, to, position);
+              Value middle = then.constI(ShiftedSums::getFirstBits(false)),
+                    least = then.constI(ShiftedSums::getFirstBits(true));
+              return then.add(word, arith::SelectOp::create(then, isToLeast, least, middle));
             });
-          b.store(word, to, place);
+          b.store(word, to, target);
           return SmallVector<Value>{kinds / kKinds, source + channels * size, target + positions};
         });
   });
 }
 
 KernelArgument ParameterArrays::prepare(ProgramEmitter &emitter) {
-  close();
   KernelArgument source = emitter.getWeights<int8_t>(
       "parameters/" + std::string(values.begin(), values.end()),
       [&] { return std::vector<int8_t>(values.begin(), values.end()); }, OCTET_WEIGHTS_UNIT);
   int64_t positions = getPositions(), numArrays = arrays.size(), kinds = 0;
   for (int64_t kind : llvm::reverse(arrays))
     kinds = kinds * kKinds + kind;
-  auto target = MemRefType::get({positions * numTargets}, emitter.getBuilder().getI32Type());
+  auto target = MemRefType::get({positions * numArrays}, emitter.getBuilder().getI32Type());
   StringRef name =
       emitter.getLevel().convertsByAdding ? "write_shifted_parameters" : "write_parameters";
   return emitter.prepare({name, source, target, {channels, block, numArrays, kinds}, positions},

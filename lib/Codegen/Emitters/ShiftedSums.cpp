@@ -44,8 +44,6 @@ ShiftedSums::ShiftedSums(const FusedOp &fused, const CpuLevel &level, bool isRep
         out.scales.empty() ? 0 : numerics::requantizeMultiplier(multiplier, out.getScale(c));
   dropsNegative = level.reloadsOperands && isRepeated && !adds && !hasMiddles() &&
                   dropsNegativeSums(out, multipliers);
-  for (int64_t &offset : offsets)
-    offset += dropsNegative ? kLeastBits - KernelBuilder::kMiddleBits : 0;
 }
 
 /// The next channel, or false if its sums are not side by side.
@@ -59,7 +57,7 @@ bool ShiftedSums::add(int64_t low, int64_t high) {
     shift = (int64_t)middle - (int64_t)KernelBuilder::kMiddle;
     isSmall = std::max(-(low + shift), high + shift) < kMost;
   }
-  offsets.push_back(KernelBuilder::kMiddleBits + shift);
+  offsets.push_back(shift);
   bounds.push_back(bound);
   middles.push_back(middle);
   return isSmall;
@@ -70,22 +68,12 @@ bool ShiftedSums::hasMiddles() const {
 }
 
 /// Sums wrap as the accumulator does.
-void ShiftedSums::addTo(MutableArrayRef<int32_t> initialSums) const {
-  for (auto [sum, offset] : llvm::zip(initialSums, offsets))
-    sum = (int32_t)(uint32_t)(sum + offset);
-}
-
 int ShiftedSums::addSums(Signature &signature, std::vector<int32_t> sums, int64_t block) const {
-  addTo(sums);
-  if (!block)
-    return signature.addParameters(ArrayRef<int32_t>(sums), block);
-  constexpr int32_t kUnit = ParameterArrays::kBeyondUnit,
-                    kLower = KernelBuilder::kMiddleBits - kLeastBits;
-  static_assert(kLower % kUnit == 0);
-  for (int32_t &sum : sums)
-    sum = (int32_t)((uint32_t)sum - KernelBuilder::kMiddleBits + (dropsNegative ? kLower : 0));
-  std::vector<int32_t> beyond(sums.size(), dropsNegative ? -kLower / kUnit : 0);
-  return signature.addShifted(sums, beyond, block);
+  int64_t first = block ? 0 : getFirstBits(dropsNegative);
+  for (auto [sum, offset] : llvm::zip(sums, offsets))
+    sum = (int32_t)(uint32_t)(sum + offset + first);
+  return block ? signature.addShifted(sums, dropsNegative, block)
+               : signature.addParameters(ArrayRef<int32_t>(sums), block);
 }
 
 float ShiftedSums::getProductBound(ArrayRef<float> multipliers, ArrayRef<float> addends) const {

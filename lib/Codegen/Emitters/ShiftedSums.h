@@ -29,6 +29,10 @@ struct ShiftedSums {
   explicit operator bool() const { return !offsets.empty(); }
   static constexpr float kLeast = 0x1p23f;
   static constexpr int32_t kLeastBits = 0x4b000000;
+  /// The bits of the float of zero.
+  static constexpr int32_t getFirstBits(bool beginAtLeast) {
+    return beginAtLeast ? kLeastBits : KernelBuilder::kMiddleBits;
+  }
   /// Whether the floats begin at `kLeast`, not in the middle.
   bool beginsAtLeast() const { return dropsNegative; }
   /// Whether some channels' middles are other than `KernelBuilder::kMiddle`.
@@ -41,11 +45,10 @@ struct ShiftedSums {
   float getProductBound(llvm::ArrayRef<float> multipliers, llvm::ArrayRef<float> addends) const;
 
 private:
-  void addTo(llvm::MutableArrayRef<int32_t> sums) const;
   bool add(int64_t low, int64_t high);
 
-  llvm::SmallVector<int64_t> offsets; ///< of each channel
-  llvm::SmallVector<int64_t> bounds;  ///< of |sum|, before kMiddleBits are added
+  llvm::SmallVector<int64_t> offsets; ///< of each channel, beside the first bits
+  llvm::SmallVector<int64_t> bounds;  ///< of |sum|, before these are added
   llvm::SmallVector<float> middles;
   bool dropsNegative = false;
 };

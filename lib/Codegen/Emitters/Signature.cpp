@@ -70,9 +70,9 @@ int Signature::addTensor(RankedTensorType type, int memory, Parameters parameter
   return tensors.size() - 1;
 }
 
-int Signature::addShifted(ArrayRef<int32_t> sums, ArrayRef<int32_t> beyond, int64_t block) {
+int Signature::addShifted(ArrayRef<int32_t> sums, bool beginAtLeast, int64_t block) {
   assert(!parameters && "expected shifted sums to be the first parameters");
-  parameters.emplace(block).addShifted(sums, beyond);
+  parameters.emplace(block).addShifted(sums, beginAtLeast);
   return addArray(emitter.getBuilder().getI32Type());
 }
 
@@ -300,9 +300,8 @@ QuantizeOperands codegen::loadQuantizeOperands(KernelBuilder &b, const TensorVie
   by.scale = loadScale(0);
   if (hasReciprocals(params))
     by.reciprocal = {loadScale(1), loadScale(2)};
-  by.zeroPoint = ByteBounds(params).hasLeastZeroPoints
-                     ? b.constI(-128)
-                     : loadParameterOf(b, view, view.zeroPoints, kZeroPoints, indices, laneAxis);
+  by.zeroPoint = ByteBounds(params).getZeroPoint(
+      b, [&] { return loadParameterOf(b, view, view.zeroPoints, kZeroPoints, indices, laneAxis); });
   by.low = b.loadSplat(view.zeroPoints, b.index(kLow));
   by.high = b.loadSplat(view.zeroPoints, b.index(kHigh));
   return by;

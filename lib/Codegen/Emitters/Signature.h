@@ -42,7 +42,7 @@ public:
     return addPerChannel(perChannel, block);
   }
   /// ParameterArrays::addShifted and addLeastProducts, of lanes in blocks.
-  int addShifted(llvm::ArrayRef<int32_t> sums, llvm::ArrayRef<int32_t> beyond, int64_t block);
+  int addShifted(llvm::ArrayRef<int32_t> sums, bool beginAtLeast, int64_t block);
   int addLeastProducts();
   /// The same for both parts of the reciprocals (numerics::reciprocalRest) of the floats that were
   /// added last; returns the number of the first, behind which the other is.
@@ -142,7 +142,11 @@ struct ByteBounds {
   /// The same of i32 lanes that are stored without a pack.
   mlir::Value clampWords(KernelBuilder &b, mlir::Value words, mlir::Value bounds) const;
 
-  /// Of signed bytes, all zero points are -128, as behind a relu.
+  /// The zero point, a number of the code where all are -128, as behind a relu of signed bytes.
+  mlir::Value getZeroPoint(KernelBuilder &b, llvm::function_ref<mlir::Value()> load) const {
+    return hasLeastZeroPoints ? b.constI(-128) : load();
+  }
+
   bool hasLeastZeroPoints = false;
   bool isSigned = false;
 

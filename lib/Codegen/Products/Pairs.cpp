@@ -70,7 +70,7 @@ struct MixedPairProducts : PairProducts {
   const TileProducts &forDense(const DenseWork &work) const override {
     constexpr double kMost = 0.5;
     const TileProducts &products = PairProducts::forDense(work);
-    bool sorts = products.readsI16() && work.largePairs <= kMost;
+    bool sorts = products.readsI16() && work.countLargePairs() <= kMost;
     return sorts ? sortedPairs : products;
   }
 };

@@ -19,9 +19,9 @@ struct DenseWork {
   int64_t inputBytes; ///< side by side under a pixel
   int64_t steps;      ///< of a panel
   int64_t weightBytes;
-  bool hasLeastWeights; ///< -128
-  double largePairs;    ///< share of steps with pairs of large weights (SortedSteps)
-  bool sharesVectors;   ///< between pixels, of few outputs
+  bool hasLeastWeights;                         ///< -128
+  llvm::function_ref<double()> countLargePairs; ///< share of steps with some (SortedSteps)
+  bool sharesVectors;                           ///< between pixels, of few outputs
 };
 
 /// What a way to multiply says of tiles.

@@ -259,24 +259,23 @@ TEST(Orders, ParametersOfEverySize) {
   }
 }
 
-/// Sums are the bits of floats, and those of unsigned input differ from the library's by multiples
-/// of 128: of two bytes, of three, or without room for them.
+/// Sums of one to four bytes are the bits of floats, from the middle or from the least on.
 TEST(Orders, ShiftedSums) {
   PreparedWeights prepared("i8mm");
   const std::vector<float> factors = {3.0f, 0.25f};
   struct Case {
-    std::vector<int32_t> sums, beyond;
+    std::vector<int32_t> sums;
+    bool beginAtLeast;
     int otherArrays;
     KernelArgument argument;
   };
-  std::vector<Case> cases = {{{-7, 200}, {0, 0}, 0, {}},
-                             {{100000, -5}, {300, -32768}, 1, {}},
-                             {{-4000000, 1}, {1, 40000}, 2, {}},
-                             {{1 << 24, 1}, {1, 2}, 0, {}},
-                             {{9, 1}, {1, -2}, 5, {}}};
+  std::vector<Case> cases = {{{-7, 200}, false, 0, {}},    {{7, 200}, true, 0, {}},
+                             {{100000, -5}, false, 1, {}}, {{-4000000, 1}, true, 2, {}},
+                             {{1 << 24, 1}, false, 0, {}}, {{1 << 24, -1}, true, 0, {}},
+                             {{9, 1}, true, 5, {}}};
   for (Case &c : cases) {
     ParameterArrays arrays(16);
-    arrays.addShifted(c.sums, c.beyond);
+    arrays.addShifted(c.sums, c.beginAtLeast);
     arrays.add(ArrayRef<float>(factors));
     arrays.addLeastProducts();
     for (int i = 0; i < c.otherArrays; ++i)
@@ -289,8 +288,7 @@ TEST(Orders, ShiftedSums) {
     auto *words = reinterpret_cast<const int32_t *>(bytes.data());
     auto *floats = reinterpret_cast<const float *>(bytes.data());
     for (size_t channel : {0, 1}) {
-      EXPECT_EQ(words[channel],
-                0x4b400000 + c.sums[channel] + ParameterArrays::kBeyondUnit * c.beyond[channel]);
+      EXPECT_EQ(words[channel], (c.beginAtLeast ? 0x4b000000 : 0x4b400000) + c.sums[channel]);
       EXPECT_EQ(floats[16 + channel], factors[channel]);
       EXPECT_EQ(floats[32 + channel], factors[channel] * -0x1p23f);
       for (int i = 0; i < c.otherArrays; ++i)
