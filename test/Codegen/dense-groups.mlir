@@ -60,7 +60,7 @@ func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}) {
 !w = tensor<32x16x1x1x!quant.uniform<i8:f32, 0.5>>
 !v = tensor<32x4x1x1x!quant.uniform<i8:f32, 0.5>>
 // CHECK-LABEL: module @avx2
-// CHECK: kernel.step @write_sorted [#kernel.arg<weights {{[0-9]+}}>, {{.*}}] bounds [4, 64] range 2
+// CHECK: kernel.step @write_i16 [#kernel.arg<weights {{[0-9]+}}>, {{.*}}] range 8
 // CHECK: kernel.step @write_i16 [#kernel.arg<weights {{[0-9]+}}>, {{.*}}] range 8
 // CHECK: kernel.step @dense
 // CHECK-NEXT: kernel.step @dense

@@ -1,4 +1,4 @@
-// RUN: octet-opt %s --split-input-file --octet-assign-layout --octet-emit-program=levels=avx512vnni,sse2 | FileCheck %s
+// RUN: octet-opt %s --split-input-file --octet-assign-layout --octet-emit-program=levels=avx512vnni,avx2 | FileCheck %s
 
 // Levels that multiply words read the weights of several pixels as such; a model makes them when it is made, from panels that
 // lie in the library (32 outputs) or that it has made itself (20). A product of one pixel reads each weight once, as bytes.
@@ -11,7 +11,7 @@
 // CHECK-LABEL: module @avx512vnni
 // CHECK-NOT: @write_i16
 // CHECK-NOT: kernel.dot2
-// CHECK-LABEL: module @sse2
+// CHECK-LABEL: module @avx2
 // CHECK: kernel.step @write_panels {{.*}} #kernel.arg<prepared [[WRITTEN:[0-9]+]]>]
 // CHECK: kernel.step @write_i16 [#kernel.arg<weights [[PANELS:[0-9]+]]>, #kernel.arg<prepared [[I161:[0-9]+]]>] range 16
 // CHECK: kernel.step @write_i16 [#kernel.arg<prepared [[WRITTEN]]>, #kernel.arg<prepared [[I162:[0-9]+]]>] range 16
@@ -42,7 +42,7 @@ func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}, !z {nn.name = "z
 !w = tensor<64x1024x1x1x!quant.uniform<i8:f32, 0.5>>
 !y = tensor<1x64x4x4x!quant.uniform<u8:f32, 0.5:128>>
 
-// CHECK-LABEL: module @sse2
+// CHECK-LABEL: module @avx2
 // CHECK-NOT: @write_i16
 // CHECK: func.func private @dense
 // CHECK-NOT: kernel.dot2
