@@ -51,9 +51,11 @@ Value Epilogue::finish(KernelBuilder &b, ValueRange args, Value scaled, Value po
                        int64_t laneAxis) const {
   TensorView view = signature.getTensor(result, args);
   auto loadZeroPoint = [&] {
-    if (zeroPoints >= 0)
-      return loadPerChannel(b, args, zeroPoints, position, laneAxis);
-    return bounds >= 0 ? b.constI(0) : b.loadSplat(view.zeroPoints, b.index(kZeroPoints));
+    return byteBounds.getZeroPoint(b, [&] {
+      if (zeroPoints >= 0)
+        return loadPerChannel(b, args, zeroPoints, position, laneAxis);
+      return bounds >= 0 ? b.constI(0) : b.loadSplat(view.zeroPoints, b.index(kZeroPoints));
+    });
   };
   if (packClamps && isWord && b.level.convertsByAdding)
     return b.roundToWord(scaled, byteBounds.addsLow ? Value() : loadZeroPoint());
