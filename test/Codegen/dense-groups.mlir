@@ -94,7 +94,7 @@ func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}) {
 
 // A sequence, as an image of one column, is walked over as one row: a tile is of several of its elements.
 // CHECK-LABEL: module @avx2
-// CHECK: kernel.step @dense_f32{{.*}} range 16
+// CHECK: kernel.step @dense_f32{{.*}} range 11
 func.func @main(%x: tensor<1x16x66x1xf32> {nn.name = "x"}) -> (tensor<1x32x64x1xf32> {nn.name = "y"}) {
   %w = nn.constant dense<0.5> : tensor<32x16x3x1xf32>
   %y = nn.conv %x, %w : (tensor<1x16x66x1xf32>, tensor<32x16x3x1xf32>) -> tensor<1x32x64x1xf32>

@@ -37,8 +37,10 @@ struct CpuLevel {
                             ///< comma-separated, with signs
   llvm::StringRef tuning;   ///< what is fast, not what is there: such features, or a core
   int64_t registerBits = 128;
-  int64_t scalableBits = 0; ///< the length that SVE's registers have; 0: they are not used
-  int64_t accumulators = 1; ///< of sixteen 32-bit lanes, that fit in registers beside operands
+  int64_t scalableBits = 0;   ///< the length that SVE's registers have; 0: they are not used
+  int64_t accumulators = 1;   ///< of sixteen 32-bit lanes, that fit in registers beside operands
+  int64_t floatSums = 0;      ///< the same of floats, if not so many
+  int64_t floatPanelSums = 0; ///< of floats beside sixteen weights, if more
   /// How tiles multiply; null: there are no tiles, this is the reference path
   /// of scalar loops.
   const codegen::TileProducts *products = nullptr;

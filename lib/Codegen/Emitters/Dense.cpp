@@ -56,6 +56,11 @@ DenseKernel::DenseKernel(ProgramEmitter &emitter, const FusedOp &fused, const De
     tile = chooseTile(accumulators, shape.columns, /*panels=*/1, steps);
     return;
   }
+  if (!shape.isInteger) {
+    tile = chooseFloatTile(emitter.getLevel(), shape.columns, shape.panels(), steps,
+                           shape.pixelsPerVector);
+    return;
+  }
   tile = canHalvePanel()
              ? chooseHalvedTile(accumulators, shape.columns, shape.panels(), steps)
              : chooseTile(accumulators, shape.columns, shape.panels(), steps,

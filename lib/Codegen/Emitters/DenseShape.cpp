@@ -37,7 +37,8 @@ DenseTile codegen::chooseTile(int64_t accumulators, int64_t pixels, int64_t pane
   for (int64_t width : {1, 2, 3, 4, 8})
     for (int64_t vectors = 1; vectors <= costs.mostVectors; ++vectors) {
       int64_t count = vectors * width, height = vectors * pixelsPerVector;
-      if (count > accumulators || height > pixels || width > panels ||
+      int64_t most = width == 1 ? std::max(accumulators, costs.panelSums) : accumulators;
+      if (count > most || height > pixels || width > panels ||
           (width == kThree && vectors < kFewestVectors))
         continue;
       double tiles = llvm::divideCeil(pixels, height) * llvm::divideCeil(panels, width);
@@ -48,6 +49,14 @@ DenseTile codegen::chooseTile(int64_t accumulators, int64_t pixels, int64_t pane
       }
     }
   return best;
+}
+
+DenseTile codegen::chooseFloatTile(const CpuLevel &level, int64_t pixels, int64_t panels,
+                                   int64_t steps, int64_t pixelsPerVector) {
+  TileCosts costs;
+  costs.panelSums = level.floatPanelSums;
+  return chooseTile(level.floatSums ? level.floatSums : level.accumulators, pixels, panels, steps,
+                    pixelsPerVector, costs);
 }
 
 DenseTile codegen::chooseHalvedTile(int64_t accumulators, int64_t pixels, int64_t panels,

@@ -66,6 +66,9 @@ struct DenseShape {
 /// tiles that divide a row well and keep enough accumulators busy.
 DenseTile chooseTile(int64_t accumulators, int64_t pixels, int64_t panels, int64_t steps,
                      int64_t pixelsPerVector = 1, const TileCosts &costs = {});
+/// The same of floats.
+DenseTile chooseFloatTile(const CpuLevel &level, int64_t pixels, int64_t panels, int64_t steps,
+                          int64_t pixelsPerVector = 1);
 
 /// The tile of a layer whose last panel has eight outputs: with half a panel, if that costs less
 /// than the whole one, half of which is computed twice.

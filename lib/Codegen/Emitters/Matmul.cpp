@@ -59,7 +59,7 @@ MatmulKernel::MatmulKernel(ProgramEmitter &emitter, nn::MatmulOp op)
       !isSideBySide(op.getResult().getType()))
     return;
   lanes = 16;
-  tile = chooseTile(level.accumulators, rows, llvm::divideCeil(columns, lanes), depth);
+  tile = chooseFloatTile(level, rows, llvm::divideCeil(columns, lanes), depth);
 }
 
 void MatmulKernel::emit() {

@@ -29,6 +29,7 @@ struct TileCosts {
   int64_t mostVectors = 14; ///< of pixels, whose input fits in registers beside their sums
   double nextPanel = 0;     ///< of each panel but the first, in multiplications of vectors
   int64_t stepsInCache = std::numeric_limits<int64_t>::max(); ///< of all panels, for that to hold
+  int64_t panelSums = 0; ///< of one panel, if more than of several, whose weights need registers
 };
 
 /// How the tiles of dense and depthwise kernels multiply: what differs between CPU levels, and
