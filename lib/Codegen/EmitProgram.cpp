@@ -177,7 +177,7 @@ struct EmitProgram : octet::impl::EmitProgramPassBase<EmitProgram> {
     }
     WeightsPool pool;
     SmallVector<kernel::ProgramOp> programs;
-    SmallVector<Prologue> prologues;
+    SmallVector<Prologue, 0> prologues;
     Merging merging = areDenseKernelsLarge(func) ? Merging::dense : Merging::byRow;
     if (areBucketsLarge(buckets, levels.size()))
       merging = Merging::all;

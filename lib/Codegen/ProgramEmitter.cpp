@@ -97,25 +97,30 @@ KernelArgument ProgramEmitter::getState(FlatSymbolRefAttr observer) {
 /// A function of a prologue: shapes are bounds, and all levels have the same code.
 static func::FuncOp createPrepareFunction(ModuleOp module, const CpuLevel &level,
                                           const Preparation &preparation,
-                                          ProgramEmitter::PrepareFn body) {
+                                          ProgramEmitter::PrepareOrderedFn body) {
   OpBuilder builder(module.getContext());
   builder.setInsertionPointToEnd(module.getBody());
-  SmallVector<Type> types{preparation.source.type, preparation.target};
+  SmallVector<Type> types{preparation.source.type};
+  if (preparation.order)
+    types.push_back(preparation.order->type);
+  types.push_back(preparation.target);
+  const unsigned memories = types.size();
   types.append(preparation.bounds.size() + 2, builder.getIndexType());
   Location loc = builder.getUnknownLoc();
   auto func =
       func::FuncOp::create(builder, loc, preparation.function, builder.getFunctionType(types, {}));
   func.setPrivate();
   func->setAttr("passthrough", builder.getStrArrayAttr({"optsize", "minsize"}));
-  for (unsigned memory : {0, 1})
+  for (unsigned memory : llvm::seq(memories))
     func.setArgAttr(memory, LLVM::LLVMDialect::getNoAliasAttrName(), builder.getUnitAttr());
   Block *block = func.addEntryBlock();
   builder.setInsertionPointToStart(block);
   KernelBuilder b(loc, builder, level);
   EmittedCode code(b);
-  auto indices = llvm::map_to_vector(block->getArguments().drop_front(2),
+  auto indices = llvm::map_to_vector(block->getArguments().drop_front(memories),
                                      [&](Value value) { return Index(b, value); });
-  body(code, block->getArgument(0), block->getArgument(1), ArrayRef(indices).drop_back(2),
+  body(code, block->getArgument(0), preparation.order ? block->getArgument(1) : Value(),
+       block->getArgument(memories - 1), ArrayRef(indices).drop_back(2),
        indices[indices.size() - 2], indices.back());
   func::ReturnOp::create(b);
   return func;
@@ -131,11 +136,20 @@ static void widenMemory(func::FuncOp func, unsigned number, MemRefType given) {
 }
 
 KernelArgument ProgramEmitter::prepare(const Preparation &preparation, PrepareFn body) {
+  return prepareOrdered(preparation, [&](EmittedCode &code, Value from, Value /*order*/, Value to,
+                                         ArrayRef<Index> bounds, Index begin,
+                                         Index end) { body(code, from, to, bounds, begin, end); });
+}
+
+KernelArgument ProgramEmitter::prepareOrdered(const Preparation &preparation,
+                                              PrepareOrderedFn body) {
   auto func = module.lookupSymbol<func::FuncOp>(preparation.function);
   if (!func)
     func = createPrepareFunction(module, level, preparation, body);
   widenMemory(func, 0, preparation.source.type);
-  widenMemory(func, 1, preparation.target);
+  if (preparation.order)
+    widenMemory(func, 1, preparation.order->type);
+  widenMemory(func, preparation.order ? 2 : 1, preparation.target);
   return {prologue.add(preparation), preparation.target};
 }
 

@@ -76,8 +76,13 @@ public:
 
   using PrepareFn = llvm::function_ref<void(EmittedCode &, mlir::Value from, mlir::Value to,
                                             llvm::ArrayRef<Index> bounds, Index begin, Index end)>;
+  using PrepareOrderedFn =
+      llvm::function_ref<void(EmittedCode &, mlir::Value from, mlir::Value order, mlir::Value to,
+                              llvm::ArrayRef<Index> bounds, Index begin, Index end)>;
   /// An argument for what a step of the prologue writes, whose function `body` emits.
   KernelArgument prepare(const Preparation &preparation, PrepareFn body);
+  /// The same of a step that reads `order`, too.
+  KernelArgument prepareOrdered(const Preparation &preparation, PrepareOrderedFn body);
   /// The 64 bits in which a kernel tells that the network cannot run.
   KernelArgument getStatus();
   /// State bytes of an observer symbol.

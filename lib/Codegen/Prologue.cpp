@@ -22,24 +22,28 @@ const Prologue::Step *Prologue::findStep(kernel::ArgAttr address) const {
 }
 
 kernel::ArgAttr Prologue::add(const Preparation &preparation) {
-  kernel::ArgAttr source = preparation.source.address;
+  SmallVector<kernel::ArgAttr> sources{preparation.source.address};
+  if (preparation.order)
+    sources.push_back(preparation.order->address);
   std::string key;
   llvm::raw_string_ostream os(key);
   os << preparation.function << '(';
-  if (const Step *step = findStep(source))
-    os << step->key << " at " << source.getOffset() - step->offset;
-  else
-    os << source.getOffset();
+  for (kernel::ArgAttr source : sources) {
+    if (const Step *step = findStep(source))
+      os << step->key << " at " << source.getOffset() - step->offset << ' ';
+    else
+      os << source.getOffset() << ' ';
+  }
   for (int64_t bound : preparation.bounds)
     os << ' ' << bound;
   os << ')' << preparation.range;
   auto [it, isNew] = numbers.try_emplace(key, steps.size());
-  MLIRContext *context = source.getContext();
+  MLIRContext *context = sources[0].getContext();
   if (isNew) {
     int64_t bytes = preparation.target.getNumElements() *
                     preparation.target.getElementTypeBitWidth() / 8,
             offset = steps.empty() ? 0 : steps.back().end;
-    steps.push_back({key, FlatSymbolRefAttr::get(context, preparation.function), source,
+    steps.push_back({key, FlatSymbolRefAttr::get(context, preparation.function), sources,
                      preparation.bounds, preparation.range, offset,
                      offset + (int64_t)llvm::alignTo(bytes, OCTET_MEMORY_UNIT)});
   }
@@ -76,10 +80,13 @@ void Prologue::emit(ArrayRef<size_t> order) {
   auto builder = OpBuilder::atBlockBegin(&program.getPrologue().emplaceBlock());
   for (size_t number : order) {
     const Step &step = steps[number];
-    auto target =
-        kernel::ArgAttr::get(builder.getContext(), kernel::Space::prepared, offsets[number]);
+    SmallVector<Attribute> arguments;
+    for (kernel::ArgAttr source : step.sources)
+      arguments.push_back(place(source));
+    arguments.push_back(
+        kernel::ArgAttr::get(builder.getContext(), kernel::Space::prepared, offsets[number]));
     kernel::StepOp::create(builder, program.getLoc(), step.function,
-                           builder.getArrayAttr({place(step.source), target}),
+                           builder.getArrayAttr(arguments),
                            builder.getDenseI64ArrayAttr(step.bounds),
                            builder.getI64IntegerAttr(step.range), /*shared_level=*/StringAttr());
   }

@@ -20,13 +20,15 @@ struct KernelArgument {
 };
 
 /// A step that writes prepared memory: `function(source, target, bounds..., begin, end)` for
-/// [0, range). The function is the same for all shapes and levels; what they differ in are bounds.
+/// [0, range), or `function(source, order, target, ...)`. The function is the same for all shapes
+/// and levels; what they differ in are bounds.
 struct Preparation {
   llvm::StringRef function;
   KernelArgument source;
   mlir::MemRefType target;
   llvm::SmallVector<int64_t> bounds;
   int64_t range;
+  std::optional<KernelArgument> order = std::nullopt; ///< what else it reads
 };
 
 /// The prologue of one level, which the programs of all its buckets share. The prepared memory lies
@@ -45,7 +47,7 @@ private:
   struct Step {
     std::string key; ///< equal for equal steps of all levels
     mlir::FlatSymbolRefAttr function;
-    kernel::ArgAttr source;
+    llvm::SmallVector<kernel::ArgAttr> sources;
     llvm::SmallVector<int64_t> bounds;
     int64_t range, offset, end;
   };

@@ -12,7 +12,7 @@
 // CHECK-COUNT-8: kernel.dot2
 // CHECK-NOT: kernel.dot2
 func.func @main(%x: tensor<64x256x!q> {nn.name = "x"}) -> (tensor<64x96xf32> {nn.name = "y"}) {
-  %w = nn.constant dense<1> : tensor<96x256xi8> -> tensor<96x256x!w>
+  %w = nn.constant dense<65> : tensor<96x256xi8> -> tensor<96x256x!w>
   %0 = nn.linear %x, %w : (tensor<64x256x!q>, tensor<96x256x!w>) -> tensor<64x96xf32>
   return %0 : tensor<64x96xf32>
 }

@@ -1,7 +1,7 @@
 // RUN: octet-opt %s --split-input-file --octet-assign-layout --octet-emit-program=levels=avx512vnni,avx2 | FileCheck %s
 
 // Levels that multiply words read the weights of several pixels as such; a model makes them when it is made, from panels that
-// lie in the library (32 outputs) or that it has made itself (20). A product of one pixel reads each weight once, as bytes.
+// lie in the library (32 outputs) or that it has made itself (20), if their products do not fit in i16. A product of one pixel reads each weight once, as bytes.
 !x = tensor<1x32x4x4x!quant.uniform<u8:f32, 0.5:128>>
 !w1 = tensor<32x32x1x1x!quant.uniform<i8:f32, 0.5>>
 !w2 = tensor<20x32x1x1x!quant.uniform<i8:f32, 0.5>>
@@ -26,8 +26,8 @@
 // CHECK-NOT: kernel.dot2
 // CHECK: kernel.dot4
 func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}, !z {nn.name = "z"}) {
-  %w1 = nn.constant dense<1> : tensor<32x32x1x1xi8> -> !w1
-  %w2 = nn.constant dense<2> : tensor<20x32x1x1xi8> -> !w2
+  %w1 = nn.constant dense<65> : tensor<32x32x1x1xi8> -> !w1
+  %w2 = nn.constant dense<66> : tensor<20x32x1x1xi8> -> !w2
   %0 = nn.conv %x, %w1 : (!x, !w1) -> !x
   %1 = nn.conv %0, %w2 : (!x, !w2) -> !y
   %2 = nn.avg_pool %0 kernel [4, 4] : (!x) -> !z

@@ -27,18 +27,19 @@ func.func @four_products_are_added(%sum: vector<16xi32>, %x: vector<64xi8>, %w: 
   return %0 : vector<16xi32>
 }
 
-// That instruction where no sum of two products saturates, if the level has it.
-// CHECK-LABEL: func @four_products_that_fit_are_added
-// VNNI-NOT: pmadd
-// VNNI: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"
+// Only AVX2 gets these: the instruction that saturates, where the products fit, and bytes in another order inside all lanes.
+// CHECK-LABEL: func @pairs_of_products
+// AVX2: vector.bitcast %{{.*}} : vector<8xi32> to vector<32xi8>
+// AVX2-COUNT-2: llvm.call_intrinsic "llvm.x86.avx2.pshuf.b"
 // AVX2-COUNT-2: llvm.call_intrinsic "llvm.x86.avx2.pmadd.ub.sw"
-// AVX2-COUNT-2: llvm.call_intrinsic "llvm.x86.avx2.pmadd.wd"
-// AVX2-NOT: llvm.call_intrinsic
-// SSE2-COUNT-8: llvm.call_intrinsic "llvm.x86.sse2.pmadd.wd"
+// AVX2-NOT: kernel
+// VNNI: kernel.reorder4
+// VNNI: kernel.pairs
 // CHECK: return
-func.func @four_products_that_fit_are_added(%sum: vector<16xi32>, %x: vector<64xi8>, %w: vector<64xi8>) -> vector<16xi32> {
-  %0 = kernel.dot4 %sum, %x, %w pairs_fit
-  return %0 : vector<16xi32>
+func.func @pairs_of_products(%x: vector<64xi8>, %order: i32, %w: vector<64xi8>) -> vector<32xi16> {
+  %0 = kernel.reorder4 %x, %order
+  %1 = kernel.pairs %0, %w
+  return %1 : vector<32xi16>
 }
 
 // AArch64 multiplies signed bytes. No other level gets these.

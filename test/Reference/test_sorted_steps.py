@@ -1,7 +1,7 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Weights whose products by 255 just fit in i16 two by two, beside some that do not: levels that multiply these as bytes, those as
-i16, give the law's bytes."""
+"""Weights whose products by 255 just fit in i16, two by two or four by four, some in another order of the bytes, beside some that do
+not: levels that multiply these as bytes, those as i16, give the law's bytes."""
 
 import numpy as np
 import pytest
@@ -10,18 +10,24 @@ from test_compiled import check, driver  # noqa: F401
 
 
 class Writer(random_networks.Writer):
-    """Neighbouring channels' weights of 128 together, some of 254 or 129; often the same for all outputs, so that sums add up."""
+    """Weights by steps of four channels, of kinds that all outputs share: those that fit, two such steps together, those where the first
+    fits with the third or with the fourth only, and those that do not fit. Often the same for all outputs, so that sums add up."""
 
-    FITTING = np.int8([(64, 64), (127, 1), (1, 127), (-64, -64), (-127, -1), (100, -100), (0, 0), (3, -5)])
-    LARGE = np.int8([(127, 127), (-127, -127), (65, 64), (-64, -65)])
+    KINDS = [[(64, 64, -64, -64), (127, 1, 1, 127), (-127, -1, 100, -100), (0, 0, 3, -5)],
+             [(32, 32, -32, -32), (63, 1, 1, 63), (-64, 0, 0, -64), (64, -64, 64, 0), (10, -20, 5, 7)],
+             [(100, 100, -100, -90), (-127, -64, 127, 64), (1, 2, 3, 4)],
+             [(127, 5, 5, -100), (-127, -5, -5, 100), (1, 2, 3, 4)],
+             [(127, 127, 127, 127), (-127, -1, -1, -127), (65, 64, 65, 64), (-64, -65, -64, -65)]]
+    SHARES = [0.25, 0.4, 0.15, 0.15, 0.05]
 
     def weight(self, *shape):
         outputs, channels, *taps = shape
-        pairs = (outputs, *taps, channels // 2)
-        values = self.FITTING[self.rng.integers(len(self.FITTING), size=pairs)]
-        large = self.LARGE[self.rng.integers(len(self.LARGE), size=pairs)]
-        values = np.where(self.rng.random((*pairs, 1)) < 0.002, large, values).reshape(outputs, *taps, channels)
-        values = np.ascontiguousarray(np.moveaxis(values, -1, 1))
+        kinds = self.rng.choice(len(self.KINDS), size=(*taps, channels // 4), p=self.SHARES)
+        values = np.empty((outputs, *taps, channels // 4, 4), np.int8)
+        for place, kind in np.ndenumerate(kinds):
+            quads = np.int8(self.KINDS[kind])
+            values[(slice(None), *place)] = quads[self.rng.integers(len(quads), size=outputs)]
+        values = np.ascontiguousarray(np.moveaxis(values.reshape(outputs, *taps, channels), -1, 1))
         scale = self.rng.uniform(0.001, 0.01, outputs).astype(np.float32)
         kind = random_networks.quantized_type(scale, 0, "i8", 0)
         name = self.constant(values, kind)

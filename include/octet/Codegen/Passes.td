@@ -116,9 +116,10 @@ def LowerKernelPass : Pass<"octet-lower-kernel", "::mlir::ModuleOp"> {
 
     | op | x86-64 | AArch64 | everywhere else |
     |---|---|---|---|
-    | `kernel.dot4` | VPDPBUSD with VNNI, else PMADDWD on widened bytes; PMADDUBSW, which saturates, only with `pairs_fit` | SDOT of signed bytes, with the dot product extension or SVE of 512 bits; not made of unsigned ones | products |
+    | `kernel.dot4` | VPDPBUSD with VNNI, else PMADDWD on widened bytes (never PMADDUBSW, which saturates) | SDOT of signed bytes, with the dot product extension or SVE of 512 bits; not made of unsigned ones | products |
     | `kernel.dot8` | not made | SMMLA, of SVE where a vector is longer than sixteen bytes | not made |
     | `kernel.dot2` | PMADDWD | not made | not made |
+    | `kernel.pairs`, `kernel.reorder4` | VPMADDUBSW, VPSHUFB of AVX2 | not made | not made |
     | `kernel.pack` | saturating packs, VPMOVUSDB with AVX-512; of signed bytes, clamps | SQXTN, then SQXTN or SQXTUN | clamps |
     | `kernel.scale` | VSCALEFPS (vectors) with AVX-512, else two products | two products | two products |
 

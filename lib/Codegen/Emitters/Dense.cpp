@@ -15,14 +15,14 @@
 #include "DenseSums.h"
 #include "EpilogueBounds.h"
 #include "Packing.h"
-#include "SortedSteps.h"
 
 using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
 static const TileProducts &chooseProducts(const FusedOp &fused, const DenseShape &shape,
-                                          const CpuLevel &level) {
+                                          const CpuLevel &level,
+                                          std::optional<StepOrders> &orders) {
   if (!shape.isInteger)
     return getFloatProducts();
   Value filter = fused.getOuter(fused.product->getOperand(1));
@@ -30,20 +30,25 @@ static const TileProducts &chooseProducts(const FusedOp &fused, const DenseShape
   bool hasLeastWeights = succeeded(weights) && llvm::is_contained(*weights, -128);
   bool fillsHalf = shape.outputs == kPanelOutputs * 3 / 2; // of 32 lanes a quarter: half panels
   bool isPlain = !fillsHalf && succeeded(weights) && shape.filterGroups == 1 &&
-                 shape.pixelsPerVector == 1 && !WinogradTiles(shape, *level.products).fits();
-  auto countLargePairs = [&] {
-    return isPlain ? codegen::countLargePairs(*weights, getTensorType(filter).getDimSize(1), shape)
-                   : 1;
+                 shape.pixelsPerVector == 1 && shape.stepsPerRun() < StepOrders::kMostSteps &&
+                 !WinogradTiles(shape, *level.products).fits();
+  auto countSaved = [&]() -> double {
+    if (!isPlain)
+      return 0;
+    PanelOrder order = shape.getPanelOrder(getTensorType(filter).getDimSize(1));
+    orders.emplace(makeBytePanels(filter.getDefiningOp<nn::ConstantOp>(), order),
+                   shape.stepsPerRun());
+    return orders->getSaved();
   };
   return level.products->forDense({shape.pixels(), shape.columns, shape.runLength(),
                                    shape.stepsPerPanel(),
                                    shape.panels() * shape.stepsPerPanel() * 64, hasLeastWeights,
-                                   countLargePairs, shape.pixelsPerVector > 1});
+                                   countSaved, shape.pixelsPerVector > 1});
 }
 
 DenseKernel::DenseKernel(ProgramEmitter &emitter, const FusedOp &fused, const DenseShape &shape)
     : emitter(emitter), fused(fused), shape(shape), signature(emitter),
-      products(chooseProducts(fused, shape, emitter.getLevel())) {
+      products(chooseProducts(fused, shape, emitter.getLevel(), orders)) {
   this->shape.bytesPerStep = products.inputs();
   int64_t accumulators = products.countSums(emitter.getLevel().accumulators),
           steps = this->shape.stepsPerPanel();
@@ -85,7 +90,7 @@ bool DenseKernel::addArguments() {
     if (winograd)
       panels = winograd->transformWeights(emitter, panels);
     if (products.sortsSteps())
-      panels = SortedSteps(shape.stepsPerRun()).sort(emitter, panels);
+      panels = SortedSteps(shape.stepsPerRun()).sort(emitter, panels, *orders);
     if (products.readsJoinedSteps())
       panels = joinSteps(emitter, panels, llvm::divideCeil(shape.runLength(), 4));
     weights = signature.add(panels);

@@ -10,6 +10,7 @@
 
 #include "DenseShape.h"
 #include "Epilogue.h"
+#include "SortedSteps.h"
 #include "Winograd.h"
 
 namespace octet::codegen {
@@ -107,6 +108,7 @@ private:
   const FusedOp &fused;
   DenseShape shape;
   Signature signature;
+  std::optional<StepOrders> orders; ///< of the weights, where they decide how to multiply
   const TileProducts &products;
   std::optional<WinogradTiles> winograd;
   DenseTile tile; ///< its vectors are those of sums

@@ -131,6 +131,11 @@ KernelArgument codegen::getPanels(ProgramEmitter &emitter, nn::ConstantOp weight
   return asI16 ? widenToI16(emitter, elements) : elements;
 }
 
+std::vector<int8_t> codegen::makeBytePanels(nn::ConstantOp weights, const PanelOrder &order) {
+  ArrayRef<int64_t> shape = weights.getType().getShape();
+  return makePanels<int8_t>(weights, order, shape[0] / order.outputs, order.channels / shape[1]);
+}
+
 /// Of each of [begin, end) groups of 64 bytes.
 static void writeI16(EmittedCode &c, Value from, Value to, ArrayRef<codegen::Index>,
                      codegen::Index begin, codegen::Index end) {

@@ -49,6 +49,9 @@ struct PanelOrder {
 KernelArgument getPanels(ProgramEmitter &emitter, nn::ConstantOp weights, PanelOrder order,
                          bool asI16);
 
+/// The bytes of such panels.
+std::vector<int8_t> makeBytePanels(nn::ConstantOp weights, const PanelOrder &order);
+
 /// An argument for the same bytes as i16: of every 64, those at even places before the
 /// others, as the operands of two `kernel.dot2`. A kernel would widen the same weights for every
 /// few pixels otherwise.

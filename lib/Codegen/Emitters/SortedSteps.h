@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An instruction that multiplies bytes and adds two products in i16 is exact where two weights are
-// small enough for inputs of 255: |w0 + w1| <= 128. So each run of a panel has its steps in an
-// order of its own: those where all pairs fit, as bytes, then the others, as i16. Integers may be
-// summed in any order.
+// Each run of a panel has its steps in an order of its own (StepOrders): couples whose products are
+// added in i16, steps of bytes, which may be in another order, too, and then the others as i16.
+// Integers may be summed in any order.
 //
-// A run in memory: the number of steps of bytes, where each step's input begins (i32, in this
-// order), the weights [16][4 bytes] of these steps, those [2 parts][16][2 i16] of the others.
+// A run in memory: how many couples and how many steps of bytes there are, where each step's input
+// begins, the orders of its bytes (i32 each), the weights [16][4 bytes] of the steps of bytes,
+// those [2 parts][16][2 i16] of the others.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@
 #define OCTET_LIB_CODEGEN_EMITTERS_SORTEDSTEPS_H
 
 #include "../Products/Products.h"
-#include "DenseShape.h"
+#include "StepOrders.h"
 
 namespace octet::codegen {
 
@@ -27,10 +27,11 @@ class SortedSteps {
 public:
   explicit SortedSteps(int64_t steps) : steps(steps) {}
 
-  int64_t bytesPerRun() const { return bytesOfPlaces() + (steps + 1) * kWordStep; }
+  int64_t bytesPerRun() const { return bytesOfPlaces() + steps * kWordStep; }
 
-  /// An argument for panels in this order, which a model writes when it is made.
-  KernelArgument sort(ProgramEmitter &emitter, KernelArgument panels) const;
+  /// An argument for panels in these orders, which a model writes when it is made.
+  KernelArgument sort(ProgramEmitter &emitter, KernelArgument panels,
+                      const StepOrders &orders) const;
 
   /// The sums of pixels, whose input begins at `pixels`, with a run's products.
   llvm::SmallVector<mlir::Value> add(KernelBuilder &b, const TileProducts &products,
@@ -39,16 +40,12 @@ public:
                                      mlir::ValueRange sums) const;
 
 private:
-  static constexpr int64_t kByteStep = 64, kWordStep = 128;
-  /// The number of steps of bytes, the places, and room for one more.
-  int64_t bytesOfPlaces() const { return llvm::alignTo(4 * (steps + 2), 64); }
+  static constexpr int64_t kByteStep = 64, kWordStep = 128, kPlaces = 8;
+  int64_t ordersAt() const { return kPlaces + 4 * steps; }
+  int64_t bytesOfPlaces() const { return llvm::alignTo(ordersAt() + 4 * steps, 64); }
 
   int64_t steps; ///< of a run
 };
-
-/// The share of a panel's steps, of a filter [output][channel][tap], that have a pair of weights
-/// whose products may not fit.
-double countLargePairs(llvm::ArrayRef<int8_t> filter, int64_t channels, const DenseShape &shape);
 
 } // namespace octet::codegen
 

@@ -16,17 +16,17 @@ namespace {
 /// The instructions on vector registers of one width. Wider ones are preferred.
 struct Registers {
   int64_t bits;
-  StringLiteral dot4, multiplyAdd, multiplyAddBytes, packI32, packI16, maximum;
+  StringLiteral dot4, multiplyAdd, packI32, packI16, maximum;
 
   int64_t lanes() const { return bits / 32; }
   PatternBenefit benefit() const { return bits == 128 ? 2 : bits == 256 ? 3 : 4; }
 };
 constexpr Registers registers[] = {
-    {128, "llvm.x86.avx512.vpdpbusd.128", "llvm.x86.sse2.pmadd.wd", "",
-     "llvm.x86.sse2.packssdw.128", "llvm.x86.sse2.packuswb.128", "llvm.x86.sse.max.ps"},
-    {256, "llvm.x86.avx512.vpdpbusd.256", "llvm.x86.avx2.pmadd.wd", "llvm.x86.avx2.pmadd.ub.sw",
-     "llvm.x86.avx2.packssdw", "llvm.x86.avx2.packuswb", "llvm.x86.avx.max.ps.256"},
-    {512, "llvm.x86.avx512.vpdpbusd.512", "llvm.x86.avx512.pmaddw.d.512", "",
+    {128, "llvm.x86.avx512.vpdpbusd.128", "llvm.x86.sse2.pmadd.wd", "llvm.x86.sse2.packssdw.128",
+     "llvm.x86.sse2.packuswb.128", "llvm.x86.sse.max.ps"},
+    {256, "llvm.x86.avx512.vpdpbusd.256", "llvm.x86.avx2.pmadd.wd", "llvm.x86.avx2.packssdw",
+     "llvm.x86.avx2.packuswb", "llvm.x86.avx.max.ps.256"},
+    {512, "llvm.x86.avx512.vpdpbusd.512", "llvm.x86.avx512.pmaddw.d.512",
      "llvm.x86.avx512.packssdw.512", "llvm.x86.avx512.packuswb.512", "llvm.x86.avx512.max.ps.512"},
 };
 
@@ -126,36 +126,56 @@ struct LowerDot2 : RegisterPattern<kernel::Dot2Op> {
 };
 
 /// Without VNNI: even and odd bytes widened to 16 bits inside their lanes, two multiply-adds. The
-/// saturating vpmaddubsw would change results, but not where pairs of products fit.
+/// saturating vpmaddubsw would change results.
 struct LowerDot4Madd : RegisterPattern<kernel::Dot4Op> {
   using RegisterPattern::RegisterPattern;
   LogicalResult matchAndRewrite(kernel::Dot4Op op, PatternRewriter &rewriter) const override {
     if (op.getIsSigned())
       return rewriter.notifyMatchFailure(op, "requires unsigned bytes");
     KernelBuilder b(op.getLoc(), rewriter, *lookupCpuLevel("reference"));
-    bool isOneInstruction = op.getPairsFit() && !with.multiplyAddBytes.empty();
-    Value sum = isOneInstruction ? addFitting(b, op, with) : addWidened(b, op, with);
-    rewriter.replaceOpWithNewOp<arith::AddIOp>(op, op.getAcc(), sum);
-    return success();
-  }
-
-  static Value addWidened(KernelBuilder &b, kernel::Dot4Op op, const Registers &with) {
     auto [aEven, aOdd] = b.widenBytes(op.getA(), /*isSigned=*/false);
     auto [wEven, wOdd] = b.widenBytes(op.getB(), /*isSigned=*/true);
-    return arith::AddIOp::create(b, LowerDot2::multiplyAdd(b, aEven, wEven, with),
-                                 LowerDot2::multiplyAdd(b, aOdd, wOdd, with));
+    Value even = LowerDot2::multiplyAdd(b, aEven, wEven, with),
+          odd = LowerDot2::multiplyAdd(b, aOdd, wOdd, with);
+    rewriter.replaceOpWithNewOp<arith::AddIOp>(op, op.getAcc(),
+                                               arith::AddIOp::create(b, even, odd));
+    return success();
   }
+};
 
-  static Value addFitting(KernelBuilder &b, kernel::Dot4Op op, const Registers &with) {
-    auto words = VectorType::get({2 * with.lanes()}, b.getI16Type());
-    Value pairs = forRegisters(b, with, [&](int64_t lane) {
-      return callIntrinsic(b, b.getLoc(), with.multiplyAddBytes, words,
-                           {b.slice(op.getA(), 4 * lane, 4 * with.lanes()),
-                            b.slice(op.getB(), 4 * lane, 4 * with.lanes())});
-    });
-    Value ones = arith::ConstantOp::create(
-        b, DenseElementsAttr::get(cast<VectorType>(pairs.getType()), (int16_t)1));
-    return LowerDot2::multiplyAdd(b, pairs, ones, with);
+/// Half of the bytes of sixteen lanes.
+static Value getHalf(ImplicitLocOpBuilder &b, Value bytes, int64_t lane) {
+  return sliceVector(b, b.getLoc(), bytes, 4 * lane, 32);
+}
+
+struct LowerPairs : RegisterPattern<kernel::PairsOp> {
+  using RegisterPattern::RegisterPattern;
+  LogicalResult matchAndRewrite(kernel::PairsOp op, PatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto words = VectorType::get({16}, b.getI16Type());
+    rewriter.replaceOp(op, forRegisters(b, with, [&](int64_t lane) {
+                         return callIntrinsic(
+                             b, b.getLoc(), "llvm.x86.avx2.pmadd.ub.sw", words,
+                             {getHalf(b, op.getA(), lane), getHalf(b, op.getB(), lane)});
+                       }));
+    return success();
+  }
+};
+
+/// Indices of bytes count inside sixteen bytes, whose first lane all lanes are like.
+struct LowerReorder4 : RegisterPattern<kernel::Reorder4Op> {
+  using RegisterPattern::RegisterPattern;
+  LogicalResult matchAndRewrite(kernel::Reorder4Op op, PatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto bytes = VectorType::get({32}, b.getI8Type());
+    Value order = vector::BitCastOp::create(
+        b, bytes,
+        vector::BroadcastOp::create(b, VectorType::get({8}, b.getI32Type()), op.getOrder()));
+    rewriter.replaceOp(op, forRegisters(b, with, [&](int64_t lane) {
+                         return callIntrinsic(b, b.getLoc(), "llvm.x86.avx2.pshuf.b", bytes,
+                                              {getHalf(b, op.getInput(), lane), order});
+                       }));
+    return success();
   }
 };
 
@@ -257,6 +277,8 @@ void codegen::populateX86Lowering(RewritePatternSet &patterns, const CpuLevel &l
     patterns.add<LowerDot4Vnni>(context, widest);
   else
     patterns.add<LowerDot4Madd, LowerDot2>(context, widest);
+  if (widest.bits == 256)
+    patterns.add<LowerPairs, LowerReorder4>(context, widest);
   patterns.add<LowerMaxWithZero>(context, widest);
   if (level.hasFeature("avx512f"))
     patterns.add<LowerPackOne512, LowerScale512>(context, /*benefit=*/5);

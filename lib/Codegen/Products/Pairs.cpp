@@ -51,29 +51,23 @@ struct PairProducts : TileProducts {
   }
 };
 
-/// Bytes are multiplied, and two products added, in one instruction, which saturates: where two
-/// weights are small enough, never.
+/// Steps that fit are multiplied as bytes (SortedSteps), these are the others.
 struct SortedPairProducts : PairProducts {
   bool readsI16() const override { return false; }
   bool takesHalfPanels() const override { return false; }
   bool sortsSteps() const override { return true; }
-  Value multiplyAddFitting(KernelBuilder &b, Value sum, Value input, Value weights) const override {
-    return kernel::Dot4Op::create(b, sum.getType(), sum, input, weights, /*is_signed=*/false,
-                                  /*pairs_fit=*/true);
-  }
 };
 
 const SortedPairProducts sortedPairs;
 
-/// For levels that multiply pairs of bytes, too: two thirds of the instructions.
+/// For levels that multiply pairs of bytes, too: two thirds of the instructions, or half of them.
 struct MixedPairProducts : PairProducts {
   const TileProducts &forDense(const DenseWork &work) const override {
-    // Two loops instead of one: they gain as much as so many steps of a run.
-    constexpr double kMost = 0.5, kLostSteps = 6;
+    // Tiles of one panel, and three loops instead of one, which take as long as so many steps.
+    constexpr double kLeast = 0.14, kLoops = 2;
     const TileProducts &products = PairProducts::forDense(work);
-    double most = kMost - kLostSteps * products.inputs() / work.inputBytes;
-    bool sorts = products.readsI16() && most >= 0 && work.countLargePairs() <= most;
-    return sorts ? sortedPairs : products;
+    double least = kLeast + kLoops * products.inputs() / work.inputBytes;
+    return products.readsI16() && work.countSaved() >= least ? sortedPairs : products;
   }
 };
 } // namespace

@@ -19,9 +19,9 @@ struct DenseWork {
   int64_t inputBytes; ///< side by side under a pixel
   int64_t steps;      ///< of a panel
   int64_t weightBytes;
-  bool hasLeastWeights;                         ///< -128
-  llvm::function_ref<double()> countLargePairs; ///< share of steps with some (SortedSteps)
-  bool sharesVectors;                           ///< between pixels, of few outputs
+  bool hasLeastWeights;                    ///< -128
+  llvm::function_ref<double()> countSaved; ///< share of the time that sorted steps take less
+  bool sharesVectors;                      ///< between pixels, of few outputs
 };
 
 /// What a way to multiply says of tiles.
@@ -66,14 +66,8 @@ public:
   virtual bool readsI16() const { return false; }
   /// Whether two steps of the weights are one, of eight bytes a lane, which a prologue makes.
   virtual bool readsJoinedSteps() const { return false; }
-  /// Whether the steps of a panel's run lie in an order of their own: those for which
-  /// `multiplyAddFitting` is exact before the others.
+  /// Whether the steps of a panel's run lie in an order of their own (SortedSteps).
   virtual bool sortsSteps() const { return false; }
-  /// `multiplyAdd` of bytes where sums of two products fit in i16.
-  virtual mlir::Value multiplyAddFitting(KernelBuilder & /*b*/, mlir::Value sum,
-                                         mlir::Value /*input*/, mlir::Value /*weights*/) const {
-    return sum;
-  }
   /// The input elements of one lane, in all lanes.
   virtual mlir::Value broadcast(KernelBuilder &b, mlir::Value memory, mlir::Value at) const;
   /// The parts of a vector of the input.

@@ -29,16 +29,20 @@ kernel.program @net level "sse2" arena 64 state 0 prepared 64 inputs [] outputs 
 // -----
 
 // CHECK-LABEL: func @vectors
-func.func @vectors(%memory: memref<64xi8>, %at: index, %sums: vector<16xi32>, %weights: vector<64xi8>) -> vector<16xf32> {
+func.func @vectors(%memory: memref<64xi8>, %at: index, %order: i32, %sums: vector<16xi32>, %weights: vector<64xi8>) -> vector<16xf32> {
   // CHECK: kernel.broadcast4 %{{.*}}[%{{.*}}] : memref<64xi8>
   %x = kernel.broadcast4 %memory[%at] : memref<64xi8>
   // CHECK: kernel.dot4 %{{.*}}, %{{.*}}, %{{.*}}
   %dot = kernel.dot4 %sums, %x, %weights
   // CHECK: kernel.dot4 %{{.*}}, %{{.*}}, %{{.*}} signed
   %signed = kernel.dot4 %dot, %x, %weights signed
-  // CHECK: kernel.dot4 %{{.*}}, %{{.*}}, %{{.*}} pairs_fit
-  %fitting = kernel.dot4 %signed, %x, %weights pairs_fit
-  %real = arith.sitofp %fitting : vector<16xi32> to vector<16xf32>
+  // CHECK: kernel.reorder4 %{{.*}}, %{{.*}}
+  %y4 = kernel.reorder4 %x, %order
+  // CHECK: kernel.pairs %{{.*}}, %{{.*}}
+  %pairs = kernel.pairs %y4, %weights
+  // CHECK: kernel.dot2 %{{.*}}, %{{.*}}, %{{.*}}
+  %both = kernel.dot2 %signed, %pairs, %pairs
+  %real = arith.sitofp %both : vector<16xi32> to vector<16xf32>
   // CHECK: kernel.round %{{.*}} : (vector<16xf32>) -> vector<16xi32>
   %exponent = kernel.round %real : (vector<16xf32>) -> vector<16xi32>
   // CHECK: kernel.scale %{{.*}}, %{{.*}} normal : (vector<16xf32>, vector<16xi32>) -> vector<16xf32>

@@ -126,13 +126,33 @@ def Kernel_Dot4Op : Kernel_Op<"dot4", [Pure]> {
   let summary = "4-way dot product into 32-bit lanes";
   let description = [{
     Lane i: `acc[i] + sum over j < 4 of u8(a[4 i + j]) * s8(b[4 i + j])`, exact, wrapping in 32 bits; never saturates. With
-    `signed`, the bytes of `a` are signed, too. With `pairs_fit`, sums of two products, j of 0 and 1 or of 2 and 3, are known
-    to fit in i16.
-    Source: [N.accumulate]; VPDPBUSD of AVX-512 VNNI, SDOT of AArch64; with `pairs_fit` VPMADDUBSW of AVX2.
+    `signed`, the bytes of `a` are signed, too. Source: [N.accumulate]; VPDPBUSD of AVX-512 VNNI, SDOT of AArch64.
   }];
-  let arguments = (ins Kernel_I32x16:$acc, Kernel_I8x64:$a, Kernel_I8x64:$b, UnitAttr:$is_signed, UnitAttr:$pairs_fit);
+  let arguments = (ins Kernel_I32x16:$acc, Kernel_I8x64:$a, Kernel_I8x64:$b, UnitAttr:$is_signed);
   let results = (outs Kernel_I32x16:$result);
-  let assemblyFormat = "$acc `,` $a `,` $b (`signed` $is_signed^)? (`pairs_fit` $pairs_fit^)? attr-dict";
+  let assemblyFormat = "$acc `,` $a `,` $b (`signed` $is_signed^)? attr-dict";
+}
+
+def Kernel_PairsOp : Kernel_Op<"pairs", [Pure]> {
+  let summary = "sums of two products of bytes each, which fit in i16";
+  let description = [{
+    Lane i: `u8(a[2 i]) * s8(b[2 i]) + u8(a[2 i + 1]) * s8(b[2 i + 1])`, which the caller knows to fit (`|b[2 i] + b[2 i + 1]| <= 128`
+    does for any `a`). Only AVX2 gets these. Source: [N.accumulate]; VPMADDUBSW.
+  }];
+  let arguments = (ins Kernel_I8x64:$a, Kernel_I8x64:$b);
+  let results = (outs Kernel_I16x32:$result);
+  let assemblyFormat = "$a `,` $b attr-dict";
+}
+
+def Kernel_Reorder4Op : Kernel_Op<"reorder4", [Pure]> {
+  let summary = "the four bytes of each lane in another order";
+  let description = [{
+    Byte j of each lane of 32 bits: byte `order[j]` of the lane, where the bytes of `order`, the lowest first, are 0 to 3. All lanes of the
+    input are alike (`kernel.broadcast4`). Only AVX2 gets these. Source: VPSHUFB.
+  }];
+  let arguments = (ins Kernel_I8x64:$input, I32:$order);
+  let results = (outs Kernel_I8x64:$result);
+  let assemblyFormat = "$input `,` $order attr-dict";
 }
 
 def Kernel_Dot8Op : Kernel_Op<"dot8", [Pure, AllTypesMatch<["acc", "result"]>,
