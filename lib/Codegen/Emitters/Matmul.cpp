@@ -33,10 +33,11 @@ private:
   ProgramEmitter &emitter;
   nn::MatmulOp op;
   Signature signature;
-  SmallVector<int64_t> shape, units; ///< of the result; the same in rows of tiles
+  SmallVector<int64_t> shape, units; ///< of the result; the same in blocks of rows
   int64_t rank, rows, columns, depth;
   int64_t lanes = 1;
   DenseTile tile{1, 1};
+  int64_t unitRows = 1; ///< a multiple of the tile's
 
   // Inside the body.
   TensorView lhs, rhs, result;
@@ -60,11 +61,15 @@ MatmulKernel::MatmulKernel(ProgramEmitter &emitter, nn::MatmulOp op)
     return;
   lanes = 16;
   tile = chooseFloatTile(level, rows, llvm::divideCeil(columns, lanes), depth);
+  // Columns that one tile has brought into the first cache are there for the next ones.
+  constexpr int64_t kMostTiles = 4, kFewestUnits = 8;
+  int64_t tiles = std::clamp<int64_t>(rows / (kFewestUnits * tile.vectors), 1, kMostTiles);
+  unitRows = tiles * tile.vectors;
 }
 
 void MatmulKernel::emit() {
   units.assign(shape.begin(), shape.end() - 1);
-  units.back() = llvm::divideCeil(rows, tile.vectors);
+  units.back() = llvm::divideCeil(rows, unitRows);
   emitter.addStep(op, kernel::Kernels::matmul, signature.arguments,
                   ShapedType::getNumElements(units),
                   [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
@@ -82,13 +87,17 @@ void MatmulKernel::emit() {
                   });
 }
 
-/// A row of tiles of one matrix.
+/// Some rows of tiles of one matrix.
 void MatmulKernel::emitUnit(KernelBuilder &b, Value unit) {
   SmallVector<Value> indices = b.splitIndex(unit, units);
-  indices.back() = b.getBlock(indices.back(), rows, tile.vectors);
+  Value firstRow = b.getBlock(indices.back(), rows, unitRows);
   indices.emplace_back();
-  b.loopOverBlocks(llvm::divideCeil(columns, lanes), tile.panels,
-                   [&](Value firstVector) { emitTile(b, indices, firstVector); });
+  b.loopOverBlocks(llvm::divideCeil(columns, lanes), tile.panels, [&](Value firstVector) {
+    b.loop(0, unitRows / tile.vectors, [&](Value number) {
+      indices[rank - 2] = b.addIndex(firstRow, b.mulIndex(number, tile.vectors));
+      emitTile(b, indices, firstVector);
+    });
+  });
 }
 
 void MatmulKernel::emitTile(KernelBuilder &b, MutableArrayRef<Value> indices, Value firstVector) {
