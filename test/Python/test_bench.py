@@ -61,6 +61,12 @@ def test_lines_are_compared_by_their_characters():
     assert packaged_accuracy.CHARACTERS.get_figure(counts) == 0.75
 
 
+def test_pixels_that_are_text_are_compared():
+    outputs = lambda *values: [np.array(values, np.float32)]  # noqa: E731
+    counts = [packaged_accuracy.count_pixels(outputs(0.9, 0.4, 0.1, 0), outputs(0.5, 0.2, 0.4, 0)), packaged_accuracy.count_pixels(outputs(0, 0), outputs(0, 0))]
+    assert packaged_accuracy.PIXELS.get_figure(counts) == 0.5
+
+
 def test_standard_error_is_that_of_a_mean():
     mean = packaged_accuracy.SAME
     assert mean.get_standard_error([(1, 1), (0, 1), (1, 1), (0, 1)], parts=2) == 0.5

@@ -7,11 +7,12 @@
     tools/bench/packaged_accuracy.py ppocr4_rec nudenet --evaluate 200
     tools/bench/packaged_accuracy.py --files zoo/          networks of make_networks.py as well: signal to noise, dB
 
-Lines of text are drawn, pictures and sound are those of the shared data, files those of Python's library. Calibration and evaluation
+Lines and pages of text are drawn, pictures and sound are those of the shared data, files those of Python's library. Calibration and evaluation
 have no sample in common. Every measure compares with float, which is onnxruntime's: "characters" is 1 less the edit distance over the
-length of what float reads; "boxes" is the F1 of detections; "same" is the share of samples with the same answer; "SQNR" in dB. "error" is the
-standard error of Octet's figure, in percent or dB, by how far parts of the samples differ: a difference of less than twice as much may be chance. "conv" is the
-share of the convolutions' multiply-adds whose operands and result are integers; "all" of all multiply-adds, "to float" with those that have float results.
+length of what float reads; "boxes" is the F1 of detections, "pixels" that of the pixels that are text; "same" is the share of samples
+with the same answer; "SQNR" in dB. "error" is the standard error of Octet's figure, in percent or dB, by how far parts of the samples
+differ: a difference of less than twice as much may be chance. "conv" is the share of the convolutions' multiply-adds whose operands and
+result are integers; "all" of all multiply-adds, "to float" with those that have float results.
 """
 from __future__ import annotations
 
@@ -47,8 +48,8 @@ def read_picture(index, size):
     return np.asarray(Image.open(files[index % len(files)]).convert("RGB").resize(size, Image.BILINEAR), np.float32)
 
 
-def draw_line(index, width=320):
-    """A line of words in one of some fonts, sizes and colours, with noise, as PP-OCR's recognition reads it."""
+def draw_text(index, width):
+    """A line of words in one of some fonts, sizes and colours, with noise: pixels of 48 rows and at most `width` columns."""
     import pydoc_data.topics
     from PIL import Image, ImageDraw, ImageFont
 
@@ -62,10 +63,29 @@ def draw_line(index, width=320):
     image = Image.new("RGB", (int(font.getlength(text)) + 12, 48), tuple(map(int, paper)))
     ImageDraw.Draw(image).text((6, 5), text, tuple(map(int, ink)), font)
     image = image.resize((min(width, image.width), 48), Image.BILINEAR)
-    pixels = np.clip(np.asarray(image, np.float32) + rng.normal(scale=rng.uniform(0, 12), size=(48, image.width, 1)), 0, 255)
-    line = np.zeros((3, 48, width), np.float32)
-    line[:, :, : image.width] = (pixels.transpose(2, 0, 1)[::-1] / 255 - 0.5) / 0.5
+    return np.clip(np.asarray(image, np.float32) + rng.normal(scale=rng.uniform(0, 12), size=(48, image.width, 1)), 0, 255)
+
+
+def draw_line(index, width=320):
+    """A line of text as PP-OCR's recognition reads it."""
+    pixels, line = draw_text(index, width), np.zeros((3, 48, width), np.float32)
+    line[:, :, : pixels.shape[1]] = (pixels.transpose(2, 0, 1)[::-1] / 255 - 0.5) / 0.5
     return {"x": line[None]}
+
+
+def draw_page(index, size=320):
+    """A picture with lines of text on it as PP-OCR's detection sees it."""
+    from PIL import Image
+
+    rng, page = np.random.default_rng(index), read_picture(index, (size, size)).copy()
+    for line in range(rng.integers(2, 7)):
+        text, height = draw_text(1000 * index + line, size), int(rng.integers(14, 40))
+        width = min(size, text.shape[1] * height // 48)
+        top, left = rng.integers(0, size - height + 1), rng.integers(0, size - width + 1)
+        text = Image.fromarray(text.astype(np.uint8)).resize((width, height), Image.BILINEAR)
+        page[top: top + height, left: left + width] = np.asarray(text, np.float32)
+    page = (page[..., ::-1] / 255 - (0.485, 0.456, 0.406)) / (0.229, 0.224, 0.225)
+    return {"x": np.ascontiguousarray(page.transpose(2, 0, 1), np.float32)[None]}
 
 
 def turn_line(index):
@@ -141,6 +161,12 @@ def count_boxes(expected, got):
     return 2 * both, count
 
 
+def count_pixels(expected, got, least=0.3):
+    """Pixels that are text in both, twice, and in either."""
+    found, others = expected[0] > least, got[0] > least
+    return 2 * (found & others).sum(), found.sum() + others.sum()
+
+
 def count_classes(expected, got):
     return np.argmax(expected[0]) == np.argmax(got[0]), 1
 
@@ -190,6 +216,7 @@ def get_share(sums):
 
 
 CHARACTERS = Measure("characters", count_lines, lambda sums: 1 - get_share(sums))
+PIXELS = Measure("pixels", count_pixels, get_share)
 BOXES = Measure("boxes", count_boxes, get_share)
 SAME = Measure("same", count_classes, get_share)
 SQNR = Measure("SQNR", count_noise, get_noise)
@@ -206,7 +233,7 @@ class Case:
 def make_cases():
     line, turned = Case(draw_line, CHARACTERS), Case(turn_line, SAME)
     picture = lambda **arguments: lambda index: make_image(index, **arguments)  # noqa: E731
-    page = Case(picture(name="x", size=(320, 320), scale=1 / 58, offset=-2.1, is_last=False), SQNR)
+    page = Case(draw_page, PIXELS)
     mtcnn = {"size": (160, 120), "scale": 1 / 128, "offset": -127.5 / 128, "is_last": True}
     threshold = lambda least, output: Measure("same", make_threshold_count(least, output), get_share)  # noqa: E731
     return {
