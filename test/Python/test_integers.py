@@ -101,6 +101,9 @@ CASES = {
     "scatter": ("a = ScatterND(x, i, u)\nb = ScatterND<reduction=\"add\">(x, i, u)\nc = ScatterElements<axis=1>(x, j, v)\nd = ScatterElements<axis=0, reduction=\"max\">(x, k, v)",
                 dict(x=numbers("float32", 4, 6), i=np.array([[1], [-1], [0]]), u=numbers("float32", 3, 6), j=np.array([[1, -2], [0, 3]]),
                      k=np.array([[1, 2], [1, -1]]), v=numbers("float32", 2, 2)), dict.fromkeys("abcd", "float32")),
+    "scatter_of_constants": ("a = ScatterElements<axis=1>(w, i, v)\nb = Add(x, a)\nc = ScatterElements(k, j, l)\nd = Add(z, c)", dict(x=numbers("float32", 4, 6), z=numbers("int64", 5)),
+                             dict(b="float32", d="int64"), dict(w=numbers("float32", 4, 6), i=np.array([[1, -2], [0, 3]]), v=numbers("float32", 2, 2), k=np.arange(5),
+                                                                j=[-1, 0], l=[70, 80])),
     "one_hot": ("a = OneHot(i, n, v)\nc = OneHot<axis=1>(j, o, v)\nb = OneHot<axis=0>(i, n, w)", dict(i=numbers("int64", 3, 4), j=np.round(numbers("float32", 5)), v=numbers("float32", 2)),
                 dict(a="float32", c="float32", b="int64"), dict(n=[6], o=np.float32([4]), w=[2, 5])),
     "arguments": ("a = ArgMax(x)\nb = ArgMin<axis=1, keepdims=0>(x)\nc = ArgMax<axis=-1, select_last_index=1>(z)\nd = ArgMin<axis=1, select_last_index=1>(z)",
@@ -218,6 +221,20 @@ def test_an_index_outside_ends_the_run(nodes, threads, tmp_path):
     np.savez(tmp_path / "in.npz", i=wrong)
     result = subprocess.run([BIN / "octet-run", tmp_path / "net.so", "--input", tmp_path / "in.npz"], capture_output=True, text=True)
     assert result.returncode == 1 and "the operator 'y' met an index outside" in result.stderr
+
+
+def test_a_bank_of_filters_scattered_from_constants_is_weights():
+    constants = {"z": np.zeros((6, 4), np.float32), "i": np.array([[0, 3], [2, 1]]), "u": numbers("float32", 2, 2)}
+    model = make_network("w = ScatterElements<axis=1>(z, i, u)\ny = MatMul(x, w)", {"x": ("float32", [3, 6])}, {"y": "float32"}, constants)
+    network = octet.compile(model, calibration_data={"x": numbers("float32", 4, 3, 6)})
+    assert [row.operator for row in network.report] == ["nn.linear"]
+
+
+def test_a_constant_index_outside_ends_the_run():
+    constants = {"w": numbers("float32", 4), "i": np.array([4]), "u": numbers("float32", 1)}
+    network = octet.compile(make_network("s = ScatterElements(w, i, u)\ny = Add(x, s)", {"x": ("float32", [4])}, {"y": "float32"}, constants))
+    with pytest.raises(octet.Error, match="the operator 's' met an index outside"):
+        network.run({"x": numbers("float32", 4)})
 
 
 def make_encoder(uses_where, length=16, words=50, width=32, heads=4):

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Compose.h"
+#include "ConstantScatter.h"
 #include "Operators.h"
 
 using namespace mlir;
@@ -153,30 +154,33 @@ struct Elements {
 };
 } // namespace
 
-static Elements readElements(Node &node) {
+/// The axis along which the indices count, if they fit.
+static FailureOr<int64_t> readAxis(Node &node) {
   Shape shape = node.shape(0), part = node.shape(1);
-  Elements elements;
   auto axis = node.normalizeAxis(node.getInt("axis", 0), shape.size());
-  if (failed(axis))
-    return elements;
   bool fits = part.size() == shape.size();
-  for (int64_t d = 0; fits && d < (int64_t)shape.size(); ++d)
+  for (int64_t d = 0; succeeded(axis) && fits && d < (int64_t)shape.size(); ++d)
     fits = d == *axis || part[d] <= shape[d];
-  if (!fits) {
-    (void)node.invalid("has indices of shape " + printShape(part) + " into " + printShape(shape));
-    return elements;
-  }
+  if (succeeded(axis) && !fits)
+    return node.invalid("has indices of shape " + printShape(part) + " into " + printShape(shape));
+  return axis;
+}
+
+static Elements readElements(Node &node, int64_t axis) {
+  Shape shape = node.shape(0);
+  Elements elements;
   auto data = node.any(0);
   if (succeeded(data))
     elements.data = node.reshape(*data, {*countElements(shape)});
   elements.positions =
-      addPosition(node, makeOffsets(node, part, shape, *axis), toIndices(node, node.any(1)),
-                  shape[*axis], getStrides(shape)[*axis]);
+      addPosition(node, makeOffsets(node, node.shape(1), shape, axis), toIndices(node, node.any(1)),
+                  shape[axis], getStrides(shape)[axis]);
   return elements;
 }
 
 LogicalResult onnx_import::importGatherElements(Node &node) {
-  Elements elements = readElements(node);
+  auto axis = readAxis(node);
+  Elements elements = succeeded(axis) ? readElements(node, *axis) : Elements();
   if (failed(elements.data) || failed(elements.positions))
     return failure();
   return node.setResult(node.create<nn::GatherOp>(*elements.data, *elements.positions, 0));
@@ -257,7 +261,11 @@ static LogicalResult setScattered(Node &node, Value data, Value positions) {
 }
 
 LogicalResult onnx_import::importScatterElements(Node &node) {
-  Elements elements = readElements(node);
+  auto axis = readAxis(node);
+  if (succeeded(axis))
+    if (auto constant = scatterConstants(node, *axis))
+      return node.setResult(std::move(*constant));
+  Elements elements = succeeded(axis) ? readElements(node, *axis) : Elements();
   if (failed(elements.data) || failed(elements.positions))
     return failure();
   return setScattered(node, *elements.data, *elements.positions);
