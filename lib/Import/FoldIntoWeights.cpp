@@ -1,4 +1,4 @@
-//===- FoldIntoWeights.cpp - pads and biases become part of a layer ----------- ===//
+//===- FoldIntoWeights.cpp - pads, biases and branches in one layer ----------- ===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -119,6 +119,106 @@ struct CropKernel : OpRewritePattern<nn::ConvOp> {
   Pass::Statistic &counter;
 };
 
+/// The kernel of a convolution along one dimension.
+struct Taps {
+  int64_t low, size, high, dilation, first = 0; ///< `first`: where it begins in a joined kernel
+
+  static Taps get(nn::ConvOp conv, unsigned i) {
+    ArrayRef<int64_t> pads = conv.getPads();
+    return {pads[i], conv.getFilter().getType().getDimSize(2 + i), pads[2 + i],
+            conv.getDilations()[i]};
+  }
+};
+
+/// The kernel that has the taps of both; none if one's lie between the other's.
+std::optional<Taps> joinTaps(Taps &a, Taps &b) {
+  if (a.size == 1)
+    a.dilation = b.dilation;
+  int64_t dilation = b.size == 1 ? a.dilation : b.dilation;
+  if (a.dilation != dilation || (a.low - b.low) % dilation)
+    return std::nullopt;
+  int64_t low = std::max(a.low, b.low);
+  a.first = (low - a.low) / dilation;
+  b.first = (low - b.low) / dilation;
+  int64_t size = std::max(a.first + a.size, b.first + b.size);
+  return Taps{low, size, a.high + (size - a.first - a.size) * dilation, dilation};
+}
+
+/// The sum of two convolutions of one value becomes one convolution, unless that has more to
+/// multiply. Networks are trained so, with branches that are one layer afterwards.
+struct MergeConvolutions : OpRewritePattern<nn::AddOp> {
+  MergeConvolutions(MLIRContext *context, Pass::Statistic &counter)
+      : OpRewritePattern(context), counter(counter) {}
+
+  LogicalResult matchAndRewrite(nn::AddOp add, PatternRewriter &rewriter) const override {
+    auto a = add.getLhs().getDefiningOp<nn::ConvOp>(), b = add.getRhs().getDefiningOp<nn::ConvOp>();
+    if (!a || !b || !isBranch(a) || !isBranch(b) || a.getInput() != b.getInput() ||
+        a.getType() != b.getType() || a.getStrides() != b.getStrides() ||
+        a.getGroups() != b.getGroups())
+      return rewriter.notifyMatchFailure(add, "requires two convolutions of one value");
+    Taps rowsOfA = Taps::get(a, 0), rowsOfB = Taps::get(b, 0), columnsOfA = Taps::get(a, 1),
+         columnsOfB = Taps::get(b, 1);
+    auto rows = joinTaps(rowsOfA, rowsOfB), columns = joinTaps(columnsOfA, columnsOfB);
+    if (!rows || !columns ||
+        rows->size * columns->size >
+            rowsOfA.size * columnsOfA.size + rowsOfB.size * columnsOfB.size)
+      return rewriter.notifyMatchFailure(add, "requires kernels that cover each other");
+    SmallVector<int64_t> shape(a.getFilter().getType().getShape());
+    shape[2] = rows->size;
+    shape[3] = columns->size;
+    SmallVector<float, 0> filter(ShapedType::getNumElements(shape), 0.0f);
+    addFilter(filter, shape, a, rowsOfA.first, columnsOfA.first);
+    addFilter(filter, shape, b, rowsOfB.first, columnsOfB.first);
+    auto constant = a.getFilter().getDefiningOp<nn::ConstantOp>();
+    Value merged = nn::createConstant<float>(rewriter, constant.getLoc(),
+                                             (nn::getConstantName(constant) + ".merged").str(),
+                                             constant.getType().clone(shape), filter);
+    Value bias = addBiases(a, b, rewriter);
+    rewriter.replaceOpWithNewOp<nn::ConvOp>(
+        add, add.getType(), a.getInput(), merged, bias, a.getStrides(),
+        ArrayRef<int64_t>{rows->low, columns->low, rows->high, columns->high},
+        ArrayRef<int64_t>{rows->dilation, columns->dilation}, a.getGroups());
+    ++counter;
+    return success();
+  }
+
+  /// Whether only the sum reads the convolution, whose parameters are constants.
+  static bool isBranch(nn::ConvOp conv) {
+    auto isConstant = [](Value value) {
+      return value.getDefiningOp<nn::ConstantOp>() &&
+             cast<RankedTensorType>(value.getType()).getElementType().isF32();
+    };
+    return conv->hasOneUse() && isConstant(conv.getFilter()) &&
+           (!conv.getBias() || isConstant(conv.getBias()));
+  }
+
+  /// Adds the weights of a convolution to `filter`, where they begin at a row and a column.
+  static void addFilter(MutableArrayRef<float> filter, ArrayRef<int64_t> shape, nn::ConvOp conv,
+                        int64_t firstRow, int64_t firstColumn) {
+    auto values = *nn::getConstantValues<float>(conv.getFilter());
+    ArrayRef<int64_t> own = conv.getFilter().getType().getShape();
+    for (int64_t i = 0; i < (int64_t)values.size(); ++i) {
+      int64_t matrix = i / (own[2] * own[3]), row = i / own[3] % own[2], column = i % own[3];
+      filter[(matrix * shape[2] + firstRow + row) * shape[3] + firstColumn + column] += values[i];
+    }
+  }
+
+  /// The sum of the biases; null if there are none.
+  static Value addBiases(nn::ConvOp a, nn::ConvOp b, PatternRewriter &rewriter) {
+    if (!a.getBias() || !b.getBias())
+      return a.getBias() ? a.getBias() : b.getBias();
+    auto sum = *nn::getConstantValues<float>(a.getBias());
+    auto other = *nn::getConstantValues<float>(b.getBias());
+    for (auto [value, addend] : llvm::zip_equal(sum, other))
+      value += addend;
+    auto constant = a.getBias().getDefiningOp<nn::ConstantOp>();
+    return nn::createConstant<float>(rewriter, constant.getLoc(),
+                                     (nn::getConstantName(constant) + ".merged").str(),
+                                     constant.getType(), ArrayRef<float>(sum));
+  }
+  Pass::Statistic &counter;
+};
+
 /// Whether `value` is a constant that has one value per element of dimension `channelAxis` of
 /// `result`, counted from the end, and is the same along all others.
 bool isChannelVector(Value value, RankedTensorType result, int64_t channelAxis) {
@@ -178,6 +278,7 @@ struct FoldIntoWeightsPass : octet::impl::FoldIntoWeightsPassBase<FoldIntoWeight
     RewritePatternSet patterns(&getContext());
     patterns.add<FoldPad>(&getContext(), numPads);
     patterns.add<CropKernel>(&getContext(), numCropped);
+    patterns.add<MergeConvolutions>(&getContext(), numMerged);
     patterns.add<FoldBias<nn::ConvOp>, FoldBias<nn::LinearOp>>(&getContext(), numBiases);
     if (failed(applyToNetwork(getOperation(), std::move(patterns))))
       signalPassFailure();

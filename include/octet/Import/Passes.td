@@ -21,7 +21,7 @@ def DropNeutralPass : Pass<"octet-drop-neutral", "::mlir::func::FuncOp"> {
 }
 
 def FoldIntoWeightsPass : Pass<"octet-fold-into-weights", "::mlir::func::FuncOp"> {
-  let summary = "fold zero pads and added biases into convolutions and linear layers, crop kernels that meet padding";
+  let summary = "fold zero pads and added biases into convolutions and linear layers, crop kernels that meet padding, merge branches";
   let description = [{
     - A `nn.pad` that puts zeros around the spatial dimensions, and whose only user is a `nn.conv`, is folded into the
       convolution's `pads`.
@@ -29,6 +29,8 @@ def FoldIntoWeightsPass : Pass<"octet-fold-into-weights", "::mlir::func::FuncOp"
       constant as its bias.
     - Outer kernel rows and columns that meet nothing but padding, as with a dilation of the image's size, are cropped,
       together with their pads.
+    - The sum of two `nn.conv` of one value with the same strides and groups, whose only user it is, becomes one `nn.conv`
+      if that has at most as many weights: the weights are summed tap by tap, the biases too.
 
     Other operators stay as they are. Source: [N.conv], [N.linear].
   }];
@@ -36,7 +38,8 @@ def FoldIntoWeightsPass : Pass<"octet-fold-into-weights", "::mlir::func::FuncOp"
   let statistics = [
     Statistic<"numPads", "num-pads", "Number of pads folded into convolutions">,
     Statistic<"numBiases", "num-biases", "Number of additions that became a bias">,
-    Statistic<"numCropped", "num-cropped", "Number of kernels cropped">];
+    Statistic<"numCropped", "num-cropped", "Number of kernels cropped">,
+    Statistic<"numMerged", "num-merged", "Number of sums of convolutions that became one convolution">];
 }
 
 def JoinStepsPass : Pass<"octet-join-steps", "::mlir::func::FuncOp"> {
