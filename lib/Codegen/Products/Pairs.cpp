@@ -64,7 +64,7 @@ const SortedPairProducts sortedPairs;
 struct MixedPairProducts : PairProducts {
   const TileProducts &forDense(const DenseWork &work) const override {
     // Tiles of one panel, and three loops instead of one, which take as long as so many steps.
-    constexpr double kLeast = 0.14, kLoops = 2;
+    constexpr double kLeast = 0.14, kLoops = 4;
     const TileProducts &products = PairProducts::forDense(work);
     double least = kLeast + kLoops * products.inputs() / work.inputBytes;
     return products.readsI16() && work.countSaved() >= least ? sortedPairs : products;
