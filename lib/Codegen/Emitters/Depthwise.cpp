@@ -270,6 +270,8 @@ void DepthwiseKernel::slideColumns(KernelBuilder &b, ValueRange args, const Bloc
     return SmallVector<Value>(ArrayRef(columns).take_back(kept * quads.valuesPerColumn()));
   };
   int64_t count = shape.columns / pixels, together = shape.kernelColumns;
+  if (count < 2 * together) // one turn and a rest: no loop
+    together = count;
   bool hasFewValues = (shape.strip == 1 || shape.kind == BlockKind::rows8) && shape.parts == 1;
   if (b.level.registerBits != 128 || !hasFewValues) {
     b.loop(b.index(0), b.index(count), 1, carried, emitBlock);
