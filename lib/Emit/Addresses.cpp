@@ -15,10 +15,16 @@
 #include "Internal.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ScalarEvolution.h"
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Operator.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/SeparateConstOffsetFromGEP.h"
+#include "llvm/Transforms/Utils/Local.h"
+#include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
 #include <map>
 #include <optional>
 #include <set>
@@ -107,12 +113,19 @@ struct VectorLoad {
 };
 } // namespace
 
-constexpr int64_t kRegister = 16;
-/// Offsets from -256 to 255 that are no multiples of sixteen: loads of pairs cannot have them.
-constexpr int64_t kReach = 512, kMiddle = 248;
-constexpr int64_t kFewest = 2; ///< registers to load that are worth a pointer
+constexpr int64_t kRegister = 16, kLeast = 4; ///< bytes; of a part of a register
+/// Odd offsets from -256 to 255: neither scaled ones nor those of pairs.
+constexpr int64_t kReach = 512, kMiddle = 253;
+constexpr int64_t kFewest = 2; ///< registers to load by scaled offsets that are worth a pointer
 
-/// The loads of whole registers by the pointers that they are at a constant distance from.
+/// Registers that a load takes, if LLVM scales its offset.
+static int64_t countScaled(const VectorLoad &of) {
+  bool isScaled = of.offset % std::min(of.size, kRegister) == 0;
+  return isScaled ? divideCeil(of.size, kRegister) : 0;
+}
+
+/// The loads of registers or a part of one by the pointers that they are at a constant distance
+/// from.
 static MapVector<Value *, SmallVector<VectorLoad>> collectLoads(Function &function) {
   const DataLayout &layout = function.getParent()->getDataLayout();
   MapVector<Value *, SmallVector<VectorLoad>> loads;
@@ -125,49 +138,88 @@ static MapVector<Value *, SmallVector<VectorLoad>> collectLoads(Function &functi
       APInt offset(64, 0);
       Value *base = load->getPointerOperand()->stripAndAccumulateConstantOffsets(
           layout, offset, /*AllowNonInbounds=*/true);
-      if (size >= kRegister && size <= kReach && offset.getSExtValue() >= 0)
+      if (size >= kLeast && size <= kReach && offset.getSExtValue() >= 0)
         loads[base].push_back({load, offset.getSExtValue(), size});
     }
   return loads;
 }
 
+/// A pointer at this distance from one that moves by a constant in each turn of an innermost loop:
+/// it counts by itself, so that nothing copies it. Null if it does not move like that.
+static Value *createMoving(Instruction *base, int64_t offset, LoopInfo &loops,
+                           ScalarEvolution &evolution) {
+  Loop *loop = loops.getLoopFor(base->getParent());
+  auto *moves = dyn_cast<SCEVAddRecExpr>(evolution.getSCEV(base));
+  if (!loop || !moves || moves->getLoop() != loop || !loop->isInnermost() ||
+      !loop->getLoopPreheader() || !loop->getLoopLatch())
+    return nullptr;
+  auto *step = dyn_cast<SCEVConstant>(moves->getStepRecurrence(evolution));
+  SCEVExpander expander(evolution, "start");
+  Instruction *before = loop->getLoopPreheader()->getTerminator();
+  if (!step || !expander.isSafeToExpandAt(moves->getStart(), before))
+    return nullptr;
+  Value *start = expander.expandCodeFor(moves->getStart(), base->getType(), before);
+  IRBuilder<> outside(before), b(&loop->getHeader()->front());
+  PHINode *phi = b.CreatePHI(base->getType(), 2);
+  b.SetInsertPoint(loop->getHeader(), loop->getHeader()->getFirstInsertionPt());
+  Value *pointer = hideOrigin(b, phi);
+  IRBuilder<> last(loop->getLoopLatch()->getTerminator());
+  phi->addIncoming(outside.CreatePtrAdd(start, b.getInt64(offset)), loop->getLoopPreheader());
+  phi->addIncoming(last.CreatePtrAdd(pointer, b.getInt64(step->getAPInt().getSExtValue())),
+                   loop->getLoopLatch());
+  return pointer;
+}
+
 /// A pointer at this distance from one.
-static Value *createPointer(Value *base, int64_t offset, Function &function) {
+static Value *createPointer(Value *base, int64_t offset, Function &function, LoopInfo &loops,
+                            ScalarEvolution &evolution) {
   BasicBlock::iterator place = function.getEntryBlock().getFirstInsertionPt();
-  if (auto *definition = dyn_cast<Instruction>(base))
+  if (auto *definition = dyn_cast<Instruction>(base)) {
+    if (Value *moving = createMoving(definition, offset, loops, evolution))
+      return moving;
     place = *definition->getInsertionPointAfterDef();
+  }
   IRBuilder<> b(place->getParent(), place);
   return hideOrigin(b, b.CreatePtrAdd(base, b.getInt64(offset)));
 }
 
 /// Loads at constant distances from a pointer get one in their middle.
-static void shortenOffsets(Function &function) {
+static void shortenOffsets(Function &function, LoopInfo &loops, ScalarEvolution &evolution) {
+  SmallVector<WeakTrackingVH> replaced;
   for (auto &[base, loads] : collectLoads(function)) {
     llvm::stable_sort(loads, [](auto &a, auto &b) { return a.offset < b.offset; });
     for (size_t first = 0, end; first < loads.size(); first = end) {
       int64_t begin = loads[first].offset, registers = 0;
       for (end = first; end < loads.size() && loads[end].offset + loads[end].size <= begin + kReach;
            ++end)
-        registers += loads[end].size / kRegister;
+        registers += countScaled(loads[end]);
       if (registers < kFewest)
         continue;
-      Value *pointer = createPointer(base, begin + kMiddle, function);
+      Value *pointer = createPointer(base, begin + kMiddle, function, loops, evolution);
       for (const VectorLoad &of : ArrayRef(loads).slice(first, end - first)) {
         IRBuilder<> b(of.load);
+        replaced.push_back(of.load->getPointerOperand());
         of.load->setOperand(LoadInst::getPointerOperandIndex(),
                             b.CreatePtrAdd(pointer, b.getInt64(of.offset - begin - kMiddle)));
       }
     }
   }
+  RecursivelyDeleteTriviallyDeadInstructionsPermissive(replaced);
 }
 
-void octet::chooseAddresses(Function &function) {
-  if (function.getFnAttribute("tune-cpu").getValueAsString() != "neoverse-n1")
+void octet::chooseAddresses(Function &function, FunctionAnalysisManager &analyses) {
+  if (function.isDeclaration() ||
+      function.getFnAttribute("tune-cpu").getValueAsString() != "neoverse-n1")
     return;
+  // Constants within indices become distances between pointers.
+  SeparateConstOffsetFromGEPPass().run(function, analyses);
   DominatorTree dominators(function);
   LoopInfo loops(dominators);
   for (Loop *loop : loops.getLoopsInPreorder())
     if (loop->isInnermost())
       separateRows(*loop);
-  shortenOffsets(function);
+  EarlyCSEPass().run(function, analyses); // pointers that are the same are one
+  analyses.invalidate(function, PreservedAnalyses::none());
+  shortenOffsets(function, analyses.getResult<LoopAnalysis>(function),
+                 analyses.getResult<ScalarEvolutionAnalysis>(function));
 }

@@ -85,7 +85,7 @@ llvm::Expected<OwnedModule> buildRuntimeModule(const ProgramInfo &program,
                                                llvm::TargetMachine &machine);
 
 /// Addresses of the kinds that the core which a function is scheduled for prefers.
-void chooseAddresses(llvm::Function &function);
+void chooseAddresses(llvm::Function &function, llvm::FunctionAnalysisManager &analyses);
 
 /// The same value, of which LLVM does not know where it comes from.
 llvm::Value *hideOrigin(llvm::IRBuilder<> &b, llvm::Value *value);

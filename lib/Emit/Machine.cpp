@@ -97,7 +97,7 @@ void octet::optimize(Module &module, TargetMachine &machine) {
   builder.crossRegisterProxies(loops, functions, callGraph, modules);
   builder.buildPerModuleDefaultPipeline(OptimizationLevel::O3).run(module, modules);
   for (Function &function : module) {
-    chooseAddresses(function);
+    chooseAddresses(function, functions);
     reloadAddends(function);
   }
 }
