@@ -69,6 +69,8 @@ def test_blocks_end_with_jumps_and_not_where_qemu_divides_them():
     assert not library.continues(0x1000, 0x1000)  # a loop from there
     assert not library.continues(0x1008, 0x1000)
     assert not library.continues(0xff8, 0xffc)  # by the block's own jump
+    library.targets = {0x1004: 0x1000}
+    assert library.continues(0xff8, 0x1000)  # the end of a page, even if the block jumps to there
 
 
 def test_first_turns_of_loops_count():

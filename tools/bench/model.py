@@ -60,6 +60,7 @@ def run(*command, **options):
     return done.stdout
 
 
+PAGE = 4096
 JUMP = re.compile(r"(b|bl|blr|br|ret|b\..*|cbz|cbnz|tbz|tbnz|svc)\b")
 
 
@@ -94,7 +95,7 @@ class Library:
     def continues(self, before, address):
         """Whether a block is but the rest of the one executed before, which QEMU divides at the ends of pages and where it is long."""
         last = before + 4 * len(self.block(before)) - 4
-        return before < address <= last and self.targets.get(last) != address
+        return before < address <= last and (address % PAGE == 0 or self.targets.get(last) != address)
 
 
 def trace(library, driver, level, cpu, inputs, runs, folder):
@@ -107,7 +108,7 @@ def trace(library, driver, level, cpu, inputs, runs, folder):
     entry = next(address for address, name in library.functions.items() if name == library.entry)
     # The library lies where most of its functions are executed.
     executed = collections.Counter(addresses)
-    bases = {address - entry for address in executed if (address - entry) % 4096 == 0}
+    bases = {address - entry for address in executed if (address - entry) % PAGE == 0}
     base = max(bases, key=lambda base: sum(base + function in executed for function in library.functions))
     blocks = [address - base for address in addresses if address - base in library.instructions]
     return [block for before, block in zip([0, *blocks], blocks) if not library.continues(before, block)]
