@@ -48,12 +48,21 @@ namespace {
 /// How a pointwise kernel walks over the result.
 struct Walk {
   SmallVector<int64_t> order; ///< dimensions, outermost first
-  int64_t laneAxis = -1;      ///< dimension of the sixteen lanes, or -1
+  int64_t laneAxis = -1;      ///< dimension of the lanes, or -1
+  int64_t lanes = 1;          ///< as many as side by side, sixteen at most
 };
 } // namespace
 
+/// Lanes that are worth a vector. Registers of four are full of shorter rows, too; what is computed
+/// in these must do with any number of lanes, as conversions do.
+static int64_t getFewestLanes(const CpuLevel &level, Operation *op) {
+  if (level.isScalar())
+    return std::numeric_limits<int64_t>::max();
+  return level.convertsByAdding && isa<QuantizeOp, DequantizeOp>(op) ? 4 : 16;
+}
+
 static Walk chooseWalk(ArrayRef<int64_t> shape, const Strides &out, ArrayRef<TensorView> inputs,
-                       bool isScalar) {
+                       int64_t fewestLanes) {
   Walk walk;
   for (size_t i = 0; i < shape.size(); ++i)
     if (shape[i] != 1)
@@ -63,8 +72,10 @@ static Walk chooseWalk(ArrayRef<int64_t> shape, const Strides &out, ArrayRef<Ten
     return walk;
   int64_t inner = walk.order.back();
   auto isUsable = [&](const TensorView &view) { return view.strides.steps[inner] <= 1; };
-  if (!isScalar && shape[inner] >= 16 && out.steps[inner] == 1 && llvm::all_of(inputs, isUsable))
+  if (shape[inner] >= fewestLanes && out.steps[inner] == 1 && llvm::all_of(inputs, isUsable)) {
     walk.laneAxis = inner;
+    walk.lanes = std::min<int64_t>(16, llvm::bit_floor<uint64_t>(shape[inner]));
+  }
   return walk;
 }
 
@@ -128,7 +139,7 @@ namespace {
 /// A kernel that computes every element of a result from those of its inputs.
 class PointwiseKernel {
 public:
-  PointwiseKernel(ProgramEmitter &emitter, ArrayRef<Value> inputs, Value result,
+  PointwiseKernel(ProgramEmitter &emitter, Operation *op, ArrayRef<Value> inputs, Value result,
                   PointwiseFn compute)
       : signature(emitter), numInputs(inputs.size()), compute(compute) {
     for (Value input : inputs)
@@ -137,7 +148,7 @@ public:
     // The walk is chosen from types alone, so that the step's range is known before there is code.
     bind(SmallVector<Value>(signature.arguments.size()));
     walk = chooseWalk(getResult().shape(), getResult().strides, getInputs(),
-                      emitter.getLevel().isScalar());
+                      getFewestLanes(emitter.getLevel(), op));
     count = walk.order.empty() ? 1 : getResult().shape()[walk.order.front()];
   }
 
@@ -245,7 +256,7 @@ void PointwiseKernel::emitNest(KernelBuilder &b, size_t depth, Value begin, Valu
         upper = depth == 0 ? end : b.index(getResult().shape()[axis]);
   auto inLanes = [&](Value i) {
     indices[walk.laneAxis] = i;
-    emitElement(b, 16);
+    emitElement(b, walk.lanes);
   };
   if (depth + 1 == walk.order.size()) {
     if (walk.laneAxis < 0)
@@ -253,7 +264,7 @@ void PointwiseKernel::emitNest(KernelBuilder &b, size_t depth, Value begin, Valu
     if (int64_t size = getResult().shape()[axis]; depth > 0 && size % 64 == 0 && !b.keepsStructure)
       return b.loopOverBlocks(
           size, 64, [&](Value first) { emitVectors(b, axis, first, /*areSideBySide=*/true); });
-    return b.loopOverBlocks(getResult().shape()[axis], 16, inLanes);
+    return b.loopOverBlocks(getResult().shape()[axis], walk.lanes, inLanes);
   }
   auto overAxis = [&](function_ref<void()> body) {
     b.loop(lower, upper, 1, [&](Value i) {
@@ -265,7 +276,7 @@ void PointwiseKernel::emitNest(KernelBuilder &b, size_t depth, Value begin, Valu
   bool repeats = llvm::any_of(
       getInputs(), [&](const TensorView &view) { return view.strides.steps[axis] == 0; });
   int64_t size = getResult().shape()[axis];
-  if (depth + 2 == walk.order.size() && depth > 0 && walk.laneAxis >= 0 && repeats &&
+  if (depth + 2 == walk.order.size() && depth > 0 && walk.lanes == 16 && repeats &&
       size >= kRepeats)
     return b.loopOverBlocks(size, kRepeats, [&](Value first) {
       b.loopOverBlocks(getResult().shape()[walk.laneAxis], 16, [&](Value lane) {
@@ -286,9 +297,9 @@ void PointwiseKernel::emitFlat(KernelBuilder &b, Value begin, Value end) {
     return b.loop(lower, upper, 64, [&](Value i) {
       emitVectors(b, 0, b.clampBlock(i, count, 64), /*areSideBySide=*/true);
     });
-  b.loop(lower, upper, 16, [&](Value i) {
-    indices[0] = b.clampBlock(i, count, 16);
-    emitElement(b, 16);
+  b.loop(lower, upper, walk.lanes, [&](Value i) {
+    indices[0] = b.clampBlock(i, count, walk.lanes);
+    emitElement(b, walk.lanes);
   });
 }
 
@@ -303,18 +314,18 @@ void PointwiseKernel::emit(KernelBuilder &b, ValueRange args, Value begin, Value
     return emitNest(b, 0, begin, end);
   // The range splits the lanes' own dimension: whole vectors, then what is left.
   Value length = b.createIndex<arith::SubIOp>(end, begin);
-  Value middle =
-      b.addIndex(begin, b.mulIndex(b.createIndex<arith::DivUIOp>(length, b.index(16)), 16));
-  b.loop(begin, middle, 16, [&](Value i) {
+  Value middle = b.addIndex(
+      begin, b.mulIndex(b.createIndex<arith::DivUIOp>(length, b.index(walk.lanes)), walk.lanes));
+  b.loop(begin, middle, walk.lanes, [&](Value i) {
     indices[walk.laneAxis] = i;
-    emitElement(b, 16);
+    emitElement(b, walk.lanes);
   });
   emitLine(b, walk.laneAxis, middle, end);
 }
 
 void codegen::emitPointwise(ProgramEmitter &emitter, Operation *op, const kernel::KernelRow &row,
                             ArrayRef<Value> inputs, Value result, PointwiseFn compute) {
-  PointwiseKernel kernel(emitter, inputs, result, compute);
+  PointwiseKernel kernel(emitter, op, inputs, result, compute);
   emitter.addStep(op, row, kernel.signature.arguments, kernel.getRange(),
                   [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
                     kernel.emit(b, args, begin, end);

@@ -212,9 +212,16 @@ void Mean::emit(KernelBuilder &b, ValueRange args, ValueRange i, int64_t laneAxi
     return storeReal(b, b.div(sum, divisor), y, i, laneAxis);
   }
   Value zeroPoint = b.loadSplat(x.zeroPoints, b.index(kZeroPoints));
+  // Where bytes are added to i32 in one instruction, zero points are taken off all at once.
+  bool isAtOnce = b.level.convertsByAdding && laneAxis >= 0;
   Value sum = fold(b.constI(0), [&](ValueRange at, Value acc) {
-    return b.add(acc, b.sub(loadRaw(b, x, at, laneAxis), zeroPoint));
+    Value raw = loadRaw(b, x, at, laneAxis);
+    return b.add(acc, isAtOnce ? raw : b.sub(raw, zeroPoint));
   });
+  if (isAtOnce) {
+    Value number = b.splat(b.createOrFold<arith::IndexCastOp>(b.getI32Type(), count));
+    sum = b.sub(sum, b.mul(number, zeroPoint));
+  }
   storeRaw(b, requantize(b, args, sum, count), y, i);
 }
 
