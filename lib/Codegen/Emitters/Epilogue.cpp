@@ -193,6 +193,13 @@ Value Epilogue::emit(KernelBuilder &b, ValueRange args, Value acc, Value positio
 }
 
 Value Epilogue::pack(KernelBuilder &b, ValueRange args, ValueRange values, bool inLanes) const {
+  if (!packClamps && isWord && !inLanes && b.level.convertsByAdding) {
+    // They are inside the bounds: halves of words are bytes, and nothing saturates.
+    auto type = VectorType::get({b.lanes}, b.getI8Type());
+    auto parts = llvm::map_to_vector(
+        values, [&](Value value) -> Value { return arith::TruncIOp::create(b, type, value); });
+    return concatVectors(b, b.getLoc(), parts);
+  }
   Value bytes = kernel::PackOp::create(b, values, byteBounds.isSigned, inLanes);
   return packClamps ? byteBounds.clampBytes(b, bytes, getBounds(args)) : bytes;
 }
