@@ -101,6 +101,9 @@ func.func @main(%x: !x {nn.name = "x"}, %v: !v {nn.name = "v"}) -> (!y {nn.name 
 // CHECK: %[[CLAMPED:.*]] = arith.minimumf %[[LEAST]]
 // CHECK: %[[ROUNDED:.*]] = arith.addf %[[CLAMPED]]
 // CHECK: vector.bitcast %[[ROUNDED]] : vector<16xf32> to vector<16xi32>
+// CHECK-NOT: kernel.pack
+// CHECK: arith.trunci {{.*}} : vector<16xi32> to vector<16xi8>
+// CHECK: return
 func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}) {
   %w = nn.constant dense<1> : tensor<16x48xi8> -> !w
   %0 = nn.linear %x, %w : (!x, !w) -> !y
@@ -150,11 +153,32 @@ func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}) {
 // Sixteen channels: those of four steps of one panel.
 !x = tensor<1x16x8x32x!quant.uniform<u8:f32, 0.5:128>>
 !w = tensor<32x16x1x1x!quant.uniform<i8:f32, 0.5>>
-!y = tensor<1x32x8x32x!quant.uniform<u8:f32, 0.5:128>>
+!y = tensor<1x32x8x32x!quant.uniform<u8:f32, 0.5>>
 
 // CHECK-LABEL: module @dotprod
 // CHECK: func.func private @dense
 // CHECK-COUNT-8: kernel.dot4
+// CHECK-NOT: kernel.dot4
+// CHECK-LABEL: module @neon
+func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}) {
+  %w = nn.constant dense<1> : tensor<32x16x1x1xi8> -> !w
+  %0 = nn.conv %x, %w : (!x, !w) -> !y
+  return %0 : !y
+}
+
+// -----
+
+// Where results take more than a product each, weights are loaded for each tile, of more pixels.
+!x = tensor<1x16x8x32x!quant.uniform<u8:f32, 0.5:128>>
+!w = tensor<32x16x1x1x!quant.uniform<i8:f32, 0.5>>
+!y = tensor<1x32x8x32x!quant.uniform<u8:f32, 0.5:128>>
+
+// CHECK-LABEL: module @dotprod
+// CHECK: func.func private @dense
+// CHECK-COUNT-4: kernel.reload {{.*}} : memref<{{.*}}xi8{{.*}}>, vector<16xi8>
+// CHECK-COUNT-5: kernel.dot4
+// CHECK: kernel.reload {{.*}}, vector<16xi8>
+// CHECK-COUNT-15: kernel.dot4
 // CHECK-NOT: kernel.dot4
 // CHECK-LABEL: module @neon
 func.func @main(%x: !x {nn.name = "x"}) -> (!y {nn.name = "y"}) {

@@ -40,10 +40,13 @@ static const TileProducts &chooseProducts(const FusedOp &fused, const DenseShape
                    shape.stepsPerRun());
     return orders->getSaved();
   };
+  auto hasShortResults = [&] {
+    return ShiftedSums(fused, level, /*isRepeated=*/shape.pixels() > 1).hasShortResults();
+  };
   return level.products->forDense({shape.pixels(), shape.columns, shape.runLength(),
                                    shape.stepsPerPanel(),
                                    shape.panels() * shape.stepsPerPanel() * 64, hasLeastWeights,
-                                   countSaved, shape.pixelsPerVector > 1});
+                                   countSaved, shape.pixelsPerVector > 1, hasShortResults});
 }
 
 DenseKernel::DenseKernel(ProgramEmitter &emitter, const FusedOp &fused, const DenseShape &shape)

@@ -107,7 +107,6 @@ void Epilogue::addMultipliers() {
   SmallVector<float, 0> added = *getAddends(fused);
   float bound = 0; ///< of what is rounded
   bool isProvenWord = false;
-  constexpr float kMostInWord = (1 << 15) - 512; // a zero point is added
   if (form == Form::general) {
     bound = addFactorsOfBody(factors, added);
     isBounded = bound < std::numeric_limits<float>::infinity();
@@ -119,7 +118,7 @@ void Epilogue::addMultipliers() {
         float product = shifted.getProductBound(factors, added);
         most = getEpilogueRange(fused, {-product, product}).getMagnitude() / scale;
       }
-      isProvenWord = most < kMostInWord;
+      isProvenWord = most < ShiftedSums::kMostInWord;
     }
   } else {
     QuantParams out = paramsOf(fused.getResult());
@@ -130,7 +129,7 @@ void Epilogue::addMultipliers() {
     float otherBound = form == Form::residual ? addResidual(out, factors.size()) : 0;
     bound = otherBound + (shifted ? shifted.getProductBound(factors, added)
                                   : getProductBound(fused, factors, added));
-    isProvenWord = bound < kMostInWord;
+    isProvenWord = bound < ShiftedSums::kMostInWord;
   }
   multiplier = signature.addParameters(ArrayRef<float>(factors), block);
   if (!added.empty())

@@ -35,6 +35,10 @@ struct ShiftedSums {
   }
   /// Whether the floats begin at `kLeast`, not in the middle.
   bool beginsAtLeast() const { return dropsNegative; }
+  /// Products that are rounded as i16, beside a zero point, without a clamp.
+  static constexpr float kMostInWord = (1 << 15) - 512;
+  /// Whether these sums become bytes by little more than a product each.
+  bool hasShortResults() const { return dropsNegative && areProductsWords; }
   /// Whether some channels' middles are other than `KernelBuilder::kMiddle`.
   bool hasMiddles() const;
   /// What is taken off each channel's floats.
@@ -51,6 +55,7 @@ private:
   llvm::SmallVector<int64_t> bounds;  ///< of |sum|, before these are added
   llvm::SmallVector<float> middles;
   bool dropsNegative = false;
+  bool areProductsWords = false; ///< where these are all that is rounded
 };
 
 } // namespace octet::codegen

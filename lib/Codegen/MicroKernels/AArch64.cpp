@@ -100,7 +100,6 @@ struct LowerDot8 : OpRewritePattern<kernel::Dot8Op> {
 struct LowerReloadVolatile : OpRewritePattern<kernel::ReloadOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(kernel::ReloadOp op, PatternRewriter &rewriter) const override {
-    constexpr unsigned kAlignment = 4; // of elements
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto type = LLVM::LLVMPointerType::get(b.getContext());
     Value base = arith::IndexCastOp::create(
@@ -108,7 +107,8 @@ struct LowerReloadVolatile : OpRewritePattern<kernel::ReloadOp> {
           index = arith::IndexCastOp::create(b, b.getI64Type(), op.getIndex());
     Value pointer = LLVM::GEPOp::create(b, type, getElementTypeOrSelf(op.getType()),
                                         LLVM::IntToPtrOp::create(b, type, base), index);
-    rewriter.replaceOpWithNewOp<LLVM::LoadOp>(op, op.getType(), pointer, kAlignment,
+    unsigned alignment = getElementTypeOrSelf(op.getType()).getIntOrFloatBitWidth() / 8;
+    rewriter.replaceOpWithNewOp<LLVM::LoadOp>(op, op.getType(), pointer, alignment,
                                               /*isVolatile=*/true);
     return success();
   }

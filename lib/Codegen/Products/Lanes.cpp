@@ -32,17 +32,31 @@ Value LaneProducts::multiplyAdd(KernelBuilder &b, Value sum, Value input, Value 
 namespace {
 /// Of few steps, a panel's weights stay in registers, beside what the results need; sums of more
 /// pixels and other panels' weights do not fit there.
-struct FewSteps : LaneProducts {
+struct KeptWeights : LaneProducts {
   TileCosts getTileCosts() const override { return {/*mostVectors=*/2, /*nextPanel=*/4}; }
 };
 
-const FewSteps fewSteps;
+/// Where results need more, LLVM would take weights out of the loop over tiles and spill them.
+struct ReloadedWeights : LaneProducts {
+  Value load(KernelBuilder &b, Value memory, Value at) const override {
+    auto type = VectorType::get({16}, b.getI8Type());
+    auto parts = llvm::map_to_vector(llvm::seq<int64_t>(0, 4), [&](int64_t i) -> Value {
+      return kernel::ReloadOp::create(b, type, memory, b.addIndex(at, 16 * i));
+    });
+    return concatVectors(b, b.getLoc(), parts);
+  }
+};
+
+const KeptWeights keptWeights;
+const ReloadedWeights reloadedWeights;
 } // namespace
 
 const TileProducts &LaneProducts::forDense(const DenseWork &work) const {
-  if (work.steps >= 2 && work.steps <= 4 && !work.sharesVectors)
-    return fewSteps;
-  return *this;
+  if (work.steps < 2 || work.steps > 4 || work.sharesVectors)
+    return *this;
+  if (work.steps == 2 || work.hasShortResults())
+    return keptWeights;
+  return reloadedWeights;
 }
 
 namespace {

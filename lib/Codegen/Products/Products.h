@@ -19,9 +19,10 @@ struct DenseWork {
   int64_t inputBytes; ///< side by side under a pixel
   int64_t steps;      ///< of a panel
   int64_t weightBytes;
-  bool hasLeastWeights;                    ///< -128
-  llvm::function_ref<double()> countSaved; ///< share of the time that sorted steps take less
-  bool sharesVectors;                      ///< between pixels, of few outputs
+  bool hasLeastWeights;                       ///< -128
+  llvm::function_ref<double()> countSaved;    ///< share of the time that sorted steps take less
+  bool sharesVectors;                         ///< between pixels, of few outputs
+  llvm::function_ref<bool()> hasShortResults; ///< sums become results by few parameters
 };
 
 /// What a way to multiply says of tiles.

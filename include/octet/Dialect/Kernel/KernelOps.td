@@ -208,8 +208,8 @@ def Kernel_ReloadOp : Kernel_Op<"reload", [MemoryEffects<[MemRead, MemWrite]>]> 
     Elements `base[index .. index + lanes - 1]`, loaded each time that the op is executed, for levels where instructions overwrite an
     operand and a load takes less than a copy. The write that it claims keeps reads of one place from becoming one.
   }];
-  let arguments = (ins MemRefRankOf<[I32, F32], [1]>:$base, Index:$index);
-  let results = (outs VectorOfRankAndType<[1], [I32, F32]>:$result);
+  let arguments = (ins MemRefRankOf<[I8, I32, F32], [1]>:$base, Index:$index);
+  let results = (outs VectorOfRankAndType<[1], [I8, I32, F32]>:$result);
   let assemblyFormat = "$base `[` $index `]` attr-dict `:` type($base) `,` type($result)";
 }
 
