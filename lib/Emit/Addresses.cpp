@@ -144,6 +144,25 @@ static MapVector<Value *, SmallVector<VectorLoad>> collectLoads(Function &functi
   return loads;
 }
 
+/// Of a loop with two turns, LLVM makes a constant of what its counter is in the second one. Counts
+/// again where sums are all that a loop has, so that what depends on the counter moves.
+static void countTwoTurns(Loop &loop, ScalarEvolution &evolution) {
+  bool onlySums =
+      loop.getNumBlocks() == 1 && llvm::none_of(*loop.getHeader(), llvm::IsaPred<StoreInst>);
+  if (!onlySums || !loop.getLoopPreheader() || evolution.getSmallConstantTripCount(&loop) != 2)
+    return;
+  for (PHINode &counter : loop.getHeader()->phis()) {
+    auto *first = dyn_cast<ConstantInt>(counter.getIncomingValueForBlock(loop.getLoopPreheader()));
+    auto *second = dyn_cast<ConstantInt>(counter.getIncomingValueForBlock(loop.getLoopLatch()));
+    if (!first || !second || !counter.getType()->isIntegerTy(64))
+      continue;
+    IRBuilder<> b(loop.getLoopLatch()->getTerminator());
+    Value *next = b.CreateAdd(&counter, b.getInt64(second->getSExtValue() - first->getSExtValue()));
+    counter.setIncomingValueForBlock(loop.getLoopLatch(), next);
+  }
+  evolution.forgetLoop(&loop);
+}
+
 /// A pointer at this distance from one that moves by a constant in each turn of an innermost loop:
 /// it counts by itself, so that nothing copies it. Null if it does not move like that.
 static Value *createMoving(Instruction *base, int64_t offset, LoopInfo &loops,
@@ -220,6 +239,9 @@ void octet::chooseAddresses(Function &function, FunctionAnalysisManager &analyse
       separateRows(*loop);
   EarlyCSEPass().run(function, analyses); // pointers that are the same are one
   analyses.invalidate(function, PreservedAnalyses::none());
-  shortenOffsets(function, analyses.getResult<LoopAnalysis>(function),
-                 analyses.getResult<ScalarEvolutionAnalysis>(function));
+  LoopInfo &sameLoops = analyses.getResult<LoopAnalysis>(function);
+  auto &evolution = analyses.getResult<ScalarEvolutionAnalysis>(function);
+  for (Loop *loop : sameLoops.getLoopsInPreorder())
+    countTwoTurns(*loop, evolution);
+  shortenOffsets(function, sameLoops, evolution);
 }
