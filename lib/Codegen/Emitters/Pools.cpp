@@ -157,6 +157,7 @@ public:
             Fold fold) const;
 
   int target;
+  bool countsVisited = true; ///< not what lies outside of the input, too
 
 private:
   /// [N.avg_pool] behind the sum.
@@ -213,7 +214,7 @@ void Mean::emit(KernelBuilder &b, ValueRange args, ValueRange i, int64_t laneAxi
   }
   Value zeroPoint = b.loadSplat(x.zeroPoints, b.index(kZeroPoints));
   // Where bytes are added to i32 in one instruction, zero points are taken off all at once.
-  bool isAtOnce = b.level.convertsByAdding && laneAxis >= 0;
+  bool isAtOnce = b.level.convertsByAdding && laneAxis >= 0 && countsVisited;
   Value sum = fold(b.constI(0), [&](ValueRange at, Value acc) {
     Value raw = loadRaw(b, x, at, laneAxis);
     return b.add(acc, isAtOnce ? raw : b.sub(raw, zeroPoint));
@@ -228,10 +229,11 @@ void Mean::emit(KernelBuilder &b, ValueRange args, ValueRange i, int64_t laneAxi
 LogicalResult codegen::emitAvgPool(ProgramEmitter &emitter, nn::AvgPoolOp op) {
   Signature signature(emitter);
   int64_t size = op.getKernel()[0] * op.getKernel()[1];
-  bool isFixed = op.getCountIncludePad() ||
-                 (getWindow(op, 0).isAlwaysInside() && getWindow(op, 1).isAlwaysInside());
+  bool isInside = getWindow(op, 0).isAlwaysInside() && getWindow(op, 1).isAlwaysInside();
+  bool isFixed = op.getCountIncludePad() || isInside;
   // Dilated taps may all miss the input.
   Mean mean(signature, op.getInput(), op.getResult(), isFixed ? size : 0, size);
+  mean.countsVisited = isInside || !op.getCountIncludePad();
   emitPool(op, kernel::Kernels::avg_pool, signature, mean.target,
            [&](KernelBuilder &b, ValueRange args, const PlacedWindow &window, ValueRange i,
                int64_t laneAxis) {
