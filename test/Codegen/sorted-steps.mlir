@@ -32,7 +32,7 @@
 // CHECK: kernel.step @write_i16
 // CHECK-NOT: kernel.pairs
 func.func @main(%x: !x {nn.name = "x"}) -> (!x {nn.name = "y"}) {
-  %w = nn.constant dense<64> : tensor<128x128x1x1xi8> -> !w
+  %w = nn.constant dense<32> : tensor<128x128x1x1xi8> -> !w
   %0 = nn.conv %x, %w : (!x, !w) -> !x
   return %0 : !x
 }
