@@ -113,6 +113,8 @@ public:
   /// The middle of these floats and its bits.
   static constexpr float kMiddle = 0x1.8p23f;
   static constexpr int32_t kMiddleBits = 0x4b400000;
+  /// Numbers below this magnitude are i16 when they are rounded, also with a zero point of a byte.
+  static constexpr float kMostInWord = (1 << 15) - 512;
   /// i32 -> f32, of |value| <= 2^22.
   mlir::Value smallToFloat(mlir::Value value);
   /// f32 -> i32, ties to even, and `zeroPoint` (may be null) added, of values that fit in i16

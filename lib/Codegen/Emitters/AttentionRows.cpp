@@ -27,8 +27,7 @@ AttentionRows::AttentionRows(Attention &parts, GroupOp group, Interval range, Si
            result = body.getRange(parts.difference.getResult(), difference);
   isFinite = range.isBounded() && difference.isBounded() && result.isBounded();
   QuantParams params = paramsOf(parts.weights.getResult());
-  constexpr float kMostInWord = (1 << 15) - 512; // a zero point is added
-  isSmall = isFinite && result.getMagnitude() / params.scales[0] < kMostInWord;
+  isSmall = isFinite && result.getMagnitude() / params.scales[0] < KernelBuilder::kMostInWord;
   isInside = isSmall &&
              std::rint(result.low / params.scales[0]) + params.zeroPoints[0] >= params.low &&
              std::rint(result.high / params.scales[0]) + params.zeroPoints[0] <= params.high;

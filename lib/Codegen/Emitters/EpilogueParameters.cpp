@@ -118,7 +118,7 @@ void Epilogue::addMultipliers() {
         float product = shifted.getProductBound(factors, added);
         most = getEpilogueRange(fused, {-product, product}).getMagnitude() / scale;
       }
-      isProvenWord = most < ShiftedSums::kMostInWord;
+      isProvenWord = most < KernelBuilder::kMostInWord;
     }
   } else {
     QuantParams out = paramsOf(fused.getResult());
@@ -129,7 +129,7 @@ void Epilogue::addMultipliers() {
     float otherBound = form == Form::residual ? addResidual(out, factors.size()) : 0;
     bound = otherBound + (shifted ? shifted.getProductBound(factors, added)
                                   : getProductBound(fused, factors, added));
-    isProvenWord = bound < ShiftedSums::kMostInWord;
+    isProvenWord = bound < KernelBuilder::kMostInWord;
   }
   multiplier = signature.addParameters(ArrayRef<float>(factors), block);
   if (!added.empty())

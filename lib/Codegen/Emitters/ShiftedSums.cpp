@@ -44,7 +44,7 @@ ShiftedSums::ShiftedSums(const FusedOp &fused, const CpuLevel &level, bool isRep
         out.scales.empty() ? 0 : numerics::requantizeMultiplier(multiplier, out.getScale(c));
   dropsNegative = level.reloadsOperands && isRepeated && !adds && !hasMiddles() &&
                   dropsNegativeSums(out, multipliers);
-  areProductsWords = getProductBound(multipliers, {}) < kMostInWord;
+  areProductsWords = getProductBound(multipliers, {}) < KernelBuilder::kMostInWord;
 }
 
 /// The next channel, or false if its sums are not side by side.

@@ -35,8 +35,6 @@ struct ShiftedSums {
   }
   /// Whether the floats begin at `kLeast`, not in the middle.
   bool beginsAtLeast() const { return dropsNegative; }
-  /// Products that are rounded as i16, beside a zero point, without a clamp.
-  static constexpr float kMostInWord = (1 << 15) - 512;
   /// Whether these sums become bytes by little more than a product each.
   bool hasShortResults() const { return dropsNegative && areProductsWords; }
   /// Whether some channels' middles are other than `KernelBuilder::kMiddle`.

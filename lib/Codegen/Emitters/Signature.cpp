@@ -292,8 +292,7 @@ QuantizeOperands codegen::loadQuantizeOperands(KernelBuilder &b, const TensorVie
   auto params = numerics::getParams(cast<quant::QuantizedType>(view.type.getElementType()));
   QuantizeOperands by;
   by.isSmall = hasReciprocals(params) && b.quotientBound < float(1 << 29);
-  constexpr float kMostInWord = (1 << 15) - 512; // a zero point is added
-  by.isWord = fitsInWords(params) && (!by.isSmall || b.quotientBound < kMostInWord);
+  by.isWord = fitsInWords(params) && (!by.isSmall || b.quotientBound < b.kMostInWord);
   auto loadScale = [&](int64_t part) {
     return loadParameterOf(b, view, view.scales, part * params.scales.size(), indices, laneAxis);
   };

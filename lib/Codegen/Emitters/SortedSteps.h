@@ -19,7 +19,7 @@
 #define OCTET_LIB_CODEGEN_EMITTERS_SORTEDSTEPS_H
 
 #include "../Products/Products.h"
-#include "StepOrders.h"
+#include "../Products/StepOrders.h"
 
 namespace octet::codegen {
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Products.h"
+#include "StepOrders.h"
 
 using namespace mlir;
 using namespace octet;
@@ -67,7 +68,8 @@ struct MixedPairProducts : PairProducts {
     constexpr double kLeast = 0.14, kLoops = 4;
     const TileProducts &products = PairProducts::forDense(work);
     double least = kLeast + kLoops * products.inputs() / work.inputBytes;
-    return products.readsI16() && work.countSaved() >= least ? sortedPairs : products;
+    bool maySave = products.readsI16() && least <= StepOrders::kMostSaved;
+    return maySave && work.countSaved() >= least ? sortedPairs : products;
   }
 };
 } // namespace
