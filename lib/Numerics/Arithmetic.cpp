@@ -33,15 +33,8 @@ float HostArithmetic::abs(float x) { return std::abs(x); }
 int32_t HostArithmetic::round(float x) { return static_cast<int32_t>(roundNearestEven(x)); }
 float HostArithmetic::toReal(int32_t n) { return static_cast<float>(n); }
 
-/// 2^n for -126 <= n <= 127, from the exponent's bits.
-static float powerOfTwo(int32_t n) {
-  return llvm::bit_cast<float>(static_cast<uint32_t>(n + 127) << 23);
-}
-
-// One factor 2^n need not be a normal number.
-float HostArithmetic::scale(float x, int32_t n, bool) {
-  int32_t half = n >> 1;
-  return x * powerOfTwo(half) * powerOfTwo(n - half);
+float HostArithmetic::scale(float x, int32_t n) {
+  return llvm::bit_cast<float>(llvm::bit_cast<uint32_t>(x) + (static_cast<uint32_t>(n) << 23));
 }
 
 //===----------------------------------------------------------------------===//
@@ -121,6 +114,10 @@ Interval IntervalArithmetic::min(Interval x, Interval y) {
 }
 
 Interval IntervalArithmetic::selectLess(Interval x, Interval y, Interval yes, Interval no) {
+  if (x.isBounded() && y.isBounded() && x.high < y.low)
+    return yes;
+  if (x.isBounded() && y.isBounded() && x.low >= y.high)
+    return no;
   if (!areBounded({x, y, yes, no}))
     return kUnbounded;
   return {std::min(yes.low, no.low), std::max(yes.high, no.high)};
@@ -130,7 +127,7 @@ Interval IntervalArithmetic::round(Interval x) {
   return x.isBounded() ? Interval{roundNearestEven(x.low), roundNearestEven(x.high)} : kUnbounded;
 }
 
-Interval IntervalArithmetic::scale(Interval x, Interval n, bool) {
+Interval IntervalArithmetic::scale(Interval x, Interval n) {
   if (!areBounded({x, n}))
     return kUnbounded;
   return enclose(

@@ -211,6 +211,6 @@ func.func @exponent(%x: vector<16xf32>, %q: vector<16xf32>) -> (vector<16xf32>, 
   %n = kernel.round %q : (vector<16xf32>) -> vector<16xi32>
   %f = arith.sitofp %n : vector<16xi32> to vector<16xf32>
   %r = arith.subf %q, %f : vector<16xf32>
-  %y = kernel.scale %x, %n normal : (vector<16xf32>, vector<16xi32>) -> vector<16xf32>
+  %y = kernel.scale %x, %n : (vector<16xf32>, vector<16xi32>) -> vector<16xf32>
   return %r, %y : vector<16xf32>, vector<16xf32>
 }

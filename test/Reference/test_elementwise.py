@@ -97,16 +97,17 @@ def every(step, low, high):
 
 
 def test_exp_is_within_one_ulp():
-    x = every(1009, -103.9, 88.7228)
+    x = every(1009, -86, 88.7228)
     exact = np.exp(x.astype(np.longdouble))
-    exact_ulp = 2.0 ** (np.maximum(np.floor(np.log2(exact.astype(np.float64))), -126) - 23)
+    exact_ulp = 2.0 ** (np.floor(np.log2(exact.astype(np.float64))) - 23)
     assert np.max(np.abs(reference.exp(x) - exact) / exact_ulp) < 1.01
 
 
 def test_exp_ends():
     x = np.array([88.8, 1e30, np.inf, -104.5, -1e30, -np.inf, 0, -0.0, np.nan], f32)
     np.testing.assert_array_equal(reference.exp(x), np.array([np.inf, np.inf, np.inf, 0, 0, 0, 1, 1, np.nan], f32))
-    assert 0 < reference.exp(f32(-103)) < 2.0**-126  # subnormal, not flushed
+    ends = reference.exp(np.array([88.7228, -86, np.nextafter(f32(-86), f32(-87))], f32))
+    assert np.isfinite(ends[0]) and ends[1] > 2.0**-126 and ends[2] == 0  # nothing is subnormal
 
 
 @pytest.mark.parametrize("function, exact, bound", [
@@ -152,7 +153,7 @@ def test_softplus_is_within_two_ulps():
     assert np.max(np.abs(reference.softplus(x) - exact) / ulp) < 2
     ends = reference.softplus(np.array([np.inf, 1e30, np.nan, -np.inf], f32))
     np.testing.assert_array_equal(ends[:3], np.array([np.inf, 1e30, np.nan], f32))
-    assert 0 < ends[3] < 2e-38
+    assert 0 < ends[3] < 5e-38
 
 
 def test_log_is_within_one_ulp():

@@ -44,8 +44,8 @@ struct HostArithmetic {
   /// The nearest integer, ties to even.
   Integer round(Real x);
   Real toReal(Integer n);
-  /// `x * 2^n`, rounded once; `isNormal`: the result is known to be a normal number.
-  Real scale(Real x, Integer n, bool isNormal);
+  /// `x * 2^n`, a normal number.
+  Real scale(Real x, Integer n);
   /// `y`, or NaN where x is one.
   Real keepNaN(Real x, Real y) { return x == x ? y : x; }
   /// `function(*this, x)`, which is monotone in x but for 2^-20 of its value, or 2^-20.
@@ -83,7 +83,7 @@ struct IntervalArithmetic {
   Real selectLess(Real x, Real y, Real yes, Real no);
   Integer round(Real x);
   Real toReal(Integer n) { return n; }
-  Real scale(Real x, Integer n, bool isNormal);
+  Real scale(Real x, Integer n);
   Real keepNaN(Real, Real y) { return y; }
   template <typename Function> Real monotone(Real x, Function function) {
     HostArithmetic host;
@@ -118,7 +118,7 @@ struct DepthArithmetic {
   Real selectLess(Real x, Real y, Real yes, Real no) { return 1 + std::max({x, y, yes, no}); }
   Integer round(Real x) { return 1 + x; }
   Real toReal(Integer n) { return 1 + n; }
-  Real scale(Real x, Integer n, bool) { return 1 + std::max(x, n); }
+  Real scale(Real x, Integer n) { return 1 + std::max(x, n); }
   Real keepNaN(Real x, Real y) { return 1 + std::max(x, y); }
   template <typename Function> Real monotone(Real x, Function function) {
     return function(*this, x);

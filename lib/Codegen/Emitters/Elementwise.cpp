@@ -46,11 +46,7 @@ struct EmitArithmetic {
     return convertsByAdding() ? b.sub(b.bitcast(n, b.getF32Type()), b.constF(b.kMiddle))
                               : b.toFloat(n);
   }
-  Value scale(Value x, Value n, bool isNormal) {
-    if (convertsByAdding() && !isNormal)
-      n = b.sub(n, b.constI(b.kMiddleBits));
-    return kernel::ScaleOp::create(b, b.f32(), x, n, isNormal);
-  }
+  Value scale(Value x, Value n) { return kernel::ScaleOp::create(b, b.f32(), x, n); }
   Value keepNaN(Value x, Value y) {
     if (b.valuesAreFinite)
       return y;
@@ -173,9 +169,9 @@ static nn::Real<A> applyBody(A &arithmetic, const FusedOp &fused,
   return known.lookup_or(fused.yielded, unknown);
 }
 
-Value codegen::emitExp(KernelBuilder &b, Value x) {
+Value codegen::emitExpOfSmall(KernelBuilder &b, Value x) {
   EmitArithmetic arithmetic{b};
-  return nn::exp(arithmetic, x);
+  return nn::exp(arithmetic, x, /*isSmall=*/true);
 }
 
 Value codegen::emitElementwise(KernelBuilder &b, Operation *op, ValueRange operands) {

@@ -74,8 +74,8 @@ mlir::Value emitElementwise(KernelBuilder &b, mlir::Operation *op, mlir::ValueRa
 /// The law of a combination, of real numbers or integers.
 mlir::Value emitCombination(KernelBuilder &b, nn::Combination combination, mlir::Value x,
                             mlir::Value y);
-/// [N.exp]
-mlir::Value emitExp(KernelBuilder &b, mlir::Value x);
+/// [N.exp] of numbers that are 0 at most.
+mlir::Value emitExpOfSmall(KernelBuilder &b, mlir::Value x);
 
 } // namespace octet::codegen
 

@@ -23,7 +23,7 @@ static void emitRow(KernelBuilder &b, const TensorView &x, const TensorView &y, 
   Value sum = foldRow(
       b, length, inVectors, 0,
       [&](Value k) {
-        Value e = emitExp(b, b.sub(loadReal(b, x, at(k), getAxis()), b.splat(maximum)));
+        Value e = emitExpOfSmall(b, b.sub(loadReal(b, x, at(k), getAxis()), b.splat(maximum)));
         storeRaw(b, e, y, at(k));
         return e;
       },

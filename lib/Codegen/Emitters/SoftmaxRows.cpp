@@ -94,7 +94,7 @@ void SoftmaxRows::emitRows(KernelBuilder &b, ValueRange args, Rows rows) {
   SmallVector<Value> sums = foldRows(
       b, shape.back(), rows.size(), 0,
       [&](int64_t row, Value k) {
-        Value e = emitExp(b, b.sub(load(values, row, k), b.splat(largest[row])));
+        Value e = emitExpOfSmall(b, b.sub(load(values, row, k), b.splat(largest[row])));
         b.store(e, exponentials, getPlace(b, row, k));
         return e;
       },

@@ -59,26 +59,15 @@ struct LowerRound : OpRewritePattern<kernel::RoundOp> {
   }
 };
 
-/// Into the exponent of a normal result; else two factors, powers of two made from their bits, of
-/// which the first is exact.
+/// Into the exponent.
 struct LowerScale : OpRewritePattern<kernel::ScaleOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(kernel::ScaleOp op, PatternRewriter &rewriter) const override {
     KernelBuilder b(op.getLoc(), rewriter, *lookupCpuLevel("reference"));
     b.lanes = isa<VectorType>(op.getInput().getType()) ? 16 : 1;
-    auto power = [&](Value exponent) {
-      return b.bitcast(arith::ShLIOp::create(b, b.add(exponent, b.constI(127)), b.constI(23)),
-                       b.getF32Type());
-    };
-    if (op.getNormal()) {
-      Value bits = b.add(b.bitcast(op.getInput(), b.getI32Type()),
-                         arith::ShLIOp::create(b, op.getExponent(), b.constI(23)));
-      rewriter.replaceOp(op, b.bitcast(bits, b.getF32Type()));
-      return success();
-    }
-    Value half = arith::ShRSIOp::create(b, op.getExponent(), b.constI(1));
-    rewriter.replaceOp(
-        op, b.mul(b.mul(op.getInput(), power(half)), power(b.sub(op.getExponent(), half))));
+    Value bits = b.add(b.bitcast(op.getInput(), b.getI32Type()),
+                       arith::ShLIOp::create(b, op.getExponent(), b.constI(23)));
+    rewriter.replaceOp(op, b.bitcast(bits, b.getF32Type()));
     return success();
   }
 };

@@ -8,6 +8,7 @@
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "octet/Dialect/NN/Constants.h"
+#include "octet/Dialect/NN/Formulas.h"
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Support/Diagnostics.h"
 
@@ -29,6 +30,22 @@ static void printConstantType(OpAsmPrinter &printer, Operation *, Type type, Att
 
 #define GET_OP_CLASSES
 #include "octet/Dialect/NN/NNOps.cpp.inc"
+
+static bool isPositiveNumber(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  if (!constant || constant.getType().getNumElements() != 1)
+    return false;
+  FailureOr<SmallVector<float, 0>> values = getConstantValues<float>(constant);
+  return succeeded(values) && (*values)[0] > 0;
+}
+
+bool octet::nn::isAtMostZero(Value value) {
+  if (auto product = value.getDefiningOp<MulOp>(); product && isPositiveNumber(product.getRhs()))
+    value = product.getLhs();
+  auto difference = value.getDefiningOp<SubOp>();
+  auto largest = difference ? difference.getRhs().getDefiningOp<ReduceMaxOp>() : ReduceMaxOp();
+  return largest && largest.getInput() == difference.getLhs();
+}
 
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 

@@ -45,8 +45,8 @@ func.func @vectors(%memory: memref<64xi8>, %at: index, %order: i32, %sums: vecto
   %real = arith.sitofp %both : vector<16xi32> to vector<16xf32>
   // CHECK: kernel.round %{{.*}} : (vector<16xf32>) -> vector<16xi32>
   %exponent = kernel.round %real : (vector<16xf32>) -> vector<16xi32>
-  // CHECK: kernel.scale %{{.*}}, %{{.*}} normal : (vector<16xf32>, vector<16xi32>) -> vector<16xf32>
-  %y = kernel.scale %real, %exponent normal : (vector<16xf32>, vector<16xi32>) -> vector<16xf32>
+  // CHECK: kernel.scale %{{.*}}, %{{.*}} : (vector<16xf32>, vector<16xi32>) -> vector<16xf32>
+  %y = kernel.scale %real, %exponent : (vector<16xf32>, vector<16xi32>) -> vector<16xf32>
   return %y : vector<16xf32>
 }
 

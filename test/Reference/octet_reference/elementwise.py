@@ -124,24 +124,22 @@ def leaky_relu(x, alpha):
     return np.where(x < 0, mul(f32(alpha), x), x)
 
 
-def _power_of_two(n):
-    return ((n + 127).astype(np.int32) << 23).view(f32)
+LARGEST_EXPONENT = from_bits(0x42B17217)  # log(2^128), rounded down
 
 
 def exp(x):
     """[N.exp]"""
     x = np.asarray(x, f32)
     with np.errstate(all="ignore"):
-        t = clip(x, -110, 110)
+        t = clip(x, -86, LARGEST_EXPONENT)
         n = np.rint(t * from_bits(0x3FB8AA3B))
         r = fma(n, -from_bits(0x3F317200), t)
         r = fma(n, -from_bits(0x35BFBE8E), r)
         y = from_bits(0x3AB511E8)
         for constant in (0x3C091D10, 0x3D2AAC79, 0x3E2AAA49, 0x3EFFFFFE, 0x3F800000, 0x3F800000):
             y = fma(y, r, from_bits(constant))
-        n = np.asarray(n).astype(np.int32)
-        half = n >> 1
-        y = y * _power_of_two(half) * _power_of_two(n - half)
+        y = np.ldexp(y, np.asarray(n).astype(np.int32))
+    y = np.where(x < -86, f32(0), np.where(x > LARGEST_EXPONENT, f32(np.inf), y))
     return np.where(np.isnan(x), x, y)
 
 
@@ -194,7 +192,7 @@ def erf(x):
 def softplus(x):
     """[N.softplus]"""
     x = np.asarray(x, f32)
-    e = exp(-np.where(np.abs(x) < 87, np.abs(x), f32(87)))
+    e = exp(-np.where(np.abs(x) < 86, np.abs(x), f32(86)))
     p = _polynomial(e, 0xBB57A4E7, 0x3CA48BE7, 0xBD6B5846, 0x3DDA5704, 0xBE1D21AF, 0x3E49A5AA, 0xBE7F91F3, 0x3EAAA6E8, 0xBEFFFFE9)
     return np.where(np.isnan(x), x, add(relu(x), fma(mul(e, p), e, e)))
 

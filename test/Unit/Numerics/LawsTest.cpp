@@ -68,7 +68,7 @@ static double worstUlps(llvm::function_ref<float(float)> law,
 }
 
 TEST_F(Laws, ExpIsWithinOneUlp) {
-  EXPECT_LT(worstUlps(get("exp"), [](long double x) { return std::exp(x); }, -87.0f, 88.7f), 0.89);
+  EXPECT_LT(worstUlps(get("exp"), [](long double x) { return std::exp(x); }, -86.0f, 88.7f), 0.89);
   EXPECT_EQ(compute("exp", 0.0f), 1.0f);
 }
 
@@ -79,9 +79,11 @@ TEST_F(Laws, ExpAtTheEnds) {
   EXPECT_EQ(exp(-1000.0f), 0.0f);
   EXPECT_EQ(exp(-infinity), 0.0f);
   EXPECT_TRUE(std::isnan(exp(notANumber)));
-  // Subnormal results are kept.
-  EXPECT_GT(exp(-100.0f), 0.0f);
-  EXPECT_NEAR(exp(-100.0f) / std::exp(-100.0), 1.0, 0.02);
+  // Nothing is subnormal.
+  EXPECT_GT(exp(-86.0f), 4e-38f);
+  EXPECT_EQ(exp(std::nextafter(-86.0f, -87.0f)), 0.0f);
+  EXPECT_GT(exp(88.7228f), 3.4e38f);
+  EXPECT_LT(exp(88.7228f), infinity);
 }
 
 TEST_F(Laws, SigmoidAndSiluAreWithinThreeUlps) {
@@ -119,7 +121,7 @@ TEST_F(Laws, SoftplusIsWithinTwoUlps) {
                 softplus, [](long double x) { return std::log1p(std::exp(x)); }, -86.0f, 100.0f),
             2.0);
   EXPECT_EQ(softplus(infinity), infinity);
-  EXPECT_EQ(softplus(-infinity), softplus(-87.0f));
+  EXPECT_EQ(softplus(-infinity), softplus(-86.0f));
   EXPECT_TRUE(std::isnan(softplus(notANumber)));
 }
 
@@ -311,5 +313,5 @@ TEST_F(Laws, ChainsAreAsLongAsTheirOperations) {
   EXPECT_EQ(depth("relu"), 1);
   EXPECT_EQ(depth("hard_swish"), 4);
   EXPECT_GT(depth("exp"), 10);
-  EXPECT_GT(depth("silu"), depth("exp"));
+  EXPECT_GT(depth("silu"), 10);
 }

@@ -228,13 +228,12 @@ def Kernel_RoundOp : Kernel_Op<"round", [Pure]> {
 def Kernel_ScaleOp : Kernel_Op<"scale", [Pure]> {
   let summary = "multiplication by a power of two";
   let description = [{
-    Lane by lane `input * 2^exponent`, rounded once, for |exponent| <= 252 and 0.5 <= |input| < 2 (or NaN). With `normal` the
-    result is known to be a normal number, so that the exponent can be added to the input's bits. Source: the last step of
-    [N.exp]; VSCALEFPS of AVX-512.
+    Lane by lane `input * 2^exponent`, where that is a normal number, so that the exponent can be added to the input's bits.
+    Source: the last step of [N.exp]; VSCALEFPS of AVX-512.
   }];
-  let arguments = (ins AnyTypeOf<[F32, Kernel_F32x16]>:$input, AnyTypeOf<[I32, Kernel_I32x16]>:$exponent, UnitAttr:$normal);
+  let arguments = (ins AnyTypeOf<[F32, Kernel_F32x16]>:$input, AnyTypeOf<[I32, Kernel_I32x16]>:$exponent);
   let results = (outs AnyTypeOf<[F32, Kernel_F32x16]>:$result);
-  let assemblyFormat = "$input `,` $exponent (`normal` $normal^)? attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$input `,` $exponent attr-dict `:` functional-type(operands, results)";
 }
 
 def Kernel_PackOp : Kernel_Op<"pack", [Pure]> {

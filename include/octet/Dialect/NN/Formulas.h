@@ -12,6 +12,7 @@
 #include "octet/Numerics/Arithmetic.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/bit.h"
+#include <cmath>
 #include <optional>
 #include <tuple>
 
@@ -39,9 +40,8 @@ Real<A> polynomial(A &a, Real<A> x, uint32_t highest, std::initializer_list<uint
 inline float powerOfTwo(int n) { return llvm::bit_cast<float>(uint32_t(n + 127) << 23); }
 
 /// [N.exp] of t = `clamped` or of t = -`clamped`, which is no NaN. Rounding is symmetric: with -r,
-/// every other sign of the polynomial changes, and no bit of its value. `isNormal`: t is within
-/// [-87, 88].
-template <typename A> Real<A> expOfClamped(A &a, Real<A> clamped, bool isNegated, bool isNormal) {
+/// every other sign of the polynomial changes, and no bit of its value. t is within [-87, 88.722].
+template <typename A> Real<A> expOfClamped(A &a, Real<A> clamped, bool isNegated = false) {
   return a.monotone(clamped, [=](auto &a, auto clamped) {
     uint32_t flip = isNegated ? 0x80000000u : 0u;
     auto n = a.round(a.mul(clamped, a.bits(0x3FB8AA3B ^ flip))); // log2(e)
@@ -55,24 +55,36 @@ template <typename A> Real<A> expOfClamped(A &a, Real<A> clamped, bool isNegated
       sign ^= flip;
       y = a.fma(y, r, a.bits(coefficient ^ sign));
     }
-    return a.scale(y, n, isNormal);
+    return a.scale(y, n);
   });
 }
 
-/// [N.exp]
-template <typename A> Real<A> exp(A &a, Real<A> x) {
-  Real<A> e = expOfClamped(a, clip(a, x, -110.0f, 110.0f), /*isNegated=*/false, /*isNormal=*/false);
-  return a.keepNaN(x, e);
+// No exponential is subnormal: some CPUs handle such numbers in microcode. One below
+// exp(-20) < 2^-25 changes no bit of a sum with 1 or -1.
+
+/// [N.exp] of what is neither NaN nor above log(2^128).
+template <typename A> Real<A> expOfSmall(A &a, Real<A> x) {
+  Real<A> least = a.real(-86.0f);
+  return a.selectLess(x, least, a.real(0), expOfClamped(a, a.max(x, least)));
 }
 
-// An exponential below exp(-20) < 2^-25 changes no bit of a sum with 1 or -1. The following laws
-// clamp the argument, so that no subnormal numbers occur, which some CPUs handle in microcode.
+/// Whether it is x - max(x), or a positive constant times that.
+bool isAtMostZero(mlir::Value value);
+
+/// [N.exp]; `isSmall`: x is 0 at most.
+template <typename A> Real<A> exp(A &a, Real<A> x, bool isSmall = false) {
+  if (isSmall)
+    return a.keepNaN(x, expOfSmall(a, x));
+  Real<A> largest = a.bits(0x42B17217); // log(2^128), rounded down
+  Real<A> e = expOfSmall(a, a.min(x, largest));
+  return a.keepNaN(x, a.selectLess(largest, x, a.real(INFINITY), e));
+}
 
 /// `numerator / (1 + exp(-t))` with t = x < -87 ? -87 : x, which is the numerator if none is given.
 template <typename A>
 Real<A> divideByLogistic(A &a, Real<A> x, std::optional<Real<A>> numerator = std::nullopt) {
   Real<A> t = a.max(x, a.real(-87.0f));
-  Real<A> e = expOfClamped(a, a.min(t, a.real(20.0f)), /*isNegated=*/true, /*isNormal=*/true);
+  Real<A> e = expOfClamped(a, a.min(t, a.real(20.0f)), /*isNegated=*/true);
   return a.div(numerator.value_or(t), a.add(a.keepNaN(x, e), a.real(1.0f)));
 }
 
@@ -110,7 +122,7 @@ template <typename A> Real<A> coarseGelu(A &a, Real<A> x, GeluForm form) {
 template <typename A> Real<A> tanh(A &a, Real<A> x) {
   return a.monotone(x, [](auto &a, auto x) {
     auto doubled = clip(a, a.mul(x, a.real(2.0f)), -20.0f, 20.0f);
-    auto e = expOfClamped(a, doubled, /*isNegated=*/false, /*isNormal=*/true);
+    auto e = expOfClamped(a, doubled);
     return a.div(a.sub(e, a.real(1.0f)), a.add(e, a.real(1.0f)));
   });
 }
@@ -128,7 +140,7 @@ template <typename A> Real<A> erf(A &a, Real<A> x) {
     auto q = a.fma(
         polynomial(a, u, 0xB960B4B7, {0x3B52DD36, 0xBCBB951C, 0x3DD79A51, 0x3F22BDCA, 0x3E039A09}),
         u, u);
-    auto far = a.sub(a.real(1.0f), expOfClamped(a, q, /*isNegated=*/true, /*isNormal=*/true));
+    auto far = a.sub(a.real(1.0f), expOfClamped(a, q, /*isNegated=*/true));
     auto withSign = a.selectLess(x, a.real(0), a.neg(far), far);
     return a.selectLess(a.real(0.93f), magnitude, withSign, near);
   });

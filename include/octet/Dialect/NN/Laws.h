@@ -38,7 +38,7 @@ template <typename A> Real<A> law(A &a, LeakyReluOp op, Reals<A> x) {
 
 /// [N.elu]
 template <typename A> Real<A> law(A &a, EluOp op, Reals<A> x) {
-  Real<A> e = expOfClamped(a, clip(a, x[0], -20.0f, 0.0f), /*isNegated=*/false, /*isNormal=*/true);
+  Real<A> e = expOfClamped(a, clip(a, x[0], -20.0f, 0.0f));
   return a.selectLess(x[0], a.real(0),
                       a.mul(a.real(op.getAlpha().convertToFloat()), a.sub(e, a.real(1.0f))), x[0]);
 }
@@ -68,7 +68,9 @@ template <typename A> Real<A> law(A &a, HardSwishOp, Reals<A> x) {
 }
 
 /// [N.exp]
-template <typename A> Real<A> law(A &a, ExpOp, Reals<A> x) { return exp(a, x[0]); }
+template <typename A> Real<A> law(A &a, ExpOp op, Reals<A> x) {
+  return exp(a, x[0], isAtMostZero(op.getInput()));
+}
 
 /// [N.erf]
 template <typename A> Real<A> law(A &a, ErfOp, Reals<A> x) { return erf(a, x[0]); }
@@ -76,8 +78,8 @@ template <typename A> Real<A> law(A &a, ErfOp, Reals<A> x) { return erf(a, x[0])
 /// [N.softplus] max(x, 0) + log(1 + e) with e = exp(-|x|): the logarithm as e + e^2 * P(e).
 template <typename A> Real<A> law(A &a, SoftplusOp, Reals<A> operands) {
   return a.monotone(operands[0], [](auto &a, auto x) {
-    auto magnitude = a.min(a.max(x, a.neg(x)), a.real(87.0f));
-    auto e = expOfClamped(a, magnitude, /*isNegated=*/true, /*isNormal=*/true);
+    auto magnitude = a.min(a.max(x, a.neg(x)), a.real(86.0f));
+    auto e = expOfClamped(a, magnitude, /*isNegated=*/true);
     auto p = polynomial(a, e, 0xBB57A4E7,
                         {0x3CA48BE7, 0xBD6B5846, 0x3DDA5704, 0xBE1D21AF, 0x3E49A5AA, 0xBE7F91F3,
                          0x3EAAA6E8, 0xBEFFFFE9});
@@ -96,7 +98,7 @@ template <typename A> Real<A> geluOfErf(A &a, Real<A> x) {
     auto n = a.round(q);
     auto t = polynomial(a, a.sub(q, a.toReal(n)), 0x3AAE046E,
                         {0x3C1E8629, 0x3D635B73, 0x3E75FC8C, 0x3F317214, 0x3F800001});
-    return a.scale(t, n, /*isNormal=*/true);
+    return a.scale(t, n);
   });
   return a.keepNaN(x, a.fma(v, tail, positive));
 }
