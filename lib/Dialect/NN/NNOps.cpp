@@ -31,7 +31,14 @@ static void printConstantType(OpAsmPrinter &printer, Operation *, Type type, Att
 #define GET_OP_CLASSES
 #include "octet/Dialect/NN/NNOps.cpp.inc"
 
+/// A constant, or an argument of an operation's region that stands for one.
 static bool isPositiveNumber(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    Operation *parent = argument.getOwner()->getParentOp();
+    if (parent->getNumOperands() != argument.getOwner()->getNumArguments())
+      return false;
+    value = parent->getOperand(argument.getArgNumber());
+  }
   auto constant = value.getDefiningOp<ConstantOp>();
   if (!constant || constant.getType().getNumElements() != 1)
     return false;
