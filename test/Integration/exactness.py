@@ -65,9 +65,21 @@ def choose(feeds, num_random, few):
 
 
 # ---- outputs -----------------------------------------------------------------------------------------------------------
+def settle_nans(array):
+    """The array with one NaN for all: their sign and payload are left open (docs/numerics.md, 1). All else bit for bit."""
+    array = np.asarray(array)
+    return np.where(np.isnan(array), array.dtype.type(np.nan), array) if array.dtype.kind == "f" else array
+
+
 def as_bytes(outputs):
-    """One feed's outputs, in order, as bytes."""
-    return b"".join(np.ascontiguousarray(array).tobytes() for array in outputs)
+    """One feed's outputs, in order, as bytes to compare."""
+    return b"".join(settle_nans(array).tobytes() for array in outputs)
+
+
+def split_outputs(data, outputs):
+    """For each feed the bytes to compare. `data` are the bytes of all feeds' outputs, `outputs` (arrays or TensorInfo) says what one feed's are."""
+    row = np.dtype([(f"y{i}", output.dtype, output.shape) for i, output in enumerate(outputs)])
+    return [as_bytes(feed[name] for name in row.names) for feed in np.frombuffer(data, row)]
 
 
 def run_model(model, feeds):
@@ -124,15 +136,14 @@ def build_arm_driver(folder):
     return driver
 
 
-def run_arm(driver, library, level, cpu, threads, names, feeds, output_bytes, folder):
-    """The outputs of an AArch64 library under QEMU."""
-    inputs, outputs = folder / "inputs.bin", folder / "outputs.bin"
-    inputs.write_bytes(b"".join(as_bytes([feed[name] for name in names]) for feed in feeds))
+def run_arm(driver, library, level, cpu, threads, names, feeds, outputs, folder):
+    """The outputs of an AArch64 library under QEMU; `outputs` as in split_outputs."""
+    given, computed = folder / "inputs.bin", folder / "outputs.bin"
+    given.write_bytes(b"".join(np.ascontiguousarray(feed[name]).tobytes() for feed in feeds for name in names))
     command = ["qemu-aarch64-static", "-L", str(SYSROOT), "-cpu", cpu, str(driver), str(library), find_entry(library), level,
-               str(threads), str(inputs), str(outputs)]
+               str(threads), str(given), str(computed)]
     subprocess.run(command, check=True)
-    data = outputs.read_bytes()
-    return [data[i : i + output_bytes] for i in range(0, len(data), output_bytes)]
+    return split_outputs(computed.read_bytes(), outputs)
 
 
 def find_c_compiler():
@@ -192,7 +203,7 @@ class Check:
         self.quantized.compile(cpu_level=X86_LEVELS).save(self.library)
         self.levels = get_levels_here(octet.load(self.library))
         best = self.load(self.levels[0], 1)
-        self.inputs = [tensor.name for tensor in best.inputs]
+        self.inputs, self.outputs = [tensor.name for tensor in best.inputs], best.outputs
         self.expected = run_model(best, self.feeds)
 
     def load(self, level, threads):
@@ -221,7 +232,7 @@ class Check:
         compile_for_arm(self.octet, self.quantized, library)
         feeds, expected = (part[: self.options.arm] for part in self.few(self.options.few))
         for level, cpu in ARM_RUNS:
-            got = run_arm(self.machines.arm_driver, library, level, cpu, 2 if level == "dotprod" else 1, self.inputs, feeds, len(expected[0]), self.folder)
+            got = run_arm(self.machines.arm_driver, library, level, cpu, 2 if level == "dotprod" else 1, self.inputs, feeds, self.outputs, self.folder)
             yield level, compare(expected, got)
 
     def check_reference(self):

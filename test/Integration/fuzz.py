@@ -8,7 +8,7 @@
     test/Integration/fuzz.py --arm              AArch64 code under QEMU, too
     test/Integration/fuzz.py 0 9999 --list-operators    only count what the networks are made of
 
-Float results may differ from onnxruntime's by TOLERANCE; int8 results are the same bytes at every level that this CPU has
+Float results may differ from onnxruntime's by TOLERANCE; int8 results are the same bytes (all NaNs count as one) at every level that this CPU has
 (VNNI emulated where it has the rest) with 1 and 2 threads. Prints what is wrong or refused, a line each, and keeps
 those networks on request; exit code 1 if there is any. Ctrl-C ends it with the counts so far.
 """
@@ -85,12 +85,12 @@ def compare_float(octet, path, model, feeds):
                 yield f"float code gives {got[wrong][0]:g}, onnxruntime {want[wrong][0]:g}; the largest is {scale:g}"
 
 
-def compare_arm(octet, quantized, folder, arm_driver, feeds, expected):
+def compare_arm(octet, quantized, folder, arm_driver, feeds, outputs, expected):
     """What is wrong with int8 code for AArch64."""
     library = folder / "arm.so"
     exactness.compile_for_arm(octet, quantized, library)
     for level, cpu in exactness.ARM_RUNS:
-        got = exactness.run_arm(arm_driver, library, level, cpu, 1, list(feeds[0]), feeds, len(expected[0]), folder)
+        got = exactness.run_arm(arm_driver, library, level, cpu, 1, list(feeds[0]), feeds, outputs, folder)
         cell, good = exactness.compare(expected, got)
         if not good:
             yield f"{level} under QEMU differs from the reference: {cell}"
@@ -122,7 +122,7 @@ def compare_int8(octet, path, samples, feeds, emulator, arm_driver=None):
         if not good:
             yield f"emulated {level} differs from the reference: {cell}"
     if arm_driver:
-        yield from compare_arm(octet, quantized, path.parent, arm_driver, feeds, expected)
+        yield from compare_arm(octet, quantized, path.parent, arm_driver, feeds, octet.load(library).outputs, expected)
 
 
 def check_model(octet, model, path, samples, feeds, emulator, arm_driver):

@@ -24,7 +24,22 @@ def test_comparison_sees_one_bit():
     assert exactness.compare(same, [b"ab", b"cc"]) == ("1/2", False)
     assert exactness.compare(same, same[:1]) == ("1/2", False)
     assert exactness.compare([], []) == ("=0", False)
-    assert exactness.as_bytes([np.float32([0.0])]) != exactness.as_bytes([np.float32([-0.0])])
+
+
+def test_comparison_leaves_open_what_the_law_leaves_open():
+    def differ(first, second):
+        return exactness.as_bytes([first]) != exactness.as_bytes([second])
+
+    nans, zeros = np.uint32([0x7FC00000, 0xFFC00000, 0x7F800001, 0xFFC12345]), np.float32([0, 0, 0, 0])
+    assert len(set(nans.tolist())) == 4 and np.isnan(nans.view(np.float32)).all()
+    assert not differ(nans.view(np.float32), nans[::-1].view(np.float32))
+    assert differ(nans, nans[::-1]) and differ(nans.view(np.int32), nans[::-1].view(np.int32))  # integers of the same bits
+    assert not differ(np.uint16([0x7E00]).view(np.float16), np.uint16([0xFE01]).view(np.float16))
+    assert differ(zeros, -zeros) and differ(nans.view(np.float32), zeros) and differ(np.float32([np.inf]), np.float32([-np.inf]))
+    data = b"".join(array.tobytes() for array in (nans, zeros, nans[::-1], -zeros))  # as a file of two feeds
+    first, second = exactness.split_outputs(data, [nans.view(np.float32), zeros])
+    assert first[:16] == second[:16] and first[16:] != second[16:] and len(first) == len(second) == 32
+    assert np.isnan(nans.view(np.float32)).all() and nans[3] == 0xFFC12345  # the outputs themselves stay
 
 
 def test_random_inputs_are_seeded_and_go_beyond_the_range():
@@ -212,7 +227,7 @@ func.func @main(%x: tensor<8x48x{value}> {{nn.name = "x"}}) -> (tensor<8x20x{res
     library = tmp_path / "net.so"
     tool("octet-compile", tmp_path / "net.mlir", f"--target={exactness.ARM_TARGET}", f"--cpu-level={exactness.ARM_LEVELS}", "-o", library)
     for level, cpu in exactness.ARM_RUNS:
-        got = exactness.run_arm(machines.arm_driver, library, level, cpu, 1, ["x"], [{"x": inputs}], expected.size, tmp_path)
+        got = exactness.run_arm(machines.arm_driver, library, level, cpu, 1, ["x"], [{"x": inputs}], [expected], tmp_path)
         assert np.array_equal(np.frombuffer(got[0], np.uint8).reshape(8, 20), expected), level
 
 
@@ -242,7 +257,7 @@ func.func @main(%x: tensor<8x48x{value}> {{nn.name = "x"}}) -> (tensor<8x20x{res
     library = tmp_path / "net.so"
     tool("octet-compile", tmp_path / "net.mlir", f"--target={exactness.ARM_TARGET}", f"--cpu-level={exactness.ARM_LEVELS}", "-o", library)
     for level, cpu in exactness.ARM_RUNS:
-        got = exactness.run_arm(machines.arm_driver, library, level, cpu, 1, ["x"], [{"x": inputs}], expected.size, tmp_path)
+        got = exactness.run_arm(machines.arm_driver, library, level, cpu, 1, ["x"], [{"x": inputs}], [expected], tmp_path)
         assert np.array_equal(np.frombuffer(got[0], np.uint8).reshape(8, 20), expected), level
 
 
@@ -268,7 +283,7 @@ def test_few_channels_on_aarch64(nodes, channels, machines, tool, tmp_path):
     feeds = [{"x": samples[0]}]
     expected = exactness.run_model(octet.load(tmp_path / "x86.so"), feeds)
     for level, cpu in exactness.ARM_RUNS:
-        got = exactness.run_arm(machines.arm_driver, tmp_path / "arm.so", level, cpu, 1, ["x"], feeds, len(expected[0]), tmp_path)
+        got = exactness.run_arm(machines.arm_driver, tmp_path / "arm.so", level, cpu, 1, ["x"], feeds, octet.load(tmp_path / "x86.so").outputs, tmp_path)
         assert got == expected, level
 
 
@@ -302,5 +317,5 @@ func.func @main(%x: tensor<1x3x17x16xf32> {{nn.name = "x"}}) -> ({value} {{nn.na
     library = tmp_path / "net.so"
     tool("octet-compile", tmp_path / "net.mlir", f"--target={exactness.ARM_TARGET}", f"--cpu-level={exactness.ARM_LEVELS}", "-o", library)
     for level, cpu in exactness.ARM_RUNS:
-        got = exactness.run_arm(machines.arm_driver, library, level, cpu, 1, ["x"], [{"x": x}], expected.size, tmp_path)
+        got = exactness.run_arm(machines.arm_driver, library, level, cpu, 1, ["x"], [{"x": x}], [expected], tmp_path)
         assert np.array_equal(np.frombuffer(got[0], np.uint8).reshape(shape), expected), level

@@ -228,5 +228,5 @@ def test_on_aarch64(tool, tmp_path, make, case):
     library, arm = tmp_path / "model.so", exactness.build_arm_driver(tmp_path)
     tool("octet-compile", *options, f"--target={exactness.ARM_TARGET}", "--cpu-level=" + ",".join(level for level, _ in exactness.ARM_RUNS), "-o", library)
     for level, cpu in exactness.ARM_RUNS:
-        got, = exactness.run_arm(arm, library, level, cpu, 1, ["x"], [{"x": given}], wanted.nbytes, tmp_path)
-        assert got == wanted.tobytes(), level
+        got, = exactness.run_arm(arm, library, level, cpu, 1, ["x"], [{"x": given}], [wanted], tmp_path)
+        assert got == exactness.as_bytes([wanted]), level

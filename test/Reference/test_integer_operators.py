@@ -64,8 +64,8 @@ def check_arm(tool, driver, folder, writer, spread):
     image = np.random.default_rng(0).normal(scale=spread, size=writer.input_shape).astype(np.float32)
     wanted = np.concatenate([result.ravel() for result in reference.Network(str(folder / "model.onnx")).run({"x": image}).values()])
     for level, cpu in exactness.ARM_RUNS:
-        [got] = exactness.run_arm(driver, library, level, cpu, 2, ["x"], [{"x": image}], wanted.nbytes, folder)
-        assert got == wanted.tobytes(), level
+        [got] = exactness.run_arm(driver, library, level, cpu, 2, ["x"], [{"x": image}], [wanted], folder)
+        assert got == exactness.as_bytes([wanted]), level
 
 
 @pytest.fixture
