@@ -56,17 +56,41 @@ static bool takesChannels(const Decision &reader, OpOperand &use, ObserverAttrIn
           }));
 }
 
+/// Whether the observer has a scale for each of the channels, whose number is known.
+static bool fitsChannels(ObserverAttrInterface observer, Value value) {
+  std::optional<int64_t> axis = observer.getSpec().channelAxis;
+  auto type = cast<ShapedType>(value.getType());
+  return axis && *axis < type.getRank() && !type.isDynamicDim(*axis);
+}
+
+/// The observer that the readers of a float value ask for, if each of those in integers takes a
+/// scale per channel there.
+ObserverAttrInterface UnitIndex::getChannelObserverOfFloats(Value value) const {
+  ObserverAttrInterface observer;
+  for (OpOperand &use : value.getUses()) {
+    const Decision *reader = byOp.lookup(use.getOwner());
+    if (!reader)
+      continue;
+    observer = observer ? observer : reader->qconfig.getChannelActivation();
+    if (!observer || !fitsChannels(observer, value) || !takesChannels(*reader, use, observer) ||
+        isSlice(*reader, *observer.getSpec().channelAxis))
+      return nullptr;
+  }
+  return observer;
+}
+
 ObserverAttrInterface UnitIndex::getChannelObserver(Value value) const {
   const Decision *producer = getProducer(value);
-  if (!producer || producer->qconfig.getResult())
+  if (!producer)
+    return value.getDefiningOp() ? getChannelObserverOfFloats(value) : nullptr;
+  if (producer->qconfig.getResult())
     return nullptr;
   PatternOp pattern = producer->unit->pattern;
   auto observer = producer->qconfig.getChannelActivation();
   auto axis = pattern.getChannelAxis();
   if (!observer || !axis || observer.getSpec().channelAxis != (int64_t)*axis ||
-      cast<ShapedType>(value.getType()).isDynamicDim(*axis))
-    return nullptr;
-  if (!takesObserver(*producer->unit, observer, /*isResult=*/true))
+      !fitsChannels(observer, value) ||
+      !takesObserver(*producer->unit, observer, /*isResult=*/true))
     return nullptr;
   bool isTaken = llvm::all_of(value.getUses(), [&](OpOperand &use) {
     const Decision *reader = byOp.lookup(use.getOwner());
@@ -211,8 +235,9 @@ ObserverAttrInterface Chooser::getColumnObserver(const ObservedSet &set,
 }
 
 void Chooser::choose(ObservedSet &set, ArrayRef<const Edge *> members) {
-  if (members.size() == 1 && !members.front()->point.isSecond)
-    set.observer = units.getChannelObserver(members.front()->point.value);
+  const Edge &first = *members.front();
+  if (members.size() == 1 && !first.point.isSecond && !first.isTrained())
+    set.observer = units.getChannelObserver(first.point.value);
   set.isPerChannel = (bool)set.observer;
   if (set.isPerChannel)
     return;

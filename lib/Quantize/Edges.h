@@ -37,7 +37,8 @@ public:
   /// The observer that the producer of `value` asks for; null for a sharing one.
   ObserverAttrInterface getResultObserver(mlir::Value value) const;
   /// The producer's observer with a scale per channel, if every reader takes one, or is a slice and
-  /// takes some channels; else null.
+  /// takes some channels; of a float value the readers' one, if each of those in integers takes it;
+  /// else null.
   ObserverAttrInterface getChannelObserver(mlir::Value value) const;
   /// Whether `op` is a quantized slice of a value that may have a scale per channel.
   bool isPart(mlir::Operation *op) const;
@@ -46,6 +47,8 @@ public:
   bool isRescaled(const Decision &decision, mlir::Value operand) const;
 
 private:
+  ObserverAttrInterface getChannelObserverOfFloats(mlir::Value value) const;
+
   llvm::DenseMap<mlir::Operation *, const Decision *> byOp;
 };
 

@@ -60,6 +60,35 @@ def test_sums_far_from_zero_under_qemu(tmp_path):
     assert [*fuzz.compare_int8(octet, path, samples, feeds, None, exactness.build_arm_driver(tmp_path))] == []
 
 
+# Floats that only depthwise convolutions read have a scale per channel: behind a product, and where nothing joins the quantize.
+FLOATS = """
+a = Conv<pads=[1,1,1,1]>(x, w, b)
+s = HardSwish(a)
+m = Mul(s, k)
+n = Add(m, k)
+d = Conv<group=20, pads=[1,1,1,1]>(n, v, b)
+p = Softmax<axis=1>(d)
+e = Conv<group=20, strides=[2,2]>(p, v)
+q = Exp(p)
+f = Conv<group=20, strides=[2,2]>(q, v)
+y = Add(e, f)
+"""
+
+
+@pytest.mark.skipif(bool(exactness.why_no_arm()), reason=str(exactness.why_no_arm()))
+@pytest.mark.parametrize("size", [(9, 11), (16, 16), (3, 40)])
+def test_floats_with_a_scale_per_channel(size, tmp_path, emulator):
+    model = make_network(FLOATS, opset=14, inputs={"x": [1, 3, *size]}, constants={"w": (20, 3, 3, 3), "v": (20, 1, 3, 3), "b": (20,), "k": np.full(1, 0.25, np.float32)})
+    path = tmp_path / "floats.onnx"
+    onnx.save(model, path)
+    samples, feeds = fuzz.make_feeds(model, 0)
+    assert [*fuzz.compare_int8(octet, path, samples, feeds, emulator, exactness.build_arm_driver(tmp_path))] == []
+    octet.quantize(path, calibration_data=samples).save_onnx(tmp_path / "quantized.onnx")
+    nodes = onnx.load(tmp_path / "quantized.onnx").graph.node
+    axes = [attribute.i for node in nodes if node.op_type == "QuantizeLinear" for attribute in node.attribute if attribute.name == "axis"]
+    assert axes == [1, 1, 1]  # n, p and q
+
+
 # A detector's outputs, patches of a vision transformer, a pixel shuffle; the images may have a border for other readers, rows
 # of one pixel, and dimensions of size 1 in between.
 MOVEMENT = """

@@ -1,6 +1,6 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Ranges that the default mapping gives to values, against the extremes that were seen [N.stat.squared_error]."""
+"""Ranges that the default mapping gives to values, against the extremes that were seen [N.stat.squared_error] or one for all channels."""
 import numpy as np
 import pytest
 
@@ -37,3 +37,22 @@ def test_a_few_large_values_do_not_take_the_integers(largest, gain, extremes):
     on, off = (get_decibels(expected, octet.compile(network, calibration_data={"x": data}, **options)(x)["y"])
                for options in ({}, {"qconfig_mapping": extremes}))
     assert on > off + gain, (on, off)
+
+
+@pytest.mark.parametrize("spread, least, most", [(256, 10, 60), (1, -1, 3)])
+def test_floats_that_a_depthwise_convolution_reads_have_a_scale_per_channel(spread, least, most, source, tmp_path):
+    """PP-OCRv5's detection: what is behind an activation there has a float result, with channels of very different ranges."""
+    random = np.random.default_rng(3)
+    factors = np.geomspace(1, spread, 16).astype(np.float32)[:, None, None, None]
+    network = make_network("c = Conv(x, u)\na = HardSwish(c)\ns = Mul(a, k)\nf = Add(s, k)\ny = Conv<group=16, pads=[1,1,1,1]>(f, v)",
+                           inputs={"x": [1, 16, 24, 24]}, opset=14,
+                           constants={"u": (random.normal(size=(16, 16, 1, 1)) * factors).astype(np.float32),
+                                      "v": (random.normal(size=(16, 1, 3, 3)) / factors).astype(np.float32), "k": np.full(1, 0.25, np.float32)}).SerializeToString()
+    data, x = random.normal(size=(16, 1, 16, 24, 24)).astype(np.float32), random.normal(size=(1, 16, 24, 24)).astype(np.float32)
+    text = (source / "lib" / "Backend" / "backends" / "cpu_default_mapping.mlir").read_text()
+    assert text.count(", channel_activation = #channels") == 1
+    (tmp_path / "one.mlir").write_text(text.replace(", channel_activation = #channels", ""))
+    expected = octet.compile(network)(x)["y"]
+    on, off = (get_decibels(expected, octet.compile(network, calibration_data={"x": data}, **options)(x)["y"])
+               for options in ({}, {"qconfig_mapping": str(tmp_path / "one.mlir")}))
+    assert least < on - off < most, (on, off)
