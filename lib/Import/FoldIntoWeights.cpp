@@ -9,6 +9,7 @@
 #include "mlir/IR/PatternMatch.h"
 #include "octet/Dialect/NN/Constants.h"
 #include "octet/Import/Passes.h"
+#include "octet/Numerics/FloatOps.h"
 
 namespace octet {
 #define GEN_PASS_DEF_FOLDINTOWEIGHTSPASS
@@ -144,6 +145,23 @@ std::optional<Taps> joinTaps(Taps &a, Taps &b) {
   return Taps{low, size, a.high + (size - a.first - a.size) * dilation, dilation};
 }
 
+/// Whether only one operator reads a layer or a batch norm, whose parameters are constants.
+bool isBranch(Operation *op) {
+  return op->hasOneUse() && llvm::all_of(op->getOperands().drop_front(), [](Value value) {
+           return value.getDefiningOp<nn::ConstantOp>() &&
+                  cast<RankedTensorType>(value.getType()).getElementType().isF32();
+         });
+}
+
+/// A constant that stands for another of the same layer.
+Value createMerged(Value original, ArrayRef<int64_t> shape, ArrayRef<float> values,
+                   PatternRewriter &rewriter) {
+  auto constant = original.getDefiningOp<nn::ConstantOp>();
+  return nn::createConstant<float>(rewriter, constant.getLoc(),
+                                   (nn::getConstantName(constant) + ".merged").str(),
+                                   constant.getType().clone(shape), values);
+}
+
 /// The sum of two convolutions of one value becomes one convolution, unless that has more to
 /// multiply. Networks are trained so, with branches that are one layer afterwards.
 struct MergeConvolutions : OpRewritePattern<nn::AddOp> {
@@ -169,10 +187,7 @@ struct MergeConvolutions : OpRewritePattern<nn::AddOp> {
     SmallVector<float, 0> filter(ShapedType::getNumElements(shape), 0.0f);
     addFilter(filter, shape, a, rowsOfA.first, columnsOfA.first);
     addFilter(filter, shape, b, rowsOfB.first, columnsOfB.first);
-    auto constant = a.getFilter().getDefiningOp<nn::ConstantOp>();
-    Value merged = nn::createConstant<float>(rewriter, constant.getLoc(),
-                                             (nn::getConstantName(constant) + ".merged").str(),
-                                             constant.getType().clone(shape), filter);
+    Value merged = createMerged(a.getFilter(), shape, filter, rewriter);
     Value bias = addBiases(a, b, rewriter);
     rewriter.replaceOpWithNewOp<nn::ConvOp>(
         add, add.getType(), a.getInput(), merged, bias, a.getStrides(),
@@ -180,16 +195,6 @@ struct MergeConvolutions : OpRewritePattern<nn::AddOp> {
         ArrayRef<int64_t>{rows->dilation, columns->dilation}, a.getGroups());
     ++counter;
     return success();
-  }
-
-  /// Whether only the sum reads the convolution, whose parameters are constants.
-  static bool isBranch(nn::ConvOp conv) {
-    auto isConstant = [](Value value) {
-      return value.getDefiningOp<nn::ConstantOp>() &&
-             cast<RankedTensorType>(value.getType()).getElementType().isF32();
-    };
-    return conv->hasOneUse() && isConstant(conv.getFilter()) &&
-           (!conv.getBias() || isConstant(conv.getBias()));
   }
 
   /// Adds the weights of a convolution to `filter`, where they begin at a row and a column.
@@ -211,10 +216,82 @@ struct MergeConvolutions : OpRewritePattern<nn::AddOp> {
     auto other = *nn::getConstantValues<float>(b.getBias());
     for (auto [value, addend] : llvm::zip_equal(sum, other))
       value += addend;
-    auto constant = a.getBias().getDefiningOp<nn::ConstantOp>();
-    return nn::createConstant<float>(rewriter, constant.getLoc(),
-                                     (nn::getConstantName(constant) + ".merged").str(),
-                                     constant.getType(), ArrayRef<float>(sum));
+    return createMerged(a.getBias(), a.getBias().getType().getShape(), sum, rewriter);
+  }
+  Pass::Statistic &counter;
+};
+
+/// [N.batch_norm] A batch norm that is added to a convolution of the same value becomes a tap of
+/// it.
+struct MergeBatchNorm : OpRewritePattern<nn::AddOp> {
+  MergeBatchNorm(MLIRContext *context, Pass::Statistic &counter)
+      : OpRewritePattern(context), counter(counter) {}
+
+  LogicalResult matchAndRewrite(nn::AddOp add, PatternRewriter &rewriter) const override {
+    Operation *lhs = add.getLhs().getDefiningOp(), *rhs = add.getRhs().getDefiningOp();
+    auto conv = dyn_cast_or_null<nn::ConvOp>(isa_and_present<nn::ConvOp>(lhs) ? lhs : rhs);
+    auto norm = dyn_cast_or_null<nn::BatchNormOp>(conv == lhs ? rhs : lhs);
+    if (!conv || !norm || !isBranch(conv) || !isBranch(norm) ||
+        conv.getInput() != norm.getInput() || conv.getType() != norm.getType())
+      return rewriter.notifyMatchFailure(add, "requires a convolution and a batch norm of a value");
+    std::optional<int64_t> row = getTap(conv, 0), column = getTap(conv, 1);
+    if (!row || !column)
+      return rewriter.notifyMatchFailure(add, "requires a tap at the result's own place");
+    SmallVector<numerics::Affine> affine = getAffine(norm);
+    auto filter = *nn::getConstantValues<float>(conv.getFilter());
+    if (!canJoin(filter, affine))
+      return rewriter.notifyMatchFailure(add,
+                                         "requires weights that 8 bits hold beside the others");
+    ArrayRef<int64_t> shape = conv.getFilter().getType().getShape();
+    SmallVector<float, 0> bias(affine.size(), 0.0f);
+    if (conv.getBias())
+      bias = *nn::getConstantValues<float>(conv.getBias());
+    for (auto [c, k] : llvm::enumerate(affine)) {
+      int64_t matrix = c * shape[1] + c % shape[1];
+      filter[(matrix * shape[2] + *row) * shape[3] + *column] += k.scale;
+      bias[c] += (float)k.shift;
+    }
+    Value merged = createMerged(conv.getFilter(), shape, filter, rewriter);
+    Value shift = createMerged(norm.getBias(), {(int64_t)bias.size()}, bias, rewriter);
+    rewriter.replaceOpWithNewOp<nn::ConvOp>(add, add.getType(), conv.getInput(), merged, shift,
+                                            conv.getStrides(), conv.getPads(), conv.getDilations(),
+                                            conv.getGroups());
+    ++counter;
+    return success();
+  }
+
+  /// The tap that meets the element at the place of the result, which has the input's size; none
+  /// with strides.
+  static std::optional<int64_t> getTap(nn::ConvOp conv, unsigned i) {
+    Taps taps = Taps::get(conv, i);
+    bool isThere = conv.getStrides()[i] == 1 && taps.low % taps.dilation == 0;
+    return isThere ? std::optional(taps.low / taps.dilation) : std::nullopt;
+  }
+
+  static SmallVector<numerics::Affine> getAffine(nn::BatchNormOp norm) {
+    auto get = [](Value value) { return *nn::getConstantValues<float>(value); };
+    auto scale = get(norm.getScale()), shift = get(norm.getBias()), mean = get(norm.getMean()),
+         variance = get(norm.getVariance());
+    double epsilon = norm.getEpsilon().convertToFloat();
+    SmallVector<numerics::Affine> affine;
+    for (size_t c = 0; c < scale.size(); ++c)
+      affine.push_back(numerics::batchNorm(scale[c], shift[c], mean[c], variance[c], epsilon));
+    return affine;
+  }
+
+  /// One scale for a large weight and many small ones would cost these their bits: a kernel is
+  /// small, or the batch norm's factor at most twice as large as what is there already.
+  static bool canJoin(ArrayRef<float> filter, ArrayRef<numerics::Affine> affine) {
+    size_t size = filter.size() / affine.size();
+    double factors = 0, largest = 0;
+    for (auto [c, k] : llvm::enumerate(affine)) {
+      float most = 0;
+      for (float w : filter.slice(c * size, size))
+        most = std::max(most, std::abs(w));
+      largest += (double)most * most;
+      factors += (double)k.scale * k.scale;
+    }
+    return size <= 25 || factors <= 4 * largest;
   }
   Pass::Statistic &counter;
 };
@@ -278,7 +355,7 @@ struct FoldIntoWeightsPass : octet::impl::FoldIntoWeightsPassBase<FoldIntoWeight
     RewritePatternSet patterns(&getContext());
     patterns.add<FoldPad>(&getContext(), numPads);
     patterns.add<CropKernel>(&getContext(), numCropped);
-    patterns.add<MergeConvolutions>(&getContext(), numMerged);
+    patterns.add<MergeConvolutions, MergeBatchNorm>(&getContext(), numMerged);
     patterns.add<FoldBias<nn::ConvOp>, FoldBias<nn::LinearOp>>(&getContext(), numBiases);
     if (failed(applyToNetwork(getOperation(), std::move(patterns))))
       signalPassFailure();

@@ -75,6 +75,92 @@ func.func @branch_that_another_reads_stays(%x: tensor<1x1x4x4xf32>) -> (tensor<1
   return %s, %y : tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>
 }
 
+// Scale 6, variance 9: 2 is added to the tap at the result's own place, and 10 - 2 * 1.5 + 1 is the bias.
+// CHECK-LABEL: func.func @batch_norm_beside_a_depthwise_convolution_is_a_tap
+// CHECK-SAME: (%[[X:.*]]: tensor<1x2x4x4xf32>
+func.func @batch_norm_beside_a_depthwise_convolution_is_a_tap(%x: tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32> {
+  %w = nn.constant dense<[[[[1.0, 2.0, 3.0]]], [[[4.0, 5.0, 6.0]]]]> : tensor<2x1x1x3xf32>
+  %b = nn.constant dense<1.0> : tensor<2xf32>
+  %scale = nn.constant dense<6.0> : tensor<2xf32>
+  %shift = nn.constant dense<10.0> : tensor<2xf32>
+  %mean = nn.constant dense<1.5> : tensor<2xf32>
+  %variance = nn.constant dense<9.0> : tensor<2xf32>
+  // CHECK: %[[W:.*]] = nn.constant dense_resource<constant.merged_3> : tensor<2x1x1x3xf32>
+  // CHECK: %[[B:.*]] = nn.constant dense_resource<constant.merged_4> : tensor<2xf32>
+  // CHECK-NEXT: %[[Y:.*]] = nn.conv %[[X]], %[[W]], %[[B]] pads [0, 2, 0, 0] groups 2 :
+  // CHECK-NEXT: return %[[Y]]
+  %y = nn.conv %x, %w, %b pads [0, 2, 0, 0] groups 2 : (tensor<1x2x4x4xf32>, tensor<2x1x1x3xf32>, tensor<2xf32>) -> tensor<1x2x4x4xf32>
+  %n = nn.batch_norm %x, %scale, %shift, %mean, %variance epsilon 0.0 : (tensor<1x2x4x4xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x2x4x4xf32>
+  %s = nn.add %n, %y : (tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
+  return %s : tensor<1x2x4x4xf32>
+}
+
+// Two groups of two channels: each output channel reads its own input channel, which is the group's first or second.
+// CHECK-LABEL: func.func @batch_norm_beside_a_convolution_of_groups
+func.func @batch_norm_beside_a_convolution_of_groups(%x: tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32> {
+  %w = nn.constant dense<1.0> : tensor<4x2x1x1xf32>
+  %scale = nn.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %zero = nn.constant dense<0.0> : tensor<4xf32>
+  %one = nn.constant dense<1.0> : tensor<4xf32>
+  // CHECK: nn.conv
+  // CHECK-NOT: nn.add
+  %y = nn.conv %x, %w groups 2 : (tensor<1x4x4x4xf32>, tensor<4x2x1x1xf32>) -> tensor<1x4x4x4xf32>
+  %n = nn.batch_norm %x, %scale, %zero, %zero, %one epsilon 0.0 : (tensor<1x4x4x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<1x4x4x4xf32>
+  %s = nn.add %y, %n : (tensor<1x4x4x4xf32>, tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32>
+  return %s : tensor<1x4x4x4xf32>
+}
+
+// 27 weights share a scale: a factor of 3 beside weights of 1 would leave these fewer steps, one of 2 is merged.
+// CHECK-LABEL: func.func @large_factor_beside_a_large_kernel_stays
+func.func @large_factor_beside_a_large_kernel_stays(%x: tensor<1x3x4x4xf32>) -> (tensor<1x3x4x4xf32>, tensor<1x3x4x4xf32>) {
+  %w = nn.constant dense<1.0> : tensor<3x3x3x3xf32>
+  %two = nn.constant dense<2.0> : tensor<3xf32>
+  %three = nn.constant dense<3.0> : tensor<3xf32>
+  %zero = nn.constant dense<0.0> : tensor<3xf32>
+  %one = nn.constant dense<1.0> : tensor<3xf32>
+  // CHECK: %[[NORM:.*]] = nn.batch_norm
+  // CHECK-NOT: nn.batch_norm
+  // CHECK: nn.add %{{.*}}, %[[NORM]]
+  // CHECK-NOT: nn.add
+  // CHECK: return
+  %y = nn.conv %x, %w pads [1, 1, 1, 1] : (tensor<1x3x4x4xf32>, tensor<3x3x3x3xf32>) -> tensor<1x3x4x4xf32>
+  %z = nn.conv %x, %w pads [1, 1, 1, 1] : (tensor<1x3x4x4xf32>, tensor<3x3x3x3xf32>) -> tensor<1x3x4x4xf32>
+  %n = nn.batch_norm %x, %three, %zero, %zero, %one epsilon 0.0 : (tensor<1x3x4x4xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<1x3x4x4xf32>
+  %m = nn.batch_norm %x, %two, %zero, %zero, %one epsilon 0.0 : (tensor<1x3x4x4xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<1x3x4x4xf32>
+  %s = nn.add %y, %n : (tensor<1x3x4x4xf32>, tensor<1x3x4x4xf32>) -> tensor<1x3x4x4xf32>
+  %t = nn.add %z, %m : (tensor<1x3x4x4xf32>, tensor<1x3x4x4xf32>) -> tensor<1x3x4x4xf32>
+  return %s, %t : tensor<1x3x4x4xf32>, tensor<1x3x4x4xf32>
+}
+
+// Between the taps of dilations, and with strides.
+// CHECK-LABEL: func.func @batch_norm_without_a_tap_stays
+func.func @batch_norm_without_a_tap_stays(%x: tensor<1x1x1x4xf32>) -> (tensor<1x1x1x4xf32>, tensor<1x1x1x4xf32>) {
+  %w = nn.constant dense<1.0> : tensor<1x1x1x3xf32>
+  %one = nn.constant dense<1.0> : tensor<1xf32>
+  // CHECK-COUNT-2: nn.add
+  %y = nn.conv %x, %w pads [0, 1, 0, 3] dilations [1, 2] : (tensor<1x1x1x4xf32>, tensor<1x1x1x3xf32>) -> tensor<1x1x1x4xf32>
+  %z = nn.conv %x, %w strides [2, 1] pads [0, 1, 0, 1] : (tensor<1x1x1x4xf32>, tensor<1x1x1x3xf32>) -> tensor<1x1x1x4xf32>
+  %n = nn.batch_norm %x, %one, %one, %one, %one : (tensor<1x1x1x4xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<1x1x1x4xf32>
+  %m = nn.batch_norm %x, %one, %one, %one, %one : (tensor<1x1x1x4xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<1x1x1x4xf32>
+  %s = nn.add %y, %n : (tensor<1x1x1x4xf32>, tensor<1x1x1x4xf32>) -> tensor<1x1x1x4xf32>
+  %t = nn.add %z, %m : (tensor<1x1x1x4xf32>, tensor<1x1x1x4xf32>) -> tensor<1x1x1x4xf32>
+  return %s, %t : tensor<1x1x1x4xf32>, tensor<1x1x1x4xf32>
+}
+
+// CHECK-LABEL: func.func @batch_norm_of_another_value_stays
+func.func @batch_norm_of_another_value_stays(%x: tensor<1x1x4x4xf32>, %u: tensor<1x1x4x4xf32>) -> tensor<1x1x4x4xf32> {
+  %w = nn.constant dense<1.0> : tensor<1x1x1x1xf32>
+  %one = nn.constant dense<1.0> : tensor<1xf32>
+  // CHECK: nn.add
+  %y = nn.conv %x, %w : (tensor<1x1x4x4xf32>, tensor<1x1x1x1xf32>) -> tensor<1x1x4x4xf32>
+  %n = nn.batch_norm %u, %one, %one, %one, %one : (tensor<1x1x4x4xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<1x1x4x4xf32>
+  %s = nn.add %y, %n : (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>) -> tensor<1x1x4x4xf32>
+  return %s : tensor<1x1x4x4xf32>
+}
+
 // CHECK: constant.merged: "0x{{.*}}0000803F0000004000004040000060410000C841000010420000E0400000004100001041"
 // CHECK: constant.merged_1: "0x{{.*}}0000C03F"
 // CHECK: constant.merged_2: "0x{{.*}}0000803F0000803F0000803F0000803F000040400000803F0000803F0000803F0000803F"
+// CHECK: constant.merged_3: "0x{{.*}}0000803F000000400000A040000080400000A04000000041"
+// CHECK: constant.merged_4: "0x{{.*}}0000004100000041"
+// CHECK: constant.merged_5: "0x{{.*}}000000400000803F0000803F00004040000080400000803F0000803F0000A040"

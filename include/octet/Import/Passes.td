@@ -31,15 +31,18 @@ def FoldIntoWeightsPass : Pass<"octet-fold-into-weights", "::mlir::func::FuncOp"
       together with their pads.
     - The sum of two `nn.conv` of one value with the same strides and groups, whose only user it is, becomes one `nn.conv`
       if that has at most as many weights: the weights are summed tap by tap, the biases too.
+    - A `nn.batch_norm` that is added to a `nn.conv` of the same value, without strides, becomes one of its taps. It stays where a
+      kernel of more than 25 weights would get one that is more than twice as large as its largest (by the squares over all channels), since these
+      share a scale in 8 bits.
 
-    Other operators stay as they are. Source: [N.conv], [N.linear].
+    Other operators stay as they are. Source: [N.conv], [N.linear], [N.batch_norm].
   }];
   let dependentDialects = ["::octet::nn::NNDialect"];
   let statistics = [
     Statistic<"numPads", "num-pads", "Number of pads folded into convolutions">,
     Statistic<"numBiases", "num-biases", "Number of additions that became a bias">,
     Statistic<"numCropped", "num-cropped", "Number of kernels cropped">,
-    Statistic<"numMerged", "num-merged", "Number of sums of convolutions that became one convolution">];
+    Statistic<"numMerged", "num-merged", "Number of sums of convolutions and batch norms that became one convolution">];
 }
 
 def JoinStepsPass : Pass<"octet-join-steps", "::mlir::func::FuncOp"> {
