@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Emitters/Fused.h"
 #include "Images.h"
 #include "MemoryPlan.h"
 #include "octet/Dialect/NN/States.h"
@@ -86,7 +87,7 @@ static SmallVector<int64_t> getNeededPads(Value value) {
     SmallVector<int64_t> needed;
     if (isa<ObserveOp>(user))
       needed = getNeededPads(user->getResult(0));
-    else if (nn::ConvOp conv = getConv(user); conv && use.getOperandNumber() == 0)
+    else if (nn::ConvOp conv = getConv(user); conv && FusedOp(user).getInput() == value)
       needed = SmallVector<int64_t>(conv.getPads());
     for (size_t i = 0; i < needed.size(); ++i)
       pads[i] = std::max(pads[i], needed[i]);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Buffers.h"
+#include "Emitters/Fused.h"
 #include "Groups.h"
 #include "Images.h"
 
@@ -36,6 +37,8 @@ public:
   }
 
   bool isWorthwhile() const { return parts.size() > 1; }
+  /// Whether it is an epilogue.
+  bool hasProduct = false;
   GroupOp makeGroup() { return moveIntoGroup(parts.getArrayRef()); }
 
 private:
@@ -45,33 +48,62 @@ private:
     if (!op || parts.size() == kMostOps || parts.contains(op) || !isElementwisePart(op) ||
         getTensorType(op->getResult(0)).getShape() != getTensorType(root->getResult(0)).getShape())
       return;
-    if (!llvm::all_of(op->getUsers(), [&](Operation *user) { return parts.contains(user); }))
+    if (!isReadByParts(op))
       return;
     parts.insert(op);
     if (getInputs().size() > kMostInputs)
       parts.remove(op);
   }
 
-  /// Adds the only product whose results the parts read, if what they read beside has the elements
-  /// of the result, or those of a row of it.
+  bool isReadByParts(Operation *op) const {
+    return llvm::all_of(op->getUsers(), [&](Operation *user) { return parts.contains(user); });
+  }
+
+  /// Adds a product whose result only the parts read, if what they read beside has the elements of
+  /// the result, or one for each channel, or one.
   void addProduct() {
     llvm::SetVector<Value> inputs = getInputs();
-    auto isRow = [&](Value input) {
-      ArrayRef<int64_t> shape = getTensorType(input).getShape();
-      return shape.empty() || ShapedType::getNumElements(shape.drop_back()) == 1;
-    };
-    Operation *product = nullptr;
     for (Value input : inputs) {
       Operation *op = input.getDefiningOp();
-      bool isAlike =
-          getTensorType(input).getShape() == getTensorType(root->getResult(0)).getShape();
-      if (!isAlike && !isRow(input))
-        return;
-      if (op && isAlike && isRealProduct(op) && op->hasOneUse() && !product)
-        product = op;
+      if (!op || !fits(op))
+        continue;
+      inputs.remove(input);
+      if (llvm::all_of(inputs, [&](Value other) { return isReadBeside(op, other); })) {
+        parts.insert(op);
+        hasProduct = true;
+      }
+      return;
     }
-    if (product)
-      parts.insert(product);
+  }
+
+  /// Convolutions in floats store floats, and their many sums leave no registers for a long chain.
+  bool fits(Operation *op) const {
+    RankedTensorType type = getTensorType(root->getResult(0));
+    if (getTensorType(op->getResult(0)).getShape() != type.getShape())
+      return false;
+    return isRealProduct(op) ? op->hasOneUse()
+                             : isFloatConv(op) && isReadByParts(op) && !isQuantized(type) &&
+                                   llvm::none_of(parts, [](Operation *part) {
+                                     return hasLongChain(FusedOp(part));
+                                   });
+  }
+
+  static bool isReadBeside(Operation *product, Value other) {
+    ArrayRef<int64_t> shape = getTensorType(product->getResult(0)).getShape(),
+                      own = getTensorType(other).getShape();
+    int64_t axis = cast<nn::ProductOpInterface>(product).getResultChannelAxis(),
+            place = axis + (int64_t)own.size() - (int64_t)shape.size(),
+            elements = ShapedType::getNumElements(own);
+    bool isPerChannel = place >= 0 && own[place] == elements;
+    return elements == 1 || ((own == shape || isPerChannel) && fillsVectors(product, shape[axis]));
+  }
+
+  /// Vectors of fewer channels would be read beyond the end of what lies beside.
+  static bool fillsVectors(Operation *product, int64_t channels) {
+    constexpr int64_t kLanes = 16;
+    auto conv = dyn_cast<nn::ConvOp>(product);
+    bool hasGroups = conv && conv.getGroups() > 1 && !conv.isDepthwise();
+    return isRealProduct(product) || (channels >= kLanes && !hasGroups);
   }
 
   llvm::SetVector<Value> getInputs() const { return codegen::getInputs(parts.getArrayRef()); }
@@ -91,10 +123,10 @@ struct FuseElementwise : octet::impl::FuseElementwisePassBase<FuseElementwise> {
       Operation *next = block.empty() ? nullptr : &block.back();
       while (Operation *op = next) {
         next = op->getPrevNode();
-        if (!isRoot(op) || !isDense(op))
+        if (!isRoot(op))
           continue;
         Chain chain(op);
-        if (!chain.isWorthwhile())
+        if (!chain.isWorthwhile() || !(chain.hasProduct || isDense(op)))
           continue;
         next = chain.makeGroup()->getPrevNode();
         ++numFused;

@@ -31,6 +31,14 @@ bool codegen::isRealProduct(Operation *op) {
          !isQuantized(op->getResult(0).getType());
 }
 
+bool codegen::isFloatConv(Operation *op) {
+  return isa<nn::ConvOp>(op) &&
+         llvm::all_of(op->getOperandTypes(),
+                      [](Type type) { return getElementTypeOrSelf(type).isF32(); }) &&
+         llvm::all_of(op->getOperands().drop_front(),
+                      [](Value value) { return value.getDefiningOp<nn::ConstantOp>(); });
+}
+
 llvm::SetVector<Value> codegen::getInputs(ArrayRef<Operation *> parts) {
   llvm::SetVector<Value> inputs;
   for (Operation *part : parts)

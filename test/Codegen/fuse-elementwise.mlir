@@ -45,7 +45,7 @@ func.func @masked(%x: tensor<4x32xf32>, %v: tensor<32xf32>) -> tensor<4x32xf32> 
 
 // -----
 
-// Images keep their operators: kernels across two layouts have no vectors.
+// Images keep their operators, except for what follows a convolution: kernels across two layouts have no vectors.
 // CHECK-LABEL: func @image
 // CHECK-NOT: octet.group
 func.func @image(%x: tensor<1x4x8x8xf32>, %w: tensor<4x4x1x1xf32>) -> tensor<1x4x8x8xf32> {
@@ -82,4 +82,44 @@ func.func @residual(%x: tensor<4x8x!q>, %r: tensor<4x32xf32>, %v: tensor<32xf32>
   %n = nn.linear %x, %w : (tensor<4x8x!q>, tensor<32x8x!w>) -> tensor<4x32xf32>
   %d = nn.mul %n, %c : (tensor<4x32xf32>, tensor<4x1xf32>) -> tensor<4x32xf32>
   return %a, %b, %d : tensor<4x32xf32>, tensor<4x32xf32>, tensor<4x32xf32>
+}
+
+// -----
+
+// A convolution in floats computes what only is read of it, also beside another image and a number for each channel; not what
+// is a long chain, and not what would be read in vectors of fewer than sixteen channels.
+// CHECK-LABEL: func @floats
+// CHECK: octet.group
+// CHECK-NEXT: %[[C:.*]] = nn.conv
+// CHECK-NEXT: %[[M:.*]] = nn.mul %[[C]]
+// CHECK-NEXT: %[[A:.*]] = nn.add %[[M]]
+// CHECK-NEXT: %[[R:.*]] = nn.relu %[[A]]
+// CHECK-NEXT: octet.yield %[[R]]
+// CHECK: nn.conv
+// CHECK-NEXT: nn.silu
+// CHECK: nn.conv
+// CHECK-NOT: octet.group
+// CHECK: nn.add
+// CHECK: octet.group
+// CHECK-NEXT: nn.conv
+// CHECK-NEXT: nn.relu
+// CHECK: nn.conv
+// CHECK-NEXT: octet.quantize
+func.func @floats(%x: tensor<1x16x8x8xf32>, %few: tensor<1x8x8x8xf32>) -> (tensor<1x16x8x8xf32>, tensor<1x16x8x8xf32>, tensor<1x8x8x8xf32>, tensor<1x8x8x8xf32>, tensor<1x8x8x8x!quant.uniform<u8:f32, 5.000000e-01>>) {
+  %w = nn.constant dense<2.0> : tensor<16x16x1x1xf32>
+  %v = nn.constant dense<2.0> : tensor<8x16x1x1xf32>
+  %f = nn.constant dense<3.0> : tensor<1x16x1x1xf32>
+  %c = nn.conv %x, %w : (tensor<1x16x8x8xf32>, tensor<16x16x1x1xf32>) -> tensor<1x16x8x8xf32>
+  %m = nn.mul %c, %f : (tensor<1x16x8x8xf32>, tensor<1x16x1x1xf32>) -> tensor<1x16x8x8xf32>
+  %a = nn.add %m, %x : (tensor<1x16x8x8xf32>, tensor<1x16x8x8xf32>) -> tensor<1x16x8x8xf32>
+  %r = nn.relu %a : (tensor<1x16x8x8xf32>) -> tensor<1x16x8x8xf32>
+  %d = nn.conv %r, %w : (tensor<1x16x8x8xf32>, tensor<16x16x1x1xf32>) -> tensor<1x16x8x8xf32>
+  %s = nn.silu %d : (tensor<1x16x8x8xf32>) -> tensor<1x16x8x8xf32>
+  %e = nn.conv %x, %v : (tensor<1x16x8x8xf32>, tensor<8x16x1x1xf32>) -> tensor<1x8x8x8xf32>
+  %b = nn.add %e, %few : (tensor<1x8x8x8xf32>, tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32>
+  %g = nn.conv %x, %v : (tensor<1x16x8x8xf32>, tensor<8x16x1x1xf32>) -> tensor<1x8x8x8xf32>
+  %h = nn.relu %g : (tensor<1x8x8x8xf32>) -> tensor<1x8x8x8xf32>
+  %i = nn.conv %x, %v : (tensor<1x16x8x8xf32>, tensor<8x16x1x1xf32>) -> tensor<1x8x8x8xf32>
+  %q = octet.quantize %i : (tensor<1x8x8x8xf32>) -> tensor<1x8x8x8x!quant.uniform<u8:f32, 5.000000e-01>>
+  return %r, %s, %b, %h, %q : tensor<1x16x8x8xf32>, tensor<1x16x8x8xf32>, tensor<1x8x8x8xf32>, tensor<1x8x8x8xf32>, tensor<1x8x8x8x!quant.uniform<u8:f32, 5.000000e-01>>
 }

@@ -45,6 +45,46 @@ def test_operator_behind_products(tool, driver, tmp_path, operator, clamp, zero)
     assert (tmp_path / "lowered.mlir").read_text().count("= octet.quantize %") == 5  # of the input and of four products
 
 
+def float_convolution(writer, outputs, kernel, groups=1):
+    (images, channels, rows, columns), pad = writer.value.shape, kernel // 2
+    filter_shape, shape = (outputs, channels // groups, kernel, kernel), (images, outputs, rows, columns)
+    parameters = [writer.constant(writer.rng.normal(size=size).astype(np.float32) / np.float32(kernel), "f32") for size in (filter_shape, outputs)]
+    types = f"({writer.value.type}, {random_networks.tensor(filter_shape)}, tensor<{outputs}xf32>)"
+    name = writer.emit(f"nn.conv {writer.value.name}, {', '.join(parameters)} pads [{pad}, {pad}, {pad}, {pad}] groups {groups} : {types}", shape)
+    writer.value = random_networks.Value(name, shape, None, None)
+    return writer.value
+
+
+@pytest.mark.parametrize("channels", [8, 24, 40])
+def test_float_convolutions(tool, driver, tmp_path, channels):  # noqa: F811
+    """Behind dense and depthwise ones: an activation of one or two readers, numbers for each channel, and a sum whose result has a border."""
+    writer = random_networks.Writer(9, (2, 3, 9, 11))
+    writer.lines, writer.value = [], random_networks.Value("%x", writer.input_shape, None, None)
+
+    def emit(operator, *others):
+        value = writer.value
+        types = ", ".join([value.type] + [kind for _, kind in others])
+        operands = ", ".join([value.name] + [name for name, _ in others])
+        writer.value = random_networks.Value(writer.emit(f"nn.{operator.format(operands)} : ({types})", value.shape), value.shape, None, None)
+
+    float_convolution(writer, channels, 3)
+    emit("relu {0}")
+    first = writer.value
+    float_convolution(writer, channels, 3, groups=channels)
+    emit("hard_swish {0}")
+    factors = writer.constant(writer.rng.normal(size=(1, channels, 1, 1)).astype(np.float32), "f32")
+    emit("mul {0}", (factors, f"tensor<1x{channels}x1x1xf32>"))
+    emit("clip {0} min -0.7 max 3.0")
+    float_convolution(writer, channels, 3)
+    emit("add {0}", (first.name, first.type))
+    float_convolution(writer, channels, 3)
+    emit("silu {0}")
+    float_convolution(writer, 5, 1)
+    emit("relu {0}")
+    writer.results["y"] = writer.value
+    check(tool, driver, tmp_path, writer.text(), writer.input_shape, options=["--float"])
+
+
 class BoundedWriter(random_networks.Writer):
     """A clamp to [low, high] steps in front of each quantize; all have the zero point `zero`."""
     clamp = zero_point = None
