@@ -47,6 +47,9 @@ struct Attention {
 /// Bytes on the stack of a kernel at most: a caller's may be small.
 inline constexpr int64_t kMostStackBytes = 64 * 1024;
 
+/// Rows of floats that are computed at a time, at most.
+inline constexpr int64_t kMostUnitRows = 64;
+
 /// How the right operand of a product is packed in memory: panels of sixteen columns, four elements
 /// of each side by side, and behind each panel sixteen numbers of 32 bits.
 struct PackedOperand {

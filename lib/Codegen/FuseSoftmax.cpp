@@ -9,6 +9,7 @@
 #include "Groups.h"
 #include "Images.h"
 #include "Rows.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace octet {
 #define GEN_PASS_DEF_FUSESOFTMAXPASS
@@ -44,7 +45,60 @@ public:
 
   ArrayRef<Operation *> getParts() const { return parts.getArrayRef(); }
 
+  /// Adds the product that makes the rows and the one that multiplies them, if the scores do not
+  /// fit in the second cache. Returns the elements that their units work in, or 0.
+  int64_t addProducts() {
+    nn::MatmulOp scores = getScores(), values = getValues();
+    constexpr int64_t kFewestBytes = 1 << 20, kFewestColumns = 16;
+    int64_t elements = ShapedType::getNumElements(shape), columns = shape.back();
+    if (!scores || !values || elements * 4 < kFewestBytes || shape.size() < 2 ||
+        values.getType().getShape().back() < kFewestColumns ||
+        values.getType().getShape().drop_back(2) != shape.drop_back(2))
+      return 0;
+    parts.insert(scores);
+    parts.insert(values);
+    int64_t rows = shape[shape.size() - 2],
+            depth = getTensorType(scores.getLhs()).getShape().back(),
+            width = values.getType().getShape().back();
+    return elements / columns / rows *
+           ((rows + kMostUnitRows + depth) * llvm::alignTo(columns, 16) +
+            columns * llvm::alignTo(width, 16));
+  }
+
 private:
+  static bool isFloat(nn::MatmulOp op) {
+    return llvm::all_of(ArrayRef<Value>{op.getLhs(), op.getRhs(), op.getResult()},
+                        [](Value value) { return getTensorType(value).getElementType().isF32(); });
+  }
+
+  /// The only product that parts read, if nothing else reads it.
+  nn::MatmulOp getScores() const {
+    nn::MatmulOp scores;
+    for (Value input : codegen::getInputs(parts.getArrayRef())) {
+      auto op = input.getDefiningOp<nn::MatmulOp>();
+      if (!op || getTensorType(input).getShape() != shape)
+        continue;
+      if (scores || !isFloat(op) ||
+          !llvm::all_of(op->getUsers(), [&](Operation *user) { return parts.contains(user); }))
+        return {};
+      scores = op;
+    }
+    return scores;
+  }
+
+  /// The product that alone reads what the parts compute, as its rows.
+  nn::MatmulOp getValues() const {
+    for (Operation *op : parts)
+      for (Operation *user : op->getUsers()) {
+        if (parts.contains(user))
+          continue;
+        auto values = dyn_cast<nn::MatmulOp>(user);
+        bool isOnly = values && op->hasOneUse() && values.getLhs() == op->getResult(0);
+        return isOnly && isFloat(values) ? values : nn::MatmulOp();
+      }
+    return {};
+  }
+
   bool isPart(Operation *op) const {
     return (isElementwisePart(op) || isa<QuantizeOp>(op)) &&
            getTensorType(op->getResult(0)).getShape() == shape;
@@ -109,7 +163,13 @@ struct FuseSoftmax : octet::impl::FuseSoftmaxPassBase<FuseSoftmax> {
       SoftmaxChain chain(softmax);
       if (llvm::any_of(getInputs(chain.getParts()), isImage))
         continue;
-      moveIntoGroup(chain.getParts());
+      Value scratch;
+      if (int64_t elements = chain.addProducts()) {
+        OpBuilder builder(softmax);
+        scratch = tensor::EmptyOp::create(builder, softmax.getLoc(), ArrayRef<int64_t>{elements},
+                                          builder.getF32Type());
+      }
+      moveIntoGroup(chain.getParts(), scratch ? ValueRange(scratch) : ValueRange());
       ++numFused;
     }
   }

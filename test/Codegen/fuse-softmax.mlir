@@ -53,3 +53,41 @@ func.func @left(%x: tensor<32x8xf32>, %z: tensor<1x8193xf32>) -> (tensor<32x8xf3
   %c = nn.softmax %z axis 1 : (tensor<1x8193xf32>) -> tensor<1x8193xf32>
   return %a, %b, %c : tensor<32x8xf32>, tensor<32x8xf32>, tensor<1x8193xf32>
 }
+
+// -----
+
+// Products on both sides join a softmax whose scores no second cache holds; the memory is for 320 + 64 rows of a matrix and
+// both packed operands.
+// CHECK-LABEL: func @products
+// CHECK: %[[S:.*]] = tensor.empty() : tensor<418560xf32>
+// CHECK: octet.group({{.*}} = %[[S]]) {{.*}} -> tensor<3x320x20xf32> {
+// CHECK-NEXT: nn.matmul
+// CHECK-NEXT: nn.add
+// CHECK-NEXT: nn.softmax
+// CHECK-NEXT: nn.matmul
+// CHECK-NEXT: octet.yield
+func.func @products(%q: tensor<3x320x20xf32>, %k: tensor<3x20x320xf32>, %v: tensor<3x320x20xf32>, %mask: tensor<320xf32>) -> tensor<3x320x20xf32> {
+  %s = nn.matmul %q, %k : (tensor<3x320x20xf32>, tensor<3x20x320xf32>) -> tensor<3x320x320xf32>
+  %m = nn.add %s, %mask : (tensor<3x320x320xf32>, tensor<320xf32>) -> tensor<3x320x320xf32>
+  %p = nn.softmax %m axis 2 : (tensor<3x320x320xf32>) -> tensor<3x320x320xf32>
+  %y = nn.matmul %p, %v : (tensor<3x320x320xf32>, tensor<3x320x20xf32>) -> tensor<3x320x20xf32>
+  return %y : tensor<3x320x20xf32>
+}
+
+// -----
+
+// Not of smaller scores, nor where something else reads them, nor where the softmax is multiplied from the left.
+// CHECK-LABEL: func @other_products
+// CHECK-NOT: tensor.empty
+func.func @other_products(%q: tensor<64x64xf32>, %a: tensor<600x600xf32>) -> (tensor<64x64xf32>, tensor<600x600xf32>, tensor<600x600xf32>) {
+  %s = nn.matmul %q, %q : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %p = nn.softmax %s axis 1 : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %y = nn.matmul %p, %q : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %t = nn.matmul %a, %a : (tensor<600x600xf32>, tensor<600x600xf32>) -> tensor<600x600xf32>
+  %r = nn.softmax %t axis 1 : (tensor<600x600xf32>) -> tensor<600x600xf32>
+  %z = nn.matmul %r, %t : (tensor<600x600xf32>, tensor<600x600xf32>) -> tensor<600x600xf32>
+  %u = nn.matmul %a, %a : (tensor<600x600xf32>, tensor<600x600xf32>) -> tensor<600x600xf32>
+  %w = nn.softmax %u axis 1 : (tensor<600x600xf32>) -> tensor<600x600xf32>
+  %o = nn.matmul %a, %w : (tensor<600x600xf32>, tensor<600x600xf32>) -> tensor<600x600xf32>
+  return %y, %z, %o : tensor<64x64xf32>, tensor<600x600xf32>, tensor<600x600xf32>
+}

@@ -15,8 +15,9 @@ def FuseElementwisePass : Pass<"octet-fuse-elementwise", "::mlir::func::FuncOp">
   let description = [{
     An element-wise operator, or a quantize, and the element-wise operators and dequantizes that compute its operands for it
     alone, in its shape, become one `octet.group`: values between them stay in registers, and no bit changes. A linear layer in
-    integers with real results that only they read joins them, so that a residual is added where the product is stored. Images
-    (octet-assign-layout) are left as they are; their chains are the products' epilogues. Source: `docs/rationale/kernels.md`.
+    integers with real results that only they read joins them, so that a residual is added where the product is stored, and so
+    does a convolution in floats, unless one of them is a long chain of operations. Other images (octet-assign-layout) are left
+    as they are. Source: `docs/rationale/kernels.md`.
   }];
   let statistics = [Statistic<"numFused", "num-fused", "groups made">];
   let dependentDialects = ["::octet::nn::NNDialect", "::octet::OctetDialect"];
@@ -54,10 +55,12 @@ def FuseSoftmaxPass : Pass<"octet-fuse-softmax", "::mlir::func::FuncOp"> {
     A softmax over the last dimension, the element-wise operators in front of it (masks) and behind it, and a quantize of the
     result become one `octet.group`, if they are read by one another only: the numbers and exponentials of some rows stay on the
     stack, and no bit changes. Sums that a product's epilogue may compute stay outside. Left as they are: rows of fewer than 16
-    elements or more than the stack holds, and images (octet-assign-layout). Source: `docs/rationale/attention.md`.
+    elements or more than the stack holds, and images (octet-assign-layout). Where the numbers take a megabyte or more, the
+    products in floats that make them and that multiply the result join them; the group's last operand is then the memory that
+    this works in. Source: `docs/rationale/attention.md`.
   }];
   let statistics = [Statistic<"numFused", "num-fused", "groups made">];
-  let dependentDialects = ["::octet::nn::NNDialect", "::octet::OctetDialect"];
+  let dependentDialects = ["::octet::nn::NNDialect", "::octet::OctetDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def AssignLayoutPass : Pass<"octet-assign-layout", "::mlir::func::FuncOp"> {

@@ -62,7 +62,8 @@ static bool isRounding(Operation *op) {
 LogicalResult codegen::emitGroup(ProgramEmitter &emitter, GroupOp op) {
   if (!op.getBody().getOps<DequantizeWeightsOp>().empty())
     return emitStored(emitter, op);
-  if (emitAttention(emitter, op) || emitSoftmaxGroup(emitter, op))
+  if (emitAttention(emitter, op) || emitFloatAttention(emitter, op) ||
+      emitSoftmaxGroup(emitter, op))
     return success();
   if (isRowGroup(op)) {
     emitRowGroup(emitter, op);

@@ -82,6 +82,8 @@ bool emitProductAs(ProgramEmitter &emitter, const FusedOp &fused);
 llvm::LogicalResult emitMatmulOfBytes(ProgramEmitter &emitter, nn::MatmulOp op);
 /// A group that octet-fuse-attention made; false if it is none.
 bool emitAttention(ProgramEmitter &emitter, GroupOp group);
+/// A softmax between two products that octet-fuse-softmax joined; false if it is none.
+bool emitFloatAttention(ProgramEmitter &emitter, GroupOp group);
 /// A group that octet-fuse-softmax made; false if it is none.
 bool emitSoftmaxGroup(ProgramEmitter &emitter, GroupOp group);
 /// A group that octet-fuse-rows made.
