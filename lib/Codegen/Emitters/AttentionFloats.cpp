@@ -142,15 +142,12 @@ void FloatAttention::chooseTiles() {
   const CpuLevel &level = emitter.getLevel();
   if (level.isScalar())
     return;
-  auto choose = [&](FloatProduct &product) {
-    DenseTile tile =
-        chooseFloatTile(level, rows, llvm::divideCeil(product.columns, 16), product.depth);
-    product.panels = tile.panels;
-    return tile.vectors;
-  };
-  tileRows = choose(scores);
-  if (choose(values) != tileRows)
-    values.panels = 1;
+  int64_t sums = level.floatSums ? level.floatSums : level.accumulators;
+  DenseTile tile = chooseFloatTile(level, rows, scores.allPanels(), scores.depth);
+  tileRows = tile.vectors;
+  scores.panels = tile.panels;
+  while (2 * values.panels <= values.allPanels() && 2 * values.panels * tileRows <= sums)
+    values.panels *= 2;
   unitRows = std::clamp<int64_t>(rows / tileRows, 1, kTiles) * tileRows;
   rowsTogether = kTogether;
   while (unitRows % rowsTogether != 0 || rowsTogether * pitch() * 4 > kMostStackBytes)
