@@ -31,3 +31,19 @@ func.func @main(%x: tensor<2048x256x!q> {nn.name = "x"}, %z: tensor<24x64x!q> {n
   %1 = nn.linear %z, %v : (tensor<24x64x!q>, tensor<64x64x!w>) -> tensor<24x64xf32>
   return %0, %1 : tensor<2048x256xf32>, tensor<24x64xf32>
 }
+
+// -----
+
+// Floats take four times as many bytes, and more time to multiply by each.
+// CHECK-LABEL: kernel.program @main
+// CHECK: func.func private @dense_f32
+// CHECK: memref.prefetch {{.*}} memref<16384xf32>
+// CHECK: func.func private @dense_f32
+// CHECK-NOT: memref.prefetch
+func.func @main(%x: tensor<24x128xf32> {nn.name = "x"}, %z: tensor<200x128xf32> {nn.name = "z"}) -> (tensor<24x128xf32> {nn.name = "y"}, tensor<200x128xf32> {nn.name = "u"}) {
+  %w = nn.constant dense<1.0> : tensor<128x128xf32>
+  %v = nn.constant dense<2.0> : tensor<128x128xf32>
+  %0 = nn.linear %x, %w : (tensor<24x128xf32>, tensor<128x128xf32>) -> tensor<24x128xf32>
+  %1 = nn.linear %z, %v : (tensor<200x128xf32>, tensor<128x128xf32>) -> tensor<200x128xf32>
+  return %0, %1 : tensor<24x128xf32>, tensor<200x128xf32>
+}

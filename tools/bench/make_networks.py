@@ -218,7 +218,7 @@ NETWORKS = {
     "efficientnet_b0": lambda: from_torchvision("models", "efficientnet_b0"),
     "shufflenet_v2": lambda: from_torchvision("models", "shufflenet_v2_x1_0"),
     "deeplabv3_mobilenet": lambda: from_torchvision("segmentation", "lraspp_mobilenet_v3_large", (1, 3, 256, 256)),
-    "bert_base": lambda: from_transformers("BertModel", "BertConfig", text_inputs()),
+    "bert_base": lambda: from_transformers("BertModel", "BertConfig", text_inputs(128)),
     "distilbert": lambda: from_transformers("DistilBertModel", "DistilBertConfig", text_inputs()),
     "whisper_tiny_encoder": lambda: whisper_encoder(),
     "wav2vec2_base": lambda: from_transformers("Wav2Vec2Model", "Wav2Vec2Config", (torch.randn(1, 16000),)),

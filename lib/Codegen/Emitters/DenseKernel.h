@@ -63,11 +63,11 @@ private:
   int64_t storedVectors() const { return tile.vectors * products.pixelsPerSum(); }
   /// Whether weights come from memory or far caches, so that few tiles wait for each of them.
   bool waitsForWeights(KernelBuilder &b) const {
-    constexpr int64_t kMostTiles = 64, kManyBytes = 64 * 1024;
+    constexpr int64_t kManyBytes = 64 * 1024;
+    int64_t bytes = shape.isInteger ? 1 : 4, mostTiles = shape.isInteger ? 64 : 16;
     int64_t tiles = shape.images * shape.rows * llvm::divideCeil(shape.columns, tilePixels());
-    return !b.keepsStructure && shape.isInteger && !products.sortsSteps() && tiles > 1 &&
-           tiles <= kMostTiles &&
-           shape.panels() * shape.stepsPerPanel() * products.weightSize() >= kManyBytes;
+    return !b.keepsStructure && !products.sortsSteps() && tiles > 1 && tiles <= mostTiles &&
+           shape.panels() * shape.stepsPerPanel() * products.weightSize() * bytes >= kManyBytes;
   }
   /// Lanes of a vector that are stored.
   int64_t usedLanes() const { return std::min<int64_t>(16, shape.outputs * shape.pixelsPerVector); }
