@@ -9,6 +9,7 @@ are kept in a cache folder. Every runner has preset buffers on both sides: `run(
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import logging
 import os
@@ -207,15 +208,15 @@ class OnnxRuntimeRunner:
 
 
 class OpenVinoRunner:
-    """One network in OpenVINO with preset tensors; all arithmetic that is not int8 in f32."""
+    """One network in OpenVINO with preset tensors; all arithmetic that is not int8 in f32 unless another type is given."""
 
-    def __init__(self, path, feed, threads=1):
+    def __init__(self, path, feed, threads=1, precision="f32"):
         import openvino as ov
 
         core = ov.Core()
         compiled = core.compile_model(str(path), "CPU", {
             "INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY",
-            "INFERENCE_PRECISION_HINT": "f32", "ENABLE_CPU_PINNING": False})
+            "INFERENCE_PRECISION_HINT": precision, "ENABLE_CPU_PINNING": False})
         self.request = compiled.create_infer_request()
         self.inputs = [ov.Tensor(np.ascontiguousarray(feed[i.any_name]), shared_memory=True) for i in compiled.inputs]
         outputs = [np.zeros(tuple(o.shape), o.element_type.to_dtype()) for o in compiled.outputs]
@@ -235,7 +236,7 @@ class OpenVinoRunner:
         return [np.array(tensor.data) for tensor in self.outputs]
 
 
-# Name in the table -> (runs int8, function from a task to the model's file, runner)
+# Name in the table -> (runs in less than f32, function from a task to the model's file, runner)
 PEERS = {
     "ort-f32": (False, prepare, OnnxRuntimeRunner),
     "ort-u8s8": (True, quantize_onnxruntime, OnnxRuntimeRunner),
@@ -245,6 +246,9 @@ PEERS = {
     "ov-mixed": (True, lambda task: quantize_openvino(task, "mixed"), OpenVinoRunner),
     "ov-transf": (True, lambda task: quantize_openvino(task, "transformer"), OpenVinoRunner),
 }
+CPU_FLAGS = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+if "bf16" in CPU_FLAGS:  # avx512_bf16, amx_bf16
+    PEERS["ov-bf16"] = (True, prepare, functools.partial(OpenVinoRunner, precision="bf16"))
 
 
 def make_runner(peer, task, feed, threads=1):
