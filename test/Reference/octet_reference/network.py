@@ -66,8 +66,13 @@ class Network:
                 writer = graph.producer(product)
                 if (writer and writer.type == "MatMul" and writer.inputs[1] in graph.is_constant
                         and writer.inputs[0] not in graph.is_constant and bias in graph.is_constant
-                        and graph.only_read_once(product)):
+                        and self._is_row(bias) and graph.only_read_once(product)):
                     self.bias_of[product], self.folded_adds[node.output] = bias, product
+
+    def _is_row(self, name):
+        """Whether a constant has its numbers along the last axis, or one; of a computed one this is not known yet, and assumed."""
+        array = self.graph.constants.get(name)
+        return array is None or array.size == 1 or array.size == array.shape[-1]
 
     def _start(self):
         return Evaluation(self, dict(self.graph.constants), {}, {})
