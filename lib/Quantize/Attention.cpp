@@ -39,15 +39,6 @@ DenseSet<Operation *> octet::findSmallProducts(Block &block, double share) {
                                                                      : DenseSet<Operation *>();
 }
 
-/// The only element of a constant, or nothing.
-static std::optional<float> getNumber(Value value) {
-  auto constant = value.getDefiningOp<nn::ConstantOp>();
-  if (!constant || constant.getType().getNumElements() != 1)
-    return std::nullopt;
-  FailureOr<SmallVector<float, 0>> values = nn::getConstantValues<float>(constant);
-  return succeeded(values) ? std::optional((*values)[0]) : std::nullopt;
-}
-
 /// What alone reads `value`, and gives zero where that is NaN, as exporters write behind a softmax
 /// whose rows may be masked altogether; or null.
 static nn::SelectOp getZeroing(Value value) {
@@ -70,7 +61,8 @@ static nn::SelectOp getZeroing(Value value) {
     isNumber = complement.getResult();
   Value number = complement ? select.getNo() : select.getYes(),
         other = complement ? select.getYes() : select.getNo();
-  bool isZeroing = select.getCondition() == isNumber && number == value && getNumber(other) == 0.0f;
+  bool isZeroing =
+      select.getCondition() == isNumber && number == value && nn::getNumber(other) == 0.0f;
   return isZeroing && select.getType() == value.getType() ? select : nn::SelectOp();
 }
 
@@ -119,7 +111,7 @@ static float takeFactor(OpOperand &operand) {
              ? std::initializer_list<std::pair<Value, Value>>{{product.getLhs(), product.getRhs()},
                                                               {product.getRhs(), product.getLhs()}}
              : std::initializer_list<std::pair<Value, Value>>{})
-      if (std::optional<float> factor = getNumber(number);
+      if (std::optional<float> factor = nn::getNumber(number);
           factor && *factor > 0 && value.getType() == product.getType()) {
         reader->set(value);
         product->erase();

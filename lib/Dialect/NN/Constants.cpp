@@ -51,3 +51,11 @@ std::vector<char> octet::nn::getConstantBytes(ConstantOp op) {
   }
   return bytes;
 }
+
+std::optional<float> octet::nn::getNumber(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  if (!constant || constant.getType().getNumElements() != 1)
+    return std::nullopt;
+  FailureOr<SmallVector<float, 0>> values = getConstantValues<float>(constant);
+  return succeeded(values) ? std::optional((*values)[0]) : std::nullopt;
+}

@@ -39,11 +39,7 @@ static bool isPositiveNumber(Value value) {
       return false;
     value = parent->getOperand(argument.getArgNumber());
   }
-  auto constant = value.getDefiningOp<ConstantOp>();
-  if (!constant || constant.getType().getNumElements() != 1)
-    return false;
-  FailureOr<SmallVector<float, 0>> values = getConstantValues<float>(constant);
-  return succeeded(values) && (*values)[0] > 0;
+  return getNumber(value).value_or(0) > 0;
 }
 
 bool octet::nn::isAtMostZero(Value value) {
@@ -51,7 +47,7 @@ bool octet::nn::isAtMostZero(Value value) {
     value = product.getLhs();
   auto difference = value.getDefiningOp<SubOp>();
   auto largest = difference ? difference.getRhs().getDefiningOp<ReduceMaxOp>() : ReduceMaxOp();
-  return largest && largest.getInput() == difference.getLhs();
+  return largest && largest.getKeepDims() && largest.getInput() == difference.getLhs();
 }
 
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }

@@ -10,6 +10,7 @@
 
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Support/Constants.h"
+#include <optional>
 
 namespace octet::nn {
 
@@ -40,6 +41,9 @@ llvm::FailureOr<llvm::SmallVector<T, 0>> getConstantValues(mlir::Value value) {
   auto op = value.getDefiningOp<ConstantOp>();
   return octet::getConstantValues<T>(op ? op.getValue() : mlir::ElementsAttr());
 }
+
+/// The only element of a constant of f32, or nothing.
+std::optional<float> getNumber(mlir::Value value);
 
 } // namespace octet::nn
 
