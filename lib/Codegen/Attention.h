@@ -47,8 +47,27 @@ struct Attention {
 /// Bytes on the stack of a kernel at most: a caller's may be small.
 inline constexpr int64_t kMostStackBytes = 64 * 1024;
 
-/// Rows of floats that are computed at a time, at most.
-inline constexpr int64_t kMostUnitRows = 64;
+/// The memory that attention in floats works in, in elements: places for rows of scores of each
+/// matrix, behind them the panels of sixteen columns of each matrix' right operands.
+struct FloatAttentionMemory {
+  /// Rows that are computed at a time, at most: they may begin beyond the last ones.
+  static constexpr int64_t kMostRows = 64;
+  int64_t matrices, rows, columns, depth, width;
+
+  FloatAttentionMemory(nn::MatmulOp scores, nn::MatmulOp values)
+      : matrices(mlir::ShapedType::getNumElements(scores.getType().getShape().drop_back(2))),
+        rows(scores.getType().getShape().take_back(2).front()),
+        columns(scores.getType().getShape().back()),
+        depth(scores.getLhs().getType().getShape().back()),
+        width(values.getType().getShape().back()) {}
+
+  int64_t pitch() const { return llvm::alignTo(columns, 16); }
+  int64_t rowsPerMatrix() const { return rows + kMostRows; }
+  int64_t panelsAt() const { return matrices * rowsPerMatrix() * pitch(); }
+  int64_t firstPanels() const { return depth * pitch(); }
+  int64_t panels() const { return firstPanels() + columns * (int64_t)llvm::alignTo(width, 16); }
+  int64_t elements() const { return panelsAt() + matrices * panels(); }
+};
 
 /// How the right operand of a product is packed in memory: panels of sixteen columns, four elements
 /// of each side by side, and behind each panel sixteen numbers of 32 bits.

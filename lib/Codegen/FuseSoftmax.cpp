@@ -50,19 +50,13 @@ public:
   int64_t addProducts() {
     nn::MatmulOp scores = getScores(), values = getValues();
     constexpr int64_t kFewestBytes = 1 << 20, kFewestColumns = 16;
-    int64_t elements = ShapedType::getNumElements(shape), columns = shape.back();
-    if (!scores || !values || elements * 4 < kFewestBytes || shape.size() < 2 ||
-        values.getType().getShape().back() < kFewestColumns ||
+    if (!scores || !values || ShapedType::getNumElements(shape) * 4 < kFewestBytes ||
+        shape.size() < 2 || values.getType().getShape().back() < kFewestColumns ||
         values.getType().getShape().drop_back(2) != shape.drop_back(2))
       return 0;
     parts.insert(scores);
     parts.insert(values);
-    int64_t rows = shape[shape.size() - 2],
-            depth = getTensorType(scores.getLhs()).getShape().back(),
-            width = values.getType().getShape().back();
-    return elements / columns / rows *
-           ((rows + kMostUnitRows + depth) * llvm::alignTo(columns, 16) +
-            columns * llvm::alignTo(width, 16));
+    return FloatAttentionMemory(scores, values).elements();
   }
 
 private:

@@ -35,7 +35,6 @@ struct FloatProduct {
   int64_t packedAt = 0; ///< elements in the memory of a matrix's panels
 
   int64_t allPanels() const { return llvm::divideCeil(columns, 16); }
-  int64_t packedElements() const { return allPanels() * depth * 16; }
 };
 
 class FloatAttention {
@@ -49,9 +48,7 @@ private:
   void emitPacking(const FloatProduct &product);
   /// Where the panels of a matrix begin in the scratch memory, behind the places of units.
   Value getPanels(KernelBuilder &b, Value matrix) const {
-    int64_t matrices = ShapedType::getNumElements(ArrayRef(shape).drop_back(2)),
-            elements = scores.packedElements() + values.packedElements();
-    return b.addIndex(b.mulIndex(matrix, elements), matrices * (rows + kMostUnitRows) * pitch());
+    return b.addIndex(b.mulIndex(matrix, layout.panels()), layout.panelsAt());
   }
   TensorView getRhs(ValueRange args, const FloatProduct &product, int number,
                     const Signature &of) const {
@@ -73,7 +70,7 @@ private:
   static bool liesInRows(const FloatProduct &product) {
     return getStrides(getTensorType(product.rhsValue)).steps.back() == 1;
   }
-  int64_t pitch() const { return llvm::alignTo(scores.columns, 16); }
+  int64_t pitch() const { return layout.pitch(); }
   Value getPlace(KernelBuilder &b, Value row, Value column) const {
     return b.addIndex(b.addIndex(slot, b.mulIndex(row, pitch())), column);
   }
@@ -88,6 +85,7 @@ private:
   GroupOp group;
   nn::SoftmaxOp softmax;
   FloatProduct scores, values;
+  FloatAttentionMemory layout;
   SmallVector<int64_t> shape, units; ///< of the scores; matrices, blocks of rows
   int64_t rank, rows;
   Signature signature;
@@ -106,7 +104,7 @@ private:
 FloatAttention::FloatAttention(ProgramEmitter &emitter, GroupOp group, nn::SoftmaxOp softmax,
                                nn::MatmulOp scores, nn::MatmulOp values)
     : emitter(emitter), group(group), softmax(softmax), scores(group, scores),
-      values(group, values), shape(softmax.getType().getShape()),
+      values(group, values), layout(scores, values), shape(softmax.getType().getShape()),
       units(ArrayRef(shape).drop_back()), rank(shape.size()), rows(shape[rank - 2]),
       signature(emitter), operands(signature), before(makeBody(softmax.getInput())),
       after(makeBody(values.getLhs())), lhs(signature.addTensor(group.getOuter(scores.getLhs()))),
@@ -114,7 +112,7 @@ FloatAttention::FloatAttention(ProgramEmitter &emitter, GroupOp group, nn::Softm
       target(signature.addTensor(group.getResult())) {
   this->scores.rhs = signature.addTensor(this->scores.rhsValue);
   this->values.rhs = signature.addTensor(this->values.rhsValue);
-  this->values.packedAt = this->scores.packedElements();
+  this->values.packedAt = layout.firstPanels();
   packs = !emitter.getLevel().isScalar() && liesInRows(this->scores) && liesInRows(this->values);
   chooseTiles();
   units.back() = llvm::divideCeil(rows, unitRows);
@@ -149,6 +147,7 @@ void FloatAttention::chooseTiles() {
   while (2 * values.panels <= values.allPanels() && 2 * values.panels * tileRows <= sums)
     values.panels *= 2;
   unitRows = std::clamp<int64_t>(rows / tileRows, 1, kTiles) * tileRows;
+  assert(unitRows <= FloatAttentionMemory::kMostRows && "a place would reach into the next");
   rowsTogether = kTogether;
   while (unitRows % rowsTogether != 0 || rowsTogether * pitch() * 4 > kMostStackBytes)
     --rowsTogether;
@@ -160,13 +159,13 @@ void FloatAttention::emitPacking(const FloatProduct &product) {
   int rhs = own.addTensor(product.rhsValue),
       to = own.add(emitter.getBuffer(group.getInputs().back()));
   SmallVector<int64_t> items(ArrayRef(shape).drop_back(2));
-  int64_t matrices = ShapedType::getNumElements(items), panels = product.allPanels();
+  int64_t panels = product.allPanels();
   items.push_back(panels);
-  emitter.addStep(group, kernel::Kernels::pack_columns, own.arguments, matrices * panels,
+  emitter.addStep(group, kernel::Kernels::pack_columns, own.arguments, layout.matrices * panels,
                   [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
                     TensorView view = getRhs(args, product, rhs, own);
                     b.loop(begin, end, 1, [&](Value item) {
-                      auto [matrix, panel] = b.divideIndex(item, panels, matrices);
+                      auto [matrix, panel] = b.divideIndex(item, panels, layout.matrices);
                       SmallVector<Value> at = b.splitIndex(item, items);
                       at.back() = b.index(0);
                       at.push_back(b.getBlock(panel, product.columns, 16));
@@ -190,13 +189,14 @@ void FloatAttention::emit() {
     emitPacking(scores);
     emitPacking(values);
   }
-  int64_t perMatrix = units.back(), matrices = ShapedType::getNumElements(units) / perMatrix;
-  emitter.addStep(group, kernel::Kernels::attention, signature.arguments, matrices * perMatrix,
+  int64_t perMatrix = units.back();
+  emitter.addStep(group, kernel::Kernels::attention, signature.arguments,
+                  layout.matrices * perMatrix,
                   [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
                     memory = signature.getValue(scratch, args);
                     // A range has the place of its first unit for itself: that stays in a cache.
-                    auto [matrix, number] = b.divideIndex(begin, perMatrix, matrices);
-                    Value row = b.addIndex(b.mulIndex(matrix, rows + kMostUnitRows),
+                    auto [matrix, number] = b.divideIndex(begin, perMatrix, layout.matrices);
+                    Value row = b.addIndex(b.mulIndex(matrix, layout.rowsPerMatrix()),
                                            b.mulIndex(number, unitRows));
                     slot = b.mulIndex(row, pitch());
                     exponentials = b.allocateOnStack(rowsTogether * pitch(), b.getF32Type());
@@ -213,8 +213,7 @@ void FloatAttention::emitUnit(KernelBuilder &b, ValueRange args, Value unit) {
   indices = b.splitIndex(unit, units);
   indices.back() = b.getBlock(indices.back(), rows, unitRows);
   indices.push_back(b.index(0));
-  int64_t matrices = ShapedType::getNumElements(units) / units.back();
-  panelsAt = getPanels(b, b.divideIndex(unit, units.back(), matrices).first);
+  panelsAt = getPanels(b, b.divideIndex(unit, units.back(), layout.matrices).first);
   emitScores(b, args);
   emitParts(b, args);
   emitResult(b, args);
@@ -239,27 +238,13 @@ void FloatAttention::emitParts(KernelBuilder &b, ValueRange args) {
     auto loadScore = [&](int64_t row, Value k) {
       return b.load(memory, getPlace(b, b.addIndex(first, row), k));
     };
-    auto getOwn = [&](int64_t row, Value k) { return b.addIndex(k, row * pitch()); };
-    SmallVector<Value> largest =
-        foldRows(b, shape.back(), rowsTogether, -std::numeric_limits<float>::infinity(), loadScore,
-                 [](KernelBuilder &b, Value acc, Value x) { return b.maxF(x, acc); });
-    SmallVector<Value> sums = foldRows(
-        b, shape.back(), rowsTogether, 0,
-        [&](int64_t row, Value k) {
-          Value e = emitExpOfSmall(b, b.sub(loadScore(row, k), b.splat(largest[row])));
-          b.store(e, exponentials, getOwn(row, k));
-          return e;
-        },
-        [](KernelBuilder &b, Value acc, Value e) { return b.add(acc, e); });
-    b.loopOverBlocks(shape.back(), b.lanes, [&](Value k) {
-      for (int64_t row = 0; row < rowsTogether; ++row) {
-        Value number = b.addIndex(first, row);
-        Value part = b.div(b.load(exponentials, getOwn(row, k)), b.splat(sums[row]));
-        Value result =
-            after.emit(b, args, shape, getIndices(b, number, k), {{softmax.getResult(), part}});
-        b.store(result, memory, getPlace(b, number, k));
-      }
-    });
+    emitSoftmaxOfRows(b, shape.back(), rowsTogether, exponentials, pitch(), loadScore, loadScore,
+                      [&](int64_t row, Value k, Value part) {
+                        Value number = b.addIndex(first, row);
+                        Value result = after.emit(b, args, shape, getIndices(b, number, k),
+                                                  {{softmax.getResult(), part}});
+                        b.store(result, memory, getPlace(b, number, k));
+                      });
   });
 }
 
@@ -278,7 +263,7 @@ void FloatAttention::emitProduct(KernelBuilder &b, ValueRange args, const FloatP
   rhs.strides.steps[rank - 2] = 0;
   Value right = lanes > 1 ? memory : rhs.memory;
   auto emitTile = [&](Value firstVector, Value firstRow) {
-    SmallVector<Value> columns, bases, rowsOfTile, starts;
+    SmallVector<Value> columns, bases;
     for (int64_t p = 0; p < product.panels; ++p) {
       Value column = b.mulIndex(b.addIndex(firstVector, p), lanes);
       columns.push_back(b.clampBlock(column, product.columns, lanes));
@@ -288,25 +273,11 @@ void FloatAttention::emitProduct(KernelBuilder &b, ValueRange args, const FloatP
                           : b.linearIndex(getIndices(b, b.index(0), columns.back()),
                                           rhs.strides.steps, rhs.strides.offset));
     }
-    for (int64_t i = 0; i < tileRows; ++i) {
-      rowsOfTile.push_back(b.addIndex(firstRow, i));
-      starts.push_back(b.addIndex(lhsAt, b.mulIndex(rowsOfTile.back(), lhsRow)));
-    }
-    SmallVector<Value> zeros(tileRows * product.panels, b.constF(0));
     SmallVector<Value> sums =
-        b.loop(b.index(0), b.index(product.depth), 1, zeros, [&](Value k, ValueRange carried) {
-          SmallVector<Value> next(carried), w;
-          for (Value base : bases)
-            w.push_back(b.load(right, b.addIndex(base, b.mulIndex(k, rhsInner))));
-          for (auto [i, start] : llvm::enumerate(starts)) {
-            Value x = b.loadSplat(left, b.addIndex(start, b.mulIndex(k, lhsInner)));
-            for (int64_t p = 0; p < product.panels; ++p)
-              next[i * product.panels + p] = b.fma(x, w[p], next[i * product.panels + p]);
-          }
-          return next;
-        });
-    for (size_t n = 0; n < sums.size(); ++n)
-      store(rowsOfTile[n / product.panels], columns[n % product.panels], sums[n]);
+        multiplyFloatTile(b, {left, b.addIndex(lhsAt, b.mulIndex(firstRow, lhsRow)), right,
+                              tileRows, lhsRow, lhsInner, rhsInner, product.depth, bases});
+    for (auto [n, sum] : llvm::enumerate(sums))
+      store(b.addIndex(firstRow, n / product.panels), columns[n % product.panels], sum);
   };
   b.loopOverBlocks(llvm::divideCeil(product.columns, lanes), product.panels,
                    [&](Value firstVector) {

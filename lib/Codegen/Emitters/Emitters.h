@@ -53,6 +53,23 @@ llvm::SmallVector<mlir::Value> foldVectors(KernelBuilder &b, int64_t length, int
 llvm::SmallVector<mlir::Value>
 foldRows(KernelBuilder &b, int64_t length, int64_t rows, float neutral,
          llvm::function_ref<mlir::Value(int64_t row, mlir::Value k)> element, JoinFn join);
+/// [N.softmax] of rows whose exponentials lie `pitch` apart in `memory` in between. `number` is
+/// called for each element first, then `again`, and `take` with its part of the sum.
+void emitSoftmaxOfRows(KernelBuilder &b, int64_t length, int64_t rows, mlir::Value memory,
+                       int64_t pitch,
+                       llvm::function_ref<mlir::Value(int64_t row, mlir::Value k)> number,
+                       llvm::function_ref<mlir::Value(int64_t row, mlir::Value k)> again,
+                       llvm::function_ref<void(int64_t row, mlir::Value k, mlir::Value part)> take);
+/// The operands of a tile of a product of two values in floats: rows `lhsRow` apart, vectors of
+/// columns where `columns` say. Along the dimension that is summed over, elements of a row are
+/// `lhsInner` apart and those of a column `rhsInner`.
+struct FloatTile {
+  mlir::Value lhs, lhsAt, rhs;
+  int64_t rows, lhsRow, lhsInner, rhsInner, depth;
+  llvm::SmallVector<mlir::Value> columns;
+};
+/// [N.matmul] Its sums, row by row.
+llvm::SmallVector<mlir::Value> multiplyFloatTile(KernelBuilder &b, const FloatTile &tile);
 /// Copies `size` elements that lie side by side: whole vectors, then what is left by a smaller or
 /// overlapping one.
 void copyRun(KernelBuilder &b, mlir::Value from, mlir::Value fromAt, mlir::Value to,

@@ -102,7 +102,7 @@ void MatmulKernel::emitUnit(KernelBuilder &b, Value unit) {
 
 void MatmulKernel::emitTile(KernelBuilder &b, MutableArrayRef<Value> indices, Value firstVector) {
   Value row = indices[rank - 2];
-  SmallVector<Value> vectors, lhsBases, rhsBases;
+  SmallVector<Value> vectors, rhsBases;
   for (int64_t p = 0; p < tile.panels; ++p) {
     vectors.push_back(b.clampBlock(b.mulIndex(b.addIndex(firstVector, p), lanes), columns, lanes));
     indices[rank - 1] = vectors.back();
@@ -110,21 +110,9 @@ void MatmulKernel::emitTile(KernelBuilder &b, MutableArrayRef<Value> indices, Va
   }
   Value lhsBase = b.linearIndex(indices, lhs.strides.steps, lhs.strides.offset);
   b.lanes = lanes;
-  SmallVector<Value> zeros(tile.vectors * tile.panels, b.constF(0));
   SmallVector<Value> sums =
-      b.loop(b.index(0), b.index(depth), 1, zeros, [&](Value k, ValueRange carried) {
-        SmallVector<Value> next(carried), w;
-        for (Value base : rhsBases)
-          w.push_back(b.load(rhs.memory, b.addIndex(base, b.mulIndex(k, rhsInner))));
-        for (int64_t i = 0; i < tile.vectors; ++i) {
-          Value at = b.addIndex(b.addIndex(lhsBase, b.mulIndex(k, lhsInner)),
-                                i * lhs.strides.steps[rank - 2]);
-          Value x = b.loadSplat(lhs.memory, at);
-          for (int64_t p = 0; p < tile.panels; ++p)
-            next[i * tile.panels + p] = b.fma(x, w[p], next[i * tile.panels + p]);
-        }
-        return next;
-      });
+      multiplyFloatTile(b, {lhs.memory, lhsBase, rhs.memory, tile.vectors,
+                            lhs.strides.steps[rank - 2], lhsInner, rhsInner, depth, rhsBases});
   for (int64_t i = 0; i < tile.vectors; ++i)
     for (int64_t p = 0; p < tile.panels; ++p) {
       indices[rank - 2] = b.addIndex(row, i);
@@ -133,6 +121,23 @@ void MatmulKernel::emitTile(KernelBuilder &b, MutableArrayRef<Value> indices, Va
     }
   indices[rank - 2] = row;
   b.lanes = 1;
+}
+
+SmallVector<Value> codegen::multiplyFloatTile(KernelBuilder &b, const FloatTile &tile) {
+  int64_t panels = tile.columns.size();
+  SmallVector<Value> zeros(tile.rows * panels, b.constF(0));
+  return b.loop(b.index(0), b.index(tile.depth), 1, zeros, [&](Value k, ValueRange carried) {
+    SmallVector<Value> next(carried), w;
+    for (Value column : tile.columns)
+      w.push_back(b.load(tile.rhs, b.addIndex(column, b.mulIndex(k, tile.rhsInner))));
+    for (int64_t i = 0; i < tile.rows; ++i) {
+      Value at = b.addIndex(b.addIndex(tile.lhsAt, b.mulIndex(k, tile.lhsInner)), i * tile.lhsRow);
+      Value x = b.loadSplat(tile.lhs, at);
+      for (int64_t p = 0; p < panels; ++p)
+        next[i * panels + p] = b.fma(x, w[p], next[i * panels + p]);
+    }
+    return next;
+  });
 }
 
 LogicalResult codegen::emitMatmul(ProgramEmitter &emitter, nn::MatmulOp op) {

@@ -41,6 +41,28 @@ static void emitRow(KernelBuilder &b, const TensorView &x, const TensorView &y, 
     divide(b.index(k));
 }
 
+void codegen::emitSoftmaxOfRows(KernelBuilder &b, int64_t length, int64_t rows, Value memory,
+                                int64_t pitch, function_ref<Value(int64_t row, Value k)> number,
+                                function_ref<Value(int64_t row, Value k)> again,
+                                function_ref<void(int64_t row, Value k, Value part)> take) {
+  auto getPlace = [&](int64_t row, Value k) { return b.addIndex(k, row * pitch); };
+  SmallVector<Value> largest =
+      foldRows(b, length, rows, -std::numeric_limits<float>::infinity(), number,
+               [](KernelBuilder &b, Value acc, Value x) { return b.maxF(x, acc); });
+  SmallVector<Value> sums = foldRows(
+      b, length, rows, 0,
+      [&](int64_t row, Value k) {
+        Value e = emitExpOfSmall(b, b.sub(again(row, k), b.splat(largest[row])));
+        b.store(e, memory, getPlace(row, k));
+        return e;
+      },
+      [](KernelBuilder &b, Value acc, Value e) { return b.add(acc, e); });
+  b.loopOverBlocks(length, b.lanes, [&](Value k) {
+    for (int64_t row = 0; row < rows; ++row)
+      take(row, k, b.div(b.load(memory, getPlace(row, k)), b.splat(sums[row])));
+  });
+}
+
 LogicalResult codegen::emitSoftmax(ProgramEmitter &emitter, nn::SoftmaxOp op) {
   Signature signature(emitter);
   int source = signature.addTensor(op.getInput()), target = signature.addTensor(op.getResult());

@@ -49,9 +49,6 @@ private:
 
   // Inside the body.
   Value values, exponentials; ///< memory on the stack
-  Value getPlace(KernelBuilder &b, size_t row, Value k) const {
-    return b.addIndex(k, row * paddedLength());
-  }
 };
 } // namespace
 
@@ -79,35 +76,22 @@ PartialBody SoftmaxRows::makeBody(Value yielded) {
 }
 
 void SoftmaxRows::emitRows(KernelBuilder &b, ValueRange args, Rows rows) {
-  auto load = [&](Value memory, size_t row, Value k) {
-    return b.load(memory, getPlace(b, row, k));
-  };
-  SmallVector<Value> largest = foldRows(
-      b, shape.back(), rows.size(), -std::numeric_limits<float>::infinity(),
+  TensorView y = signature.getTensor(target, args);
+  auto getPlace = [&](int64_t row, Value k) { return b.addIndex(k, row * paddedLength()); };
+  emitSoftmaxOfRows(
+      b, shape.back(), rows.size(), exponentials, paddedLength(),
       [&](int64_t row, Value k) {
         rows[row].back() = k;
         Value x = before.emit(b, args, shape, rows[row], llvm::DenseMap<Value, Value>());
-        b.store(x, values, getPlace(b, row, k));
+        b.store(x, values, getPlace(row, k));
         return x;
       },
-      [](KernelBuilder &b, Value acc, Value x) { return b.maxF(x, acc); });
-  SmallVector<Value> sums = foldRows(
-      b, shape.back(), rows.size(), 0,
-      [&](int64_t row, Value k) {
-        Value e = emitExpOfSmall(b, b.sub(load(values, row, k), b.splat(largest[row])));
-        b.store(e, exponentials, getPlace(b, row, k));
-        return e;
-      },
-      [](KernelBuilder &b, Value acc, Value e) { return b.add(acc, e); });
-  TensorView y = signature.getTensor(target, args);
-  b.loopOverBlocks(shape.back(), b.lanes, [&](Value k) {
-    for (auto [row, indices] : llvm::enumerate(rows)) {
-      indices.back() = k;
-      Value part = b.div(load(exponentials, row, k), b.splat(sums[row]));
-      Value result = after.emit(b, args, shape, indices, {{softmax.getResult(), part}});
-      storeReal(b, result, y, indices, b.lanes > 1 ? (int64_t)shape.size() - 1 : -1);
-    }
-  });
+      [&](int64_t row, Value k) { return b.load(values, getPlace(row, k)); },
+      [&](int64_t row, Value k, Value part) {
+        rows[row].back() = k;
+        Value result = after.emit(b, args, shape, rows[row], {{softmax.getResult(), part}});
+        storeReal(b, result, y, rows[row], b.lanes > 1 ? (int64_t)shape.size() - 1 : -1);
+      });
 }
 
 void SoftmaxRows::emit() {

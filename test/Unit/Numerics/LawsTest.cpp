@@ -313,5 +313,5 @@ TEST_F(Laws, ChainsAreAsLongAsTheirOperations) {
   EXPECT_EQ(depth("relu"), 1);
   EXPECT_EQ(depth("hard_swish"), 4);
   EXPECT_GT(depth("exp"), 10);
-  EXPECT_GT(depth("silu"), 10);
+  EXPECT_GT(depth("silu"), 15); // an exponential and a division
 }
