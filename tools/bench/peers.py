@@ -18,6 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
+import tables
+
 CACHE = Path(os.environ.get("OCTET_CACHE", Path(tempfile.gettempdir()) / "octet-cache")) / "peers"
 OPSET = 17  # per-channel QuantizeLinear needs 13; both peers know 17
 
@@ -246,8 +248,7 @@ PEERS = {
     "ov-mixed": (True, lambda task: quantize_openvino(task, "mixed"), OpenVinoRunner),
     "ov-transf": (True, lambda task: quantize_openvino(task, "transformer"), OpenVinoRunner),
 }
-CPU_FLAGS = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
-if "bf16" in CPU_FLAGS:  # avx512_bf16, amx_bf16
+if "bf16" in tables.read_cpu_info():  # avx512_bf16, amx_bf16
     PEERS["ov-bf16"] = (True, prepare, functools.partial(OpenVinoRunner, precision="bf16"))
 
 

@@ -58,19 +58,22 @@ def geometric_mean(values):
     return math.exp(sum(map(math.log, values)) / len(values)) if values else float("nan")
 
 
+def read_cpu_info():
+    """What Linux says of the cores: their name, their flags; empty elsewhere."""
+    file = Path("/proc/cpuinfo")
+    return file.read_text() if file.exists() else ""
+
+
 def get_cpu_name():
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    except OSError:
-        pass
+    for line in read_cpu_info().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
     return platform.machine()
 
 
 def measure_peak():
     """int8 multiply-adds per second of one core by 512-bit VPDPBUSD, or None where that cannot run."""
-    if "avx512_vnni" not in (Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""):
+    if "avx512_vnni" not in read_cpu_info():
         return None
     with tempfile.TemporaryDirectory() as folder:
         program = os.path.join(folder, "peak")
