@@ -122,17 +122,42 @@ static std::string getShortName(const json::Value &row) {
   return first.substr(first.find('.') + 1).str();
 }
 
+/// A reason without the names behind its operators: `nn.matmul "qk"` is `nn.matmul`.
+static std::string omitNames(StringRef reason) {
+  std::string text;
+  while (true) {
+    auto [before, quoted] = reason.split(" \"");
+    text += before;
+    if (quoted.empty())
+      return text;
+    auto [name, behind] = quoted.split('"');
+    size_t word = before.rfind(' ') + 1; // 0 where there is none
+    if (!before.substr(word).contains('.'))
+      text += (" \"" + name + "\"").str();
+    reason = behind;
+  }
+}
+
 std::string octet::summarizeVerdicts(const json::Array &verdicts) {
   using Kinds = std::map<std::string, int>;
+  struct Floating {
+    Kinds kinds;
+    std::string reason; ///< of one of them, or of several without names
+  };
   Kinds quantized, stored;
-  std::map<std::string, Kinds> floating; // by reason
+  std::map<std::string, Floating> floating; // by reason without names
   for (const json::Value &row : verdicts) {
     if (get(row, "verdict").starts_with("int8"))
       ++quantized[getShortName(row)];
     else if (get(row, "verdict") == "weight only")
       ++stored[getShortName(row)];
-    else
-      ++floating[(get(row, "code") + ": " + get(row, "reason")).str()][getShortName(row)];
+    else {
+      std::string reason = (get(row, "code") + ": " + get(row, "reason")).str(),
+                  key = omitNames(reason);
+      Floating &of = floating[key];
+      ++of.kinds[getShortName(row)];
+      of.reason = of.reason.empty() || of.reason == reason ? reason : key;
+    }
   }
   auto list = [](const Kinds &operators) {
     std::vector<std::string> kinds;
@@ -143,10 +168,10 @@ std::string octet::summarizeVerdicts(const json::Array &verdicts) {
   std::string text = quantized.empty() ? "nothing → int8" : list(quantized) + " → int8";
   if (!stored.empty())
     text += " · " + list(stored) + " → weights in few bits";
-  for (auto &[reason, kinds] : floating) {
-    bool isOne = kinds.size() == 1 && kinds.begin()->second == 1;
-    text += " · " + (isOne ? kinds.begin()->first + " stays" : list(kinds) + " stay") + " float [" +
-            reason + "]";
+  for (auto &[key, of] : floating) {
+    bool isOne = of.kinds.size() == 1 && of.kinds.begin()->second == 1;
+    text += " · " + (isOne ? of.kinds.begin()->first + " stays" : list(of.kinds) + " stay") +
+            " float [" + of.reason + "]";
   }
   return floating.empty() ? text : text + " · codes: docs/reasons.md";
 }

@@ -82,6 +82,22 @@ def test_operators_that_stay_float_for_one_reason_are_told_together(compiler, tm
     assert " · 2 exp, 1 sin stay float [OCT102: no quantized operator reads the result] · 1 exp, 1 sin stay float [OCT111: the file has it in float] · exp stays float [OCT112" in text
 
 
+def test_reasons_that_differ_in_names_are_told_together(compiler, tmp_path):
+    """A sine between a product and a quotient, once and twice."""
+    def tell(nodes, outputs):
+        model = make_network(nodes, inputs={"x": [4, 8]}, constants=dict(w=(8, 8)), outputs=outputs)
+        (tmp_path / "net.onnx").write_bytes(model.SerializeToString())
+        np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(2, 4, 8)).astype(np.float32))
+        code, text = compile_file(compiler, tmp_path / "net.onnx", f"--calibration-data={tmp_path / 'x.npy'}")
+        assert code == 0, text
+        return text.replace('"', "'")
+
+    one, two = "m = MatMul(x, w)\na = Sin(m)\nu = Div(a, x)", "n = MatMul(u, w)\nb = Sin(n)\nv = Div(b, x)"
+    nearest = "OCT116: the nearest fold @linear_division does not match: it stands between"
+    assert f" · sin stays float [{nearest} nn.linear 'm' and nn.div 'u'," in tell(one, ("u",))
+    assert f" · 2 sin stay float [{nearest} nn.linear and nn.div," in tell(f"{one}\n{two}", ("v",))
+
+
 def test_parts_without_an_integer_form_are_float_in_the_report(tmp_path):
     """A sum whose result nothing quantizes, and a mean that has no kernel, between quantized values."""
     model = make("q = QuantizeLinear(x, xs, xz)\nd = DequantizeLinear(q, xs, xz)\nm = ReduceMean<axes=[1]>(d)\n"
