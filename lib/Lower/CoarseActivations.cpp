@@ -34,10 +34,12 @@ static bool isCoarse(QuantizeOp quantize) {
                       [](float scale) { return scale >= kLeastScale; });
 }
 
-/// Whether 8 bits are all that is kept of `value`; no operator before makes errors larger.
-static bool isKeptCoarsely(Value value) {
+/// Whether 8 bits are all that is kept of `value`; no operator before makes errors larger, or if
+/// those are `relative`, the values that they are parts of.
+static bool isKeptCoarsely(Value value, bool relative) {
   Operation *reader = getOnlyReader(value);
   while (
+      !relative &&
       isa_and_nonnull<nn::AddOp, nn::SubOp, nn::MaxOp, nn::MinOp, nn::ReluOp, nn::ClipOp>(reader))
     reader = getOnlyReader(reader->getResult(0));
   auto quantize = dyn_cast_if_present<QuantizeOp>(reader);
@@ -45,11 +47,13 @@ static bool isKeptCoarsely(Value value) {
 }
 
 void lower::markCoarseActivations(func::FuncOp function) {
-  auto mark = [](auto op) {
+  auto mark = [](auto op, bool relative = false) {
     // Of a quantized value, a table has any function.
-    if (!getQuantizedSource(GroupOp::lookThrough(op.getInput())) && isKeptCoarsely(op.getResult()))
+    if (!getQuantizedSource(GroupOp::lookThrough(op.getInput())) &&
+        isKeptCoarsely(op.getResult(), relative))
       op.setCoarse(true);
   };
   function.walk([&](nn::SiluOp op) { mark(op); });
   function.walk([&](nn::GeluOp op) { mark(op); });
+  function.walk([&](nn::ExpOp op) { mark(op, /*relative=*/true); });
 }

@@ -62,9 +62,9 @@ static Interval enclose(std::initializer_list<float> values) {
   return {std::min(values), std::max(values)};
 }
 
-Interval IntervalArithmetic::widen(float a, float b) {
-  auto margin = [](float value) { return 0x1p-20f * std::max(1.0f, std::abs(value)); };
-  return enclose({a - margin(a), a + margin(a), b - margin(b), b + margin(b)});
+Interval IntervalArithmetic::widen(float a, float b, float margin) {
+  auto of = [=](float value) { return margin * std::max(1.0f, std::abs(value)); };
+  return enclose({a - of(a), a + of(a), b - of(b), b + of(b)});
 }
 
 Interval IntervalArithmetic::add(Interval x, Interval y) {

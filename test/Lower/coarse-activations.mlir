@@ -1,6 +1,6 @@
 // RUN: octet-opt %s --split-input-file --octet-lower | FileCheck %s
 
-// [N.coarse] Which silu and gelu are coarse.
+// [N.coarse] Which silu, gelu and exp are coarse.
 
 !x = !quant.uniform<u8:f32, 0.5>
 !w = !quant.uniform<i8:f32, 0.25>
@@ -68,4 +68,22 @@ func.func @exact(%x: tensor<1x2xf32>, %q: tensor<1x2x!z>) -> (tensor<1x2x!y>, te
   }
   %q5 = octet.quantize %5 : (tensor<1x2xf32>) -> tensor<1x2x!z>
   return %q0, %q1, %q2, %q4, %1, %q5 : tensor<1x2x!y>, tensor<1x2x!z>, tensor<1x2x!h>, tensor<1x2x!z>, tensor<1x2xf32>, tensor<1x2x!z>
+}
+
+// -----
+
+!y = !quant.uniform<u8:f32, 0.03125>
+
+// Errors of an exp are parts of its value, which a difference may make smaller.
+// CHECK-LABEL: func @exponentials
+// CHECK: %[[C:.*]] = nn.exp %arg0 {coarse}
+// CHECK: octet.quantize %[[C]]
+// CHECK: nn.exp %arg1 :
+func.func @exponentials(%x: tensor<1x2xf32>, %y: tensor<1x2xf32>) -> (tensor<1x2x!y>, tensor<1x2x!y>) {
+  %0 = nn.exp %x : (tensor<1x2xf32>) -> tensor<1x2xf32>
+  %q0 = octet.quantize %0 : (tensor<1x2xf32>) -> tensor<1x2x!y>
+  %1 = nn.exp %y : (tensor<1x2xf32>) -> tensor<1x2xf32>
+  %2 = nn.sub %1, %x : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x2xf32>
+  %q2 = octet.quantize %2 : (tensor<1x2xf32>) -> tensor<1x2x!y>
+  return %q0, %q2 : tensor<1x2x!y>, tensor<1x2x!y>
 }

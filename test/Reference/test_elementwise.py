@@ -137,6 +137,15 @@ def test_coarse_activations(name, function, near, far):
     assert ends[0] == 0 and ends[1] == np.inf and -2e-3 < ends[2] < 0 and ends[3] == ends[2]
 
 
+def test_coarse_exp():
+    """The bound of [N.coarse]."""
+    x = every(1009, -17, 88)
+    exact = np.exp(x.astype(np.float64))
+    assert np.max(np.abs(reference.coarse_exp(x) / exact - 1)) < 2.0**-13
+    ends = reference.coarse_exp(np.array([0, np.inf, -np.inf, np.nan, 88, -17], f32))
+    assert ends[0] == 1 and ends[1] == ends[4] < np.inf and ends[2] == ends[3] == ends[5] > 0
+
+
 def test_erf_is_within_one_ulp():
     x = every(20011, -5, 5)
     exact = np.array([math.erf(v) for v in x.astype(np.float64)])

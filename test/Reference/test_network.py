@@ -125,6 +125,18 @@ def test_coarse_activation(name, behind):
     conv.check(value, Y, reference.quantize(wanted, Y))
 
 
+@pytest.mark.parametrize("behind", ["nothing", "residual"])
+def test_coarse_exp(behind):
+    """Errors of an exp are parts of its value, which a difference may make smaller."""
+    conv = Conv()
+    b, real = conv.builder, reference.real_accumulator(conv.accumulator, conv.scale, 1)
+    value, wanted = b.node("Exp", conv.real), reference.coarse_exp(real)
+    assert (wanted != reference.exp(real)).any()
+    if behind == "residual":
+        value, wanted = b.node("Sub", value, f32(1)), reference.sub(reference.exp(real), f32(1))
+    conv.check(value, Y, reference.quantize(wanted, Y))
+
+
 def test_activations_that_are_not_coarse():
     """Small steps; several readers; a product behind it; a quantized value in front of it."""
     conv, params = Conv(), QParams(2.0**-11, 90)

@@ -21,7 +21,7 @@ def LowerPass : Pass<"octet-lower", "::mlir::func::FuncOp"> {
       accumulator. A result that is used as a real number is `f32`.
     - Element-wise operators between one quantized input and one quantized result become one `nn.table`; with several
       inputs they become an `octet.group` on quantized types.
-    - `nn.silu` and `nn.gelu` that 8 bits are kept of become `coarse` ([N.coarse]).
+    - `nn.silu`, `nn.gelu` and `nn.exp` that 8 bits are kept of become `coarse` ([N.coarse]).
     - Channels of a convolution or linear layer whose stored value is the same whatever the layer reads get no weights: the value
       is their bias. Those that a network never uses have tiny scales and huge biases, for whose sake kernels would clamp all.
     - Pools and data movement take quantized types; a change of scale becomes a table in front or behind.

@@ -48,8 +48,8 @@ struct HostArithmetic {
   Real scale(Real x, Integer n);
   /// `y`, or NaN where x is one.
   Real keepNaN(Real x, Real y) { return x == x ? y : x; }
-  /// `function(*this, x)`, which is monotone in x but for 2^-20 of its value, or 2^-20.
-  template <typename Function> Real monotone(Real x, Function function) {
+  /// `function(*this, x)`, which is monotone in x but for `margin` times its value, or `margin`.
+  template <typename Function> Real monotone(Real x, Function function, float = 0x1p-20f) {
     return function(*this, x);
   }
   /// `function()`, which differs from x by `distance` at most.
@@ -85,9 +85,9 @@ struct IntervalArithmetic {
   Real toReal(Integer n) { return n; }
   Real scale(Real x, Integer n);
   Real keepNaN(Real, Real y) { return y; }
-  template <typename Function> Real monotone(Real x, Function function) {
+  template <typename Function> Real monotone(Real x, Function function, float margin = 0x1p-20f) {
     HostArithmetic host;
-    return x.isBounded() ? widen(function(host, x.low), function(host, x.high)) : x;
+    return x.isBounded() ? widen(function(host, x.low), function(host, x.high), margin) : x;
   }
   template <typename Function> Real near(Real x, float distance, Function) {
     return add(x, {-distance, distance});
@@ -95,7 +95,7 @@ struct IntervalArithmetic {
 
 private:
   /// The interval between two values, widened by the margin of `monotone`.
-  static Real widen(float a, float b);
+  static Real widen(float a, float b, float margin);
 };
 
 /// The length of the longest chain of dependent operations.
@@ -120,7 +120,7 @@ struct DepthArithmetic {
   Real toReal(Integer n) { return 1 + n; }
   Real scale(Real x, Integer n) { return 1 + std::max(x, n); }
   Real keepNaN(Real x, Real y) { return 1 + std::max(x, y); }
-  template <typename Function> Real monotone(Real x, Function function) {
+  template <typename Function> Real monotone(Real x, Function function, float = 0) {
     return function(*this, x);
   }
   template <typename Function> Real near(Real, float, Function function) { return function(); }

@@ -53,7 +53,7 @@ struct EmitArithmetic {
     Value isNumber = arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, x, x);
     return arith::SelectOp::create(b, isNumber, y, x);
   }
-  template <typename Function> Value monotone(Value x, Function function) {
+  template <typename Function> Value monotone(Value x, Function function, float = 0) {
     return function(*this, x);
   }
   template <typename Function> Value near(Value, float, Function function) { return function(); }

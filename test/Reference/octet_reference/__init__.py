@@ -5,8 +5,8 @@
 `Network` evaluates an ONNX QDQ file as the integer program; the functions below are its operators, for tests of single ones.
 """
 
-from .elementwise import (add, atan, ceil, clip, coarse, cos, div, elu, erf, exp, floor, fma, fold_lanes, gelu, hard_sigmoid, hard_swish, larger,
-                          leaky_relu, lesser, log, magnitude, mul, nearest, power, prelu, relu, sigmoid, sign, silu, sin, softmax,
+from .elementwise import (add, atan, ceil, clip, coarse, coarse_exp, cos, div, elu, erf, exp, floor, fma, fold_lanes, gelu, hard_sigmoid, hard_swish,
+                          larger, leaky_relu, lesser, log, magnitude, mul, nearest, power, prelu, relu, sigmoid, sign, silu, sin, softmax,
                           softplus, sqrt, sub, tanh, thresholded_relu)
 from .movement import resize
 from .network import Network

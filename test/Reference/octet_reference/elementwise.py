@@ -295,6 +295,14 @@ def coarse(x, name):
     return fma(u, _polynomial(u, *coefficients), np.where(x > 0, x, f32(0)))
 
 
+def coarse_exp(x):
+    """[N.coarse]"""
+    t = clip(np.asarray(x, f32), -17, 88)
+    n = np.rint(t * from_bits(0x3FB8AA3B))
+    r = fma(n, -from_bits(0x3F317218), t)
+    return np.ldexp(_polynomial(r, 0x3E292480, 0x3F010EF5, 0x3F80066E, 0x3F800000), n.astype(np.int32))
+
+
 def hard_sigmoid(x, alpha, beta):
     """[N.hard_sigmoid]"""
     return clip(fma(f32(alpha), x, f32(beta)), 0, 1)

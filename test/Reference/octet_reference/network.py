@@ -108,7 +108,7 @@ class Evaluation:
     def evaluate(self, node: Node):
         special = {"QuantizeLinear": self.quantize, "DequantizeLinear": self.dequantize, "Conv": self.product,
                    "Gemm": self.product, "MatMul": self.product, "Add": self.add, "Transpose": self.transpose,
-                   "Mul": self.multiply, "Gelu": self.gelu}
+                   "Mul": self.multiply, "Gelu": self.gelu, "Exp": self.exp}
         handler = special.get(node.type)
         if handler:
             handler(node)
@@ -316,13 +316,17 @@ class Evaluation:
         form = node.attribute("approximate", "none")
         self.values[node.output] = elementwise.coarse(self.values[node.inputs[0]], "gelu" if form == "none" else "gelu_tanh")
 
-    def is_coarse(self, value, result):
-        """Whether an activation of `value` is [N.coarse]."""
+    def exp(self, node):
+        is_coarse = self.is_coarse(node.inputs[0], node.output, behind=())
+        self.values[node.output] = (elementwise.coarse_exp if is_coarse else elementwise.exp)(self.values[node.inputs[0]])
+
+    def is_coarse(self, value, result, behind=("Add", "Sub", "Max", "Min", "Relu", "Clip")):
+        """Whether an activation of `value` is [N.coarse], with such operators between its result and the quantize."""
         graph = self.network.graph
         producer, reader = graph.producer(value), graph.reader.get(result)
         if producer and producer.type == "DequantizeLinear":
             return False
-        while graph.only_read_once(result) and reader and reader.type in ("Add", "Sub", "Max", "Min", "Relu", "Clip"):
+        while graph.only_read_once(result) and reader and reader.type in behind:
             result = reader.output
             reader = graph.reader.get(result)
         if not graph.only_read_once(result) or not reader or reader.type != "QuantizeLinear":

@@ -199,6 +199,16 @@ TEST_F(Laws, CoarseActivationsAreNearTheirFunctions) {
   }
 }
 
+TEST_F(Laws, CoarseExponentialsAreNearExponentials) {
+  auto exact = get("exp"), coarse = get("exp {coarse}");
+  for (float x = -17.0f; x < 88.0f; x += 0.001f)
+    EXPECT_NEAR(coarse(x) / exact(x), 1.0f, 0x1p-13f) << x;
+  EXPECT_EQ(coarse(0.0f), 1.0f);
+  EXPECT_EQ(coarse(infinity), coarse(88.0f));
+  EXPECT_EQ(coarse(-infinity), coarse(-17.0f));
+  EXPECT_EQ(coarse(notANumber), coarse(-17.0f));
+}
+
 TEST_F(Laws, Clamps) {
   EXPECT_EQ(compute("relu", -1.0f), 0.0f);
   EXPECT_EQ(compute("relu", notANumber), 0.0f);
@@ -247,6 +257,7 @@ static constexpr StringRef unaryOps[] = {"relu",
                                          "hard_sigmoid alpha 0.2 beta 0.5",
                                          "hard_swish",
                                          "exp",
+                                         "exp {coarse}",
                                          "abs",
                                          "sign",
                                          "round",

@@ -88,6 +88,18 @@ Real<A> divideByLogistic(A &a, Real<A> x, std::optional<Real<A>> numerator = std
   return a.div(numerator.value_or(t), a.add(a.keepNaN(x, e), a.real(1.0f)));
 }
 
+/// [N.coarse] Within 2^-13 of its value from -17 to 88; `isSmall`: x is 0 at most.
+template <typename A> Real<A> coarseExp(A &a, Real<A> x, bool isSmall) {
+  constexpr float kMargin = 0x1p-12f; // the powers of two meet within twice the error
+  Real<A> least = a.max(x, a.real(-17.0f)), t = isSmall ? least : a.min(least, a.real(88.0f));
+  auto compute = [](auto &a, auto t) {
+    auto n = a.round(a.mul(t, a.bits(0x3FB8AA3B)));     // log2(e)
+    auto r = a.fma(a.toReal(n), a.bits(0xBF317218), t); // ln(2)
+    return a.scale(polynomial(a, r, 0x3E292480, {0x3F010EF5, 0x3F80066E, 0x3F800000}), n);
+  };
+  return a.monotone(t, compute, kMargin);
+}
+
 /// [N.coarse] `max(x, 0)` and a tail, a polynomial in |x| without a constant up to `limit`, from
 /// where on it is nearly zero. Polynomials found by Remez' algorithm, then rounded.
 template <typename A>

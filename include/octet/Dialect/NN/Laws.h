@@ -67,9 +67,10 @@ template <typename A> Real<A> law(A &a, HardSwishOp, Reals<A> x) {
   return a.mul(x[0], a.max(a.min(sum, a.real(1.0f)), a.real(0)));
 }
 
-/// [N.exp]
+/// [N.exp], [N.coarse]
 template <typename A> Real<A> law(A &a, ExpOp op, Reals<A> x) {
-  return exp(a, x[0], isAtMostZero(op.getInput()));
+  bool isSmall = isAtMostZero(op.getInput());
+  return op.getCoarse() ? coarseExp(a, x[0], isSmall) : exp(a, x[0], isSmall);
 }
 
 /// [N.erf]

@@ -67,7 +67,10 @@ def NN_SiluOp : NN_UnaryOp<"silu", "sigmoid linear unit", "`x / (1 + exp(-x))`, 
 }
 def NN_HardSwishOp : NN_UnaryOp<"hard_swish", "hard swish", "`x * clip(x / 6 + 0.5, 0, 1)`",
     "[N.hard_swish]; ONNX HardSwish, `torch.nn.functional.hardswish`">;
-def NN_ExpOp : NN_UnaryOp<"exp", "exponential function", "`exp(x)` within 0.89 ulp", "[N.exp]; ONNX Exp, `torch.exp`">;
+def NN_ExpOp : NN_UnaryOp<"exp", "exponential function", "`exp(x)` within 0.89 ulp, `coarse` within 2^-13 of its value",
+    "[N.exp], [N.coarse]; ONNX Exp, `torch.exp`"> {
+  let arguments = (ins NN_Tensor:$input, UnitAttr:$coarse);
+}
 def NN_ErfOp : NN_UnaryOp<"erf", "error function", "`2 / sqrt(pi)` times the integral of `exp(-t * t)` from 0 to x, within 1 ulp",
     "[N.erf]; ONNX Erf, `torch.erf`">;
 def NN_SoftplusOp : NN_UnaryOp<"softplus", "smooth rectifier", "`log(1 + exp(x))` within 2 ulp",
