@@ -62,9 +62,9 @@ private:
   bool isBetter(size_t channel, ArrayRef<Value> values) const;
 
   size_t numSamples, numChannels;
-  size_t numKept;                            ///< values of a channel in one sample
-  double count;                              ///< elements of a channel in one sample
-  std::vector<SmallVector<int64_t, 0>> sums; ///< by sample and channel, in units of 2^-24
+  size_t numKept;                           ///< values of a channel in one sample
+  double count;                             ///< elements of a channel in one sample
+  std::vector<SmallVector<double, 0>> sums; ///< by sample and channel
 };
 } // namespace
 
@@ -76,9 +76,9 @@ SampleErrors::SampleErrors(const Layer &layer, const Measured &measured)
     : numSamples(measured.numSamples) {
   for (auto [floating, reference] :
        llvm::zip_equal(measured.floatingSamples, measured.referenceSamples)) {
-    SmallVector<int64_t, 0> &errors = sums.emplace_back();
-    for (auto [a, b] : llvm::zip_equal(getArray<int64_t>(floating), getArray<int64_t>(reference)))
-      errors.push_back(a - b);
+    SmallVector<double, 0> &errors = sums.emplace_back();
+    for (auto [a, b] : llvm::zip_equal(getArray<double>(floating), getArray<double>(reference)))
+      errors.push_back(std::isfinite(a - b) ? a - b : 0);
   }
   numChannels = sums.front().size();
   auto type = cast<RankedTensorType>(layer.op->getResult(0).getType());
@@ -88,13 +88,14 @@ SampleErrors::SampleErrors(const Layer &layer, const Measured &measured)
 
 /// The mean error of a channel over all samples but one; a single sample is not left out.
 double SampleErrors::getMean(size_t channel, std::optional<size_t> without) const {
-  int64_t sum = 0, numUsed = 0;
+  double sum = 0;
+  int64_t numUsed = 0;
   for (size_t sample = 0; sample < numSamples; ++sample)
     if (sample != without || numSamples == 1) {
       sum += sums[sample][channel];
       ++numUsed;
     }
-  return (double)sum * 0x1p-24 / (count * (double)numUsed);
+  return sum / (count * (double)numUsed);
 }
 
 /// A channel's typical magnitude in the float network.
@@ -123,8 +124,8 @@ bool SampleErrors::isBetter(size_t channel, ArrayRef<Value> values) const {
 /// That of the mean error of a channel, by how far samples differ; 0 of a single one.
 double SampleErrors::getVariance(size_t channel) const {
   double mean = getMean(channel), sum = 0;
-  for (const SmallVector<int64_t, 0> &errors : sums) {
-    double deviation = (double)errors[channel] * 0x1p-24 / count - mean;
+  for (const SmallVector<double, 0> &errors : sums) {
+    double deviation = errors[channel] / count - mean;
     sum += deviation * deviation;
   }
   return numSamples == 1 ? 0 : sum / ((double)numSamples * (double)(numSamples - 1));

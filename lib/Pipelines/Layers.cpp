@@ -11,6 +11,7 @@
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Dialect/Octet/Origin.h"
 #include "octet/Pipelines/Measure.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace octet;
@@ -56,18 +57,18 @@ Tap Layer::getValuesTap() const {
           /*keepsSamples=*/true};
 }
 
-/// [N.bias_correction] From the sums of both networks, in units of 2^-24.
+/// [N.bias_correction] From the sums of both networks.
 SmallVector<float, 0> octet::getMeanErrors(const Tap &tap, const Measured &measured) {
   auto getSums = [](const TapStatistics &statistics) {
-    return ArrayRef(reinterpret_cast<const int64_t *>(statistics.data()),
-                    statistics.size() / sizeof(int64_t));
+    return ArrayRef(reinterpret_cast<const double *>(statistics.data()),
+                    statistics.size() / sizeof(double));
   };
-  ArrayRef<int64_t> floating = getSums(measured.floating), reference = getSums(measured.reference);
+  ArrayRef<double> floating = getSums(measured.floating), reference = getSums(measured.reference);
   auto type = cast<RankedTensorType>(tap.op->getResult(0).getType());
   int64_t count = type.getNumElements() / floating.size() * measured.numSamples;
   SmallVector<float, 0> errors;
   for (auto [a, b] : llvm::zip_equal(floating, reference))
-    errors.push_back((float)((double)(a - b) * 0x1p-24 / (double)count));
+    errors.push_back(std::isfinite(a - b) ? (float)((a - b) / (double)count) : 0);
   return errors;
 }
 

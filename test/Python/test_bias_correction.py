@@ -110,12 +110,13 @@ def test_layers_with_a_product_behind_them_are_not_judged(count, unjudged, tmp_p
     assert (libraries[0] == libraries[1]) == (count == 1)
 
 
-def make_layers(count=6, size=64):
+def make_layers(count=6, size=64, gain=1):
     """Layers whose channels have one element each, so that two samples say little of their mean errors."""
     names = [f"w{i}" for i in range(count)]
     nodes = [f"c{i} = Gemm<transB = 1>({f'r{i - 1}' if i else 'x'}, {name})\nr{i} = Relu(c{i})" for i, name in enumerate(names)]
     random = np.random.default_rng(2)
     constants = {name: random.normal(0, np.sqrt(2 / size), (size, size)).astype(np.float32) for name in [*names, "v"]}
+    constants["w0"] *= np.float32(gain)
     return make_network("\n".join([*nodes, f"y = Gemm<transB = 1>(r{count - 1}, v)"]), inputs={"x": [1, size]}, constants=constants)
 
 
@@ -142,6 +143,30 @@ def test_mean_errors_by_chance_are_not_corrected(measure_layers):
 def test_mean_errors_of_many_samples_are_corrected(measure_layers):
     on, off, without = measure_layers(count=30, size=1)
     assert on > off - 0.2 and on > without + 0.5, (on, off, without)
+
+
+@pytest.mark.parametrize("gain", [2.0**60, 2.0**-12])
+def test_corrections_grow_with_the_values(gain, uncorrected):
+    """A power of two changes no rounding, so that it comes out as it went in."""
+    random = np.random.default_rng(0)
+    samples, data = (random.normal(size=(count, 1, 64)).astype(np.float32) for count in (10, 30))
+    plain, grown, without = (run_all(make_layers(gain=factor), samples, calibration_data={"x": data}, backend=backend)
+                             for factor, backend in ((1, "cpu"), (gain, "cpu"), (1, uncorrected)))
+    assert not np.array_equal(plain, without)
+    np.testing.assert_array_equal(grown, plain * np.float32(gain))
+
+
+def test_a_channel_that_overflows_leaves_the_others_corrected(uncorrected):
+    """Sums of the largest floats are infinite in both networks: such a channel has no error that could be corrected."""
+    weights = np.full((2, CHANNELS, 1, 1), 0.5045 * 2.0**60, np.float32)
+    weights[0, 0], weights[1] = 2.0**60, 3e38
+    nodes, constants = "c = Conv(x, w)\ns = Slice(c, zero, one, one)\ny = ReduceMean(s)", {"zero": np.array([0]), "one": np.array([1])}
+    network = make_network(nodes, inputs={"x": [1, CHANNELS, 8, 8]}, constants={"w": weights, **constants})
+    samples = np.random.default_rng(0).uniform(1, 2, (8, 1, CHANNELS, 8, 8)).astype(np.float32)
+    expected = run_all(network, samples)
+    on, without = (get_decibels(expected, run_all(network, samples, calibration_data={"x": samples}, backend=backend))
+                   for backend in ("cpu", uncorrected))
+    assert np.isfinite(expected).all() and on > without + 6, (on, without)
 
 
 def test_corrections_depend_neither_on_order_nor_on_threads(compiler, tool, tmp_path):

@@ -72,8 +72,8 @@ TEST_F(Statistics, OrderAndShardsLeaveNoTrace) {
   for (const char *text :
        {"#octet.min_max<dtype = ui8>", "#octet.per_channel_min_max<dtype = ui8, axis = 1>",
         "#octet.column_min_max<dtype = ui8>", "#octet.histogram<dtype = ui8>",
-        "#octet.channel_sum<axis = 1>", "#octet.percentile<dtype = ui8>",
-        "#octet.entropy<dtype = ui8>", "#octet.mean_squared_error<dtype = ui8>",
+        "#octet.percentile<dtype = ui8>", "#octet.entropy<dtype = ui8>",
+        "#octet.mean_squared_error<dtype = ui8>",
         "#octet.mean_squared_error<dtype = ui8, axis = 1>"}) {
     ObserverAttrInterface observer = parse(text);
     ASSERT_TRUE(observer) << text;
@@ -315,13 +315,15 @@ TEST_F(Statistics, DamagedHistogramsAreRefused) {
   EXPECT_EQ(damage(2, std::numeric_limits<int32_t>::min()), expected);
 }
 
-TEST_F(Statistics, SumsOfNaNAreTheLeast) {
+TEST_F(Statistics, SumsAreOfAnyMagnitude) {
   ObserverAttrInterface observer = parse("#octet.channel_sum<axis = 1>");
-  State state = update(observer, {{kNaN, 0, 0, kInf, 0, 0}});
-  int64_t sums[2];
+  State state = update(observer, {{0x1p90f, 0, 0x1p90f, 0x1p-90f, 0x1p-80f, 0}}),
+        other = update(observer, {{0x1p60f, 0, 0, 0, 0, 0x1p-70f}});
+  ASSERT_TRUE(succeeded(observer.mergeState(getType(), state, other)));
+  double sums[2];
   memcpy(sums, state.data(), sizeof(sums));
-  EXPECT_EQ(sums[0], -(int64_t(1) << 54));
-  EXPECT_EQ(sums[1], int64_t(1) << 54);
+  EXPECT_EQ(sums[0], 0x1p91 + 0x1p60);
+  EXPECT_EQ(sums[1], 0x1p-90 + 0x1p-80 + 0x1p-70);
 }
 
 TEST_F(Statistics, ParametersAreVerified) {

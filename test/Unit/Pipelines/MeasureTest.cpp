@@ -72,9 +72,9 @@ protected:
   }
   Tap makeSumTap(Operation *op) { return {op, ChannelSumObserverAttr::get(&context, 1), 1}; }
 
-  /// The only channel's sum, in ones.
+  /// The only channel's sum.
   static double getSum(const TapStatistics &statistics) {
-    return *reinterpret_cast<const int64_t *>(statistics.data()) * 0x1p-24;
+    return *reinterpret_cast<const double *>(statistics.data());
   }
 
   MLIRContext context;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// [N.stat.sum] State: one int64 per channel.
+// [N.stat.sum] State: one f64 per channel. Sums are of any magnitude, so no fixed unit suits them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,15 +13,10 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include <algorithm>
 #include <cstring>
 
 using namespace mlir;
 using namespace octet;
-
-static constexpr double kUnitsPerOne = 0x1p24;
-/// One run's sum is held below this, so that 2^9 runs of the largest cannot overflow.
-static constexpr double kMaxUnits = 0x1p54;
 
 LogicalResult ChannelSumObserverAttr::verify(EmitError emitError, int64_t axis) {
   return verifyAxis(emitError, axis);
@@ -30,7 +25,7 @@ LogicalResult ChannelSumObserverAttr::verify(EmitError emitError, int64_t axis) 
 ObserverSpec ChannelSumObserverAttr::getSpec() const { return {}; }
 
 int64_t ChannelSumObserverAttr::getStateBytes(RankedTensorType observed) const {
-  return sizeof(int64_t) * getNumChannels(observed, getAxis());
+  return sizeof(double) * getNumChannels(observed, getAxis());
 }
 
 void ChannelSumObserverAttr::initState(RankedTensorType, MutableArrayRef<char> state) const {
@@ -45,41 +40,21 @@ void ChannelSumObserverAttr::updateState(RankedTensorType observed, ArrayRef<flo
   std::vector<double> sums(numChannels, 0.0);
   for (size_t i = 0; i < data.size(); ++i)
     sums[i / inner % numChannels] += data[i];
-  for (int64_t channel = 0; channel < numChannels; ++channel) {
-    double units = sums[channel] * kUnitsPerOne;
-    units = units > -kMaxUnits ? units : -kMaxUnits; // a NaN, too, as in the emitted code
-    stateAs<int64_t>(state)[channel] += (int64_t)std::min(units, kMaxUnits);
-  }
+  for (int64_t channel = 0; channel < numChannels; ++channel)
+    stateAs<double>(state)[channel] += sums[channel];
 }
 
 LogicalResult ChannelSumObserverAttr::mergeState(RankedTensorType, MutableArrayRef<char> state,
                                                  ArrayRef<char> other) const {
-  for (size_t channel = 0; channel < state.size() / sizeof(int64_t); ++channel)
-    stateAs<int64_t>(state)[channel] += stateAs<int64_t>(other)[channel];
+  for (size_t channel = 0; channel < state.size() / sizeof(double); ++channel)
+    stateAs<double>(state)[channel] += stateAs<double>(other)[channel];
   return success();
-}
-
-static Value emitF64(OpBuilder &b, Location loc, Type type, double value) {
-  if (auto vector = dyn_cast<VectorType>(type))
-    return arith::ConstantOp::create(b, loc, DenseElementsAttr::get(vector, APFloat(value)));
-  return arith::ConstantOp::create(b, loc, b.getF64FloatAttr(value));
 }
 
 /// Adds f64 sums (a vector of channels) to the state from `channel` on.
 static void emitAddToState(OpBuilder &b, Location loc, Value sums, Value state, Value channel) {
-  auto type = cast<VectorType>(sums.getType());
-  auto integers = VectorType::get(type.getShape(), b.getI64Type());
-  Value units = arith::MulFOp::create(b, loc, sums, emitF64(b, loc, type, kUnitsPerOne));
-  Value low = emitF64(b, loc, type, -kMaxUnits), high = emitF64(b, loc, type, kMaxUnits);
-  auto clamp = [&](arith::CmpFPredicate predicate, Value bound) {
-    Value isInside = arith::CmpFOp::create(b, loc, predicate, units, bound);
-    units = arith::SelectOp::create(b, loc, isInside, units, bound);
-  };
-  clamp(arith::CmpFPredicate::OGT, low);
-  clamp(arith::CmpFPredicate::OLT, high);
-  Value old = vector::LoadOp::create(b, loc, integers, state, channel);
-  Value sum = arith::AddIOp::create(b, loc, old, arith::FPToSIOp::create(b, loc, integers, units));
-  vector::StoreOp::create(b, loc, sum, state, channel);
+  Value old = vector::LoadOp::create(b, loc, cast<VectorType>(sums.getType()), state, channel);
+  vector::StoreOp::create(b, loc, arith::AddFOp::create(b, loc, old, sums), state, channel);
 }
 
 /// Sums of `lanes` neighbouring elements at a time over `dims`.
@@ -87,7 +62,7 @@ static Value emitSums(OpBuilder &b, Location loc, const FlatTensor &tensor,
                       ArrayRef<StridedDim> dims, Value base, int64_t lanes) {
   auto floats = VectorType::get({lanes}, b.getF32Type()),
        doubles = VectorType::get({lanes}, b.getF64Type());
-  Value zero = emitF64(b, loc, doubles, 0.0);
+  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(doubles));
   auto body = [&](OpBuilder &b, Location loc, Value index,
                   ValueRange carried) -> SmallVector<Value> {
     Value x = vector::LoadOp::create(b, loc, floats, tensor.memory, index);
@@ -129,7 +104,7 @@ void ChannelSumObserverAttr::emitUpdate(OpBuilder &builder, Location loc, Ranked
   if (getAxis() >= observed.getRank())
     return;
   FlatTensor tensor = flatten(builder, loc, data, getAxis());
-  Value sums = emitStateView(builder, loc, state, builder.getI64Type(), tensor.channel->size);
+  Value sums = emitStateView(builder, loc, state, builder.getF64Type(), tensor.channel->size);
   if (tensor.channel->stride == 1)
     emitSideBySide(builder, loc, tensor, sums);
   else
