@@ -172,8 +172,8 @@ def Octet_MeanSquaredErrorObserver : Octet_RangeObserver<"MeanSquaredErrorObserv
 def Octet_ChannelSumObserver : Octet_Observer<"ChannelSumObserver", "channel_sum"> {
   let summary = "the sum of every channel";
   let description = [{
-    Sums in units of 2^-24, 64 bits wide: each run's sum is taken in f64 in a fixed order and cut to that unit, so that the
-    total does not depend on the order of runs. The observer is for measurements (`octet-correct-bias`) and gives no quantized
+    Sums in f64: of each run in a fixed order, and then of the runs, whose order may show in the last bits; `measureBoth` adds
+    them in an order of its own, so that biases do not depend on it. The observer is for measurement and gives no quantized
     type: `octet-convert` refuses it. Errors: a negative axis. Source: [N.stat.sum].
   }];
   let genVerifyDecl = 1;
