@@ -192,6 +192,8 @@ CASES = {
     "depth_to_space": ('y = DepthToSpace<blocksize=2>(x)\nz = DepthToSpace<blocksize=2, mode="CRD">(x)', dict(inputs={"x": [2, 8, 3, 4]}, outputs=("y", "z"))),
     "space_to_depth": ("y = SpaceToDepth<blocksize=4>(x)", {}),
     "tile": ("y = Tile(x, n)", dict(constants={"n": i64(2, 1, 3, 5)})),
+    "tile_a_constant": ("t = Tile(w, n)\nl = Transpose<perm=[1,0]>(t)\ny = MatMul(x, l)\ns = Tile(v, m)\nz = BatchNormalization(x, s, s, s, s)",
+                        dict(inputs={"x": [5, 6]}, constants={"w": (2, 3), "n": i64(4, 2), "v": f32(0.5, 1, 2), "m": i64(2)}, outputs=("y", "z"))),
     "expand_a_value": ("y = Expand(x, n)", dict(inputs={"x": [3, 1, 2]}, constants={"n": i64(2, 1, 5, 1)})),
     "cast_like": ("f = CastLike(n, x)\ny = Add(x, f)\nz = CastLike(x, y)", dict(opset=15, constants={"n": i64(3)}, outputs=("y", "z"))),
     "einsum": ('a = Einsum<equation="bij, bjk -> bik">(x, w)\nb = Einsum<equation="bij->bji">(x)\nc = Einsum<equation="bij,bkj">(x, w)\n'

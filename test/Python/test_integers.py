@@ -61,6 +61,16 @@ def check(nodes, feeds, outputs, constants=None, opset=18):
 
 
 CASES = {
+    "einsum": ('a = Einsum<equation="bi,bj->bij">(x, z)\nb = Einsum<equation="bi,bj->ij">(x, z)\nc = Einsum<equation="bi,cb,bj->jc">(x, w, z)\n'
+               'd = Einsum<equation="bi->i">(x)', dict(x=numbers("int64", 3, 4), z=numbers("int64", 3, 5)), dict.fromkeys("abcd", "int64"), dict(w=numbers("int64", 2, 3))),
+    "positions_of_ones": ("o = Expand(one, n)\np = NonZero(o)\nt = Transpose<perm=[1,0]>(p)\na = GatherND(x, t)\nq = NonZero(w)\nb = Add(x, q)",
+                          dict(x=numbers("int64", 2, 3)), dict(a="int64", b="int64"), dict(one=1, n=[2, 2], w=np.float32([[0, 2], [0, 0], [-1, 3]]))),
+    "slices_assigned_in_constants": ("d = ConstantOfShape(n)\ne = ScatterND(d, i, v)\nf = ScatterND(e, j, w)\na = Add(x, f)\ng = ScatterND<reduction=\"add\">(e, j, w)\nb = Add(x, g)",
+                                     dict(x=numbers("float32", 3, 4)), dict(a="float32", b="float32"),
+                                     dict(n=[3, 4], i=[[1], [-1]], v=numbers("float32", 2, 4), j=[[[0, 1], [2, -1]]], w=numbers("float32", 1, 2))),
+    "nothing_scattered": ("o = ConstantOfShape(n)\ns = Slice(o, i, i)\nh = Shape(s)\nu = Expand(v, h)\nf = ConstantOfShape(m)\ne = Cast<to=7>(f)\na = ScatterND(x, e, u)\nb = Neg(a)",
+                          dict(x=numbers("float32", 4, 4)), dict(b="float32"),
+                          dict(n=[4, 4], i=[0], v=np.float32(2), m=[0, 1])),
     "int64": ("a = Add(x, z)\nb = Mul(x, z)\nc = Mod(x, z)\nd = Div(x, z)\ne = Mod<fmod=1>(x, z)",
               dict(x=numbers("int64", 4, 30), z=numbers("int64", 30, low=1)), dict.fromkeys("abcde", "int64")),
     "int32_wraps": ("a = Mul(x, x)\nb = Sub(x, z)\nc = Neg(a)\nd = Abs(x)\ne = Sign(x)\nf = Add(a, c)\ng = Max(x, z)\nh = Min(x, z, s)",

@@ -16,6 +16,9 @@ namespace octet::onnx_import {
 /// if an operand is no constant, an index is outside, or values are combined.
 std::optional<HostTensor> scatterConstants(const Node &node, int64_t axis);
 
+/// The same of a ScatterND: an assignment to slices, as exporters write it.
+std::optional<HostTensor> scatterConstantRows(const Node &node);
+
 } // namespace octet::onnx_import
 
 #endif // OCTET_LIB_IMPORT_ONNX_CONSTANTSCATTER_H

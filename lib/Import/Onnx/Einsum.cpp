@@ -189,8 +189,37 @@ static int64_t countFrom(const Term &term, size_t first, size_t count) {
   return *countElements(shapeOf(term.value).slice(first, count));
 }
 
+/// Products of integers: of all elements, then their sums; a matrix product is one of floats.
+static FailureOr<Term> multiplyIntegers(Node &node, Term lhs, Term rhs, const Labels &needed) {
+  Labels labels = lhs.labels;
+  Shape shape(shapeOf(lhs.value));
+  for (auto [label, size] : llvm::zip(rhs.labels, shapeOf(rhs.value)))
+    if (!llvm::is_contained(lhs.labels, label)) {
+      labels.push_back(label);
+      shape.push_back(1);
+    }
+  Labels order;
+  llvm::copy_if(labels, std::back_inserter(order),
+                [&](int label) { return llvm::is_contained(rhs.labels, label); });
+  if (failed(permute(node, rhs, order)))
+    return failure();
+  Shape sizes(labels.size(), 1);
+  for (auto [label, size] : llvm::zip(rhs.labels, shapeOf(rhs.value)))
+    sizes[getAxis(labels, label)] = size;
+  auto product =
+      node.create<nn::MulOp>(node.reshape(lhs.value, shape), node.reshape(rhs.value, sizes));
+  if (failed(product))
+    return failure();
+  Term result{*product, labels};
+  if (failed(sumOthers(node, result, needed)))
+    return failure();
+  return result;
+}
+
 /// The sum of the products of two terms over all labels that both have and `needed` lacks.
 static FailureOr<Term> multiply(Node &node, Term lhs, Term rhs, const Labels &needed) {
+  if (!nn::holdsReals(lhs.value.getType()))
+    return multiplyIntegers(node, std::move(lhs), std::move(rhs), needed);
   Labels batch, summed, left, right;
   for (int label : lhs.labels) {
     bool isShared = llvm::is_contained(rhs.labels, label);
@@ -241,7 +270,7 @@ LogicalResult onnx_import::importEinsum(Node &node) {
     return node.invalid("has the equation " + quote(text) + ", which does not fit its inputs");
   Term result;
   for (unsigned i = 0; i < node.numInputs(); ++i) {
-    auto value = node.value(i);
+    auto value = node.any(i);
     if (failed(value))
       return failure();
     Term term{*value, equation->terms[i]};

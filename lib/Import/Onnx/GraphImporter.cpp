@@ -140,16 +140,22 @@ LogicalResult GraphImporter::addInvalid(const onnx::NodeProto &node, const Twine
   return failure();
 }
 
+constexpr StringLiteral kShapedByData = "the shape of its result depends on data";
+
+/// Of an operator whose operand is no constant, known or not: whether its result has no shape.
+static bool isShapedByData(const onnx::NodeProto &node) {
+  return isOnnxDomain(node.domain()) && node.op_type() == "NonZero";
+}
+
 /// Why no row of the table can have the operator, if there is a reason.
 static StringRef explainAbsence(const onnx::NodeProto &node) {
-  constexpr StringLiteral shape = "the shape of its result depends on data",
-                          random = "its result is random", training = "an operator of training";
+  constexpr StringLiteral random = "its result is random", training = "an operator of training";
   if (StringRef(node.domain()) == "ai.onnx.preview.training")
     return training;
   if (!isOnnxDomain(node.domain()))
     return "no such operator here";
   return llvm::StringSwitch<StringRef>(node.op_type())
-      .Cases({"ImageDecoder", "NonZero", "Unique"}, shape)
+      .Cases({"ImageDecoder", "Unique"}, kShapedByData)
       .Cases({"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike"}, random)
       .Cases({"RandomUniform", "RandomUniformLike"}, random)
       .Cases({"NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"}, training)
@@ -238,6 +244,10 @@ LogicalResult GraphImporter::importNode(const onnx::NodeProto &proto) {
     isFolded &= !entry->value && !entry->sequence;
     readsAssumed |= assumed.contains(name);
     inputs.push_back(*entry);
+  }
+  if (!isFolded && isShapedByData(proto)) {
+    readsAssumed = false;
+    (void)addUnsupported(proto, kShapedByData);
   }
   if (refused.contains(&proto) || !isKnown || (isFolded && isExhausted())) {
     giveUp(proto, isFolded);

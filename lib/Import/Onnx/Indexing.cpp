@@ -272,6 +272,10 @@ LogicalResult onnx_import::importScatterElements(Node &node) {
 }
 
 LogicalResult onnx_import::importScatterND(Node &node) {
+  if (countElements(node.shape(1)) == 0) // an assignment to a slice without elements
+    return node.setResult(node.entry(0));
+  if (auto constant = scatterConstantRows(node))
+    return node.setResult(std::move(*constant));
   auto positions = readTuples(node, /*batch=*/0);
   auto data = succeeded(positions) ? node.any(0) : MaybeValue();
   if (failed(positions) || failed(data))

@@ -30,6 +30,19 @@ MaybeValue octet::onnx_import::repeatAlong(Node &node, MaybeValue x, int64_t axi
   return count % 2 ? append(even, x) : even;
 }
 
+/// Larger constants are repeated at run time.
+constexpr int64_t kMostTiled = 1 << 20;
+
+/// A constant with each dimension behind one of its repeats.
+static HostTensor tile(const HostTensor &tensor, ShapeRef repeats, ShapeRef result) {
+  Shape split, repeated;
+  for (auto [size, count] : llvm::zip(tensor.shape, repeats)) {
+    split.append({1, size});
+    repeated.append({count, size});
+  }
+  return reshape(broadcastTo(reshape(tensor, split), repeated), result);
+}
+
 LogicalResult octet::onnx_import::importTile(Node &node) {
   auto repeats = node.integers(1, "repeats");
   if (failed(repeats))
@@ -42,6 +55,9 @@ LogicalResult octet::onnx_import::importTile(Node &node) {
     size *= count < 1 || count > kMaxElements ? kMaxElements : count;
   if (llvm::any_of(*repeats, [](int64_t count) { return count < 1; }) || !countElements(shape))
     return node.unsupported("repeats of [" + printShape(*repeats) + "]");
+  const HostTensor *constant = node.constant(0);
+  if (constant && countElements(shape, kMostTiled))
+    return node.setResult(tile(*constant, *repeats, shape));
   MaybeValue result = node.any(0);
   for (auto [axis, count] : llvm::enumerate(*repeats))
     result = repeatAlong(node, result, axis, count);
@@ -57,7 +73,7 @@ LogicalResult octet::onnx_import::importExpand(Node &node) {
   auto result = broadcast(shape, *target);
   if (!result || !countElements(*result, node.constant(0) ? kMaxConstantElements : kMaxElements))
     return node.invalid("cannot expand " + printShape(shape) + " to " + printShape(*target));
-  if (llvm::is_contained(*result, 0))
+  if (llvm::is_contained(*result, 0) && !node.constant(0))
     return node.unsupported("a result without elements, of shape " + printShape(*result));
   if (*result == shape)
     return node.setResult(node.entry(0));

@@ -116,3 +116,28 @@ LogicalResult octet::onnx_import::importRange(Node &node) {
   result.shape = {result.size()};
   return node.setResult(std::move(result));
 }
+
+/// The indices of a constant's elements that are not zero, a row for each dimension: exporters
+/// write positions that they know so, as those of a constant of ones.
+LogicalResult octet::onnx_import::importNonZero(Node &node) {
+  const HostTensor *tensor = node.constant(0);
+  if (!tensor)
+    return node.unsupported("indices of values computed at run time");
+  std::vector<int64_t> found = std::visit(
+      [](const auto &values) {
+        std::vector<int64_t> places;
+        for (auto [place, value] : llvm::enumerate(values))
+          if (value != 0)
+            places.push_back(place);
+        return places;
+      },
+      tensor->data);
+  int64_t rank = tensor->shape.size(), count = found.size();
+  if (!countElements({rank, count}, kMaxConstantElements))
+    return node.unsupported("a computed constant of shape " + printShape({rank, count}));
+  std::vector<int64_t> indices;
+  for (auto [stride, size] : llvm::zip(getStrides(tensor->shape), tensor->shape))
+    for (int64_t place : found)
+      indices.push_back(place / stride % size);
+  return node.setResult(HostTensor{"", {rank, count}, std::move(indices)});
+}
