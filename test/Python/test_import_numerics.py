@@ -307,6 +307,17 @@ def test_operator_means_what_onnx_says(name):
         np.testing.assert_allclose(have, want, rtol=1e-5, atol=1e-5)
 
 
+def test_filters_are_standardized_at_import():
+    """By their own statistics; onnxruntime is no reference, whose results change with the outputs that are read."""
+    filters, scale, bias = np.random.default_rng(2).normal(size=(2, 4, 27)).astype(np.float32), f32(1, 2, 0.5, 1), f32(0, 0.5, 0, -1)
+    model = make_network("s, m, v = BatchNormalization<training_mode=1, epsilon=1e-3>(f, a, b, a, a)\ny = Mul(x, s)", opset=15,
+                         inputs={"x": [1]}, constants={"f": filters, "a": scale, "b": bias})
+    actual = run(translate("--export-onnx", translate("--import-onnx", model.SerializeToString())), {"x": f32(1)})[0]
+    centred = filters - filters.mean((0, 2), keepdims=True)
+    expected = centred / np.sqrt(filters.var((0, 2), keepdims=True) + 1e-3) * scale[:, None] + bias[:, None]
+    np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-5)
+
+
 def test_operators_that_would_share_a_name_are_called_like_their_results():
     model = make_network("a = Relu(x)\nb = Neg(a)\nc = Relu(b)\ny = Neg(c)")
     for node, name in zip(model.graph.node, ["same", "same", "", "other"]):

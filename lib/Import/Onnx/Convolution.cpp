@@ -8,6 +8,7 @@
 #include "Compose.h"
 #include "Operators.h"
 #include "Window.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace octet;
@@ -152,10 +153,41 @@ static LogicalResult checkVariance(Node &node, float epsilon) {
   return success();
 }
 
+/// Filters that each have the mean 0 and the variance 1 (Qiao et al., "Weight Standardization",
+/// 2019): exporters write a batch norm that computes its statistics, of filters.
+static LogicalResult importStandardization(Node &node) {
+  const HostTensor *input = node.constant(0);
+  if (!input || !node.constant(1) || !node.constant(2))
+    return node.unsupported("training_mode=1 on values computed at run time");
+  auto scale = node.floats(1, "scale"), bias = node.floats(2, "bias");
+  auto values = input->floats();
+  int64_t channels = input->shape[1];
+  if (failed(scale) || failed(bias) || !values || (int64_t)scale->size() != channels ||
+      (int64_t)bias->size() != channels)
+    return node.invalid("needs floats, and a scale and a bias of " + Twine(channels) + " elements");
+  double epsilon = node.getFloat("epsilon", 1e-5f);
+  int64_t size = *countElements(ShapeRef(input->shape).drop_front(2)),
+          count = input->shape[0] * size;
+  for (int64_t c = 0; c < channels; ++c) {
+    auto forEach = [&](auto function) {
+      for (int64_t i = 0; i < count; ++i)
+        function((*values)[(i / size * channels + c) * size + i % size]);
+    };
+    double mean = 0, variance = 0;
+    forEach([&](float value) { mean += value / (double)count; });
+    forEach([&](float value) { variance += (value - mean) * (value - mean) / count; });
+    double factor = (*scale)[c] / std::sqrt(variance + epsilon);
+    forEach([&](float &value) { value = (value - mean) * factor + (*bias)[c]; });
+  }
+  return node.setResult(HostTensor{"", input->shape, std::move(*values)});
+}
+
 LogicalResult octet::onnx_import::importBatchNorm(Node &node) {
   if (node.rank(0) < 2)
     return node.invalid("has an input of shape " + printShape(node.shape(0)) +
                         "; expected two or more dimensions");
+  if (node.getInt("training_mode", 0))
+    return importStandardization(node);
   int64_t channels = node.shape(0)[1];
   auto input = node.value(0);
   if (failed(input))
