@@ -320,10 +320,8 @@ TEST_F(Statistics, SumsAreOfAnyMagnitude) {
   State state = update(observer, {{0x1p90f, 0, 0x1p90f, 0x1p-90f, 0x1p-80f, 0}}),
         other = update(observer, {{0x1p60f, 0, 0, 0, 0, 0x1p-70f}});
   ASSERT_TRUE(succeeded(observer.mergeState(getType(), state, other)));
-  double sums[2];
-  memcpy(sums, state.data(), sizeof(sums));
-  EXPECT_EQ(sums[0], 0x1p91 + 0x1p60);
-  EXPECT_EQ(sums[1], 0x1p-90 + 0x1p-80 + 0x1p-70);
+  const double expected[2] = {0x1p91 + 0x1p60, 0x1p-90 + 0x1p-80 + 0x1p-70};
+  EXPECT_EQ(memcmp(expected, state.data(), sizeof(expected)), 0);
 }
 
 TEST_F(Statistics, ParametersAreVerified) {
