@@ -31,7 +31,8 @@ using namespace mlir;
 using namespace octet;
 
 namespace {
-/// A layer whose input nothing else reads, and whose input's scale is that of no other value.
+/// A layer whose input and weights nothing else reads, and whose input's scale is that of no other
+/// value.
 struct Candidate {
   Layer layer;
   mutable nn::ProductOpInterface product;
@@ -100,7 +101,8 @@ static std::optional<Candidate> getCandidate(const Layer &layer, const SymbolUse
   auto observe = operand ? operand->get().getDefiningOp<ObserveOp>() : ObserveOp();
   if (!product || !observe || !isa<nn::ConvOp>(layer.op) || !observe.getResult().hasOneUse() ||
       !observe.getInput().hasOneUse() || !observe.getInput().getDefiningOp() ||
-      !takesFactors(observe.getInput().getDefiningOp()))
+      !takesFactors(observe.getInput().getDefiningOp()) ||
+      !layer.unit.getOperand<WeightOp>()->get().hasOneUse())
     return std::nullopt;
   auto observer =
       SymbolTable::lookupNearestSymbolFrom<ObserverOp>(observe, observe.getObserverAttr());

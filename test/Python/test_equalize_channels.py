@@ -40,3 +40,17 @@ def test_channels_of_unequal_ranges_share_a_scale(act, spread, least, most, sour
     report = octet.compile(network.SerializeToString(), calibration_data=data).report
     assert next(row for row in report if row.operator.startswith("nn.conv")).verdict == "int8"
     assert report.data.get("equalized_layers") == (1 if spread > 1 else None)
+
+
+def test_weights_that_another_layer_reads_stay():
+    """RAFT: steps share their convolutions, and the factors of one step's input are not those of the next."""
+    random = np.random.default_rng(6)
+    factors = np.geomspace(1, 64, 16).astype(np.float32)
+    w = (random.normal(size=(16, 16)) / 4).astype(np.float32)
+    network = make_network("c = Conv(x, u)\na = Relu(c)\np = Conv(a, v)\nd = Conv(x, t)\nb = Relu(d)\nq = Conv(b, v)\ny = Concat<axis=1>(p, q)",
+                           inputs={"x": [1, 16, 12, 12]},
+                           constants={"u": (w * factors[:, None])[:, :, None, None], "t": w[:, :, None, None], "v": (w.T / factors)[:, :, None, None]})
+    samples = list(random.normal(size=(8, 1, 16, 12, 12)).astype(np.float32))
+    expected, got = run_all(network, samples), run_all(network, samples, calibration_data={"x": np.stack(samples)})
+    for half in (slice(0, 16), slice(16, 32)):
+        assert get_decibels(expected[:, half], got[:, half]) > 15  # -16 with one step's factors in both
