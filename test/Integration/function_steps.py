@@ -1,7 +1,7 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Steps of random networks: functions of bounded values, pools by powers and their inverse, normalizations of newer opsets, and what
-onnxruntime's optimizers write."""
+onnxruntime's optimizers write, and residuals of odd shapes."""
 from __future__ import annotations
 
 import numpy as np
@@ -119,3 +119,19 @@ def scatter(net, x, shape):
     rows = net.one_of(*range(1, shape[-2] + 1))
     places = net.rng.integers(0, shape[-2] - rows + 1, shape[0])
     net.add("TensorScatter", [x, net.weight(*shape[:-2], rows, shape[-1], spread=0.5), places], axis=-2, mode=net.one_of("linear", "circular"))
+
+
+def residual(net, x):
+    """Products and their sums with what they read, with the same weights if there are two; rows may lie in front of a dimension of one element."""
+    shape = net.values[x]
+    is_image = len(shape) == 4
+    thin = [*shape[:2], shape[2] * shape[3], 1] if is_image else [int(np.prod(shape[:-1])), 1, shape[-1]]
+    y = (net.often(0.6) and net.add("Reshape", [x, np.array(thin)])) or x
+    size = shape[1 if is_image else -1]
+    kernel = net.one_of(1, 1, 3) if is_image else 1
+    weight = net.constant(net.weight(size, size, *[kernel] * 2) if is_image else net.weight(size, size))
+    for _ in range(net.one_of(1, 2)):
+        product = y and (net.add("Conv", [y, weight], pads=[kernel // 2] * 4) if is_image else net.add("MatMul", [y, weight]))
+        if product and net.often(0.5):
+            product = net.add("Relu", [product])
+        y = product and net.add("Add", net.one_of([product, y], [y, product]))

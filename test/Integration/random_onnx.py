@@ -91,22 +91,6 @@ def matmul(net, x):
         batch_norm(net, y)
 
 
-def residual(net, x):
-    """Products and their sums with what they read, with the same weights if there are two; rows may lie in front of a dimension of one element."""
-    shape = net.values[x]
-    is_image = len(shape) == 4
-    thin = [*shape[:2], shape[2] * shape[3], 1] if is_image else [int(np.prod(shape[:-1])), 1, shape[-1]]
-    y = (net.often(0.6) and net.add("Reshape", [x, np.array(thin)])) or x
-    size = shape[1 if is_image else -1]
-    kernel = net.one_of(1, 1, 3) if is_image else 1
-    weight = net.constant(net.weight(size, size, *[kernel] * 2) if is_image else net.weight(size, size))
-    for _ in range(net.one_of(1, 2)):
-        product = y and (net.add("Conv", [y, weight], pads=[kernel // 2] * 4) if is_image else net.add("MatMul", [y, weight]))
-        if product and net.often(0.5):
-            product = net.add("Relu", [product])
-        y = product and net.add("Add", net.one_of([product, y], [y, product]))
-
-
 def pool(net, x):
     size = net.values[x][2:]
     arguments = window(net, size, net.numbers(len(size), 1, 4))
@@ -385,7 +369,7 @@ def volume(net, x):
 
 # Step, how often, the ranks that it takes.
 STEPS = [(convolution, 7, (3, 4, 5)), (transposed_convolution, 1, (3, 4, 5)), (activation, 4, (1, 2, 3, 4)), (binary, 4, (1, 2, 3, 4)), (pool, 2, (3, 4, 5)), (global_pool, 1, (3, 4, 5)),
-         (volume, 1, (4,)), (residual, 2, (2, 3, 4)), (function_steps.fused, 2, (2, 3, 4)), (function_steps.bounded, 1, (1, 2, 3, 4)), (function_steps.pooled, 1, (3, 4)),
+         (volume, 1, (4,)), (function_steps.residual, 2, (2, 3, 4)), (function_steps.fused, 2, (2, 3, 4)), (function_steps.bounded, 1, (1, 2, 3, 4)), (function_steps.pooled, 1, (3, 4)),
          (mean, 1, (1, 2, 3, 4)), (gemm, 2, (2,)), (matmul, 1, (2, 3, 4)), (batch_norm, 1, (2, 3, 4)), (reshape, 1, (1, 2, 3, 4)),
          (transpose, 1, (2, 3, 4)), (concatenation, 2, (1, 2, 3, 4)), (slicing, 1, (1, 2, 3, 4)), (padding, 1, (1, 2, 3, 4)),
          (resizing, 1, (4,)), (function, 2, (1, 2, 3, 4)), (reduction, 1, (1, 2, 3, 4)), (normalization, 1, (2, 3, 4)),
