@@ -1,7 +1,7 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Steps of random networks: functions of bounded values, pools by powers and their inverse, normalizations of newer opsets, and what
-onnxruntime's optimizers write, and residuals of odd shapes."""
+onnxruntime's optimizers write; residuals of odd shapes."""
 from __future__ import annotations
 
 import numpy as np

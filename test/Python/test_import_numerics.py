@@ -318,6 +318,29 @@ def test_filters_are_standardized_at_import():
     np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-5)
 
 
+PRODUCTS = "m = MatMul(t, v)\nr = Relu(m)\ng = Gemm<alpha=0.5, beta=2.0, transA=1, transB=1>(r, q, c)\nh = Gemm(g, k)\ny = Mul(x, h)"
+
+
+def test_products_of_constants_are_computed_at_import(compiler):
+    """Bit for bit as at run time: networks that make tables of positions, as Swin v2's, depend on their weights alone."""
+    octet, random = pytest.importorskip("octet"), np.random.default_rng(3)
+    constants = {name: random.normal(size=shape).astype(np.float32) for name, shape in
+                 {"t": (5, 2), "v": (2, 33), "q": (4, 5), "c": (4,), "k": (4, 3)}.items()}
+    known = make_network(PRODUCTS, inputs={"x": [1]}, constants=constants)
+    given = make_network(PRODUCTS, inputs={"x": [1], "t": [5, 2]}, constants={name: value for name, value in constants.items() if name != "t"})
+    (left,) = octet.compile(known.SerializeToString()).run({"x": f32(1)}).values()
+    (right,) = octet.compile(given.SerializeToString()).run({"x": f32(1), "t": constants["t"]}).values()
+    np.testing.assert_array_equal(left, right)
+    text = translate("--import-onnx", known.SerializeToString(), "--mlir").decode()
+    assert "nn.linear" not in text and "nn.mul" in text
+
+
+def test_products_of_large_constants_are_computed_at_run_time():
+    """So that importing takes no longer than reading."""
+    model = make_network("m = MatMul(t, v)\ny = Mul(x, m)", inputs={"x": [1]}, constants={"t": (1025, 1), "v": (1, 1024)})
+    assert "nn.linear" in translate("--import-onnx", model.SerializeToString(), "--mlir").decode()
+
+
 def test_operators_that_would_share_a_name_are_called_like_their_results():
     model = make_network("a = Relu(x)\nb = Neg(a)\nc = Relu(b)\ny = Neg(c)")
     for node, name in zip(model.graph.node, ["same", "same", "", "other"]):

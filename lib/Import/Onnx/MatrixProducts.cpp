@@ -7,6 +7,7 @@
 
 #include "Compose.h"
 #include "Operators.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace octet;
@@ -19,6 +20,55 @@ static HostTensor scale(HostTensor tensor, float factor) {
     value *= factor;
   tensor.data = std::move(values);
   return tensor;
+}
+
+/// Larger products of constants are computed at run time.
+constexpr int64_t kMostMultiplyAdds = 1 << 26, kMostComputed = 1 << 20;
+
+/// [N.linear] `lhs` [..., K] times `rhs` [K, N]: exporters leave networks that compute tables from
+/// their weights alone, such as that of the distances between Swin v2's pixels.
+static std::optional<HostTensor> multiply(const HostTensor &lhs, const HostTensor &rhs) {
+  auto *left = std::get_if<std::vector<float>>(&lhs.data),
+       *right = std::get_if<std::vector<float>>(&rhs.data);
+  if (!left || !right || lhs.shape.empty() || rhs.shape.size() != 2 ||
+      lhs.shape.back() != rhs.shape[0] || lhs.size() == 0)
+    return std::nullopt;
+  int64_t depth = rhs.shape[0], columns = rhs.shape[1], rows = lhs.size() / depth;
+  if (!countElements({rows, columns}, kMostComputed) ||
+      !countElements({rows, columns, depth}, kMostMultiplyAdds))
+    return std::nullopt;
+  Shape shape(lhs.shape);
+  shape.back() = columns;
+  std::vector<float> sums(rows * columns, 0);
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t k = 0; k < depth; ++k)
+      for (int64_t column = 0; column < columns; ++column) {
+        float &sum = sums[row * columns + column];
+        sum = std::fma((*left)[row * depth + k], (*right)[k * columns + column], sum);
+      }
+  return HostTensor{"", shape, std::move(sums)};
+}
+
+/// Gemm of constants.
+static std::optional<HostTensor> computeGemm(Node &node) {
+  auto isFloat = [&](unsigned i) {
+    return !node.has(i) || std::holds_alternative<std::vector<float>>(node.constant(i)->data);
+  };
+  if (!node.allConstant() || !llvm::all_of(llvm::seq(node.numInputs()), isFloat))
+    return std::nullopt;
+  auto arrange = [&](unsigned i, StringRef attribute) {
+    const HostTensor &tensor = *node.constant(i);
+    return node.getInt(attribute, 0) ? transpose(tensor, {1, 0}) : tensor;
+  };
+  auto product =
+      multiply(arrange(0, "transA"), scale(arrange(1, "transB"), node.getFloat("alpha", 1)));
+  if (!product || !node.has(2))
+    return product;
+  auto addend = broadcastTo(scale(*node.constant(2), node.getFloat("beta", 1)), product->shape);
+  auto &sums = std::get<std::vector<float>>(product->data);
+  for (auto [sum, value] : llvm::zip_equal(sums, std::get<std::vector<float>>(addend.data)))
+    sum += value;
+  return product;
 }
 
 /// Input `i` as a matrix value, transposed if asked for.
@@ -81,6 +131,8 @@ LogicalResult octet::onnx_import::importGemm(Node &node) {
     return node.invalid("adds a C of shape " + printShape(node.shape(2)) +
                         " to a product of shape " + printShape({rows, columns}) +
                         "; expected one that broadcasts to it");
+  if (auto computed = computeGemm(node))
+    return node.setResult(std::move(*computed));
   auto lhs = getMatrix(node, 0, transA);
   if (failed(lhs))
     return failure();
@@ -111,6 +163,9 @@ LogicalResult octet::onnx_import::importMatMul(Node &node) {
   Shape left = node.shape(0), right = node.shape(1);
   if (left.empty() || right.empty())
     return node.invalid("multiplies a scalar; expected vectors or matrices");
+  if (node.allConstant())
+    if (auto computed = multiply(*node.constant(0), *node.constant(1)))
+      return node.setResult(std::move(*computed));
   auto lhs = node.value(0);
   if (failed(lhs))
     return failure();
