@@ -61,6 +61,9 @@ def check(nodes, feeds, outputs, constants=None, opset=18):
 
 
 CASES = {
+    "numbers_behind_layers": ("p = Conv(x, w)\na = Where(c, p, one)\nq = MatMul(r, v)\nn = Neg(q)\nb = Where(c, n, q)\ns = Conv(x, w)\nf = Cast<to=1>(h)\nd = Mul(s, f)",
+                              dict(x=np.float32(numbers("int64", 1, 3, 5, 7)), r=np.float32(numbers("int64", 5, 7)), c=np.array([True]), h=np.float16([1.5])),
+                              dict.fromkeys("abd", "float32"), dict(w=np.float32(numbers("int64", 16, 3, 1, 1)), v=np.float32(numbers("int64", 7, 20)), one=np.float32(1))),
     "einsum": ('a = Einsum<equation="bi,bj->bij">(x, z)\nb = Einsum<equation="bi,bj->ij">(x, z)\nc = Einsum<equation="bi,cb,bj->jc">(x, w, z)\n'
                'd = Einsum<equation="bi->i">(x)', dict(x=numbers("int64", 3, 4), z=numbers("int64", 3, 5)), dict.fromkeys("abcd", "int64"), dict(w=numbers("int64", 2, 3))),
     "positions_of_ones": ("o = Expand(one, n)\np = NonZero(o)\nt = Transpose<perm=[1,0]>(p)\na = GatherND(x, t)\nq = NonZero(w)\nb = Add(x, q)",

@@ -176,12 +176,8 @@ Value Epilogue::emit(KernelBuilder &b, ValueRange args, Value acc, Value positio
   llvm::DenseMap<Value, Value> known{{fused.getProductValue(), value}};
   for (auto [value, number] : inputs) {
     TensorView input = signature.getTensor(number, args);
-    if (isOneNumber(fused.getOuter(value))) { // in any order of lanes
-      known[value] = b.loadSplat(input.memory, b.index(input.strides.offset));
-      continue;
-    }
     // Where one index runs through all rows, dimensions of one element have steps, too.
-    if (input.shape() != view.shape())
+    if (input.shape() != view.shape() || isOneNumber(fused.getOuter(value)))
       alignView(input, view.shape());
     known[value] = loadReal(b, input, indices, laneAxis);
   }
