@@ -3,6 +3,7 @@
 """Checks calibration data and streams them into files for the compiler, in bounded memory."""
 from __future__ import annotations
 
+import re
 import zipfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -21,6 +22,9 @@ SHARD_BYTES = 32 << 20
 
 # The file of samples given as arrays; no shard has this name.
 ARRAYS_FILE = "samples.npz"
+
+# The beginning of the names of shards, which end with the number of their first sample.
+SHARD_FILES = "samples-"
 
 # The beginning of the names of files of one sequence each, which end with its number.
 SEQUENCE_FILES = "sequence-"
@@ -105,13 +109,13 @@ def _check_sample(sample: Any, index: int, first: Mapping[str, np.ndarray]) -> D
 
 def _write_samples(data: Iterable[Any], folder: Path) -> Path:
     """Writes single samples into a folder of files of bounded size."""
-    shards, pending, first = 0, [], {}  # type: ignore[var-annotated]
+    written, pending, first = 0, [], {}  # type: ignore[var-annotated]
 
     def flush() -> None:
-        nonlocal shards
+        nonlocal written
         arrays = {name: np.stack([sample[name] for sample in pending]) for name in first}
-        _write_file(folder / f"samples-{shards:06d}.npz", arrays)
-        shards += 1
+        _write_file(folder / f"{SHARD_FILES}{written:06d}.npz", arrays)
+        written += len(pending)
         pending.clear()
 
     size = 0
@@ -126,7 +130,7 @@ def _write_samples(data: Iterable[Any], folder: Path) -> Path:
             size = 0
     if pending:
         flush()
-    if not shards:
+    if not written:
         raise InputError("calibration data: there is no sample")
     return folder
 
@@ -167,7 +171,11 @@ def describe_refusal(refusal: Diagnostic) -> str:
     if file.name.startswith(SEQUENCE_FILES):
         places.insert(0, f"sequence {int(file.stem[len(SEQUENCE_FILES):])}")
     elif file.name != ARRAYS_FILE:
-        places.insert(0, "sample 0")
+        before = int(file.stem[len(SHARD_FILES):])
+        if of_shard := re.match(r"sample (\d+)", text):
+            text = f"sample {before + int(of_shard[1])}{text[of_shard.end():]}"
+        else:
+            places.insert(0, f"sample {before}")
         if refusal.expected_shape is not None and refusal.actual_shape is not None:
             # The file holds several samples of one shape along a leading axis that the caller's samples do not have.
             expected, actual = list(refusal.expected_shape), list(refusal.actual_shape)[1:]

@@ -237,6 +237,16 @@ def test_samples_must_fit_the_network(data, message):
     assert str(refusal.value) == f"calibration data: {message}"
 
 
+@pytest.mark.parametrize("shard", [1, 1 << 20])
+def test_a_sample_that_gives_no_numbers_is_named(shard, monkeypatch):
+    """By its number among the caller's samples, in whichever file it lies."""
+    monkeypatch.setattr("octet.calibration.SHARD_BYTES", shard)
+    samples = [{"x": x.copy()} for x in SAMPLES[:5]]
+    samples[3]["x"][0, :, 3:6, 3:6] = 3e38 * np.sign(W[0])
+    with pytest.raises(octet.InputError, match="^calibration data: sample 3: the values of "):
+        octet.compile(make_network(), calibration_data=samples)
+
+
 def test_errors_do_not_name_temporary_files():
     with pytest.raises(octet.CompileError, match=r"^model.onnx: error: is not an ONNX file"):
         octet.compile(b"nonsense")
