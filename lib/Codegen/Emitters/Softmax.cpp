@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Attention.h"
 #include "Emitters.h"
 
 using namespace mlir;
@@ -65,46 +64,24 @@ void codegen::emitSoftmaxOfRows(KernelBuilder &b, int64_t length, int64_t rows, 
 }
 
 LogicalResult codegen::emitSoftmax(ProgramEmitter &emitter, nn::SoftmaxOp op) {
-  constexpr int64_t kLanes = 16,
-                    kRowsTogether = 4; // so that a CPU is busy while one waits for its sum
   Signature signature(emitter);
   int source = signature.addTensor(op.getInput()), target = signature.addTensor(op.getResult());
-  SmallVector<int64_t> shape(op.getInput().getType().getShape()), rows(shape);
-  int64_t axis = op.getAxis(), pitch = llvm::alignTo(shape[axis], kLanes);
+  SmallVector<int64_t> rows(op.getInput().getType().getShape());
+  int64_t axis = op.getAxis();
   rows[axis] = 1;
-  auto liesSideBySide = [&](Value value) {
-    return getStrides(getTensorType(value)).steps[axis] == 1;
-  };
-  bool inVectors = liesSideBySide(op.getInput()) && liesSideBySide(op.getResult()) &&
-                   !emitter.getLevel().isScalar();
-  bool areTogether =
-      inVectors && shape[axis] >= kLanes && kRowsTogether * pitch * 4 <= kMostStackBytes;
-  int64_t count = ShapedType::getNumElements(rows),
-          block = areTogether ? std::min(count, kRowsTogether) : 1;
   emitter.addStep(
-      op, kernel::Kernels::softmax, signature.arguments, llvm::divideCeil(count, block),
+      op, kernel::Kernels::softmax, signature.arguments, ShapedType::getNumElements(rows),
       [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
         TensorView x = signature.getTensor(source, args), y = signature.getTensor(target, args);
-        Value exponentials;
-        if (areTogether)
-          exponentials = b.allocateOnStack(block * pitch, b.getF32Type());
-        b.loop(begin, end, 1, [&](Value unit) {
-          Value first = b.getBlock(unit, count, block);
-          SmallVector<SmallVector<Value>> places;
-          for (int64_t row = 0; row < block; ++row)
-            places.push_back(b.splitIndex(b.addIndex(first, row), rows));
-          auto at = [&](int64_t row, Value k) {
-            places[row][axis] = k;
-            return places[row];
-          };
-          if (!areTogether)
-            return emitRow(b, x, y, axis, inVectors, [&](Value k) { return at(0, k); });
-          auto load = [&](int64_t row, Value k) { return loadReal(b, x, at(row, k), axis); };
-          b.lanes = kLanes;
-          emitSoftmaxOfRows(
-              b, shape[axis], block, exponentials, pitch, load, load,
-              [&](int64_t row, Value k, Value part) { storeRaw(b, part, y, at(row, k)); });
-          b.lanes = 1;
+        bool inVectors =
+            x.strides.steps[axis] == 1 && y.strides.steps[axis] == 1 && !b.level.isScalar();
+        b.loop(begin, end, 1, [&](Value row) {
+          SmallVector<Value> i = b.splitIndex(row, rows);
+          emitRow(b, x, y, axis, inVectors, [&](Value k) {
+            SmallVector<Value> indices(i);
+            indices[axis] = k;
+            return indices;
+          });
         });
       });
   return success();
