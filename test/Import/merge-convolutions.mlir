@@ -1,4 +1,5 @@
-// RUN: octet-opt %s --octet-fold-into-weights | FileCheck %s
+// The numbers behind the names of constants follow the order of the functions.
+// RUN: octet-opt %s --mlir-disable-threading --octet-fold-into-weights | FileCheck %s
 
 // A row within 3 x 3: 1, 2, 3, 4 + 10, 5 + 20, 6 + 30, 7, 8, 9, and 1 + 0.5.
 // CHECK-LABEL: func.func @branches_are_merged

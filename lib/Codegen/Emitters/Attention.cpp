@@ -222,8 +222,7 @@ void AttentionKernel::emitScores(KernelBuilder &b, ValueRange args) {
 }
 
 void AttentionKernel::emitWeights(KernelBuilder &b, ValueRange args) {
-  constexpr int64_t kMostTogether = 4;
-  int64_t together = inTiles ? std::min(unitRows, kMostTogether) : 1;
+  int64_t together = inTiles ? std::min(unitRows, kRowsTogether) : 1;
   b.loopOverBlocks(unitRows, together, [&](Value first) {
     SmallVector<AttentionRows::Row> of;
     SmallVector<Value> numbers;

@@ -136,7 +136,7 @@ PartialBody FloatAttention::makeBody(Value yielded) {
 
 /// As many rows at a time as leave room for the right operands in the second cache.
 void FloatAttention::chooseTiles() {
-  constexpr int64_t kTiles = 4, kTogether = 4;
+  constexpr int64_t kTiles = 4;
   const CpuLevel &level = emitter.getLevel();
   if (level.isScalar())
     return;
@@ -148,7 +148,7 @@ void FloatAttention::chooseTiles() {
     values.panels *= 2;
   unitRows = std::clamp<int64_t>(rows / tileRows, 1, kTiles) * tileRows;
   assert(unitRows <= FloatAttentionMemory::kMostRows && "a place would reach into the next");
-  rowsTogether = kTogether;
+  rowsTogether = kRowsTogether;
   while (unitRows % rowsTogether != 0 || rowsTogether * pitch() * 4 > kMostStackBytes)
     --rowsTogether;
 }

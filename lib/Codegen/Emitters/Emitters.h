@@ -49,6 +49,8 @@ mlir::Value foldRow(KernelBuilder &b, int64_t length, bool inVectors, float neut
 using RowElementsFn = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value k)>;
 llvm::SmallVector<mlir::Value> foldVectors(KernelBuilder &b, int64_t length, int64_t rows,
                                            float neutral, RowElementsFn elements, JoinFn join);
+/// Rows that are folded together, so that a CPU is busy while one waits for its own result.
+inline constexpr int64_t kRowsTogether = 4;
 /// Either of them, as b.lanes says, of several rows; `element` may be called for some twice.
 llvm::SmallVector<mlir::Value>
 foldRows(KernelBuilder &b, int64_t length, int64_t rows, float neutral,

@@ -26,10 +26,9 @@ public:
   void emit();
 
 private:
-  /// So many rows at a time, so that a CPU is busy while one waits, if they fit on the stack.
-  static constexpr int64_t kMostRows = 4;
+  /// If they fit on the stack.
   int64_t getRowsTogether() const {
-    return kMostRows * 2 * paddedLength() * 4 <= kMostStackBytes ? kMostRows : 1;
+    return kRowsTogether * 2 * paddedLength() * 4 <= kMostStackBytes ? kRowsTogether : 1;
   }
   int64_t paddedLength() const { return llvm::alignTo(shape.back(), 16); }
 

@@ -11,9 +11,6 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::onnx_import;
 
-/// Rows are scattered into larger constants at run time.
-constexpr int64_t kMostScattered = 1 << 20;
-
 /// Where the updates go in the flattened data; none if an index is outside.
 static std::optional<std::vector<int64_t>> findPositions(const HostTensor &indices, ShapeRef shape,
                                                          int64_t axis) {
@@ -87,7 +84,7 @@ std::optional<HostTensor> onnx_import::scatterConstantRows(const Node &node) {
   ShapeRef shape = node.constant(0)->shape, indices = node.constant(1)->shape;
   size_t depth = indices.back();
   Shape rows(indices.drop_back());
-  if (depth < 1 || depth > shape.size() || !countElements(shape, kMostScattered))
+  if (depth < 1 || depth > shape.size() || !countElements(shape, kMaxSmallElements))
     return std::nullopt;
   llvm::append_range(rows, shape.drop_front(depth));
   if (node.constant(2)->shape != rows)

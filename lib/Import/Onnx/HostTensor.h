@@ -57,6 +57,9 @@ using HostTensorRef = std::shared_ptr<const HostTensor>;
 inline constexpr int64_t kMaxElements = int64_t(1) << 31;
 inline constexpr int64_t kMaxConstantElements = int64_t(1) << 26;
 
+/// What import need not know of constants is computed at run time if it has more elements.
+inline constexpr int64_t kMaxSmallElements = int64_t(1) << 20;
+
 /// Product of the dimensions, or nothing if one is negative or the product is above `limit`.
 std::optional<int64_t> countElements(ShapeRef shape, int64_t limit = kMaxElements);
 

@@ -23,7 +23,7 @@ static HostTensor scale(HostTensor tensor, float factor) {
 }
 
 /// Larger products of constants are computed at run time.
-constexpr int64_t kMostMultiplyAdds = 1 << 26, kMostComputed = 1 << 20;
+constexpr int64_t kMostMultiplyAdds = 1 << 26;
 
 /// [N.linear] `lhs` [..., K] times `rhs` [K, N]: exporters leave networks that compute tables from
 /// their weights alone, such as that of the distances between Swin v2's pixels.
@@ -34,7 +34,7 @@ static std::optional<HostTensor> multiply(const HostTensor &lhs, const HostTenso
       lhs.shape.back() != rhs.shape[0] || lhs.size() == 0)
     return std::nullopt;
   int64_t depth = rhs.shape[0], columns = rhs.shape[1], rows = lhs.size() / depth;
-  if (!countElements({rows, columns}, kMostComputed) ||
+  if (!countElements({rows, columns}, kMaxSmallElements) ||
       !countElements({rows, columns, depth}, kMostMultiplyAdds))
     return std::nullopt;
   Shape shape(lhs.shape);

@@ -381,8 +381,7 @@ LogicalResult Node::setComputed(FailureOr<Value> value) {
 }
 
 LogicalResult Node::setSmallComputed(FailureOr<Value> value) {
-  constexpr int64_t kMostElements = 1 << 20;
-  bool isSmall = succeeded(value) && countElements(shapeOf(*value), kMostElements);
+  bool isSmall = succeeded(value) && countElements(shapeOf(*value), kMaxSmallElements);
   return isSmall ? setComputed(value) : setResult(value);
 }
 

@@ -30,9 +30,6 @@ MaybeValue octet::onnx_import::repeatAlong(Node &node, MaybeValue x, int64_t axi
   return count % 2 ? append(even, x) : even;
 }
 
-/// Larger constants are repeated at run time.
-constexpr int64_t kMostTiled = 1 << 20;
-
 /// A constant with each dimension behind one of its repeats.
 static HostTensor tile(const HostTensor &tensor, ShapeRef repeats, ShapeRef result) {
   Shape split, repeated;
@@ -56,7 +53,7 @@ LogicalResult octet::onnx_import::importTile(Node &node) {
   if (llvm::any_of(*repeats, [](int64_t count) { return count < 1; }) || !countElements(shape))
     return node.unsupported("repeats of [" + printShape(*repeats) + "]");
   const HostTensor *constant = node.constant(0);
-  if (constant && countElements(shape, kMostTiled))
+  if (constant && countElements(shape, kMaxSmallElements))
     return node.setResult(tile(*constant, *repeats, shape));
   MaybeValue result = node.any(0);
   for (auto [axis, count] : llvm::enumerate(*repeats))
