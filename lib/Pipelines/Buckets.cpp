@@ -11,6 +11,7 @@
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Dialect/NN/States.h"
+#include "octet/Quantize/Plan.h"
 #include "octet/Support/Message.h"
 #include "octet/Support/Quote.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -59,6 +60,16 @@ void SharedConstants::share(ModuleOp module) {
 
 static func::FuncOp getNetwork(const Bucket &bucket) {
   return bucket.module.get().lookupSymbol<func::FuncOp>("main");
+}
+
+void octet::markBuckets(MutableArrayRef<Bucket> buckets) {
+  double largest = 0;
+  for (const Bucket &bucket : buckets)
+    largest = std::max(largest, getShareOfProducts(getNetwork(bucket).front()));
+  for (Bucket &bucket : buckets) {
+    Builder builder(bucket.module->getContext());
+    (*bucket.module)->setAttr(kBucketAttr, builder.getF64FloatAttr(largest));
+  }
 }
 
 static bool isAlike(Type a, Type b, bool isState) {

@@ -42,6 +42,9 @@ private:
   llvm::DenseSet<mlir::Attribute> members;
 };
 
+/// Notes in each module that it is one of several, and by which share of products all decide.
+void markBuckets(llvm::MutableArrayRef<Bucket> buckets);
+
 /// An error if the two differ in more of their inputs, outputs and states than sizes.
 llvm::Error checkFit(const Bucket &first, const Bucket &other);
 

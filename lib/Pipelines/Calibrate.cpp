@@ -215,6 +215,8 @@ struct Calibrate : octet::impl::CalibratePassBase<Calibrate> {
     attachStatistics(getOperation(), statistics);
     if (source.progress.onStatistics)
       source.progress.onStatistics(printStatistics(getOperation()));
+    if (source.progress.onCalibrated)
+      source.progress.onCalibrated(getOperation());
     if (saveStatistics.empty())
       return llvm::Error::success();
     return writeFileAtomically(saveStatistics, printStatistics(getOperation()));

@@ -154,6 +154,8 @@ private:
     if (files.size() > 1)
       if (llvm::Error error = orderBuckets(buckets, request.buckets))
         return error;
+    if (!isOnly)
+      markBuckets(buckets);
     llvm::Error error = checkPaddings(buckets.front(), request.paddings);
     return error ? std::move(error) : checkBuckets();
   }
@@ -168,7 +170,6 @@ private:
       if (llvm::Error error = checkUnstarted(file.buffer->getBufferIdentifier(), reached))
         return error;
       constants.share(*module);
-      (*module)->setAttr(kBucketAttr, UnitAttr::get(&context));
     }
     buckets.push_back({shapes, std::move(module)});
     return llvm::Error::success();
@@ -267,14 +268,15 @@ private:
     return llvm::Error::success();
   }
 
-  /// Notes the result of a calibration for further buckets, or gives it to one of them.
+  /// Notes what a calibration and its recipe gave for further buckets, or gives it to one of them.
   llvm::Error transferCalibration() {
     reportRecipe(*module, report);
     if (buckets.size() == 1 || isAdopted)
       return llvm::Error::success();
+    constants.share(*module);
     if (isFurther)
-      return calibration.apply(*module);
-    calibration.noteCalibrated(*module);
+      return calibration.applyConstants(*module);
+    calibration.noteConstants(*module);
     return llvm::Error::success();
   }
 
@@ -285,6 +287,8 @@ private:
     options.calibration.saveStatistics.clear(); // they are written with the result
     if (!request.calibration.saveStatistics.empty())
       options.progress.onStatistics = [this](std::string text) { result.statistics = text; };
+    if (buckets.size() > 1 && !isFurther)
+      options.progress.onCalibrated = [this](ModuleOp op) { calibration.noteStatistics(op); };
     options.policy.isIoQuantized |= (*module)->hasAttr(kQuantizedIoAttr);
     options.isAdopted = isAdopted;
     options.isCalibratedElsewhere = isFurther;
@@ -294,8 +298,10 @@ private:
   llvm::Error prepareStage(Stage stage) {
     if (stage == Stage::Fuse)
       return checkBackend();
-    if (stage == Stage::Prepare && !isFurther && buckets.size() > 1)
-      calibration.noteFloat(*module);
+    if (stage == Stage::Prepare && buckets.size() > 1)
+      calibration.noteFloat(*module, !isFurther);
+    if (stage == Stage::Calibrate && isFurther && !isAdopted)
+      return calibration.applyStatistics(*module);
     if (stage == Stage::Prepare)
       return checkPlan();
     if (stage == Stage::Calibrate && !isAdopted && lacksSamples())
@@ -305,6 +311,7 @@ private:
   }
 
   bool lacksSamples() { return !request.calibration.hasSource() && needsSamples(*module); }
+
   /// Checks the recipe before the calibration.
   llvm::Error checkBackend() {
     PolicyAnalysis policy(*module);
@@ -346,16 +353,8 @@ private:
 
   llvm::Error writeCode() {
     auto start = std::chrono::steady_clock::now();
-    LibraryOptions options;
-    options.name = request.output.name;
-    if (options.name.empty())
-      options.name = llvm::json::fixUTF8(llvm::sys::path::stem(request.model));
-    options.levels = getLevels(request.target);
-    options.emit.triple = getTriple(request.target);
-    options.emit.kind = getOutputKind(request.output.artifact);
-    options.emit.hasUnwindTables = request.output.hasUnwindTables;
+    LibraryOptions options = getLibraryOptions(request);
     options.reportJson = report.printCompact();
-    options.paddings = request.paddings;
     llvm::Expected<CompiledLibrary> library = compileLibrary(*module, options);
     if (!library)
       return library.takeError();

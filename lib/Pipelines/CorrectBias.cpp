@@ -177,6 +177,8 @@ struct CorrectBias : octet::impl::CorrectBiasPassBase<CorrectBias> {
     auto layers = findLayers(getOperation(), getAnalysis<PolicyAnalysis>().getBackend());
     if (failed(layers))
       return signalPassFailure();
+    if (context.isCalibratedElsewhere)
+      return;
     if (context.files.empty()) {
       getOperation().emitWarning("the biases are not corrected: octet-correct-bias needs samples, "
                                  "not only statistics of them")

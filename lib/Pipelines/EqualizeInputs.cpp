@@ -114,6 +114,8 @@ struct EqualizeInputs : octet::impl::EqualizeInputsPassBase<EqualizeInputs> {
     });
     if (failed(choose(all, chosen)))
       return signalPassFailure();
+    if (context.isCalibratedElsewhere)
+      return;
     if (context.files.empty()) {
       getOperation().emitWarning(
           "the inputs are not equalized: octet-equalize-inputs needs samples, "

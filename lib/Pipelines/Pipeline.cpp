@@ -48,8 +48,7 @@ static void buildFuse(OpPassManager &pm, const PipelineOptions &options) {
 static void buildPrepare(OpPassManager &pm, const PipelineOptions &options) {
   if (options.isAdopted)
     return pm.addPass(createAdoptPass());
-  if (!options.isCalibratedElsewhere)
-    pm.addPass(createRunRecipePass({RecipePlace::BeforePrepare}));
+  pm.addPass(createRunRecipePass({RecipePlace::BeforePrepare}));
   PreparePassOptions prepare;
   prepare.strict = options.policy.isStrict;
   prepare.quantizedOutputs = options.policy.isIoQuantized;
@@ -57,8 +56,10 @@ static void buildPrepare(OpPassManager &pm, const PipelineOptions &options) {
 }
 
 static void buildCalibrate(OpPassManager &pm, const PipelineOptions &options) {
-  if (options.isAdopted || options.isCalibratedElsewhere)
+  if (options.isAdopted)
     return;
+  if (options.isCalibratedElsewhere)
+    return pm.addPass(createRunRecipePass({RecipePlace::AfterCalibrate}));
   const std::vector<std::string> &saved = options.calibration.loadStatistics;
   CalibratePassOptions calibrate;
   calibrate.loadStatistics.assign(saved.begin(), saved.end());
@@ -124,10 +125,10 @@ void octet::buildPipeline(OpPassManager &pm, Stage passed, Stage last,
 #include "octet/Dialect/Octet/Stages.def"
   };
   bool isRunning = options.policy.precision == Precision::Int8 && !options.isAdopted &&
-                   !options.isCalibratedElsewhere && passed < Stage::Calibrate &&
-                   last >= Stage::Prepare;
+                   passed < Stage::Calibrate && last >= Stage::Prepare;
   if (isRunning)
-    pm.addPass(createUseSamplesPass(options.calibration, options.progress));
+    pm.addPass(
+        createUseSamplesPass(options.calibration, options.progress, options.isCalibratedElsewhere));
   for (const StageInfo &info : getStages())
     if (info.stage > passed && info.stage <= last && isPassed(info.stage, options.policy.precision))
       builders[(size_t)info.stage](pm, options);

@@ -8,11 +8,12 @@
 #include "Request.h"
 #include "octet/Backend/Backend.h"
 #include "octet/Pipelines/Compile.h"
-#include "octet/Pipelines/Library.h"
 #include "octet/Quantize/Statistics.h"
 #include "octet/Support/Message.h"
 #include "octet/Support/Quote.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/Path.h"
 
 using namespace llvm;
 using namespace octet;
@@ -30,7 +31,7 @@ std::vector<std::string> octet::getLevels(const TargetOptions &target) {
   return levels;
 }
 
-OutputKind octet::getOutputKind(Artifact artifact) {
+static OutputKind getOutputKind(Artifact artifact) {
   switch (artifact) {
   case Artifact::Object:
     return OutputKind::Object;
@@ -41,6 +42,19 @@ OutputKind octet::getOutputKind(Artifact artifact) {
   default:
     return OutputKind::SharedLibrary;
   }
+}
+
+LibraryOptions octet::getLibraryOptions(const CompileRequest &request) {
+  LibraryOptions options;
+  options.name = request.output.name;
+  if (options.name.empty())
+    options.name = json::fixUTF8(sys::path::stem(request.model));
+  options.levels = getLevels(request.target);
+  options.emit.triple = getTriple(request.target);
+  options.emit.kind = getOutputKind(request.output.artifact);
+  options.emit.hasUnwindTables = request.output.hasUnwindTables;
+  options.paddings = request.paddings;
+  return options;
 }
 
 StringRef octet::getCompanionExtension(const OutputOptions &options) {

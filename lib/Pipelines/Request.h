@@ -8,7 +8,7 @@
 #ifndef OCTET_LIB_PIPELINES_REQUEST_H
 #define OCTET_LIB_PIPELINES_REQUEST_H
 
-#include "octet/Emit/Emit.h"
+#include "octet/Pipelines/Library.h"
 #include "octet/Pipelines/Options.h"
 #include "llvm/Support/Error.h"
 
@@ -21,8 +21,8 @@ std::string getTriple(const TargetOptions &target);
 /// at loading.
 std::vector<std::string> getLevels(const TargetOptions &target);
 
-/// The kind of file that Emit writes for an artifact that is code.
-OutputKind getOutputKind(Artifact artifact);
+/// What a request says of the library, whose report is not known yet.
+LibraryOptions getLibraryOptions(const CompileRequest &request);
 
 /// Refuses targets and CPU levels that do not exist, and options that contradict or would have no
 /// effect.

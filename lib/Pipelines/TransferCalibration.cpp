@@ -91,41 +91,43 @@ static const void *getKind(ObserverOp observer) {
 // The calibrated network
 //===----------------------------------------------------------------------===//
 
-void CalibrationTransfer::noteFloat(ModuleOp module) {
+void CalibrationTransfer::noteFloat(ModuleOp module, bool isCalibrated) {
+  OperatorConstants &constants = isCalibrated ? before : here;
+  constants.clear();
   OperatorIndex index(module);
-  for (auto &[key, op] : index.get()) {
-    Constants &constants = before[key];
+  for (auto &[key, op] : index.get())
     for (OpOperand &operand : op->getOpOperands())
-      constants.push_back(getConstant(operand));
-  }
+      constants[key].push_back(getConstant(operand));
 }
 
-void CalibrationTransfer::noteChanges(const OperatorIndex &index) {
-  for (auto &[key, op] : index.get()) {
-    counts[key] = index.count(key);
-    ArrayRef<ElementsAttr> old = before[key];
-    hasOtherChanges |= old.size() > op->getNumOperands();
-    for (OpOperand &operand : op->getOpOperands()) {
-      unsigned number = operand.getOperandNumber();
-      bool isNew = number >= old.size();
-      ElementsAttr was = isNew ? ElementsAttr() : old[number], constant = getConstant(operand);
-      if (was == constant && !isNew)
-        continue;
-      hasOtherChanges |= !constant || (!was && !isNew);
-      changes.push_back(
-          {key, StringAttr::get(op->getContext(), getSourceName(op)), number, was, constant});
-    }
-  }
+/// What an operator read in front of the recipe; null if it had no such operand or no constant.
+static ElementsAttr lookUp(const OperatorConstants &constants, OperatorKey key, unsigned operand) {
+  auto found = constants.find(key);
+  return found == constants.end() || operand >= found->second.size() ? ElementsAttr()
+                                                                     : found->second[operand];
 }
 
-void CalibrationTransfer::noteCalibrated(ModuleOp module) {
+void CalibrationTransfer::noteStatistics(ModuleOp module) {
   OperatorIndex index(module);
-  size_t size = before.size();
-  noteChanges(index);
-  hasOtherChanges |= before.size() != size || index.get().size() != size; // `before` got new ones
+  for (auto &[key, op] : index.get())
+    calibrated[key] = index.count(key);
   for (ObserveOp op : listObserves(module)) {
     auto observer = module.lookupSymbol<ObserverOp>(op.getObserver());
     statistics[{index.getKey(op.getInput()), getKind(observer)}] = observer.getStatisticsAttr();
+  }
+}
+
+void CalibrationTransfer::noteConstants(ModuleOp module) {
+  OperatorIndex index(module);
+  for (auto &[key, op] : index.get()) {
+    changed[key] = index.count(key);
+    for (OpOperand &operand : op->getOpOperands()) {
+      unsigned number = operand.getOperandNumber();
+      ElementsAttr was = lookUp(before, key, number), constant = getConstant(operand);
+      if (constant && was != constant)
+        changes.push_back(
+            {key, StringAttr::get(op->getContext(), getSourceName(op)), number, was, constant});
+    }
   }
 }
 
@@ -134,8 +136,8 @@ void CalibrationTransfer::noteCalibrated(ModuleOp module) {
 //===----------------------------------------------------------------------===//
 
 /// Parts of an operator, such as the steps of a recurrent one, are told apart by their numbers.
-llvm::Error CalibrationTransfer::checkParts(const OperatorIndex &index, OperatorKey key,
-                                            StringRef name) const {
+llvm::Error CalibrationTransfer::checkParts(const Counts &counts, const OperatorIndex &index,
+                                            OperatorKey key, StringRef name) {
   auto count = counts.find(key);
   if (key == OperatorKey() || count == counts.end() || count->second == index.count(key))
     return llvm::Error::success();
@@ -145,8 +147,8 @@ llvm::Error CalibrationTransfer::checkParts(const OperatorIndex &index, Operator
                          kRemedy);
 }
 
-llvm::Error CalibrationTransfer::applyStatistics(ModuleOp module,
-                                                 const OperatorIndex &index) const {
+llvm::Error CalibrationTransfer::applyStatistics(ModuleOp module) const {
+  OperatorIndex index(module);
   Statistics expected = initStatistics(module);
   for (ObserveOp op : listObserves(module)) {
     auto state = expected.find(op.getObserver().str());
@@ -155,7 +157,8 @@ llvm::Error CalibrationTransfer::applyStatistics(ModuleOp module,
     auto observer = module.lookupSymbol<ObserverOp>(op.getObserver());
     ValueKey key = index.getKey(op.getInput());
     OriginAttr origin = getOrigin(op.getInput());
-    if (llvm::Error error = checkParts(index, key.first, origin ? origin.getName().getValue() : ""))
+    if (llvm::Error error =
+            checkParts(calibrated, index, key.first, origin ? origin.getName().getValue() : ""))
       return error;
     auto found = statistics.find({key, getKind(observer)});
     DenseElementsAttr known = found == statistics.end() ? DenseElementsAttr() : found->second;
@@ -173,15 +176,20 @@ llvm::Error CalibrationTransfer::applyStatistics(ModuleOp module,
 
 llvm::Error CalibrationTransfer::applyChange(const OperatorIndex &index,
                                              const Change &change) const {
-  if (llvm::Error error = checkParts(index, change.op, change.name))
+  if (llvm::Error error = checkParts(changed, index, change.op, change.name))
     return error;
   auto found = index.get().find(change.op);
   Operation *op = found == index.get().end() ? nullptr : found->second;
-  OpOperand *use = change.operand < (op ? op->getNumOperands() : 0)
-                       ? findConstant(&op->getOpOperand(change.operand))
-                       : nullptr;
-  ElementsAttr was = use ? getConstant(*use) : ElementsAttr();
-  if (!op || was != change.before || (!use && op->getNumOperands() != change.operand))
+  unsigned numOperands = op ? op->getNumOperands() : 0;
+  OpOperand *use =
+      change.operand < numOperands ? findConstant(&op->getOpOperand(change.operand)) : nullptr;
+  if (use && getConstant(*use) == change.after)
+    return llvm::Error::success(); // the recipe needs no samples for that
+  bool isAlike =
+      op && lookUp(here, change.op, change.operand) == change.before && here.count(change.op) &&
+      before.count(change.op) &&
+      (use ? use->get().getType() == change.after.getShapedType() : change.operand == numOperands);
+  if (!isAlike)
     return makeRemedyError("the constants of the operator " + quote(change.name) +
                                " are not those of the bucket that is calibrated",
                            kRemedy);
@@ -189,9 +197,8 @@ llvm::Error CalibrationTransfer::applyChange(const OperatorIndex &index,
   if (!use && isa<GroupOp>(op->getParentOp()))
     user = op->getParentOp();
   OpBuilder builder(user);
-  auto type = use ? cast<RankedTensorType>(use->get().getType())
-                  : cast<RankedTensorType>(change.after.getType());
-  Value constant = nn::ConstantOp::create(builder, op->getLoc(), type, change.after);
+  Value constant = nn::ConstantOp::create(
+      builder, op->getLoc(), cast<RankedTensorType>(change.after.getType()), change.after);
   if (!use) {
     giveBias(op, constant);
     return llvm::Error::success();
@@ -203,14 +210,8 @@ llvm::Error CalibrationTransfer::applyChange(const OperatorIndex &index,
   return llvm::Error::success();
 }
 
-llvm::Error CalibrationTransfer::apply(ModuleOp module) const {
-  if (hasOtherChanges)
-    return makeRemedyError("the backend's recipe changes more than constants, and several buckets "
-                           "can share only these",
-                           kRemedy);
+llvm::Error CalibrationTransfer::applyConstants(ModuleOp module) const {
   OperatorIndex index(module);
-  if (llvm::Error error = applyStatistics(module, index))
-    return error;
   for (const Change &change : changes)
     if (llvm::Error error = applyChange(index, change))
       return error;

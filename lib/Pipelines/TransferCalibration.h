@@ -43,37 +43,43 @@ private:
   std::map<std::pair<const void *, const void *>, unsigned> counts;
 };
 
+/// The constants that each operator reads, null for other operands.
+using OperatorConstants = std::map<OperatorKey, llvm::SmallVector<mlir::ElementsAttr, 4>>;
+
 /// The result of calibrating a network for one set of input shapes, for the same network with
-/// others: the observers' statistics, and the constants that the backend's recipe changed.
+/// others: the observers' statistics, and the constants that the backend's recipe changed. The
+/// recipe runs in every bucket, but its passes have samples in the calibrated one only. Constants
+/// are compared by identity: those of equal content are one (SharedConstants).
 class CalibrationTransfer {
 public:
-  /// In front of octet-prepare and its recipe.
-  void noteFloat(mlir::ModuleOp module);
-  /// Behind octet-calibrate and its recipe.
-  void noteCalibrated(mlir::ModuleOp module);
+  /// In front of octet-prepare and its recipe, in every bucket.
+  void noteFloat(mlir::ModuleOp module, bool isCalibrated);
+  /// In the calibrated bucket, in front of the recipe behind octet-calibrate.
+  void noteStatistics(mlir::ModuleOp module);
+  /// Behind that recipe.
+  void noteConstants(mlir::ModuleOp module);
 
-  /// Gives a prepared network what was noted. An error says in which way it differs.
-  llvm::Error apply(mlir::ModuleOp module) const;
+  /// Give another bucket what was noted, at the same places. An error says in which way it differs.
+  llvm::Error applyStatistics(mlir::ModuleOp module) const;
+  llvm::Error applyConstants(mlir::ModuleOp module) const;
 
 private:
-  /// The constants that an operator reads, null for other operands.
-  using Constants = llvm::SmallVector<mlir::ElementsAttr, 4>;
   struct Change {
     OperatorKey op;
     mlir::StringAttr name; ///< the operator's
     unsigned operand;
-    mlir::ElementsAttr before, after; ///< `before` is null if the operator had no such operand
+    mlir::ElementsAttr before, after; ///< `before` is null if the operator had no such constant
   };
+  /// OperatorIndex::count in the calibrated network.
+  using Counts = std::map<OperatorKey, unsigned>;
 
-  void noteChanges(const OperatorIndex &index);
-  llvm::Error checkParts(const OperatorIndex &index, OperatorKey key, llvm::StringRef name) const;
+  static llvm::Error checkParts(const Counts &counts, const OperatorIndex &index, OperatorKey key,
+                                llvm::StringRef name);
   llvm::Error applyChange(const OperatorIndex &index, const Change &change) const;
-  llvm::Error applyStatistics(mlir::ModuleOp module, const OperatorIndex &index) const;
 
-  std::map<OperatorKey, Constants> before;
-  std::map<OperatorKey, unsigned> counts; ///< OperatorIndex::count in the calibrated network
+  OperatorConstants before, here; ///< of the calibrated bucket, and of the present one
+  Counts calibrated, changed;     ///< in front of the recipe, and behind it
   std::vector<Change> changes;
-  bool hasOtherChanges = false; ///< the recipe changed more than constants
   /// By the value and the kind of observer.
   std::map<std::pair<ValueKey, const void *>, mlir::DenseElementsAttr> statistics;
 };

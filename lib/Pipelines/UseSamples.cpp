@@ -23,10 +23,12 @@ namespace {
 struct UseSamples : octet::impl::UseSamplesPassBase<UseSamples> {
   using UseSamplesPassBase::UseSamplesPassBase;
   Progress progress;
+  bool isCalibratedElsewhere = false;
 
   void runOnOperation() override {
     MeasureContext &source = getAnalysis<MeasureContext>();
     source.files.assign(files.begin(), files.end());
+    source.isCalibratedElsewhere = isCalibratedElsewhere;
     source.progress = progress;
     source.threads = threads;
     markAllAnalysesPreserved();
@@ -41,12 +43,15 @@ static unsigned getNumCores() {
 }
 
 std::unique_ptr<Pass> octet::createUseSamplesPass(const CalibrationOptions &calibration,
-                                                  const Progress &progress) {
+                                                  const Progress &progress,
+                                                  bool isCalibratedElsewhere) {
   const std::vector<std::string> &files = calibration.calibrationData;
   UseSamplesPassOptions options;
-  options.files.assign(files.begin(), files.end());
+  if (!isCalibratedElsewhere)
+    options.files.assign(files.begin(), files.end());
   options.threads = calibration.threads ? calibration.threads : getNumCores();
   auto pass = std::make_unique<UseSamples>(options);
   pass->progress = progress;
+  pass->isCalibratedElsewhere = isCalibratedElsewhere;
   return pass;
 }

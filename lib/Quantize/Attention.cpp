@@ -22,21 +22,31 @@ namespace octet {
 using namespace mlir;
 using namespace octet;
 
-DenseSet<Operation *> octet::findSmallProducts(Block &block, double share) {
+static bool isProductOfActivations(nn::ProductOpInterface product) {
+  return isa<nn::MatmulOp>(product);
+}
+
+double octet::getShareOfProducts(Block &block) {
   int64_t total = 0, ofActivations = 0;
-  DenseSet<Operation *> found;
   block.walk([&](nn::ProductOpInterface product) {
     total += product.getNumMultiplyAdds();
-    if (isa<nn::MatmulOp>(product)) {
+    if (isProductOfActivations(product))
       ofActivations += product.getNumMultiplyAdds();
-      found.insert(product);
-    }
   });
+  return total ? (double)ofActivations / (double)total : 0;
+}
+
+DenseSet<Operation *> octet::findSmallProducts(Block &block, double share) {
   // Buckets, whose shares differ, are quantized alike.
   Operation *module = block.getParentOp()->getParentOp();
-  bool isOfBucket = module && module->hasAttr(kBucketAttr);
-  return isOfBucket || (double)ofActivations < share * (double)total ? found
-                                                                     : DenseSet<Operation *>();
+  auto ofBuckets = module ? module->getAttrOfType<FloatAttr>(kBucketAttr) : FloatAttr();
+  DenseSet<Operation *> found;
+  if ((ofBuckets ? ofBuckets.getValueAsDouble() : getShareOfProducts(block)) < share)
+    block.walk([&](nn::ProductOpInterface product) {
+      if (isProductOfActivations(product))
+        found.insert(product);
+    });
+  return found;
 }
 
 /// What alone reads `value`, and gives zero where that is NaN, as exporters write behind a softmax

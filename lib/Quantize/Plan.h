@@ -36,8 +36,8 @@ llvm::DenseSet<mlir::Operation *> findNormOps(mlir::Block &block);
 /// The units whose columns may be split that read an argument of the block, moved at most, and have
 /// less than `share` of the block's weights.
 llvm::DenseSet<mlir::Operation *> findSmallFirstLayers(const Plan &plan, double share);
-/// All products of two activations, if they have less than `share` of the multiply-adds.
-/// (Attention.cpp)
+/// All products of two activations, if they have less than `share` of the multiply-adds, in a
+/// bucket of those of the one where they have most. (Attention.cpp)
 llvm::DenseSet<mlir::Operation *> findSmallProducts(mlir::Block &block, double share);
 
 /// Units whose pattern says so stay float if operators that stay float compute all that they read.

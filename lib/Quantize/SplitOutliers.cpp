@@ -144,15 +144,14 @@ struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
   using SplitOutliersPassBase::SplitOutliersPassBase;
   /// Weights of the network, and multiply-adds with them.
   int64_t total = 0, totalMultiplyAdds = 0;
+  bool isOfBucket = false; ///< buckets, whose numbers of rows differ, decide by weights alone
 
   void runOnOperation() override {
     const Backend *backend = getAnalysis<PolicyAnalysis>().getBackend();
     if (!backend)
       return signalPassFailure();
     markAnalysesPreserved<PolicyAnalysis>();
-    // Further columns of one bucket would be other weights than those of the next.
-    if (getOperation()->hasAttr(kBucketAttr))
-      return;
+    isOfBucket = getOperation()->hasAttr(kBucketAttr);
     llvm::MapVector<Operation *, Candidate> candidates;
     getOperation().walk([&](ObserveOp op) {
       auto observer = SymbolTable::lookupNearestSymbolFrom<ObserverOp>(op, op.getObserverAttr());
@@ -177,9 +176,9 @@ struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
            type.getNumElements() > type.getShape().back();
   }
 
-  static void collect(Candidate &candidate, const Backend &backend, ObserveOp op) {
+  void collect(Candidate &candidate, const Backend &backend, ObserveOp op) {
     candidate.observes.push_back(op);
-    candidate.isRefused |= !hasRows(op.getObservedType());
+    candidate.isRefused |= !isOfBucket && !hasRows(op.getObservedType());
     for (OpOperand &use : op.getResult().getUses()) {
       DecisionAttr decision = getDecision(use.getOwner());
       if (!decision || decision.getVerdict() == Verdict::Float ||
@@ -213,8 +212,9 @@ struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
     auto ofNetwork = [&](int64_t all, int64_t perColumn) {
       return (int64_t)(cost * (double)all) / std::max<int64_t>(perColumn, 1);
     };
-    int64_t few = std::min(
-        {ofNetwork(total, weights), ofNetwork(totalMultiplyAdds, multiplyAdds), numColumns});
+    int64_t few = std::min(ofNetwork(total, weights), numColumns);
+    if (!isOfBucket)
+      few = std::min(few, ofNetwork(totalMultiplyAdds, multiplyAdds));
     return llvm::alignTo(std::max((int64_t)std::ceil(columns * (double)numColumns), few), 4);
   }
 

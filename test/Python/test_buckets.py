@@ -5,6 +5,7 @@ weights are there once; which bucket runs, states."""
 import ctypes
 import json
 import pickle
+import re
 import shutil
 import subprocess
 
@@ -79,11 +80,10 @@ def test_loaded_statistics_are_every_buckets(compile_files, plain_backend):
     assert process.returncode == 0 and again.read_bytes() == library.read_bytes()
 
 
-def test_corrected_biases_are_those_of_the_calibrated_bucket(float_products_backend):
+def test_corrected_biases_are_those_of_the_calibrated_bucket():
     samples = make_sentences(32, 8)
     network = octet.compile(make_encoder(), input_shapes=encoder_shapes(*LENGTHS), calibration_data=samples)
-    alone = octet.compile(make_encoder(), input_shapes={name: (1, 32) for name in samples}, calibration_data=samples,
-                          backend=float_products_backend)
+    alone = octet.compile(make_encoder(), input_shapes={name: (1, 32) for name in samples}, calibration_data=samples)
     floating = octet.compile(make_encoder(), input_shapes=encoder_shapes(*LENGTHS))
     assert_equal(network.run(first(samples)), alone.run(first(samples)))
     for length in LENGTHS:
@@ -93,6 +93,68 @@ def test_corrected_biases_are_those_of_the_calibrated_bucket(float_products_back
     # Weights and corrected biases once: the largest has more rows of positions, which begin with those of the others.
     rows = (64 - 32) * 32 * 4
     assert network.report.data["weights_bytes"] < alone.report.data["weights_bytes"] + rows + 256
+
+
+def test_a_recipe_runs_in_every_bucket(compile_files, plain_backend, tmp_path):
+    backend = tmp_path / "backend.mlir"
+    recipe = 'octet.recipe before_prepare "func.func(octet-expand-batch-norm)" after_calibrate "octet-correct-bias"'
+    backend.write_text(re.sub("octet.recipe .*", recipe, (plain_backend.parent / "cpu.mlir").read_text()))
+    shapes = {"w": (4, 3, 3, 3), "v": (4, 8, 1, 1), "s": (8,), "b": (8,), "m": (8,)}
+    constants = {name: np.random.default_rng(0).standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
+    model = make_network("float[N,3,6,6] x", "float[N,4,6,6] y", """
+        c = Conv <pads = [1,1,1,1]> (x, w)
+        r = Relu (c)
+        both = Concat <axis = 1> (c, r)
+        n = BatchNormalization (both, s, b, m, var)
+        y = Conv (n, v)""", {**constants, "var": np.ones(8, np.float32)})
+    x = np.random.default_rng(0).standard_normal((4, 2, 3, 6, 6)).astype(np.float32)
+    process, library = compile_files(model, "--input-shape=x={1,2}x3x6x6", f"--backend={backend}", samples={"x": x})
+    assert process.returncode == 0, process.stderr
+    network = octet.load(library)
+    whole = network.run({"x": x[0]})["y"]
+    assert np.concatenate([network.run({"x": x[0, i:i + 1]})["y"] for i in range(2)]).tobytes() == whole.tobytes()
+
+
+def test_outliers_are_split_alike(plain_backend):
+    """Two columns reach beyond the others. A bucket of one row has their further columns, too, and the corrected biases."""
+    random = np.random.default_rng(0)
+    wide = np.ones(128, np.float32)
+    wide[[3, 20]] = 3
+    x = (random.standard_normal((8, 16, 128)) * wide).astype(np.float32)
+    constants = {"w": random.standard_normal((128, 24)).astype(np.float32), "b": np.ones(24, np.float32),
+                 "v": random.standard_normal((24, 24)).astype(np.float32)}
+    model = make_network("float[N,128] x", "float[N,24] y", "h = Gemm (x, w, b)\n r = Relu (h)\n y = Gemm (r, v)", constants)
+    buckets, alone = {"x": [(16, 128), (4, 128), (1, 128)]}, {"x": (16, 128)}
+    network = octet.compile(model, input_shapes=buckets, calibration_data={"x": x})
+    whole = network.run({"x": x[0]})["y"]
+    for rows in (4, 1):
+        parts = [network.run({"x": x[0, i:i + rows]})["y"] for i in range(0, 16, rows)]
+        assert np.concatenate(parts).tobytes() == whole.tobytes()
+    assert whole.tobytes() == octet.compile(model, input_shapes=alone, calibration_data={"x": x}).run({"x": x[0]})["y"].tobytes()
+    unsplit = octet.compile(model, input_shapes=buckets, calibration_data={"x": x}, backend=plain_backend).run({"x": x[0]})["y"]
+    floating = octet.compile(model, input_shapes=alone).run({"x": x[0]})["y"]
+    assert np.square(whole - floating).mean() < 0.7 * np.square(unsplit - floating).mean()
+
+
+def test_products_of_activations_are_decided_alike(compile_files, tmp_path, plain_backend):
+    """Of 4 words they are one part in a hundred, of 64 one in six."""
+    text = plain_backend.read_text()
+    backends = {share: tmp_path / f"{share}.mlir" for share in ("0.02", "0.0", "1.0")}
+    for share, path in backends.items():
+        path.write_text(text.replace("octet.float_products share = 1.0", f"octet.float_products share = {share}"))
+    encoder, samples = make_encoder(hidden=64), make_sentences(64, 8)
+
+    def compile_for(lengths, share, *options, **given):
+        process, library = compile_files(encoder, *(f"--input-shape={name}=1x{lengths}" for name in ("ids", "mask")),
+                                         f"--backend={backends[share]}", *options, **given)
+        assert process.returncode == 0, process.stderr
+        return octet.load(library), library.parent
+
+    network, folder = compile_for("{4,64}", "0.02", "--save-statistics=s.mlir", samples=samples)
+    sample = first(make_sentences(4, seed=4))
+    got = network.run(sample)
+    assert_equal(got, compile_for(4, "0.0", f"--load-statistics={folder / 's.mlir'}")[0].run(sample))
+    assert got["y"].tobytes() != compile_for("{4,64}", "1.0", samples=samples)[0].run(sample)["y"].tobytes()
 
 
 @pytest.mark.parametrize("level", [None, "avx2", "sse2", "reference"])

@@ -2,7 +2,7 @@
 // RUN: split-file %s %t
 // RUN: octet-opt %t/network.mlir --octet-attach-policy --octet-prepare | FileCheck %t/network.mlir
 // RUN: sed 's/2x4xf32/1x4xf32/g' %t/network.mlir | octet-opt --octet-attach-policy --octet-prepare | FileCheck %t/network.mlir
-// RUN: sed 's/^func.func/module attributes {octet.bucket} {&/; $s/$/}/' %t/network.mlir | octet-opt --octet-attach-policy --octet-prepare | FileCheck %t/network.mlir
+// RUN: sed 's/^func.func/module attributes {octet.bucket = 0.0} {&/; $s/$/}/' %t/network.mlir | octet-opt --octet-attach-policy --octet-prepare | FileCheck %t/network.mlir
 // RUN: octet-opt %t/network.mlir --octet-attach-policy=qconfig-mapping=%t/mapping.mlir --octet-prepare | FileCheck %t/network.mlir --check-prefix=MINE
 
 //--- mapping.mlir

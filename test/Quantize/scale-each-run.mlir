@@ -4,7 +4,7 @@
 // RUN: octet-opt %t.mlir --octet-scale-each-run --octet-convert | FileCheck %s --check-prefix=CONVERT
 // RUN: octet-opt %t.mlir --octet-scale-each-run=share=0.05 | FileCheck %s --check-prefix=SAME
 // RUN: octet-opt %t.mlir --octet-scale-each-run=further=0.05 | FileCheck %s --check-prefix=FIRST
-// RUN: sed 's/octet.stage/octet.bucket, &/; s/^module {/module attributes {octet.bucket} {/' %t.mlir | octet-opt --octet-scale-each-run | FileCheck %s --check-prefix=SAME
+// RUN: sed 's/octet.stage/octet.bucket = 0.0, &/; s/^module {/module attributes {octet.bucket = 0.0} {/' %t.mlir | octet-opt --octet-scale-each-run | FileCheck %s --check-prefix=SAME
 // RUN: sed 's/nn.name = "x"/octet.quantized, &/' %t.mlir | octet-opt --octet-scale-each-run | FileCheck %s --check-prefix=INTEGERS
 
 // Three of four samples are a tenth as large as the first. The padding moves floats for the first layer; the second one reads floats of the first;

@@ -28,7 +28,9 @@ struct MeasureContext {
   bool isInvalidated(const mlir::AnalysisManager::PreservedAnalyses &) const { return false; }
 
   std::vector<std::string>
-      files;            ///< samples: .npz, .npy, or folders of them; empty: there are none
+      files; ///< samples: .npz, .npy, or folders of them; empty: there are none
+  /// There are none because another bucket was calibrated; what samples gave there is copied.
+  bool isCalibratedElsewhere = false;
   Progress progress;    ///< callbacks for progress
   unsigned threads = 1; ///< of a measurement; never changes the result
 };

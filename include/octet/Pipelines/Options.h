@@ -12,6 +12,7 @@
 #ifndef OCTET_PIPELINES_OPTIONS_H
 #define OCTET_PIPELINES_OPTIONS_H
 
+#include "mlir/IR/BuiltinOps.h"
 #include "octet/Import/Import.h"
 #include "octet/Pipelines/Stages.h"
 #include "llvm/Support/JSON.h"
@@ -95,6 +96,8 @@ struct Progress {
   std::function<void(llvm::StringRef key, llvm::json::Value value)> onFigure;
   /// A calibration has ended: the text of its file of statistics.
   std::function<void(std::string text)> onStatistics;
+  /// The same, and the observers have them: the network in front of what the recipe makes of it.
+  std::function<void(mlir::ModuleOp network)> onCalibrated;
 };
 
 struct CompileRequest {

@@ -26,10 +26,11 @@ enum class RecipePlace { BeforePrepare, AfterCalibrate };
 #define GEN_PASS_REGISTRATION
 #include "octet/Pipelines/Passes.h.inc"
 
-/// octet-use-samples with the samples and threads of a calibration, and with callbacks for the
-/// progress of the passes behind it.
+/// octet-use-samples with the samples and threads of a calibration (without samples where these
+/// calibrate another bucket), and with callbacks for the progress of the passes behind it.
 std::unique_ptr<mlir::Pass> createUseSamplesPass(const CalibrationOptions &calibration,
-                                                 const Progress &progress);
+                                                 const Progress &progress,
+                                                 bool isCalibratedElsewhere = false);
 
 /// Parses both pipelines of the backend's recipe; emits errors at the recipe.
 mlir::LogicalResult checkRecipe(const Backend &backend);

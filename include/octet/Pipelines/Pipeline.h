@@ -24,8 +24,8 @@ struct PipelineOptions {
   Progress progress;
   std::vector<std::string> levels; ///< CPU levels, best first
   bool isAdopted = false;          ///< the network's own quantization is kept
-  /// The statistics and the recipe's results come from another bucket: prepare and calibrate run
-  /// neither the recipe nor the network.
+  /// The statistics come from another bucket, as does what its samples gave the recipe: calibrate
+  /// does not run the network, and the recipe runs without samples.
   bool isCalibratedElsewhere = false;
 };
 

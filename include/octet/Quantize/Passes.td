@@ -125,10 +125,10 @@ def SplitOutliersPass : Octet_QuantizePass<"octet-split-outliers", "::mlir::Modu
     copies: x = clip(x) + clip(x - high) + clip(x - 2 high) + ..., and the same below. Nothing is clipped that calibration saw, and
     weights keep their values.
 
-    It concerns values of several rows with statistics of columns (`column_min_max`), but not those of a bucket, whose weights are those of
-    the next one. There are at most `columns` times as many further columns as
+    It concerns values of several rows with statistics of columns (`column_min_max`). There are at most `columns` times as many further columns as
     columns, or as many again where they add no more than `cost` times the network's weights and its multiply-adds with weights, rounded up
-    to a multiple of 4, which is what kernels read at once. A value whose range would not become smaller than
+    to a multiple of 4, which is what kernels read at once. The buckets of a network, which share their weights, are split alike: neither rows nor
+    multiply-adds count there. A value whose range would not become smaller than
     `gain` times the old one stays as it is. Errors: none. Source: [N.split]; Zhao and others, "Improving Neural Network
     Quantization without Retraining using Outlier Channel Splitting", 2019, which halves instead; PyTorch: no counterpart.
   }];

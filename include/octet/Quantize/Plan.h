@@ -124,6 +124,9 @@ private:
 /// theirs.
 llvm::SmallVector<mlir::Block *> getNetworkBlocks(mlir::FunctionOpInterface function);
 
+/// The part of the block's multiply-adds that products of two activations have; 0 without any.
+double getShareOfProducts(mlir::Block &block);
+
 /// Whether a value of this type can be observed: a tensor of f32 of known rank.
 bool isObservable(mlir::Type type);
 

@@ -158,7 +158,7 @@ octet.backend @cpu {
 
   octet.float_first share = 0.01 because "it reads an input of the network, whose columns may differ much, and is small beside the network"
 
-  octet.float_products share = 0.02 because "products of two activations are a small part of the network, or it has several shapes: 8 bits would cost more than they gain"
+  octet.float_products share = 0.02 because "products of two activations are a small part of the network: 8 bits would cost more than they gain"
 
   octet.recipe before_prepare "octet-prepare-attention" after_calibrate "octet-scale-each-run,octet-split-outliers,octet-equalize-channels,octet-correct-bias"
 }

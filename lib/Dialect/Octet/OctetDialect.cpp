@@ -64,7 +64,7 @@ static constexpr DiscardableAttribute kDiscardableAttributes[] = {
     {kStageAttr, "the name of a stage", isStage, true},
     {kReportAttr, "a string", isOfType<StringAttr>, true},
     {kQuantizedIoAttr, "a unit", isOfType<UnitAttr>, true},
-    {kBucketAttr, "a unit", isOfType<UnitAttr>, true},
+    {kBucketAttr, "a float", isOfType<FloatAttr>, true},
     {kStaticScalesAttr, "a unit", isOfType<UnitAttr>, true},
     {kQuantizedSourceAttr, "a unit", isOfType<UnitAttr>, true},
 };

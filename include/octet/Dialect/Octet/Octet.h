@@ -77,7 +77,8 @@ inline constexpr llvm::StringLiteral kStageAttr = "octet.stage";
 inline constexpr llvm::StringLiteral kReportAttr = "octet.report";
 /// A unit: the network was prepared for quantized inputs and outputs.
 inline constexpr llvm::StringLiteral kQuantizedIoAttr = "octet.quantized_io";
-/// A unit: the network is compiled for several shapes, which share their weights.
+/// A float: the network is compiled for several shapes, which share their weights; the largest part
+/// of multiply-adds that products of two activations have in one of them.
 inline constexpr llvm::StringLiteral kBucketAttr = "octet.bucket";
 /// A unit: recipes give no scales of each run, which files of ONNX do not hold.
 inline constexpr llvm::StringLiteral kStaticScalesAttr = "octet.static_scales";
