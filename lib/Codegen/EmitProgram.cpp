@@ -176,6 +176,7 @@ struct EmitProgram : octet::impl::EmitProgramPassBase<EmitProgram> {
         return signalPassFailure();
     }
     WeightsPool pool;
+    pool.reserve(countConstantBytes()); // growing would copy all
     SmallVector<kernel::ProgramOp> programs;
     SmallVector<Prologue, 0> prologues;
     Merging merging = areDenseKernelsLarge(func) ? Merging::dense : Merging::byRow;
@@ -185,7 +186,7 @@ struct EmitProgram : octet::impl::EmitProgramPassBase<EmitProgram> {
       if (failed(emitLevel(buckets, pool, name, merging, programs, prologues)))
         return signalPassFailure();
     emitPrologues(prologues);
-    attachWeights(pool, programs);
+    attachWeights(pool.take(), programs);
     eraseNetwork();
   }
 
@@ -217,13 +218,26 @@ private:
     return success();
   }
 
-  void attachWeights(const WeightsPool &pool, ArrayRef<kernel::ProgramOp> programs) {
-    ArrayRef<char> bytes = pool.bytes();
+  void attachWeights(std::vector<char> bytes, ArrayRef<kernel::ProgramOp> programs) {
     auto type = RankedTensorType::get({(int64_t)bytes.size()}, IntegerType::get(&getContext(), 8));
-    auto blob = HeapAsmResourceBlob::allocateAndCopyWithAlign(bytes, 64, /*dataIsMutable=*/false);
+    auto kept = std::make_shared<std::vector<char>>(std::move(bytes));
+    AsmResourceBlob blob(
+        *kept, alignof(std::max_align_t), [kept](void *, size_t, size_t) {},
+        /*dataIsMutable=*/false);
     auto weights = DenseResourceElementsAttr::get(type, "weights", std::move(blob));
     for (kernel::ProgramOp program : programs)
       program.setWeightsAttr(weights);
+  }
+
+  /// Of the large ones.
+  int64_t countConstantBytes() {
+    int64_t total = 0;
+    getOperation().walk([&](nn::ConstantOp constant) {
+      auto elements = dyn_cast<DenseResourceElementsAttr>(constant.getValue());
+      if (AsmResourceBlob *blob = elements ? elements.getRawHandle().getBlob() : nullptr)
+        total += blob->getData().size();
+    });
+    return total;
   }
 
   /// The network and its observers have become programs.

@@ -30,6 +30,9 @@ public:
   /// Bytes of the entry of this key.
   int64_t sizeOf(llvm::StringRef key) const { return entries.lookup(key).second; }
   llvm::ArrayRef<char> bytes() const { return blob; }
+  /// All bytes, which the pool has no longer.
+  std::vector<char> take() { return std::move(blob); }
+  void reserve(int64_t numBytes) { blob.reserve(numBytes); }
 
 private:
   /// Where the data lie already, or -1.

@@ -200,7 +200,9 @@ Expected<SmallVector<char, 0>> octet::emitProgram(const ProgramInfo &program,
     for (size_t i = 0; i < divided.size(); ++i)
       pool.async([&, i] { results[i].emplace(compileLevelPart(divided[i], options)); });
   }
-  std::vector<Bytes> parts = {std::move(*runtime)};
+  std::vector<Bytes> parts;
+  parts.reserve(results.size() + 1); // a vector that grows would copy them
+  parts.push_back(std::move(*runtime));
   Error errors = Error::success();
   for (std::optional<Expected<Bytes>> &result : results) {
     if (*result)

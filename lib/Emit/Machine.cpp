@@ -104,6 +104,10 @@ void octet::optimize(Module &module, TargetMachine &machine) {
 
 Expected<Bytes> octet::generateCode(Module &module, TargetMachine &machine, CodeGenFileType type) {
   Bytes code;
+  uint64_t constants = 0; // growing would copy all
+  for (const GlobalVariable &global : module.globals())
+    constants += module.getDataLayout().getTypeAllocSize(global.getValueType());
+  code.reserve(constants);
   raw_svector_ostream stream(code);
   legacy::PassManager passes;
   if (machine.addPassesToEmitFile(passes, stream, nullptr, type))
