@@ -187,6 +187,8 @@ struct Calibrate : octet::impl::CalibratePassBase<Calibrate> {
       emitMessages(UnknownLoc::get(&getContext()), std::move(error));
       return signalPassFailure();
     }
+    if (auto &onCalibrated = getAnalysis<MeasureContext>().progress.onCalibrated)
+      onCalibrated(getOperation());
     for (auto observer : getOperation().getOps<ObserverOp>())
       numObservers += observer.getStatistics().has_value();
   }
@@ -215,8 +217,6 @@ struct Calibrate : octet::impl::CalibratePassBase<Calibrate> {
     attachStatistics(getOperation(), statistics);
     if (source.progress.onStatistics)
       source.progress.onStatistics(printStatistics(getOperation()));
-    if (source.progress.onCalibrated)
-      source.progress.onCalibrated(getOperation());
     if (saveStatistics.empty())
       return llvm::Error::success();
     return writeFileAtomically(saveStatistics, printStatistics(getOperation()));

@@ -45,9 +45,19 @@ ValueKey OperatorIndex::getKey(Value value) const {
   return {keys.lookup(result.getOwner()), result.getResultNumber()};
 }
 
-unsigned OperatorIndex::count(OperatorKey key) const {
+/// Those of the operator's origin and kind.
+static unsigned count(const OperatorCounts &counts, OperatorKey key) {
   auto it = counts.find({std::get<0>(key), std::get<1>(key)});
   return it == counts.end() ? 0 : it->second;
+}
+
+/// How many more there are in `after`, without those of which there are as many.
+static OperatorCounts getAdded(const OperatorCounts &before, const OperatorCounts &after) {
+  OperatorCounts added = after;
+  for (auto [kind, number] : before)
+    if ((added[kind] -= number) == 0) // wraps around where there are fewer
+      added.erase(kind);
+  return added;
 }
 
 /// The use of the constant that an operand reads through groups and observers; null if it reads
@@ -92,12 +102,12 @@ static const void *getKind(ObserverOp observer) {
 //===----------------------------------------------------------------------===//
 
 void CalibrationTransfer::noteFloat(ModuleOp module, bool isCalibrated) {
-  OperatorConstants &constants = isCalibrated ? before : here;
-  constants.clear();
   OperatorIndex index(module);
+  FloatNetwork &network = isCalibrated ? before : here;
+  network = {{}, index.getCounts()};
   for (auto &[key, op] : index.get())
     for (OpOperand &operand : op->getOpOperands())
-      constants[key].push_back(getConstant(operand));
+      network.constants[key].push_back(getConstant(operand));
 }
 
 /// What an operator read in front of the recipe; null if it had no such operand or no constant.
@@ -109,8 +119,7 @@ static ElementsAttr lookUp(const OperatorConstants &constants, OperatorKey key, 
 
 void CalibrationTransfer::noteStatistics(ModuleOp module) {
   OperatorIndex index(module);
-  for (auto &[key, op] : index.get())
-    calibrated[key] = index.count(key);
+  prepared = index.getCounts();
   for (ObserveOp op : listObserves(module)) {
     auto observer = module.lookupSymbol<ObserverOp>(op.getObserver());
     statistics[{index.getKey(op.getInput()), getKind(observer)}] = observer.getStatisticsAttr();
@@ -119,11 +128,11 @@ void CalibrationTransfer::noteStatistics(ModuleOp module) {
 
 void CalibrationTransfer::noteConstants(ModuleOp module) {
   OperatorIndex index(module);
+  improved = index.getCounts();
   for (auto &[key, op] : index.get()) {
-    changed[key] = index.count(key);
     for (OpOperand &operand : op->getOpOperands()) {
       unsigned number = operand.getOperandNumber();
-      ElementsAttr was = lookUp(before, key, number), constant = getConstant(operand);
+      ElementsAttr was = lookUp(before.constants, key, number), constant = getConstant(operand);
       if (constant && was != constant)
         changes.push_back(
             {key, StringAttr::get(op->getContext(), getSourceName(op)), number, was, constant});
@@ -136,10 +145,11 @@ void CalibrationTransfer::noteConstants(ModuleOp module) {
 //===----------------------------------------------------------------------===//
 
 /// Parts of an operator, such as the steps of a recurrent one, are told apart by their numbers.
-llvm::Error CalibrationTransfer::checkParts(const Counts &counts, const OperatorIndex &index,
-                                            OperatorKey key, StringRef name) {
-  auto count = counts.find(key);
-  if (key == OperatorKey() || count == counts.end() || count->second == index.count(key))
+llvm::Error CalibrationTransfer::checkParts(const OperatorCounts &counts,
+                                            const OperatorIndex &index, OperatorKey key,
+                                            StringRef name) {
+  unsigned expected = count(counts, key);
+  if (key == OperatorKey() || !expected || expected == count(index.getCounts(), key))
     return llvm::Error::success();
   return makeRemedyError("the operator " + quote(name) +
                              " has other parts than in the bucket that is calibrated, such as "
@@ -147,8 +157,19 @@ llvm::Error CalibrationTransfer::checkParts(const Counts &counts, const Operator
                          kRemedy);
 }
 
+llvm::Error CalibrationTransfer::checkAdded(const OperatorIndex &index,
+                                            const OperatorCounts &changed) const {
+  if (getAdded(here.counts, index.getCounts()) == getAdded(before.counts, changed))
+    return llvm::Error::success();
+  return makeRemedyError("the backend's recipe adds other operators than in the bucket that is "
+                         "calibrated",
+                         kRemedy);
+}
+
 llvm::Error CalibrationTransfer::applyStatistics(ModuleOp module) const {
   OperatorIndex index(module);
+  if (llvm::Error error = checkAdded(index, prepared))
+    return error;
   Statistics expected = initStatistics(module);
   for (ObserveOp op : listObserves(module)) {
     auto state = expected.find(op.getObserver().str());
@@ -158,7 +179,7 @@ llvm::Error CalibrationTransfer::applyStatistics(ModuleOp module) const {
     ValueKey key = index.getKey(op.getInput());
     OriginAttr origin = getOrigin(op.getInput());
     if (llvm::Error error =
-            checkParts(calibrated, index, key.first, origin ? origin.getName().getValue() : ""))
+            checkParts(prepared, index, key.first, origin ? origin.getName().getValue() : ""))
       return error;
     auto found = statistics.find({key, getKind(observer)});
     DenseElementsAttr known = found == statistics.end() ? DenseElementsAttr() : found->second;
@@ -176,7 +197,7 @@ llvm::Error CalibrationTransfer::applyStatistics(ModuleOp module) const {
 
 llvm::Error CalibrationTransfer::applyChange(const OperatorIndex &index,
                                              const Change &change) const {
-  if (llvm::Error error = checkParts(changed, index, change.op, change.name))
+  if (llvm::Error error = checkParts(improved, index, change.op, change.name))
     return error;
   auto found = index.get().find(change.op);
   Operation *op = found == index.get().end() ? nullptr : found->second;
@@ -186,8 +207,8 @@ llvm::Error CalibrationTransfer::applyChange(const OperatorIndex &index,
   if (use && getConstant(*use) == change.after)
     return llvm::Error::success(); // the recipe needs no samples for that
   bool isAlike =
-      op && lookUp(here, change.op, change.operand) == change.before && here.count(change.op) &&
-      before.count(change.op) &&
+      op && lookUp(here.constants, change.op, change.operand) == change.before &&
+      here.constants.count(change.op) && before.constants.count(change.op) &&
       (use ? use->get().getType() == change.after.getShapedType() : change.operand == numOperands);
   if (!isAlike)
     return makeRemedyError("the constants of the operator " + quote(change.name) +
@@ -212,6 +233,8 @@ llvm::Error CalibrationTransfer::applyChange(const OperatorIndex &index,
 
 llvm::Error CalibrationTransfer::applyConstants(ModuleOp module) const {
   OperatorIndex index(module);
+  if (llvm::Error error = checkAdded(index, improved))
+    return error;
   for (const Change &change : changes)
     if (llvm::Error error = applyChange(index, change))
       return error;

@@ -20,6 +20,8 @@ namespace octet {
 /// An operator of a network: its origin and its kind, as opaque pointers, and its number among
 /// those of both.
 using OperatorKey = std::tuple<const void *, const void *, unsigned>;
+/// How many operators of an origin and a kind there are.
+using OperatorCounts = std::map<std::pair<const void *, const void *>, unsigned>;
 /// A value: the operator and the number of its result.
 using ValueKey = std::pair<OperatorKey, unsigned>;
 
@@ -34,13 +36,12 @@ public:
   }
   /// Of the value that is computed inside, if a group computes it.
   ValueKey getKey(mlir::Value value) const;
-  /// How many there are of the operator's origin and kind.
-  unsigned count(OperatorKey key) const;
+  const OperatorCounts &getCounts() const { return counts; }
 
 private:
   llvm::MapVector<OperatorKey, mlir::Operation *, std::map<OperatorKey, unsigned>> operators;
   llvm::DenseMap<mlir::Operation *, OperatorKey> keys;
-  std::map<std::pair<const void *, const void *>, unsigned> counts;
+  OperatorCounts counts;
 };
 
 /// The constants that each operator reads, null for other operands.
@@ -70,15 +71,22 @@ private:
     unsigned operand;
     mlir::ElementsAttr before, after; ///< `before` is null if the operator had no such constant
   };
-  /// OperatorIndex::count in the calibrated network.
-  using Counts = std::map<OperatorKey, unsigned>;
+  /// The operators that there are in front of octet-prepare, and what each reads.
+  struct FloatNetwork {
+    OperatorConstants constants;
+    OperatorCounts counts;
+  };
 
-  static llvm::Error checkParts(const Counts &counts, const OperatorIndex &index, OperatorKey key,
-                                llvm::StringRef name);
+  /// An error if what the recipe has added so far is not what it had added there, where it gave
+  /// `changed`.
+  llvm::Error checkAdded(const OperatorIndex &index, const OperatorCounts &changed) const;
+  static llvm::Error checkParts(const OperatorCounts &counts, const OperatorIndex &index,
+                                OperatorKey key, llvm::StringRef name);
   llvm::Error applyChange(const OperatorIndex &index, const Change &change) const;
 
-  OperatorConstants before, here; ///< of the calibrated bucket, and of the present one
-  Counts calibrated, changed;     ///< in front of the recipe, and behind it
+  FloatNetwork before, here; ///< of the calibrated bucket, and of the present one
+  OperatorCounts prepared,
+      improved; ///< of the calibrated one, with statistics and behind the recipe
   std::vector<Change> changes;
   /// By the value and the kind of observer.
   std::map<std::pair<ValueKey, const void *>, mlir::DenseElementsAttr> statistics;

@@ -144,16 +144,21 @@ def test_products_of_activations_are_decided_alike(compile_files, tmp_path, plai
         path.write_text(text.replace("octet.float_products share = 1.0", f"octet.float_products share = {share}"))
     encoder, samples = make_encoder(hidden=64), make_sentences(64, 8)
 
-    def compile_for(lengths, share, *options, **given):
-        process, library = compile_files(encoder, *(f"--input-shape={name}=1x{lengths}" for name in ("ids", "mask")),
-                                         f"--backend={backends[share]}", *options, **given)
+    def try_for(lengths, share, *options, **given):
+        shapes = (f"--input-shape={name}=1x{lengths}" for name in ("ids", "mask"))
+        return compile_files(encoder, *shapes, f"--backend={backends[share]}", *options, **given)
+
+    def compile_for(*arguments, **given):
+        process, library = try_for(*arguments, **given)
         assert process.returncode == 0, process.stderr
         return octet.load(library), library.parent
 
     network, folder = compile_for("{4,64}", "0.02", "--save-statistics=s.mlir", samples=samples)
     sample = first(make_sentences(4, seed=4))
     got = network.run(sample)
-    assert_equal(got, compile_for(4, "0.0", f"--load-statistics={folder / 's.mlir'}")[0].run(sample))
+    statistics = f"--load-statistics={folder / 's.mlir'}"
+    assert_equal(got, compile_for(4, "0.0", statistics)[0].run(sample))
+    assert "the network has no observer 'k'" in try_for(4, "0.02", statistics)[0].stderr  # alone its products are float
     assert got["y"].tobytes() != compile_for("{4,64}", "1.0", samples=samples)[0].run(sample)["y"].tobytes()
 
 

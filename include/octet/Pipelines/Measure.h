@@ -27,8 +27,8 @@ struct MeasureContext {
   /// Nothing here depends on the network.
   bool isInvalidated(const mlir::AnalysisManager::PreservedAnalyses &) const { return false; }
 
-  std::vector<std::string>
-      files; ///< samples: .npz, .npy, or folders of them; empty: there are none
+  /// Samples: .npz, .npy, or folders of them; empty: there are none.
+  std::vector<std::string> files;
   /// There are none because another bucket was calibrated; what samples gave there is copied.
   bool isCalibratedElsewhere = false;
   Progress progress;    ///< callbacks for progress

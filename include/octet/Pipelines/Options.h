@@ -96,7 +96,7 @@ struct Progress {
   std::function<void(llvm::StringRef key, llvm::json::Value value)> onFigure;
   /// A calibration has ended: the text of its file of statistics.
   std::function<void(std::string text)> onStatistics;
-  /// The same, and the observers have them: the network in front of what the recipe makes of it.
+  /// The same, also without observers: the network with statistics, in front of its recipe.
   std::function<void(mlir::ModuleOp network)> onCalibrated;
 };
 
