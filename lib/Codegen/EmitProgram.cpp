@@ -220,9 +220,9 @@ private:
 
   void attachWeights(std::vector<char> bytes, ArrayRef<kernel::ProgramOp> programs) {
     auto type = RankedTensorType::get({(int64_t)bytes.size()}, IntegerType::get(&getContext(), 8));
-    auto kept = std::make_shared<std::vector<char>>(std::move(bytes));
+    ArrayRef<char> data = bytes; // where they stay
     AsmResourceBlob blob(
-        *kept, alignof(std::max_align_t), [kept](void *, size_t, size_t) {},
+        data, alignof(std::max_align_t), [kept = std::move(bytes)](void *, size_t, size_t) {},
         /*dataIsMutable=*/false);
     auto weights = DenseResourceElementsAttr::get(type, "weights", std::move(blob));
     for (kernel::ProgramOp program : programs)

@@ -32,6 +32,7 @@ public:
   llvm::ArrayRef<char> bytes() const { return blob; }
   /// All bytes, which the pool has no longer.
   std::vector<char> take() { return std::move(blob); }
+  /// Room for so many bytes in all.
   void reserve(int64_t numBytes) { blob.reserve(numBytes); }
 
 private:
