@@ -58,8 +58,8 @@ def from_transformers(model, config, inputs, **sizes):
     return FirstOutput(made, return_dict=False), inputs
 
 
-def read_texts(tokenize, length, count):
-    """`count` paragraphs of Python's and NumPy's manuals as `length` tokens each, in an order that depends on nothing."""
+def read_paragraphs():
+    """Paragraphs of Python's and NumPy's manuals, in an order that depends on nothing."""
     import pydoc_data.topics
     import random
 
@@ -67,7 +67,12 @@ def read_texts(tokenize, length, count):
     manuals += [text for name in sorted(dir(np)) if isinstance(text := getattr(getattr(np, name), "__doc__", None), str)]
     paragraphs = sorted({" ".join(part.split()) for text in manuals for part in text.split("\n\n")})
     random.Random(0).shuffle(paragraphs)
-    tokens = (tokenize(text) for text in paragraphs if len(text) > 80 and text[0].isalpha())
+    return [text for text in paragraphs if len(text) > 40 and text[0].isalpha()]
+
+
+def read_texts(tokenize, length, count):
+    """`count` of these as `length` tokens each."""
+    tokens = (tokenize(text) for text in read_paragraphs() if len(text) > 80)
     return [ids[: length - 1] + ids[-1:] for ids in tokens if len(ids) >= length][:count]
 
 
@@ -84,8 +89,8 @@ class MeanPooled(nn.Module):
         return (tokens * kept).sum(1) / kept.sum(1)
 
 
-def minilm(length=64):
-    """all-MiniLM-L6-v2 with its weights, which a package has (tools/dev/setup --networks); texts as samples."""
+def load_minilm():
+    """all-MiniLM-L6-v2 with its weights, which a package has (tools/dev/setup --networks), and a function that makes tokens of a text."""
     import json
     import zipfile
 
@@ -102,9 +107,29 @@ def minilm(length=64):
         tokenizer = tokenizers.Tokenizer.from_str(files.read("tokenizer.json").decode())
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    ids = np.array(read_texts(lambda text: tokenizer.encode(text).ids, length, 214), np.int64)[:, None]
+    return MeanPooled(model), lambda text: tokenizer.encode(text).ids
+
+
+def minilm(length=64):
+    model, tokenize = load_minilm()
+    ids = np.array(read_texts(tokenize, length, 214), np.int64)[:, None]
     samples = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
-    return MeanPooled(model), tuple(torch.tensor(array[0]) for array in samples.values()), samples
+    return model, tuple(torch.tensor(array[0]) for array in samples.values()), samples
+
+
+def minilm_open(least=16, most=128, count=300):
+    """The same for any length. Behind the samples of 64 tokens there are whole texts, filled up with zeros."""
+    model, tokenize = load_minilm()
+    calibrated = read_texts(tokenize, 64, 64)
+    used = {tuple(ids[:-1]) for ids in calibrated}
+    texts = [ids for ids in map(tokenize, read_paragraphs()) if least <= len(ids) <= most and tuple(ids[:63]) not in used][:count]
+    padded = np.zeros((count, 1, most), np.int64)
+    for row, ids in zip(padded, texts):
+        row[0, : len(ids)] = ids
+    ids = np.array(calibrated, np.int64)[:, None]
+    samples = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
+    evaluated = {"input_ids": padded, "attention_mask": (padded != 0).astype(np.int64)}
+    return model, tuple(torch.tensor(array[0]) for array in samples.values()), samples, evaluated
 
 
 def whisper_encoder():
@@ -233,13 +258,18 @@ NETWORKS = {
 }
 
 
-def save_samples(path, inputs, samples=None, count=4):
+# Those of open sizes, for tools/bench/buckets.py; they are made when they are named.
+OPEN_NETWORKS = {"minilm_open": minilm_open}
+
+
+def save_samples(path, inputs, samples=None, evaluated=None, count=4):
     """Beside the file what survey.py feeds it, unless the network has samples: integers are drawn from those of the example."""
     import onnx
 
     if samples:
+        evaluated = evaluated or {name: array[64:] for name, array in samples.items()}
         np.savez(path.with_suffix(".npz"), **{name: array[:64] for name, array in samples.items()})
-        np.savez(path.with_suffix(".eval.npz"), **{name: array[64:] for name, array in samples.items()})
+        np.savez(path.with_suffix(".eval.npz"), **evaluated)
         return
 
     rng, arrays = np.random.default_rng(0), {}
@@ -252,21 +282,24 @@ def save_samples(path, inputs, samples=None, count=4):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    known = {**NETWORKS, **OPEN_NETWORKS}
     parser.add_argument("folder", type=Path)
-    parser.add_argument("names", nargs="*", metavar="name", help=", ".join(NETWORKS))
+    parser.add_argument("names", nargs="*", metavar="name", help=", ".join(known))
     options = parser.parse_args()
-    if unknown := sorted(set(options.names) - set(NETWORKS)):
-        parser.error(f"unknown network {', '.join(unknown)}; there are {', '.join(NETWORKS)}")
+    if unknown := sorted(set(options.names) - set(known)):
+        parser.error(f"unknown network {', '.join(unknown)}; there are {', '.join(known)}")
     options.folder.mkdir(parents=True, exist_ok=True)
     failed = 0
     for name in options.names or NETWORKS:
         torch.manual_seed(0)
         path = options.folder / f"{name}.onnx"
         try:
-            model, inputs, *samples = NETWORKS[name]()
+            model, inputs, *samples = known[name]()
+            shapes = [{1: torch.export.Dim("length", min=4, max=512)} for _ in inputs] if name in OPEN_NETWORKS else None
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                torch.onnx.export(model.eval(), inputs, str(path), opset_version=18, dynamo=True, external_data=False, verbose=False)
+                torch.onnx.export(model.eval(), inputs, str(path), opset_version=18, dynamo=True, external_data=False, verbose=False,
+                                  dynamic_shapes=shapes)
         except Exception as error:  # an exporter's errors have no common class
             print(f"{name}: {type(error).__name__}: {str(error).splitlines()[0]}", flush=True)
             failed += 1
