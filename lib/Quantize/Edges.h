@@ -43,10 +43,11 @@ public:
   /// Whether `op` is a quantized slice of a value that may have a scale per channel.
   bool isPart(mlir::Operation *op) const;
   /// Whether a sharing unit reads this operand at another scale than its result's: a slice reads
-  /// its part, and a unit that joins several values rescales such a part if others read it, too.
+  /// its part, and a unit that joins several values rescales one that others compute with, too.
   bool isRescaled(const Decision &decision, mlir::Value operand) const;
 
 private:
+  bool isReadByOthers(const Decision &joining, mlir::Value value) const;
   ObserverAttrInterface getChannelObserverOfFloats(mlir::Value value) const;
 
   llvm::DenseMap<mlir::Operation *, const Decision *> byOp;

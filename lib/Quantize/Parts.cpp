@@ -7,8 +7,9 @@
 //
 // [N.parts] A value that is read by slices of its channels has the scale of the slice in each of
 // them, which its producer writes: a slice then moves bytes as ever, and its readers see one scale.
-// A slice that is concatenated with other values, too, takes their scale unless its own is far
-// smaller: the concatenation would rescale it, which costs a table and rounds twice.
+// What is concatenated with other values, and others compute with, takes their scale unless its own
+// is far smaller: the concatenation rescales it, which costs a table and rounds twice, but its
+// other readers see it with all its bits.
 //
 //===----------------------------------------------------------------------===//
 

@@ -138,3 +138,49 @@ func.func @a_slice_beside_a_known_range(%x: !t) -> !h {
   %5 = nn.conv %4, %u : (!t, tensor<2x4x1x1xf32>) -> !h
   return %5 : !h
 }
+
+// -----
+
+// What another unit computes with has an observer of its own, too; not what a pool or a second concatenation ties to
+// other values, and not where the mapping knows no scale per channel.
+// CHECK-DAG: octet.observer @read #octet.mean_squared_error<dtype = ui8,
+// CHECK-DAG: octet.observer @pooled #octet.mean_squared_error<dtype = ui8,
+// CHECK-LABEL: func @values_in_a_concatenation
+// CHECK: octet.observe %{{.*}} by @read
+// CHECK: octet.observe %{{.*}} by @pooled
+// CHECK: nn.concat
+// CHECK-NEXT: octet.observe %{{.*}} by @pooled
+!h = tensor<1x2x4x4xf32>
+func.func @values_in_a_concatenation(%x: !h) -> (!h, !h) {
+  %v = nn.constant dense<1.0> : tensor<2x2x1x1xf32>
+  %u = nn.constant dense<1.0> : tensor<2x6x1x1xf32>
+  %0 = nn.conv %x, %v {octet.origin = #octet.origin<"read">} : (!h, tensor<2x2x1x1xf32>) -> !h
+  %1 = nn.conv %0, %v {octet.origin = #octet.origin<"pooled">} : (!h, tensor<2x2x1x1xf32>) -> !h
+  %2 = nn.max_pool %1 kernel [3, 3] strides [1, 1] pads [1, 1, 1, 1] : (!h) -> !h
+  %3 = nn.conv %2, %v {octet.origin = #octet.origin<"joined">} : (!h, tensor<2x2x1x1xf32>) -> !h
+  %4 = nn.concat %0, %1, %3 axis 1 : (!h, !h, !h) -> tensor<1x6x4x4xf32>
+  %5 = nn.conv %4, %u : (tensor<1x6x4x4xf32>, tensor<2x6x1x1xf32>) -> !h
+  %6 = nn.conv %1, %v : (!h, tensor<2x2x1x1xf32>) -> !h
+  return %5, %6 : !h, !h
+}
+
+// -----
+
+octet.qconfig_mapping @tensors {
+  octet.global #octet.qconfig<activation = #octet.min_max<dtype = ui8>, weight = #octet.min_max<dtype = si8, scheme = symmetric>>
+}
+// CHECK-LABEL: func @a_mapping_without_scales_per_channel
+// CHECK: octet.observe %{{.*}} by @read
+// CHECK: octet.observe %{{.*}} by @read
+// CHECK: nn.concat
+// CHECK-NEXT: octet.observe %{{.*}} by @read
+!h = tensor<1x2x4x4xf32>
+func.func @a_mapping_without_scales_per_channel(%x: !h) -> !h {
+  %v = nn.constant dense<1.0> : tensor<2x2x1x1xf32>
+  %u = nn.constant dense<1.0> : tensor<2x4x1x1xf32>
+  %0 = nn.conv %x, %v {octet.origin = #octet.origin<"read">} : (!h, tensor<2x2x1x1xf32>) -> !h
+  %1 = nn.conv %0, %v {octet.origin = #octet.origin<"joined">} : (!h, tensor<2x2x1x1xf32>) -> !h
+  %2 = nn.concat %0, %1 axis 1 : (!h, !h) -> tensor<1x4x4x4xf32>
+  %3 = nn.conv %2, %u : (tensor<1x4x4x4xf32>, tensor<2x4x1x1xf32>) -> !h
+  return %3 : !h
+}
