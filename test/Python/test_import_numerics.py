@@ -239,6 +239,8 @@ CASES = {
     "resize_to_same_size": ('y = Resize<mode="linear", coordinate_transformation_mode="asymmetric">(x, , s)', dict(constants={"s": f32(1, 1, 1.1, 1.05)})),
     "upsample_input": ('y = Upsample<mode="linear">(x, s)', dict(opset=9, constants={"s": f32(1, 1, 2, 2)})),
     "identity_and_dropout": ("a = Identity(x)\nb = Dropout(a)\ny = Relu(b)", {}),
+    "gather_even": ("y = Gather<axis=1>(x, i)", dict(constants={"i": np.array([[1, 3], [5, -1]])}, inputs={"x": [2, 8, 3]})),
+    "gather_all": ("y = Gather(x, i)", dict(constants={"i": np.arange(4).reshape(1, 2, 2)}, inputs={"x": [4, 3]})),
     "gather_one": ("y = Gather<axis=1>(x, i)", dict(constants={"i": np.int64(-1)})),
     "attention": ("p = Abs(x)\ny, k, v, w = Attention<softcap=2.0, qk_matmul_output_mode=2>(x, p, x, m, g, h)", dict(
         opset=23, inputs={"x": [2, 3, 5, 8]}, constants={"g": (2, 3, 4, 8), "h": (2, 3, 4, 8), "m": (3, 5, 9)}, outputs=("y", "k", "v", "w"))),

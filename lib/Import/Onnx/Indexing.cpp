@@ -81,71 +81,8 @@ static int64_t countBetween(ShapeRef shape, int64_t begin, int64_t end) {
 }
 
 //===----------------------------------------------------------------------===//
-// Gather
+// GatherElements, GatherND and their counterparts
 //===----------------------------------------------------------------------===//
-
-/// One index into a value computed at run time is a slice without its dimension.
-static LogicalResult gatherValue(Node &node, int64_t axis, int64_t index) {
-  Shape starts(node.rank(0), 0), sizes = node.shape(0), steps(node.rank(0), 1);
-  auto input = node.any(0);
-  if (failed(input))
-    return failure();
-  starts[axis] = index;
-  sizes[axis] = 1;
-  auto slice = node.create<nn::SliceOp>(*input, starts, sizes, steps);
-  sizes.erase(sizes.begin() + axis);
-  return failed(slice) ? failure() : node.setResult(node.reshape(*slice, sizes));
-}
-
-/// Elements at positions that are no constants, or several ones.
-static LogicalResult gatherAtRunTime(Node &node, int64_t axis) {
-  auto data = node.any(0), indices = toIndices(node, node.any(1));
-  if (failed(data) || failed(indices))
-    return failure();
-  return node.setResult(node.create<nn::GatherOp>(*data, *indices, axis));
-}
-
-/// Indices that are constants, counted from the beginning.
-static FailureOr<Shape> readIndices(Node &node, int64_t size) {
-  auto indices = node.integers(1, "indices");
-  if (failed(indices))
-    return failure();
-  for (int64_t &index : *indices) {
-    if (index < -size || index >= size)
-      return node.invalid("has the index " + Twine(index) + " into " + Twine(size) + " elements");
-    index += index < 0 ? size : 0;
-  }
-  return indices;
-}
-
-LogicalResult onnx_import::importGather(Node &node) {
-  Shape shape = node.shape(0);
-  auto axis = node.normalizeAxis(node.getInt("axis", 0), shape.size());
-  if (failed(axis))
-    return failure();
-  if (!node.constant(1))
-    return gatherAtRunTime(node, *axis);
-  auto indices = readIndices(node, shape[*axis]);
-  if (failed(indices))
-    return failure();
-  const HostTensor *tensor = node.constant(0);
-  if (!tensor)
-    return node.rank(1) == 0 ? gatherValue(node, *axis, indices->front())
-                             : gatherAtRunTime(node, *axis);
-  int64_t outer = *countElements(ShapeRef(shape).take_front(*axis));
-  int64_t inner = *countElements(ShapeRef(shape).drop_front(*axis + 1));
-  Shape result(ShapeRef(shape).take_front(*axis));
-  result.append(node.shape(1));
-  result.append(shape.begin() + *axis + 1, shape.end());
-  if (!countElements(result, kMaxConstantElements))
-    return node.unsupported("a computed constant of shape " + printShape(result));
-  std::vector<int64_t> source;
-  for (int64_t row = 0; row < outer; ++row)
-    for (int64_t index : *indices)
-      for (int64_t i = 0; i < inner; ++i)
-        source.push_back((row * shape[*axis] + index) * inner + i);
-  return node.setResult(gatherElements(*tensor, result, source));
-}
 
 namespace {
 /// What GatherElements and ScatterElements have in common: positions in the flattened data.
