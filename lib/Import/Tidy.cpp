@@ -14,6 +14,7 @@ using namespace mlir;
 void octet::buildTidyPipeline(OpPassManager &pm, bool keepsOperators) {
   if (!keepsOperators) {
     pm.addNestedPass<func::FuncOp>(createDropNeutralPass());
+    pm.addNestedPass<func::FuncOp>(createRaiseIdiomsPass());
     pm.addNestedPass<func::FuncOp>(createSinkTransposesPass());
   }
   pm.addNestedPass<func::FuncOp>(createSinkReshapesPass({/*partsOnly=*/keepsOperators}));
@@ -23,7 +24,6 @@ void octet::buildTidyPipeline(OpPassManager &pm, bool keepsOperators) {
   pm.addNestedPass<func::FuncOp>(createFoldIntoWeightsPass());
   pm.addNestedPass<func::FuncOp>(createJoinStepsPass());
   pm.addNestedPass<func::FuncOp>(createFlushWeightsPass());
-  pm.addNestedPass<func::FuncOp>(createRaiseIdiomsPass());
 }
 
 void octet::registerTidyPipeline() {
