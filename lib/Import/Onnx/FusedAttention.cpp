@@ -74,8 +74,7 @@ FailureOr<Entry> FusedAttention::takeColumns(unsigned input, int64_t start, int6
   if (const HostTensor *tensor = node.constant(input)) {
     Shape part(shape);
     part.back() = count;
-    HostTensor taken =
-        gatherElements(*tensor, part, enumerateOffsets(part, getStrides(shape), start));
+    HostTensor taken = takeStrided(*tensor, part, getStrides(shape), start);
     taken.name = node.nameConstant("columns_" + Twine(input) + "_" + Twine(start));
     return Entry{std::make_shared<HostTensor>(std::move(taken)), {}};
   }
@@ -133,8 +132,7 @@ MaybeValue FusedAttention::append(MaybeValue before, MaybeValue now) {
 
 MaybeValue FusedAttention::view(unsigned i, int64_t start, ShapeRef shape) {
   if (const HostTensor *tensor = node.constant(i)) {
-    HostTensor part =
-        gatherElements(*tensor, shape, enumerateOffsets(shape, getStrides(shape), start));
+    HostTensor part = takeStrided(*tensor, shape, getStrides(shape), start);
     part.name = node.nameConstant("mask_from_" + Twine(start));
     return toIndices(node, node.materialize(std::move(part)));
   }

@@ -86,25 +86,42 @@ HostTensor octet::onnx_import::gatherElements(const HostTensor &tensor, ShapeRef
   return result;
 }
 
+/// Calls `use` with the first offset and the stride of each row: all indices but the last.
+static void forEachRow(ShapeRef shape, ShapeRef strides, int64_t offset,
+                       llvm::function_ref<void(int64_t first, int64_t stride)> use) {
+  if (shape.size() > 1)
+    for (int64_t i = 0; i < shape.front(); ++i)
+      forEachRow(shape.drop_front(), strides.drop_front(), offset + i * strides.front(), use);
+  else
+    use(offset, shape.empty() ? 0 : strides.front());
+}
+
 std::vector<int64_t> octet::onnx_import::enumerateOffsets(ShapeRef shape, ShapeRef strides,
                                                           int64_t offset) {
   std::vector<int64_t> offsets;
-  if (llvm::is_contained(shape, 0))
-    return offsets;
-  Shape index(shape.size(), 0);
-  while (true) {
-    offsets.push_back(offset);
-    int64_t d = (int64_t)shape.size() - 1;
-    for (; d >= 0; --d) {
-      offset += strides[d];
-      if (++index[d] < shape[d])
-        break;
-      offset -= strides[d] * shape[d];
-      index[d] = 0;
-    }
-    if (d < 0)
-      return offsets;
-  }
+  offsets.reserve(*countElements(shape));
+  forEachRow(shape, strides, offset, [&](int64_t first, int64_t stride) {
+    for (int64_t i = 0; i < (shape.empty() ? 1 : shape.back()); ++i)
+      offsets.push_back(first + i * stride);
+  });
+  return offsets;
+}
+
+HostTensor octet::onnx_import::takeStrided(const HostTensor &tensor, ShapeRef shape,
+                                           ShapeRef strides, int64_t offset) {
+  HostTensor result{tensor.name, Shape(shape), {}, tensor.type};
+  std::visit(
+      [&](const auto &values) {
+        std::decay_t<decltype(values)> picked;
+        picked.reserve(*countElements(shape));
+        forEachRow(shape, strides, offset, [&](int64_t first, int64_t stride) {
+          for (int64_t i = 0; i < (shape.empty() ? 1 : shape.back()); ++i)
+            picked.push_back(values[first + i * stride]);
+        });
+        result.data = std::move(picked);
+      },
+      tensor.data);
+  return result;
 }
 
 /// `type` with its axis at the place that `getAxis` gives; null if that is negative.
@@ -134,7 +151,7 @@ HostTensor octet::onnx_import::transpose(const HostTensor &tensor, ShapeRef perm
     shape.push_back(tensor.shape[axis]);
     strides.push_back(sourceStrides[axis]);
   }
-  HostTensor result = gatherElements(tensor, shape, enumerateOffsets(shape, strides));
+  HostTensor result = takeStrided(tensor, shape, strides);
   result.quantized = moveAxis(tensor.quantized, [&](int64_t axis) {
     return llvm::find(permutation, axis) - permutation.begin();
   });
@@ -145,7 +162,7 @@ HostTensor octet::onnx_import::broadcastTo(const HostTensor &tensor, ShapeRef sh
   Shape strides(shape.size(), 0), own = getStrides(tensor.shape);
   for (size_t i = 0, lead = shape.size() - own.size(); i < own.size(); ++i)
     strides[lead + i] = tensor.shape[i] == 1 ? 0 : own[i];
-  return gatherElements(tensor, shape, enumerateOffsets(shape, strides));
+  return takeStrided(tensor, shape, strides);
 }
 
 HostTensor octet::onnx_import::repeat(const HostTensor &value, ShapeRef shape) {

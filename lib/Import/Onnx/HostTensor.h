@@ -81,6 +81,10 @@ HostTensor gatherElements(const HostTensor &tensor, ShapeRef shape, llvm::ArrayR
 /// For every index of `shape` in row-major order: offset + sum of index[d] * strides[d].
 std::vector<int64_t> enumerateOffsets(ShapeRef shape, ShapeRef strides, int64_t offset = 0);
 
+/// The tensor of `shape` with the elements of `tensor` at these offsets.
+HostTensor takeStrided(const HostTensor &tensor, ShapeRef shape, ShapeRef strides,
+                       int64_t offset = 0);
+
 /// `tensor` with its dimensions permuted.
 HostTensor transpose(const HostTensor &tensor, ShapeRef permutation);
 

@@ -147,7 +147,7 @@ static FailureOr<Entry> takePiece(Node &node, int64_t axis, int64_t start, int64
   Shape strides = getStrides(shape);
   shape[axis] = count;
   if (const HostTensor *tensor = node.constant(0)) {
-    HostTensor piece = gatherElements(*tensor, shape, enumerateOffsets(shape, strides, offset));
+    HostTensor piece = takeStrided(*tensor, shape, strides, offset);
     piece.name = node.nameConstant("piece_" + Twine(start));
     return Entry{std::make_shared<HostTensor>(std::move(piece)), {}};
   }

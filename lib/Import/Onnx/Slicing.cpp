@@ -32,9 +32,8 @@ static LogicalResult setSlice(Node &node, const Slice &slice, unsigned i = 0) {
       offset += stride * start;
       stride *= step;
     }
-    return node.setResult(
-        gatherElements(*tensor, slice.sizes, enumerateOffsets(slice.sizes, strides, offset)),
-        /*keepName=*/false, i);
+    return node.setResult(takeStrided(*tensor, slice.sizes, strides, offset),
+                          /*keepName=*/false, i);
   }
   auto input = node.any(0);
   if (failed(input))
