@@ -30,8 +30,8 @@ namespace {
 /// octet.h and records.h.
 class DescriptorBuilder {
 public:
-  DescriptorBuilder(Module &module, StringRef prefix)
-      : module(module), context(module.getContext()), prefix(prefix),
+  DescriptorBuilder(Module &module, StringRef prefix, bool hasWeights)
+      : module(module), context(module.getContext()), prefix(prefix), hasWeights(hasWeights),
         i32(Type::getInt32Ty(context)), i64(Type::getInt64Ty(context)),
         pointer(PointerType::getUnqual(context)) {}
 
@@ -82,6 +82,7 @@ private:
   Module &module;
   LLVMContext &context;
   StringRef prefix;
+  bool hasWeights;
   IntegerType *i32, *i64;
   PointerType *pointer;
   ArgumentLists lists;
@@ -183,12 +184,19 @@ Constant *DescriptorBuilder::calls(ArrayRef<LevelCode> levels) {
   return table;
 }
 
-/// Kernels load whole cache lines of weights.
 Constant *DescriptorBuilder::weights(ArrayRef<char> bytes) {
   StringRef view(bytes.data(), bytes.size());
-  GlobalVariable *global =
-      data(ConstantDataArray::getRaw(view, bytes.size(), Type::getInt8Ty(context)));
-  global->setAlignment(Align(64));
+  GlobalVariable *global;
+  if (hasWeights) {
+    global = data(ConstantDataArray::getRaw(view, bytes.size(), Type::getInt8Ty(context)));
+  } else {
+    auto *type = ArrayType::get(Type::getInt8Ty(context), bytes.size());
+    global = new GlobalVariable(module, type, /*isConstant=*/true, GlobalValue::ExternalLinkage,
+                                nullptr, getWeightsSymbol(prefix));
+    global->setVisibility(GlobalValue::HiddenVisibility);
+    global->setDSOLocal(true);
+  }
+  global->setAlignment(Align(kWeightsAlignment));
   return global;
 }
 
@@ -236,7 +244,7 @@ static void renameRuntime(Module &module, StringRef prefix) {
 }
 
 Expected<OwnedModule> octet::buildRuntimeModule(const ProgramInfo &program,
-                                                ArrayRef<LevelCode> levels,
+                                                ArrayRef<LevelCode> levels, bool hasWeights,
                                                 TargetMachine &machine) {
   auto context = std::make_unique<LLVMContext>();
   StringRef bitcode = getRuntimeBitcode(machine.getTargetTriple().getArch());
@@ -253,7 +261,7 @@ Expected<OwnedModule> octet::buildRuntimeModule(const ProgramInfo &program,
     dropSelect(module);
   renameRuntime(module, prefix);
 
-  Constant *network = DescriptorBuilder(module, prefix).build(program, levels);
+  Constant *network = DescriptorBuilder(module, prefix, hasWeights).build(program, levels);
   GlobalVariable *declared = module.getNamedGlobal("octet_model_network");
   auto *defined = new GlobalVariable(module, network->getType(), /*isConstant=*/true,
                                      GlobalValue::InternalLinkage, network, prefix + "_network");

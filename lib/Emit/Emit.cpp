@@ -113,15 +113,34 @@ static Expected<Bytes> compileLevelPart(const LevelPart &part, const EmitOptions
   return code;
 }
 
-static Expected<Bytes> compileRuntime(const ProgramInfo &program, ArrayRef<LevelCode> levels,
-                                      const EmitOptions &options) {
+namespace {
+/// The parts of a network that all its levels share.
+struct Runtime {
+  Bytes code;
+  std::optional<MemoryFile> weights; ///< where the code has them not
+};
+} // namespace
+
+static Expected<Runtime> compileRuntime(const ProgramInfo &program, ArrayRef<LevelCode> levels,
+                                        const EmitOptions &options) {
   auto machine = createBaselineMachine(options.triple);
   if (!machine)
     return machine.takeError();
-  Expected<OwnedModule> runtime = buildRuntimeModule(program, levels, **machine);
-  if (!runtime)
-    return runtime.takeError();
-  return compilePart(*runtime->module, **machine, options);
+  Runtime runtime;
+  if (isLinked(options.kind)) {
+    Expected<MemoryFile> weights = storeWeights(getSymbolPrefix(program.name), program.weights,
+                                                (*machine)->getTargetTriple().getArch());
+    if (!weights)
+      return weights.takeError();
+    runtime.weights.emplace(std::move(*weights));
+  }
+  Expected<OwnedModule> module =
+      buildRuntimeModule(program, levels, /*hasWeights=*/!runtime.weights, **machine);
+  if (!module)
+    return module.takeError();
+  if (Error error = compilePart(*module->module, **machine, options).moveInto(runtime.code))
+    return std::move(error);
+  return std::move(runtime);
 }
 
 /// Links bitcode to one module and prints it as LLVM IR or assembly.
@@ -178,16 +197,18 @@ static std::vector<StepInfo> getSharedSteps(ArrayRef<LevelCode> levels) {
 
 Expected<SmallVector<char, 0>> octet::emitProgram(const ProgramInfo &program,
                                                   std::vector<LevelCode> levels,
-                                                  const EmitOptions &options,
-                                                  int64_t *bucketBytes) {
+                                                  const EmitOptions &options, int64_t *bucketBytes,
+                                                  function_ref<void()> onWeightsStored) {
   if (Error error = checkLevels(program, levels))
     return error;
   std::string prefix = getSymbolPrefix(program.name);
   // The runtime first: it reads the list of steps that compiling a level leaves alone, but not its
   // code.
-  Expected<Bytes> runtime = compileRuntime(program, levels, options);
+  Expected<Runtime> runtime = compileRuntime(program, levels, options);
   if (!runtime)
     return runtime.takeError();
+  if (onWeightsStored)
+    onWeightsStored();
   std::vector<StepInfo> shared = getSharedSteps(levels);
   StringSet<> defined;
   std::vector<LevelPart> divided;
@@ -202,7 +223,7 @@ Expected<SmallVector<char, 0>> octet::emitProgram(const ProgramInfo &program,
   }
   std::vector<Bytes> parts;
   parts.reserve(results.size() + 1); // a vector that grows would copy them
-  parts.push_back(std::move(*runtime));
+  parts.push_back(std::move(runtime->code));
   Error errors = Error::success();
   for (std::optional<Expected<Bytes>> &result : results) {
     if (*result)
@@ -214,5 +235,6 @@ Expected<SmallVector<char, 0>> octet::emitProgram(const ProgramInfo &program,
     return std::move(errors);
   if (bucketBytes)
     *bucketBytes = isLinked(options.kind) ? countBucketBytes(program, levels, parts) : 0;
-  return isLinked(options.kind) ? linkObjects(parts, options) : printParts(parts, options);
+  return runtime->weights ? linkObjects(parts, *runtime->weights, options)
+                          : printParts(parts, options);
 }

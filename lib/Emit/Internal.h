@@ -9,6 +9,7 @@
 #define OCTET_LIB_EMIT_INTERNAL_H
 
 #include "octet/Emit/Emit.h"
+#include "octet/Support/Files.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
@@ -79,9 +80,20 @@ private:
 llvm::Error prepareLevel(llvm::StringRef prefix, LevelCode &level, llvm::ArrayRef<StepInfo> shared,
                          llvm::StringSet<> &defined, llvm::TargetMachine &machine);
 
-/// The descriptor, the weights and the runtime, in a new context.
+/// Kernels load whole cache lines of weights.
+inline constexpr uint64_t kWeightsAlignment = 64;
+
+/// The symbol of the weights, where they are in an object of their own.
+std::string getWeightsSymbol(llvm::StringRef prefix);
+
+/// An object file in memory that defines the weights.
+llvm::Expected<MemoryFile> storeWeights(llvm::StringRef prefix, llvm::ArrayRef<char> weights,
+                                        llvm::Triple::ArchType arch);
+
+/// The descriptor and the runtime, with the weights or a declaration of their symbol, in a new
+/// context.
 llvm::Expected<OwnedModule> buildRuntimeModule(const ProgramInfo &program,
-                                               llvm::ArrayRef<LevelCode> levels,
+                                               llvm::ArrayRef<LevelCode> levels, bool hasWeights,
                                                llvm::TargetMachine &machine);
 
 /// Addresses of the kinds that the core which a function is scheduled for prefers.
@@ -110,8 +122,9 @@ llvm::Error checkUndefinedSymbols(llvm::StringRef level, llvm::ArrayRef<char> ob
 int64_t countBucketBytes(const ProgramInfo &program, llvm::ArrayRef<LevelCode> levels,
                          llvm::ArrayRef<Bytes> objects);
 
-/// Links objects in memory to a shared library or to one object.
-llvm::Expected<Bytes> linkObjects(llvm::ArrayRef<Bytes> objects, const EmitOptions &options);
+/// Links objects in memory, and the one of the weights, to a shared library or to one object.
+llvm::Expected<Bytes> linkObjects(llvm::ArrayRef<Bytes> objects, const MemoryFile &weights,
+                                  const EmitOptions &options);
 
 /// Bitcode of the runtime for an architecture, and the text of octet.h.
 llvm::StringRef getRuntimeBitcode(llvm::Triple::ArchType arch);

@@ -7,7 +7,6 @@
 
 #include "Internal.h"
 #include "lld/Common/Driver.h"
-#include "octet/Support/Files.h"
 #include <fcntl.h>
 #include <mutex>
 #include <thread>
@@ -96,19 +95,21 @@ private:
 
 /// The linker reads and writes only files. These are in memory, so that there is no folder that
 /// others could write to or that a signal would leave behind.
-Expected<Bytes> octet::linkObjects(ArrayRef<Bytes> objects, const EmitOptions &options) {
+Expected<Bytes> octet::linkObjects(ArrayRef<Bytes> objects, const MemoryFile &weights,
+                                   const EmitOptions &options) {
   Expected<std::unique_ptr<OutputPipe>> output = OutputPipe::create();
   if (!output)
     return output.takeError();
   std::vector<std::string> arguments = getArguments(options, (*output)->getPath());
   std::vector<MemoryFile> inputs;
   for (const Bytes &object : objects) {
-    Expected<MemoryFile> input = MemoryFile::create(object);
+    Expected<MemoryFile> input = MemoryFile::create(ArrayRef<char>(object));
     if (!input)
       return input.takeError();
     arguments.push_back(input->getPath());
     inputs.push_back(std::move(*input));
   }
+  arguments.push_back(weights.getPath());
   if (Error error = runLinker(arguments))
     return std::move(error);
   return (*output)->finish();

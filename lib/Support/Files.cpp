@@ -168,16 +168,17 @@ static Error failInMemory() {
   return createStringError(code, "cannot make a file in memory: " + code.message());
 }
 
-Expected<MemoryFile> MemoryFile::create(ArrayRef<char> contents) {
+Expected<MemoryFile> MemoryFile::create(ArrayRef<ArrayRef<char>> pieces) {
   MemoryFile file(memfd_create("octet", MFD_CLOEXEC));
   if (file.descriptor < 0)
     return failInMemory();
-  while (!contents.empty()) {
-    ssize_t count = write(file.descriptor, contents.data(), contents.size());
-    if (count < 0 && errno != EINTR)
-      return failInMemory();
-    contents = contents.drop_front(std::max<ssize_t>(count, 0));
-  }
+  for (ArrayRef<char> piece : pieces)
+    while (!piece.empty()) {
+      ssize_t count = write(file.descriptor, piece.data(), piece.size());
+      if (count < 0 && errno != EINTR)
+        return failInMemory();
+      piece = piece.drop_front(std::max<ssize_t>(count, 0));
+    }
   return std::move(file);
 }
 

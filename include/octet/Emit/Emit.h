@@ -165,11 +165,11 @@ std::string getHostTriple();
 /// Compiles a network and returns the bytes of the output file. Consumes `levels`. The result
 /// depends on the arguments only. liblld resets every llvm::cl option of the process to its
 /// default; tools copy their options before the call. `bucketBytes`, if it is given, becomes the
-/// number of bytes that smaller buckets add to a library or object.
-llvm::Expected<llvm::SmallVector<char, 0>> emitProgram(const ProgramInfo &program,
-                                                       std::vector<LevelCode> levels,
-                                                       const EmitOptions &options,
-                                                       int64_t *bucketBytes = nullptr);
+/// number of bytes that smaller buckets add to a library or object. `onWeightsStored` is called
+/// when the bytes of the weights are not read any more.
+llvm::Expected<llvm::SmallVector<char, 0>>
+emitProgram(const ProgramInfo &program, std::vector<LevelCode> levels, const EmitOptions &options,
+            int64_t *bucketBytes = nullptr, llvm::function_ref<void()> onWeightsStored = {});
 
 /// The C header of a library or object: octet.h and the network's own declarations.
 std::string emitHeader(const ProgramInfo &program);

@@ -49,7 +49,8 @@ std::string reserveTemporaryFile(const llvm::Twine &model);
 /// only paths.
 class MemoryFile {
 public:
-  static llvm::Expected<MemoryFile> create(llvm::ArrayRef<char> contents);
+  /// Of pieces, one behind the other.
+  static llvm::Expected<MemoryFile> create(llvm::ArrayRef<llvm::ArrayRef<char>> pieces);
   MemoryFile(MemoryFile &&other) : descriptor(std::exchange(other.descriptor, -1)) {}
   MemoryFile &operator=(MemoryFile &&) = delete;
   ~MemoryFile();

@@ -68,6 +68,43 @@ TEST(Emit, EveryGlobalSymbolOfAnObjectHasThePrefix) {
   EXPECT_TRUE(names.count("net_create"));
 }
 
+TEST(Emit, ObjectsDefineTheWeightsOutsideOfTheCode) {
+  for (StringRef triple : {"x86_64-linux-gnu", "aarch64-linux-gnu"}) {
+    TestNetwork network("net");
+    ArrayRef<char> weights = network.info.weights;
+    Bytes object = network.level("reference").emitOrFail(with(OutputKind::Object, triple));
+    auto file = cantFail(object::ObjectFile::createObjectFile(
+        MemoryBufferRef(StringRef(object.data(), object.size()), "")));
+    auto symbols = cast<object::ELFObjectFileBase>(*file).symbols();
+    auto symbol = find_if(symbols, [](const object::ELFSymbolRef &symbol) {
+      return cantFail(symbol.getName()) == "net_weights";
+    });
+    ASSERT_NE(symbol, symbols.end());
+    EXPECT_EQ(symbol->getSize(), weights.size());
+    EXPECT_EQ(symbol->getOther() & 3, ELF::STV_HIDDEN);
+    object::ELFSectionRef section(*cantFail(symbol->getSection()));
+    uint64_t offset = cantFail(symbol->getValue());
+    EXPECT_EQ(offset % 64, 0u);
+    EXPECT_GE(section.getAlignment(), Align(64));
+    EXPECT_EQ(section.getFlags() & (ELF::SHF_WRITE | ELF::SHF_EXECINSTR), 0u);
+    StringRef contents = cantFail(section.getContents()).substr(offset, weights.size());
+    EXPECT_EQ(ArrayRef<char>(contents.data(), contents.size()), weights);
+  }
+}
+
+TEST(Emit, TellsWhenTheWeightsAreStored) {
+  for (OutputKind kind : {OutputKind::SharedLibrary, OutputKind::LLVMIR}) {
+    std::vector<char> weights(64, 1);
+    TestNetwork network("net");
+    network.info.weights = weights;
+    network.level("reference");
+    Bytes expected = network.emitOrFail(with(kind));
+    auto overwrite = [&] { weights.assign(64, 0); };
+    EXPECT_EQ(cantFail(network.level("reference").emit(with(kind), nullptr, overwrite)), expected);
+    EXPECT_EQ(weights[0], 0);
+  }
+}
+
 TEST(Emit, DescribesTheNetwork) {
   TestNetwork network("my net/1");
   network.info.inputs[0] = {"data \"0\"", OCTET_U8, {1, 3, 2}, 0.5f, 128};

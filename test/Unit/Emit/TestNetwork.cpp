@@ -123,8 +123,9 @@ TestNetwork &TestNetwork::bucket(int64_t smallerSize) {
   return *this;
 }
 
-Expected<SmallVector<char, 0>> TestNetwork::emit(const EmitOptions &options, int64_t *bucketBytes) {
-  return emitProgram(info, std::move(levels), options, bucketBytes);
+Expected<SmallVector<char, 0>> TestNetwork::emit(const EmitOptions &options, int64_t *bucketBytes,
+                                                 function_ref<void()> onWeightsStored) {
+  return emitProgram(info, std::move(levels), options, bucketBytes, onWeightsStored);
 }
 
 SmallVector<char, 0> TestNetwork::emitOrFail(const EmitOptions &options) {

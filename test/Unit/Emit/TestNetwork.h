@@ -34,7 +34,8 @@ public:
   TestNetwork &bucket(int64_t smallerSize);
 
   llvm::Expected<llvm::SmallVector<char, 0>> emit(const EmitOptions &options = {},
-                                                  int64_t *bucketBytes = nullptr);
+                                                  int64_t *bucketBytes = nullptr,
+                                                  llvm::function_ref<void()> onWeightsStored = {});
 
   /// The bytes of the output; fails the test if there is an error.
   llvm::SmallVector<char, 0> emitOrFail(const EmitOptions &options = {});
