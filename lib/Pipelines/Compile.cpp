@@ -22,6 +22,7 @@
 #include "octet/Pipelines/Pipeline.h"
 #include "octet/Quantize/Passes.h"
 #include "octet/Quantize/Statistics.h"
+#include "octet/Support/ConstantMemory.h"
 #include "octet/Support/Diagnostics.h"
 #include "octet/Support/Quote.h"
 #include "llvm/ADT/StringExtras.h"
@@ -87,14 +88,17 @@ private:
   llvm::Error runStages(Bucket &bucket) {
     module = std::move(bucket.module);
     reached = imported;
-    Stage last = getLastStage();
+    Stage last = getLastStage(request);
     if (llvm::Error error = attachPolicy(last))
       return error;
     for (const StageInfo &info : getStages()) {
       if (info.stage <= reached || info.stage > last)
         continue;
+      StoredConstants before = getStoredConstants(*module);
       if (llvm::Error error = runStage(info.stage))
         return error;
+      if (buckets.size() == 1) // else others may have them
+        freeConstants(before, *module);
       reached = info.stage;
     }
     if (buckets.size() > 1)
@@ -126,13 +130,6 @@ private:
       if (llvm::Error error = checkFit(buckets.front(), bucket))
         return error;
     return llvm::Error::success();
-  }
-
-  /// The last stage to run here; compileLibrary does the rest.
-  Stage getLastStage() const {
-    if (request.output.artifact == Artifact::ONNX)
-      return Stage::Convert;
-    return request.output.stopAfter.value_or(Stage::Lower);
   }
 
   /// Imports the network for every bucket, from one file or from a file for each.
@@ -322,7 +319,7 @@ private:
   }
 
   llvm::Error checkPlan() {
-    if (!isAdopted && getLastStage() > Stage::Prepare && lacksSamples())
+    if (!isAdopted && getLastStage(request) > Stage::Prepare && lacksSamples())
       return makeRemedyError("int8 code needs samples",
                              "give --calibration-data, or --float for float code");
     if (request.policy.isIoQuantized)

@@ -23,7 +23,7 @@ static constexpr llvm::StringLiteral kTapAttr = "octet.tap";
 
 std::string octet::getTapName(size_t tap) { return "octet.tap." + std::to_string(tap); }
 
-Instrument::Instrument(ModuleOp network, ArrayRef<Tap> taps) : taps(taps) {
+Instrument::Instrument(ModuleOp network, ArrayRef<Tap> taps) : taps(taps), constants(network) {
   IRMapping mapping;
   copy = cast<ModuleOp>(network->clone(mapping));
   Builder builder(network.getContext());
@@ -108,5 +108,6 @@ llvm::Expected<LoadedNetwork> Instrument::load(bool hasOffsets) {
     // The operator's next tap comes behind this one.
     llvm::replace(tapped, value, last);
   }
+  constants.note(*copy);
   return loadFloatNetwork(*copy);
 }

@@ -10,6 +10,7 @@
 
 #include "RunNetwork.h"
 #include "octet/Pipelines/Measure.h"
+#include "octet/Support/ConstantMemory.h"
 
 namespace octet {
 
@@ -36,6 +37,7 @@ private:
 
   llvm::ArrayRef<Tap> taps;
   mlir::OwningOpRef<mlir::ModuleOp> copy;
+  TemporaryConstants constants; ///< of the copy
 };
 
 } // namespace octet

@@ -12,6 +12,7 @@
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Dialect/Octet/Octet.h"
 #include "octet/Pipelines/Pipeline.h"
+#include "octet/Support/ConstantMemory.h"
 #include <cmath>
 
 using namespace mlir;
@@ -71,14 +72,19 @@ static std::vector<double> listPaddings(ArrayRef<TensorInfo> inputs,
   return paddings.empty() ? std::vector<double>() : values;
 }
 
-llvm::Expected<CompiledLibrary> octet::compileLibrary(ModuleOp module,
-                                                      const LibraryOptions &options) {
+llvm::Error octet::generateLevels(ModuleOp module, const LibraryOptions &options) {
   PassManager pm(module.getContext());
   PipelineOptions pipeline;
   pipeline.levels = options.levels.empty() ? getDefaultLevels(options.emit.triple) : options.levels;
   buildPipeline(pm, Stage::Lower, Stage::LLVM, pipeline);
   if (failed(pm.run(module)))
     return llvm::createStringError("code generation failed");
+  return llvm::Error::success();
+}
+
+llvm::Expected<CompiledLibrary> octet::emitLevels(ModuleOp module, const LibraryOptions &options) {
+  TemporaryConstants weights;
+  weights.note(module);
   CompiledLibrary result;
   result.observers = findObservers(module);
   llvm::Expected<CollectedNetwork> network = collectNetwork(module, options.name);
@@ -93,9 +99,17 @@ llvm::Expected<CompiledLibrary> octet::compileLibrary(ModuleOp module,
     result.keptBytes = std::min(result.keptBytes, entry.second.offset);
   result.weightsBytes = network->program.weights.size();
   llvm::Expected<llvm::SmallVector<char, 0>> bytes =
-      emitProgram(network->program, std::move(network->levels), options.emit, &result.bucketBytes);
+      emitProgram(network->program, std::move(network->levels), options.emit, &result.bucketBytes,
+                  [&] { weights.free(); });
   if (!bytes)
     return bytes.takeError();
   result.bytes = std::move(*bytes);
   return std::move(result);
+}
+
+llvm::Expected<CompiledLibrary> octet::compileLibrary(ModuleOp module,
+                                                      const LibraryOptions &options) {
+  if (llvm::Error error = generateLevels(module, options))
+    return std::move(error);
+  return emitLevels(module, options);
 }

@@ -44,6 +44,12 @@ static OutputKind getOutputKind(Artifact artifact) {
   }
 }
 
+Stage octet::getLastStage(const CompileRequest &request) {
+  if (request.output.artifact == Artifact::ONNX)
+    return Stage::Convert;
+  return request.output.stopAfter.value_or(Stage::Lower);
+}
+
 LibraryOptions octet::getLibraryOptions(const CompileRequest &request) {
   LibraryOptions options;
   options.name = request.output.name;

@@ -21,6 +21,9 @@ std::string getTriple(const TargetOptions &target);
 /// at loading.
 std::vector<std::string> getLevels(const TargetOptions &target);
 
+/// The last stage that a compilation runs; compileLibrary does the rest.
+Stage getLastStage(const CompileRequest &request);
+
 /// What a request says of the library, whose report is not known yet.
 LibraryOptions getLibraryOptions(const CompileRequest &request);
 

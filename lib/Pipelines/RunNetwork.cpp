@@ -15,6 +15,7 @@
 #include "octet/Lower/Passes.h"
 #include "octet/Pipelines/Library.h"
 #include "octet/Quantize/Passes.h"
+#include "octet/Support/ConstantMemory.h"
 #include <chrono>
 #include <map>
 #include <mutex>
@@ -58,6 +59,7 @@ void octet::eraseObserves(ModuleOp module, llvm::function_ref<bool(ObserveOp)> w
 
 llvm::Expected<LoadedNetwork> octet::loadFloatNetwork(ModuleOp module) {
   OwningOpRef<ModuleOp> copy(module.clone());
+  TemporaryConstants constants(module);
   // Constants are observed at compile time.
   eraseObserves(*copy,
                 [](ObserveOp op) { return (bool)op.getInput().getDefiningOp<nn::ConstantOp>(); });
@@ -71,7 +73,11 @@ llvm::Expected<LoadedNetwork> octet::loadFloatNetwork(ModuleOp module) {
   options.name = "calibration";
   options.levels = {getHostLevel()};
   options.emit.triple = getHostTriple();
-  llvm::Expected<CompiledLibrary> compiled = compileLibrary(*copy, options);
+  constants.note(*copy);
+  if (llvm::Error error = generateLevels(*copy, options))
+    return std::move(error);
+  constants.free();
+  llvm::Expected<CompiledLibrary> compiled = emitLevels(*copy, options);
   if (!compiled)
     return compiled.takeError();
   LoadedNetwork network;

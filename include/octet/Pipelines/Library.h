@@ -53,6 +53,12 @@ struct CompiledLibrary {
 llvm::Expected<CompiledLibrary> compileLibrary(mlir::ModuleOp module,
                                                const LibraryOptions &options);
 
+/// The two halves of compileLibrary. The first one turns `module` into the code of its levels,
+/// which has its weights in other bytes than the constants that it read; the second one frees
+/// these.
+llvm::Error generateLevels(mlir::ModuleOp module, const LibraryOptions &options);
+llvm::Expected<CompiledLibrary> emitLevels(mlir::ModuleOp module, const LibraryOptions &options);
+
 } // namespace octet
 
 #endif // OCTET_PIPELINES_LIBRARY_H

@@ -7,10 +7,13 @@
 
 #include "octet/Pipelines/Measure.h"
 #include "mlir/AsmParser/AsmParser.h"
+#include "mlir/IR/BuiltinDialect.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/Parser/Parser.h"
 #include "octet/Backend/Backend.h"
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Pipelines/Library.h"
+#include "octet/Support/Constants.h"
 #include "octet/Support/Npz.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
@@ -146,6 +149,32 @@ TEST_F(Measure, NetworkIsNotChanged) {
   llvm::cantFail(measureBoth(*module, makeSumTap(layers[0]), samples, [](auto &) {}));
   llvm::raw_string_ostream(after) << *module;
   EXPECT_EQ(before, after);
+}
+
+/// The bytes of all constants that are resources of the context.
+int64_t countStoredBytes(MLIRContext *context) {
+  int64_t bytes = 0;
+  auto count = [&](const auto &resources) {
+    for (const auto &entry : resources)
+      if (const AsmResourceBlob *blob = entry.second.getBlob())
+        bytes += blob->getData().size();
+  };
+  DenseResourceElementsHandle::getManagerInterface(context).getBlobManager().getBlobMap(count);
+  return bytes;
+}
+
+TEST_F(Measure, LeavesNoConstantsOfItsNetworksBehind) {
+  auto weights = layers[1]->getOperand(1).getDefiningOp<nn::ConstantOp>();
+  float three = 3;
+  auto stored = makeElements("b", cast<RankedTensorType>(weights.getType()),
+                             ArrayRef(reinterpret_cast<const char *>(&three), sizeof(three)));
+  weights.setValueAttr(stored);
+  EXPECT_EQ(countStoredBytes(&context), 4);
+  llvm::cantFail(
+      measureBoth(*module, {makeSumTap(layers[0]), makeSumTap(layers[1])}, samples, [](auto &) {}));
+  llvm::cantFail(measureFloat(*module, makeSumTap(layers[1]), samples).takeError());
+  EXPECT_EQ(countStoredBytes(&context), 4);
+  EXPECT_EQ(getConstantValues<float>(stored)->front(), 3);
 }
 
 TEST_F(Measure, RefusesTapsThatItCannotFollow) {
