@@ -176,7 +176,7 @@ struct EmitProgram : octet::impl::EmitProgramPassBase<EmitProgram> {
         return signalPassFailure();
     }
     WeightsPool pool;
-    pool.reserve(countConstantBytes()); // growing would copy all
+    pool.reserve(countConstantBytes() * 5 / 4); // growing would copy all; kernels pad a little
     SmallVector<kernel::ProgramOp> programs;
     SmallVector<Prologue, 0> prologues;
     Merging merging = areDenseKernelsLarge(func) ? Merging::dense : Merging::byRow;
