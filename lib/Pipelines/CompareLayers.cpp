@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ObservedWeights.h"
 #include "Shadows.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -72,20 +73,12 @@ static std::optional<Distance> compareWeights(const Unit &unit) {
   auto observe = operand ? operand->get().getDefiningOp<ObserveOp>() : ObserveOp();
   if (!observe)
     return std::nullopt;
-  auto observer =
-      SymbolTable::lookupNearestSymbolFrom<ObserverOp>(observe, observe.getObserverAttr());
   auto values = getConstantValues<float>(observe.getInput());
-  if (failed(values))
+  auto type = failed(values) ? quant::QuantizedType() : getTypeOfConstant(observe, *values);
+  if (!type)
     return std::nullopt;
   auto tensor = cast<RankedTensorType>(observe.getInput().getType());
-  std::vector<char> state(observer.getObserver().getStateBytes(tensor));
-  observer.getObserver().initState(tensor, state);
-  observer.getObserver().updateState(tensor, *values, state);
-  auto type = observer.getObserver().getQuantizedType([&] { return observer.emitOpError(); },
-                                                      tensor, state);
-  if (failed(type))
-    return std::nullopt;
-  numerics::QuantParams params = numerics::getParams(*type);
+  numerics::QuantParams params = numerics::getParams(type);
   Distance distance;
   numerics::forEachElement(tensor.getShape(), params, [&](int64_t i, int64_t channel) {
     int64_t q = numerics::quantizeWeight((*values)[i], params, channel);

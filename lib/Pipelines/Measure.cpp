@@ -166,11 +166,11 @@ llvm::Expected<std::vector<TapStatistics>> octet::measureFloat(ModuleOp network,
   return taken;
 }
 
-/// The statistics of the taps in the float network on the samples; as many models as threads.
-static llvm::Expected<std::vector<Gathered>> runFloat(const LoadedNetwork &network,
-                                                      ArrayRef<Tap> taps,
-                                                      ArrayRef<SampleCopy> samples,
-                                                      unsigned threads) {
+/// Runs the float network on the samples, on as many at once as there are threads; `use` gets the
+/// taps' statistics of one after the other.
+static llvm::Error runFloat(const LoadedNetwork &network, ArrayRef<Tap> taps,
+                            ArrayRef<SampleCopy> samples, unsigned threads,
+                            llvm::function_ref<llvm::Error(const Statistics &)> use) {
   Statistics fresh = initTaps(taps);
   std::vector<NetworkRun> runs;
   for (size_t i = 0; i < std::clamp<size_t>(threads, 1, samples.size()); ++i) {
@@ -179,9 +179,6 @@ static llvm::Expected<std::vector<Gathered>> runFloat(const LoadedNetwork &netwo
       return run.takeError();
     runs.push_back(std::move(*run));
   }
-  std::vector<Gathered> gathered;
-  for (size_t tap = 0; tap < taps.size(); ++tap)
-    gathered.push_back({fresh.at(getTapName(tap)), {}});
   std::vector<Statistics> own(runs.size(), fresh);
   for (; !samples.empty(); samples = samples.drop_front(std::min(runs.size(), samples.size()))) {
     auto runOne = [&](size_t i) -> llvm::Error {
@@ -194,12 +191,31 @@ static llvm::Expected<std::vector<Gathered>> runFloat(const LoadedNetwork &netwo
     };
     size_t count = std::min(runs.size(), samples.size());
     if (llvm::Error error = runInParallel(threads, count, runOne))
-      return std::move(error);
+      return error;
     for (size_t i = 0; i < count; ++i)
-      for (auto [tap, seen] : llvm::enumerate(gathered))
-        if (llvm::Error error = seen.add(taps[tap], own[i].at(getTapName(tap))))
-          return std::move(error);
+      if (llvm::Error error = use(own[i]))
+        return error;
   }
+  return llvm::Error::success();
+}
+
+/// The statistics of the taps in the float network on the samples.
+static llvm::Expected<std::vector<Gathered>> gatherFloat(const LoadedNetwork &network,
+                                                         ArrayRef<Tap> taps,
+                                                         ArrayRef<SampleCopy> samples,
+                                                         unsigned threads) {
+  Statistics fresh = initTaps(taps);
+  std::vector<Gathered> gathered;
+  for (size_t tap = 0; tap < taps.size(); ++tap)
+    gathered.push_back({fresh.at(getTapName(tap)), {}});
+  auto add = [&](const Statistics &own) -> llvm::Error {
+    for (auto [tap, seen] : llvm::enumerate(gathered))
+      if (llvm::Error error = seen.add(taps[tap], own.at(getTapName(tap))))
+        return error;
+    return llvm::Error::success();
+  };
+  if (llvm::Error error = runFloat(network, taps, samples, threads, add))
+    return std::move(error);
   return gathered;
 }
 
@@ -245,6 +261,28 @@ static llvm::Expected<std::vector<SampleCopy>> chooseSamples(const Samples &samp
   return samples.choose(count, getStates);
 }
 
+llvm::Error octet::measureSamples(ModuleOp network, ArrayRef<Tap> taps,
+                                  const MeasureContext &context,
+                                  llvm::function_ref<void(ArrayRef<TapStatistics>)> use) {
+  llvm::Expected<LoadedNetwork> loaded = loadFloat(network, taps);
+  if (!loaded)
+    return loaded.takeError();
+  llvm::Expected<Samples> samples = Samples::open(context.files, loaded->inputs());
+  if (!samples)
+    return samples.takeError();
+  llvm::Expected<std::vector<SampleCopy>> chosen = chooseSamples(
+      *samples, *loaded, taps, getNumSamples(loaded->descriptor(), loaded->descriptor()));
+  if (!chosen)
+    return chosen.takeError();
+  return runFloat(*loaded, taps, *chosen, context.threads, [&](const Statistics &own) {
+    std::vector<TapStatistics> statistics;
+    for (size_t tap = 0; tap < taps.size(); ++tap)
+      statistics.push_back(own.at(getTapName(tap)).bytes);
+    use(statistics);
+    return llvm::Error::success();
+  });
+}
+
 llvm::Error octet::measureBoth(ModuleOp calibrated, ArrayRef<Tap> taps,
                                const MeasureContext &context,
                                llvm::function_ref<void(const Measured &)> use) {
@@ -264,7 +302,7 @@ llvm::Error octet::measureBoth(ModuleOp calibrated, ArrayRef<Tap> taps,
   if (!chosen)
     return chosen.takeError();
   llvm::Expected<std::vector<Gathered>> expected =
-      runFloat(*floating, taps, *chosen, context.threads);
+      gatherFloat(*floating, taps, *chosen, context.threads);
   if (!expected)
     return expected.takeError();
   return runReference(*reference, taps, *chosen, *expected, context.threads, use);

@@ -12,7 +12,7 @@ from onnx_networks import make_network  # noqa: E402
 pytestmark = pytest.mark.usefixtures("compiler")
 
 CHANNELS = 64
-RECIPE = 'octet.recipe before_prepare "octet-prepare-attention" after_calibrate "octet-scale-each-run,octet-split-outliers,octet-equalize-channels,octet-correct-bias"'
+RECIPE = 'octet.recipe before_prepare "octet-prepare-attention" after_calibrate "octet-scale-each-run,octet-split-outliers,octet-equalize-channels,octet-round-weights,octet-correct-bias"'
 
 
 @pytest.fixture

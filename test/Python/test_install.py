@@ -66,7 +66,7 @@ def samples(tmp_path):
     return path
 
 
-RECIPE = 'octet.recipe before_prepare "octet-prepare-attention" after_calibrate "octet-scale-each-run,octet-split-outliers,octet-equalize-channels,octet-correct-bias"'
+RECIPE = 'octet.recipe before_prepare "octet-prepare-attention" after_calibrate "octet-scale-each-run,octet-split-outliers,octet-equalize-channels,octet-round-weights,octet-correct-bias"'
 
 
 @pytest.fixture

@@ -164,4 +164,19 @@ def EqualizeChannelsPass : Octet_RunningPass<"octet-equalize-channels"> {
   let statistics = [Statistic<"numEqualized", "num-equalized", "layers with other weights">];
 }
 
+def RoundWeightsPass : Octet_RunningPass<"octet-round-weights"> {
+  let summary = "round the weights of linear layers so that their results change little";
+  let description = [{
+    Runs a calibrated network (between `octet-calibrate` and `octet-convert`) in float on up to 50 samples, and rounds the weights
+    [N, K] of linear layers one column after the other: what rounding one column changes in the results, on the quantized inputs
+    of the samples, the weights behind it make up for. The new weights are multiples of the scales that `octet-convert` chooses,
+    which rounds them no more. Layers whose weights or their constant others read, too, as the steps of a recurrence, whose input has no
+    one scale, and whose weights are not signed integers with zero point 0 stay as they are. Without samples (`octet-use-samples`), and in a
+    bucket whose calibration is another's, nothing changes. Errors: those of samples, as in `octet-calibrate`; a module without a
+    function `main`. Source: [N.round_weights]; Frantar and others, "GPTQ: Accurate Post-Training Quantization for Generative
+    Pre-trained Transformers", 2022.
+  }];
+  let statistics = [Statistic<"numRounded", "num-rounded", "layers with other weights">];
+}
+
 #endif // OCTET_PIPELINES_PASSES_TD

@@ -160,5 +160,5 @@ octet.backend @cpu {
 
   octet.float_products share = 0.02 because "products of two activations are a small part of the network: 8 bits would cost more than they gain"
 
-  octet.recipe before_prepare "octet-prepare-attention" after_calibrate "octet-scale-each-run,octet-split-outliers,octet-equalize-channels,octet-correct-bias"
+  octet.recipe before_prepare "octet-prepare-attention" after_calibrate "octet-scale-each-run,octet-split-outliers,octet-equalize-channels,octet-round-weights,octet-correct-bias"
 }
