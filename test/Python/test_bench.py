@@ -13,6 +13,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools" / "bench"))
 import accuracy  # noqa: E402
 import compare  # noqa: E402
+import dynamic  # noqa: E402
 import networks  # noqa: E402
 import onnx_files  # noqa: E402
 import packaged  # noqa: E402
@@ -46,6 +47,42 @@ def test_two_compilers_code_is_timed_and_compared(monkeypatch):
     zeros, ones = (lambda: {"y": np.zeros(2)}), (lambda: {"y": np.ones(2)})
     assert compare.compare({"before": zeros, "after": zeros}, 1, 0) == (2, 1, True)
     assert compare.compare({"before": zeros, "after": ones}, 1, 0) == (2, 1, False)
+
+
+def test_dynamic_int8_is_compared_with_the_fastest_dynamic_peer_and_static_int8_with_torch():
+    times = {"octet-dyn": 2, "octet-int8": 1, "ort-dyn": 3, "torch-f32": 7, "torch-dyn": 5}
+    assert dynamic.judge(times) == (1.5, 5)
+    assert dynamic.judge({"octet-dyn": 2, "ort-dyn": 3, "torch-f32": 7}) == (1.5, None)
+    assert dynamic.judge({"octet-dyn": 2, "octet-int8": 1, "torch-f32": 7}) == (None, 7)
+
+
+def test_module_of_other_weights_takes_no_part(monkeypatch):
+    torch = pytest.importorskip("torch")
+    module, x = torch.nn.Linear(3, 2), np.ones((1, 3), np.float32)
+    monkeypatch.setitem(sys.modules, "make_networks", SimpleNamespace(NETWORKS={"net": lambda: (module, ())}))
+    expected = module(torch.from_numpy(x)).detach().numpy()
+    make_task = lambda factor: SimpleNamespace(samples=lambda count: [{"x": x}], session=SimpleNamespace(run=lambda *_: [expected * factor]))  # noqa: E731
+    assert dynamic.load_module("net", make_task(1), 1) is module
+    with pytest.raises(ValueError, match="PyTorch's float is 5.0e-01 off the file's"):
+        dynamic.load_module("net", make_task(2), 1)
+
+
+def test_dynamic_int8_of_files(compiler, monkeypatch, tmp_path, capsys):
+    def fail(*_):
+        raise ImportError("No module named 'timm'")
+
+    model, x, _ = dynamic.make_linear()
+    (tmp_path / "linear.onnx").write_bytes(model.SerializeToString())
+    np.savez(tmp_path / "linear.npz", x=np.stack([x, -x]))
+    monkeypatch.setattr(peers, "CACHE", tmp_path / "cache")
+    monkeypatch.setattr(dynamic, "load_module", fail)
+    monkeypatch.setattr(sys, "argv", ["dynamic.py", "--files", str(tmp_path), "linear", "none", "--rounds", "1", "--seconds", "0"])
+    assert dynamic.main() == 1
+    number = r" +[\d.]+"
+    lines = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(rf"linear{number * 3} +missing +missing{number} +-{number * 2} +-", lines[2]), lines
+    assert lines[-3:] == ["missing: linear: torch-f32: ImportError: No module named 'timm'", "missing: linear: torch-dyn: ImportError: No module named 'timm'",
+                          f"missing: none: no file {tmp_path / 'none.onnx'}"]
 
 
 def test_geometric_mean():

@@ -6,7 +6,7 @@
     python3 -m venv /tmp/exporters && /tmp/exporters/bin/pip install -r tools/dev/requirements-networks.txt
     /tmp/exporters/bin/python tools/bench/make_networks.py FOLDER [name ...]
 
-For `tools/bench/survey.py FOLDER`. The networks need no download: their configurations are those of the libraries.
+For `tools/bench/survey.py FOLDER` and `tools/bench/dynamic.py --files FOLDER`. The networks need no download: their configurations are those of the libraries.
 """
 from __future__ import annotations
 

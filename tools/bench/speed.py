@@ -52,8 +52,13 @@ def make_runners(octet, task, feed, threads, wanted):
                 runners[name] = runner.run
             runners[name]()
         except Exception as error:  # whatever a peer throws: the row is missing and the table says why
-            missing[name] = f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"
+            missing[name] = get_reason(error)
     return runners, missing
+
+
+def get_reason(error):
+    """An exception in one line."""
+    return f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"
 
 
 def measure(runners, rounds, seconds):
