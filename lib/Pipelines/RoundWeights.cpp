@@ -22,6 +22,8 @@
 #include "octet/Pipelines/Measure.h"
 #include "octet/Pipelines/Passes.h"
 #include "octet/Support/Diagnostics.h"
+#include <chrono>
+#include <mutex>
 
 namespace octet {
 #define GEN_PASS_DEF_ROUNDWEIGHTSPASS
@@ -76,7 +78,8 @@ static Operation *getSource(Value value) {
   return op && op->getNumResults() == 1 ? op : nullptr;
 }
 
-/// The observed weights of a linear layer that nothing else reads, or null.
+/// The observed weights of a linear layer that nothing else reads and whose bias may change, or
+/// null.
 static ObserveOp getOwnWeights(const Layer &layer) {
   DecisionAttr decision = getDecision(layer.unit.op);
   bool isQuantized = decision && (decision.getVerdict() == Verdict::Quantized ||
@@ -85,7 +88,10 @@ static ObserveOp getOwnWeights(const Layer &layer) {
     return {};
   auto observe = layer.unit.getOperand<WeightOp>()->get().getDefiningOp<ObserveOp>();
   auto constant = observe.getInput().getDefiningOp<nn::ConstantOp>();
-  return constant && constant->hasOneUse() && observe->hasOneUse() ? observe : ObserveOp();
+  OpOperand *bias = layer.unit.getOperand<BiasOp>();
+  bool isFree = constant && constant->hasOneUse() && observe->hasOneUse() &&
+                (!bias || bias->get().getDefiningOp<nn::ConstantOp>());
+  return isFree ? observe : ObserveOp();
 }
 
 /// The columns' values as integers around zero, as InputProducts wants them.
@@ -113,13 +119,21 @@ struct RoundWeights : octet::impl::RoundWeightsPassBase<RoundWeights> {
       addCandidate(layer);
     if (candidates.empty())
       return;
+    auto start = std::chrono::steady_clock::now();
     if (llvm::Error error = measure(context)) {
       emitError(UnknownLoc::get(&getContext())) << Cause(std::move(error));
       return signalPassFailure();
     }
     std::vector<Rounded> rounded(candidates.size());
+    std::mutex mutex;
+    int64_t numDone = 0;
     llvm::cantFail(runInParallel(context.threads, candidates.size(), [&](size_t i) {
       rounded[i] = round(candidates[i]);
+      std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+      std::lock_guard<std::mutex> lock(mutex);
+      if (context.progress.onWork)
+        context.progress.onWork(
+            {"round", "layers", ++numDone, (int64_t)candidates.size(), seconds.count()});
       return llvm::Error::success();
     }));
     for (auto [candidate, result] : llvm::zip_equal(candidates, rounded))

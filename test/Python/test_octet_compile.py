@@ -84,7 +84,7 @@ def test_help_is_grouped_and_shows_examples(tool):
 
 def test_stages_are_told(run):
     lines = run("--calibration-data=samples.npz", "-o", "told.so", "--cpu-level=sse2").splitlines()
-    assert [line.split()[0] for line in lines] == ["import", "quantize", "calibrate", "correct", "compile", "wrote"]
+    assert [line.split()[0] for line in lines] == ["import", "quantize", "calibrate", "round", "correct", "compile", "wrote"]
     assert "net.onnx · 6 operators" in lines[0] and "2 conv, 1 linear" in lines[1] and "24 samples" in lines[2]
 
 
