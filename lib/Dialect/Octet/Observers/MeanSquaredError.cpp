@@ -242,10 +242,11 @@ MeanSquaredErrorObserverAttr::getQuantizedType(EmitError emitError, RankedTensor
                    : getQuantizedTypeOfRange(emitError, target, ranges.front());
 }
 
-float octet::getTypicalPeak(MeanSquaredErrorObserverAttr observer, ArrayRef<char> state) {
+float octet::getTypicalPeak(MeanSquaredErrorObserverAttr observer, ArrayRef<char> state,
+                            double share) {
   auto ignore = [] { return InFlightDiagnostic(); };
   FailureOr<Histogram> histogram = failure();
   if (!observer.getAxis())
     histogram = kWholeHistogram.read(ignore, state);
-  return succeeded(histogram) ? histogram->getTypicalPeak() : 0;
+  return succeeded(histogram) ? histogram->getTypicalPeak(share) : 0;
 }
