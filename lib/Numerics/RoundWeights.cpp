@@ -37,6 +37,7 @@ InputProducts::InputProducts(int64_t numColumns) : sums(numColumns, 0) {
 static std::array<int32_t, 4> multiply(const int16_t *column, std::array<const int16_t *, 4> others,
                                        int64_t rows) {
   int32_t first = 0, second = 0, third = 0, fourth = 0;
+#pragma clang loop vectorize_width(8) // pmaddwd, smlal: products of 16 bits, sums of 32
   for (int64_t row = 0; row < rows; ++row) {
     first += column[row] * others[0][row];
     second += column[row] * others[1][row];
