@@ -13,6 +13,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <array>
+#include <cassert>
 #include <cmath>
 #include <numeric>
 
@@ -49,6 +50,7 @@ static std::array<int32_t, 4> multiply(const int16_t *column, std::array<const i
 
 void InputProducts::add(ArrayRef<int16_t> values) {
   int64_t rows = (int64_t)values.size() / getNumColumns();
+  assert((int64_t)values.size() == rows * getNumColumns() && "expected whole rows");
   numRows += rows;
   for (size_t i = 0; i < values.size(); ++i)
     sums[i / rows] += values[i];

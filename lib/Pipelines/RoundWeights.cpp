@@ -40,9 +40,20 @@ static constexpr int64_t kMaxRows = 256;
 namespace {
 /// A value that layers with such weights read, and its type.
 struct Input {
-  ObserveOp observe;
+  mutable ObserveOp observe;
   numerics::QuantParams params;
   InputProducts products;
+
+  RankedTensorType getType() const {
+    return cast<RankedTensorType>(observe->getOperand(0).getType());
+  }
+  /// Keeps a sample's rows, each column's values side by side.
+  ChannelValuesObserverAttr getObserver() const {
+    return ChannelValuesObserverAttr::get(getType().getContext(), getType().getRank() - 1,
+                                          kMaxRows);
+  }
+  /// Adds what that one has kept.
+  void add(const TapStatistics &kept);
 };
 struct Candidate {
   Layer layer;
@@ -94,13 +105,13 @@ static ObserveOp getOwnWeights(const Layer &layer) {
   return isFree ? observe : ObserveOp();
 }
 
-/// The columns' values as integers around zero, as InputProducts wants them.
-static SmallVector<int16_t, 0> quantize(const TapStatistics &kept,
-                                        const numerics::QuantParams &params) {
-  ArrayRef<float> values(reinterpret_cast<const float *>(kept.data()), kept.size() / sizeof(float));
-  return llvm::map_to_vector<0>(values, [&](float x) {
+/// Behind the values, the statistics may be filled up.
+void Input::add(const TapStatistics &kept) {
+  int64_t count = products.getNumColumns() * getObserver().getNumPerChannel(getType());
+  ArrayRef<float> values(reinterpret_cast<const float *>(kept.data()), count);
+  products.add(llvm::map_to_vector<0>(values, [&](float x) {
     return (int16_t)(numerics::quantize(x, params) - params.zeroPoints.front());
-  });
+  }));
 }
 
 namespace {
@@ -162,15 +173,13 @@ struct RoundWeights : octet::impl::RoundWeightsPassBase<RoundWeights> {
 
   /// Sums up the products of all inputs.
   llvm::Error measure(const MeasureContext &context) {
-    auto taps = llvm::map_to_vector(inputs, [](Input &input) {
-      Value value = input.observe.getInput();
-      int64_t last = cast<RankedTensorType>(value.getType()).getRank() - 1;
-      auto observer = ChannelValuesObserverAttr::get(value.getContext(), last, kMaxRows);
-      return Tap{getSource(value), observer, /*offsetAxis=*/std::nullopt};
+    auto taps = llvm::map_to_vector(inputs, [](const Input &input) {
+      return Tap{getSource(input.observe.getInput()), input.getObserver(),
+                 /*offsetAxis=*/std::nullopt};
     });
     return measureSamples(getOperation(), taps, context, [&](ArrayRef<TapStatistics> kept) {
       llvm::cantFail(runInParallel(context.threads, inputs.size(), [&](size_t i) {
-        inputs[i].products.add(quantize(kept[i], inputs[i].params));
+        inputs[i].add(kept[i]);
         return llvm::Error::success();
       }));
     });
