@@ -37,22 +37,8 @@ static double getReach(quant::UniformQuantizedType type) {
                                             type.getZeroPoint() - type.getStorageTypeMin());
 }
 
-/// The share of what the observer has counted that half of the runs are. Where it watches a
-/// concatenation some of whose operands have observers of their own, these count as large values.
-static double getHalf(ObserveOp op) {
-  Operation *joining = op.getInput().getDefiningOp();
-  if (!joining || !joining->hasTrait<nn::DataMovement>())
-    return 0.5;
-  int64_t numOwn = 1, numOthers = 0;
-  for (Value operand : joining->getOperands())
-    if (auto observe = operand.getDefiningOp<ObserveOp>())
-      ++(observe.getObserver() == op.getObserver() ? numOwn : numOthers);
-  bool joins = joining->getNumOperands() > 1;
-  return joins ? 0.5 * (double)(numOwn + numOthers) / (double)numOwn : 0.5;
-}
-
-/// Whether so many of the runs stay below `part` of what the value's integers reach.
-static bool varies(ObserveOp op, double part, double share) {
+/// Whether half of the runs stay below `share` of what the value's integers reach.
+static bool varies(ObserveOp op, double share) {
   ObserverOp observer = getObserver(op);
   auto kind = dyn_cast<MeanSquaredErrorObserverAttr>(observer.getObserver());
   if (!kind || kind.getAxis() || !observer.getStatisticsAttr() || !kind.getDtype().isUnsigned() ||
@@ -66,10 +52,10 @@ static bool varies(ObserveOp op, double part, double share) {
   if (failed(type))
     return false;
   auto uniform = cast<quant::UniformQuantizedType>(*type);
-  double peak = getTypicalPeak(kind, state, share);
+  double peak = getTypicalPeak(kind, state);
   // Of the least scale, the reach says nothing; octet-convert warns of it.
   return uniform.getScale() > kind.getSpec().eps.value_or(0) && peak > 0 &&
-         peak < part * getReach(uniform);
+         peak < share * getReach(uniform);
 }
 
 /// A layer whose kernels take a scale of each run: linear, or a convolution of one group.
@@ -122,9 +108,8 @@ namespace {
 struct ScaleEachRun : octet::impl::ScaleEachRunPassBase<ScaleEachRun> {
   using ScaleEachRunPassBase::ScaleEachRunPassBase;
   DenseMap<Operation *, bool> observers;
-  DenseMap<Operation *, double> halves; ///< of each observer, the largest
-  DenseSet<Value> varying;              ///< and what is computed from them
-  DenseMap<Value, Value> moved;         ///< values of integers, and the same as floats
+  DenseSet<Value> varying;      ///< and what is computed from them
+  DenseMap<Value, Value> moved; ///< values of integers, and the same as floats
 
   void runOnOperation() override {
     const Backend *backend = getAnalysis<PolicyAnalysis>().getBackend();
@@ -134,10 +119,6 @@ struct ScaleEachRun : octet::impl::ScaleEachRunPassBase<ScaleEachRun> {
     // The buckets of a network share their statistics, and what was decided by them.
     if (getOperation()->hasAttr(kBucketAttr) || getOperation()->hasAttr(kStaticScalesAttr))
       return;
-    getOperation().walk([&](ObserveOp op) {
-      double &half = halves[getObserver(op)];
-      half = std::max(half, getHalf(op));
-    });
     SmallVector<OpOperand *> inputs;
     getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
       auto observe = dyn_cast<ObserveOp>(op);
@@ -166,7 +147,7 @@ struct ScaleEachRun : octet::impl::ScaleEachRunPassBase<ScaleEachRun> {
   bool hasVarying(ObserveOp op, double part) {
     auto [known, isNew] = observers.try_emplace(getObserver(op), false);
     if (isNew)
-      known->second = varies(op, part, std::max(halves.lookup(getObserver(op)), 0.5));
+      known->second = varies(op, part);
     return known->second;
   }
 

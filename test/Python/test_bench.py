@@ -212,6 +212,16 @@ def test_prepared_network_is_plain_and_computes_the_same(awkward):
     assert speed.count_macs(awkward) == 4 * 6 * 6 * 27 + 4 * 5
 
 
+def test_quantized_networks_are_kept_by_their_samples(awkward):
+    """Those of a benchmark of speed, calibrated with all samples, are not judged by some of these."""
+    path = peers.get_path(awkward, "x")
+    assert path == peers.get_path(awkward, "x") and path.name.startswith("awkward.")
+    some = SimpleNamespace(**{**vars(awkward), "calib": lambda: awkward.calib()[:4]})
+    others = {peers.quantize_onnxruntime(task) for task in (awkward, some)}
+    awkward.onnx.write_bytes(awkward.onnx.read_bytes() + b"\x42\x00")  # no opset's domain: another file
+    assert len(others) == 2 and peers.get_path(awkward, "x") != path
+
+
 def test_survey_judges_a_file(awkward, compiler, monkeypatch, capsys):
     level = "sse2" if platform.machine() == "x86_64" else "neon"
     monkeypatch.setattr(sys, "argv", ["survey.py", str(awkward.onnx), "--input-shape", "x=1x3x8x8", "--cpu-level", f"{level},reference"])

@@ -4,12 +4,13 @@
 
 Their quantizers do not take all the networks as they are (old opsets, dynamic shapes, constants as nodes, biases of shape
 [1, n]), so `prepare` brings a network into the form that both accept without changing what it computes; quantized models
-are kept in a cache folder. Every runner has preset buffers on both sides: `run()` is one call of the network.
+are kept in a cache folder, by what they are made of. Every runner has preset buffers on both sides: `run()` is one call of the network.
 """
 from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
 import io
 import logging
 import os
@@ -23,6 +24,17 @@ import tables
 
 CACHE = Path(os.environ.get("OCTET_CACHE", Path(tempfile.gettempdir()) / "octet-cache")) / "peers"
 OPSET = 17  # per-channel QuantizeLinear needs 13; both peers know 17
+
+
+def get_path(task, suffix, feeds=()):
+    """Where what is made of a network's file, its shapes and calibration samples is kept."""
+    digest = hashlib.blake2b(Path(task.onnx).read_bytes(), digest_size=8)
+    digest.update(repr(sorted((task.shapes or {}).items())).encode())
+    for feed in feeds:
+        for name, array in sorted(feed.items()):
+            digest.update(name.encode())
+            digest.update(np.ascontiguousarray(array))
+    return CACHE / f"{task.name}.{digest.hexdigest()}.{suffix}"
 
 
 # ---- one form for both peers ---------------------------------------------------------------------------------------------
@@ -76,7 +88,7 @@ def prepare(task):
     cannot bring into this form stays as it is. Kept in the cache."""
     import onnx
 
-    path = CACHE / f"{task.name}.prepared.onnx"
+    path = get_path(task, "prepared.onnx")
     if path.exists():
         return path
     try:
@@ -126,7 +138,7 @@ def quantize_onnxruntime(task):
     """QDQ model with u8 activations and s8 weights per channel, by quantize_static and its defaults otherwise."""
     from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
 
-    path = CACHE / f"{task.name}.ort-u8s8.onnx"
+    path = get_path(task, "ort-u8s8.onnx", task.calib())
     if path.exists():
         return path
     source = prepare(task)
@@ -149,7 +161,7 @@ def quantize_openvino(task, preset):
     """OpenVINO model quantized by nncf.quantize with one of its presets ("performance", "mixed"), or its way with transformers."""
     import openvino as ov
 
-    path = CACHE / f"{task.name}.nncf-{preset}.xml"
+    path = get_path(task, f"nncf-{preset}.xml", task.calib())
     if path.exists():
         return path
     source = prepare(task)
@@ -173,7 +185,7 @@ def quantize_dynamic(task):
     quantize_dynamic, which takes no GRU; its ConvInteger is slower than float)."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
-    path = CACHE / f"{task.name}.ort-dynamic-lstm.onnx"
+    path = get_path(task, "ort-dynamic.onnx")
     if not path.exists():
         source = prepare(task)
         with silence():

@@ -12,10 +12,9 @@
 
 namespace octet {
 
-/// [N.stat.peak] What the largest magnitude of a share of the runs does not exceed; 0 where that is
+/// [N.stat.peak] What the largest magnitude of half of the runs does not exceed; 0 where that is
 /// not known.
-float getTypicalPeak(MeanSquaredErrorObserverAttr observer, llvm::ArrayRef<char> state,
-                     double share = 0.5);
+float getTypicalPeak(MeanSquaredErrorObserverAttr observer, llvm::ArrayRef<char> state);
 
 } // namespace octet
 

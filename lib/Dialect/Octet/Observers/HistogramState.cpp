@@ -128,12 +128,12 @@ int64_t Histogram::getTotal() const {
   return total;
 }
 
-float Histogram::getTypicalPeak(double share) const {
+float Histogram::getTypicalPeak() const {
   int64_t total = 0, sum = 0;
   for (int64_t count : peaks)
     total += count;
   for (auto [bin, count] : llvm::enumerate(peaks))
-    if (sum += count; count && (double)sum >= share * (double)total)
+    if (sum += count; count && 2 * sum >= total)
       return llvm::bit_cast<float>(((uint32_t)bin + 1) << kPeakShift);
   return 0;
 }

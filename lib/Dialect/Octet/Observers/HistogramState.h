@@ -39,7 +39,7 @@ struct Histogram {
   /// The number of finite values.
   int64_t getTotal() const;
   /// [N.stat.peak] What half of the runs do not exceed; 0 without runs.
-  float getTypicalPeak(double share) const;
+  float getTypicalPeak() const;
   /// Calls `bin(low, high, count)` for every bin that holds values, upwards; bounds lie within the
   /// range.
   void forEachBin(llvm::function_ref<void(double, double, int64_t)> bin) const;

@@ -242,11 +242,10 @@ MeanSquaredErrorObserverAttr::getQuantizedType(EmitError emitError, RankedTensor
                    : getQuantizedTypeOfRange(emitError, target, ranges.front());
 }
 
-float octet::getTypicalPeak(MeanSquaredErrorObserverAttr observer, ArrayRef<char> state,
-                            double share) {
+float octet::getTypicalPeak(MeanSquaredErrorObserverAttr observer, ArrayRef<char> state) {
   auto ignore = [] { return InFlightDiagnostic(); };
   FailureOr<Histogram> histogram = failure();
   if (!observer.getAxis())
     histogram = kWholeHistogram.read(ignore, state);
-  return succeeded(histogram) ? histogram->getTypicalPeak(share) : 0;
+  return succeeded(histogram) ? histogram->getTypicalPeak() : 0;
 }
