@@ -24,7 +24,6 @@ using namespace octet::numerics;
 static constexpr int64_t kMaxBlock = 512;
 /// What is added to the products of a column with itself, in parts of their mean.
 static constexpr double kDamping = 0.01;
-static constexpr int64_t kQuantMax = 127;
 
 InputProducts::InputProducts(int64_t numColumns) : sums(numColumns, 0) {
   int64_t most = divideCeil(numColumns, divideCeil(numColumns, kMaxBlock));
@@ -80,7 +79,7 @@ static std::vector<int64_t> getOrder(const InputProducts::Block &block) {
   return order;
 }
 
-/// The covariances of a block's columns in this order, damped; empty if there are none.
+/// The covariances of a block's columns in this order, damped; empty if all are zero.
 static std::vector<double> getDamped(const InputProducts &inputs, const InputProducts::Block &block,
                                      ArrayRef<int64_t> order) {
   int64_t n = block.size, rows = inputs.getNumRows();
@@ -97,7 +96,7 @@ static std::vector<double> getDamped(const InputProducts &inputs, const InputPro
   }
   for (int64_t i = 0; i < n; ++i)
     products[i * n + i] += kDamping * trace / (double)n;
-  return trace > 0 && rows >= n ? products : std::vector<double>();
+  return trace > 0 ? products : std::vector<double>();
 }
 
 /// The upper triangular R with A = R R^T, in place of the lower triangle of A, transposed: element
@@ -129,62 +128,50 @@ static std::vector<double> invert(ArrayRef<double> columns, int64_t n) {
   return inverse;
 }
 
-namespace {
-/// One row's weights of a block, in its order.
-struct Row {
-  double scale;
-  float largest; ///< magnitude in the whole row
-  std::vector<float> values;
-
-  /// Rounds a weight; returns by how much it was too large.
-  float round(int64_t i, float original) {
-    double quotient = std::nearbyint(values[i] / scale);
-    double rounded = scale * std::clamp<double>(quotient, -kQuantMax, kQuantMax);
-    float kept = std::abs(original) == largest ? original : (float)rounded;
-    float error = values[i] - kept;
-    values[i] = kept;
-    return error;
-  }
-};
-} // namespace
-
-/// Rounds one weight after the other; those behind it make up for what it was changed by.
-static void roundBlock(MutableArrayRef<float> weights, ArrayRef<double> scales,
-                       ArrayRef<float> largest, const InputProducts &inputs,
-                       const InputProducts::Block &block) {
-  std::vector<int64_t> order = getOrder(block);
-  std::vector<double> products = getDamped(inputs, block, order);
-  if (products.empty())
-    return;
-  int64_t n = block.size;
-  factorize(products, n);
-  std::vector<double> inverse = invert(products, n);
-  std::vector<float> shares(n * n); // what each weight behind takes of an error
-  for (int64_t i = 0; i < n; ++i)
-    for (int64_t j = i; j < n; ++j)
-      shares[i * n + j] = (float)(inverse[i * n + j] / inverse[i * n + i]);
-  Row row;
-  for (size_t output = 0; output < scales.size(); ++output) {
-    float *own = &weights[output * inputs.getNumColumns() + block.begin];
-    row = {scales[output], largest[output], {}};
+WeightRounder::WeightRounder(const InputProducts &inputs) : numColumns(inputs.getNumColumns()) {
+  for (const InputProducts::Block &block : inputs.getBlocks()) {
+    std::vector<int64_t> order = getOrder(block);
+    std::vector<double> products = getDamped(inputs, block, order);
+    if (products.empty())
+      continue;
+    int64_t n = block.size;
+    factorize(products, n);
+    std::vector<double> inverse = invert(products, n);
+    Block &own = blocks.emplace_back();
     for (int64_t column : order)
-      row.values.push_back(own[column]);
-    for (int64_t i = 0; i < n; ++i) {
-      float error = row.round(i, own[order[i]]);
-      for (int64_t j = i + 1; j < n; ++j)
-        row.values[j] -= error * shares[i * n + j];
-    }
+      own.columns.push_back(block.begin + column);
+    own.shares.resize(n * n);
     for (int64_t i = 0; i < n; ++i)
-      own[order[i]] = row.values[i];
+      for (int64_t j = i; j < n; ++j)
+        own.shares[i * n + j] = (float)(inverse[i * n + j] / inverse[i * n + i]);
   }
 }
 
-void octet::numerics::roundWeights(MutableArrayRef<float> weights, ArrayRef<double> scales,
-                                   const InputProducts &inputs) {
-  int64_t numColumns = inputs.getNumColumns();
-  std::vector<float> largest(scales.size(), 0.0f);
-  for (size_t i = 0; i < weights.size(); ++i)
-    largest[i / numColumns] = std::max(largest[i / numColumns], std::abs(weights[i]));
-  for (const InputProducts::Block &block : inputs.getBlocks())
-    roundBlock(weights, scales, largest, inputs, block);
+void WeightRounder::round(MutableArrayRef<float> weights, ArrayRef<double> scales,
+                          int64_t quantMax) const {
+  auto getRow = [&](size_t output) { return weights.slice(output * numColumns, numColumns); };
+  SmallVector<float, 0> largest(scales.size(), 0.0f);
+  for (size_t output = 0; output < scales.size(); ++output)
+    for (float weight : getRow(output))
+      largest[output] = std::max(largest[output], std::abs(weight));
+  for (const Block &block : blocks)
+    for (auto [output, scale] : llvm::enumerate(scales))
+      block.round(getRow(output), scale, largest[output], (double)quantMax);
+}
+
+/// One weight after the other; those behind it make up for what it was changed by.
+void WeightRounder::Block::round(MutableArrayRef<float> row, double scale, float largest,
+                                 double quantMax) const {
+  size_t n = columns.size();
+  std::vector<float> wanted;
+  for (int64_t column : columns)
+    wanted.push_back(row[column]);
+  for (size_t i = 0; i < n; ++i) {
+    float &weight = row[columns[i]];
+    if (std::abs(weight) != largest)
+      weight = (float)(scale * std::clamp(std::nearbyint(wanted[i] / scale), -quantMax, quantMax));
+    float error = wanted[i] - weight;
+    for (size_t j = i + 1; j < n; ++j)
+      wanted[j] -= error * shares[i * n + j];
+  }
 }

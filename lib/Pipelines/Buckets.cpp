@@ -12,6 +12,7 @@
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Dialect/NN/States.h"
 #include "octet/Quantize/Plan.h"
+#include "octet/Support/ConstantMemory.h"
 #include "octet/Support/Message.h"
 #include "octet/Support/Quote.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -31,7 +32,7 @@ static ArrayRef<char> getBytes(DenseResourceElementsAttr elements) {
 }
 
 void SharedConstants::share(ModuleOp module) {
-  llvm::SmallDenseSet<DenseResourceElementsAttr> dropped;
+  StoredConstants dropped;
   module.walk([&](nn::ConstantOp constant) {
     auto elements = dyn_cast<DenseResourceElementsAttr>(constant.getValue());
     if (!elements || members.contains(elements))
@@ -50,8 +51,7 @@ void SharedConstants::share(ModuleOp module) {
     constant.setValueAttr(equal->second);
     dropped.insert(elements);
   });
-  for (DenseResourceElementsAttr elements : dropped)
-    elements.getRawHandle().getResource()->setBlob(AsmResourceBlob());
+  freeConstants(dropped);
 }
 
 //===----------------------------------------------------------------------===//

@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ObservedWeights.h"
 #include "Shadows.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -15,6 +14,7 @@
 #include "octet/Numerics/Quantize.h"
 #include "octet/Pipelines/Passes.h"
 #include "octet/Quantize/Passes.h"
+#include "octet/Quantize/Statistics.h"
 #include "octet/Support/Constants.h"
 #include "octet/Support/Diagnostics.h"
 #include "octet/Support/Quote.h"

@@ -94,11 +94,12 @@ private:
     for (const StageInfo &info : getStages()) {
       if (info.stage <= reached || info.stage > last)
         continue;
-      StoredConstants before = getStoredConstants(*module);
+      StoredConstants before;
+      if (buckets.size() == 1) // else others may have them
+        before = getStoredConstants(*module);
       if (llvm::Error error = runStage(info.stage))
         return error;
-      if (buckets.size() == 1) // else others may have them
-        freeConstants(before, *module);
+      freeConstants(before, *module);
       reached = info.stage;
     }
     if (buckets.size() > 1)

@@ -18,6 +18,7 @@
 #include "octet/Dialect/Octet/Origin.h"
 #include "octet/Pipelines/Measure.h"
 #include "octet/Pipelines/Passes.h"
+#include "octet/Quantize/Statistics.h"
 #include "octet/Support/Diagnostics.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
@@ -87,11 +88,10 @@ static MinMaxObserverAttr getPlain(ObserverAttrInterface observer) {
 }
 
 /// The scale of a value that an observer has seen so; 0 if there is none.
-static double getScale(ObserverOp op, ObserverAttrInterface observer, RankedTensorType observed,
+static double getScale(ObserverAttrInterface observer, RankedTensorType observed,
                        ArrayRef<char> state) {
-  auto type = observer.getQuantizedType([&] { return op.emitOpError(); }, observed, state);
   auto uniform =
-      failed(type) ? quant::UniformQuantizedType() : dyn_cast<quant::UniformQuantizedType>(*type);
+      dyn_cast_or_null<quant::UniformQuantizedType>(getTypeByStatistics(observer, observed, state));
   return uniform ? uniform.getScale() : 0;
 }
 
@@ -109,8 +109,7 @@ static std::optional<Candidate> getCandidate(const Layer &layer, const SymbolUse
   if (!observer.getStatisticsAttr() || !getPlain(observer.getObserver()) ||
       users.getUsers(observer).size() != 1)
     return std::nullopt;
-  double scale =
-      getScale(observer, observer.getObserver(), observe.getObservedType(), observer.getState());
+  double scale = getScale(observer.getObserver(), observe.getObservedType(), observer.getState());
   if (scale == 0)
     return std::nullopt;
   return Candidate{layer, product, observe, observer, scale};
@@ -294,7 +293,7 @@ struct EqualizeChannels : octet::impl::EqualizeChannelsPassBase<EqualizeChannels
       return false;
     SmallVector<double, 0> factors = getFactors(*weights, ranges), ones(factors.size(), 1);
     SmallVector<char> extremes = getExtremes(ranges, factors);
-    double scale = getScale(candidate.observer, getPlain(candidate.observer.getObserver()),
+    double scale = getScale(getPlain(candidate.observer.getObserver()),
                             candidate.input.getObservedType(), extremes);
     double before = estimateError(*weights, ranges, candidate.scale, ones),
            after = estimateError(*weights, ranges, scale, factors);

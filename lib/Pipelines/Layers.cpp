@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ObservedWeights.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "octet/Codegen/Passes.h"
 #include "octet/Dialect/NN/Constants.h"
@@ -71,17 +70,6 @@ SmallVector<float, 0> octet::getMeanErrors(const Tap &tap, const Measured &measu
   for (auto [a, b] : llvm::zip_equal(floating, reference))
     errors.push_back(std::isfinite(a - b) ? (float)((a - b) / (double)count) : 0);
   return errors;
-}
-
-quant::QuantizedType octet::getTypeOfConstant(ObserveOp op, ArrayRef<float> values) {
-  auto observer = SymbolTable::lookupNearestSymbolFrom<ObserverOp>(op, op.getObserverAttr());
-  ObserverAttrInterface attr = observer.getObserver();
-  RankedTensorType observed = op.getObservedType();
-  std::vector<char> state(attr.getStateBytes(observed));
-  attr.initState(observed, state);
-  attr.updateState(observed, values, state);
-  auto type = attr.getQuantizedType([&] { return observer.emitOpError(); }, observed, state);
-  return failed(type) ? quant::QuantizedType() : *type;
 }
 
 void octet::giveBias(Operation *op, Value bias) {

@@ -240,11 +240,15 @@ static llvm::Error runReference(const LoadedNetwork &network, ArrayRef<Tap> taps
   return llvm::Error::success();
 }
 
-/// Samples with the states that the float network has in front of them: both networks start from
-/// these. A network with states runs on all samples for that.
-static llvm::Expected<std::vector<SampleCopy>> chooseSamples(const Samples &samples,
+/// Some samples with the states that the float network has in front of them: a reference network
+/// starts from these, too. A network with states runs on all samples for that.
+static llvm::Expected<std::vector<SampleCopy>> chooseSamples(ArrayRef<std::string> files,
                                                              const LoadedNetwork &floating,
                                                              ArrayRef<Tap> taps, size_t count) {
+  llvm::Expected<Samples> opened = Samples::open(files, floating.inputs());
+  if (!opened)
+    return opened.takeError();
+  const Samples &samples = *opened;
   if (floating.keptBytes == 0)
     return samples.choose(count, [](int64_t, Sample) { return std::vector<char>(); });
   llvm::Expected<NetworkRun> run = NetworkRun::create(floating, initTaps(taps));
@@ -267,11 +271,8 @@ llvm::Error octet::measureSamples(ModuleOp network, ArrayRef<Tap> taps,
   llvm::Expected<LoadedNetwork> loaded = loadFloat(network, taps);
   if (!loaded)
     return loaded.takeError();
-  llvm::Expected<Samples> samples = Samples::open(context.files, loaded->inputs());
-  if (!samples)
-    return samples.takeError();
   llvm::Expected<std::vector<SampleCopy>> chosen = chooseSamples(
-      *samples, *loaded, taps, getNumSamples(loaded->descriptor(), loaded->descriptor()));
+      context.files, *loaded, taps, getNumSamples(loaded->descriptor(), loaded->descriptor()));
   if (!chosen)
     return chosen.takeError();
   return runFloat(*loaded, taps, *chosen, context.threads, [&](const Statistics &own) {
@@ -294,11 +295,9 @@ llvm::Error octet::measureBoth(ModuleOp calibrated, ArrayRef<Tap> taps,
   llvm::Expected<LoadedNetwork> reference = loadReference(calibrated, taps);
   if (!reference)
     return reference.takeError();
-  llvm::Expected<Samples> samples = Samples::open(context.files, floating->inputs());
-  if (!samples)
-    return samples.takeError();
-  llvm::Expected<std::vector<SampleCopy>> chosen = chooseSamples(
-      *samples, *floating, taps, getNumSamples(floating->descriptor(), reference->descriptor()));
+  llvm::Expected<std::vector<SampleCopy>> chosen =
+      chooseSamples(context.files, *floating, taps,
+                    getNumSamples(floating->descriptor(), reference->descriptor()));
   if (!chosen)
     return chosen.takeError();
   llvm::Expected<std::vector<Gathered>> expected =

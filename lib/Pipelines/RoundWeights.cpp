@@ -11,7 +11,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "octet/Numerics/RoundWeights.h"
-#include "ObservedWeights.h"
 #include "RunNetwork.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -21,6 +20,7 @@
 #include "octet/Numerics/Quantize.h"
 #include "octet/Pipelines/Measure.h"
 #include "octet/Pipelines/Passes.h"
+#include "octet/Quantize/Statistics.h"
 #include "octet/Support/Diagnostics.h"
 #include <chrono>
 #include <mutex>
@@ -38,31 +38,32 @@ using numerics::InputProducts;
 static constexpr int64_t kMaxRows = 256;
 
 namespace {
-/// A value that layers with such weights read, and its type.
+/// A layer that reads an input.
+struct Candidate {
+  Layer layer;
+  ObserveOp weights;
+  /// What becomes of it; empty if nothing changes.
+  SmallVector<float, 0> rounded, biasChange;
+};
+
+/// A value in 8 bits, and the layers that read it.
 struct Input {
-  mutable ObserveOp observe;
+  ObserveOp observe;
   numerics::QuantParams params;
   InputProducts products;
+  std::vector<Candidate> layers;
 
-  RankedTensorType getType() const {
-    return cast<RankedTensorType>(observe->getOperand(0).getType());
-  }
+  Input(ObserveOp observe, numerics::QuantParams params)
+      : observe(observe), params(std::move(params)), products(getType().getShape().back()) {}
+
+  RankedTensorType getType() { return cast<RankedTensorType>(observe.getInput().getType()); }
   /// Keeps a sample's rows, each column's values side by side.
-  ChannelValuesObserverAttr getObserver() const {
-    return ChannelValuesObserverAttr::get(getType().getContext(), getType().getRank() - 1,
-                                          kMaxRows);
+  ChannelValuesObserverAttr getObserver() {
+    return ChannelValuesObserverAttr::get(observe.getContext(), getType().getRank() - 1, kMaxRows);
   }
   /// Adds what that one has kept.
   void add(const TapStatistics &kept);
-};
-struct Candidate {
-  Layer layer;
-  mutable ObserveOp weights;
-  size_t input;
-};
-/// A layer's weights, and what is added to its bias; empty if nothing changes.
-struct Rounded {
-  SmallVector<float, 0> weights, bias;
+  void round();
 };
 } // namespace
 
@@ -72,10 +73,8 @@ static std::optional<numerics::QuantParams> getInputParams(ObserveOp observe) {
       SymbolTable::lookupNearestSymbolFrom<ObserverOp>(observe, observe.getObserverAttr());
   if (!observer.getStatisticsAttr())
     return std::nullopt;
-  auto type = observer.getObserver().getQuantizedType(
-      [&] { return observer.emitOpError(); }, observe.getObservedType(), observer.getState());
-  auto uniform =
-      failed(type) ? quant::UniformQuantizedType() : dyn_cast<quant::UniformQuantizedType>(*type);
+  auto uniform = dyn_cast_or_null<quant::UniformQuantizedType>(
+      getTypeByStatistics(observer.getObserver(), observe.getObservedType(), observer.getState()));
   if (!uniform || uniform.getStorageTypeIntegralWidth() != 8)
     return std::nullopt;
   return numerics::getParams(uniform);
@@ -114,6 +113,95 @@ void Input::add(const TapStatistics &kept) {
   }));
 }
 
+/// By how much the mean of each result of rounded weights is less.
+static SmallVector<float, 0> getMeanChanges(ArrayRef<float> before, ArrayRef<float> after,
+                                            const InputProducts &inputs, double scale) {
+  ArrayRef<int64_t> sums = inputs.getSums();
+  SmallVector<float, 0> changes;
+  for (size_t row = 0; row < before.size(); row += sums.size()) {
+    double change = 0;
+    for (size_t i = 0; i < sums.size(); ++i)
+      change += ((double)before[row + i] - after[row + i]) * (double)sums[i];
+    changes.push_back((float)(change * scale / (double)inputs.getNumRows()));
+  }
+  return changes;
+}
+
+/// Layers stay whose weights have no scales of rows around zero, or would get others.
+void Input::round() {
+  numerics::WeightRounder rounder(products);
+  for (Candidate &candidate : layers) {
+    auto values = nn::getConstantValues<float>(candidate.weights.getInput());
+    if (failed(values))
+      continue;
+    auto type = dyn_cast_or_null<quant::UniformQuantizedPerAxisType>(
+        getTypeOfConstant(candidate.weights, *values));
+    if (!type || type.getQuantizedDimension() != 0 ||
+        llvm::any_of(type.getZeroPoints(), [](int64_t zero) { return zero != 0; }))
+      continue;
+    SmallVector<float, 0> rounded = *values;
+    rounder.round(rounded, type.getScales(), type.getStorageTypeMax());
+    if (rounded == *values || getTypeOfConstant(candidate.weights, rounded) != type)
+      continue;
+    candidate.biasChange = getMeanChanges(*values, rounded, products, params.scales.front());
+    candidate.rounded = std::move(rounded);
+  }
+}
+
+static void write(const Candidate &candidate) {
+  ObserveOp observe = candidate.weights;
+  auto constant = observe.getInput().getDefiningOp<nn::ConstantOp>();
+  OpBuilder builder(constant);
+  observe.getInputMutable().assign(nn::createConstant<float>(
+      builder, constant.getLoc(), (nn::getConstantName(constant) + ".rounded").str(),
+      cast<RankedTensorType>(constant.getType()), ArrayRef<float>(candidate.rounded)));
+  constant.erase();
+  addToBias(candidate.layer, candidate.biasChange, "rounded");
+}
+
+static std::vector<Input> findInputs(ArrayRef<Layer> layers) {
+  std::vector<Input> inputs;
+  DenseMap<Operation *, std::optional<size_t>> known; // none: it has no such type
+  for (const Layer &layer : layers) {
+    ObserveOp weights = getOwnWeights(layer);
+    OpOperand *operand = weights ? layer.unit.getWeightedActivation() : nullptr;
+    auto observe = operand ? operand->get().getDefiningOp<ObserveOp>() : ObserveOp();
+    if (!observe || !getSource(observe.getInput()))
+      continue;
+    auto [entry, isNew] = known.try_emplace(observe);
+    if (isNew)
+      if (auto params = getInputParams(observe)) {
+        entry->second = inputs.size();
+        inputs.emplace_back(observe, std::move(*params));
+      }
+    if (entry->second)
+      inputs[*entry->second].layers.push_back({layer, weights, {}, {}});
+  }
+  return inputs;
+}
+
+/// Sums up the products of all inputs.
+static llvm::Error measure(ModuleOp network, MutableArrayRef<Input> inputs,
+                           const MeasureContext &context) {
+  auto taps = llvm::map_to_vector(inputs, [](Input &input) {
+    return Tap{getSource(input.observe.getInput()), input.getObserver(),
+               /*offsetAxis=*/std::nullopt};
+  });
+  return measureSamples(network, taps, context, [&](ArrayRef<TapStatistics> kept) {
+    llvm::cantFail(runInParallel(context.threads, inputs.size(), [&](size_t i) {
+      inputs[i].add(kept[i]);
+      return llvm::Error::success();
+    }));
+  });
+}
+
+static int64_t countLayers(ArrayRef<Input> inputs) {
+  int64_t count = 0;
+  for (const Input &input : inputs)
+    count += (int64_t)input.layers.size();
+  return count;
+}
+
 namespace {
 /// See Passes.td.
 struct RoundWeights : octet::impl::RoundWeightsPassBase<RoundWeights> {
@@ -126,112 +214,35 @@ struct RoundWeights : octet::impl::RoundWeightsPassBase<RoundWeights> {
       return signalPassFailure();
     if (context.files.empty() || context.isCalibratedElsewhere)
       return;
-    for (const Layer &layer : *layers)
-      addCandidate(layer);
-    if (candidates.empty())
-      return;
     auto start = std::chrono::steady_clock::now();
-    if (llvm::Error error = measure(context)) {
+    std::vector<Input> inputs = findInputs(*layers);
+    if (inputs.empty())
+      return;
+    if (llvm::Error error = measure(getOperation(), inputs, context)) {
       emitError(UnknownLoc::get(&getContext())) << Cause(std::move(error));
       return signalPassFailure();
     }
-    std::vector<Rounded> rounded(candidates.size());
+    llvm::erase_if(inputs, [](const Input &input) { return !input.products.areEnough(); });
+    int64_t numDone = 0, total = countLayers(inputs), numLayers = 0;
     std::mutex mutex;
-    int64_t numDone = 0;
-    llvm::cantFail(runInParallel(context.threads, candidates.size(), [&](size_t i) {
-      rounded[i] = round(candidates[i]);
+    llvm::cantFail(runInParallel(context.threads, inputs.size(), [&](size_t i) {
+      inputs[i].round();
       std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
       std::lock_guard<std::mutex> lock(mutex);
+      numDone += (int64_t)inputs[i].layers.size();
       if (context.progress.onWork)
-        context.progress.onWork(
-            {"round", "layers", ++numDone, (int64_t)candidates.size(), seconds.count()});
+        context.progress.onWork({"round", "layers", numDone, total, seconds.count()});
       return llvm::Error::success();
     }));
-    for (auto [candidate, result] : llvm::zip_equal(candidates, rounded))
-      if (!result.weights.empty())
-        write(candidate, result);
+    for (const Input &input : inputs)
+      for (const Candidate &candidate : input.layers)
+        if (!candidate.rounded.empty()) {
+          write(candidate);
+          ++numLayers;
+        }
+    numRounded += numLayers;
+    if (numLayers && context.progress.onFigure)
+      context.progress.onFigure("rounded_layers", numLayers);
   }
-
-  void addCandidate(const Layer &layer) {
-    ObserveOp weights = getOwnWeights(layer);
-    OpOperand *operand = layer.unit.getWeightedActivation();
-    auto observe = operand ? operand->get().getDefiningOp<ObserveOp>() : ObserveOp();
-    if (!weights || !observe || !getSource(observe.getInput()))
-      return;
-    auto [known, isNew] = inputOf.try_emplace(observe, inputs.size());
-    if (isNew) {
-      std::optional<numerics::QuantParams> params = getInputParams(observe);
-      if (!params) {
-        inputOf.erase(observe);
-        return;
-      }
-      int64_t columns = cast<RankedTensorType>(observe.getInput().getType()).getShape().back();
-      inputs.push_back({observe, std::move(*params), InputProducts(columns)});
-    }
-    candidates.push_back({layer, weights, known->second});
-  }
-
-  /// Sums up the products of all inputs.
-  llvm::Error measure(const MeasureContext &context) {
-    auto taps = llvm::map_to_vector(inputs, [](const Input &input) {
-      return Tap{getSource(input.observe.getInput()), input.getObserver(),
-                 /*offsetAxis=*/std::nullopt};
-    });
-    return measureSamples(getOperation(), taps, context, [&](ArrayRef<TapStatistics> kept) {
-      llvm::cantFail(runInParallel(context.threads, inputs.size(), [&](size_t i) {
-        inputs[i].add(kept[i]);
-        return llvm::Error::success();
-      }));
-    });
-  }
-
-  /// Nothing if the weights would have other scales.
-  Rounded round(const Candidate &candidate) const {
-    auto values = nn::getConstantValues<float>(candidate.weights.getInput());
-    if (failed(values))
-      return {};
-    quant::QuantizedType type = getTypeOfConstant(candidate.weights, *values);
-    auto perRow = dyn_cast_or_null<quant::UniformQuantizedPerAxisType>(type);
-    if (!perRow || perRow.getQuantizedDimension() != 0 || perRow.getStorageTypeMax() != 127 ||
-        llvm::any_of(perRow.getZeroPoints(), [](int64_t zero) { return zero != 0; }))
-      return {};
-    const Input &input = inputs[candidate.input];
-    Rounded rounded{*values, {}};
-    numerics::roundWeights(rounded.weights, perRow.getScales(), input.products);
-    if (rounded.weights == *values || getTypeOfConstant(candidate.weights, rounded.weights) != type)
-      return {};
-    rounded.bias = getMeanChanges(*values, rounded.weights, input);
-    return rounded;
-  }
-
-  /// By how much the mean of each result would be less.
-  static SmallVector<float, 0> getMeanChanges(ArrayRef<float> before, ArrayRef<float> after,
-                                              const Input &input) {
-    ArrayRef<int64_t> sums = input.products.getSums();
-    double scale = input.params.scales.front() / (double)input.products.getNumRows();
-    SmallVector<float, 0> changes;
-    for (size_t row = 0; row < before.size(); row += sums.size()) {
-      double change = 0;
-      for (size_t i = 0; i < sums.size(); ++i)
-        change += ((double)before[row + i] - after[row + i]) * (double)sums[i];
-      changes.push_back((float)(change * scale));
-    }
-    return changes;
-  }
-
-  void write(const Candidate &candidate, const Rounded &rounded) {
-    auto constant = candidate.weights.getInput().getDefiningOp<nn::ConstantOp>();
-    OpBuilder builder(constant);
-    candidate.weights.getInputMutable().assign(nn::createConstant<float>(
-        builder, constant.getLoc(), (nn::getConstantName(constant) + ".rounded").str(),
-        cast<RankedTensorType>(constant.getType()), ArrayRef<float>(rounded.weights)));
-    constant.erase();
-    addToBias(candidate.layer, rounded.bias, "rounded");
-    ++numRounded;
-  }
-
-  std::vector<Input> inputs;
-  DenseMap<Operation *, size_t> inputOf;
-  std::vector<Candidate> candidates;
 };
 } // namespace

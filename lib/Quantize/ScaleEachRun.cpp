@@ -17,6 +17,7 @@
 #include "octet/Dialect/Octet/Origin.h"
 #include "octet/Dialect/Octet/TypicalPeak.h"
 #include "octet/Quantize/Passes.h"
+#include "octet/Quantize/Statistics.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -37,25 +38,41 @@ static double getReach(quant::UniformQuantizedType type) {
                                             type.getZeroPoint() - type.getStorageTypeMin());
 }
 
-/// Whether half of the runs stay below `share` of what the value's integers reach.
-static bool varies(ObserveOp op, double share) {
+/// [N.stat.peak] Of the values that an observer watches; 0 where it is not known.
+static float getPeak(ObserverOp observer) {
+  auto kind = dyn_cast<MeanSquaredErrorObserverAttr>(observer.getObserver());
+  return kind && observer.getStatisticsAttr() ? getTypicalPeak(kind, observer.getState()) : 0;
+}
+
+/// That of the largest operand of a concatenation which has another observer than the result: the
+/// result is no smaller. 0 for other values.
+static float getPeakOfOthers(ObserveOp op) {
+  Operation *joining = op.getInput().getDefiningOp();
+  float peak = 0;
+  if (joining && joining->hasTrait<nn::DataMovement>() && joining->getNumOperands() > 1)
+    for (Value operand : joining->getOperands())
+      if (auto observe = operand.getDefiningOp<ObserveOp>();
+          observe && observe.getObserver() != op.getObserver())
+        peak = std::max(peak, getPeak(getObserver(observe)));
+  return peak;
+}
+
+/// Whether half of the runs stay below `share` of what the value's integers reach; `least` is a
+/// peak that half of them have.
+static bool varies(ObserveOp op, double share, float least) {
   ObserverOp observer = getObserver(op);
   auto kind = dyn_cast<MeanSquaredErrorObserverAttr>(observer.getObserver());
   if (!kind || kind.getAxis() || !observer.getStatisticsAttr() || !kind.getDtype().isUnsigned() ||
       kind.getDtype().getWidth() != 8)
     return false;
-  // octet-convert says what is wrong with statistics.
-  ScopedDiagnosticHandler handler(op.getContext(), [](Diagnostic &) { return success(); });
-  SmallVector<char> state = observer.getState();
-  auto emitError = [&] { return observer.emitOpError(); };
-  auto type = kind.getQuantizedType(emitError, op.getObservedType(), state);
-  if (failed(type))
+  auto uniform = dyn_cast_or_null<quant::UniformQuantizedType>(
+      getTypeByStatistics(kind, op.getObservedType(), observer.getState()));
+  if (!uniform)
     return false;
-  auto uniform = cast<quant::UniformQuantizedType>(*type);
-  double peak = getTypicalPeak(kind, state);
+  double peak = getPeak(observer);
   // Of the least scale, the reach says nothing; octet-convert warns of it.
   return uniform.getScale() > kind.getSpec().eps.value_or(0) && peak > 0 &&
-         peak < share * getReach(uniform);
+         std::max<double>(peak, least) < share * getReach(uniform);
 }
 
 /// A layer whose kernels take a scale of each run: linear, or a convolution of one group.
@@ -108,8 +125,9 @@ namespace {
 struct ScaleEachRun : octet::impl::ScaleEachRunPassBase<ScaleEachRun> {
   using ScaleEachRunPassBase::ScaleEachRunPassBase;
   DenseMap<Operation *, bool> observers;
-  DenseSet<Value> varying;      ///< and what is computed from them
-  DenseMap<Value, Value> moved; ///< values of integers, and the same as floats
+  DenseMap<Operation *, float> leastPeaks; ///< of observers of concatenations
+  DenseSet<Value> varying;                 ///< and what is computed from them
+  DenseMap<Value, Value> moved;            ///< values of integers, and the same as floats
 
   void runOnOperation() override {
     const Backend *backend = getAnalysis<PolicyAnalysis>().getBackend();
@@ -119,6 +137,10 @@ struct ScaleEachRun : octet::impl::ScaleEachRunPassBase<ScaleEachRun> {
     // The buckets of a network share their statistics, and what was decided by them.
     if (getOperation()->hasAttr(kBucketAttr) || getOperation()->hasAttr(kStaticScalesAttr))
       return;
+    getOperation().walk([&](ObserveOp op) {
+      float &least = leastPeaks[getObserver(op)];
+      least = std::max(least, getPeakOfOthers(op));
+    });
     SmallVector<OpOperand *> inputs;
     getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
       auto observe = dyn_cast<ObserveOp>(op);
@@ -147,7 +169,7 @@ struct ScaleEachRun : octet::impl::ScaleEachRunPassBase<ScaleEachRun> {
   bool hasVarying(ObserveOp op, double part) {
     auto [known, isNew] = observers.try_emplace(getObserver(op), false);
     if (isNew)
-      known->second = varies(op, part);
+      known->second = varies(op, part, leastPeaks.lookup(getObserver(op)));
     return known->second;
   }
 

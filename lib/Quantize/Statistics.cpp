@@ -63,6 +63,22 @@ bool octet::needsSamples(ModuleOp module) {
          });
 }
 
+quant::QuantizedType octet::getTypeByStatistics(ObserverAttrInterface observer,
+                                                RankedTensorType observed, ArrayRef<char> state) {
+  auto type = observer.getQuantizedType([] { return InFlightDiagnostic(); }, observed, state);
+  return failed(type) ? quant::QuantizedType() : *type;
+}
+
+quant::QuantizedType octet::getTypeOfConstant(ObserveOp op, ArrayRef<float> values) {
+  auto symbol = SymbolTable::lookupNearestSymbolFrom<ObserverOp>(op, op.getObserverAttr());
+  ObserverAttrInterface observer = symbol.getObserver();
+  RankedTensorType observed = op.getObservedType();
+  std::vector<char> state(observer.getStateBytes(observed));
+  observer.initState(observed, state);
+  observer.updateState(observed, values, state);
+  return getTypeByStatistics(observer, observed, state);
+}
+
 void octet::attachStatistics(ModuleOp module, const Statistics &statistics) {
   for (auto &[symbol, state] : statistics)
     module.lookupSymbol<ObserverOp>(symbol).setState(state.bytes);

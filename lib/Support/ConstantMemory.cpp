@@ -21,6 +21,8 @@ StoredConstants octet::getStoredConstants(Operation *op) {
 }
 
 void octet::freeConstants(const StoredConstants &constants, Operation *reader) {
+  if (constants.empty())
+    return;
   StoredConstants kept = reader ? getStoredConstants(reader) : StoredConstants();
   for (DenseResourceElementsAttr elements : constants)
     if (!kept.contains(elements))

@@ -32,6 +32,9 @@ def test_results_change_less(columns, rows, bias, source, tmp_path):
         model = octet.compile(network.SerializeToString(), **options)
         return np.concatenate([model(sample)["y"] for sample in samples])
 
+    assert octet.compile(network.SerializeToString(), calibration_data=data).report.data["rounded_layers"] == 1
+    few = octet.compile(network.SerializeToString(), calibration_data={"x": data["x"][:2]}).report.data
+    assert "rounded_layers" not in few  # fewer rows than columns
     expected = run()
     on, off = (get_decibels(expected, run(calibration_data=data, **options))
                for options in ({}, {"backend": str(tmp_path / "off.mlir"), "qconfig_mapping": "cpu_default_mapping"}))

@@ -26,6 +26,9 @@ public:
 
   int64_t getNumColumns() const { return (int64_t)sums.size(); }
   int64_t getNumRows() const { return numRows; }
+  /// Whether there are as many rows as a block has columns: fewer say nothing of most sums of
+  /// these.
+  bool areEnough() const { return numRows >= blocks.front().size; }
   /// The sum of each column.
   llvm::ArrayRef<int64_t> getSums() const { return sums; }
 
@@ -43,12 +46,30 @@ private:
   std::vector<Block> blocks;
 };
 
-/// [N.round_weights] Rounds `weights` [scales.size()][columns] to multiples of at most 127 of their
-/// row's scale, so that a layer's results on the inputs differ little but for their mean. A row's
-/// weights of the largest magnitude stay as they are, and all of a block with fewer rows than
-/// columns.
-void roundWeights(llvm::MutableArrayRef<float> weights, llvm::ArrayRef<double> scales,
-                  const InputProducts &inputs);
+/// [N.round_weights] Rounds the weights of layers that read the same inputs.
+class WeightRounder {
+public:
+  explicit WeightRounder(const InputProducts &inputs);
+
+  /// Rounds `weights` [scales.size()][columns] to multiples of at most `quantMax` of their row's
+  /// scale, so that a layer's results on the inputs differ little but for their mean. A row's
+  /// weights of the largest magnitude stay as they are, and those of columns that are all zero.
+  void round(llvm::MutableArrayRef<float> weights, llvm::ArrayRef<double> scales,
+             int64_t quantMax) const;
+
+private:
+  /// The columns of a block in the order of their rounding, and what each one behind another takes
+  /// of its error: [columns][columns].
+  struct Block {
+    std::vector<int64_t> columns;
+    std::vector<float> shares;
+
+    void round(llvm::MutableArrayRef<float> row, double scale, float largest,
+               double quantMax) const;
+  };
+  int64_t numColumns;
+  std::vector<Block> blocks;
+};
 
 } // namespace octet::numerics
 

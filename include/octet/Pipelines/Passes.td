@@ -169,12 +169,13 @@ def RoundWeightsPass : Octet_RunningPass<"octet-round-weights"> {
   let description = [{
     Runs a calibrated network (between `octet-calibrate` and `octet-convert`) in float on up to 50 samples, and rounds the weights
     [N, K] of linear layers one column after the other: what rounding one column changes in the results, on the quantized inputs
-    of the samples, the weights behind it make up for. The new weights are multiples of the scales that `octet-convert` chooses,
-    which rounds them no more. Layers whose weights or their constant others read, too, as the steps of a recurrence, whose input has no
-    one scale, and whose weights are not signed integers with zero point 0 stay as they are. Without samples (`octet-use-samples`), and in a
-    bucket whose calibration is another's, nothing changes. Errors: those of samples, as in `octet-calibrate`; a module without a
-    function `main`. Source: [N.round_weights]; Frantar and others, "GPTQ: Accurate Post-Training Quantization for Generative
-    Pre-trained Transformers", 2022.
+    of the samples, the weights behind it make up for, and the bias takes the change of the mean. The new weights are multiples of the scales that
+    `octet-convert` chooses, which rounds them no more. A layer stays as it is if another one reads its weights (as the steps of a recurrence
+    do), if its input has not one scale of 8 bits or is no result of an operator, if its weights have not a scale for each row and zero points 0, if its bias is
+    computed, and if the samples have fewer rows than K, or than the 512 columns or less that are rounded together. Without samples (`octet-use-samples`), and in a
+    bucket whose calibration is another's, nothing changes. The report says how many layers were rounded (`rounded_layers`). Errors: those of
+    samples, as in `octet-calibrate`; a module without a function `main`. Source: [N.round_weights]; Frantar and others, "GPTQ: Accurate
+    Post-Training Quantization for Generative Pre-trained Transformers", 2022.
   }];
   let statistics = [Statistic<"numRounded", "num-rounded", "layers with other weights">];
 }

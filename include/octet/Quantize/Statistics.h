@@ -29,6 +29,13 @@ Statistics initStatistics(mlir::ModuleOp module);
 /// statistics: those that are dynamic or leave values float do not. Without a mapping it is not
 /// known, and true.
 bool needsSamples(mlir::ModuleOp module);
+/// The type that an observer gives values by its statistics; null if it gives none, of which
+/// octet-convert tells the reason.
+mlir::quant::QuantizedType getTypeByStatistics(ObserverAttrInterface observer,
+                                               mlir::RankedTensorType observed,
+                                               llvm::ArrayRef<char> state);
+/// The same where the observed value is a constant with these elements.
+mlir::quant::QuantizedType getTypeOfConstant(ObserveOp op, llvm::ArrayRef<float> values);
 /// Stores statistics in the observers.
 void attachStatistics(mlir::ModuleOp module, const Statistics &statistics);
 /// Merges `other`, which has the same observers, into `statistics`; an observer whose statistics

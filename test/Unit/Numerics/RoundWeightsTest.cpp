@@ -11,7 +11,7 @@
 #include <random>
 
 using octet::numerics::InputProducts;
-using octet::numerics::roundWeights;
+using octet::numerics::WeightRounder;
 
 namespace {
 /// A layer whose inputs' columns are mixtures of a few values.
@@ -72,7 +72,8 @@ struct Layer {
       products.add(some);
     }
     std::vector<float> rounded = weights;
-    roundWeights(rounded, scales, products);
+    EXPECT_TRUE(products.areEnough());
+    WeightRounder(products).round(rounded, scales, 127);
     return rounded;
   }
 
@@ -136,7 +137,28 @@ TEST(RoundWeights, MakesUpForTheFirstErrorWithTheSecondWeight) {
   InputProducts inputs(3);
   inputs.add({100, -50, 25, 100, -50, 25, 0, 0, 0});
   std::vector<float> weights{0.4f, 0.3f, 127};
-  roundWeights(weights, {1.0}, inputs);
+  EXPECT_TRUE(inputs.areEnough());
+  WeightRounder(inputs).round(weights, {1.0}, 127);
   EXPECT_EQ(weights[0] + weights[1], 1);
   EXPECT_EQ(weights[2], 127);
+}
+
+TEST(RoundWeights, RoundsToTheRangeOfTheType) {
+  Layer layer(48);
+  InputProducts products(layer.columns);
+  products.add(layer.inputs);
+  std::vector<float> rounded = layer.weights;
+  for (double &scale : layer.scales)
+    scale *= 127.0 / 7;
+  WeightRounder(products).round(rounded, layer.scales, 7);
+  for (size_t i = 0; i < rounded.size(); ++i)
+    EXPECT_LE(std::abs(rounded[i] / layer.scales[i / layer.columns]), 7.0001);
+}
+
+TEST(RoundWeights, WantsAsManyRowsAsColumns) {
+  InputProducts inputs(3);
+  inputs.add({1, 2, 3, 4, 5, 6});
+  EXPECT_FALSE(inputs.areEnough());
+  inputs.add({7, 8, 9});
+  EXPECT_TRUE(inputs.areEnough());
 }
