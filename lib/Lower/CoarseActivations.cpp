@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
+#include "octet/Dialect/NN/Constants.h"
 
 using namespace mlir;
 using namespace octet;
@@ -25,25 +26,52 @@ static Operation *getOnlyReader(Value value) {
   return nullptr;
 }
 
-/// Whether a quantize keeps 8 bits, in steps that are larger than what is coarse.
-static bool isCoarse(QuantizeOp quantize) {
+/// Whether a quantize keeps 8 bits, in steps that are on average (of squares) larger than errors of
+/// what is coarse, which factors of at most `factor` made larger.
+static bool isCoarse(QuantizeOp quantize, double factor) {
   constexpr double kLeastScale = 0x1p-10;
   auto type = getQuantizedType(quantize.getResult());
-  return type.getStorageTypeIntegralWidth() == 8 &&
-         llvm::all_of(numerics::getParams(type).scales,
-                      [](float scale) { return scale >= kLeastScale; });
+  double sum = 0;
+  SmallVector<float> scales = numerics::getParams(type).scales;
+  for (double scale : scales) {
+    double errors = factor * kLeastScale / scale;
+    sum += errors * errors;
+  }
+  return type.getStorageTypeIntegralWidth() == 8 && sum <= double(scales.size());
 }
 
-/// Whether 8 bits are all that is kept of `value`; no operator before makes errors larger, or if
-/// those are `relative`, the values that they are parts of.
+/// The largest magnitude of the constant that `reader` multiplies with; nothing if it does
+/// something else.
+static std::optional<double> getLargestFactor(Operation *reader) {
+  if (!isa_and_nonnull<nn::MulOp>(reader))
+    return std::nullopt;
+  for (Value operand : reader->getOperands()) {
+    auto values = nn::getConstantValues<float>(GroupOp::lookThrough(operand));
+    if (failed(values))
+      continue;
+    double largest = 0;
+    for (float value : *values)
+      largest = std::max<double>(largest, std::abs(value));
+    return largest;
+  }
+  return std::nullopt;
+}
+
+/// Whether 8 bits are all that is kept of `value`; operators before make errors larger by constant
+/// factors only, or if errors are `relative`, none makes the values smaller that they are parts of.
 static bool isKeptCoarsely(Value value, bool relative) {
+  double factor = 1;
   Operation *reader = getOnlyReader(value);
-  while (
-      !relative &&
-      isa_and_nonnull<nn::AddOp, nn::SubOp, nn::MaxOp, nn::MinOp, nn::ReluOp, nn::ClipOp>(reader))
+  while (!relative) {
+    if (std::optional<double> largest = getLargestFactor(reader))
+      factor *= *largest;
+    else if (!isa_and_nonnull<nn::AddOp, nn::SubOp, nn::MaxOp, nn::MinOp, nn::ReluOp, nn::ClipOp>(
+                 reader))
+      break;
     reader = getOnlyReader(reader->getResult(0));
+  }
   auto quantize = dyn_cast_if_present<QuantizeOp>(reader);
-  return quantize && isCoarse(quantize);
+  return quantize && isCoarse(quantize, factor);
 }
 
 void lower::markCoarseActivations(func::FuncOp function) {

@@ -107,7 +107,7 @@ def write_activation(builder, name, value):
     return builder.node("Gelu", value, approximate="tanh" if name == "gelu_tanh" else "none")
 
 
-@pytest.mark.parametrize("behind", ["nothing", "clamp", "residual", "several"])
+@pytest.mark.parametrize("behind", ["nothing", "clamp", "residual", "several", "factors"])
 @pytest.mark.parametrize("name", ["silu", "gelu", "gelu_tanh"])
 def test_coarse_activation(name, behind):
     conv = Conv()
@@ -122,7 +122,18 @@ def test_coarse_activation(name, behind):
         value, wanted = b.node("Add", skip, value), reference.add(skip, wanted)
     if behind == "several":
         value, wanted = b.node("Sub", value, f32(1)), reference.sub(wanted, f32(1))
+    if behind == "factors":
+        value, wanted = b.node("Mul", f32(-3), b.node("Mul", value, f32(2))), reference.mul(f32(-3), reference.mul(wanted, f32(2)))
     conv.check(value, Y, reference.quantize(wanted, Y))
+
+
+def test_coarse_activation_of_channels():
+    """Errors are a step on average (of squares) at most; one channel's may be larger."""
+    for least, is_coarse in ((2.0**-10.9, True), (2.0**-11, False)):
+        conv, params = Conv(), QParams([0.05, 0.06, least, 0.08], [0, 0, 0, 0], axis=1)
+        real = reference.real_accumulator(conv.accumulator, conv.scale, 1)
+        wanted = reference.coarse(real, "silu") if is_coarse else reference.silu(real)
+        conv.check(write_activation(conv.builder, "silu", conv.real), params, reference.quantize(wanted, params))
 
 
 @pytest.mark.parametrize("behind", ["nothing", "residual"])
@@ -138,7 +149,7 @@ def test_coarse_exp(behind):
 
 
 def test_activations_that_are_not_coarse():
-    """Small steps; several readers; a product behind it; a quantized value in front of it."""
+    """Small steps; several readers; a large factor behind it; a quantized value in front of it."""
     conv, params = Conv(), QParams(2.0**-11, 90)
     b, real = conv.builder, reference.real_accumulator(conv.accumulator, conv.scale, 1)
     conv.check(write_activation(b, "silu", conv.real), params, reference.quantize(reference.silu(real), params))
@@ -147,8 +158,8 @@ def test_activations_that_are_not_coarse():
     conv.builder.output(value, 1)
     conv.check(value, Y, reference.quantize(reference.gelu(real), Y))
     conv = Conv()
-    value = conv.builder.node("Mul", write_activation(conv.builder, "gelu", conv.real), f32(2))
-    conv.check(value, Y, reference.quantize(reference.mul(reference.gelu(real), f32(2)), Y))
+    value = conv.builder.node("Mul", write_activation(conv.builder, "gelu", conv.real), f32(99))
+    conv.check(value, Y, reference.quantize(reference.mul(reference.gelu(real), f32(99)), Y))
     conv = Conv()
     value = write_activation(conv.builder, "silu", conv.builder.qdq(conv.real, Y.scale[0], Y.zero_point[0]))
     stored = reference.dequantize(reference.requantize(conv.accumulator, conv.scale, Y, 1), Y)

@@ -321,15 +321,21 @@ class Evaluation:
         self.values[node.output] = (elementwise.coarse_exp if is_coarse else elementwise.exp)(self.values[node.inputs[0]])
 
     def is_coarse(self, value, result, behind=("Add", "Sub", "Max", "Min", "Relu", "Clip")):
-        """Whether an activation of `value` is [N.coarse], with such operators between its result and the quantize."""
-        graph = self.network.graph
+        """Whether an activation of `value` is [N.coarse], with such operators, and products with constants, between its result and the quantize."""
+        graph, factor = self.network.graph, 1.0
         producer, reader = graph.producer(value), graph.reader.get(result)
         if producer and producer.type == "DequantizeLinear":
             return False
-        while graph.only_read_once(result) and reader and reader.type in behind:
+        while graph.only_read_once(result) and reader:
+            constants = [name for name in reader.inputs if name in graph.is_constant]
+            if behind and reader.type == "Mul" and constants:
+                factor *= float(np.abs(self.values[constants[0]]).max())
+            elif reader.type not in behind:
+                break
             result = reader.output
             reader = graph.reader.get(result)
         if not graph.only_read_once(result) or not reader or reader.type != "QuantizeLinear":
             return False
         scales, zero_points = (np.asarray(self.values[name]) for name in reader.inputs[1:3])
-        return zero_points.dtype in ACTIVATION_TYPES and bool((scales >= 2.0**-10).all())
+        errors = [factor * 2.0**-10 / float(scale) for scale in scales.reshape(-1)]
+        return zero_points.dtype in ACTIVATION_TYPES and sum(error * error for error in errors) <= len(errors)
