@@ -205,10 +205,13 @@ struct SinkVolume : RewritePattern {
       if (isOneConstant(operand, 4))
         continue;
       Volume volume(operand);
-      if (!volume.image || (partsOnly && !llvm::all_of(volume.moves, isPart)) ||
+      if (!volume.image ||
+          failed(verifyCompatibleShape(operand.getType(), op->getResult(0).getType())) ||
+          (partsOnly && !llvm::all_of(volume.moves, isPart)) ||
           (first && (volume.image.getType() != first->image.getType() ||
                      volume.moves.size() != first->moves.size())))
-        return rewriter.notifyMatchFailure(op, "requires volumes whose images are alike");
+        return rewriter.notifyMatchFailure(
+            op, "requires volumes of the result's shape whose images are alike");
       isReadOnce |= volume.isReadOnce();
       operand = volume.image;
       first = volume;

@@ -115,6 +115,16 @@ func.func @columns(%x: tensor<2x4x3x25xf32>) -> tensor<2x4x3x5x5xi1> {
   return %1 : tensor<2x4x3x5x5xi1>
 }
 
+// Volumes that are broadcast: every element of a row with every other.
+// CHECK-LABEL: func.func @pairs
+func.func @pairs(%x: tensor<2x4x3x5xf32>) -> !volume {
+  // CHECK: nn.sub {{.*}} (tensor<2x4x3x5x1xf32>, tensor<2x4x3x1x5xf32>) -> tensor<2x4x3x5x5xf32>
+  %0 = nn.reshape %x : (tensor<2x4x3x5xf32>) -> tensor<2x4x3x5x1xf32>
+  %1 = nn.reshape %x : (tensor<2x4x3x5xf32>) -> tensor<2x4x3x1x5xf32>
+  %2 = nn.sub %0, %1 : (tensor<2x4x3x5x1xf32>, tensor<2x4x3x1x5xf32>) -> !volume
+  return %2 : !volume
+}
+
 // What something else reads stays where it is, and so do channels that are no image's.
 // CHECK-LABEL: func.func @volumes_read_twice
 func.func @volumes_read_twice(%x: tensor<2x4x3x25xf32>, %z: tensor<8x3x5x5xf32>) -> (!volume, !volume, !volume) {

@@ -128,6 +128,8 @@ def residual(net, x):
     thin = [*shape[:2], shape[2] * shape[3], 1] if is_image else [int(np.prod(shape[:-1])), 1, shape[-1]]
     y = (net.often(0.6) and net.add("Reshape", [x, np.array(thin)])) or x
     size = shape[1 if is_image else -1]
+    if size > 1024:
+        return
     kernel = net.one_of(1, 1, 3) if is_image else 1
     weight = net.constant(net.weight(size, size, *[kernel] * 2) if is_image else net.weight(size, size))
     for _ in range(net.one_of(1, 2)):

@@ -255,6 +255,27 @@ def test_sigmoid_of_onnxruntime_is_not_blamed(tmp_path):
     assert list(fuzz.compare_float(octet, path, model, feeds)) == []
 
 
+def test_ties_are_not_blamed(tmp_path):
+    """Halves become either neighbour where last bits differ; a third one is wrong, and so is another number beside a tie."""
+    model, path = make_network("a = Mul(x, c)\ny = Floor(a)", inputs={"x": [1, 3]}, constants={"c": np.float32(0.1)}), tmp_path / "ties.onnx"
+    onnx.save(model, path)
+    feeds = [{"x": np.float32([[10, 14, 30]])}]
+
+    class Given:
+        def __init__(self, *numbers):
+            self.numbers = np.float32([numbers])
+
+        def compile(self, *_, **__):
+            return self
+
+        def run(self, _):
+            return {"y": self.numbers}
+    for numbers in ([1, 1, 3], [0, 1, 3], [1, 1, 2], [0, 1, 2]):
+        assert list(fuzz.compare_float(Given(*numbers), path, model, feeds)) == []
+    for numbers in ([2, 1, 3], [1, 2, 3], [1, 0, 3], [0, 1, 4], [0, 1, np.nan]):
+        assert len(list(fuzz.compare_float(Given(*numbers), path, model, feeds))) == 1
+
+
 def test_networks_together(tmp_path, emulator):
     """Networks of one opset, and those that choose scales in each run, in one file each."""
     batches = list(fuzz.take_batches(range(60), 8))
