@@ -1,4 +1,4 @@
-//===- SinkReshapes.cpp - reshapes behind element-wise operators -------------- ===//
+//===- SinkReshapes.cpp - reshapes behind element-wise operators ----------===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -198,6 +198,7 @@ struct SinkVolume : RewritePattern {
     bool isNorm = isa<nn::BatchNormOp>(op);
     if (!isNorm && !op->hasTrait<nn::Elementwise>())
       return rewriter.notifyMatchFailure(op, "requires an element-wise operator");
+    ArrayRef<int64_t> shape = cast<RankedTensorType>(op->getResult(0).getType()).getShape();
     std::optional<Volume> first;
     bool isReadOnce = false;
     SmallVector<Value> operands(op->getOperands());
@@ -205,18 +206,16 @@ struct SinkVolume : RewritePattern {
       if (isOneConstant(operand, 4))
         continue;
       Volume volume(operand);
-      if (!volume.image ||
-          failed(verifyCompatibleShape(operand.getType(), op->getResult(0).getType())) ||
+      if (!volume.image || cast<RankedTensorType>(operand.getType()).getShape() != shape ||
           (partsOnly && !llvm::all_of(volume.moves, isPart)) ||
           (first && (volume.image.getType() != first->image.getType() ||
                      volume.moves.size() != first->moves.size())))
-        return rewriter.notifyMatchFailure(
-            op, "requires volumes of the result's shape whose images are alike");
+        return rewriter.notifyMatchFailure(op, "requires volumes of the result's shape");
       isReadOnce |= volume.isReadOnce();
       operand = volume.image;
       first = volume;
     }
-    if (!isReadOnce || cast<RankedTensorType>(op->getResult(0).getType()).getRank() != 5)
+    if (!isReadOnce)
       return rewriter.notifyMatchFailure(op, "requires a volume that nothing else reads");
     move(op, operands, *first, rewriter);
     ++numSunk;
@@ -341,8 +340,7 @@ struct JoinReshapes : OpRewritePattern<nn::ReshapeOp> {
     if (inner.getInput().getType() == reshape.getType())
       rewriter.replaceOp(reshape, inner.getInput());
     else
-      rewriter.modifyOpInPlace(reshape,
-                               [&] { reshape.getInputMutable().assign(inner.getInput()); });
+      rewriter.modifyOpInPlace(reshape, [&] { reshape->setOperand(0, inner.getInput()); });
     return success();
   }
 
@@ -361,8 +359,7 @@ struct HoistTranspose : OpRewritePattern<nn::TransposeOp> {
       return input.hasOneUse() && input.getDefiningOp<nn::ReshapeOp>();
     };
     if (!concat || !concat->hasOneUse() || !llvm::all_of(concat.getInputs(), isOnlyReshaped))
-      return rewriter.notifyMatchFailure(
-          transpose, "requires a concatenation of reshapes, all of which are read once");
+      return rewriter.notifyMatchFailure(transpose, "requires reshapes, each read once, as one");
     ArrayRef<int64_t> permutation = transpose.getPermutation();
     SmallVector<Value> inputs;
     for (Value input : concat.getInputs()) {

@@ -121,6 +121,18 @@ def scatter(net, x, shape):
     net.add("TensorScatter", [x, net.weight(*shape[:-2], rows, shape[-1], spread=0.5), places], axis=-2, mode=net.one_of("linear", "circular"))
 
 
+def pairs(net, x):
+    """Every element of a row with every other: distances, decays of linear attention."""
+    *shape, size = net.values[x]
+    if size > 32 or np.prod(shape) * size**2 > 1 << 17:
+        return
+    column, row = (net.add("Reshape", [x, np.array([*shape, *ends])]) for ends in ((size, 1), (1, size)))
+    y = column and row and net.add(net.one_of("Sub", "Sub", "Mul", "Add"), [column, row])
+    if y and net.opset >= 9 and net.often(0.4):
+        y = net.add("Where", [np.tri(size, dtype=bool), y, f32(net.one_of(0, -3))])
+    y and net.often(0.5) and net.add(net.one_of("Tanh", "Sigmoid", "Relu"), [y])
+
+
 def residual(net, x):
     """Products and their sums with what they read, with the same weights if there are two; rows may lie in front of a dimension of one element."""
     shape = net.values[x]

@@ -28,8 +28,7 @@ def window(net, size, kernel):
     if net.often(0.5):
         arguments["pads"] = [int(net.rng.integers(0, k)) for k in kernel * 2]
     elif net.often(0.6):  # onnxruntime's pools crop, or fail, where strides beyond the kernel leave less than nothing to pad
-        automatic = ("SAME_UPPER", "SAME_LOWER") if all(s <= k for s, k in zip(arguments.get("strides", kernel), kernel)) else ()
-        arguments["auto_pad"] = net.one_of(*automatic, "VALID")
+        arguments["auto_pad"] = net.one_of("VALID", *["SAME_UPPER", "SAME_LOWER"] * all(s <= k for s, k in zip(arguments.get("strides", kernel), kernel)))
     return arguments if all(k <= n for k, n in zip(kernel, size)) else None
 
 
@@ -368,18 +367,6 @@ def volume(net, x):
     y and net.one_of(convolution, convolution, transposed_convolution, pool)(net, y)
 
 
-def pairs(net, x):
-    """Every element of a row with every other: distances, decays of linear attention."""
-    *shape, size = net.values[x]
-    if size > 32 or np.prod(shape) * size**2 > 1 << 17:
-        return
-    column, row = (net.add("Reshape", [x, np.array([*shape, *ends])]) for ends in ((size, 1), (1, size)))
-    y = column and row and net.add(net.one_of("Sub", "Sub", "Mul", "Add"), [column, row])
-    if y and net.opset >= 9 and net.often(0.4):
-        y = net.add("Where", [np.tri(size, dtype=bool), y, f32(net.one_of(0, -3))])
-    y and net.often(0.5) and net.add(net.one_of("Tanh", "Sigmoid", "Relu"), [y])
-
-
 # Step, how often, the ranks that it takes.
 STEPS = [(convolution, 7, (3, 4, 5)), (transposed_convolution, 1, (3, 4, 5)), (activation, 4, (1, 2, 3, 4)), (binary, 4, (1, 2, 3, 4)), (pool, 2, (3, 4, 5)), (global_pool, 1, (3, 4, 5)),
          (volume, 1, (4,)), (function_steps.residual, 2, (2, 3, 4)), (function_steps.fused, 2, (2, 3, 4)), (function_steps.bounded, 1, (1, 2, 3, 4)), (function_steps.pooled, 1, (3, 4)),
@@ -391,7 +378,7 @@ STEPS = [(convolution, 7, (3, 4, 5)), (transposed_convolution, 1, (3, 4, 5)), (a
          *[(step, 1, (1, 2, 3, 4)) for step in (integer_steps.arithmetic, integer_steps.truth, integer_steps.ranking, integer_steps.scattering, integer_steps.known,
                                                 sequence_steps.control_flow, sequence_steps.lists)],
          (function_steps.recent, 2, (1, 2, 3, 4)), (quantized_steps.quantized, 2, (1, 2, 3, 4)),
-         (pairs, 1, (1, 2, 3, 4)), (sequence_steps.recurrence, 2, (3,)), (sequence_steps.attention, 4, (3,))]
+         (function_steps.pairs, 1, (1, 2, 3, 4)), (sequence_steps.recurrence, 2, (3,)), (sequence_steps.attention, 4, (3,))]
 
 
 def make_random_model(seed):
