@@ -41,6 +41,12 @@ StringRef Backend::getNormsReason() const {
   return "";
 }
 
+StringRef Backend::getAnglesReason() const {
+  for (auto entry : BackendOp(op).getBody().getOps<FloatAnglesOp>())
+    return entry.getReason();
+  return "";
+}
+
 FloatFirstOp Backend::getFloatFirst() const {
   auto entries = BackendOp(op).getBody().getOps<FloatFirstOp>();
   return entries.empty() ? FloatFirstOp() : *entries.begin();

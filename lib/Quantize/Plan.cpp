@@ -145,12 +145,15 @@ void Planner::keepRecurrencesFloat(StringRef why) {
 }
 
 void Planner::keepFloatByStructure() {
-  StringRef states = backend.getStatesReason(), norms = backend.getNormsReason();
+  StringRef states = backend.getStatesReason(), norms = backend.getNormsReason(),
+            angles = backend.getAnglesReason();
   for (Block &block : function.getFunctionBody()) {
     if (!states.empty() && !quantizedOutputs)
       keepFloat(findStateOps(block), "OCT107", states);
     if (!norms.empty())
       keepFloat(findNormOps(block), "OCT109", norms);
+    if (!angles.empty())
+      keepFloat(findAngleOps(block), "OCT123", angles);
   }
   if (!states.empty() && !quantizedOutputs)
     keepRecurrencesFloat(states);

@@ -33,6 +33,10 @@ readDecisions(mlir::ModuleOp module);
 /// directly or behind others of them.
 llvm::DenseSet<mlir::Operation *> findNormOps(mlir::Block &block);
 
+/// The products and groups, and the operators that compute element by element or move, whose
+/// results only sines and cosines read, directly or behind the latter.
+llvm::DenseSet<mlir::Operation *> findAngleOps(mlir::Block &block);
+
 /// The units whose columns may be split that read an argument of the block, moved at most, and have
 /// less than `share` of the block's weights.
 llvm::DenseSet<mlir::Operation *> findSmallFirstLayers(const Plan &plan, double share);

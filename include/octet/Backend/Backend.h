@@ -100,6 +100,8 @@ public:
   llvm::StringRef getStatesReason() const;
   /// Why values in front of a normalization stay float, or "" if they do not.
   llvm::StringRef getNormsReason() const;
+  /// Why values that only sines and cosines read stay float, or "" if they do not.
+  llvm::StringRef getAnglesReason() const;
   /// Which layers that read the network's inputs stay float; null if none do.
   FloatFirstOp getFloatFirst() const;
   FloatProductsOp getFloatProducts() const;

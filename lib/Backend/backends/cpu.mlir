@@ -156,6 +156,8 @@ octet.backend @cpu {
 
   octet.float_norms because "a normalization reads it: a few of its values are far larger than the others, and 8 bits with one scale lose the others"
 
+  octet.float_angles because "only sines and cosines read it: of an angle of many turns, 8 bits with one scale lose the part that counts"
+
   octet.float_first share = 0.01 because "it reads an input of the network, whose columns may differ much, and is small beside the network"
 
   octet.float_products share = 0.02 because "products of two activations are a small part of the network: 8 bits would cost more than they gain"

@@ -144,7 +144,7 @@ def Octet_BackendOp : Octet_Op<"backend", [Symbol, SymbolTable, IsolatedFromAbov
     its path beside this one, or a built-in name), whose entries follow but for those whose symbols this backend has, for
     chains whose data types it has not, and for places of a recipe that it names. `octet-attach-policy` resolves both. Errors: anything but `octet.dtypes`, `octet.dtypes_list`,
     `octet.part`, `octet.pattern`, `octet.chain`, `octet.fold`, `octet.fold_chain`, `octet.float`,
-    `octet.float_states`, `octet.float_norms`, `octet.float_first`, `octet.float_products` and at most one `octet.recipe` inside; two patterns with the same graph. PyTorch: `BackendConfig`.
+    `octet.float_states`, `octet.float_norms`, `octet.float_angles`, `octet.float_first`, `octet.float_products` and at most one `octet.recipe` inside; two patterns with the same graph. PyTorch: `BackendConfig`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$includes);
   let regions = (region SizedRegion<1>:$body);
@@ -248,11 +248,19 @@ def Octet_FloatStatesOp : Octet_BackendPart<"float_states"> {
 def Octet_FloatNormsOp : Octet_BackendPart<"float_norms"> {
   let summary = "values that a normalization reads stay float";
   let description = [{
-    A normalization squares its input and averages the squares. What it reads, as the residual stream of a transformer, has a
-    few elements that are far larger than the others and count in their average alone, which one scale cannot hold. The
-    element-wise operators and means in front of a normalization, up to the units with weights whose results they take, stay
-    float; the report gives `reason` (OCT109). octet-fuse does not make a sum in front of a normalization part of a unit with weights, which would quantize
-    the sum's other operand. Without this operator such values are quantized as others are. PyTorch: no counterpart.
+    A normalization averages the squares of its input. What it reads, as the residual stream of a transformer, has a few elements far larger than the others,
+    which count in their average alone and which one scale cannot hold. The element-wise operators and means in front of it, up to the units with weights whose
+    results they take, stay float; the report gives `reason` (OCT109). octet-fuse puts no sum in front of one into a unit with weights. PyTorch: no counterpart.
+  }];
+  let arguments = (ins StrAttr:$reason);
+  let assemblyFormat = "`because` $reason attr-dict";
+}
+
+def Octet_FloatAnglesOp : Octet_BackendPart<"float_angles"> {
+  let summary = "values that only sines and cosines read stay float";
+  let description = [{
+    Products and element-wise operators whose results are read by `nn.sin` and `nn.cos` alone, moved and scaled at most, stay float: angles may be
+    many turns, of which 8 bits with one scale lose the part that counts. The report gives `reason` (OCT123). PyTorch: no counterpart.
   }];
   let arguments = (ins StrAttr:$reason);
   let assemblyFormat = "`because` $reason attr-dict";
