@@ -19,13 +19,29 @@ static Value getNormalized(Operation &op) {
   return square && square.getLhs() == square.getRhs() ? square.getLhs() : Value();
 }
 
+/// What computes with the average `mean` alone, element by element, up to what scales or shifts
+/// other values by it: a factor that is far larger in rows of zeros than in others.
+static void findReadersOfAverage(Operation *mean, DenseSet<Operation *> &found) {
+  int64_t size = cast<RankedTensorType>(mean->getResult(0).getType()).getNumElements();
+  SmallVector<Operation *> work = {mean};
+  while (!work.empty())
+    for (Operation *user : work.pop_back_val()->getUsers()) {
+      if (!user->hasTrait<nn::Elementwise>() || !found.insert(user).second)
+        continue;
+      if (cast<RankedTensorType>(user->getResult(0).getType()).getNumElements() == size)
+        work.push_back(user);
+    }
+}
+
 DenseSet<Operation *> octet::findNormOps(Block &block) {
   SmallVector<Value> values;
-  for (Operation &op : block)
-    if (Value value = getNormalized(op))
-      values.push_back(value);
-  DenseSet<Value> seen;
   DenseSet<Operation *> found;
+  for (Operation &op : block)
+    if (Value value = getNormalized(op)) {
+      values.push_back(value);
+      findReadersOfAverage(&op, found);
+    }
+  DenseSet<Value> seen;
   while (!values.empty()) {
     Value value = values.pop_back_val();
     Operation *op = seen.insert(value).second ? value.getDefiningOp() : nullptr;

@@ -6,7 +6,7 @@
 // The sums in front of a normalization stay float, and are not fused with the linear layer in front of them; what scales and
 // shifts the normalized values reads floats only, and stays float. The sum behind the last layer is no part of that.
 // CHECK: first {{.*}}nn.linear {{.*}}int8 to float
-// CHECK: stream {{.*}}nn.add {{.*}}float {{.*}}OCT109 a normalization reads it
+// CHECK: stream {{.*}}nn.add {{.*}}float {{.*}}OCT109 a normalization reads or makes it
 // CHECK: mean {{.*}}nn.reduce_mean {{.*}}float
 // CHECK: gamma {{.*}}nn.mul {{.*}}float {{.*}}OCT108 operators that stay float compute all that it reads
 // CHECK: beta {{.*}}nn.sub {{.*}}float {{.*}}OCT108
@@ -39,5 +39,25 @@ func.func @main(%x: tensor<2x4xf32> {nn.name = "x"}) -> tensor<2x4xf32> {
   %l = nn.linear %b, %w {octet.origin = #octet.origin<"second">} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
   %t = nn.add %l, %b {octet.origin = #octet.origin<"behind">} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
   %y = nn.linear %t, %w {octet.origin = #octet.origin<"third">} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  return %y : tensor<2x4xf32>
+}
+
+// So does what a normalization scales: a factor for each row, which is far larger in rows of zeros than in others.
+// CHECK: product {{.*}}nn.matmul {{.*}}int8 to float
+// CHECK: rms {{.*}}nn.mul {{.*}}float {{.*}}OCT109
+// CHECK: own {{.*}}nn.linear {{.*}}int8
+func.func @rms(%x: tensor<2x4xf32>, %z: tensor<4x4xf32>) -> tensor<2x4xf32> {
+  %w = nn.constant dense<0.5> : tensor<4x4xf32>
+  %eps = nn.constant dense<1.0e-6> : tensor<f32>
+  %one = nn.constant dense<1.0> : tensor<f32>
+  %p = nn.matmul %x, %z {octet.origin = #octet.origin<"product">} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  %q = nn.mul %p, %p : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %v = nn.reduce_mean %q axes [1] keep_dims : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  %e = nn.add %v, %eps : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xf32>
+  %r = nn.sqrt %e : (tensor<2x1xf32>) -> tensor<2x1xf32>
+  %k = nn.div %one, %r : (tensor<f32>, tensor<2x1xf32>) -> tensor<2x1xf32>
+  %h = nn.mul %p, %k {octet.origin = #octet.origin<"rms">} : (tensor<2x4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+  %l = nn.linear %h, %w {octet.origin = #octet.origin<"own">} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  %y = nn.linear %l, %w {octet.origin = #octet.origin<"last">} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
   return %y : tensor<2x4xf32>
 }

@@ -154,7 +154,7 @@ octet.backend @cpu {
 
   octet.float_states because "a state that comes in and leaves again collects what 8 bits with one scale lose at every step"
 
-  octet.float_norms because "a normalization reads it: a few of its values are far larger than the others, and 8 bits with one scale lose the others"
+  octet.float_norms because "a normalization reads or makes it: a few of its values are far larger than the others, and 8 bits with one scale lose the others"
 
   octet.float_angles because "only sines and cosines read it: of an angle of many turns, 8 bits with one scale lose the part that counts"
 
