@@ -74,12 +74,13 @@ func.func @exact(%x: tensor<1x2xf32>, %q: tensor<1x2x!z>) -> (tensor<1x2x!y>, te
 
 !y = !quant.uniform<u8:f32, 0.03125>
 
-// Products with constants, the largest of which says what becomes of errors: 32 of them are a step.
+// Products with constants of f32, the largest of which says what becomes of errors: 32 of them are a step.
 // CHECK-LABEL: func @factors
 // CHECK: nn.silu %{{.*}} {coarse}
 // CHECK: nn.gelu %arg0 none :
 // CHECK: nn.exp %arg0 :
-func.func @factors(%x: tensor<1x2xf32>) -> (tensor<1x2x!y>, tensor<1x2x!y>, tensor<1x2x!y>) {
+// CHECK: nn.gelu %arg0 tanh :
+func.func @factors(%x: tensor<1x2xf32>) -> (tensor<1x2x!y>, tensor<1x2x!y>, tensor<1x2x!y>, tensor<1x2x!y>) {
   %k = nn.constant dense<[-4.0, 1.0]> : tensor<2xf32> -> tensor<2xf32>
   %8 = nn.constant dense<8.0> : tensor<f32> -> tensor<f32>
   %9 = nn.constant dense<8.0625> : tensor<f32> -> tensor<f32>
@@ -98,7 +99,12 @@ func.func @factors(%x: tensor<1x2xf32>) -> (tensor<1x2x!y>, tensor<1x2x!y>, tens
   %e = nn.exp %x : (tensor<1x2xf32>) -> tensor<1x2xf32>
   %5 = nn.mul %e, %k : (tensor<1x2xf32>, tensor<2xf32>) -> tensor<1x2xf32>
   %q5 = octet.quantize %5 : (tensor<1x2xf32>) -> tensor<1x2x!y>
-  return %q, %q4, %q5 : tensor<1x2x!y>, tensor<1x2x!y>, tensor<1x2x!y>
+  %i = nn.constant dense<32> : tensor<2xui8> -> tensor<2x!y>
+  %d = octet.dequantize %i : (tensor<2x!y>) -> tensor<2xf32>
+  %h = nn.gelu %x tanh : (tensor<1x2xf32>) -> tensor<1x2xf32>
+  %6 = nn.mul %h, %d : (tensor<1x2xf32>, tensor<2xf32>) -> tensor<1x2xf32>
+  %q6 = octet.quantize %6 : (tensor<1x2xf32>) -> tensor<1x2x!y>
+  return %q, %q4, %q5, %q6 : tensor<1x2x!y>, tensor<1x2x!y>, tensor<1x2x!y>, tensor<1x2x!y>
 }
 
 // -----

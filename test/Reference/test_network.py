@@ -149,7 +149,7 @@ def test_coarse_exp(behind):
 
 
 def test_activations_that_are_not_coarse():
-    """Small steps; several readers; a large factor behind it; a quantized value in front of it."""
+    """Small steps; several readers; a large factor behind it, or one of integers; a quantized value in front of it."""
     conv, params = Conv(), QParams(2.0**-11, 90)
     b, real = conv.builder, reference.real_accumulator(conv.accumulator, conv.scale, 1)
     conv.check(write_activation(b, "silu", conv.real), params, reference.quantize(reference.silu(real), params))
@@ -160,6 +160,10 @@ def test_activations_that_are_not_coarse():
     conv = Conv()
     value = conv.builder.node("Mul", write_activation(conv.builder, "gelu", conv.real), f32(99))
     conv.check(value, Y, reference.quantize(reference.mul(reference.gelu(real), f32(99)), Y))
+    conv = Conv()
+    stored = conv.builder.node("DequantizeLinear", np.int8(100), f32(0.01), np.int8(0))
+    value = conv.builder.node("Mul", write_activation(conv.builder, "gelu", conv.real), stored)
+    conv.check(value, Y, reference.quantize(reference.mul(reference.gelu(real), f32(100) * f32(0.01)), Y))
     conv = Conv()
     value = write_activation(conv.builder, "silu", conv.builder.qdq(conv.real, Y.scale[0], Y.zero_point[0]))
     stored = reference.dequantize(reference.requantize(conv.accumulator, conv.scale, Y, 1), Y)

@@ -327,7 +327,7 @@ class Evaluation:
         if producer and producer.type == "DequantizeLinear":
             return False
         while graph.only_read_once(result) and reader:
-            constants = [name for name in reader.inputs if name in graph.is_constant]
+            constants = [name for name in reader.inputs if name in graph.constants]
             if behind and reader.type == "Mul" and constants:
                 factor *= float(np.abs(self.values[constants[0]]).max())
             elif reader.type not in behind:
