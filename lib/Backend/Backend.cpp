@@ -17,44 +17,29 @@ Backend::Backend(BackendOp op)
   });
 }
 
-RecipeOp Backend::getRecipe() const {
-  auto recipes = BackendOp(op).getBody().getOps<RecipeOp>();
-  return recipes.empty() ? RecipeOp() : *recipes.begin();
+/// The backend's only operator of this kind, or null.
+template <typename PartOp> static PartOp getOnly(BackendOp backend) {
+  auto parts = backend.getBody().getOps<PartOp>();
+  return parts.empty() ? PartOp() : *parts.begin();
 }
+
+template <typename PartOp> static StringRef getReason(BackendOp backend) {
+  PartOp part = getOnly<PartOp>(backend);
+  return part ? part.getReason() : "";
+}
+
+RecipeOp Backend::getRecipe() const { return getOnly<RecipeOp>(op); }
+StringRef Backend::getStatesReason() const { return getReason<FloatStatesOp>(op); }
+StringRef Backend::getNormsReason() const { return getReason<FloatNormsOp>(op); }
+StringRef Backend::getAnglesReason() const { return getReason<FloatAnglesOp>(op); }
+FloatFirstOp Backend::getFloatFirst() const { return getOnly<FloatFirstOp>(op); }
+FloatProductsOp Backend::getFloatProducts() const { return getOnly<FloatProductsOp>(op); }
 
 StringRef Backend::getFloatReason(OperationName name) const {
   for (auto entry : BackendOp(op).getBody().getOps<FloatOp>())
     if (llvm::is_contained(entry.getNames().getAsValueRange<StringAttr>(), name.getStringRef()))
       return entry.getReason();
   return "";
-}
-
-StringRef Backend::getStatesReason() const {
-  for (auto entry : BackendOp(op).getBody().getOps<FloatStatesOp>())
-    return entry.getReason();
-  return "";
-}
-
-StringRef Backend::getNormsReason() const {
-  for (auto entry : BackendOp(op).getBody().getOps<FloatNormsOp>())
-    return entry.getReason();
-  return "";
-}
-
-StringRef Backend::getAnglesReason() const {
-  for (auto entry : BackendOp(op).getBody().getOps<FloatAnglesOp>())
-    return entry.getReason();
-  return "";
-}
-
-FloatFirstOp Backend::getFloatFirst() const {
-  auto entries = BackendOp(op).getBody().getOps<FloatFirstOp>();
-  return entries.empty() ? FloatFirstOp() : *entries.begin();
-}
-
-FloatProductsOp Backend::getFloatProducts() const {
-  auto entries = BackendOp(op).getBody().getOps<FloatProductsOp>();
-  return entries.empty() ? FloatProductsOp() : *entries.begin();
 }
 
 SymbolRefAttr Backend::getReference(PatternOp pattern) const {

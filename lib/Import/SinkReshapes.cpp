@@ -359,7 +359,7 @@ struct HoistTranspose : OpRewritePattern<nn::TransposeOp> {
       return input.hasOneUse() && input.getDefiningOp<nn::ReshapeOp>();
     };
     if (!concat || !concat->hasOneUse() || !llvm::all_of(concat.getInputs(), isOnlyReshaped))
-      return rewriter.notifyMatchFailure(transpose, "requires reshapes, each read once, as one");
+      return rewriter.notifyMatchFailure(transpose, "requires a concatenation of reshapes");
     ArrayRef<int64_t> permutation = transpose.getPermutation();
     SmallVector<Value> inputs;
     for (Value input : concat.getInputs()) {

@@ -19,16 +19,22 @@ static Value getNormalized(Operation &op) {
   return square && square.getLhs() == square.getRhs() ? square.getLhs() : Value();
 }
 
-/// What computes with the average `mean` alone, element by element, up to what scales or shifts
-/// other values by it: a factor that is far larger in rows of zeros than in others.
+/// What computes with the average `mean` alone, element by element, moved at most, up to what
+/// scales or shifts other values by it: a factor that is far larger in rows of zeros.
 static void findReadersOfAverage(Operation *mean, DenseSet<Operation *> &found) {
-  int64_t size = cast<RankedTensorType>(mean->getResult(0).getType()).getNumElements();
+  auto getSize = [](Operation *op) {
+    return cast<RankedTensorType>(op->getResult(0).getType()).getNumElements();
+  };
+  DenseSet<Operation *> seen;
   SmallVector<Operation *> work = {mean};
   while (!work.empty())
     for (Operation *user : work.pop_back_val()->getUsers()) {
-      if (!user->hasTrait<nn::Elementwise>() || !found.insert(user).second)
+      bool computes = user->hasTrait<nn::Elementwise>();
+      if (!seen.insert(user).second || !(computes || user->hasTrait<nn::DataMovement>()))
         continue;
-      if (cast<RankedTensorType>(user->getResult(0).getType()).getNumElements() == size)
+      if (computes)
+        found.insert(user);
+      if (getSize(user) == getSize(mean))
         work.push_back(user);
     }
 }

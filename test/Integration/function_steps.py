@@ -1,7 +1,7 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Steps of random networks: functions of bounded values, pools by powers and their inverse, normalizations of newer opsets, and what
-onnxruntime's optimizers write; residuals of odd shapes."""
+onnxruntime's optimizers write; residuals of odd shapes; pairs of elements; what reads at positions."""
 from __future__ import annotations
 
 import numpy as np
@@ -112,6 +112,25 @@ def recent(net, x):
     if net.opset >= 26:
         steps += [lambda: net.add("CumProd", [net.inner("Tanh", [x]), np.array(net.one_of(0, len(shape) - 1))], exclusive=int(net.often(0.3)), reverse=int(net.often(0.3)))]
     steps and net.one_of(*steps)()
+
+
+def positions(net, x):
+    shape = net.values[x]
+    axis = int(net.rng.integers(len(shape)))
+    size = shape[axis]
+    since = {"Gather": 7, "GatherElements": 11, "ScatterND": 11, "CumSum": 11, "Trilu": 14}
+    operator = net.one_of(*(name for name, opset in since.items() if opset <= net.opset))
+    if operator == "Gather":
+        net.add(operator, [x, net.rng.integers(0 if net.opset < 11 else -size, size, net.one_of((1,), (3,), (2, 2)))], axis=axis)
+    elif operator == "GatherElements":
+        net.add(operator, [x, net.rng.integers(-size, size, shape)], axis=axis)
+    elif operator == "ScatterND":
+        rows = net.rng.permutation(shape[0])[:2, None]
+        net.add(operator, [x, rows, net.weight(len(rows), *shape[1:], spread=0.5)])
+    elif operator == "CumSum":
+        net.add(operator, [x, np.array(axis)], exclusive=int(net.often(0.3)), reverse=int(net.often(0.3)))
+    elif len(shape) > 1:
+        net.add(operator, [x, np.array(net.one_of(-1, 0, 2))], upper=int(net.often(0.5)))
 
 
 def scatter(net, x, shape):

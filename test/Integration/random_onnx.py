@@ -27,8 +27,8 @@ def window(net, size, kernel):
         arguments["strides"] = net.numbers(len(kernel), 1, 4)
     if net.often(0.5):
         arguments["pads"] = [int(net.rng.integers(0, k)) for k in kernel * 2]
-    elif net.often(0.6):  # onnxruntime's pools crop, or fail, where strides beyond the kernel leave less than nothing to pad
-        arguments["auto_pad"] = net.one_of("VALID", *["SAME_UPPER", "SAME_LOWER"] * all(s <= k for s, k in zip(arguments.get("strides", kernel), kernel)))
+    elif net.often(0.6):
+        arguments["auto_pad"] = net.one_of("SAME_UPPER", "SAME_LOWER", "VALID")
     return arguments if all(k <= n for k, n in zip(kernel, size)) else None
 
 
@@ -96,6 +96,8 @@ def pool(net, x):
     arguments = window(net, size, net.numbers(len(size), 1, 4))
     if arguments is None:
         return
+    if any(s > k for s, k in zip(arguments.get("strides", []), arguments["kernel_shape"])):
+        arguments.pop("auto_pad", None)  # onnxruntime's pools crop, or fail, where there is less than nothing to pad
     operator = net.one_of("MaxPool", "AveragePool")
     if net.opset >= (10 if operator == "MaxPool" else 19) and net.often(0.3):
         arguments["ceil_mode"] = 1
@@ -340,25 +342,6 @@ def choice(net, x):
             net.nodes.pop()
 
 
-def positions(net, x):
-    shape = net.values[x]
-    axis = int(net.rng.integers(len(shape)))
-    size = shape[axis]
-    since = {"Gather": 7, "GatherElements": 11, "ScatterND": 11, "CumSum": 11, "Trilu": 14}
-    operator = net.one_of(*(name for name, opset in since.items() if opset <= net.opset))
-    if operator == "Gather":
-        net.add(operator, [x, net.rng.integers(0 if net.opset < 11 else -size, size, net.one_of((1,), (3,), (2, 2)))], axis=axis)
-    elif operator == "GatherElements":
-        net.add(operator, [x, net.rng.integers(-size, size, shape)], axis=axis)
-    elif operator == "ScatterND":
-        rows = net.rng.permutation(shape[0])[:2, None]
-        net.add(operator, [x, rows, net.weight(len(rows), *shape[1:], spread=0.5)])
-    elif operator == "CumSum":
-        net.add(operator, [x, np.array(axis)], exclusive=int(net.often(0.3)), reverse=int(net.often(0.3)))
-    elif len(shape) > 1:
-        net.add(operator, [x, np.array(net.one_of(-1, 0, 2))], upper=int(net.often(0.5)))
-
-
 def volume(net, x):
     """Rows as slices: what follows is over three dimensions."""
     n, channels, height, width = net.values[x]
@@ -373,7 +356,7 @@ STEPS = [(convolution, 7, (3, 4, 5)), (transposed_convolution, 1, (3, 4, 5)), (a
          (mean, 1, (1, 2, 3, 4)), (gemm, 2, (2,)), (matmul, 1, (2, 3, 4)), (batch_norm, 1, (2, 3, 4)), (reshape, 1, (1, 2, 3, 4)),
          (transpose, 1, (2, 3, 4)), (concatenation, 2, (1, 2, 3, 4)), (slicing, 1, (1, 2, 3, 4)), (padding, 1, (1, 2, 3, 4)),
          (resizing, 1, (4,)), (function, 2, (1, 2, 3, 4)), (reduction, 1, (1, 2, 3, 4)), (normalization, 1, (2, 3, 4)),
-         (extremes, 1, (1, 2, 3, 4)), (rearrangement, 1, (1, 2, 3, 4)), (choice, 1, (1, 2, 3, 4)), (positions, 1, (1, 2, 3, 4)),
+         (extremes, 1, (1, 2, 3, 4)), (rearrangement, 1, (1, 2, 3, 4)), (choice, 1, (1, 2, 3, 4)), (function_steps.positions, 1, (1, 2, 3, 4)),
          (sampling_steps.sampling, 1, (4,)), (sampling_steps.deformation, 1, (4,)), (sampling_steps.transform, 1, (2, 3)), (sampling_steps.boxes, 1, (4,)), (sampling_steps.unfolding, 1, (2, 3, 4)),
          *[(step, 1, (1, 2, 3, 4)) for step in (integer_steps.arithmetic, integer_steps.truth, integer_steps.ranking, integer_steps.scattering, integer_steps.known,
                                                 sequence_steps.control_flow, sequence_steps.lists)],

@@ -256,7 +256,7 @@ def test_sigmoid_of_onnxruntime_is_not_blamed(tmp_path):
 
 
 def test_ties_are_not_blamed(tmp_path):
-    """Halves become either neighbour where last bits differ; a third one is wrong, and so is another number beside a tie."""
+    """Where last bits decide, either integer is right; a third one is wrong, and so is another number beside a tie."""
     model, path = make_network("a = Mul(x, c)\ny = Floor(a)", inputs={"x": [1, 3]}, constants={"c": np.float32(0.1)}), tmp_path / "ties.onnx"
     onnx.save(model, path)
     feeds = [{"x": np.float32([[10, 14, 30]])}]

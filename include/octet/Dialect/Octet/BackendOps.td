@@ -246,11 +246,11 @@ def Octet_FloatStatesOp : Octet_BackendPart<"float_states"> {
 }
 
 def Octet_FloatNormsOp : Octet_BackendPart<"float_norms"> {
-  let summary = "values that a normalization reads stay float";
+  let summary = "values that a normalization reads or scales by stay float";
   let description = [{
     A normalization averages the squares of its input. What it reads, as the residual stream of a transformer, has a few elements far larger than the others,
-    which count in their average alone and which one scale cannot hold. The element-wise operators and means in front of it, up to the units with weights whose
-    results they take, stay float; the report gives `reason` (OCT109). octet-fuse puts no sum in front of one into a unit with weights. PyTorch: no counterpart.
+    and what it scales by is far larger in rows of zeros: one scale cannot hold either. The element-wise operators and means in front of it, up to the units with
+    weights whose results they take, and those that read the average stay float (OCT109). octet-fuse puts no sum in front of it into a unit with weights. PyTorch: none.
   }];
   let arguments = (ins StrAttr:$reason);
   let assemblyFormat = "`because` $reason attr-dict";
@@ -260,7 +260,7 @@ def Octet_FloatAnglesOp : Octet_BackendPart<"float_angles"> {
   let summary = "values that only sines and cosines read stay float";
   let description = [{
     Products and element-wise operators whose results are read by `nn.sin` and `nn.cos` alone, moved and scaled at most, stay float: angles may be
-    many turns, of which 8 bits with one scale lose the part that counts. The report gives `reason` (OCT123). PyTorch: no counterpart.
+    many turns, of which 8 bits with one scale lose the part that counts (OCT123). So do layers whose activation is a sine. PyTorch: no counterpart.
   }];
   let arguments = (ins StrAttr:$reason);
   let assemblyFormat = "`because` $reason attr-dict";
