@@ -42,7 +42,7 @@ func.func @main(%x: tensor<2x4xf32> {nn.name = "x"}) -> tensor<2x4xf32> {
   return %y : tensor<2x4xf32>
 }
 
-// So does what a normalization scales: a factor for each row, which is far larger in rows of zeros than in others.
+// So does what a normalization scales: a factor for each row, moved at most, which is far larger in rows of zeros than in others.
 // CHECK: product {{.*}}nn.matmul {{.*}}int8 to float
 // CHECK: rms {{.*}}nn.mul {{.*}}float {{.*}}OCT109
 // CHECK: own {{.*}}nn.linear {{.*}}int8
@@ -52,10 +52,11 @@ func.func @rms(%x: tensor<2x4xf32>, %z: tensor<4x4xf32>) -> tensor<2x4xf32> {
   %one = nn.constant dense<1.0> : tensor<f32>
   %p = nn.matmul %x, %z {octet.origin = #octet.origin<"product">} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
   %q = nn.mul %p, %p : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
-  %v = nn.reduce_mean %q axes [1] keep_dims : (tensor<2x4xf32>) -> tensor<2x1xf32>
-  %e = nn.add %v, %eps : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xf32>
-  %r = nn.sqrt %e : (tensor<2x1xf32>) -> tensor<2x1xf32>
-  %k = nn.div %one, %r : (tensor<f32>, tensor<2x1xf32>) -> tensor<2x1xf32>
+  %v = nn.reduce_mean %q axes [1] : (tensor<2x4xf32>) -> tensor<2xf32>
+  %e = nn.add %v, %eps : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+  %r = nn.sqrt %e : (tensor<2xf32>) -> tensor<2xf32>
+  %i = nn.div %one, %r : (tensor<f32>, tensor<2xf32>) -> tensor<2xf32>
+  %k = nn.reshape %i : (tensor<2xf32>) -> tensor<2x1xf32>
   %h = nn.mul %p, %k {octet.origin = #octet.origin<"rms">} : (tensor<2x4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
   %l = nn.linear %h, %w {octet.origin = #octet.origin<"own">} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
   %y = nn.linear %l, %w {octet.origin = #octet.origin<"last">} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
