@@ -79,7 +79,7 @@ def gemm(net, x):
 
 def matmul(net, x):
     shape = net.values[x]
-    if net.often(0.25):
+    if net.often(0.25) and shape[-2] <= 1024:
         order = [*range(len(shape) - 2), len(shape) - 1, len(shape) - 2]
         other = net.add("Transpose", [x], perm=order)
         other and net.add("MatMul", [x, other])
