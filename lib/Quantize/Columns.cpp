@@ -64,25 +64,3 @@ bool octet::areSplittable(ArrayRef<ObservedPoint> points,
   }
   return any;
 }
-
-DenseSet<Operation *> octet::findSmallFirstLayers(const Plan &plan, double share) {
-  int64_t total = 0;
-  for (const Decision &decision : plan.decisions)
-    total += countWeights(decision.op);
-  DenseSet<Operation *> found;
-  for (const Decision &decision : plan.decisions) {
-    OpOperand *operand = decision.unit ? decision.unit->getWeightedActivation() : nullptr;
-    if (!operand || !isSplittable(*decision.unit, *operand) ||
-        (double)countWeights(decision.op) >= share * (double)total)
-      continue;
-    Value value = operand->get();
-    while (Operation *op = value.getDefiningOp())
-      if (op->hasTrait<nn::DataMovement>() && op->getNumOperands() == 1)
-        value = op->getOperand(0);
-      else
-        break;
-    if (isa<BlockArgument>(value) && !plan.isQuantizedInput(value))
-      found.insert(decision.op);
-  }
-  return found;
-}

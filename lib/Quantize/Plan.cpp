@@ -157,9 +157,9 @@ void Planner::keepFloatByStructure() {
   }
   if (!states.empty() && !quantizedOutputs)
     keepRecurrencesFloat(states);
-  if (FloatFirstOp first = backend.getFloatFirst())
-    keepFloat(findSmallFirstLayers(plan, first.getShare().convertToDouble()), "OCT113",
-              first.getReason());
+  if (FloatEndsOp ends = backend.getFloatEnds())
+    keepFloat(findSmallEnds(function, plan, ends.getShare().convertToDouble()), "OCT113",
+              ends.getReason());
   if (FloatProductsOp products = backend.getFloatProducts();
       products && !function.getFunctionBody().empty())
     keepFloat(findSmallProducts(function.getFunctionBody().front(),

@@ -37,9 +37,11 @@ llvm::DenseSet<mlir::Operation *> findNormOps(mlir::Block &block);
 /// results only sines and cosines read, directly or behind the latter.
 llvm::DenseSet<mlir::Operation *> findAngleOps(mlir::Block &block);
 
-/// The units whose columns may be split that read an argument of the block, moved at most, and have
-/// less than `share` of the block's weights.
-llvm::DenseSet<mlir::Operation *> findSmallFirstLayers(const Plan &plan, double share);
+/// The units whose columns may be split that have less than `share` of the weights and read an
+/// argument of the function, moved at most, and those that make its results, if all of them
+/// together have less. (Ends.cpp)
+llvm::DenseSet<mlir::Operation *> findSmallEnds(mlir::FunctionOpInterface function,
+                                                const Plan &plan, double share);
 /// All products of two activations, if they have less than `share` of the multiply-adds, in a
 /// bucket of those of the one where they have most. (Attention.cpp)
 llvm::DenseSet<mlir::Operation *> findSmallProducts(mlir::Block &block, double share);

@@ -236,7 +236,7 @@ struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
       return signalPassFailure();
     Split split = makeSplit(ranges, alignRange(range, cast<quant::UniformQuantizedType>(*type)));
     if (split.parts.empty() || !(split.high - split.low <= gain * (max - min)))
-      return;
+      return clip(observer, ranges, min, max);
     for (ObserveOp op : candidate.observes)
       op.replaceAllUsesWith(op.getInput());
     ObserverOp narrow = createObserver(observer, split);
@@ -255,6 +255,18 @@ struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
       keepFloat(reshape);
     ++numSplit;
     numColumns += split.parts.size();
+  }
+
+  /// Clips what reaches beyond the others in the few widest columns.
+  void clip(ObserverOp observer, Columns ranges, float min, float max) {
+    auto [low, high] = chooseRange(ranges, (int64_t)(columns * (double)ranges.size()));
+    low = std::min(low, (float)kept * min);
+    high = std::max(high, (float)kept * max);
+    if (low == min && high == max)
+      return;
+    observer.setObserverAttr(cast<ColumnMinMaxObserverAttr>(observer.getObserver()).getPlain());
+    observer.setState(toBytes({low, high}));
+    ++numClipped;
   }
 
   /// Its statistics.

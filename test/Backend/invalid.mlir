@@ -313,7 +313,7 @@ octet.backend @b {
 
 octet.backend @b {
   // expected-error @+1 {{expected a share between 0 and 1, but got 2.000000e+00}}
-  octet.float_first share = 2.0 because "it is small"
+  octet.float_ends share = 2.0 because "it is small"
 }
 
 // -----

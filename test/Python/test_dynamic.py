@@ -55,8 +55,8 @@ def test_a_small_layer_that_reads_the_inputs_stays_float(source, tmp_path):
     network = onnx_networks.make_network("h = MatMul(x, u)\na = Relu(h)\nm = MatMul(a, w)\nb = Relu(m)\ny = MatMul(b, v)", inputs={"x": [5, 8]},
                                          constants={"u": u / sizes[:, None], "w": w, "v": v}).SerializeToString()
     text = (source / "lib" / "Backend" / "backends" / "cpu_dynamic.mlir").read_text()
-    assert text.count("  octet.float_first ") == 1
-    (tmp_path / "off.mlir").write_text(text.replace("  octet.float_first ", "  // "))
+    assert text.count("  octet.float_ends ") == 1
+    (tmp_path / "off.mlir").write_text(text.replace("  octet.float_ends ", "  // "))
     off = octet.compile(network, backend=str(tmp_path / "off.mlir"), qconfig_mapping="cpu_dynamic_default_mapping")
     on, exact = octet.compile(network, backend="cpu_dynamic"), octet.compile(network)
     assert [row["code"] for row in on.report.data["operators"] if row["macs"]] == ["OCT113", "OCT218", "OCT218"]

@@ -103,7 +103,7 @@ public:
   /// Why values that only sines and cosines read stay float, or "" if they do not.
   llvm::StringRef getAnglesReason() const;
   /// Which layers that read the network's inputs stay float; null if none do.
-  FloatFirstOp getFloatFirst() const;
+  FloatEndsOp getFloatEnds() const;
   FloatProductsOp getFloatProducts() const;
   /// How groups name the pattern (`@cpu::@conv_act`).
   mlir::SymbolRefAttr getReference(PatternOp pattern) const;

@@ -158,7 +158,7 @@ octet.backend @cpu {
 
   octet.float_angles because "only sines and cosines read it: of an angle of many turns, 8 bits with one scale lose the part that counts"
 
-  octet.float_first share = 0.01 because "it reads an input of the network, whose columns may differ much, and is small beside the network"
+  octet.float_ends share = 0.01 because "it is small beside the network, and reads an input, whose columns may differ much, or makes an output, in which all of its error is seen"
 
   octet.float_products share = 0.02 because "products of two activations are a small part of the network: 8 bits would cost more than they gain"
 

@@ -303,14 +303,14 @@ template <typename OpTy> static LogicalResult verifyShare(OpTy op) {
   return success();
 }
 
-LogicalResult FloatFirstOp::verify() { return verifyShare(*this); }
+LogicalResult FloatEndsOp::verify() { return verifyShare(*this); }
 LogicalResult FloatProductsOp::verify() { return verifyShare(*this); }
 
 LogicalResult BackendOp::verifyRegions() {
   SmallVector<PatternOp> patterns;
   for (Operation &part : getBody().front()) {
     if (!isa<DTypesOp, DTypesListOp, PartOp, PatternOp, ChainOp, FoldOp, FoldChainOp, FloatOp,
-             FloatStatesOp, FloatNormsOp, FloatAnglesOp, FloatFirstOp, FloatProductsOp, RecipeOp>(
+             FloatStatesOp, FloatNormsOp, FloatAnglesOp, FloatEndsOp, FloatProductsOp, RecipeOp>(
             part))
       return emitOpError(
                  "expected dtypes, patterns, folds, float operators and a recipe, but got '")

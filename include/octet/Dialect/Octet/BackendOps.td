@@ -144,7 +144,7 @@ def Octet_BackendOp : Octet_Op<"backend", [Symbol, SymbolTable, IsolatedFromAbov
     its path beside this one, or a built-in name), whose entries follow but for those whose symbols this backend has, for
     chains whose data types it has not, and for places of a recipe that it names. `octet-attach-policy` resolves both. Errors: anything but `octet.dtypes`, `octet.dtypes_list`,
     `octet.part`, `octet.pattern`, `octet.chain`, `octet.fold`, `octet.fold_chain`, `octet.float`,
-    `octet.float_states`, `octet.float_norms`, `octet.float_angles`, `octet.float_first`, `octet.float_products` and at most one `octet.recipe` inside; two patterns with the same graph. PyTorch: `BackendConfig`.
+    `octet.float_states`, `octet.float_norms`, `octet.float_angles`, `octet.float_ends`, `octet.float_products` and at most one `octet.recipe` inside; two patterns with the same graph. PyTorch: `BackendConfig`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$includes);
   let regions = (region SizedRegion<1>:$body);
@@ -266,13 +266,13 @@ def Octet_FloatAnglesOp : Octet_BackendPart<"float_angles"> {
   let assemblyFormat = "`because` $reason attr-dict";
 }
 
-def Octet_FloatFirstOp : Octet_BackendPart<"float_first"> {
-  let summary = "small layers that read the network's inputs stay float";
+def Octet_FloatEndsOp : Octet_BackendPart<"float_ends"> {
+  let summary = "small first and last layers stay float";
   let description = [{
-    A unit with weights whose activation is `splittable` and comes from an input of the network, moved at most, stays float if
-    it has less than `share` of the network's weights: the columns of an input, as those of a spectrum, may have very
-    different ranges, and 8 bits would gain next to nothing. The report gives `reason` (OCT113). It does not apply
-    where inputs and outputs are to be quantized. Errors: a share that is not between 0 and 1. PyTorch: no counterpart.
+    A unit with weights whose activation is `splittable` stays float if it is small and its activation is an input of the network, moved at most, or all that
+    reads its result leads to outputs and has no other activations: the columns of an input may have very different ranges, and of a last layer all error is seen.
+    Small: less than `share` of the network's weights, last layers together. The report gives `reason` (OCT113). It does not apply to
+    inputs and outputs that are to be quantized. Errors: a share that is not between 0 and 1. PyTorch: no counterpart.
   }];
   let arguments = (ins F64Attr:$share, StrAttr:$reason);
   let assemblyFormat = "`share` `=` $share `because` $reason attr-dict";
