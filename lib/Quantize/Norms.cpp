@@ -45,6 +45,7 @@ DenseSet<Operation *> octet::findNormOps(Block &block) {
   for (Operation &op : block)
     if (Value value = getNormalized(op)) {
       values.push_back(value);
+      found.insert_range(ArrayRef{op.getOperand(0).getDefiningOp(), &op});
       findReadersOfAverage(&op, found);
     }
   DenseSet<Value> seen;

@@ -99,6 +99,7 @@ private:
   const Backend &backend;
   const QConfigMapping &mapping;
   const bool quantizedOutputs;
+  DenseSet<Operation *> ofNorms; ///< what stays float for OCT109
   Plan plan;
 };
 
@@ -150,8 +151,11 @@ void Planner::keepFloatByStructure() {
   for (Block &block : function.getFunctionBody()) {
     if (!states.empty() && !quantizedOutputs)
       keepFloat(findStateOps(block), "OCT107", states);
-    if (!norms.empty())
-      keepFloat(findNormOps(block), "OCT109", norms);
+    if (!norms.empty()) {
+      DenseSet<Operation *> ops = findNormOps(block);
+      keepFloat(ops, "OCT109", norms);
+      ofNorms.insert_range(ops);
+    }
     if (!angles.empty())
       keepFloat(findAngleOps(block), "OCT123", angles);
   }
@@ -168,6 +172,7 @@ void Planner::keepFloatByStructure() {
 }
 
 /// Backwards: a result that no quantized unit reads becomes what its pattern's `float_uses` says.
+/// One that a normalization reads, too, stays float, and is quantized for the others.
 void Planner::keepFloatWhatIsNotRead() {
   DenseSet<Value> read;
   for (FakeQuantizeOp trained : plan.trained)
@@ -183,8 +188,14 @@ void Planner::keepFloatWhatIsNotRead() {
     FloatUses floatUses = PatternOp(decision.unit->pattern).getFloatUses();
     bool isRead = llvm::any_of(decision.op->getResults(),
                                [&](Value result) { return read.contains(result); });
-    if (floatUses != FloatUses::observed && !isRead) {
-      bool computes = floatUses == FloatUses::float_result;
+    bool computes = floatUses == FloatUses::float_result;
+    bool isNormalized = computes && llvm::any_of(decision.op->getUsers(), [&](Operation *user) {
+                          return ofNorms.contains(user);
+                        });
+    if (isNormalized && isRead) {
+      decision.verdict = Verdict::FloatResult;
+      decision.reason = Reason{"OCT109", backend.getNormsReason().str(), ""};
+    } else if (floatUses != FloatUses::observed && !isRead) {
       decision.verdict = computes ? Verdict::FloatResult : Verdict::Float;
       decision.reason = Reason{"OCT102", "no quantized operator reads the result", ""};
     }

@@ -29,8 +29,8 @@ getDecisionAttrs(const Plan &plan, const Backend &backend, int64_t &number);
 llvm::SmallVector<std::pair<mlir::Operation *, DecisionAttr>, 0>
 readDecisions(mlir::ModuleOp module);
 
-/// The element-wise operators and means whose results a normalization squares and averages,
-/// directly or behind others of them.
+/// The element-wise operators and means whose results a normalization squares and averages or adds
+/// up, directly or behind others of them, these two, and what it scales by.
 llvm::DenseSet<mlir::Operation *> findNormOps(mlir::Block &block);
 
 /// The products and groups, and the operators that compute element by element or move, whose

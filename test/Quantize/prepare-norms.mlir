@@ -62,3 +62,37 @@ func.func @rms(%x: tensor<2x4xf32>, %z: tensor<4x4xf32>) -> tensor<2x4xf32> {
   %y = nn.linear %l, %w {octet.origin = #octet.origin<"last">} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
   return %y : tensor<2x4xf32>
 }
+
+// And the squares and their sum, of a vector's length.
+// CHECK: query {{.*}}nn.linear {{.*}}int8 to float
+// CHECK: squares {{.*}}nn.mul {{.*}}float {{.*}}OCT109
+// CHECK: sum {{.*}}nn.reduce_sum {{.*}}float {{.*}}OCT109
+// CHECK: unit {{.*}}nn.div {{.*}}float
+// CHECK: similarity {{.*}}nn.matmul {{.*}}int8
+func.func @length(%x: tensor<2x4xf32>, %z: tensor<4x4xf32>) -> tensor<2x4xf32> {
+  %w = nn.constant dense<0.5> : tensor<4x4xf32>
+  %p = nn.linear %x, %w {octet.origin = #octet.origin<"query">} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  %q = nn.mul %p, %p {octet.origin = #octet.origin<"squares">} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %s = nn.reduce_sum %q axes [1] keep_dims {octet.origin = #octet.origin<"sum">} : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  %r = nn.sqrt %s : (tensor<2x1xf32>) -> tensor<2x1xf32>
+  %u = nn.div %p, %r {octet.origin = #octet.origin<"unit">} : (tensor<2x4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+  %y = nn.matmul %u, %z {octet.origin = #octet.origin<"similarity">} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  return %y : tensor<2x4xf32>
+}
+
+// A layer whose result a normalization and a quantized unit read computes floats, and the unit quantizes them for itself.
+// CHECK: patches {{.*}}nn.linear {{.*}}int8 to float {{.*}}OCT109
+// CHECK: branch {{.*}}nn.linear {{.*}}int8
+// CHECK: residual {{.*}}nn.add {{.*}}float
+func.func @both(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  %w = nn.constant dense<0.5> : tensor<4x4xf32>
+  %p = nn.linear %x, %w {octet.origin = #octet.origin<"patches">} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  %b = nn.linear %p, %w {octet.origin = #octet.origin<"branch">} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  %s = nn.add %p, %b {octet.origin = #octet.origin<"residual">} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %q = nn.mul %s, %s : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %v = nn.reduce_mean %q axes [1] keep_dims : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  %r = nn.sqrt %v : (tensor<2x1xf32>) -> tensor<2x1xf32>
+  %n = nn.div %s, %r : (tensor<2x4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+  %y = nn.linear %n, %w : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  return %y : tensor<2x4xf32>
+}

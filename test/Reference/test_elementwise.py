@@ -112,7 +112,6 @@ def test_exp_ends():
 
 @pytest.mark.parametrize("function, exact, bound", [
     (reference.sigmoid, lambda v: 1 / (1 + np.exp(-v)), 1e-7),
-    (reference.tanh, np.tanh, 2e-7),
     (reference.silu, lambda v: v / (1 + np.exp(-v)), 2e-7),
     (lambda v: reference.elu(v, 0.5), lambda v: np.where(v < 0, 0.5 * np.expm1(v), v), 1e-7),
 ])
@@ -225,10 +224,19 @@ def test_gelu(form, exact):
     assert np.isnan(reference.gelu(f32(np.nan), form)) and reference.gelu(f32(np.inf), form) == np.inf
 
 
+@pytest.mark.parametrize("function, exact, least, most, bound", [(reference.tanh, np.tanh, -12, 12, 3.2), (lambda v: reference.elu(v, 1), np.expm1, -16, -1e-30, 1.3)], ids=["tanh", "elu"])
+def test_what_is_small_is_precise(function, exact, least, most, bound):
+    x = every(1009, least, most)
+    x = x[x != 0]
+    wanted = exact(x.astype(np.longdouble))
+    ulp = 2.0 ** (np.floor(np.log2(np.abs(wanted).astype(np.float64))) - 23)
+    assert np.max(np.abs(function(x) - wanted) / ulp) < bound
+
+
 def test_functions_of_exp_at_the_ends():
     inf = f32(np.inf)
     assert reference.sigmoid(inf) == 1 and 0 < reference.sigmoid(-inf) < 2e-38
-    assert reference.tanh(inf) == 1 and reference.tanh(-inf) == -1
+    assert reference.tanh(inf) == 1 and reference.tanh(-inf) == -1 and np.isnan(reference.tanh(f32(np.nan)))
     assert reference.silu(inf) == inf and -2e-36 < reference.silu(-inf) < 0
     assert np.isnan(reference.sigmoid(f32(np.nan))) and np.isnan(reference.silu(f32(np.nan)))
 

@@ -127,26 +127,35 @@ def leaky_relu(x, alpha):
 LARGEST_EXPONENT = from_bits(0x42B17217)  # log(2^128), rounded down
 
 
+def _reduce_exponent(t):
+    """n, r and (e^r - 1) / r of [N.exp]"""
+    n = np.rint(t * from_bits(0x3FB8AA3B))
+    r = fma(n, -from_bits(0x3F317200), t)
+    r = fma(n, -from_bits(0x35BFBE8E), r)
+    return np.asarray(n).astype(np.int32), r, _polynomial(r, 0x3AB511E8, 0x3C091D10, 0x3D2AAC79, 0x3E2AAA49, 0x3EFFFFFE, 0x3F800000)
+
+
 def exp(x):
     """[N.exp]"""
     x = np.asarray(x, f32)
     with np.errstate(all="ignore"):
-        t = clip(x, -86, LARGEST_EXPONENT)
-        n = np.rint(t * from_bits(0x3FB8AA3B))
-        r = fma(n, -from_bits(0x3F317200), t)
-        r = fma(n, -from_bits(0x35BFBE8E), r)
-        y = from_bits(0x3AB511E8)
-        for constant in (0x3C091D10, 0x3D2AAC79, 0x3E2AAA49, 0x3EFFFFFE, 0x3F800000, 0x3F800000):
-            y = fma(y, r, from_bits(constant))
-        y = np.ldexp(y, np.asarray(n).astype(np.int32))
+        n, r, y = _reduce_exponent(clip(x, -86, LARGEST_EXPONENT))
+        y = np.ldexp(fma(y, r, f32(1)), n)
     y = np.where(x < -86, f32(0), np.where(x > LARGEST_EXPONENT, f32(np.inf), y))
     return np.where(np.isnan(x), x, y)
+
+
+def expm1(x):
+    """[N.expm1]"""
+    n, r, y = _reduce_exponent(clip(x, -20, 20))
+    power = np.ldexp(f32(1), n)
+    return fma(power, mul(y, r), sub(power, f32(1)))
 
 
 def elu(x, alpha):
     """[N.elu]"""
     x = np.asarray(x, f32)
-    return np.where(x < 0, mul(f32(alpha), sub(exp(x), f32(1))), x)
+    return np.where(x < 0, mul(f32(alpha), expm1(x)), x)
 
 
 def _not_below_minus_87(x):
@@ -168,8 +177,9 @@ def silu(x):
 
 def tanh(x):
     """[N.tanh]"""
-    e = exp(clip(mul(x, f32(2)), -20, 20))
-    return div(sub(e, f32(1)), add(e, f32(1)))
+    x = np.asarray(x, f32)
+    e = expm1(mul(x, f32(2)))
+    return np.where(np.isnan(x), x, div(e, add(e, f32(2))))
 
 
 def _polynomial(x, *coefficients):

@@ -39,19 +39,27 @@ Real<A> polynomial(A &a, Real<A> x, uint32_t highest, std::initializer_list<uint
 /// 2^n, a normal number.
 inline float powerOfTwo(int n) { return llvm::bit_cast<float>(uint32_t(n + 127) << 23); }
 
+/// The coefficients of [N.exp], from the highest power on; behind them comes another 1.
+inline constexpr uint32_t kExp[] = {0x3AB511E8, 0x3C091D10, 0x3D2AAC79,
+                                    0x3E2AAA49, 0x3EFFFFFE, 0x3F800000};
+
+/// The n and r of t = n log(2) + r; of t = -`x` if `isNegated`, with -r.
+template <typename A> auto reduceExponent(A &a, Real<A> x, bool isNegated = false) {
+  uint32_t flip = isNegated ? 0x80000000u : 0u;
+  auto n = a.round(a.mul(x, a.bits(0x3FB8AA3B ^ flip))); // log2(e)
+  auto nf = a.toReal(n);
+  auto r = a.fma(nf, a.bits(0xBF317200 ^ flip), x); // ln(2) in two parts
+  return std::pair(n, a.fma(nf, a.bits(0xB5BFBE8E ^ flip), r));
+}
+
 /// [N.exp] of t = `clamped` or of t = -`clamped`, which is no NaN. Rounding is symmetric: with -r,
 /// every other sign of the polynomial changes, and no bit of its value. t is within [-87, 88.722].
 template <typename A> Real<A> expOfClamped(A &a, Real<A> clamped, bool isNegated = false) {
   return a.monotone(clamped, [=](auto &a, auto clamped) {
-    uint32_t flip = isNegated ? 0x80000000u : 0u;
-    auto n = a.round(a.mul(clamped, a.bits(0x3FB8AA3B ^ flip))); // log2(e)
-    auto nf = a.toReal(n);
-    auto r = a.fma(nf, a.bits(0xBF317200 ^ flip), clamped); // ln(2) in two parts
-    r = a.fma(nf, a.bits(0xB5BFBE8E ^ flip), r);
-    auto y = a.bits(0x3AB511E8);
-    uint32_t sign = 0;
-    for (uint32_t coefficient :
-         {0x3C091D10u, 0x3D2AAC79u, 0x3E2AAA49u, 0x3EFFFFFEu, 0x3F800000u, 0x3F800000u}) {
+    auto [n, r] = reduceExponent(a, clamped, isNegated);
+    uint32_t flip = isNegated ? 0x80000000u : 0u, sign = 0;
+    auto y = a.bits(kExp[0]);
+    for (uint32_t coefficient : {kExp[1], kExp[2], kExp[3], kExp[4], kExp[5], 0x3F800000u}) {
       sign ^= flip;
       y = a.fma(y, r, a.bits(coefficient ^ sign));
     }
@@ -130,13 +138,23 @@ template <typename A> Real<A> coarseGelu(A &a, Real<A> x, GeluForm form) {
                  {0xBC2F18D8, 0x3D7B3201, 0xBE18E8DC, 0x3D62544C, 0x3EC3E677, 0xBEFF4D16});
 }
 
+/// [N.expm1] exp(x) - 1 as 2^n (exp(r) - 1) + (2^n - 1), precise where it is small.
+template <typename A> Real<A> expMinusOne(A &a, Real<A> x) {
+  return a.monotone(clip(a, x, -20.0f, 20.0f), [](auto &a, auto t) {
+    auto [n, r] = reduceExponent(a, t);
+    auto power = a.scale(a.real(1.0f), n);
+    auto rest = a.mul(polynomial(a, r, kExp[0], {kExp[1], kExp[2], kExp[3], kExp[4], kExp[5]}), r);
+    return a.fma(power, rest, a.sub(power, a.real(1.0f)));
+  });
+}
+
 /// [N.tanh]
 template <typename A> Real<A> tanh(A &a, Real<A> x) {
-  return a.monotone(x, [](auto &a, auto x) {
-    auto doubled = clip(a, a.mul(x, a.real(2.0f)), -20.0f, 20.0f);
-    auto e = expOfClamped(a, doubled);
-    return a.div(a.sub(e, a.real(1.0f)), a.add(e, a.real(1.0f)));
-  });
+  auto compute = [](auto &a, auto x) {
+    auto e = expMinusOne(a, a.mul(x, a.real(2.0f)));
+    return a.div(e, a.add(e, a.real(2.0f)));
+  };
+  return a.keepNaN(x, a.monotone(x, compute));
 }
 
 /// [N.erf] Near zero x + x * P(x^2), else 1 - exp(-(u + u * Q(u))) with the sign of x.

@@ -38,9 +38,8 @@ template <typename A> Real<A> law(A &a, LeakyReluOp op, Reals<A> x) {
 
 /// [N.elu]
 template <typename A> Real<A> law(A &a, EluOp op, Reals<A> x) {
-  Real<A> e = expOfClamped(a, clip(a, x[0], -20.0f, 0.0f));
-  return a.selectLess(x[0], a.real(0),
-                      a.mul(a.real(op.getAlpha().convertToFloat()), a.sub(e, a.real(1.0f))), x[0]);
+  Real<A> alpha = a.real(op.getAlpha().convertToFloat());
+  return a.selectLess(x[0], a.real(0), a.mul(alpha, expMinusOne(a, x[0])), x[0]);
 }
 
 /// [N.sigmoid]

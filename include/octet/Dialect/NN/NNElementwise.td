@@ -59,7 +59,7 @@ class NN_BinaryOp<string mnemonic, string sum, string formula, string source, li
 def NN_ReluOp : NN_UnaryOp<"relu", "rectifier", "`x > 0 ? x : 0`", "[N.relu]; ONNX Relu, `torch.nn.functional.relu`">;
 def NN_SigmoidOp : NN_UnaryOp<"sigmoid", "logistic function", "`1 / (1 + exp(-x))`",
     "[N.sigmoid]; ONNX Sigmoid, `torch.sigmoid`">;
-def NN_TanhOp : NN_UnaryOp<"tanh", "hyperbolic tangent", "`(exp(2 x) - 1) / (exp(2 x) + 1)` with 2 x clipped to 20 and -20",
+def NN_TanhOp : NN_UnaryOp<"tanh", "hyperbolic tangent", "`e / (e + 2)` with `e = exp(2 x) - 1`, of which 2 x is clipped to 20 and -20",
     "[N.tanh]; ONNX Tanh, `torch.tanh`">;
 def NN_SiluOp : NN_UnaryOp<"silu", "sigmoid linear unit", "`x / (1 + exp(-x))`, `coarse` within 2e-3 of that",
     "[N.silu], [N.coarse]; ONNX Mul and Sigmoid, `torch.nn.functional.silu`"> {
@@ -112,7 +112,7 @@ def NN_ThresholdedReluOp : NN_UnaryOp<"thresholded_relu", "rectifier with a thre
   let arguments = (ins NN_Tensor:$input, F32Attr:$alpha);
   let assemblyFormat = "$input `alpha` $alpha attr-dict `:` functional-type(operands, results)";
 }
-def NN_EluOp : NN_UnaryOp<"elu", "exponential linear unit", "`x < 0 ? alpha * (exp(x) - 1) : x`",
+def NN_EluOp : NN_UnaryOp<"elu", "exponential linear unit", "`x < 0 ? alpha * (exp(x) - 1) : x`, precise where it is small",
     "[N.elu]; ONNX Elu, `torch.nn.functional.elu`"> {
   let arguments = (ins NN_Tensor:$input, F32Attr:$alpha);
   let assemblyFormat = "$input `alpha` $alpha attr-dict `:` functional-type(operands, results)";
