@@ -235,8 +235,11 @@ struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
     if (failed(type))
       return signalPassFailure();
     Split split = makeSplit(ranges, alignRange(range, cast<quant::UniformQuantizedType>(*type)));
-    if (split.parts.empty() || !(split.high - split.low <= gain * (max - min)))
-      return clip(observer, ranges, min, max);
+    if (split.parts.empty() || !(split.high - split.low <= gain * (max - min))) {
+      if (kind.getNumRows(bytes) >= rows)
+        clip(observer, ranges, min, max);
+      return;
+    }
     for (ObserveOp op : candidate.observes)
       op.replaceAllUsesWith(op.getInput());
     ObserverOp narrow = createObserver(observer, split);

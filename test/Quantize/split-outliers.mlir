@@ -1,10 +1,11 @@
-// RUN: octet-opt %s --octet-attach-policy --octet-prepare | sed 's/@x #octet.column_min_max<dtype = ui8[^>]*>/& statistics dense<"0x000080BF000080BF000080BF000080BF0000803F0000803F0000803F00008040"> : tensor<32xi8>/' > %t.mlir
+// RUN: octet-opt %s --octet-attach-policy --octet-prepare | sed 's/@x #octet.column_min_max<dtype = ui8[^>]*>/& statistics dense<"0x000080BF000080BF000080BF000080BF0000803F0000803F0000803F000080400004000000000000"> : tensor<40xi8>/' > %t.mlir
 // RUN: octet-opt %t.mlir --octet-split-outliers | FileCheck %s
 // RUN: octet-opt %t.mlir --octet-split-outliers --octet-convert | FileCheck %s --check-prefix=CONVERT
 // RUN: octet-opt %t.mlir --octet-split-outliers=gain=0.3 | FileCheck %s --check-prefix=SAME
 // RUN: octet-opt %t.mlir --octet-split-outliers="columns=0 cost=0" | FileCheck %s --check-prefix=SAME
 // RUN: octet-opt %t.mlir --octet-split-outliers="gain=0.3 columns=0.25 cost=0 kept=0.3" --octet-convert | FileCheck %s --check-prefix=CLIP
 // RUN: octet-opt %t.mlir --octet-split-outliers="gain=0.3 columns=0.25 cost=0" --octet-convert | FileCheck %s --check-prefix=KEPT
+// RUN: octet-opt %t.mlir --octet-split-outliers="gain=0.3 columns=0.25 cost=0 rows=1025" | FileCheck %s --check-prefix=SAME
 // RUN: sed 's/^module {/module attributes {octet.bucket = 0.0} {/' %t.mlir | octet-opt --octet-split-outliers | FileCheck %s
 
 // Calibration saw the last column up to 4 and the others up to 1: three further columns, and a fourth of zeros. Both readers get them, the one behind
@@ -32,7 +33,8 @@
 // [-1, 1] and a little more, so that its ends are integers: from -127 to 128 times 1/127.
 // CONVERT: octet.quantize {{.*}} -> tensor<2x8x!quant.uniform<u8:f32, 0.007874015{{[0-9]*}}:127>>
 
-// One further column would do for [-1, 2]. Where it is not worth it, what is beyond is clipped, but no end moves to less than 0.8 of what was seen.
+// One further column would do for [-1, 2]. Where it is not worth it, what is beyond is clipped, but no end moves to less than 0.8 of what was seen,
+// and only if as many rows were seen.
 // CLIP: octet.quantize %arg0 {{.*}} -> tensor<2x4x!quant.uniform<u8:f32, 0.011764{{[0-9]*}}:85>>
 // CLIP-NOT: nn.gather
 // KEPT: octet.quantize %arg0 {{.*}} -> tensor<2x4x!quant.uniform<u8:f32, 0.016470{{[0-9]*}}:61>>

@@ -125,9 +125,9 @@ def SplitOutliersPass : Octet_QuantizePass<"octet-split-outliers", "::mlir::Modu
     copies: x = clip(x) + clip(x - high) + clip(x - 2 high) + ..., and the same below. Nothing is clipped that calibration saw, and
     weights keep their values.
 
-    A value whose range would not become smaller than `gain` times the old one gets no columns, and the range for which `columns` times
-    as many would do, but no end of it becomes smaller than `kept` times the old one: what reaches beyond in the few columns is clipped. A row
-    that is large in all columns is not.
+    A value whose range would not become smaller than `gain` times the old one gets no columns, and where calibration saw as many `rows`, the range for
+    which `columns` times as many would do, but no end of it becomes smaller than `kept` times the old one: what reaches beyond in the few columns is
+    clipped. A row that is large in all columns is not.
 
     It concerns values of several rows with statistics of columns (`column_min_max`). There are at most `columns` times as many further columns as
     columns, or as many again where they add no more than `cost` times the network's weights and its multiply-adds with weights, rounded up
@@ -139,6 +139,7 @@ def SplitOutliersPass : Octet_QuantizePass<"octet-split-outliers", "::mlir::Modu
     Option<"columns", "columns", "double", "0.04", "further columns, as a part of those that there are">,
     Option<"cost", "cost", "double", "0.002", "further columns of a small layer, as a part of the network's weights and multiply-adds">,
     Option<"gain", "gain", "double", "0.65", "largest part of the range that is worth further columns">,
+    Option<"rows", "rows", "int64_t", "1024", "rows from which on the ends of columns are known well enough to clip">,
     Option<"kept", "kept", "double", "0.8", "smallest part of an end of the range that is left without further columns">
   ];
   let statistics = [

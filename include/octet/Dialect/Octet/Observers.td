@@ -103,12 +103,13 @@ def Octet_ColumnMinMaxObserver : Octet_RangeObserver<"ColumnMinMaxObserver", "co
   let summary = "the smallest and the largest value of every column, for one scale";
   let description = [{
     The scale is that of `min_max`; the statistics are one range per index of the last dimension, which tell octet-split-outliers
-    the columns that are far wider than the others. As `column_activation` of a QConfig it observes the values whose columns may
+    the columns that are far wider than the others, and the number of rows. As `column_activation` of a QConfig it observes the values whose columns may
     be split. Source: [N.stat.min_max]; PyTorch: no counterpart.
   }] # rangeDescription;
   let extraClassDeclaration = [{
     /// The smallest and the largest value of each column.
     ::llvm::SmallVector<std::pair<float, float>, 0> getColumns(::llvm::ArrayRef<char> state) const;
+    int64_t getNumRows(::llvm::ArrayRef<char> state) const;
     /// `min_max` with the same parameters.
     ::octet::ObserverAttrInterface getPlain() const;
   }];

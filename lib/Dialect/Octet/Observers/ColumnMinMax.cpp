@@ -6,11 +6,14 @@
 //===----------------------------------------------------------------------===//
 //
 // [N.stat.min_max] State: that of a per-channel observer of the last dimension, which for a scalar
-// is the one of all its elements.
+// is the one of all its elements; then the number of rows seen, 64 bits.
 //
 //===----------------------------------------------------------------------===//
 
+#include "EmitReduction.h"
 #include "Range.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace octet;
@@ -34,40 +37,70 @@ LogicalResult ColumnMinMaxObserverAttr::verify(EmitError emitError, IntegerType 
 
 ObserverSpec ColumnMinMaxObserverAttr::getSpec() const { return getTarget(*this).getSpec(); }
 
+/// The part of the state that the keeper has.
+template <typename Bytes> static Bytes getRanges(Bytes state) {
+  return state.drop_back(sizeof(int64_t));
+}
+
+static int64_t &getNumRowsOf(MutableArrayRef<char> state) {
+  return *stateAs<int64_t>(state.take_back(sizeof(int64_t)));
+}
+
+static int64_t countRows(RankedTensorType observed) {
+  int64_t numColumns = observed.getRank() == 0 ? 1 : observed.getShape().back();
+  return numColumns == 0 ? 0 : observed.getNumElements() / numColumns;
+}
+
 int64_t ColumnMinMaxObserverAttr::getStateBytes(RankedTensorType observed) const {
-  return getKeeper(*this, observed).getStateBytes(observed);
+  return getKeeper(*this, observed).getStateBytes(observed) + (int64_t)sizeof(int64_t);
 }
 
 void ColumnMinMaxObserverAttr::initState(RankedTensorType observed,
                                          MutableArrayRef<char> state) const {
-  getKeeper(*this, observed).initState(observed, state);
+  getKeeper(*this, observed).initState(observed, getRanges(state));
+  getNumRowsOf(state) = 0;
 }
 
 void ColumnMinMaxObserverAttr::updateState(RankedTensorType observed, ArrayRef<float> data,
                                            MutableArrayRef<char> state) const {
-  getKeeper(*this, observed).updateState(observed, data, state);
+  getKeeper(*this, observed).updateState(observed, data, getRanges(state));
+  getNumRowsOf(state) += countRows(observed);
 }
 
 LogicalResult ColumnMinMaxObserverAttr::mergeState(RankedTensorType observed,
                                                    MutableArrayRef<char> state,
                                                    ArrayRef<char> other) const {
-  return getKeeper(*this, observed).mergeState(observed, state, other);
+  getNumRowsOf(state) += getNumRows(other);
+  return getKeeper(*this, observed).mergeState(observed, getRanges(state), getRanges(other));
 }
 
 void ColumnMinMaxObserverAttr::emitUpdate(OpBuilder &builder, Location loc,
                                           RankedTensorType observed, Value data,
                                           Value state) const {
-  getKeeper(*this, observed).emitUpdate(builder, loc, observed, data, state);
+  ObserverAttrInterface keeper = getKeeper(*this, observed);
+  keeper.emitUpdate(builder, loc, observed, data, state);
+  Value rows = emitStateView(builder, loc, state, builder.getI64Type(), 1,
+                             keeper.getStateBytes(observed)),
+        zero = emitIndex(builder, loc, 0),
+        more = arith::ConstantIntOp::create(builder, loc, countRows(observed), 64);
+  Value sum =
+      arith::AddIOp::create(builder, loc, memref::LoadOp::create(builder, loc, rows, zero), more);
+  memref::StoreOp::create(builder, loc, sum, rows, zero);
 }
 
 SmallVector<std::pair<float, float>, 0>
 ColumnMinMaxObserverAttr::getColumns(ArrayRef<char> state) const {
-  const float *values = stateAs<float>(state);
-  size_t count = state.size() / (2 * sizeof(float));
+  ArrayRef<char> ranges = getRanges(state);
+  const float *values = stateAs<float>(ranges);
+  size_t count = ranges.size() / (2 * sizeof(float));
   SmallVector<std::pair<float, float>, 0> columns;
   for (size_t i = 0; i < count; ++i)
     columns.push_back({values[i], values[count + i]});
   return columns;
+}
+
+int64_t ColumnMinMaxObserverAttr::getNumRows(ArrayRef<char> state) const {
+  return *stateAs<int64_t>(state.take_back(sizeof(int64_t)));
 }
 
 ObserverAttrInterface ColumnMinMaxObserverAttr::getPlain() const {
