@@ -262,7 +262,7 @@ NETWORKS = {
 OPEN_NETWORKS = {"minilm_open": minilm_open}
 
 
-def save_samples(path, inputs, samples=None, evaluated=None, count=4):
+def save_samples(path, inputs, count, samples=None, evaluated=None):
     """Beside the file what survey.py feeds it, unless the network has samples: integers are drawn from those of the example."""
     import onnx
 
@@ -285,6 +285,7 @@ def main():
     known = {**NETWORKS, **OPEN_NETWORKS}
     parser.add_argument("folder", type=Path)
     parser.add_argument("names", nargs="*", metavar="name", help=", ".join(known))
+    parser.add_argument("--samples", type=int, default=4, metavar="N", help="random samples beside each network (4), half of which packaged_accuracy.py calibrates with")
     options = parser.parse_args()
     if unknown := sorted(set(options.names) - set(known)):
         parser.error(f"unknown network {', '.join(unknown)}; there are {', '.join(known)}")
@@ -304,7 +305,7 @@ def main():
             print(f"{name}: {type(error).__name__}: {str(error).splitlines()[0]}", flush=True)
             failed += 1
             continue
-        save_samples(path, inputs, *samples)
+        save_samples(path, inputs, options.samples, *samples)
         print(f"{name}: {path.stat().st_size / 1e6:.1f} MB", flush=True)
     return 1 if failed else 0
 

@@ -102,7 +102,7 @@ public:
   llvm::StringRef getNormsReason() const;
   /// Why values that only sines and cosines read stay float, or "" if they do not.
   llvm::StringRef getAnglesReason() const;
-  /// Which layers that read the network's inputs stay float; null if none do.
+  /// Which layers at the ends of the network stay float; null if none do.
   FloatEndsOp getFloatEnds() const;
   FloatProductsOp getFloatProducts() const;
   /// How groups name the pattern (`@cpu::@conv_act`).

@@ -109,6 +109,7 @@ def Octet_ColumnMinMaxObserver : Octet_RangeObserver<"ColumnMinMaxObserver", "co
   let extraClassDeclaration = [{
     /// The smallest and the largest value of each column.
     ::llvm::SmallVector<std::pair<float, float>, 0> getColumns(::llvm::ArrayRef<char> state) const;
+    /// The number of rows seen, of all runs.
     int64_t getNumRows(::llvm::ArrayRef<char> state) const;
     /// `min_max` with the same parameters.
     ::octet::ObserverAttrInterface getPlain() const;
