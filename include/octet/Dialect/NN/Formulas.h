@@ -138,9 +138,10 @@ template <typename A> Real<A> coarseGelu(A &a, Real<A> x, GeluForm form) {
                  {0xBC2F18D8, 0x3D7B3201, 0xBE18E8DC, 0x3D62544C, 0x3EC3E677, 0xBEFF4D16});
 }
 
-/// [N.expm1] exp(x) - 1 as 2^n (exp(r) - 1) + (2^n - 1), precise where it is small.
-template <typename A> Real<A> expMinusOne(A &a, Real<A> x) {
-  return a.monotone(clip(a, x, -20.0f, 20.0f), [](auto &a, auto t) {
+/// [N.expm1] exp(x) - 1 as 2^n (exp(r) - 1) + (2^n - 1), precise where it is small; of no x above
+/// `most`.
+template <typename A> Real<A> expMinusOne(A &a, Real<A> x, float most = 20.0f) {
+  return a.monotone(clip(a, x, -20.0f, most), [](auto &a, auto t) {
     auto [n, r] = reduceExponent(a, t);
     auto power = a.scale(a.real(1.0f), n);
     auto rest = a.mul(polynomial(a, r, kExp[0], {kExp[1], kExp[2], kExp[3], kExp[4], kExp[5]}), r);

@@ -39,7 +39,7 @@ template <typename A> Real<A> law(A &a, LeakyReluOp op, Reals<A> x) {
 /// [N.elu]
 template <typename A> Real<A> law(A &a, EluOp op, Reals<A> x) {
   Real<A> alpha = a.real(op.getAlpha().convertToFloat());
-  return a.selectLess(x[0], a.real(0), a.mul(alpha, expMinusOne(a, x[0])), x[0]);
+  return a.selectLess(x[0], a.real(0), a.mul(alpha, expMinusOne(a, x[0], 0.0f)), x[0]);
 }
 
 /// [N.sigmoid]
