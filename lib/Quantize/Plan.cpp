@@ -192,12 +192,10 @@ void Planner::keepFloatWhatIsNotRead() {
     bool isNormalized = computes && llvm::any_of(decision.op->getUsers(), [&](Operation *user) {
                           return ofNorms.contains(user);
                         });
-    if (isNormalized && isRead) {
-      decision.verdict = Verdict::FloatResult;
-      decision.reason = Reason{"OCT109", backend.getNormsReason().str(), ""};
-    } else if (floatUses != FloatUses::observed && !isRead) {
+    if (floatUses != FloatUses::observed && (isNormalized || !isRead)) {
       decision.verdict = computes ? Verdict::FloatResult : Verdict::Float;
-      decision.reason = Reason{"OCT102", "no quantized operator reads the result", ""};
+      decision.reason = isRead ? Reason{"OCT109", backend.getNormsReason().str(), ""}
+                               : Reason{"OCT102", "no quantized operator reads the result", ""};
     }
     if (decision.verdict != Verdict::Float)
       for (auto [leaf, operand] : decision.unit->leaves)

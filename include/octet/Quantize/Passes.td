@@ -122,12 +122,12 @@ def SplitOutliersPass : Octet_QuantizePass<"octet-split-outliers", "::mlir::Modu
     Between `octet-calibrate` and `octet-convert`. A linear layer multiplies columns of its input with columns of its weights.
     Where a few columns reach far beyond the others, one scale for all leaves the others few steps. The input's range becomes the
     smallest [low, high] for which the part of every column beyond it fits into further columns of that range, whose weights are
-    copies: x = clip(x) + clip(x - high) + clip(x - 2 high) + ..., and the same below. Nothing is clipped that calibration saw, and
+    copies: x = clip(x) + clip(x - high) + clip(x - 2 high) + ..., and the same below. Nothing that calibration saw is lost, and
     weights keep their values.
 
-    A value whose range would not become smaller than `gain` times the old one gets no columns, and where calibration saw as many `rows`, the range for
-    which `columns` times as many would do, but no end of it becomes smaller than `kept` times the old one: what reaches beyond in the few columns is
-    clipped. A row that is large in all columns is not.
+    A value whose range would not become smaller than `gain` times the old one gets no further columns. If calibration saw as many `rows` of it, its range
+    becomes that for which `columns` times as many would do, but neither end smaller than `kept` times the old one: what reaches beyond, in a few columns,
+    is clipped. A row that is large in all columns is not.
 
     It concerns values of several rows with statistics of columns (`column_min_max`). There are at most `columns` times as many further columns as
     columns, or as many again where they add no more than `cost` times the network's weights and its multiply-adds with weights, rounded up

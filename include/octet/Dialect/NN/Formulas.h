@@ -39,31 +39,33 @@ Real<A> polynomial(A &a, Real<A> x, uint32_t highest, std::initializer_list<uint
 /// 2^n, a normal number.
 inline float powerOfTwo(int n) { return llvm::bit_cast<float>(uint32_t(n + 127) << 23); }
 
-/// The coefficients of [N.exp], from the highest power on; behind them comes another 1.
-inline constexpr uint32_t kExp[] = {0x3AB511E8, 0x3C091D10, 0x3D2AAC79,
-                                    0x3E2AAA49, 0x3EFFFFFE, 0x3F800000};
+/// Of [N.exp]: t = n log(2) + r, and y = (exp(r) - 1) / r.
+template <typename A> struct ReducedExponent {
+  typename A::Integer n;
+  Real<A> r, y;
+};
 
-/// The n and r of t = n log(2) + r; of t = -`x` if `isNegated`, with -r.
-template <typename A> auto reduceExponent(A &a, Real<A> x, bool isNegated = false) {
-  uint32_t flip = isNegated ? 0x80000000u : 0u;
+/// Of t = `x`, or of t = -`x`, then with -r and -y. Rounding is symmetric: every other sign of the
+/// polynomial changes, and no bit of its value.
+template <typename A> ReducedExponent<A> reduceExponent(A &a, Real<A> x, bool isNegated = false) {
+  uint32_t flip = isNegated ? 0x80000000u : 0u, sign = 0;
   auto n = a.round(a.mul(x, a.bits(0x3FB8AA3B ^ flip))); // log2(e)
   auto nf = a.toReal(n);
   auto r = a.fma(nf, a.bits(0xBF317200 ^ flip), x); // ln(2) in two parts
-  return std::pair(n, a.fma(nf, a.bits(0xB5BFBE8E ^ flip), r));
+  r = a.fma(nf, a.bits(0xB5BFBE8E ^ flip), r);
+  auto y = a.bits(0x3AB511E8);
+  for (uint32_t coefficient : {0x3C091D10u, 0x3D2AAC79u, 0x3E2AAA49u, 0x3EFFFFFEu, 0x3F800000u}) {
+    sign ^= flip;
+    y = a.fma(y, r, a.bits(coefficient ^ sign));
+  }
+  return {n, r, y};
 }
 
-/// [N.exp] of t = `clamped` or of t = -`clamped`, which is no NaN. Rounding is symmetric: with -r,
-/// every other sign of the polynomial changes, and no bit of its value. t is within [-87, 88.722].
+/// [N.exp] of t = `clamped` or of t = -`clamped`, which is no NaN. t is within [-87, 88.722].
 template <typename A> Real<A> expOfClamped(A &a, Real<A> clamped, bool isNegated = false) {
   return a.monotone(clamped, [=](auto &a, auto clamped) {
-    auto [n, r] = reduceExponent(a, clamped, isNegated);
-    uint32_t flip = isNegated ? 0x80000000u : 0u, sign = 0;
-    auto y = a.bits(kExp[0]);
-    for (uint32_t coefficient : {kExp[1], kExp[2], kExp[3], kExp[4], kExp[5], 0x3F800000u}) {
-      sign ^= flip;
-      y = a.fma(y, r, a.bits(coefficient ^ sign));
-    }
-    return a.scale(y, n);
+    auto [n, r, y] = reduceExponent(a, clamped, isNegated);
+    return a.scale(a.fma(y, r, a.real(1.0f)), n);
   });
 }
 
@@ -142,10 +144,9 @@ template <typename A> Real<A> coarseGelu(A &a, Real<A> x, GeluForm form) {
 /// `most`.
 template <typename A> Real<A> expMinusOne(A &a, Real<A> x, float most = 20.0f) {
   return a.monotone(clip(a, x, -20.0f, most), [](auto &a, auto t) {
-    auto [n, r] = reduceExponent(a, t);
+    auto [n, r, y] = reduceExponent(a, t);
     auto power = a.scale(a.real(1.0f), n);
-    auto rest = a.mul(polynomial(a, r, kExp[0], {kExp[1], kExp[2], kExp[3], kExp[4], kExp[5]}), r);
-    return a.fma(power, rest, a.sub(power, a.real(1.0f)));
+    return a.fma(power, a.mul(y, r), a.sub(power, a.real(1.0f)));
   });
 }
 

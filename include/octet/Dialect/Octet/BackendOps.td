@@ -271,7 +271,7 @@ def Octet_FloatEndsOp : Octet_BackendPart<"float_ends"> {
   let description = [{
     A unit with weights whose activation is `splittable` stays float if it is small and its activation is an input of the network, moved at most, or all that
     reads its result leads to outputs and has no other activations: the columns of an input may have very different ranges, and of a last layer all error is seen.
-    Small: less than `share` of the network's weights, last layers together. The report gives `reason` (OCT113). It does not apply to
+    Small: less than `share` of the network's weights, counted as often as they are read; last layers together. The report gives `reason` (OCT113). It does not apply to
     inputs and outputs that are to be quantized. Errors: a share that is not between 0 and 1. PyTorch: no counterpart.
   }];
   let arguments = (ins F64Attr:$share, StrAttr:$reason);
