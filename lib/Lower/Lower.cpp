@@ -214,6 +214,9 @@ static LogicalResult reportFallbacks(Block &block, Lowering &lowering,
       continue;
     if (isStoredWide(&op))
       outcome = Outcome::StoredWeights;
+    // Others read it as float beside its integer form.
+    if (outcome <= Outcome::NotConcerned && isPlanned(&op))
+      continue;
     if (failed(lowering.reportFallback(
             &op, outcome <= Outcome::NotConcerned ? Outcome::NoIntegerForm : outcome)))
       result = failure();

@@ -171,15 +171,57 @@ static SmallVector<double, 0> getFactors(const Weights &weights, const Ranges &r
   return factors;
 }
 
-/// The extremes of all channels, multiplied by their factors, as the statistics of #octet.min_max.
-static SmallVector<char> getExtremes(const Ranges &ranges, ArrayRef<double> factors) {
-  std::array<float, 2> extremes{0, 0};
+/// The range over all channels, multiplied by their factors, and zero.
+static std::pair<double, double> getRange(const Ranges &ranges, ArrayRef<double> factors) {
+  double low = 0, high = 0;
   for (auto [c, factor] : llvm::enumerate(factors)) {
-    extremes[0] = std::min(extremes[0], (float)(ranges.low[c] * factor));
-    extremes[1] = std::max(extremes[1], (float)(ranges.high[c] * factor));
+    low = std::min(low, ranges.low[c] * factor);
+    high = std::max(high, ranges.high[c] * factor);
   }
+  return {low, high};
+}
+
+/// The same as the statistics of #octet.min_max.
+static SmallVector<char> getExtremes(const Ranges &ranges, ArrayRef<double> factors) {
+  auto [low, high] = getRange(ranges, factors);
+  std::array<float, 2> extremes{(float)low, (float)high};
   auto *bytes = reinterpret_cast<const char *>(extremes.data());
   return SmallVector<char>(bytes, bytes + sizeof(extremes));
+}
+
+/// The ranges of all samples but one.
+static Ranges joinOthers(ArrayRef<Ranges> samples, size_t left) {
+  size_t count = samples[left].low.size();
+  Ranges joined{SmallVector<double, 0>(count, INFINITY), SmallVector<double, 0>(count, -INFINITY)};
+  for (size_t s = 0; s < samples.size(); ++s)
+    for (size_t c = 0; s != left && c < count; ++c) {
+      joined.low[c] = std::min(joined.low[c], samples[s].low[c]);
+      joined.high[c] = std::max(joined.high[c], samples[s].high[c]);
+    }
+  return joined;
+}
+
+/// [N.equalize_channels] What clipping adds to the error of a sample whose channels the range does
+/// not know: that of the others, which also choose the factors, if there are any. One value of a
+/// channel reaches as far as the channel. The mean of all samples, as estimateError counts.
+static double estimateClipping(const Weights &weights, ArrayRef<Ranges> samples, int64_t positions,
+                               bool hasFactors) {
+  SmallVector<double, 0> squares(weights.numInputs, 0), factors(weights.numInputs, 1);
+  weights.forEach(
+      [&](int64_t i, int64_t, int64_t input) { squares[input] += std::pow(weights.values[i], 2); });
+  double sum = 0;
+  for (size_t left = 0; left < samples.size(); ++left) {
+    Ranges others = joinOthers(samples, left);
+    if (hasFactors)
+      factors = getFactors(weights, others);
+    auto [low, high] = getRange(others, factors);
+    for (int64_t c = 0; c < weights.numInputs; ++c) {
+      double above = samples[left].high[c] * factors[c] - high,
+             below = low - samples[left].low[c] * factors[c];
+      sum += std::pow(std::max({above, below, 0.0}) / factors[c], 2) * squares[c];
+    }
+  }
+  return 12 * sum / (double)(positions * samples.size());
 }
 
 static Ranges readRanges(const TapStatistics &statistics) {
@@ -233,6 +275,20 @@ static void divideWeights(const Candidate &candidate, Weights &weights, ArrayRef
 }
 
 namespace {
+/// What a layer gains by.
+struct Equalization {
+  Candidate candidate;
+  Weights weights;
+  SmallVector<double, 0> factors;
+  SmallVector<char> extremes;
+  double before, after; ///< errors
+
+  void apply() {
+    insertFactors(candidate, factors, extremes);
+    divideWeights(candidate, weights, factors);
+  }
+};
+
 /// See Passes.td.
 struct EqualizeChannels : octet::impl::EqualizeChannelsPassBase<EqualizeChannels> {
   using EqualizeChannelsPassBase::EqualizeChannelsPassBase;
@@ -249,16 +305,28 @@ struct EqualizeChannels : octet::impl::EqualizeChannelsPassBase<EqualizeChannels
     if (candidates.empty())
       return;
     auto measured = measureFloat(getOperation(), getTaps(candidates), context);
-    if (!measured) {
-      emitError(UnknownLoc::get(&getContext())) << Cause(measured.takeError());
-      return signalPassFailure();
-    }
-    int64_t numLayers = 0;
+    if (!measured)
+      return fail(measured.takeError());
+    SmallVector<Equalization, 0> gaining;
     for (auto [candidate, statistics] : llvm::zip_equal(candidates, *measured))
-      numLayers += equalize(candidate, readRanges(statistics));
+      if (auto found = findEqualization(candidate, readRanges(statistics)))
+        gaining.push_back(std::move(*found));
+    if (llvm::Error error = addClipping(gaining, context))
+      return fail(std::move(error));
+    int64_t numLayers = 0;
+    for (Equalization &equalization : gaining)
+      if (equalization.after < gain * equalization.before) {
+        equalization.apply();
+        ++numLayers;
+      }
     numEqualized += numLayers;
     if (numLayers && context.progress.onFigure)
       context.progress.onFigure("equalized_layers", numLayers);
+  }
+
+  void fail(llvm::Error error) {
+    emitError(UnknownLoc::get(&getContext())) << Cause(std::move(error));
+    signalPassFailure();
   }
 
   SmallVector<Candidate, 0> findCandidates(ArrayRef<Layer> layers) {
@@ -286,11 +354,11 @@ struct EqualizeChannels : octet::impl::EqualizeChannelsPassBase<EqualizeChannels
     });
   }
 
-  /// Whether the layer gains.
-  bool equalize(const Candidate &candidate, const Ranges &ranges) {
+  /// What the layer gains by, if it does.
+  std::optional<Equalization> findEqualization(const Candidate &candidate, const Ranges &ranges) {
     std::optional<Weights> weights = Weights::get(candidate);
     if (!weights)
-      return false;
+      return std::nullopt;
     SmallVector<double, 0> factors = getFactors(*weights, ranges), ones(factors.size(), 1);
     SmallVector<char> extremes = getExtremes(ranges, factors);
     double scale = getScale(getPlain(candidate.observer.getObserver()),
@@ -298,10 +366,30 @@ struct EqualizeChannels : octet::impl::EqualizeChannelsPassBase<EqualizeChannels
     double before = estimateError(*weights, ranges, candidate.scale, ones),
            after = estimateError(*weights, ranges, scale, factors);
     if (!(scale > 0 && after < gain * before))
-      return false;
-    insertFactors(candidate, factors, extremes);
-    divideWeights(candidate, *weights, factors);
-    return true;
+      return std::nullopt;
+    return Equalization{
+        candidate, std::move(*weights), std::move(factors), std::move(extremes), before, after};
+  }
+
+  /// Adds to the errors what samples lose that were not there when the ranges were taken.
+  llvm::Error addClipping(MutableArrayRef<Equalization> layers, const MeasureContext &context) {
+    if (layers.empty())
+      return llvm::Error::success();
+    std::vector<SmallVector<Ranges, 0>> samples(layers.size());
+    auto candidates = llvm::map_to_vector<0>(layers, [](auto &layer) { return layer.candidate; });
+    auto add = [&](ArrayRef<TapStatistics> taken) {
+      for (auto [ranges, statistics] : llvm::zip_equal(samples, taken))
+        ranges.push_back(readRanges(statistics));
+    };
+    if (llvm::Error error = measureSamples(getOperation(), getTaps(candidates), context, add))
+      return error;
+    for (auto [layer, ranges] : llvm::zip_equal(layers, samples)) {
+      int64_t positions =
+          layer.candidate.input.getObservedType().getNumElements() / (int64_t)layer.factors.size();
+      layer.before += estimateClipping(layer.weights, ranges, positions, /*hasFactors=*/false);
+      layer.after += estimateClipping(layer.weights, ranges, positions, /*hasFactors=*/true);
+    }
+    return llvm::Error::success();
   }
 };
 } // namespace

@@ -42,6 +42,24 @@ def test_channels_of_unequal_ranges_share_a_scale(act, spread, least, most, sour
     assert report.data.get("equalized_layers") == (1 if spread > 1 else None)
 
 
+def test_few_samples_say_little_of_channels(source, tmp_path):
+    """REXNet, four samples: factors leave no channel headroom, and in the next sample another channel is the largest."""
+    random = np.random.default_rng(7)
+    factors = np.geomspace(1, 8, 16).astype(np.float32)
+    w = (random.normal(size=(16, 16)) / 4).astype(np.float32)
+    network = make_network("c = Conv(x, u)\na = Relu(c)\ny = Conv(a, v)", inputs={"x": [1, 16, 6, 6]},
+                           constants={"u": np.diag(factors)[:, :, None, None], "v": (w / factors)[:, :, None, None]})
+    sizes = np.exp(1.5 * random.normal(size=(20, 1, 16, 1, 1)))
+    samples = (sizes * random.normal(size=(20, 1, 16, 6, 6))).astype(np.float32)
+    text = (source / "lib" / "Backend" / "backends" / "cpu.mlir").read_text()
+    (tmp_path / "always.mlir").write_text(text.replace("octet-equalize-channels,", "octet-equalize-channels{gain=1e9},"))
+    expected = run_all(network, samples[4:])
+    always = {"backend": str(tmp_path / "always.mlir"), "qconfig_mapping": "cpu_default_mapping"}
+    decibels = {name: get_decibels(expected, run_all(network, samples[4:], calibration_data={"x": samples[:4]}, **options))
+                for name, options in {"default": {}, "always": always}.items()}
+    assert decibels["default"] > decibels["always"] + 1, decibels
+
+
 def test_weights_that_another_layer_reads_stay():
     """RAFT: steps share their convolutions, and the factors of one step's input are not those of the next."""
     random = np.random.default_rng(6)

@@ -251,7 +251,8 @@ def test_integer_division_by_zero(tmp_path):
 
 @pytest.mark.parametrize("line, opset, message", [
     ("y = BatchNormalization<training_mode=1>(x, v, v, v, v)", 15, "training_mode=1 on values computed at run time"),
-    ("s = BatchNormalization<training_mode=1>(w, v, v, v, v)\ny = Add(x, s)", 15, "needs floats, and a scale and a bias of"),
+    ("s = BatchNormalization<training_mode=1>(w, v, v, v, v)\ny = Add(x, s)", 15, "needs floats, and a scale of 8 elements"),
+    ("s = BatchNormalization(w, v, v, v, v)\ny = Add(x, s)", 15, "needs floats, and a scale of 8 elements"),
     ("y = LayerNormalization<axis=4>(x, v)", 17, "has the axis 4; its input has 4 dimensions"),
     ("y = LayerNormalization(x, v)", 17, "has a scale or bias of shape 4 for an input of shape 1x3x8x8"),
     ("y = LayerNormalization<stash_type=11>(x, v)", 17, "attribute stash_type=11"),

@@ -309,15 +309,28 @@ def test_operator_means_what_onnx_says(name):
         np.testing.assert_allclose(have, want, rtol=1e-5, atol=1e-5)
 
 
-def test_filters_are_standardized_at_import():
-    """By their own statistics; onnxruntime is no reference, whose results change with the outputs that are read."""
-    filters, scale, bias = np.random.default_rng(2).normal(size=(2, 4, 27)).astype(np.float32), f32(1, 2, 0.5, 1), f32(0, 0.5, 0, -1)
-    model = make_network("s, m, v = BatchNormalization<training_mode=1, epsilon=1e-3>(f, a, b, a, a)\ny = Mul(x, s)", opset=15,
-                         inputs={"x": [1]}, constants={"f": filters, "a": scale, "b": bias})
-    actual = run(translate("--export-onnx", translate("--import-onnx", model.SerializeToString())), {"x": f32(1)})[0]
+# Standardized filters: by a batch norm's own statistics, or by statistics computed in front of it.
+STANDARDIZED = {
+    "own": ("s, m, v = BatchNormalization<training_mode=1, epsilon=1e-3>(f, a, b, a, a)", 15),
+    "given": ("m = ReduceMean<keepdims=0>(f, i)\nk = ReduceMean(f, i)\nd = Sub(f, k)\nq = Mul(d, d)\n"
+              "v = ReduceMean<keepdims=0>(q, i)\ns = BatchNormalization<epsilon=1e-3>(f, a, b, m, v)", 18),
+}
+
+
+@pytest.mark.parametrize("form", STANDARDIZED)
+def test_filters_are_standardized_at_import(form):
+    """As constants, which filters have to be; onnxruntime is no reference, whose results of its own statistics change with the
+    outputs that are read."""
+    nodes, opset = STANDARDIZED[form]
+    filters, scale, bias = np.random.default_rng(2).normal(size=(1, 4, 18)).astype(np.float32), f32(1, 2, 0.5, 1), f32(0, 0.5, 0, -1)
+    model = make_network(nodes + "\nw = Reshape(s, n)\ny = Conv(x, w)", opset=opset, inputs={"x": [1, 2, 3, 3]},
+                         constants={"f": filters, "a": scale, "b": bias, "i": np.array([0, 2]), "n": np.array([4, 2, 3, 3])})
+    x = np.random.default_rng(3).normal(size=(1, 2, 3, 3)).astype(np.float32)
+    actual = run(translate("--export-onnx", translate("--import-onnx", model.SerializeToString())), {"x": x})[0]
     centred = filters - filters.mean((0, 2), keepdims=True)
-    expected = centred / np.sqrt(filters.var((0, 2), keepdims=True) + 1e-3) * scale[:, None] + bias[:, None]
-    np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-5)
+    standardized = centred / np.sqrt(filters.var((0, 2), keepdims=True) + 1e-3) * scale[:, None] + bias[:, None]
+    expected = standardized.reshape(4, 18) @ x.ravel()
+    np.testing.assert_allclose(actual.ravel(), expected, rtol=1e-4, atol=1e-4)
 
 
 PRODUCTS = "m = MatMul(t, v)\nr = Relu(m)\ng = Gemm<alpha=0.5, beta=2.0, transA=1, transB=1>(r, q, c)\nh = Gemm(g, k)\ny = Mul(x, h)"

@@ -230,7 +230,7 @@ def test_transposition_of_matrices(tool, driver, tmp_path, shape, permutation, i
 
 @pytest.mark.parametrize("left, right", [
     ((5, 9), (9, 16)), ((1, 9), (9, 37)), ((30, 3), (3, 20)), ((7, 4), (4, 15)), ((2, 50, 8), (8, 130)),
-    ((1, 4, 13, 7), (1, 4, 7, 40)), ((2, 1, 6, 5), (3, 5, 21)), ((3, 25, 5), (2, 3, 5, 17)), ((2, 131, 6), (2, 6, 33)), ((310, 5), (5, 50))])
+    ((1, 4, 13, 7), (1, 4, 7, 40)), ((2, 1, 6, 5), (3, 5, 21)), ((3, 25, 5), (2, 3, 5, 17)), ((2, 131, 6), (2, 6, 33)), ((310, 5), (5, 50)), ((30, 9), (9, 12)), ((30, 9), (9, 3)), ((2, 30, 9), (2, 9, 1))])
 def test_product(tool, driver, tmp_path, left, right):
     """Two values: tiles whose last rows and columns overlap, several of them side by side, columns that fill no vector, matrices that are
     broadcast."""
@@ -250,7 +250,7 @@ def test_product(tool, driver, tmp_path, left, right):
 @pytest.mark.parametrize("left, right", [
     ((5, 9), (9, 16)), ((1, 9), (9, 37)), ((30, 3), (3, 20)), ((7, 4), (4, 15)), ((2, 50, 8), (8, 130)), ((1, 4, 13, 7), (1, 4, 7, 40)),
     ((2, 1, 6, 5), (3, 5, 21)), ((3, 25, 5), (2, 3, 5, 17)), ((3, 25, 70), (3, 70, 33)), ((300, 64), (64, 48)), ((2, 9, 1030), (1030, 16)),
-    ((2, 5000), (5000, 16)), ((4, 4), (4, 96))])
+    ((2, 5000), (5000, 16)), ((4, 4), (4, 96)), ((3, 25, 70), (3, 70, 8)), ((50, 64), (64, 3)), ((2, 30, 9), (2, 9, 1))])
 def test_product_of_bytes(tool, driver, tmp_path, left, right, zeros):
     """Two quantized values: sums of rows and columns that fill no vector or quad, parts of the rows, sums too long to be packed."""
     shape = (*np.broadcast_shapes(left[:-2], right[:-2]), left[-2], right[-1])

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A tile holds rows x vectors of sixteen columns of the result in accumulators. The right operand
-// is read where it lies. Where columns do not lie side by side or are fewer than sixteen, a vector
-// is one element.
+// is read where it lies. Of fewer columns, vectors are of eight or four, of which the lanes beyond
+// the columns are not stored; where columns do not lie side by side, a vector is one element.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,10 +56,12 @@ MatmulKernel::MatmulKernel(ProgramEmitter &emitter, nn::MatmulOp op)
     return !isQuantized(type) && getStrides(type).steps.back() == 1;
   };
   const CpuLevel &level = emitter.getLevel();
-  if (level.isScalar() || columns < 16 || !isSideBySide(op.getRhs().getType()) ||
-      !isSideBySide(op.getResult().getType()))
+  constexpr int64_t kFewestLanes = 4;
+  bool hasSlack = emitter.getBuffer(op.getRhs()).address.getSpace() == kernel::Space::arena;
+  if (level.isScalar() || (columns < kFewestLanes && !hasSlack) ||
+      !isSideBySide(op.getRhs().getType()) || !isSideBySide(op.getResult().getType()))
     return;
-  lanes = 16;
+  lanes = std::clamp<int64_t>(llvm::bit_floor<uint64_t>(columns), kFewestLanes, 16);
   tile = chooseFloatTile(level, rows, llvm::divideCeil(columns, lanes), depth);
   // Columns that one tile has brought into the first cache are there for the next ones.
   constexpr int64_t kMostTiles = 4, kFewestUnits = 8;
@@ -104,7 +106,8 @@ void MatmulKernel::emitTile(KernelBuilder &b, MutableArrayRef<Value> indices, Va
   Value row = indices[rank - 2];
   SmallVector<Value> vectors, rhsBases;
   for (int64_t p = 0; p < tile.panels; ++p) {
-    vectors.push_back(b.clampBlock(b.mulIndex(b.addIndex(firstVector, p), lanes), columns, lanes));
+    vectors.push_back(b.clampBlock(b.mulIndex(b.addIndex(firstVector, p), lanes),
+                                   std::max(columns, lanes), lanes));
     indices[rank - 1] = vectors.back();
     rhsBases.push_back(b.linearIndex(indices, rhs.strides.steps, rhs.strides.offset));
   }
@@ -117,7 +120,11 @@ void MatmulKernel::emitTile(KernelBuilder &b, MutableArrayRef<Value> indices, Va
     for (int64_t p = 0; p < tile.panels; ++p) {
       indices[rank - 2] = b.addIndex(row, i);
       indices[rank - 1] = vectors[p];
-      storeReal(b, sums[i * tile.panels + p], result, indices, lanes > 1 ? rank - 1 : -1);
+      Value sum = sums[i * tile.panels + p];
+      if (lanes > 1)
+        storeFirst(b, columns, sum, result, indices);
+      else
+        storeReal(b, sum, result, indices, -1);
     }
   indices[rank - 2] = row;
   b.lanes = 1;

@@ -106,10 +106,11 @@ void BytesMatmul::setViews(ValueRange args) {
 void BytesMatmul::store(KernelBuilder &b, ValueRange args, Value acc, ValueRange indices) {
   Value scaled = b.mul(b.toFloat(acc), b.loadSplat(signature.getValue(factor, args), b.index(0)));
   if (!result.isQuantized())
-    return storeRaw(b, scaled, result, indices);
+    return storeFirst(b, columns, scaled, result, indices);
   Value low = b.loadSplat(result.zeroPoints, b.index(kLow)),
         high = b.loadSplat(result.zeroPoints, b.index(kHigh));
-  storeRaw(b, roundAndClamp(b, scaled, low, high, loadZeroPoint(b, result)), result, indices);
+  storeFirst(b, columns, roundAndClamp(b, scaled, low, high, loadZeroPoint(b, result)), result,
+             indices);
 }
 
 //===----------------------------------------------------------------------===//
@@ -150,9 +151,12 @@ bool TileKernel::chooseShape() {
     return getStrides(getTensorType(value)).steps.back() == 1;
   };
   int64_t panelBytes = panels.panelBytes();
-  // The last bytes of a row are read together with what follows them.
-  bool hasSlack = emitter.getBuffer(op.getLhs()).address.getSpace() == kernel::Space::arena;
-  if (columns < kPanelOutputs || panelBytes > 2 * kMostStackBytes || !hasSlack ||
+  // The last bytes of a row are read together with what follows them; so are few columns.
+  auto hasSlack = [&](Value value) {
+    return emitter.getBuffer(value).address.getSpace() == kernel::Space::arena;
+  };
+  if (!hasSlack(op.getLhs()) || (columns < kPanelOutputs && !hasSlack(op.getRhs())) ||
+      panelBytes > 2 * kMostStackBytes ||
       !llvm::all_of(ValueRange{op.getLhs(), op.getRhs(), op.getResult()}, isSideBySide))
     return false;
   int64_t count = llvm::divideCeil(columns, kPanelOutputs);
@@ -188,8 +192,8 @@ void TileKernel::emitUnit(KernelBuilder &b, ValueRange args, Value unit) {
   SmallVector<Value> first, initial;
   Value minusZero = b.sub(b.constI(0), loadZeroPoint(b, lhs));
   for (int64_t p = 0; p < tile.panels; ++p) {
-    first.push_back(
-        b.clampBlock(b.mulIndex(b.addIndex(firstPanel, p), kPanelOutputs), columns, kPanelOutputs));
+    first.push_back(b.clampBlock(b.mulIndex(b.addIndex(firstPanel, p), kPanelOutputs),
+                                 std::max(columns, kPanelOutputs), kPanelOutputs));
     indices[rank - 1] = first.back();
     Value base = b.linearIndex(indices, rhs.strides.steps, rhs.strides.offset);
     Value sums =

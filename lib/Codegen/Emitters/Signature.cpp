@@ -192,6 +192,16 @@ void codegen::storeRaw(KernelBuilder &b, Value value, const TensorView &view, Va
   b.store(value, view.memory, index);
 }
 
+void codegen::storeFirst(KernelBuilder &b, int64_t count, Value value, const TensorView &view,
+                         ValueRange indices) {
+  if (count >= b.lanes)
+    return storeRaw(b, value, view, indices);
+  value = count == 1 ? vector::ExtractOp::create(b, value, int64_t(0)) : b.slice(value, 0, count);
+  std::swap(b.lanes, count);
+  storeRaw(b, value, view, indices);
+  std::swap(b.lanes, count);
+}
+
 Value codegen::loadReal(KernelBuilder &b, const TensorView &view, ValueRange indices,
                         int64_t laneAxis) {
   Value raw = loadRaw(b, view, indices, laneAxis);

@@ -118,6 +118,9 @@ mlir::Value loadRaw(KernelBuilder &b, const TensorView &view, mlir::ValueRange i
                     int64_t laneAxis);
 void storeRaw(KernelBuilder &b, mlir::Value value, const TensorView &view,
               mlir::ValueRange indices);
+/// The same of the first `count` lanes, or of all if there are fewer.
+void storeFirst(KernelBuilder &b, int64_t count, mlir::Value value, const TensorView &view,
+                mlir::ValueRange indices);
 /// Real values: [N.dequantize] for quantized tensors.
 mlir::Value loadReal(KernelBuilder &b, const TensorView &view, mlir::ValueRange indices,
                      int64_t laneAxis);

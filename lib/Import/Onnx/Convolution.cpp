@@ -153,41 +153,60 @@ static LogicalResult checkVariance(Node &node, float epsilon) {
   return success();
 }
 
-/// Filters that each have the mean 0 and the variance 1 (Qiao et al., "Weight Standardization",
-/// 2019): exporters write a batch norm that computes its statistics, of filters.
-static LogicalResult importStandardization(Node &node) {
-  const HostTensor *input = node.constant(0);
-  if (!input || !node.constant(1) || !node.constant(2))
-    return node.unsupported("training_mode=1 on values computed at run time");
-  auto scale = node.floats(1, "scale"), bias = node.floats(2, "bias");
-  auto values = input->floats();
-  int64_t channels = input->shape[1];
-  if (failed(scale) || failed(bias) || !values || (int64_t)scale->size() != channels ||
-      (int64_t)bias->size() != channels)
-    return node.invalid("needs floats, and a scale and a bias of " + Twine(channels) + " elements");
-  double epsilon = node.getFloat("epsilon", 1e-5f);
-  int64_t size = *countElements(ShapeRef(input->shape).drop_front(2)),
-          count = input->shape[0] * size;
-  for (int64_t c = 0; c < channels; ++c) {
-    auto forEach = [&](auto function) {
-      for (int64_t i = 0; i < count; ++i)
-        function((*values)[(i / size * channels + c) * size + i % size]);
-    };
-    double mean = 0, variance = 0;
-    forEach([&](float value) { mean += value / (double)count; });
-    forEach([&](float value) { variance += (value - mean) * (value - mean) / count; });
-    double factor = (*scale)[c] / std::sqrt(variance + epsilon);
-    forEach([&](float &value) { value = (value - mean) * factor + (*bias)[c]; });
+/// The mean and variance of each channel of values [N, channels, size].
+static void computeStatistics(ArrayRef<float> values, int64_t channels, int64_t size,
+                              MutableArrayRef<double> means, MutableArrayRef<double> variances) {
+  double count = values.size() / channels;
+  auto forEach = [&](auto function) {
+    for (auto [i, value] : llvm::enumerate(values))
+      function(i / size % channels, value);
+  };
+  forEach([&](int64_t c, float value) { means[c] += value / count; });
+  forEach([&](int64_t c, float value) {
+    variances[c] += (value - means[c]) * (value - means[c]) / count;
+  });
+}
+
+/// Of a constant. Exporters write filters that each have the mean 0 and the variance 1 (Qiao et
+/// al., "Weight Standardization", 2019) as a batch norm that computes its statistics, or with the
+/// statistics computed in front of it.
+static LogicalResult importNormOfConstant(Node &node, const HostTensor &input) {
+  auto values = input.floats();
+  int64_t channels = input.shape[1];
+  auto size = countElements(ShapeRef(input.shape).drop_front(2));
+  bool isTraining = node.getInt("training_mode", 0);
+  SmallVector<SmallVector<double>> parameters;
+  for (auto [i, role] : llvm::enumerate(ArrayRef<StringRef>{"scale", "bias", "mean", "variance"})) {
+    if (isTraining && i >= 2) {
+      parameters.emplace_back(channels, 0.0);
+      continue;
+    }
+    auto read = node.floats(i + 1, role);
+    if (failed(read) || !values || (int64_t)read->size() != channels)
+      return node.invalid("needs floats, and a " + role + " of " + Twine(channels) + " elements");
+    parameters.emplace_back(read->begin(), read->end());
   }
-  return node.setResult(HostTensor{"", input->shape, std::move(*values)});
+  if (isTraining)
+    computeStatistics(*values, channels, *size, parameters[2], parameters[3]);
+  float epsilon = node.getFloat("epsilon", 1e-5f);
+  if (!isTraining && failed(checkVariance(node, epsilon)))
+    return failure();
+  for (auto [i, value] : llvm::enumerate(*values)) {
+    int64_t c = i / *size % channels;
+    double factor = parameters[0][c] / std::sqrt(parameters[3][c] + (double)epsilon);
+    value = (value - parameters[2][c]) * factor + parameters[1][c];
+  }
+  return node.setResult(HostTensor{"", input.shape, std::move(*values)});
 }
 
 LogicalResult octet::onnx_import::importBatchNorm(Node &node) {
   if (node.rank(0) < 2)
     return node.invalid("has an input of shape " + printShape(node.shape(0)) +
                         "; expected two or more dimensions");
+  if (const HostTensor *input = node.constant(0); input && node.constant(1) && node.constant(2))
+    return importNormOfConstant(node, *input);
   if (node.getInt("training_mode", 0))
-    return importStandardization(node);
+    return node.unsupported("training_mode=1 on values computed at run time");
   int64_t channels = node.shape(0)[1];
   auto input = node.value(0);
   if (failed(input))
