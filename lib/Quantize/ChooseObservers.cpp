@@ -158,6 +158,7 @@ private:
   void choose(ObservedSet &set, ArrayRef<const Edge *> members);
   void chooseTensorObserver(ObservedSet &set, ArrayRef<const Edge *> members);
   ObserverAttrInterface getFollowingObserver(ArrayRef<const Edge *> members);
+  ObserverAttrInterface getChannelObserver(ArrayRef<const Edge *> members) const;
   QConfigAttr getAsker(const Edge &edge);
   ObserverAttrInterface getColumnObserver(const ObservedSet &set, ArrayRef<const Edge *> members);
   void collectIgnoredReaders(ObservedSet &set);
@@ -247,10 +248,19 @@ ObserverAttrInterface Chooser::getColumnObserver(const ObservedSet &set,
   return nullptr;
 }
 
+/// That of all members, which are several where steps of a recurrence read them.
+ObserverAttrInterface Chooser::getChannelObserver(ArrayRef<const Edge *> members) const {
+  auto getOne = [&](const Edge *edge) { return units.getChannelObserver(edge->point.value); };
+  ObserverAttrInterface first = getOne(members.front());
+  return first && llvm::all_of(members, [&](const Edge *edge) { return getOne(edge) == first; })
+             ? first
+             : nullptr;
+}
+
 void Chooser::choose(ObservedSet &set, ArrayRef<const Edge *> members) {
-  const Edge &first = *members.front();
-  if (members.size() == 1 && !first.point.isSecond && !first.isTrained())
-    set.observer = units.getChannelObserver(first.point.value);
+  if (llvm::none_of(members,
+                    [](const Edge *edge) { return edge->point.isSecond || edge->isTrained(); }))
+    set.observer = getChannelObserver(members);
   set.isPerChannel = (bool)set.observer;
   if (set.isPerChannel)
     return;

@@ -189,9 +189,8 @@ void Planner::keepFloatWhatIsNotRead() {
     bool isRead = llvm::any_of(decision.op->getResults(),
                                [&](Value result) { return read.contains(result); });
     bool computes = floatUses == FloatUses::float_result;
-    bool isNormalized = computes && llvm::any_of(decision.op->getUsers(), [&](Operation *user) {
-                          return ofNorms.contains(user);
-                        });
+    bool isNormalized = llvm::any_of(decision.op->getUsers(),
+                                     [&](Operation *user) { return ofNorms.contains(user); });
     if (floatUses != FloatUses::observed && (isNormalized || !isRead)) {
       decision.verdict = computes ? Verdict::FloatResult : Verdict::Float;
       decision.reason = isRead ? Reason{"OCT109", backend.getNormsReason().str(), ""}

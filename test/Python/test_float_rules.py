@@ -9,9 +9,12 @@ from decibels import get_decibels
 
 f32 = np.float32
 
-# Blocks that select nothing, of which the factor is 1000; a mean of rows, in which the errors of these cancel out; points times frequencies, many turns.
+# Blocks that select nothing, of which the factor is 1000; a mean of rows, in which the errors of these cancel out; one row of many that is
+# far larger, as the class token of XCiT; points times frequencies, many turns.
 NORM = "p = MatMul(x, w)\na = MatMul(z, p)\ns = Mul(a, a)\nm = ReduceMean<axes=[1]>(s)\ne = Add(m, eps)\nr = Sqrt(e)\nk = Reciprocal(r)\nn = Mul(a, k)\ny = MatMul(n, v)"
 HEAD = "h = MatMul(x, w)\na = Relu(h)\ng = MatMul(a, u)\nb = Relu(g)\nm = ReduceMean<axes=[0]>(b)\ny = MatMul(m, v)"
+TOKENS = ("n = LayerNormalization(x, g)\nk = Mul(n, r)\nt = Slice(k, zero, one, zero)\nh = MatMul(t, w)\n"
+          "m = ReduceMax<keepdims=0>(k)\ny = Add(h, m)")
 ANGLES = "d = Mul(x, two)\ne = Sub(d, one)\na = MatMul(e, f)\ns = Sin(a)\nc = Cos(a)\nb = Concat<axis=1>(s, c)\ny = MatMul(b, v)"
 
 
@@ -31,21 +34,30 @@ def make_head(rng):
     return HEAD, weights, {"x": rng.normal(size=(8, 256, 32)).astype(f32)}
 
 
-RULES = [("float_norms", "OCT109", make_norm, 15), ("float_angles", "OCT123", make_angles, 15), ("float_ends", "OCT113", make_head, 5)]
+def make_tokens(rng):
+    rows, columns = 512, 128
+    constants = {"g": np.ones(columns, f32), "r": np.where(np.arange(rows) == 0, 20, 1).astype(f32)[:, None],
+                 "w": rng.normal(size=(columns, 32)).astype(f32), "zero": np.array([0]), "one": np.array([1])}
+    return TOKENS, constants, {"x": rng.normal(size=(8, rows, columns)).astype(f32)}
 
 
-@pytest.mark.parametrize("entry,code,make,saved", RULES, ids=["norms", "angles", "ends"])
-def test_what_a_rule_saves(entry, code, make, saved, source, tmp_path):
+FOLLOWS = "  octet.pattern @slice dtypes = [@a8] observation = shared float_uses = stays_float float_operands = follows"
+RULES = [("  octet.float_norms ", "  // ", "OCT109", make_norm, 15), ("  octet.float_angles ", "  // ", "OCT123", make_angles, 15),
+         ("  octet.float_ends ", "  // ", "OCT113", make_head, 5), (FOLLOWS, FOLLOWS[:-len(" float_operands = follows")], "OCT108", make_tokens, 4)]
+
+
+@pytest.mark.parametrize("entry,instead,code,make,saved", RULES, ids=["norms", "angles", "ends", "slices"])
+def test_what_a_rule_saves(entry, instead, code, make, saved, source, tmp_path):
     lines, constants, samples = make(np.random.default_rng(0))
     network = onnx_networks.make_network(lines, inputs={name: list(array.shape[1:]) for name, array in samples.items()}, constants=constants).SerializeToString()
     text = (source / "lib" / "Backend" / "backends" / "cpu.mlir").read_text()
-    assert text.count(f"  octet.{entry} ") == 1
-    (tmp_path / "off.mlir").write_text(text.replace(f"  octet.{entry} ", "  // "))
+    assert text.count(entry) == 1
+    (tmp_path / "off.mlir").write_text(text.replace(entry, instead))
     calibration = {"calibration_data": {name: array[:4] for name, array in samples.items()}}
     exact, on = octet.compile(network), octet.compile(network, **calibration)
     off = octet.compile(network, **calibration, backend=str(tmp_path / "off.mlir"), qconfig_mapping="cpu_default_mapping")
-    codes_on, codes_off = ({row.get("code") for row in model.report.data["operators"]} for model in (on, off))
-    assert code in codes_on - codes_off
+    rows_on, rows_off = ({(row["operator"], row.get("code")) for row in model.report.data["operators"]} for model in (on, off))
+    assert code in {of_row for _, of_row in rows_on - rows_off}
 
     def run(model):
         return np.stack([model.run({name: array[i] for name, array in samples.items()})["y"].copy() for i in range(4, 8)])

@@ -96,3 +96,23 @@ func.func @both(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
   %y = nn.linear %n, %w : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
   return %y : tensor<2x4xf32>
 }
+
+// So is what only moves such a result: the sum reads floats, and the convolution quantizes them for itself.
+// CHECK: tokens {{.*}}nn.linear {{.*}}int8 to float
+// CHECK: image {{.*}}nn.reshape {{.*}}float {{.*}}OCT109
+// CHECK: position {{.*}}nn.conv {{.*}}int8 to float
+// CHECK: stream {{.*}}nn.add {{.*}}float
+func.func @moved(%x: tensor<4x4xf32>) -> tensor<1x4x2x2xf32> {
+  %w = nn.constant dense<0.5> : tensor<4x4xf32>
+  %k = nn.constant dense<0.5> : tensor<4x4x1x1xf32>
+  %p = nn.linear %x, %w {octet.origin = #octet.origin<"tokens">} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %i = nn.reshape %p {octet.origin = #octet.origin<"image">} : (tensor<4x4xf32>) -> tensor<1x4x2x2xf32>
+  %c = nn.conv %i, %k {octet.origin = #octet.origin<"position">} : (tensor<1x4x2x2xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x2x2xf32>
+  %s = nn.add %i, %c {octet.origin = #octet.origin<"stream">} : (tensor<1x4x2x2xf32>, tensor<1x4x2x2xf32>) -> tensor<1x4x2x2xf32>
+  %q = nn.mul %s, %s : (tensor<1x4x2x2xf32>, tensor<1x4x2x2xf32>) -> tensor<1x4x2x2xf32>
+  %v = nn.reduce_mean %q axes [1] keep_dims : (tensor<1x4x2x2xf32>) -> tensor<1x1x2x2xf32>
+  %r = nn.sqrt %v : (tensor<1x1x2x2xf32>) -> tensor<1x1x2x2xf32>
+  %n = nn.div %s, %r : (tensor<1x4x2x2xf32>, tensor<1x1x2x2xf32>) -> tensor<1x4x2x2xf32>
+  %y = nn.conv %n, %k : (tensor<1x4x2x2xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x2x2xf32>
+  return %y : tensor<1x4x2x2xf32>
+}

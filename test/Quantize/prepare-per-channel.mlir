@@ -186,3 +186,23 @@ func.func @floats_with_a_trained_range(%x: !t) -> (!t, !t) {
   %3 = nn.conv %0, %d groups 2 : (!t, tensor<2x1x1x1xf32>) -> !t
   return %2, %3 : !t, !t
 }
+
+// -----
+
+// A recurrence's steps share a scale per channel, too.
+// CHECK: octet.observer @state #octet.per_channel_min_max<dtype = ui8,{{.*}} axis = 1>
+// CHECK-LABEL: func @steps_of_depthwise_convolutions
+// CHECK-COUNT-3: octet.observe {{.*}} by @state
+// CHECK: return
+!t = tensor<1x2x4x4xf32>
+func.func @steps_of_depthwise_convolutions(%x: !t) -> !t {
+  %d = nn.constant dense<1.0> : tensor<2x1x1x1xf32>
+  %0 = nn.softmax %x axis 1 {octet.origin = #octet.origin<"state">} : (!t) -> !t
+  %1 = nn.conv %0, %d groups 2 : (!t, tensor<2x1x1x1xf32>) -> !t
+  %2 = nn.mul %1, %0 : (!t, !t) -> !t
+  %3 = nn.conv %2, %d groups 2 : (!t, tensor<2x1x1x1xf32>) -> !t
+  %4 = nn.mul %3, %2 : (!t, !t) -> !t
+  %5 = nn.conv %4, %d groups 2 : (!t, tensor<2x1x1x1xf32>) -> !t
+  %6 = nn.mul %5, %4 : (!t, !t) -> !t
+  return %6 : !t
+}

@@ -134,9 +134,14 @@ octet.backend @cpu {
     %y = octet.match ["nn.max_pool"](%x)
     octet.yield %y : none
   }
+  octet.pattern @slice dtypes = [@a8] observation = shared float_uses = stays_float float_operands = follows {
+    %x = octet.activation
+    %y = octet.match ["nn.slice"](%x)
+    octet.yield %y : none
+  }
   octet.pattern @data_movement dtypes = [@a8] observation = shared float_uses = stays_float {
     %x = octet.activation
-    %y = octet.match ["nn.reshape", "nn.transpose", "nn.slice", "nn.pad"](%x)
+    %y = octet.match ["nn.reshape", "nn.transpose", "nn.pad"](%x)
     octet.yield %y : none
   }
   octet.pattern @concat dtypes = [@a8] observation = shared float_uses = stays_float {
