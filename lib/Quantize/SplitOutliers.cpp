@@ -131,6 +131,7 @@ struct Candidate {
   SmallVector<ObserveOp> observes;
   SmallVector<Reader, 0> readers;
   SmallVector<Operation *> reshapes;
+  bool isSingle = false; ///< a single row
   bool isRefused = false;
 
   /// Whether the pass erases `use` or gives it the value with further columns.
@@ -165,7 +166,9 @@ struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
         totalMultiplyAdds += product.getNumMultiplyAdds();
     });
     for (auto &[observer, candidate] : candidates)
-      if (!candidate.isRefused && !candidate.readers.empty())
+      if (candidate.isSingle)
+        widen(cast<ObserverOp>(observer));
+      else if (!candidate.isRefused && !candidate.readers.empty())
         split(cast<ObserverOp>(observer), candidate);
   }
 
@@ -178,7 +181,7 @@ struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
 
   void collect(Candidate &candidate, const Backend &backend, ObserveOp op) {
     candidate.observes.push_back(op);
-    candidate.isRefused |= !isOfBucket && !hasRows(op.getObservedType());
+    candidate.isSingle |= !isOfBucket && !hasRows(op.getObservedType());
     for (OpOperand &use : op.getResult().getUses()) {
       DecisionAttr decision = getDecision(use.getOwner());
       if (!decision || decision.getVerdict() == Verdict::Float ||
@@ -218,17 +221,41 @@ struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
     return llvm::alignTo(std::max((int64_t)std::ceil(columns * (double)numColumns), few), 4);
   }
 
+  /// The range over all columns and zero, if it is finite; octet-convert says so otherwise.
+  static std::optional<std::pair<float, float>> getRange(Columns columns) {
+    float min = 0, max = 0;
+    for (auto [low, high] : columns) {
+      if (!std::isfinite(low) || !std::isfinite(high))
+        return std::nullopt;
+      min = std::min(min, low);
+      max = std::max(max, high);
+    }
+    return std::pair(min, max);
+  }
+
+  /// Makes room for what is to come, where few numbers were seen.
+  void widen(ObserverOp observer) {
+    SmallVector<char> bytes = observer.getState();
+    auto kind = cast<ColumnMinMaxObserverAttr>(observer.getObserver());
+    auto ranges = kind.getColumns(bytes);
+    auto range = getRange(ranges);
+    double count = (double)kind.getNumRows(bytes) * (double)ranges.size();
+    if (!range || !(count > 1 && count < (double)numbers))
+      return;
+    auto room = (float)std::sqrt(std::log((double)numbers) / std::log(count));
+    observer.setObserverAttr(kind.getPlain());
+    observer.setState(toBytes({range->first * room, range->second * room}));
+    ++numWidened;
+  }
+
   void split(ObserverOp observer, Candidate &candidate) {
     SmallVector<char> bytes = observer.getState();
     auto kind = cast<ColumnMinMaxObserverAttr>(observer.getObserver());
     auto ranges = kind.getColumns(bytes);
-    float min = 0, max = 0;
-    for (auto [low, high] : ranges) {
-      if (!std::isfinite(low) || !std::isfinite(high))
-        return; // octet-convert says so.
-      min = std::min(min, low);
-      max = std::max(max, high);
-    }
+    auto whole = getRange(ranges);
+    if (!whole)
+      return;
+    auto [min, max] = *whole;
     auto range = chooseRange(ranges, getBudget(candidate, ranges.size()));
     auto type = kind.getPlain().getQuantizedType([&] { return observer.emitOpError(); },
                                                  RankedTensorType(), toBytes(range));

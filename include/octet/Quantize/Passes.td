@@ -127,9 +127,10 @@ def SplitOutliersPass : Octet_QuantizePass<"octet-split-outliers", "::mlir::Modu
 
     A value whose range would not become smaller than `gain` times the old one gets no further columns. If calibration saw as many `rows` of it, its range
     becomes that for which `columns` times as many would do, but neither end smaller than `kept` times the old one: what reaches beyond, in a few columns,
-    is clipped. A row that is large in all columns is not.
+    is clipped. A row that is large in all columns is not. A value of a single row, of which calibration saw fewer than `numbers` numbers, gets
+    room instead: both ends times √(ln numbers / ln seen), as the largest of normally distributed numbers grow with their count.
 
-    It concerns values of several rows with statistics of columns (`column_min_max`). There are at most `columns` times as many further columns as
+    The rest concerns values of several rows with statistics of columns (`column_min_max`). There are at most `columns` times as many further columns as
     columns, or as many again where they add no more than `cost` times the network's weights and its multiply-adds with weights, rounded up
     to a multiple of 4, which is what kernels read at once. The buckets of a network, which share their weights, are split alike: neither rows nor
     multiply-adds count there. Errors: none. Source: [N.split]; Zhao and others, "Improving Neural Network
@@ -140,11 +141,13 @@ def SplitOutliersPass : Octet_QuantizePass<"octet-split-outliers", "::mlir::Modu
     Option<"cost", "cost", "double", "0.002", "further columns of a small layer, as a part of the network's weights and multiply-adds">,
     Option<"gain", "gain", "double", "0.65", "largest part of the range that is worth further columns">,
     Option<"rows", "rows", "int64_t", "1024", "rows from which on the ends of columns are known well enough to clip">,
-    Option<"kept", "kept", "double", "0.8", "smallest part of an end of the range that is left without further columns">
+    Option<"kept", "kept", "double", "0.8", "smallest part of an end of the range that is left without further columns">,
+    Option<"numbers", "numbers", "int64_t", "100000", "numbers of a single row in all samples from which on its range is known well enough">
   ];
   let statistics = [
     Statistic<"numSplit", "num-split", "values with further columns">,
     Statistic<"numClipped", "num-clipped", "values whose range is smaller without further columns">,
+    Statistic<"numWidened", "num-widened", "single rows whose range is larger">,
     Statistic<"numColumns", "num-columns", "further columns">
   ];
 }
