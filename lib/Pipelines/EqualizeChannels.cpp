@@ -203,9 +203,10 @@ static Ranges joinOthers(ArrayRef<Ranges> samples, size_t left) {
 
 /// [N.equalize_channels] What clipping adds to the error of a sample whose channels the range does
 /// not know: that of the others, which also choose the factors, if there are any. One value of a
-/// channel reaches as far as the channel. The mean of all samples, as estimateError counts.
-static double estimateClipping(const Weights &weights, ArrayRef<Ranges> samples, int64_t positions,
-                               bool hasFactors) {
+/// channel reaches as far as the channel, and the more samples there are beside those given, the
+/// fewer go beyond all others. The mean of all samples, as estimateError counts.
+static double estimateClipping(const Weights &weights, ArrayRef<Ranges> samples, int64_t total,
+                               int64_t positions, bool hasFactors) {
   SmallVector<double, 0> squares(weights.numInputs, 0), factors(weights.numInputs, 1);
   weights.forEach(
       [&](int64_t i, int64_t, int64_t input) { squares[input] += std::pow(weights.values[i], 2); });
@@ -221,7 +222,7 @@ static double estimateClipping(const Weights &weights, ArrayRef<Ranges> samples,
       sum += std::pow(std::max({above, below, 0.0}) / factors[c], 2) * squares[c];
     }
   }
-  return 12 * sum / (double)(positions * samples.size());
+  return 12 * sum / (double)(positions * total);
 }
 
 static Ranges readRanges(const TapStatistics &statistics) {
@@ -381,13 +382,16 @@ struct EqualizeChannels : octet::impl::EqualizeChannelsPassBase<EqualizeChannels
       for (auto [ranges, statistics] : llvm::zip_equal(samples, taken))
         ranges.push_back(readRanges(statistics));
     };
-    if (llvm::Error error = measureSamples(getOperation(), getTaps(candidates), context, add))
-      return error;
+    auto total = measureSamples(getOperation(), getTaps(candidates), context, add);
+    if (!total)
+      return total.takeError();
     for (auto [layer, ranges] : llvm::zip_equal(layers, samples)) {
       int64_t positions =
           layer.candidate.input.getObservedType().getNumElements() / (int64_t)layer.factors.size();
-      layer.before += estimateClipping(layer.weights, ranges, positions, /*hasFactors=*/false);
-      layer.after += estimateClipping(layer.weights, ranges, positions, /*hasFactors=*/true);
+      layer.before +=
+          estimateClipping(layer.weights, ranges, *total, positions, /*hasFactors=*/false);
+      layer.after +=
+          estimateClipping(layer.weights, ranges, *total, positions, /*hasFactors=*/true);
     }
     return llvm::Error::success();
   }

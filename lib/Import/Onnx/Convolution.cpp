@@ -156,7 +156,7 @@ static LogicalResult checkVariance(Node &node, float epsilon) {
 /// The mean and variance of each channel of values [N, channels, size].
 static void computeStatistics(ArrayRef<float> values, int64_t channels, int64_t size,
                               MutableArrayRef<double> means, MutableArrayRef<double> variances) {
-  double count = values.size() / channels;
+  double count = (double)values.size() / (double)channels;
   auto forEach = [&](auto function) {
     for (auto [i, value] : llvm::enumerate(values))
       function(i / size % channels, value);
@@ -170,11 +170,11 @@ static void computeStatistics(ArrayRef<float> values, int64_t channels, int64_t 
 /// Of a constant. Exporters write filters that each have the mean 0 and the variance 1 (Qiao et
 /// al., "Weight Standardization", 2019) as a batch norm that computes its statistics, or with the
 /// statistics computed in front of it.
-static LogicalResult importNormOfConstant(Node &node, const HostTensor &input) {
+static LogicalResult importNormOfConstant(Node &node, bool isTraining) {
+  const HostTensor &input = *node.constant(0);
   auto values = input.floats();
   int64_t channels = input.shape[1];
   auto size = countElements(ShapeRef(input.shape).drop_front(2));
-  bool isTraining = node.getInt("training_mode", 0);
   SmallVector<SmallVector<double>> parameters;
   for (auto [i, role] : llvm::enumerate(ArrayRef<StringRef>{"scale", "bias", "mean", "variance"})) {
     if (isTraining && i >= 2) {
@@ -203,9 +203,11 @@ LogicalResult octet::onnx_import::importBatchNorm(Node &node) {
   if (node.rank(0) < 2)
     return node.invalid("has an input of shape " + printShape(node.shape(0)) +
                         "; expected two or more dimensions");
-  if (const HostTensor *input = node.constant(0); input && node.constant(1) && node.constant(2))
-    return importNormOfConstant(node, *input);
-  if (node.getInt("training_mode", 0))
+  bool isTraining = node.getInt("training_mode", 0);
+  auto inputs = llvm::seq<unsigned>(isTraining ? 3 : 5);
+  if (llvm::all_of(inputs, [&](unsigned i) { return node.constant(i); }))
+    return importNormOfConstant(node, isTraining);
+  if (isTraining)
     return node.unsupported("training_mode=1 on values computed at run time");
   int64_t channels = node.shape(0)[1];
   auto input = node.value(0);
