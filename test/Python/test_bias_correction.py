@@ -16,6 +16,11 @@ RECIPE = 'octet.recipe before_prepare "octet-prepare-attention" after_calibrate 
 
 
 @pytest.fixture
+def judged(write_backend):
+    return write_backend(RECIPE, 'octet.recipe after_calibrate "octet-correct-bias"')
+
+
+@pytest.fixture
 def unjudged(write_backend):
     return write_backend(RECIPE, 'octet.recipe after_calibrate "octet-correct-bias{judged=false}"')
 
@@ -121,7 +126,7 @@ def make_layers(count=6, size=64, gain=1):
 
 
 @pytest.fixture
-def measure_layers(unjudged, uncorrected):
+def measure_layers(judged, unjudged, uncorrected):
     """measure_layers(count, size) is the decibels with the rule, with all of the mean errors, and without correction."""
 
     def measure(count, size):
@@ -130,7 +135,7 @@ def measure_layers(unjudged, uncorrected):
         data = {"x": random.normal(0, size, (count, 1, 64)).astype(np.float32)}
         expected = run_all(network, samples)
         return [get_decibels(expected, run_all(network, samples, calibration_data=data, backend=backend))
-                for backend in ("cpu", unjudged, uncorrected)]
+                for backend in (judged, unjudged, uncorrected)]
 
     return measure
 
