@@ -214,8 +214,9 @@ static LogicalResult reportFallbacks(Block &block, Lowering &lowering,
       continue;
     if (isStoredWide(&op))
       outcome = Outcome::StoredWeights;
-    // Others read it as float beside its integer form.
-    if (outcome <= Outcome::NotConcerned && isPlanned(&op))
+    // Others read it as float beside its integer form, which the quantize behind it became.
+    if (outcome == Outcome::NotConcerned && isPlanned(&op) && isScalarOp(&op) &&
+        llvm::none_of(op.getUsers(), llvm::IsaPred<QuantizeOp>))
       continue;
     if (failed(lowering.reportFallback(
             &op, outcome <= Outcome::NotConcerned ? Outcome::NoIntegerForm : outcome)))

@@ -201,28 +201,20 @@ static Ranges joinOthers(ArrayRef<Ranges> samples, size_t left) {
   return joined;
 }
 
-/// [N.equalize_channels] What clipping adds to the error of a sample whose channels the range does
-/// not know: that of the others, which also choose the factors, if there are any. One value of a
-/// channel reaches as far as the channel, and the more samples there are beside those given, the
-/// fewer go beyond all others. The mean of all samples, as estimateError counts.
-static double estimateClipping(const Weights &weights, ArrayRef<Ranges> samples, int64_t total,
-                               int64_t positions, bool hasFactors) {
-  SmallVector<double, 0> squares(weights.numInputs, 0), factors(weights.numInputs, 1);
-  weights.forEach(
-      [&](int64_t i, int64_t, int64_t input) { squares[input] += std::pow(weights.values[i], 2); });
+/// [N.equalize_channels] How much wider the range is with a sample than without, where the others
+/// choose the factors; the mean of all samples. Infinite for a single one.
+static double getExcess(const Weights &weights, ArrayRef<Ranges> samples) {
+  if (samples.size() < 2)
+    return INFINITY;
   double sum = 0;
   for (size_t left = 0; left < samples.size(); ++left) {
     Ranges others = joinOthers(samples, left);
-    if (hasFactors)
-      factors = getFactors(weights, others);
+    SmallVector<double, 0> factors = getFactors(weights, others);
     auto [low, high] = getRange(others, factors);
-    for (int64_t c = 0; c < weights.numInputs; ++c) {
-      double above = samples[left].high[c] * factors[c] - high,
-             below = low - samples[left].low[c] * factors[c];
-      sum += std::pow(std::max({above, below, 0.0}) / factors[c], 2) * squares[c];
-    }
+    auto [ownLow, ownHigh] = getRange(samples[left], factors);
+    sum += high > low ? (std::max(high, ownHigh) - std::min(low, ownLow)) / (high - low) : 1;
   }
-  return 12 * sum / (double)(positions * total);
+  return sum / (double)samples.size();
 }
 
 static Ranges readRanges(const TapStatistics &statistics) {
@@ -282,7 +274,6 @@ struct Equalization {
   Weights weights;
   SmallVector<double, 0> factors;
   SmallVector<char> extremes;
-  double before, after; ///< errors
 
   void apply() {
     insertFactors(candidate, factors, extremes);
@@ -312,11 +303,12 @@ struct EqualizeChannels : octet::impl::EqualizeChannelsPassBase<EqualizeChannels
     for (auto [candidate, statistics] : llvm::zip_equal(candidates, *measured))
       if (auto found = findEqualization(candidate, readRanges(statistics)))
         gaining.push_back(std::move(*found));
-    if (llvm::Error error = addClipping(gaining, context))
-      return fail(std::move(error));
+    auto excesses = measureExcesses(gaining, context);
+    if (!excesses)
+      return fail(excesses.takeError());
     int64_t numLayers = 0;
-    for (Equalization &equalization : gaining)
-      if (equalization.after < gain * equalization.before) {
+    for (auto [equalization, ofLayer] : llvm::zip_equal(gaining, *excesses))
+      if (ofLayer <= excess) {
         equalization.apply();
         ++numLayers;
       }
@@ -368,32 +360,25 @@ struct EqualizeChannels : octet::impl::EqualizeChannelsPassBase<EqualizeChannels
            after = estimateError(*weights, ranges, scale, factors);
     if (!(scale > 0 && after < gain * before))
       return std::nullopt;
-    return Equalization{
-        candidate, std::move(*weights), std::move(factors), std::move(extremes), before, after};
+    return Equalization{candidate, std::move(*weights), std::move(factors), std::move(extremes)};
   }
 
-  /// Adds to the errors what samples lose that were not there when the ranges were taken.
-  llvm::Error addClipping(MutableArrayRef<Equalization> layers, const MeasureContext &context) {
-    if (layers.empty())
-      return llvm::Error::success();
+  /// How far single samples exceed what the others say of each layer.
+  llvm::Expected<SmallVector<double>> measureExcesses(ArrayRef<Equalization> layers,
+                                                      const MeasureContext &context) {
     std::vector<SmallVector<Ranges, 0>> samples(layers.size());
     auto candidates = llvm::map_to_vector<0>(layers, [](auto &layer) { return layer.candidate; });
     auto add = [&](ArrayRef<TapStatistics> taken) {
       for (auto [ranges, statistics] : llvm::zip_equal(samples, taken))
         ranges.push_back(readRanges(statistics));
     };
-    auto total = measureSamples(getOperation(), getTaps(candidates), context, add);
-    if (!total)
-      return total.takeError();
-    for (auto [layer, ranges] : llvm::zip_equal(layers, samples)) {
-      int64_t positions =
-          layer.candidate.input.getObservedType().getNumElements() / (int64_t)layer.factors.size();
-      layer.before +=
-          estimateClipping(layer.weights, ranges, *total, positions, /*hasFactors=*/false);
-      layer.after +=
-          estimateClipping(layer.weights, ranges, *total, positions, /*hasFactors=*/true);
-    }
-    return llvm::Error::success();
+    if (!layers.empty())
+      if (llvm::Error error = measureSamples(getOperation(), getTaps(candidates), context, add))
+        return std::move(error);
+    SmallVector<double> excesses;
+    for (auto [layer, ranges] : llvm::zip_equal(layers, samples))
+      excesses.push_back(getExcess(layer.weights, ranges));
+    return excesses;
   }
 };
 } // namespace

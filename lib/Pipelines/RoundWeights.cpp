@@ -187,13 +187,12 @@ static llvm::Error measure(ModuleOp network, MutableArrayRef<Input> inputs,
     return Tap{getSource(input.observe.getInput()), input.getObserver(),
                /*offsetAxis=*/std::nullopt};
   });
-  auto add = [&](ArrayRef<TapStatistics> kept) {
+  return measureSamples(network, taps, context, [&](ArrayRef<TapStatistics> kept) {
     llvm::cantFail(runInParallel(context.threads, inputs.size(), [&](size_t i) {
       inputs[i].add(kept[i]);
       return llvm::Error::success();
     }));
-  };
-  return measureSamples(network, taps, context, add).takeError();
+  });
 }
 
 static int64_t countLayers(ArrayRef<Input> inputs) {

@@ -1,6 +1,7 @@
 // RUN: %python %S/Inputs/make-samples.py %t.npz
 // RUN: octet-opt %s --octet-use-samples=files=%t.npz --octet-attach-policy --octet-fuse --octet-prepare --octet-calibrate --octet-equalize-channels | FileCheck %s
 // RUN: octet-opt %s --octet-use-samples=files=%t.npz --octet-attach-policy --octet-fuse --octet-prepare --octet-calibrate --octet-equalize-channels=gain=0 | FileCheck %s --check-prefix=NONE
+// RUN: octet-opt %s --octet-use-samples=files=%t.npz --octet-attach-policy --octet-fuse --octet-prepare --octet-calibrate --octet-equalize-channels=excess=1 | FileCheck %s --check-prefix=NONE
 // RUN: octet-opt %s --octet-use-samples=files=%t.npz --octet-attach-policy --octet-fuse --octet-prepare --octet-calibrate -o %t.mlir
 // RUN: octet-opt %t.mlir --octet-equalize-channels | FileCheck %s --check-prefix=NONE
 // RUN: sed 's/%%d, %%w/%%d, %%v/' %s | octet-opt --octet-use-samples=files=%t.npz --octet-attach-policy --octet-fuse --octet-prepare --octet-calibrate --octet-equalize-channels | FileCheck %s --check-prefix=NONE

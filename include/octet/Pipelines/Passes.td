@@ -157,11 +157,12 @@ def EqualizeChannelsPass : Octet_RunningPass<"octet-equalize-channels"> {
     or as a product. Where the estimated error of the layer's results, by rounding its input and its weights, falls below
     `gain` times of what it was, a multiplication by a factor for each channel is inserted in front of the input's observer, and the
     weights are divided by the factors. The factor is the root of the quotient of the weights' largest magnitude and the
-    channel's range. The errors count what is clipped in samples, of up to 50, by ranges and factors of the others: factors leave no
-    channel headroom, which a few samples do not show. Without samples (`octet-use-samples`), and in a bucket, nothing changes. Errors: those of samples, as in
+    channel's range. Factors leave channels no headroom: a layer is left alone where single samples, of up to 50, need on average more than
+    `excess` times the range that the others give it. Without samples (`octet-use-samples`), and in a bucket, nothing changes. Errors: those of samples, as in
     `octet-calibrate`; a module without a function `main`. Source: [N.equalize_channels].
   }];
-  let options = [Option<"gain", "gain", "double", "0.7", "the largest part of the error that may be left">];
+  let options = [Option<"gain", "gain", "double", "0.7", "the largest part of the error that may be left">,
+                 Option<"excess", "excess", "double", "1.2", "how much wider the range of a sample may be than that of the others">];
   let statistics = [Statistic<"numEqualized", "num-equalized", "layers with other weights">];
 }
 
