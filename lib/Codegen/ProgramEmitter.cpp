@@ -78,6 +78,10 @@ KernelArgument ProgramEmitter::getBuffer(Value value) {
   return {address, MemRefType::get({getStrides(type).extent}, getStorageType(type))};
 }
 
+bool ProgramEmitter::hasSlack(Value value) {
+  return getBuffer(value).address.getSpace() == kernel::Space::arena;
+}
+
 KernelArgument ProgramEmitter::getStatus() {
   return {kernel::ArgAttr::get(module.getContext(), kernel::Space::status, 0),
           MemRefType::get({1}, IntegerType::get(module.getContext(), 64))};

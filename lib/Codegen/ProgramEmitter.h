@@ -69,6 +69,8 @@ public:
 
   /// The memory of a tensor value: arena, input, output, or (row-major copy of a constant) weights.
   KernelArgument getBuffer(mlir::Value value);
+  /// Whether kArenaSlack bytes behind it may be read, whatever they are.
+  bool hasSlack(mlir::Value value);
   /// Whether the value is a part of another one's memory.
   bool isView(mlir::Value value) const { return plan->views.contains(value); }
   /// An argument for constant data of T, made once per key.

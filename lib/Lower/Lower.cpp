@@ -95,14 +95,13 @@ ArrayRef<FloatReason> octet::getFloatReasons() {
   return reasons;
 }
 
-/// Revises what octet-prepare decided, if it did.
-static void setStaysFloat(Operation *op, ReasonAttr reason) {
+/// Revises what octet-prepare decided, if it did. `refused`: against the policy.
+static void setStaysFloat(Operation *op, ReasonAttr reason, bool refused) {
   DecisionAttr planned = getDecision(op);
   op->setAttr(kDecisionAttr,
               DecisionAttr::get(op->getContext(), planned ? planned.getNumber() : std::nullopt,
                                 Verdict::Float, planned ? planned.getPattern() : SymbolRefAttr(),
-                                reason, planned ? planned.getNote() : ReasonAttr(),
-                                /*refused=*/true));
+                                reason, planned ? planned.getNote() : ReasonAttr(), refused));
 }
 
 /// Whether the op, which is float, was to run in integers.
@@ -123,7 +122,9 @@ LogicalResult Lowering::reportFallback(Operation *op, Outcome reason) {
   const FloatReason &text =
       getFloatReasons()[static_cast<int>(reason) - static_cast<int>(Outcome::NoIntegerForm)];
   if (text.isRefusal || isPlanned(op) || isStoredWide(op))
-    setStaysFloat(op, ReasonAttr::get(op->getContext(), text.code, text.why, text.remedy));
+    // A recipe left no reader in integers.
+    setStaysFloat(op, ReasonAttr::get(op->getContext(), text.code, text.why, text.remedy),
+                  /*refused=*/reason != Outcome::RealResult);
   remark::missed(op->getLoc(), remark::RemarkOpts::name(text.code).category("octet-lower"))
       << "stays float: " + text.why.str() << remark::suggest("{0}", text.remedy);
   ++numFallback;

@@ -188,8 +188,10 @@ void octet::reportFallbacks(mlir::ModuleOp module, Report &report) {
     DecisionAttr decision = getDecision(op);
     if (decision && decision.getVerdict() == Verdict::Quantized && decision.getNumber())
       report.setQuantized(*decision.getNumber());
-    bool isFallback = decision && decision.getVerdict() == Verdict::Float && decision.getRefused();
-    if (!isFallback || !report.setFloat(decision.getNumber(), describeDecision(op)))
+    bool isFloat = decision && decision.getVerdict() == Verdict::Float &&
+                   (decision.getRefused() || decision.getNumber());
+    if (!isFloat || !report.setFloat(decision.getNumber(), describeDecision(op)) ||
+        !decision.getRefused())
       return;
     ReasonAttr reason = decision.getReason();
     emitWarning(op->getLoc()) << "stays float " << Code{reason.getCode().getValue()} << ": "

@@ -27,8 +27,8 @@ public:
   void setQuantized(int64_t number);
   /// Records in the row of its decision that a recipe decided otherwise.
   void revise(int64_t number, const llvm::json::Object &decision);
-  /// Records in the row of its decision, or in a new row, that an operator stays float against the
-  /// policy. False if it was float before.
+  /// Records in the row of its decision, or in a new row, that an operator stays float. False if it
+  /// was float before.
   bool setFloat(std::optional<int64_t> number, llvm::json::Object decision);
   std::string print() const;
   /// The short form for a library: operators refer by number to a list of `kinds` with their common
@@ -43,8 +43,8 @@ private:
 /// Records what the recipe behind the calibration decided otherwise than octet-prepare.
 void reportRecipe(mlir::ModuleOp module, Report &report);
 
-/// Warns of operators that stay float against the policy and records them; operators that
-/// octet-lower moved into an epilogue run in int8.
+/// Records operators that stay float, and warns of those that do so against the policy; operators
+/// that octet-lower moved into an epilogue run in int8.
 void reportFallbacks(mlir::ModuleOp module, Report &report);
 
 /// "9 conv, 1 linear → int8 · softmax stays float [OCT104: no integer form]"

@@ -267,15 +267,8 @@ struct SplitOutliers : octet::impl::SplitOutliersPassBase<SplitOutliers> {
         clip(observer, ranges, min, max);
       return;
     }
-    for (ObserveOp op : candidate.observes) {
+    for (ObserveOp op : candidate.observes)
       op.replaceAllUsesWith(op.getInput());
-      // An element-wise operator writes floats as it computes with floats.
-      Operation *producer = op.getInput().getDefiningOp();
-      if (DecisionAttr decision = producer ? getDecision(producer) : DecisionAttr();
-          decision && decision.getVerdict() == Verdict::Quantized &&
-          producer->hasTrait<nn::Elementwise>())
-        keepFloat(producer);
-    }
     ObserverOp narrow = createObserver(observer, split);
     llvm::MapVector<Value, Value> widened;
     for (Reader &reader : candidate.readers) {

@@ -133,6 +133,23 @@ func.func @both_kinds_of_readers(%aq: tensor<1x8x!a>) -> (tensor<1x8xf32>, tenso
 // -----
 
 !a = !quant.uniform<u8:f32, 0.5:128>
+
+// What was planned in integers and has them for one reader keeps its decision; what a recipe left no such reader is float, not against the policy.
+// CHECK-LABEL: func @planned
+// CHECK: nn.relu {{.*}}verdict = int8
+// CHECK: nn.sigmoid {{.*}}verdict = float, reason = <"OCT302", "its result is used as real numbers only", "{{[^"]*}}">>
+func.func @planned(%aq: tensor<1x8x!a>) -> (tensor<1x8xf32>, tensor<1x8x!a>, tensor<1x8xf32>) {
+  %a = octet.dequantize %aq : (tensor<1x8x!a>) -> tensor<1x8xf32>
+  %r = nn.relu %a {octet.decision = #octet.decision<number = 0, verdict = int8>} : (tensor<1x8xf32>) -> tensor<1x8xf32>
+  %rq = octet.quantize %r : (tensor<1x8xf32>) -> tensor<1x8x!a>
+  // expected-remark @below {{OCT302 | Category:octet-lower}}
+  %s = nn.sigmoid %a {octet.decision = #octet.decision<number = 1, verdict = int8>} : (tensor<1x8xf32>) -> tensor<1x8xf32>
+  return %r, %rq, %s : tensor<1x8xf32>, tensor<1x8x!a>, tensor<1x8xf32>
+}
+
+// -----
+
+!a = !quant.uniform<u8:f32, 0.5:128>
 !s = !quant.uniform<i16:f32, 0.5>
 
 // CHECK-LABEL: func @what_stays_float

@@ -279,6 +279,17 @@ def test_even_columns_are_not_split(write_backend):
     assert measure(model, samples, evaluation) > measure(model, samples, evaluation, **off)
 
 
+@pytest.mark.filterwarnings("error")
+def test_what_computes_a_split_value_is_float_without_a_warning():
+    """A gated unit, of which one column is wide: nothing reads the product as integers any more, by no fault of the user's."""
+    rng = np.random.default_rng(6)
+    constants = {name: rng.normal(size=(64, 64)).astype(np.float32) for name in "uvw"}
+    constants["u"][:, 5] *= 20
+    model = make_network("h = MatMul(x, u)\ng = MatMul(x, v)\nm = Mul(h, g)\ny = MatMul(m, w)", inputs={"x": [32, 64]}, constants=constants)
+    compiled = octet.compile(model.SerializeToString(), calibration_data={"x": rng.normal(size=(16, 32, 64)).astype(np.float32)})
+    assert {row.name: (row.verdict, row.code) for row in compiled.report}["m"] == ("float", "OCT302")
+
+
 def test_statistics_of_a_split_network_are_loaded(tmp_path, tool):
     model, samples, evaluation = make_rows()
     (tmp_path / "net.onnx").write_bytes(model)

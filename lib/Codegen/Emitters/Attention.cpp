@@ -101,8 +101,7 @@ AttentionKernel::AttentionKernel(ProgramEmitter &emitter, GroupOp group, Attenti
       values(emitter, group, parts.values, scores.packed.bytes()) {
   // The last bytes of a row are read together with what follows them.
   Value left = group.getOuter(parts.scores.getLhs());
-  inTiles = !emitter.getLevel().isScalar() &&
-            emitter.getBuffer(left).address.getSpace() == kernel::Space::arena;
+  inTiles = !emitter.getLevel().isScalar() && emitter.hasSlack(left);
   if (inTiles)
     chooseTiles();
   scores.lhs = signature.addTensor(left);

@@ -57,8 +57,7 @@ MatmulKernel::MatmulKernel(ProgramEmitter &emitter, nn::MatmulOp op)
   };
   const CpuLevel &level = emitter.getLevel();
   constexpr int64_t kFewestLanes = 4;
-  bool hasSlack = emitter.getBuffer(op.getRhs()).address.getSpace() == kernel::Space::arena;
-  if (level.isScalar() || (columns < kFewestLanes && !hasSlack) ||
+  if (level.isScalar() || (columns < kFewestLanes && !emitter.hasSlack(op.getRhs())) ||
       !isSideBySide(op.getRhs().getType()) || !isSideBySide(op.getResult().getType()))
     return;
   lanes = std::clamp<int64_t>(llvm::bit_floor<uint64_t>(columns), kFewestLanes, 16);

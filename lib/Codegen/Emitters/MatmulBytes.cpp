@@ -152,10 +152,8 @@ bool TileKernel::chooseShape() {
   };
   int64_t panelBytes = panels.panelBytes();
   // The last bytes of a row are read together with what follows them; so are few columns.
-  auto hasSlack = [&](Value value) {
-    return emitter.getBuffer(value).address.getSpace() == kernel::Space::arena;
-  };
-  if (!hasSlack(op.getLhs()) || (columns < kPanelOutputs && !hasSlack(op.getRhs())) ||
+  if (!emitter.hasSlack(op.getLhs()) ||
+      (columns < kPanelOutputs && !emitter.hasSlack(op.getRhs())) ||
       panelBytes > 2 * kMostStackBytes ||
       !llvm::all_of(ValueRange{op.getLhs(), op.getRhs(), op.getResult()}, isSideBySide))
     return false;
