@@ -189,12 +189,12 @@ static SmallVector<char> getExtremes(const Ranges &ranges, ArrayRef<double> fact
   return SmallVector<char>(bytes, bytes + sizeof(extremes));
 }
 
-/// The ranges of all samples but one.
-static Ranges joinOthers(ArrayRef<Ranges> samples, size_t left) {
-  size_t count = samples[left].low.size();
+/// The ranges of all samples, or of all but one.
+static Ranges join(ArrayRef<Ranges> samples, std::optional<size_t> without = std::nullopt) {
+  size_t count = samples.front().low.size();
   Ranges joined{SmallVector<double, 0>(count, INFINITY), SmallVector<double, 0>(count, -INFINITY)};
   for (size_t s = 0; s < samples.size(); ++s)
-    for (size_t c = 0; s != left && c < count; ++c) {
+    for (size_t c = 0; s != without && c < count; ++c) {
       joined.low[c] = std::min(joined.low[c], samples[s].low[c]);
       joined.high[c] = std::max(joined.high[c], samples[s].high[c]);
     }
@@ -208,7 +208,7 @@ static double getExcess(const Weights &weights, ArrayRef<Ranges> samples) {
     return INFINITY;
   double sum = 0;
   for (size_t left = 0; left < samples.size(); ++left) {
-    Ranges others = joinOthers(samples, left);
+    Ranges others = join(samples, left);
     SmallVector<double, 0> factors = getFactors(weights, others);
     auto [low, high] = getRange(others, factors);
     auto [ownLow, ownHigh] = getRange(samples[left], factors);
@@ -268,19 +268,6 @@ static void divideWeights(const Candidate &candidate, Weights &weights, ArrayRef
 }
 
 namespace {
-/// What a layer gains by.
-struct Equalization {
-  Candidate candidate;
-  Weights weights;
-  SmallVector<double, 0> factors;
-  SmallVector<char> extremes;
-
-  void apply() {
-    insertFactors(candidate, factors, extremes);
-    divideWeights(candidate, weights, factors);
-  }
-};
-
 /// See Passes.td.
 struct EqualizeChannels : octet::impl::EqualizeChannelsPassBase<EqualizeChannels> {
   using EqualizeChannelsPassBase::EqualizeChannelsPassBase;
@@ -296,30 +283,18 @@ struct EqualizeChannels : octet::impl::EqualizeChannelsPassBase<EqualizeChannels
     SmallVector<Candidate, 0> candidates = findCandidates(*layers);
     if (candidates.empty())
       return;
-    auto measured = measureFloat(getOperation(), getTaps(candidates), context);
-    if (!measured)
-      return fail(measured.takeError());
-    SmallVector<Equalization, 0> gaining;
-    for (auto [candidate, statistics] : llvm::zip_equal(candidates, *measured))
-      if (auto found = findEqualization(candidate, readRanges(statistics)))
-        gaining.push_back(std::move(*found));
-    auto excesses = measureExcesses(gaining, context);
-    if (!excesses)
-      return fail(excesses.takeError());
+    std::vector<SmallVector<Ranges, 0>> samples(candidates.size());
+    auto ranges = measureRanges(candidates, context, samples);
+    if (!ranges) {
+      emitError(UnknownLoc::get(&getContext())) << Cause(ranges.takeError());
+      return signalPassFailure();
+    }
     int64_t numLayers = 0;
-    for (auto [equalization, ofLayer] : llvm::zip_equal(gaining, *excesses))
-      if (ofLayer <= excess) {
-        equalization.apply();
-        ++numLayers;
-      }
+    for (auto [candidate, ofAll, ofEach] : llvm::zip_equal(candidates, *ranges, samples))
+      numLayers += equalize(candidate, ofAll, ofEach);
     numEqualized += numLayers;
     if (numLayers && context.progress.onFigure)
       context.progress.onFigure("equalized_layers", numLayers);
-  }
-
-  void fail(llvm::Error error) {
-    emitError(UnknownLoc::get(&getContext())) << Cause(std::move(error));
-    signalPassFailure();
   }
 
   SmallVector<Candidate, 0> findCandidates(ArrayRef<Layer> layers) {
@@ -347,38 +322,46 @@ struct EqualizeChannels : octet::impl::EqualizeChannelsPassBase<EqualizeChannels
     });
   }
 
-  /// What the layer gains by, if it does.
-  std::optional<Equalization> findEqualization(const Candidate &candidate, const Ranges &ranges) {
+  /// The ranges of all samples; those of some of them go to `samples`.
+  llvm::Expected<std::vector<Ranges>> measureRanges(ArrayRef<Candidate> candidates,
+                                                    const MeasureContext &context,
+                                                    std::vector<SmallVector<Ranges, 0>> &samples) {
+    auto add = [&](ArrayRef<TapStatistics> taken) {
+      for (auto [ranges, statistics] : llvm::zip_equal(samples, taken))
+        ranges.push_back(readRanges(statistics));
+    };
+    SmallVector<Tap> taps = getTaps(candidates);
+    auto total = measureSamples(getOperation(), taps, context, add);
+    if (!total)
+      return total.takeError();
+    std::vector<Ranges> ranges;
+    if ((int64_t)samples.front().size() == *total) {
+      llvm::append_range(ranges, llvm::map_range(samples, [](auto &all) { return join(all); }));
+      return ranges;
+    }
+    auto measured = measureFloat(getOperation(), taps, context);
+    if (!measured)
+      return measured.takeError();
+    llvm::append_range(ranges, llvm::map_range(*measured, readRanges));
+    return ranges;
+  }
+
+  /// Whether the layer gains.
+  bool equalize(const Candidate &candidate, const Ranges &ranges, ArrayRef<Ranges> samples) {
     std::optional<Weights> weights = Weights::get(candidate);
     if (!weights)
-      return std::nullopt;
+      return false;
     SmallVector<double, 0> factors = getFactors(*weights, ranges), ones(factors.size(), 1);
     SmallVector<char> extremes = getExtremes(ranges, factors);
     double scale = getScale(getPlain(candidate.observer.getObserver()),
                             candidate.input.getObservedType(), extremes);
     double before = estimateError(*weights, ranges, candidate.scale, ones),
            after = estimateError(*weights, ranges, scale, factors);
-    if (!(scale > 0 && after < gain * before))
-      return std::nullopt;
-    return Equalization{candidate, std::move(*weights), std::move(factors), std::move(extremes)};
-  }
-
-  /// How far single samples exceed what the others say of each layer.
-  llvm::Expected<SmallVector<double>> measureExcesses(ArrayRef<Equalization> layers,
-                                                      const MeasureContext &context) {
-    std::vector<SmallVector<Ranges, 0>> samples(layers.size());
-    auto candidates = llvm::map_to_vector<0>(layers, [](auto &layer) { return layer.candidate; });
-    auto add = [&](ArrayRef<TapStatistics> taken) {
-      for (auto [ranges, statistics] : llvm::zip_equal(samples, taken))
-        ranges.push_back(readRanges(statistics));
-    };
-    if (!layers.empty())
-      if (llvm::Error error = measureSamples(getOperation(), getTaps(candidates), context, add))
-        return std::move(error);
-    SmallVector<double> excesses;
-    for (auto [layer, ranges] : llvm::zip_equal(layers, samples))
-      excesses.push_back(getExcess(layer.weights, ranges));
-    return excesses;
+    if (!(scale > 0 && after < gain * before && getExcess(*weights, samples) <= excess))
+      return false;
+    insertFactors(candidate, factors, extremes);
+    divideWeights(candidate, *weights, factors);
+    return true;
   }
 };
 } // namespace

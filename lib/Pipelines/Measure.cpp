@@ -242,13 +242,9 @@ static llvm::Error runReference(const LoadedNetwork &network, ArrayRef<Tap> taps
 
 /// Some samples with the states that the float network has in front of them: a reference network
 /// starts from these, too. A network with states runs on all samples for that.
-static llvm::Expected<std::vector<SampleCopy>> chooseSamples(ArrayRef<std::string> files,
+static llvm::Expected<std::vector<SampleCopy>> chooseSamples(const Samples &samples,
                                                              const LoadedNetwork &floating,
                                                              ArrayRef<Tap> taps, size_t count) {
-  llvm::Expected<Samples> opened = Samples::open(files, floating.inputs());
-  if (!opened)
-    return opened.takeError();
-  const Samples &samples = *opened;
   if (floating.keptBytes == 0)
     return samples.choose(count, [](int64_t, Sample) { return std::vector<char>(); });
   llvm::Expected<NetworkRun> run = NetworkRun::create(floating, initTaps(taps));
@@ -265,23 +261,29 @@ static llvm::Expected<std::vector<SampleCopy>> chooseSamples(ArrayRef<std::strin
   return samples.choose(count, getStates);
 }
 
-llvm::Error octet::measureSamples(ModuleOp network, ArrayRef<Tap> taps,
-                                  const MeasureContext &context,
-                                  llvm::function_ref<void(ArrayRef<TapStatistics>)> use) {
+llvm::Expected<int64_t>
+octet::measureSamples(ModuleOp network, ArrayRef<Tap> taps, const MeasureContext &context,
+                      llvm::function_ref<void(ArrayRef<TapStatistics>)> use) {
   llvm::Expected<LoadedNetwork> loaded = loadFloat(network, taps);
   if (!loaded)
     return loaded.takeError();
+  llvm::Expected<Samples> samples = Samples::open(context.files, loaded->inputs());
+  if (!samples)
+    return samples.takeError();
   llvm::Expected<std::vector<SampleCopy>> chosen = chooseSamples(
-      context.files, *loaded, taps, getNumSamples(loaded->descriptor(), loaded->descriptor()));
+      *samples, *loaded, taps, getNumSamples(loaded->descriptor(), loaded->descriptor()));
   if (!chosen)
     return chosen.takeError();
-  return runFloat(*loaded, taps, *chosen, context.threads, [&](const Statistics &own) {
+  auto useOne = [&](const Statistics &own) {
     std::vector<TapStatistics> statistics;
     for (size_t tap = 0; tap < taps.size(); ++tap)
       statistics.push_back(own.at(getTapName(tap)).bytes);
     use(statistics);
     return llvm::Error::success();
-  });
+  };
+  if (llvm::Error error = runFloat(*loaded, taps, *chosen, context.threads, useOne))
+    return std::move(error);
+  return samples->size();
 }
 
 llvm::Error octet::measureBoth(ModuleOp calibrated, ArrayRef<Tap> taps,
@@ -295,9 +297,11 @@ llvm::Error octet::measureBoth(ModuleOp calibrated, ArrayRef<Tap> taps,
   llvm::Expected<LoadedNetwork> reference = loadReference(calibrated, taps);
   if (!reference)
     return reference.takeError();
-  llvm::Expected<std::vector<SampleCopy>> chosen =
-      chooseSamples(context.files, *floating, taps,
-                    getNumSamples(floating->descriptor(), reference->descriptor()));
+  llvm::Expected<Samples> samples = Samples::open(context.files, floating->inputs());
+  if (!samples)
+    return samples.takeError();
+  llvm::Expected<std::vector<SampleCopy>> chosen = chooseSamples(
+      *samples, *floating, taps, getNumSamples(floating->descriptor(), reference->descriptor()));
   if (!chosen)
     return chosen.takeError();
   llvm::Expected<std::vector<Gathered>> expected =

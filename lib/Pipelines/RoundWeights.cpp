@@ -187,12 +187,13 @@ static llvm::Error measure(ModuleOp network, MutableArrayRef<Input> inputs,
     return Tap{getSource(input.observe.getInput()), input.getObserver(),
                /*offsetAxis=*/std::nullopt};
   });
-  return measureSamples(network, taps, context, [&](ArrayRef<TapStatistics> kept) {
+  auto add = [&](ArrayRef<TapStatistics> kept) {
     llvm::cantFail(runInParallel(context.threads, inputs.size(), [&](size_t i) {
       inputs[i].add(kept[i]);
       return llvm::Error::success();
     }));
-  });
+  };
+  return measureSamples(network, taps, context, add).takeError();
 }
 
 static int64_t countLayers(ArrayRef<Input> inputs) {

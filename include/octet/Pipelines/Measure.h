@@ -66,10 +66,10 @@ llvm::Expected<std::vector<TapStatistics>>
 measureFloat(mlir::ModuleOp network, llvm::ArrayRef<Tap> taps, const MeasureContext &context);
 
 /// Runs the float network on up to 50 samples, chosen by content and not by order; `use` gets the
-/// statistics of all taps in one sample after the other.
-llvm::Error measureSamples(mlir::ModuleOp network, llvm::ArrayRef<Tap> taps,
-                           const MeasureContext &context,
-                           llvm::function_ref<void(llvm::ArrayRef<TapStatistics>)> use);
+/// statistics of all taps in one sample after the other. Returns how many samples there are.
+llvm::Expected<int64_t> measureSamples(mlir::ModuleOp network, llvm::ArrayRef<Tap> taps,
+                                       const MeasureContext &context,
+                                       llvm::function_ref<void(llvm::ArrayRef<TapStatistics>)> use);
 
 /// Runs a calibrated network in float and as the reference model that octet-convert makes of it, on
 /// up to 50 samples, chosen by content and not by order. Taps must be in the order of the program;
