@@ -198,6 +198,35 @@ def test_channels_that_do_not_fill_vectors(nodes, channels, machines, tmp_path):
             assert exactness.run_emulated(octet, emulator, path, level, feeds[:1]) == expected[:1], level
 
 
+BEYOND = """
+a = Conv(x, w, b)
+c = Relu(a)
+p = Conv<pads=[12,12,12,12], dilations=[12,12]>(c, w3, b)
+q = Conv<pads=[4,0,6,3], strides=[2,1], dilations=[5,2]>(c, w3)
+r = Conv<pads=[20,17,1,0], dilations=[3,7]>(c, w3, b)
+s = Conv<pads=[1,1,1,1]>(c, w3, b)
+t = Transpose<perm=[0,1,3,2]>(c)
+u = Conv<pads=[30,0,30,0], dilations=[30,1]>(t, w31, b)
+d = Conv<group=2, pads=[9,9,9,9], dilations=[9,9]>(c, wg)
+"""
+
+
+@pytest.mark.parametrize("is_float", [False, True])
+def test_taps_beyond_the_input_are_left_out(is_float, tmp_path):
+    """Dilated kernels, of which few rows and columns or none have input, beside the loops of the reference."""
+    octet = pytest.importorskip("octet")
+    shapes = {"w": (24, 3, 1, 1), "w3": (24, 24, 3, 3), "w31": (24, 24, 3, 1), "wg": (48, 12, 3, 3), "b": (24,)}
+    network = make_network(BEYOND, inputs={"x": [2, 3, 11, 43]}, outputs="pqrsud", constants=shapes)
+    samples = np.random.default_rng(3).normal(size=(4, 2, 3, 11, 43)).astype(np.float32)
+    calibration = {} if is_float else {"calibration_data": {"x": samples}}
+    octet.compile(network.SerializeToString(), cpu_level=exactness.X86_LEVELS, **calibration).save(path := tmp_path / "beyond.so")
+    feeds = [{"x": sample} for sample in samples[:2]]
+    expected = exactness.run_model(octet.load(path, cpu_level="reference"), feeds)
+    for level in exactness.get_levels_here(octet.load(path)):
+        for threads in (1, 3):
+            assert exactness.run_model(octet.load(path, cpu_level=level, threads=threads), feeds) == expected, (level, threads)
+
+
 def test_aarch64_can_be_checked(unbuilt):
     if reason := exactness.why_no_arm():
         unbuilt(f"AArch64 libraries are not run: {reason}")

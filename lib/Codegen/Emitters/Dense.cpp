@@ -6,13 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // A tile holds pixels x panels of sixteen output channels in accumulators, or vectors of two pixels
-// of eight channels or four of four. Borders are in the input's buffer, so every tile is alike; the
-// last tile of a row overlaps the one before.
+// of eight channels or four of four. Borders are in the input's buffer, so every tile is alike but
+// for the taps that none of its pixels needs; the last tile of a row overlaps the one before.
 //
 //===----------------------------------------------------------------------===//
 
 #include "DenseKernel.h"
-#include "DenseSums.h"
 #include "EpilogueBounds.h"
 #include "Packing.h"
 
@@ -230,8 +229,12 @@ void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, const Origin &orig
     inBase = b.addIndex(inBase, origin.in);
   int64_t panelSize = shape.kernelRows * shape.runsPerRow() * getRunSize(shape, products);
   Value panel = origin.panel ? b.addIndex(origin.panel, firstPanel) : firstPanel;
+  TapRange columns = shape.runsPerRow() == 1
+                         ? TapRange{b.index(0), b.index(1)}
+                         : getTapRange(b, shape.columnWindow, column, tilePixels());
   tileAcc = TileSums(shape, products, tile, args[input], args[weights], waitsForWeights(b))
-                .add(b, inBase, b.mulIndex(panel, panelSize), panels, tileAcc);
+                .add(b, inBase, b.mulIndex(panel, panelSize), panels, tileAcc,
+                     getTapRange(b, shape.rowWindow, row, 1), columns);
   tileAcc = closeSums(b, tileAcc, panels);
   for (int64_t p = 0; p < panels && !shape.isInteger; ++p) {
     Value bias = loadInitialSums(p);
@@ -240,6 +243,17 @@ void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, const Origin &orig
   }
   storeTile(b, args, tileAcc, origin, row, column, of);
   b.lanes = 1;
+}
+
+TapRange DenseKernel::getTapRange(KernelBuilder &b, const Window &window, Value first,
+                                  int64_t count) const {
+  // Finding them takes time, too; kernels of several shapes are alike.
+  double mostInside = b.keepsStructure ? 0.999 : 0.97;
+  auto isZero = [](int32_t zeroPoint) { return zeroPoint == 0; };
+  bool hasZeros = !shape.isInteger || llvm::all_of(paramsOf(fused.getInput()).zeroPoints, isZero);
+  if (!hasZeros || window.getShareInside(count) > mostInside)
+    return {b.index(0), b.index(window.kernel)};
+  return {getTaps(b, window, b.addIndex(first, count - 1)).low, getTaps(b, window, first).high};
 }
 
 /// Sums of pixels with panels, one vector for each.

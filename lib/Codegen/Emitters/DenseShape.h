@@ -11,6 +11,7 @@
 #include "../Products/Products.h"
 #include "Fused.h"
 #include "Packing.h"
+#include "Windows.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace octet::codegen {
@@ -42,6 +43,7 @@ struct DenseShape {
       1; ///< 2 of eight outputs, 4 of four, …: lanes of a pixel after those of the one before
   bool isTransposed = false; ///< rows are the tensors' columns
   int64_t bytesPerStep = 4;  ///< of integers
+  Window rowWindow{1, 1, 1, 0, 1, 1}, columnWindow = rowWindow;
 
   /// Of the result.
   int64_t pixels() const { return images * rows * columns; }

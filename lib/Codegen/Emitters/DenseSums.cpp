@@ -273,22 +273,21 @@ SmallVector<Value> TileSums::addColumns(KernelBuilder &b, Value in, Value w, int
 }
 
 SmallVector<Value> TileSums::add(KernelBuilder &b, Value inBase, Value panelBase, int64_t panels,
-                                 SmallVector<Value> acc) {
+                                 SmallVector<Value> acc, TapRange rows, TapRange columns) {
   int64_t runSize = getRunSize(shape, products), rowSize = runSize * shape.runsPerRow();
   auto kernelRow = [&](Value in, Value w, ValueRange carried) {
     if (sharesColumns())
       return addColumns(b, in, w, panels, carried);
     if (shape.runsPerRow() == 1)
       return addRun(b, in, w, panels, carried);
-    return b.loop(b.index(0), b.index(shape.runsPerRow()), 1, carried,
-                  [&](Value x, ValueRange inner) {
-                    return addRun(b, b.addIndex(in, b.mulIndex(x, shape.kernelColumnStep)),
-                                  b.addIndex(w, b.mulIndex(x, runSize)), panels, inner);
-                  });
+    return b.loop(columns.low, columns.high, 1, carried, [&](Value x, ValueRange inner) {
+      return addRun(b, b.addIndex(in, b.mulIndex(x, shape.kernelColumnStep)),
+                    b.addIndex(w, b.mulIndex(x, runSize)), panels, inner);
+    });
   };
   if (shape.kernelRows == 1)
     return kernelRow(inBase, panelBase, acc);
-  return b.loop(b.index(0), b.index(shape.kernelRows), 1, acc, [&](Value y, ValueRange inner) {
+  return b.loop(rows.low, rows.high, 1, acc, [&](Value y, ValueRange inner) {
     return kernelRow(b.addIndex(inBase, b.mulIndex(y, shape.kernelRowStep)),
                      b.addIndex(panelBase, b.mulIndex(y, rowSize)), inner);
   });

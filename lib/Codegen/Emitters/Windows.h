@@ -31,6 +31,16 @@ struct Window {
     };
     return !llvm::all_of(llvm::seq(outputs), hasTap);
   }
+  /// The part of the taps of blocks of outputs that lie inside the input for one of the block.
+  double getShareInside(int64_t block) const {
+    int64_t inside = 0, blocks = 0;
+    for (int64_t first = 0; first < outputs; first += block, ++blocks)
+      inside += llvm::count_if(llvm::seq(kernel), [&](int64_t tap) {
+        int64_t low = first * stride - pad + tap * dilation;
+        return low < size && low + (std::min(block, outputs - first) - 1) * stride >= 0;
+      });
+    return (double)inside / (double)(blocks * kernel);
+  }
 };
 
 /// Positions inside the input for output position `out`: taps [low, high) and the input position of
