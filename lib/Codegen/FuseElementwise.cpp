@@ -79,7 +79,8 @@ private:
   /// Convolutions in floats store floats, and their many sums leave no registers for a long chain.
   bool fits(Operation *op) const {
     RankedTensorType type = getTensorType(root->getResult(0));
-    if (getTensorType(op->getResult(0)).getShape() != type.getShape())
+    bool isStored = isQuantized(type) || type.getElementType().isF32(); // as what products store
+    if (getTensorType(op->getResult(0)).getShape() != type.getShape() || !isStored)
       return false;
     return isRealProduct(op) ? op->hasOneUse()
                              : isFloatConv(op) && isReadByParts(op) && !isQuantized(type) &&

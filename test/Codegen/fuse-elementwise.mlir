@@ -123,3 +123,21 @@ func.func @floats(%x: tensor<1x16x8x8xf32>, %few: tensor<1x8x8x8xf32>) -> (tenso
   %q = octet.quantize %i : (tensor<1x8x8x8xf32>) -> tensor<1x8x8x8x!quant.uniform<u8:f32, 5.000000e-01>>
   return %r, %s, %b, %h, %q : tensor<1x16x8x8xf32>, tensor<1x16x8x8xf32>, tensor<1x8x8x8xf32>, tensor<1x8x8x8xf32>, tensor<1x8x8x8x!quant.uniform<u8:f32, 5.000000e-01>>
 }
+
+// -----
+
+// Products store f32 and quantized values: what makes other values of them is a step of its own.
+// CHECK-LABEL: func @other_types
+// CHECK: nn.conv
+// CHECK-NEXT: nn.compare
+// CHECK: octet.group
+// CHECK-NEXT: nn.conv
+// CHECK-NEXT: nn.relu
+func.func @other_types(%x: tensor<1x16x8x8xf32>) -> (tensor<1x16x8x8xi1>, tensor<1x16x8x8xf32>) {
+  %w = nn.constant dense<2.0> : tensor<16x16x1x1xf32>
+  %c = nn.conv %x, %w : (tensor<1x16x8x8xf32>, tensor<16x16x1x1xf32>) -> tensor<1x16x8x8xf32>
+  %g = nn.compare less %c, %x : (tensor<1x16x8x8xf32>, tensor<1x16x8x8xf32>) -> tensor<1x16x8x8xi1>
+  %d = nn.conv %x, %w : (tensor<1x16x8x8xf32>, tensor<16x16x1x1xf32>) -> tensor<1x16x8x8xf32>
+  %r = nn.relu %d : (tensor<1x16x8x8xf32>) -> tensor<1x16x8x8xf32>
+  return %g, %r : tensor<1x16x8x8xi1>, tensor<1x16x8x8xf32>
+}

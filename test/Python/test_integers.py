@@ -60,6 +60,24 @@ def check(nodes, feeds, outputs, constants=None, opset=18):
             assert is_same(got, want), f"{how} {name}: {got} instead of {want}"
 
 
+@pytest.mark.parametrize("nodes, kind", [("y = Greater(e, c)", "bool"), ("y = Cast<to=10>(e)", "float16"), ("a = Mul(e, c)\ny = Cast<to=7>(a)", "int64"),
+                                         ("a = Cast<to=2>(e)\nb = Cast<to=1>(a)\ny = Conv<pads=[1,1,1,1]>(b, w)", "float32")])
+@pytest.mark.parametrize("product", ["Conv<pads=[1,1,1,1]>", "Conv<group=4,pads=[1,1,1,1]>", "MatMul"])
+def test_results_of_products_that_are_no_float32(product, nodes, kind):
+    """Products store float32 and 8 bits; what makes something else of them is a step of its own."""
+    weights = {"w": numbers("int8", 4, 4, 3, 3, low=0).astype("f4"), "c": np.float32(9)}
+    used = {"Conv<pads=[1,1,1,1]>": weights["w"], "MatMul": numbers("int8", 8, 8, low=0).astype("f4")}.get(product, weights["w"][:, :1])
+    nodes = f"e = {product}(x, v)\n{nodes}"
+    image = numbers("int8", 1, 4, 8, 8, low=0, high=3).astype("f4")
+    constants = {"v": used, **{name: array for name, array in weights.items() if f", {name})" in nodes}}
+    check(nodes, {"x": image}, {"y": kind}, constants)
+    model = make_network(nodes, {"x": ("float32", image.shape)}, {"y": kind}, constants)
+    result, = octet.compile(model, calibration_data={"x": image[None]}).run({"x": image}).values()
+    expected, = run_onnxruntime(model, {"x": image})
+    assert result.dtype == expected.dtype and np.mean(np.abs(np.float64(result) - expected) <= 0.02 * np.abs(np.float64(expected)).max()) > 0.9
+
+
+
 CASES = {
     "numbers_behind_layers": ("p = Conv(x, w)\na = Where(c, p, one)\nq = MatMul(r, v)\nn = Neg(q)\nb = Where(c, n, q)\ns = Conv(x, w)\nf = Cast<to=1>(h)\nd = Mul(s, f)",
                               dict(x=np.float32(numbers("int64", 1, 3, 5, 7)), r=np.float32(numbers("int64", 5, 7)), c=np.array([True]), h=np.float16([1.5])),
