@@ -169,9 +169,9 @@ std::pair<nn::MulOp, float> matchProduct(Value value) {
   return {value.getDefiningOp<nn::MulOp>(), factor};
 }
 
-/// The operands of a product in both orders.
-std::array<std::pair<Value, Value>, 2> getOrders(nn::MulOp mul) {
-  return {{{mul.getLhs(), mul.getRhs()}, {mul.getRhs(), mul.getLhs()}}};
+/// The operands of a product or sum in both orders.
+template <typename OpTy> std::array<std::pair<Value, Value>, 2> getOrders(OpTy op) {
+  return {{{op.getLhs(), op.getRhs()}, {op.getRhs(), op.getLhs()}}};
 }
 
 /// Base of the patterns: counts the raised idioms.
@@ -275,6 +275,42 @@ private:
   }
 };
 
+/// relu(x) + c * relu(-x): the slopes are -c.
+struct RaisePrelu : Raise<nn::AddOp> {
+  using Raise::Raise;
+  LogicalResult matchAndRewrite(nn::AddOp add, PatternRewriter &rewriter) const override {
+    for (auto [above, below] : getOrders(add)) {
+      auto relu = above.getDefiningOp<nn::ReluOp>();
+      auto product = below.getDefiningOp<nn::MulOp>();
+      if (!relu || !product || !above.hasOneUse() || !below.hasOneUse())
+        continue;
+      for (auto [mirrored, factors] : getOrders(product)) {
+        auto values = nn::getConstantValues<float>(factors);
+        if (failed(values) || !isMirrored(mirrored, relu.getInput()))
+          continue;
+        SmallVector<float, 0> slopes(llvm::map_range(*values, std::negate<>()));
+        if (std::optional<float> slope = getScalar(factors))
+          return raise<nn::LeakyReluOp>(add, rewriter, relu.getInput(),
+                                        rewriter.getF32FloatAttr(-*slope));
+        auto constant = factors.getDefiningOp<nn::ConstantOp>();
+        Value negated = nn::createConstant<float>(rewriter, constant.getLoc(),
+                                                  (nn::getConstantName(constant) + ".slopes").str(),
+                                                  constant.getType(), slopes);
+        return raise<nn::PreluOp>(add, rewriter, relu.getInput(), negated);
+      }
+    }
+    return rewriter.notifyMatchFailure(add, "requires relu(x) and a constant times relu(-x)");
+  }
+
+private:
+  /// Whether `value` is relu(-x), and nothing else reads it.
+  static bool isMirrored(Value value, Value x) {
+    auto relu = value.getDefiningOp<nn::ReluOp>();
+    auto neg = relu ? relu.getInput().getDefiningOp<nn::NegOp>() : nn::NegOp();
+    return neg && value.hasOneUse() && neg->hasOneUse() && neg.getInput() == x;
+  }
+};
+
 /// clip(alpha * x + beta, 0, 1)
 struct RaiseClip : Raise<nn::ClipOp> {
   using Raise::Raise;
@@ -312,7 +348,7 @@ struct RaiseIdiomsPass : octet::impl::RaiseIdiomsPassBase<RaiseIdiomsPass> {
     RewritePatternSet patterns(context);
     // The larger idiom first: a hard swish contains a hard sigmoid.
     patterns.add<RaiseHardSwish<nn::MulOp>, RaiseHardSwish<nn::DivOp>>(context, numRaised, 2);
-    patterns.add<RaiseSilu, RaiseGelu, RaiseClip, RaiseHardSigmoid<nn::MulOp>,
+    patterns.add<RaiseSilu, RaiseGelu, RaisePrelu, RaiseClip, RaiseHardSigmoid<nn::MulOp>,
                  RaiseHardSigmoid<nn::DivOp>>(context, numRaised, 1);
     if (failed(applyToNetwork(getOperation(), std::move(patterns))))
       signalPassFailure();

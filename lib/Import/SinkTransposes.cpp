@@ -1,4 +1,4 @@
-//===- SinkTransposes.cpp - transposes of images behind element-wise operators ---===//
+//===- SinkTransposes.cpp - transposes of images behind what they pass through ---===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,23 +20,45 @@ using namespace octet;
 
 static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// Whether a convolution, pool or normalization computes an image, perhaps with element-wise
-/// operators behind it.
+/// What `op` computes an image of, if it does so wherever its operand is one; else null.
+static Value getImageOperand(Operation *op) {
+  if (isa<nn::ConcatOp, nn::SliceOp, nn::PadOp>(op))
+    return op->getOperand(0);
+  if (op->hasTrait<nn::Elementwise>()) {
+    auto operands = op->getOperands();
+    Type type = op->getResult(0).getType();
+    auto it = llvm::find_if(operands, [&](Value x) { return x.getType() == type; });
+    return it == operands.end() ? Value() : *it;
+  }
+  // A shuffle, as of a transposed convolution's phases.
+  auto outer = dyn_cast<nn::ReshapeOp>(op);
+  auto transpose = outer ? outer.getInput().getDefiningOp<nn::TransposeOp>() : nn::TransposeOp();
+  auto inner = transpose ? transpose.getInput().getDefiningOp<nn::ReshapeOp>() : nn::ReshapeOp();
+  bool isShuffle = inner && outer.getType().getRank() == typeOf(inner.getInput()).getRank();
+  return isShuffle ? inner.getInput() : Value();
+}
+
+/// Whether a convolution, pool, resize or normalization computes an image, perhaps with others
+/// behind it that leave one.
 static bool isImage(Value value) {
   constexpr int kMostOperators = 16;
   for (int i = 0; i < kMostOperators; ++i) {
     Operation *op = value.getDefiningOp();
-    if (isa_and_nonnull<nn::ConvOp, nn::MaxPoolOp, nn::AvgPoolOp, nn::BatchNormOp>(op))
+    if (isa_and_nonnull<nn::ConvOp, nn::MaxPoolOp, nn::AvgPoolOp, nn::BatchNormOp, nn::ResizeOp>(
+            op))
       return true;
-    if (!op || !op->hasTrait<nn::Elementwise>())
+    value = op ? getImageOperand(op) : Value();
+    if (!value)
       return false;
-    auto operands = op->getOperands();
-    auto next = llvm::find_if(operands, [&](Value x) { return x.getType() == value.getType(); });
-    if (next == operands.end())
-      return false;
-    value = *next;
   }
   return false;
+}
+
+/// Whether all that read what is transposed may read what it is made of.
+static bool mayLosePlace(nn::TransposeOp transpose) {
+  return llvm::all_of(transpose->getUsers(), [](Operation *user) {
+    return user->hasTrait<nn::Elementwise>() || isa<nn::TransposeOp, nn::ConcatOp>(user);
+  });
 }
 
 /// A constant of one number, or of numbers along one dimension, for what is not transposed; null
@@ -97,13 +119,40 @@ struct SinkTranspose : RewritePattern {
   }
 
 private:
-  /// Whether all that read what is transposed may read what it is made of.
-  static bool mayLosePlace(nn::TransposeOp transpose) {
-    return llvm::all_of(transpose->getUsers(), [](Operation *user) {
-      return user->hasTrait<nn::Elementwise>() || isa<nn::TransposeOp>(user);
-    });
+  Pass::Statistic &numSunk;
+};
+
+/// concat(transpose(x), transpose(z)) -> transpose(concat(x, z))
+struct SinkConcat : OpRewritePattern<nn::ConcatOp> {
+  SinkConcat(MLIRContext *context, Pass::Statistic &numSunk)
+      : OpRewritePattern(context), numSunk(numSunk) {}
+
+  LogicalResult matchAndRewrite(nn::ConcatOp op, PatternRewriter &rewriter) const override {
+    auto first = op.getInputs().front().getDefiningOp<nn::TransposeOp>();
+    if (!first)
+      return rewriter.notifyMatchFailure(op, "requires images that are transposed");
+    ArrayRef<int64_t> order = first.getPermutation();
+    SmallVector<Value> images;
+    for (Value input : op.getInputs()) {
+      auto transpose = input.getDefiningOp<nn::TransposeOp>();
+      if (!transpose || transpose.getPermutation() != order || !mayLosePlace(transpose) ||
+          !isImage(transpose.getInput()))
+        return rewriter.notifyMatchFailure(op, "requires images that are transposed alike");
+      images.push_back(transpose.getInput());
+    }
+    auto sunk = cast<nn::ConcatOp>(rewriter.clone(*op));
+    sunk.getInputsMutable().assign(images);
+    sunk.setAxis(order[op.getAxis()]);
+    RankedTensorType type = typeOf(op.getResult());
+    sunk.getResult().setType(
+        type.clone(applyPermutation(type.getShape(), invertPermutationVector(order))));
+    rewriter.replaceOpWithNewOp<nn::TransposeOp>(op, type, sunk.getResult(),
+                                                 rewriter.getDenseI64ArrayAttr(order));
+    ++numSunk;
+    return success();
   }
 
+private:
   Pass::Statistic &numSunk;
 };
 
@@ -124,7 +173,7 @@ struct CancelTransposes : OpRewritePattern<nn::TransposeOp> {
 struct SinkTransposesPass : octet::impl::SinkTransposesPassBase<SinkTransposesPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<SinkTranspose>(&getContext(), numSunk);
+    patterns.add<SinkTranspose, SinkConcat>(&getContext(), numSunk);
     patterns.add<CancelTransposes>(&getContext());
     if (failed(applyToNetwork(getOperation(), std::move(patterns))))
       signalPassFailure();

@@ -153,3 +153,40 @@ func.func @clip_to_another_interval_stays(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = nn.div %c, %five : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
   return %y : tensor<4xf32>
 }
+
+// CHECK-LABEL: func.func @slopes
+// CHECK-SAME: (%[[X:.*]]: tensor<2x4xf32>
+func.func @slopes(%x: tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>) {
+  // CHECK: %[[S:.*]] = nn.constant dense_resource<constant.slopes>
+  // CHECK: %[[P:.*]] = nn.prelu %[[X]], %[[S]]
+  // CHECK: %[[L:.*]] = nn.leaky_relu %[[P]] alpha 2.500000e-01
+  // CHECK-NEXT: return %[[P]], %[[L]]
+  %c = nn.constant dense<[1.0, -2.0, 3.0, -4.0]> : tensor<4xf32>
+  %d = nn.constant dense<-0.25> : tensor<f32>
+  %a = nn.relu %x : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %n = nn.neg %x : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %b = nn.relu %n : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %m = nn.mul %c, %b : (tensor<4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %p = nn.add %a, %m : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %e = nn.relu %p : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %o = nn.neg %p : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %f = nn.relu %o : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %g = nn.mul %f, %d : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32>
+  %l = nn.add %g, %e : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  return %p, %l : tensor<2x4xf32>, tensor<2x4xf32>
+}
+
+// The mirrored value is another one.
+// CHECK-LABEL: func.func @no_slopes
+func.func @no_slopes(%x: tensor<4xf32>, %z: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: nn.add
+  %c = nn.constant dense<0.5> : tensor<f32>
+  %a = nn.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  %n = nn.neg %z : (tensor<4xf32>) -> tensor<4xf32>
+  %b = nn.relu %n : (tensor<4xf32>) -> tensor<4xf32>
+  %m = nn.mul %b, %c : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %y = nn.add %a, %m : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// CHECK: constant.slopes: "0x{{[0-9A-F]*}}000080BF00000040000040C000008040"

@@ -55,4 +55,41 @@ func.func @stays(%x: tensor<1x2x4x4xf32>, %y: tensor<1x4x4x2xf32>, %w: tensor<2x
   return %1, %3, %4, %6, %8 : tensor<1x2x4x4xf32>, tensor<1x4x4x2xf32>, tensor<1x4x4x2xf32>, tensor<1x4x4x2xf32>, tensor<1x4x4x2xf32>
 }
 
+// A concatenation of images that are transposed alike, of which one is a resized image and one a shuffled one.
+// CHECK-LABEL: func @concatenated
+// CHECK-SAME: (%[[X:.*]]: tensor<1x2x4x4xf32>
+// CHECK: %[[R:.*]] = nn.resize
+// CHECK: permutation [0, 1, 4, 2, 5, 3]
+// CHECK-NEXT: %[[S:.*]] = nn.reshape
+// CHECK-NOT: nn.transpose
+// CHECK: %[[C:.*]] = nn.concat %[[R]], %[[S]] axis 1
+// CHECK-NEXT: %[[A:.*]] = nn.relu %[[C]]
+// CHECK-NEXT: return %[[A]]
+func.func @concatenated(%x: tensor<1x2x4x4xf32>, %w: tensor<8x2x1x1xf32>, %v: tensor<4x2x1x1xf32>) -> tensor<1x6x8x8xf32> {
+  %0 = nn.conv %x, %v : (tensor<1x2x4x4xf32>, tensor<4x2x1x1xf32>) -> tensor<1x4x4x4xf32>
+  %1 = nn.resize %0 size [8, 8] scales [2.0, 2.0] linear half_pixel floor : (tensor<1x4x4x4xf32>) -> tensor<1x4x8x8xf32>
+  %2 = nn.transpose %1 permutation [0, 2, 3, 1] : (tensor<1x4x8x8xf32>) -> tensor<1x8x8x4xf32>
+  %3 = nn.conv %x, %w : (tensor<1x2x4x4xf32>, tensor<8x2x1x1xf32>) -> tensor<1x8x4x4xf32>
+  %4 = nn.reshape %3 : (tensor<1x8x4x4xf32>) -> tensor<1x2x2x2x4x4xf32>
+  %5 = nn.transpose %4 permutation [0, 1, 4, 2, 5, 3] : (tensor<1x2x2x2x4x4xf32>) -> tensor<1x2x4x2x4x2xf32>
+  %6 = nn.reshape %5 : (tensor<1x2x4x2x4x2xf32>) -> tensor<1x2x8x8xf32>
+  %7 = nn.transpose %6 permutation [0, 2, 3, 1] : (tensor<1x2x8x8xf32>) -> tensor<1x8x8x2xf32>
+  %8 = nn.concat %2, %7 axis 3 : (tensor<1x8x8x4xf32>, tensor<1x8x8x2xf32>) -> tensor<1x8x8x6xf32>
+  %9 = nn.relu %8 : (tensor<1x8x8x6xf32>) -> tensor<1x8x8x6xf32>
+  %10 = nn.transpose %9 permutation [0, 3, 1, 2] : (tensor<1x8x8x6xf32>) -> tensor<1x6x8x8xf32>
+  return %10 : tensor<1x6x8x8xf32>
+}
+
+// Concatenations of what is no image, or is transposed otherwise.
+// CHECK-LABEL: func @not_concatenated
+// CHECK: nn.concat {{.*}} axis 3
+// CHECK-NEXT: return
+func.func @not_concatenated(%x: tensor<1x2x4x4xf32>, %w: tensor<2x2x1x1xf32>) -> tensor<1x4x4x4xf32> {
+  %0 = nn.conv %x, %w : (tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x4x4xf32>
+  %1 = nn.transpose %0 permutation [0, 2, 3, 1] : (tensor<1x2x4x4xf32>) -> tensor<1x4x4x2xf32>
+  %2 = nn.transpose %x permutation [0, 2, 3, 1] : (tensor<1x2x4x4xf32>) -> tensor<1x4x4x2xf32>
+  %3 = nn.concat %1, %2 axis 3 : (tensor<1x4x4x2xf32>, tensor<1x4x4x2xf32>) -> tensor<1x4x4x4xf32>
+  return %3 : tensor<1x4x4x4xf32>
+}
+
 // VALUES: constant.channels: "0x{{[0-9A-F]*}}0000803F00000040"

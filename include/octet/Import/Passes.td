@@ -92,11 +92,12 @@ def RaiseIdiomsPass : Pass<"octet-raise-idioms", "::mlir::func::FuncOp"> {
     | `x * sigmoid(x)` | `nn.silu` |
     | `x * (1 + erf(x / sqrt(2))) / 2`, halved inside or outside | `nn.gelu` |
     | `clip(a * x + b, 0, 1)`; `clip(x + 3, 0, 6) / 6` and the like | `nn.hard_sigmoid` |
+    | `relu(x) + c * relu(-x)` | `nn.prelu`, of one number `nn.leaky_relu` |
     | `x * hard_sigmoid(x)` with 1/6 and 0.5; `x * clip(x + 3, 0, 6) / 6` in any order | `nn.hard_swish` |
 
     Inner values must have no other user. Constants may be either operand of a sum or product, and may differ by a few
     roundings of the exporter. Other operators stay as they are. Source: [N.silu], [N.gelu], [N.hard_sigmoid],
-    [N.hard_swish].
+    [N.hard_swish], [N.leaky_relu].
   }];
   let dependentDialects = ["::octet::nn::NNDialect"];
   let statistics = [Statistic<"numRaised", "num-raised", "Number of idioms raised to one operator">];
@@ -128,13 +129,14 @@ def SinkReshapesPass : Pass<"octet-sink-reshapes", "::mlir::func::FuncOp"> {
 }
 
 def SinkTransposesPass : Pass<"octet-sink-transposes", "::mlir::func::FuncOp"> {
-  let summary = "move transposes of images behind element-wise operators, and drop those that cancel out";
+  let summary = "move transposes of images behind element-wise operators and concatenations, and drop those that cancel out";
   let description = [{
     Where channels come last, as in TensorFlow, an exporter writes transposes around convolutions and pools, and what is added or
     multiplied per channel stands between two of them. An element-wise operator whose operands are images that were transposed
     alike, and constants of one number or of numbers along one dimension, moves in front of the transposes, which then often
-    cancel out: there it is fused with its convolution. An image is what a convolution, pool or normalization computes, with
-    element-wise operators behind it. A transpose that other operators read stays where it is. Source: [N.concat] (a transpose moves values).
+    cancel out: there it is fused with its convolution. So does a concatenation of images that were transposed alike. An image is
+    what a convolution, pool, resize or normalization computes, with element-wise operators, concatenations, slices and shuffles
+    behind it. A transpose that other operators read stays where it is. Source: [N.concat] (a transpose moves values).
   }];
   let dependentDialects = ["::octet::nn::NNDialect"];
   let statistics = [Statistic<"numSunk", "num-sunk", "Number of operators that transposes moved behind">];
