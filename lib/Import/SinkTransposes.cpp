@@ -54,10 +54,20 @@ static bool isImage(Value value) {
   return false;
 }
 
+/// Whether all that `op` reads are transposes like this one.
+static bool readsAlike(nn::ConcatOp op, nn::TransposeOp transpose) {
+  return llvm::all_of(op.getInputs(), [&](Value input) {
+    auto other = input.getDefiningOp<nn::TransposeOp>();
+    return other && other.getPermutation() == transpose.getPermutation();
+  });
+}
+
 /// Whether all that read what is transposed may read what it is made of.
 static bool mayLosePlace(nn::TransposeOp transpose) {
-  return llvm::all_of(transpose->getUsers(), [](Operation *user) {
-    return user->hasTrait<nn::Elementwise>() || isa<nn::TransposeOp, nn::ConcatOp>(user);
+  return llvm::all_of(transpose->getUsers(), [&](Operation *user) {
+    auto concat = dyn_cast<nn::ConcatOp>(user);
+    return user->hasTrait<nn::Elementwise>() || isa<nn::TransposeOp>(user) ||
+           (concat && readsAlike(concat, transpose));
   });
 }
 
@@ -129,15 +139,15 @@ struct SinkConcat : OpRewritePattern<nn::ConcatOp> {
 
   LogicalResult matchAndRewrite(nn::ConcatOp op, PatternRewriter &rewriter) const override {
     auto first = op.getInputs().front().getDefiningOp<nn::TransposeOp>();
-    if (!first)
-      return rewriter.notifyMatchFailure(op, "requires images that are transposed");
+    if (!first || !readsAlike(op, first))
+      return rewriter.notifyMatchFailure(op, "requires values that are transposed alike");
     ArrayRef<int64_t> order = first.getPermutation();
     SmallVector<Value> images;
     for (Value input : op.getInputs()) {
       auto transpose = input.getDefiningOp<nn::TransposeOp>();
-      if (!transpose || transpose.getPermutation() != order || !mayLosePlace(transpose) ||
-          !isImage(transpose.getInput()))
-        return rewriter.notifyMatchFailure(op, "requires images that are transposed alike");
+      if (!mayLosePlace(transpose) || !isImage(transpose.getInput()))
+        return rewriter.notifyMatchFailure(op,
+                                           "requires images that nothing else reads transposed");
       images.push_back(transpose.getInput());
     }
     auto sunk = cast<nn::ConcatOp>(rewriter.clone(*op));

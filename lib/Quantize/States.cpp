@@ -46,8 +46,8 @@ DenseSet<Operation *> octet::findStateOps(Block &block) {
     if (isOneOf(leaving, op->getResults()))
       leaving.insert_range(op->getOperands());
   DenseSet<Value> states;
-  for (Value input : block.getArguments())
-    if (leaving.contains(input))
+  for (Value input : block.getArguments()) // an input of integers is a mask or ids
+    if (isa<FloatType>(getElementTypeOrSelf(input)) && leaving.contains(input))
       states.insert(input);
   DenseSet<Operation *> found;
   for (Operation *op : ops) {

@@ -208,6 +208,12 @@ s = Conv<pads=[1,1,1,1]>(c, w3, b)
 t = Transpose<perm=[0,1,3,2]>(c)
 u = Conv<pads=[30,0,30,0], dilations=[30,1]>(t, w31, b)
 d = Conv<group=2, pads=[9,9,9,9], dilations=[9,9]>(c, wg)
+e = Conv<pads=[12,12,12,12], dilations=[12,12]>(a, w3, b)
+f = Conv<pads=[4,0,6,3], strides=[2,1], dilations=[5,2]>(a, w3)
+g = Conv<group=2, pads=[1,1,1,1], strides=[2,1]>(a, wg)
+h = Conv<group=4, pads=[2,2,2,2]>(a, w5)
+i = Conv<pads=[3,1,1,3]>(f, w4)
+j = Conv<pads=[2,0,2,0]>(i, w6)
 """
 
 
@@ -215,8 +221,8 @@ d = Conv<group=2, pads=[9,9,9,9], dilations=[9,9]>(c, wg)
 def test_taps_beyond_the_input_are_left_out(is_float, tmp_path):
     """Dilated kernels, of which few rows and columns or none have input, beside the loops of the reference."""
     octet = pytest.importorskip("octet")
-    shapes = {"w": (24, 3, 1, 1), "w3": (24, 24, 3, 3), "w31": (24, 24, 3, 1), "wg": (48, 12, 3, 3), "b": (24,)}
-    network = make_network(BEYOND, inputs={"x": [2, 3, 11, 43]}, outputs="pqrsud", constants=shapes)
+    shapes = {"w": (24, 3, 1, 1), "w3": (24, 24, 3, 3), "w31": (24, 24, 3, 1), "wg": (48, 12, 3, 3), "w5": (24, 6, 5, 5), "w4": (4, 24, 3, 3), "w6": (20, 4, 3, 3), "b": (24,)}
+    network = make_network(BEYOND, inputs={"x": [2, 3, 11, 43]}, outputs="pqrsudeghj", constants=shapes)
     samples = np.random.default_rng(3).normal(size=(4, 2, 3, 11, 43)).astype(np.float32)
     calibration = {} if is_float else {"calibration_data": {"x": samples}}
     octet.compile(network.SerializeToString(), cpu_level=exactness.X86_LEVELS, **calibration).save(path := tmp_path / "beyond.so")

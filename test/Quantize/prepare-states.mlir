@@ -37,3 +37,13 @@ func.func @main(%x: tensor<1x4xf32> {nn.name = "x"}, %s: tensor<1x4xf32> {nn.nam
   %z = nn.add %y, %b {octet.origin = #octet.origin<"sum">} : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x2xf32>
   return %m, %z : tensor<1x2xf32>, tensor<1x2xf32>
 }
+
+// A mask of integers is no state, though it goes from an input to an output.
+// CHECK: masked {{.*}}nn.mul {{.*}}float {{.*}}OCT102
+func.func @mask(%x: tensor<1x4xf32> {nn.name = "x"}, %s: tensor<1x4xi32> {nn.name = "s"}) -> tensor<1x4xf32> {
+  %w = nn.constant dense<0.5> : tensor<4x4xf32>
+  %y = nn.linear %x, %w : (tensor<1x4xf32>, tensor<4x4xf32>) -> tensor<1x4xf32>
+  %m = nn.cast %s : (tensor<1x4xi32>) -> tensor<1x4xf32>
+  %z = nn.mul %y, %m {octet.origin = #octet.origin<"masked">} : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32>
+  return %z : tensor<1x4xf32>
+}

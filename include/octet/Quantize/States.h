@@ -14,8 +14,8 @@
 
 namespace octet {
 
-/// The operators that pass a value from an input to an output of the block by moving it or
-/// computing element by element, and slices of such inputs.
+/// The operators that pass a value from an input of floats to an output of the block by moving it
+/// or computing element by element, and slices of such inputs.
 llvm::DenseSet<mlir::Operation *> findStateOps(mlir::Block &block);
 
 /// The operators from which the next values of states are computed, all the way up. Such a value is
