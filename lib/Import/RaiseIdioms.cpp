@@ -282,16 +282,17 @@ struct RaisePrelu : Raise<nn::AddOp> {
     for (auto [above, below] : getOrders(add)) {
       auto relu = above.getDefiningOp<nn::ReluOp>();
       auto product = below.getDefiningOp<nn::MulOp>();
-      if (!relu || !product || !above.hasOneUse() || !below.hasOneUse())
+      if (!relu || !product || !above.hasOneUse() || !below.hasOneUse() ||
+          above.getType() != add.getType())
         continue;
       for (auto [mirrored, factors] : getOrders(product)) {
         auto values = nn::getConstantValues<float>(factors);
         if (failed(values) || !isMirrored(mirrored, relu.getInput()))
           continue;
-        SmallVector<float, 0> slopes(llvm::map_range(*values, std::negate<>()));
-        if (std::optional<float> slope = getScalar(factors))
+        if (std::optional<float> factor = getScalar(factors))
           return raise<nn::LeakyReluOp>(add, rewriter, relu.getInput(),
-                                        rewriter.getF32FloatAttr(-*slope));
+                                        rewriter.getF32FloatAttr(-*factor));
+        SmallVector<float, 0> slopes(llvm::map_range(*values, std::negate<>()));
         auto constant = factors.getDefiningOp<nn::ConstantOp>();
         Value negated = nn::createConstant<float>(rewriter, constant.getLoc(),
                                                   (nn::getConstantName(constant) + ".slopes").str(),

@@ -92,6 +92,20 @@ static Value moveConstant(Value value, ArrayRef<int64_t> order, PatternRewriter 
                                    constant.getType().clone(shape), *values);
 }
 
+/// Replaces `op`, whose operands are transposed, by the transpose of the same of `operands`, which
+/// are not, and returns that.
+static Operation *sink(Operation *op, ValueRange operands, ArrayRef<int64_t> order,
+                       PatternRewriter &rewriter) {
+  Operation *sunk = rewriter.clone(*op);
+  sunk->setOperands(operands);
+  RankedTensorType type = typeOf(op->getResult(0));
+  sunk->getResult(0).setType(
+      type.clone(applyPermutation(type.getShape(), invertPermutationVector(order))));
+  rewriter.replaceOpWithNewOp<nn::TransposeOp>(op, type, sunk->getResult(0),
+                                               rewriter.getDenseI64ArrayAttr(order));
+  return sunk;
+}
+
 namespace {
 /// op(transpose(x), transpose(z), c) -> transpose(op(x, z, c'))
 struct SinkTranspose : RewritePattern {
@@ -118,12 +132,7 @@ struct SinkTranspose : RewritePattern {
       if (!operands.back())
         return rewriter.notifyMatchFailure(op, "requires operands that are transposed alike");
     }
-    Operation *sunk = rewriter.clone(*op);
-    sunk->setOperands(operands);
-    RankedTensorType type = typeOf(op->getResult(0));
-    sunk->getResult(0).setType(typeOf(first.getInput()).clone(type.getElementType()));
-    rewriter.replaceOpWithNewOp<nn::TransposeOp>(op, type, sunk->getResult(0),
-                                                 rewriter.getDenseI64ArrayAttr(order));
+    sink(op, operands, order, rewriter);
     ++numSunk;
     return success();
   }
@@ -150,14 +159,8 @@ struct SinkConcat : OpRewritePattern<nn::ConcatOp> {
                                            "requires images that nothing else reads transposed");
       images.push_back(transpose.getInput());
     }
-    auto sunk = cast<nn::ConcatOp>(rewriter.clone(*op));
-    sunk.getInputsMutable().assign(images);
-    sunk.setAxis(order[op.getAxis()]);
-    RankedTensorType type = typeOf(op.getResult());
-    sunk.getResult().setType(
-        type.clone(applyPermutation(type.getShape(), invertPermutationVector(order))));
-    rewriter.replaceOpWithNewOp<nn::TransposeOp>(op, type, sunk.getResult(),
-                                                 rewriter.getDenseI64ArrayAttr(order));
+    int64_t axis = order[op.getAxis()];
+    cast<nn::ConcatOp>(sink(op, images, order, rewriter)).setAxis(axis);
     ++numSunk;
     return success();
   }

@@ -122,7 +122,7 @@ LogicalResult Lowering::reportFallback(Operation *op, Outcome reason) {
   const FloatReason &text =
       getFloatReasons()[static_cast<int>(reason) - static_cast<int>(Outcome::NoIntegerForm)];
   if (text.isRefusal || isPlanned(op) || isStoredWide(op))
-    // A recipe left no reader in integers.
+    // A real result is no refusal: a recipe changed what reads it.
     setStaysFloat(op, ReasonAttr::get(op->getContext(), text.code, text.why, text.remedy),
                   /*refused=*/reason != Outcome::RealResult);
   remark::missed(op->getLoc(), remark::RemarkOpts::name(text.code).category("octet-lower"))

@@ -7,6 +7,7 @@
 // RUN: FileCheck %s --check-prefix=NEON --input-file=%t.neon.s
 // NEON-NOT: #-253]
 
+// Of a border that is not zero no rows are left out.
 !x = tensor<1x16x16x16x!quant.uniform<u8:f32, 0.5:120>>
 !y = tensor<1x16x8x8x!quant.uniform<u8:f32, 0.5:128>>
 !d = tensor<16x1x3x3x!quant.uniform<i8:f32, 0.5>>

@@ -189,4 +189,17 @@ func.func @no_slopes(%x: tensor<4xf32>, %z: tensor<4xf32>) -> tensor<4xf32> {
   return %y : tensor<4xf32>
 }
 
+// The factors make the result wider than what is rectified.
+// CHECK-LABEL: func.func @wider
+func.func @wider(%x: tensor<4xf32>) -> tensor<2x4xf32> {
+  // CHECK: nn.add
+  %c = nn.constant dense<0.5> : tensor<2x1xf32>
+  %a = nn.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  %n = nn.neg %x : (tensor<4xf32>) -> tensor<4xf32>
+  %b = nn.relu %n : (tensor<4xf32>) -> tensor<4xf32>
+  %m = nn.mul %b, %c : (tensor<4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+  %y = nn.add %a, %m : (tensor<4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  return %y : tensor<2x4xf32>
+}
+
 // CHECK: constant.slopes: "0x{{[0-9A-F]*}}000080BF00000040000040C000008040"

@@ -83,13 +83,17 @@ func.func @concatenated(%x: tensor<1x2x4x4xf32>, %w: tensor<8x2x1x1xf32>, %v: te
 // Concatenations of what is no image, or is transposed otherwise.
 // CHECK-LABEL: func @not_concatenated
 // CHECK: nn.concat {{.*}} axis 3
+// CHECK-NEXT: nn.transpose
+// CHECK-NEXT: nn.concat {{.*}} axis 3
 // CHECK-NEXT: return
-func.func @not_concatenated(%x: tensor<1x2x4x4xf32>, %w: tensor<2x2x1x1xf32>) -> tensor<1x4x4x4xf32> {
+func.func @not_concatenated(%x: tensor<1x2x4x4xf32>, %w: tensor<2x2x1x1xf32>) -> (tensor<1x4x4x4xf32>, tensor<1x4x4x4xf32>) {
   %0 = nn.conv %x, %w : (tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x4x4xf32>
   %1 = nn.transpose %0 permutation [0, 2, 3, 1] : (tensor<1x2x4x4xf32>) -> tensor<1x4x4x2xf32>
   %2 = nn.transpose %x permutation [0, 2, 3, 1] : (tensor<1x2x4x4xf32>) -> tensor<1x4x4x2xf32>
   %3 = nn.concat %1, %2 axis 3 : (tensor<1x4x4x2xf32>, tensor<1x4x4x2xf32>) -> tensor<1x4x4x4xf32>
-  return %3 : tensor<1x4x4x4xf32>
+  %4 = nn.transpose %0 permutation [0, 3, 2, 1] : (tensor<1x2x4x4xf32>) -> tensor<1x4x4x2xf32>
+  %5 = nn.concat %1, %4 axis 3 : (tensor<1x4x4x2xf32>, tensor<1x4x4x2xf32>) -> tensor<1x4x4x4xf32>
+  return %3, %5 : tensor<1x4x4x4xf32>, tensor<1x4x4x4xf32>
 }
 
 // VALUES: constant.channels: "0x{{[0-9A-F]*}}0000803F00000040"

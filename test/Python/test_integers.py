@@ -77,7 +77,6 @@ def test_results_of_products_that_are_no_float32(product, nodes, kind):
     assert result.dtype == expected.dtype and np.mean(np.abs(np.float64(result) - expected) <= 0.02 * np.abs(np.float64(expected)).max()) > 0.9
 
 
-
 CASES = {
     "numbers_behind_layers": ("p = Conv(x, w)\na = Where(c, p, one)\nq = MatMul(r, v)\nn = Neg(q)\nb = Where(c, n, q)\ns = Conv(x, w)\nf = Cast<to=1>(h)\nd = Mul(s, f)",
                               dict(x=np.float32(numbers("int64", 1, 3, 5, 7)), r=np.float32(numbers("int64", 5, 7)), c=np.array([True]), h=np.float16([1.5])),

@@ -229,12 +229,10 @@ void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, const Origin &orig
     inBase = b.addIndex(inBase, origin.in);
   int64_t panelSize = shape.kernelRows * shape.runsPerRow() * getRunSize(shape, products);
   Value panel = origin.panel ? b.addIndex(origin.panel, firstPanel) : firstPanel;
-  TapRange columns = shape.runsPerRow() == 1
-                         ? TapRange{b.index(0), b.index(1)}
-                         : getTapRange(b, shape.columnWindow, column, tilePixels());
+  Taps rows = chooseTaps(b, shape.rowWindow, row, 1),
+       columns = chooseTaps(b, shape.columnWindow, column, tilePixels());
   tileAcc = TileSums(shape, products, tile, args[input], args[weights], waitsForWeights(b))
-                .add(b, inBase, b.mulIndex(panel, panelSize), panels, tileAcc,
-                     getTapRange(b, shape.rowWindow, row, 1), columns);
+                .add(b, inBase, b.mulIndex(panel, panelSize), panels, tileAcc, rows, columns);
   tileAcc = closeSums(b, tileAcc, panels);
   for (int64_t p = 0; p < panels && !shape.isInteger; ++p) {
     Value bias = loadInitialSums(p);
@@ -245,15 +243,17 @@ void DenseKernel::emitTile(KernelBuilder &b, ValueRange args, const Origin &orig
   b.lanes = 1;
 }
 
-TapRange DenseKernel::getTapRange(KernelBuilder &b, const Window &window, Value first,
-                                  int64_t count) const {
-  // Finding them takes time, too; kernels of several shapes are alike.
-  double mostInside = b.keepsStructure ? 0.999 : 0.97;
+Taps DenseKernel::chooseTaps(KernelBuilder &b, const Window &window, Value first,
+                             int64_t count) const {
+  constexpr double kMostInside = 0.97; // finding them takes time, too
   auto isZero = [](int32_t zeroPoint) { return zeroPoint == 0; };
   bool hasZeros = !shape.isInteger || llvm::all_of(paramsOf(fused.getInput()).zeroPoints, isZero);
-  if (!hasZeros || window.getShareInside(count) > mostInside)
-    return {b.index(0), b.index(window.kernel)};
-  return {getTaps(b, window, b.addIndex(first, count - 1)).low, getTaps(b, window, first).high};
+  // Kernels of several shapes are alike where structure is kept.
+  bool isWorthwhile =
+      b.keepsStructure ? !window.isAlwaysInside() : window.getShareInside(count) <= kMostInside;
+  if (hasZeros && isWorthwhile)
+    return getTaps(b, window, first, count);
+  return {b.index(0), b.index(window.kernel), /*origin=*/{}};
 }
 
 /// Sums of pixels with panels, one vector for each.

@@ -52,10 +52,10 @@ private:
                 Panels panels);
   void emitTile(KernelBuilder &b, mlir::ValueRange args, const Origin &origin, mlir::Value row,
                 mlir::Value column, Panels panels);
-  /// The taps of a kernel's rows or columns that have input for one of `count` outputs from `first`
-  /// on. All of them, where hardly any lies beyond the input, or its border is not zero.
-  TapRange getTapRange(KernelBuilder &b, const Window &window, mlir::Value first,
-                       int64_t count) const;
+  /// The taps of a kernel's rows or columns that are multiplied for `count` outputs from `first`
+  /// on: those that getTaps finds, or all, where hardly any lies beyond the input, or its border is
+  /// not zero.
+  Taps chooseTaps(KernelBuilder &b, const Window &window, mlir::Value first, int64_t count) const;
   int64_t countUnits() const {
     return winograd ? winograd->countBlocks() : shape.images * unitsPerImage();
   }

@@ -168,12 +168,8 @@ static std::optional<DenseShape> getConvShape(const FusedOp &fused, nn::ConvOp c
   shape.kernelRowStep = x.steps[2] * conv.getDilations()[0];
   shape.kernelColumnStep = x.steps[3] * conv.getDilations()[1];
   shape.inBase = x.offset - conv.getPads()[0] * x.steps[2] - conv.getPads()[1] * x.steps[3];
-  auto getWindow = [&](int i) {
-    return Window{in.getDimSize(2 + i), filter[2 + i],          conv.getStrides()[i],
-                  conv.getPads()[i],    conv.getDilations()[i], out.getDimSize(2 + i)};
-  };
-  shape.rowWindow = getWindow(0);
-  shape.columnWindow = getWindow(1);
+  shape.rowWindow = getWindow(conv, 0);
+  shape.columnWindow = getWindow(conv, 1);
   shape.outRow = y.steps[2];
   shape.outPixel = y.steps[3];
   shape.outBase = y.offset;

@@ -273,7 +273,7 @@ SmallVector<Value> TileSums::addColumns(KernelBuilder &b, Value in, Value w, int
 }
 
 SmallVector<Value> TileSums::add(KernelBuilder &b, Value inBase, Value panelBase, int64_t panels,
-                                 SmallVector<Value> acc, TapRange rows, TapRange columns) {
+                                 SmallVector<Value> acc, const Taps &rows, const Taps &columns) {
   int64_t runSize = getRunSize(shape, products), rowSize = runSize * shape.runsPerRow();
   auto kernelRow = [&](Value in, Value w, ValueRange carried) {
     if (sharesColumns())

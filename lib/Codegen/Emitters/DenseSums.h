@@ -16,11 +16,6 @@ namespace octet::codegen {
 /// Elements of a panel's weights in a run.
 int64_t getRunSize(const DenseShape &shape, const TileProducts &products);
 
-/// The taps that are multiplied: of a kernel's rows, or of the runs in one.
-struct TapRange {
-  mlir::Value low, high;
-};
-
 /// Emits the loops that add products to the sums of one tile.
 class TileSums {
 public:
@@ -31,12 +26,12 @@ public:
         prefetches(prefetches) {}
 
   /// The sums over kernel rows, runs and steps: [N.accumulate] in any order, floats in that of
-  /// [N.conv] and [N.linear]. Runs of a row: `columns`. `acc` has those of each vector of pixels
-  /// with each of `panels`, each in its parts; behind these are those of two pixels each with half
-  /// a panel, if there are more.
+  /// [N.conv] and [N.linear]. Multiplied are the kernel's `rows` and, where these are runs, its
+  /// `columns`. `acc` has the sums of each vector of pixels with each of `panels`, each in its
+  /// parts; behind these are those of two pixels each with half a panel, if there are more.
   llvm::SmallVector<mlir::Value> add(KernelBuilder &b, mlir::Value inBase, mlir::Value panelBase,
                                      int64_t panels, llvm::SmallVector<mlir::Value> acc,
-                                     TapRange rows, TapRange columns);
+                                     const Taps &rows, const Taps &columns);
 
 private:
   llvm::SmallVector<mlir::Value> addRun(KernelBuilder &b, mlir::Value in, mlir::Value w,

@@ -82,16 +82,6 @@ static void emitPoolLoops(KernelBuilder &b, const TensorView &y, Value begin, Va
   });
 }
 
-/// The window along rows (0) or columns (1).
-template <typename PoolOp> static Window getWindow(PoolOp op, int i) {
-  return {op.getInput().getType().getDimSize(2 + i),
-          op.getKernel()[i],
-          op.getStrides()[i],
-          op.getPads()[i],
-          op.getDilations()[i],
-          op.getResult().getType().getDimSize(2 + i)};
-}
-
 /// Makes and stores one result of a pool.
 using PoolElementFn = function_ref<void(KernelBuilder &, ValueRange args, const PlacedWindow &,
                                         ValueRange i, int64_t laneAxis)>;

@@ -65,12 +65,9 @@ bool codegen::emitProductAs<kernel::Kernels::conv_loops>(ProgramEmitter &emitter
   Signature signature(emitter);
   ProductArguments arguments = addProductArguments(signature, fused);
   Epilogue epilogue(fused, signature);
-  auto out = conv.getResult().getType().getShape(), in = conv.getInput().getType().getShape();
+  auto out = conv.getResult().getType().getShape();
   auto kernel = conv.getFilter().getType().getShape();
-  Window rows{in[2], kernel[2], conv.getStrides()[0], conv.getPads()[0], conv.getDilations()[0],
-              out[2]};
-  Window columns{in[3], kernel[3], conv.getStrides()[1], conv.getPads()[1], conv.getDilations()[1],
-                 out[3]};
+  Window rows = getWindow(conv, 0), columns = getWindow(conv, 1);
   int64_t outputsPerGroup = out[1] / conv.getGroups();
   emitter.addStep(
       fused.op, kernel::Kernels::conv_loops, signature.arguments, out[2],

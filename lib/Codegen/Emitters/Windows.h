@@ -9,6 +9,7 @@
 #define OCTET_LIB_CODEGEN_EMITTERS_WINDOWS_H
 
 #include "../KernelBuilder.h"
+#include "octet/Dialect/NN/NN.h"
 #include "llvm/ADT/Sequence.h"
 
 namespace octet::codegen {
@@ -43,27 +44,44 @@ struct Window {
   }
 };
 
-/// Positions inside the input for output position `out`: taps [low, high) and the input position of
-/// tap 0.
+/// The window of a convolution or pool along rows (0) or columns (1).
+template <typename OpTy> Window getWindow(OpTy op, int i) {
+  int64_t kernel;
+  if constexpr (std::is_same_v<OpTy, nn::ConvOp>)
+    kernel = op.getFilter().getType().getDimSize(2 + i);
+  else
+    kernel = op.getKernel()[i];
+  return {op.getInput().getType().getDimSize(2 + i),
+          kernel,
+          op.getStrides()[i],
+          op.getPads()[i],
+          op.getDilations()[i],
+          op.getResult().getType().getDimSize(2 + i)};
+}
+
+/// Taps [low, high) that are inside the input for one of some output positions, and the input
+/// position of tap 0 for the first of these.
 struct Taps {
   mlir::Value low, high, origin;
 };
 
-inline Taps getTaps(KernelBuilder &b, const Window &window, mlir::Value out) {
+/// Those of `count` outputs from `out` on.
+inline Taps getTaps(KernelBuilder &b, const Window &window, mlir::Value out, int64_t count = 1) {
   using namespace mlir;
   Value origin = b.addIndex(b.mulIndex(out, window.stride), -window.pad);
   if (window.isAlwaysInside())
     return {b.index(0), b.index(window.kernel), origin};
-  // First tap with origin + tap * dilation >= 0, first with origin + tap * dilation >= size.
-  auto firstAtLeast = [&](int64_t bound) -> Value {
-    Value distance = b.createIndex<arith::SubIOp>(b.index(bound), origin);
+  // First tap with from + tap * dilation >= 0, first with from + tap * dilation >= size.
+  auto firstAtLeast = [&](int64_t bound, Value from) -> Value {
+    Value distance = b.createIndex<arith::SubIOp>(b.index(bound), from);
     distance = b.createIndex<arith::MaxSIOp>(distance, b.index(0));
     if (window.dilation > 1)
       distance = b.createIndex<arith::DivUIOp>(b.addIndex(distance, window.dilation - 1),
                                                b.index(window.dilation));
     return b.createIndex<arith::MinSIOp>(distance, b.index(window.kernel));
   };
-  return {firstAtLeast(0), firstAtLeast(window.size), origin};
+  Value last = count == 1 ? origin : b.addIndex(origin, (count - 1) * window.stride);
+  return {firstAtLeast(0, last), firstAtLeast(window.size, origin), origin};
 }
 
 } // namespace octet::codegen

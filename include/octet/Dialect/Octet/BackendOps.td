@@ -233,7 +233,7 @@ def Octet_FloatOp : Octet_BackendPart<"float"> {
 def Octet_FloatStatesOp : Octet_BackendPart<"float_states"> {
   let summary = "values that pass from an input to an output stay float";
   let description = [{
-    A state comes in as an input and leaves as an output (a recurrent network's memory) with nothing on its way but operators
+    A state comes in as an input of floats and leaves as an output (a recurrent network's memory) with nothing on its way but operators
     that move values or compute element by element, which belong to no unit with weights. These stay float, and so does an
     `nn.slice` of such an input; the report gives `reason` (OCT107). Units with weights keep their integers, also those that
     read the state. So do the states of a recurrence whose steps stand in one network: of at least three units with the same
