@@ -9,15 +9,17 @@
 // the float network and in the reference model, where the error of a layer is corrected before any
 // sample goes on to the next. A later product averages what single values miss, so that it gains
 // from a mean of zero; but the mean of few samples is uncertain, the more so where a channel has
-// few elements, and only what is certain of it is corrected. An output is read value by value, and
-// its mean error may be that of a few large ones: there a channel is corrected only if its values
-// come closer to the float network's, on samples that the mean does not know.
+// few elements, and only what is certain of it is corrected. It may also be that of a few large
+// values, or of values that an activation makes zero: a layer stays as it is if the errors behind
+// its activation would grow. An output is read value by value; there single channels stay as they
+// are, judged on samples that the mean does not know.
 //
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "octet/Codegen/Passes.h"
+#include "octet/Dialect/NN/Laws.h"
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Pipelines/Measure.h"
 #include "octet/Pipelines/Passes.h"
@@ -36,6 +38,17 @@ using namespace mlir;
 using namespace octet;
 
 namespace {
+/// What follows a layer and computes with the elements of its result one by one.
+class Activation {
+public:
+  explicit Activation(const Layer &layer);
+  explicit operator bool() const { return !ops.empty(); }
+  double operator()(double element) const;
+
+private:
+  SmallVector<Operation *> ops;
+};
+
 /// The errors of a layer, float minus reference: sums of channels.
 class SampleErrors {
 public:
@@ -45,13 +58,13 @@ public:
   /// What is added to the bias of each channel: the certain part of its mean error.
   SmallVector<float, 0> getCorrections() const;
 
-  /// The same for a layer whose results leave the network: 0 where that does not help. `values`: of
-  /// the layer's tap of values.
-  SmallVector<float, 0> getJudgedCorrections(const Measured &values) const;
+  /// The same, 0 where that does not help: in single channels of a layer whose results leave the
+  /// network, else in all. `values`: of the layer's tap of values.
+  SmallVector<float, 0> getJudgedCorrections(const Measured &values, bool isLeaving) const;
 
-  /// One kept value.
+  /// One kept value, in both networks.
   struct Value {
-    double error, magnitude;
+    double floating, reference;
     size_t sample;
   };
 
@@ -59,8 +72,11 @@ private:
   double getMean(size_t channel, std::optional<size_t> without = std::nullopt) const;
   double getVariance(size_t channel) const;
   double getCertainty() const;
+  SmallVector<Value> getValues(size_t channel, const Measured &measured) const;
   bool isBetter(size_t channel, ArrayRef<Value> values) const;
+  double getGain(double correction, ArrayRef<Value> values) const;
 
+  Activation activation;
   size_t numSamples, numChannels;
   size_t numKept;                           ///< values of a channel in one sample
   double count;                             ///< elements of a channel in one sample
@@ -68,12 +84,39 @@ private:
 };
 } // namespace
 
+/// What `op` makes of an element, if it computes with that alone.
+static std::optional<float> compute(Operation *op, float element) {
+  if (!op->hasTrait<nn::Elementwise>() || op->getNumOperands() != 1 || !nn::isOfReals(op))
+    return std::nullopt;
+  numerics::HostArithmetic arithmetic;
+  return nn::applyLaw(arithmetic, op, {element});
+}
+
+Activation::Activation(const Layer &layer) {
+  Operation *op = layer.op;
+  while (op->getNumResults() == 1 && op->getResult(0).hasOneUse()) {
+    op = *op->getResult(0).user_begin();
+    if (isa<YieldOp>(op))
+      op = op->getParentOp();
+    else if (compute(op, 1.0f))
+      ops.push_back(op);
+    else if (!op->hasTrait<nn::DataMovement>() && !isa<ObserveOp>(op))
+      break;
+  }
+}
+
+double Activation::operator()(double element) const {
+  for (Operation *op : ops)
+    element = *compute(op, (float)element);
+  return element;
+}
+
 template <typename T> static ArrayRef<T> getArray(const TapStatistics &statistics) {
   return {reinterpret_cast<const T *>(statistics.data()), statistics.size() / sizeof(T)};
 }
 
 SampleErrors::SampleErrors(const Layer &layer, const Measured &measured)
-    : numSamples(measured.numSamples) {
+    : activation(layer), numSamples(measured.numSamples) {
   for (auto [floating, reference] :
        llvm::zip_equal(measured.floatingSamples, measured.referenceSamples)) {
     SmallVector<double, 0> &errors = sums.emplace_back();
@@ -100,7 +143,8 @@ double SampleErrors::getMean(size_t channel, std::optional<size_t> without) cons
 
 /// A channel's typical magnitude in the float network.
 static double getMedian(ArrayRef<SampleErrors::Value> values) {
-  auto magnitudes = llvm::map_to_vector(values, [](auto &value) { return value.magnitude; });
+  auto magnitudes =
+      llvm::map_to_vector(values, [](auto &value) { return std::abs(value.floating); });
   auto middle = magnitudes.begin() + magnitudes.size() / 2;
   std::nth_element(magnitudes.begin(), middle, magnitudes.end());
   return *middle;
@@ -114,9 +158,10 @@ bool SampleErrors::isBetter(size_t channel, ArrayRef<Value> values) const {
   double typical = std::max(getMedian(values), 0x1p-24);
   double before = 0, after = 0;
   for (Value value : values) {
-    double weight = typical / (value.magnitude + typical);
-    before += weight * std::abs(value.error);
-    after += weight * std::abs(value.error - means[value.sample]);
+    double weight = typical / (std::abs(value.floating) + typical),
+           wanted = activation(value.floating);
+    before += weight * std::abs(wanted - activation(value.reference));
+    after += weight * std::abs(wanted - activation(value.reference + means[value.sample]));
   }
   return after < before;
 }
@@ -150,20 +195,42 @@ SmallVector<float, 0> SampleErrors::getCorrections() const {
   return corrections;
 }
 
-SmallVector<float, 0> SampleErrors::getJudgedCorrections(const Measured &measured) const {
+SmallVector<SampleErrors::Value> SampleErrors::getValues(size_t channel,
+                                                         const Measured &measured) const {
+  SmallVector<Value> values;
+  for (size_t sample = 0; sample < numSamples; ++sample) {
+    ArrayRef<float> floating = getArray<float>(measured.floatingSamples[sample]);
+    ArrayRef<float> reference = getArray<float>(measured.referenceSamples[sample]);
+    for (size_t i = channel * numKept; i < (channel + 1) * numKept; ++i)
+      values.push_back({floating[i], reference[i], sample});
+  }
+  return values;
+}
+
+/// By how much a correction lowers the squared errors of a channel's values.
+double SampleErrors::getGain(double correction, ArrayRef<Value> values) const {
+  double gain = 0;
+  for (Value value : values) {
+    double wanted = activation(value.floating);
+    gain += std::pow(wanted - activation(value.reference), 2) -
+            std::pow(wanted - activation(value.reference + correction), 2);
+  }
+  return gain;
+}
+
+SmallVector<float, 0> SampleErrors::getJudgedCorrections(const Measured &measured,
+                                                         bool isLeaving) const {
   SmallVector<float, 0> corrections = getCorrections();
+  double gain = 0;
   for (size_t channel = 0; channel < numChannels; ++channel) {
-    SmallVector<Value> values;
-    for (size_t sample = 0; sample < numSamples; ++sample) {
-      ArrayRef<float> floating = getArray<float>(measured.floatingSamples[sample]);
-      ArrayRef<float> reference = getArray<float>(measured.referenceSamples[sample]);
-      for (size_t i = channel * numKept; i < (channel + 1) * numKept; ++i)
-        values.push_back(
-            {(double)floating[i] - reference[i], std::abs((double)floating[i]), sample});
-    }
-    if (!isBetter(channel, values))
+    SmallVector<Value> values = getValues(channel, measured);
+    if (!isLeaving)
+      gain += getGain(corrections[channel], values);
+    else if (!isBetter(channel, values))
       corrections[channel] = 0;
   }
+  if (!isLeaving && !(gain > 0))
+    llvm::fill(corrections, 0.0f);
   return corrections;
 }
 
@@ -202,11 +269,11 @@ struct CorrectBias : octet::impl::CorrectBiasPassBase<CorrectBias> {
       context.progress.onFigure("corrected_biases", *corrected);
   }
 
-  /// A layer's taps: one of sums, and where it is judged one of values behind it.
+  /// A layer's taps: one of sums, and where that does not suffice to judge it one of values behind.
   SmallVector<Tap> getTaps(const Layer &layer) {
     Tap sums = layer.getSumTap();
     sums.keepsSamples = judged;
-    if (!judged || !layer.isLeaving())
+    if (!judged || (!layer.isLeaving() && !Activation(layer)))
       return {sums};
     sums.offsetAxis.reset();
     return {sums, layer.getValuesTap()};
@@ -230,9 +297,10 @@ struct CorrectBias : octet::impl::CorrectBiasPassBase<CorrectBias> {
         errors.emplace(*layerOfTap[measured.tap], measured);
       if (!tap.offsetAxis)
         return;
+      const Layer &layer = *layerOfTap[measured.tap];
       corrections.push_back(!tap.keepsSamples ? getMeanErrors(tap, measured)
-                            : isOfSums        ? errors->getCorrections()
-                                              : errors->getJudgedCorrections(measured));
+                            : isOfSums ? errors->getCorrections()
+                                       : errors->getJudgedCorrections(measured, layer.isLeaving()));
       llvm::copy(corrections.back(), measured.offset.begin());
       std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
       if (context.progress.onWork)
@@ -244,7 +312,7 @@ struct CorrectBias : octet::impl::CorrectBiasPassBase<CorrectBias> {
     int64_t corrected = 0;
     for (auto [layer, correction] : llvm::zip_equal(layers, corrections)) {
       numKept += llvm::count(correction, 0.0f);
-      if (judged && layer.isLeaving() && llvm::all_of(correction, [](float x) { return x == 0; }))
+      if (judged && llvm::all_of(correction, [](float x) { return x == 0; }))
         continue;
       addToBias(layer, correction, "corrected");
       ++corrected;
