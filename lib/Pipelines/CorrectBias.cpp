@@ -9,10 +9,10 @@
 // the float network and in the reference model, where the error of a layer is corrected before any
 // sample goes on to the next. A later product averages what single values miss, so that it gains
 // from a mean of zero; but the mean of few samples is uncertain, the more so where a channel has
-// few elements, and only what is certain of it is corrected. It may also be that of a few large
-// values, or of values that an activation makes zero: a layer stays as it is if the errors behind
-// its activation would grow. An output is read value by value; there single channels stay as they
-// are, judged on samples that the mean does not know.
+// few elements, and only what is certain of it is corrected. An output is read value by value,
+// behind its activation, and its mean error may be that of a few large ones or of some that the
+// activation hides: there a channel is corrected only if its values come closer to the float
+// network's, on samples that the mean does not know.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,7 +42,6 @@ namespace {
 class Activation {
 public:
   explicit Activation(const Layer &layer);
-  explicit operator bool() const { return !ops.empty(); }
   double operator()(double element) const;
 
 private:
@@ -58,9 +57,9 @@ public:
   /// What is added to the bias of each channel: the certain part of its mean error.
   SmallVector<float, 0> getCorrections() const;
 
-  /// The same, 0 where that does not help: in single channels of a layer whose results leave the
-  /// network, else in all. `values`: of the layer's tap of values.
-  SmallVector<float, 0> getJudgedCorrections(const Measured &values, bool isLeaving) const;
+  /// The same for a layer whose results leave the network: 0 where that does not help. `values`: of
+  /// the layer's tap of values.
+  SmallVector<float, 0> getJudgedCorrections(const Measured &values) const;
 
   /// One kept value, in both networks.
   struct Value {
@@ -74,7 +73,6 @@ private:
   double getCertainty() const;
   SmallVector<Value> getValues(size_t channel, const Measured &measured) const;
   bool isBetter(size_t channel, ArrayRef<Value> values) const;
-  double getGain(double correction, ArrayRef<Value> values) const;
 
   Activation activation;
   size_t numSamples, numChannels;
@@ -207,30 +205,11 @@ SmallVector<SampleErrors::Value> SampleErrors::getValues(size_t channel,
   return values;
 }
 
-/// By how much a correction lowers the squared errors of a channel's values.
-double SampleErrors::getGain(double correction, ArrayRef<Value> values) const {
-  double gain = 0;
-  for (Value value : values) {
-    double wanted = activation(value.floating);
-    gain += std::pow(wanted - activation(value.reference), 2) -
-            std::pow(wanted - activation(value.reference + correction), 2);
-  }
-  return gain;
-}
-
-SmallVector<float, 0> SampleErrors::getJudgedCorrections(const Measured &measured,
-                                                         bool isLeaving) const {
+SmallVector<float, 0> SampleErrors::getJudgedCorrections(const Measured &measured) const {
   SmallVector<float, 0> corrections = getCorrections();
-  double gain = 0;
-  for (size_t channel = 0; channel < numChannels; ++channel) {
-    SmallVector<Value> values = getValues(channel, measured);
-    if (!isLeaving)
-      gain += getGain(corrections[channel], values);
-    else if (!isBetter(channel, values))
+  for (size_t channel = 0; channel < numChannels; ++channel)
+    if (!isBetter(channel, getValues(channel, measured)))
       corrections[channel] = 0;
-  }
-  if (!isLeaving && !(gain > 0))
-    llvm::fill(corrections, 0.0f);
   return corrections;
 }
 
@@ -269,11 +248,11 @@ struct CorrectBias : octet::impl::CorrectBiasPassBase<CorrectBias> {
       context.progress.onFigure("corrected_biases", *corrected);
   }
 
-  /// A layer's taps: one of sums, and where that does not suffice to judge it one of values behind.
+  /// A layer's taps: one of sums, and where it is judged one of values behind it.
   SmallVector<Tap> getTaps(const Layer &layer) {
     Tap sums = layer.getSumTap();
     sums.keepsSamples = judged;
-    if (!judged || (!layer.isLeaving() && !Activation(layer)))
+    if (!judged || !layer.isLeaving())
       return {sums};
     sums.offsetAxis.reset();
     return {sums, layer.getValuesTap()};
@@ -297,10 +276,9 @@ struct CorrectBias : octet::impl::CorrectBiasPassBase<CorrectBias> {
         errors.emplace(*layerOfTap[measured.tap], measured);
       if (!tap.offsetAxis)
         return;
-      const Layer &layer = *layerOfTap[measured.tap];
       corrections.push_back(!tap.keepsSamples ? getMeanErrors(tap, measured)
-                            : isOfSums ? errors->getCorrections()
-                                       : errors->getJudgedCorrections(measured, layer.isLeaving()));
+                            : isOfSums        ? errors->getCorrections()
+                                              : errors->getJudgedCorrections(measured));
       llvm::copy(corrections.back(), measured.offset.begin());
       std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
       if (context.progress.onWork)
@@ -312,7 +290,7 @@ struct CorrectBias : octet::impl::CorrectBiasPassBase<CorrectBias> {
     int64_t corrected = 0;
     for (auto [layer, correction] : llvm::zip_equal(layers, corrections)) {
       numKept += llvm::count(correction, 0.0f);
-      if (judged && llvm::all_of(correction, [](float x) { return x == 0; }))
+      if (judged && layer.isLeaving() && llvm::all_of(correction, [](float x) { return x == 0; }))
         continue;
       addToBias(layer, correction, "corrected");
       ++corrected;

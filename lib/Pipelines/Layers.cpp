@@ -47,14 +47,12 @@ Tap Layer::getSumTap() const {
   return {op, ChannelSumObserverAttr::get(op->getContext(), axis), axis};
 }
 
-/// [N.bias_correction] 1 to 64 values of a channel, 4096 of a layer whose channels are judged one
-/// by one, else 1024.
+/// [N.bias_correction] 4096 values of a layer, but 1 to 64 of a channel.
 Tap Layer::getValuesTap() const {
-  constexpr int64_t kPerChannel = 64;
-  int64_t perLayer = isLeaving() ? 4096 : 1024;
+  constexpr int64_t kPerLayer = 4096, kPerChannel = 64;
   int64_t axis = getChannelAxis(op);
   int64_t numChannels = cast<RankedTensorType>(op->getResult(0).getType()).getDimSize(axis);
-  int64_t count = std::clamp<int64_t>(perLayer / numChannels, 1, kPerChannel);
+  int64_t count = std::clamp<int64_t>(kPerLayer / numChannels, 1, kPerChannel);
   return {op, ChannelValuesObserverAttr::get(op->getContext(), axis, count), axis,
           /*keepsSamples=*/true};
 }

@@ -75,15 +75,14 @@ def CorrectBiasPass : Octet_RunningPass<"octet-correct-bias"> {
     convolution and linear layer is added to the bias, layer by layer, so that a layer's inputs are corrected before its own
     error is measured. A layer's mean errors are made smaller by the share that may be chance, as samples differ. A layer whose
     result leaves the network without a further product is judged: its channels are corrected where that lowers the absolute
-    errors of single values behind its activation, large ones weighed less, on samples from which the mean was not computed. Another layer with an activation stays as it is
-    where the squared errors behind that would grow. Layers from whose results a state is computed
+    errors of single values behind its activation, large ones weighed less, on samples from which the mean was not computed. Layers from whose results a state is computed
     (a result that an input of its type reaches through operators that move values or compute element by element, where there are other inputs) stay as they are. A layer without a bias
     gets one. Without samples (`octet-use-samples`) the pass warns and changes nothing. Errors: those of samples, as in `octet-calibrate`; a module without a function `main`. Source:
     [N.bias_correction]; Nagel and others, "Data-Free Quantization Through Weight Equalization and Bias Correction", 2019;
     PyTorch: `torch.ao.quantization._correct_bias`.
   }];
   let options = [
-    Option<"judged", "judged", "bool", "true", "whether chance is left out, layers that leave the network or have an activation are judged, and those of states left alone">
+    Option<"judged", "judged", "bool", "true", "whether chance is left out, layers whose result leaves the network are judged, and those of states left alone">
   ];
   let statistics = [
     Statistic<"numCorrected", "num-corrected", "layers whose bias was corrected">,
