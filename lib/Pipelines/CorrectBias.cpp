@@ -16,10 +16,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Scaling.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "octet/Codegen/Passes.h"
-#include "octet/Dialect/NN/Laws.h"
 #include "octet/Dialect/NN/NN.h"
 #include "octet/Pipelines/Measure.h"
 #include "octet/Pipelines/Passes.h"
@@ -82,21 +82,13 @@ private:
 };
 } // namespace
 
-/// What `op` makes of an element, if it computes with that alone.
-static std::optional<float> compute(Operation *op, float element) {
-  if (!op->hasTrait<nn::Elementwise>() || op->getNumOperands() != 1 || !nn::isOfReals(op))
-    return std::nullopt;
-  numerics::HostArithmetic arithmetic;
-  return nn::applyLaw(arithmetic, op, {element});
-}
-
 Activation::Activation(const Layer &layer) {
   Operation *op = layer.op;
   while (op->getNumResults() == 1 && op->getResult(0).hasOneUse()) {
     op = *op->getResult(0).user_begin();
     if (isa<YieldOp>(op))
       op = op->getParentOp();
-    else if (compute(op, 1.0f))
+    else if (computeElement(op, 1.0f))
       ops.push_back(op);
     else if (!op->hasTrait<nn::DataMovement>() && !isa<ObserveOp>(op))
       break;
@@ -105,7 +97,7 @@ Activation::Activation(const Layer &layer) {
 
 double Activation::operator()(double element) const {
   for (Operation *op : ops)
-    element = *compute(op, (float)element);
+    element = *computeElement(op, (float)element);
   return element;
 }
 

@@ -110,6 +110,13 @@ void ScaledLayer::write() {
     writeConstant(getOuterOperand(*operand), bias);
 }
 
+std::optional<float> octet::computeElement(Operation *op, float element) {
+  if (!op->hasTrait<nn::Elementwise>() || op->getNumOperands() != 1 || !nn::isOfReals(op))
+    return std::nullopt;
+  numerics::HostArithmetic arithmetic;
+  return nn::applyLaw(arithmetic, op, ArrayRef<float>(element));
+}
+
 /// Whether f(s x) = s f(x) for positive s, by the operator's law at every octave of either sign: a
 /// bound or a bend anywhere but at 0 shows there.
 static bool scalesWithOperand(Operation *op) {
@@ -117,14 +124,10 @@ static bool scalesWithOperand(Operation *op) {
   const kernel::OperatorRow *row = &kernel::getOperatorRow(op);
   if (row == &Operators::max_pool || row == &Operators::average_pool)
     return true;
-  if (!op->hasTrait<nn::Elementwise>() || op->getNumOperands() != 1 || !nn::isOfReals(op))
-    return false;
-  numerics::HostArithmetic arithmetic;
-  auto apply = [&](float x) { return nn::applyLaw(arithmetic, op, ArrayRef<float>(x)); };
   for (int octave = -40; octave < 40; ++octave)
     for (float sign : {1.0f, -1.0f}) {
       float x = std::ldexp(sign, octave);
-      std::optional<float> y = apply(x), doubled = apply(2 * x);
+      std::optional<float> y = computeElement(op, x), doubled = computeElement(op, 2 * x);
       if (!y || !doubled || *doubled != 2 * *y)
         return false;
     }

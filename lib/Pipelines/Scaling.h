@@ -55,6 +55,10 @@ private:
   llvm::SmallVector<double, 0> weights, bias; ///< an empty bias: none
 };
 
+/// What an operator that computes with one element of its only operand makes of it, by its law;
+/// nothing if `op` is none.
+std::optional<float> computeElement(mlir::Operation *op, float element);
+
 /// The layer that alone reads the result of `product`, and whose result is multiplied by s if that
 /// is; null if there is none.
 nn::ProductOpInterface getOnlyReader(nn::ProductOpInterface product);
