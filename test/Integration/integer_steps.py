@@ -1,7 +1,7 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Steps of random networks through integers and truth values, and back. They start from the network's input, which is the same number in
-onnxruntime: what is rounded or compared must not depend on the last bit."""
+"""Steps of random networks through integers and truth values, and back. Most start from the network's input, which is the same number in
+onnxruntime: what is rounded or compared must not depend on the last bit. The others read what the network computes; a test sees their ties."""
 from __future__ import annotations
 
 import numpy as np
@@ -11,27 +11,28 @@ f32 = np.float32
 NUMPY = {TensorProto.INT32: np.int32, TensorProto.INT64: np.int64, TensorProto.UINT8: np.uint8, TensorProto.BOOL: np.bool_}
 
 
-def to_integers(net, kind=None):
-    """The input's whole numbers from about -30 to 30 (without sign for UINT8), of a type."""
+def to_integers(net, x, kind=None):
+    """Whole numbers from about -30 to 30 (without sign for UINT8) of the input or of a bounded x, of a type."""
     kind = kind or net.one_of(TensorProto.INT32, TensorProto.INT64)
-    scaled = net.inner("Mul", ["x", f32(net.one_of(2, 3.7))])
+    value, factor = ("x", net.one_of(2, 3.7)) if net.often(0.7) else (net.inner("Tanh", [x]), 25)
+    scaled = net.inner("Mul", [value, f32(factor)])
     if kind == TensorProto.UINT8:
         scaled = net.inner("Abs", [scaled])
     return net.inner("Cast", [scaled], to=kind), kind
 
 
-def to_truth(net):
-    """Comparisons of the input."""
+def to_truth(net, x):
+    """Comparisons of the input, or of another value."""
     bound = net.constant(f32(net.one_of(0, 0.5, -1)))
     operators = ["Greater", "Less", *["GreaterOrEqual", "LessOrEqual"] * (net.opset >= 12)]
-    return net.inner(net.one_of(*operators), ["x", bound] if net.often(0.7) else [bound, "x"])
+    return net.inner(net.one_of(*operators), net.one_of([x, bound], [x, bound], [bound, x]))
 
 
-def arithmetic(net, _):
+def arithmetic(net, x):
     """Sums, products, remainders and bits of integers."""
     if net.opset < 14:
         return
-    y, kind = to_integers(net, net.one_of(None, None, TensorProto.UINT8))
+    y, kind = to_integers(net, x, net.one_of(None, None, TensorProto.UINT8))
     number = lambda *choices: NUMPY[kind](net.one_of(*choices))  # noqa: E731
     for _ in range(net.rng.integers(1, 4)):
         operators = ["Add", "Mul", "Mod", "Max", "Min"]
@@ -51,10 +52,11 @@ def arithmetic(net, _):
 
 def truth(net, x):
     """Truth values, joined, as numbers or as a choice between numbers."""
-    y = to_truth(net)
+    compared = net.one_of("x", "x", x)
+    y = to_truth(net, compared)
     for _ in range(net.rng.integers(0, 3)):
         operator = net.one_of("And", "Or", "Xor", "Not", *["Equal"] * (net.opset >= 11))
-        y = net.inner(operator, [y] if operator == "Not" else [y, to_truth(net)])
+        y = net.inner(operator, [y] if operator == "Not" else [y, to_truth(net, compared)])
     if net.opset >= 9 and net.often(0.2):
         strange = net.inner(net.one_of("IsNaN", *["IsInf"] * (net.opset >= 10)), [net.inner("Mul", [x, f32(2)])])
         net.add("Cast", [strange], to=TensorProto.FLOAT)

@@ -357,7 +357,7 @@ STEPS = [(convolution, 7, (3, 4, 5)), (transposed_convolution, 1, (3, 4, 5)), (a
          (transpose, 1, (2, 3, 4)), (concatenation, 2, (1, 2, 3, 4)), (slicing, 1, (1, 2, 3, 4)), (padding, 1, (1, 2, 3, 4)),
          (resizing, 1, (4,)), (function, 2, (1, 2, 3, 4)), (reduction, 1, (1, 2, 3, 4)), (normalization, 1, (2, 3, 4)),
          (extremes, 1, (1, 2, 3, 4)), (rearrangement, 1, (1, 2, 3, 4)), (choice, 1, (1, 2, 3, 4)), (function_steps.positions, 1, (1, 2, 3, 4)),
-         (sampling_steps.sampling, 1, (4,)), (sampling_steps.deformation, 1, (4,)), (sampling_steps.transform, 1, (2, 3)), (sampling_steps.boxes, 1, (4,)), (sampling_steps.unfolding, 1, (2, 3, 4)),
+         (sampling_steps.sampling, 1, (4,)), (sampling_steps.deformation, 1, (4,)), (sampling_steps.transform, 1, (2, 3)), (sampling_steps.boxes, 1, (4,)), (sampling_steps.suppression, 1, (4,)), (sampling_steps.unfolding, 1, (2, 3, 4)),
          *[(step, 1, (1, 2, 3, 4)) for step in (integer_steps.arithmetic, integer_steps.truth, integer_steps.ranking, integer_steps.scattering, integer_steps.known,
                                                 sequence_steps.control_flow, sequence_steps.lists)],
          (function_steps.recent, 2, (1, 2, 3, 4)), (quantized_steps.quantized, 2, (1, 2, 3, 4)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 from growing_network import Input
+from onnx import TensorProto
 
 f32 = np.float32
 
@@ -82,6 +83,20 @@ def boxes(net, x):
             attributes["coordinate_transformation_mode"] = net.one_of("half_pixel", "output_half_pixel")
         net.add("RoiAlign", [x, corners, net.rng.integers(0, n, count)], **net.one_of({"mode": "avg", "sampling_ratio": net.one_of(0, 1, 2)}, {"mode": "max", "sampling_ratio": 1}),
                 output_height=net.one_of(1, 3), output_width=net.one_of(2, 4), **attributes)
+
+
+def suppression(net, x):
+    """Boxes in heaps far apart, of each of which one is left: as many in every run."""
+    n, classes, *size = net.values[x]
+    per_heap, count = net.one_of(1, 2, 4), size[0] * size[1]
+    if net.opset < 11 or count % per_heap or count > 96 or n * classes > 64:
+        return
+    places = np.repeat(np.arange(count // per_heap), per_heap)
+    corners = net.rng.permutation(np.stack([places * 3, places, places * 3 + 1, places + 2], 1) + net.rng.uniform(0, 0.1, (count, 4)))
+    boxes = np.broadcast_to(corners.astype(f32), (n, count, 4)).copy()
+    scores = net.inner("Reshape", [x, np.array([n, classes, count])])
+    kept = net.inner("NonMaxSuppression", [boxes, scores, np.array(count // per_heap), f32(0.5)])
+    net.add("Cast", [kept], to=TensorProto.FLOAT)
 
 
 def unfolding(net, x):
