@@ -37,7 +37,8 @@ def pooled(net, x):
     """Pools by powers; a max pool of the input and its inverse."""
     size = net.values[x][2:]
     kernel = [min(n, net.one_of(1, 2, 3)) for n in size]
-    operator = net.one_of("LpPool", "GlobalLpPool", *["MaxUnpool"] * (net.opset >= 11 and len(net.input_shape) > 2))
+    can_unpool = len(net.input_shape) > 2 and not any(n % 2 for n in net.input_shape[2:])  # else places may lie behind what comes out
+    operator = net.one_of("LpPool", "GlobalLpPool", *["MaxUnpool"] * (net.opset >= 11 and can_unpool))
     if operator == "LpPool":
         net.add(operator, [x], kernel_shape=kernel, strides=[net.one_of(1, 2) for _ in size], p=net.one_of(1, 2))
     elif operator == "GlobalLpPool":

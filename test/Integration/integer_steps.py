@@ -12,9 +12,9 @@ NUMPY = {TensorProto.INT32: np.int32, TensorProto.INT64: np.int64, TensorProto.U
 
 
 def to_integers(net, x, kind=None):
-    """Whole numbers from about -30 to 30 (without sign for UINT8) of the input or of a bounded x, of a type."""
+    """Whole numbers from about -30 to 30 (without sign for UINT8) of the input or of a bounded x (by what never gets to 1), of a type."""
     kind = kind or net.one_of(TensorProto.INT32, TensorProto.INT64)
-    value, factor = ("x", net.one_of(2, 3.7)) if net.often(0.7) else (net.inner("Tanh", [x]), 25)
+    value, factor = ("x", net.one_of(2, 3.7)) if net.often(0.7) else (net.inner("Softsign", [x]), 25)
     scaled = net.inner("Mul", [value, f32(factor)])
     if kind == TensorProto.UINT8:
         scaled = net.inner("Abs", [scaled])
