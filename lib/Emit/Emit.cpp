@@ -128,8 +128,9 @@ static Expected<Runtime> compileRuntime(const ProgramInfo &program, ArrayRef<Lev
     return machine.takeError();
   Runtime runtime;
   if (isLinked(options.kind)) {
-    Expected<MemoryFile> weights = storeWeights(getSymbolPrefix(program.name), program.weights,
-                                                (*machine)->getTargetTriple().getArch());
+    Expected<MemoryFile> weights =
+        storeWeights(getSymbolPrefix(program.name), program.weights,
+                     (*machine)->getTargetTriple().getArch(), options.leavesWeightsOut);
     if (!weights)
       return weights.takeError();
     runtime.weights.emplace(std::move(*weights));

@@ -86,9 +86,9 @@ inline constexpr uint64_t kWeightsAlignment = 64;
 /// The symbol of the weights, where they are in an object of their own.
 std::string getWeightsSymbol(llvm::StringRef prefix);
 
-/// An object file in memory that defines the weights.
+/// An object file in memory that defines the weights, or whole pages of zeros in their place.
 llvm::Expected<MemoryFile> storeWeights(llvm::StringRef prefix, llvm::ArrayRef<char> weights,
-                                        llvm::Triple::ArchType arch);
+                                        llvm::Triple::ArchType arch, bool leavesOut);
 
 /// The descriptor and the runtime, with the weights or a declaration of their symbol, in a new
 /// context.

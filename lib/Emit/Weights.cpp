@@ -18,8 +18,11 @@ using namespace llvm;
 using namespace octet;
 
 namespace {
+/// Whole pages of every machine, so that a file can be mapped there.
+constexpr uint64_t kLargestPage = 1 << 16;
+
 /// The sections, in the order of their headers.
-enum Section { none, rodata, stack, symbols, symbolNames, sectionNames, numSections };
+enum Section { none, data, stack, symbols, symbolNames, sectionNames, numSections };
 
 /// Names, each with a zero behind it.
 class StringTable {
@@ -106,7 +109,7 @@ static std::array<ELF::Elf64_Sym, 2> makeSymbols(uint32_t name, uint64_t size) {
   weights.st_name = name;
   weights.setBindingAndType(ELF::STB_GLOBAL, ELF::STT_OBJECT);
   weights.st_other = ELF::STV_HIDDEN;
-  weights.st_shndx = rodata;
+  weights.st_shndx = data;
   weights.st_size = size;
   return {ELF::Elf64_Sym(), weights};
 }
@@ -114,12 +117,20 @@ static std::array<ELF::Elf64_Sym, 2> makeSymbols(uint32_t name, uint64_t size) {
 std::string octet::getWeightsSymbol(StringRef prefix) { return (prefix + "_weights").str(); }
 
 Expected<MemoryFile> octet::storeWeights(StringRef prefix, ArrayRef<char> weights,
-                                         Triple::ArchType arch) {
+                                         Triple::ArchType arch, bool leavesOut) {
   static_assert(sizeof(ELF::Elf64_Ehdr) == kWeightsAlignment, "the weights follow the header");
-  Trailer trailer(kWeightsAlignment + weights.size());
-  trailer.describe(rodata, ELF::SHT_PROGBITS, ".rodata", kWeightsAlignment, weights.size());
-  trailer[rodata].sh_flags = ELF::SHF_ALLOC;
-  trailer[rodata].sh_addralign = kWeightsAlignment;
+  ArrayRef<char> stored = leavesOut ? ArrayRef<char>() : weights;
+  Trailer trailer(kWeightsAlignment + stored.size());
+  if (leavesOut) {
+    trailer.describe(data, ELF::SHT_NOBITS, ".bss", kWeightsAlignment,
+                     alignTo(weights.size(), kLargestPage));
+    trailer[data].sh_flags = ELF::SHF_ALLOC | ELF::SHF_WRITE;
+    trailer[data].sh_addralign = kLargestPage;
+  } else {
+    trailer.describe(data, ELF::SHT_PROGBITS, ".rodata", kWeightsAlignment, weights.size());
+    trailer[data].sh_flags = ELF::SHF_ALLOC;
+    trailer[data].sh_addralign = kWeightsAlignment;
+  }
   trailer.add(stack, ELF::SHT_PROGBITS, ".note.GNU-stack", ""); // code does not need it executable
   StringTable names;
   std::array<ELF::Elf64_Sym, 2> table =
@@ -132,5 +143,5 @@ Expected<MemoryFile> octet::storeWeights(StringRef prefix, ArrayRef<char> weight
   trailer.add(symbolNames, ELF::SHT_STRTAB, ".strtab", names.get());
   ELF::Elf64_Ehdr header = makeHeader(arch, trailer.finish());
   StringRef begin = getBytes(header);
-  return MemoryFile::create({ArrayRef(begin.data(), begin.size()), weights, trailer.get()});
+  return MemoryFile::create({ArrayRef(begin.data(), begin.size()), stored, trailer.get()});
 }

@@ -24,6 +24,8 @@ using namespace octet::numerics;
 static constexpr int64_t kMaxBlock = 512;
 /// What is added to the products of a column with itself, in parts of their mean.
 static constexpr double kDamping = 0.01;
+/// Columns whose errors are made up for at a time.
+static constexpr size_t kTogether = 8;
 
 InputProducts::InputProducts(int64_t numColumns) : sums(numColumns, 0) {
   int64_t most = divideCeil(numColumns, divideCeil(numColumns, kMaxBlock));
@@ -159,6 +161,18 @@ void WeightRounder::round(MutableArrayRef<float> weights, ArrayRef<double> scale
       block.round(getRow(output), scale, largest[output], (double)quantMax);
 }
 
+/// Takes shares of errors from what is wanted, in the order of the errors: each of the wanted is
+/// loaded and stored once.
+static void makeUp(MutableArrayRef<float> wanted, const std::array<float, kTogether> &errors,
+                   const float *shares, size_t rowOfShares) {
+  for (size_t j = 0; j < wanted.size(); ++j) {
+    float rest = wanted[j];
+    for (size_t k = 0; k < kTogether; ++k)
+      rest -= errors[k] * shares[k * rowOfShares + j];
+    wanted[j] = rest;
+  }
+}
+
 /// One weight after the other; those behind it make up for what it was changed by.
 void WeightRounder::Block::round(MutableArrayRef<float> row, double scale, float largest,
                                  double quantMax) const {
@@ -166,12 +180,19 @@ void WeightRounder::Block::round(MutableArrayRef<float> row, double scale, float
   std::vector<float> wanted;
   for (int64_t column : columns)
     wanted.push_back(row[column]);
-  for (size_t i = 0; i < n; ++i) {
-    float &weight = row[columns[i]];
-    if (std::abs(weight) != largest)
-      weight = (float)(scale * std::clamp(std::nearbyint(wanted[i] / scale), -quantMax, quantMax));
-    float error = wanted[i] - weight;
-    for (size_t j = i + 1; j < n; ++j)
-      wanted[j] -= error * shares[i * n + j];
+  for (size_t first = 0; first < n; first += kTogether) {
+    size_t end = std::min(first + kTogether, n);
+    std::array<float, kTogether> errors = {};
+    for (size_t i = first; i < end; ++i) {
+      float &weight = row[columns[i]];
+      if (std::abs(weight) != largest)
+        weight =
+            (float)(scale * std::clamp(std::nearbyint(wanted[i] / scale), -quantMax, quantMax));
+      float error = errors[i - first] = wanted[i] - weight;
+      for (size_t j = i + 1; j < end; ++j)
+        wanted[j] -= error * shares[i * n + j];
+    }
+    if (end < n)
+      makeUp(MutableArrayRef(wanted).drop_front(end), errors, &shares[first * n + end], n);
   }
 }

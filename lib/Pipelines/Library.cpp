@@ -98,6 +98,12 @@ llvm::Expected<CompiledLibrary> octet::emitLevels(ModuleOp module, const Library
   for (const auto &entry : result.observers)
     result.keptBytes = std::min(result.keptBytes, entry.second.offset);
   result.weightsBytes = network->program.weights.size();
+  if (options.emit.leavesWeightsOut) {
+    llvm::Expected<MemoryFile> file = MemoryFile::create(network->program.weights);
+    if (!file)
+      return file.takeError();
+    result.weights.emplace(std::move(*file));
+  }
   llvm::Expected<llvm::SmallVector<char, 0>> bytes =
       emitProgram(network->program, std::move(network->levels), options.emit, &result.bucketBytes,
                   [&] { weights.free(); });

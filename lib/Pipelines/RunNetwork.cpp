@@ -73,6 +73,7 @@ llvm::Expected<LoadedNetwork> octet::loadFloatNetwork(ModuleOp module) {
   options.name = "calibration";
   options.levels = {getHostLevel()};
   options.emit.triple = getHostTriple();
+  options.emit.leavesWeightsOut = true;
   constants.note(*copy);
   if (llvm::Error error = generateLevels(*copy, options))
     return std::move(error);
@@ -83,8 +84,11 @@ llvm::Expected<LoadedNetwork> octet::loadFloatNetwork(ModuleOp module) {
   LoadedNetwork network;
   network.observers = std::move(compiled->observers);
   network.keptBytes = compiled->keptBytes;
-  if (llvm::Error error = ModelLibrary::loadBytes(compiled->bytes).moveInto(network.library))
-    return std::move(error);
+  llvm::Expected<std::unique_ptr<ModelLibrary>> library =
+      ModelLibrary::loadBytes(compiled->bytes, &*compiled->weights);
+  if (!library)
+    return library.takeError();
+  network.library = std::move(*library);
   return std::move(network);
 }
 

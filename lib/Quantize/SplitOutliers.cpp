@@ -52,15 +52,19 @@ double countParts(double reach, double step) {
   return reach > step ? std::ceil(reach / step) - 1 : 0;
 }
 
-/// The smallest step for which all reaches need at most `budget` further parts.
+/// The smallest step for which all reaches, the largest first, need at most `budget` further parts.
 float findStep(ArrayRef<float> reaches, int64_t budget) {
   auto fits = [&](double step) {
     double count = 0;
-    for (float reach : reaches)
-      count += countParts(reach, step);
+    for (float reach : reaches) {
+      double parts = countParts(reach, step);
+      count += parts;
+      if (parts == 0 || count > (double)budget)
+        break;
+    }
     return count <= (double)budget;
   };
-  double low = 0, high = *llvm::max_element(reaches);
+  double low = 0, high = reaches.front();
   for (int i = 0; i < 40 && high > 0; ++i) {
     double middle = (low + high) / 2;
     (fits(middle) ? high : low) = middle;
@@ -89,6 +93,8 @@ SmallVector<float, 0> getReaches(Columns columns, bool isAbove) {
 /// The smallest range with at most `budget` further columns.
 std::pair<float, float> chooseRange(Columns columns, int64_t budget) {
   SmallVector<float, 0> above = getReaches(columns, true), below = getReaches(columns, false);
+  for (SmallVector<float, 0> *reaches : {&above, &below})
+    llvm::sort(*reaches, std::greater<float>());
   float high = 0, low = 0, least = INFINITY;
   for (int64_t i = 0; i <= budget; ++i) {
     float up = findStep(above, i), down = findStep(below, budget - i);

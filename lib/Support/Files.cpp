@@ -182,6 +182,13 @@ Expected<MemoryFile> MemoryFile::create(ArrayRef<ArrayRef<char>> pieces) {
   return std::move(file);
 }
 
+Error MemoryFile::mapTo(const void *address, size_t size) const {
+  void *place = const_cast<void *>(address);
+  if (size && mmap(place, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, descriptor, 0) != place)
+    return failInMemory();
+  return Error::success();
+}
+
 MemoryFile::~MemoryFile() {
   if (descriptor >= 0)
     close(descriptor);

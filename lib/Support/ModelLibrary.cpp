@@ -99,7 +99,8 @@ Expected<std::unique_ptr<ModelLibrary>> ModelLibrary::load(StringRef path) {
       new ModelLibrary(opened->first, opened->second, std::exchange(file.number, -1)));
 }
 
-Expected<std::unique_ptr<ModelLibrary>> ModelLibrary::loadBytes(ArrayRef<char> bytes) {
+Expected<std::unique_ptr<ModelLibrary>> ModelLibrary::loadBytes(ArrayRef<char> bytes,
+                                                                const MemoryFile *weights) {
   StringRef path = "library in memory", view(bytes.data(), bytes.size());
   FileDescriptor file{memfd_create("octet-model", MFD_CLOEXEC)};
   if (file.number < 0)
@@ -113,8 +114,13 @@ Expected<std::unique_ptr<ModelLibrary>> ModelLibrary::loadBytes(ArrayRef<char> b
   auto opened = open(path, view, file.number);
   if (!opened)
     return opened.takeError();
-  return std::unique_ptr<ModelLibrary>(
+  std::unique_ptr<ModelLibrary> library(
       new ModelLibrary(opened->first, opened->second, std::exchange(file.number, -1)));
+  const octet_descriptor &descriptor = library->descriptor();
+  if (weights)
+    if (Error error = weights->mapTo(descriptor.weights, descriptor.weights_bytes))
+      return std::move(error);
+  return std::move(library);
 }
 
 ModelLibrary::~ModelLibrary() {

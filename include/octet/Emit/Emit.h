@@ -130,6 +130,9 @@ struct EmitOptions {
   unsigned parallelism = 0;
   /// Whether the output has unwind tables (.eh_frame) for debuggers, profilers and exceptions.
   bool hasUnwindTables = false;
+  /// Whether a library has memory for the weights in place of them, which is filled when it is
+  /// loaded (ModelLibrary::loadBytes): a library that runs once would only copy them.
+  bool leavesWeightsOut = false;
 };
 
 /// Registers the translations of LLVM dialect to LLVM IR that `translateLevel` needs.

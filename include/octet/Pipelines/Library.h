@@ -40,7 +40,8 @@ struct CompiledObserver {
 /// A compiled network.
 struct CompiledLibrary {
   llvm::SmallVector<char, 0> bytes;
-  std::string header; ///< C declarations
+  std::optional<MemoryFile> weights; ///< if the library leaves them out
+  std::string header;                ///< C declarations
   int64_t arenaBytes = 0, stateBytes = 0, weightsBytes = 0;
   int64_t bucketBytes = 0; ///< that smaller buckets add to a library or object
   int64_t keptBytes = 0; ///< of the state: the network's states, in front of observers' statistics

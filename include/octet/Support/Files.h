@@ -57,6 +57,8 @@ public:
 
   /// Its path, in this process.
   std::string getPath() const;
+  /// Puts its first `size` bytes in place of the whole pages from `address` on, to be read only.
+  llvm::Error mapTo(const void *address, size_t size) const;
 
 private:
   explicit MemoryFile(int descriptor) : descriptor(descriptor) {}

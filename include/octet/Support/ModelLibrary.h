@@ -9,6 +9,7 @@
 #define OCTET_SUPPORT_MODELLIBRARY_H
 
 #include "octet/Runtime/octet.h"
+#include "octet/Support/Files.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -24,8 +25,10 @@ public:
   /// another OCTET_ABI.
   static llvm::Expected<std::unique_ptr<ModelLibrary>> load(llvm::StringRef path);
 
-  /// Loads a library that lies in memory, without a file on disk.
-  static llvm::Expected<std::unique_ptr<ModelLibrary>> loadBytes(llvm::ArrayRef<char> bytes);
+  /// Loads a library that lies in memory, without a file on disk. `weights` are those that it
+  /// leaves out (EmitOptions::leavesWeightsOut).
+  static llvm::Expected<std::unique_ptr<ModelLibrary>>
+  loadBytes(llvm::ArrayRef<char> bytes, const MemoryFile *weights = nullptr);
 
   ~ModelLibrary();
 

@@ -195,4 +195,39 @@ TEST_F(File, RefusesWhatIsNoLibrary) {
   }
 }
 
+TEST(Library, WeightsLeftOutAreMappedWhenTheLibraryIsLoaded) {
+  EmitOptions options = with(OutputKind::SharedLibrary, getHostTriple());
+  options.leavesWeightsOut = true;
+  for (size_t size : {4 * TestNetwork::size, int64_t(1) << 20}) {
+    TestNetwork network("net");
+    std::vector<char> weights(network.info.weights.begin(), network.info.weights.end());
+    weights.resize(size);
+    network.info.weights = weights;
+    MemoryFile file = cantFail(MemoryFile::create(ArrayRef<char>(weights)));
+    fill(weights, 1); // nobody reads them any more
+    SmallVector<char, 0> bytes = network.level("reference").emitOrFail(options);
+    EXPECT_LT(bytes.size(), size_t(1) << 18);
+    auto library = cantFail(ModelLibrary::loadBytes(bytes, &file));
+    ASSERT_EQ(library->descriptor().weights_bytes, (int64_t)size);
+    std::vector<float> input(TestNetwork::size, 1), output(TestNetwork::size);
+    const void *inputs[] = {input.data()};
+    void *outputs[] = {output.data()};
+    ASSERT_EQ(library->api().run(create(*library).get(), inputs, outputs), 0);
+    for (int64_t i = 0; i < TestNetwork::size; ++i)
+      EXPECT_EQ(output[i], 2 + i);
+  }
+}
+
+TEST(Library, WithoutWeightsNothingIsLeftOut) {
+  TestNetwork network("net");
+  network.info.weights = {};
+  EmitOptions options = with(OutputKind::SharedLibrary, getHostTriple());
+  options.leavesWeightsOut = true;
+  const char *nothing = "define void @f(i64 %begin, i64 %end) { ret void }";
+  SmallVector<char, 0> bytes =
+      network.level("reference", nothing, {{"f", 1, "f"}}).emitOrFail(options);
+  MemoryFile file = cantFail(MemoryFile::create(ArrayRef<char>()));
+  EXPECT_EQ(cantFail(ModelLibrary::loadBytes(bytes, &file))->descriptor().weights_bytes, 0);
+}
+
 } // namespace

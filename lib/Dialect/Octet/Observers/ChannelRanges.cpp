@@ -38,8 +38,13 @@ ChannelRanges::ChannelRanges(RankedTensorType observed, int64_t axis, ArrayRef<f
   int64_t inner = 1;
   for (int64_t dim = axis + 1; dim < observed.getRank(); ++dim)
     inner *= observed.getDimSize(dim);
-  for (size_t i = 0; i < data.size(); ++i)
-    ranges[i / inner % ranges.size()].include(data[i]);
+  for (size_t channel = 0; !data.empty(); channel = (channel + 1) % ranges.size()) {
+    ValueRange32 range = ranges[channel];
+    for (float x : data.take_front(inner))
+      range.include(x);
+    ranges[channel] = range;
+    data = data.drop_front(inner);
+  }
 }
 
 ChannelRanges ChannelRanges::load(ArrayRef<char> state) {

@@ -12,13 +12,6 @@
 using namespace mlir;
 using namespace octet;
 
-void ValueRange32::include(float x) {
-  x += 0.0f;
-  // Written so that a NaN on either side wins.
-  min = std::isnan(x) || x < min ? x : min;
-  max = std::isnan(x) || x > max ? x : max;
-}
-
 std::pair<int64_t, int64_t> octet::getStorageRange(IntegerType type) {
   bool isSigned = !type.isUnsigned();
   return {quant::QuantizedType::getDefaultMinimumForInteger(isSigned, type.getWidth()),

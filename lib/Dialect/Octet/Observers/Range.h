@@ -9,6 +9,7 @@
 #define OCTET_LIB_DIALECT_OCTET_OBSERVERS_RANGE_H
 
 #include "octet/Dialect/Octet/Octet.h"
+#include <cmath>
 #include <limits>
 
 namespace octet {
@@ -20,7 +21,12 @@ struct ValueRange32 {
 
   /// [N.stat.min_max] A NaN stays for ever; negative zero becomes zero, so that order leaves no
   /// trace.
-  void include(float x);
+  void include(float x) {
+    x += 0.0f;
+    // Written so that a NaN on either side wins.
+    min = std::isnan(x) || x < min ? x : min;
+    max = std::isnan(x) || x > max ? x : max;
+  }
   bool isEmpty() const { return min > max; }
 };
 
