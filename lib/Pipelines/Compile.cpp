@@ -11,6 +11,7 @@
 #include "LoadIR.h"
 #include "Report.h"
 #include "Request.h"
+#include "RunNetwork.h"
 #include "TransferCalibration.h"
 #include "mlir/Pass/PassManager.h"
 #include "octet/Backend/Backend.h"
@@ -174,6 +175,7 @@ private:
   }
 
   llvm::Error loadBucket(const NetworkFile &file) {
+    request.import.evaluate = computeResult;
     module = file.source->read(&context, *file.buffer, request.import);
     if (!module)
       return llvm::createStringError("the network cannot be imported");

@@ -92,6 +92,18 @@ llvm::Expected<LoadedNetwork> octet::loadFloatNetwork(ModuleOp module) {
   return std::move(network);
 }
 
+llvm::Expected<std::vector<char>> octet::computeResult(ModuleOp module) {
+  llvm::Expected<LoadedNetwork> network = loadFloatNetwork(module);
+  if (!network)
+    return network.takeError();
+  llvm::Expected<NetworkRun> run = NetworkRun::create(*network, Statistics());
+  if (!run)
+    return run.takeError();
+  if (llvm::Error error = run->run(Sample()))
+    return std::move(error);
+  return run->getOutputs().front();
+}
+
 NetworkRun::NetworkRun(const LoadedNetwork &network, ModelPtr model)
     : network(&network), model(std::move(model)) {
   const octet_descriptor &descriptor = network.descriptor();

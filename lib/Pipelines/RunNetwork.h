@@ -40,6 +40,9 @@ std::vector<octet_tensor> describeInputs(mlir::ModuleOp module);
 /// loads it. Groups are inlined, quantized constants evaluated, observers of constants removed.
 llvm::Expected<LoadedNetwork> loadFloatNetwork(mlir::ModuleOp module);
 
+/// The bytes of the result of a network without inputs.
+llvm::Expected<std::vector<char>> computeResult(mlir::ModuleOp module);
+
 /// Removes observers from values.
 void eraseObserves(mlir::ModuleOp module, llvm::function_ref<bool(ObserveOp)> which);
 
@@ -52,6 +55,8 @@ public:
 
   /// Runs one sample.
   llvm::Error run(Sample inputs);
+  /// What the last run computed.
+  llvm::ArrayRef<std::vector<char>> getOutputs() const { return outputs; }
   /// Runs one sample through the steps [begin, end), after those before them.
   llvm::Error runSteps(Sample inputs, int64_t begin, int64_t end);
 

@@ -11,7 +11,9 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Error.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include <functional>
 #include <map>
 
 namespace octet {
@@ -33,6 +35,9 @@ struct ImportOptions {
   /// Inputs that are constants, by name: every element is this number.
   llvm::StringMap<double> inputValues;
   UnknownBatch unknownBatch = UnknownBatch::Error;
+  /// The bytes of the result of a network without inputs. With it, operators that need the value of
+  /// an operand at the import get it wherever it follows from constants, whatever is between them.
+  std::function<llvm::Expected<std::vector<char>>(mlir::ModuleOp)> evaluate = {};
 };
 
 /// A kind of file that networks are read from: one row of the table in Sources.cpp.

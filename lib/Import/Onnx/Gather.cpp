@@ -70,6 +70,11 @@ LogicalResult onnx_import::importGather(Node &node) {
   auto indices = readIndices(node, shape[*axis]);
   if (failed(indices))
     return failure();
+  Shape result(ShapeRef(shape).take_front(*axis));
+  result.append(node.shape(1));
+  result.append(shape.begin() + *axis + 1, shape.end());
+  if (indices->empty())
+    return node.setEmpty(result, 0);
   const HostTensor *tensor = node.constant(0);
   if (int64_t step = tensor ? 0 : getStep(*indices))
     return sliceValue(node, *axis, *indices, step);
@@ -77,9 +82,6 @@ LogicalResult onnx_import::importGather(Node &node) {
     return gatherAtRunTime(node, *axis);
   int64_t outer = *countElements(ShapeRef(shape).take_front(*axis));
   int64_t inner = *countElements(ShapeRef(shape).drop_front(*axis + 1));
-  Shape result(ShapeRef(shape).take_front(*axis));
-  result.append(node.shape(1));
-  result.append(shape.begin() + *axis + 1, shape.end());
   if (!countElements(result, kMaxConstantElements))
     return node.unsupported("a computed constant of shape " + printShape(result));
   std::vector<int64_t> source;

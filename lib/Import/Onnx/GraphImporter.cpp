@@ -245,7 +245,7 @@ LogicalResult GraphImporter::importNode(const onnx::NodeProto &proto) {
     readsAssumed |= assumed.contains(name);
     inputs.push_back(*entry);
   }
-  if (!isFolded && isShapedByData(proto)) {
+  if (!isFolded && isShapedByData(proto) && !evaluateInputs(proto, inputs)) {
     readsAssumed = false;
     (void)addUnsupported(proto, kShapedByData);
   }
@@ -255,7 +255,13 @@ LogicalResult GraphImporter::importNode(const onnx::NodeProto &proto) {
   }
   current = makeOrigin(proto);
   origins.setSource(current);
+  size_t numObstacles = obstacles.size();
   LogicalResult status = importOperator(proto, inputs);
+  if (failed(status) && !isDamaged && evaluateInputs(proto, inputs)) {
+    obstacles.erase(obstacles.begin() + numObstacles, obstacles.end());
+    refused.erase(&proto);
+    status = importOperator(proto, inputs);
+  }
   if (isDamaged)
     return failure();
   for (const auto &name : proto.output())

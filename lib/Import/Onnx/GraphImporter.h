@@ -115,6 +115,10 @@ private:
   llvm::LogicalResult importOperator(const onnx::NodeProto &proto, llvm::ArrayRef<Entry> inputs);
   void importKnown(const onnx::NodeProto &proto, llvm::ArrayRef<Entry> inputs, bool isFolded);
   llvm::FailureOr<Entry> lookup(llvm::StringRef name, mlir::Location user);
+  /// The value, if it follows from constants alone.
+  HostTensorRef evaluate(mlir::Value value);
+  /// Makes constants of the inputs that follow from constants alone; whether there was any.
+  bool evaluateInputs(const onnx::NodeProto &proto, llvm::MutableArrayRef<Entry> inputs);
   /// Releases constants without further uses.
   void releaseInputs(const onnx::NodeProto &proto);
   /// Continues behind a node that was not imported.

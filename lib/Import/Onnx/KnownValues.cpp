@@ -1,0 +1,111 @@
+//===- KnownValues.cpp - values that follow from constants alone ---------- ===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Operators on constants are computed at the import one by one, where there is a function for it.
+// What else follows from constants becomes ops of the network, which run in each run. Where an
+// operator must know such a value (a filter, a number of rows), these ops are run once, now.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ElementTypes.h"
+#include "GraphImporter.h"
+#include "mlir/IR/IRMapping.h"
+#include "octet/Dialect/NN/Constants.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::onnx_import;
+
+/// What is computed for a value: fewer ops than a network has that is none of constants.
+static constexpr size_t kMostOps = 10000;
+
+/// The ops that compute `value` from constants alone, in their order; none if it depends on inputs.
+static std::optional<SmallVector<Operation *>> findOps(Value value) {
+  llvm::SmallSetVector<Operation *, 16> ops;
+  SmallVector<Value> open{value};
+  while (!open.empty()) {
+    Operation *op = open.pop_back_val().getDefiningOp();
+    if (!op || !isa<nn::NNDialect>(op->getDialect()) || op->getNumRegions() ||
+        op->getBlock() != value.getParentBlock() || ops.size() == kMostOps)
+      return std::nullopt;
+    if (ops.insert(op))
+      llvm::append_range(open, op->getOperands());
+  }
+  SmallVector<Operation *> sorted(ops.begin(), ops.end());
+  llvm::sort(sorted, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  return sorted;
+}
+
+/// A network without inputs whose result is `value`.
+static OwningOpRef<ModuleOp> makeNetwork(Value value, ArrayRef<Operation *> ops) {
+  OwningOpRef<ModuleOp> module = ModuleOp::create(value.getLoc());
+  OpBuilder builder(module->getBodyRegion());
+  auto function = func::FuncOp::create(builder, value.getLoc(), "main",
+                                       builder.getFunctionType({}, value.getType()));
+  function.setResultAttr(0, nn::kNameAttr, builder.getStringAttr("value"));
+  builder.setInsertionPointToStart(function.addEntryBlock());
+  IRMapping mapping;
+  for (Operation *op : ops)
+    builder.clone(*op, mapping);
+  func::ReturnOp::create(builder, value.getLoc(), mapping.lookup(value));
+  return module;
+}
+
+/// Little-endian integers of a type as wide as `bits`.
+static std::vector<int64_t> unpackIntegers(ArrayRef<char> bytes, unsigned bits, int32_t type) {
+  std::vector<int64_t> values;
+  for (; !bytes.empty(); bytes = bytes.drop_front(bits / 8)) {
+    uint64_t value = 0;
+    for (unsigned bit = 0; bit < bits; bit += 8)
+      value |= (uint64_t)(unsigned char)bytes[bit / 8] << bit;
+    values.push_back(wrapInteger((int64_t)value, type));
+  }
+  return values;
+}
+
+static HostTensor readTensor(RankedTensorType type, ArrayRef<char> bytes) {
+  Type element = type.getElementType();
+  HostTensor tensor{"", Shape(type.getShape()), {}, getOnnxType(element)};
+  if (isa<IntegerType>(element)) {
+    unsigned bits = getStorageElementType(element).getIntOrFloatBitWidth();
+    tensor.data = unpackIntegers(bytes, bits, tensor.type);
+  } else {
+    std::vector<float> values(bytes.size() / sizeof(float));
+    std::memcpy(values.data(), bytes.data(), bytes.size());
+    tensor.data = std::move(values);
+  }
+  return tensor;
+}
+
+HostTensorRef GraphImporter::evaluate(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  auto ops = findOps(value);
+  if (!ops || !(type.getElementType().isF32() || isa<IntegerType>(type.getElementType())) ||
+      !countElements(type.getShape(), kMaxConstantElements) || !addComputed(type.getNumElements()))
+    return nullptr;
+  ScopedDiagnosticHandler silent(builder.getContext(), [](Diagnostic &) { return success(); });
+  auto bytes = options.evaluate(*makeNetwork(value, *ops));
+  if (!bytes) {
+    llvm::consumeError(bytes.takeError());
+    return nullptr;
+  }
+  return std::make_shared<const HostTensor>(readTensor(type, *bytes));
+}
+
+bool GraphImporter::evaluateInputs(const onnx::NodeProto &proto, MutableArrayRef<Entry> inputs) {
+  bool isAny = false;
+  for (auto [name, input] : llvm::zip(proto.input(), inputs)) {
+    if (!options.evaluate || !input.value || input.integers)
+      continue;
+    if (HostTensorRef tensor = evaluate(input.value)) {
+      entries[name] = input = Entry{tensor, {}};
+      isAny = true;
+    }
+  }
+  return isAny;
+}

@@ -1,0 +1,52 @@
+# Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Values that operators need at the import and that follow from constants alone, through whatever operators."""
+import numpy as np
+import pytest
+
+octet = pytest.importorskip("octet")
+pytest.importorskip("onnx")
+onnxruntime = pytest.importorskip("onnxruntime")
+from onnx_networks import make_network  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("compiler")
+
+RNG = np.random.default_rng(7)
+LONG = {name: np.int64([value]) for name, value in (("zero", 0), ("one", 1), ("two", 2), ("minus", -1))}
+NETWORKS = {
+    "filter behind spectral normalization": (
+        "r = Reshape(w, rows)\na = MatMul(r, v)\ns = MatMul(u, a)\nf = Div(w, s)\ny = Conv(x, f)",
+        {"w": (6, 4, 3, 3), "rows": np.int64([6, 36]), "v": (36,), "u": (6,)}),
+    "filter that is a softmax": ("f = Softmax<axis=1>(w)\ny = Conv(x, f)", {"w": (6, 4, 3, 3)}),
+    "filter that is resized": ("f = Resize<mode=\"linear\">(w, none, scales)\ny = Conv(x, f)",
+                               {"w": (6, 4, 2, 2), "none": np.float32([]), "scales": np.float32([1, 1, 2, 2])}),
+    "shape of sums": ("c = CumSum(sizes, zero)\ny = Reshape(x, c)", {"sizes": np.int64([4, 4, 8])}),
+    "places that a sum counts": (
+        "d = ScatterElements<reduction=\"add\">(none, edges, ones)\nc = Equal(d, two)\nz = NonZero(c)\ni = Reshape(z, minus)\ny = Gather<axis=2>(x, i)",
+        {"none": np.zeros(8, np.int64), "edges": np.int64([3, 1, 3, 5, 5]), "ones": np.ones(5, np.int64)}),
+    "lengths that were sorted": (
+        "n, o = TopK(lengths, two)\nl = Cast<to=6>(n)\nr = Reshape(x, steps)\ny = LSTM<hidden_size=5>(r, w, h, , l)",
+        {"lengths": np.int64([4, 16]), "steps": np.int64([16, 2, 16]), "w": (1, 20, 16), "h": (1, 20, 5)}),
+    "no elements": ("e = Gather<axis=3>(x, nothing)\ny = Concat<axis=3>(e, x)", {"nothing": np.zeros(0, np.int64)}),
+}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_what_follows_from_constants_is_known(name, tmp_path):
+    nodes, constants = NETWORKS[name]
+    model = make_network(nodes, inputs={"x": [1, 4, 8, 16]}, constants={**constants, **LONG}, opset=17)
+    x = RNG.normal(size=(1, 4, 8, 16)).astype(np.float32)
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    np.testing.assert_allclose(octet.compile(model.SerializeToString()).run({"x": x})["y"], session.run(None, {"x": x})[0], rtol=0, atol=1e-5)
+
+
+def test_what_follows_from_inputs_is_refused_as_before():
+    model = make_network("f = Reshape(x, shape)\ny = Conv(z, f)", inputs={"x": [1, 4, 8, 16], "z": [1, 4, 8, 8]}, constants={"shape": np.int64([8, 4, 4, 4])}, opset=17)
+    with pytest.raises(octet.Error, match="a filter that is no constant"):
+        octet.compile(model.SerializeToString())
+
+
+def test_what_is_wrong_with_a_known_value_is_said():
+    model = make_network("s = CumSum(sizes, zero)\ny = Reshape(x, s)", inputs={"x": [1, 4, 8, 16]}, constants={"sizes": np.int64([4, 13, 16]), "zero": np.int64(0)}, opset=17)
+    with pytest.raises(octet.Error, match="Reshape"):
+        octet.compile(model.SerializeToString())
