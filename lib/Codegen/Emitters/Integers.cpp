@@ -125,17 +125,68 @@ static Value getRank(KernelBuilder &b, Value number, bool isSmallest) {
   return isSmallest ? arith::XOrIOp::create(b, rank, ones).getResult() : rank;
 }
 
-/// Whether element `i` of rank `rank` stands before another one.
-static Value isBefore(KernelBuilder &b, Value rank, Value i, Value otherRank, Value other) {
-  auto compare = [&](arith::CmpIPredicate predicate, Value x, Value y) -> Value {
-    return arith::CmpIOp::create(b, predicate, x, y);
-  };
-  Value isEqual = compare(arith::CmpIPredicate::eq, rank, otherRank);
-  Value isFirst = arith::AndIOp::create(b, isEqual, compare(arith::CmpIPredicate::slt, i, other));
-  return arith::OrIOp::create(b, compare(arith::CmpIPredicate::sgt, rank, otherRank), isFirst);
-}
+namespace {
+/// Places of a row's first elements, in their order, which lie in the result while they are found.
+class FirstElements {
+public:
+  FirstElements(KernelBuilder &b, const TensorView &x, const TensorView &y, ValueRange row,
+                bool isSmallest)
+      : b(b), x(x), y(y), at(row), isSmallest(isSmallest) {}
 
-/// [N.top_k] For each place, the first of the elements behind that of the place before.
+  Value getRank(Value position) {
+    at.back() = position;
+    return ::getRank(b, loadReal(b, x, at, -1), isSmallest);
+  }
+  /// The position of the element at a place.
+  Value load(Value place) {
+    at.back() = place;
+    return loadReal(b, y, at, -1);
+  }
+  Value getRankAt(Value place) {
+    Value position = load(place);
+    return getRank(arith::IndexCastOp::create(b, b.getIndexType(), position));
+  }
+  void store(Value position, Value place) {
+    at.back() = place;
+    storeReal(b, position, y, at, -1);
+  }
+
+  /// Puts an element behind all that stand before it, which are `end` at most; the others move by
+  /// one. It is behind those of equal rank, whose indices are smaller.
+  void insert(Value position, Value rank, Value end) {
+    auto loop = scf::WhileOp::create(b, TypeRange{b.getIndexType()}, ValueRange{end});
+    OpBuilder::InsertionGuard guard(b);
+    Value place =
+        b.createBlock(&loop.getBefore(), {}, b.getIndexType(), b.getLoc())->getArgument(0);
+    Value before = getPlaceBefore(place);
+    Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, place, b.index(0));
+    Value isBehind = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, getRankAt(before), rank);
+    Value isThere = arith::OrIOp::create(b, isFirst, isBehind);
+    Value moves =
+        arith::XOrIOp::create(b, isThere, arith::ConstantOp::create(b, b.getBoolAttr(true)));
+    scf::ConditionOp::create(b, moves, place);
+    place = b.createBlock(&loop.getAfter(), {}, b.getIndexType(), b.getLoc())->getArgument(0);
+    before = getPlaceBefore(place);
+    store(load(before), place);
+    scf::YieldOp::create(b, before);
+    b.setInsertionPointAfter(loop);
+    store(arith::IndexCastOp::create(b, b.getI64Type(), position), loop.getResult(0));
+  }
+
+private:
+  /// The first one's is itself.
+  Value getPlaceBefore(Value place) {
+    return b.createIndex<arith::SubIOp>(place, arith::MinUIOp::create(b, place, b.index(1)));
+  }
+
+  KernelBuilder &b;
+  const TensorView &x, &y;
+  SmallVector<Value> at;
+  bool isSmallest;
+};
+} // namespace
+
+/// [N.top_k] One element after the other is put among the first ones so far, if it is one.
 LogicalResult codegen::emitTopK(ProgramEmitter &emitter, nn::TopKOp op) {
   ArrayRef<int64_t> shape = op.getInput().getType().getShape();
   int64_t axis = shape.size() - 1;
@@ -146,32 +197,29 @@ LogicalResult codegen::emitTopK(ProgramEmitter &emitter, nn::TopKOp op) {
       op, kernel::Kernels::top_k, signature.arguments, sizes[0],
       [&](KernelBuilder &b, ValueRange args, Value begin, Value end) {
         TensorView x = signature.getTensor(source, args), y = signature.getTensor(target, args);
-        Value best = arith::ConstantOp::create(b, b.getI64IntegerAttr(INT64_MAX)),
-              worst = arith::ConstantOp::create(b, b.getI64IntegerAttr(INT64_MIN)),
-              none = arith::ConstantOp::create(b, b.getI64IntegerAttr(-1));
-        Value count = arith::ConstantOp::create(b, b.getI64IntegerAttr(shape[axis]));
+        Value count = b.index(op.getK()), last = b.index(op.getK() - 1);
+        Value any = arith::ConstantOp::create(b, b.getI64IntegerAttr(0));
         emitLoopNest(b, sizes, begin, end, [&](ValueRange k) {
-          SmallVector<Value> at(shape.size(), b.index(0));
+          SmallVector<Value> row(shape.size(), b.index(0));
           for (auto [d, i] : llvm::zip(others, k))
-            at[d] = i;
-          auto findNext = [&](Value place, ValueRange last) {
-            auto found = b.loop(
-                b.index(0), b.index(shape[axis]), 1, ValueRange{worst, count},
-                [&](Value position, ValueRange first) {
-                  at[axis] = position;
-                  Value i = arith::IndexCastOp::create(b, b.getI64Type(), position);
-                  Value rank = getRank(b, loadReal(b, x, at, -1), op.getSmallest());
-                  Value isBetter =
-                      arith::AndIOp::create(b, isBefore(b, rank, i, first[0], first[1]),
-                                            isBefore(b, last[0], last[1], rank, i));
-                  return SmallVector<Value>{arith::SelectOp::create(b, isBetter, rank, first[0]),
-                                            arith::SelectOp::create(b, isBetter, i, first[1])};
-                });
-            at[axis] = place;
-            storeReal(b, found[1], y, at, -1);
-            return found;
-          };
-          b.loop(b.index(0), b.index(op.getK()), 1, ValueRange{best, none}, findNext);
+            row[d] = i;
+          FirstElements first(b, x, y, row, op.getSmallest());
+          // Carried: the rank of the last one.
+          b.loop(b.index(0), b.index(shape[axis]), 1, any, [&](Value position, ValueRange worst) {
+            Value rank = first.getRank(position);
+            Value enters = arith::OrIOp::create(
+                b, arith::CmpIOp::create(b, arith::CmpIPredicate::ult, position, count),
+                arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, rank, worst[0]));
+            auto branch = scf::IfOp::create(b, rank.getType(), enters, /*withElseRegion=*/true);
+            OpBuilder::InsertionGuard guard(b);
+            b.setInsertionPointToStart(branch.thenBlock());
+            Value end = arith::MinUIOp::create(b, position, last);
+            first.insert(position, rank, end);
+            scf::YieldOp::create(b, first.getRankAt(end));
+            b.setInsertionPointToStart(branch.elseBlock());
+            scf::YieldOp::create(b, worst);
+            return SmallVector<Value>{branch.getResult(0)};
+          });
         });
       });
   return success();
