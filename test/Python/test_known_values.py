@@ -29,10 +29,14 @@ NETWORKS = {
         {"lengths": np.int64([4, 16]), "steps": np.int64([16, 2, 16]), "w": (1, 20, 16), "h": (1, 20, 5)}),
     "no elements": ("e = Gather<axis=3>(x, nothing)\ny = Concat<axis=3>(e, x)", {"nothing": np.zeros(0, np.int64)}),
 }
+# Chosen by a value that follows from constants; one branch cannot be imported.
+BRANCHES = ("s = CumSum(sizes, zero)\nm = ReduceMax<keepdims=0>(s)\nc = GreaterOrEqual(m, bound)\n"
+            "y = If (c) <then_branch = t () => (float[1,4,8,16] u) { u = RandomNormalLike(x) }, else_branch = e () => (float[1,4,8,16] v) { v = Relu(x) }>")
+NETWORKS["branch that is taken"] = (BRANCHES, {"sizes": np.int64([1, 2]), "bound": np.int64(4)})
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-def test_what_follows_from_constants_is_known(name, tmp_path):
+def test_what_follows_from_constants_is_known(name):
     nodes, constants = NETWORKS[name]
     model = make_network(nodes, inputs={"x": [1, 4, 8, 16]}, constants={**constants, **LONG}, opset=17)
     x = RNG.normal(size=(1, 4, 8, 16)).astype(np.float32)
@@ -48,5 +52,13 @@ def test_what_follows_from_inputs_is_refused_as_before():
 
 def test_what_is_wrong_with_a_known_value_is_said():
     model = make_network("s = CumSum(sizes, zero)\ny = Reshape(x, s)", inputs={"x": [1, 4, 8, 16]}, constants={"sizes": np.int64([4, 13, 16]), "zero": np.int64(0)}, opset=17)
-    with pytest.raises(octet.Error, match="Reshape"):
+    with pytest.raises(octet.Error, match="Reshape makes the shape 4x17x33 from 1x4x8x16"):
         octet.compile(model.SerializeToString())
+
+
+def test_what_is_refused_inside_a_branch_is_said():
+    """The condition follows from constants, and the branch is imported again with its value: its obstacles are named, once."""
+    model = make_network(BRANCHES, inputs={"x": [1, 4, 8, 16]}, constants={"sizes": np.int64([1, 2]), "zero": np.int64(0), "bound": np.int64(3)}, opset=17)
+    with pytest.raises(octet.Error, match="RandomNormalLike") as refused:
+        octet.compile(model.SerializeToString())
+    assert str(refused.value).count("RandomNormalLike") == 1

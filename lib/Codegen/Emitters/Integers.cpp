@@ -137,18 +137,9 @@ public:
     at.back() = position;
     return ::getRank(b, loadReal(b, x, at, -1), isSmallest);
   }
-  /// The position of the element at a place.
-  Value load(Value place) {
-    at.back() = place;
-    return loadReal(b, y, at, -1);
-  }
   Value getRankAt(Value place) {
     Value position = load(place);
     return getRank(arith::IndexCastOp::create(b, b.getIndexType(), position));
-  }
-  void store(Value position, Value place) {
-    at.back() = place;
-    storeReal(b, position, y, at, -1);
   }
 
   /// Puts an element behind all that stand before it, which are `end` at most; the others move by
@@ -174,6 +165,15 @@ public:
   }
 
 private:
+  /// The position of the element at a place.
+  Value load(Value place) {
+    at.back() = place;
+    return loadReal(b, y, at, -1);
+  }
+  void store(Value position, Value place) {
+    at.back() = place;
+    storeReal(b, position, y, at, -1);
+  }
   /// The first one's is itself.
   Value getPlaceBefore(Value place) {
     return b.createIndex<arith::SubIOp>(place, arith::MinUIOp::create(b, place, b.index(1)));

@@ -121,7 +121,7 @@ int64_t GraphImporter::getDomainVersion(StringRef domain) const {
 static bool isOnnxDomain(StringRef domain) { return domain.empty() || domain == "ai.onnx"; }
 
 LogicalResult GraphImporter::addUnsupported(const onnx::NodeProto &node, const Twine &reason) {
-  if (!refused.insert(&node).second)
+  if (!refused.insert(&node))
     return failure();
   bool isOnnx = isOnnxDomain(node.domain());
   std::string type = escapeText(node.op_type()) + ", domain " +
@@ -134,7 +134,7 @@ LogicalResult GraphImporter::addUnsupported(const onnx::NodeProto &node, const T
 
 LogicalResult GraphImporter::addInvalid(const onnx::NodeProto &node, const Twine &reason,
                                         const Twine &remedy) {
-  if (refused.insert(&node).second && !readsAssumed)
+  if (refused.insert(&node) && !readsAssumed)
     obstacles.push_back({ObstacleKind::Node, getLoc(node), getNodeName(node).str(), "",
                          (escapeText(node.op_type()) + " " + reason).str(), remedy.str()});
   return failure();
@@ -255,11 +255,12 @@ LogicalResult GraphImporter::importNode(const onnx::NodeProto &proto) {
   }
   current = makeOrigin(proto);
   origins.setSource(current);
-  size_t numObstacles = obstacles.size();
+  size_t numObstacles = obstacles.size(), numRefused = refused.size();
   LogicalResult status = importOperator(proto, inputs);
   if (failed(status) && !isDamaged && evaluateInputs(proto, inputs)) {
     obstacles.erase(obstacles.begin() + numObstacles, obstacles.end());
-    refused.erase(&proto);
+    while (refused.size() > numRefused) // the node, and those inside of it
+      refused.pop_back();
     status = importOperator(proto, inputs);
   }
   if (isDamaged)

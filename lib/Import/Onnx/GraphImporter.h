@@ -15,6 +15,7 @@
 #include "octet/Dialect/Octet/Origin.h"
 #include "octet/Import/Import.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 #include <deque>
@@ -159,7 +160,7 @@ private:
   int64_t storedElements = 0, computedElements = 0;
 
   std::vector<Obstacle> obstacles;
-  llvm::DenseSet<const onnx::NodeProto *> refused; ///< nodes that are obstacles
+  llvm::SetVector<const onnx::NodeProto *> refused; ///< nodes that are obstacles
   /// Tensors of unknown type behind an obstacle, and whether they would be constants.
   llvm::StringMap<bool> unknown;
   llvm::StringSet<> assumed; ///< tensors that follow from assumptions about others

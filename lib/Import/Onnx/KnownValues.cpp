@@ -14,14 +14,13 @@
 #include "ElementTypes.h"
 #include "GraphImporter.h"
 #include "mlir/IR/IRMapping.h"
-#include "octet/Dialect/NN/Constants.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace octet;
 using namespace octet::onnx_import;
 
-/// What is computed for a value: fewer ops than a network has that is none of constants.
+/// Values behind more ops are not computed at the import.
 static constexpr size_t kMostOps = 10000;
 
 /// The ops that compute `value` from constants alone, in their order; none if it depends on inputs.
@@ -56,32 +55,6 @@ static OwningOpRef<ModuleOp> makeNetwork(Value value, ArrayRef<Operation *> ops)
   return module;
 }
 
-/// Little-endian integers of a type as wide as `bits`.
-static std::vector<int64_t> unpackIntegers(ArrayRef<char> bytes, unsigned bits, int32_t type) {
-  std::vector<int64_t> values;
-  for (; !bytes.empty(); bytes = bytes.drop_front(bits / 8)) {
-    uint64_t value = 0;
-    for (unsigned bit = 0; bit < bits; bit += 8)
-      value |= (uint64_t)(unsigned char)bytes[bit / 8] << bit;
-    values.push_back(wrapInteger((int64_t)value, type));
-  }
-  return values;
-}
-
-static HostTensor readTensor(RankedTensorType type, ArrayRef<char> bytes) {
-  Type element = type.getElementType();
-  HostTensor tensor{"", Shape(type.getShape()), {}, getOnnxType(element)};
-  if (isa<IntegerType>(element)) {
-    unsigned bits = getStorageElementType(element).getIntOrFloatBitWidth();
-    tensor.data = unpackIntegers(bytes, bits, tensor.type);
-  } else {
-    std::vector<float> values(bytes.size() / sizeof(float));
-    std::memcpy(values.data(), bytes.data(), bytes.size());
-    tensor.data = std::move(values);
-  }
-  return tensor;
-}
-
 HostTensorRef GraphImporter::evaluate(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   auto ops = findOps(value);
@@ -94,7 +67,12 @@ HostTensorRef GraphImporter::evaluate(Value value) {
     llvm::consumeError(bytes.takeError());
     return nullptr;
   }
-  return std::make_shared<const HostTensor>(readTensor(type, *bytes));
+  onnx::TensorProto tensor;
+  tensor.set_data_type(getOnnxType(type.getElementType()));
+  for (int64_t size : type.getShape())
+    tensor.add_dims(size);
+  tensor.set_raw_data(bytes->data(), bytes->size());
+  return cantFail(reader.read(tensor));
 }
 
 bool GraphImporter::evaluateInputs(const onnx::NodeProto &proto, MutableArrayRef<Entry> inputs) {
