@@ -382,7 +382,8 @@ struct Convert : octet::impl::ConvertPassBase<Convert> {
     OriginPropagation origins(op);
     OpBuilder builder(op, &origins);
     auto values = getConstantValues<float>(input);
-    Value weights = succeeded(values) ? quantizeWeights(builder, input, *values, type) : Value();
+    auto makeWeights = hasIntegerForm(op, type) ? quantizeWeights : roundWeights;
+    Value weights = succeeded(values) ? makeWeights(builder, input, *values, type) : Value();
     ++(weights ? numWeights : numActivations);
     if (!weights) {
       auto tensor = cast<RankedTensorType>(input.getType());

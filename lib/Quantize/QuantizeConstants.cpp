@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "QuantizeConstants.h"
+#include "octet/Dialect/NN/NN.h"
+#include "octet/Numerics/Quantize.h"
 #include "octet/Numerics/Requantize.h"
 #include "octet/Support/Constants.h"
 #include <cmath>
@@ -85,6 +87,27 @@ static Value createLike(OpBuilder &builder, Value source, const Twine &suffix, T
                                          RankedTensorType::get(shape, element), values);
   bool isOfType = constant && cast<ShapedType>(constant.getType()).getElementType() == element;
   return isOfType ? constant : Value();
+}
+
+bool octet::hasIntegerForm(Operation *weights, QuantizedType type) {
+  bool isCentered = type.isSigned() && llvm::all_of(numerics::getParams(type).zeroPoints,
+                                                    [](int32_t zero) { return zero == 0; });
+  return isCentered || !llvm::all_of(weights->getUses(), [](OpOperand &use) {
+           auto product = dyn_cast<nn::ProductOpInterface>(use.getOwner());
+           return product && product.getWeightOperand() == &use;
+         });
+}
+
+Value octet::roundWeights(OpBuilder &builder, Value source, ArrayRef<float> values,
+                          QuantizedType type) {
+  auto tensor = cast<RankedTensorType>(source.getType());
+  numerics::QuantParams params = numerics::getParams(type);
+  SmallVector<float, 0> reals(values);
+  numerics::forEachElement(tensor.getShape(), params, [&](int64_t i, int64_t channel) {
+    reals[i] = numerics::fakeQuantize(reals[i], params, channel);
+  });
+  return createLike<float>(builder, source, ".rounded", tensor.getElementType(), tensor.getShape(),
+                           reals);
 }
 
 Value octet::storeWeights(OpBuilder &builder, Value source, ArrayRef<float> values,

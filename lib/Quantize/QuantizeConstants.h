@@ -27,6 +27,12 @@ mlir::quant::QuantizedType getBiasType(mlir::quant::QuantizedType weight,
 /// no constants.
 mlir::Value quantizeWeights(mlir::OpBuilder &builder, mlir::Value source,
                             llvm::ArrayRef<float> values, mlir::quant::QuantizedType type);
+/// Whether anything may read `weights`, a constant of `type`, as integers: no product takes those
+/// that are not signed or have other zero points than 0.
+bool hasIntegerForm(mlir::Operation *weights, mlir::quant::QuantizedType type);
+/// [N.fake_quantize] The real numbers that integers of `type` stand for.
+mlir::Value roundWeights(mlir::OpBuilder &builder, mlir::Value source, llvm::ArrayRef<float> values,
+                         mlir::quant::QuantizedType type);
 /// [N.quantize_weight] The constant `source` as integers of `dtype`, at most 8 bits, with real zero
 /// points, and octet.dequantize_weights of it. Where its dialect has no such constants, one of the
 /// real numbers that these stand for.

@@ -11,14 +11,27 @@
 // CHECK-DAG: %[[BD:.*]] = octet.dequantize %[[B]]
 // CHECK: nn.linear %[[XD]], %[[WD]], %[[BD]]
 // CHECK-NOT: octet.fake_quantize
-// CHECK-DAG: w.i8: "0x1000000004FE"
-// CHECK-DAG: b.i32: "0x1000000008000000"
 func.func @trained(%x: tensor<1x2xf32>) -> tensor<1x1xf32> {
   %w = nn.constant dense_resource<w> : tensor<1x2xf32>
   %b = nn.constant dense_resource<b> : tensor<1xf32>
   %0 = octet.fake_quantize %x as !quant.uniform<u8<0:15>:f32, 0.5:3> : tensor<1x2xf32>
   %1 = octet.fake_quantize %w as !quant.uniform<i8:f32, 0.25> : tensor<1x2xf32>
   %2 = nn.linear %0, %1, %b : (tensor<1x2xf32>, tensor<1x2xf32>, tensor<1xf32>) -> tensor<1x1xf32>
+  return %2 : tensor<1x1xf32>
+}
+
+// No product reads weights with a zero point as integers: they become the real numbers that these stand for.
+// CHECK-LABEL: func @unsigned_weights
+// CHECK-DAG: %[[W:.*]] = nn.constant dense_resource<constant.rounded> : tensor<1x2xf32>
+// CHECK: nn.linear %{{.*}}, %[[W]]
+// CHECK-DAG: w.i8: "0x1000000004FE"
+// CHECK-DAG: b.i32: "0x1000000008000000"
+// CHECK-DAG: constant.rounded: "0x100000000000803F000080BE"
+func.func @unsigned_weights(%x: tensor<1x2xf32>) -> tensor<1x1xf32> {
+  %w = nn.constant dense<[[1.0, -0.3]]> : tensor<1x2xf32>
+  %0 = octet.fake_quantize %x as !quant.uniform<u8:f32, 0.5:3> : tensor<1x2xf32>
+  %1 = octet.fake_quantize %w as !quant.uniform<u8:f32, 0.25:128> : tensor<1x2xf32>
+  %2 = nn.linear %0, %1 : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x1xf32>
   return %2 : tensor<1x1xf32>
 }
 {-# dialect_resources: { builtin: { w: "0x040000000000803F0000C0BE", b: "0x040000000000803F" } } #-}
