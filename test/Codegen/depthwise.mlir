@@ -62,6 +62,27 @@ func.func @main(%x: tensor<1x16x8x18xf32> {nn.name = "x"}) -> (tensor<1x16x6x16x
 
 // -----
 
+// Several outputs per input channel: half as many channels are loaded, and each is there twice.
+!x = tensor<1x16x8x8x!quant.uniform<u8:f32, 0.5:128>>
+!y = tensor<1x32x6x8x!quant.uniform<u8:f32, 0.5:128>>
+!w = tensor<32x1x3x1x!quant.uniform<i8:f32, 0.5>>
+// CHECK-LABEL: module @avx512vnni
+// CHECK: func.func private @depthwise_{{[0-9]}}
+// CHECK: vector.load {{.*}}, vector<32xi8>
+// CHECK: vector.shuffle %{{.*}} [0, 0, 1, 1, 2, 2, {{.*}}, 31, 31] : vector<32xi8>, vector<32xi8>
+// CHECK: func.func private @depthwise_f32
+// CHECK: vector.load {{.*}}, vector<8xf32>
+// CHECK: vector.shuffle %{{.*}} [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7] : vector<8xf32>, vector<8xf32>
+func.func @main(%x: !x {nn.name = "x"}, %f: tensor<1x8x8x18xf32> {nn.name = "f"}) -> (!y {nn.name = "y"}, tensor<1x16x6x16xf32> {nn.name = "g"}) {
+  %w = nn.constant dense<1> : tensor<32x1x3x1xi8> -> !w
+  %v = nn.constant dense<0.5> : tensor<16x1x3x3xf32>
+  %0 = nn.conv %x, %w groups 16 : (!x, !w) -> !y
+  %1 = nn.conv %f, %v groups 8 : (tensor<1x8x8x18xf32>, tensor<16x1x3x3xf32>) -> tensor<1x16x6x16xf32>
+  return %0, %1 : !y, tensor<1x16x6x16xf32>
+}
+
+// -----
+
 // Small registers: eight channels of two rows are one vector, and three pixels a turn of the loop, which carries two columns of eight
 // channels along. Where kernels have more columns, their weights do not fit in registers: rows of eight channels are in blocks of
 // sixteen bytes, two pixels each, which carry three of five columns along.

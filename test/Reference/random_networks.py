@@ -190,7 +190,7 @@ def depthwise_convolution(w):
     strides = (int(w.rng.integers(1, 3)),) * 2
     kernel = (3, 3) if w.rng.random() < 0.7 else (5, 5)
     pad = tuple(int(p) for p in w.rng.integers(1, 3, 4))
-    w.convolution(channels * int(w.rng.choice([1, 1, 1, 2])), kernel, strides, pad, groups=channels)
+    w.convolution(channels * int(w.rng.choice([1, 1, 1, 2, 3, 4, 8])), kernel, strides, pad, groups=channels)
 
 
 def grouped_convolution(w):

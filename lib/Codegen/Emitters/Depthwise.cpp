@@ -54,6 +54,9 @@ private:
   };
   Channels getChannels(KernelBuilder &b, Value block) const;
   Value getPosition(KernelBuilder &b, Value block) const;
+  Value getInput(KernelBuilder &b, Value of) const {
+    return getInputElement(b, of, shape.multiplier);
+  }
   int64_t strips() const { return llvm::divideCeil(shape.rows, shape.strip); }
   void emitStrip(KernelBuilder &b, ValueRange args, const Channels &of, Value unit);
 
@@ -107,7 +110,7 @@ bool DepthwiseKernel::addArguments() {
                                               shape, products.readsI16()));
   QuantParams params = paramsOf(in);
   auto sums = makeInitialSums(shape.channels, params, *values, *bias, 1,
-                              shape.kernelRows * shape.kernelColumns, 1);
+                              shape.kernelRows * shape.kernelColumns, shape.multiplier);
   ShiftedSums shifted(fused, emitter.getLevel());
   initial = shifted ? shifted.addSums(signature, sums, shape.parameterBlock())
                     : signature.addParameters(sums, shape.parameterBlock());
@@ -202,9 +205,9 @@ DepthwiseKernel::Sharing DepthwiseKernel::chooseSharing() const {
 /// All columns of a strip for one block.
 void DepthwiseKernel::emitColumns(KernelBuilder &b, ValueRange args, const Block &block) {
   b.lanes = 16;
-  Value inBase = b.addIndex(
-      b.addIndex(b.mulIndex(block.firstRow, shape.rowStride * shape.inRow), block.firstChannel),
-      shape.inBase);
+  Value inBase = b.addIndex(b.addIndex(b.mulIndex(block.firstRow, shape.rowStride * shape.inRow),
+                                       getInput(b, block.firstChannel)),
+                            shape.inBase);
   Value outBase = b.addIndex(
       b.addIndex(b.mulIndex(block.firstRow, shape.outRow), block.firstChannel), shape.outBase);
   if (shape.images > 1) {
@@ -226,7 +229,7 @@ void DepthwiseKernel::emitColumns(KernelBuilder &b, ValueRange args, const Block
   Sharing sharing = chooseSharing();
   if (shape.isFlat() && sharing != Sharing::registers)
     b.loopOverBlocks(shape.columns * shape.channels, shape.blockSize(), [&](Value first) {
-      Value base = b.addIndex(inBase, b.mulIndex(first, shape.columnStride));
+      Value base = b.addIndex(inBase, b.mulIndex(getInput(b, first), shape.columnStride));
       auto quadsOf = [&](Value k) {
         return loadColumn(b, args, b.addIndex(base, b.mulIndex(k, tap)));
       };

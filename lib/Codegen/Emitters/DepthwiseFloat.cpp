@@ -12,6 +12,15 @@ using namespace mlir;
 using namespace octet;
 using namespace octet::codegen;
 
+/// What sixteen channels of the result read of one pixel.
+static Value loadChannels(KernelBuilder &b, const DepthwiseShape &s, Value input, Value at) {
+  int64_t lanes = b.lanes;
+  b.lanes = lanes / s.multiplier;
+  Value loaded = b.load(input, at);
+  b.lanes = lanes;
+  return repeatChannels(b, loaded, s.multiplier);
+}
+
 /// The sums over the kernel of so many pixels of a row, the kernel's rows unrolled if they are few.
 static SmallVector<Value> sumTaps(KernelBuilder &b, const DepthwiseShape &s, int64_t pixels,
                                   Value input, Value weights, Value base, Value channel,
@@ -26,7 +35,7 @@ static SmallVector<Value> sumTaps(KernelBuilder &b, const DepthwiseShape &s, int
         int64_t at = pixel * s.columnStride + column * s.columnDilation;
         Value &x = inputs[at];
         if (!x)
-          x = b.load(input, b.addIndex(base, at * s.inPixel));
+          x = loadChannels(b, s, input, b.addIndex(base, at * s.inPixel));
         sums[pixel] = b.fma(x, w, sums[pixel]);
       }
     }
@@ -100,7 +109,7 @@ bool codegen::emitProductAs<kernel::Kernels::depthwise_f32>(ProgramEmitter &emit
               Value first = b.getBlock(i[1], s.columns, pixels),
                     channel = b.getBlock(i[2], s.channels, 16);
               Value base = b.linearIndex(
-                  {image, row, first, channel},
+                  {image, row, first, getInputElement(b, channel, s.multiplier)},
                   {s.inImage, s.rowStride * s.inRow, s.columnStride * s.inPixel, 1}, s.inBase);
               Value place = b.linearIndex({image, row, first, channel},
                                           {s.outImage, s.outRow, s.outPixel, 1}, s.outBase);

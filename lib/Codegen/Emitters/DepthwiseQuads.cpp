@@ -60,19 +60,20 @@ SmallVector<Value> DepthwiseQuads::interleave(KernelBuilder &b, ArrayRef<Value> 
 /// every other pixel.
 Value DepthwiseQuads::loadBytes(KernelBuilder &b, Value input, Value at) const {
   auto load = [&](Value at) -> Value {
-    return vector::LoadOp::create(b, VectorType::get({shape.partSize()}, b.getI8Type()), input,
-                                  ValueRange{at});
+    auto type = VectorType::get({shape.partSize() / shape.multiplier}, b.getI8Type());
+    return vector::LoadOp::create(b, type, input, ValueRange{at});
   };
   if (!shape.isFlat() || shape.columnStride == 1)
-    return load(at);
+    return repeatChannels(b, load(at), shape.multiplier);
   // The second vector begins with the first one's last pixel, so that it ends with the last pixel
   // that is wanted.
-  int64_t pixels = shape.pixelsPerBlock(), size = shape.blockSize();
+  int64_t pixels = shape.pixelsPerBlock(), channels = shape.channels / shape.multiplier;
   SmallVector<int64_t> order;
   for (int64_t pixel = 0; pixel < 2 * pixels; pixel += 2)
     for (int64_t channel = 0; channel < shape.channels; ++channel)
-      order.push_back((pixel < pixels ? pixel : pixel + 1) * shape.channels + channel);
-  return vector::ShuffleOp::create(b, load(at), load(b.addIndex(at, size - shape.channels)), order);
+      order.push_back((pixel < pixels ? pixel : pixel + 1) * channels + channel / shape.multiplier);
+  return vector::ShuffleOp::create(b, load(at), load(b.addIndex(at, (pixels - 1) * channels)),
+                                   order);
 }
 
 /// Rows are in the order of getDepthwiseWeights.

@@ -52,13 +52,14 @@ std::optional<DepthwiseShape> codegen::getDepthwiseShape(const FusedOp &fused,
   RankedTensorType in = getTensorType(fused.getOuter(conv.getInput())),
                    out = getTensorType(fused.getResult());
   nn::LayoutAttr inLayout = getLayout(in), outLayout = getLayout(out);
-  int64_t channels = in.getDimSize(1);
-  if (!inLayout || !outLayout || !conv.isDepthwise() || out.getDimSize(1) != channels)
+  int64_t channels = out.getDimSize(1), multiplier = channels / in.getDimSize(1);
+  if (!inLayout || !outLayout || !conv.isDepthwise() || 8 % multiplier != 0)
     return std::nullopt;
   auto filter = conv.getFilter().getType().getShape();
   Strides x = getStrides(in), y = getStrides(out);
   DepthwiseShape s;
   s.channels = channels;
+  s.multiplier = multiplier;
   s.kernelRows = filter[2];
   s.kernelColumns = filter[3];
   s.rowStride = conv.getStrides()[0];
@@ -86,8 +87,23 @@ std::optional<DepthwiseShape> codegen::getDepthwiseShape(const FusedOp &fused,
   int64_t wanted = !isStrip ? 1 : s.kernelRows == 5 && level.accumulators >= 8 ? 4 : 2;
   s.strip = std::min(wanted, s.rows);
   bool anyOrder = Epilogue::takesAnyOrder(fused) && isQuantized(out);
-  bool isTight = inLayout.getChannels() == channels && outLayout.getChannels() == channels;
+  bool isTight =
+      inLayout.getChannels() * multiplier == channels && outLayout.getChannels() == channels;
   s.kind = anyOrder ? chooseKind(s, level, isTight) : BlockKind::channels16;
   s.parts = s.blockSize() == 64 && level.accumulators < 8 ? 4 : 1;
   return s;
+}
+
+Value codegen::getInputElement(KernelBuilder &b, Value i, int64_t multiplier) {
+  return multiplier == 1 ? i : b.createIndex<arith::DivUIOp>(i, b.index(multiplier));
+}
+
+Value codegen::repeatChannels(KernelBuilder &b, Value loaded, int64_t multiplier) {
+  if (multiplier == 1)
+    return loaded;
+  int64_t size = cast<VectorType>(loaded.getType()).getNumElements();
+  SmallVector<int64_t> order;
+  for (int64_t lane = 0; lane < size * multiplier; ++lane)
+    order.push_back(lane / multiplier);
+  return vector::ShuffleOp::create(b, loaded, loaded, order);
 }

@@ -19,7 +19,9 @@ enum class BlockKind { channels64, channels16, rows8, flat64, flat16 };
 
 /// The images, kernel and blocks that a depthwise kernel walks over.
 struct DepthwiseShape {
-  int64_t channels, kernelRows, kernelColumns, rowStride, columnStride, rowDilation, columnDilation;
+  int64_t channels;   ///< of the result
+  int64_t multiplier; ///< channels of the result that read one of the input, 1 to 8
+  int64_t kernelRows, kernelColumns, rowStride, columnStride, rowDilation, columnDilation;
   int64_t rows, columns; ///< of the result
   int64_t inRow, inPixel, inBase, outRow, outPixel, outBase;
   int64_t images, inImage, outImage; ///< elements from one image to the next
@@ -52,9 +54,14 @@ struct DepthwiseShape {
   }
 };
 
-/// The shape of a convolution with one input and one output channel per group, NHWC on both sides;
-/// else nothing.
+/// The shape of a convolution with one input and 1, 2, 4 or 8 output channels per group, NHWC on
+/// both sides; else nothing.
 std::optional<DepthwiseShape> getDepthwiseShape(const FusedOp &fused, const CpuLevel &level);
+
+/// Which element of a row of the input the result's element `i` reads.
+mlir::Value getInputElement(KernelBuilder &b, mlir::Value i, int64_t multiplier);
+/// Each of the input's channels in `loaded` as often as channels of the result read it.
+mlir::Value repeatChannels(KernelBuilder &b, mlir::Value loaded, int64_t multiplier);
 
 /// An argument for a constant's depthwise weights, which lie once in the library, [channel][kernel
 /// row][kernel column], as the kernel reads them: [block][part][output row of the strip][kernel
