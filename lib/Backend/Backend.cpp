@@ -32,6 +32,7 @@ RecipeOp Backend::getRecipe() const { return getOnly<RecipeOp>(op); }
 StringRef Backend::getStatesReason() const { return getReason<FloatStatesOp>(op); }
 StringRef Backend::getNormsReason() const { return getReason<FloatNormsOp>(op); }
 StringRef Backend::getAnglesReason() const { return getReason<FloatAnglesOp>(op); }
+StringRef Backend::getRatiosReason() const { return getReason<FloatRatiosOp>(op); }
 FloatEndsOp Backend::getFloatEnds() const { return getOnly<FloatEndsOp>(op); }
 FloatProductsOp Backend::getFloatProducts() const { return getOnly<FloatProductsOp>(op); }
 

@@ -147,7 +147,7 @@ void Planner::keepRecurrencesFloat(StringRef why) {
 
 void Planner::keepFloatByStructure() {
   StringRef states = backend.getStatesReason(), norms = backend.getNormsReason(),
-            angles = backend.getAnglesReason();
+            angles = backend.getAnglesReason(), ratios = backend.getRatiosReason();
   for (Block &block : function.getFunctionBody()) {
     if (!states.empty() && !quantizedOutputs)
       keepFloat(findStateOps(block), "OCT107", states);
@@ -158,6 +158,8 @@ void Planner::keepFloatByStructure() {
     }
     if (!angles.empty())
       keepFloat(findAngleOps(block), "OCT123", angles);
+    if (!ratios.empty())
+      keepFloat(findRatioOps(block), "OCT124", ratios);
   }
   if (!states.empty() && !quantizedOutputs)
     keepRecurrencesFloat(states);

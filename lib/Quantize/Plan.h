@@ -37,6 +37,10 @@ llvm::DenseSet<mlir::Operation *> findNormOps(mlir::Block &block);
 /// results only sines and cosines read, directly or behind the latter.
 llvm::DenseSet<mlir::Operation *> findAngleOps(mlir::Block &block);
 
+/// The operators that compute what a logarithm or a quotient reads from inputs of the network,
+/// where these are products, sums, powers, moves, and clamps behind the last product.
+llvm::DenseSet<mlir::Operation *> findRatioOps(mlir::Block &block);
+
 /// The units whose columns may be split that have less than `share` of the weights and read an
 /// argument of the function, moved at most, and those that make its results, if all of them
 /// together have less. (Ends.cpp)

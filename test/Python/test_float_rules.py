@@ -10,12 +10,15 @@ from decibels import get_decibels
 f32 = np.float32
 
 # Blocks that select nothing, of which the factor is 1000; a mean of rows, in which the errors of these cancel out; one row of many that is
-# far larger, as the class token of XCiT; points times frequencies, many turns.
+# far larger, as the class token of XCiT; points times frequencies, many turns; the logarithm of a spectrum, filtered.
 NORM = "p = MatMul(x, w)\na = MatMul(z, p)\ns = Mul(a, a)\nm = ReduceMean<axes=[1]>(s)\ne = Add(m, eps)\nr = Sqrt(e)\nk = Reciprocal(r)\nn = Mul(a, k)\ny = MatMul(n, v)"
 HEAD = "h = MatMul(x, w)\na = Relu(h)\ng = MatMul(a, u)\nb = Relu(g)\nm = ReduceMean<axes=[0]>(b)\ny = MatMul(m, v)"
 TOKENS = ("n = LayerNormalization(x, g)\nk = Mul(n, r)\nt = Slice(k, zero, one, zero)\nh = MatMul(t, w)\n"
           "m = ReduceMax<keepdims=0>(k)\ny = Add(h, m)")
 ANGLES = "d = Mul(x, two)\ne = Sub(d, one)\na = MatMul(e, f)\ns = Sin(a)\nc = Cos(a)\nb = Concat<axis=1>(s, c)\ny = MatMul(b, v)"
+
+SPECTRUM = ("c = MatMul(x, cosines)\ns = MatMul(x, sines)\np = Mul(c, c)\nq = Mul(s, s)\nt = Add(p, q)\nm = MatMul(t, f)\nb = Max(m, eps)\nl = Log(b)\n"
+            "d = MatMul(l, v)\ny = MatMul(d, v)")
 
 
 def make_norm(rng):
@@ -27,6 +30,14 @@ def make_norm(rng):
 def make_angles(rng):
     constants = {"two": f32(2), "one": f32(1), "f": rng.normal(size=(2, 32), scale=50).astype(f32), "v": rng.normal(size=(64, 32)).astype(f32)}
     return ANGLES, constants, {"x": rng.uniform(size=(8, 16, 2)).astype(f32)}
+
+
+def make_spectrum(rng):
+    time, loudness = np.arange(128) / 128, 10.0 ** rng.uniform(-3, 0, (8, 64, 1))
+    waves = sum(loudness * np.sin(2 * np.pi * rng.uniform(1, 60, (8, 64, 1)) * time) * 10.0 ** rng.uniform(-2, 0, (8, 64, 1)) for _ in range(3))
+    angles = 2 * np.pi * np.outer(time, np.arange(64))
+    constants = {"cosines": np.cos(angles), "sines": np.sin(angles), "f": np.kron(np.eye(32), np.ones((2, 1))), "v": rng.normal(size=(32, 32))}
+    return SPECTRUM, {**{name: array.astype(f32) for name, array in constants.items()}, "eps": f32(1e-6)}, {"x": waves.astype(f32)}
 
 
 def make_head(rng):
@@ -43,10 +54,11 @@ def make_tokens(rng):
 
 FOLLOWS = "  octet.pattern @slice dtypes = [@a8] observation = shared float_uses = stays_float float_operands = follows"
 RULES = [("  octet.float_norms ", "  // ", "OCT109", make_norm, 15), ("  octet.float_angles ", "  // ", "OCT123", make_angles, 15),
+         ("  octet.float_ratios ", "  // ", "OCT124", make_spectrum, 15),
          ("  octet.float_ends ", "  // ", "OCT113", make_head, 5), (FOLLOWS, FOLLOWS[:-len(" float_operands = follows")], "OCT108", make_tokens, 4)]
 
 
-@pytest.mark.parametrize("entry,instead,code,make,saved", RULES, ids=["norms", "angles", "ends", "slices"])
+@pytest.mark.parametrize("entry,instead,code,make,saved", RULES, ids=["norms", "angles", "spectra", "ends", "slices"])
 def test_what_a_rule_saves(entry, instead, code, make, saved, source, tmp_path):
     lines, constants, samples = make(np.random.default_rng(0))
     network = onnx_networks.make_network(lines, inputs={name: list(array.shape[1:]) for name, array in samples.items()}, constants=constants).SerializeToString()

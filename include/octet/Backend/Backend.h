@@ -102,6 +102,8 @@ public:
   llvm::StringRef getNormsReason() const;
   /// Why values that only sines and cosines read stay float, or "" if they do not.
   llvm::StringRef getAnglesReason() const;
+  /// Why values of which ratios count stay float, or "" if they do not.
+  llvm::StringRef getRatiosReason() const;
   /// Which layers at the ends of the network stay float; null if none do.
   FloatEndsOp getFloatEnds() const;
   FloatProductsOp getFloatProducts() const;

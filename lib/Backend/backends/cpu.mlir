@@ -163,6 +163,8 @@ octet.backend @cpu {
 
   octet.float_angles because "only sines and cosines read it: of an angle of many turns, 8 bits with one scale lose the part that counts"
 
+  octet.float_ratios because "ratios of it count, in a logarithm or a quotient, small ones as much as large ones: 8 bits with one scale lose the small ones"
+
   octet.float_ends share = 0.01 because "it is small beside the network, and reads an input, whose columns may differ much, or makes an output, in which all of its error is seen"
 
   octet.float_products share = 0.02 because "products of two activations are a small part of the network: 8 bits would cost more than they gain"

@@ -310,8 +310,8 @@ LogicalResult BackendOp::verifyRegions() {
   SmallVector<PatternOp> patterns;
   for (Operation &part : getBody().front()) {
     if (!isa<DTypesOp, DTypesListOp, PartOp, PatternOp, ChainOp, FoldOp, FoldChainOp, FloatOp,
-             FloatStatesOp, FloatNormsOp, FloatAnglesOp, FloatEndsOp, FloatProductsOp, RecipeOp>(
-            part))
+             FloatStatesOp, FloatNormsOp, FloatAnglesOp, FloatRatiosOp, FloatEndsOp,
+             FloatProductsOp, RecipeOp>(part))
       return emitOpError(
                  "expected dtypes, patterns, folds, float operators and a recipe, but got '")
              << part.getName() << "'";

@@ -144,7 +144,7 @@ def Octet_BackendOp : Octet_Op<"backend", [Symbol, SymbolTable, IsolatedFromAbov
     its path beside this one, or a built-in name), whose entries follow but for those whose symbols this backend has, for
     chains whose data types it has not, and for places of a recipe that it names. `octet-attach-policy` resolves both. Errors: anything but `octet.dtypes`, `octet.dtypes_list`,
     `octet.part`, `octet.pattern`, `octet.chain`, `octet.fold`, `octet.fold_chain`, `octet.float`,
-    `octet.float_states`, `octet.float_norms`, `octet.float_angles`, `octet.float_ends`, `octet.float_products` and at most one `octet.recipe` inside; two patterns with the same graph. PyTorch: `BackendConfig`.
+    `octet.float_states`, `octet.float_norms`, `octet.float_angles`, `octet.float_ratios`, `octet.float_ends`, `octet.float_products` and at most one `octet.recipe` inside; two patterns with the same graph. PyTorch: `BackendConfig`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$includes);
   let regions = (region SizedRegion<1>:$body);
@@ -220,76 +220,7 @@ def Octet_FoldOp : Octet_BackendPart<"fold", [Symbol, IsolatedFromAbove, SingleB
   let hasRegionVerifier = 1;
 }
 
-def Octet_FloatOp : Octet_BackendPart<"float"> {
-  let summary = "operators that stay float on purpose";
-  let description = [{
-    Operators of these `names` that no pattern matches stay float without being reported as refused, also in strict mode; the
-    report gives `reason` (OCT104). PyTorch: operators without a pattern in the `BackendConfig`.
-  }];
-  let arguments = (ins StrArrayAttr:$names, StrAttr:$reason);
-  let assemblyFormat = "$names `because` $reason attr-dict";
-}
-
-def Octet_FloatStatesOp : Octet_BackendPart<"float_states"> {
-  let summary = "values that pass from an input to an output stay float";
-  let description = [{
-    A state comes in as an input of floats and leaves as an output (a recurrent network's memory) with nothing on its way but operators
-    that move values or compute element by element, which belong to no unit with weights. These stay float, and so does an
-    `nn.slice` of such an input; the report gives `reason` (OCT107). Units with weights keep their integers, also those that
-    read the state. So do the states of a recurrence whose steps stand in one network: of at least three units with the same
-    weights, each of which reads the result of one before, computed with element by element; the inputs of these have one scale.
-    Without this operator states are quantized as other values are. It does not apply where the network's
-    inputs and outputs are to be quantized. PyTorch: no counterpart.
-  }];
-  let arguments = (ins StrAttr:$reason);
-  let assemblyFormat = "`because` $reason attr-dict";
-}
-
-def Octet_FloatNormsOp : Octet_BackendPart<"float_norms"> {
-  let summary = "values that a normalization reads or scales by stay float";
-  let description = [{
-    A normalization averages the squares of its input. What it reads, as the residual stream of a transformer, has a few elements far larger than the others,
-    and what it scales by is far larger in rows of zeros: one scale cannot hold either. The element-wise operators and means in front of it, up to the units with
-    weights whose results they take, and those that read the average stay float (OCT109). octet-fuse puts no sum in front of it into a unit with weights. PyTorch: none.
-  }];
-  let arguments = (ins StrAttr:$reason);
-  let assemblyFormat = "`because` $reason attr-dict";
-}
-
-def Octet_FloatAnglesOp : Octet_BackendPart<"float_angles"> {
-  let summary = "values that only sines and cosines read stay float";
-  let description = [{
-    Products and element-wise operators whose results are read by `nn.sin` and `nn.cos` alone, moved and scaled at most, stay float: angles may be
-    many turns, of which 8 bits with one scale lose the part that counts (OCT123). So do layers whose activation is a sine. PyTorch: no counterpart.
-  }];
-  let arguments = (ins StrAttr:$reason);
-  let assemblyFormat = "`because` $reason attr-dict";
-}
-
-def Octet_FloatEndsOp : Octet_BackendPart<"float_ends"> {
-  let summary = "small first and last layers stay float";
-  let description = [{
-    A unit with weights whose activation is `splittable` stays float if it is small and its activation is an input of the network, moved at most, or all that
-    reads its result leads to outputs and has no other activations: the columns of an input may have very different ranges, and of a last layer all error is seen.
-    Small: less than `share` of the network's weights, counted as often as they are read; last layers together. The report gives `reason` (OCT113). It does not apply to
-    inputs and outputs that are to be quantized. Errors: a share that is not between 0 and 1. PyTorch: no counterpart.
-  }];
-  let arguments = (ins F64Attr:$share, StrAttr:$reason);
-  let assemblyFormat = "`share` `=` $share `because` $reason attr-dict";
-  let hasVerifier = 1;
-}
-
-def Octet_FloatProductsOp : Octet_BackendPart<"float_products"> {
-  let summary = "products of two activations stay float where they are few";
-  let description = [{
-    Both operands of a product of two activations lose by 8 bits, and so does what their readers compute. If all `nn.matmul` of
-    the network have less than `share` of its multiply-adds, or it is one of several buckets, they stay float; the report gives `reason` (OCT115). Errors: a share
-    that is not between 0 and 1. PyTorch: no counterpart.
-  }];
-  let arguments = (ins F64Attr:$share, StrAttr:$reason);
-  let assemblyFormat = "`share` `=` $share `because` $reason attr-dict";
-  let hasVerifier = 1;
-}
+include "octet/Dialect/Octet/FloatRules.td"
 
 def Octet_RecipeOp : Octet_BackendPart<"recipe"> {
   let summary = "recovery passes that run by default, in order";
