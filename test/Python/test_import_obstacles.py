@@ -114,6 +114,28 @@ def test_sum_of_computed_constants_is_bounded(tmp_path, measure_peak):
     assert measure_peak([BIN / "octet-translate", "--import-onnx", tmp_path / "net.onnx", "-o", "/dev/null"]) == (1, pytest.approx(0, abs=1 << 30))
 
 
+# The mask of shifted windows, as networks compute it, and other constants behind it.
+MASK = ("d = Sub(rows, columns)\nb = Equal(d, zero)\nn = Not(b)\nm = Where(n, least, d)\ne = Equal(m, zero)\nk = Where(e, zero, m)\n"
+        "a = Add(x, k)\nl = LayerNormalization(a, gain)\nv = Conv(z, w)\ny = ReduceMax<keepdims=0>(l)\n")
+
+
+def make_mask(size):
+    numbers = np.arange(size, dtype=np.float32)
+    constants = {"rows": numbers[None] // 9, "columns": numbers[:, None] // 9, "zero": np.float32(0), "least": np.float32(-100),
+                 "gain": np.ones(size, np.float32), "w": (3, 2, 3, 3, 3)}
+    return make_network(MASK, opset=17, inputs={"x": [1, size], "z": [1, 2, 4, 4, 4]}, outputs=("y", "v"), constants=constants)
+
+
+def test_constants_that_are_gone_do_not_count(tmp_path):
+    """Six of 3600x3600 are computed one after the other, of which four are there at a time."""
+    result, _ = import_file(tmp_path, make_mask(3600))
+    assert result.returncode == 0, result.stderr
+
+
+def test_small_constants_behind_one_that_is_too_large_are_no_obstacles(tmp_path):
+    expect_error(tmp_path, make_mask(7000), "1 operator is not supported", "a constant of shape 7000x7000; with it")
+
+
 def test_names_cannot_forge_messages(tmp_path):
     """Terminal escapes, line ends and marks of direction in a name are escaped, and a long name is cut."""
     for name, shown in (("\x1b[2Jnode", r'"\x1B[2Jnode"'), ("a\nnet.onnx: forged", r'"a\x0Anet.onnx: forged"'),

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 octet = pytest.importorskip("octet")
-pytest.importorskip("onnx")
+onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
 from onnx_networks import make_network  # noqa: E402
 
@@ -42,6 +42,18 @@ def test_what_follows_from_constants_is_known(name):
     x = RNG.normal(size=(1, 4, 8, 16)).astype(np.float32)
     session = onnxruntime.InferenceSession(model.SerializeToString())
     np.testing.assert_allclose(octet.compile(model.SerializeToString()).run({"x": x})["y"], session.run(None, {"x": x})[0], rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("attributes", ["", "<sorted=0>", "<axis=0>", "<axis=1, sorted=0>", "<axis=-1>"])
+def test_different_elements(attributes):
+    constant = RNG.integers(0, 2, (2, 3, 4, 2))[:, :, [0, 1, 0, 2]] - 1
+    model = make_network(f"y, f, w, c = Unique{attributes}(k)", inputs={"x": [1]}, outputs=("y", "f", "w", "c"), constants={"k": constant}, opset=17)
+    for output in model.graph.output:
+        output.type.tensor_type.elem_type = onnx.TensorProto.INT64
+    x = np.zeros(1, np.float32)
+    wanted = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": x})
+    for want, got in zip(wanted, octet.compile(model.SerializeToString()).run({"x": x}).values(), strict=True):
+        np.testing.assert_array_equal(got, want)
 
 
 def test_what_follows_from_inputs_is_refused_as_before():

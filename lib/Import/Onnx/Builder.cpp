@@ -102,7 +102,7 @@ Entry NetworkBuilder::State::getEntry(Id id) {
     tensor->data = copyAs<float>(value.bytes);
   else
     tensor->data = copyIntegers(value.bytes, value.type.getElementType());
-  importer->addStored(tensor->size());
+  importer->computed.addStored(tensor->size());
   return value.entry = Entry{std::move(tensor), {}};
 }
 

@@ -46,6 +46,7 @@ LogicalResult GraphImporter::run() {
     if (failed(importNode(node)) || isDamaged)
       return failure();
     releaseInputs(node);
+    dropFolded();
   }
   return obstacles.empty() ? finishFunction() : reportObstacles(fileLoc, obstacles);
 }
@@ -144,7 +145,8 @@ constexpr StringLiteral kShapedByData = "the shape of its result depends on data
 
 /// Of an operator whose operand is no constant, known or not: whether its result has no shape.
 static bool isShapedByData(const onnx::NodeProto &node) {
-  return isOnnxDomain(node.domain()) && node.op_type() == "NonZero";
+  return isOnnxDomain(node.domain()) &&
+         llvm::is_contained({"NonZero", "Unique"}, StringRef(node.op_type()));
 }
 
 /// Why no row of the table can have the operator, if there is a reason.
@@ -155,7 +157,7 @@ static StringRef explainAbsence(const onnx::NodeProto &node) {
   if (!isOnnxDomain(node.domain()))
     return "no such operator here";
   return llvm::StringSwitch<StringRef>(node.op_type())
-      .Cases({"ImageDecoder", "Unique"}, kShapedByData)
+      .Case("ImageDecoder", kShapedByData)
       .Cases({"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike"}, random)
       .Cases({"RandomUniform", "RandomUniformLike"}, random)
       .Cases({"NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"}, training)
@@ -230,7 +232,8 @@ LogicalResult GraphImporter::importOperator(const onnx::NodeProto &proto, ArrayR
 
 LogicalResult GraphImporter::importNode(const onnx::NodeProto &proto) {
   SmallVector<Entry> inputs;
-  bool isKnown = true, isFolded = true;
+  auto hasGraph = [](const auto &attribute) { return attribute.has_g(); }; // which may read others
+  bool isKnown = true, isFolded = llvm::none_of(proto.attribute(), hasGraph);
   readsAssumed = false;
   for (const auto &name : proto.input()) {
     if (auto found = unknown.find(name); found != unknown.end()) {
@@ -249,7 +252,7 @@ LogicalResult GraphImporter::importNode(const onnx::NodeProto &proto) {
     readsAssumed = false;
     (void)addUnsupported(proto, kShapedByData);
   }
-  if (refused.contains(&proto) || !isKnown || (isFolded && isExhausted())) {
+  if (refused.contains(&proto) || !isKnown || (isFolded && computed.isExhausted())) {
     giveUp(proto, isFolded);
     return success();
   }
@@ -283,6 +286,7 @@ FailureOr<SmallVector<Entry>> GraphImporter::apply(const onnx::NodeProto &node,
   current = origin;
   checkNode(node);
   bool isImported = obstacles.empty() && succeeded(importOperator(node, inputs));
+  folded.clear(); // the caller may hold their values
   SmallVector<Entry> results;
   for (int i = 0; i < node.output_size(); ++i)
     results.push_back(take(node, i));
@@ -317,7 +321,7 @@ FailureOr<Entry> GraphImporter::lookup(StringRef name, Location user) {
     if (!tensor)
       return emitError(fileLoc) << "the initializer " << quote(name) << " "
                                 << Cause(tensor.takeError());
-    addStored((*tensor)->size());
+    computed.addStored((*tensor)->size());
     return entries[name] = Entry{*tensor, {}};
   }
   return emitError(user) << "the tensor " << quote(name)
@@ -335,21 +339,6 @@ void GraphImporter::releaseInputs(const onnx::NodeProto &proto) {
 //===----------------------------------------------------------------------===//
 // Constants
 //===----------------------------------------------------------------------===//
-
-/// Constants computed by a network have few elements, or are its weights after a few casts and
-/// transpositions.
-static int64_t getMostComputed(int64_t storedElements) {
-  return kMaxConstantElements + 8 * storedElements;
-}
-
-bool GraphImporter::isExhausted() const {
-  return computedElements > getMostComputed(storedElements);
-}
-
-bool GraphImporter::addComputed(int64_t elements) {
-  computedElements += elements;
-  return !isExhausted();
-}
 
 /// Little-endian integers as wide as a type stores them.
 static std::vector<char> packIntegers(ArrayRef<int64_t> values, Type element) {

@@ -8,6 +8,7 @@
 #ifndef OCTET_LIB_IMPORT_ONNX_GRAPHIMPORTER_H
 #define OCTET_LIB_IMPORT_ONNX_GRAPHIMPORTER_H
 
+#include "ComputedConstants.h"
 #include "Node.h"
 #include "Obstacles.h"
 #include "TensorReader.h"
@@ -68,10 +69,10 @@ public:
   llvm::DenseMap<const HostTensor *, std::pair<HostTensorRef::weak_type, mlir::Value>> transposed;
   /// The host tensor of an nn.constant that `materialize` made.
   HostTensorRef getConstant(mlir::Value constant) const;
-  /// Counts elements of constants: those in the file, and those computed from them, whose number is
-  /// limited. False above the limit.
-  void addStored(int64_t elements) { storedElements += elements; }
-  bool addComputed(int64_t elements);
+  ComputedConstants computed;
+  /// Operators on constants whose large results the import computed: they go when the node is
+  /// imported.
+  llvm::SetVector<mlir::Operation *> folded;
 
   /// Imports the nodes of a graph inside of a node, whose inputs are `arguments`; returns its
   /// outputs, or failure behind an obstacle. Names of graphs around it are seen inside.
@@ -132,7 +133,6 @@ private:
   OriginAttr makeOrigin(const onnx::NodeProto &node);
   int64_t getDomainVersion(llvm::StringRef domain) const;
   bool isInitializer(llvm::StringRef name) const { return initializers.count(name); }
-  bool isExhausted() const;
 
   mlir::Location fileLoc;
   const onnx::ModelProto &model;
@@ -157,7 +157,7 @@ private:
   llvm::StringMap<Entry> entries;
   llvm::DenseMap<const HostTensor *, mlir::Value> constants;
   std::vector<HostTensorRef> keptAlive;
-  int64_t storedElements = 0, computedElements = 0;
+  void dropFolded();
 
   std::vector<Obstacle> obstacles;
   llvm::SetVector<const onnx::NodeProto *> refused; ///< nodes that are obstacles

@@ -39,6 +39,7 @@ struct HostTensor {
   /// Of real numbers that the file holds as integers: the type of these. Whoever changes `data`
   /// need not change this: values that are no such numbers any more are constants of f32.
   mlir::quant::QuantizedType quantized = {};
+  std::shared_ptr<void> counted = {}; ///< among the constants that are computed, while it lives
 
   /// The TensorProto::DataType of the elements.
   int32_t elementType() const;

@@ -219,9 +219,15 @@ static FailureOr<Entry> multiply(Node &node, LogicalResult (*import)(Node &), co
   return failed(sum) ? FailureOr<Entry>() : Entry{nullptr, *sum};
 }
 
+/// Sums of constants are a constant of integers.
 static LogicalResult setAccumulator(Node &node, FailureOr<Entry> product) {
   if (failed(product))
     return failure();
+  if (const HostTensor *sums = product->tensor.get()) {
+    std::vector<float> values = *sums->floats();
+    std::vector<int64_t> integers(values.begin(), values.end());
+    return node.setResult(HostTensor{"", sums->shape, std::move(integers), TensorProto::INT32});
+  }
   product->integers = TensorProto::INT32;
   return node.setResult(*product);
 }
@@ -261,7 +267,8 @@ static LogicalResult scaleSums(Node &node, FailureOr<Entry> sums, const Entry &s
   auto factor = node.compute<nn::MulOp>(node.toValue(scale), node.value(otherScale));
   if (failed(sums))
     return failure();
-  auto result = node.compute<nn::MulOp>(MaybeValue(sums->value), factor);
+  auto reals = node.cast(node.toValue(*sums), node.f32());
+  auto result = node.compute<nn::MulOp>(reals, factor);
   if (node.has(bias))
     result = node.compute<nn::AddOp>(result, node.value(bias));
   return node.setResult(result);

@@ -14,6 +14,7 @@
 #include "ElementTypes.h"
 #include "GraphImporter.h"
 #include "mlir/IR/IRMapping.h"
+#include "octet/Support/ConstantMemory.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -59,7 +60,10 @@ HostTensorRef GraphImporter::evaluate(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   auto ops = findOps(value);
   if (!ops || !(type.getElementType().isF32() || isa<IntegerType>(type.getElementType())) ||
-      !countElements(type.getShape(), kMaxConstantElements) || !addComputed(type.getNumElements()))
+      !countElements(type.getShape(), kMaxConstantElements))
+    return nullptr;
+  auto counted = computed.add(type.getNumElements());
+  if (!counted)
     return nullptr;
   ScopedDiagnosticHandler silent(builder.getContext(), [](Diagnostic &) { return success(); });
   auto bytes = options.evaluate(*makeNetwork(value, *ops));
@@ -72,7 +76,9 @@ HostTensorRef GraphImporter::evaluate(Value value) {
   for (int64_t size : type.getShape())
     tensor.add_dims(size);
   tensor.set_raw_data(bytes->data(), bytes->size());
-  return cantFail(reader.read(tensor));
+  HostTensor known = *cantFail(reader.read(tensor));
+  known.counted = counted;
+  return std::make_shared<HostTensor>(std::move(known));
 }
 
 bool GraphImporter::evaluateInputs(const onnx::NodeProto &proto, MutableArrayRef<Entry> inputs) {
@@ -86,4 +92,36 @@ bool GraphImporter::evaluateInputs(const onnx::NodeProto &proto, MutableArrayRef
     }
   }
   return isAny;
+}
+
+static void collectValues(const Entry &entry, DenseSet<Value> &values) {
+  values.insert(entry.value);
+  if (entry.sequence)
+    for (const Entry &element : *entry.sequence)
+      collectValues(element, values);
+}
+
+/// What the node before computed of constants, and the constants that nothing else reads.
+void GraphImporter::dropFolded() {
+  if (folded.empty())
+    return;
+  DenseSet<Value> read; // by nodes that follow
+  for (auto &[name, entry] : entries)
+    collectValues(entry, read);
+  while (!folded.empty()) {
+    Operation *op = folded.pop_back_val();
+    if (!op || !op->use_empty() || read.contains(op->getResult(0)))
+      continue;
+    SmallVector<Operation *> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(operand.getDefiningOp());
+    if (HostTensorRef tensor = getConstant(op->getResult(0))) {
+      constants.erase(tensor.get());
+      llvm::erase(keptAlive, tensor);
+    }
+    StoredConstants stored = getStoredConstants(op);
+    op->erase();
+    freeConstants(stored);
+    folded.insert_range(operands);
+  }
 }

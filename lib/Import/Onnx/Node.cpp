@@ -219,7 +219,7 @@ LogicalResult Node::setEmpty(ShapeRef shape, unsigned i) {
 }
 
 LogicalResult Node::setStored(HostTensor tensor) {
-  importer.addStored(tensor.size());
+  importer.computed.addStored(tensor.size());
   tensor.name = proto.output(0);
   return setResult(Entry{std::make_shared<HostTensor>(std::move(tensor)), {}});
 }
@@ -230,8 +230,8 @@ LogicalResult Node::checkConstant(const HostTensor &tensor) {
   return invalid("reads the constant " + quote(tensor.name) + ", which has no elements");
 }
 
-LogicalResult Node::countComputed(const HostTensor &tensor) {
-  if (importer.addComputed(tensor.size()))
+LogicalResult Node::countComputed(HostTensor &tensor) {
+  if ((tensor.counted = importer.computed.add(tensor.size())))
     return success();
   return unsupported(
       "a constant of shape " + printShape(tensor.shape) +
@@ -377,6 +377,8 @@ LogicalResult Node::setComputed(FailureOr<Value> value) {
     return setResult(value);
   if (!countElements(shapeOf(*value), kMaxConstantElements))
     return unsupported("a computed constant of shape " + printShape(shapeOf(*value)));
+  if (!countElements(shapeOf(*value), kMaxSmallElements))
+    importer.folded.insert(value->getDefiningOp());
   return setResult(evaluate(*value));
 }
 

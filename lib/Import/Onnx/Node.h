@@ -160,7 +160,7 @@ private:
   HostTensor evaluate(mlir::Value value, llvm::DenseMap<mlir::Value, HostTensor> &known);
   llvm::LogicalResult checkConstant(const HostTensor &tensor);
   /// Counts a constant that was computed, if there are not too many.
-  llvm::LogicalResult countComputed(const HostTensor &tensor);
+  llvm::LogicalResult countComputed(HostTensor &tensor);
   llvm::FailureOr<mlir::Value> createVerified(llvm::function_ref<mlir::Operation *()> create);
 
   GraphImporter &importer;

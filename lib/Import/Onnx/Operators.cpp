@@ -28,6 +28,8 @@ static constexpr OperatorRow kOperators[] = {
   {#name, function, minInputs, maxInputs, attributes, "com.microsoft"},
 #define OCTET_PREVIEW_OPERATOR(name, function, minInputs, maxInputs, attributes)                   \
   {#name, function, minInputs, maxInputs, attributes, "ai.onnx.preview"},
+#define OCTET_ML_OPERATOR(name, function, minInputs, maxInputs, attributes)                        \
+  {#name, function, minInputs, maxInputs, attributes, "ai.onnx.ml"},
 #define OCTET_SEQUENCE_OPERATOR(name, function, minInputs, maxInputs, attributes)                  \
   {#name, function, minInputs, maxInputs, attributes, "", true, true},
 #include "Operators.def"

@@ -1,0 +1,136 @@
+//===- Learning.cpp - operators around networks in pipelines ------------------ ===//
+//
+// Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Of the domain ai.onnx.ml, what scikit-learn's pipelines have in front of and behind a network.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Compose.h"
+#include "Operators.h"
+#include "mlir/IR/TypeUtilities.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace octet;
+using namespace octet::onnx_import;
+
+/// Input 0, numbers of any type, as f32.
+static MaybeValue getReals(Node &node) { return node.cast(node.any(0), node.f32()); }
+
+/// A list of floats as a constant that broadcasts to the input: one number, or one per column.
+static MaybeValue getColumns(Node &node, StringRef name, float otherwise) {
+  const onnx::AttributeProto *list = node.attribute(name);
+  if (!list || list->floats_size() == 0)
+    return node.number(name, otherwise);
+  int64_t count = list->floats_size();
+  if (count != 1 && (node.rank(0) == 0 || node.shape(0).back() != count))
+    return node.invalid("has " + Twine(count) + " numbers in the attribute " + name +
+                        " for an input of shape " + printShape(node.shape(0)));
+  std::vector<float> values(list->floats().begin(), list->floats().end());
+  return node.materialize(HostTensor{node.nameConstant(name), {count}, std::move(values)});
+}
+
+static MaybeValue isEqual(Node &node, MaybeValue lhs, MaybeValue rhs) {
+  if (failed(lhs) || failed(rhs))
+    return failure();
+  return node.createAs<nn::CompareOp>(node.builder().getI1Type(), nn::Predicate::equal, *lhs, *rhs);
+}
+
+static MaybeValue select(Node &node, MaybeValue condition, MaybeValue yes, MaybeValue no) {
+  if (failed(condition) || failed(yes) || failed(no))
+    return failure();
+  return node.createAs<nn::SelectOp>(node.f32(), *condition, *yes, *no);
+}
+
+/// (x - offset) * scale
+LogicalResult onnx_import::importScaler(Node &node) {
+  auto moved = node.compute<nn::SubOp>(getReals(node), getColumns(node, "offset", 0));
+  return node.setResult(node.compute<nn::MulOp>(moved, getColumns(node, "scale", 1)));
+}
+
+/// Each row divided by its largest element, its sum of magnitudes or its length, but by 0.
+LogicalResult onnx_import::importNormalizer(Node &node) {
+  if (node.rank(0) == 0)
+    return node.invalid("normalizes a scalar");
+  StringRef norm = node.getString("norm", "MAX");
+  Shape axes{node.rank(0) - 1};
+  auto x = getReals(node), size = x;
+  if (norm == "MAX")
+    size = reduce(node, x, Reduction::max, axes);
+  else if (norm == "L1")
+    size = reduce(node, node.compute<nn::AbsOp>(x), Reduction::sum, axes);
+  else
+    size =
+        node.compute<nn::SqrtOp>(reduce(node, node.compute<nn::MulOp>(x, x), Reduction::sum, axes));
+  auto isZero = isEqual(node, size, node.number("zero", 0));
+  return node.setResult(
+      node.compute<nn::DivOp>(x, select(node, isZero, node.number("one", 1), size)));
+}
+
+/// 1 above the threshold, else 0.
+LogicalResult onnx_import::importBinarizer(Node &node) {
+  auto x = getReals(node), threshold = node.number("threshold", node.getFloat("threshold", 0));
+  if (failed(x) || failed(threshold))
+    return failure();
+  auto isAbove =
+      node.createAs<nn::CompareOp>(node.builder().getI1Type(), nn::Predicate::less, *threshold, *x);
+  return node.setResult(node.cast(isAbove, node.f32()));
+}
+
+/// Another number in place of those that are missing: NaN, or one that says so.
+LogicalResult onnx_import::importImputer(Node &node) {
+  float missing = node.getFloat("replaced_value_float", 0);
+  auto x = getReals(node), imputed = getColumns(node, "imputed_value_floats", 0);
+  if (std::isnan(missing))
+    return node.setResult(select(node, isEqual(node, x, x), x, imputed));
+  auto isMissing = isEqual(node, x, node.number("missing", missing));
+  return node.setResult(select(node, isMissing, imputed, x));
+}
+
+/// Columns by their indices, which may be computed at run time; a vector is one row.
+LogicalResult onnx_import::importArrayFeatureExtractor(Node &node) {
+  auto data = node.any(0), indices = toIndices(node, node.any(1));
+  if (failed(data) || failed(indices))
+    return failure();
+  Shape shape = node.shape(0);
+  if (shape.size() < 2)
+    shape.insert(shape.begin(), 2 - shape.size(), 1);
+  int64_t count = *countElements(node.shape(1)), columns = shape.back();
+  if (auto *known = node.constant(1))
+    for (int64_t index : *known->integers())
+      if (index < 0 || index >= columns)
+        return node.invalid("has the index " + Twine(index) + " into " + Twine(columns) +
+                            " columns");
+  return node.setResult(node.create<nn::GatherOp>(
+      node.reshape(*data, shape), node.reshape(*indices, {count}), (int64_t)shape.size() - 1));
+}
+
+/// x times the coefficients of each target, and its intercept.
+LogicalResult onnx_import::importLinearRegressor(Node &node) {
+  Shape shape = node.shape(0);
+  if (shape.size() == 1)
+    shape.insert(shape.begin(), 1);
+  const onnx::AttributeProto *factors = node.attribute("coefficients"),
+                             *intercepts = node.attribute("intercepts");
+  int64_t targets = node.getInt("targets", 1), columns = shape.back();
+  if (shape.size() != 2 || targets < 1 || !factors || factors->floats_size() != targets * columns)
+    return node.invalid("has " + Twine(factors ? factors->floats_size() : 0) + " coefficients of " +
+                        Twine(targets) + " targets for an input of shape " +
+                        printShape(node.shape(0)));
+  if (intercepts && intercepts->floats_size() != targets)
+    return node.invalid("has " + Twine(intercepts->floats_size()) + " intercepts of " +
+                        Twine(targets) + " targets");
+  auto make = [&](StringRef role, const onnx::AttributeProto *list, Shape of) {
+    std::vector<float> values(list->floats().begin(), list->floats().end());
+    return node.materialize(HostTensor{node.nameConstant(role), of, std::move(values)});
+  };
+  auto x = getReals(node), filter = make("coefficients", factors, {targets, columns});
+  auto bias = intercepts ? make("intercepts", intercepts, {targets}) : MaybeValue(Value());
+  if (failed(x) || failed(filter) || failed(bias))
+    return failure();
+  return node.setResult(node.create<nn::LinearOp>(node.reshape(*x, shape), *filter, *bias));
+}
