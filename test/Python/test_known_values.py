@@ -56,6 +56,19 @@ def test_different_elements(attributes):
         np.testing.assert_array_equal(got, want)
 
 
+@pytest.mark.parametrize("size", [40, 1500])
+@pytest.mark.parametrize("node,dtype", [("MatMulInteger(a, b, z)", "INT32"), ("com.microsoft.MatMulIntegerToFloat(a, b, s, s, z)", "FLOAT")])
+def test_products_of_constant_integers(node, dtype, size):
+    """As those of integers quantized at run time: in one part, and in two where f32 might not hold a sum."""
+    constants = {"a": RNG.integers(0, 256, (3, size)).astype(np.uint8), "b": RNG.integers(-127, 128, (size, 5)).astype(np.int8), "z": np.uint8(7), "s": np.float32(0.5)}
+    model = make_network(f"y = {node}", inputs={"x": [1]}, constants=constants, opset=17)
+    model.opset_import.append(onnx.helper.make_opsetid("com.microsoft", 1))
+    model.graph.output[0].type.tensor_type.elem_type = getattr(onnx.TensorProto, dtype)
+    x = np.zeros(1, np.float32)
+    wanted = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": x})[0]
+    np.testing.assert_array_equal(octet.compile(model.SerializeToString()).run({"x": x})["y"], wanted)
+
+
 def test_what_follows_from_inputs_is_refused_as_before():
     model = make_network("f = Reshape(x, shape)\ny = Conv(z, f)", inputs={"x": [1, 4, 8, 16], "z": [1, 4, 8, 8]}, constants={"shape": np.int64([8, 4, 4, 4])}, opset=17)
     with pytest.raises(octet.Error, match="a filter that is no constant"):

@@ -219,15 +219,9 @@ static FailureOr<Entry> multiply(Node &node, LogicalResult (*import)(Node &), co
   return failed(sum) ? FailureOr<Entry>() : Entry{nullptr, *sum};
 }
 
-/// Sums of constants are a constant of integers.
 static LogicalResult setAccumulator(Node &node, FailureOr<Entry> product) {
   if (failed(product))
     return failure();
-  if (const HostTensor *sums = product->tensor.get()) {
-    std::vector<float> values = *sums->floats();
-    std::vector<int64_t> integers(values.begin(), values.end());
-    return node.setResult(HostTensor{"", sums->shape, std::move(integers), TensorProto::INT32});
-  }
   product->integers = TensorProto::INT32;
   return node.setResult(*product);
 }
@@ -239,14 +233,15 @@ static LogicalResult importIntegerProduct(Node &node, LogicalResult (*import)(No
     return node.unsupported("a product of two tensors of integers that are computed at run time");
   auto lhs = getDistances(node, 0, 2, std::max<int64_t>(0, node.rank(0) - 2));
   auto rhs = getDistances(node, 1, 3, axis);
-  if (failed(lhs) || failed(rhs))
+  auto held = failed(lhs) ? MaybeValue() : node.toValue(*lhs); // constants, too, as their integers
+  if (failed(held) || failed(rhs))
     return failure();
   int64_t outputs = node.shape(1)[axis];
   int64_t largest = getLargestSum(*rhs->tensor->floats(), outputs, /*areColumns=*/axis > 0);
   if (largest * kMostDistance <= numerics::kMaxAccumulator)
     if (Value dynamic = getDynamicInput(node))
       return setAccumulator(node, node.compose(import, {Entry{nullptr, dynamic}, *rhs}));
-  return setAccumulator(node, multiply(node, import, *lhs, *rhs, largest));
+  return setAccumulator(node, multiply(node, import, Entry{nullptr, *held}, *rhs, largest));
 }
 
 LogicalResult octet::onnx_import::importConvInteger(Node &node) {
@@ -267,8 +262,7 @@ static LogicalResult scaleSums(Node &node, FailureOr<Entry> sums, const Entry &s
   auto factor = node.compute<nn::MulOp>(node.toValue(scale), node.value(otherScale));
   if (failed(sums))
     return failure();
-  auto reals = node.cast(node.toValue(*sums), node.f32());
-  auto result = node.compute<nn::MulOp>(reals, factor);
+  auto result = node.compute<nn::MulOp>(MaybeValue(sums->value), factor);
   if (node.has(bias))
     result = node.compute<nn::AddOp>(result, node.value(bias));
   return node.setResult(result);
