@@ -268,9 +268,9 @@ static Error checkWritable(StringRef path) {
   if (std::error_code error =
           sys::fs::access(folder.empty() ? "." : folder, sys::fs::AccessMode::Write))
     return createStringError("cannot write '" + path + "': " + error.message());
-  if (sys::fs::is_directory(path))
-    return createStringError("cannot write '" + path + "': it is a folder");
-  return Error::success();
+  StringRef kind = path == "-" ? "no file" : sys::fs::is_directory(path) ? "a folder" : "";
+  return kind.empty() ? Error::success()
+                      : createStringError("cannot write '" + path + "': it is " + kind);
 }
 
 namespace {
