@@ -40,6 +40,11 @@ Normalized normalize(Node &node, MaybeValue x, ShapeRef axes, float epsilon);
 /// x * (1 / sqrt(mean(x^2) + epsilon)); it has no mean.
 Normalized normalizeByMeanSquare(Node &node, MaybeValue x, ShapeRef axes, float epsilon);
 
+/// Truth values: whether two numbers are so.
+MaybeValue compare(Node &node, nn::Predicate predicate, MaybeValue lhs, MaybeValue rhs);
+/// Elements of `yes` where `condition` holds, else of `no`, which has elements of the same type.
+MaybeValue select(Node &node, MaybeValue condition, MaybeValue yes, MaybeValue no);
+
 /// `value` as i64, or an error if it holds floats.
 MaybeValue toIndices(Node &node, MaybeValue value);
 /// A constant of integers, named after the node's result and its role.

@@ -311,26 +311,19 @@ static LogicalResult importIntegerPow(Node &node) {
   auto number = [&](StringRef role, int64_t value) -> MaybeValue {
     return node.materialize({node.proto.output(0) + "/" + role.str(), {}, std::vector{value}});
   };
-  auto choose = [&](MaybeValue bit, MaybeValue yes, MaybeValue no) -> MaybeValue {
-    if (failed(bit) || failed(yes) || failed(no))
-      return failure();
-    return node.createAs<nn::SelectOp>(wide, *bit, *yes, *no);
-  };
-  auto isBelow = [&](MaybeValue x, MaybeValue y) -> MaybeValue {
-    if (failed(x) || failed(y))
-      return failure();
-    return node.createAs<nn::CompareOp>(node.builder().getI1Type(), nn::Predicate::less, *x, *y);
+  auto isBelow = [&](MaybeValue x, MaybeValue y) {
+    return compare(node, nn::Predicate::less, x, y);
   };
   auto square = node.cast(base, wide), count = node.cast(exponent, wide);
   auto zero = number("zero", 0), one = number("one", 1);
   MaybeValue result = one;
   for (int i = 0; i < 6; ++i) {
     auto bit = node.compute<nn::AndOp>(count, number("bit", int64_t(1) << i));
-    result = choose(isBelow(zero, bit), node.compute<nn::MulOp>(result, square), result);
+    result = select(node, isBelow(zero, bit), node.compute<nn::MulOp>(result, square), result);
     square = node.compute<nn::MulOp>(square, square);
   }
   auto isQuotient = isBelow(count, zero);
-  return node.setResult(node.cast(choose(isQuotient, zero, result), type));
+  return node.setResult(node.cast(select(node, isQuotient, zero, result), type));
 }
 
 LogicalResult octet::onnx_import::importPow(Node &node) {

@@ -44,7 +44,6 @@ private:
 
   /// An integer input or a list of numbers as a tensor of i64 of this shape.
   MaybeValue view(unsigned i, int64_t start, ShapeRef shape);
-  MaybeValue isLess(MaybeValue lhs, MaybeValue rhs);
   MaybeValue findVisible(unsigned mask);
   /// What masks add to scores; null if that is nothing.
   MaybeValue makeMask(unsigned mask);
@@ -142,29 +141,24 @@ MaybeValue FusedAttention::view(unsigned i, int64_t start, ShapeRef shape) {
   return failed(value) ? value : node.reshape(*value, shape);
 }
 
-MaybeValue FusedAttention::isLess(MaybeValue lhs, MaybeValue rhs) {
-  if (failed(lhs) || failed(rhs))
-    return failure();
-  return node.createAs<nn::CompareOp>(node.builder().getI1Type(), nn::Predicate::less, *lhs, *rhs);
-}
-
 /// Numbers that are not 0, or the end of the visible keys of each batch and perhaps their start.
 MaybeValue FusedAttention::findVisible(unsigned mask) {
   Shape given = node.shape(mask);
   Shape perBatch{batch, 1, 1, 1};
   if (given == Shape{batch, keys} || given == Shape{batch, queries, keys}) {
     Shape shape{batch, 1, given.size() == 2 ? 1 : queries, keys};
-    return isLess(integerConstant(node, "masked", {}, {0}), view(mask, 0, shape));
+    return compare(node, nn::Predicate::less, integerConstant(node, "masked", {}, {0}),
+                   view(mask, 0, shape));
   }
   if (given != Shape{batch} && given != Shape{2 * batch})
     return node.unsupported("a mask of shape " + printShape(given) + " for scores of shape " +
                             printShape({batch, heads, queries, keys}));
   Shape places = allAxes(keys);
   auto positions = integerConstant(node, "positions", {keys}, {places.begin(), places.end()});
-  auto isBefore = isLess(positions, view(mask, 0, perBatch));
+  auto isBefore = compare(node, nn::Predicate::less, positions, view(mask, 0, perBatch));
   if (given.size() == 1 && given[0] == batch)
     return isBefore;
-  auto isBehind = isLess(positions, view(mask, batch, perBatch));
+  auto isBehind = compare(node, nn::Predicate::less, positions, view(mask, batch, perBatch));
   return node.compute<nn::AndOp>(isBefore, node.compute<nn::NotOp>(isBehind));
 }
 

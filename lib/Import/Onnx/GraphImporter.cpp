@@ -141,8 +141,6 @@ LogicalResult GraphImporter::addInvalid(const onnx::NodeProto &node, const Twine
   return failure();
 }
 
-constexpr StringLiteral kShapedByData = "the shape of its result depends on data";
-
 /// Of an operator whose operand is no constant, known or not: whether its result has no shape.
 static bool isShapedByData(const onnx::NodeProto &node) {
   return isOnnxDomain(node.domain()) &&

@@ -29,23 +29,11 @@ MaybeValue onnx_import::integerConstant(Node &node, StringRef role, ShapeRef sha
       {node.proto.output(0) + "/" + role.str(), Shape(shape), std::move(values)});
 }
 
-static MaybeValue isLess(Node &node, nn::Predicate predicate, MaybeValue lhs, MaybeValue rhs) {
-  if (failed(lhs) || failed(rhs))
-    return failure();
-  return node.createAs<nn::CompareOp>(node.builder().getI1Type(), predicate, *lhs, *rhs);
-}
-
-static MaybeValue select(Node &node, MaybeValue condition, MaybeValue yes, MaybeValue no) {
-  if (failed(condition) || failed(yes) || failed(no))
-    return failure();
-  return node.createAs<nn::SelectOp>(node.builder().getI64Type(), *condition, *yes, *no);
-}
-
 MaybeValue onnx_import::countFromBeginning(Node &node, MaybeValue indices, int64_t size) {
   auto zero = integerConstant(node, "zero", {}, {0}),
        count = integerConstant(node, "size", {}, {size});
   auto fromEnd = node.compute<nn::AddOp>(indices, count);
-  return select(node, isLess(node, nn::Predicate::less, indices, zero), fromEnd, indices);
+  return select(node, compare(node, nn::Predicate::less, indices, zero), fromEnd, indices);
 }
 
 /// `base` and `stride` times an index; an index outside of `size` elements gives one that is
@@ -56,8 +44,8 @@ static MaybeValue addPosition(Node &node, MaybeValue base, MaybeValue index, int
        count = integerConstant(node, "size", {}, {size});
   auto position = countFromBeginning(node, index, size);
   auto isInside =
-      node.compute<nn::AndOp>(isLess(node, nn::Predicate::less_or_equal, zero, position),
-                              isLess(node, nn::Predicate::less, position, count));
+      node.compute<nn::AndOp>(compare(node, nn::Predicate::less_or_equal, zero, position),
+                              compare(node, nn::Predicate::less, position, count));
   auto step = integerConstant(node, "stride", {}, {stride});
   auto sum = node.compute<nn::AddOp>(base, node.compute<nn::MulOp>(position, step));
   // So far below zero that no other position makes up for it.
@@ -309,7 +297,7 @@ static MaybeValue reversePositions(Node &node, int64_t batch, int64_t time) {
        one = integerConstant(node, "one", {}, {1});
   MaybeValue length = node.reshape(*lengths, {batch, 1});
   auto last = node.compute<nn::SubOp>(length, one);
-  auto source = select(node, isLess(node, nn::Predicate::less, place, length),
+  auto source = select(node, compare(node, nn::Predicate::less, place, length),
                        node.compute<nn::SubOp>(last, place), place);
   return node.compute<nn::AddOp>(source, start);
 }

@@ -34,18 +34,6 @@ static MaybeValue getColumns(Node &node, StringRef name, float otherwise) {
   return node.materialize(HostTensor{node.nameConstant(name), {count}, std::move(values)});
 }
 
-static MaybeValue isEqual(Node &node, MaybeValue lhs, MaybeValue rhs) {
-  if (failed(lhs) || failed(rhs))
-    return failure();
-  return node.createAs<nn::CompareOp>(node.builder().getI1Type(), nn::Predicate::equal, *lhs, *rhs);
-}
-
-static MaybeValue select(Node &node, MaybeValue condition, MaybeValue yes, MaybeValue no) {
-  if (failed(condition) || failed(yes) || failed(no))
-    return failure();
-  return node.createAs<nn::SelectOp>(node.f32(), *condition, *yes, *no);
-}
-
 /// (x - offset) * scale
 LogicalResult onnx_import::importScaler(Node &node) {
   auto moved = node.compute<nn::SubOp>(getReals(node), getColumns(node, "offset", 0));
@@ -66,18 +54,15 @@ LogicalResult onnx_import::importNormalizer(Node &node) {
   else
     size =
         node.compute<nn::SqrtOp>(reduce(node, node.compute<nn::MulOp>(x, x), Reduction::sum, axes));
-  auto isZero = isEqual(node, size, node.number("zero", 0));
+  auto isZero = compare(node, nn::Predicate::equal, size, node.number("zero", 0));
   return node.setResult(
       node.compute<nn::DivOp>(x, select(node, isZero, node.number("one", 1), size)));
 }
 
 /// 1 above the threshold, else 0.
 LogicalResult onnx_import::importBinarizer(Node &node) {
-  auto x = getReals(node), threshold = node.number("threshold", node.getFloat("threshold", 0));
-  if (failed(x) || failed(threshold))
-    return failure();
-  auto isAbove =
-      node.createAs<nn::CompareOp>(node.builder().getI1Type(), nn::Predicate::less, *threshold, *x);
+  auto threshold = node.number("threshold", node.getFloat("threshold", 0));
+  auto isAbove = compare(node, nn::Predicate::less, threshold, getReals(node));
   return node.setResult(node.cast(isAbove, node.f32()));
 }
 
@@ -86,8 +71,8 @@ LogicalResult onnx_import::importImputer(Node &node) {
   float missing = node.getFloat("replaced_value_float", 0);
   auto x = getReals(node), imputed = getColumns(node, "imputed_value_floats", 0);
   if (std::isnan(missing))
-    return node.setResult(select(node, isEqual(node, x, x), x, imputed));
-  auto isMissing = isEqual(node, x, node.number("missing", missing));
+    return node.setResult(select(node, compare(node, nn::Predicate::equal, x, x), x, imputed));
+  auto isMissing = compare(node, nn::Predicate::equal, x, node.number("missing", missing));
   return node.setResult(select(node, isMissing, imputed, x));
 }
 

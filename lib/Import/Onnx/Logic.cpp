@@ -15,10 +15,17 @@ using namespace octet::onnx_import;
 
 static Type getTruthType(Node &node) { return node.builder().getI1Type(); }
 
-static MaybeValue compare(Node &node, nn::Predicate predicate, MaybeValue lhs, MaybeValue rhs) {
+MaybeValue onnx_import::compare(Node &node, nn::Predicate predicate, MaybeValue lhs,
+                                MaybeValue rhs) {
   if (failed(lhs) || failed(rhs))
     return failure();
   return node.createAs<nn::CompareOp>(getTruthType(node), predicate, *lhs, *rhs);
+}
+
+MaybeValue onnx_import::select(Node &node, MaybeValue condition, MaybeValue yes, MaybeValue no) {
+  if (failed(condition) || failed(yes) || failed(no))
+    return failure();
+  return node.createAs<nn::SelectOp>(getElementTypeOrSelf(*yes), *condition, *yes, *no);
 }
 
 //===----------------------------------------------------------------------===//
@@ -64,11 +71,7 @@ LogicalResult onnx_import::importIsInf(Node &node) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult onnx_import::importWhere(Node &node) {
-  auto condition = node.any(0), yes = node.any(1), no = node.any(2);
-  if (failed(condition) || failed(yes) || failed(no))
-    return failure();
-  return node.setComputed(
-      node.createAs<nn::SelectOp>(getElementTypeOrSelf(*yes), *condition, *yes, *no));
+  return node.setComputed(select(node, node.any(0), node.any(1), node.any(2)));
 }
 
 //===----------------------------------------------------------------------===//

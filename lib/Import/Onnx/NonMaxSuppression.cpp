@@ -39,8 +39,6 @@ private:
   MaybeValue takeCoordinate(int64_t i);
   void readBoxes();
   MaybeValue readScores();
-  MaybeValue isLess(MaybeValue lhs, MaybeValue rhs);
-  MaybeValue select(MaybeValue condition, MaybeValue yes, MaybeValue no);
   MaybeValue take(MaybeValue rows, MaybeValue places);
   MaybeValue overlaps(MaybeValue best);
   LogicalResult choose();
@@ -114,18 +112,6 @@ void Suppressor::readBoxes() {
                                      node.compute<nn::SubOp>(box.right, box.left));
 }
 
-MaybeValue Suppressor::isLess(MaybeValue lhs, MaybeValue rhs) {
-  if (failed(lhs) || failed(rhs))
-    return failure();
-  return node.createAs<nn::CompareOp>(node.builder().getI1Type(), nn::Predicate::less, *lhs, *rhs);
-}
-
-MaybeValue Suppressor::select(MaybeValue condition, MaybeValue yes, MaybeValue no) {
-  if (failed(condition) || failed(yes) || failed(no))
-    return failure();
-  return node.createAs<nn::SelectOp>(getElementTypeOrSelf(*yes), *condition, *yes, *no);
-}
-
 MaybeValue Suppressor::readScores() {
   auto given = node.value(1);
   if (!node.has(4))
@@ -133,7 +119,8 @@ MaybeValue Suppressor::readScores() {
   auto least = node.value(4);
   if (failed(least))
     return failure();
-  return select(isLess(node.reshape(*least, {1, 1, 1}), given), given, none);
+  return select(node, compare(node, nn::Predicate::less, node.reshape(*least, {1, 1, 1}), given),
+                given, none);
 }
 
 /// The elements of `rows` at `places`, one of each row.
@@ -158,7 +145,7 @@ MaybeValue Suppressor::overlaps(MaybeValue best) {
   auto common = node.compute<nn::MulOp>(span(box.top, box.bottom), span(box.left, box.right));
   auto sum = node.compute<nn::AddOp>(box.area, take(box.area, best));
   auto share = node.compute<nn::DivOp>(common, node.compute<nn::SubOp>(sum, common));
-  return isLess(threshold, share);
+  return compare(node, nn::Predicate::less, threshold, share);
 }
 
 LogicalResult Suppressor::choose() {
@@ -172,9 +159,8 @@ LogicalResult Suppressor::choose() {
   chosenScores.push_back(*score);
   if ((int64_t)chosen.size() == choices)
     return success();
-  auto isBest = node.createAs<nn::CompareOp>(node.builder().getI1Type(), nn::Predicate::equal,
-                                             *positions, *best);
-  scores = select(isBest, none, select(overlaps(best), none, scores));
+  auto isBest = compare(node, nn::Predicate::equal, positions, best);
+  scores = select(node, isBest, none, select(node, overlaps(best), none, scores));
   return success();
 }
 
@@ -192,11 +178,11 @@ MaybeValue Suppressor::joinRows() {
       groups.push_back(part);
   auto places = join(chosen), best = join(chosenScores);
   auto group = integerConstant(node, "groups", {size, 2}, std::move(groups));
-  auto isLeft = isLess(none, best);
+  auto isLeft = compare(node, nn::Predicate::less, none, best);
   if (failed(places) || failed(group) || failed(isLeft))
     return failure();
   auto rows = node.create<nn::ConcatOp>(ArrayRef<Value>{*group, *places}, /*axis=*/1);
-  auto whole = select(isLeft, rows, integerConstant(node, "behind", {}, {-1}));
+  auto whole = select(node, isLeft, rows, integerConstant(node, "behind", {}, {-1}));
   auto counts = node.cast(isLeft, node.f32());
   if (failed(whole) || failed(counts))
     return failure();

@@ -30,6 +30,9 @@ struct OperatorRow {
 llvm::ArrayRef<OperatorRow> getOperatorTable();
 const OperatorRow *findOperator(llvm::StringRef domain, llvm::StringRef name);
 
+/// Why some operators are refused whose operands are no constants.
+inline constexpr llvm::StringLiteral kShapedByData = "the shape of its result depends on data";
+
 /// Recurrent operators may have other results only.
 bool mayLackFirstOutput(const OperatorRow &row);
 

@@ -30,17 +30,6 @@ private:
     MaybeValue high, low;
   };
 
-  MaybeValue isLess(MaybeValue x, MaybeValue y) { return compare(nn::Predicate::less, x, y); }
-  MaybeValue compare(nn::Predicate predicate, MaybeValue x, MaybeValue y) {
-    if (failed(x) || failed(y))
-      return failure();
-    return node.createAs<nn::CompareOp>(node.builder().getI1Type(), predicate, *x, *y);
-  }
-  MaybeValue select(MaybeValue condition, MaybeValue yes, MaybeValue no) {
-    if (failed(condition) || failed(yes) || failed(no))
-      return failure();
-    return node.createAs<nn::SelectOp>(node.f32(), *condition, *yes, *no);
-  }
   Parts split(MaybeValue x);
   MaybeValue subtractProduct(MaybeValue x, MaybeValue quotient);
 
@@ -78,17 +67,21 @@ MaybeValue RealRemainder::compute(bool hasSignOfLeft) {
   for (int step = 0; step < kSteps; ++step)
     rest = subtractProduct(rest, node.compute<nn::FloorOp>(node.compute<nn::DivOp>(rest, divisor)));
   // The last quotient may be rounded to the next integer.
-  rest = select(isLess(rest, zero), node.compute<nn::AddOp>(rest, divisor), rest);
-  rest = select(compare(nn::Predicate::less_or_equal, divisor, rest),
+  rest = select(node, compare(node, nn::Predicate::less, rest, zero),
+                node.compute<nn::AddOp>(rest, divisor), rest);
+  rest = select(node, compare(node, nn::Predicate::less_or_equal, divisor, rest),
                 node.compute<nn::SubOp>(rest, divisor), rest);
-  rest = select(isLess(magnitude, divisor), magnitude, rest); // of which one may be infinite
-  rest = select(isLess(lhs, zero), node.compute<nn::NegOp>(rest), rest);
+  rest = select(node, compare(node, nn::Predicate::less, magnitude, divisor), magnitude,
+                rest); // of which one may be infinite
+  rest = select(node, compare(node, nn::Predicate::less, lhs, zero), node.compute<nn::NegOp>(rest),
+                rest);
   if (hasSignOfLeft)
     return rest;
-  auto isOther = node.compute<nn::XorOp>(isLess(rest, zero), isLess(rhs, zero));
-  auto isNone = compare(nn::Predicate::equal, rest, zero);
+  auto isOther = node.compute<nn::XorOp>(compare(node, nn::Predicate::less, rest, zero),
+                                         compare(node, nn::Predicate::less, rhs, zero));
+  auto isNone = compare(node, nn::Predicate::equal, rest, zero);
   auto moves = node.compute<nn::AndOp>(isOther, node.compute<nn::NotOp>(isNone));
-  return select(moves, node.compute<nn::AddOp>(rest, rhs), rest);
+  return select(node, moves, node.compute<nn::AddOp>(rest, rhs), rest);
 }
 
 /// With the divisor's sign, or (fmod) with that of the other operand: then what a quotient without

@@ -122,7 +122,7 @@ LogicalResult octet::onnx_import::importRange(Node &node) {
 LogicalResult octet::onnx_import::importNonZero(Node &node) {
   const HostTensor *tensor = node.constant(0);
   if (!tensor)
-    return node.unsupported("indices of values computed at run time");
+    return node.unsupported(kShapedByData);
   std::vector<int64_t> found = std::visit(
       [](const auto &values) {
         std::vector<int64_t> places;

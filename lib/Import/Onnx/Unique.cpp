@@ -90,7 +90,7 @@ static Distinct findDistinct(const Slices &slices, bool isSorted) {
 LogicalResult onnx_import::importUnique(Node &node) {
   const HostTensor *tensor = node.constant(0);
   if (!tensor)
-    return node.unsupported("different elements of values computed at run time");
+    return node.unsupported(kShapedByData);
   std::optional<int64_t> axis;
   if (node.attribute("axis")) {
     auto given = node.normalizeAxis(node.getInt("axis", 0), tensor->shape.size());
