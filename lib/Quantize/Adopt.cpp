@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Plan.h"
+#include "QuantizeConstants.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "octet/Dialect/Kernel/Kernels.h"
 #include "octet/Dialect/NN/Constants.h"
@@ -200,8 +201,7 @@ static bool centerWeights(OpBuilder &builder, nn::ProductOpInterface product) {
   if (failed(stored))
     return false;
   QuantizedType type = getQuantizedType(weights);
-  if (type.isSigned() &&
-      llvm::all_of(numerics::getParams(type).zeroPoints, [](int32_t z) { return z == 0; }))
+  if (isCentered(type))
     return false;
   SmallVector<int64_t> shape(cast<ShapedType>(weights.getType()).getShape());
   auto distances = getDistances(*stored, shape, type);

@@ -89,10 +89,13 @@ static Value createLike(OpBuilder &builder, Value source, const Twine &suffix, T
   return isOfType ? constant : Value();
 }
 
+bool octet::isCentered(QuantizedType type) {
+  auto isZero = [](int32_t zeroPoint) { return zeroPoint == 0; };
+  return type.isSigned() && llvm::all_of(numerics::getParams(type).zeroPoints, isZero);
+}
+
 bool octet::hasIntegerForm(Operation *weights, QuantizedType type) {
-  bool isCentered = type.isSigned() && llvm::all_of(numerics::getParams(type).zeroPoints,
-                                                    [](int32_t zero) { return zero == 0; });
-  return isCentered || !llvm::all_of(weights->getUses(), [](OpOperand &use) {
+  return isCentered(type) || !llvm::all_of(weights->getUses(), [](OpOperand &use) {
            auto product = dyn_cast<nn::ProductOpInterface>(use.getOwner());
            return product && product.getWeightOperand() == &use;
          });

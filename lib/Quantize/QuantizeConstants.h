@@ -27,8 +27,10 @@ mlir::quant::QuantizedType getBiasType(mlir::quant::QuantizedType weight,
 /// no constants.
 mlir::Value quantizeWeights(mlir::OpBuilder &builder, mlir::Value source,
                             llvm::ArrayRef<float> values, mlir::quant::QuantizedType type);
-/// Whether anything may read `weights`, a constant of `type`, as integers: no product takes those
-/// that are not signed or have other zero points than 0.
+/// Whether weights of `type` are signed with zero points of 0, as products read them.
+bool isCentered(mlir::quant::QuantizedType type);
+/// Whether anything may read `weights`, a constant of `type`, as integers: no product takes others
+/// than centered ones.
 bool hasIntegerForm(mlir::Operation *weights, mlir::quant::QuantizedType type);
 /// [N.fake_quantize] The real numbers that integers of `type` stand for.
 mlir::Value roundWeights(mlir::OpBuilder &builder, mlir::Value source, llvm::ArrayRef<float> values,

@@ -54,9 +54,6 @@ private:
   };
   Channels getChannels(KernelBuilder &b, Value block) const;
   Value getPosition(KernelBuilder &b, Value block) const;
-  Value getInput(KernelBuilder &b, Value of) const {
-    return getInputElement(b, of, shape.multiplier);
-  }
   int64_t strips() const { return llvm::divideCeil(shape.rows, shape.strip); }
   void emitStrip(KernelBuilder &b, ValueRange args, const Channels &of, Value unit);
 
@@ -206,7 +203,7 @@ DepthwiseKernel::Sharing DepthwiseKernel::chooseSharing() const {
 void DepthwiseKernel::emitColumns(KernelBuilder &b, ValueRange args, const Block &block) {
   b.lanes = 16;
   Value inBase = b.addIndex(b.addIndex(b.mulIndex(block.firstRow, shape.rowStride * shape.inRow),
-                                       getInput(b, block.firstChannel)),
+                                       shape.getInput(b, block.firstChannel)),
                             shape.inBase);
   Value outBase = b.addIndex(
       b.addIndex(b.mulIndex(block.firstRow, shape.outRow), block.firstChannel), shape.outBase);
@@ -229,7 +226,7 @@ void DepthwiseKernel::emitColumns(KernelBuilder &b, ValueRange args, const Block
   Sharing sharing = chooseSharing();
   if (shape.isFlat() && sharing != Sharing::registers)
     b.loopOverBlocks(shape.columns * shape.channels, shape.blockSize(), [&](Value first) {
-      Value base = b.addIndex(inBase, b.mulIndex(getInput(b, first), shape.columnStride));
+      Value base = b.addIndex(inBase, b.mulIndex(shape.getInput(b, first), shape.columnStride));
       auto quadsOf = [&](Value k) {
         return loadColumn(b, args, b.addIndex(base, b.mulIndex(k, tap)));
       };

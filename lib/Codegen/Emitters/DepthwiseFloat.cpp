@@ -18,7 +18,7 @@ static Value loadChannels(KernelBuilder &b, const DepthwiseShape &s, Value input
   b.lanes = lanes / s.multiplier;
   Value loaded = b.load(input, at);
   b.lanes = lanes;
-  return repeatChannels(b, loaded, s.multiplier);
+  return s.repeatChannels(b, loaded);
 }
 
 /// The sums over the kernel of so many pixels of a row, the kernel's rows unrolled if they are few.
@@ -109,7 +109,7 @@ bool codegen::emitProductAs<kernel::Kernels::depthwise_f32>(ProgramEmitter &emit
               Value first = b.getBlock(i[1], s.columns, pixels),
                     channel = b.getBlock(i[2], s.channels, 16);
               Value base = b.linearIndex(
-                  {image, row, first, getInputElement(b, channel, s.multiplier)},
+                  {image, row, first, s.getInput(b, channel)},
                   {s.inImage, s.rowStride * s.inRow, s.columnStride * s.inPixel, 1}, s.inBase);
               Value place = b.linearIndex({image, row, first, channel},
                                           {s.outImage, s.outRow, s.outPixel, 1}, s.outBase);

@@ -64,16 +64,16 @@ Value DepthwiseQuads::loadBytes(KernelBuilder &b, Value input, Value at) const {
     return vector::LoadOp::create(b, type, input, ValueRange{at});
   };
   if (!shape.isFlat() || shape.columnStride == 1)
-    return repeatChannels(b, load(at), shape.multiplier);
+    return shape.repeatChannels(b, load(at));
   // The second vector begins with the first one's last pixel, so that it ends with the last pixel
   // that is wanted.
   int64_t pixels = shape.pixelsPerBlock(), channels = shape.channels / shape.multiplier;
   SmallVector<int64_t> order;
   for (int64_t pixel = 0; pixel < 2 * pixels; pixel += 2)
-    for (int64_t channel = 0; channel < shape.channels; ++channel)
-      order.push_back((pixel < pixels ? pixel : pixel + 1) * channels + channel / shape.multiplier);
-  return vector::ShuffleOp::create(b, load(at), load(b.addIndex(at, (pixels - 1) * channels)),
-                                   order);
+    for (int64_t channel = 0; channel < channels; ++channel)
+      order.push_back((pixel < pixels ? pixel : pixel + 1) * channels + channel);
+  Value first = load(at), second = load(b.addIndex(at, (pixels - 1) * channels));
+  return shape.repeatChannels(b, vector::ShuffleOp::create(b, first, second, order));
 }
 
 /// Rows are in the order of getDepthwiseWeights.

@@ -94,11 +94,11 @@ std::optional<DepthwiseShape> codegen::getDepthwiseShape(const FusedOp &fused,
   return s;
 }
 
-Value codegen::getInputElement(KernelBuilder &b, Value i, int64_t multiplier) {
+Value DepthwiseShape::getInput(KernelBuilder &b, Value i) const {
   return multiplier == 1 ? i : b.createIndex<arith::DivUIOp>(i, b.index(multiplier));
 }
 
-Value codegen::repeatChannels(KernelBuilder &b, Value loaded, int64_t multiplier) {
+Value DepthwiseShape::repeatChannels(KernelBuilder &b, Value loaded) const {
   if (multiplier == 1)
     return loaded;
   int64_t size = cast<VectorType>(loaded.getType()).getNumElements();

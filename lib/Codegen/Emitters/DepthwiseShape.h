@@ -52,16 +52,16 @@ struct DepthwiseShape {
   int64_t firstChannel(int64_t block) const {
     return std::max<int64_t>(0, std::min(block * blockSize(), channels - blockSize()));
   }
+
+  /// Which element of a row of the input the result's element `i` reads.
+  mlir::Value getInput(KernelBuilder &b, mlir::Value i) const;
+  /// Each of the input's channels in `loaded` as often as channels of the result read it.
+  mlir::Value repeatChannels(KernelBuilder &b, mlir::Value loaded) const;
 };
 
 /// The shape of a convolution with one input and 1, 2, 4 or 8 output channels per group, NHWC on
 /// both sides; else nothing.
 std::optional<DepthwiseShape> getDepthwiseShape(const FusedOp &fused, const CpuLevel &level);
-
-/// Which element of a row of the input the result's element `i` reads.
-mlir::Value getInputElement(KernelBuilder &b, mlir::Value i, int64_t multiplier);
-/// Each of the input's channels in `loaded` as often as channels of the result read it.
-mlir::Value repeatChannels(KernelBuilder &b, mlir::Value loaded, int64_t multiplier);
 
 /// An argument for a constant's depthwise weights, which lie once in the library, [channel][kernel
 /// row][kernel column], as the kernel reads them: [block][part][output row of the strip][kernel
