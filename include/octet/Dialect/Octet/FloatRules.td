@@ -60,7 +60,7 @@ def Octet_FloatAnglesOp : Octet_FloatByPlaceOp<"float_angles"> {
 def Octet_FloatRatiosOp : Octet_FloatByPlaceOp<"float_ratios"> {
   let summary = "values of which ratios count stay float, if they are computed from inputs directly";
   let description = [{
-    What computes the operand of an `nn.log`, or both operands of an `nn.div`, from inputs of the network stays float if it is made of products with weights, sums,
+    What computes the operand of an `nn.log`, or both operands of an `nn.div`, from inputs of the network stays float if it is made of products, sums,
     powers, magnitudes, means and moves alone, with clamps behind the last product at most: frames, Fourier transforms and mel filters in front of a speech network,
     gradients whose directions are taken. Small values count as much there as large ones, and 8 bits with one scale lose them (OCT124). PyTorch: no counterpart.
   }];
