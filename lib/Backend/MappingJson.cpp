@@ -61,23 +61,25 @@ LogicalResult Reader::readQConfig(const llvm::json::Value &value, QConfigAttr &q
   const llvm::json::Object *object = value.getAsObject();
   if (!object || !object->get("activation"))
     return fail("expected null or an object with an \"activation\" as a QConfig");
-  ObserverAttrInterface activation, result, weight, channelActivation, columnActivation;
+  ObserverAttrInterface activation, result, weight, channelActivation, columnActivation,
+      trunkActivation;
   for (const auto &[key, observer] : *object) {
     ObserverAttrInterface *member = StringRef(key) == "activation"           ? &activation
                                     : StringRef(key) == "result"             ? &result
                                     : StringRef(key) == "weight"             ? &weight
                                     : StringRef(key) == "channel_activation" ? &channelActivation
                                     : StringRef(key) == "column_activation"  ? &columnActivation
+                                    : StringRef(key) == "trunk_activation"   ? &trunkActivation
                                                                              : nullptr;
     if (!member)
-      return fail("expected \"activation\", \"result\", \"weight\", \"channel_activation\" and "
-                  "\"column_activation\" in a QConfig, but got " +
+      return fail("expected \"activation\", \"result\", \"weight\", \"channel_activation\", "
+                  "\"column_activation\" and \"trunk_activation\" in a QConfig, but got " +
                   quote(key));
     if (failed(readObserver(key, observer, *member)))
       return failure();
   }
   qconfig = QConfigAttr::get(loc.getContext(), activation, result, weight, channelActivation,
-                             columnActivation);
+                             columnActivation, trunkActivation);
   return success();
 }
 

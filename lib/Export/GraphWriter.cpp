@@ -45,6 +45,11 @@ Node &Node::attribute(StringRef name, StringRef value) {
   return *this;
 }
 
+Node &Node::domain(StringRef name) {
+  proto.set_domain(name.str());
+  return *this;
+}
+
 Node &Node::addFirstOutput(std::string name) {
   proto.add_output(std::move(name));
   std::rotate(proto.mutable_output()->begin(), std::prev(proto.mutable_output()->end()),
@@ -144,6 +149,8 @@ onnx::TensorProto::DataType exporter::getDataType(Type elementType) {
   if (auto quantized = dyn_cast<quant::QuantizedType>(elementType)) {
     if (quantized.getStorageTypeIntegralWidth() == 32)
       return onnx::TensorProto::INT32;
+    if (quantized.getStorageTypeIntegralWidth() == 16)
+      return quantized.isSigned() ? onnx::TensorProto::INT16 : onnx::TensorProto::UINT16;
     return quantized.isSigned() ? onnx::TensorProto::INT8 : onnx::TensorProto::UINT8;
   }
   if (isa<FloatType>(elementType))

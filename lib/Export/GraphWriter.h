@@ -23,6 +23,7 @@ public:
   Node &attribute(llvm::StringRef name, float value);
   Node &attribute(llvm::StringRef name, llvm::ArrayRef<int64_t> values);
   Node &attribute(llvm::StringRef name, llvm::StringRef value);
+  Node &domain(llvm::StringRef name);
   /// An output in front of those there are.
   Node &addFirstOutput(std::string name);
 

@@ -47,21 +47,25 @@ static SmallVector<std::string> addParams(GraphWriter &writer, const std::string
   SmallVector<std::string> inputs{tensor, shape.empty()
                                               ? writer.addScalar(base + "_scale", params.scales[0])
                                               : writer.addFloats(base + "_scale", params.scales)};
-  if (type.getStorageTypeIntegralWidth() == 8)
+  if (type.getStorageTypeIntegralWidth() != 32)
     inputs.push_back(writer.addInitializer(base + "_zero_point", getDataType(type), shape,
                                            pack(type, zeroPoints)));
   return inputs;
 }
 
-static void setAxis(Node node, QuantizedType type) {
+/// Opset 20 has integers of 16 bits in the operators of com.microsoft alone.
+static void finish(Node node, QuantizedType type) {
+  if (type.getStorageTypeIntegralWidth() == 16)
+    node.domain("com.microsoft");
   if (int64_t axis = numerics::getChannelAxis(type); axis >= 0)
     node.attribute("axis", axis);
 }
 
-/// ONNX opset 13 quantizes to 8 bits and dequantizes 32 bits as well.
+/// ONNX opset 13 quantizes to 8 bits and dequantizes 32 bits as well; com.microsoft has 16 bits.
 static LogicalResult checkStorage(Operation *op, QuantizedType type) {
   unsigned width = type.getStorageTypeIntegralWidth();
-  if (width == 8 || (width == 32 && isa<DequantizeOp>(op)))
+  if (width == 8 || (width == 32 && isa<DequantizeOp>(op)) ||
+      (width == 16 && !type.hasStorageTypeBounds()))
     return success();
   return op->emitOpError("has a storage type that the ONNX file cannot say: ")
          << type << Remedy("use 8-bit storage");
@@ -76,7 +80,7 @@ LogicalResult exporter::writeQuantize(GraphWriter &writer, QuantizeOp op) {
               output = writer.nameResult(op, base + "_quantized");
   bool narrow = type.hasStorageTypeBounds();
   std::string wide = narrow ? writer.makeUnique(base + "_unclamped") : output;
-  setAxis(writer.addNode("QuantizeLinear", addParams(writer, base, base, type), wide), type);
+  finish(writer.addNode("QuantizeLinear", addParams(writer, base, base, type), wide), type);
   if (narrow) {
     auto bound = [&](StringRef name, int64_t value) {
       return writer.addInitializer(base + name.str(), getDataType(type), {}, pack(type, value));
@@ -97,8 +101,7 @@ LogicalResult exporter::writeDequantize(GraphWriter &writer, DequantizeOp op) {
   StringRef base = tensor;
   base.consume_back("_quantized");
   std::string output = writer.nameResult(op, (base + "_dequantized").str());
-  setAxis(writer.addNode("DequantizeLinear", addParams(writer, tensor, output, type), output),
-          type);
+  finish(writer.addNode("DequantizeLinear", addParams(writer, tensor, output, type), output), type);
   return success();
 }
 

@@ -49,6 +49,9 @@ struct Lowering {
   /// A linear layer, alone or in the group `unit`, whose input is quantized in each run
   /// [N.dynamic_product].
   Outcome lowerDynamic(mlir::Operation *unit, nn::ProductOpInterface product);
+  /// A product, alone or in the group `unit`, whose input has 16 bits [N.wide].
+  Outcome lowerWide(mlir::Operation *unit, nn::ProductOpInterface product,
+                    llvm::ArrayRef<mlir::Value> operands);
   /// Data movement, max pools and nearest resampling: values are copied, a change of scale is a
   /// table [N.concat].
   Outcome lowerMovement(mlir::Operation *op);
@@ -72,6 +75,10 @@ private:
   mlir::Value convertTo(mlir::Value source, mlir::quant::QuantizedType type, mlir::Location loc);
   llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> conversions;
 
+  /// The high and the low bytes of integers of 16 bits.
+  std::pair<mlir::Value, mlir::Value> splitBytes(mlir::Value integers);
+  llvm::DenseMap<mlir::Value, std::pair<mlir::Value, mlir::Value>> bytesOf;
+
   mlir::Value makeTable(GroupOp group, QuantizeOp quantize);
   /// Lowers a product on these quantized operands without an epilogue.
   void lowerAlone(nn::ProductOpInterface product, llvm::ArrayRef<mlir::Value> operands);
@@ -81,6 +88,11 @@ private:
 bool isProduct(mlir::Operation *op);
 /// The quantized tensor behind a real-valued operand, or null.
 mlir::Value getQuantizedSource(mlir::Value real);
+/// Whether these are integers of 16 bits with one scale; false for null.
+bool isWide(mlir::Value integers);
+/// Whether `product` on these quantized operands (null where one is real) has the integer form
+/// [N.accumulate], with the proof of [N.overflow].
+Outcome checkProduct(nn::ProductOpInterface product, llvm::ArrayRef<mlir::Value> operands);
 /// What quantizes the input of a product, alone or in the group `unit`, in each run; or null.
 DequantizeDynamicOp getDynamicInput(mlir::Operation *unit, mlir::Operation *product);
 /// The quantize that is the only user of a real value, or null.

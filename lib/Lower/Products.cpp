@@ -57,9 +57,7 @@ static LogicalResult readBias(Value bias, const ProductTypes &types,
   return success();
 }
 
-/// Whether `product` on these quantized operands has the integer form [N.accumulate], with the
-/// proof of [N.overflow].
-static Outcome checkProduct(nn::ProductOpInterface product, ArrayRef<Value> operands) {
+Outcome lower::checkProduct(nn::ProductOpInterface product, ArrayRef<Value> operands) {
   if (!operands[0] || !operands[1])
     return operands[0] || operands[1] ? Outcome::RealOperand : Outcome::NotConcerned;
   QuantizedType input = getQuantizedType(operands[0]), filter = getQuantizedType(operands[1]);
@@ -110,6 +108,8 @@ Outcome Lowering::lowerProduct(nn::ProductOpInterface product) {
   if (getDynamicInput(product, product))
     return lowerDynamic(product, product);
   SmallVector<Value> operands = getSources(product, [](Value operand) { return operand; });
+  if (isWide(operands[0]))
+    return lowerWide(product, product, operands);
   if (Outcome outcome = checkProduct(product, operands); outcome != Outcome::Lowered)
     return outcome;
   if (!absorbReaders(product, product.getResultChannelAxis()))
@@ -243,6 +243,8 @@ Outcome Lowering::lowerGroup(GroupOp group) {
   if (getDynamicInput(group, product))
     return lowerDynamic(group, product);
   SmallVector<Value> operands = getProductOperands(group, product);
+  if (isWide(operands[0]))
+    return lowerWide(group, product, operands);
   Outcome outcome = checkProduct(product, operands);
   if (outcome != Outcome::Lowered)
     return outcome;

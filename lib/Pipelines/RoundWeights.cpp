@@ -46,7 +46,7 @@ struct Candidate {
   SmallVector<float, 0> rounded, biasChange;
 };
 
-/// A value in 8 bits, and the layers that read it.
+/// A value in 8 or 16 bits, and the layers that read it.
 struct Input {
   ObserveOp observe;
   numerics::QuantParams params;
@@ -67,7 +67,8 @@ struct Input {
 };
 } // namespace
 
-/// The scale and zero point of a calibrated activation if it has one of each; else none.
+/// The scale and zero point of a calibrated activation if it has one of each, of the high bytes if
+/// it has 16 bits; else none.
 static std::optional<numerics::QuantParams> getInputParams(ObserveOp observe) {
   auto observer =
       SymbolTable::lookupNearestSymbolFrom<ObserverOp>(observe, observe.getObserverAttr());
@@ -75,6 +76,11 @@ static std::optional<numerics::QuantParams> getInputParams(ObserveOp observe) {
     return std::nullopt;
   auto uniform = dyn_cast_or_null<quant::UniformQuantizedType>(
       getTypeByStatistics(observer.getObserver(), observe.getObservedType(), observer.getState()));
+  if (uniform && uniform.getStorageTypeIntegralWidth() == 16)
+    uniform = quant::UniformQuantizedType::get(
+        uniform.getFlags(), IntegerType::get(uniform.getContext(), 8), uniform.getExpressedType(),
+        256 * uniform.getScale(), uniform.getZeroPoint() >> 8, uniform.getStorageTypeMin() >> 8,
+        uniform.getStorageTypeMax() >> 8);
   if (!uniform || uniform.getStorageTypeIntegralWidth() != 8)
     return std::nullopt;
   return numerics::getParams(uniform);

@@ -193,10 +193,12 @@ std::optional<Reason> octet::findMisfit(const QConfigMapping &mapping, DTypesOp 
                                         bool hasWeight) {
   std::optional<Reason> nearest;
   int64_t least = std::numeric_limits<int64_t>::max();
-  for (Operation &entry : QConfigMappingOp(mapping.getOp()).getBody().front()) {
-    QConfigAttr qconfig = getQConfig(&entry);
-    if (!qconfig)
-      continue;
+  SmallVector<QConfigAttr> qconfigs;
+  for (Operation &entry : QConfigMappingOp(mapping.getOp()).getBody().front())
+    for (QConfigAttr qconfig : {getQConfig(&entry), getQConfigOfTrunks(getQConfig(&entry))})
+      if (qconfig)
+        qconfigs.push_back(qconfig);
+  for (QConfigAttr qconfig : qconfigs) {
     auto reason = checkActivations(dtypes, qconfig);
     if (!reason && hasWeight && !qconfig.getWeight())
       reason = Reason{"OCT208", "the QConfig has no weight observer",

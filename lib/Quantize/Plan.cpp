@@ -78,6 +78,8 @@ public:
       }
     keepFloatWhatIsNotRead();
     keepFloatByStructure();
+    keepFloatWhatIsNotRead();
+    widenTrunks();
     do {
       do
         keepFloatWhatIsNotRead();
@@ -93,6 +95,7 @@ private:
   void keepFloatByStructure();
   void keepRecurrencesFloat(StringRef why);
   void keepFloatWhatIsNotRead();
+  void widenTrunks();
   bool refuseWhatDoesNotFit();
 
   FunctionOpInterface function;
@@ -173,10 +176,42 @@ void Planner::keepFloatByStructure() {
               "OCT115", products.getReason());
 }
 
+/// Layers between residual sums have the `trunk_activation` of their QConfig, if it has one. Those
+/// of the buckets of a network, whose shares differ, have not.
+void Planner::widenTrunks() {
+  constexpr double kShare = 0.2;
+  auto has = [](const Decision &decision) {
+    return getQConfigOfTrunks(decision.qconfig) != nullptr;
+  };
+  if (function->getParentOp()->hasAttr(kBucketAttr) || llvm::none_of(plan.decisions, has))
+    return;
+  DenseSet<Operation *> layers = findTrunkLayers(plan, kShare);
+  for (Decision &decision : plan.decisions) {
+    if (!layers.contains(decision.op) || !has(decision))
+      continue;
+    QConfigAttr qconfig = getQConfigOfTrunks(decision.qconfig);
+    Verdict verdict;
+    if (checkQConfig(*decision.unit, qconfig, verdict))
+      continue;
+    decision.qconfig = qconfig;
+    decision.note =
+        Reason{"OCT126", "it stands between residual sums, so that it has the trunk_activation",
+               "leave that out of the QConfig where time counts more"};
+  }
+}
+
+/// In how many bits a unit asks for its activations; 0 if it takes what there is.
+static unsigned getBits(const Decision &decision) {
+  IntegerType type = decision.qconfig.getActivation().getSpec().dtype;
+  return type ? type.getWidth() : 0;
+}
+
 /// Backwards: a result that no quantized unit reads becomes what its pattern's `float_uses` says.
-/// One that a normalization reads, too, stays float, and is quantized for the others.
+/// One that a normalization reads, too, or a unit that takes more bits, stays float, and is
+/// quantized for the others.
 void Planner::keepFloatWhatIsNotRead() {
   DenseSet<Value> read;
+  DenseMap<Value, unsigned> bits;
   for (FakeQuantizeOp trained : plan.trained)
     read.insert(trained.getInput());
   for (Block &block : function.getFunctionBody())
@@ -193,15 +228,23 @@ void Planner::keepFloatWhatIsNotRead() {
     bool computes = floatUses == FloatUses::float_result;
     bool isNormalized = llvm::any_of(decision.op->getUsers(),
                                      [&](Operation *user) { return ofNorms.contains(user); });
-    if (floatUses != FloatUses::observed && (isNormalized || !isRead)) {
+    bool isReadWider = llvm::any_of(decision.op->getResults(), [&](Value result) {
+      return getBits(decision) && bits.lookup(result) > getBits(decision);
+    });
+    if (floatUses != FloatUses::observed && (isNormalized || isReadWider || !isRead)) {
       decision.verdict = computes ? Verdict::FloatResult : Verdict::Float;
-      decision.reason = isRead ? Reason{"OCT109", backend.getNormsReason().str(), ""}
-                               : Reason{"OCT102", "no quantized operator reads the result", ""};
+      decision.reason =
+          isNormalized && isRead ? Reason{"OCT109", backend.getNormsReason().str(), ""}
+          : isReadWider          ? Reason{"OCT125", "a layer reads the result in more bits", ""}
+                                 : Reason{"OCT102", "no quantized operator reads the result", ""};
     }
     if (decision.verdict != Verdict::Float)
       for (auto [leaf, operand] : decision.unit->leaves)
-        if (isActivation(leaf))
+        if (isActivation(leaf)) {
           read.insert(operand->get());
+          unsigned &most = bits[operand->get()];
+          most = std::max(most, getBits(decision));
+        }
   }
 }
 
@@ -225,12 +268,16 @@ bool Planner::refuseWhatDoesNotFit() {
   for (Decision &decision : plan.decisions) {
     if (!decision.readsIntegers() || isDynamic(decision))
       continue;
-    auto results = llvm::map_to_vector(decision.op->getResults(),
-                                       [&](Value result) { return ofValues.lookup(result); });
+    // What stands behind floats is their readers'.
+    bool isFloat = decision.verdict == Verdict::FloatResult;
+    auto results = llvm::map_to_vector(decision.op->getResults(), [&](Value result) {
+      return isFloat ? ObserverAttrInterface() : ofValues.lookup(result);
+    });
     std::optional<Reason> reason;
     for (ObserverAttrInterface result : results)
       reason = reason ? reason : checkObservers(*decision.unit, getInput, result);
-    if (isShared(decision) && !llvm::any_of(results, [](auto result) { return (bool)result; }))
+    if (isShared(decision) && !isFloat &&
+        !llvm::any_of(results, [](auto result) { return (bool)result; }))
       reason = Reason{"OCT213", "the QConfig reuses the observer of the inputs, which have none",
                       "give the operator an observer of its own in the QConfig mapping"};
     if (!reason)

@@ -50,6 +50,12 @@ llvm::DenseSet<mlir::Operation *> findSmallEnds(mlir::FunctionOpInterface functi
 /// bucket of those of the one where they have most. (Attention.cpp)
 llvm::DenseSet<mlir::Operation *> findSmallProducts(mlir::Block &block, double share);
 
+/// The layers in integers between residual sums of floats and others that carry their results on,
+/// if they have at most `share` of the multiply-adds. (Trunks.cpp)
+llvm::DenseSet<mlir::Operation *> findTrunkLayers(const Plan &plan, double share);
+/// What such layers have in place of `qconfig`, or null.
+QConfigAttr getQConfigOfTrunks(QConfigAttr qconfig);
+
 /// Units whose pattern says so stay float if operators that stay float compute all that they read.
 /// True if there was such a unit.
 bool keepFloatOnFloats(Plan &plan);

@@ -63,6 +63,13 @@ octet.qconfig_mapping @m {
 
 // -----
 
+octet.qconfig_mapping @m {
+  // expected-error @+1 {{expected a trunk_activation with one scale that follows the data, but got #octet.placeholder<dtype = f32>}}
+  octet.global #octet.qconfig<activation = #octet.min_max<dtype = ui8>, trunk_activation = #octet.placeholder<dtype = f32>>
+}
+
+// -----
+
 octet.backend @b {
   // expected-error @+1 {{'octet.dtypes' op expected an input beside 'dynamic'}}
   octet.dtypes @d dynamic weight = <si8>

@@ -38,7 +38,7 @@
 // QCONFIG: qconfig.json:1:1: error: expected null or an object with an "activation" as a QConfig
 // REDEFINE: %{file} = member
 // RUN: %{wrong} --check-prefix=MEMBER
-// MEMBER: member.json:1:1: error: expected "activation", "result", "weight", "channel_activation" and "column_activation" in a QConfig, but got "bias"
+// MEMBER: member.json:1:1: error: expected "activation", "result", "weight", "channel_activation", "column_activation" and "trunk_activation" in a QConfig, but got "bias"
 // REDEFINE: %{file} = observer
 // RUN: %{wrong} --check-prefix=OBSERVER
 // OBSERVER: observer.json:1:1: error: expected the text of an observer as "activation", such as "#octet.min_max<dtype = ui8>"
@@ -61,6 +61,7 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   "object_type": [["nn.relu", null],
                   ["nn.sigmoid", {"activation": "#octet.min_max<dtype = ui8>", "channel_activation": "#octet.per_channel_min_max<dtype = ui8>",
                                   "column_activation": "#octet.column_min_max<dtype = ui8>",
+                                  "trunk_activation": "#octet.min_max<dtype = ui16>",
                                   "result": "#octet.fixed_qparams<ui8, scale = 1.0 : f32, zero_point = 0>"}]],
   "module_name": [["head", null]],
   "module_name_regex": [["b", null], ["a", null]],
@@ -77,7 +78,7 @@ octet.qconfig_mapping @mine {
   octet.object_type "nn.relu" none
   octet.object_type "nn.sigmoid" #octet.qconfig<activation = #octet.min_max<dtype = ui8>,
     channel_activation = #octet.per_channel_min_max<dtype = ui8>, column_activation = #octet.column_min_max<dtype = ui8>,
-    result = #octet.fixed_qparams<ui8, scale = 1.0 : f32, zero_point = 0>>
+    trunk_activation = #octet.min_max<dtype = ui16>, result = #octet.fixed_qparams<ui8, scale = 1.0 : f32, zero_point = 0>>
 }
 
 //--- including.json

@@ -21,9 +21,9 @@ func.func @main(%x: tensor<1x8xf32>) -> tensor<1x8xf32> {
 
 // -----
 
-!wide = !quant.uniform<u16:f32, 0.5:3>
+!wide = !quant.uniform<u16<0:999>:f32, 0.5:3>
 func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error @below {{has a storage type that the ONNX file cannot say: '!quant.uniform<u16:f32, 5.000000e-01:3>'; use 8-bit storage}}
+  // expected-error @below {{has a storage type that the ONNX file cannot say: '!quant.uniform<u16<0:999>:f32, 5.000000e-01:3>'; use 8-bit storage}}
   %0 = octet.quantize %x : (tensor<8xf32>) -> tensor<8x!wide>
   // expected-error @below {{has a storage type that the ONNX file cannot say}}
   %1 = octet.dequantize %0 : (tensor<8x!wide>) -> tensor<8xf32>

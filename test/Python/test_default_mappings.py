@@ -59,7 +59,7 @@ def read_recorded(observer):
 
 def split(text):
     """The members of a QConfig's text."""
-    members = re.split(r", (?=(?:result|weight|channel_activation|column_activation) = )", text)
+    members = re.split(r", (?=(?:result|weight|channel_activation|column_activation|trunk_activation) = )", text)
     return {key: read_own(value) for key, value in (member.split(" = ", 1) for member in members)}
 
 

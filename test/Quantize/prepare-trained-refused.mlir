@@ -29,10 +29,10 @@ func.func @other_axis(%x: !t) -> !t {
 
 !t = tensor<1x2xf32>
 !w = tensor<2x2xf32>
-// CHECK: fc nn.linear float OCT204 the input's observer yields ui16, but the backend takes ui8
+// CHECK: fc nn.linear float OCT204 the input's observer yields ui12, but the backend takes ui8
 func.func @wide_input(%x: !t) -> !t {
   %w = nn.constant dense<1.0> : !w
-  %xf = octet.fake_quantize %x as !quant.uniform<u16:f32, 0.125> : !t
+  %xf = octet.fake_quantize %x as !quant.uniform<u12:f32, 0.125> : !t
   %y = nn.linear %xf, %w {octet.origin = #octet.origin<"fc">} : (!t, !w) -> !t
   return %y : !t
 }

@@ -18,7 +18,8 @@ def LowerPass : Pass<"octet-lower", "::mlir::func::FuncOp"> {
 
     - `nn.conv` and `nn.linear`, alone or in an `octet.group`, take quantized operands. A fused relu or clip becomes
       the storage bounds of the result type; any other fused body stays as the group's body, on the real-valued
-      accumulator. A result that is used as a real number is `f32`.
+      accumulator. A result that is used as a real number is `f32`. An input of 16 bits becomes two of bytes, which are
+      multiplied one after the other ([N.wide]).
     - Element-wise operators between one quantized input and one quantized result become one `nn.table`; with several
       inputs they become an `octet.group` on quantized types.
     - `nn.silu`, `nn.gelu` and `nn.exp` that 8 bits are kept of become `coarse` ([N.coarse]).

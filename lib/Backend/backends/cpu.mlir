@@ -4,6 +4,7 @@
 
 octet.backend @cpu {
   octet.dtypes @w8a8 input = <ui8 range [0, 255]> output = <ui8 range [0, 255]> weight = <si8> bias = si32
+  octet.dtypes @w8a16 input = <ui16> output = <ui16> weight = <si8> bias = f32
   octet.dtypes @a8 input = <ui8 range [0, 255]> output = <ui8 range [0, 255]>
 
   //===--- Parts ---===//
@@ -83,11 +84,11 @@ octet.backend @cpu {
 
   //===--- Products, what is added to them, what is computed of them ---===//
 
-  octet.chain @depthwise_conv dtypes = [@w8a8] float_uses = float_result channel_axis = 1
+  octet.chain @depthwise_conv dtypes = [@w8a8, @w8a16] float_uses = float_result channel_axis = 1
     : [@depthwise_convolution] -> optional [@add] -> optional [@act]
-  octet.chain @conv dtypes = [@w8a8] float_uses = float_result channel_axis = 1
+  octet.chain @conv dtypes = [@w8a8, @w8a16] float_uses = float_result channel_axis = 1
     : [@convolution] -> optional [@add] -> optional [@act]
-  octet.chain @linear dtypes = [@w8a8] float_uses = float_result : [@linear_layer] -> optional [@add] -> optional [@act]
+  octet.chain @linear dtypes = [@w8a8, @w8a16] float_uses = float_result : [@linear_layer] -> optional [@add] -> optional [@act]
 
   //===--- Products of two activations ---===//
 

@@ -3,10 +3,11 @@
 #values = #octet.mean_squared_error<dtype = ui8, eps = 8.67361738e-19 : f32>
 #channels = #octet.per_channel_min_max<dtype = ui8, eps = 8.67361738e-19 : f32, axis = 1>
 #columns = #octet.column_min_max<dtype = ui8, eps = 8.67361738e-19 : f32>
+#trunks = #octet.min_max<dtype = ui16, eps = 8.67361738e-19 : f32>
 #weights = #octet.per_channel_min_max<dtype = si8, scheme = symmetric, range = [-127, 127], eps = 8.67361738e-19 : f32, axis = 0>
 
 octet.qconfig_mapping @cpu_default {
-  octet.global #octet.qconfig<activation = #values, weight = #weights, channel_activation = #channels, column_activation = #columns>
+  octet.global #octet.qconfig<activation = #values, weight = #weights, channel_activation = #channels, column_activation = #columns, trunk_activation = #trunks>
 
   // Results whose range is known.
   octet.object_type "nn.sigmoid" #octet.qconfig<

@@ -22,17 +22,18 @@ using namespace octet;
 LogicalResult QConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                   ObserverAttrInterface activation, ObserverAttrInterface,
                                   ObserverAttrInterface, ObserverAttrInterface,
-                                  ObserverAttrInterface columnActivation) {
-  if (!columnActivation)
-    return success();
-  ObserverSpec spec = columnActivation.getSpec();
-  if (spec.dtype != activation.getSpec().dtype)
+                                  ObserverAttrInterface columnActivation,
+                                  ObserverAttrInterface trunkActivation) {
+  if (columnActivation && columnActivation.getSpec().dtype != activation.getSpec().dtype)
     return emitError() << "expected a column_activation of the type of the activation, but got "
                        << columnActivation << " beside " << activation;
-  if (!spec.dtype || spec.isDynamic || spec.channelAxis || spec.fixedScale)
-    return emitError() << "expected a column_activation with one scale that follows the data, but "
-                          "got "
-                       << columnActivation;
+  for (auto [observer, name] : {std::pair(columnActivation, "column_activation"),
+                                std::pair(trunkActivation, "trunk_activation")}) {
+    ObserverSpec spec = observer ? observer.getSpec() : ObserverSpec();
+    if (observer && (!spec.dtype || spec.isDynamic || spec.channelAxis || spec.fixedScale))
+      return emitError() << "expected a " << name
+                         << " with one scale that follows the data, but got " << observer;
+  }
   return success();
 }
 

@@ -12,7 +12,7 @@ class Node:
 
     def __init__(self, proto):
         self.type, self.name = proto.op_type, proto.name or (proto.output[0] if proto.output else "")
-        if proto.domain not in ("", "ai.onnx"):
+        if proto.domain not in ("", "ai.onnx") and proto.op_type not in ("QuantizeLinear", "DequantizeLinear"):
             raise NotImplementedError(f"{self.name}: operator {proto.domain}.{proto.op_type}")
         self.inputs, self.outputs = list(proto.input), list(proto.output)
         self.attributes = {a.name: onnx.helper.get_attribute_value(a) for a in proto.attribute}

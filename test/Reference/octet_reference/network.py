@@ -18,7 +18,8 @@ from .quantization import QParams
 f32 = np.float32
 
 ACTIVATION_TYPES = (np.uint8, np.int8)  # [N.signed]
-INTEGER_TYPES = {np.dtype(np.uint8): (0, 255), np.dtype(np.int8): (-128, 127), np.dtype(np.int32): (-(2**31), 2**31 - 1)}
+WIDE_TYPES = (np.uint16, np.int16)
+INTEGER_TYPES = {np.dtype(kind): (np.iinfo(kind).min, np.iinfo(kind).max) for kind in (np.uint8, np.int8, *WIDE_TYPES, np.int32)}
 
 
 @dataclass
@@ -33,8 +34,19 @@ class Quantized:
         return self.values.dtype in ACTIVATION_TYPES
 
     @property
+    def is_wide(self):
+        return self.values.dtype in WIDE_TYPES and self.is_per_tensor
+
+    @property
     def is_per_tensor(self):
         return self.params.axis is None
+
+    def bytes(self):
+        """[N.wide] What the high and the low bytes of integers of 16 bits stand for."""
+        least = np.iinfo(self.values.dtype).min
+        parts = [np.divmod(np.asarray(each, np.int64) - least, 256) for each in (self.values, self.params.zero_point)]
+        return [Quantized(values.astype(np.uint8), QParams(f32(self.params.scale * f32(factor)), zero, 0, 255))
+                for values, zero, factor in zip(*parts, (256, 1))]
 
 
 @dataclass
@@ -45,6 +57,10 @@ class Product:
     scale: np.ndarray
     axis: int
     bias: np.ndarray | None = None
+
+    @property
+    def real(self):
+        return quantization.real_accumulator(self.accumulator, self.scale, self.axis, self.bias)
 
 
 class Network:
@@ -164,10 +180,14 @@ class Evaluation:
 
     def product(self, node):
         bias_name = self.network.bias_of.get(node.output) or node.input(2)
+        x, w = (self.quantized.get(name) for name in node.inputs[:2])
+        wide = self.wide_product(node, x, w, bias_name) if x and w and x.is_wide else None
         integer = self.integer_product(node, bias_name)
-        if integer:
+        if wide is not None:
+            self.values[node.output] = wide
+        elif integer:
             self.products[node.output] = integer
-            self.values[node.output] = quantization.real_accumulator(integer.accumulator, integer.scale, integer.axis, integer.bias)
+            self.values[node.output] = integer.real
         else:
             real = (self.get(name) for name in (*node.inputs[:2], bias_name))
             self.values[node.output] = self.float_product(node, *real)
@@ -199,11 +219,22 @@ class Evaluation:
             return products.linear(x, self.filter_rows(node, w), bias)
         return products.matmul(x, w)
 
+    def wide_product(self, node, x, w, bias_name):
+        """[N.wide] The sum of the products with the bytes, or nothing."""
+        high, low = x.bytes()
+        upper, lower = self.product_with_weights(node, high, w, None), self.product_with_weights(node, low, w, bias_name)
+        if not upper or not lower:
+            return None
+        return lower.real + upper.real
+
     def integer_product(self, node, bias_name):
         x, w = (self.quantized.get(name) for name in node.inputs[:2])
         if x and w and node.type == "MatMul" and (w.values.dtype == np.uint8 or not self.is_linear(node)):
             return self.product_of_activations(x, w)  # of a constant that is quantized as a value, too
-        form = self.check_product(node, x, w, bias_name) if x and w else None
+        return self.product_with_weights(node, x, w, bias_name) if x and w else None
+
+    def product_with_weights(self, node, x, w, bias_name):
+        form = self.check_product(node, x, w, bias_name)
         if form is None:
             return None
         filters, scale, bias, real_bias = form

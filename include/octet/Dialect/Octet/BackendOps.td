@@ -68,13 +68,17 @@ def Octet_QConfigAttr : Octet_Attr<"QConfig", "qconfig"> {
     `activation` observes inputs and results, `weight` weights. `result`, if given, observes the results instead, as for
     operators whose results have a known range. `channel_activation`, if given, replaces `activation` where the backend
     allows one scale and zero point per channel. `column_activation`, if given, replaces `activation` where all that read the
-    value quantized are layers whose columns octet-split-outliers may split. Errors: a `column_activation` of another type than `activation`,
-    or with other than one scale that follows the data. PyTorch: `QConfig`.
+    value quantized are layers whose columns octet-split-outliers may split. `trunk_activation`, if given, replaces `activation` at the input of
+    layers with weights that read residual sums, normalized and moved at most, and whose float result other residual sums carry on, as where the stages of a
+    transformer meet; not in buckets, nor where these layers have more than a fifth of the network's multiply-adds. What such a layer loses, all that is
+    behind it has lost, so that 16 bits may be worth a second product ([N.wide]). Errors: a `column_activation` of another type than `activation`, or a `column_activation` or `trunk_activation`
+    with other than one scale that follows the data. PyTorch: `QConfig`.
   }];
   let parameters = (ins "::octet::ObserverAttrInterface":$activation, OptionalParameter<"::octet::ObserverAttrInterface">:$result,
       OptionalParameter<"::octet::ObserverAttrInterface">:$weight,
       OptionalParameter<"::octet::ObserverAttrInterface">:$channel_activation,
-      OptionalParameter<"::octet::ObserverAttrInterface">:$column_activation);
+      OptionalParameter<"::octet::ObserverAttrInterface">:$column_activation,
+      OptionalParameter<"::octet::ObserverAttrInterface">:$trunk_activation);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
