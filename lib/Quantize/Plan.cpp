@@ -180,18 +180,13 @@ void Planner::keepFloatByStructure() {
 /// of the buckets of a network, whose shares differ, have not.
 void Planner::widenTrunks() {
   constexpr double kShare = 0.2;
-  auto has = [](const Decision &decision) {
-    return getQConfigOfTrunks(decision.qconfig) != nullptr;
-  };
-  if (function->getParentOp()->hasAttr(kBucketAttr) || llvm::none_of(plan.decisions, has))
+  if (function->getParentOp()->hasAttr(kBucketAttr))
     return;
   DenseSet<Operation *> layers = findTrunkLayers(plan, kShare);
   for (Decision &decision : plan.decisions) {
-    if (!layers.contains(decision.op) || !has(decision))
-      continue;
     QConfigAttr qconfig = getQConfigOfTrunks(decision.qconfig);
     Verdict verdict;
-    if (checkQConfig(*decision.unit, qconfig, verdict))
+    if (!qconfig || !layers.contains(decision.op) || checkQConfig(*decision.unit, qconfig, verdict))
       continue;
     decision.qconfig = qconfig;
     decision.note =
@@ -200,18 +195,23 @@ void Planner::widenTrunks() {
   }
 }
 
-/// In how many bits a unit asks for its activations; 0 if it takes what there is.
-static unsigned getBits(const Decision &decision) {
-  IntegerType type = decision.qconfig.getActivation().getSpec().dtype;
+/// In how many bits an observer has values; 0 if it takes those that there are.
+static unsigned getBits(ObserverAttrInterface observer) {
+  IntegerType type = observer.getSpec().dtype;
   return type ? type.getWidth() : 0;
 }
 
+static unsigned getBitsOfResult(const Decision &decision) {
+  QConfigAttr qconfig = decision.qconfig;
+  return getBits(qconfig.getResult() ? qconfig.getResult() : qconfig.getActivation());
+}
+
 /// Backwards: a result that no quantized unit reads becomes what its pattern's `float_uses` says.
-/// One that a normalization reads, too, or a unit that takes more bits, stays float, and is
-/// quantized for the others.
+/// One that a normalization reads, too, or a unit that takes it in other bits, stays float, and is
+/// quantized for each of the others.
 void Planner::keepFloatWhatIsNotRead() {
   DenseSet<Value> read;
-  DenseMap<Value, unsigned> bits;
+  DenseMap<OpOperand *, unsigned> wantedBits; ///< of units that read integers
   for (FakeQuantizeOp trained : plan.trained)
     read.insert(trained.getInput());
   for (Block &block : function.getFunctionBody())
@@ -228,22 +228,23 @@ void Planner::keepFloatWhatIsNotRead() {
     bool computes = floatUses == FloatUses::float_result;
     bool isNormalized = llvm::any_of(decision.op->getUsers(),
                                      [&](Operation *user) { return ofNorms.contains(user); });
-    bool isReadWider = llvm::any_of(decision.op->getResults(), [&](Value result) {
-      return getBits(decision) && bits.lookup(result) > getBits(decision);
-    });
-    if (floatUses != FloatUses::observed && (isNormalized || isReadWider || !isRead)) {
+    unsigned bits = getBitsOfResult(decision);
+    bool isReadOtherwise = bits && llvm::any_of(decision.op->getUses(), [&](OpOperand &use) {
+                             unsigned wanted = wantedBits.lookup(&use);
+                             return wanted && wanted != bits;
+                           });
+    if (floatUses != FloatUses::observed && (isNormalized || isReadOtherwise || !isRead)) {
       decision.verdict = computes ? Verdict::FloatResult : Verdict::Float;
       decision.reason =
           isNormalized && isRead ? Reason{"OCT109", backend.getNormsReason().str(), ""}
-          : isReadWider          ? Reason{"OCT125", "a layer reads the result in more bits", ""}
+          : isReadOtherwise      ? Reason{"OCT125", "a layer reads the result in other bits", ""}
                                  : Reason{"OCT102", "no quantized operator reads the result", ""};
     }
     if (decision.verdict != Verdict::Float)
       for (auto [leaf, operand] : decision.unit->leaves)
         if (isActivation(leaf)) {
           read.insert(operand->get());
-          unsigned &most = bits[operand->get()];
-          most = std::max(most, getBits(decision));
+          wantedBits[operand] = getBits(decision.qconfig.getActivation());
         }
   }
 }

@@ -3,10 +3,11 @@
 // RUN: octet-opt %t/network.mlir --octet-attach-policy --octet-prepare | FileCheck %t/network.mlir
 // RUN: octet-opt %t/network.mlir --octet-attach-policy --octet-explain -o /dev/null | FileCheck %t/network.mlir --check-prefix=EXPLAIN
 // RUN: octet-opt %t/network.mlir --octet-attach-policy=qconfig-mapping=%t/without.mlir --octet-prepare | FileCheck %t/network.mlir --check-prefix=NONE
-// In buckets there are none, nor where such layers are more than a fifth of the network.
+// In buckets there are none, nor where such layers are more than a fifth of the network: of five layers one, not of four.
 // RUN: sed 's/^func.func/module attributes {octet.bucket = 0.0} {&/; $s/$/}/' %t/network.mlir | octet-opt --octet-attach-policy --octet-prepare | FileCheck %t/network.mlir --check-prefix=NONE
 // RUN: sed 's/nn.linear %b, %w2/nn.relu %b/; /"down"/s/(!t, !w)/(!t)/; s/nn.linear %d, %w5/nn.relu %d/; /"next_down"/s/(!t, !w)/(!t)/' %t/network.mlir | octet-opt --octet-attach-policy --octet-prepare | FileCheck %t/network.mlir --check-prefix=NONE
-// By name, other layers have them, too: the activation in front is float then.
+// RUN: sed 's/nn.linear %d, %w5/nn.relu %d/; /"next_down"/s/(!t, !w)/(!t)/' %t/network.mlir | octet-opt --octet-attach-policy --octet-prepare | FileCheck %t/network.mlir --check-prefix=FIFTH
+// By name, other layers have them, too: what is between 8 and 16 bits, or 16 and 8, is float then.
 // RUN: octet-opt %t/network.mlir --octet-attach-policy=qconfig-mapping=%t/named.mlir --octet-explain --octet-prepare | FileCheck %t/network.mlir --check-prefix=NAMED
 
 //--- without.mlir
@@ -20,6 +21,7 @@ octet.qconfig_mapping @without {
 octet.qconfig_mapping @named {
   octet.global #octet.qconfig<activation = #octet.min_max<dtype = ui8>, weight = #weights>
   octet.module_name "down" #octet.qconfig<activation = #octet.min_max<dtype = ui16>, weight = #weights>
+  octet.module_name "next_up" #octet.qconfig<activation = #octet.min_max<dtype = ui16>, weight = #weights>
 }
 
 //--- network.mlir
@@ -33,10 +35,13 @@ octet.qconfig_mapping @named {
 // EXPLAIN-NEXT: note: OCT126 it stands between residual sums, so that it has the trunk_activation
 // EXPLAIN-NOT: OCT126
 
+// FIFTH: octet.observer {{.*}}<dtype = ui16
+
 // NONE-NOT: ui16
 // NONE: return
 
-// NAMED: up nn.linear int8 to float OCT125 a layer reads the result in more bits
+// NAMED: up nn.linear int8 to float OCT125 a layer reads the result in other bits
+// NAMED: next_up nn.linear int8 to float OCT125 a layer reads the result in other bits
 // NAMED: octet.observer @up #octet.min_max<dtype = ui16>
 // NAMED: nn.linear {{.*}}octet.origin<"up">
 // NAMED-NEXT: octet.observe {{.*}} by @up

@@ -75,7 +75,7 @@ def PreparePass : Octet_QuantizePass<"octet-prepare", "::mlir::ModuleOp"> {
     Every value that a quantized unit reads or writes gets an `octet.observe`; values that the backend lets share a
     scale name one `octet.observer`. A unit that asks for integers of another type than its input's producer, or for another
     kind of observer than the first reader of a float value, gets a second one of its own, in front of it alone; other
-    settings than the first one's are ignored. What computes a value that such a unit reads in more bits writes floats, if its pattern lets it. A slice of channels does not share that of its operand if this may have one scale per
+    settings than the first one's are ignored. What computes a value that a unit reads in other bits, 16 and not 8, writes floats, if its pattern lets it. A slice of channels does not share that of its operand if this may have one scale per
     channel, nor that of a concatenation if others read the slice, too. Constant weights are observed, too. Values and weights with
     an `octet.fake_quantize` keep its type, in the sign that the units around them ask for [N.signed], and have no observer; units read them through it. A remark with a stable code (`OCT...`) says of each
     operator that stays float why it does. The decision is stored as `octet.decision`; `octet-explain` prints all decisions
