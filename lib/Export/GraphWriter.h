@@ -15,6 +15,9 @@
 
 namespace octet::exporter {
 
+/// The domain of operators that onnxruntime adds to ONNX.
+inline constexpr llvm::StringLiteral kMicrosoft = "com.microsoft";
+
 /// One node under construction.
 class Node {
 public:

@@ -10,7 +10,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
 #include "octet/Support/Diagnostics.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -111,13 +110,12 @@ LogicalResult octet::exportOnnx(ModuleOp module, llvm::raw_ostream &os) {
   if (failed(writeFunction(*model.mutable_graph(), function)))
     return failure();
   model.add_opset_import()->set_version(20);
-  llvm::StringSet<> domains;
-  for (const onnx::NodeProto &node : model.graph().node())
-    if (!node.domain().empty() && domains.insert(node.domain()).second) {
-      onnx::OperatorSetIdProto *import = model.add_opset_import();
-      import->set_domain(node.domain());
-      import->set_version(1);
-    }
+  if (llvm::any_of(model.graph().node(),
+                   [](const onnx::NodeProto &node) { return node.domain() == kMicrosoft; })) {
+    onnx::OperatorSetIdProto *import = model.add_opset_import();
+    import->set_domain(kMicrosoft.str());
+    import->set_version(1);
+  }
   std::string bytes;
   if (!model.SerializeToString(&bytes))
     return module.emitError("does not fit into one ONNX file (2 GB)");

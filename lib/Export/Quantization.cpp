@@ -54,9 +54,9 @@ static SmallVector<std::string> addParams(GraphWriter &writer, const std::string
 }
 
 /// Opset 20 has integers of 16 bits in the operators of com.microsoft alone.
-static void finish(Node node, QuantizedType type) {
+static void setDomainAndAxis(Node node, QuantizedType type) {
   if (type.getStorageTypeIntegralWidth() == 16)
-    node.domain("com.microsoft");
+    node.domain(kMicrosoft);
   if (int64_t axis = numerics::getChannelAxis(type); axis >= 0)
     node.attribute("axis", axis);
 }
@@ -80,7 +80,8 @@ LogicalResult exporter::writeQuantize(GraphWriter &writer, QuantizeOp op) {
               output = writer.nameResult(op, base + "_quantized");
   bool narrow = type.hasStorageTypeBounds();
   std::string wide = narrow ? writer.makeUnique(base + "_unclamped") : output;
-  finish(writer.addNode("QuantizeLinear", addParams(writer, base, base, type), wide), type);
+  setDomainAndAxis(writer.addNode("QuantizeLinear", addParams(writer, base, base, type), wide),
+                   type);
   if (narrow) {
     auto bound = [&](StringRef name, int64_t value) {
       return writer.addInitializer(base + name.str(), getDataType(type), {}, pack(type, value));
@@ -101,7 +102,8 @@ LogicalResult exporter::writeDequantize(GraphWriter &writer, DequantizeOp op) {
   StringRef base = tensor;
   base.consume_back("_quantized");
   std::string output = writer.nameResult(op, (base + "_dequantized").str());
-  finish(writer.addNode("DequantizeLinear", addParams(writer, tensor, output, type), output), type);
+  setDomainAndAxis(
+      writer.addNode("DequantizeLinear", addParams(writer, tensor, output, type), output), type);
   return success();
 }
 

@@ -1,4 +1,4 @@
-//===- Trunks.cpp - layers whose results residual sums carry on -----------===//
+//===- Trunks.cpp - layers between residual sums --------------------------===//
 //
 // Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -37,8 +37,8 @@ private:
   bool isComputedOf(Value value, Value other) const;
 
   DenseMap<Operation *, const Decision *> byOp;
-  DenseMap<Operation *, Value> carried;
-  DenseSet<Value> seen;
+  DenseMap<Operation *, Value> carried; ///< what getCarried has found
+  DenseSet<Value> seen;                 ///< by findLayers
 };
 } // namespace
 

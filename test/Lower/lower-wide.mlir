@@ -1,6 +1,6 @@
 // RUN: octet-opt %s --octet-lower --split-input-file | FileCheck %s
 // RUN: octet-opt %s --octet-lower=strict=true --split-input-file -o /dev/null
-// RUN: octet-opt %s --octet-lower --split-input-file --remarks-filter=octet-lower --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK --allow-empty
+// RUN: octet-opt %s --octet-lower --split-input-file --remarks-filter=octet-lower --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // 30000 is 117 * 256 + 48.
 !x = !quant.uniform<u16:f32, 0.25:30000>

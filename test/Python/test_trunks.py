@@ -1,6 +1,6 @@
 # Part of Octet, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Layers between residual sums read 16 bits: what that saves, how many layers it concerns, and what the written file says."""
+"""Layers between residual sums read 16 bits: what that saves, which layers it concerns, and what the written file says."""
 import re
 
 import numpy as np
@@ -62,11 +62,6 @@ def test_what_16_bits_save(network, without):
     assert decibels > 40 and decibels > others + 3, (decibels, others)
 
 
-def test_every_level_gives_the_same_bytes(network):
-    results = [run(octet.compile(network, calibration_data={"x": SAMPLES["x"][:4]}, cpu_level=level)) for level in ("sse2", "avx2")]
-    assert np.array_equal(results[0].view(np.uint32), results[1].view(np.uint32))
-
-
 def test_written_file(network, tmp_path):
     model = octet.quantize(network, calibration_data={"x": SAMPLES["x"][:4]})
     model.save_onnx(tmp_path / "q.onnx")
@@ -75,6 +70,6 @@ def test_written_file(network, tmp_path):
     assert len(wide) == 1 and {each.domain for each in written.opset_import} == {"", "com.microsoft"}
     session = onnxruntime.InferenceSession(str(tmp_path / "q.onnx"))
     got = np.stack([session.run(None, {"x": SAMPLES["x"][i]})[0] for i in range(4, 8)])
-    assert get_decibels(run(model.compile()), got) > 40
+    assert get_decibels(run(model.compile()), got) > 100
     again = np.stack([octet.compile(str(tmp_path / "q.onnx")).run({"x": SAMPLES["x"][i]})["y"].copy() for i in range(4, 8)])
-    assert get_decibels(got, again) > 40
+    assert get_decibels(got, again) > 100
