@@ -116,7 +116,8 @@ static std::optional<float> getSplat(Value value) {
 Value Lowering::makeTable(GroupOp group, QuantizeOp quantize) {
   Value source = group.getInputs().front();
   QuantizedType type = getQuantizedType(quantize.getResult());
-  if (!isa<QuantizedType>(cast<RankedTensorType>(source.getType()).getElementType()) ||
+  auto own = dyn_cast<QuantizedType>(cast<RankedTensorType>(source.getType()).getElementType());
+  if (!own || isWide(source) || isWide(quantize.getResult()) ||
       !isa<quant::UniformQuantizedType>(type) ||
       withElementType(source, type) != quantize.getResult().getType())
     return {};

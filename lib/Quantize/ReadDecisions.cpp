@@ -68,6 +68,8 @@ public:
       return {Verdict::WeightOnly, std::nullopt};
     if (!readsQuantized && !isRead)
       return {Verdict::Float, Reason{"OCT111", "the file has it in float", ""}};
+    if (readsWide(op) && !isProduct(op))
+      return {Verdict::Float, Reason{"OCT104", "no integer form of 16 bits", ""}};
     if (row.input.storage == kernel::Storage::none)
       return {Verdict::Float, Reason{"OCT104", "no integer form", ""}};
     if (!areOperandsQuantized(op))
@@ -92,6 +94,20 @@ private:
     return isa<nn::LinearOp, nn::ConvOp>(op) &&
            op->getOperand(0).getDefiningOp<DequantizeDynamicOp>() &&
            op->getOperand(1).getDefiningOp<DequantizeOp>() && isConstant(op->getOperand(1));
+  }
+
+  /// Integers of 16 bits, perhaps moved, or computed from such and not rounded in between.
+  bool readsWide(Operation *op) {
+    auto [known, isNew] = wide.try_emplace(op, false);
+    if (!isNew)
+      return known->second;
+    bool reads = llvm::any_of(op->getOperands(), [&](Value operand) {
+      Operation *producer = operand.getDefiningOp();
+      if (auto dequantize = dyn_cast_if_present<DequantizeOp>(producer))
+        return isWide(dequantize.getInput().getType().getElementType());
+      return producer && getKind(operand) >= Kind::Computed && readsWide(producer);
+    });
+    return wide[op] = reads;
   }
 
   static bool isProduct(Operation *op) {
@@ -156,6 +172,7 @@ private:
 
   DenseMap<Value, Kind> kinds;
   DenseMap<Value, bool> behind;
+  DenseMap<Operation *, bool> wide;
 };
 } // namespace
 

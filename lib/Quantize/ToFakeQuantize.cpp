@@ -155,6 +155,7 @@ struct ToFakeQuantize : octet::impl::ToFakeQuantizePassBase<ToFakeQuantize> {
       Value reals = makeReals(builder, op, *constant);
       if (!reals)
         return refuse(op, "reads a constant of a dialect that makes no others");
+      readPlainly(op, reals);
       finish(op, reals);
       ++numConstants;
       return success();
@@ -166,6 +167,14 @@ struct ToFakeQuantize : octet::impl::ToFakeQuantizePassBase<ToFakeQuantize> {
       return refuse(op, "reads an activation with a scale per channel");
     finish(op, round(builder, op, quantize));
     return success();
+  }
+
+  /// Parameters of a batch norm are numbers that octet-fuse computes with: they have no range.
+  static void readPlainly(DequantizeOp op, Value reals) {
+    if (auto trained = reals.getDefiningOp<FakeQuantizeOp>())
+      op.getResult().replaceUsesWithIf(trained.getInput(), [](OpOperand &use) {
+        return isa<nn::BatchNormOp>(use.getOwner()) && use.getOperandNumber() > 0;
+      });
   }
 
   static void finish(DequantizeOp op, Value replacement) {

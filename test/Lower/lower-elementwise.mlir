@@ -150,7 +150,7 @@ func.func @planned(%aq: tensor<1x8x!a>) -> (tensor<1x8xf32>, tensor<1x8x!a>, ten
 // -----
 
 !a = !quant.uniform<u8:f32, 0.5:128>
-!s = !quant.uniform<i16:f32, 0.5>
+!s = !quant.uniform<u4:f32, 0.5>
 
 // CHECK-LABEL: func @what_stays_float
 func.func @what_stays_float(%aq: tensor<1x8x!a>, %real: tensor<1x8xf32>) -> (tensor<1x8xf32>, tensor<1x8x!a>, tensor<1x8x!s>) {
@@ -167,6 +167,22 @@ func.func @what_stays_float(%aq: tensor<1x8x!a>, %real: tensor<1x8xf32>) -> (ten
   %t = nn.relu %a : (tensor<1x8xf32>) -> tensor<1x8xf32>
   %tq = octet.quantize %t : (tensor<1x8xf32>) -> tensor<1x8x!s>
   return %r, %sq, %tq : tensor<1x8xf32>, tensor<1x8x!a>, tensor<1x8x!s>
+}
+
+// Integers of 16 bits have no table.
+// CHECK-LABEL: func @of_16_bits
+// CHECK-NOT:     nn.table
+// CHECK:         octet.group
+// CHECK:         octet.group
+// CHECK-NOT:     nn.table
+// CHECK:         return
+func.func @of_16_bits(%xq: tensor<1x8x!quant.uniform<u16:f32, 0.5:7>>) -> (tensor<1x8x!quant.uniform<i16:f32, 0.25>>, tensor<1x8x!a>) {
+  %x = octet.dequantize %xq : (tensor<1x8x!quant.uniform<u16:f32, 0.5:7>>) -> tensor<1x8xf32>
+  %r = nn.relu %x : (tensor<1x8xf32>) -> tensor<1x8xf32>
+  %rq = octet.quantize %r : (tensor<1x8xf32>) -> tensor<1x8x!quant.uniform<i16:f32, 0.25>>
+  %s = nn.sigmoid %x : (tensor<1x8xf32>) -> tensor<1x8xf32>
+  %sq = octet.quantize %s : (tensor<1x8xf32>) -> tensor<1x8x!a>
+  return %rq, %sq : tensor<1x8x!quant.uniform<i16:f32, 0.25>>, tensor<1x8x!a>
 }
 
 // A value that is quantized twice in a row changes its integers by a table.

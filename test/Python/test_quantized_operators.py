@@ -178,7 +178,7 @@ BAD = {
     "4 bits": (PAIR, dict(s=np.float32(1), z=np.zeros((), INT4)), "quantized values of INT4; quantize the network to 8 bits"),
     "run time to 32 bits": ("m = ReduceMax<keepdims=0>(x)\nq = QuantizeLinear(x, m, z)\ny = DequantizeLinear(q, s, z)",
                             dict(s=np.float32(1), z=np.int32(0)), "quantized values of INT32; quantize the network to 8 bits"),
-    "quantized to 32 bits": (PAIR, dict(s=np.float32(1), z=np.int32(0)), "has a zero point of INT32; expected one of 8 bits"),
+    "quantized to 32 bits": (PAIR, dict(s=np.float32(1), z=np.int32(0)), "has a zero point of INT32; expected one of 8 or 16 bits"),
     "blocks": (SIGMOID.format("t, z"), dict(s=np.float32(1), z=np.uint8(0), t=np.ones((1, 3, 8, 8), np.float32)),
                "blocked quantization (scales of shape 1x3x8x8); quantize the network with one scale per tensor or per channel"),
     "blocks of another size": (PAIR.replace("axis=1", "axis=1, block_size=2"), dict(s=np.ones((1, 3, 8, 8), np.float32), z=np.zeros((1, 3, 8, 8), np.uint8)),

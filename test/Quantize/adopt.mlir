@@ -169,5 +169,35 @@ func.func @rest(%x: !x, %r: tensor<1x2x4x4xf32>) -> (!y, !y, tensor<1x2x4x4xf32>
   return %3, %5, %7, %8 : !y, !y, tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>
 }
 
+// Products read integers of 16 bits; what is moved is real numbers, which are not rounded again.
+// CHECK-LABEL: func @of_16_bits
+// CHECK:         %[[R:.*]] = nn.reshape %[[X:.*]] :
+// CHECK:         %[[Q:.*]] = octet.quantize %[[R]]
+// CHECK-NEXT:    %[[D:.*]] = octet.dequantize %[[Q]]
+// CHECK:         nn.linear %[[D]]
+// CHECK:         nn.softmax %[[R]]
+// LOWERED-LABEL: func @of_16_bits
+// LOWERED-COUNT-2: nn.linear {{.*}}!quant.uniform<u8
+// LOWERED-NOT:     nn.linear
+// LOWERED:         return
+// EXPLAIN-NEXT:  flat     nn.reshape  float          OCT104 no integer form of 16 bits
+// EXPLAIN-NEXT:  matrix   nn.linear   int8
+// EXPLAIN-NEXT:  behind   nn.relu     float          OCT104 no integer form of 16 bits
+// EXPLAIN-NEXT:  soft     nn.softmax  float          OCT104 no integer form of 16 bits
+!wide = tensor<1x32x!quant.uniform<u16:f32, 0.001:9>>
+func.func @of_16_bits(%x: tensor<1x2x4x4x!quant.uniform<u16:f32, 0.001:9>>) -> (tensor<1x2x!quant.uniform<u16:f32, 0.5:9>>, tensor<1x32xf32>) {
+  %w = nn.constant dense<3> : tensor<2x32xi8> -> tensor<2x32x!quant.uniform<i8:f32, 0.25>>
+  %0 = octet.dequantize %x : (tensor<1x2x4x4x!quant.uniform<u16:f32, 0.001:9>>) -> tensor<1x2x4x4xf32>
+  %1 = nn.reshape %0 {octet.origin = #octet.origin<"flat">} : (tensor<1x2x4x4xf32>) -> tensor<1x32xf32>
+  %2 = octet.quantize %1 : (tensor<1x32xf32>) -> !wide
+  %3 = octet.dequantize %2 : (!wide) -> tensor<1x32xf32>
+  %4 = octet.dequantize %w : (tensor<2x32x!quant.uniform<i8:f32, 0.25>>) -> tensor<2x32xf32>
+  %5 = nn.linear %3, %4 {octet.origin = #octet.origin<"matrix">} : (tensor<1x32xf32>, tensor<2x32xf32>) -> tensor<1x2xf32>
+  %6 = nn.relu %5 {octet.origin = #octet.origin<"behind">} : (tensor<1x2xf32>) -> tensor<1x2xf32>
+  %7 = octet.quantize %6 : (tensor<1x2xf32>) -> tensor<1x2x!quant.uniform<u16:f32, 0.5:9>>
+  %8 = nn.softmax %3 axis 1 {octet.origin = #octet.origin<"soft">} : (tensor<1x32xf32>) -> tensor<1x32xf32>
+  return %7, %8 : tensor<1x2x!quant.uniform<u16:f32, 0.5:9>>, tensor<1x32xf32>
+}
+
 // Rows of parts: [127, 127, 1], [127, 127, 0], [1, 0, 0].
 // CHECK: [[$PARTS]]: "0x100000007F7F017F7F00010000"

@@ -56,3 +56,17 @@ func.func @biases_and_floats() -> (tensor<1xf32>, tensor<1xf32>) {
   %e = octet.dequantize %q : (tensor<1x!quant.uniform<u8:f32, 0.0021485486067831516>>) -> tensor<1xf32>
   return %d, %e : tensor<1xf32>, tensor<1xf32>
 }
+
+// -----
+
+// Parameters of a batch norm are numbers, in whatever form the file has them.
+// CHECK-LABEL: func @batch_norm
+// CHECK: %[[G:.*]] = nn.constant dense_resource<{{.*}}> : tensor<1xf32>
+// CHECK: nn.batch_norm %{{.*}}, %[[G]], %{{.*}}, %{{.*}}, %[[G]]
+func.func @batch_norm(%x: tensor<1x1x2x2xf32>) -> tensor<1x1x2x2xf32> {
+  %c = nn.constant dense<0.25> : tensor<1xf32>
+  %q = nn.constant dense<3> : tensor<1xi8> -> tensor<1x!quant.uniform<i8:f32, 0.5>>
+  %d = octet.dequantize %q : (tensor<1x!quant.uniform<i8:f32, 0.5>>) -> tensor<1xf32>
+  %y = nn.batch_norm %x, %d, %c, %c, %d epsilon 1.0e-05 : (tensor<1x1x2x2xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<1x1x2x2xf32>
+  return %y : tensor<1x1x2x2xf32>
+}

@@ -36,11 +36,14 @@ const OperatorRow &kernel::getOperatorRow(Operation *op) {
 
 /// Whether a form of this storage has integers of so many bits.
 static bool hasBits(Storage storage, unsigned bits) {
-  return storage == Storage::small ? bits <= 16 : storage != Storage::none && bits == 8;
+  if (storage == Storage::small)
+    return bits <= 16;
+  return storage != Storage::none && (bits == 8 || (bits == 16 && storage == Storage::ui8_or_16));
 }
 
-static bool hasSign(Storage storage, bool isSigned) {
-  return storage == Storage::small || isSigned == (storage == Storage::si8);
+static bool hasSign(Storage storage, QuantizedType type) {
+  bool isAny = storage == Storage::small || type.getStorageTypeIntegralWidth() == 16;
+  return isAny || type.isSigned() == (storage == Storage::si8);
 }
 
 static bool matchScales(Scales scales, QuantizedType type, Operation *op) {
@@ -62,8 +65,7 @@ static bool matchScales(Scales scales, QuantizedType type, Operation *op) {
 
 Fit kernel::matchForm(const FormRow &form, QuantizedType type, Operation *op) {
   auto isZero = [](int32_t zeroPoint) { return zeroPoint == 0; };
-  if (!hasBits(form.storage, type.getStorageTypeIntegralWidth()) ||
-      !hasSign(form.storage, type.isSigned()) ||
+  if (!hasBits(form.storage, type.getStorageTypeIntegralWidth()) || !hasSign(form.storage, type) ||
       (form.zeroPoints == ZeroPoints::zero &&
        !llvm::all_of(numerics::getParams(type).zeroPoints, isZero)))
     return Fit::other_storage;

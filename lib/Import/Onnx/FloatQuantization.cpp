@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Integers of 16, 4 or 2 bits, and those whose scales are computed at run time or belong to blocks,
-// have no quantized type: QuantizeLinear and DequantizeLinear are what ONNX says, element by
-// element.
+// Integers of 4 or 2 bits, those of 16 that are constants or have a scale per channel, and those
+// whose scales are computed at run time or belong to blocks, have no quantized type: QuantizeLinear
+// and DequantizeLinear are what ONNX says, element by element.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,10 +41,6 @@ static std::optional<std::pair<float, float>> getRange(int32_t elementType) {
   default:
     return std::nullopt;
   }
-}
-
-static bool isWide(int32_t elementType) {
-  return elementType == TensorProto::UINT16 || elementType == TensorProto::INT16;
 }
 
 static bool isNarrow(int32_t elementType) {
@@ -83,7 +79,9 @@ bool octet::onnx_import::quantizesInFloat(Node &node) {
   bool isReal =
       !entry.integers && !getQuantizedType(entry) &&
       !(entry.tensor ? entry.tensor->isInteger() : !nn::holdsReals(entry.value.getType()));
-  return isReal && (isUnlikeTypes(node) || isWide(getResultType(node)));
+  if (!isReal || isUnlikeTypes(node))
+    return isReal;
+  return isWide(getResultType(node)) && (entry.tensor || node.constant(kScale)->size() > 1);
 }
 
 bool octet::onnx_import::dequantizesInFloat(Node &node) {

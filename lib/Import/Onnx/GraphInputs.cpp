@@ -120,17 +120,19 @@ quant::QuantizedType GraphImporter::readParameters(const onnx::NodeProto &proto,
         given[j] = *entry;
   const HostTensor *scale = given[i + 1].tensor.get();
   Node node(*this, proto, opset, given);
-  if (!scale || scale->isInteger() || scale->shape.size() > 1 || node.getInt("block_size", 0))
+  bool hasOne = scale && scale->size() == 1, isBlocked = node.getInt("block_size", 0) != 0;
+  if (!scale || scale->isInteger() || scale->shape.size() > 1 || isBlocked ||
+      (isWide(elementType) && !hasOne))
     return {};
   auto type = readQuantizedType(node, {i + 1, i + 2, node.getInt("axis", 1)}, elementType, shape);
   return succeeded(type) ? *type : quant::QuantizedType();
 }
 
-/// The quantized type that the first reader of a tensor of 8-bit integers gives to it, perhaps
-/// after it was moved; null if none does.
+/// The quantized type that the first reader of a tensor of 8-bit or 16-bit integers gives to it,
+/// perhaps after it was moved; null if none does.
 quant::QuantizedType GraphImporter::findQuantizedType(StringRef name, int32_t elementType,
                                                       ShapeRef shape) {
-  if (elementType != onnx::TensorProto::UINT8 && elementType != onnx::TensorProto::INT8)
+  if (!holdsActivations(elementType))
     return {};
   llvm::SmallSetVector<StringRef, 8> names; // it is the name of one tensor while it is moved
   names.insert(name);

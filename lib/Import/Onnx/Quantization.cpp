@@ -144,8 +144,8 @@ LogicalResult octet::onnx_import::importQuantizeLinear(Node &node) {
                                 (int32_t)node.getInt("output_dtype", 0), node.shape(0));
   if (failed(type))
     return failure();
-  if (type->getStorageTypeIntegralWidth() != 8)
-    return node.invalid("has a zero point of INT32; expected one of 8 bits");
+  if (type->getStorageTypeIntegralWidth() == 32)
+    return node.invalid("has a zero point of INT32; expected one of 8 or 16 bits");
   auto integers = quantize(node, node.entry(0), *type);
   return failed(integers) ? failure() : node.setResult(*integers);
 }

@@ -36,6 +36,11 @@ mlir::quant::QuantizedType makeUnitType(mlir::Builder &builder, int32_t elementT
 llvm::FailureOr<mlir::quant::QuantizedType> makeQuantizedType(Node &node, int32_t elementType,
                                                               numerics::QuantParams params);
 
+/// Whether an element type of ONNX is one of 16-bit integers.
+bool isWide(int32_t elementType);
+/// Whether quantized types have integers of this element type for values that are no biases.
+bool holdsActivations(int32_t elementType);
+
 /// The quantized type of a value, or null.
 mlir::quant::QuantizedType getQuantizedType(const Entry &entry);
 /// The element type in the file of the integers of `type`, such as INT8.

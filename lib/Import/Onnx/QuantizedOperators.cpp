@@ -11,6 +11,7 @@
 
 #include "Operators.h"
 #include "Quantization.h"
+#include "TensorReader.h"
 #include "octet/Numerics/Quantize.h"
 #include "octet/Numerics/Requantize.h"
 
@@ -41,6 +42,10 @@ static LogicalResult setQuantized(Node &node, FailureOr<Entry> reals, ParameterI
       node, inputs, node.has(inputs.zeroPoint) ? 0 : getElementType(node.entry(like)), shape);
   if (failed(type))
     return failure();
+  if (type->getStorageTypeIntegralWidth() != 8)
+    return node.unsupported("quantized values of " +
+                            printElementType(octet::onnx_import::getElementType(*type)) +
+                            "; quantize the network to 8 bits (UINT8, INT8)");
   auto integers = quantize(node, *reals, *type);
   return failed(integers) ? failure() : node.setResult(*integers);
 }

@@ -32,12 +32,25 @@ struct IntegerRow {
 };
 } // namespace
 
-static constexpr IntegerRow kIntegers[] = {
-    {TensorProto::UINT8, 8, false}, {TensorProto::INT8, 8, true}, {TensorProto::INT32, 32, true}};
+static constexpr IntegerRow kIntegers[] = {{TensorProto::UINT8, 8, false},
+                                           {TensorProto::INT8, 8, true},
+                                           {TensorProto::UINT16, 16, false},
+                                           {TensorProto::INT16, 16, true},
+                                           {TensorProto::INT32, 32, true}};
 
 static const IntegerRow *findIntegers(int32_t elementType) {
   auto *row = llvm::find_if(kIntegers, [&](auto &row) { return row.elementType == elementType; });
   return row == std::end(kIntegers) ? nullptr : row;
+}
+
+bool octet::onnx_import::isWide(int32_t elementType) {
+  const IntegerRow *row = findIntegers(elementType);
+  return row && row->bits == 16;
+}
+
+bool octet::onnx_import::holdsActivations(int32_t elementType) {
+  const IntegerRow *row = findIntegers(elementType);
+  return row && row->bits < 32;
 }
 
 QuantizedType octet::onnx_import::getQuantizedType(const Entry &entry) {

@@ -13,7 +13,7 @@
 
 namespace octet::kernel {
 
-enum class Storage { none, ui8, si8, small };
+enum class Storage { none, ui8, si8, ui8_or_16, small };
 enum class ZeroPoints { any, zero };
 enum class Scales { one, several, output, depthwise, image };
 

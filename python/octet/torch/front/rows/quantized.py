@@ -11,6 +11,13 @@ from ..net import InEachRun, Net, Unsupported, Value
 from ..table import ATEN, KEPT
 
 _BYTES = (torch.uint8, torch.int8)
+_WIDE = (torch.uint16, torch.int16)
+
+
+def _stored_as(dtype: torch.dtype, low: int, high: int) -> torch.dtype:
+    """The type of integers that are computed; quantizers of mobile chips keep those of 16 bits in int32."""
+    fits = (own for own in _BYTES + _WIDE if torch.iinfo(own).min <= low and high <= torch.iinfo(own).max)
+    return next(fits, dtype) if dtype == torch.int32 else dtype
 
 
 def _known(parameter: Union[Value, float, int], dtype: torch.dtype) -> torch.Tensor:
@@ -23,22 +30,25 @@ def _known(parameter: Union[Value, float, int], dtype: torch.dtype) -> torch.Ten
 
 
 def _parameters(net: Net, scale: Any, zero_point: Any, dtype: torch.dtype, is_constant: bool = False) -> Any:
-    if dtype not in _BYTES and not (is_constant and dtype == torch.int32):  # biases
-        raise Unsupported(f"integers of {dtype}; give int8 or uint8")
+    if dtype not in _BYTES + _WIDE and not (is_constant and dtype == torch.int32):  # biases
+        raise Unsupported(f"integers of {dtype}; give those of 8 or 16 bits")
     zeros = torch.zeros_like(_known(scale, torch.float32)) if zero_point is None else _known(zero_point, torch.int64)
     return net.constant(_known(scale, torch.float32).reshape(zeros.shape)), net.constant(zeros.to(dtype))
 
 
 def _quantize(net: Net, x: Value, scale: Any, zero_point: Any, low: int, high: int, dtype: torch.dtype, axis: int = 0) -> Value:
+    declared, dtype = dtype, _stored_as(dtype, low, high)
     scales, zeros = _parameters(net, scale, zero_point, dtype)
     result = net.compose("QuantizeLinear", x, scales, zeros, axis=axis)
     limits = torch.iinfo(dtype)
-    if (low, high) == (limits.min, limits.max):
-        return result
-    return net.compose("Clip", result, *(net.constant(torch.tensor(bound, dtype=dtype)) for bound in (low, high)))
+    if (low, high) != (limits.min, limits.max):
+        result = net.compose("Clip", result, *(net.constant(torch.tensor(bound, dtype=dtype)) for bound in (low, high)))
+    result.dtype = declared  # as the graph has it
+    return result
 
 
-def _dequantize(net: Net, x: Value, scale: Any, zero_point: Any, dtype: torch.dtype, axis: int = 0) -> Value:
+def _dequantize(net: Net, x: Value, scale: Any, zero_point: Any, low: int, high: int, dtype: torch.dtype, axis: int = 0) -> Value:
+    dtype = dtype if x.tensor is not None else _stored_as(dtype, low, high)
     return net.compose("DequantizeLinear", x, *_parameters(net, scale, zero_point, dtype, x.tensor is not None), axis=axis)
 
 
@@ -80,7 +90,7 @@ def quantize_per_tensor(net: Net, x: Value, scale: Any, zero_point: Any, quant_m
 def dequantize_per_tensor(net: Net, x: Value, scale: Any, zero_point: Any, quant_min: int, quant_max: int, dtype: torch.dtype, **_: Any) -> Value:
     if isinstance(x, InEachRun):
         return _dequantize_in_each_run(net, x, scale, zero_point)
-    return _dequantize(net, x, scale, zero_point, dtype)
+    return _dequantize(net, x, scale, zero_point, quant_min, quant_max, dtype)
 
 
 def quantize_per_channel(net: Net, x: Value, scale: Any, zero_point: Any, axis: int, quant_min: int, quant_max: int, dtype: torch.dtype) -> Value:
@@ -88,7 +98,7 @@ def quantize_per_channel(net: Net, x: Value, scale: Any, zero_point: Any, axis: 
 
 
 def dequantize_per_channel(net: Net, x: Value, scale: Any, zero_point: Any, axis: int, quant_min: int, quant_max: int, dtype: torch.dtype, **_: Any) -> Value:
-    return _dequantize(net, x, scale, zero_point, dtype, x.axis(axis))
+    return _dequantize(net, x, scale, zero_point, quant_min, quant_max, dtype, x.axis(axis))
 
 
 ATEN["quantized_decomposed::choose_qparams"] = choose_qparams
